@@ -1,0 +1,464 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * Copyright (c) 2026 the mpix-queue authors
+ *
+ * mpix_queue.h - enqueue the starts and waits of persistent MPI requests on a stream
+ *
+ * The sequence of calls
+ *
+ *     MPI_Send_init / MPI_Recv_init ...   ordinary persistent MPI requests
+ *     MPIX_Match / MPIX_Matchall          once, on the host: find the partner request for good
+ *     MPIX_Queue_init                     once: a queue puts communication in order on a stream
+ *     MPIX_Enqueue_start ... _wait        any number of times: the host does not wait, the stream
+ * does MPIX_Queue_wait                     the host waits for everything that was enqueued
+ *     MPI_Request_free, MPIX_Queue_free
+ *
+ * Names. The library exports MPIXQ_ names, each with a PMPIXQ_ profiling twin. This header spells
+ * them MPIX_ through macros, as in MPIX_Queue and MPIX_Match, unless MPIX_QUEUE_NO_ALIASES is
+ * defined (some MPI libraries declare MPIX_Queue themselves, with another meaning). With
+ * MPIX_QUEUE_MPI_NAMES defined it offers the spellings MPI_Queue, MPI_Match, ... as well.
+ *
+ * Errors. Every function returns MPI_SUCCESS or an MPI error code. A call that fails invokes one
+ * MPI error handler, once, in the calling thread: the handler of the communicator of the first
+ * failing request, or that of MPI_COMM_WORLD where there is no such communicator or it was freed.
+ * Since the default handler of MPI ends the program, install MPI_ERRORS_RETURN to see the code. A
+ * failed call leaves its arguments and all objects as they were. MPI_Error_string explains the
+ * code; MPIX_Error_kind tells what kind of error it is. Before MPI_Init and after MPI_Finalize
+ * every function returns MPI_ERR_OTHER and does nothing.
+ *
+ * Threads. Every function may be called by any thread that may call MPI. Two threads must not use
+ * the same request, or free an object that is in use, at the same time.
+ *
+ * Linking. The library sees how requests are made because it defines MPI_Send_init and its like,
+ * and passes the calls on. It must therefore come before the MPI library: see mpix_queue(7).
+ */
+#ifndef MPIX_QUEUE_H_INCLUDED
+#define MPIX_QUEUE_H_INCLUDED
+
+#include <mpi.h>
+
+#define MPIXQ_VERSION_MAJOR 0
+#define MPIXQ_VERSION_MINOR 1
+#define MPIXQ_VERSION_PATCH 0
+
+#if defined(__GNUC__)
+#define MPIXQ_PUBLIC __attribute__((visibility("default")))
+#else
+#define MPIXQ_PUBLIC
+#endif
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* ---- Types and constants -------------------------------------------------------------------- */
+
+/* A queue: communication in the order of one stream. MPIXQ_QUEUE_NULL is no queue. */
+typedef struct mpixq_queue *MPIXQ_Queue;
+#define MPIXQ_QUEUE_NULL ((MPIXQ_Queue)0)
+
+/* An ordered executor on the host: functions run one after the other on a thread of its own. */
+typedef struct mpixq_host_stream *MPIXQ_Host_stream;
+#define MPIXQ_HOST_STREAM_NULL ((MPIXQ_Host_stream)0)
+
+/* What moves the data of a queue. */
+typedef enum MPIXQ_Queue_type {
+    MPIXQ_QUEUE_AUTO = 0,     /* the best channel that both ends of each pair can use */
+    MPIXQ_QUEUE_FALLBACK = 1, /* MPI itself, driven by the host: works everywhere */
+    MPIXQ_QUEUE_CXI = 2       /* HPE Slingshot: deferred work of the NIC, no CPU */
+} MPIXQ_Queue_type;
+
+/* Count for MPIXQ_Enqueue_waitall: every request started on the queue and not yet waited for. */
+#define MPIXQ_ALL_STARTED (-1)
+
+/* Kinds of error, as told by MPIXQ_Error_kind. The numbers are part of the ABI. */
+typedef enum MPIXQ_Error {
+    MPIXQ_ERR_NONE = 0,         /* not an error of this library */
+    MPIXQ_ERR_INTERPOSE = 1,    /* MPI calls do not come by the library (link order) */
+    MPIXQ_ERR_ARG = 2,          /* an argument is not what it should be; the text names it */
+    MPIXQ_ERR_REQUEST = 3,      /* not a persistent point-to-point request that the library knows */
+    MPIXQ_ERR_STATE = 4,        /* the request or queue is not in a state that allows the call */
+    MPIXQ_ERR_MATCH = 5,        /* the two ends of a pair do not fit, or cannot be paired */
+    MPIXQ_ERR_UNSUPPORTED = 6,  /* not available on this machine or in this version */
+    MPIXQ_ERR_RESOURCES = 7,    /* memory, tags or threads are used up */
+    MPIXQ_ERR_THREAD_LEVEL = 8, /* the thread level of MPI is too low */
+    MPIXQ_ERR_COMM = 9          /* a communication failed after it was enqueued */
+} MPIXQ_Error;
+
+/* ---- Library -------------------------------------------------------------------------------- */
+
+/**
+ * Version of the library that runs, which may differ from the MPIXQ_VERSION_ macros of this header.
+ * Local; may be called at any time, also before MPI_Init and after MPI_Finalize.
+ *
+ * major, minor, patch (out): the three numbers; any of them may be NULL.
+ *
+ * Returns MPI_SUCCESS.
+ */
+MPIXQ_PUBLIC int MPIXQ_Get_version(int *major, int *minor, int *patch);
+
+/**
+ * Tell what kind of error an error code is. Local; invokes no error handler.
+ *
+ * errorcode (in): a code that a function of this library, an interposed MPI function or a status
+ * gave. kind (out): one of MPIXQ_Error; MPIXQ_ERR_NONE if the code is not one of this library's.
+ *
+ * Returns MPI_SUCCESS, or MPI_ERR_OTHER if kind is NULL.
+ */
+MPIXQ_PUBLIC int MPIXQ_Error_kind(int errorcode, int *kind);
+
+/* ---- Queues --------------------------------------------------------------------------------- */
+
+/**
+ * Create a queue on a stream, as MPIXQ_Queue_init_info with MPI_INFO_NULL.
+ */
+MPIXQ_PUBLIC int MPIXQ_Queue_init(MPIXQ_Queue *queue, MPIXQ_Queue_type type, void *stream_address);
+
+/**
+ * Create a queue on a stream. Local, not collective; does not wait for other processes. Needs
+ * MPI_THREAD_MULTIPLE, because the stream calls MPI while the host does.
+ *
+ * queue (out): the new queue; written only on success. Free it with MPIXQ_Queue_free.
+ * type (in): MPIXQ_QUEUE_AUTO unless one way of moving data is wanted.
+ * stream_address (in): address of the stream's handle, here of an MPIXQ_Host_stream. The handle is
+ *     copied; the stream stays the caller's and must outlive the queue. NULL, or the address of a
+ * null handle: the queue makes a host stream of its own. Several queues may share a stream. info
+ * (in): MPI_INFO_NULL, or hints; the caller keeps it. Key "type": the kind of the stream, of which
+ *     "mpix_host_stream" is available in this version. Unknown keys are ignored.
+ *
+ * Errors, nothing was created: MPIXQ_ERR_INTERPOSE; MPIXQ_ERR_THREAD_LEVEL;
+ * MPIXQ_ERR_ARG: queue is NULL, type unknown, the stream is no live host stream, the info value is
+ * not known; MPIXQ_ERR_UNSUPPORTED: type or stream kind cannot be had on this machine, the text
+ * says why; MPIXQ_ERR_STATE: called from a function that a host stream runs; MPIXQ_ERR_RESOURCES.
+ */
+MPIXQ_PUBLIC int MPIXQ_Queue_init_info(MPIXQ_Queue *queue, MPIXQ_Queue_type type,
+                                       void *stream_address, MPI_Info info);
+
+/**
+ * Free a queue, and its stream if the queue made it. Local. Does not wait: work that is pending is
+ * an error, unless the queue has failed; then the free always succeeds.
+ *
+ * queue (inout): set to MPIXQ_QUEUE_NULL on success. Freeing the null queue does nothing.
+ *
+ * Errors, nothing was freed: MPIXQ_ERR_ARG: queue is NULL or no live queue; MPIXQ_ERR_STATE: work
+ * is pending, a request is started without a wait, or called from a function that a host stream
+ * runs.
+ */
+MPIXQ_PUBLIC int MPIXQ_Queue_free(MPIXQ_Queue *queue);
+
+/**
+ * Block the calling thread until everything enqueued on the queue is done: all starts have been
+ * executed, all started communication has completed, all waits have returned. A request that was
+ * started without a wait stays started. Local.
+ *
+ * queue (in): a live queue.
+ *
+ * Errors: MPIXQ_ERR_ARG: no live queue; MPIXQ_ERR_STATE: called from a function that a host stream
+ * runs; else the first error of the queue, again at every call: a queue that failed accepts nothing
+ * but MPIXQ_Queue_free.
+ */
+MPIXQ_PUBLIC int MPIXQ_Queue_wait(MPIXQ_Queue queue);
+
+/**
+ * As MPIXQ_Queue_wait, without blocking: tells whether everything is done.
+ *
+ * queue (in): a live queue.
+ * flag (out): 1 if everything is done, else 0; written only on success.
+ *
+ * Errors: those of MPIXQ_Queue_wait; MPIXQ_ERR_ARG: flag is NULL.
+ */
+MPIXQ_PUBLIC int MPIXQ_Queue_test(MPIXQ_Queue queue, int *flag);
+
+/**
+ * Tell what a queue uses and has done. Local, not blocking.
+ *
+ * queue (in): a live queue.
+ * info_used (out): a new info object that the caller frees. Keys: "type" (kind of the stream),
+ *     "mpixq_queue_type" (auto, fallback, cxi), "mpixq_stream_owned" (true if the queue made its
+ * stream), "mpixq_channels" (names of the channels of requests enqueued so far, comma between, or
+ * none), and counts since the queue was made: "mpixq_starts" and "mpixq_waits" (requests started
+ * and waited for), "mpixq_launches" (operations submitted to the stream), "mpixq_posts" (operations
+ * handed to MPI or a NIC), "mpixq_rings" (words written by the stream to trigger communication).
+ *
+ * Errors: MPIXQ_ERR_ARG: no live queue, or info_used is NULL; an error of MPI_Info_create or
+ * MPI_Info_set.
+ */
+MPIXQ_PUBLIC int MPIXQ_Queue_get_info(MPIXQ_Queue queue, MPI_Info *info_used);
+
+/* ---- Matching ------------------------------------------------------------------------------- */
+
+/**
+ * Match one persistent request with its partner, for good: as MPIXQ_Matchall with one request.
+ */
+MPIXQ_PUBLIC int MPIXQ_Match(MPI_Request *request);
+
+/**
+ * Match persistent requests with their partners, for good. Blocks until all of them are matched.
+ * Called by both ends, each for its own requests; no other process takes part. Matching progresses
+ * while it blocks.
+ *
+ * Sends and receives pair by MPI's rule for equal communicator, peer and tag: in the order in which
+ * their matching was begun, within an array by index. A receive with MPI_ANY_SOURCE or MPI_ANY_TAG
+ * binds to the first send that fits. Only requests given to a matching function take part; no other
+ * message is touched. Afterwards the requests' communicator and datatype may be freed.
+ *
+ * count (in): number of requests; 0 is allowed.
+ * requests (in): inactive requests from MPI_Send_init, MPI_Bsend_init, MPI_Ssend_init,
+ * MPI_Rsend_init or MPI_Recv_init. MPI_REQUEST_NULL and requests to MPI_PROC_NULL are allowed. The
+ * handles are not changed.
+ *
+ * Errors, nothing was begun: MPIXQ_ERR_INTERPOSE; MPIXQ_ERR_ARG: count negative, requests NULL;
+ * MPIXQ_ERR_REQUEST: an element is not a persistent point-to-point request or its making was not
+ * seen; MPIXQ_ERR_STATE: an element is active, matched or being matched, or called from a function
+ * that a host stream runs; MPIXQ_ERR_MATCH: an element's communicator has no identity (made by
+ * spawn, accept, connect, join or without the library), or its peer is not in MPI_COMM_WORLD.
+ * Errors, the requests that failed are unmatched again, the others are matched: MPI_ERR_TRUNCATE:
+ * the receive is smaller than the send (on both sides); MPIXQ_ERR_MATCH: the two ends see the
+ * communicator differently; MPIXQ_ERR_RESOURCES: no tag or memory is left. The code is that of the
+ * first failing request, by index.
+ */
+MPIXQ_PUBLIC int MPIXQ_Matchall(int count, MPI_Request requests[]);
+
+/**
+ * Begin to match one persistent request: as MPIXQ_Imatchall with one request.
+ */
+MPIXQ_PUBLIC int MPIXQ_Imatch(MPI_Request *request, MPI_Request *match);
+
+/**
+ * Begin to match persistent requests, without waiting: see MPIXQ_Matchall for the rules and errors.
+ * Local.
+ *
+ * count, requests (in): as for MPIXQ_Matchall. The handles need not stay alive, the requests must.
+ * match (out): a request that completes when all are matched; complete it with any MPI_Wait or
+ * MPI_Test function. It cannot be cancelled. If matching failed, the completing call returns the
+ * error, in the array forms as MPI_ERR_IN_STATUS with the code in the status.
+ *
+ * Matching progresses in every function of this library, in MPI_Wait, MPI_Test and their array
+ * forms, and with MPI_THREAD_MULTIPLE by itself. Below that level a process that blocks in another
+ * function does not answer its peer.
+ *
+ * Errors, nothing was begun: those of MPIXQ_Matchall; MPIXQ_ERR_ARG: match is NULL.
+ */
+MPIXQ_PUBLIC int MPIXQ_Imatchall(int count, MPI_Request requests[], MPI_Request *match);
+
+/**
+ * Tell whether a request is matched. Local, not blocking; matching progresses.
+ *
+ * request (in): a persistent request; MPI_REQUEST_NULL counts as matched.
+ * flag (out): 1 if it is matched, else 0; written only on success.
+ *
+ * Errors: MPIXQ_ERR_REQUEST: not a request that the library knows; MPIXQ_ERR_ARG: flag is NULL.
+ */
+MPIXQ_PUBLIC int MPIXQ_Is_matched(MPI_Request request, int *flag);
+
+/* ---- Enqueueing ----------------------------------------------------------------------------- */
+
+/**
+ * Enqueue the start of one matched request: as MPIXQ_Enqueue_startall with one request.
+ */
+MPIXQ_PUBLIC int MPIXQ_Enqueue_start(MPIXQ_Queue queue, MPI_Request *request);
+
+/**
+ * Enqueue the start of matched requests: they start when the stream gets there. Local; neither the
+ * host nor the stream waits (the host does while the stream's own buffer is full). Buffers belong
+ * to the library from the start until the wait has completed, as MPI says of active requests.
+ *
+ * queue (in): a live queue. The requests belong to it until their wait has completed.
+ * count (in): number of requests; 0 is allowed.
+ * requests (in): matched requests, each inactive or with its wait enqueued on the same queue.
+ * MPI_REQUEST_NULL is allowed. The handles are not changed. A send made by MPI_Rsend_init says that
+ * the receive buffer may be written when the send starts.
+ *
+ * Errors, nothing was enqueued: MPIXQ_ERR_ARG: no live queue, count negative, requests NULL;
+ * MPIXQ_ERR_REQUEST: an element is not a request that the library knows; MPIXQ_ERR_STATE: an
+ * element is not matched, is started and not waited for, belongs to another queue, or stands twice
+ * in the array, or called from a function that a host stream runs; MPIXQ_ERR_COMM: an element
+ * failed before; the queue's first error if it has failed.
+ */
+MPIXQ_PUBLIC int MPIXQ_Enqueue_startall(MPIXQ_Queue queue, int count, MPI_Request requests[]);
+
+/**
+ * Enqueue a wait for one started request: as MPIXQ_Enqueue_waitall with one request.
+ */
+MPIXQ_PUBLIC int MPIXQ_Enqueue_wait(MPIXQ_Queue queue, MPI_Request *request);
+
+/**
+ * Enqueue a wait for started requests: what is enqueued on the stream later runs when all of them
+ * have completed. Local; the host does not wait. Afterwards MPI_Request_get_status tells source,
+ * tag and count.
+ *
+ * queue (in): the live queue on which the requests were started.
+ * count (in): number of requests; 0 is allowed. MPIXQ_ALL_STARTED: every request started on the
+ * queue and not yet waited for; requests is then ignored and may be NULL. requests (in): matched
+ * requests. MPI_REQUEST_NULL and requests that are not started are allowed and not waited for.
+ *
+ * Errors, nothing was enqueued: as for MPIXQ_Enqueue_startall, where the state error is a request
+ * that is not matched or was started on another queue.
+ */
+MPIXQ_PUBLIC int MPIXQ_Enqueue_waitall(MPIXQ_Queue queue, int count, MPI_Request requests[]);
+
+/* ---- Host streams --------------------------------------------------------------------------- */
+
+/**
+ * Create a host stream: an executor with the order rules of a GPU stream, on a thread of the host.
+ * Local.
+ *
+ * stream (out): the new stream; written only on success. Free it with MPIXQ_Host_stream_destroy.
+ *
+ * Errors: MPIXQ_ERR_ARG: stream is NULL; MPIXQ_ERR_RESOURCES: no memory or thread;
+ * MPIXQ_ERR_STATE: called from a function that a host stream runs.
+ */
+MPIXQ_PUBLIC int MPIXQ_Host_stream_create(MPIXQ_Host_stream *stream);
+
+/**
+ * Destroy a host stream. Waits until the functions launched on it have run. Local.
+ *
+ * stream (inout): set to MPIXQ_HOST_STREAM_NULL on success. Destroying the null stream does
+ * nothing.
+ *
+ * Errors, nothing was destroyed: MPIXQ_ERR_ARG: stream is NULL or no live stream; MPIXQ_ERR_STATE:
+ * a queue uses it, or called from a function that a host stream runs.
+ */
+MPIXQ_PUBLIC int MPIXQ_Host_stream_destroy(MPIXQ_Host_stream *stream);
+
+/**
+ * Launch a function: it runs on the stream's thread after everything enqueued before it. Does not
+ * wait for it, but for room while the stream's buffer is full (MPIXQ_HOST_STREAM_DEPTH operations).
+ *
+ * stream (in): a live stream.
+ * fn (in): the function; it may call MPI, but no function of this library.
+ * arg (in): passed to fn; must stay valid until fn has run.
+ *
+ * Errors: MPIXQ_ERR_ARG: no live stream, or fn is NULL; MPIXQ_ERR_STATE: called from a function
+ * that a host stream runs.
+ */
+MPIXQ_PUBLIC int MPIXQ_Host_stream_launch(MPIXQ_Host_stream stream, void (*fn)(void *), void *arg);
+
+/**
+ * Block the calling thread until everything enqueued on the stream so far has run.
+ *
+ * stream (in): a live stream.
+ *
+ * Errors: MPIXQ_ERR_ARG: no live stream; MPIXQ_ERR_STATE: called from a function that a host stream
+ * runs.
+ */
+MPIXQ_PUBLIC int MPIXQ_Host_stream_synchronize(MPIXQ_Host_stream stream);
+
+/**
+ * Tell whether everything enqueued on the stream so far has run.
+ *
+ * stream (in): a live stream.
+ * flag (out): 1 if so, else 0; written only on success.
+ *
+ * Errors: those of MPIXQ_Host_stream_synchronize; MPIXQ_ERR_ARG: flag is NULL.
+ */
+MPIXQ_PUBLIC int MPIXQ_Host_stream_query(MPIXQ_Host_stream stream, int *flag);
+
+/* ---- Profiling twins: the same functions under a second name, for tools that define the first
+ * ---- */
+
+MPIXQ_PUBLIC int PMPIXQ_Get_version(int *major, int *minor, int *patch);
+MPIXQ_PUBLIC int PMPIXQ_Error_kind(int errorcode, int *kind);
+MPIXQ_PUBLIC int PMPIXQ_Queue_init(MPIXQ_Queue *queue, MPIXQ_Queue_type type, void *stream_address);
+MPIXQ_PUBLIC int PMPIXQ_Queue_init_info(MPIXQ_Queue *queue, MPIXQ_Queue_type type,
+                                        void *stream_address, MPI_Info info);
+MPIXQ_PUBLIC int PMPIXQ_Queue_free(MPIXQ_Queue *queue);
+MPIXQ_PUBLIC int PMPIXQ_Queue_wait(MPIXQ_Queue queue);
+MPIXQ_PUBLIC int PMPIXQ_Queue_test(MPIXQ_Queue queue, int *flag);
+MPIXQ_PUBLIC int PMPIXQ_Queue_get_info(MPIXQ_Queue queue, MPI_Info *info_used);
+MPIXQ_PUBLIC int PMPIXQ_Match(MPI_Request *request);
+MPIXQ_PUBLIC int PMPIXQ_Matchall(int count, MPI_Request requests[]);
+MPIXQ_PUBLIC int PMPIXQ_Imatch(MPI_Request *request, MPI_Request *match);
+MPIXQ_PUBLIC int PMPIXQ_Imatchall(int count, MPI_Request requests[], MPI_Request *match);
+MPIXQ_PUBLIC int PMPIXQ_Is_matched(MPI_Request request, int *flag);
+MPIXQ_PUBLIC int PMPIXQ_Enqueue_start(MPIXQ_Queue queue, MPI_Request *request);
+MPIXQ_PUBLIC int PMPIXQ_Enqueue_startall(MPIXQ_Queue queue, int count, MPI_Request requests[]);
+MPIXQ_PUBLIC int PMPIXQ_Enqueue_wait(MPIXQ_Queue queue, MPI_Request *request);
+MPIXQ_PUBLIC int PMPIXQ_Enqueue_waitall(MPIXQ_Queue queue, int count, MPI_Request requests[]);
+MPIXQ_PUBLIC int PMPIXQ_Host_stream_create(MPIXQ_Host_stream *stream);
+MPIXQ_PUBLIC int PMPIXQ_Host_stream_destroy(MPIXQ_Host_stream *stream);
+MPIXQ_PUBLIC int PMPIXQ_Host_stream_launch(MPIXQ_Host_stream stream, void (*fn)(void *), void *arg);
+MPIXQ_PUBLIC int PMPIXQ_Host_stream_synchronize(MPIXQ_Host_stream stream);
+MPIXQ_PUBLIC int PMPIXQ_Host_stream_query(MPIXQ_Host_stream stream, int *flag);
+
+#ifdef __cplusplus
+}
+#endif
+
+/* ---- Spellings ------------------------------------------------------------------------------ */
+
+#ifndef MPIX_QUEUE_NO_ALIASES
+#define MPIX_Queue MPIXQ_Queue
+#define MPIX_Host_stream MPIXQ_Host_stream
+#define MPIX_Queue_type MPIXQ_Queue_type
+#define MPIX_QUEUE_NULL MPIXQ_QUEUE_NULL
+#define MPIX_HOST_STREAM_NULL MPIXQ_HOST_STREAM_NULL
+#define MPIX_ALL_STARTED MPIXQ_ALL_STARTED
+#define MPIX_QUEUE_AUTO MPIXQ_QUEUE_AUTO
+#define MPIX_QUEUE_FALLBACK MPIXQ_QUEUE_FALLBACK
+#define MPIX_QUEUE_CXI MPIXQ_QUEUE_CXI
+#define MPIX_Queue_init MPIXQ_Queue_init
+#define MPIX_Queue_init_info MPIXQ_Queue_init_info
+#define MPIX_Queue_free MPIXQ_Queue_free
+#define MPIX_Queue_wait MPIXQ_Queue_wait
+#define MPIX_Queue_test MPIXQ_Queue_test
+#define MPIX_Queue_get_info MPIXQ_Queue_get_info
+#define MPIX_Match MPIXQ_Match
+#define MPIX_Matchall MPIXQ_Matchall
+#define MPIX_Imatch MPIXQ_Imatch
+#define MPIX_Imatchall MPIXQ_Imatchall
+#define MPIX_Is_matched MPIXQ_Is_matched
+#define MPIX_Enqueue_start MPIXQ_Enqueue_start
+#define MPIX_Enqueue_startall MPIXQ_Enqueue_startall
+#define MPIX_Enqueue_wait MPIXQ_Enqueue_wait
+#define MPIX_Enqueue_waitall MPIXQ_Enqueue_waitall
+#define MPIX_Host_stream_create MPIXQ_Host_stream_create
+#define MPIX_Host_stream_destroy MPIXQ_Host_stream_destroy
+#define MPIX_Host_stream_launch MPIXQ_Host_stream_launch
+#define MPIX_Host_stream_synchronize MPIXQ_Host_stream_synchronize
+#define MPIX_Host_stream_query MPIXQ_Host_stream_query
+#define MPIX_Error_kind MPIXQ_Error_kind
+#endif
+
+#ifdef MPIX_QUEUE_MPI_NAMES
+#define MPI_Queue MPIXQ_Queue
+#define MPI_Host_stream MPIXQ_Host_stream
+#define MPI_Queue_type MPIXQ_Queue_type
+#define MPI_QUEUE_NULL MPIXQ_QUEUE_NULL
+#define MPI_HOST_STREAM_NULL MPIXQ_HOST_STREAM_NULL
+#define MPI_ALL_STARTED MPIXQ_ALL_STARTED
+#define MPI_QUEUE_AUTO MPIXQ_QUEUE_AUTO
+#define MPI_QUEUE_FALLBACK MPIXQ_QUEUE_FALLBACK
+#define MPI_QUEUE_CXI MPIXQ_QUEUE_CXI
+#define MPI_Queue_init MPIXQ_Queue_init
+#define MPI_Queue_init_info MPIXQ_Queue_init_info
+#define MPI_Queue_free MPIXQ_Queue_free
+#define MPI_Queue_wait MPIXQ_Queue_wait
+#define MPI_Queue_test MPIXQ_Queue_test
+#define MPI_Queue_get_info MPIXQ_Queue_get_info
+#define MPI_Match MPIXQ_Match
+#define MPI_Matchall MPIXQ_Matchall
+#define MPI_Imatch MPIXQ_Imatch
+#define MPI_Imatchall MPIXQ_Imatchall
+#define MPI_Is_matched MPIXQ_Is_matched
+#define MPI_Enqueue_start MPIXQ_Enqueue_start
+#define MPI_Enqueue_startall MPIXQ_Enqueue_startall
+#define MPI_Enqueue_wait MPIXQ_Enqueue_wait
+#define MPI_Host_stream_create MPIXQ_Host_stream_create
+#define MPI_Host_stream_destroy MPIXQ_Host_stream_destroy
+#define MPI_Host_stream_launch MPIXQ_Host_stream_launch
+#define MPI_Host_stream_synchronize MPIXQ_Host_stream_synchronize
+#define MPI_Host_stream_query MPIXQ_Host_stream_query
+/* With one argument: every request started on the queue and not yet waited for. */
+#define MPI_Enqueue_waitall(...)                                                                   \
+    MPIXQ_WAITALL_PICK(__VA_ARGS__, MPIXQ_WAITALL_3, MPIXQ_WAITALL_2, MPIXQ_WAITALL_1, )           \
+    (__VA_ARGS__)
+#define MPIXQ_WAITALL_PICK(a, b, c, pick, ...) pick
+#define MPIXQ_WAITALL_1(queue) MPIXQ_Enqueue_waitall(queue, MPIXQ_ALL_STARTED, (MPI_Request *)0)
+#define MPIXQ_WAITALL_3(queue, count, requests) MPIXQ_Enqueue_waitall(queue, count, requests)
+/* The queue type as it is spelled in the paper that proposed these functions. */
+#ifndef CXI
+#define CXI MPIXQ_QUEUE_CXI
+#endif
+#endif
+
+#endif /* MPIX_QUEUE_H_INCLUDED */
