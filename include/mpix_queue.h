@@ -8,8 +8,8 @@
  *     MPI_Send_init / MPI_Recv_init ...   ordinary persistent MPI requests
  *     MPIX_Match / MPIX_Matchall          once, on the host: find the partner request for good
  *     MPIX_Queue_init                     once: a queue puts communication in order on a stream
- *     MPIX_Enqueue_start ... _wait        any number of times: the host does not wait, the stream
- * does MPIX_Queue_wait                     the host waits for everything that was enqueued
+ *     MPIX_Enqueue_start ... _wait        any number of times: only the stream waits
+ *     MPIX_Queue_wait                     the host waits for everything that was enqueued
  *     MPI_Request_free, MPIX_Queue_free
  *
  * Names. The library exports MPIXQ_ names, each with a PMPIXQ_ profiling twin. This header spells
