@@ -1,0 +1,28 @@
+# SPDX-License-Identifier: BSD-3-Clause
+# Copyright (c) 2026 the mpix-queue authors
+#
+# MPIXQ_WARNINGS: collects in WARN_CFLAGS the warnings that $CC knows, each probed by itself, and
+# gives --enable-werror. MPIXQ_TRY_CFLAG(FLAG, IF-KNOWN, IF-NOT) is the probe.
+
+AC_DEFUN([MPIXQ_WARNINGS], [
+    AC_ARG_ENABLE([werror], [AS_HELP_STRING([--enable-werror], [make warnings errors @<:@no@:>@])])
+    m4_foreach_w([flag], [-Wall -Wextra -Wshadow -Wstrict-prototypes -Wmissing-prototypes
+        -Wold-style-definition -Wpointer-arith -Wwrite-strings -Wundef -Wvla -Wformat=2
+        -Wunused-result], [MPIXQ_TRY_CFLAG(flag, [WARN_CFLAGS="$WARN_CFLAGS flag"])])
+    AS_IF([test "x$enable_werror" = xyes], [WARN_CFLAGS="$WARN_CFLAGS -Werror"])
+    AC_SUBST([WARN_CFLAGS])
+])
+
+# -Werror in the probe, since some compilers only warn of flags they do not know.
+AC_DEFUN([MPIXQ_TRY_CFLAG], [
+    AS_VAR_PUSHDEF([cached], [mpixq_cv_cflag_$1])
+    AC_CACHE_CHECK([whether $CC knows $1], [cached], [
+        mpixq_save_CFLAGS=$CFLAGS
+        CFLAGS="$CFLAGS -Werror $1"
+        AC_COMPILE_IFELSE([AC_LANG_SOURCE([[int mpixq_probe;]])],
+            [AS_VAR_SET([cached], [yes])], [AS_VAR_SET([cached], [no])])
+        CFLAGS=$mpixq_save_CFLAGS
+    ])
+    AS_VAR_IF([cached], [yes], [$2], [$3])
+    AS_VAR_POPDEF([cached])
+])
