@@ -1,0 +1,93 @@
+# SPDX-License-Identifier: BSD-3-Clause
+# Copyright (c) 2026 the mpix-queue authors
+#
+# deps.sh - sourced by ./run: finds out what is missing for a step; on Debian and its like installs
+# it, elsewhere says what to install.
+
+# One line per need: when it is needed, what is looked for, the Debian packages (comma between).
+# Looked for is a program in PATH, or a header (name.h), or an MPI with its compiler and launcher
+# (mpi:name). So what came by other ways than apt is good as well.
+deps_table()
+{
+    cat <<'TABLE'
+source    autoconf       autoconf
+source    automake       automake
+source    libtoolize     libtool
+build     gcc            gcc
+build     stdlib.h       libc6-dev
+build     make           make
+build     ar             binutils
+build     pkg-config     pkgconf
+build     uthash.h       uthash-dev
+build     cmocka.h       libcmocka-dev
+mpich     mpi:mpich      mpich,libmpich-dev
+openmpi   mpi:openmpi    openmpi-bin,libopenmpi-dev
+check     g++            g++
+demo      gnuplot        gnuplot-nox
+TABLE
+}
+
+# mpi_find mpich|openmpi: sets mpi_cc and mpi_exec to compiler and launcher, or fails. The plain
+# names are what most machines have; there mpi.h tells which MPI it is.
+mpi_find()
+{
+    local macro=MPICH_VERSION
+    [ "$1" = mpich ] || macro=OPEN_MPI
+    for mpi_cc in "mpicc.$1" "/usr/lib64/$1/bin/mpicc" mpicc; do
+        mpi_exec=${mpi_cc/mpicc/mpiexec}
+        command -v "$mpi_cc" >/dev/null && command -v "$mpi_exec" >/dev/null || continue
+        # Without -q: grep must read to the end, or the compiler in front of it fails.
+        if echo '#include <mpi.h>' | "$mpi_cc" -E -dM -x c - 2>/dev/null |
+            grep " $macro " >/dev/null; then
+            return 0
+        fi
+    done
+    return 1
+}
+
+deps_has()
+{
+    case $1 in
+    mpi:*) mpi_find "${1#mpi:}" ;;
+    # cmocka.h and others are not complete by themselves, so the header is only searched for.
+    *.h) echo "#if !__has_include(<$1>)
+#error
+#endif" | gcc -E - >/dev/null 2>&1 ;;
+    *) command -v "$1" >/dev/null 2>&1 ;;
+    esac
+}
+
+# deps_need GROUP...: see to it that everything in these groups is there, or end the program.
+deps_need()
+{
+    local group thing package things=() packages=()
+    while read -r group thing package; do
+        if [[ " $* " = *" $group "* ]] && ! deps_has "$thing"; then
+            things+=("$thing")
+            packages+=(${package//,/ })
+        fi
+    done < <(deps_table)
+    [ ${#things[@]} -gt 0 ] || return 0
+    if ! command -v apt-get >/dev/null || ! deps_install "${packages[@]}"; then
+        cat >&2 <<EOF
+missing: ${things[*]}
+Please install these and run the command again (packages of Debian: ${packages[*]}).
+EOF
+        exit 1
+    fi
+    for thing in "${things[@]}"; do
+        deps_has "$thing" || die "$thing is still missing after the installation"
+    done
+}
+
+deps_install()
+{
+    local as_root=()
+    if [ "$(id -u)" -ne 0 ]; then
+        command -v sudo >/dev/null || { echo "no root rights, and no sudo" >&2; return 1; }
+        as_root=(sudo)
+    fi
+    step packages "read the list of packages" "${as_root[@]}" apt-get update
+    step packages "install $*" "${as_root[@]}" env DEBIAN_FRONTEND=noninteractive \
+        apt-get install -y --no-install-recommends "$@"
+}
