@@ -1,0 +1,78 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: BSD-3-Clause
+# Copyright (c) 2026 the mpix-queue authors
+#
+# consumer.sh - a program finds the installed tree by pkg-config alone, links with the shared and
+# with the static library, and has the library in front of MPI even with --as-needed
+set -u
+dir=$(mktemp -d)
+trap 'rm -rf "$dir"' EXIT
+failed=0
+fail()
+{
+    echo "failed: $*"
+    failed=1
+}
+
+if ! command -v pkg-config >/dev/null; then
+    echo "skip: there is no pkg-config"
+    exit 77
+fi
+# The jobs of the make that runs the tests are not ours.
+unset MAKEFLAGS MFLAGS MAKELEVEL
+$MAKE -C "$top_builddir" install DESTDIR="$dir/root" >"$dir/install.log" 2>&1 ||
+    { cat "$dir/install.log"; exit 1; }
+pc=$(find "$dir/root" -name mpix_queue.pc)
+export PKG_CONFIG_PATH=${pc%/*} PKG_CONFIG_SYSROOT_DIR=$dir/root
+libdir=$dir/root$(PKG_CONFIG_SYSROOT_DIR='' pkg-config --variable=libdir mpix_queue)
+read -r -a flags < <(pkg-config --cflags --libs mpix_queue)
+
+cat >"$dir/uses.c" <<'EOF'
+#include <mpix_queue.h>
+#include <stdio.h>
+int main(int argc, char **argv)
+{
+    MPI_Request request;
+    int major, minor, patch, x = 0;
+    MPI_Init(&argc, &argv);
+    MPI_Send_init(&x, 1, MPI_INT, MPI_PROC_NULL, 0, MPI_COMM_WORLD, &request);
+    MPI_Request_free(&request);
+    MPIXQ_Get_version(&major, &minor, &patch);
+    printf("%d.%d.%d\n", major, minor, patch);
+    return MPI_Finalize();
+}
+EOF
+echo 'int main(void) { return 0; }' >"$dir/refers_to_nothing.c"
+
+# check_run NAME: the program runs and reports the version that pkg-config tells.
+check_run()
+{
+    local printed
+    # shellcheck source=../tools/mpi_env.sh
+    . "$top_srcdir/tools/mpi_env.sh"
+    printed=$(LD_LIBRARY_PATH=$libdir${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH} \
+        timeout 60 "$dir/$1" 2>&1 </dev/null) || fail "$1 ended with an error"
+    [ "$printed" = "$(pkg-config --modversion mpix_queue)" ] || fail "$1 printed: $printed"
+}
+
+# first_library PROGRAM: what the dynamic linker searches first.
+first_library()
+{
+    readelf -d "$1" | sed -n 's/.*(NEEDED).*\[\(.*\)\]/\1/p' | head -n 1
+}
+
+if [ -f "$libdir/libmpix_queue.so" ]; then
+    $CC "$dir/uses.c" "${flags[@]}" -o "$dir/shared" && check_run shared || fail "shared"
+    for program in uses refers_to_nothing; do
+        $CC -Wl,--as-needed "$dir/$program.c" "${flags[@]}" -o "$dir/needed" || fail "$program"
+        [[ $(first_library "$dir/needed") = libmpix_queue.so.* ]] ||
+            fail "$program: $(first_library "$dir/needed") comes first"
+    done
+fi
+if [ -f "$libdir/libmpix_queue.a" ]; then
+    read -r -a flags < <(pkg-config --static --libs mpix_queue | sed 's/-lmpix_queue/-l:libmpix_queue.a/')
+    $CC "$dir/uses.c" $(pkg-config --cflags mpix_queue) "${flags[@]}" -o "$dir/static" &&
+        check_run static || fail "static"
+    [[ $(readelf -d "$dir/static") != *libmpix_queue.so* ]] || fail "static needs the shared library"
+fi
+exit $failed
