@@ -16,7 +16,7 @@ AC_DEFUN([MPIXQ_CHECK_MPI], [
             [AC_LANG_PROGRAM([[#include <mpi.h>]], [[return MPI_Finalize();]])],
             [mpixq_cv_mpi_links=yes], [mpixq_cv_mpi_links=no])])
     AS_IF([test "$mpixq_cv_mpi_links" = no],
-        [AC_MSG_ERROR([$CC does not link MPI programs: give an MPI compiler, for example CC=mpicc])])
+        [AC_MSG_ERROR([$CC links no MPI program: give an MPI compiler, for example CC=mpicc])])
     _MPIXQ_MPI_VENDOR
     _MPIXQ_MPI_FEATURES
     _MPIXQ_MPI_LAUNCHER
@@ -33,10 +33,12 @@ AC_DEFUN([_MPIXQ_MPI_VENDOR], [
     AC_COMPUTE_INT([mpixq_mpich], [MPICH_NUMVERSION], [[#include <mpi.h>]], [mpixq_mpich=0])
     AS_IF([test "$mpixq_ompi" -gt 0], [
         MPIXQ_MPI_NAME=openmpi
-        mpixq_mpi_version="Open MPI $((mpixq_ompi / 10000)).$((mpixq_ompi / 100 % 100)).$((mpixq_ompi % 100))"
+        mpixq_x=$((mpixq_ompi / 10000)) mpixq_y=$((mpixq_ompi / 100 % 100))
+        mpixq_mpi_version="Open MPI $mpixq_x.$mpixq_y.$((mpixq_ompi % 100))"
     ], [test "$mpixq_mpich" -gt 0], [
         MPIXQ_MPI_NAME=mpich
-        mpixq_mpi_version="MPICH $((mpixq_mpich / 10000000)).$((mpixq_mpich / 100000 % 100)).$((mpixq_mpich / 1000 % 100))"
+        mpixq_x=$((mpixq_mpich / 10000000)) mpixq_y=$((mpixq_mpich / 100000 % 100))
+        mpixq_mpi_version="MPICH $mpixq_x.$mpixq_y.$((mpixq_mpich / 1000 % 100))"
     ], [
         MPIXQ_MPI_NAME=other
         mpixq_mpi_version="an MPI that is neither MPICH nor Open MPI"

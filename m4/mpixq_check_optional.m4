@@ -19,7 +19,8 @@ AC_DEFUN([MPIXQ_CHECK_OPTIONAL], [
     AS_CASE([$mpixq_want],
         [yes|no|auto], [],
         [/*], [mpixq_dir=$mpixq_want],
-        [AC_MSG_ERROR([--with-$1 takes yes, no, auto or the absolute path of a folder, not '$mpixq_want'])])
+        [AC_MSG_ERROR([--with-$1 takes yes, no, auto or a folder by its full path,
+not '$mpixq_want'])])
     AS_IF([test "$mpixq_want" = no], [
         mpixq_$1_found=no
         mpixq_$1_why="switched off by --without-$1"

@@ -9,6 +9,11 @@ dir=$(mktemp -d)
 trap 'rm -rf "$dir"' EXIT
 cd "$dir" || exit 99
 failed=0
+fail()
+{
+    echo "failed: $*"
+    failed=1
+}
 
 # configure OPTION...: the cache makes the later runs quick.
 configure()
@@ -20,9 +25,8 @@ configure()
 expect()
 {
     grep -qF -- "$1" log && return
-    echo "failed: there is no '$1' in:"
+    fail "there is no '$1' in:"
     tail -n 40 log
-    failed=1
 }
 
 configure --without-libfabric --with-cuda=no --without-hip --without-cmocka || { cat log; exit 1; }
@@ -31,11 +35,11 @@ expect "switched off by --without-cuda"
 expect "switched off by --without-hip"
 expect "the unit tests are skipped"
 for option in --with-libfabric --with-cuda --with-hip --with-cmocka; do
-    configure "$option=/nonexistent" && { echo "failed: $option=/nonexistent is accepted"; failed=1; }
+    configure "$option=/nonexistent" && fail "$option=/nonexistent is accepted"
     expect "error: $option=/nonexistent was given, but folder /nonexistent is missing"
 done
-configure --with-cuda=maybe && { echo "failed: --with-cuda=maybe is accepted"; failed=1; }
+configure --with-cuda=maybe && fail "--with-cuda=maybe is accepted"
 expect "not 'maybe'"
-configure --enable-sanitizers=address,thread && { echo "failed: address,thread accepted"; failed=1; }
+configure --enable-sanitizers=address,thread && fail "address,thread is accepted"
 expect "--enable-sanitizers takes"
 exit $failed

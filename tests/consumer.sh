@@ -70,9 +70,11 @@ if [ -f "$libdir/libmpix_queue.so" ]; then
     done
 fi
 if [ -f "$libdir/libmpix_queue.a" ]; then
-    read -r -a flags < <(pkg-config --static --libs mpix_queue | sed 's/-lmpix_queue/-l:libmpix_queue.a/')
+    read -r -a flags < <(pkg-config --static --libs mpix_queue |
+        sed 's/-lmpix_queue/-l:libmpix_queue.a/')
     $CC "$dir/uses.c" $(pkg-config --cflags mpix_queue) "${flags[@]}" -o "$dir/static" &&
         check_run static || fail "static"
-    [[ $(readelf -d "$dir/static") != *libmpix_queue.so* ]] || fail "static needs the shared library"
+    [[ $(readelf -d "$dir/static") != *libmpix_queue.so* ]] ||
+        fail "static needs the shared library"
 fi
 exit $failed

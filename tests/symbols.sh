@@ -29,8 +29,8 @@ for name in $declared; do
 done
 while read -r type name; do
     case $name in
-    MPIXQ_*) grep -qx "$name" <<<"$declared" || fail "$name is exported but not in the header" ;;
-    PMPIXQ_*) grep -qx "${name#P}" <<<"$declared" || fail "$name is exported but not in the header" ;;
+    MPIXQ_*) grep -qx "$name" <<<"$declared" || fail "$name is exported, not in the header" ;;
+    PMPIXQ_*) grep -qx "${name#P}" <<<"$declared" || fail "$name is exported, not in the header" ;;
     MPI_*) [ "$type" = T ] || fail "$name is of type $type" ;;
     # The runtime of a sanitizer marks what it instruments.
     __asan_* | __ubsan_* | __tsan_* | __odr_asan*) ;;
