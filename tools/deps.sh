@@ -1,3 +1,4 @@
+# shellcheck shell=bash
 # SPDX-License-Identifier: BSD-3-Clause
 # Copyright (c) 2026 the mpix-queue authors
 #
@@ -60,11 +61,14 @@ deps_has()
 # deps_need GROUP...: see to it that everything in these groups is there, or end the program.
 deps_need()
 {
-    local group thing package things=() packages=()
+    local group thing package=() things=() packages=() wanted=$*
+    # A checkout has no configure yet; a tarball has.
+    [ -x configure ] || wanted+=" source"
     while read -r group thing package; do
-        if [[ " $* " = *" $group "* ]] && ! deps_has "$thing"; then
+        if [[ " $wanted " = *" $group "* ]] && ! deps_has "$thing"; then
             things+=("$thing")
-            packages+=(${package//,/ })
+            IFS=, read -r -a package <<<"$package"
+            packages+=("${package[@]}")
         fi
     done < <(deps_table)
     [ ${#things[@]} -gt 0 ] || return 0
