@@ -51,7 +51,7 @@ check_run()
     # shellcheck source=../tools/mpi_env.sh
     . "$top_srcdir/tools/mpi_env.sh"
     printed=$(LD_LIBRARY_PATH=$libdir${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH} \
-        timeout 60 "$dir/$1" 2>&1 </dev/null) || fail "$1 ended with an error"
+        timeout 60 "$dir/$1" </dev/null) || fail "$1 ended with an error"
     [ "$printed" = "$(pkg-config --modversion mpix_queue)" ] || fail "$1 printed: $printed"
 }
 
