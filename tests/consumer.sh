@@ -38,7 +38,7 @@ int main(int argc, char **argv)
     MPI_Send_init(&x, 1, MPI_INT, MPI_PROC_NULL, 0, MPI_COMM_WORLD, &request);
     MPI_Request_free(&request);
     MPIXQ_Get_version(&major, &minor, &patch);
-    printf("%d.%d.%d\n", major, minor, patch);
+    printf("version %d.%d.%d\n", major, minor, patch);
     return MPI_Finalize();
 }
 EOF
@@ -52,7 +52,9 @@ check_run()
     . "$top_srcdir/tools/mpi_env.sh"
     printed=$(LD_LIBRARY_PATH=$libdir${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH} \
         timeout 60 "$dir/$1" </dev/null) || fail "$1 ended with an error"
-    [ "$printed" = "$(pkg-config --modversion mpix_queue)" ] || fail "$1 printed: $printed"
+    # MPI libraries print complaints of their own beside it.
+    grep -qx "version $(pkg-config --modversion mpix_queue)" <<<"$printed" ||
+        fail "$1 printed: $printed"
 }
 
 # first_library PROGRAM: what the dynamic linker searches first.
