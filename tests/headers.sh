@@ -11,14 +11,14 @@ trap 'rm -rf "$dir"' EXIT
 failed=0
 
 # The C++ bindings that some mpi.h bring along are not ours and not clean.
-flags=(-Wall -Wextra -Wundef -Werror -fsyntax-only -DOMPI_SKIP_MPICXX -DMPICH_SKIP_MPICXX)
+flags=(-Wall -Wextra -Wundef -Werror -c -o /dev/null -DOMPI_SKIP_MPICXX -DMPICH_SKIP_MPICXX)
 case $language in
 c) flags+=(-Wstrict-prototypes -Wmissing-prototypes); standards="c99 c11 gnu17" ;;
 c++) standards="c++11 c++17" ;;
 esac
 
 echo 'int main(void) { return 0; }' >"$dir/empty.c"
-if ! $CC -x "$language" -fsyntax-only "$dir/empty.c" 2>/dev/null; then
+if ! $CC -x "$language" -c -o /dev/null "$dir/empty.c" 2>/dev/null; then
     echo "skip: $CC has no compiler for $language"
     exit 77
 fi
