@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * Copyright (c) 2026 the mpix-queue authors
+ *
+ * The library's heap: one place, so that tests can make the n-th allocation fail.
+ */
+#ifndef MPIXQ_ALLOC_H
+#define MPIXQ_ALLOC_H
+
+#include <stdatomic.h>
+#include <stddef.h>
+
+/* Zero-filled memory, or NULL. */
+void *mpixq_alloc(size_t bytes);
+/* As realloc; on failure the old block stays. The new part is not cleared. */
+void *mpixq_realloc(void *block, size_t bytes);
+/* As mpixq_alloc, at a multiple of alignment, which is a power of two and divides bytes. */
+void *mpixq_alloc_aligned(size_t alignment, size_t bytes);
+void mpixq_free(void *block);
+
+/* Allocations made so far, in this process. Any thread may read it. */
+extern atomic_ulong mpixq_alloc_count;
+/* For tests: when above 0, counts down with each allocation, and the one that reaches 0 fails. */
+extern atomic_long mpixq_alloc_fail_in;
+
+#endif

@@ -1,0 +1,60 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * Copyright (c) 2026 the mpix-queue authors */
+#include "backoff.h"
+
+#include <sched.h>
+#include <stdbool.h>
+#include <time.h>
+
+#include "env.h"
+#include "log.h"
+
+static bool oversubscribed; /* constant after mpixq_backoff_setup */
+
+uint64_t mpixq_now_ns(void)
+{
+    struct timespec t;
+
+    (void)clock_gettime(CLOCK_MONOTONIC, &t);
+    return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
+}
+
+void mpixq_sleep_us(long us)
+{
+    struct timespec t = {.tv_sec = us / 1000000, .tv_nsec = us % 1000000 * 1000};
+
+    (void)nanosleep(&t, NULL);
+}
+
+void mpixq_backoff_setup(void)
+{
+    cpu_set_t allowed;
+    int ranks = mpixq_env_local_ranks(), cores = 1;
+
+    if (sched_getaffinity(0, sizeof allowed, &allowed) == 0) {
+        cores = CPU_COUNT(&allowed);
+    }
+    /* A launcher that binds leaves each rank its own cores; then one rank stands for itself. */
+    oversubscribed = cores == 1 || ranks > cores;
+    mpixq_debug("%d ranks on this node, %d cores allowed: waiting threads %s", ranks, cores,
+                oversubscribed ? "yield" : "spin");
+}
+
+void mpixq_backoff_slow(struct mpixq_backoff *backoff)
+{
+    uint64_t now = mpixq_now_ns(), waited_us;
+    long sleep_us;
+
+    if (backoff->since_ns == 0) {
+        backoff->since_ns = now;
+    }
+    waited_us = (now - backoff->since_ns) / 1000;
+    if ((long)waited_us < mpixq_env.spin_us) {
+        if (oversubscribed) {
+            (void)sched_yield();
+        }
+        return;
+    }
+    sleep_us = (long)(waited_us / 8) + 1;
+    mpixq_sleep_us(sleep_us < mpixq_env.sleep_max_us ? sleep_us : mpixq_env.sleep_max_us);
+}

@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * Copyright (c) 2026 the mpix-queue authors
+ *
+ * How a thread waits for something that nobody wakes it for: it polls without a break for
+ * MPIXQ_SPIN_US, yielding the core where ranks outnumber cores, then sleeps between polls for
+ * an eighth of the time it has waited, at most MPIXQ_SLEEP_MAX_US. So a wait is late by an
+ * eighth at most, and a long one costs little.
+ */
+#ifndef MPIXQ_BACKOFF_H
+#define MPIXQ_BACKOFF_H
+
+#include <stdint.h>
+
+struct mpixq_backoff {
+    uint32_t polls;
+    uint64_t since_ns; /* 0: the clock was not read yet */
+};
+
+/* Find out whether ranks outnumber cores. Once, before threads. */
+void mpixq_backoff_setup(void);
+static inline void mpixq_backoff_begin(struct mpixq_backoff *backoff)
+{
+    backoff->polls = 0;
+    backoff->since_ns = 0;
+}
+/* The slow part of a pause: looks at the clock. */
+void mpixq_backoff_slow(struct mpixq_backoff *backoff);
+/* After a poll that found nothing. The first few cost next to nothing. */
+static inline void mpixq_backoff_pause(struct mpixq_backoff *backoff)
+{
+    if (++backoff->polls > 64) {
+        mpixq_backoff_slow(backoff);
+    }
+}
+/* Nanoseconds of a clock that only grows. */
+uint64_t mpixq_now_ns(void);
+/* Sleep; wakes early only by a signal. */
+void mpixq_sleep_us(long us);
+
+#endif

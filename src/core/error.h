@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * Copyright (c) 2026 the mpix-queue authors
+ *
+ * Errors: codes, their texts, and the one place that invokes error handlers.
+ */
+#ifndef MPIXQ_ERROR_H
+#define MPIXQ_ERROR_H
+
+#include <mpi.h>
+
+enum mpixq_error {
+    MPIXQ_E_NONE,
+#define MPIXQ_ERROR(name, kind, text) MPIXQ_E_##name,
+#include "error_defs.h"
+#undef MPIXQ_ERROR
+    MPIXQ_E_COUNT
+};
+
+/* The MPI error code of an error; the codes are added to MPI at the first call. MPI must be up.
+ * TRUNCATE gives MPI_ERR_TRUNCATE. Any thread. */
+int mpixq_error_code(enum mpixq_error error);
+/* The text of an error, in this process's memory. */
+const char *mpixq_error_text(enum mpixq_error error);
+/* One of MPIXQ_Error for a code of MPI; MPIXQ_ERR_NONE for codes of others. */
+int mpixq_error_kind(int code);
+/* Invoke the error handler of comm, or of MPI_COMM_WORLD if comm is MPI_COMM_NULL; returns code.
+ * Only in a thread that the user called from. */
+int mpixq_error_raise(MPI_Comm comm, int code);
+
+#endif

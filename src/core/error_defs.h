@@ -1,0 +1,82 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * Copyright (c) 2026 the mpix-queue authors
+ *
+ * Every error of the library: MPIXQ_ERROR(name, kind, text). The order is that of the wire: a match
+ * message names an error by its place here, so append, and raise MPIXQ_WIRE_VERSION otherwise.
+ */
+MPIXQ_ERROR(
+    INTERPOSE, MPIXQ_ERR_INTERPOSE,
+    "MPI calls pass by libmpix_queue. Causes: linked after MPI, behind another library, dropped "
+    "by --as-needed, dlopen, or a tool in front. Cure: link it first, or "
+    "LD_PRELOAD=libmpix_queue.so ahead of any tool")
+MPIXQ_ERROR(
+    INIT_UNSEEN, MPIXQ_ERR_INTERPOSE,
+    "MPI was initialised by a call that did not come by libmpix_queue (from Fortran, through "
+    "PMPI, or before the library was loaded)")
+MPIXQ_ERROR(INSIDE, MPIXQ_ERR_STATE,
+            "called from a function that a host stream runs: such a function may not call "
+            "this library")
+MPIXQ_ERROR(ARG_QUEUE_P, MPIXQ_ERR_ARG, "argument queue: the address is NULL")
+MPIXQ_ERROR(ARG_QUEUE, MPIXQ_ERR_ARG, "argument queue: null, freed, or not a queue")
+MPIXQ_ERROR(ARG_TYPE, MPIXQ_ERR_ARG, "argument type: not a queue type")
+MPIXQ_ERROR(
+    ARG_STREAM_ADDRESS, MPIXQ_ERR_ARG,
+    "argument stream_address: does not hold a live host stream, and no other kind of stream "
+    "is available in this process")
+MPIXQ_ERROR(ARG_INFO_TYPE, MPIXQ_ERR_ARG,
+            "argument info: the value of key type is not cudaStream_t, hipStream_t or "
+            "mpix_host_stream")
+MPIXQ_ERROR(ARG_FLAG, MPIXQ_ERR_ARG, "argument flag: the address is NULL")
+MPIXQ_ERROR(ARG_INFO_USED, MPIXQ_ERR_ARG, "argument info_used: the address is NULL")
+MPIXQ_ERROR(ARG_COUNT, MPIXQ_ERR_ARG, "argument count: negative")
+MPIXQ_ERROR(ARG_REQUEST_P, MPIXQ_ERR_ARG, "argument request: the address is NULL")
+MPIXQ_ERROR(ARG_REQUESTS, MPIXQ_ERR_ARG, "argument requests: the array is NULL")
+MPIXQ_ERROR(ARG_MATCH, MPIXQ_ERR_ARG, "argument match: the address is NULL")
+MPIXQ_ERROR(ARG_STREAM_P, MPIXQ_ERR_ARG, "argument stream: the address is NULL")
+MPIXQ_ERROR(ARG_STREAM, MPIXQ_ERR_ARG, "argument stream: null, destroyed, or not a host stream")
+MPIXQ_ERROR(ARG_FN, MPIXQ_ERR_ARG, "argument fn: NULL")
+MPIXQ_ERROR(UNKNOWN_REQUEST, MPIXQ_ERR_REQUEST,
+            "argument request: not a persistent point-to-point request, or it was made by a call "
+            "that did not come by libmpix_queue (Fortran, PMPI, partitioned, before MPI_Init)")
+MPIXQ_ERROR(ACTIVE, MPIXQ_ERR_STATE, "the request is active: complete it before it is matched")
+MPIXQ_ERROR(ALREADY_MATCHED, MPIXQ_ERR_STATE, "the request is matched already")
+MPIXQ_ERROR(MATCHING, MPIXQ_ERR_STATE, "the request is being matched")
+MPIXQ_ERROR(TWICE, MPIXQ_ERR_STATE, "the request stands twice in the array")
+MPIXQ_ERROR(UNMATCHED, MPIXQ_ERR_STATE, "the request is not matched: call MPIX_Match first")
+MPIXQ_ERROR(STARTED, MPIXQ_ERR_STATE,
+            "the request is started on a queue and its wait was not enqueued")
+MPIXQ_ERROR(OTHER_QUEUE, MPIXQ_ERR_STATE, "the request belongs to another queue")
+MPIXQ_ERROR(OWNED, MPIXQ_ERR_STATE,
+            "the request belongs to a queue until its enqueued wait has completed")
+MPIXQ_ERROR(QUEUE_BUSY, MPIXQ_ERR_STATE,
+            "the queue has work pending, or requests that were started and not waited for")
+MPIXQ_ERROR(STREAM_BUSY, MPIXQ_ERR_STATE, "a queue uses the stream: free the queue first")
+MPIXQ_ERROR(HOST_START, MPIXQ_ERR_UNSUPPORTED,
+            "a matched request can only be started by MPIX_Enqueue_start in this version")
+MPIXQ_ERROR(CANCEL, MPIXQ_ERR_UNSUPPORTED,
+            "a matched request, or a request of MPIX_Imatch, cannot be cancelled")
+MPIXQ_ERROR(CXI, MPIXQ_ERR_UNSUPPORTED,
+            "argument type: MPIX_QUEUE_CXI is not in this version, which has no cxi channel")
+MPIXQ_ERROR(CUDA, MPIXQ_ERR_UNSUPPORTED,
+            "argument info: streams of type cudaStream_t are not in this version")
+MPIXQ_ERROR(HIP, MPIXQ_ERR_UNSUPPORTED,
+            "argument info: streams of type hipStream_t are not in this version")
+MPIXQ_ERROR(
+    THREAD_LEVEL, MPIXQ_ERR_THREAD_LEVEL,
+    "a queue needs MPI_THREAD_MULTIPLE, and MPI provides less: call MPI_Init_thread, link the "
+    "library into the program, or set MPIXQ_THREAD_LEVEL=multiple")
+MPIXQ_ERROR(NO_IDENTITY, MPIXQ_ERR_MATCH,
+            "the request's communicator has no identity that both ends know: it comes from "
+            "spawn, accept, connect, join, a group without parent, or was made without the library")
+MPIXQ_ERROR(FOREIGN_PEER, MPIXQ_ERR_MATCH, "the request's peer is not in MPI_COMM_WORLD")
+MPIXQ_ERROR(VIEW, MPIXQ_ERR_MATCH,
+            "the two ends of the pair see its communicator differently (size or ranks)")
+MPIXQ_ERROR(PROTOCOL, MPIXQ_ERR_MATCH, "a match message from the peer is malformed")
+MPIXQ_ERROR(TRUNCATE, MPIXQ_ERR_MATCH, "the receive is smaller than the send")
+MPIXQ_ERROR(NO_TAG, MPIXQ_ERR_RESOURCES,
+            "no tag is left for another pair with this peer (MPI_TAG_UB)")
+MPIXQ_ERROR(NO_CHANNEL, MPIXQ_ERR_RESOURCES, "the two ends have no channel in common")
+MPIXQ_ERROR(NO_MEMORY, MPIXQ_ERR_RESOURCES, "no memory")
+MPIXQ_ERROR(NO_THREAD, MPIXQ_ERR_RESOURCES, "no thread could be made")
+MPIXQ_ERROR(REQUEST_FAILED, MPIXQ_ERR_COMM, "the request failed on a queue: it can only be freed")
+MPIXQ_ERROR(PEER_FAILED, MPIXQ_ERR_COMM, "the peer of a started request reported a failure")
