@@ -1,0 +1,378 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * Copyright (c) 2026 the mpix-queue authors */
+#include "comm.h"
+
+#include <pthread.h>
+#include <stdatomic.h>
+
+#include "alloc.h"
+#include "log.h"
+#include "table.h"
+
+/* How a child was made, for mpixq_ident_child. */
+enum { CHILD_COLLECTIVE = 1, CHILD_DUP = 2, CHILD_GROUP = 3, CHILD_INTERCOMM = 4 };
+
+/* How often create_group was called with the same group and tag. */
+struct group_count {
+    struct mpixq_ident key;
+    uint64_t calls;
+    UT_hash_handle hh;
+};
+
+struct mpixq_comm {
+    atomic_int references;
+    struct mpixq_ident ident;
+    uint64_t children;          /* under lock */
+    struct group_count *groups; /* under lock */
+    MPI_Comm handle;            /* under lock; MPI_COMM_NULL once freed */
+    bool described;             /* under lock; the rest is constant once set */
+    int rank, size, own_size;
+    MPI_Group peers;
+};
+
+/* One lock for all records; taken for a few instructions and local MPI calls. */
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static int keyval = MPI_KEYVAL_INVALID;
+static MPI_Group world_group = MPI_GROUP_NULL;
+/* Set in MPI_Finalize, from where on deleted attributes must not call MPI any more. */
+static atomic_bool closed;
+
+static struct mpixq_comm *record_create(struct mpixq_ident ident)
+{
+    struct mpixq_comm *record = mpixq_alloc(sizeof *record); /* freed in mpixq_comm_put */
+
+    if (record != NULL) {
+        atomic_init(&record->references, 1);
+        record->ident = ident;
+        record->handle = MPI_COMM_NULL;
+        record->peers = MPI_GROUP_NULL;
+    }
+    return record;
+}
+
+struct mpixq_comm *mpixq_comm_hold(struct mpixq_comm *record)
+{
+    atomic_fetch_add(&record->references, 1);
+    return record;
+}
+
+void mpixq_comm_put(struct mpixq_comm *record)
+{
+    struct group_count *g, *next;
+
+    if (record == NULL || atomic_fetch_sub(&record->references, 1) != 1) {
+        return;
+    }
+    if (record->peers != MPI_GROUP_NULL && !atomic_load(&closed)) {
+        (void)PMPI_Group_free(&record->peers);
+    }
+    HASH_ITER(hh, record->groups, g, next)
+    {
+        HASH_DEL(record->groups, g);
+        mpixq_free(g);
+    }
+    mpixq_free(record);
+}
+
+/* Attribute callbacks: MPI calls them inside dup and free. */
+
+static int copy_record(MPI_Comm old, int key, void *extra, void *value, void *copy_p, int *flag)
+{
+    struct mpixq_comm *parent = value, *child;
+    uint64_t n;
+
+    (void)old;
+    (void)key;
+    (void)extra;
+    pthread_mutex_lock(&lock);
+    n = parent->children++;
+    pthread_mutex_unlock(&lock);
+    child = mpixq_ident_is_none(parent->ident)
+                ? NULL
+                : record_create(mpixq_ident_child(parent->ident, CHILD_DUP, n));
+    *flag = child != NULL;
+    *(void **)copy_p = child;
+    return MPI_SUCCESS;
+}
+
+static int delete_record(MPI_Comm comm, int key, void *value, void *extra)
+{
+    struct mpixq_comm *record = value;
+
+    (void)comm;
+    (void)key;
+    (void)extra;
+    pthread_mutex_lock(&lock);
+    record->handle = MPI_COMM_NULL;
+    pthread_mutex_unlock(&lock);
+    mpixq_comm_put(record);
+    return MPI_SUCCESS;
+}
+
+static struct mpixq_comm *record_of(MPI_Comm comm)
+{
+    struct mpixq_comm *record;
+    int found = 0;
+
+    if (keyval == MPI_KEYVAL_INVALID || comm == MPI_COMM_NULL ||
+        PMPI_Comm_get_attr(comm, keyval, &record, &found) != MPI_SUCCESS || !found) {
+        return NULL;
+    }
+    return record;
+}
+
+/* Fill in what the communicator can tell, while it exists. Under the lock. */
+static bool describe(struct mpixq_comm *record, MPI_Comm comm)
+{
+    int inter = 0, rc;
+
+    if (record->described) {
+        return true;
+    }
+    rc = PMPI_Comm_test_inter(comm, &inter);
+    rc = rc ? rc : PMPI_Comm_rank(comm, &record->rank);
+    rc = rc ? rc : PMPI_Comm_size(comm, &record->own_size);
+    if (inter) {
+        rc = rc ? rc : PMPI_Comm_remote_size(comm, &record->size);
+        rc = rc ? rc : PMPI_Comm_remote_group(comm, &record->peers);
+    } else {
+        record->size = record->own_size;
+        rc = rc ? rc : PMPI_Comm_group(comm, &record->peers);
+    }
+    record->handle = comm;
+    record->described = rc == MPI_SUCCESS;
+    return record->described;
+}
+
+/* A record without identity: it only tells when the communicator is freed. */
+static struct mpixq_comm *attach_anonymous(MPI_Comm comm)
+{
+    struct mpixq_comm *record = record_create((struct mpixq_ident){0});
+
+    if (record != NULL && PMPI_Comm_set_attr(comm, keyval, record) != MPI_SUCCESS) {
+        mpixq_comm_put(record);
+        return NULL;
+    }
+    return record;
+}
+
+struct mpixq_comm *mpixq_comm_get(MPI_Comm comm)
+{
+    struct mpixq_comm *record = record_of(comm);
+    bool ok;
+
+    if (record == NULL) {
+        record = attach_anonymous(comm);
+    }
+    if (record == NULL) {
+        return NULL;
+    }
+    pthread_mutex_lock(&lock);
+    ok = describe(record, comm);
+    pthread_mutex_unlock(&lock);
+    if (!ok) {
+        return NULL;
+    }
+    atomic_fetch_add(&record->references, 1);
+    return record;
+}
+
+void mpixq_comm_view(const struct mpixq_comm *record, struct mpixq_comm_view *view_p)
+{
+    view_p->ident = record->ident;
+    view_p->rank = record->rank;
+    view_p->size = record->size;
+    view_p->own_size = record->own_size;
+}
+
+int mpixq_comm_world_rank(const struct mpixq_comm *record, int peer)
+{
+    int world = MPI_UNDEFINED;
+
+    if (PMPI_Group_translate_ranks(record->peers, 1, &peer, world_group, &world) != MPI_SUCCESS) {
+        return MPI_UNDEFINED;
+    }
+    return world;
+}
+
+MPI_Comm mpixq_comm_handle(const struct mpixq_comm *record)
+{
+    MPI_Comm comm;
+
+    if (record == NULL) {
+        return MPI_COMM_NULL;
+    }
+    pthread_mutex_lock(&lock);
+    comm = record->handle;
+    pthread_mutex_unlock(&lock);
+    return comm;
+}
+
+struct mpixq_ident mpixq_comm_child(MPI_Comm parent)
+{
+    struct mpixq_comm *record = record_of(parent);
+    uint64_t n;
+
+    if (record == NULL || mpixq_ident_is_none(record->ident)) {
+        return (struct mpixq_ident){0};
+    }
+    pthread_mutex_lock(&lock);
+    n = record->children++;
+    pthread_mutex_unlock(&lock);
+    return mpixq_ident_child(record->ident, CHILD_COLLECTIVE, n);
+}
+
+/* Hash the world ranks of a group, in its order, a few at a time. */
+static bool hash_group(MPI_Group group, struct mpixq_ident *hash_p)
+{
+    enum { CHUNK = 64 };
+    int ranks[CHUNK], world[CHUNK], size;
+
+    if (PMPI_Group_size(group, &size) != MPI_SUCCESS) {
+        return false;
+    }
+    for (int first = 0; first < size; first += CHUNK) {
+        int n = size - first < CHUNK ? size - first : CHUNK;
+
+        for (int i = 0; i < n; i++) {
+            ranks[i] = first + i;
+        }
+        if (PMPI_Group_translate_ranks(group, n, ranks, world_group, world) != MPI_SUCCESS) {
+            return false;
+        }
+        *hash_p = mpixq_ident_add(*hash_p, world, (size_t)n * sizeof world[0]);
+    }
+    return true;
+}
+
+struct mpixq_ident mpixq_comm_group_child(MPI_Comm parent, MPI_Group group, int tag)
+{
+    struct mpixq_comm *record = record_of(parent);
+    struct mpixq_ident key, none = {0};
+    struct group_count *count;
+    uint64_t n;
+
+    if (record == NULL || mpixq_ident_is_none(record->ident)) {
+        return none;
+    }
+    key = mpixq_ident_child(record->ident, CHILD_GROUP, (uint64_t)tag);
+    if (!hash_group(group, &key)) {
+        return none;
+    }
+    pthread_mutex_lock(&lock);
+    HASH_FIND(hh, record->groups, &key, sizeof key, count);
+    if (count == NULL) {
+        count = mpixq_alloc(sizeof *count); /* freed with the record */
+        if (count != NULL) {
+            count->key = key;
+            HASH_ADD(hh, record->groups, key, sizeof key, count);
+        }
+        if (count == NULL || !mpixq_in_table(count->hh)) {
+            pthread_mutex_unlock(&lock);
+            mpixq_free(count);
+            return none;
+        }
+    }
+    n = count->calls++;
+    pthread_mutex_unlock(&lock);
+    return mpixq_ident_child(key, CHILD_GROUP, n);
+}
+
+void mpixq_comm_name_child(MPI_Comm child, struct mpixq_ident ident)
+{
+    struct mpixq_comm *record;
+
+    if (child == MPI_COMM_NULL || mpixq_ident_is_none(ident)) {
+        return;
+    }
+    record = record_create(ident);
+    if (record == NULL || PMPI_Comm_set_attr(child, keyval, record) != MPI_SUCCESS) {
+        mpixq_warn("a communicator was made without identity: its requests cannot be matched");
+        mpixq_comm_put(record);
+    }
+}
+
+/* Are all processes of a group in MPI_COMM_WORLD? */
+static bool in_world(MPI_Group group)
+{
+    MPI_Group rest;
+    int size = -1;
+
+    if (PMPI_Group_difference(group, world_group, &rest) != MPI_SUCCESS) {
+        return false;
+    }
+    (void)PMPI_Group_size(rest, &size);
+    if (rest != MPI_GROUP_EMPTY) {
+        (void)PMPI_Group_free(&rest);
+    }
+    return size == 0;
+}
+
+/* The same answer on all processes of the communicator: if one of them is of another world,
+ * then it is foreign to some, and the others are foreign to it. */
+static bool all_in_world(MPI_Comm inter)
+{
+    MPI_Group local = MPI_GROUP_NULL, remote = MPI_GROUP_NULL;
+    bool all = PMPI_Comm_group(inter, &local) == MPI_SUCCESS &&
+               PMPI_Comm_remote_group(inter, &remote) == MPI_SUCCESS && in_world(local) &&
+               in_world(remote);
+
+    if (local != MPI_GROUP_NULL) {
+        (void)PMPI_Group_free(&local);
+    }
+    if (remote != MPI_GROUP_NULL) {
+        (void)PMPI_Group_free(&remote);
+    }
+    return all;
+}
+
+void mpixq_comm_name_intercomm(MPI_Comm child, struct mpixq_ident local)
+{
+    uint64_t mine[2] = {local.high, local.low}, theirs[2] = {0, 0};
+    struct mpixq_ident first = local, second, both;
+
+    if (child == MPI_COMM_NULL || keyval == MPI_KEYVAL_INVALID || !all_in_world(child)) {
+        return;
+    }
+    /* All ranks of a side hold the same value, so its maximum is the value; over an
+     * intercommunicator each side receives that of the other. */
+    if (PMPI_Allreduce(mine, theirs, 2, MPI_UINT64_T, MPI_MAX, child) != MPI_SUCCESS) {
+        return;
+    }
+    second = (struct mpixq_ident){.high = theirs[0], .low = theirs[1]};
+    if (mpixq_ident_is_none(first) || mpixq_ident_is_none(second)) {
+        return;
+    }
+    if (first.high > second.high || (first.high == second.high && first.low > second.low)) {
+        first = second;
+        second = local;
+    }
+    both = mpixq_ident_child(first, CHILD_INTERCOMM, 0);
+    both = mpixq_ident_add(both, &second, sizeof second);
+    mpixq_comm_name_child(child, both);
+}
+
+int mpixq_comm_open(void)
+{
+    struct mpixq_ident world = {.high = 0, .low = 1}, self = {.high = 0, .low = 2};
+    int rc = PMPI_Comm_create_keyval(copy_record, delete_record, &keyval, NULL);
+
+    rc = rc ? rc : PMPI_Comm_group(MPI_COMM_WORLD, &world_group);
+    if (rc == MPI_SUCCESS) {
+        mpixq_comm_name_child(MPI_COMM_WORLD, world);
+        mpixq_comm_name_child(MPI_COMM_SELF, self);
+    }
+    return rc;
+}
+
+void mpixq_comm_close(void)
+{
+    (void)PMPI_Comm_delete_attr(MPI_COMM_WORLD, keyval);
+    atomic_store(&closed, true);
+    if (world_group != MPI_GROUP_NULL) {
+        (void)PMPI_Group_free(&world_group);
+    }
+    if (keyval != MPI_KEYVAL_INVALID) {
+        (void)PMPI_Comm_free_keyval(&keyval);
+    }
+}

@@ -1,0 +1,571 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * Copyright (c) 2026 the mpix-queue authors */
+#include "match.h"
+
+#include <pthread.h>
+#include <stddef.h>
+#include <string.h>
+#include <utlist.h>
+
+#include "alloc.h"
+#include "backoff.h"
+#include "channel.h"
+#include "comm.h"
+#include "control.h"
+#include "log.h"
+#include "queue.h"
+
+/* An offer that waits for its receive. */
+struct offer {
+    struct mpixq_offered offered;
+    struct mpixq_record record;
+    int world; /* rank that sent it */
+};
+
+/* The matching lock, and what it guards. */
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static struct mpixq_pairing pairing;
+static struct mpixq_request *ids; /* every end that a peer may name */
+static uint64_t last_id;
+static long n_matching;
+static struct mpixq_request *released;  /* freed by the user, with something left to do */
+static struct mpixq_match_op *done_ops; /* handles to complete once the lock is left */
+/* Written under the lock, read by anyone: is there a reason to progress? */
+static atomic_bool pending;
+
+static void enter(void)
+{
+    pthread_mutex_lock(&lock);
+}
+
+/* Leave the lock, then complete the handles of finished ops: MPI may call back into us there. */
+static void leave(void)
+{
+    struct mpixq_match_op *op = done_ops, *next;
+
+    done_ops = NULL;
+    atomic_store(&pending, n_matching > 0 || !mpixq_control_is_idle());
+    pthread_mutex_unlock(&lock);
+    for (; op != NULL; op = next) {
+        next = op->next_done;
+        (void)PMPI_Grequest_complete(op->handle);
+        mpixq_match_op_put(op);
+    }
+}
+
+static struct mpixq_request *by_id(uint64_t id)
+{
+    struct mpixq_request *req;
+
+    HASH_FIND(hh_id, ids, &id, sizeof id, req);
+    return req;
+}
+
+struct mpixq_request *mpixq_match_by_id(uint64_t id)
+{
+    return by_id(id);
+}
+
+static bool id_add(struct mpixq_request *req)
+{
+    req->id = ++last_id;
+    memset(&req->hh_id, 0, sizeof req->hh_id);
+    HASH_ADD(hh_id, ids, id, sizeof req->id, req);
+    return mpixq_in_table(req->hh_id);
+}
+
+static void id_remove(struct mpixq_request *req)
+{
+    if (mpixq_in_table(req->hh_id)) {
+        HASH_DELETE(hh_id, ids, req);
+        memset(&req->hh_id, 0, sizeof req->hh_id);
+    }
+}
+
+/* A request has left MATCHING. The op may be gone once its last request has been counted. */
+static void finish(struct mpixq_request *req, enum mpixq_error error)
+{
+    struct mpixq_match_op *op = req->op;
+    bool has_handle = op->has_handle;
+
+    if (error != MPIXQ_E_NONE) {
+        char text[64];
+
+        mpixq_info("%s not matched: %s", mpixq_request_describe(req, text, sizeof text),
+                   mpixq_error_text(error));
+        id_remove(req);
+        if (op->error == MPIXQ_E_NONE || req->op_index < op->error_index) {
+            op->error = error;
+            op->error_index = req->op_index;
+            op->error_comm = mpixq_request_comm(req);
+        }
+    }
+    req->op = NULL;
+    n_matching--;
+    (void)mpixq_request_step(req, error == MPIXQ_E_NONE ? MPIXQ_MATCH_OK : MPIXQ_MATCH_FAIL);
+    if (atomic_fetch_sub(&op->remaining, 1) == 1 && has_handle) {
+        LL_PREPEND2(done_ops, op, next_done);
+    }
+}
+
+static void matched(struct mpixq_request *req, const struct mpixq_channel *channel)
+{
+    char text[64];
+
+    req->channel = channel;
+    mpixq_debug("%s matched: source %d tag %d, %llu bytes, channel %s",
+                mpixq_request_describe(req, text, sizeof text), req->source, req->source_tag,
+                (unsigned long long)req->bytes, channel->name);
+    finish(req, MPIXQ_E_NONE);
+}
+
+static void explain(const struct mpixq_request *req, const struct mpixq_channel *channel,
+                    const char *why)
+{
+    char text[64];
+
+    mpixq_debug("%s not by channel %s: %s", mpixq_request_describe(req, text, sizeof text),
+                channel->name, why);
+}
+
+/* Sender: offer every channel that could serve. */
+static void begin_send(struct mpixq_request *req, const struct mpixq_comm_view *view)
+{
+    struct mpixq_record record = {.kind = MPIXQ_WIRE_OFFER};
+    const char *why = "";
+
+    req->source = view->rank;
+    req->source_tag = req->tag;
+    req->offered = 0;
+    for (int i = 0; mpixq_channels[i] != NULL; i++) {
+        const struct mpixq_channel *channel = mpixq_channels[i];
+        struct mpixq_blob *blob = &record.blobs[record.n_blobs];
+
+        if (channel->offer(req, blob, &why)) {
+            blob->channel = channel->id;
+            req->offered |= UINT32_C(1) << channel->id;
+            record.n_blobs++;
+        } else {
+            explain(req, channel, why);
+        }
+    }
+    record.u.offer = (struct mpixq_wire_offer){.sender_id = req->id,
+                                               .ident = view->ident,
+                                               .bytes = req->bytes,
+                                               .source = view->rank,
+                                               .dest = req->peer,
+                                               .tag = req->tag,
+                                               .size = view->size,
+                                               .own_size = view->own_size,
+                                               .mode = req->mode};
+    if (!mpixq_control_send(req->peer_world, &record)) {
+        finish(req, MPIXQ_E_NO_MEMORY);
+    }
+}
+
+static void withdraw(struct mpixq_request *req, const struct mpixq_channel *except)
+{
+    for (int i = 0; mpixq_channels[i] != NULL; i++) {
+        const struct mpixq_channel *channel = mpixq_channels[i];
+
+        if (channel != except && (req->offered & (UINT32_C(1) << channel->id)) != 0) {
+            channel->withdraw(req);
+        }
+    }
+    req->offered = 0;
+}
+
+static void answer(int world, uint64_t sender_id, uint64_t receiver_id, enum mpixq_error error,
+                   const struct mpixq_blob *blob)
+{
+    struct mpixq_record record = {.kind = MPIXQ_WIRE_ANSWER};
+
+    record.u.answer = (struct mpixq_wire_answer){
+        .sender_id = sender_id, .receiver_id = receiver_id, .error = error};
+    if (error == MPIXQ_E_NONE) {
+        record.n_blobs = 1;
+        record.blobs[0] = *blob;
+    }
+    if (!mpixq_control_send(world, &record)) {
+        mpixq_err("no memory to answer a match of rank %d, which will wait for ever", world);
+    }
+}
+
+/* Receiver: the best channel that both ends can use. */
+static enum mpixq_error choose_channel(struct mpixq_request *req, const struct mpixq_record *offer,
+                                       const struct mpixq_channel **channel_p,
+                                       struct mpixq_blob *mine)
+{
+    enum mpixq_error error = MPIXQ_E_NO_CHANNEL;
+    const char *why = "";
+
+    for (int i = 0; mpixq_channels[i] != NULL; i++) {
+        const struct mpixq_channel *channel = mpixq_channels[i];
+
+        for (uint32_t k = 0; k < offer->n_blobs; k++) {
+            if (offer->blobs[k].channel != channel->id) {
+                continue;
+            }
+            mine->channel = channel->id;
+            mine->length = 0;
+            error = channel->accept(req, &offer->blobs[k], mine, &why);
+            if (error == MPIXQ_E_NONE) {
+                *channel_p = channel;
+                return MPIXQ_E_NONE;
+            }
+            explain(req, channel, why);
+        }
+    }
+    return error;
+}
+
+static enum mpixq_error check_pair(const struct mpixq_request *req,
+                                   const struct mpixq_wire_offer *offer)
+{
+    struct mpixq_comm_view view;
+
+    mpixq_comm_view(req->comm, &view);
+    if (offer->dest != view.rank || offer->size != view.own_size || offer->own_size != view.size) {
+        return MPIXQ_E_VIEW;
+    }
+    return offer->bytes > req->bytes ? MPIXQ_E_TRUNCATE : MPIXQ_E_NONE;
+}
+
+/* Receiver: this receive and this offer belong together. */
+static void pair(struct mpixq_request *req, const struct mpixq_record *record, int world)
+{
+    const struct mpixq_wire_offer *offer = &record->u.offer;
+    const struct mpixq_channel *channel = NULL;
+    enum mpixq_error error = check_pair(req, offer);
+    uint64_t bytes = req->bytes;
+    struct mpixq_blob mine;
+
+    if (error == MPIXQ_E_NONE) {
+        req->peer_world = world;
+        req->peer_id = offer->sender_id;
+        req->source = offer->source;
+        req->source_tag = offer->tag;
+        req->bytes = offer->bytes;
+        error = choose_channel(req, record, &channel, &mine);
+    }
+    answer(world, offer->sender_id, req->id, error, &mine);
+    if (error == MPIXQ_E_NONE) {
+        matched(req, channel);
+    } else {
+        req->bytes = bytes;
+        finish(req, error);
+    }
+}
+
+static void begin_receive(struct mpixq_request *req, const struct mpixq_comm_view *view)
+{
+    struct mpixq_offered *offered = NULL;
+
+    req->posted.ident = view->ident;
+    req->posted.source = req->peer;
+    req->posted.tag = req->tag;
+    if (!mpixq_pairing_post(&pairing, &req->posted, &offered)) {
+        finish(req, MPIXQ_E_NO_MEMORY);
+    } else if (offered != NULL) {
+        struct offer *offer = (struct offer *)((char *)offered - offsetof(struct offer, offered));
+
+        pair(req, &offer->record, offer->world);
+        mpixq_free(offer);
+    }
+}
+
+static void begin_one(struct mpixq_request *req)
+{
+    struct mpixq_comm_view view;
+    MPI_Count type_bytes = 0;
+
+    (void)PMPI_Type_size_x(req->type, &type_bytes);
+    req->bytes = (uint64_t)req->count * (uint64_t)type_bytes;
+    if (req->peer == MPI_PROC_NULL) {
+        req->peer_world = MPI_PROC_NULL;
+        req->source = MPI_PROC_NULL;
+        req->source_tag = MPI_ANY_TAG;
+        req->bytes = 0;
+        matched(req, &mpixq_channel_null);
+        return;
+    }
+    if (!id_add(req)) {
+        finish(req, MPIXQ_E_NO_MEMORY);
+        return;
+    }
+    mpixq_comm_view(req->comm, &view);
+    if (mpixq_request_is_send(req)) {
+        req->peer_world = mpixq_comm_world_rank(req->comm, req->peer);
+        begin_send(req, &view);
+    } else {
+        begin_receive(req, &view);
+    }
+}
+
+void mpixq_match_begin(struct mpixq_request **records, int n, struct mpixq_match_op *op)
+{
+    enter();
+    /* One more than there are requests, so that op is not complete before all have begun. */
+    atomic_store(&op->remaining, n + 1);
+    for (int i = 0; i < n; i++) {
+        records[i]->op = op;
+        records[i]->op_index = i;
+        n_matching++;
+        (void)mpixq_request_step(records[i], MPIXQ_MATCH_BEGIN);
+    }
+    for (int i = 0; i < n; i++) {
+        begin_one(records[i]);
+    }
+    if (atomic_fetch_sub(&op->remaining, 1) == 1 && op->has_handle) {
+        LL_PREPEND2(done_ops, op, next_done);
+    }
+    mpixq_control_progress();
+    leave();
+}
+
+/* Records that arrive. */
+
+static void record_offer(const struct mpixq_record *record, int source)
+{
+    const struct mpixq_wire_offer *wire = &record->u.offer;
+    struct offer *offer = mpixq_alloc(sizeof *offer); /* freed when paired */
+    struct mpixq_posted *posted = NULL;
+
+    if (offer != NULL) {
+        offer->offered.ident = wire->ident;
+        offer->offered.source = wire->source;
+        offer->offered.tag = wire->tag;
+        offer->record = *record;
+        offer->world = source;
+    }
+    if (offer == NULL || !mpixq_pairing_offer(&pairing, &offer->offered, &posted)) {
+        answer(source, wire->sender_id, 0, MPIXQ_E_NO_MEMORY, NULL);
+        mpixq_free(offer);
+        return;
+    }
+    if (posted != NULL) {
+        pair((struct mpixq_request *)((char *)posted - offsetof(struct mpixq_request, posted)),
+             &offer->record, source);
+        mpixq_free(offer);
+    }
+}
+
+static void record_answer(const struct mpixq_record *record, int source)
+{
+    const struct mpixq_wire_answer *wire = &record->u.answer;
+    struct mpixq_request *req = by_id(wire->sender_id);
+    const struct mpixq_channel *channel = NULL;
+    enum mpixq_error error = (enum mpixq_error)wire->error;
+
+    if (req == NULL || !mpixq_request_is_send(req) || req->peer_world != source ||
+        mpixq_request_state(req) != MPIXQ_MATCHING) {
+        mpixq_err("rank %d answered a match that does not exist", source);
+        return;
+    }
+    if (error == MPIXQ_E_NONE) {
+        channel = record->n_blobs == 1 ? mpixq_channel_by_id(record->blobs[0].channel) : NULL;
+        if (channel == NULL || (req->offered & (UINT32_C(1) << channel->id)) == 0) {
+            error = MPIXQ_E_PROTOCOL;
+        } else {
+            req->peer_id = wire->receiver_id;
+            error = channel->connect(req, &record->blobs[0]);
+        }
+    }
+    withdraw(req, error == MPIXQ_E_NONE ? channel : NULL);
+    if (error == MPIXQ_E_NONE) {
+        matched(req, channel);
+    } else {
+        finish(req, error);
+    }
+}
+
+static void record_release(const struct mpixq_record *record, int source)
+{
+    struct mpixq_request *req = by_id(record->u.release.receiver_id);
+
+    if (req == NULL || mpixq_request_is_send(req) || req->peer_world != source ||
+        req->channel == NULL) {
+        mpixq_err("rank %d released a pair that does not exist", source);
+        return;
+    }
+    req->peer_released = true;
+    req->peer_started = record->u.release.started;
+}
+
+static void record_failure(const struct mpixq_record *record, int source)
+{
+    struct mpixq_request *req = by_id(record->u.failure.id);
+    struct mpixq_queue *queue;
+
+    if (req == NULL || req->peer_world != source || req->channel == NULL) {
+        return; /* freed meanwhile */
+    }
+    atomic_store(&req->failed, true);
+    queue = atomic_load(&req->queue);
+    if (queue != NULL) {
+        mpixq_queue_fail(queue, req, mpixq_error_code(MPIXQ_E_PEER_FAILED), "peer");
+    }
+}
+
+void mpixq_match_record(const struct mpixq_record *record, int source)
+{
+    switch (record->kind) {
+    case MPIXQ_WIRE_OFFER:
+        record_offer(record, source);
+        break;
+    case MPIXQ_WIRE_ANSWER:
+        record_answer(record, source);
+        break;
+    case MPIXQ_WIRE_RELEASE:
+        record_release(record, source);
+        break;
+    case MPIXQ_WIRE_FAILURE:
+        record_failure(record, source);
+        break;
+    }
+}
+
+/* The end of a pair. */
+
+static bool try_retire(struct mpixq_request *req)
+{
+    if (!mpixq_request_is_send(req) && req->peer_world != MPI_PROC_NULL && !req->peer_released) {
+        return false;
+    }
+    if (!req->channel->retire(req)) {
+        return false;
+    }
+    id_remove(req);
+    mpixq_request_destroy(req);
+    return true;
+}
+
+static void retire_released(void)
+{
+    struct mpixq_request **link = &released;
+
+    while (*link != NULL) {
+        struct mpixq_request *req = *link, *next = req->next_released;
+
+        if (try_retire(req)) {
+            *link = next;
+        } else {
+            link = &req->next_released;
+        }
+    }
+}
+
+static void release_locked(struct mpixq_request *req)
+{
+    struct mpixq_record record = {.kind = MPIXQ_WIRE_RELEASE};
+
+    req->released = true;
+    req->channel->release(req);
+    if (mpixq_request_is_send(req) && req->peer_world != MPI_PROC_NULL) {
+        record.u.release = (struct mpixq_wire_release){.receiver_id = req->peer_id,
+                                                       .started = atomic_load(&req->started)};
+        if (!mpixq_control_send(req->peer_world, &record)) {
+            mpixq_err("no memory to release a pair with rank %d: its tag stays in use",
+                      req->peer_world);
+        }
+    }
+    LL_PREPEND2(released, req, next_released);
+}
+
+void mpixq_match_release(struct mpixq_request *req)
+{
+    enter();
+    release_locked(req);
+    mpixq_control_progress();
+    retire_released();
+    leave();
+}
+
+void mpixq_match_tell_failure(struct mpixq_request *req)
+{
+    struct mpixq_record record = {.kind = MPIXQ_WIRE_FAILURE};
+
+    if (req->peer_world == MPI_PROC_NULL) {
+        return;
+    }
+    enter();
+    record.u.failure.id = req->peer_id;
+    if (!mpixq_control_send(req->peer_world, &record)) {
+        mpixq_err("no memory to tell rank %d of a failure", req->peer_world);
+    }
+    leave(); /* whoever progresses next sends it: the caller may hold more locks */
+}
+
+/* Progress. */
+
+bool mpixq_match_is_pending(void)
+{
+    return atomic_load_explicit(&pending, memory_order_relaxed);
+}
+
+static void progress_locked(void)
+{
+    mpixq_control_progress();
+    if (released != NULL) {
+        retire_released();
+    }
+}
+
+void mpixq_match_kick(void)
+{
+    if (pthread_mutex_trylock(&lock) == 0) {
+        progress_locked();
+        leave();
+    }
+}
+
+void mpixq_match_advance(void)
+{
+    if (mpixq_match_is_pending()) {
+        mpixq_match_kick();
+    }
+}
+
+void mpixq_match_wait(struct mpixq_match_op *op)
+{
+    struct mpixq_backoff backoff;
+
+    mpixq_backoff_begin(&backoff);
+    while (!mpixq_match_op_is_complete(op)) {
+        mpixq_match_kick();
+        mpixq_backoff_pause(&backoff);
+    }
+    mpixq_match_fence(); /* the thread that completed it may still look at it */
+}
+
+void mpixq_match_fence(void)
+{
+    enter();
+    leave();
+}
+
+void mpixq_match_close(int *busy_p)
+{
+    struct mpixq_request *req, *next;
+    struct mpixq_offered *offered;
+
+    *busy_p = 0;
+    enter();
+    while (mpixq_pairing_take_posted(&pairing) != NULL) {
+    }
+    while ((offered = mpixq_pairing_take_offered(&pairing)) != NULL) {
+        mpixq_free((char *)offered - offsetof(struct offer, offered));
+    }
+    HASH_ITER(hh_id, ids, req, next)
+    {
+        if (req->channel != NULL && !req->released) {
+            req->channel->release(req);
+        }
+        if (req->channel != NULL && mpixq_request_is_send(req) && !req->channel->retire(req)) {
+            ++*busy_p;
+        }
+        HASH_DELETE(hh_id, ids, req);
+    }
+    released = NULL;
+    leave();
+}

@@ -1,0 +1,88 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * Copyright (c) 2026 the mpix-queue authors
+ *
+ * Matching: finds the partner of each request, for good. The sender offers, the receiver pairs
+ * by MPI's order rules (pairing.h) and answers.
+ *
+ *     sender                                    receiver
+ *     begin: OFFER(envelope, size, blobs) --->  pairs with a posted receive, or is kept
+ *                                               chooses the channel
+ *     matched                             <---  ANSWER(channel's blob); matched
+ *     ...
+ *     freed:  RELEASE(starts)             --->  once freed too, and all starts received: gone
+ *     failed: FAILURE                    <--->  FAILURE
+ *
+ * The matching lock guards everything here and in control.h; no call under it blocks.
+ */
+#ifndef MPIXQ_MATCH_H
+#define MPIXQ_MATCH_H
+
+#include <mpi.h>
+#include <stdbool.h>
+
+#include "error.h"
+#include "request.h"
+#include "wire.h"
+
+/* One call of Match or Imatch. */
+struct mpixq_match_op {
+    atomic_int remaining; /* requests not yet matched or failed */
+    atomic_int references;
+    /* The first failure by index. Written under the matching lock, final when remaining is 0. */
+    int error_index;
+    enum mpixq_error error;
+    MPI_Comm error_comm;
+    bool has_handle;
+    MPI_Request handle; /* of Imatch: a generalized request */
+    struct mpixq_match_op *next_done;
+    UT_hash_handle hh;
+};
+
+/* Check that all requests may be matched now; null handles are left out of records, in which
+ * *n_p are returned. On an error *failed_p is the record it is about, or NULL. */
+enum mpixq_error mpixq_match_check(int count, MPI_Request requests[],
+                                   struct mpixq_request **records, int *n_p,
+                                   struct mpixq_request **failed_p);
+/* Begin to match; requests that cannot be begun fail in op. */
+void mpixq_match_begin(struct mpixq_request **records, int n, struct mpixq_match_op *op);
+/* Block until op is complete, progressing. */
+void mpixq_match_wait(struct mpixq_match_op *op);
+
+/* A new op with a handle for Imatch; NULL on failure with *rc_p set. */
+struct mpixq_match_op *mpixq_match_op_create(int *rc_p);
+void mpixq_match_op_init(struct mpixq_match_op *op);
+/* The op of an Imatch handle, with a reference, or NULL. */
+struct mpixq_match_op *mpixq_match_op_find(MPI_Request handle);
+void mpixq_match_op_put(struct mpixq_match_op *op);
+/* The user freed the handle: it may come back as another request's. */
+void mpixq_match_op_forget(struct mpixq_match_op *op);
+static inline bool mpixq_match_op_is_complete(const struct mpixq_match_op *op)
+{
+    return atomic_load_explicit(&op->remaining, memory_order_acquire) == 0;
+}
+
+/* Is anything being matched, or any control message under way? */
+bool mpixq_match_is_pending(void);
+/* Progress, if something is pending. Any thread; gives way to another that is at it. */
+void mpixq_match_advance(void);
+/* Progress in any case: also drives MPI itself. */
+void mpixq_match_kick(void);
+
+/* The user frees a matched or failed request. Takes over the record. */
+void mpixq_match_release(struct mpixq_request *req);
+/* Tell the peer that a start of req failed. */
+void mpixq_match_tell_failure(struct mpixq_request *req);
+/* The other end of a pair in this process, or NULL. Under the matching lock. */
+struct mpixq_request *mpixq_match_by_id(uint64_t id);
+
+/* Return when no thread is inside the matching lock that was when this was called. */
+void mpixq_match_fence(void);
+
+/* A control record has arrived. Under the matching lock. */
+void mpixq_match_record(const struct mpixq_record *record, int source);
+
+/* In MPI_Finalize: let go of everything that is left. *busy_p is the number of sends that MPI
+ * still reads. */
+void mpixq_match_close(int *busy_p);
+
+#endif

@@ -1,0 +1,150 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * Copyright (c) 2026 the mpix-queue authors
+ *
+ * Request records: what the library knows of each persistent request, found by its MPI handle.
+ *
+ *                  MATCH_BEGIN            MATCH_OK             START                 WAIT
+ *     UNMATCHED ---------------> MATCHING ---------> MATCHED ---------> STARTED ------------>
+ *     WAITING
+ *         ^                         |                 ^   ^                |  ^                |  |
+ *         +-------------------------+                 |   |                |  +--- START ------+  |
+ *                MATCH_FAIL                           |   +----- (seen by any later call) - DONE -+
+ *                                                   never                  |                   |
+ *                                                   left                   +---> FAILED <------+
+ *                                                   by itself                 FAIL
+ *
+ * A record lives from the persistent initialiser until MPI_Request_free; a matched receive
+ * lives on, without a handle, until its sender has released the pair too. States change only in
+ * mpixq_request_step.
+ *
+ * Threads: the table has its lock. A request's fields belong to the thread that the user calls
+ * from, to the matching lock while it is MATCHING, and, as said at each field, to the stream
+ * that runs its start and wait.
+ */
+#ifndef MPIXQ_REQUEST_H
+#define MPIXQ_REQUEST_H
+
+#include <mpi.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "pairing.h"
+#include "table.h"
+
+enum mpixq_mode {
+    MPIXQ_MODE_SEND,
+    MPIXQ_MODE_BSEND,
+    MPIXQ_MODE_SSEND,
+    MPIXQ_MODE_RSEND,
+    MPIXQ_MODE_RECV
+};
+
+enum mpixq_state {
+    MPIXQ_UNMATCHED,
+    MPIXQ_MATCHING,
+    MPIXQ_MATCHED,
+    MPIXQ_STARTED,
+    MPIXQ_WAITING,
+    MPIXQ_FAILED,
+    MPIXQ_N_STATES
+};
+
+enum mpixq_event {
+    MPIXQ_MATCH_BEGIN,
+    MPIXQ_MATCH_OK,
+    MPIXQ_MATCH_FAIL,
+    MPIXQ_START,
+    MPIXQ_WAIT,
+    MPIXQ_DONE,
+    MPIXQ_FAIL,
+    MPIXQ_N_EVENTS
+};
+
+struct mpixq_request {
+    MPI_Request handle; /* the user's; MPI_REQUEST_NULL once freed */
+    UT_hash_handle hh;  /* in the table of handles */
+
+    /* What the request was made from; constant. */
+    enum mpixq_mode mode;
+    const void *buffer;
+    MPI_Count count;
+    MPI_Datatype type;
+    bool owns_type; /* type is a duplicate of ours: derived types may be freed by the user */
+    int peer, tag;
+    struct mpixq_comm *comm;
+
+    atomic_int state; /* enum mpixq_state; only mpixq_request_step writes it */
+
+    /* The pair. Written under the matching lock, constant once MATCHED. */
+    uint64_t id, peer_id; /* the names of the two ends in control messages */
+    UT_hash_handle hh_id; /* in the table of ids */
+    int peer_world;       /* rank in MPI_COMM_WORLD; MPI_PROC_NULL for the null channel */
+    int source, source_tag;
+    uint64_t bytes; /* of the message: what the sender sends */
+    const struct mpixq_channel *channel;
+    void *end; /* the channel's data of this end */
+    struct mpixq_posted posted;
+    struct mpixq_match_op *op; /* while MATCHING */
+    int op_index;
+    uint64_t match_mark; /* as mark, below */
+    uint32_t offered;    /* of a send being matched: channels, as bits */
+    bool released;       /* freed by the user */
+    struct mpixq_request *next_released;
+    bool peer_released; /* of a receive: the sender has freed its end */
+    uint64_t peer_started;
+
+    /* Starts and waits. Written under the lock of the queue. */
+    _Atomic(struct mpixq_queue *) queue;               /* to which it belongs; NULL if to none */
+    struct mpixq_request *next_member, *prev_member;   /* of the queue */
+    struct mpixq_request *next_started, *prev_started; /* on the queue, without a wait */
+    uint64_t epoch;                                    /* starts enqueued so far */
+    uint64_t ticket; /* the stream has passed its last operation when it has passed this */
+    uint64_t mark;   /* the array call that looked at it last: finds an element that stands twice */
+
+    /* Starts that the stream has executed. Written by the stream. */
+    _Atomic uint64_t started;
+    /* The completion word: starts that have completed. Written by whoever completes them (a stream,
+     * the progress thread, a NIC), release; read by all, acquire. */
+    _Atomic uint64_t done;
+    atomic_bool failed; /* a start of it failed; written like done */
+};
+
+/* Register a request that MPI has just made. Without memory it stays unknown, and a warning
+ * says so. */
+void mpixq_request_capture(enum mpixq_mode mode, const void *buffer, MPI_Count count,
+                           MPI_Datatype type, int peer, int tag, MPI_Comm comm, MPI_Request handle);
+/* The record of a handle, or NULL. */
+struct mpixq_request *mpixq_request_find(MPI_Request handle);
+/* To free a request: true if it is unmatched; then it has been taken out of the table. False if
+ * *req_p is matched or being matched, and still in the table, or NULL: unknown. */
+bool mpixq_request_take(MPI_Request handle, struct mpixq_request **req_p);
+/* MPI_Start has given a request another handle. */
+void mpixq_request_rename(MPI_Request before, MPI_Request after);
+/* Take the record out of the table of handles. */
+void mpixq_request_forget(struct mpixq_request *req);
+/* Free a record that is in no table. */
+void mpixq_request_destroy(struct mpixq_request *req);
+/* Call visit for each record with a handle. */
+void mpixq_request_each(void (*visit)(struct mpixq_request *req, void *arg), void *arg);
+
+/* Let event happen. False, and nothing changes, if the state does not allow it. */
+bool mpixq_request_step(struct mpixq_request *req, enum mpixq_event event);
+enum mpixq_state mpixq_request_state(const struct mpixq_request *req);
+const char *mpixq_request_state_name(enum mpixq_state state);
+
+/* Number of records that are not UNMATCHED, plus requests of Imatch: while it is 0, the interposed
+ * Start, Wait and Test functions pass calls on at once. */
+extern atomic_long mpixq_active;
+
+/* The communicator whose error handler speaks for the request; MPI_COMM_NULL if it was freed. */
+MPI_Comm mpixq_request_comm(const struct mpixq_request *req);
+/* "send to 3 tag 7" and the like, for messages. Returns buffer. */
+const char *mpixq_request_describe(const struct mpixq_request *req, char *buffer, size_t size);
+
+static inline bool mpixq_request_is_send(const struct mpixq_request *req)
+{
+    return req->mode != MPIXQ_MODE_RECV;
+}
+
+#endif
