@@ -1,0 +1,99 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * Copyright (c) 2026 the mpix-queue authors
+ *
+ * Seam: how one matched pair moves its data. Each channel is one constant table of functions,
+ * none of them NULL. core/channels.c lists them, best first; it is the only place that knows
+ * which are built in.
+ *
+ * Both ends of a pair use the same channel, decided at match time: the sender offers every
+ * channel that could serve its request, each with a blob for the other end; the receiver
+ * accepts the best one that could serve its own and answers with a blob. From then on the
+ * request's channel is fixed.
+ *
+ * A start never blocks the stream; only a wait may.
+ */
+#ifndef MPIXQ_CHANNEL_H
+#define MPIXQ_CHANNEL_H
+
+#include <stdbool.h>
+
+#include "error.h"
+#include "request.h"
+#include "wire.h"
+
+struct mpixq_queue;
+struct mpixq_trigger;
+struct mpixq_awaited;
+
+/* Names of the channels on the wire. Append only. */
+enum mpixq_channel_id {
+    MPIXQ_CHANNEL_NULL,     /* MPI_PROC_NULL: nothing moves */
+    MPIXQ_CHANNEL_SELF,     /* both ends in this process */
+    MPIXQ_CHANNEL_FALLBACK, /* persistent requests of MPI */
+    MPIXQ_CHANNEL_CXI,      /* deferred work of the NIC */
+    MPIXQ_CHANNEL_IPC,      /* peer-mapped GPU memory */
+    MPIXQ_N_CHANNELS
+};
+
+struct mpixq_channel {
+    const char *name; /* as in the channel column of the benchmarks */
+    enum mpixq_channel_id id;
+
+    /* Prepare and tear down what the channel has once per process. In MPI_Init and
+     * MPI_Finalize. Open returns an MPI code; close always succeeds, also after a failed open. */
+    int (*open)(void);
+    void (*close)(void);
+
+    /* Sender, under the matching lock: could this send go by the channel? If so, reserve what
+     * is needed and fill the blob's length and bytes. If not, say why. Must not block. */
+    bool (*offer)(struct mpixq_request *req, struct mpixq_blob *blob, const char **why_p);
+
+    /* Receiver, under the matching lock: could this receive be served, given what the sender
+     * said? NONE: yes, everything is reserved and mine is filled. Another error: the next
+     * channel is tried, and if none is left the match fails with the last error. Nothing stays
+     * reserved then. Must not block. */
+    enum mpixq_error (*accept)(struct mpixq_request *req, const struct mpixq_blob *theirs,
+                               struct mpixq_blob *mine, const char **why_p);
+
+    /* Sender, under the matching lock: the receiver accepted. NONE, or PROTOCOL if its blob
+     * makes no sense. */
+    enum mpixq_error (*connect)(struct mpixq_request *req, const struct mpixq_blob *theirs);
+
+    /* Sender, under the matching lock: what offer reserved is not needed. */
+    void (*withdraw)(struct mpixq_request *req);
+
+    /* Enqueue time, under the queue's lock, once per start; req->epoch counts it already. Fill the
+     * trigger that the stream executes, or return false if the stream has nothing to do. Must
+     * not fail or block, allocate, or call MPI. */
+    bool (*start)(struct mpixq_queue *queue, struct mpixq_request *req,
+                  struct mpixq_trigger *trigger);
+
+    /* The same for a wait: fill what the stream waits for, or return false. */
+    bool (*wait)(struct mpixq_queue *queue, struct mpixq_request *req,
+                 struct mpixq_awaited *awaited);
+
+    /* Any thread: drive a started request; has its last executed start completed? Must not
+     * block. */
+    bool (*poll)(struct mpixq_request *req);
+
+    /* Under the matching lock: the user freed the request, which is inactive or has failed, or
+     * the process ends. Must not block. */
+    void (*release)(struct mpixq_request *req);
+
+    /* Under the matching lock, after release, and for a receive after the peer has released
+     * too: give up what is left. False if something is under way still, such as a send that MPI
+     * cannot recall: then the record stays, and this is asked again. Must not block. */
+    bool (*retire)(struct mpixq_request *req);
+};
+
+/* All channels of this build, best first, ending with NULL. */
+extern const struct mpixq_channel *const mpixq_channels[];
+const struct mpixq_channel *mpixq_channel_by_id(uint32_t id);
+int mpixq_channels_open(void);
+void mpixq_channels_close(void);
+
+extern const struct mpixq_channel mpixq_channel_null;
+extern const struct mpixq_channel mpixq_channel_self;
+extern const struct mpixq_channel mpixq_channel_fallback;
+
+#endif

@@ -1,0 +1,99 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * Copyright (c) 2026 the mpix-queue authors
+ *
+ * The null channel: requests to MPI_PROC_NULL. Nothing moves and every start is complete at
+ * once. Such a request has no peer, so it is never offered or accepted. */
+#include <stddef.h>
+
+#include "channel.h"
+
+static int null_open(void)
+{
+    return MPI_SUCCESS;
+}
+
+static void null_close(void)
+{
+}
+
+static bool null_offer(struct mpixq_request *req, struct mpixq_blob *blob, const char **why_p)
+{
+    (void)req;
+    (void)blob;
+    *why_p = "for MPI_PROC_NULL only";
+    return false;
+}
+
+static enum mpixq_error null_accept(struct mpixq_request *req, const struct mpixq_blob *theirs,
+                                    struct mpixq_blob *mine, const char **why_p)
+{
+    (void)req;
+    (void)theirs;
+    (void)mine;
+    *why_p = "for MPI_PROC_NULL only";
+    return MPIXQ_E_NO_CHANNEL;
+}
+
+static enum mpixq_error null_connect(struct mpixq_request *req, const struct mpixq_blob *theirs)
+{
+    (void)req;
+    (void)theirs;
+    return MPIXQ_E_PROTOCOL;
+}
+
+static void null_withdraw(struct mpixq_request *req)
+{
+    (void)req;
+}
+
+static bool null_start(struct mpixq_queue *queue, struct mpixq_request *req,
+                       struct mpixq_trigger *trigger)
+{
+    (void)queue;
+    (void)trigger;
+    atomic_store_explicit(&req->started, req->epoch, memory_order_relaxed);
+    atomic_store_explicit(&req->done, req->epoch, memory_order_release);
+    return false;
+}
+
+static bool null_wait(struct mpixq_queue *queue, struct mpixq_request *req,
+                      struct mpixq_awaited *awaited)
+{
+    (void)queue;
+    (void)req;
+    (void)awaited;
+    return false;
+}
+
+static bool null_poll(struct mpixq_request *req)
+{
+    (void)req;
+    return true;
+}
+
+static void null_release(struct mpixq_request *req)
+{
+    (void)req;
+}
+
+static bool null_retire(struct mpixq_request *req)
+{
+    (void)req;
+    return true;
+}
+
+const struct mpixq_channel mpixq_channel_null = {
+    .name = "null",
+    .id = MPIXQ_CHANNEL_NULL,
+    .open = null_open,
+    .close = null_close,
+    .offer = null_offer,
+    .accept = null_accept,
+    .connect = null_connect,
+    .withdraw = null_withdraw,
+    .start = null_start,
+    .wait = null_wait,
+    .poll = null_poll,
+    .release = null_release,
+    .retire = null_retire,
+};

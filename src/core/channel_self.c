@@ -1,0 +1,201 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * Copyright (c) 2026 the mpix-queue authors
+ *
+ * The self channel: both ends in this process. Whichever end starts second moves the data, by
+ * MPI_Sendrecv on a private duplicate of MPI_COMM_SELF, so that any two datatypes work. A
+ * buffered send must complete without its receive and goes by another channel. */
+#include <limits.h>
+#include <pthread.h>
+#include <stddef.h>
+
+#include "alloc.h"
+#include "channel.h"
+#include "log.h"
+#include "match.h"
+#include "queue.h"
+
+/* The two ends; an end is NULL once it was released. Freed by the second release. */
+struct self_pair {
+    struct mpixq_request *send, *receive;
+};
+
+/* Guards all pairs: transfers inside one process are few, and share one communicator and tag. */
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static MPI_Comm comm = MPI_COMM_NULL;
+static int world_rank;
+
+static int self_open(void)
+{
+    int rc = PMPI_Comm_dup(MPI_COMM_SELF, &comm);
+
+    rc = rc ? rc : PMPI_Comm_set_errhandler(comm, MPI_ERRORS_RETURN);
+    return rc ? rc : PMPI_Comm_rank(MPI_COMM_WORLD, &world_rank);
+}
+
+static void self_close(void)
+{
+    if (comm != MPI_COMM_NULL) {
+        (void)PMPI_Comm_free(&comm);
+    }
+}
+
+static bool self_offer(struct mpixq_request *req, struct mpixq_blob *blob, const char **why_p)
+{
+    blob->length = 0;
+    if (req->peer_world != world_rank) {
+        *why_p = "the peer is another process";
+    } else if (req->mode == MPIXQ_MODE_BSEND) {
+        *why_p = "a buffered send completes without its receive";
+    } else if (req->count > INT_MAX) {
+        *why_p = "the count is larger than an int";
+    } else {
+        return true;
+    }
+    return false;
+}
+
+static enum mpixq_error self_accept(struct mpixq_request *req, const struct mpixq_blob *theirs,
+                                    struct mpixq_blob *mine, const char **why_p)
+{
+    struct mpixq_request *send = mpixq_match_by_id(req->peer_id);
+    struct self_pair *pair;
+
+    (void)theirs;
+    mine->length = 0;
+    if (send == NULL || req->peer_world != world_rank || req->count > INT_MAX) {
+        *why_p = "the peer is another process, or the count is larger than an int";
+        return MPIXQ_E_NO_CHANNEL;
+    }
+    pair = mpixq_alloc(sizeof *pair); /* freed in self_release */
+    if (pair == NULL) {
+        *why_p = "no memory";
+        return MPIXQ_E_NO_MEMORY;
+    }
+    pair->send = send;
+    pair->receive = req;
+    send->end = pair;
+    req->end = pair;
+    return MPIXQ_E_NONE;
+}
+
+static enum mpixq_error self_connect(struct mpixq_request *req, const struct mpixq_blob *theirs)
+{
+    (void)theirs;
+    return req->end != NULL ? MPIXQ_E_NONE : MPIXQ_E_PROTOCOL;
+}
+
+static void self_withdraw(struct mpixq_request *req)
+{
+    (void)req;
+}
+
+static bool is_waiting_for_data(const struct mpixq_request *req)
+{
+    return req != NULL && atomic_load(&req->started) > atomic_load(&req->done);
+}
+
+static void fail_end(struct mpixq_request *req, int rc)
+{
+    struct mpixq_queue *queue = atomic_load(&req->queue);
+
+    if (queue != NULL) {
+        mpixq_queue_fail(queue, req, rc, "transfer");
+    }
+}
+
+/* Move the data if both ends have started. Under the lock. */
+static void move(struct self_pair *pair)
+{
+    const struct mpixq_request *send = pair->send, *receive = pair->receive;
+    int rc;
+
+    if (!is_waiting_for_data(send) || !is_waiting_for_data(receive)) {
+        return;
+    }
+    rc = PMPI_Sendrecv(send->buffer, (int)send->count, send->type, 0, 0, (void *)receive->buffer,
+                       (int)receive->count, receive->type, 0, 0, comm, MPI_STATUS_IGNORE);
+    if (rc != MPI_SUCCESS) {
+        fail_end(pair->send, rc);
+        fail_end(pair->receive, rc);
+        return;
+    }
+    atomic_fetch_add_explicit(&pair->send->done, 1, memory_order_release);
+    atomic_fetch_add_explicit(&pair->receive->done, 1, memory_order_release);
+}
+
+/* The stream has reached the start. */
+static void run_start(void *arg)
+{
+    struct mpixq_request *req = arg;
+    struct mpixq_queue *queue = atomic_load(&req->queue);
+
+    if (mpixq_queue_has_failed(queue)) {
+        return;
+    }
+    pthread_mutex_lock(&lock);
+    atomic_fetch_add(&req->started, 1);
+    move(req->end);
+    pthread_mutex_unlock(&lock);
+}
+
+static bool self_start(struct mpixq_queue *queue, struct mpixq_request *req,
+                       struct mpixq_trigger *trigger)
+{
+    (void)queue;
+    trigger->call = run_start;
+    trigger->arg = req;
+    return true;
+}
+
+static bool self_wait(struct mpixq_queue *queue, struct mpixq_request *req,
+                      struct mpixq_awaited *awaited)
+{
+    *awaited =
+        (struct mpixq_awaited){.word = &req->done, .value = req->epoch, .failed = &queue->failed};
+    return true;
+}
+
+static bool self_poll(struct mpixq_request *req)
+{
+    return atomic_load_explicit(&req->done, memory_order_acquire) == req->epoch;
+}
+
+static void self_release(struct mpixq_request *req)
+{
+    struct self_pair *pair = req->end;
+
+    pthread_mutex_lock(&lock);
+    if (mpixq_request_is_send(req)) {
+        pair->send = NULL;
+    } else {
+        pair->receive = NULL;
+    }
+    req->end = NULL;
+    if (pair->send != NULL || pair->receive != NULL) {
+        pair = NULL;
+    }
+    pthread_mutex_unlock(&lock);
+    mpixq_free(pair);
+}
+
+static bool self_retire(struct mpixq_request *req)
+{
+    (void)req;
+    return true;
+}
+
+const struct mpixq_channel mpixq_channel_self = {
+    .name = "self",
+    .id = MPIXQ_CHANNEL_SELF,
+    .open = self_open,
+    .close = self_close,
+    .offer = self_offer,
+    .accept = self_accept,
+    .connect = self_connect,
+    .withdraw = self_withdraw,
+    .start = self_start,
+    .wait = self_wait,
+    .poll = self_poll,
+    .release = self_release,
+    .retire = self_retire,
+};

@@ -1,0 +1,332 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * Copyright (c) 2026 the mpix-queue authors */
+#include "host.h"
+
+#include <stddef.h>
+
+#include "alloc.h"
+#include "backoff.h"
+#include "channel.h"
+#include "progress.h"
+#include "queue.h"
+
+/* The state of a request for the host: one whose wait has completed is given back by its queue
+ * first. */
+static enum mpixq_state settled_state(struct mpixq_request *req)
+{
+    mpixq_queue_settle(req);
+    return mpixq_request_state(req);
+}
+
+static enum mpixq_error check_one_start(struct mpixq_request *req)
+{
+    switch (settled_state(req)) {
+    case MPIXQ_UNMATCHED:
+        return MPIXQ_E_NONE;
+    case MPIXQ_MATCHING:
+        return MPIXQ_E_MATCHING;
+    case MPIXQ_MATCHED:
+        return MPIXQ_E_HOST_START;
+    case MPIXQ_FAILED:
+        return MPIXQ_E_REQUEST_FAILED;
+    default:
+        return MPIXQ_E_OWNED;
+    }
+}
+
+static enum mpixq_error check_one_complete(struct mpixq_request *req)
+{
+    switch (settled_state(req)) {
+    case MPIXQ_UNMATCHED:
+    case MPIXQ_MATCHED: /* inactive: MPI returns at once */
+        return MPIXQ_E_NONE;
+    case MPIXQ_MATCHING:
+        return MPIXQ_E_MATCHING;
+    case MPIXQ_FAILED:
+        return MPIXQ_E_REQUEST_FAILED;
+    default:
+        return MPIXQ_E_OWNED;
+    }
+}
+
+static enum mpixq_error check_one_cancel(struct mpixq_request *req)
+{
+    enum mpixq_error error = check_one_start(req);
+
+    return error == MPIXQ_E_HOST_START ? MPIXQ_E_CANCEL : error;
+}
+
+static int check_all(int count, MPI_Request requests[],
+                     enum mpixq_error (*check)(struct mpixq_request *))
+{
+    for (int i = 0; i < count; i++) {
+        struct mpixq_request *req =
+            requests[i] != MPI_REQUEST_NULL ? mpixq_request_find(requests[i]) : NULL;
+        enum mpixq_error error = req != NULL ? check(req) : MPIXQ_E_NONE;
+
+        if (error != MPIXQ_E_NONE) {
+            return mpixq_error_raise(mpixq_request_comm(req), mpixq_error_code(error));
+        }
+    }
+    return MPI_SUCCESS;
+}
+
+int mpixq_host_check_start(int count, MPI_Request requests[])
+{
+    return check_all(count, requests, check_one_start);
+}
+
+int mpixq_host_check_complete(int count, MPI_Request requests[])
+{
+    return check_all(count, requests, check_one_complete);
+}
+
+int mpixq_host_check_cancel(MPI_Request request)
+{
+    struct mpixq_match_op *op = mpixq_match_op_find(request);
+
+    if (op != NULL) {
+        mpixq_match_op_put(op);
+        return mpixq_error_raise(MPI_COMM_NULL, mpixq_error_code(MPIXQ_E_CANCEL));
+    }
+    return check_all(1, &request, check_one_cancel);
+}
+
+/* Watching the requests of Imatch. */
+
+static void watch_end(struct mpixq_watch *watch)
+{
+    for (int i = 0; i < watch->n; i++) {
+        mpixq_match_op_put(watch->items[i].op);
+    }
+    if (watch->items != watch->few) {
+        mpixq_free(watch->items);
+    }
+}
+
+static bool watch_add(struct mpixq_watch *watch, int count, int index, struct mpixq_match_op *op)
+{
+    const int n_few = (int)(sizeof watch->few / sizeof watch->few[0]);
+
+    if (watch->n == n_few && watch->items == watch->few) {
+        /* Freed in watch_end. */
+        struct mpixq_watched *items = mpixq_alloc((size_t)count * sizeof *items);
+
+        if (items == NULL) {
+            return false;
+        }
+        for (int i = 0; i < n_few; i++) {
+            items[i] = watch->few[i];
+        }
+        watch->items = items;
+    }
+    watch->items[watch->n++] = (struct mpixq_watched){.index = index, .op = op};
+    return true;
+}
+
+static bool is_ready(MPI_Request request)
+{
+    int flag = 0;
+
+    /* An error counts as ready: the user's call will report it. */
+    return request == MPI_REQUEST_NULL ||
+           PMPI_Request_get_status(request, &flag, MPI_STATUS_IGNORE) != MPI_SUCCESS || flag;
+}
+
+/* Would the blocking call return at once? *first_p are known to be ready when all must be. An
+ * inactive request is ready, but waiting for any of several does not end with it: then only
+ * when all are ready. */
+static bool will_not_block(enum mpixq_blocking blocking, int count, MPI_Request requests[],
+                           int *first_p)
+{
+    if (blocking == MPIXQ_WAIT_ANY) {
+        int index = MPI_UNDEFINED, flag = 0;
+
+        for (int i = 0; i < count; i++) {
+            MPI_Status status;
+
+            status.MPI_SOURCE = 0;
+            if (requests[i] == MPI_REQUEST_NULL) {
+                continue;
+            }
+            if (PMPI_Request_get_status(requests[i], &flag, &status) != MPI_SUCCESS) {
+                return true;
+            }
+            if (!flag) {
+                index = i;
+            } else if (status.MPI_SOURCE != MPI_ANY_SOURCE ||
+                       mpixq_request_find(requests[i]) == NULL) {
+                return true; /* not an inactive persistent request, which has the empty status */
+            }
+        }
+        return index == MPI_UNDEFINED;
+    }
+    while (*first_p < count && is_ready(requests[*first_p])) {
+        ++*first_p;
+    }
+    return *first_p == count;
+}
+
+/* While something of ours is under way a thread never blocks inside MPI: it would not answer
+ * its peers. */
+static void poll_until_ready(const struct mpixq_watch *watch, enum mpixq_blocking blocking,
+                             int count, MPI_Request requests[])
+{
+    struct mpixq_backoff backoff;
+    int first = 0;
+
+    mpixq_backoff_begin(&backoff);
+    while ((watch->n > 0 || mpixq_match_is_pending()) &&
+           !will_not_block(blocking, count, requests, &first)) {
+        mpixq_match_kick();
+        mpixq_backoff_pause(&backoff);
+    }
+}
+
+int mpixq_host_begin(struct mpixq_watch *watch, enum mpixq_blocking blocking, int count,
+                     MPI_Request requests[])
+{
+    int rc = mpixq_host_check_complete(count, requests);
+
+    watch->n = 0;
+    watch->items = watch->few;
+    for (int i = 0; rc == MPI_SUCCESS && i < count; i++) {
+        struct mpixq_match_op *op =
+            requests[i] != MPI_REQUEST_NULL ? mpixq_match_op_find(requests[i]) : NULL;
+
+        if (op != NULL && !watch_add(watch, count, i, op)) {
+            mpixq_match_op_put(op);
+            rc = mpixq_error_raise(MPI_COMM_NULL, mpixq_error_code(MPIXQ_E_NO_MEMORY));
+        }
+    }
+    if (rc != MPI_SUCCESS) {
+        watch_end(watch);
+        return rc;
+    }
+    mpixq_match_advance();
+    if (blocking != MPIXQ_TEST) {
+        poll_until_ready(watch, blocking, count, requests);
+    }
+    return MPI_SUCCESS;
+}
+
+static struct mpixq_match_op *failed_op(const struct mpixq_watch *watch, int index)
+{
+    for (int i = 0; i < watch->n; i++) {
+        if (watch->items[i].index == index) {
+            return watch->items[i].op->error != MPIXQ_E_NONE ? watch->items[i].op : NULL;
+        }
+    }
+    return NULL;
+}
+
+int mpixq_host_end_one(struct mpixq_watch *watch, int rc, bool completed, int index)
+{
+    struct mpixq_match_op *op = completed ? failed_op(watch, index) : NULL;
+
+    if (rc == MPI_SUCCESS && op != NULL) {
+        rc = mpixq_error_raise(op->error_comm, mpixq_error_code(op->error));
+    }
+    watch_end(watch);
+    return rc;
+}
+
+int mpixq_host_end_some(struct mpixq_watch *watch, int rc, int n, const int indices[],
+                        MPI_Status statuses[])
+{
+    MPI_Comm comm = MPI_COMM_NULL;
+    bool failed = false;
+
+    if (watch->n == 0) {
+        return rc;
+    }
+    for (int i = 0; i < n && (rc == MPI_SUCCESS || rc == MPI_ERR_IN_STATUS); i++) {
+        struct mpixq_match_op *op = failed_op(watch, indices != NULL ? indices[i] : i);
+
+        if (op != NULL && !failed) {
+            failed = true;
+            comm = op->error_comm;
+        }
+        if (statuses != MPI_STATUSES_IGNORE && rc == MPI_SUCCESS) {
+            statuses[i].MPI_ERROR = MPI_SUCCESS;
+        }
+        if (statuses != MPI_STATUSES_IGNORE && op != NULL) {
+            statuses[i].MPI_ERROR = mpixq_error_code(op->error);
+        }
+    }
+    watch_end(watch);
+    return failed && rc == MPI_SUCCESS ? mpixq_error_raise(comm, MPI_ERR_IN_STATUS) : rc;
+}
+
+/* Freeing. */
+
+static enum mpixq_error check_one_free(struct mpixq_request *req)
+{
+    switch (settled_state(req)) {
+    case MPIXQ_MATCHING:
+        return MPIXQ_E_MATCHING;
+    case MPIXQ_STARTED:
+    case MPIXQ_WAITING:
+        return MPIXQ_E_OWNED;
+    default:
+        return MPIXQ_E_NONE;
+    }
+}
+
+int mpixq_host_free(MPI_Request handle, struct mpixq_request **req_p)
+{
+    struct mpixq_match_op *op;
+    enum mpixq_error error;
+
+    *req_p = NULL;
+    if (handle == MPI_REQUEST_NULL || mpixq_request_take(handle, req_p)) {
+        return MPI_SUCCESS;
+    }
+    if (*req_p != NULL) {
+        error = check_one_free(*req_p);
+        if (error != MPIXQ_E_NONE) {
+            return mpixq_error_raise(mpixq_request_comm(*req_p), mpixq_error_code(error));
+        }
+        /* Before MPI may give the handle to somebody else. */
+        mpixq_request_forget(*req_p);
+        return MPI_SUCCESS;
+    }
+    op = mpixq_host_must_look() ? mpixq_match_op_find(handle) : NULL;
+    if (op != NULL) {
+        mpixq_match_op_forget(op);
+        mpixq_match_op_put(op);
+    }
+    return MPI_SUCCESS;
+}
+
+void mpixq_host_freed(struct mpixq_request *req)
+{
+    if (req == NULL) {
+        return;
+    }
+    if (mpixq_request_state(req) == MPIXQ_UNMATCHED) {
+        mpixq_request_destroy(req);
+    } else {
+        mpixq_match_release(req);
+    }
+}
+
+/* Status. */
+
+bool mpixq_host_get_status(MPI_Request handle, int *flag, MPI_Status *status)
+{
+    struct mpixq_request *req = handle != MPI_REQUEST_NULL ? mpixq_request_find(handle) : NULL;
+
+    if (req == NULL || req->epoch == 0 || req->channel == NULL ||
+        settled_state(req) == MPIXQ_FAILED) {
+        return false;
+    }
+    *flag = req->channel->poll(req);
+    if (*flag && status != MPI_STATUS_IGNORE) {
+        status->MPI_SOURCE = req->source;
+        status->MPI_TAG = req->source_tag;
+        (void)PMPI_Status_set_elements_x(status, MPI_BYTE, (MPI_Count)req->bytes);
+        (void)PMPI_Status_set_cancelled(status, 0);
+    }
+    return true;
+}

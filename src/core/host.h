@@ -1,0 +1,58 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * Copyright (c) 2026 the mpix-queue authors
+ *
+ * What the interposed MPI functions do once anything is matched or being matched: check that
+ * the user's call is allowed, and let matching progress while it waits.
+ */
+#ifndef MPIXQ_HOST_H
+#define MPIXQ_HOST_H
+
+#include <mpi.h>
+#include <stdbool.h>
+
+#include "match.h"
+
+/* The requests of MPIX_Imatch among those of a call. */
+struct mpixq_watch {
+    int n;
+    struct mpixq_watched {
+        int index;
+        struct mpixq_match_op *op;
+    } * items;
+    struct mpixq_watched few[4];
+};
+
+/* Is something going on that the interposed functions must look at? */
+static inline bool mpixq_host_must_look(void)
+{
+    return atomic_load_explicit(&mpixq_active, memory_order_relaxed) != 0;
+}
+
+/* May these requests be started, completed, cancelled by the host? MPI_SUCCESS, or the code of
+ * an error whose handler has been invoked. */
+int mpixq_host_check_start(int count, MPI_Request requests[]);
+int mpixq_host_check_complete(int count, MPI_Request requests[]);
+int mpixq_host_check_cancel(MPI_Request request);
+
+/* Before a completing call: find the requests of Imatch, and for a blocking call poll until it
+ * will not block: all requests are complete, or any. Every begin has its end. */
+enum mpixq_blocking { MPIXQ_TEST, MPIXQ_WAIT_ANY, MPIXQ_WAIT_ALL };
+int mpixq_host_begin(struct mpixq_watch *watch, enum mpixq_blocking blocking, int count,
+                     MPI_Request requests[]);
+/* After a call that completed the request at index: the code of a match that failed, its
+ * handler invoked, or rc. Ends the watch. */
+int mpixq_host_end_one(struct mpixq_watch *watch, int rc, bool completed, int index);
+/* After a call that completed n requests, the one with statuses[i] being indices[i], or i if
+ * indices is NULL. */
+int mpixq_host_end_some(struct mpixq_watch *watch, int rc, int n, const int indices[],
+                        MPI_Status statuses[]);
+
+/* Before MPI_Request_free: the code of an error whose handler has been invoked, or MPI_SUCCESS;
+ * then MPI is to be called, and mpixq_host_freed with *req_p, which is NULL if the library does
+ * not know the request. */
+int mpixq_host_free(MPI_Request handle, struct mpixq_request **req_p);
+void mpixq_host_freed(struct mpixq_request *req);
+/* MPI_Request_get_status of a request that a queue has started. False: MPI is to be asked. */
+bool mpixq_host_get_status(MPI_Request handle, int *flag, MPI_Status *status);
+
+#endif

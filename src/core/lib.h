@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * Copyright (c) 2026 the mpix-queue authors
+ *
+ * The library as a whole: from MPI_Init to the first step of MPI_Finalize.
+ */
+#ifndef MPIXQ_LIB_H
+#define MPIXQ_LIB_H
+
+#include <stdbool.h>
+
+#include "error.h"
+
+/* MPI is initialised, with this thread level. Collective over MPI_COMM_WORLD. */
+void mpixq_lib_open(int thread_level);
+bool mpixq_lib_is_up(void);
+int mpixq_lib_thread_level(void);
+/* May a function of the library do its work? *error_p says why not; false with *error_p NONE:
+ * MPI is not up, and no MPI function may be called. interposed: does MPI_Send_init come by us? */
+bool mpixq_lib_ready(bool interposed, enum mpixq_error *error_p);
+
+#endif

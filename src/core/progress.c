@@ -1,0 +1,119 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * Copyright (c) 2026 the mpix-queue authors */
+#include "progress.h"
+
+#include <mpi.h>
+#include <pthread.h>
+
+#include "backoff.h"
+#include "log.h"
+#include "match.h"
+#include "thread.h"
+
+enum {
+    IDLE_TICKS = 10, /* ticks with nothing to do before the thread sleeps */
+    TICK_US = 1000,
+    DRIVE_US = 200 /* between two rounds while nobody else drives MPI */
+};
+
+atomic_long mpixq_outstanding;
+atomic_int mpixq_pollers;
+atomic_bool mpixq_progress_asleep = true;
+
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static pthread_cond_t woken = PTHREAD_COND_INITIALIZER;
+static pthread_t thread;
+static bool running; /* under lock */
+static bool failed;  /* under lock: the thread could not be made; not tried again */
+static atomic_bool stop;
+static bool has_threads; /* constant after setup */
+
+void mpixq_progress_setup(int thread_level)
+{
+    has_threads = thread_level >= MPI_THREAD_MULTIPLE;
+}
+
+bool mpixq_progress_has_threads(void)
+{
+    return has_threads;
+}
+
+/* One round. Returns how long to sleep afterwards, or 0 if there was nothing to do. */
+static long round_us(void)
+{
+    bool started = atomic_load(&mpixq_outstanding) > 0;
+
+    if (mpixq_match_is_pending()) {
+        mpixq_match_kick();
+        return DRIVE_US;
+    }
+    if (!started) {
+        return 0;
+    }
+    /* Also when others poll: a peer's report of a failure comes by the control messages. */
+    mpixq_match_kick();
+    return atomic_load(&mpixq_pollers) > 0 ? TICK_US : DRIVE_US;
+}
+
+static void fall_asleep(void)
+{
+    pthread_mutex_lock(&lock);
+    atomic_store(&mpixq_progress_asleep, true);
+    while (atomic_load(&mpixq_progress_asleep) && !atomic_load(&stop)) {
+        pthread_cond_wait(&woken, &lock);
+    }
+    pthread_mutex_unlock(&lock);
+}
+
+static void *progress_main(void *arg)
+{
+    int idle = 0;
+
+    (void)arg;
+    while (!atomic_load(&stop)) {
+        long us = round_us();
+
+        idle = us == 0 ? idle + 1 : 0;
+        if (idle > IDLE_TICKS) {
+            idle = 0;
+            fall_asleep();
+        } else {
+            mpixq_sleep_us(us > 0 ? us : TICK_US);
+        }
+    }
+    return NULL;
+}
+
+void mpixq_progress_wake_slow(void)
+{
+    if (!has_threads) {
+        return;
+    }
+    pthread_mutex_lock(&lock);
+    if (!running && !failed) {
+        running = mpixq_thread_create(&thread, progress_main, NULL, "mpixq-progress");
+        failed = !running;
+        if (failed) {
+            mpixq_warn(
+                "no progress thread could be made: Imatch and started requests progress only "
+                "inside calls");
+        }
+    }
+    atomic_store(&mpixq_progress_asleep, false);
+    pthread_cond_signal(&woken);
+    pthread_mutex_unlock(&lock);
+}
+
+void mpixq_progress_stop(void)
+{
+    bool join;
+
+    pthread_mutex_lock(&lock);
+    join = running;
+    atomic_store(&stop, true);
+    pthread_cond_signal(&woken);
+    pthread_mutex_unlock(&lock);
+    if (join) {
+        (void)pthread_join(thread, NULL);
+    }
+}

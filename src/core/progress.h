@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * Copyright (c) 2026 the mpix-queue authors
+ *
+ * The progress thread. It drives MPI and the matching while nobody else does: an Imatch is
+ * pending, or starts are under way whose stream runs a user's function or has nothing to do.
+ * Made at first use, only with MPI_THREAD_MULTIPLE. With nothing under way it sleeps until it
+ * is woken; it never calls a GPU runtime.
+ */
+#ifndef MPIXQ_PROGRESS_H
+#define MPIXQ_PROGRESS_H
+
+#include <stdatomic.h>
+#include <stdbool.h>
+
+/* Starts executed and not completed that need MPI to be driven. */
+extern atomic_long mpixq_outstanding;
+/* Threads that are driving MPI in a wait. */
+extern atomic_int mpixq_pollers;
+/* The thread sleeps until it is woken. */
+extern atomic_bool mpixq_progress_asleep;
+
+/* The level that MPI provides; before any other function here. */
+void mpixq_progress_setup(int thread_level);
+bool mpixq_progress_has_threads(void);
+/* Something is under way. */
+void mpixq_progress_wake_slow(void);
+static inline void mpixq_progress_wake(void)
+{
+    if (atomic_load_explicit(&mpixq_progress_asleep, memory_order_relaxed)) {
+        mpixq_progress_wake_slow();
+    }
+}
+/* In MPI_Finalize. */
+void mpixq_progress_stop(void);
+
+#endif

@@ -1,0 +1,349 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * Copyright (c) 2026 the mpix-queue authors
+ *
+ * The life of queues, and what the host waits for. */
+#include "queue.h"
+
+#include <stdio.h>
+#include <utlist.h>
+
+#include "alloc.h"
+#include "backoff.h"
+#include "channel.h"
+#include "comm.h"
+#include "log.h"
+#include "match.h"
+
+enum { LIVE = 0x6d717571 };
+
+/* Guards the list of queues. A leaf. */
+static pthread_mutex_t list_lock = PTHREAD_MUTEX_INITIALIZER;
+/* Every queue ever made, linked by next_spare: a handle that the user has freed can still be
+ * looked at. */
+static struct mpixq_queue *all;
+static const char *const type_names[] = {
+    [MPIXQ_QUEUE_AUTO] = "auto", [MPIXQ_QUEUE_FALLBACK] = "fallback", [MPIXQ_QUEUE_CXI] = "cxi"};
+
+bool mpixq_queue_is_live(const struct mpixq_queue *queue)
+{
+    return queue != NULL && atomic_load_explicit(&queue->magic, memory_order_acquire) == LIVE;
+}
+
+/* A queue that was freed, or a new one. */
+static struct mpixq_queue *queue_new(void)
+{
+    struct mpixq_queue *queue;
+
+    pthread_mutex_lock(&list_lock);
+    LL_FOREACH2(all, queue, next_spare)
+    {
+        if (atomic_load(&queue->magic) == 0) {
+            atomic_store(&queue->magic, 1); /* taken, not live yet */
+            break;
+        }
+    }
+    if (queue == NULL) {
+        queue = mpixq_alloc(sizeof *queue); /* kept until the process ends */
+        if (queue != NULL) {
+            pthread_mutex_init(&queue->lock, NULL);
+            pthread_mutex_init(&queue->fail_lock, NULL);
+            atomic_init(&queue->magic, 1);
+            LL_PREPEND2(all, queue, next_spare);
+        }
+    }
+    pthread_mutex_unlock(&list_lock);
+    return queue;
+}
+
+static void queue_reset(struct mpixq_queue *queue)
+{
+    queue->members = NULL;
+    queue->started = NULL;
+    queue->ticket = 0;
+    queue->starts = queue->waits = queue->launches = 0;
+    queue->channels = 0;
+    atomic_store(&queue->posts, 0);
+    atomic_store(&queue->rings, 0);
+    atomic_store(&queue->failed, MPI_SUCCESS);
+    queue->failed_comm = NULL;
+}
+
+/* Which kind of stream is meant: as said, else as recognised, else a host stream of the queue's
+ * own. */
+static enum mpixq_error choose_kind(const char *kind, void *handle,
+                                    const struct mpixq_stream_ops **ops_p)
+{
+    const struct mpixq_stream_ops *ops;
+
+    if (kind != NULL) {
+        ops = mpixq_stream_kind(kind);
+        if (ops == NULL) {
+            return MPIXQ_E_ARG_INFO_TYPE;
+        }
+    } else {
+        ops = handle != NULL ? mpixq_stream_recognise(handle) : &mpixq_host_stream_ops;
+    }
+    if (ops == NULL || (handle != NULL && !ops->is_live(handle))) {
+        return MPIXQ_E_ARG_STREAM_ADDRESS;
+    }
+    *ops_p = ops;
+    return MPIXQ_E_NONE;
+}
+
+int mpixq_queue_create(MPIXQ_Queue_type type, const char *kind, void *handle,
+                       struct mpixq_queue **queue_p)
+{
+    const struct mpixq_stream_ops *ops;
+    enum mpixq_error why = choose_kind(kind, handle, &ops);
+    struct mpixq_queue *queue;
+    int error = why;
+
+    if (why != MPIXQ_E_NONE) {
+        return mpixq_error_code(why);
+    }
+    queue = queue_new();
+    if (queue == NULL) {
+        return mpixq_error_code(MPIXQ_E_NO_MEMORY);
+    }
+    queue_reset(queue);
+    queue->type = type;
+    queue->owns_stream = handle == NULL;
+    queue->stream = ops->open(handle, &error);
+    if (queue->stream == NULL) {
+        atomic_store(&queue->magic, 0);
+        return mpixq_error_code((enum mpixq_error)error);
+    }
+    atomic_store(&queue->magic, LIVE);
+    if (mpixq_env.info) {
+        mpixq_print("queue of type %s on %s stream of kind %s; channels are chosen per pair, when "
+                    "requests are matched (MPIXQ_LOG=debug tells each)",
+                    type_names[type], queue->owns_stream ? "its own" : "a", ops->kind);
+    }
+    *queue_p = queue;
+    return MPI_SUCCESS;
+}
+
+/* Take a request from the queue, whose lock is held; the stream has passed its last operation. */
+static void detach(struct mpixq_queue *queue, struct mpixq_request *req)
+{
+    bool complete = atomic_load_explicit(&req->done, memory_order_acquire) == req->epoch;
+    bool waiting = mpixq_request_state(req) == MPIXQ_WAITING;
+
+    if (!waiting) {
+        DL_DELETE2(queue->started, req, prev_started, next_started);
+    }
+    DL_DELETE2(queue->members, req, prev_member, next_member);
+    atomic_store(&req->queue, NULL);
+    (void)mpixq_request_step(req, complete && waiting ? MPIXQ_DONE : MPIXQ_FAIL);
+}
+
+void mpixq_queue_settle(struct mpixq_request *req)
+{
+    struct mpixq_queue *queue = atomic_load(&req->queue);
+    bool waiting;
+
+    if (queue == NULL) {
+        return;
+    }
+    pthread_mutex_lock(&queue->lock);
+    waiting = mpixq_request_state(req) == MPIXQ_WAITING;
+    if (atomic_load(&req->queue) == queue && (waiting || mpixq_queue_has_failed(queue)) &&
+        queue->stream->ops->passed(queue->stream, req->ticket)) {
+        detach(queue, req);
+    }
+    pthread_mutex_unlock(&queue->lock);
+}
+
+static void retire(struct mpixq_queue *queue)
+{
+    struct mpixq_request *req, *next;
+
+    DL_FOREACH_SAFE2(queue->members, req, next, next_member)
+    {
+        detach(queue, req);
+    }
+    /* Nobody who found the queue through a request may still be about to fail it. */
+    mpixq_match_fence();
+    queue->stream->ops->close(queue->stream);
+    mpixq_comm_put(queue->failed_comm);
+    queue->failed_comm = NULL;
+    atomic_store(&queue->magic, 0);
+}
+
+int mpixq_queue_destroy(struct mpixq_queue *queue)
+{
+    const struct mpixq_stream_ops *ops = queue->stream->ops;
+    bool busy;
+
+    pthread_mutex_lock(&queue->lock);
+    if (mpixq_queue_has_failed(queue)) {
+        ops->synchronize(queue->stream, queue->ticket); /* its waits drain */
+    }
+    busy = !mpixq_queue_has_failed(queue) &&
+           (queue->started != NULL || !ops->passed(queue->stream, queue->ticket));
+    if (!busy) {
+        retire(queue);
+    }
+    pthread_mutex_unlock(&queue->lock);
+    return mpixq_error_code(busy ? MPIXQ_E_QUEUE_BUSY : MPIXQ_E_NONE);
+}
+
+int mpixq_queue_failure(struct mpixq_queue *queue, MPI_Comm *comm_p)
+{
+    int code;
+
+    pthread_mutex_lock(&queue->fail_lock);
+    code = atomic_load(&queue->failed);
+    *comm_p = mpixq_comm_handle(queue->failed_comm);
+    pthread_mutex_unlock(&queue->fail_lock);
+    return code;
+}
+
+/* Drive requests that no wait was enqueued for. True if all have completed or the queue has
+ * failed. */
+static bool started_are_done(struct mpixq_queue *queue)
+{
+    struct mpixq_request *req;
+    bool done = true;
+
+    pthread_mutex_lock(&queue->lock);
+    DL_FOREACH2(queue->started, req, next_started)
+    {
+        if (!req->channel->poll(req)) {
+            done = false;
+        }
+    }
+    pthread_mutex_unlock(&queue->lock);
+    return done || mpixq_queue_has_failed(queue);
+}
+
+static uint64_t last_ticket(struct mpixq_queue *queue)
+{
+    uint64_t ticket;
+
+    pthread_mutex_lock(&queue->lock);
+    ticket = queue->ticket;
+    pthread_mutex_unlock(&queue->lock);
+    return ticket;
+}
+
+int mpixq_queue_synchronize(struct mpixq_queue *queue, MPI_Comm *comm_p)
+{
+    struct mpixq_backoff backoff;
+
+    queue->stream->ops->synchronize(queue->stream, last_ticket(queue));
+    mpixq_backoff_begin(&backoff);
+    while (!started_are_done(queue)) {
+        mpixq_match_advance();
+        mpixq_backoff_pause(&backoff);
+    }
+    return mpixq_queue_failure(queue, comm_p);
+}
+
+int mpixq_queue_test(struct mpixq_queue *queue, int *flag, MPI_Comm *comm_p)
+{
+    bool passed = queue->stream->ops->passed(queue->stream, last_ticket(queue));
+    int code = mpixq_queue_failure(queue, comm_p);
+
+    if (code == MPI_SUCCESS) {
+        *flag = passed && started_are_done(queue);
+        code = mpixq_queue_failure(queue, comm_p);
+    }
+    return code;
+}
+
+void mpixq_queue_fail(struct mpixq_queue *queue, struct mpixq_request *req, int code,
+                      const char *operation)
+{
+    char what[64], text[MPI_MAX_ERROR_STRING];
+    bool first;
+    int length;
+
+    atomic_store(&req->failed, true);
+    pthread_mutex_lock(&queue->fail_lock);
+    first = atomic_load(&queue->failed) == MPI_SUCCESS;
+    if (first) {
+        queue->failed_comm = mpixq_comm_hold(req->comm);
+        atomic_store_explicit(&queue->failed, code, memory_order_release);
+    }
+    pthread_mutex_unlock(&queue->fail_lock);
+    if (first) {
+        (void)PMPI_Error_string(code, text, &length);
+        mpixq_err("queue failed: %s of %s (rank %d of MPI_COMM_WORLD): %s", operation,
+                  mpixq_request_describe(req, what, sizeof what), req->peer_world, text);
+    }
+}
+
+/* Info: what the queue uses and has done. */
+
+static int set_count(MPI_Info info, const char *key, uint64_t count)
+{
+    char text[32];
+
+    (void)snprintf(text, sizeof text, "%llu", (unsigned long long)count);
+    return PMPI_Info_set(info, key, text);
+}
+
+static void name_channels(uint32_t bits, char *text, size_t size)
+{
+    size_t used = 0;
+
+    text[0] = '\0';
+    for (uint32_t id = 0; id < MPIXQ_N_CHANNELS; id++) {
+        const struct mpixq_channel *channel = mpixq_channel_by_id(id);
+
+        if ((bits & (UINT32_C(1) << id)) != 0 && channel != NULL && used < size) {
+            used += (size_t)snprintf(text + used, size - used, "%s%s", used > 0 ? "," : "",
+                                     channel->name);
+        }
+    }
+    if (used == 0) {
+        (void)snprintf(text, size, "none");
+    }
+}
+
+int mpixq_queue_info(struct mpixq_queue *queue, MPI_Info *info_p)
+{
+    char channels[64];
+    MPI_Info info;
+    int rc = PMPI_Info_create(&info);
+
+    if (rc != MPI_SUCCESS) {
+        return rc;
+    }
+    pthread_mutex_lock(&queue->lock);
+    name_channels(queue->channels, channels, sizeof channels);
+    rc = PMPI_Info_set(info, "type", queue->stream->ops->kind);
+    rc = rc ? rc : PMPI_Info_set(info, "mpixq_queue_type", type_names[queue->type]);
+    rc = rc ? rc : PMPI_Info_set(info, "mpixq_stream_owned", queue->owns_stream ? "true" : "false");
+    rc = rc ? rc : PMPI_Info_set(info, "mpixq_channels", channels);
+    rc = rc ? rc : set_count(info, "mpixq_starts", queue->starts);
+    rc = rc ? rc : set_count(info, "mpixq_waits", queue->waits);
+    rc = rc ? rc : set_count(info, "mpixq_launches", queue->launches);
+    rc = rc ? rc : set_count(info, "mpixq_posts", atomic_load(&queue->posts));
+    rc = rc ? rc : set_count(info, "mpixq_rings", atomic_load(&queue->rings));
+    pthread_mutex_unlock(&queue->lock);
+    if (rc != MPI_SUCCESS) {
+        (void)PMPI_Info_free(&info);
+        return rc;
+    }
+    *info_p = info;
+    return MPI_SUCCESS;
+}
+
+int mpixq_queues_close(void)
+{
+    struct mpixq_queue *queue;
+    int n = 0;
+
+    LL_FOREACH2(all, queue, next_spare)
+    {
+        if (!mpixq_queue_is_live(queue)) {
+            continue;
+        }
+        n++;
+        atomic_store(&queue->failed, MPI_ERR_OTHER); /* its waits drain */
+        (void)mpixq_queue_destroy(queue);
+    }
+    return n;
+}

@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * Copyright (c) 2026 the mpix-queue authors
+ *
+ * Counts beyond int, on an MPI that has MPI-4's functions for them. */
+#include "persistent.h"
+
+int mpixq_persistent_init_large(const struct mpixq_request *req, int peer, int tag, MPI_Comm comm,
+                                MPI_Request *request_p)
+{
+    MPI_Count count = req->count;
+
+    switch (req->mode) {
+    case MPIXQ_MODE_BSEND:
+        return PMPI_Bsend_init_c(req->buffer, count, req->type, peer, tag, comm, request_p);
+    case MPIXQ_MODE_SSEND:
+        return PMPI_Ssend_init_c(req->buffer, count, req->type, peer, tag, comm, request_p);
+    case MPIXQ_MODE_RECV:
+        return PMPI_Recv_init_c((void *)req->buffer, count, req->type, peer, tag, comm, request_p);
+    default:
+        return PMPI_Send_init_c(req->buffer, count, req->type, peer, tag, comm, request_p);
+    }
+}

@@ -1,0 +1,97 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * Copyright (c) 2026 the mpix-queue authors */
+#include "tags.h"
+
+#include "core/alloc.h"
+#include "core/log.h"
+#include "core/table.h"
+
+struct source {
+    int rank;
+    int next;  /* tags from here on were never used */
+    int *free; /* given back */
+    int n_free, room;
+    UT_hash_handle hh;
+};
+
+static struct source *sources;
+static int largest_tag;
+
+void mpixq_tags_open(int largest)
+{
+    largest_tag = largest;
+}
+
+int mpixq_tags_largest(void)
+{
+    return largest_tag;
+}
+
+void mpixq_tags_close(void)
+{
+    struct source *source, *next;
+
+    HASH_ITER(hh, sources, source, next)
+    {
+        HASH_DEL(sources, source);
+        mpixq_free(source->free);
+        mpixq_free(source);
+    }
+}
+
+static struct source *source_get(int rank)
+{
+    struct source *source;
+
+    HASH_FIND_INT(sources, &rank, source);
+    if (source == NULL) {
+        source = mpixq_alloc(sizeof *source); /* freed in mpixq_tags_close */
+        if (source == NULL) {
+            return NULL;
+        }
+        source->rank = rank;
+        HASH_ADD_INT(sources, rank, source);
+        if (!mpixq_in_table(source->hh)) {
+            mpixq_free(source);
+            return NULL;
+        }
+    }
+    return source;
+}
+
+int mpixq_tag_take(int rank)
+{
+    struct source *source = source_get(rank);
+
+    if (source == NULL) {
+        return -1;
+    }
+    if (source->n_free > 0) {
+        return source->free[--source->n_free];
+    }
+    /* Not next > largest after the fact: the largest tag may be INT_MAX. */
+    if (source->next < 0 || source->next > largest_tag) {
+        return -1;
+    }
+    return source->next == largest_tag ? (source->next = -1, largest_tag) : source->next++;
+}
+
+void mpixq_tag_give_back(int rank, int tag)
+{
+    struct source *source = source_get(rank);
+
+    if (source != NULL && source->n_free == source->room) {
+        int room = source->room > 0 ? source->room * 2 : 8;
+        int *bigger = mpixq_realloc(source->free, (size_t)room * sizeof *bigger);
+
+        if (bigger != NULL) {
+            source->free = bigger;
+            source->room = room;
+        }
+    }
+    if (source == NULL || source->n_free == source->room) {
+        mpixq_warn("no memory to give back tag %d of rank %d: it is not used again", tag, rank);
+        return;
+    }
+    source->free[source->n_free++] = tag;
+}
