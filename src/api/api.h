@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright (c) 2026 the mpix-queue authors
  *
- * api.h - what every file of the public functions needs
+ * What every file of the public functions needs.
  */
 #ifndef MPIXQ_API_H
 #define MPIXQ_API_H
 
+#include "core/error.h"
 #include "mpix_queue.h"
 
 /*
@@ -15,5 +16,13 @@
  */
 #define MPIXQ_TWIN(name)                                                                           \
     extern __typeof__(PMPIXQ_##name) MPIXQ_##name __attribute__((weak, alias("PMPIXQ_" #name)))
+
+/* First thing in a public function: may it work now, in this thread? An MPI code; error
+ * handlers have been invoked where MPI is up. */
+int mpixq_api_enter(void);
+/* The same where also the program's MPI calls must come by the library. */
+int mpixq_api_enter_interposed(void);
+/* Fail: invoke the error handler of comm (MPI_COMM_NULL: of MPI_COMM_WORLD) and return the code. */
+int mpixq_api_fail(MPI_Comm comm, enum mpixq_error error);
 
 #endif /* MPIXQ_API_H */

@@ -1,0 +1,161 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * Copyright (c) 2026 the mpix-queue authors
+ *
+ * What completes requests. While nothing is matched, calls pass on at once; otherwise requests
+ * that a queue owns are refused, matching progresses, and an Imatch that failed is reported. */
+#include "core/host.h"
+#include "core/match.h"
+#include "next.h"
+
+void mpixq_pull_complete(void)
+{
+}
+
+MPIXQ_INTERPOSE int MPI_Wait(MPI_Request *request, MPI_Status *status)
+{
+    struct mpixq_watch watch;
+    int rc;
+
+    if (!mpixq_host_must_look()) {
+        return mpixq_next.Wait(request, status);
+    }
+    rc = mpixq_host_begin(&watch, MPIXQ_WAIT_ALL, 1, request);
+    if (rc != MPI_SUCCESS) {
+        return rc;
+    }
+    rc = mpixq_next.Wait(request, status);
+    return mpixq_host_end_one(&watch, rc, true, 0);
+}
+
+MPIXQ_INTERPOSE int MPI_Waitany(int count, MPI_Request requests[], int *index, MPI_Status *status)
+{
+    struct mpixq_watch watch;
+    int rc;
+
+    if (!mpixq_host_must_look()) {
+        return mpixq_next.Waitany(count, requests, index, status);
+    }
+    rc = mpixq_host_begin(&watch, MPIXQ_WAIT_ANY, count, requests);
+    if (rc != MPI_SUCCESS) {
+        return rc;
+    }
+    rc = mpixq_next.Waitany(count, requests, index, status);
+    return mpixq_host_end_one(&watch, rc, true, *index);
+}
+
+MPIXQ_INTERPOSE int MPI_Waitall(int count, MPI_Request requests[], MPI_Status statuses[])
+{
+    struct mpixq_watch watch;
+    int rc;
+
+    if (!mpixq_host_must_look()) {
+        return mpixq_next.Waitall(count, requests, statuses);
+    }
+    rc = mpixq_host_begin(&watch, MPIXQ_WAIT_ALL, count, requests);
+    if (rc != MPI_SUCCESS) {
+        return rc;
+    }
+    rc = mpixq_next.Waitall(count, requests, statuses);
+    return mpixq_host_end_some(&watch, rc, count, NULL, statuses);
+}
+
+MPIXQ_INTERPOSE int MPI_Waitsome(int count, MPI_Request requests[], int *n, int indices[],
+                                 MPI_Status statuses[])
+{
+    struct mpixq_watch watch;
+    int rc;
+
+    if (!mpixq_host_must_look()) {
+        return mpixq_next.Waitsome(count, requests, n, indices, statuses);
+    }
+    rc = mpixq_host_begin(&watch, MPIXQ_WAIT_ANY, count, requests);
+    if (rc != MPI_SUCCESS) {
+        return rc;
+    }
+    rc = mpixq_next.Waitsome(count, requests, n, indices, statuses);
+    return mpixq_host_end_some(&watch, rc, *n, indices, statuses);
+}
+
+MPIXQ_INTERPOSE int MPI_Test(MPI_Request *request, int *flag, MPI_Status *status)
+{
+    struct mpixq_watch watch;
+    int rc;
+
+    if (!mpixq_host_must_look()) {
+        return mpixq_next.Test(request, flag, status);
+    }
+    rc = mpixq_host_begin(&watch, MPIXQ_TEST, 1, request);
+    if (rc != MPI_SUCCESS) {
+        return rc;
+    }
+    rc = mpixq_next.Test(request, flag, status);
+    return mpixq_host_end_one(&watch, rc, rc == MPI_SUCCESS && *flag, 0);
+}
+
+MPIXQ_INTERPOSE int MPI_Testany(int count, MPI_Request requests[], int *index, int *flag,
+                                MPI_Status *status)
+{
+    struct mpixq_watch watch;
+    int rc;
+
+    if (!mpixq_host_must_look()) {
+        return mpixq_next.Testany(count, requests, index, flag, status);
+    }
+    rc = mpixq_host_begin(&watch, MPIXQ_TEST, count, requests);
+    if (rc != MPI_SUCCESS) {
+        return rc;
+    }
+    rc = mpixq_next.Testany(count, requests, index, flag, status);
+    return mpixq_host_end_one(&watch, rc, rc == MPI_SUCCESS && *flag, *index);
+}
+
+MPIXQ_INTERPOSE int MPI_Testall(int count, MPI_Request requests[], int *flag, MPI_Status statuses[])
+{
+    struct mpixq_watch watch;
+    int rc;
+
+    if (!mpixq_host_must_look()) {
+        return mpixq_next.Testall(count, requests, flag, statuses);
+    }
+    rc = mpixq_host_begin(&watch, MPIXQ_TEST, count, requests);
+    if (rc != MPI_SUCCESS) {
+        return rc;
+    }
+    rc = mpixq_next.Testall(count, requests, flag, statuses);
+    return mpixq_host_end_some(&watch, rc, *flag ? count : 0, NULL, statuses);
+}
+
+MPIXQ_INTERPOSE int MPI_Testsome(int count, MPI_Request requests[], int *n, int indices[],
+                                 MPI_Status statuses[])
+{
+    struct mpixq_watch watch;
+    int rc;
+
+    if (!mpixq_host_must_look()) {
+        return mpixq_next.Testsome(count, requests, n, indices, statuses);
+    }
+    rc = mpixq_host_begin(&watch, MPIXQ_TEST, count, requests);
+    if (rc != MPI_SUCCESS) {
+        return rc;
+    }
+    rc = mpixq_next.Testsome(count, requests, n, indices, statuses);
+    return mpixq_host_end_some(&watch, rc, *n, indices, statuses);
+}
+
+MPIXQ_INTERPOSE int MPI_Cancel(MPI_Request *request)
+{
+    int rc = mpixq_host_must_look() ? mpixq_host_check_cancel(*request) : MPI_SUCCESS;
+
+    return rc != MPI_SUCCESS ? rc : mpixq_next.Cancel(request);
+}
+
+MPIXQ_INTERPOSE int MPI_Request_get_status(MPI_Request request, int *flag, MPI_Status *status)
+{
+    if (mpixq_host_must_look()) {
+        mpixq_match_advance();
+        if (mpixq_host_get_status(request, flag, status)) {
+            return MPI_SUCCESS;
+        }
+    }
+    return mpixq_next.Request_get_status(request, flag, status);
+}

@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * Copyright (c) 2026 the mpix-queue authors
+ *
+ * The functions behind ours: a user's call to MPI_X comes to us and is passed on to the next
+ * definer of MPI_X, which is a profiling tool behind us or MPI itself.
+ */
+#ifndef MPIXQ_NEXT_H
+#define MPIXQ_NEXT_H
+
+#include <mpi.h>
+#include <stdbool.h>
+
+#define MPIXQ_INTERPOSE __attribute__((visibility("default")))
+
+struct mpixq_next {
+#define MPIXQ_NEXT(name, parameters) int(*name) parameters;
+#include "next_defs.h"
+#undef MPIXQ_NEXT
+};
+
+/* Set before main; constant afterwards. */
+extern struct mpixq_next mpixq_next;
+
+/* Write the next definer of a function into the pointer at slot_p, which stays as it is if
+ * there is none. */
+void mpixq_next_find(const char *name, void *slot_p);
+/* Do the program's calls come to us? */
+bool mpixq_next_is_interposed(void);
+/* Was the library linked into the program, rather than preloaded alone? */
+bool mpixq_next_is_linked(void);
+/* Pull in every file of this directory: referenced by whatever a program must call to use the
+ * library. */
+void mpixq_next_pull(void);
+/* One per file that no other file needs. */
+void mpixq_pull_init(void);
+void mpixq_pull_persistent(void);
+void mpixq_pull_complete(void);
+void mpixq_pull_comm(void);
+void mpixq_pull_large(void);
+
+#endif

@@ -1,0 +1,9 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * Copyright (c) 2026 the mpix-queue authors
+ *
+ * An MPI without functions for counts beyond int: there is nothing to interpose. */
+#include "next.h"
+
+void mpixq_pull_large(void)
+{
+}

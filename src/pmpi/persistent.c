@@ -1,0 +1,154 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * Copyright (c) 2026 the mpix-queue authors
+ *
+ * The persistent initialisers: remember what each request is made from. And what ends it. */
+#include "core/host.h"
+#include "core/lib.h"
+#include "core/request.h"
+#include "next.h"
+
+void mpixq_pull_persistent(void)
+{
+}
+
+static void capture(enum mpixq_mode mode, const void *buf, int count, MPI_Datatype type, int peer,
+                    int tag, MPI_Comm comm, const MPI_Request *request)
+{
+    if (mpixq_lib_is_up()) {
+        mpixq_request_capture(mode, buf, count, type, peer, tag, comm, *request);
+    }
+}
+
+MPIXQ_INTERPOSE int MPI_Send_init(const void *buf, int count, MPI_Datatype type, int dest, int tag,
+                                  MPI_Comm comm, MPI_Request *request)
+{
+    int rc = mpixq_next.Send_init(buf, count, type, dest, tag, comm, request);
+
+    if (rc == MPI_SUCCESS) {
+        capture(MPIXQ_MODE_SEND, buf, count, type, dest, tag, comm, request);
+    }
+    return rc;
+}
+
+MPIXQ_INTERPOSE int MPI_Bsend_init(const void *buf, int count, MPI_Datatype type, int dest, int tag,
+                                   MPI_Comm comm, MPI_Request *request)
+{
+    int rc = mpixq_next.Bsend_init(buf, count, type, dest, tag, comm, request);
+
+    if (rc == MPI_SUCCESS) {
+        capture(MPIXQ_MODE_BSEND, buf, count, type, dest, tag, comm, request);
+    }
+    return rc;
+}
+
+MPIXQ_INTERPOSE int MPI_Ssend_init(const void *buf, int count, MPI_Datatype type, int dest, int tag,
+                                   MPI_Comm comm, MPI_Request *request)
+{
+    int rc = mpixq_next.Ssend_init(buf, count, type, dest, tag, comm, request);
+
+    if (rc == MPI_SUCCESS) {
+        capture(MPIXQ_MODE_SSEND, buf, count, type, dest, tag, comm, request);
+    }
+    return rc;
+}
+
+MPIXQ_INTERPOSE int MPI_Rsend_init(const void *buf, int count, MPI_Datatype type, int dest, int tag,
+                                   MPI_Comm comm, MPI_Request *request)
+{
+    int rc = mpixq_next.Rsend_init(buf, count, type, dest, tag, comm, request);
+
+    if (rc == MPI_SUCCESS) {
+        capture(MPIXQ_MODE_RSEND, buf, count, type, dest, tag, comm, request);
+    }
+    return rc;
+}
+
+MPIXQ_INTERPOSE int MPI_Recv_init(void *buf, int count, MPI_Datatype type, int source, int tag,
+                                  MPI_Comm comm, MPI_Request *request)
+{
+    int rc = mpixq_next.Recv_init(buf, count, type, source, tag, comm, request);
+
+    if (rc == MPI_SUCCESS) {
+        capture(MPIXQ_MODE_RECV, buf, count, type, source, tag, comm, request);
+    }
+    return rc;
+}
+
+/* For the library itself, to tell whether the program's calls come here. */
+extern __typeof(MPI_Send_init) mpixq_own_send_init
+    __attribute__((alias("MPI_Send_init"), visibility("hidden")));
+
+MPIXQ_INTERPOSE int MPI_Request_free(MPI_Request *request)
+{
+    struct mpixq_request *req = NULL;
+    int rc = MPI_SUCCESS;
+
+    if (mpixq_lib_is_up()) {
+        rc = mpixq_host_free(*request, &req);
+    }
+    if (rc == MPI_SUCCESS) {
+        rc = mpixq_next.Request_free(request);
+        mpixq_host_freed(req);
+    }
+    return rc;
+}
+
+MPIXQ_INTERPOSE int MPI_Start(MPI_Request *request)
+{
+    MPI_Request before = *request;
+    int rc;
+
+    if (mpixq_host_must_look()) {
+        rc = mpixq_host_check_start(1, request);
+        if (rc != MPI_SUCCESS) {
+            return rc;
+        }
+    }
+    rc = mpixq_next.Start(request);
+    /* Open MPI gives a buffered send whose last message has not left another handle. */
+    if (*request != before) {
+        mpixq_request_rename(before, *request);
+    }
+    return rc;
+}
+
+/* As many as fit a small frame: longer arrays are started in pieces of this size. */
+enum { PIECE = 64 };
+
+static int start_piece(int count, MPI_Request requests[])
+{
+    MPI_Request before[PIECE];
+    int rc;
+
+    for (int i = 0; i < count; i++) {
+        before[i] = requests[i];
+    }
+    rc = mpixq_next.Startall(count, requests);
+    for (int i = 0; i < count; i++) {
+        if (requests[i] != before[i]) {
+            mpixq_request_rename(before[i], requests[i]);
+        }
+    }
+    return rc;
+}
+
+MPIXQ_INTERPOSE int MPI_Startall(int count, MPI_Request requests[])
+{
+    int rc;
+
+    if (mpixq_host_must_look()) {
+        rc = mpixq_host_check_start(count, requests);
+        if (rc != MPI_SUCCESS) {
+            return rc;
+        }
+    }
+    while (count > PIECE) {
+        rc = start_piece(PIECE, requests);
+        if (rc != MPI_SUCCESS) {
+            return rc;
+        }
+        count -= PIECE;
+        requests += PIECE;
+    }
+    return start_piece(count, requests);
+}
