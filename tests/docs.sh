@@ -3,7 +3,8 @@
 # Copyright (c) 2026 the mpix-queue authors
 #
 # What is written down twice says the same: the README's program and examples/exchange.c; the
-# environment variables in the source, the README and the manual; the header and the man pages.
+# environment variables in the source, the README and the manual; functions and kinds of error in
+# the header and in their pages.
 # Exit codes: 0 all equal; 1 not; 77 all equal, but there is no mandoc to check the pages' form.
 
 top=${top_srcdir:-${srcdir:-.}}
@@ -62,6 +63,17 @@ check_pages()
     for page in "$top"/man/*.3; do
         grep -qx "$(basename "$page" .3)" "$tmp/names" || fail "$page is no page of a function"
     done
+}
+
+# The kinds of error and their numbers.
+check_kinds()
+{
+    sed -n 's/^    \(MPIXQ_ERR_[A-Z_]*\) = \([0-9]*\).*/\1 \2/p' "$top/include/mpix_queue.h" \
+        >"$tmp/kinds.header"
+    sed -n 's/^\.It Dv \(MPIXQ_ERR_[A-Z_]*\) Ta \([0-9]*\) Ta .*/\1 \2/p' \
+        "$top/man/MPIX_Error_kind.3" >"$tmp/kinds.page"
+    same "kinds of error in the header and man/MPIX_Error_kind.3" "$tmp/kinds.header" \
+        "$tmp/kinds.page"
 }
 
 check_form()
@@ -130,6 +142,7 @@ check_environment()
 
 check_program
 check_pages
+check_kinds
 check_environment
 if command -v mandoc >/dev/null; then
     check_form
