@@ -224,11 +224,12 @@ MPIXQ_PUBLIC int MPIXQ_Match(MPI_Request *request);
  *         MPIXQ_ERR_ARG           count is negative, or requests is NULL
  *         MPIXQ_ERR_REQUEST       an element is not a persistent point-to-point request, or its
  *                                 making was not seen
- *         MPIXQ_ERR_STATE         an element is active, matched or being matched, or called from a
- *                                 function that a host stream runs
+ *         MPIXQ_ERR_STATE         an element is active, matched, being matched or stands twice in
+ *                                 the array, or called from a function that a host stream runs
  *         MPIXQ_ERR_MATCH         an element's communicator has no identity (made by spawn, accept,
  *                                 connect, join or without the library), or its peer is not in
  *                                 MPI_COMM_WORLD
+ *         MPIXQ_ERR_RESOURCES     no memory is left
  *         or, with the requests that failed unmatched again and the others matched, the code of the
  *         first failing request by index:
  *         MPI_ERR_TRUNCATE        the receive is smaller than the send (on both sides)
@@ -296,6 +297,7 @@ MPIXQ_PUBLIC int MPIXQ_Enqueue_start(MPIXQ_Queue queue, MPI_Request *request);
  *                                 to another queue or stands twice in the array, or called from a
  *                                 function that a host stream runs
  *         MPIXQ_ERR_COMM          an element failed before
+ *         MPIXQ_ERR_RESOURCES     no memory is left
  *         the queue's first error, if it has failed
  */
 MPIXQ_PUBLIC int MPIXQ_Enqueue_startall(MPIXQ_Queue queue, int count, MPI_Request requests[]);
@@ -319,9 +321,11 @@ MPIXQ_PUBLIC int MPIXQ_Enqueue_wait(MPIXQ_Queue queue, MPI_Request *request);
  *         MPIXQ_ERR_ARG           no live queue, count is negative and not MPIXQ_ALL_STARTED, or
  *                                 requests is NULL
  *         MPIXQ_ERR_REQUEST       an element is not a request that the library knows
- *         MPIXQ_ERR_STATE         an element is not matched or was started on another queue, or
- *                                 called from a function that a host stream runs
+ *         MPIXQ_ERR_STATE         an element is not matched, was started on another queue or stands
+ *                                 twice in the array, or called from a function that a host stream
+ *                                 runs
  *         MPIXQ_ERR_COMM          an element failed before
+ *         MPIXQ_ERR_RESOURCES     no memory is left
  *         the queue's first error, if it has failed
  */
 MPIXQ_PUBLIC int MPIXQ_Enqueue_waitall(MPIXQ_Queue queue, int count, MPI_Request requests[]);
