@@ -321,7 +321,7 @@ MPIXQ_PUBLIC int MPIXQ_Enqueue_wait(MPIXQ_Queue queue, MPI_Request *request);
  *         MPIXQ_ERR_ARG           no live queue, count is negative and not MPIXQ_ALL_STARTED, or
  *                                 requests is NULL
  *         MPIXQ_ERR_REQUEST       an element is not a request that the library knows
- *         MPIXQ_ERR_STATE         an element is not matched, started on another queue or twice in
+ *         MPIXQ_ERR_STATE         an element is not matched, started on another queue, twice in
  *                                 the array, or called from a function that a host stream runs
  *         MPIXQ_ERR_COMM          an element failed before
  *         MPIXQ_ERR_RESOURCES     no memory is left
@@ -351,7 +351,7 @@ MPIXQ_PUBLIC int MPIXQ_Host_stream_create(MPIXQ_Host_stream *stream);
  *                        null stream does nothing
  * \return MPI_SUCCESS, or, with nothing destroyed,
  *         MPIXQ_ERR_ARG           stream is NULL or no live stream
- *         MPIXQ_ERR_STATE         a queue uses it, or called from such a function as it runs
+ *         MPIXQ_ERR_STATE         a queue uses it, or called from within a host stream
  */
 MPIXQ_PUBLIC int MPIXQ_Host_stream_destroy(MPIXQ_Host_stream *stream);
 
