@@ -90,26 +90,26 @@ typedef enum MPIXQ_Error {
  * Version of the library that runs, which may differ from the MPIXQ_VERSION_ macros of this header.
  * Local; may be called at any time, also before MPI_Init and after MPI_Finalize.
  *
- * major, minor, patch (out): the three numbers; any of them may be NULL.
- *
- * Returns MPI_SUCCESS.
+ * \param[out] major, minor, patch  the three numbers; any of them may be NULL
+ * \return MPI_SUCCESS
  */
 MPIXQ_PUBLIC int MPIXQ_Get_version(int *major, int *minor, int *patch);
 
 /**
  * Tell what kind of error an error code is. Local; invokes no error handler.
  *
- * errorcode (in): a code that a function of this library, an interposed MPI function or a status
- * gave. kind (out): one of MPIXQ_Error; MPIXQ_ERR_NONE if the code is not one of this library's.
- *
- * Returns MPI_SUCCESS, or MPI_ERR_OTHER if kind is NULL.
+ * \param[in]  errorcode  a code that a function of this library, an interposed MPI function or a
+ *                        status gave
+ * \param[out] kind       one of MPIXQ_Error; MPIXQ_ERR_NONE if the code is not this library's
+ * \return MPI_SUCCESS, or
+ *         MPI_ERR_OTHER           kind is NULL
  */
 MPIXQ_PUBLIC int MPIXQ_Error_kind(int errorcode, int *kind);
 
 /* ---- Queues --------------------------------------------------------------------------------- */
 
 /**
- * Create a queue on a stream, as MPIXQ_Queue_init_info with MPI_INFO_NULL.
+ * Create a queue on a stream: MPIXQ_Queue_init_info with MPI_INFO_NULL.
  */
 MPIXQ_PUBLIC int MPIXQ_Queue_init(MPIXQ_Queue *queue, MPIXQ_Queue_type type, void *stream_address);
 
@@ -117,18 +117,24 @@ MPIXQ_PUBLIC int MPIXQ_Queue_init(MPIXQ_Queue *queue, MPIXQ_Queue_type type, voi
  * Create a queue on a stream. Local, not collective; does not wait for other processes. Needs
  * MPI_THREAD_MULTIPLE, because the stream calls MPI while the host does.
  *
- * queue (out): the new queue; written only on success. Free it with MPIXQ_Queue_free.
- * type (in): MPIXQ_QUEUE_AUTO unless one way of moving data is wanted.
- * stream_address (in): address of the stream's handle, here of an MPIXQ_Host_stream. The handle is
- *     copied; the stream stays the caller's and must outlive the queue. NULL, or the address of a
- * null handle: the queue makes a host stream of its own. Several queues may share a stream. info
- * (in): MPI_INFO_NULL, or hints; the caller keeps it. Key "type": the kind of the stream, of which
- *     "mpix_host_stream" is available in this version. Unknown keys are ignored.
- *
- * Errors, nothing was created: MPIXQ_ERR_INTERPOSE; MPIXQ_ERR_THREAD_LEVEL;
- * MPIXQ_ERR_ARG: queue is NULL, type unknown, the stream is no live host stream, the info value is
- * not known; MPIXQ_ERR_UNSUPPORTED: type or stream kind cannot be had on this machine, the text
- * says why; MPIXQ_ERR_STATE: called from a function that a host stream runs; MPIXQ_ERR_RESOURCES.
+ * \param[out] queue           the new queue; written only on success. Free it with MPIXQ_Queue_free
+ * \param[in]  type            MPIXQ_QUEUE_AUTO unless one way of moving data is wanted
+ * \param[in]  stream_address  address of the stream's handle, here of an MPIXQ_Host_stream. The
+ *                             handle is copied; the stream stays the caller's and must outlive the
+ *                             queue. NULL, or the address of a null handle: the queue makes a host
+ *                             stream of its own. Several queues may share a stream
+ * \param[in]  info            MPI_INFO_NULL, or hints; the caller keeps it. Key "type": the kind of
+ *                             the stream, of which "mpix_host_stream" is available in this version.
+ *                             Unknown keys are ignored
+ * \return MPI_SUCCESS, or, with nothing created,
+ *         MPIXQ_ERR_INTERPOSE     MPI calls do not come by the library
+ *         MPIXQ_ERR_THREAD_LEVEL  MPI was initialised below MPI_THREAD_MULTIPLE
+ *         MPIXQ_ERR_ARG           queue is NULL, type is unknown, the stream is no live host
+ *                                 stream, or the value of an info key is not known
+ *         MPIXQ_ERR_UNSUPPORTED   type or kind of stream cannot be had on this machine; the text
+ *                                 says why
+ *         MPIXQ_ERR_STATE         called from a function that a host stream runs
+ *         MPIXQ_ERR_RESOURCES     no memory or thread is left
  */
 MPIXQ_PUBLIC int MPIXQ_Queue_init_info(MPIXQ_Queue *queue, MPIXQ_Queue_type type,
                                        void *stream_address, MPI_Info info);
@@ -137,11 +143,12 @@ MPIXQ_PUBLIC int MPIXQ_Queue_init_info(MPIXQ_Queue *queue, MPIXQ_Queue_type type
  * Free a queue, and its stream if the queue made it. Local. Does not wait: work that is pending is
  * an error, unless the queue has failed; then the free always succeeds.
  *
- * queue (inout): set to MPIXQ_QUEUE_NULL on success. Freeing the null queue does nothing.
- *
- * Errors, nothing was freed: MPIXQ_ERR_ARG: queue is NULL or no live queue; MPIXQ_ERR_STATE: work
- * is pending, a request is started without a wait, or called from a function that a host stream
- * runs.
+ * \param[in,out] queue  a live queue; set to MPIXQ_QUEUE_NULL on success. Freeing the null queue
+ *                       does nothing
+ * \return MPI_SUCCESS, or, with nothing freed,
+ *         MPIXQ_ERR_ARG           queue is NULL or no live queue
+ *         MPIXQ_ERR_STATE         work is pending, a request is started without a wait, or called
+ *                                 from a function that a host stream runs
  */
 MPIXQ_PUBLIC int MPIXQ_Queue_free(MPIXQ_Queue *queue);
 
@@ -150,44 +157,51 @@ MPIXQ_PUBLIC int MPIXQ_Queue_free(MPIXQ_Queue *queue);
  * executed, all started communication has completed, all waits have returned. A request that was
  * started without a wait stays started. Local.
  *
- * queue (in): a live queue.
- *
- * Errors: MPIXQ_ERR_ARG: no live queue; MPIXQ_ERR_STATE: called from a function that a host stream
- * runs; else the first error of the queue, again at every call: a queue that failed accepts nothing
- * but MPIXQ_Queue_free.
+ * \param[in] queue  a live queue
+ * \return MPI_SUCCESS, or
+ *         MPIXQ_ERR_ARG           no live queue
+ *         MPIXQ_ERR_STATE         called from a function that a host stream runs
+ *         the queue's first error, again at every call: a queue that has failed accepts nothing but
+ *         MPIXQ_Queue_free
  */
 MPIXQ_PUBLIC int MPIXQ_Queue_wait(MPIXQ_Queue queue);
 
 /**
- * As MPIXQ_Queue_wait, without blocking: tells whether everything is done.
+ * Tell whether everything enqueued on the queue is done: MPIXQ_Queue_wait without blocking. Local.
  *
- * queue (in): a live queue.
- * flag (out): 1 if everything is done, else 0; written only on success.
- *
- * Errors: those of MPIXQ_Queue_wait; MPIXQ_ERR_ARG: flag is NULL.
+ * \param[in]  queue  a live queue
+ * \param[out] flag   1 if everything is done, else 0; written only on success
+ * \return MPI_SUCCESS, or an error of MPIXQ_Queue_wait, or
+ *         MPIXQ_ERR_ARG           flag is NULL
  */
 MPIXQ_PUBLIC int MPIXQ_Queue_test(MPIXQ_Queue queue, int *flag);
 
 /**
- * Tell what a queue uses and has done. Local, not blocking.
+ * Tell what a queue uses and has done. Local, not blocking. The keys of the info object:
  *
- * queue (in): a live queue.
- * info_used (out): a new info object that the caller frees. Keys: "type" (kind of the stream),
- *     "mpixq_queue_type" (auto, fallback, cxi), "mpixq_stream_owned" (true if the queue made its
- * stream), "mpixq_channels" (names of the channels of requests enqueued so far, comma between, or
- * none), and counts since the queue was made: "mpixq_starts" and "mpixq_waits" (requests started
- * and waited for), "mpixq_launches" (operations submitted to the stream), "mpixq_posts" (operations
- * handed to MPI or a NIC), "mpixq_rings" (words written by the stream to trigger communication).
+ *     type                kind of the stream
+ *     mpixq_queue_type    auto, fallback or cxi
+ *     mpixq_stream_owned  true if the queue made its stream, else false
+ *     mpixq_channels      names of the channels of the requests enqueued so far, with a comma
+ *                         between them, or none
+ *     mpixq_starts        requests started since the queue was made
+ *     mpixq_waits         requests waited for
+ *     mpixq_launches      operations submitted to the stream
+ *     mpixq_posts         operations handed to MPI or a NIC
+ *     mpixq_rings         words written by the stream to trigger communication
  *
- * Errors: MPIXQ_ERR_ARG: no live queue, or info_used is NULL; an error of MPI_Info_create or
- * MPI_Info_set.
+ * \param[in]  queue      a live queue
+ * \param[out] info_used  a new info object, which the caller frees; written only on success
+ * \return MPI_SUCCESS, or
+ *         MPIXQ_ERR_ARG           no live queue, or info_used is NULL
+ *         an error of MPI_Info_create or MPI_Info_set
  */
 MPIXQ_PUBLIC int MPIXQ_Queue_get_info(MPIXQ_Queue queue, MPI_Info *info_used);
 
 /* ---- Matching ------------------------------------------------------------------------------- */
 
 /**
- * Match one persistent request with its partner, for good: as MPIXQ_Matchall with one request.
+ * Match one persistent request with its partner, for good: MPIXQ_Matchall with one request.
  */
 MPIXQ_PUBLIC int MPIXQ_Match(MPI_Request *request);
 
@@ -201,59 +215,67 @@ MPIXQ_PUBLIC int MPIXQ_Match(MPI_Request *request);
  * binds to the first send that fits. Only requests given to a matching function take part; no other
  * message is touched. Afterwards the requests' communicator and datatype may be freed.
  *
- * count (in): number of requests; 0 is allowed.
- * requests (in): inactive requests from MPI_Send_init, MPI_Bsend_init, MPI_Ssend_init,
- * MPI_Rsend_init or MPI_Recv_init. MPI_REQUEST_NULL and requests to MPI_PROC_NULL are allowed. The
- * handles are not changed.
- *
- * Errors, nothing was begun: MPIXQ_ERR_INTERPOSE; MPIXQ_ERR_ARG: count negative, requests NULL;
- * MPIXQ_ERR_REQUEST: an element is not a persistent point-to-point request or its making was not
- * seen; MPIXQ_ERR_STATE: an element is active, matched or being matched, or called from a function
- * that a host stream runs; MPIXQ_ERR_MATCH: an element's communicator has no identity (made by
- * spawn, accept, connect, join or without the library), or its peer is not in MPI_COMM_WORLD.
- * Errors, the requests that failed are unmatched again, the others are matched: MPI_ERR_TRUNCATE:
- * the receive is smaller than the send (on both sides); MPIXQ_ERR_MATCH: the two ends see the
- * communicator differently; MPIXQ_ERR_RESOURCES: no tag or memory is left. The code is that of the
- * first failing request, by index.
+ * \param[in] count     number of requests; 0 is allowed
+ * \param[in] requests  inactive requests from MPI_Send_init, MPI_Bsend_init, MPI_Ssend_init,
+ *                      MPI_Rsend_init or MPI_Recv_init. MPI_REQUEST_NULL and requests to
+ *                      MPI_PROC_NULL are allowed. The handles are not changed
+ * \return MPI_SUCCESS, or, with nothing begun,
+ *         MPIXQ_ERR_INTERPOSE     MPI calls do not come by the library
+ *         MPIXQ_ERR_ARG           count is negative, or requests is NULL
+ *         MPIXQ_ERR_REQUEST       an element is not a persistent point-to-point request, or its
+ *                                 making was not seen
+ *         MPIXQ_ERR_STATE         an element is active, matched, being matched or stands twice in
+ *                                 the array, or called from a function that a host stream runs
+ *         MPIXQ_ERR_MATCH         an element's communicator has no identity (made by spawn, accept,
+ *                                 connect, join or without the library), or its peer is not in
+ *                                 MPI_COMM_WORLD
+ *         MPIXQ_ERR_RESOURCES     no memory is left
+ *         or, with the requests that failed unmatched again and the others matched, the code of the
+ *         first failing request by index:
+ *         MPI_ERR_TRUNCATE        the receive is smaller than the send (on both sides)
+ *         MPIXQ_ERR_MATCH         the two ends see the communicator differently
+ *         MPIXQ_ERR_RESOURCES     no tag or memory is left
  */
 MPIXQ_PUBLIC int MPIXQ_Matchall(int count, MPI_Request requests[]);
 
 /**
- * Begin to match one persistent request: as MPIXQ_Imatchall with one request.
+ * Begin to match one persistent request: MPIXQ_Imatchall with one request.
  */
 MPIXQ_PUBLIC int MPIXQ_Imatch(MPI_Request *request, MPI_Request *match);
 
 /**
- * Begin to match persistent requests, without waiting: see MPIXQ_Matchall for the rules and errors.
- * Local.
- *
- * count, requests (in): as for MPIXQ_Matchall. The handles need not stay alive, the requests must.
- * match (out): a request that completes when all are matched; complete it with any MPI_Wait or
- * MPI_Test function. It cannot be cancelled. If matching failed, the completing call returns the
- * error, in the array forms as MPI_ERR_IN_STATUS with the code in the status.
+ * Begin to match persistent requests, without waiting: see MPIXQ_Matchall for the rules. Local.
  *
  * Matching progresses in every function of this library, in MPI_Wait, MPI_Test and their array
  * forms, and with MPI_THREAD_MULTIPLE by itself. Below that level a process that blocks in another
  * function does not answer its peer.
  *
- * Errors, nothing was begun: those of MPIXQ_Matchall; MPIXQ_ERR_ARG: match is NULL.
+ * \param[in]  count     number of requests; 0 is allowed
+ * \param[in]  requests  as for MPIXQ_Matchall. The array need not stay alive, the requests must
+ * \param[out] match     a request that completes when all are matched; complete it with any
+ *                       MPI_Wait or MPI_Test function. It cannot be cancelled. If matching failed,
+ *                       the completing call returns the error, in the array forms as
+ *                       MPI_ERR_IN_STATUS with the code in the status
+ * \return MPI_SUCCESS, or, with nothing begun, an error of the first group of MPIXQ_Matchall, or
+ *         MPIXQ_ERR_ARG           match is NULL
  */
 MPIXQ_PUBLIC int MPIXQ_Imatchall(int count, MPI_Request requests[], MPI_Request *match);
 
 /**
  * Tell whether a request is matched. Local, not blocking; matching progresses.
  *
- * request (in): a persistent request; MPI_REQUEST_NULL counts as matched.
- * flag (out): 1 if it is matched, else 0; written only on success.
- *
- * Errors: MPIXQ_ERR_REQUEST: not a request that the library knows; MPIXQ_ERR_ARG: flag is NULL.
+ * \param[in]  request  a persistent request; MPI_REQUEST_NULL counts as matched
+ * \param[out] flag     1 if it is matched, else 0; written only on success
+ * \return MPI_SUCCESS, or
+ *         MPIXQ_ERR_REQUEST       not a request that the library knows
+ *         MPIXQ_ERR_ARG           flag is NULL
  */
 MPIXQ_PUBLIC int MPIXQ_Is_matched(MPI_Request request, int *flag);
 
 /* ---- Enqueueing ----------------------------------------------------------------------------- */
 
 /**
- * Enqueue the start of one matched request: as MPIXQ_Enqueue_startall with one request.
+ * Enqueue the start of one matched request: MPIXQ_Enqueue_startall with one request.
  */
 MPIXQ_PUBLIC int MPIXQ_Enqueue_start(MPIXQ_Queue queue, MPI_Request *request);
 
@@ -262,22 +284,26 @@ MPIXQ_PUBLIC int MPIXQ_Enqueue_start(MPIXQ_Queue queue, MPI_Request *request);
  * host nor the stream waits (the host does while the stream's own buffer is full). Buffers belong
  * to the library from the start until the wait has completed, as MPI says of active requests.
  *
- * queue (in): a live queue. The requests belong to it until their wait has completed.
- * count (in): number of requests; 0 is allowed.
- * requests (in): matched requests, each inactive or with its wait enqueued on the same queue.
- * MPI_REQUEST_NULL is allowed. The handles are not changed. A send made by MPI_Rsend_init says that
- * the receive buffer may be written when the send starts.
- *
- * Errors, nothing was enqueued: MPIXQ_ERR_ARG: no live queue, count negative, requests NULL;
- * MPIXQ_ERR_REQUEST: an element is not a request that the library knows; MPIXQ_ERR_STATE: an
- * element is not matched, is started and not waited for, belongs to another queue, or stands twice
- * in the array, or called from a function that a host stream runs; MPIXQ_ERR_COMM: an element
- * failed before; the queue's first error if it has failed.
+ * \param[in] queue     a live queue. The requests belong to it until their wait has completed
+ * \param[in] count     number of requests; 0 is allowed
+ * \param[in] requests  matched requests, each inactive or with its wait enqueued on the same queue.
+ *                      MPI_REQUEST_NULL is allowed. The handles are not changed. A send made by
+ *                      MPI_Rsend_init says that the receive buffer may be written when the send
+ *                      starts
+ * \return MPI_SUCCESS, or, with nothing enqueued,
+ *         MPIXQ_ERR_ARG           no live queue, count is negative, or requests is NULL
+ *         MPIXQ_ERR_REQUEST       an element is not a request that the library knows
+ *         MPIXQ_ERR_STATE         an element is not matched, is started and not waited for, belongs
+ *                                 to another queue or stands twice in the array, or called from a
+ *                                 function that a host stream runs
+ *         MPIXQ_ERR_COMM          an element failed before
+ *         MPIXQ_ERR_RESOURCES     no memory is left
+ *         the queue's first error, if it has failed
  */
 MPIXQ_PUBLIC int MPIXQ_Enqueue_startall(MPIXQ_Queue queue, int count, MPI_Request requests[]);
 
 /**
- * Enqueue a wait for one started request: as MPIXQ_Enqueue_waitall with one request.
+ * Enqueue a wait for one started request: MPIXQ_Enqueue_waitall with one request.
  */
 MPIXQ_PUBLIC int MPIXQ_Enqueue_wait(MPIXQ_Queue queue, MPI_Request *request);
 
@@ -286,13 +312,20 @@ MPIXQ_PUBLIC int MPIXQ_Enqueue_wait(MPIXQ_Queue queue, MPI_Request *request);
  * have completed. Local; the host does not wait. Afterwards MPI_Request_get_status tells source,
  * tag and count.
  *
- * queue (in): the live queue on which the requests were started.
- * count (in): number of requests; 0 is allowed. MPIXQ_ALL_STARTED: every request started on the
- * queue and not yet waited for; requests is then ignored and may be NULL. requests (in): matched
- * requests. MPI_REQUEST_NULL and requests that are not started are allowed and not waited for.
- *
- * Errors, nothing was enqueued: as for MPIXQ_Enqueue_startall, where the state error is a request
- * that is not matched or was started on another queue.
+ * \param[in] queue     the live queue on which the requests were started
+ * \param[in] count     number of requests; 0 is allowed. MPIXQ_ALL_STARTED: every request started
+ *                      on the queue and not yet waited for
+ * \param[in] requests  matched requests. MPI_REQUEST_NULL and requests that are not started are
+ *                      allowed and not waited for. With MPIXQ_ALL_STARTED ignored, and may be NULL
+ * \return MPI_SUCCESS, or, with nothing enqueued,
+ *         MPIXQ_ERR_ARG           no live queue, count is negative and not MPIXQ_ALL_STARTED, or
+ *                                 requests is NULL
+ *         MPIXQ_ERR_REQUEST       an element is not a request that the library knows
+ *         MPIXQ_ERR_STATE         an element is not matched, started on another queue, twice in
+ *                                 the array, or called from a function that a host stream runs
+ *         MPIXQ_ERR_COMM          an element failed before
+ *         MPIXQ_ERR_RESOURCES     no memory is left
+ *         the queue's first error, if it has failed
  */
 MPIXQ_PUBLIC int MPIXQ_Enqueue_waitall(MPIXQ_Queue queue, int count, MPI_Request requests[]);
 
@@ -302,59 +335,62 @@ MPIXQ_PUBLIC int MPIXQ_Enqueue_waitall(MPIXQ_Queue queue, int count, MPI_Request
  * Create a host stream: an executor with the order rules of a GPU stream, on a thread of the host.
  * Local.
  *
- * stream (out): the new stream; written only on success. Free it with MPIXQ_Host_stream_destroy.
- *
- * Errors: MPIXQ_ERR_ARG: stream is NULL; MPIXQ_ERR_RESOURCES: no memory or thread;
- * MPIXQ_ERR_STATE: called from a function that a host stream runs.
+ * \param[out] stream  the new stream; written only on success. Free it with
+ *                     MPIXQ_Host_stream_destroy
+ * \return MPI_SUCCESS, or, with nothing created,
+ *         MPIXQ_ERR_ARG           stream is NULL
+ *         MPIXQ_ERR_STATE         called from a function that a host stream runs
+ *         MPIXQ_ERR_RESOURCES     no memory or thread is left
  */
 MPIXQ_PUBLIC int MPIXQ_Host_stream_create(MPIXQ_Host_stream *stream);
 
 /**
- * Destroy a host stream. Waits until the functions launched on it have run. Local.
+ * Destroy a host stream. Blocks until the functions launched on it have run. Local.
  *
- * stream (inout): set to MPIXQ_HOST_STREAM_NULL on success. Destroying the null stream does
- * nothing.
- *
- * Errors, nothing was destroyed: MPIXQ_ERR_ARG: stream is NULL or no live stream; MPIXQ_ERR_STATE:
- * a queue uses it, or called from a function that a host stream runs.
+ * \param[in,out] stream  a live stream; set to MPIXQ_HOST_STREAM_NULL on success. Destroying the
+ *                        null stream does nothing
+ * \return MPI_SUCCESS, or, with nothing destroyed,
+ *         MPIXQ_ERR_ARG           stream is NULL or no live stream
+ *         MPIXQ_ERR_STATE         a queue uses it, or called from within a host stream
  */
 MPIXQ_PUBLIC int MPIXQ_Host_stream_destroy(MPIXQ_Host_stream *stream);
 
 /**
- * Launch a function: it runs on the stream's thread after everything enqueued before it. Does not
- * wait for it, but for room while the stream's buffer is full (MPIXQ_HOST_STREAM_DEPTH operations).
+ * Launch a function: it runs on the stream's thread after everything enqueued before it. Local.
+ * Does not wait for it, but for room while the stream's buffer is full (MPIXQ_HOST_STREAM_DEPTH
+ * operations).
  *
- * stream (in): a live stream.
- * fn (in): the function; it may call MPI, but no function of this library.
- * arg (in): passed to fn; must stay valid until fn has run.
- *
- * Errors: MPIXQ_ERR_ARG: no live stream, or fn is NULL; MPIXQ_ERR_STATE: called from a function
- * that a host stream runs.
+ * \param[in] stream  a live stream
+ * \param[in] fn      the function; it may call MPI, but no function of this library
+ * \param[in] arg     passed to fn; what it points to must stay valid until fn has run
+ * \return MPI_SUCCESS, or, with nothing launched,
+ *         MPIXQ_ERR_ARG           no live stream, or fn is NULL
+ *         MPIXQ_ERR_STATE         called from a function that a host stream runs
  */
 MPIXQ_PUBLIC int MPIXQ_Host_stream_launch(MPIXQ_Host_stream stream, void (*fn)(void *), void *arg);
 
 /**
- * Block the calling thread until everything enqueued on the stream so far has run.
+ * Block the calling thread until everything enqueued on the stream so far has run. Local.
  *
- * stream (in): a live stream.
- *
- * Errors: MPIXQ_ERR_ARG: no live stream; MPIXQ_ERR_STATE: called from a function that a host stream
- * runs.
+ * \param[in] stream  a live stream
+ * \return MPI_SUCCESS, or
+ *         MPIXQ_ERR_ARG           no live stream
+ *         MPIXQ_ERR_STATE         called from a function that a host stream runs
  */
 MPIXQ_PUBLIC int MPIXQ_Host_stream_synchronize(MPIXQ_Host_stream stream);
 
 /**
- * Tell whether everything enqueued on the stream so far has run.
+ * Tell whether everything enqueued on the stream so far has run. Local, not blocking.
  *
- * stream (in): a live stream.
- * flag (out): 1 if so, else 0; written only on success.
- *
- * Errors: those of MPIXQ_Host_stream_synchronize; MPIXQ_ERR_ARG: flag is NULL.
+ * \param[in]  stream  a live stream
+ * \param[out] flag    1 if so, else 0; written only on success
+ * \return MPI_SUCCESS, or
+ *         MPIXQ_ERR_ARG           no live stream, or flag is NULL
+ *         MPIXQ_ERR_STATE         called from a function that a host stream runs
  */
 MPIXQ_PUBLIC int MPIXQ_Host_stream_query(MPIXQ_Host_stream stream, int *flag);
 
-/* ---- Profiling twins: the same functions under a second name, for tools that define the first
- * ---- */
+/* ---- Profiling twins: second names of the same functions, for tools that define the first --- */
 
 MPIXQ_PUBLIC int PMPIXQ_Get_version(int *major, int *minor, int *patch);
 MPIXQ_PUBLIC int PMPIXQ_Error_kind(int errorcode, int *kind);
