@@ -59,20 +59,19 @@ static double timed_run(struct run *run, enum bench_mode mode, long iterations)
     return slowest;
 }
 
-/* Seconds of one iteration, from a run long enough to be believed; also warms up. */
+/* Seconds of one iteration when nothing disturbs it: the best of runs of growing length, which also
+ * warm up. */
 static double iteration_seconds(struct run *run, enum bench_mode mode, double allowed)
 {
-    double spent = 0, last;
-    long iterations = 1;
+    double spent = 0, best = INFINITY;
 
-    for (;;) {
-        last = timed_run(run, mode, iterations);
+    for (long iterations = 1; iterations < MAX_ITERATIONS && spent < allowed / 2; iterations *= 2) {
+        double last = timed_run(run, mode, iterations);
+
         spent += last;
-        if (spent > allowed / 2 || iterations >= MAX_ITERATIONS) {
-            return last / (double)iterations;
-        }
-        iterations *= 2;
+        best = fmin(best, last / (double)iterations);
     }
+    return best;
 }
 
 /* All modes get the same number of iterations, set by the slowest of them: equal work, and what is

@@ -1,0 +1,143 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: BSD-3-Clause
+# Copyright (c) 2026 the mpix-queue authors
+#
+# demo.sh - runs the benchmarks, shows the tables, plots them and tells whether all data was right
+#
+#     demo.sh [--out DIR] [--seconds S] mpich=TREE openmpi=TREE
+#
+# TREE is an installed tree (TREE/bin/mpixq_halo) or a build tree (TREE/benchmarks/mpixq_halo) that
+# was made with this MPI; one of the two is enough. --out: where CSV and pictures go (demo).
+# --seconds: time for each of the runs. MPIEXEC_MPICH and MPIEXEC_OPENMPI name the launchers.
+#
+# The last line is "demo: verified", with exit code 0, if and only if every run checked its data and
+# found it right.
+set -euo pipefail
+here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
+
+out=demo
+seconds=
+declare -A trees=()
+
+die()
+{
+    echo "demo: $*" >&2
+    exit 1
+}
+
+while [ $# -gt 0 ]; do
+    case $1 in
+    --out | --seconds)
+        [ $# -ge 2 ] || die "$1 wants a value"
+        printf -v "${1#--}" '%s' "$2"
+        shift
+        ;;
+    mpich=?* | openmpi=?*) trees[${1%%=*}]=${1#*=} ;;
+    *) die "what is $1? usage: demo.sh [--out DIR] [--seconds S] mpich=TREE openmpi=TREE" ;;
+    esac
+    shift
+done
+[ ${#trees[@]} -gt 0 ] || die "no tree given"
+# Wrong data is found by what a run writes, so nothing old may lie there.
+mkdir -p "$out"
+rm -f "$out"/{pingpong,halo}*.{csv,svg,png}
+
+# Settings for both launchers, with their reasons: root, and Open MPI's binding. Of two ranks Open
+# MPI binds each to one core, and then the thread of a stream has to share that core with the thread
+# that enqueues: stream modes would be measured with half of the machine.
+# shellcheck source=../tools/mpi_env.sh
+. "$here/../tools/mpi_env.sh"
+launcher_mpich=(${MPIEXEC_MPICH:-mpiexec.mpich})
+# Spelled out although mpi_env.sh says it as well: --oversubscribe also makes the ranks yield the
+# core while they wait, without which 4 ranks on 2 cores measure the scheduler.
+launcher_openmpi=(${MPIEXEC_OPENMPI:-mpiexec.openmpi} --oversubscribe --bind-to none)
+
+program()
+{
+    local path
+    for path in "${trees[$1]}/bin/mpixq_$2" "${trees[$1]}/benchmarks/mpixq_$2"; do
+        if [ -x "$path" ]; then
+            echo "$path"
+            return
+        fi
+    done
+    die "there is no mpixq_$2 in ${trees[$1]}"
+}
+
+failures=0
+
+# bench MPI NAME RANKS: run one benchmark; its CSV is $out/NAME-MPI-RANKS.csv.
+bench()
+{
+    local mpi=$1 name=$2 ranks=$3 path rc=0
+    local csv=$out/$2-$1-$3.csv
+    local -n launcher=launcher_$mpi
+    path=$(program "$mpi" "$name")
+    printf '\n==== %s, %s ranks, %s ====\n\n' "$name" "$ranks" "$mpi"
+    MPIXQ_PATTERN_DIR=${MPIXQ_PATTERN_DIR-$here/../examples/patterns} timeout 300 \
+        "${launcher[@]}" -n "$ranks" "$path" --verify --csv="$csv" ${seconds:+--seconds "$seconds"} \
+        </dev/null || rc=$?
+    if [ "$rc" -ne 0 ]; then
+        echo "demo: $name on $ranks ranks of $mpi failed with exit code $rc" >&2
+        failures=$((failures + 1))
+        return 0
+    fi
+    [ "$(wc -l <"$csv")" -gt 1 ] || die "$csv holds no measurement"
+    names+=("$csv")
+}
+
+# plot NAME HEADING XNAME YNAME CSV...
+plot()
+{
+    local name=$1 heading=$2 xname=$3 yname=$4 csv titles=
+    shift 4
+    [ $# -gt 0 ] || return 0
+    for csv in "$@"; do
+        titles+="\"$(title_of "$csv")\" "
+    done
+    gnuplot -e "files='$*'; titles='$titles'; heading=\"$heading\"; xname='$xname';
+                yname='$yname'; out='$out/$name'" "$here/plot.gp"
+    [ -s "$out/$name.svg" ] && [ -s "$out/$name.png" ] || die "gnuplot made no picture of $name"
+}
+
+# demo/halo-openmpi-4.csv: Open MPI, 4 ranks
+title_of()
+{
+    local parts mpi
+    IFS=- read -r -a parts <<<"$(basename "$1" .csv)"
+    mpi=MPICH
+    [ "${parts[1]}" = mpich ] || mpi="Open MPI"
+    echo "$mpi, ${parts[2]} ranks"
+}
+
+machine()
+{
+    local model
+    model=$(sed -n 's/^model name[^:]*: //p' /proc/cpuinfo | head -n 1)
+    echo "${model:-$(uname -m)}, $(nproc) cores, $(uname -s) $(uname -r | cut -d- -f1), $(date +%F);" \
+        "median of the trials with 95 % interval"
+}
+
+names=()
+for mpi in "${!trees[@]}"; do
+    bench "$mpi" pingpong 2
+done
+pingpong_names=($(printf '%s\n' "${names[@]}" | sort))
+names=()
+for mpi in "${!trees[@]}"; do
+    bench "$mpi" halo 2
+    # MPICH does not yield: with more ranks than cores it measures the scheduler.
+    [ "$mpi" = mpich ] || bench "$mpi" halo 4
+done
+halo_names=($(printf '%s\n' "${names[@]}" | sort))
+
+facts=$(machine)
+plot pingpong "Ping-pong: pack, send, receive, unpack\n$facts" "message size in bytes" \
+    "one-way time, us" ${pingpong_names[@]+"${pingpong_names[@]}"}
+plot halo "Game of Life, 8-point halo on a periodic grid\n$facts" \
+    "bytes that a rank sends per generation" "time per generation, us" \
+    ${halo_names[@]+"${halo_names[@]}"}
+
+printf '\nCSV and pictures are in %s\n' "$out"
+[ "$failures" -eq 0 ] || die "$failures runs failed"
+echo "demo: verified"
