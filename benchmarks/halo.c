@@ -68,12 +68,11 @@ static bool set_generations(void *target, const char *value)
 /* A name that is no file here is looked for among the installed patterns. */
 static FILE *open_pattern(const char *name, char path[PATH_MAX])
 {
-    const char *directory = getenv("MPIXQ_PATTERN_DIR");
     FILE *file = fopen(name, "r");
 
     snprintf(path, PATH_MAX, "%s", name);
     if (file == NULL && errno == ENOENT && strchr(name, '/') == NULL) {
-        snprintf(path, PATH_MAX, "%s/%s", directory != NULL ? directory : MPIXQ_PATTERN_DIR, name);
+        snprintf(path, PATH_MAX, MPIXQ_PATTERN_DIR "/%s", name);
         file = fopen(path, "r");
     }
     return file;
