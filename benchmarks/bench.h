@@ -98,7 +98,7 @@ bool bench_parse_int(const char *text, long low, long high, long *value_p);
 bool bench_parse_options(struct bench_options *opts, const struct bench_usage *usage, int argc,
                          char *argv[], int *exit_p);
 
-/* ---- Statistics (bench_stats.c) --------------------------------------------------------------- */
+/* ---- Statistics (bench_stats.c) -------------------------------------------------------------- */
 
 struct bench_summary {
     double median;
@@ -111,7 +111,7 @@ uint32_t bench_random(uint64_t *state);
 
 struct bench_summary bench_summarise(const double values[], int num);
 
-/* ---- Trials (bench_run.c) --------------------------------------------------------------------- */
+/* ---- Trials (bench_run.c) -------------------------------------------------------------------- */
 
 /* What a benchmark does in one mode. Only run is timed. */
 struct bench_app {
@@ -146,7 +146,7 @@ int bench_measure(const struct bench_options *opts, const struct bench_app *app,
                   size_t bytes, double seconds, long fixed_iterations,
                   struct bench_row rows[BENCH_NUM_MODES]);
 
-/* ---- Output (bench_report.c); rank 0 writes, all ranks may call ------------------------------- */
+/* ---- Output (bench_report.c); rank 0 writes, all ranks may call ------------------------------ */
 
 struct bench_report {
     FILE *table; /* NULL: none */
@@ -166,7 +166,7 @@ int bench_report_close(struct bench_report *report, const struct bench_options *
 void bench_complain(const struct bench_options *opts, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 
-/* ---- Queue (bench_queue.c) -------------------------------------------------------------------- */
+/* ---- Queue (bench_queue.c) ------------------------------------------------------------------- */
 
 struct bench_queue {
     MPIX_Host_stream stream;

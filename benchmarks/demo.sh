@@ -42,15 +42,27 @@ done
 mkdir -p "$out"
 rm -f "$out"/{pingpong,halo}*.{csv,svg,png}
 
-# Settings for both launchers, with their reasons: root, and Open MPI's binding. Of two ranks Open
-# MPI binds each to one core, and then the thread of a stream has to share that core with the thread
-# that enqueues: stream modes would be measured with half of the machine.
 # shellcheck source=../tools/mpi_env.sh
 . "$here/../tools/mpi_env.sh"
-launcher_mpich=(${MPIEXEC_MPICH:-mpiexec.mpich})
-# Spelled out although mpi_env.sh says it as well: --oversubscribe also makes the ranks yield the
-# core while they wait, without which 4 ranks on 2 cores measure the scheduler.
-launcher_openmpi=(${MPIEXEC_OPENMPI:-mpiexec.openmpi} --oversubscribe --bind-to none)
+
+# launch MPI RANKS PROGRAM OPTION...
+#
+# Flags of Open MPI: --bind-to none, because of two ranks it binds each to one core, and then the
+# thread of a stream shares that core with the thread that enqueues: the stream modes would be
+# measured with half of the machine. --oversubscribe, because it refuses more ranks than cores, and
+# so told also makes ranks yield the core while they wait. mpi_env.sh says both as well, and lets
+# root launch; here they count even if the user's environment says otherwise.
+launch()
+{
+    local mpi=$1 words
+    shift
+    if [ "$mpi" = mpich ]; then
+        read -r -a words <<<"${MPIEXEC_MPICH:-mpiexec.mpich}"
+    else
+        read -r -a words <<<"${MPIEXEC_OPENMPI:-mpiexec.openmpi} --oversubscribe --bind-to none"
+    fi
+    timeout 300 "${words[@]}" -n "$@" </dev/null
+}
 
 program()
 {
@@ -66,25 +78,24 @@ program()
 
 failures=0
 
-# bench MPI NAME RANKS: run one benchmark; its CSV is $out/NAME-MPI-RANKS.csv.
+# bench MPI NAME RANKS: run one benchmark; its CSV is added to the list csvs.
 bench()
 {
     local mpi=$1 name=$2 ranks=$3 path options rc=0
     local csv=$out/$2-$1-$3.csv
-    local -n launcher=launcher_$mpi
     path=$(program "$mpi" "$name")
-    printf '\n==== %s, %s ranks, %s ====\n\n' "$name" "$ranks" "$mpi"
+    printf '\n==== %s: %s ====\n\n' "$name" "$(title_of "$csv")"
     options=(--verify "--csv=$csv" ${seconds:+--seconds "$seconds"})
     # Named, because a program in a build tree does not find what is not installed yet.
     [ "$name" != halo ] || options+=(--pattern "$here/../examples/patterns/gosper-glider-gun.rle")
-    timeout 300 "${launcher[@]}" -n "$ranks" "$path" "${options[@]}" </dev/null || rc=$?
+    launch "$mpi" "$ranks" "$path" "${options[@]}" || rc=$?
     if [ "$rc" -ne 0 ]; then
         echo "demo: $name on $ranks ranks of $mpi failed with exit code $rc" >&2
         failures=$((failures + 1))
         return 0
     fi
     [ "$(wc -l <"$csv")" -gt 1 ] || die "$csv holds no measurement"
-    names+=("$csv")
+    csvs+=("$csv")
 }
 
 # plot NAME HEADING XNAME YNAME CSV...
@@ -98,7 +109,9 @@ plot()
     done
     gnuplot -e "files='$*'; titles='$titles'; heading=\"$heading\"; xname='$xname';
                 yname='$yname'; out='$out/$name'" "$here/plot.gp"
-    [ -s "$out/$name.svg" ] && [ -s "$out/$name.png" ] || die "gnuplot made no picture of $name"
+    if [ ! -s "$out/$name.svg" ] || [ ! -s "$out/$name.png" ]; then
+        die "gnuplot made no picture of $name"
+    fi
 }
 
 # demo/halo-openmpi-4.csv: Open MPI, 4 ranks
@@ -115,29 +128,27 @@ machine()
 {
     local model
     model=$(sed -n 's/^model name[^:]*: //p' /proc/cpuinfo | head -n 1)
-    echo "${model:-$(uname -m)}, $(nproc) cores, $(uname -s) $(uname -r | cut -d- -f1), $(date +%F);" \
-        "median of the trials with 95 % interval"
+    echo "${model:-$(uname -m)}, $(nproc) cores, $(uname -s) $(uname -r | cut -d- -f1)," \
+        "$(date +%F); median of the trials with 95 % interval"
 }
 
-names=()
-for mpi in "${!trees[@]}"; do
-    bench "$mpi" pingpong 2
-done
-pingpong_names=($(printf '%s\n' "${names[@]}" | sort))
-names=()
-for mpi in "${!trees[@]}"; do
-    bench "$mpi" halo 2
-    # MPICH does not yield: with more ranks than cores it measures the scheduler.
-    [ "$mpi" = mpich ] || bench "$mpi" halo 4
-done
-halo_names=($(printf '%s\n' "${names[@]}" | sort))
-
 facts=$(machine)
-plot pingpong "Ping-pong: pack, send, receive, unpack\n$facts" "message size in bytes" \
-    "one-way time, us" ${pingpong_names[@]+"${pingpong_names[@]}"}
+
+csvs=()
+for mpi in mpich openmpi; do
+    [ -z "${trees[$mpi]-}" ] || bench "$mpi" pingpong 2
+done
+plot pingpong "Ping-pong: pack, send, receive, unpack\n$facts" "message size, bytes" \
+    "one-way time, us" ${csvs[@]+"${csvs[@]}"}
+
+csvs=()
+for mpi in mpich openmpi; do
+    [ -z "${trees[$mpi]-}" ] || bench "$mpi" halo 2
+done
+# Only Open MPI: MPICH does not yield, so with more ranks than cores it measures the scheduler.
+[ -z "${trees[openmpi]-}" ] || bench openmpi halo 4
 plot halo "Game of Life, 8-point halo on a periodic grid\n$facts" \
-    "bytes that a rank sends per generation" "time per generation, us" \
-    ${halo_names[@]+"${halo_names[@]}"}
+    "bytes that a rank sends per generation" "time per generation, us" ${csvs[@]+"${csvs[@]}"}
 
 printf '\nCSV and pictures are in %s\n' "$out"
 [ "$failures" -eq 0 ] || die "$failures runs failed"

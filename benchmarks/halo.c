@@ -156,7 +156,7 @@ static void place_soup(struct life_board *board, int origin_x, int origin_y)
     }
 }
 
-/* ---- What a trial does ------------------------------------------------------------------------ */
+/* ---- What a trial does ----------------------------------------------------------------------- */
 
 static void begin(void *ctx, enum bench_mode mode)
 {
@@ -235,7 +235,7 @@ static void channel(void *ctx, enum bench_mode mode, char name[BENCH_CHANNEL_LEN
     }
 }
 
-/* ---- One board after the other ---------------------------------------------------------------- */
+/* ---- One board after the other --------------------------------------------------------------- */
 
 /* Part number index of length cells in parts parts: where it begins. */
 static int part_begin(size_t length, int parts, int index)
