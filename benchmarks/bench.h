@@ -1,0 +1,185 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * Copyright (c) 2026 the mpix-queue authors
+ *
+ * bench.h - what the benchmarks share: options, trials, statistics, tables
+ *
+ * A benchmark describes itself in a struct bench_app and calls bench_measure once per size. All
+ * modes are measured in one process at one thread level, and the trials of the modes alternate, so
+ * that whatever else the machine does falls on all of them alike.
+ *
+ * MPI errors need no handling here: the default error handler ends the program with a text.
+ */
+#ifndef MPIXQ_BENCH_H
+#define MPIXQ_BENCH_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+
+#include <mpix_queue.h>
+
+/* MPICH spells MPI_STATUSES_IGNORE as address 1, which gcc takes for an array without elements. */
+#if defined(__GNUC__) && !defined(__clang__)
+#pragma GCC diagnostic ignored "-Wstringop-overflow"
+#endif
+
+#define BENCH_MAX_SIZES 64
+#define BENCH_MAX_TRIALS 10000
+#define BENCH_CHANNEL_LEN 64
+
+/* Exit codes; every rank exits with the same one, because launchers combine unequal codes. */
+enum { BENCH_EXIT_OK = 0, BENCH_EXIT_WRONG_DATA = 1, BENCH_EXIT_USAGE = 2 };
+
+enum bench_mode {
+    BENCH_MPI_BLOCKING,
+    BENCH_MPI_PERSISTENT, /* the others are compared with this one */
+    BENCH_STREAM,
+    BENCH_STREAM_READY,
+    BENCH_NUM_MODES
+};
+
+extern const char *const bench_mode_names[BENCH_NUM_MODES];
+
+static inline bool bench_mode_is_stream(enum bench_mode mode)
+{
+    return mode == BENCH_STREAM || mode == BENCH_STREAM_READY;
+}
+
+/* Running totals of one rank; the columns of the same names are differences of them. */
+struct bench_counts {
+    double starts;   /* requests started */
+    double waits;    /* requests waited for */
+    double launches; /* operations that the library submitted to the stream */
+    double posts;    /* operations handed to MPI or a NIC */
+    double rings;    /* words or counters written to trigger communication */
+};
+
+/* ---- Options (bench_options.c) --------------------------------------------------------------- */
+
+struct bench_options {
+    const char *program;
+    size_t sizes[BENCH_MAX_SIZES];
+    int num_sizes;
+    double seconds; /* for all sizes and modes together */
+    int trials;
+    bool use_mode[BENCH_NUM_MODES];
+    bool csv;             /* write CSV, to stdout unless csv_path is set */
+    const char *csv_path; /* then the table goes to stdout as well */
+    bool verify;
+};
+
+/* An option that only one program has. */
+struct bench_extra_option {
+    const char *name;
+    const char *value; /* what its argument is called in the help text */
+    const char *help;
+    bool (*set)(void *target, const char *value); /* false: not a valid value */
+};
+
+struct bench_usage {
+    const char *summary;    /* what the program does */
+    const char *sizes_help; /* what a size is */
+    const struct bench_extra_option *extra;
+    int num_extra;
+    void *target; /* passed to set */
+};
+
+/* Parse a size: a number with an optional suffix K, M or G (powers of 1024). */
+bool bench_parse_size(const char *text, size_t *size_p);
+bool bench_parse_size_list(const char *text, size_t sizes[], int *num_p);
+
+/* Parse a whole number in [low, high]. */
+bool bench_parse_int(const char *text, long low, long high, long *value_p);
+
+/* Parse the command line over the defaults in *opts. Returns false if the program is to end with
+ * *exit_p: after --help, or after a mistake, which rank 0 has then explained. Call after MPI_Init,
+ * on every rank. */
+bool bench_parse_options(struct bench_options *opts, const struct bench_usage *usage, int argc,
+                         char *argv[], int *exit_p);
+
+/* ---- Statistics (bench_stats.c) -------------------------------------------------------------- */
+
+struct bench_summary {
+    double median;
+    double p99;  /* nearest rank: with less than 100 trials the largest */
+    double ci95; /* half of the width of the 95 % bootstrap interval of the median */
+};
+
+/* Pseudo-random numbers from a state that must not be 0. */
+uint32_t bench_random(uint64_t *state);
+
+struct bench_summary bench_summarise(const double values[], int num);
+
+/* ---- Trials (bench_run.c) -------------------------------------------------------------------- */
+
+/* What a benchmark does in one mode. Only run is timed. */
+struct bench_app {
+    const char *bench; /* column bench */
+    double hops;       /* the time of an iteration is divided by this */
+    long min_iterations;
+    void (*begin)(void *ctx, enum bench_mode mode); /* put the data in its first state */
+    void (*run)(void *ctx, enum bench_mode mode, long iterations);
+    long (*errors)(void *ctx, enum bench_mode mode, long iterations); /* wrong items after run */
+    void (*counts)(void *ctx, enum bench_mode mode, struct bench_counts *counts);
+    void (*channel)(void *ctx, enum bench_mode mode, char name[BENCH_CHANNEL_LEN]);
+};
+
+struct bench_row {
+    const char *bench;
+    enum bench_mode mode;
+    char channel[BENCH_CHANNEL_LEN];
+    int ranks;
+    size_t bytes;
+    struct bench_summary us;
+    double ratio; /* NAN where mpi-persistent was not measured */
+    struct bench_counts per_iteration;
+    long iterations; /* of each trial */
+    int trials;
+    long errors; /* wrong items in all trials and ranks */
+};
+
+/* Measure all wanted modes at one size in about the given time. A positive fixed_iterations sets
+ * the length of a trial. Collective over MPI_COMM_WORLD. Returns the number of rows, which are the
+ * same on every rank. */
+int bench_measure(const struct bench_options *opts, const struct bench_app *app, void *ctx,
+                  size_t bytes, double seconds, long fixed_iterations,
+                  struct bench_row rows[BENCH_NUM_MODES]);
+
+/* ---- Output (bench_report.c); rank 0 writes, all ranks may call ------------------------------ */
+
+struct bench_report {
+    FILE *table; /* NULL: none */
+    FILE *csv;   /* NULL: none */
+    long errors; /* sum over the rows that were written */
+    bool verify;
+};
+
+/* Returns false if the CSV file cannot be written; the reason has been told. Collective. */
+bool bench_report_open(struct bench_report *report, const struct bench_options *opts,
+                       const char *what);
+void bench_report_rows(struct bench_report *report, const struct bench_row rows[], int num);
+/* Returns the exit code of the program. Collective. */
+int bench_report_close(struct bench_report *report, const struct bench_options *opts);
+
+/* Print a message as rank 0 of MPI_COMM_WORLD. */
+void bench_complain(const struct bench_options *opts, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
+
+/* ---- Queue (bench_queue.c) ------------------------------------------------------------------- */
+
+struct bench_queue {
+    MPIX_Host_stream stream;
+    MPIX_Queue queue;
+};
+
+/* Create stream and queue if a stream mode is wanted; otherwise both are null. */
+void bench_queue_open(struct bench_queue *bq, const struct bench_options *opts);
+void bench_queue_close(struct bench_queue *bq);
+void bench_queue_counts(const struct bench_queue *bq, struct bench_counts *counts);
+void bench_queue_channel(const struct bench_queue *bq, char name[BENCH_CHANNEL_LEN]);
+
+/* malloc for buffers: page-aligned, zeroed, ends the program when there is no memory. */
+void *bench_alloc(size_t bytes);
+
+#endif

@@ -1,0 +1,285 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * Copyright (c) 2026 the mpix-queue authors
+ *
+ * bench_options.c - the command line of the benchmarks
+ */
+#include "bench.h"
+
+#include <errno.h>
+#include <getopt.h>
+#include <limits.h>
+#include <stdarg.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define MAX_EXTRA 8
+
+enum { OPT_CSV = 256, OPT_SIZES, OPT_SECONDS, OPT_MODES, OPT_TRIALS, OPT_VERIFY, OPT_NO_VERIFY };
+enum { OPT_HELP = 'h', OPT_EXTRA = 512 };
+
+static const struct option common_options[] = {
+    {"csv", optional_argument, NULL, OPT_CSV},
+    {"sizes", required_argument, NULL, OPT_SIZES},
+    {"seconds", required_argument, NULL, OPT_SECONDS},
+    {"modes", required_argument, NULL, OPT_MODES},
+    {"trials", required_argument, NULL, OPT_TRIALS},
+    {"verify", no_argument, NULL, OPT_VERIFY},
+    {"no-verify", no_argument, NULL, OPT_NO_VERIFY},
+    {"help", no_argument, NULL, OPT_HELP},
+};
+
+#define NUM_COMMON ((int)(sizeof common_options / sizeof common_options[0]))
+
+const char *const bench_mode_names[BENCH_NUM_MODES] = {
+    [BENCH_MPI_BLOCKING] = "mpi-blocking",
+    [BENCH_MPI_PERSISTENT] = "mpi-persistent",
+    [BENCH_STREAM] = "stream",
+    [BENCH_STREAM_READY] = "stream-ready",
+};
+
+void bench_complain(const struct bench_options *opts, const char *format, ...)
+{
+    int rank;
+    va_list args;
+
+    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    if (rank != 0) {
+        return;
+    }
+    va_start(args, format);
+    fprintf(stderr, "%s: ", opts->program);
+    vfprintf(stderr, format, args);
+    fputc('\n', stderr);
+    va_end(args);
+}
+
+bool bench_parse_int(const char *text, long low, long high, long *value_p)
+{
+    char *end;
+    long value;
+
+    errno = 0;
+    value = strtol(text, &end, 10);
+    if (end == text || *end != '\0' || errno != 0 || value < low || value > high) {
+        return false;
+    }
+    *value_p = value;
+    return true;
+}
+
+bool bench_parse_size(const char *text, size_t *size_p)
+{
+    static const char suffixes[] = "KMG";
+    char *end;
+    const char *suffix;
+    unsigned long value;
+    int shift = 0;
+
+    if (*text < '0' || *text > '9') {
+        return false; /* strtoul would accept a sign and blanks */
+    }
+    errno = 0;
+    value = strtoul(text, &end, 10);
+    if (errno != 0 || value == 0) {
+        return false;
+    }
+    if (*end != '\0') {
+        suffix = strchr(suffixes, *end >= 'a' ? *end - 'a' + 'A' : *end);
+        if (suffix == NULL || end[1] != '\0') {
+            return false;
+        }
+        shift = 10 * (int)(suffix - suffixes + 1);
+    }
+    if (value > (SIZE_MAX >> shift)) {
+        return false;
+    }
+    *size_p = (size_t)value << shift;
+    return true;
+}
+
+/* Call take for each part of a list with commas; an empty part is a mistake. */
+static bool parse_list(const char *text, bool (*take)(void *target, const char *part), void *target)
+{
+    char part[64];
+
+    for (;;) {
+        size_t len = strcspn(text, ",");
+
+        if (len == 0 || len >= sizeof part) {
+            return false;
+        }
+        memcpy(part, text, len);
+        part[len] = '\0';
+        if (!take(target, part)) {
+            return false;
+        }
+        if (text[len] == '\0') {
+            return true;
+        }
+        text += len + 1;
+    }
+}
+
+struct size_list {
+    size_t *sizes;
+    int num;
+};
+
+static bool take_size(void *target, const char *part)
+{
+    struct size_list *list = target;
+
+    if (list->num == BENCH_MAX_SIZES) {
+        return false;
+    }
+    return bench_parse_size(part, &list->sizes[list->num++]);
+}
+
+bool bench_parse_size_list(const char *text, size_t sizes[], int *num_p)
+{
+    struct size_list list = {.sizes = sizes};
+
+    if (!parse_list(text, take_size, &list)) {
+        return false;
+    }
+    *num_p = list.num;
+    return true;
+}
+
+static bool take_mode(void *target, const char *part)
+{
+    bool *use_mode = target;
+
+    for (int mode = 0; mode < BENCH_NUM_MODES; mode++) {
+        if (strcmp(part, bench_mode_names[mode]) == 0) {
+            use_mode[mode] = true;
+            return true;
+        }
+    }
+    return false;
+}
+
+static bool parse_seconds(const char *text, double *seconds_p)
+{
+    char *end;
+    double seconds = strtod(text, &end);
+
+    /* The comparison is written so that it refuses a NaN. */
+    if (end == text || *end != '\0' || !(seconds > 0 && seconds <= 86400)) {
+        return false;
+    }
+    *seconds_p = seconds;
+    return true;
+}
+
+static bool parse_trials(const char *text, int *trials_p)
+{
+    long trials;
+
+    if (!bench_parse_int(text, 1, BENCH_MAX_TRIALS, &trials)) {
+        return false;
+    }
+    *trials_p = (int)trials;
+    return true;
+}
+
+static bool set_common(struct bench_options *opts, int option, const char *value)
+{
+    switch (option) {
+    case OPT_CSV:
+        opts->csv = true;
+        opts->csv_path = value;
+        return value == NULL || *value != '\0';
+    case OPT_SIZES:
+        return bench_parse_size_list(value, opts->sizes, &opts->num_sizes);
+    case OPT_SECONDS:
+        return parse_seconds(value, &opts->seconds);
+    case OPT_MODES:
+        memset(opts->use_mode, 0, sizeof opts->use_mode);
+        return parse_list(value, take_mode, opts->use_mode);
+    case OPT_TRIALS:
+        return parse_trials(value, &opts->trials);
+    default:
+        opts->verify = option == OPT_VERIFY;
+        return true;
+    }
+}
+
+static void print_help(const struct bench_options *opts, const struct bench_usage *usage)
+{
+    printf("Usage: mpiexec -n RANKS %s [OPTION]...\n%s\n\n", opts->program, usage->summary);
+    printf("  --sizes LIST      %s; suffixes K, M, G;\n                    default",
+           usage->sizes_help);
+    for (int i = 0; i < opts->num_sizes; i++) {
+        printf("%s%zu", i == 0 ? " " : ",", opts->sizes[i]);
+    }
+    printf(
+        "\n  --modes LIST      of mpi-blocking,mpi-persistent,stream,stream-ready (default all)\n"
+        "  --seconds S       time for everything together (default %g)\n"
+        "  --trials N        trials of each mode and size (default %d)\n"
+        "  --verify          check the data after every trial%s\n"
+        "  --no-verify       do not%s\n"
+        "  --csv[=FILE]      write CSV to stdout, or to FILE beside the table\n"
+        "  --help            print this\n",
+        opts->seconds, opts->trials, opts->verify ? " (default)" : "",
+        opts->verify ? "" : " (default)");
+    for (int i = 0; i < usage->num_extra; i++) {
+        const struct bench_extra_option *extra = &usage->extra[i];
+
+        printf("  --%s %-*s%s\n", extra->name, 15 - (int)strlen(extra->name), extra->value,
+               extra->help);
+    }
+}
+
+/* The common options first, then the program's own, then the end mark that getopt_long needs. */
+static void join_options(struct option *all, const struct bench_usage *usage)
+{
+    int num_extra = usage->num_extra < MAX_EXTRA ? usage->num_extra : MAX_EXTRA;
+
+    memset(all, 0, (NUM_COMMON + MAX_EXTRA + 1) * sizeof *all);
+    memcpy(all, common_options, sizeof common_options);
+    for (int i = 0; i < num_extra; i++) {
+        all[NUM_COMMON + i] =
+            (struct option){usage->extra[i].name, required_argument, NULL, OPT_EXTRA + i};
+    }
+}
+
+bool bench_parse_options(struct bench_options *opts, const struct bench_usage *usage, int argc,
+                         char *argv[], int *exit_p)
+{
+    struct option all[NUM_COMMON + MAX_EXTRA + 1];
+    struct bench_options defaults = *opts;
+    int option, index = 0, rank;
+
+    join_options(all, usage);
+    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    *exit_p = BENCH_EXIT_USAGE;
+    opterr = 0;
+    while ((option = getopt_long(argc, argv, "h", all, &index)) != -1) {
+        bool valid;
+
+        if (option == OPT_HELP) {
+            if (rank == 0) {
+                print_help(&defaults, usage);
+            }
+            *exit_p = BENCH_EXIT_OK;
+            return false;
+        }
+        if (option == '?') {
+            bench_complain(opts, "unknown or incomplete option '%s'; see --help", argv[optind - 1]);
+            return false;
+        }
+        valid = option >= OPT_EXTRA ? usage->extra[option - OPT_EXTRA].set(usage->target, optarg)
+                                    : set_common(opts, option, optarg);
+        if (!valid) {
+            bench_complain(opts, "--%s: '%s' is not valid; see --help", all[index].name, optarg);
+            return false;
+        }
+    }
+    if (optind < argc) {
+        bench_complain(opts, "unexpected argument '%s'; see --help", argv[optind]);
+        return false;
+    }
+    return true;
+}

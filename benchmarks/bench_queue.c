@@ -1,0 +1,85 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * Copyright (c) 2026 the mpix-queue authors
+ *
+ * bench_queue.c - the queue of the stream modes, and what the library counted on it
+ */
+#include "bench.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+void bench_queue_open(struct bench_queue *bq, const struct bench_options *opts)
+{
+    *bq = (struct bench_queue){MPIX_HOST_STREAM_NULL, MPIX_QUEUE_NULL};
+    for (int mode = 0; mode < BENCH_NUM_MODES; mode++) {
+        if (opts->use_mode[mode] && bench_mode_is_stream((enum bench_mode)mode)) {
+            MPIX_Host_stream_create(&bq->stream);
+            MPIX_Queue_init(&bq->queue, MPIX_QUEUE_AUTO, &bq->stream);
+            return;
+        }
+    }
+}
+
+void bench_queue_close(struct bench_queue *bq)
+{
+    if (bq->queue != MPIX_QUEUE_NULL) {
+        MPIX_Queue_free(&bq->queue);
+        MPIX_Host_stream_destroy(&bq->stream);
+    }
+}
+
+static void get_value(MPI_Info info, const char *key, char value[MPI_MAX_INFO_VAL + 1])
+{
+    int flag;
+
+    MPI_Info_get(info, key, MPI_MAX_INFO_VAL, value, &flag);
+    if (!flag) {
+        fprintf(stderr, "benchmark: MPIX_Queue_get_info does not tell %s\n", key);
+        MPI_Abort(MPI_COMM_WORLD, BENCH_EXIT_USAGE);
+    }
+}
+
+static double get_count(MPI_Info info, const char *key)
+{
+    char value[MPI_MAX_INFO_VAL + 1];
+
+    get_value(info, key, value);
+    return strtod(value, NULL);
+}
+
+void bench_queue_counts(const struct bench_queue *bq, struct bench_counts *counts)
+{
+    MPI_Info info;
+
+    MPIX_Queue_get_info(bq->queue, &info);
+    counts->starts = get_count(info, "mpixq_starts");
+    counts->waits = get_count(info, "mpixq_waits");
+    counts->launches = get_count(info, "mpixq_launches");
+    counts->posts = get_count(info, "mpixq_posts");
+    counts->rings = get_count(info, "mpixq_rings");
+    MPI_Info_free(&info);
+}
+
+/* The column names one channel. Messages to the own rank are not what is measured, so "self" gives
+ * way to another; several others are joined by '+', since a comma would end the column. */
+void bench_queue_channel(const struct bench_queue *bq, char name[BENCH_CHANNEL_LEN])
+{
+    char value[MPI_MAX_INFO_VAL + 1], *save = NULL;
+    MPI_Info info;
+
+    MPIX_Queue_get_info(bq->queue, &info);
+    get_value(info, "mpixq_channels", value);
+    MPI_Info_free(&info);
+    name[0] = '\0';
+    for (char *part = strtok_r(value, ", ", &save); part != NULL;
+         part = strtok_r(NULL, ", ", &save)) {
+        size_t used = strlen(name);
+
+        if (strcmp(part, "self") != 0) {
+            snprintf(name + used, BENCH_CHANNEL_LEN - used, "%s%s", used == 0 ? "" : "+", part);
+        }
+    }
+    if (name[0] == '\0') {
+        snprintf(name, BENCH_CHANNEL_LEN, "self");
+    }
+}

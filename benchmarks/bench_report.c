@@ -1,0 +1,147 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * Copyright (c) 2026 the mpix-queue authors
+ *
+ * bench_report.c - the table for people and the CSV for programs
+ *
+ * The columns of the CSV are an interface: scripts and plots read them.
+ */
+#include "bench.h"
+
+#include <errno.h>
+#include <math.h>
+#include <string.h>
+#include <unistd.h>
+
+#define CSV_HEADER                                                                                 \
+    "bench,mode,channel,device,ranks,bytes,median_us,p99_us,ci95_us,ratio,"                        \
+    "starts,waits,launches,posts,rings\n"
+
+static bool is_root(void)
+{
+    int rank;
+
+    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    return rank == 0;
+}
+
+static void print_heading(FILE *out, const struct bench_options *opts, const char *what)
+{
+    char mpi[MPI_MAX_LIBRARY_VERSION_STRING];
+    int length, ranks, major, minor, patch;
+
+    MPI_Get_library_version(mpi, &length);
+    mpi[strcspn(mpi, ",\n")] = '\0'; /* what follows are build details */
+    for (char *c = mpi; *c != '\0'; c++) {
+        *c = *c == '\t' ? ' ' : *c;
+    }
+    MPI_Comm_size(MPI_COMM_WORLD, &ranks);
+    MPIXQ_Get_version(&major, &minor, &patch);
+    fprintf(out, "%s %d.%d.%d: %s\n", opts->program, major, minor, patch, what);
+    fprintf(out, "%s; ranks: %d, cores: %ld, MPI_THREAD_MULTIPLE, trials: up to %d\n", mpi, ranks,
+            sysconf(_SC_NPROCESSORS_ONLN), opts->trials);
+    fprintf(out, "ci95: half width of the bootstrap interval of the median; ratio: to "
+                 "mpi-persistent;\nlast five columns: per iteration, mean of the ranks\n\n");
+    fprintf(out, "%9s %-15s%11s%11s%9s%7s  %-9s%7s%7s%9s%7s%7s\n", "bytes", "mode", "median us",
+            "p99 us", "ci95 us", "ratio", "channel", "starts", "waits", "launches", "posts",
+            "rings");
+}
+
+bool bench_report_open(struct bench_report *report, const struct bench_options *opts,
+                       const char *what)
+{
+    int error = 0;
+
+    *report = (struct bench_report){.verify = opts->verify};
+    if (is_root()) {
+        if (opts->csv_path != NULL) {
+            report->csv = fopen(opts->csv_path, "w");
+            error = report->csv == NULL ? errno : 0;
+        } else if (opts->csv) {
+            report->csv = stdout;
+        }
+        report->table = report->csv == stdout ? NULL : stdout;
+    }
+    MPI_Bcast(&error, 1, MPI_INT, 0, MPI_COMM_WORLD);
+    if (error != 0) {
+        bench_complain(opts, "cannot write %s: %s", opts->csv_path, strerror(error));
+        return false;
+    }
+    if (report->table != NULL) {
+        print_heading(report->table, opts, what);
+    }
+    if (report->csv != NULL) {
+        fputs(CSV_HEADER, report->csv);
+    }
+    return true;
+}
+
+static void print_table_row(FILE *out, const struct bench_row *row, bool first)
+{
+    const struct bench_counts *c = &row->per_iteration;
+    char bytes[24] = "", ratio[24] = "-";
+
+    if (first) {
+        snprintf(bytes, sizeof bytes, "%zu", row->bytes);
+    }
+    if (!isnan(row->ratio)) {
+        snprintf(ratio, sizeof ratio, "%.2f", row->ratio);
+    }
+    fprintf(out, "%9s %-15s%11.2f%11.2f%9.2f%7s  %-9s%7.2f%7.2f%9.2f%7.2f%7.2f\n", bytes,
+            bench_mode_names[row->mode], row->us.median, row->us.p99, row->us.ci95, ratio,
+            row->channel, c->starts, c->waits, c->launches, c->posts, c->rings);
+    if (row->errors != 0) {
+        fprintf(out, "%9s WRONG DATA: %ld items\n", "", row->errors);
+    }
+}
+
+static void print_csv_row(FILE *out, const struct bench_row *row)
+{
+    const struct bench_counts *c = &row->per_iteration;
+    char ratio[24] = "";
+
+    if (!isnan(row->ratio)) {
+        snprintf(ratio, sizeof ratio, "%.4f", row->ratio);
+    }
+    fprintf(out, "%s,%s,%s,host,%d,%zu,%.4f,%.4f,%.4f,%s,%.3f,%.3f,%.3f,%.3f,%.3f\n", row->bench,
+            bench_mode_names[row->mode], row->channel, row->ranks, row->bytes, row->us.median,
+            row->us.p99, row->us.ci95, ratio, c->starts, c->waits, c->launches, c->posts, c->rings);
+}
+
+void bench_report_rows(struct bench_report *report, const struct bench_row rows[], int num)
+{
+    for (int i = 0; i < num; i++) {
+        report->errors += rows[i].errors;
+        if (report->table != NULL) {
+            print_table_row(report->table, &rows[i], i == 0);
+        }
+        if (report->csv != NULL) {
+            print_csv_row(report->csv, &rows[i]);
+        }
+    }
+    if (report->table != NULL) {
+        fflush(report->table); /* a long run shows where it is */
+    }
+}
+
+int bench_report_close(struct bench_report *report, const struct bench_options *opts)
+{
+    int written = 1;
+
+    if (report->table != NULL && report->verify) {
+        fprintf(report->table, "\n%s: %s\n", opts->program,
+                report->errors == 0 ? "data verified" : "DATA WRONG");
+    }
+    if (report->csv != NULL) {
+        written = report->csv == stdout ? fflush(stdout) == 0 : fclose(report->csv) == 0;
+    }
+    MPI_Bcast(&written, 1, MPI_INT, 0, MPI_COMM_WORLD);
+    if (!written) {
+        bench_complain(opts, "cannot write all of the CSV");
+        return BENCH_EXIT_USAGE;
+    }
+    if (report->errors != 0) {
+        bench_complain(opts, "%ld items had wrong data", report->errors);
+        return BENCH_EXIT_WRONG_DATA;
+    }
+    return BENCH_EXIT_OK;
+}

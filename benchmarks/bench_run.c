@@ -1,0 +1,230 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * Copyright (c) 2026 the mpix-queue authors
+ *
+ * bench_run.c - calibration and alternating trials
+ *
+ * A trial is a number of iterations between a barrier and the end of the slowest rank. The time of
+ * a single iteration is never taken: in the stream modes the host does not see where one ends.
+ */
+#include "bench.h"
+
+#include <math.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define MIN_TRIALS 5
+#define MAX_ITERATIONS 1000000
+/* Share of the time that goes into warm-up and the choice of the number of iterations. */
+#define CALIBRATION_SHARE 0.15
+/* Length of the untimed run before each trial, in parts of the trial. */
+#define WARM_UP_PART 4
+
+struct run {
+    const struct bench_options *opts;
+    const struct bench_app *app;
+    void *ctx;
+    double *seconds[BENCH_NUM_MODES]; /* of each trial */
+    struct bench_counts counts[BENCH_NUM_MODES];
+    long errors[BENCH_NUM_MODES];
+    long iterations;
+    int trials;
+};
+
+void *bench_alloc(size_t bytes)
+{
+    void *memory;
+    size_t page = 4096;
+
+    bytes = (bytes + page) / page * page; /* never 0 */
+    memory = aligned_alloc(page, bytes);
+    if (memory == NULL) {
+        fprintf(stderr, "benchmark: cannot allocate %zu bytes\n", bytes);
+        MPI_Abort(MPI_COMM_WORLD, BENCH_EXIT_USAGE);
+    }
+    return memset(memory, 0, bytes);
+}
+
+static double timed_run(struct run *run, enum bench_mode mode, long iterations)
+{
+    double begin, elapsed, slowest;
+
+    run->app->begin(run->ctx, mode);
+    MPI_Barrier(MPI_COMM_WORLD);
+    begin = MPI_Wtime();
+    run->app->run(run->ctx, mode, iterations);
+    elapsed = MPI_Wtime() - begin;
+    /* Every rank must see the same time, since decisions follow from it. */
+    MPI_Allreduce(&elapsed, &slowest, 1, MPI_DOUBLE, MPI_MAX, MPI_COMM_WORLD);
+    return slowest;
+}
+
+/* Seconds of one iteration when nothing disturbs it: the best of runs of growing length, which also
+ * warm up. */
+static double iteration_seconds(struct run *run, enum bench_mode mode, double allowed)
+{
+    double spent = 0, best = INFINITY;
+
+    for (long iterations = 1; iterations < MAX_ITERATIONS && spent < allowed / 2; iterations *= 2) {
+        double last = timed_run(run, mode, iterations);
+
+        spent += last;
+        best = fmin(best, last / (double)iterations);
+    }
+    return best;
+}
+
+/* All modes get the same number of iterations, set by the slowest of them: equal work, and what is
+ * fixed per trial weighs the same everywhere. */
+static void choose_iterations(struct run *run, double seconds, int num_modes)
+{
+    double slowest = 0, trial;
+
+    for (int mode = 0; mode < BENCH_NUM_MODES; mode++) {
+        if (run->opts->use_mode[mode]) {
+            slowest = fmax(slowest, iteration_seconds(run, (enum bench_mode)mode,
+                                                      CALIBRATION_SHARE * seconds / num_modes));
+        }
+    }
+    if (run->iterations > 0) {
+        return; /* was only a warm-up */
+    }
+    trial = (1 - CALIBRATION_SHARE) * seconds / (num_modes * run->opts->trials);
+    trial *= WARM_UP_PART / (WARM_UP_PART + 1.0);
+    run->iterations = (long)fmin(trial / fmax(slowest, 1e-9), MAX_ITERATIONS);
+    if (run->iterations < run->app->min_iterations) {
+        run->iterations = run->app->min_iterations;
+    }
+}
+
+static void add_difference(struct bench_counts *sum, const struct bench_counts *before,
+                           const struct bench_counts *after)
+{
+    sum->starts += after->starts - before->starts;
+    sum->waits += after->waits - before->waits;
+    sum->launches += after->launches - before->launches;
+    sum->posts += after->posts - before->posts;
+    sum->rings += after->rings - before->rings;
+}
+
+/* A mode that follows another finds its threads asleep, and the scheduler takes some milliseconds
+ * until it has them on cores of their own. That belongs to the change of modes and not to either
+ * of them, so it happens in an untimed run. */
+static void run_trial(struct run *run, enum bench_mode mode)
+{
+    struct bench_counts before, after;
+
+    timed_run(run, mode, run->iterations / WARM_UP_PART + 1);
+    run->app->counts(run->ctx, mode, &before);
+    run->seconds[mode][run->trials] = timed_run(run, mode, run->iterations);
+    run->app->counts(run->ctx, mode, &after);
+    add_difference(&run->counts[mode], &before, &after);
+    if (run->opts->verify) {
+        run->errors[mode] += run->app->errors(run->ctx, mode, run->iterations);
+    }
+}
+
+/* Put the modes in random order, the same on every rank. */
+static void shuffle(enum bench_mode order[BENCH_NUM_MODES], uint64_t *state)
+{
+    for (unsigned i = BENCH_NUM_MODES - 1; i > 0; i--) {
+        unsigned other = (unsigned)(bench_random(state) % (i + 1));
+        enum bench_mode swapped = order[i];
+
+        order[i] = order[other];
+        order[other] = swapped;
+    }
+}
+
+/* In each round every mode has one trial; the order varies, so that none always follows the same
+ * one. */
+static void run_trials(struct run *run, double deadline)
+{
+    enum bench_mode order[BENCH_NUM_MODES] = {BENCH_MPI_BLOCKING, BENCH_MPI_PERSISTENT,
+                                              BENCH_STREAM, BENCH_STREAM_READY};
+    uint64_t state = 1;
+    int more = 1;
+
+    while (run->trials < run->opts->trials && more) {
+        shuffle(order, &state);
+        for (int k = 0; k < BENCH_NUM_MODES; k++) {
+            if (run->opts->use_mode[order[k]]) {
+                run_trial(run, order[k]);
+            }
+        }
+        run->trials++;
+        more = run->trials < MIN_TRIALS || MPI_Wtime() < deadline;
+        MPI_Bcast(&more, 1, MPI_INT, 0, MPI_COMM_WORLD);
+    }
+}
+
+/* Mean over the ranks of what one iteration took. */
+static struct bench_counts mean_counts(const struct run *run, enum bench_mode mode, int ranks)
+{
+    struct bench_counts sum;
+    double per = 1.0 / ((double)run->iterations * run->trials * ranks);
+
+    MPI_Allreduce(&run->counts[mode], &sum, (int)(sizeof sum / sizeof(double)), MPI_DOUBLE, MPI_SUM,
+                  MPI_COMM_WORLD);
+    return (struct bench_counts){sum.starts * per, sum.waits * per, sum.launches * per,
+                                 sum.posts * per, sum.rings * per};
+}
+
+static void fill_row(const struct run *run, enum bench_mode mode, struct bench_row *row)
+{
+    double scale = 1e6 / ((double)run->iterations * run->app->hops);
+    struct bench_summary s = bench_summarise(run->seconds[mode], run->trials);
+
+    row->bench = run->app->bench;
+    row->mode = mode;
+    row->us = (struct bench_summary){s.median * scale, s.p99 * scale, s.ci95 * scale};
+    row->iterations = run->iterations;
+    row->trials = run->trials;
+    MPI_Comm_size(MPI_COMM_WORLD, &row->ranks);
+    row->per_iteration = mean_counts(run, mode, row->ranks);
+    run->app->channel(run->ctx, mode, row->channel);
+    MPI_Allreduce(&run->errors[mode], &row->errors, 1, MPI_LONG, MPI_SUM, MPI_COMM_WORLD);
+}
+
+static int fill_rows(const struct run *run, size_t bytes, struct bench_row rows[])
+{
+    double base = NAN;
+    int num = 0;
+
+    for (int mode = 0; mode < BENCH_NUM_MODES; mode++) {
+        if (!run->opts->use_mode[mode]) {
+            continue;
+        }
+        rows[num].bytes = bytes;
+        fill_row(run, (enum bench_mode)mode, &rows[num]);
+        if (mode == BENCH_MPI_PERSISTENT) {
+            base = rows[num].us.median;
+        }
+        num++;
+    }
+    for (int i = 0; i < num; i++) {
+        rows[i].ratio = rows[i].us.median / base;
+    }
+    return num;
+}
+
+int bench_measure(const struct bench_options *opts, const struct bench_app *app, void *ctx,
+                  size_t bytes, double seconds, long fixed_iterations,
+                  struct bench_row rows[BENCH_NUM_MODES])
+{
+    struct run run = {.opts = opts, .app = app, .ctx = ctx, .iterations = fixed_iterations};
+    double deadline = MPI_Wtime() + seconds;
+    int num_modes = 0, num;
+
+    for (int mode = 0; mode < BENCH_NUM_MODES; mode++) {
+        num_modes += opts->use_mode[mode];
+        run.seconds[mode] = bench_alloc((size_t)opts->trials * sizeof(double));
+    }
+    choose_iterations(&run, seconds, num_modes);
+    run_trials(&run, deadline);
+    num = fill_rows(&run, bytes, rows);
+    for (int mode = 0; mode < BENCH_NUM_MODES; mode++) {
+        free(run.seconds[mode]);
+    }
+    return num;
+}
