@@ -1,0 +1,96 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * Copyright (c) 2026 the mpix-queue authors
+ *
+ * CPU time that the library uses while the application sleeps: less than 5 ms in a second with
+ * nothing outstanding, at most 5 % with a receive or a match outstanding.
+ */
+#include "mtest.h"
+
+#include <stdio.h>
+#include <sys/resource.h>
+#include <time.h>
+
+enum { TAG = 1, MEASURE_MS = 2000, SETTLE_MS = 300 };
+
+static double cpu_ms(void)
+{
+    struct rusage use;
+
+    getrusage(RUSAGE_SELF, &use);
+    return (double)(use.ru_utime.tv_sec + use.ru_stime.tv_sec) * 1e3 +
+           (double)(use.ru_utime.tv_usec + use.ru_stime.tv_usec) / 1e3;
+}
+
+static void sleep_ms(int ms)
+{
+    struct timespec left = {.tv_sec = ms / 1000, .tv_nsec = ms % 1000 * 1000000L};
+
+    while (nanosleep(&left, &left) != 0) {
+    }
+}
+
+/* All ranks sleep at the same time, so none measures another's work. */
+static void expect_ms(const char *what, double limit_per_s)
+{
+    double before;
+    double used;
+    double limit = limit_per_s * MEASURE_MS / 1000;
+
+    MTEST_OK(MPI_Barrier(MPI_COMM_WORLD));
+    sleep_ms(SETTLE_MS);
+    before = cpu_ms();
+    sleep_ms(MEASURE_MS);
+    used = cpu_ms() - before;
+    sleep_ms(SETTLE_MS);
+    if (used > limit) {
+        mtest_fail(__FILE__, __LINE__, "%s: %.1f ms of CPU time in %d ms, allowed %.1f", what, used,
+                   MEASURE_MS, limit);
+    } else if (mtest_rank == 0) {
+        printf("%s: %.1f ms of CPU time in %d ms\n", what, used, MEASURE_MS);
+    }
+}
+
+int main(int argc, char **argv)
+{
+    int peer;
+    int in = -1;
+    int out = 8;
+    MPI_Request r[2];
+    MPI_Request match = MPI_REQUEST_NULL;
+    MPIX_Host_stream stream = MPIX_HOST_STREAM_NULL;
+    MPIX_Queue queue = MPIX_QUEUE_NULL;
+    MPIX_Queue second = MPIX_QUEUE_NULL;
+
+    mtest_begin(&argc, &argv, MPI_THREAD_MULTIPLE);
+    peer = mtest_size - 1 - mtest_rank;
+    MTEST_OK(MPIX_Host_stream_create(&stream));
+    MTEST_OK(MPIX_Queue_init(&queue, MPIX_QUEUE_AUTO, &stream));
+    MTEST_OK(MPIX_Queue_init(&second, MPIX_QUEUE_AUTO, NULL));
+    expect_ms("unused queues", 5);
+    MTEST_EXCHANGE(queue, MPI_COMM_WORLD, peer);
+    MTEST_EXCHANGE(second, MPI_COMM_WORLD, peer);
+    MTEST_OK(MPI_Recv_init(&in, 1, MPI_INT, peer, TAG, MPI_COMM_WORLD, &r[0]));
+    MTEST_OK(MPI_Send_init(&out, 1, MPI_INT, peer, TAG, MPI_COMM_WORLD, &r[1]));
+    expect_ms("after an exchange", 5);
+    MTEST_OK(MPIX_Imatch(&r[0], &match));
+    expect_ms("a match outstanding", 50);
+    MTEST_OK(MPIX_Match(&r[1]));
+    MTEST_OK(MPI_Wait(&match, MPI_STATUS_IGNORE));
+    expect_ms("matched requests", 5);
+    MTEST_OK(MPIX_Enqueue_start(queue, &r[0]));
+    expect_ms("a receive started", 50);
+    MTEST_OK(MPIX_Enqueue_wait(queue, &r[0]));
+    expect_ms("a receive waited for", 50);
+    MTEST_OK(MPIX_Enqueue_start(second, &r[1]));
+    MTEST_OK(MPIX_Enqueue_wait(second, &r[1]));
+    MTEST_OK(MPIX_Queue_wait(second));
+    MTEST_OK(MPIX_Queue_wait(queue));
+    MTEST_EQ(in, 8);
+    expect_ms("after all", 5);
+    MTEST_OK(MPI_Request_free(&r[0]));
+    MTEST_OK(MPI_Request_free(&r[1]));
+    MTEST_OK(MPIX_Queue_free(&second));
+    MTEST_OK(MPIX_Queue_free(&queue));
+    MTEST_OK(MPIX_Host_stream_destroy(&stream));
+    return mtest_end();
+}

@@ -1,0 +1,122 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * Copyright (c) 2026 the mpix-queue authors
+ *
+ * What a program forgot to free is reported on standard error by MPI_Finalize, which ends all the
+ * same. Argument 1: nothing, idle (live objects), receive (one that never completes), send (a large
+ * one that nobody receives), match (one that nobody answers), gate (a stream with much to do).
+ */
+#include "mtest.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+enum { TAG = 1, BIG = 8 << 20 };
+
+/* Standard error of this process goes to a file from here on. */
+static int capture(int *saved)
+{
+    char name[] = "/tmp/mpixq-leaks-XXXXXX";
+    int fd = mkstemp(name);
+
+    if (fd < 0) {
+        return -1;
+    }
+    unlink(name);
+    fflush(stderr);
+    *saved = dup(STDERR_FILENO);
+    dup2(fd, STDERR_FILENO);
+    return fd;
+}
+
+static void release(int fd, int saved, char *text, size_t room)
+{
+    ssize_t got;
+
+    fflush(stderr);
+    dup2(saved, STDERR_FILENO);
+    close(saved);
+    got = pread(fd, text, room - 1, 0);
+    text[got > 0 ? got : 0] = '\0';
+    close(fd);
+    fputs(text, stderr);
+}
+
+static void leave(const char *what)
+{
+    static int in;
+    static int out;
+    static char *big;
+    static struct mtest_gate gate;
+    static MPIX_Queue queue;
+    static MPIX_Host_stream stream;
+    static MPI_Request r[2];
+    static MPI_Request match;
+    int peer = 1 - mtest_rank;
+
+    MTEST_OK(MPIX_Host_stream_create(&stream));
+    MTEST_OK(MPIX_Queue_init(&queue, MPIX_QUEUE_FALLBACK, &stream));
+    if (strcmp(what, "match") == 0) {
+        MTEST_OK(MPI_Recv_init(&in, 1, MPI_INT, peer, TAG, MPI_COMM_WORLD, &r[0]));
+        MTEST_OK(MPIX_Imatch(&r[0], &match));
+        return;
+    }
+    big = calloc(BIG, 1);
+    if (strcmp(what, "send") == 0) {
+        MTEST_OK(MPI_Recv_init(big, BIG / 2, MPI_BYTE, peer, TAG, MPI_COMM_WORLD, &r[0]));
+        MTEST_OK(MPI_Send_init(big + BIG / 2, BIG / 2, MPI_BYTE, peer, TAG, MPI_COMM_WORLD, &r[1]));
+    } else {
+        MTEST_OK(MPI_Recv_init(&in, 1, MPI_INT, peer, TAG, MPI_COMM_WORLD, &r[0]));
+        MTEST_OK(MPI_Send_init(&out, 1, MPI_INT, peer, TAG, MPI_COMM_WORLD, &r[1]));
+    }
+    MTEST_OK(MPIX_Matchall(2, r));
+    if (strcmp(what, "receive") == 0) {
+        MTEST_OK(MPIX_Enqueue_start(queue, &r[0]));
+        MTEST_OK(MPIX_Enqueue_wait(queue, &r[0]));
+    } else if (strcmp(what, "send") == 0) {
+        MTEST_OK(MPIX_Enqueue_start(queue, &r[1]));
+        MTEST_OK(MPIX_Enqueue_wait(queue, &r[1]));
+    } else if (strcmp(what, "gate") == 0) {
+        atomic_store(&gate.open, 1);
+        for (int i = 0; i < 100; i++) {
+            MTEST_OK(MPIX_Host_stream_launch(stream, mtest_gate_fn, &gate));
+            MTEST_OK(MPIX_Enqueue_startall(queue, 2, r));
+            MTEST_OK(MPIX_Enqueue_waitall(queue, 2, r));
+        }
+    }
+}
+
+int main(int argc, char **argv)
+{
+    const char *what = argc > 1 ? argv[1] : "nothing";
+    char text[8192] = "";
+    int saved = -1;
+    int code;
+    int fd;
+
+    mtest_begin(&argc, &argv, MPI_THREAD_MULTIPLE);
+    if (strcmp(what, "nothing") != 0) {
+        leave(what);
+    } else {
+        MPIX_Queue queue = MPIX_QUEUE_NULL;
+
+        MTEST_OK(MPIX_Queue_init(&queue, MPIX_QUEUE_AUTO, NULL));
+        MTEST_EXCHANGE(queue, MPI_COMM_WORLD, 1 - mtest_rank);
+        MTEST_OK(MPIX_Queue_free(&queue));
+    }
+    code = mtest_verdict();
+    fd = capture(&saved);
+    if (fd < 0) {
+        return MTEST_HARD;
+    }
+    MPI_Finalize();
+    release(fd, saved, text, sizeof(text));
+    if (strcmp(what, "nothing") == 0) {
+        MTEST_CHECK(text[0] == '\0');
+    } else {
+        MTEST_CHECK(strstr(text, "queue") != NULL);
+        MTEST_CHECK(strstr(text, "request") != NULL);
+    }
+    return mtest_failures() > 0 ? 1 : code;
+}
