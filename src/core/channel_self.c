@@ -44,9 +44,9 @@ static bool self_offer(struct mpixq_request *req, struct mpixq_blob *blob, const
     blob->length = 0;
     if (req->peer_world != world_rank) {
         *why_p = "the peer is another process";
-    } else if (req->mode == MPIXQ_MODE_BSEND) {
+    } else if (req->made.mode == MPIXQ_MODE_BSEND) {
         *why_p = "a buffered send completes without its receive";
-    } else if (req->count > INT_MAX) {
+    } else if (req->made.count > INT_MAX) {
         *why_p = "the count is larger than an int";
     } else {
         return true;
@@ -62,7 +62,7 @@ static enum mpixq_error self_accept(struct mpixq_request *req, const struct mpix
 
     (void)theirs;
     mine->length = 0;
-    if (send == NULL || req->peer_world != world_rank || req->count > INT_MAX) {
+    if (send == NULL || req->peer_world != world_rank || req->made.count > INT_MAX) {
         *why_p = "the peer is another process, or the count is larger than an int";
         return MPIXQ_E_NO_CHANNEL;
     }
@@ -112,8 +112,9 @@ static void move(struct self_pair *pair)
     if (!is_waiting_for_data(send) || !is_waiting_for_data(receive)) {
         return;
     }
-    rc = PMPI_Sendrecv(send->buffer, (int)send->count, send->type, 0, 0, (void *)receive->buffer,
-                       (int)receive->count, receive->type, 0, 0, comm, MPI_STATUS_IGNORE);
+    rc = PMPI_Sendrecv(send->made.buffer, (int)send->made.count, send->made.type.handle, 0, 0,
+                       (void *)receive->made.buffer, (int)receive->made.count,
+                       receive->made.type.handle, 0, 0, comm, MPI_STATUS_IGNORE);
     if (rc != MPI_SUCCESS) {
         fail_end(pair->send, rc);
         fail_end(pair->receive, rc);

@@ -8,6 +8,7 @@
 #include "alloc.h"
 #include "log.h"
 #include "table.h"
+#include "thread.h"
 
 /* How a child was made, for mpixq_ident_child. */
 enum { CHILD_COLLECTIVE = 1, CHILD_DUP = 2, CHILD_GROUP = 3, CHILD_INTERCOMM = 4 };
@@ -34,6 +35,8 @@ struct mpixq_comm {
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static int keyval = MPI_KEYVAL_INVALID;
 static MPI_Group world_group = MPI_GROUP_NULL;
+/* Communicators freed so far: tells when a remembered record is stale. */
+static atomic_ulong n_frees;
 /* Set in MPI_Finalize, from where on deleted attributes must not call MPI any more. */
 static atomic_bool closed;
 
@@ -105,6 +108,7 @@ static int delete_record(MPI_Comm comm, int key, void *value, void *extra)
     pthread_mutex_lock(&lock);
     record->handle = MPI_COMM_NULL;
     pthread_mutex_unlock(&lock);
+    atomic_fetch_add_explicit(&n_frees, 1, memory_order_release);
     mpixq_comm_put(record);
     return MPI_SUCCESS;
 }
@@ -156,7 +160,8 @@ static struct mpixq_comm *attach_anonymous(MPI_Comm comm)
     return record;
 }
 
-struct mpixq_comm *mpixq_comm_get(MPI_Comm comm)
+/* The record of a communicator, described, without a reference. */
+static struct mpixq_comm *look_up(MPI_Comm comm)
 {
     struct mpixq_comm *record = record_of(comm);
     bool ok;
@@ -170,11 +175,29 @@ struct mpixq_comm *mpixq_comm_get(MPI_Comm comm)
     pthread_mutex_lock(&lock);
     ok = describe(record, comm);
     pthread_mutex_unlock(&lock);
-    if (!ok) {
-        return NULL;
+    return ok ? record : NULL;
+}
+
+struct mpixq_comm *mpixq_comm_get(MPI_Comm comm)
+{
+    /* The last communicator that this thread asked for. Stale once any communicator was freed
+     * since. */
+    static MPIXQ_THREAD_LOCAL struct {
+        MPI_Comm comm;
+        struct mpixq_comm *record;
+        unsigned long frees;
+    } last;
+    unsigned long frees = atomic_load_explicit(&n_frees, memory_order_acquire);
+
+    if (last.record == NULL || last.comm != comm || last.frees != frees) {
+        last.record = look_up(comm);
+        last.comm = comm;
+        last.frees = frees;
     }
-    atomic_fetch_add(&record->references, 1);
-    return record;
+    if (last.record != NULL) {
+        atomic_fetch_add_explicit(&last.record->references, 1, memory_order_relaxed);
+    }
+    return last.record;
 }
 
 void mpixq_comm_view(const struct mpixq_comm *record, struct mpixq_comm_view *view_p)

@@ -279,7 +279,7 @@ int mpixq_host_free(MPI_Request handle, struct mpixq_request **req_p)
     enum mpixq_error error;
 
     *req_p = NULL;
-    if (handle == MPI_REQUEST_NULL || mpixq_request_take(handle, req_p)) {
+    if (handle == MPI_REQUEST_NULL || mpixq_request_drop(handle, req_p)) {
         return MPI_SUCCESS;
     }
     if (*req_p != NULL) {
@@ -287,7 +287,7 @@ int mpixq_host_free(MPI_Request handle, struct mpixq_request **req_p)
         if (error != MPIXQ_E_NONE) {
             return mpixq_error_raise(mpixq_request_comm(*req_p), mpixq_error_code(error));
         }
-        /* Before MPI may give the handle to somebody else. */
+        /* Like the drop above, before MPI may give the handle to somebody else. */
         mpixq_request_forget(*req_p);
         return MPI_SUCCESS;
     }
@@ -301,12 +301,7 @@ int mpixq_host_free(MPI_Request handle, struct mpixq_request **req_p)
 
 void mpixq_host_freed(struct mpixq_request *req)
 {
-    if (req == NULL) {
-        return;
-    }
-    if (mpixq_request_state(req) == MPIXQ_UNMATCHED) {
-        mpixq_request_destroy(req);
-    } else {
+    if (req != NULL) {
         mpixq_match_release(req);
     }
 }

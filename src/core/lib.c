@@ -3,7 +3,6 @@
 #include "lib.h"
 
 #include <mpi.h>
-#include <stdatomic.h>
 #include <stddef.h>
 
 #include "backoff.h"
@@ -18,15 +17,8 @@
 #include "queue.h"
 #include "stream/host_stream.h"
 
-enum phase { BEFORE, UP, BROKEN, AFTER };
-
-static atomic_int phase = BEFORE;
+atomic_int mpixq_phase = MPIXQ_BEFORE;
 static int thread_level;
-
-bool mpixq_lib_is_up(void)
-{
-    return atomic_load_explicit(&phase, memory_order_acquire) == UP;
-}
 
 int mpixq_lib_thread_level(void)
 {
@@ -35,16 +27,16 @@ int mpixq_lib_thread_level(void)
 
 bool mpixq_lib_ready(bool interposed, enum mpixq_error *error_p)
 {
-    int initialised = 0, finalised = 0, now = atomic_load(&phase);
+    int initialised = 0, finalised = 0, now = atomic_load(&mpixq_phase);
 
     *error_p = MPIXQ_E_NONE;
-    if (now == UP && interposed) {
+    if (now == MPIXQ_UP && interposed) {
         return true;
     }
-    if (now == AFTER) {
+    if (now == MPIXQ_AFTER) {
         return false;
     }
-    if (now == BEFORE) {
+    if (now == MPIXQ_BEFORE) {
         /* Our MPI_Init was not called: nobody's was, or one that did not come by us. */
         (void)PMPI_Initialized(&initialised);
         (void)PMPI_Finalized(&finalised);
@@ -71,7 +63,7 @@ static int teardown(MPI_Comm comm, int key, void *value, void *extra)
     (void)key;
     (void)value;
     (void)extra;
-    atomic_store(&phase, AFTER);
+    atomic_store(&mpixq_phase, MPIXQ_AFTER);
     mpixq_request_each(count_matched, &requests);
     queues = mpixq_queues_close();
     streams = mpixq_host_streams_close();
@@ -145,7 +137,7 @@ void mpixq_lib_open(int level)
     }
     if (rc != MPI_SUCCESS) {
         mpixq_err("the library could not be set up (MPI error %d): nothing can be matched", rc);
-        atomic_store(&phase, BROKEN);
+        atomic_store(&mpixq_phase, MPIXQ_BROKEN);
         return;
     }
     mpixq_backoff_setup();
@@ -153,5 +145,5 @@ void mpixq_lib_open(int level)
     if (mpixq_env.info && mpixq_log_rank == 0) {
         print_choices();
     }
-    atomic_store_explicit(&phase, UP, memory_order_release);
+    atomic_store_explicit(&mpixq_phase, MPIXQ_UP, memory_order_release);
 }

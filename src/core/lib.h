@@ -6,13 +6,19 @@
 #ifndef MPIXQ_LIB_H
 #define MPIXQ_LIB_H
 
+#include <stdatomic.h>
 #include <stdbool.h>
 
 #include "error.h"
 
 /* MPI is initialised, with this thread level. Collective over MPI_COMM_WORLD. */
 void mpixq_lib_open(int thread_level);
-bool mpixq_lib_is_up(void);
+enum mpixq_phase { MPIXQ_BEFORE, MPIXQ_UP, MPIXQ_BROKEN, MPIXQ_AFTER };
+extern atomic_int mpixq_phase; /* only lib.c writes it */
+static inline bool mpixq_lib_is_up(void)
+{
+    return atomic_load_explicit(&mpixq_phase, memory_order_acquire) == MPIXQ_UP;
+}
 int mpixq_lib_thread_level(void);
 /* May a function of the library do its work? *error_p says why not; false with *error_p NONE:
  * MPI is not up, and no MPI function may be called. interposed: does MPI_Send_init come by us? */

@@ -135,7 +135,7 @@ static void begin_send(struct mpixq_request *req, const struct mpixq_comm_view *
     const char *why = "";
 
     req->source = view->rank;
-    req->source_tag = req->tag;
+    req->source_tag = req->made.tag;
     req->offered = 0;
     for (int i = 0; mpixq_channels[i] != NULL; i++) {
         const struct mpixq_channel *channel = mpixq_channels[i];
@@ -153,11 +153,11 @@ static void begin_send(struct mpixq_request *req, const struct mpixq_comm_view *
                                                .ident = view->ident,
                                                .bytes = req->bytes,
                                                .source = view->rank,
-                                               .dest = req->peer,
-                                               .tag = req->tag,
+                                               .dest = req->made.peer,
+                                               .tag = req->made.tag,
                                                .size = view->size,
                                                .own_size = view->own_size,
-                                               .mode = req->mode};
+                                               .mode = req->made.mode};
     if (!mpixq_control_send(req->peer_world, &record)) {
         finish(req, MPIXQ_E_NO_MEMORY);
     }
@@ -262,8 +262,8 @@ static void begin_receive(struct mpixq_request *req, const struct mpixq_comm_vie
     struct mpixq_offered *offered = NULL;
 
     req->posted.ident = view->ident;
-    req->posted.source = req->peer;
-    req->posted.tag = req->tag;
+    req->posted.source = req->made.peer;
+    req->posted.tag = req->made.tag;
     if (!mpixq_pairing_post(&pairing, &req->posted, &offered)) {
         finish(req, MPIXQ_E_NO_MEMORY);
     } else if (offered != NULL) {
@@ -279,9 +279,9 @@ static void begin_one(struct mpixq_request *req)
     struct mpixq_comm_view view;
     MPI_Count type_bytes = 0;
 
-    (void)PMPI_Type_size_x(req->type, &type_bytes);
-    req->bytes = (uint64_t)req->count * (uint64_t)type_bytes;
-    if (req->peer == MPI_PROC_NULL) {
+    (void)PMPI_Type_size_x(req->made.type.handle, &type_bytes);
+    req->bytes = (uint64_t)req->made.count * (uint64_t)type_bytes;
+    if (req->made.peer == MPI_PROC_NULL) {
         req->peer_world = MPI_PROC_NULL;
         req->source = MPI_PROC_NULL;
         req->source_tag = MPI_ANY_TAG;
@@ -295,7 +295,7 @@ static void begin_one(struct mpixq_request *req)
     }
     mpixq_comm_view(req->comm, &view);
     if (mpixq_request_is_send(req)) {
-        req->peer_world = mpixq_comm_world_rank(req->comm, req->peer);
+        req->peer_world = mpixq_comm_world_rank(req->comm, req->made.peer);
         begin_send(req, &view);
     } else {
         begin_receive(req, &view);

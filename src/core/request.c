@@ -1,20 +1,44 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright (c) 2026 the mpix-queue authors */
+/* Handles are short and well spread already: a cheap hash and comparison for the one table here. */
+#define HASH_FUNCTION(key, length, hash) (hash) = hash_handle(key)
+#define HASH_KEYCMP(a, b, length) compare_handles(a, b)
+
 #include "request.h"
 
-#include <pthread.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "alloc.h"
 #include "comm.h"
 #include "log.h"
+#include "thread.h"
 
 atomic_long mpixq_active;
+atomic_long mpixq_buffered;
+
+static inline unsigned hash_handle(const void *key)
+{
+    MPI_Request handle;
+
+    memcpy(&handle, key, sizeof handle);
+    return (unsigned)(((uint64_t)(uintptr_t)handle * UINT64_C(0x9e3779b97f4a7c15)) >> 32);
+}
+
+static inline int compare_handles(const void *a, const void *b)
+{
+    MPI_Request first, second;
+
+    memcpy(&first, a, sizeof first);
+    memcpy(&second, b, sizeof second);
+    return first != second;
+}
 
 /* Guards the table of handles and the spare records. A leaf: no other lock is taken under it. */
-static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static struct mpixq_spin lock = MPIXQ_SPIN_INITIALIZER;
 static struct mpixq_request *table;
+/* Always in the table: an empty one would be freed and made again each time. */
+static struct mpixq_request anchor = {.handle = MPI_REQUEST_NULL};
 /* Freed records, linked by next_member, so that a program that makes and frees requests does not
  * allocate each time. */
 static struct mpixq_request *spare;
@@ -100,128 +124,160 @@ const char *mpixq_request_state_name(enum mpixq_state state)
     return state_names[state];
 }
 
-/* A zeroed record, from the spare ones if there is one. */
-static struct mpixq_request *record_new(void)
+/* Under the lock. Returns what is left to be freed. */
+static struct mpixq_request *record_recycle(struct mpixq_request *req)
 {
-    struct mpixq_request *req;
-
-    pthread_mutex_lock(&lock);
-    req = spare;
-    if (req != NULL) {
-        spare = req->next_member;
-        n_spare--;
-    }
-    pthread_mutex_unlock(&lock);
-    if (req != NULL) {
-        memset(req, 0, sizeof *req);
+    if (n_spare == MAX_SPARE) {
         return req;
     }
-    return mpixq_alloc(sizeof *req); /* freed in record_recycle */
-}
-
-static void record_recycle(struct mpixq_request *req)
-{
-    pthread_mutex_lock(&lock);
-    if (n_spare < MAX_SPARE) {
-        req->next_member = spare;
-        spare = req;
-        n_spare++;
-        req = NULL;
-    }
-    pthread_mutex_unlock(&lock);
-    mpixq_free(req);
+    req->next_member = spare;
+    spare = req;
+    n_spare++;
+    return NULL;
 }
 
 /* Keep the datatype: a derived one may be freed by the user before the request is. */
-static bool hold_type(struct mpixq_request *req, MPI_Datatype type)
+static bool hold_type(struct mpixq_type *type)
 {
+    /* The last predefined type that was seen: those are never freed, and programs use few. */
+    static MPIXQ_THREAD_LOCAL MPI_Datatype known = MPI_DATATYPE_NULL;
     int n_ints, n_addresses, n_types, combiner;
+    MPI_Datatype users = type->handle;
 
-    if (PMPI_Type_get_envelope(type, &n_ints, &n_addresses, &n_types, &combiner) != MPI_SUCCESS) {
+    if (users == known) {
+        return true;
+    }
+    if (PMPI_Type_get_envelope(users, &n_ints, &n_addresses, &n_types, &combiner) != MPI_SUCCESS) {
         return false;
     }
     if (combiner == MPI_COMBINER_NAMED) {
-        req->type = type;
+        known = users;
         return true;
     }
-    req->owns_type = PMPI_Type_dup(type, &req->type) == MPI_SUCCESS;
-    return req->owns_type;
+    type->is_ours = PMPI_Type_dup(users, &type->handle) == MPI_SUCCESS;
+    return type->is_ours;
 }
 
-static bool table_add(struct mpixq_request *req)
+/* A record with nothing in it, from the spare ones if there is one. Under the lock. */
+static struct mpixq_request *record_new(void)
 {
-    struct mpixq_request *old;
-    bool added;
+    struct mpixq_request *req = spare;
 
-    pthread_mutex_lock(&lock);
-    HASH_FIND(hh, table, &req->handle, sizeof req->handle, old);
-    if (old != NULL) {
-        /* Freed by a call that did not come by us; the handle is a new request's now. */
-        HASH_DEL(table, old);
-        old->handle = MPI_REQUEST_NULL;
+    if (req == NULL) {
+        return mpixq_alloc(sizeof *req); /* freed where record_recycle keeps no more */
+    }
+    spare = req->next_member;
+    n_spare--;
+    memset(req, 0, sizeof *req);
+    return req;
+}
+
+/* Put a new record into the table, under the lock. *old_p is one that had the same handle: it
+ * was freed by a call that did not come by us. */
+static bool table_add(struct mpixq_request *req, struct mpixq_request **old_p)
+{
+    if (table == NULL) {
+        HASH_ADD(hh, table, handle, sizeof anchor.handle, &anchor);
+    }
+    HASH_FIND(hh, table, &req->handle, sizeof req->handle, *old_p);
+    if (*old_p != NULL) {
+        HASH_DEL(table, *old_p);
+        (*old_p)->handle = MPI_REQUEST_NULL;
     }
     HASH_ADD(hh, table, handle, sizeof req->handle, req);
-    added = mpixq_in_table(req->hh);
-    pthread_mutex_unlock(&lock);
+    return mpixq_in_table(req->hh);
+}
+
+/* What a record holds on to, apart from its memory. */
+static void let_go(enum mpixq_mode mode, struct mpixq_comm *comm, struct mpixq_type type)
+{
+    if (mode == MPIXQ_MODE_BSEND) {
+        atomic_fetch_sub(&mpixq_buffered, 1);
+    }
+    if (type.is_ours) {
+        (void)PMPI_Type_free(&type.handle);
+    }
+    mpixq_comm_put(comm);
+}
+
+void mpixq_request_capture(const struct mpixq_captured *args, MPI_Comm comm, MPI_Request handle)
+{
+    struct mpixq_comm *record = mpixq_comm_get(comm);
+    struct mpixq_request *req = NULL, *old = NULL;
+    struct mpixq_type type = {.handle = args->type.handle};
+    bool added = false;
+
+    if (args->mode == MPIXQ_MODE_BSEND) {
+        atomic_fetch_add(&mpixq_buffered, 1);
+    }
+    if (record != NULL && hold_type(&type)) {
+        mpixq_spin_lock(&lock);
+        req = record_new();
+        if (req != NULL) {
+            req->handle = handle;
+            req->made = *args;
+            req->made.type = type;
+            req->comm = record;
+            added = table_add(req, &old);
+        }
+        mpixq_spin_unlock(&lock);
+    }
+    if (!added) {
+        let_go(args->mode, record, type);
+        mpixq_free(req);
+        mpixq_warn("no memory to remember a persistent request: it cannot be matched");
+    }
     if (old != NULL && mpixq_request_state(old) == MPIXQ_UNMATCHED) {
         mpixq_request_destroy(old);
     }
-    return added;
-}
-
-void mpixq_request_capture(enum mpixq_mode mode, const void *buffer, MPI_Count count,
-                           MPI_Datatype type, int peer, int tag, MPI_Comm comm, MPI_Request handle)
-{
-    struct mpixq_request *req = record_new();
-
-    if (req != NULL) {
-        req->handle = handle;
-        req->mode = mode;
-        req->buffer = buffer;
-        req->count = count;
-        req->peer = peer;
-        req->tag = tag;
-        req->comm = mpixq_comm_get(comm);
-        if (req->comm != NULL && hold_type(req, type) && table_add(req)) {
-            return;
-        }
-        mpixq_request_destroy(req);
-    }
-    mpixq_warn("no memory to remember a persistent request: it cannot be matched");
 }
 
 struct mpixq_request *mpixq_request_find(MPI_Request handle)
 {
     struct mpixq_request *req;
 
-    pthread_mutex_lock(&lock);
+    if (handle == MPI_REQUEST_NULL) {
+        return NULL;
+    }
+    mpixq_spin_lock(&lock);
     HASH_FIND(hh, table, &handle, sizeof handle, req);
-    pthread_mutex_unlock(&lock);
+    mpixq_spin_unlock(&lock);
     return req;
 }
 
-bool mpixq_request_take(MPI_Request handle, struct mpixq_request **req_p)
+bool mpixq_request_drop(MPI_Request handle, struct mpixq_request **req_p)
 {
-    struct mpixq_request *req;
-    bool taken = false;
+    struct mpixq_request *req, *rest = NULL;
+    struct mpixq_comm *comm = NULL;
+    struct mpixq_type type = {.is_ours = false};
+    enum mpixq_mode mode = MPIXQ_MODE_RECV;
+    bool dropped = false;
 
-    pthread_mutex_lock(&lock);
+    mpixq_spin_lock(&lock);
     HASH_FIND(hh, table, &handle, sizeof handle, req);
     if (req != NULL && mpixq_request_state(req) == MPIXQ_UNMATCHED) {
         HASH_DEL(table, req);
-        req->handle = MPI_REQUEST_NULL;
-        taken = true;
+        mode = req->made.mode;
+        comm = req->comm;
+        type = req->made.type;
+        rest = record_recycle(req);
+        req = NULL;
+        dropped = true;
     }
-    pthread_mutex_unlock(&lock);
+    mpixq_spin_unlock(&lock);
+    if (dropped) {
+        let_go(mode, comm, type);
+        mpixq_free(rest);
+    }
     *req_p = req;
-    return taken;
+    return dropped;
 }
 
 void mpixq_request_rename(MPI_Request before, MPI_Request after)
 {
     struct mpixq_request *req;
 
-    pthread_mutex_lock(&lock);
+    mpixq_spin_lock(&lock);
     HASH_FIND(hh, table, &before, sizeof before, req);
     if (req != NULL) {
         HASH_DEL(table, req);
@@ -229,17 +285,17 @@ void mpixq_request_rename(MPI_Request before, MPI_Request after)
         req->handle = after;
         HASH_ADD(hh, table, handle, sizeof req->handle, req);
     }
-    pthread_mutex_unlock(&lock);
+    mpixq_spin_unlock(&lock);
 }
 
 void mpixq_request_forget(struct mpixq_request *req)
 {
-    pthread_mutex_lock(&lock);
+    mpixq_spin_lock(&lock);
     if (req->handle != MPI_REQUEST_NULL) {
         HASH_DEL(table, req);
         req->handle = MPI_REQUEST_NULL;
     }
-    pthread_mutex_unlock(&lock);
+    mpixq_spin_unlock(&lock);
 }
 
 void mpixq_request_destroy(struct mpixq_request *req)
@@ -247,23 +303,25 @@ void mpixq_request_destroy(struct mpixq_request *req)
     if (mpixq_request_state(req) != MPIXQ_UNMATCHED) {
         atomic_fetch_sub(&mpixq_active, 1);
     }
-    if (req->owns_type) {
-        (void)PMPI_Type_free(&req->type);
-    }
-    mpixq_comm_put(req->comm);
-    record_recycle(req);
+    let_go(req->made.mode, req->comm, req->made.type);
+    mpixq_spin_lock(&lock);
+    req = record_recycle(req);
+    mpixq_spin_unlock(&lock);
+    mpixq_free(req);
 }
 
 void mpixq_request_each(void (*visit)(struct mpixq_request *req, void *arg), void *arg)
 {
     struct mpixq_request *req, *next;
 
-    pthread_mutex_lock(&lock);
+    mpixq_spin_lock(&lock);
     HASH_ITER(hh, table, req, next)
     {
-        visit(req, arg);
+        if (req != &anchor) {
+            visit(req, arg);
+        }
     }
-    pthread_mutex_unlock(&lock);
+    mpixq_spin_unlock(&lock);
 }
 
 MPI_Comm mpixq_request_comm(const struct mpixq_request *req)
@@ -281,6 +339,7 @@ const char *mpixq_request_describe(const struct mpixq_request *req, char *buffer
         [MPIXQ_MODE_RECV] = "receive from",
     };
 
-    (void)snprintf(buffer, size, "%s %d tag %d", modes[req->mode], req->peer, req->tag);
+    (void)snprintf(buffer, size, "%s %d tag %d", modes[req->made.mode], req->made.peer,
+                   req->made.tag);
     return buffer;
 }

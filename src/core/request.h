@@ -61,17 +61,27 @@ enum mpixq_event {
     MPIXQ_N_EVENTS
 };
 
+/* A datatype that lives as long as the request: a duplicate of ours if it is derived, since the
+ * user may free it. */
+struct mpixq_type {
+    MPI_Datatype handle;
+    bool is_ours;
+};
+
+/* What a request was made from. */
+struct mpixq_captured {
+    enum mpixq_mode mode;
+    const void *buffer;
+    MPI_Count count;
+    struct mpixq_type type;
+    int peer, tag;
+};
+
 struct mpixq_request {
     MPI_Request handle; /* the user's; MPI_REQUEST_NULL once freed */
     UT_hash_handle hh;  /* in the table of handles */
 
-    /* What the request was made from; constant. */
-    enum mpixq_mode mode;
-    const void *buffer;
-    MPI_Count count;
-    MPI_Datatype type;
-    bool owns_type; /* type is a duplicate of ours: derived types may be freed by the user */
-    int peer, tag;
+    struct mpixq_captured made; /* constant */
     struct mpixq_comm *comm;
 
     atomic_int state; /* enum mpixq_state; only mpixq_request_step writes it */
@@ -110,15 +120,14 @@ struct mpixq_request {
     atomic_bool failed; /* a start of it failed; written like done */
 };
 
-/* Register a request that MPI has just made. Without memory it stays unknown, and a warning
- * says so. */
-void mpixq_request_capture(enum mpixq_mode mode, const void *buffer, MPI_Count count,
-                           MPI_Datatype type, int peer, int tag, MPI_Comm comm, MPI_Request handle);
+/* Register a request that MPI has just made; args->type is the user's. Without memory it stays
+ * unknown, and a warning says so. */
+void mpixq_request_capture(const struct mpixq_captured *args, MPI_Comm comm, MPI_Request handle);
 /* The record of a handle, or NULL. */
 struct mpixq_request *mpixq_request_find(MPI_Request handle);
-/* To free a request: true if it is unmatched; then it has been taken out of the table. False if
- * *req_p is matched or being matched, and still in the table, or NULL: unknown. */
-bool mpixq_request_take(MPI_Request handle, struct mpixq_request **req_p);
+/* To free a request: true if the record was unmatched and is gone. False if *req_p is matched
+ * or being matched, and still in the table, or NULL: unknown. */
+bool mpixq_request_drop(MPI_Request handle, struct mpixq_request **req_p);
 /* MPI_Start has given a request another handle. */
 void mpixq_request_rename(MPI_Request before, MPI_Request after);
 /* Take the record out of the table of handles. */
@@ -136,6 +145,9 @@ const char *mpixq_request_state_name(enum mpixq_state state);
 /* Number of records that are not UNMATCHED, plus requests of Imatch: while it is 0, the interposed
  * Start, Wait and Test functions pass calls on at once. */
 extern atomic_long mpixq_active;
+/* Number of records of buffered sends: only such a request changes its handle when it is
+ * started. */
+extern atomic_long mpixq_buffered;
 
 /* The communicator whose error handler speaks for the request; MPI_COMM_NULL if it was freed. */
 MPI_Comm mpixq_request_comm(const struct mpixq_request *req);
@@ -144,7 +156,7 @@ const char *mpixq_request_describe(const struct mpixq_request *req, char *buffer
 
 static inline bool mpixq_request_is_send(const struct mpixq_request *req)
 {
-    return req->mode != MPIXQ_MODE_RECV;
+    return req->made.mode != MPIXQ_MODE_RECV;
 }
 
 #endif

@@ -7,16 +7,20 @@
 int mpixq_persistent_init_large(const struct mpixq_request *req, int peer, int tag, MPI_Comm comm,
                                 MPI_Request *request_p)
 {
-    MPI_Count count = req->count;
+    MPI_Count count = req->made.count;
 
-    switch (req->mode) {
+    switch (req->made.mode) {
     case MPIXQ_MODE_BSEND:
-        return PMPI_Bsend_init_c(req->buffer, count, req->type, peer, tag, comm, request_p);
+        return PMPI_Bsend_init_c(req->made.buffer, count, req->made.type.handle, peer, tag, comm,
+                                 request_p);
     case MPIXQ_MODE_SSEND:
-        return PMPI_Ssend_init_c(req->buffer, count, req->type, peer, tag, comm, request_p);
+        return PMPI_Ssend_init_c(req->made.buffer, count, req->made.type.handle, peer, tag, comm,
+                                 request_p);
     case MPIXQ_MODE_RECV:
-        return PMPI_Recv_init_c((void *)req->buffer, count, req->type, peer, tag, comm, request_p);
+        return PMPI_Recv_init_c((void *)req->made.buffer, count, req->made.type.handle, peer, tag,
+                                comm, request_p);
     default:
-        return PMPI_Send_init_c(req->buffer, count, req->type, peer, tag, comm, request_p);
+        return PMPI_Send_init_c(req->made.buffer, count, req->made.type.handle, peer, tag, comm,
+                                request_p);
     }
 }

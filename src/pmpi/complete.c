@@ -7,18 +7,18 @@
 #include "core/match.h"
 #include "next.h"
 
+/* Out of line, so that passing on is a jump and needs no frame. */
+#define SLOW __attribute__((noinline)) static
+
 void mpixq_pull_complete(void)
 {
 }
 
-MPIXQ_INTERPOSE int MPI_Wait(MPI_Request *request, MPI_Status *status)
+SLOW int wait(MPI_Request *request, MPI_Status *status)
 {
     struct mpixq_watch watch;
     int rc;
 
-    if (!mpixq_host_must_look()) {
-        return mpixq_next.Wait(request, status);
-    }
     rc = mpixq_host_begin(&watch, MPIXQ_WAIT_ALL, 1, request);
     if (rc != MPI_SUCCESS) {
         return rc;
@@ -27,14 +27,16 @@ MPIXQ_INTERPOSE int MPI_Wait(MPI_Request *request, MPI_Status *status)
     return mpixq_host_end_one(&watch, rc, true, 0);
 }
 
-MPIXQ_INTERPOSE int MPI_Waitany(int count, MPI_Request requests[], int *index, MPI_Status *status)
+MPIXQ_INTERPOSE int MPI_Wait(MPI_Request *request, MPI_Status *status)
+{
+    return mpixq_host_must_look() ? wait(request, status) : mpixq_next.Wait(request, status);
+}
+
+SLOW int waitany(int count, MPI_Request requests[], int *index, MPI_Status *status)
 {
     struct mpixq_watch watch;
     int rc;
 
-    if (!mpixq_host_must_look()) {
-        return mpixq_next.Waitany(count, requests, index, status);
-    }
     rc = mpixq_host_begin(&watch, MPIXQ_WAIT_ANY, count, requests);
     if (rc != MPI_SUCCESS) {
         return rc;
@@ -43,14 +45,17 @@ MPIXQ_INTERPOSE int MPI_Waitany(int count, MPI_Request requests[], int *index, M
     return mpixq_host_end_one(&watch, rc, true, *index);
 }
 
-MPIXQ_INTERPOSE int MPI_Waitall(int count, MPI_Request requests[], MPI_Status statuses[])
+MPIXQ_INTERPOSE int MPI_Waitany(int count, MPI_Request requests[], int *index, MPI_Status *status)
+{
+    return mpixq_host_must_look() ? waitany(count, requests, index, status)
+                                  : mpixq_next.Waitany(count, requests, index, status);
+}
+
+SLOW int waitall(int count, MPI_Request requests[], MPI_Status statuses[])
 {
     struct mpixq_watch watch;
     int rc;
 
-    if (!mpixq_host_must_look()) {
-        return mpixq_next.Waitall(count, requests, statuses);
-    }
     rc = mpixq_host_begin(&watch, MPIXQ_WAIT_ALL, count, requests);
     if (rc != MPI_SUCCESS) {
         return rc;
@@ -59,15 +64,17 @@ MPIXQ_INTERPOSE int MPI_Waitall(int count, MPI_Request requests[], MPI_Status st
     return mpixq_host_end_some(&watch, rc, count, NULL, statuses);
 }
 
-MPIXQ_INTERPOSE int MPI_Waitsome(int count, MPI_Request requests[], int *n, int indices[],
-                                 MPI_Status statuses[])
+MPIXQ_INTERPOSE int MPI_Waitall(int count, MPI_Request requests[], MPI_Status statuses[])
+{
+    return mpixq_host_must_look() ? waitall(count, requests, statuses)
+                                  : mpixq_next.Waitall(count, requests, statuses);
+}
+
+SLOW int waitsome(int count, MPI_Request requests[], int *n, int indices[], MPI_Status statuses[])
 {
     struct mpixq_watch watch;
     int rc;
 
-    if (!mpixq_host_must_look()) {
-        return mpixq_next.Waitsome(count, requests, n, indices, statuses);
-    }
     rc = mpixq_host_begin(&watch, MPIXQ_WAIT_ANY, count, requests);
     if (rc != MPI_SUCCESS) {
         return rc;
@@ -76,14 +83,18 @@ MPIXQ_INTERPOSE int MPI_Waitsome(int count, MPI_Request requests[], int *n, int 
     return mpixq_host_end_some(&watch, rc, *n, indices, statuses);
 }
 
-MPIXQ_INTERPOSE int MPI_Test(MPI_Request *request, int *flag, MPI_Status *status)
+MPIXQ_INTERPOSE int MPI_Waitsome(int count, MPI_Request requests[], int *n, int indices[],
+                                 MPI_Status statuses[])
+{
+    return mpixq_host_must_look() ? waitsome(count, requests, n, indices, statuses)
+                                  : mpixq_next.Waitsome(count, requests, n, indices, statuses);
+}
+
+SLOW int test(MPI_Request *request, int *flag, MPI_Status *status)
 {
     struct mpixq_watch watch;
     int rc;
 
-    if (!mpixq_host_must_look()) {
-        return mpixq_next.Test(request, flag, status);
-    }
     rc = mpixq_host_begin(&watch, MPIXQ_TEST, 1, request);
     if (rc != MPI_SUCCESS) {
         return rc;
@@ -92,15 +103,17 @@ MPIXQ_INTERPOSE int MPI_Test(MPI_Request *request, int *flag, MPI_Status *status
     return mpixq_host_end_one(&watch, rc, rc == MPI_SUCCESS && *flag, 0);
 }
 
-MPIXQ_INTERPOSE int MPI_Testany(int count, MPI_Request requests[], int *index, int *flag,
-                                MPI_Status *status)
+MPIXQ_INTERPOSE int MPI_Test(MPI_Request *request, int *flag, MPI_Status *status)
+{
+    return mpixq_host_must_look() ? test(request, flag, status)
+                                  : mpixq_next.Test(request, flag, status);
+}
+
+SLOW int testany(int count, MPI_Request requests[], int *index, int *flag, MPI_Status *status)
 {
     struct mpixq_watch watch;
     int rc;
 
-    if (!mpixq_host_must_look()) {
-        return mpixq_next.Testany(count, requests, index, flag, status);
-    }
     rc = mpixq_host_begin(&watch, MPIXQ_TEST, count, requests);
     if (rc != MPI_SUCCESS) {
         return rc;
@@ -109,14 +122,18 @@ MPIXQ_INTERPOSE int MPI_Testany(int count, MPI_Request requests[], int *index, i
     return mpixq_host_end_one(&watch, rc, rc == MPI_SUCCESS && *flag, *index);
 }
 
-MPIXQ_INTERPOSE int MPI_Testall(int count, MPI_Request requests[], int *flag, MPI_Status statuses[])
+MPIXQ_INTERPOSE int MPI_Testany(int count, MPI_Request requests[], int *index, int *flag,
+                                MPI_Status *status)
+{
+    return mpixq_host_must_look() ? testany(count, requests, index, flag, status)
+                                  : mpixq_next.Testany(count, requests, index, flag, status);
+}
+
+SLOW int testall(int count, MPI_Request requests[], int *flag, MPI_Status statuses[])
 {
     struct mpixq_watch watch;
     int rc;
 
-    if (!mpixq_host_must_look()) {
-        return mpixq_next.Testall(count, requests, flag, statuses);
-    }
     rc = mpixq_host_begin(&watch, MPIXQ_TEST, count, requests);
     if (rc != MPI_SUCCESS) {
         return rc;
@@ -125,21 +142,30 @@ MPIXQ_INTERPOSE int MPI_Testall(int count, MPI_Request requests[], int *flag, MP
     return mpixq_host_end_some(&watch, rc, *flag ? count : 0, NULL, statuses);
 }
 
-MPIXQ_INTERPOSE int MPI_Testsome(int count, MPI_Request requests[], int *n, int indices[],
-                                 MPI_Status statuses[])
+MPIXQ_INTERPOSE int MPI_Testall(int count, MPI_Request requests[], int *flag, MPI_Status statuses[])
+{
+    return mpixq_host_must_look() ? testall(count, requests, flag, statuses)
+                                  : mpixq_next.Testall(count, requests, flag, statuses);
+}
+
+SLOW int testsome(int count, MPI_Request requests[], int *n, int indices[], MPI_Status statuses[])
 {
     struct mpixq_watch watch;
     int rc;
 
-    if (!mpixq_host_must_look()) {
-        return mpixq_next.Testsome(count, requests, n, indices, statuses);
-    }
     rc = mpixq_host_begin(&watch, MPIXQ_TEST, count, requests);
     if (rc != MPI_SUCCESS) {
         return rc;
     }
     rc = mpixq_next.Testsome(count, requests, n, indices, statuses);
     return mpixq_host_end_some(&watch, rc, *n, indices, statuses);
+}
+
+MPIXQ_INTERPOSE int MPI_Testsome(int count, MPI_Request requests[], int *n, int indices[],
+                                 MPI_Status statuses[])
+{
+    return mpixq_host_must_look() ? testsome(count, requests, n, indices, statuses)
+                                  : mpixq_next.Testsome(count, requests, n, indices, statuses);
 }
 
 MPIXQ_INTERPOSE int MPI_Cancel(MPI_Request *request)

@@ -33,8 +33,15 @@ void mpixq_pull_large(void)
 static int capture(int rc, enum mpixq_mode mode, const void *buf, MPI_Count count,
                    MPI_Datatype type, int peer, int tag, MPI_Comm comm, const MPI_Request *request)
 {
+    const struct mpixq_captured args = {.mode = mode,
+                                        .buffer = buf,
+                                        .count = count,
+                                        .type = {type, false},
+                                        .peer = peer,
+                                        .tag = tag};
+
     if (rc == MPI_SUCCESS && mpixq_lib_is_up()) {
-        mpixq_request_capture(mode, buf, count, type, peer, tag, comm, *request);
+        mpixq_request_capture(&args, comm, *request);
     }
     return rc;
 }

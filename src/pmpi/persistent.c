@@ -14,8 +14,15 @@ void mpixq_pull_persistent(void)
 static void capture(enum mpixq_mode mode, const void *buf, int count, MPI_Datatype type, int peer,
                     int tag, MPI_Comm comm, const MPI_Request *request)
 {
+    const struct mpixq_captured args = {.mode = mode,
+                                        .buffer = buf,
+                                        .count = count,
+                                        .type = {type, false},
+                                        .peer = peer,
+                                        .tag = tag};
+
     if (mpixq_lib_is_up()) {
-        mpixq_request_capture(mode, buf, count, type, peer, tag, comm, *request);
+        mpixq_request_capture(&args, comm, *request);
     }
 }
 
@@ -93,16 +100,16 @@ MPIXQ_INTERPOSE int MPI_Request_free(MPI_Request *request)
     return rc;
 }
 
-MPIXQ_INTERPOSE int MPI_Start(MPI_Request *request)
+/* Out of line, so that passing on is a jump and needs no frame. */
+#define SLOW __attribute__((noinline)) static
+
+SLOW int start_checked(MPI_Request *request)
 {
     MPI_Request before = *request;
-    int rc;
+    int rc = mpixq_host_check_start(1, request);
 
-    if (mpixq_host_must_look()) {
-        rc = mpixq_host_check_start(1, request);
-        if (rc != MPI_SUCCESS) {
-            return rc;
-        }
+    if (rc != MPI_SUCCESS) {
+        return rc;
     }
     rc = mpixq_next.Start(request);
     /* Open MPI gives a buffered send whose last message has not left another handle. */
@@ -132,23 +139,31 @@ static int start_piece(int count, MPI_Request requests[])
     return rc;
 }
 
-MPIXQ_INTERPOSE int MPI_Startall(int count, MPI_Request requests[])
+SLOW int startall_checked(int count, MPI_Request requests[])
 {
-    int rc;
+    int rc = mpixq_host_check_start(count, requests);
 
-    if (mpixq_host_must_look()) {
-        rc = mpixq_host_check_start(count, requests);
-        if (rc != MPI_SUCCESS) {
-            return rc;
-        }
-    }
-    while (count > PIECE) {
+    while (rc == MPI_SUCCESS && count > PIECE) {
         rc = start_piece(PIECE, requests);
-        if (rc != MPI_SUCCESS) {
-            return rc;
-        }
         count -= PIECE;
         requests += PIECE;
     }
-    return start_piece(count, requests);
+    return rc == MPI_SUCCESS ? start_piece(count, requests) : rc;
+}
+
+/* Does a start need a look before or after? */
+static inline bool must_look(void)
+{
+    return (atomic_load_explicit(&mpixq_active, memory_order_relaxed) |
+            atomic_load_explicit(&mpixq_buffered, memory_order_relaxed)) != 0;
+}
+
+MPIXQ_INTERPOSE int MPI_Start(MPI_Request *request)
+{
+    return must_look() ? start_checked(request) : mpixq_next.Start(request);
+}
+
+MPIXQ_INTERPOSE int MPI_Startall(int count, MPI_Request requests[])
+{
+    return must_look() ? startall_checked(count, requests) : mpixq_next.Startall(count, requests);
 }

@@ -65,7 +65,7 @@ struct mpixq_host_stream {
 
 static pthread_mutex_t list_lock = PTHREAD_MUTEX_INITIALIZER;
 static struct mpixq_host_stream *streams; /* all live ones */
-static _Thread_local bool inside;
+static MPIXQ_THREAD_LOCAL bool inside;
 
 bool mpixq_host_stream_inside(void)
 {
