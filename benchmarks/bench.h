@@ -176,6 +176,8 @@ struct bench_queue {
 /* Create stream and queue if a stream mode is wanted; otherwise both are null. */
 void bench_queue_open(struct bench_queue *bq, const struct bench_options *opts);
 void bench_queue_close(struct bench_queue *bq);
+/* Block the host until all that was enqueued on the stream, and by the queue, is done. */
+void bench_queue_finish(const struct bench_queue *bq);
 void bench_queue_counts(const struct bench_queue *bq, struct bench_counts *counts);
 void bench_queue_channel(const struct bench_queue *bq, char name[BENCH_CHANNEL_LEN]);
 

@@ -28,6 +28,14 @@ void bench_queue_close(struct bench_queue *bq)
     }
 }
 
+/* The queue knows nothing of functions that were launched on the stream after its last operation,
+ * so the stream is what the host has to wait for; then the queue tells whether all went well. */
+void bench_queue_finish(const struct bench_queue *bq)
+{
+    MPIX_Host_stream_synchronize(bq->stream);
+    MPIX_Queue_wait(bq->queue);
+}
+
 static void get_value(MPI_Info info, const char *key, char value[MPI_MAX_INFO_VAL + 1])
 {
     int flag;

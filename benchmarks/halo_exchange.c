@@ -113,7 +113,7 @@ static void run_stream(struct halo *halo, enum bench_mode mode, long generations
         MPIX_Enqueue_waitall(queue, HALO_REQUESTS, requests);
         MPIX_Host_stream_launch(halo->bq.stream, unpack_and_step, set);
     }
-    MPIX_Queue_wait(queue);
+    bench_queue_finish(&halo->bq);
 }
 
 void halo_run(struct halo *halo, enum bench_mode mode, long generations)

@@ -147,7 +147,7 @@ static void run_stream(struct pingpong *pp, enum bench_mode mode, long iteration
     if (pp->rank == 1) {
         MPIX_Enqueue_wait(queue, &requests[SEND]);
     }
-    MPIX_Queue_wait(queue);
+    bench_queue_finish(&pp->bq);
 }
 
 static void run(void *ctx, enum bench_mode mode, long iterations)
