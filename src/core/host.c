@@ -273,22 +273,17 @@ static enum mpixq_error check_one_free(struct mpixq_request *req)
     }
 }
 
-int mpixq_host_free(MPI_Request handle, struct mpixq_request **req_p)
+int mpixq_host_free(MPI_Request handle, struct mpixq_request *req)
 {
     struct mpixq_match_op *op;
     enum mpixq_error error;
 
-    *req_p = NULL;
-    if (handle == MPI_REQUEST_NULL || mpixq_request_drop(handle, req_p)) {
-        return MPI_SUCCESS;
-    }
-    if (*req_p != NULL) {
-        error = check_one_free(*req_p);
+    if (req != NULL) {
+        error = check_one_free(req);
         if (error != MPIXQ_E_NONE) {
-            return mpixq_error_raise(mpixq_request_comm(*req_p), mpixq_error_code(error));
+            return mpixq_error_raise(mpixq_request_comm(req), mpixq_error_code(error));
         }
-        /* Like the drop above, before MPI may give the handle to somebody else. */
-        mpixq_request_forget(*req_p);
+        mpixq_request_forget(req);
         return MPI_SUCCESS;
     }
     op = mpixq_host_must_look() ? mpixq_match_op_find(handle) : NULL;

@@ -47,10 +47,11 @@ int mpixq_host_end_one(struct mpixq_watch *watch, int rc, bool completed, int in
 int mpixq_host_end_some(struct mpixq_watch *watch, int rc, int n, const int indices[],
                         MPI_Status statuses[]);
 
-/* Before MPI_Request_free: the code of an error whose handler has been invoked, or MPI_SUCCESS;
- * then MPI is to be called, and mpixq_host_freed with *req_p, which is NULL if the library does
- * not know the request. */
-int mpixq_host_free(MPI_Request handle, struct mpixq_request **req_p);
+/* Around MPI_Request_free of a request whose record, req, was not dropped; NULL: it has none.
+ * Before: the code of an error whose handler has been invoked, or MPI_SUCCESS, and the handle
+ * is forgotten, since MPI may give it to somebody else; then MPI is to be called, and the
+ * second function. */
+int mpixq_host_free(MPI_Request handle, struct mpixq_request *req);
 void mpixq_host_freed(struct mpixq_request *req);
 /* MPI_Request_get_status of a request that a queue has started. False: MPI is to be asked. */
 bool mpixq_host_get_status(MPI_Request handle, int *flag, MPI_Status *status);

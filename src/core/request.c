@@ -107,6 +107,7 @@ bool mpixq_request_step(struct mpixq_request *req, enum mpixq_event event)
         }
     } while (!atomic_compare_exchange_weak(&req->state, &from, to));
     if (from == MPIXQ_UNMATCHED) {
+        req->was_matching = true;
         atomic_fetch_add(&mpixq_active, 1);
     } else if (to == MPIXQ_UNMATCHED) {
         atomic_fetch_sub(&mpixq_active, 1);
@@ -124,11 +125,15 @@ const char *mpixq_request_state_name(enum mpixq_state state)
     return state_names[state];
 }
 
-/* Under the lock. Returns what is left to be freed. */
+/* Under the lock. Returns what is left to be freed. A spare record is as good as a new one:
+ * what capture does not write is zero. */
 static struct mpixq_request *record_recycle(struct mpixq_request *req)
 {
     if (n_spare == MAX_SPARE) {
         return req;
+    }
+    if (req->was_matching) {
+        memset(req, 0, sizeof *req);
     }
     req->next_member = spare;
     spare = req;
@@ -158,7 +163,7 @@ static bool hold_type(struct mpixq_type *type)
     return type->is_ours;
 }
 
-/* A record with nothing in it, from the spare ones if there is one. Under the lock. */
+/* A record to be filled, from the spare ones if there is one. Under the lock. */
 static struct mpixq_request *record_new(void)
 {
     struct mpixq_request *req = spare;
@@ -168,7 +173,7 @@ static struct mpixq_request *record_new(void)
     }
     spare = req->next_member;
     n_spare--;
-    memset(req, 0, sizeof *req);
+    req->next_member = NULL;
     return req;
 }
 

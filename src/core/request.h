@@ -84,7 +84,8 @@ struct mpixq_request {
     struct mpixq_captured made; /* constant */
     struct mpixq_comm *comm;
 
-    atomic_int state; /* enum mpixq_state; only mpixq_request_step writes it */
+    atomic_int state;  /* enum mpixq_state; only mpixq_request_step writes it */
+    bool was_matching; /* what follows may have been written to */
 
     /* The pair. Written under the matching lock, constant once MATCHED. */
     uint64_t id, peer_id; /* the names of the two ends in control messages */

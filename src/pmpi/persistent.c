@@ -7,6 +7,9 @@
 #include "core/request.h"
 #include "next.h"
 
+/* Out of line, so that passing on is a jump and needs no frame. */
+#define SLOW __attribute__((noinline)) static
+
 void mpixq_pull_persistent(void)
 {
 }
@@ -85,14 +88,11 @@ MPIXQ_INTERPOSE int MPI_Recv_init(void *buf, int count, MPI_Datatype type, int s
 extern __typeof(MPI_Send_init) mpixq_own_send_init
     __attribute__((alias("MPI_Send_init"), visibility("hidden")));
 
-MPIXQ_INTERPOSE int MPI_Request_free(MPI_Request *request)
+/* Anything but a request that was never matched. */
+SLOW int free_checked(MPI_Request *request, struct mpixq_request *req)
 {
-    struct mpixq_request *req = NULL;
-    int rc = MPI_SUCCESS;
+    int rc = mpixq_host_free(*request, req);
 
-    if (mpixq_lib_is_up()) {
-        rc = mpixq_host_free(*request, &req);
-    }
     if (rc == MPI_SUCCESS) {
         rc = mpixq_next.Request_free(request);
         mpixq_host_freed(req);
@@ -100,8 +100,15 @@ MPIXQ_INTERPOSE int MPI_Request_free(MPI_Request *request)
     return rc;
 }
 
-/* Out of line, so that passing on is a jump and needs no frame. */
-#define SLOW __attribute__((noinline)) static
+MPIXQ_INTERPOSE int MPI_Request_free(MPI_Request *request)
+{
+    struct mpixq_request *req;
+
+    if (mpixq_lib_is_up() && !mpixq_request_drop(*request, &req)) {
+        return free_checked(request, req);
+    }
+    return mpixq_next.Request_free(request);
+}
 
 SLOW int start_checked(MPI_Request *request)
 {
