@@ -28,7 +28,7 @@ static struct mpixq_pairing pairing;
 static struct mpixq_request *ids; /* every end that a peer may name */
 static uint64_t last_id;
 static long n_matching;
-static struct mpixq_request *released;  /* freed by the user, with something left to do */
+static struct mpixq_request *retiring;  /* both ends released, with something left to do */
 static struct mpixq_match_op *done_ops; /* handles to complete once the lock is left */
 /* Written under the lock, read by anyone: is there a reason to progress? */
 static atomic_bool pending;
@@ -388,8 +388,11 @@ static void record_release(const struct mpixq_record *record, int source)
         mpixq_err("rank %d released a pair that does not exist", source);
         return;
     }
-    req->peer_released = true;
     req->peer_started = record->u.release.started;
+    if (!req->peer_released && req->released) {
+        LL_PREPEND2(retiring, req, next_released);
+    }
+    req->peer_released = true;
 }
 
 static void record_failure(const struct mpixq_record *record, int source)
@@ -427,28 +430,17 @@ void mpixq_match_record(const struct mpixq_record *record, int source)
 
 /* The end of a pair. */
 
-static bool try_retire(struct mpixq_request *req)
+static void retire_all(void)
 {
-    if (!mpixq_request_is_send(req) && req->peer_world != MPI_PROC_NULL && !req->peer_released) {
-        return false;
-    }
-    if (!req->channel->retire(req)) {
-        return false;
-    }
-    id_remove(req);
-    mpixq_request_destroy(req);
-    return true;
-}
-
-static void retire_released(void)
-{
-    struct mpixq_request **link = &released;
+    struct mpixq_request **link = &retiring;
 
     while (*link != NULL) {
         struct mpixq_request *req = *link, *next = req->next_released;
 
-        if (try_retire(req)) {
+        if (req->channel->retire(req)) {
             *link = next;
+            id_remove(req);
+            mpixq_request_destroy(req);
         } else {
             link = &req->next_released;
         }
@@ -469,7 +461,10 @@ static void release_locked(struct mpixq_request *req)
                       req->peer_world);
         }
     }
-    LL_PREPEND2(released, req, next_released);
+    /* A receive waits for its sender, who may still start sends. */
+    if (mpixq_request_is_send(req) || req->peer_world == MPI_PROC_NULL || req->peer_released) {
+        LL_PREPEND2(retiring, req, next_released);
+    }
 }
 
 void mpixq_match_release(struct mpixq_request *req)
@@ -477,7 +472,7 @@ void mpixq_match_release(struct mpixq_request *req)
     enter();
     release_locked(req);
     mpixq_control_progress();
-    retire_released();
+    retire_all();
     leave();
 }
 
@@ -506,8 +501,8 @@ bool mpixq_match_is_pending(void)
 static void progress_locked(void)
 {
     mpixq_control_progress();
-    if (released != NULL) {
-        retire_released();
+    if (retiring != NULL) {
+        retire_all();
     }
 }
 
@@ -566,6 +561,6 @@ void mpixq_match_close(int *busy_p)
         }
         HASH_DELETE(hh_id, ids, req);
     }
-    released = NULL;
+    retiring = NULL;
     leave();
 }
