@@ -23,7 +23,7 @@
  * Since the default handler of MPI ends the program, install MPI_ERRORS_RETURN to see the code. A
  * failed call leaves its arguments and all objects as they were. MPI_Error_string explains the
  * code; MPIX_Error_kind tells what kind of error it is. Before MPI_Init and after MPI_Finalize
- * every function returns MPI_ERR_OTHER and does nothing.
+ * every function but MPIX_Error_kind and MPIXQ_Get_version returns MPI_ERR_OTHER, in silence.
  *
  * Threads. Every function may be called by any thread that may call MPI. Two threads must not use
  * the same request, or free an object that is in use, at the same time.
@@ -96,7 +96,7 @@ typedef enum MPIXQ_Error {
 MPIXQ_PUBLIC int MPIXQ_Get_version(int *major, int *minor, int *patch);
 
 /**
- * Tell what kind of error an error code is. Local; invokes no error handler.
+ * Tell what kind of error an error code is. Local; at any time; invokes no error handler.
  *
  * \param[in]  errorcode  a code that a function of this library, an interposed MPI function or a
  *                        status gave

@@ -4,7 +4,7 @@
 #
 # What is written down twice says the same: the README's program and examples/exchange.c; the
 # environment variables in the source, the README and the manual; functions and kinds of error in
-# the header and in their pages.
+# the header and in their pages; options of the benchmarks and in their pages.
 # Exit codes: 0 all equal; 1 not; 77 all equal, but there is no mandoc to check the pages' form.
 
 top=${top_srcdir:-${srcdir:-.}}
@@ -76,6 +76,25 @@ check_kinds()
         "$tmp/kinds.page"
 }
 
+# options_of FILE...: the long options in the sources of a benchmark.
+options_of()
+{
+    sed -n -e 's/^ *{"\([a-z-]*\)", [a-z]*_argument,.*/\1/p' \
+        -e 's/^ *{"\([a-z-]*\)", "[^"]*", ".*/\1/p' "$@" | sort
+}
+
+# The options of each benchmark and those that its page explains.
+check_options()
+{
+    for program in pingpong halo; do
+        options_of "$top/benchmarks/bench_options.c" "$top/benchmarks/$program.c" >"$tmp/options"
+        sed -n 's/^\.It Fl -//p' "$top/man/mpixq_$program.1" |
+            sed -e 's/ , Fl -/\n/g' | sed 's/ .*//' | sort >"$tmp/explained"
+        same "options in benchmarks/$program.c and man/mpixq_$program.1" "$tmp/options" \
+            "$tmp/explained"
+    done
+}
+
 check_form()
 {
     for page in "$top"/man/*.[137]; do
@@ -143,6 +162,7 @@ check_environment()
 check_program
 check_pages
 check_kinds
+check_options
 check_environment
 if command -v mandoc >/dev/null; then
     check_form
