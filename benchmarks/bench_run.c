@@ -17,6 +17,8 @@
 #define MAX_ITERATIONS 1000000
 /* Share of the time that goes into warm-up and the choice of the number of iterations. */
 #define CALIBRATION_SHARE 0.15
+/* Runs of up to this many iterations are tried even if they take longer than they should. */
+#define ALWAYS_TRIED 16
 /* Length of the untimed run before each trial, in parts of the trial. */
 #define WARM_UP_PART 4
 
@@ -66,7 +68,8 @@ static double iteration_seconds(struct run *run, enum bench_mode mode, double al
     double spent = 0, best = INFINITY, shortest = 0;
     long iterations = 1;
 
-    while (iterations < MAX_ITERATIONS && shortest < allowed / 8 && spent < 2 * allowed) {
+    while (iterations < MAX_ITERATIONS && shortest < allowed / 8 &&
+           (spent < 2 * allowed || iterations <= ALWAYS_TRIED)) {
         double first = timed_run(run, mode, iterations);
         double second = timed_run(run, mode, iterations);
 
