@@ -17,6 +17,8 @@
 #define MAX_ITERATIONS 1000000
 /* Share of the time that goes into warm-up and the choice of the number of iterations. */
 #define CALIBRATION_SHARE 0.15
+/* Runs of up to this many iterations are tried even if they take longer than they should. */
+#define ALWAYS_TRIED 16
 /* Length of the untimed run before each trial, in parts of the trial. */
 #define WARM_UP_PART 4
 
@@ -60,16 +62,21 @@ static double timed_run(struct run *run, enum bench_mode mode, long iterations)
 }
 
 /* Seconds of one iteration when nothing disturbs it: the best of runs of growing length, which also
- * warm up. */
+ * warm up. Two of each length, since one alone may be interrupted for as long as is allowed. */
 static double iteration_seconds(struct run *run, enum bench_mode mode, double allowed)
 {
-    double spent = 0, best = INFINITY;
+    double spent = 0, best = INFINITY, shortest = 0;
+    long iterations = 1;
 
-    for (long iterations = 1; iterations < MAX_ITERATIONS && spent < allowed / 2; iterations *= 2) {
-        double last = timed_run(run, mode, iterations);
+    while (iterations < MAX_ITERATIONS && shortest < allowed / 8 &&
+           (spent < 2 * allowed || iterations <= ALWAYS_TRIED)) {
+        double first = timed_run(run, mode, iterations);
+        double second = timed_run(run, mode, iterations);
 
-        spent += last;
-        best = fmin(best, last / (double)iterations);
+        shortest = fmin(first, second);
+        spent += first + second;
+        best = fmin(best, shortest / (double)iterations);
+        iterations *= 2;
     }
     return best;
 }

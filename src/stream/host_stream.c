@@ -194,17 +194,48 @@ static bool has_room(const struct mpixq_host_stream *stream)
            stream->mask;
 }
 
-/* Under the stream's lock, which is let go of while the ring is full: the executing thread may
- * need it to get going. */
+static bool has_passed(const struct mpixq_host_stream *stream, uint64_t position)
+{
+    return atomic_load_explicit(&stream->head, memory_order_acquire) >= position;
+}
+
+static struct timespec recheck_time(void)
+{
+    struct timespec t;
+
+    (void)clock_gettime(CLOCK_REALTIME, &t);
+    t.tv_nsec += RECHECK_NS;
+    if (t.tv_nsec >= 1000000000) {
+        t.tv_nsec -= 1000000000;
+        t.tv_sec++;
+    }
+    return t;
+}
+
+/* Under the stream's lock, which is let go of while the caller sleeps: the executing thread may need
+ * it to get going. */
+static void sleep_until_passed(struct mpixq_host_stream *stream, uint64_t position)
+{
+    struct timespec until;
+
+    while (!has_passed(stream, position)) {
+        if (position < atomic_load_explicit(&stream->target, memory_order_relaxed)) {
+            atomic_store_explicit(&stream->target, position, memory_order_relaxed);
+        }
+        until = recheck_time();
+        (void)pthread_cond_timedwait(&stream->passed, &stream->lock, &until);
+    }
+}
+
+/* Under the stream's lock, let go of meanwhile. Once the ring is full the caller sleeps until half
+ * of it is free: one that took each place as it became free would spin beside the executing thread,
+ * and where there is no core to spare cost it half of its own. */
 static void wait_for_room(struct mpixq_host_stream *stream)
 {
-    struct mpixq_backoff backoff;
-
-    mpixq_backoff_begin(&backoff);
     while (!has_room(stream)) {
-        pthread_mutex_unlock(&stream->lock);
-        mpixq_backoff_pause(&backoff);
-        pthread_mutex_lock(&stream->lock);
+        uint64_t tail = atomic_load_explicit(&stream->tail, memory_order_relaxed);
+
+        sleep_until_passed(stream, tail - (stream->mask + 1) / 2);
     }
 }
 
@@ -264,45 +295,20 @@ void mpixq_host_stream_launch(struct mpixq_host_stream *stream, void (*fn)(void 
 
 /* Waiting. */
 
-static bool has_passed(const struct mpixq_host_stream *stream, uint64_t position)
-{
-    return atomic_load_explicit(&stream->head, memory_order_acquire) >= position;
-}
-
 static bool host_passed(const struct mpixq_stream *base, uint64_t position)
 {
     return has_passed((const struct mpixq_host_stream *)base, position);
 }
 
-static struct timespec recheck_time(void)
-{
-    struct timespec t;
-
-    (void)clock_gettime(CLOCK_REALTIME, &t);
-    t.tv_nsec += RECHECK_NS;
-    if (t.tv_nsec >= 1000000000) {
-        t.tv_nsec -= 1000000000;
-        t.tv_sec++;
-    }
-    return t;
-}
-
 static void host_synchronize(struct mpixq_stream *base, uint64_t position)
 {
     struct mpixq_host_stream *stream = (struct mpixq_host_stream *)base;
-    struct timespec until;
 
     if (has_passed(stream, position)) {
         return;
     }
     pthread_mutex_lock(&stream->lock);
-    while (!has_passed(stream, position)) {
-        if (position < atomic_load_explicit(&stream->target, memory_order_relaxed)) {
-            atomic_store_explicit(&stream->target, position, memory_order_relaxed);
-        }
-        until = recheck_time();
-        (void)pthread_cond_timedwait(&stream->passed, &stream->lock, &until);
-    }
+    sleep_until_passed(stream, position);
     pthread_mutex_unlock(&stream->lock);
 }
 
