@@ -187,22 +187,33 @@ static void *stream_main(void *arg)
 
 /* Submitting. */
 
-static void wait_for_room(struct mpixq_host_stream *stream, uint64_t tail)
+static bool is_full(const struct mpixq_host_stream *stream)
+{
+    return atomic_load_explicit(&stream->tail, memory_order_relaxed) -
+               atomic_load_explicit(&stream->head, memory_order_acquire) >
+           stream->mask;
+}
+
+/* Under the stream's lock, which is let go meanwhile: a worker that was asleep needs it to go on. */
+static void wait_for_room(struct mpixq_host_stream *stream)
 {
     struct mpixq_backoff backoff;
 
     mpixq_backoff_begin(&backoff);
-    while (tail - atomic_load_explicit(&stream->head, memory_order_acquire) > stream->mask) {
+    while (is_full(stream)) {
+        pthread_mutex_unlock(&stream->lock);
         mpixq_backoff_pause(&backoff);
+        pthread_mutex_lock(&stream->lock);
     }
 }
 
 /* Under the stream's lock. */
 static void submit(struct mpixq_host_stream *stream, const struct slot *slot)
 {
-    uint64_t tail = atomic_load_explicit(&stream->tail, memory_order_relaxed);
+    uint64_t tail;
 
-    wait_for_room(stream, tail);
+    wait_for_room(stream);
+    tail = atomic_load_explicit(&stream->tail, memory_order_relaxed);
     stream->ring[tail & stream->mask] = *slot;
     atomic_store_explicit(&stream->tail, tail + 1, memory_order_release);
     if (stream->asleep) {
