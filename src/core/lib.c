@@ -53,8 +53,10 @@ static void count_matched(struct mpixq_request *req, void *arg)
     *(int *)arg += mpixq_request_state(req) != MPIXQ_UNMATCHED;
 }
 
-/* MPI deletes the attributes of MPI_COMM_SELF first in MPI_Finalize, whichever way that is
- * called. */
+/* Its deletion is the teardown: by mpixq_lib_close, or by MPI_Finalize, which deletes the attributes
+ * of MPI_COMM_SELF first, whichever way it is called. */
+static int teardown_key = MPI_KEYVAL_INVALID;
+
 static int teardown(MPI_Comm comm, int key, void *value, void *extra)
 {
     int queues, streams, busy, requests = 0;
@@ -87,11 +89,17 @@ static int teardown(MPI_Comm comm, int key, void *value, void *extra)
 
 static int hook_finalize(void)
 {
-    int key = MPI_KEYVAL_INVALID;
-    int rc = PMPI_Comm_create_keyval(MPI_COMM_NULL_COPY_FN, teardown, &key, NULL);
+    int rc = PMPI_Comm_create_keyval(MPI_COMM_NULL_COPY_FN, teardown, &teardown_key, NULL);
 
-    rc = rc ? rc : PMPI_Comm_set_attr(MPI_COMM_SELF, key, NULL);
-    return rc ? rc : PMPI_Comm_free_keyval(&key); /* lives on with the attribute */
+    return rc ? rc : PMPI_Comm_set_attr(MPI_COMM_SELF, teardown_key, NULL);
+}
+
+void mpixq_lib_close(void)
+{
+    if (mpixq_lib_is_up()) {
+        (void)PMPI_Comm_delete_attr(MPI_COMM_SELF, teardown_key);
+        (void)PMPI_Comm_free_keyval(&teardown_key);
+    }
 }
 
 static void print_choices(void)

@@ -13,6 +13,9 @@
 
 /* MPI is initialised, with this thread level. Collective over MPI_COMM_WORLD. */
 void mpixq_lib_open(int thread_level);
+/* Before MPI_Finalize: MPICH takes no locks any more once it is in there, so no thread of ours may
+ * be inside MPI then. Without this call the teardown happens in MPI_Finalize. */
+void mpixq_lib_close(void);
 enum mpixq_phase { MPIXQ_BEFORE, MPIXQ_UP, MPIXQ_BROKEN, MPIXQ_AFTER };
 extern atomic_int mpixq_phase; /* only lib.c writes it */
 static inline bool mpixq_lib_is_up(void)

@@ -50,3 +50,9 @@ MPIXQ_INTERPOSE int MPI_Init_thread(int *argc, char ***argv, int required, int *
     }
     return rc;
 }
+
+MPIXQ_INTERPOSE int MPI_Finalize(void)
+{
+    mpixq_lib_close();
+    return mpixq_next.Finalize();
+}

@@ -5,6 +5,7 @@
  */
 MPIXQ_NEXT(Init, (int *, char ***))
 MPIXQ_NEXT(Init_thread, (int *, char ***, int, int *))
+MPIXQ_NEXT(Finalize, (void))
 MPIXQ_NEXT(Send_init, (const void *, int, MPI_Datatype, int, int, MPI_Comm, MPI_Request *))
 MPIXQ_NEXT(Bsend_init, (const void *, int, MPI_Datatype, int, int, MPI_Comm, MPI_Request *))
 MPIXQ_NEXT(Ssend_init, (const void *, int, MPI_Datatype, int, int, MPI_Comm, MPI_Request *))
