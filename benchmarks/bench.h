@@ -12,6 +12,7 @@
 #ifndef MPIXQ_BENCH_H
 #define MPIXQ_BENCH_H
 
+#include <semaphore.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -67,6 +68,7 @@ struct bench_options {
     bool csv;             /* write CSV, to stdout unless csv_path is set */
     const char *csv_path; /* then the table goes to stdout as well */
     bool verify;
+    bool along; /* enqueue while the clock runs, rather than before */
 };
 
 /* An option that only one program has. */
@@ -113,13 +115,13 @@ struct bench_summary bench_summarise(const double values[], int num);
 
 /* ---- Trials (bench_run.c) -------------------------------------------------------------------- */
 
-/* What a benchmark does in one mode. Only run is timed. */
+/* What a benchmark does in one mode. run gives the seconds that count. */
 struct bench_app {
     const char *bench; /* column bench */
     double hops;       /* the time of an iteration is divided by this */
     long min_iterations;
     void (*begin)(void *ctx, enum bench_mode mode); /* put the data in its first state */
-    void (*run)(void *ctx, enum bench_mode mode, long iterations);
+    double (*run)(void *ctx, enum bench_mode mode, long iterations);
     long (*errors)(void *ctx, enum bench_mode mode, long iterations); /* wrong items after run */
     void (*counts)(void *ctx, enum bench_mode mode, struct bench_counts *counts);
     void (*channel)(void *ctx, enum bench_mode mode, char name[BENCH_CHANNEL_LEN]);
@@ -168,16 +170,30 @@ void bench_complain(const struct bench_options *opts, const char *format, ...)
 
 /* ---- Queue (bench_queue.c) ------------------------------------------------------------------- */
 
+/* The stream modes are timed on the stream, as a GPU's are by events: from a first function on it,
+ * the gate, to a last one. The gate holds the stream until everything is enqueued, so that what is
+ * measured is the stream at work without the host; with --enqueue along it holds nothing. A gate
+ * cannot hold more than the stream's depth, so a run is made of batches. */
 struct bench_queue {
     MPIX_Host_stream stream;
     MPIX_Queue queue;
+    MPI_Comm comm; /* for the gates, which start together on all ranks */
+    bool along;
+    long depth; /* operations that the stream holds */
+    sem_t open;
+    double began, ended;
 };
 
 /* Create stream and queue if a stream mode is wanted; otherwise both are null. */
 void bench_queue_open(struct bench_queue *bq, const struct bench_options *opts);
 void bench_queue_close(struct bench_queue *bq);
-/* Block the host until all that was enqueued on the stream, and by the queue, is done. */
-void bench_queue_finish(const struct bench_queue *bq);
+/* Iterations of so many operations that fit into a batch; even, so that two sets of buffers
+ * take turns across batches. */
+long bench_queue_batch(struct bench_queue *bq, int operations);
+/* Around the enqueueing of a batch. The second gives the seconds that it took on the stream.
+ * Collective. */
+void bench_queue_hold(struct bench_queue *bq);
+double bench_queue_release(struct bench_queue *bq);
 void bench_queue_counts(const struct bench_queue *bq, struct bench_counts *counts);
 void bench_queue_channel(const struct bench_queue *bq, char name[BENCH_CHANNEL_LEN]);
 

@@ -15,7 +15,16 @@
 
 #define MAX_EXTRA 8
 
-enum { OPT_CSV = 256, OPT_SIZES, OPT_SECONDS, OPT_MODES, OPT_TRIALS, OPT_VERIFY, OPT_NO_VERIFY };
+enum {
+    OPT_CSV = 256,
+    OPT_SIZES,
+    OPT_SECONDS,
+    OPT_MODES,
+    OPT_TRIALS,
+    OPT_ENQUEUE,
+    OPT_VERIFY,
+    OPT_NO_VERIFY
+};
 enum { OPT_HELP = 'h', OPT_EXTRA = 512 };
 
 static const struct option common_options[] = {
@@ -24,6 +33,7 @@ static const struct option common_options[] = {
     {"seconds", required_argument, NULL, OPT_SECONDS},
     {"modes", required_argument, NULL, OPT_MODES},
     {"trials", required_argument, NULL, OPT_TRIALS},
+    {"enqueue", required_argument, NULL, OPT_ENQUEUE},
     {"verify", no_argument, NULL, OPT_VERIFY},
     {"no-verify", no_argument, NULL, OPT_NO_VERIFY},
     {"help", no_argument, NULL, OPT_HELP},
@@ -200,6 +210,9 @@ static bool set_common(struct bench_options *opts, int option, const char *value
         return parse_list(value, take_mode, opts->use_mode);
     case OPT_TRIALS:
         return parse_trials(value, &opts->trials);
+    case OPT_ENQUEUE:
+        opts->along = strcmp(value, "along") == 0;
+        return opts->along || strcmp(value, "ahead") == 0;
     default:
         opts->verify = option == OPT_VERIFY;
         return true;
@@ -218,6 +231,7 @@ static void print_help(const struct bench_options *opts, const struct bench_usag
         "\n  --modes LIST      of mpi-blocking,mpi-persistent,stream,stream-ready (default all)\n"
         "  --seconds S       time for everything together (default %g)\n"
         "  --trials N        trials of each mode and size (default %d)\n"
+        "  --enqueue WHEN    in the stream modes: ahead of the clock (default), or along with it\n"
         "  --verify          check the data after every trial%s\n"
         "  --no-verify       do not%s\n"
         "  --csv[=FILE]      write CSV to stdout, or to FILE beside the table\n"

@@ -8,34 +8,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-void bench_queue_open(struct bench_queue *bq, const struct bench_options *opts)
-{
-    *bq = (struct bench_queue){MPIX_HOST_STREAM_NULL, MPIX_QUEUE_NULL};
-    for (int mode = 0; mode < BENCH_NUM_MODES; mode++) {
-        if (opts->use_mode[mode] && bench_mode_is_stream((enum bench_mode)mode)) {
-            MPIX_Host_stream_create(&bq->stream);
-            MPIX_Queue_init(&bq->queue, MPIX_QUEUE_AUTO, &bq->stream);
-            return;
-        }
-    }
-}
-
-void bench_queue_close(struct bench_queue *bq)
-{
-    if (bq->queue != MPIX_QUEUE_NULL) {
-        MPIX_Queue_free(&bq->queue);
-        MPIX_Host_stream_destroy(&bq->stream);
-    }
-}
-
-/* The queue knows nothing of functions that were launched on the stream after its last operation,
- * so the stream is what the host has to wait for; then the queue tells whether all went well. */
-void bench_queue_finish(const struct bench_queue *bq)
-{
-    MPIX_Host_stream_synchronize(bq->stream);
-    MPIX_Queue_wait(bq->queue);
-}
-
 static void get_value(MPI_Info info, const char *key, char value[MPI_MAX_INFO_VAL + 1])
 {
     int flag;
@@ -53,6 +25,93 @@ static double get_count(MPI_Info info, const char *key)
 
     get_value(info, key, value);
     return strtod(value, NULL);
+}
+
+static long read_depth(const struct bench_queue *bq)
+{
+    MPI_Info info;
+    double depth;
+
+    MPIX_Queue_get_info(bq->queue, &info);
+    depth = get_count(info, "mpixq_stream_depth");
+    MPI_Info_free(&info);
+    return (long)depth;
+}
+
+void bench_queue_open(struct bench_queue *bq, const struct bench_options *opts)
+{
+    *bq = (struct bench_queue){.stream = MPIX_HOST_STREAM_NULL, .queue = MPIX_QUEUE_NULL};
+    for (int mode = 0; mode < BENCH_NUM_MODES; mode++) {
+        if (opts->use_mode[mode] && bench_mode_is_stream((enum bench_mode)mode)) {
+            MPIX_Host_stream_create(&bq->stream);
+            MPIX_Queue_init(&bq->queue, MPIX_QUEUE_AUTO, &bq->stream);
+            MPI_Comm_dup(MPI_COMM_WORLD, &bq->comm);
+            bq->along = opts->along;
+            bq->depth = read_depth(bq);
+            sem_init(&bq->open, 0, 0);
+            return;
+        }
+    }
+}
+
+void bench_queue_close(struct bench_queue *bq)
+{
+    if (bq->queue != MPIX_QUEUE_NULL) {
+        MPIX_Queue_free(&bq->queue);
+        MPIX_Host_stream_destroy(&bq->stream);
+        MPI_Comm_free(&bq->comm);
+        sem_destroy(&bq->open);
+    }
+}
+
+long bench_queue_batch(struct bench_queue *bq, int operations)
+{
+    /* Room for the gate, the end, and what an app does once per batch. */
+    long iterations = (bq->depth - 8) / operations / 2 * 2;
+
+    if (iterations >= 2) {
+        return iterations;
+    }
+    bq->along = true; /* nothing can be enqueued ahead on a stream this short */
+    return 2;
+}
+
+/* Runs on the stream. It sleeps until the host has enqueued everything, then meets the other
+ * ranks. */
+static void gate(void *arg)
+{
+    struct bench_queue *bq = arg;
+
+    while (sem_wait(&bq->open) != 0) {
+    }
+    MPI_Barrier(bq->comm);
+    bq->began = MPI_Wtime();
+}
+
+static void end(void *arg)
+{
+    struct bench_queue *bq = arg;
+
+    bq->ended = MPI_Wtime();
+}
+
+void bench_queue_hold(struct bench_queue *bq)
+{
+    MPIX_Host_stream_launch(bq->stream, gate, bq);
+    if (bq->along) {
+        sem_post(&bq->open);
+    }
+}
+
+double bench_queue_release(struct bench_queue *bq)
+{
+    MPIX_Host_stream_launch(bq->stream, end, bq);
+    if (!bq->along) {
+        sem_post(&bq->open);
+    }
+    MPIX_Host_stream_synchronize(bq->stream);
+    MPIX_Queue_wait(bq->queue); /* tells whether all went well */
+    return bq->ended - bq->began;
 }
 
 void bench_queue_counts(const struct bench_queue *bq, struct bench_counts *counts)

@@ -39,7 +39,7 @@ void halo_close(struct halo *halo, const struct bench_options *opts);
 /* Make the receive buffers nonsense, so that data of an earlier trial cannot pass for new data. */
 void halo_reset(struct halo *halo);
 
-/* Advance the board by a number of generations. */
-void halo_run(struct halo *halo, enum bench_mode mode, long generations);
+/* Advance the board by a number of generations. Gives the seconds that count. */
+double halo_run(struct halo *halo, enum bench_mode mode, long generations);
 
 #endif

@@ -99,10 +99,14 @@ static void run_persistent(struct halo *halo, long generations)
     }
 }
 
-static void run_stream(struct halo *halo, enum bench_mode mode, long generations)
+/* Operations on the stream per generation: every start, every wait, and two functions. */
+enum { OPERATIONS = 2 * HALO_REQUESTS + 2 };
+
+static double run_batch(struct halo *halo, enum bench_mode mode, long generations)
 {
     MPIX_Queue queue = halo->bq.queue;
 
+    bench_queue_hold(&halo->bq);
     for (long g = 0; g < generations; g++) {
         struct halo_set *set = &halo->sets[g % HALO_SETS];
         MPI_Request *requests = set->requests[mode];
@@ -113,16 +117,26 @@ static void run_stream(struct halo *halo, enum bench_mode mode, long generations
         MPIX_Enqueue_waitall(queue, HALO_REQUESTS, requests);
         MPIX_Host_stream_launch(halo->bq.stream, unpack_and_step, set);
     }
-    bench_queue_finish(&halo->bq);
+    return bench_queue_release(&halo->bq);
 }
 
-void halo_run(struct halo *halo, enum bench_mode mode, long generations)
+static double run_stream(struct halo *halo, enum bench_mode mode, long generations)
 {
-    double started = (double)generations * HALO_REQUESTS;
+    long batch = bench_queue_batch(&halo->bq, OPERATIONS);
+    double seconds = 0;
+
+    for (; generations > batch; generations -= batch) {
+        seconds += run_batch(halo, mode, batch);
+    }
+    return seconds + run_batch(halo, mode, generations);
+}
+
+double halo_run(struct halo *halo, enum bench_mode mode, long generations)
+{
+    double started = (double)generations * HALO_REQUESTS, begin = MPI_Wtime();
 
     if (bench_mode_is_stream(mode)) {
-        run_stream(halo, mode, generations);
-        return;
+        return run_stream(halo, mode, generations);
     }
     if (mode == BENCH_MPI_BLOCKING) {
         run_blocking(halo, generations);
@@ -132,6 +146,7 @@ void halo_run(struct halo *halo, enum bench_mode mode, long generations)
     halo->mpi.starts += started;
     halo->mpi.waits += started;
     halo->mpi.posts += started;
+    return MPI_Wtime() - begin;
 }
 
 static void make_requests(struct halo_set *set, enum bench_mode mode)

@@ -182,6 +182,8 @@ MPIXQ_PUBLIC int MPIXQ_Queue_test(MPIXQ_Queue queue, int *flag);
  *     type                kind of the stream
  *     mpixq_queue_type    auto, fallback or cxi
  *     mpixq_stream_owned  true if the queue made its stream, else false
+ *     mpixq_stream_depth  operations that the stream holds before a submission waits for room; each
+ *                         element of an array call is one
  *     mpixq_channels      names of the channels of the requests enqueued so far, with a comma
  *                         between them, or none
  *     mpixq_starts        requests started since the queue was made

@@ -43,6 +43,7 @@ static void test_hints(void)
         expect_value(q[i], "type", "mpix_host_stream");
         expect_value(q[i], "mpixq_stream_owned", i == 1 ? "true" : "false");
         expect_value(q[i], "mpixq_channels", "none");
+        expect_value(q[i], "mpixq_stream_depth", "8192");
         MTEST_OK(MPIX_Queue_free(&q[i]));
     }
     MTEST_OK(MPIX_Host_stream_destroy(&stream));

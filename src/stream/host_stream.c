@@ -295,6 +295,11 @@ void mpixq_host_stream_launch(struct mpixq_host_stream *stream, void (*fn)(void 
 
 /* Waiting. */
 
+static uint64_t host_depth(const struct mpixq_stream *base)
+{
+    return ((const struct mpixq_host_stream *)base)->mask + 1;
+}
+
 static bool host_passed(const struct mpixq_stream *base, uint64_t position)
 {
     return has_passed((const struct mpixq_host_stream *)base, position);
@@ -476,6 +481,7 @@ const struct mpixq_stream_ops mpixq_host_stream_ops = {
     .close = host_close,
     .trigger = host_trigger,
     .await = host_await,
+    .depth = host_depth,
     .passed = host_passed,
     .synchronize = host_synchronize,
 };

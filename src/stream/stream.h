@@ -56,6 +56,9 @@ struct mpixq_stream_ops {
     uint64_t (*trigger)(struct mpixq_stream *stream, const struct mpixq_trigger *triggers, int n);
     uint64_t (*await)(struct mpixq_stream *stream, const struct mpixq_awaited *awaited, int n);
 
+    /* How many triggers and awaited things the stream holds before a submission waits for room. */
+    uint64_t (*depth)(const struct mpixq_stream *stream);
+
     /* Has the stream passed the ticket? Never blocks. */
     bool (*passed)(const struct mpixq_stream *stream, uint64_t ticket);
     /* Block the host until it has. */
