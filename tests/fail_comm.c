@@ -42,7 +42,7 @@ static void expect_failed(MPIX_Queue queue, MPI_Request *r)
     int flag = -1;
 
     for (int i = 0; i < 2; i++) {
-        MTEST_KIND(MPIX_Queue_wait(queue), MPIXQ_ERR_COMM);
+        MTEST_KIND_TEXT(MPIX_Queue_wait(queue), MPIXQ_ERR_COMM, "tag 30");
         MTEST_KIND(MPIX_Queue_test(queue, &flag), MPIXQ_ERR_COMM);
         MTEST_KIND(MPIX_Enqueue_startall(queue, 0, NULL), MPIXQ_ERR_COMM);
         MTEST_KIND(MPIX_Enqueue_waitall(queue, MPIX_ALL_STARTED, NULL), MPIXQ_ERR_COMM);
@@ -67,46 +67,60 @@ static void expect_stream_alive(MPIX_Host_stream stream, MPIX_Queue neighbour)
     MTEST_OK(MPIX_Queue_free(&fresh));
 }
 
-/* With failing starts both ranks fail, at different pairs, so a send may be left that nobody will
- * receive. The receiver also waits for a message that never comes: neither must hold a stream. */
-static void run(int nth, int in_start)
+/* The other rank hears of the failure, at once or later, for the pair that failed: its calls may
+ * succeed or give that error, but they return. */
+static void allow_failure(int rc)
+{
+    if (rc != MPI_SUCCESS) {
+        MTEST_EQ(mtest_kind_of(rc), MPIXQ_ERR_COMM);
+        mtest_forgive(1);
+    }
+}
+
+static void fail_next(int nth, int in_start)
+{
+    if (in_start) {
+        inject_start_failure(nth);
+    } else {
+        inject_test_failure(nth);
+    }
+}
+
+/* Start the first pairs; a receiver that fails has also started one that never completes, which
+ * must not hold its stream. */
+static void start_some(struct set *s, MPIX_Queue queue, int count, int with_never)
+{
+    if (with_never) {
+        allow_failure(MPIX_Enqueue_start(queue, &s->r[NEVER]));
+    }
+    for (int i = 0; i < count; i++) {
+        allow_failure(MPIX_Enqueue_start(queue, &s->r[i]));
+    }
+    allow_failure(MPIX_Enqueue_waitall(queue, MPIX_ALL_STARTED, NULL));
+}
+
+/* The n-th start or test of one rank fails. The other rank takes part up to the pair that fails,
+ * because what its peer has not started by then never starts. */
+static void run(int nth, int in_start, int failing_rank)
 {
     struct set s;
     MPIX_Host_stream stream = MPIX_HOST_STREAM_NULL;
     MPIX_Queue queue = MPIX_QUEUE_NULL;
     MPIX_Queue neighbour = MPIX_QUEUE_NULL;
-    int started = mtest_rank == 0 ? NEVER : PAIRS;
-    int failing = in_start || mtest_rank == 1;
+    int failing = mtest_rank == failing_rank;
 
     MTEST_OK(MPIX_Host_stream_create(&stream));
     MTEST_OK(MPIX_Queue_init(&queue, MPIX_QUEUE_FALLBACK, &stream));
     MTEST_OK(MPIX_Queue_init(&neighbour, MPIX_QUEUE_FALLBACK, &stream));
     set_make(&s);
-    if (in_start) {
-        inject_start_failure(nth);
-    } else if (failing) {
-        inject_test_failure(nth);
-    }
-    for (int i = 0; i < started; i++) {
-        int rc = MPIX_Enqueue_start(queue, &s.r[mtest_rank == 0 ? i : (i + NEVER) % PAIRS]);
-
-        /* The failure may be known before the last start is enqueued. */
-        if (rc != MPI_SUCCESS) {
-            MTEST_EQ(mtest_kind_of(rc), MPIXQ_ERR_COMM);
-            mtest_forgive(1);
-        }
-    }
-    int rc = MPIX_Enqueue_waitall(queue, MPIX_ALL_STARTED, NULL);
-
-    if (rc != MPI_SUCCESS) {
-        MTEST_EQ(mtest_kind_of(rc), MPIXQ_ERR_COMM);
-        mtest_forgive(1);
-    }
     if (failing) {
+        fail_next(nth, in_start);
+        start_some(&s, queue, NEVER, mtest_rank == 1);
         expect_failed(queue, s.r);
         MTEST_EQ(inject_stop(), 1);
     } else {
-        MTEST_OK(MPIX_Queue_wait(queue));
+        start_some(&s, queue, mtest_rank == 1 ? nth : NEVER, 0);
+        allow_failure(MPIX_Queue_wait(queue));
     }
     expect_stream_alive(stream, neighbour);
     MTEST_OK(MPIX_Queue_free(&queue));
@@ -119,7 +133,7 @@ static void run(int nth, int in_start)
     MTEST_OK(MPIX_Host_stream_destroy(&stream));
 }
 
-/* The request that failed is refused by other queues until it is freed. */
+/* The request that failed is refused by other queues until it is freed; the others are not. */
 static void test_failed_request(void)
 {
     struct set s;
@@ -129,14 +143,17 @@ static void test_failed_request(void)
     MTEST_OK(MPIX_Queue_init(&queue, MPIX_QUEUE_FALLBACK, NULL));
     MTEST_OK(MPIX_Queue_init(&other, MPIX_QUEUE_FALLBACK, NULL));
     set_make(&s);
-    inject_start_failure(1);
-    MTEST_OK(MPIX_Enqueue_start(queue, &s.r[0]));
-    MTEST_KIND(MPIX_Queue_wait(queue), MPIXQ_ERR_COMM);
-    MTEST_EQ(inject_stop(), 1);
-    MTEST_OK(MPIX_Queue_free(&queue));
-    MTEST_KIND(MPIX_Enqueue_start(other, &s.r[0]), MPIXQ_ERR_COMM);
-    MTEST_KIND(MPIX_Enqueue_startall(other, PAIRS, s.r), MPIXQ_ERR_COMM);
-    /* The others of the same set never had a part in it. */
+    if (mtest_rank == 1) {
+        inject_start_failure(1);
+        MTEST_OK(MPIX_Enqueue_start(queue, &s.r[0]));
+        MTEST_KIND(MPIX_Queue_wait(queue), MPIXQ_ERR_COMM);
+        MTEST_EQ(inject_stop(), 1);
+        MTEST_OK(MPIX_Queue_free(&queue));
+        MTEST_KIND(MPIX_Enqueue_start(other, &s.r[0]), MPIXQ_ERR_COMM);
+        MTEST_KIND(MPIX_Enqueue_startall(other, PAIRS, s.r), MPIXQ_ERR_COMM);
+    } else {
+        MTEST_OK(MPIX_Queue_free(&queue));
+    }
     MTEST_OK(MPIX_Enqueue_startall(other, PAIRS - 1, s.r + 1));
     MTEST_OK(MPIX_Enqueue_waitall(other, PAIRS - 1, s.r + 1));
     MTEST_OK(MPIX_Queue_wait(other));
@@ -155,7 +172,11 @@ int main(int argc, char **argv)
 
     mtest_begin(&argc, &argv, MPI_THREAD_MULTIPLE);
     for (int nth = 1; nth <= NEVER; nth++) {
-        run(nth, in_start);
+        /* A small send is done at its first test or before, so there only the receiver can fail. */
+        run(nth, in_start, 1);
+        if (in_start) {
+            run(nth, in_start, 0);
+        }
     }
     if (in_start) {
         test_failed_request();

@@ -79,6 +79,16 @@ int mpixq_error_code(enum mpixq_error error)
     return codes[error] != 0 ? codes[error] : MPI_ERR_OTHER;
 }
 
+int mpixq_error_code_saying(enum mpixq_error error, const char *text)
+{
+    int code = mpixq_error_code(error);
+
+    if (mpixq_error_kind(code) != MPIXQ_ERR_NONE) {
+        add_text(code, text);
+    }
+    return code;
+}
+
 const char *mpixq_error_text(enum mpixq_error error)
 {
     return error > MPIXQ_E_NONE && error < MPIXQ_E_COUNT ? definitions[error].text : "no error";

@@ -19,6 +19,8 @@ enum mpixq_error {
 /* The MPI error code of an error; the codes are added to MPI at the first call. MPI must be up.
  * TRUNCATE gives MPI_ERR_TRUNCATE. Any thread. */
 int mpixq_error_code(enum mpixq_error error);
+/* The same, after giving the code another text for now: what happened last. At most 255 bytes. */
+int mpixq_error_code_saying(enum mpixq_error error, const char *text);
 /* The text of an error, in this process's memory. */
 const char *mpixq_error_text(enum mpixq_error error);
 /* One of MPIXQ_Error for a code of MPI; MPIXQ_ERR_NONE for codes of others. */

@@ -79,4 +79,5 @@ MPIXQ_ERROR(NO_CHANNEL, MPIXQ_ERR_RESOURCES, "the two ends have no channel in co
 MPIXQ_ERROR(NO_MEMORY, MPIXQ_ERR_RESOURCES, "no memory")
 MPIXQ_ERROR(NO_THREAD, MPIXQ_ERR_RESOURCES, "no thread could be made")
 MPIXQ_ERROR(REQUEST_FAILED, MPIXQ_ERR_COMM, "the request failed on a queue: it can only be freed")
+MPIXQ_ERROR(COMMUNICATION, MPIXQ_ERR_COMM, "MPI failed to start or complete a communication")
 MPIXQ_ERROR(PEER_FAILED, MPIXQ_ERR_COMM, "the peer of a started request reported a failure")

@@ -252,26 +252,33 @@ int mpixq_queue_test(struct mpixq_queue *queue, int *flag, MPI_Comm *comm_p)
     return code;
 }
 
+/* Tell what failed. An error of MPI becomes one of ours, whose text repeats what MPI says. */
+static int own_code(int code, const char *operation, const struct mpixq_request *req)
+{
+    enum { ROOM = 256 }; /* of an error text in Open MPI */
+    char what[64], reason[MPI_MAX_ERROR_STRING], text[ROOM];
+    int length;
+
+    (void)PMPI_Error_string(code, reason, &length);
+    (void)snprintf(text, sizeof text, "%s of %s (rank %d of MPI_COMM_WORLD) failed: %.120s",
+                   operation, mpixq_request_describe(req, what, sizeof what), req->peer_world,
+                   reason);
+    mpixq_err("queue failed: %s", text);
+    return mpixq_error_kind(code) == MPIXQ_ERR_NONE
+               ? mpixq_error_code_saying(MPIXQ_E_COMMUNICATION, text)
+               : code;
+}
+
 void mpixq_queue_fail(struct mpixq_queue *queue, struct mpixq_request *req, int code,
                       const char *operation)
 {
-    char what[64], text[MPI_MAX_ERROR_STRING];
-    bool first;
-    int length;
-
     atomic_store(&req->failed, true);
     pthread_mutex_lock(&queue->fail_lock);
-    first = atomic_load(&queue->failed) == MPI_SUCCESS;
-    if (first) {
+    if (atomic_load(&queue->failed) == MPI_SUCCESS) {
         queue->failed_comm = mpixq_comm_hold(req->comm);
-        atomic_store_explicit(&queue->failed, code, memory_order_release);
+        atomic_store_explicit(&queue->failed, own_code(code, operation, req), memory_order_release);
     }
     pthread_mutex_unlock(&queue->fail_lock);
-    if (first) {
-        (void)PMPI_Error_string(code, text, &length);
-        mpixq_err("queue failed: %s of %s (rank %d of MPI_COMM_WORLD): %s", operation,
-                  mpixq_request_describe(req, what, sizeof what), req->peer_world, text);
-    }
 }
 
 /* Info: what the queue uses and has done. */

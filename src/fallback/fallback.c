@@ -157,17 +157,14 @@ static void run_start(void *arg)
     struct mpixq_request *req = arg;
     struct mpixq_queue *queue = atomic_load(&req->queue);
     struct end *end = req->end;
-    int rc = MPI_SUCCESS;
+    int rc;
 
     if (mpixq_queue_has_failed(queue)) {
         return;
     }
     while (!try_busy(end)) { /* held for one test at a time */
     }
-    if (end->request == MPI_REQUEST_NULL) {
-        rc = mpixq_persistent_init(req, req->peer_world, end->tag, comm, &end->request);
-    }
-    rc = rc ? rc : PMPI_Start(&end->request);
+    rc = mpixq_persistent_start(req, req->peer_world, end->tag, comm, &end->request);
     if (rc == MPI_SUCCESS) {
         end->active = true;
         atomic_fetch_add_explicit(&req->started, 1, memory_order_relaxed);

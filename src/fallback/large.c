@@ -10,9 +10,6 @@ int mpixq_persistent_init_large(const struct mpixq_request *req, int peer, int t
     MPI_Count count = req->made.count;
 
     switch (req->made.mode) {
-    case MPIXQ_MODE_BSEND:
-        return PMPI_Bsend_init_c(req->made.buffer, count, req->made.type.handle, peer, tag, comm,
-                                 request_p);
     case MPIXQ_MODE_SSEND:
         return PMPI_Ssend_init_c(req->made.buffer, count, req->made.type.handle, peer, tag, comm,
                                  request_p);
@@ -23,4 +20,11 @@ int mpixq_persistent_init_large(const struct mpixq_request *req, int peer, int t
         return PMPI_Send_init_c(req->made.buffer, count, req->made.type.handle, peer, tag, comm,
                                 request_p);
     }
+}
+
+int mpixq_ibsend_large(const struct mpixq_request *req, int peer, int tag, MPI_Comm comm,
+                       MPI_Request *request_p)
+{
+    return PMPI_Ibsend_c(req->made.buffer, req->made.count, req->made.type.handle, peer, tag, comm,
+                         request_p);
 }

@@ -15,3 +15,9 @@ int mpixq_persistent_init_large(const struct mpixq_request *req, int peer, int t
     (void)request_p;
     return MPI_ERR_COUNT;
 }
+
+int mpixq_ibsend_large(const struct mpixq_request *req, int peer, int tag, MPI_Comm comm,
+                       MPI_Request *request_p)
+{
+    return mpixq_persistent_init_large(req, peer, tag, comm, request_p);
+}

@@ -4,8 +4,8 @@
 
 #include <limits.h>
 
-int mpixq_persistent_init(const struct mpixq_request *req, int peer, int tag, MPI_Comm comm,
-                          MPI_Request *request_p)
+static int init(const struct mpixq_request *req, int peer, int tag, MPI_Comm comm,
+                MPI_Request *request_p)
 {
     int count = (int)req->made.count;
 
@@ -13,9 +13,6 @@ int mpixq_persistent_init(const struct mpixq_request *req, int peer, int tag, MP
         return mpixq_persistent_init_large(req, peer, tag, comm, request_p);
     }
     switch (req->made.mode) {
-    case MPIXQ_MODE_BSEND:
-        return PMPI_Bsend_init(req->made.buffer, count, req->made.type.handle, peer, tag, comm,
-                               request_p);
     case MPIXQ_MODE_SSEND:
         return PMPI_Ssend_init(req->made.buffer, count, req->made.type.handle, peer, tag, comm,
                                request_p);
@@ -26,4 +23,23 @@ int mpixq_persistent_init(const struct mpixq_request *req, int peer, int tag, MP
         return PMPI_Send_init(req->made.buffer, count, req->made.type.handle, peer, tag, comm,
                               request_p);
     }
+}
+
+int mpixq_persistent_start(const struct mpixq_request *req, int peer, int tag, MPI_Comm comm,
+                           MPI_Request *request_p)
+{
+    int rc = MPI_SUCCESS;
+
+    /* Open MPI 4.1 sends zeros when a persistent buffered send of more than an eager message is
+     * started again; and there is nothing to gain, as the data is copied anyway. */
+    if (req->made.mode == MPIXQ_MODE_BSEND) {
+        return req->made.count > INT_MAX
+                   ? mpixq_ibsend_large(req, peer, tag, comm, request_p)
+                   : PMPI_Ibsend(req->made.buffer, (int)req->made.count, req->made.type.handle,
+                                 peer, tag, comm, request_p);
+    }
+    if (*request_p == MPI_REQUEST_NULL) {
+        rc = init(req, peer, tag, comm, request_p);
+    }
+    return rc ? rc : PMPI_Start(request_p);
 }

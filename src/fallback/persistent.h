@@ -10,13 +10,15 @@
 
 #include "core/request.h"
 
-/* As the initialiser that the request came from, with another peer, tag and communicator. A
- * ready send becomes a standard one: ready says here that the buffer may be written, not that a
- * receive is active. */
-int mpixq_persistent_init(const struct mpixq_request *req, int peer, int tag, MPI_Comm comm,
-                          MPI_Request *request_p);
-/* The same for counts beyond int; in large.c, or in no_large.c where MPI has no such functions. */
+/* Start what the request stands for, with another peer, tag and communicator. *request_p is
+ * MPI_REQUEST_NULL at first and afterwards what the last start left there. A ready send becomes a
+ * standard one: ready says here that the buffer may be written, not that a receive is active. */
+int mpixq_persistent_start(const struct mpixq_request *req, int peer, int tag, MPI_Comm comm,
+                           MPI_Request *request_p);
+/* For counts beyond int; in large.c, or in no_large.c where MPI has no such functions. */
 int mpixq_persistent_init_large(const struct mpixq_request *req, int peer, int tag, MPI_Comm comm,
                                 MPI_Request *request_p);
+int mpixq_ibsend_large(const struct mpixq_request *req, int peer, int tag, MPI_Comm comm,
+                       MPI_Request *request_p);
 
 #endif
