@@ -10,6 +10,8 @@ trap 'rm -rf "$dir"' EXIT
 # shellcheck source=../tools/mpi_env.sh
 . "$top_srcdir/tools/mpi_env.sh"
 patterns=$top_srcdir/examples/patterns
+# Always named: what is installed is not looked for by a test of the build tree.
+gun=$patterns/gosper-glider-gun.rle
 failed=0
 fail()
 {
@@ -64,11 +66,11 @@ header+=,posts,rings
 
 expect_rows 12 2 pingpong --sizes 8,8K,256K
 expect_rows 2 2 pingpong --sizes 8 --modes stream,mpi-blocking
-expect_rows 8 1 halo --sizes 40,50
-expect_rows 8 2 halo --sizes 40,50
+expect_rows 8 1 halo --sizes 40,50 --pattern "$gun"
+expect_rows 8 2 halo --sizes 40,50 --pattern "$gun"
 # Eight neighbours of which none is the rank itself need 9 ranks; 4 have each neighbour four times
 # or twice.
-expect_rows 4 4 halo --board 45x40 --generations 40 --pattern "$patterns/gosper-glider-gun.rle"
+expect_rows 4 4 halo --board 45x40 --generations 40 --pattern "$gun"
 for pattern in "$patterns"/*.rle; do
     expect_rows 4 2 halo --pattern "$pattern" --board 37x53 --generations 100
 done
@@ -87,7 +89,7 @@ expect_usage "--seconds: '0'" 2 halo --seconds 0
 expect_usage "cannot write" 2 pingpong --csv="$dir/no/such"
 expect_usage "cannot open pattern" 2 halo --pattern "$dir/none.rle"
 expect_usage "smaller than the pattern" 2 halo --board 10x10 \
-    --pattern "$patterns/gosper-glider-gun.rle"
+    --pattern "$gun"
 printf 'x = 2, y = 2\n3o!\n' >"$dir/bad.rle"
 expect_usage "bad.rle:2: row 1 has more" 2 halo --pattern "$dir/bad.rle"
 exit $failed
