@@ -53,8 +53,8 @@ static void count_matched(struct mpixq_request *req, void *arg)
     *(int *)arg += mpixq_request_state(req) != MPIXQ_UNMATCHED;
 }
 
-/* Its deletion is the teardown: by mpixq_lib_close, or by MPI_Finalize, which deletes the attributes
- * of MPI_COMM_SELF first, whichever way it is called. */
+/* Its deletion is the teardown: by mpixq_lib_close, or by MPI_Finalize, which deletes the
+ * attributes of MPI_COMM_SELF first, whichever way it is called. */
 static int teardown_key = MPI_KEYVAL_INVALID;
 
 static int teardown(MPI_Comm comm, int key, void *value, void *extra)
@@ -70,8 +70,10 @@ static int teardown(MPI_Comm comm, int key, void *value, void *extra)
     queues = mpixq_queues_close();
     streams = mpixq_host_streams_close();
     mpixq_progress_stop();
+    mpixq_match_stop();
     mpixq_control_close();
     mpixq_match_close(&busy);
+    mpixq_requests_close();
     mpixq_channels_close();
     mpixq_comm_close();
     if (queues + streams + requests > 0) {

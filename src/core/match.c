@@ -539,6 +539,32 @@ void mpixq_match_fence(void)
     leave();
 }
 
+void mpixq_match_stop(void)
+{
+    enter();
+    while (mpixq_pairing_take_posted(&pairing) != NULL) {
+    }
+    leave();
+}
+
+/* The process ends: let go of one end, whatever it is doing. False if MPI still reads its
+ * buffer. */
+static bool let_go(struct mpixq_request *req)
+{
+    bool retired = true;
+
+    if (req->channel != NULL) {
+        if (!req->released) {
+            req->channel->release(req);
+        }
+        retired = !mpixq_request_is_send(req) || req->channel->retire(req);
+    }
+    if (req->released) {
+        mpixq_request_destroy(req); /* the others are still in the table of handles */
+    }
+    return retired;
+}
+
 void mpixq_match_close(int *busy_p)
 {
     struct mpixq_request *req, *next;
@@ -546,20 +572,13 @@ void mpixq_match_close(int *busy_p)
 
     *busy_p = 0;
     enter();
-    while (mpixq_pairing_take_posted(&pairing) != NULL) {
-    }
     while ((offered = mpixq_pairing_take_offered(&pairing)) != NULL) {
         mpixq_free((char *)offered - offsetof(struct offer, offered));
     }
     HASH_ITER(hh_id, ids, req, next)
     {
-        if (req->channel != NULL && !req->released) {
-            req->channel->release(req);
-        }
-        if (req->channel != NULL && mpixq_request_is_send(req) && !req->channel->retire(req)) {
-            ++*busy_p;
-        }
         HASH_DELETE(hh_id, ids, req);
+        *busy_p += !let_go(req);
     }
     retiring = NULL;
     leave();

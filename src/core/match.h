@@ -81,8 +81,10 @@ void mpixq_match_fence(void);
 /* A control record has arrived. Under the matching lock. */
 void mpixq_match_record(const struct mpixq_record *record, int source);
 
-/* In MPI_Finalize: let go of everything that is left. *busy_p is the number of sends that MPI
- * still reads. */
+/* In MPI_Finalize, before control messages end: pair nothing any more. Then, after they have
+ * ended: let go of everything that is left. *busy_p is the number of sends that MPI still
+ * reads. */
+void mpixq_match_stop(void);
 void mpixq_match_close(int *busy_p);
 
 #endif

@@ -324,8 +324,7 @@ int mpixq_queue_info(struct mpixq_queue *queue, MPI_Info *info_p)
     rc = rc ? rc : PMPI_Info_set(info, "mpixq_queue_type", type_names[queue->type]);
     rc = rc ? rc : PMPI_Info_set(info, "mpixq_stream_owned", queue->owns_stream ? "true" : "false");
     rc = rc ? rc : PMPI_Info_set(info, "mpixq_channels", channels);
-    rc = rc ? rc
-            : set_count(info, "mpixq_stream_depth", queue->stream->ops->depth(queue->stream));
+    rc = rc ? rc : set_count(info, "mpixq_stream_depth", queue->stream->ops->depth(queue->stream));
     rc = rc ? rc : set_count(info, "mpixq_starts", queue->starts);
     rc = rc ? rc : set_count(info, "mpixq_waits", queue->waits);
     rc = rc ? rc : set_count(info, "mpixq_launches", queue->launches);

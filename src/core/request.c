@@ -329,6 +329,24 @@ void mpixq_request_each(void (*visit)(struct mpixq_request *req, void *arg), voi
     mpixq_spin_unlock(&lock);
 }
 
+void mpixq_requests_close(void)
+{
+    struct mpixq_request *req, *next;
+
+    HASH_ITER(hh, table, req, next)
+    {
+        if (req != &anchor) {
+            mpixq_request_forget(req);
+            mpixq_request_destroy(req);
+        }
+    }
+    while (spare != NULL) {
+        req = spare;
+        spare = req->next_member;
+        mpixq_free(req);
+    }
+}
+
 MPI_Comm mpixq_request_comm(const struct mpixq_request *req)
 {
     return mpixq_comm_handle(req->comm);

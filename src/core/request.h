@@ -138,6 +138,9 @@ void mpixq_request_destroy(struct mpixq_request *req);
 /* Call visit for each record with a handle. */
 void mpixq_request_each(void (*visit)(struct mpixq_request *req, void *arg), void *arg);
 
+/* In MPI_Finalize: destroy every record that is left. */
+void mpixq_requests_close(void);
+
 /* Let event happen. False, and nothing changes, if the state does not allow it. */
 bool mpixq_request_step(struct mpixq_request *req, enum mpixq_event event);
 enum mpixq_state mpixq_request_state(const struct mpixq_request *req);

@@ -212,8 +212,8 @@ static struct timespec recheck_time(void)
     return t;
 }
 
-/* Under the stream's lock, which is let go of while the caller sleeps: the executing thread may need
- * it to get going. */
+/* Under the stream's lock, which is let go of while the caller sleeps: the executing thread may
+ * need it to get going. */
 static void sleep_until_passed(struct mpixq_host_stream *stream, uint64_t position)
 {
     struct timespec until;
