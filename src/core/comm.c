@@ -79,6 +79,18 @@ void mpixq_comm_put(struct mpixq_comm *record)
 
 /* Attribute callbacks: MPI calls them inside dup and free. */
 
+static MPIXQ_THREAD_LOCAL bool is_dup = true;
+
+void mpixq_comm_group_begin(void)
+{
+    is_dup = false;
+}
+
+void mpixq_comm_group_end(void)
+{
+    is_dup = true;
+}
+
 static int copy_record(MPI_Comm old, int key, void *extra, void *value, void *copy_p, int *flag)
 {
     struct mpixq_comm *parent = value, *child;
@@ -87,6 +99,10 @@ static int copy_record(MPI_Comm old, int key, void *extra, void *value, void *co
     (void)old;
     (void)key;
     (void)extra;
+    *flag = 0;
+    if (!is_dup) {
+        return MPI_SUCCESS;
+    }
     pthread_mutex_lock(&lock);
     n = parent->children++;
     pthread_mutex_unlock(&lock);

@@ -51,6 +51,10 @@ MPI_Comm mpixq_comm_handle(const struct mpixq_comm *record);
  * parent has none); after it, hang a record on the child, whatever MPI made. */
 struct mpixq_ident mpixq_comm_child(MPI_Comm parent);
 struct mpixq_ident mpixq_comm_group_child(MPI_Comm parent, MPI_Group group, int tag);
+/* Around MPI_Comm_create_group itself: Open MPI 4.1 copies attributes there as in a dup, but not on
+ * all processes of the parent, whose numbering of its dups must not notice. */
+void mpixq_comm_group_begin(void);
+void mpixq_comm_group_end(void);
 void mpixq_comm_name_child(MPI_Comm child, struct mpixq_ident ident);
 /* After MPI_Intercomm_create: collective over the new communicator, if all its processes are in
  * MPI_COMM_WORLD. local is mpixq_comm_child of the local communicator. */

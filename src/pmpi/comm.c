@@ -108,11 +108,15 @@ MPIXQ_INTERPOSE int MPI_Intercomm_merge(MPI_Comm comm, int high, MPI_Comm *child
 MPIXQ_INTERPOSE int MPI_Comm_create_group(MPI_Comm comm, MPI_Group group, int tag, MPI_Comm *child)
 {
     struct mpixq_ident ident = {0};
+    int rc;
 
     if (mpixq_lib_is_up()) {
         ident = mpixq_comm_group_child(comm, group, tag);
     }
-    return name_child(mpixq_next.Comm_create_group(comm, group, tag, child), child, ident);
+    mpixq_comm_group_begin();
+    rc = mpixq_next.Comm_create_group(comm, group, tag, child);
+    mpixq_comm_group_end();
+    return name_child(rc, child, ident);
 }
 
 MPIXQ_INTERPOSE int MPI_Intercomm_create(MPI_Comm local, int leader, MPI_Comm peer_comm,
