@@ -25,6 +25,7 @@ enum operation { RUN_FUNCTION, TRIGGER, AWAIT };
 
 struct slot {
     enum operation operation;
+    int more; /* AWAIT: so many of the slots behind belong to the same submission */
     union {
         struct {
             void (*fn)(void *);
@@ -94,31 +95,78 @@ static inline bool has_reached(const struct mpixq_awaited *awaited)
     return atomic_load_explicit(awaited->word, memory_order_acquire) >= awaited->value;
 }
 
-static void run_await(struct mpixq_host_stream *stream, const struct mpixq_awaited *awaited)
-{
-    struct mpixq_backoff backoff;
+enum { TOGETHER = 32 }; /* at most so many are polled at a time */
 
-    if (has_reached(awaited)) {
-        return;
+/* Poll all, those with the same function in one call. */
+static void poll_pending(const struct mpixq_awaited *const pending[], int n)
+{
+    void *args[TOGETHER];
+
+    for (int i = 0; i < n;) {
+        void (*poll)(void *const args[], int n) = pending[i]->poll;
+        int same = 0;
+
+        while (i < n && pending[i]->poll == poll) {
+            args[same++] = pending[i++]->arg;
+        }
+        if (poll != NULL) {
+            poll(args, same);
+        }
+    }
+}
+
+/* Drop what needs no more waiting; returns what is left. */
+static int still_pending(const struct mpixq_awaited *pending[], int n)
+{
+    int left = 0;
+
+    for (int i = 0; i < n; i++) {
+        if (!has_reached(pending[i]) &&
+            atomic_load_explicit(pending[i]->failed, memory_order_acquire) == 0) {
+            pending[left++] = pending[i];
+        }
+    }
+    return left;
+}
+
+/* Execute the waits of one submission that are in the ring by now, together: one call of MPI can
+ * test many requests. Returns how many those are. */
+static uint64_t run_awaits(struct mpixq_host_stream *stream, uint64_t head)
+{
+    const struct mpixq_awaited *pending[TOGETHER];
+    uint64_t n = (uint64_t)stream->ring[head & stream->mask].more + 1;
+    uint64_t ready = atomic_load_explicit(&stream->tail, memory_order_acquire) - head;
+    struct mpixq_backoff backoff;
+    int left;
+
+    n = n < ready ? n : ready;
+    n = n < TOGETHER ? n : TOGETHER;
+    for (uint64_t i = 0; i < n; i++) {
+        pending[i] = &stream->ring[(head + i) & stream->mask].u.awaited;
+    }
+    left = still_pending(pending, (int)n);
+    if (left == 0) {
+        return n;
     }
     mpixq_backoff_begin(&backoff);
     atomic_fetch_add_explicit(&mpixq_pollers, 1, memory_order_relaxed);
     for (;;) {
-        if (awaited->poll != NULL) {
-            awaited->poll(awaited->arg);
-        }
-        if (has_reached(awaited) ||
-            atomic_load_explicit(awaited->failed, memory_order_acquire) != 0) {
+        poll_pending(pending, left);
+        left = still_pending(pending, left);
+        if (left == 0) {
             break;
         }
         mpixq_backoff_pause(&backoff);
-        wake_if_wanted(stream, atomic_load_explicit(&stream->head, memory_order_relaxed));
+        wake_if_wanted(stream, head);
     }
     atomic_fetch_sub_explicit(&mpixq_pollers, 1, memory_order_relaxed);
+    return n;
 }
 
-static void execute(struct mpixq_host_stream *stream, const struct slot *slot)
+/* Execute what is at the head of the ring; returns how many slots that took. */
+static uint64_t execute(struct mpixq_host_stream *stream, uint64_t head)
 {
+    const struct slot *slot = &stream->ring[head & stream->mask];
     const struct mpixq_trigger *trigger = &slot->u.trigger;
 
     switch (slot->operation) {
@@ -135,9 +183,9 @@ static void execute(struct mpixq_host_stream *stream, const struct slot *slot)
         }
         break;
     case AWAIT:
-        run_await(stream, &slot->u.awaited);
-        break;
+        return run_awaits(stream, head);
     }
+    return 1;
 }
 
 /* Wait until there is something to execute: look again for a moment, then sleep. False: stop. */
@@ -178,8 +226,7 @@ static void *stream_main(void *arg)
             !wait_for_work(stream, head)) {
             return NULL;
         }
-        execute(stream, &stream->ring[head & stream->mask]);
-        head++;
+        head += execute(stream, head);
         atomic_store_explicit(&stream->head, head, memory_order_release);
         wake_if_wanted(stream, head);
     }
@@ -279,7 +326,8 @@ static uint64_t host_await(struct mpixq_stream *base, const struct mpixq_awaited
 
     pthread_mutex_lock(&stream->lock);
     for (int i = 0; i < n; i++) {
-        submit(stream, &(struct slot){.operation = AWAIT, .u.awaited = awaited[i]});
+        submit(stream,
+               &(struct slot){.operation = AWAIT, .more = n - 1 - i, .u.awaited = awaited[i]});
     }
     last = ticket(stream);
     pthread_mutex_unlock(&stream->lock);

@@ -30,9 +30,10 @@ struct mpixq_trigger {
 struct mpixq_awaited {
     const _Atomic uint64_t *word;
     uint64_t value;
-    /* On streams that run on the host: called again and again until the word is there; NULL:
-     * somebody else sets the word. */
-    void (*poll)(void *arg);
+    /* On streams that run on the host: called again and again until the word is there, with the
+     * args of all that are waited for together and are not there yet; NULL: somebody else sets the
+     * word. */
+    void (*poll)(void *const args[], int n);
     void *arg;
     const atomic_int *failed;
 };
