@@ -5,8 +5,8 @@
  * communicator, with a tag that no other pair with the same source has. It works on any MPI,
  * for any datatype, size and send mode.
  *
- * The thread that runs a stream calls MPI itself: a start is PMPI_Start, a wait polls with
- * PMPI_Test. Others may poll the same request (MPIX_Queue_test, say); busy gives it to one
+ * The thread that runs a stream calls MPI itself: a start is PMPI_Startall, a wait polls with
+ * PMPI_Test and PMPI_Testsome. Others may poll the same request (MPIX_Queue_test, say); busy gives it to one
  * thread at a time. While the stream is elsewhere the progress thread drives MPI as a whole,
  * without touching requests.
  *
@@ -151,44 +151,93 @@ static void leave_busy(struct end *end)
     atomic_store_explicit(&end->busy, false, memory_order_release);
 }
 
-/* The stream has reached the start. */
-static void run_start(void *arg)
+enum { TOGETHER = 32 }; /* requests in one call of MPI */
+
+/* Requests were started, or not. Under busy, which is left. */
+static void conclude_starts(struct mpixq_request *const reqs[], int n, int rc)
 {
-    struct mpixq_request *req = arg;
-    struct mpixq_queue *queue = atomic_load(&req->queue);
+    struct mpixq_queue *queue = atomic_load(&reqs[0]->queue); /* the same for all */
+
+    for (int i = 0; i < n; i++) {
+        struct end *end = reqs[i]->end;
+
+        if (rc == MPI_SUCCESS) {
+            end->active = true;
+            atomic_fetch_add_explicit(&reqs[i]->started, 1, memory_order_relaxed);
+        }
+        leave_busy(end);
+        if (rc != MPI_SUCCESS) {
+            fail(reqs[i], rc, "start");
+        }
+    }
+    if (rc == MPI_SUCCESS) {
+        atomic_fetch_add_explicit(&queue->posts, (uint64_t)n, memory_order_relaxed);
+        atomic_fetch_add_explicit(&mpixq_outstanding, n, memory_order_relaxed);
+    }
+}
+
+static void start_one(struct mpixq_request *req)
+{
     struct end *end = req->end;
+    int rc = mpixq_persistent_start(req, req->peer_world, end->tag, comm, &end->request);
+
+    conclude_starts(&req, 1, rc);
+}
+
+static void start_all(struct mpixq_request *const reqs[], int n)
+{
+    MPI_Request requests[TOGETHER];
     int rc;
 
-    if (mpixq_queue_has_failed(queue)) {
+    for (int i = 0; i < n; i++) {
+        requests[i] = ((struct end *)reqs[i]->end)->request;
+    }
+    rc = PMPI_Startall(n, requests);
+    for (int i = 0; i < n; i++) {
+        ((struct end *)reqs[i]->end)->request = requests[i];
+    }
+    conclude_starts(reqs, n, rc);
+}
+
+/* The stream has reached the starts. One call of MPI starts those that it can start again. */
+static void run_starts(void *const args[], int n)
+{
+    struct mpixq_request *reqs[TOGETHER];
+    int n_again = 0;
+
+    if (mpixq_queue_has_failed(atomic_load(&((struct mpixq_request *)args[0])->queue))) {
         return;
     }
-    while (!try_busy(end)) { /* held for one test at a time */
+    for (int i = 0; i < n; i++) {
+        struct mpixq_request *req = args[i];
+        struct end *end = req->end;
+
+        while (!try_busy(end)) { /* held for one test at a time */
+        }
+        if (end->request == MPI_REQUEST_NULL) {
+            start_one(req);
+            continue;
+        }
+        reqs[n_again++] = req;
+        if (n_again == TOGETHER) {
+            start_all(reqs, n_again);
+            n_again = 0;
+        }
     }
-    rc = mpixq_persistent_start(req, req->peer_world, end->tag, comm, &end->request);
-    if (rc == MPI_SUCCESS) {
-        end->active = true;
-        atomic_fetch_add_explicit(&req->started, 1, memory_order_relaxed);
-        atomic_fetch_add_explicit(&queue->posts, 1, memory_order_relaxed);
-        atomic_fetch_add_explicit(&mpixq_outstanding, 1, memory_order_relaxed);
+    if (n_again > 0) {
+        start_all(reqs, n_again);
     }
-    leave_busy(end);
-    if (rc != MPI_SUCCESS) {
-        fail(req, rc, "start");
-    } else {
-        mpixq_progress_wake();
-    }
+    mpixq_progress_wake();
 }
 
 static bool fallback_start(struct mpixq_queue *queue, struct mpixq_request *req,
                            struct mpixq_trigger *trigger)
 {
     (void)queue;
-    trigger->call = run_start;
+    trigger->call = run_starts;
     trigger->arg = req;
     return true;
 }
-
-enum { TOGETHER = 32 }; /* requests in one call of MPI */
 
 /* An active request has completed. Under busy. */
 static void complete(struct mpixq_request *req)

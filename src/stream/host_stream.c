@@ -25,7 +25,7 @@ enum operation { RUN_FUNCTION, TRIGGER, AWAIT };
 
 struct slot {
     enum operation operation;
-    int more; /* AWAIT: so many of the slots behind belong to the same submission */
+    int more; /* so many of the slots behind belong to the same submission */
     union {
         struct {
             void (*fn)(void *);
@@ -95,7 +95,22 @@ static inline bool has_reached(const struct mpixq_awaited *awaited)
     return atomic_load_explicit(awaited->word, memory_order_acquire) >= awaited->value;
 }
 
-enum { TOGETHER = 32 }; /* at most so many are polled at a time */
+enum { TOGETHER = 32 }; /* at most so many are started or polled at a time */
+
+static inline const struct slot *slot_at(const struct mpixq_host_stream *stream, uint64_t position)
+{
+    return &stream->ring[position & stream->mask];
+}
+
+/* How many slots from the head on belong to one submission and are in the ring by now. */
+static int count_together(const struct mpixq_host_stream *stream, uint64_t head)
+{
+    uint64_t ready = atomic_load_explicit(&stream->tail, memory_order_acquire) - head;
+    uint64_t n = (uint64_t)slot_at(stream, head)->more + 1;
+
+    n = n < ready ? n : ready;
+    return n < TOGETHER ? (int)n : TOGETHER;
+}
 
 /* Poll all, those with the same function in one call. */
 static void poll_pending(const struct mpixq_awaited *const pending[], int n)
@@ -129,24 +144,19 @@ static int still_pending(const struct mpixq_awaited *pending[], int n)
     return left;
 }
 
-/* Execute the waits of one submission that are in the ring by now, together: one call of MPI can
- * test many requests. Returns how many those are. */
-static uint64_t run_awaits(struct mpixq_host_stream *stream, uint64_t head)
+/* Execute waits together: one call of MPI can test many requests. */
+static void run_awaits(struct mpixq_host_stream *stream, uint64_t head, int n)
 {
     const struct mpixq_awaited *pending[TOGETHER];
-    uint64_t n = (uint64_t)stream->ring[head & stream->mask].more + 1;
-    uint64_t ready = atomic_load_explicit(&stream->tail, memory_order_acquire) - head;
     struct mpixq_backoff backoff;
     int left;
 
-    n = n < ready ? n : ready;
-    n = n < TOGETHER ? n : TOGETHER;
-    for (uint64_t i = 0; i < n; i++) {
-        pending[i] = &stream->ring[(head + i) & stream->mask].u.awaited;
+    for (int i = 0; i < n; i++) {
+        pending[i] = &slot_at(stream, head + (uint64_t)i)->u.awaited;
     }
-    left = still_pending(pending, (int)n);
+    left = still_pending(pending, n);
     if (left == 0) {
-        return n;
+        return;
     }
     mpixq_backoff_begin(&backoff);
     atomic_fetch_add_explicit(&mpixq_pollers, 1, memory_order_relaxed);
@@ -160,14 +170,37 @@ static uint64_t run_awaits(struct mpixq_host_stream *stream, uint64_t head)
         wake_if_wanted(stream, head);
     }
     atomic_fetch_sub_explicit(&mpixq_pollers, 1, memory_order_relaxed);
-    return n;
+}
+
+/* Execute triggers together, those with the same function in one call. */
+static void run_triggers(const struct mpixq_host_stream *stream, uint64_t head, int n)
+{
+    void *args[TOGETHER];
+
+    for (int i = 0; i < n;) {
+        const struct mpixq_trigger *first = &slot_at(stream, head + (uint64_t)i)->u.trigger;
+        const struct mpixq_trigger *trigger = first;
+        int same = 0;
+
+        if (first->call == NULL) {
+            atomic_store_explicit(first->word, first->value, memory_order_release);
+            i++;
+            continue;
+        }
+        while (i < n && trigger->call == first->call) {
+            args[same++] = trigger->arg;
+            i++;
+            trigger = &slot_at(stream, head + (uint64_t)i)->u.trigger;
+        }
+        first->call(args, same);
+    }
 }
 
 /* Execute what is at the head of the ring; returns how many slots that took. */
 static uint64_t execute(struct mpixq_host_stream *stream, uint64_t head)
 {
-    const struct slot *slot = &stream->ring[head & stream->mask];
-    const struct mpixq_trigger *trigger = &slot->u.trigger;
+    const struct slot *slot = slot_at(stream, head);
+    int n = 1;
 
     switch (slot->operation) {
     case RUN_FUNCTION:
@@ -176,16 +209,15 @@ static uint64_t execute(struct mpixq_host_stream *stream, uint64_t head)
         inside = false;
         break;
     case TRIGGER:
-        if (trigger->call != NULL) {
-            trigger->call(trigger->arg);
-        } else {
-            atomic_store_explicit(trigger->word, trigger->value, memory_order_release);
-        }
+        n = count_together(stream, head);
+        run_triggers(stream, head, n);
         break;
     case AWAIT:
-        return run_awaits(stream, head);
+        n = count_together(stream, head);
+        run_awaits(stream, head, n);
+        break;
     }
-    return 1;
+    return (uint64_t)n;
 }
 
 /* Wait until there is something to execute: look again for a moment, then sleep. False: stop. */
@@ -312,7 +344,8 @@ static uint64_t host_trigger(struct mpixq_stream *base, const struct mpixq_trigg
 
     pthread_mutex_lock(&stream->lock);
     for (int i = 0; i < n; i++) {
-        submit(stream, &(struct slot){.operation = TRIGGER, .u.trigger = triggers[i]});
+        submit(stream,
+               &(struct slot){.operation = TRIGGER, .more = n - 1 - i, .u.trigger = triggers[i]});
     }
     last = ticket(stream);
     pthread_mutex_unlock(&stream->lock);

@@ -18,9 +18,10 @@
 struct mpixq_stream; /* one open stream of any kind; its first member is the ops pointer */
 
 /* One thing that a start does when the stream reaches it: either call a function, on streams
- * that run on the host, or store value into word (release). */
+ * that run on the host, with the args of all that are started together; or store value into word
+ * (release). */
 struct mpixq_trigger {
-    void (*call)(void *arg); /* NULL: store */
+    void (*call)(void *const args[], int n); /* NULL: store */
     void *arg;
     _Atomic uint64_t *word;
     uint64_t value;
