@@ -124,26 +124,28 @@ static void move(struct self_pair *pair)
     atomic_fetch_add_explicit(&pair->receive->done, 1, memory_order_release);
 }
 
-/* The stream has reached the start. */
-static void run_start(void *arg)
+/* The stream has reached the starts. */
+static void run_starts(void *const args[], int n)
 {
-    struct mpixq_request *req = arg;
-    struct mpixq_queue *queue = atomic_load(&req->queue);
+    for (int i = 0; i < n; i++) {
+        struct mpixq_request *req = args[i];
+        struct mpixq_queue *queue = atomic_load(&req->queue);
 
-    if (mpixq_queue_has_failed(queue)) {
-        return;
+        if (mpixq_queue_has_failed(queue)) {
+            return;
+        }
+        pthread_mutex_lock(&lock);
+        atomic_fetch_add(&req->started, 1);
+        move(req->end);
+        pthread_mutex_unlock(&lock);
     }
-    pthread_mutex_lock(&lock);
-    atomic_fetch_add(&req->started, 1);
-    move(req->end);
-    pthread_mutex_unlock(&lock);
 }
 
 static bool self_start(struct mpixq_queue *queue, struct mpixq_request *req,
                        struct mpixq_trigger *trigger)
 {
     (void)queue;
-    trigger->call = run_start;
+    trigger->call = run_starts;
     trigger->arg = req;
     return true;
 }

@@ -5,8 +5,8 @@
  * communicator, with a tag that no other pair with the same source has. It works on any MPI,
  * for any datatype, size and send mode.
  *
- * The thread that runs a stream calls MPI itself: a start is PMPI_Start, a wait polls with
- * PMPI_Test. Others may poll the same request (MPIX_Queue_test, say); busy gives it to one
+ * The thread that runs a stream calls MPI itself: a start is PMPI_Startall, a wait polls with
+ * PMPI_Test and PMPI_Testsome. Others may poll the same request (MPIX_Queue_test, say); busy gives it to one
  * thread at a time. While the stream is elsewhere the progress thread drives MPI as a whole,
  * without touching requests.
  *
@@ -151,79 +151,208 @@ static void leave_busy(struct end *end)
     atomic_store_explicit(&end->busy, false, memory_order_release);
 }
 
-/* The stream has reached the start. */
-static void run_start(void *arg)
+enum { TOGETHER = 32 }; /* requests in one call of MPI */
+
+/* Requests were started, or not. Under busy, which is left. */
+static void conclude_starts(struct mpixq_request *const reqs[], int n, int rc)
 {
-    struct mpixq_request *req = arg;
-    struct mpixq_queue *queue = atomic_load(&req->queue);
+    struct mpixq_queue *queue = atomic_load(&reqs[0]->queue); /* the same for all */
+
+    for (int i = 0; i < n; i++) {
+        struct end *end = reqs[i]->end;
+
+        if (rc == MPI_SUCCESS) {
+            end->active = true;
+            atomic_fetch_add_explicit(&reqs[i]->started, 1, memory_order_relaxed);
+        }
+        leave_busy(end);
+        if (rc != MPI_SUCCESS) {
+            fail(reqs[i], rc, "start");
+        }
+    }
+    if (rc == MPI_SUCCESS) {
+        atomic_fetch_add_explicit(&queue->posts, (uint64_t)n, memory_order_relaxed);
+        atomic_fetch_add_explicit(&mpixq_outstanding, n, memory_order_relaxed);
+    }
+}
+
+static void start_one(struct mpixq_request *req)
+{
     struct end *end = req->end;
+    int rc = mpixq_persistent_start(req, req->peer_world, end->tag, comm, &end->request);
+
+    conclude_starts(&req, 1, rc);
+}
+
+static void start_all(struct mpixq_request *const reqs[], int n)
+{
+    MPI_Request requests[TOGETHER];
     int rc;
 
-    if (mpixq_queue_has_failed(queue)) {
+    for (int i = 0; i < n; i++) {
+        requests[i] = ((struct end *)reqs[i]->end)->request;
+    }
+    rc = PMPI_Startall(n, requests);
+    for (int i = 0; i < n; i++) {
+        ((struct end *)reqs[i]->end)->request = requests[i];
+    }
+    conclude_starts(reqs, n, rc);
+}
+
+/* The stream has reached the starts. One call of MPI starts those that it can start again. */
+static void run_starts(void *const args[], int n)
+{
+    struct mpixq_request *reqs[TOGETHER];
+    int n_again = 0;
+
+    if (mpixq_queue_has_failed(atomic_load(&((struct mpixq_request *)args[0])->queue))) {
         return;
     }
-    while (!try_busy(end)) { /* held for one test at a time */
+    for (int i = 0; i < n; i++) {
+        struct mpixq_request *req = args[i];
+        struct end *end = req->end;
+
+        while (!try_busy(end)) { /* held for one test at a time */
+        }
+        if (end->request == MPI_REQUEST_NULL) {
+            start_one(req);
+            continue;
+        }
+        reqs[n_again++] = req;
+        if (n_again == TOGETHER) {
+            start_all(reqs, n_again);
+            n_again = 0;
+        }
     }
-    rc = mpixq_persistent_start(req, req->peer_world, end->tag, comm, &end->request);
-    if (rc == MPI_SUCCESS) {
-        end->active = true;
-        atomic_fetch_add_explicit(&req->started, 1, memory_order_relaxed);
-        atomic_fetch_add_explicit(&queue->posts, 1, memory_order_relaxed);
-        atomic_fetch_add_explicit(&mpixq_outstanding, 1, memory_order_relaxed);
+    if (n_again > 0) {
+        start_all(reqs, n_again);
     }
-    leave_busy(end);
-    if (rc != MPI_SUCCESS) {
-        fail(req, rc, "start");
-    } else {
-        mpixq_progress_wake();
-    }
+    mpixq_progress_wake();
 }
 
 static bool fallback_start(struct mpixq_queue *queue, struct mpixq_request *req,
                            struct mpixq_trigger *trigger)
 {
     (void)queue;
-    trigger->call = run_start;
+    trigger->call = run_starts;
     trigger->arg = req;
     return true;
 }
 
-/* Test an active request. Under busy. Returns an MPI code. */
-static int test_active(struct mpixq_request *req, struct end *end)
+/* An active request has completed. Under busy. */
+static void complete(struct mpixq_request *req)
 {
-    int flag = 0, rc = PMPI_Test(&end->request, &flag, MPI_STATUS_IGNORE);
+    struct end *end = req->end;
 
-    if (rc == MPI_SUCCESS && flag) {
-        end->active = false;
-        end->received++;
-        atomic_fetch_sub_explicit(&mpixq_outstanding, 1, memory_order_relaxed);
-        atomic_fetch_add_explicit(&req->done, 1, memory_order_release);
-    }
-    return rc;
+    end->active = false;
+    end->received++;
+    atomic_fetch_sub_explicit(&mpixq_outstanding, 1, memory_order_relaxed);
+    atomic_fetch_add_explicit(&req->done, 1, memory_order_release);
 }
 
-/* For streams, which compare the completion word themselves. */
-static void poll_once(void *arg)
+/* Take those of the requests that are active. Returns how many. */
+static int take_active(void *const args[], int n, struct mpixq_request *reqs[])
 {
-    struct mpixq_request *req = arg;
-    struct end *end = req->end;
-    int rc = MPI_SUCCESS;
+    int n_active = 0;
 
-    if (!try_busy(end)) {
-        return;
+    for (int i = 0; i < n; i++) {
+        struct mpixq_request *req = args[i];
+        struct end *end = req->end;
+
+        if (!try_busy(end)) {
+            continue; /* another thread is testing it */
+        }
+        if (end->active) {
+            reqs[n_active++] = req;
+        } else {
+            leave_busy(end);
+        }
     }
-    if (end->active) {
-        rc = test_active(req, end);
+    return n_active;
+}
+
+/* Under busy, which is left. */
+static void conclude(struct mpixq_request *req, int rc, bool flag)
+{
+    if (rc == MPI_SUCCESS && flag) {
+        complete(req);
     }
-    leave_busy(end);
+    leave_busy(req->end);
     if (rc != MPI_SUCCESS) {
         fail(req, rc, "completion");
     }
 }
 
+/* Test up to TOGETHER requests in one call. */
+static void test_some(void *const args[], int n)
+{
+    struct mpixq_request *reqs[TOGETHER];
+    MPI_Request requests[TOGETHER];
+    MPI_Status statuses[TOGETHER];
+    int indices[TOGETHER], n_done = 0, rc;
+
+    n = take_active(args, n, reqs);
+    if (n == 0) {
+        return;
+    }
+    for (int i = 0; i < n; i++) {
+        requests[i] = ((struct end *)reqs[i]->end)->request;
+    }
+    rc = PMPI_Testsome(n, requests, &n_done, indices, statuses);
+    n_done = n_done == MPI_UNDEFINED ? 0 : n_done;
+    for (int i = 0; i < n_done; i++) {
+        struct mpixq_request *req = reqs[indices[i]];
+        struct end *end = req->end;
+
+        reqs[indices[i]] = NULL;
+        end->request = requests[indices[i]]; /* null if it was not persistent */
+        conclude(req, rc == MPI_ERR_IN_STATUS ? statuses[i].MPI_ERROR : rc, true);
+    }
+    for (int i = 0; i < n; i++) {
+        if (reqs[i] != NULL) {
+            leave_busy(reqs[i]->end);
+        }
+    }
+}
+
+/* Returns whether the request needs no more tests. */
+static bool test_one(void *arg)
+{
+    struct mpixq_request *req = arg;
+    struct end *end = req->end;
+    int flag = 0, rc;
+
+    if (!try_busy(end)) {
+        return false;
+    }
+    if (!end->active) {
+        leave_busy(end);
+        return true;
+    }
+    rc = PMPI_Test(&end->request, &flag, MPI_STATUS_IGNORE);
+    conclude(req, rc, flag);
+    return flag;
+}
+
+/* For streams, which compare the completion words themselves. A test of one request drives all of
+ * them. So only the first is tested until it has completed; then most likely others have as well,
+ * and one call for all is much cheaper than one for each: MPICH polls the network in each. */
+static void poll_many(void *const args[], int n)
+{
+    while (n > 0 && test_one(args[0])) {
+        int together = n - 1 < TOGETHER ? n - 1 : TOGETHER;
+
+        if (together > 0) {
+            test_some(args + 1, together);
+        }
+        args += together + 1;
+        n -= together + 1;
+    }
+}
+
 static bool fallback_poll(struct mpixq_request *req)
 {
-    poll_once(req);
+    poll_many((void *[]){req}, 1);
     return atomic_load_explicit(&req->done, memory_order_acquire) == req->epoch;
 }
 
@@ -232,7 +361,7 @@ static bool fallback_wait(struct mpixq_queue *queue, struct mpixq_request *req,
 {
     *awaited = (struct mpixq_awaited){.word = &req->done,
                                       .value = req->epoch,
-                                      .poll = poll_once,
+                                      .poll = poll_many,
                                       .arg = req,
                                       .failed = &queue->failed};
     return true;

@@ -25,6 +25,7 @@ enum operation { RUN_FUNCTION, TRIGGER, AWAIT };
 
 struct slot {
     enum operation operation;
+    int more; /* so many of the slots behind belong to the same submission */
     union {
         struct {
             void (*fn)(void *);
@@ -94,32 +95,112 @@ static inline bool has_reached(const struct mpixq_awaited *awaited)
     return atomic_load_explicit(awaited->word, memory_order_acquire) >= awaited->value;
 }
 
-static void run_await(struct mpixq_host_stream *stream, const struct mpixq_awaited *awaited)
-{
-    struct mpixq_backoff backoff;
+enum { TOGETHER = 32 }; /* at most so many are started or polled at a time */
 
-    if (has_reached(awaited)) {
+static inline const struct slot *slot_at(const struct mpixq_host_stream *stream, uint64_t position)
+{
+    return &stream->ring[position & stream->mask];
+}
+
+/* How many slots from the head on belong to one submission and are in the ring by now. */
+static int count_together(const struct mpixq_host_stream *stream, uint64_t head)
+{
+    uint64_t ready = atomic_load_explicit(&stream->tail, memory_order_acquire) - head;
+    uint64_t n = (uint64_t)slot_at(stream, head)->more + 1;
+
+    n = n < ready ? n : ready;
+    return n < TOGETHER ? (int)n : TOGETHER;
+}
+
+/* Poll all, those with the same function in one call. */
+static void poll_pending(const struct mpixq_awaited *const pending[], int n)
+{
+    void *args[TOGETHER];
+
+    for (int i = 0; i < n;) {
+        void (*poll)(void *const args[], int n) = pending[i]->poll;
+        int same = 0;
+
+        while (i < n && pending[i]->poll == poll) {
+            args[same++] = pending[i++]->arg;
+        }
+        if (poll != NULL) {
+            poll(args, same);
+        }
+    }
+}
+
+/* Drop what needs no more waiting; returns what is left. */
+static int still_pending(const struct mpixq_awaited *pending[], int n)
+{
+    int left = 0;
+
+    for (int i = 0; i < n; i++) {
+        if (!has_reached(pending[i]) &&
+            atomic_load_explicit(pending[i]->failed, memory_order_acquire) == 0) {
+            pending[left++] = pending[i];
+        }
+    }
+    return left;
+}
+
+/* Execute waits together: one call of MPI can test many requests. */
+static void run_awaits(struct mpixq_host_stream *stream, uint64_t head, int n)
+{
+    const struct mpixq_awaited *pending[TOGETHER];
+    struct mpixq_backoff backoff;
+    int left;
+
+    for (int i = 0; i < n; i++) {
+        pending[i] = &slot_at(stream, head + (uint64_t)i)->u.awaited;
+    }
+    left = still_pending(pending, n);
+    if (left == 0) {
         return;
     }
     mpixq_backoff_begin(&backoff);
     atomic_fetch_add_explicit(&mpixq_pollers, 1, memory_order_relaxed);
     for (;;) {
-        if (awaited->poll != NULL) {
-            awaited->poll(awaited->arg);
-        }
-        if (has_reached(awaited) ||
-            atomic_load_explicit(awaited->failed, memory_order_acquire) != 0) {
+        poll_pending(pending, left);
+        left = still_pending(pending, left);
+        if (left == 0) {
             break;
         }
         mpixq_backoff_pause(&backoff);
-        wake_if_wanted(stream, atomic_load_explicit(&stream->head, memory_order_relaxed));
+        wake_if_wanted(stream, head);
     }
     atomic_fetch_sub_explicit(&mpixq_pollers, 1, memory_order_relaxed);
 }
 
-static void execute(struct mpixq_host_stream *stream, const struct slot *slot)
+/* Execute triggers together, those with the same function in one call. */
+static void run_triggers(const struct mpixq_host_stream *stream, uint64_t head, int n)
 {
-    const struct mpixq_trigger *trigger = &slot->u.trigger;
+    void *args[TOGETHER];
+
+    for (int i = 0; i < n;) {
+        const struct mpixq_trigger *first = &slot_at(stream, head + (uint64_t)i)->u.trigger;
+        const struct mpixq_trigger *trigger = first;
+        int same = 0;
+
+        if (first->call == NULL) {
+            atomic_store_explicit(first->word, first->value, memory_order_release);
+            i++;
+            continue;
+        }
+        while (i < n && trigger->call == first->call) {
+            args[same++] = trigger->arg;
+            i++;
+            trigger = &slot_at(stream, head + (uint64_t)i)->u.trigger;
+        }
+        first->call(args, same);
+    }
+}
+
+/* Execute what is at the head of the ring; returns how many slots that took. */
+static uint64_t execute(struct mpixq_host_stream *stream, uint64_t head)
+{
+    const struct slot *slot = slot_at(stream, head);
+    int n = 1;
 
     switch (slot->operation) {
     case RUN_FUNCTION:
@@ -128,16 +209,15 @@ static void execute(struct mpixq_host_stream *stream, const struct slot *slot)
         inside = false;
         break;
     case TRIGGER:
-        if (trigger->call != NULL) {
-            trigger->call(trigger->arg);
-        } else {
-            atomic_store_explicit(trigger->word, trigger->value, memory_order_release);
-        }
+        n = count_together(stream, head);
+        run_triggers(stream, head, n);
         break;
     case AWAIT:
-        run_await(stream, &slot->u.awaited);
+        n = count_together(stream, head);
+        run_awaits(stream, head, n);
         break;
     }
+    return (uint64_t)n;
 }
 
 /* Wait until there is something to execute: look again for a moment, then sleep. False: stop. */
@@ -178,8 +258,7 @@ static void *stream_main(void *arg)
             !wait_for_work(stream, head)) {
             return NULL;
         }
-        execute(stream, &stream->ring[head & stream->mask]);
-        head++;
+        head += execute(stream, head);
         atomic_store_explicit(&stream->head, head, memory_order_release);
         wake_if_wanted(stream, head);
     }
@@ -265,7 +344,8 @@ static uint64_t host_trigger(struct mpixq_stream *base, const struct mpixq_trigg
 
     pthread_mutex_lock(&stream->lock);
     for (int i = 0; i < n; i++) {
-        submit(stream, &(struct slot){.operation = TRIGGER, .u.trigger = triggers[i]});
+        submit(stream,
+               &(struct slot){.operation = TRIGGER, .more = n - 1 - i, .u.trigger = triggers[i]});
     }
     last = ticket(stream);
     pthread_mutex_unlock(&stream->lock);
@@ -279,7 +359,8 @@ static uint64_t host_await(struct mpixq_stream *base, const struct mpixq_awaited
 
     pthread_mutex_lock(&stream->lock);
     for (int i = 0; i < n; i++) {
-        submit(stream, &(struct slot){.operation = AWAIT, .u.awaited = awaited[i]});
+        submit(stream,
+               &(struct slot){.operation = AWAIT, .more = n - 1 - i, .u.awaited = awaited[i]});
     }
     last = ticket(stream);
     pthread_mutex_unlock(&stream->lock);

@@ -18,9 +18,10 @@
 struct mpixq_stream; /* one open stream of any kind; its first member is the ops pointer */
 
 /* One thing that a start does when the stream reaches it: either call a function, on streams
- * that run on the host, or store value into word (release). */
+ * that run on the host, with the args of all that are started together; or store value into word
+ * (release). */
 struct mpixq_trigger {
-    void (*call)(void *arg); /* NULL: store */
+    void (*call)(void *const args[], int n); /* NULL: store */
     void *arg;
     _Atomic uint64_t *word;
     uint64_t value;
@@ -30,9 +31,10 @@ struct mpixq_trigger {
 struct mpixq_awaited {
     const _Atomic uint64_t *word;
     uint64_t value;
-    /* On streams that run on the host: called again and again until the word is there; NULL:
-     * somebody else sets the word. */
-    void (*poll)(void *arg);
+    /* On streams that run on the host: called again and again until the word is there, with the
+     * args of all that are waited for together and are not there yet; NULL: somebody else sets the
+     * word. */
+    void (*poll)(void *const args[], int n);
     void *arg;
     const atomic_int *failed;
 };
