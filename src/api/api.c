@@ -22,12 +22,7 @@ static int enter(bool interposed)
     return MPI_SUCCESS;
 }
 
-int mpixq_api_enter(void)
-{
-    return enter(true);
-}
-
-int mpixq_api_enter_interposed(void)
+static bool is_interposed(void)
 {
     static atomic_int known; /* 0: not looked yet, 1: yes, 2: no */
     int is = atomic_load_explicit(&known, memory_order_relaxed);
@@ -37,7 +32,18 @@ int mpixq_api_enter_interposed(void)
         is = mpixq_next_is_interposed() ? 1 : 2;
         atomic_store_explicit(&known, is, memory_order_relaxed);
     }
-    return enter(is == 1);
+    return is == 1;
+}
+
+int mpixq_api_enter(void)
+{
+    /* While the library is not up, the first question is whether it can be. */
+    return enter(mpixq_lib_is_up() || is_interposed());
+}
+
+int mpixq_api_enter_interposed(void)
+{
+    return enter(is_interposed());
 }
 
 int mpixq_api_fail(MPI_Comm comm, enum mpixq_error error)
