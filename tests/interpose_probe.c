@@ -64,8 +64,10 @@ static void expect_refused_code(int code, const char *what)
     MPIX_Error_kind(code, &kind);
     expect(kind == MPIXQ_ERR_INTERPOSE, "the kind is MPIXQ_ERR_INTERPOSE");
     MPI_Error_string(code, text, &length);
-    expect(strstr(text, "link") != NULL, "the text names the link order");
-    expect(strstr(text, "LD_PRELOAD") != NULL, "the text names LD_PRELOAD");
+    if (strstr(text, "link") == NULL || strstr(text, "LD_PRELOAD") == NULL) {
+        fprintf(stderr, "%s: the text names no cause or no cure: %s\n", what, text);
+        wrong = 1;
+    }
 }
 
 static void expect_refused(MPI_Request r[2 * PAIRS])
@@ -137,8 +139,11 @@ int probe_run(int argc, char **argv)
 #ifndef PROBE_LIBRARY
 int main(int argc, char **argv)
 {
+    int version = 0;
+    int subversion = 0;
+
     /* A call that no library but MPI defines, so that the program itself needs MPI. */
-    (void)MPI_Wtime();
+    MPI_Get_version(&version, &subversion);
     return probe_run(argc, argv);
 }
 #endif
