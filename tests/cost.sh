@@ -38,7 +38,7 @@ cat >"$dir/level.c" <<END
 int main(void) { return printf("%d\n", $level) < 0; }
 END
 $CC -o "$dir/level" "$dir/level.c" && level=$("$dir/level") || exit 99
-$CC -O2 -o "$dir/probe" "$top_srcdir/tests/cost_probe.c" || {
+$CC -O2 -w -o "$dir/probe" "$top_srcdir/tests/cost_probe.c" || {
     echo "skip: the headers of valgrind are missing"
     exit 77
 }

@@ -13,7 +13,8 @@
 enum {
     IDLE_TICKS = 10, /* ticks with nothing to do before the thread sleeps */
     TICK_US = 1000,
-    DRIVE_US = 200 /* between two rounds while nobody else drives MPI */
+    DRIVE_US = 200, /* between two rounds while nobody else drives MPI, at first */
+    SLOWER_US = 2   /* more after each round in which nothing was started or completed */
 };
 
 atomic_long mpixq_outstanding;
@@ -55,6 +56,18 @@ static long round_us(void)
     return atomic_load(&mpixq_pollers) > 0 ? TICK_US : DRIVE_US;
 }
 
+/* What is under way for long may be so for ever: then 1 ms, which is about 2 % of a core. */
+static long slow_down(long us)
+{
+    static long last_outstanding, rounds; /* of the progress thread */
+    long outstanding = atomic_load(&mpixq_outstanding);
+
+    rounds = us == 0 || outstanding != last_outstanding ? 0 : rounds + 1;
+    last_outstanding = outstanding;
+    us += us > 0 ? rounds * SLOWER_US : 0;
+    return us < TICK_US ? us : TICK_US;
+}
+
 static void fall_asleep(void)
 {
     pthread_mutex_lock(&lock);
@@ -71,7 +84,7 @@ static void *progress_main(void *arg)
 
     (void)arg;
     while (!atomic_load(&stop)) {
-        long us = round_us();
+        long us = slow_down(round_us());
 
         idle = us == 0 ? idle + 1 : 0;
         if (idle > IDLE_TICKS) {
