@@ -557,7 +557,8 @@ static bool let_go(struct mpixq_request *req)
         if (!req->released) {
             req->channel->release(req);
         }
-        retired = !mpixq_request_is_send(req) || req->channel->retire(req);
+        /* A receive may still lack its sender's release: nobody will wait for that any more. */
+        retired = req->channel->retire(req) || !mpixq_request_is_send(req);
     }
     if (req->released) {
         mpixq_request_destroy(req); /* the others are still in the table of handles */
