@@ -55,8 +55,12 @@ static void test_many(MPIX_Queue queue, int peer)
     for (int i = MANY / 3; i < MANY; i++) {
         once(queue, peer, i);
     }
+#ifndef __SANITIZE_ADDRESS__
     /* 1 KiB kept per pair would show; what MPI itself grows by is allowed for. */
     MTEST_CHECK(resident_kib() - before < MANY);
+#else
+    (void)before;
+#endif
 }
 
 /* Matched and freed without a start. */

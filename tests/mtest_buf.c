@@ -149,12 +149,16 @@ int mtest_init(enum mtest_mode mode, struct mtest_buf *b, int peer, int tag, MPI
     return mtest_init_raw(mode, b->buf, b->count, b->type, peer, tag, comm, request);
 }
 
+/* Kept here, as a program may leave it to the end of the process. */
+static void *attached;
+
 void mtest_bsend_attach(size_t bytes)
 {
     if (bytes > INT32_MAX) {
         bytes = INT32_MAX;
     }
-    MTEST_OK(MPI_Buffer_attach(checked_malloc(bytes), (int)bytes));
+    attached = checked_malloc(bytes);
+    MTEST_OK(MPI_Buffer_attach(attached, (int)bytes));
 }
 
 void mtest_bsend_detach(void)
@@ -163,7 +167,9 @@ void mtest_bsend_detach(void)
     int bytes = 0;
 
     MTEST_OK(MPI_Buffer_detach(&buffer, &bytes));
-    free(buffer);
+    MTEST_CHECK(buffer == attached);
+    free(attached);
+    attached = NULL;
 }
 
 void mtest_exchange(const char *file, int line, MPIX_Queue queue, MPI_Comm comm, int peer)
