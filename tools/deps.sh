@@ -24,6 +24,8 @@ build     cmocka.h       libcmocka-dev
 mpich     mpi:mpich      mpich,libmpich-dev
 openmpi   mpi:openmpi    openmpi-bin,libopenmpi-dev
 check     g++            g++
+check     mandoc         mandoc
+check     valgrind       valgrind
 demo      gnuplot        gnuplot-nox
 TABLE
 }
