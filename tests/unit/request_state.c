@@ -23,8 +23,8 @@ static struct mpixq_request *record(void)
 
 #define NO MPIXQ_N_STATES
 
-/* What each event makes of each state, after the drawing in doc/design.md and not after the table of
- * the library. Once a wait is enqueued the request may be started again; a failure ends it. */
+/* What each event makes of each state, after the drawing in doc/design.md and not after the table
+ * of the library. Once a wait is enqueued the request may be started again; a failure ends it. */
 static const enum mpixq_state life[MPIXQ_N_STATES][MPIXQ_N_EVENTS] = {
     /* MATCH_BEGIN, MATCH_OK, MATCH_FAIL, START, WAIT, DONE, FAIL */
     [MPIXQ_UNMATCHED] = {MPIXQ_MATCHING, NO, NO, NO, NO, NO, NO},
