@@ -3,6 +3,8 @@
 #include "error.h"
 
 #include <pthread.h>
+#include <stdatomic.h>
+#include <stdbool.h>
 #include <stddef.h>
 
 #include "log.h"
@@ -41,6 +43,7 @@ static const char *const kind_texts[] = {
 /* Written once under once_codes, constant afterwards. 0 where MPI gave no code. */
 static int codes[MPIXQ_E_COUNT];
 static pthread_once_t once_codes = PTHREAD_ONCE_INIT;
+static atomic_bool has_codes; /* for those who do not want to make them: codes is constant */
 
 static void add_text(int code, const char *text)
 {
@@ -65,6 +68,7 @@ static void add_codes(void)
             add_text(codes[e], definitions[e].text);
         }
     }
+    atomic_store_explicit(&has_codes, true, memory_order_release);
 }
 
 int mpixq_error_code(enum mpixq_error error)
@@ -96,6 +100,9 @@ const char *mpixq_error_text(enum mpixq_error error)
 
 int mpixq_error_kind(int code)
 {
+    if (!atomic_load_explicit(&has_codes, memory_order_acquire)) {
+        return MPIXQ_ERR_NONE;
+    }
     for (size_t e = 1; e < MPIXQ_E_COUNT; e++) {
         if (code != 0 && codes[e] == code) {
             return definitions[e].kind;

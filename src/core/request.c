@@ -205,6 +205,14 @@ static void let_go(enum mpixq_mode mode, struct mpixq_comm *comm, struct mpixq_t
     mpixq_comm_put(comm);
 }
 
+/* Free a record that has lost its handle, unless it is part of a pair. */
+static void give_up(struct mpixq_request *req)
+{
+    if (req != NULL && mpixq_request_state(req) == MPIXQ_UNMATCHED) {
+        mpixq_request_destroy(req);
+    }
+}
+
 void mpixq_request_capture(const struct mpixq_captured *args, MPI_Comm comm, MPI_Request handle)
 {
     struct mpixq_comm *record = mpixq_comm_get(comm);
@@ -232,9 +240,7 @@ void mpixq_request_capture(const struct mpixq_captured *args, MPI_Comm comm, MPI
         mpixq_free(req);
         mpixq_warn("no memory to remember a persistent request: it cannot be matched");
     }
-    if (old != NULL && mpixq_request_state(old) == MPIXQ_UNMATCHED) {
-        mpixq_request_destroy(old);
-    }
+    give_up(old);
 }
 
 struct mpixq_request *mpixq_request_find(MPI_Request handle)
@@ -258,6 +264,10 @@ bool mpixq_request_drop(MPI_Request handle, struct mpixq_request **req_p)
     enum mpixq_mode mode = MPIXQ_MODE_RECV;
     bool dropped = false;
 
+    *req_p = NULL;
+    if (handle == MPI_REQUEST_NULL) {
+        return false; /* the anchor has this handle */
+    }
     mpixq_spin_lock(&lock);
     HASH_FIND(hh, table, &handle, sizeof handle, req);
     if (req != NULL && mpixq_request_state(req) == MPIXQ_UNMATCHED) {
@@ -280,17 +290,27 @@ bool mpixq_request_drop(MPI_Request handle, struct mpixq_request **req_p)
 
 void mpixq_request_rename(MPI_Request before, MPI_Request after)
 {
-    struct mpixq_request *req;
+    struct mpixq_request *req, *old = NULL;
+    bool added = true;
 
+    if (before == MPI_REQUEST_NULL) {
+        return;
+    }
     mpixq_spin_lock(&lock);
     HASH_FIND(hh, table, &before, sizeof before, req);
     if (req != NULL) {
         HASH_DEL(table, req);
         memset(&req->hh, 0, sizeof req->hh);
         req->handle = after;
-        HASH_ADD(hh, table, handle, sizeof req->handle, req);
+        added = table_add(req, &old);
+        req->handle = added ? after : MPI_REQUEST_NULL;
     }
     mpixq_spin_unlock(&lock);
+    give_up(old);
+    if (!added) {
+        mpixq_warn("no memory to follow a persistent request to its new handle");
+        give_up(req);
+    }
 }
 
 void mpixq_request_forget(struct mpixq_request *req)

@@ -1,0 +1,479 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * Copyright (c) 2026 the mpix-queue authors
+ *
+ * request.c - request records and the table that finds them (a singleton: one process without a
+ * launcher). The handles here are made up: the library only compares them.
+ */
+#include "unit.h"
+
+#include <mpi.h>
+#include <pthread.h>
+#include <string.h>
+
+#include "core/alloc.h"
+#include "core/env.h"
+#include "core/request.h"
+
+/* Handle number i, none that MPI uses in a program that makes no requests. Neighbours share their
+ * place in the hash table when they are far apart. */
+static MPI_Request made_up(int i)
+{
+    uintptr_t number = (uintptr_t)(i + 1) * 16;
+    MPI_Request handle;
+
+    memset(&handle, 0, sizeof handle);
+    memcpy(&handle, &number, sizeof handle); /* little endian, if handles are ints */
+    return handle;
+}
+
+static void capture_as(int i, enum mpixq_mode mode, MPI_Datatype type)
+{
+    const struct mpixq_captured args = {
+        .mode = mode, .count = i, .type = {.handle = type}, .peer = 3, .tag = i};
+
+    mpixq_request_capture(&args, MPI_COMM_WORLD, made_up(i));
+}
+
+static struct mpixq_request *capture(int i)
+{
+    struct mpixq_request *req;
+
+    capture_as(i, MPIXQ_MODE_SEND, MPI_INT);
+    req = mpixq_request_find(made_up(i));
+    assert_non_null(req);
+    return req;
+}
+
+static bool drop(int i)
+{
+    struct mpixq_request *req;
+
+    return mpixq_request_drop(made_up(i), &req);
+}
+
+static void count_one(struct mpixq_request *req, void *arg)
+{
+    assert_true(req->handle != MPI_REQUEST_NULL);
+    ++*(int *)arg;
+}
+
+static int table_size(void)
+{
+    int n = 0;
+
+    mpixq_request_each(count_one, &n);
+    return n;
+}
+
+/* After each test: nothing is left in the table, nor counted. */
+static int all_is_gone(void **state)
+{
+    (void)state;
+    atomic_store(&mpixq_alloc_fail_in, 0);
+    return table_size() == 0 && atomic_load(&mpixq_active) == 0 && atomic_load(&mpixq_buffered) == 0
+               ? 0
+               : -1;
+}
+
+static void bring_to_matched(struct mpixq_request *req)
+{
+    assert_true(mpixq_request_step(req, MPIXQ_MATCH_BEGIN));
+    assert_true(mpixq_request_step(req, MPIXQ_MATCH_OK));
+}
+
+static void end(struct mpixq_request *req)
+{
+    mpixq_request_forget(req);
+    mpixq_request_destroy(req);
+}
+
+static void capture_keeps_what_it_was_given(void **test_state)
+{
+    struct mpixq_request *req;
+    char text[64];
+
+    (void)test_state;
+    capture_as(7, MPIXQ_MODE_BSEND, MPI_DOUBLE);
+    req = mpixq_request_find(made_up(7));
+    assert_non_null(req);
+    assert_int_equal(req->made.mode, MPIXQ_MODE_BSEND);
+    assert_int_equal(req->made.count, 7);
+    assert_int_equal(req->made.peer, 3);
+    assert_int_equal(req->made.tag, 7);
+    assert_true(req->made.type.handle == MPI_DOUBLE && !req->made.type.is_ours);
+    assert_true(mpixq_request_comm(req) == MPI_COMM_WORLD);
+    assert_true(mpixq_request_is_send(req));
+    assert_int_equal(mpixq_request_state(req), MPIXQ_UNMATCHED);
+    assert_int_equal(atomic_load(&mpixq_buffered), 1);
+    assert_string_equal(mpixq_request_describe(req, text, sizeof text), "buffered send to 3 tag 7");
+    assert_true(drop(7));
+    assert_int_equal(atomic_load(&mpixq_buffered), 0);
+    capture_as(7, MPIXQ_MODE_RECV, MPI_INT);
+    assert_false(mpixq_request_is_send(mpixq_request_find(made_up(7))));
+    assert_true(drop(7));
+}
+
+static void unknown_handles_are_unknown(void **test_state)
+{
+    struct mpixq_request *req = capture(1), *other = req;
+
+    (void)test_state;
+    assert_null(mpixq_request_find(made_up(2)));
+    assert_false(mpixq_request_drop(made_up(2), &other));
+    assert_null(other);
+    assert_true(drop(1));
+    assert_null(mpixq_request_find(made_up(1)));
+    assert_false(drop(1));
+}
+
+/* A program that frees MPI_REQUEST_NULL gets an error of MPI; the table has none of it. */
+static void null_handle_is_no_record(void **test_state)
+{
+    struct mpixq_request *req;
+
+    (void)test_state;
+    for (int i = 0; i < 3; i++) {
+        req = capture(i);
+        assert_null(mpixq_request_find(MPI_REQUEST_NULL));
+        assert_false(mpixq_request_drop(MPI_REQUEST_NULL, &req));
+        assert_null(req);
+        mpixq_request_rename(MPI_REQUEST_NULL, made_up(90));
+        assert_null(mpixq_request_find(made_up(90)));
+        assert_int_equal(table_size(), i + 1);
+    }
+    for (int i = 0; i < 3; i++) {
+        assert_true(drop(i));
+    }
+}
+
+static void matched_record_is_not_dropped(void **test_state)
+{
+    struct mpixq_request *req = capture(4), *found = NULL;
+
+    (void)test_state;
+    bring_to_matched(req);
+    assert_false(mpixq_request_drop(made_up(4), &found));
+    assert_ptr_equal(found, req);
+    assert_ptr_equal(mpixq_request_find(made_up(4)), req);
+    mpixq_request_forget(req);
+    assert_null(mpixq_request_find(made_up(4)));
+    assert_true(req->handle == MPI_REQUEST_NULL);
+    mpixq_request_forget(req); /* once more changes nothing */
+    mpixq_request_destroy(req);
+}
+
+static void same_handle_again_replaces_the_record(void **test_state)
+{
+    struct mpixq_request *matched;
+
+    (void)test_state;
+    capture_as(5, MPIXQ_MODE_BSEND, MPI_INT);
+    capture_as(5, MPIXQ_MODE_RECV, MPI_INT);
+    assert_int_equal(table_size(), 1);
+    assert_int_equal(atomic_load(&mpixq_buffered), 0);
+    matched = mpixq_request_find(made_up(5));
+    assert_int_equal(matched->made.mode, MPIXQ_MODE_RECV);
+    /* One that is matched lives on without a handle. */
+    bring_to_matched(matched);
+    capture_as(5, MPIXQ_MODE_SSEND, MPI_INT);
+    assert_int_equal(table_size(), 1);
+    assert_ptr_not_equal(mpixq_request_find(made_up(5)), matched);
+    assert_int_equal(mpixq_request_state(matched), MPIXQ_MATCHED);
+    assert_true(matched->handle == MPI_REQUEST_NULL);
+    end(matched);
+    assert_int_equal(mpixq_request_find(made_up(5))->made.mode, MPIXQ_MODE_SSEND);
+    assert_true(drop(5));
+}
+
+static void renamed_record_has_the_new_handle_only(void **test_state)
+{
+    struct mpixq_request *req = capture(1);
+
+    (void)test_state;
+    mpixq_request_rename(made_up(1), made_up(2));
+    assert_null(mpixq_request_find(made_up(1)));
+    assert_ptr_equal(mpixq_request_find(made_up(2)), req);
+    mpixq_request_rename(made_up(1), made_up(3));
+    assert_null(mpixq_request_find(made_up(3)));
+    mpixq_request_rename(made_up(2), made_up(2));
+    assert_ptr_equal(mpixq_request_find(made_up(2)), req);
+    assert_int_equal(table_size(), 1);
+    assert_true(drop(2));
+}
+
+/* MPI gives a handle again that was freed past the library: the old record must not stay. */
+static void renamed_record_replaces_one_of_the_same_handle(void **test_state)
+{
+    struct mpixq_request *req = capture(1);
+
+    (void)test_state;
+    capture_as(2, MPIXQ_MODE_BSEND, MPI_INT);
+    mpixq_request_rename(made_up(1), made_up(2));
+    assert_ptr_equal(mpixq_request_find(made_up(2)), req);
+    assert_int_equal(table_size(), 1);
+    assert_int_equal(atomic_load(&mpixq_buffered), 0);
+    assert_true(drop(2));
+    assert_null(mpixq_request_find(made_up(2)));
+}
+
+/* Random use against an array with a place per handle. */
+static void table_follows_a_model(void **test_state)
+{
+    enum { HANDLES = 500 };
+    int tags[HANDLES]; /* of the record with this handle, or -1 */
+    uint64_t random = 5;
+
+    (void)test_state;
+    for (int i = 0; i < HANDLES; i++) {
+        tags[i] = -1;
+    }
+    for (int step = 0; step < 100000; step++) {
+        int i = unit_pick(&random, HANDLES), to = unit_pick(&random, HANDLES);
+        struct mpixq_request *req = mpixq_request_find(made_up(i));
+
+        assert_int_equal(req != NULL ? req->made.tag : -1, tags[i]);
+        switch (unit_pick(&random, 3)) {
+        case 0:
+            capture(i);
+            tags[i] = i;
+            break;
+        case 1:
+            assert_int_equal(drop(i), tags[i] >= 0);
+            tags[i] = -1;
+            break;
+        default:
+            mpixq_request_rename(made_up(i), made_up(to));
+            if (tags[i] >= 0 && to != i) {
+                tags[to] = tags[i];
+                tags[i] = -1;
+            }
+        }
+    }
+    for (int i = 0; i < HANDLES; i++) {
+        assert_int_equal(drop(i), tags[i] >= 0);
+    }
+}
+
+/* A record that is used again is as good as a new one. */
+static void used_record_comes_back_clean(void **test_state)
+{
+    static const struct mpixq_request none;
+
+    (void)test_state;
+    for (int i = 0; i < 1000; i++) {
+        struct mpixq_request *req = capture(i);
+
+        assert_int_equal(req->id, none.id);
+        assert_int_equal(req->epoch, none.epoch);
+        assert_null(req->channel);
+        assert_null(req->next_member);
+        assert_false(req->released);
+        assert_int_equal(atomic_load(&req->done), 0);
+        assert_false(atomic_load(&req->failed));
+        if (i % 2 == 0) {
+            bring_to_matched(req);
+            req->id = req->peer_id = req->epoch = 17;
+            req->released = true;
+            req->next_member = req;
+            atomic_store(&req->done, 17);
+            atomic_store(&req->failed, true);
+        }
+        end(req);
+    }
+}
+
+static void freed_records_are_kept_up_to_a_limit(void **test_state)
+{
+    long before = unit_live_blocks();
+
+    (void)test_state;
+    for (int i = 0; i < 5000; i++) {
+        capture(i);
+    }
+    for (int i = 0; i < 5000; i++) {
+        assert_true(drop(i));
+    }
+    assert_true(unit_live_blocks() - before <= 256);
+}
+
+static int n_types_freed;
+
+static int type_freed(MPI_Datatype type, int key, void *value, void *extra)
+{
+    (void)type;
+    (void)key;
+    (void)value;
+    (void)extra;
+    n_types_freed++;
+    return MPI_SUCCESS;
+}
+
+/* A derived type whose duplicates are counted when they are freed. */
+static MPI_Datatype counted_type(void)
+{
+    static int key = MPI_KEYVAL_INVALID;
+    MPI_Datatype type;
+
+    if (key == MPI_KEYVAL_INVALID) {
+        MPI_Type_create_keyval(MPI_TYPE_DUP_FN, type_freed, &key, NULL);
+    }
+    MPI_Type_contiguous(3, MPI_INT, &type);
+    MPI_Type_commit(&type);
+    MPI_Type_set_attr(type, key, NULL);
+    n_types_freed = 0;
+    return type;
+}
+
+static void derived_type_lives_as_long_as_the_request(void **test_state)
+{
+    MPI_Datatype type = counted_type();
+    struct mpixq_request *req;
+    int size;
+
+    (void)test_state;
+    capture_as(0, MPIXQ_MODE_SEND, type);
+    capture_as(1, MPIXQ_MODE_SEND, type);
+    MPI_Type_free(&type);
+    req = mpixq_request_find(made_up(1));
+    assert_true(req->made.type.is_ours);
+    assert_int_equal(MPI_Type_size(req->made.type.handle, &size), MPI_SUCCESS);
+    assert_int_equal(size, 3 * sizeof(int));
+    assert_true(drop(0));
+    bring_to_matched(req);
+    end(req);
+    /* With the user's, which MPI may have kept for the sake of its duplicates. */
+    assert_int_equal(n_types_freed, 3);
+}
+
+/* A request that there is no memory for is unknown, and nothing of it stays. */
+static void capture_survives_failed_allocations(void **test_state)
+{
+    enum { RECORDS = 1500 };
+    MPI_Datatype type = counted_type();
+    int n_failed = 0;
+
+    (void)test_state;
+    for (int i = 0; i < RECORDS; i++) {
+        for (long n = 1; mpixq_request_find(made_up(i)) == NULL; n++) {
+            long live = unit_live_blocks();
+            int freed = n_types_freed;
+
+            atomic_store(&mpixq_alloc_fail_in, n);
+            capture_as(i, MPIXQ_MODE_BSEND, type);
+            if (mpixq_request_find(made_up(i)) == NULL) {
+                n_failed++;
+                assert_int_equal(unit_live_blocks(), live);
+                assert_int_equal(n_types_freed, freed + 1);
+                assert_int_equal(atomic_load(&mpixq_buffered), i);
+            }
+            atomic_store(&mpixq_alloc_fail_in, 0);
+        }
+    }
+    assert_true(n_failed > RECORDS); /* records, and growing tables */
+    assert_int_equal(table_size(), RECORDS);
+    for (int i = 0; i < RECORDS; i++) {
+        assert_true(drop(i));
+    }
+    MPI_Type_free(&type);
+}
+
+/* A record that does not fit under its new handle is given up as a whole. */
+static void rename_survives_failed_allocations(void **test_state)
+{
+    int n = 1, handle = 0, next = 100000;
+
+    (void)test_state;
+    capture(0);
+    /* The table grows when one of its buckets is full: rename until that falls on a rename. */
+    do {
+        capture(n++);
+        for (int k = 0; k < 100 && mpixq_request_find(made_up(handle)) != NULL; k++) {
+            atomic_store(&mpixq_alloc_fail_in, 1);
+            mpixq_request_rename(made_up(handle), made_up(next));
+            atomic_store(&mpixq_alloc_fail_in, 0);
+            handle = next++;
+        }
+    } while (n < 10000 && mpixq_request_find(made_up(handle)) != NULL);
+    assert_true(n < 10000);
+    assert_int_equal(table_size(), n - 1);
+    assert_int_equal(drop(handle), false);
+    for (int i = 1; i < n; i++) {
+        assert_true(drop(i));
+    }
+}
+
+enum { THREADS = 4 };
+
+struct user {
+    int first;
+    int mistakes;
+};
+
+/* Each thread has handles of its own, as threads of a program have. */
+static void *use_table(void *arg)
+{
+    enum { HANDLES = 50, OTHER = 1000 };
+    struct user *user = arg;
+
+    for (int round = 0; round < 200; round++) {
+        for (int i = user->first; i < user->first + HANDLES; i++) {
+            capture_as(i, i % 2 == 0 ? MPIXQ_MODE_BSEND : MPIXQ_MODE_RECV, MPI_INT);
+        }
+        for (int i = user->first; i < user->first + HANDLES; i++) {
+            struct mpixq_request *req = mpixq_request_find(made_up(i));
+
+            user->mistakes += req == NULL || req->made.tag != i;
+            mpixq_request_rename(made_up(i), made_up(i + OTHER));
+            user->mistakes += mpixq_request_find(made_up(i)) != NULL;
+            user->mistakes += mpixq_request_find(made_up(i + OTHER)) != req;
+            user->mistakes += !drop(i + OTHER);
+        }
+    }
+    return NULL;
+}
+
+static void threads_share_the_table(void **test_state)
+{
+    struct user users[THREADS];
+    pthread_t threads[THREADS];
+
+    (void)test_state;
+    for (int t = 0; t < THREADS; t++) {
+        users[t] = (struct user){.first = t * 100};
+        assert_int_equal(pthread_create(&threads[t], NULL, use_table, &users[t]), 0);
+    }
+    for (int t = 0; t < THREADS; t++) {
+        assert_int_equal(pthread_join(threads[t], NULL), 0);
+        assert_int_equal(users[t].mistakes, 0);
+    }
+}
+
+int main(int argc, char **argv)
+{
+    const struct CMUnitTest tests[] = {
+        /* The first: later there are spare records, and room in the table. */
+        cmocka_unit_test_teardown(capture_survives_failed_allocations, all_is_gone),
+        cmocka_unit_test_teardown(capture_keeps_what_it_was_given, all_is_gone),
+        cmocka_unit_test_teardown(unknown_handles_are_unknown, all_is_gone),
+        cmocka_unit_test_teardown(null_handle_is_no_record, all_is_gone),
+        cmocka_unit_test_teardown(matched_record_is_not_dropped, all_is_gone),
+        cmocka_unit_test_teardown(same_handle_again_replaces_the_record, all_is_gone),
+        cmocka_unit_test_teardown(renamed_record_has_the_new_handle_only, all_is_gone),
+        cmocka_unit_test_teardown(renamed_record_replaces_one_of_the_same_handle, all_is_gone),
+        cmocka_unit_test_teardown(table_follows_a_model, all_is_gone),
+        cmocka_unit_test_teardown(used_record_comes_back_clean, all_is_gone),
+        cmocka_unit_test_teardown(freed_records_are_kept_up_to_a_limit, all_is_gone),
+        cmocka_unit_test_teardown(derived_type_lives_as_long_as_the_request, all_is_gone),
+        cmocka_unit_test_teardown(rename_survives_failed_allocations, all_is_gone),
+        cmocka_unit_test_teardown(threads_share_the_table, all_is_gone),
+    };
+    int provided, rc;
+
+    if (MPI_Init_thread(&argc, &argv, MPI_THREAD_MULTIPLE, &provided) != MPI_SUCCESS) {
+        return 99;
+    }
+    mpixq_env.log = 0; /* it warns of requests that it has no memory for */
+    rc = cmocka_run_group_tests(tests, NULL, NULL);
+    MPI_Finalize();
+    return rc;
+}
