@@ -32,6 +32,9 @@ static struct mpixq_request *retiring;  /* both ends released, with something le
 static struct mpixq_match_op *done_ops; /* handles to complete once the lock is left */
 /* Written under the lock, read by anyone: is there a reason to progress? */
 static atomic_bool pending;
+/* The same: is an answer still here? A receive is matched when it is answered, but a call that
+ * matched it must not end before: the process may not progress again, and its peer waits. */
+static atomic_bool answering;
 
 static void enter(void)
 {
@@ -41,10 +44,14 @@ static void enter(void)
 /* Leave the lock, then complete the handles of finished ops: MPI may call back into us there. */
 static void leave(void)
 {
-    struct mpixq_match_op *op = done_ops, *next;
+    struct mpixq_match_op *op = NULL, *next;
 
-    done_ops = NULL;
-    atomic_store(&pending, n_matching > 0 || !mpixq_control_is_idle());
+    if (mpixq_control_has_answered()) {
+        op = done_ops;
+        done_ops = NULL;
+    }
+    atomic_store(&answering, !mpixq_control_has_answered());
+    atomic_store(&pending, n_matching > 0 || mpixq_control_is_urgent());
     pthread_mutex_unlock(&lock);
     for (; op != NULL; op = next) {
         next = op->next_done;
@@ -526,7 +533,7 @@ void mpixq_match_wait(struct mpixq_match_op *op)
     struct mpixq_backoff backoff;
 
     mpixq_backoff_begin(&backoff);
-    while (!mpixq_match_op_is_complete(op)) {
+    while (!mpixq_match_op_is_complete(op) || atomic_load(&answering)) {
         mpixq_match_kick();
         mpixq_backoff_pause(&backoff);
     }
