@@ -225,7 +225,7 @@ int mpixq_host_end_one(struct mpixq_watch *watch, int rc, bool completed, int in
     struct mpixq_match_op *op = completed ? failed_op(watch, index) : NULL;
 
     if (rc == MPI_SUCCESS && op != NULL) {
-        rc = mpixq_error_raise(op->error_comm, mpixq_error_code(op->error));
+        rc = mpixq_error_raise(mpixq_match_op_comm(op), mpixq_error_code(op->error));
     }
     watch_end(watch);
     return rc;
@@ -245,7 +245,7 @@ int mpixq_host_end_some(struct mpixq_watch *watch, int rc, int n, const int indi
 
         if (op != NULL && !failed) {
             failed = true;
-            comm = op->error_comm;
+            comm = mpixq_match_op_comm(op);
         }
         if (statuses != MPI_STATUSES_IGNORE && rc == MPI_SUCCESS) {
             statuses[i].MPI_ERROR = MPI_SUCCESS;

@@ -89,6 +89,18 @@ static void id_remove(struct mpixq_request *req)
     }
 }
 
+/* A request of op has failed to match: the first by index counts. */
+static void note_failure(struct mpixq_match_op *op, const struct mpixq_request *req,
+                         enum mpixq_error error)
+{
+    if (op->error == MPIXQ_E_NONE || req->op_index < op->error_index) {
+        op->error = error;
+        op->error_index = req->op_index;
+        mpixq_comm_put(op->error_comm);
+        op->error_comm = mpixq_comm_hold(req->comm);
+    }
+}
+
 /* A request has left MATCHING. The op may be gone once its last request has been counted. */
 static void finish(struct mpixq_request *req, enum mpixq_error error)
 {
@@ -101,11 +113,7 @@ static void finish(struct mpixq_request *req, enum mpixq_error error)
         mpixq_info("%s not matched: %s", mpixq_request_describe(req, text, sizeof text),
                    mpixq_error_text(error));
         id_remove(req);
-        if (op->error == MPIXQ_E_NONE || req->op_index < op->error_index) {
-            op->error = error;
-            op->error_index = req->op_index;
-            op->error_comm = mpixq_request_comm(req);
-        }
+        note_failure(op, req, error);
     }
     req->op = NULL;
     n_matching--;
