@@ -336,14 +336,19 @@ int mpixq_queues_close(void)
     struct mpixq_queue *queue;
     int n = 0;
 
+    /* All of them before the first is waited for: they may share a stream. */
     LL_FOREACH2(all, queue, next_spare)
     {
-        if (!mpixq_queue_is_live(queue)) {
-            continue;
+        if (mpixq_queue_is_live(queue)) {
+            atomic_store(&queue->failed, MPI_ERR_OTHER); /* its waits drain */
         }
-        n++;
-        atomic_store(&queue->failed, MPI_ERR_OTHER); /* its waits drain */
-        (void)mpixq_queue_destroy(queue);
+    }
+    LL_FOREACH2(all, queue, next_spare)
+    {
+        if (mpixq_queue_is_live(queue)) {
+            n++;
+            (void)mpixq_queue_destroy(queue);
+        }
     }
     return n;
 }
