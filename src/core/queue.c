@@ -137,15 +137,25 @@ static void detach(struct mpixq_queue *queue, struct mpixq_request *req)
     (void)mpixq_request_step(req, complete && waiting ? MPIXQ_DONE : MPIXQ_FAIL);
 }
 
+/* A function that the stream runs may ask for a request while the thread that enqueues holds the
+ * lock and waits for room in that stream: then the request just stays with its queue. */
+static bool lock_to_settle(struct mpixq_queue *queue)
+{
+    if (mpixq_stream_inside()) {
+        return pthread_mutex_trylock(&queue->lock) == 0;
+    }
+    pthread_mutex_lock(&queue->lock);
+    return true;
+}
+
 void mpixq_queue_settle(struct mpixq_request *req)
 {
     struct mpixq_queue *queue = atomic_load(&req->queue);
     bool waiting;
 
-    if (queue == NULL) {
+    if (queue == NULL || !lock_to_settle(queue)) {
         return;
     }
-    pthread_mutex_lock(&queue->lock);
     waiting = mpixq_request_state(req) == MPIXQ_WAITING;
     if (atomic_load(&req->queue) == queue && (waiting || mpixq_queue_has_failed(queue)) &&
         queue->stream->ops->passed(queue->stream, req->ticket)) {
