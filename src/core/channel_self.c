@@ -131,6 +131,7 @@ static void run_start(void *arg)
     struct mpixq_queue *queue = atomic_load(&req->queue);
 
     if (mpixq_queue_has_failed(queue)) {
+        mpixq_match_abandon(req);
         return;
     }
     pthread_mutex_lock(&lock);

@@ -13,6 +13,7 @@
 #include "comm.h"
 #include "control.h"
 #include "log.h"
+#include "progress.h"
 #include "queue.h"
 
 /* An offer that waits for its receive. */
@@ -491,11 +492,11 @@ void mpixq_match_release(struct mpixq_request *req)
     leave();
 }
 
-void mpixq_match_tell_failure(struct mpixq_request *req)
+void mpixq_match_abandon(struct mpixq_request *req)
 {
     struct mpixq_record record = {.kind = MPIXQ_WIRE_FAILURE};
 
-    if (req->peer_world == MPI_PROC_NULL) {
+    if (req->peer_world == MPI_PROC_NULL || atomic_exchange(&req->failed, true)) {
         return;
     }
     enter();
@@ -503,7 +504,8 @@ void mpixq_match_tell_failure(struct mpixq_request *req)
     if (!mpixq_control_send(req->peer_world, &record)) {
         mpixq_err("no memory to tell rank %d of a failure", req->peer_world);
     }
-    leave(); /* whoever progresses next sends it: the caller may hold more locks */
+    leave();
+    mpixq_progress_wake(); /* sends it: the caller may hold more locks */
 }
 
 /* Progress. */

@@ -76,8 +76,9 @@ void mpixq_match_kick(void);
 
 /* The user frees a matched or failed request. Takes over the record. */
 void mpixq_match_release(struct mpixq_request *req);
-/* Tell the peer that a start of req failed. */
-void mpixq_match_tell_failure(struct mpixq_request *req);
+/* A start of req has failed, or was enqueued and will not be made: tell the peer, who would wait
+ * for it, unless the pair is known to have failed. */
+void mpixq_match_abandon(struct mpixq_request *req);
 /* The other end of a pair in this process, or NULL. Under the matching lock. */
 struct mpixq_request *mpixq_match_by_id(uint64_t id);
 

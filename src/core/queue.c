@@ -135,6 +135,9 @@ static void detach(struct mpixq_queue *queue, struct mpixq_request *req)
     DL_DELETE2(queue->members, req, prev_member, next_member);
     atomic_store(&req->queue, NULL);
     (void)mpixq_request_step(req, complete && waiting ? MPIXQ_DONE : MPIXQ_FAIL);
+    if (!complete) {
+        mpixq_match_abandon(req);
+    }
 }
 
 /* A function that the stream runs may ask for a request while the thread that enqueues holds the

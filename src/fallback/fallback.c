@@ -136,8 +136,8 @@ static void fail(struct mpixq_request *req, int rc, const char *operation)
     struct mpixq_queue *queue = atomic_load(&req->queue);
 
     if (queue != NULL) {
+        mpixq_match_abandon(req);
         mpixq_queue_fail(queue, req, rc, operation);
-        mpixq_match_tell_failure(req);
     }
 }
 
@@ -160,6 +160,7 @@ static void run_start(void *arg)
     int rc = MPI_SUCCESS;
 
     if (mpixq_queue_has_failed(queue)) {
+        mpixq_match_abandon(req);
         return;
     }
     while (!try_busy(end)) { /* held for one test at a time */
