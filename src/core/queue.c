@@ -186,14 +186,14 @@ static void retire(struct mpixq_queue *queue)
 int mpixq_queue_destroy(struct mpixq_queue *queue)
 {
     const struct mpixq_stream_ops *ops = queue->stream->ops;
-    bool busy;
+    bool busy, failed;
 
     pthread_mutex_lock(&queue->lock);
-    if (mpixq_queue_has_failed(queue)) {
+    failed = mpixq_queue_has_failed(queue); /* which may change at any time */
+    if (failed) {
         ops->synchronize(queue->stream, queue->ticket); /* its waits drain */
     }
-    busy = !mpixq_queue_has_failed(queue) &&
-           (queue->started != NULL || !ops->passed(queue->stream, queue->ticket));
+    busy = !failed && (queue->started != NULL || !ops->passed(queue->stream, queue->ticket));
     if (!busy) {
         retire(queue);
     }
