@@ -512,7 +512,7 @@ void mpixq_match_abandon(struct mpixq_request *req)
 
 bool mpixq_match_is_pending(void)
 {
-    return atomic_load_explicit(&pending, memory_order_relaxed);
+    return atomic_load(&pending);
 }
 
 static void progress_locked(void)

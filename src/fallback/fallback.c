@@ -173,7 +173,8 @@ static void run_start(void *arg)
         end->active = true;
         atomic_fetch_add_explicit(&req->started, 1, memory_order_relaxed);
         atomic_fetch_add_explicit(&queue->posts, 1, memory_order_relaxed);
-        atomic_fetch_add_explicit(&mpixq_outstanding, 1, memory_order_relaxed);
+        atomic_fetch_add(&mpixq_outstanding,
+                         1); /* before the thread is looked at: it may doze off */
     }
     leave_busy(end);
     if (rc != MPI_SUCCESS) {
