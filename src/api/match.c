@@ -67,7 +67,9 @@ int PMPIXQ_Matchall(int count, MPI_Request requests[])
     mpixq_match_begin(room.records, room.n, &op);
     mpixq_match_wait(&op);
     room_free(&room);
-    return mpixq_error_raise(op.error_comm, mpixq_error_code(op.error));
+    rc = mpixq_error_raise(mpixq_match_op_comm(&op), mpixq_error_code(op.error));
+    mpixq_match_op_end(&op);
+    return rc;
 }
 MPIXQ_TWIN(Matchall);
 

@@ -132,7 +132,8 @@ static void run_starts(void *const args[], int n)
         struct mpixq_queue *queue = atomic_load(&req->queue);
 
         if (mpixq_queue_has_failed(queue)) {
-            return;
+            mpixq_match_abandon(req);
+            continue;
         }
         pthread_mutex_lock(&lock);
         atomic_fetch_add(&req->started, 1);

@@ -291,7 +291,8 @@ struct mpixq_ident mpixq_comm_group_child(MPI_Comm parent, MPI_Group group, int 
     struct group_count *count;
     uint64_t n;
 
-    if (record == NULL || mpixq_ident_is_none(record->ident)) {
+    /* A null group is for MPI to complain about. */
+    if (record == NULL || mpixq_ident_is_none(record->ident) || group == MPI_GROUP_NULL) {
         return none;
     }
     key = mpixq_ident_child(record->ident, CHILD_GROUP, (uint64_t)tag);
@@ -331,6 +332,19 @@ void mpixq_comm_name_child(MPI_Comm child, struct mpixq_ident ident)
     }
 }
 
+/* The side of an intercommunicator with this group: its local communicator's identity alone is
+ * shared by communicators without a common process, so a process is added. */
+static bool side_ident(struct mpixq_ident *ident_p, MPI_Group group)
+{
+    int first = 0, world;
+
+    if (PMPI_Group_translate_ranks(group, 1, &first, world_group, &world) != MPI_SUCCESS) {
+        return false;
+    }
+    *ident_p = mpixq_ident_add(*ident_p, &world, sizeof world);
+    return true;
+}
+
 /* Are all processes of a group in MPI_COMM_WORLD? */
 static bool in_world(MPI_Group group)
 {
@@ -347,48 +361,63 @@ static bool in_world(MPI_Group group)
     return size == 0;
 }
 
-/* The same answer on all processes of the communicator: if one of them is of another world,
- * then it is foreign to some, and the others are foreign to it. */
-static bool all_in_world(MPI_Comm inter)
+/* Of an intercommunicator. Both are MPI_GROUP_NULL on failure; the caller frees them. */
+static bool groups_of(MPI_Comm inter, MPI_Group *local_p, MPI_Group *remote_p)
 {
-    MPI_Group local = MPI_GROUP_NULL, remote = MPI_GROUP_NULL;
-    bool all = PMPI_Comm_group(inter, &local) == MPI_SUCCESS &&
-               PMPI_Comm_remote_group(inter, &remote) == MPI_SUCCESS && in_world(local) &&
-               in_world(remote);
-
-    if (local != MPI_GROUP_NULL) {
-        (void)PMPI_Group_free(&local);
+    *remote_p = MPI_GROUP_NULL;
+    if (PMPI_Comm_group(inter, local_p) != MPI_SUCCESS) {
+        *local_p = MPI_GROUP_NULL;
+        return false;
     }
-    if (remote != MPI_GROUP_NULL) {
-        (void)PMPI_Group_free(&remote);
+    if (PMPI_Comm_remote_group(inter, remote_p) != MPI_SUCCESS) {
+        (void)PMPI_Group_free(local_p);
+        *remote_p = MPI_GROUP_NULL;
+        return false;
     }
-    return all;
+    return true;
 }
 
-void mpixq_comm_name_intercomm(MPI_Comm child, struct mpixq_ident local)
+/* The identity of an intercommunicator with these groups. */
+static struct mpixq_ident exchange_idents(MPI_Comm inter, MPI_Group local, MPI_Group remote,
+                                          struct mpixq_ident ident)
 {
-    uint64_t mine[2] = {local.high, local.low}, theirs[2] = {0, 0};
-    struct mpixq_ident first = local, second, both;
+    uint64_t mine[2] = {ident.high, ident.low}, theirs[2] = {0, 0};
+    struct mpixq_ident first = ident, second, both, none = {0};
 
-    if (child == MPI_COMM_NULL || keyval == MPI_KEYVAL_INVALID || !all_in_world(child)) {
-        return;
-    }
     /* All ranks of a side hold the same value, so its maximum is the value; over an
      * intercommunicator each side receives that of the other. */
-    if (PMPI_Allreduce(mine, theirs, 2, MPI_UINT64_T, MPI_MAX, child) != MPI_SUCCESS) {
-        return;
+    if (PMPI_Allreduce(mine, theirs, 2, MPI_UINT64_T, MPI_MAX, inter) != MPI_SUCCESS) {
+        return none;
     }
     second = (struct mpixq_ident){.high = theirs[0], .low = theirs[1]};
-    if (mpixq_ident_is_none(first) || mpixq_ident_is_none(second)) {
-        return;
+    if (mpixq_ident_is_none(first) || mpixq_ident_is_none(second) || !side_ident(&first, local) ||
+        !side_ident(&second, remote)) {
+        return none;
     }
     if (first.high > second.high || (first.high == second.high && first.low > second.low)) {
+        both = first;
         first = second;
-        second = local;
+        second = both;
     }
     both = mpixq_ident_child(first, CHILD_INTERCOMM, 0);
-    both = mpixq_ident_add(both, &second, sizeof second);
-    mpixq_comm_name_child(child, both);
+    return mpixq_ident_add(both, &second, sizeof second);
+}
+
+void mpixq_comm_name_intercomm(MPI_Comm child, struct mpixq_ident local_ident)
+{
+    MPI_Group local, remote;
+
+    if (child == MPI_COMM_NULL || keyval == MPI_KEYVAL_INVALID ||
+        !groups_of(child, &local, &remote)) {
+        return;
+    }
+    /* The same on all processes of the communicator: if one of them is of another world, then it
+     * is foreign to some, and the others are foreign to it. */
+    if (in_world(local) && in_world(remote)) {
+        mpixq_comm_name_child(child, exchange_idents(child, local, remote, local_ident));
+    }
+    (void)PMPI_Group_free(&local);
+    (void)PMPI_Group_free(&remote);
 }
 
 int mpixq_comm_open(void)

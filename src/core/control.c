@@ -21,6 +21,8 @@ struct message {
     unsigned char bytes[MPIXQ_WIRE_MESSAGE_BYTES];
     size_t used;
     int peer;
+    bool urgent;  /* somebody waits for a record in it */
+    bool answers; /* one of them is an answer */
     MPI_Request send;
     struct message *next, *prev;
 };
@@ -37,7 +39,10 @@ static int own_rank;
 static struct peer *peers;
 static struct message *flying;
 static struct message *spare;
-static unsigned n_queued; /* messages that wait for room in the window */
+static unsigned n_queued;  /* messages that wait for room in the window */
+static unsigned n_urgent;  /* messages queued or flying that are urgent */
+static unsigned n_answers; /* messages queued that hold answers */
+static uint64_t n_sent;    /* messages sent so far */
 
 /* The one message that is being received. */
 static unsigned char incoming[MPIXQ_WIRE_MESSAGE_BYTES];
@@ -75,9 +80,30 @@ static struct message *message_new(int rank)
     if (message != NULL) {
         message->peer = rank;
         message->used = MPIXQ_WIRE_HEADER_BYTES;
+        message->urgent = message->answers = false;
         mpixq_wire_begin(message->bytes);
     }
     return message;
+}
+
+/* The message is not needed any more. */
+static void message_done(struct message *message)
+{
+    n_urgent -= message->urgent;
+    LL_PREPEND(spare, message);
+}
+
+/* A record of this kind was put into the queued message. A released pair can wait. */
+static void note_kind(struct message *message, enum mpixq_wire_kind kind)
+{
+    if (!message->urgent && kind != MPIXQ_WIRE_RELEASE) {
+        message->urgent = true;
+        n_urgent++;
+    }
+    if (!message->answers && kind == MPIXQ_WIRE_ANSWER) {
+        message->answers = true;
+        n_answers++;
+    }
 }
 
 bool mpixq_control_send(int world_rank, const struct mpixq_record *record)
@@ -90,6 +116,7 @@ bool mpixq_control_send(int world_rank, const struct mpixq_record *record)
     }
     last = peer->queued != NULL ? peer->queued->prev : NULL;
     if (last != NULL && mpixq_wire_append(last->bytes, &last->used, record)) {
+        note_kind(last, record->kind);
         return true;
     }
     last = message_new(world_rank);
@@ -99,12 +126,18 @@ bool mpixq_control_send(int world_rank, const struct mpixq_record *record)
     (void)mpixq_wire_append(last->bytes, &last->used, record); /* one record always fits */
     DL_APPEND(peer->queued, last);
     n_queued++;
+    note_kind(last, record->kind);
     return true;
 }
 
-bool mpixq_control_is_idle(void)
+bool mpixq_control_is_urgent(void)
 {
-    return n_queued == 0 && flying == NULL;
+    return n_urgent > 0;
+}
+
+bool mpixq_control_has_answered(void)
+{
+    return n_answers == 0;
 }
 
 static void deliver(const unsigned char *bytes, size_t n, int source)
@@ -142,18 +175,20 @@ static void peer_flush(struct peer *peer)
 
         DL_DELETE(peer->queued, message);
         n_queued--;
+        n_answers -= message->answers;
         if (peer->rank == own_rank) {
             deliver(message->bytes, message->used, own_rank);
-            LL_PREPEND(spare, message);
+            message_done(message);
             continue;
         }
         rc = PMPI_Issend(message->bytes, (int)message->used, MPI_BYTE, peer->rank, TAG, comm,
                          &message->send);
         if (rc != MPI_SUCCESS) {
             send_failed(peer, rc);
-            LL_PREPEND(spare, message);
+            message_done(message);
             continue;
         }
+        n_sent++;
         peer->in_flight++;
         DL_APPEND(flying, message);
     }
@@ -174,7 +209,7 @@ static void reap(void)
         }
         if (done) {
             DL_DELETE(flying, message);
-            LL_PREPEND(spare, message);
+            message_done(message);
             peer->in_flight--;
         }
     }
@@ -234,28 +269,48 @@ int mpixq_control_open(void)
     return rc ? rc : PMPI_Comm_rank(comm, &own_rank);
 }
 
-/* All processes come here. Once each has nothing more to send, nothing is under way. */
-static void drain(void)
+/* Progress until all that was queued here has been taken. */
+static void flush(struct mpixq_backoff *backoff)
 {
-    struct mpixq_backoff backoff;
-    MPI_Request barrier = MPI_REQUEST_NULL;
+    while (n_queued > 0 || flying != NULL) {
+        mpixq_control_progress();
+        mpixq_backoff_pause(backoff);
+    }
+}
+
+/* The number of messages that all processes have sent; -1 if it cannot be had. */
+static int64_t sent_by_all(struct mpixq_backoff *backoff)
+{
+    int64_t mine = (int64_t)n_sent, all = 0;
+    MPI_Request reduce = MPI_REQUEST_NULL;
     int done = 0;
 
-    mpixq_backoff_begin(&backoff);
-    while (!mpixq_control_is_idle()) {
-        mpixq_control_progress();
-        mpixq_backoff_pause(&backoff);
-    }
-    if (PMPI_Ibarrier(comm, &barrier) != MPI_SUCCESS) {
-        return;
+    if (PMPI_Iallreduce(&mine, &all, 1, MPI_INT64_T, MPI_SUM, comm, &reduce) != MPI_SUCCESS) {
+        return -1;
     }
     while (!done) {
         mpixq_control_progress();
-        mpixq_backoff_pause(&backoff);
-        if (PMPI_Test(&barrier, &done, MPI_STATUS_IGNORE) != MPI_SUCCESS) {
-            return;
+        mpixq_backoff_pause(backoff);
+        if (PMPI_Test(&reduce, &done, MPI_STATUS_IGNORE) != MPI_SUCCESS) {
+            return -1;
         }
     }
+    return all;
+}
+
+/* All processes come here. A message that arrives may be answered, so nothing is under way only
+ * once two counts of all messages, each taken when a process's own were received, are equal. */
+static void drain(void)
+{
+    struct mpixq_backoff backoff;
+    int64_t before, now = -1;
+
+    mpixq_backoff_begin(&backoff);
+    do {
+        before = now;
+        flush(&backoff);
+        now = sent_by_all(&backoff);
+    } while (now >= 0 && now != before);
 }
 
 void mpixq_control_close(void)

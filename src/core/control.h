@@ -25,7 +25,10 @@ void mpixq_control_close(void);
 bool mpixq_control_send(int world_rank, const struct mpixq_record *record);
 /* Send and receive what can be; each record that arrives goes to mpixq_match_record. */
 void mpixq_control_progress(void);
-/* Nothing is queued or in flight. */
-bool mpixq_control_is_idle(void);
+/* Is something queued or in flight that somebody waits for: anything but released pairs? Those
+ * reach a process that sleeps when it next takes messages, and must not keep this one awake. */
+bool mpixq_control_is_urgent(void);
+/* Has every answer been handed to MPI, so that it arrives without this process's help? */
+bool mpixq_control_has_answered(void);
 
 #endif

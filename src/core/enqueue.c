@@ -189,7 +189,13 @@ int mpixq_queue_start(struct mpixq_queue *queue, int count, MPI_Request requests
     }
     submit_triggers(queue, n_triggers);
     for (int i = 0; i < n; i++) {
-        queue->records[i]->ticket = queue->ticket;
+        struct mpixq_request *req = queue->records[i];
+
+        req->ticket = queue->ticket;
+        if (atomic_load(&req->failed)) {
+            /* The peer said so after the check, when the request was not the queue's yet. */
+            mpixq_queue_fail(queue, req, mpixq_error_code(MPIXQ_E_PEER_FAILED), "peer");
+        }
     }
     queue->starts += (uint64_t)n;
     pthread_mutex_unlock(&queue->lock);

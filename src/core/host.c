@@ -5,7 +5,6 @@
 #include <stddef.h>
 
 #include "alloc.h"
-#include "backoff.h"
 #include "channel.h"
 #include "progress.h"
 #include "queue.h"
@@ -59,7 +58,7 @@ static enum mpixq_error check_one_cancel(struct mpixq_request *req)
 static int check_all(int count, MPI_Request requests[],
                      enum mpixq_error (*check)(struct mpixq_request *))
 {
-    for (int i = 0; i < count; i++) {
+    for (int i = 0; requests != NULL && i < count; i++) {
         struct mpixq_request *req =
             requests[i] != MPI_REQUEST_NULL ? mpixq_request_find(requests[i]) : NULL;
         enum mpixq_error error = req != NULL ? check(req) : MPIXQ_E_NONE;
@@ -124,73 +123,14 @@ static bool watch_add(struct mpixq_watch *watch, int count, int index, struct mp
     return true;
 }
 
-static bool is_ready(MPI_Request request)
-{
-    int flag = 0;
-
-    /* An error counts as ready: the user's call will report it. */
-    return request == MPI_REQUEST_NULL ||
-           PMPI_Request_get_status(request, &flag, MPI_STATUS_IGNORE) != MPI_SUCCESS || flag;
-}
-
-/* Would the blocking call return at once? *first_p are known to be ready when all must be. An
- * inactive request is ready, but waiting for any of several does not end with it: then only
- * when all are ready. */
-static bool will_not_block(enum mpixq_blocking blocking, int count, MPI_Request requests[],
-                           int *first_p)
-{
-    if (blocking == MPIXQ_WAIT_ANY) {
-        int index = MPI_UNDEFINED, flag = 0;
-
-        for (int i = 0; i < count; i++) {
-            MPI_Status status;
-
-            status.MPI_SOURCE = 0;
-            if (requests[i] == MPI_REQUEST_NULL) {
-                continue;
-            }
-            if (PMPI_Request_get_status(requests[i], &flag, &status) != MPI_SUCCESS) {
-                return true;
-            }
-            if (!flag) {
-                index = i;
-            } else if (status.MPI_SOURCE != MPI_ANY_SOURCE ||
-                       mpixq_request_find(requests[i]) == NULL) {
-                return true; /* not an inactive persistent request, which has the empty status */
-            }
-        }
-        return index == MPI_UNDEFINED;
-    }
-    while (*first_p < count && is_ready(requests[*first_p])) {
-        ++*first_p;
-    }
-    return *first_p == count;
-}
-
-/* While something of ours is under way a thread never blocks inside MPI: it would not answer
- * its peers. */
-static void poll_until_ready(const struct mpixq_watch *watch, enum mpixq_blocking blocking,
-                             int count, MPI_Request requests[])
-{
-    struct mpixq_backoff backoff;
-    int first = 0;
-
-    mpixq_backoff_begin(&backoff);
-    while ((watch->n > 0 || mpixq_match_is_pending()) &&
-           !will_not_block(blocking, count, requests, &first)) {
-        mpixq_match_kick();
-        mpixq_backoff_pause(&backoff);
-    }
-}
-
-int mpixq_host_begin(struct mpixq_watch *watch, enum mpixq_blocking blocking, int count,
-                     MPI_Request requests[])
+int mpixq_host_begin(struct mpixq_watch *watch, int count, MPI_Request requests[])
 {
     int rc = mpixq_host_check_complete(count, requests);
 
     watch->n = 0;
     watch->items = watch->few;
-    for (int i = 0; rc == MPI_SUCCESS && i < count; i++) {
+    mpixq_backoff_begin(&watch->backoff);
+    for (int i = 0; rc == MPI_SUCCESS && requests != NULL && i < count; i++) {
         struct mpixq_match_op *op =
             requests[i] != MPI_REQUEST_NULL ? mpixq_match_op_find(requests[i]) : NULL;
 
@@ -204,28 +144,37 @@ int mpixq_host_begin(struct mpixq_watch *watch, enum mpixq_blocking blocking, in
         return rc;
     }
     mpixq_match_advance();
-    if (blocking != MPIXQ_TEST) {
-        poll_until_ready(watch, blocking, count, requests);
-    }
     return MPI_SUCCESS;
+}
+
+bool mpixq_host_again(struct mpixq_watch *watch, int rc, bool done)
+{
+    if (rc != MPI_SUCCESS || done || (watch->n == 0 && !mpixq_match_is_pending())) {
+        return false;
+    }
+    mpixq_match_kick();
+    mpixq_backoff_pause(&watch->backoff);
+    return true;
 }
 
 static struct mpixq_match_op *failed_op(const struct mpixq_watch *watch, int index)
 {
     for (int i = 0; i < watch->n; i++) {
+        struct mpixq_match_op *op = watch->items[i].op;
+
         if (watch->items[i].index == index) {
-            return watch->items[i].op->error != MPIXQ_E_NONE ? watch->items[i].op : NULL;
+            return mpixq_match_op_is_complete(op) && op->error != MPIXQ_E_NONE ? op : NULL;
         }
     }
     return NULL;
 }
 
-int mpixq_host_end_one(struct mpixq_watch *watch, int rc, bool completed, int index)
+int mpixq_host_end_one(struct mpixq_watch *watch, int rc, int index)
 {
-    struct mpixq_match_op *op = completed ? failed_op(watch, index) : NULL;
+    struct mpixq_match_op *op = failed_op(watch, index);
 
     if (rc == MPI_SUCCESS && op != NULL) {
-        rc = mpixq_error_raise(op->error_comm, mpixq_error_code(op->error));
+        rc = mpixq_error_raise(mpixq_match_op_comm(op), mpixq_error_code(op->error));
     }
     watch_end(watch);
     return rc;
@@ -245,7 +194,7 @@ int mpixq_host_end_some(struct mpixq_watch *watch, int rc, int n, const int indi
 
         if (op != NULL && !failed) {
             failed = true;
-            comm = op->error_comm;
+            comm = mpixq_match_op_comm(op);
         }
         if (statuses != MPI_STATUSES_IGNORE && rc == MPI_SUCCESS) {
             statuses[i].MPI_ERROR = MPI_SUCCESS;

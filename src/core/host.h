@@ -10,6 +10,7 @@
 #include <mpi.h>
 #include <stdbool.h>
 
+#include "backoff.h"
 #include "match.h"
 
 /* The requests of MPIX_Imatch among those of a call. */
@@ -20,6 +21,7 @@ struct mpixq_watch {
         struct mpixq_match_op *op;
     } * items;
     struct mpixq_watched few[4];
+    struct mpixq_backoff backoff;
 };
 
 /* Is something going on that the interposed functions must look at? */
@@ -34,14 +36,15 @@ int mpixq_host_check_start(int count, MPI_Request requests[]);
 int mpixq_host_check_complete(int count, MPI_Request requests[]);
 int mpixq_host_check_cancel(MPI_Request request);
 
-/* Before a completing call: find the requests of Imatch, and for a blocking call poll until it
- * will not block: all requests are complete, or any. Every begin has its end. */
-enum mpixq_blocking { MPIXQ_TEST, MPIXQ_WAIT_ANY, MPIXQ_WAIT_ALL };
-int mpixq_host_begin(struct mpixq_watch *watch, enum mpixq_blocking blocking, int count,
-                     MPI_Request requests[]);
-/* After a call that completed the request at index: the code of a match that failed, its
- * handler invoked, or rc. Ends the watch. */
-int mpixq_host_end_one(struct mpixq_watch *watch, int rc, bool completed, int index);
+/* Before a completing call: find the requests of Imatch. Every begin that succeeds has its end. */
+int mpixq_host_begin(struct mpixq_watch *watch, int count, MPI_Request requests[]);
+/* A blocking call goes on as its testing form while this is true, and then, if it is not done, as
+ * itself: while something of ours is under way a thread must not block inside MPI, where it would
+ * not answer its peers. rc and done are those of the last test. Also pauses. */
+bool mpixq_host_again(struct mpixq_watch *watch, int rc, bool done);
+/* After a call that completed the request at index, or none if that is MPI_UNDEFINED: the code of a
+ * match that failed, its handler invoked, or rc. Ends the watch. */
+int mpixq_host_end_one(struct mpixq_watch *watch, int rc, int index);
 /* After a call that completed n requests, the one with statuses[i] being indices[i], or i if
  * indices is NULL. */
 int mpixq_host_end_some(struct mpixq_watch *watch, int rc, int n, const int indices[],

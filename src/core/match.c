@@ -13,6 +13,7 @@
 #include "comm.h"
 #include "control.h"
 #include "log.h"
+#include "progress.h"
 #include "queue.h"
 
 /* An offer that waits for its receive. */
@@ -32,6 +33,9 @@ static struct mpixq_request *retiring;  /* both ends released, with something le
 static struct mpixq_match_op *done_ops; /* handles to complete once the lock is left */
 /* Written under the lock, read by anyone: is there a reason to progress? */
 static atomic_bool pending;
+/* The same: is an answer still here? A receive is matched when it is answered, but a call that
+ * matched it must not end before: the process may not progress again, and its peer waits. */
+static atomic_bool answering;
 
 static void enter(void)
 {
@@ -41,10 +45,14 @@ static void enter(void)
 /* Leave the lock, then complete the handles of finished ops: MPI may call back into us there. */
 static void leave(void)
 {
-    struct mpixq_match_op *op = done_ops, *next;
+    struct mpixq_match_op *op = NULL, *next;
 
-    done_ops = NULL;
-    atomic_store(&pending, n_matching > 0 || !mpixq_control_is_idle());
+    if (mpixq_control_has_answered()) {
+        op = done_ops;
+        done_ops = NULL;
+    }
+    atomic_store(&answering, !mpixq_control_has_answered());
+    atomic_store(&pending, n_matching > 0 || mpixq_control_is_urgent());
     pthread_mutex_unlock(&lock);
     for (; op != NULL; op = next) {
         next = op->next_done;
@@ -82,6 +90,18 @@ static void id_remove(struct mpixq_request *req)
     }
 }
 
+/* A request of op has failed to match: the first by index counts. */
+static void note_failure(struct mpixq_match_op *op, const struct mpixq_request *req,
+                         enum mpixq_error error)
+{
+    if (op->error == MPIXQ_E_NONE || req->op_index < op->error_index) {
+        op->error = error;
+        op->error_index = req->op_index;
+        mpixq_comm_put(op->error_comm);
+        op->error_comm = mpixq_comm_hold(req->comm);
+    }
+}
+
 /* A request has left MATCHING. The op may be gone once its last request has been counted. */
 static void finish(struct mpixq_request *req, enum mpixq_error error)
 {
@@ -94,11 +114,7 @@ static void finish(struct mpixq_request *req, enum mpixq_error error)
         mpixq_info("%s not matched: %s", mpixq_request_describe(req, text, sizeof text),
                    mpixq_error_text(error));
         id_remove(req);
-        if (op->error == MPIXQ_E_NONE || req->op_index < op->error_index) {
-            op->error = error;
-            op->error_index = req->op_index;
-            op->error_comm = mpixq_request_comm(req);
-        }
+        note_failure(op, req, error);
     }
     req->op = NULL;
     n_matching--;
@@ -476,11 +492,11 @@ void mpixq_match_release(struct mpixq_request *req)
     leave();
 }
 
-void mpixq_match_tell_failure(struct mpixq_request *req)
+void mpixq_match_abandon(struct mpixq_request *req)
 {
     struct mpixq_record record = {.kind = MPIXQ_WIRE_FAILURE};
 
-    if (req->peer_world == MPI_PROC_NULL) {
+    if (req->peer_world == MPI_PROC_NULL || atomic_exchange(&req->failed, true)) {
         return;
     }
     enter();
@@ -488,14 +504,15 @@ void mpixq_match_tell_failure(struct mpixq_request *req)
     if (!mpixq_control_send(req->peer_world, &record)) {
         mpixq_err("no memory to tell rank %d of a failure", req->peer_world);
     }
-    leave(); /* whoever progresses next sends it: the caller may hold more locks */
+    leave();
+    mpixq_progress_wake(); /* sends it: the caller may hold more locks */
 }
 
 /* Progress. */
 
 bool mpixq_match_is_pending(void)
 {
-    return atomic_load_explicit(&pending, memory_order_relaxed);
+    return atomic_load(&pending);
 }
 
 static void progress_locked(void)
@@ -526,7 +543,7 @@ void mpixq_match_wait(struct mpixq_match_op *op)
     struct mpixq_backoff backoff;
 
     mpixq_backoff_begin(&backoff);
-    while (!mpixq_match_op_is_complete(op)) {
+    while (!mpixq_match_op_is_complete(op) || atomic_load(&answering)) {
         mpixq_match_kick();
         mpixq_backoff_pause(&backoff);
     }

@@ -24,6 +24,8 @@
 #include "request.h"
 #include "wire.h"
 
+struct mpixq_comm;
+
 /* One call of Match or Imatch. */
 struct mpixq_match_op {
     atomic_int remaining; /* requests not yet matched or failed */
@@ -31,7 +33,7 @@ struct mpixq_match_op {
     /* The first failure by index. Written under the matching lock, final when remaining is 0. */
     int error_index;
     enum mpixq_error error;
-    MPI_Comm error_comm;
+    struct mpixq_comm *error_comm; /* held */
     bool has_handle;
     MPI_Request handle; /* of Imatch: a generalized request */
     struct mpixq_match_op *next_done;
@@ -50,7 +52,11 @@ void mpixq_match_wait(struct mpixq_match_op *op);
 
 /* A new op with a handle for Imatch; NULL on failure with *rc_p set. */
 struct mpixq_match_op *mpixq_match_op_create(int *rc_p);
+/* An op without a handle: begin and end it. */
 void mpixq_match_op_init(struct mpixq_match_op *op);
+void mpixq_match_op_end(struct mpixq_match_op *op);
+/* The communicator whose error handler is to hear of the op's failure. */
+MPI_Comm mpixq_match_op_comm(const struct mpixq_match_op *op);
 /* The op of an Imatch handle, with a reference, or NULL. */
 struct mpixq_match_op *mpixq_match_op_find(MPI_Request handle);
 void mpixq_match_op_put(struct mpixq_match_op *op);
@@ -70,8 +76,9 @@ void mpixq_match_kick(void);
 
 /* The user frees a matched or failed request. Takes over the record. */
 void mpixq_match_release(struct mpixq_request *req);
-/* Tell the peer that a start of req failed. */
-void mpixq_match_tell_failure(struct mpixq_request *req);
+/* A start of req has failed, or was enqueued and will not be made: tell the peer, who would wait
+ * for it, unless the pair is known to have failed. */
+void mpixq_match_abandon(struct mpixq_request *req);
 /* The other end of a pair in this process, or NULL. Under the matching lock. */
 struct mpixq_request *mpixq_match_by_id(uint64_t id);
 

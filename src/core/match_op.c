@@ -103,8 +103,18 @@ enum mpixq_error mpixq_match_check(int count, MPI_Request requests[],
 void mpixq_match_op_init(struct mpixq_match_op *op)
 {
     memset(op, 0, sizeof *op);
-    op->error_comm = MPI_COMM_NULL;
     op->handle = MPI_REQUEST_NULL;
+}
+
+void mpixq_match_op_end(struct mpixq_match_op *op)
+{
+    mpixq_comm_put(op->error_comm);
+    op->error_comm = NULL;
+}
+
+MPI_Comm mpixq_match_op_comm(const struct mpixq_match_op *op)
+{
+    return mpixq_comm_handle(op->error_comm);
 }
 
 static int grequest_query(void *state, MPI_Status *status)
@@ -184,6 +194,7 @@ void mpixq_match_op_put(struct mpixq_match_op *op)
 {
     if (atomic_fetch_sub(&op->references, 1) == 1) {
         atomic_fetch_sub(&mpixq_active, 1);
+        mpixq_match_op_end(op);
         mpixq_free(op);
     }
 }

@@ -68,10 +68,15 @@ static long slow_down(long us)
     return us < TICK_US ? us : TICK_US;
 }
 
+/* Whoever puts something under way counts it first and looks at mpixq_progress_asleep then; here the
+ * order is the other way round, so one of the two sees the other. */
 static void fall_asleep(void)
 {
     pthread_mutex_lock(&lock);
     atomic_store(&mpixq_progress_asleep, true);
+    if (atomic_load(&mpixq_outstanding) > 0 || mpixq_match_is_pending()) {
+        atomic_store(&mpixq_progress_asleep, false);
+    }
     while (atomic_load(&mpixq_progress_asleep) && !atomic_load(&stop)) {
         pthread_cond_wait(&woken, &lock);
     }

@@ -22,11 +22,11 @@ extern atomic_bool mpixq_progress_asleep;
 /* The level that MPI provides; before any other function here. */
 void mpixq_progress_setup(int thread_level);
 bool mpixq_progress_has_threads(void);
-/* Something is under way. */
+/* Something is under way, and was counted. */
 void mpixq_progress_wake_slow(void);
 static inline void mpixq_progress_wake(void)
 {
-    if (atomic_load_explicit(&mpixq_progress_asleep, memory_order_relaxed)) {
+    if (atomic_load(&mpixq_progress_asleep)) {
         mpixq_progress_wake_slow();
     }
 }

@@ -135,6 +135,20 @@ static void detach(struct mpixq_queue *queue, struct mpixq_request *req)
     DL_DELETE2(queue->members, req, prev_member, next_member);
     atomic_store(&req->queue, NULL);
     (void)mpixq_request_step(req, complete && waiting ? MPIXQ_DONE : MPIXQ_FAIL);
+    if (!complete) {
+        mpixq_match_abandon(req);
+    }
+}
+
+/* A function that the stream runs may ask for a request while the thread that enqueues holds the
+ * lock and waits for room in that stream: then the request just stays with its queue. */
+static bool lock_to_settle(struct mpixq_queue *queue)
+{
+    if (mpixq_stream_inside()) {
+        return pthread_mutex_trylock(&queue->lock) == 0;
+    }
+    pthread_mutex_lock(&queue->lock);
+    return true;
 }
 
 void mpixq_queue_settle(struct mpixq_request *req)
@@ -142,10 +156,9 @@ void mpixq_queue_settle(struct mpixq_request *req)
     struct mpixq_queue *queue = atomic_load(&req->queue);
     bool waiting;
 
-    if (queue == NULL) {
+    if (queue == NULL || !lock_to_settle(queue)) {
         return;
     }
-    pthread_mutex_lock(&queue->lock);
     waiting = mpixq_request_state(req) == MPIXQ_WAITING;
     if (atomic_load(&req->queue) == queue && (waiting || mpixq_queue_has_failed(queue)) &&
         queue->stream->ops->passed(queue->stream, req->ticket)) {
@@ -173,14 +186,14 @@ static void retire(struct mpixq_queue *queue)
 int mpixq_queue_destroy(struct mpixq_queue *queue)
 {
     const struct mpixq_stream_ops *ops = queue->stream->ops;
-    bool busy;
+    bool busy, failed;
 
     pthread_mutex_lock(&queue->lock);
-    if (mpixq_queue_has_failed(queue)) {
+    failed = mpixq_queue_has_failed(queue); /* which may change at any time */
+    if (failed) {
         ops->synchronize(queue->stream, queue->ticket); /* its waits drain */
     }
-    busy = !mpixq_queue_has_failed(queue) &&
-           (queue->started != NULL || !ops->passed(queue->stream, queue->ticket));
+    busy = !failed && (queue->started != NULL || !ops->passed(queue->stream, queue->ticket));
     if (!busy) {
         retire(queue);
     }
@@ -344,14 +357,19 @@ int mpixq_queues_close(void)
     struct mpixq_queue *queue;
     int n = 0;
 
+    /* All of them before the first is waited for: they may share a stream. */
     LL_FOREACH2(all, queue, next_spare)
     {
-        if (!mpixq_queue_is_live(queue)) {
-            continue;
+        if (mpixq_queue_is_live(queue)) {
+            atomic_store(&queue->failed, MPI_ERR_OTHER); /* its waits drain */
         }
-        n++;
-        atomic_store(&queue->failed, MPI_ERR_OTHER); /* its waits drain */
-        (void)mpixq_queue_destroy(queue);
+    }
+    LL_FOREACH2(all, queue, next_spare)
+    {
+        if (mpixq_queue_is_live(queue)) {
+            n++;
+            (void)mpixq_queue_destroy(queue);
+        }
     }
     return n;
 }

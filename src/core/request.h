@@ -61,7 +61,7 @@ enum mpixq_event {
     MPIXQ_N_EVENTS
 };
 
-/* A datatype that lives as long as the request: a duplicate of ours if it is derived, since the
+/* A datatype that lives as long as the request: an equal one of ours if it is derived, since the
  * user may free it. */
 struct mpixq_type {
     MPI_Datatype handle;

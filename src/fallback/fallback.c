@@ -136,8 +136,8 @@ static void fail(struct mpixq_request *req, int rc, const char *operation)
     struct mpixq_queue *queue = atomic_load(&req->queue);
 
     if (queue != NULL) {
+        mpixq_match_abandon(req);
         mpixq_queue_fail(queue, req, rc, operation);
-        mpixq_match_tell_failure(req);
     }
 }
 
@@ -172,7 +172,8 @@ static void conclude_starts(struct mpixq_request *const reqs[], int n, int rc)
     }
     if (rc == MPI_SUCCESS) {
         atomic_fetch_add_explicit(&queue->posts, (uint64_t)n, memory_order_relaxed);
-        atomic_fetch_add_explicit(&mpixq_outstanding, n, memory_order_relaxed);
+        atomic_fetch_add(&mpixq_outstanding,
+                         n); /* before the thread is looked at: it may doze off */
     }
 }
 
@@ -206,6 +207,9 @@ static void run_starts(void *const args[], int n)
     int n_again = 0;
 
     if (mpixq_queue_has_failed(atomic_load(&((struct mpixq_request *)args[0])->queue))) {
+        for (int i = 0; i < n; i++) {
+            mpixq_match_abandon(args[i]);
+        }
         return;
     }
     for (int i = 0; i < n; i++) {

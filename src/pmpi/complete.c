@@ -14,17 +14,27 @@ void mpixq_pull_complete(void)
 {
 }
 
+/* Did the call, which returned rc, write statuses and indices? */
+static inline bool has_statuses(int rc)
+{
+    return rc == MPI_SUCCESS || rc == MPI_ERR_IN_STATUS;
+}
+
 SLOW int wait(MPI_Request *request, MPI_Status *status)
 {
     struct mpixq_watch watch;
-    int rc;
+    int flag = 0, rc = mpixq_host_begin(&watch, 1, request);
 
-    rc = mpixq_host_begin(&watch, MPIXQ_WAIT_ALL, 1, request);
     if (rc != MPI_SUCCESS) {
         return rc;
     }
-    rc = mpixq_next.Wait(request, status);
-    return mpixq_host_end_one(&watch, rc, true, 0);
+    while (mpixq_host_again(&watch, rc, flag)) {
+        rc = mpixq_next.Test(request, &flag, status);
+    }
+    if (rc == MPI_SUCCESS && !flag) {
+        rc = mpixq_next.Wait(request, status);
+    }
+    return mpixq_host_end_one(&watch, rc, 0);
 }
 
 MPIXQ_INTERPOSE int MPI_Wait(MPI_Request *request, MPI_Status *status)
@@ -35,14 +45,18 @@ MPIXQ_INTERPOSE int MPI_Wait(MPI_Request *request, MPI_Status *status)
 SLOW int waitany(int count, MPI_Request requests[], int *index, MPI_Status *status)
 {
     struct mpixq_watch watch;
-    int rc;
+    int flag = 0, rc = mpixq_host_begin(&watch, count, requests);
 
-    rc = mpixq_host_begin(&watch, MPIXQ_WAIT_ANY, count, requests);
     if (rc != MPI_SUCCESS) {
         return rc;
     }
-    rc = mpixq_next.Waitany(count, requests, index, status);
-    return mpixq_host_end_one(&watch, rc, true, *index);
+    while (mpixq_host_again(&watch, rc, flag)) {
+        rc = mpixq_next.Testany(count, requests, index, &flag, status);
+    }
+    if (rc == MPI_SUCCESS && !flag) {
+        rc = mpixq_next.Waitany(count, requests, index, status);
+    }
+    return mpixq_host_end_one(&watch, rc, rc == MPI_SUCCESS ? *index : MPI_UNDEFINED);
 }
 
 MPIXQ_INTERPOSE int MPI_Waitany(int count, MPI_Request requests[], int *index, MPI_Status *status)
@@ -54,14 +68,18 @@ MPIXQ_INTERPOSE int MPI_Waitany(int count, MPI_Request requests[], int *index, M
 SLOW int waitall(int count, MPI_Request requests[], MPI_Status statuses[])
 {
     struct mpixq_watch watch;
-    int rc;
+    int flag = 0, rc = mpixq_host_begin(&watch, count, requests);
 
-    rc = mpixq_host_begin(&watch, MPIXQ_WAIT_ALL, count, requests);
     if (rc != MPI_SUCCESS) {
         return rc;
     }
-    rc = mpixq_next.Waitall(count, requests, statuses);
-    return mpixq_host_end_some(&watch, rc, count, NULL, statuses);
+    while (mpixq_host_again(&watch, rc, flag)) {
+        rc = mpixq_next.Testall(count, requests, &flag, statuses);
+    }
+    if (rc == MPI_SUCCESS && !flag) {
+        rc = mpixq_next.Waitall(count, requests, statuses);
+    }
+    return mpixq_host_end_some(&watch, rc, has_statuses(rc) ? count : 0, NULL, statuses);
 }
 
 MPIXQ_INTERPOSE int MPI_Waitall(int count, MPI_Request requests[], MPI_Status statuses[])
@@ -73,14 +91,19 @@ MPIXQ_INTERPOSE int MPI_Waitall(int count, MPI_Request requests[], MPI_Status st
 SLOW int waitsome(int count, MPI_Request requests[], int *n, int indices[], MPI_Status statuses[])
 {
     struct mpixq_watch watch;
-    int rc;
+    int done = 0, rc = mpixq_host_begin(&watch, count, requests);
 
-    rc = mpixq_host_begin(&watch, MPIXQ_WAIT_ANY, count, requests);
     if (rc != MPI_SUCCESS) {
         return rc;
     }
-    rc = mpixq_next.Waitsome(count, requests, n, indices, statuses);
-    return mpixq_host_end_some(&watch, rc, *n, indices, statuses);
+    while (mpixq_host_again(&watch, rc, done)) {
+        rc = mpixq_next.Testsome(count, requests, n, indices, statuses);
+        done = rc == MPI_SUCCESS && *n != 0;
+    }
+    if (rc == MPI_SUCCESS && !done) {
+        rc = mpixq_next.Waitsome(count, requests, n, indices, statuses);
+    }
+    return mpixq_host_end_some(&watch, rc, has_statuses(rc) ? *n : 0, indices, statuses);
 }
 
 MPIXQ_INTERPOSE int MPI_Waitsome(int count, MPI_Request requests[], int *n, int indices[],
@@ -93,14 +116,13 @@ MPIXQ_INTERPOSE int MPI_Waitsome(int count, MPI_Request requests[], int *n, int 
 SLOW int test(MPI_Request *request, int *flag, MPI_Status *status)
 {
     struct mpixq_watch watch;
-    int rc;
+    int rc = mpixq_host_begin(&watch, 1, request);
 
-    rc = mpixq_host_begin(&watch, MPIXQ_TEST, 1, request);
     if (rc != MPI_SUCCESS) {
         return rc;
     }
     rc = mpixq_next.Test(request, flag, status);
-    return mpixq_host_end_one(&watch, rc, rc == MPI_SUCCESS && *flag, 0);
+    return mpixq_host_end_one(&watch, rc, rc == MPI_SUCCESS && *flag ? 0 : MPI_UNDEFINED);
 }
 
 MPIXQ_INTERPOSE int MPI_Test(MPI_Request *request, int *flag, MPI_Status *status)
@@ -112,14 +134,13 @@ MPIXQ_INTERPOSE int MPI_Test(MPI_Request *request, int *flag, MPI_Status *status
 SLOW int testany(int count, MPI_Request requests[], int *index, int *flag, MPI_Status *status)
 {
     struct mpixq_watch watch;
-    int rc;
+    int rc = mpixq_host_begin(&watch, count, requests);
 
-    rc = mpixq_host_begin(&watch, MPIXQ_TEST, count, requests);
     if (rc != MPI_SUCCESS) {
         return rc;
     }
     rc = mpixq_next.Testany(count, requests, index, flag, status);
-    return mpixq_host_end_one(&watch, rc, rc == MPI_SUCCESS && *flag, *index);
+    return mpixq_host_end_one(&watch, rc, rc == MPI_SUCCESS && *flag ? *index : MPI_UNDEFINED);
 }
 
 MPIXQ_INTERPOSE int MPI_Testany(int count, MPI_Request requests[], int *index, int *flag,
@@ -132,14 +153,13 @@ MPIXQ_INTERPOSE int MPI_Testany(int count, MPI_Request requests[], int *index, i
 SLOW int testall(int count, MPI_Request requests[], int *flag, MPI_Status statuses[])
 {
     struct mpixq_watch watch;
-    int rc;
+    int rc = mpixq_host_begin(&watch, count, requests);
 
-    rc = mpixq_host_begin(&watch, MPIXQ_TEST, count, requests);
     if (rc != MPI_SUCCESS) {
         return rc;
     }
     rc = mpixq_next.Testall(count, requests, flag, statuses);
-    return mpixq_host_end_some(&watch, rc, *flag ? count : 0, NULL, statuses);
+    return mpixq_host_end_some(&watch, rc, has_statuses(rc) && *flag ? count : 0, NULL, statuses);
 }
 
 MPIXQ_INTERPOSE int MPI_Testall(int count, MPI_Request requests[], int *flag, MPI_Status statuses[])
@@ -151,14 +171,13 @@ MPIXQ_INTERPOSE int MPI_Testall(int count, MPI_Request requests[], int *flag, MP
 SLOW int testsome(int count, MPI_Request requests[], int *n, int indices[], MPI_Status statuses[])
 {
     struct mpixq_watch watch;
-    int rc;
+    int rc = mpixq_host_begin(&watch, count, requests);
 
-    rc = mpixq_host_begin(&watch, MPIXQ_TEST, count, requests);
     if (rc != MPI_SUCCESS) {
         return rc;
     }
     rc = mpixq_next.Testsome(count, requests, n, indices, statuses);
-    return mpixq_host_end_some(&watch, rc, *n, indices, statuses);
+    return mpixq_host_end_some(&watch, rc, has_statuses(rc) ? *n : 0, indices, statuses);
 }
 
 MPIXQ_INTERPOSE int MPI_Testsome(int count, MPI_Request requests[], int *n, int indices[],
@@ -170,14 +189,15 @@ MPIXQ_INTERPOSE int MPI_Testsome(int count, MPI_Request requests[], int *n, int 
 
 MPIXQ_INTERPOSE int MPI_Cancel(MPI_Request *request)
 {
-    int rc = mpixq_host_must_look() ? mpixq_host_check_cancel(*request) : MPI_SUCCESS;
+    bool look = mpixq_host_must_look() && request != NULL;
+    int rc = look ? mpixq_host_check_cancel(*request) : MPI_SUCCESS;
 
     return rc != MPI_SUCCESS ? rc : mpixq_next.Cancel(request);
 }
 
 MPIXQ_INTERPOSE int MPI_Request_get_status(MPI_Request request, int *flag, MPI_Status *status)
 {
-    if (mpixq_host_must_look()) {
+    if (mpixq_host_must_look() && flag != NULL) {
         mpixq_match_advance();
         if (mpixq_host_get_status(request, flag, status)) {
             return MPI_SUCCESS;

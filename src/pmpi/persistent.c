@@ -104,7 +104,7 @@ MPIXQ_INTERPOSE int MPI_Request_free(MPI_Request *request)
 {
     struct mpixq_request *req;
 
-    if (mpixq_lib_is_up() && !mpixq_request_drop(*request, &req)) {
+    if (mpixq_lib_is_up() && request != NULL && !mpixq_request_drop(*request, &req)) {
         return free_checked(request, req);
     }
     return mpixq_next.Request_free(request);
@@ -150,6 +150,9 @@ SLOW int startall_checked(int count, MPI_Request requests[])
 {
     int rc = mpixq_host_check_start(count, requests);
 
+    if (rc == MPI_SUCCESS && requests == NULL) {
+        return mpixq_next.Startall(count, requests); /* MPI says what it thinks of that */
+    }
     while (rc == MPI_SUCCESS && count > PIECE) {
         rc = start_piece(PIECE, requests);
         count -= PIECE;
@@ -167,7 +170,7 @@ static inline bool must_look(void)
 
 MPIXQ_INTERPOSE int MPI_Start(MPI_Request *request)
 {
-    return must_look() ? start_checked(request) : mpixq_next.Start(request);
+    return must_look() && request != NULL ? start_checked(request) : mpixq_next.Start(request);
 }
 
 MPIXQ_INTERPOSE int MPI_Startall(int count, MPI_Request requests[])
