@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright (c) 2026 the mpix-queue authors */
-#include "match.h"
+#include "match_internal.h"
 
 #include <pthread.h>
 #include <stddef.h>
@@ -29,7 +29,6 @@ static struct mpixq_pairing pairing;
 static struct mpixq_request *ids; /* every end that a peer may name */
 static uint64_t last_id;
 static long n_matching;
-static struct mpixq_request *retiring;  /* both ends released, with something left to do */
 static struct mpixq_match_op *done_ops; /* handles to complete once the lock is left */
 /* Written under the lock, read by anyone: is there a reason to progress? */
 static atomic_bool pending;
@@ -37,13 +36,13 @@ static atomic_bool pending;
  * matched it must not end before: the process may not progress again, and its peer waits. */
 static atomic_bool answering;
 
-static void enter(void)
+void mpixq_match_enter(void)
 {
     pthread_mutex_lock(&lock);
 }
 
 /* Leave the lock, then complete the handles of finished ops: MPI may call back into us there. */
-static void leave(void)
+void mpixq_match_leave(void)
 {
     struct mpixq_match_op *op = NULL, *next;
 
@@ -61,17 +60,12 @@ static void leave(void)
     }
 }
 
-static struct mpixq_request *by_id(uint64_t id)
+struct mpixq_request *mpixq_match_by_id(uint64_t id)
 {
     struct mpixq_request *req;
 
     HASH_FIND(hh_id, ids, &id, sizeof id, req);
     return req;
-}
-
-struct mpixq_request *mpixq_match_by_id(uint64_t id)
-{
-    return by_id(id);
 }
 
 static bool id_add(struct mpixq_request *req)
@@ -82,7 +76,7 @@ static bool id_add(struct mpixq_request *req)
     return mpixq_in_table(req->hh_id);
 }
 
-static void id_remove(struct mpixq_request *req)
+void mpixq_match_id_remove(struct mpixq_request *req)
 {
     if (mpixq_in_table(req->hh_id)) {
         HASH_DELETE(hh_id, ids, req);
@@ -113,7 +107,7 @@ static void finish(struct mpixq_request *req, enum mpixq_error error)
 
         mpixq_info("%s not matched: %s", mpixq_request_describe(req, text, sizeof text),
                    mpixq_error_text(error));
-        id_remove(req);
+        mpixq_match_id_remove(req);
         note_failure(op, req, error);
     }
     req->op = NULL;
@@ -320,7 +314,7 @@ static void begin_one(struct mpixq_request *req)
 
 void mpixq_match_begin(struct mpixq_request **records, int n, struct mpixq_match_op *op)
 {
-    enter();
+    mpixq_match_enter();
     /* One more than there are requests, so that op is not complete before all have begun. */
     atomic_store(&op->remaining, n + 1);
     for (int i = 0; i < n; i++) {
@@ -336,7 +330,7 @@ void mpixq_match_begin(struct mpixq_request **records, int n, struct mpixq_match
         LL_PREPEND2(done_ops, op, next_done);
     }
     mpixq_control_progress();
-    leave();
+    mpixq_match_leave();
 }
 
 /* Records that arrive. */
@@ -369,7 +363,7 @@ static void record_offer(const struct mpixq_record *record, int source)
 static void record_answer(const struct mpixq_record *record, int source)
 {
     const struct mpixq_wire_answer *wire = &record->u.answer;
-    struct mpixq_request *req = by_id(wire->sender_id);
+    struct mpixq_request *req = mpixq_match_by_id(wire->sender_id);
     const struct mpixq_channel *channel = NULL;
     enum mpixq_error error = (enum mpixq_error)wire->error;
 
@@ -395,37 +389,6 @@ static void record_answer(const struct mpixq_record *record, int source)
     }
 }
 
-static void record_release(const struct mpixq_record *record, int source)
-{
-    struct mpixq_request *req = by_id(record->u.release.receiver_id);
-
-    if (req == NULL || mpixq_request_is_send(req) || req->peer_world != source ||
-        req->channel == NULL) {
-        mpixq_err("rank %d released a pair that does not exist", source);
-        return;
-    }
-    req->peer_started = record->u.release.started;
-    if (!req->peer_released && req->released) {
-        LL_PREPEND2(retiring, req, next_released);
-    }
-    req->peer_released = true;
-}
-
-static void record_failure(const struct mpixq_record *record, int source)
-{
-    struct mpixq_request *req = by_id(record->u.failure.id);
-    struct mpixq_queue *queue;
-
-    if (req == NULL || req->peer_world != source || req->channel == NULL) {
-        return; /* freed meanwhile */
-    }
-    atomic_store(&req->failed, true);
-    queue = atomic_load(&req->queue);
-    if (queue != NULL) {
-        mpixq_queue_fail(queue, req, mpixq_error_code(MPIXQ_E_PEER_FAILED), "peer");
-    }
-}
-
 void mpixq_match_record(const struct mpixq_record *record, int source)
 {
     switch (record->kind) {
@@ -436,76 +399,12 @@ void mpixq_match_record(const struct mpixq_record *record, int source)
         record_answer(record, source);
         break;
     case MPIXQ_WIRE_RELEASE:
-        record_release(record, source);
+        mpixq_match_record_release(record, source);
         break;
     case MPIXQ_WIRE_FAILURE:
-        record_failure(record, source);
+        mpixq_match_record_failure(record, source);
         break;
     }
-}
-
-/* The end of a pair. */
-
-static void retire_all(void)
-{
-    struct mpixq_request **link = &retiring;
-
-    while (*link != NULL) {
-        struct mpixq_request *req = *link, *next = req->next_released;
-
-        if (req->channel->retire(req)) {
-            *link = next;
-            id_remove(req);
-            mpixq_request_destroy(req);
-        } else {
-            link = &req->next_released;
-        }
-    }
-}
-
-static void release_locked(struct mpixq_request *req)
-{
-    struct mpixq_record record = {.kind = MPIXQ_WIRE_RELEASE};
-
-    req->released = true;
-    req->channel->release(req);
-    if (mpixq_request_is_send(req) && req->peer_world != MPI_PROC_NULL) {
-        record.u.release = (struct mpixq_wire_release){.receiver_id = req->peer_id,
-                                                       .started = atomic_load(&req->started)};
-        if (!mpixq_control_send(req->peer_world, &record)) {
-            mpixq_err("no memory to release a pair with rank %d: its tag stays in use",
-                      req->peer_world);
-        }
-    }
-    /* A receive waits for its sender, who may still start sends. */
-    if (mpixq_request_is_send(req) || req->peer_world == MPI_PROC_NULL || req->peer_released) {
-        LL_PREPEND2(retiring, req, next_released);
-    }
-}
-
-void mpixq_match_release(struct mpixq_request *req)
-{
-    enter();
-    release_locked(req);
-    mpixq_control_progress();
-    retire_all();
-    leave();
-}
-
-void mpixq_match_abandon(struct mpixq_request *req)
-{
-    struct mpixq_record record = {.kind = MPIXQ_WIRE_FAILURE};
-
-    if (req->peer_world == MPI_PROC_NULL || atomic_exchange(&req->failed, true)) {
-        return;
-    }
-    enter();
-    record.u.failure.id = req->peer_id;
-    if (!mpixq_control_send(req->peer_world, &record)) {
-        mpixq_err("no memory to tell rank %d of a failure", req->peer_world);
-    }
-    leave();
-    mpixq_progress_wake(); /* sends it: the caller may hold more locks */
 }
 
 /* Progress. */
@@ -518,16 +417,14 @@ bool mpixq_match_is_pending(void)
 static void progress_locked(void)
 {
     mpixq_control_progress();
-    if (retiring != NULL) {
-        retire_all();
-    }
+    mpixq_match_retire();
 }
 
 void mpixq_match_kick(void)
 {
     if (pthread_mutex_trylock(&lock) == 0) {
         progress_locked();
-        leave();
+        mpixq_match_leave();
     }
 }
 
@@ -552,35 +449,16 @@ void mpixq_match_wait(struct mpixq_match_op *op)
 
 void mpixq_match_fence(void)
 {
-    enter();
-    leave();
+    mpixq_match_enter();
+    mpixq_match_leave();
 }
 
 void mpixq_match_stop(void)
 {
-    enter();
+    mpixq_match_enter();
     while (mpixq_pairing_take_posted(&pairing) != NULL) {
     }
-    leave();
-}
-
-/* The process ends: let go of one end, whatever it is doing. False if MPI still reads its
- * buffer. */
-static bool let_go(struct mpixq_request *req)
-{
-    bool retired = true;
-
-    if (req->channel != NULL) {
-        if (!req->released) {
-            req->channel->release(req);
-        }
-        /* A receive may still lack its sender's release: nobody will wait for that any more. */
-        retired = req->channel->retire(req) || !mpixq_request_is_send(req);
-    }
-    if (req->released) {
-        mpixq_request_destroy(req); /* the others are still in the table of handles */
-    }
-    return retired;
+    mpixq_match_leave();
 }
 
 void mpixq_match_close(int *busy_p)
@@ -589,15 +467,14 @@ void mpixq_match_close(int *busy_p)
     struct mpixq_offered *offered;
 
     *busy_p = 0;
-    enter();
+    mpixq_match_enter();
     while ((offered = mpixq_pairing_take_offered(&pairing)) != NULL) {
         mpixq_free((char *)offered - offsetof(struct offer, offered));
     }
     HASH_ITER(hh_id, ids, req, next)
     {
         HASH_DELETE(hh_id, ids, req);
-        *busy_p += !let_go(req);
+        *busy_p += !mpixq_match_let_go(req);
     }
-    retiring = NULL;
-    leave();
+    mpixq_match_leave();
 }

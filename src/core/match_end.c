@@ -1,0 +1,127 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * Copyright (c) 2026 the mpix-queue authors
+ *
+ * The end of a pair: one side is freed, or has failed. A sender tells its receiver; a receive stays
+ * until its sender is gone, since what was sent must be received before the tag is used again. */
+#include "match_internal.h"
+
+#include <utlist.h>
+
+#include "channel.h"
+#include "control.h"
+#include "log.h"
+#include "progress.h"
+#include "queue.h"
+
+/* Both ends released, with something left to do. Under the matching lock. */
+static struct mpixq_request *retiring;
+
+void mpixq_match_record_release(const struct mpixq_record *record, int source)
+{
+    struct mpixq_request *req = mpixq_match_by_id(record->u.release.receiver_id);
+
+    if (req == NULL || mpixq_request_is_send(req) || req->peer_world != source ||
+        req->channel == NULL) {
+        mpixq_err("rank %d released a pair that does not exist", source);
+        return;
+    }
+    req->peer_started = record->u.release.started;
+    if (!req->peer_released && req->released) {
+        LL_PREPEND2(retiring, req, next_released);
+    }
+    req->peer_released = true;
+}
+
+void mpixq_match_record_failure(const struct mpixq_record *record, int source)
+{
+    struct mpixq_request *req = mpixq_match_by_id(record->u.failure.id);
+    struct mpixq_queue *queue;
+
+    if (req == NULL || req->peer_world != source || req->channel == NULL) {
+        return; /* freed meanwhile */
+    }
+    atomic_store(&req->failed, true);
+    queue = atomic_load(&req->queue);
+    if (queue != NULL) {
+        mpixq_queue_fail(queue, req, mpixq_error_code(MPIXQ_E_PEER_FAILED), "peer");
+    }
+}
+
+void mpixq_match_retire(void)
+{
+    struct mpixq_request **link = &retiring;
+
+    while (*link != NULL) {
+        struct mpixq_request *req = *link, *next = req->next_released;
+
+        if (req->channel->retire(req)) {
+            *link = next;
+            mpixq_match_id_remove(req);
+            mpixq_request_destroy(req);
+        } else {
+            link = &req->next_released;
+        }
+    }
+}
+
+static void release_locked(struct mpixq_request *req)
+{
+    struct mpixq_record record = {.kind = MPIXQ_WIRE_RELEASE};
+
+    req->released = true;
+    req->channel->release(req);
+    if (mpixq_request_is_send(req) && req->peer_world != MPI_PROC_NULL) {
+        record.u.release = (struct mpixq_wire_release){.receiver_id = req->peer_id,
+                                                       .started = atomic_load(&req->started)};
+        if (!mpixq_control_send(req->peer_world, &record)) {
+            mpixq_err("no memory to release a pair with rank %d: its tag stays in use",
+                      req->peer_world);
+        }
+    }
+    /* A receive waits for its sender, who may still start sends. */
+    if (mpixq_request_is_send(req) || req->peer_world == MPI_PROC_NULL || req->peer_released) {
+        LL_PREPEND2(retiring, req, next_released);
+    }
+}
+
+void mpixq_match_release(struct mpixq_request *req)
+{
+    mpixq_match_enter();
+    release_locked(req);
+    mpixq_control_progress();
+    mpixq_match_retire();
+    mpixq_match_leave();
+}
+
+void mpixq_match_abandon(struct mpixq_request *req)
+{
+    struct mpixq_record record = {.kind = MPIXQ_WIRE_FAILURE};
+
+    if (req->peer_world == MPI_PROC_NULL || atomic_exchange(&req->failed, true)) {
+        return;
+    }
+    mpixq_match_enter();
+    record.u.failure.id = req->peer_id;
+    if (!mpixq_control_send(req->peer_world, &record)) {
+        mpixq_err("no memory to tell rank %d of a failure", req->peer_world);
+    }
+    mpixq_match_leave();
+    mpixq_progress_wake(); /* sends it: the caller may hold more locks */
+}
+
+bool mpixq_match_let_go(struct mpixq_request *req)
+{
+    bool retired = true;
+
+    if (req->channel != NULL) {
+        if (!req->released) {
+            req->channel->release(req);
+        }
+        /* A receive may still lack its sender's release: nobody will wait for that any more. */
+        retired = req->channel->retire(req) || !mpixq_request_is_send(req);
+    }
+    if (req->released) {
+        mpixq_request_destroy(req); /* the others are still in the table of handles */
+    }
+    return retired;
+}
