@@ -103,7 +103,7 @@ int PMPIXQ_Imatchall(int count, MPI_Request requests[], MPI_Request *match)
     op = mpixq_match_op_create(&rc);
     if (op == NULL) {
         room_free(&room);
-        return mpixq_error_raise(MPI_COMM_NULL, rc);
+        return rc;
     }
     *match = op->handle;
     mpixq_match_begin(room.records, room.n, op);

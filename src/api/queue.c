@@ -23,7 +23,7 @@ static enum mpixq_error check_type(MPIXQ_Queue_type type)
 }
 
 /* The value of info's key "type": which kind of stream is meant. *kind_p is NULL if it does not
- * say; the caller frees it. */
+ * say; the caller frees it. On an error its handler has been invoked, mostly by MPI. */
 static int read_kind(MPI_Info info, char **kind_p)
 {
     int length = 0, found = 0, rc;
@@ -38,7 +38,7 @@ static int read_kind(MPI_Info info, char **kind_p)
     }
     *kind_p = mpixq_alloc((size_t)length + 1);
     if (*kind_p == NULL) {
-        return mpixq_error_code(MPIXQ_E_NO_MEMORY);
+        return mpixq_api_fail(MPI_COMM_NULL, MPIXQ_E_NO_MEMORY);
     }
     return PMPI_Info_get(info, "type", length, *kind_p, &found);
 }
@@ -65,9 +65,10 @@ static int create(MPIXQ_Queue *queue, MPIXQ_Queue_type type, void *stream_addres
         error = check_kind(kind);
         rc = error != MPIXQ_E_NONE ? mpixq_error_code(error)
                                    : mpixq_queue_create(type, kind, handle, queue);
+        (void)mpixq_error_raise(MPI_COMM_NULL, rc);
     }
     mpixq_free(kind);
-    return mpixq_error_raise(MPI_COMM_NULL, rc);
+    return rc;
 }
 
 int PMPIXQ_Queue_init_info(MPIXQ_Queue *queue, MPIXQ_Queue_type type, void *stream_address,
@@ -178,6 +179,6 @@ int PMPIXQ_Queue_get_info(MPIXQ_Queue queue, MPI_Info *info_used)
     if (info_used == NULL) {
         return mpixq_api_fail(MPI_COMM_NULL, MPIXQ_E_ARG_INFO_USED);
     }
-    return mpixq_error_raise(MPI_COMM_NULL, mpixq_queue_info(queue, info_used));
+    return mpixq_queue_info(queue, info_used); /* MPI's errors: it has invoked the handler */
 }
 MPIXQ_TWIN(Queue_get_info);

@@ -33,6 +33,8 @@ struct mpixq_comm {
 
 /* One lock for all records; taken for a few instructions and local MPI calls. */
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+/* Makes finding no record and attaching one a single step. MPI takes the other lock in it. */
+static pthread_mutex_t attach_lock = PTHREAD_MUTEX_INITIALIZER;
 static int keyval = MPI_KEYVAL_INVALID;
 static MPI_Group world_group = MPI_GROUP_NULL;
 /* Communicators freed so far: tells when a remembered record is stale. */
@@ -164,15 +166,22 @@ static bool describe(struct mpixq_comm *record, MPI_Comm comm)
     return record->described;
 }
 
-/* A record without identity: it only tells when the communicator is freed. */
+/* The record of a communicator that had none: without identity, it only tells when the communicator
+ * is freed. Another thread may have been faster; its record must stay, since it is in use. */
 static struct mpixq_comm *attach_anonymous(MPI_Comm comm)
 {
-    struct mpixq_comm *record = record_create((struct mpixq_ident){0});
+    struct mpixq_comm *record;
 
-    if (record != NULL && PMPI_Comm_set_attr(comm, keyval, record) != MPI_SUCCESS) {
-        mpixq_comm_put(record);
-        return NULL;
+    pthread_mutex_lock(&attach_lock);
+    record = record_of(comm);
+    if (record == NULL) {
+        record = record_create((struct mpixq_ident){0});
+        if (record != NULL && PMPI_Comm_set_attr(comm, keyval, record) != MPI_SUCCESS) {
+            mpixq_comm_put(record);
+            record = NULL;
+        }
     }
+    pthread_mutex_unlock(&attach_lock);
     return record;
 }
 

@@ -360,6 +360,18 @@ static void record_offer(const struct mpixq_record *record, int source)
     }
 }
 
+/* The receiver has matched, but this end cannot: it will start nothing, and is as good as freed. */
+static void cut_off(int world, uint64_t receiver_id)
+{
+    struct mpixq_record failure = {.kind = MPIXQ_WIRE_FAILURE, .u.failure.id = receiver_id};
+    struct mpixq_record release = {.kind = MPIXQ_WIRE_RELEASE,
+                                   .u.release.receiver_id = receiver_id};
+
+    if (!mpixq_control_send(world, &failure) || !mpixq_control_send(world, &release)) {
+        mpixq_err("no memory to tell rank %d that a match failed", world);
+    }
+}
+
 static void record_answer(const struct mpixq_record *record, int source)
 {
     const struct mpixq_wire_answer *wire = &record->u.answer;
@@ -379,6 +391,9 @@ static void record_answer(const struct mpixq_record *record, int source)
         } else {
             req->peer_id = wire->receiver_id;
             error = channel->connect(req, &record->blobs[0]);
+        }
+        if (error != MPIXQ_E_NONE) {
+            cut_off(source, wire->receiver_id);
         }
     }
     withdraw(req, error == MPIXQ_E_NONE ? channel : NULL);

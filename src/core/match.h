@@ -50,7 +50,7 @@ void mpixq_match_begin(struct mpixq_request **records, int n, struct mpixq_match
 /* Block until op is complete, progressing. */
 void mpixq_match_wait(struct mpixq_match_op *op);
 
-/* A new op with a handle for Imatch; NULL on failure with *rc_p set. */
+/* A new op with a handle for Imatch; NULL on failure with *rc_p set and its handler invoked. */
 struct mpixq_match_op *mpixq_match_op_create(int *rc_p);
 /* An op without a handle: begin and end it. */
 void mpixq_match_op_init(struct mpixq_match_op *op);

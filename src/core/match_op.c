@@ -148,7 +148,7 @@ struct mpixq_match_op *mpixq_match_op_create(int *rc_p)
     struct mpixq_match_op *op = mpixq_alloc(sizeof *op); /* freed in mpixq_match_op_put */
 
     if (op == NULL) {
-        *rc_p = mpixq_error_code(MPIXQ_E_NO_MEMORY);
+        *rc_p = mpixq_error_raise(MPI_COMM_NULL, mpixq_error_code(MPIXQ_E_NO_MEMORY));
         return NULL;
     }
     mpixq_match_op_init(op);

@@ -2,6 +2,10 @@
  * Copyright (c) 2026 the mpix-queue authors
  *
  * The persistent initialisers: remember what each request is made from. And what ends it. */
+#include <stddef.h>
+
+#include "core/alloc.h"
+#include "core/error.h"
 #include "core/host.h"
 #include "core/lib.h"
 #include "core/request.h"
@@ -126,39 +130,33 @@ SLOW int start_checked(MPI_Request *request)
     return rc;
 }
 
-/* As many as fit a small frame: longer arrays are started in pieces of this size. */
-enum { PIECE = 64 };
-
-static int start_piece(int count, MPI_Request requests[])
+SLOW int startall_checked(int count, MPI_Request requests[])
 {
-    MPI_Request before[PIECE];
-    int rc;
+    MPI_Request few[64], *before = few;
+    int n = requests != NULL && count > 0 ? count : 0, rc = mpixq_host_check_start(n, requests);
 
-    for (int i = 0; i < count; i++) {
+    if (rc != MPI_SUCCESS) {
+        return rc;
+    }
+    if ((size_t)n > sizeof few / sizeof few[0]) {
+        before = mpixq_alloc((size_t)n * sizeof *before);
+    }
+    if (before == NULL) {
+        return mpixq_error_raise(MPI_COMM_NULL, mpixq_error_code(MPIXQ_E_NO_MEMORY));
+    }
+    for (int i = 0; i < n; i++) {
         before[i] = requests[i];
     }
     rc = mpixq_next.Startall(count, requests);
-    for (int i = 0; i < count; i++) {
+    for (int i = 0; i < n; i++) {
         if (requests[i] != before[i]) {
             mpixq_request_rename(before[i], requests[i]);
         }
     }
+    if (before != few) {
+        mpixq_free(before);
+    }
     return rc;
-}
-
-SLOW int startall_checked(int count, MPI_Request requests[])
-{
-    int rc = mpixq_host_check_start(count, requests);
-
-    if (rc == MPI_SUCCESS && requests == NULL) {
-        return mpixq_next.Startall(count, requests); /* MPI says what it thinks of that */
-    }
-    while (rc == MPI_SUCCESS && count > PIECE) {
-        rc = start_piece(PIECE, requests);
-        count -= PIECE;
-        requests += PIECE;
-    }
-    return rc == MPI_SUCCESS ? start_piece(count, requests) : rc;
 }
 
 /* Does a start need a look before or after? */

@@ -43,7 +43,8 @@ struct mpixq_host_stream {
     uint64_t mask; /* of positions: the ring's size less one */
     struct mpixq_host_stream *next;
 
-    pthread_mutex_t lock;
+    pthread_mutex_t turn; /* held for a whole submission, which stays in one piece in the ring */
+    pthread_mutex_t lock; /* taken under turn */
     pthread_cond_t submitted; /* to the executing thread */
     pthread_cond_t passed;    /* to threads that synchronise */
     /* Under lock. */
@@ -332,6 +333,19 @@ static void submit(struct mpixq_host_stream *stream, const struct slot *slot)
     }
 }
 
+/* A submission gives up the stream's lock while it waits for room, but not its turn. */
+static void submit_begin(struct mpixq_host_stream *stream)
+{
+    pthread_mutex_lock(&stream->turn);
+    pthread_mutex_lock(&stream->lock);
+}
+
+static void submit_end(struct mpixq_host_stream *stream)
+{
+    pthread_mutex_unlock(&stream->lock);
+    pthread_mutex_unlock(&stream->turn);
+}
+
 static uint64_t ticket(const struct mpixq_host_stream *stream)
 {
     return atomic_load_explicit(&stream->tail, memory_order_relaxed);
@@ -342,13 +356,13 @@ static uint64_t host_trigger(struct mpixq_stream *base, const struct mpixq_trigg
     struct mpixq_host_stream *stream = (struct mpixq_host_stream *)base;
     uint64_t last;
 
-    pthread_mutex_lock(&stream->lock);
+    submit_begin(stream);
     for (int i = 0; i < n; i++) {
         submit(stream,
                &(struct slot){.operation = TRIGGER, .more = n - 1 - i, .u.trigger = triggers[i]});
     }
     last = ticket(stream);
-    pthread_mutex_unlock(&stream->lock);
+    submit_end(stream);
     return last;
 }
 
@@ -357,21 +371,21 @@ static uint64_t host_await(struct mpixq_stream *base, const struct mpixq_awaited
     struct mpixq_host_stream *stream = (struct mpixq_host_stream *)base;
     uint64_t last;
 
-    pthread_mutex_lock(&stream->lock);
+    submit_begin(stream);
     for (int i = 0; i < n; i++) {
         submit(stream,
                &(struct slot){.operation = AWAIT, .more = n - 1 - i, .u.awaited = awaited[i]});
     }
     last = ticket(stream);
-    pthread_mutex_unlock(&stream->lock);
+    submit_end(stream);
     return last;
 }
 
 void mpixq_host_stream_launch(struct mpixq_host_stream *stream, void (*fn)(void *), void *arg)
 {
-    pthread_mutex_lock(&stream->lock);
+    submit_begin(stream);
     submit(stream, &(struct slot){.operation = RUN_FUNCTION, .u.function = {.fn = fn, .arg = arg}});
-    pthread_mutex_unlock(&stream->lock);
+    submit_end(stream);
 }
 
 /* Waiting. */
@@ -437,6 +451,7 @@ static bool host_is_live(const void *handle)
 
 static void stream_free(struct mpixq_host_stream *stream)
 {
+    pthread_mutex_destroy(&stream->turn);
     pthread_mutex_destroy(&stream->lock);
     pthread_cond_destroy(&stream->submitted);
     pthread_cond_destroy(&stream->passed);
@@ -468,6 +483,7 @@ struct mpixq_host_stream *mpixq_host_stream_create(enum mpixq_error *error_p)
     stream->base.ops = &mpixq_host_stream_ops;
     stream->mask = size - 1;
     atomic_init(&stream->target, NOBODY);
+    pthread_mutex_init(&stream->turn, NULL);
     pthread_mutex_init(&stream->lock, NULL);
     pthread_cond_init(&stream->submitted, NULL);
     pthread_cond_init(&stream->passed, NULL);
