@@ -103,14 +103,19 @@ static inline const struct slot *slot_at(const struct mpixq_host_stream *stream,
     return &stream->ring[position & stream->mask];
 }
 
-/* How many slots from the head on belong to one submission and are in the ring by now. */
+/* How many slots from the head on belong to one submission and are in the ring by now. Where that
+ * submission has waited for room, those of another thread may stand between its slots. */
 static int count_together(const struct mpixq_host_stream *stream, uint64_t head)
 {
     uint64_t ready = atomic_load_explicit(&stream->tail, memory_order_acquire) - head;
-    uint64_t n = (uint64_t)slot_at(stream, head)->more + 1;
+    const struct slot *first = slot_at(stream, head), *slot = first;
+    int n = 0, max = ready < TOGETHER ? (int)ready : TOGETHER;
 
-    n = n < ready ? n : ready;
-    return n < TOGETHER ? (int)n : TOGETHER;
+    while (n < max && slot->operation == first->operation && slot->more == first->more - n) {
+        n++;
+        slot = slot_at(stream, head + (uint64_t)n);
+    }
+    return n;
 }
 
 /* Poll all, those with the same function in one call. */

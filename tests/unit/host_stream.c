@@ -43,15 +43,31 @@ struct submitter {
     int late; /* tickets that had not passed after synchronize */
 };
 
+/* As one operation: mostly a few, at times more than the ring holds. */
+static uint64_t submit_triggers(struct submitter *s)
+{
+    enum { MANY = 3 * DEPTH };
+    struct mpixq_trigger triggers[MANY];
+    int left = ITEMS - (int)s->series.submitted;
+    int n = 1 + unit_pick(&s->seed, unit_pick(&s->seed, 10) == 0 ? MANY : 4);
+
+    n = n < left ? n : left;
+    for (int i = 0; i < n; i++) {
+        triggers[i] =
+            (struct mpixq_trigger){.call = run_items, .arg = next_item(&s->series, s->items)};
+    }
+    return ops->trigger(s->stream, triggers, n);
+}
+
 static void *submit_all(void *arg)
 {
     struct submitter *s = arg;
 
-    for (int i = 0; i < ITEMS; i++) {
+    while (s->series.submitted < ITEMS) {
         if (unit_pick(&s->seed, 2) == 0) {
             mpixq_host_stream_launch(s->host, run_item, next_item(&s->series, s->items));
         } else {
-            uint64_t ticket = call(s->stream, run_item, next_item(&s->series, s->items));
+            uint64_t ticket = submit_triggers(s);
 
             if (unit_pick(&s->seed, 10) == 0) {
                 ops->synchronize(s->stream, ticket);
@@ -114,7 +130,7 @@ static void operations_of_all_kinds_keep_one_order(void **state)
             mpixq_host_stream_launch(host, run_item, next_item(&series, items));
             continue;
         case 1:
-            ticket = call(stream, run_item, next_item(&series, items));
+            ticket = call(stream, run_items, next_item(&series, items));
             break;
         case 2:
             ticket = store(stream, &word, ++value);
@@ -130,6 +146,57 @@ static void operations_of_all_kinds_keep_one_order(void **state)
     assert_int_equal(atomic_load(&word), value);
     ops->close(stream);
     destroy(host);
+}
+
+/* Expects a word to have the value that was stored last before it. */
+struct check {
+    _Atomic uint64_t *word;
+    uint64_t value;
+    int *mistakes;
+};
+
+static void check_words(void *const args[], int n)
+{
+    for (int i = 0; i < n; i++) {
+        const struct check *check = args[i];
+
+        *check->mistakes += atomic_load(check->word) != check->value;
+    }
+}
+
+/* Calls of several functions and stores in one submission, which may be executed by groups. */
+static void triggers_of_one_submission_keep_their_order(void **state)
+{
+    enum { N = 4 * DEPTH };
+    static struct item items[1000 * N];
+    struct mpixq_stream *stream = open_own();
+    struct mpixq_trigger triggers[N];
+    struct check checks[N];
+    struct series series = {0};
+    _Atomic uint64_t word = 0;
+    uint64_t random = 1, value = 0;
+    int mistakes = 0;
+
+    (void)state;
+    for (int round = 0; round < 1000; round++) {
+        int n = 1 + unit_pick(&random, round % 10 == 0 ? N : 50);
+
+        for (int i = 0; i < n; i++) {
+            int kind = unit_pick(&random, 3);
+
+            checks[i] = (struct check){&word, value, &mistakes};
+            triggers[i] =
+                kind == 0 ? (struct mpixq_trigger){.word = &word, .value = ++value}
+                : kind == 1
+                    ? (struct mpixq_trigger){.call = check_words, .arg = &checks[i]}
+                    : (struct mpixq_trigger){.call = run_items, .arg = next_item(&series, items)};
+        }
+        ops->synchronize(stream, ops->trigger(stream, triggers, n));
+        expect_done(&series);
+        assert_int_equal(mistakes, 0);
+        assert_int_equal(atomic_load(&word), value);
+    }
+    ops->close(stream);
 }
 
 static void tickets_pass_in_order(void **state)
@@ -203,12 +270,14 @@ struct polled {
     int calls;
 };
 
-static void poll_word(void *arg)
+static void poll_words(void *const args[], int n)
 {
-    struct polled *polled = arg;
+    for (int i = 0; i < n; i++) {
+        struct polled *polled = args[i];
 
-    if (++polled->calls % 100 == 0) {
-        atomic_fetch_add(&polled->word, 1);
+        if (++polled->calls % 100 == 0) {
+            atomic_fetch_add(&polled->word, 1);
+        }
     }
 }
 
@@ -221,10 +290,43 @@ static void wait_polls_until_the_word_is_there(void **state)
     (void)state;
     for (uint64_t i = 0; i < 3; i++) {
         awaited[i] = (struct mpixq_awaited){
-            .word = &polled.word, .value = i, .poll = poll_word, .arg = &polled, .failed = &never};
+            .word = &polled.word, .value = i, .poll = poll_words, .arg = &polled, .failed = &never};
     }
     ops->synchronize(stream, ops->await(stream, awaited, 3));
     assert_int_equal(polled.calls, 200); /* none for the value that was there */
+    ops->close(stream);
+}
+
+static void poll_others(void *const args[], int n)
+{
+    poll_words(args, n);
+}
+
+/* Each wait of a submission ends with its own word or failure, whoever it is polled together with:
+ * one that is through is polled no more. */
+static void waits_of_one_submission_end_each_for_itself(void **state)
+{
+    enum { N = 100 };
+    struct mpixq_stream *stream = open_own();
+    static struct polled polled[N];
+    static const atomic_int failed = 1;
+    struct mpixq_awaited awaited[N];
+
+    (void)state;
+    for (int round = 0; round < 20; round++) {
+        for (int i = 0; i < N; i++) {
+            polled[i] = (struct polled){.calls = 0};
+            awaited[i] = (struct mpixq_awaited){.word = &polled[i].word,
+                                                .value = (uint64_t)(i + round) % 4,
+                                                .poll = i % 7 < 3 ? poll_words : poll_others,
+                                                .arg = &polled[i],
+                                                .failed = i % 11 == 0 ? &failed : &never};
+        }
+        ops->synchronize(stream, ops->await(stream, awaited, N));
+        for (int i = 0; i < N; i++) {
+            assert_int_equal(polled[i].calls, i % 11 == 0 ? 0 : (i + round) % 4 * 100);
+        }
+    }
     ops->close(stream);
 }
 
@@ -270,7 +372,7 @@ static void sleeping_stream_takes_more_than_it_holds(void **state)
 
         for (int i = 0; i < n; i++) {
             triggers[i] =
-                (struct mpixq_trigger){.call = run_item, .arg = next_item(&series, items)};
+                (struct mpixq_trigger){.call = run_items, .arg = next_item(&series, items)};
         }
         /* Long enough to fall asleep, or just about. */
         if (round % 4 != 0) {
@@ -288,7 +390,7 @@ static void *overfill(void *arg)
     struct submitter *s = arg;
 
     for (int i = 0; i < 2 * DEPTH; i++) {
-        call(s->stream, run_item, next_item(&s->series, s->items));
+        call(s->stream, run_items, next_item(&s->series, s->items));
     }
     return NULL;
 }
@@ -328,9 +430,11 @@ int main(void)
         cmocka_unit_test(functions_run_in_order),
         cmocka_unit_test(submitters_share_a_stream),
         cmocka_unit_test(operations_of_all_kinds_keep_one_order),
+        cmocka_unit_test(triggers_of_one_submission_keep_their_order),
         cmocka_unit_test(tickets_pass_in_order),
         cmocka_unit_test(word_may_be_set_by_another_thread),
         cmocka_unit_test(wait_polls_until_the_word_is_there),
+        cmocka_unit_test(waits_of_one_submission_end_each_for_itself),
         cmocka_unit_test(failure_ends_a_wait),
         cmocka_unit_test(sleeping_stream_takes_more_than_it_holds),
         cmocka_unit_test(full_stream_can_be_asked),

@@ -45,7 +45,8 @@ static inline struct mpixq_stream *open_own(void)
     return stream;
 }
 
-static inline uint64_t call(struct mpixq_stream *stream, void (*fn)(void *), void *arg)
+static inline uint64_t call(struct mpixq_stream *stream, void (*fn)(void *const args[], int n),
+                            void *arg)
 {
     return ops->trigger(stream, &(struct mpixq_trigger){.call = fn, .arg = arg}, 1);
 }
@@ -78,6 +79,14 @@ static inline void run_item(void *arg)
 
     item->series->mistakes += item->number != item->series->executed;
     item->series->executed++;
+}
+
+/* As a trigger. */
+static inline void run_items(void *const args[], int n)
+{
+    for (int i = 0; i < n; i++) {
+        run_item(args[i]);
+    }
 }
 
 static inline void *next_item(struct series *series, struct item *items)

@@ -45,7 +45,7 @@ static void destroy_runs_what_is_in_the_ring(void **state)
         await(stream, &gate, round % 2);
         assert_int_equal(pthread_create(&thread, NULL, open_gate, (void *)&gate), 0);
         for (int i = 0; i < round % DEPTH; i++) {
-            call(stream, run_item, next_item(&series, items));
+            call(stream, run_items, next_item(&series, items));
         }
         ops->close(stream);
         expect_done(&series);
@@ -103,6 +103,13 @@ static void note_inside(void *arg)
     *(bool *)arg = mpixq_host_stream_inside() && mpixq_stream_inside();
 }
 
+static void note_inside_call(void *const args[], int n)
+{
+    for (int i = 0; i < n; i++) {
+        note_inside(args[i]);
+    }
+}
+
 /* Only functions that the user launched are inside: channels are called as well. */
 static void functions_know_that_they_are_inside(void **state)
 {
@@ -113,7 +120,7 @@ static void functions_know_that_they_are_inside(void **state)
 
     (void)state;
     mpixq_host_stream_launch(host, note_inside, &in_function);
-    call(stream, note_inside, &in_call);
+    call(stream, note_inside_call, &in_call);
     mpixq_host_stream_synchronize(host);
     assert_true(in_function);
     assert_false(in_call);
