@@ -103,19 +103,14 @@ static inline const struct slot *slot_at(const struct mpixq_host_stream *stream,
     return &stream->ring[position & stream->mask];
 }
 
-/* How many slots from the head on belong to one submission and are in the ring by now. Where that
- * submission has waited for room, those of another thread may stand between its slots. */
+/* How many slots from the head on belong to one submission and are in the ring by now. */
 static int count_together(const struct mpixq_host_stream *stream, uint64_t head)
 {
     uint64_t ready = atomic_load_explicit(&stream->tail, memory_order_acquire) - head;
-    const struct slot *first = slot_at(stream, head), *slot = first;
-    int n = 0, max = ready < TOGETHER ? (int)ready : TOGETHER;
+    uint64_t n = (uint64_t)slot_at(stream, head)->more + 1;
 
-    while (n < max && slot->operation == first->operation && slot->more == first->more - n) {
-        n++;
-        slot = slot_at(stream, head + (uint64_t)n);
-    }
-    return n;
+    n = n < ready ? n : ready;
+    return n < TOGETHER ? (int)n : TOGETHER;
 }
 
 /* Poll all, those with the same function in one call. */
