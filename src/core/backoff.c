@@ -40,21 +40,40 @@ void mpixq_backoff_setup(void)
                 oversubscribed ? "yield" : "spin");
 }
 
+/* Did the last poll move data? Many MPI libraries move a large message by a fragment in each poll,
+ * so a waiter that slept between polls would move it at fragments per sleep. A poll that finds
+ * nothing takes always the same time, and one that moves a fragment takes much longer. So does the
+ * first one after a sleep, with cold caches, which therefore tells nothing. */
+static bool has_moved(struct mpixq_backoff *backoff, uint64_t now)
+{
+    uint64_t took = now - backoff->last_ns;
+
+    if (backoff->shortest_ns == 0 || took < backoff->shortest_ns) {
+        backoff->shortest_ns = took;
+    }
+    return took > 4 * backoff->shortest_ns + 1000;
+}
+
 void mpixq_backoff_slow(struct mpixq_backoff *backoff)
 {
     uint64_t now = mpixq_now_ns(), waited_us;
+    bool again = backoff->moves && backoff->slept;
     long sleep_us;
 
-    if (backoff->since_ns == 0) {
+    if (backoff->since_ns == 0 || (backoff->moves && !again && has_moved(backoff, now))) {
         backoff->since_ns = now;
     }
+    backoff->slept = false;
+    backoff->last_ns = now;
     waited_us = (now - backoff->since_ns) / 1000;
-    if ((long)waited_us < mpixq_env.spin_us) {
+    if (again || (long)waited_us < mpixq_env.spin_us) {
         if (oversubscribed) {
             (void)sched_yield();
+            backoff->last_ns = mpixq_now_ns();
         }
         return;
     }
     sleep_us = (long)(waited_us / 8) + 1;
     mpixq_sleep_us(sleep_us < mpixq_env.sleep_max_us ? sleep_us : mpixq_env.sleep_max_us);
+    backoff->slept = true;
 }

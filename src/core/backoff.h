@@ -9,19 +9,23 @@
 #ifndef MPIXQ_BACKOFF_H
 #define MPIXQ_BACKOFF_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 struct mpixq_backoff {
     uint32_t polls;
-    uint64_t since_ns; /* 0: the clock was not read yet */
+    bool moves;           /* the polls move data, and those that do take longer */
+    bool slept;           /* just before the last poll */
+    uint64_t since_ns;    /* 0: the clock was not read yet */
+    uint64_t last_ns;     /* when the last poll began */
+    uint64_t shortest_ns; /* poll so far */
 };
 
 /* Find out whether ranks outnumber cores. Once, before threads. */
 void mpixq_backoff_setup(void);
 static inline void mpixq_backoff_begin(struct mpixq_backoff *backoff)
 {
-    backoff->polls = 0;
-    backoff->since_ns = 0;
+    *backoff = (struct mpixq_backoff){.polls = 0};
 }
 /* The slow part of a pause: looks at the clock. */
 void mpixq_backoff_slow(struct mpixq_backoff *backoff);

@@ -160,6 +160,7 @@ static void run_awaits(struct mpixq_host_stream *stream, uint64_t head, int n)
         return;
     }
     mpixq_backoff_begin(&backoff);
+    backoff.moves = true;
     atomic_fetch_add_explicit(&mpixq_pollers, 1, memory_order_relaxed);
     for (;;) {
         poll_pending(pending, left);
