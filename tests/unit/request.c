@@ -4,88 +4,9 @@
  * request.c - request records and the table that finds them (a singleton: one process without a
  * launcher). The handles here are made up: the library only compares them.
  */
-#include "unit.h"
+#include "request.h"
 
-#include <mpi.h>
 #include <pthread.h>
-#include <string.h>
-
-#include "core/alloc.h"
-#include "core/env.h"
-#include "core/request.h"
-
-/* Handle number i, none that MPI uses in a program that makes no requests. Neighbours share their
- * place in the hash table when they are far apart. */
-static MPI_Request made_up(int i)
-{
-    uintptr_t number = (uintptr_t)(i + 1) * 16;
-    MPI_Request handle;
-
-    memset(&handle, 0, sizeof handle);
-    memcpy(&handle, &number, sizeof handle); /* little endian, if handles are ints */
-    return handle;
-}
-
-static void capture_as(int i, enum mpixq_mode mode, MPI_Datatype type)
-{
-    const struct mpixq_captured args = {
-        .mode = mode, .count = i, .type = {.handle = type}, .peer = 3, .tag = i};
-
-    mpixq_request_capture(&args, MPI_COMM_WORLD, made_up(i));
-}
-
-static struct mpixq_request *capture(int i)
-{
-    struct mpixq_request *req;
-
-    capture_as(i, MPIXQ_MODE_SEND, MPI_INT);
-    req = mpixq_request_find(made_up(i));
-    assert_non_null(req);
-    return req;
-}
-
-static bool drop(int i)
-{
-    struct mpixq_request *req;
-
-    return mpixq_request_drop(made_up(i), &req);
-}
-
-static void count_one(struct mpixq_request *req, void *arg)
-{
-    assert_true(req->handle != MPI_REQUEST_NULL);
-    ++*(int *)arg;
-}
-
-static int table_size(void)
-{
-    int n = 0;
-
-    mpixq_request_each(count_one, &n);
-    return n;
-}
-
-/* After each test: nothing is left in the table, nor counted. */
-static int all_is_gone(void **state)
-{
-    (void)state;
-    atomic_store(&mpixq_alloc_fail_in, 0);
-    return table_size() == 0 && atomic_load(&mpixq_active) == 0 && atomic_load(&mpixq_buffered) == 0
-               ? 0
-               : -1;
-}
-
-static void bring_to_matched(struct mpixq_request *req)
-{
-    assert_true(mpixq_request_step(req, MPIXQ_MATCH_BEGIN));
-    assert_true(mpixq_request_step(req, MPIXQ_MATCH_OK));
-}
-
-static void end(struct mpixq_request *req)
-{
-    mpixq_request_forget(req);
-    mpixq_request_destroy(req);
-}
 
 static void capture_keeps_what_it_was_given(void **test_state)
 {
@@ -282,126 +203,6 @@ static void used_record_comes_back_clean(void **test_state)
     }
 }
 
-static void freed_records_are_kept_up_to_a_limit(void **test_state)
-{
-    long before = unit_live_blocks();
-
-    (void)test_state;
-    for (int i = 0; i < 5000; i++) {
-        capture(i);
-    }
-    for (int i = 0; i < 5000; i++) {
-        assert_true(drop(i));
-    }
-    assert_true(unit_live_blocks() - before <= 256);
-}
-
-static int n_types_freed;
-
-static int type_freed(MPI_Datatype type, int key, void *value, void *extra)
-{
-    (void)type;
-    (void)key;
-    (void)value;
-    (void)extra;
-    n_types_freed++;
-    return MPI_SUCCESS;
-}
-
-/* A derived type whose duplicates are counted when they are freed. */
-static MPI_Datatype counted_type(void)
-{
-    static int key = MPI_KEYVAL_INVALID;
-    MPI_Datatype type;
-
-    if (key == MPI_KEYVAL_INVALID) {
-        MPI_Type_create_keyval(MPI_TYPE_DUP_FN, type_freed, &key, NULL);
-    }
-    MPI_Type_contiguous(3, MPI_INT, &type);
-    MPI_Type_commit(&type);
-    MPI_Type_set_attr(type, key, NULL);
-    n_types_freed = 0;
-    return type;
-}
-
-static void derived_type_lives_as_long_as_the_request(void **test_state)
-{
-    MPI_Datatype type = counted_type();
-    struct mpixq_request *req;
-    int size;
-
-    (void)test_state;
-    capture_as(0, MPIXQ_MODE_SEND, type);
-    capture_as(1, MPIXQ_MODE_SEND, type);
-    MPI_Type_free(&type);
-    req = mpixq_request_find(made_up(1));
-    assert_true(req->made.type.is_ours);
-    assert_int_equal(MPI_Type_size(req->made.type.handle, &size), MPI_SUCCESS);
-    assert_int_equal(size, 3 * sizeof(int));
-    assert_true(drop(0));
-    bring_to_matched(req);
-    end(req);
-    /* With the user's, which MPI may have kept for the sake of its duplicates. */
-    assert_int_equal(n_types_freed, 3);
-}
-
-/* A request that there is no memory for is unknown, and nothing of it stays. */
-static void capture_survives_failed_allocations(void **test_state)
-{
-    enum { RECORDS = 1500 };
-    MPI_Datatype type = counted_type();
-    int n_failed = 0;
-
-    (void)test_state;
-    for (int i = 0; i < RECORDS; i++) {
-        for (long n = 1; mpixq_request_find(made_up(i)) == NULL; n++) {
-            long live = unit_live_blocks();
-            int freed = n_types_freed;
-
-            atomic_store(&mpixq_alloc_fail_in, n);
-            capture_as(i, MPIXQ_MODE_BSEND, type);
-            if (mpixq_request_find(made_up(i)) == NULL) {
-                n_failed++;
-                assert_int_equal(unit_live_blocks(), live);
-                assert_int_equal(n_types_freed, freed + 1);
-                assert_int_equal(atomic_load(&mpixq_buffered), i);
-            }
-            atomic_store(&mpixq_alloc_fail_in, 0);
-        }
-    }
-    assert_true(n_failed > RECORDS); /* records, and growing tables */
-    assert_int_equal(table_size(), RECORDS);
-    for (int i = 0; i < RECORDS; i++) {
-        assert_true(drop(i));
-    }
-    MPI_Type_free(&type);
-}
-
-/* A record that does not fit under its new handle is given up as a whole. */
-static void rename_survives_failed_allocations(void **test_state)
-{
-    int n = 1, handle = 0, next = 100000;
-
-    (void)test_state;
-    capture(0);
-    /* The table grows when one of its buckets is full: rename until that falls on a rename. */
-    do {
-        capture(n++);
-        for (int k = 0; k < 100 && mpixq_request_find(made_up(handle)) != NULL; k++) {
-            atomic_store(&mpixq_alloc_fail_in, 1);
-            mpixq_request_rename(made_up(handle), made_up(next));
-            atomic_store(&mpixq_alloc_fail_in, 0);
-            handle = next++;
-        }
-    } while (n < 10000 && mpixq_request_find(made_up(handle)) != NULL);
-    assert_true(n < 10000);
-    assert_int_equal(table_size(), n - 1);
-    assert_int_equal(drop(handle), false);
-    for (int i = 1; i < n; i++) {
-        assert_true(drop(i));
-    }
-}
-
 enum { THREADS = 4 };
 
 struct user {
@@ -448,11 +249,9 @@ static void threads_share_the_table(void **test_state)
     }
 }
 
-int main(int argc, char **argv)
+static int run_all(void)
 {
     const struct CMUnitTest tests[] = {
-        /* The first: later there are spare records, and room in the table. */
-        cmocka_unit_test_teardown(capture_survives_failed_allocations, all_is_gone),
         cmocka_unit_test_teardown(capture_keeps_what_it_was_given, all_is_gone),
         cmocka_unit_test_teardown(unknown_handles_are_unknown, all_is_gone),
         cmocka_unit_test_teardown(null_handle_is_no_record, all_is_gone),
@@ -462,18 +261,13 @@ int main(int argc, char **argv)
         cmocka_unit_test_teardown(renamed_record_replaces_one_of_the_same_handle, all_is_gone),
         cmocka_unit_test_teardown(table_follows_a_model, all_is_gone),
         cmocka_unit_test_teardown(used_record_comes_back_clean, all_is_gone),
-        cmocka_unit_test_teardown(freed_records_are_kept_up_to_a_limit, all_is_gone),
-        cmocka_unit_test_teardown(derived_type_lives_as_long_as_the_request, all_is_gone),
-        cmocka_unit_test_teardown(rename_survives_failed_allocations, all_is_gone),
         cmocka_unit_test_teardown(threads_share_the_table, all_is_gone),
     };
-    int provided, rc;
 
-    if (MPI_Init_thread(&argc, &argv, MPI_THREAD_MULTIPLE, &provided) != MPI_SUCCESS) {
-        return 99;
-    }
-    mpixq_env.log = 0; /* it warns of requests that it has no memory for */
-    rc = cmocka_run_group_tests(tests, NULL, NULL);
-    MPI_Finalize();
-    return rc;
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
+
+int main(int argc, char **argv)
+{
+    return run_with_mpi(&argc, &argv, run_all);
 }
