@@ -2,13 +2,15 @@
 # Copyright (c) 2026 the mpix-queue authors
 #
 # MPIXQ_WARNINGS: collects in WARN_CFLAGS the warnings that $CC knows, each probed by itself, and
-# gives --enable-werror. MPIXQ_TRY_CFLAG(FLAG, IF-KNOWN, IF-NOT) is the probe.
+# gives --enable-werror. Those that are no matter of taste, but calls by a wrong type, are always
+# errors. MPIXQ_TRY_CFLAG(FLAG, IF-KNOWN, IF-NOT) is the probe.
 
 AC_DEFUN([MPIXQ_WARNINGS], [
     AC_ARG_ENABLE([werror], [AS_HELP_STRING([--enable-werror], [make warnings errors @<:@no@:>@])])
     m4_foreach_w([flag], [-Wall -Wextra -Wshadow -Wstrict-prototypes -Wmissing-prototypes
         -Wold-style-definition -Wpointer-arith -Wwrite-strings -Wundef -Wvla -Wformat=2
-        -Wunused-result], [MPIXQ_TRY_CFLAG(flag, [WARN_CFLAGS="$WARN_CFLAGS flag"])])
+        -Wunused-result -Werror=implicit-function-declaration
+        -Werror=incompatible-pointer-types -Werror=int-conversion], [MPIXQ_TRY_CFLAG(flag, [WARN_CFLAGS="$WARN_CFLAGS flag"])])
     AS_IF([test "x$enable_werror" = xyes], [WARN_CFLAGS="$WARN_CFLAGS -Werror"])
     AC_SUBST([WARN_CFLAGS])
 ])
