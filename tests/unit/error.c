@@ -198,6 +198,35 @@ static void texts_are_those_of_mpi(void **state)
     assert_string_equal(mpixq_error_text(MPIXQ_E_COUNT), "no error");
 }
 
+/* The text of a code can say what happened last; all else stays. */
+static void code_may_say_more(void **state)
+{
+    int code = mpixq_error_code(MPIXQ_E_COMMUNICATION), other = mpixq_error_code(MPIXQ_E_TWICE);
+    char text[MPI_MAX_ERROR_STRING], of_other[MPI_MAX_ERROR_STRING];
+    char longest[256];
+    int length;
+
+    (void)state;
+    memset(longest, 'x', sizeof longest - 1);
+    longest[sizeof longest - 1] = '\0';
+    assert_int_equal(MPI_Error_string(other, of_other, &length), MPI_SUCCESS);
+    assert_int_equal(mpixq_error_code_saying(MPIXQ_E_COMMUNICATION, "this happened"), code);
+    assert_int_equal(MPI_Error_string(code, text, &length), MPI_SUCCESS);
+    assert_string_equal(text, "this happened");
+    assert_int_equal(mpixq_error_code_saying(MPIXQ_E_COMMUNICATION, longest), code);
+    assert_int_equal(MPI_Error_string(code, text, &length), MPI_SUCCESS);
+    assert_string_equal(text, longest);
+    assert_int_equal(mpixq_error_kind(code), MPIXQ_ERR_COMM);
+    assert_int_equal(MPI_Error_string(other, text, &length), MPI_SUCCESS);
+    assert_string_equal(text, of_other);
+    /* Codes that are not the library's keep their texts. */
+    assert_int_equal(MPI_Error_string(MPI_ERR_TRUNCATE, of_other, &length), MPI_SUCCESS);
+    assert_int_equal(mpixq_error_code_saying(MPIXQ_E_TRUNCATE, "this happened"), MPI_ERR_TRUNCATE);
+    assert_int_equal(mpixq_error_code_saying(MPIXQ_E_NONE, "this happened"), MPI_SUCCESS);
+    assert_int_equal(MPI_Error_string(MPI_ERR_TRUNCATE, text, &length), MPI_SUCCESS);
+    assert_string_equal(text, of_other);
+}
+
 /* The handler's calls. */
 static MPI_Comm handled_comm;
 static int handled_code, n_handled;
@@ -247,6 +276,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(kinds_are_classes),
         cmocka_unit_test(foreign_codes_have_no_kind),
         cmocka_unit_test(texts_are_those_of_mpi),
+        cmocka_unit_test(code_may_say_more),
         cmocka_unit_test(raise_invokes_one_handler_once),
     };
     int provided, rc;
