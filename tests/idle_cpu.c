@@ -50,6 +50,29 @@ static void expect_ms(const char *what, double limit_per_s)
     }
 }
 
+/* The pair is freed at once on one side, and later on the other: what the first says of it is under
+ * way until the second takes a message, and must not keep the first awake. */
+static void free_at_once(MPIX_Queue queue, int peer)
+{
+    int data[2] = {0, 1};
+    MPI_Request r[2];
+
+    MTEST_OK(MPI_Recv_init(&data[0], 1, MPI_INT, peer, TAG, MPI_COMM_WORLD, &r[0]));
+    MTEST_OK(MPI_Send_init(&data[1], 1, MPI_INT, peer, TAG, MPI_COMM_WORLD, &r[1]));
+    MTEST_OK(MPIX_Matchall(2, r));
+    MTEST_OK(MPIX_Enqueue_startall(queue, 2, r));
+    MTEST_OK(MPIX_Enqueue_waitall(queue, 2, r));
+    MTEST_OK(MPIX_Queue_wait(queue));
+    if (mtest_rank == 0) {
+        MTEST_OK(MPI_Request_free(&r[1]));
+    }
+    expect_ms("one end of a pair freed", 5);
+    MTEST_OK(MPI_Request_free(&r[0]));
+    if (mtest_rank != 0) {
+        MTEST_OK(MPI_Request_free(&r[1]));
+    }
+}
+
 int main(int argc, char **argv)
 {
     int peer;
@@ -87,6 +110,7 @@ int main(int argc, char **argv)
     MTEST_OK(MPIX_Queue_wait(queue));
     MTEST_EQ(in, 8);
     expect_ms("after all", 5);
+    free_at_once(queue, peer);
     MTEST_OK(MPI_Request_free(&r[0]));
     MTEST_OK(MPI_Request_free(&r[1]));
     MTEST_OK(MPIX_Queue_free(&second));

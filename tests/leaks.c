@@ -3,7 +3,8 @@
  *
  * What a program forgot to free is reported on standard error by MPI_Finalize, which ends all the
  * same. Argument 1: nothing, idle (live objects), receive (one that never completes), send (a large
- * one that nobody receives), match (one that nobody answers), gate (a stream with much to do).
+ * one that nobody receives), match (one that nobody answers), gate (a stream with much to do), shared
+ * (two queues with a receive each on one stream).
  */
 #include "mtest.h"
 
@@ -52,6 +53,7 @@ static void leave(const char *what)
     static MPIX_Queue queue;
     static MPIX_Host_stream stream;
     static MPI_Request r[2];
+    static MPI_Request more[2];
     static MPI_Request match;
     int peer = 1 - mtest_rank;
 
@@ -71,7 +73,18 @@ static void leave(const char *what)
         MTEST_OK(MPI_Send_init(&out, 1, MPI_INT, peer, TAG, MPI_COMM_WORLD, &r[1]));
     }
     MTEST_OK(MPIX_Matchall(2, r));
-    if (strcmp(what, "receive") == 0) {
+    if (strcmp(what, "shared") == 0) {
+        static MPIX_Queue second;
+
+        MTEST_OK(MPIX_Queue_init(&second, MPIX_QUEUE_FALLBACK, &stream));
+        MTEST_OK(MPI_Recv_init(&in, 1, MPI_INT, peer, TAG + 1, MPI_COMM_WORLD, &more[0]));
+        MTEST_OK(MPI_Send_init(&out, 1, MPI_INT, peer, TAG + 1, MPI_COMM_WORLD, &more[1]));
+        MTEST_OK(MPIX_Matchall(2, more));
+        MTEST_OK(MPIX_Enqueue_start(queue, &r[0]));
+        MTEST_OK(MPIX_Enqueue_wait(queue, &r[0]));
+        MTEST_OK(MPIX_Enqueue_start(second, &more[0]));
+        MTEST_OK(MPIX_Enqueue_wait(second, &more[0]));
+    } else if (strcmp(what, "receive") == 0) {
         MTEST_OK(MPIX_Enqueue_start(queue, &r[0]));
         MTEST_OK(MPIX_Enqueue_wait(queue, &r[0]));
     } else if (strcmp(what, "send") == 0) {

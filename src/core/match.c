@@ -436,17 +436,15 @@ bool mpixq_match_is_pending(void)
     return atomic_load(&pending);
 }
 
-static void progress_locked(void)
-{
-    mpixq_control_progress();
-    mpixq_match_retire();
-}
-
 void mpixq_match_kick(void)
 {
+    struct mpixq_request *retired;
+
     if (pthread_mutex_trylock(&lock) == 0) {
-        progress_locked();
+        mpixq_control_progress();
+        retired = mpixq_match_retire();
         mpixq_match_leave();
+        mpixq_match_destroy(retired);
     }
 }
 

@@ -47,9 +47,9 @@ void mpixq_match_record_failure(const struct mpixq_record *record, int source)
     }
 }
 
-void mpixq_match_retire(void)
+struct mpixq_request *mpixq_match_retire(void)
 {
-    struct mpixq_request **link = &retiring;
+    struct mpixq_request **link = &retiring, *retired = NULL;
 
     while (*link != NULL) {
         struct mpixq_request *req = *link, *next = req->next_released;
@@ -57,10 +57,21 @@ void mpixq_match_retire(void)
         if (req->channel->retire(req)) {
             *link = next;
             mpixq_match_id_remove(req);
-            mpixq_request_destroy(req);
+            LL_PREPEND2(retired, req, next_released);
         } else {
             link = &req->next_released;
         }
+    }
+    return retired;
+}
+
+void mpixq_match_destroy(struct mpixq_request *retired)
+{
+    struct mpixq_request *next;
+
+    for (; retired != NULL; retired = next) {
+        next = retired->next_released;
+        mpixq_request_destroy(retired);
     }
 }
 
@@ -86,11 +97,14 @@ static void release_locked(struct mpixq_request *req)
 
 void mpixq_match_release(struct mpixq_request *req)
 {
+    struct mpixq_request *retired;
+
     mpixq_match_enter();
     release_locked(req);
     mpixq_control_progress();
-    mpixq_match_retire();
+    retired = mpixq_match_retire();
     mpixq_match_leave();
+    mpixq_match_destroy(retired);
 }
 
 void mpixq_match_abandon(struct mpixq_request *req)

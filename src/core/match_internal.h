@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright (c) 2026 the mpix-queue authors
  *
- * What match.c and match_end.c share, and nobody else uses. All but enter is called under the
- * matching lock.
+ * What match.c and match_end.c share, and nobody else uses. All but enter and destroy is called
+ * under the matching lock.
  */
 #ifndef MPIXQ_MATCH_INTERNAL_H
 #define MPIXQ_MATCH_INTERNAL_H
@@ -19,8 +19,10 @@ void mpixq_match_id_remove(struct mpixq_request *req);
 void mpixq_match_record_release(const struct mpixq_record *record, int source);
 void mpixq_match_record_failure(const struct mpixq_record *record, int source);
 
-/* Destroy released requests of which nothing is left. */
-void mpixq_match_retire(void);
+/* Released requests of which nothing is left, as a list, to be destroyed once the lock is left: a
+ * datatype may go with one, and the user's callbacks for its attributes run then. */
+struct mpixq_request *mpixq_match_retire(void);
+void mpixq_match_destroy(struct mpixq_request *retired);
 /* The process ends: let go of one end, whatever it is doing. False if MPI still reads its buffer. */
 bool mpixq_match_let_go(struct mpixq_request *req);
 

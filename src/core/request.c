@@ -159,8 +159,8 @@ static bool hold_type(struct mpixq_type *type)
         known = users;
         return true;
     }
-    /* Not MPI_Type_dup, which copies attributes too: the user's callbacks would run here, and again
-     * when we free it, under a lock and perhaps in another thread. */
+    /* Not MPI_Type_dup, which copies attributes too: the user's callbacks would run here, and for
+     * the copy again when we free it. */
     type->is_ours = PMPI_Type_contiguous(1, users, &type->handle) == MPI_SUCCESS;
     return type->is_ours && PMPI_Type_commit(&type->handle) == MPI_SUCCESS;
 }
