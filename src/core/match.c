@@ -241,8 +241,6 @@ static enum mpixq_error check_pair(const struct mpixq_request *req,
     return offer->bytes > req->bytes ? MPIXQ_E_TRUNCATE : MPIXQ_E_NONE;
 }
 
-static void retire_all(void);
-
 /* Receiver: this receive and this offer belong together. */
 static void pair(struct mpixq_request *req, const struct mpixq_record *record, int world)
 {
@@ -259,9 +257,9 @@ static void pair(struct mpixq_request *req, const struct mpixq_record *record, i
         req->source_tag = offer->tag;
         req->bytes = offer->bytes;
         error = choose_channel(req, record, &channel, &mine);
-        if (error == MPIXQ_E_NO_TAG && retiring != NULL) {
+        if (error == MPIXQ_E_NO_TAG) {
             /* The release of another pair may have come just before this offer. */
-            retire_all();
+            mpixq_match_retire();
             error = choose_channel(req, record, &channel, &mine);
         }
     }
