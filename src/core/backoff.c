@@ -40,11 +40,11 @@ void mpixq_backoff_setup(void)
                 oversubscribed ? "yield" : "spin");
 }
 
-/* Did the last poll move data? Many MPI libraries move a large message by a fragment in each poll,
- * so a waiter that slept between polls would move it at fragments per sleep. A poll that finds
- * nothing takes always the same time, and one that moves a fragment takes much longer. So does the
- * first one after a sleep, with cold caches, which therefore tells nothing. */
-static bool has_moved(struct mpixq_backoff *backoff, uint64_t now)
+/* A wait that moves data goes on without sleep for so long. */
+#define MOVING_NS 200000
+
+/* Did the last poll take longer than one that finds nothing, which always takes the same time? */
+static bool took_long(struct mpixq_backoff *backoff, uint64_t now)
 {
     uint64_t took = now - backoff->last_ns;
 
@@ -54,14 +54,34 @@ static bool has_moved(struct mpixq_backoff *backoff, uint64_t now)
     return took > 4 * backoff->shortest_ns + 1000;
 }
 
+/* Many MPI libraries move a large message by a fragment in each poll, so a waiter that slept
+ * between polls would move it at a fragment per sleep. Polls that move data take longer than
+ * others. So does the first one after a sleep, with cold caches, which therefore tells nothing, and
+ * now and then one that was interrupted; hence two in a row. Returns whether to poll once more
+ * before it is decided. */
+static bool watch(struct mpixq_backoff *backoff, uint64_t now)
+{
+    uint64_t spin_ns = (uint64_t)mpixq_env.spin_us * 1000;
+    bool is_long = !backoff->slept && took_long(backoff, now), was_long = backoff->was_long;
+    uint64_t since = now - (spin_ns > MOVING_NS ? spin_ns - MOVING_NS : 0);
+
+    backoff->was_long = is_long;
+    if (is_long && was_long && since > backoff->since_ns) {
+        backoff->since_ns = since;
+    }
+    return backoff->slept || is_long;
+}
+
 void mpixq_backoff_slow(struct mpixq_backoff *backoff)
 {
     uint64_t now = mpixq_now_ns(), waited_us;
-    bool again = backoff->moves && backoff->slept;
+    bool again = false;
     long sleep_us;
 
-    if (backoff->since_ns == 0 || (backoff->moves && !again && has_moved(backoff, now))) {
+    if (backoff->since_ns == 0) {
         backoff->since_ns = now;
+    } else if (backoff->moves) {
+        again = watch(backoff, now);
     }
     backoff->slept = false;
     backoff->last_ns = now;
@@ -73,7 +93,7 @@ void mpixq_backoff_slow(struct mpixq_backoff *backoff)
         }
         return;
     }
-    sleep_us = (long)(waited_us / 8) + 1;
+    sleep_us = (long)(waited_us / 16) + 1;
     mpixq_sleep_us(sleep_us < mpixq_env.sleep_max_us ? sleep_us : mpixq_env.sleep_max_us);
     backoff->slept = true;
 }

@@ -3,8 +3,8 @@
  *
  * How a thread waits for something that nobody wakes it for: it polls without a break for
  * MPIXQ_SPIN_US, yielding the core where ranks outnumber cores, then sleeps between polls for
- * an eighth of the time it has waited, at most MPIXQ_SLEEP_MAX_US. So a wait is late by an
- * eighth at most, and a long one costs little.
+ * a sixteenth of the time it has waited, at most MPIXQ_SLEEP_MAX_US. So a wait is late by a
+ * sixteenth at most, and a long one costs little.
  */
 #ifndef MPIXQ_BACKOFF_H
 #define MPIXQ_BACKOFF_H
@@ -16,6 +16,7 @@ struct mpixq_backoff {
     uint32_t polls;
     bool moves;           /* the polls move data, and those that do take longer */
     bool slept;           /* just before the last poll */
+    bool was_long;        /* the last poll but one took long */
     uint64_t since_ns;    /* 0: the clock was not read yet */
     uint64_t last_ns;     /* when the last poll began */
     uint64_t shortest_ns; /* poll so far */
