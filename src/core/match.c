@@ -44,6 +44,7 @@ void mpixq_match_enter(void)
 /* Leave the lock, then complete the handles of finished ops: MPI may call back into us there. */
 void mpixq_match_leave(void)
 {
+    struct mpixq_request *retired = mpixq_match_take_retired();
     struct mpixq_match_op *op = NULL, *next;
 
     if (mpixq_control_has_answered()) {
@@ -58,6 +59,7 @@ void mpixq_match_leave(void)
         (void)PMPI_Grequest_complete(op->handle);
         mpixq_match_op_put(op);
     }
+    mpixq_match_destroy(retired);
 }
 
 struct mpixq_request *mpixq_match_by_id(uint64_t id)
@@ -436,13 +438,10 @@ bool mpixq_match_is_pending(void)
 
 void mpixq_match_kick(void)
 {
-    struct mpixq_request *retired;
-
     if (pthread_mutex_trylock(&lock) == 0) {
         mpixq_control_progress();
-        retired = mpixq_match_retire();
+        mpixq_match_retire();
         mpixq_match_leave();
-        mpixq_match_destroy(retired);
     }
 }
 

@@ -15,6 +15,8 @@
 
 /* Both ends released, with something left to do. Under the matching lock. */
 static struct mpixq_request *retiring;
+/* Nothing left to do: to be destroyed once the lock is left. Under the lock. */
+static struct mpixq_request *retired;
 
 void mpixq_match_record_release(const struct mpixq_record *record, int source)
 {
@@ -47,9 +49,9 @@ void mpixq_match_record_failure(const struct mpixq_record *record, int source)
     }
 }
 
-struct mpixq_request *mpixq_match_retire(void)
+void mpixq_match_retire(void)
 {
-    struct mpixq_request **link = &retiring, *retired = NULL;
+    struct mpixq_request **link = &retiring;
 
     while (*link != NULL) {
         struct mpixq_request *req = *link, *next = req->next_released;
@@ -62,16 +64,23 @@ struct mpixq_request *mpixq_match_retire(void)
             link = &req->next_released;
         }
     }
-    return retired;
 }
 
-void mpixq_match_destroy(struct mpixq_request *retired)
+struct mpixq_request *mpixq_match_take_retired(void)
+{
+    struct mpixq_request *list = retired;
+
+    retired = NULL;
+    return list;
+}
+
+void mpixq_match_destroy(struct mpixq_request *list)
 {
     struct mpixq_request *next;
 
-    for (; retired != NULL; retired = next) {
-        next = retired->next_released;
-        mpixq_request_destroy(retired);
+    for (; list != NULL; list = next) {
+        next = list->next_released;
+        mpixq_request_destroy(list);
     }
 }
 
@@ -97,14 +106,11 @@ static void release_locked(struct mpixq_request *req)
 
 void mpixq_match_release(struct mpixq_request *req)
 {
-    struct mpixq_request *retired;
-
     mpixq_match_enter();
     release_locked(req);
     mpixq_control_progress();
-    retired = mpixq_match_retire();
+    mpixq_match_retire();
     mpixq_match_leave();
-    mpixq_match_destroy(retired);
 }
 
 void mpixq_match_abandon(struct mpixq_request *req)
@@ -125,17 +131,17 @@ void mpixq_match_abandon(struct mpixq_request *req)
 
 bool mpixq_match_let_go(struct mpixq_request *req)
 {
-    bool retired = true;
+    bool done = true;
 
     if (req->channel != NULL) {
         if (!req->released) {
             req->channel->release(req);
         }
         /* A receive may still lack its sender's release: nobody will wait for that any more. */
-        retired = req->channel->retire(req) || !mpixq_request_is_send(req);
+        done = req->channel->retire(req) || !mpixq_request_is_send(req);
     }
     if (req->released) {
         mpixq_request_destroy(req); /* the others are still in the table of handles */
     }
-    return retired;
+    return done;
 }

@@ -10,7 +10,7 @@
 #include "match.h"
 
 void mpixq_match_enter(void);
-/* Leaves the lock, and completes the Imatch requests that are done. */
+/* Leaves the lock, completes the Imatch requests that are done and destroys what is retired. */
 void mpixq_match_leave(void);
 /* No peer can name the request any more. */
 void mpixq_match_id_remove(struct mpixq_request *req);
@@ -19,10 +19,12 @@ void mpixq_match_id_remove(struct mpixq_request *req);
 void mpixq_match_record_release(const struct mpixq_record *record, int source);
 void mpixq_match_record_failure(const struct mpixq_record *record, int source);
 
-/* Released requests of which nothing is left, as a list, to be destroyed once the lock is left: a
- * datatype may go with one, and the user's callbacks for its attributes run then. */
-struct mpixq_request *mpixq_match_retire(void);
-void mpixq_match_destroy(struct mpixq_request *retired);
+/* Find the released requests of which nothing is left. mpixq_match_leave takes and destroys them once
+ * the lock is left: a datatype may go with one, and the user's callbacks for its attributes run
+ * then. */
+void mpixq_match_retire(void);
+struct mpixq_request *mpixq_match_take_retired(void);
+void mpixq_match_destroy(struct mpixq_request *list);
 /* The process ends: let go of one end, whatever it is doing. False if MPI still reads its buffer. */
 bool mpixq_match_let_go(struct mpixq_request *req);
 
