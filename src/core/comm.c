@@ -203,26 +203,35 @@ static struct mpixq_comm *look_up(MPI_Comm comm)
     return ok ? record : NULL;
 }
 
-struct mpixq_comm *mpixq_comm_get(MPI_Comm comm)
-{
-    /* The last communicator that this thread asked for. Stale once any communicator was freed
-     * since. */
-    static MPIXQ_THREAD_LOCAL struct {
-        MPI_Comm comm;
-        struct mpixq_comm *record;
-        unsigned long frees;
-    } last;
-    unsigned long frees = atomic_load_explicit(&n_frees, memory_order_acquire);
+/* The last communicator that a thread asked for. Stale once any communicator was freed since. */
+static MPIXQ_THREAD_LOCAL struct {
+    MPI_Comm comm;
+    struct mpixq_comm *record;
+    unsigned long frees;
+} last;
 
-    if (last.record == NULL || last.comm != comm || last.frees != frees) {
-        last.record = look_up(comm);
-        last.comm = comm;
-        last.frees = frees;
-    }
+/* Out of line, so that the usual case below needs no frame. */
+__attribute__((noinline)) static struct mpixq_comm *get_another(MPI_Comm comm, unsigned long frees)
+{
+    last.record = look_up(comm);
+    last.comm = comm;
+    last.frees = frees;
     if (last.record != NULL) {
         atomic_fetch_add_explicit(&last.record->references, 1, memory_order_relaxed);
     }
     return last.record;
+}
+
+struct mpixq_comm *mpixq_comm_get(MPI_Comm comm)
+{
+    unsigned long frees = atomic_load_explicit(&n_frees, memory_order_acquire);
+    struct mpixq_comm *record = last.record;
+
+    if (record == NULL || last.comm != comm || last.frees != frees) {
+        return get_another(comm, frees);
+    }
+    atomic_fetch_add_explicit(&record->references, 1, memory_order_relaxed);
+    return record;
 }
 
 void mpixq_comm_view(const struct mpixq_comm *record, struct mpixq_comm_view *view_p)

@@ -242,7 +242,9 @@ void mpixq_request_capture(const struct mpixq_captured *args, MPI_Comm comm, MPI
         mpixq_free(req);
         mpixq_warn("no memory to remember a persistent request: it cannot be matched");
     }
-    give_up(old);
+    if (old != NULL) {
+        give_up(old);
+    }
 }
 
 struct mpixq_request *mpixq_request_find(MPI_Request handle)
@@ -284,7 +286,9 @@ bool mpixq_request_drop(MPI_Request handle, struct mpixq_request **req_p)
     mpixq_spin_unlock(&lock);
     if (dropped) {
         let_go(mode, comm, type);
-        mpixq_free(rest);
+        if (rest != NULL) {
+            mpixq_free(rest);
+        }
     }
     *req_p = req;
     return dropped;
