@@ -20,6 +20,9 @@
 
 #include <mpix_queue.h>
 
+#include "bench_device.h"
+#include "bench_fabric.h"
+
 /* MPICH spells MPI_STATUSES_IGNORE as address 1, which gcc takes for an array without elements. */
 #if defined(__GNUC__) && !defined(__clang__)
 #pragma GCC diagnostic ignored "-Wstringop-overflow"
@@ -32,20 +35,32 @@
 /* Exit codes; every rank exits with the same one, because launchers combine unequal codes. */
 enum { BENCH_EXIT_OK = 0, BENCH_EXIT_WRONG_DATA = 1, BENCH_EXIT_USAGE = 2 };
 
-enum bench_mode {
-    BENCH_MPI_BLOCKING,
-    BENCH_MPI_PERSISTENT, /* the others are compared with this one */
-    BENCH_STREAM,
-    BENCH_STREAM_READY,
-    BENCH_NUM_MODES
-};
-
 extern const char *const bench_mode_names[BENCH_NUM_MODES];
 
 static inline bool bench_mode_is_stream(enum bench_mode mode)
 {
     return mode == BENCH_STREAM || mode == BENCH_STREAM_READY;
 }
+
+static inline bool bench_mode_is_matched(enum bench_mode mode)
+{
+    return mode == BENCH_HOST || bench_mode_is_stream(mode);
+}
+
+/* The MPI functions of a mode. Those of the modes of plain MPI are called past the library, which
+ * looks at every request of a program that has matched any: what it is compared with must not pay
+ * for that. */
+struct bench_mpi {
+    int (*recv_init)(void *, int, MPI_Datatype, int, int, MPI_Comm, MPI_Request *);
+    int (*send_init)(const void *, int, MPI_Datatype, int, int, MPI_Comm, MPI_Request *);
+    int (*start)(MPI_Request *);
+    int (*startall)(int, MPI_Request[]);
+    int (*wait)(MPI_Request *, MPI_Status *);
+    int (*waitall)(int, MPI_Request[], MPI_Status[]);
+    int (*request_free)(MPI_Request *);
+};
+
+const struct bench_mpi *bench_mpi(enum bench_mode mode);
 
 /* Running totals of one rank; the columns of the same names are differences of them. */
 struct bench_counts {
@@ -65,6 +80,9 @@ struct bench_options {
     double seconds; /* for all sizes and modes together */
     int trials;
     bool use_mode[BENCH_NUM_MODES];
+    enum bench_channel channel;
+    enum bench_fabric fabric;
+    enum bench_device device;
     bool csv;             /* write CSV, to stdout unless csv_path is set */
     const char *csv_path; /* then the table goes to stdout as well */
     bool verify;
@@ -119,6 +137,7 @@ struct bench_summary bench_summarise(const double values[], int num);
 struct bench_app {
     const char *bench; /* column bench */
     double hops;       /* the time of an iteration is divided by this */
+    int messages;      /* that a rank sends and receives in an iteration */
     long min_iterations;
     void (*begin)(void *ctx, enum bench_mode mode); /* put the data in its first state */
     double (*run)(void *ctx, enum bench_mode mode, long iterations);
@@ -136,6 +155,7 @@ struct bench_row {
     struct bench_summary us;
     double ratio; /* NAN where mpi-persistent was not measured */
     struct bench_counts per_iteration;
+    struct bench_published published;
     long iterations; /* of each trial */
     int trials;
     long errors; /* wrong items in all trials and ranks */
@@ -153,13 +173,15 @@ int bench_measure(const struct bench_options *opts, const struct bench_app *app,
 struct bench_report {
     FILE *table; /* NULL: none */
     FILE *csv;   /* NULL: none */
+    const char *device;
     long errors; /* sum over the rows that were written */
     bool verify;
 };
 
-/* Returns false if the CSV file cannot be written; the reason has been told. Collective. */
+/* messages: that a rank sends and receives in an iteration. Returns false if the CSV file cannot be
+ * written; the reason has been told. Collective. */
 bool bench_report_open(struct bench_report *report, const struct bench_options *opts,
-                       const char *what);
+                       const char *what, int messages);
 void bench_report_rows(struct bench_report *report, const struct bench_row rows[], int num);
 /* Returns the exit code of the program. Collective. */
 int bench_report_close(struct bench_report *report, const struct bench_options *opts);
@@ -175,7 +197,7 @@ void bench_complain(const struct bench_options *opts, const char *format, ...)
  * measured is the stream at work without the host; with --enqueue along it holds nothing. A gate
  * cannot hold more than the stream's depth, so a run is made of batches. */
 struct bench_queue {
-    MPIX_Host_stream stream;
+    MPIX_Host_stream stream; /* unless it is that of the device */
     MPIX_Queue queue;
     MPI_Comm comm; /* for the gates, which start together on all ranks */
     bool along;
@@ -190,6 +212,9 @@ void bench_queue_close(struct bench_queue *bq);
 /* Iterations of so many operations that fit into a batch; even, so that two sets of buffers
  * take turns across batches. */
 long bench_queue_batch(struct bench_queue *bq, int operations);
+/* Put a function on the stream, or on that of the device the kernel that does the same. */
+void bench_queue_work(const struct bench_queue *bq, void (*fn)(void *), void *arg,
+                      const struct bench_words *work);
 /* Around the enqueueing of a batch. The second gives the seconds that it took on the stream.
  * Collective. */
 void bench_queue_hold(struct bench_queue *bq);

@@ -7,7 +7,6 @@
 
 #include <errno.h>
 #include <getopt.h>
-#include <limits.h>
 #include <stdarg.h>
 #include <stdint.h>
 #include <stdlib.h>
@@ -22,6 +21,9 @@ enum {
     OPT_MODES,
     OPT_TRIALS,
     OPT_ENQUEUE,
+    OPT_CHANNEL,
+    OPT_FABRIC,
+    OPT_DEVICE,
     OPT_VERIFY,
     OPT_NO_VERIFY
 };
@@ -34,6 +36,9 @@ static const struct option common_options[] = {
     {"modes", required_argument, NULL, OPT_MODES},
     {"trials", required_argument, NULL, OPT_TRIALS},
     {"enqueue", required_argument, NULL, OPT_ENQUEUE},
+    {"channel", required_argument, NULL, OPT_CHANNEL},
+    {"fabric", required_argument, NULL, OPT_FABRIC},
+    {"device", required_argument, NULL, OPT_DEVICE},
     {"verify", no_argument, NULL, OPT_VERIFY},
     {"no-verify", no_argument, NULL, OPT_NO_VERIFY},
     {"help", no_argument, NULL, OPT_HELP},
@@ -44,6 +49,7 @@ static const struct option common_options[] = {
 const char *const bench_mode_names[BENCH_NUM_MODES] = {
     [BENCH_MPI_BLOCKING] = "mpi-blocking",
     [BENCH_MPI_PERSISTENT] = "mpi-persistent",
+    [BENCH_HOST] = "host",
     [BENCH_STREAM] = "stream",
     [BENCH_STREAM_READY] = "stream-ready",
 };
@@ -213,6 +219,12 @@ static bool set_common(struct bench_options *opts, int option, const char *value
     case OPT_ENQUEUE:
         opts->along = strcmp(value, "along") == 0;
         return opts->along || strcmp(value, "ahead") == 0;
+    case OPT_CHANNEL:
+        return bench_parse_channel(value, &opts->channel);
+    case OPT_FABRIC:
+        return bench_parse_fabric(value, &opts->fabric);
+    case OPT_DEVICE:
+        return bench_parse_device(value, &opts->device);
     default:
         opts->verify = option == OPT_VERIFY;
         return true;
@@ -228,10 +240,14 @@ static void print_help(const struct bench_options *opts, const struct bench_usag
         printf("%s%zu", i == 0 ? " " : ",", opts->sizes[i]);
     }
     printf(
-        "\n  --modes LIST      of mpi-blocking,mpi-persistent,stream,stream-ready (default all)\n"
+        "\n  --modes LIST      of mpi-blocking,mpi-persistent,host,stream,stream-ready (default "
+        "all)\n"
         "  --seconds S       time for everything together (default %g)\n"
         "  --trials N        trials of each mode and size (default %d)\n"
         "  --enqueue WHEN    in the stream modes: ahead of the clock (default), or along with it\n"
+        "  --channel NAME    of matched requests: auto (default), cxi or fallback\n"
+        "  --fabric NAME     of the channel cxi: auto (default), none, sockets or cxi\n"
+        "  --device NAME     where buffers lie and are packed: host (default), cuda or hip\n"
         "  --verify          check the data after every trial%s\n"
         "  --no-verify       do not%s\n"
         "  --csv[=FILE]      write CSV to stdout, or to FILE beside the table\n"
@@ -295,5 +311,5 @@ bool bench_parse_options(struct bench_options *opts, const struct bench_usage *u
         bench_complain(opts, "unexpected argument '%s'; see --help", argv[optind]);
         return false;
     }
-    return true;
+    return bench_check_channel(opts) && bench_device_open(opts);
 }

@@ -38,16 +38,39 @@ static long read_depth(const struct bench_queue *bq)
     return (long)depth;
 }
 
+/* A launch on a device waits when so many operations are queued, and nobody tells how many; then
+ * the gate would never be opened. */
+enum { DEVICE_DEPTH = 256 };
+
+static void open_on_device(struct bench_queue *bq)
+{
+    void *stream = bench_device_stream();
+    MPI_Info info;
+
+    MPI_Info_create(&info);
+    MPI_Info_set(info, "type", bench_device_kind());
+    MPIX_Queue_init_info(&bq->queue, MPIX_QUEUE_AUTO, &stream, info);
+    MPI_Info_free(&info);
+}
+
+static void open_on_host(struct bench_queue *bq)
+{
+    MPIX_Host_stream_create(&bq->stream);
+    MPIX_Queue_init(&bq->queue, MPIX_QUEUE_AUTO, &bq->stream);
+}
+
 void bench_queue_open(struct bench_queue *bq, const struct bench_options *opts)
 {
     *bq = (struct bench_queue){.stream = MPIX_HOST_STREAM_NULL, .queue = MPIX_QUEUE_NULL};
     for (int mode = 0; mode < BENCH_NUM_MODES; mode++) {
         if (opts->use_mode[mode] && bench_mode_is_stream((enum bench_mode)mode)) {
-            MPIX_Host_stream_create(&bq->stream);
-            MPIX_Queue_init(&bq->queue, MPIX_QUEUE_AUTO, &bq->stream);
+            (bench_on_device() ? open_on_device : open_on_host)(bq);
             MPI_Comm_dup(MPI_COMM_WORLD, &bq->comm);
             bq->along = opts->along;
             bq->depth = read_depth(bq);
+            if (bench_on_device() && bq->depth > DEVICE_DEPTH) {
+                bq->depth = DEVICE_DEPTH;
+            }
             sem_init(&bq->open, 0, 0);
             return;
         }
@@ -58,7 +81,9 @@ void bench_queue_close(struct bench_queue *bq)
 {
     if (bq->queue != MPIX_QUEUE_NULL) {
         MPIX_Queue_free(&bq->queue);
-        MPIX_Host_stream_destroy(&bq->stream);
+        if (bq->stream != MPIX_HOST_STREAM_NULL) {
+            MPIX_Host_stream_destroy(&bq->stream);
+        }
         MPI_Comm_free(&bq->comm);
         sem_destroy(&bq->open);
     }
@@ -95,9 +120,28 @@ static void end(void *arg)
     bq->ended = MPI_Wtime();
 }
 
+void bench_queue_work(const struct bench_queue *bq, void (*fn)(void *), void *arg,
+                      const struct bench_words *work)
+{
+    if (bench_on_device()) {
+        bench_device_words(work);
+    } else {
+        MPIX_Host_stream_launch(bq->stream, fn, arg);
+    }
+}
+
+static void launch(const struct bench_queue *bq, void (*fn)(void *), void *arg)
+{
+    if (bench_on_device()) {
+        bench_device_call(fn, arg);
+    } else {
+        MPIX_Host_stream_launch(bq->stream, fn, arg);
+    }
+}
+
 void bench_queue_hold(struct bench_queue *bq)
 {
-    MPIX_Host_stream_launch(bq->stream, gate, bq);
+    launch(bq, gate, bq);
     if (bq->along) {
         sem_post(&bq->open);
     }
@@ -105,11 +149,15 @@ void bench_queue_hold(struct bench_queue *bq)
 
 double bench_queue_release(struct bench_queue *bq)
 {
-    MPIX_Host_stream_launch(bq->stream, end, bq);
+    launch(bq, end, bq);
     if (!bq->along) {
         sem_post(&bq->open);
     }
-    MPIX_Host_stream_synchronize(bq->stream);
+    if (bench_on_device()) {
+        bench_device_synchronize();
+    } else {
+        MPIX_Host_stream_synchronize(bq->stream);
+    }
     MPIX_Queue_wait(bq->queue); /* tells whether all went well */
     return bq->ended - bq->began;
 }

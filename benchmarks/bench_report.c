@@ -14,7 +14,7 @@
 
 #define CSV_HEADER                                                                                 \
     "bench,mode,channel,device,ranks,bytes,median_us,p99_us,ci95_us,ratio,"                        \
-    "starts,waits,launches,posts,rings\n"
+    "starts,waits,launches,posts,rings,published_launches,published_posts\n"
 
 static bool is_root(void)
 {
@@ -24,7 +24,24 @@ static bool is_root(void)
     return rank == 0;
 }
 
-static void print_heading(FILE *out, const struct bench_options *opts, const char *what)
+static void print_published(FILE *out, const struct bench_options *opts, int messages)
+{
+    const char *before = "published implementation, per iteration:";
+
+    for (int mode = 0; mode < BENCH_NUM_MODES; mode++) {
+        struct bench_published p = bench_published((enum bench_mode)mode, messages);
+
+        if (opts->use_mode[mode] && p.posts > 0) {
+            fprintf(out, "%s %s %d launches, %d posts", before, bench_mode_names[mode], p.launches,
+                    p.posts);
+            before = ";";
+        }
+    }
+    fprintf(out, "%s", *before == ';' ? "\n" : "");
+}
+
+static void print_heading(FILE *out, const struct bench_options *opts, const char *what,
+                          int messages)
 {
     char mpi[MPI_MAX_LIBRARY_VERSION_STRING];
     int length, ranks, major, minor, patch;
@@ -39,19 +56,27 @@ static void print_heading(FILE *out, const struct bench_options *opts, const cha
     fprintf(out, "%s %d.%d.%d: %s\n", opts->program, major, minor, patch, what);
     fprintf(out, "%s; ranks: %d, cores: %ld, MPI_THREAD_MULTIPLE, trials: up to %d\n", mpi, ranks,
             sysconf(_SC_NPROCESSORS_ONLN), opts->trials);
+    bench_print_channel(out, opts);
+    if (bench_on_device()) {
+        fprintf(out, "device: %s; the modes of MPI copy to and from pinned memory\n",
+                bench_device_names[opts->device]);
+    }
     fprintf(out, "ci95: half width of the bootstrap interval of the median; ratio: to "
-                 "mpi-persistent;\nlast five columns: per iteration, mean of the ranks\n\n");
+                 "mpi-persistent;\nlast five columns: per iteration, mean of the ranks\n");
+    print_published(out, opts, messages);
+    fputc('\n', out);
     fprintf(out, "%9s %-15s%11s%11s%9s%7s  %-9s%7s%7s%9s%7s%7s\n", "bytes", "mode", "median us",
             "p99 us", "ci95 us", "ratio", "channel", "starts", "waits", "launches", "posts",
             "rings");
 }
 
 bool bench_report_open(struct bench_report *report, const struct bench_options *opts,
-                       const char *what)
+                       const char *what, int messages)
 {
     int error = 0;
 
-    *report = (struct bench_report){.verify = opts->verify};
+    *report =
+        (struct bench_report){.verify = opts->verify, .device = bench_device_names[opts->device]};
     if (is_root()) {
         if (opts->csv_path != NULL) {
             report->csv = fopen(opts->csv_path, "w");
@@ -67,7 +92,7 @@ bool bench_report_open(struct bench_report *report, const struct bench_options *
         return false;
     }
     if (report->table != NULL) {
-        print_heading(report->table, opts, what);
+        print_heading(report->table, opts, what, messages);
     }
     if (report->csv != NULL) {
         fputs(CSV_HEADER, report->csv);
@@ -94,17 +119,22 @@ static void print_table_row(FILE *out, const struct bench_row *row, bool first)
     }
 }
 
-static void print_csv_row(FILE *out, const struct bench_row *row)
+static void print_csv_row(FILE *out, const struct bench_row *row, const char *device)
 {
     const struct bench_counts *c = &row->per_iteration;
-    char ratio[24] = "";
+    char ratio[24] = "", published[32] = ",";
 
     if (!isnan(row->ratio)) {
         snprintf(ratio, sizeof ratio, "%.4f", row->ratio);
     }
-    fprintf(out, "%s,%s,%s,host,%d,%zu,%.4f,%.4f,%.4f,%s,%.3f,%.3f,%.3f,%.3f,%.3f\n", row->bench,
-            bench_mode_names[row->mode], row->channel, row->ranks, row->bytes, row->us.median,
-            row->us.p99, row->us.ci95, ratio, c->starts, c->waits, c->launches, c->posts, c->rings);
+    if (row->published.posts > 0) {
+        snprintf(published, sizeof published, "%d,%d", row->published.launches,
+                 row->published.posts);
+    }
+    fprintf(out, "%s,%s,%s,%s,%d,%zu,%.4f,%.4f,%.4f,%s,%.3f,%.3f,%.3f,%.3f,%.3f,%s\n", row->bench,
+            bench_mode_names[row->mode], row->channel, device, row->ranks, row->bytes,
+            row->us.median, row->us.p99, row->us.ci95, ratio, c->starts, c->waits, c->launches,
+            c->posts, c->rings, published);
 }
 
 void bench_report_rows(struct bench_report *report, const struct bench_row rows[], int num)
@@ -115,7 +145,7 @@ void bench_report_rows(struct bench_report *report, const struct bench_row rows[
             print_table_row(report->table, &rows[i], i == 0);
         }
         if (report->csv != NULL) {
-            print_csv_row(report->csv, &rows[i]);
+            print_csv_row(report->csv, &rows[i], report->device);
         }
     }
     if (report->table != NULL) {

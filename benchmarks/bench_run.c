@@ -33,6 +33,21 @@ struct run {
     int trials;
 };
 
+const struct bench_mpi *bench_mpi(enum bench_mode mode)
+{
+    static const struct bench_mpi plain = {PMPI_Recv_init,   PMPI_Send_init, PMPI_Start,
+                                           PMPI_Startall,    PMPI_Wait,      PMPI_Waitall,
+                                           PMPI_Request_free};
+    static const struct bench_mpi ours = {MPI_Recv_init,   MPI_Send_init, MPI_Start,
+                                          MPI_Startall,    MPI_Wait,      MPI_Waitall,
+                                          MPI_Request_free};
+    static const struct bench_mpi ready = {MPI_Recv_init,   MPI_Rsend_init, MPI_Start,
+                                           MPI_Startall,    MPI_Wait,       MPI_Waitall,
+                                           MPI_Request_free};
+
+    return mode == BENCH_STREAM_READY ? &ready : bench_mode_is_matched(mode) ? &ours : &plain;
+}
+
 void *bench_alloc(size_t bytes)
 {
     void *memory;
@@ -145,10 +160,13 @@ static void shuffle(enum bench_mode order[BENCH_NUM_MODES], uint64_t *state)
  * one. */
 static void run_trials(struct run *run, double deadline)
 {
-    enum bench_mode order[BENCH_NUM_MODES] = {BENCH_MPI_BLOCKING, BENCH_MPI_PERSISTENT,
-                                              BENCH_STREAM, BENCH_STREAM_READY};
+    enum bench_mode order[BENCH_NUM_MODES];
     uint64_t state = 1;
     int more = 1;
+
+    for (int mode = 0; mode < BENCH_NUM_MODES; mode++) {
+        order[mode] = (enum bench_mode)mode;
+    }
 
     while (run->trials < run->opts->trials && more) {
         shuffle(order, &state);
@@ -187,6 +205,7 @@ static void fill_row(const struct run *run, enum bench_mode mode, struct bench_r
     row->trials = run->trials;
     MPI_Comm_size(MPI_COMM_WORLD, &row->ranks);
     row->per_iteration = mean_counts(run, mode, row->ranks);
+    row->published = bench_published(mode, run->app->messages);
     run->app->channel(run->ctx, mode, row->channel);
     MPI_Allreduce(&run->errors[mode], &row->errors, 1, MPI_LONG, MPI_SUM, MPI_COMM_WORLD);
 }

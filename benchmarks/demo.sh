@@ -40,7 +40,7 @@ done
 [ ${#trees[@]} -gt 0 ] || die "no tree given"
 # Wrong data is found by what a run writes, so nothing old may lie there.
 mkdir -p "$out"
-rm -f "$out"/{pingpong,halo}*.{csv,svg,png}
+rm -f "$out"/{pingpong,exchange,halo}*.{csv,svg,png}
 
 # shellcheck source=../tools/mpi_env.sh
 . "$here/../tools/mpi_env.sh"
@@ -140,6 +140,13 @@ for mpi in mpich openmpi; do
 done
 plot pingpong "Ping-pong: pack, send, receive, unpack\n$facts" "message size, bytes" \
     "one-way time, us" ${csvs[@]+"${csvs[@]}"}
+
+csvs=()
+for mpi in mpich openmpi; do
+    [ -z "${trees[$mpi]-}" ] || bench "$mpi" exchange 2
+done
+plot exchange "Exchange: 4 messages each way with both neighbours of a ring\n$facts" \
+    "message size, bytes" "time per exchange, us" ${csvs[@]+"${csvs[@]}"}
 
 csvs=()
 for mpi in mpich openmpi; do

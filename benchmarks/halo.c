@@ -231,7 +231,7 @@ static void channel(void *ctx, enum bench_mode mode, char name[BENCH_CHANNEL_LEN
     if (bench_mode_is_stream(mode)) {
         bench_queue_channel(&prog->halo.bq, name);
     } else {
-        snprintf(name, BENCH_CHANNEL_LEN, "mpi");
+        snprintf(name, BENCH_CHANNEL_LEN, mode == BENCH_HOST ? "matched" : "mpi");
     }
 }
 
@@ -297,6 +297,7 @@ static void measure_board(struct program *prog, double seconds, struct bench_rep
 {
     static const struct bench_app app = {.bench = "halo",
                                          .hops = 1,
+                                         .messages = LIFE_DIRECTIONS,
                                          .min_iterations = 10,
                                          .begin = begin,
                                          .run = run,
@@ -384,7 +385,8 @@ static int measure_all(struct program *prog)
     int num = one_board ? 1 : prog->opts.num_sizes;
 
     if (!bench_report_open(&report, &prog->opts,
-                           "Game of Life with halo exchange, time per generation")) {
+                           "Game of Life with halo exchange, time per generation",
+                           LIFE_DIRECTIONS)) {
         return BENCH_EXIT_USAGE;
     }
     bench_queue_open(&prog->halo.bq, &prog->opts);
@@ -404,6 +406,11 @@ static int run_program(struct program *prog, int provided)
 
     if (provided < MPI_THREAD_MULTIPLE) {
         bench_complain(&prog->opts, "this MPI does not offer MPI_THREAD_MULTIPLE");
+        return status;
+    }
+    if (bench_on_device()) {
+        bench_complain(&prog->opts, "--device: the board can only be in memory of the host yet");
+        bench_device_close();
         return status;
     }
     make_grid(prog);
@@ -426,7 +433,7 @@ int main(int argc, char *argv[])
     struct program prog = {.opts = {.program = "mpixq_halo",
                                     .seconds = 12,
                                     .trials = 30,
-                                    .use_mode = {true, true, true, true},
+                                    .use_mode = {true, true, true, true, true},
                                     .verify = true},
                            .pattern_name = "gosper-glider-gun.rle"};
     struct bench_usage usage = {
@@ -438,6 +445,7 @@ int main(int argc, char *argv[])
     int provided, status;
 
     bench_parse_size_list("64,256,1K", prog.opts.sizes, &prog.opts.num_sizes);
+    bench_set_channel(argc, argv);
     MPI_Init_thread(&argc, &argv, MPI_THREAD_MULTIPLE, &provided);
     if (bench_parse_options(&prog.opts, &usage, argc, argv, &status)) {
         status = run_program(&prog, provided);

@@ -72,29 +72,31 @@ static void run_blocking(struct halo *halo, long generations)
         struct halo_set *set = &halo->sets[g % HALO_SETS];
 
         for (int d = 0; d < LIFE_DIRECTIONS; d++) {
-            MPI_Irecv(set->recv[d], border_bytes(halo, d), MPI_BYTE, halo->neighbours[d],
-                      recv_tag(set, d), halo->comm, &requests[d]);
+            PMPI_Irecv(set->recv[d], border_bytes(halo, d), MPI_BYTE, halo->neighbours[d],
+                       recv_tag(set, d), halo->comm, &requests[d]);
         }
         pack(set);
         for (int d = 0; d < LIFE_DIRECTIONS; d++) {
-            MPI_Isend(set->send[d], border_bytes(halo, d), MPI_BYTE, halo->neighbours[d],
-                      send_tag(set, d), halo->comm, &requests[LIFE_DIRECTIONS + d]);
+            PMPI_Isend(set->send[d], border_bytes(halo, d), MPI_BYTE, halo->neighbours[d],
+                       send_tag(set, d), halo->comm, &requests[LIFE_DIRECTIONS + d]);
         }
-        MPI_Waitall(HALO_REQUESTS, requests, MPI_STATUSES_IGNORE);
+        PMPI_Waitall(HALO_REQUESTS, requests, MPI_STATUSES_IGNORE);
         unpack_and_step(set);
     }
 }
 
-static void run_persistent(struct halo *halo, long generations)
+static void run_persistent(struct halo *halo, enum bench_mode mode, long generations)
 {
+    const struct bench_mpi *mpi = bench_mpi(mode);
+
     for (long g = 0; g < generations; g++) {
         struct halo_set *set = &halo->sets[g % HALO_SETS];
-        MPI_Request *requests = set->requests[BENCH_MPI_PERSISTENT];
+        MPI_Request *requests = set->requests[mode];
 
-        MPI_Startall(LIFE_DIRECTIONS, requests);
+        mpi->startall(LIFE_DIRECTIONS, requests);
         pack(set);
-        MPI_Startall(LIFE_DIRECTIONS, requests + LIFE_DIRECTIONS);
-        MPI_Waitall(HALO_REQUESTS, requests, MPI_STATUSES_IGNORE);
+        mpi->startall(LIFE_DIRECTIONS, requests + LIFE_DIRECTIONS);
+        mpi->waitall(HALO_REQUESTS, requests, MPI_STATUSES_IGNORE);
         unpack_and_step(set);
     }
 }
@@ -141,7 +143,7 @@ double halo_run(struct halo *halo, enum bench_mode mode, long generations)
     if (mode == BENCH_MPI_BLOCKING) {
         run_blocking(halo, generations);
     } else {
-        run_persistent(halo, generations);
+        run_persistent(halo, mode, generations);
     }
     halo->mpi.starts += started;
     halo->mpi.waits += started;
@@ -151,23 +153,19 @@ double halo_run(struct halo *halo, enum bench_mode mode, long generations)
 
 static void make_requests(struct halo_set *set, enum bench_mode mode)
 {
+    const struct bench_mpi *mpi = bench_mpi(mode);
     const struct halo *halo = set->halo;
     MPI_Request *requests = set->requests[mode];
 
     for (int d = 0; d < LIFE_DIRECTIONS; d++) {
         int bytes = border_bytes(halo, d), peer = halo->neighbours[d];
 
-        MPI_Recv_init(set->recv[d], bytes, MPI_BYTE, peer, recv_tag(set, d), halo->comm,
-                      &requests[d]);
-        if (mode == BENCH_STREAM_READY) {
-            MPI_Rsend_init(set->send[d], bytes, MPI_BYTE, peer, send_tag(set, d), halo->comm,
-                           &requests[LIFE_DIRECTIONS + d]);
-        } else {
-            MPI_Send_init(set->send[d], bytes, MPI_BYTE, peer, send_tag(set, d), halo->comm,
-                          &requests[LIFE_DIRECTIONS + d]);
-        }
+        mpi->recv_init(set->recv[d], bytes, MPI_BYTE, peer, recv_tag(set, d), halo->comm,
+                       &requests[d]);
+        mpi->send_init(set->send[d], bytes, MPI_BYTE, peer, send_tag(set, d), halo->comm,
+                       &requests[LIFE_DIRECTIONS + d]);
     }
-    if (bench_mode_is_stream(mode)) {
+    if (bench_mode_is_matched(mode)) {
         MPIX_Matchall(HALO_REQUESTS, requests);
     }
 }
@@ -190,10 +188,10 @@ void halo_open(struct halo *halo, const struct bench_options *opts)
     }
 }
 
-static void free_requests(MPI_Request requests[HALO_REQUESTS])
+static void free_requests(struct halo_set *set, enum bench_mode mode)
 {
     for (int i = 0; i < HALO_REQUESTS; i++) {
-        MPI_Request_free(&requests[i]);
+        bench_mpi(mode)->request_free(&set->requests[mode][i]);
     }
 }
 
@@ -204,7 +202,7 @@ void halo_close(struct halo *halo, const struct bench_options *opts)
 
         for (int mode = BENCH_MPI_PERSISTENT; mode < BENCH_NUM_MODES; mode++) {
             if (opts->use_mode[mode]) {
-                free_requests(set->requests[mode]);
+                free_requests(set, (enum bench_mode)mode);
             }
         }
         for (int d = 0; d < LIFE_DIRECTIONS; d++) {

@@ -15,7 +15,9 @@
  *         unpack                               start recv and send (the last time: send only)
  *
  * In the MPI modes the host does this. In the stream modes it enqueues all round trips of a trial
- * and then waits once; pack and unpack are the same functions, run by the stream.
+ * and then waits once; pack and unpack are the same functions, run by the stream. With --device all
+ * modes pack and unpack by kernels; what MPI sends and receives is copied to and from pinned
+ * memory.
  *
  * Ready sends. A ready send says that the receive buffer may be written. In this loop it may: a
  * rank starts its n-th send after it unpacked message n-1 of its peer. So who has received the
@@ -33,6 +35,7 @@
 
 #include <stdint.h>
 #include <stdlib.h>
+#include <string.h>
 
 #define TAG 7
 #define GUARD UINT64_C(0x5ca1ab1e5ca1ab1e)
@@ -46,6 +49,9 @@ struct pingpong {
     uint64_t *data; /* what pack reads and unpack writes */
     uint64_t *send_buffer;
     uint64_t *recv_buffer; /* one word longer than the message: the guard */
+    /* On a device the three are in its memory, and the modes of MPI have these; else the same. */
+    uint64_t *mpi_send, *mpi_recv;
+    uint64_t *image; /* for the host: what goes there or comes from there, and a guard */
     MPI_Request requests[BENCH_NUM_MODES][NUM_REQUESTS];
     struct bench_counts mpi; /* of the MPI modes */
     struct bench_queue bq;
@@ -82,50 +88,91 @@ static __attribute__((noinline)) void unpack(void *arg)
     }
 }
 
+/* The same as kernels. */
+static struct bench_words packing(const struct pingpong *pp)
+{
+    return (struct bench_words){
+        .from = pp->data, .to = pp->send_buffer, .add = 1, .words = pp->words, .messages = 1};
+}
+
+static struct bench_words unpacking(const struct pingpong *pp)
+{
+    return (struct bench_words){
+        .from = pp->recv_buffer, .to = pp->data, .words = pp->words, .messages = 1};
+}
+
+static void pack_for_mpi(struct pingpong *pp)
+{
+    struct bench_words work = packing(pp);
+
+    bench_mpi_pack(pack, pp, &work, pp->mpi_send, pp->words * sizeof *pp->data);
+}
+
+static void unpack_from_mpi(struct pingpong *pp)
+{
+    struct bench_words work = unpacking(pp);
+
+    bench_mpi_unpack(unpack, pp, &work, pp->mpi_recv, pp->words * sizeof *pp->data);
+}
+
+static void enqueue_pack(struct pingpong *pp)
+{
+    struct bench_words work = packing(pp);
+
+    bench_queue_work(&pp->bq, pack, pp, &work);
+}
+
+static void enqueue_unpack(struct pingpong *pp)
+{
+    struct bench_words work = unpacking(pp);
+
+    bench_queue_work(&pp->bq, unpack, pp, &work);
+}
+
 static void run_blocking(struct pingpong *pp, long iterations)
 {
     int bytes = (int)(pp->words * sizeof *pp->data);
 
     for (long i = 0; i < iterations; i++) {
         if (pp->rank == 0) {
-            pack(pp);
-            MPI_Send(pp->send_buffer, bytes, MPI_BYTE, pp->peer, TAG, MPI_COMM_WORLD);
+            pack_for_mpi(pp);
+            PMPI_Send(pp->mpi_send, bytes, MPI_BYTE, pp->peer, TAG, MPI_COMM_WORLD);
         }
-        MPI_Recv(pp->recv_buffer, bytes, MPI_BYTE, pp->peer, TAG, MPI_COMM_WORLD,
-                 MPI_STATUS_IGNORE);
-        unpack(pp);
+        PMPI_Recv(pp->mpi_recv, bytes, MPI_BYTE, pp->peer, TAG, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+        unpack_from_mpi(pp);
         if (pp->rank == 1) {
-            pack(pp);
-            MPI_Send(pp->send_buffer, bytes, MPI_BYTE, pp->peer, TAG, MPI_COMM_WORLD);
+            pack_for_mpi(pp);
+            PMPI_Send(pp->mpi_send, bytes, MPI_BYTE, pp->peer, TAG, MPI_COMM_WORLD);
         }
     }
 }
 
-static void run_persistent(struct pingpong *pp, long iterations)
+static void run_persistent(struct pingpong *pp, enum bench_mode mode, long iterations)
 {
-    MPI_Request *requests = pp->requests[BENCH_MPI_PERSISTENT];
+    const struct bench_mpi *mpi = bench_mpi(mode);
+    MPI_Request *requests = pp->requests[mode];
 
     if (pp->rank == 1) {
-        MPI_Start(&requests[RECV]);
+        mpi->start(&requests[RECV]);
     }
     for (long i = 0; i < iterations; i++) {
         if (pp->rank == 1) {
-            MPI_Waitall(NUM_REQUESTS, requests, MPI_STATUSES_IGNORE);
-            unpack(pp);
+            mpi->waitall(NUM_REQUESTS, requests, MPI_STATUSES_IGNORE);
+            unpack_from_mpi(pp);
         }
-        pack(pp);
+        pack_for_mpi(pp);
         if (pp->rank == 1 && i == iterations - 1) {
-            MPI_Start(&requests[SEND]);
+            mpi->start(&requests[SEND]);
         } else {
-            MPI_Startall(NUM_REQUESTS, requests);
+            mpi->startall(NUM_REQUESTS, requests);
         }
         if (pp->rank == 0) {
-            MPI_Waitall(NUM_REQUESTS, requests, MPI_STATUSES_IGNORE);
-            unpack(pp);
+            mpi->waitall(NUM_REQUESTS, requests, MPI_STATUSES_IGNORE);
+            unpack_from_mpi(pp);
         }
     }
     if (pp->rank == 1) {
-        MPI_Wait(&requests[SEND], MPI_STATUS_IGNORE);
+        mpi->wait(&requests[SEND], MPI_STATUS_IGNORE);
     }
 }
 
@@ -144,9 +191,9 @@ static double run_batch(struct pingpong *pp, enum bench_mode mode, long iteratio
     for (long i = 0; i < iterations; i++) {
         if (pp->rank == 1) {
             MPIX_Enqueue_waitall(queue, NUM_REQUESTS, requests);
-            MPIX_Host_stream_launch(pp->bq.stream, unpack, pp);
+            enqueue_unpack(pp);
         }
-        MPIX_Host_stream_launch(pp->bq.stream, pack, pp);
+        enqueue_pack(pp);
         if (pp->rank == 1 && i == iterations - 1) {
             MPIX_Enqueue_start(queue, &requests[SEND]);
         } else {
@@ -154,7 +201,7 @@ static double run_batch(struct pingpong *pp, enum bench_mode mode, long iteratio
         }
         if (pp->rank == 0) {
             MPIX_Enqueue_waitall(queue, NUM_REQUESTS, requests);
-            MPIX_Host_stream_launch(pp->bq.stream, unpack, pp);
+            enqueue_unpack(pp);
         }
     }
     if (pp->rank == 1) {
@@ -186,8 +233,9 @@ static double run(void *ctx, enum bench_mode mode, long iterations)
     if (mode == BENCH_MPI_BLOCKING) {
         run_blocking(pp, iterations);
     } else {
-        run_persistent(pp, iterations);
+        run_persistent(pp, mode, iterations);
     }
+    bench_device_synchronize();
     /* Each round trip is one send and one receive of each rank, whatever calls did it. */
     pp->mpi.starts += 2.0 * (double)iterations;
     pp->mpi.waits += 2.0 * (double)iterations;
@@ -199,12 +247,19 @@ static void begin(void *ctx, enum bench_mode mode)
 {
     struct pingpong *pp = ctx;
 
+    size_t bytes = pp->words * sizeof *pp->data;
+
     (void)mode;
     for (size_t i = 0; i < pp->words; i++) {
-        pp->data[i] = pp->rank == 0 ? first_value(i) : POISON;
-        pp->recv_buffer[i] = POISON;
+        pp->image[i] = POISON;
     }
-    pp->recv_buffer[pp->words] = GUARD;
+    pp->image[pp->words] = GUARD;
+    bench_memory_copy(pp->recv_buffer, pp->image, bytes + sizeof GUARD);
+    memcpy(pp->mpi_recv, pp->image, bytes + sizeof GUARD);
+    for (size_t i = 0; pp->rank == 0 && i < pp->words; i++) {
+        pp->image[i] = first_value(i);
+    }
+    bench_memory_copy(pp->data, pp->image, bytes);
 }
 
 static long errors(void *ctx, enum bench_mode mode, long iterations)
@@ -212,11 +267,14 @@ static long errors(void *ctx, enum bench_mode mode, long iterations)
     struct pingpong *pp = ctx;
     /* The last message that rank 1 received lacks the hop back. */
     uint64_t hops = 2 * (uint64_t)iterations - (pp->rank == 1 ? 1 : 0);
-    long wrong = pp->recv_buffer[pp->words] != GUARD;
+    long wrong = pp->mpi_recv[pp->words] != GUARD;
 
     (void)mode;
+    bench_memory_copy(pp->image, pp->recv_buffer + pp->words, sizeof GUARD);
+    wrong += bench_on_device() && pp->image[0] != GUARD;
+    bench_memory_copy(pp->image, pp->data, pp->words * sizeof *pp->data);
     for (size_t i = 0; i < pp->words; i++) {
-        wrong += pp->data[i] != first_value(i) + hops;
+        wrong += pp->image[i] != first_value(i) + hops;
     }
     return wrong;
 }
@@ -239,26 +297,45 @@ static void channel(void *ctx, enum bench_mode mode, char name[BENCH_CHANNEL_LEN
     if (bench_mode_is_stream(mode)) {
         bench_queue_channel(&pp->bq, name);
     } else {
-        snprintf(name, BENCH_CHANNEL_LEN, "mpi");
+        snprintf(name, BENCH_CHANNEL_LEN, mode == BENCH_HOST ? "matched" : "mpi");
     }
 }
 
 static void make_requests(struct pingpong *pp, enum bench_mode mode)
 {
+    const struct bench_mpi *mpi = bench_mpi(mode);
     MPI_Request *requests = pp->requests[mode];
+    bool on_stream = bench_mode_is_stream(mode);
     int bytes = (int)(pp->words * sizeof *pp->data);
 
-    MPI_Recv_init(pp->recv_buffer, bytes, MPI_BYTE, pp->peer, TAG, MPI_COMM_WORLD, &requests[RECV]);
-    if (mode == BENCH_STREAM_READY) {
-        MPI_Rsend_init(pp->send_buffer, bytes, MPI_BYTE, pp->peer, TAG, MPI_COMM_WORLD,
-                       &requests[SEND]);
-    } else {
-        MPI_Send_init(pp->send_buffer, bytes, MPI_BYTE, pp->peer, TAG, MPI_COMM_WORLD,
-                      &requests[SEND]);
-    }
-    if (bench_mode_is_stream(mode)) {
+    mpi->recv_init(on_stream ? pp->recv_buffer : pp->mpi_recv, bytes, MPI_BYTE, pp->peer, TAG,
+                   MPI_COMM_WORLD, &requests[RECV]);
+    mpi->send_init(on_stream ? pp->send_buffer : pp->mpi_send, bytes, MPI_BYTE, pp->peer, TAG,
+                   MPI_COMM_WORLD, &requests[SEND]);
+    if (bench_mode_is_matched(mode)) {
         MPIX_Matchall(NUM_REQUESTS, requests);
     }
+}
+
+static void make_buffers(struct pingpong *pp, size_t bytes)
+{
+    pp->words = bytes / sizeof *pp->data;
+    pp->data = bench_memory(bytes);
+    pp->send_buffer = bench_memory(bytes);
+    pp->recv_buffer = bench_memory(bytes + sizeof *pp->data);
+    pp->image = bench_alloc(bytes + sizeof *pp->data);
+    pp->mpi_send = bench_staging(pp->send_buffer, bytes);
+    pp->mpi_recv = bench_staging(pp->recv_buffer, bytes + sizeof *pp->data);
+}
+
+static void free_buffers(struct pingpong *pp)
+{
+    bench_staging_free(pp->mpi_send);
+    bench_staging_free(pp->mpi_recv);
+    bench_memory_free(pp->data);
+    bench_memory_free(pp->send_buffer);
+    bench_memory_free(pp->recv_buffer);
+    free(pp->image);
 }
 
 static void measure_size(struct pingpong *pp, const struct bench_options *opts, size_t bytes,
@@ -266,6 +343,7 @@ static void measure_size(struct pingpong *pp, const struct bench_options *opts, 
 {
     static const struct bench_app app = {.bench = "pingpong",
                                          .hops = 2,
+                                         .messages = 1,
                                          .min_iterations = 2,
                                          .begin = begin,
                                          .run = run,
@@ -275,10 +353,7 @@ static void measure_size(struct pingpong *pp, const struct bench_options *opts, 
     struct bench_row rows[BENCH_NUM_MODES];
     int num;
 
-    pp->words = bytes / sizeof *pp->data;
-    pp->data = bench_alloc(bytes);
-    pp->send_buffer = bench_alloc(bytes);
-    pp->recv_buffer = bench_alloc(bytes + sizeof *pp->data);
+    make_buffers(pp, bytes);
     for (int mode = BENCH_MPI_PERSISTENT; mode < BENCH_NUM_MODES; mode++) {
         if (opts->use_mode[mode]) {
             make_requests(pp, (enum bench_mode)mode);
@@ -288,13 +363,11 @@ static void measure_size(struct pingpong *pp, const struct bench_options *opts, 
     bench_report_rows(report, rows, num);
     for (int mode = BENCH_MPI_PERSISTENT; mode < BENCH_NUM_MODES; mode++) {
         if (opts->use_mode[mode]) {
-            MPI_Request_free(&pp->requests[mode][RECV]);
-            MPI_Request_free(&pp->requests[mode][SEND]);
+            bench_mpi(mode)->request_free(&pp->requests[mode][RECV]);
+            bench_mpi(mode)->request_free(&pp->requests[mode][SEND]);
         }
     }
-    free(pp->data);
-    free(pp->send_buffer);
-    free(pp->recv_buffer);
+    free_buffers(pp);
 }
 
 static int measure_all(const struct bench_options *opts)
@@ -304,7 +377,7 @@ static int measure_all(const struct bench_options *opts)
 
     MPI_Comm_rank(MPI_COMM_WORLD, &pp.rank);
     pp.peer = 1 - pp.rank;
-    if (!bench_report_open(&report, opts, "ping-pong with pack and unpack, one-way time")) {
+    if (!bench_report_open(&report, opts, "ping-pong with pack and unpack, one-way time", 1)) {
         return BENCH_EXIT_USAGE;
     }
     bench_queue_open(&pp.bq, opts);
@@ -334,10 +407,11 @@ int main(int argc, char *argv[])
     struct bench_options opts = {.program = "mpixq_pingpong",
                                  .seconds = 20,
                                  .trials = 40,
-                                 .use_mode = {true, true, true, true}};
+                                 .use_mode = {true, true, true, true, true}};
     int provided, ranks, status;
 
     bench_parse_size_list("8,32,128,512,2K,8K,32K,64K,256K,1M,4M", opts.sizes, &opts.num_sizes);
+    bench_set_channel(argc, argv);
     MPI_Init_thread(&argc, &argv, MPI_THREAD_MULTIPLE, &provided);
     MPI_Comm_size(MPI_COMM_WORLD, &ranks);
     if (bench_parse_options(&opts, &usage, argc, argv, &status)) {
@@ -349,6 +423,7 @@ int main(int argc, char *argv[])
         } else if (sizes_fit(&opts)) {
             status = measure_all(&opts);
         }
+        bench_device_close();
     }
     MPI_Finalize();
     return status;

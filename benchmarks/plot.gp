@@ -9,7 +9,7 @@
 # writes NAME.svg and NAME.png: for each CSV file a column with the times above (log axes, bars are
 # 95 % intervals) and the ratios to mpi-persistent below.
 
-modes = "mpi-blocking mpi-persistent stream stream-ready"
+modes = "mpi-blocking mpi-persistent host stream stream-ready"
 n = words(files)
 
 set datafile separator ","
@@ -17,8 +17,9 @@ set datafile missing NaN
 # Colours that stay apart for the colour-blind and in grey.
 set style line 1 lc rgb "#888888" lw 1.5 pt 4 ps 0.9
 set style line 2 lc rgb "#000000" lw 1.5 pt 6 ps 0.9
-set style line 3 lc rgb "#0072b2" lw 2.0 pt 7 ps 0.8
-set style line 4 lc rgb "#d55e00" lw 2.0 pt 9 ps 0.9
+set style line 3 lc rgb "#009e73" lw 1.5 pt 5 ps 0.7
+set style line 4 lc rgb "#0072b2" lw 2.0 pt 7 ps 0.8
+set style line 5 lc rgb "#d55e00" lw 2.0 pt 9 ps 0.9
 set grid lc rgb "#dddddd" lw 1
 set border 3
 set tics nomirror
@@ -68,7 +69,7 @@ do for [terminal_name in "svg png"] {
         set format y "%g"
         unset xlabel
         set ylabel (i == 1 ? yname : "")
-        plot for [m = 1:4] word(files, i) skip 1 \
+        plot for [m = 1:words(modes)] word(files, i) skip 1 \
             using 6:(strcol(2) eq word(modes, m) ? $7 : NaN):9 \
             with yerrorlines ls m title word(modes, m)
         # The ratio below has the same x axis and needs neither name nor legend again.
@@ -81,7 +82,7 @@ do for [terminal_name in "svg png"] {
         }
         set xlabel xname
         set ylabel (i == 1 ? "ratio to mpi-persistent" : "")
-        plot for [m = 1:4] word(files, i) skip 1 \
+        plot for [m = 1:words(modes)] word(files, i) skip 1 \
             using 6:(strcol(2) eq word(modes, m) ? $10 : NaN) with linespoints ls m notitle
     }
     unset multiplot

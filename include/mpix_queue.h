@@ -64,7 +64,7 @@ typedef struct mpixq_host_stream *MPIXQ_Host_stream;
 typedef enum MPIXQ_Queue_type {
     MPIXQ_QUEUE_AUTO = 0,     /* the best channel that both ends of each pair can use */
     MPIXQ_QUEUE_FALLBACK = 1, /* MPI itself, driven by the host: works everywhere */
-    MPIXQ_QUEUE_CXI = 2       /* HPE Slingshot: deferred work of the NIC, no CPU */
+    MPIXQ_QUEUE_CXI = 2       /* needs a fabric with deferred work: HPE Slingshot, no CPU */
 } MPIXQ_Queue_type;
 
 /* Count for MPIXQ_Enqueue_waitall: every request started on the queue and not yet waited for. */
@@ -81,7 +81,8 @@ typedef enum MPIXQ_Error {
     MPIXQ_ERR_UNSUPPORTED = 6,  /* not available on this machine or in this version */
     MPIXQ_ERR_RESOURCES = 7,    /* memory, tags or threads are used up */
     MPIXQ_ERR_THREAD_LEVEL = 8, /* the thread level of MPI is too low */
-    MPIXQ_ERR_COMM = 9          /* a communication failed after it was enqueued */
+    MPIXQ_ERR_COMM = 9,         /* a communication failed after it was enqueued */
+    MPIXQ_ERR_TIMEOUT = 10      /* the watchdog ended a wait or a match: MPIXQ_WATCHDOG_ACTION */
 } MPIXQ_Error;
 
 /* ---- Library -------------------------------------------------------------------------------- */
@@ -119,13 +120,15 @@ MPIXQ_PUBLIC int MPIXQ_Queue_init(MPIXQ_Queue *queue, MPIXQ_Queue_type type, voi
  *
  * \param[out] queue           the new queue; written only on success. Free it with MPIXQ_Queue_free
  * \param[in]  type            MPIXQ_QUEUE_AUTO unless one way of moving data is wanted
- * \param[in]  stream_address  address of the stream's handle, here of an MPIXQ_Host_stream. The
- *                             handle is copied; the stream stays the caller's and must outlive the
- *                             queue. NULL, or the address of a null handle: the queue makes a host
+ * \param[in]  stream_address  address of the stream's handle: an MPIXQ_Host_stream, cudaStream_t
+ *                             (or CUstream) or hipStream_t. The handle is copied; the stream stays
+ *                             the caller's and must outlive the queue. NULL, or the address of a
+ *                             null handle where the process uses no GPU: the queue makes a host
  *                             stream of its own. Several queues may share a stream
  * \param[in]  info            MPI_INFO_NULL, or hints; the caller keeps it. Key "type": the kind of
- *                             the stream, of which "mpix_host_stream" is available in this version.
- *                             Unknown keys are ignored
+ *                             the stream: "mpix_host_stream", "cudaStream_t" or "hipStream_t".
+ *                             Without it, one of a GPU is taken for that of the library which the
+ *                             process uses. Unknown keys are ignored
  * \return MPI_SUCCESS, or, with nothing created,
  *         MPIXQ_ERR_INTERPOSE     MPI calls do not come by the library
  *         MPIXQ_ERR_THREAD_LEVEL  MPI was initialised below MPI_THREAD_MULTIPLE
@@ -141,7 +144,8 @@ MPIXQ_PUBLIC int MPIXQ_Queue_init_info(MPIXQ_Queue *queue, MPIXQ_Queue_type type
 
 /**
  * Free a queue, and its stream if the queue made it. Local. Does not wait: work that is pending is
- * an error, unless the queue has failed; then the free always succeeds.
+ * an error, unless the queue has failed; then the free always succeeds, once the stream has got
+ * past what was enqueued, which waits of other queues on the same stream may hold up.
  *
  * \param[in,out] queue  a live queue; set to MPIXQ_QUEUE_NULL on success. Freeing the null queue
  *                       does nothing
@@ -161,8 +165,8 @@ MPIXQ_PUBLIC int MPIXQ_Queue_free(MPIXQ_Queue *queue);
  * \return MPI_SUCCESS, or
  *         MPIXQ_ERR_ARG           no live queue
  *         MPIXQ_ERR_STATE         called from a function that a host stream runs
- *         the queue's first error, again at every call: a queue that has failed accepts nothing but
- *         MPIXQ_Queue_free
+ *         the queue's first error, at once and again at every call: a queue that has failed accepts
+ *         nothing but MPIXQ_Queue_free
  */
 MPIXQ_PUBLIC int MPIXQ_Queue_wait(MPIXQ_Queue queue);
 
@@ -180,13 +184,18 @@ MPIXQ_PUBLIC int MPIXQ_Queue_test(MPIXQ_Queue queue, int *flag);
  * Tell what a queue uses and has done. Local, not blocking. The keys of the info object:
  *
  *     type                kind of the stream
+ *     mpixq_stream_by     how starts and waits are put into it: thread on host streams, values
+ *                         (stream memory operations) or kernels on those of GPUs
  *     mpixq_queue_type    auto, fallback or cxi
+ *     mpixq_queue_number  which queue of this process it is, counted from 1 as they are made; the
+ *                         reports of the watchdog name a queue by it
  *     mpixq_stream_owned  true if the queue made its stream, else false
  *     mpixq_stream_depth  operations that the stream holds before a submission waits for room; each
  *                         element of an array call is one
  *     mpixq_channels      names of the channels of the requests enqueued so far, with a comma
  *                         between them, or none
  *     mpixq_starts        requests started since the queue was made
+ *     mpixq_starts_NAME   those of them whose pair goes by the channel NAME
  *     mpixq_waits         requests waited for
  *     mpixq_launches      operations submitted to the stream
  *     mpixq_posts         operations handed to MPI or a NIC
@@ -237,6 +246,7 @@ MPIXQ_PUBLIC int MPIXQ_Match(MPI_Request *request);
  *         MPI_ERR_TRUNCATE        the receive is smaller than the send (on both sides)
  *         MPIXQ_ERR_MATCH         the two ends see the communicator differently
  *         MPIXQ_ERR_RESOURCES     no tag or memory is left
+ *         MPIXQ_ERR_TIMEOUT       the watchdog gave the request up, since the peer did not match it
  */
 MPIXQ_PUBLIC int MPIXQ_Matchall(int count, MPI_Request requests[]);
 
@@ -296,8 +306,9 @@ MPIXQ_PUBLIC int MPIXQ_Enqueue_start(MPIXQ_Queue queue, MPI_Request *request);
  *         MPIXQ_ERR_ARG           no live queue, count is negative, or requests is NULL
  *         MPIXQ_ERR_REQUEST       an element is not a request that the library knows
  *         MPIXQ_ERR_STATE         an element is not matched, is started and not waited for, belongs
- *                                 to another queue or stands twice in the array, or called from a
- *                                 function that a host stream runs
+ *                                 to another queue, was started by the host and not completed or
+ *                                 stands twice in the array, or called from a function that a host
+ *                                 stream runs
  *         MPIXQ_ERR_COMM          an element failed before
  *         MPIXQ_ERR_RESOURCES     no memory is left
  *         the queue's first error, if it has failed

@@ -10,7 +10,8 @@ AC_DEFUN([MPIXQ_WARNINGS], [
     m4_foreach_w([flag], [-Wall -Wextra -Wshadow -Wstrict-prototypes -Wmissing-prototypes
         -Wold-style-definition -Wpointer-arith -Wwrite-strings -Wundef -Wvla -Wformat=2
         -Wunused-result -Werror=implicit-function-declaration
-        -Werror=incompatible-pointer-types -Werror=int-conversion], [MPIXQ_TRY_CFLAG(flag, [WARN_CFLAGS="$WARN_CFLAGS flag"])])
+        -Werror=incompatible-pointer-types -Werror=int-conversion],
+        [MPIXQ_TRY_CFLAG(flag, [WARN_CFLAGS="$WARN_CFLAGS flag"])])
     AS_IF([test "x$enable_werror" = xyes], [WARN_CFLAGS="$WARN_CFLAGS -Werror"])
     AC_SUBST([WARN_CFLAGS])
 ])

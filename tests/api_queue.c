@@ -123,7 +123,7 @@ static void test_cxi(void)
     if (rc == MPI_SUCCESS) {
         MTEST_OK(MPIX_Queue_free(&queue));
     } else {
-        mtest_kind(__FILE__, __LINE__, "a queue of type cxi", rc, MPIXQ_ERR_UNSUPPORTED, "cxi",
+        mtest_kind(__FILE__, __LINE__, "a queue of type cxi", rc, MPIXQ_ERR_UNSUPPORTED, "CXI",
                    before);
         MTEST_CHECK(queue == MPIX_QUEUE_NULL);
     }

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright (c) 2026 the mpix-queue authors
  *
- * A stream that was asleep gets more launches than its buffer holds, all at once: the host fills the
- * buffer before the stream's thread is awake, waits for room, and must not keep that thread from
- * waking up. Run with a small MPIXQ_HOST_STREAM_DEPTH.
+ * A stream that was asleep gets more launches than its buffer holds, all at once: the host fills
+ * the buffer before the stream's thread is awake, waits for room, and must not keep that thread
+ * from waking up. Run with a small MPIXQ_HOST_STREAM_DEPTH.
  */
 #include "mtest.h"
 

@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # Copyright (c) 2026 the mpix-queue authors
 #
-# bench.sh - short runs of the benchmarks: their data is right, their CSV has the promised form, and
-# mistakes in the command line are told with exit code 2
+# bench.sh [cxi|hip] - short runs of the benchmarks: their data is right, their CSV has the promised
+# form, and mistakes in the command line are told with exit code 2
 set -u
 dir=$(mktemp -d)
 trap 'rm -rf "$dir"' EXIT
@@ -50,29 +50,124 @@ expect_rows()
 {
     local rows=$1
     shift
-    launch "$@" --seconds 0.5 --trials 3 --verify "--csv=$dir/csv" || fail "$* ended with $?"
+    launch "$@" --seconds "${seconds:-0.5}" --trials 3 --verify "--csv=$dir/csv" ||
+        fail "$* ended with $?"
     grep -q 'data verified' "$dir/out" || fail "$* did not verify"
     if [ "$(head -n 1 "$dir/csv")" != "$header" ] || [ "$(wc -l <"$dir/csv")" -ne $((rows + 1)) ] ||
-        ! awk -F, -v ranks="$1" 'NR > 1 && (NF != 15 || $4 != "host" || $5 != ranks || $7 <= 0 ||
+        ! awk -F, -v ranks="$1" -v device="$device" '
+            NR > 1 && (NF != 17 || $4 != device || $5 != ranks || $7 <= 0 ||
             $8 < $7 || $11 <= 0 || $12 <= 0 || ($2 ~ /^mpi-/ && $3 != "mpi") ||
-            ($2 ~ /^stream/ && ($3 !~ /^(self|fallback|cxi|ipc)$/ || $13 <= 0))) { exit 1 }' \
+            ($2 == "host" && $3 != "matched") ||
+            ($2 !~ /^stream/) != ($16 == "" && $17 == "") ||
+            ($2 ~ /^stream/ && ($3 !~ /^(self|fallback|cxi|ipc)$/ || $13 <= 0 || $16 <= 0 ||
+                $17 <= 0))) { exit 1 }' \
             "$dir/csv"; then
         cat "$dir/csv"
         fail "$* wrote this CSV"
     fi
 }
+device=host
 header=bench,mode,channel,device,ranks,bytes,median_us,p99_us,ci95_us,ratio,starts,waits,launches
-header+=,posts,rings
+header+=,posts,rings,published_launches,published_posts
 
-expect_rows 12 2 pingpong --sizes 8,8K,256K
-expect_rows 2 2 pingpong --sizes 8 --modes stream,mpi-blocking
-expect_rows 8 1 halo --sizes 40,50 --pattern "$gun"
-expect_rows 8 2 halo --sizes 40,50 --pattern "$gun"
+# expect_stream LAUNCHES POSTS RINGS READY_POSTS READY_RINGS PROGRAM: what the CSV of the last run
+# says of an iteration in the two modes, in the column channel as well. LAUNCHES may be "any".
+expect_stream()
+{
+    awk -F, -v name="$6" -v channel="$channel" -v launches="$1" -v posts="$2" -v rings="$3" \
+        -v ready_posts="$4" -v ready_rings="$5" '
+        function differs(p, r) {
+            return $3 != channel || (launches != "any" && $13 != launches) || $14 != p || $15 != r
+        }
+        $2 == "stream" && differs(posts, rings) { bad = 1 }
+        $2 == "stream-ready" && differs(ready_posts, ready_rings) { bad = 1 }
+        $1 == name { seen++ } END { exit bad || seen != 2 }' "$dir/csv" ||
+        { cat "$dir/csv"; fail "$6 takes other operations on $channel"; }
+}
+
+# By the channel cxi, over a fabric: the counts of doc/cxi.md, and those published.
+expect_cxi()
+{
+    local fabric=$1 seconds=0.05 # these NICs are software, and slow
+    channel=cxi
+    expect_rows 2 2 exchange --sizes 8 --channel cxi --fabric "$fabric" --modes stream,stream-ready
+    expect_stream 2 32 9 24 1 exchange
+    awk -F, 'NR == 2 && ($16 != 27 || $17 != 32) { exit 1 }
+        NR == 3 && ($16 != 18 || $17 != 24) { exit 1 }' "$dir/csv" || fail "published counts"
+    grep -q "^channel: cxi, fabric: $fabric, .*: its times mean" "$dir/out" ||
+        fail "the fabric $fabric is not told"
+    # Rank 1 has one start and one wait more in each batch.
+    expect_rows 2 2 pingpong --sizes 1K --channel cxi --fabric "$fabric" \
+        --modes stream,stream-ready
+    expect_stream any 4 2 3 1 pingpong
+    # Two of the eight neighbours are the rank itself. Their starts stand between the others, which
+    # the stream therefore executes, and rings for, in two groups.
+    expect_rows 2 2 halo --sizes 40 --pattern "$gun" --generations 10 --channel cxi \
+        --fabric "$fabric" --modes stream,stream-ready
+    expect_stream 3 24 8 18 2 halo
+}
+
+if [ "${1-}" = cxi ]; then
+    if [ "${MPIXQ_TEST_LIBFABRIC:-yes}" != yes ]; then
+        expect_usage "cannot be used on rank 0" 2 pingpong --channel cxi --fabric sockets
+        exit $failed
+    fi
+    expect_cxi sockets
+    if [ "$(uname -m)" = x86_64 ]; then
+        expect_cxi cxi
+        grep -q 'the double of the build tree' "$dir/out" || fail "the double is not told"
+    fi
+    FI_PROVIDER_PATH=$dir FI_PROVIDER=cxi \
+        expect_usage "cannot be used on rank 0" 2 pingpong --fabric cxi
+    exit $failed
+fi
+
+# On a device, the double of HIP's runtime.
+if [ "${1-}" = hip ]; then
+    export LD_LIBRARY_PATH=$top_builddir/tests/hip_double/.libs${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}
+    [ -e "$top_builddir/tests/hip_double/.libs/libamdhip64.so.5" ] || exit 99
+    launch 2 pingpong --device hip --sizes 8 --seconds 0.1 --modes mpi-blocking
+    if grep -q 'there was no compiler for them' "$dir/err"; then
+        echo "skip: no kernels in this build"
+        exit 77
+    fi
+    device=hip seconds=0.2
+    expect_rows 10 2 pingpong --device hip --sizes 24,64K
+    grep -q '^device: hip;' "$dir/out" || fail "the device is not told"
+    # Odd numbers of words, and several messages in one kernel.
+    expect_rows 10 2 exchange --device hip --sizes 8,4K
+    expect_rows 2 1 exchange --device hip --sizes 40 --messages 3 --modes stream,stream-ready
+    HIP_DOUBLE_VERSION=6 HIP_DOUBLE_QUEUES=1 \
+        expect_rows 1 2 pingpong --device hip --sizes 8 --modes stream --enqueue along
+    HIP_DOUBLE_DEVICES=0 expect_usage "--device hip cannot be used: 2 ranks lack" 2 pingpong \
+        --device hip
+    expect_usage "--device: 'fast' is not valid" 2 pingpong --device fast
+    expect_usage "the board can only be in memory of the host yet" 1 halo --device hip
+    exit $failed
+fi
+
+expect_rows 15 2 pingpong --sizes 8,8K,256K
+expect_rows 3 2 pingpong --sizes 8 --modes stream,mpi-blocking,host
+expect_rows 10 1 halo --sizes 40,50 --pattern "$gun"
+expect_rows 10 2 halo --sizes 40,50 --pattern "$gun"
+# A ring of one rank, of two that are each other's neighbours on both sides, and a real one.
+expect_rows 10 1 exchange --sizes 8,4K
+expect_rows 10 2 exchange --sizes 8,64K
+# An exchange is one startall and one waitall, and each of its 4 n requests is one operation of MPI.
+awk -F, '$2 ~ /^stream/ && ($11 != 16 || $12 != 16 || $13 != 2 || $14 != 16) { exit 1 }' \
+    "$dir/csv" || { cat "$dir/csv"; fail "an exchange takes other operations"; }
+expect_rows 5 3 exchange --sizes 1K --messages 7
+channel=fallback
+expect_rows 2 2 exchange --sizes 8 --channel fallback --modes stream,stream-ready
+expect_stream 2 16 0 16 0 exchange
+grep -qx 'channel: fallback, fabric: auto' "$dir/out" || fail "the channel is not told"
+# More requests than a stream can hold at a time.
+MPIXQ_HOST_STREAM_DEPTH=64 expect_rows 5 2 exchange --sizes 8 --messages 40
 # Eight neighbours of which none is the rank itself need 9 ranks; 4 have each neighbour four times
 # or twice.
-expect_rows 4 4 halo --board 45x40 --generations 40 --pattern "$gun"
+expect_rows 5 4 halo --board 45x40 --generations 40 --pattern "$gun"
 for pattern in "$patterns"/*.rle; do
-    expect_rows 4 2 halo --pattern "$pattern" --board 37x53 --generations 100
+    expect_rows 5 2 halo --pattern "$pattern" --board 37x53 --generations 100
 done
 
 launch 2 pingpong --sizes 8 --seconds 0.2 --trials 2 --csv || fail "--csv ended with $?"
@@ -81,9 +176,16 @@ launch 1 halo --help || fail "--help ended with $?"
 grep -q -- --generations "$dir/out" || fail "--help does not help"
 
 expect_usage "needs 2 ranks" 1 pingpong
+expect_usage "contradict each other" 2 pingpong --channel fallback --fabric sockets
+expect_usage "contradict each other" 2 pingpong --channel cxi --fabric none
+expect_usage "--channel: 'fast' is not valid" 2 halo --channel fast
+expect_usage "--fabric: 'tcp' is not valid" 2 halo --fabric tcp
 expect_usage "'--nonsense'" 2 pingpong --nonsense
 expect_usage "--sizes: '8,x'" 2 pingpong --sizes 8,x
 expect_usage "size 12 is not" 2 pingpong --sizes 12
+expect_usage "size 12 is not" 2 exchange --sizes 12
+expect_usage "100 messages exceed" 2 exchange --sizes 4M --messages 100
+expect_usage "--messages: '0'" 1 exchange --messages 0
 expect_usage "--modes: 'fast'" 2 halo --modes fast
 expect_usage "--seconds: '0'" 2 halo --seconds 0
 expect_usage "cannot write" 2 pingpong --csv="$dir/no/such"

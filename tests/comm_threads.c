@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright (c) 2026 the mpix-queue authors
  *
- * Two threads make their first requests on the same communicator, one that the library knows nothing
- * of yet, at the same time: both requests are known, and both say that they cannot be matched.
+ * Two threads make their first requests on the same communicator, one that the library knows
+ * nothing of yet, at the same time: both requests are known, and both say that they cannot be
+ * matched.
  */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE

@@ -3,7 +3,8 @@
 # Copyright (c) 2026 the mpix-queue authors
 #
 # configure_options.sh - what is asked for and missing is an error that names it; what is switched
-# off is left out, and the summary says so
+# off is left out; what is missing by default is left out and the summary says why; and every line
+# of the summary is true
 set -u
 dir=$(mktemp -d)
 trap 'rm -rf "$dir"' EXIT
@@ -15,10 +16,16 @@ fail()
     failed=1
 }
 
-# configure OPTION...: the cache makes the later runs quick.
+# configure OPTION...: the cache makes the later runs quick, and allows another Fortran compiler.
 configure()
 {
+    [ ! -f cache ] || sed -i '/^ac_cv_env_FC_/d' cache
     "$top_srcdir/configure" "CC=$CC" --cache-file=cache "$@" >log 2>&1 </dev/null
+}
+
+must_configure()
+{
+    configure "$@" || { cat log; exit 1; }
 }
 
 # expect TEXT: it must be in the log.
@@ -29,17 +36,184 @@ expect()
     tail -n 40 log
 }
 
-configure --without-libfabric --with-cuda=no --without-hip --without-cmocka || { cat log; exit 1; }
+# ---- The summary --------------------------------------------------------------------------------
+
+# summary LABEL: what it says there.
+summary()
+{
+    sed -n "s/^  $1  *//p" log
+}
+
+# says LABEL PATTERN
+says()
+{
+    # shellcheck disable=SC2053
+    [[ $(summary "$1") = $2 ]] || fail "the summary says of $1: '$(summary "$1")', not '$2'"
+}
+
+# compiles FLAG... <PROGRAM: the checks of configure once more, by other means.
+compiles()
+{
+    # $CC may carry options.
+    # shellcheck disable=SC2086
+    $CC -x c - -o probe "$@" >/dev/null 2>&1
+}
+
+# is_found LABEL COMMAND...: "found" if the command succeeds, else a reason.
+is_found()
+{
+    local label=$1 said
+    said=$(summary "$label")
+    shift
+    if "$@"; then
+        [[ $said = found* ]] || fail "$label is there, and the summary says '$said'"
+    else
+        [[ $said = "not found: no "?* ]] || fail "$label is not there: '$said'"
+    fi
+}
+
+has_libfabric()
+{
+    compiles -lfabric <<<'#include <rdma/fi_trigger.h>
+        int main(void) { return 0; }'
+}
+
+has_cmocka()
+{
+    compiles -lcmocka <<<'#if !__has_include(<cmocka.h>)
+        #error
+        #endif
+        int main(void) { return 0; }'
+}
+
+# has_toolkit COMPILER FOLDER HEADER: where the compiler is, or in the usual folder.
+has_toolkit()
+{
+    local path
+    path=$(command -v "$1") || path=$2/bin/$1
+    path=$(readlink -f "$path")
+    [ -x "$path" ] && { [ -f "${path%/bin/*}/include/$3" ] || [ -f "/usr/include/$3" ]; }
+}
+
+# Which MPI mpi.h is.
+mpi_by_header()
+{
+    # shellcheck disable=SC2086
+    echo '#include <mpi.h>' | $CC -E -dM -x c - | awk '
+        $2 == "MPICH_VERSION" { gsub(/"/, "", $3); name = "MPICH " $3 }
+        $2 ~ /^OMPI_(MAJOR|MINOR|RELEASE)_VERSION$/ { part[$2] = $3 }
+        $2 == "MPI_VERSION" { major = $3 }
+        $2 == "MPI_SUBVERSION" { minor = $3 }
+        END {
+            if (name == "") {
+                name = "Open MPI " part["OMPI_MAJOR_VERSION"] "." part["OMPI_MINOR_VERSION"] "." \
+                    part["OMPI_RELEASE_VERSION"]
+            }
+            print name " (MPI " major "." minor ")"
+        }'
+}
+
+# The channels and streams of the arrays behind the seams, in their order: "self, fallback".
+built_in()
+{
+    # shellcheck disable=SC2086
+    $CC -E -P -I. -include config.h -I"$top_srcdir/src" -I"$top_srcdir/include" \
+        -I"$top_srcdir/src/${1%/*}" "$top_srcdir/src/$1" | tr '\n' ' ' |
+        grep -o "$2\[\] = {[^}]*}" | grep -o '&[a-z_]*' |
+        sed -e 's/&mpixq_\(channel_\)\{0,1\}//' -e 's/_stream_ops//' | tr '\n' ',' |
+        sed -e 's/,$//' -e 's/,/, /g'
+}
+
+# without_notes TEXT: "a (why), b" as "a, b".
+without_notes()
+{
+    sed 's/ ([^)]*)//g' <<<"$1"
+}
+
+check_summary()
+{
+    says compiler "$CC -O1"
+    says 'install in' /nowhere
+    says assertions yes
+    says sanitizers no
+    says 'shared, static' 'yes, no'
+    [[ $(./libtool --config) = *build_old_libs=no* ]] || fail "libtool builds a static library"
+    grep -qx 'DEBUG_CPPFLAGS = *' Makefile || fail "assertions: $(grep ^DEBUG_CPPFLAGS Makefile)"
+    [ "${MPIXQ_TEST_MPI:-other}" = other ] || says MPI "$(mpi_by_header)"
+    if compiles <<<'#include <mpi.h>
+        int main(void) { return MPI_Send_init_c != 0; }'; then
+        says 'large counts' yes
+    else
+        says 'large counts' 'no: *'
+    fi
+    says launcher "$MPIEXEC*"
+    says uthash found
+    is_found cmocka has_cmocka
+    is_found libfabric has_libfabric
+    ! has_libfabric || if compiles <<<'#include <rdma/fi_cxi_ext.h>
+        int main(void) { return 0; }'; then
+        says libfabric '*, with rdma/fi_cxi_ext.h'
+    else
+        says libfabric '*, without rdma/fi_cxi_ext.h: our own is used'
+    fi
+    is_found 'CUDA toolkit' has_toolkit nvcc /usr/local/cuda cuda.h
+    is_found 'HIP toolkit' has_toolkit hipcc /opt/rocm hip/hip_runtime_api.h
+    [ "$(without_notes "$(summary channels)")" = "$(built_in core/channels.c mpixq_channels)" ] ||
+        fail "channels: $(summary channels), but built: $(built_in core/channels.c mpixq_channels)"
+    [ "$(without_notes "$(summary streams)" | sed 's/ and /, /' | tr '[:upper:]' '[:lower:]')" = \
+        "$(built_in stream/stream.c kinds)" ] ||
+        fail "streams: $(summary streams), but built: $(built_in stream/stream.c kinds)"
+}
+
+must_configure "CFLAGS=-O1" "MPIEXEC=$MPIEXEC" --prefix=/nowhere --enable-debug --disable-static
+check_summary
+rm cache
+
+# ---- Options ------------------------------------------------------------------------------------
+
+must_configure --without-libfabric --with-cuda=no --without-hip --without-cmocka --without-fortran
 expect "switched off by --without-libfabric"
 expect "switched off by --without-cuda"
 expect "switched off by --without-hip"
+expect "switched off by --without-fortran (without the module mpix_queue and its tests)"
 expect "the unit tests are skipped"
-for option in --with-libfabric --with-cuda --with-hip --with-cmocka; do
+for option in --with-libfabric --with-cuda --with-hip --with-cmocka --with-fortran; do
     configure "$option=/nonexistent" && fail "$option=/nonexistent is accepted"
     expect "error: $option=/nonexistent was given, but folder /nonexistent is missing"
 done
+FC=false configure --with-fortran && fail "a compiler that fails is accepted"
+expect "error: --with-fortran=yes was given, but module mpi_f08 that false can use is missing"
+FC=false configure || fail "a compiler that fails ends a configure that did not ask for one"
+expect "not found: no module mpi_f08 that false can use (without the module"
 configure --with-cuda=maybe && fail "--with-cuda=maybe is accepted"
 expect "not 'maybe'"
 configure --enable-sanitizers=address,thread && fail "address,thread is accepted"
 expect "--enable-sanitizers takes"
+
+# The header of provider cxi's extensions is used where it is there.
+if has_libfabric; then
+    mkdir -p with/rdma
+    echo '/* found */' >with/rdma/fi_cxi_ext.h
+    C_INCLUDE_PATH=$dir/with configure || fail "a header more ends configure"
+    says libfabric '*, with rdma/fi_cxi_ext.h'
+    grep -q '^LIBFABRIC_CPPFLAGS = .*-DHAVE_RDMA_FI_CXI_EXT_H=1' Makefile ||
+        fail "$(grep ^LIBFABRIC_CPPFLAGS Makefile), though the header is there"
+fi
+
+# A libfabric that is too old, and no GPU toolkit in the folders that were named: by default that is
+# said, and it is an error only for who asks for it.
+mkdir -p old/rdma empty
+echo '#error too old' >old/rdma/fi_trigger.h
+export C_INCLUDE_PATH=$dir/old
+must_configure
+expect "not found: no header rdma/fi_trigger.h"
+configure --with-libfabric && fail "--with-libfabric is accepted without libfabric"
+expect "error: --with-libfabric=yes was given, but header rdma/fi_trigger.h is missing"
+unset C_INCLUDE_PATH
+for option in --with-libfabric --with-cuda --with-hip; do
+    configure "$option=$dir/empty" && fail "$option=$dir/empty is accepted, and empty"
+    expect "error: $option=$dir/empty was given, but $dir/empty/"
+done
+configure --enable-sanitizers=address,undefined || fail "address,undefined is not accepted"
+says sanitizers address,undefined
 exit $failed

@@ -3,7 +3,8 @@
 # Copyright (c) 2026 the mpix-queue authors
 #
 # consumer.sh - a program finds the installed tree by pkg-config alone, links with the shared and
-# with the static library, and has the library in front of MPI even with --as-needed
+# with the static library, and has the library in front of MPI even with --as-needed; so does one in
+# Fortran, whose module is in the installed tree as well
 set -u
 dir=$(mktemp -d)
 trap 'rm -rf "$dir"' EXIT
@@ -42,6 +43,22 @@ int main(int argc, char **argv)
     return MPI_Finalize();
 }
 EOF
+cat >"$dir/fortran.f90" <<'EOF'
+program fortran
+    use mpi_f08
+    use mpix_queue
+    implicit none
+    integer :: major, minor, patch
+    type(MPI_Request) :: request
+    call MPI_Init()
+    call MPI_Send_init(major, 1, MPI_INTEGER, MPI_PROC_NULL, 0, MPI_COMM_WORLD, request)
+    call MPIX_Match(request)
+    call MPI_Request_free(request)
+    call MPIXQ_Get_version(major, minor, patch)
+    print '("version ",i0,".",i0,".",i0)', major, minor, patch
+    call MPI_Finalize()
+end program
+EOF
 echo 'int main(void) { return 0; }' >"$dir/refers_to_nothing.c"
 
 # check_run NAME: the program runs and reports the version that pkg-config tells.
@@ -78,5 +95,14 @@ if [ -f "$libdir/libmpix_queue.a" ]; then
         check_run static || fail "static"
     [[ $(readelf -d "$dir/static") != *libmpix_queue.so* ]] ||
         fail "static needs the shared library"
+fi
+if [ "${MPIXQ_TEST_FORTRAN:-no}" = yes ] && [ -f "$libdir/libmpix_queue.so" ]; then
+    read -r -a flags < <(pkg-config --cflags --libs mpix_queue)
+    # The module that was installed, and one made from the source that was.
+    $FC "$dir/fortran.f90" "${flags[@]}" -o "$dir/module" && check_run module || fail "module"
+    mkdir "$dir/own"
+    (cd "$dir/own" && $FC -c "$(find "$dir/root" -name mpix_queue.f90)" &&
+        $FC "$dir/fortran.f90" -L"$libdir" -lmpix_queue -o ../source) && check_run source ||
+        fail "source of the module"
 fi
 exit $failed

@@ -65,7 +65,8 @@ measure()
 
 measure without ''
 measure with "$library"
-join "$dir/without.counts" "$dir/with.counts" | awk -v per_call=$limit_per_call -v ratio=$limit_ratio '
+join "$dir/without.counts" "$dir/with.counts" | awk -v per_call=$limit_per_call \
+    -v ratio=$limit_ratio '
     BEGIN { printf "%-18s %12s %12s %12s\n", "", "without", "with", "per call" }
     {
         more = ($5 - $3) / $2

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright (c) 2026 the mpix-queue authors
  *
- * What cost.sh runs under callgrind, with and without the library: a program that never matches. For
- * each function a short and a long loop, each with a dump of the counts of its own.
+ * What cost.sh runs under callgrind, with and without the library: a program that never matches.
+ * For each function a short and a long loop, each with a dump of the counts of its own.
  * Argument 1: thread level asked for.
  */
 #include <mpi.h>

@@ -4,7 +4,9 @@
 #
 # What is written down twice says the same: the README's program and examples/exchange.c; the
 # environment variables in the source, the README and the manual; functions and kinds of error in
-# the header and in their pages; options of the benchmarks and in their pages.
+# the header and in their pages; functions and constants in the header and the module for Fortran;
+# options of the benchmarks and in their pages; how late a waiting thread may be, in the source, the
+# design and the manual.
 # Exit codes: 0 all equal; 1 not; 77 all equal, but there is no mandoc to check the pages' form.
 
 top=${top_srcdir:-${srcdir:-.}}
@@ -76,6 +78,23 @@ check_kinds()
         "$tmp/kinds.page"
 }
 
+# The functions under both spellings, and the constants that are numbers.
+check_fortran()
+{
+    module=$top/src/fortran/mpix_queue.f90
+    public_names | sort >"$tmp/names.header"
+    sed -n 's/^ *interface \(MPIX*Q*_[A-Za-z_]*\)$/\1/p' "$module" | sort >"$tmp/names.module"
+    same "functions in the header and $module" "$tmp/names.header" "$tmp/names.module"
+    {
+        sed -n 's/^    \(MPIXQ_[A-Z_]*\) = \([0-9]*\).*/\1 \2/p' "$top/include/mpix_queue.h"
+        sed -n 's/^#define \(MPIXQ_[A-Z_]*\) (*\(-*[0-9][0-9]*\))*$/\1 \2/p' \
+            "$top/include/mpix_queue.h"
+    } | sort >"$tmp/constants.header"
+    sed -n 's/^ *integer, parameter :: \(MPIXQ_[A-Z_]*\) = \([-0-9]*\)$/\1 \2/p' "$module" |
+        sort >"$tmp/constants.module"
+    same "constants in the header and $module" "$tmp/constants.header" "$tmp/constants.module"
+}
+
 # options_of FILE...: the long options in the sources of a benchmark.
 options_of()
 {
@@ -86,12 +105,33 @@ options_of()
 # The options of each benchmark and those that its page explains.
 check_options()
 {
-    for program in pingpong halo; do
+    for program in exchange pingpong halo; do
         options_of "$top/benchmarks/bench_options.c" "$top/benchmarks/$program.c" >"$tmp/options"
         sed -n 's/^\.It Fl -//p' "$top/man/mpixq_$program.1" |
             sed -e 's/ , Fl -/\n/g' | sed 's/ .*//' | sort >"$tmp/explained"
         same "options in benchmarks/$program.c and man/mpixq_$program.1" "$tmp/options" \
             "$tmp/explained"
+    done
+}
+
+# The share of a wait by which its end may be noticed late: MPIXQ_BACKOFF_SHARE, in words.
+check_backoff()
+{
+    share=$(sed -n 's/^#define MPIXQ_BACKOFF_SHARE \([0-9]*\)$/\1/p' "$top/src/core/backoff.h")
+    case $share in
+    4) word="a quarter" ;;
+    8) word="an eighth" ;;
+    16) word="a sixteenth" ;;
+    32) word="a thirty-second" ;;
+    *) fail "src/core/backoff.h: no word for a share of '$share'" ;;
+    esac
+    for file in src/core/backoff.h doc/design.md man/mpix_queue.7; do
+        # As running text: the words may stand in two lines.
+        sed -e 's/^ \*//' "$top/$file" | tr -s ' \n' '  ' >"$tmp/text"
+        for words in "sleeps between polls for $word of the time it has waited, at most" \
+            "late by $word at most"; do
+            grep -qF "$words" "$tmp/text" || fail "$file does not say '$words'"
+        done
     done
 }
 
@@ -108,6 +148,7 @@ env_of_source()
 {
     cat >"$tmp/env.c" <<'END'
 #define MPIXQ_ENV_CHOICE(field, name, def, choices, help) ROW name "^" choices "^" def "^" help
+#define MPIXQ_ENV_CPUS(field, name, def, choices, help) ROW name "^" choices "^" def "^" help
 #define MPIXQ_ENV_INT(field, name, def, low, high, help) \
     ROW name "^" #low ".." #high "^" #def "^" help
 #include "env_defs.h"
@@ -162,8 +203,10 @@ check_environment()
 check_program
 check_pages
 check_kinds
+check_fortran
 check_options
 check_environment
+check_backoff
 if command -v mandoc >/dev/null; then
     check_form
 fi

@@ -11,13 +11,15 @@ if [ "$MPIEXEC" = none ]; then
 fi
 # shellcheck source=../tools/mpi_env.sh
 . "$top_srcdir/tools/mpi_env.sh"
+dir=$(mktemp -d)
+trap 'rm -rf "$dir"' EXIT
 failed=0
 
 # launch RANKS PROGRAM: what it prints, in the order of ranks. MPI may add lines of its own.
 launch()
 {
     # shellcheck disable=SC2086
-    timeout 100 $MPIEXEC $MPIEXEC_FLAGS -n "$1" "$top_builddir/examples/$2" </dev/null | sort
+    timeout 100 $MPIEXEC $MPIEXEC_FLAGS -n "$1" "$2" </dev/null | sort
     return "${PIPESTATUS[0]}"
 }
 
@@ -25,6 +27,7 @@ launch()
 expect()
 {
     local ranks=$1 program=$2 printed
+    [[ $program = /* ]] || program=$top_builddir/examples/$program
     shift 2
     if ! printed=$(launch "$ranks" "$program"); then
         echo "failed: $program on $ranks ranks ended with an error"
@@ -43,4 +46,14 @@ expect 3 exchange 'rank 0: 1536' 'rank 1: 1536' 'rank 2: 3' # MPI_PROC_NULL
 for ranks in 1 2 4; do
     expect "$ranks" halo 'heat before 1000.000000, after 100 steps 1000.000000'
 done
+
+# The one in Fortran is built here, since make does without Fortran.
+if [ "${MPIXQ_TEST_FORTRAN:-no}" = yes ] && [ -f "$top_builddir/.libs/libmpix_queue.so" ]; then
+    # shellcheck disable=SC2086
+    $FC $FCFLAGS ${SANITIZER_FLAGS-} -I"$top_builddir/fortran" -J"$dir" -o "$dir/fortran" \
+        "$top_srcdir/examples/exchange_fortran.f90" -L"$top_builddir/.libs" -lmpix_queue || failed=1
+    export LD_LIBRARY_PATH=$top_builddir/.libs${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}
+    expect 2 "$dir/fortran" 'rank 0: 1536' 'rank 1: 1536'
+    expect 1 "$dir/fortran" 'rank 0: 1'
+fi
 exit $failed

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright (c) 2026 the mpix-queue authors
  *
- * MPI fails after a start was enqueued: the error reaches MPIX_Queue_wait and stays, the stream runs
- * on, the queue and everything in it can be freed, and other queues work.
+ * MPI fails after a start was enqueued: the error reaches MPIX_Queue_wait and stays, the stream
+ * runs on, the queue and everything in it can be freed, and other queues work.
  * Argument 1: start or test, the call that fails.
  */
 #include "mtest.h"

@@ -10,7 +10,7 @@
 #include <sys/resource.h>
 #include <time.h>
 
-enum { TAG = 1, MEASURE_MS = 2000, SETTLE_MS = 300 };
+enum { TAG = 1, MEASURE_MS = 1500, SETTLE_MS = 300, ATTEMPTS = 5 };
 
 static double cpu_ms(void)
 {
@@ -29,24 +29,49 @@ static void sleep_ms(int ms)
     }
 }
 
-/* All ranks sleep at the same time, so none measures another's work. */
-static void expect_ms(const char *what, double limit_per_s)
+/* CPU time in ms for each second of a sleep. */
+static double measure(void)
 {
-    double before;
+    struct timespec begin;
+    struct timespec end;
+    double before = cpu_ms();
     double used;
-    double limit = limit_per_s * MEASURE_MS / 1000;
 
-    MTEST_OK(MPI_Barrier(MPI_COMM_WORLD));
-    sleep_ms(SETTLE_MS);
-    before = cpu_ms();
+    (void)clock_gettime(CLOCK_MONOTONIC, &begin);
     sleep_ms(MEASURE_MS);
     used = cpu_ms() - before;
-    sleep_ms(SETTLE_MS);
-    if (used > limit) {
-        mtest_fail(__FILE__, __LINE__, "%s: %.1f ms of CPU time in %d ms, allowed %.1f", what, used,
-                   MEASURE_MS, limit);
+    (void)clock_gettime(CLOCK_MONOTONIC, &end);
+    /* On a machine that is busy with others the sleep is longer than it should be. */
+    return used /
+           ((double)(end.tv_sec - begin.tv_sec) + (double)(end.tv_nsec - begin.tv_nsec) / 1e9);
+}
+
+/* All ranks sleep at the same time, so none measures another's work. A library that does not sleep
+ * shows it in each measurement; one that does may be disturbed in some, as when a busy machine lets
+ * the caches go cold between two polls. */
+static void expect_ms(const char *what, double limit_per_s)
+{
+    double least = 1e9;
+    int more = 1;
+    int n;
+
+    for (n = 0; n < ATTEMPTS && more; n++) {
+        double used;
+        int mine;
+
+        MTEST_OK(MPI_Barrier(MPI_COMM_WORLD));
+        sleep_ms(SETTLE_MS);
+        used = measure();
+        sleep_ms(SETTLE_MS);
+        least = used < least ? used : least;
+        mine = least > limit_per_s;
+        MTEST_OK(MPI_Allreduce(&mine, &more, 1, MPI_INT, MPI_MAX, MPI_COMM_WORLD));
+    }
+    if (least > limit_per_s) {
+        mtest_fail(__FILE__, __LINE__, "%s: %.1f ms of CPU time in a second, allowed %.1f", what,
+                   least, limit_per_s);
     } else if (mtest_rank == 0) {
-        printf("%s: %.1f ms of CPU time in %d ms\n", what, used, MEASURE_MS);
+        printf("%s: %.1f ms of CPU time in a second, measured %d times\n", what, least, n);
     }
 }
 

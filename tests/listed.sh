@@ -15,17 +15,54 @@ fail()
 
 # Words of Makefile.am; a program's only source need not be named.
 words=$(tr -s ' \t\\' '\n' <Makefile.am)
-for file in src/*/*.[ch] tests/*.[ch] tests/unit/*.c tests/*.sh benchmarks/*.[ch] examples/*.c \
-    examples/patterns/* man/*.[137]; do
+for file in src/*/*.[ch] tests/*.[ch] tests/unit/*.[ch] tests/*_double/* tests/*.sh tests/*.bash \
+    tests/*.py benchmarks/*.[ch] benchmarks/*.sh src/fortran/* tests/fortran/* examples/*.c \
+    examples/*.f90 examples/patterns/* man/*.[137] tools/* tools/*/* \
+    $(find spack -name '*.py' -o -name '*.yaml'); do
+    [ ! -d "$file" ] || continue
     grep -qxF -e "$file" -e "${file%.c}" <<<"$words" || fail "$file is not in Makefile.am"
 done
 
 entries=$(sed -e 's/#.*//' -e 's/ .*//' tests/testlist | sort -u)
 for program in $(grep -x 'tests/[a-z_]*\|tests/unit/[a-z_]*\|tests/[a-z_]*\.sh' <<<"$words"); do
     case $program in
-    tests/run_tests | tests/testlist | tests/out) continue ;;
+    tests/run_tests | tests/testlist | tests/not_on_cxi | tests/out) continue ;;
     esac
     name=${program#tests/}
     grep -qxF "${name%_static}" <<<"$entries" || fail "$program is not in tests/testlist"
+done
+
+# The channel cxi runs all that it can, and why it does not run the rest is written down.
+# entry PROGRAM WORD...: it has an entry with all these words.
+entry()
+{
+    local lines
+    lines=$(grep "^$1 " tests/testlist)
+    shift
+    for word in "$@"; do
+        lines=$(grep -e " $word\b" <<<"$lines") || return
+    done
+}
+
+for file in tests/{api,basic,host,match}_*.c; do
+    name=${file#tests/} name=${name%.c}
+    case $name:$(awk -v name="$name" '$1 == name { print $2 (NF > 2 ? "" : "?") }' \
+        tests/not_on_cxi) in
+    *_probe:) ;;
+    *:) entry "$name" env=MPIXQ_FABRIC=sockets env=MPIXQ_FALLBACK=forbid ||
+        fail "$name: neither an entry with sockets and no fallback, nor a reason in not_on_cxi" ;;
+    *:none) entry "$name" env=MPIXQ_FABRIC=sockets && fail "$name runs on sockets after all" ;;
+    *:mixed) entry "$name" env=MPIXQ_FABRIC=sockets pairs=cxi,fallback ||
+        fail "$name: no entry with sockets and pairs=cxi,fallback" ;;
+    *:other)
+        entry "$(awk -v name="$name" '$1 == name { print $3 }' tests/not_on_cxi)" \
+            env=MPIXQ_FABRIC=sockets env=MPIXQ_FALLBACK=forbid ||
+            fail "$name: the other program has no entry with sockets and no fallback" ;;
+    *:fallback) entry "$name" pairs=fallback || fail "$name: no entry with pairs=fallback" ;;
+    *) fail "$name: its line in not_on_cxi is wrong" ;;
+    esac
+done
+for name in $(sed 's/[ #].*//' tests/not_on_cxi); do
+    [ -f "tests/$name.c" ] || fail "not_on_cxi names $name, which is no program"
 done
 exit $failed

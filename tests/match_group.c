@@ -98,7 +98,7 @@ static void two_pairs(MPIX_Queue queue)
     free_all(3, comm);
 }
 
-/* Everyone together again: collective constructors after the unequal histories, also of children. */
+/* Everyone together again: collective constructors after the unequal histories, and of children. */
 static void together(MPIX_Queue queue)
 {
     static const int ranks[] = {0, 1, 2, 3};

@@ -92,6 +92,38 @@ static void test_unrelated_wait(int is_send, int waiter, int with_test)
     MTEST_OK(MPI_Request_free(&r));
 }
 
+/* What waits for something else returns when that is there, though the peer matches only later. */
+static void test_other_first(int is_send, int waiter)
+{
+    MPI_Request r = make(is_send), others[2] = {MPI_REQUEST_NULL, MPI_REQUEST_NULL};
+    MPI_Request match = MPI_REQUEST_NULL;
+    MPI_Status statuses[2];
+    int word = 0;
+
+    if (mtest_rank == waiter) {
+        MTEST_OK(MPI_Recv_init(&out, 1, MPI_INT, 1 - mtest_rank, TAG + 2, MPI_COMM_WORLD,
+                               &others[0])); /* inactive */
+        MTEST_OK(MPI_Irecv(&word, 1, MPI_INT, 1 - mtest_rank, TAG + 1, MPI_COMM_WORLD, &others[1]));
+        MTEST_OK(MPIX_Imatch(&r, &match));
+        MTEST_OK(MPI_Barrier(MPI_COMM_WORLD));
+        MTEST_OK(MPI_Waitall(2, others, statuses));
+        MTEST_EQ(word, 6);
+        MTEST_EQ(statuses[0].MPI_SOURCE, MPI_ANY_SOURCE);
+        MTEST_EQ(statuses[1].MPI_SOURCE, 1 - mtest_rank);
+        MTEST_CHECK(others[1] == MPI_REQUEST_NULL);
+        MTEST_OK(MPI_Send(&word, 1, MPI_INT, 1 - mtest_rank, TAG + 1, MPI_COMM_WORLD));
+        MTEST_OK(MPI_Wait(&match, MPI_STATUS_IGNORE));
+        MTEST_OK(MPI_Request_free(&others[0]));
+    } else {
+        MTEST_OK(MPI_Barrier(MPI_COMM_WORLD));
+        word = 6;
+        MTEST_OK(MPI_Send(&word, 1, MPI_INT, waiter, TAG + 1, MPI_COMM_WORLD));
+        MTEST_OK(MPI_Recv(&word, 1, MPI_INT, waiter, TAG + 1, MPI_COMM_WORLD, MPI_STATUS_IGNORE));
+        MTEST_OK(MPIX_Match(&r));
+    }
+    MTEST_OK(MPI_Request_free(&r));
+}
+
 /* Is_matched alone is enough to poll with. */
 static void test_is_matched(int is_send)
 {
@@ -126,6 +158,7 @@ int main(int argc, char **argv)
         }
         test_unrelated_wait(is_send, round / 2, 0);
         test_unrelated_wait(is_send, round / 2, 1);
+        test_other_first(is_send, round / 2);
         test_is_matched(is_send);
     }
     return mtest_end();

@@ -137,7 +137,7 @@ static void test_bytes(int peer)
     MTEST_OK(MPI_Request_free(&r[1]));
 }
 
-/* The error handler is that of the failing request's communicator, and the caller's code says so. */
+/* The error handler is that of the failing request's communicator; the caller's code says so. */
 static void test_handler(int peer)
 {
     MPI_Comm one = MPI_COMM_NULL;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright (c) 2026 the mpix-queue authors
  *
- * Null pointers, negative counts and null handles given to interposed functions are answered by MPI,
- * with an error, also while something is being matched.
+ * Null pointers, negative counts and null handles given to interposed functions are answered by
+ * MPI, with an error, also while something is being matched.
  */
 #include "mtest.h"
 

@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
+#include <unistd.h>
 
 enum { MAX_REPORTS = 25 };
 
@@ -58,6 +59,42 @@ void mtest_skip(const char *reason)
     if (atomic_exchange(&skipped, 1) == 0) {
         fprintf(stderr, "skipped: rank %d: %s\n", mtest_rank, reason);
     }
+}
+
+static int captured_fd = -1;
+static int captured_from = -1;
+
+void mtest_capture(void)
+{
+    char name[] = "/tmp/mtest-XXXXXX";
+
+    captured_fd = mkstemp(name);
+    if (captured_fd < 0) {
+        mtest_fail(__FILE__, __LINE__, "%s cannot be made", name);
+        return;
+    }
+    (void)unlink(name);
+    fflush(stderr);
+    captured_from = dup(STDERR_FILENO);
+    dup2(captured_fd, STDERR_FILENO);
+}
+
+void mtest_captured(char *text_p, size_t room)
+{
+    ssize_t got;
+
+    text_p[0] = '\0';
+    if (captured_fd < 0) {
+        return;
+    }
+    fflush(stderr);
+    dup2(captured_from, STDERR_FILENO);
+    (void)close(captured_from);
+    got = pread(captured_fd, text_p, room - 1, 0);
+    text_p[got > 0 ? got : 0] = '\0';
+    (void)close(captured_fd);
+    captured_fd = -1;
+    fputs(text_p, stderr);
 }
 
 void mtest_count_errors(MPI_Comm comm)
@@ -233,6 +270,16 @@ void mtest_other(const char *file, int line, const char *call, int rc, struct mt
     if (seen.in_thread != before.in_thread) {
         mtest_fail(file, line, "%s: called an error handler", call);
     }
+}
+
+int mtest_transfer(MPIX_Queue queue, MPI_Request *request)
+{
+    int rc = MPIX_Enqueue_start(queue, request);
+
+    if (rc == MPI_SUCCESS) {
+        rc = MPIX_Enqueue_wait(queue, request);
+    }
+    return rc == MPI_SUCCESS ? MPIX_Queue_wait(queue) : rc;
 }
 
 void mtest_backoff(unsigned *tries)

@@ -27,8 +27,8 @@
 #define MTEST_SKIP 77
 #define MTEST_HARD 99
 
-/* MPICH's constants for ignored arguments are small numbers as pointers, which GCC takes for objects
- * of size 0. */
+/* MPICH's constants for ignored arguments are small numbers as pointers, which GCC takes for
+ * objects of size 0. */
 #if defined(__GNUC__) && !defined(__clang__) && __GNUC__ >= 11
 #pragma GCC diagnostic ignored "-Wstringop-overflow"
 #pragma GCC diagnostic ignored "-Wstringop-overread"
@@ -59,6 +59,13 @@ void mtest_skip(const char *reason);
 
 void mtest_fail(const char *file, int line, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
+
+/* What this process writes to standard error from here on is kept; called by one thread, also
+ * outside of MPI. */
+void mtest_capture(void);
+
+/* The end of it: as much as there is room for, which is written to standard error as well. */
+void mtest_captured(char *text_p, size_t room);
 
 /* ---- Checks --------------------------------------------------------------------------------- */
 
@@ -138,6 +145,9 @@ int mtest_kind_of(int code);
 
 /* ---- Waiting -------------------------------------------------------------------------------- */
 
+/* Enqueue a start and its wait and wait for the queue; the first code that is not MPI_SUCCESS. What
+ * fails may fail before the wait is enqueued. */
+int mtest_transfer(MPIX_Queue queue, MPI_Request *request);
 /* Sleep, longer at each call with the same counter: 10 us to 2 ms. */
 void mtest_backoff(unsigned *tries);
 

@@ -8,6 +8,8 @@
  */
 #include "mtest.h"
 
+#include "mtest_gpu.h"
+
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -48,7 +50,7 @@ void mtest_buf_make(struct mtest_buf *b, MPI_Datatype type, int count)
         span = (size_t)true_extent + (size_t)(count - 1) * (size_t)extent;
     }
     b->raw_bytes = span + 2 * (size_t)GUARD_BYTES;
-    b->raw = checked_malloc(b->raw_bytes);
+    b->raw = mtest_gpu_alloc(mtest_gpu_memory(), b->raw_bytes);
     b->model = checked_malloc(b->raw_bytes);
     b->buf = b->raw + GUARD_BYTES - true_lb;
     b->type = type;
@@ -58,7 +60,7 @@ void mtest_buf_make(struct mtest_buf *b, MPI_Datatype type, int count)
 
 void mtest_buf_free(struct mtest_buf *b)
 {
-    free(b->raw);
+    mtest_gpu_free(mtest_gpu_memory(), b->raw);
     free(b->model);
     memset(b, 0, sizeof(*b));
 }

@@ -3,9 +3,9 @@
 # Copyright (c) 2026 the mpix-queue authors
 #
 # symbols.sh - the shared library exports what the header promises and nothing else, each function
-# under two names, and calls MPI by PMPI_ names only
+# under two names, and the MPI functions that it defines; the static one defines nothing that could
+# clash with other libraries; both call MPI by PMPI_ names only
 set -u
-lib=$top_builddir/.libs/libmpix_queue.so
 failed=0
 fail()
 {
@@ -13,32 +13,84 @@ fail()
     failed=1
 }
 
-if [ ! -f "$lib" ]; then
-    echo "skip: no shared library in this build"
-    exit 77
-fi
-exported=$(nm -D --defined-only "$lib" | awk '$2 != "A" { sub(/@.*/, "", $3); print $2, $3 }')
 declared=$(sed -n 's/^MPIXQ_PUBLIC .* \**\(MPIXQ_[A-Za-z_]*\)(.*/\1/p' \
     "$top_srcdir/include/mpix_queue.h")
 [ "$(wc -w <<<"$declared")" -gt 20 ] || fail "found too few functions in the header: $declared"
-
 for name in $declared; do
-    grep -qx "W $name" <<<"$exported" || fail "$name is not exported as a weak symbol"
-    grep -qx "T P$name" <<<"$exported" || fail "P$name is not exported"
     grep -q "P$name(" "$top_srcdir/include/mpix_queue.h" || fail "P$name is not in the header"
 done
-while read -r type name; do
-    case $name in
-    MPIXQ_*) grep -qx "$name" <<<"$declared" || fail "$name is exported, not in the header" ;;
-    PMPIXQ_*) grep -qx "${name#P}" <<<"$declared" || fail "$name is exported, not in the header" ;;
-    MPI_*) [ "$type" = T ] || fail "$name is of type $type" ;;
-    # The runtime of a sanitizer marks what it instruments.
-    __asan_* | __ubsan_* | __tsan_* | __odr_asan*) ;;
-    *) fail "$name is exported" ;;
-    esac
-done <<<"$exported"
+# What is passed on to the next definition, and what is passed on where MPI has it.
+interposed=$(sed -n 's/^MPIXQ_NEXT(\([A-Za-z_]*\),.*/MPI_\1/p' "$top_srcdir/src/pmpi/next_defs.h")
+[ "$(wc -w <<<"$interposed")" -gt 20 ] || fail "found too few functions in next_defs.h: $interposed"
+optional=$(for name in Send Bsend Ssend Rsend Recv; do echo "MPI_${name}_init_c"; done)
 
-# A call of MPI_x from inside would come back to ourselves or to a tool.
-inside=$(nm -D --undefined-only "$lib" | awk '{ print $2 }' | grep '^MPI_')
-[ -z "$inside" ] || fail "the library calls these and not their PMPI_ twins:" $inside
+# defined FILE FLAG...: "type name" per symbol that others see.
+defined()
+{
+    nm "${@:2}" --extern-only --defined-only "$1" 2>/dev/null |
+        awk 'NF == 3 && $2 != "A" { sub(/@.*/, "", $3); print $2, $3 }' | sort -u
+}
+
+# undefined FILE FLAG...: what it wants from others. In an archive one file may want what another
+# one has; the names for Fortran call those for C on purpose.
+undefined()
+{
+    nm "${@:2}" --undefined-only "$1" 2>/dev/null | awk '
+        /:$/ { fortran = /-fortran/ }
+        NF == 2 && !(fortran && $2 ~ /^MPI_/) { sub(/@.*/, "", $2); print $2 }' |
+        sort -u
+}
+
+# check_library FILE PREFIX FLAG...: names with the prefix are internal ones and allowed.
+check_library()
+{
+    local file=$1 prefix=$2 symbols type name
+    symbols=$(defined "$file" "${@:3}")
+    for name in $declared; do
+        grep -qx "W $name" <<<"$symbols" || fail "$file: $name is not exported as a weak symbol"
+        grep -qx "T P$name" <<<"$symbols" || fail "$file: P$name is not exported"
+    done
+    for name in $interposed; do
+        grep -qx "T $name" <<<"$symbols" || fail "$file: $name is in next_defs.h, not exported"
+    done
+    while read -r type name; do
+        case $name in
+        MPIXQ_*)
+            grep -qx "$name" <<<"$declared" || fail "$file: $name is exported, not in the header" ;;
+        PMPIXQ_*)
+            grep -qx "${name#P}" <<<"$declared" ||
+                fail "$file: $name is exported, not in the header" ;;
+        # tests/fortran_symbols.sh knows which there are.
+        mpi_*_ | mpixq_*_f_ | mpixq_*_f__ | mpixq_*_f08_ | mpixq_*_f08__)
+            [ "$type" = T ] || fail "$file: $name is of type $type" ;;
+        MPI_*)
+            [ "$type" = T ] || fail "$file: $name is of type $type"
+            grep -qx "$name" <<<"$interposed"$'\n'"$optional" ||
+                fail "$file: $name is exported and passed on to nobody" ;;
+        # The runtime of a sanitizer marks what it instruments.
+        __asan_* | __ubsan_* | __tsan_* | __odr_asan*) ;;
+        *) [ -n "$prefix" ] && [[ $name = "$prefix"* ]] || fail "$file: $name is exported" ;;
+        esac
+    done <<<"$symbols"
+    # A call of MPI_x from inside would come back to ourselves or to a tool. The first two are
+    # variables.
+    for name in $(undefined "$file" "${@:3}" | grep '^MPI_' |
+        grep -vx -e MPI_UNWEIGHTED -e MPI_WEIGHTS_EMPTY); do
+        fail "$file: $name is called, not P$name"
+    done
+    # What comes in passes on: the next one may be MPI itself.
+    for name in $(sed -n 's/^T \(MPI_.*\)/\1/p' <<<"$symbols"); do
+        undefined "$file" "${@:3}" | grep -qx "P$name" ||
+            fail "$file: $name is defined, but P$name is nowhere called"
+    done
+}
+
+shared=$top_builddir/.libs/libmpix_queue.so
+static=$top_builddir/.libs/libmpix_queue.a
+if [ ! -f "$shared" ] && [ ! -f "$static" ]; then
+    echo "skip: neither a shared nor a static library in this build"
+    exit 77
+fi
+[ ! -f "$shared" ] || check_library "$shared" '' -D
+[ ! -f "$static" ] || check_library "$static" mpixq_
 exit $failed

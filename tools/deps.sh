@@ -21,12 +21,21 @@ build     ar             binutils
 build     pkg-config     pkgconf
 build     uthash.h       uthash-dev
 build     cmocka.h       libcmocka-dev
+build     gfortran       gfortran
+build     rdma/fi_trigger.h libfabric-dev
 mpich     mpi:mpich      mpich,libmpich-dev
 openmpi   mpi:openmpi    openmpi-bin,libopenmpi-dev
 check     g++            g++
+check     clang          clang
+check     clang-format   clang-format
+check     ctags          universal-ctags
+check     ccache         ccache
+check     python3        python3
 check     mandoc         mandoc
 check     valgrind       valgrind
+check     spin           spin
 demo      gnuplot        gnuplot-nox
+cost      valgrind       valgrind
 TABLE
 }
 
@@ -46,6 +55,20 @@ mpi_find()
         fi
     done
     return 1
+}
+
+# deps_cache: from here on compilers are called by ccache, if it is there. Trees that are built from
+# the same sources, and the one in which the tarball is tested, then share what is equal.
+deps_cache()
+{
+    local folder
+    for folder in /usr/lib/ccache /usr/lib64/ccache; do
+        if command -v ccache >/dev/null && [ -d "$folder" ]; then
+            export PATH=$folder:$PATH CCACHE_BASEDIR=${CCACHE_BASEDIR-$PWD}
+            export CCACHE_NOHASHDIR=${CCACHE_NOHASHDIR-1}
+            break
+        fi
+    done
 }
 
 deps_has()

@@ -7,6 +7,7 @@
 #include "api.h"
 #include "core/alloc.h"
 #include "core/progress.h"
+#include "core/stage.h"
 
 /* Room for the records of one call: short arrays need no memory of their own. */
 struct room {
@@ -47,6 +48,9 @@ static int prepare(int count, MPI_Request requests[], struct room *room)
         return mpixq_api_fail(MPI_COMM_NULL, MPIXQ_E_NO_MEMORY);
     }
     error = mpixq_match_check(count, requests, room->records, &room->n, &failed);
+    if (error == MPIXQ_E_NONE) {
+        error = mpixq_stage(room->records, room->n, &failed);
+    }
     if (error != MPIXQ_E_NONE) {
         room_free(room);
         return mpixq_api_fail(failed != NULL ? mpixq_request_comm(failed) : MPI_COMM_NULL, error);

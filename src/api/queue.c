@@ -5,6 +5,7 @@
 
 #include "api.h"
 #include "core/alloc.h"
+#include "core/channel.h"
 #include "core/lib.h"
 #include "core/match.h"
 #include "core/queue.h"
@@ -16,7 +17,7 @@ static enum mpixq_error check_type(MPIXQ_Queue_type type)
     case MPIXQ_QUEUE_FALLBACK:
         return MPIXQ_E_NONE;
     case MPIXQ_QUEUE_CXI:
-        return MPIXQ_E_CXI;
+        return mpixq_channel_by_id(MPIXQ_CHANNEL_CXI) != NULL ? MPIXQ_E_NONE : MPIXQ_E_CXI;
     default:
         return MPIXQ_E_ARG_TYPE;
     }
@@ -43,28 +44,13 @@ static int read_kind(MPI_Info info, char **kind_p)
     return PMPI_Info_get(info, "type", length, *kind_p, &found);
 }
 
-static enum mpixq_error check_kind(const char *kind)
-{
-    if (kind == NULL) {
-        return MPIXQ_E_NONE;
-    }
-    if (strcmp(kind, "cudaStream_t") == 0) {
-        return MPIXQ_E_CUDA;
-    }
-    return strcmp(kind, "hipStream_t") == 0 ? MPIXQ_E_HIP : MPIXQ_E_NONE;
-}
-
 static int create(MPIXQ_Queue *queue, MPIXQ_Queue_type type, void *stream_address, MPI_Info info)
 {
-    void *handle = stream_address != NULL ? *(void **)stream_address : NULL;
     char *kind = NULL;
-    enum mpixq_error error;
     int rc = read_kind(info, &kind);
 
     if (rc == MPI_SUCCESS) {
-        error = check_kind(kind);
-        rc = error != MPIXQ_E_NONE ? mpixq_error_code(error)
-                                   : mpixq_queue_create(type, kind, handle, queue);
+        rc = mpixq_queue_create(type, kind, stream_address, queue);
         (void)mpixq_error_raise(MPI_COMM_NULL, rc);
     }
     mpixq_free(kind);

@@ -3,13 +3,21 @@
 #include "backoff.h"
 
 #include <sched.h>
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <time.h>
 
+#include "affinity.h"
 #include "env.h"
 #include "log.h"
+#include "thread.h"
 
-static bool oversubscribed; /* constant after mpixq_backoff_setup */
+/* Written at set-up and by the library's threads when they find a place; hints, so relaxed. */
+static atomic_int crowding = 1;  /* ranks for each CPU, rounded up */
+static atomic_bool only_one_cpu; /* for all threads of the process */
+static atomic_bool shares;       /* our threads have no CPU of their own */
+
+static MPIXQ_THREAD_LOCAL bool busy; /* another thread did what this one's last poll is for */
 
 uint64_t mpixq_now_ns(void)
 {
@@ -28,30 +36,64 @@ void mpixq_sleep_us(long us)
 
 void mpixq_backoff_setup(void)
 {
-    cpu_set_t allowed;
-    int ranks = mpixq_env_local_ranks(), cores = 1;
+    mpixq_backoff_crowd(mpixq_env_local_ranks());
+}
 
-    if (sched_getaffinity(0, sizeof allowed, &allowed) == 0) {
-        cores = CPU_COUNT(&allowed);
-    }
-    /* A launcher that binds leaves each rank its own cores; then one rank stands for itself. */
-    oversubscribed = cores == 1 || ranks > cores;
-    mpixq_debug("%d ranks on this node, %d cores allowed: waiting threads %s", ranks, cores,
-                oversubscribed ? "yield" : "spin");
+void mpixq_backoff_crowd(int ranks)
+{
+    int cpus = mpixq_affinity_count();
+
+    atomic_store_explicit(&crowding, (ranks - 1) / cpus + 1, memory_order_relaxed);
+    atomic_store_explicit(&only_one_cpu, cpus == 1, memory_order_relaxed);
+}
+
+int mpixq_backoff_crowding(void)
+{
+    return atomic_load_explicit(&crowding, memory_order_relaxed);
+}
+
+void mpixq_backoff_share(bool share)
+{
+    atomic_store_explicit(&shares, share, memory_order_relaxed);
+}
+
+void mpixq_backoff_busy(void)
+{
+    busy = true;
+}
+
+bool mpixq_backoff_yields(void)
+{
+    return atomic_load_explicit(&crowding, memory_order_relaxed) > 1 ||
+           atomic_load_explicit(&only_one_cpu, memory_order_relaxed) ||
+           atomic_load_explicit(&shares, memory_order_relaxed);
 }
 
 /* A wait that moves data goes on without sleep for so long. */
 #define MOVING_NS 200000
 
+/* The clock of polls. Where others run on the same CPUs a poll may take as long as they do, as some
+ * MPI libraries yield in it, so there only the thread's own time counts. */
+static uint64_t poll_ns(uint64_t now)
+{
+    struct timespec t;
+
+    if (!mpixq_backoff_yields() || clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t) != 0) {
+        return now;
+    }
+    return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
+}
+
 /* Did the last poll take longer than one that finds nothing, which always takes the same time? */
 static bool took_long(struct mpixq_backoff *backoff, uint64_t now)
 {
-    uint64_t took = now - backoff->last_ns;
+    uint64_t took = poll_ns(now) - backoff->last_ns;
+    uint64_t noise_ns = mpixq_backoff_yields() ? 5000 : 1000; /* to yield takes time */
 
     if (backoff->shortest_ns == 0 || took < backoff->shortest_ns) {
         backoff->shortest_ns = took;
     }
-    return took > 4 * backoff->shortest_ns + 1000;
+    return took > 4 * backoff->shortest_ns + noise_ns;
 }
 
 /* Many MPI libraries move a large message by a fragment in each poll, so a waiter that slept
@@ -62,9 +104,13 @@ static bool took_long(struct mpixq_backoff *backoff, uint64_t now)
 static bool watch(struct mpixq_backoff *backoff, uint64_t now)
 {
     uint64_t spin_ns = (uint64_t)mpixq_env.spin_us * 1000;
-    bool is_long = !backoff->slept && took_long(backoff, now), was_long = backoff->was_long;
     uint64_t since = now - (spin_ns > MOVING_NS ? spin_ns - MOVING_NS : 0);
+    bool is_long, was_long = backoff->was_long;
 
+    if (busy) {
+        return false; /* who moves data is another thread */
+    }
+    is_long = !backoff->slept && took_long(backoff, now);
     backoff->was_long = is_long;
     if (is_long && was_long && since > backoff->since_ns) {
         backoff->since_ns = since;
@@ -83,17 +129,18 @@ void mpixq_backoff_slow(struct mpixq_backoff *backoff)
     } else if (backoff->moves) {
         again = watch(backoff, now);
     }
+    busy = false;
     backoff->slept = false;
-    backoff->last_ns = now;
+    backoff->last_ns = backoff->moves ? poll_ns(now) : now;
     waited_us = (now - backoff->since_ns) / 1000;
     if (again || (long)waited_us < mpixq_env.spin_us) {
-        if (oversubscribed) {
+        if (mpixq_backoff_yields()) {
             (void)sched_yield();
-            backoff->last_ns = mpixq_now_ns();
+            backoff->last_ns = backoff->moves ? poll_ns(now) : now;
         }
         return;
     }
-    sleep_us = (long)(waited_us / 16) + 1;
+    sleep_us = (long)(waited_us / MPIXQ_BACKOFF_SHARE) + 1;
     mpixq_sleep_us(sleep_us < mpixq_env.sleep_max_us ? sleep_us : mpixq_env.sleep_max_us);
     backoff->slept = true;
 }

@@ -38,11 +38,25 @@ enum mpixq_channel_id {
 struct mpixq_channel {
     const char *name; /* as in the channel column of the benchmarks */
     enum mpixq_channel_id id;
+    bool through_mpi; /* so it takes buffers in memory of GPUs, or their twins (stage.h) */
 
     /* Prepare and tear down what the channel has once per process. In MPI_Init and
      * MPI_Finalize. Open returns an MPI code; close always succeeds, also after a failed open. */
     int (*open)(void);
     void (*close)(void);
+
+    /* A queue is made, or is about to go and idle: prepare and tear down what the channel keeps for
+     * it, in queue->own. An error keeps the queue from being made. */
+    enum mpixq_error (*attach)(struct mpixq_queue *queue);
+    void (*detach)(struct mpixq_queue *queue);
+
+    /* Any thread, with no lock but a queue's: go on with what is under way and needs the host,
+     * whether or not somebody waits for it. Must not block. */
+    void (*drive)(void);
+
+    /* Host, with no lock but a queue's, about to say that a start or all of a queue is complete:
+     * make known what has failed by now. */
+    void (*settle)(void);
 
     /* Sender, under the matching lock: could this send go by the channel? If so, reserve what
      * is needed and fill the blob's length and bytes. If not, say why. Must not block. */
@@ -62,19 +76,34 @@ struct mpixq_channel {
     /* Sender, under the matching lock: what offer reserved is not needed. */
     void (*withdraw)(struct mpixq_request *req);
 
-    /* Enqueue time, under the queue's lock, once per start; req->epoch counts it already. Fill the
+    /* Enqueue time, in the queue's turn, once per start; req->epoch counts it already. Fill the
      * trigger that the stream executes, or return false if the stream has nothing to do. Must
-     * not fail or block, allocate, or call MPI. */
+     * not fail or block, allocate, or call MPI. A queue of NULL: the host starts it, and the thread
+     * that does executes the trigger at once; req->queue is NULL then, until the next start. */
     bool (*start)(struct mpixq_queue *queue, struct mpixq_request *req,
                   struct mpixq_trigger *trigger);
 
-    /* The same for a wait: fill what the stream waits for, or return false. */
+    /* The same for a wait: fill what the stream waits for, or return false. Never by the host, who
+     * polls. */
     bool (*wait)(struct mpixq_queue *queue, struct mpixq_request *req,
                  struct mpixq_awaited *awaited);
 
-    /* Any thread: drive a started request; has its last executed start completed? Must not
-     * block. */
+    /* Any thread: drive a started request; has its last executed start completed, or failed? Must
+     * not block. */
     bool (*poll)(struct mpixq_request *req);
+
+    /* The same for several requests of the channel, in as few calls of MPI as it takes; a channel
+     * with nothing to gain here has mpixq_channel_poll_each. */
+    void (*poll_many)(struct mpixq_request *const reqs[], int n, bool done[]);
+
+    /* Under the matching lock, which keeps both ends' records: what does a start wait for that was
+     * executed and has not completed? A text for people. Must not block. */
+    const char *(*lacks)(const struct mpixq_request *req);
+
+    /* Under the matching lock, now and then while such a start does not complete: ask the network
+     * of the channel for a sign of life of the peer. True: it has said since the pair was matched
+     * that there will be none. Must not block. */
+    bool (*has_lost)(struct mpixq_request *req);
 
     /* Under the matching lock: the user freed the request, which is inactive or has failed, or
      * the process ends. Must not block. */
@@ -89,11 +118,28 @@ struct mpixq_channel {
 /* All channels of this build, best first, ending with NULL. */
 extern const struct mpixq_channel *const mpixq_channels[];
 const struct mpixq_channel *mpixq_channel_by_id(uint32_t id);
+/* Polls one after the other. */
+void mpixq_channel_poll_each(struct mpixq_request *const reqs[], int n, bool done[]);
 int mpixq_channels_open(void);
-void mpixq_channels_close(void);
+void mpixq_channels_close(void); /* and tell of their ends of pairs, if asked to */
+/* Under the matching lock: it has one more. */
+void mpixq_channel_count(const struct mpixq_channel *channel);
+enum mpixq_error mpixq_channels_attach(struct mpixq_queue *queue);
+void mpixq_channels_detach(struct mpixq_queue *queue);
+void mpixq_channels_drive(void);
+/* Those that have starts: an array by their ids. */
+void mpixq_channels_settle(const uint64_t starts[]);
+
+/* For channels that keep nothing for queues, or need no driving but by poll. */
+enum mpixq_error mpixq_channel_attach_nothing(struct mpixq_queue *queue);
+void mpixq_channel_detach_nothing(struct mpixq_queue *queue);
+void mpixq_channel_drive_nothing(void);
+/* For channels whose network tells nothing of a peer. */
+bool mpixq_channel_has_lost_nothing(struct mpixq_request *req);
 
 extern const struct mpixq_channel mpixq_channel_null;
 extern const struct mpixq_channel mpixq_channel_self;
 extern const struct mpixq_channel mpixq_channel_fallback;
+extern const struct mpixq_channel mpixq_channel_cxi; /* where libfabric was found */
 
 #endif

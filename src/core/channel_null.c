@@ -71,6 +71,12 @@ static bool null_poll(struct mpixq_request *req)
     return true;
 }
 
+static const char *null_lacks(const struct mpixq_request *req)
+{
+    (void)req;
+    return "nothing"; /* a start completes at once */
+}
+
 static void null_release(struct mpixq_request *req)
 {
     (void)req;
@@ -85,8 +91,13 @@ static bool null_retire(struct mpixq_request *req)
 const struct mpixq_channel mpixq_channel_null = {
     .name = "null",
     .id = MPIXQ_CHANNEL_NULL,
+    .through_mpi = true,
     .open = null_open,
     .close = null_close,
+    .attach = mpixq_channel_attach_nothing,
+    .detach = mpixq_channel_detach_nothing,
+    .drive = mpixq_channel_drive_nothing,
+    .settle = mpixq_channel_drive_nothing,
     .offer = null_offer,
     .accept = null_accept,
     .connect = null_connect,
@@ -94,6 +105,9 @@ const struct mpixq_channel mpixq_channel_null = {
     .start = null_start,
     .wait = null_wait,
     .poll = null_poll,
+    .poll_many = mpixq_channel_poll_each,
+    .lacks = null_lacks,
+    .has_lost = mpixq_channel_has_lost_nothing,
     .release = null_release,
     .retire = null_retire,
 };

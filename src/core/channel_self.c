@@ -96,11 +96,7 @@ static bool is_waiting_for_data(const struct mpixq_request *req)
 
 static void fail_end(struct mpixq_request *req, int rc)
 {
-    struct mpixq_queue *queue = atomic_load(&req->queue);
-
-    if (queue != NULL) {
-        mpixq_queue_fail(queue, req, rc, "transfer");
-    }
+    mpixq_queue_fail(atomic_load(&req->queue), req, rc, "transfer");
 }
 
 /* Move the data if both ends have started. Under the lock. */
@@ -112,8 +108,8 @@ static void move(struct self_pair *pair)
     if (!is_waiting_for_data(send) || !is_waiting_for_data(receive)) {
         return;
     }
-    rc = PMPI_Sendrecv(send->made.buffer, (int)send->made.count, send->made.type.handle, 0, 0,
-                       (void *)receive->made.buffer, (int)receive->made.count,
+    rc = PMPI_Sendrecv(mpixq_request_buffer(send), (int)send->made.count, send->made.type.handle, 0,
+                       0, (void *)mpixq_request_buffer(receive), (int)receive->made.count,
                        receive->made.type.handle, 0, 0, comm, MPI_STATUS_IGNORE);
     if (rc != MPI_SUCCESS) {
         fail_end(pair->send, rc);
@@ -124,14 +120,14 @@ static void move(struct self_pair *pair)
     atomic_fetch_add_explicit(&pair->receive->done, 1, memory_order_release);
 }
 
-/* The stream has reached the starts. */
+/* The stream has reached the starts, or the host makes them. */
 static void run_starts(void *const args[], int n)
 {
     for (int i = 0; i < n; i++) {
         struct mpixq_request *req = args[i];
         struct mpixq_queue *queue = atomic_load(&req->queue);
 
-        if (mpixq_queue_has_failed(queue)) {
+        if (queue != NULL && mpixq_queue_has_failed(queue)) {
             mpixq_match_abandon(req);
             continue;
         }
@@ -164,6 +160,23 @@ static bool self_poll(struct mpixq_request *req)
     return atomic_load_explicit(&req->done, memory_order_acquire) == req->epoch;
 }
 
+static const char *self_lacks(const struct mpixq_request *req)
+{
+    const struct mpixq_request *other = mpixq_match_by_id(req->peer_id);
+    uint64_t wanted = atomic_load(&req->done) + 1;
+
+    if (other == NULL || other->released) {
+        return "its partner in this process was freed";
+    }
+    if (atomic_load(&other->epoch) < wanted) {
+        return "its partner in this process is not started";
+    }
+    return atomic_load(&other->started) < wanted
+               ? "the start of its partner in this process is enqueued, and its stream has not "
+                 "reached it"
+               : "its partner in this process is started: the data is being moved";
+}
+
 static void self_release(struct mpixq_request *req)
 {
     struct self_pair *pair = req->end;
@@ -191,8 +204,13 @@ static bool self_retire(struct mpixq_request *req)
 const struct mpixq_channel mpixq_channel_self = {
     .name = "self",
     .id = MPIXQ_CHANNEL_SELF,
+    .through_mpi = true,
     .open = self_open,
     .close = self_close,
+    .attach = mpixq_channel_attach_nothing,
+    .detach = mpixq_channel_detach_nothing,
+    .drive = mpixq_channel_drive_nothing,
+    .settle = mpixq_channel_drive_nothing,
     .offer = self_offer,
     .accept = self_accept,
     .connect = self_connect,
@@ -200,6 +218,9 @@ const struct mpixq_channel mpixq_channel_self = {
     .start = self_start,
     .wait = self_wait,
     .poll = self_poll,
+    .poll_many = mpixq_channel_poll_each,
+    .lacks = self_lacks,
+    .has_lost = mpixq_channel_has_lost_nothing,
     .release = self_release,
     .retire = self_retire,
 };

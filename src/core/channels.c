@@ -6,12 +6,20 @@
 #include <stddef.h>
 
 #include "channel.h"
+#include "env.h"
+#include "log.h"
 
 const struct mpixq_channel *const mpixq_channels[] = {
     &mpixq_channel_self,
+#ifdef HAVE_LIBFABRIC
+    &mpixq_channel_cxi,
+#endif
     &mpixq_channel_fallback,
     NULL,
 };
+
+/* Ends of pairs that were matched. */
+static uint64_t ends[MPIXQ_N_CHANNELS];
 
 const struct mpixq_channel *mpixq_channel_by_id(uint32_t id)
 {
@@ -36,9 +44,83 @@ int mpixq_channels_open(void)
     return rc;
 }
 
+enum mpixq_error mpixq_channels_attach(struct mpixq_queue *queue)
+{
+    enum mpixq_error error = MPIXQ_E_NONE;
+    int n = 0;
+
+    for (; error == MPIXQ_E_NONE && mpixq_channels[n] != NULL; n++) {
+        error = mpixq_channels[n]->attach(queue);
+    }
+    for (n -= 2; error != MPIXQ_E_NONE && n >= 0; n--) {
+        mpixq_channels[n]->detach(queue);
+    }
+    return error;
+}
+
+void mpixq_channels_detach(struct mpixq_queue *queue)
+{
+    for (int i = 0; mpixq_channels[i] != NULL; i++) {
+        mpixq_channels[i]->detach(queue);
+    }
+}
+
+void mpixq_channels_drive(void)
+{
+    for (int i = 0; mpixq_channels[i] != NULL; i++) {
+        mpixq_channels[i]->drive();
+    }
+}
+
+void mpixq_channels_settle(const uint64_t starts[])
+{
+    for (int i = 0; mpixq_channels[i] != NULL; i++) {
+        if (starts[mpixq_channels[i]->id] > 0) {
+            mpixq_channels[i]->settle();
+        }
+    }
+}
+
+enum mpixq_error mpixq_channel_attach_nothing(struct mpixq_queue *queue)
+{
+    (void)queue;
+    return MPIXQ_E_NONE;
+}
+
+void mpixq_channel_detach_nothing(struct mpixq_queue *queue)
+{
+    (void)queue;
+}
+
+void mpixq_channel_drive_nothing(void)
+{
+}
+
+bool mpixq_channel_has_lost_nothing(struct mpixq_request *req)
+{
+    (void)req;
+    return false;
+}
+
+void mpixq_channel_count(const struct mpixq_channel *channel)
+{
+    ends[channel->id]++;
+}
+
 void mpixq_channels_close(void)
 {
     for (int i = 0; mpixq_channels[i] != NULL; i++) {
+        if (mpixq_env.info) {
+            mpixq_print("channel %s: %llu ends of pairs", mpixq_channels[i]->name,
+                        (unsigned long long)ends[mpixq_channels[i]->id]);
+        }
         mpixq_channels[i]->close();
+    }
+}
+
+void mpixq_channel_poll_each(struct mpixq_request *const reqs[], int n, bool done[])
+{
+    for (int i = 0; i < n; i++) {
+        done[i] = reqs[i]->channel->poll(reqs[i]);
     }
 }

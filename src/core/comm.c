@@ -13,6 +13,9 @@
 /* How a child was made, for mpixq_ident_child. */
 enum { CHILD_COLLECTIVE = 1, CHILD_DUP = 2, CHILD_GROUP = 3, CHILD_INTERCOMM = 4 };
 
+/* Peers whose rank in MPI_COMM_WORLD a communicator remembers. */
+enum { N_KNOWN = 32 };
+
 /* How often create_group was called with the same group and tag. */
 struct group_count {
     struct mpixq_ident key;
@@ -29,6 +32,8 @@ struct mpixq_comm {
     bool described;             /* under lock; the rest is constant once set */
     int rank, size, own_size;
     MPI_Group peers;
+    /* Peers with their ranks in MPI_COMM_WORLD: see mpixq_comm_world_rank. */
+    _Atomic uint64_t known[N_KNOWN];
 };
 
 /* One lock for all records; taken for a few instructions and local MPI calls. */
@@ -242,13 +247,22 @@ void mpixq_comm_view(const struct mpixq_comm *record, struct mpixq_comm_view *vi
     view_p->own_size = record->own_size;
 }
 
-int mpixq_comm_world_rank(const struct mpixq_comm *record, int peer)
+/* MPI may look through all ranks of the job for each translation, and a program that matches many
+ * requests does so with few peers. An entry holds peer + 1 in its upper half; 0 is empty. */
+int mpixq_comm_world_rank(struct mpixq_comm *record, int peer)
 {
+    _Atomic uint64_t *known = &record->known[(unsigned)peer % N_KNOWN];
+    uint64_t entry = atomic_load_explicit(known, memory_order_relaxed);
     int world = MPI_UNDEFINED;
 
+    if (peer >= 0 && entry >> 32 == (uint64_t)peer + 1) {
+        return (int)(uint32_t)entry;
+    }
     if (PMPI_Group_translate_ranks(record->peers, 1, &peer, world_group, &world) != MPI_SUCCESS) {
         return MPI_UNDEFINED;
     }
+    atomic_store_explicit(known, ((uint64_t)peer + 1) << 32 | (uint32_t)world,
+                          memory_order_relaxed);
     return world;
 }
 
@@ -263,6 +277,23 @@ MPI_Comm mpixq_comm_handle(const struct mpixq_comm *record)
     comm = record->handle;
     pthread_mutex_unlock(&lock);
     return comm;
+}
+
+struct mpixq_comm *mpixq_comm_free_begin(MPI_Comm comm)
+{
+    struct mpixq_comm *record = record_of(comm);
+
+    return record != NULL ? mpixq_comm_hold(record) : NULL;
+}
+
+void mpixq_comm_free_end(struct mpixq_comm *record, bool freed)
+{
+    if (record != NULL && freed) {
+        pthread_mutex_lock(&lock);
+        record->handle = MPI_COMM_NULL;
+        pthread_mutex_unlock(&lock);
+    }
+    mpixq_comm_put(record);
 }
 
 struct mpixq_ident mpixq_comm_child(MPI_Comm parent)

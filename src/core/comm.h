@@ -43,9 +43,15 @@ void mpixq_comm_put(struct mpixq_comm *record);
 void mpixq_comm_view(const struct mpixq_comm *record, struct mpixq_comm_view *view_p);
 /* Rank in MPI_COMM_WORLD of a peer's rank, or MPI_UNDEFINED. Also after the communicator was
  * freed. */
-int mpixq_comm_world_rank(const struct mpixq_comm *record, int peer);
+int mpixq_comm_world_rank(struct mpixq_comm *record, int peer);
 /* The communicator, or MPI_COMM_NULL once it was freed. */
 MPI_Comm mpixq_comm_handle(const struct mpixq_comm *record);
+
+/* Around MPI_Comm_free and MPI_Comm_disconnect: from then on the communicator's handler is not
+ * called any more. MPICH deletes attributes, which would tell as well, only when the last
+ * request on the communicator is gone. */
+struct mpixq_comm *mpixq_comm_free_begin(MPI_Comm comm);
+void mpixq_comm_free_end(struct mpixq_comm *record, bool freed);
 
 /* Around a constructor: before it, take the identity that the child will have (none if the
  * parent has none); after it, hang a record on the child, whatever MPI made. */

@@ -8,13 +8,15 @@
 
 #include "alloc.h"
 #include "backoff.h"
+#include "channel.h"
 #include "log.h"
 #include "match.h"
 #include "table.h"
 
 enum {
     TAG = 1,
-    WINDOW = 4 /* messages in flight to one peer */
+    WINDOW = 4,    /* messages in flight to one peer */
+    MAX_SPARE = 16 /* messages kept for the next ones */
 };
 
 struct message {
@@ -31,6 +33,9 @@ struct peer {
     int rank;
     struct message *queued; /* in order; records are appended to the last one */
     int in_flight;
+    bool was_greeted; /* it has been told what process this is */
+    struct mpixq_process process;
+    uint64_t asked_ns, lost_ns; /* when it was last looked at; and first seen to have ended, or 0 */
     UT_hash_handle hh;
 };
 
@@ -39,9 +44,11 @@ static int own_rank;
 static struct peer *peers;
 static struct message *flying;
 static struct message *spare;
+static unsigned n_spare;
 static unsigned n_queued;  /* messages that wait for room in the window */
 static unsigned n_urgent;  /* messages queued or flying that are urgent */
 static unsigned n_answers; /* messages queued that hold answers */
+static bool are_excused;   /* nobody is to wait for these any more */
 static uint64_t n_sent;    /* messages sent so far */
 
 /* The one message that is being received. */
@@ -74,8 +81,9 @@ static struct message *message_new(int rank)
 
     if (message != NULL) {
         LL_DELETE(spare, message);
+        n_spare--;
     } else {
-        message = mpixq_alloc(sizeof *message); /* freed in mpixq_control_close */
+        message = mpixq_alloc(sizeof *message); /* freed in message_done or mpixq_control_close */
     }
     if (message != NULL) {
         message->peer = rank;
@@ -90,7 +98,12 @@ static struct message *message_new(int rank)
 static void message_done(struct message *message)
 {
     n_urgent -= message->urgent;
+    if (n_spare == MAX_SPARE) {
+        mpixq_free(message);
+        return;
+    }
     LL_PREPEND(spare, message);
+    n_spare++;
 }
 
 /* A record of this kind was put into the queued message. A released pair can wait. */
@@ -106,20 +119,14 @@ static void note_kind(struct message *message, enum mpixq_wire_kind kind)
     }
 }
 
-bool mpixq_control_send(int world_rank, const struct mpixq_record *record)
+static bool queue_record(struct peer *peer, const struct mpixq_record *record)
 {
-    struct peer *peer = peer_get(world_rank);
-    struct message *last;
-
-    if (peer == NULL) {
-        return false;
-    }
-    last = peer->queued != NULL ? peer->queued->prev : NULL;
+    struct message *last = peer->queued != NULL ? peer->queued->prev : NULL;
     if (last != NULL && mpixq_wire_append(last->bytes, &last->used, record)) {
         note_kind(last, record->kind);
         return true;
     }
-    last = message_new(world_rank);
+    last = message_new(peer->rank);
     if (last == NULL) {
         return false;
     }
@@ -130,14 +137,119 @@ bool mpixq_control_send(int world_rank, const struct mpixq_record *record)
     return true;
 }
 
+bool mpixq_control_send(int world_rank, const struct mpixq_record *record)
+{
+    struct mpixq_record hello = {.kind = MPIXQ_WIRE_HELLO};
+    struct peer *peer = peer_get(world_rank);
+
+    if (peer == NULL) {
+        return false;
+    }
+    if (peer->lost_ns != 0) {
+        return true; /* nobody will take it */
+    }
+    if (!peer->was_greeted && world_rank != own_rank) {
+        hello.u.hello.process = mpixq_process_self();
+        peer->was_greeted = queue_record(peer, &hello);
+        if (!peer->was_greeted) {
+            return false;
+        }
+    }
+    return queue_record(peer, record);
+}
+
+void mpixq_control_meet(int world_rank, const struct mpixq_process *process)
+{
+    struct peer *peer = peer_get(world_rank);
+
+    if (peer != NULL && mpixq_process_is_seen(process)) {
+        peer->process = *process;
+    }
+}
+
+/* What was to go to a process that has ended keeps nobody awake any more. */
+static void give_up_messages(struct peer *peer)
+{
+    struct message *message, *next;
+
+    DL_FOREACH_SAFE(peer->queued, message, next)
+    {
+        DL_DELETE(peer->queued, message);
+        n_queued--;
+        n_answers -= message->answers;
+        are_excused = are_excused && n_answers > 0;
+        message_done(message);
+    }
+    DL_FOREACH(flying, message)
+    {
+        if (message->peer == peer->rank && message->urgent) {
+            message->urgent = false;
+            n_urgent--;
+        }
+    }
+}
+
+bool mpixq_control_has_lost(int world_rank, uint64_t now_ns)
+{
+    struct peer *peer;
+
+    HASH_FIND_INT(peers, &world_rank, peer);
+    if (peer == NULL) {
+        return false;
+    }
+    if (peer->lost_ns == 0 && peer->asked_ns != now_ns) {
+        peer->asked_ns = now_ns;
+        if (mpixq_process_has_ended(&peer->process)) {
+            peer->lost_ns = now_ns;
+            give_up_messages(peer);
+            mpixq_err("rank %d of MPI_COMM_WORLD has ended: its process %llu is gone", world_rank,
+                      (unsigned long long)peer->process.pid);
+        }
+    }
+    return peer->lost_ns != 0 && peer->lost_ns < now_ns;
+}
+
 bool mpixq_control_is_urgent(void)
 {
     return n_urgent > 0;
 }
 
+bool mpixq_control_has_taken(int world_rank)
+{
+    struct peer *peer;
+
+    HASH_FIND_INT(peers, &world_rank, peer);
+    return peer == NULL || (peer->queued == NULL && peer->in_flight == 0);
+}
+
 bool mpixq_control_has_answered(void)
 {
-    return n_answers == 0;
+    return n_answers == 0 || are_excused;
+}
+
+int mpixq_control_unanswered(void)
+{
+    struct peer *peer, *next;
+    struct message *message;
+
+    HASH_ITER(hh, peers, peer, next)
+    {
+        DL_SEARCH_SCALAR(peer->queued, message, answers, true);
+        if (message != NULL) {
+            return peer->rank;
+        }
+    }
+    return -1;
+}
+
+void mpixq_control_excuse_answers(void)
+{
+    are_excused = n_answers > 0;
+}
+
+uint64_t mpixq_control_sent(void)
+{
+    return n_sent;
 }
 
 static void deliver(const unsigned char *bytes, size_t n, int source)
@@ -176,6 +288,7 @@ static void peer_flush(struct peer *peer)
         DL_DELETE(peer->queued, message);
         n_queued--;
         n_answers -= message->answers;
+        are_excused = are_excused && n_answers > 0;
         if (peer->rank == own_rank) {
             deliver(message->bytes, message->used, own_rank);
             message_done(message);
@@ -274,6 +387,7 @@ static void flush(struct mpixq_backoff *backoff)
 {
     while (n_queued > 0 || flying != NULL) {
         mpixq_control_progress();
+        mpixq_channels_drive(); /* peers may still wait for data to leave or arrive here */
         mpixq_backoff_pause(backoff);
     }
 }
@@ -290,6 +404,7 @@ static int64_t sent_by_all(struct mpixq_backoff *backoff)
     }
     while (!done) {
         mpixq_control_progress();
+        mpixq_channels_drive(); /* peers may still wait for data to leave or arrive here */
         mpixq_backoff_pause(backoff);
         if (PMPI_Test(&reduce, &done, MPI_STATUS_IGNORE) != MPI_SUCCESS) {
             return -1;
@@ -327,6 +442,7 @@ void mpixq_control_close(void)
         mpixq_free(message);
     }
     spare = NULL;
+    n_spare = 0;
     HASH_ITER(hh, peers, peer, next_peer)
     {
         HASH_DEL(peers, peer);

@@ -28,7 +28,21 @@ void mpixq_control_progress(void);
 /* Is something queued or in flight that somebody waits for: anything but released pairs? Those
  * reach a process that sleeps when it next takes messages, and must not keep this one awake. */
 bool mpixq_control_is_urgent(void);
+/* Has the process taken every message for it? If not, it does not call us or, if nothing of ours is
+ * pending there, has nothing to take them for. */
+bool mpixq_control_has_taken(int world_rank);
 /* Has every answer been handed to MPI, so that it arrives without this process's help? */
 bool mpixq_control_has_answered(void);
+/* A process whose answer waits for it to take other messages, or -1. */
+int mpixq_control_unanswered(void);
+/* Count the answers that wait now as handed over: their time is up. */
+void mpixq_control_excuse_answers(void);
+/* A process has said which one it is. */
+void mpixq_control_meet(int world_rank, const struct mpixq_process *process);
+/* Had the process ended when this was asked at a time before now_ns, by which all that it had sent
+ * has been taken? False where that cannot be told. Records for it are dropped from then on. */
+bool mpixq_control_has_lost(int world_rank, uint64_t now_ns);
+/* Messages sent so far. */
+uint64_t mpixq_control_sent(void);
 
 #endif

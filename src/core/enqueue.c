@@ -7,9 +7,10 @@
 
 #include "alloc.h"
 #include "channel.h"
+#include "handles.h"
 #include "queue.h"
 
-/* Room for n elements in the queue's arrays; under its lock. Grows rarely, so the enqueue path
+/* Room for n elements in the queue's arrays; in turn. Grows rarely, so the enqueue path
  * does not allocate. */
 static bool make_room(struct mpixq_queue *queue, int n)
 {
@@ -36,24 +37,29 @@ static bool make_room(struct mpixq_queue *queue, int n)
     return true;
 }
 
-typedef enum mpixq_error (*check_function)(const struct mpixq_queue *,
-                                           const struct mpixq_request *);
-
 /* May this request be started on this queue? */
 static enum mpixq_error check_start(const struct mpixq_queue *queue,
                                     const struct mpixq_request *req)
 {
-    switch (mpixq_request_state(req)) {
+    enum mpixq_state state = mpixq_request_state(req);
+
+    if (state == MPIXQ_WAITING) { /* the usual one, from the second start on */
+        return atomic_load(&req->queue) == queue ? MPIXQ_E_NONE : MPIXQ_E_OTHER_QUEUE;
+    }
+    switch (state) {
     case MPIXQ_UNMATCHED:
         return MPIXQ_E_UNMATCHED;
     case MPIXQ_MATCHING:
         return MPIXQ_E_MATCHING;
     case MPIXQ_MATCHED:
+        if (req->staging != NULL && !queue->stream->ops->copies) {
+            return MPIXQ_E_GPU_BUFFER;
+        }
         return atomic_load(&req->failed) ? MPIXQ_E_REQUEST_FAILED : MPIXQ_E_NONE;
     case MPIXQ_STARTED:
         return MPIXQ_E_STARTED;
-    case MPIXQ_WAITING:
-        return atomic_load(&req->queue) == queue ? MPIXQ_E_NONE : MPIXQ_E_OTHER_QUEUE;
+    case MPIXQ_HOST_STARTED:
+        return MPIXQ_E_HOST_ACTIVE;
     default:
         return MPIXQ_E_REQUEST_FAILED;
     }
@@ -72,42 +78,56 @@ static enum mpixq_error check_wait(const struct mpixq_queue *queue, const struct
     case MPIXQ_STARTED:
     case MPIXQ_WAITING:
         return atomic_load(&req->queue) == queue ? MPIXQ_E_NONE : MPIXQ_E_OTHER_QUEUE;
+    case MPIXQ_HOST_STARTED:
+        return MPIXQ_E_HOST_ACTIVE;
     default:
         return MPIXQ_E_REQUEST_FAILED;
     }
 }
 
-static uint64_t new_mark(void)
+/* The record of a handle, or NULL. Arrays come again and again, so the record that followed the one
+ * before the last time is looked at first. */
+static struct mpixq_request *find_next(struct mpixq_request *before, MPI_Request handle)
 {
-    static _Atomic uint64_t last;
+    struct mpixq_request *req = NULL;
 
-    return atomic_fetch_add_explicit(&last, 1, memory_order_relaxed) + 1;
+    if (before != NULL) {
+        req = atomic_load_explicit(&before->followed_by, memory_order_relaxed);
+    }
+    if (req == NULL || !mpixq_handles_is(req, handle)) {
+        req = mpixq_request_find(handle);
+        if (before != NULL) {
+            atomic_store_explicit(&before->followed_by, req, memory_order_relaxed);
+        }
+    }
+    return req;
 }
 
-/* Look up all elements into queue->records and check them; *n_p of them are not null. On an
- * error *failed_p is the element, or NULL if it is unknown. Under the queue's lock. */
+/* Look up all elements into queue->records and check whether they may be started, or waited for;
+ * *n_p of them are not null. On an error *failed_p is the element, or NULL if it is unknown. In
+ * turn. */
 static enum mpixq_error collect(struct mpixq_queue *queue, int count, MPI_Request requests[],
-                                check_function check, int *n_p, struct mpixq_request **failed_p)
+                                bool starts, int *n_p, struct mpixq_request **failed_p)
 {
-    uint64_t mark = new_mark();
+    struct mpixq_request *req = NULL;
+    uint64_t mark = ++queue->mark;
+    int n = 0;
 
-    *n_p = 0;
     *failed_p = NULL;
     if (!make_room(queue, count)) {
         return MPIXQ_E_NO_MEMORY;
     }
     for (int i = 0; i < count; i++) {
-        struct mpixq_request *req;
         enum mpixq_error error;
 
         if (requests[i] == MPI_REQUEST_NULL) {
             continue;
         }
-        req = mpixq_request_find(requests[i]);
+        req = find_next(req, requests[i]);
         if (req == NULL) {
             return MPIXQ_E_UNKNOWN_REQUEST;
         }
-        error = check(queue, req);
+        error = starts ? check_start(queue, req) : check_wait(queue, req);
         if (error == MPIXQ_E_NONE && req->mark == mark) {
             error = MPIXQ_E_TWICE;
         }
@@ -116,33 +136,39 @@ static enum mpixq_error collect(struct mpixq_queue *queue, int count, MPI_Reques
             return error;
         }
         req->mark = mark;
-        queue->records[(*n_p)++] = req;
+        queue->records[n++] = req;
     }
+    *n_p = n;
     return MPIXQ_E_NONE;
 }
 
-/* Lock the queue with checked requests in queue->records, or return the error and leave it
- * unlocked. */
-static int lock_checked(struct mpixq_queue *queue, int count, MPI_Request requests[],
-                        check_function check, int *n_p, MPI_Comm *comm_p)
+/* Take the queue's turn, with checked requests in queue->records, or return the error and leave
+ * the turn. */
+static int take_checked(struct mpixq_queue *queue, int count, MPI_Request requests[], bool starts,
+                        int *n_p, MPI_Comm *comm_p)
 {
     struct mpixq_request *failed;
     enum mpixq_error error;
 
     for (;;) {
-        pthread_mutex_lock(&queue->lock);
+        mpixq_turn_take(&queue->turn);
+        mpixq_queue_look(queue);
         if (mpixq_queue_has_failed(queue)) {
-            pthread_mutex_unlock(&queue->lock);
+            mpixq_turn_leave(&queue->turn);
             return mpixq_queue_failure(queue, comm_p);
         }
-        error = collect(queue, count, requests, check, n_p, &failed);
+        failed = NULL;
+        error = (enum mpixq_error)queue->stream->ops->admits(queue->stream);
+        if (error == MPIXQ_E_NONE) {
+            error = collect(queue, count, requests, starts, n_p, &failed);
+        }
         if (error == MPIXQ_E_NONE) {
             return MPI_SUCCESS;
         }
-        pthread_mutex_unlock(&queue->lock);
+        mpixq_turn_leave(&queue->turn);
         if (error == MPIXQ_E_OTHER_QUEUE) {
             /* It is free if its wait there has completed; to see that takes the other queue's
-             * lock. */
+             * turn. */
             mpixq_queue_settle(failed);
             if (atomic_load(&failed->queue) == NULL) {
                 continue;
@@ -161,7 +187,15 @@ static void submit_triggers(struct mpixq_queue *queue, int n)
     }
 }
 
-static void start_one(struct mpixq_queue *queue, struct mpixq_request *req, int *n_triggers)
+/* What the stream copies for a request, if it is to copy now. */
+static const struct mpixq_copy *copy_of(const struct mpixq_request *req, bool now)
+{
+    return now && req->staging != NULL ? &req->staging->copy : NULL;
+}
+
+/* Is there something for the stream to do, which the trigger says then? */
+static bool start_one(struct mpixq_queue *queue, struct mpixq_request *req,
+                      struct mpixq_trigger *trigger)
 {
     if (mpixq_request_state(req) == MPIXQ_MATCHED) {
         DL_APPEND2(queue->members, req, prev_member, next_member);
@@ -169,40 +203,41 @@ static void start_one(struct mpixq_queue *queue, struct mpixq_request *req, int 
     }
     (void)mpixq_request_step(req, MPIXQ_START);
     DL_APPEND2(queue->started, req, prev_started, next_started);
-    req->epoch++;
-    queue->channels |= UINT32_C(1) << req->channel->id;
-    if (req->channel->start(queue, req, &queue->triggers[*n_triggers])) {
-        ++*n_triggers;
-    }
+    mpixq_request_count_start(req, false);
+    queue->by_channel[req->channel->id]++;
+    trigger->copy = copy_of(req, mpixq_request_is_send(req));
+    return req->channel->start(queue, req, trigger);
 }
 
 int mpixq_queue_start(struct mpixq_queue *queue, int count, MPI_Request requests[],
                       MPI_Comm *comm_p)
 {
-    int n, n_triggers = 0, rc = lock_checked(queue, count, requests, check_start, &n, comm_p);
+    int n, rc = take_checked(queue, count, requests, true, &n, comm_p);
+    struct mpixq_trigger *trigger;
 
     if (rc != MPI_SUCCESS) {
         return rc;
     }
+    trigger = queue->triggers;
     for (int i = 0; i < n; i++) {
-        start_one(queue, queue->records[i], &n_triggers);
+        trigger += start_one(queue, queue->records[i], trigger);
     }
-    submit_triggers(queue, n_triggers);
+    submit_triggers(queue, (int)(trigger - queue->triggers));
     for (int i = 0; i < n; i++) {
         struct mpixq_request *req = queue->records[i];
 
         req->ticket = queue->ticket;
         if (atomic_load(&req->failed)) {
             /* The peer said so after the check, when the request was not the queue's yet. */
-            mpixq_queue_fail(queue, req, mpixq_error_code(MPIXQ_E_PEER_FAILED), "peer");
+            mpixq_queue_fail(queue, req, mpixq_request_peer_failed(req), "peer");
         }
     }
     queue->starts += (uint64_t)n;
-    pthread_mutex_unlock(&queue->lock);
+    mpixq_turn_leave(&queue->turn);
     return MPI_SUCCESS;
 }
 
-/* Enqueue one wait for the first n records. Under the queue's lock. */
+/* Enqueue one wait for the first n records. In turn. */
 static void wait_records(struct mpixq_queue *queue, int n)
 {
     int n_awaited = 0, n_waits = 0;
@@ -217,6 +252,8 @@ static void wait_records(struct mpixq_queue *queue, int n)
         DL_DELETE2(queue->started, req, prev_started, next_started);
         n_waits++;
         if (req->channel->wait(queue, req, &queue->awaited[n_awaited])) {
+            queue->awaited[n_awaited].who = req;
+            queue->awaited[n_awaited].copy = copy_of(req, !mpixq_request_is_send(req));
             n_awaited++;
         }
     }
@@ -234,11 +271,11 @@ static void wait_records(struct mpixq_queue *queue, int n)
 
 int mpixq_queue_wait(struct mpixq_queue *queue, int count, MPI_Request requests[], MPI_Comm *comm_p)
 {
-    int n, rc = lock_checked(queue, count, requests, check_wait, &n, comm_p);
+    int n, rc = take_checked(queue, count, requests, false, &n, comm_p);
 
     if (rc == MPI_SUCCESS) {
         wait_records(queue, n);
-        pthread_mutex_unlock(&queue->lock);
+        mpixq_turn_leave(&queue->turn);
     }
     return rc;
 }
@@ -246,7 +283,7 @@ int mpixq_queue_wait(struct mpixq_queue *queue, int count, MPI_Request requests[
 int mpixq_queue_wait_started(struct mpixq_queue *queue, MPI_Comm *comm_p)
 {
     struct mpixq_request *req;
-    int n, rc = lock_checked(queue, 0, NULL, check_wait, &n, comm_p);
+    int n, rc = take_checked(queue, 0, NULL, false, &n, comm_p);
 
     if (rc != MPI_SUCCESS) {
         return rc;
@@ -262,6 +299,6 @@ int mpixq_queue_wait_started(struct mpixq_queue *queue, MPI_Comm *comm_p)
     } else {
         rc = mpixq_error_code(MPIXQ_E_NO_MEMORY);
     }
-    pthread_mutex_unlock(&queue->lock);
+    mpixq_turn_leave(&queue->turn);
     return rc;
 }

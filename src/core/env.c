@@ -12,12 +12,12 @@
 
 extern char **environ;
 
-enum kind { CHOICE, INT };
+enum kind { CHOICE, INT, CPUS };
 
 struct variable {
     const char *name;
     enum kind kind;
-    const char *text; /* the default of a choice */
+    const char *text; /* the default, unless it is a number */
     const char *choices;
     long low, high, number;
     const char *help;
@@ -40,9 +40,17 @@ static const struct variable variables[] = {
      .high = high_,                                                                                \
      .help = help_,                                                                                \
      .offset = offsetof(struct mpixq_env, field)},
+#define MPIXQ_ENV_CPUS(field, name_, def, choices_, help_)                                         \
+    {.name = name_,                                                                                \
+     .kind = CPUS,                                                                                 \
+     .text = def,                                                                                  \
+     .choices = choices_,                                                                          \
+     .help = help_,                                                                                \
+     .offset = offsetof(struct mpixq_env, field)},
 #include "env_defs.h"
 #undef MPIXQ_ENV_CHOICE
 #undef MPIXQ_ENV_INT
+#undef MPIXQ_ENV_CPUS
 };
 
 #define N_VARIABLES (sizeof variables / sizeof variables[0])
@@ -68,24 +76,37 @@ static long choice_index(const char *choices, const char *text)
     return -1;
 }
 
-static bool parse(const struct variable *v, const char *text, long *value_p)
+static bool parse_number(const struct variable *v, const char *text, long *value_p)
 {
     char *end;
     long number;
 
-    if (v->kind == CHOICE) {
-        number = choice_index(v->choices, text);
-        if (number < 0) {
-            return false;
-        }
-    } else {
-        errno = 0;
-        number = strtol(text, &end, 10);
-        if (errno != 0 || end == text || *end != '\0' || number < v->low || number > v->high) {
-            return false;
-        }
+    errno = 0;
+    number = strtol(text, &end, 10);
+    if (errno != 0 || end == text || *end != '\0' || number < v->low || number > v->high) {
+        return false;
     }
     *value_p = number;
+    return true;
+}
+
+/* A number goes to *value_p, or the index of a choice, of which the last may stand for a list. */
+static bool parse(const struct variable *v, const char *text, long *value_p,
+                  struct mpixq_cpus *list_p)
+{
+    long index;
+
+    if (v->kind == INT) {
+        return parse_number(v, text, value_p);
+    }
+    index = choice_index(v->choices, text);
+    if (v->kind == CPUS && (index < 0 || index == MPIXQ_AFFINITY_LIST)) {
+        index = mpixq_cpus_parse(text, list_p) ? MPIXQ_AFFINITY_LIST : -1;
+    }
+    if (index < 0) {
+        return false;
+    }
+    *value_p = index;
     return true;
 }
 
@@ -96,11 +117,13 @@ static long *field(const struct variable *v)
 
 static long default_value(const struct variable *v)
 {
-    return v->kind == CHOICE ? choice_index(v->choices, v->text) : v->number;
+    return v->kind == INT ? v->number : choice_index(v->choices, v->text);
 }
 
 void mpixq_env_read(void)
 {
+    struct mpixq_cpus list;
+
     if (env_was_read) {
         return;
     }
@@ -110,8 +133,10 @@ void mpixq_env_read(void)
         const char *text = getenv(v->name);
 
         *field(v) = default_value(v);
-        if (text != NULL) {
-            (void)parse(v, text, field(v)); /* mpixq_env_warn tells of it, once there is a rank */
+        /* mpixq_env_warn tells of what cannot be parsed, once there is a rank. */
+        if (text != NULL && parse(v, text, field(v), &list) && v->kind == CPUS &&
+            *field(v) == MPIXQ_AFFINITY_LIST) {
+            ((struct mpixq_env_cpus *)(void *)field(v))->list = list;
         }
     }
 }
@@ -131,16 +156,17 @@ static bool is_known(const char *entry)
 
 void mpixq_env_warn(void)
 {
+    struct mpixq_cpus list;
     long ignored;
 
     for (size_t i = 0; i < N_VARIABLES; i++) {
         const struct variable *v = &variables[i];
         const char *text = getenv(v->name);
 
-        if (text == NULL || parse(v, text, &ignored)) {
+        if (text == NULL || parse(v, text, &ignored, &list)) {
             continue;
         }
-        if (v->kind == CHOICE) {
+        if (v->kind != INT) {
             mpixq_warn("%s is %s: not one of %s, using %s", v->name, text, v->choices, v->text);
         } else {
             mpixq_warn("%s is %s: not a number from %ld to %ld, using %ld", v->name, text, v->low,
@@ -160,9 +186,13 @@ void mpixq_env_print(void)
         const struct variable *v = &variables[i];
         const char *text = getenv(v->name);
         long value = *field(v);
-        const char *source = text != NULL && parse(v, text, &value) ? "environment" : "default";
+        struct mpixq_cpus list;
+        const char *source =
+            text != NULL && parse(v, text, &value, &list) ? "environment" : "default";
 
-        if (v->kind == CHOICE) {
+        if (v->kind == CPUS && value == MPIXQ_AFFINITY_LIST) {
+            mpixq_print("%s %s (%s): %s", v->name, text, source, v->help);
+        } else if (v->kind != INT) {
             const char *c = v->choices;
 
             for (long k = 0; k < value; k++) {
@@ -175,18 +205,34 @@ void mpixq_env_print(void)
     }
 }
 
-int mpixq_env_local_ranks(void)
+/* The first of the variables that has a number of at least low; otherwise otherwise. */
+static int launcher_says(const char *const names[], size_t n_names, long low, int otherwise)
 {
-    static const char *const names[] = {"OMPI_COMM_WORLD_LOCAL_SIZE", "MPI_LOCALNRANKS",
-                                        "SLURM_NTASKS_PER_NODE", "PALS_LOCAL_SIZE"};
-
-    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
+    for (size_t i = 0; i < n_names; i++) {
         const char *text = getenv(names[i]);
-        long n = text != NULL ? strtol(text, NULL, 10) : 0;
+        char *end = NULL;
+        long n = text != NULL ? strtol(text, &end, 10) : 0;
 
-        if (n > 0 && n < INT32_MAX) {
+        if (end != text && n >= low && n < INT32_MAX) {
             return (int)n;
         }
     }
-    return 1;
+    return otherwise;
+}
+
+int mpixq_env_local_ranks(void)
+{
+    static const char *const names[] = {"OMPI_COMM_WORLD_LOCAL_SIZE", "MPI_LOCALNRANKS",
+                                        "SLURM_NTASKS_PER_NODE", "PALS_LOCAL_SIZE",
+                                        "SLURM_STEP_TASKS_PER_NODE"};
+
+    return launcher_says(names, sizeof names / sizeof names[0], 1, 1);
+}
+
+int mpixq_env_local_rank(void)
+{
+    static const char *const names[] = {"OMPI_COMM_WORLD_LOCAL_RANK", "MPI_LOCALRANKID",
+                                        "SLURM_LOCALID", "PALS_LOCAL_RANKID"};
+
+    return launcher_says(names, sizeof names / sizeof names[0], 0, 0);
 }

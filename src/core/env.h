@@ -8,14 +8,36 @@
 
 #include <stdbool.h>
 
+#include "cpus.h"
+
+enum mpixq_cxi_data_choice { MPIXQ_CXI_DATA_COUNTED, MPIXQ_CXI_DATA_DELIVERED };
+enum mpixq_fallback_choice { MPIXQ_FALLBACK_ALLOW, MPIXQ_FALLBACK_FORBID };
 enum mpixq_thread_choice { MPIXQ_THREAD_AUTO, MPIXQ_THREAD_KEEP, MPIXQ_THREAD_MULTIPLE };
+enum mpixq_gpu_ops_choice { MPIXQ_GPU_OPS_AUTO, MPIXQ_GPU_OPS_KERNELS, MPIXQ_GPU_OPS_VALUES };
+enum mpixq_gpu_aware_choice { MPIXQ_GPU_AWARE_AUTO, MPIXQ_GPU_AWARE_NO, MPIXQ_GPU_AWARE_YES };
+enum mpixq_watchdog_choice { MPIXQ_WATCHDOG_REPORT, MPIXQ_WATCHDOG_ERROR };
+
+/* In the order of the choices of MPIXQ_AFFINITY. */
+enum mpixq_affinity_choice {
+    MPIXQ_AFFINITY_AUTO,
+    MPIXQ_AFFINITY_NONE,
+    MPIXQ_AFFINITY_CPUSET,
+    MPIXQ_AFFINITY_LIST
+};
+
+struct mpixq_env_cpus {
+    long choice;
+    struct mpixq_cpus list; /* for the last choice */
+};
 
 struct mpixq_env {
 #define MPIXQ_ENV_CHOICE(field, name, def, choices, help) long field;
 #define MPIXQ_ENV_INT(field, name, def, low, high, help) long field;
+#define MPIXQ_ENV_CPUS(field, name, def, choices, help) struct mpixq_env_cpus field;
 #include "env_defs.h"
 #undef MPIXQ_ENV_CHOICE
 #undef MPIXQ_ENV_INT
+#undef MPIXQ_ENV_CPUS
 };
 
 /* Written by mpixq_env_read, constant afterwards. */
@@ -29,5 +51,7 @@ void mpixq_env_warn(void);
 void mpixq_env_print(void);
 /* Number of ranks that the launcher started on this node, or 1 if it does not say. */
 int mpixq_env_local_ranks(void);
+/* Which of them this process is, from 0, or 0. */
+int mpixq_env_local_rank(void);
 
 #endif

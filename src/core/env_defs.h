@@ -6,17 +6,51 @@
  *
  * MPIXQ_ENV_CHOICE(field, name, default, "choice|choice...", help): the value is the choice's index
  * MPIXQ_ENV_INT(field, name, default, lowest, highest, help)
+ * MPIXQ_ENV_CPUS(field, name, default, "choice|choice...|LIST", help): or a list of CPUs
  */
 MPIXQ_ENV_CHOICE(log, "MPIXQ_LOG", "warn", "error|warn|info|debug",
                  "how much the library writes to standard error")
 MPIXQ_ENV_CHOICE(info, "MPIXQ_INFO", "0", "0|1",
-                 "print what was chosen and why, at MPI_Init and when a queue is made")
+                 "print what was chosen and why, at MPI_Init, when a queue is made, and what "
+                 "served at MPI_Finalize")
 MPIXQ_ENV_CHOICE(thread_level, "MPIXQ_THREAD_LEVEL", "auto", "auto|keep|multiple",
                  "thread level asked of MPI: auto raises it to MPI_THREAD_MULTIPLE when the "
                  "library is linked into the program and keeps it under LD_PRELOAD alone")
+MPIXQ_ENV_CPUS(affinity, "MPIXQ_AFFINITY", "auto", "auto|none|cpuset|LIST",
+               "where the library's threads run: auto avoids the CPUs that others are bound to, "
+               "none inherits, cpuset is auto beyond what the launcher bound the process to, LIST "
+               "is a list of CPUs as in 2,4-7")
 MPIXQ_ENV_INT(host_stream_depth, "MPIXQ_HOST_STREAM_DEPTH", 8192, 64, 1048576,
               "operations that a host stream holds before a launch waits for room")
 MPIXQ_ENV_INT(spin_us, "MPIXQ_SPIN_US", 1000, 0, 1000000,
               "how long a waiting thread polls without sleeping, in microseconds")
 MPIXQ_ENV_INT(sleep_max_us, "MPIXQ_SLEEP_MAX_US", 1000, 1, 100000,
               "longest sleep between two polls of a waiting thread, in microseconds")
+MPIXQ_ENV_INT(watchdog_s, "MPIXQ_WATCHDOG_S", 0, 0, 1000000,
+              "report a wait or a match that lasts longer, in seconds; 0: never")
+MPIXQ_ENV_CHOICE(watchdog_action, "MPIXQ_WATCHDOG_ACTION", "report", "report|error",
+                 "what else the watchdog does: error ends the wait or match with an error")
+MPIXQ_ENV_INT(liveness_s, "MPIXQ_LIVENESS_S", 1, 0, 1000000,
+              "look whether the peer of a wait that lasts longer can still take part, in seconds, "
+              "and end the wait with an error if not; 0: never")
+MPIXQ_ENV_CHOICE(fabric, "MPIXQ_FABRIC", "auto", "auto|none|cxi|sockets",
+                 "provider of libfabric for the channel cxi: auto takes cxi where there is such a "
+                 "NIC; sockets runs the channel in software, for tests")
+MPIXQ_ENV_INT(cxi_nic, "MPIXQ_CXI_NIC", -1, -1, 255,
+              "number of the NIC for the channel cxi, as in cxi2; -1 for one that is near the "
+              "CPUs of the process")
+MPIXQ_ENV_INT(triggered_ops, "MPIXQ_TRIGGERED_OPS", -1, -1, 16384,
+              "triggered operations that the channel cxi of a process hands to the NIC at a time, "
+              "-1 for a share of what the NIC has; what is beyond is done by the host")
+MPIXQ_ENV_CHOICE(cxi_data, "MPIXQ_CXI_DATA", "counted", "counted|delivered",
+                 "when a receive on the channel cxi is complete: counted, when its NIC has counted "
+                 "the data; delivered, when the sender's knows it to be in place, for NICs that "
+                 "count too early")
+MPIXQ_ENV_CHOICE(fallback, "MPIXQ_FALLBACK", "allow", "allow|forbid",
+                 "forbid lets the match of a pair fail that only the channel fallback can serve")
+MPIXQ_ENV_CHOICE(gpu_ops, "MPIXQ_GPU_OPS", "auto", "auto|kernels|values",
+                 "how queues on streams of GPUs tell the GPU to write and wait: by kernels, or by "
+                 "stream memory operations; auto takes what was measured to be better")
+MPIXQ_ENV_CHOICE(gpu_aware, "MPIXQ_GPU_AWARE", "auto", "auto|no|yes",
+                 "does MPI take buffers in memory of GPUs: auto asks MPI; without it they are "
+                 "copied through memory of the host, in the order of the stream")

@@ -31,6 +31,7 @@ static const char *const kind_texts[] = {
     [MPIXQ_ERR_RESOURCES] = "mpix_queue: no resources left",
     [MPIXQ_ERR_THREAD_LEVEL] = "mpix_queue: thread level of MPI too low",
     [MPIXQ_ERR_COMM] = "mpix_queue: communication failed",
+    [MPIXQ_ERR_TIMEOUT] = "mpix_queue: the watchdog ended a wait or a match",
 };
 
 /* Open MPI refuses longer texts. */

@@ -11,8 +11,8 @@ MPIXQ_ERROR(
     "LD_PRELOAD=libmpix_queue.so ahead of any tool")
 MPIXQ_ERROR(
     INIT_UNSEEN, MPIXQ_ERR_INTERPOSE,
-    "MPI was initialised by a call that did not come by libmpix_queue (from Fortran, through "
-    "PMPI, or before the library was loaded)")
+    "MPI was initialised by a call that did not come by libmpix_queue (through PMPI, or before "
+    "the library was loaded)")
 MPIXQ_ERROR(INSIDE, MPIXQ_ERR_STATE,
             "called from a function that a host stream runs: such a function may not call "
             "this library")
@@ -21,8 +21,8 @@ MPIXQ_ERROR(ARG_QUEUE, MPIXQ_ERR_ARG, "argument queue: null, freed, or not a que
 MPIXQ_ERROR(ARG_TYPE, MPIXQ_ERR_ARG, "argument type: not a queue type")
 MPIXQ_ERROR(
     ARG_STREAM_ADDRESS, MPIXQ_ERR_ARG,
-    "argument stream_address: does not hold a live host stream, and no other kind of stream "
-    "is available in this process")
+    "argument stream_address: does not hold a live host stream, and this process uses no GPU "
+    "(of a GPU's stream, info key type says the kind)")
 MPIXQ_ERROR(ARG_INFO_TYPE, MPIXQ_ERR_ARG,
             "argument info: the value of key type is not cudaStream_t, hipStream_t or "
             "mpix_host_stream")
@@ -37,7 +37,7 @@ MPIXQ_ERROR(ARG_STREAM, MPIXQ_ERR_ARG, "argument stream: null, destroyed, or not
 MPIXQ_ERROR(ARG_FN, MPIXQ_ERR_ARG, "argument fn: NULL")
 MPIXQ_ERROR(UNKNOWN_REQUEST, MPIXQ_ERR_REQUEST,
             "argument request: not a persistent point-to-point request, or it was made by a call "
-            "that did not come by libmpix_queue (Fortran, PMPI, partitioned, before MPI_Init)")
+            "that did not come by libmpix_queue (PMPI, partitioned, before MPI_Init)")
 MPIXQ_ERROR(ACTIVE, MPIXQ_ERR_STATE, "the request is active: complete it before it is matched")
 MPIXQ_ERROR(ALREADY_MATCHED, MPIXQ_ERR_STATE, "the request is matched already")
 MPIXQ_ERROR(MATCHING, MPIXQ_ERR_STATE, "the request is being matched")
@@ -51,16 +51,21 @@ MPIXQ_ERROR(OWNED, MPIXQ_ERR_STATE,
 MPIXQ_ERROR(QUEUE_BUSY, MPIXQ_ERR_STATE,
             "the queue has work pending, or requests that were started and not waited for")
 MPIXQ_ERROR(STREAM_BUSY, MPIXQ_ERR_STATE, "a queue uses the stream: free the queue first")
-MPIXQ_ERROR(HOST_START, MPIXQ_ERR_UNSUPPORTED,
-            "a matched request can only be started by MPIX_Enqueue_start in this version")
+MPIXQ_ERROR(HOST_ACTIVE, MPIXQ_ERR_STATE,
+            "the request is active: the host started it and has not completed it yet")
 MPIXQ_ERROR(CANCEL, MPIXQ_ERR_UNSUPPORTED,
             "a matched request, or a request of MPIX_Imatch, cannot be cancelled")
 MPIXQ_ERROR(CXI, MPIXQ_ERR_UNSUPPORTED,
-            "argument type: MPIX_QUEUE_CXI is not in this version, which has no cxi channel")
-MPIXQ_ERROR(CUDA, MPIXQ_ERR_UNSUPPORTED,
-            "argument info: streams of type cudaStream_t are not in this version")
-MPIXQ_ERROR(HIP, MPIXQ_ERR_UNSUPPORTED,
-            "argument info: streams of type hipStream_t are not in this version")
+            "argument type: MPIX_QUEUE_CXI cannot be used here: no fabric (MPIXQ_FABRIC), or the "
+            "library was built without libfabric")
+MPIXQ_ERROR(
+    CUDA, MPIXQ_ERR_UNSUPPORTED,
+    "argument info: type is cudaStream_t, and there is no driver of CUDA (libcuda.so.1) or no "
+    "device")
+MPIXQ_ERROR(
+    HIP, MPIXQ_ERR_UNSUPPORTED,
+    "argument info: type is hipStream_t, and there is no runtime of HIP (libamdhip64.so) or no "
+    "device")
 MPIXQ_ERROR(
     THREAD_LEVEL, MPIXQ_ERR_THREAD_LEVEL,
     "a queue needs MPI_THREAD_MULTIPLE, and MPI provides less: call MPI_Init_thread, link the "
@@ -78,6 +83,37 @@ MPIXQ_ERROR(NO_TAG, MPIXQ_ERR_RESOURCES,
 MPIXQ_ERROR(NO_CHANNEL, MPIXQ_ERR_RESOURCES, "the two ends have no channel in common")
 MPIXQ_ERROR(NO_MEMORY, MPIXQ_ERR_RESOURCES, "no memory")
 MPIXQ_ERROR(NO_THREAD, MPIXQ_ERR_RESOURCES, "no thread could be made")
-MPIXQ_ERROR(REQUEST_FAILED, MPIXQ_ERR_COMM, "the request failed on a queue: it can only be freed")
+MPIXQ_ERROR(REQUEST_FAILED, MPIXQ_ERR_COMM, "the request has failed: it can only be freed")
 MPIXQ_ERROR(COMMUNICATION, MPIXQ_ERR_COMM, "MPI failed to start or complete a communication")
 MPIXQ_ERROR(PEER_FAILED, MPIXQ_ERR_COMM, "the peer of a started request reported a failure")
+MPIXQ_ERROR(HOST_AGAIN, MPIXQ_ERR_STATE,
+            "the request is active or stands twice in the array: complete it before the next start")
+MPIXQ_ERROR(PEER_FREED, MPIXQ_ERR_COMM,
+            "the peer has freed its end of the pair: the communication cannot complete")
+MPIXQ_ERROR(
+    WAIT_TIMEOUT, MPIXQ_ERR_TIMEOUT,
+    "a start was waited for longer than MPIXQ_WATCHDOG_S, and MPIXQ_WATCHDOG_ACTION is error")
+MPIXQ_ERROR(MATCH_TIMEOUT, MPIXQ_ERR_TIMEOUT,
+            "the peer did not match the request within MPIXQ_WATCHDOG_S, and MPIXQ_WATCHDOG_ACTION "
+            "is error")
+MPIXQ_ERROR(FABRIC, MPIXQ_ERR_COMM, "the fabric failed to move data")
+MPIXQ_ERROR(PEER_GONE, MPIXQ_ERR_COMM,
+            "the peer has ended, or cannot be reached: what it was to take part in cannot complete")
+MPIXQ_ERROR(SEVERAL_GPUS, MPIXQ_ERR_ARG,
+            "argument stream_address: this process uses both CUDA and HIP: say by info key type "
+            "whether it is a cudaStream_t or a hipStream_t")
+MPIXQ_ERROR(GPU, MPIXQ_ERR_COMM, "a GPU or its library reports an error")
+MPIXQ_ERROR(GPU_OPS, MPIXQ_ERR_UNSUPPORTED,
+            "this GPU has neither kernels of this build nor stream memory operations, or not those "
+            "that MPIXQ_GPU_OPS asks for")
+MPIXQ_ERROR(CAPTURE, MPIXQ_ERR_UNSUPPORTED,
+            "the queue's stream is being captured into a graph: not in this version")
+MPIXQ_ERROR(OTHER_THREAD, MPIXQ_ERR_STATE,
+            "the queue is on the default stream of the thread that made it: only that thread may "
+            "enqueue")
+MPIXQ_ERROR(GPU_BUFFER, MPIXQ_ERR_UNSUPPORTED,
+            "the buffer is in memory of a GPU that MPI cannot access (MPIXQ_GPU_AWARE): it can be "
+            "started on a queue on a stream of that GPU only")
+MPIXQ_ERROR(GPU_TYPE, MPIXQ_ERR_UNSUPPORTED,
+            "the receive's buffer is in memory of a GPU that MPI cannot access (MPIXQ_GPU_AWARE), "
+            "and its datatype leaves gaps, which cannot be copied through the host")

@@ -3,148 +3,226 @@
 #include "host.h"
 
 #include <stddef.h>
+#include <string.h>
 
 #include "alloc.h"
 #include "channel.h"
-#include "progress.h"
+#include "host_start.h"
 #include "queue.h"
 
 /* The state of a request for the host: one whose wait has completed is given back by its queue
  * first. */
 static enum mpixq_state settled_state(struct mpixq_request *req)
 {
-    mpixq_queue_settle(req);
+    if (atomic_load(&req->queue) != NULL) {
+        mpixq_queue_settle(req);
+    }
     return mpixq_request_state(req);
-}
-
-static enum mpixq_error check_one_start(struct mpixq_request *req)
-{
-    switch (settled_state(req)) {
-    case MPIXQ_UNMATCHED:
-        return MPIXQ_E_NONE;
-    case MPIXQ_MATCHING:
-        return MPIXQ_E_MATCHING;
-    case MPIXQ_MATCHED:
-        return MPIXQ_E_HOST_START;
-    case MPIXQ_FAILED:
-        return MPIXQ_E_REQUEST_FAILED;
-    default:
-        return MPIXQ_E_OWNED;
-    }
-}
-
-static enum mpixq_error check_one_complete(struct mpixq_request *req)
-{
-    switch (settled_state(req)) {
-    case MPIXQ_UNMATCHED:
-    case MPIXQ_MATCHED: /* inactive: MPI returns at once */
-        return MPIXQ_E_NONE;
-    case MPIXQ_MATCHING:
-        return MPIXQ_E_MATCHING;
-    case MPIXQ_FAILED:
-        return MPIXQ_E_REQUEST_FAILED;
-    default:
-        return MPIXQ_E_OWNED;
-    }
-}
-
-static enum mpixq_error check_one_cancel(struct mpixq_request *req)
-{
-    enum mpixq_error error = check_one_start(req);
-
-    return error == MPIXQ_E_HOST_START ? MPIXQ_E_CANCEL : error;
-}
-
-static int check_all(int count, MPI_Request requests[],
-                     enum mpixq_error (*check)(struct mpixq_request *))
-{
-    for (int i = 0; requests != NULL && i < count; i++) {
-        struct mpixq_request *req =
-            requests[i] != MPI_REQUEST_NULL ? mpixq_request_find(requests[i]) : NULL;
-        enum mpixq_error error = req != NULL ? check(req) : MPIXQ_E_NONE;
-
-        if (error != MPIXQ_E_NONE) {
-            return mpixq_error_raise(mpixq_request_comm(req), mpixq_error_code(error));
-        }
-    }
-    return MPI_SUCCESS;
-}
-
-int mpixq_host_check_start(int count, MPI_Request requests[])
-{
-    return check_all(count, requests, check_one_start);
-}
-
-int mpixq_host_check_complete(int count, MPI_Request requests[])
-{
-    return check_all(count, requests, check_one_complete);
 }
 
 int mpixq_host_check_cancel(MPI_Request request)
 {
-    struct mpixq_match_op *op = mpixq_match_op_find(request);
+    struct mpixq_request *req = mpixq_request_find(request);
+    struct mpixq_match_op *op = req == NULL ? mpixq_match_op_find(request) : NULL;
+    enum mpixq_error error = MPIXQ_E_NONE;
 
     if (op != NULL) {
         mpixq_match_op_put(op);
         return mpixq_error_raise(MPI_COMM_NULL, mpixq_error_code(MPIXQ_E_CANCEL));
     }
-    return check_all(1, &request, check_one_cancel);
+    if (req == NULL) {
+        return MPI_SUCCESS;
+    }
+    switch (settled_state(req)) {
+    case MPIXQ_UNMATCHED:
+        break;
+    case MPIXQ_MATCHING:
+        error = MPIXQ_E_MATCHING;
+        break;
+    case MPIXQ_MATCHED:
+    case MPIXQ_HOST_STARTED:
+        error = MPIXQ_E_CANCEL;
+        break;
+    case MPIXQ_FAILED:
+        error = MPIXQ_E_REQUEST_FAILED;
+        break;
+    default:
+        error = MPIXQ_E_OWNED;
+    }
+    return mpixq_error_raise(mpixq_request_comm(req), mpixq_error_code(error));
 }
 
-/* Watching the requests of Imatch. */
+/* Watching a call. */
+
+void mpixq_watch_show(struct mpixq_watch *watch)
+{
+    static _Atomic uint64_t last_call;
+    uint64_t first = 1;
+
+    if (watch->call == 0) {
+        watch->call = atomic_fetch_add(&last_call, 1) + 1;
+    }
+    for (int i = 0; i < watch->n_ours; i++) {
+        uint64_t shown = watch->ours[i].done ? 0 : 2 * watch->call + first;
+
+        atomic_store_explicit(&watch->ours[i].req->host_call, shown, memory_order_release);
+        first = watch->ours[i].done ? first : 0;
+    }
+}
+
+/* The call ends. */
+static void hide(struct mpixq_watch *watch)
+{
+    for (int i = 0; watch->call != 0 && i < watch->n_ours; i++) {
+        atomic_store_explicit(&watch->ours[i].req->host_call, 0, memory_order_release);
+    }
+}
 
 static void watch_end(struct mpixq_watch *watch)
 {
+    hide(watch);
     for (int i = 0; i < watch->n; i++) {
         mpixq_match_op_put(watch->items[i].op);
     }
     if (watch->items != watch->few) {
         mpixq_free(watch->items);
     }
+    if (watch->ours != watch->few_ours) {
+        mpixq_free(watch->ours);
+    }
+    if (watch->rest != watch->few_rest) {
+        mpixq_free(watch->rest);
+    }
 }
 
-static bool watch_add(struct mpixq_watch *watch, int count, int index, struct mpixq_match_op *op)
+/* Room for one more element of size bytes in an array that begins as the few on the stack; count is
+ * what it can ever need. NULL without memory. Freed in watch_end. */
+static void *make_room(void *array, const void *few, int n, int n_few, int count, size_t size)
 {
-    const int n_few = (int)(sizeof watch->few / sizeof watch->few[0]);
+    void *more;
 
-    if (watch->n == n_few && watch->items == watch->few) {
-        /* Freed in watch_end. */
-        struct mpixq_watched *items = mpixq_alloc((size_t)count * sizeof *items);
-
-        if (items == NULL) {
-            return false;
-        }
-        for (int i = 0; i < n_few; i++) {
-            items[i] = watch->few[i];
-        }
-        watch->items = items;
+    if (array != few || n < n_few) {
+        return array;
     }
-    watch->items[watch->n++] = (struct mpixq_watched){.index = index, .op = op};
-    return true;
+    more = mpixq_alloc((size_t)count * size);
+    if (more != NULL) {
+        memcpy(more, few, (size_t)n * size);
+    }
+    return more;
+}
+
+#define N_FEW(few) ((int)(sizeof(few) / sizeof(few)[0]))
+
+static enum mpixq_error watch_op(struct mpixq_watch *watch, int count, int index,
+                                 struct mpixq_match_op *op)
+{
+    struct mpixq_watched *items =
+        make_room(watch->items, watch->few, watch->n, N_FEW(watch->few), count, sizeof *items);
+
+    if (items == NULL) {
+        mpixq_match_op_put(op);
+        return MPIXQ_E_NO_MEMORY;
+    }
+    watch->items = items;
+    items[watch->n++] = (struct mpixq_watched){.index = index, .op = op};
+    return MPIXQ_E_NONE;
+}
+
+static enum mpixq_error watch_ours(struct mpixq_watch *watch, int count, int index,
+                                   struct mpixq_request *req)
+{
+    struct mpixq_ours *ours = make_room(watch->ours, watch->few_ours, watch->n_ours,
+                                        N_FEW(watch->few_ours), count, sizeof *ours);
+
+    if (ours == NULL) {
+        return MPIXQ_E_NO_MEMORY;
+    }
+    watch->ours = ours;
+    ours[watch->n_ours++] = (struct mpixq_ours){.index = index, .req = req};
+    return MPIXQ_E_NONE;
+}
+
+/* An element that is not the null handle. *req_p is its record, if it has one. */
+static enum mpixq_error watch_add(struct mpixq_watch *watch, int count, int index,
+                                  MPI_Request handle, struct mpixq_request **req_p)
+{
+    struct mpixq_request *req = mpixq_request_find(handle);
+    struct mpixq_match_op *op;
+
+    *req_p = req;
+    if (req == NULL) {
+        watch->has_rest = true;
+        op = mpixq_match_op_find(handle);
+        return op != NULL ? watch_op(watch, count, index, op) : MPIXQ_E_NONE;
+    }
+    switch (settled_state(req)) {
+    case MPIXQ_UNMATCHED:
+    case MPIXQ_MATCHED: /* inactive: MPI returns at once */
+        watch->has_rest = true;
+        return MPIXQ_E_NONE;
+    case MPIXQ_HOST_STARTED:
+        return watch_ours(watch, count, index, req);
+    case MPIXQ_MATCHING:
+        return MPIXQ_E_MATCHING;
+    case MPIXQ_FAILED:
+        return MPIXQ_E_REQUEST_FAILED;
+    default:
+        return MPIXQ_E_OWNED;
+    }
+}
+
+/* What MPI gets in place of the array. */
+static enum mpixq_error watch_rest(struct mpixq_watch *watch, int count,
+                                   const MPI_Request requests[])
+{
+    if (count > N_FEW(watch->few_rest)) {
+        watch->rest = mpixq_alloc((size_t)count * sizeof *watch->rest); /* freed in watch_end */
+    }
+    if (watch->rest == NULL) {
+        return MPIXQ_E_NO_MEMORY;
+    }
+    memcpy(watch->rest, requests, (size_t)count * sizeof *requests);
+    for (int i = 0; i < watch->n_ours; i++) {
+        watch->rest[watch->ours[i].index] = MPI_REQUEST_NULL;
+    }
+    return MPIXQ_E_NONE;
 }
 
 int mpixq_host_begin(struct mpixq_watch *watch, int count, MPI_Request requests[])
 {
-    int rc = mpixq_host_check_complete(count, requests);
+    enum mpixq_error error = MPIXQ_E_NONE;
+    struct mpixq_request *req = NULL;
 
-    watch->n = 0;
+    watch->n = watch->n_ours = 0;
+    watch->call = 0;
     watch->items = watch->few;
+    watch->ours = watch->few_ours;
+    watch->rest = watch->few_rest;
+    watch->failed = watch->has_rest = false;
     mpixq_backoff_begin(&watch->backoff);
-    for (int i = 0; rc == MPI_SUCCESS && requests != NULL && i < count; i++) {
-        struct mpixq_match_op *op =
-            requests[i] != MPI_REQUEST_NULL ? mpixq_match_op_find(requests[i]) : NULL;
-
-        if (op != NULL && !watch_add(watch, count, i, op)) {
-            mpixq_match_op_put(op);
-            rc = mpixq_error_raise(MPI_COMM_NULL, mpixq_error_code(MPIXQ_E_NO_MEMORY));
+    for (int i = 0; error == MPIXQ_E_NONE && requests != NULL && i < count; i++) {
+        if (requests[i] != MPI_REQUEST_NULL) {
+            error = watch_add(watch, count, i, requests[i], &req);
         }
     }
-    if (rc != MPI_SUCCESS) {
-        watch_end(watch);
-        return rc;
+    if (error == MPIXQ_E_NONE && watch->n_ours > 0) {
+        watch->backoff.moves = true;
+        error = watch->has_rest ? watch_rest(watch, count, requests) : MPIXQ_E_NONE;
+        req = NULL;
     }
+    if (error != MPIXQ_E_NONE) {
+        watch_end(watch);
+        return mpixq_error_raise(req != NULL ? mpixq_request_comm(req) : MPI_COMM_NULL,
+                                 mpixq_error_code(error));
+    }
+    mpixq_host_reap();
     mpixq_match_advance();
     return MPI_SUCCESS;
+}
+
+int mpixq_host_set_apart(struct mpixq_watch *watch, int count, MPI_Request requests[])
+{
+    return mpixq_error_raise(MPI_COMM_NULL, mpixq_error_code(watch_rest(watch, count, requests)));
 }
 
 bool mpixq_host_again(struct mpixq_watch *watch, int rc, bool done)
@@ -186,12 +264,13 @@ int mpixq_host_end_some(struct mpixq_watch *watch, int rc, int n, const int indi
     MPI_Comm comm = MPI_COMM_NULL;
     bool failed = false;
 
-    if (watch->n == 0) {
-        return rc;
-    }
-    for (int i = 0; i < n && (rc == MPI_SUCCESS || rc == MPI_ERR_IN_STATUS); i++) {
+    for (int i = 0; watch->n > 0 && i < n && (rc == MPI_SUCCESS || rc == MPI_ERR_IN_STATUS); i++) {
         struct mpixq_match_op *op = failed_op(watch, indices != NULL ? indices[i] : i);
 
+        if (op != NULL && statuses != MPI_STATUSES_IGNORE && rc == MPI_ERR_IN_STATUS &&
+            statuses[i].MPI_ERROR == MPI_ERR_PENDING) {
+            continue; /* another element has failed first */
+        }
         if (op != NULL && !failed) {
             failed = true;
             comm = mpixq_match_op_comm(op);
@@ -207,65 +286,31 @@ int mpixq_host_end_some(struct mpixq_watch *watch, int rc, int n, const int indi
     return failed && rc == MPI_SUCCESS ? mpixq_error_raise(comm, MPI_ERR_IN_STATUS) : rc;
 }
 
-/* Freeing. */
-
-static enum mpixq_error check_one_free(struct mpixq_request *req)
-{
-    switch (settled_state(req)) {
-    case MPIXQ_MATCHING:
-        return MPIXQ_E_MATCHING;
-    case MPIXQ_STARTED:
-    case MPIXQ_WAITING:
-        return MPIXQ_E_OWNED;
-    default:
-        return MPIXQ_E_NONE;
-    }
-}
-
-int mpixq_host_free(MPI_Request handle, struct mpixq_request *req)
-{
-    struct mpixq_match_op *op;
-    enum mpixq_error error;
-
-    if (req != NULL) {
-        error = check_one_free(req);
-        if (error != MPIXQ_E_NONE) {
-            return mpixq_error_raise(mpixq_request_comm(req), mpixq_error_code(error));
-        }
-        mpixq_request_forget(req);
-        return MPI_SUCCESS;
-    }
-    op = mpixq_host_must_look() ? mpixq_match_op_find(handle) : NULL;
-    if (op != NULL) {
-        mpixq_match_op_forget(op);
-        mpixq_match_op_put(op);
-    }
-    return MPI_SUCCESS;
-}
-
-void mpixq_host_freed(struct mpixq_request *req)
-{
-    if (req != NULL) {
-        mpixq_match_release(req);
-    }
-}
-
 /* Status. */
 
-bool mpixq_host_get_status(MPI_Request handle, int *flag, MPI_Status *status)
+int mpixq_host_get_status(MPI_Request handle, int *flag, MPI_Status *status, bool *ask_p)
 {
-    struct mpixq_request *req = handle != MPI_REQUEST_NULL ? mpixq_request_find(handle) : NULL;
+    struct mpixq_request *req = mpixq_request_find(handle);
+    enum mpixq_state state = req != NULL ? settled_state(req) : MPIXQ_UNMATCHED;
+    int code = MPI_SUCCESS;
 
-    if (req == NULL || req->epoch == 0 || req->channel == NULL ||
-        settled_state(req) == MPIXQ_FAILED) {
-        return false;
+    /* Completed by the host: it is inactive, as MPI has it. */
+    *ask_p = req == NULL || req->epoch == 0 || req->channel == NULL || state == MPIXQ_FAILED ||
+             (state == MPIXQ_MATCHED && req->by_host);
+    if (*ask_p) {
+        return MPI_SUCCESS;
     }
-    *flag = req->channel->poll(req);
-    if (*flag && status != MPI_STATUS_IGNORE) {
-        status->MPI_SOURCE = req->source;
-        status->MPI_TAG = req->source_tag;
-        (void)PMPI_Status_set_elements_x(status, MPI_BYTE, (MPI_Count)req->bytes);
-        (void)PMPI_Status_set_cancelled(status, 0);
+    if (state == MPIXQ_HOST_STARTED) {
+        *flag = mpixq_host_is_done(req);
+        code = *flag ? mpixq_host_result(req) : MPI_SUCCESS;
+        if (!*flag) {
+            mpixq_host_missed();
+        }
+    } else {
+        *flag = req->channel->poll(req);
     }
-    return true;
+    if (*flag && code == MPI_SUCCESS) {
+        mpixq_host_write_status(req, status);
+    }
+    return mpixq_error_raise(mpixq_request_comm(req), code);
 }

@@ -2,7 +2,8 @@
  * Copyright (c) 2026 the mpix-queue authors
  *
  * What the interposed MPI functions do once anything is matched or being matched: check that
- * the user's call is allowed, and let matching progress while it waits.
+ * the user's call is allowed, complete what the host has started, and let matching progress while
+ * it waits.
  */
 #ifndef MPIXQ_HOST_H
 #define MPIXQ_HOST_H
@@ -13,14 +14,35 @@
 #include "backoff.h"
 #include "match.h"
 
-/* The requests of MPIX_Imatch among those of a call. */
+/* What a completing call has to look after. Lives on the stack; a call with many elements allocates
+ * before it does anything else. */
 struct mpixq_watch {
+    /* The requests of MPIX_Imatch among the elements. */
     int n;
     struct mpixq_watched {
         int index;
         struct mpixq_match_op *op;
     } * items;
     struct mpixq_watched few[4];
+
+    /* The matched requests that the host has started: ours, which MPI knows nothing of. */
+    int n_ours;
+    struct mpixq_ours {
+        int index;
+        bool done; /* completed or failed, as the last poll saw it, */
+        int code;  /* and with what result */
+        struct mpixq_request *req;
+    } * ours;
+    struct mpixq_ours few_ours[16];
+    bool failed;   /* one of them has */
+    uint64_t call; /* number of the call, for the watchdog; 0: it has none */
+
+    /* If there are any of them: the elements for MPI, with null handles in their place; and whether
+     * any other is left. */
+    bool has_rest;
+    MPI_Request *rest;
+    MPI_Request few_rest[32];
+
     struct mpixq_backoff backoff;
 };
 
@@ -30,17 +52,20 @@ static inline bool mpixq_host_must_look(void)
     return atomic_load_explicit(&mpixq_active, memory_order_relaxed) != 0;
 }
 
-/* May these requests be started, completed, cancelled by the host? MPI_SUCCESS, or the code of
- * an error whose handler has been invoked. */
-int mpixq_host_check_start(int count, MPI_Request requests[]);
-int mpixq_host_check_complete(int count, MPI_Request requests[]);
+/* May this request be cancelled by the host? MPI_SUCCESS, or the code of an error whose handler has
+ * been invoked. */
 int mpixq_host_check_cancel(MPI_Request request);
 
-/* Before a completing call: find the requests of Imatch. Every begin that succeeds has its end. */
+/* Before a completing call: check and find the elements that are not MPI's alone. Every begin that
+ * succeeds has its end. */
 int mpixq_host_begin(struct mpixq_watch *watch, int count, MPI_Request requests[]);
-/* A blocking call goes on as its testing form while this is true, and then, if it is not done, as
- * itself: while something of ours is under way a thread must not block inside MPI, where it would
- * not answer its peers. rc and done are those of the last test. Also pauses. */
+/* Make watch->rest where none is ours, which begin leaves out. An MPI code, its handler invoked. */
+int mpixq_host_set_apart(struct mpixq_watch *watch, int count, MPI_Request requests[]);
+/* Let the watchdog see which of ours a call waits for. */
+void mpixq_watch_show(struct mpixq_watch *watch);
+/* Without any of ours, a blocking call goes on as its testing form while this is true, and then, if
+ * it is not done, as itself: while something of ours is under way a thread must not block inside
+ * MPI, where it would not answer its peers. rc and done are those of the last test. Also pauses. */
 bool mpixq_host_again(struct mpixq_watch *watch, int rc, bool done);
 /* After a call that completed the request at index, or none if that is MPI_UNDEFINED: the code of a
  * match that failed, its handler invoked, or rc. Ends the watch. */
@@ -56,7 +81,12 @@ int mpixq_host_end_some(struct mpixq_watch *watch, int rc, int n, const int indi
  * second function. */
 int mpixq_host_free(MPI_Request handle, struct mpixq_request *req);
 void mpixq_host_freed(struct mpixq_request *req);
-/* MPI_Request_get_status of a request that a queue has started. False: MPI is to be asked. */
-bool mpixq_host_get_status(MPI_Request handle, int *flag, MPI_Status *status);
+/* Let go of requests that were freed while active and have completed since. */
+void mpixq_host_reap(void);
+/* In MPI_Finalize: of all of them. */
+void mpixq_host_close(void);
+
+/* MPI_Request_get_status of a matched request. *ask_p: MPI is to be asked instead. */
+int mpixq_host_get_status(MPI_Request handle, int *flag, MPI_Status *status, bool *ask_p);
 
 #endif

@@ -5,17 +5,20 @@
 #include <mpi.h>
 #include <stddef.h>
 
+#include "affinity.h"
 #include "backoff.h"
 #include "channel.h"
 #include "comm.h"
 #include "control.h"
 #include "env.h"
+#include "host.h"
 #include "log.h"
 #include "match.h"
 #include "mpix_queue.h"
 #include "progress.h"
 #include "queue.h"
 #include "stream/host_stream.h"
+#include "stream/stream.h"
 
 atomic_int mpixq_phase = MPIXQ_BEFORE;
 static int thread_level;
@@ -70,11 +73,13 @@ static int teardown(MPI_Comm comm, int key, void *value, void *extra)
     queues = mpixq_queues_close();
     streams = mpixq_host_streams_close();
     mpixq_progress_stop();
+    mpixq_host_close();
     mpixq_match_stop();
     mpixq_control_close();
     mpixq_match_close(&busy);
     mpixq_requests_close();
     mpixq_channels_close();
+    mpixq_streams_close();
     mpixq_comm_close();
     if (queues + streams + requests > 0) {
         mpixq_warn("MPI_Finalize: not freed: %d queues, %d host streams, %d matched requests",
@@ -125,9 +130,14 @@ static void print_choices(void)
     for (int i = 0; mpixq_channels[i] != NULL; i++) {
         mpixq_print("channel %s: available, place %d", mpixq_channels[i]->name, i + 1);
     }
-    mpixq_print("channel cxi: not in this version");
+    if (mpixq_channel_by_id(MPIXQ_CHANNEL_CXI) == NULL) {
+        mpixq_print("channel cxi: the library was built without libfabric");
+    }
     mpixq_print("channel ipc: not in this version");
-    mpixq_print("stream mpix_host_stream: available");
+    mpixq_streams_print();
+    mpixq_affinity_print();
+    mpixq_print("%d ranks for each CPU: waits %s", mpixq_backoff_crowding(),
+                mpixq_backoff_yields() ? "yield" : "spin");
     mpixq_env_print();
 }
 
@@ -150,6 +160,7 @@ void mpixq_lib_open(int level)
         atomic_store(&mpixq_phase, MPIXQ_BROKEN);
         return;
     }
+    mpixq_affinity_setup();
     mpixq_backoff_setup();
     mpixq_progress_setup(level);
     if (mpixq_env.info && mpixq_log_rank == 0) {

@@ -9,7 +9,8 @@
 int mpixq_log_rank = -1;
 
 /* One write per line, so that lines of several ranks and threads do not mix. */
-static void write_line(const char *level, const char *format, va_list args)
+__attribute__((format(printf, 2, 0))) static void write_line(const char *level, const char *format,
+                                                             va_list args)
 {
     char line[1024];
     int n, kept = errno;

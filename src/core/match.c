@@ -7,25 +7,19 @@
 #include <string.h>
 #include <utlist.h>
 
-#include "alloc.h"
 #include "backoff.h"
 #include "channel.h"
 #include "comm.h"
 #include "control.h"
+#include "liveness.h"
 #include "log.h"
+#include "offer.h"
 #include "progress.h"
 #include "queue.h"
 
-/* An offer that waits for its receive. */
-struct offer {
-    struct mpixq_offered offered;
-    struct mpixq_record record;
-    int world; /* rank that sent it */
-};
-
 /* The matching lock, and what it guards. */
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-static struct mpixq_pairing pairing;
+struct mpixq_pairing mpixq_match_pairing;
 static struct mpixq_request *ids; /* every end that a peer may name */
 static uint64_t last_id;
 static long n_matching;
@@ -86,6 +80,16 @@ void mpixq_match_id_remove(struct mpixq_request *req)
     }
 }
 
+void mpixq_match_each(void (*visit)(struct mpixq_request *req, void *arg), void *arg)
+{
+    struct mpixq_request *req, *next;
+
+    HASH_ITER(hh_id, ids, req, next)
+    {
+        visit(req, arg);
+    }
+}
+
 /* A request of op has failed to match: the first by index counts. */
 static void note_failure(struct mpixq_match_op *op, const struct mpixq_request *req,
                          enum mpixq_error error)
@@ -98,8 +102,7 @@ static void note_failure(struct mpixq_match_op *op, const struct mpixq_request *
     }
 }
 
-/* A request has left MATCHING. The op may be gone once its last request has been counted. */
-static void finish(struct mpixq_request *req, enum mpixq_error error)
+void mpixq_match_finish(struct mpixq_request *req, enum mpixq_error error)
 {
     struct mpixq_match_op *op = req->op;
     bool has_handle = op->has_handle;
@@ -125,10 +128,11 @@ static void matched(struct mpixq_request *req, const struct mpixq_channel *chann
     char text[64];
 
     req->channel = channel;
+    mpixq_channel_count(channel);
     mpixq_debug("%s matched: source %d tag %d, %llu bytes, channel %s",
                 mpixq_request_describe(req, text, sizeof text), req->source, req->source_tag,
                 (unsigned long long)req->bytes, channel->name);
-    finish(req, MPIXQ_E_NONE);
+    mpixq_match_finish(req, MPIXQ_E_NONE);
 }
 
 static void explain(const struct mpixq_request *req, const struct mpixq_channel *channel,
@@ -138,6 +142,14 @@ static void explain(const struct mpixq_request *req, const struct mpixq_channel 
 
     mpixq_debug("%s not by channel %s: %s", mpixq_request_describe(req, text, sizeof text),
                 channel->name, why);
+}
+
+/* Can the channel reach the buffer? */
+static bool reaches(const struct mpixq_channel *channel, const struct mpixq_request *req,
+                    const char **why_p)
+{
+    *why_p = "the buffer is in memory of a GPU";
+    return channel->through_mpi || !req->in_gpu;
 }
 
 /* Sender: offer every channel that could serve. */
@@ -153,7 +165,7 @@ static void begin_send(struct mpixq_request *req, const struct mpixq_comm_view *
         const struct mpixq_channel *channel = mpixq_channels[i];
         struct mpixq_blob *blob = &record.blobs[record.n_blobs];
 
-        if (channel->offer(req, blob, &why)) {
+        if (reaches(channel, req, &why) && channel->offer(req, blob, &why)) {
             blob->channel = channel->id;
             req->offered |= UINT32_C(1) << channel->id;
             record.n_blobs++;
@@ -171,11 +183,11 @@ static void begin_send(struct mpixq_request *req, const struct mpixq_comm_view *
                                                .own_size = view->own_size,
                                                .mode = req->made.mode};
     if (!mpixq_control_send(req->peer_world, &record)) {
-        finish(req, MPIXQ_E_NO_MEMORY);
+        mpixq_match_finish(req, MPIXQ_E_NO_MEMORY);
     }
 }
 
-static void withdraw(struct mpixq_request *req, const struct mpixq_channel *except)
+void mpixq_match_drop_offers(struct mpixq_request *req, const struct mpixq_channel *except)
 {
     for (int i = 0; mpixq_channels[i] != NULL; i++) {
         const struct mpixq_channel *channel = mpixq_channels[i];
@@ -220,7 +232,8 @@ static enum mpixq_error choose_channel(struct mpixq_request *req, const struct m
             }
             mine->channel = channel->id;
             mine->length = 0;
-            error = channel->accept(req, &offer->blobs[k], mine, &why);
+            error = reaches(channel, req, &why) ? channel->accept(req, &offer->blobs[k], mine, &why)
+                                                : MPIXQ_E_NO_CHANNEL;
             if (error == MPIXQ_E_NONE) {
                 *channel_p = channel;
                 return MPIXQ_E_NONE;
@@ -270,24 +283,25 @@ static void pair(struct mpixq_request *req, const struct mpixq_record *record, i
         matched(req, channel);
     } else {
         req->bytes = bytes;
-        finish(req, error);
+        mpixq_match_finish(req, error);
     }
 }
 
 static void begin_receive(struct mpixq_request *req, const struct mpixq_comm_view *view)
 {
     struct mpixq_offered *offered = NULL;
+    struct mpixq_record record;
 
     req->posted.ident = view->ident;
     req->posted.source = req->made.peer;
     req->posted.tag = req->made.tag;
-    if (!mpixq_pairing_post(&pairing, &req->posted, &offered)) {
-        finish(req, MPIXQ_E_NO_MEMORY);
+    if (!mpixq_pairing_post(&mpixq_match_pairing, &req->posted, &offered)) {
+        mpixq_match_finish(req, MPIXQ_E_NO_MEMORY);
     } else if (offered != NULL) {
-        struct offer *offer = (struct offer *)((char *)offered - offsetof(struct offer, offered));
+        int world = mpixq_offer_read(mpixq_offer_of(offered), &record);
 
-        pair(req, &offer->record, offer->world);
-        mpixq_free(offer);
+        mpixq_offer_free(mpixq_offer_of(offered));
+        pair(req, &record, world);
     }
 }
 
@@ -307,7 +321,7 @@ static void begin_one(struct mpixq_request *req)
         return;
     }
     if (!id_add(req)) {
-        finish(req, MPIXQ_E_NO_MEMORY);
+        mpixq_match_finish(req, MPIXQ_E_NO_MEMORY);
         return;
     }
     mpixq_comm_view(req->comm, &view);
@@ -322,8 +336,13 @@ static void begin_one(struct mpixq_request *req)
 void mpixq_match_begin(struct mpixq_request **records, int n, struct mpixq_match_op *op)
 {
     mpixq_match_enter();
+    if (mpixq_watchdog_ends()) {
+        /* Offers may have been withdrawn that would pair now. */
+        mpixq_control_progress();
+    }
     /* One more than there are requests, so that op is not complete before all have begun. */
     atomic_store(&op->remaining, n + 1);
+    op->n = n;
     for (int i = 0; i < n; i++) {
         records[i]->op = op;
         records[i]->op_index = i;
@@ -337,45 +356,30 @@ void mpixq_match_begin(struct mpixq_request **records, int n, struct mpixq_match
         LL_PREPEND2(done_ops, op, next_done);
     }
     mpixq_control_progress();
+    mpixq_match_retire();
     mpixq_match_leave();
+    if (mpixq_watchdog_is_on()) {
+        mpixq_progress_wake();
+    }
 }
 
 /* Records that arrive. */
 
 static void record_offer(const struct mpixq_record *record, int source)
 {
-    const struct mpixq_wire_offer *wire = &record->u.offer;
-    struct offer *offer = mpixq_alloc(sizeof *offer); /* freed when paired */
+    struct mpixq_offer *offer = mpixq_offer_create(record, source);
     struct mpixq_posted *posted = NULL;
 
-    if (offer != NULL) {
-        offer->offered.ident = wire->ident;
-        offer->offered.source = wire->source;
-        offer->offered.tag = wire->tag;
-        offer->record = *record;
-        offer->world = source;
-    }
-    if (offer == NULL || !mpixq_pairing_offer(&pairing, &offer->offered, &posted)) {
-        answer(source, wire->sender_id, 0, MPIXQ_E_NO_MEMORY, NULL);
-        mpixq_free(offer);
+    if (offer == NULL ||
+        !mpixq_pairing_offer(&mpixq_match_pairing, mpixq_offer_offered(offer), &posted)) {
+        answer(source, record->u.offer.sender_id, 0, MPIXQ_E_NO_MEMORY, NULL);
+        mpixq_offer_free(offer);
         return;
     }
     if (posted != NULL) {
         pair((struct mpixq_request *)((char *)posted - offsetof(struct mpixq_request, posted)),
-             &offer->record, source);
-        mpixq_free(offer);
-    }
-}
-
-/* The receiver has matched, but this end cannot: it will start nothing, and is as good as freed. */
-static void cut_off(int world, uint64_t receiver_id)
-{
-    struct mpixq_record failure = {.kind = MPIXQ_WIRE_FAILURE, .u.failure.id = receiver_id};
-    struct mpixq_record release = {.kind = MPIXQ_WIRE_RELEASE,
-                                   .u.release.receiver_id = receiver_id};
-
-    if (!mpixq_control_send(world, &failure) || !mpixq_control_send(world, &release)) {
-        mpixq_err("no memory to tell rank %d that a match failed", world);
+             record, source);
+        mpixq_offer_free(offer);
     }
 }
 
@@ -386,6 +390,13 @@ static void record_answer(const struct mpixq_record *record, int source)
     const struct mpixq_channel *channel = NULL;
     enum mpixq_error error = (enum mpixq_error)wire->error;
 
+    if (req == NULL && wire->sender_id <= last_id) {
+        /* The offer was withdrawn while the answer was under way. */
+        if (error == MPIXQ_E_NONE) {
+            mpixq_match_cut_off(source, wire->receiver_id);
+        }
+        return;
+    }
     if (req == NULL || !mpixq_request_is_send(req) || req->peer_world != source ||
         mpixq_request_state(req) != MPIXQ_MATCHING) {
         mpixq_err("rank %d answered a match that does not exist", source);
@@ -400,14 +411,14 @@ static void record_answer(const struct mpixq_record *record, int source)
             error = channel->connect(req, &record->blobs[0]);
         }
         if (error != MPIXQ_E_NONE) {
-            cut_off(source, wire->receiver_id);
+            mpixq_match_cut_off(source, wire->receiver_id);
         }
     }
-    withdraw(req, error == MPIXQ_E_NONE ? channel : NULL);
+    mpixq_match_drop_offers(req, error == MPIXQ_E_NONE ? channel : NULL);
     if (error == MPIXQ_E_NONE) {
         matched(req, channel);
     } else {
-        finish(req, error);
+        mpixq_match_finish(req, error);
     }
 }
 
@@ -426,6 +437,12 @@ void mpixq_match_record(const struct mpixq_record *record, int source)
     case MPIXQ_WIRE_FAILURE:
         mpixq_match_record_failure(record, source);
         break;
+    case MPIXQ_WIRE_WITHDRAW:
+        mpixq_match_record_withdraw(record, source);
+        break;
+    case MPIXQ_WIRE_HELLO:
+        mpixq_control_meet(source, &record->u.hello.process);
+        break;
     }
 }
 
@@ -440,6 +457,10 @@ void mpixq_match_kick(void)
 {
     if (pthread_mutex_trylock(&lock) == 0) {
         mpixq_control_progress();
+        if (mpixq_watchdog_is_on()) {
+            mpixq_watchdog_check();
+        }
+        mpixq_liveness_check();
         mpixq_match_retire();
         mpixq_match_leave();
     }
@@ -467,31 +488,5 @@ void mpixq_match_wait(struct mpixq_match_op *op)
 void mpixq_match_fence(void)
 {
     mpixq_match_enter();
-    mpixq_match_leave();
-}
-
-void mpixq_match_stop(void)
-{
-    mpixq_match_enter();
-    while (mpixq_pairing_take_posted(&pairing) != NULL) {
-    }
-    mpixq_match_leave();
-}
-
-void mpixq_match_close(int *busy_p)
-{
-    struct mpixq_request *req, *next;
-    struct mpixq_offered *offered;
-
-    *busy_p = 0;
-    mpixq_match_enter();
-    while ((offered = mpixq_pairing_take_offered(&pairing)) != NULL) {
-        mpixq_free((char *)offered - offsetof(struct offer, offered));
-    }
-    HASH_ITER(hh_id, ids, req, next)
-    {
-        HASH_DELETE(hh_id, ids, req);
-        *busy_p += !mpixq_match_let_go(req);
-    }
     mpixq_match_leave();
 }

@@ -10,7 +10,9 @@
  *     matched                             <---  ANSWER(channel's blob); matched
  *     ...
  *     freed:  RELEASE(starts)             --->  once freed too, and all starts received: gone
+ *                                         <---  freed first: RELEASE(completed receives)
  *     failed: FAILURE                    <--->  FAILURE
+ *     given up before it was answered: WITHDRAW
  *
  * The matching lock guards everything here and in control.h; no call under it blocks.
  */
@@ -22,6 +24,7 @@
 
 #include "error.h"
 #include "request.h"
+#include "watchdog.h"
 #include "wire.h"
 
 struct mpixq_comm;
@@ -37,6 +40,13 @@ struct mpixq_match_op {
     bool has_handle;
     MPI_Request handle; /* of Imatch: a generalized request */
     struct mpixq_match_op *next_done;
+    int n; /* requests, constant once begun */
+    /* Of the watchdog, under the matching lock. */
+    struct mpixq_age age;
+    uint64_t look;               /* in which it saw the op last, */
+    struct mpixq_request *first; /* the first of its requests by index that was not matched */
+    struct mpixq_match_op *next_watched;
+    bool expired; /* its requests are to be given up */
     UT_hash_handle hh;
 };
 
@@ -79,6 +89,9 @@ void mpixq_match_release(struct mpixq_request *req);
 /* A start of req has failed, or was enqueued and will not be made: tell the peer, who would wait
  * for it, unless the pair is known to have failed. */
 void mpixq_match_abandon(struct mpixq_request *req);
+/* A start of the end with this number has failed with an MPI code: tell its peer and its queue. No
+ * lock but a queue's may be held. */
+void mpixq_match_fail(uint64_t id, int code, const char *operation);
 /* The other end of a pair in this process, or NULL. Under the matching lock. */
 struct mpixq_request *mpixq_match_by_id(uint64_t id);
 

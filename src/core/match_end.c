@@ -1,15 +1,18 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright (c) 2026 the mpix-queue authors
  *
- * The end of a pair: one side is freed, or has failed. A sender tells its receiver; a receive stays
+ * The end of a pair: one side is freed, or has failed. Each side tells the other; a receive stays
  * until its sender is gone, since what was sent must be received before the tag is used again. */
 #include "match_internal.h"
 
+#include <stddef.h>
 #include <utlist.h>
 
+#include "alloc.h"
 #include "channel.h"
 #include "control.h"
 #include "log.h"
+#include "offer.h"
 #include "progress.h"
 #include "queue.h"
 
@@ -20,11 +23,17 @@ static struct mpixq_request *retired;
 
 void mpixq_match_record_release(const struct mpixq_record *record, int source)
 {
-    struct mpixq_request *req = mpixq_match_by_id(record->u.release.receiver_id);
+    struct mpixq_request *req = mpixq_match_by_id(record->u.release.id);
 
-    if (req == NULL || mpixq_request_is_send(req) || req->peer_world != source ||
-        req->channel == NULL) {
+    if (req == NULL) {
+        return; /* the receiver may be the second to free its end */
+    }
+    if (req->peer_world != source || req->channel == NULL) {
         mpixq_err("rank %d released a pair that does not exist", source);
+        return;
+    }
+    atomic_store_explicit(&req->peer_end, record->u.release.started + 1, memory_order_release);
+    if (mpixq_request_is_send(req)) {
         return;
     }
     req->peer_started = record->u.release.started;
@@ -45,7 +54,7 @@ void mpixq_match_record_failure(const struct mpixq_record *record, int source)
     atomic_store(&req->failed, true);
     queue = atomic_load(&req->queue);
     if (queue != NULL) {
-        mpixq_queue_fail(queue, req, mpixq_error_code(MPIXQ_E_PEER_FAILED), "peer");
+        mpixq_queue_fail(queue, req, mpixq_request_peer_failed(req), "peer");
     }
 }
 
@@ -87,19 +96,20 @@ void mpixq_match_destroy(struct mpixq_request *list)
 static void release_locked(struct mpixq_request *req)
 {
     struct mpixq_record record = {.kind = MPIXQ_WIRE_RELEASE};
+    bool is_send = mpixq_request_is_send(req);
 
-    req->released = true;
+    mpixq_request_release(req);
     req->channel->release(req);
-    if (mpixq_request_is_send(req) && req->peer_world != MPI_PROC_NULL) {
-        record.u.release = (struct mpixq_wire_release){.receiver_id = req->peer_id,
-                                                       .started = atomic_load(&req->started)};
+    if (req->peer_world != MPI_PROC_NULL && (is_send || !req->peer_released)) {
+        record.u.release = (struct mpixq_wire_release){
+            .id = req->peer_id, .started = atomic_load(is_send ? &req->started : &req->done)};
         if (!mpixq_control_send(req->peer_world, &record)) {
             mpixq_err("no memory to release a pair with rank %d: its tag stays in use",
                       req->peer_world);
         }
     }
     /* A receive waits for its sender, who may still start sends. */
-    if (mpixq_request_is_send(req) || req->peer_world == MPI_PROC_NULL || req->peer_released) {
+    if (is_send || req->peer_world == MPI_PROC_NULL || req->peer_released) {
         LL_PREPEND2(retiring, req, next_released);
     }
 }
@@ -113,35 +123,95 @@ void mpixq_match_release(struct mpixq_request *req)
     mpixq_match_leave();
 }
 
-void mpixq_match_abandon(struct mpixq_request *req)
+void mpixq_match_tell_failure(struct mpixq_request *req)
 {
-    struct mpixq_record record = {.kind = MPIXQ_WIRE_FAILURE};
+    struct mpixq_record record = {.kind = MPIXQ_WIRE_FAILURE, .u.failure.id = req->peer_id};
 
-    if (req->peer_world == MPI_PROC_NULL || atomic_exchange(&req->failed, true)) {
-        return;
-    }
-    mpixq_match_enter();
-    record.u.failure.id = req->peer_id;
     if (!mpixq_control_send(req->peer_world, &record)) {
         mpixq_err("no memory to tell rank %d of a failure", req->peer_world);
     }
-    mpixq_match_leave();
+}
+
+void mpixq_match_fail(uint64_t id, int code, const char *operation)
+{
+    struct mpixq_request *req;
+    struct mpixq_queue *queue;
+    bool has_lock = mpixq_watchdog_is_polling();
+    int none = MPI_SUCCESS;
+
+    if (!has_lock) {
+        mpixq_match_enter();
+    }
+    req = mpixq_match_by_id(id);
+    if (req != NULL) {
+        queue = atomic_load(&req->queue);
+        if (queue == NULL) {
+            /* For the host, which looks at it once the request has failed. */
+            (void)atomic_compare_exchange_strong(&req->error, &none, code);
+        }
+        if (!atomic_exchange(&req->failed, true)) {
+            mpixq_match_tell_failure(req);
+        }
+        if (queue != NULL) {
+            mpixq_queue_fail(queue, req, code, operation);
+        }
+    }
+    if (!has_lock) {
+        mpixq_match_leave();
+    }
+    mpixq_progress_wake();
+}
+
+void mpixq_match_abandon(struct mpixq_request *req)
+{
+    if (req->peer_world == MPI_PROC_NULL || atomic_exchange(&req->failed, true)) {
+        return;
+    }
+    if (mpixq_watchdog_is_polling()) {
+        mpixq_match_tell_failure(req);
+    } else {
+        mpixq_match_enter();
+        mpixq_match_tell_failure(req);
+        mpixq_match_leave();
+    }
     mpixq_progress_wake(); /* sends it: the caller may hold more locks */
 }
 
-bool mpixq_match_let_go(struct mpixq_request *req)
+/* The process ends: let go of one end, whatever it is doing. */
+static void let_go(struct mpixq_request *req, void *arg)
 {
-    bool done = true;
+    int *busy_p = arg;
 
+    mpixq_match_id_remove(req);
     if (req->channel != NULL) {
         if (!req->released) {
             req->channel->release(req);
         }
         /* A receive may still lack its sender's release: nobody will wait for that any more. */
-        done = req->channel->retire(req) || !mpixq_request_is_send(req);
+        *busy_p += !req->channel->retire(req) && mpixq_request_is_send(req);
     }
     if (req->released) {
         mpixq_request_destroy(req); /* the others are still in the table of handles */
     }
-    return done;
+}
+
+void mpixq_match_stop(void)
+{
+    mpixq_match_enter();
+    while (mpixq_pairing_take_posted(&mpixq_match_pairing) != NULL) {
+    }
+    mpixq_match_leave();
+}
+
+void mpixq_match_close(int *busy_p)
+{
+    struct mpixq_offered *offered;
+
+    *busy_p = 0;
+    mpixq_match_enter();
+    while ((offered = mpixq_pairing_take_offered(&mpixq_match_pairing)) != NULL) {
+        mpixq_offer_free(mpixq_offer_of(offered));
+    }
+    mpixq_match_each(let_go, busy_p);
+    mpixq_match_leave();
 }

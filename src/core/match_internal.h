@@ -8,24 +8,41 @@
 #define MPIXQ_MATCH_INTERNAL_H
 
 #include "match.h"
+#include "pairing.h"
+
+extern struct mpixq_pairing mpixq_match_pairing;
 
 void mpixq_match_enter(void);
 /* Leaves the lock, completes the Imatch requests that are done and destroys what is retired. */
 void mpixq_match_leave(void);
+/* Call visit for each request that a peer may name: all that are MATCHING or matched and not let go
+ * of, but for those to MPI_PROC_NULL. visit may remove the request that it is given. */
+void mpixq_match_each(void (*visit)(struct mpixq_request *req, void *arg), void *arg);
+/* A request has left MATCHING. The op may be gone once the lock is left. */
+void mpixq_match_finish(struct mpixq_request *req, enum mpixq_error error);
+/* Give up what the channels have reserved for the offer of a send, but for one that was taken. */
+void mpixq_match_drop_offers(struct mpixq_request *req, const struct mpixq_channel *except);
+/* The receiver has matched, but this end cannot: it will start nothing, and is as good as freed. */
+void mpixq_match_cut_off(int world, uint64_t receiver_id);
+/* End a request that is not matched with an error. */
+void mpixq_match_give_up_one(struct mpixq_request *req, enum mpixq_error error);
+/* End the requests that are not matched of all ops that have expired, with an error. */
+void mpixq_match_give_up(enum mpixq_error error);
+/* Tell the peer that a start of req has failed. */
+void mpixq_match_tell_failure(struct mpixq_request *req);
 /* No peer can name the request any more. */
 void mpixq_match_id_remove(struct mpixq_request *req);
 
 /* Records that arrive. */
 void mpixq_match_record_release(const struct mpixq_record *record, int source);
 void mpixq_match_record_failure(const struct mpixq_record *record, int source);
+void mpixq_match_record_withdraw(const struct mpixq_record *record, int source);
 
-/* Find the released requests of which nothing is left. mpixq_match_leave takes and destroys them once
- * the lock is left: a datatype may go with one, and the user's callbacks for its attributes run
- * then. */
+/* Find the released requests of which nothing is left. mpixq_match_leave takes and destroys them
+ * once the lock is left: a datatype may go with one, and the user's callbacks for its attributes
+ * run then. */
 void mpixq_match_retire(void);
 struct mpixq_request *mpixq_match_take_retired(void);
 void mpixq_match_destroy(struct mpixq_request *list);
-/* The process ends: let go of one end, whatever it is doing. False if MPI still reads its buffer. */
-bool mpixq_match_let_go(struct mpixq_request *req);
 
 #endif

@@ -15,6 +15,7 @@
 /* Guards the table of Imatch handles. A leaf. */
 static pthread_mutex_t ops_lock = PTHREAD_MUTEX_INITIALIZER;
 static struct mpixq_match_op *ops;
+static atomic_long n_ops; /* in it; written under the lock */
 
 /* MPI cannot be asked whether a persistent request is active. Its status tells: flag 0 while it
  * is under way, and afterwards anything but the empty status that an inactive request has;
@@ -162,6 +163,7 @@ struct mpixq_match_op *mpixq_match_op_create(int *rc_p)
     }
     pthread_mutex_lock(&ops_lock);
     HASH_ADD(hh, ops, handle, sizeof op->handle, op);
+    atomic_fetch_add(&n_ops, 1);
     pthread_mutex_unlock(&ops_lock);
     atomic_fetch_add(&mpixq_active, 1);
     return op;
@@ -171,6 +173,9 @@ struct mpixq_match_op *mpixq_match_op_find(MPI_Request handle)
 {
     struct mpixq_match_op *op;
 
+    if (atomic_load(&n_ops) == 0) {
+        return NULL;
+    }
     pthread_mutex_lock(&ops_lock);
     HASH_FIND(hh, ops, &handle, sizeof handle, op);
     if (op != NULL) {
@@ -185,6 +190,7 @@ void mpixq_match_op_forget(struct mpixq_match_op *op)
     pthread_mutex_lock(&ops_lock);
     if (mpixq_in_table(op->hh)) {
         HASH_DEL(ops, op);
+        atomic_fetch_sub(&n_ops, 1);
         memset(&op->hh, 0, sizeof op->hh);
     }
     pthread_mutex_unlock(&ops_lock);

@@ -4,16 +4,20 @@
 
 #include <mpi.h>
 #include <pthread.h>
+#include <time.h>
 
+#include "affinity.h"
 #include "backoff.h"
+#include "channel.h"
 #include "log.h"
 #include "match.h"
 #include "thread.h"
+#include "watchdog.h"
 
 enum {
     IDLE_TICKS = 10, /* ticks with nothing to do before the thread sleeps */
     TICK_US = 1000,
-    DRIVE_US = 200, /* between two rounds while nobody else drives MPI, at first */
+    DRIVE_US = 200, /* between two rounds while nobody else drives MPI, at first: drive_us */
     SLOWER_US = 2   /* more after each round in which nothing was started or completed */
 };
 
@@ -39,21 +43,30 @@ bool mpixq_progress_has_threads(void)
     return has_threads;
 }
 
+/* Where ranks outnumber CPUs, the round of one rank takes the time of another. */
+static long drive_us(void)
+{
+    long us = (long)DRIVE_US * mpixq_backoff_crowding();
+
+    return us < TICK_US ? us : TICK_US;
+}
+
 /* One round. Returns how long to sleep afterwards, or 0 if there was nothing to do. */
 static long round_us(void)
 {
     bool started = atomic_load(&mpixq_outstanding) > 0;
 
+    mpixq_channels_drive();
     if (mpixq_match_is_pending()) {
         mpixq_match_kick();
-        return DRIVE_US;
+        return drive_us();
     }
     if (!started) {
         return 0;
     }
     /* Also when others poll: a peer's report of a failure comes by the control messages. */
     mpixq_match_kick();
-    return atomic_load(&mpixq_pollers) > 0 ? TICK_US : DRIVE_US;
+    return atomic_load(&mpixq_pollers) > 0 ? TICK_US : drive_us();
 }
 
 /* What is under way for long may be so for ever: then 1 ms, which is about 2 % of a core. */
@@ -68,17 +81,43 @@ static long slow_down(long us)
     return us < TICK_US ? us : TICK_US;
 }
 
-/* Whoever puts something under way counts it first and looks at mpixq_progress_asleep then; here the
- * order is the other way round, so one of the two sees the other. */
+/* Under the lock: sleep until woken, or at most for ms if that is not negative. False: all of
+ * it. */
+static bool doze(long ms)
+{
+    struct timespec until;
+
+    if (ms < 0) {
+        return pthread_cond_wait(&woken, &lock) == 0;
+    }
+    (void)clock_gettime(CLOCK_REALTIME, &until);
+    until.tv_nsec += ms % 1000 * 1000000;
+    until.tv_sec += ms / 1000 + until.tv_nsec / 1000000000;
+    until.tv_nsec %= 1000000000;
+    return pthread_cond_timedwait(&woken, &lock, &until) == 0;
+}
+
+/* Whoever puts something under way counts it first and looks at mpixq_progress_asleep then; here
+ * the order is the other way round, so one of the two sees the other. */
 static void fall_asleep(void)
 {
+    mpixq_affinity_look_again();
     pthread_mutex_lock(&lock);
     atomic_store(&mpixq_progress_asleep, true);
     if (atomic_load(&mpixq_outstanding) > 0 || mpixq_match_is_pending()) {
         atomic_store(&mpixq_progress_asleep, false);
     }
+    pthread_mutex_unlock(&lock);
+    mpixq_channels_drive(); /* what was put there before anybody could see that this one sleeps */
+    pthread_mutex_lock(&lock);
     while (atomic_load(&mpixq_progress_asleep) && !atomic_load(&stop)) {
-        pthread_cond_wait(&woken, &lock);
+        if (!doze(mpixq_watchdog_sleep_ms())) {
+            pthread_mutex_unlock(&lock);
+            mpixq_match_kick(); /* which lets the watchdog look */
+            pthread_mutex_lock(&lock);
+            atomic_store(&mpixq_progress_asleep,
+                         atomic_load(&mpixq_progress_asleep) && !mpixq_match_is_pending());
+        }
     }
     pthread_mutex_unlock(&lock);
 }

@@ -5,12 +5,14 @@
 #include "queue.h"
 
 #include <stdio.h>
+#include <string.h>
 #include <utlist.h>
 
 #include "alloc.h"
 #include "backoff.h"
 #include "channel.h"
 #include "comm.h"
+#include "host_start.h"
 #include "log.h"
 #include "match.h"
 
@@ -21,6 +23,8 @@ static pthread_mutex_t list_lock = PTHREAD_MUTEX_INITIALIZER;
 /* Every queue ever made, linked by next_spare: a handle that the user has freed can still be
  * looked at. */
 static struct mpixq_queue *all;
+static uint64_t n_queues; /* ever made; under list_lock */
+static _Atomic uint64_t last_number;
 static const char *const type_names[] = {
     [MPIXQ_QUEUE_AUTO] = "auto", [MPIXQ_QUEUE_FALLBACK] = "fallback", [MPIXQ_QUEUE_CXI] = "cxi"};
 
@@ -45,9 +49,9 @@ static struct mpixq_queue *queue_new(void)
     if (queue == NULL) {
         queue = mpixq_alloc(sizeof *queue); /* kept until the process ends */
         if (queue != NULL) {
-            pthread_mutex_init(&queue->lock, NULL);
             pthread_mutex_init(&queue->fail_lock, NULL);
             atomic_init(&queue->magic, 1);
+            queue->mark = ++n_queues << 44;
             LL_PREPEND2(all, queue, next_spare);
         }
     }
@@ -61,42 +65,69 @@ static void queue_reset(struct mpixq_queue *queue)
     queue->started = NULL;
     queue->ticket = 0;
     queue->starts = queue->waits = queue->launches = 0;
-    queue->channels = 0;
+    memset(queue->by_channel, 0, sizeof queue->by_channel);
     atomic_store(&queue->posts, 0);
     atomic_store(&queue->rings, 0);
     atomic_store(&queue->failed, MPI_SUCCESS);
+    atomic_store(&queue->is_freed, false);
     queue->failed_comm = NULL;
+    queue->number = atomic_fetch_add(&last_number, 1) + 1;
 }
 
-/* Which kind of stream is meant: as said, else as recognised, else a host stream of the queue's
- * own. */
-static enum mpixq_error choose_kind(const char *kind, void *handle,
+/* Which kind of stream is meant: as said, else as recognised. Without an address, a host stream of
+ * the queue's own. */
+static enum mpixq_error choose_kind(const char *kind, void *const *address,
                                     const struct mpixq_stream_ops **ops_p)
 {
-    const struct mpixq_stream_ops *ops;
+    const struct mpixq_stream_ops *ops = &mpixq_host_stream_ops;
+    bool several = false;
 
     if (kind != NULL) {
         ops = mpixq_stream_kind(kind);
         if (ops == NULL) {
             return MPIXQ_E_ARG_INFO_TYPE;
         }
-    } else {
-        ops = handle != NULL ? mpixq_stream_recognise(handle) : &mpixq_host_stream_ops;
+    } else if (address != NULL) {
+        ops = mpixq_stream_recognise(*address, &several);
     }
-    if (ops == NULL || (handle != NULL && !ops->is_live(handle))) {
+    if (several) {
+        return MPIXQ_E_SEVERAL_GPUS;
+    }
+    if (ops == NULL ||
+        (!ops->copies && address != NULL && *address != NULL && !ops->is_live(*address))) {
         return MPIXQ_E_ARG_STREAM_ADDRESS;
     }
     *ops_p = ops;
     return MPIXQ_E_NONE;
 }
 
-int mpixq_queue_create(MPIXQ_Queue_type type, const char *kind, void *handle,
+/* The stream of a new queue. */
+static enum mpixq_error open_stream(struct mpixq_queue *queue, const struct mpixq_stream_ops *ops,
+                                    void *const *address)
+{
+    void *handle = address != NULL ? *address : NULL;
+    int error = MPIXQ_E_NONE;
+
+    queue->owns_stream = handle == NULL && !ops->copies;
+    queue->stream = ops->open(handle, &queue->failed, &error);
+    return (enum mpixq_error)error;
+}
+
+static void print_choice(const struct mpixq_queue *queue)
+{
+    mpixq_print("queue %llu of type %s on %s stream of kind %s (%s); channels are chosen per pair, "
+                "when requests are matched (MPIXQ_LOG=debug tells each)",
+                (unsigned long long)queue->number, type_names[queue->type],
+                queue->owns_stream ? "its own" : "a", queue->stream->ops->kind,
+                queue->stream->ops->how(queue->stream));
+}
+
+int mpixq_queue_create(MPIXQ_Queue_type type, const char *kind, void *const *address,
                        struct mpixq_queue **queue_p)
 {
     const struct mpixq_stream_ops *ops;
-    enum mpixq_error why = choose_kind(kind, handle, &ops);
+    enum mpixq_error why = choose_kind(kind, address, &ops);
     struct mpixq_queue *queue;
-    int error = why;
 
     if (why != MPIXQ_E_NONE) {
         return mpixq_error_code(why);
@@ -107,26 +138,38 @@ int mpixq_queue_create(MPIXQ_Queue_type type, const char *kind, void *handle,
     }
     queue_reset(queue);
     queue->type = type;
-    queue->owns_stream = handle == NULL;
-    queue->stream = ops->open(handle, &error);
+    why = open_stream(queue, ops, address);
     if (queue->stream == NULL) {
         atomic_store(&queue->magic, 0);
-        return mpixq_error_code((enum mpixq_error)error);
+        return mpixq_error_code(why);
+    }
+    why = mpixq_channels_attach(queue);
+    if (why != MPIXQ_E_NONE) {
+        ops->close(queue->stream);
+        atomic_store(&queue->magic, 0);
+        return mpixq_error_code(why);
     }
     atomic_store(&queue->magic, LIVE);
     if (mpixq_env.info) {
-        mpixq_print("queue of type %s on %s stream of kind %s; channels are chosen per pair, when "
-                    "requests are matched (MPIXQ_LOG=debug tells each)",
-                    type_names[type], queue->owns_stream ? "its own" : "a", ops->kind);
+        print_choice(queue);
     }
     *queue_p = queue;
     return MPI_SUCCESS;
 }
 
-/* Take a request from the queue, whose lock is held; the stream has passed its last operation. */
+/* Whoever completes starts may write to a word of its own: poll makes done follow it. */
+static bool is_complete(struct mpixq_request *req)
+{
+    if (atomic_load_explicit(&req->done, memory_order_acquire) != req->epoch) {
+        (void)req->channel->poll(req);
+    }
+    return atomic_load_explicit(&req->done, memory_order_acquire) == req->epoch;
+}
+
+/* Take a request from the queue, whose turn is taken; the stream has passed its last operation. */
 static void detach(struct mpixq_queue *queue, struct mpixq_request *req)
 {
-    bool complete = atomic_load_explicit(&req->done, memory_order_acquire) == req->epoch;
+    bool complete = is_complete(req);
     bool waiting = mpixq_request_state(req) == MPIXQ_WAITING;
 
     if (!waiting) {
@@ -140,14 +183,14 @@ static void detach(struct mpixq_queue *queue, struct mpixq_request *req)
     }
 }
 
-/* A function that the stream runs may ask for a request while the thread that enqueues holds the
- * lock and waits for room in that stream: then the request just stays with its queue. */
-static bool lock_to_settle(struct mpixq_queue *queue)
+/* A function that the stream runs may ask for a request while the thread that enqueues has the
+ * turn and waits for room in that stream: then the request just stays with its queue. */
+static bool turn_to_settle(struct mpixq_queue *queue)
 {
     if (mpixq_stream_inside()) {
-        return pthread_mutex_trylock(&queue->lock) == 0;
+        return mpixq_turn_try(&queue->turn);
     }
-    pthread_mutex_lock(&queue->lock);
+    mpixq_turn_take(&queue->turn);
     return true;
 }
 
@@ -156,7 +199,7 @@ void mpixq_queue_settle(struct mpixq_request *req)
     struct mpixq_queue *queue = atomic_load(&req->queue);
     bool waiting;
 
-    if (queue == NULL || !lock_to_settle(queue)) {
+    if (queue == NULL || !turn_to_settle(queue)) {
         return;
     }
     waiting = mpixq_request_state(req) == MPIXQ_WAITING;
@@ -164,7 +207,7 @@ void mpixq_queue_settle(struct mpixq_request *req)
         queue->stream->ops->passed(queue->stream, req->ticket)) {
         detach(queue, req);
     }
-    pthread_mutex_unlock(&queue->lock);
+    mpixq_turn_leave(&queue->turn);
 }
 
 static void retire(struct mpixq_queue *queue)
@@ -177,6 +220,7 @@ static void retire(struct mpixq_queue *queue)
     }
     /* Nobody who found the queue through a request may still be about to fail it. */
     mpixq_match_fence();
+    mpixq_channels_detach(queue);
     queue->stream->ops->close(queue->stream);
     mpixq_comm_put(queue->failed_comm);
     queue->failed_comm = NULL;
@@ -188,16 +232,19 @@ int mpixq_queue_destroy(struct mpixq_queue *queue)
     const struct mpixq_stream_ops *ops = queue->stream->ops;
     bool busy, failed;
 
-    pthread_mutex_lock(&queue->lock);
+    mpixq_turn_take(&queue->turn);
+    (void)ops->passed(queue->stream, queue->ticket); /* which sees whether it is broken */
+    mpixq_queue_look(queue);
     failed = mpixq_queue_has_failed(queue); /* which may change at any time */
     if (failed) {
-        ops->synchronize(queue->stream, queue->ticket); /* its waits drain */
+        atomic_store(&queue->is_freed, true);
+        ops->synchronize(queue->stream, queue->ticket, NULL); /* its waits drain */
     }
     busy = !failed && (queue->started != NULL || !ops->passed(queue->stream, queue->ticket));
     if (!busy) {
         retire(queue);
     }
-    pthread_mutex_unlock(&queue->lock);
+    mpixq_turn_leave(&queue->turn);
     return mpixq_error_code(busy ? MPIXQ_E_QUEUE_BUSY : MPIXQ_E_NONE);
 }
 
@@ -212,54 +259,65 @@ int mpixq_queue_failure(struct mpixq_queue *queue, MPI_Comm *comm_p)
     return code;
 }
 
-/* Drive requests that no wait was enqueued for. True if all have completed or the queue has
- * failed. */
-static bool started_are_done(struct mpixq_queue *queue)
+/* Drive requests that no wait was enqueued for. NULL if all have completed or the queue has
+ * failed, else the completion word of the first that has not. */
+static const _Atomic uint64_t *drive_started(struct mpixq_queue *queue)
 {
+    const _Atomic uint64_t *first = NULL;
     struct mpixq_request *req;
-    bool done = true;
 
-    pthread_mutex_lock(&queue->lock);
+    mpixq_turn_take(&queue->turn);
     DL_FOREACH2(queue->started, req, next_started)
     {
-        if (!req->channel->poll(req)) {
-            done = false;
+        if (!req->channel->poll(req) && first == NULL) {
+            first = &req->done;
         }
     }
-    pthread_mutex_unlock(&queue->lock);
-    return done || mpixq_queue_has_failed(queue);
+    if (first == NULL) {
+        mpixq_channels_settle(queue->by_channel);
+    }
+    mpixq_turn_leave(&queue->turn);
+    return mpixq_queue_has_failed(queue) ? NULL : first;
 }
 
 static uint64_t last_ticket(struct mpixq_queue *queue)
 {
     uint64_t ticket;
 
-    pthread_mutex_lock(&queue->lock);
+    mpixq_turn_take(&queue->turn);
     ticket = queue->ticket;
-    pthread_mutex_unlock(&queue->lock);
+    mpixq_turn_leave(&queue->turn);
     return ticket;
 }
 
 int mpixq_queue_synchronize(struct mpixq_queue *queue, MPI_Comm *comm_p)
 {
+    const _Atomic uint64_t *word;
     struct mpixq_backoff backoff;
 
-    queue->stream->ops->synchronize(queue->stream, last_ticket(queue));
+    /* Not for the stream once the queue has failed: another queue's wait may stand before. */
+    queue->stream->ops->synchronize(queue->stream, last_ticket(queue), &queue->failed);
+    mpixq_queue_look(queue);
     mpixq_backoff_begin(&backoff);
-    while (!started_are_done(queue)) {
+    while ((word = drive_started(queue)) != NULL) {
+        atomic_store_explicit(&queue->host_waits_for, word, memory_order_release);
         mpixq_match_advance();
         mpixq_backoff_pause(&backoff);
     }
+    atomic_store_explicit(&queue->host_waits_for, NULL, memory_order_release);
     return mpixq_queue_failure(queue, comm_p);
 }
 
 int mpixq_queue_test(struct mpixq_queue *queue, int *flag, MPI_Comm *comm_p)
 {
     bool passed = queue->stream->ops->passed(queue->stream, last_ticket(queue));
-    int code = mpixq_queue_failure(queue, comm_p);
+    int code;
+
+    mpixq_queue_look(queue);
+    code = mpixq_queue_failure(queue, comm_p);
 
     if (code == MPI_SUCCESS) {
-        *flag = passed && started_are_done(queue);
+        *flag = passed && drive_started(queue) == NULL;
         code = mpixq_queue_failure(queue, comm_p);
     }
     return code;
@@ -285,11 +343,34 @@ static int own_code(int code, const char *operation, const struct mpixq_request 
 void mpixq_queue_fail(struct mpixq_queue *queue, struct mpixq_request *req, int code,
                       const char *operation)
 {
+    if (queue == NULL) {
+        mpixq_host_fail(req, code, operation);
+        return;
+    }
     atomic_store(&req->failed, true);
     pthread_mutex_lock(&queue->fail_lock);
     if (atomic_load(&queue->failed) == MPI_SUCCESS) {
         queue->failed_comm = mpixq_comm_hold(req->comm);
         atomic_store_explicit(&queue->failed, own_code(code, operation, req), memory_order_release);
+    }
+    pthread_mutex_unlock(&queue->fail_lock);
+}
+
+void mpixq_queue_look(struct mpixq_queue *queue)
+{
+    const char *why = queue->stream->ops->broken(queue->stream);
+    char text[256]; /* as much as Open MPI keeps of an error */
+
+    if (why == NULL) {
+        return;
+    }
+    pthread_mutex_lock(&queue->fail_lock);
+    if (atomic_load(&queue->failed) == MPI_SUCCESS) {
+        (void)snprintf(text, sizeof text, "the GPU of stream %s reports: %.180s",
+                       queue->stream->ops->kind, why);
+        queue->failed_comm = NULL;
+        atomic_store_explicit(&queue->failed, mpixq_error_code_saying(MPIXQ_E_GPU, text),
+                              memory_order_release);
     }
     pthread_mutex_unlock(&queue->fail_lock);
 }
@@ -304,7 +385,8 @@ static int set_count(MPI_Info info, const char *key, uint64_t count)
     return PMPI_Info_set(info, key, text);
 }
 
-static void name_channels(uint32_t bits, char *text, size_t size)
+/* Those that were used so far. */
+static void name_channels(const struct mpixq_queue *queue, char *text, size_t size)
 {
     size_t used = 0;
 
@@ -312,7 +394,7 @@ static void name_channels(uint32_t bits, char *text, size_t size)
     for (uint32_t id = 0; id < MPIXQ_N_CHANNELS; id++) {
         const struct mpixq_channel *channel = mpixq_channel_by_id(id);
 
-        if ((bits & (UINT32_C(1) << id)) != 0 && channel != NULL && used < size) {
+        if (queue->by_channel[id] > 0 && channel != NULL && used < size) {
             used += (size_t)snprintf(text + used, size - used, "%s%s", used > 0 ? "," : "",
                                      channel->name);
         }
@@ -320,6 +402,18 @@ static void name_channels(uint32_t bits, char *text, size_t size)
     if (used == 0) {
         (void)snprintf(text, size, "none");
     }
+}
+
+static int set_starts_by_channel(MPI_Info info, const struct mpixq_queue *queue)
+{
+    char key[64];
+    int rc = MPI_SUCCESS;
+
+    for (int i = 0; rc == MPI_SUCCESS && mpixq_channels[i] != NULL; i++) {
+        (void)snprintf(key, sizeof key, "mpixq_starts_%s", mpixq_channels[i]->name);
+        rc = set_count(info, key, queue->by_channel[mpixq_channels[i]->id]);
+    }
+    return rc;
 }
 
 int mpixq_queue_info(struct mpixq_queue *queue, MPI_Info *info_p)
@@ -331,19 +425,22 @@ int mpixq_queue_info(struct mpixq_queue *queue, MPI_Info *info_p)
     if (rc != MPI_SUCCESS) {
         return rc;
     }
-    pthread_mutex_lock(&queue->lock);
-    name_channels(queue->channels, channels, sizeof channels);
+    mpixq_turn_take(&queue->turn);
+    name_channels(queue, channels, sizeof channels);
     rc = PMPI_Info_set(info, "type", queue->stream->ops->kind);
+    rc = rc ? rc : PMPI_Info_set(info, "mpixq_stream_by", queue->stream->ops->how(queue->stream));
     rc = rc ? rc : PMPI_Info_set(info, "mpixq_queue_type", type_names[queue->type]);
     rc = rc ? rc : PMPI_Info_set(info, "mpixq_stream_owned", queue->owns_stream ? "true" : "false");
     rc = rc ? rc : PMPI_Info_set(info, "mpixq_channels", channels);
+    rc = rc ? rc : set_count(info, "mpixq_queue_number", queue->number);
     rc = rc ? rc : set_count(info, "mpixq_stream_depth", queue->stream->ops->depth(queue->stream));
     rc = rc ? rc : set_count(info, "mpixq_starts", queue->starts);
+    rc = rc ? rc : set_starts_by_channel(info, queue);
     rc = rc ? rc : set_count(info, "mpixq_waits", queue->waits);
     rc = rc ? rc : set_count(info, "mpixq_launches", queue->launches);
     rc = rc ? rc : set_count(info, "mpixq_posts", atomic_load(&queue->posts));
     rc = rc ? rc : set_count(info, "mpixq_rings", atomic_load(&queue->rings));
-    pthread_mutex_unlock(&queue->lock);
+    mpixq_turn_leave(&queue->turn);
     if (rc != MPI_SUCCESS) {
         (void)PMPI_Info_free(&info);
         return rc;

@@ -5,9 +5,11 @@
  * request's channel what its start or wait means, and submits that to the stream as one
  * operation per call.
  *
- * Threads. The queue's lock makes checking, stepping and submitting one action; a submission
- * may wait for room in the stream under it, so neither streams nor the progress thread ever
- * take it. What they need is atomic or under fail_lock.
+ * Threads. The queue's turn makes checking, stepping and submitting one action; a submission
+ * may wait for room in the stream meanwhile, so neither streams nor the progress thread ever
+ * take it. What they need is atomic or under fail_lock. Enqueueing takes no lock beside it, does
+ * not allocate once the arrays are large enough, and makes no system call unless the stream sleeps
+ * or is full.
  */
 #ifndef MPIXQ_QUEUE_H
 #define MPIXQ_QUEUE_H
@@ -17,10 +19,12 @@
 #include <stdatomic.h>
 #include <stdbool.h>
 
+#include "channel.h"
 #include "error.h"
 #include "mpix_queue.h"
 #include "request.h"
 #include "stream/stream.h"
+#include "thread.h"
 
 struct mpixq_comm;
 
@@ -29,22 +33,36 @@ struct mpixq_queue {
     MPIXQ_Queue_type type;
     struct mpixq_stream *stream;
     bool owns_stream;
+    uint64_t number; /* for people: which queue of this process it is */
     struct mpixq_queue *next_spare;
+    void *own[MPIXQ_N_CHANNELS]; /* what channels keep for it */
 
-    pthread_mutex_t lock;
-    /* Under lock. */
+    struct mpixq_turn turn;
+    /* In turn. */
     struct mpixq_request *members; /* every request that belongs to the queue */
     struct mpixq_request *started; /* those of them that no wait was enqueued for */
     uint64_t ticket;               /* of the last submission */
+    uint64_t mark;                 /* of the last array call; no two queues have the same */
     uint64_t starts, waits, launches;
-    uint32_t channels; /* used so far, as bits */
-    int room;          /* elements in each of the arrays below, which one call fills */
+    uint64_t by_channel[MPIXQ_N_CHANNELS]; /* starts */
+    int room; /* elements in each of the arrays below, which one call fills */
     struct mpixq_request **records;
     struct mpixq_trigger *triggers;
     struct mpixq_awaited *awaited;
 
     /* Counted by channels, any thread. */
     _Atomic uint64_t posts, rings;
+
+    /* The completion word of what the host waits for without the stream, or NULL. Written by the
+     * thread that waits, read by the watchdog. */
+    _Atomic(const _Atomic uint64_t *) host_waits_for;
+    atomic_bool is_freed; /* it has failed, and its free waits for the stream; for the watchdog */
+    /* Of the watchdog, under the matching lock: starts that its stream does not get to. */
+    uint64_t behind_look; /* in which they were counted last */
+    unsigned behind;
+    struct mpixq_request *first_behind;
+    struct mpixq_queue *next_behind;
+    struct mpixq_age behind_age;
 
     pthread_mutex_t fail_lock;
     atomic_int failed;              /* first error, an MPI code; written once under fail_lock */
@@ -53,7 +71,7 @@ struct mpixq_queue {
 
 /* All of these return an MPI code and, in *comm_p, the communicator whose handler is to be
  * invoked for it; MPI_COMM_NULL stands for MPI_COMM_WORLD. They invoke none themselves. */
-int mpixq_queue_create(MPIXQ_Queue_type type, const char *kind, void *handle,
+int mpixq_queue_create(MPIXQ_Queue_type type, const char *kind, void *const *address,
                        struct mpixq_queue **queue_p);
 int mpixq_queue_destroy(struct mpixq_queue *queue);
 int mpixq_queue_synchronize(struct mpixq_queue *queue, MPI_Comm *comm_p);
@@ -68,11 +86,14 @@ int mpixq_queue_info(struct mpixq_queue *queue, MPI_Info *info_p);
 /* The first error of the queue, or MPI_SUCCESS. */
 int mpixq_queue_failure(struct mpixq_queue *queue, MPI_Comm *comm_p);
 
+/* If its stream executes nothing more, the queue has failed. In turn, or by who waits for it. */
+void mpixq_queue_look(struct mpixq_queue *queue);
+
 bool mpixq_queue_is_live(const struct mpixq_queue *queue);
 /* If the last wait of a request has completed, or its queue has failed, take it from its queue. */
 void mpixq_queue_settle(struct mpixq_request *req);
 /* A start or wait of req failed with an MPI code, or its peer says so. Any thread but a holder
- * of fail_lock. */
+ * of fail_lock. A queue of NULL: the host has started it, and the code is kept with the request. */
 void mpixq_queue_fail(struct mpixq_queue *queue, struct mpixq_request *req, int code,
                       const char *operation);
 /* In MPI_Finalize: fail every live queue, so that its stream drains, and free it. Returns how

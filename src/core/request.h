@@ -3,23 +3,23 @@
  *
  * Request records: what the library knows of each persistent request, found by its MPI handle.
  *
- *                  MATCH_BEGIN            MATCH_OK             START                 WAIT
- *     UNMATCHED ---------------> MATCHING ---------> MATCHED ---------> STARTED ------------>
- *     WAITING
- *         ^                         |                 ^   ^                |  ^                |  |
- *         +-------------------------+                 |   |                |  +--- START ------+  |
- *                MATCH_FAIL                           |   +----- (seen by any later call) - DONE -+
- *                                                   never                  |                   |
- *                                                   left                   +---> FAILED <------+
- *                                                   by itself                 FAIL
+ * The states and the events between them are drawn in doc/design.md, section 5:
+ *
+ *     UNMATCHED       MPI alone knows it
+ *     MATCHING        given to a matching function
+ *     MATCHED         inactive; may be started by the host or on a queue
+ *     HOST_STARTED    active, started by MPI_Start
+ *     STARTED         on a queue, without a wait
+ *     WAITING         on a queue, with a wait
+ *     FAILED          a start of it failed; only freeing is left
  *
  * A record lives from the persistent initialiser until MPI_Request_free; a matched receive
  * lives on, without a handle, until its sender has released the pair too. States change only in
  * mpixq_request_step.
  *
- * Threads: the table has its lock. A request's fields belong to the thread that the user calls
- * from, to the matching lock while it is MATCHING, and, as said at each field, to the stream
- * that runs its start and wait.
+ * Threads: the table is looked up without a lock. A request's fields belong to the thread that
+ * the user calls from, to the matching lock while it is MATCHING, and, as said at each field,
+ * to the stream that runs its start and wait.
  */
 #ifndef MPIXQ_REQUEST_H
 #define MPIXQ_REQUEST_H
@@ -30,7 +30,9 @@
 #include <stdint.h>
 
 #include "pairing.h"
+#include "stream/memory.h"
 #include "table.h"
+#include "watchdog.h"
 
 enum mpixq_mode {
     MPIXQ_MODE_SEND,
@@ -47,6 +49,7 @@ enum mpixq_state {
     MPIXQ_STARTED,
     MPIXQ_WAITING,
     MPIXQ_FAILED,
+    MPIXQ_HOST_STARTED,
     MPIXQ_N_STATES
 };
 
@@ -58,6 +61,7 @@ enum mpixq_event {
     MPIXQ_WAIT,
     MPIXQ_DONE,
     MPIXQ_FAIL,
+    MPIXQ_HOST_START,
     MPIXQ_N_EVENTS
 };
 
@@ -78,10 +82,11 @@ struct mpixq_captured {
 };
 
 struct mpixq_request {
-    MPI_Request handle; /* the user's; MPI_REQUEST_NULL once freed */
-    UT_hash_handle hh;  /* in the table of handles */
+    /* In the table of handles (handles.h), which alone writes these two. */
+    _Atomic(struct mpixq_request *) next_by_handle;
+    _Atomic(MPI_Request) handle; /* the user's; MPI_REQUEST_NULL once freed */
 
-    struct mpixq_captured made; /* constant */
+    struct mpixq_captured made; /* constant; from here on a record that is used again is zeroed */
     struct mpixq_comm *comm;
 
     atomic_int state;  /* enum mpixq_state; only mpixq_request_step writes it */
@@ -94,31 +99,51 @@ struct mpixq_request {
     int source, source_tag;
     uint64_t bytes; /* of the message: what the sender sends */
     const struct mpixq_channel *channel;
-    void *end; /* the channel's data of this end */
+    void *end;         /* the channel's data of this end */
+    void *offered_end; /* of a send being matched: the same, of a channel that only offered */
     struct mpixq_posted posted;
     struct mpixq_match_op *op; /* while MATCHING */
     int op_index;
-    uint64_t match_mark; /* as mark, below */
-    uint32_t offered;    /* of a send being matched: channels, as bits */
-    bool released;       /* freed by the user */
+    uint64_t match_mark;           /* as mark, below */
+    uint32_t offered;              /* of a send being matched: channels, as bits */
+    bool released;                 /* freed by the user */
+    bool in_gpu;                   /* the buffer is in memory that the host cannot access */
+    struct mpixq_staging *staging; /* with which twin of it MPI works; NULL: with itself */
     struct mpixq_request *next_released;
     bool peer_released; /* of a receive: the sender has freed its end */
     uint64_t peer_started;
 
-    /* Starts and waits. Written under the lock of the queue. */
+    /* Starts and waits. Written in the turn of the queue; epoch, while the host starts it, by the
+     * thread that does. */
     _Atomic(struct mpixq_queue *) queue;               /* to which it belongs; NULL if to none */
     struct mpixq_request *next_member, *prev_member;   /* of the queue */
     struct mpixq_request *next_started, *prev_started; /* on the queue, without a wait */
-    uint64_t epoch;                                    /* starts enqueued so far */
-    uint64_t ticket; /* the stream has passed its last operation when it has passed this */
-    uint64_t mark;   /* the array call that looked at it last: finds an element that stands twice */
+    _Atomic uint64_t epoch; /* starts enqueued so far; others than the starter look at it too */
+    uint64_t ticket;        /* the stream has passed its last operation when it has passed this */
+    uint64_t mark; /* the array call that looked at it last: finds an element that stands twice */
+    _Atomic(struct mpixq_request *) followed_by; /* in an array call, at some time; or NULL */
 
-    /* Starts that the stream has executed. Written by the stream. */
+    /* Starts that the stream, or the host, has executed. Written by it. */
     _Atomic uint64_t started;
     /* The completion word: starts that have completed. Written by whoever completes them (a stream,
      * the progress thread, a NIC), release; read by all, acquire. */
     _Atomic uint64_t done;
     atomic_bool failed; /* a start of it failed; written like done */
+
+    /* Starts by the host: see host_start.h. */
+    /* Once the peer has freed its end: 1 + the starts that it took part in; 0 before. Written under
+     * the matching lock. */
+    _Atomic uint64_t peer_end;
+    _Atomic bool by_host; /* the last start was; written by the thread that starts it */
+    atomic_int error;     /* MPI code of the first failure, if MPI gave one; written like done */
+    struct mpixq_request *next_freed; /* freed while active; under the lock of host_free.c */
+    /* With the watchdog: twice the number of the call that waits for it, 1 more for the first that
+     * the call lacks; 0: none. Written by the thread that calls. */
+    _Atomic uint64_t host_call;
+    /* Of the watchdog, under the matching lock. */
+    struct mpixq_age age;  /* of the start that is the next to complete */
+    const void *waited_at; /* where somebody waits for it: a stream, a queue or a call */
+    uint64_t waited_ns;    /* and was seen to for the first time; 0: nobody does now */
 };
 
 /* Register a request that MPI has just made; args->type is the user's. Without memory it stays
@@ -133,6 +158,9 @@ bool mpixq_request_drop(MPI_Request handle, struct mpixq_request **req_p);
 void mpixq_request_rename(MPI_Request before, MPI_Request after);
 /* Take the record out of the table of handles. */
 void mpixq_request_forget(struct mpixq_request *req);
+/* The user has freed a matched request, and nothing of it is under way: the record may live on for
+ * its peer, but the interposed functions need not look at it any more. Once. */
+void mpixq_request_release(struct mpixq_request *req);
 /* Free a record that is in no table. */
 void mpixq_request_destroy(struct mpixq_request *req);
 /* Call visit for each record with a handle. */
@@ -143,11 +171,10 @@ void mpixq_requests_close(void);
 
 /* Let event happen. False, and nothing changes, if the state does not allow it. */
 bool mpixq_request_step(struct mpixq_request *req, enum mpixq_event event);
-enum mpixq_state mpixq_request_state(const struct mpixq_request *req);
 const char *mpixq_request_state_name(enum mpixq_state state);
 
-/* Number of records that are not UNMATCHED, plus requests of Imatch: while it is 0, the interposed
- * Start, Wait and Test functions pass calls on at once. */
+/* Number of records that are not UNMATCHED and not released, plus requests of Imatch: while it is
+ * 0, the interposed Start, Wait and Test functions pass calls on at once. */
 extern atomic_long mpixq_active;
 /* Number of records of buffered sends: only such a request changes its handle when it is
  * started. */
@@ -155,8 +182,31 @@ extern atomic_long mpixq_buffered;
 
 /* The communicator whose error handler speaks for the request; MPI_COMM_NULL if it was freed. */
 MPI_Comm mpixq_request_comm(const struct mpixq_request *req);
+/* "send to", "receive from" and the like. */
+const char *mpixq_request_verb(const struct mpixq_request *req);
 /* "send to 3 tag 7" and the like, for messages. Returns buffer. */
 const char *mpixq_request_describe(const struct mpixq_request *req, char *buffer, size_t size);
+/* The code of a failure that the peer reported; its text names request and peer. */
+int mpixq_request_peer_failed(const struct mpixq_request *req);
+
+/* What MPI is given as the buffer. */
+static inline const void *mpixq_request_buffer(const struct mpixq_request *req)
+{
+    return req->staging != NULL ? req->staging->buffer : req->made.buffer;
+}
+
+/* One more start. There is one writer at a time: this is no atomic addition. */
+static inline void mpixq_request_count_start(struct mpixq_request *req, bool by_host)
+{
+    atomic_store_explicit(&req->by_host, by_host, memory_order_relaxed);
+    atomic_store_explicit(&req->epoch, atomic_load_explicit(&req->epoch, memory_order_relaxed) + 1,
+                          memory_order_release);
+}
+
+static inline enum mpixq_state mpixq_request_state(const struct mpixq_request *req)
+{
+    return (enum mpixq_state)atomic_load_explicit(&req->state, memory_order_acquire);
+}
 
 static inline bool mpixq_request_is_send(const struct mpixq_request *req)
 {

@@ -4,17 +4,70 @@
 
 #include <signal.h>
 
-bool mpixq_thread_create(pthread_t *thread_p, void *(*run)(void *), void *arg, const char *name)
+#include "affinity.h"
+#include "alloc.h"
+#include "backoff.h"
+
+struct start {
+    void *(*run)(void *);
+    void *arg;
+    const char *name;
+};
+
+static void *thread_main(void *arg)
 {
-    sigset_t all, kept;
-    int rc;
+    struct start start = *(struct start *)arg;
+    struct mpixq_seat seat;
+    void *result;
+
+    mpixq_free(arg);
+    mpixq_affinity_sit(&seat, start.name);
+    result = start.run(start.arg);
+    mpixq_affinity_rise();
+    return result;
+}
+
+/* Signals of the program go to its own threads. Those that an instruction of ours causes cannot: if
+ * they are blocked, the process ends without its handler. */
+static void block_signals(sigset_t *kept_p)
+{
+    static const int own[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP, SIGSYS};
+    sigset_t all;
 
     (void)sigfillset(&all);
-    (void)pthread_sigmask(SIG_SETMASK, &all, &kept);
-    rc = pthread_create(thread_p, NULL, run, arg);
+    for (size_t i = 0; i < sizeof own / sizeof own[0]; i++) {
+        (void)sigdelset(&all, own[i]);
+    }
+    (void)pthread_sigmask(SIG_SETMASK, &all, kept_p);
+}
+
+bool mpixq_thread_create(pthread_t *thread_p, void *(*run)(void *), void *arg, const char *name)
+{
+    struct start *start = mpixq_alloc(sizeof *start); /* freed by the thread */
+    sigset_t kept;
+    int rc;
+
+    if (start == NULL) {
+        return false;
+    }
+    *start = (struct start){.run = run, .arg = arg, .name = name};
+    block_signals(&kept);
+    rc = pthread_create(thread_p, NULL, thread_main, start);
     (void)pthread_sigmask(SIG_SETMASK, &kept, NULL);
     if (rc == 0) {
         (void)pthread_setname_np(*thread_p, name);
+    } else {
+        mpixq_free(start);
     }
     return rc == 0;
+}
+
+void mpixq_turn_wait(struct mpixq_turn *turn)
+{
+    struct mpixq_backoff backoff;
+
+    mpixq_backoff_begin(&backoff);
+    while (!mpixq_turn_try(turn)) {
+        mpixq_backoff_pause(&backoff);
+    }
 }

@@ -15,7 +15,7 @@
 #define MPIXQ_THREAD_LOCAL _Thread_local __attribute__((tls_model("initial-exec")))
 
 /* Make a thread that takes no signals, so that the program's handlers run on the program's
- * threads. */
+ * threads, and that finds a place among the CPUs (affinity.h). The name is constant. */
 bool mpixq_thread_create(pthread_t *thread_p, void *(*run)(void *), void *arg, const char *name);
 
 /* A lock for a handful of instructions: a mutex would cost an interposed MPI function more than
@@ -37,6 +37,27 @@ static inline void mpixq_spin_lock(struct mpixq_spin *spin)
 static inline void mpixq_spin_unlock(struct mpixq_spin *spin)
 {
     atomic_flag_clear_explicit(&spin->taken, memory_order_release);
+}
+
+/* A turn at what one thread at a time may do, possibly for long. It costs its taker one exchange;
+ * whoever finds it taken waits with a growing back-off. */
+struct mpixq_turn {
+    atomic_bool taken;
+};
+void mpixq_turn_wait(struct mpixq_turn *turn);
+static inline bool mpixq_turn_try(struct mpixq_turn *turn)
+{
+    return !atomic_exchange_explicit(&turn->taken, true, memory_order_acquire);
+}
+static inline void mpixq_turn_take(struct mpixq_turn *turn)
+{
+    if (!mpixq_turn_try(turn)) {
+        mpixq_turn_wait(turn);
+    }
+}
+static inline void mpixq_turn_leave(struct mpixq_turn *turn)
+{
+    atomic_store_explicit(&turn->taken, false, memory_order_release);
 }
 
 #endif

@@ -30,6 +30,8 @@ _Static_assert(sizeof(struct mpixq_wire_offer) == 56, "layout");
 _Static_assert(sizeof(struct mpixq_wire_answer) == 24, "layout");
 _Static_assert(sizeof(struct mpixq_wire_release) == 16, "layout");
 _Static_assert(sizeof(struct mpixq_wire_failure) == 8, "layout");
+_Static_assert(sizeof(struct mpixq_wire_withdraw) == 32, "layout");
+_Static_assert(sizeof(struct mpixq_wire_hello) == 32, "layout");
 
 static size_t body_bytes(unsigned kind)
 {
@@ -42,6 +44,10 @@ static size_t body_bytes(unsigned kind)
         return sizeof(struct mpixq_wire_release);
     case MPIXQ_WIRE_FAILURE:
         return sizeof(struct mpixq_wire_failure);
+    case MPIXQ_WIRE_WITHDRAW:
+        return sizeof(struct mpixq_wire_withdraw);
+    case MPIXQ_WIRE_HELLO:
+        return sizeof(struct mpixq_wire_hello);
     default:
         return 0;
     }

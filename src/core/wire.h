@@ -14,8 +14,9 @@
 #include <stdint.h>
 
 #include "ident.h"
+#include "process.h"
 
-#define MPIXQ_WIRE_VERSION 1
+#define MPIXQ_WIRE_VERSION 3
 /* Small enough to travel eagerly on every MPI. */
 #define MPIXQ_WIRE_MESSAGE_BYTES 4000
 #define MPIXQ_WIRE_HEADER_BYTES 8
@@ -26,7 +27,9 @@ enum mpixq_wire_kind {
     MPIXQ_WIRE_OFFER = 1, /* sender to receiver: a send is being matched */
     MPIXQ_WIRE_ANSWER,    /* receiver to sender: it is paired, or why not */
     MPIXQ_WIRE_RELEASE,   /* sender to receiver: the send was freed */
-    MPIXQ_WIRE_FAILURE    /* either to the other: a start of the pair failed */
+    MPIXQ_WIRE_FAILURE,   /* either to the other: a start of the pair failed */
+    MPIXQ_WIRE_WITHDRAW,  /* sender to receiver: an offer that was not answered holds no more */
+    MPIXQ_WIRE_HELLO      /* either to the other, once and first: what process it is */
 };
 
 /* What a channel tells its other end. */
@@ -52,12 +55,22 @@ struct mpixq_wire_answer {
 };
 
 struct mpixq_wire_release {
-    uint64_t receiver_id;
-    uint64_t started; /* sends that were started on the pair */
+    uint64_t id;      /* of the end that is told */
+    uint64_t started; /* sends that were started on the pair, or receives that were completed */
 };
 
 struct mpixq_wire_failure {
     uint64_t id; /* of the end that is told */
+};
+
+struct mpixq_wire_withdraw {
+    uint64_t sender_id;
+    struct mpixq_ident ident; /* as in the offer: finds it without a search */
+    int32_t source, tag;
+};
+
+struct mpixq_wire_hello {
+    struct mpixq_process process;
 };
 
 struct mpixq_record {
@@ -67,6 +80,8 @@ struct mpixq_record {
         struct mpixq_wire_answer answer;
         struct mpixq_wire_release release;
         struct mpixq_wire_failure failure;
+        struct mpixq_wire_withdraw withdraw;
+        struct mpixq_wire_hello hello;
     } u;
     uint32_t n_blobs;
     struct mpixq_blob blobs[MPIXQ_WIRE_MAX_CHANNELS];

@@ -6,39 +6,28 @@
  * for any datatype, size and send mode.
  *
  * The thread that runs a stream calls MPI itself: a start is PMPI_Startall, a wait polls with
- * PMPI_Test and PMPI_Testsome. Others may poll the same request (MPIX_Queue_test, say); busy gives it to one
- * thread at a time. While the stream is elsewhere the progress thread drives MPI as a whole,
- * without touching requests.
+ * PMPI_Test and PMPI_Testsome. Others may poll the same request (MPIX_Queue_test, say); busy
+ * gives it to one thread at a time. While the stream is elsewhere the progress thread drives
+ * MPI as a whole, without touching requests.
  *
  * A tag is given back when both ends are released and every send that was started has been
  * received: MPI cannot recall a started send, and a pair that inherited the tag would take its
  * data. */
-#include <limits.h>
 #include <stddef.h>
 #include <string.h>
 
 #include "core/alloc.h"
 #include "core/channel.h"
+#include "core/env.h"
 #include "core/log.h"
 #include "core/match.h"
 #include "core/progress.h"
 #include "core/queue.h"
+#include "end.h"
 #include "persistent.h"
 #include "tags.h"
 
-/* This end of a pair. Made at match time, freed in fallback_retire. */
-struct end {
-    MPI_Request request; /* made at the first start */
-    int tag;
-    atomic_bool busy; /* a thread is in MPI with request */
-    bool active;      /* started, not completed; under busy */
-    uint64_t received;
-    /* Draining after the release of a receive, one message at a time. */
-    void *scratch;
-    MPI_Request drain;
-};
-
-static MPI_Comm comm = MPI_COMM_NULL;
+static MPI_Comm comm = MPI_COMM_NULL; /* constant while the channel is open */
 
 static int fallback_open(void)
 {
@@ -72,28 +61,27 @@ static struct end *end_create(int tag)
     return end;
 }
 
-static void end_free(struct mpixq_request *req)
-{
-    mpixq_free(req->end);
-    req->end = NULL;
-}
-
 /* Matching. */
 
 static bool fallback_offer(struct mpixq_request *req, struct mpixq_blob *blob, const char **why_p)
 {
     (void)req;
-    *why_p = "";
+    *why_p = "MPIXQ_FALLBACK is forbid";
     blob->length = 0;
-    return true;
+    return mpixq_env.fallback == MPIXQ_FALLBACK_ALLOW;
 }
 
 static enum mpixq_error fallback_accept(struct mpixq_request *req, const struct mpixq_blob *theirs,
                                         struct mpixq_blob *mine, const char **why_p)
 {
-    int32_t tag = mpixq_tag_take(req->peer_world);
+    int32_t tag;
 
     (void)theirs;
+    if (mpixq_env.fallback == MPIXQ_FALLBACK_FORBID) {
+        *why_p = "MPIXQ_FALLBACK is forbid";
+        return MPIXQ_E_NO_CHANNEL;
+    }
+    tag = mpixq_tag_take(req->peer_world);
     if (tag < 0) {
         *why_p = "all tags of this source are in use";
         return MPIXQ_E_NO_TAG;
@@ -133,12 +121,8 @@ static void fallback_withdraw(struct mpixq_request *req)
 
 static void fail(struct mpixq_request *req, int rc, const char *operation)
 {
-    struct mpixq_queue *queue = atomic_load(&req->queue);
-
-    if (queue != NULL) {
-        mpixq_match_abandon(req);
-        mpixq_queue_fail(queue, req, rc, operation);
-    }
+    mpixq_match_abandon(req);
+    mpixq_queue_fail(atomic_load(&req->queue), req, rc, operation);
 }
 
 static bool try_busy(struct end *end)
@@ -151,9 +135,18 @@ static void leave_busy(struct end *end)
     atomic_store_explicit(&end->busy, false, memory_order_release);
 }
 
+/* Under busy there is one writer at a time: no need for an atomic addition. */
+static inline void count_one(_Atomic uint64_t *count)
+{
+    uint64_t before = atomic_load_explicit(count, memory_order_relaxed);
+
+    atomic_store_explicit(count, before + 1, memory_order_release);
+}
+
 enum { TOGETHER = 32 }; /* requests in one call of MPI */
 
-/* Requests were started, or not. Under busy, which is left. */
+/* Requests were started, or not. Under busy, which is left. What the host starts is its own to
+ * drive, as MPI has it, and not counted for the progress thread. */
 static void conclude_starts(struct mpixq_request *const reqs[], int n, int rc)
 {
     struct mpixq_queue *queue = atomic_load(&reqs[0]->queue); /* the same for all */
@@ -163,14 +156,15 @@ static void conclude_starts(struct mpixq_request *const reqs[], int n, int rc)
 
         if (rc == MPI_SUCCESS) {
             end->active = true;
-            atomic_fetch_add_explicit(&reqs[i]->started, 1, memory_order_relaxed);
+            end->counted = queue != NULL;
+            count_one(&reqs[i]->started);
         }
         leave_busy(end);
         if (rc != MPI_SUCCESS) {
             fail(reqs[i], rc, "start");
         }
     }
-    if (rc == MPI_SUCCESS) {
+    if (rc == MPI_SUCCESS && queue != NULL) {
         atomic_fetch_add_explicit(&queue->posts, (uint64_t)n, memory_order_relaxed);
         atomic_fetch_add(&mpixq_outstanding,
                          n); /* before the thread is looked at: it may doze off */
@@ -200,13 +194,15 @@ static void start_all(struct mpixq_request *const reqs[], int n)
     conclude_starts(reqs, n, rc);
 }
 
-/* The stream has reached the starts. One call of MPI starts those that it can start again. */
+/* The stream has reached the starts, or the host makes them. One call of MPI starts those that it
+ * can start again. */
 static void run_starts(void *const args[], int n)
 {
+    struct mpixq_queue *queue = atomic_load(&((struct mpixq_request *)args[0])->queue);
     struct mpixq_request *reqs[TOGETHER];
     int n_again = 0;
 
-    if (mpixq_queue_has_failed(atomic_load(&((struct mpixq_request *)args[0])->queue))) {
+    if (queue != NULL && mpixq_queue_has_failed(queue)) {
         for (int i = 0; i < n; i++) {
             mpixq_match_abandon(args[i]);
         }
@@ -231,7 +227,9 @@ static void run_starts(void *const args[], int n)
     if (n_again > 0) {
         start_all(reqs, n_again);
     }
-    mpixq_progress_wake();
+    if (queue != NULL) {
+        mpixq_progress_wake();
+    }
 }
 
 static bool fallback_start(struct mpixq_queue *queue, struct mpixq_request *req,
@@ -248,10 +246,9 @@ static void complete(struct mpixq_request *req)
 {
     struct end *end = req->end;
 
-    end->active = false;
+    mpixq_end_deactivate(end);
     end->received++;
-    atomic_fetch_sub_explicit(&mpixq_outstanding, 1, memory_order_relaxed);
-    atomic_fetch_add_explicit(&req->done, 1, memory_order_release);
+    count_one(&req->done);
 }
 
 /* Take those of the requests that are active. Returns how many. */
@@ -354,10 +351,34 @@ static void poll_many(void *const args[], int n)
     }
 }
 
+static bool has_completed(const struct mpixq_request *req)
+{
+    return atomic_load_explicit(&req->done, memory_order_acquire) == req->epoch;
+}
+
 static bool fallback_poll(struct mpixq_request *req)
 {
-    poll_many((void *[]){req}, 1);
-    return atomic_load_explicit(&req->done, memory_order_acquire) == req->epoch;
+    if (!has_completed(req)) {
+        (void)test_one(req);
+    }
+    return has_completed(req);
+}
+
+static void fallback_poll_many(struct mpixq_request *const reqs[], int n, bool done[])
+{
+    void *args[TOGETHER];
+
+    for (int i = 0; i < n; i += TOGETHER) {
+        int together = n - i < TOGETHER ? n - i : TOGETHER;
+
+        for (int k = 0; k < together; k++) {
+            args[k] = reqs[i + k];
+        }
+        test_some(args, together);
+    }
+    for (int i = 0; i < n; i++) {
+        done[i] = has_completed(reqs[i]);
+    }
 }
 
 static bool fallback_wait(struct mpixq_queue *queue, struct mpixq_request *req,
@@ -371,139 +392,33 @@ static bool fallback_wait(struct mpixq_queue *queue, struct mpixq_request *req,
     return true;
 }
 
-/* The end of a pair. */
-
-/* A receive that is still under way takes no more data; a send cannot be recalled. */
-static void recall(struct mpixq_request *req, struct end *end)
+static const char *fallback_lacks(const struct mpixq_request *req)
 {
-    MPI_Status status;
-    int cancelled = 0;
-
-    if (mpixq_request_is_send(req)) {
-        return;
+    if (!mpixq_request_is_send(req)) {
+        return "it is started here and lacks the data: the peer has not started its send, or the "
+               "message is under way";
     }
-    if (PMPI_Cancel(&end->request) == MPI_SUCCESS &&
-        PMPI_Wait(&end->request, &status) == MPI_SUCCESS) {
-        (void)PMPI_Test_cancelled(&status, &cancelled);
-        end->received += !cancelled;
-    }
-    end->active = false;
-    atomic_fetch_sub(&mpixq_outstanding, 1);
-}
-
-static void free_request(struct end *end)
-{
-    if (end->request != MPI_REQUEST_NULL) {
-        (void)PMPI_Request_free(&end->request);
-    }
-}
-
-static void fallback_release(struct mpixq_request *req)
-{
-    struct end *end = req->end;
-
-    if (end->active) {
-        recall(req, end);
-    }
-    if (!end->active) {
-        free_request(end);
-    }
-}
-
-/* Begin to receive, into nowhere, a message that was sent and never received. 1: begun, 0: it
- * has not arrived, -1: it cannot be done. */
-static int drain_begin(const struct mpixq_request *req, struct end *end)
-{
-    MPI_Message message;
-    MPI_Status status;
-    MPI_Count bytes = 0;
-    int flag = 0;
-
-    if (PMPI_Improbe(req->peer_world, end->tag, comm, &flag, &message, &status) != MPI_SUCCESS) {
-        return -1;
-    }
-    if (!flag) {
-        return 0;
-    }
-    (void)PMPI_Get_elements_x(&status, MPI_BYTE, &bytes);
-    end->scratch = bytes <= INT_MAX ? mpixq_alloc((size_t)bytes + 1) : NULL; /* freed in drain */
-    if (end->scratch == NULL) {
-        return -1;
-    }
-    return PMPI_Imrecv(end->scratch, (int)bytes, MPI_BYTE, &message, &end->drain) == MPI_SUCCESS
-               ? 1
-               : -1;
-}
-
-/* Receive what was sent and never received. 1: nothing is left, 0: not yet, -1: it cannot be
- * done. */
-static int drain(const struct mpixq_request *req, struct end *end)
-{
-    int flag = 0, begun;
-
-    while (end->received < req->peer_started) {
-        begun = end->drain != MPI_REQUEST_NULL ? 1 : drain_begin(req, end);
-        if (begun <= 0) {
-            return begun;
-        }
-        if (PMPI_Test(&end->drain, &flag, MPI_STATUS_IGNORE) != MPI_SUCCESS) {
-            return -1;
-        }
-        if (!flag) {
-            return 0;
-        }
-        mpixq_free(end->scratch);
-        end->scratch = NULL;
-        end->received++;
-    }
-    return 1;
-}
-
-static bool retire_send(struct mpixq_request *req, struct end *end)
-{
-    int flag = 0;
-
-    if (end->active) {
-        if (PMPI_Test(&end->request, &flag, MPI_STATUS_IGNORE) == MPI_SUCCESS && !flag) {
-            return false;
-        }
-        end->active = false;
-        atomic_fetch_sub(&mpixq_outstanding, 1);
-        free_request(end);
-    }
-    end_free(req);
-    return true;
+    return req->made.mode == MPIXQ_MODE_BSEND
+               ? "it is started here, and MPI has not taken its data into the buffer"
+               : "it is started here and the data is not taken: the peer has not started its "
+                 "receive, or the message is under way";
 }
 
 static bool fallback_retire(struct mpixq_request *req)
 {
-    struct end *end = req->end;
-    int drained;
-
-    if (mpixq_request_is_send(req)) {
-        return retire_send(req, end);
-    }
-    drained = drain(req, end);
-    if (drained == 0) {
-        return false;
-    }
-    if (drained > 0) {
-        mpixq_tag_give_back(req->peer_world, end->tag);
-    } else {
-        mpixq_warn(
-            "a message of rank %d could not be received after its receive was freed: its tag "
-            "is not used again",
-            req->peer_world);
-    }
-    end_free(req);
-    return true;
+    return mpixq_end_retire(req, comm);
 }
 
 const struct mpixq_channel mpixq_channel_fallback = {
     .name = "fallback",
     .id = MPIXQ_CHANNEL_FALLBACK,
+    .through_mpi = true,
     .open = fallback_open,
     .close = fallback_close,
+    .attach = mpixq_channel_attach_nothing,
+    .detach = mpixq_channel_detach_nothing,
+    .drive = mpixq_channel_drive_nothing,
+    .settle = mpixq_channel_drive_nothing,
     .offer = fallback_offer,
     .accept = fallback_accept,
     .connect = fallback_connect,
@@ -511,6 +426,9 @@ const struct mpixq_channel mpixq_channel_fallback = {
     .start = fallback_start,
     .wait = fallback_wait,
     .poll = fallback_poll,
-    .release = fallback_release,
+    .poll_many = fallback_poll_many,
+    .lacks = fallback_lacks,
+    .has_lost = mpixq_channel_has_lost_nothing,
+    .release = mpixq_end_release,
     .retire = fallback_retire,
 };

@@ -11,20 +11,20 @@ int mpixq_persistent_init_large(const struct mpixq_request *req, int peer, int t
 
     switch (req->made.mode) {
     case MPIXQ_MODE_SSEND:
-        return PMPI_Ssend_init_c(req->made.buffer, count, req->made.type.handle, peer, tag, comm,
-                                 request_p);
+        return PMPI_Ssend_init_c(mpixq_request_buffer(req), count, req->made.type.handle, peer, tag,
+                                 comm, request_p);
     case MPIXQ_MODE_RECV:
-        return PMPI_Recv_init_c((void *)req->made.buffer, count, req->made.type.handle, peer, tag,
-                                comm, request_p);
+        return PMPI_Recv_init_c((void *)mpixq_request_buffer(req), count, req->made.type.handle,
+                                peer, tag, comm, request_p);
     default:
-        return PMPI_Send_init_c(req->made.buffer, count, req->made.type.handle, peer, tag, comm,
-                                request_p);
+        return PMPI_Send_init_c(mpixq_request_buffer(req), count, req->made.type.handle, peer, tag,
+                                comm, request_p);
     }
 }
 
 int mpixq_ibsend_large(const struct mpixq_request *req, int peer, int tag, MPI_Comm comm,
                        MPI_Request *request_p)
 {
-    return PMPI_Ibsend_c(req->made.buffer, req->made.count, req->made.type.handle, peer, tag, comm,
-                         request_p);
+    return PMPI_Ibsend_c(mpixq_request_buffer(req), req->made.count, req->made.type.handle, peer,
+                         tag, comm, request_p);
 }

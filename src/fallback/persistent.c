@@ -14,14 +14,14 @@ static int init(const struct mpixq_request *req, int peer, int tag, MPI_Comm com
     }
     switch (req->made.mode) {
     case MPIXQ_MODE_SSEND:
-        return PMPI_Ssend_init(req->made.buffer, count, req->made.type.handle, peer, tag, comm,
-                               request_p);
+        return PMPI_Ssend_init(mpixq_request_buffer(req), count, req->made.type.handle, peer, tag,
+                               comm, request_p);
     case MPIXQ_MODE_RECV:
-        return PMPI_Recv_init((void *)req->made.buffer, count, req->made.type.handle, peer, tag,
-                              comm, request_p);
+        return PMPI_Recv_init((void *)mpixq_request_buffer(req), count, req->made.type.handle, peer,
+                              tag, comm, request_p);
     default:
-        return PMPI_Send_init(req->made.buffer, count, req->made.type.handle, peer, tag, comm,
-                              request_p);
+        return PMPI_Send_init(mpixq_request_buffer(req), count, req->made.type.handle, peer, tag,
+                              comm, request_p);
     }
 }
 
@@ -35,8 +35,8 @@ int mpixq_persistent_start(const struct mpixq_request *req, int peer, int tag, M
     if (req->made.mode == MPIXQ_MODE_BSEND) {
         return req->made.count > INT_MAX
                    ? mpixq_ibsend_large(req, peer, tag, comm, request_p)
-                   : PMPI_Ibsend(req->made.buffer, (int)req->made.count, req->made.type.handle,
-                                 peer, tag, comm, request_p);
+                   : PMPI_Ibsend(mpixq_request_buffer(req), (int)req->made.count,
+                                 req->made.type.handle, peer, tag, comm, request_p);
     }
     if (*request_p == MPI_REQUEST_NULL) {
         rc = init(req, peer, tag, comm, request_p);

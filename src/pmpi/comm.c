@@ -2,7 +2,10 @@
  * Copyright (c) 2026 the mpix-queue authors
  *
  * The communicator constructors: give each new communicator the identity that all its processes
- * derive alike. Those of dup come by the attribute's copy callback. */
+ * derive alike. Those of dup come by the attribute's copy callback. And what frees
+ * communicators. */
+#include <stddef.h>
+
 #include "core/comm.h"
 #include "core/lib.h"
 #include "next.h"
@@ -128,5 +131,28 @@ MPIXQ_INTERPOSE int MPI_Intercomm_create(MPI_Comm local, int leader, MPI_Comm pe
     if (rc == MPI_SUCCESS && mpixq_lib_is_up()) {
         mpixq_comm_name_intercomm(*child, ident);
     }
+    return rc;
+}
+
+static struct mpixq_comm *free_begin(const MPI_Comm *comm)
+{
+    return mpixq_lib_is_up() && comm != NULL ? mpixq_comm_free_begin(*comm) : NULL;
+}
+
+MPIXQ_INTERPOSE int MPI_Comm_free(MPI_Comm *comm)
+{
+    struct mpixq_comm *record = free_begin(comm);
+    int rc = mpixq_next.Comm_free(comm);
+
+    mpixq_comm_free_end(record, rc == MPI_SUCCESS);
+    return rc;
+}
+
+MPIXQ_INTERPOSE int MPI_Comm_disconnect(MPI_Comm *comm)
+{
+    struct mpixq_comm *record = free_begin(comm);
+    int rc = mpixq_next.Comm_disconnect(comm);
+
+    mpixq_comm_free_end(record, rc == MPI_SUCCESS);
     return rc;
 }

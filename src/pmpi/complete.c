@@ -3,8 +3,11 @@
  *
  * What completes requests. While nothing is matched, calls pass on at once; otherwise requests
  * that a queue owns are refused, matching progresses, and an Imatch that failed is reported. */
+#include <stddef.h>
+
 #include "core/host.h"
 #include "core/match.h"
+#include "mixed.h"
 #include "next.h"
 
 /* Out of line, so that passing on is a jump and needs no frame. */
@@ -23,10 +26,14 @@ static inline bool has_statuses(int rc)
 SLOW int wait(MPI_Request *request, MPI_Status *status)
 {
     struct mpixq_watch watch;
-    int flag = 0, rc = mpixq_host_begin(&watch, 1, request);
+    int flag = 0, index, rc = mpixq_host_begin(&watch, 1, request);
 
     if (rc != MPI_SUCCESS) {
         return rc;
+    }
+    if (watch.n_ours > 0) {
+        rc = mpixq_mixed_any(&watch, 1, request, true, &index, &flag, status);
+        return mpixq_host_end_one(&watch, rc, MPI_UNDEFINED);
     }
     while (mpixq_host_again(&watch, rc, flag)) {
         rc = mpixq_next.Test(request, &flag, status);
@@ -50,8 +57,16 @@ SLOW int waitany(int count, MPI_Request requests[], int *index, MPI_Status *stat
     if (rc != MPI_SUCCESS) {
         return rc;
     }
+    if (watch.n_ours > 0) {
+        rc = mpixq_mixed_any(&watch, count, requests, true, index, &flag, status);
+        return mpixq_host_end_one(&watch, rc, rc == MPI_SUCCESS ? *index : MPI_UNDEFINED);
+    }
     while (mpixq_host_again(&watch, rc, flag)) {
         rc = mpixq_next.Testany(count, requests, index, &flag, status);
+        if (rc == MPI_SUCCESS && flag && *index == MPI_UNDEFINED) {
+            flag = 0; /* MPICH leaves the status alone here, but not in Waitany */
+            break;
+        }
     }
     if (rc == MPI_SUCCESS && !flag) {
         rc = mpixq_next.Waitany(count, requests, index, status);
@@ -68,15 +83,14 @@ MPIXQ_INTERPOSE int MPI_Waitany(int count, MPI_Request requests[], int *index, M
 SLOW int waitall(int count, MPI_Request requests[], MPI_Status statuses[])
 {
     struct mpixq_watch watch;
-    int flag = 0, rc = mpixq_host_begin(&watch, count, requests);
+    int rc = mpixq_host_begin(&watch, count, requests);
 
     if (rc != MPI_SUCCESS) {
         return rc;
     }
-    while (mpixq_host_again(&watch, rc, flag)) {
-        rc = mpixq_next.Testall(count, requests, &flag, statuses);
-    }
-    if (rc == MPI_SUCCESS && !flag) {
+    if (watch.n_ours + watch.n > 0 || (mpixq_match_is_pending() && watch.has_rest)) {
+        rc = mpixq_mixed_waitall(&watch, count, requests, statuses);
+    } else {
         rc = mpixq_next.Waitall(count, requests, statuses);
     }
     return mpixq_host_end_some(&watch, rc, has_statuses(rc) ? count : 0, NULL, statuses);
@@ -95,6 +109,10 @@ SLOW int waitsome(int count, MPI_Request requests[], int *n, int indices[], MPI_
 
     if (rc != MPI_SUCCESS) {
         return rc;
+    }
+    if (watch.n_ours > 0) {
+        rc = mpixq_mixed_some(&watch, count, requests, true, n, indices, statuses);
+        return mpixq_host_end_some(&watch, rc, has_statuses(rc) ? *n : 0, indices, statuses);
     }
     while (mpixq_host_again(&watch, rc, done)) {
         rc = mpixq_next.Testsome(count, requests, n, indices, statuses);
@@ -116,12 +134,13 @@ MPIXQ_INTERPOSE int MPI_Waitsome(int count, MPI_Request requests[], int *n, int 
 SLOW int test(MPI_Request *request, int *flag, MPI_Status *status)
 {
     struct mpixq_watch watch;
-    int rc = mpixq_host_begin(&watch, 1, request);
+    int index, rc = mpixq_host_begin(&watch, 1, request);
 
     if (rc != MPI_SUCCESS) {
         return rc;
     }
-    rc = mpixq_next.Test(request, flag, status);
+    rc = watch.n_ours > 0 ? mpixq_mixed_any(&watch, 1, request, false, &index, flag, status)
+                          : mpixq_next.Test(request, flag, status);
     return mpixq_host_end_one(&watch, rc, rc == MPI_SUCCESS && *flag ? 0 : MPI_UNDEFINED);
 }
 
@@ -139,7 +158,8 @@ SLOW int testany(int count, MPI_Request requests[], int *index, int *flag, MPI_S
     if (rc != MPI_SUCCESS) {
         return rc;
     }
-    rc = mpixq_next.Testany(count, requests, index, flag, status);
+    rc = watch.n_ours > 0 ? mpixq_mixed_any(&watch, count, requests, false, index, flag, status)
+                          : mpixq_next.Testany(count, requests, index, flag, status);
     return mpixq_host_end_one(&watch, rc, rc == MPI_SUCCESS && *flag ? *index : MPI_UNDEFINED);
 }
 
@@ -158,7 +178,8 @@ SLOW int testall(int count, MPI_Request requests[], int *flag, MPI_Status status
     if (rc != MPI_SUCCESS) {
         return rc;
     }
-    rc = mpixq_next.Testall(count, requests, flag, statuses);
+    rc = watch.n_ours > 0 ? mpixq_mixed_testall(&watch, count, requests, flag, statuses)
+                          : mpixq_next.Testall(count, requests, flag, statuses);
     return mpixq_host_end_some(&watch, rc, has_statuses(rc) && *flag ? count : 0, NULL, statuses);
 }
 
@@ -176,7 +197,8 @@ SLOW int testsome(int count, MPI_Request requests[], int *n, int indices[], MPI_
     if (rc != MPI_SUCCESS) {
         return rc;
     }
-    rc = mpixq_next.Testsome(count, requests, n, indices, statuses);
+    rc = watch.n_ours > 0 ? mpixq_mixed_some(&watch, count, requests, false, n, indices, statuses)
+                          : mpixq_next.Testsome(count, requests, n, indices, statuses);
     return mpixq_host_end_some(&watch, rc, has_statuses(rc) ? *n : 0, indices, statuses);
 }
 
@@ -197,11 +219,12 @@ MPIXQ_INTERPOSE int MPI_Cancel(MPI_Request *request)
 
 MPIXQ_INTERPOSE int MPI_Request_get_status(MPI_Request request, int *flag, MPI_Status *status)
 {
+    bool ask = true;
+    int rc = MPI_SUCCESS;
+
     if (mpixq_host_must_look() && flag != NULL) {
         mpixq_match_advance();
-        if (mpixq_host_get_status(request, flag, status)) {
-            return MPI_SUCCESS;
-        }
+        rc = mpixq_host_get_status(request, flag, status, &ask);
     }
-    return mpixq_next.Request_get_status(request, flag, status);
+    return !ask ? rc : mpixq_next.Request_get_status(request, flag, status);
 }

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright (c) 2026 the mpix-queue authors */
+#include "core/affinity.h"
 #include "core/env.h"
 #include "core/lib.h"
 #include "next.h"
@@ -27,6 +28,7 @@ MPIXQ_INTERPOSE int MPI_Init(int *argc, char ***argv)
 {
     int level = level_to_ask(MPI_THREAD_SINGLE), provided = MPI_THREAD_SINGLE, rc;
 
+    mpixq_affinity_before_init();
     if (level == MPI_THREAD_SINGLE) {
         rc = mpixq_next.Init(argc, argv);
         if (rc == MPI_SUCCESS) {
@@ -43,8 +45,10 @@ MPIXQ_INTERPOSE int MPI_Init(int *argc, char ***argv)
 
 MPIXQ_INTERPOSE int MPI_Init_thread(int *argc, char ***argv, int required, int *provided)
 {
-    int rc = mpixq_next.Init_thread(argc, argv, level_to_ask(required), provided);
+    int rc;
 
+    mpixq_affinity_before_init();
+    rc = mpixq_next.Init_thread(argc, argv, level_to_ask(required), provided);
     if (rc == MPI_SUCCESS) {
         mpixq_lib_open(*provided);
     }

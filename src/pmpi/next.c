@@ -34,7 +34,8 @@ bool mpixq_next_is_interposed(void)
     void *found = dlsym(RTLD_DEFAULT, "MPI_Send_init");
 
     /* NULL: a static program, in which there is no other. */
-    return found == NULL || memcmp(&found, &own, sizeof own) == 0;
+    return (found == NULL || memcmp(&found, &own, sizeof own) == 0) &&
+           mpixq_fortran_is_interposed();
 }
 
 /* The library's own name in the dynamic section of the object that it is in; NULL: it is in the
@@ -103,9 +104,11 @@ void mpixq_next_pull(void)
 {
     mpixq_pull_init();
     mpixq_pull_persistent();
+    mpixq_pull_start();
     mpixq_pull_complete();
     mpixq_pull_comm();
     mpixq_pull_large();
+    mpixq_pull_fortran();
 }
 
 __attribute__((constructor)) static void find_all(void)

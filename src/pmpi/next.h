@@ -26,6 +26,8 @@ extern struct mpixq_next mpixq_next;
 void mpixq_next_find(const char *name, void *slot_p);
 /* Do the program's calls come to us? */
 bool mpixq_next_is_interposed(void);
+/* And those from Fortran, if there is any? */
+bool mpixq_fortran_is_interposed(void);
 /* Was the library linked into the program, rather than preloaded alone? */
 bool mpixq_next_is_linked(void);
 /* Pull in every file of this directory: referenced by whatever a program must call to use the
@@ -34,8 +36,10 @@ void mpixq_next_pull(void);
 /* One per file that no other file needs. */
 void mpixq_pull_init(void);
 void mpixq_pull_persistent(void);
+void mpixq_pull_start(void);
 void mpixq_pull_complete(void);
 void mpixq_pull_comm(void);
 void mpixq_pull_large(void);
+void mpixq_pull_fortran(void);
 
 #endif

@@ -37,3 +37,5 @@ MPIXQ_NEXT(Dist_graph_create_adjacent, (MPI_Comm, int, const int[], const int[],
                                         const int[], MPI_Info, int, MPI_Comm *))
 MPIXQ_NEXT(Intercomm_create, (MPI_Comm, int, MPI_Comm, int, int, MPI_Comm *))
 MPIXQ_NEXT(Intercomm_merge, (MPI_Comm, int, MPI_Comm *))
+MPIXQ_NEXT(Comm_free, (MPI_Comm *))
+MPIXQ_NEXT(Comm_disconnect, (MPI_Comm *))

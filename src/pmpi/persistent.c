@@ -4,8 +4,6 @@
  * The persistent initialisers: remember what each request is made from. And what ends it. */
 #include <stddef.h>
 
-#include "core/alloc.h"
-#include "core/error.h"
 #include "core/host.h"
 #include "core/lib.h"
 #include "core/request.h"
@@ -112,66 +110,4 @@ MPIXQ_INTERPOSE int MPI_Request_free(MPI_Request *request)
         return free_checked(request, req);
     }
     return mpixq_next.Request_free(request);
-}
-
-SLOW int start_checked(MPI_Request *request)
-{
-    MPI_Request before = *request;
-    int rc = mpixq_host_check_start(1, request);
-
-    if (rc != MPI_SUCCESS) {
-        return rc;
-    }
-    rc = mpixq_next.Start(request);
-    /* Open MPI gives a buffered send whose last message has not left another handle. */
-    if (*request != before) {
-        mpixq_request_rename(before, *request);
-    }
-    return rc;
-}
-
-SLOW int startall_checked(int count, MPI_Request requests[])
-{
-    MPI_Request few[64], *before = few;
-    int n = requests != NULL && count > 0 ? count : 0, rc = mpixq_host_check_start(n, requests);
-
-    if (rc != MPI_SUCCESS) {
-        return rc;
-    }
-    if ((size_t)n > sizeof few / sizeof few[0]) {
-        before = mpixq_alloc((size_t)n * sizeof *before);
-    }
-    if (before == NULL) {
-        return mpixq_error_raise(MPI_COMM_NULL, mpixq_error_code(MPIXQ_E_NO_MEMORY));
-    }
-    for (int i = 0; i < n; i++) {
-        before[i] = requests[i];
-    }
-    rc = mpixq_next.Startall(count, requests);
-    for (int i = 0; i < n; i++) {
-        if (requests[i] != before[i]) {
-            mpixq_request_rename(before[i], requests[i]);
-        }
-    }
-    if (before != few) {
-        mpixq_free(before);
-    }
-    return rc;
-}
-
-/* Does a start need a look before or after? */
-static inline bool must_look(void)
-{
-    return (atomic_load_explicit(&mpixq_active, memory_order_relaxed) |
-            atomic_load_explicit(&mpixq_buffered, memory_order_relaxed)) != 0;
-}
-
-MPIXQ_INTERPOSE int MPI_Start(MPI_Request *request)
-{
-    return must_look() && request != NULL ? start_checked(request) : mpixq_next.Start(request);
-}
-
-MPIXQ_INTERPOSE int MPI_Startall(int count, MPI_Request requests[])
-{
-    return must_look() ? startall_checked(count, requests) : mpixq_next.Startall(count, requests);
 }

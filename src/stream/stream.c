@@ -7,10 +7,24 @@
 #include <stddef.h>
 #include <string.h>
 
+#include "core/log.h"
+#include "gpu.h"
+#include "gpu_words.h"
 #include "host_stream.h"
+#include "memory.h"
 
+/* A stream of the host is known by its handle, so it stands first; others are known by what the
+ * process has loaded. */
 static const struct mpixq_stream_ops *const kinds[] = {
     &mpixq_host_stream_ops,
+    &mpixq_cuda_stream_ops,
+    &mpixq_hip_stream_ops,
+    NULL,
+};
+
+const struct mpixq_gpu *const mpixq_gpus[] = {
+    &mpixq_gpu_cuda,
+    &mpixq_gpu_hip,
     NULL,
 };
 
@@ -24,17 +38,44 @@ const struct mpixq_stream_ops *mpixq_stream_kind(const char *kind)
     return NULL;
 }
 
-const struct mpixq_stream_ops *mpixq_stream_recognise(const void *handle)
+const struct mpixq_stream_ops *mpixq_stream_recognise(const void *handle, bool *several_p)
 {
-    for (int i = 0; kinds[i] != NULL; i++) {
+    const struct mpixq_stream_ops *ops = NULL;
+
+    *several_p = false;
+    if (kinds[0]->is_live(handle)) {
+        return kinds[0];
+    }
+    for (int i = 1; kinds[i] != NULL; i++) {
         if (kinds[i]->is_live(handle)) {
-            return kinds[i];
+            *several_p = ops != NULL;
+            ops = kinds[i];
         }
     }
-    return NULL;
+    if (ops == NULL && handle == NULL) {
+        return kinds[0];
+    }
+    return *several_p ? NULL : ops;
 }
 
 bool mpixq_stream_inside(void)
 {
     return mpixq_host_stream_inside();
+}
+
+void mpixq_streams_close(void)
+{
+    mpixq_memory_close();
+    mpixq_gpu_words_close();
+}
+
+void mpixq_streams_print(void)
+{
+    mpixq_print("stream mpix_host_stream: available");
+    for (int i = 0; mpixq_gpus[i] != NULL; i++) {
+        mpixq_print("stream %s: %s; kernels: %s", mpixq_gpus[i]->kind,
+                    mpixq_gpus[i]->is_used() ? "in use"
+                                             : "the program has not begun to use it by now",
+                    *mpixq_gpus[i]->code_bytes > 0 ? "built in" : "none in this build");
+    }
 }

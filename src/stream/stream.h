@@ -13,44 +13,63 @@
 
 #include <stdatomic.h>
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 struct mpixq_stream; /* one open stream of any kind; its first member is the ops pointer */
 
-/* One thing that a start does when the stream reaches it: either call a function, on streams
- * that run on the host, with the args of all that are started together; or store value into word
- * (release). */
+/* What a stream of a GPU copies in its order, between its memory and the host's. */
+struct mpixq_copy {
+    void *to;
+    const void *from;
+    size_t bytes;
+};
+
+/* One thing that a start does when the stream reaches it: either call a function, with the args of
+ * all that are started together; or store value into word (release). A thread of the host does
+ * either. */
 struct mpixq_trigger {
     void (*call)(void *const args[], int n); /* NULL: store */
     void *arg;
     _Atomic uint64_t *word;
     uint64_t value;
+    const struct mpixq_copy *copy; /* made before; NULL: none; only given to streams of GPUs */
 };
 
 /* One thing that a wait waits for: word has reached value (acquire), or *failed is not 0. */
 struct mpixq_awaited {
     const _Atomic uint64_t *word;
     uint64_t value;
-    /* On streams that run on the host: called again and again until the word is there, with the
-     * args of all that are waited for together and are not there yet; NULL: somebody else sets the
-     * word. */
+    /* Called again and again until the word is there, with the args of all that are waited for
+     * together and are not there yet; NULL: somebody else sets the word. */
     void (*poll)(void *const args[], int n);
     void *arg;
     const atomic_int *failed;
+    const void *who;               /* the stream only passes it on, by waits_for */
+    const struct mpixq_copy *copy; /* as above; made when the word is there */
 };
 
 struct mpixq_stream_ops {
     const char *kind; /* value of the info key "type" */
-    bool calls;       /* triggers may call functions */
+    bool copies;      /* between the memory of a GPU and the host's, too */
 
-    /* Is handle a live stream of this kind? Any thread. */
+    /* May handle be a live stream of this kind? Of a stream of the host it is known; of others only
+     * whether this process has any. Any thread. */
     bool (*is_live)(const void *handle);
-    /* Open the stream with this handle for a queue; NULL: make one that the queue owns. NULL on
-     * failure, with an enum mpixq_error in *error_p. The stream cannot be destroyed until it is
-     * closed. */
-    struct mpixq_stream *(*open)(void *handle, int *error_p);
-    /* Also destroys a stream that open made; it is idle then. */
+    /* Open the stream with this handle for a queue; NULL: make one that the queue owns, or, of a
+     * GPU, its default stream. *failed is not 0 once the queue has failed. NULL on failure, with an
+     * enum mpixq_error in *error_p. The stream must not be destroyed until it is closed. */
+    struct mpixq_stream *(*open)(void *handle, const atomic_int *failed, int *error_p);
+    /* Also destroys a stream that open made; it is idle then, or broken. */
     void (*close)(struct mpixq_stream *stream);
+    /* How starts and waits are put into the stream: a word for people. */
+    const char *(*how)(const struct mpixq_stream *stream);
+
+    /* May the calling thread submit just now? An enum mpixq_error. */
+    int (*admits)(const struct mpixq_stream *stream);
+    /* Why the stream executes nothing more, or NULL. What passed and synchronize find out is seen
+     * here. The queue is to fail then, which makes the stream pass all that was submitted. */
+    const char *(*broken)(const struct mpixq_stream *stream);
 
     /* Submit all triggers as one operation, or all things to wait for. The arrays are read
      * before it returns. May wait for room, never for communication of this call. Returns the
@@ -61,10 +80,14 @@ struct mpixq_stream_ops {
     /* How many triggers and awaited things the stream holds before a submission waits for room. */
     uint64_t (*depth)(const struct mpixq_stream *stream);
 
+    /* Who of the first awaited thing that the stream waits for just now and that is not there, or
+     * NULL if it does not wait. Any thread; never blocks. */
+    const void *(*waits_for)(const struct mpixq_stream *stream);
+
     /* Has the stream passed the ticket? Never blocks. */
     bool (*passed)(const struct mpixq_stream *stream, uint64_t ticket);
-    /* Block the host until it has. */
-    void (*synchronize)(struct mpixq_stream *stream, uint64_t ticket);
+    /* Block the host until it has, or *failed is not 0, if failed is not NULL. */
+    void (*synchronize)(struct mpixq_stream *stream, uint64_t ticket, const atomic_int *failed);
 };
 
 struct mpixq_stream {
@@ -73,11 +96,18 @@ struct mpixq_stream {
 
 /* The kind with this name, or NULL. */
 const struct mpixq_stream_ops *mpixq_stream_kind(const char *kind);
-/* The kind of which handle is a live stream, or NULL. */
-const struct mpixq_stream_ops *mpixq_stream_recognise(const void *handle);
+/* The kind of which handle may be a live stream, or NULL: then *several_p says whether there are
+ * several. A handle of NULL is a stream of the host's unless the process uses a GPU. */
+const struct mpixq_stream_ops *mpixq_stream_recognise(const void *handle, bool *several_p);
 /* Does the calling thread run a function that was launched on a stream? */
 bool mpixq_stream_inside(void);
 
+/* In MPI_Finalize: what streams of GPUs, and copies, have kept. */
+void mpixq_streams_close(void);
+/* For MPIXQ_INFO: which kinds there are. */
+void mpixq_streams_print(void);
+
 extern const struct mpixq_stream_ops mpixq_host_stream_ops;
+extern const struct mpixq_stream_ops mpixq_cuda_stream_ops, mpixq_hip_stream_ops;
 
 #endif

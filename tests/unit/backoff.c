@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright (c) 2026 the mpix-queue authors
  *
- * backoff.c - waiting by polling: every pause ends, however long the wait has been. How long a
- * pause is, is a matter of the machine, and not tested.
+ * backoff.c - waiting by polling: every pause ends, however long the wait has been, and asks for no
+ * longer a sleep than is promised. How long it then takes is a matter of the machine.
  */
 #include "unit.h"
 
 #include <stdlib.h>
+#include <time.h>
 
 #include "core/backoff.h"
 #include "core/env.h"
@@ -53,6 +54,72 @@ static void old_wait_does_not_sleep_for_ever(void **state)
     }
     assert_int_equal(backoff.polls, 1100);
     assert_int_equal(backoff.since_ns, 1);
+}
+
+static uint64_t asked_ns; /* for sleep, since it was set to 0 */
+
+int __wrap_nanosleep(const struct timespec *t, struct timespec *left);
+int __real_nanosleep(const struct timespec *t, struct timespec *left);
+int __wrap_nanosleep(const struct timespec *t, struct timespec *left)
+{
+    asked_ns += (uint64_t)t->tv_sec * 1000000000u + (uint64_t)t->tv_nsec;
+    return t->tv_sec == 0 && t->tv_nsec < 2000000 ? __real_nanosleep(t, left) : 0;
+}
+
+/* A sleep is a sixteenth of the wait so far, or MPIXQ_SLEEP_MAX_US if that is less: the first half
+ * of it bounds how late the end of the wait is seen, the second half how many polls it takes. */
+static void sleeps_a_sixteenth(void **state)
+{
+    static const uint64_t waits_us[] = {160, 16000, 1600000, 160000000};
+
+    (void)state;
+    mpixq_env.spin_us = 100;
+    for (int i = 0; i < 4; i++) {
+        for (long most_us = 10; most_us <= 100000; most_us *= 100) {
+            uint64_t now = mpixq_now_ns(), share_ns, most_ns = (uint64_t)most_us * 1000;
+            struct mpixq_backoff backoff = {.polls = 64};
+
+            mpixq_env.sleep_max_us = most_us;
+            backoff.since_ns = now > waits_us[i] * 1000 ? now - waits_us[i] * 1000 : 1;
+            share_ns = (now - backoff.since_ns) / 16;
+            asked_ns = 0;
+            mpixq_backoff_pause(&backoff);
+            assert_true(asked_ns <= most_ns);
+            assert_true(asked_ns <= (mpixq_now_ns() - backoff.since_ns) / 16 + 1000);
+            assert_true(asked_ns + 1000 >= (share_ns < most_ns ? share_ns : most_ns));
+        }
+    }
+}
+
+static void burn_us(uint64_t us)
+{
+    uint64_t end = mpixq_now_ns() + us * 1000;
+
+    while (mpixq_now_ns() < end) {
+    }
+}
+
+/* Now and then another thread is at it, and a poll does not even look. Those that do are long, but
+ * move no more data for that. */
+static void poll_that_does_not_look_tells_nothing(void **state)
+{
+    struct mpixq_backoff backoff;
+
+    (void)state;
+    mpixq_env.spin_us = 1000;
+    mpixq_env.sleep_max_us = 10;
+    mpixq_backoff_begin(&backoff);
+    backoff.moves = true;
+    asked_ns = 0;
+    for (int i = 0; i < 1000; i++) {
+        if (i % 100 == 66) {
+            mpixq_backoff_busy();
+        } else {
+            burn_us(20);
+        }
+        mpixq_backoff_pause(&backoff);
+    }
+    assert_true(asked_ns > 0);
 }
 
 static void wait_begins_anew(void **state)
@@ -103,9 +170,13 @@ static void clock_only_grows(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(pauses_end),       cmocka_unit_test(old_wait_does_not_sleep_for_ever),
-        cmocka_unit_test(wait_begins_anew), cmocka_unit_test(more_ranks_than_cores_end_too),
+        cmocka_unit_test(pauses_end),
+        cmocka_unit_test(old_wait_does_not_sleep_for_ever),
+        cmocka_unit_test(wait_begins_anew),
+        cmocka_unit_test(more_ranks_than_cores_end_too),
         cmocka_unit_test(clock_only_grows),
+        cmocka_unit_test(sleeps_a_sixteenth),
+        cmocka_unit_test(poll_that_does_not_look_tells_nothing),
     };
 
     mpixq_env_read();

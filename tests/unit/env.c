@@ -17,6 +17,7 @@
 static const struct mpixq_env defaults = {.log = MPIXQ_LOG_WARN,
                                           .info = 0,
                                           .thread_level = MPIXQ_THREAD_AUTO,
+                                          .affinity = {.choice = MPIXQ_AFFINITY_AUTO},
                                           .host_stream_depth = 8192,
                                           .spin_us = 1000,
                                           .sleep_max_us = 1000};
@@ -24,8 +25,8 @@ static const struct mpixq_env defaults = {.log = MPIXQ_LOG_WARN,
 /* What a child found. */
 struct found {
     struct mpixq_env env;
-    int ranks;
-    char text[8192]; /* on standard error */
+    int ranks, rank;
+    char text[16384]; /* on standard error */
 };
 
 /* In the child: only the given variables are set, as NAME=VALUE, up to NULL. */
@@ -48,6 +49,7 @@ static void child_main(const char *const *settings, bool print, int result)
     }
     found.env = mpixq_env;
     found.ranks = mpixq_env_local_ranks();
+    found.rank = mpixq_env_local_rank();
     if (write(result, &found, offsetof(struct found, text)) !=
         (ssize_t)offsetof(struct found, text)) {
         _exit(2);
@@ -99,6 +101,9 @@ static void expect_env(const struct found *found, const struct mpixq_env *expect
     assert_int_equal(found->env.log, expected->log);
     assert_int_equal(found->env.info, expected->info);
     assert_int_equal(found->env.thread_level, expected->thread_level);
+    assert_int_equal(found->env.affinity.choice, expected->affinity.choice);
+    assert_memory_equal(&found->env.affinity.list, &expected->affinity.list,
+                        sizeof expected->affinity.list);
     assert_int_equal(found->env.host_stream_depth, expected->host_stream_depth);
     assert_int_equal(found->env.spin_us, expected->spin_us);
     assert_int_equal(found->env.sleep_max_us, expected->sleep_max_us);
@@ -167,6 +172,29 @@ static void ends_of_ranges_are_allowed(void **state)
     expect_quiet(&found);
 }
 
+static void cpus_are_a_word_or_a_list(void **state)
+{
+    static const char *const words[] = {"MPIXQ_AFFINITY=auto", "MPIXQ_AFFINITY=none",
+                                        "MPIXQ_AFFINITY=cpuset"};
+    struct mpixq_env expected = defaults;
+    struct found found;
+
+    (void)state;
+    for (int i = 0; i < 3; i++) {
+        found = RUN(words[i]);
+        expected.affinity.choice = i;
+        expect_env(&found, &expected);
+        expect_quiet(&found);
+    }
+    found = RUN("MPIXQ_AFFINITY=2,4-5");
+    expected.affinity.choice = MPIXQ_AFFINITY_LIST;
+    mpixq_cpus_add(&expected.affinity.list, 2);
+    mpixq_cpus_add(&expected.affinity.list, 4);
+    mpixq_cpus_add(&expected.affinity.list, 5);
+    expect_env(&found, &expected);
+    expect_quiet(&found);
+}
+
 /* Each keeps the default, and one line says so. */
 static void malformed_values_keep_defaults(void **state)
 {
@@ -180,6 +208,10 @@ static void malformed_values_keep_defaults(void **state)
         {"MPIXQ_INFO=2", "MPIXQ_INFO is 2: not one of 0|1, using 0"},
         {"MPIXQ_INFO=yes", "MPIXQ_INFO is yes: not one of 0|1, using 0"},
         {"MPIXQ_THREAD_LEVEL=single", "MPIXQ_THREAD_LEVEL is single: not one of"},
+        {"MPIXQ_AFFINITY=LIST", "MPIXQ_AFFINITY is LIST: not one of auto|none|cpuset|LIST, using"},
+        {"MPIXQ_AFFINITY=2-", "MPIXQ_AFFINITY is 2-: not one of"},
+        {"MPIXQ_AFFINITY=", "MPIXQ_AFFINITY is : not one of"},
+        {"MPIXQ_AFFINITY=9999", "MPIXQ_AFFINITY is 9999: not one of"},
         {"MPIXQ_SPIN_US=", "MPIXQ_SPIN_US is : not a number from 0 to 1000000, using 1000"},
         {"MPIXQ_SPIN_US=-1", "MPIXQ_SPIN_US is -1: not a number from 0 to 1000000, using 1000"},
         {"MPIXQ_SPIN_US=1000001", "MPIXQ_SPIN_US is 1000001: not a number"},
@@ -242,13 +274,14 @@ static void warnings_follow_the_log_level(void **state)
 static void values_are_printed_with_their_source(void **state)
 {
     static const char *const settings[] = {"MPIXQ_LOG=debug", "MPIXQ_SPIN_US=17",
-                                           "MPIXQ_SLEEP_MAX_US=none", NULL};
+                                           "MPIXQ_SLEEP_MAX_US=none", "MPIXQ_AFFINITY=1,3-4", NULL};
     struct found found = run(settings, true);
 
     (void)state;
     expect_line(&found, "MPIXQ_LOG debug (environment): ");
     expect_line(&found, "MPIXQ_INFO 0 (default): ");
     expect_line(&found, "MPIXQ_THREAD_LEVEL auto (default): ");
+    expect_line(&found, "MPIXQ_AFFINITY 1,3-4 (environment): ");
     expect_line(&found, "MPIXQ_HOST_STREAM_DEPTH 8192 (default): ");
     expect_line(&found, "MPIXQ_SPIN_US 17 (environment): ");
     expect_line(&found, "MPIXQ_SLEEP_MAX_US 1000 (default): ");
@@ -265,6 +298,17 @@ static void local_ranks_come_from_the_launcher(void **state)
     assert_int_equal(RUN("MPI_LOCALNRANKS=-1").ranks, 1);
     assert_int_equal(RUN("MPI_LOCALNRANKS=99999999999999999999").ranks, 1);
     assert_int_equal(RUN("MPI_LOCALNRANKS=x").ranks, 1);
+    assert_int_equal(RUN("SLURM_STEP_TASKS_PER_NODE=7(x3),6").ranks, 7);
+}
+
+static void the_own_number_comes_from_the_launcher(void **state)
+{
+    (void)state;
+    assert_int_equal(RUN("HOME=/").rank, 0);
+    assert_int_equal(RUN("OMPI_COMM_WORLD_LOCAL_RANK=3").rank, 3);
+    assert_int_equal(RUN("MPI_LOCALRANKID=0", "PALS_LOCAL_RANKID=6").rank, 0);
+    assert_int_equal(RUN("MPI_LOCALRANKID=x", "SLURM_LOCALID=6").rank, 6);
+    assert_int_equal(RUN("SLURM_LOCALID=-1").rank, 0);
 }
 
 static void later_changes_are_not_seen(void **state)
@@ -291,12 +335,14 @@ int main(void)
         cmocka_unit_test(defaults_hold),
         cmocka_unit_test(every_choice_is_known),
         cmocka_unit_test(ends_of_ranges_are_allowed),
+        cmocka_unit_test(cpus_are_a_word_or_a_list),
         cmocka_unit_test(malformed_values_keep_defaults),
         cmocka_unit_test(one_bad_value_leaves_the_others),
         cmocka_unit_test(unknown_variables_are_named),
         cmocka_unit_test(warnings_follow_the_log_level),
         cmocka_unit_test(values_are_printed_with_their_source),
         cmocka_unit_test(local_ranks_come_from_the_launcher),
+        cmocka_unit_test(the_own_number_comes_from_the_launcher),
         cmocka_unit_test(later_changes_are_not_seen),
     };
 

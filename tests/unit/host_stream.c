@@ -70,7 +70,7 @@ static void *submit_all(void *arg)
             uint64_t ticket = submit_triggers(s);
 
             if (unit_pick(&s->seed, 10) == 0) {
-                ops->synchronize(s->stream, ticket);
+                ops->synchronize(s->stream, ticket, NULL);
                 s->late +=
                     !ops->passed(s->stream, ticket) || s->series.executed != s->series.submitted;
             }
@@ -89,7 +89,7 @@ static void submitters_share_a_stream(void **state)
     struct mpixq_host_stream *host = create();
     pthread_t threads[THREADS];
     int error;
-    struct mpixq_stream *stream = ops->open(host, &error);
+    struct mpixq_stream *stream = ops->open(host, NULL, &error);
 
     (void)state;
     for (int t = 0; t < THREADS; t++) {
@@ -119,7 +119,7 @@ static void operations_of_all_kinds_keep_one_order(void **state)
     struct series series = {0};
     struct mpixq_host_stream *host = create();
     int error;
-    struct mpixq_stream *stream = ops->open(host, &error);
+    struct mpixq_stream *stream = ops->open(host, NULL, &error);
     _Atomic uint64_t word = 0;
     uint64_t random = 1, value = 0, last = 0, ticket;
 
@@ -191,7 +191,7 @@ static void triggers_of_one_submission_keep_their_order(void **state)
                     ? (struct mpixq_trigger){.call = check_words, .arg = &checks[i]}
                     : (struct mpixq_trigger){.call = run_items, .arg = next_item(&series, items)};
         }
-        ops->synchronize(stream, ops->trigger(stream, triggers, n));
+        ops->synchronize(stream, ops->trigger(stream, triggers, n), NULL);
         expect_done(&series);
         assert_int_equal(mistakes, 0);
         assert_int_equal(atomic_load(&word), value);
@@ -210,13 +210,13 @@ static void tickets_pass_in_order(void **state)
         uint64_t after = store(stream, &word, 2 * i + 1);
 
         assert_true(before < closed && closed < after);
-        ops->synchronize(stream, before);
+        ops->synchronize(stream, before, NULL);
         assert_true(ops->passed(stream, before));
         assert_false(ops->passed(stream, closed));
         assert_false(ops->passed(stream, after));
         assert_int_equal(atomic_load(&word), 2 * i);
         atomic_store(&gate, i);
-        ops->synchronize(stream, after);
+        ops->synchronize(stream, after, NULL);
         assert_true(ops->passed(stream, closed));
         assert_int_equal(atomic_load(&word), 2 * i + 1);
     }
@@ -256,7 +256,7 @@ static void word_may_be_set_by_another_thread(void **state)
         store(stream, &echo.asked, i);
         ticket = await(stream, &echo.answered, i);
         if (i % 3 == 0) {
-            ops->synchronize(stream, ticket);
+            ops->synchronize(stream, ticket, NULL);
             assert_int_equal(atomic_load(&echo.answered), i);
         }
     }
@@ -292,7 +292,7 @@ static void wait_polls_until_the_word_is_there(void **state)
         awaited[i] = (struct mpixq_awaited){
             .word = &polled.word, .value = i, .poll = poll_words, .arg = &polled, .failed = &never};
     }
-    ops->synchronize(stream, ops->await(stream, awaited, 3));
+    ops->synchronize(stream, ops->await(stream, awaited, 3), NULL);
     assert_int_equal(polled.calls, 200); /* none for the value that was there */
     ops->close(stream);
 }
@@ -322,7 +322,7 @@ static void waits_of_one_submission_end_each_for_itself(void **state)
                                                 .arg = &polled[i],
                                                 .failed = i % 11 == 0 ? &failed : &never};
         }
-        ops->synchronize(stream, ops->await(stream, awaited, N));
+        ops->synchronize(stream, ops->await(stream, awaited, N), NULL);
         for (int i = 0; i < N; i++) {
             assert_int_equal(polled[i].calls, i % 11 == 0 ? 0 : (i + round) % 4 * 100);
         }
@@ -350,7 +350,7 @@ static void failure_ends_a_wait(void **state)
         }
         assert_false(ops->passed(stream, ticket));
         atomic_store(&failed, (int)i);
-        ops->synchronize(stream, last);
+        ops->synchronize(stream, last, NULL);
         assert_int_equal(atomic_load(&behind), i);
     }
     ops->close(stream);
@@ -378,7 +378,7 @@ static void sleeping_stream_takes_more_than_it_holds(void **state)
         if (round % 4 != 0) {
             usleep((useconds_t)(round % 4) * 20);
         }
-        ops->synchronize(stream, ops->trigger(stream, triggers, n));
+        ops->synchronize(stream, ops->trigger(stream, triggers, n), NULL);
         expect_done(&series);
     }
     ops->close(stream);
@@ -408,12 +408,12 @@ static void full_stream_can_be_asked(void **state)
         int error;
         uint64_t before;
 
-        s = (struct submitter){.host = host, .stream = ops->open(host, &error)};
+        s = (struct submitter){.host = host, .stream = ops->open(host, NULL, &error)};
         before = store(s.stream, &word, 1);
         await(s.stream, &gate, 1);
         assert_int_equal(pthread_create(&thread, NULL, overfill, &s), 0);
         usleep((useconds_t)round * 20);
-        ops->synchronize(s.stream, before);
+        ops->synchronize(s.stream, before, NULL);
         assert_false(mpixq_host_stream_is_idle(host));
         assert_int_equal(mpixq_host_stream_destroy(host), MPIXQ_E_STREAM_BUSY);
         atomic_store(&gate, 1);

@@ -38,7 +38,7 @@ static inline void destroy(struct mpixq_host_stream *stream)
 static inline struct mpixq_stream *open_own(void)
 {
     int error = 0;
-    struct mpixq_stream *stream = ops->open(NULL, &error);
+    struct mpixq_stream *stream = ops->open(NULL, NULL, &error);
 
     assert_non_null(stream);
     assert_int_equal(error, 0);

@@ -60,8 +60,8 @@ static void used_stream_is_not_destroyed(void **state)
     int error;
 
     (void)state;
-    first = ops->open(host, &error);
-    second = ops->open(host, &error);
+    first = ops->open(host, NULL, &error);
+    second = ops->open(host, NULL, &error);
     assert_ptr_equal(first, host);
     assert_ptr_equal(second, host);
     assert_int_equal(mpixq_host_stream_destroy(host), MPIXQ_E_STREAM_BUSY);
@@ -75,6 +75,7 @@ static void used_stream_is_not_destroyed(void **state)
 
 static void live_streams_are_known(void **state)
 {
+    bool several;
     struct mpixq_host_stream *streams[5];
     int other;
 
@@ -84,8 +85,8 @@ static void live_streams_are_known(void **state)
     }
     assert_false(mpixq_host_stream_is_live(NULL));
     assert_false(ops->is_live(&other));
-    assert_ptr_equal(mpixq_stream_recognise(streams[2]), ops);
-    assert_null(mpixq_stream_recognise(&other));
+    assert_ptr_equal(mpixq_stream_recognise(streams[2], &several), ops);
+    assert_null(mpixq_stream_recognise(&other, &several));
     assert_ptr_equal(mpixq_stream_kind("mpix_host_stream"), ops);
     assert_null(mpixq_stream_kind("mpix_host"));
     destroy(streams[1]);
@@ -116,7 +117,7 @@ static void functions_know_that_they_are_inside(void **state)
     struct mpixq_host_stream *host = create();
     bool in_function = false, in_call = true;
     int error;
-    struct mpixq_stream *stream = ops->open(host, &error);
+    struct mpixq_stream *stream = ops->open(host, NULL, &error);
 
     (void)state;
     mpixq_host_stream_launch(host, note_inside, &in_function);
@@ -165,7 +166,7 @@ static void creation_survives_failures(void **state)
         assert_null(mpixq_host_stream_create(&error));
         assert_int_equal(error, MPIXQ_E_NO_MEMORY);
         atomic_store(&mpixq_alloc_fail_in, n);
-        assert_null(ops->open(NULL, &open_error));
+        assert_null(ops->open(NULL, NULL, &open_error));
         assert_int_equal(open_error, MPIXQ_E_NO_MEMORY);
         assert_int_equal(unit_live_blocks(), before);
     }
@@ -174,7 +175,11 @@ static void creation_survives_failures(void **state)
     fail_thread = false;
     assert_int_equal(error, MPIXQ_E_NO_THREAD);
     assert_int_equal(unit_live_blocks(), before);
-    atomic_store(&mpixq_alloc_fail_in, 3); /* there is no third */
+    atomic_store(&mpixq_alloc_fail_in, 3); /* what the thread is told */
+    assert_null(mpixq_host_stream_create(&error));
+    assert_int_equal(error, MPIXQ_E_NO_THREAD);
+    assert_int_equal(unit_live_blocks(), before);
+    atomic_store(&mpixq_alloc_fail_in, 4); /* there is no fourth */
     host = create();
     assert_int_equal(atomic_load(&mpixq_alloc_fail_in), 1);
     atomic_store(&mpixq_alloc_fail_in, 0);

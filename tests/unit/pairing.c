@@ -30,6 +30,7 @@ struct shape {
     int comms, sources, tags, steps;
     int wild_percent; /* receives of any source, and as many of any tag */
     int post_percent;
+    int drop_percent;
     bool fail; /* let allocations fail */
 };
 
@@ -163,6 +164,49 @@ static void step_offer(struct program *p, const struct shape *shape, uint64_t *r
     assert_ptr_equal(got, expected >= 0 ? &p->posted[expected] : NULL);
 }
 
+/* Something that waits is given up. An offer is found by its envelope. */
+static void step_drop(struct program *p, uint64_t *random)
+{
+    int at;
+
+    if (p->n_receives > 0 && unit_pick(random, 2) == 0) {
+        at = unit_pick(random, p->n_receives);
+        mpixq_pairing_drop_posted(&p->pairing, &p->posted[p->waiting_receives[at]]);
+        list_remove(p->waiting_receives, &p->n_receives, at);
+    } else if (p->n_offers > 0) {
+        struct mpixq_offered *o, *found;
+
+        at = unit_pick(random, p->n_offers);
+        o = &p->offered[p->waiting_offers[at]];
+        found = mpixq_pairing_find_offered(&p->pairing, o->ident, o->source, o->tag);
+        while (found != NULL && found != o) {
+            found = mpixq_pairing_next_offered(found);
+        }
+        assert_ptr_equal(found, o);
+        mpixq_pairing_drop_offered(&p->pairing, o);
+        list_remove(p->waiting_offers, &p->n_offers, at);
+    }
+}
+
+/* Offers of the source and communicator of a receive that waits: none of them fits. */
+static void check_misfits(struct program *p, const struct mpixq_posted *r)
+{
+    const struct mpixq_offered *first = NULL, *expected = NULL;
+    int n = 0;
+
+    for (int i = 0; i < p->n_offers; i++) {
+        const struct mpixq_offered *o = &p->offered[p->waiting_offers[i]];
+
+        if (mpixq_ident_equal(o->ident, r->ident) &&
+            (r->source == MPI_ANY_SOURCE || r->source == o->source)) {
+            expected = n == 0 ? o : expected;
+            n++;
+        }
+    }
+    assert_int_equal(mpixq_pairing_count_misfits(&p->pairing, r, &first), n);
+    assert_ptr_equal(first, expected);
+}
+
 static bool list_take(int *list, int *n_p, long name)
 {
     for (int i = 0; i < *n_p; i++) {
@@ -199,10 +243,15 @@ static void run_program(const struct shape *shape, uint64_t seed)
     uint64_t random = seed;
 
     for (int i = 0; i < shape->steps; i++) {
-        if (unit_pick(&random, 100) < shape->post_percent) {
+        if (unit_pick(&random, 100) < shape->drop_percent) {
+            step_drop(p, &random);
+        } else if (unit_pick(&random, 100) < shape->post_percent) {
             step_post(p, shape, &random);
         } else {
             step_offer(p, shape, &random);
+        }
+        if (i % 16 == 0 && p->n_receives > 0) {
+            check_misfits(p, &p->posted[p->waiting_receives[p->n_receives - 1]]);
         }
     }
     empty(p);
@@ -219,7 +268,8 @@ static void pairs_as_model_does(void **state)
                               .tags = 1 + unit_pick(&random, 4),
                               .steps = 1 + unit_pick(&random, 300),
                               .wild_percent = unit_pick(&random, 3) * 25,
-                              .post_percent = 20 + unit_pick(&random, 61)};
+                              .post_percent = 20 + unit_pick(&random, 61),
+                              .drop_percent = unit_pick(&random, 2) * 15};
 
         run_program(&shape, seed + 1000000);
     }

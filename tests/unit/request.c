@@ -193,8 +193,9 @@ static void used_record_comes_back_clean(void **test_state)
         assert_false(atomic_load(&req->failed));
         if (i % 2 == 0) {
             bring_to_matched(req);
-            req->id = req->peer_id = req->epoch = 17;
-            req->released = true;
+            req->id = req->peer_id = 17;
+            req->epoch = 17;
+            mpixq_request_release(req);
             req->next_member = req;
             atomic_store(&req->done, 17);
             atomic_store(&req->failed, true);
@@ -213,10 +214,10 @@ struct user {
 /* Each thread has handles of its own, as threads of a program have. */
 static void *use_table(void *arg)
 {
-    enum { HANDLES = 50, OTHER = 1000 };
+    enum { HANDLES = 400, OTHER = 10000 };
     struct user *user = arg;
 
-    for (int round = 0; round < 200; round++) {
+    for (int round = 0; round < 40; round++) {
         for (int i = user->first; i < user->first + HANDLES; i++) {
             capture_as(i, i % 2 == 0 ? MPIXQ_MODE_BSEND : MPIXQ_MODE_RECV, MPI_INT);
         }
@@ -240,7 +241,7 @@ static void threads_share_the_table(void **test_state)
 
     (void)test_state;
     for (int t = 0; t < THREADS; t++) {
-        users[t] = (struct user){.first = t * 100};
+        users[t] = (struct user){.first = t * 1000};
         assert_int_equal(pthread_create(&threads[t], NULL, use_table, &users[t]), 0);
     }
     for (int t = 0; t < THREADS; t++) {

@@ -24,15 +24,17 @@ static struct mpixq_request *record(void)
 #define NO MPIXQ_N_STATES
 
 /* What each event makes of each state, after the drawing in doc/design.md and not after the table
- * of the library. Once a wait is enqueued the request may be started again; a failure ends it. */
+ * of the library. Once a wait is enqueued the request may be started again; a failure ends it; what
+ * the host has started it must complete first. */
 static const enum mpixq_state life[MPIXQ_N_STATES][MPIXQ_N_EVENTS] = {
-    /* MATCH_BEGIN, MATCH_OK, MATCH_FAIL, START, WAIT, DONE, FAIL */
-    [MPIXQ_UNMATCHED] = {MPIXQ_MATCHING, NO, NO, NO, NO, NO, NO},
-    [MPIXQ_MATCHING] = {NO, MPIXQ_MATCHED, MPIXQ_UNMATCHED, NO, NO, NO, NO},
-    [MPIXQ_MATCHED] = {NO, NO, NO, MPIXQ_STARTED, NO, NO, MPIXQ_FAILED},
-    [MPIXQ_STARTED] = {NO, NO, NO, NO, MPIXQ_WAITING, NO, MPIXQ_FAILED},
-    [MPIXQ_WAITING] = {NO, NO, NO, MPIXQ_STARTED, NO, MPIXQ_MATCHED, MPIXQ_FAILED},
-    [MPIXQ_FAILED] = {NO, NO, NO, NO, NO, NO, MPIXQ_FAILED},
+    /* MATCH_BEGIN, MATCH_OK, MATCH_FAIL, START, WAIT, DONE, FAIL, HOST_START */
+    [MPIXQ_UNMATCHED] = {MPIXQ_MATCHING, NO, NO, NO, NO, NO, NO, NO},
+    [MPIXQ_MATCHING] = {NO, MPIXQ_MATCHED, MPIXQ_UNMATCHED, NO, NO, NO, NO, NO},
+    [MPIXQ_MATCHED] = {NO, NO, NO, MPIXQ_STARTED, NO, NO, MPIXQ_FAILED, MPIXQ_HOST_STARTED},
+    [MPIXQ_STARTED] = {NO, NO, NO, NO, MPIXQ_WAITING, NO, MPIXQ_FAILED, NO},
+    [MPIXQ_WAITING] = {NO, NO, NO, MPIXQ_STARTED, NO, MPIXQ_MATCHED, MPIXQ_FAILED, NO},
+    [MPIXQ_FAILED] = {NO, NO, NO, NO, NO, NO, MPIXQ_FAILED, NO},
+    [MPIXQ_HOST_STARTED] = {NO, NO, NO, NO, NO, MPIXQ_MATCHED, MPIXQ_FAILED, NO},
 };
 
 /* The shortest way to each state. */
@@ -46,6 +48,7 @@ static const struct {
     [MPIXQ_STARTED] = {3, {MPIXQ_MATCH_BEGIN, MPIXQ_MATCH_OK, MPIXQ_START}},
     [MPIXQ_WAITING] = {4, {MPIXQ_MATCH_BEGIN, MPIXQ_MATCH_OK, MPIXQ_START, MPIXQ_WAIT}},
     [MPIXQ_FAILED] = {3, {MPIXQ_MATCH_BEGIN, MPIXQ_MATCH_OK, MPIXQ_FAIL}},
+    [MPIXQ_HOST_STARTED] = {3, {MPIXQ_MATCH_BEGIN, MPIXQ_MATCH_OK, MPIXQ_HOST_START}},
 };
 
 static void bring_to(struct mpixq_request *req, enum mpixq_state state)
@@ -118,6 +121,26 @@ static void active_counts_those_not_unmatched(void **test_state)
     }
 }
 
+/* Who has freed his matched requests does not pay for those that wait for their peers. */
+static void released_records_are_not_active(void **test_state)
+{
+    (void)test_state;
+    for (int state = MPIXQ_UNMATCHED + 1; state < MPIXQ_N_STATES; state++) {
+        struct mpixq_request *req = record(), *again;
+
+        bring_to(req, (enum mpixq_state)state);
+        mpixq_request_release(req);
+        assert_int_equal(atomic_load(&mpixq_active), 0);
+        mpixq_request_destroy(req);
+        assert_int_equal(atomic_load(&mpixq_active), 0);
+        again = record(); /* which may be the same memory */
+        bring_to(again, (enum mpixq_state)state);
+        assert_int_equal(atomic_load(&mpixq_active), 1);
+        mpixq_request_destroy(again);
+        assert_int_equal(atomic_load(&mpixq_active), 0);
+    }
+}
+
 static void states_have_names(void **test_state)
 {
     (void)test_state;
@@ -185,6 +208,7 @@ int main(void)
         cmocka_unit_test(every_event_in_every_state),
         cmocka_unit_test(random_walks_stay_in_the_table),
         cmocka_unit_test(active_counts_those_not_unmatched),
+        cmocka_unit_test(released_records_are_not_active),
         cmocka_unit_test(states_have_names),
         cmocka_unit_test(one_thread_wins_each_step),
     };

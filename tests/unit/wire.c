@@ -38,10 +38,9 @@ static int map_guard(void **state)
 
 static size_t body_bytes(enum mpixq_wire_kind kind)
 {
-    static const size_t sizes[] = {[MPIXQ_WIRE_OFFER] = OFFER_BYTES,
-                                   [MPIXQ_WIRE_ANSWER] = 24,
-                                   [MPIXQ_WIRE_RELEASE] = 16,
-                                   [MPIXQ_WIRE_FAILURE] = 8};
+    static const size_t sizes[] = {
+        [MPIXQ_WIRE_OFFER] = OFFER_BYTES, [MPIXQ_WIRE_ANSWER] = 24,   [MPIXQ_WIRE_RELEASE] = 16,
+        [MPIXQ_WIRE_FAILURE] = 8,         [MPIXQ_WIRE_WITHDRAW] = 32, [MPIXQ_WIRE_HELLO] = 32};
 
     return sizes[kind];
 }
@@ -87,6 +86,19 @@ static struct mpixq_record random_record(uint64_t *random, enum mpixq_wire_kind 
     case MPIXQ_WIRE_FAILURE:
         record.u.failure.id = random64(random);
         break;
+    case MPIXQ_WIRE_WITHDRAW:
+        record.u.withdraw =
+            (struct mpixq_wire_withdraw){.sender_id = random64(random),
+                                         .ident = {random64(random), random64(random)},
+                                         .source = (int32_t)unit_random(random),
+                                         .tag = (int32_t)unit_random(random)};
+        break;
+    case MPIXQ_WIRE_HELLO:
+        record.u.hello.process =
+            (struct mpixq_process){.home = {random64(random), random64(random)},
+                                   .pid = random64(random),
+                                   .birth = random64(random)};
+        break;
     }
     for (uint32_t i = 0; i < n_blobs; i++) {
         record.blobs[i].channel = unit_random(random);
@@ -100,7 +112,7 @@ static struct mpixq_record random_record(uint64_t *random, enum mpixq_wire_kind 
 
 static struct mpixq_record any_record(uint64_t *random)
 {
-    enum mpixq_wire_kind kind = MPIXQ_WIRE_OFFER + unit_pick(random, 4);
+    enum mpixq_wire_kind kind = MPIXQ_WIRE_OFFER + unit_pick(random, 6);
 
     return random_record(random, kind, (uint32_t)unit_pick(random, MPIXQ_WIRE_MAX_CHANNELS + 1));
 }
@@ -124,7 +136,7 @@ static void expect_sane(const struct mpixq_record *record)
 {
     const struct mpixq_wire_offer *offer = &record->u.offer;
 
-    assert_in_range(record->kind, MPIXQ_WIRE_OFFER, MPIXQ_WIRE_FAILURE);
+    assert_in_range(record->kind, MPIXQ_WIRE_OFFER, MPIXQ_WIRE_HELLO);
     assert_true(record->n_blobs <= MPIXQ_WIRE_MAX_CHANNELS);
     for (uint32_t i = 0; i < record->n_blobs; i++) {
         assert_true(record->blobs[i].length <= MPIXQ_WIRE_BLOB_BYTES);
@@ -181,7 +193,7 @@ static void every_record_comes_out_as_it_went_in(void **state)
     uint64_t random = 1;
 
     (void)state;
-    for (int kind = MPIXQ_WIRE_OFFER; kind <= MPIXQ_WIRE_FAILURE; kind++) {
+    for (int kind = MPIXQ_WIRE_OFFER; kind <= MPIXQ_WIRE_HELLO; kind++) {
         /* 5 and 129 have no common factor: each number of blobs meets each length of the last. */
         for (uint32_t i = 0; i < 5 * 129; i++) {
             uint32_t n_blobs = i % (MPIXQ_WIRE_MAX_CHANNELS + 1);
@@ -451,7 +463,7 @@ static void lengths_and_counts_must_agree(void **state)
     assert_int_equal(patched(length, 0, 4), -1);
     assert_int_equal(patched(length, UINT32_MAX, 4), -1);
     assert_int_equal(patched(kind, 0, 2), -1);
-    assert_int_equal(patched(kind, MPIXQ_WIRE_FAILURE + 1, 2), -1);
+    assert_int_equal(patched(kind, MPIXQ_WIRE_HELLO + 1, 2), -1);
     assert_int_equal(patched(kind, 0xffff, 2), -1);
     assert_int_equal(patched(n_blobs, 0, 2), -1);
     assert_int_equal(patched(n_blobs, 2, 2), -1);

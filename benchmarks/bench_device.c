@@ -1,0 +1,295 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * Copyright (c) 2026 the mpix-queue authors
+ *
+ * bench_device.c - what the benchmarks use of CUDA's driver and of HIP's runtime, by their
+ * documentation
+ */
+#include "bench.h"
+
+#include <dlfcn.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { NON_BLOCKING = 1, PORTABLE = 1, COPY_DEFAULT = 4, THREADS = 256 };
+
+const char *const bench_device_names[] = {"host", "cuda", "hip", NULL};
+
+/* What the two have in common, and what they have not. */
+static struct {
+    int (*count)(int *count_p);
+    int (*stream_create)(void **stream_p, unsigned flags);
+    int (*stream_destroy)(void *stream);
+    int (*stream_synchronize)(void *stream);
+    int (*call)(void *stream, void (*fn)(void *), void *arg);
+    int (*host_alloc)(void **memory_p, size_t bytes, unsigned flags);
+    int (*host_free)(void *memory);
+    int (*alloc)(void **memory_p, size_t bytes);
+    int (*free)(void *memory);
+    int (*load)(void **module_p, const void *code);
+    int (*function)(void **function_p, void *module, const char *name);
+    int (*launch)(void *function, unsigned grid_x, unsigned grid_y, unsigned grid_z,
+                  unsigned block_x, unsigned block_y, unsigned block_z, unsigned shared_bytes,
+                  void *stream, void **parameters, void **extra);
+    int (*cuda_copy)(void *to, const void *from, size_t bytes, void *stream);
+    int (*cuda_init)(unsigned flags);
+    int (*cuda_retain)(void **context_p, int device);
+    int (*cuda_set_current)(void *context);
+    int (*hip_copy)(void *to, const void *from, size_t bytes, int kind, void *stream);
+    int (*hip_set_device)(int device);
+} gpu;
+
+static const struct {
+    void **address;
+    const char *names[3]; /* by enum bench_device */
+} functions[] = {
+    {(void **)&gpu.count, {NULL, "cuDeviceGetCount", "hipGetDeviceCount"}},
+    {(void **)&gpu.stream_create, {NULL, "cuStreamCreate", "hipStreamCreateWithFlags"}},
+    {(void **)&gpu.stream_destroy, {NULL, "cuStreamDestroy_v2", "hipStreamDestroy"}},
+    {(void **)&gpu.stream_synchronize, {NULL, "cuStreamSynchronize", "hipStreamSynchronize"}},
+    {(void **)&gpu.call, {NULL, "cuLaunchHostFunc", "hipLaunchHostFunc"}},
+    {(void **)&gpu.host_alloc, {NULL, "cuMemHostAlloc", "hipHostMalloc"}},
+    {(void **)&gpu.host_free, {NULL, "cuMemFreeHost", "hipHostFree"}},
+    {(void **)&gpu.alloc, {NULL, "cuMemAlloc_v2", "hipMalloc"}},
+    {(void **)&gpu.free, {NULL, "cuMemFree_v2", "hipFree"}},
+    {(void **)&gpu.load, {NULL, "cuModuleLoadData", "hipModuleLoadData"}},
+    {(void **)&gpu.function, {NULL, "cuModuleGetFunction", "hipModuleGetFunction"}},
+    {(void **)&gpu.launch, {NULL, "cuLaunchKernel", "hipModuleLaunchKernel"}},
+    {(void **)&gpu.cuda_copy, {NULL, "cuMemcpyAsync", NULL}},
+    {(void **)&gpu.cuda_init, {NULL, "cuInit", NULL}},
+    {(void **)&gpu.cuda_retain, {NULL, "cuDevicePrimaryCtxRetain", NULL}},
+    {(void **)&gpu.cuda_set_current, {NULL, "cuCtxSetCurrent", NULL}},
+    {(void **)&gpu.hip_copy, {NULL, NULL, "hipMemcpyAsync"}},
+    {(void **)&gpu.hip_set_device, {NULL, NULL, "hipSetDevice"}},
+};
+
+static const char *const libraries[][5] = {
+    [BENCH_ON_CUDA] = {"libcuda.so.1"},
+    [BENCH_ON_HIP] = {"libamdhip64.so.7", "libamdhip64.so.6", "libamdhip64.so.5", "libamdhip64.so"},
+};
+
+static enum bench_device device;
+static void *stream, *words_kernel;
+
+bool bench_parse_device(const char *text, enum bench_device *device_p)
+{
+    for (int i = 0; bench_device_names[i] != NULL; i++) {
+        if (strcmp(bench_device_names[i], text) == 0) {
+            *device_p = (enum bench_device)i;
+            return true;
+        }
+    }
+    return false;
+}
+
+static void need(const char *what, int code)
+{
+    if (code != 0) {
+        fprintf(stderr, "benchmark: %s: error %d of %s\n", what, code, bench_device_names[device]);
+        MPI_Abort(MPI_COMM_WORLD, BENCH_EXIT_USAGE);
+    }
+}
+
+/* The functions of the library, or what is missing. */
+static const char *find(enum bench_device wanted)
+{
+    void *library = NULL;
+
+    for (int i = 0; library == NULL && libraries[wanted][i] != NULL; i++) {
+        library = dlopen(libraries[wanted][i], RTLD_NOW); /* never closed */
+    }
+    if (library == NULL) {
+        return libraries[wanted][0];
+    }
+    for (size_t i = 0; i < sizeof functions / sizeof functions[0]; i++) {
+        const char *name = functions[i].names[wanted];
+
+        if (name != NULL) {
+            *functions[i].address = dlsym(library, name);
+            if (*functions[i].address == NULL) {
+                return name;
+            }
+        }
+    }
+    return NULL;
+}
+
+/* The ranks of a machine take turns at its devices. */
+static int choose(int count)
+{
+    MPI_Comm near;
+    int rank;
+
+    MPI_Comm_split_type(MPI_COMM_WORLD, MPI_COMM_TYPE_SHARED, 0, MPI_INFO_NULL, &near);
+    MPI_Comm_rank(near, &rank);
+    MPI_Comm_free(&near);
+    return rank % count;
+}
+
+static void open_on(int number)
+{
+    const unsigned char *code = device == BENCH_ON_CUDA ? bench_code_cuda : bench_code_hip;
+    void *context, *module;
+
+    if (device == BENCH_ON_CUDA) {
+        need("cuDevicePrimaryCtxRetain", gpu.cuda_retain(&context, number));
+        need("cuCtxSetCurrent", gpu.cuda_set_current(context));
+    } else {
+        need("hipSetDevice", gpu.hip_set_device(number));
+    }
+    need("make a stream", gpu.stream_create(&stream, NON_BLOCKING));
+    need("load kernels", gpu.load(&module, code));
+    need("find a kernel", gpu.function(&words_kernel, module, "bench_words"));
+}
+
+bool bench_device_open(const struct bench_options *opts)
+{
+    enum bench_device wanted = opts->device;
+    int count = 0, lacking;
+    const char *missing;
+
+    if (wanted == BENCH_ON_HOST) {
+        return true;
+    }
+    missing = find(wanted);
+    if (missing == NULL &&
+        (wanted == BENCH_ON_CUDA ? bench_code_cuda_bytes : bench_code_hip_bytes) == 0) {
+        missing = "kernels: there was no compiler for them";
+    }
+    if (missing == NULL && ((wanted == BENCH_ON_CUDA && gpu.cuda_init(0) != 0) ||
+                            gpu.count(&count) != 0 || count < 1)) {
+        missing = "a device";
+    }
+    lacking = missing != NULL;
+    MPI_Allreduce(MPI_IN_PLACE, &lacking, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
+    if (lacking > 0) {
+        bench_complain(opts, "--device %s cannot be used: %d ranks lack something (this one: %s)",
+                       bench_device_names[wanted], lacking, missing != NULL ? missing : "nothing");
+        return false;
+    }
+    device = wanted;
+    open_on(choose(count));
+    return true;
+}
+
+void bench_device_close(void)
+{
+    if (bench_on_device()) {
+        need("destroy a stream", gpu.stream_destroy(stream));
+    }
+}
+
+bool bench_on_device(void)
+{
+    return device != BENCH_ON_HOST;
+}
+
+void *bench_device_stream(void)
+{
+    return stream;
+}
+
+const char *bench_device_kind(void)
+{
+    return device == BENCH_ON_CUDA ? "cudaStream_t" : "hipStream_t";
+}
+
+void *bench_memory(size_t bytes)
+{
+    void *memory;
+
+    if (!bench_on_device()) {
+        return bench_alloc(bytes);
+    }
+    need("allocate memory", gpu.alloc(&memory, bytes));
+    return memory;
+}
+
+void bench_memory_free(void *memory)
+{
+    if (bench_on_device()) {
+        need("free memory", gpu.free(memory));
+    } else {
+        free(memory);
+    }
+}
+
+void *bench_staging(void *memory, size_t bytes)
+{
+    void *staging = memory;
+
+    if (bench_on_device()) {
+        need("allocate pinned memory", gpu.host_alloc(&staging, bytes, PORTABLE));
+    }
+    return staging;
+}
+
+void bench_staging_free(void *staging)
+{
+    if (bench_on_device()) {
+        need("free pinned memory", gpu.host_free(staging));
+    }
+}
+
+void bench_memory_copy(void *to, const void *from, size_t bytes)
+{
+    if (bench_on_device()) {
+        bench_device_copy(to, from, bytes);
+        bench_device_synchronize();
+    } else {
+        memcpy(to, from, bytes);
+    }
+}
+
+void bench_device_copy(void *to, const void *from, size_t bytes)
+{
+    need("copy", device == BENCH_ON_CUDA ? gpu.cuda_copy(to, from, bytes, stream)
+                                         : gpu.hip_copy(to, from, bytes, COPY_DEFAULT, stream));
+}
+
+void bench_device_words(const struct bench_words *work)
+{
+    const uint64_t *from = work->from;
+    uint64_t *to = work->to;
+    uint64_t add = work->add, words = work->words, stride = work->stride;
+    uint64_t messages = work->messages;
+    void *parameters[] = {(void *)&from, &to, &add, &words, &stride, &messages};
+    unsigned blocks = (unsigned)(((words + 1) / 2 + THREADS - 1) / THREADS);
+
+    need("launch a kernel", gpu.launch(words_kernel, blocks, (unsigned)messages, 1, THREADS, 1, 1,
+                                       0, stream, parameters, NULL));
+}
+
+void bench_device_call(void (*fn)(void *), void *arg)
+{
+    need("launch a function", gpu.call(stream, fn, arg));
+}
+
+void bench_device_synchronize(void)
+{
+    if (bench_on_device()) {
+        need("synchronize", gpu.stream_synchronize(stream));
+    }
+}
+
+void bench_mpi_pack(void (*fn)(void *), void *arg, const struct bench_words *work, void *staging,
+                    size_t bytes)
+{
+    if (bench_on_device()) {
+        bench_device_words(work);
+        bench_device_copy(staging, work->to, bytes);
+        bench_device_synchronize();
+    } else {
+        fn(arg);
+    }
+}
+
+void bench_mpi_unpack(void (*fn)(void *), void *arg, const struct bench_words *work,
+                      const void *staging, size_t bytes)
+{
+    if (bench_on_device()) {
+        bench_device_copy((void *)(uintptr_t)work->from, staging, bytes);
+        bench_device_words(work);
+    } else {
+        fn(arg);
+    }
+}

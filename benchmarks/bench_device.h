@@ -1,0 +1,67 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * Copyright (c) 2026 the mpix-queue authors
+ *
+ * bench_device.h - --device: buffers in the memory of a GPU, and packing by kernels on its stream
+ *
+ * CUDA's driver or HIP's runtime is found when the program runs. Without --device the same
+ * functions give memory of the host. A process has one device and one stream. Errors end the
+ * program with a text.
+ */
+#ifndef MPIXQ_BENCH_DEVICE_H
+#define MPIXQ_BENCH_DEVICE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct bench_options;
+
+enum bench_device { BENCH_ON_HOST, BENCH_ON_CUDA, BENCH_ON_HIP };
+
+extern const char *const bench_device_names[];
+bool bench_parse_device(const char *text, enum bench_device *device_p);
+
+/* After the options are known. False: it cannot be used on some rank, which has been told.
+ * Collective. */
+bool bench_device_open(const struct bench_options *opts);
+void bench_device_close(void);
+bool bench_on_device(void);
+
+/* The stream, and its kind as the info key "type" names it. */
+void *bench_device_stream(void);
+const char *bench_device_kind(void);
+
+/* Memory of the device, or bench_alloc. At least aligned to 16 bytes. */
+void *bench_memory(size_t bytes);
+void bench_memory_free(void *memory);
+/* Pinned memory of the host for what is there, or that itself without a device. */
+void *bench_staging(void *memory, size_t bytes);
+void bench_staging_free(void *staging);
+/* Between any two, when the stream is idle; returns when it is done. */
+void bench_memory_copy(void *to, const void *from, size_t bytes);
+
+/* On the stream of the device: copy, add to words (benchmarks/kernels.inc), call a function. */
+struct bench_words {
+    const uint64_t *from;
+    uint64_t *to;
+    uint64_t add;
+    size_t words, stride, messages;
+};
+void bench_device_copy(void *to, const void *from, size_t bytes);
+void bench_device_words(const struct bench_words *work);
+void bench_device_call(void (*fn)(void *), void *arg);
+void bench_device_synchronize(void); /* without a device nothing happens */
+
+/* In the modes of MPI: call fn, or have the kernel do the same, and copy what MPI sends to its
+ * staging memory, or what it has received from there. The second returns before it is done; the
+ * first of the next message waits for it. */
+void bench_mpi_pack(void (*fn)(void *), void *arg, const struct bench_words *work, void *staging,
+                    size_t bytes);
+void bench_mpi_unpack(void (*fn)(void *), void *arg, const struct bench_words *work,
+                      const void *staging, size_t bytes);
+
+/* In a file that is made when the benchmarks are built. */
+extern const unsigned char bench_code_cuda[], bench_code_hip[];
+extern const size_t bench_code_cuda_bytes, bench_code_hip_bytes;
+
+#endif

@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * Copyright (c) 2026 the mpix-queue authors
+ *
+ * bench_fabric.h - modes, the channel that matched requests go by, and published counts
+ */
+#ifndef MPIXQ_BENCH_FABRIC_H
+#define MPIXQ_BENCH_FABRIC_H
+
+#include <stdbool.h>
+#include <stdio.h>
+
+struct bench_options;
+
+enum bench_mode {
+    BENCH_MPI_BLOCKING,
+    BENCH_MPI_PERSISTENT, /* the others are compared with this one */
+    BENCH_HOST,           /* the same calls with matched requests */
+    BENCH_STREAM,
+    BENCH_STREAM_READY,
+    BENCH_NUM_MODES
+};
+
+/* By which channel matched requests go, and over which fabric. */
+enum bench_channel { BENCH_CHANNEL_AUTO, BENCH_CHANNEL_CXI, BENCH_CHANNEL_FALLBACK };
+enum bench_fabric { BENCH_FABRIC_AUTO, BENCH_FABRIC_NONE, BENCH_FABRIC_SOCKETS, BENCH_FABRIC_CXI };
+
+bool bench_parse_channel(const char *text, enum bench_channel *channel_p);
+bool bench_parse_fabric(const char *text, enum bench_fabric *fabric_p);
+/* Set the environment as the command line asks for it. Before MPI_Init. */
+void bench_set_channel(int argc, char *argv[]);
+/* Can it be done here? If not, rank 0 has told why. Collective. */
+bool bench_check_channel(const struct bench_options *opts);
+void bench_print_channel(FILE *out, const struct bench_options *opts);
+
+/* Operations of an exchange by the implementation that the abstraction was published with. */
+struct bench_published {
+    int launches, posts; /* 0: the mode has no counterpart there */
+};
+
+struct bench_published bench_published(enum bench_mode mode, int messages);
+
+#endif

@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * Copyright (c) 2026 the mpix-queue authors
+ *
+ * The kernels for HIP: compiled to a code object by clang or hipcc, by itself and without any
+ * header. */
+#define MPIXQ_KERNEL extern "C" __attribute__((global)) void
+
+typedef unsigned long long word_t;
+typedef word_t pair_t __attribute__((vector_size(16), may_alias));
+
+/* Blocks of 256 threads, in rows. */
+static __attribute__((device)) inline word_t index_x(void)
+{
+    return (word_t)__builtin_amdgcn_workgroup_id_x() * 256 + __builtin_amdgcn_workitem_id_x();
+}
+
+#define EACH_X(i, n) for (word_t i = index_x(); i < (n); i = (n))
+#define EACH_Y(i, n) for (word_t i = __builtin_amdgcn_workgroup_id_y(); i < (n); i = (n))
+
+#include "kernels.inc"

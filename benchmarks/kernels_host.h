@@ -1,0 +1,14 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * Copyright (c) 2026 the mpix-queue authors
+ *
+ * The kernels as functions of the host.
+ */
+#ifndef MPIXQ_BENCH_KERNELS_HOST_H
+#define MPIXQ_BENCH_KERNELS_HOST_H
+
+#include <stdint.h>
+
+void bench_words(const uint64_t *from, uint64_t *to, uint64_t add, uint64_t words, uint64_t stride,
+                 uint64_t messages);
+
+#endif

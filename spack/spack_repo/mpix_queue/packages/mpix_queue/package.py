@@ -1,0 +1,1 @@
+../../../../packages/mpix-queue/package.py

@@ -1,0 +1,313 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * Copyright (c) 2026 the mpix-queue authors
+ *
+ * The public functions for Fortran: the external procedures whose interfaces src/fortran/
+ * mpix_queue.f90 declares. Each takes all arguments by their address, an absent ierror as NULL, and
+ * calls the C function. */
+#include "pmpi/fortran.h"
+
+#include "api.h"
+#include "core/lib.h"
+
+/* The names of a specific procedure: without handles of MPI or with INTEGER ones, and with those of
+ * mpi_f08, which have the same form. */
+#define PLAIN(function, name)                                                                      \
+    MPIXQ_FORTRAN_ALIAS(function, name##_f_);                                                      \
+    MPIXQ_FORTRAN_ALIAS(function, name##_f__)
+#define HANDLES(function, name)                                                                    \
+    PLAIN(function, name);                                                                         \
+    MPIXQ_FORTRAN_ALIAS(function, name##_f08_);                                                    \
+    MPIXQ_FORTRAN_ALIAS(function, name##_f08__)
+
+/* While MPI is not up it must not be asked about handles, and C's functions look at none. */
+static int begin(struct mpixq_fortran_requests *r, int count, MPI_Fint *requests)
+{
+    return mpixq_fortran_requests_begin(r, mpixq_lib_is_up() ? count : 0, requests);
+}
+
+/* ---- Library -------------------------------------------------------------------------------- */
+
+static void get_version(MPI_Fint *major, MPI_Fint *minor, MPI_Fint *patch, MPI_Fint *ierror)
+{
+    mpixq_fortran_return(ierror, MPIXQ_Get_version(major, minor, patch));
+}
+PLAIN(get_version, mpixq_get_version);
+
+static void error_kind(const MPI_Fint *errorcode, MPI_Fint *kind, MPI_Fint *ierror)
+{
+    mpixq_fortran_return(ierror, MPIXQ_Error_kind(*errorcode, kind));
+}
+PLAIN(error_kind, mpixq_error_kind);
+
+static MPI_Fint queue_eq(const MPIXQ_Queue *a, const MPIXQ_Queue *b)
+{
+    return mpixq_fortran_logical(*a == *b);
+}
+PLAIN(queue_eq, mpixq_queue_eq);
+
+static MPI_Fint queue_ne(const MPIXQ_Queue *a, const MPIXQ_Queue *b)
+{
+    return mpixq_fortran_logical(*a != *b);
+}
+PLAIN(queue_ne, mpixq_queue_ne);
+
+static MPI_Fint stream_eq(const MPIXQ_Host_stream *a, const MPIXQ_Host_stream *b)
+{
+    return mpixq_fortran_logical(*a == *b);
+}
+PLAIN(stream_eq, mpixq_host_stream_eq);
+
+static MPI_Fint stream_ne(const MPIXQ_Host_stream *a, const MPIXQ_Host_stream *b)
+{
+    return mpixq_fortran_logical(*a != *b);
+}
+PLAIN(stream_ne, mpixq_host_stream_ne);
+
+/* ---- Queues --------------------------------------------------------------------------------- */
+
+static void queue_init(MPIXQ_Queue *queue, const MPI_Fint *type, MPIXQ_Host_stream *stream,
+                       MPI_Fint *ierror)
+{
+    mpixq_fortran_return(ierror, MPIXQ_Queue_init(queue, (MPIXQ_Queue_type)*type, stream));
+}
+PLAIN(queue_init, mpixq_queue_init);
+
+/* The stream of another kind, by the address of its handle. */
+static void queue_init_ptr(MPIXQ_Queue *queue, const MPI_Fint *type, void *const *address,
+                           MPI_Fint *ierror)
+{
+    mpixq_fortran_return(ierror, MPIXQ_Queue_init(queue, (MPIXQ_Queue_type)*type, *address));
+}
+PLAIN(queue_init_ptr, mpixq_queue_init_ptr);
+
+static MPI_Info info_of(const MPI_Fint *info)
+{
+    return mpixq_lib_is_up() ? PMPI_Info_f2c(*info) : MPI_INFO_NULL;
+}
+
+static void queue_init_info(MPIXQ_Queue *queue, const MPI_Fint *type, MPIXQ_Host_stream *stream,
+                            const MPI_Fint *info, MPI_Fint *ierror)
+{
+    mpixq_fortran_return(
+        ierror, MPIXQ_Queue_init_info(queue, (MPIXQ_Queue_type)*type, stream, info_of(info)));
+}
+HANDLES(queue_init_info, mpixq_queue_init_info);
+
+static void queue_init_info_ptr(MPIXQ_Queue *queue, const MPI_Fint *type, void *const *address,
+                                const MPI_Fint *info, MPI_Fint *ierror)
+{
+    mpixq_fortran_return(
+        ierror, MPIXQ_Queue_init_info(queue, (MPIXQ_Queue_type)*type, *address, info_of(info)));
+}
+HANDLES(queue_init_info_ptr, mpixq_queue_init_info_ptr);
+
+static void queue_free(MPIXQ_Queue *queue, MPI_Fint *ierror)
+{
+    mpixq_fortran_return(ierror, MPIXQ_Queue_free(queue));
+}
+PLAIN(queue_free, mpixq_queue_free);
+
+static void queue_wait(const MPIXQ_Queue *queue, MPI_Fint *ierror)
+{
+    mpixq_fortran_return(ierror, MPIXQ_Queue_wait(*queue));
+}
+PLAIN(queue_wait, mpixq_queue_wait);
+
+static void queue_test(const MPIXQ_Queue *queue, MPI_Fint *flag, MPI_Fint *ierror)
+{
+    int done, rc = MPIXQ_Queue_test(*queue, &done);
+
+    if (rc == MPI_SUCCESS) {
+        *flag = mpixq_fortran_logical(done);
+    }
+    mpixq_fortran_return(ierror, rc);
+}
+PLAIN(queue_test, mpixq_queue_test);
+
+static void queue_get_info(const MPIXQ_Queue *queue, MPI_Fint *info_used, MPI_Fint *ierror)
+{
+    MPI_Info info;
+    int rc = MPIXQ_Queue_get_info(*queue, &info);
+
+    if (rc == MPI_SUCCESS) {
+        *info_used = PMPI_Info_c2f(info);
+    }
+    mpixq_fortran_return(ierror, rc);
+}
+HANDLES(queue_get_info, mpixq_queue_get_info);
+
+/* ---- Matching ------------------------------------------------------------------------------- */
+
+static void matchall(const MPI_Fint *count, MPI_Fint *requests, MPI_Fint *ierror)
+{
+    struct mpixq_fortran_requests r;
+    int rc = begin(&r, *count, requests);
+
+    if (rc == MPI_SUCCESS) {
+        rc = MPIXQ_Matchall(*count, r.c);
+        mpixq_fortran_requests_end(&r);
+    }
+    mpixq_fortran_return(ierror, rc);
+}
+HANDLES(matchall, mpixq_matchall);
+
+static void match(MPI_Fint *request, MPI_Fint *ierror)
+{
+    struct mpixq_fortran_requests r;
+    int rc = begin(&r, 1, request);
+
+    if (rc == MPI_SUCCESS) {
+        rc = MPIXQ_Match(r.c);
+        mpixq_fortran_requests_end(&r);
+    }
+    mpixq_fortran_return(ierror, rc);
+}
+HANDLES(match, mpixq_match);
+
+static void imatchall(const MPI_Fint *count, MPI_Fint *requests, MPI_Fint *op, MPI_Fint *ierror)
+{
+    struct mpixq_fortran_requests r;
+    MPI_Request made;
+    int rc = begin(&r, *count, requests);
+
+    if (rc == MPI_SUCCESS) {
+        rc = MPIXQ_Imatchall(*count, r.c, &made);
+        mpixq_fortran_requests_end(&r);
+    }
+    if (rc == MPI_SUCCESS) {
+        *op = PMPI_Request_c2f(made);
+    }
+    mpixq_fortran_return(ierror, rc);
+}
+HANDLES(imatchall, mpixq_imatchall);
+
+static void imatch(MPI_Fint *request, MPI_Fint *op, MPI_Fint *ierror)
+{
+    struct mpixq_fortran_requests r;
+    MPI_Request made;
+    int rc = begin(&r, 1, request);
+
+    if (rc == MPI_SUCCESS) {
+        rc = MPIXQ_Imatch(r.c, &made);
+        mpixq_fortran_requests_end(&r);
+    }
+    if (rc == MPI_SUCCESS) {
+        *op = PMPI_Request_c2f(made);
+    }
+    mpixq_fortran_return(ierror, rc);
+}
+HANDLES(imatch, mpixq_imatch);
+
+static void is_matched(const MPI_Fint *request, MPI_Fint *flag, MPI_Fint *ierror)
+{
+    MPI_Request c = mpixq_lib_is_up() ? PMPI_Request_f2c(*request) : MPI_REQUEST_NULL;
+    int is, rc = MPIXQ_Is_matched(c, &is);
+
+    if (rc == MPI_SUCCESS) {
+        *flag = mpixq_fortran_logical(is);
+    }
+    mpixq_fortran_return(ierror, rc);
+}
+HANDLES(is_matched, mpixq_is_matched);
+
+/* ---- Enqueueing ----------------------------------------------------------------------------- */
+
+typedef int enqueue_fn(MPIXQ_Queue, MPI_Request *);
+typedef int enqueue_all_fn(MPIXQ_Queue, int, MPI_Request *);
+
+static void enqueue_by(enqueue_fn *fn, const MPIXQ_Queue *queue, MPI_Fint *request,
+                       MPI_Fint *ierror)
+{
+    struct mpixq_fortran_requests r;
+    int rc = begin(&r, 1, request);
+
+    if (rc == MPI_SUCCESS) {
+        rc = fn(*queue, r.c);
+        mpixq_fortran_requests_end(&r);
+    }
+    mpixq_fortran_return(ierror, rc);
+}
+
+static void enqueue_all_by(enqueue_all_fn *fn, const MPIXQ_Queue *queue, int count,
+                           MPI_Fint *requests, MPI_Fint *ierror)
+{
+    struct mpixq_fortran_requests r;
+    int rc = begin(&r, count, requests);
+
+    if (rc == MPI_SUCCESS) {
+        rc = fn(*queue, count, r.c);
+        mpixq_fortran_requests_end(&r);
+    }
+    mpixq_fortran_return(ierror, rc);
+}
+
+static void enqueue_start(const MPIXQ_Queue *queue, MPI_Fint *request, MPI_Fint *ierror)
+{
+    enqueue_by(MPIXQ_Enqueue_start, queue, request, ierror);
+}
+HANDLES(enqueue_start, mpixq_enqueue_start);
+
+static void enqueue_wait(const MPIXQ_Queue *queue, MPI_Fint *request, MPI_Fint *ierror)
+{
+    enqueue_by(MPIXQ_Enqueue_wait, queue, request, ierror);
+}
+HANDLES(enqueue_wait, mpixq_enqueue_wait);
+
+static void enqueue_startall(const MPIXQ_Queue *queue, const MPI_Fint *count, MPI_Fint *requests,
+                             MPI_Fint *ierror)
+{
+    enqueue_all_by(MPIXQ_Enqueue_startall, queue, *count, requests, ierror);
+}
+HANDLES(enqueue_startall, mpixq_enqueue_startall);
+
+static void enqueue_waitall(const MPIXQ_Queue *queue, const MPI_Fint *count, MPI_Fint *requests,
+                            MPI_Fint *ierror)
+{
+    enqueue_all_by(MPIXQ_Enqueue_waitall, queue, *count, requests, ierror);
+}
+HANDLES(enqueue_waitall, mpixq_enqueue_waitall);
+
+/* Everything that was started: without an array. */
+static void enqueue_wait_started(const MPIXQ_Queue *queue, MPI_Fint *ierror)
+{
+    mpixq_fortran_return(ierror, MPIXQ_Enqueue_waitall(*queue, MPIXQ_ALL_STARTED, NULL));
+}
+PLAIN(enqueue_wait_started, mpixq_enqueue_wait_started);
+
+/* ---- Host streams --------------------------------------------------------------------------- */
+
+static void stream_create(MPIXQ_Host_stream *stream, MPI_Fint *ierror)
+{
+    mpixq_fortran_return(ierror, MPIXQ_Host_stream_create(stream));
+}
+PLAIN(stream_create, mpixq_host_stream_create);
+
+static void stream_destroy(MPIXQ_Host_stream *stream, MPI_Fint *ierror)
+{
+    mpixq_fortran_return(ierror, MPIXQ_Host_stream_destroy(stream));
+}
+PLAIN(stream_destroy, mpixq_host_stream_destroy);
+
+static void stream_launch(const MPIXQ_Host_stream *stream, void (*const *fn)(void *),
+                          void *const *arg, MPI_Fint *ierror)
+{
+    mpixq_fortran_return(ierror, MPIXQ_Host_stream_launch(*stream, *fn, *arg));
+}
+PLAIN(stream_launch, mpixq_host_stream_launch);
+
+static void stream_synchronize(const MPIXQ_Host_stream *stream, MPI_Fint *ierror)
+{
+    mpixq_fortran_return(ierror, MPIXQ_Host_stream_synchronize(*stream));
+}
+PLAIN(stream_synchronize, mpixq_host_stream_synchronize);
+
+static void stream_query(const MPIXQ_Host_stream *stream, MPI_Fint *flag, MPI_Fint *ierror)
+{
+    int done, rc = MPIXQ_Host_stream_query(*stream, &done);
+
+    if (rc == MPI_SUCCESS) {
+        *flag = mpixq_fortran_logical(done);
+    }
+    mpixq_fortran_return(ierror, rc);
+}
+PLAIN(stream_query, mpixq_host_stream_query);

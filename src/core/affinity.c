@@ -1,0 +1,366 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * Copyright (c) 2026 the mpix-queue authors */
+#include "affinity.h"
+
+#include <ctype.h>
+#include <dirent.h>
+#include <dlfcn.h>
+#include <errno.h>
+#include <pthread.h>
+#include <sched.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+#include <utlist.h>
+
+#include "backoff.h"
+#include "env.h"
+#include "log.h"
+#include "thread.h"
+
+#define LOOK_AGAIN_NS UINT64_C(1000000000)
+
+/* Constant after mpixq_affinity_setup. */
+static struct mpixq_cpus at_load, before_init;
+static struct mpixq_cpus started_with;
+static const char *source = "the process was started with them";
+
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+/* Under the lock. */
+static struct mpixq_seat *seats;
+static bool looked_around;
+static struct mpixq_cpus allowed; /* to the threads of the library */
+static struct mpixq_taken by_neighbours;
+static short cores[MPIXQ_CPUS_MAX]; /* number of the core and 1; 0: not looked up yet */
+
+static MPIXQ_THREAD_LOCAL struct mpixq_seat *own;
+
+static bool get_mask(pid_t tid, struct mpixq_cpus *cpus_p)
+{
+    memset(cpus_p, 0, sizeof *cpus_p);
+    return sched_getaffinity(tid, sizeof *cpus_p, (cpu_set_t *)cpus_p) == 0 &&
+           mpixq_cpus_count(cpus_p) > 0;
+}
+
+static bool set_mask(const struct mpixq_cpus *cpus)
+{
+    return sched_setaffinity(0, sizeof *cpus, (const cpu_set_t *)cpus) == 0;
+}
+
+/* As early as can be: the program may bind its main thread before it initialises MPI. */
+__attribute__((constructor)) static void remember_start(void)
+{
+    if (!get_mask(0, &at_load)) {
+        mpixq_cpus_add(&at_load, 0);
+    }
+    before_init = started_with = at_load;
+}
+
+void mpixq_affinity_before_init(void)
+{
+    if (!get_mask(0, &before_init)) {
+        before_init = at_load;
+    }
+}
+
+/* GCC's OpenMP binds the main thread before any other code of the program runs, but still knows
+ * the CPUs that it found. LLVM's, which also has GCC's names, binds later, and would begin its own
+ * set-up if it were asked here. */
+static bool add_openmp_places(struct mpixq_cpus *cpus)
+{
+    union {
+        void *object;
+        int (*count)(void);
+        int (*size)(int place);
+        void (*ids)(int place, int *ids);
+    } n_places = {dlsym(RTLD_DEFAULT, "omp_get_num_places")},
+      size = {dlsym(RTLD_DEFAULT, "omp_get_place_num_procs")},
+      ids = {dlsym(RTLD_DEFAULT, "omp_get_place_proc_ids")};
+    bool added = false;
+
+    if (n_places.object == NULL || size.object == NULL || ids.object == NULL ||
+        dlsym(RTLD_DEFAULT, "GOMP_parallel") == NULL ||
+        dlsym(RTLD_DEFAULT, "__kmpc_global_thread_num") != NULL) {
+        return false;
+    }
+    for (int place = 0; place < n_places.count(); place++) {
+        int n = size.size(place), list[64];
+
+        if (n > (int)(sizeof list / sizeof list[0])) {
+            continue; /* so large a place binds nothing that matters here */
+        }
+        ids.ids(place, list);
+        for (int i = 0; i < n; i++) {
+            if (list[i] >= 0 && list[i] < MPIXQ_CPUS_MAX) {
+                added = added || !mpixq_cpus_has(cpus, list[i]);
+                mpixq_cpus_add(cpus, list[i]);
+            }
+        }
+    }
+    return added;
+}
+
+void mpixq_affinity_setup(void)
+{
+    struct mpixq_cpus now;
+
+    started_with = at_load;
+    if (get_mask(0, &now) && !mpixq_cpus_equal(&now, &before_init)) {
+        started_with = now;
+        source = "MPI bound the process to them";
+    } else if (add_openmp_places(&started_with)) {
+        source = "the process was started with them, as OpenMP tells";
+    }
+}
+
+int mpixq_affinity_count(void)
+{
+    return mpixq_cpus_count(&started_with);
+}
+
+void mpixq_affinity_print(void)
+{
+    char list[256];
+
+    mpixq_print("CPUs %s: %s", mpixq_cpus_format(&started_with, list, sizeof list), source);
+}
+
+/* Looking around. */
+
+/* The core of a CPU, by the number of its first CPU. */
+static int core_of(int cpu)
+{
+    char path[80], text[256] = "";
+    FILE *file;
+
+    if (cores[cpu] == 0) {
+        (void)snprintf(path, sizeof path,
+                       "/sys/devices/system/cpu/cpu%d/topology/thread_siblings_list", cpu);
+        file = fopen(path, "re");
+        if (file != NULL) {
+            if (fgets(text, sizeof text, file) == NULL) {
+                text[0] = '\0';
+            }
+            (void)fclose(file);
+        }
+        cores[cpu] = (short)(isdigit((unsigned char)text[0]) ? atoi(text) + 1 : cpu + 1);
+        cores[cpu] = cores[cpu] > MPIXQ_CPUS_MAX ? (short)(cpu + 1) : cores[cpu];
+    }
+    return cores[cpu] - 1;
+}
+
+/* Call visit for each entry of a folder that is a number. */
+static void each_number(const char *path, void (*visit)(pid_t id, void *arg), void *arg)
+{
+    DIR *folder = opendir(path);
+    struct dirent *entry;
+
+    if (folder == NULL) {
+        return;
+    }
+    while ((entry = readdir(folder)) != NULL) {
+        if (isdigit((unsigned char)entry->d_name[0])) {
+            visit((pid_t)atol(entry->d_name), arg);
+        }
+    }
+    (void)closedir(folder);
+}
+
+static void add_own_thread(pid_t tid, void *arg)
+{
+    struct mpixq_cpus mask;
+    struct mpixq_seat *seat;
+
+    LL_FOREACH(seats, seat)
+    {
+        if (seat->tid == tid) {
+            return;
+        }
+    }
+    if (get_mask(tid, &mask)) {
+        mpixq_taken_add(arg, &mask);
+    }
+}
+
+static bool read_stat(pid_t pid, int *parent_p, int *session_p)
+{
+    char path[40], text[512], *end;
+    FILE *file;
+    size_t n;
+    int group;
+
+    (void)snprintf(path, sizeof path, "/proc/%d/stat", (int)pid);
+    file = fopen(path, "re");
+    if (file == NULL) {
+        return false;
+    }
+    n = fread(text, 1, sizeof text - 1, file);
+    (void)fclose(file);
+    text[n] = '\0';
+    end = strrchr(text, ')'); /* of the program's name, which may hold anything */
+    return end != NULL && sscanf(end + 1, " %*c %d %d %d", parent_p, &group, session_p) == 3;
+}
+
+struct neighbours {
+    struct mpixq_taken *taken;
+    int siblings;  /* children of the same launcher */
+    int with_ours; /* of these, allowed on any of our CPUs */
+};
+
+/* Do two processes run the same program? */
+static bool same_program(pid_t pid)
+{
+    char path[40], mine[512], theirs[512];
+    ssize_t n = readlink("/proc/self/exe", mine, sizeof mine);
+
+    (void)snprintf(path, sizeof path, "/proc/%d/exe", (int)pid);
+    return n > 0 && readlink(path, theirs, sizeof theirs) == n &&
+           memcmp(mine, theirs, (size_t)n) == 0;
+}
+
+/* Ranks of one node have a parent in common, or, where a script starts each, the session and the
+ * program. Numbers of processes that this one cannot see are 0. */
+static void add_neighbour(pid_t pid, void *arg)
+{
+    struct neighbours *neighbours = arg;
+    struct mpixq_cpus mask;
+    int parent, session;
+    bool is_sibling;
+
+    if (pid == getpid() || !read_stat(pid, &parent, &session) || !get_mask(pid, &mask)) {
+        return;
+    }
+    is_sibling = parent > 1 && parent == getppid();
+    if (is_sibling || (session > 0 && session == getsid(0) && same_program(pid))) {
+        mpixq_taken_add(neighbours->taken, &mask);
+        neighbours->siblings += is_sibling;
+        neighbours->with_ours += is_sibling && mpixq_cpus_meet(&mask, &started_with);
+    }
+}
+
+/* All that the system lets this process use. Leaves the calling thread there. */
+static void find_cpuset(struct mpixq_cpus *cpus_p)
+{
+    struct mpixq_cpus all;
+
+    memset(&all, 0xff, sizeof all);
+    if (!set_mask(&all) || !get_mask(0, cpus_p)) {
+        *cpus_p = started_with;
+    }
+}
+
+/* Once, by the first thread. */
+static void look_around(void)
+{
+    struct neighbours neighbours = {.taken = &by_neighbours};
+
+    allowed = started_with;
+    switch (mpixq_env.affinity.choice) {
+    case MPIXQ_AFFINITY_CPUSET:
+        find_cpuset(&allowed);
+        break;
+    case MPIXQ_AFFINITY_LIST:
+        allowed = mpixq_env.affinity.list;
+        break;
+    default:
+        break;
+    }
+    by_neighbours.all = started_with;
+    mpixq_cpus_unite(&by_neighbours.all, &allowed);
+    each_number("/proc", add_neighbour, &neighbours);
+    if (neighbours.siblings + 1 >= mpixq_env_local_ranks()) { /* all of them were seen */
+        mpixq_backoff_crowd(neighbours.with_ours + 1);
+    }
+    looked_around = true;
+}
+
+static void say(const struct mpixq_seat *seat)
+{
+    static const char *const reasons[] = {
+        [MPIXQ_CHOICE_UNBOUND] = "nobody is bound to any of them",
+        [MPIXQ_CHOICE_CORES] = "nobody is bound to their cores",
+        [MPIXQ_CHOICE_CPUS] = "nobody is bound to them, but to others of their cores",
+        [MPIXQ_CHOICE_SHARED] = "shared, as others are bound to every one: waits yield",
+        [MPIXQ_CHOICE_ONLY] = "shared, as no others are allowed: waits yield"};
+    char chosen[256], among[256];
+    bool is_list = mpixq_env.affinity.choice == MPIXQ_AFFINITY_LIST;
+
+    (void)mpixq_cpus_format(&seat->cpus, chosen, sizeof chosen);
+    (void)mpixq_cpus_format(&allowed, among, sizeof among);
+    if (mpixq_env.info) {
+        mpixq_print("thread %s: CPUs %s of %s%s: %s", seat->name, chosen, among,
+                    is_list ? " (MPIXQ_AFFINITY)" : "", reasons[seat->choice]);
+    }
+}
+
+/* Under the lock. */
+static void place(struct mpixq_seat *seat)
+{
+    struct mpixq_taken taken;
+    struct mpixq_cpus chosen, mask;
+    enum mpixq_choice choice;
+    bool is_new;
+
+    if (!looked_around) {
+        look_around();
+    }
+    taken = by_neighbours;
+    each_number("/proc/self/task", add_own_thread, &taken);
+    choice = mpixq_cpus_choose(&allowed, &taken, core_of, &chosen);
+    if (mpixq_env.affinity.choice == MPIXQ_AFFINITY_LIST) {
+        chosen = allowed;
+    }
+    mpixq_backoff_share(choice == MPIXQ_CHOICE_SHARED || choice == MPIXQ_CHOICE_ONLY);
+    if (!(get_mask(0, &mask) && mpixq_cpus_equal(&mask, &chosen)) && !set_mask(&chosen)) {
+        char list[256];
+
+        mpixq_warn("thread %s cannot run on CPUs %s (%s) and stays where it is", seat->name,
+                   mpixq_cpus_format(&chosen, list, sizeof list), strerror(errno));
+        return;
+    }
+    is_new = !seat->placed || seat->choice != choice || !mpixq_cpus_equal(&seat->cpus, &chosen);
+    seat->placed = true;
+    seat->choice = choice;
+    seat->cpus = chosen;
+    if (is_new) {
+        say(seat);
+    }
+}
+
+void mpixq_affinity_sit(struct mpixq_seat *seat, const char *name)
+{
+    *seat = (struct mpixq_seat){
+        .name = name, .tid = (pid_t)syscall(SYS_gettid), .looked_ns = mpixq_now_ns()};
+    own = seat;
+    pthread_mutex_lock(&lock);
+    LL_PREPEND(seats, seat);
+    if (mpixq_env.affinity.choice != MPIXQ_AFFINITY_NONE) {
+        place(seat);
+    } else if (mpixq_env.info) {
+        mpixq_print("thread %s: stays where it was made (MPIXQ_AFFINITY none)", name);
+    }
+    pthread_mutex_unlock(&lock);
+}
+
+void mpixq_affinity_rise(void)
+{
+    pthread_mutex_lock(&lock);
+    LL_DELETE(seats, own);
+    pthread_mutex_unlock(&lock);
+    own = NULL;
+}
+
+void mpixq_affinity_look_again(void)
+{
+    uint64_t now = own != NULL ? mpixq_now_ns() : 0;
+
+    if (own == NULL || !own->placed || now - own->looked_ns < LOOK_AGAIN_NS) {
+        return;
+    }
+    own->looked_ns = now;
+    pthread_mutex_lock(&lock);
+    place(own);
+    pthread_mutex_unlock(&lock);
+}

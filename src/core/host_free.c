@@ -1,0 +1,116 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * Copyright (c) 2026 the mpix-queue authors
+ *
+ * MPI_Request_free of what the library has a part in. A request that the host has started may be
+ * freed while it is active, as MPI allows: the record then waits here, without a handle, until the
+ * communication has completed or failed, and only then is the pair released. */
+#include <pthread.h>
+#include <stddef.h>
+#include <utlist.h>
+
+#include "host.h"
+#include "host_start.h"
+#include "queue.h"
+
+/* Guards the list of those that are under way. MPI is called under it, without blocking; other
+ * threads do not wait for it. */
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static struct mpixq_request *freed;
+static atomic_long n_freed; /* written under the lock, read by all */
+
+static enum mpixq_error check_one_free(struct mpixq_request *req)
+{
+    mpixq_queue_settle(req);
+    switch (mpixq_request_state(req)) {
+    case MPIXQ_MATCHING:
+        return MPIXQ_E_MATCHING;
+    case MPIXQ_STARTED:
+    case MPIXQ_WAITING:
+        return MPIXQ_E_OWNED;
+    default:
+        return MPIXQ_E_NONE;
+    }
+}
+
+int mpixq_host_free(MPI_Request handle, struct mpixq_request *req)
+{
+    struct mpixq_match_op *op;
+    enum mpixq_error error;
+
+    if (req != NULL) {
+        error = check_one_free(req);
+        if (error != MPIXQ_E_NONE) {
+            return mpixq_error_raise(mpixq_request_comm(req), mpixq_error_code(error));
+        }
+        mpixq_request_forget(req);
+        return MPI_SUCCESS;
+    }
+    op = mpixq_host_must_look() ? mpixq_match_op_find(handle) : NULL;
+    if (op != NULL) {
+        mpixq_match_op_forget(op);
+        mpixq_match_op_put(op);
+    }
+    return MPI_SUCCESS;
+}
+
+void mpixq_host_freed(struct mpixq_request *req)
+{
+    if (req == NULL) {
+        return;
+    }
+    if (mpixq_request_state(req) != MPIXQ_HOST_STARTED) {
+        mpixq_match_release(req);
+        return;
+    }
+    pthread_mutex_lock(&lock);
+    LL_PREPEND2(freed, req, next_freed);
+    atomic_fetch_add(&n_freed, 1);
+    pthread_mutex_unlock(&lock);
+    mpixq_host_reap();
+}
+
+/* Take out those that are done, or all. */
+static struct mpixq_request *take(bool all)
+{
+    struct mpixq_request **link = &freed, *taken = NULL;
+
+    while (*link != NULL) {
+        struct mpixq_request *req = *link;
+
+        if (all || mpixq_host_is_done(req)) {
+            *link = req->next_freed;
+            LL_PREPEND2(taken, req, next_freed);
+            atomic_fetch_sub(&n_freed, 1);
+        } else {
+            link = &req->next_freed;
+        }
+    }
+    return taken;
+}
+
+static void release(struct mpixq_request *list)
+{
+    struct mpixq_request *next;
+
+    for (; list != NULL; list = next) {
+        next = list->next_freed;
+        (void)mpixq_host_complete(list, mpixq_host_result(list), MPI_STATUS_IGNORE);
+        mpixq_match_release(list);
+    }
+}
+
+void mpixq_host_reap(void)
+{
+    struct mpixq_request *done = NULL;
+
+    if (atomic_load(&n_freed) > 0 && pthread_mutex_trylock(&lock) == 0) {
+        done = take(false);
+        pthread_mutex_unlock(&lock);
+    }
+    release(done);
+}
+
+void mpixq_host_close(void)
+{
+    release(take(true));
+}

@@ -1,0 +1,199 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * Copyright (c) 2026 the mpix-queue authors */
+#include "host_start.h"
+
+#include "channel.h"
+#include "log.h"
+#include "match.h"
+#include "queue.h"
+#include "stream/stream.h"
+
+enum { TOGETHER = 32 }; /* triggers executed in one call */
+
+enum mpixq_error mpixq_host_claim(MPI_Request handle, struct mpixq_request **req_p)
+{
+    struct mpixq_request *req = mpixq_request_find(handle);
+
+    *req_p = req;
+    if (req == NULL) {
+        return MPIXQ_E_NONE;
+    }
+    if (atomic_load(&req->queue) != NULL) {
+        mpixq_queue_settle(req);
+    }
+    switch (mpixq_request_state(req)) {
+    case MPIXQ_UNMATCHED:
+        *req_p = NULL;
+        return MPIXQ_E_NONE;
+    case MPIXQ_MATCHING:
+        return MPIXQ_E_MATCHING;
+    case MPIXQ_MATCHED:
+        if (atomic_load(&req->failed)) {
+            return MPIXQ_E_REQUEST_FAILED;
+        }
+        if (req->staging != NULL) {
+            return MPIXQ_E_GPU_BUFFER;
+        }
+        return mpixq_request_step(req, MPIXQ_HOST_START) ? MPIXQ_E_NONE : MPIXQ_E_HOST_AGAIN;
+    case MPIXQ_HOST_STARTED:
+        return MPIXQ_E_HOST_AGAIN;
+    case MPIXQ_FAILED:
+        return MPIXQ_E_REQUEST_FAILED;
+    default:
+        return MPIXQ_E_OWNED;
+    }
+}
+
+void mpixq_host_unclaim(struct mpixq_request *req)
+{
+    (void)mpixq_request_step(req, MPIXQ_DONE);
+}
+
+/* Execute triggers as a stream would, those with the same function in one call. */
+static void execute(const struct mpixq_trigger *triggers, int n)
+{
+    void *args[TOGETHER];
+
+    for (int i = 0; i < n;) {
+        const struct mpixq_trigger *first = &triggers[i];
+        int same = 0;
+
+        if (first->call == NULL) {
+            atomic_store_explicit(first->word, first->value, memory_order_release);
+            i++;
+            continue;
+        }
+        while (i < n && triggers[i].call == first->call) {
+            args[same++] = triggers[i++].arg;
+        }
+        first->call(args, same);
+    }
+}
+
+static void start_together(struct mpixq_request *const reqs[], int n)
+{
+    struct mpixq_trigger triggers[TOGETHER];
+    int n_triggers = 0;
+
+    for (int i = 0; i < n; i++) {
+        struct mpixq_request *req = reqs[i];
+
+        if (req == NULL) {
+            continue;
+        }
+        mpixq_request_count_start(req, true);
+        if (req->channel->start(NULL, req, &triggers[n_triggers])) {
+            n_triggers++;
+        }
+    }
+    execute(triggers, n_triggers);
+}
+
+/* The failure of a start that was never executed is told by the call that started; any other, also
+ * of the peer, by the call that completes. */
+static bool has_not_started(const struct mpixq_request *req)
+{
+    return atomic_load(&req->failed) && atomic_load(&req->started) != req->epoch;
+}
+
+int mpixq_host_start(struct mpixq_request *const reqs[], int n)
+{
+    const struct mpixq_request *failed = NULL;
+
+    for (int i = 0; i < n; i += TOGETHER) {
+        start_together(reqs + i, n - i < TOGETHER ? n - i : TOGETHER);
+    }
+    for (int i = 0; i < n; i++) {
+        if (reqs[i] != NULL && has_not_started(reqs[i])) {
+            (void)mpixq_request_step(reqs[i], MPIXQ_FAIL);
+            failed = failed != NULL ? failed : reqs[i];
+        }
+    }
+    if (failed == NULL) {
+        return MPI_SUCCESS;
+    }
+    mpixq_match_kick(); /* the peer hears of it now */
+    return mpixq_error_raise(mpixq_request_comm(failed), mpixq_host_result(failed));
+}
+
+static bool lacks_peer(const struct mpixq_request *req)
+{
+    uint64_t end = atomic_load_explicit(&req->peer_end, memory_order_acquire);
+
+    return end != 0 && req->epoch >= end;
+}
+
+bool mpixq_host_has_failed(const struct mpixq_request *req)
+{
+    return atomic_load_explicit(&req->failed, memory_order_acquire) || lacks_peer(req);
+}
+
+bool mpixq_host_is_done(struct mpixq_request *req)
+{
+    return req->channel->poll(req) || mpixq_host_has_failed(req);
+}
+
+int mpixq_host_result(const struct mpixq_request *req)
+{
+    int code;
+
+    if (atomic_load_explicit(&req->done, memory_order_acquire) == req->epoch) {
+        req->channel->settle();
+        return atomic_load(&req->error);
+    }
+    if (!mpixq_host_has_failed(req)) {
+        return MPI_SUCCESS;
+    }
+    code = atomic_load(&req->error);
+    if (code != MPI_SUCCESS) {
+        return code;
+    }
+    return atomic_load(&req->failed) ? mpixq_request_peer_failed(req)
+                                     : mpixq_error_code(MPIXQ_E_PEER_FREED);
+}
+
+void mpixq_host_write_status(const struct mpixq_request *req, MPI_Status *status)
+{
+    if (status == MPI_STATUS_IGNORE) {
+        return;
+    }
+    status->MPI_SOURCE = req->source;
+    status->MPI_TAG = req->source_tag;
+    (void)PMPI_Status_set_elements_x(status, MPI_BYTE, (MPI_Count)req->bytes);
+    (void)PMPI_Status_set_cancelled(status, 0);
+}
+
+int mpixq_host_complete(struct mpixq_request *req, int code, MPI_Status *status)
+{
+    (void)mpixq_request_step(req, code == MPI_SUCCESS ? MPIXQ_DONE : MPIXQ_FAIL);
+    if (code == MPI_SUCCESS) {
+        mpixq_host_write_status(req, status);
+    } else {
+        mpixq_match_kick(); /* the peer hears of it now */
+    }
+    return code;
+}
+
+void mpixq_host_missed(void)
+{
+    enum { EVERY = 16 };
+    static atomic_uint misses;
+
+    if (atomic_fetch_add_explicit(&misses, 1, memory_order_relaxed) % EVERY == 0) {
+        mpixq_match_kick();
+    }
+}
+
+void mpixq_host_fail(struct mpixq_request *req, int code, const char *operation)
+{
+    char what[64], reason[MPI_MAX_ERROR_STRING];
+    int none = MPI_SUCCESS, length;
+
+    if (atomic_compare_exchange_strong(&req->error, &none, code)) {
+        (void)PMPI_Error_string(code, reason, &length);
+        mpixq_err("%s of %s (rank %d of MPI_COMM_WORLD), started by the host, failed: %.120s",
+                  operation, mpixq_request_describe(req, what, sizeof what), req->peer_world,
+                  reason);
+    }
+    atomic_store_explicit(&req->failed, true, memory_order_release);
+}

@@ -1,0 +1,142 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * Copyright (c) 2026 the mpix-queue authors
+ *
+ * Everything here runs under the matching lock, and looks at requests by what the watchdog has for
+ * that. A start or match fails only at a look after the one that found its peer gone: what the peer
+ * had sent before has been polled for in between. */
+#include "liveness.h"
+
+#include <mpi.h>
+#include <stdio.h>
+
+#include "backoff.h"
+#include "channel.h"
+#include "comm.h"
+#include "control.h"
+#include "env.h"
+#include "log.h"
+#include "match_internal.h"
+#include "progress.h"
+#include "queue.h"
+#include "watchdog.h"
+
+enum {
+    LOOKS = 2,  /* in MPIXQ_LIVENESS_S */
+    SHARE = 100 /* a look may take this part of the time, however many requests there are */
+};
+
+static uint64_t next_ns;
+
+static uint64_t limit_ns(void)
+{
+    return (uint64_t)mpixq_env.liveness_s * 1000000000u;
+}
+
+/* Matches. Of a receive from anywhere no peer is known. */
+static void look_at_match(struct mpixq_request *req, uint64_t now)
+{
+    char name[MPIXQ_WATCHDOG_ROOM];
+    int peer = req->made.peer;
+
+    if (peer == MPI_ANY_SOURCE ||
+        !mpixq_control_has_lost(mpixq_comm_world_rank(req->comm, peer), now)) {
+        return;
+    }
+    mpixq_err("match of %s ended: the peer's process has ended", mpixq_watchdog_name(req, name));
+    mpixq_match_give_up_one(req, MPIXQ_E_PEER_GONE);
+}
+
+/* Starts. */
+
+static bool is_stuck(const struct mpixq_request *req)
+{
+    return mpixq_watchdog_is_pending(req, atomic_load(&req->queue)) &&
+           atomic_load(&req->started) > atomic_load(&req->done);
+}
+
+/* Why the next start to complete never will, or NULL; with the error for it. */
+static const char *find_reason(struct mpixq_request *req, uint64_t now, enum mpixq_error *error_p)
+{
+    uint64_t end = atomic_load_explicit(&req->peer_end, memory_order_acquire);
+
+    *error_p = MPIXQ_E_PEER_GONE;
+    if (mpixq_control_has_lost(req->peer_world, now)) {
+        return "the peer's process has ended";
+    }
+    if (req->channel->has_lost(req)) {
+        return "the network does not reach the peer";
+    }
+    if (end != 0 && atomic_load(&req->done) + 1 >= end) {
+        *error_p = MPIXQ_E_PEER_FREED;
+        return "the peer has freed its end of the pair";
+    }
+    return NULL;
+}
+
+static void fail_start(struct mpixq_request *req, uint64_t now, const char *why,
+                       enum mpixq_error error)
+{
+    char name[MPIXQ_WATCHDOG_ROOM], text[256];
+
+    (void)snprintf(text, sizeof text, "%s: start %llu of %s has waited %.1f s", why,
+                   (unsigned long long)req->age.progress + 1, mpixq_watchdog_name(req, name),
+                   (double)(now - req->age.since_ns) / 1e9);
+    mpixq_match_tell_failure(req);
+    mpixq_queue_fail(atomic_load(&req->queue), req, mpixq_error_code_saying(error, text), "wait");
+    mpixq_progress_wake(); /* sends the news */
+}
+
+static void look_at_start(struct mpixq_request *req, uint64_t now)
+{
+    enum mpixq_error error;
+    const char *why;
+
+    if (!is_stuck(req)) {
+        return;
+    }
+    mpixq_watchdog_poll(req); /* where the channel has a word of its own, done follows here only */
+    if (!is_stuck(req)) {
+        return;
+    }
+    mpixq_watchdog_note(req, now);
+    if (now - req->age.since_ns < limit_ns()) {
+        return;
+    }
+    why = find_reason(req, now, &error);
+    if (why == NULL) {
+        return;
+    }
+    mpixq_watchdog_poll(req); /* nobody may have done so yet */
+    if (is_stuck(req) && atomic_load(&req->done) == req->age.progress) {
+        fail_start(req, now, why, error);
+    }
+}
+
+static void visit(struct mpixq_request *req, void *arg)
+{
+    uint64_t now = *(const uint64_t *)arg;
+
+    if (mpixq_request_state(req) == MPIXQ_MATCHING) {
+        look_at_match(req, now);
+    } else if (req->channel != NULL) {
+        look_at_start(req, now);
+    }
+}
+
+void mpixq_liveness_check(void)
+{
+    uint64_t now, spent;
+
+    if (mpixq_env.liveness_s == 0) {
+        return;
+    }
+    now = mpixq_now_ns();
+    if (now < next_ns) {
+        return;
+    }
+    mpixq_match_each(visit, &now);
+    mpixq_control_progress(); /* this thread may not come by again soon */
+    spent = mpixq_now_ns() - now;
+    next_ns = now + limit_ns() / LOOKS;
+    next_ns = spent * SHARE > limit_ns() / LOOKS ? now + spent * SHARE : next_ns;
+}

@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * Copyright (c) 2026 the mpix-queue authors
+ *
+ * Which of several devices is near the CPUs of the process.
+ */
+#ifndef MPIXQ_NEAR_H
+#define MPIXQ_NEAR_H
+
+#include "cpus.h"
+
+enum { MPIXQ_PCI_ROOM = 24 };
+
+/* Where Linux describes its PCI devices, by names as in 0000:20:00.0. */
+#define MPIXQ_PCI_DEVICES "/sys/bus/pci/devices"
+
+/* Index of the device that most of our own CPUs are near to, of those that are equally near the one
+ * whose turn it is. A name may be empty. *why_p says in a few words what decided. */
+int mpixq_near_choose(const char names[][MPIXQ_PCI_ROOM], int n, const char *folder,
+                      const struct mpixq_cpus *own, int turn, const char **why_p);
+
+#endif

@@ -1,0 +1,120 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * Copyright (c) 2026 the mpix-queue authors */
+#include "stage.h"
+
+#include <dlfcn.h>
+#include <stddef.h>
+#include <string.h>
+
+#include "env.h"
+#include "log.h"
+
+/* MPICH's names of kinds of GPUs in MPIX_GPU_query_support. */
+enum { MPICH_CUDA = 0, MPICH_HIP = 2 };
+
+/* Where a function of MPI that not every MPI has is, if it is there. */
+static void *find(const char *name)
+{
+    return dlsym(RTLD_DEFAULT, name);
+}
+
+/* What MPI says of itself. Open MPI has one function for each kind of GPU, MPICH one for all. */
+static bool ask_mpi(bool hip)
+{
+    int (*ask_one)(void) = NULL;
+    int (*ask_any)(int, int *) = NULL;
+    void *one = find(hip ? "MPIX_Query_rocm_support" : "MPIX_Query_cuda_support");
+    void *any = find("MPIX_GPU_query_support");
+    int yes = 0;
+
+    memcpy(&ask_one, &one, sizeof one); /* ISO C has no cast from an object to a function */
+    memcpy(&ask_any, &any, sizeof any);
+    if (ask_one != NULL) {
+        return ask_one() == 1;
+    }
+    return ask_any != NULL && ask_any(hip ? MPICH_HIP : MPICH_CUDA, &yes) == MPI_SUCCESS && yes;
+}
+
+static bool mpi_takes(const char *kind)
+{
+    bool takes;
+
+    if (mpixq_env.gpu_aware != MPIXQ_GPU_AWARE_AUTO) {
+        return mpixq_env.gpu_aware == MPIXQ_GPU_AWARE_YES;
+    }
+    takes = ask_mpi(strcmp(kind, "hipStream_t") == 0);
+    mpixq_debug("MPI %s buffers in memory of GPUs", takes ? "takes" : "does not take");
+    return takes;
+}
+
+/* The bytes from the first to the last that the request's data takes. */
+struct span {
+    char *first;
+    size_t bytes;
+    bool is_dense; /* all of them are data */
+};
+
+static bool find_span(const struct mpixq_request *req, struct span *span)
+{
+    MPI_Count lower, true_lower, extent, true_extent, size, steps = req->made.count - 1;
+    MPI_Datatype type = req->made.type.handle;
+
+    if (PMPI_Type_get_extent_x(type, &lower, &extent) != MPI_SUCCESS ||
+        PMPI_Type_get_true_extent_x(type, &true_lower, &true_extent) != MPI_SUCCESS ||
+        PMPI_Type_size_x(type, &size) != MPI_SUCCESS) {
+        return false;
+    }
+    span->first = (char *)req->made.buffer + true_lower + (extent < 0 ? steps * extent : 0);
+    span->bytes = (size_t)(true_extent + steps * (extent < 0 ? -extent : extent));
+    span->is_dense = size * req->made.count == (MPI_Count)span->bytes;
+    return true;
+}
+
+static enum mpixq_error make_twin(struct mpixq_request *req, const char *kind,
+                                  const struct span *span)
+{
+    struct mpixq_staging *staging;
+
+    if (!span->is_dense && !mpixq_request_is_send(req)) {
+        return MPIXQ_E_GPU_TYPE;
+    }
+    staging = mpixq_staging_take(kind, span->bytes); /* given back with the record */
+    if (staging == NULL) {
+        return MPIXQ_E_NO_MEMORY;
+    }
+    staging->buffer = (char *)staging->host + ((const char *)req->made.buffer - span->first);
+    staging->copy.bytes = span->bytes;
+    staging->copy.to = mpixq_request_is_send(req) ? staging->host : span->first;
+    staging->copy.from = mpixq_request_is_send(req) ? span->first : staging->host;
+    req->staging = staging;
+    return MPIXQ_E_NONE;
+}
+
+static enum mpixq_error stage_one(struct mpixq_request *req)
+{
+    struct span span;
+    const char *kind;
+
+    if (req->staging != NULL || req->made.count == 0 || req->made.peer == MPI_PROC_NULL ||
+        !find_span(req, &span) || span.bytes == 0) {
+        return MPIXQ_E_NONE;
+    }
+    kind = mpixq_memory_of(span.first);
+    req->in_gpu = kind != NULL;
+    return kind == NULL || mpi_takes(kind) ? MPIXQ_E_NONE : make_twin(req, kind, &span);
+}
+
+enum mpixq_error mpixq_stage(struct mpixq_request *const reqs[], int n,
+                             struct mpixq_request **failed_p)
+{
+    enum mpixq_error error = MPIXQ_E_NONE;
+
+    if (!mpixq_memory_has_gpu()) {
+        return MPIXQ_E_NONE;
+    }
+    for (int i = 0; error == MPIXQ_E_NONE && i < n; i++) {
+        error = stage_one(reqs[i]);
+        *failed_p = reqs[i];
+    }
+    return error;
+}

@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * Copyright (c) 2026 the mpix-queue authors
+ *
+ * Buffers in memory of GPUs: MPI is given them if it takes such, else a twin in memory of the host,
+ * between which and the buffer the stream copies: to it before a send starts, from it after the
+ * wait of a receive.
+ */
+#ifndef MPIXQ_STAGE_H
+#define MPIXQ_STAGE_H
+
+#include "error.h"
+#include "request.h"
+
+/* Before matching, by the thread that calls, without a lock: find out where the buffers of these
+ * requests are, and make the twins that are needed. On an error *failed_p is the request. */
+enum mpixq_error mpixq_stage(struct mpixq_request *const reqs[], int n,
+                             struct mpixq_request **failed_p);
+
+#endif

@@ -1,0 +1,485 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * Copyright (c) 2026 the mpix-queue authors
+ *
+ * Everything here runs under the matching lock: no record that a peer can name is destroyed
+ * meanwhile, and no queue that a request names is freed (mpixq_match_fence). It reads what is
+ * atomic, blocks nowhere and calls nothing of a stream but waits_for. */
+#include "watchdog.h"
+
+#include <mpi.h>
+#include <stdio.h>
+#include <utlist.h>
+
+#include "backoff.h"
+#include "channel.h"
+#include "comm.h"
+#include "control.h"
+#include "log.h"
+#include "match_internal.h"
+#include "progress.h"
+#include "queue.h"
+#include "thread.h"
+
+enum {
+    LOOKS = 8,       /* at a thing before it is as old as MPIXQ_WATCHDOG_S */
+    MAX_PLACES = 64, /* where waits are stuck; the rest have their turn when these go on */
+    MAX_LINES = 32   /* of one look */
+};
+
+/* A stream, or a queue that the host waits for, that has waited for one start too long. What else
+ * stands there cannot get on either. */
+struct place {
+    const void *key;
+    struct mpixq_request *blocker;
+};
+
+struct look {
+    uint64_t now;
+    int n_places;
+    struct place places[MAX_PLACES];
+    struct mpixq_match_op *ops; /* that are under way, by next_watched */
+    struct mpixq_queue *behind; /* with starts that are not reached, by next_behind */
+    int n_lines, n_left_out;
+};
+
+static MPIXQ_THREAD_LOCAL bool polling;
+static uint64_t number;  /* of looks */
+static uint64_t next_ns; /* when to look again */
+static struct mpixq_age answers_age;
+
+static uint64_t limit_ns(void)
+{
+    return (uint64_t)mpixq_env.watchdog_s * 1000000000u;
+}
+
+long mpixq_watchdog_sleep_ms(void)
+{
+    /* Nothing is matched or being matched: whoever begins that wakes the thread. */
+    if (!mpixq_watchdog_is_on() || atomic_load(&mpixq_active) == 0) {
+        return -1;
+    }
+    return mpixq_env.watchdog_s * (1000 / LOOKS);
+}
+
+bool mpixq_watchdog_is_polling(void)
+{
+    return polling;
+}
+
+/* Ages. */
+
+static bool is_old(const struct look *look, uint64_t since_ns)
+{
+    return look->now - since_ns >= limit_ns();
+}
+
+static double seconds(const struct look *look, uint64_t since_ns)
+{
+    return (double)(look->now - since_ns) / 1e9;
+}
+
+/* Is something of this age to be reported now? Then it is again when it is twice as old. */
+static bool is_due(struct look *look, struct mpixq_age *age, uint64_t since_ns)
+{
+    if (!is_old(look, since_ns) || look->now < age->report_ns) {
+        return false;
+    }
+    age->report_ns = look->now + (look->now - since_ns);
+    if (look->n_lines == MAX_LINES) {
+        look->n_left_out++;
+        return false;
+    }
+    look->n_lines++;
+    return true;
+}
+
+/* Texts. */
+
+enum { ROOM = MPIXQ_WATCHDOG_ROOM };
+
+const char *mpixq_watchdog_name(const struct mpixq_request *req, char text[ROOM])
+{
+    bool is_paired = mpixq_request_state(req) != MPIXQ_MATCHING;
+    int peer = !is_paired || mpixq_request_is_send(req) ? req->made.peer : req->source;
+    int tag = is_paired ? req->source_tag : req->made.tag;
+    int world = peer == MPI_ANY_SOURCE ? -1
+                : is_paired            ? req->peer_world
+                                       : mpixq_comm_world_rank(req->comm, peer);
+    char from[24] = "any source", with[24] = "any tag", rank[48] = "";
+
+    if (peer != MPI_ANY_SOURCE) {
+        (void)snprintf(from, sizeof from, "%d", peer);
+        (void)snprintf(rank, sizeof rank, "rank %d of MPI_COMM_WORLD, ", world);
+    }
+    if (tag != MPI_ANY_TAG) {
+        (void)snprintf(with, sizeof with, "tag %d", tag);
+    }
+    (void)snprintf(text, ROOM, "%s %s %s (%s%llu bytes)", mpixq_request_verb(req), from, with, rank,
+                   (unsigned long long)req->bytes);
+    return text;
+}
+
+static const char *why_unmatched(const struct mpixq_request *req, char text[2 * ROOM])
+{
+    const struct mpixq_offered *first = NULL;
+    int n;
+
+    if (mpixq_request_is_send(req)) {
+        return mpixq_control_has_taken(req->peer_world)
+                   ? "the peer knows of the send and has begun no match of a receive that fits"
+                   : "the peer has taken no message about it: it has begun no match, or it runs "
+                     "below MPI_THREAD_MULTIPLE and is blocked outside of this library, MPI_Wait "
+                     "and MPI_Test";
+    }
+    n = mpixq_pairing_count_misfits(&mpixq_match_pairing, &req->posted, &first);
+    if (n == 0) {
+        return "no peer has said that it matches a send that fits: it has begun no such match, or "
+               "it runs below MPI_THREAD_MULTIPLE and is blocked outside of this library, MPI_Wait "
+               "and MPI_Test";
+    }
+    (void)snprintf(text, (size_t)2 * ROOM,
+                   "no peer has said that it matches a send that fits; %d others wait for their "
+                   "receives, the first from %d tag %d",
+                   n, first->source, first->tag);
+    return text;
+}
+
+/* Matches. */
+
+static void note_match(struct look *look, struct mpixq_request *req)
+{
+    struct mpixq_match_op *op = req->op;
+
+    if (op->look != number) {
+        op->look = number;
+        op->first = req;
+        LL_PREPEND2(look->ops, op, next_watched);
+        mpixq_age_note(&op->age, (uint64_t)atomic_load(&op->remaining), look->now);
+    } else if (req->op_index < op->first->op_index) {
+        op->first = req;
+    }
+}
+
+static void report_match(struct look *look, struct mpixq_match_op *op)
+{
+    char name[ROOM], why[2 * ROOM];
+
+    if (is_due(look, &op->age, op->age.since_ns)) {
+        mpixq_err("watchdog: %s has waited %.1f s for %d of %d requests, the first %s: %s",
+                  op->has_handle ? "MPIX_Imatch" : "MPIX_Match", seconds(look, op->age.since_ns),
+                  atomic_load(&op->remaining), op->n, mpixq_watchdog_name(op->first, name),
+                  why_unmatched(op->first, why));
+    }
+}
+
+static void report_matches(struct look *look)
+{
+    struct mpixq_match_op *op;
+    bool expired = false;
+
+    LL_FOREACH2(look->ops, op, next_watched)
+    {
+        report_match(look, op);
+        if (mpixq_watchdog_ends() && is_old(look, op->age.since_ns)) {
+            op->expired = expired = true;
+        }
+    }
+    if (expired) {
+        mpixq_match_give_up(MPIXQ_E_MATCH_TIMEOUT);
+    }
+}
+
+/* A match may also wait for room in the messages to a peer who does not take them. */
+static void look_at_answers(struct look *look)
+{
+    int peer = mpixq_control_unanswered();
+
+    if (peer < 0) {
+        answers_age.since_ns = 0;
+        return;
+    }
+    mpixq_age_note(&answers_age, mpixq_control_sent(), look->now);
+    if (is_due(look, &answers_age, answers_age.since_ns)) {
+        mpixq_err("watchdog: the answer to a match of rank %d of MPI_COMM_WORLD has waited %.1f s: "
+                  "the peer takes no messages, since it runs below MPI_THREAD_MULTIPLE and is "
+                  "blocked outside of this library, MPI_Wait and MPI_Test",
+                  peer, seconds(look, answers_age.since_ns));
+    }
+    if (mpixq_watchdog_ends() && is_old(look, answers_age.since_ns)) {
+        mpixq_control_excuse_answers();
+    }
+}
+
+/* Starts. */
+
+static const struct place *find_place(const struct look *look, const void *key)
+{
+    for (int i = 0; i < look->n_places; i++) {
+        if (look->places[i].key == key) {
+            return &look->places[i];
+        }
+    }
+    return NULL;
+}
+
+/* A call of MPI that completes what the host has started, as a place: odd, unlike addresses. */
+static const void *call_place(const struct mpixq_request *req)
+{
+    uint64_t call = atomic_load_explicit(&req->host_call, memory_order_acquire);
+
+    return call != 0 ? (const void *)(uintptr_t)(call | 1) : NULL;
+}
+
+/* Where somebody waits for a request's start just now, or NULL: at its stream, its queue for
+ * MPIX_Queue_wait, or a call of MPI. Of several things that are waited for the first counts. */
+static const void *waiting_place(const struct mpixq_request *req, struct mpixq_queue *queue)
+{
+    if (queue == NULL) {
+        return (atomic_load(&req->host_call) & 1) != 0 ? call_place(req) : NULL;
+    }
+    if (atomic_load_explicit(&queue->host_waits_for, memory_order_acquire) == &req->done) {
+        return queue;
+    }
+    return queue->stream->ops->waits_for(queue->stream) == req ? queue->stream : NULL;
+}
+
+/* Some channels say in a word of their own what has completed: then done follows in poll only. */
+void mpixq_watchdog_poll(struct mpixq_request *req)
+{
+    polling = true;
+    (void)req->channel->poll(req);
+    polling = false;
+}
+
+bool mpixq_watchdog_is_pending(const struct mpixq_request *req, const struct mpixq_queue *queue)
+{
+    uint64_t epoch = atomic_load_explicit(&req->epoch, memory_order_acquire);
+
+    return atomic_load_explicit(&req->done, memory_order_acquire) < epoch &&
+           !atomic_load(&req->failed) && (queue == NULL || !mpixq_queue_has_failed(queue));
+}
+
+void mpixq_watchdog_note(struct mpixq_request *req, uint64_t now_ns)
+{
+    uint64_t done = atomic_load(&req->done);
+
+    if (req->age.since_ns == 0 || req->age.progress != done) {
+        req->waited_ns = 0;
+        mpixq_age_note(&req->age, done, now_ns);
+    }
+}
+
+static const char *lacks(const struct mpixq_request *req)
+{
+    uint64_t end = atomic_load_explicit(&req->peer_end, memory_order_acquire);
+
+    return end != 0 && req->age.progress + 1 >= end ? "the peer has freed its end of the pair"
+                                                    : req->channel->lacks(req);
+}
+
+/* Somebody waits, or will when what stands before is done, for a start since since_ns. */
+static void report_start(struct look *look, struct mpixq_request *req, uint64_t since_ns)
+{
+    const struct mpixq_queue *queue = atomic_load(&req->queue);
+    char name[ROOM], who[32] = "the host";
+
+    if (!is_due(look, &req->age, since_ns)) {
+        return;
+    }
+    if (queue != NULL) {
+        (void)snprintf(who, sizeof who, "queue %llu", (unsigned long long)queue->number);
+    }
+    mpixq_err("watchdog: %s has waited %.1f s for start %llu of %s by channel %s: %s", who,
+              seconds(look, since_ns), (unsigned long long)req->age.progress + 1,
+              mpixq_watchdog_name(req, name), req->channel->name, lacks(req));
+}
+
+/* A start is pending and somebody waits for it at a place. */
+static void note_wait(struct look *look, struct mpixq_request *req, const void *place)
+{
+    if (req->waited_ns == 0 || req->waited_at != place) {
+        req->waited_ns = look->now;
+        req->waited_at = place;
+    }
+    if (is_old(look, req->waited_ns)) {
+        report_start(look, req, req->waited_ns);
+        if (look->n_places < MAX_PLACES) {
+            look->places[look->n_places++] = (struct place){.key = place, .blocker = req};
+        }
+    }
+}
+
+static void note_start(struct look *look, struct mpixq_request *req)
+{
+    struct mpixq_queue *queue = atomic_load(&req->queue);
+    const void *place = NULL;
+
+    if (mpixq_watchdog_is_pending(req, queue)) {
+        mpixq_watchdog_poll(req);
+    }
+    if (!mpixq_watchdog_is_pending(req, queue)) {
+        req->age.since_ns = req->waited_ns = 0;
+        return;
+    }
+    mpixq_watchdog_note(req, look->now);
+    place = waiting_place(req, queue);
+    if (place != NULL) {
+        note_wait(look, req, place);
+    } else {
+        req->waited_ns = 0;
+    }
+}
+
+static void note_behind(struct look *look, struct mpixq_queue *queue, struct mpixq_request *req,
+                        const struct place *place)
+{
+    if (queue->behind_look != number) {
+        queue->behind_look = number;
+        queue->behind = 0;
+        queue->first_behind = req;
+        mpixq_age_note(&queue->behind_age, place->blocker->waited_ns, place->blocker->waited_ns);
+        LL_PREPEND2(look->behind, queue, next_behind);
+    }
+    queue->behind++;
+}
+
+/* A stream that waits for many tests the first of them only. */
+static bool has_completed(struct mpixq_request *req)
+{
+    mpixq_watchdog_poll(req);
+    return atomic_load(&req->done) != req->age.progress || atomic_load(&req->failed);
+}
+
+/* A start that was executed, has not completed, and has a wait at the place or behind it. */
+static void look_at_started(struct look *look, struct mpixq_request *req, const struct place *place)
+{
+    uint64_t since_ns = place->blocker->waited_ns;
+    const struct mpixq_queue *queue = atomic_load(&req->queue);
+
+    if (queue != NULL && place->key == queue->stream && mpixq_request_state(req) != MPIXQ_WAITING) {
+        return;
+    }
+    since_ns = req->age.since_ns > since_ns ? req->age.since_ns : since_ns;
+    if (is_old(look, since_ns) && !has_completed(req)) {
+        report_start(look, req, since_ns);
+    }
+}
+
+/* Where the request cannot get on, or NULL. A start without a wait is waited for by the host
+ * alone. */
+static const struct place *stuck_place(const struct look *look, const struct mpixq_request *req,
+                                       struct mpixq_queue *queue)
+{
+    const struct place *place = NULL;
+
+    if (queue == NULL) {
+        return find_place(look, call_place(req));
+    }
+    if (mpixq_request_state(req) == MPIXQ_STARTED) {
+        place = find_place(look, queue);
+    }
+    return place != NULL ? place : find_place(look, queue->stream);
+}
+
+/* Given that some waits are stuck: the requests that are not what these wait for just now. */
+static void visit_other(struct mpixq_request *req, void *arg)
+{
+    struct look *look = arg;
+    struct mpixq_queue *queue = atomic_load(&req->queue);
+    const struct place *place = stuck_place(look, req, queue);
+
+    if (place == NULL) {
+        return;
+    }
+    if (queue != NULL && atomic_load(&queue->is_freed)) {
+        note_behind(look, queue, req, place);
+    } else if (mpixq_watchdog_is_pending(req, queue) && req->waited_ns == 0 &&
+               req->age.since_ns != 0) {
+        if (atomic_load(&req->started) > req->age.progress) {
+            look_at_started(look, req, place);
+        } else if (queue != NULL) {
+            note_behind(look, queue, req, place);
+        }
+    }
+}
+
+static void report_behind(struct look *look)
+{
+    struct mpixq_queue *queue;
+    char name[ROOM];
+
+    LL_FOREACH2(look->behind, queue, next_behind)
+    {
+        if (!is_due(look, &queue->behind_age, queue->behind_age.since_ns)) {
+            continue;
+        }
+        if (atomic_load(&queue->is_freed)) {
+            mpixq_err("watchdog: MPIX_Queue_free of queue %llu, which has failed, waits until its "
+                      "stream has got past a wait of another queue",
+                      (unsigned long long)queue->number);
+        } else {
+            mpixq_err("watchdog: queue %llu has %u starts that its stream has not reached, because "
+                      "of a wait before them, the first %s",
+                      (unsigned long long)queue->number, queue->behind,
+                      mpixq_watchdog_name(queue->first_behind, name));
+        }
+    }
+}
+
+/* End the wait for a start, and those for everything on its queue. */
+static void fail_start(struct mpixq_request *req)
+{
+    char name[ROOM], text[256];
+
+    (void)snprintf(text, sizeof text, "waited longer than %ld s for %s: %.100s",
+                   mpixq_env.watchdog_s, mpixq_watchdog_name(req, name), lacks(req));
+    mpixq_queue_fail(atomic_load(&req->queue), req,
+                     mpixq_error_code_saying(MPIXQ_E_WAIT_TIMEOUT, text), "wait");
+    mpixq_match_tell_failure(req);
+    mpixq_progress_wake(); /* sends the news */
+}
+
+static void end_waits(const struct look *look)
+{
+    for (int i = 0; mpixq_watchdog_ends() && i < look->n_places; i++) {
+        fail_start(look->places[i].blocker);
+    }
+}
+
+static void visit(struct mpixq_request *req, void *arg)
+{
+    if (mpixq_request_state(req) == MPIXQ_MATCHING) {
+        note_match(arg, req);
+    } else {
+        note_start(arg, req);
+    }
+}
+
+static void look_now(uint64_t now)
+{
+    struct look look = {.now = now};
+
+    number++;
+    mpixq_match_each(visit, &look);
+    if (look.n_places > 0) {
+        mpixq_match_each(visit_other, &look);
+        report_behind(&look);
+        end_waits(&look);
+    }
+    report_matches(&look);
+    look_at_answers(&look);
+    mpixq_control_progress(); /* this thread may not come by again soon */
+    if (look.n_left_out > 0) {
+        mpixq_err("watchdog: and %d more", look.n_left_out);
+    }
+}
+
+void mpixq_watchdog_check(void)
+{
+    uint64_t now = mpixq_now_ns();
+
+    if (now >= next_ns) {
+        next_ns = now + limit_ns() / LOOKS;
+        look_now(now);
+    }
+}

@@ -1,0 +1,241 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * Copyright (c) 2026 the mpix-queue authors
+ *
+ * What the files of this folder share. doc/cxi.md explains the protocol, and T, W, D and Q.
+ *
+ *     nic.c      libfabric, the fabric, domain and endpoint of the process, peers, regions
+ *     locality.c the choice of a NIC
+ *     quirks.c   what providers do differently
+ *     cxi_ops.c  the extensions of provider cxi: doorbells, and how many entries there are
+ *     supply.c   (supply.h) counters, words and entries: taken, given back, set aside
+ *     ops.c      one operation: posted as deferred work, or issued by the host
+ *     layout.c   which datatypes are one piece of memory
+ *     pair.c     matching, and the end of a pair: the channel's table
+ *     start.c    starts and waits: armed, logged, executed
+ *     probe.c    signs of life of peers
+ *     drive.c    completion queues, failures, starts taken over
+ *
+ * Threads. Everything is entered by any thread. nic.lock guards what changes after a pair was
+ * matched; it is taken under the locks of queues and of matching, and nothing is called under it
+ * but libfabric and the heap. What only matching uses is under the matching lock.
+ */
+#ifndef MPIXQ_CXI_H
+#define MPIXQ_CXI_H
+
+#include <pthread.h>
+#include <rdma/fabric.h>
+#include <rdma/fi_atomic.h>
+#include <rdma/fi_cm.h>
+#include <rdma/fi_domain.h>
+#include <rdma/fi_endpoint.h>
+#include <rdma/fi_errno.h>
+#include <rdma/fi_rma.h>
+#include <rdma/fi_trigger.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "core/channel.h"
+#include "core/queue.h"
+#include "core/request.h"
+#include "quirks.h"
+
+/* A counter. Base is its value when it was taken: what it counts for its user begins there. */
+struct cxi_counter {
+    struct fid_cntr *fid;
+    volatile uint64_t *bell; /* its doorbell; NULL: libfabric rings */
+    uint64_t base;
+    uint64_t due; /* while it is doubtful: what it has to show before it is used again */
+    struct cxi_counter *next;
+};
+
+/* A 64-bit word that NICs add to. */
+struct cxi_word {
+    _Atomic uint64_t value;
+};
+
+struct cxi_end;
+
+/* One operation in the hands of the NIC. All that it was told stays as it is until the operation is
+ * known to be over. The context comes first: completions give its address back. */
+struct cxi_entry {
+    struct fi_deferred_work work;
+    union {
+        struct {
+            struct fi_op_rma op;
+            struct iovec local;
+            struct fi_rma_iov remote;
+        } write;
+        struct {
+            struct fi_op_atomic op;
+            struct fi_ioc local;
+            struct fi_rma_ioc remote;
+        } atomic;
+    } u;
+    struct cxi_end *end;     /* NULL: gone */
+    struct cxi_probe *probe; /* that it is, in place of an operation of a pair; else NULL */
+    uint64_t epoch;          /* of the start that it is part of */
+    uint64_t operand;        /* of an atomic that does not add */
+    const char *what;
+    bool plain, is_write; /* plain: issued by the host, and part of its end, not deferred */
+    bool counts;          /* in W */
+    uint64_t rest;        /* it was given back in this read of completions */
+    struct cxi_entry *prev, *next;
+};
+
+/* A start that waits to be armed. */
+struct cxi_logged {
+    struct cxi_end *end; /* NULL: freed meanwhile */
+    uint64_t epoch;
+    uint64_t ring; /* of Q; 0 if it has its own counter */
+};
+
+/* A queue of the library, or the host's own starts. */
+struct cxi_queue {
+    struct mpixq_queue *queue;  /* NULL: the host */
+    struct cxi_counter *shared; /* Q; NULL: there was none left, and its starts are taken over */
+    struct cxi_queue *prev, *next;
+    uint64_t issued; /* rings of Q, given out at enqueue time: in the queue's turn */
+    uint64_t rung;   /* made by the stream: under nic.lock */
+    /* The log: written in the queue's turn, read under nic.lock. */
+    struct cxi_logged *log; /* NULL: the host's */
+    uint64_t mask;          /* of positions: its size less one */
+    uint64_t full;          /* the position that had no room when it was looked at last */
+    _Atomic uint64_t head, tail;
+};
+
+/* This end of a pair. */
+struct cxi_end {
+    struct mpixq_request *req;
+    bool is_send, ready; /* ready: no clear-to-send */
+    bool delivered;      /* the sender tells when the data is in place, not the receiver's D */
+    bool shared;         /* a start of it rings Q: not if it has T, nor if it only waits for data */
+    fi_addr_t peer;
+    char *buffer;
+    uint64_t piece;                                  /* bytes of a write but the last */
+    uint32_t pieces;                                 /* writes of a message */
+    uint64_t remote_key, remote_addr;                /* of the buffer, or of the CTS word */
+    uint64_t remote_base;                            /* of the CTS word */
+    uint64_t told_key, told_addr, told_base;         /* of the receiver's word, if delivered */
+    struct cxi_counter *trigger, *written, *arrived; /* T, W, D; NULL: none here */
+    struct fid_mr *region;      /* of the buffer, or of the CTS word; NULL once released */
+    struct fid_mr *word_region; /* of a word that the sender writes; likewise */
+    struct fid_mr *warm;        /* of what is sent from; likewise; NULL: does without */
+    struct cxi_word *word, *cts;
+    uint64_t word_base, cts_base;
+    struct cxi_end *prev, *next; /* of all ends */
+    /* Under nic.lock. */
+    struct cxi_queue *queue;            /* of its last start */
+    struct cxi_entry *entries, *newest; /* in the order of their posting */
+    uint64_t settled;                   /* last start that was armed or taken over */
+    uint32_t posted; /* operations of the start behind it that are posted already */
+    uint64_t over;   /* start that the host is at; 0: none */
+    uint32_t step;   /* next operation of it */
+    int flying;      /* plain operations */
+    struct cxi_entry plain_write, plain_atomic;
+    bool is_live;  /* executed, and not seen to be done, or not twice */
+    uint64_t seen; /* last start that was seen to be done while it was live */
+    bool failed;
+    struct cxi_end *prev_live, *next_live, *prev_over, *next_over, *next_failed;
+    char text[200]; /* what failed */
+};
+
+enum { CXI_UNTRIED, CXI_OPEN, CXI_UNUSABLE };
+
+struct cxi_nic {
+    atomic_int state; /* under open_lock, then constant; read by any thread */
+    const char *why, *why_no_bell, *why_no_depth; /* it is unusable, or has none; else NULL */
+    const struct cxi_quirks *quirks;
+    struct fi_info *infos, *info; /* what there is, and the one of it */
+    const char *why_info;
+    struct fid_fabric *fabric;
+    struct fid_domain *domain;
+    struct fid_av *av;
+    struct fid_cq *cq;
+    struct fid_ep *ep;
+    struct fid_cntr *unused;  /* of the endpoint */
+    struct cxi_counter *sink; /* completions that nobody counts */
+    unsigned char address[64];
+    size_t address_bytes;
+    fi_addr_t self;
+    uint64_t next_key; /* under the matching lock */
+    enum fi_op atomic; /* FI_SUM; FI_MAX where there is no sum */
+
+    pthread_mutex_t lock;
+    int entries, in_use;                          /* the budget */
+    uint64_t reads, reads_done;                   /* of completions: begun, and ended */
+    struct cxi_entry *free_writes, *free_atomics; /* the one that is longest free first */
+    struct cxi_entry *all_writes, *all_atomics;
+    struct cxi_counter *counters, *doubtful, *aside;
+    struct cxi_end *ends, *live, *over, *failed;
+    struct cxi_queue *queues, host;
+    atomic_int n_over, flying; /* ends in over, plain operations; read without the lock too */
+    uint64_t starts;           /* executed */
+    struct {
+        uint64_t pairs, armed, taken_over, set_aside;
+    } counts; /* for MPIXQ_INFO */
+};
+
+extern struct cxi_nic mpixq_cxi_nic;
+/* nic.c */
+/* Open the fabric if that was not tried yet: is it usable? */
+bool mpixq_cxi_open(void);
+void mpixq_cxi_close(void);
+const char *mpixq_cxi_strerror(int error);
+
+/* ops.c; under nic.lock. Operations of a start are numbered from 0. */
+uint32_t mpixq_cxi_n_ops(const struct cxi_end *end);
+/* Hand operation i of a start to the NIC. 0, or -FI_EAGAIN: no entry, or it is busy. */
+int mpixq_cxi_post(struct cxi_end *end, uint32_t i, uint64_t epoch, uint64_t ring);
+/* Do it now. 1: done, 0: it is not due, or an error of libfabric. */
+int mpixq_cxi_issue(struct cxi_end *end, uint32_t i, uint64_t epoch);
+
+/* layout.c */
+/* Is an array of the type one piece of memory, in the order of the type map, that begins at the
+ * buffer's address? */
+bool mpixq_cxi_is_contiguous(MPI_Datatype type);
+
+/* start.c */
+enum mpixq_error mpixq_cxi_attach(struct mpixq_queue *queue);
+void mpixq_cxi_detach(struct mpixq_queue *queue);
+bool mpixq_cxi_queue_open(struct cxi_queue *cxq, struct mpixq_queue *queue, uint64_t log);
+void mpixq_cxi_queue_close(struct cxi_queue *cxq);
+bool mpixq_cxi_start(struct mpixq_queue *queue, struct mpixq_request *req,
+                     struct mpixq_trigger *trigger);
+bool mpixq_cxi_wait(struct mpixq_queue *queue, struct mpixq_request *req,
+                    struct mpixq_awaited *awaited);
+bool mpixq_cxi_poll(struct mpixq_request *req);
+void mpixq_cxi_arm_logged(void); /* under nic.lock, as far as there are entries */
+/* Under nic.lock: count operations for the queue of the end's last start. */
+void mpixq_cxi_count_posts(const struct cxi_end *end, uint64_t n);
+void mpixq_cxi_unlog(const struct cxi_end *end); /* under nic.lock: take it out of the logs */
+
+/* drive.c: read completion queues, */
+void mpixq_cxi_read(void);
+/* and go on with what the host does; scan also looks at every start under way; */
+void mpixq_cxi_drive(bool scan);
+void mpixq_cxi_settle(void); /* or make known what has failed by now */
+/* Under nic.lock. */
+void mpixq_cxi_fail(struct cxi_end *end, const char *what, int error);
+void mpixq_cxi_set_live(struct cxi_end *end, bool live);
+void mpixq_cxi_take_over(struct cxi_end *end, uint64_t epoch);
+void mpixq_cxi_drop(struct cxi_end *end);
+
+/* What a start adds to W, or to D. */
+static inline uint64_t mpixq_cxi_counted(const struct cxi_end *end)
+{
+    return end->pieces + (end->is_send && end->delivered);
+}
+
+/* Starts that are done, here. */
+static inline uint64_t mpixq_cxi_done(const struct cxi_end *end)
+{
+    return atomic_load_explicit(&end->word->value, memory_order_acquire) - end->word_base;
+}
+
+static inline uint64_t mpixq_cxi_cts(const struct cxi_end *end)
+{
+    return atomic_load_explicit(&end->cts->value, memory_order_acquire) - end->cts_base;
+}
+
+#endif

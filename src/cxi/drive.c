@@ -1,0 +1,355 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * Copyright (c) 2026 the mpix-queue authors
+ *
+ * What the host does while NICs work: read completion queues, go on with starts that were taken
+ * over, arm what waits for entries, and tell of failures. One thread does so at a time; others go
+ * on. */
+#include <stdio.h>
+#include <string.h>
+#include <utlist.h>
+
+#include "core/backoff.h"
+#include "core/log.h"
+#include "core/match.h"
+#include "core/progress.h"
+#include "check.h"
+#include "cxi.h"
+#include "probe.h"
+#include "supply.h"
+
+#define nic mpixq_cxi_nic
+
+enum { KICK_EVERY = 16 }; /* scans */
+
+static pthread_mutex_t drive_lock = PTHREAD_MUTEX_INITIALIZER;
+
+/* Lists of ends; under nic.lock. */
+
+void mpixq_cxi_set_live(struct cxi_end *end, bool live)
+{
+    if (live == end->is_live) {
+        return;
+    }
+    end->is_live = live;
+    if (live) {
+        DL_APPEND2(nic.live, end, prev_live, next_live);
+        atomic_fetch_add(&mpixq_outstanding, 1);
+    } else {
+        DL_DELETE2(nic.live, end, prev_live, next_live);
+        atomic_fetch_sub(&mpixq_outstanding, 1);
+    }
+    assert(mpixq_cxi_live_holds(end));
+}
+
+void mpixq_cxi_take_over(struct cxi_end *end, uint64_t epoch)
+{
+    if (end->failed) {
+        return;
+    }
+    if (mpixq_cxi_n_ops(end) == 0) {
+        end->settled = epoch; /* the sender does it all: it may be done before the host looks */
+        return;
+    }
+    assert(end->over == 0 && epoch == end->settled + 1);
+    end->over = epoch;
+    end->step = end->posted; /* those before it are the NIC's */
+    end->posted = 0;
+    end->settled = epoch;
+    DL_APPEND2(nic.over, end, prev_over, next_over);
+    nic.n_over++;
+    nic.counts.taken_over++;
+    assert(mpixq_cxi_over_holds(end));
+}
+
+static void leave_over(struct cxi_end *end)
+{
+    assert(mpixq_cxi_over_holds(end));
+    if (end->over != 0) {
+        end->over = 0;
+        DL_DELETE2(nic.over, end, prev_over, next_over);
+        nic.n_over--;
+    }
+}
+
+void mpixq_cxi_fail(struct cxi_end *end, const char *what, int error)
+{
+    char request[64];
+
+    if (end->failed) {
+        return;
+    }
+    end->failed = true;
+    leave_over(end);
+    (void)snprintf(end->text, sizeof end->text, "%s of %s (rank %d of MPI_COMM_WORLD) failed: %s",
+                   what, mpixq_request_describe(end->req, request, sizeof request),
+                   end->req->peer_world, mpixq_cxi_strerror(error));
+    LL_APPEND2(nic.failed, end, next_failed);
+}
+
+void mpixq_cxi_drop(struct cxi_end *end)
+{
+    struct cxi_end *other;
+
+    leave_over(end);
+    mpixq_cxi_set_live(end, false);
+    mpixq_cxi_unlog(end);
+    LL_FOREACH2(nic.failed, other, next_failed)
+    {
+        if (other == end) {
+            LL_DELETE2(nic.failed, end, next_failed);
+            break;
+        }
+    }
+}
+
+/* Completions. */
+
+static void completed(struct cxi_entry *entry)
+{
+    if (entry != NULL && entry->probe != NULL) {
+        mpixq_cxi_probed(entry->probe, false);
+        return;
+    }
+    if (entry == NULL || !entry->plain) {
+        return; /* deferred work that was to be named if it failed */
+    }
+    assert(entry->end->flying > 0 && nic.flying > 0);
+    entry->end->flying--;
+    nic.flying--;
+    if (entry->counts) {
+        /* As the entry that is replaced would have done. */
+        (void)fi_cntr_add(entry->end->written->fid, 1);
+    }
+}
+
+static void completed_badly(const struct fi_cq_err_entry *error)
+{
+    struct cxi_entry *entry = error->op_context;
+    struct cxi_end *end, *next;
+
+    if (entry == NULL) {
+        /* Whose it was is not known: of something that is under way. */
+        DL_FOREACH_SAFE2(nic.live, end, next, next_live)
+        {
+            mpixq_cxi_fail(end, "operation", error->err);
+        }
+        return;
+    }
+    if (entry->probe != NULL) {
+        mpixq_cxi_probed(entry->probe, true);
+        return;
+    }
+    if (entry->plain) {
+        assert(entry->end->flying > 0 && nic.flying > 0);
+        entry->end->flying--;
+        nic.flying--;
+    }
+    if (entry->end != NULL) {
+        mpixq_cxi_fail(entry->end, entry->what, error->err);
+    }
+}
+
+/* Returns how many there were. */
+static int read_errors(void)
+{
+    struct fi_cq_err_entry error = {.err = 0};
+    int n = 0;
+
+    for (; fi_cq_readerr(nic.cq, &error, 0) == 1; n++) {
+        pthread_mutex_lock(&nic.lock);
+        completed_badly(&error);
+        pthread_mutex_unlock(&nic.lock);
+        error = (struct fi_cq_err_entry){.err = 0};
+    }
+    return n;
+}
+
+/* Under drive_lock. */
+static void read_queue(void)
+{
+    enum { ROOM = 32 };
+    struct fi_cq_entry entries[ROOM];
+    ssize_t n;
+
+    pthread_mutex_lock(&nic.lock);
+    nic.reads++;
+    pthread_mutex_unlock(&nic.lock);
+    do {
+        n = fi_cq_read(nic.cq, entries, ROOM);
+        if (n == -FI_EAVAIL) {
+            n = read_errors();
+            continue;
+        }
+        pthread_mutex_lock(&nic.lock);
+        for (ssize_t i = 0; i < n; i++) {
+            completed(entries[i].op_context);
+        }
+        pthread_mutex_unlock(&nic.lock);
+    } while (n > 0);
+    pthread_mutex_lock(&nic.lock);
+    nic.reads_done = nic.reads;
+    pthread_mutex_unlock(&nic.lock);
+}
+
+void mpixq_cxi_read(void)
+{
+    if (pthread_mutex_trylock(&drive_lock) == 0) {
+        read_queue();
+        pthread_mutex_unlock(&drive_lock);
+    }
+}
+
+/* Starts taken over. */
+
+/* An operation that is not due yet may as well wait in the NIC, if that has room. What rings Q has
+ * been rung, so that any threshold that was reached does. */
+static int issue_or_post(struct cxi_end *end)
+{
+    int rc = mpixq_cxi_issue(end, end->step, end->over);
+
+    if (rc == 0 && end->queue != NULL && end->queue->shared != NULL) {
+        rc = mpixq_cxi_post(end, end->step, end->over, 0);
+        return rc == 0 ? 1 : rc == -FI_EAGAIN ? 0 : rc;
+    }
+    return rc;
+}
+
+static void go_on(struct cxi_end *end)
+{
+    while (end->step < mpixq_cxi_n_ops(end)) {
+        int rc = issue_or_post(end);
+
+        if (rc == 0) {
+            return;
+        }
+        if (rc < 0) {
+            mpixq_cxi_fail(end, "operation", rc);
+            return;
+        }
+        end->step++;
+        mpixq_cxi_count_posts(end, 1);
+    }
+    leave_over(end);
+}
+
+/* What is under way. */
+
+static void look_at(struct cxi_end *end)
+{
+    uint64_t started = atomic_load(&end->req->started);
+
+    if (mpixq_cxi_done(end) >= started) {
+        mpixq_cxi_entries_reap(end);
+        /* If the NIC counts failures like successes, this one may have failed: that is known when
+         * the completion queue was read once more. */
+        if (end->seen == started) {
+            mpixq_cxi_set_live(end, false);
+        }
+        end->seen = started;
+    } else if (end->cts != NULL && mpixq_cxi_cts(end) > started + 1) {
+        mpixq_cxi_fail(end, "clear-to-send, which came twice,", FI_EOTHER);
+    }
+}
+
+static void kick(const struct cxi_end *end)
+{
+    const struct cxi_counter *counters[] = {end->trigger, end->written, end->arrived,
+                                            end->queue != NULL ? end->queue->shared : NULL};
+
+    for (size_t i = 0; end->entries != NULL && i < sizeof counters / sizeof counters[0]; i++) {
+        if (counters[i] != NULL) {
+            (void)fi_cntr_add(counters[i]->fid, 0);
+        }
+    }
+}
+
+static void scan_live(void)
+{
+    static unsigned scans; /* under drive_lock */
+    struct cxi_end *end, *next;
+    bool kicks = nic.quirks->kicks && ++scans % KICK_EVERY == 0;
+
+    DL_FOREACH_SAFE2(nic.live, end, next, next_live)
+    {
+        if (kicks) {
+            kick(end);
+        }
+        look_at(end);
+    }
+}
+
+/* Tell of failures, outside of nic.lock: the matching lock comes before it. */
+static void deliver(void)
+{
+    struct cxi_end *end;
+    char text[sizeof end->text];
+    uint64_t id = 0;
+
+    for (;;) {
+        pthread_mutex_lock(&nic.lock);
+        end = nic.failed;
+        if (end != NULL) {
+            LL_DELETE2(nic.failed, end, next_failed);
+            id = end->req->id;
+            memcpy(text, end->text, sizeof text);
+        }
+        pthread_mutex_unlock(&nic.lock);
+        if (end == NULL) {
+            return;
+        }
+        mpixq_match_fail(id, mpixq_error_code_saying(MPIXQ_E_FABRIC, text), "transfer");
+    }
+}
+
+/* Under drive_lock. */
+static void read_and_deliver(void)
+{
+    bool has_failures;
+
+    read_queue();
+    pthread_mutex_lock(&nic.lock);
+    has_failures = nic.failed != NULL;
+    pthread_mutex_unlock(&nic.lock);
+    if (has_failures) {
+        deliver();
+    }
+}
+
+void mpixq_cxi_settle(void)
+{
+    if (nic.state == CXI_OPEN) {
+        pthread_mutex_lock(&drive_lock);
+        read_and_deliver();
+        pthread_mutex_unlock(&drive_lock);
+    }
+}
+
+void mpixq_cxi_drive(bool scan)
+{
+    struct cxi_end *end, *next;
+    bool has_failures;
+
+    if (atomic_load_explicit(&nic.state, memory_order_acquire) != CXI_OPEN) {
+        return;
+    }
+    if (pthread_mutex_trylock(&drive_lock) != 0) {
+        mpixq_backoff_busy();
+        return;
+    }
+    read_queue();
+    pthread_mutex_lock(&nic.lock);
+    DL_FOREACH_SAFE2(nic.over, end, next, next_over)
+    {
+        go_on(end);
+    }
+    mpixq_cxi_arm_logged();
+    if (scan) {
+        scan_live();
+    }
+    has_failures = nic.failed != NULL;
+    pthread_mutex_unlock(&nic.lock);
+    if (has_failures) {
+        deliver();
+    }
+    pthread_mutex_unlock(&drive_lock);
+}

@@ -1,0 +1,71 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * Copyright (c) 2026 the mpix-queue authors
+ *
+ * Which NIC: the one that the user names, else one that is near. */
+#include "locality.h"
+
+#include <sched.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "core/env.h"
+#include "core/near.h"
+
+enum { MAX_NICS = 64 };
+
+/* "cxi3" is 3; -1 if there is no number at the end. */
+static long number_of(const struct fi_info *info)
+{
+    const char *name = info->domain_attr->name;
+    size_t length = name != NULL ? strlen(name) : 0, digits = 0;
+
+    while (digits < length && strchr("0123456789", name[length - digits - 1]) != NULL) {
+        digits++;
+    }
+    return digits > 0 ? strtol(name + length - digits, NULL, 10) : -1;
+}
+
+static void pci_name(const struct fi_info *info, char name[MPIXQ_PCI_ROOM])
+{
+    const struct fi_pci_attr *pci;
+
+    name[0] = '\0';
+    if (info->nic != NULL && info->nic->bus_attr != NULL &&
+        info->nic->bus_attr->bus_type == FI_BUS_PCI) {
+        pci = &info->nic->bus_attr->attr.pci;
+        (void)snprintf(name, MPIXQ_PCI_ROOM, "%04x:%02x:%02x.%x", pci->domain_id, pci->bus_id,
+                       pci->device_id, pci->function_id);
+    }
+}
+
+static struct fi_info *at(struct fi_info *list, int i)
+{
+    for (; i > 0; i--) {
+        list = list->next;
+    }
+    return list;
+}
+
+struct fi_info *mpixq_cxi_choose_nic(struct fi_info *list, const char **why_p)
+{
+    char names[MAX_NICS][MPIXQ_PCI_ROOM];
+    struct mpixq_cpus own = {.words = {0}};
+    int n = 0;
+
+    if (mpixq_env.cxi_nic >= 0) {
+        *why_p = "MPIXQ_CXI_NIC";
+        while (list != NULL && number_of(list) != mpixq_env.cxi_nic) {
+            list = list->next;
+        }
+        return list;
+    }
+    for (const struct fi_info *i = list; i != NULL && n < MAX_NICS; i = i->next) {
+        pci_name(i, names[n++]);
+    }
+    /* Of the main thread, which the launcher has bound; others may be bound otherwise by now. */
+    (void)sched_getaffinity(getpid(), sizeof own, (cpu_set_t *)&own);
+    return at(list,
+              mpixq_near_choose(names, n, MPIXQ_PCI_DEVICES, &own, mpixq_env_local_rank(), why_p));
+}

@@ -1,0 +1,14 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * Copyright (c) 2026 the mpix-queue authors
+ *
+ * The choice of a NIC.
+ */
+#ifndef MPIXQ_CXI_LOCALITY_H
+#define MPIXQ_CXI_LOCALITY_H
+
+#include <rdma/fabric.h>
+
+/* One of the list that libfabric gave, and why that. NULL: none is the one that was asked for. */
+struct fi_info *mpixq_cxi_choose_nic(struct fi_info *list, const char **why_p);
+
+#endif

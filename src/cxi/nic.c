@@ -1,0 +1,394 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * Copyright (c) 2026 the mpix-queue authors
+ *
+ * The fabric of the process: one domain and one endpoint, for all queues. Opened when the first
+ * pair or queue asks for it.
+ *
+ * libfabric is loaded then, and not linked: it brings a dozen libraries of other networks, some of
+ * which install signal handlers, and most programs do not need it. All of its interface but the
+ * five functions below is inline. */
+#include <dlfcn.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "core/alloc.h"
+#include "core/env.h"
+#include "core/log.h"
+#include "core/progress.h"
+#include "core/table.h"
+#include "cxi.h"
+#include "locality.h"
+#include "probe.h"
+#include "supply.h"
+
+/* Choices of MPIXQ_FABRIC. */
+enum fabric_choice { FABRIC_AUTO, FABRIC_NONE, FABRIC_CXI, FABRIC_SOCKETS };
+
+struct cxi_nic mpixq_cxi_nic = {.lock = PTHREAD_MUTEX_INITIALIZER};
+#define nic mpixq_cxi_nic
+
+static pthread_mutex_t open_lock = PTHREAD_MUTEX_INITIALIZER;
+
+/* Peers whose address is in the address vector. Under the matching lock. */
+struct peer {
+    int rank;
+    fi_addr_t address;
+    struct cxi_probe probe;
+    UT_hash_handle hh;
+};
+static struct peer *peers;
+
+static struct fid_mr *probed; /* the region with key CXI_PROBE_KEY */
+
+static struct {
+    void *handle;
+    int (*getinfo)(uint32_t, const char *, const char *, uint64_t, const struct fi_info *,
+                   struct fi_info **);
+    void (*freeinfo)(struct fi_info *);
+    struct fi_info *(*dupinfo)(const struct fi_info *);
+    int (*fabric)(struct fi_fabric_attr *, struct fid_fabric **, void *);
+    const char *(*strerror)(int);
+} lib;
+
+static bool load_one(const char *name, void *function_p)
+{
+    void *symbol = dlsym(lib.handle, name);
+
+    memcpy(function_p, &symbol, sizeof symbol); /* ISO C has no cast from object to function */
+    return symbol != NULL;
+}
+
+static bool load(void)
+{
+    lib.handle = dlopen("libfabric.so.1", RTLD_NOW | RTLD_LOCAL);
+    return lib.handle != NULL && load_one("fi_getinfo", &lib.getinfo) &&
+           load_one("fi_freeinfo", &lib.freeinfo) && load_one("fi_dupinfo", &lib.dupinfo) &&
+           load_one("fi_fabric", &lib.fabric) && load_one("fi_strerror", &lib.strerror);
+}
+
+const char *mpixq_cxi_strerror(int error)
+{
+    return lib.strerror != NULL ? lib.strerror(error < 0 ? -error : error) : "";
+}
+
+/* Which provider is wanted? To ask libfabric takes some 0.1 s, so where there is no such NIC it is
+ * not asked. */
+static const struct cxi_quirks *choose(const char **why_p)
+{
+    switch (mpixq_env.fabric) {
+    case FABRIC_SOCKETS:
+        return &mpixq_cxi_sockets;
+    case FABRIC_CXI:
+        return &mpixq_cxi_cxi;
+    case FABRIC_AUTO:
+        if (access("/sys/class/cxi", F_OK) == 0) {
+            return &mpixq_cxi_cxi;
+        }
+        *why_p = "there is no cxi device in /sys/class/cxi (MPIXQ_FABRIC)";
+        return NULL;
+    default:
+        *why_p = "MPIXQ_FABRIC is none";
+        return NULL;
+    }
+}
+
+static struct fi_info *find(const struct cxi_quirks *quirks)
+{
+    struct fi_info *hints = lib.dupinfo(NULL), *found = NULL;
+
+    if (hints == NULL) {
+        return NULL;
+    }
+    hints->caps = FI_MSG | FI_RMA | FI_ATOMIC | FI_RMA_EVENT | FI_TRIGGER;
+    hints->ep_attr->type = FI_EP_RDM;
+    hints->domain_attr->mr_mode = FI_MR_ENDPOINT | FI_MR_ALLOCATED;
+    hints->domain_attr->threading = FI_THREAD_SAFE;
+    hints->domain_attr->data_progress = FI_PROGRESS_MANUAL;
+    hints->domain_attr->control_progress = FI_PROGRESS_MANUAL;
+    hints->fabric_attr->prov_name = strdup(quirks->provider); /* freed with hints */
+    if (lib.getinfo(FI_VERSION(1, 15), NULL, NULL, 0, hints, &found) != 0) {
+        found = NULL;
+    }
+    lib.freeinfo(hints);
+    return found;
+}
+
+static int open_endpoint(void)
+{
+    struct fi_cq_attr cq = {.size = 4096, .format = FI_CQ_FORMAT_CONTEXT, .wait_obj = FI_WAIT_NONE};
+    struct fi_av_attr av = {.type = nic.info->domain_attr->av_type};
+    struct fi_cntr_attr cntr = {.events = FI_CNTR_EVENTS_COMP, .wait_obj = FI_WAIT_NONE};
+    int rc = fi_av_open(nic.domain, &av, &nic.av, NULL);
+
+    rc = rc ? rc : fi_cq_open(nic.domain, &cq, &nic.cq, NULL);
+    rc = rc ? rc : fi_cntr_open(nic.domain, &cntr, &nic.unused, NULL);
+    rc = rc ? rc : fi_endpoint(nic.domain, nic.info, &nic.ep, NULL);
+    rc = rc ? rc : fi_ep_bind(nic.ep, &nic.av->fid, 0);
+    rc =
+        rc ? rc : fi_ep_bind(nic.ep, &nic.cq->fid, FI_TRANSMIT | FI_RECV | FI_SELECTIVE_COMPLETION);
+    rc = rc ? rc : fi_ep_bind(nic.ep, &nic.unused->fid, FI_READ | FI_WRITE);
+    return rc ? rc : fi_enable(nic.ep);
+}
+
+static int name_endpoint(void)
+{
+    int rc;
+
+    nic.address_bytes = sizeof nic.address;
+    rc = fi_getname(&nic.ep->fid, nic.address, &nic.address_bytes);
+    if (rc == 0 && fi_av_insert(nic.av, nic.address, 1, &nic.self, 0, NULL) != 1) {
+        rc = -FI_EADDRNOTAVAIL;
+    }
+    return rc;
+}
+
+static void *close_fid(struct fid *fid)
+{
+    int rc = fi_close(fid);
+
+    if (rc != 0) {
+        mpixq_warn("fabric: an object could not be closed: %s", mpixq_cxi_strerror(rc));
+    }
+    return NULL;
+}
+#define CLOSE(object) ((object) = (object) != NULL ? close_fid(&(object)->fid) : NULL)
+
+static void close_all(void)
+{
+    mpixq_cxi_words_close();
+    CLOSE(probed);
+    CLOSE(nic.ep);
+    mpixq_cxi_supply_close();
+    CLOSE(nic.unused);
+    CLOSE(nic.cq);
+    CLOSE(nic.av);
+    CLOSE(nic.domain);
+    CLOSE(nic.fabric);
+    if (nic.infos != NULL) {
+        lib.freeinfo(nic.infos);
+        nic.infos = nic.info = NULL;
+    }
+}
+
+/* Words only grow, one at a time, so that the largest of what was written does as well as a sum. */
+static bool choose_atomic(void)
+{
+    static const enum fi_op ops[] = {FI_SUM, FI_MAX};
+    bool found = false;
+
+    for (int i = 0; i < 2 && !found; i++) {
+        size_t count = 0;
+
+        nic.atomic = ops[i];
+        found = fi_atomicvalid(nic.ep, FI_UINT64, ops[i], &count) == 0 && count > 0;
+    }
+    return found;
+}
+
+/* NULL, or why not. */
+static const char *open_fabric(void)
+{
+    static uint64_t nothing; /* that probes write to, without bytes */
+    int rc;
+
+    nic.infos = find(nic.quirks);
+    if (nic.infos == NULL) {
+        return "libfabric does not offer the provider with what is needed";
+    }
+    nic.why_info = "the first";
+    nic.info = nic.quirks->software ? nic.infos : mpixq_cxi_choose_nic(nic.infos, &nic.why_info);
+    if (nic.info == NULL) {
+        return "there is no NIC of the number MPIXQ_CXI_NIC";
+    }
+    rc = lib.fabric(nic.info->fabric_attr, &nic.fabric, NULL);
+    rc = rc ? rc : fi_domain(nic.fabric, nic.info, &nic.domain, NULL);
+    rc = rc ? rc : open_endpoint();
+    rc = rc ? rc : name_endpoint();
+    if (rc != 0) {
+        return mpixq_cxi_strerror(rc);
+    }
+    if (!choose_atomic()) {
+        return "the provider has no atomic sum, nor maximum";
+    }
+    nic.next_key = CXI_PROBE_KEY;
+    probed = mpixq_cxi_region(&nothing, sizeof nothing, NULL);
+    if (probed != NULL && fi_mr_key(probed) != CXI_PROBE_KEY) {
+        return "the key of the probes is taken"; /* peers would see them fail */
+    }
+    if (probed == NULL || !mpixq_cxi_supply_open() || !mpixq_cxi_queue_open(&nic.host, NULL, 0)) {
+        return "no memory, or no counters";
+    }
+    return NULL;
+}
+
+static void say(void)
+{
+    bool asked = mpixq_env.triggered_ops >= 0;
+
+    mpixq_print(
+        "fabric: provider %s, domain %s (%s), %d triggered operations (%s), rings by %s%s, "
+        "words by %s",
+        nic.info->fabric_attr->prov_name, nic.info->domain_attr->name, nic.why_info, nic.entries,
+        asked                      ? "MPIXQ_TRIGGERED_OPS"
+        : nic.why_no_depth == NULL ? "a share of the NIC's"
+                                   : nic.why_no_depth,
+        nic.why_no_bell == NULL ? "doorbell" : "fi_cntr_add: ",
+        nic.why_no_bell == NULL ? "" : nic.why_no_bell, nic.atomic == FI_SUM ? "sum" : "maximum");
+}
+
+static void try_open(void)
+{
+    nic.quirks = choose(&nic.why);
+    if (nic.quirks != NULL) {
+        nic.why = load() ? open_fabric() : "libfabric.so.1 cannot be loaded";
+    }
+    if (nic.why != NULL) {
+        close_all();
+        mpixq_info("fabric not usable: %s", nic.why);
+    } else if (mpixq_env.info) {
+        say();
+    }
+}
+
+bool mpixq_cxi_open(void)
+{
+    bool is_open;
+
+    pthread_mutex_lock(&open_lock);
+    if (atomic_load_explicit(&nic.state, memory_order_relaxed) == CXI_UNTRIED) {
+        try_open();
+        atomic_store_explicit(&nic.state, nic.why == NULL ? CXI_OPEN : CXI_UNUSABLE,
+                              memory_order_release);
+    }
+    is_open = atomic_load_explicit(&nic.state, memory_order_relaxed) == CXI_OPEN;
+    pthread_mutex_unlock(&open_lock);
+    return is_open;
+}
+
+void mpixq_cxi_close(void)
+{
+    struct peer *peer, *next;
+
+    if (atomic_load_explicit(&nic.state, memory_order_relaxed) == CXI_OPEN) {
+        if (mpixq_env.info) {
+            mpixq_print("fabric: %llu pairs, %llu starts armed, %llu taken over, %llu objects set "
+                        "aside",
+                        (unsigned long long)nic.counts.pairs, (unsigned long long)nic.counts.armed,
+                        (unsigned long long)nic.counts.taken_over,
+                        (unsigned long long)nic.counts.set_aside);
+        }
+        if (nic.counts.pairs > 0 && nic.quirks->software) {
+            atomic_fetch_sub(&mpixq_outstanding, 1);
+        }
+        mpixq_cxi_queue_close(&nic.host);
+        close_all();
+    }
+    HASH_ITER(hh, peers, peer, next)
+    {
+        HASH_DEL(peers, peer);
+        mpixq_free(peer);
+    }
+    atomic_store_explicit(&nic.state, CXI_UNUSABLE, memory_order_relaxed);
+    nic.why = "MPI is finalized";
+}
+
+/* Peers and memory. */
+
+fi_addr_t mpixq_cxi_peer(int rank, const unsigned char *address, size_t bytes)
+{
+    struct peer *peer;
+
+    HASH_FIND_INT(peers, &rank, peer);
+    if (peer != NULL) {
+        return peer->address;
+    }
+    peer = bytes == nic.address_bytes ? mpixq_alloc(sizeof *peer) : NULL; /* freed in close */
+    if (peer == NULL) {
+        return FI_ADDR_NOTAVAIL;
+    }
+    peer->rank = rank;
+    if (fi_av_insert(nic.av, address, 1, &peer->address, 0, NULL) == 1) {
+        HASH_ADD_INT(peers, rank, peer);
+    }
+    if (!mpixq_in_table(peer->hh)) {
+        mpixq_free(peer);
+        return FI_ADDR_NOTAVAIL;
+    }
+    return peer->address;
+}
+
+struct cxi_probe *mpixq_cxi_probe_of(int rank)
+{
+    struct peer *peer;
+
+    HASH_FIND_INT(peers, &rank, peer);
+    return peer != NULL ? &peer->probe : NULL;
+}
+
+static int bind_region(struct fid_mr *region, struct cxi_counter *counter)
+{
+    bool by_endpoint = (nic.info->domain_attr->mr_mode & FI_MR_ENDPOINT) != 0;
+    int rc = by_endpoint ? fi_mr_bind(region, &nic.ep->fid, 0) : 0;
+
+    if (rc == 0 && counter != NULL) {
+        rc = fi_mr_bind(region, &counter->fid->fid, FI_REMOTE_WRITE);
+    }
+    if (rc == 0 && by_endpoint) {
+        rc = fi_mr_enable(region);
+    }
+    return rc;
+}
+
+/* Keys are used one after the other, so that none comes again before all others were used: what
+ * comes late for a region that is gone then finds none. */
+static int register_memory(void *address, size_t bytes, struct fid_mr **region_p)
+{
+    int rc = -FI_ENOKEY;
+
+    for (uint32_t tries = 0; rc == -FI_ENOKEY && tries < 1u << 20; tries++) {
+        rc = fi_mr_reg(nic.domain, address, bytes, FI_REMOTE_WRITE, 0, nic.next_key, 0, region_p,
+                       NULL);
+        nic.next_key = nic.next_key < UINT32_MAX ? nic.next_key + 1 : CXI_PROBE_KEY + 1;
+    }
+    return rc;
+}
+
+struct fid_mr *mpixq_cxi_region(void *address, size_t bytes, struct cxi_counter *counter)
+{
+    /* What an empty buffer stands for: nothing is written, but the arrival is counted. */
+    static uint64_t nowhere;
+    struct fid_mr *region = NULL;
+    int rc = register_memory(bytes > 0 ? address : &nowhere, bytes > 0 ? bytes : sizeof nowhere,
+                             &region);
+
+    if (rc == 0) {
+        rc = bind_region(region, counter);
+        if (rc != 0) {
+            (void)fi_close(&region->fid);
+        }
+    }
+    if (rc != 0) {
+        mpixq_debug("fabric: %zu bytes could not be registered: %s", bytes, mpixq_cxi_strerror(rc));
+        return NULL;
+    }
+    return region;
+}
+
+struct fid_mr *mpixq_cxi_warm(void *address, size_t bytes)
+{
+    struct fid_mr *region = NULL;
+
+    if (nic.quirks->warms && bytes > 0 &&
+        fi_mr_reg(nic.domain, address, bytes, FI_WRITE, 0, 0, 0, &region, NULL) != 0) {
+        mpixq_debug("fabric: %zu bytes are not kept mapped", bytes);
+        region = NULL;
+    }
+    return region;
+}
+
+uint64_t mpixq_cxi_remote_address(const void *address)
+{
+    /* Otherwise addresses are offsets in the region. */
+    return (nic.info->domain_attr->mr_mode & FI_MR_VIRT_ADDR) != 0 ? (uint64_t)(uintptr_t)address
+                                                                   : 0;
+}

@@ -1,0 +1,196 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * Copyright (c) 2026 the mpix-queue authors
+ *
+ * The operations of a start. Of a send: its writes, then, if the sender tells, the atomic to the
+ * receiver's completion word, then the atomic to its own. Of a receive: the clear-to-send, unless
+ * the send is ready, then the atomic to its completion word, unless the sender writes that. Each
+ * can be posted as deferred work, or issued by the host when it sees that it is due. */
+#include "check.h"
+#include "cxi.h"
+#include "supply.h"
+
+#define nic mpixq_cxi_nic
+
+enum { MAX_FLYING = 256 }; /* plain operations: their completions must fit into the queue */
+
+enum kind { WRITE, TELL, CTS, DONE };
+static const char *const names[] = {[WRITE] = "write",
+                                    [TELL] = "completion at the peer",
+                                    [CTS] = "clear-to-send",
+                                    [DONE] = "completion"};
+
+/* What every atomic adds. */
+static uint64_t one = 1;
+
+uint32_t mpixq_cxi_n_ops(const struct cxi_end *end)
+{
+    if (end->is_send) {
+        return end->pieces + 1 + end->delivered;
+    }
+    return (uint32_t)!end->ready + !end->delivered;
+}
+
+static enum kind kind_of(const struct cxi_end *end, uint32_t i)
+{
+    if (end->is_send) {
+        return i < end->pieces ? WRITE : i + 1 < mpixq_cxi_n_ops(end) ? TELL : DONE;
+    }
+    return !end->ready && i == 0 ? CTS : DONE;
+}
+
+static void fill_write(struct cxi_end *end, struct cxi_entry *entry, uint32_t i)
+{
+    uint64_t offset = i * end->piece;
+    uint64_t left = end->req->bytes - offset;
+    uint64_t bytes = left < end->piece ? left : end->piece;
+
+    entry->u.write.local.iov_base = end->buffer + offset;
+    entry->u.write.local.iov_len = bytes;
+    entry->u.write.remote = (struct fi_rma_iov){
+        .addr = end->remote_addr + offset, .len = bytes, .key = end->remote_key};
+    entry->u.write.op = (struct fi_op_rma){.ep = nic.ep,
+                                           .flags = end->delivered ? FI_DELIVERY_COMPLETE : 0,
+                                           .msg = {.msg_iov = &entry->u.write.local,
+                                                   .iov_count = 1,
+                                                   .addr = end->peer,
+                                                   .rma_iov = &entry->u.write.remote,
+                                                   .rma_iov_count = 1,
+                                                   .context = &entry->work.context}};
+}
+
+static void fill_atomic(struct cxi_end *end, struct cxi_entry *entry, enum kind kind)
+{
+    uint64_t key = kind == TELL ? end->told_key : end->remote_key;
+    uint64_t address = kind == TELL ? end->told_addr : end->remote_addr;
+    uint64_t base = kind == TELL ? end->told_base : end->remote_base;
+
+    if (kind == DONE) {
+        mpixq_cxi_word_name(end->word, &key, &address);
+        base = end->word_base;
+    }
+    entry->operand = base + entry->epoch;
+    entry->u.atomic.local =
+        (struct fi_ioc){.addr = nic.atomic == FI_SUM ? &one : &entry->operand, .count = 1};
+    entry->u.atomic.remote = (struct fi_rma_ioc){.addr = address, .count = 1, .key = key};
+    entry->u.atomic.op =
+        (struct fi_op_atomic){.ep = nic.ep,
+                              .flags = nic.quirks->flags_atomics ? FI_COMPLETION : 0,
+                              .msg = {.msg_iov = &entry->u.atomic.local,
+                                      .iov_count = 1,
+                                      .addr = kind == DONE ? nic.self : end->peer,
+                                      .rma_iov = &entry->u.atomic.remote,
+                                      .rma_iov_count = 1,
+                                      .datatype = FI_UINT64,
+                                      .op = nic.atomic,
+                                      .context = &entry->work.context}};
+}
+
+static void fill(struct cxi_end *end, struct cxi_entry *entry, uint32_t i, uint64_t epoch)
+{
+    enum kind kind = kind_of(end, i);
+
+    entry->end = end;
+    entry->epoch = epoch;
+    entry->what = names[kind];
+    entry->counts = kind == WRITE || kind == TELL;
+    if (kind == WRITE) {
+        fill_write(end, entry, i);
+        entry->work.op_type = FI_OP_WRITE;
+        entry->work.op.rma = &entry->u.write.op;
+    } else {
+        fill_atomic(end, entry, kind);
+        entry->work.op_type = FI_OP_ATOMIC;
+        entry->work.op.atomic = &entry->u.atomic.op;
+    }
+    entry->work.completion_cntr = entry->counts                  ? end->written->fid
+                                  : nic.quirks->wants_completion ? nic.sink->fid
+                                                                 : NULL;
+}
+
+/* What operation i of a start waits for: doc/cxi.md, section 2. */
+static void set_trigger(const struct cxi_end *end, struct cxi_entry *entry, uint32_t i,
+                        uint64_t epoch, uint64_t ring)
+{
+    enum kind kind = kind_of(end, i);
+    const struct cxi_counter *counter;
+    uint64_t threshold;
+
+    if (kind == WRITE && !end->shared) {
+        counter = end->trigger;
+        threshold = 2 * epoch;
+    } else if (kind == WRITE || kind == CTS) {
+        counter = end->queue->shared;
+        threshold = ring;
+    } else {
+        counter = end->is_send ? end->written : end->arrived;
+        threshold = mpixq_cxi_counted(end) * epoch - (kind == TELL);
+    }
+    entry->work.triggering_cntr = counter->fid;
+    entry->work.threshold = counter->base + threshold;
+    assert(entry->work.threshold <= nic.quirks->counter_max);
+}
+
+int mpixq_cxi_post(struct cxi_end *end, uint32_t i, uint64_t epoch, uint64_t ring)
+{
+    struct cxi_entry *entry = mpixq_cxi_entry_take(end, kind_of(end, i) == WRITE);
+    int rc;
+
+    if (entry == NULL) {
+        return -FI_EAGAIN;
+    }
+    entry->plain = false;
+    fill(end, entry, i, epoch);
+    set_trigger(end, entry, i, epoch, ring);
+    assert(mpixq_cxi_is_last(end, ring == 0));
+    rc = fi_control(&nic.domain->fid, FI_QUEUE_WORK, &entry->work);
+    if (rc != 0) {
+        mpixq_cxi_entry_undo(end);
+    }
+    /* Others have the entries that the NIC should have had for us: so it is with few of them. */
+    return rc == -FI_ENOSPC ? -FI_EAGAIN : rc;
+}
+
+static bool has_counted(const struct cxi_counter *counter, uint64_t n)
+{
+    return fi_cntr_read(counter->fid) - counter->base >= n;
+}
+
+static bool is_due(const struct cxi_end *end, uint32_t i, uint64_t epoch)
+{
+    enum kind kind = kind_of(end, i);
+
+    if (kind == WRITE) {
+        return end->ready || mpixq_cxi_cts(end) >= epoch;
+    }
+    if (kind == CTS) {
+        return true; /* the stream has executed the start */
+    }
+    return has_counted(end->is_send ? end->written : end->arrived,
+                       mpixq_cxi_counted(end) * epoch - (kind == TELL));
+}
+
+int mpixq_cxi_issue(struct cxi_end *end, uint32_t i, uint64_t epoch)
+{
+    bool is_write = kind_of(end, i) == WRITE;
+    struct cxi_entry *entry = is_write ? &end->plain_write : &end->plain_atomic;
+    int rc;
+
+    assert(end->over == epoch && end->step == i);
+    if (!is_due(end, i, epoch) || nic.flying >= MAX_FLYING) {
+        return 0;
+    }
+    entry->plain = true;
+    entry->is_write = is_write;
+    fill(end, entry, i, epoch);
+    rc = (int)(is_write ? fi_writemsg(nic.ep, &entry->u.write.op.msg,
+                                      FI_COMPLETION | entry->u.write.op.flags)
+                        : fi_atomicmsg(nic.ep, &entry->u.atomic.op.msg, FI_COMPLETION));
+    if (rc == -FI_EAGAIN) {
+        return 0;
+    }
+    if (rc == 0) {
+        end->flying++;
+        nic.flying++;
+    }
+    return rc == 0 ? 1 : rc;
+}

@@ -1,0 +1,434 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * Copyright (c) 2026 the mpix-queue authors
+ *
+ * Matching and the end of pairs. What a pair needs is taken when it is matched; if something cannot
+ * be had, the pair goes by the next channel, on both sides. All but the table is under the matching
+ * lock. */
+#include <stddef.h>
+#include <string.h>
+#include <utlist.h>
+
+#include "core/alloc.h"
+#include "core/env.h"
+#include "core/log.h"
+#include "core/progress.h"
+#include "check.h"
+#include "cxi.h"
+#include "probe.h"
+#include "supply.h"
+
+#define nic mpixq_cxi_nic
+
+enum { VERSION = 2, ROOM = sizeof mpixq_cxi_nic.address, READY = 1, DELIVERED = 2 };
+
+/* What the two ends tell each other, as it stands in the blobs: no padding. */
+struct endpoint {
+    uint32_t version, provider;
+    uint64_t key, addr; /* of the CTS word, or of the buffer */
+    uint64_t base;      /* of the CTS word */
+    uint32_t address_bytes, flags;
+    unsigned char address[ROOM];
+};
+struct offer {
+    struct endpoint endpoint;
+    uint64_t piece; /* bytes of a write */
+    uint64_t pieces;
+};
+struct answer {
+    struct endpoint endpoint;
+    uint64_t word_key, word_addr, word_base; /* of the completion word, if the sender tells */
+};
+_Static_assert(sizeof(struct endpoint) == 40 + ROOM, "layout");
+_Static_assert(sizeof(struct offer) == 56 + ROOM && sizeof(struct answer) == 64 + ROOM, "layout");
+_Static_assert(sizeof(struct answer) <= MPIXQ_WIRE_BLOB_BYTES, "room in a blob");
+
+/* The ends of pairs. */
+
+static void region_close(struct fid_mr *region)
+{
+    if (region != NULL) {
+        (void)fi_close(&region->fid);
+    }
+}
+
+/* The end is not used any more. Clean: all that was posted for it has been executed. */
+static void end_free(struct cxi_end *end, bool clean)
+{
+    uint64_t starts = clean ? end->req->epoch : 0;
+
+    region_close(end->region);
+    region_close(end->word_region);
+    region_close(end->warm);
+    pthread_mutex_lock(&nic.lock);
+    mpixq_cxi_drop(end);
+    assert(!end->is_live && end->over == 0);
+    mpixq_cxi_entries_forget(end);
+    mpixq_cxi_counter_put(end->trigger, clean, 2 * starts);
+    mpixq_cxi_counter_put(end->written, clean, mpixq_cxi_counted(end) * starts);
+    mpixq_cxi_counter_put(end->arrived, clean, end->pieces * starts);
+    mpixq_cxi_word_put(end->word, clean);
+    mpixq_cxi_word_put(end->cts, clean);
+    DL_DELETE(nic.ends, end);
+    pthread_mutex_unlock(&nic.lock);
+    mpixq_free(end);
+}
+
+/* Take counters and words. */
+static bool supply(struct cxi_end *end)
+{
+    bool ok;
+
+    pthread_mutex_lock(&nic.lock);
+    DL_APPEND(nic.ends, end);
+    end->word = mpixq_cxi_word_take();
+    ok = end->word != NULL;
+    if (end->is_send) {
+        end->written = ok ? mpixq_cxi_counter_take() : NULL;
+        ok = end->written != NULL;
+    } else if (!end->delivered) {
+        end->arrived = ok ? mpixq_cxi_counter_take() : NULL;
+        ok = end->arrived != NULL;
+    }
+    if (end->is_send && !end->ready) {
+        end->trigger = ok ? mpixq_cxi_counter_take() : NULL;
+        end->cts = ok ? mpixq_cxi_word_take() : NULL;
+        ok = end->trigger != NULL && end->cts != NULL;
+    }
+    if (ok) {
+        end->word_base = atomic_load(&end->word->value);
+        end->cts_base = end->cts != NULL ? atomic_load(&end->cts->value) : 0;
+    }
+    pthread_mutex_unlock(&nic.lock);
+    return ok;
+}
+
+/* What peers write: of a receive its buffer, and its word if they tell; else the CTS word. */
+static bool open_regions(struct cxi_end *end)
+{
+    if (end->is_send) {
+        end->warm = mpixq_cxi_warm(end->buffer, end->req->bytes);
+        end->region =
+            end->ready ? NULL : mpixq_cxi_region(end->cts, sizeof *end->cts, end->trigger);
+        return end->ready || end->region != NULL;
+    }
+    end->region = mpixq_cxi_region(end->buffer, end->req->bytes, end->arrived);
+    if (end->delivered) {
+        end->word_region = mpixq_cxi_region(end->word, sizeof *end->word, NULL);
+    }
+    return end->region != NULL && (!end->delivered || end->word_region != NULL);
+}
+
+static struct cxi_end *end_create(struct mpixq_request *req, bool ready, bool delivered)
+{
+    struct cxi_end *end = mpixq_alloc(sizeof *end); /* freed in end_free */
+
+    if (end == NULL) {
+        return NULL;
+    }
+    end->req = req;
+    end->is_send = mpixq_request_is_send(req);
+    end->ready = ready;
+    end->delivered = delivered;
+    end->shared = end->is_send == ready;
+    end->buffer = (char *)req->made.buffer;
+    end->peer = FI_ADDR_NOTAVAIL;
+    if (!supply(end) || !open_regions(end)) {
+        end_free(end, true);
+        return NULL;
+    }
+    return end;
+}
+
+/* Matching. */
+
+/* What keeps this end from using the fabric, or NULL. */
+static const char *obstacle(const struct mpixq_request *req)
+{
+    if (!mpixq_cxi_open()) {
+        return nic.why;
+    }
+    if (req->made.mode == MPIXQ_MODE_BSEND) {
+        return "a buffered send completes without its receive";
+    }
+    if (req->made.count > 0 && !mpixq_cxi_is_contiguous(req->made.type.handle)) {
+        return "the datatype is not one piece of memory";
+    }
+    return NULL;
+}
+
+static void fill_endpoint(const struct cxi_end *end, struct endpoint *mine, const void *memory)
+{
+    *mine = (struct endpoint){.version = VERSION,
+                              .provider = nic.quirks->wire,
+                              .address_bytes = (uint32_t)nic.address_bytes,
+                              .flags = (end->ready ? READY : 0) | (end->delivered ? DELIVERED : 0),
+                              .base = end->cts_base};
+    memcpy(mine->address, nic.address, nic.address_bytes);
+    if (end->region != NULL) {
+        mine->key = fi_mr_key(end->region);
+        mine->addr = mpixq_cxi_remote_address(memory);
+    }
+}
+
+/* Does it come from the same protocol and kind of network? */
+static bool is_compatible(const struct endpoint *theirs)
+{
+    return theirs->version == VERSION && theirs->provider == nic.quirks->wire &&
+           theirs->address_bytes == nic.address_bytes;
+}
+
+static bool meet(struct cxi_end *end, const struct endpoint *theirs)
+{
+    end->peer =
+        mpixq_cxi_peer(end->req->peer_world, theirs->address, (size_t)theirs->address_bytes);
+    end->remote_key = theirs->key;
+    end->remote_addr = theirs->addr;
+    end->remote_base = theirs->base;
+    return end->peer != FI_ADDR_NOTAVAIL;
+}
+
+/* Does this process want senders to tell when data is in place? */
+static bool must_tell(void)
+{
+    return mpixq_env.cxi_data == MPIXQ_CXI_DATA_DELIVERED;
+}
+
+static uint64_t count_pieces(uint64_t bytes, uint64_t piece)
+{
+    return bytes > piece ? (bytes - 1) / piece + 1 : 1;
+}
+
+/* Both ends are bound: from now on somebody has to drive a provider that does not by itself. And to
+ * the end, for the peer may start a pair that this end has released: then only an answer of this
+ * process tells it. */
+static void count_pair(struct cxi_end *end)
+{
+    if (nic.counts.pairs++ == 0 && nic.quirks->software) {
+        atomic_fetch_add(&mpixq_outstanding, 1);
+        mpixq_progress_wake();
+    }
+    end->req->end = end;
+}
+
+static bool cxi_offer(struct mpixq_request *req, struct mpixq_blob *blob, const char **why_p)
+{
+    uint64_t piece;
+    struct offer offer;
+    struct cxi_end *end;
+
+    *why_p = obstacle(req);
+    if (*why_p != NULL) {
+        return false;
+    }
+    piece = nic.info->ep_attr->max_msg_size;
+    if (count_pieces(req->bytes, piece) > INT32_MAX) {
+        *why_p = "the message is too large";
+        return false;
+    }
+    end = end_create(req, req->made.mode == MPIXQ_MODE_RSEND, must_tell());
+    if (end == NULL) {
+        *why_p = "no memory, or no counters or regions left";
+        return false;
+    }
+    end->piece = piece;
+    end->pieces = (uint32_t)count_pieces(req->bytes, piece);
+    memset(&offer, 0, sizeof offer);
+    fill_endpoint(end, &offer.endpoint, end->cts);
+    offer.piece = piece;
+    offer.pieces = end->pieces;
+    blob->length = sizeof offer;
+    memcpy(blob->bytes, &offer, sizeof offer);
+    req->offered_end = end;
+    return true;
+}
+
+/* NULL, or why not. */
+static const char *read_offer(const struct mpixq_request *req, const struct mpixq_blob *theirs,
+                              struct offer *offer_p)
+{
+    if (theirs->length != sizeof *offer_p) {
+        return "the peer's fabric is another one";
+    }
+    memcpy(offer_p, theirs->bytes, sizeof *offer_p);
+    if (!is_compatible(&offer_p->endpoint) || offer_p->piece == 0 || offer_p->pieces > INT32_MAX ||
+        offer_p->pieces != count_pieces(req->bytes, offer_p->piece)) {
+        return "the peer's fabric is another one";
+    }
+    return NULL;
+}
+
+static void fill_answer(const struct cxi_end *end, struct mpixq_blob *mine)
+{
+    struct answer answer = {.word_base = end->word_base};
+
+    fill_endpoint(end, &answer.endpoint, end->buffer);
+    if (end->word_region != NULL) {
+        answer.word_key = fi_mr_key(end->word_region);
+        answer.word_addr = mpixq_cxi_remote_address(end->word);
+    }
+    mine->length = sizeof answer;
+    memcpy(mine->bytes, &answer, sizeof answer);
+}
+
+static enum mpixq_error cxi_accept(struct mpixq_request *req, const struct mpixq_blob *theirs,
+                                   struct mpixq_blob *mine, const char **why_p)
+{
+    struct offer offer;
+    struct cxi_end *end;
+
+    *why_p = obstacle(req);
+    *why_p = *why_p != NULL ? *why_p : read_offer(req, theirs, &offer);
+    if (*why_p != NULL) {
+        return MPIXQ_E_NO_CHANNEL;
+    }
+    end = end_create(req, (offer.endpoint.flags & READY) != 0,
+                     must_tell() || (offer.endpoint.flags & DELIVERED) != 0);
+    if (end == NULL || !meet(end, &offer.endpoint)) {
+        if (end != NULL) {
+            end_free(end, true);
+        }
+        *why_p = "no memory, or no counters or regions left";
+        return MPIXQ_E_NO_CHANNEL;
+    }
+    end->piece = offer.piece;
+    end->pieces = (uint32_t)offer.pieces;
+    fill_answer(end, mine);
+    count_pair(end);
+    return MPIXQ_E_NONE;
+}
+
+static enum mpixq_error cxi_connect(struct mpixq_request *req, const struct mpixq_blob *theirs)
+{
+    struct cxi_end *end = req->offered_end;
+    struct answer answer;
+
+    req->offered_end = NULL;
+    if (theirs->length == sizeof answer) {
+        memcpy(&answer, theirs->bytes, sizeof answer);
+        if (is_compatible(&answer.endpoint) && meet(end, &answer.endpoint)) {
+            /* The receiver decides. */
+            end->delivered = (answer.endpoint.flags & DELIVERED) != 0;
+            end->told_key = answer.word_key;
+            end->told_addr = answer.word_addr;
+            end->told_base = answer.word_base;
+            count_pair(end);
+            return MPIXQ_E_NONE;
+        }
+    }
+    end_free(end, true);
+    return MPIXQ_E_PROTOCOL;
+}
+
+static void cxi_withdraw(struct mpixq_request *req)
+{
+    if (req->offered_end != NULL) {
+        end_free(req->offered_end, true);
+        req->offered_end = NULL;
+    }
+}
+
+/* The end of a pair. */
+
+static void cxi_release(struct mpixq_request *req)
+{
+    struct cxi_end *end = req->end;
+    struct fid_mr *region, *word_region, *warm;
+
+    pthread_mutex_lock(&nic.lock);
+    mpixq_cxi_unlog(end);
+    region = end->region;
+    word_region = end->word_region;
+    warm = end->warm;
+    end->region = end->word_region = end->warm = NULL;
+    pthread_mutex_unlock(&nic.lock);
+    /* The user may give the memory back; who still writes to it gets an error. */
+    region_close(region);
+    region_close(word_region);
+    region_close(warm);
+}
+
+/* May the NIC be reading the buffer of a send? Then both sides have started, and it is not done. */
+static bool is_reading(const struct mpixq_request *req, const struct cxi_end *end)
+{
+    uint64_t started = atomic_load(&req->started);
+
+    return end->is_send && !end->failed && mpixq_cxi_done(end) < started &&
+           (end->ready || mpixq_cxi_cts(end) >= started);
+}
+
+static bool cxi_retire(struct mpixq_request *req)
+{
+    struct cxi_end *end = req->end;
+    bool busy, clean;
+
+    pthread_mutex_lock(&nic.lock);
+    busy = end->flying > 0 || is_reading(req, end);
+    /* The peer may have sent a clear-to-send more: then T is not what it should be, which is seen.
+     * */
+    clean = !end->failed && mpixq_cxi_done(end) == req->epoch;
+    pthread_mutex_unlock(&nic.lock);
+    if (busy) {
+        return false;
+    }
+    end_free(end, clean);
+    req->end = NULL;
+    return true;
+}
+
+static const char *cxi_lacks(const struct mpixq_request *req)
+{
+    const struct cxi_end *end = req->end;
+
+    if (!end->is_send) {
+        return "it is started here and lacks the data: the peer has not started its send, or the "
+               "write is under way";
+    }
+    return end->ready || mpixq_cxi_cts(end) >= atomic_load(&req->started)
+               ? "both ends have started, and the write is under way"
+               : "it is started here and lacks the clear-to-send: the peer has not started its "
+                 "receive";
+}
+
+static int cxi_channel_open(void)
+{
+    return MPI_SUCCESS; /* the fabric is opened when it is first asked for */
+}
+
+static void cxi_channel_close(void)
+{
+    struct cxi_end *end, *next;
+
+    DL_FOREACH_SAFE(nic.ends, end, next)
+    {
+        end_free(end, false); /* of a send that never ended */
+    }
+    mpixq_cxi_close();
+}
+
+static void cxi_drive(void)
+{
+    mpixq_cxi_drive(true);
+}
+
+const struct mpixq_channel mpixq_channel_cxi = {
+    .name = "cxi",
+    .id = MPIXQ_CHANNEL_CXI,
+    .open = cxi_channel_open,
+    .close = cxi_channel_close,
+    .attach = mpixq_cxi_attach,
+    .detach = mpixq_cxi_detach,
+    .drive = cxi_drive,
+    .settle = mpixq_cxi_settle,
+    .offer = cxi_offer,
+    .accept = cxi_accept,
+    .connect = cxi_connect,
+    .withdraw = cxi_withdraw,
+    .start = mpixq_cxi_start,
+    .wait = mpixq_cxi_wait,
+    .poll = mpixq_cxi_poll,
+    .poll_many = mpixq_channel_poll_each,
+    .lacks = cxi_lacks,
+    .has_lost = mpixq_cxi_has_lost,
+    .release = cxi_release,
+    .retire = cxi_retire,
+};

@@ -1,0 +1,443 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * Copyright (c) 2026 the mpix-queue authors
+ *
+ * Starts and waits. The call that enqueues a start only logs it. It is armed, in the order of the
+ * log, by whoever comes first: the progress thread, a thread that waits, or the one that executes
+ * the stream, just before it rings. What has no room by then is taken over (drive.c). */
+#include <stddef.h>
+#include <utlist.h>
+
+#include "core/alloc.h"
+#include "core/match.h"
+#include "core/progress.h"
+#include "check.h"
+#include "cxi.h"
+#include "supply.h"
+
+#define nic mpixq_cxi_nic
+
+enum {
+    LOG = 4096,     /* starts of a queue that wait to be armed; those beyond are taken over */
+    AT_ONCE = 64,   /* as many are armed under one hold of the lock, of those not needed yet */
+    READ_EVERY = 32 /* starts after which the one that executes them reads completion queues */
+};
+
+/* The log of a queue: written by the thread that has the queue's turn, without a lock; read under
+ * nic.lock. */
+
+static struct cxi_logged *log_at(const struct cxi_queue *cxq, uint64_t position)
+{
+    return &cxq->log[position & cxq->mask];
+}
+
+/* A progress thread that sleeps is woken, and one that falls asleep looks once more: the store and
+ * the load here are in one order for all. */
+static void log_push(struct cxi_queue *cxq, struct cxi_end *end, uint64_t epoch, uint64_t ring)
+{
+    uint64_t tail = atomic_load_explicit(&cxq->tail, memory_order_relaxed);
+
+    if (tail == cxq->full) {
+        cxq->full = atomic_load_explicit(&cxq->head, memory_order_acquire) + cxq->mask + 1;
+        if (tail == cxq->full) {
+            return;
+        }
+    }
+    *log_at(cxq, tail) = (struct cxi_logged){.end = end, .epoch = epoch, .ring = ring};
+    atomic_store(&cxq->tail, tail + 1);
+    mpixq_progress_wake();
+}
+
+static struct cxi_logged *log_first(const struct cxi_queue *cxq)
+{
+    uint64_t head = atomic_load_explicit(&cxq->head, memory_order_relaxed);
+
+    return head < atomic_load_explicit(&cxq->tail, memory_order_acquire) ? log_at(cxq, head) : NULL;
+}
+
+static void log_pop(struct cxi_queue *cxq)
+{
+    uint64_t head = atomic_load_explicit(&cxq->head, memory_order_relaxed);
+
+    atomic_store_explicit(&cxq->head, head + 1, memory_order_release);
+}
+
+/* Queues. */
+
+bool mpixq_cxi_queue_open(struct cxi_queue *cxq, struct mpixq_queue *queue, uint64_t log)
+{
+    cxq->queue = queue;
+    if (log > 0) {
+        cxq->mask = log - 1;
+        cxq->log = mpixq_alloc(log * sizeof *cxq->log); /* freed in mpixq_cxi_queue_close */
+        if (cxq->log == NULL) {
+            return false;
+        }
+    }
+    pthread_mutex_lock(&nic.lock);
+    cxq->shared = mpixq_cxi_counter_take();
+    DL_APPEND(nic.queues, cxq);
+    pthread_mutex_unlock(&nic.lock);
+    return true;
+}
+
+void mpixq_cxi_queue_close(struct cxi_queue *cxq)
+{
+    struct cxi_end *end;
+
+    pthread_mutex_lock(&nic.lock);
+    while (log_first(cxq) != NULL) {
+        log_pop(cxq);
+    }
+    DL_FOREACH(nic.ends, end)
+    {
+        if (end->queue == cxq) {
+            end->queue = NULL;
+        }
+    }
+    assert(cxq->rung <= cxq->issued);
+    /* If it was rung for all that it was posted for, nothing waits for it any more. */
+    mpixq_cxi_counter_put(cxq->shared, cxq->issued == cxq->rung, cxq->rung);
+    DL_DELETE(nic.queues, cxq);
+    pthread_mutex_unlock(&nic.lock);
+    mpixq_free(cxq->log);
+}
+
+enum mpixq_error mpixq_cxi_attach(struct mpixq_queue *queue)
+{
+    struct cxi_queue *cxq;
+
+    if (!mpixq_cxi_open()) {
+        return queue->type == MPIXQ_QUEUE_CXI ? MPIXQ_E_CXI : MPIXQ_E_NONE;
+    }
+    cxq = mpixq_alloc(sizeof *cxq); /* freed in mpixq_cxi_detach */
+    if (cxq == NULL || !mpixq_cxi_queue_open(cxq, queue, LOG)) {
+        mpixq_free(cxq);
+        return MPIXQ_E_NO_MEMORY;
+    }
+    queue->own[MPIXQ_CHANNEL_CXI] = cxq;
+    return MPIXQ_E_NONE;
+}
+
+void mpixq_cxi_detach(struct mpixq_queue *queue)
+{
+    struct cxi_queue *cxq = queue->own[MPIXQ_CHANNEL_CXI];
+
+    if (cxq != NULL) {
+        mpixq_cxi_queue_close(cxq);
+        mpixq_free(cxq);
+        queue->own[MPIXQ_CHANNEL_CXI] = NULL;
+    }
+}
+
+void mpixq_cxi_count_posts(const struct cxi_end *end, uint64_t n)
+{
+    if (end->queue != NULL && end->queue->queue != NULL) {
+        atomic_fetch_add_explicit(&end->queue->queue->posts, n, memory_order_relaxed);
+    }
+}
+
+/* Arming. */
+
+static bool has_room(const struct cxi_end *end)
+{
+    uint32_t left = mpixq_cxi_n_ops(end) - end->posted;
+
+    return left <= (uint32_t)(nic.entries - nic.in_use);
+}
+
+static bool make_room(const struct cxi_end *end)
+{
+    struct cxi_end *other;
+
+    if (!has_room(end)) {
+        DL_FOREACH(nic.ends, other)
+        {
+            mpixq_cxi_entries_reap(other);
+        }
+    }
+    return has_room(end);
+}
+
+static bool has_failed(const struct cxi_queue *cxq)
+{
+    return cxq->queue != NULL && mpixq_queue_has_failed(cxq->queue);
+}
+
+static const char no_room[] = "start, for which no counter has room,";
+
+/* Would a counter of the provider wrap? */
+static bool is_used_up(const struct cxi_end *end, uint64_t epoch, uint64_t ring)
+{
+    uint64_t max = nic.quirks->counter_max / 2; /* the other half is the base, at most */
+
+    return ring > max || epoch > max / 2 || epoch > max / end->pieces;
+}
+
+/* Post all operations of the start behind the settled ones. False: no room, or the NIC is busy;
+ * what was posted by then stays. */
+static bool arm(struct cxi_queue *cxq, struct cxi_end *end, uint64_t ring)
+{
+    uint64_t epoch = end->settled + 1;
+    uint32_t n = mpixq_cxi_n_ops(end);
+
+    end->queue = cxq;
+    if (is_used_up(end, epoch, ring)) {
+        mpixq_cxi_fail(end, no_room, FI_EOVERFLOW);
+    }
+    if (end->failed || has_failed(cxq)) {
+        return true; /* nothing is to be posted any more */
+    }
+    assert(atomic_load(&end->req->started) < epoch && (ring > cxq->rung || !end->shared));
+    assert(end->over == 0 || end->over < epoch);
+    mpixq_cxi_entries_reap(end);
+    if ((end->shared && cxq->shared == NULL) || !make_room(end)) {
+        return false;
+    }
+    while (end->posted < n) {
+        int rc = mpixq_cxi_post(end, end->posted, epoch, ring);
+
+        if (rc == -FI_EAGAIN) {
+            return false;
+        }
+        if (rc != 0) {
+            mpixq_cxi_fail(end, "post", rc);
+            return true;
+        }
+        end->posted++;
+        mpixq_cxi_count_posts(end, 1);
+    }
+    end->posted = 0;
+    end->settled = epoch;
+    nic.counts.armed++;
+    return true;
+}
+
+/* Arm the first of the log. False: no room. */
+static bool arm_first(struct cxi_queue *cxq, const struct cxi_logged *logged)
+{
+    /* Starts before it may have been left to be taken over; then so is this one. */
+    if (logged->end != NULL && logged->epoch == logged->end->settled + 1 &&
+        !arm(cxq, logged->end, logged->ring)) {
+        return false;
+    }
+    log_pop(cxq);
+    return true;
+}
+
+void mpixq_cxi_arm_logged(void)
+{
+    const struct cxi_logged *logged;
+    struct cxi_queue *cxq;
+    int n = 0;
+
+    DL_FOREACH(nic.queues, cxq)
+    {
+        while ((logged = log_first(cxq)) != NULL && n++ < AT_ONCE) {
+            if (!arm_first(cxq, logged)) {
+                return;
+            }
+        }
+    }
+}
+
+void mpixq_cxi_unlog(const struct cxi_end *end)
+{
+    struct cxi_queue *cxq;
+
+    DL_FOREACH(nic.queues, cxq)
+    {
+        uint64_t tail = atomic_load_explicit(&cxq->tail, memory_order_acquire);
+
+        for (uint64_t i = atomic_load(&cxq->head); i < tail; i++) {
+            struct cxi_logged *logged = log_at(cxq, i);
+
+            logged->end = logged->end == end ? NULL : logged->end;
+        }
+    }
+}
+
+/* Starts. */
+
+static struct cxi_queue *queue_of(const struct mpixq_request *req)
+{
+    const struct mpixq_queue *queue = atomic_load(&req->queue);
+
+    return queue != NULL ? queue->own[MPIXQ_CHANNEL_CXI] : &nic.host;
+}
+
+/* The start is the next of its request. Nobody else will arm it: what the host itself starts is in
+ * no log, and rings in the order in which it gets here. */
+static void arm_by_host(struct mpixq_request *req)
+{
+    struct cxi_end *end = req->end;
+    uint64_t ring = end->shared ? ++nic.host.issued : 0;
+
+    if (end->settled == atomic_load(&req->started)) {
+        (void)arm(&nic.host, end, ring);
+    }
+}
+
+/* The stream is about to execute the next start of a request. */
+static void arm_in_time(struct cxi_queue *cxq, const struct mpixq_request *req)
+{
+    const struct cxi_end *end = req->end;
+    const struct cxi_logged *logged;
+
+    while (end->settled == atomic_load(&req->started) && (logged = log_first(cxq)) != NULL) {
+        if (!arm_first(cxq, logged)) {
+            return;
+        }
+    }
+}
+
+/* What the peer sends only after this start, or after the one before, is here already. */
+static void check_order(struct cxi_end *end, uint64_t epoch)
+{
+    if (end->cts != NULL && mpixq_cxi_cts(end) > epoch) {
+        mpixq_cxi_fail(end, "clear-to-send, which came twice,", FI_EOTHER);
+    } else if (!end->is_send && !end->ready && mpixq_cxi_done(end) >= epoch) {
+        mpixq_cxi_fail(end, "write, which came before the start,", FI_EOTHER);
+    }
+}
+
+/* The stream has reached a start: what was not armed by now is the host's. */
+static void execute(struct cxi_queue *cxq, struct mpixq_request *req)
+{
+    struct cxi_end *end = req->end;
+    uint64_t epoch = atomic_fetch_add(&req->started, 1) + 1;
+
+    end->queue = cxq;
+    if (is_used_up(end, epoch, cxq->rung)) {
+        mpixq_cxi_fail(end, no_room, FI_EOVERFLOW);
+    }
+    assert(end->failed || epoch <= end->settled + 1);
+    check_order(end, epoch);
+    mpixq_cxi_set_live(end, true);
+    if (end->settled < epoch) {
+        mpixq_cxi_take_over(end, epoch);
+    }
+}
+
+/* Ring for so many starts of a queue that share its counter, and for those that have their own. */
+static void ring(struct cxi_queue *cxq, void *const args[], int n, uint64_t shared)
+{
+    uint64_t rings = shared > 0;
+
+    /* What the program wrote comes before what the NIC is told to read. No fence of C11: the thread
+     * sanitizer has none, and GCC says so. */
+    __sync_synchronize();
+    for (int i = 0; i < n; i++) {
+        const struct cxi_end *end = ((struct mpixq_request *)args[i])->end;
+
+        if (end->trigger != NULL) {
+            mpixq_cxi_ring(end->trigger, 1);
+            rings++;
+        }
+    }
+    if (shared > 0 && cxq->shared != NULL) {
+        mpixq_cxi_ring(cxq->shared, shared);
+    }
+    if (cxq->queue != NULL) {
+        atomic_fetch_add_explicit(&cxq->queue->rings, rings, memory_order_relaxed);
+    }
+}
+
+/* Does something that a wait may depend on need the host? */
+static bool needs_host(void)
+{
+    return nic.quirks->software || atomic_load(&nic.n_over) > 0 || atomic_load(&nic.flying) > 0;
+}
+
+/* The stream has reached the starts, which are all of one queue. */
+static void run_starts(void *const args[], int n)
+{
+    struct cxi_queue *cxq = queue_of(args[0]);
+    uint64_t shared = 0;
+    bool read;
+
+    if (has_failed(cxq)) {
+        for (int i = 0; i < n; i++) {
+            mpixq_match_abandon(args[i]);
+        }
+        return;
+    }
+    pthread_mutex_lock(&nic.lock);
+    for (int i = 0; i < n; i++) {
+        struct mpixq_request *req = args[i];
+
+        if (cxq == &nic.host) {
+            arm_by_host(req);
+        } else {
+            arm_in_time(cxq, req);
+        }
+        shared += ((const struct cxi_end *)req->end)->shared;
+    }
+    cxq->rung += shared;
+    for (int i = 0; i < n; i++) {
+        execute(cxq, args[i]);
+    }
+    read = nic.starts / READ_EVERY != (nic.starts + (uint64_t)n) / READ_EVERY;
+    nic.starts += (uint64_t)n;
+    pthread_mutex_unlock(&nic.lock);
+    ring(cxq, args, n, shared);
+    mpixq_progress_wake();
+    if (read && needs_host()) {
+        mpixq_cxi_read();
+    }
+}
+
+bool mpixq_cxi_start(struct mpixq_queue *queue, struct mpixq_request *req,
+                     struct mpixq_trigger *trigger)
+{
+    struct cxi_end *end = req->end;
+
+    trigger->call = run_starts;
+    trigger->arg = req;
+    if (queue != NULL) {
+        struct cxi_queue *cxq = queue->own[MPIXQ_CHANNEL_CXI];
+
+        log_push(cxq, end, req->epoch, end->shared ? ++cxq->issued : 0);
+    }
+    return true;
+}
+
+/* Waits. */
+
+/* What requests wait for is driven as a whole. A NIC that has all it needs is left alone: to read
+ * its queues costs time, and for failures the progress thread does. */
+static void poll_many(void *const args[], int n)
+{
+    (void)args;
+    (void)n;
+    if (needs_host()) {
+        mpixq_cxi_drive(false);
+    }
+}
+
+bool mpixq_cxi_wait(struct mpixq_queue *queue, struct mpixq_request *req,
+                    struct mpixq_awaited *awaited)
+{
+    const struct cxi_end *end = req->end;
+
+    *awaited = (struct mpixq_awaited){.word = &end->word->value,
+                                      .value = end->word_base + req->epoch,
+                                      .poll = poll_many,
+                                      .arg = req,
+                                      .failed = &queue->failed};
+    return true;
+}
+
+bool mpixq_cxi_poll(struct mpixq_request *req)
+{
+    const struct cxi_end *end = req->end;
+    uint64_t done = mpixq_cxi_done(end), seen = atomic_load(&req->done);
+
+    if (done < req->epoch) {
+        mpixq_cxi_drive(false);
+        done = mpixq_cxi_done(end);
+    }
+    /* Others may be here too, with an older or a newer number. */
+    while (seen < done && !atomic_compare_exchange_weak(&req->done, &seen, done)) {
+    }
+    return done == req->epoch || atomic_load(&req->failed);
+}

@@ -1,0 +1,346 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * Copyright (c) 2026 the mpix-queue authors
+ *
+ * Counters, words and entries. What a NIC may still touch is never given out again: it is set
+ * aside, and closed after the endpoint. */
+#include <utlist.h>
+
+#include "core/alloc.h"
+#include "core/env.h"
+#include "core/log.h"
+#include "check.h"
+#include "cxi.h"
+#include "supply.h"
+
+#define nic mpixq_cxi_nic
+
+enum { WORDS = 512 }; /* on a page */
+
+/* Words side by side, in one region, so that one wait looks at few cache lines. */
+struct page {
+    struct cxi_word words[WORDS];
+    struct fid_mr *region;
+    int n_free;
+    uint16_t free[WORDS]; /* the next one to give out is the last */
+    struct page *next;
+};
+static struct page *pages;
+
+/* Counters. */
+
+static struct cxi_counter *counter_open(void)
+{
+    struct fi_cntr_attr attr = {.events = FI_CNTR_EVENTS_COMP, .wait_obj = FI_WAIT_NONE};
+    struct cxi_counter *counter = mpixq_alloc(sizeof *counter); /* freed in counters_close */
+
+    if (counter == NULL) {
+        return NULL;
+    }
+    if (fi_cntr_open(nic.domain, &attr, &counter->fid, NULL) != 0) {
+        mpixq_debug("fabric: no counter is left");
+        mpixq_free(counter);
+        return NULL;
+    }
+    counter->bell = mpixq_cxi_bell(counter->fid, &nic.why_no_bell);
+    return counter;
+}
+
+static void set_aside(struct cxi_counter *counter)
+{
+    LL_PREPEND(nic.aside, counter);
+    nic.counts.set_aside++;
+}
+
+/* Those that show what they have to by now can be used again. */
+static void settle_doubts(void)
+{
+    struct cxi_counter *counter, *next;
+
+    LL_FOREACH_SAFE(nic.doubtful, counter, next)
+    {
+        uint64_t value = fi_cntr_read(counter->fid);
+
+        if (value < counter->due) {
+            continue;
+        }
+        LL_DELETE(nic.doubtful, counter);
+        if (value == counter->due) {
+            counter->base = value;
+            LL_PREPEND(nic.counters, counter);
+        } else {
+            set_aside(counter);
+        }
+    }
+}
+
+struct cxi_counter *mpixq_cxi_counter_take(void)
+{
+    struct cxi_counter *counter;
+
+    if (nic.counters == NULL) {
+        settle_doubts();
+    }
+    counter = nic.counters;
+    if (counter == NULL) {
+        return counter_open();
+    }
+    LL_DELETE(nic.counters, counter);
+    assert(!mpixq_cxi_is_free(counter) && counter->base < nic.quirks->counter_max / 2);
+    return counter;
+}
+
+void mpixq_cxi_ring(const struct cxi_counter *counter, uint64_t n)
+{
+    if (counter->bell != NULL) {
+        /* One store of 64 bits, and never a load: the page is not memory. An atomic exchange, which
+         * is what a sequentially consistent store becomes, would load. */
+        *counter->bell = n;
+    } else {
+        (void)fi_cntr_add(counter->fid, n);
+    }
+}
+
+void mpixq_cxi_counter_put(struct cxi_counter *counter, bool clean, uint64_t value)
+{
+    if (counter == NULL) {
+        return;
+    }
+    assert(!mpixq_cxi_is_free(counter));
+    value += counter->base;
+    /* Half of the range is left for its next user. What it shows may be behind what it has: a ring
+     * is on its way, or the provider answers from memory. */
+    if (clean && value < nic.quirks->counter_max / 2) {
+        counter->due = value;
+        LL_APPEND(nic.doubtful, counter);
+    } else {
+        set_aside(counter);
+    }
+}
+
+static void counters_close(struct cxi_counter *list)
+{
+    struct cxi_counter *counter, *next;
+
+    LL_FOREACH_SAFE(list, counter, next)
+    {
+        (void)fi_close(&counter->fid->fid);
+        mpixq_free(counter);
+    }
+}
+
+/* Words. */
+
+static struct page *page_open(void)
+{
+    struct page *page = mpixq_alloc_aligned(4096, (sizeof *page + 4095) / 4096 * 4096);
+
+    if (page == NULL) {
+        return NULL;
+    }
+    page->region = mpixq_cxi_region(page->words, sizeof page->words, NULL);
+    if (page->region == NULL) {
+        mpixq_free(page);
+        return NULL;
+    }
+    for (int i = 0; i < WORDS; i++) {
+        page->free[page->n_free++] = (uint16_t)(WORDS - 1 - i);
+    }
+    LL_PREPEND(pages, page); /* freed in mpixq_cxi_supply_close */
+    return page;
+}
+
+static struct page *page_of(const struct cxi_word *word)
+{
+    struct page *page;
+
+    LL_FOREACH(pages, page)
+    {
+        if (word >= page->words && word < page->words + WORDS) {
+            break;
+        }
+    }
+    return page;
+}
+
+struct cxi_word *mpixq_cxi_word_take(void)
+{
+    struct page *page;
+
+    LL_FOREACH(pages, page)
+    {
+        if (page->n_free > 0) {
+            break;
+        }
+    }
+    page = page != NULL ? page : page_open();
+    return page != NULL ? &page->words[page->free[--page->n_free]] : NULL;
+}
+
+void mpixq_cxi_word_put(struct cxi_word *word, bool clean)
+{
+    struct page *page = word != NULL ? page_of(word) : NULL;
+
+    assert(word == NULL || (page != NULL && page->n_free < WORDS));
+    if (page != NULL && clean) {
+        page->free[page->n_free++] = (uint16_t)(word - page->words);
+    } else if (page != NULL) {
+        nic.counts.set_aside++;
+    }
+}
+
+void mpixq_cxi_word_name(const struct cxi_word *word, uint64_t *key_p, uint64_t *addr_p)
+{
+    const struct page *page = page_of(word);
+
+    *key_p = fi_mr_key(page->region);
+    *addr_p = mpixq_cxi_remote_address(page->words) +
+              (uint64_t)((const char *)word - (const char *)page->words);
+}
+
+/* Entries. Those of writes and of atomics are kept apart: a provider may look at the completion
+ * counter of an atomic's entry after the atomic has been executed, and all atomics have the same.
+ *
+ * A failure may stand in the completion queue when its start is said to be done, if the NIC counts
+ * failures too. It is told by the address of its entry. So that is used for another operation only
+ * when completions were read since it was given back; there are more entries than the NIC may have,
+ * and the one that has rested longest is taken, so that there always is one. */
+enum { RESTING = 256 };
+
+static int budget(void)
+{
+    int depth;
+
+    if (mpixq_env.triggered_ops >= 0) {
+        return (int)mpixq_env.triggered_ops;
+    }
+    depth = mpixq_cxi_depth(&nic.why_no_depth);
+    depth = depth >= 0 ? depth : nic.quirks->entries;
+    /* A limit of the library itself holds for each process; one of a NIC is for all on the node. */
+    return nic.quirks->software ? depth : depth / mpixq_env_local_ranks();
+}
+
+static struct cxi_entry *entries_open(struct cxi_entry **free_p)
+{
+    int n = nic.entries + RESTING;
+    struct cxi_entry *all = mpixq_alloc((size_t)n * sizeof *all);
+
+    for (int i = 0; all != NULL && i < n; i++) {
+        DL_APPEND(*free_p, &all[i]);
+    }
+    return all;
+}
+
+struct cxi_entry *mpixq_cxi_entry_take(struct cxi_end *end, bool is_write)
+{
+    struct cxi_entry **list = is_write ? &nic.free_writes : &nic.free_atomics, *entry = *list;
+
+    if (nic.in_use >= nic.entries || entry == NULL || entry->rest >= nic.reads_done) {
+        return NULL;
+    }
+    DL_DELETE(*list, entry);
+    nic.in_use++;
+    assert(0 < nic.in_use && nic.in_use <= nic.entries);
+    entry->end = end;
+    entry->is_write = is_write;
+    entry->next = NULL;
+    if (end->entries == NULL) {
+        end->entries = entry;
+    } else {
+        end->newest->next = entry;
+    }
+    end->newest = entry;
+    return entry;
+}
+
+static void give_back(struct cxi_entry *entry)
+{
+    struct cxi_entry **list = entry->is_write ? &nic.free_writes : &nic.free_atomics;
+
+    assert(0 < nic.in_use && nic.in_use <= nic.entries);
+    entry->rest = nic.reads;
+    nic.in_use--;
+    DL_APPEND(*list, entry);
+}
+
+void mpixq_cxi_entry_undo(struct cxi_end *end)
+{
+    struct cxi_entry *entry = end->newest;
+
+    LL_DELETE(end->entries, entry);
+    end->newest = end->entries;
+    while (end->newest != NULL && end->newest->next != NULL) {
+        end->newest = end->newest->next;
+    }
+    give_back(entry);
+}
+
+void mpixq_cxi_entries_reap(struct cxi_end *end)
+{
+    uint64_t done = end->entries != NULL ? mpixq_cxi_done(end) : 0;
+
+    while (end->entries != NULL && end->entries->epoch <= done) {
+        struct cxi_entry *entry = end->entries;
+
+        end->entries = entry->next;
+        give_back(entry);
+    }
+}
+
+void mpixq_cxi_entries_forget(struct cxi_end *end)
+{
+    mpixq_cxi_entries_reap(end);
+    for (struct cxi_entry *entry = end->entries; entry != NULL; entry = entry->next) {
+        nic.counts.set_aside++; /* its place in the NIC is lost, and so it stays in use */
+    }
+    end->entries = NULL;
+    for (int i = 0; i < nic.entries + RESTING; i++) {
+        struct cxi_entry *both[] = {&nic.all_writes[i], &nic.all_atomics[i]};
+
+        for (int k = 0; k < 2; k++) {
+            both[k]->end = both[k]->end == end ? NULL : both[k]->end;
+        }
+    }
+}
+
+/* All. */
+
+bool mpixq_cxi_supply_open(void)
+{
+    nic.entries = budget();
+    nic.reads = nic.reads_done = 1;
+    nic.all_writes = entries_open(&nic.free_writes);
+    nic.all_atomics = entries_open(&nic.free_atomics);
+    nic.sink = mpixq_cxi_counter_take();
+    return nic.all_writes != NULL && nic.all_atomics != NULL && nic.sink != NULL;
+}
+
+void mpixq_cxi_words_close(void)
+{
+    struct page *page;
+
+    LL_FOREACH(pages, page)
+    {
+        (void)fi_close(&page->region->fid);
+    }
+}
+
+void mpixq_cxi_supply_close(void)
+{
+    struct page *page, *next;
+
+    LL_FOREACH_SAFE(pages, page, next)
+    {
+        mpixq_free(page);
+    }
+    pages = NULL;
+    counters_close(nic.counters);
+    counters_close(nic.doubtful);
+    counters_close(nic.aside);
+    counters_close(nic.sink);
+    nic.counters = nic.doubtful = nic.aside = nic.sink = NULL;
+    assert(nic.all_writes == NULL || nic.all_atomics == NULL ||
+           mpixq_cxi_entries_add_up(2 * (nic.entries + RESTING)));
+    mpixq_free(nic.all_writes);
+    mpixq_free(nic.all_atomics);
+    nic.all_writes = nic.all_atomics = nic.free_writes = nic.free_atomics = NULL;
+}

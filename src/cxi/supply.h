@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * Copyright (c) 2026 the mpix-queue authors
+ *
+ * Peers, regions, counters, words and entries, and what the provider says of them.
+ */
+#ifndef MPIXQ_CXI_SUPPLY_H
+#define MPIXQ_CXI_SUPPLY_H
+
+#include "cxi.h"
+
+/* nic.c */
+/* Under the matching lock: the peer with this rank and address. FI_ADDR_NOTAVAIL on failure. */
+fi_addr_t mpixq_cxi_peer(int rank, const unsigned char *address, size_t bytes);
+/* Register memory for writes and atomics of peers, which counter counts if it is not NULL. */
+struct fid_mr *mpixq_cxi_region(void *address, size_t bytes, struct cxi_counter *counter);
+/* Keep memory mapped that is only sent from; NULL: it is not, which costs time and no more. */
+struct fid_mr *mpixq_cxi_warm(void *address, size_t bytes);
+uint64_t mpixq_cxi_remote_address(const void *address);
+
+/* cxi_ops.c */
+/* The doorbell of a counter, NULL if there is none: then *why_p says why. */
+volatile uint64_t *mpixq_cxi_bell(struct fid_cntr *cntr, const char **why_p);
+/* Entries that the NIC has for all processes of the node; *why_p says why there are none, or, with
+ * -1, why that is not known. */
+int mpixq_cxi_depth(const char **why_p);
+
+/* supply.c; under nic.lock where they are not called in open or close. */
+bool mpixq_cxi_supply_open(void);
+void mpixq_cxi_words_close(void); /* before the endpoint, to which regions are bound */
+void mpixq_cxi_supply_close(void);
+struct cxi_counter *mpixq_cxi_counter_take(void);
+/* Add to it, from a stream. The caller has seen to it that the NIC finds all that was written. */
+void mpixq_cxi_ring(const struct cxi_counter *counter, uint64_t n);
+/* Nothing refers to it any more, if value says how far it has counted since it was taken. */
+void mpixq_cxi_counter_put(struct cxi_counter *counter, bool clean, uint64_t value);
+struct cxi_word *mpixq_cxi_word_take(void);
+void mpixq_cxi_word_put(struct cxi_word *word, bool clean);
+/* Where NICs find the word: key and address. */
+void mpixq_cxi_word_name(const struct cxi_word *word, uint64_t *key_p, uint64_t *addr_p);
+/* An entry that lasts until its start is done; NULL: the budget is spent. */
+struct cxi_entry *mpixq_cxi_entry_take(struct cxi_end *end, bool is_write);
+/* It was not posted after all: the newest one of the end. */
+void mpixq_cxi_entry_undo(struct cxi_end *end);
+/* Give back the entries of starts that are done. */
+void mpixq_cxi_entries_reap(struct cxi_end *end);
+/* The end goes: what is left may stay with the NIC. */
+void mpixq_cxi_entries_forget(struct cxi_end *end);
+
+#endif

@@ -1,0 +1,152 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * Copyright (c) 2026 the mpix-queue authors
+ *
+ * The end of a pair on the fallback: what was started and never received is received into nowhere,
+ * so that its tag can be used again; a send cannot be recalled. */
+#include "end.h"
+
+#include <limits.h>
+#include <stddef.h>
+
+#include "core/alloc.h"
+#include "core/log.h"
+#include "core/progress.h"
+#include "tags.h"
+
+void mpixq_end_deactivate(struct end *end)
+{
+    end->active = false;
+    if (end->counted) {
+        atomic_fetch_sub_explicit(&mpixq_outstanding, 1, memory_order_relaxed);
+    }
+}
+
+static void end_free(struct mpixq_request *req)
+{
+    mpixq_free(req->end);
+    req->end = NULL;
+}
+
+/* A receive that is still under way takes no more data; a send cannot be recalled. */
+static void recall(struct mpixq_request *req, struct end *end)
+{
+    MPI_Status status;
+    int cancelled = 0;
+
+    if (mpixq_request_is_send(req)) {
+        return;
+    }
+    if (PMPI_Cancel(&end->request) == MPI_SUCCESS &&
+        PMPI_Wait(&end->request, &status) == MPI_SUCCESS) {
+        (void)PMPI_Test_cancelled(&status, &cancelled);
+        end->received += !cancelled;
+    }
+    mpixq_end_deactivate(end);
+}
+
+static void free_request(struct end *end)
+{
+    if (end->request != MPI_REQUEST_NULL) {
+        (void)PMPI_Request_free(&end->request);
+    }
+}
+
+void mpixq_end_release(struct mpixq_request *req)
+{
+    struct end *end = req->end;
+
+    if (end->active) {
+        recall(req, end);
+    }
+    if (!end->active) {
+        free_request(end);
+    }
+}
+
+/* Begin to receive, into nowhere, a message that was sent and never received. 1: begun, 0: it
+ * has not arrived, -1: it cannot be done. */
+static int drain_begin(const struct mpixq_request *req, struct end *end, MPI_Comm comm)
+{
+    MPI_Message message;
+    MPI_Status status;
+    MPI_Count bytes = 0;
+    int flag = 0;
+
+    if (PMPI_Improbe(req->peer_world, end->tag, comm, &flag, &message, &status) != MPI_SUCCESS) {
+        return -1;
+    }
+    if (!flag) {
+        return 0;
+    }
+    (void)PMPI_Get_elements_x(&status, MPI_BYTE, &bytes);
+    end->scratch = bytes <= INT_MAX ? mpixq_alloc((size_t)bytes + 1) : NULL; /* freed in drain */
+    if (end->scratch == NULL) {
+        return -1;
+    }
+    return PMPI_Imrecv(end->scratch, (int)bytes, MPI_BYTE, &message, &end->drain) == MPI_SUCCESS
+               ? 1
+               : -1;
+}
+
+/* Receive what was sent and never received. 1: nothing is left, 0: not yet, -1: it cannot be
+ * done. */
+static int drain(const struct mpixq_request *req, struct end *end, MPI_Comm comm)
+{
+    int flag = 0, begun;
+
+    while (end->received < req->peer_started) {
+        begun = end->drain != MPI_REQUEST_NULL ? 1 : drain_begin(req, end, comm);
+        if (begun <= 0) {
+            return begun;
+        }
+        if (PMPI_Test(&end->drain, &flag, MPI_STATUS_IGNORE) != MPI_SUCCESS) {
+            return -1;
+        }
+        if (!flag) {
+            return 0;
+        }
+        mpixq_free(end->scratch);
+        end->scratch = NULL;
+        end->received++;
+    }
+    return 1;
+}
+
+static bool retire_send(struct mpixq_request *req, struct end *end)
+{
+    int flag = 0;
+
+    if (end->active) {
+        if (PMPI_Test(&end->request, &flag, MPI_STATUS_IGNORE) == MPI_SUCCESS && !flag) {
+            return false;
+        }
+        mpixq_end_deactivate(end);
+        free_request(end);
+    }
+    end_free(req);
+    return true;
+}
+
+bool mpixq_end_retire(struct mpixq_request *req, MPI_Comm comm)
+{
+    struct end *end = req->end;
+    int drained;
+
+    if (mpixq_request_is_send(req)) {
+        return retire_send(req, end);
+    }
+    drained = drain(req, end, comm);
+    if (drained == 0) {
+        return false;
+    }
+    if (drained > 0) {
+        mpixq_tag_give_back(req->peer_world, end->tag);
+    } else {
+        mpixq_warn(
+            "a message of rank %d could not be received after its receive was freed: its tag "
+            "is not used again",
+            req->peer_world);
+    }
+    end_free(req);
+    return true;
+}

@@ -1,0 +1,501 @@
+! SPDX-License-Identifier: BSD-3-Clause
+! Copyright (c) 2026 the mpix-queue authors
+!
+! mpix_queue - the functions of libmpix_queue for Fortran
+!
+! include/mpix_queue.h says what the functions do, and mpix_queue_fortran(7) how they look here. All
+! of them are in libmpix_queue itself: this module only declares them. Compile it with the compiler
+! that compiles the program, where the module that was installed is of another one.
+!
+! Requests and info objects may be those of mpi_f08 or the INTEGER ones of mpif.h and module mpi.
+! Every ierror may be left out.
+
+module mpix_queue
+    use, intrinsic :: iso_c_binding, only: c_intptr_t, c_ptr, c_funptr
+    use mpi_f08, only: MPI_Request, MPI_Info
+    implicit none
+    private :: c_intptr_t, c_ptr, c_funptr, MPI_Request, MPI_Info
+
+    ! ---- Types and constants -------------------------------------------------------------------
+
+    ! A null handle unless something else is assigned.
+    type, bind(c) :: MPIXQ_Queue
+        integer(c_intptr_t) :: MPIXQ_VAL = 0
+    end type
+
+    type, bind(c) :: MPIXQ_Host_stream
+        integer(c_intptr_t) :: MPIXQ_VAL = 0
+    end type
+
+    type(MPIXQ_Queue), parameter :: MPIXQ_QUEUE_NULL = MPIXQ_Queue(0)
+    type(MPIXQ_Host_stream), parameter :: MPIXQ_HOST_STREAM_NULL = MPIXQ_Host_stream(0)
+
+    integer, parameter :: MPIXQ_VERSION_MAJOR = 0
+    integer, parameter :: MPIXQ_VERSION_MINOR = 1
+    integer, parameter :: MPIXQ_VERSION_PATCH = 0
+
+    ! What moves the data of a queue.
+    integer, parameter :: MPIXQ_QUEUE_AUTO = 0
+    integer, parameter :: MPIXQ_QUEUE_FALLBACK = 1
+    integer, parameter :: MPIXQ_QUEUE_CXI = 2
+
+    ! Count for MPIXQ_Enqueue_waitall: every request started on the queue and not yet waited for.
+    integer, parameter :: MPIXQ_ALL_STARTED = -1
+
+    ! Kinds of error.
+    integer, parameter :: MPIXQ_ERR_NONE = 0
+    integer, parameter :: MPIXQ_ERR_INTERPOSE = 1
+    integer, parameter :: MPIXQ_ERR_ARG = 2
+    integer, parameter :: MPIXQ_ERR_REQUEST = 3
+    integer, parameter :: MPIXQ_ERR_STATE = 4
+    integer, parameter :: MPIXQ_ERR_MATCH = 5
+    integer, parameter :: MPIXQ_ERR_UNSUPPORTED = 6
+    integer, parameter :: MPIXQ_ERR_RESOURCES = 7
+    integer, parameter :: MPIXQ_ERR_THREAD_LEVEL = 8
+    integer, parameter :: MPIXQ_ERR_COMM = 9
+    integer, parameter :: MPIXQ_ERR_TIMEOUT = 10
+
+    ! ---- Names ---------------------------------------------------------------------------------
+
+    ! Each function also has the spelling MPIX_, as in C. A type MPIX_Queue cannot be, since this
+    ! module has that name.
+
+    interface MPIXQ_Get_version
+        procedure :: MPIXQ_Get_version_f
+    end interface
+
+    interface MPIXQ_Error_kind
+        procedure :: MPIXQ_Error_kind_f
+    end interface
+    interface MPIX_Error_kind
+        procedure :: MPIXQ_Error_kind_f
+    end interface
+
+    interface MPIXQ_Queue_init
+        procedure :: MPIXQ_Queue_init_f, MPIXQ_Queue_init_ptr_f
+    end interface
+    interface MPIX_Queue_init
+        procedure :: MPIXQ_Queue_init_f, MPIXQ_Queue_init_ptr_f
+    end interface
+
+    interface MPIXQ_Queue_init_info
+        procedure :: MPIXQ_Queue_init_info_f08, MPIXQ_Queue_init_info_f, &
+            MPIXQ_Queue_init_info_ptr_f08, MPIXQ_Queue_init_info_ptr_f
+    end interface
+    interface MPIX_Queue_init_info
+        procedure :: MPIXQ_Queue_init_info_f08, MPIXQ_Queue_init_info_f, &
+            MPIXQ_Queue_init_info_ptr_f08, MPIXQ_Queue_init_info_ptr_f
+    end interface
+
+    interface MPIXQ_Queue_free
+        procedure :: MPIXQ_Queue_free_f
+    end interface
+    interface MPIX_Queue_free
+        procedure :: MPIXQ_Queue_free_f
+    end interface
+
+    interface MPIXQ_Queue_wait
+        procedure :: MPIXQ_Queue_wait_f
+    end interface
+    interface MPIX_Queue_wait
+        procedure :: MPIXQ_Queue_wait_f
+    end interface
+
+    interface MPIXQ_Queue_test
+        procedure :: MPIXQ_Queue_test_f
+    end interface
+    interface MPIX_Queue_test
+        procedure :: MPIXQ_Queue_test_f
+    end interface
+
+    interface MPIXQ_Queue_get_info
+        procedure :: MPIXQ_Queue_get_info_f08, MPIXQ_Queue_get_info_f
+    end interface
+    interface MPIX_Queue_get_info
+        procedure :: MPIXQ_Queue_get_info_f08, MPIXQ_Queue_get_info_f
+    end interface
+
+    interface MPIXQ_Match
+        procedure :: MPIXQ_Match_f08, MPIXQ_Match_f
+    end interface
+    interface MPIX_Match
+        procedure :: MPIXQ_Match_f08, MPIXQ_Match_f
+    end interface
+
+    interface MPIXQ_Matchall
+        procedure :: MPIXQ_Matchall_f08, MPIXQ_Matchall_f
+    end interface
+    interface MPIX_Matchall
+        procedure :: MPIXQ_Matchall_f08, MPIXQ_Matchall_f
+    end interface
+
+    interface MPIXQ_Imatch
+        procedure :: MPIXQ_Imatch_f08, MPIXQ_Imatch_f
+    end interface
+    interface MPIX_Imatch
+        procedure :: MPIXQ_Imatch_f08, MPIXQ_Imatch_f
+    end interface
+
+    interface MPIXQ_Imatchall
+        procedure :: MPIXQ_Imatchall_f08, MPIXQ_Imatchall_f
+    end interface
+    interface MPIX_Imatchall
+        procedure :: MPIXQ_Imatchall_f08, MPIXQ_Imatchall_f
+    end interface
+
+    interface MPIXQ_Is_matched
+        procedure :: MPIXQ_Is_matched_f08, MPIXQ_Is_matched_f
+    end interface
+    interface MPIX_Is_matched
+        procedure :: MPIXQ_Is_matched_f08, MPIXQ_Is_matched_f
+    end interface
+
+    interface MPIXQ_Enqueue_start
+        procedure :: MPIXQ_Enqueue_start_f08, MPIXQ_Enqueue_start_f
+    end interface
+    interface MPIX_Enqueue_start
+        procedure :: MPIXQ_Enqueue_start_f08, MPIXQ_Enqueue_start_f
+    end interface
+
+    interface MPIXQ_Enqueue_startall
+        procedure :: MPIXQ_Enqueue_startall_f08, MPIXQ_Enqueue_startall_f
+    end interface
+    interface MPIX_Enqueue_startall
+        procedure :: MPIXQ_Enqueue_startall_f08, MPIXQ_Enqueue_startall_f
+    end interface
+
+    interface MPIXQ_Enqueue_wait
+        procedure :: MPIXQ_Enqueue_wait_f08, MPIXQ_Enqueue_wait_f
+    end interface
+    interface MPIX_Enqueue_wait
+        procedure :: MPIXQ_Enqueue_wait_f08, MPIXQ_Enqueue_wait_f
+    end interface
+
+    interface MPIXQ_Enqueue_waitall
+        procedure :: MPIXQ_Enqueue_waitall_f08, MPIXQ_Enqueue_waitall_f, &
+            MPIXQ_Enqueue_wait_started_f
+    end interface
+    interface MPIX_Enqueue_waitall
+        procedure :: MPIXQ_Enqueue_waitall_f08, MPIXQ_Enqueue_waitall_f, &
+            MPIXQ_Enqueue_wait_started_f
+    end interface
+
+    interface MPIXQ_Host_stream_create
+        procedure :: MPIXQ_Host_stream_create_f
+    end interface
+    interface MPIX_Host_stream_create
+        procedure :: MPIXQ_Host_stream_create_f
+    end interface
+
+    interface MPIXQ_Host_stream_destroy
+        procedure :: MPIXQ_Host_stream_destroy_f
+    end interface
+    interface MPIX_Host_stream_destroy
+        procedure :: MPIXQ_Host_stream_destroy_f
+    end interface
+
+    interface MPIXQ_Host_stream_launch
+        procedure :: MPIXQ_Host_stream_launch_f
+    end interface
+    interface MPIX_Host_stream_launch
+        procedure :: MPIXQ_Host_stream_launch_f
+    end interface
+
+    interface MPIXQ_Host_stream_synchronize
+        procedure :: MPIXQ_Host_stream_synchronize_f
+    end interface
+    interface MPIX_Host_stream_synchronize
+        procedure :: MPIXQ_Host_stream_synchronize_f
+    end interface
+
+    interface MPIXQ_Host_stream_query
+        procedure :: MPIXQ_Host_stream_query_f
+    end interface
+    interface MPIX_Host_stream_query
+        procedure :: MPIXQ_Host_stream_query_f
+    end interface
+
+    interface operator(==)
+        procedure :: MPIXQ_Queue_eq_f, MPIXQ_Host_stream_eq_f
+    end interface
+
+    interface operator(/=)
+        procedure :: MPIXQ_Queue_ne_f, MPIXQ_Host_stream_ne_f
+    end interface
+
+    ! ---- The procedures in the library ---------------------------------------------------------
+
+    interface
+
+        subroutine MPIXQ_Get_version_f(major, minor, patch, ierror)
+            integer, intent(out) :: major
+            integer, intent(out) :: minor
+            integer, intent(out) :: patch
+            integer, optional, intent(out) :: ierror
+        end subroutine
+
+        subroutine MPIXQ_Error_kind_f(errorcode, kind, ierror)
+            integer, intent(in) :: errorcode
+            integer, intent(out) :: kind
+            integer, optional, intent(out) :: ierror
+        end subroutine
+
+        subroutine MPIXQ_Queue_init_f(queue, type, stream, ierror)
+            import :: MPIXQ_Queue, MPIXQ_Host_stream
+            type(MPIXQ_Queue), intent(inout) :: queue
+            integer, intent(in) :: type
+            type(MPIXQ_Host_stream), intent(in) :: stream
+            integer, optional, intent(out) :: ierror
+        end subroutine
+        subroutine MPIXQ_Queue_init_ptr_f(queue, type, stream_address, ierror)
+            import :: MPIXQ_Queue, c_ptr
+            type(MPIXQ_Queue), intent(inout) :: queue
+            integer, intent(in) :: type
+            type(c_ptr), intent(in) :: stream_address
+            integer, optional, intent(out) :: ierror
+        end subroutine
+
+        subroutine MPIXQ_Queue_init_info_f08(queue, type, stream, info, ierror)
+            import :: MPIXQ_Queue, MPIXQ_Host_stream, MPI_Info
+            type(MPIXQ_Queue), intent(inout) :: queue
+            integer, intent(in) :: type
+            type(MPIXQ_Host_stream), intent(in) :: stream
+            type(MPI_Info), intent(in) :: info
+            integer, optional, intent(out) :: ierror
+        end subroutine
+        subroutine MPIXQ_Queue_init_info_f(queue, type, stream, info, ierror)
+            import :: MPIXQ_Queue, MPIXQ_Host_stream
+            type(MPIXQ_Queue), intent(inout) :: queue
+            integer, intent(in) :: type
+            type(MPIXQ_Host_stream), intent(in) :: stream
+            integer, intent(in) :: info
+            integer, optional, intent(out) :: ierror
+        end subroutine
+        subroutine MPIXQ_Queue_init_info_ptr_f08(queue, type, stream_address, info, ierror)
+            import :: MPIXQ_Queue, c_ptr, MPI_Info
+            type(MPIXQ_Queue), intent(inout) :: queue
+            integer, intent(in) :: type
+            type(c_ptr), intent(in) :: stream_address
+            type(MPI_Info), intent(in) :: info
+            integer, optional, intent(out) :: ierror
+        end subroutine
+        subroutine MPIXQ_Queue_init_info_ptr_f(queue, type, stream_address, info, ierror)
+            import :: MPIXQ_Queue, c_ptr
+            type(MPIXQ_Queue), intent(inout) :: queue
+            integer, intent(in) :: type
+            type(c_ptr), intent(in) :: stream_address
+            integer, intent(in) :: info
+            integer, optional, intent(out) :: ierror
+        end subroutine
+
+        subroutine MPIXQ_Queue_free_f(queue, ierror)
+            import :: MPIXQ_Queue
+            type(MPIXQ_Queue), intent(inout) :: queue
+            integer, optional, intent(out) :: ierror
+        end subroutine
+
+        subroutine MPIXQ_Queue_wait_f(queue, ierror)
+            import :: MPIXQ_Queue
+            type(MPIXQ_Queue), intent(in) :: queue
+            integer, optional, intent(out) :: ierror
+        end subroutine
+
+        subroutine MPIXQ_Queue_test_f(queue, flag, ierror)
+            import :: MPIXQ_Queue
+            type(MPIXQ_Queue), intent(in) :: queue
+            logical, intent(out) :: flag
+            integer, optional, intent(out) :: ierror
+        end subroutine
+
+        subroutine MPIXQ_Queue_get_info_f08(queue, info_used, ierror)
+            import :: MPIXQ_Queue, MPI_Info
+            type(MPIXQ_Queue), intent(in) :: queue
+            type(MPI_Info), intent(out) :: info_used
+            integer, optional, intent(out) :: ierror
+        end subroutine
+        subroutine MPIXQ_Queue_get_info_f(queue, info_used, ierror)
+            import :: MPIXQ_Queue
+            type(MPIXQ_Queue), intent(in) :: queue
+            integer, intent(out) :: info_used
+            integer, optional, intent(out) :: ierror
+        end subroutine
+
+        subroutine MPIXQ_Match_f08(request, ierror)
+            import :: MPI_Request
+            type(MPI_Request), intent(in) :: request
+            integer, optional, intent(out) :: ierror
+        end subroutine
+        subroutine MPIXQ_Match_f(request, ierror)
+            integer, intent(in) :: request
+            integer, optional, intent(out) :: ierror
+        end subroutine
+
+        subroutine MPIXQ_Matchall_f08(count, requests, ierror)
+            import :: MPI_Request
+            integer, intent(in) :: count
+            type(MPI_Request), intent(in) :: requests(*)
+            integer, optional, intent(out) :: ierror
+        end subroutine
+        subroutine MPIXQ_Matchall_f(count, requests, ierror)
+            integer, intent(in) :: count
+            integer, intent(in) :: requests(*)
+            integer, optional, intent(out) :: ierror
+        end subroutine
+
+        subroutine MPIXQ_Imatch_f08(request, match, ierror)
+            import :: MPI_Request
+            type(MPI_Request), intent(in) :: request
+            type(MPI_Request), intent(out) :: match
+            integer, optional, intent(out) :: ierror
+        end subroutine
+        subroutine MPIXQ_Imatch_f(request, match, ierror)
+            integer, intent(in) :: request
+            integer, intent(out) :: match
+            integer, optional, intent(out) :: ierror
+        end subroutine
+
+        subroutine MPIXQ_Imatchall_f08(count, requests, match, ierror)
+            import :: MPI_Request
+            integer, intent(in) :: count
+            type(MPI_Request), intent(in) :: requests(*)
+            type(MPI_Request), intent(out) :: match
+            integer, optional, intent(out) :: ierror
+        end subroutine
+        subroutine MPIXQ_Imatchall_f(count, requests, match, ierror)
+            integer, intent(in) :: count
+            integer, intent(in) :: requests(*)
+            integer, intent(out) :: match
+            integer, optional, intent(out) :: ierror
+        end subroutine
+
+        subroutine MPIXQ_Is_matched_f08(request, flag, ierror)
+            import :: MPI_Request
+            type(MPI_Request), intent(in) :: request
+            logical, intent(out) :: flag
+            integer, optional, intent(out) :: ierror
+        end subroutine
+        subroutine MPIXQ_Is_matched_f(request, flag, ierror)
+            integer, intent(in) :: request
+            logical, intent(out) :: flag
+            integer, optional, intent(out) :: ierror
+        end subroutine
+
+        subroutine MPIXQ_Enqueue_start_f08(queue, request, ierror)
+            import :: MPIXQ_Queue, MPI_Request
+            type(MPIXQ_Queue), intent(in) :: queue
+            type(MPI_Request), intent(in) :: request
+            integer, optional, intent(out) :: ierror
+        end subroutine
+        subroutine MPIXQ_Enqueue_start_f(queue, request, ierror)
+            import :: MPIXQ_Queue
+            type(MPIXQ_Queue), intent(in) :: queue
+            integer, intent(in) :: request
+            integer, optional, intent(out) :: ierror
+        end subroutine
+
+        subroutine MPIXQ_Enqueue_startall_f08(queue, count, requests, ierror)
+            import :: MPIXQ_Queue, MPI_Request
+            type(MPIXQ_Queue), intent(in) :: queue
+            integer, intent(in) :: count
+            type(MPI_Request), intent(in) :: requests(*)
+            integer, optional, intent(out) :: ierror
+        end subroutine
+        subroutine MPIXQ_Enqueue_startall_f(queue, count, requests, ierror)
+            import :: MPIXQ_Queue
+            type(MPIXQ_Queue), intent(in) :: queue
+            integer, intent(in) :: count
+            integer, intent(in) :: requests(*)
+            integer, optional, intent(out) :: ierror
+        end subroutine
+
+        subroutine MPIXQ_Enqueue_wait_f08(queue, request, ierror)
+            import :: MPIXQ_Queue, MPI_Request
+            type(MPIXQ_Queue), intent(in) :: queue
+            type(MPI_Request), intent(in) :: request
+            integer, optional, intent(out) :: ierror
+        end subroutine
+        subroutine MPIXQ_Enqueue_wait_f(queue, request, ierror)
+            import :: MPIXQ_Queue
+            type(MPIXQ_Queue), intent(in) :: queue
+            integer, intent(in) :: request
+            integer, optional, intent(out) :: ierror
+        end subroutine
+
+        subroutine MPIXQ_Enqueue_waitall_f08(queue, count, requests, ierror)
+            import :: MPIXQ_Queue, MPI_Request
+            type(MPIXQ_Queue), intent(in) :: queue
+            integer, intent(in) :: count
+            type(MPI_Request), intent(in) :: requests(*)
+            integer, optional, intent(out) :: ierror
+        end subroutine
+        subroutine MPIXQ_Enqueue_waitall_f(queue, count, requests, ierror)
+            import :: MPIXQ_Queue
+            type(MPIXQ_Queue), intent(in) :: queue
+            integer, intent(in) :: count
+            integer, intent(in) :: requests(*)
+            integer, optional, intent(out) :: ierror
+        end subroutine
+        subroutine MPIXQ_Enqueue_wait_started_f(queue, ierror)
+            import :: MPIXQ_Queue
+            type(MPIXQ_Queue), intent(in) :: queue
+            integer, optional, intent(out) :: ierror
+        end subroutine
+
+        subroutine MPIXQ_Host_stream_create_f(stream, ierror)
+            import :: MPIXQ_Host_stream
+            type(MPIXQ_Host_stream), intent(inout) :: stream
+            integer, optional, intent(out) :: ierror
+        end subroutine
+
+        subroutine MPIXQ_Host_stream_destroy_f(stream, ierror)
+            import :: MPIXQ_Host_stream
+            type(MPIXQ_Host_stream), intent(inout) :: stream
+            integer, optional, intent(out) :: ierror
+        end subroutine
+
+        subroutine MPIXQ_Host_stream_launch_f(stream, fn, arg, ierror)
+            import :: MPIXQ_Host_stream, c_funptr, c_ptr
+            type(MPIXQ_Host_stream), intent(in) :: stream
+            type(c_funptr), intent(in) :: fn
+            type(c_ptr), intent(in) :: arg
+            integer, optional, intent(out) :: ierror
+        end subroutine
+
+        subroutine MPIXQ_Host_stream_synchronize_f(stream, ierror)
+            import :: MPIXQ_Host_stream
+            type(MPIXQ_Host_stream), intent(in) :: stream
+            integer, optional, intent(out) :: ierror
+        end subroutine
+
+        subroutine MPIXQ_Host_stream_query_f(stream, flag, ierror)
+            import :: MPIXQ_Host_stream
+            type(MPIXQ_Host_stream), intent(in) :: stream
+            logical, intent(out) :: flag
+            integer, optional, intent(out) :: ierror
+        end subroutine
+
+        pure function MPIXQ_Queue_eq_f(a, b) result(is)
+            import :: MPIXQ_Queue
+            type(MPIXQ_Queue), intent(in) :: a, b
+            logical :: is
+        end function
+
+        pure function MPIXQ_Queue_ne_f(a, b) result(is)
+            import :: MPIXQ_Queue
+            type(MPIXQ_Queue), intent(in) :: a, b
+            logical :: is
+        end function
+
+        pure function MPIXQ_Host_stream_eq_f(a, b) result(is)
+            import :: MPIXQ_Host_stream
+            type(MPIXQ_Host_stream), intent(in) :: a, b
+            logical :: is
+        end function
+
+        pure function MPIXQ_Host_stream_ne_f(a, b) result(is)
+            import :: MPIXQ_Host_stream
+            type(MPIXQ_Host_stream), intent(in) :: a, b
+            logical :: is
+        end function
+    end interface
+end module mpix_queue

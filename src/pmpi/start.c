@@ -1,0 +1,157 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * Copyright (c) 2026 the mpix-queue authors
+ *
+ * What starts requests: those that are matched are started by their channels, all others by MPI. */
+#include <stddef.h>
+
+#include "core/alloc.h"
+#include "core/error.h"
+#include "core/host.h"
+#include "core/host_start.h"
+#include "core/request.h"
+#include "next.h"
+
+/* Out of line, so that passing on is a jump and needs no frame. */
+#define SLOW __attribute__((noinline)) static
+
+enum { FEW = 64 }; /* elements of an array for which nothing is allocated */
+
+/* The elements of a call, apart. */
+struct starts {
+    int n, n_ours;
+    struct mpixq_request **ours; /* of each element; NULL: MPI starts it */
+    MPI_Request *rest;           /* the others, one after the other */
+};
+
+void mpixq_pull_start(void)
+{
+}
+
+static int raise_for(const struct mpixq_request *req, enum mpixq_error error)
+{
+    return mpixq_error_raise(req != NULL ? mpixq_request_comm(req) : MPI_COMM_NULL,
+                             mpixq_error_code(error));
+}
+
+SLOW int start_checked(MPI_Request *request)
+{
+    MPI_Request before = *request;
+    struct mpixq_request *req;
+    enum mpixq_error error = mpixq_host_claim(before, &req);
+    int rc;
+
+    if (error != MPIXQ_E_NONE) {
+        return raise_for(req, error);
+    }
+    if (req != NULL) {
+        return mpixq_host_start(&req, 1);
+    }
+    rc = mpixq_next.Start(request);
+    /* Open MPI gives a buffered send whose last message has not left another handle. */
+    if (*request != before) {
+        mpixq_request_rename(before, *request);
+    }
+    return rc;
+}
+
+static void unclaim(const struct starts *starts, int n)
+{
+    for (int i = 0; i < n; i++) {
+        if (starts->ours[i] != NULL) {
+            mpixq_host_unclaim(starts->ours[i]);
+        }
+    }
+}
+
+/* Claim what is ours, all or nothing. Returns an MPI code whose handler has been invoked. */
+static int claim(struct starts *starts, const MPI_Request requests[])
+{
+    int n_rest = 0;
+
+    for (int i = 0; i < starts->n; i++) {
+        enum mpixq_error error = mpixq_host_claim(requests[i], &starts->ours[i]);
+
+        if (error != MPIXQ_E_NONE) {
+            unclaim(starts, i);
+            return raise_for(starts->ours[i], error);
+        }
+        if (starts->ours[i] == NULL) {
+            starts->rest[n_rest++] = requests[i];
+        }
+    }
+    starts->n_ours = starts->n - n_rest;
+    return MPI_SUCCESS;
+}
+
+/* MPI has started the rest: give the user the handles that it has changed. */
+static void copy_back(const struct starts *starts, MPI_Request requests[])
+{
+    int n_rest = 0;
+
+    for (int i = 0; i < starts->n; i++) {
+        if (starts->ours[i] == NULL) {
+            MPI_Request after = starts->rest[n_rest++];
+
+            if (after != requests[i]) {
+                mpixq_request_rename(requests[i], after);
+                requests[i] = after;
+            }
+        }
+    }
+}
+
+static int start_apart(struct starts *starts, MPI_Request requests[])
+{
+    int rc = claim(starts, requests), n_rest = starts->n - starts->n_ours;
+
+    if (rc != MPI_SUCCESS) {
+        return rc;
+    }
+    if (n_rest > 0) {
+        rc = mpixq_next.Startall(n_rest, starts->rest);
+        copy_back(starts, requests);
+    }
+    if (rc != MPI_SUCCESS) {
+        unclaim(starts, starts->n);
+        return rc;
+    }
+    return starts->n_ours > 0 ? mpixq_host_start(starts->ours, starts->n) : MPI_SUCCESS;
+}
+
+SLOW int startall_checked(int count, MPI_Request requests[])
+{
+    struct mpixq_request *few_ours[FEW];
+    MPI_Request few_rest[FEW];
+    struct starts starts = {.n = count, .ours = few_ours, .rest = few_rest};
+    int rc;
+
+    mpixq_host_reap();
+    if (count <= FEW) {
+        return start_apart(&starts, requests);
+    }
+    starts.ours = mpixq_alloc((size_t)count * sizeof *starts.ours);
+    starts.rest = mpixq_alloc((size_t)count * sizeof *starts.rest);
+    rc = starts.ours != NULL && starts.rest != NULL ? start_apart(&starts, requests)
+                                                    : raise_for(NULL, MPIXQ_E_NO_MEMORY);
+    mpixq_free(starts.rest);
+    mpixq_free(starts.ours);
+    return rc;
+}
+
+/* Does a start need a look before or after? */
+static inline bool must_look(void)
+{
+    return (atomic_load_explicit(&mpixq_active, memory_order_relaxed) |
+            atomic_load_explicit(&mpixq_buffered, memory_order_relaxed)) != 0;
+}
+
+MPIXQ_INTERPOSE int MPI_Start(MPI_Request *request)
+{
+    return must_look() && request != NULL ? start_checked(request) : mpixq_next.Start(request);
+}
+
+MPIXQ_INTERPOSE int MPI_Startall(int count, MPI_Request requests[])
+{
+    return must_look() && requests != NULL && count > 0 ? startall_checked(count, requests)
+                                                        : mpixq_next.Startall(count, requests);
+}

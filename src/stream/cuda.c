@@ -1,0 +1,246 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * Copyright (c) 2026 the mpix-queue authors
+ *
+ * CUDA, by the interface of its driver: that of the runtime stands on it, and a cudaStream_t is a
+ * CUstream. What it has is declared in cuda_driver.h. */
+#include "cuda_driver.h"
+
+#include <pthread.h>
+#include <stddef.h>
+
+#include "gpu.h"
+
+struct mpixq_cuda mpixq_cuda;
+
+#define NEEDED(field, name)                                                                        \
+    {                                                                                              \
+        name, (void **)&mpixq_cuda.field, false                                                    \
+    }
+#define OPTIONAL(field, name)                                                                      \
+    {                                                                                              \
+        name, (void **)&mpixq_cuda.field, true                                                     \
+    }
+static const struct mpixq_gpu_symbol symbols[] = {
+    NEEDED(init, "cuInit"),
+    NEEDED(error_string, "cuGetErrorString"),
+    NEEDED(current, "cuCtxGetCurrent"),
+    NEEDED(push, "cuCtxPushCurrent_v2"),
+    NEEDED(pop, "cuCtxPopCurrent_v2"),
+    NEEDED(device, "cuCtxGetDevice"),
+    NEEDED(attribute, "cuDeviceGetAttribute"),
+    NEEDED(retain, "cuDevicePrimaryCtxRetain"),
+    NEEDED(host_alloc, "cuMemHostAlloc"),
+    NEEDED(host_free, "cuMemFreeHost"),
+    NEEDED(address, "cuMemHostGetDevicePointer_v2"),
+    NEEDED(pointer_attributes, "cuPointerGetAttributes"),
+    NEEDED(load, "cuModuleLoadData"),
+    NEEDED(function, "cuModuleGetFunction"),
+    NEEDED(launch, "cuLaunchKernel"),
+    NEEDED(copy, "cuMemcpyAsync"),
+    NEEDED(stream_context, "cuStreamGetCtx"),
+    NEEDED(query, "cuStreamQuery"),
+    NEEDED(is_capturing, "cuStreamIsCapturing"),
+    OPTIONAL(write, "cuStreamWriteValue64_v2"),
+    OPTIONAL(batch, "cuStreamBatchMemOp_v2"),
+    {NULL, NULL, false},
+};
+
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static bool found; /* under lock */
+
+static bool cuda_find(bool load)
+{
+    static const char *const libraries[] = {"libcuda.so.1", NULL};
+    bool usable;
+
+    pthread_mutex_lock(&lock);
+    found = found || mpixq_gpu_open(libraries, load, symbols);
+    usable = found;
+    pthread_mutex_unlock(&lock);
+    return usable && (!load || mpixq_cuda.init(0) == 0);
+}
+
+static bool cuda_is_used(void)
+{
+    void *context;
+
+    /* An error before anybody has called cuInit. */
+    return cuda_find(false) && mpixq_cuda.current(&context) == 0;
+}
+
+static bool is_default(const void *stream)
+{
+    return (uintptr_t)stream <= (uintptr_t)MPIXQ_GPU_PER_THREAD;
+}
+
+static int cuda_place_of(void *stream, void **place_p)
+{
+    int code;
+
+    if (!is_default(stream)) {
+        return mpixq_cuda.stream_context(stream, place_p);
+    }
+    code = mpixq_cuda.current(place_p);
+    if (code == 0 && *place_p == NULL) {
+        /* As the runtime does in a thread that has chosen no device. Kept for good. */
+        code = mpixq_cuda.retain(place_p, 0);
+    }
+    return code;
+}
+
+static int cuda_enter(void *place, void **before_p)
+{
+    int code = mpixq_cuda.current(before_p);
+
+    return code == 0 && *before_p != place ? mpixq_cuda.push(place) : code;
+}
+
+static void cuda_leave(void *place, void *before)
+{
+    if (before != place) {
+        (void)mpixq_cuda.pop(&place); /* what was entered can be left */
+    }
+}
+
+static int cuda_host_alloc(size_t bytes, void **host_p)
+{
+    return mpixq_cuda.host_alloc(host_p, bytes, MPIXQ_CU_PORTABLE | MPIXQ_CU_MAPPED);
+}
+
+static void cuda_host_free(void *host)
+{
+    (void)mpixq_cuda.host_free(host); /* the context may be gone, and the memory with it */
+}
+
+static int cuda_address(void *host, void **address_p)
+{
+    return mpixq_cuda.address(address_p, host, 0);
+}
+
+static int cuda_word_alloc(void **host_p)
+{
+    *host_p = NULL;
+    return 0;
+}
+
+static void cuda_word_free(void *host)
+{
+    (void)host;
+}
+
+static bool has_attribute(int attribute, int device)
+{
+    int value = 0;
+
+    return mpixq_cuda.attribute(&value, attribute, device) == 0 && value != 0;
+}
+
+static bool cuda_has_values(void)
+{
+    int device;
+
+    return mpixq_cuda.write != NULL && mpixq_cuda.batch != NULL &&
+           mpixq_cuda.device(&device) == 0 && has_attribute(MPIXQ_CU_HAS_64_BIT_VALUES, device);
+}
+
+static int cuda_load(const void *code, void **module_p)
+{
+    return mpixq_cuda.load(module_p, code);
+}
+
+static int cuda_function(void *module, const char *name, void **function_p)
+{
+    return mpixq_cuda.function(function_p, module, name);
+}
+
+static int cuda_write(void *stream, void *word, uint64_t value)
+{
+    return mpixq_cuda.write(stream, word, value, 0);
+}
+
+static int cuda_wait(void *stream, void *gate, uint64_t opened, void *word, uint64_t passed)
+{
+    struct mpixq_cuda_value both[2] = {
+        {.operation = MPIXQ_CU_WAIT_VALUE_64,
+         .address = gate,
+         .value = opened,
+         .flags = MPIXQ_CU_WAIT_GEQ},
+        {.operation = MPIXQ_CU_WRITE_VALUE_64, .address = word, .value = passed}};
+
+    return mpixq_cuda.batch(stream, 2, both, 0);
+}
+
+static int cuda_launch(void *stream, void *function, void **parameters)
+{
+    return mpixq_cuda.launch(function, 1, 1, 1, 1, 1, 1, 0, stream, parameters, NULL);
+}
+
+static int cuda_copy(void *stream, void *to, const void *from, size_t bytes)
+{
+    return mpixq_cuda.copy(to, from, bytes, stream);
+}
+
+static const char *cuda_text(int code)
+{
+    const char *text = NULL;
+
+    return mpixq_cuda.error_string(code, &text) == 0 && text != NULL ? text : "unknown error";
+}
+
+static const char *cuda_broken(void *stream)
+{
+    int code = mpixq_cuda.query(stream);
+
+    return code == 0 || code == MPIXQ_CU_NOT_READY ? NULL : cuda_text(code);
+}
+
+static bool cuda_is_capturing(void *stream)
+{
+    int status = 0;
+
+    /* The legacy stream cannot be captured, and asking about it may end a capture elsewhere. */
+    return (uintptr_t)stream > 1 &&
+           (mpixq_cuda.is_capturing(stream, &status) != 0 || status != MPIXQ_CU_NOT_CAPTURING);
+}
+
+static bool cuda_is_device(const void *address)
+{
+    int attributes[] = {MPIXQ_CU_MEMORY_TYPE, MPIXQ_CU_IS_MANAGED, MPIXQ_CU_DEVICE};
+    unsigned type = 0, is_managed = 0;
+    int device = 0;
+    void *values[] = {&type, &is_managed, &device};
+
+    if (mpixq_cuda.pointer_attributes(3, attributes, values, address) != 0) {
+        return false;
+    }
+    return is_managed ? !has_attribute(MPIXQ_CU_HAS_CONCURRENT_MANAGED, device)
+                      : type == MPIXQ_CU_MEMORY_DEVICE;
+}
+
+const struct mpixq_gpu mpixq_gpu_cuda = {
+    .kind = "cudaStream_t",
+    .name = "CUDA",
+    .code = mpixq_code_cuda,
+    .code_bytes = &mpixq_code_cuda_bytes,
+    .find = cuda_find,
+    .is_used = cuda_is_used,
+    .place_of = cuda_place_of,
+    .enter = cuda_enter,
+    .leave = cuda_leave,
+    .host_alloc = cuda_host_alloc,
+    .host_free = cuda_host_free,
+    .address = cuda_address,
+    .word_alloc = cuda_word_alloc,
+    .word_free = cuda_word_free,
+    .has_values = cuda_has_values,
+    .load = cuda_load,
+    .function = cuda_function,
+    .write = cuda_write,
+    .wait = cuda_wait,
+    .launch = cuda_launch,
+    .copy = cuda_copy,
+    .broken = cuda_broken,
+    .is_capturing = cuda_is_capturing,
+    .is_device = cuda_is_device,
+    .text = cuda_text,
+};

@@ -1,0 +1,67 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * Copyright (c) 2026 the mpix-queue authors
+ *
+ * What we use of the interface of CUDA's driver, by its documentation. Handles are pointers, as is
+ * CUdeviceptr, which has the size of one; codes and enumerations are int.
+ */
+#ifndef MPIXQ_CUDA_DRIVER_H
+#define MPIXQ_CUDA_DRIVER_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+enum {
+    MPIXQ_CU_PORTABLE = 1,
+    MPIXQ_CU_MAPPED = 2,
+    MPIXQ_CU_MEMORY_TYPE = 2,
+    MPIXQ_CU_IS_MANAGED = 8,
+    MPIXQ_CU_DEVICE = 9,
+    MPIXQ_CU_MEMORY_DEVICE = 2,
+    MPIXQ_CU_HAS_CONCURRENT_MANAGED = 89,
+    MPIXQ_CU_HAS_64_BIT_VALUES = 122,
+    MPIXQ_CU_WAIT_VALUE_64 = 4,
+    MPIXQ_CU_WRITE_VALUE_64 = 5,
+    MPIXQ_CU_WAIT_GEQ = 0,
+    MPIXQ_CU_NOT_CAPTURING = 0,
+    MPIXQ_CU_NOT_READY = 600
+};
+
+/* One operation of a batch: CUstreamBatchMemOpParams for a wait or a write. */
+struct mpixq_cuda_value {
+    int operation;
+    void *address;
+    uint64_t value;
+    unsigned flags;
+    void *alias;
+    uint64_t pad;
+};
+
+struct mpixq_cuda {
+    int (*init)(unsigned flags);
+    int (*error_string)(int code, const char **text_p);
+    int (*current)(void **context_p);
+    int (*push)(void *context);
+    int (*pop)(void **context_p);
+    int (*device)(int *device_p);
+    int (*attribute)(int *value_p, int attribute, int device);
+    int (*retain)(void **context_p, int device);
+    int (*host_alloc)(void **host_p, size_t bytes, unsigned flags);
+    int (*host_free)(void *host);
+    int (*address)(void **address_p, void *host, unsigned flags);
+    int (*pointer_attributes)(unsigned n, int *attributes, void **values, const void *address);
+    int (*load)(void **module_p, const void *code);
+    int (*function)(void **function_p, void *module, const char *name);
+    int (*launch)(void *function, unsigned grid_x, unsigned grid_y, unsigned grid_z,
+                  unsigned block_x, unsigned block_y, unsigned block_z, unsigned shared_bytes,
+                  void *stream, void **parameters, void **extra);
+    int (*copy)(void *to, const void *from, size_t bytes, void *stream);
+    int (*stream_context)(void *stream, void **context_p);
+    int (*query)(void *stream);
+    int (*is_capturing)(void *stream, int *status_p);
+    int (*write)(void *stream, void *address, uint64_t value, unsigned flags);
+    int (*batch)(void *stream, unsigned n, struct mpixq_cuda_value *values, unsigned flags);
+};
+
+extern struct mpixq_cuda mpixq_cuda;
+
+#endif

@@ -1,0 +1,87 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * Copyright (c) 2026 the mpix-queue authors
+ *
+ * What CUDA's driver and HIP's runtime have in common, as far as we need it. Each is one constant
+ * table of functions, none of them NULL, over a library that is found in the process when it runs;
+ * so one build serves both, or neither. Results are codes of the vendor, 0 for success.
+ *
+ * A place is where a stream lives: a context of CUDA, a device of HIP. The functions that name no
+ * place work in the one that the calling thread has entered. None of them may be called by the
+ * progress thread or by the workers of streams, nor under a lock that those take: any of them may
+ * block until the GPU goes on.
+ */
+#ifndef MPIXQ_GPU_H
+#define MPIXQ_GPU_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* A function of a vendor's library: where its address goes, and whether we can do without. */
+struct mpixq_gpu_symbol {
+    const char *name;
+    void **address_p;
+    bool optional;
+};
+
+struct mpixq_gpu {
+    const char *kind; /* value of the info key "type" */
+    const char *name;
+    /* Of the kernels, for load: PTX, or code objects. Of size 0 if they could not be compiled. */
+    const unsigned char *code;
+    const size_t *code_bytes;
+
+    /* Is the library there? load: look for it on disk too. */
+    bool (*find)(bool load);
+    /* Does this process use it by now? */
+    bool (*is_used)(void);
+
+    /* The place of a stream; that of NULL is where the calling thread is. */
+    int (*place_of)(void *stream, void **place_p);
+    int (*enter)(void *place, void **before_p);
+    void (*leave)(void *place, void *before);
+
+    /* Memory of the host that each GPU sees, and its address there. */
+    int (*host_alloc)(size_t bytes, void **host_p);
+    void (*host_free)(void *host);
+    int (*address)(void *host, void **address_p);
+    /* The same for one word that a stream can wait for. NULL, and success: any word will do. */
+    int (*word_alloc)(void **host_p);
+    void (*word_free)(void *host);
+
+    /* Can streams write and wait for values here? */
+    bool (*has_values)(void);
+    int (*load)(const void *code, void **module_p);
+    int (*function)(void *module, const char *name, void **function_p);
+
+    /* Submissions. wait: until the word gate has reached opened; then passed is written to word. */
+    int (*write)(void *stream, void *word, uint64_t value);
+    int (*wait)(void *stream, void *gate, uint64_t opened, void *word, uint64_t passed);
+    int (*launch)(void *stream, void *function, void **parameters);
+    int (*copy)(void *stream, void *to, const void *from, size_t bytes);
+
+    /* NULL if all is well with the stream, else what the GPU reports: then it runs no more. */
+    const char *(*broken)(void *stream);
+    bool (*is_capturing)(void *stream);
+    /* Is this memory of a GPU that the host cannot access? */
+    bool (*is_device)(const void *address);
+    const char *(*text)(int code);
+};
+
+/* Ends with NULL. */
+extern const struct mpixq_gpu *const mpixq_gpus[];
+extern const struct mpixq_gpu mpixq_gpu_cuda, mpixq_gpu_hip;
+
+/* Open the first of these libraries that is there and look up the symbols, which end with one
+ * without name. False: there is none, or it lacks one that we cannot do without. */
+bool mpixq_gpu_open(const char *const libraries[], bool load,
+                    const struct mpixq_gpu_symbol symbols[]);
+
+/* The vendors' handle of the default stream of each thread. */
+#define MPIXQ_GPU_PER_THREAD ((void *)2)
+
+/* In files that are made when the library is built. */
+extern const unsigned char mpixq_code_cuda[], mpixq_code_hip[];
+extern const size_t mpixq_code_cuda_bytes, mpixq_code_hip_bytes;
+
+#endif

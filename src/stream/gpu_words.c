@@ -1,0 +1,172 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * Copyright (c) 2026 the mpix-queue authors */
+#include "gpu_words.h"
+
+#include <pthread.h>
+#include <utlist.h>
+
+#include "core/alloc.h"
+#include "core/log.h"
+
+enum {
+    LINE = 128, /* no two words share what is moved at a time */
+    PAIR = 2 * LINE,
+    BLOCK = 16 * PAIR
+};
+
+/* What came from one call of the vendor's allocator. */
+struct block {
+    const struct mpixq_gpu *gpu;
+    void *host;
+    struct block *next;
+};
+
+struct loaded {
+    const struct mpixq_gpu *gpu;
+    void *place;
+    struct mpixq_gpu_kernels kernels;
+    struct loaded *next;
+};
+
+/* Guards all of these, and is held while a GPU's library is called: nobody whom a GPU may wait for
+ * takes it. */
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static struct block *blocks;
+static struct mpixq_gpu_words *spare;
+static struct loaded *all_loaded;
+
+static struct mpixq_gpu_words *spare_of(const struct mpixq_gpu *gpu)
+{
+    struct mpixq_gpu_words *words;
+
+    LL_FOREACH(spare, words)
+    {
+        if (words->gpu == gpu) {
+            break;
+        }
+    }
+    return words;
+}
+
+/* One more pair of words, at host. False: no memory. */
+static bool add(const struct mpixq_gpu *gpu, char *host)
+{
+    struct mpixq_gpu_words *words = mpixq_alloc(sizeof *words); /* freed in close */
+
+    if (words == NULL || gpu->word_alloc(&words->signal) != 0) {
+        mpixq_free(words);
+        return false;
+    }
+    words->gpu = gpu;
+    words->reached = (_Atomic uint64_t *)(void *)host;
+    words->gate = words->signal != NULL ? words->signal : (void *)(host + LINE);
+    LL_PREPEND(spare, words);
+    return true;
+}
+
+static void add_block(const struct mpixq_gpu *gpu)
+{
+    struct block *block = mpixq_alloc(sizeof *block); /* freed in close */
+
+    if (block == NULL || gpu->host_alloc(BLOCK, &block->host) != 0) {
+        mpixq_free(block);
+        return;
+    }
+    block->gpu = gpu;
+    LL_PREPEND(blocks, block);
+    for (int i = 0; i < BLOCK / PAIR && add(gpu, (char *)block->host + (size_t)i * PAIR); i++) {
+    }
+}
+
+struct mpixq_gpu_words *mpixq_gpu_words_take(const struct mpixq_gpu *gpu)
+{
+    struct mpixq_gpu_words *words;
+
+    pthread_mutex_lock(&lock);
+    words = spare_of(gpu);
+    if (words == NULL) {
+        add_block(gpu);
+        words = spare_of(gpu);
+    }
+    if (words != NULL) {
+        LL_DELETE(spare, words);
+        atomic_store(words->reached, 0);
+        atomic_store(words->gate, 0);
+    }
+    pthread_mutex_unlock(&lock);
+    return words;
+}
+
+void mpixq_gpu_words_give_back(struct mpixq_gpu_words *words)
+{
+    pthread_mutex_lock(&lock);
+    LL_PREPEND(spare, words);
+    pthread_mutex_unlock(&lock);
+}
+
+static struct mpixq_gpu_kernels load(const struct mpixq_gpu *gpu)
+{
+    struct mpixq_gpu_kernels kernels = {.why = "the library was built without a compiler for them"};
+    void *module;
+    int code;
+
+    if (*gpu->code_bytes == 0) {
+        return kernels;
+    }
+    code = gpu->load(gpu->code, &module); /* unloaded with the process */
+    code = code != 0 ? code : gpu->function(module, "mpixq_ring", &kernels.ring);
+    code = code != 0 ? code : gpu->function(module, "mpixq_wait", &kernels.wait);
+    kernels.why = "they are there";
+    if (code != 0) {
+        kernels = (struct mpixq_gpu_kernels){.why = gpu->text(code)};
+    }
+    return kernels;
+}
+
+struct mpixq_gpu_kernels mpixq_gpu_kernels(const struct mpixq_gpu *gpu, void *place)
+{
+    struct mpixq_gpu_kernels kernels;
+    struct loaded *loaded;
+
+    pthread_mutex_lock(&lock);
+    LL_FOREACH(all_loaded, loaded)
+    {
+        if (loaded->gpu == gpu && loaded->place == place) {
+            break;
+        }
+    }
+    kernels = loaded != NULL ? loaded->kernels : load(gpu);
+    if (loaded == NULL) {
+        loaded = mpixq_alloc(sizeof *loaded); /* freed in close; without it, loaded again */
+        if (loaded != NULL) {
+            *loaded = (struct loaded){.gpu = gpu, .place = place, .kernels = kernels};
+            LL_PREPEND(all_loaded, loaded);
+        }
+    }
+    pthread_mutex_unlock(&lock);
+    return kernels;
+}
+
+void mpixq_gpu_words_close(void)
+{
+    struct mpixq_gpu_words *words;
+    struct loaded *loaded;
+    struct block *block;
+
+    while ((words = spare) != NULL) {
+        LL_DELETE(spare, words);
+        if (words->signal != NULL) {
+            words->gpu->word_free(words->signal);
+        }
+        mpixq_free(words);
+    }
+    while ((block = blocks) != NULL) {
+        LL_DELETE(blocks, block);
+        block->gpu->host_free(block->host);
+        mpixq_free(block);
+    }
+    while ((loaded = all_loaded) != NULL) {
+        LL_DELETE(all_loaded, loaded);
+        mpixq_free(loaded);
+    }
+}

@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * Copyright (c) 2026 the mpix-queue authors
+ *
+ * The words that a stream of a GPU and its worker share, in memory of the host that the GPU sees;
+ * and the kernels by which it writes them and waits for them. Both are kept until the process ends,
+ * since to free either could mean to wait for a GPU that waits for us.
+ */
+#ifndef MPIXQ_GPU_WORDS_H
+#define MPIXQ_GPU_WORDS_H
+
+#include <stdatomic.h>
+#include <stdint.h>
+
+#include "gpu.h"
+
+struct mpixq_gpu_words {
+    _Atomic uint64_t *reached; /* tickets that the stream has passed: written by the GPU */
+    _Atomic uint64_t *gate;    /* waits that may end: written by the worker */
+    const struct mpixq_gpu *gpu;
+    void *signal; /* where gate is, if that needs memory of its own */
+    struct mpixq_gpu_words *next;
+};
+
+/* A pair of words, both 0, or NULL: no memory. */
+struct mpixq_gpu_words *mpixq_gpu_words_take(const struct mpixq_gpu *gpu);
+void mpixq_gpu_words_give_back(struct mpixq_gpu_words *words);
+
+struct mpixq_gpu_kernels {
+    void *ring, *wait; /* NULL: they cannot be had here */
+    const char *why;
+};
+
+/* Of the place that the calling thread has entered. */
+struct mpixq_gpu_kernels mpixq_gpu_kernels(const struct mpixq_gpu *gpu, void *place);
+
+/* In MPI_Finalize. */
+void mpixq_gpu_words_close(void);
+
+#endif

@@ -1,0 +1,254 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * Copyright (c) 2026 the mpix-queue authors
+ *
+ * HIP, by the interface of its runtime. What it has is declared in hip_runtime.h. */
+#include "hip_runtime.h"
+
+#include <pthread.h>
+#include <stddef.h>
+
+#include "gpu.h"
+
+struct mpixq_hip mpixq_hip;
+
+#define NEEDED(field, name)                                                                        \
+    {                                                                                              \
+        name, (void **)&mpixq_hip.field, false                                                     \
+    }
+#define OPTIONAL(field, name)                                                                      \
+    {                                                                                              \
+        name, (void **)&mpixq_hip.field, true                                                      \
+    }
+static const struct mpixq_gpu_symbol symbols[] = {
+    NEEDED(version, "hipRuntimeGetVersion"),
+    NEEDED(error_string, "hipGetErrorString"),
+    NEEDED(last_error, "hipGetLastError"),
+    NEEDED(device_count, "hipGetDeviceCount"),
+    NEEDED(device, "hipGetDevice"),
+    NEEDED(set_device, "hipSetDevice"),
+    NEEDED(attribute, "hipDeviceGetAttribute"),
+    NEEDED(host_alloc, "hipHostMalloc"),
+    NEEDED(host_free, "hipHostFree"),
+    NEEDED(address, "hipHostGetDevicePointer"),
+    NEEDED(alloc, "hipExtMallocWithFlags"),
+    NEEDED(free, "hipFree"),
+    NEEDED(pointer_attributes, "hipPointerGetAttributes"),
+    NEEDED(load, "hipModuleLoadData"),
+    NEEDED(function, "hipModuleGetFunction"),
+    NEEDED(launch, "hipModuleLaunchKernel"),
+    NEEDED(copy, "hipMemcpyAsync"),
+    NEEDED(query, "hipStreamQuery"),
+    NEEDED(write, "hipStreamWriteValue64"),
+    NEEDED(wait, "hipStreamWaitValue64"),
+    OPTIONAL(stream_device, "hipStreamGetDevice"),
+    OPTIONAL(is_capturing, "hipStreamIsCapturing"),
+    {NULL, NULL, false},
+};
+
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static bool found;    /* under lock */
+static int n_devices; /* constant once found */
+static int of_device; /* value of a pointer's type; likewise */
+
+/* A failure leaves a note for hipGetLastError, where the program would take it for its own. */
+static int cleared(int code)
+{
+    if (code != 0) {
+        (void)mpixq_hip.last_error();
+    }
+    return code;
+}
+
+static bool hip_find(bool load)
+{
+    static const char *const libraries[] = {"libamdhip64.so.7", "libamdhip64.so.6",
+                                            "libamdhip64.so.5", "libamdhip64.so", NULL};
+    int version = 0;
+    bool usable;
+
+    pthread_mutex_lock(&lock);
+    if (!found && mpixq_gpu_open(libraries, load, symbols)) {
+        found = true;
+        (void)cleared(mpixq_hip.version(&version)); /* 0: taken for an old one */
+        of_device = version >= MPIXQ_HIP_VERSION_6 ? MPIXQ_HIP_6_DEVICE : MPIXQ_HIP_5_DEVICE;
+        n_devices = cleared(mpixq_hip.device_count(&n_devices)) == 0 ? n_devices : 0;
+    }
+    usable = found && n_devices > 0;
+    pthread_mutex_unlock(&lock);
+    return usable;
+}
+
+/* The runtime has no state that tells whether it is used: that it was loaded has to do. */
+static bool hip_is_used(void)
+{
+    return hip_find(false);
+}
+
+/* A place is the number of a device, and 1. */
+static void *place_of_device(int device)
+{
+    return (void *)((uintptr_t)device + 1);
+}
+
+static int device_of_place(const void *place)
+{
+    return (int)((uintptr_t)place - 1);
+}
+
+static int hip_place_of(void *stream, void **place_p)
+{
+    bool is_default = (uintptr_t)stream <= (uintptr_t)MPIXQ_GPU_PER_THREAD;
+    int device = 0, code;
+
+    code = is_default || mpixq_hip.stream_device == NULL ? mpixq_hip.device(&device)
+                                                         : mpixq_hip.stream_device(stream, &device);
+    *place_p = place_of_device(device);
+    return cleared(code);
+}
+
+static int hip_enter(void *place, void **before_p)
+{
+    int before = 0, code = mpixq_hip.device(&before);
+
+    *before_p = place_of_device(before);
+    if (code == 0 && *before_p != place) {
+        code = mpixq_hip.set_device(device_of_place(place));
+    }
+    return cleared(code);
+}
+
+static void hip_leave(void *place, void *before)
+{
+    if (before != place) {
+        (void)cleared(mpixq_hip.set_device(device_of_place(before))); /* it was set before */
+    }
+}
+
+static int hip_host_alloc(size_t bytes, void **host_p)
+{
+    /* Coherent: both sides see it while a kernel runs. */
+    return cleared(mpixq_hip.host_alloc(
+        host_p, bytes, MPIXQ_HIP_PORTABLE | MPIXQ_HIP_MAPPED | MPIXQ_HIP_COHERENT));
+}
+
+static void hip_host_free(void *host)
+{
+    (void)cleared(mpixq_hip.host_free(host)); /* the process is about to end */
+}
+
+static int hip_address(void *host, void **address_p)
+{
+    return cleared(mpixq_hip.address(address_p, host, 0));
+}
+
+/* Value waits are defined for signal memory only. Host and GPU have the same address for it. */
+static int hip_word_alloc(void **host_p)
+{
+    return cleared(mpixq_hip.alloc(host_p, sizeof(uint64_t), MPIXQ_HIP_SIGNAL_MEMORY));
+}
+
+static void hip_word_free(void *host)
+{
+    (void)cleared(mpixq_hip.free(host)); /* the process is about to end */
+}
+
+static bool hip_has_values(void)
+{
+    int device = 0, value = 0;
+
+    return cleared(mpixq_hip.device(&device)) == 0 &&
+           cleared(mpixq_hip.attribute(&value, MPIXQ_HIP_HAS_WAIT_VALUE, device)) == 0 &&
+           value != 0;
+}
+
+static int hip_load(const void *code, void **module_p)
+{
+    return cleared(mpixq_hip.load(module_p, code));
+}
+
+static int hip_function(void *module, const char *name, void **function_p)
+{
+    return cleared(mpixq_hip.function(function_p, module, name));
+}
+
+static int hip_write(void *stream, void *word, uint64_t value)
+{
+    return cleared(mpixq_hip.write(stream, word, value, 0));
+}
+
+static int hip_wait(void *stream, void *gate, uint64_t opened, void *word, uint64_t passed)
+{
+    int code = mpixq_hip.wait(stream, gate, opened, MPIXQ_HIP_WAIT_GEQ, UINT64_MAX);
+
+    return code != 0 ? cleared(code) : hip_write(stream, word, passed);
+}
+
+static int hip_launch(void *stream, void *function, void **parameters)
+{
+    return cleared(mpixq_hip.launch(function, 1, 1, 1, 1, 1, 1, 0, stream, parameters, NULL));
+}
+
+static int hip_copy(void *stream, void *to, const void *from, size_t bytes)
+{
+    return cleared(mpixq_hip.copy(to, from, bytes, MPIXQ_HIP_COPY_DEFAULT, stream));
+}
+
+static const char *hip_text(int code)
+{
+    const char *text = mpixq_hip.error_string(code);
+
+    return text != NULL ? text : "unknown error";
+}
+
+static const char *hip_broken(void *stream)
+{
+    int code = cleared(mpixq_hip.query(stream));
+
+    return code == 0 || code == MPIXQ_HIP_NOT_READY ? NULL : hip_text(code);
+}
+
+static bool hip_is_capturing(void *stream)
+{
+    int status = 0;
+
+    return mpixq_hip.is_capturing != NULL && (uintptr_t)stream > 1 &&
+           (cleared(mpixq_hip.is_capturing(stream, &status)) != 0 ||
+            status != MPIXQ_HIP_NOT_CAPTURING);
+}
+
+/* Managed memory can be accessed by the host, be it by moving pages. */
+static bool hip_is_device(const void *address)
+{
+    struct mpixq_hip_pointer attributes = {.type = -1};
+
+    return cleared(mpixq_hip.pointer_attributes(&attributes, address)) == 0 &&
+           attributes.type == of_device && !attributes.is_managed;
+}
+
+const struct mpixq_gpu mpixq_gpu_hip = {
+    .kind = "hipStream_t",
+    .name = "HIP",
+    .code = mpixq_code_hip,
+    .code_bytes = &mpixq_code_hip_bytes,
+    .find = hip_find,
+    .is_used = hip_is_used,
+    .place_of = hip_place_of,
+    .enter = hip_enter,
+    .leave = hip_leave,
+    .host_alloc = hip_host_alloc,
+    .host_free = hip_host_free,
+    .address = hip_address,
+    .word_alloc = hip_word_alloc,
+    .word_free = hip_word_free,
+    .has_values = hip_has_values,
+    .load = hip_load,
+    .function = hip_function,
+    .write = hip_write,
+    .wait = hip_wait,
+    .launch = hip_launch,
+    .copy = hip_copy,
+    .broken = hip_broken,
+    .is_capturing = hip_is_capturing,
+    .is_device = hip_is_device,
+    .text = hip_text,
+};

@@ -1,0 +1,68 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * Copyright (c) 2026 the mpix-queue authors
+ *
+ * What we use of the interface of HIP's runtime, by its documentation. Handles are pointers; codes
+ * and enumerations are int.
+ */
+#ifndef MPIXQ_HIP_RUNTIME_H
+#define MPIXQ_HIP_RUNTIME_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+enum {
+    MPIXQ_HIP_PORTABLE = 1,
+    MPIXQ_HIP_MAPPED = 2,
+    MPIXQ_HIP_COHERENT = 0x40000000,
+    MPIXQ_HIP_SIGNAL_MEMORY = 2,
+    MPIXQ_HIP_HAS_WAIT_VALUE = 10013,
+    MPIXQ_HIP_WAIT_GEQ = 0,
+    MPIXQ_HIP_COPY_DEFAULT = 4,
+    MPIXQ_HIP_NOT_CAPTURING = 0,
+    MPIXQ_HIP_NOT_READY = 600,
+    /* Types of memory were renumbered in version 6. */
+    MPIXQ_HIP_VERSION_6 = 60000000,
+    MPIXQ_HIP_5_DEVICE = 1,
+    MPIXQ_HIP_6_DEVICE = 2
+};
+
+/* hipPointerAttribute_t; the fields have kept their places. */
+struct mpixq_hip_pointer {
+    int type;
+    int device;
+    void *device_address, *host_address;
+    int is_managed;
+    unsigned flags;
+};
+
+struct mpixq_hip {
+    int (*version)(int *version_p);
+    const char *(*error_string)(int code);
+    int (*last_error)(void);
+    int (*device_count)(int *count_p);
+    int (*device)(int *device_p);
+    int (*set_device)(int device);
+    int (*attribute)(int *value_p, int attribute, int device);
+    int (*host_alloc)(void **host_p, size_t bytes, unsigned flags);
+    int (*host_free)(void *host);
+    int (*address)(void **address_p, void *host, unsigned flags);
+    int (*alloc)(void **address_p, size_t bytes, unsigned flags);
+    int (*free)(void *address);
+    int (*pointer_attributes)(struct mpixq_hip_pointer *attributes_p, const void *address);
+    int (*load)(void **module_p, const void *code);
+    int (*function)(void **function_p, void *module, const char *name);
+    int (*launch)(void *function, unsigned grid_x, unsigned grid_y, unsigned grid_z,
+                  unsigned block_x, unsigned block_y, unsigned block_z, unsigned shared_bytes,
+                  void *stream, void **parameters, void **extra);
+    int (*copy)(void *to, const void *from, size_t bytes, int kind, void *stream);
+    int (*query)(void *stream);
+    int (*write)(void *stream, void *address, uint64_t value, unsigned flags);
+    int (*wait)(void *stream, void *address, uint64_t value, unsigned flags, uint64_t mask);
+    /* NULL where the runtime is too old. */
+    int (*stream_device)(void *stream, int *device_p);
+    int (*is_capturing)(void *stream, int *status_p);
+};
+
+extern struct mpixq_hip mpixq_hip;
+
+#endif

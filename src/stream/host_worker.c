@@ -1,0 +1,246 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * Copyright (c) 2026 the mpix-queue authors
+ *
+ * The thread that executes what is in the ring of a host stream. */
+#include <sched.h>
+#include <stddef.h>
+
+#include "core/affinity.h"
+#include "core/backoff.h"
+#include "core/progress.h"
+#include "core/thread.h"
+#include "host_ring.h"
+
+static MPIXQ_THREAD_LOCAL bool inside;
+
+bool mpixq_host_stream_inside(void)
+{
+    return inside;
+}
+
+static void wake_waiters(struct mpixq_host_stream *stream)
+{
+    pthread_mutex_lock(&stream->lock);
+    atomic_store_explicit(&stream->target, MPIXQ_NOBODY, memory_order_relaxed);
+    pthread_cond_broadcast(&stream->passed);
+    pthread_mutex_unlock(&stream->lock);
+}
+
+static inline void wake_if_wanted(struct mpixq_host_stream *stream, uint64_t head)
+{
+    if (head >= atomic_load_explicit(&stream->target, memory_order_relaxed)) {
+        wake_waiters(stream);
+    }
+}
+
+static inline bool has_reached(const struct mpixq_awaited *awaited)
+{
+    return atomic_load_explicit(awaited->word, memory_order_acquire) >= awaited->value;
+}
+
+enum { TOGETHER = 32 }; /* at most so many are started or polled at a time */
+
+/* How many slots from the head on belong to one submission and are filled by now. */
+static int count_filled(const struct mpixq_host_stream *stream, uint64_t head)
+{
+    uint64_t n = (uint64_t)mpixq_slot_at(stream, head)->more + 1, filled = 1;
+
+    n = n < TOGETHER ? n : TOGETHER;
+    while (filled < n && mpixq_slot_is_filled(stream, head + filled)) {
+        filled++;
+    }
+    return (int)filled;
+}
+
+/* How many belong together. They are being filled, for which there is room: the ring has more. A
+ * start call is executed whole, so that a channel rings once for it. */
+static int count_together(const struct mpixq_host_stream *stream, uint64_t head)
+{
+    int n = mpixq_slot_at(stream, head)->more + 1;
+
+    n = n < TOGETHER ? n : TOGETHER;
+    while (count_filled(stream, head) < n) {
+        (void)sched_yield(); /* whoever claimed them may have lost its core */
+    }
+    return n;
+}
+
+/* Poll all, those with the same function in one call. */
+static void poll_pending(const struct mpixq_awaited *const pending[], int n)
+{
+    void *args[TOGETHER];
+
+    for (int i = 0; i < n;) {
+        void (*poll)(void *const args[], int n) = pending[i]->poll;
+        int same = 0;
+
+        while (i < n && pending[i]->poll == poll) {
+            args[same++] = pending[i++]->arg;
+        }
+        if (poll != NULL) {
+            poll(args, same);
+        }
+    }
+}
+
+/* Drop what needs no more waiting; returns what is left. */
+static int still_pending(const struct mpixq_awaited *pending[], int n)
+{
+    int left = 0;
+
+    for (int i = 0; i < n; i++) {
+        if (!has_reached(pending[i]) &&
+            atomic_load_explicit(pending[i]->failed, memory_order_acquire) == 0) {
+            pending[left++] = pending[i];
+        }
+    }
+    return left;
+}
+
+/* Does waiting for any of these drive MPI? */
+static bool any_polls(const struct mpixq_awaited *const pending[], int n)
+{
+    for (int i = 0; i < n; i++) {
+        if (pending[i]->poll != NULL) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Execute waits together: one call of MPI can test many requests. */
+static void run_awaits(struct mpixq_host_stream *stream, uint64_t head, int n)
+{
+    const struct mpixq_awaited *pending[TOGETHER];
+    struct mpixq_backoff backoff;
+    int left, polls;
+
+    for (int i = 0; i < n; i++) {
+        pending[i] = &mpixq_slot_at(stream, head + (uint64_t)i)->u.awaited;
+    }
+    left = still_pending(pending, n);
+    if (left == 0) {
+        return;
+    }
+    mpixq_backoff_begin(&backoff);
+    backoff.moves = any_polls(pending, left);
+    polls = backoff.moves;
+    atomic_fetch_add_explicit(&mpixq_pollers, polls, memory_order_relaxed);
+    for (;;) {
+        poll_pending(pending, left);
+        left = still_pending(pending, left);
+        if (left == 0) {
+            break;
+        }
+        atomic_store_explicit(&stream->waits_for, pending[0]->who, memory_order_release);
+        mpixq_backoff_pause(&backoff);
+        wake_if_wanted(stream, head);
+    }
+    atomic_store_explicit(&stream->waits_for, NULL, memory_order_release);
+    atomic_fetch_sub_explicit(&mpixq_pollers, polls, memory_order_relaxed);
+}
+
+/* Execute triggers together, those with the same function in one call. */
+static void run_triggers(const struct mpixq_host_stream *stream, uint64_t head, int n)
+{
+    void *args[TOGETHER];
+
+    for (int i = 0; i < n;) {
+        const struct mpixq_trigger *first = &mpixq_slot_at(stream, head + (uint64_t)i)->u.trigger;
+        const struct mpixq_trigger *trigger = first;
+        int same = 0;
+
+        if (first->call == NULL) {
+            atomic_store_explicit(first->word, first->value, memory_order_release);
+            i++;
+            continue;
+        }
+        while (i < n && trigger->call == first->call) {
+            args[same++] = trigger->arg;
+            i++;
+            trigger = &mpixq_slot_at(stream, head + (uint64_t)i)->u.trigger;
+        }
+        first->call(args, same);
+    }
+}
+
+/* Execute what is at the head of the ring; returns how many slots that took. */
+static uint64_t execute(struct mpixq_host_stream *stream, uint64_t head)
+{
+    const struct mpixq_slot *slot = mpixq_slot_at(stream, head);
+    int n = 1;
+
+    switch (slot->operation) {
+    case MPIXQ_RUN_FUNCTION:
+        inside = true;
+        slot->u.function.fn(slot->u.function.arg);
+        inside = false;
+        break;
+    case MPIXQ_TRIGGER:
+        n = count_together(stream, head);
+        run_triggers(stream, head, n);
+        break;
+    case MPIXQ_AWAIT:
+        n = count_filled(stream, head);
+        run_awaits(stream, head, n);
+        break;
+    }
+    return (uint64_t)n;
+}
+
+static bool is_claimed(const struct mpixq_host_stream *stream, uint64_t head)
+{
+    return atomic_load(&stream->tail) != head;
+}
+
+/* Sleep until there is something to execute. False: stop. */
+static bool sleep_for_work(struct mpixq_host_stream *stream, uint64_t head)
+{
+    mpixq_affinity_look_again();
+    pthread_mutex_lock(&stream->lock);
+    /* Under the lock no target can be missed. */
+    if (head >= atomic_load_explicit(&stream->target, memory_order_relaxed)) {
+        atomic_store_explicit(&stream->target, MPIXQ_NOBODY, memory_order_relaxed);
+        pthread_cond_broadcast(&stream->passed);
+    }
+    atomic_store(&stream->asleep, true);
+    while (!is_claimed(stream, head) && !stream->stop) {
+        pthread_cond_wait(&stream->submitted, &stream->lock);
+    }
+    atomic_store(&stream->asleep, false);
+    pthread_mutex_unlock(&stream->lock);
+    return is_claimed(stream, head);
+}
+
+/* Wait until the slot at the head is filled: look again for a moment, then sleep. False: stop. */
+static bool wait_for_work(struct mpixq_host_stream *stream, uint64_t head)
+{
+    enum { LOOKS = 2000 };
+
+    wake_if_wanted(stream, head);
+    for (int i = 0; i < LOOKS; i++) {
+        if (mpixq_slot_is_filled(stream, head)) {
+            return true;
+        }
+    }
+    if (!is_claimed(stream, head) && !sleep_for_work(stream, head)) {
+        return false;
+    }
+    while (!mpixq_slot_is_filled(stream, head)) {
+        (void)sched_yield(); /* whoever claimed it may have lost its core */
+    }
+    return true;
+}
+
+void *mpixq_host_stream_main(void *arg)
+{
+    struct mpixq_host_stream *stream = arg;
+    uint64_t head = 0;
+
+    while (mpixq_slot_is_filled(stream, head) || wait_for_work(stream, head)) {
+        head += execute(stream, head);
+        atomic_store_explicit(&stream->head, head, memory_order_release);
+        wake_if_wanted(stream, head);
+    }
+    return NULL;
+}

@@ -1,0 +1,14 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * Copyright (c) 2026 the mpix-queue authors
+ *
+ * The kernels as functions of the host.
+ */
+#ifndef MPIXQ_KERNELS_HOST_H
+#define MPIXQ_KERNELS_HOST_H
+
+#include <stdint.h>
+
+void mpixq_ring(uint64_t *word, uint64_t value);
+void mpixq_wait(const uint64_t *gate, uint64_t value, uint64_t *word, uint64_t passed);
+
+#endif

@@ -1,0 +1,127 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * Copyright (c) 2026 the mpix-queue authors */
+#include "memory.h"
+
+#include <pthread.h>
+#include <string.h>
+#include <utlist.h>
+
+#include "core/alloc.h"
+#include "core/log.h"
+#include "gpu.h"
+
+enum { SMALLEST = 4096 };
+
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+/* Given back and kept, since to free it may mean to wait for a GPU that waits for us. */
+static struct mpixq_staging *spare;
+
+bool mpixq_memory_has_gpu(void)
+{
+    for (int i = 0; mpixq_gpus[i] != NULL; i++) {
+        if (mpixq_gpus[i]->is_used()) {
+            return true;
+        }
+    }
+    return false;
+}
+
+const char *mpixq_memory_of(const void *address)
+{
+    for (int i = 0; mpixq_gpus[i] != NULL; i++) {
+        if (mpixq_gpus[i]->is_used() && mpixq_gpus[i]->is_device(address)) {
+            return mpixq_gpus[i]->kind;
+        }
+    }
+    return NULL;
+}
+
+static const struct mpixq_gpu *gpu_of(const char *kind)
+{
+    int i = 0;
+
+    while (mpixq_gpus[i] != NULL && strcmp(mpixq_gpus[i]->kind, kind) != 0) {
+        i++;
+    }
+    return mpixq_gpus[i];
+}
+
+/* A spare one that is not much too large. */
+static struct mpixq_staging *spare_of(const struct mpixq_gpu *gpu, size_t room)
+{
+    struct mpixq_staging *staging;
+
+    pthread_mutex_lock(&lock);
+    LL_FOREACH(spare, staging)
+    {
+        if (staging->gpu == gpu && staging->room == room) {
+            LL_DELETE(spare, staging);
+            break;
+        }
+    }
+    pthread_mutex_unlock(&lock);
+    return staging;
+}
+
+static int alloc_in_place(const struct mpixq_gpu *gpu, size_t bytes, void **host_p)
+{
+    void *place, *before;
+    int code = gpu->place_of(NULL, &place);
+
+    code = code != 0 ? code : gpu->enter(place, &before);
+    if (code == 0) {
+        code = gpu->host_alloc(bytes, host_p);
+        gpu->leave(place, before);
+    }
+    return code;
+}
+
+struct mpixq_staging *mpixq_staging_take(const char *kind, size_t bytes)
+{
+    const struct mpixq_gpu *gpu = gpu_of(kind);
+    struct mpixq_staging *staging;
+    size_t room = SMALLEST;
+    int code;
+
+    while (room < bytes) {
+        room *= 2;
+    }
+    staging = spare_of(gpu, room);
+    if (staging != NULL) {
+        return staging;
+    }
+    staging = mpixq_alloc(sizeof *staging); /* freed in mpixq_memory_close */
+    if (staging == NULL) {
+        return NULL;
+    }
+    code = alloc_in_place(gpu, room, &staging->host);
+    if (code != 0) {
+        mpixq_warn("no memory that %s can copy to (%zu bytes): %s", gpu->name, room,
+                   gpu->text(code));
+        mpixq_free(staging);
+        return NULL;
+    }
+    staging->gpu = gpu;
+    staging->room = room;
+    return staging;
+}
+
+void mpixq_staging_give_back(struct mpixq_staging *staging)
+{
+    if (staging != NULL) {
+        pthread_mutex_lock(&lock);
+        LL_PREPEND(spare, staging);
+        pthread_mutex_unlock(&lock);
+    }
+}
+
+void mpixq_memory_close(void)
+{
+    struct mpixq_staging *staging;
+
+    while ((staging = spare) != NULL) {
+        LL_DELETE(spare, staging);
+        staging->gpu->host_free(staging->host);
+        mpixq_free(staging);
+    }
+}

@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * Copyright (c) 2026 the mpix-queue authors
+ *
+ * Memory of GPUs that the host cannot access, and memory of the host through which its data goes.
+ * Called by threads of the program only, under no lock: a GPU's library may block.
+ */
+#ifndef MPIXQ_MEMORY_H
+#define MPIXQ_MEMORY_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "stream.h"
+
+struct mpixq_gpu;
+
+/* What lies in memory of a GPU, and its twin in memory of the host. */
+struct mpixq_staging {
+    struct mpixq_copy copy; /* into the twin, or from it */
+    const void *buffer;     /* for MPI: as far before the twin as the user's is before the data */
+    void *host;
+    size_t room;
+    const struct mpixq_gpu *gpu;
+    struct mpixq_staging *next;
+};
+
+/* Does the process use a GPU by now? */
+bool mpixq_memory_has_gpu(void);
+/* The info value of the streams by which the memory at address can be reached, if that belongs to a
+ * GPU and the host cannot access it; else NULL. */
+const char *mpixq_memory_of(const void *address);
+/* Memory of the host of at least so many bytes, or NULL. */
+struct mpixq_staging *mpixq_staging_take(const char *kind, size_t bytes);
+/* Any thread, also under locks: it is kept for the next. NULL: nothing happens. */
+void mpixq_staging_give_back(struct mpixq_staging *staging);
+void mpixq_memory_close(void);
+
+#endif

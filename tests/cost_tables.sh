@@ -1,0 +1,57 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: BSD-3-Clause
+# Copyright (c) 2026 the mpix-queue authors
+#
+# cost_tables.sh - benchmarks/cost.sh counts, and what it counts is as promised: starts and waits do
+# without locks and system calls while the stream is busy, and always without memory; a pair takes
+# four control messages (offer, answer, and a release by each end), and a pair of many far fewer
+set -u
+: "${top_srcdir:?is set by make check}" "${top_builddir:?is set by make check}" "${CC:?}"
+if [ "$MPIEXEC" = none ]; then
+    echo "skip: there is no mpiexec"
+    exit 77
+fi
+out=$(mktemp)
+trap 'rm -f "$out"' EXIT
+
+# tables PART: what it prints, without titles, in $out
+tables()
+{
+    local rc=0
+    bash "$top_srcdir/benchmarks/cost.sh" --only "$1" "$CC" "$MPIEXEC" "$top_builddir" >"$out" ||
+        rc=$?
+    [ "$rc" -eq 0 ] || { cat "$out"; exit "$rc"; }
+}
+
+# expect ROWS PROGRAM: this many rows of numbers; awk calls bad(why) for one that is wrong.
+expect()
+{
+    awk -v wanted="$1" '
+        function bad(why) { print "wrong: " why; failed = 1 }
+        /^[a-z0-9].*[a-z]$/ { group = $0 }
+        /[0-9]$/ { rows++ }
+        '"$2"'
+        END {
+            if (rows != wanted) { bad(rows + 0 " rows instead of " wanted) }
+            exit failed
+        }' "$out" || { cat "$out"; exit 1; }
+}
+
+for part in enqueue cxi; do
+    tables "$part"
+    grep -q 'no libfabric' "$out" && continue
+    # library, others, per request, locks, system calls, allocations
+    expect 8 '
+        /[0-9]$/ && $2 < 16 { bad($1 " in " $2 " instructions") }
+        /[0-9]$/ && $7 != 0 { bad($1 " allocates") }
+        /[0-9]$/ && group ~ /busy/ && $5 + $6 != 0 { bad($1 " locks, or asks the system") }'
+done
+tables match
+# library, others, messages, allocations, bytes, bytes left: the last six columns
+expect 24 '
+    /[0-9]$/ && $(NF - 5) < 16 { bad($0) }
+    /both, matched/ { messages = $(NF - 3) }
+    /free, / { messages += $(NF - 3) }
+    /free, receiver/ && (group ~ /^1 / ? messages != 4 : messages > 0.5) {
+        bad(messages " messages per pair")
+    }'

@@ -1,0 +1,102 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * Copyright (c) 2026 the mpix-queue authors
+ *
+ * What src/stream/cuda_driver.h declares against the header of the vendor: compiling it is the
+ * check, which tests/vendors.sh does where that is found. Each function is written down once, in
+ * terms that mean the vendor's types first, and then ours.
+ */
+#include <cuda.h>
+
+#include "../src/stream/cuda_driver.h"
+
+#define SAME_TYPE(a, b) _Static_assert(__builtin_types_compatible_p(a, b), #a)
+
+#define FUNCTIONS                                                                                  \
+    CHECK(init, cuInit, (unsigned))                                                                \
+    CHECK(error_string, cuGetErrorString, (ENUM(CUresult), const char **))                         \
+    CHECK(current, cuCtxGetCurrent, (HANDLE(CUcontext) *))                                         \
+    CHECK(push, cuCtxPushCurrent_v2, (HANDLE(CUcontext)))                                          \
+    CHECK(pop, cuCtxPopCurrent_v2, (HANDLE(CUcontext) *))                                          \
+    CHECK(device, cuCtxGetDevice, (ENUM(CUdevice) *))                                              \
+    CHECK(attribute, cuDeviceGetAttribute, (int *, ENUM(CUdevice_attribute), ENUM(CUdevice)))      \
+    CHECK(retain, cuDevicePrimaryCtxRetain, (HANDLE(CUcontext) *, ENUM(CUdevice)))                 \
+    CHECK(host_alloc, cuMemHostAlloc, (void **, size_t, unsigned))                                 \
+    CHECK(host_free, cuMemFreeHost, (void *))                                                      \
+    CHECK(address, cuMemHostGetDevicePointer_v2, (HANDLE(CUdeviceptr) *, void *, unsigned))        \
+    CHECK(pointer_attributes, cuPointerGetAttributes,                                              \
+          (unsigned, ENUM(CUpointer_attribute) *, void **, CONST_HANDLE(CUdeviceptr)))             \
+    CHECK(load, cuModuleLoadData, (HANDLE(CUmodule) *, const void *))                              \
+    CHECK(function, cuModuleGetFunction, (HANDLE(CUfunction) *, HANDLE(CUmodule), const char *))   \
+    CHECK(launch, cuLaunchKernel,                                                                  \
+          (HANDLE(CUfunction), unsigned, unsigned, unsigned, unsigned, unsigned, unsigned,         \
+           unsigned, HANDLE(CUstream), void **, void **))                                          \
+    CHECK(copy, cuMemcpyAsync,                                                                     \
+          (HANDLE(CUdeviceptr), CONST_HANDLE(CUdeviceptr), size_t, HANDLE(CUstream)))              \
+    CHECK(stream_context, cuStreamGetCtx, (HANDLE(CUstream), HANDLE(CUcontext) *))                 \
+    CHECK(query, cuStreamQuery, (HANDLE(CUstream)))                                                \
+    CHECK(is_capturing, cuStreamIsCapturing, (HANDLE(CUstream), ENUM(CUstreamCaptureStatus) *))    \
+    CHECK(write, cuStreamWriteValue64_v2,                                                          \
+          (HANDLE(CUstream), HANDLE(CUdeviceptr), cuuint64_t, unsigned))                           \
+    CHECK(batch, cuStreamBatchMemOp_v2,                                                            \
+          (HANDLE(CUstream), unsigned, VALUES(CUstreamBatchMemOpParams) *, unsigned))
+
+#define ENUM(type) type
+#define HANDLE(type) type
+#define CONST_HANDLE(type) type
+#define VALUES(type) type
+#define CHECK(field, name, parameters) SAME_TYPE(__typeof__(&name), CUresult(*) parameters);
+FUNCTIONS
+#undef ENUM
+#undef HANDLE
+#undef CONST_HANDLE
+#undef VALUES
+#undef CHECK
+
+#define ENUM(type) int
+#define HANDLE(type) void *
+#define CONST_HANDLE(type) const void *
+#define VALUES(type) struct mpixq_cuda_value
+#define CHECK(field, name, parameters) SAME_TYPE(__typeof__(mpixq_cuda.field), int(*) parameters);
+typedef uint64_t cuda_word;
+#define cuuint64_t cuda_word
+FUNCTIONS
+#undef cuuint64_t
+
+#define SAME_SIZE(a, b) _Static_assert(sizeof(a) == sizeof(b), #a)
+SAME_SIZE(CUresult, int);
+SAME_SIZE(CUdevice, int);
+SAME_SIZE(CUdevice_attribute, int);
+SAME_SIZE(CUpointer_attribute, int);
+SAME_SIZE(CUstreamCaptureStatus, int);
+SAME_SIZE(CUdeviceptr, void *);
+SAME_SIZE(cuuint64_t, uint64_t);
+SAME_SIZE(CUstreamBatchMemOpParams, struct mpixq_cuda_value);
+
+#define SAME_PLACE(theirs, ours)                                                                   \
+    _Static_assert(offsetof(CUstreamBatchMemOpParams, waitValue.theirs) ==                         \
+                           offsetof(struct mpixq_cuda_value, ours) &&                              \
+                       offsetof(CUstreamBatchMemOpParams, writeValue.theirs) ==                    \
+                           offsetof(struct mpixq_cuda_value, ours),                                \
+                   #ours)
+SAME_PLACE(operation, operation);
+SAME_PLACE(address, address);
+SAME_PLACE(value64, value);
+SAME_PLACE(flags, flags);
+SAME_PLACE(alias, alias);
+
+#define SAME_NUMBER(theirs, ours) _Static_assert((int)(theirs) == (int)(ours), #ours)
+SAME_NUMBER(CU_MEMHOSTALLOC_PORTABLE, MPIXQ_CU_PORTABLE);
+SAME_NUMBER(CU_MEMHOSTALLOC_DEVICEMAP, MPIXQ_CU_MAPPED);
+SAME_NUMBER(CU_POINTER_ATTRIBUTE_MEMORY_TYPE, MPIXQ_CU_MEMORY_TYPE);
+SAME_NUMBER(CU_POINTER_ATTRIBUTE_IS_MANAGED, MPIXQ_CU_IS_MANAGED);
+SAME_NUMBER(CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL, MPIXQ_CU_DEVICE);
+SAME_NUMBER(CU_MEMORYTYPE_DEVICE, MPIXQ_CU_MEMORY_DEVICE);
+SAME_NUMBER(CU_DEVICE_ATTRIBUTE_CONCURRENT_MANAGED_ACCESS, MPIXQ_CU_HAS_CONCURRENT_MANAGED);
+SAME_NUMBER(CU_DEVICE_ATTRIBUTE_CAN_USE_64_BIT_STREAM_MEM_OPS, MPIXQ_CU_HAS_64_BIT_VALUES);
+SAME_NUMBER(CU_STREAM_MEM_OP_WAIT_VALUE_64, MPIXQ_CU_WAIT_VALUE_64);
+SAME_NUMBER(CU_STREAM_MEM_OP_WRITE_VALUE_64, MPIXQ_CU_WRITE_VALUE_64);
+SAME_NUMBER(CU_STREAM_WAIT_VALUE_GEQ, MPIXQ_CU_WAIT_GEQ);
+SAME_NUMBER(CU_STREAM_CAPTURE_STATUS_NONE, MPIXQ_CU_NOT_CAPTURING);
+SAME_NUMBER(CUDA_ERROR_NOT_READY, MPIXQ_CU_NOT_READY);
+
+int cuda_check_compiled;

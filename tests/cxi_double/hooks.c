@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * Copyright (c) 2026 the mpix-queue authors
+ *
+ * hooks.c - what a test can ask of the double
+ */
+#include "hooks.h"
+
+#include "double.h"
+
+static void hook_fault(int fault, int op, int first, int count)
+{
+    nic_lock();
+    nic_switches.fault = fault;
+    nic_switches.fault_op = op;
+    nic_switches.fault_first = first;
+    nic_switches.fault_count = count;
+    nic_faults_reset();
+    pthread_mutex_unlock(&nic.lock);
+}
+
+static int hook_hits(void)
+{
+    int hits;
+
+    nic_lock();
+    hits = nic_fault_hits();
+    pthread_mutex_unlock(&nic.lock);
+    return hits;
+}
+
+extern const struct cxi_double_hooks cxi_double_hooks;
+
+__attribute__((visibility("default"))) const struct cxi_double_hooks cxi_double_hooks = {
+    .stores = nic_bell_stores,
+    .calls = nic_lock_calls,
+    .fault = hook_fault,
+    .hits = hook_hits,
+};

@@ -1,0 +1,337 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * Copyright (c) 2026 the mpix-queue authors
+ *
+ * transmit.c - operations at their initiator: admitted, started, sent, answered
+ *
+ * An operation is read from memory when it is sent, not when it was posted. Its end is counted by
+ * the engine; its completion entry and its place in the transmit queue wait for software.
+ */
+#include "double.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* By their number, which the answer names. Under nic.lock. */
+static struct nic_op **ops;
+static uint32_t op_room;
+static uint32_t op_generation;
+static int faulted, fault_hits;
+static uint64_t last_due_ns[NIC_SLOTS];
+
+struct nic_op *nic_op_new(struct nic_ep *ep, enum nic_kind kind)
+{
+    struct nic_op *op = calloc(1, sizeof(*op));
+
+    if (op == NULL) {
+        nic_die("no memory for an operation");
+    }
+    op->kind = kind;
+    op->ep = ep;
+    op->id = UINT32_MAX;
+    return op;
+}
+
+static void op_number(struct nic_op *op)
+{
+    uint32_t id = 0;
+
+    while (id < op_room && ops[id] != NULL) {
+        id++;
+    }
+    if (id == op_room) {
+        op_room = op_room == 0 ? 64 : 2 * op_room;
+        ops = realloc(ops, op_room * sizeof(struct nic_op *));
+        if (ops == NULL) {
+            nic_die("no memory for operations");
+        }
+        memset(ops + id, 0, (op_room - id) * sizeof(struct nic_op *));
+    }
+    ops[id] = op;
+    op->id = id;
+    op->generation = ++op_generation;
+}
+
+void nic_op_free(struct nic_op *op)
+{
+    if (op->id != UINT32_MAX) {
+        ops[op->id] = NULL;
+    }
+    free(op->owned);
+    free(op);
+}
+
+/* Room in the transmit queue. What is not tracked needs none. */
+int nic_op_admit(struct nic_op *op)
+{
+    if (op->length > nic_max_message()) {
+        return -FI_EMSGSIZE;
+    }
+    if (op->tracked) {
+        if ((size_t)op->ep->outstanding >= op->ep->tx_size && !nic_is_wrong("work-requests")) {
+            return -FI_EAGAIN;
+        }
+        op->ep->outstanding++;
+        if (op->deferred && op->cntr != NULL) {
+            op->cntr->unreaped++;
+        }
+    }
+    return 0;
+}
+
+void nic_faults_reset(void)
+{
+    faulted = 0;
+    fault_hits = 0;
+}
+
+int nic_fault_hits(void)
+{
+    return fault_hits;
+}
+
+static bool is_hit(const struct nic_op *op)
+{
+    switch (nic_switches.fault_op) {
+    case NIC_HIT_WRITE:
+        return op->kind == NIC_WRITE;
+    case NIC_HIT_ATOMIC:
+        return op->kind == NIC_AMO || op->kind == NIC_FETCH || op->kind == NIC_COMPARE;
+    case NIC_HIT_SEND:
+        return op->kind == NIC_SEND;
+    case NIC_HIT_READ:
+        return op->kind == NIC_READ;
+    default:
+        return true;
+    }
+}
+
+/* Returns how much later the operation is sent. */
+static uint64_t op_fault(struct nic_op *op)
+{
+    if (nic_switches.fault == NIC_FAULT_NONE || !is_hit(op)) {
+        return 0;
+    }
+    faulted++;
+    if (faulted < nic_switches.fault_first ||
+        faulted - nic_switches.fault_first >= nic_switches.fault_count) {
+        return 0;
+    }
+    fault_hits++;
+    switch (nic_switches.fault) {
+    case NIC_FAULT_FAIL:
+        op->fault = NIC_F_FAIL;
+        break;
+    case NIC_FAULT_LOSE:
+        op->lost = true;
+        break;
+    case NIC_FAULT_DUPLICATE:
+        op->twice = true;
+        break;
+    default:
+        return (uint64_t)nic_switches.late_us * 1000;
+    }
+    return 0;
+}
+
+static bool is_ordered(const struct nic_op *op)
+{
+    uint64_t wanted;
+
+    if (nic_is_wrong("order-asked")) {
+        return false;
+    }
+    if (nic_switches.order == NIC_ORDER_ALWAYS) {
+        return true;
+    }
+    switch (op->kind) {
+    case NIC_WRITE:
+        wanted = FI_ORDER_WAW | FI_ORDER_RMA_WAW;
+        break;
+    case NIC_AMO:
+    case NIC_FETCH:
+    case NIC_COMPARE:
+        wanted = FI_ORDER_WAW | FI_ORDER_ATOMIC_WAW;
+        break;
+    case NIC_SEND:
+        wanted = FI_ORDER_SAS;
+        break;
+    default:
+        wanted = FI_ORDER_RAR;
+        break;
+    }
+    return op->ep != NULL && (op->ep->order & wanted) != 0;
+}
+
+static void op_end(struct nic_op *op, int rc)
+{
+    op->rc = rc;
+    if (op->cntr != NULL) {
+        nic_cntr_add(op->cntr, rc == 0 ? 1 : 0, rc == 0 ? 0 : 1);
+    }
+    ops[op->id] = NULL;
+    op->id = UINT32_MAX;
+    if (op->ep == NULL || (!op->tracked && !op->report && rc == 0)) {
+        nic_op_free(op);
+        return;
+    }
+    op->next = NULL;
+    *op->ep->ended_end = op;
+    op->ep->ended_end = &op->next;
+}
+
+/* Fills op->operand: the values, and behind them what they are compared with. */
+static size_t op_read_operands(struct nic_op *op)
+{
+    size_t size = op->count * nic_type_size(op->datatype);
+
+    if (!op->captured && op->source != NULL) {
+        memcpy(op->operand, op->source, size);
+    }
+    if (op->kind != NIC_COMPARE) {
+        return size;
+    }
+    if (!op->captured) {
+        memcpy(op->operand + size, op->compare, size);
+    }
+    return 2 * size;
+}
+
+static void op_send(struct nic_op *op, struct nic_header *header)
+{
+    const void *body = op->source;
+
+    header->body = op->kind == NIC_READ ? 0 : op->length;
+    header->kind = op->kind == NIC_READ   ? NIC_M_READ
+                   : op->kind == NIC_SEND ? NIC_M_SEND
+                                          : NIC_M_WRITE;
+    if (op->kind == NIC_AMO || op->kind == NIC_FETCH || op->kind == NIC_COMPARE) {
+        header->kind = NIC_M_AMO;
+        header->flags |= op->kind != NIC_AMO ? NIC_F_FETCH : 0;
+        header->flags |= op->kind == NIC_COMPARE ? NIC_F_COMPARE : 0;
+        header->body = op_read_operands(op);
+        body = op->operand;
+    }
+    nic_out(op->to.slot, header, body, NULL);
+    if (op->twice) {
+        /* The operation may be gone before the second message has left. */
+        void *copy = malloc(header->body > 0 ? header->body : 1);
+
+        if (copy == NULL) {
+            nic_die("no memory for a duplicate");
+        }
+        memcpy(copy, body, header->body);
+        nic_out(op->to.slot, header, copy, copy);
+    }
+}
+
+/* Event: the operation leaves. */
+static void op_transmit(void *arg)
+{
+    struct nic_op *op = arg;
+    struct nic_header header = {
+        .flags = op->fault,
+        .source = nic_my_slot,
+        .source_generation = atomic_load(&nic_segment->slots[nic_my_slot].generation),
+        .source_ep = op->ep == NULL ? 0 : op->ep->index,
+        .target_ep = op->to.ep,
+        .op = op->id,
+        .op_generation = op->generation,
+        .datatype = op->datatype,
+        .operation = op->operation,
+        .count = (uint32_t)op->count,
+        .key = op->key,
+        .offset = op->offset,
+        .length = op->length,
+        .tag = op->tag,
+        .data = op->data,
+    };
+
+    op->sent = true;
+    if (op->ep == NULL) {
+        op_end(op, FI_ECANCELED);
+        return;
+    }
+    if (op->flags & (FI_DELIVERY_COMPLETE | FI_MATCH_COMPLETE)) {
+        header.flags |= NIC_F_DELIVERY;
+    }
+    header.flags |= op->tagged ? NIC_F_TAGGED : 0;
+    header.flags |= (op->flags & FI_REMOTE_CQ_DATA) != 0 ? NIC_F_DATA : 0;
+    header.flags |= is_ordered(op) ? NIC_F_ORDERED : 0;
+    /* To nobody, or lost: nic_ops_check_peers ends it when its time is over. */
+    if (!op->lost && nic_slot_is_alive(op->to.slot, op->to.generation)) {
+        op_send(op, &header);
+    }
+}
+
+void nic_op_start(struct nic_op *op)
+{
+    uint64_t due_ns = nic_now() + nic_random_delay() + op_fault(op);
+
+    op_number(op);
+    op->started_ns = nic_now();
+    if (is_ordered(op) && op->to.slot < NIC_SLOTS) {
+        uint64_t *last = &last_due_ns[op->to.slot];
+
+        due_ns = due_ns < *last ? *last : due_ns;
+        *last = due_ns;
+    }
+    nic_at(due_ns, op_transmit, op);
+    nic_wake();
+}
+
+void nic_op_answered(const struct nic_header *header, const void *body)
+{
+    struct nic_op *op = header->op < op_room ? ops[header->op] : NULL;
+
+    /* The second answer to a message that was duplicated finds nobody. */
+    if (op == NULL || op->generation != header->op_generation) {
+        return;
+    }
+    if (header->rc == 0 && header->body > 0 && op->result != NULL && op->ep != NULL) {
+        memcpy(op->result, body, header->body);
+    }
+    op_end(op, header->rc);
+}
+
+/* A lost message and a dead peer are the same: silence, and then an error. */
+void nic_ops_check_peers(void)
+{
+    uint64_t now = nic_now();
+    uint64_t limit = (uint64_t)nic_switches.retry_ms * 1000000;
+
+    for (uint32_t id = 0; id < op_room; id++) {
+        struct nic_op *op = ops[id];
+
+        if (op != NULL && op->sent && now - op->started_ns > limit &&
+            (op->lost || !nic_slot_is_running(op->to.slot, op->to.generation))) {
+            op_end(op, FI_EHOSTUNREACH);
+        }
+    }
+}
+
+/* The endpoint is being closed: what it still has under way ends unseen. */
+void nic_ops_orphan(const struct nic_ep *ep)
+{
+    for (uint32_t id = 0; id < op_room; id++) {
+        if (ops[id] != NULL && ops[id]->ep == ep) {
+            if (ops[id]->deferred && ops[id]->tracked && ops[id]->cntr != NULL) {
+                nic_cntr_reaped(ops[id]->cntr);
+            }
+            ops[id]->ep = NULL;
+            ops[id]->cntr = NULL;
+        }
+    }
+}
+
+void nic_ops_free_all(void)
+{
+    for (uint32_t id = 0; id < op_room; id++) {
+        if (ops[id] != NULL) {
+            nic_op_free(ops[id]);
+        }
+    }
+    free(ops);
+    ops = NULL;
+    op_room = 0;
+    memset(last_due_ns, 0, sizeof(last_due_ns));
+}

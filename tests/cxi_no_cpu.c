@@ -1,0 +1,217 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * Copyright (c) 2026 the mpix-queue authors
+ *
+ * No CPU of either side takes part once the stream has rung. Rounds of standard and ready sends are
+ * enqueued on a stream that is held; then every thread of every rank is stopped, but the NIC (the
+ * engine of the double) and the stream's executor; and only then the stream goes on. All rounds
+ * must end with the right data while the threads are stopped, and the executor may have done
+ * nothing to the NIC but store to doorbells, once for the shared counter and once for each standard
+ * send: no completion read, no counter read, no post.
+ *
+ * Argument 1: free, or cpu: the same, in a setting where the CPU must do the work, so that this
+ * program has to find that it did.
+ */
+#include "mtest.h"
+
+#include <string.h>
+#include <unistd.h>
+
+#include "cxi_hooks.h"
+#include "freezer.h"
+
+enum { ROUNDS = 24, INTS = 1000, MAX_RANKS = 4, RINGS = 2 };
+#define NIC_THREAD "cxi_double"
+
+/* Shared by the ranks. */
+static struct {
+    atomic_int frozen[MAX_RANKS], done[MAX_RANKS];
+} * all;
+
+static const struct cxi_double_hooks *hooks;
+static int in[2][INTS], out[2][INTS]; /* standard, ready */
+static int peer, round_number, wrong;
+static atomic_int executor;
+static uint64_t calls, stores; /* of the executor while all else is stopped */
+
+static int value(int rank, int kind, int round, int i)
+{
+    return rank * 1000003 + kind * 500009 + round * 1009 + i;
+}
+
+static void all_reach(atomic_int *flags)
+{
+    unsigned tries = 0;
+
+    atomic_store(&flags[mtest_rank], 1);
+    for (int rank = 0; rank < mtest_size;) {
+        if (atomic_load(&flags[rank]) != 0 || freezer_state() >= FREEZER_THAWED) {
+            rank++;
+        } else {
+            mtest_backoff(&tries);
+        }
+    }
+}
+
+/* Functions on the stream. */
+
+static void fill(void *arg)
+{
+    (void)arg;
+    for (int kind = 0; kind < 2; kind++) {
+        for (int i = 0; i < INTS; i++) {
+            out[kind][i] = value(mtest_rank, kind, round_number, i);
+        }
+    }
+}
+
+static void check(int kind)
+{
+    for (int i = 0; i < INTS; i++) {
+        wrong += in[kind][i] != value(peer, kind, round_number, i);
+        in[kind][i] = -1;
+    }
+}
+
+static void check_ready(void *arg)
+{
+    (void)arg;
+    check(1);
+}
+
+static void check_standard(void *arg)
+{
+    check(0);
+    round_number++;
+    fill(arg);
+}
+
+static void say_who(void *arg)
+{
+    (void)arg;
+    atomic_store(&executor, (int)gettid());
+}
+
+static void hold(void *arg)
+{
+    unsigned tries = 0;
+
+    (void)arg;
+    while (freezer_state() < FREEZER_FROZEN) {
+        mtest_backoff(&tries);
+    }
+    all_reach(all->frozen);
+    calls = hooks->calls();
+    stores = hooks->stores();
+}
+
+static void finish(void *arg)
+{
+    (void)arg;
+    calls = hooks->calls() - calls;
+    stores = hooks->stores() - stores;
+    all_reach(all->done);
+    freezer_let_go();
+}
+
+/* The main thread. */
+
+static void enqueue_round(MPIX_Queue queue, MPIX_Host_stream stream, MPI_Request r[4])
+{
+    /* The standard send says that the data of the ready one was looked at. */
+    MTEST_OK(MPIX_Enqueue_startall(queue, 3, r));
+    MTEST_OK(MPIX_Enqueue_waitall(queue, 2, r));
+    MTEST_OK(MPIX_Host_stream_launch(stream, check_ready, NULL));
+    MTEST_OK(MPIX_Enqueue_start(queue, &r[3]));
+    MTEST_OK(MPIX_Enqueue_waitall(queue, 2, r + 2));
+    MTEST_OK(MPIX_Host_stream_launch(stream, check_standard, NULL));
+}
+
+static void judge(enum freezer_state state, int rounds, bool expects_cpu)
+{
+    if (state == FREEZER_REFUSED) {
+        mtest_skip("this system does not let a process trace its parent");
+        return;
+    }
+    MTEST_EQ(wrong, 0);
+    MTEST_CHECK(freezer_count() >= 2); /* this thread and the progress thread */
+    if (expects_cpu) {
+        MTEST_CHECK(state == FREEZER_TIMED_OUT || calls > 0);
+        return;
+    }
+    MTEST_EQ(state, FREEZER_THAWED);
+    MTEST_EQ(rounds, ROUNDS + 1);
+    MTEST_EQ(calls, 0);
+    MTEST_EQ(stores, RINGS * ROUNDS);
+}
+
+static void run(MPIX_Queue queue, MPIX_Host_stream stream, MPI_Request r[4], bool expects_cpu)
+{
+    enum freezer_state state;
+    unsigned tries = 0;
+    long posts;
+    int rounds;
+
+    MTEST_OK(MPIX_Host_stream_launch(stream, say_who, NULL));
+    MTEST_OK(MPIX_Host_stream_launch(stream, fill, NULL));
+    enqueue_round(queue, stream, r);
+    MTEST_OK(MPIX_Queue_wait(queue));
+    posts = mtest_queue_count(queue, "mpixq_posts");
+    MTEST_OK(MPI_Barrier(MPI_COMM_WORLD));
+    MTEST_OK(MPIX_Host_stream_launch(stream, hold, NULL));
+    for (int k = 0; k < ROUNDS; k++) {
+        enqueue_round(queue, stream, r);
+    }
+    MTEST_OK(MPIX_Host_stream_launch(stream, finish, NULL));
+    if (!expects_cpu) {
+        /* All of it comes into the hands of the NIC while the stream holds. */
+        while (mtest_queue_count(queue, "mpixq_posts") - posts < 7 * ROUNDS) {
+            mtest_backoff(&tries);
+        }
+        MTEST_EQ(mtest_queue_count(queue, "mpixq_posts") - posts, 7 * ROUNDS);
+    }
+    /* Who was stopped while it holds a lock would stop the executor too. */
+    while (!freezer_is_quiet(atomic_load(&executor), NIC_THREAD)) {
+    }
+    state = freezer_run(atomic_load(&executor), NIC_THREAD);
+    MTEST_OK(MPIX_Queue_wait(queue));
+    MTEST_OK(MPIX_Host_stream_synchronize(stream));
+    rounds = round_number;
+    judge(state, rounds, expects_cpu);
+}
+
+int main(int argc, char **argv)
+{
+    MPIX_Host_stream stream = MPIX_HOST_STREAM_NULL;
+    MPIX_Queue queue = MPIX_QUEUE_NULL;
+    MPI_Win window;
+    MPI_Aint bytes;
+    MPI_Request r[4];
+    int unit;
+
+    freezer_begin();
+    mtest_begin(&argc, &argv, MPI_THREAD_MULTIPLE);
+    peer = 1 - mtest_rank;
+    MTEST_OK(MPI_Win_allocate_shared(mtest_rank == 0 ? (MPI_Aint)sizeof *all : 0, 1, MPI_INFO_NULL,
+                                     MPI_COMM_WORLD, &all, &window));
+    MTEST_OK(MPI_Win_shared_query(window, 0, &bytes, &unit, &all));
+    MTEST_OK(MPIX_Host_stream_create(&stream));
+    MTEST_OK(MPIX_Queue_init(&queue, MPIX_QUEUE_CXI, &stream));
+    hooks = cxi_hooks();
+    MTEST_OK(MPI_Recv_init(in[1], INTS, MPI_INT, peer, 1, MPI_COMM_WORLD, &r[0]));
+    MTEST_OK(MPI_Rsend_init(out[1], INTS, MPI_INT, peer, 1, MPI_COMM_WORLD, &r[1]));
+    MTEST_OK(MPI_Recv_init(in[0], INTS, MPI_INT, peer, 0, MPI_COMM_WORLD, &r[2]));
+    MTEST_OK(MPI_Send_init(out[0], INTS, MPI_INT, peer, 0, MPI_COMM_WORLD, &r[3]));
+    MTEST_OK(MPIX_Matchall(4, r));
+    MTEST_EQ(mtest_size, 2);
+    if (hooks != NULL) {
+        run(queue, stream, r, argc > 1 && strcmp(argv[1], "cpu") == 0);
+    }
+    for (int i = 0; i < 4; i++) {
+        MTEST_OK(MPI_Request_free(&r[i]));
+    }
+    MTEST_OK(MPIX_Queue_free(&queue));
+    MTEST_OK(MPIX_Host_stream_destroy(&stream));
+    MTEST_OK(MPI_Win_free(&window));
+    freezer_end();
+    return mtest_end();
+}

@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * Copyright (c) 2026 the mpix-queue authors
+ *
+ * mixed.c - what the Fortran tests do in C */
+#ifndef _GNU_SOURCE
+#define _GNU_SOURCE
+#endif
+#include <dlfcn.h>
+#include <mpi.h>
+#include <stddef.h>
+
+int mixed_split(int comm, int color, int key, int *child);
+int mixed_ignored(void);
+int mixed_request(int *number, int peer, int tag, int *request);
+int mixed_tool_calls(void);
+
+int mixed_split(int comm, int color, int key, int *child)
+{
+    MPI_Comm made;
+    int rc = MPI_Comm_split(MPI_Comm_f2c(comm), color, key, &made);
+
+    *child = MPI_Comm_c2f(made);
+    return rc;
+}
+
+/* After MPI_Init from Fortran: does C know Fortran's constants? */
+int mixed_ignored(void)
+{
+    return MPI_F_STATUS_IGNORE != NULL && MPI_F_STATUSES_IGNORE != NULL;
+}
+
+int mixed_request(int *number, int peer, int tag, int *request)
+{
+    MPI_Request made;
+    int rc = MPI_Recv_init(number, 1, MPI_INT, peer, tag, MPI_COMM_WORLD, &made);
+
+    *request = MPI_Request_c2f(made);
+    return rc;
+}
+
+/* What tests/interpose_tool.c has seen; -1: it is not there. */
+int mixed_tool_calls(void)
+{
+    union {
+        void *object;
+        int (*function)(void);
+    } tool = {.object = dlsym(RTLD_DEFAULT, "probe_tool_calls")};
+
+    return tool.object != NULL ? tool.function() : -1;
+}

@@ -1,0 +1,107 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * Copyright (c) 2026 the mpix-queue authors
+ *
+ * What src/stream/hip_runtime.h declares against the header of the vendor, as in cuda_check.c.
+ */
+#define __HIP_PLATFORM_AMD__ 1
+#include <hip/hip_runtime_api.h>
+
+#include "../src/stream/hip_runtime.h"
+
+#define SAME_TYPE(a, b) _Static_assert(__builtin_types_compatible_p(a, b), #a)
+
+#define FUNCTIONS                                                                                  \
+    CHECK(version, hipRuntimeGetVersion, ENUM(hipError_t), (int *))                                \
+    CHECK(error_string, hipGetErrorString, const char *, (ENUM(hipError_t)))                       \
+    CHECK(last_error, hipGetLastError, ENUM(hipError_t), (void))                                   \
+    CHECK(device_count, hipGetDeviceCount, ENUM(hipError_t), (int *))                              \
+    CHECK(device, hipGetDevice, ENUM(hipError_t), (int *))                                         \
+    CHECK(set_device, hipSetDevice, ENUM(hipError_t), (int))                                       \
+    CHECK(attribute, hipDeviceGetAttribute, ENUM(hipError_t),                                      \
+          (int *, ENUM(hipDeviceAttribute_t), int))                                                \
+    CHECK(host_alloc, hipHostMalloc, ENUM(hipError_t), (void **, size_t, unsigned))                \
+    CHECK(host_free, hipHostFree, ENUM(hipError_t), (void *))                                      \
+    CHECK(address, hipHostGetDevicePointer, ENUM(hipError_t), (void **, void *, unsigned))         \
+    CHECK(alloc, hipExtMallocWithFlags, ENUM(hipError_t), (void **, size_t, unsigned))             \
+    CHECK(free, hipFree, ENUM(hipError_t), (void *))                                               \
+    CHECK(pointer_attributes, hipPointerGetAttributes, ENUM(hipError_t),                           \
+          (POINTER(hipPointerAttribute_t) *, const void *))                                        \
+    CHECK(load, hipModuleLoadData, ENUM(hipError_t), (HANDLE(hipModule_t) *, const void *))        \
+    CHECK(function, hipModuleGetFunction, ENUM(hipError_t),                                        \
+          (HANDLE(hipFunction_t) *, HANDLE(hipModule_t), const char *))                            \
+    CHECK(launch, hipModuleLaunchKernel, ENUM(hipError_t),                                         \
+          (HANDLE(hipFunction_t), unsigned, unsigned, unsigned, unsigned, unsigned, unsigned,      \
+           unsigned, HANDLE(hipStream_t), void **, void **))                                       \
+    CHECK(copy, hipMemcpyAsync, ENUM(hipError_t),                                                  \
+          (void *, const void *, size_t, ENUM(hipMemcpyKind), HANDLE(hipStream_t)))                \
+    CHECK(query, hipStreamQuery, ENUM(hipError_t), (HANDLE(hipStream_t)))                          \
+    CHECK(write, hipStreamWriteValue64, ENUM(hipError_t),                                          \
+          (HANDLE(hipStream_t), void *, uint64_t, unsigned))                                       \
+    CHECK(wait, hipStreamWaitValue64, ENUM(hipError_t),                                            \
+          (HANDLE(hipStream_t), void *, uint64_t, unsigned, uint64_t))                             \
+    CHECK(is_capturing, hipStreamIsCapturing, ENUM(hipError_t),                                    \
+          (HANDLE(hipStream_t), ENUM(hipStreamCaptureStatus) *))
+
+/* Of version 5.6 and later. */
+#define NEW_FUNCTIONS                                                                              \
+    CHECK(stream_device, hipStreamGetDevice, ENUM(hipError_t),                                     \
+          (HANDLE(hipStream_t), ENUM(hipDevice_t) *))
+
+#define ENUM(type) type
+#define HANDLE(type) type
+#define POINTER(type) type
+#define CHECK(field, name, result, parameters) SAME_TYPE(__typeof__(&name), result(*) parameters);
+FUNCTIONS
+#if HIP_VERSION >= 50600000
+NEW_FUNCTIONS
+#endif
+#undef ENUM
+#undef HANDLE
+#undef POINTER
+#undef CHECK
+
+#define ENUM(type) int
+#define HANDLE(type) void *
+#define POINTER(type) struct mpixq_hip_pointer
+#define CHECK(field, name, result, parameters)                                                     \
+    SAME_TYPE(__typeof__(mpixq_hip.field), result(*) parameters);
+FUNCTIONS
+NEW_FUNCTIONS
+
+#define SAME_SIZE(a, b) _Static_assert(sizeof(a) == sizeof(b), #a)
+SAME_SIZE(hipError_t, int);
+SAME_SIZE(hipDeviceAttribute_t, int);
+SAME_SIZE(hipStreamCaptureStatus, int);
+SAME_SIZE(hipMemcpyKind, int);
+SAME_SIZE(hipDevice_t, int);
+SAME_SIZE(hipPointerAttribute_t, struct mpixq_hip_pointer);
+
+#define SAME_PLACE(theirs, ours)                                                                   \
+    _Static_assert(offsetof(hipPointerAttribute_t, theirs) ==                                      \
+                       offsetof(struct mpixq_hip_pointer, ours),                                   \
+                   #ours)
+#if HIP_VERSION >= 60000000
+SAME_PLACE(type, type);
+#else
+SAME_PLACE(memoryType, type);
+#endif
+SAME_PLACE(device, device);
+SAME_PLACE(devicePointer, device_address);
+SAME_PLACE(hostPointer, host_address);
+SAME_PLACE(isManaged, is_managed);
+SAME_PLACE(allocationFlags, flags);
+
+#define SAME_NUMBER(theirs, ours) _Static_assert((int)(theirs) == (int)(ours), #ours)
+SAME_NUMBER(hipHostMallocPortable, MPIXQ_HIP_PORTABLE);
+SAME_NUMBER(hipHostMallocMapped, MPIXQ_HIP_MAPPED);
+SAME_NUMBER(hipHostMallocCoherent, MPIXQ_HIP_COHERENT);
+SAME_NUMBER(hipMallocSignalMemory, MPIXQ_HIP_SIGNAL_MEMORY);
+SAME_NUMBER(hipDeviceAttributeCanUseStreamWaitValue, MPIXQ_HIP_HAS_WAIT_VALUE);
+SAME_NUMBER(hipStreamWaitValueGte, MPIXQ_HIP_WAIT_GEQ);
+SAME_NUMBER(hipMemcpyDefault, MPIXQ_HIP_COPY_DEFAULT);
+SAME_NUMBER(hipStreamCaptureStatusNone, MPIXQ_HIP_NOT_CAPTURING);
+SAME_NUMBER(hipErrorNotReady, MPIXQ_HIP_NOT_READY);
+SAME_NUMBER(hipMemoryTypeDevice,
+            HIP_VERSION >= MPIXQ_HIP_VERSION_6 ? MPIXQ_HIP_6_DEVICE : MPIXQ_HIP_5_DEVICE);
+
+int hip_check_compiled;

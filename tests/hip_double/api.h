@@ -1,0 +1,72 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * Copyright (c) 2026 the mpix-queue authors
+ *
+ * api.h - what the double offers of the HIP runtime, under the vendor's names
+ *
+ * hip_check.c compiles api_defs.h with the vendor's header in place of these declarations, and so
+ * finds any that are wrong.
+ */
+#ifndef HIP_DOUBLE_API_H
+#define HIP_DOUBLE_API_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+/* Numbers of the enumerations are in api_defs.h. */
+typedef enum hipError_t {
+#define HIP_ERROR(name, number) name = number,
+#include "api_defs.h"
+} hipError_t;
+
+typedef enum hipMemcpyKind {
+    hipMemcpyHostToHost,
+    hipMemcpyHostToDevice,
+    hipMemcpyDeviceToHost,
+    hipMemcpyDeviceToDevice,
+    hipMemcpyDefault
+} hipMemcpyKind;
+
+enum {
+#define HIP_FLAG(name, number) name = (int)(number),
+#include "api_defs.h"
+};
+
+typedef enum hipDeviceAttribute_t {
+#define HIP_ATTRIBUTE(name, number) name = number,
+#include "api_defs.h"
+} hipDeviceAttribute_t;
+
+/* Two numberings, so these are no names of an enumeration. */
+enum { HIP5_HOST, HIP5_DEVICE, HIP5_ARRAY, HIP5_UNIFIED };
+enum { HIP6_UNREGISTERED, HIP6_HOST, HIP6_DEVICE, HIP6_MANAGED };
+typedef enum hipMemoryType { hipMemoryTypeLowest, hipMemoryTypeHighest = 11 } hipMemoryType;
+
+typedef struct hipPointerAttribute_t {
+    enum hipMemoryType memoryType; /* type, from ROCm 6 on */
+    int device;
+    void *devicePointer;
+    void *hostPointer;
+    int isManaged;
+    unsigned allocationFlags;
+} hipPointerAttribute_t;
+
+typedef struct ihipStream_t *hipStream_t;
+typedef struct ihipEvent_t *hipEvent_t;
+typedef struct ihipModule_t *hipModule_t;
+typedef struct ihipModuleSymbol_t *hipFunction_t;
+typedef struct ihipCtx_t *hipCtx_t;
+typedef int hipDevice_t;
+typedef void *hipDeviceptr_t;
+typedef void (*hipHostFn_t)(void *userData);
+typedef void (*hipStreamCallback_t)(hipStream_t stream, hipError_t status, void *userData);
+
+typedef struct hipIpcMemHandle_st {
+    char reserved[64];
+} hipIpcMemHandle_t;
+
+#define hipStreamPerThread ((hipStream_t)2)
+
+#define HIP_FUNCTION(result, name, parameters) result name parameters;
+#include "api_defs.h"
+
+#endif

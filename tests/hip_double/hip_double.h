@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * Copyright (c) 2026 the mpix-queue authors
+ *
+ * hip_double.h - what tests may ask of the double beside the functions of the HIP runtime: found
+ * by dlsym in the loaded libamdhip64, absent in a real one
+ */
+#ifndef HIP_DOUBLE_H
+#define HIP_DOUBLE_H
+
+#include <stddef.h>
+
+/* For kernels, which call it once for every address that they use: the address for the host of
+ * bytes at an address for devices. The program ends if the device that runs the kernel cannot
+ * reach them. */
+void *hip_double_reach(const volatile void *address, size_t bytes);
+
+/* Calls of a function so far, or of all functions (NULL). -1: there is no such function. */
+long hip_double_calls(const char *function);
+/* The n-th call of function from now on fails with this error; n is 1 or more. */
+int hip_double_fail(const char *function, long n, int error);
+/* The device of the calling thread is broken from now on (0: mended): every call returns the error,
+ * and what is queued is dropped. */
+void hip_double_break(int error);
+/* Calls so far that would have waited for a wait. */
+long hip_double_forbidden(void);
+/* Operations that are queued or running, on all devices, and how many of them are waits. */
+int hip_double_pending(void);
+int hip_double_waiting(void);
+/* Allocations and registrations that are live, on all devices. */
+int hip_double_live(void);
+
+#endif

@@ -1,0 +1,111 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * Copyright (c) 2026 the mpix-queue authors
+ *
+ * kernels.c - the kernels that every code object has: some for the tests of the double itself
+ */
+#include "double.h"
+
+#include <string.h>
+#include <time.h>
+
+/* The parameter of the kernels below. */
+struct hip_test_words {
+    uint64_t *word;
+    uint64_t value;
+    unsigned char *memory; /* may be NULL */
+    uint64_t bytes;
+};
+
+/* Stores value into the word. */
+static void run_store(const void *parameters)
+{
+    const struct hip_test_words *words = parameters;
+    uint64_t *word = hip_double_reach(words->word, sizeof(*word));
+
+    __atomic_store_n(word, words->value, __ATOMIC_RELEASE);
+}
+
+/* Waits until the word is value or more. */
+static void run_wait(const void *parameters)
+{
+    const struct hip_test_words *words = parameters;
+    const uint64_t *word = hip_double_reach(words->word, sizeof(*word));
+    struct timespec nap = {0, 20000};
+
+    while (__atomic_load_n(word, __ATOMIC_ACQUIRE) < words->value) {
+        nanosleep(&nap, NULL);
+    }
+}
+
+/* Adds value to every byte, without asking whether it can be reached. */
+static void run_add(const void *parameters)
+{
+    const struct hip_test_words *words = parameters;
+
+    for (uint64_t i = 0; i < words->bytes && !hip_is_wrong("memory-kernel"); i++) {
+        words->memory[i] = (unsigned char)(words->memory[i] + words->value);
+    }
+}
+
+/* The library's, of which src/stream/kernels_host.c is the build for the host. */
+void mpixq_ring(uint64_t *word, uint64_t value) __attribute__((weak));
+void mpixq_wait(const uint64_t *gate, uint64_t value, uint64_t *word, uint64_t passed)
+    __attribute__((weak));
+
+static void run_mpixq_ring(const void *parameters)
+{
+    const struct {
+        uint64_t *word;
+        uint64_t value;
+    } *p = parameters;
+
+    mpixq_ring(hip_double_reach(p->word, sizeof(uint64_t)), p->value);
+}
+
+static void run_mpixq_wait(const void *parameters)
+{
+    const struct {
+        uint64_t *gate;
+        uint64_t value;
+        uint64_t *word;
+        uint64_t passed;
+    } *p = parameters;
+
+    mpixq_wait(hip_double_reach(p->gate, sizeof(uint64_t)), p->value,
+               hip_double_reach(p->word, sizeof(uint64_t)), p->passed);
+}
+
+/* That of the benchmarks, likewise: one call does what a grid of any size does. */
+void bench_words(const uint64_t *from, uint64_t *to, uint64_t add, uint64_t words, uint64_t stride,
+                 uint64_t messages) __attribute__((weak));
+
+static void run_bench_words(const void *parameters)
+{
+    const struct {
+        uint64_t *from, *to;
+        uint64_t add, words, stride, messages;
+    } *p = parameters;
+    size_t bytes = ((p->messages - 1) * p->stride + p->words) * sizeof(uint64_t);
+
+    bench_words(hip_double_reach(p->from, bytes), hip_double_reach(p->to, bytes), p->add, p->words,
+                p->stride, p->messages);
+}
+
+static const struct hip_kernel kernels[] = {
+    {"mpixq_ring", {8, 8}, .run = run_mpixq_ring},
+    {"mpixq_wait", {8, 8, 8, 8}, .waits = true, .run = run_mpixq_wait},
+    {"bench_words", {8, 8, 8, 8, 8, 8}, .grid = true, .run = run_bench_words},
+    {"hip_test_store", {sizeof(struct hip_test_words)}, .run = run_store},
+    {"hip_test_wait", {sizeof(struct hip_test_words)}, .waits = true, .run = run_wait},
+    {"hip_test_add", {sizeof(struct hip_test_words)}, .run = run_add},
+};
+
+const struct hip_kernel *hip_kernel_find(const char *name)
+{
+    for (size_t i = 0; i < sizeof(kernels) / sizeof(kernels[0]); i++) {
+        if (strcmp(kernels[i].name, name) == 0) {
+            return &kernels[i];
+        }
+    }
+    return NULL;
+}

@@ -1,0 +1,590 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * Copyright (c) 2026 the mpix-queue authors
+ *
+ * memory.c - allocations, and who can reach them
+ *
+ * Device memory is a file that only this process has, mapped without access rights. A worker that
+ * touches it opens the allocation, and the end of its operation closes it: until then other threads
+ * could touch it unseen. What was freed stays mapped without rights and is never given out again.
+ * Allocations end where their pages end, and a page without rights follows.
+ *
+ * One lock, memory_lock, taken last. The fault handler takes it too: whoever faults does not hold
+ * it, as nothing here touches device memory that is closed.
+ */
+#include "double.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+enum { PAGE = 4096, ALIGNMENT = 256, FILL = 0xdb, TOMBSTONES = 4096 };
+
+/* Set in addresses for devices of memory that is moved: no address of a program has it. */
+#define MOVED ((uintptr_t)1 << 56)
+
+static pthread_mutex_t memory_lock = PTHREAD_MUTEX_INITIALIZER;
+static struct hip_block *blocks;
+static int files[HIP_DEVICES]; /* the number plus 1 */
+static uint64_t file_ends[HIP_DEVICES];
+static size_t used[HIP_DEVICES];
+static int freed_count;
+static _Thread_local int opened;
+static struct sigaction previous;
+
+static size_t round_up(size_t bytes, size_t to)
+{
+    return (bytes + to - 1) / to * to;
+}
+
+static bool closed_to_host(const struct hip_block *block)
+{
+    return (block->kind == HIP_DEVICE || block->kind == HIP_IPC) &&
+           hip_switches.access == ACCESS_NONE;
+}
+
+/* Under memory_lock. */
+static struct hip_block *find(const void *address, bool *moved_p)
+{
+    uintptr_t place = (uintptr_t)address & ~MOVED;
+    bool moved = ((uintptr_t)address & MOVED) != 0;
+
+    for (struct hip_block *block = blocks; block != NULL; block = block->next) {
+        uintptr_t base = (uintptr_t)block->base;
+
+        if (!block->freed && place >= base && place < base + block->size &&
+            (!moved || block->moved)) {
+            *moved_p = moved;
+            return block;
+        }
+    }
+    return NULL;
+}
+
+bool hip_block_find(const void *address, struct hip_block *block_p, size_t *offset_p)
+{
+    const struct hip_block *block;
+    bool moved;
+
+    pthread_mutex_lock(&memory_lock);
+    block = find(address, &moved);
+    if (block != NULL) {
+        *block_p = *block;
+        *offset_p = ((uintptr_t)address & ~MOVED) - (uintptr_t)block->base;
+    }
+    pthread_mutex_unlock(&memory_lock);
+    return block != NULL;
+}
+
+void *hip_moved(const struct hip_block *block, size_t offset)
+{
+    return (void *)((uintptr_t)(block->base + offset) | (block->moved ? MOVED : 0));
+}
+
+/* Under memory_lock: the file that is a device's memory, or -1. */
+static int file_of(int device)
+{
+    if (files[device] == 0) {
+        files[device] = memfd_create("hip_double", MFD_CLOEXEC) + 1;
+    }
+    return files[device] - 1;
+}
+
+int hip_memory_file(int device)
+{
+    int file;
+
+    pthread_mutex_lock(&memory_lock);
+    file = file_of(device);
+    pthread_mutex_unlock(&memory_lock);
+    return file;
+}
+
+/* Pages with a page without rights before and behind them; NULL on failure. */
+static char *map_pages(size_t bytes, int file, uint64_t file_offset)
+{
+    char *guarded =
+        mmap(NULL, bytes + 2 * PAGE, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+
+    if (guarded == MAP_FAILED) {
+        return NULL;
+    }
+    if (mmap(guarded + PAGE, bytes, PROT_READ | PROT_WRITE,
+             MAP_FIXED | (file >= 0 ? MAP_SHARED : MAP_PRIVATE | MAP_ANONYMOUS), file,
+             (off_t)file_offset) == MAP_FAILED) {
+        munmap(guarded, bytes + 2 * PAGE);
+        return NULL;
+    }
+    return guarded + PAGE;
+}
+
+/* Under memory_lock. */
+static void protect(const struct hip_block *block, bool open)
+{
+    if (mprotect(block->pages, block->page_bytes, open ? PROT_READ | PROT_WRITE : PROT_NONE) != 0) {
+        hip_die("mprotect: %s", strerror(errno));
+    }
+}
+
+static bool map_block(struct hip_block *block)
+{
+    int file = -1;
+
+    if (block->kind == HIP_DEVICE) {
+        file = file_of(block->device);
+        block->file_offset = file_ends[block->device];
+        if (file < 0 || ftruncate(file, (off_t)(block->file_offset + block->page_bytes)) != 0) {
+            return false;
+        }
+        file_ends[block->device] += block->page_bytes;
+    }
+    block->pages = map_pages(block->page_bytes, file, block->file_offset);
+    if (block->pages == NULL) {
+        return false;
+    }
+    block->base = block->pages + block->page_bytes - round_up(block->size, ALIGNMENT);
+    memset(block->pages, FILL, block->page_bytes);
+    if (closed_to_host(block)) {
+        protect(block, false);
+    }
+    return true;
+}
+
+static bool is_moved(enum hip_kind kind)
+{
+    return (kind == HIP_HOST || kind == HIP_REGISTERED) && hip_switches.host == HOST_MOVED;
+}
+
+static void add(struct hip_block *block)
+{
+    block->next = blocks;
+    blocks = block;
+}
+
+hipError_t hip_block_new(enum hip_kind kind, size_t bytes, unsigned flags, void **memory_p)
+{
+    struct hip_block *block;
+    hipError_t error = hipErrorOutOfMemory;
+    int device = hip_current();
+
+    if (memory_p == NULL) {
+        return hipErrorInvalidValue;
+    }
+    *memory_p = NULL;
+    if (bytes == 0) {
+        return hipSuccess;
+    }
+    block = calloc(1, sizeof(*block));
+    if (block == NULL) {
+        return error;
+    }
+    *block = (struct hip_block){.kind = kind,
+                                .device = device,
+                                .flags = flags,
+                                .size = bytes,
+                                .page_bytes = round_up(round_up(bytes, ALIGNMENT), PAGE),
+                                .moved = is_moved(kind)};
+    pthread_mutex_lock(&memory_lock);
+    if ((kind != HIP_DEVICE ||
+         used[device] + bytes <= (size_t)hip_switches.memory_mb * 1024 * 1024) &&
+        map_block(block)) {
+        used[device] += kind == HIP_DEVICE ? bytes : 0;
+        add(block);
+        *memory_p = block->base;
+        error = hipSuccess;
+    }
+    pthread_mutex_unlock(&memory_lock);
+    if (error != hipSuccess) {
+        free(block);
+    }
+    return error;
+}
+
+static void check_fill(const struct hip_block *block)
+{
+    const char *places[] = {block->pages, block->base + block->size};
+    const char *ends[] = {block->base, block->pages + block->page_bytes};
+
+    for (int i = 0; i < 2; i++) {
+        for (const char *at = places[i]; at < ends[i]; at++) {
+            if (*(const unsigned char *)at != FILL && !hip_is_wrong("memory-margin")) {
+                hip_die("memory %s the %zu bytes allocated at %p was written",
+                        i == 0 ? "before" : "behind", block->size, (void *)block->base);
+            }
+        }
+    }
+}
+
+/* Of the many that are freed, the oldest are forgotten: their addresses may come back. */
+static void bury(struct hip_block *block)
+{
+    struct hip_block **place = &blocks, **oldest = NULL;
+
+    block->freed = true;
+    if (++freed_count <= TOMBSTONES) {
+        return;
+    }
+    for (; *place != NULL; place = &(*place)->next) {
+        oldest = (*place)->freed ? place : oldest;
+    }
+    block = *oldest;
+    *oldest = block->next;
+    munmap(block->pages - PAGE, block->page_bytes + 2 * PAGE);
+    free(block);
+    freed_count--;
+}
+
+static void unmap(struct hip_block *block)
+{
+    if (mmap(block->pages, block->page_bytes, PROT_NONE,
+             MAP_FIXED | MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0) == MAP_FAILED) {
+        hip_die("mmap: %s", strerror(errno));
+    }
+    if (block->kind == HIP_DEVICE) {
+        used[block->device] -= block->size;
+    }
+    bury(block);
+}
+
+hipError_t hip_block_free(enum hip_call call, void *memory, bool host)
+{
+    struct hip_block copy, *block;
+    hipError_t error = hipErrorInvalidValue;
+    size_t offset;
+    bool moved;
+
+    if (memory == NULL) {
+        return hipSuccess;
+    }
+    if (!hip_block_find(memory, &copy, &offset) || offset != 0 || copy.kind == HIP_REGISTERED ||
+        copy.kind == HIP_IPC || host != (copy.kind == HIP_HOST)) {
+        return error;
+    }
+    hip_synchronizing(call, copy.device, true);
+    if (hip_is_wrong("memory-freed")) {
+        return hipSuccess;
+    }
+    pthread_mutex_lock(&memory_lock);
+    block = find(memory, &moved);
+    if (block != NULL) {
+        if (closed_to_host(block)) {
+            protect(block, true);
+        }
+        check_fill(block);
+        unmap(block);
+        error = hipSuccess;
+    }
+    pthread_mutex_unlock(&memory_lock);
+    return error;
+}
+
+static bool is_mapped(const char *memory, size_t bytes)
+{
+    uintptr_t first = (uintptr_t)memory / PAGE * PAGE;
+
+    return msync((void *)first, round_up((uintptr_t)memory + bytes, PAGE) - first, MS_ASYNC) == 0;
+}
+
+hipError_t hip_block_register(void *memory, size_t bytes, unsigned flags)
+{
+    struct hip_block *block;
+    hipError_t error = hipSuccess;
+
+    if (memory == NULL || bytes == 0 || flags > 15 || !is_mapped(memory, bytes)) {
+        return hipErrorInvalidValue;
+    }
+    block = calloc(1, sizeof(*block));
+    if (block == NULL) {
+        return hipErrorOutOfMemory;
+    }
+    *block = (struct hip_block){.kind = HIP_REGISTERED,
+                                .device = hip_current(),
+                                .flags = flags,
+                                .size = bytes,
+                                .base = memory,
+                                .moved = is_moved(HIP_REGISTERED)};
+    pthread_mutex_lock(&memory_lock);
+    for (const struct hip_block *other = blocks; other != NULL; other = other->next) {
+        if (!other->freed && block->base < other->base + other->size &&
+            other->base < block->base + bytes) {
+            error = hipErrorHostMemoryAlreadyRegistered;
+        }
+    }
+    if (error == hipSuccess) {
+        add(block);
+    } else {
+        free(block);
+    }
+    pthread_mutex_unlock(&memory_lock);
+    return error;
+}
+
+static void forget(struct hip_block *block)
+{
+    struct hip_block **place = &blocks;
+
+    while (*place != block) {
+        place = &(*place)->next;
+    }
+    *place = block->next;
+    free(block);
+}
+
+hipError_t hip_block_unregister(void *memory)
+{
+    hipError_t error = hipErrorHostMemoryNotRegistered;
+    struct hip_block *block;
+    bool moved;
+
+    pthread_mutex_lock(&memory_lock);
+    block = find(memory, &moved);
+    if (block != NULL && block->kind == HIP_REGISTERED && block->base == memory) {
+        forget(block);
+        error = hipSuccess;
+    }
+    pthread_mutex_unlock(&memory_lock);
+    return error;
+}
+
+hipError_t hip_block_map(int file, uint64_t file_offset, size_t bytes, size_t within,
+                         void **memory_p)
+{
+    size_t page_bytes = round_up(round_up(bytes, ALIGNMENT), PAGE);
+    struct hip_block *block = calloc(1, sizeof(*block));
+    char *pages = map_pages(page_bytes, file, file_offset);
+
+    if (block == NULL || pages == NULL) {
+        free(block);
+        return hipErrorInvalidDevicePointer;
+    }
+    *block = (struct hip_block){.kind = HIP_IPC,
+                                .device = hip_current(),
+                                .size = bytes,
+                                .pages = pages,
+                                .base = pages + page_bytes - round_up(bytes, ALIGNMENT),
+                                .page_bytes = page_bytes};
+    pthread_mutex_lock(&memory_lock);
+    if (closed_to_host(block)) {
+        protect(block, false);
+    }
+    add(block);
+    pthread_mutex_unlock(&memory_lock);
+    *memory_p = block->base + within;
+    return hipSuccess;
+}
+
+hipError_t hip_block_unmap(void *memory)
+{
+    hipError_t error = hipErrorInvalidValue;
+    struct hip_block *block;
+    bool moved;
+
+    pthread_mutex_lock(&memory_lock);
+    block = find(memory, &moved);
+    if (block != NULL && block->kind == HIP_IPC) {
+        unmap(block);
+        error = hipSuccess;
+    }
+    pthread_mutex_unlock(&memory_lock);
+    return error;
+}
+
+static int count_live(void)
+{
+    int live = 0;
+
+    pthread_mutex_lock(&memory_lock);
+    for (const struct hip_block *block = blocks; block != NULL; block = block->next) {
+        live += !block->freed;
+    }
+    pthread_mutex_unlock(&memory_lock);
+    return live;
+}
+
+HIP_EXPORT int hip_double_live(void)
+{
+    return count_live();
+}
+
+size_t hip_memory_used(int device)
+{
+    size_t bytes;
+
+    pthread_mutex_lock(&memory_lock);
+    bytes = used[device];
+    pthread_mutex_unlock(&memory_lock);
+    return bytes;
+}
+
+/* Under memory_lock: the worker of this thread begins to use the block. */
+static void open_block(struct hip_block *block)
+{
+    uint64_t me = (uint64_t)1 << hip_worker;
+
+    if (!closed_to_host(block) || (block->holders & me) != 0) {
+        return;
+    }
+    if (block->holders == 0) {
+        protect(block, true);
+    }
+    block->holders |= me;
+    opened++;
+}
+
+void *hip_open(const void *address, size_t bytes)
+{
+    struct hip_block *block;
+    bool moved;
+
+    (void)bytes; /* The caller has found that they are within it. */
+    pthread_mutex_lock(&memory_lock);
+    block = find(address, &moved);
+    if (block != NULL) {
+        open_block(block);
+    }
+    pthread_mutex_unlock(&memory_lock);
+    return (void *)((uintptr_t)address & ~MOVED);
+}
+
+void hip_close_all(void)
+{
+    uint64_t me = (uint64_t)1 << hip_worker;
+
+    if (opened == 0) {
+        return;
+    }
+    pthread_mutex_lock(&memory_lock);
+    for (struct hip_block *block = blocks; block != NULL; block = block->next) {
+        if ((block->holders & me) != 0) {
+            block->holders &= ~me;
+            if (block->holders == 0 && !block->freed) {
+                protect(block, false);
+            }
+        }
+    }
+    opened = 0;
+    pthread_mutex_unlock(&memory_lock);
+}
+
+/* Why the device of this thread cannot reach the block at this address, or NULL. */
+static const char *unreachable(const struct hip_block *block, const void *address, size_t bytes,
+                               bool moved)
+{
+    if (block == NULL) {
+        return "that is not allocated or registered";
+    }
+    if (((uintptr_t)address & ~MOVED) + bytes > (uintptr_t)block->base + block->size) {
+        return "that is not all allocated";
+    }
+    if (block->moved && !moved) {
+        return "by its address for the host";
+    }
+    if (hip_running_on >= 0 && block->kind == HIP_DEVICE && block->device != hip_running_on &&
+        !hip_is_wrong("memory-peer") && !hip.devices[hip_running_on].peer[block->device]) {
+        return "of another device, without peer access";
+    }
+    return NULL;
+}
+
+HIP_EXPORT void *hip_double_reach(const volatile void *address, size_t bytes)
+{
+    const void *place = (const void *)address;
+    struct hip_block *block;
+    const char *why;
+    bool moved = false;
+
+    pthread_mutex_lock(&memory_lock);
+    block = find(place, &moved);
+    why = unreachable(block, place, bytes, moved);
+    if (why == NULL && hip_running_on >= 0) {
+        open_block(block);
+    }
+    pthread_mutex_unlock(&memory_lock);
+    if (why != NULL) {
+        hip_die("a kernel touches %zu bytes at %p, memory %s", bytes, place, why);
+    }
+    return (void *)((uintptr_t)place & ~MOVED);
+}
+
+/* The device or former device memory of an address. Under memory_lock. */
+static const struct hip_block *find_any(const char *address)
+{
+    for (const struct hip_block *block = blocks; block != NULL; block = block->next) {
+        if (block->pages != NULL && address >= block->pages - PAGE &&
+            address < block->pages + block->page_bytes + PAGE) {
+            return block;
+        }
+    }
+    return NULL;
+}
+
+static void complain(const char *text)
+{
+    ssize_t ignored = write(STDERR_FILENO, text, strlen(text));
+
+    (void)ignored; /* Nothing is left to be done about it. */
+    abort();
+}
+
+/* True if the access may be tried again. */
+static bool handle_fault(const char *address)
+{
+    const struct hip_block *any;
+    bool inside = false, again = false, moved;
+
+    pthread_mutex_lock(&memory_lock);
+    any = find_any(address);
+    if (any != NULL && hip_running_on >= 0) {
+        struct hip_block *block = find(address, &moved);
+
+        again = unreachable(block, address, 1, false) == NULL;
+        if (again) {
+            open_block(block);
+        }
+    }
+    inside = any != NULL && !any->freed && address >= any->base && address < any->base + any->size;
+    pthread_mutex_unlock(&memory_lock);
+    if (any != NULL && !again) {
+        complain(hip_running_on >= 0 ? "hip double: work on a device touches memory outside of "
+                                       "allocations, or that it cannot reach\n"
+                 : inside            ? "hip double: the host touches device memory\n"
+                          : "hip double: the host touches memory that is freed or beside an "
+                            "allocation\n");
+    }
+    return again;
+}
+
+static void on_fault(int number, siginfo_t *info, void *context)
+{
+    int error = errno;
+
+    if (info->si_code == SI_KERNEL) {
+        /* Nothing but an address that cannot be one does that. */
+        complain("hip double: an address for devices is used by the host, or a wild one\n");
+    }
+    if (handle_fault(info->si_addr)) {
+        errno = error;
+        return;
+    }
+    if (previous.sa_flags & SA_SIGINFO) {
+        previous.sa_sigaction(number, info, context);
+        return;
+    }
+    if (previous.sa_handler != SIG_DFL && previous.sa_handler != SIG_IGN) {
+        previous.sa_handler(number);
+        return;
+    }
+    /* The instruction faults again, and that ends the program. */
+    signal(SIGSEGV, SIG_DFL);
+}
+
+void hip_fault_handler(void)
+{
+    struct sigaction action = {.sa_sigaction = on_fault, .sa_flags = SA_SIGINFO | SA_ONSTACK};
+
+    if (sigaction(SIGSEGV, &action, &previous) != 0) {
+        hip_die("sigaction: %s", strerror(errno));
+    }
+}

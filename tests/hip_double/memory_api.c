@@ -1,0 +1,286 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * Copyright (c) 2026 the mpix-queue authors
+ *
+ * memory_api.c - the functions about memory
+ */
+#include "double.h"
+
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+/* Calls about memory wait while a launch waits for room. */
+static void look_up(void)
+{
+    if (hip_switches.lookup == LOOKUP_BLOCKS) {
+        pthread_mutex_lock(&hip.launching);
+        pthread_mutex_unlock(&hip.launching);
+    }
+}
+
+static hipError_t allocate(enum hip_call call, enum hip_kind kind, size_t bytes, unsigned flags,
+                           void **memory_p)
+{
+    hip_synchronizing(call, hip_current(), false);
+    return hip_block_new(kind, bytes, flags, memory_p);
+}
+
+HIP_EXPORT hipError_t hipMalloc(void **memory, size_t bytes)
+{
+    HIP_ENTER(hipMalloc);
+    return hip_leave(allocate(HIP_CALL_hipMalloc, HIP_DEVICE, bytes, 0, memory));
+}
+
+HIP_EXPORT hipError_t hipExtMallocWithFlags(void **memory, size_t bytes, unsigned flags)
+{
+    enum hip_kind kind = flags == hipMallocSignalMemory ? HIP_SIGNAL : HIP_DEVICE;
+
+    HIP_ENTER(hipExtMallocWithFlags);
+    if (flags > hipMallocSignalMemory || (kind == HIP_SIGNAL && bytes != 8)) {
+        return hip_leave(hipErrorInvalidValue);
+    }
+    return hip_leave(allocate(HIP_CALL_hipExtMallocWithFlags, kind, bytes, flags, memory));
+}
+
+HIP_EXPORT hipError_t hipMallocManaged(void **memory, size_t bytes, unsigned flags)
+{
+    HIP_ENTER(hipMallocManaged);
+    if (flags != hipMemAttachGlobal) {
+        return hip_leave(hipErrorInvalidValue);
+    }
+    return hip_leave(allocate(HIP_CALL_hipMallocManaged, HIP_MANAGED, bytes, flags, memory));
+}
+
+HIP_EXPORT hipError_t hipFree(void *memory)
+{
+    HIP_ENTER(hipFree);
+    return hip_leave(hip_block_free(HIP_CALL_hipFree, memory, false));
+}
+
+HIP_EXPORT hipError_t hipHostMalloc(void **memory, size_t bytes, unsigned flags)
+{
+    unsigned both = (unsigned)hipHostMallocCoherent | (unsigned)hipHostMallocNonCoherent;
+
+    HIP_ENTER(hipHostMalloc);
+    if ((flags & both) == both) {
+        return hip_leave(hipErrorInvalidValue);
+    }
+    return hip_leave(allocate(HIP_CALL_hipHostMalloc, HIP_HOST, bytes, flags, memory));
+}
+
+HIP_EXPORT hipError_t hipHostFree(void *memory)
+{
+    HIP_ENTER(hipHostFree);
+    return hip_leave(hip_block_free(HIP_CALL_hipHostFree, memory, true));
+}
+
+HIP_EXPORT hipError_t hipHostRegister(void *memory, size_t bytes, unsigned flags)
+{
+    HIP_ENTER(hipHostRegister);
+    if ((flags & hipHostRegisterIoMemory) && hip_switches.io != SWITCH_YES) {
+        return hip_leave(hipErrorInvalidValue);
+    }
+    hip_synchronizing(HIP_CALL_hipHostRegister, hip_current(), false);
+    return hip_leave(hip_block_register(memory, bytes, flags));
+}
+
+HIP_EXPORT hipError_t hipHostUnregister(void *memory)
+{
+    struct hip_block block;
+    size_t offset;
+
+    HIP_ENTER(hipHostUnregister);
+    if (memory == NULL) {
+        return hip_leave(hipErrorInvalidValue);
+    }
+    if (hip_block_find(memory, &block, &offset)) {
+        hip_synchronizing(HIP_CALL_hipHostUnregister, block.device, true);
+    }
+    return hip_leave(hip_block_unregister(memory));
+}
+
+HIP_EXPORT hipError_t hipHostGetDevicePointer(void **there, void *memory, unsigned flags)
+{
+    struct hip_block block;
+    size_t offset;
+
+    HIP_ENTER(hipHostGetDevicePointer);
+    look_up();
+    if (there == NULL || flags != 0 || !hip_block_find(memory, &block, &offset) ||
+        block.kind == HIP_DEVICE || block.kind == HIP_IPC) {
+        return hip_leave(hipErrorInvalidValue);
+    }
+    *there = hip_moved(&block, offset);
+    return hip_leave(hipSuccess);
+}
+
+HIP_EXPORT hipError_t hipHostGetFlags(unsigned *flags, void *memory)
+{
+    struct hip_block block;
+    size_t offset;
+
+    HIP_ENTER(hipHostGetFlags);
+    look_up();
+    if (flags == NULL || !hip_block_find(memory, &block, &offset) ||
+        (block.kind != HIP_HOST && block.kind != HIP_REGISTERED)) {
+        return hip_leave(hipErrorInvalidValue);
+    }
+    *flags = block.flags;
+    return hip_leave(hipSuccess);
+}
+
+static int type_of(enum hip_kind kind)
+{
+    bool new = hip_switches.version >= 6;
+
+    switch (kind) {
+    case HIP_DEVICE:
+    case HIP_IPC:
+        return new ? HIP6_DEVICE : HIP5_DEVICE;
+    case HIP_MANAGED:
+        return new ? HIP6_MANAGED : HIP5_HOST;
+    default:
+        return new ? HIP6_HOST : HIP5_HOST;
+    }
+}
+
+/* The number is one that the enumeration of this version need not have. */
+static void set_type(hipPointerAttribute_t *attributes, int type)
+{
+    memcpy(&attributes->memoryType, &type, sizeof(type));
+}
+
+HIP_EXPORT hipError_t hipPointerGetAttributes(hipPointerAttribute_t *attributes, const void *memory)
+{
+    struct hip_block block;
+    size_t offset;
+
+    HIP_ENTER(hipPointerGetAttributes);
+    look_up();
+    if (attributes == NULL || memory == NULL) {
+        return hip_leave(hipErrorInvalidValue);
+    }
+    memset(attributes, 0, sizeof(*attributes));
+    if (!hip_block_find(memory, &block, &offset)) {
+        if (hip_switches.version < 6) {
+            return hip_leave(hipErrorInvalidValue);
+        }
+        set_type(attributes, HIP6_UNREGISTERED);
+        attributes->device = -2;
+        return hip_leave(hipSuccess);
+    }
+    set_type(attributes, type_of(block.kind));
+    attributes->device = block.device;
+    attributes->devicePointer = hip_moved(&block, offset);
+    attributes->hostPointer =
+        block.kind == HIP_DEVICE || block.kind == HIP_IPC ? NULL : block.base + offset;
+    attributes->isManaged = block.kind == HIP_MANAGED;
+    attributes->allocationFlags = block.flags;
+    return hip_leave(hipSuccess);
+}
+
+HIP_EXPORT hipError_t hipMemGetAddressRange(hipDeviceptr_t *base, size_t *bytes,
+                                            hipDeviceptr_t memory)
+{
+    struct hip_block block;
+    size_t offset;
+
+    HIP_ENTER(hipMemGetAddressRange);
+    look_up();
+    if (base == NULL || bytes == NULL) {
+        return hip_leave(hipErrorInvalidValue);
+    }
+    if (!hip_block_find(memory, &block, &offset)) {
+        return hip_leave(hipErrorNotFound);
+    }
+    *base = hip_is_wrong("memory-range") ? memory : block.base;
+    *bytes = block.size;
+    return hip_leave(hipSuccess);
+}
+
+HIP_EXPORT hipError_t hipMemGetInfo(size_t *free_bytes, size_t *total)
+{
+    size_t all = (size_t)hip_switches.memory_mb * 1024 * 1024;
+
+    HIP_ENTER(hipMemGetInfo);
+    if (free_bytes == NULL || total == NULL) {
+        return hip_leave(hipErrorInvalidValue);
+    }
+    *total = all;
+    *free_bytes = all - hip_memory_used(hip_current());
+    return hip_leave(hipSuccess);
+}
+
+/* What is in a handle. */
+struct shared {
+    uint64_t magic, file_offset, size, within;
+    int32_t process, file;
+};
+#define SHARED_MAGIC 0x656c62756f642121u
+
+HIP_EXPORT hipError_t hipIpcGetMemHandle(hipIpcMemHandle_t *handle, void *memory)
+{
+    struct hip_block block;
+    struct shared shared;
+    size_t offset;
+
+    HIP_ENTER(hipIpcGetMemHandle);
+    look_up();
+    if (handle == NULL || memory == NULL || !hip_block_find(memory, &block, &offset) ||
+        block.kind != HIP_DEVICE || hip_switches.ipc != SWITCH_YES) {
+        return hip_leave(hipErrorInvalidValue);
+    }
+    memset(&shared, 0, sizeof(shared));
+    shared = (struct shared){SHARED_MAGIC, block.file_offset, block.size,
+                             offset,       (int32_t)getpid(), hip_memory_file(block.device)};
+    memset(handle, 0, sizeof(*handle));
+    memcpy(handle, &shared, sizeof(shared));
+    return hip_leave(hipSuccess);
+}
+
+static hipError_t map_shared(const struct shared *shared, void **memory_p)
+{
+    hipError_t error;
+    char path[64];
+    int file;
+
+    snprintf(path, sizeof(path), "/proc/%d/fd/%d", (int)shared->process, (int)shared->file);
+    file = open(path, O_RDWR | O_CLOEXEC);
+    if (file < 0) {
+        return hipErrorInvalidDevicePointer;
+    }
+    error = hip_block_map(file, shared->file_offset, (size_t)shared->size, (size_t)shared->within,
+                          memory_p);
+    close(file);
+    return error;
+}
+
+HIP_EXPORT hipError_t hipIpcOpenMemHandle(void **memory, hipIpcMemHandle_t handle, unsigned flags)
+{
+    struct shared shared;
+
+    HIP_ENTER(hipIpcOpenMemHandle);
+    memcpy(&shared, &handle, sizeof(shared));
+    if (memory == NULL || flags != hipIpcMemLazyEnablePeerAccess || shared.magic != SHARED_MAGIC) {
+        return hip_leave(hipErrorInvalidValue);
+    }
+    if (shared.process == (int32_t)getpid()) {
+        return hip_leave(hipErrorInvalidContext);
+    }
+    hip_synchronizing(HIP_CALL_hipIpcOpenMemHandle, hip_current(), false);
+    return hip_leave(map_shared(&shared, memory));
+}
+
+HIP_EXPORT hipError_t hipIpcCloseMemHandle(void *memory)
+{
+    struct hip_block block;
+    size_t offset;
+
+    HIP_ENTER(hipIpcCloseMemHandle);
+    if (memory == NULL || !hip_block_find(memory, &block, &offset)) {
+        return hip_leave(hipErrorInvalidValue);
+    }
+    hip_synchronizing(HIP_CALL_hipIpcCloseMemHandle, block.device, true);
+    return hip_leave(hip_block_unmap(memory));
+}

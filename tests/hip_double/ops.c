@@ -1,0 +1,373 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * Copyright (c) 2026 the mpix-queue authors
+ *
+ * ops.c - what streams do: copies, fills, values, host functions
+ */
+#include "double.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+/* One end of a copy. */
+struct end {
+    bool pageable;
+    void *address; /* for the host */
+};
+
+/* False: not all of the bytes are in the allocation. */
+static bool look(const void *address, size_t bytes, struct end *end_p)
+{
+    struct hip_block block;
+    size_t offset;
+
+    *end_p = (struct end){true, (void *)address};
+    if (!hip_block_find(address, &block, &offset)) {
+        return true;
+    }
+    *end_p = (struct end){false, block.base + offset};
+    return offset + bytes <= block.size;
+}
+
+static void run_copy(struct hip_op *op)
+{
+    memmove(hip_open(op->to, op->bytes), hip_open(op->from, op->bytes), op->bytes);
+}
+
+static void run_fill(struct hip_op *op)
+{
+    memset(hip_open(op->to, op->bytes), (int)op->value, op->bytes);
+}
+
+static hipError_t copy(void *to, const void *from, size_t bytes, hipMemcpyKind kind,
+                       hipStream_t stream, bool wait)
+{
+    struct end target, source;
+    struct hip_op *op;
+
+    if ((unsigned)kind > hipMemcpyDefault) {
+        return hipErrorInvalidMemcpyDirection;
+    }
+    if (bytes == 0) {
+        return hipSuccess;
+    }
+    if (to == NULL || from == NULL || !look(to, bytes, &target) || !look(from, bytes, &source)) {
+        return hipErrorInvalidValue;
+    }
+    op = hip_op_new(run_copy, 0);
+    op->to = target.address;
+    op->from = source.address;
+    op->bytes = bytes;
+    /* A copy from or to memory that is not pinned is over when the call returns. */
+    wait = wait || ((target.pageable || source.pageable) && !hip_is_wrong("copy-pageable"));
+    return wait ? hip_submit_and_wait(stream, op) : hip_submit(stream, op, NULL, NULL);
+}
+
+HIP_EXPORT hipError_t hipMemcpy(void *to, const void *from, size_t bytes, hipMemcpyKind kind)
+{
+    HIP_ENTER(hipMemcpy);
+    return hip_leave(copy(to, from, bytes, kind, NULL, true));
+}
+
+HIP_EXPORT hipError_t hipMemcpyAsync(void *to, const void *from, size_t bytes, hipMemcpyKind kind,
+                                     hipStream_t stream)
+{
+    HIP_ENTER(hipMemcpyAsync);
+    return hip_leave(copy(to, from, bytes, kind, stream, false));
+}
+
+static hipError_t fill(void *memory, int value, size_t bytes, hipStream_t stream, bool wait)
+{
+    struct end target;
+    struct hip_op *op;
+
+    if (bytes == 0) {
+        return hipSuccess;
+    }
+    if (memory == NULL || !look(memory, bytes, &target) || target.pageable) {
+        return hipErrorInvalidValue;
+    }
+    op = hip_op_new(run_fill, 0);
+    op->to = target.address;
+    op->value = (uint64_t)(unsigned char)value;
+    op->bytes = bytes;
+    return wait ? hip_submit_and_wait(stream, op) : hip_submit(stream, op, NULL, NULL);
+}
+
+HIP_EXPORT hipError_t hipMemset(void *memory, int value, size_t bytes)
+{
+    HIP_ENTER(hipMemset);
+    return hip_leave(fill(memory, value, bytes, NULL, true));
+}
+
+HIP_EXPORT hipError_t hipMemsetAsync(void *memory, int value, size_t bytes, hipStream_t stream)
+{
+    HIP_ENTER(hipMemsetAsync);
+    return hip_leave(fill(memory, value, bytes, stream, false));
+}
+
+static void run_write(struct hip_op *op)
+{
+    void *word = hip_open(op->to, op->bytes);
+
+    if (op->bytes == sizeof(uint64_t)) {
+        __atomic_store_n((uint64_t *)word, op->value, __ATOMIC_RELEASE);
+    } else {
+        __atomic_store_n((uint32_t *)word, (uint32_t)op->value, __ATOMIC_RELEASE);
+    }
+}
+
+static bool is_there(const struct hip_op *op, const void *word)
+{
+    uint64_t now = op->bytes == sizeof(uint64_t)
+                       ? __atomic_load_n((const uint64_t *)word, __ATOMIC_ACQUIRE)
+                       : __atomic_load_n((const uint32_t *)word, __ATOMIC_ACQUIRE);
+    uint64_t all = op->bytes == sizeof(uint64_t) ? UINT64_MAX : UINT32_MAX;
+
+    if (hip_is_wrong("value-compare")) {
+        return now >= op->value;
+    }
+    switch (op->flags) {
+    case hipStreamWaitValueGte:
+        return (now & op->mask) >= op->value;
+    case hipStreamWaitValueEq:
+        return (now & op->mask) == op->value;
+    case hipStreamWaitValueAnd:
+        return (now & op->mask & op->value) != 0;
+    default:
+        return (~((now & op->mask) | (op->value & op->mask)) & all) != 0;
+    }
+}
+
+static void run_wait(struct hip_op *op)
+{
+    const void *word = hip_open(op->to, op->bytes);
+    struct timespec nap = {0, 20000};
+
+    while (!is_there(op, word)) {
+        bool broken;
+
+        nanosleep(&nap, NULL);
+        pthread_mutex_lock(&hip.lock);
+        broken = hip.devices[hip_running_on].broken != 0;
+        pthread_mutex_unlock(&hip.lock);
+        if (broken) {
+            return;
+        }
+    }
+}
+
+/* An operation on the word, or NULL with an error. */
+static struct hip_op *value_op(void *word, size_t bytes, bool wait, hipError_t *error_p)
+{
+    struct hip_block block;
+    struct hip_op *op;
+    size_t offset;
+
+    *error_p = hipErrorInvalidValue;
+    if (word == NULL || (uintptr_t)word % bytes != 0 || !hip_block_find(word, &block, &offset) ||
+        offset + bytes > block.size) {
+        return NULL;
+    }
+    if (wait && hip_switches.wait_value != SWITCH_YES) {
+        *error_p = hipErrorNotSupported;
+        return NULL;
+    }
+    if (wait && block.kind != HIP_SIGNAL && hip_switches.wait_memory == WAIT_SIGNAL) {
+        return NULL;
+    }
+    op = hip_op_new(wait ? run_wait : run_write, 0);
+    op->waits = wait;
+    op->to = block.base + offset;
+    op->bytes = bytes;
+    return op;
+}
+
+static hipError_t wait_value(hipStream_t stream, void *word, size_t bytes, uint64_t value,
+                             unsigned flags, uint64_t mask)
+{
+    hipError_t error = hipErrorInvalidValue;
+    struct hip_op *op = flags > hipStreamWaitValueNor ? NULL : value_op(word, bytes, true, &error);
+
+    if (op == NULL) {
+        return error;
+    }
+    op->value = value;
+    op->mask = mask;
+    op->flags = flags;
+    return hip_submit(stream, op, NULL, NULL);
+}
+
+static hipError_t write_value(hipStream_t stream, void *word, size_t bytes, uint64_t value)
+{
+    hipError_t error;
+    struct hip_op *op = value_op(word, bytes, false, &error);
+
+    if (op == NULL) {
+        return hip_is_wrong("value-write") ? hipSuccess : error;
+    }
+    op->value = value;
+    return hip_submit(stream, op, NULL, NULL);
+}
+
+HIP_EXPORT hipError_t hipStreamWaitValue32(hipStream_t stream, void *word, uint32_t value,
+                                           unsigned flags, uint32_t mask)
+{
+    HIP_ENTER(hipStreamWaitValue32);
+    return hip_leave(wait_value(stream, word, sizeof(value), value, flags, mask));
+}
+
+HIP_EXPORT hipError_t hipStreamWaitValue64(hipStream_t stream, void *word, uint64_t value,
+                                           unsigned flags, uint64_t mask)
+{
+    HIP_ENTER(hipStreamWaitValue64);
+    return hip_leave(wait_value(stream, word, sizeof(value), value, flags, mask));
+}
+
+HIP_EXPORT hipError_t hipStreamWriteValue32(hipStream_t stream, void *word, uint32_t value,
+                                            unsigned flags)
+{
+    HIP_ENTER(hipStreamWriteValue32);
+    (void)flags; /* It is reserved and ignored. */
+    return hip_leave(write_value(stream, word, sizeof(value), value));
+}
+
+HIP_EXPORT hipError_t hipStreamWriteValue64(hipStream_t stream, void *word, uint64_t value,
+                                            unsigned flags)
+{
+    HIP_ENTER(hipStreamWriteValue64);
+    (void)flags; /* It is reserved and ignored. */
+    return hip_leave(write_value(stream, word, sizeof(value), value));
+}
+
+/* The thread that runs host functions, for all queues. The queue waits for it. */
+static struct {
+    pthread_mutex_t lock;
+    pthread_cond_t changed;
+    struct hip_op *op; /* to run now */
+    bool started, over;
+} caller = {.lock = PTHREAD_MUTEX_INITIALIZER, .changed = PTHREAD_COND_INITIALIZER};
+
+static void call(const struct hip_op *op)
+{
+    if (op->callback != NULL) {
+        op->callback(op->stream, hipSuccess, op->data);
+    } else {
+        op->function(op->data);
+    }
+}
+
+static void *call_all(void *arg)
+{
+    (void)arg;
+    hip_in_host_function = true;
+    pthread_mutex_lock(&caller.lock);
+    for (;;) {
+        if (caller.op == NULL || caller.over) {
+            pthread_cond_wait(&caller.changed, &caller.lock);
+            continue;
+        }
+        pthread_mutex_unlock(&caller.lock);
+        call(caller.op);
+        pthread_mutex_lock(&caller.lock);
+        caller.over = true;
+        pthread_cond_broadcast(&caller.changed);
+    }
+    return NULL;
+}
+
+static void start_caller(void)
+{
+    pthread_t thread;
+
+    if (pthread_create(&thread, NULL, call_all, NULL) != 0) {
+        hip_die("cannot start a thread");
+    }
+    pthread_detach(thread);
+    caller.started = true;
+}
+
+/* For a stream that does not wait for its host functions. */
+static void *call_later(void *arg)
+{
+    call(arg);
+    free(arg);
+    return NULL;
+}
+
+static void call_apart(const struct hip_op *op)
+{
+    struct hip_op *copy = hip_op_new(NULL, 0);
+    pthread_t thread;
+
+    *copy = *op;
+    if (pthread_create(&thread, NULL, call_later, copy) != 0) {
+        hip_die("cannot start a thread");
+    }
+    pthread_detach(thread);
+}
+
+static void run_call(struct hip_op *op)
+{
+    if (hip_is_wrong("call-order")) {
+        call_apart(op);
+        return;
+    }
+    if (hip_switches.callbacks == CALLBACKS_EACH) {
+        int device = hip_running_on;
+
+        /* It is the host that runs it. */
+        hip_in_host_function = true;
+        hip_running_on = -1;
+        call(op);
+        hip_running_on = device;
+        hip_in_host_function = false;
+        return;
+    }
+    pthread_mutex_lock(&caller.lock);
+    if (!caller.started) {
+        start_caller();
+    }
+    while (caller.op != NULL) {
+        pthread_cond_wait(&caller.changed, &caller.lock);
+    }
+    caller.op = op;
+    caller.over = false;
+    pthread_cond_broadcast(&caller.changed);
+    while (!caller.over) {
+        pthread_cond_wait(&caller.changed, &caller.lock);
+    }
+    caller.op = NULL;
+    caller.over = false;
+    pthread_cond_broadcast(&caller.changed);
+    pthread_mutex_unlock(&caller.lock);
+}
+
+HIP_EXPORT hipError_t hipLaunchHostFunc(hipStream_t stream, hipHostFn_t function, void *data)
+{
+    struct hip_op *op;
+
+    HIP_ENTER(hipLaunchHostFunc);
+    if (function == NULL) {
+        return hip_leave(hipErrorInvalidValue);
+    }
+    op = hip_op_new(run_call, 0);
+    op->function = function;
+    op->data = data;
+    return hip_leave(hip_submit(stream, op, NULL, NULL));
+}
+
+HIP_EXPORT hipError_t hipStreamAddCallback(hipStream_t stream, hipStreamCallback_t callback,
+                                           void *data, unsigned flags)
+{
+    struct hip_op *op;
+
+    HIP_ENTER(hipStreamAddCallback);
+    if (callback == NULL || flags != 0) {
+        return hip_leave(hipErrorInvalidValue);
+    }
+    op = hip_op_new(run_call, 0);
+    op->callback = callback;
+    op->data = data;
+    return hip_leave(hip_submit(stream, op, NULL, NULL));
+}

@@ -1,0 +1,128 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: BSD-3-Clause
+# Copyright (c) 2026 the mpix-queue authors
+#
+# layers.sh - the rooms of doc/design.md: who may include whose headers, where the headers of
+# vendors may be, and where builds may differ
+# shellcheck source=gate.bash
+. "$top_srcdir/tests/gate.bash"
+
+# What a room may include of another one. What stands behind a seam gets the seam and what serves
+# all; a channel also sees the objects that it is handed.
+services="core/alloc.h core/backoff.h core/env.h core/error.h core/log.h core/progress.h
+    core/affinity.h core/near.h core/table.h core/thread.h"
+objects="core/channel.h core/match.h core/queue.h core/request.h core/wire.h"
+may_include()
+{
+    case $1 in
+    pmpi) echo "core/*" ;;
+    # api.c asks whether the calls of the program come by; fortran.c is called like the names there.
+    # Host streams are made and ended by users.
+    api) echo "core/* stream/stream.h stream/host_stream.h pmpi/next.h pmpi/fortran.h" ;;
+    # Host streams are ended at MPI_Finalize.
+    core) echo "stream/stream.h stream/host_stream.h stream/memory.h" ;;
+    stream) echo "$services" ;;
+    # A channel.
+    *) echo "$services $objects" ;;
+    esac
+}
+
+# vendor_files HEADER: where the headers of a vendor may be included; nothing for other headers.
+vendor_files()
+{
+    case $1 in
+    cuda*.h | cuda/* | nvrtc.h | nv*.h) echo '*/cuda*' ;;
+    hip/* | hip*.h | hsa/* | rocm*) echo '*/hip*' ;;
+    rdma/* | cxi*.h | libcxi/*) echo 'src/cxi/* */fabric* */cxi*' ;;
+    level_zero/* | sycl/*) echo 'src/stream/ze*' ;;
+    esac
+}
+
+# matches WORD "PATTERN...": one of the patterns fits.
+matches()
+{
+    local patterns
+    read -r -d '' -a patterns <<<"$2"
+    for pattern in "${patterns[@]}"; do
+        # shellcheck disable=SC2053
+        [[ $1 != $pattern ]] || return 0
+    done
+    return 1
+}
+
+# check_include FILE LINE HEADER
+check_include()
+{
+    local file=$1 room=${1#src/} header=${3#[<\"]} files
+    room=${room%%/*}
+    header=${header%[>\"]}
+    files=$(vendor_files "$header")
+    if [ -n "$files" ] && ! matches "$file" "$files"; then
+        echo "$file:$2: $header is included outside of $files"
+    fi
+    [[ $3 = \"* && $file = src/* ]] || return
+    case $header in
+    mpix_queue.h) ;;
+    */*)
+        # Outside of its folder a file is named with the folder.
+        matches "$header" "$(may_include "$room")" || [ "${header%%/*}" = "$room" ] ||
+            echo "$file:$2: $room may not include $header" ;;
+    *) [ -f "${file%/*}/$header" ] || echo "$file:$2: there is no $header beside it" ;;
+    esac
+}
+
+# rooms: each folder of src is named in doc/design.md, so that nothing new comes in unseen.
+check_rooms()
+{
+    local room
+    [ -f doc/design.md ] || return
+    for room in src/*/; do
+        grep -q "^    $room  *[a-z]" doc/design.md ||
+            echo "doc/design.md:1: no room $room in section 2"
+    done
+}
+
+check_tree()
+{
+    local file line text
+    while IFS=: read -r file line text; do
+        read -r text _ < <(sed 's/^[# ]*include//' <<<"$text")
+        check_include "$file" "$line" "$text"
+    done < <(c_files | xargs -d '\n' -r grep -HnE '^ *# *include')
+    # Only the arrays behind the seams say what is built in. The rest of src has no #if but the
+    # guards of headers; what differs from MPI to MPI is a file that is built or not. A header of
+    # ours that stands in for a vendor's (*_ext.h) has to ask whether that is there.
+    c_files src | grep -vxE 'src/core/channels\.c|src/stream/stream\.c|src/[a-z]*/[a-z]*_ext\.h' |
+        xargs -d '\n' -r grep -HnE '^ *# *(if|ifdef|ifndef|elif)\b' |
+        grep -vE 'ifndef MPIXQ_[A-Z_]*_H$' |
+        sed -E 's/^([^:]*:[0-9]*):.*/\1: #if outside of the arrays of the seams/'
+    check_rooms
+}
+
+finds "src/core/x.c:1: core may not include fallback/tags.h" src/core/x.c \
+    <<<'#include "fallback/tags.h"'
+finds "src/core/x.c:1: core may not include api/api.h" src/core/x.c <<<'# include "api/api.h"'
+finds "src/fallback/x.c:1: fallback may not include pmpi/next.h" src/fallback/x.c \
+    <<<'#include "pmpi/next.h"'
+finds "src/fallback/x.h:1: fallback may not include stream/stream.h" src/fallback/x.h \
+    <<<'#include "stream/stream.h"'
+finds "src/stream/x.c:1: stream may not include core/request.h" src/stream/x.c \
+    <<<'#include "core/request.h"'
+finds "src/core/x.c:1: there is no tags.h beside it" src/core/x.c <<<'#include "tags.h"'
+finds "src/core/x.c:1: cuda.h is included outside of */cuda*" src/core/x.c <<<'#include <cuda.h>'
+finds "tests/x.c:1: hip/hip_runtime_api.h is included outside of */hip*" tests/x.c \
+    <<<'#include <hip/hip_runtime_api.h>'
+finds "src/core/x.c:1: rdma/fabric.h is included outside of src/cxi/* */fabric* */cxi*" \
+    src/core/x.c <<<'#include <rdma/fabric.h>'
+for line in '#if HAVE_CUDA' '# ifdef HAVE_CUDA' '#elif defined(HAVE_CUDA)'; do
+    finds "src/core/x.c:1: #if outside of the arrays of the seams" src/core/x.c <<<"$line"
+done
+gate_also=src/new/x.c finds "doc/design.md:1: no room src/new/ in section 2" doc/design.md \
+    <<<'    src/core/   everything'
+allows src/pmpi/x.c <<<'#include "core/request.h"'
+allows src/stream/cuda_stream.c <<<'#include <cuda.h>'
+allows src/cxi/x.c <<<'#include "core/channel.h"'
+allows src/cxi/x.h <<<'#include <rdma/fi_trigger.h>'
+allows src/core/x.h <<<'#ifndef MPIXQ_X_H'
+allows src/core/channels.c <<<'#if HAVE_CXI'
+gate_end

@@ -1,0 +1,62 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: BSD-3-Clause
+# Copyright (c) 2026 the mpix-queue authors
+#
+# model.sh - the protocol of doc/cxi.md, as doc/model/cxi.pml has it, holds for all interleavings;
+# and with any one of its rules broken it does not, so that the checks are known to see something
+set -u
+if ! command -v spin >/dev/null; then
+    echo "skip: there is no spin"
+    exit 77
+fi
+dir=$(mktemp -d)
+trap 'rm -rf "$dir"' EXIT
+cd "$dir" || exit 99
+failed=0
+
+# errors LEVEL OPTION...: how many errors the search, compiled at the level of optimization, finds,
+# 0 or 1; nothing if it did not end.
+errors()
+{
+    local level=$1
+    shift
+    spin -a "$@" "$top_srcdir/doc/model/cxi.pml" >log 2>&1 &&
+        gcc "-O$level" -w -DSAFETY -o pan pan.c >>log 2>&1 &&
+        ./pan -m100000 -w22 >>log 2>&1
+    # A search that was cut short proves nothing.
+    grep -q -e 'search not completed' -e 'max search depth too small' log &&
+        grep -q 'errors: 0' log && return
+    sed -n 's/.*depth reached.*errors: \([0-9]*\).*/\1/p' log
+}
+
+# expect NUMBER OPTION...
+expect()
+{
+    local wanted=$1 found
+    shift
+    # A search that finds something ends early: there the compiler is what takes time.
+    found=$(errors $((1 - wanted)) "$@")
+    if [ "$found" = "$wanted" ]; then
+        echo "$*: $found errors, as it should be"
+    else
+        echo "failed: $*: ${found:-no} errors, expected $wanted"
+        tail -n 20 log
+        failed=1
+    fi
+}
+
+expect 0 -DROUNDS=1
+expect 0 -DROUNDS=2 -DONE_PAIR
+expect 0 -DROUNDS=1 -DLATE_DATA -DDELIVERED
+expect 0 -DROUNDS=2 -DONE_PAIR -DLATE_DATA -DDELIVERED
+expect 1 -DROUNDS=1 -DONE_PAIR -DLATE_DATA
+expect 0 -DROUNDS=1 -DONE_PAIR -DPARTLY
+expect 0 -DROUNDS=1 -DONE_PAIR -DPARTLY -DLATE_DATA -DDELIVERED
+for rule in HELD ORDER ODD RELATIVE TWICE CTS TELL; do
+    expect 1 -DROUNDS=1 "-DBREAK_$rule"
+done
+expect 1 -DROUNDS=1 -DONE_PAIR -DPARTLY -DBREAK_HALF
+for rule in RING NUMBER; do
+    expect 1 -DROUNDS=2 -DONE_PAIR "-DBREAK_$rule"
+done
+exit $failed

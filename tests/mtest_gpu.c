@@ -1,0 +1,328 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * Copyright (c) 2026 the mpix-queue authors
+ */
+#include "mtest_gpu.h"
+
+#include <dlfcn.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "mtest.h"
+
+/* What CUDA's driver and HIP's runtime have in common. */
+static struct {
+    int (*stream_create)(void **stream, unsigned flags);
+    int (*stream_destroy)(void *stream);
+    int (*stream_synchronize)(void *stream);
+    int (*launch)(void *stream, void (*fn)(void *), void *arg);
+    int (*host_alloc)(void **host, size_t bytes, unsigned flags);
+    int (*host_free)(void *host);
+    int (*managed)(void **address, size_t bytes, unsigned flags);
+    int (*alloc)(void **address, size_t bytes);
+    int (*free)(void *address);
+    int (*cuda_copy)(void *to, const void *from, size_t bytes, void *stream);
+    int (*hip_copy)(void *to, const void *from, size_t bytes, int kind, void *stream);
+    /* CUDA's, which has contexts. */
+    int (*init)(unsigned flags);
+    int (*retain)(void **context, int device);
+    int (*set_current)(void *context);
+} gpu;
+
+static struct {
+    void **address;
+    const char *cuda, *hip;
+} const names[] = {
+    {(void **)&gpu.stream_create, "cuStreamCreate", "hipStreamCreateWithFlags"},
+    {(void **)&gpu.stream_destroy, "cuStreamDestroy_v2", "hipStreamDestroy"},
+    {(void **)&gpu.stream_synchronize, "cuStreamSynchronize", "hipStreamSynchronize"},
+    {(void **)&gpu.launch, "cuLaunchHostFunc", "hipLaunchHostFunc"},
+    {(void **)&gpu.host_alloc, "cuMemHostAlloc", "hipHostMalloc"},
+    {(void **)&gpu.host_free, "cuMemFreeHost", "hipHostFree"},
+    {(void **)&gpu.managed, "cuMemAllocManaged", "hipMallocManaged"},
+    {(void **)&gpu.alloc, "cuMemAlloc_v2", "hipMalloc"},
+    {(void **)&gpu.free, "cuMemFree_v2", "hipFree"},
+    {(void **)&gpu.cuda_copy, "cuMemcpyAsync", NULL},
+    {(void **)&gpu.hip_copy, NULL, "hipMemcpyAsync"},
+    {(void **)&gpu.init, "cuInit", NULL},
+    {(void **)&gpu.retain, "cuDevicePrimaryCtxRetain", NULL},
+    {(void **)&gpu.set_current, "cuCtxSetCurrent", NULL},
+};
+
+enum { NON_BLOCKING = 1, PORTABLE = 1, GLOBAL = 1, COPY_DEFAULT = 4 };
+
+static const char *kind; /* constant once open_gpu has run */
+static pthread_once_t once = PTHREAD_ONCE_INIT;
+static void *context;
+
+static void need(const char *what, int code)
+{
+    if (code != 0) {
+        fprintf(stderr, "mtest_gpu: %s: error %d\n", what, code);
+        exit(MTEST_HARD);
+    }
+}
+
+static void open_gpu(void)
+{
+    const char *wanted = getenv("MTEST_STREAM");
+    bool cuda = wanted != NULL && strcmp(wanted, "cuda") == 0;
+    void *library;
+
+    if (wanted == NULL || strcmp(wanted, "host") == 0) {
+        return;
+    }
+    library = dlopen(cuda ? "libcuda.so.1" : "libamdhip64.so.5", RTLD_NOW | RTLD_GLOBAL);
+    library = library != NULL || cuda ? library : dlopen("libamdhip64.so.6", RTLD_NOW);
+    need("no library of MTEST_STREAM", library == NULL);
+    for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+        const char *name = cuda ? names[i].cuda : names[i].hip;
+
+        if (name != NULL) {
+            *names[i].address = dlsym(library, name);
+            need(name, *names[i].address == NULL);
+        }
+    }
+    if (cuda) {
+        need("cuInit", gpu.init(0));
+        need("cuDevicePrimaryCtxRetain", gpu.retain(&context, 0));
+    }
+    kind = cuda ? "cudaStream_t" : "hipStream_t";
+}
+
+/* Any thread may be the first, and each has its own current context. */
+const char *mtest_gpu_kind(void)
+{
+    pthread_once(&once, open_gpu);
+    if (context != NULL) {
+        need("cuCtxSetCurrent", gpu.set_current(context));
+    }
+    return kind;
+}
+
+void *mtest_gpu_stream(void)
+{
+    void *stream = NULL;
+
+    (void)mtest_gpu_kind();
+    need("create a stream", gpu.stream_create(&stream, NON_BLOCKING));
+    return stream;
+}
+
+void mtest_gpu_stream_end(void *stream)
+{
+    (void)mtest_gpu_kind();
+    need("destroy a stream", gpu.stream_destroy(stream));
+}
+
+void mtest_gpu_synchronize(void *stream)
+{
+    (void)mtest_gpu_kind();
+    need("synchronize a stream", gpu.stream_synchronize(stream));
+}
+
+void mtest_gpu_launch(void *stream, void (*fn)(void *), void *arg)
+{
+    (void)mtest_gpu_kind();
+    need("launch a function", gpu.launch(stream, fn, arg));
+}
+
+void mtest_gpu_copy(void *stream, void *to, const void *from, size_t bytes)
+{
+    (void)mtest_gpu_kind();
+    need("copy", gpu.cuda_copy != NULL ? gpu.cuda_copy(to, from, bytes, stream)
+                                       : gpu.hip_copy(to, from, bytes, COPY_DEFAULT, stream));
+}
+
+enum mtest_memory mtest_gpu_memory(void)
+{
+    const char *wanted = getenv("MTEST_BUFFER");
+
+    if (wanted == NULL || mtest_gpu_kind() == NULL || strcmp(wanted, "pageable") == 0) {
+        return MTEST_PAGEABLE;
+    }
+    return strcmp(wanted, "pinned") == 0    ? MTEST_PINNED
+           : strcmp(wanted, "managed") == 0 ? MTEST_MANAGED
+                                            : MTEST_DEVICE;
+}
+
+void *mtest_gpu_alloc(enum mtest_memory memory, size_t bytes)
+{
+    void *block = NULL;
+    size_t room = bytes > 0 ? bytes : 1;
+
+    switch (memory) {
+    case MTEST_PINNED:
+        need("pinned memory", gpu.host_alloc(&block, room, PORTABLE));
+        break;
+    case MTEST_MANAGED:
+        need("managed memory", gpu.managed(&block, room, GLOBAL));
+        break;
+    case MTEST_DEVICE:
+        need("device memory", gpu.alloc(&block, room));
+        break;
+    default:
+        block = malloc(room);
+        need("memory", block == NULL);
+        break;
+    }
+    return block;
+}
+
+void mtest_gpu_free(enum mtest_memory memory, void *block)
+{
+    switch (memory) {
+    case MTEST_PINNED:
+        need("free pinned memory", gpu.host_free(block));
+        break;
+    case MTEST_MANAGED:
+    case MTEST_DEVICE:
+        need("free memory", gpu.free(block));
+        break;
+    default:
+        free(block);
+        break;
+    }
+}
+
+/* ---- In place of host streams --------------------------------------------------------------- */
+
+/* What a test takes for a host stream, and streams made for queues without one. */
+struct disguise {
+    void *stream;
+    MPIX_Queue queue;
+    struct disguise *next;
+};
+
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static struct disguise *disguises;
+
+static struct disguise *disguise_make(void)
+{
+    struct disguise *new = calloc(1, sizeof(*new));
+
+    need("memory", new == NULL);
+    new->stream = mtest_gpu_stream();
+    pthread_mutex_lock(&lock);
+    new->next = disguises;
+    disguises = new;
+    pthread_mutex_unlock(&lock);
+    return new;
+}
+
+static void disguise_end(struct disguise *old)
+{
+    struct disguise **at = &disguises;
+
+    pthread_mutex_lock(&lock);
+    while (*at != old) {
+        at = &(*at)->next;
+    }
+    *at = old->next;
+    pthread_mutex_unlock(&lock);
+    mtest_gpu_stream_end(old->stream);
+    free(old);
+}
+
+static struct disguise *disguise_of(const void *stream, MPIX_Queue queue)
+{
+    struct disguise *found;
+
+    pthread_mutex_lock(&lock);
+    for (found = disguises; found != NULL; found = found->next) {
+        if (stream != NULL ? (void *)found == stream : found->queue == queue) {
+            break;
+        }
+    }
+    pthread_mutex_unlock(&lock);
+    return found;
+}
+
+int MPIXQ_Host_stream_create(MPIXQ_Host_stream *stream)
+{
+    if (mtest_gpu_kind() == NULL || stream == NULL) {
+        return PMPIXQ_Host_stream_create(stream);
+    }
+    *stream = (MPIXQ_Host_stream)(void *)disguise_make();
+    return MPI_SUCCESS;
+}
+
+int MPIXQ_Host_stream_destroy(MPIXQ_Host_stream *stream)
+{
+    struct disguise *found = stream != NULL && *stream != NULL ? disguise_of(*stream, NULL) : NULL;
+
+    if (found == NULL) {
+        return PMPIXQ_Host_stream_destroy(stream);
+    }
+    mtest_gpu_synchronize(found->stream);
+    disguise_end(found);
+    *stream = MPIX_HOST_STREAM_NULL;
+    return MPI_SUCCESS;
+}
+
+int MPIXQ_Host_stream_launch(MPIXQ_Host_stream stream, void (*fn)(void *), void *arg)
+{
+    struct disguise *found = stream != NULL ? disguise_of(stream, NULL) : NULL;
+
+    if (found == NULL) {
+        return PMPIXQ_Host_stream_launch(stream, fn, arg);
+    }
+    mtest_gpu_launch(found->stream, fn, arg);
+    return MPI_SUCCESS;
+}
+
+int MPIXQ_Host_stream_synchronize(MPIXQ_Host_stream stream)
+{
+    struct disguise *found = stream != NULL ? disguise_of(stream, NULL) : NULL;
+
+    if (found == NULL) {
+        return PMPIXQ_Host_stream_synchronize(stream);
+    }
+    mtest_gpu_synchronize(found->stream);
+    return MPI_SUCCESS;
+}
+
+int mtest_gpu_queue(MPIXQ_Queue *queue, MPIXQ_Queue_type type, void **stream)
+{
+    MPI_Info info;
+    int rc;
+
+    MPI_Info_create(&info);
+    MPI_Info_set(info, "type", mtest_gpu_kind());
+    rc = PMPIXQ_Queue_init_info(queue, type, stream, info);
+    MPI_Info_free(&info);
+    return rc;
+}
+
+int MPIXQ_Queue_init(MPIXQ_Queue *queue, MPIXQ_Queue_type type, void *stream_address)
+{
+    bool on_gpu = mtest_gpu_kind() != NULL;
+    void *given = on_gpu && stream_address != NULL ? *(void **)stream_address : NULL;
+    struct disguise *use = given != NULL ? disguise_of(given, NULL) : NULL;
+    int rc;
+
+    if (!on_gpu || queue == NULL || (given != NULL && use == NULL)) {
+        return PMPIXQ_Queue_init(queue, type, stream_address);
+    }
+    use = use != NULL ? use : disguise_make();
+    rc = mtest_gpu_queue(queue, type, &use->stream);
+    if (given == NULL && rc == MPI_SUCCESS) {
+        use->queue = *queue;
+    } else if (given == NULL) {
+        disguise_end(use);
+    }
+    return rc;
+}
+
+int MPIXQ_Queue_free(MPIXQ_Queue *queue)
+{
+    struct disguise *found =
+        queue != NULL && *queue != MPIX_QUEUE_NULL ? disguise_of(NULL, *queue) : NULL;
+    int rc = PMPIXQ_Queue_free(queue);
+
+    if (found != NULL && rc == MPI_SUCCESS) {
+        disguise_end(found);
+    }
+    return rc;
+}

@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * Copyright (c) 2026 the mpix-queue authors
+ *
+ * mtest_gpu.h - GPUs in tests: HIP's runtime (or its double) and CUDA's driver, found at run time
+ *
+ * With MTEST_STREAM=hip or cuda every queue that a test makes on a host stream, or without a
+ * stream, is on a stream of a GPU instead, and what the test does with a host stream is done with
+ * that of the GPU: mtest_gpu.c defines these functions of the library by their profiling names. So
+ * the tests for host streams are tests for these as well. MTEST_BUFFER says where mtest_buf_make
+ * puts data: pinned or managed instead of pageable memory.
+ */
+#ifndef MTEST_GPU_H_INCLUDED
+#define MTEST_GPU_H_INCLUDED
+
+#include <mpi.h>
+#include <mpix_queue.h>
+#include <stdbool.h>
+#include <stddef.h>
+
+enum mtest_memory { MTEST_PAGEABLE, MTEST_PINNED, MTEST_MANAGED, MTEST_DEVICE };
+
+/* The value of info key "type" for the streams of this run, or NULL: no GPU is asked for. One that
+ * is asked for and not there ends the program. */
+const char *mtest_gpu_kind(void);
+
+/* A stream of the GPU that waits for no other one. */
+void *mtest_gpu_stream(void);
+void mtest_gpu_stream_end(void *stream);
+void mtest_gpu_synchronize(void *stream);
+/* A queue on a stream of the GPU; as MPIX_Queue_init_info, which is told the kind of stream. */
+int mtest_gpu_queue(MPIXQ_Queue *queue, MPIXQ_Queue_type type, void **stream);
+/* Put a function of the host, or a copy between any two kinds of memory, into a stream. */
+void mtest_gpu_launch(void *stream, void (*fn)(void *), void *arg);
+void mtest_gpu_copy(void *stream, void *to, const void *from, size_t bytes);
+
+/* Memory of a kind, and the copy that waits until it is done. */
+void *mtest_gpu_alloc(enum mtest_memory memory, size_t bytes);
+void mtest_gpu_free(enum mtest_memory memory, void *block);
+/* What MTEST_BUFFER says. */
+enum mtest_memory mtest_gpu_memory(void);
+
+#endif /* MTEST_GPU_H_INCLUDED */

@@ -1,0 +1,116 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: BSD-3-Clause
+# Copyright (c) 2026 the mpix-queue authors
+#
+# peer_dies.sh fallback|sockets|double [apart|hip] - a process is killed while its peer waits for
+# it: the wait ends with an error that names the request and the peer, and the stream goes on. Apart
+# is for the double only; hip: on a stream of HIP, of the double of its runtime. By hand
+# MTEST_STREAM says which streams (tests/gpu/run).
+#
+# Apart, the processes have different clocks, as in containers, so that they do not take what they
+# see of each other for the same: only the fabric can tell that the other one has ended.
+#
+# The verdict is what the rank that is left has written, and not what the launcher says. That would
+# end all ranks if it learned of the death, whatever it is told; so a shell stands in between.
+set -u
+: "${top_srcdir:?is set by make check}" "${top_builddir:?is set by make check}" "${CC:?}"
+library=$top_builddir/.libs/libmpix_queue.so
+# shellcheck source=../tools/mpi_env.sh
+. "$top_srcdir/tools/mpi_env.sh"
+dir=$(mktemp -d)
+trap 'rm -rf "$dir"' EXIT
+apart=()
+# shellcheck disable=SC2016
+shield=(bash -c '"$@"; exit 0' bash)
+failed=0
+
+skip()
+{
+    echo "skip: $*"
+    exit 77
+}
+
+case ${MPIXQ_TEST_MPI-} in
+mpich) keep=(-disable-auto-cleanup) ;;
+openmpi) keep=(--mca orte_enable_recovery 1) ;;
+*) skip "it is not known how to keep the launcher from ending the other rank" ;;
+esac
+[ -f "$library" ] || skip "no shared library in this build"
+channel=cxi
+case $1 in
+fallback) channel=fallback ;;
+sockets) export MPIXQ_FABRIC=sockets ;;
+double)
+    [ "$(uname -m)" = x86_64 ] || skip "the double has doorbells on x86-64 only"
+    export MPIXQ_FABRIC=cxi FI_PROVIDER=cxi CXI_DOUBLE_NAME=$$
+    export FI_PROVIDER_PATH=$top_builddir/tests/cxi_double/.libs
+    ;;
+esac
+if [ $channel = cxi ] && [ "${MPIXQ_TEST_LIBFABRIC:-yes}" != yes ]; then
+    skip "built without libfabric"
+fi
+if [ "${2-}" = hip ]; then
+    folder=$top_builddir/tests/hip_double/.libs
+    [ -e "$folder/libamdhip64.so.5" ] || exit 99
+    export MTEST_STREAM=hip LD_LIBRARY_PATH=$folder${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}
+fi
+if [ "${2-}" = apart ]; then
+    apart=(unshare --time --fork)
+    "${apart[@]}" true 2>/dev/null || skip "a clock of one's own is not permitted here"
+fi
+
+# shellcheck disable=SC2086 # the flags are words
+$CC ${SANITIZER_FLAGS-} -O2 -w -I "$top_srcdir/include" -o "$dir/probe" \
+    "$top_srcdir/tests/peer_dies_probe.c" "$top_srcdir/tests/mtest_gpu.c" "$library" \
+    -Wl,-rpath,"$top_builddir/.libs" || exit 99
+
+# run HOW: returns when rank 0 has written all, or has had plenty of time. The launcher may be gone
+# long before.
+run()
+{
+    local tries pid
+    # shellcheck disable=SC2086 # the flags are words
+    timeout 60 $MPIEXEC $MPIEXEC_FLAGS "${keep[@]}" -n 2 ${apart[@]+"${apart[@]}"} \
+        "${shield[@]}" "$dir/probe" "$1" "$dir/$1" >"$dir/log" 2>&1 </dev/null
+    for ((tries = 0; tries < 100; tries++)); do
+        grep -q '^channel: ' "$dir/$1" 2>/dev/null && return
+        sleep 0.2
+    done
+    pid=$(sed -n 's/^pid: //p' "$dir/$1")
+    if [ -n "$pid" ] && [ ${#apart[@]} -eq 0 ]; then
+        kill -9 "$pid" 2>/dev/null
+    fi
+}
+
+# dies HOW LINE...: what rank 0 has written has lines that match, in this order.
+dies()
+{
+    local how=$1 line
+    shift
+    run "$how"
+    grep "^[a-z]*: " "$dir/$how" >"$dir/left"
+    for line in "$@"; do
+        # What comes behind it.
+        awk -v line="$line" 'found { print } $0 ~ "^" line { found = 1 } END { exit !found }' \
+            "$dir/left" >"$dir/rest" || {
+            echo "failed: $how: no '$line' in"
+            cat "$dir/$how" "$dir/log"
+            failed=1
+            return
+        }
+        mv "$dir/rest" "$dir/left"
+    done
+}
+
+# A fabric may tell by an operation that fails, before anybody has looked at the process.
+for how in receive send; do
+    name=$([ $how = send ] && echo 'send to' || echo 'receive from')
+    dies $how "queue: kind 9: .* of $name 1 tag 7 .rank 1 of MPI_COMM_WORLD" "again: kind 9" \
+        "test: kind 9" "synchronize: kind 0" "drained: 1" "free: kind 0" "stream: kind 0" \
+        "request: kind 0" "channel: $channel$"
+done
+dies host "host: kind 9: .* of send to 1 tag 7 .rank 1 of" "request: kind 0" "channel: $channel$"
+if [ "${2-}" != apart ]; then
+    dies match "match: kind 9: the peer has ended" "request: kind 0"
+fi
+exit $failed

@@ -1,0 +1,73 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: BSD-3-Clause
+# Copyright (c) 2026 the mpix-queue authors
+#
+# sizes.sh - files and functions stay small: in the library and the benchmarks files up to 500 lines
+# and functions up to 40, everywhere else up to 700 and 80; headers up to 250
+# shellcheck source=gate.bash
+. "$top_srcdir/tests/gate.bash"
+if ! ctags --version 2>/dev/null | grep -q Universal; then
+    echo "skip: there is no universal-ctags"
+    exit 77
+fi
+
+# What is larger, with the reason. Nothing may be above 700 lines or 80.
+exempt()
+{
+    case $1 in
+    # It is the contract: most of it are the descriptions of the functions.
+    include/mpix_queue.h) return 0 ;;
+    esac
+    return 1
+}
+
+# limits FILE: sets file_limit and function_limit.
+limits()
+{
+    file_limit=500 function_limit=40
+    case $1 in
+    tests/* | examples/*) file_limit=700 function_limit=80 ;;
+    *.h) file_limit=250 ;;
+    esac
+    if exempt "$1"; then
+        file_limit=700 function_limit=80
+    fi
+}
+
+check_tree()
+{
+    local file first last name lines
+    while IFS= read -r file; do
+        limits "$file"
+        lines=$(wc -l <"$file")
+        [ "$lines" -le "$file_limit" ] ||
+            echo "$file:$lines: the file is longer than $file_limit lines"
+        while read -r first last name; do
+            [ $((last - first + 1)) -le "$function_limit" ] ||
+                echo "$file:$first: $name is longer than $function_limit lines"
+        done < <(ctags -x --_xformat='%n %{end} %N' --languages=C --langmap=C:.c.h --kinds-C=f \
+            "$file")
+    done < <(c_files)
+}
+
+# lines N [TEXT]: N lines.
+lines()
+{
+    yes "${2-}" | head -n "$1"
+}
+
+function_of()
+{
+    printf 'int x(void)\n{\n'
+    lines $(($1 - 4)) '    y();'
+    printf '    return 0;\n}\n'
+}
+
+finds "src/core/x.c:501: the file is longer than 500 lines" src/core/x.c < <(lines 501)
+finds "src/core/x.h:251: the file is longer than 250 lines" src/core/x.h < <(lines 251)
+finds "tests/x.c:701: the file is longer than 700 lines" tests/x.c < <(lines 701)
+finds "src/core/x.c:1: x is longer than 40 lines" src/core/x.c < <(function_of 41)
+finds "tests/unit/x.c:1: x is longer than 80 lines" tests/unit/x.c < <(function_of 81)
+allows src/core/x.c < <(function_of 40; lines 460)
+allows tests/x.c < <(function_of 80; lines 620)
+gate_end

@@ -1,0 +1,95 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: BSD-3-Clause
+# Copyright (c) 2026 the mpix-queue authors
+#
+# vendors.sh cuda|hip|kernels - what the library says of the vendors of GPUs
+#
+# cuda, hip  its declarations of their interfaces are those of their headers, where these are found,
+#            and tests/cuda_check.c or hip_check.c checks every function that is looked up
+# kernels    what makes words visible between GPU and host is in the compiled kernels
+set -u
+failed=0
+
+fail()
+{
+    echo "failed: $*"
+    failed=1
+}
+
+skip()
+{
+    echo "skip: $*"
+    exit 77
+}
+
+# interface VENDOR HEADER FOLDER...: where it is found first.
+interface()
+{
+    local vendor=$1 header=$2 folder check
+    check=$top_srcdir/tests/$1_check.c
+    shift 2
+    # Names and fields of the table in the source, and those that are checked.
+    tr '\n' ' ' <"$top_srcdir/src/stream/$vendor.c" |
+        grep -oE '(NEEDED|OPTIONAL)\([a-z_]*, *"[A-Za-z0-9_]*"' |
+        sed 's/.*(\([a-z_]*\), *"\(.*\)"/\1 \2/' | sort >"$out.table"
+    grep -oE 'CHECK\([a-z_]*, [A-Za-z0-9_]*, *' "$check" | grep -v 'CHECK(field' |
+        sed 's/CHECK(\([a-z_]*\), \([A-Za-z0-9_]*\),.*/\1 \2/' | sort >"$out.checked"
+    [ "$(wc -l <"$out.table")" -gt 15 ] || fail "too few functions found in $vendor.c"
+    diff "$out.table" "$out.checked" || fail "$check does not check what $vendor.c looks up"
+    for folder; do
+        [ -f "$folder/$header" ] || continue
+        # $CC may carry options. Vendors' headers have warnings of their own.
+        # shellcheck disable=SC2086
+        ${CC:-cc} -std=gnu11 -w -I"$folder" -fsyntax-only "$check" 2>"$out" ||
+            fail "$folder/$header declares other things: $(head -20 "$out")"
+        return
+    done
+    [ $failed = 0 ] || exit 1
+    skip "there is no $header"
+}
+
+# has FILE PATTERN...: each is found in it.
+has()
+{
+    local file=$1 pattern
+    shift
+    for pattern; do
+        grep -q -- "$pattern" "$file" || fail "the kernels have no '$pattern'"
+    done
+}
+
+# assembly ARGUMENT...: of the kernels, by clang, into $out.
+assembly()
+{
+    "${GPU_CLANG:-clang}" "$@" --cuda-device-only -O2 -S -o "$out" 2>/dev/null && [ -s "$out" ]
+}
+
+kernels()
+{
+    local seen=0
+    if assembly -x cuda --cuda-gpu-arch=sm_70 -nocudainc -nocudalib -Wno-unknown-cuda-version \
+        -Xclang -target-feature -Xclang +ptx60 "$top_srcdir/src/stream/kernels_cuda.c"; then
+        has "$out" 'st\.release\.sys\.u64' 'ld\.acquire\.sys\.u64'
+        seen=1
+    fi
+    # Caches of the GPU are written back for the host to see, and emptied to see what it wrote.
+    if assembly -x hip --offload-arch=gfx90a -nogpulib -nogpuinc \
+        "$top_srcdir/src/stream/kernels_hip.c"; then
+        has "$out" buffer_wbl2 buffer_invl2 's_waitcnt .*vmcnt(0)'
+        seen=1
+    fi
+    [ $seen = 1 ] || skip "there is no clang that compiles the kernels"
+}
+
+out=$(mktemp) || exit 99
+trap 'rm -f "$out" "$out".*' EXIT
+cuda_dir=$(command -v nvcc)
+cuda_dir=${cuda_dir:+$(dirname "$(dirname "$(readlink -f "$cuda_dir")")")}
+case ${1-} in
+cuda) interface cuda cuda.h ${cuda_dir:+"$cuda_dir/include"} /usr/local/cuda/include /usr/include ;;
+hip) interface hip hip/hip_runtime_api.h ${HIP_PATH:+"$HIP_PATH/include"} \
+    ${ROCM_PATH:+"$ROCM_PATH/include"} /opt/rocm/include /usr/include ;;
+kernels) kernels ;;
+*) echo "usage: vendors.sh cuda|hip|kernels"; exit 99 ;;
+esac
+exit $failed
