@@ -15,28 +15,26 @@
  *
  * Once the queue has failed the worker does not wait any more, neither for the GPU nor for words:
  * it opens all gates, the GPU drains, and starts are dropped by whom they belong to. So a wait
- * needs no error word. */
+ * needs no error word.
+ *
+ * What is put into the GPU's stream, and by what, is in gpu_submit.c. */
 #include <pthread.h>
 
 #include "core/alloc.h"
 #include "core/backoff.h"
-#include "core/env.h"
 #include "core/error.h"
 #include "core/log.h"
 #include "gpu.h"
+#include "gpu_submit.h"
 #include "gpu_words.h"
 #include "stream.h"
 
 struct gpu_stream {
     struct mpixq_stream base;
-    const struct mpixq_gpu *gpu;
-    void *handle, *place;
+    struct mpixq_gpu_lane lane;
     const atomic_int *failed;
     struct mpixq_stream *worker;
     struct mpixq_gpu_words *words;
-    void *reached_at, *gate_at; /* addresses of the words for the GPU */
-    struct mpixq_gpu_kernels kernels;
-    bool by_values;
     pthread_t owner;           /* of a default stream of each thread */
     uint64_t submitted;        /* the last ticket; in the queue's turn */
     _Atomic uint64_t executed; /* tickets that the worker is done with: written by it */
@@ -51,13 +49,13 @@ static void note(struct gpu_stream *stream, const char *text)
     const char *none = NULL;
 
     if (text != NULL && atomic_compare_exchange_strong(&stream->broken, &none, text)) {
-        mpixq_err("%s reports: %s", stream->gpu->name, text);
+        mpixq_err("%s reports: %s", stream->lane.gpu->name, text);
     }
 }
 
 static void note_code(struct gpu_stream *stream, int code)
 {
-    note(stream, code != 0 ? stream->gpu->text(code) : NULL);
+    note(stream, code != 0 ? stream->lane.gpu->text(code) : NULL);
 }
 
 static const char *gpu_broken(const struct mpixq_stream *base)
@@ -65,59 +63,7 @@ static const char *gpu_broken(const struct mpixq_stream *base)
     return atomic_load_explicit(&((const struct gpu_stream *)base)->broken, memory_order_acquire);
 }
 
-/* Submitting. In the stream's place. */
-
-static int write_reached(struct gpu_stream *stream, uint64_t ticket)
-{
-    void *parameters[] = {&stream->reached_at, &ticket};
-
-    return stream->by_values
-               ? stream->gpu->write(stream->handle, stream->reached_at, ticket)
-               : stream->gpu->launch(stream->handle, stream->kernels.ring, parameters);
-}
-
-static int wait_for_gate(struct gpu_stream *stream, uint64_t ticket, uint64_t passed)
-{
-    void *parameters[] = {&stream->gate_at, &ticket, &stream->reached_at, &passed};
-
-    return stream->by_values
-               ? stream->gpu->wait(stream->handle, stream->gate_at, ticket, stream->reached_at,
-                                   passed)
-               : stream->gpu->launch(stream->handle, stream->kernels.wait, parameters);
-}
-
-static int copy(struct gpu_stream *stream, const struct mpixq_copy *what)
-{
-    return what != NULL ? stream->gpu->copy(stream->handle, what->to, what->from, what->bytes) : 0;
-}
-
-static int submit_start(struct gpu_stream *stream, const struct mpixq_trigger *triggers, int n,
-                        uint64_t ticket)
-{
-    int code = 0;
-
-    for (int i = 0; code == 0 && i < n; i++) {
-        code = copy(stream, triggers[i].copy);
-    }
-    return code != 0 ? code : write_reached(stream, ticket);
-}
-
-static int submit_wait(struct gpu_stream *stream, const struct mpixq_awaited *awaited, int n,
-                       uint64_t ticket)
-{
-    bool copies = false;
-    int code;
-
-    for (int i = 0; i < n; i++) {
-        copies = copies || awaited[i].copy != NULL;
-    }
-    /* What is copied afterwards has not passed yet. */
-    code = wait_for_gate(stream, ticket, copies ? ticket - 1 : ticket);
-    for (int i = 0; code == 0 && i < n; i++) {
-        code = copy(stream, awaited[i].copy);
-    }
-    return code != 0 || !copies ? code : write_reached(stream, ticket);
-}
+/* Submitting. */
 
 static uint64_t gpu_trigger(struct mpixq_stream *base, const struct mpixq_trigger *triggers, int n)
 {
@@ -132,10 +78,10 @@ static uint64_t gpu_trigger(struct mpixq_stream *base, const struct mpixq_trigge
     (void)host->await(stream->worker, &turn, 1);
     (void)host->trigger(stream->worker, triggers, n);
     (void)host->trigger(stream->worker, &executed, 1);
-    code = stream->gpu->enter(stream->place, &before);
+    code = stream->lane.gpu->enter(stream->lane.place, &before);
     if (code == 0) {
-        code = submit_start(stream, triggers, n, ticket);
-        stream->gpu->leave(stream->place, before);
+        code = mpixq_gpu_submit_start(&stream->lane, triggers, n, ticket);
+        stream->lane.gpu->leave(stream->lane.place, before);
     }
     note_code(stream, code);
     return ticket;
@@ -152,10 +98,10 @@ static uint64_t gpu_await(struct mpixq_stream *base, const struct mpixq_awaited 
 
     (void)host->await(stream->worker, awaited, n);
     (void)host->trigger(stream->worker, open, 2);
-    code = stream->gpu->enter(stream->place, &before);
+    code = stream->lane.gpu->enter(stream->lane.place, &before);
     if (code == 0) {
-        code = submit_wait(stream, awaited, n, ticket);
-        stream->gpu->leave(stream->place, before);
+        code = mpixq_gpu_submit_wait(&stream->lane, awaited, n, ticket);
+        stream->lane.gpu->leave(stream->lane.place, before);
     }
     note_code(stream, code);
     return ticket;
@@ -167,12 +113,13 @@ static int gpu_admits(const struct mpixq_stream *base)
     bool capturing = true;
     void *before;
 
-    if (stream->handle == MPIXQ_GPU_PER_THREAD && !pthread_equal(stream->owner, pthread_self())) {
+    if (stream->lane.handle == MPIXQ_GPU_PER_THREAD &&
+        !pthread_equal(stream->owner, pthread_self())) {
         return MPIXQ_E_OTHER_THREAD;
     }
-    if (stream->gpu->enter(stream->place, &before) == 0) {
-        capturing = stream->gpu->is_capturing(stream->handle);
-        stream->gpu->leave(stream->place, before);
+    if (stream->lane.gpu->enter(stream->lane.place, &before) == 0) {
+        capturing = stream->lane.gpu->is_capturing(stream->lane.handle);
+        stream->lane.gpu->leave(stream->lane.place, before);
     } else {
         capturing = false; /* the submission will fail, and say why */
     }
@@ -205,12 +152,13 @@ static void look(struct gpu_stream *stream)
         return;
     }
     /* Another thread's default stream is not that of this one. */
-    if (stream->handle == MPIXQ_GPU_PER_THREAD && !pthread_equal(stream->owner, pthread_self())) {
+    if (stream->lane.handle == MPIXQ_GPU_PER_THREAD &&
+        !pthread_equal(stream->owner, pthread_self())) {
         return;
     }
-    if (stream->gpu->enter(stream->place, &before) == 0) {
-        note(stream, stream->gpu->broken(stream->handle));
-        stream->gpu->leave(stream->place, before);
+    if (stream->lane.gpu->enter(stream->lane.place, &before) == 0) {
+        note(stream, stream->lane.gpu->broken(stream->lane.handle));
+        stream->lane.gpu->leave(stream->lane.place, before);
     }
 }
 
@@ -249,63 +197,31 @@ static const void *gpu_waits_for(const struct mpixq_stream *base)
 
 static const char *gpu_how(const struct mpixq_stream *base)
 {
-    return ((const struct gpu_stream *)base)->by_values ? "values" : "kernels";
+    return ((const struct gpu_stream *)base)->lane.by_values ? "values" : "kernels";
 }
 
 /* The life of streams. */
 
-/* Kernels or values? On CUDA values won wherever the host answers; on HIP nothing was measured, and
- * kernels need no memory of a special kind. In the stream's place. */
-static enum mpixq_error choose(struct gpu_stream *stream)
-{
-    bool has_values = stream->gpu->has_values();
-    bool has_kernels;
-
-    stream->kernels = mpixq_gpu_kernels(stream->gpu, stream->place);
-    has_kernels = stream->kernels.wait != NULL;
-    switch (mpixq_env.gpu_ops) {
-    case MPIXQ_GPU_OPS_KERNELS:
-        has_values = false;
-        break;
-    case MPIXQ_GPU_OPS_VALUES:
-        has_kernels = false;
-        break;
-    default:
-        has_kernels = has_kernels && !(has_values && stream->gpu == &mpixq_gpu_cuda);
-        break;
-    }
-    stream->by_values = !has_kernels;
-    if (mpixq_env.info) {
-        mpixq_print("%s: stream memory operations %s, kernels: %s; used: %s (MPIXQ_GPU_OPS)",
-                    stream->gpu->name, stream->gpu->has_values() ? "can be used" : "cannot be used",
-                    stream->kernels.why,
-                    has_kernels  ? "kernels"
-                    : has_values ? "values"
-                                 : "none");
-    }
-    return has_kernels || has_values ? MPIXQ_E_NONE : MPIXQ_E_GPU_OPS;
-}
-
 /* In the stream's place. */
 static enum mpixq_error prepare(struct gpu_stream *stream)
 {
-    enum mpixq_error error = choose(stream);
+    enum mpixq_error error = mpixq_gpu_lane_choose(&stream->lane);
     int code;
 
     if (error != MPIXQ_E_NONE) {
         return error;
     }
-    if (stream->gpu->is_capturing(stream->handle)) {
+    if (stream->lane.gpu->is_capturing(stream->lane.handle)) {
         return MPIXQ_E_CAPTURE;
     }
-    stream->words = mpixq_gpu_words_take(stream->gpu);
+    stream->words = mpixq_gpu_words_take(stream->lane.gpu);
     if (stream->words == NULL) {
         return MPIXQ_E_NO_MEMORY;
     }
-    code = stream->gpu->address(stream->words->reached, &stream->reached_at);
-    stream->gate_at = stream->words->signal;
-    if (code == 0 && stream->gate_at == NULL) {
-        code = stream->gpu->address(stream->words->gate, &stream->gate_at);
+    code = stream->lane.gpu->address(stream->words->reached, &stream->lane.reached_at);
+    stream->lane.gate_at = stream->words->signal;
+    if (code == 0 && stream->lane.gate_at == NULL) {
+        code = stream->lane.gpu->address(stream->words->gate, &stream->lane.gate_at);
     }
     note_code(stream, code);
     return code == 0 ? MPIXQ_E_NONE : MPIXQ_E_GPU;
@@ -326,15 +242,15 @@ static enum mpixq_error enter_and_prepare(struct gpu_stream *stream)
 {
     enum mpixq_error error;
     void *before;
-    int code = stream->gpu->place_of(stream->handle, &stream->place);
+    int code = stream->lane.gpu->place_of(stream->lane.handle, &stream->lane.place);
 
-    code = code != 0 ? code : stream->gpu->enter(stream->place, &before);
+    code = code != 0 ? code : stream->lane.gpu->enter(stream->lane.place, &before);
     note_code(stream, code);
     if (code != 0) {
         return MPIXQ_E_GPU;
     }
     error = prepare(stream);
-    stream->gpu->leave(stream->place, before);
+    stream->lane.gpu->leave(stream->lane.place, before);
     return error;
 }
 
@@ -353,8 +269,8 @@ static struct mpixq_stream *open_on(const struct mpixq_gpu *gpu, const struct mp
         return NULL;
     }
     stream->base.ops = ops;
-    stream->gpu = gpu;
-    stream->handle = handle;
+    stream->lane.gpu = gpu;
+    stream->lane.handle = handle;
     stream->failed = failed;
     stream->owner = pthread_self();
     *error_p = (int)enter_and_prepare(stream);

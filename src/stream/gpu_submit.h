@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * Copyright (c) 2026 the mpix-queue authors
+ *
+ * What is put into a stream of a GPU for a start and for a wait. All in the stream's place.
+ */
+#ifndef MPIXQ_GPU_SUBMIT_H
+#define MPIXQ_GPU_SUBMIT_H
+
+#include "core/error.h"
+#include "gpu_words.h"
+#include "stream.h"
+
+/* A stream of a GPU, and by what it is told. */
+struct mpixq_gpu_lane {
+    const struct mpixq_gpu *gpu;
+    void *handle, *place;
+    void *reached_at, *gate_at; /* addresses of the words for the GPU */
+    struct mpixq_gpu_kernels kernels;
+    bool by_values;
+};
+
+/* By what: kernels or values. Needs the stream and its place. */
+enum mpixq_error mpixq_gpu_lane_choose(struct mpixq_gpu_lane *lane);
+
+/* Codes of the vendor. */
+int mpixq_gpu_submit_start(const struct mpixq_gpu_lane *lane, const struct mpixq_trigger *triggers,
+                           int n, uint64_t ticket);
+int mpixq_gpu_submit_wait(const struct mpixq_gpu_lane *lane, const struct mpixq_awaited *awaited,
+                          int n, uint64_t ticket);
+
+#endif
