@@ -3,39 +3,95 @@
  *
  * What an exchange with eight neighbours costs on the channel cxi, as doc/cxi.md has it: at most 24
  * posts with ready sends and 32 with standard ones, one launch per startall and one per waitall;
- * and that all of it is posted while the stream has yet to come to it.
+ * and that all of it is posted while the stream has yet to come to it. On a stream of a GPU the
+ * same, with buffers in memory of the host and (MTEST_BUFFER=device) of the GPU.
  */
 #include "mtest.h"
 
+#include <string.h>
+
+#include "mtest_gpu.h"
+
 enum { NEIGHBOURS = 8, ROUNDS = 50 };
+
+/* The buffers of an exchange, of the kind that MTEST_BUFFER says. */
+struct buffers {
+    int *in, *out;
+    void *copies; /* the stream that copies to and from memory of the GPU; NULL: it is the host's */
+};
+
+static void buffers_make(struct buffers *b)
+{
+    b->in = mtest_gpu_alloc(mtest_gpu_memory(), NEIGHBOURS * sizeof(int));
+    b->out = mtest_gpu_alloc(mtest_gpu_memory(), NEIGHBOURS * sizeof(int));
+    b->copies = mtest_gpu_memory() == MTEST_DEVICE ? mtest_gpu_stream() : NULL;
+}
+
+static void buffers_free(struct buffers *b)
+{
+    mtest_gpu_free(mtest_gpu_memory(), b->in);
+    mtest_gpu_free(mtest_gpu_memory(), b->out);
+    if (b->copies != NULL) {
+        mtest_gpu_stream_end(b->copies);
+    }
+}
+
+static void move(const struct buffers *b, void *to, const void *from)
+{
+    if (b->copies != NULL) {
+        mtest_gpu_copy(b->copies, to, from, NEIGHBOURS * sizeof(int));
+        mtest_gpu_synchronize(b->copies);
+    } else {
+        memcpy(to, from, NEIGHBOURS * sizeof(int));
+    }
+}
+
+static void fill(const struct buffers *b, int round)
+{
+    int in[NEIGHBOURS], out[NEIGHBOURS];
+
+    for (int i = 0; i < NEIGHBOURS; i++) {
+        in[i] = -1;
+        out[i] = 1000 * round + 10 * i + mtest_rank;
+    }
+    move(b, b->in, in);
+    move(b, b->out, out);
+}
+
+static void compare(const struct buffers *b, int round)
+{
+    int in[NEIGHBOURS];
+
+    move(b, in, b->in);
+    for (int i = 0; i < NEIGHBOURS; i++) {
+        MTEST_EQ(in[i], 1000 * round + 10 * i + 1 - mtest_rank);
+    }
+}
 
 static void check(MPIX_Queue queue, enum mtest_mode mode, long posts, long rings)
 {
     MPI_Request r[2 * NEIGHBOURS];
-    int in[NEIGHBOURS], out[NEIGHBOURS], peer = 1 - mtest_rank;
+    int peer = 1 - mtest_rank;
+    struct buffers b;
     long posts_before = mtest_queue_count(queue, "mpixq_posts");
     long rings_before = mtest_queue_count(queue, "mpixq_rings");
     long launches_before = mtest_queue_count(queue, "mpixq_launches");
 
+    buffers_make(&b);
     for (int i = 0; i < NEIGHBOURS; i++) {
-        MTEST_OK(MPI_Recv_init(&in[i], 1, MPI_INT, peer, i, MPI_COMM_WORLD, &r[i]));
-        MTEST_OK(mtest_init_raw(mode, &out[i], sizeof out[i], MPI_BYTE, peer, i, MPI_COMM_WORLD,
+        MTEST_OK(MPI_Recv_init(&b.in[i], 1, MPI_INT, peer, i, MPI_COMM_WORLD, &r[i]));
+        MTEST_OK(mtest_init_raw(mode, &b.out[i], sizeof b.out[i], MPI_BYTE, peer, i, MPI_COMM_WORLD,
                                 &r[NEIGHBOURS + i]));
     }
     MTEST_OK(MPIX_Matchall(2 * NEIGHBOURS, r));
     for (int k = 0; k < ROUNDS; k++) {
-        for (int i = 0; i < NEIGHBOURS; i++) {
-            in[i] = -1;
-            out[i] = 1000 * k + 10 * i + mtest_rank;
-        }
+        fill(&b, k);
         /* A ready send may find its buffer still in use otherwise. */
         MTEST_OK(MPI_Barrier(MPI_COMM_WORLD));
         MTEST_OK(MPIX_Enqueue_startall(queue, 2 * NEIGHBOURS, r));
         MTEST_OK(MPIX_Enqueue_waitall(queue, 2 * NEIGHBOURS, r));
         MTEST_OK(MPIX_Queue_wait(queue));
-        for (int i = 0; i < NEIGHBOURS; i++) {
-            MTEST_EQ(in[i], 1000 * k + 10 * i + peer);
-        }
+        compare(&b, k);
     }
     MTEST_EQ(mtest_queue_count(queue, "mpixq_posts") - posts_before, posts * ROUNDS);
     MTEST_EQ(mtest_queue_count(queue, "mpixq_rings") - rings_before, rings * ROUNDS);
@@ -43,6 +99,7 @@ static void check(MPIX_Queue queue, enum mtest_mode mode, long posts, long rings
     for (int i = 0; i < 2 * NEIGHBOURS; i++) {
         MTEST_OK(MPI_Request_free(&r[i]));
     }
+    buffers_free(&b);
 }
 
 /* Rounds that are enqueued behind something else are posted meanwhile, though no call waits. */
@@ -50,14 +107,16 @@ static void check_ahead(MPIX_Host_stream stream, MPIX_Queue queue)
 {
     enum { AHEAD = 2 }; /* within any budget that the test runs with */
     MPI_Request r[2 * NEIGHBOURS];
-    int in[NEIGHBOURS], out[NEIGHBOURS], peer = 1 - mtest_rank;
+    int peer = 1 - mtest_rank;
+    struct buffers b;
     struct mtest_gate gate = {0};
     unsigned tries = 0;
 
+    buffers_make(&b);
+    fill(&b, 0);
     for (int i = 0; i < NEIGHBOURS; i++) {
-        out[i] = 10 * i + mtest_rank;
-        MTEST_OK(MPI_Recv_init(&in[i], 1, MPI_INT, peer, i, MPI_COMM_WORLD, &r[i]));
-        MTEST_OK(MPI_Send_init(&out[i], 1, MPI_INT, peer, i, MPI_COMM_WORLD, &r[NEIGHBOURS + i]));
+        MTEST_OK(MPI_Recv_init(&b.in[i], 1, MPI_INT, peer, i, MPI_COMM_WORLD, &r[i]));
+        MTEST_OK(MPI_Send_init(&b.out[i], 1, MPI_INT, peer, i, MPI_COMM_WORLD, &r[NEIGHBOURS + i]));
     }
     MTEST_OK(MPIX_Matchall(2 * NEIGHBOURS, r));
     MTEST_OK(MPIX_Host_stream_launch(stream, mtest_gate_fn, &gate));
@@ -72,12 +131,11 @@ static void check_ahead(MPIX_Host_stream stream, MPIX_Queue queue)
     mtest_gate_open(&gate);
     MTEST_OK(MPIX_Queue_wait(queue));
     MTEST_EQ(mtest_queue_count(queue, "mpixq_posts"), 4 * NEIGHBOURS * AHEAD);
-    for (int i = 0; i < NEIGHBOURS; i++) {
-        MTEST_EQ(in[i], 10 * i + peer);
-    }
+    compare(&b, 0);
     for (int i = 0; i < 2 * NEIGHBOURS; i++) {
         MTEST_OK(MPI_Request_free(&r[i]));
     }
+    buffers_free(&b);
 }
 
 int main(int argc, char **argv)

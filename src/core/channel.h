@@ -38,7 +38,7 @@ enum mpixq_channel_id {
 struct mpixq_channel {
     const char *name; /* as in the channel column of the benchmarks */
     enum mpixq_channel_id id;
-    bool through_mpi; /* so it takes buffers in memory of GPUs, or their twins (stage.h) */
+    bool through_mpi; /* so it takes buffers in memory of GPUs; others take their twins (stage.h) */
 
     /* Prepare and tear down what the channel has once per process. In MPI_Init and
      * MPI_Finalize. Open returns an MPI code; close always succeeds, also after a failed open. */

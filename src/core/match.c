@@ -144,12 +144,12 @@ static void explain(const struct mpixq_request *req, const struct mpixq_channel 
                 channel->name, why);
 }
 
-/* Can the channel reach the buffer? */
+/* Can the channel reach the buffer, or its twin? */
 static bool reaches(const struct mpixq_channel *channel, const struct mpixq_request *req,
                     const char **why_p)
 {
-    *why_p = "the buffer is in memory of a GPU";
-    return channel->through_mpi || !req->in_gpu;
+    *why_p = "the buffer is in memory of a GPU, and MPI takes it there (MPIXQ_GPU_AWARE)";
+    return channel->through_mpi || !req->in_gpu || req->staging != NULL;
 }
 
 /* Sender: offer every channel that could serve. */

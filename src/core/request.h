@@ -108,7 +108,7 @@ struct mpixq_request {
     uint32_t offered;              /* of a send being matched: channels, as bits */
     bool released;                 /* freed by the user */
     bool in_gpu;                   /* the buffer is in memory that the host cannot access */
-    struct mpixq_staging *staging; /* with which twin of it MPI works; NULL: with itself */
+    struct mpixq_staging *staging; /* with which twin of it channels work; NULL: itself */
     struct mpixq_request *next_released;
     bool peer_released; /* of a receive: the sender has freed its end */
     uint64_t peer_started;
@@ -189,7 +189,7 @@ const char *mpixq_request_describe(const struct mpixq_request *req, char *buffer
 /* The code of a failure that the peer reported; its text names request and peer. */
 int mpixq_request_peer_failed(const struct mpixq_request *req);
 
-/* What MPI is given as the buffer. */
+/* What channels, and MPI, are given as the buffer. */
 static inline const void *mpixq_request_buffer(const struct mpixq_request *req)
 {
     return req->staging != NULL ? req->staging->buffer : req->made.buffer;

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright (c) 2026 the mpix-queue authors
  *
- * Buffers in memory of GPUs: MPI is given them if it takes such, else a twin in memory of the host,
- * between which and the buffer the stream copies: to it before a send starts, from it after the
- * wait of a receive.
+ * Buffers in memory of GPUs: MPI is given them if it takes such. Else there is a twin in memory of
+ * the host, with which every channel works, and between which and the buffer the stream copies: to
+ * it before a send starts, from it after the wait of a receive.
  */
 #ifndef MPIXQ_STAGE_H
 #define MPIXQ_STAGE_H

@@ -130,7 +130,7 @@ static struct cxi_end *end_create(struct mpixq_request *req, bool ready, bool de
     end->ready = ready;
     end->delivered = delivered;
     end->shared = end->is_send == ready;
-    end->buffer = (char *)req->made.buffer;
+    end->buffer = (char *)mpixq_request_buffer(req);
     end->peer = FI_ADDR_NOTAVAIL;
     if (!supply(end) || !open_regions(end)) {
         end_free(end, true);

@@ -17,7 +17,7 @@ struct mpixq_gpu;
 /* What lies in memory of a GPU, and its twin in memory of the host. */
 struct mpixq_staging {
     struct mpixq_copy copy; /* into the twin, or from it */
-    const void *buffer;     /* for MPI: as far before the twin as the user's is before the data */
+    const void *buffer; /* for channels: as far before the twin as the user's is before the data */
     void *host;
     size_t room;
     const struct mpixq_gpu *gpu;
