@@ -3,7 +3,7 @@
  *
  * Everything here runs under the matching lock: no record that a peer can name is destroyed
  * meanwhile, and no queue that a request names is freed (mpixq_match_fence). It reads what is
- * atomic, blocks nowhere and calls nothing of a stream but waits_for. */
+ * atomic, blocks nowhere and calls nothing of a stream but waits_for and identity. */
 #include "watchdog.h"
 
 #include <mpi.h>
@@ -230,6 +230,12 @@ static const void *call_place(const struct mpixq_request *req)
     return call != 0 ? (const void *)(uintptr_t)(call | 1) : NULL;
 }
 
+/* The stream, as a place. */
+static const void *stream_place(const struct mpixq_queue *queue)
+{
+    return queue->stream->ops->identity(queue->stream);
+}
+
 /* Where somebody waits for a request's start just now, or NULL: at its stream, its queue for
  * MPIX_Queue_wait, or a call of MPI. Of several things that are waited for the first counts. */
 static const void *waiting_place(const struct mpixq_request *req, struct mpixq_queue *queue)
@@ -240,7 +246,7 @@ static const void *waiting_place(const struct mpixq_request *req, struct mpixq_q
     if (atomic_load_explicit(&queue->host_waits_for, memory_order_acquire) == &req->done) {
         return queue;
     }
-    return queue->stream->ops->waits_for(queue->stream) == req ? queue->stream : NULL;
+    return queue->stream->ops->waits_for(queue->stream) == req ? stream_place(queue) : NULL;
 }
 
 /* Some channels say in a word of their own what has completed: then done follows in poll only. */
@@ -356,7 +362,8 @@ static void look_at_started(struct look *look, struct mpixq_request *req, const 
     uint64_t since_ns = place->blocker->waited_ns;
     const struct mpixq_queue *queue = atomic_load(&req->queue);
 
-    if (queue != NULL && place->key == queue->stream && mpixq_request_state(req) != MPIXQ_WAITING) {
+    if (queue != NULL && place->key == stream_place(queue) &&
+        mpixq_request_state(req) != MPIXQ_WAITING) {
         return;
     }
     since_ns = req->age.since_ns > since_ns ? req->age.since_ns : since_ns;
@@ -378,7 +385,7 @@ static const struct place *stuck_place(const struct look *look, const struct mpi
     if (mpixq_request_state(req) == MPIXQ_STARTED) {
         place = find_place(look, queue);
     }
-    return place != NULL ? place : find_place(look, queue->stream);
+    return place != NULL ? place : find_place(look, stream_place(queue));
 }
 
 /* Given that some waits are stuck: the requests that are not what these wait for just now. */

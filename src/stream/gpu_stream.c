@@ -195,6 +195,14 @@ static const void *gpu_waits_for(const struct mpixq_stream *base)
     return host->waits_for(((const struct gpu_stream *)base)->worker);
 }
 
+/* A handle of a default stream means another one in each place, or thread. */
+static const void *gpu_identity(const struct mpixq_stream *base)
+{
+    void *handle = ((const struct gpu_stream *)base)->lane.handle;
+
+    return (uintptr_t)handle > (uintptr_t)MPIXQ_GPU_PER_THREAD ? handle : base;
+}
+
 static const char *gpu_how(const struct mpixq_stream *base)
 {
     return ((const struct gpu_stream *)base)->lane.by_values ? "values" : "kernels";
@@ -314,7 +322,8 @@ static struct mpixq_stream *hip_open(void *handle, const atomic_int *failed, int
 #define BUT_KIND                                                                                   \
     .copies = true, .close = gpu_close, .how = gpu_how, .admits = gpu_admits,                      \
     .broken = gpu_broken, .trigger = gpu_trigger, .await = gpu_await, .depth = gpu_depth,          \
-    .waits_for = gpu_waits_for, .passed = gpu_passed, .synchronize = gpu_synchronize
+    .waits_for = gpu_waits_for, .identity = gpu_identity, .passed = gpu_passed,                    \
+    .synchronize = gpu_synchronize
 
 const struct mpixq_stream_ops mpixq_cuda_stream_ops = {
     .kind = "cudaStream_t", .is_live = cuda_is_live, .open = cuda_open, BUT_KIND};

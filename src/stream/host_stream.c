@@ -157,6 +157,11 @@ static const void *host_waits_for(const struct mpixq_stream *base)
                                 memory_order_acquire);
 }
 
+static const void *host_identity(const struct mpixq_stream *base)
+{
+    return base;
+}
+
 static bool host_passed(const struct mpixq_stream *base, uint64_t position)
 {
     return mpixq_has_passed((const struct mpixq_host_stream *)base, position);
@@ -355,6 +360,7 @@ const struct mpixq_stream_ops mpixq_host_stream_ops = {
     .await = host_await,
     .depth = host_depth,
     .waits_for = host_waits_for,
+    .identity = host_identity,
     .passed = host_passed,
     .synchronize = host_synchronize,
 };

@@ -84,6 +84,9 @@ struct mpixq_stream_ops {
      * NULL if it does not wait. Any thread; never blocks. */
     const void *(*waits_for)(const struct mpixq_stream *stream);
 
+    /* The same for all queues on one stream, and for nothing else. Any thread; never blocks. */
+    const void *(*identity)(const struct mpixq_stream *stream);
+
     /* Has the stream passed the ticket? Never blocks. */
     bool (*passed)(const struct mpixq_stream *stream, uint64_t ticket);
     /* Block the host until it has, or *failed is not 0, if failed is not NULL. */
