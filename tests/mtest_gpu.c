@@ -24,9 +24,21 @@ static struct {
     int (*free)(void *address);
     int (*cuda_copy)(void *to, const void *from, size_t bytes, void *stream);
     int (*hip_copy)(void *to, const void *from, size_t bytes, int kind, void *stream);
+    int (*device_count)(int *count);
+    int (*stream_priority)(void **stream, unsigned flags, int priority);
+    int (*priorities)(int *least, int *greatest);
+    int (*event_create)(void **event, unsigned flags);
+    int (*event_destroy)(void *event);
+    int (*event_record)(void *event, void *stream);
+    int (*event_query)(void *event);
+    int (*event_synchronize)(void *event);
+    int (*event_wait)(void *stream, void *event, unsigned flags);
+    int (*hip_device)(int *device);
+    int (*hip_set_device)(int device);
     /* CUDA's, which has contexts. */
     int (*init)(unsigned flags);
     int (*retain)(void **context, int device);
+    int (*current)(void **context);
     int (*set_current)(void *context);
 } gpu;
 
@@ -45,16 +57,36 @@ static struct {
     {(void **)&gpu.free, "cuMemFree_v2", "hipFree"},
     {(void **)&gpu.cuda_copy, "cuMemcpyAsync", NULL},
     {(void **)&gpu.hip_copy, NULL, "hipMemcpyAsync"},
+    {(void **)&gpu.device_count, "cuDeviceGetCount", "hipGetDeviceCount"},
+    {(void **)&gpu.stream_priority, "cuStreamCreateWithPriority", "hipStreamCreateWithPriority"},
+    {(void **)&gpu.priorities, "cuCtxGetStreamPriorityRange", "hipDeviceGetStreamPriorityRange"},
+    {(void **)&gpu.event_create, "cuEventCreate", "hipEventCreateWithFlags"},
+    {(void **)&gpu.event_destroy, "cuEventDestroy_v2", "hipEventDestroy"},
+    {(void **)&gpu.event_record, "cuEventRecord", "hipEventRecord"},
+    {(void **)&gpu.event_query, "cuEventQuery", "hipEventQuery"},
+    {(void **)&gpu.event_synchronize, "cuEventSynchronize", "hipEventSynchronize"},
+    {(void **)&gpu.event_wait, "cuStreamWaitEvent", "hipStreamWaitEvent"},
+    {(void **)&gpu.hip_device, NULL, "hipGetDevice"},
+    {(void **)&gpu.hip_set_device, NULL, "hipSetDevice"},
     {(void **)&gpu.init, "cuInit", NULL},
     {(void **)&gpu.retain, "cuDevicePrimaryCtxRetain", NULL},
+    {(void **)&gpu.current, "cuCtxGetCurrent", NULL},
     {(void **)&gpu.set_current, "cuCtxSetCurrent", NULL},
 };
 
-enum { NON_BLOCKING = 1, PORTABLE = 1, GLOBAL = 1, COPY_DEFAULT = 4 };
+enum {
+    NON_BLOCKING = 1,
+    PORTABLE = 1,
+    GLOBAL = 1,
+    COPY_DEFAULT = 4,
+    NO_TIMING = 2,
+    NOT_READY = 600,
+    DEVICES = 16
+};
 
 static const char *kind; /* constant once open_gpu has run */
 static pthread_once_t once = PTHREAD_ONCE_INIT;
-static void *context;
+static void *contexts[DEVICES]; /* of CUDA; retained when they are used first */
 
 static void need(const char *what, int code)
 {
@@ -86,7 +118,7 @@ static void open_gpu(void)
     }
     if (cuda) {
         need("cuInit", gpu.init(0));
-        need("cuDevicePrimaryCtxRetain", gpu.retain(&context, 0));
+        need("cuDevicePrimaryCtxRetain", gpu.retain(&contexts[0], 0));
     }
     kind = cuda ? "cudaStream_t" : "hipStream_t";
 }
@@ -94,11 +126,52 @@ static void open_gpu(void)
 /* Any thread may be the first, and each has its own current context. */
 const char *mtest_gpu_kind(void)
 {
+    void *current = NULL;
+
     pthread_once(&once, open_gpu);
-    if (context != NULL) {
-        need("cuCtxSetCurrent", gpu.set_current(context));
+    if (contexts[0] != NULL) {
+        need("cuCtxGetCurrent", gpu.current(&current));
+        need("cuCtxSetCurrent", current == NULL ? gpu.set_current(contexts[0]) : 0);
     }
     return kind;
+}
+
+int mtest_gpu_devices(void)
+{
+    int count = 0;
+
+    (void)mtest_gpu_kind();
+    need("count devices", gpu.device_count(&count));
+    return count < DEVICES ? count : DEVICES;
+}
+
+void mtest_gpu_set_device(int device)
+{
+    (void)mtest_gpu_kind();
+    if (gpu.hip_set_device != NULL) {
+        need("hipSetDevice", gpu.hip_set_device(device));
+        return;
+    }
+    if (contexts[device] == NULL) {
+        need("cuDevicePrimaryCtxRetain", gpu.retain(&contexts[device], device));
+    }
+    need("cuCtxSetCurrent", gpu.set_current(contexts[device]));
+}
+
+int mtest_gpu_device(void)
+{
+    void *current = NULL;
+    int device = 0;
+
+    if (gpu.hip_device != NULL) {
+        need("hipGetDevice", gpu.hip_device(&device));
+        return device;
+    }
+    need("cuCtxGetCurrent", gpu.current(&current));
+    while (device < DEVICES && (current == NULL || contexts[device] != current)) {
+        device++;
+    }
+    return device < DEVICES ? device : -1;
 }
 
 void *mtest_gpu_stream(void)
@@ -107,6 +180,18 @@ void *mtest_gpu_stream(void)
 
     (void)mtest_gpu_kind();
     need("create a stream", gpu.stream_create(&stream, NON_BLOCKING));
+    return stream;
+}
+
+void *mtest_gpu_stream_of_priority(bool high)
+{
+    int least = 0, greatest = 0;
+    void *stream = NULL;
+
+    (void)mtest_gpu_kind();
+    need("ask for priorities", gpu.priorities(&least, &greatest));
+    need("create a stream with a priority",
+         gpu.stream_priority(&stream, NON_BLOCKING, high ? greatest : least));
     return stream;
 }
 
@@ -133,6 +218,39 @@ void mtest_gpu_copy(void *stream, void *to, const void *from, size_t bytes)
     (void)mtest_gpu_kind();
     need("copy", gpu.cuda_copy != NULL ? gpu.cuda_copy(to, from, bytes, stream)
                                        : gpu.hip_copy(to, from, bytes, COPY_DEFAULT, stream));
+}
+
+void *mtest_gpu_event(void *stream)
+{
+    void *event = NULL;
+
+    (void)mtest_gpu_kind();
+    need("create an event", gpu.event_create(&event, NO_TIMING));
+    need("record an event", gpu.event_record(event, stream));
+    return event;
+}
+
+void mtest_gpu_event_end(void *event)
+{
+    need("destroy an event", gpu.event_destroy(event));
+}
+
+bool mtest_gpu_event_fired(void *event)
+{
+    int code = gpu.event_query(event);
+
+    need("query an event", code == NOT_READY ? 0 : code);
+    return code == 0;
+}
+
+void mtest_gpu_event_synchronize(void *event)
+{
+    need("wait for an event", gpu.event_synchronize(event));
+}
+
+void mtest_gpu_event_wait(void *stream, void *event)
+{
+    need("let a stream wait for an event", gpu.event_wait(stream, event, 0));
 }
 
 enum mtest_memory mtest_gpu_memory(void)

@@ -23,8 +23,14 @@ enum mtest_memory { MTEST_PAGEABLE, MTEST_PINNED, MTEST_MANAGED, MTEST_DEVICE };
  * is asked for and not there ends the program. */
 const char *mtest_gpu_kind(void);
 
+/* How many there are, and that of the calling thread; -1: one that no test has chosen. */
+int mtest_gpu_devices(void);
+void mtest_gpu_set_device(int device);
+int mtest_gpu_device(void);
+
 /* A stream of the GPU that waits for no other one. */
 void *mtest_gpu_stream(void);
+void *mtest_gpu_stream_of_priority(bool high);
 void mtest_gpu_stream_end(void *stream);
 void mtest_gpu_synchronize(void *stream);
 /* A queue on a stream of the GPU; as MPIX_Queue_init_info, which is told the kind of stream. */
@@ -32,6 +38,13 @@ int mtest_gpu_queue(MPIXQ_Queue *queue, MPIXQ_Queue_type type, void **stream);
 /* Put a function of the host, or a copy between any two kinds of memory, into a stream. */
 void mtest_gpu_launch(void *stream, void (*fn)(void *), void *arg);
 void mtest_gpu_copy(void *stream, void *to, const void *from, size_t bytes);
+
+/* An event that was recorded in a stream, has it fired, and a stream that waits for it. */
+void *mtest_gpu_event(void *stream);
+void mtest_gpu_event_end(void *event);
+bool mtest_gpu_event_fired(void *event);
+void mtest_gpu_event_synchronize(void *event);
+void mtest_gpu_event_wait(void *stream, void *event);
 
 /* Memory of a kind, and the copy that waits until it is done. */
 void *mtest_gpu_alloc(enum mtest_memory memory, size_t bytes);
