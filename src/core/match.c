@@ -148,8 +148,10 @@ static void explain(const struct mpixq_request *req, const struct mpixq_channel 
 static bool reaches(const struct mpixq_channel *channel, const struct mpixq_request *req,
                     const char **why_p)
 {
-    *why_p = "the buffer is in memory of a GPU, and MPI takes it there (MPIXQ_GPU_AWARE)";
-    return channel->through_mpi || !req->in_gpu || req->staging != NULL;
+    *why_p = req->moves ? "the buffer is in managed memory, whose pages move"
+                        : "the buffer is in memory of a GPU, and MPI takes it there "
+                          "(MPIXQ_GPU_AWARE)";
+    return channel->through_mpi || req->staging != NULL || (!req->in_gpu && !req->moves);
 }
 
 /* Sender: offer every channel that could serve. */

@@ -108,6 +108,7 @@ struct mpixq_request {
     uint32_t offered;              /* of a send being matched: channels, as bits */
     bool released;                 /* freed by the user */
     bool in_gpu;                   /* the buffer is in memory that the host cannot access */
+    bool moves;                    /* it is in memory whose pages go from host to GPU and back */
     struct mpixq_staging *staging; /* with which twin of it channels work; NULL: itself */
     struct mpixq_request *next_released;
     bool peer_released; /* of a receive: the sender has freed its end */

@@ -99,7 +99,7 @@ static enum mpixq_error stage_one(struct mpixq_request *req)
         !find_span(req, &span) || span.bytes == 0) {
         return MPIXQ_E_NONE;
     }
-    kind = mpixq_memory_of(span.first);
+    kind = mpixq_memory_of(span.first, &req->moves);
     req->in_gpu = kind != NULL;
     return kind == NULL || mpi_takes(kind) ? MPIXQ_E_NONE : make_twin(req, kind, &span);
 }

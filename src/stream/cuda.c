@@ -203,7 +203,7 @@ static bool cuda_is_capturing(void *stream)
            (mpixq_cuda.is_capturing(stream, &status) != 0 || status != MPIXQ_CU_NOT_CAPTURING);
 }
 
-static bool cuda_is_device(const void *address)
+static enum mpixq_place_of_memory cuda_where(const void *address)
 {
     int attributes[] = {MPIXQ_CU_MEMORY_TYPE, MPIXQ_CU_IS_MANAGED, MPIXQ_CU_DEVICE};
     unsigned type = 0, is_managed = 0;
@@ -211,10 +211,12 @@ static bool cuda_is_device(const void *address)
     void *values[] = {&type, &is_managed, &device};
 
     if (mpixq_cuda.pointer_attributes(3, attributes, values, address) != 0) {
-        return false;
+        return MPIXQ_AT_HOST;
     }
-    return is_managed ? !has_attribute(MPIXQ_CU_HAS_CONCURRENT_MANAGED, device)
-                      : type == MPIXQ_CU_MEMORY_DEVICE;
+    if (is_managed && has_attribute(MPIXQ_CU_HAS_CONCURRENT_MANAGED, device)) {
+        return MPIXQ_MOVING;
+    }
+    return is_managed || type == MPIXQ_CU_MEMORY_DEVICE ? MPIXQ_AT_GPU : MPIXQ_AT_HOST;
 }
 
 const struct mpixq_gpu mpixq_gpu_cuda = {
@@ -241,6 +243,6 @@ const struct mpixq_gpu mpixq_gpu_cuda = {
     .copy = cuda_copy,
     .broken = cuda_broken,
     .is_capturing = cuda_is_capturing,
-    .is_device = cuda_is_device,
+    .where = cuda_where,
     .text = cuda_text,
 };

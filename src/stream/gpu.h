@@ -17,6 +17,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
+/* Where memory is. MOVING: host and GPU both access it, and its pages are at either in turn. */
+enum mpixq_place_of_memory { MPIXQ_AT_HOST, MPIXQ_AT_GPU, MPIXQ_MOVING };
+
 /* A function of a vendor's library: where its address goes, and whether we can do without. */
 struct mpixq_gpu_symbol {
     const char *name;
@@ -63,8 +66,7 @@ struct mpixq_gpu {
     /* NULL if all is well with the stream, else what the GPU reports: then it runs no more. */
     const char *(*broken)(void *stream);
     bool (*is_capturing)(void *stream);
-    /* Is this memory of a GPU that the host cannot access? */
-    bool (*is_device)(const void *address);
+    enum mpixq_place_of_memory (*where)(const void *address);
     const char *(*text)(int code);
 };
 

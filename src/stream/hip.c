@@ -217,12 +217,16 @@ static bool hip_is_capturing(void *stream)
 }
 
 /* Managed memory can be accessed by the host, be it by moving pages. */
-static bool hip_is_device(const void *address)
+static enum mpixq_place_of_memory hip_where(const void *address)
 {
     struct mpixq_hip_pointer attributes = {.type = -1};
 
-    return cleared(mpixq_hip.pointer_attributes(&attributes, address)) == 0 &&
-           attributes.type == of_device && !attributes.is_managed;
+    if (cleared(mpixq_hip.pointer_attributes(&attributes, address)) != 0) {
+        return MPIXQ_AT_HOST;
+    }
+    return attributes.is_managed          ? MPIXQ_MOVING
+           : attributes.type == of_device ? MPIXQ_AT_GPU
+                                          : MPIXQ_AT_HOST;
 }
 
 const struct mpixq_gpu mpixq_gpu_hip = {
@@ -249,6 +253,6 @@ const struct mpixq_gpu mpixq_gpu_hip = {
     .copy = hip_copy,
     .broken = hip_broken,
     .is_capturing = hip_is_capturing,
-    .is_device = hip_is_device,
+    .where = hip_where,
     .text = hip_text,
 };

@@ -26,14 +26,19 @@ bool mpixq_memory_has_gpu(void)
     return false;
 }
 
-const char *mpixq_memory_of(const void *address)
+const char *mpixq_memory_of(const void *address, bool *moves_p)
 {
-    for (int i = 0; mpixq_gpus[i] != NULL; i++) {
-        if (mpixq_gpus[i]->is_used() && mpixq_gpus[i]->is_device(address)) {
-            return mpixq_gpus[i]->kind;
+    enum mpixq_place_of_memory where = MPIXQ_AT_HOST;
+    const char *kind = NULL;
+
+    for (int i = 0; where == MPIXQ_AT_HOST && mpixq_gpus[i] != NULL; i++) {
+        if (mpixq_gpus[i]->is_used()) {
+            where = mpixq_gpus[i]->where(address);
+            kind = mpixq_gpus[i]->kind;
         }
     }
-    return NULL;
+    *moves_p = where == MPIXQ_MOVING;
+    return where == MPIXQ_AT_GPU ? kind : NULL;
 }
 
 static const struct mpixq_gpu *gpu_of(const char *kind)

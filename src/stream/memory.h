@@ -27,8 +27,9 @@ struct mpixq_staging {
 /* Does the process use a GPU by now? */
 bool mpixq_memory_has_gpu(void);
 /* The info value of the streams by which the memory at address can be reached, if that belongs to a
- * GPU and the host cannot access it; else NULL. */
-const char *mpixq_memory_of(const void *address);
+ * GPU and the host cannot access it; else NULL. *moves_p: the host can, and so can a GPU, and the
+ * pages are with the one or the other. */
+const char *mpixq_memory_of(const void *address, bool *moves_p);
 /* Memory of the host of at least so many bytes, or NULL. */
 struct mpixq_staging *mpixq_staging_take(const char *kind, size_t bytes);
 /* Any thread, also under locks: it is kept for the next. NULL: nothing happens. */
