@@ -16,6 +16,7 @@ static struct {
     int (*stream_create)(void **stream, unsigned flags);
     int (*stream_destroy)(void *stream);
     int (*stream_synchronize)(void *stream);
+    int (*stream_query)(void *stream);
     int (*launch)(void *stream, void (*fn)(void *), void *arg);
     int (*host_alloc)(void **host, size_t bytes, unsigned flags);
     int (*host_free)(void *host);
@@ -49,6 +50,7 @@ static struct {
     {(void **)&gpu.stream_create, "cuStreamCreate", "hipStreamCreateWithFlags"},
     {(void **)&gpu.stream_destroy, "cuStreamDestroy_v2", "hipStreamDestroy"},
     {(void **)&gpu.stream_synchronize, "cuStreamSynchronize", "hipStreamSynchronize"},
+    {(void **)&gpu.stream_query, "cuStreamQuery", "hipStreamQuery"},
     {(void **)&gpu.launch, "cuLaunchHostFunc", "hipLaunchHostFunc"},
     {(void **)&gpu.host_alloc, "cuMemHostAlloc", "hipHostMalloc"},
     {(void **)&gpu.host_free, "cuMemFreeHost", "hipHostFree"},
@@ -398,6 +400,21 @@ int MPIXQ_Host_stream_synchronize(MPIXQ_Host_stream stream)
         return PMPIXQ_Host_stream_synchronize(stream);
     }
     mtest_gpu_synchronize(found->stream);
+    return MPI_SUCCESS;
+}
+
+int MPIXQ_Host_stream_query(MPIXQ_Host_stream stream, int *flag)
+{
+    struct disguise *found = stream != NULL ? disguise_of(stream, NULL) : NULL;
+    int code;
+
+    if (found == NULL || flag == NULL) {
+        return PMPIXQ_Host_stream_query(stream, flag);
+    }
+    (void)mtest_gpu_kind();
+    code = gpu.stream_query(found->stream);
+    need("query a stream", code == NOT_READY ? 0 : code);
+    *flag = code == 0;
     return MPI_SUCCESS;
 }
 
