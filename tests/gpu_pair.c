@@ -3,6 +3,9 @@
  */
 #include "gpu_pair.h"
 
+#include <stdlib.h>
+#include <string.h>
+
 static int seed_of(const struct gpu_pair *p, int rank, size_t round)
 {
     return (int)round + 100 * rank + 17 * p->tag;
@@ -15,6 +18,7 @@ void gpu_pair_make(struct gpu_pair *p, enum mtest_memory memory, size_t bytes, i
         .memory = memory, .bytes = bytes, .rounds = rounds, .peer = peer, .tag = tag};
     p->source = mtest_gpu_alloc(MTEST_PINNED, rounds * bytes);
     p->sink = mtest_gpu_alloc(MTEST_PINNED, rounds * bytes);
+    p->moves = calloc(2 * rounds, sizeof(*p->moves));
     p->out = mtest_gpu_alloc(memory, bytes);
     p->in = mtest_gpu_alloc(memory, bytes);
     for (size_t k = 0; k < rounds; k++) {
@@ -27,14 +31,34 @@ void gpu_pair_make(struct gpu_pair *p, enum mtest_memory memory, size_t bytes, i
     MTEST_OK(MPI_Send_init(p->out, (int)bytes, MPI_BYTE, peer, tag, MPI_COMM_WORLD, &p->r[1]));
 }
 
+static void move(void *arg)
+{
+    struct gpu_move *m = arg;
+
+    memcpy(m->to, m->from, m->bytes);
+}
+
+/* A copy between memory of the host and of the host holds up the caller on CUDA, until the stream
+ * has come there: so a function does it. */
+static void put_copy(const struct gpu_pair *p, void *stream, struct gpu_move *m)
+{
+    if (p->memory == MTEST_DEVICE || p->memory == MTEST_MANAGED) {
+        mtest_gpu_copy(stream, m->to, m->from, m->bytes);
+    } else {
+        mtest_gpu_launch(stream, move, m);
+    }
+}
+
 void gpu_pair_put(const struct gpu_pair *p, void *stream, size_t round)
 {
-    mtest_gpu_copy(stream, p->out, p->source + round * p->bytes, p->bytes);
+    p->moves[2 * round] = (struct gpu_move){p->out, p->source + round * p->bytes, p->bytes};
+    put_copy(p, stream, &p->moves[2 * round]);
 }
 
 void gpu_pair_get(const struct gpu_pair *p, void *stream, size_t round)
 {
-    mtest_gpu_copy(stream, p->sink + round * p->bytes, p->in, p->bytes);
+    p->moves[2 * round + 1] = (struct gpu_move){p->sink + round * p->bytes, p->in, p->bytes};
+    put_copy(p, stream, &p->moves[2 * round + 1]);
 }
 
 void gpu_pair_exchange(struct gpu_pair *p, MPIX_Queue queue, void *stream, size_t round)
@@ -71,4 +95,5 @@ void gpu_pair_free(struct gpu_pair *p)
     mtest_gpu_free(MTEST_PINNED, p->sink);
     mtest_gpu_free(p->memory, p->out);
     mtest_gpu_free(p->memory, p->in);
+    free(p->moves);
 }

@@ -9,13 +9,20 @@
 #include "mtest.h"
 #include "mtest_gpu.h"
 
+struct gpu_move {
+    unsigned char *to;
+    const unsigned char *from;
+    size_t bytes;
+};
+
 struct gpu_pair {
     enum mtest_memory memory;
     size_t bytes, rounds;
     int peer, tag;
     unsigned char *source, *sink; /* rounds times bytes, pinned */
     unsigned char *out, *in;
-    MPI_Request r[2]; /* of the receive, of the send */
+    struct gpu_move *moves; /* two of each round, for memory of the host */
+    MPI_Request r[2];       /* of the receive, of the send */
 };
 
 /* Not matched yet. The peer makes the same. Memory is that of the current device. */
