@@ -82,7 +82,7 @@ static void test_priorities(void)
     }
 }
 
-/* A null handle, whose kind is said or found out. */
+/* A null handle, whose kind is said or found out; no handle, with a kind that is said. */
 static void test_null(void)
 {
     MPIX_Queue queue = MPIX_QUEUE_NULL;
@@ -91,6 +91,9 @@ static void test_null(void)
     test_stream(NULL, "the default stream");
     MTEST_OK(PMPIXQ_Queue_init(&queue, MPIX_QUEUE_AUTO, &stream));
     exchange(queue, stream, "the default stream, recognised");
+    MTEST_OK(MPIX_Queue_free(&queue));
+    MTEST_OK(mtest_gpu_queue(&queue, MPIX_QUEUE_AUTO, NULL));
+    exchange(queue, NULL, "the default stream, without an address");
     MTEST_OK(MPIX_Queue_free(&queue));
 }
 
