@@ -69,13 +69,19 @@ kernels()
     local seen=0
     if assembly -x cuda --cuda-gpu-arch=sm_70 -nocudainc -nocudalib -Wno-unknown-cuda-version \
         -Xclang -target-feature -Xclang +ptx60 "$top_srcdir/src/stream/kernels_cuda.c"; then
-        has "$out" 'st\.release\.sys\.u64' 'ld\.acquire\.sys\.u64'
+        has "$out" 'st\.release\.sys\.u64' 'ld\.acquire\.sys\.u64' 'bar\.sync' \
+            'ld\.global\.v2\.u64' 'st\.global\.v2\.u64'
         seen=1
     fi
     # Caches of the GPU are written back for the host to see, and emptied to see what it wrote.
     if assembly -x hip --offload-arch=gfx90a -nogpulib -nogpuinc \
         "$top_srcdir/src/stream/kernels_hip.c"; then
-        has "$out" buffer_wbl2 buffer_invl2 's_waitcnt .*vmcnt(0)'
+        has "$out" buffer_wbl2 buffer_invl2 's_waitcnt .*vmcnt(0)' \
+            global_load_dwordx4 global_store_dwordx4
+        # Each wavefront's stores have left before the wavefronts meet.
+        awk '/^mpixq_/ {back = 0} /buffer_wbl2/ {back = NR} /s_waitcnt .*vmcnt\(0\)/ {waited = NR}
+            /s_barrier/ {met = 1; if (back == 0 || waited <= back) bad = 1}
+            END {exit !met || bad}' "$out" || fail "a barrier comes before the stores"
         seen=1
     fi
     [ $seen = 1 ] || skip "there is no clang that compiles the kernels"

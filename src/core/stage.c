@@ -70,22 +70,28 @@ static bool find_span(const struct mpixq_request *req, struct span *span)
     return true;
 }
 
-static enum mpixq_error make_twin(struct mpixq_request *req, const char *kind,
+static enum mpixq_error make_twin(struct mpixq_request *req, const char *kind, const void *place,
                                   const struct span *span)
 {
+    /* GPUs copy so many bytes at a time, where both ends are as far from a multiple of that. */
+    enum { WIDEST = 16 };
+    size_t skew = (uintptr_t)span->first % WIDEST;
     struct mpixq_staging *staging;
+    void *twin;
 
     if (!span->is_dense && !mpixq_request_is_send(req)) {
         return MPIXQ_E_GPU_TYPE;
     }
-    staging = mpixq_staging_take(kind, span->bytes); /* given back with the record */
+    staging = mpixq_staging_take(kind, skew + span->bytes); /* given back with the record */
     if (staging == NULL) {
         return MPIXQ_E_NO_MEMORY;
     }
-    staging->buffer = (char *)staging->host + ((const char *)req->made.buffer - span->first);
+    staging->buffer = (char *)staging->host + skew + ((const char *)req->made.buffer - span->first);
+    twin = (char *)staging->address + skew;
     staging->copy.bytes = span->bytes;
-    staging->copy.to = mpixq_request_is_send(req) ? staging->host : span->first;
-    staging->copy.from = mpixq_request_is_send(req) ? span->first : staging->host;
+    staging->copy.place = place;
+    staging->copy.to = mpixq_request_is_send(req) ? twin : span->first;
+    staging->copy.from = mpixq_request_is_send(req) ? span->first : twin;
     req->staging = staging;
     return MPIXQ_E_NONE;
 }
@@ -94,14 +100,15 @@ static enum mpixq_error stage_one(struct mpixq_request *req)
 {
     struct span span;
     const char *kind;
+    void *place;
 
     if (req->staging != NULL || req->made.count == 0 || req->made.peer == MPI_PROC_NULL ||
         !find_span(req, &span) || span.bytes == 0) {
         return MPIXQ_E_NONE;
     }
-    kind = mpixq_memory_of(span.first, &req->moves);
+    kind = mpixq_memory_of(span.first, &place, &req->moves);
     req->in_gpu = kind != NULL;
-    return kind == NULL || mpi_takes(kind) ? MPIXQ_E_NONE : make_twin(req, kind, &span);
+    return kind == NULL || mpi_takes(kind) ? MPIXQ_E_NONE : make_twin(req, kind, place, &span);
 }
 
 enum mpixq_error mpixq_stage(struct mpixq_request *const reqs[], int n,

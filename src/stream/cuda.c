@@ -167,12 +167,12 @@ static int cuda_wait(void *stream, void *gate, uint64_t opened, void *word, uint
          .flags = MPIXQ_CU_WAIT_GEQ},
         {.operation = MPIXQ_CU_WRITE_VALUE_64, .address = word, .value = passed}};
 
-    return mpixq_cuda.batch(stream, 2, both, 0);
+    return mpixq_cuda.batch(stream, word != NULL ? 2 : 1, both, 0);
 }
 
-static int cuda_launch(void *stream, void *function, void **parameters)
+static int cuda_launch(void *stream, void *function, unsigned threads, void **parameters)
 {
-    return mpixq_cuda.launch(function, 1, 1, 1, 1, 1, 1, 0, stream, parameters, NULL);
+    return mpixq_cuda.launch(function, 1, 1, 1, threads, 1, 1, 0, stream, parameters, NULL);
 }
 
 static int cuda_copy(void *stream, void *to, const void *from, size_t bytes)
@@ -203,20 +203,38 @@ static bool cuda_is_capturing(void *stream)
            (mpixq_cuda.is_capturing(stream, &status) != 0 || status != MPIXQ_CU_NOT_CAPTURING);
 }
 
-static enum mpixq_place_of_memory cuda_where(const void *address)
+/* Memory of a pool belongs to a device, and to no context. */
+static void *context_on(int device)
 {
-    int attributes[] = {MPIXQ_CU_MEMORY_TYPE, MPIXQ_CU_IS_MANAGED, MPIXQ_CU_DEVICE};
+    void *context = NULL;
+    int current;
+
+    return mpixq_cuda.device(&current) == 0 && current == device &&
+                   mpixq_cuda.current(&context) == 0
+               ? context
+               : NULL;
+}
+
+static enum mpixq_place_of_memory cuda_where(const void *address, void **place_p)
+{
+    int attributes[] = {MPIXQ_CU_MEMORY_TYPE, MPIXQ_CU_IS_MANAGED, MPIXQ_CU_DEVICE,
+                        MPIXQ_CU_CONTEXT};
     unsigned type = 0, is_managed = 0;
     int device = 0;
-    void *values[] = {&type, &is_managed, &device};
+    void *context = NULL;
+    void *values[] = {&type, &is_managed, &device, &context};
 
-    if (mpixq_cuda.pointer_attributes(3, attributes, values, address) != 0) {
+    if (mpixq_cuda.pointer_attributes(4, attributes, values, address) != 0) {
         return MPIXQ_AT_HOST;
     }
     if (is_managed && has_attribute(MPIXQ_CU_HAS_CONCURRENT_MANAGED, device)) {
         return MPIXQ_MOVING;
     }
-    return is_managed || type == MPIXQ_CU_MEMORY_DEVICE ? MPIXQ_AT_GPU : MPIXQ_AT_HOST;
+    if (!is_managed && type != MPIXQ_CU_MEMORY_DEVICE) {
+        return MPIXQ_AT_HOST;
+    }
+    *place_p = context != NULL ? context : context_on(device);
+    return MPIXQ_AT_GPU;
 }
 
 const struct mpixq_gpu mpixq_gpu_cuda = {

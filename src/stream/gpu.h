@@ -57,16 +57,18 @@ struct mpixq_gpu {
     int (*load)(const void *code, void **module_p);
     int (*function)(void *module, const char *name, void **function_p);
 
-    /* Submissions. wait: until the word gate has reached opened; then passed is written to word. */
+    /* Submissions. wait: until the word gate has reached opened; then passed is written to word, if
+     * that is not NULL. launch: one block of so many threads. */
     int (*write)(void *stream, void *word, uint64_t value);
     int (*wait)(void *stream, void *gate, uint64_t opened, void *word, uint64_t passed);
-    int (*launch)(void *stream, void *function, void **parameters);
+    int (*launch)(void *stream, void *function, unsigned threads, void **parameters);
     int (*copy)(void *stream, void *to, const void *from, size_t bytes);
 
     /* NULL if all is well with the stream, else what the GPU reports: then it runs no more. */
     const char *(*broken)(void *stream);
     bool (*is_capturing)(void *stream);
-    enum mpixq_place_of_memory (*where)(const void *address);
+    /* If the host cannot access it, *place_p is a place where kernels can; NULL: none is known. */
+    enum mpixq_place_of_memory (*where)(const void *address, void **place_p);
     const char *(*text)(int code);
 };
 

@@ -107,23 +107,33 @@ static uint64_t gpu_await(struct mpixq_stream *base, const struct mpixq_awaited 
     return ticket;
 }
 
+/* Only what the default stream of each thread is depends on the place. */
+static bool is_capturing(const struct gpu_stream *stream)
+{
+    const struct mpixq_gpu *gpu = stream->lane.gpu;
+    bool capturing;
+    void *before;
+
+    if (stream->lane.handle != MPIXQ_GPU_PER_THREAD) {
+        return gpu->is_capturing(stream->lane.handle);
+    }
+    if (gpu->enter(stream->lane.place, &before) != 0) {
+        return false; /* the submission will fail, and say why */
+    }
+    capturing = gpu->is_capturing(stream->lane.handle);
+    gpu->leave(stream->lane.place, before);
+    return capturing;
+}
+
 static int gpu_admits(const struct mpixq_stream *base)
 {
     const struct gpu_stream *stream = (const struct gpu_stream *)base;
-    bool capturing = true;
-    void *before;
 
     if (stream->lane.handle == MPIXQ_GPU_PER_THREAD &&
         !pthread_equal(stream->owner, pthread_self())) {
         return MPIXQ_E_OTHER_THREAD;
     }
-    if (stream->lane.gpu->enter(stream->lane.place, &before) == 0) {
-        capturing = stream->lane.gpu->is_capturing(stream->lane.handle);
-        stream->lane.gpu->leave(stream->lane.place, before);
-    } else {
-        capturing = false; /* the submission will fail, and say why */
-    }
-    return capturing ? MPIXQ_E_CAPTURE : MPIXQ_E_NONE;
+    return is_capturing(stream) ? MPIXQ_E_CAPTURE : MPIXQ_E_NONE;
 }
 
 /* Waiting. */

@@ -4,9 +4,11 @@
 
 #include "core/env.h"
 #include "core/log.h"
+#include "pieces.h"
 
 /* On CUDA values won wherever the host answers; on HIP nothing was measured, and kernels need no
- * memory of a special kind. */
+ * memory of a special kind. A kernel that copies waits for nobody, so it is used beside values,
+ * unless values are asked for. */
 enum mpixq_error mpixq_gpu_lane_choose(struct mpixq_gpu_lane *lane)
 {
     bool has_values = lane->gpu->has_values();
@@ -20,6 +22,7 @@ enum mpixq_error mpixq_gpu_lane_choose(struct mpixq_gpu_lane *lane)
         break;
     case MPIXQ_GPU_OPS_VALUES:
         has_kernels = false;
+        lane->kernels.copy = NULL;
         break;
     default:
         has_kernels = has_kernels && !(has_values && lane->gpu == &mpixq_gpu_cuda);
@@ -27,12 +30,14 @@ enum mpixq_error mpixq_gpu_lane_choose(struct mpixq_gpu_lane *lane)
     }
     lane->by_values = !has_kernels;
     if (mpixq_env.info) {
-        mpixq_print("%s: stream memory operations %s, kernels: %s; used: %s (MPIXQ_GPU_OPS)",
+        mpixq_print("%s: stream memory operations %s, kernels: %s; used: %s, small copies %s "
+                    "(MPIXQ_GPU_OPS)",
                     lane->gpu->name, lane->gpu->has_values() ? "can be used" : "cannot be used",
                     lane->kernels.why,
                     has_kernels  ? "kernels"
                     : has_values ? "values"
-                                 : "none");
+                                 : "none",
+                    lane->kernels.copy != NULL ? "together by a kernel" : "one by one");
     }
     return has_kernels || has_values ? MPIXQ_E_NONE : MPIXQ_E_GPU_OPS;
 }
@@ -43,47 +48,124 @@ static int write_reached(const struct mpixq_gpu_lane *lane, uint64_t ticket)
     void *parameters[] = {&reached_at, &ticket};
 
     return lane->by_values ? lane->gpu->write(lane->handle, reached_at, ticket)
-                           : lane->gpu->launch(lane->handle, lane->kernels.ring, parameters);
+                           : lane->gpu->launch(lane->handle, lane->kernels.ring, 1, parameters);
 }
 
-static int wait_for_gate(const struct mpixq_gpu_lane *lane, uint64_t ticket, uint64_t passed)
+/* passes: then the ticket has been reached. */
+static int wait_for_gate(const struct mpixq_gpu_lane *lane, uint64_t ticket, bool passes)
 {
-    void *gate_at = lane->gate_at, *reached_at = lane->reached_at;
-    void *parameters[] = {&gate_at, &ticket, &reached_at, &passed};
+    void *gate_at = lane->gate_at, *reached_at = passes ? lane->reached_at : NULL;
+    void *parameters[] = {&gate_at, &ticket, &reached_at, &ticket};
 
-    return lane->by_values ? lane->gpu->wait(lane->handle, gate_at, ticket, reached_at, passed)
-                           : lane->gpu->launch(lane->handle, lane->kernels.wait, parameters);
+    return lane->by_values ? lane->gpu->wait(lane->handle, gate_at, ticket, reached_at, ticket)
+                           : lane->gpu->launch(lane->handle, lane->kernels.wait, 1, parameters);
 }
 
-static int copy(const struct mpixq_gpu_lane *lane, const struct mpixq_copy *what)
+/* What is to be copied for the elements of an array of triggers, or of what is awaited. */
+struct copies {
+    const struct mpixq_copy *const *first; /* member of the first element */
+    size_t stride;                         /* from there to that of the next, in bytes */
+    int n;
+};
+
+static const struct mpixq_copy *copy_at(const struct copies *copies, int i)
 {
-    return what != NULL ? lane->gpu->copy(lane->handle, what->to, what->from, what->bytes) : 0;
+    const char *place = (const char *)copies->first + (size_t)i * copies->stride;
+
+    return *(const struct mpixq_copy *const *)(const void *)place;
+}
+
+/* Can a kernel copy it, which has to reach both ends? */
+static bool is_small(const struct mpixq_gpu_lane *lane, const struct mpixq_copy *copy)
+{
+    return copy != NULL && lane->kernels.copy != NULL && copy->bytes <= MPIXQ_SMALL &&
+           copy->place == lane->place;
+}
+
+/* Of a block for n pieces, the threads of each: as many as leave it few rounds, in whole warps. */
+static unsigned threads_of_each(unsigned n, size_t largest)
+{
+    enum { WARP = 32, ROUND = 64 }; /* bytes of a thread in a round of the kernel */
+    size_t wanted = (largest / ROUND / WARP + 1) * WARP;
+    size_t most = (size_t)(MPIXQ_THREADS / n / WARP) * WARP;
+
+    return (unsigned)(wanted < most ? wanted : most);
+}
+
+/* The last launch tells that the ticket is reached. */
+static int copy_small(const struct mpixq_gpu_lane *lane, const struct copies *copies, int left,
+                      uint64_t ticket)
+{
+    struct mpixq_pieces pieces;
+    void *parameters[] = {&pieces};
+    size_t largest = 0;
+    int code = 0;
+
+    pieces.n = 0;
+    pieces.value = ticket;
+    for (int i = 0; code == 0 && left > 0; i++) {
+        const struct mpixq_copy *copy = copy_at(copies, i);
+
+        if (!is_small(lane, copy)) {
+            continue;
+        }
+        pieces.piece[pieces.n++] = (struct mpixq_piece){copy->to, copy->from, copy->bytes};
+        largest = copy->bytes > largest ? copy->bytes : largest;
+        left--;
+        if (pieces.n == MPIXQ_PIECES || left == 0) {
+            pieces.word = left == 0 ? lane->reached_at : NULL;
+            pieces.each = threads_of_each(pieces.n, largest);
+            code = lane->gpu->launch(lane->handle, lane->kernels.copy, pieces.n * pieces.each,
+                                     parameters);
+            pieces.n = 0;
+            largest = 0;
+        }
+    }
+    return code;
+}
+
+/* Copy, and then tell that the ticket is reached. */
+static int copy_and_tell(const struct mpixq_gpu_lane *lane, const struct copies *copies,
+                         uint64_t ticket)
+{
+    int n_small = 0, code = 0;
+
+    for (int i = 0; i < copies->n; i++) {
+        n_small += is_small(lane, copy_at(copies, i));
+    }
+    for (int i = 0; code == 0 && i < copies->n; i++) {
+        const struct mpixq_copy *copy = copy_at(copies, i);
+
+        if (copy != NULL && (n_small < MPIXQ_SEVERAL || !is_small(lane, copy))) {
+            code = lane->gpu->copy(lane->handle, copy->to, copy->from, copy->bytes);
+        }
+    }
+    if (code != 0) {
+        return code;
+    }
+    return n_small < MPIXQ_SEVERAL ? write_reached(lane, ticket)
+                                   : copy_small(lane, copies, n_small, ticket);
 }
 
 int mpixq_gpu_submit_start(const struct mpixq_gpu_lane *lane, const struct mpixq_trigger *triggers,
                            int n, uint64_t ticket)
 {
-    int code = 0;
+    struct copies copies = {.first = &triggers->copy, .stride = sizeof *triggers, .n = n};
 
-    for (int i = 0; code == 0 && i < n; i++) {
-        code = copy(lane, triggers[i].copy);
-    }
-    return code != 0 ? code : write_reached(lane, ticket);
+    return copy_and_tell(lane, &copies, ticket);
 }
 
 int mpixq_gpu_submit_wait(const struct mpixq_gpu_lane *lane, const struct mpixq_awaited *awaited,
                           int n, uint64_t ticket)
 {
-    bool copies = false;
+    struct copies copies = {.first = &awaited->copy, .stride = sizeof *awaited, .n = n};
+    bool any = false;
     int code;
 
     for (int i = 0; i < n; i++) {
-        copies = copies || awaited[i].copy != NULL;
+        any = any || awaited[i].copy != NULL;
     }
-    /* What is copied afterwards has not passed yet. */
-    code = wait_for_gate(lane, ticket, copies ? ticket - 1 : ticket);
-    for (int i = 0; code == 0 && i < n; i++) {
-        code = copy(lane, awaited[i].copy);
-    }
-    return code != 0 || !copies ? code : write_reached(lane, ticket);
+    /* What is copied afterwards has not been reached yet. */
+    code = wait_for_gate(lane, ticket, !any);
+    return code != 0 || !any ? code : copy_and_tell(lane, &copies, ticket);
 }

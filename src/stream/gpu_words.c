@@ -116,6 +116,7 @@ static struct mpixq_gpu_kernels load(const struct mpixq_gpu *gpu)
     code = gpu->load(gpu->code, &module); /* unloaded with the process */
     code = code != 0 ? code : gpu->function(module, "mpixq_ring", &kernels.ring);
     code = code != 0 ? code : gpu->function(module, "mpixq_wait", &kernels.wait);
+    code = code != 0 ? code : gpu->function(module, "mpixq_copy", &kernels.copy);
     kernels.why = "they are there";
     if (code != 0) {
         kernels = (struct mpixq_gpu_kernels){.why = gpu->text(code)};

@@ -26,7 +26,7 @@ struct mpixq_gpu_words *mpixq_gpu_words_take(const struct mpixq_gpu *gpu);
 void mpixq_gpu_words_give_back(struct mpixq_gpu_words *words);
 
 struct mpixq_gpu_kernels {
-    void *ring, *wait; /* NULL: they cannot be had here */
+    void *ring, *wait, *copy; /* NULL: they cannot be had here */
     const char *why;
 };
 

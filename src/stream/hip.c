@@ -180,12 +180,12 @@ static int hip_wait(void *stream, void *gate, uint64_t opened, void *word, uint6
 {
     int code = mpixq_hip.wait(stream, gate, opened, MPIXQ_HIP_WAIT_GEQ, UINT64_MAX);
 
-    return code != 0 ? cleared(code) : hip_write(stream, word, passed);
+    return code != 0 || word == NULL ? cleared(code) : hip_write(stream, word, passed);
 }
 
-static int hip_launch(void *stream, void *function, void **parameters)
+static int hip_launch(void *stream, void *function, unsigned threads, void **parameters)
 {
-    return cleared(mpixq_hip.launch(function, 1, 1, 1, 1, 1, 1, 0, stream, parameters, NULL));
+    return cleared(mpixq_hip.launch(function, 1, 1, 1, threads, 1, 1, 0, stream, parameters, NULL));
 }
 
 static int hip_copy(void *stream, void *to, const void *from, size_t bytes)
@@ -217,16 +217,21 @@ static bool hip_is_capturing(void *stream)
 }
 
 /* Managed memory can be accessed by the host, be it by moving pages. */
-static enum mpixq_place_of_memory hip_where(const void *address)
+static enum mpixq_place_of_memory hip_where(const void *address, void **place_p)
 {
     struct mpixq_hip_pointer attributes = {.type = -1};
 
     if (cleared(mpixq_hip.pointer_attributes(&attributes, address)) != 0) {
         return MPIXQ_AT_HOST;
     }
-    return attributes.is_managed          ? MPIXQ_MOVING
-           : attributes.type == of_device ? MPIXQ_AT_GPU
-                                          : MPIXQ_AT_HOST;
+    if (attributes.is_managed) {
+        return MPIXQ_MOVING;
+    }
+    if (attributes.type != of_device) {
+        return MPIXQ_AT_HOST;
+    }
+    *place_p = place_of_device(attributes.device);
+    return MPIXQ_AT_GPU;
 }
 
 const struct mpixq_gpu mpixq_gpu_hip = {

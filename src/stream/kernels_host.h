@@ -8,7 +8,10 @@
 
 #include <stdint.h>
 
+#include "pieces.h"
+
 void mpixq_ring(uint64_t *word, uint64_t value);
 void mpixq_wait(const uint64_t *gate, uint64_t value, uint64_t *word, uint64_t passed);
+void mpixq_copy(struct mpixq_pieces all);
 
 #endif

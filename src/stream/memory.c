@@ -26,14 +26,15 @@ bool mpixq_memory_has_gpu(void)
     return false;
 }
 
-const char *mpixq_memory_of(const void *address, bool *moves_p)
+const char *mpixq_memory_of(const void *address, void **place_p, bool *moves_p)
 {
     enum mpixq_place_of_memory where = MPIXQ_AT_HOST;
     const char *kind = NULL;
 
+    *place_p = NULL;
     for (int i = 0; where == MPIXQ_AT_HOST && mpixq_gpus[i] != NULL; i++) {
         if (mpixq_gpus[i]->is_used()) {
-            where = mpixq_gpus[i]->where(address);
+            where = mpixq_gpus[i]->where(address, place_p);
             kind = mpixq_gpus[i]->kind;
         }
     }
@@ -68,14 +69,20 @@ static struct mpixq_staging *spare_of(const struct mpixq_gpu *gpu, size_t room)
     return staging;
 }
 
-static int alloc_in_place(const struct mpixq_gpu *gpu, size_t bytes, void **host_p)
+static int alloc_in_place(const struct mpixq_gpu *gpu, size_t bytes, struct mpixq_staging *staging)
 {
     void *place, *before;
     int code = gpu->place_of(NULL, &place);
 
     code = code != 0 ? code : gpu->enter(place, &before);
     if (code == 0) {
-        code = gpu->host_alloc(bytes, host_p);
+        code = gpu->host_alloc(bytes, &staging->host);
+        if (code == 0) {
+            code = gpu->address(staging->host, &staging->address);
+            if (code != 0) {
+                gpu->host_free(staging->host);
+            }
+        }
         gpu->leave(place, before);
     }
     return code;
@@ -99,7 +106,7 @@ struct mpixq_staging *mpixq_staging_take(const char *kind, size_t bytes)
     if (staging == NULL) {
         return NULL;
     }
-    code = alloc_in_place(gpu, room, &staging->host);
+    code = alloc_in_place(gpu, room, staging);
     if (code != 0) {
         mpixq_warn("no memory that %s can copy to (%zu bytes): %s", gpu->name, room,
                    gpu->text(code));

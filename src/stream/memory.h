@@ -18,7 +18,7 @@ struct mpixq_gpu;
 struct mpixq_staging {
     struct mpixq_copy copy; /* into the twin, or from it */
     const void *buffer; /* for channels: as far before the twin as the user's is before the data */
-    void *host;
+    void *host, *address; /* for the host, and for GPUs */
     size_t room;
     const struct mpixq_gpu *gpu;
     struct mpixq_staging *next;
@@ -27,9 +27,9 @@ struct mpixq_staging {
 /* Does the process use a GPU by now? */
 bool mpixq_memory_has_gpu(void);
 /* The info value of the streams by which the memory at address can be reached, if that belongs to a
- * GPU and the host cannot access it; else NULL. *moves_p: the host can, and so can a GPU, and the
- * pages are with the one or the other. */
-const char *mpixq_memory_of(const void *address, bool *moves_p);
+ * GPU and the host cannot access it; else NULL. *place_p is where kernels can, or NULL. *moves_p:
+ * the host can, and so can a GPU, and the pages are with the one or the other. */
+const char *mpixq_memory_of(const void *address, void **place_p, bool *moves_p);
 /* Memory of the host of at least so many bytes, or NULL. */
 struct mpixq_staging *mpixq_staging_take(const char *kind, size_t bytes);
 /* Any thread, also under locks: it is kept for the next. NULL: nothing happens. */

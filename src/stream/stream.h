@@ -18,11 +18,13 @@
 
 struct mpixq_stream; /* one open stream of any kind; its first member is the ops pointer */
 
-/* What a stream of a GPU copies in its order, between its memory and the host's. */
+/* What a stream of a GPU copies in its order, between its memory and the host's: addresses as the
+ * GPU has them. */
 struct mpixq_copy {
     void *to;
     const void *from;
     size_t bytes;
+    const void *place; /* where a kernel can (gpu.h); NULL: not known */
 };
 
 /* One thing that a start does when the stream reaches it: either call a function, with the args of

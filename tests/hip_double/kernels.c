@@ -8,6 +8,8 @@
 #include <string.h>
 #include <time.h>
 
+#include "stream/pieces.h"
+
 /* The parameter of the kernels below. */
 struct hip_test_words {
     uint64_t *word;
@@ -51,6 +53,7 @@ static void run_add(const void *parameters)
 void mpixq_ring(uint64_t *word, uint64_t value) __attribute__((weak));
 void mpixq_wait(const uint64_t *gate, uint64_t value, uint64_t *word, uint64_t passed)
     __attribute__((weak));
+void mpixq_copy(struct mpixq_pieces all) __attribute__((weak));
 
 static void run_mpixq_ring(const void *parameters)
 {
@@ -72,7 +75,19 @@ static void run_mpixq_wait(const void *parameters)
     } *p = parameters;
 
     mpixq_wait(hip_double_reach(p->gate, sizeof(uint64_t)), p->value,
-               hip_double_reach(p->word, sizeof(uint64_t)), p->passed);
+               p->word == NULL ? NULL : hip_double_reach(p->word, sizeof(uint64_t)), p->passed);
+}
+
+static void run_mpixq_copy(const void *parameters)
+{
+    struct mpixq_pieces all = *(const struct mpixq_pieces *)parameters;
+
+    for (unsigned i = 0; i < all.n; i++) {
+        all.piece[i].to = hip_double_reach(all.piece[i].to, all.piece[i].bytes);
+        all.piece[i].from = hip_double_reach(all.piece[i].from, all.piece[i].bytes);
+    }
+    all.word = all.word == NULL ? NULL : hip_double_reach(all.word, sizeof(uint64_t));
+    mpixq_copy(all);
 }
 
 /* That of the benchmarks, likewise: one call does what a grid of any size does. */
@@ -94,6 +109,7 @@ static void run_bench_words(const void *parameters)
 static const struct hip_kernel kernels[] = {
     {"mpixq_ring", {8, 8}, .run = run_mpixq_ring},
     {"mpixq_wait", {8, 8, 8, 8}, .waits = true, .run = run_mpixq_wait},
+    {"mpixq_copy", {sizeof(struct mpixq_pieces)}, .run = run_mpixq_copy},
     {"bench_words", {8, 8, 8, 8, 8, 8}, .grid = true, .run = run_bench_words},
     {"hip_test_store", {sizeof(struct hip_test_words)}, .run = run_store},
     {"hip_test_wait", {sizeof(struct hip_test_words)}, .waits = true, .run = run_wait},
