@@ -83,6 +83,12 @@ struct mpixq_channel {
     bool (*start)(struct mpixq_queue *queue, struct mpixq_request *req,
                   struct mpixq_trigger *trigger);
 
+    /* The same for n requests that one call starts on a queue, with what the stream copies before.
+     * Returns how many triggers it has filled, at most n. A channel with nothing to gain here has
+     * mpixq_channel_start_each. */
+    int (*start_many)(struct mpixq_queue *queue, struct mpixq_request *const reqs[], int n,
+                      struct mpixq_trigger triggers[]);
+
     /* The same for a wait: fill what the stream waits for, or return false. Never by the host, who
      * polls. */
     bool (*wait)(struct mpixq_queue *queue, struct mpixq_request *req,
@@ -118,7 +124,9 @@ struct mpixq_channel {
 /* All channels of this build, best first, ending with NULL. */
 extern const struct mpixq_channel *const mpixq_channels[];
 const struct mpixq_channel *mpixq_channel_by_id(uint32_t id);
-/* Polls one after the other. */
+/* One after the other. */
+int mpixq_channel_start_each(struct mpixq_queue *queue, struct mpixq_request *const reqs[], int n,
+                             struct mpixq_trigger triggers[]);
 void mpixq_channel_poll_each(struct mpixq_request *const reqs[], int n, bool done[]);
 int mpixq_channels_open(void);
 void mpixq_channels_close(void); /* and tell of their ends of pairs, if asked to */

@@ -103,6 +103,7 @@ const struct mpixq_channel mpixq_channel_null = {
     .connect = null_connect,
     .withdraw = null_withdraw,
     .start = null_start,
+    .start_many = mpixq_channel_start_each,
     .wait = null_wait,
     .poll = null_poll,
     .poll_many = mpixq_channel_poll_each,

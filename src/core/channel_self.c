@@ -216,6 +216,7 @@ const struct mpixq_channel mpixq_channel_self = {
     .connect = self_connect,
     .withdraw = self_withdraw,
     .start = self_start,
+    .start_many = mpixq_channel_start_each,
     .wait = self_wait,
     .poll = self_poll,
     .poll_many = mpixq_channel_poll_each,

@@ -118,6 +118,20 @@ void mpixq_channels_close(void)
     }
 }
 
+int mpixq_channel_start_each(struct mpixq_queue *queue, struct mpixq_request *const reqs[], int n,
+                             struct mpixq_trigger triggers[])
+{
+    int n_triggers = 0;
+
+    for (int i = 0; i < n; i++) {
+        struct mpixq_trigger *trigger = &triggers[n_triggers];
+
+        trigger->copy = mpixq_request_before(reqs[i]);
+        n_triggers += reqs[i]->channel->start(queue, reqs[i], trigger);
+    }
+    return n_triggers;
+}
+
 void mpixq_channel_poll_each(struct mpixq_request *const reqs[], int n, bool done[])
 {
     for (int i = 0; i < n; i++) {

@@ -85,20 +85,15 @@ static enum mpixq_error check_wait(const struct mpixq_queue *queue, const struct
     }
 }
 
-/* The record of a handle, or NULL. Arrays come again and again, so the record that followed the one
- * before the last time is looked at first. */
-static struct mpixq_request *find_next(struct mpixq_request *before, MPI_Request handle)
+/* The record of a handle, or NULL. Arrays come again and again, so the record that was in its place
+ * the last time is looked at first. */
+static struct mpixq_request *find_next(_Atomic(struct mpixq_request *) *place, MPI_Request handle)
 {
-    struct mpixq_request *req = NULL;
+    struct mpixq_request *req = atomic_load_explicit(place, memory_order_relaxed);
 
-    if (before != NULL) {
-        req = atomic_load_explicit(&before->followed_by, memory_order_relaxed);
-    }
     if (req == NULL || !mpixq_handles_is(req, handle)) {
         req = mpixq_request_find(handle);
-        if (before != NULL) {
-            atomic_store_explicit(&before->followed_by, req, memory_order_relaxed);
-        }
+        atomic_store_explicit(place, req, memory_order_relaxed);
     }
     return req;
 }
@@ -109,21 +104,22 @@ static struct mpixq_request *find_next(struct mpixq_request *before, MPI_Request
 static enum mpixq_error collect(struct mpixq_queue *queue, int count, MPI_Request requests[],
                                 bool starts, int *n_p, struct mpixq_request **failed_p)
 {
-    struct mpixq_request *req = NULL;
+    _Atomic(struct mpixq_request *) *place = &queue->first_found;
     uint64_t mark = ++queue->mark;
     int n = 0;
 
     *failed_p = NULL;
-    if (!make_room(queue, count)) {
+    if (count > queue->room && !make_room(queue, count)) {
         return MPIXQ_E_NO_MEMORY;
     }
     for (int i = 0; i < count; i++) {
+        struct mpixq_request *req;
         enum mpixq_error error;
 
         if (requests[i] == MPI_REQUEST_NULL) {
             continue;
         }
-        req = find_next(req, requests[i]);
+        req = find_next(place, requests[i]);
         if (req == NULL) {
             return MPIXQ_E_UNKNOWN_REQUEST;
         }
@@ -137,6 +133,7 @@ static enum mpixq_error collect(struct mpixq_queue *queue, int count, MPI_Reques
         }
         req->mark = mark;
         queue->records[n++] = req;
+        place = &req->followed_by;
     }
     *n_p = n;
     return MPIXQ_E_NONE;
@@ -187,51 +184,60 @@ static void submit_triggers(struct mpixq_queue *queue, int n)
     }
 }
 
-/* What the stream copies for a request, if it is to copy now. */
-static const struct mpixq_copy *copy_of(const struct mpixq_request *req, bool now)
+/* The first start of a request on the queue. */
+static void join(struct mpixq_queue *queue, struct mpixq_request *req)
 {
-    return now && req->staging != NULL ? &req->staging->copy : NULL;
+    DL_APPEND2(queue->members, req, prev_member, next_member);
+    atomic_store(&req->queue, queue);
+    (void)mpixq_request_step(req, MPIXQ_START);
+    if (atomic_load(&req->failed)) {
+        /* The peer said so after the check, when the request was not the queue's yet. */
+        mpixq_queue_fail(queue, req, mpixq_request_peer_failed(req), "peer");
+    }
 }
 
-/* Is there something for the stream to do, which the trigger says then? */
-static bool start_one(struct mpixq_queue *queue, struct mpixq_request *req,
-                      struct mpixq_trigger *trigger)
+static void step_records(struct mpixq_queue *queue, int n)
 {
-    if (mpixq_request_state(req) == MPIXQ_MATCHED) {
-        DL_APPEND2(queue->members, req, prev_member, next_member);
-        atomic_store(&req->queue, queue);
+    for (int i = 0; i < n; i++) {
+        struct mpixq_request *req = queue->records[i];
+
+        if (!mpixq_request_restart(req)) {
+            join(queue, req);
+        }
+        DL_APPEND2(queue->started, req, prev_started, next_started);
+        mpixq_request_count_start(req, false);
     }
-    (void)mpixq_request_step(req, MPIXQ_START);
-    DL_APPEND2(queue->started, req, prev_started, next_started);
-    mpixq_request_count_start(req, false);
-    queue->by_channel[req->channel->id]++;
-    trigger->copy = copy_of(req, mpixq_request_is_send(req));
-    return req->channel->start(queue, req, trigger);
+}
+
+/* Those of one channel that follow each other are started at once. Returns the triggers. */
+static int start_records(struct mpixq_queue *queue, int n)
+{
+    int n_triggers = 0;
+
+    for (int first = 0, end; first < n; first = end) {
+        const struct mpixq_channel *channel = queue->records[first]->channel;
+
+        end = first + 1;
+        while (end < n && queue->records[end]->channel == channel) {
+            end++;
+        }
+        n_triggers += channel->start_many(queue, &queue->records[first], end - first,
+                                          &queue->triggers[n_triggers]);
+        queue->by_channel[channel->id] += (uint64_t)(end - first);
+    }
+    return n_triggers;
 }
 
 int mpixq_queue_start(struct mpixq_queue *queue, int count, MPI_Request requests[],
                       MPI_Comm *comm_p)
 {
     int n, rc = take_checked(queue, count, requests, true, &n, comm_p);
-    struct mpixq_trigger *trigger;
 
     if (rc != MPI_SUCCESS) {
         return rc;
     }
-    trigger = queue->triggers;
-    for (int i = 0; i < n; i++) {
-        trigger += start_one(queue, queue->records[i], trigger);
-    }
-    submit_triggers(queue, (int)(trigger - queue->triggers));
-    for (int i = 0; i < n; i++) {
-        struct mpixq_request *req = queue->records[i];
-
-        req->ticket = queue->ticket;
-        if (atomic_load(&req->failed)) {
-            /* The peer said so after the check, when the request was not the queue's yet. */
-            mpixq_queue_fail(queue, req, mpixq_request_peer_failed(req), "peer");
-        }
-    }
+    step_records(queue, n);
+    submit_triggers(queue, start_records(queue, n));
     queue->starts += (uint64_t)n;
     mpixq_turn_leave(&queue->turn);
     return MPI_SUCCESS;
@@ -253,7 +259,7 @@ static void wait_records(struct mpixq_queue *queue, int n)
         n_waits++;
         if (req->channel->wait(queue, req, &queue->awaited[n_awaited])) {
             queue->awaited[n_awaited].who = req;
-            queue->awaited[n_awaited].copy = copy_of(req, !mpixq_request_is_send(req));
+            queue->awaited[n_awaited].copy = mpixq_request_after(req);
             n_awaited++;
         }
     }

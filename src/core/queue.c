@@ -204,7 +204,7 @@ void mpixq_queue_settle(struct mpixq_request *req)
     }
     waiting = mpixq_request_state(req) == MPIXQ_WAITING;
     if (atomic_load(&req->queue) == queue && (waiting || mpixq_queue_has_failed(queue)) &&
-        queue->stream->ops->passed(queue->stream, req->ticket)) {
+        queue->stream->ops->passed(queue->stream, waiting ? req->ticket : queue->ticket)) {
         detach(queue, req);
     }
     mpixq_turn_leave(&queue->turn);

@@ -43,6 +43,7 @@ struct mpixq_queue {
     struct mpixq_request *started; /* those of them that no wait was enqueued for */
     uint64_t ticket;               /* of the last submission */
     uint64_t mark;                 /* of the last array call; no two queues have the same */
+    _Atomic(struct mpixq_request *) first_found; /* as followed_by of requests */
     uint64_t starts, waits, launches;
     uint64_t by_channel[MPIXQ_N_CHANNELS]; /* starts */
     int room; /* elements in each of the arrays below, which one call fills */

@@ -89,7 +89,7 @@ struct mpixq_request {
     struct mpixq_captured made; /* constant; from here on a record that is used again is zeroed */
     struct mpixq_comm *comm;
 
-    atomic_int state;  /* enum mpixq_state; only mpixq_request_step writes it */
+    atomic_int state;  /* enum mpixq_state; only mpixq_request_step and _restart write it */
     bool was_matching; /* what follows may have been written to */
 
     /* The pair. Written under the matching lock, constant once MATCHED. */
@@ -120,7 +120,7 @@ struct mpixq_request {
     struct mpixq_request *next_member, *prev_member;   /* of the queue */
     struct mpixq_request *next_started, *prev_started; /* on the queue, without a wait */
     _Atomic uint64_t epoch; /* starts enqueued so far; others than the starter look at it too */
-    uint64_t ticket;        /* the stream has passed its last operation when it has passed this */
+    uint64_t ticket;        /* the stream has passed its last wait when it has passed this */
     uint64_t mark; /* the array call that looked at it last: finds an element that stands twice */
     _Atomic(struct mpixq_request *) followed_by; /* in an array call, at some time; or NULL */
 
@@ -209,9 +209,28 @@ static inline enum mpixq_state mpixq_request_state(const struct mpixq_request *r
     return (enum mpixq_state)atomic_load_explicit(&req->state, memory_order_acquire);
 }
 
+/* Start a request again that its queue has waited for: the usual step. False: it is another one. */
+static inline bool mpixq_request_restart(struct mpixq_request *req)
+{
+    int waiting = MPIXQ_WAITING;
+
+    return atomic_compare_exchange_strong(&req->state, &waiting, MPIXQ_STARTED);
+}
+
 static inline bool mpixq_request_is_send(const struct mpixq_request *req)
 {
     return req->made.mode != MPIXQ_MODE_RECV;
+}
+
+/* What the stream copies before a start of the request, or after a wait for it; NULL: nothing. */
+static inline const struct mpixq_copy *mpixq_request_before(const struct mpixq_request *req)
+{
+    return req->staging != NULL && mpixq_request_is_send(req) ? &req->staging->copy : NULL;
+}
+
+static inline const struct mpixq_copy *mpixq_request_after(const struct mpixq_request *req)
+{
+    return req->staging != NULL && !mpixq_request_is_send(req) ? &req->staging->copy : NULL;
 }
 
 #endif

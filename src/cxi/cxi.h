@@ -87,7 +87,7 @@ struct cxi_entry {
 struct cxi_logged {
     struct cxi_end *end; /* NULL: freed meanwhile */
     uint64_t epoch;
-    uint64_t ring; /* of Q; 0 if it has its own counter */
+    uint64_t ring; /* of Q, if it shares that */
 };
 
 /* A queue of the library, or the host's own starts. */
@@ -202,6 +202,8 @@ bool mpixq_cxi_queue_open(struct cxi_queue *cxq, struct mpixq_queue *queue, uint
 void mpixq_cxi_queue_close(struct cxi_queue *cxq);
 bool mpixq_cxi_start(struct mpixq_queue *queue, struct mpixq_request *req,
                      struct mpixq_trigger *trigger);
+int mpixq_cxi_start_many(struct mpixq_queue *queue, struct mpixq_request *const reqs[], int n,
+                         struct mpixq_trigger triggers[]);
 bool mpixq_cxi_wait(struct mpixq_queue *queue, struct mpixq_request *req,
                     struct mpixq_awaited *awaited);
 bool mpixq_cxi_poll(struct mpixq_request *req);

@@ -424,6 +424,7 @@ const struct mpixq_channel mpixq_channel_cxi = {
     .connect = cxi_connect,
     .withdraw = cxi_withdraw,
     .start = mpixq_cxi_start,
+    .start_many = mpixq_cxi_start_many,
     .wait = mpixq_cxi_wait,
     .poll = mpixq_cxi_poll,
     .poll_many = mpixq_channel_poll_each,

@@ -30,20 +30,20 @@ static struct cxi_logged *log_at(const struct cxi_queue *cxq, uint64_t position)
     return &cxq->log[position & cxq->mask];
 }
 
+/* How many of n starts there is room for behind the tail. */
+static uint64_t log_room(struct cxi_queue *cxq, uint64_t tail, uint64_t n)
+{
+    if (cxq->full - tail < n) {
+        cxq->full = atomic_load_explicit(&cxq->head, memory_order_acquire) + cxq->mask + 1;
+    }
+    return cxq->full - tail < n ? cxq->full - tail : n;
+}
+
 /* A progress thread that sleeps is woken, and one that falls asleep looks once more: the store and
  * the load here are in one order for all. */
-static void log_push(struct cxi_queue *cxq, struct cxi_end *end, uint64_t epoch, uint64_t ring)
+static void log_publish(struct cxi_queue *cxq, uint64_t tail)
 {
-    uint64_t tail = atomic_load_explicit(&cxq->tail, memory_order_relaxed);
-
-    if (tail == cxq->full) {
-        cxq->full = atomic_load_explicit(&cxq->head, memory_order_acquire) + cxq->mask + 1;
-        if (tail == cxq->full) {
-            return;
-        }
-    }
-    *log_at(cxq, tail) = (struct cxi_logged){.end = end, .epoch = epoch, .ring = ring};
-    atomic_store(&cxq->tail, tail + 1);
+    atomic_store(&cxq->tail, tail);
     mpixq_progress_wake();
 }
 
@@ -170,7 +170,7 @@ static bool is_used_up(const struct cxi_end *end, uint64_t epoch, uint64_t ring)
 {
     uint64_t max = nic.quirks->counter_max / 2; /* the other half is the base, at most */
 
-    return ring > max || epoch > max / 2 || epoch > max / end->pieces;
+    return ring > max || epoch > max / 2 || epoch > max / mpixq_cxi_counted(end);
 }
 
 /* Post all operations of the start behind the settled ones. False: no room, or the NIC is busy;
@@ -217,7 +217,7 @@ static bool arm_first(struct cxi_queue *cxq, const struct cxi_logged *logged)
 {
     /* Starts before it may have been left to be taken over; then so is this one. */
     if (logged->end != NULL && logged->epoch == logged->end->settled + 1 &&
-        !arm(cxq, logged->end, logged->ring)) {
+        !arm(cxq, logged->end, logged->end->shared ? logged->ring : 0)) {
         return false;
     }
     log_pop(cxq);
@@ -386,18 +386,42 @@ static void run_starts(void *const args[], int n)
     }
 }
 
+int mpixq_cxi_start_many(struct mpixq_queue *queue, struct mpixq_request *const reqs[], int n,
+                         struct mpixq_trigger triggers[])
+{
+    struct cxi_queue *cxq = queue->own[MPIXQ_CHANNEL_CXI];
+    struct cxi_logged *log = cxq->log;
+    uint64_t tail = atomic_load_explicit(&cxq->tail, memory_order_relaxed), mask = cxq->mask;
+    uint64_t issued = cxq->issued, end_of_log = tail + log_room(cxq, tail, (uint64_t)n);
+
+    for (int i = 0; i < n; i++) {
+        struct mpixq_request *req = reqs[i];
+        const struct cxi_end *end = req->end;
+
+        issued += end->shared;
+        triggers[i].call = run_starts;
+        triggers[i].arg = req;
+        triggers[i].copy = mpixq_request_before(req);
+        if (tail < end_of_log) {
+            struct cxi_logged *logged = &log[tail++ & mask];
+
+            logged->end = req->end;
+            logged->epoch = atomic_load_explicit(&req->epoch, memory_order_relaxed);
+            logged->ring = issued;
+        }
+    }
+    cxq->issued = issued;
+    log_publish(cxq, tail);
+    return n;
+}
+
+/* By the host alone: queues start many. */
 bool mpixq_cxi_start(struct mpixq_queue *queue, struct mpixq_request *req,
                      struct mpixq_trigger *trigger)
 {
-    struct cxi_end *end = req->end;
-
+    (void)queue;
     trigger->call = run_starts;
     trigger->arg = req;
-    if (queue != NULL) {
-        struct cxi_queue *cxq = queue->own[MPIXQ_CHANNEL_CXI];
-
-        log_push(cxq, end, req->epoch, end->shared ? ++cxq->issued : 0);
-    }
     return true;
 }
 

@@ -424,6 +424,7 @@ const struct mpixq_channel mpixq_channel_fallback = {
     .connect = fallback_connect,
     .withdraw = fallback_withdraw,
     .start = fallback_start,
+    .start_many = mpixq_channel_start_each,
     .wait = fallback_wait,
     .poll = fallback_poll,
     .poll_many = fallback_poll_many,

@@ -107,11 +107,11 @@ static uint64_t host_trigger(struct mpixq_stream *base, const struct mpixq_trigg
     uint64_t position = claim(stream, n);
     bool is_roomy = has_room(stream, position + (uint64_t)n - 1);
 
-    for (int i = 0; i < n; i++, position++) {
+    for (int more = n - 1; more >= 0; more--, position++) {
         struct mpixq_slot *slot = slot_to_fill(stream, position, is_roomy);
 
-        slot->u.trigger = triggers[i];
-        fill(slot, MPIXQ_TRIGGER, n - 1 - i, position);
+        slot->u.trigger = *triggers++;
+        fill(slot, MPIXQ_TRIGGER, more, position);
     }
     wake_if_asleep(stream);
     return position;
@@ -123,11 +123,11 @@ static uint64_t host_await(struct mpixq_stream *base, const struct mpixq_awaited
     uint64_t position = claim(stream, n);
     bool is_roomy = has_room(stream, position + (uint64_t)n - 1);
 
-    for (int i = 0; i < n; i++, position++) {
+    for (int more = n - 1; more >= 0; more--, position++) {
         struct mpixq_slot *slot = slot_to_fill(stream, position, is_roomy);
 
-        slot->u.awaited = awaited[i];
-        fill(slot, MPIXQ_AWAIT, n - 1 - i, position);
+        slot->u.awaited = *awaited++;
+        fill(slot, MPIXQ_AWAIT, more, position);
     }
     wake_if_asleep(stream);
     return position;
