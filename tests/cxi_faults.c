@@ -182,9 +182,9 @@ static void run_late(const struct fault_case *c)
     unmake();
 }
 
-/* The receiver's clear-to-send of round 2 comes twice. That is found when the sender executes a start
- * with more of them than starts: at once, if both were there by then, or in a later round in which
- * the receiver was ahead by a start. */
+/* The receiver's clear-to-send of round 2 comes twice. That is found when the sender executes a
+ * start with more of them than starts: at once, if both were there by then, or in a later round in
+ * which the receiver was ahead by a start. */
 static void run_twice(const struct fault_case *c)
 {
     enum { ROUNDS = 50, FIRST = 2 };
