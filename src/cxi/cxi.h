@@ -43,7 +43,7 @@
 /* A counter. Base is its value when it was taken: what it counts for its user begins there. */
 struct cxi_counter {
     struct fid_cntr *fid;
-    volatile uint64_t *bell; /* its doorbell; NULL: libfabric rings */
+    volatile _Atomic uint64_t *bell; /* its doorbell; NULL: libfabric rings */
     uint64_t base;
     uint64_t due; /* while it is doubtful: what it has to show before it is used again */
     struct cxi_counter *next;

@@ -13,7 +13,7 @@
  * from nothing, and shows the result as a size. */
 enum { MAX_DEPTH = 2048 };
 
-volatile uint64_t *mpixq_cxi_bell(struct fid_cntr *cntr, const char **why_p)
+volatile _Atomic uint64_t *mpixq_cxi_bell(struct fid_cntr *cntr, const char **why_p)
 {
     struct fi_cxi_cntr_ops *ops = NULL;
     void *page = NULL;
@@ -30,7 +30,7 @@ volatile uint64_t *mpixq_cxi_bell(struct fid_cntr *cntr, const char **why_p)
         *why_p = rc != 0 ? mpixq_cxi_strerror(rc) : "the provider gives no address";
         return NULL;
     }
-    return (volatile uint64_t *)((char *)page + MPIXQ_CXI_BELL_ADD);
+    return (volatile _Atomic uint64_t *)((char *)page + MPIXQ_CXI_BELL_ADD);
 }
 
 int mpixq_cxi_depth(const char **why_p)

@@ -93,8 +93,9 @@ void mpixq_cxi_ring(const struct cxi_counter *counter, uint64_t n)
 {
     if (counter->bell != NULL) {
         /* One store of 64 bits, and never a load: the page is not memory. An atomic exchange, which
-         * is what a sequentially consistent store becomes, would load. */
-        *counter->bell = n;
+         * is what a sequentially consistent store becomes, would load. Several threads may store at
+         * once: the NIC adds up what comes. */
+        atomic_store_explicit(counter->bell, n, memory_order_relaxed);
     } else {
         (void)fi_cntr_add(counter->fid, n);
     }

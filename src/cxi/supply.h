@@ -19,7 +19,7 @@ uint64_t mpixq_cxi_remote_address(const void *address);
 
 /* cxi_ops.c */
 /* The doorbell of a counter, NULL if there is none: then *why_p says why. */
-volatile uint64_t *mpixq_cxi_bell(struct fid_cntr *cntr, const char **why_p);
+volatile _Atomic uint64_t *mpixq_cxi_bell(struct fid_cntr *cntr, const char **why_p);
 /* Entries that the NIC has for all processes of the node; *why_p says why there are none, or, with
  * -1, why that is not known. */
 int mpixq_cxi_depth(const char **why_p);
