@@ -136,7 +136,7 @@ static void thousands_come_and_go(void **state)
     long before = unit_live_blocks();
 
     (void)state;
-    for (int i = 0; i < 3000; i++) {
+    for (int i = 0; i < (int)unit_programs(3000); i++) {
         struct mpixq_host_stream *host = create();
         struct series series = {0};
 

@@ -261,7 +261,7 @@ static void run_program(const struct shape *shape, uint64_t seed)
 static void pairs_as_model_does(void **state)
 {
     (void)state;
-    for (uint64_t seed = 0; seed < 2000; seed++) {
+    for (uint64_t seed = 0; seed < unit_programs(2000); seed++) {
         uint64_t random = seed;
         struct shape shape = {.comms = 1 + unit_pick(&random, 4),
                               .sources = 1 + unit_pick(&random, 4),
@@ -295,7 +295,7 @@ static void pairs_many_envelopes(void **state)
 static void failed_allocation_changes_nothing(void **state)
 {
     (void)state;
-    for (uint64_t seed = 0; seed < 500; seed++) {
+    for (uint64_t seed = 0; seed < unit_programs(500); seed++) {
         uint64_t random = seed;
         struct shape shape = {.comms = 1 + unit_pick(&random, 20),
                               .sources = 1 + unit_pick(&random, 4),

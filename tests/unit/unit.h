@@ -14,6 +14,7 @@
 #include <cmocka.h>
 
 #include <stdbool.h>
+#include <stdlib.h>
 
 /* Blocks of the library's heap that are in use. Only in programs linked with unit_heap_ldflags. */
 long unit_live_blocks(void);
@@ -31,6 +32,14 @@ static inline uint32_t unit_random(uint64_t *state)
 static inline int unit_pick(uint64_t *state, int n)
 {
     return (int)(unit_random(state) % (uint32_t)n);
+}
+
+/* How many of n random programs are run: fewer by valgrind, which is told enough by the first. */
+static inline uint64_t unit_programs(uint64_t n)
+{
+    const char *wrapper = getenv("MPIXQ_TEST_WRAPPER");
+
+    return wrapper != NULL && *wrapper != '\0' ? n / 10 : n;
 }
 
 #endif
