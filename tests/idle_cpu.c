@@ -10,7 +10,7 @@
 #include <sys/resource.h>
 #include <time.h>
 
-enum { TAG = 1, MEASURE_MS = 1500, SETTLE_MS = 300, ATTEMPTS = 5 };
+enum { TAG = 1, MEASURE_MS = 1000, SETTLE_MS = 200, ATTEMPTS = 5 };
 
 static double cpu_ms(void)
 {
