@@ -2,9 +2,11 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # Copyright (c) 2026 the mpix-queue authors
 #
-# configure_options.sh - what is asked for and missing is an error that names it; what is switched
-# off is left out; what is missing by default is left out and the summary says why; and every line
-# of the summary is true
+# configure_options.sh summary|options
+#
+# summary  every line of what configure says at its end is true
+# options  what is asked for and missing is an error that names it; what is switched off is left
+#          out; what is missing by default is left out and the summary says why
 set -u
 dir=$(mktemp -d)
 trap 'rm -rf "$dir"' EXIT
@@ -165,9 +167,12 @@ check_summary()
         fail "streams: $(summary streams), but built: $(built_in stream/stream.c kinds)"
 }
 
-must_configure "CFLAGS=-O1" "MPIEXEC=$MPIEXEC" --prefix=/nowhere --enable-debug --disable-static
-check_summary
-rm cache
+if [ "${1-}" = summary ]; then
+    must_configure "CFLAGS=-O1" "MPIEXEC=$MPIEXEC" --prefix=/nowhere --enable-debug \
+        --disable-static
+    check_summary
+    exit $failed
+fi
 
 # ---- Options ------------------------------------------------------------------------------------
 
