@@ -23,6 +23,8 @@
     CHECK(host_alloc, cuMemHostAlloc, (void **, size_t, unsigned))                                 \
     CHECK(host_free, cuMemFreeHost, (void *))                                                      \
     CHECK(address, cuMemHostGetDevicePointer_v2, (HANDLE(CUdeviceptr) *, void *, unsigned))        \
+    CHECK(map, cuMemHostRegister_v2, (void *, size_t, unsigned))                                   \
+    CHECK(unmap, cuMemHostUnregister, (void *))                                                    \
     CHECK(pointer_attributes, cuPointerGetAttributes,                                              \
           (unsigned, ENUM(CUpointer_attribute) *, void **, CONST_HANDLE(CUdeviceptr)))             \
     CHECK(load, cuModuleLoadData, (HANDLE(CUmodule) *, const void *))                              \
@@ -87,6 +89,9 @@ SAME_PLACE(alias, alias);
 #define SAME_NUMBER(theirs, ours) _Static_assert((int)(theirs) == (int)(ours), #ours)
 SAME_NUMBER(CU_MEMHOSTALLOC_PORTABLE, MPIXQ_CU_PORTABLE);
 SAME_NUMBER(CU_MEMHOSTALLOC_DEVICEMAP, MPIXQ_CU_MAPPED);
+SAME_NUMBER(CU_MEMHOSTREGISTER_PORTABLE, MPIXQ_CU_PORTABLE);
+SAME_NUMBER(CU_MEMHOSTREGISTER_DEVICEMAP, MPIXQ_CU_MAPPED);
+SAME_NUMBER(CU_MEMHOSTREGISTER_IOMEMORY, MPIXQ_CU_IO_MEMORY);
 SAME_NUMBER(CU_POINTER_ATTRIBUTE_CONTEXT, MPIXQ_CU_CONTEXT);
 SAME_NUMBER(CU_POINTER_ATTRIBUTE_MEMORY_TYPE, MPIXQ_CU_MEMORY_TYPE);
 SAME_NUMBER(CU_POINTER_ATTRIBUTE_IS_MANAGED, MPIXQ_CU_IS_MANAGED);
@@ -99,5 +104,6 @@ SAME_NUMBER(CU_STREAM_MEM_OP_WRITE_VALUE_64, MPIXQ_CU_WRITE_VALUE_64);
 SAME_NUMBER(CU_STREAM_WAIT_VALUE_GEQ, MPIXQ_CU_WAIT_GEQ);
 SAME_NUMBER(CU_STREAM_CAPTURE_STATUS_NONE, MPIXQ_CU_NOT_CAPTURING);
 SAME_NUMBER(CUDA_ERROR_NOT_READY, MPIXQ_CU_NOT_READY);
+SAME_NUMBER(CUDA_ERROR_NOT_SUPPORTED, MPIXQ_CU_NOT_SUPPORTED);
 
 int cuda_check_compiled;

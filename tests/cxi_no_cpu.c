@@ -3,7 +3,8 @@
  *
  * No CPU of either side takes part once the stream has rung. Rounds of standard and ready sends are
  * enqueued on a stream that is held; then every thread of every rank is stopped, but the NIC (the
- * engine of the double) and the stream's executor; and only then the stream goes on. All rounds
+ * engine of the double) and the stream's executor (of a GPU, the threads of its double, but not the
+ * worker that the library has for it); and only then the stream goes on. All rounds
  * must end with the right data while the threads are stopped, and the executor may have done
  * nothing to the NIC but store to doorbells, once for the shared counter and once for each standard
  * send: no completion read, no counter read, no post.
@@ -19,8 +20,12 @@
 #include "cxi_hooks.h"
 #include "freezer.h"
 
-enum { ROUNDS = 24, INTS = 1000, MAX_RANKS = 4, RINGS = 2 };
-#define NIC_THREAD "cxi_double"
+enum { ROUNDS = 24, INTS = 1000, MAX_RANKS = 4, RINGS = 2, LIMIT_S = 30, LIMIT_OF_CPU_S = 3 };
+/* The NIC, and the GPU, if the stream is one of a GPU. */
+static const char *const devices[] = {"cxi_double", "hip_double", NULL};
+/* The worker of a GPU's stream sleeps and looks in turn until the stream goes on, and holds nothing
+ * meanwhile that these need. */
+static const char *const never_quiet[] = {"cxi_double", "hip_double", "mpixq-stream", NULL};
 
 /* Shared by the ranks. */
 static struct {
@@ -170,9 +175,9 @@ static void run(MPIX_Queue queue, MPIX_Host_stream stream, MPI_Request r[4], boo
         MTEST_EQ(mtest_queue_count(queue, "mpixq_posts") - posts, 7 * ROUNDS);
     }
     /* Who was stopped while it holds a lock would stop the executor too. */
-    while (!freezer_is_quiet(atomic_load(&executor), NIC_THREAD)) {
+    while (!freezer_is_quiet(atomic_load(&executor), never_quiet)) {
     }
-    state = freezer_run(atomic_load(&executor), NIC_THREAD);
+    state = freezer_run(atomic_load(&executor), devices, expects_cpu ? LIMIT_OF_CPU_S : LIMIT_S);
     MTEST_OK(MPIX_Queue_wait(queue));
     MTEST_OK(MPIX_Host_stream_synchronize(stream));
     rounds = round_number;

@@ -19,12 +19,12 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { ROOM = 128, LIMIT_S = 30 };
+enum { ROOM = 128 };
 
 /* Shared with the child. */
 static struct {
     atomic_int state;
-    int count;
+    int count, limit_s;
     pid_t threads[ROOM];
 } * shared;
 static pid_t child = -1;
@@ -63,7 +63,7 @@ static void freeze(void)
             pause_ms(1);
             (void)clock_gettime(CLOCK_MONOTONIC, &now);
         } while (atomic_load(&shared->state) == FREEZER_FROZEN &&
-                 now.tv_sec - begin.tv_sec < LIMIT_S);
+                 now.tv_sec - begin.tv_sec < shared->limit_s);
         end = atomic_load(&shared->state) == FREEZER_LET_GO ? FREEZER_THAWED : FREEZER_TIMED_OUT;
     }
     /* A thread that could not be interrupted is let go when this process ends. */
@@ -107,7 +107,7 @@ void freezer_end(void)
     (void)waitpid(child, NULL, 0);
 }
 
-static bool is_spared(pid_t thread, pid_t spared, const char *spared_name)
+static bool is_spared(pid_t thread, pid_t spared, const char *const names[])
 {
     char path[64], name[32] = "";
     FILE *file;
@@ -118,10 +118,13 @@ static bool is_spared(pid_t thread, pid_t spared, const char *spared_name)
         (void)fscanf(file, "%31s", name);
         (void)fclose(file);
     }
-    return thread == spared || strcmp(name, spared_name) == 0;
+    while (*names != NULL && strcmp(name, *names) != 0) {
+        names++;
+    }
+    return thread == spared || *names != NULL;
 }
 
-static int list(pid_t threads[ROOM], pid_t spared, const char *spared_name)
+static int list(pid_t threads[ROOM], pid_t spared, const char *const names[])
 {
     DIR *folder = opendir("/proc/self/task");
     const struct dirent *entry;
@@ -130,7 +133,7 @@ static int list(pid_t threads[ROOM], pid_t spared, const char *spared_name)
     while (folder != NULL && (entry = readdir(folder)) != NULL && n < ROOM) {
         pid_t thread = (pid_t)atoi(entry->d_name);
 
-        if (thread > 0 && !is_spared(thread, spared, spared_name)) {
+        if (thread > 0 && !is_spared(thread, spared, names)) {
             threads[n++] = thread;
         }
     }
@@ -140,11 +143,12 @@ static int list(pid_t threads[ROOM], pid_t spared, const char *spared_name)
     return n;
 }
 
-enum freezer_state freezer_run(pid_t spared, const char *spared_name)
+enum freezer_state freezer_run(pid_t spared, const char *const names[], int limit_s)
 {
     int state;
 
-    shared->count = list(shared->threads, spared, spared_name);
+    shared->limit_s = limit_s;
+    shared->count = list(shared->threads, spared, names);
     atomic_store(&shared->state, FREEZER_ASKED);
     do {
         pause_ms(1);
@@ -192,11 +196,11 @@ static long switches(pid_t thread)
     return sum;
 }
 
-bool freezer_is_quiet(pid_t spared, const char *spared_name)
+bool freezer_is_quiet(pid_t spared, const char *const names[])
 {
     pid_t threads[ROOM];
     long before[ROOM];
-    int n = list(threads, spared, spared_name);
+    int n = list(threads, spared, names);
     bool quiet = true;
 
     for (int i = 0; i < n; i++) {

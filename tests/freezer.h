@@ -27,16 +27,16 @@ enum freezer_state {
 void freezer_begin(void);
 void freezer_end(void);
 
-/* Freeze all threads but these two, and the caller as well. Returns when somebody has let go: how
- * it ended. */
-enum freezer_state freezer_run(pid_t spared, const char *spared_name);
+/* Freeze all threads but this one and those of these names, which end with NULL, and the caller as
+ * well. Returns when somebody has let go, or after so many seconds: how it ended. */
+enum freezer_state freezer_run(pid_t spared, const char *const names[], int limit_s);
 
 /* For the thread that is spared. */
 enum freezer_state freezer_state(void);
 void freezer_let_go(void);
 
 /* Have all threads but the caller and these been asleep for a while? */
-bool freezer_is_quiet(pid_t spared, const char *spared_name);
+bool freezer_is_quiet(pid_t spared, const char *const names[]);
 
 /* Threads frozen the last time. */
 int freezer_count(void);

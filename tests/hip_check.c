@@ -21,6 +21,8 @@
           (int *, ENUM(hipDeviceAttribute_t), int))                                                \
     CHECK(host_alloc, hipHostMalloc, ENUM(hipError_t), (void **, size_t, unsigned))                \
     CHECK(host_free, hipHostFree, ENUM(hipError_t), (void *))                                      \
+    CHECK(map, hipHostRegister, ENUM(hipError_t), (void *, size_t, unsigned))                      \
+    CHECK(unmap, hipHostUnregister, ENUM(hipError_t), (void *))                                    \
     CHECK(address, hipHostGetDevicePointer, ENUM(hipError_t), (void **, void *, unsigned))         \
     CHECK(alloc, hipExtMallocWithFlags, ENUM(hipError_t), (void **, size_t, unsigned))             \
     CHECK(free, hipFree, ENUM(hipError_t), (void *))                                               \
@@ -94,6 +96,9 @@ SAME_PLACE(allocationFlags, flags);
 #define SAME_NUMBER(theirs, ours) _Static_assert((int)(theirs) == (int)(ours), #ours)
 SAME_NUMBER(hipHostMallocPortable, MPIXQ_HIP_PORTABLE);
 SAME_NUMBER(hipHostMallocMapped, MPIXQ_HIP_MAPPED);
+SAME_NUMBER(hipHostRegisterPortable, MPIXQ_HIP_PORTABLE);
+SAME_NUMBER(hipHostRegisterMapped, MPIXQ_HIP_MAPPED);
+SAME_NUMBER(hipHostRegisterIoMemory, MPIXQ_HIP_IO_MEMORY);
 SAME_NUMBER(hipHostMallocCoherent, MPIXQ_HIP_COHERENT);
 SAME_NUMBER(hipMallocSignalMemory, MPIXQ_HIP_SIGNAL_MEMORY);
 SAME_NUMBER(hipDeviceAttributeCanUseStreamWaitValue, MPIXQ_HIP_HAS_WAIT_VALUE);
@@ -101,6 +106,7 @@ SAME_NUMBER(hipStreamWaitValueGte, MPIXQ_HIP_WAIT_GEQ);
 SAME_NUMBER(hipMemcpyDefault, MPIXQ_HIP_COPY_DEFAULT);
 SAME_NUMBER(hipStreamCaptureStatusNone, MPIXQ_HIP_NOT_CAPTURING);
 SAME_NUMBER(hipErrorNotReady, MPIXQ_HIP_NOT_READY);
+SAME_NUMBER(hipErrorNotSupported, MPIXQ_HIP_NOT_SUPPORTED);
 SAME_NUMBER(hipMemoryTypeDevice,
             HIP_VERSION >= MPIXQ_HIP_VERSION_6 ? MPIXQ_HIP_6_DEVICE : MPIXQ_HIP_5_DEVICE);
 

@@ -6,6 +6,7 @@
 
 #include "api.h"
 #include "core/alloc.h"
+#include "core/channel.h"
 #include "core/progress.h"
 #include "core/stage.h"
 
@@ -70,6 +71,7 @@ int PMPIXQ_Matchall(int count, MPI_Request requests[])
     mpixq_match_op_init(&op);
     mpixq_match_begin(room.records, room.n, &op);
     mpixq_match_wait(&op);
+    mpixq_channels_expose(NULL);
     room_free(&room);
     rc = mpixq_error_raise(mpixq_match_op_comm(&op), mpixq_error_code(op.error));
     mpixq_match_op_end(&op);

@@ -22,6 +22,7 @@
 #include "wire.h"
 
 struct mpixq_queue;
+struct mpixq_stream_ops;
 struct mpixq_trigger;
 struct mpixq_awaited;
 
@@ -49,6 +50,11 @@ struct mpixq_channel {
      * it, in queue->own. An error keeps the queue from being made. */
     enum mpixq_error (*attach)(struct mpixq_queue *queue);
     void (*detach)(struct mpixq_queue *queue);
+
+    /* Threads of the program, with no lock, in the creation of a queue and at the end of a match:
+     * let GPUs reach what their starts and waits touch, by these streams; NULL: by those that it
+     * was told of before, if any. May block until GPUs go on. */
+    void (*expose)(const struct mpixq_stream_ops *ops);
 
     /* Any thread, with no lock but a queue's: go on with what is under way and needs the host,
      * whether or not somebody waits for it. Must not block. */
@@ -94,6 +100,12 @@ struct mpixq_channel {
     bool (*wait)(struct mpixq_queue *queue, struct mpixq_request *req,
                  struct mpixq_awaited *awaited);
 
+    /* In the same turn, if the stream rings by itself: which of these triggers that are its own, by
+     * their functions, the GPU rings for goes to queue->by_gpu, one word for each at most, and the
+     * triggers may be changed. The same for a wait, if it watches. */
+    void (*ring_by_gpu)(struct mpixq_queue *queue, struct mpixq_trigger triggers[], int n);
+    void (*watch_by_gpu)(struct mpixq_queue *queue, const struct mpixq_awaited *awaited);
+
     /* Any thread: drive a started request; has its last executed start completed, or failed? Must
      * not block. */
     bool (*poll)(struct mpixq_request *req);
@@ -134,6 +146,8 @@ void mpixq_channels_close(void); /* and tell of their ends of pairs, if asked to
 void mpixq_channel_count(const struct mpixq_channel *channel);
 enum mpixq_error mpixq_channels_attach(struct mpixq_queue *queue);
 void mpixq_channels_detach(struct mpixq_queue *queue);
+void mpixq_channels_expose(const struct mpixq_stream_ops *ops);
+void mpixq_channels_ring_by_gpu(struct mpixq_queue *queue, struct mpixq_trigger triggers[], int n);
 void mpixq_channels_drive(void);
 /* Those that have starts: an array by their ids. */
 void mpixq_channels_settle(const uint64_t starts[]);
@@ -141,6 +155,9 @@ void mpixq_channels_settle(const uint64_t starts[]);
 /* For channels that keep nothing for queues, or need no driving but by poll. */
 enum mpixq_error mpixq_channel_attach_nothing(struct mpixq_queue *queue);
 void mpixq_channel_detach_nothing(struct mpixq_queue *queue);
+void mpixq_channel_expose_nothing(const struct mpixq_stream_ops *ops);
+void mpixq_channel_ring_nothing(struct mpixq_queue *queue, struct mpixq_trigger triggers[], int n);
+void mpixq_channel_watch_nothing(struct mpixq_queue *queue, const struct mpixq_awaited *awaited);
 void mpixq_channel_drive_nothing(void);
 /* For channels whose network tells nothing of a peer. */
 bool mpixq_channel_has_lost_nothing(struct mpixq_request *req);

@@ -65,6 +65,20 @@ void mpixq_channels_detach(struct mpixq_queue *queue)
     }
 }
 
+void mpixq_channels_expose(const struct mpixq_stream_ops *ops)
+{
+    for (int i = 0; mpixq_channels[i] != NULL; i++) {
+        mpixq_channels[i]->expose(ops);
+    }
+}
+
+void mpixq_channels_ring_by_gpu(struct mpixq_queue *queue, struct mpixq_trigger triggers[], int n)
+{
+    for (int i = 0; mpixq_channels[i] != NULL; i++) {
+        mpixq_channels[i]->ring_by_gpu(queue, triggers, n);
+    }
+}
+
 void mpixq_channels_drive(void)
 {
     for (int i = 0; mpixq_channels[i] != NULL; i++) {
@@ -90,6 +104,24 @@ enum mpixq_error mpixq_channel_attach_nothing(struct mpixq_queue *queue)
 void mpixq_channel_detach_nothing(struct mpixq_queue *queue)
 {
     (void)queue;
+}
+
+void mpixq_channel_expose_nothing(const struct mpixq_stream_ops *ops)
+{
+    (void)ops;
+}
+
+void mpixq_channel_ring_nothing(struct mpixq_queue *queue, struct mpixq_trigger triggers[], int n)
+{
+    (void)queue;
+    (void)triggers;
+    (void)n;
+}
+
+void mpixq_channel_watch_nothing(struct mpixq_queue *queue, const struct mpixq_awaited *awaited)
+{
+    (void)queue;
+    (void)awaited;
 }
 
 void mpixq_channel_drive_nothing(void)

@@ -15,7 +15,7 @@
 static bool make_room(struct mpixq_queue *queue, int n)
 {
     int room = queue->room > 0 ? queue->room : 16;
-    void *records, *triggers, *awaited;
+    void *records, *triggers, *awaited, *by_gpu;
 
     if (n <= queue->room) {
         return true;
@@ -30,7 +30,9 @@ static bool make_room(struct mpixq_queue *queue, int n)
     queue->triggers = triggers != NULL ? triggers : queue->triggers;
     awaited = mpixq_realloc(queue->awaited, (size_t)room * sizeof *queue->awaited);
     queue->awaited = awaited != NULL ? awaited : queue->awaited;
-    if (records == NULL || triggers == NULL || awaited == NULL) {
+    by_gpu = mpixq_realloc(queue->by_gpu, (size_t)room * sizeof *queue->by_gpu);
+    queue->by_gpu = by_gpu != NULL ? by_gpu : queue->by_gpu;
+    if (records == NULL || triggers == NULL || awaited == NULL || by_gpu == NULL) {
         return false;
     }
     queue->room = room;
@@ -176,9 +178,30 @@ static int take_checked(struct mpixq_queue *queue, int count, MPI_Request reques
     }
 }
 
+/* What channels leave to the GPU itself goes with the submission that follows. */
+static void submit_by_gpu(struct mpixq_queue *queue)
+{
+    queue->stream->ops->by_gpu(queue->stream, queue->by_gpu, queue->n_by_gpu);
+    queue->n_by_gpu = 0;
+}
+
+static void watch_by_gpu(struct mpixq_queue *queue, int n)
+{
+    for (int i = 0; i < n; i++) {
+        const struct mpixq_request *req = queue->awaited[i].who;
+
+        req->channel->watch_by_gpu(queue, &queue->awaited[i]);
+    }
+    submit_by_gpu(queue);
+}
+
 static void submit_triggers(struct mpixq_queue *queue, int n)
 {
     if (n > 0) {
+        if (queue->stream->rings) {
+            mpixq_channels_ring_by_gpu(queue, queue->triggers, n);
+            submit_by_gpu(queue);
+        }
         queue->ticket = queue->stream->ops->trigger(queue->stream, queue->triggers, n);
         queue->launches++;
     }
@@ -264,6 +287,9 @@ static void wait_records(struct mpixq_queue *queue, int n)
         }
     }
     if (n_awaited > 0) {
+        if (queue->stream->watches) {
+            watch_by_gpu(queue, n_awaited);
+        }
         queue->ticket = queue->stream->ops->await(queue->stream, queue->awaited, n_awaited);
         queue->launches++;
     }

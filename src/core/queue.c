@@ -64,6 +64,7 @@ static void queue_reset(struct mpixq_queue *queue)
     queue->members = NULL;
     queue->started = NULL;
     queue->ticket = 0;
+    queue->n_by_gpu = 0;
     queue->starts = queue->waits = queue->launches = 0;
     memset(queue->by_channel, 0, sizeof queue->by_channel);
     atomic_store(&queue->posts, 0);
@@ -148,6 +149,9 @@ int mpixq_queue_create(MPIXQ_Queue_type type, const char *kind, void *const *add
         ops->close(queue->stream);
         atomic_store(&queue->magic, 0);
         return mpixq_error_code(why);
+    }
+    if (queue->stream->rings || queue->stream->watches) {
+        mpixq_channels_expose(ops);
     }
     atomic_store(&queue->magic, LIVE);
     if (mpixq_env.info) {
@@ -323,6 +327,13 @@ int mpixq_queue_test(struct mpixq_queue *queue, int *flag, MPI_Comm *comm_p)
     return code;
 }
 
+/* Once, under fail_lock where others may know the queue. */
+static void set_failed(struct mpixq_queue *queue, int code)
+{
+    atomic_store_explicit(&queue->failed, code, memory_order_release);
+    queue->stream->ops->halt(queue->stream);
+}
+
 /* Tell what failed. An error of MPI becomes one of ours, whose text repeats what MPI says. */
 static int own_code(int code, const char *operation, const struct mpixq_request *req)
 {
@@ -351,7 +362,7 @@ void mpixq_queue_fail(struct mpixq_queue *queue, struct mpixq_request *req, int 
     pthread_mutex_lock(&queue->fail_lock);
     if (atomic_load(&queue->failed) == MPI_SUCCESS) {
         queue->failed_comm = mpixq_comm_hold(req->comm);
-        atomic_store_explicit(&queue->failed, own_code(code, operation, req), memory_order_release);
+        set_failed(queue, own_code(code, operation, req));
     }
     pthread_mutex_unlock(&queue->fail_lock);
 }
@@ -369,8 +380,7 @@ void mpixq_queue_look(struct mpixq_queue *queue)
         (void)snprintf(text, sizeof text, "the GPU of stream %s reports: %.180s",
                        queue->stream->ops->kind, why);
         queue->failed_comm = NULL;
-        atomic_store_explicit(&queue->failed, mpixq_error_code_saying(MPIXQ_E_GPU, text),
-                              memory_order_release);
+        set_failed(queue, mpixq_error_code_saying(MPIXQ_E_GPU, text));
     }
     pthread_mutex_unlock(&queue->fail_lock);
 }
@@ -458,7 +468,7 @@ int mpixq_queues_close(void)
     LL_FOREACH2(all, queue, next_spare)
     {
         if (mpixq_queue_is_live(queue)) {
-            atomic_store(&queue->failed, MPI_ERR_OTHER); /* its waits drain */
+            set_failed(queue, MPI_ERR_OTHER); /* its waits drain */
         }
     }
     LL_FOREACH2(all, queue, next_spare)

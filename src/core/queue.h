@@ -50,6 +50,8 @@ struct mpixq_queue {
     struct mpixq_request **records;
     struct mpixq_trigger *triggers;
     struct mpixq_awaited *awaited;
+    struct mpixq_gpu_word *by_gpu; /* what the stream does by itself, if it does: by channels */
+    int n_by_gpu;
 
     /* Counted by channels, any thread. */
     _Atomic uint64_t posts, rings;

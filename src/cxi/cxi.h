@@ -7,6 +7,7 @@
  *     locality.c the choice of a NIC
  *     quirks.c   what providers do differently
  *     cxi_ops.c  the extensions of provider cxi: doorbells, and how many entries there are
+ *     expose.c   (expose.h) doorbells and words for GPUs
  *     supply.c   (supply.h) counters, words and entries: taken, given back, set aside
  *     ops.c      one operation: posted as deferred work, or issued by the host
  *     layout.c   which datatypes are one piece of memory
@@ -38,12 +39,14 @@
 #include "core/channel.h"
 #include "core/queue.h"
 #include "core/request.h"
+#include "expose.h"
 #include "quirks.h"
 
 /* A counter. Base is its value when it was taken: what it counts for its user begins there. */
 struct cxi_counter {
     struct fid_cntr *fid;
     volatile _Atomic uint64_t *bell; /* its doorbell; NULL: libfabric rings */
+    struct cxi_exposed exposed;      /* the doorbell, if it has one */
     uint64_t base;
     uint64_t due; /* while it is doubtful: what it has to show before it is used again */
     struct cxi_counter *next;
@@ -133,8 +136,9 @@ struct cxi_end {
     uint32_t step;   /* next operation of it */
     int flying;      /* plain operations */
     struct cxi_entry plain_write, plain_atomic;
-    bool is_live;  /* executed, and not seen to be done, or not twice */
-    uint64_t seen; /* last start that was seen to be done while it was live */
+    uint64_t perhaps; /* a start that the GPU may have rung for before the queue failed */
+    bool is_live;     /* executed, and not seen to be done, or not twice */
+    uint64_t seen;    /* last start that was seen to be done while it was live */
     bool failed;
     struct cxi_end *prev_live, *next_live, *prev_over, *next_over, *next_failed;
     char text[200]; /* what failed */
@@ -204,6 +208,8 @@ bool mpixq_cxi_start(struct mpixq_queue *queue, struct mpixq_request *req,
                      struct mpixq_trigger *trigger);
 int mpixq_cxi_start_many(struct mpixq_queue *queue, struct mpixq_request *const reqs[], int n,
                          struct mpixq_trigger triggers[]);
+void mpixq_cxi_run_starts(void *const args[], int n);  /* of triggers: ring, and book */
+void mpixq_cxi_book_starts(void *const args[], int n); /* which the GPU has rung for */
 bool mpixq_cxi_wait(struct mpixq_queue *queue, struct mpixq_request *req,
                     struct mpixq_awaited *awaited);
 bool mpixq_cxi_poll(struct mpixq_request *req);

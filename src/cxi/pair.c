@@ -352,6 +352,7 @@ static bool is_reading(const struct mpixq_request *req, const struct cxi_end *en
 {
     uint64_t started = atomic_load(&req->started);
 
+    started = started < end->perhaps ? end->perhaps : started;
     return end->is_send && !end->failed && mpixq_cxi_done(end) < started &&
            (end->ready || mpixq_cxi_cts(end) >= started);
 }
@@ -417,6 +418,9 @@ const struct mpixq_channel mpixq_channel_cxi = {
     .close = cxi_channel_close,
     .attach = mpixq_cxi_attach,
     .detach = mpixq_cxi_detach,
+    .expose = mpixq_cxi_expose,
+    .ring_by_gpu = mpixq_cxi_ring_by_gpu,
+    .watch_by_gpu = mpixq_cxi_watch_by_gpu,
     .drive = cxi_drive,
     .settle = mpixq_cxi_settle,
     .offer = cxi_offer,

@@ -12,6 +12,7 @@
 #include "core/progress.h"
 #include "check.h"
 #include "cxi.h"
+#include "start_log.h"
 #include "supply.h"
 
 #define nic mpixq_cxi_nic
@@ -21,45 +22,6 @@ enum {
     AT_ONCE = 64,   /* as many are armed under one hold of the lock, of those not needed yet */
     READ_EVERY = 32 /* starts after which the one that executes them reads completion queues */
 };
-
-/* The log of a queue: written by the thread that has the queue's turn, without a lock; read under
- * nic.lock. */
-
-static struct cxi_logged *log_at(const struct cxi_queue *cxq, uint64_t position)
-{
-    return &cxq->log[position & cxq->mask];
-}
-
-/* How many of n starts there is room for behind the tail. */
-static uint64_t log_room(struct cxi_queue *cxq, uint64_t tail, uint64_t n)
-{
-    if (cxq->full - tail < n) {
-        cxq->full = atomic_load_explicit(&cxq->head, memory_order_acquire) + cxq->mask + 1;
-    }
-    return cxq->full - tail < n ? cxq->full - tail : n;
-}
-
-/* A progress thread that sleeps is woken, and one that falls asleep looks once more: the store and
- * the load here are in one order for all. */
-static void log_publish(struct cxi_queue *cxq, uint64_t tail)
-{
-    atomic_store(&cxq->tail, tail);
-    mpixq_progress_wake();
-}
-
-static struct cxi_logged *log_first(const struct cxi_queue *cxq)
-{
-    uint64_t head = atomic_load_explicit(&cxq->head, memory_order_relaxed);
-
-    return head < atomic_load_explicit(&cxq->tail, memory_order_acquire) ? log_at(cxq, head) : NULL;
-}
-
-static void log_pop(struct cxi_queue *cxq)
-{
-    uint64_t head = atomic_load_explicit(&cxq->head, memory_order_relaxed);
-
-    atomic_store_explicit(&cxq->head, head + 1, memory_order_release);
-}
 
 /* Queues. */
 
@@ -300,8 +262,9 @@ static void check_order(struct cxi_end *end, uint64_t epoch)
     }
 }
 
-/* The stream has reached a start: what was not armed by now is the host's. */
-static void execute(struct cxi_queue *cxq, struct mpixq_request *req)
+/* The stream has reached a start: what was not armed by now is the host's. If the GPU has rung for
+ * it, it may be further than we are, and so may the peer. */
+static void execute(struct cxi_queue *cxq, struct mpixq_request *req, bool rung)
 {
     struct cxi_end *end = req->end;
     uint64_t epoch = atomic_fetch_add(&req->started, 1) + 1;
@@ -311,7 +274,9 @@ static void execute(struct cxi_queue *cxq, struct mpixq_request *req)
         mpixq_cxi_fail(end, no_room, FI_EOVERFLOW);
     }
     assert(end->failed || epoch <= end->settled + 1);
-    check_order(end, epoch);
+    if (!rung) {
+        check_order(end, epoch);
+    }
     mpixq_cxi_set_live(end, true);
     if (end->settled < epoch) {
         mpixq_cxi_take_over(end, epoch);
@@ -319,10 +284,8 @@ static void execute(struct cxi_queue *cxq, struct mpixq_request *req)
 }
 
 /* Ring for so many starts of a queue that share its counter, and for those that have their own. */
-static void ring(struct cxi_queue *cxq, void *const args[], int n, uint64_t shared)
+static void ring(const struct cxi_queue *cxq, void *const args[], int n, uint64_t shared)
 {
-    uint64_t rings = shared > 0;
-
     /* What the program wrote comes before what the NIC is told to read. No fence of C11: the thread
      * sanitizer has none, and GCC says so. */
     __sync_synchronize();
@@ -331,11 +294,19 @@ static void ring(struct cxi_queue *cxq, void *const args[], int n, uint64_t shar
 
         if (end->trigger != NULL) {
             mpixq_cxi_ring(end->trigger, 1);
-            rings++;
         }
     }
     if (shared > 0 && cxq->shared != NULL) {
         mpixq_cxi_ring(cxq->shared, shared);
+    }
+}
+
+static void count_rings(const struct cxi_queue *cxq, void *const args[], int n, uint64_t shared)
+{
+    uint64_t rings = shared > 0;
+
+    for (int i = 0; cxq->queue != NULL && i < n; i++) {
+        rings += ((const struct cxi_end *)((struct mpixq_request *)args[i])->end)->trigger != NULL;
     }
     if (cxq->queue != NULL) {
         atomic_fetch_add_explicit(&cxq->queue->rings, rings, memory_order_relaxed);
@@ -348,17 +319,31 @@ static bool needs_host(void)
     return nic.quirks->software || atomic_load(&nic.n_over) > 0 || atomic_load(&nic.flying) > 0;
 }
 
-/* The stream has reached the starts, which are all of one queue. */
-static void run_starts(void *const args[], int n)
+/* The queue has failed. What the GPU had rung for by then may be under way. */
+static void drop(void *const args[], int n, bool rung)
+{
+    for (int i = 0; i < n; i++) {
+        struct mpixq_request *req = args[i];
+
+        if (rung) {
+            pthread_mutex_lock(&nic.lock);
+            ((struct cxi_end *)req->end)->perhaps = atomic_load(&req->started) + 1;
+            pthread_mutex_unlock(&nic.lock);
+        }
+        mpixq_match_abandon(req);
+    }
+}
+
+/* The stream has reached the starts, which are all of one queue. Rung: the GPU has rung for them,
+ * before. What is posted behind its ring is executed at once. */
+static void reach(void *const args[], int n, bool rung)
 {
     struct cxi_queue *cxq = queue_of(args[0]);
     uint64_t shared = 0;
     bool read;
 
     if (has_failed(cxq)) {
-        for (int i = 0; i < n; i++) {
-            mpixq_match_abandon(args[i]);
-        }
+        drop(args, n, rung);
         return;
     }
     pthread_mutex_lock(&nic.lock);
@@ -374,16 +359,29 @@ static void run_starts(void *const args[], int n)
     }
     cxq->rung += shared;
     for (int i = 0; i < n; i++) {
-        execute(cxq, args[i]);
+        execute(cxq, args[i], rung);
     }
     read = nic.starts / READ_EVERY != (nic.starts + (uint64_t)n) / READ_EVERY;
     nic.starts += (uint64_t)n;
     pthread_mutex_unlock(&nic.lock);
-    ring(cxq, args, n, shared);
+    if (!rung) {
+        ring(cxq, args, n, shared);
+    }
+    count_rings(cxq, args, n, shared);
     mpixq_progress_wake();
     if (read && needs_host()) {
         mpixq_cxi_read();
     }
+}
+
+void mpixq_cxi_run_starts(void *const args[], int n)
+{
+    reach(args, n, false);
+}
+
+void mpixq_cxi_book_starts(void *const args[], int n)
+{
+    reach(args, n, true);
 }
 
 int mpixq_cxi_start_many(struct mpixq_queue *queue, struct mpixq_request *const reqs[], int n,
@@ -399,7 +397,7 @@ int mpixq_cxi_start_many(struct mpixq_queue *queue, struct mpixq_request *const 
         const struct cxi_end *end = req->end;
 
         issued += end->shared;
-        triggers[i].call = run_starts;
+        triggers[i].call = mpixq_cxi_run_starts;
         triggers[i].arg = req;
         triggers[i].copy = mpixq_request_before(req);
         if (tail < end_of_log) {
@@ -420,7 +418,7 @@ bool mpixq_cxi_start(struct mpixq_queue *queue, struct mpixq_request *req,
                      struct mpixq_trigger *trigger)
 {
     (void)queue;
-    trigger->call = run_starts;
+    trigger->call = mpixq_cxi_run_starts;
     trigger->arg = req;
     return true;
 }

@@ -16,9 +16,12 @@
 
 enum { WORDS = 512 }; /* on a page */
 
-/* Words side by side, in one region, so that one wait looks at few cache lines. */
+/* Words side by side, in one region, so that one wait looks at few cache lines. It lies at a
+ * multiple of its size. */
+enum { PAGE = 8192 };
 struct page {
     struct cxi_word words[WORDS];
+    struct cxi_exposed exposed; /* the words */
     struct fid_mr *region;
     int n_free;
     uint16_t free[WORDS]; /* the next one to give out is the last */
@@ -42,6 +45,9 @@ static struct cxi_counter *counter_open(void)
         return NULL;
     }
     counter->bell = mpixq_cxi_bell(counter->fid, &nic.why_no_bell);
+    if (counter->bell != NULL) {
+        mpixq_cxi_hidden(&counter->exposed, (void *)counter->bell, sizeof *counter->bell, true);
+    }
     return counter;
 }
 
@@ -133,8 +139,9 @@ static void counters_close(struct cxi_counter *list)
 
 static struct page *page_open(void)
 {
-    struct page *page = mpixq_alloc_aligned(4096, (sizeof *page + 4095) / 4096 * 4096);
+    struct page *page = mpixq_alloc_aligned(PAGE, PAGE);
 
+    _Static_assert(sizeof *page <= PAGE, "it lies on one page");
     if (page == NULL) {
         return NULL;
     }
@@ -146,21 +153,19 @@ static struct page *page_open(void)
     for (int i = 0; i < WORDS; i++) {
         page->free[page->n_free++] = (uint16_t)(WORDS - 1 - i);
     }
+    mpixq_cxi_hidden(&page->exposed, page->words, sizeof page->words, false);
     LL_PREPEND(pages, page); /* freed in mpixq_cxi_supply_close */
     return page;
 }
 
-static struct page *page_of(const struct cxi_word *word)
+static struct page *page_of(const void *word)
 {
-    struct page *page;
+    return (struct page *)((uintptr_t)word & ~(uintptr_t)(PAGE - 1));
+}
 
-    LL_FOREACH(pages, page)
-    {
-        if (word >= page->words && word < page->words + WORDS) {
-            break;
-        }
-    }
-    return page;
+const struct cxi_exposed *mpixq_cxi_page_of_word(const void *word)
+{
+    return &page_of(word)->exposed;
 }
 
 struct cxi_word *mpixq_cxi_word_take(void)
@@ -179,12 +184,12 @@ struct cxi_word *mpixq_cxi_word_take(void)
 
 void mpixq_cxi_word_put(struct cxi_word *word, bool clean)
 {
-    struct page *page = word != NULL ? page_of(word) : NULL;
+    struct page *page = page_of(word);
 
-    assert(word == NULL || (page != NULL && page->n_free < WORDS));
-    if (page != NULL && clean) {
+    assert(word == NULL || page->n_free < WORDS);
+    if (word != NULL && clean) {
         page->free[page->n_free++] = (uint16_t)(word - page->words);
-    } else if (page != NULL) {
+    } else if (word != NULL) {
         nic.counts.set_aside++;
     }
 }
@@ -319,6 +324,7 @@ void mpixq_cxi_words_close(void)
 {
     struct page *page;
 
+    mpixq_cxi_expose_close();
     LL_FOREACH(pages, page)
     {
         (void)fi_close(&page->region->fid);

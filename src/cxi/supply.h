@@ -35,6 +35,8 @@ void mpixq_cxi_ring(const struct cxi_counter *counter, uint64_t n);
 void mpixq_cxi_counter_put(struct cxi_counter *counter, bool clean, uint64_t value);
 struct cxi_word *mpixq_cxi_word_take(void);
 void mpixq_cxi_word_put(struct cxi_word *word, bool clean);
+/* What GPUs are to see of it. */
+const struct cxi_exposed *mpixq_cxi_page_of_word(const void *word);
 /* Where NICs find the word: key and address. */
 void mpixq_cxi_word_name(const struct cxi_word *word, uint64_t *key_p, uint64_t *addr_p);
 /* An entry that lasts until its start is done; NULL: the budget is spent. */

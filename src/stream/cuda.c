@@ -40,6 +40,8 @@ static const struct mpixq_gpu_symbol symbols[] = {
     NEEDED(stream_context, "cuStreamGetCtx"),
     NEEDED(query, "cuStreamQuery"),
     NEEDED(is_capturing, "cuStreamIsCapturing"),
+    OPTIONAL(map, "cuMemHostRegister_v2"),
+    OPTIONAL(unmap, "cuMemHostUnregister"),
     OPTIONAL(write, "cuStreamWriteValue64_v2"),
     OPTIONAL(batch, "cuStreamBatchMemOp_v2"),
     {NULL, NULL, false},
@@ -115,6 +117,20 @@ static void cuda_host_free(void *host)
 static int cuda_address(void *host, void **address_p)
 {
     return mpixq_cuda.address(address_p, host, 0);
+}
+
+static int cuda_map(void *memory, size_t bytes, bool is_io)
+{
+    if (mpixq_cuda.map == NULL || mpixq_cuda.unmap == NULL) {
+        return MPIXQ_CU_NOT_SUPPORTED;
+    }
+    return mpixq_cuda.map(memory, bytes,
+                          MPIXQ_CU_PORTABLE | MPIXQ_CU_MAPPED | (is_io ? MPIXQ_CU_IO_MEMORY : 0));
+}
+
+static void cuda_unmap(void *memory)
+{
+    (void)mpixq_cuda.unmap(memory); /* the context may be gone, and the mapping with it */
 }
 
 static int cuda_word_alloc(void **host_p)
@@ -250,6 +266,8 @@ const struct mpixq_gpu mpixq_gpu_cuda = {
     .host_alloc = cuda_host_alloc,
     .host_free = cuda_host_free,
     .address = cuda_address,
+    .map = cuda_map,
+    .unmap = cuda_unmap,
     .word_alloc = cuda_word_alloc,
     .word_free = cuda_word_free,
     .has_values = cuda_has_values,

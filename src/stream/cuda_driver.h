@@ -13,6 +13,7 @@
 enum {
     MPIXQ_CU_PORTABLE = 1,
     MPIXQ_CU_MAPPED = 2,
+    MPIXQ_CU_IO_MEMORY = 4,
     MPIXQ_CU_CONTEXT = 1,
     MPIXQ_CU_MEMORY_TYPE = 2,
     MPIXQ_CU_IS_MANAGED = 8,
@@ -24,7 +25,8 @@ enum {
     MPIXQ_CU_WRITE_VALUE_64 = 5,
     MPIXQ_CU_WAIT_GEQ = 0,
     MPIXQ_CU_NOT_CAPTURING = 0,
-    MPIXQ_CU_NOT_READY = 600
+    MPIXQ_CU_NOT_READY = 600,
+    MPIXQ_CU_NOT_SUPPORTED = 801
 };
 
 /* One operation of a batch: CUstreamBatchMemOpParams for a wait or a write. */
@@ -59,6 +61,9 @@ struct mpixq_cuda {
     int (*stream_context)(void *stream, void **context_p);
     int (*query)(void *stream);
     int (*is_capturing)(void *stream, int *status_p);
+    /* NULL where the driver is too old. */
+    int (*map)(void *memory, size_t bytes, unsigned flags);
+    int (*unmap)(void *memory);
     int (*write)(void *stream, void *address, uint64_t value, unsigned flags);
     int (*batch)(void *stream, unsigned n, struct mpixq_cuda_value *values, unsigned flags);
 };

@@ -48,6 +48,10 @@ struct mpixq_gpu {
     int (*host_alloc)(size_t bytes, void **host_p);
     void (*host_free)(void *host);
     int (*address)(void *host, void **address_p);
+    /* Memory that others have allocated, of the host or, if is_io, the registers of a device: the
+     * same, for all GPUs. May not be there at all, and is an error then. */
+    int (*map)(void *memory, size_t bytes, bool is_io);
+    void (*unmap)(void *memory);
     /* The same for one word that a stream can wait for. NULL, and success: any word will do. */
     int (*word_alloc)(void **host_p);
     void (*word_free)(void *host);

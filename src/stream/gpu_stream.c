@@ -13,12 +13,17 @@
  * they are. The worker has its part before the GPU, as a submission to the GPU may block until
  * earlier work is done. It calls no function of the GPU's library, and needs none.
  *
+ * Where the GPU reaches doorbells and words by itself (by_gpu), it rings them before it says that
+ * it has reached the start, and waits for the words in place of the gate. The worker then only
+ * keeps the books, behind it.
+ *
  * Once the queue has failed the worker does not wait any more, neither for the GPU nor for words:
- * it opens all gates, the GPU drains, and starts are dropped by whom they belong to. So a wait
- * needs no error word.
+ * it opens all gates, the GPU drains, and starts are dropped by whom they belong to; those that the
+ * GPU would do by itself are halted. So a wait needs no error word: the gate is one.
  *
  * What is put into the GPU's stream, and by what, is in gpu_submit.c. */
 #include <pthread.h>
+#include <utlist.h>
 
 #include "core/alloc.h"
 #include "core/backoff.h"
@@ -37,10 +42,16 @@ struct gpu_stream {
     struct mpixq_gpu_words *words;
     pthread_t owner;           /* of a default stream of each thread */
     uint64_t submitted;        /* the last ticket; in the queue's turn */
+    _Atomic uint64_t waits;    /* ticket of the last wait */
     _Atomic uint64_t executed; /* tickets that the worker is done with: written by it */
     atomic_uint looks;
     _Atomic(const char *) broken; /* what the GPU reported: written once, by whoever calls it */
+    struct gpu_stream *next;
 };
+
+/* Guards the list of open streams. A leaf. */
+static pthread_mutex_t list_lock = PTHREAD_MUTEX_INITIALIZER;
+static struct gpu_stream *streams;
 
 static const struct mpixq_stream_ops *const host = &mpixq_host_stream_ops;
 
@@ -83,6 +94,7 @@ static uint64_t gpu_trigger(struct mpixq_stream *base, const struct mpixq_trigge
         code = mpixq_gpu_submit_start(&stream->lane, triggers, n, ticket);
         stream->lane.gpu->leave(stream->lane.place, before);
     }
+    stream->lane.n_words = 0;
     note_code(stream, code);
     return ticket;
 }
@@ -96,6 +108,7 @@ static uint64_t gpu_await(struct mpixq_stream *base, const struct mpixq_awaited 
     void *before;
     int code;
 
+    atomic_store(&stream->waits, ticket);
     (void)host->await(stream->worker, awaited, n);
     (void)host->trigger(stream->worker, open, 2);
     code = stream->lane.gpu->enter(stream->lane.place, &before);
@@ -103,8 +116,22 @@ static uint64_t gpu_await(struct mpixq_stream *base, const struct mpixq_awaited 
         code = mpixq_gpu_submit_wait(&stream->lane, awaited, n, ticket);
         stream->lane.gpu->leave(stream->lane.place, before);
     }
+    stream->lane.n_words = 0;
     note_code(stream, code);
     return ticket;
+}
+
+static void gpu_by_gpu(struct mpixq_stream *base, const struct mpixq_gpu_word words[], int n)
+{
+    struct gpu_stream *stream = (struct gpu_stream *)base;
+
+    stream->lane.words = words;
+    stream->lane.n_words = n;
+}
+
+static void gpu_halt(struct mpixq_stream *base)
+{
+    atomic_store(((struct gpu_stream *)base)->words->halt, 1);
 }
 
 /* Only what the default stream of each thread is depends on the place. */
@@ -200,6 +227,21 @@ static uint64_t gpu_depth(const struct mpixq_stream *base)
     return host->depth(((const struct gpu_stream *)base)->worker);
 }
 
+static bool gpu_any_waits(void)
+{
+    const struct gpu_stream *stream;
+
+    pthread_mutex_lock(&list_lock);
+    LL_FOREACH(streams, stream)
+    {
+        if (atomic_load(stream->words->reached) < atomic_load(&stream->waits)) {
+            break;
+        }
+    }
+    pthread_mutex_unlock(&list_lock);
+    return stream != NULL;
+}
+
 static const void *gpu_waits_for(const struct mpixq_stream *base)
 {
     return host->waits_for(((const struct gpu_stream *)base)->worker);
@@ -237,10 +279,13 @@ static enum mpixq_error prepare(struct gpu_stream *stream)
         return MPIXQ_E_NO_MEMORY;
     }
     code = stream->lane.gpu->address(stream->words->reached, &stream->lane.reached_at);
+    code = code != 0 ? code : stream->lane.gpu->address(stream->words->halt, &stream->lane.halt_at);
     stream->lane.gate_at = stream->words->signal;
     if (code == 0 && stream->lane.gate_at == NULL) {
         code = stream->lane.gpu->address(stream->words->gate, &stream->lane.gate_at);
     }
+    stream->base.rings = stream->lane.kernels.ring_all != NULL;
+    stream->base.watches = !stream->lane.by_values && stream->lane.kernels.wait_all != NULL;
     note_code(stream, code);
     return code == 0 ? MPIXQ_E_NONE : MPIXQ_E_GPU;
 }
@@ -299,12 +344,63 @@ static struct mpixq_stream *open_on(const struct mpixq_gpu *gpu, const struct mp
         stream_free(stream);
         return NULL;
     }
+    pthread_mutex_lock(&list_lock);
+    LL_PREPEND(streams, stream);
+    pthread_mutex_unlock(&list_lock);
     return &stream->base;
 }
 
 static void gpu_close(struct mpixq_stream *base)
 {
-    stream_free((struct gpu_stream *)base);
+    struct gpu_stream *stream = (struct gpu_stream *)base;
+
+    pthread_mutex_lock(&list_lock);
+    LL_DELETE(streams, stream);
+    pthread_mutex_unlock(&list_lock);
+    stream_free(stream);
+}
+
+/* Memory that GPUs did not allocate. */
+
+static int map_here(const struct mpixq_gpu *gpu, void *memory, size_t bytes, bool is_io,
+                    void **address_p)
+{
+    int code = gpu->map(memory, bytes, is_io);
+
+    if (code == 0) {
+        code = gpu->address(memory, address_p);
+        if (code != 0) {
+            gpu->unmap(memory);
+        }
+    }
+    return code;
+}
+
+static void *map_for(const struct mpixq_gpu *gpu, void *memory, size_t bytes, bool is_io)
+{
+    void *place, *before, *address = NULL;
+    int code = gpu->place_of(NULL, &place);
+
+    code = code != 0 ? code : gpu->enter(place, &before);
+    if (code == 0) {
+        code = map_here(gpu, memory, bytes, is_io, &address);
+        gpu->leave(place, before);
+    }
+    if (code != 0) {
+        mpixq_debug("%s cannot reach %s: %s", gpu->name, is_io ? "registers" : "memory",
+                    gpu->text(code));
+    }
+    return code == 0 ? address : NULL;
+}
+
+static void *cuda_map(void *memory, size_t bytes, bool is_io)
+{
+    return map_for(&mpixq_gpu_cuda, memory, bytes, is_io);
+}
+
+static void cuda_unmap(void *memory)
+{
+    mpixq_gpu_cuda.unmap(memory);
 }
 
 static bool cuda_is_live(const void *handle)
@@ -316,6 +412,16 @@ static bool cuda_is_live(const void *handle)
 static struct mpixq_stream *cuda_open(void *handle, const atomic_int *failed, int *error_p)
 {
     return open_on(&mpixq_gpu_cuda, &mpixq_cuda_stream_ops, handle, failed, error_p);
+}
+
+static void *hip_map(void *memory, size_t bytes, bool is_io)
+{
+    return map_for(&mpixq_gpu_hip, memory, bytes, is_io);
+}
+
+static void hip_unmap(void *memory)
+{
+    mpixq_gpu_hip.unmap(memory);
 }
 
 static bool hip_is_live(const void *handle)
@@ -331,11 +437,19 @@ static struct mpixq_stream *hip_open(void *handle, const atomic_int *failed, int
 
 #define BUT_KIND                                                                                   \
     .copies = true, .close = gpu_close, .how = gpu_how, .admits = gpu_admits,                      \
-    .broken = gpu_broken, .trigger = gpu_trigger, .await = gpu_await, .depth = gpu_depth,          \
-    .waits_for = gpu_waits_for, .identity = gpu_identity, .passed = gpu_passed,                    \
-    .synchronize = gpu_synchronize
+    .broken = gpu_broken, .trigger = gpu_trigger, .await = gpu_await, .by_gpu = gpu_by_gpu,        \
+    .halt = gpu_halt, .any_waits = gpu_any_waits, .depth = gpu_depth, .waits_for = gpu_waits_for,  \
+    .identity = gpu_identity, .passed = gpu_passed, .synchronize = gpu_synchronize
 
-const struct mpixq_stream_ops mpixq_cuda_stream_ops = {
-    .kind = "cudaStream_t", .is_live = cuda_is_live, .open = cuda_open, BUT_KIND};
-const struct mpixq_stream_ops mpixq_hip_stream_ops = {
-    .kind = "hipStream_t", .is_live = hip_is_live, .open = hip_open, BUT_KIND};
+const struct mpixq_stream_ops mpixq_cuda_stream_ops = {.kind = "cudaStream_t",
+                                                       .is_live = cuda_is_live,
+                                                       .open = cuda_open,
+                                                       .map = cuda_map,
+                                                       .unmap = cuda_unmap,
+                                                       BUT_KIND};
+const struct mpixq_stream_ops mpixq_hip_stream_ops = {.kind = "hipStream_t",
+                                                      .is_live = hip_is_live,
+                                                      .open = hip_open,
+                                                      .map = hip_map,
+                                                      .unmap = hip_unmap,
+                                                      BUT_KIND};

@@ -7,8 +7,8 @@
 #include "pieces.h"
 
 /* On CUDA values won wherever the host answers; on HIP nothing was measured, and kernels need no
- * memory of a special kind. A kernel that copies waits for nobody, so it is used beside values,
- * unless values are asked for. */
+ * memory of a special kind. A kernel that copies or rings waits for nobody, so it is used beside
+ * values, unless values are asked for. */
 enum mpixq_error mpixq_gpu_lane_choose(struct mpixq_gpu_lane *lane)
 {
     bool has_values = lane->gpu->has_values();
@@ -22,7 +22,7 @@ enum mpixq_error mpixq_gpu_lane_choose(struct mpixq_gpu_lane *lane)
         break;
     case MPIXQ_GPU_OPS_VALUES:
         has_kernels = false;
-        lane->kernels.copy = NULL;
+        lane->kernels.copy = lane->kernels.ring_all = NULL;
         break;
     default:
         has_kernels = has_kernels && !(has_values && lane->gpu == &mpixq_gpu_cuda);
@@ -92,9 +92,9 @@ static unsigned threads_of_each(unsigned n, size_t largest)
     return (unsigned)(wanted < most ? wanted : most);
 }
 
-/* The last launch tells that the ticket is reached. */
+/* The last launch tells that the ticket is reached, if word is not NULL. */
 static int copy_small(const struct mpixq_gpu_lane *lane, const struct copies *copies, int left,
-                      uint64_t ticket)
+                      void *word, uint64_t ticket)
 {
     struct mpixq_pieces pieces;
     void *parameters[] = {&pieces};
@@ -113,7 +113,7 @@ static int copy_small(const struct mpixq_gpu_lane *lane, const struct copies *co
         largest = copy->bytes > largest ? copy->bytes : largest;
         left--;
         if (pieces.n == MPIXQ_PIECES || left == 0) {
-            pieces.word = left == 0 ? lane->reached_at : NULL;
+            pieces.word = left == 0 ? word : NULL;
             pieces.each = threads_of_each(pieces.n, largest);
             code = lane->gpu->launch(lane->handle, lane->kernels.copy, pieces.n * pieces.each,
                                      parameters);
@@ -124,8 +124,8 @@ static int copy_small(const struct mpixq_gpu_lane *lane, const struct copies *co
     return code;
 }
 
-/* Copy, and then tell that the ticket is reached. */
-static int copy_and_tell(const struct mpixq_gpu_lane *lane, const struct copies *copies,
+/* Copy, and then tell that the ticket is reached, if that is wanted. */
+static int copy_and_tell(const struct mpixq_gpu_lane *lane, const struct copies *copies, bool tells,
                          uint64_t ticket)
 {
     int n_small = 0, code = 0;
@@ -140,19 +140,41 @@ static int copy_and_tell(const struct mpixq_gpu_lane *lane, const struct copies 
             code = lane->gpu->copy(lane->handle, copy->to, copy->from, copy->bytes);
         }
     }
-    if (code != 0) {
-        return code;
+    if (code == 0 && n_small >= MPIXQ_SEVERAL) {
+        return copy_small(lane, copies, n_small, tells ? lane->reached_at : NULL, ticket);
     }
-    return n_small < MPIXQ_SEVERAL ? write_reached(lane, ticket)
-                                   : copy_small(lane, copies, n_small, ticket);
+    return code == 0 && tells ? write_reached(lane, ticket) : code;
+}
+
+/* A thread for each word, until the gate has reached opened. The last launch tells that the ticket
+ * is reached, if that is wanted. */
+static int launch_words(const struct mpixq_gpu_lane *lane, void *kernel, void *gate,
+                        uint64_t opened, bool tells, uint64_t ticket)
+{
+    struct mpixq_words all = {.gate = gate, .opened = opened, .value = ticket};
+    void *parameters[] = {&all};
+    int code = 0;
+
+    for (int i = 0; code == 0 && i < lane->n_words;) {
+        for (all.n = 0; all.n < MPIXQ_WORDS && i < lane->n_words; all.n++, i++) {
+            all.at[all.n].address = lane->words[i].address;
+            all.at[all.n].value = lane->words[i].value;
+        }
+        all.word = tells && i == lane->n_words ? lane->reached_at : NULL;
+        code = lane->gpu->launch(lane->handle, kernel, all.n, parameters);
+    }
+    return code;
 }
 
 int mpixq_gpu_submit_start(const struct mpixq_gpu_lane *lane, const struct mpixq_trigger *triggers,
                            int n, uint64_t ticket)
 {
     struct copies copies = {.first = &triggers->copy, .stride = sizeof *triggers, .n = n};
+    int code = copy_and_tell(lane, &copies, lane->n_words == 0, ticket);
 
-    return copy_and_tell(lane, &copies, ticket);
+    return code != 0 || lane->n_words == 0
+               ? code
+               : launch_words(lane, lane->kernels.ring_all, lane->halt_at, 1, true, ticket);
 }
 
 int mpixq_gpu_submit_wait(const struct mpixq_gpu_lane *lane, const struct mpixq_awaited *awaited,
@@ -165,7 +187,9 @@ int mpixq_gpu_submit_wait(const struct mpixq_gpu_lane *lane, const struct mpixq_
     for (int i = 0; i < n; i++) {
         any = any || awaited[i].copy != NULL;
     }
-    /* What is copied afterwards has not been reached yet. */
-    code = wait_for_gate(lane, ticket, !any);
-    return code != 0 || !any ? code : copy_and_tell(lane, &copies, ticket);
+    /* What is copied afterwards has not been reached yet. The worker opens the gate in any case. */
+    code = lane->n_words == n
+               ? launch_words(lane, lane->kernels.wait_all, lane->gate_at, ticket, !any, ticket)
+               : wait_for_gate(lane, ticket, !any);
+    return code != 0 || !any ? code : copy_and_tell(lane, &copies, true, ticket);
 }

@@ -23,9 +23,12 @@ enum {
 struct mpixq_gpu_lane {
     const struct mpixq_gpu *gpu;
     void *handle, *place;
-    void *reached_at, *gate_at;       /* addresses of the words for the GPU */
-    struct mpixq_gpu_kernels kernels; /* copy: NULL if kernels shall not copy */
-    bool by_values;                   /* starts and waits */
+    void *reached_at, *gate_at, *halt_at; /* addresses of the words for the GPU */
+    struct mpixq_gpu_kernels kernels;     /* copy, ring_all: NULL if kernels shall not do that */
+    bool by_values;                       /* starts and waits */
+    /* Of the next submission: what it rings, or waits for, by itself. */
+    const struct mpixq_gpu_word *words;
+    int n_words;
 };
 
 /* By what: kernels or values. Needs the stream and its place. */

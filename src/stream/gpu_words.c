@@ -48,7 +48,7 @@ static struct mpixq_gpu_words *spare_of(const struct mpixq_gpu *gpu)
     return words;
 }
 
-/* One more pair of words, at host. False: no memory. */
+/* One more set of words, at host. False: no memory. */
 static bool add(const struct mpixq_gpu *gpu, char *host)
 {
     struct mpixq_gpu_words *words = mpixq_alloc(sizeof *words); /* freed in close */
@@ -59,6 +59,7 @@ static bool add(const struct mpixq_gpu *gpu, char *host)
     }
     words->gpu = gpu;
     words->reached = (_Atomic uint64_t *)(void *)host;
+    words->halt = (_Atomic uint64_t *)(void *)(host + LINE) + 1;
     words->gate = words->signal != NULL ? words->signal : (void *)(host + LINE);
     LL_PREPEND(spare, words);
     return true;
@@ -92,6 +93,7 @@ struct mpixq_gpu_words *mpixq_gpu_words_take(const struct mpixq_gpu *gpu)
         LL_DELETE(spare, words);
         atomic_store(words->reached, 0);
         atomic_store(words->gate, 0);
+        atomic_store(words->halt, 0);
     }
     pthread_mutex_unlock(&lock);
     return words;
@@ -117,6 +119,8 @@ static struct mpixq_gpu_kernels load(const struct mpixq_gpu *gpu)
     code = code != 0 ? code : gpu->function(module, "mpixq_ring", &kernels.ring);
     code = code != 0 ? code : gpu->function(module, "mpixq_wait", &kernels.wait);
     code = code != 0 ? code : gpu->function(module, "mpixq_copy", &kernels.copy);
+    code = code != 0 ? code : gpu->function(module, "mpixq_ring_all", &kernels.ring_all);
+    code = code != 0 ? code : gpu->function(module, "mpixq_wait_all", &kernels.wait_all);
     kernels.why = "they are there";
     if (code != 0) {
         kernels = (struct mpixq_gpu_kernels){.why = gpu->text(code)};

@@ -16,17 +16,18 @@
 struct mpixq_gpu_words {
     _Atomic uint64_t *reached; /* tickets that the stream has passed: written by the GPU */
     _Atomic uint64_t *gate;    /* waits that may end: written by the worker */
+    _Atomic uint64_t *halt;    /* 1: nothing is started any more; written by the host */
     const struct mpixq_gpu *gpu;
     void *signal; /* where gate is, if that needs memory of its own */
     struct mpixq_gpu_words *next;
 };
 
-/* A pair of words, both 0, or NULL: no memory. */
+/* Words, all 0, or NULL: no memory. */
 struct mpixq_gpu_words *mpixq_gpu_words_take(const struct mpixq_gpu *gpu);
 void mpixq_gpu_words_give_back(struct mpixq_gpu_words *words);
 
 struct mpixq_gpu_kernels {
-    void *ring, *wait, *copy; /* NULL: they cannot be had here */
+    void *ring, *wait, *copy, *ring_all, *wait_all; /* NULL: they cannot be had here */
     const char *why;
 };
 

@@ -40,6 +40,8 @@ static const struct mpixq_gpu_symbol symbols[] = {
     NEEDED(query, "hipStreamQuery"),
     NEEDED(write, "hipStreamWriteValue64"),
     NEEDED(wait, "hipStreamWaitValue64"),
+    OPTIONAL(map, "hipHostRegister"),
+    OPTIONAL(unmap, "hipHostUnregister"),
     OPTIONAL(stream_device, "hipStreamGetDevice"),
     OPTIONAL(is_capturing, "hipStreamIsCapturing"),
     {NULL, NULL, false},
@@ -139,6 +141,20 @@ static void hip_host_free(void *host)
 static int hip_address(void *host, void **address_p)
 {
     return cleared(mpixq_hip.address(address_p, host, 0));
+}
+
+static int hip_map(void *memory, size_t bytes, bool is_io)
+{
+    if (mpixq_hip.map == NULL || mpixq_hip.unmap == NULL) {
+        return MPIXQ_HIP_NOT_SUPPORTED;
+    }
+    return cleared(mpixq_hip.map(
+        memory, bytes, MPIXQ_HIP_PORTABLE | MPIXQ_HIP_MAPPED | (is_io ? MPIXQ_HIP_IO_MEMORY : 0)));
+}
+
+static void hip_unmap(void *memory)
+{
+    (void)cleared(mpixq_hip.unmap(memory)); /* the process is about to end */
 }
 
 /* Value waits are defined for signal memory only. Host and GPU have the same address for it. */
@@ -247,6 +263,8 @@ const struct mpixq_gpu mpixq_gpu_hip = {
     .host_alloc = hip_host_alloc,
     .host_free = hip_host_free,
     .address = hip_address,
+    .map = hip_map,
+    .unmap = hip_unmap,
     .word_alloc = hip_word_alloc,
     .word_free = hip_word_free,
     .has_values = hip_has_values,

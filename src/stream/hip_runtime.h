@@ -13,6 +13,7 @@
 enum {
     MPIXQ_HIP_PORTABLE = 1,
     MPIXQ_HIP_MAPPED = 2,
+    MPIXQ_HIP_IO_MEMORY = 4,
     MPIXQ_HIP_COHERENT = 0x40000000,
     MPIXQ_HIP_SIGNAL_MEMORY = 2,
     MPIXQ_HIP_HAS_WAIT_VALUE = 10013,
@@ -20,6 +21,7 @@ enum {
     MPIXQ_HIP_COPY_DEFAULT = 4,
     MPIXQ_HIP_NOT_CAPTURING = 0,
     MPIXQ_HIP_NOT_READY = 600,
+    MPIXQ_HIP_NOT_SUPPORTED = 801,
     /* Types of memory were renumbered in version 6. */
     MPIXQ_HIP_VERSION_6 = 60000000,
     MPIXQ_HIP_5_DEVICE = 1,
@@ -59,6 +61,8 @@ struct mpixq_hip {
     int (*write)(void *stream, void *address, uint64_t value, unsigned flags);
     int (*wait)(void *stream, void *address, uint64_t value, unsigned flags, uint64_t mask);
     /* NULL where the runtime is too old. */
+    int (*map)(void *memory, size_t bytes, unsigned flags);
+    int (*unmap)(void *memory);
     int (*stream_device)(void *stream, int *device_p);
     int (*is_capturing)(void *stream, int *status_p);
 };

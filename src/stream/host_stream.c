@@ -336,6 +336,37 @@ static const char *host_broken(const struct mpixq_stream *base)
     return NULL;
 }
 
+static void host_by_gpu(struct mpixq_stream *base, const struct mpixq_gpu_word words[], int n)
+{
+    (void)base;
+    (void)words;
+    (void)n;
+}
+
+/* The worker sees it. */
+static void host_halt(struct mpixq_stream *base)
+{
+    (void)base;
+}
+
+/* It blocks nobody. */
+static bool host_any_waits(void)
+{
+    return false;
+}
+
+static void *host_map(void *memory, size_t bytes, bool is_io)
+{
+    (void)bytes;
+    (void)is_io;
+    return memory;
+}
+
+static void host_unmap(void *memory)
+{
+    (void)memory;
+}
+
 int mpixq_host_streams_close(void)
 {
     int n = 0;
@@ -358,6 +389,11 @@ const struct mpixq_stream_ops mpixq_host_stream_ops = {
     .broken = host_broken,
     .trigger = host_trigger,
     .await = host_await,
+    .by_gpu = host_by_gpu,
+    .halt = host_halt,
+    .any_waits = host_any_waits,
+    .map = host_map,
+    .unmap = host_unmap,
     .depth = host_depth,
     .waits_for = host_waits_for,
     .identity = host_identity,

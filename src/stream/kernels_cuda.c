@@ -36,6 +36,7 @@ static __attribute__((device)) inline void meet(void)
 #define THREAD ((unsigned)__nvvm_read_ptx_sreg_tid_x())
 #define IS_FIRST (THREAD == 0)
 #define EACH_PIECE(i, all) for (unsigned i = THREAD / (all).each; i < (all).n; i = (all).n)
+#define EACH_WORD(i, all) for (unsigned i = THREAD; i < (all).n; i = (all).n)
 #define PART(all) (THREAD % (all).each)
 #define PARTS(all) ((all).each)
 

@@ -37,6 +37,7 @@ static inline void meet(void)
 
 #define IS_FIRST true
 #define EACH_PIECE(i, all) for (unsigned i = 0; i < (all).n; i++)
+#define EACH_WORD(i, all) for (unsigned i = 0; i < (all).n; i++)
 #define PART(all) 0
 #define PARTS(all) 1
 

@@ -12,6 +12,8 @@
 
 void mpixq_ring(uint64_t *word, uint64_t value);
 void mpixq_wait(const uint64_t *gate, uint64_t value, uint64_t *word, uint64_t passed);
+void mpixq_ring_all(struct mpixq_words all);
+void mpixq_wait_all(struct mpixq_words all);
 void mpixq_copy(struct mpixq_pieces all);
 
 #endif

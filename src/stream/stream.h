@@ -27,6 +27,12 @@ struct mpixq_copy {
     const void *place; /* where a kernel can (gpu.h); NULL: not known */
 };
 
+/* A word that a GPU stores to, or waits for, by itself, and where it sees it. */
+struct mpixq_gpu_word {
+    void *address;
+    uint64_t value;
+};
+
 /* One thing that a start does when the stream reaches it: either call a function, with the args of
  * all that are started together; or store value into word (release). A thread of the host does
  * either. */
@@ -79,6 +85,19 @@ struct mpixq_stream_ops {
     uint64_t (*trigger)(struct mpixq_stream *stream, const struct mpixq_trigger *triggers, int n);
     uint64_t (*await)(struct mpixq_stream *stream, const struct mpixq_awaited *awaited, int n);
 
+    /* Of streams that do so by themselves (below), in the queue's turn, just before such a
+     * submission, which reads the array: doorbells to ring before the triggers are executed; or the
+     * words of what is awaited, of all of it or in vain. */
+    void (*by_gpu)(struct mpixq_stream *stream, const struct mpixq_gpu_word words[], int n);
+    /* The queue has failed: the GPU rings no more. Any thread; never blocks. */
+    void (*halt)(struct mpixq_stream *stream);
+    /* Where GPUs see this memory, of the host or (is_io) of a device, or NULL: they cannot. Threads
+     * of the program, under no lock: it may block until GPUs go on, and so should be left for later
+     * while a stream of these waits. */
+    bool (*any_waits)(void);
+    void *(*map)(void *memory, size_t bytes, bool is_io);
+    void (*unmap)(void *memory);
+
     /* How many triggers and awaited things the stream holds before a submission waits for room. */
     uint64_t (*depth)(const struct mpixq_stream *stream);
 
@@ -97,6 +116,7 @@ struct mpixq_stream_ops {
 
 struct mpixq_stream {
     const struct mpixq_stream_ops *ops;
+    bool rings, watches; /* it rings doorbells, and waits for words, by itself */
 };
 
 /* The kind with this name, or NULL. */

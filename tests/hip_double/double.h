@@ -22,6 +22,7 @@
 #define HIP_EXPORT __attribute__((visibility("default")))
 
 enum { HIP_DEVICES = 8, HIP_QUEUES = 8 };
+#define HIP_THREAD "hip_double" /* name of the threads that are the devices */
 
 /* switches.c */
 struct hip_switches {

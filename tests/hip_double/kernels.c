@@ -54,6 +54,8 @@ void mpixq_ring(uint64_t *word, uint64_t value) __attribute__((weak));
 void mpixq_wait(const uint64_t *gate, uint64_t value, uint64_t *word, uint64_t passed)
     __attribute__((weak));
 void mpixq_copy(struct mpixq_pieces all) __attribute__((weak));
+void mpixq_ring_all(struct mpixq_words all) __attribute__((weak));
+void mpixq_wait_all(struct mpixq_words all) __attribute__((weak));
 
 static void run_mpixq_ring(const void *parameters)
 {
@@ -90,6 +92,28 @@ static void run_mpixq_copy(const void *parameters)
     mpixq_copy(all);
 }
 
+static struct mpixq_words words_of(const void *parameters)
+{
+    struct mpixq_words all = *(const struct mpixq_words *)parameters;
+
+    for (unsigned i = 0; i < all.n; i++) {
+        all.at[i].address = hip_double_reach(all.at[i].address, sizeof(uint64_t));
+    }
+    all.gate = hip_double_reach(all.gate, sizeof(uint64_t));
+    all.word = all.word == NULL ? NULL : hip_double_reach(all.word, sizeof(uint64_t));
+    return all;
+}
+
+static void run_mpixq_ring_all(const void *parameters)
+{
+    mpixq_ring_all(words_of(parameters));
+}
+
+static void run_mpixq_wait_all(const void *parameters)
+{
+    mpixq_wait_all(words_of(parameters));
+}
+
 /* That of the benchmarks, likewise: one call does what a grid of any size does. */
 void bench_words(const uint64_t *from, uint64_t *to, uint64_t add, uint64_t words, uint64_t stride,
                  uint64_t messages) __attribute__((weak));
@@ -110,6 +134,8 @@ static const struct hip_kernel kernels[] = {
     {"mpixq_ring", {8, 8}, .run = run_mpixq_ring},
     {"mpixq_wait", {8, 8, 8, 8}, .waits = true, .run = run_mpixq_wait},
     {"mpixq_copy", {sizeof(struct mpixq_pieces)}, .run = run_mpixq_copy},
+    {"mpixq_ring_all", {sizeof(struct mpixq_words)}, .run = run_mpixq_ring_all},
+    {"mpixq_wait_all", {sizeof(struct mpixq_words)}, .waits = true, .run = run_mpixq_wait_all},
     {"bench_words", {8, 8, 8, 8, 8, 8}, .grid = true, .run = run_bench_words},
     {"hip_test_store", {sizeof(struct hip_test_words)}, .run = run_store},
     {"hip_test_wait", {sizeof(struct hip_test_words)}, .waits = true, .run = run_wait},

@@ -283,6 +283,7 @@ static void start_caller(void)
     if (pthread_create(&thread, NULL, call_all, NULL) != 0) {
         hip_die("cannot start a thread");
     }
+    pthread_setname_np(thread, HIP_THREAD);
     pthread_detach(thread);
     caller.started = true;
 }

@@ -131,6 +131,7 @@ void hip_queue_put(struct hip_op *op)
         if (pthread_create(&queue->thread, NULL, work, queue) != 0) {
             hip_die("cannot start a thread");
         }
+        pthread_setname_np(queue->thread, HIP_THREAD);
         pthread_detach(queue->thread);
         queue->started = true;
     }

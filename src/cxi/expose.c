@@ -1,0 +1,192 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * Copyright (c) 2026 the mpix-queue authors
+ *
+ * Doorbells and words for GPUs. They are made known to a GPU's library when a queue is created and
+ * at the end of a match, since that may wait until GPUs go on; and not while one of our waits is in
+ * a stream, for that might never end. A start whose doorbells the GPU does not see by then is rung
+ * for by the stream's worker, as on streams of the host. */
+#include "expose.h"
+
+#include <utlist.h>
+
+#include "core/alloc.h"
+#include "core/env.h"
+#include "core/log.h"
+#include "cxi.h"
+#include "supply.h"
+
+#define nic mpixq_cxi_nic
+
+enum { PAGE = 4096 };
+
+/* One page that a GPU's library knows: several doorbells may lie on one. */
+struct mapped {
+    char *page, *seen;
+    struct mapped *next;
+};
+
+/* Guards what follows, and is held while a GPU's library is called: nobody whom a GPU may wait for
+ * takes it. */
+static pthread_mutex_t expose_lock = PTHREAD_MUTEX_INITIALIZER;
+static const struct mpixq_stream_ops *_Atomic mapper; /* written once */
+static struct mapped *all_mapped;
+static bool refused; /* registers: then the GPU's library is not asked again */
+
+static struct cxi_exposed *hidden; /* under nic.lock */
+
+void mpixq_cxi_hidden(struct cxi_exposed *exposed, void *memory, size_t bytes, bool is_io)
+{
+    exposed->memory = memory;
+    exposed->bytes = bytes;
+    exposed->is_io = is_io;
+    LL_PREPEND(hidden, exposed);
+}
+
+static struct cxi_exposed *take_hidden(void)
+{
+    struct cxi_exposed *exposed;
+
+    pthread_mutex_lock(&nic.lock);
+    exposed = hidden;
+    if (exposed != NULL) {
+        LL_DELETE(hidden, exposed);
+    }
+    pthread_mutex_unlock(&nic.lock);
+    return exposed;
+}
+
+/* Where GPUs see the page, or NULL. */
+static char *map_page(char *page, bool is_io)
+{
+    struct mapped *mapped;
+    char *seen;
+
+    LL_FOREACH(all_mapped, mapped)
+    {
+        if (mapped->page == page) {
+            return mapped->seen;
+        }
+    }
+    seen = is_io && refused ? NULL : mapper->map(page, PAGE, is_io);
+    refused = refused || (is_io && seen == NULL);
+    mapped = seen != NULL ? mpixq_alloc(sizeof *mapped) : NULL; /* freed in the close */
+    if (mapped == NULL) {
+        if (seen != NULL) {
+            mapper->unmap(page);
+        }
+        return NULL;
+    }
+    *mapped = (struct mapped){.page = page, .seen = seen};
+    LL_PREPEND(all_mapped, mapped);
+    return seen;
+}
+
+static void expose(struct cxi_exposed *exposed)
+{
+    size_t offset = (uintptr_t)exposed->memory % PAGE;
+    char *seen = NULL;
+
+    if (offset + exposed->bytes <= PAGE) {
+        seen = map_page(exposed->memory - offset, exposed->is_io);
+    }
+    if (seen != NULL) {
+        atomic_store_explicit(&exposed->seen, seen + offset, memory_order_release);
+    }
+}
+
+static void say(void)
+{
+    const char *why = nic.why_no_bell != NULL ? nic.why_no_bell
+                      : refused               ? "registers of the NIC cannot be mapped"
+                                              : NULL;
+
+    mpixq_print(
+        "fabric: for streams of kind %s %s%s", mapper->kind,
+        why == NULL ? "the GPU rings by itself" : "the host rings: ", why == NULL ? "" : why);
+}
+
+void mpixq_cxi_expose(const struct mpixq_stream_ops *ops)
+{
+    struct cxi_exposed *exposed;
+    bool is_first;
+
+    if (atomic_load_explicit(&nic.state, memory_order_acquire) != CXI_OPEN ||
+        (ops == NULL && mapper == NULL)) {
+        return;
+    }
+    pthread_mutex_lock(&expose_lock);
+    is_first = mapper == NULL;
+    mapper = is_first ? ops : mapper;
+    while (!mapper->any_waits() && (exposed = take_hidden()) != NULL) {
+        expose(exposed);
+    }
+    if (is_first && mpixq_env.info) {
+        say();
+    }
+    pthread_mutex_unlock(&expose_lock);
+}
+
+void mpixq_cxi_expose_close(void)
+{
+    struct mapped *mapped;
+
+    while ((mapped = all_mapped) != NULL) {
+        LL_DELETE(all_mapped, mapped);
+        mapper->unmap(mapped->page);
+        mpixq_free(mapped);
+    }
+    mapper = NULL;
+    hidden = NULL;
+    refused = false;
+}
+
+/* Streams of one kind see it: two vendors' GPUs in one process are left to the host. */
+static char *seen_by(const struct mpixq_queue *queue, const struct cxi_exposed *exposed)
+{
+    return queue->stream->ops == mapper ? atomic_load_explicit(&exposed->seen, memory_order_acquire)
+                                        : NULL;
+}
+
+static void leave_to_gpu(struct mpixq_queue *queue, char *address, uint64_t value)
+{
+    queue->by_gpu[queue->n_by_gpu++] = (struct mpixq_gpu_word){.address = address, .value = value};
+}
+
+void mpixq_cxi_ring_by_gpu(struct mpixq_queue *queue, struct mpixq_trigger *triggers, int n)
+{
+    const struct cxi_queue *cxq = queue->own[MPIXQ_CHANNEL_CXI];
+    char *bell_of_all =
+        cxq != NULL && cxq->shared != NULL ? seen_by(queue, &cxq->shared->exposed) : NULL;
+    uint64_t shared = 0;
+
+    for (int i = 0; i < n; i++) {
+        const struct cxi_end *end;
+        char *bell;
+
+        if (triggers[i].call != mpixq_cxi_run_starts) {
+            continue;
+        }
+        end = ((const struct mpixq_request *)triggers[i].arg)->end;
+        bell = end->trigger != NULL ? seen_by(queue, &end->trigger->exposed) : NULL;
+        if (end->shared && bell_of_all != NULL) {
+            shared++;
+            triggers[i].call = mpixq_cxi_book_starts;
+        } else if (bell != NULL) {
+            leave_to_gpu(queue, bell, 1);
+            triggers[i].call = mpixq_cxi_book_starts;
+        }
+    }
+    if (shared > 0) {
+        leave_to_gpu(queue, bell_of_all, shared);
+    }
+}
+
+void mpixq_cxi_watch_by_gpu(struct mpixq_queue *queue, const struct mpixq_awaited *awaited)
+{
+    const struct cxi_exposed *page = mpixq_cxi_page_of_word(awaited->word);
+    char *seen = seen_by(queue, page);
+
+    if (seen != NULL) {
+        leave_to_gpu(queue, seen + ((const char *)awaited->word - page->memory), awaited->value);
+    }
+}

@@ -1,0 +1,209 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * Copyright (c) 2026 the mpix-queue authors
+ *
+ * What a stream of a GPU does by itself: it rings doorbells, each once and all before it says that
+ * it has come there, unless it was halted; and it waits for words, or for the worker to open the
+ * gate. Words of memory stand for doorbells, and the worker is given other words than the GPU, so
+ * that it is seen who of the two waits.
+ */
+#include "mtest.h"
+
+#include <sys/mman.h>
+#include <time.h>
+
+#include "mtest_gpu.h"
+#include "stream/stream.h"
+
+enum { N = 70, BYTES = 4096, WORDS = BYTES / 8, FIRST = 3 };
+
+struct bench {
+    const struct mpixq_stream_ops *ops;
+    struct mpixq_stream *stream;
+    void *handle;
+    atomic_int failed;
+    _Atomic uint64_t *words; /* a page that the GPU sees at seen */
+    char *seen;
+    _Atomic uint64_t done, worker_waits_for;
+};
+
+static void pause_ms(long ms)
+{
+    struct timespec t = {.tv_nsec = ms * 1000000};
+
+    (void)nanosleep(&t, NULL);
+}
+
+static void open_stream(struct bench *b)
+{
+    int error = 0;
+
+    b->handle = mtest_gpu_stream();
+    atomic_store(&b->failed, 0);
+    b->stream = b->ops->open(b->handle, &b->failed, &error);
+    MTEST_EQ(error, 0);
+}
+
+static void close_stream(struct bench *b)
+{
+    b->ops->close(b->stream);
+    mtest_gpu_stream_end(b->handle);
+}
+
+static void clear(struct bench *b)
+{
+    for (int i = 0; i < WORDS; i++) {
+        atomic_store(&b->words[i], 7);
+    }
+    atomic_store(&b->done, 0);
+    atomic_store(&b->worker_waits_for, 0);
+}
+
+/* Tell the stream of n words from the FIRST on: each its own value. */
+static void leave(struct bench *b, struct mpixq_gpu_word at[N], int n)
+{
+    for (int i = 0; i < n; i++) {
+        at[i].address = b->seen + 8 * (FIRST + i);
+        at[i].value = 1000 + (uint64_t)i;
+    }
+    b->ops->by_gpu(b->stream, at, n);
+}
+
+static void submit_trigger(struct bench *b)
+{
+    struct mpixq_trigger trigger = {.word = &b->done, .value = 1};
+
+    b->ops->synchronize(b->stream, b->ops->trigger(b->stream, &trigger, 1), NULL);
+    MTEST_EQ(atomic_load(&b->done), 1);
+}
+
+/* Of all words, n are as rung and the others as before. */
+static void check_words(struct bench *b, int n)
+{
+    for (int i = 0; i < WORDS; i++) {
+        bool rung = i >= FIRST && i < FIRST + n;
+
+        MTEST_EQ(atomic_load(&b->words[i]), rung ? (uint64_t)(1000 + i - FIRST) : 7);
+    }
+}
+
+static void rings(struct bench *b)
+{
+    static const int numbers[] = {1, 2, 31, 32, 33, 64, N};
+    struct mpixq_gpu_word at[N];
+
+    open_stream(b);
+    if (b->stream->rings) {
+        for (size_t i = 0; i < sizeof numbers / sizeof numbers[0]; i++) {
+            clear(b);
+            leave(b, at, numbers[i]);
+            submit_trigger(b);
+            check_words(b, numbers[i]);
+        }
+        /* None is left for the next start. */
+        clear(b);
+        submit_trigger(b);
+        check_words(b, 0);
+        b->ops->halt(b->stream);
+        leave(b, at, N);
+        submit_trigger(b);
+        check_words(b, 0);
+    }
+    close_stream(b);
+}
+
+/* A wait for n words, by the GPU, and for one other each by the worker; and an event behind it. */
+static void *submit_wait(struct bench *b, struct mpixq_gpu_word at[N], int n, uint64_t *ticket_p)
+{
+    struct mpixq_awaited awaited[N];
+
+    clear(b);
+    for (int i = 0; i < n; i++) {
+        awaited[i] =
+            (struct mpixq_awaited){.word = &b->worker_waits_for, .value = 1, .failed = &b->failed};
+    }
+    leave(b, at, n);
+    *ticket_p = b->ops->await(b->stream, awaited, n);
+    return mtest_gpu_event(b->handle);
+}
+
+/* The last of the words comes late, then the GPU goes on, though the worker does not. */
+static void waits_for_words(struct bench *b, int n)
+{
+    struct mpixq_gpu_word at[N];
+    uint64_t ticket;
+    void *event = submit_wait(b, at, n, &ticket);
+
+    for (int i = 1; i < n; i++) {
+        atomic_store(&b->words[FIRST + i], 2000);
+    }
+    pause_ms(5);
+    MTEST_CHECK(!mtest_gpu_event_fired(event));
+    MTEST_CHECK(b->ops->any_waits());
+    atomic_store(&b->words[FIRST], 1000);
+    mtest_gpu_event_synchronize(event);
+    MTEST_CHECK(!b->ops->passed(b->stream, ticket));
+    MTEST_CHECK(!b->ops->any_waits());
+    atomic_store(&b->worker_waits_for, 1);
+    b->ops->synchronize(b->stream, ticket, NULL);
+    mtest_gpu_event_end(event);
+}
+
+/* The words never come; the worker's wait ends, or fails, and that opens the gate. */
+static void passes_the_gate(struct bench *b, int n, bool fails)
+{
+    struct mpixq_gpu_word at[N];
+    uint64_t ticket;
+    void *event = submit_wait(b, at, n, &ticket);
+
+    pause_ms(5);
+    MTEST_CHECK(!mtest_gpu_event_fired(event));
+    if (fails) {
+        atomic_store(&b->failed, 1);
+    } else {
+        atomic_store(&b->worker_waits_for, 1);
+    }
+    mtest_gpu_event_synchronize(event);
+    b->ops->synchronize(b->stream, ticket, NULL);
+    mtest_gpu_event_end(event);
+}
+
+static void waits(struct bench *b)
+{
+    open_stream(b);
+    if (b->stream->watches) {
+        waits_for_words(b, 1);
+        waits_for_words(b, 32);
+        waits_for_words(b, N);
+        passes_the_gate(b, 1, false);
+        passes_the_gate(b, N, false);
+        passes_the_gate(b, N, true);
+    }
+    close_stream(b);
+}
+
+int main(int argc, char **argv)
+{
+    struct bench b = {.ops = NULL};
+    void *page;
+
+    mtest_begin(&argc, &argv, MPI_THREAD_MULTIPLE);
+    if (mtest_gpu_kind() == NULL) {
+        mtest_skip("no GPU is asked for (MTEST_STREAM)");
+        return mtest_end();
+    }
+    b.ops = mpixq_stream_kind(mtest_gpu_kind());
+    open_stream(&b); /* which finds the vendor's library */
+    page = mmap(NULL, BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    MTEST_CHECK(page != MAP_FAILED);
+    b.words = page;
+    b.seen = b.ops->map(page, BYTES, false);
+    MTEST_CHECK(b.seen != NULL);
+    close_stream(&b);
+    if (b.seen != NULL) {
+        rings(&b);
+        waits(&b);
+        b.ops->unmap(page);
+    }
+    (void)munmap(page, BYTES);
+    return mtest_end();
+}
