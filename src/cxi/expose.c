@@ -7,6 +7,7 @@
  * for by the stream's worker, as on streams of the host. */
 #include "expose.h"
 
+#include <unistd.h>
 #include <utlist.h>
 
 #include "core/alloc.h"
@@ -17,9 +18,7 @@
 
 #define nic mpixq_cxi_nic
 
-enum { PAGE = 4096 };
-
-/* One page that a GPU's library knows: several doorbells may lie on one. */
+/* One page of the system that a GPU's library knows: several doorbells may lie on one. */
 struct mapped {
     char *page, *seen;
     struct mapped *next;
@@ -55,6 +54,11 @@ static struct cxi_exposed *take_hidden(void)
     return exposed;
 }
 
+static size_t page_bytes(void)
+{
+    return (size_t)sysconf(_SC_PAGESIZE);
+}
+
 /* Where GPUs see the page, or NULL. */
 static char *map_page(char *page, bool is_io)
 {
@@ -67,7 +71,7 @@ static char *map_page(char *page, bool is_io)
             return mapped->seen;
         }
     }
-    seen = is_io && refused ? NULL : mapper->map(page, PAGE, is_io);
+    seen = is_io && refused ? NULL : mapper->map(page, page_bytes(), is_io);
     refused = refused || (is_io && seen == NULL);
     mapped = seen != NULL ? mpixq_alloc(sizeof *mapped) : NULL; /* freed in the close */
     if (mapped == NULL) {
@@ -83,10 +87,10 @@ static char *map_page(char *page, bool is_io)
 
 static void expose(struct cxi_exposed *exposed)
 {
-    size_t offset = (uintptr_t)exposed->memory % PAGE;
+    size_t offset = (uintptr_t)exposed->memory % page_bytes();
     char *seen = NULL;
 
-    if (offset + exposed->bytes <= PAGE) {
+    if (offset + exposed->bytes <= page_bytes()) {
         seen = map_page(exposed->memory - offset, exposed->is_io);
     }
     if (seen != NULL) {
