@@ -184,8 +184,8 @@ MPIXQ_PUBLIC int MPIXQ_Queue_test(MPIXQ_Queue queue, int *flag);
  * Tell what a queue uses and has done. Local, not blocking. The keys of the info object:
  *
  *     type                kind of the stream
- *     mpixq_stream_by     how starts and waits are put into it: thread on host streams, values
- *                         (stream memory operations) or kernels on those of GPUs
+ *     mpixq_stream_by     how starts and waits are put into it just now: thread on host streams,
+ *                         values (stream memory operations) or kernels on those of GPUs
  *     mpixq_queue_type    auto, fallback or cxi
  *     mpixq_queue_number  which queue of this process it is, counted from 1 as they are made; the
  *                         reports of the watchdog name a queue by it

@@ -20,6 +20,7 @@
     CHECK(device, cuCtxGetDevice, (ENUM(CUdevice) *))                                              \
     CHECK(attribute, cuDeviceGetAttribute, (int *, ENUM(CUdevice_attribute), ENUM(CUdevice)))      \
     CHECK(retain, cuDevicePrimaryCtxRetain, (HANDLE(CUcontext) *, ENUM(CUdevice)))                 \
+    CHECK(uuid, cuDeviceGetUuid_v2, (VALUES(CUuuid, mpixq_cuda_uuid) *, ENUM(CUdevice)))           \
     CHECK(host_alloc, cuMemHostAlloc, (void **, size_t, unsigned))                                 \
     CHECK(host_free, cuMemFreeHost, (void *))                                                      \
     CHECK(address, cuMemHostGetDevicePointer_v2, (HANDLE(CUdeviceptr) *, void *, unsigned))        \
@@ -40,12 +41,13 @@
     CHECK(write, cuStreamWriteValue64_v2,                                                          \
           (HANDLE(CUstream), HANDLE(CUdeviceptr), cuuint64_t, unsigned))                           \
     CHECK(batch, cuStreamBatchMemOp_v2,                                                            \
-          (HANDLE(CUstream), unsigned, VALUES(CUstreamBatchMemOpParams) *, unsigned))
+          (HANDLE(CUstream), unsigned, VALUES(CUstreamBatchMemOpParams, mpixq_cuda_value) *,       \
+           unsigned))
 
 #define ENUM(type) type
 #define HANDLE(type) type
 #define CONST_HANDLE(type) type
-#define VALUES(type) type
+#define VALUES(type, own) type
 #define CHECK(field, name, parameters) SAME_TYPE(__typeof__(&name), CUresult(*) parameters);
 FUNCTIONS
 #undef ENUM
@@ -57,7 +59,7 @@ FUNCTIONS
 #define ENUM(type) int
 #define HANDLE(type) void *
 #define CONST_HANDLE(type) const void *
-#define VALUES(type) struct mpixq_cuda_value
+#define VALUES(type, own) struct own
 #define CHECK(field, name, parameters) SAME_TYPE(__typeof__(mpixq_cuda.field), int(*) parameters);
 typedef uint64_t cuda_word;
 #define cuuint64_t cuda_word
@@ -71,6 +73,7 @@ SAME_SIZE(CUdevice_attribute, int);
 SAME_SIZE(CUpointer_attribute, int);
 SAME_SIZE(CUstreamCaptureStatus, int);
 SAME_SIZE(CUdeviceptr, void *);
+SAME_SIZE(CUuuid, struct mpixq_cuda_uuid);
 SAME_SIZE(cuuint64_t, uint64_t);
 SAME_SIZE(CUstreamBatchMemOpParams, struct mpixq_cuda_value);
 
@@ -99,6 +102,9 @@ SAME_NUMBER(CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL, MPIXQ_CU_DEVICE);
 SAME_NUMBER(CU_MEMORYTYPE_DEVICE, MPIXQ_CU_MEMORY_DEVICE);
 SAME_NUMBER(CU_DEVICE_ATTRIBUTE_CONCURRENT_MANAGED_ACCESS, MPIXQ_CU_HAS_CONCURRENT_MANAGED);
 SAME_NUMBER(CU_DEVICE_ATTRIBUTE_CAN_USE_64_BIT_STREAM_MEM_OPS, MPIXQ_CU_HAS_64_BIT_VALUES);
+#if CUDA_VERSION >= 12040
+SAME_NUMBER(CU_DEVICE_ATTRIBUTE_MPS_ENABLED, MPIXQ_CU_HAS_MPS);
+#endif
 SAME_NUMBER(CU_STREAM_MEM_OP_WAIT_VALUE_64, MPIXQ_CU_WAIT_VALUE_64);
 SAME_NUMBER(CU_STREAM_MEM_OP_WRITE_VALUE_64, MPIXQ_CU_WRITE_VALUE_64);
 SAME_NUMBER(CU_STREAM_WAIT_VALUE_GEQ, MPIXQ_CU_WAIT_GEQ);

@@ -21,6 +21,7 @@
           (int *, ENUM(hipDeviceAttribute_t), int))                                                \
     CHECK(host_alloc, hipHostMalloc, ENUM(hipError_t), (void **, size_t, unsigned))                \
     CHECK(host_free, hipHostFree, ENUM(hipError_t), (void *))                                      \
+    CHECK(bus_id, hipDeviceGetPCIBusId, ENUM(hipError_t), (char *, int, int))                      \
     CHECK(map, hipHostRegister, ENUM(hipError_t), (void *, size_t, unsigned))                      \
     CHECK(unmap, hipHostUnregister, ENUM(hipError_t), (void *))                                    \
     CHECK(address, hipHostGetDevicePointer, ENUM(hipError_t), (void **, void *, unsigned))         \

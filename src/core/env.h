@@ -13,7 +13,12 @@
 enum mpixq_cxi_data_choice { MPIXQ_CXI_DATA_COUNTED, MPIXQ_CXI_DATA_DELIVERED };
 enum mpixq_fallback_choice { MPIXQ_FALLBACK_ALLOW, MPIXQ_FALLBACK_FORBID };
 enum mpixq_thread_choice { MPIXQ_THREAD_AUTO, MPIXQ_THREAD_KEEP, MPIXQ_THREAD_MULTIPLE };
-enum mpixq_gpu_ops_choice { MPIXQ_GPU_OPS_AUTO, MPIXQ_GPU_OPS_KERNELS, MPIXQ_GPU_OPS_VALUES };
+enum mpixq_gpu_ops_choice {
+    MPIXQ_GPU_OPS_AUTO,
+    MPIXQ_GPU_OPS_KERNELS,
+    MPIXQ_GPU_OPS_VALUES,
+    MPIXQ_GPU_OPS_UNSHARED
+};
 enum mpixq_gpu_aware_choice { MPIXQ_GPU_AWARE_AUTO, MPIXQ_GPU_AWARE_NO, MPIXQ_GPU_AWARE_YES };
 enum mpixq_watchdog_choice { MPIXQ_WATCHDOG_REPORT, MPIXQ_WATCHDOG_ERROR };
 

@@ -48,9 +48,11 @@ MPIXQ_ENV_CHOICE(cxi_data, "MPIXQ_CXI_DATA", "counted", "counted|delivered",
                  "count too early")
 MPIXQ_ENV_CHOICE(fallback, "MPIXQ_FALLBACK", "allow", "allow|forbid",
                  "forbid lets the match of a pair fail that only the channel fallback can serve")
-MPIXQ_ENV_CHOICE(gpu_ops, "MPIXQ_GPU_OPS", "auto", "auto|kernels|values",
+MPIXQ_ENV_CHOICE(gpu_ops, "MPIXQ_GPU_OPS", "auto", "auto|kernels|values|unshared",
                  "how queues on streams of GPUs tell the GPU to write and wait: by kernels, or by "
-                 "stream memory operations; auto takes what was measured to be better")
+                 "stream memory operations (values); unshared is kernels while no other process "
+                 "has queues on the same GPU, else values; auto is unshared on CUDA unless MPS "
+                 "serves the GPU, and kernels on HIP")
 MPIXQ_ENV_CHOICE(gpu_aware, "MPIXQ_GPU_AWARE", "auto", "auto|no|yes",
                  "does MPI take buffers in memory of GPUs: auto asks MPI; without it they are "
                  "copied through memory of the host, in the order of the stream")

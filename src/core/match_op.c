@@ -11,6 +11,7 @@
 #include "alloc.h"
 #include "comm.h"
 #include "log.h"
+#include "stream/stream.h"
 
 /* Guards the table of Imatch handles. A leaf. */
 static pthread_mutex_t ops_lock = PTHREAD_MUTEX_INITIALIZER;
@@ -111,6 +112,7 @@ void mpixq_match_op_end(struct mpixq_match_op *op)
 {
     mpixq_comm_put(op->error_comm);
     op->error_comm = NULL;
+    mpixq_streams_look_again();
 }
 
 MPI_Comm mpixq_match_op_comm(const struct mpixq_match_op *op)

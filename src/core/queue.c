@@ -153,6 +153,7 @@ int mpixq_queue_create(MPIXQ_Queue_type type, const char *kind, void *const *add
     if (queue->stream->rings || queue->stream->watches) {
         mpixq_channels_expose(ops);
     }
+    mpixq_streams_look_again();
     atomic_store(&queue->magic, LIVE);
     if (mpixq_env.info) {
         print_choice(queue);

@@ -7,6 +7,7 @@
 
 #include <pthread.h>
 #include <stddef.h>
+#include <stdio.h>
 
 #include "gpu.h"
 
@@ -40,6 +41,7 @@ static const struct mpixq_gpu_symbol symbols[] = {
     NEEDED(stream_context, "cuStreamGetCtx"),
     NEEDED(query, "cuStreamQuery"),
     NEEDED(is_capturing, "cuStreamIsCapturing"),
+    OPTIONAL(uuid, "cuDeviceGetUuid_v2"),
     OPTIONAL(map, "cuMemHostRegister_v2"),
     OPTIONAL(unmap, "cuMemHostUnregister"),
     OPTIONAL(write, "cuStreamWriteValue64_v2"),
@@ -149,6 +151,30 @@ static bool has_attribute(int attribute, int device)
     int value = 0;
 
     return mpixq_cuda.attribute(&value, attribute, device) == 0 && value != 0;
+}
+
+static int cuda_identify(char name_p[MPIXQ_GPU_NAME_ROOM])
+{
+    struct mpixq_cuda_uuid uuid; /* of a part of the GPU, if it is divided */
+    int device, code = mpixq_cuda.device(&device);
+
+    if (mpixq_cuda.uuid == NULL) {
+        return MPIXQ_CU_NOT_SUPPORTED;
+    }
+    code = code != 0 ? code : mpixq_cuda.uuid(&uuid, device);
+    for (size_t i = 0; code == 0 && i < sizeof uuid.bytes; i++) {
+        (void)snprintf(&name_p[2 * i], 3, "%02x", (unsigned)(unsigned char)uuid.bytes[i]);
+    }
+    return code;
+}
+
+/* The attribute is known from driver 12.2 on; before, whether MPS serves the GPU is not known. */
+static bool cuda_in_turns(const char **why_p)
+{
+    int device;
+
+    *why_p = "MPS serves this GPU";
+    return mpixq_cuda.device(&device) != 0 || !has_attribute(MPIXQ_CU_HAS_MPS, device);
 }
 
 static bool cuda_has_values(void)
@@ -270,6 +296,8 @@ const struct mpixq_gpu mpixq_gpu_cuda = {
     .unmap = cuda_unmap,
     .word_alloc = cuda_word_alloc,
     .word_free = cuda_word_free,
+    .identify = cuda_identify,
+    .in_turns = cuda_in_turns,
     .has_values = cuda_has_values,
     .load = cuda_load,
     .function = cuda_function,

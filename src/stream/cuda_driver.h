@@ -21,6 +21,7 @@ enum {
     MPIXQ_CU_MEMORY_DEVICE = 2,
     MPIXQ_CU_HAS_CONCURRENT_MANAGED = 89,
     MPIXQ_CU_HAS_64_BIT_VALUES = 122,
+    MPIXQ_CU_HAS_MPS = 133,
     MPIXQ_CU_WAIT_VALUE_64 = 4,
     MPIXQ_CU_WRITE_VALUE_64 = 5,
     MPIXQ_CU_WAIT_GEQ = 0,
@@ -37,6 +38,11 @@ struct mpixq_cuda_value {
     unsigned flags;
     void *alias;
     uint64_t pad;
+};
+
+/* CUuuid. */
+struct mpixq_cuda_uuid {
+    char bytes[16];
 };
 
 struct mpixq_cuda {
@@ -62,6 +68,7 @@ struct mpixq_cuda {
     int (*query)(void *stream);
     int (*is_capturing)(void *stream, int *status_p);
     /* NULL where the driver is too old. */
+    int (*uuid)(struct mpixq_cuda_uuid *uuid_p, int device);
     int (*map)(void *memory, size_t bytes, unsigned flags);
     int (*unmap)(void *memory);
     int (*write)(void *stream, void *address, uint64_t value, unsigned flags);

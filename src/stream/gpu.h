@@ -20,6 +20,8 @@
 /* Where memory is. MOVING: host and GPU both access it, and its pages are at either in turn. */
 enum mpixq_place_of_memory { MPIXQ_AT_HOST, MPIXQ_AT_GPU, MPIXQ_MOVING };
 
+enum { MPIXQ_GPU_NAME_ROOM = 64 };
+
 /* A function of a vendor's library: where its address goes, and whether we can do without. */
 struct mpixq_gpu_symbol {
     const char *name;
@@ -55,6 +57,12 @@ struct mpixq_gpu {
     /* The same for one word that a stream can wait for. NULL, and success: any word will do. */
     int (*word_alloc)(void **host_p);
     void (*word_free)(void *host);
+
+    /* What all processes of the machine call this GPU. */
+    int (*identify)(char name_p[MPIXQ_GPU_NAME_ROOM]);
+    /* Do processes take turns on it, so that a kernel that waits keeps the others from it? Else
+     * *why_p is why not. */
+    bool (*in_turns)(const char **why_p);
 
     /* Can streams write and wait for values here? */
     bool (*has_values)(void);

@@ -21,7 +21,7 @@
  * it opens all gates, the GPU drains, and starts are dropped by whom they belong to; those that the
  * GPU would do by itself are halted. So a wait needs no error word: the gate is one.
  *
- * What is put into the GPU's stream, and by what, is in gpu_submit.c. */
+ * What is put into the GPU's stream is in gpu_submit.c, and by what in gpu_policy.c. */
 #include <pthread.h>
 #include <utlist.h>
 
@@ -30,6 +30,7 @@
 #include "core/error.h"
 #include "core/log.h"
 #include "gpu.h"
+#include "gpu_policy.h"
 #include "gpu_submit.h"
 #include "gpu_words.h"
 #include "stream.h"
@@ -76,6 +77,11 @@ static const char *gpu_broken(const struct mpixq_stream *base)
 
 /* Submitting. */
 
+static void set_watches(struct gpu_stream *stream)
+{
+    stream->base.watches = !stream->lane.by_values && stream->lane.kernels.wait_all != NULL;
+}
+
 static uint64_t gpu_trigger(struct mpixq_stream *base, const struct mpixq_trigger *triggers, int n)
 {
     struct gpu_stream *stream = (struct gpu_stream *)base;
@@ -89,6 +95,8 @@ static uint64_t gpu_trigger(struct mpixq_stream *base, const struct mpixq_trigge
     (void)host->await(stream->worker, &turn, 1);
     (void)host->trigger(stream->worker, triggers, n);
     (void)host->trigger(stream->worker, &executed, 1);
+    mpixq_gpu_lane_choose_again(&stream->lane);
+    set_watches(stream);
     code = stream->lane.gpu->enter(stream->lane.place, &before);
     if (code == 0) {
         code = mpixq_gpu_submit_start(&stream->lane, triggers, n, ticket);
@@ -285,7 +293,7 @@ static enum mpixq_error prepare(struct gpu_stream *stream)
         code = stream->lane.gpu->address(stream->words->gate, &stream->lane.gate_at);
     }
     stream->base.rings = stream->lane.kernels.ring_all != NULL;
-    stream->base.watches = !stream->lane.by_values && stream->lane.kernels.wait_all != NULL;
+    set_watches(stream);
     note_code(stream, code);
     return code == 0 ? MPIXQ_E_NONE : MPIXQ_E_GPU;
 }
@@ -298,6 +306,7 @@ static void stream_free(struct gpu_stream *stream)
     if (stream->words != NULL) {
         mpixq_gpu_words_give_back(stream->words);
     }
+    mpixq_gpu_lane_end(&stream->lane);
     mpixq_free(stream);
 }
 

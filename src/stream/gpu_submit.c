@@ -2,45 +2,7 @@
  * Copyright (c) 2026 the mpix-queue authors */
 #include "gpu_submit.h"
 
-#include "core/env.h"
-#include "core/log.h"
 #include "pieces.h"
-
-/* On CUDA values won wherever the host answers; on HIP nothing was measured, and kernels need no
- * memory of a special kind. A kernel that copies or rings waits for nobody, so it is used beside
- * values, unless values are asked for. */
-enum mpixq_error mpixq_gpu_lane_choose(struct mpixq_gpu_lane *lane)
-{
-    bool has_values = lane->gpu->has_values();
-    bool has_kernels;
-
-    lane->kernels = mpixq_gpu_kernels(lane->gpu, lane->place);
-    has_kernels = lane->kernels.wait != NULL;
-    switch (mpixq_env.gpu_ops) {
-    case MPIXQ_GPU_OPS_KERNELS:
-        has_values = false;
-        break;
-    case MPIXQ_GPU_OPS_VALUES:
-        has_kernels = false;
-        lane->kernels.copy = lane->kernels.ring_all = NULL;
-        break;
-    default:
-        has_kernels = has_kernels && !(has_values && lane->gpu == &mpixq_gpu_cuda);
-        break;
-    }
-    lane->by_values = !has_kernels;
-    if (mpixq_env.info) {
-        mpixq_print("%s: stream memory operations %s, kernels: %s; used: %s, small copies %s "
-                    "(MPIXQ_GPU_OPS)",
-                    lane->gpu->name, lane->gpu->has_values() ? "can be used" : "cannot be used",
-                    lane->kernels.why,
-                    has_kernels  ? "kernels"
-                    : has_values ? "values"
-                                 : "none",
-                    lane->kernels.copy != NULL ? "together by a kernel" : "one by one");
-    }
-    return has_kernels || has_values ? MPIXQ_E_NONE : MPIXQ_E_GPU_OPS;
-}
 
 static int write_reached(const struct mpixq_gpu_lane *lane, uint64_t ticket)
 {

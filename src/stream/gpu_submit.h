@@ -6,7 +6,6 @@
 #ifndef MPIXQ_GPU_SUBMIT_H
 #define MPIXQ_GPU_SUBMIT_H
 
-#include "core/error.h"
 #include "gpu_words.h"
 #include "stream.h"
 
@@ -19,20 +18,24 @@ enum {
     MPIXQ_SEVERAL = 2
 };
 
+struct mpixq_gpu_seat;
+
 /* A stream of a GPU, and by what it is told. */
 struct mpixq_gpu_lane {
     const struct mpixq_gpu *gpu;
     void *handle, *place;
     void *reached_at, *gate_at, *halt_at; /* addresses of the words for the GPU */
     struct mpixq_gpu_kernels kernels;     /* copy, ring_all: NULL if kernels shall not do that */
-    bool by_values;                       /* starts and waits */
+    bool by_values;                       /* starts and waits; changes in the queue's turn */
+    /* The rest of the choice (gpu_policy.h). follows: by_values depends on who uses the GPU. */
+    bool follows;
+    struct mpixq_gpu_seat *seat; /* NULL: that is not known */
+    unsigned starts, looked_at;
+    const char *why;
     /* Of the next submission: what it rings, or waits for, by itself. */
     const struct mpixq_gpu_word *words;
     int n_words;
 };
-
-/* By what: kernels or values. Needs the stream and its place. */
-enum mpixq_error mpixq_gpu_lane_choose(struct mpixq_gpu_lane *lane);
 
 /* Codes of the vendor. */
 int mpixq_gpu_submit_start(const struct mpixq_gpu_lane *lane, const struct mpixq_trigger *triggers,

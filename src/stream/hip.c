@@ -40,6 +40,7 @@ static const struct mpixq_gpu_symbol symbols[] = {
     NEEDED(query, "hipStreamQuery"),
     NEEDED(write, "hipStreamWriteValue64"),
     NEEDED(wait, "hipStreamWaitValue64"),
+    OPTIONAL(bus_id, "hipDeviceGetPCIBusId"),
     OPTIONAL(map, "hipHostRegister"),
     OPTIONAL(unmap, "hipHostUnregister"),
     OPTIONAL(stream_device, "hipStreamGetDevice"),
@@ -168,6 +169,25 @@ static void hip_word_free(void *host)
     (void)cleared(mpixq_hip.free(host)); /* the process is about to end */
 }
 
+/* By where it is, which every version of the runtime tells. */
+static int hip_identify(char name_p[MPIXQ_GPU_NAME_ROOM])
+{
+    int device, code = mpixq_hip.device(&device);
+
+    if (mpixq_hip.bus_id == NULL) {
+        return MPIXQ_HIP_NOT_SUPPORTED;
+    }
+    return cleared(code != 0 ? code : mpixq_hip.bus_id(name_p, MPIXQ_GPU_NAME_ROOM, device));
+}
+
+/* Processes have hardware queues of their own there, which run side by side while there are enough
+ * of them. */
+static bool hip_in_turns(const char **why_p)
+{
+    *why_p = "values were never measured on HIP";
+    return false;
+}
+
 static bool hip_has_values(void)
 {
     int device = 0, value = 0;
@@ -267,6 +287,8 @@ const struct mpixq_gpu mpixq_gpu_hip = {
     .unmap = hip_unmap,
     .word_alloc = hip_word_alloc,
     .word_free = hip_word_free,
+    .identify = hip_identify,
+    .in_turns = hip_in_turns,
     .has_values = hip_has_values,
     .load = hip_load,
     .function = hip_function,

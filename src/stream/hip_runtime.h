@@ -61,6 +61,7 @@ struct mpixq_hip {
     int (*write)(void *stream, void *address, uint64_t value, unsigned flags);
     int (*wait)(void *stream, void *address, uint64_t value, unsigned flags, uint64_t mask);
     /* NULL where the runtime is too old. */
+    int (*bus_id)(char *id_p, int room, int device);
     int (*map)(void *memory, size_t bytes, unsigned flags);
     int (*unmap)(void *memory);
     int (*stream_device)(void *stream, int *device_p);

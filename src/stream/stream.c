@@ -9,6 +9,7 @@
 
 #include "core/log.h"
 #include "gpu.h"
+#include "gpu_policy.h"
 #include "gpu_words.h"
 #include "host_stream.h"
 #include "memory.h"
@@ -61,6 +62,11 @@ const struct mpixq_stream_ops *mpixq_stream_recognise(const void *handle, bool *
 bool mpixq_stream_inside(void)
 {
     return mpixq_host_stream_inside();
+}
+
+void mpixq_streams_look_again(void)
+{
+    mpixq_gpu_policy_look_again();
 }
 
 void mpixq_streams_close(void)

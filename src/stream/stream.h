@@ -70,7 +70,8 @@ struct mpixq_stream_ops {
     struct mpixq_stream *(*open)(void *handle, const atomic_int *failed, int *error_p);
     /* Also destroys a stream that open made; it is idle then, or broken. */
     void (*close)(struct mpixq_stream *stream);
-    /* How starts and waits are put into the stream: a word for people. */
+    /* How starts and waits are put into the stream just now: a word for people. In the queue's
+     * turn, as trigger may change it. */
     const char *(*how)(const struct mpixq_stream *stream);
 
     /* May the calling thread submit just now? An enum mpixq_error. */
@@ -116,7 +117,8 @@ struct mpixq_stream_ops {
 
 struct mpixq_stream {
     const struct mpixq_stream_ops *ops;
-    bool rings, watches; /* it rings doorbells, and waits for words, by itself */
+    /* It rings doorbells, and waits for words, by itself. The latter may change in a trigger. */
+    bool rings, watches;
 };
 
 /* The kind with this name, or NULL. */
@@ -126,6 +128,10 @@ const struct mpixq_stream_ops *mpixq_stream_kind(const char *kind);
 const struct mpixq_stream_ops *mpixq_stream_recognise(const void *handle, bool *several_p);
 /* Does the calling thread run a function that was launched on a stream? */
 bool mpixq_stream_inside(void);
+
+/* A queue was made, or a match has ended: streams whose ways depend on what other processes do
+ * look at those again. Any thread; never blocks. */
+void mpixq_streams_look_again(void);
 
 /* In MPI_Finalize: what streams of GPUs, and copies, have kept. */
 void mpixq_streams_close(void);

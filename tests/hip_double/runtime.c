@@ -389,7 +389,8 @@ HIP_EXPORT hipError_t hipDeviceGetPCIBusId(char *id, int length, int device)
     if (id == NULL || length < 13 || !is_device(device)) {
         return hip_leave(is_device(device) ? hipErrorInvalidValue : hipErrorInvalidDevice);
     }
-    snprintf(id, (size_t)length, "0000:%02x:00.0", (unsigned)(0xd0 + device) & 0xff);
+    snprintf(id, (size_t)length, "%04x:%02x:00.0", (unsigned)hip_switches.domain,
+             (unsigned)(0xd0 + device) & 0xff);
     return hip_leave(hipSuccess);
 }
 
