@@ -13,6 +13,7 @@
 #     gate_end
 set -u
 : "${top_srcdir:?is set by make check}"
+top_srcdir=$(cd "$top_srcdir" && pwd) # configure may have been called by a relative name
 gate_dir=$(mktemp -d)
 trap 'rm -rf "$gate_dir"' EXIT
 gate_failed=0
