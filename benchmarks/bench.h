@@ -212,9 +212,8 @@ void bench_queue_close(struct bench_queue *bq);
 /* Iterations of so many operations that fit into a batch; even, so that two sets of buffers
  * take turns across batches. */
 long bench_queue_batch(struct bench_queue *bq, int operations);
-/* Put a function on the stream, or on that of the device the kernel that does the same. */
-void bench_queue_work(const struct bench_queue *bq, void (*fn)(void *), void *arg,
-                      const struct bench_words *work);
+/* Put work on the stream. */
+void bench_queue_work(const struct bench_queue *bq, const struct bench_work *work, void *arg);
 /* Around the enqueueing of a batch. The second gives the seconds that it took on the stream.
  * Collective. */
 void bench_queue_hold(struct bench_queue *bq);

@@ -67,8 +67,12 @@ static const char *const libraries[][5] = {
     [BENCH_ON_HIP] = {"libamdhip64.so.7", "libamdhip64.so.6", "libamdhip64.so.5", "libamdhip64.so"},
 };
 
+static const char *const kernel_names[] = {
+    [BENCH_KERNEL_WORDS] = "bench_words",
+};
+
 static enum bench_device device;
-static void *stream, *words_kernel;
+static void *stream, *kernels[BENCH_KERNELS];
 
 bool bench_parse_device(const char *text, enum bench_device *device_p)
 {
@@ -138,7 +142,9 @@ static void open_on(int number)
     }
     need("make a stream", gpu.stream_create(&stream, NON_BLOCKING));
     need("load kernels", gpu.load(&module, code));
-    need("find a kernel", gpu.function(&words_kernel, module, "bench_words"));
+    for (int i = 0; i < BENCH_KERNELS; i++) {
+        need("find a kernel", gpu.function(&kernels[i], module, kernel_names[i]));
+    }
 }
 
 bool bench_device_open(const struct bench_options *opts)
@@ -246,6 +252,14 @@ void bench_device_copy(void *to, const void *from, size_t bytes)
                                          : gpu.hip_copy(to, from, bytes, COPY_DEFAULT, stream));
 }
 
+void bench_device_launch(enum bench_kernel kernel, size_t threads, size_t rows, void *parameters[])
+{
+    unsigned blocks = (unsigned)((threads + THREADS - 1) / THREADS);
+
+    need("launch a kernel", gpu.launch(kernels[kernel], blocks, (unsigned)rows, 1, THREADS, 1, 1, 0,
+                                       stream, parameters, NULL));
+}
+
 void bench_device_words(const struct bench_words *work)
 {
     const uint64_t *from = work->from;
@@ -253,10 +267,8 @@ void bench_device_words(const struct bench_words *work)
     uint64_t add = work->add, words = work->words, stride = work->stride;
     uint64_t messages = work->messages;
     void *parameters[] = {(void *)&from, &to, &add, &words, &stride, &messages};
-    unsigned blocks = (unsigned)(((words + 1) / 2 + THREADS - 1) / THREADS);
 
-    need("launch a kernel", gpu.launch(words_kernel, blocks, (unsigned)messages, 1, THREADS, 1, 1,
-                                       0, stream, parameters, NULL));
+    bench_device_launch(BENCH_KERNEL_WORDS, (work->words + 1) / 2, work->messages, parameters);
 }
 
 void bench_device_call(void (*fn)(void *), void *arg)
@@ -271,25 +283,25 @@ void bench_device_synchronize(void)
     }
 }
 
-void bench_mpi_pack(void (*fn)(void *), void *arg, const struct bench_words *work, void *staging,
+void bench_mpi_pack(const struct bench_work *work, void *arg, void *staging, const void *memory,
                     size_t bytes)
 {
     if (bench_on_device()) {
-        bench_device_words(work);
-        bench_device_copy(staging, work->to, bytes);
+        work->launch(arg);
+        bench_device_copy(staging, memory, bytes);
         bench_device_synchronize();
     } else {
-        fn(arg);
+        work->call(arg);
     }
 }
 
-void bench_mpi_unpack(void (*fn)(void *), void *arg, const struct bench_words *work,
-                      const void *staging, size_t bytes)
+void bench_mpi_unpack(const struct bench_work *work, void *arg, void *memory, const void *staging,
+                      size_t bytes)
 {
     if (bench_on_device()) {
-        bench_device_copy((void *)(uintptr_t)work->from, staging, bytes);
-        bench_device_words(work);
+        bench_device_copy(memory, staging, bytes);
+        work->launch(arg);
     } else {
-        fn(arg);
+        work->call(arg);
     }
 }

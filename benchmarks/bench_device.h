@@ -40,25 +40,37 @@ void bench_staging_free(void *staging);
 /* Between any two, when the stream is idle; returns when it is done. */
 void bench_memory_copy(void *to, const void *from, size_t bytes);
 
-/* On the stream of the device: copy, add to words (benchmarks/kernels.inc), call a function. */
+/* On the stream of the device: copy, launch a kernel (benchmarks/kernels.inc), call a function. A
+ * kernel gets so many threads in rows, and rows of them. */
+enum bench_kernel { BENCH_KERNEL_WORDS, BENCH_KERNELS };
+void bench_device_copy(void *to, const void *from, size_t bytes);
+void bench_device_launch(enum bench_kernel kernel, size_t threads, size_t rows, void *parameters[]);
+void bench_device_call(void (*fn)(void *), void *arg);
+void bench_device_synchronize(void); /* without a device nothing happens */
+
+/* The kernel that adds to words. */
 struct bench_words {
     const uint64_t *from;
     uint64_t *to;
     uint64_t add;
     size_t words, stride, messages;
 };
-void bench_device_copy(void *to, const void *from, size_t bytes);
 void bench_device_words(const struct bench_words *work);
-void bench_device_call(void (*fn)(void *), void *arg);
-void bench_device_synchronize(void); /* without a device nothing happens */
 
-/* In the modes of MPI: call fn, or have the kernel do the same, and copy what MPI sends to its
- * staging memory, or what it has received from there. The second returns before it is done; the
- * first of the next message waits for it. */
-void bench_mpi_pack(void (*fn)(void *), void *arg, const struct bench_words *work, void *staging,
+/* What a benchmark does with its data: a function, for the host or a stream of it, and one that
+ * puts kernels that do the same on the stream of the device. Both get the same argument. */
+struct bench_work {
+    void (*call)(void *arg);
+    void (*launch)(void *arg);
+};
+
+/* In the modes of MPI: do the work on the host, or on the device and copy what MPI sends from its
+ * memory to the staging memory, or what it has received from there. The second returns before it is
+ * done; the first of the next message waits for it. */
+void bench_mpi_pack(const struct bench_work *work, void *arg, void *staging, const void *memory,
                     size_t bytes);
-void bench_mpi_unpack(void (*fn)(void *), void *arg, const struct bench_words *work,
-                      const void *staging, size_t bytes);
+void bench_mpi_unpack(const struct bench_work *work, void *arg, void *memory, const void *staging,
+                      size_t bytes);
 
 /* In a file that is made when the benchmarks are built. */
 extern const unsigned char bench_code_cuda[], bench_code_hip[];

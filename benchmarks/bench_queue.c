@@ -120,13 +120,12 @@ static void end(void *arg)
     bq->ended = MPI_Wtime();
 }
 
-void bench_queue_work(const struct bench_queue *bq, void (*fn)(void *), void *arg,
-                      const struct bench_words *work)
+void bench_queue_work(const struct bench_queue *bq, const struct bench_work *work, void *arg)
 {
     if (bench_on_device()) {
-        bench_device_words(work);
+        work->launch(arg);
     } else {
-        MPIX_Host_stream_launch(bq->stream, fn, arg);
+        MPIX_Host_stream_launch(bq->stream, work->call, arg);
     }
 }
 

@@ -142,26 +142,32 @@ static __attribute__((noinline)) void unpack(void *arg)
 }
 
 /* What these do as a kernel. */
-static struct bench_words kernel(const struct exchange *ex, uint64_t *to, const uint64_t *from,
-                                 uint64_t add)
+static void launch(const struct exchange *ex, uint64_t *to, const uint64_t *from, uint64_t add)
 {
-    return (struct bench_words){.from = from,
-                                .to = to,
-                                .add = add,
-                                .words = ex->words,
-                                .stride = ex->stride,
-                                .messages = (size_t)(DIRECTIONS * ex->messages)};
+    bench_device_words(&(struct bench_words){.from = from,
+                                             .to = to,
+                                             .add = add,
+                                             .words = ex->words,
+                                             .stride = ex->stride,
+                                             .messages = (size_t)(DIRECTIONS * ex->messages)});
 }
 
-static struct bench_words packing(const struct exchange_set *set)
+static void launch_pack(void *arg)
 {
-    return kernel(set->ex, set->send, set->ex->data, 1);
+    const struct exchange_set *set = arg;
+
+    launch(set->ex, set->send, set->ex->data, 1);
 }
 
-static struct bench_words unpacking(const struct exchange_set *set)
+static void launch_unpack(void *arg)
 {
-    return kernel(set->ex, set->ex->data, set->recv, 0);
+    const struct exchange_set *set = arg;
+
+    launch(set->ex, set->ex->data, set->recv, 0);
 }
+
+static const struct bench_work packing = {pack, launch_pack};
+static const struct bench_work unpacking = {unpack, launch_unpack};
 
 typedef int make_recv(void *, int, MPI_Datatype, int, int, MPI_Comm, MPI_Request *);
 typedef int make_send(const void *, int, MPI_Datatype, int, int, MPI_Comm, MPI_Request *);
@@ -200,17 +206,16 @@ static void run_mpi(struct exchange *ex, enum bench_mode mode, long iterations)
 
     for (long k = 0; k < iterations; k++) {
         struct exchange_set *set = &ex->sets[k % SETS];
-        struct bench_words pack_work = packing(set), unpack_work = unpacking(set);
         MPI_Request *requests = set->requests[mode];
 
-        bench_mpi_pack(pack, set, &pack_work, set->mpi_send, block_bytes(ex));
+        bench_mpi_pack(&packing, set, set->mpi_send, set->send, block_bytes(ex));
         if (mode == BENCH_MPI_BLOCKING) {
             make(set, mode, PMPI_Irecv, PMPI_Isend);
         } else {
             mpi->startall(num, requests);
         }
         mpi->waitall(num, requests, MPI_STATUSES_IGNORE);
-        bench_mpi_unpack(unpack, set, &unpack_work, set->mpi_recv, block_bytes(ex));
+        bench_mpi_unpack(&unpacking, set, set->recv, set->mpi_recv, block_bytes(ex));
     }
     bench_device_synchronize();
 }
@@ -223,12 +228,11 @@ static double run_batch(struct exchange *ex, enum bench_mode mode, long iteratio
     bench_queue_hold(&ex->bq);
     for (long k = 0; k < iterations; k++) {
         struct exchange_set *set = &ex->sets[k % SETS];
-        struct bench_words pack_work = packing(set), unpack_work = unpacking(set);
 
-        bench_queue_work(&ex->bq, pack, set, &pack_work);
+        bench_queue_work(&ex->bq, &packing, set);
         MPIX_Enqueue_startall(queue, num, set->requests[mode]);
         MPIX_Enqueue_waitall(queue, num, set->requests[mode]);
-        bench_queue_work(&ex->bq, unpack, set, &unpack_work);
+        bench_queue_work(&ex->bq, &unpacking, set);
     }
     return bench_queue_release(&ex->bq);
 }

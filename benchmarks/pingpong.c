@@ -88,45 +88,33 @@ static __attribute__((noinline)) void unpack(void *arg)
     }
 }
 
-/* The same as kernels. */
-static struct bench_words packing(const struct pingpong *pp)
+static void launch_pack(void *arg)
 {
-    return (struct bench_words){
-        .from = pp->data, .to = pp->send_buffer, .add = 1, .words = pp->words, .messages = 1};
+    const struct pingpong *pp = arg;
+
+    bench_device_words(&(struct bench_words){
+        .from = pp->data, .to = pp->send_buffer, .add = 1, .words = pp->words, .messages = 1});
 }
 
-static struct bench_words unpacking(const struct pingpong *pp)
+static void launch_unpack(void *arg)
 {
-    return (struct bench_words){
-        .from = pp->recv_buffer, .to = pp->data, .words = pp->words, .messages = 1};
+    const struct pingpong *pp = arg;
+
+    bench_device_words(&(struct bench_words){
+        .from = pp->recv_buffer, .to = pp->data, .words = pp->words, .messages = 1});
 }
+
+static const struct bench_work packing = {pack, launch_pack};
+static const struct bench_work unpacking = {unpack, launch_unpack};
 
 static void pack_for_mpi(struct pingpong *pp)
 {
-    struct bench_words work = packing(pp);
-
-    bench_mpi_pack(pack, pp, &work, pp->mpi_send, pp->words * sizeof *pp->data);
+    bench_mpi_pack(&packing, pp, pp->mpi_send, pp->send_buffer, pp->words * sizeof *pp->data);
 }
 
 static void unpack_from_mpi(struct pingpong *pp)
 {
-    struct bench_words work = unpacking(pp);
-
-    bench_mpi_unpack(unpack, pp, &work, pp->mpi_recv, pp->words * sizeof *pp->data);
-}
-
-static void enqueue_pack(struct pingpong *pp)
-{
-    struct bench_words work = packing(pp);
-
-    bench_queue_work(&pp->bq, pack, pp, &work);
-}
-
-static void enqueue_unpack(struct pingpong *pp)
-{
-    struct bench_words work = unpacking(pp);
-
-    bench_queue_work(&pp->bq, unpack, pp, &work);
+    bench_mpi_unpack(&unpacking, pp, pp->recv_buffer, pp->mpi_recv, pp->words * sizeof *pp->data);
 }
 
 static void run_blocking(struct pingpong *pp, long iterations)
@@ -191,9 +179,9 @@ static double run_batch(struct pingpong *pp, enum bench_mode mode, long iteratio
     for (long i = 0; i < iterations; i++) {
         if (pp->rank == 1) {
             MPIX_Enqueue_waitall(queue, NUM_REQUESTS, requests);
-            enqueue_unpack(pp);
+            bench_queue_work(&pp->bq, &unpacking, pp);
         }
-        enqueue_pack(pp);
+        bench_queue_work(&pp->bq, &packing, pp);
         if (pp->rank == 1 && i == iterations - 1) {
             MPIX_Enqueue_start(queue, &requests[SEND]);
         } else {
@@ -201,7 +189,7 @@ static double run_batch(struct pingpong *pp, enum bench_mode mode, long iteratio
         }
         if (pp->rank == 0) {
             MPIX_Enqueue_waitall(queue, NUM_REQUESTS, requests);
-            enqueue_unpack(pp);
+            bench_queue_work(&pp->bq, &unpacking, pp);
         }
     }
     if (pp->rank == 1) {
