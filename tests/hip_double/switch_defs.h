@@ -56,5 +56,6 @@ SWITCH_TEXT(fail, "HIP_DOUBLE_FAIL",
             "function:n=error,...: the n-th call of a function fails with this number.")
 SWITCH_TEXT(breaks, "HIP_DOUBLE_BREAK",
             "n=error: at the n-th operation that it runs, the device breaks with this error.")
+SWITCH_TEXT(skip, "HIP_DOUBLE_SKIP", "kernel:n: the n-th run of this kernel does nothing.")
 SWITCH_TEXT(strangers, "HIP_DOUBLE_STRANGERS",
             "Beginning of the names of threads that may not call the runtime.")
