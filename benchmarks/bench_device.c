@@ -69,6 +69,8 @@ static const char *const libraries[][5] = {
 
 static const char *const kernel_names[] = {
     [BENCH_KERNEL_WORDS] = "bench_words",
+    [BENCH_KERNEL_STRIPS] = "bench_strips",
+    [BENCH_KERNEL_LIFE] = "bench_life",
 };
 
 static enum bench_device device;

@@ -42,7 +42,7 @@ void bench_memory_copy(void *to, const void *from, size_t bytes);
 
 /* On the stream of the device: copy, launch a kernel (benchmarks/kernels.inc), call a function. A
  * kernel gets so many threads in rows, and rows of them. */
-enum bench_kernel { BENCH_KERNEL_WORDS, BENCH_KERNELS };
+enum bench_kernel { BENCH_KERNEL_WORDS, BENCH_KERNEL_STRIPS, BENCH_KERNEL_LIFE, BENCH_KERNELS };
 void bench_device_copy(void *to, const void *from, size_t bytes);
 void bench_device_launch(enum bench_kernel kernel, size_t threads, size_t rows, void *parameters[]);
 void bench_device_call(void (*fn)(void *), void *arg);

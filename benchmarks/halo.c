@@ -20,7 +20,10 @@
 #define MPIXQ_PATTERN_DIR "."
 #endif
 
+#define BOARD_MAX_CELLS (1L << 31)
 #define SOUP_GENERATIONS 50
+#define SOUP_GENERATIONS_MIN 6
+#define SOUP_CELLS (1L << 29) /* of all generations together, beyond the minimum */
 
 struct program {
     struct bench_options opts;
@@ -163,8 +166,7 @@ static void begin(void *ctx, enum bench_mode mode)
     struct program *prog = ctx;
 
     (void)mode;
-    place_pattern(prog, &prog->halo.board, prog->origin_x, prog->origin_y);
-    halo_reset(&prog->halo);
+    halo_restart(&prog->halo);
 }
 
 static double run(void *ctx, enum bench_mode mode, long generations)
@@ -187,12 +189,14 @@ static void advance_reference(struct program *prog, long generations)
     }
 }
 
-/* Cells of this rank that differ from the reference. */
-static long count_wrong(const struct program *prog)
+/* Cells of this rank that differ from the reference, and bytes that nobody should have written. */
+static long count_wrong(struct program *prog)
 {
-    const struct life_board *board = &prog->halo.board;
-    long wrong = 0;
+    const struct life_board *board = &prog->halo.image;
+    long wrong;
 
+    halo_fetch(&prog->halo);
+    wrong = life_overrun(board);
     for (int y = 1; y <= board->height; y++) {
         const uint8_t *row = life_row(board, y);
         const uint8_t *expected = life_row(&prog->reference, prog->origin_y + y) + prog->origin_x;
@@ -252,9 +256,12 @@ static void make_board(struct program *prog)
 
     prog->origin_x = x0;
     prog->origin_y = y0;
-    life_create(&prog->halo.board, x1 - x0, y1 - y0, prog->pattern.rule);
-    life_create(&prog->reference, (int)prog->board_width, (int)prog->board_height,
-                prog->pattern.rule);
+    halo_create(&prog->halo, x1 - x0, y1 - y0, prog->pattern.rule);
+    prog->reference = (struct life_board){.width = 0};
+    if (prog->opts.verify) {
+        life_create(&prog->reference, (int)prog->board_width, (int)prog->board_height,
+                    prog->pattern.rule);
+    }
     prog->reference_generation = 0; /* its cells are placed when they are first needed */
 }
 
@@ -270,22 +277,34 @@ static size_t sent_bytes(const struct life_board *board)
     return (size_t)bytes;
 }
 
+/* Every rank computes the whole board by itself, so large ones get fewer. */
+static long soup_generations(const struct program *prog)
+{
+    long generations = SOUP_CELLS / (long)(prog->board_width * prog->board_height);
+
+    if (generations > SOUP_GENERATIONS) {
+        return SOUP_GENERATIONS;
+    }
+    return generations < SOUP_GENERATIONS_MIN ? SOUP_GENERATIONS_MIN : generations;
+}
+
 /* Returns the wrong cells of all modes and ranks. */
 static long check_soup(struct program *prog)
 {
-    long wrong = 0, sum;
+    long wrong = 0, sum, generations = soup_generations(prog);
 
     place_soup(&prog->reference, 0, 0);
-    for (int g = 0; g < SOUP_GENERATIONS; g++) {
+    for (long g = 0; g < generations; g++) {
         life_wrap(&prog->reference);
         life_step(&prog->reference);
     }
+    place_soup(&prog->halo.image, prog->origin_x, prog->origin_y);
+    halo_keep(&prog->halo);
     for (int mode = 0; mode < BENCH_NUM_MODES; mode++) {
         if (prog->opts.use_mode[mode]) {
-            place_soup(&prog->halo.board, prog->origin_x, prog->origin_y);
-            halo_reset(&prog->halo);
+            halo_restart(&prog->halo);
             MPI_Barrier(MPI_COMM_WORLD); /* ready sends count on it */
-            (void)halo_run(&prog->halo, (enum bench_mode)mode, SOUP_GENERATIONS);
+            (void)halo_run(&prog->halo, (enum bench_mode)mode, generations);
             wrong += count_wrong(prog);
         }
     }
@@ -312,6 +331,8 @@ static void measure_board(struct program *prog, double seconds, struct bench_rep
     if (prog->opts.verify) {
         report->errors += check_soup(prog);
     }
+    place_pattern(prog, &prog->halo.image, prog->origin_x, prog->origin_y);
+    halo_keep(&prog->halo);
     num = bench_measure(&prog->opts, &app, prog, sent_bytes(&prog->halo.board), seconds,
                         prog->generations, rows);
     if (report->table != NULL) {
@@ -321,7 +342,7 @@ static void measure_board(struct program *prog, double seconds, struct bench_rep
     }
     bench_report_rows(report, rows, num);
     halo_close(&prog->halo, &prog->opts);
-    life_destroy(&prog->halo.board);
+    halo_destroy(&prog->halo);
     life_destroy(&prog->reference);
 }
 
@@ -345,9 +366,9 @@ static bool board_fits(const struct program *prog, size_t width, size_t height)
 {
     const struct rle_pattern *p = &prog->pattern;
 
-    if (width > RLE_MAX_SIDE || height > RLE_MAX_SIDE || (long)(width * height) > RLE_MAX_CELLS) {
+    if (width > RLE_MAX_SIDE || height > RLE_MAX_SIDE || (long)(width * height) > BOARD_MAX_CELLS) {
         bench_complain(&prog->opts, "board %zu x %zu is too large: at most %d a side and %ld cells",
-                       width, height, RLE_MAX_SIDE, RLE_MAX_CELLS);
+                       width, height, RLE_MAX_SIDE, BOARD_MAX_CELLS);
         return false;
     }
     if (width < (size_t)p->width || height < (size_t)p->height) {
@@ -408,11 +429,6 @@ static int run_program(struct program *prog, int provided)
         bench_complain(&prog->opts, "this MPI does not offer MPI_THREAD_MULTIPLE");
         return status;
     }
-    if (bench_on_device()) {
-        bench_complain(&prog->opts, "--device: the board can only be in memory of the host yet");
-        bench_device_close();
-        return status;
-    }
     make_grid(prog);
     if (load_pattern(prog)) {
         if (boards_fit(prog)) {
@@ -449,6 +465,7 @@ int main(int argc, char *argv[])
     MPI_Init_thread(&argc, &argv, MPI_THREAD_MULTIPLE, &provided);
     if (bench_parse_options(&prog.opts, &usage, argc, argv, &status)) {
         status = run_program(&prog, provided);
+        bench_device_close();
     }
     MPI_Finalize();
     return status;

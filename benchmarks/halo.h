@@ -17,27 +17,50 @@ struct halo;
 
 struct halo_set {
     struct halo *halo;
-    uint8_t *send[LIFE_DIRECTIONS]; /* for the neighbour in each direction */
-    uint8_t *recv[LIFE_DIRECTIONS]; /* from the neighbour in each direction */
-    /* Receives first, then sends; the MPI persistent and the two stream modes have their own. */
+    uint8_t *send; /* block for the neighbours: the one in direction d at life_offset(d) */
+    uint8_t *recv; /* block from the neighbours, likewise */
+    /* On a device the two are in its memory, and the modes of MPI have these; else the same. */
+    uint8_t *mpi_send, *mpi_recv;
+    /* Receives first, then sends; each mode has its own. */
     MPI_Request requests[BENCH_NUM_MODES][HALO_REQUESTS];
 };
 
 struct halo {
     MPI_Comm comm; /* periodic 2-D grid of all ranks */
     int neighbours[LIFE_DIRECTIONS];
-    struct life_board board;
+    struct life_board board; /* on a device in its memory */
+    struct life_board image; /* of the same on the host; there the same cells */
+    uint8_t *first;          /* beside the board: its cells when a run begins */
     struct halo_set sets[HALO_SETS];
     struct bench_queue bq;
     struct bench_counts mpi; /* of the MPI modes */
 };
 
-/* Make and free buffers and requests for halo->board. Collective if there are stream modes. */
+/* ---- The board and its borders (halo_board.c) ------------------------------------------------ */
+
+/* Make and free a board, and the buffers for its borders. */
+void halo_create(struct halo *halo, int width, int height, struct life_rule rule);
+void halo_destroy(struct halo *halo);
+
+/* From now on runs begin with the board as it is in the image. */
+void halo_keep(struct halo *halo);
+
+/* Go back to the beginning, and make the receive buffers nonsense, so that data of an earlier run
+ * cannot pass for new data. */
+void halo_restart(struct halo *halo);
+
+/* Make the image show the board. */
+void halo_fetch(struct halo *halo);
+
+/* Done with a set: copy the borders to its send buffers; copy its receive buffers to the ghosts,
+ * and compute the next generation. */
+extern const struct bench_work halo_packing, halo_stepping;
+
+/* ---- Communication (halo_exchange.c) --------------------------------------------------------- */
+
+/* Make and free the requests. Collective if there are matched modes. */
 void halo_open(struct halo *halo, const struct bench_options *opts);
 void halo_close(struct halo *halo, const struct bench_options *opts);
-
-/* Make the receive buffers nonsense, so that data of an earlier trial cannot pass for new data. */
-void halo_reset(struct halo *halo);
 
 /* Advance the board by a number of generations. Gives the seconds that count. */
 double halo_run(struct halo *halo, enum bench_mode mode, long generations);

@@ -6,7 +6,9 @@
  *     start the receives, pack, start the sends, wait for all, unpack, compute
  *
  * In the MPI modes the host does this. In the stream modes it enqueues all generations of a trial
- * and then waits once; pack, unpack and compute are the same functions, run by the stream.
+ * and then waits once; pack, unpack and compute are the same functions, run by the stream. With
+ * --device all modes do these by kernels, and what MPI sends and receives is copied to and from
+ * pinned memory, all messages of a generation at once.
  *
  * Ready sends. A ready send says that the receive buffer may be written. Claim: with two sets of
  * buffers, used in turn, it may. Let rank A send to rank B in generation g, into the set that B
@@ -26,9 +28,6 @@
  */
 #include "halo.h"
 
-#include <stdlib.h>
-#include <string.h>
-
 static int send_tag(const struct halo_set *set, int direction)
 {
     return (int)(set - set->halo->sets) * LIFE_DIRECTIONS + direction;
@@ -40,69 +39,77 @@ static int recv_tag(const struct halo_set *set, int direction)
     return send_tag(set, life_opposite(direction));
 }
 
-static int border_bytes(const struct halo *halo, int direction)
+/* What a set sends and receives, in one direction. */
+struct border {
+    int bytes, peer;
+    uint8_t *send, *recv;
+};
+
+static struct border border(const struct halo_set *set, enum bench_mode mode, int direction)
 {
-    return (int)life_border(&halo->board, direction);
+    const struct life_board *board = &set->halo->board;
+    size_t offset = life_offset(board, direction);
+    bool on_stream = bench_mode_is_stream(mode);
+
+    return (struct border){.bytes = (int)life_border(board, direction),
+                           .peer = set->halo->neighbours[direction],
+                           .send = (on_stream ? set->send : set->mpi_send) + offset,
+                           .recv = (on_stream ? set->recv : set->mpi_recv) + offset};
 }
 
-static void pack(void *arg)
-{
-    struct halo_set *set = arg;
+typedef int make_recv(void *, int, MPI_Datatype, int, int, MPI_Comm, MPI_Request *);
+typedef int make_send(const void *, int, MPI_Datatype, int, int, MPI_Comm, MPI_Request *);
 
+/* Requests by one of these functions, persistent or not. */
+static void make_recvs(struct halo_set *set, enum bench_mode mode, make_recv *recv)
+{
     for (int d = 0; d < LIFE_DIRECTIONS; d++) {
-        life_pack(&set->halo->board, d, set->send[d]);
+        struct border b = border(set, mode, d);
+
+        recv(b.recv, b.bytes, MPI_BYTE, b.peer, recv_tag(set, d), set->halo->comm,
+             &set->requests[mode][d]);
     }
 }
 
-static void unpack_and_step(void *arg)
+static void make_sends(struct halo_set *set, enum bench_mode mode, make_send *send)
 {
-    struct halo_set *set = arg;
-
     for (int d = 0; d < LIFE_DIRECTIONS; d++) {
-        life_unpack(&set->halo->board, d, set->recv[d]);
-    }
-    life_step(&set->halo->board);
-}
+        struct border b = border(set, mode, d);
 
-static void run_blocking(struct halo *halo, long generations)
-{
-    MPI_Request requests[HALO_REQUESTS];
-
-    for (long g = 0; g < generations; g++) {
-        struct halo_set *set = &halo->sets[g % HALO_SETS];
-
-        for (int d = 0; d < LIFE_DIRECTIONS; d++) {
-            PMPI_Irecv(set->recv[d], border_bytes(halo, d), MPI_BYTE, halo->neighbours[d],
-                       recv_tag(set, d), halo->comm, &requests[d]);
-        }
-        pack(set);
-        for (int d = 0; d < LIFE_DIRECTIONS; d++) {
-            PMPI_Isend(set->send[d], border_bytes(halo, d), MPI_BYTE, halo->neighbours[d],
-                       send_tag(set, d), halo->comm, &requests[LIFE_DIRECTIONS + d]);
-        }
-        PMPI_Waitall(HALO_REQUESTS, requests, MPI_STATUSES_IGNORE);
-        unpack_and_step(set);
+        send(b.send, b.bytes, MPI_BYTE, b.peer, send_tag(set, d), set->halo->comm,
+             &set->requests[mode][LIFE_DIRECTIONS + d]);
     }
 }
 
-static void run_persistent(struct halo *halo, enum bench_mode mode, long generations)
+/* In the set's array for this mode: made anew in each generation, or there already. */
+static void run_mpi(struct halo *halo, enum bench_mode mode, long generations)
 {
+    size_t bytes = life_offset(&halo->board, LIFE_DIRECTIONS);
     const struct bench_mpi *mpi = bench_mpi(mode);
 
     for (long g = 0; g < generations; g++) {
         struct halo_set *set = &halo->sets[g % HALO_SETS];
         MPI_Request *requests = set->requests[mode];
 
-        mpi->startall(LIFE_DIRECTIONS, requests);
-        pack(set);
-        mpi->startall(LIFE_DIRECTIONS, requests + LIFE_DIRECTIONS);
+        if (mode == BENCH_MPI_BLOCKING) {
+            make_recvs(set, mode, PMPI_Irecv);
+        } else {
+            mpi->startall(LIFE_DIRECTIONS, requests);
+        }
+        bench_mpi_pack(&halo_packing, set, set->mpi_send, set->send, bytes);
+        if (mode == BENCH_MPI_BLOCKING) {
+            make_sends(set, mode, PMPI_Isend);
+        } else {
+            mpi->startall(LIFE_DIRECTIONS, requests + LIFE_DIRECTIONS);
+        }
         mpi->waitall(HALO_REQUESTS, requests, MPI_STATUSES_IGNORE);
-        unpack_and_step(set);
+        bench_mpi_unpack(&halo_stepping, set, set->recv, set->mpi_recv, bytes);
     }
+    bench_device_synchronize();
 }
 
-/* Operations on the stream per generation: every start, every wait, and two functions. */
-enum { OPERATIONS = 2 * HALO_REQUESTS + 2 };
+/* Operations on the stream per generation: every start, every wait, and at most three kernels. */
+enum { OPERATIONS = 2 * HALO_REQUESTS + 3 };
 
 static double run_batch(struct halo *halo, enum bench_mode mode, long generations)
 {
@@ -114,10 +121,10 @@ static double run_batch(struct halo *halo, enum bench_mode mode, long generation
         MPI_Request *requests = set->requests[mode];
 
         MPIX_Enqueue_startall(queue, LIFE_DIRECTIONS, requests);
-        MPIX_Host_stream_launch(halo->bq.stream, pack, set);
+        bench_queue_work(&halo->bq, &halo_packing, set);
         MPIX_Enqueue_startall(queue, LIFE_DIRECTIONS, requests + LIFE_DIRECTIONS);
         MPIX_Enqueue_waitall(queue, HALO_REQUESTS, requests);
-        MPIX_Host_stream_launch(halo->bq.stream, unpack_and_step, set);
+        bench_queue_work(&halo->bq, &halo_stepping, set);
     }
     return bench_queue_release(&halo->bq);
 }
@@ -140,83 +147,38 @@ double halo_run(struct halo *halo, enum bench_mode mode, long generations)
     if (bench_mode_is_stream(mode)) {
         return run_stream(halo, mode, generations);
     }
-    if (mode == BENCH_MPI_BLOCKING) {
-        run_blocking(halo, generations);
-    } else {
-        run_persistent(halo, mode, generations);
-    }
+    run_mpi(halo, mode, generations);
     halo->mpi.starts += started;
     halo->mpi.waits += started;
     halo->mpi.posts += started;
     return MPI_Wtime() - begin;
 }
 
-static void make_requests(struct halo_set *set, enum bench_mode mode)
-{
-    const struct bench_mpi *mpi = bench_mpi(mode);
-    const struct halo *halo = set->halo;
-    MPI_Request *requests = set->requests[mode];
-
-    for (int d = 0; d < LIFE_DIRECTIONS; d++) {
-        int bytes = border_bytes(halo, d), peer = halo->neighbours[d];
-
-        mpi->recv_init(set->recv[d], bytes, MPI_BYTE, peer, recv_tag(set, d), halo->comm,
-                       &requests[d]);
-        mpi->send_init(set->send[d], bytes, MPI_BYTE, peer, send_tag(set, d), halo->comm,
-                       &requests[LIFE_DIRECTIONS + d]);
-    }
-    if (bench_mode_is_matched(mode)) {
-        MPIX_Matchall(HALO_REQUESTS, requests);
-    }
-}
-
 void halo_open(struct halo *halo, const struct bench_options *opts)
 {
     for (int s = 0; s < HALO_SETS; s++) {
-        struct halo_set *set = &halo->sets[s];
+        for (int m = BENCH_MPI_PERSISTENT; m < BENCH_NUM_MODES; m++) {
+            enum bench_mode mode = (enum bench_mode)m;
 
-        set->halo = halo;
-        for (int d = 0; d < LIFE_DIRECTIONS; d++) {
-            set->send[d] = bench_alloc(life_border(&halo->board, d));
-            set->recv[d] = bench_alloc(life_border(&halo->board, d));
-        }
-        for (int mode = BENCH_MPI_PERSISTENT; mode < BENCH_NUM_MODES; mode++) {
-            if (opts->use_mode[mode]) {
-                make_requests(set, (enum bench_mode)mode);
+            if (!opts->use_mode[mode]) {
+                continue;
+            }
+            make_recvs(&halo->sets[s], mode, bench_mpi(mode)->recv_init);
+            make_sends(&halo->sets[s], mode, bench_mpi(mode)->send_init);
+            if (bench_mode_is_matched(mode)) {
+                MPIX_Matchall(HALO_REQUESTS, halo->sets[s].requests[mode]);
             }
         }
-    }
-}
-
-static void free_requests(struct halo_set *set, enum bench_mode mode)
-{
-    for (int i = 0; i < HALO_REQUESTS; i++) {
-        bench_mpi(mode)->request_free(&set->requests[mode][i]);
     }
 }
 
 void halo_close(struct halo *halo, const struct bench_options *opts)
 {
     for (int s = 0; s < HALO_SETS; s++) {
-        struct halo_set *set = &halo->sets[s];
-
         for (int mode = BENCH_MPI_PERSISTENT; mode < BENCH_NUM_MODES; mode++) {
-            if (opts->use_mode[mode]) {
-                free_requests(set, (enum bench_mode)mode);
+            for (int i = 0; opts->use_mode[mode] && i < HALO_REQUESTS; i++) {
+                bench_mpi((enum bench_mode)mode)->request_free(&halo->sets[s].requests[mode][i]);
             }
-        }
-        for (int d = 0; d < LIFE_DIRECTIONS; d++) {
-            free(set->send[d]);
-            free(set->recv[d]);
-        }
-    }
-}
-
-void halo_reset(struct halo *halo)
-{
-    for (int s = 0; s < HALO_SETS; s++) {
-        for (int d = 0; d < LIFE_DIRECTIONS; d++) {
-            memset(halo->sets[s].recv[d], 0xff, life_border(&halo->board, d));
         }
     }
 }

@@ -4,12 +4,13 @@
  * The kernels for HIP: compiled to a code object by clang or hipcc, by itself and without any
  * header. */
 #define MPIXQ_KERNEL extern "C" __attribute__((global)) void
+#define MPIXQ_INLINE static __attribute__((device)) inline
 
 typedef unsigned long long word_t;
 typedef word_t pair_t __attribute__((vector_size(16), may_alias));
 
 /* Blocks of 256 threads, in rows. */
-static __attribute__((device)) inline word_t index_x(void)
+MPIXQ_INLINE word_t index_x(void)
 {
     return (word_t)__builtin_amdgcn_workgroup_id_x() * 256 + __builtin_amdgcn_workitem_id_x();
 }

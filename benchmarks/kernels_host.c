@@ -5,6 +5,7 @@
 #include "kernels_host.h"
 
 #define MPIXQ_KERNEL void
+#define MPIXQ_INLINE static inline
 
 typedef uint64_t word_t;
 typedef word_t pair_t __attribute__((vector_size(16), may_alias));

@@ -8,7 +8,11 @@
 
 #include <stdint.h>
 
+#include "kernels.h"
+
 void bench_words(const uint64_t *from, uint64_t *to, uint64_t add, uint64_t words, uint64_t stride,
                  uint64_t messages);
+void bench_strips(struct bench_strips all);
+void bench_life(struct bench_board board);
 
 #endif

@@ -8,6 +8,7 @@
 #ifndef MPIXQ_BENCH_LIFE_H
 #define MPIXQ_BENCH_LIFE_H
 
+#include "kernels.h"
 #include "rle.h"
 
 #include <stddef.h>
@@ -25,14 +26,18 @@ static inline int life_opposite(int direction)
 
 struct life_board {
     int width, height;
-    size_t stride;
+    size_t stride; /* from row to row; column 1 is at a multiple of BENCH_WIDE */
     struct life_rule rule;
-    uint8_t *cells[2];
-    int current; /* which of the two holds the present generation */
+    uint8_t *cells[2]; /* one behind the other */
+    int current;       /* which of the two holds the present generation */
 };
 
 void life_create(struct life_board *board, int width, int height, struct life_rule rule);
 void life_destroy(struct life_board *board);
+
+/* Bytes of both generations, and a board like another with its cells there. */
+size_t life_bytes(const struct life_board *board);
+struct life_board life_board_at(const struct life_board *board, uint8_t *cells);
 
 /* Make all cells dead, and the ghosts and the other generation nonsense. */
 void life_clear(struct life_board *board);
@@ -40,15 +45,26 @@ void life_clear(struct life_board *board);
 /* Row y of the present generation, indexed by x from 0. */
 static inline uint8_t *life_row(const struct life_board *board, int y)
 {
-    return board->cells[board->current] + (size_t)y * board->stride;
+    return board->cells[board->current] + (size_t)y * board->stride + BENCH_WIDE - 1;
 }
 
-/* Number of cells that border on the neighbour in a direction. */
-size_t life_border(const struct life_board *board, int direction);
+/* Bytes beside the ghosts, of both generations, that somebody has written since life_clear. */
+long life_overrun(const struct life_board *board);
 
-/* Copy the cells at a border to a buffer, and a buffer to the ghosts beyond a border. */
-void life_pack(const struct life_board *board, int direction, uint8_t *buffer);
-void life_unpack(struct life_board *board, int direction, const uint8_t *buffer);
+/* Number of cells that border on the neighbour in a direction. A block is memory for the borders in
+ * all directions; with direction LIFE_DIRECTIONS the second gives its size. */
+size_t life_border(const struct life_board *board, int direction);
+size_t life_offset(const struct life_board *board, int direction);
+
+/* Copy the cells at the borders to a block, and a block to the ghosts beyond the borders. */
+void life_pack(const struct life_board *board, uint8_t *block);
+void life_unpack(struct life_board *board, const uint8_t *block);
+
+/* The same, and the computation of the next generation, as parameters of kernels. Board and block
+ * may be in memory that the host cannot reach. */
+struct bench_strips life_packing(const struct life_board *board, uint8_t *block);
+struct bench_strips life_unpacking(const struct life_board *board, const uint8_t *block);
+struct bench_board life_stepping(const struct life_board *board);
 
 /* Fill the ghosts from the board's own other side: a board that wraps around by itself. */
 void life_wrap(struct life_board *board);

@@ -122,6 +122,43 @@ if [ "${1-}" = cxi ]; then
     exit $failed
 fi
 
+# Wide and narrow parts, each with a last word that is not full; and none that is full.
+expect_halo_on_device()
+{
+    local mode skipped
+    expect_rows 10 1 halo --device hip --sizes 40,64 --pattern "$gun"
+    expect_rows 5 2 halo --device hip --board 37x95 --generations 15 --pattern "$gun"
+    expect_rows 3 4 halo --device hip --board 131x21 --generations 10 --pattern "$gun" \
+        --modes mpi-persistent,stream,stream-ready
+    expect_rows 2 4 halo --device hip --board 5x3 --generations 10 \
+        --pattern "$patterns/glider.rle" --modes mpi-blocking,stream
+    HIP_DOUBLE_VERSION=6 HIP_DOUBLE_QUEUES=1 \
+        expect_rows 2 2 halo --device hip --sizes 40 --pattern "$gun" --modes host,stream \
+        --enqueue along
+    # What a kernel leaves out is seen: the packing, the unpacking or the computing of a generation.
+    for mode in mpi-persistent stream-ready; do
+        for skipped in bench_strips:7 bench_strips:8 bench_life:4; do
+            expect_wrong "HIP_DOUBLE_SKIP=$skipped" 2 halo --device hip --sizes 40 \
+                --generations 10 --pattern "$gun" --modes "$mode"
+        done
+    done
+    HIP_DOUBLE_DEVICES=0 expect_usage "--device hip cannot be used: 2 ranks lack" 2 halo \
+        --device hip
+}
+
+# expect_wrong SETTING RANKS PROGRAM OPTION...: with this in the environment its data is wrong.
+expect_wrong()
+{
+    local setting=$1 rc=0
+    shift
+    export "${setting?}"
+    launch "$@" --seconds 0.05 --trials 3 --verify || rc=$?
+    unset "${setting%%=*}"
+    if [ "$rc" -ne 1 ] || ! grep -q 'items had wrong data' "$dir/err"; then
+        fail "$setting $* ended with $rc"
+    fi
+}
+
 # On a device, the double of HIP's runtime.
 if [ "${1-}" = hip ]; then
     export LD_LIBRARY_PATH=$top_builddir/tests/hip_double/.libs${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}
@@ -142,7 +179,7 @@ if [ "${1-}" = hip ]; then
     HIP_DOUBLE_DEVICES=0 expect_usage "--device hip cannot be used: 2 ranks lack" 2 pingpong \
         --device hip
     expect_usage "--device: 'fast' is not valid" 2 pingpong --device fast
-    expect_usage "the board can only be in memory of the host yet" 1 halo --device hip
+    expect_halo_on_device
     exit $failed
 fi
 

@@ -8,6 +8,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "../../benchmarks/kernels.h"
 #include "stream/pieces.h"
 
 /* The parameter of the kernels below. */
@@ -114,9 +115,11 @@ static void run_mpixq_wait_all(const void *parameters)
     mpixq_wait_all(words_of(parameters));
 }
 
-/* That of the benchmarks, likewise: one call does what a grid of any size does. */
+/* Those of the benchmarks, likewise: one call does what a grid of any size does. */
 void bench_words(const uint64_t *from, uint64_t *to, uint64_t add, uint64_t words, uint64_t stride,
                  uint64_t messages) __attribute__((weak));
+void bench_strips(struct bench_strips all) __attribute__((weak));
+void bench_life(struct bench_board board) __attribute__((weak));
 
 static void run_bench_words(const void *parameters)
 {
@@ -130,6 +133,29 @@ static void run_bench_words(const void *parameters)
                 p->stride, p->messages);
 }
 
+static void run_bench_strips(const void *parameters)
+{
+    struct bench_strips all = *(const struct bench_strips *)parameters;
+
+    for (int i = 0; i < BENCH_STRIPS; i++) {
+        struct bench_strip *strip = &all.strip[i];
+
+        strip->to = hip_double_reach(strip->to, (strip->count - 1) * strip->to_step + 1);
+        strip->from = hip_double_reach(strip->from, (strip->count - 1) * strip->from_step + 1);
+    }
+    bench_strips(all);
+}
+
+static void run_bench_life(const void *parameters)
+{
+    struct bench_board board = *(const struct bench_board *)parameters;
+    size_t bytes = (board.height + 2) * board.stride;
+
+    board.from = hip_double_reach(board.from, bytes);
+    board.to = hip_double_reach(board.to, bytes);
+    bench_life(board);
+}
+
 static const struct hip_kernel kernels[] = {
     {"mpixq_ring", {8, 8}, .run = run_mpixq_ring},
     {"mpixq_wait", {8, 8, 8, 8}, .waits = true, .run = run_mpixq_wait},
@@ -137,6 +163,8 @@ static const struct hip_kernel kernels[] = {
     {"mpixq_ring_all", {sizeof(struct mpixq_words)}, .run = run_mpixq_ring_all},
     {"mpixq_wait_all", {sizeof(struct mpixq_words)}, .waits = true, .run = run_mpixq_wait_all},
     {"bench_words", {8, 8, 8, 8, 8, 8}, .grid = true, .run = run_bench_words},
+    {"bench_strips", {sizeof(struct bench_strips)}, .grid = true, .run = run_bench_strips},
+    {"bench_life", {sizeof(struct bench_board)}, .grid = true, .run = run_bench_life},
     {"hip_test_store", {sizeof(struct hip_test_words)}, .run = run_store},
     {"hip_test_wait", {sizeof(struct hip_test_words)}, .waits = true, .run = run_wait},
     {"hip_test_add", {sizeof(struct hip_test_words)}, .run = run_add},

@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * Copyright (c) 2026 the mpix-queue authors
+ *
+ * kernels.h - the parameters of kernels that have many: the same for the host and for each GPU
+ *
+ * Includes nothing, as compilers of kernels have no headers.
+ */
+#ifndef MPIXQ_BENCH_KERNELS_H
+#define MPIXQ_BENCH_KERNELS_H
+
+enum {
+    BENCH_WIDE = 16,  /* bytes that a GPU loads or stores at once, at multiples of as many */
+    BENCH_ROWS = 4,   /* of a board, one below the other, that a thread computes */
+    BENCH_STRIPS = 8, /* of a launch: the borders of a board */
+};
+
+/* Bytes at equal distances: a row of cells, a column or a single one, and where they are copied. */
+struct bench_strip {
+    unsigned char *to;
+    const unsigned char *from;
+    unsigned long long count, to_step, from_step;
+    unsigned long long each; /* for a thread: BENCH_WIDE, where both are rows and aligned, or 1 */
+};
+
+struct bench_strips {
+    struct bench_strip strip[BENCH_STRIPS];
+};
+
+/* Two generations of a board (life.h). Rows begin at multiples of BENCH_WIDE and have that much
+ * before the first cell and behind the last one, for the ghosts and for loads that reach beyond. */
+struct bench_board {
+    const unsigned char *from;
+    unsigned char *to;
+    unsigned long long width, height, stride;
+    unsigned long long birth, survive; /* bit n: with n living neighbours */
+};
+
+#endif
