@@ -247,6 +247,7 @@ int nic_domain_open(struct fid_fabric *fid, struct fi_info *info, struct fid_dom
         .fabric = NIC_CONTAINER(fid, struct nic_fabric, fid),
         .mr_mode = (uint64_t)info->domain_attr->mr_mode,
         .prov_key = (info->domain_attr->mr_mode & FI_MR_PROV_KEY) != 0,
+        .hmem = (info->caps & FI_HMEM) != 0,
         .next_key = 1,
     };
     pthread_mutex_lock(&life);

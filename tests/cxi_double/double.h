@@ -56,8 +56,9 @@ struct nic_domain {
     uint64_t next_key;
     int refs;
     int cntrs_used; /* of the pool; kept until the domain is closed */
-    bool prov_key, hybrid;
+    bool prov_key, hybrid, hmem;
     uint64_t mr_mode, tx_order;
+    struct nic_mr *all_mrs;
 };
 
 struct nic_cntr {
@@ -80,7 +81,9 @@ struct nic_mr {
     struct fid_mr fid;
     struct nic_domain *domain;
     struct nic_mr *next; /* in its bucket, while enabled */
-    char *base;
+    struct nic_mr *next_of_all;
+    char *base; /* for the NIC */
+    char *gpu;  /* for the program, if it is memory of a GPU; else NULL */
     size_t length;
     uint64_t access, flags;
     struct nic_ep *ep;
@@ -221,6 +224,13 @@ int nic_fault_hits(void);
 void nic_out(uint32_t slot, const struct nic_header *header, const void *body, void *owned);
 bool nic_out_run(void);
 void nic_out_free_all(void);
+
+/* hmem.c: memory of GPUs */
+int nic_hmem_open(struct nic_mr *mr, const struct fi_mr_attr *attr);
+void nic_hmem_close(struct nic_mr *mr);
+/* When an operation is posted, and what it reads then: a copy, or NULL if that is not of a GPU. */
+void nic_hmem_look(const struct nic_op *op);
+void *nic_hmem_read(const struct nic_op *op);
 
 /* target.c: the target's side */
 void nic_target_cell(const struct nic_cell *cell);

@@ -56,6 +56,10 @@ static int mr_close(struct fid *fid)
     while (mr->deliveries > 0) {
         pthread_cond_wait(&nic.changed, &nic.lock);
     }
+    for (place = &mr->domain->all_mrs; *place != mr; place = &(*place)->next_of_all) {
+    }
+    *place = mr->next_of_all;
+    nic_hmem_close(mr);
     if (mr->enabled && is_remote(mr)) {
         nic_pool_give(mr->pool, 1);
     }
@@ -215,9 +219,18 @@ static int mr_regattr(struct fid *fid, const struct fi_mr_attr *attr, uint64_t f
     };
     mr->fid.mem_desc = mr;
     nic_lock();
-    rc = take_key(mr, attr->requested_key);
+    rc = nic_hmem_open(mr, attr);
+    if (rc == 0) {
+        rc = take_key(mr, attr->requested_key);
+    }
     listed = rc == 0;
-    domain->refs += listed ? 1 : 0;
+    if (listed) {
+        domain->refs++;
+        mr->next_of_all = domain->all_mrs;
+        domain->all_mrs = mr;
+    } else {
+        nic_hmem_close(mr);
+    }
     if (listed && !(domain->mr_mode & FI_MR_ENDPOINT)) {
         rc = mr_enable(mr);
     }

@@ -135,7 +135,8 @@ static bool hints_fit(const struct fi_info *hints)
     if (hints == NULL) {
         return true;
     }
-    if (!is_subset(hints->caps, caps_offered) ||
+    if (!is_subset(hints->caps,
+                   nic_switches.hmem == NIC_HMEM_NO ? caps_offered & ~FI_HMEM : caps_offered) ||
         (hints->addr_format != FI_FORMAT_UNSPEC && hints->addr_format != FI_ADDR_CXI)) {
         return false;
     }

@@ -23,6 +23,11 @@ SWITCH_CHOICE(ack, "CXI_DOUBLE_ACK", "early", "early|random|late",
 SWITCH_CHOICE(data, "CXI_DOUBLE_DATA", "strict", "strict|relaxed|last",
               "The last bytes come before the target counts, after it under an optimized key, or "
               "always after it.")
+SWITCH_CHOICE(hmem, "CXI_DOUBLE_HMEM", "yes", "yes|refuse|no",
+              "Memory of GPUs can be registered, or each attempt fails, or FI_HMEM is not offered.")
+SWITCH_CHOICE(hmem_data, "CXI_DOUBLE_HMEM_DATA", "last", "last|strict",
+              "The last bytes for memory of GPUs come after the target counts, unless delivery is "
+              "asked for, or as the others do.")
 SWITCH_CHOICE(full, "CXI_DOUBLE_FULL", "stall", "stall|refuse",
               "Without a free trigger entry the command queue stands still, or the call fails.")
 SWITCH_CHOICE(sum, "CXI_DOUBLE_SUM", "yes", "yes|no", "Whether FI_SUM is offered.")

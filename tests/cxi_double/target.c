@@ -204,6 +204,8 @@ static void read_event(void *arg)
 static bool is_relaxed(const struct nic_header *header, const struct nic_mr *mr)
 {
     return nic_switches.data == NIC_DATA_LAST ||
+           (nic_switches.hmem_data == NIC_HMEM_DATA_LAST && mr->gpu != NULL && header->length > 0 &&
+            !(header->flags & NIC_F_DELIVERY)) ||
            (nic_switches.data == NIC_DATA_RELAXED && mr->pool == NIC_PTLTES &&
             !(header->flags & NIC_F_ORDERED));
 }

@@ -66,6 +66,7 @@ int nic_op_admit(struct nic_op *op)
     if (op->length > nic_max_message()) {
         return -FI_EMSGSIZE;
     }
+    nic_hmem_look(op);
     if (op->tracked) {
         if ((size_t)op->ep->outstanding >= op->ep->tx_size && !nic_is_wrong("work-requests")) {
             return -FI_EAGAIN;
@@ -199,6 +200,7 @@ static size_t op_read_operands(struct nic_op *op)
 static void op_send(struct nic_op *op, struct nic_header *header)
 {
     const void *body = op->source;
+    void *owned = NULL;
 
     header->body = op->kind == NIC_READ ? 0 : op->length;
     header->kind = op->kind == NIC_READ   ? NIC_M_READ
@@ -211,7 +213,11 @@ static void op_send(struct nic_op *op, struct nic_header *header)
         header->body = op_read_operands(op);
         body = op->operand;
     }
-    nic_out(op->to.slot, header, body, NULL);
+    if (header->kind == NIC_M_WRITE) {
+        owned = nic_hmem_read(op);
+        body = owned != NULL ? owned : body;
+    }
+    nic_out(op->to.slot, header, body, owned);
     if (op->twice) {
         /* The operation may be gone before the second message has left. */
         void *copy = malloc(header->body > 0 ? header->body : 1);

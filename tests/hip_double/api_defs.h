@@ -77,6 +77,9 @@ HIP_ATTRIBUTE(hipDeviceAttributeMultiprocessorCount, 63)
 HIP_ATTRIBUTE(hipDeviceAttributeStreamPrioritiesSupported, 78)
 HIP_ATTRIBUTE(hipDeviceAttributeUnifiedAddressing, 85)
 HIP_ATTRIBUTE(hipDeviceAttributeWarpSize, 87)
+#ifndef HIP_DOUBLE_CHECK_7
+HIP_ATTRIBUTE(hipDeviceAttributeGPUDirectRDMAWritesOrdering, 99)
+#endif
 HIP_ATTRIBUTE(hipDeviceAttributeIsLargeBar, 10011)
 HIP_ATTRIBUTE(hipDeviceAttributeCanUseStreamWaitValue, 10013)
 
@@ -98,6 +101,9 @@ HIP_FUNCTION(hipError_t, hipDeviceGetAttribute,
              (int *value, hipDeviceAttribute_t which, int device))
 HIP_FUNCTION(hipError_t, hipDeviceGetStreamPriorityRange, (int *least, int *greatest))
 HIP_FUNCTION(hipError_t, hipDeviceSynchronize, (void))
+#ifndef HIP_DOUBLE_CHECK_7
+HIP_FUNCTION(hipError_t, hipDeviceFlushGPUDirectRDMAWrites, (int target, int scope))
+#endif
 HIP_FUNCTION(hipError_t, hipDeviceCanAccessPeer, (int *can, int device, int peer))
 HIP_FUNCTION(hipError_t, hipDeviceEnablePeerAccess, (int peer, unsigned flags))
 HIP_FUNCTION(hipError_t, hipDeviceDisablePeerAccess, (int peer))

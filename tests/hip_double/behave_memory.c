@@ -124,6 +124,41 @@ static bool memory_peer_offered(void)
     return can == 1;
 }
 
+static bool memory_rdma(void)
+{
+    int ordering = -1;
+
+    NEED(hipDeviceGetAttribute(&ordering, hipDeviceAttributeGPUDirectRDMAWritesOrdering, 0) ==
+         hipSuccess);
+    return ordering == 0;
+}
+
+static void free_opened(void *arg)
+{
+    unsigned char *memory = device_memory(100);
+    void *alias;
+
+    NEED(hip_double_nic_open(memory + 10, 90, &alias) == 0);
+    if (arg != NULL) {
+        hip_double_nic_close(memory + 10, 90, alias);
+    }
+    NEED(hipFree(memory) == hipSuccess);
+}
+
+static bool memory_nic(void)
+{
+    unsigned char *memory = device_memory(100), byte = 7;
+    void *alias;
+    int yes = 1;
+
+    NEED(hip_double_nic_open(&byte, 1, &alias) == -1);
+    NEED(hip_double_nic_open(memory + 10, 91, &alias) == 1);
+    NEED(hip_double_nic_open(memory + 10, 90, &alias) == 0);
+    *(unsigned char *)alias = 42;
+    NEED(hipMemcpy(&byte, memory + 10, 1, hipMemcpyDeviceToHost) == hipSuccess);
+    return byte == 42 && !behave_aborts(free_opened, &yes) && behave_aborts(free_opened, NULL);
+}
+
 static bool memory_moved(void)
 {
     static char pages[3 * PAGE];
@@ -332,6 +367,8 @@ const struct behave_case behave_memory_cases[] = {
     {"memory-range", memory_range},
     {"memory-io", memory_io},
     {"memory-shared", memory_shared},
+    {"memory-rdma", memory_rdma},
+    {"memory-nic", memory_nic},
     {"error-last", error_last},
     {"error-injected", error_injected},
     {"error-sticky", error_sticky},

@@ -7,6 +7,9 @@
 #define __HIP_PLATFORM_AMD__ 1
 #include <hip/hip_runtime_api.h>
 
+#if HIP_VERSION_MAJOR < 8
+#define HIP_DOUBLE_CHECK_7 1 /* newer than that */
+#endif
 #if HIP_VERSION_MAJOR < 6
 #define HIP_DOUBLE_CHECK_5 1
 enum { type_host = 0, type_device = 1, type_unified = 3 };

@@ -43,6 +43,7 @@ enum { WAIT_SIGNAL, WAIT_ANY };
 enum { CALLBACKS_ONE, CALLBACKS_EACH };
 enum { LAST_CALL, LAST_ERROR };
 enum { DESTROY_WAITS, DESTROY_LATER };
+enum { ORDERING_NONE, ORDERING_OWNER, ORDERING_ALL };
 enum { SWITCH_YES, SWITCH_NO };
 extern struct hip_switches hip_switches;
 void hip_switches_read(void);
@@ -180,6 +181,7 @@ struct hip_block {
     size_t page_bytes;
     uint64_t file_offset; /* of device memory */
     uint64_t holders;     /* workers that have it open */
+    int nics;             /* registrations of it with NICs */
     bool moved;
 };
 

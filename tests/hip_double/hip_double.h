@@ -29,4 +29,13 @@ int hip_double_waiting(void);
 /* Allocations and registrations that are live, on all devices. */
 int hip_double_live(void);
 
+/* For the double of a NIC, by any thread: its own access to bytes of device memory, which is at
+ * *alias_p for it. 0: it has that, until it is closed; before that the memory may not be freed.
+ * -1: none of it is device memory. 1: it is not all of one allocation. */
+int hip_double_nic_open(const void *address, size_t bytes, void **alias_p);
+void hip_double_nic_close(const void *address, size_t bytes, void *alias);
+/* Its library asks what memory that is, by a call like hipPointerGetAttributes, and so has to wait
+ * where that has to, and be a thread that may call. */
+void hip_double_nic_ask(void);
+
 #endif

@@ -180,6 +180,12 @@ HIP_EXPORT hipError_t hipPointerGetAttributes(hipPointerAttribute_t *attributes,
     return hip_leave(hipSuccess);
 }
 
+HIP_EXPORT void hip_double_nic_ask(void)
+{
+    (void)hip_enter(HIP_CALL_hipPointerGetAttributes); /* it is no call of the program */
+    look_up();
+}
+
 HIP_EXPORT hipError_t hipMemGetAddressRange(hipDeviceptr_t *base, size_t *bytes,
                                             hipDeviceptr_t memory)
 {

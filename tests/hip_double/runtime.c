@@ -422,10 +422,21 @@ HIP_EXPORT hipError_t hipDeviceGetAttribute(int *value, hipDeviceAttribute_t whi
     case hipDeviceAttributeCanUseStreamWaitValue:
         *value = hip_switches.wait_value == SWITCH_YES;
         break;
+    case hipDeviceAttributeGPUDirectRDMAWritesOrdering:
+        *value = 100 * (hip_switches.ordering - ORDERING_NONE);
+        break;
     default:
         return hip_leave(hipErrorInvalidValue);
     }
     return hip_leave(hipSuccess);
+}
+
+/* Only for the host: what a kernel sees is another matter, and not changed by it. */
+HIP_EXPORT hipError_t hipDeviceFlushGPUDirectRDMAWrites(int target, int scope)
+{
+    HIP_ENTER(hipDeviceFlushGPUDirectRDMAWrites);
+    return hip_leave(target != 0 || (scope != 100 && scope != 200) ? hipErrorInvalidValue
+                                                                   : hipSuccess);
 }
 
 HIP_EXPORT hipError_t hipDeviceCanAccessPeer(int *can, int device, int peer)

@@ -45,6 +45,9 @@ SWITCH_CHOICE(last, "HIP_DOUBLE_LAST_ERROR", "call", "call|error",
               "hipGetLastError tells of the last call, or of the last one that failed.")
 SWITCH_CHOICE(destroy, "HIP_DOUBLE_DESTROY", "waits", "waits|later",
               "hipStreamDestroy waits for the stream, or returns and the work goes on.")
+SWITCH_CHOICE(ordering, "HIP_DOUBLE_ORDERING", "none", "none|owner|all",
+              "Which devices are said to see what NICs write into device memory in its order: "
+              "none, the one that has it, or all.")
 SWITCH_INT(memory_mb, "HIP_DOUBLE_MEMORY_MB", 1024, 1, 1000000, "Memory of a device, in MiB.")
 SWITCH_INT(delay_us, "HIP_DOUBLE_DELAY_US", 0, 0, 1000000,
            "Longest random delay before an operation, in microseconds.")

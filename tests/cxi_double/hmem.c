@@ -1,0 +1,122 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * Copyright (c) 2026 the mpix-queue authors
+ *
+ * hmem.c - memory of GPUs: that of the double of the HIP runtime, if the process has loaded it
+ *
+ * The NIC reaches it through regions only, by a mapping of its own. An operation whose source no
+ * region holds has its library ask what memory that is, as the provider's does then, if its domain
+ * has FI_HMEM; memory of a GPU has to be held by a region.
+ */
+#include "double.h"
+
+#include <dlfcn.h>
+#include <stdlib.h>
+#include <string.h>
+
+static struct {
+    int (*open)(const void *address, size_t bytes, void **alias_p);
+    void (*close)(const void *address, size_t bytes, void *alias);
+    void (*ask)(void);
+} gpu; /* under nic.lock */
+
+static bool find_gpu(void)
+{
+    void *library;
+
+    if (gpu.open == NULL &&
+        (library = dlopen("libamdhip64.so.5", RTLD_NOW | RTLD_NOLOAD)) != NULL) {
+        void *functions[] = {dlsym(library, "hip_double_nic_open"),
+                             dlsym(library, "hip_double_nic_close"),
+                             dlsym(library, "hip_double_nic_ask")};
+
+        memcpy(&gpu, functions, sizeof(gpu));
+    }
+    return gpu.open != NULL && gpu.close != NULL && gpu.ask != NULL;
+}
+
+int nic_hmem_open(struct nic_mr *mr, const struct fi_mr_attr *attr)
+{
+    void *alias = NULL;
+    int found = find_gpu() ? gpu.open(mr->base, mr->length, &alias) : -1;
+    int rc = 0;
+
+    if (found < 0) {
+        return attr->iface == FI_HMEM_SYSTEM ? 0 : -FI_EINVAL;
+    }
+    if (found > 0 || !mr->domain->hmem || nic_switches.hmem == NIC_HMEM_REFUSE) {
+        rc = -FI_EFAULT;
+    } else if (attr->iface != FI_HMEM_ROCR) {
+        rc = -FI_EINVAL;
+    }
+    if (rc != 0) {
+        if (found == 0) {
+            gpu.close(mr->base, mr->length, alias);
+        }
+        return rc;
+    }
+    mr->gpu = mr->base;
+    mr->base = alias;
+    return 0;
+}
+
+void nic_hmem_close(struct nic_mr *mr)
+{
+    if (mr->gpu != NULL) {
+        gpu.close(mr->gpu, mr->length, mr->base);
+        mr->gpu = NULL;
+    }
+}
+
+static size_t source_bytes(const struct nic_op *op)
+{
+    return op->kind == NIC_SEND || op->kind == NIC_WRITE ? op->length
+                                                         : op->count * nic_type_size(op->datatype);
+}
+
+/* The region that holds what the operation sends, or NULL. */
+static const struct nic_mr *holder(const struct nic_op *op)
+{
+    const char *source = op->source;
+    const struct nic_mr *mr;
+    size_t bytes = source_bytes(op);
+
+    for (mr = op->ep->domain->all_mrs; mr != NULL; mr = mr->next_of_all) {
+        const char *base = mr->gpu != NULL ? mr->gpu : mr->base;
+
+        if (source >= base && source + bytes <= base + mr->length) {
+            break;
+        }
+    }
+    return mr;
+}
+
+void nic_hmem_look(const struct nic_op *op)
+{
+    void *alias;
+
+    if (op->source == NULL || !op->ep->domain->hmem || source_bytes(op) == 0 || !find_gpu() ||
+        holder(op) != NULL) {
+        return;
+    }
+    gpu.ask();
+    if (gpu.open(op->source, source_bytes(op), &alias) >= 0) {
+        nic_die("%zu bytes in memory of a GPU are to be sent, and no region holds them",
+                source_bytes(op));
+    }
+}
+
+void *nic_hmem_read(const struct nic_op *op)
+{
+    const struct nic_mr *mr = op->length > 0 && op->ep->domain->hmem ? holder(op) : NULL;
+    void *copy;
+
+    if (mr == NULL || mr->gpu == NULL) {
+        return NULL;
+    }
+    copy = malloc(op->length);
+    if (copy == NULL) {
+        nic_die("no memory for what is read from a GPU");
+    }
+    memcpy(copy, mr->base + ((const char *)op->source - mr->gpu), op->length);
+    return copy;
+}
