@@ -9,6 +9,8 @@
  * nothing to the NIC but store to doorbells, once for the shared counter and once for each standard
  * send: no completion read, no counter read, no post.
  *
+ * With MTEST_BUFFER=device the NIC accesses buffers in memory of the GPU.
+ *
  * Argument 1: free, or cpu: the same, in a setting where the CPU must do the work, so that this
  * program has to find that it did.
  */
@@ -19,6 +21,7 @@
 
 #include "cxi_hooks.h"
 #include "freezer.h"
+#include "mtest_gpu.h"
 
 enum { ROUNDS = 24, INTS = 1000, MAX_RANKS = 4, RINGS = 2, LIMIT_S = 30, LIMIT_OF_CPU_S = 3 };
 /* The NIC, and the GPU, if the stream is one of a GPU. */
@@ -33,7 +36,10 @@ static struct {
 } * all;
 
 static const struct cxi_double_hooks *hooks;
-static int in[2][INTS], out[2][INTS]; /* standard, ready */
+/* Of the standard and the ready send, for the host, and the buffers of the requests: the same, or
+ * (MTEST_BUFFER=device) in memory of the GPU, to and from which the stream copies. */
+static int (*in)[INTS], (*out)[INTS];
+static void *sinks[2], *sources[2];
 static int peer, round_number, wrong;
 static atomic_int executor;
 static uint64_t calls, stores; /* of the executor while all else is stopped */
@@ -120,15 +126,60 @@ static void finish(void *arg)
 
 /* The main thread. */
 
+static bool is_in_gpu(void)
+{
+    return mtest_gpu_memory() == MTEST_DEVICE;
+}
+
+static void buffers_make(void)
+{
+    enum mtest_memory here = is_in_gpu() ? MTEST_PINNED : mtest_gpu_memory();
+
+    in = mtest_gpu_alloc(here, 2 * sizeof *in);
+    out = mtest_gpu_alloc(here, 2 * sizeof *out);
+    for (int kind = 0; kind < 2; kind++) {
+        sinks[kind] = is_in_gpu() ? mtest_gpu_alloc(MTEST_DEVICE, sizeof *in) : in[kind];
+        sources[kind] = is_in_gpu() ? mtest_gpu_alloc(MTEST_DEVICE, sizeof *out) : out[kind];
+    }
+}
+
+static void buffers_free(void)
+{
+    enum mtest_memory here = is_in_gpu() ? MTEST_PINNED : mtest_gpu_memory();
+
+    for (int kind = 0; is_in_gpu() && kind < 2; kind++) {
+        mtest_gpu_free(MTEST_DEVICE, sinks[kind]);
+        mtest_gpu_free(MTEST_DEVICE, sources[kind]);
+    }
+    mtest_gpu_free(here, in);
+    mtest_gpu_free(here, out);
+}
+
+static void enqueue_copy(MPIX_Host_stream stream, void *to, const void *from)
+{
+    if (is_in_gpu()) {
+        mtest_gpu_copy(mtest_gpu_stream_of(stream), to, from, sizeof *in);
+    }
+}
+
+static void enqueue_puts(MPIX_Host_stream stream)
+{
+    enqueue_copy(stream, sources[0], out[0]);
+    enqueue_copy(stream, sources[1], out[1]);
+}
+
 static void enqueue_round(MPIX_Queue queue, MPIX_Host_stream stream, MPI_Request r[4])
 {
     /* The standard send says that the data of the ready one was looked at. */
     MTEST_OK(MPIX_Enqueue_startall(queue, 3, r));
     MTEST_OK(MPIX_Enqueue_waitall(queue, 2, r));
+    enqueue_copy(stream, in[1], sinks[1]);
     MTEST_OK(MPIX_Host_stream_launch(stream, check_ready, NULL));
     MTEST_OK(MPIX_Enqueue_start(queue, &r[3]));
     MTEST_OK(MPIX_Enqueue_waitall(queue, 2, r + 2));
+    enqueue_copy(stream, in[0], sinks[0]);
     MTEST_OK(MPIX_Host_stream_launch(stream, check_standard, NULL));
+    enqueue_puts(stream);
 }
 
 static void judge(enum freezer_state state, int rounds, bool expects_cpu)
@@ -158,6 +209,7 @@ static void run(MPIX_Queue queue, MPIX_Host_stream stream, MPI_Request r[4], boo
 
     MTEST_OK(MPIX_Host_stream_launch(stream, say_who, NULL));
     MTEST_OK(MPIX_Host_stream_launch(stream, fill, NULL));
+    enqueue_puts(stream);
     enqueue_round(queue, stream, r);
     MTEST_OK(MPIX_Queue_wait(queue));
     posts = mtest_queue_count(queue, "mpixq_posts");
@@ -202,10 +254,11 @@ int main(int argc, char **argv)
     MTEST_OK(MPIX_Host_stream_create(&stream));
     MTEST_OK(MPIX_Queue_init(&queue, MPIX_QUEUE_CXI, &stream));
     hooks = cxi_hooks();
-    MTEST_OK(MPI_Recv_init(in[1], INTS, MPI_INT, peer, 1, MPI_COMM_WORLD, &r[0]));
-    MTEST_OK(MPI_Rsend_init(out[1], INTS, MPI_INT, peer, 1, MPI_COMM_WORLD, &r[1]));
-    MTEST_OK(MPI_Recv_init(in[0], INTS, MPI_INT, peer, 0, MPI_COMM_WORLD, &r[2]));
-    MTEST_OK(MPI_Send_init(out[0], INTS, MPI_INT, peer, 0, MPI_COMM_WORLD, &r[3]));
+    buffers_make();
+    MTEST_OK(MPI_Recv_init(sinks[1], INTS, MPI_INT, peer, 1, MPI_COMM_WORLD, &r[0]));
+    MTEST_OK(MPI_Rsend_init(sources[1], INTS, MPI_INT, peer, 1, MPI_COMM_WORLD, &r[1]));
+    MTEST_OK(MPI_Recv_init(sinks[0], INTS, MPI_INT, peer, 0, MPI_COMM_WORLD, &r[2]));
+    MTEST_OK(MPI_Send_init(sources[0], INTS, MPI_INT, peer, 0, MPI_COMM_WORLD, &r[3]));
     MTEST_OK(MPIX_Matchall(4, r));
     MTEST_EQ(mtest_size, 2);
     if (hooks != NULL) {
@@ -214,6 +267,7 @@ int main(int argc, char **argv)
     for (int i = 0; i < 4; i++) {
         MTEST_OK(MPI_Request_free(&r[i]));
     }
+    buffers_free();
     MTEST_OK(MPIX_Queue_free(&queue));
     MTEST_OK(MPIX_Host_stream_destroy(&stream));
     MTEST_OK(MPI_Win_free(&window));

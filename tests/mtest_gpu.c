@@ -138,6 +138,11 @@ const char *mtest_gpu_kind(void)
     return kind;
 }
 
+void *mtest_gpu_symbol(const char *name)
+{
+    return mtest_gpu_kind() != NULL ? dlsym(RTLD_DEFAULT, name) : NULL;
+}
+
 int mtest_gpu_devices(void)
 {
     int count = 0;
@@ -357,6 +362,14 @@ static struct disguise *disguise_of(const void *stream, MPIX_Queue queue)
     }
     pthread_mutex_unlock(&lock);
     return found;
+}
+
+void *mtest_gpu_stream_of(MPIXQ_Host_stream stream)
+{
+    const struct disguise *found = disguise_of(stream, NULL);
+
+    need("a stream of a GPU", found == NULL);
+    return found->stream;
 }
 
 int MPIXQ_Host_stream_create(MPIXQ_Host_stream *stream)

@@ -46,6 +46,11 @@ bool mtest_gpu_event_fired(void *event);
 void mtest_gpu_event_synchronize(void *event);
 void mtest_gpu_event_wait(void *stream, void *event);
 
+/* The stream that stands for a host stream of the test. */
+void *mtest_gpu_stream_of(MPIXQ_Host_stream stream);
+/* A function of the GPU's library or its double, or NULL. */
+void *mtest_gpu_symbol(const char *name);
+
 /* Memory of a kind, and the copy that waits until it is done. */
 void *mtest_gpu_alloc(enum mtest_memory memory, size_t bytes);
 void mtest_gpu_free(enum mtest_memory memory, void *block);

@@ -103,11 +103,13 @@ int PMPIXQ_Imatchall(int count, MPI_Request requests[], MPI_Request *match)
         return rc;
     }
     if (match == NULL) {
+        mpixq_unstage(room.records, room.n);
         room_free(&room);
         return mpixq_api_fail(MPI_COMM_NULL, MPIXQ_E_ARG_MATCH);
     }
     op = mpixq_match_op_create(&rc);
     if (op == NULL) {
+        mpixq_unstage(room.records, room.n);
         room_free(&room);
         return rc;
     }

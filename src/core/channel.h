@@ -56,6 +56,13 @@ struct mpixq_channel {
      * was told of before, if any. May block until GPUs go on. */
     void (*expose)(const struct mpixq_stream_ops *ops);
 
+    /* Threads of the program, with no lock, before a match: the buffer is in memory of a GPU, which
+     * streams of this kind reach. If the channel can work with it there, keep what that takes in
+     * req->reached. May block until GPUs go on. */
+    void (*reach)(struct mpixq_request *req, const char *kind);
+    /* Under the matching lock, or before the match: req->reached, if it has any, is not needed. */
+    void (*unreach)(struct mpixq_request *req);
+
     /* Any thread, with no lock but a queue's: go on with what is under way and needs the host,
      * whether or not somebody waits for it. Must not block. */
     void (*drive)(void);
@@ -147,6 +154,8 @@ void mpixq_channel_count(const struct mpixq_channel *channel);
 enum mpixq_error mpixq_channels_attach(struct mpixq_queue *queue);
 void mpixq_channels_detach(struct mpixq_queue *queue);
 void mpixq_channels_expose(const struct mpixq_stream_ops *ops);
+void mpixq_channels_reach(struct mpixq_request *req, const char *kind);
+void mpixq_channels_unreach(struct mpixq_request *req);
 void mpixq_channels_ring_by_gpu(struct mpixq_queue *queue, struct mpixq_trigger triggers[], int n);
 void mpixq_channels_drive(void);
 /* Those that have starts: an array by their ids. */
@@ -156,6 +165,8 @@ void mpixq_channels_settle(const uint64_t starts[]);
 enum mpixq_error mpixq_channel_attach_nothing(struct mpixq_queue *queue);
 void mpixq_channel_detach_nothing(struct mpixq_queue *queue);
 void mpixq_channel_expose_nothing(const struct mpixq_stream_ops *ops);
+void mpixq_channel_reach_nothing(struct mpixq_request *req, const char *kind);
+void mpixq_channel_unreach_nothing(struct mpixq_request *req);
 void mpixq_channel_ring_nothing(struct mpixq_queue *queue, struct mpixq_trigger triggers[], int n);
 void mpixq_channel_watch_nothing(struct mpixq_queue *queue, const struct mpixq_awaited *awaited);
 void mpixq_channel_drive_nothing(void);

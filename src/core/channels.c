@@ -72,6 +72,22 @@ void mpixq_channels_expose(const struct mpixq_stream_ops *ops)
     }
 }
 
+void mpixq_channels_reach(struct mpixq_request *req, const char *kind)
+{
+    for (int i = 0; req->reached == NULL && mpixq_channels[i] != NULL; i++) {
+        mpixq_channels[i]->reach(req, kind);
+        req->reached_by = req->reached != NULL ? mpixq_channels[i] : NULL;
+    }
+}
+
+void mpixq_channels_unreach(struct mpixq_request *req)
+{
+    if (req->reached_by != NULL) {
+        req->reached_by->unreach(req);
+        req->reached_by = NULL;
+    }
+}
+
 void mpixq_channels_ring_by_gpu(struct mpixq_queue *queue, struct mpixq_trigger triggers[], int n)
 {
     for (int i = 0; mpixq_channels[i] != NULL; i++) {
@@ -109,6 +125,17 @@ void mpixq_channel_detach_nothing(struct mpixq_queue *queue)
 void mpixq_channel_expose_nothing(const struct mpixq_stream_ops *ops)
 {
     (void)ops;
+}
+
+void mpixq_channel_reach_nothing(struct mpixq_request *req, const char *kind)
+{
+    (void)req;
+    (void)kind;
+}
+
+void mpixq_channel_unreach_nothing(struct mpixq_request *req)
+{
+    (void)req;
 }
 
 void mpixq_channel_ring_nothing(struct mpixq_queue *queue, struct mpixq_trigger triggers[], int n)

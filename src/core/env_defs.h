@@ -46,6 +46,11 @@ MPIXQ_ENV_CHOICE(cxi_data, "MPIXQ_CXI_DATA", "counted", "counted|delivered",
                  "when a receive on the channel cxi is complete: counted, when its NIC has counted "
                  "the data; delivered, when the sender's knows it to be in place, for NICs that "
                  "count too early")
+MPIXQ_ENV_CHOICE(cxi_gpu, "MPIXQ_CXI_GPU", "auto", "auto|twins|direct",
+                 "buffers in memory of GPUs on the channel cxi: auto has the NIC access those for "
+                 "which the GPU's library promises the order that this needs, and copies the "
+                 "others through memory of the host; twins copies all; direct copies none that "
+                 "can be registered, for systems known to keep the order")
 MPIXQ_ENV_CHOICE(fallback, "MPIXQ_FALLBACK", "allow", "allow|forbid",
                  "forbid lets the match of a pair fail that only the channel fallback can serve")
 MPIXQ_ENV_CHOICE(gpu_ops, "MPIXQ_GPU_OPS", "auto", "auto|kernels|values|unshared",

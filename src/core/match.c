@@ -115,6 +115,7 @@ void mpixq_match_finish(struct mpixq_request *req, enum mpixq_error error)
         mpixq_match_id_remove(req);
         note_failure(op, req, error);
     }
+    mpixq_channels_unreach(req);
     req->op = NULL;
     n_matching--;
     (void)mpixq_request_step(req, error == MPIXQ_E_NONE ? MPIXQ_MATCH_OK : MPIXQ_MATCH_FAIL);
@@ -151,7 +152,8 @@ static bool reaches(const struct mpixq_channel *channel, const struct mpixq_requ
     *why_p = req->moves ? "the buffer is in managed memory, whose pages move"
                         : "the buffer is in memory of a GPU, and MPI takes it there "
                           "(MPIXQ_GPU_AWARE)";
-    return channel->through_mpi || req->staging != NULL || (!req->in_gpu && !req->moves);
+    return channel->through_mpi || req->staging != NULL ||
+           (req->reached != NULL && req->reached_by == channel) || (!req->in_gpu && !req->moves);
 }
 
 /* Sender: offer every channel that could serve. */

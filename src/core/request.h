@@ -110,6 +110,8 @@ struct mpixq_request {
     bool in_gpu;                   /* the buffer is in memory that the host cannot access */
     bool moves;                    /* it is in memory whose pages go from host to GPU and back */
     struct mpixq_staging *staging; /* with which twin of it channels work; NULL: itself */
+    const struct mpixq_channel *reached_by; /* which works with itself all the same, if it serves */
+    void *reached; /* what that channel needs for it, while MATCHING; else NULL */
     struct mpixq_request *next_released;
     bool peer_released; /* of a receive: the sender has freed its end */
     uint64_t peer_started;
@@ -194,6 +196,13 @@ int mpixq_request_peer_failed(const struct mpixq_request *req);
 static inline const void *mpixq_request_buffer(const struct mpixq_request *req)
 {
     return req->staging != NULL ? req->staging->buffer : req->made.buffer;
+}
+
+/* The channel that serves it works with the buffer itself. */
+static inline void mpixq_request_unstage(struct mpixq_request *req)
+{
+    mpixq_staging_give_back(req->staging);
+    req->staging = NULL;
 }
 
 /* One more start. There is one writer at a time: this is no atomic addition. */

@@ -6,6 +6,7 @@
 #include <stddef.h>
 #include <string.h>
 
+#include "channel.h"
 #include "env.h"
 #include "log.h"
 
@@ -98,17 +99,31 @@ static enum mpixq_error make_twin(struct mpixq_request *req, const char *kind, c
 
 static enum mpixq_error stage_one(struct mpixq_request *req)
 {
+    enum mpixq_error error = MPIXQ_E_NONE;
     struct span span;
     const char *kind;
     void *place;
 
-    if (req->staging != NULL || req->made.count == 0 || req->made.peer == MPI_PROC_NULL ||
-        !find_span(req, &span) || span.bytes == 0) {
+    if (req->made.count == 0 || req->made.peer == MPI_PROC_NULL || !find_span(req, &span) ||
+        span.bytes == 0) {
         return MPIXQ_E_NONE;
     }
     kind = mpixq_memory_of(span.first, &place, &req->moves);
     req->in_gpu = kind != NULL;
-    return kind == NULL || mpi_takes(kind) ? MPIXQ_E_NONE : make_twin(req, kind, place, &span);
+    if (kind != NULL && req->staging == NULL && !mpi_takes(kind)) {
+        error = make_twin(req, kind, place, &span);
+    }
+    if (kind != NULL && error == MPIXQ_E_NONE) {
+        mpixq_channels_reach(req, kind);
+    }
+    return error;
+}
+
+void mpixq_unstage(struct mpixq_request *const reqs[], int n)
+{
+    for (int i = 0; i < n; i++) {
+        mpixq_channels_unreach(reqs[i]);
+    }
 }
 
 enum mpixq_error mpixq_stage(struct mpixq_request *const reqs[], int n,
@@ -122,6 +137,9 @@ enum mpixq_error mpixq_stage(struct mpixq_request *const reqs[], int n,
     for (int i = 0; error == MPIXQ_E_NONE && i < n; i++) {
         error = stage_one(reqs[i]);
         *failed_p = reqs[i];
+    }
+    if (error != MPIXQ_E_NONE) {
+        mpixq_unstage(reqs, n);
     }
     return error;
 }

@@ -3,8 +3,8 @@
  *
  * What the files of this folder share. doc/cxi.md explains the protocol, and T, W, D and Q.
  *
- *     nic.c      libfabric, the fabric, domain and endpoint of the process, peers, regions
- *     locality.c the choice of a NIC
+ *     nic.c      libfabric, the fabric, domain and endpoint of the process, peers
+ *     memory.c   regions; locality.c: the choice of a NIC
  *     quirks.c   what providers do differently
  *     cxi_ops.c  the extensions of provider cxi: doorbells, and how many entries there are
  *     expose.c   (expose.h) doorbells and words for GPUs
@@ -110,9 +110,9 @@ struct cxi_queue {
 /* This end of a pair. */
 struct cxi_end {
     struct mpixq_request *req;
-    bool is_send, ready; /* ready: no clear-to-send */
-    bool delivered;      /* the sender tells when the data is in place, not the receiver's D */
-    bool shared;         /* a start of it rings Q: not if it has T, nor if it only waits for data */
+    bool is_send, ready, direct; /* ready: no clear-to-send; direct: the buffer is in a GPU */
+    bool delivered; /* the sender tells when the data is in place, not the receiver's D */
+    bool shared;    /* a start of it rings Q: not if it has T, nor if it only waits for data */
     fi_addr_t peer;
     char *buffer;
     uint64_t piece;                                  /* bytes of a write but the last */
@@ -150,8 +150,8 @@ struct cxi_nic {
     atomic_int state; /* under open_lock, then constant; read by any thread */
     const char *why, *why_no_bell, *why_no_depth; /* it is unusable, or has none; else NULL */
     const struct cxi_quirks *quirks;
-    struct fi_info *infos, *info; /* what there is, and the one of it */
-    const char *why_info;
+    struct fi_info *infos, *info;       /* what there is, and the one of it */
+    const char *why_info, *why_no_hmem; /* NULL: memory of GPUs can be registered */
     struct fid_fabric *fabric;
     struct fid_domain *domain;
     struct fid_av *av;
@@ -162,7 +162,7 @@ struct cxi_nic {
     unsigned char address[64];
     size_t address_bytes;
     fi_addr_t self;
-    uint64_t next_key; /* under the matching lock */
+    _Atomic uint64_t next_key;
     enum fi_op atomic; /* FI_SUM; FI_MAX where there is no sum */
 
     pthread_mutex_t lock;
@@ -176,7 +176,7 @@ struct cxi_nic {
     atomic_int n_over, flying; /* ends in over, plain operations; read without the lock too */
     uint64_t starts;           /* executed */
     struct {
-        uint64_t pairs, armed, taken_over, set_aside;
+        uint64_t pairs, direct, armed, taken_over, set_aside;
     } counts; /* for MPIXQ_INFO */
 };
 
@@ -185,6 +185,7 @@ extern struct cxi_nic mpixq_cxi_nic;
 /* Open the fabric if that was not tried yet: is it usable? */
 bool mpixq_cxi_open(void);
 void mpixq_cxi_close(void);
+extern uint64_t mpixq_cxi_one; /* what atomics add (ops.c) */
 const char *mpixq_cxi_strerror(int error);
 
 /* ops.c; under nic.lock. Operations of a start are numbered from 0. */

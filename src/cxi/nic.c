@@ -39,6 +39,7 @@ struct peer {
 static struct peer *peers;
 
 static struct fid_mr *probed; /* the region with key CXI_PROBE_KEY */
+static struct fid_mr *operand;
 
 static struct {
     void *handle;
@@ -92,7 +93,7 @@ static const struct cxi_quirks *choose(const char **why_p)
     }
 }
 
-static struct fi_info *find(const struct cxi_quirks *quirks)
+static struct fi_info *find(const struct cxi_quirks *quirks, bool hmem)
 {
     struct fi_info *hints = lib.dupinfo(NULL), *found = NULL;
 
@@ -102,6 +103,10 @@ static struct fi_info *find(const struct cxi_quirks *quirks)
     hints->caps = FI_MSG | FI_RMA | FI_ATOMIC | FI_RMA_EVENT | FI_TRIGGER;
     hints->ep_attr->type = FI_EP_RDM;
     hints->domain_attr->mr_mode = FI_MR_ENDPOINT | FI_MR_ALLOCATED;
+    if (hmem) {
+        hints->caps |= FI_HMEM;
+        hints->domain_attr->mr_mode |= FI_MR_HMEM;
+    }
     hints->domain_attr->threading = FI_THREAD_SAFE;
     hints->domain_attr->data_progress = FI_PROGRESS_MANUAL;
     hints->domain_attr->control_progress = FI_PROGRESS_MANUAL;
@@ -157,6 +162,7 @@ static void close_all(void)
 {
     mpixq_cxi_words_close();
     CLOSE(probed);
+    CLOSE(operand);
     CLOSE(nic.ep);
     mpixq_cxi_supply_close();
     CLOSE(nic.unused);
@@ -186,12 +192,11 @@ static bool choose_atomic(void)
 }
 
 /* NULL, or why not. */
-static const char *open_fabric(void)
+static const char *open_objects(void)
 {
-    static uint64_t nothing; /* that probes write to, without bytes */
     int rc;
 
-    nic.infos = find(nic.quirks);
+    nic.infos = find(nic.quirks, nic.why_no_hmem == NULL);
     if (nic.infos == NULL) {
         return "libfabric does not offer the provider with what is needed";
     }
@@ -207,8 +212,58 @@ static const char *open_fabric(void)
     if (rc != 0) {
         return mpixq_cxi_strerror(rc);
     }
-    if (!choose_atomic()) {
-        return "the provider has no atomic sum, nor maximum";
+    return choose_atomic() ? NULL : "the provider has no atomic sum, nor maximum";
+}
+
+/* What keeps memory of GPUs from being registered, or NULL; as found by mpixq_cxi_ask_gpus. */
+static const char *_Atomic gpus_lack = "no GPU was asked when it was opened";
+
+void mpixq_cxi_ask_gpus(void)
+{
+    if (atomic_load_explicit(&nic.state, memory_order_acquire) == CXI_UNTRIED) {
+        atomic_store(&gpus_lack,
+                     !mpixq_memory_has_gpu() ? "no GPU was used when it was opened"
+                     : mpixq_env.cxi_gpu == MPIXQ_CXI_GPU_DIRECT || mpixq_memory_orders()
+                         ? NULL
+                         : "no GPU's library promises the order that it needs "
+                           "(MPIXQ_CXI_GPU)");
+    }
+}
+
+static const char *no_hmem(void)
+{
+    return !nic.quirks->has_hmem                      ? "the provider does not take it"
+           : mpixq_env.cxi_gpu == MPIXQ_CXI_GPU_TWINS ? "MPIXQ_CXI_GPU is twins"
+                                                      : atomic_load(&gpus_lack);
+}
+
+/* Posts from memory that is not kept mapped would call the GPU's library, and threads post that may
+ * not. So what atomics add is kept mapped. */
+static bool can_do_hmem(void)
+{
+    if ((nic.info->caps & FI_HMEM) == 0 || (nic.info->domain_attr->mr_mode & FI_MR_HMEM) != 0 ||
+        nic.atomic != FI_SUM) {
+        return false;
+    }
+    operand = mpixq_cxi_warm(&mpixq_cxi_one, sizeof mpixq_cxi_one);
+    return operand != NULL;
+}
+
+/* NULL, or why not. */
+static const char *open_fabric(void)
+{
+    static uint64_t nothing; /* that probes write to, without bytes */
+    const char *why;
+
+    nic.why_no_hmem = no_hmem();
+    why = open_objects();
+    if (nic.why_no_hmem == NULL && (why != NULL || !can_do_hmem())) {
+        nic.why_no_hmem = why != NULL ? why : "the provider does not do what that needs";
+        close_all();
+        why = open_objects();
+    }
+    if (why != NULL) {
+        return why;
     }
     nic.next_key = CXI_PROBE_KEY;
     probed = mpixq_cxi_region(&nothing, sizeof nothing, NULL);
@@ -227,13 +282,15 @@ static void say(void)
 
     mpixq_print(
         "fabric: provider %s, domain %s (%s), %d triggered operations (%s), rings by %s%s, "
-        "words by %s",
+        "words by %s, memory of GPUs %s%s",
         nic.info->fabric_attr->prov_name, nic.info->domain_attr->name, nic.why_info, nic.entries,
         asked                      ? "MPIXQ_TRIGGERED_OPS"
         : nic.why_no_depth == NULL ? "a share of the NIC's"
                                    : nic.why_no_depth,
         nic.why_no_bell == NULL ? "doorbell" : "fi_cntr_add: ",
-        nic.why_no_bell == NULL ? "" : nic.why_no_bell, nic.atomic == FI_SUM ? "sum" : "maximum");
+        nic.why_no_bell == NULL ? "" : nic.why_no_bell, nic.atomic == FI_SUM ? "sum" : "maximum",
+        nic.why_no_hmem == NULL ? "can be registered" : "by twins: ",
+        nic.why_no_hmem == NULL ? "" : nic.why_no_hmem);
 }
 
 static void try_open(void)
@@ -271,9 +328,10 @@ void mpixq_cxi_close(void)
 
     if (atomic_load_explicit(&nic.state, memory_order_relaxed) == CXI_OPEN) {
         if (mpixq_env.info) {
-            mpixq_print("fabric: %llu pairs, %llu starts armed, %llu taken over, %llu objects set "
-                        "aside",
-                        (unsigned long long)nic.counts.pairs, (unsigned long long)nic.counts.armed,
+            mpixq_print("fabric: %llu pairs, %llu ends in memory of GPUs, %llu starts armed, %llu "
+                        "taken over, %llu objects set aside",
+                        (unsigned long long)nic.counts.pairs, (unsigned long long)nic.counts.direct,
+                        (unsigned long long)nic.counts.armed,
                         (unsigned long long)nic.counts.taken_over,
                         (unsigned long long)nic.counts.set_aside);
         }
@@ -323,72 +381,4 @@ struct cxi_probe *mpixq_cxi_probe_of(int rank)
 
     HASH_FIND_INT(peers, &rank, peer);
     return peer != NULL ? &peer->probe : NULL;
-}
-
-static int bind_region(struct fid_mr *region, struct cxi_counter *counter)
-{
-    bool by_endpoint = (nic.info->domain_attr->mr_mode & FI_MR_ENDPOINT) != 0;
-    int rc = by_endpoint ? fi_mr_bind(region, &nic.ep->fid, 0) : 0;
-
-    if (rc == 0 && counter != NULL) {
-        rc = fi_mr_bind(region, &counter->fid->fid, FI_REMOTE_WRITE);
-    }
-    if (rc == 0 && by_endpoint) {
-        rc = fi_mr_enable(region);
-    }
-    return rc;
-}
-
-/* Keys are used one after the other, so that none comes again before all others were used: what
- * comes late for a region that is gone then finds none. */
-static int register_memory(void *address, size_t bytes, struct fid_mr **region_p)
-{
-    int rc = -FI_ENOKEY;
-
-    for (uint32_t tries = 0; rc == -FI_ENOKEY && tries < 1u << 20; tries++) {
-        rc = fi_mr_reg(nic.domain, address, bytes, FI_REMOTE_WRITE, 0, nic.next_key, 0, region_p,
-                       NULL);
-        nic.next_key = nic.next_key < UINT32_MAX ? nic.next_key + 1 : CXI_PROBE_KEY + 1;
-    }
-    return rc;
-}
-
-struct fid_mr *mpixq_cxi_region(void *address, size_t bytes, struct cxi_counter *counter)
-{
-    /* What an empty buffer stands for: nothing is written, but the arrival is counted. */
-    static uint64_t nowhere;
-    struct fid_mr *region = NULL;
-    int rc = register_memory(bytes > 0 ? address : &nowhere, bytes > 0 ? bytes : sizeof nowhere,
-                             &region);
-
-    if (rc == 0) {
-        rc = bind_region(region, counter);
-        if (rc != 0) {
-            (void)fi_close(&region->fid);
-        }
-    }
-    if (rc != 0) {
-        mpixq_debug("fabric: %zu bytes could not be registered: %s", bytes, mpixq_cxi_strerror(rc));
-        return NULL;
-    }
-    return region;
-}
-
-struct fid_mr *mpixq_cxi_warm(void *address, size_t bytes)
-{
-    struct fid_mr *region = NULL;
-
-    if (nic.quirks->warms && bytes > 0 &&
-        fi_mr_reg(nic.domain, address, bytes, FI_WRITE, 0, 0, 0, &region, NULL) != 0) {
-        mpixq_debug("fabric: %zu bytes are not kept mapped", bytes);
-        region = NULL;
-    }
-    return region;
-}
-
-uint64_t mpixq_cxi_remote_address(const void *address)
-{
-    /* Otherwise addresses are offsets in the region. */
-    return (nic.info->domain_attr->mr_mode & FI_MR_VIRT_ADDR) != 0 ? (uint64_t)(uintptr_t)address
-                                                                   : 0;
 }

@@ -19,8 +19,7 @@ static const char *const names[] = {[WRITE] = "write",
                                     [CTS] = "clear-to-send",
                                     [DONE] = "completion"};
 
-/* What every atomic adds. */
-static uint64_t one = 1;
+uint64_t mpixq_cxi_one = 1;
 
 uint32_t mpixq_cxi_n_ops(const struct cxi_end *end)
 {
@@ -69,8 +68,8 @@ static void fill_atomic(struct cxi_end *end, struct cxi_entry *entry, enum kind 
         base = end->word_base;
     }
     entry->operand = base + entry->epoch;
-    entry->u.atomic.local =
-        (struct fi_ioc){.addr = nic.atomic == FI_SUM ? &one : &entry->operand, .count = 1};
+    entry->u.atomic.local = (struct fi_ioc){
+        .addr = nic.atomic == FI_SUM ? &mpixq_cxi_one : &entry->operand, .count = 1};
     entry->u.atomic.remote = (struct fi_rma_ioc){.addr = address, .count = 1, .key = key};
     entry->u.atomic.op =
         (struct fi_op_atomic){.ep = nic.ep,

@@ -102,20 +102,44 @@ static bool supply(struct cxi_end *end)
     return ok;
 }
 
+/* What a send is sent from. */
+static bool open_source(struct cxi_end *end)
+{
+    uint64_t bytes = end->req->bytes;
+
+    end->warm = end->direct ? end->req->reached : mpixq_cxi_warm(end->buffer, bytes);
+    /* See can_do_hmem. */
+    return end->warm != NULL || nic.why_no_hmem != NULL || bytes == 0;
+}
+
+/* What peers write to. */
+static bool open_sink(struct cxi_end *end)
+{
+    if (!end->direct) {
+        end->region = mpixq_cxi_region(end->buffer, end->req->bytes, end->arrived);
+        return end->region != NULL;
+    }
+    end->region = end->req->reached;
+    return mpixq_cxi_bind(end->region, end->arrived);
+}
+
 /* What peers write: of a receive its buffer, and its word if they tell; else the CTS word. */
 static bool open_regions(struct cxi_end *end)
 {
-    if (end->is_send) {
-        end->warm = mpixq_cxi_warm(end->buffer, end->req->bytes);
-        end->region =
-            end->ready ? NULL : mpixq_cxi_region(end->cts, sizeof *end->cts, end->trigger);
-        return end->ready || end->region != NULL;
+    bool ok = end->is_send ? open_source(end) : open_sink(end);
+
+    if (end->direct) {
+        end->req->reached = NULL;
     }
-    end->region = mpixq_cxi_region(end->buffer, end->req->bytes, end->arrived);
-    if (end->delivered) {
+    if (ok && end->is_send && !end->ready) {
+        end->region = mpixq_cxi_region(end->cts, sizeof *end->cts, end->trigger);
+        ok = end->region != NULL;
+    }
+    if (ok && !end->is_send && end->delivered) {
         end->word_region = mpixq_cxi_region(end->word, sizeof *end->word, NULL);
+        ok = end->word_region != NULL;
     }
-    return end->region != NULL && (!end->delivered || end->word_region != NULL);
+    return ok;
 }
 
 static struct cxi_end *end_create(struct mpixq_request *req, bool ready, bool delivered)
@@ -130,7 +154,8 @@ static struct cxi_end *end_create(struct mpixq_request *req, bool ready, bool de
     end->ready = ready;
     end->delivered = delivered;
     end->shared = end->is_send == ready;
-    end->buffer = (char *)mpixq_request_buffer(req);
+    end->direct = req->reached != NULL;
+    end->buffer = (char *)(end->direct ? req->made.buffer : mpixq_request_buffer(req));
     end->peer = FI_ADDR_NOTAVAIL;
     if (!supply(end) || !open_regions(end)) {
         end_free(end, true);
@@ -141,8 +166,7 @@ static struct cxi_end *end_create(struct mpixq_request *req, bool ready, bool de
 
 /* Matching. */
 
-/* What keeps this end from using the fabric, or NULL. */
-static const char *obstacle(const struct mpixq_request *req)
+const char *mpixq_cxi_obstacle(const struct mpixq_request *req)
 {
     if (!mpixq_cxi_open()) {
         return nic.why;
@@ -187,10 +211,12 @@ static bool meet(struct cxi_end *end, const struct endpoint *theirs)
     return end->peer != FI_ADDR_NOTAVAIL;
 }
 
-/* Does this process want senders to tell when data is in place? */
-static bool must_tell(void)
+/* Does this process want senders to tell when data is in place? What the count in the memory of the
+ * host says of data in another memory is promised nowhere. */
+static bool must_tell(const struct mpixq_request *req)
 {
-    return mpixq_env.cxi_data == MPIXQ_CXI_DATA_DELIVERED;
+    return mpixq_env.cxi_data == MPIXQ_CXI_DATA_DELIVERED ||
+           (!mpixq_request_is_send(req) && req->reached != NULL);
 }
 
 static uint64_t count_pieces(uint64_t bytes, uint64_t piece)
@@ -207,6 +233,10 @@ static void count_pair(struct cxi_end *end)
         atomic_fetch_add(&mpixq_outstanding, 1);
         mpixq_progress_wake();
     }
+    if (end->direct) {
+        nic.counts.direct++;
+        mpixq_request_unstage(end->req);
+    }
     end->req->end = end;
 }
 
@@ -216,7 +246,7 @@ static bool cxi_offer(struct mpixq_request *req, struct mpixq_blob *blob, const 
     struct offer offer;
     struct cxi_end *end;
 
-    *why_p = obstacle(req);
+    *why_p = mpixq_cxi_obstacle(req);
     if (*why_p != NULL) {
         return false;
     }
@@ -225,7 +255,7 @@ static bool cxi_offer(struct mpixq_request *req, struct mpixq_blob *blob, const 
         *why_p = "the message is too large";
         return false;
     }
-    end = end_create(req, req->made.mode == MPIXQ_MODE_RSEND, must_tell());
+    end = end_create(req, req->made.mode == MPIXQ_MODE_RSEND, must_tell(req));
     if (end == NULL) {
         *why_p = "no memory, or no counters or regions left";
         return false;
@@ -276,13 +306,13 @@ static enum mpixq_error cxi_accept(struct mpixq_request *req, const struct mpixq
     struct offer offer;
     struct cxi_end *end;
 
-    *why_p = obstacle(req);
+    *why_p = mpixq_cxi_obstacle(req);
     *why_p = *why_p != NULL ? *why_p : read_offer(req, theirs, &offer);
     if (*why_p != NULL) {
         return MPIXQ_E_NO_CHANNEL;
     }
     end = end_create(req, (offer.endpoint.flags & READY) != 0,
-                     must_tell() || (offer.endpoint.flags & DELIVERED) != 0);
+                     must_tell(req) || (offer.endpoint.flags & DELIVERED) != 0);
     if (end == NULL || !meet(end, &offer.endpoint)) {
         if (end != NULL) {
             end_free(end, true);
@@ -419,6 +449,8 @@ const struct mpixq_channel mpixq_channel_cxi = {
     .attach = mpixq_cxi_attach,
     .detach = mpixq_cxi_detach,
     .expose = mpixq_cxi_expose,
+    .reach = mpixq_cxi_reach,
+    .unreach = mpixq_cxi_unreach,
     .ring_by_gpu = mpixq_cxi_ring_by_gpu,
     .watch_by_gpu = mpixq_cxi_watch_by_gpu,
     .drive = cxi_drive,

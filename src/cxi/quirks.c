@@ -22,6 +22,7 @@ const struct cxi_quirks mpixq_cxi_sockets = {
     .warms = false,
     .has_bells = false,
     .has_depth = false,
+    .has_hmem = false,
     /* It adds to the completion counter without looking whether there is one. */
     .wants_completion = true,
     .flags_atomics = false,
@@ -38,6 +39,7 @@ const struct cxi_quirks mpixq_cxi_cxi = {
     .entries = 56,
     .has_bells = true,
     .has_depth = true,
+    .has_hmem = true,
     /* Each post looks up the mapping of its source for the NIC, and makes one if no registration
      * holds it; what a deferred write says of its own is not looked at. */
     .warms = true,

@@ -16,6 +16,7 @@ struct cxi_quirks {
     int entries;           /* unless the provider or the user says how many there are */
     bool has_bells;        /* a counter can be added to by a store */
     bool has_depth;        /* it says how many entries there are */
+    bool has_hmem;         /* memory of GPUs can be registered */
     bool warms;            /* a registration of what is sent from makes posts cheaper */
     bool wants_completion; /* a deferred operation must have a completion counter */
     bool flags_atomics;    /* a failed atomic is named only if it asks for a completion */

@@ -68,6 +68,7 @@ enum mpixq_error mpixq_cxi_attach(struct mpixq_queue *queue)
 {
     struct cxi_queue *cxq;
 
+    mpixq_cxi_ask_gpus();
     if (!mpixq_cxi_open()) {
         return queue->type == MPIXQ_QUEUE_CXI ? MPIXQ_E_CXI : MPIXQ_E_NONE;
     }

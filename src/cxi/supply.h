@@ -9,13 +9,25 @@
 #include "cxi.h"
 
 /* nic.c */
+/* Threads of the program, with no lock, before the fabric is opened: what do GPUs promise? */
+void mpixq_cxi_ask_gpus(void);
 /* Under the matching lock: the peer with this rank and address. FI_ADDR_NOTAVAIL on failure. */
 fi_addr_t mpixq_cxi_peer(int rank, const unsigned char *address, size_t bytes);
+
+/* memory.c */
 /* Register memory for writes and atomics of peers, which counter counts if it is not NULL. */
 struct fid_mr *mpixq_cxi_region(void *address, size_t bytes, struct cxi_counter *counter);
 /* Keep memory mapped that is only sent from; NULL: it is not, which costs time and no more. */
 struct fid_mr *mpixq_cxi_warm(void *address, size_t bytes);
 uint64_t mpixq_cxi_remote_address(const void *address);
+/* Let peers use a region that is registered. */
+bool mpixq_cxi_bind(struct fid_mr *region, struct cxi_counter *counter);
+/* The channel's reach and unreach. */
+void mpixq_cxi_reach(struct mpixq_request *req, const char *kind);
+void mpixq_cxi_unreach(struct mpixq_request *req);
+
+/* pair.c: what keeps this end from using the fabric, or NULL. */
+const char *mpixq_cxi_obstacle(const struct mpixq_request *req);
 
 /* cxi_ops.c */
 /* The doorbell of a counter, NULL if there is none: then *why_p says why. */

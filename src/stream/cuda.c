@@ -28,6 +28,7 @@ static const struct mpixq_gpu_symbol symbols[] = {
     NEEDED(push, "cuCtxPushCurrent_v2"),
     NEEDED(pop, "cuCtxPopCurrent_v2"),
     NEEDED(device, "cuCtxGetDevice"),
+    NEEDED(device_count, "cuDeviceGetCount"),
     NEEDED(attribute, "cuDeviceGetAttribute"),
     NEEDED(retain, "cuDevicePrimaryCtxRetain"),
     NEEDED(host_alloc, "cuMemHostAlloc"),
@@ -44,6 +45,7 @@ static const struct mpixq_gpu_symbol symbols[] = {
     OPTIONAL(uuid, "cuDeviceGetUuid_v2"),
     OPTIONAL(map, "cuMemHostRegister_v2"),
     OPTIONAL(unmap, "cuMemHostUnregister"),
+    OPTIONAL(set_pointer, "cuPointerSetAttribute"),
     OPTIONAL(write, "cuStreamWriteValue64_v2"),
     OPTIONAL(batch, "cuStreamBatchMemOp_v2"),
     {NULL, NULL, false},
@@ -279,6 +281,58 @@ static enum mpixq_place_of_memory cuda_where(const void *address, void **place_p
     return MPIXQ_AT_GPU;
 }
 
+/* What it promises of the order in which GPUs see what a NIC writes; NULL: enough. */
+static const char *lacks_order(int device)
+{
+    int ordering = 0, devices = 0;
+
+    if (mpixq_cuda.attribute(&ordering, MPIXQ_CU_RDMA_ORDERING, device) != 0 ||
+        ordering < MPIXQ_CU_ORDERED_FOR_OWNER) {
+        return "CUDA does not promise that the GPU sees what a NIC has written";
+    }
+    if (ordering < MPIXQ_CU_ORDERED_FOR_ALL &&
+        (mpixq_cuda.device_count(&devices) != 0 || devices > 1)) {
+        return "CUDA promises that only the GPU that has the memory sees what a NIC has written";
+    }
+    return NULL;
+}
+
+static bool cuda_orders(void)
+{
+    int devices = 0;
+    bool orders = false;
+
+    (void)mpixq_cuda.device_count(&devices); /* or there are none */
+    for (int device = 0; device < devices; device++) {
+        orders = orders || lacks_order(device) == NULL;
+    }
+    return orders;
+}
+
+/* To send from it libfabric asks the driver for the memory's identity with each post, and posts are
+ * made by threads that no GPU may hold up. */
+static const char *cuda_for_nic(const void *address, bool written, bool trusts, int *device_p)
+{
+    int attribute = MPIXQ_CU_DEVICE, device = 0;
+    void *value = &device;
+    unsigned yes = 1;
+    const char *why = NULL;
+
+    if (mpixq_cuda.pointer_attributes(1, &attribute, &value, address) != 0) {
+        return "CUDA does not tell its device";
+    }
+    if (!trusts) {
+        why = written ? lacks_order(device) : "a post would have to ask CUDA's driver";
+    }
+    /* Copies that the program makes of it last until the data is there, and not shorter. */
+    if (why == NULL && (mpixq_cuda.set_pointer == NULL ||
+                        mpixq_cuda.set_pointer(&yes, MPIXQ_CU_SYNC_MEMOPS, address) != 0)) {
+        why = "CUDA cannot make copies of the memory synchronous";
+    }
+    *device_p = device;
+    return why;
+}
+
 const struct mpixq_gpu mpixq_gpu_cuda = {
     .kind = "cudaStream_t",
     .name = "CUDA",
@@ -307,6 +361,8 @@ const struct mpixq_gpu mpixq_gpu_cuda = {
     .copy = cuda_copy,
     .broken = cuda_broken,
     .is_capturing = cuda_is_capturing,
+    .for_nic = cuda_for_nic,
+    .orders = cuda_orders,
     .where = cuda_where,
     .text = cuda_text,
 };

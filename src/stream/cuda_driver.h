@@ -16,10 +16,14 @@ enum {
     MPIXQ_CU_IO_MEMORY = 4,
     MPIXQ_CU_CONTEXT = 1,
     MPIXQ_CU_MEMORY_TYPE = 2,
+    MPIXQ_CU_SYNC_MEMOPS = 6,
     MPIXQ_CU_IS_MANAGED = 8,
     MPIXQ_CU_DEVICE = 9,
     MPIXQ_CU_MEMORY_DEVICE = 2,
     MPIXQ_CU_HAS_CONCURRENT_MANAGED = 89,
+    MPIXQ_CU_RDMA_ORDERING = 118,
+    MPIXQ_CU_ORDERED_FOR_OWNER = 100,
+    MPIXQ_CU_ORDERED_FOR_ALL = 200,
     MPIXQ_CU_HAS_64_BIT_VALUES = 122,
     MPIXQ_CU_HAS_MPS = 133,
     MPIXQ_CU_WAIT_VALUE_64 = 4,
@@ -52,6 +56,7 @@ struct mpixq_cuda {
     int (*push)(void *context);
     int (*pop)(void **context_p);
     int (*device)(int *device_p);
+    int (*device_count)(int *count_p);
     int (*attribute)(int *value_p, int attribute, int device);
     int (*retain)(void **context_p, int device);
     int (*host_alloc)(void **host_p, size_t bytes, unsigned flags);
@@ -71,6 +76,7 @@ struct mpixq_cuda {
     int (*uuid)(struct mpixq_cuda_uuid *uuid_p, int device);
     int (*map)(void *memory, size_t bytes, unsigned flags);
     int (*unmap)(void *memory);
+    int (*set_pointer)(const void *value, int attribute, const void *address);
     int (*write)(void *stream, void *address, uint64_t value, unsigned flags);
     int (*batch)(void *stream, unsigned n, struct mpixq_cuda_value *values, unsigned flags);
 };

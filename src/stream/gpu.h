@@ -79,6 +79,12 @@ struct mpixq_gpu {
     /* NULL if all is well with the stream, else what the GPU reports: then it runs no more. */
     const char *(*broken)(void *stream);
     bool (*is_capturing)(void *stream);
+    /* May a NIC access the memory, which it will write, or only read, as far as the library
+     * promises that the GPUs of this process and the NIC see what the other has written? trusts:
+     * whatever that promises. NULL, and the device's number; or why not. */
+    const char *(*for_nic)(const void *address, bool written, bool trusts, int *device_p);
+    /* Does that promise it of anything that a NIC writes? */
+    bool (*orders)(void);
     /* If the host cannot access it, *place_p is a place where kernels can; NULL: none is known. */
     enum mpixq_place_of_memory (*where)(const void *address, void **place_p);
     const char *(*text)(int code);

@@ -43,6 +43,7 @@ static const struct mpixq_gpu_symbol symbols[] = {
     OPTIONAL(bus_id, "hipDeviceGetPCIBusId"),
     OPTIONAL(map, "hipHostRegister"),
     OPTIONAL(unmap, "hipHostUnregister"),
+    OPTIONAL(flush, "hipDeviceFlushGPUDirectRDMAWrites"),
     OPTIONAL(stream_device, "hipStreamGetDevice"),
     OPTIONAL(is_capturing, "hipStreamIsCapturing"),
     {NULL, NULL, false},
@@ -270,6 +271,45 @@ static enum mpixq_place_of_memory hip_where(const void *address, void **place_p)
     return MPIXQ_AT_GPU;
 }
 
+/* What it promises of the order in which GPUs see what a NIC writes; NULL: enough. The question is
+ * as new as the function, and its number may have meant something else before. */
+static const char *lacks_order(int device)
+{
+    int ordering = 0;
+
+    if (mpixq_hip.flush == NULL ||
+        cleared(mpixq_hip.attribute(&ordering, MPIXQ_HIP_RDMA_ORDERING, device)) != 0 ||
+        ordering < MPIXQ_HIP_ORDERED_FOR_OWNER) {
+        return "HIP does not promise that the GPU sees what a NIC has written";
+    }
+    return ordering < MPIXQ_HIP_ORDERED_FOR_ALL && n_devices > 1
+               ? "HIP promises that only the GPU that has the memory sees what a NIC has written"
+               : NULL;
+}
+
+static bool hip_orders(void)
+{
+    bool orders = false;
+
+    for (int device = 0; device < n_devices; device++) {
+        orders = orders || lacks_order(device) == NULL;
+    }
+    return orders;
+}
+
+static const char *hip_for_nic(const void *address, bool written, bool trusts, int *device_p)
+{
+    struct mpixq_hip_pointer attributes = {.type = -1};
+
+    if (cleared(mpixq_hip.pointer_attributes(&attributes, address)) != 0) {
+        return "HIP does not tell its device";
+    }
+    *device_p = attributes.device;
+    return trusts    ? NULL
+           : written ? lacks_order(attributes.device)
+                     : "HIP does not promise that a NIC sees what kernels have written";
+}
+
 const struct mpixq_gpu mpixq_gpu_hip = {
     .kind = "hipStream_t",
     .name = "HIP",
@@ -298,6 +338,8 @@ const struct mpixq_gpu mpixq_gpu_hip = {
     .copy = hip_copy,
     .broken = hip_broken,
     .is_capturing = hip_is_capturing,
+    .for_nic = hip_for_nic,
+    .orders = hip_orders,
     .where = hip_where,
     .text = hip_text,
 };

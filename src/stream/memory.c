@@ -42,6 +42,16 @@ const char *mpixq_memory_of(const void *address, void **place_p, bool *moves_p)
     return where == MPIXQ_AT_GPU ? kind : NULL;
 }
 
+bool mpixq_memory_orders(void)
+{
+    for (int i = 0; mpixq_gpus[i] != NULL; i++) {
+        if (mpixq_gpus[i]->is_used() && mpixq_gpus[i]->orders()) {
+            return true;
+        }
+    }
+    return false;
+}
+
 static const struct mpixq_gpu *gpu_of(const char *kind)
 {
     int i = 0;
@@ -50,6 +60,12 @@ static const struct mpixq_gpu *gpu_of(const char *kind)
         i++;
     }
     return mpixq_gpus[i];
+}
+
+const char *mpixq_memory_for_nic(const char *kind, const void *address, bool written, bool trusts,
+                                 int *device_p)
+{
+    return gpu_of(kind)->for_nic(address, written, trusts, device_p);
 }
 
 /* A spare one that is not much too large. */

@@ -30,6 +30,11 @@ bool mpixq_memory_has_gpu(void);
  * GPU and the host cannot access it; else NULL. *place_p is where kernels can, or NULL. *moves_p:
  * the host can, and so can a GPU, and the pages are with the one or the other. */
 const char *mpixq_memory_of(const void *address, void **place_p, bool *moves_p);
+/* May a NIC access memory of a GPU that is reached by streams of this kind? As for_nic of gpu.h. */
+const char *mpixq_memory_for_nic(const char *kind, const void *address, bool written, bool trusts,
+                                 int *device_p);
+/* Could that be, without trust, of any such memory that it writes? */
+bool mpixq_memory_orders(void);
 /* Memory of the host of at least so many bytes, or NULL. */
 struct mpixq_staging *mpixq_staging_take(const char *kind, size_t bytes);
 /* Any thread, also under locks: it is kept for the next. NULL: nothing happens. */

@@ -1,0 +1,167 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * Copyright (c) 2026 the mpix-queue authors
+ *
+ * Regions: memory that peers write to, and memory that is only sent from. Buffers in memory of GPUs
+ * are registered before a match, since that calls the GPU's library; the match binds them. */
+#include <string.h>
+
+#include "core/env.h"
+#include "core/log.h"
+#include "cxi.h"
+#include "probe.h"
+#include "supply.h"
+
+#define nic mpixq_cxi_nic
+
+/* Keys are used one after the other, so that none comes again before all others were used: what
+ * comes late for a region that is gone then finds none. Any thread. */
+static uint64_t take_key(void)
+{
+    uint64_t key = atomic_load_explicit(&nic.next_key, memory_order_relaxed);
+
+    while (!atomic_compare_exchange_weak(&nic.next_key, &key,
+                                         key < UINT32_MAX ? key + 1 : CXI_PROBE_KEY + 1)) {
+    }
+    return key;
+}
+
+static int bind_region(struct fid_mr *region, struct cxi_counter *counter)
+{
+    bool by_endpoint = (nic.info->domain_attr->mr_mode & FI_MR_ENDPOINT) != 0;
+    int rc = by_endpoint ? fi_mr_bind(region, &nic.ep->fid, 0) : 0;
+
+    if (rc == 0 && counter != NULL) {
+        rc = fi_mr_bind(region, &counter->fid->fid, FI_REMOTE_WRITE);
+    }
+    if (rc == 0 && by_endpoint) {
+        rc = fi_mr_enable(region);
+    }
+    return rc;
+}
+
+/* The attribute says what memory, and for what. */
+static int register_memory(struct fi_mr_attr *attr, struct fid_mr **region_p)
+{
+    bool by_peers = (attr->access & FI_REMOTE_WRITE) != 0;
+    int rc = -FI_ENOKEY;
+
+    for (uint32_t tries = 0; rc == -FI_ENOKEY && tries < 1u << 20; tries++) {
+        attr->requested_key = by_peers ? take_key() : 0;
+        rc = fi_mr_regattr(nic.domain, attr, 0, region_p);
+    }
+    return rc;
+}
+
+static struct fid_mr *register_of_host(void *address, size_t bytes, uint64_t access, int *rc_p)
+{
+    const struct iovec iov = {.iov_base = address, .iov_len = bytes};
+    struct fi_mr_attr attr = {
+        .mr_iov = &iov, .iov_count = 1, .access = access, .iface = FI_HMEM_SYSTEM};
+    struct fid_mr *region = NULL;
+
+    *rc_p = register_memory(&attr, &region);
+    return *rc_p == 0 ? region : NULL;
+}
+
+bool mpixq_cxi_bind(struct fid_mr *region, struct cxi_counter *counter)
+{
+    int rc = bind_region(region, counter);
+
+    if (rc != 0) {
+        mpixq_debug("fabric: a region could not be bound: %s", mpixq_cxi_strerror(rc));
+    }
+    return rc == 0;
+}
+
+struct fid_mr *mpixq_cxi_region(void *address, size_t bytes, struct cxi_counter *counter)
+{
+    /* What an empty buffer stands for: nothing is written, but the arrival is counted. */
+    static uint64_t nowhere;
+    int rc;
+    struct fid_mr *region = register_of_host(
+        bytes > 0 ? address : &nowhere, bytes > 0 ? bytes : sizeof nowhere, FI_REMOTE_WRITE, &rc);
+
+    if (region == NULL) {
+        mpixq_debug("fabric: %zu bytes could not be registered: %s", bytes, mpixq_cxi_strerror(rc));
+    } else if (!mpixq_cxi_bind(region, counter)) {
+        (void)fi_close(&region->fid);
+        region = NULL;
+    }
+    return region;
+}
+
+struct fid_mr *mpixq_cxi_warm(void *address, size_t bytes)
+{
+    struct fid_mr *region = NULL;
+    int rc;
+
+    if (nic.quirks->warms && bytes > 0) {
+        region = register_of_host(address, bytes, FI_WRITE, &rc);
+        if (region == NULL) {
+            mpixq_debug("fabric: %zu bytes are not kept mapped: %s", bytes, mpixq_cxi_strerror(rc));
+        }
+    }
+    return region;
+}
+
+uint64_t mpixq_cxi_remote_address(const void *address)
+{
+    /* Otherwise addresses are offsets in the region. */
+    return (nic.info->domain_attr->mr_mode & FI_MR_VIRT_ADDR) != 0 ? (uint64_t)(uintptr_t)address
+                                                                   : 0;
+}
+
+/* Memory of GPUs. */
+
+/* NULL: the NIC has the whole buffer now; or why not. */
+static const char *register_of_gpu(struct mpixq_request *req, const char *kind, int device)
+{
+    MPI_Count type_bytes = 0;
+    struct iovec iov = {.iov_base = (void *)req->made.buffer};
+    struct fi_mr_attr attr = {.mr_iov = &iov,
+                              .iov_count = 1,
+                              .access = mpixq_request_is_send(req) ? FI_WRITE : FI_REMOTE_WRITE,
+                              .iface = FI_HMEM_ROCR};
+    struct fid_mr *region = NULL;
+    int rc;
+
+    if (strcmp(kind, "cudaStream_t") == 0) {
+        attr.iface = FI_HMEM_CUDA;
+        attr.device.cuda = device;
+    }
+    (void)PMPI_Type_size_x(req->made.type.handle, &type_bytes);
+    iov.iov_len = (size_t)(type_bytes * req->made.count);
+    rc = register_memory(&attr, &region);
+    req->reached = rc == 0 ? region : NULL;
+    return rc == 0 ? NULL : mpixq_cxi_strerror(rc);
+}
+
+void mpixq_cxi_reach(struct mpixq_request *req, const char *kind)
+{
+    bool trusts = mpixq_env.cxi_gpu == MPIXQ_CXI_GPU_DIRECT;
+    const char *why;
+    int device = 0;
+    char text[64];
+
+    mpixq_cxi_ask_gpus();
+    why = mpixq_cxi_obstacle(req);
+    why = why != NULL ? why : nic.why_no_hmem;
+    if (why == NULL) {
+        why = mpixq_memory_for_nic(kind, req->made.buffer, !mpixq_request_is_send(req), trusts,
+                                   &device);
+    }
+    why = why != NULL ? why : register_of_gpu(req, kind, device);
+    mpixq_debug("%s: the NIC %s%s", mpixq_request_describe(req, text, sizeof text),
+                why == NULL ? "can access its buffer itself" : "needs a twin of its buffer: ",
+                why == NULL ? "" : why);
+}
+
+void mpixq_cxi_unreach(struct mpixq_request *req)
+{
+    struct fid_mr *region = req->reached;
+
+    req->reached = NULL;
+    if (region != NULL) {
+        (void)fi_close(&region->fid);
+    }
+}

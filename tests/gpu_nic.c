@@ -1,0 +1,262 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * Copyright (c) 2026 the mpix-queue authors
+ *
+ * Buffers in memory of a GPU that the NIC of the channel cxi accesses itself: no byte is copied on
+ * the stream, all data is right and nothing beside it is touched, whatever the peer does; and once
+ * a request is freed, or could not be matched, its buffer can be freed. The double of HIP ends the
+ * program if it is freed while the NIC has it, and those of both if anything else reaches it.
+ *
+ * Argument 1: which ends the NIC is to access itself: both, receives, or none.
+ */
+#include "mtest.h"
+
+#include <string.h>
+
+#include "mtest_gpu.h"
+
+enum { ROUNDS = 4, TAG = 3, GUARD = 77, LARGE = 300001, FILL = 0x5a };
+
+static struct {
+    void *stream;
+    MPIX_Queue queue;
+    int peer;
+    bool sends, receives; /* are accessed by the NIC */
+    long (*calls)(const char *function);
+} run;
+
+/* One end: a buffer somewhere within an allocation, with what is to be around it. */
+struct buffer {
+    enum mtest_memory memory;
+    size_t bytes;
+    unsigned char *block, *data;
+    unsigned char *image; /* of the whole block, pinned */
+};
+
+static size_t room(const struct buffer *b)
+{
+    return b->bytes + 2 * (size_t)GUARD;
+}
+
+static void buffer_make(struct buffer *b, enum mtest_memory memory, size_t bytes)
+{
+    b->memory = memory;
+    b->bytes = bytes;
+    b->block = mtest_gpu_alloc(memory, room(b));
+    b->data = b->block + GUARD;
+    b->image = mtest_gpu_alloc(MTEST_PINNED, room(b));
+    memset(b->image, FILL, room(b));
+    mtest_gpu_copy(run.stream, b->block, b->image, room(b));
+    mtest_gpu_synchronize(run.stream);
+}
+
+static void buffer_free(struct buffer *b)
+{
+    mtest_gpu_free(b->memory, b->block);
+    mtest_gpu_free(MTEST_PINNED, b->image);
+}
+
+/* What a sender with this rank sends in a round. */
+static void buffer_fill(struct buffer *b, int rank, int round)
+{
+    for (size_t i = 0; i < b->bytes; i++) {
+        b->image[GUARD + i] = mtest_pattern(round + 100 * rank, i);
+    }
+}
+
+static void buffer_check(const struct buffer *b, int round, int line)
+{
+    size_t wrong = 0;
+
+    for (size_t i = 0; i < room(b); i++) {
+        bool inside = i >= GUARD && i < GUARD + b->bytes;
+
+        wrong += b->image[i] != (inside ? mtest_pattern(round + 100 * run.peer, i - GUARD) : FILL);
+    }
+    if (wrong != 0) {
+        mtest_fail(__FILE__, line, "%zu bytes, round %d: %zu wrong", b->bytes, round, wrong);
+    }
+}
+
+static long copies(void)
+{
+    return run.calls("hipMemcpyAsync");
+}
+
+/* By the queue, without the host between what writes the buffers and what reads them. */
+static void rounds_by_queue(struct buffer *out, struct buffer *in, MPI_Request r[2])
+{
+    long before = copies(), expected;
+
+    for (int k = 0; k < ROUNDS; k++) {
+        buffer_fill(out, mtest_rank, k);
+        mtest_gpu_copy(run.stream, out->block, out->image, room(out));
+        MTEST_OK(MPIX_Enqueue_startall(run.queue, 2, r));
+        MTEST_OK(MPIX_Enqueue_waitall(run.queue, 2, r));
+        mtest_gpu_copy(run.stream, in->image, in->block, room(in));
+        MTEST_OK(MPIX_Queue_wait(run.queue));
+        mtest_gpu_synchronize(run.stream);
+        buffer_check(in, k, __LINE__);
+    }
+    expected = 2 + (out->memory == MTEST_DEVICE && !run.sends) +
+               (in->memory == MTEST_DEVICE && !run.receives);
+    if (out->bytes == LARGE) { /* by copies, not by a kernel for several */
+        MTEST_EQ(copies() - before, expected * ROUNDS);
+    }
+}
+
+/* What is copied needs a stream of a GPU; the rest can be started by the host, too. */
+static void rounds_by_host(struct buffer *out, struct buffer *in, MPI_Request r[2])
+{
+    for (int k = 0; k < ROUNDS; k++) {
+        buffer_fill(out, mtest_rank, 50 + k);
+        mtest_gpu_copy(run.stream, out->block, out->image, room(out));
+        mtest_gpu_synchronize(run.stream);
+        MTEST_OK(MPI_Startall(2, r));
+        MTEST_OK(MPI_Waitall(2, r, MPI_STATUSES_IGNORE));
+        mtest_gpu_copy(run.stream, in->image, in->block, room(in));
+        mtest_gpu_synchronize(run.stream);
+        buffer_check(in, 50 + k, __LINE__);
+    }
+}
+
+/* by_host: all ranks can have the host start their requests. */
+static void exchange(enum mtest_mode mode, enum mtest_memory from, enum mtest_memory to,
+                     size_t bytes, bool by_host)
+{
+    struct buffer out, in;
+    MPI_Request r[2];
+
+    buffer_make(&out, from, bytes);
+    buffer_make(&in, to, bytes);
+    MTEST_OK(MPI_Recv_init(in.data, (int)bytes, MPI_BYTE, run.peer, TAG, MPI_COMM_WORLD, &r[0]));
+    MTEST_OK(
+        mtest_init_raw(mode, out.data, (int)bytes, MPI_BYTE, run.peer, TAG, MPI_COMM_WORLD, &r[1]));
+    MTEST_OK(MPIX_Matchall(2, r));
+    rounds_by_queue(&out, &in, r);
+    if (by_host) {
+        rounds_by_host(&out, &in, r);
+    }
+    MTEST_OK(MPI_Request_free(&r[0]));
+    MTEST_OK(MPI_Request_free(&r[1]));
+    buffer_free(&out);
+    buffer_free(&in);
+}
+
+/* The rank's own memory at one end, and another kind at the peer's: ends need not agree. */
+static void test_kinds(void)
+{
+    static const size_t sizes[] = {1, 64, 193, 4096, LARGE};
+    enum mtest_memory mine = mtest_rank == 0 ? MTEST_DEVICE : MTEST_PINNED;
+
+    for (size_t i = 0; i < sizeof(sizes) / sizeof(sizes[0]); i++) {
+        exchange(MTEST_SEND, MTEST_DEVICE, MTEST_DEVICE, sizes[i], run.sends);
+        exchange(MTEST_SSEND, mine, mine, sizes[i], run.sends);
+        exchange(MTEST_SEND, MTEST_DEVICE, MTEST_PINNED, sizes[i], run.sends);
+        exchange(MTEST_SEND, MTEST_PINNED, MTEST_DEVICE, sizes[i], run.receives);
+    }
+}
+
+/* Several requests whose buffers are parts of one allocation, which each process has one of. */
+static void test_parts(void)
+{
+    enum { PARTS = 6, BYTES = 1001, STEP = BYTES + GUARD };
+    size_t total = (size_t)2 * PARTS * STEP + GUARD;
+    unsigned char *block = mtest_gpu_alloc(MTEST_DEVICE, total);
+    unsigned char *image = mtest_gpu_alloc(MTEST_PINNED, total);
+    MPI_Request r[2 * PARTS];
+
+    memset(image, FILL, total);
+    for (int i = 0; i < 2 * PARTS; i++) {
+        size_t at = GUARD + (size_t)i * STEP;
+
+        if (i % 2 == 0) {
+            MTEST_OK(
+                MPI_Recv_init(block + at, BYTES, MPI_BYTE, run.peer, i / 2, MPI_COMM_WORLD, &r[i]));
+            continue;
+        }
+        for (size_t k = 0; k < BYTES; k++) {
+            image[at + k] = mtest_pattern(10 * mtest_rank + i / 2, k);
+        }
+        MTEST_OK(
+            MPI_Send_init(block + at, BYTES, MPI_BYTE, run.peer, i / 2, MPI_COMM_WORLD, &r[i]));
+    }
+    MTEST_OK(MPIX_Matchall(2 * PARTS, r));
+    mtest_gpu_copy(run.stream, block, image, total);
+    MTEST_OK(MPIX_Enqueue_startall(run.queue, 2 * PARTS, r));
+    MTEST_OK(MPIX_Enqueue_waitall(run.queue, 2 * PARTS, r));
+    mtest_gpu_copy(run.stream, image, block, total);
+    MTEST_OK(MPIX_Queue_wait(run.queue));
+    mtest_gpu_synchronize(run.stream);
+    for (size_t at = 0, wrong = 0; at < total; at++) {
+        size_t part = at / STEP, within = at % STEP;
+        int rank = part % 2 == 0 ? run.peer : mtest_rank;
+
+        wrong += image[at] !=
+                 (within < GUARD ? FILL : mtest_pattern(10 * rank + (int)part / 2, within - GUARD));
+        if (at + 1 == total) {
+            MTEST_EQ(wrong, 0);
+        }
+    }
+    for (int i = 0; i < 2 * PARTS; i++) {
+        MTEST_OK(MPI_Request_free(&r[i]));
+    }
+    mtest_gpu_free(MTEST_DEVICE, block);
+    mtest_gpu_free(MTEST_PINNED, image);
+}
+
+/* A match that fails lets go of the buffer, and the next one has it again. */
+static void test_failed_match(void)
+{
+    enum { SHORT = 1000 };
+    bool sends = mtest_rank == 0;
+    struct buffer b;
+    MPI_Request r;
+
+    buffer_make(&b, MTEST_DEVICE, SHORT + 1);
+    for (int fits = 0; fits < 2; fits++) {
+        if (sends) {
+            MTEST_OK(
+                MPI_Send_init(b.data, SHORT + !fits, MPI_BYTE, run.peer, TAG, MPI_COMM_WORLD, &r));
+        } else {
+            MTEST_OK(MPI_Recv_init(b.data, SHORT, MPI_BYTE, run.peer, TAG, MPI_COMM_WORLD, &r));
+        }
+        if (fits) {
+            MTEST_OK(MPIX_Match(&r));
+            MTEST_OK(MPIX_Enqueue_start(run.queue, &r));
+            MTEST_OK(MPIX_Enqueue_wait(run.queue, &r));
+            MTEST_OK(MPIX_Queue_wait(run.queue));
+            MTEST_OK(MPI_Request_free(&r));
+        } else {
+            MTEST_CLASS(MPIX_Match(&r), MPI_ERR_TRUNCATE);
+            buffer_free(&b); /* before its request is */
+            MTEST_OK(MPI_Request_free(&r));
+            buffer_make(&b, MTEST_DEVICE, SHORT + 1);
+        }
+    }
+    buffer_free(&b);
+}
+
+int main(int argc, char **argv)
+{
+    void *calls;
+
+    mtest_begin(&argc, &argv, MPI_THREAD_MULTIPLE);
+    calls = mtest_gpu_symbol("hip_double_calls");
+    memcpy(&run.calls, &calls, sizeof calls); /* ISO C has no cast from object to function */
+    if (run.calls == NULL) {
+        mtest_skip("there is no double of HIP that counts");
+        return mtest_end();
+    }
+    MTEST_EQ(argc, 2);
+    run.sends = argc == 2 && strcmp(argv[1], "both") == 0;
+    run.receives = run.sends || (argc == 2 && strcmp(argv[1], "receives") == 0);
+    run.peer = 1 - mtest_rank;
+    run.stream = mtest_gpu_stream();
+    MTEST_OK(mtest_gpu_queue(&run.queue, MPIX_QUEUE_AUTO, &run.stream));
+    test_kinds();
+    test_parts();
+    test_failed_match();
+    MTEST_OK(MPIX_Queue_free(&run.queue));
+    mtest_gpu_stream_end(run.stream);
+    return mtest_end();
+}
