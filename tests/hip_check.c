@@ -5,6 +5,7 @@
  */
 #define __HIP_PLATFORM_AMD__ 1
 #include <hip/hip_runtime_api.h>
+#include <hip/hiprtc.h>
 
 #include "../src/stream/hip_runtime.h"
 
@@ -45,6 +46,19 @@
     CHECK(is_capturing, hipStreamIsCapturing, ENUM(hipError_t),                                    \
           (HANDLE(hipStream_t), ENUM(hipStreamCaptureStatus) *))
 
+#define COMPILER                                                                                   \
+    CHECK(                                                                                         \
+        create, hiprtcCreateProgram, ENUM(hiprtcResult),                                           \
+        (HANDLE(hiprtcProgram) *, const char *, const char *, int, const char **, const char **))  \
+    CHECK(compile, hiprtcCompileProgram, ENUM(hiprtcResult),                                       \
+          (HANDLE(hiprtcProgram), int, const char **))                                             \
+    CHECK(log_size, hiprtcGetProgramLogSize, ENUM(hiprtcResult),                                   \
+          (HANDLE(hiprtcProgram), size_t *))                                                       \
+    CHECK(log, hiprtcGetProgramLog, ENUM(hiprtcResult), (HANDLE(hiprtcProgram), char *))           \
+    CHECK(code_size, hiprtcGetCodeSize, ENUM(hiprtcResult), (HANDLE(hiprtcProgram), size_t *))     \
+    CHECK(code, hiprtcGetCode, ENUM(hiprtcResult), (HANDLE(hiprtcProgram), char *))                \
+    CHECK(destroy, hiprtcDestroyProgram, ENUM(hiprtcResult), (HANDLE(hiprtcProgram) *))
+
 /* Of version 5.6 and later. */
 #define NEW_FUNCTIONS                                                                              \
     CHECK(stream_device, hipStreamGetDevice, ENUM(hipError_t),                                     \
@@ -55,6 +69,7 @@
 #define POINTER(type) type
 #define CHECK(field, name, result, parameters) SAME_TYPE(__typeof__(&name), result(*) parameters);
 FUNCTIONS
+COMPILER
 #if HIP_VERSION >= 50600000
 NEW_FUNCTIONS
 #endif
@@ -70,9 +85,13 @@ NEW_FUNCTIONS
     SAME_TYPE(__typeof__(mpixq_hip.field), result(*) parameters);
 FUNCTIONS
 NEW_FUNCTIONS
+#define mpixq_hip mpixq_hiprtc
+COMPILER
+#undef mpixq_hip
 
 #define SAME_SIZE(a, b) _Static_assert(sizeof(a) == sizeof(b), #a)
 SAME_SIZE(hipError_t, int);
+SAME_SIZE(hiprtcResult, int);
 SAME_SIZE(hipDeviceAttribute_t, int);
 SAME_SIZE(hipStreamCaptureStatus, int);
 SAME_SIZE(hipMemcpyKind, int);

@@ -2,11 +2,12 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # Copyright (c) 2026 the mpix-queue authors
 #
-# vendors.sh cuda|hip|kernels - what the library says of the vendors of GPUs
+# vendors.sh cuda|hip|kernels|compiled - what the library says of the vendors of GPUs
 #
 # cuda, hip  its declarations of their interfaces are those of their headers, where these are found,
 #            and tests/cuda_check.c or hip_check.c checks every function that is looked up
 # kernels    what makes words visible between GPU and host is in the compiled kernels
+# compiled   hiprtc compiles the source that the library brings along, where it is found
 set -u
 failed=0
 
@@ -29,7 +30,8 @@ interface()
     check=$top_srcdir/tests/$1_check.c
     shift 2
     # Names and fields of the table in the source, and those that are checked.
-    tr '\n' ' ' <"$top_srcdir/src/stream/$vendor.c" |
+    cat "$top_srcdir/src/stream/$vendor"*.c |
+        tr '\n' ' ' |
         grep -oE '(NEEDED|OPTIONAL)\([a-z_]*, *"[A-Za-z0-9_]*"' |
         sed 's/.*(\([a-z_]*\), *"\(.*\)"/\1 \2/' | sort >"$out.table"
     grep -oE 'CHECK\([a-z_]*, [A-Za-z0-9_]*, *' "$check" | grep -v 'CHECK(field' |
@@ -87,6 +89,31 @@ kernels()
     [ $seen = 1 ] || skip "there is no clang that compiles the kernels"
 }
 
+# For one kind that is built in, and one that is not.
+compiled()
+{
+    [ -z "${HIP_PATH-}" ] ||
+        libraries=("$HIP_PATH"/lib*/lib{hiprtc,amdhip64}.so "${libraries[@]}")
+        /opt/rocm/lib/libhiprtc.so /opt/rocm/lib/libamdhip64.so)
+    [ -z "${HIP_PATH-}" ] || libraries=("$HIP_PATH"/lib*/lib{hiprtc,amdhip64}.so "${libraries[@]}")
+    names=$(sed -n 's/.*"\(mpixq_[a-z_]*\)".*/\1/p' <"$top_srcdir/src/stream/gpu_words.c")
+    [ "$(wc -w <<<"$names")" -ge 5 ] || fail "too few kernels found: $names"
+    sh "$top_srcdir/tools/gpu_code.sh" source "$top_srcdir" "$out.hip" || fail "there is no source"
+    ! grep -q '#include' "$out.hip" || fail "the source includes files"
+    # shellcheck disable=SC2086
+    ${CC:-cc} -std=gnu11 -w -o "$out.check" "$top_srcdir/tests/hiprtc_check.c" -ldl || exit 99
+    for kind in gfx90a gfx1030; do
+        "$out.check" "$out.hip" $kind "$out" "${libraries[@]}" >"$out.log" 2>&1
+        rc=$?
+        [ $rc != 77 ] || [ $failed = 1 ] || skip "there is no hiprtc"
+        [ $rc = 0 ] || fail "not for $kind, exit code $rc: $(head -20 "$out.log")"
+        # As the library looks them up.
+        for name in $names; do
+            grep -qaF "$name.kd" "$out" || fail "the code for $kind lacks $name"
+        done
+    done
+}
+
 out=$(mktemp) || exit 99
 trap 'rm -f "$out" "$out".*' EXIT
 cuda_dir=$(command -v nvcc)
@@ -95,7 +122,7 @@ case ${1-} in
 cuda) interface cuda cuda.h ${cuda_dir:+"$cuda_dir/include"} /usr/local/cuda/include /usr/include ;;
 hip) interface hip hip/hip_runtime_api.h ${HIP_PATH:+"$HIP_PATH/include"} \
     ${ROCM_PATH:+"$ROCM_PATH/include"} /opt/rocm/include /usr/include ;;
-kernels) kernels ;;
-*) echo "usage: vendors.sh cuda|hip|kernels"; exit 99 ;;
+kernels | compiled) "$1" ;;
+*) echo "usage: vendors.sh cuda|hip|kernels|compiled"; exit 99 ;;
 esac
 exit $failed

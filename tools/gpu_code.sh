@@ -6,6 +6,7 @@
 #
 #     gpu_code.sh cuda|hip SRCDIR OUTPUT    compile for one vendor; fails if that cannot be done
 #     gpu_code.sh embed SRCDIR FOLDER       write FOLDER/code.c, kernels.ptx and kernels.co
+#     gpu_code.sh source SRCDIR OUTPUT      the kernels for HIP as one text, which includes nothing
 #
 # GPU_CLANG is a clang, or hipcc; neither needs a toolkit, since the kernels include nothing. What
 # it cannot compile comes from the tarball, where "make dist" has put it, or stays out of the
@@ -42,7 +43,25 @@ compile_hip()
         -o "$1" "$src/kernels_hip.c" 2>/dev/null && [ -s "$1" ]
 }
 
-# bytes NAME FILE: as a C array, with a 0 at the end, which PTX needs.
+# Of the library's only: what the compiler at build time does not know, one at run time may.
+source_hip()
+{
+    awk -v folder="$src" '
+        function put(file,   line, parts) {
+            while ((getline line <file) > 0) {
+                if (line ~ /^#include "/) {
+                    split(line, parts, "\"")
+                    put(folder "/" parts[2])
+                } else {
+                    print line
+                }
+            }
+            close(file)
+        }
+        BEGIN { put(folder "/kernels_hip.c") }' >"$1" && [ -s "$1" ]
+}
+
+# bytes NAME FILE: as a C array, with a 0 at the end, which texts need.
 bytes()
 {
     echo "const unsigned char $1[] __attribute__((aligned(4096))) = {"
@@ -54,6 +73,7 @@ bytes()
 case $1 in
 cuda) compile_cuda "$3" ;;
 hip) compile_hip "$3" ;;
+source) source_hip "$3" ;;
 embed)
     compile_cuda "$3/kernels.ptx" || cp "$src/shipped.ptx" "$3/kernels.ptx" 2>/dev/null ||
         : >"$3/kernels.ptx"
@@ -64,6 +84,9 @@ embed)
         echo "#include \"$header\""
         bytes ${prefix}_code_cuda "$3/kernels.ptx"
         bytes ${prefix}_code_hip "$3/kernels.co"
+        if [ $prefix = mpixq ]; then
+            source_hip "$3/kernels.hip" && bytes mpixq_source_hip "$3/kernels.hip" || exit 1
+        fi
     } >"$3/code.c.new" && mv "$3/code.c.new" "$3/code.c"
     ;;
 esac

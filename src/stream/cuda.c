@@ -197,6 +197,13 @@ static int cuda_function(void *module, const char *name, void **function_p)
     return mpixq_cuda.function(function_p, module, name);
 }
 
+/* A driver compiles PTX for every GPU that it knows. */
+static void *cuda_compile(const char **why_p)
+{
+    *why_p = "CUDA's driver compiles no source";
+    return NULL;
+}
+
 static int cuda_write(void *stream, void *word, uint64_t value)
 {
     return mpixq_cuda.write(stream, word, value, 0);
@@ -355,6 +362,7 @@ const struct mpixq_gpu mpixq_gpu_cuda = {
     .has_values = cuda_has_values,
     .load = cuda_load,
     .function = cuda_function,
+    .compile = cuda_compile,
     .write = cuda_write,
     .wait = cuda_wait,
     .launch = cuda_launch,

@@ -68,6 +68,10 @@ struct mpixq_gpu {
     bool (*has_values)(void);
     int (*load)(const void *code, void **module_p);
     int (*function)(void *module, const char *name, void **function_p);
+    /* Code for the GPU of the place, made from the source of the kernels by a compiler that the
+     * vendor has at run time; may take a second. To be freed when the module is used no more. NULL:
+     * *why_p is why not. */
+    void *(*compile)(const char **why_p);
 
     /* Submissions. wait: until the word gate has reached opened; then passed is written to word, if
      * that is not NULL. launch: one block of so many threads. */
@@ -105,5 +109,7 @@ bool mpixq_gpu_open(const char *const libraries[], bool load,
 /* In files that are made when the library is built. */
 extern const unsigned char mpixq_code_cuda[], mpixq_code_hip[];
 extern const size_t mpixq_code_cuda_bytes, mpixq_code_hip_bytes;
+extern const unsigned char mpixq_source_hip[]; /* a text */
+extern const size_t mpixq_source_hip_bytes;
 
 #endif

@@ -25,6 +25,7 @@ struct loaded {
     const struct mpixq_gpu *gpu;
     void *place;
     struct mpixq_gpu_kernels kernels;
+    void *compiled; /* what they were loaded from, if not from what is built in */
     struct loaded *next;
 };
 
@@ -106,47 +107,77 @@ void mpixq_gpu_words_give_back(struct mpixq_gpu_words *words)
     pthread_mutex_unlock(&lock);
 }
 
-static struct mpixq_gpu_kernels load(const struct mpixq_gpu *gpu)
+/* False: *why_p is why not. */
+static bool load_code(const struct mpixq_gpu *gpu, const void *code, struct mpixq_gpu_kernels *k,
+                      const char **why_p)
 {
-    struct mpixq_gpu_kernels kernels = {.why = "the library was built without a compiler for them"};
     void *module;
-    int code;
+    int error = gpu->load(code, &module); /* unloaded with the process */
 
-    if (*gpu->code_bytes == 0) {
+    error = error != 0 ? error : gpu->function(module, "mpixq_ring", &k->ring);
+    error = error != 0 ? error : gpu->function(module, "mpixq_wait", &k->wait);
+    error = error != 0 ? error : gpu->function(module, "mpixq_copy", &k->copy);
+    error = error != 0 ? error : gpu->function(module, "mpixq_ring_all", &k->ring_all);
+    error = error != 0 ? error : gpu->function(module, "mpixq_wait_all", &k->wait_all);
+    if (error != 0) {
+        *k = (struct mpixq_gpu_kernels){.why = NULL};
+        *why_p = gpu->text(error);
+    }
+    return error == 0;
+}
+
+/* Those that are built in, or, where they are for other GPUs only or there are none, new ones. */
+static struct mpixq_gpu_kernels load(const struct mpixq_gpu *gpu, void **compiled_p)
+{
+    const char *built_in = "the library was built without a compiler for them", *compiled;
+    struct mpixq_gpu_kernels kernels = {.why = NULL};
+
+    if (*gpu->code_bytes > 0 && load_code(gpu, gpu->code, &kernels, &built_in)) {
+        kernels.why = "they are there";
         return kernels;
     }
-    code = gpu->load(gpu->code, &module); /* unloaded with the process */
-    code = code != 0 ? code : gpu->function(module, "mpixq_ring", &kernels.ring);
-    code = code != 0 ? code : gpu->function(module, "mpixq_wait", &kernels.wait);
-    code = code != 0 ? code : gpu->function(module, "mpixq_copy", &kernels.copy);
-    code = code != 0 ? code : gpu->function(module, "mpixq_ring_all", &kernels.ring_all);
-    code = code != 0 ? code : gpu->function(module, "mpixq_wait_all", &kernels.wait_all);
-    kernels.why = "they are there";
-    if (code != 0) {
-        kernels = (struct mpixq_gpu_kernels){.why = gpu->text(code)};
+    *compiled_p = gpu->compile(&compiled);
+    if (*compiled_p != NULL && load_code(gpu, *compiled_p, &kernels, &compiled)) {
+        kernels.why = "they were compiled when the queue was made";
+        return kernels;
     }
+    mpixq_debug("%s: no kernels: built in: %s; compiled: %s", gpu->name, built_in, compiled);
+    mpixq_free(*compiled_p);
+    *compiled_p = NULL;
+    kernels.why = built_in;
     return kernels;
 }
 
-struct mpixq_gpu_kernels mpixq_gpu_kernels(const struct mpixq_gpu *gpu, void *place)
+static struct loaded *find_loaded(const struct mpixq_gpu *gpu, const void *place)
 {
-    struct mpixq_gpu_kernels kernels;
     struct loaded *loaded;
 
-    pthread_mutex_lock(&lock);
     LL_FOREACH(all_loaded, loaded)
     {
         if (loaded->gpu == gpu && loaded->place == place) {
             break;
         }
     }
-    kernels = loaded != NULL ? loaded->kernels : load(gpu);
+    return loaded;
+}
+
+struct mpixq_gpu_kernels mpixq_gpu_kernels(const struct mpixq_gpu *gpu, void *place)
+{
+    struct mpixq_gpu_kernels kernels = {.why = "there is no memory"};
+    struct loaded *loaded;
+
+    pthread_mutex_lock(&lock);
+    loaded = find_loaded(gpu, place);
     if (loaded == NULL) {
-        loaded = mpixq_alloc(sizeof *loaded); /* freed in close; without it, loaded again */
+        loaded = mpixq_alloc(sizeof *loaded); /* freed in close */
         if (loaded != NULL) {
-            *loaded = (struct loaded){.gpu = gpu, .place = place, .kernels = kernels};
+            *loaded = (struct loaded){.gpu = gpu, .place = place};
+            loaded->kernels = load(gpu, &loaded->compiled);
             LL_PREPEND(all_loaded, loaded);
         }
+    }
+    if (loaded != NULL) {
+        kernels = loaded->kernels;
     }
     pthread_mutex_unlock(&lock);
     return kernels;
@@ -172,6 +203,7 @@ void mpixq_gpu_words_close(void)
     }
     while ((loaded = all_loaded) != NULL) {
         LL_DELETE(all_loaded, loaded);
+        mpixq_free(loaded->compiled);
         mpixq_free(loaded);
     }
 }

@@ -10,6 +10,8 @@
 #include "gpu.h"
 
 struct mpixq_hip mpixq_hip;
+const char *const mpixq_hip_libraries[] = {"libamdhip64.so.7", "libamdhip64.so.6",
+                                           "libamdhip64.so.5", "libamdhip64.so", NULL};
 
 #define NEEDED(field, name)                                                                        \
     {                                                                                              \
@@ -65,13 +67,11 @@ static int cleared(int code)
 
 static bool hip_find(bool load)
 {
-    static const char *const libraries[] = {"libamdhip64.so.7", "libamdhip64.so.6",
-                                            "libamdhip64.so.5", "libamdhip64.so", NULL};
     int version = 0;
     bool usable;
 
     pthread_mutex_lock(&lock);
-    if (!found && mpixq_gpu_open(libraries, load, symbols)) {
+    if (!found && mpixq_gpu_open(mpixq_hip_libraries, load, symbols)) {
         found = true;
         (void)cleared(mpixq_hip.version(&version)); /* 0: taken for an old one */
         of_device = version >= MPIXQ_HIP_VERSION_6 ? MPIXQ_HIP_6_DEVICE : MPIXQ_HIP_5_DEVICE;
@@ -332,6 +332,7 @@ const struct mpixq_gpu mpixq_gpu_hip = {
     .has_values = hip_has_values,
     .load = hip_load,
     .function = hip_function,
+    .compile = mpixq_hip_compile,
     .write = hip_write,
     .wait = hip_wait,
     .launch = hip_launch,

@@ -73,5 +73,23 @@ struct mpixq_hip {
 };
 
 extern struct mpixq_hip mpixq_hip;
+extern const char *const mpixq_hip_libraries[]; /* ends with NULL */
+
+/* hiprtc, the compiler: a part of the runtime, or a library beside it. Its codes are its own. */
+struct mpixq_hiprtc {
+    int (*create)(void **program_p, const char *source, const char *name, int n_headers,
+                  const char **headers, const char **names);
+    int (*compile)(void *program, int n_options, const char **options);
+    int (*log_size)(void *program, size_t *bytes_p);
+    int (*log)(void *program, char *log_p);
+    int (*code_size)(void *program, size_t *bytes_p);
+    int (*code)(void *program, char *code_p);
+    int (*destroy)(void **program_p);
+};
+
+extern struct mpixq_hiprtc mpixq_hiprtc;
+
+/* compile of struct mpixq_gpu. */
+void *mpixq_hip_compile(const char **why_p);
 
 #endif

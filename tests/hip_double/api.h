@@ -60,6 +60,12 @@ typedef void *hipDeviceptr_t;
 typedef void (*hipHostFn_t)(void *userData);
 typedef void (*hipStreamCallback_t)(hipStream_t stream, hipError_t status, void *userData);
 
+typedef enum hiprtcResult {
+#define HIPRTC_RESULT(name, number) name = number,
+#include "api_defs.h"
+} hiprtcResult;
+typedef struct _hiprtcProgram *hiprtcProgram;
+
 typedef struct hipIpcMemHandle_st {
     char reserved[64];
 } hipIpcMemHandle_t;

@@ -3,7 +3,8 @@
  *
  * api_defs.h - functions and numbers of the HIP runtime; no include guard on purpose
  *
- * HIP_FUNCTION(result, name, (parameters)), HIP_ERROR, HIP_FLAG and HIP_ATTRIBUTE(name, number).
+ * HIP_FUNCTION(result, name, (parameters)), HIP_ERROR, HIP_FLAG, HIP_ATTRIBUTE and
+ * HIPRTC_RESULT(name, number).
  */
 #ifndef HIP_FUNCTION
 #define HIP_FUNCTION(result, name, parameters)
@@ -16,6 +17,9 @@
 #endif
 #ifndef HIP_ATTRIBUTE
 #define HIP_ATTRIBUTE(name, number)
+#endif
+#ifndef HIPRTC_RESULT
+#define HIPRTC_RESULT(name, number)
 #endif
 
 HIP_ERROR(hipSuccess, 0)
@@ -82,6 +86,13 @@ HIP_ATTRIBUTE(hipDeviceAttributeGPUDirectRDMAWritesOrdering, 99)
 #endif
 HIP_ATTRIBUTE(hipDeviceAttributeIsLargeBar, 10011)
 HIP_ATTRIBUTE(hipDeviceAttributeCanUseStreamWaitValue, 10013)
+
+HIPRTC_RESULT(HIPRTC_SUCCESS, 0)
+HIPRTC_RESULT(HIPRTC_ERROR_OUT_OF_MEMORY, 1)
+HIPRTC_RESULT(HIPRTC_ERROR_INVALID_INPUT, 3)
+HIPRTC_RESULT(HIPRTC_ERROR_INVALID_PROGRAM, 4)
+HIPRTC_RESULT(HIPRTC_ERROR_INVALID_OPTION, 5)
+HIPRTC_RESULT(HIPRTC_ERROR_COMPILATION, 6)
 
 HIP_FUNCTION(hipError_t, hipInit, (unsigned flags))
 HIP_FUNCTION(hipError_t, hipRuntimeGetVersion, (int *version))
@@ -178,7 +189,19 @@ HIP_FUNCTION(hipError_t, hipModuleLaunchKernel,
               unsigned block_x, unsigned block_y, unsigned block_z, unsigned shared_bytes,
               hipStream_t stream, void **parameters, void **extra))
 
+HIP_FUNCTION(hiprtcResult, hiprtcCreateProgram,
+             (hiprtcProgram * program, const char *source, const char *name, int n_headers,
+              const char **headers, const char **names))
+HIP_FUNCTION(hiprtcResult, hiprtcCompileProgram,
+             (hiprtcProgram program, int n_options, const char **options))
+HIP_FUNCTION(hiprtcResult, hiprtcGetProgramLogSize, (hiprtcProgram program, size_t *bytes))
+HIP_FUNCTION(hiprtcResult, hiprtcGetProgramLog, (hiprtcProgram program, char *log))
+HIP_FUNCTION(hiprtcResult, hiprtcGetCodeSize, (hiprtcProgram program, size_t *bytes))
+HIP_FUNCTION(hiprtcResult, hiprtcGetCode, (hiprtcProgram program, char *code))
+HIP_FUNCTION(hiprtcResult, hiprtcDestroyProgram, (hiprtcProgram * program))
+
 #undef HIP_FUNCTION
 #undef HIP_ERROR
 #undef HIP_FLAG
 #undef HIP_ATTRIBUTE
+#undef HIPRTC_RESULT

@@ -336,6 +336,43 @@ static bool image_bundle(void)
            hipModuleUnload(module) == hipSuccess;
 }
 
+/* 0 on success; then *code_p is to be freed. */
+static int compile(const char *source, char **code_p)
+{
+    hiprtcProgram program;
+    size_t bytes = 0;
+    int code;
+
+    NEED(hiprtcCreateProgram(&program, source, "name", 0, NULL, NULL) == HIPRTC_SUCCESS);
+    code = (int)hiprtcCompileProgram(program, 0, NULL);
+    if (code == 0) {
+        NEED(hiprtcGetCodeSize(program, &bytes) == HIPRTC_SUCCESS && bytes > 0);
+        *code_p = malloc(bytes);
+        NEED(*code_p != NULL && hiprtcGetCode(program, *code_p) == HIPRTC_SUCCESS);
+    }
+    NEED(hiprtcDestroyProgram(&program) == HIPRTC_SUCCESS);
+    return code;
+}
+
+static bool image_compiled(void)
+{
+    static const char good[] = "__global__ void hip_test_store(struct words words) {}";
+    static const char bad[] = "#include \"words.h\"\n__global__ void hip_test_store(int i) {}";
+    hipFunction_t function;
+    hipModule_t module;
+    char *code = NULL, *none = NULL;
+    bool is_good;
+
+    NEED(compile(good, &code) == 0);
+    is_good = hipModuleLoadData(&module, code) == hipSuccess &&
+              hipModuleGetFunction(&function, module, "hip_test_store") == hipSuccess &&
+              hipModuleGetFunction(&function, module, "hip_test_wait") == hipErrorNotFound &&
+              compile(bad, &none) == HIPRTC_ERROR_COMPILATION;
+    free(code);
+    free(none);
+    return is_good;
+}
+
 static void live_check(void *arg)
 {
     (void)arg;
@@ -374,5 +411,6 @@ const struct behave_case behave_memory_cases[] = {
     {"error-sticky", error_sticky},
     {"image-refused", image_refused},
     {"image-bundle", image_bundle},
+    {"image-compiled", image_compiled},
     {NULL, NULL},
 };

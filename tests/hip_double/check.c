@@ -6,6 +6,7 @@
  */
 #define __HIP_PLATFORM_AMD__ 1
 #include <hip/hip_runtime_api.h>
+#include <hip/hiprtc.h>
 
 #if HIP_VERSION_MAJOR < 8
 #define HIP_DOUBLE_CHECK_7 1 /* newer than that */
@@ -28,6 +29,7 @@ _Static_assert(hipMemoryTypeHost == type_host && hipMemoryTypeDevice == type_dev
 #define HIP_ERROR(name, number) _Static_assert(name == (number), #name);
 #define HIP_FLAG(name, number) _Static_assert((unsigned)(name) == (unsigned)(number), #name);
 #define HIP_ATTRIBUTE(name, number) _Static_assert(name == (number), #name);
+#define HIPRTC_RESULT(name, number) _Static_assert(name == (number), #name);
 #include "api_defs.h"
 
 _Static_assert(hipMemcpyHostToHost == 0 && hipMemcpyHostToDevice == 1 &&

@@ -214,5 +214,18 @@ struct hip_kernel {
     void (*run)(const void *parameters);
 };
 const struct hip_kernel *hip_kernel_find(const char *name);
+/* From 0 on; NULL behind the last. */
+const char *hip_kernel_name(int i);
+
+/* module.c: the kind of the devices. */
+const char *hip_arch(void);
+
+/* rtc.c: what is compiled, which modules are loaded from. */
+#define HIP_COMPILED "compiled for the hip double"
+struct hip_compiled {
+    char magic[32], arch[32];
+    size_t bytes; /* of the names, each with a 0 */
+    char names[512];
+};
 
 #endif

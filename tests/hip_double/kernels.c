@@ -170,6 +170,11 @@ static const struct hip_kernel kernels[] = {
     {"hip_test_add", {sizeof(struct hip_test_words)}, .run = run_add},
 };
 
+const char *hip_kernel_name(int i)
+{
+    return (size_t)i < sizeof(kernels) / sizeof(kernels[0]) ? kernels[i].name : NULL;
+}
+
 const struct hip_kernel *hip_kernel_find(const char *name)
 {
     for (size_t i = 0; i < sizeof(kernels) / sizeof(kernels[0]); i++) {

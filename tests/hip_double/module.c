@@ -65,19 +65,34 @@ static bool find_code(const char *bundle, const char *arch, struct code *code_p)
     return false;
 }
 
+const char *hip_arch(void)
+{
+    return hip_switches.arch == NULL ? "gfx90a" : hip_switches.arch;
+}
+
+/* What hiprtc has made. */
+static hipError_t look_at_compiled(const char *image, struct code *code_p)
+{
+    const struct hip_compiled *compiled = (const struct hip_compiled *)(const void *)image;
+
+    *code_p = (struct code){compiled->names, compiled->bytes};
+    return strcmp(compiled->arch, hip_arch()) == 0 ? hipSuccess : hipErrorNoBinaryForGpu;
+}
+
 /* What there is for the devices in an image. */
 static hipError_t look_at(const char *image, struct code *code_p)
 {
-    const char *arch = hip_switches.arch == NULL ? "gfx90a" : hip_switches.arch;
-
     *code_p = (struct code){NULL, 0};
     if (strncmp(image, own_magic, strlen(own_magic)) == 0 || hip_is_wrong("image-refused")) {
         return hipSuccess;
     }
+    if (strncmp(image, HIP_COMPILED, strlen(HIP_COMPILED)) == 0) {
+        return look_at_compiled(image, code_p);
+    }
     if (strncmp(image, bundle_magic, strlen(bundle_magic)) != 0) {
         return hipErrorInvalidImage;
     }
-    return find_code(image, arch, code_p) ? hipSuccess : hipErrorNoBinaryForGpu;
+    return find_code(image, hip_arch(), code_p) ? hipSuccess : hipErrorNoBinaryForGpu;
 }
 
 static bool has_kernel(const struct ihipModule_t *module, const char *name)

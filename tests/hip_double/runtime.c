@@ -150,6 +150,12 @@ static bool needs_device(enum hip_call call)
     case HIP_CALL_hipGetDeviceCount:
     case HIP_CALL_hipGetDevice:
     case HIP_CALL_hipSetDevice:
+    case HIP_CALL_hiprtcCreateProgram:
+    case HIP_CALL_hiprtcGetProgramLogSize:
+    case HIP_CALL_hiprtcGetProgramLog:
+    case HIP_CALL_hiprtcGetCodeSize:
+    case HIP_CALL_hiprtcGetCode:
+    case HIP_CALL_hiprtcDestroyProgram:
         return false;
     default:
         return true;
