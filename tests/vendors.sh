@@ -92,10 +92,11 @@ kernels()
 # For one kind that is built in, and one that is not.
 compiled()
 {
+    local kind name names rc
+    local libraries=(libhiprtc.so.7 libhiprtc.so.6 libamdhip64.so.6 libamdhip64.so.5
+        /opt/rocm/lib/libhiprtc.so /opt/rocm/lib/libamdhip64.so)
     [ -z "${HIP_PATH-}" ] ||
         libraries=("$HIP_PATH"/lib*/lib{hiprtc,amdhip64}.so "${libraries[@]}")
-        /opt/rocm/lib/libhiprtc.so /opt/rocm/lib/libamdhip64.so)
-    [ -z "${HIP_PATH-}" ] || libraries=("$HIP_PATH"/lib*/lib{hiprtc,amdhip64}.so "${libraries[@]}")
     names=$(sed -n 's/.*"\(mpixq_[a-z_]*\)".*/\1/p' <"$top_srcdir/src/stream/gpu_words.c")
     [ "$(wc -w <<<"$names")" -ge 5 ] || fail "too few kernels found: $names"
     sh "$top_srcdir/tools/gpu_code.sh" source "$top_srcdir" "$out.hip" || fail "there is no source"
