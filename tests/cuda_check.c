@@ -17,6 +17,7 @@
     CHECK(current, cuCtxGetCurrent, (HANDLE(CUcontext) *))                                         \
     CHECK(push, cuCtxPushCurrent_v2, (HANDLE(CUcontext)))                                          \
     CHECK(pop, cuCtxPopCurrent_v2, (HANDLE(CUcontext) *))                                          \
+    CHECK(device_count, cuDeviceGetCount, (int *))                                                 \
     CHECK(device, cuCtxGetDevice, (ENUM(CUdevice) *))                                              \
     CHECK(attribute, cuDeviceGetAttribute, (int *, ENUM(CUdevice_attribute), ENUM(CUdevice)))      \
     CHECK(retain, cuDevicePrimaryCtxRetain, (HANDLE(CUcontext) *, ENUM(CUdevice)))                 \
@@ -28,6 +29,8 @@
     CHECK(unmap, cuMemHostUnregister, (void *))                                                    \
     CHECK(pointer_attributes, cuPointerGetAttributes,                                              \
           (unsigned, ENUM(CUpointer_attribute) *, void **, CONST_HANDLE(CUdeviceptr)))             \
+    CHECK(set_pointer, cuPointerSetAttribute,                                                      \
+          (const void *, ENUM(CUpointer_attribute), CONST_HANDLE(CUdeviceptr)))                    \
     CHECK(load, cuModuleLoadData, (HANDLE(CUmodule) *, const void *))                              \
     CHECK(function, cuModuleGetFunction, (HANDLE(CUfunction) *, HANDLE(CUmodule), const char *))   \
     CHECK(launch, cuLaunchKernel,                                                                  \
@@ -105,6 +108,10 @@ SAME_NUMBER(CU_DEVICE_ATTRIBUTE_CAN_USE_64_BIT_STREAM_MEM_OPS, MPIXQ_CU_HAS_64_B
 #if CUDA_VERSION >= 12040
 SAME_NUMBER(CU_DEVICE_ATTRIBUTE_MPS_ENABLED, MPIXQ_CU_HAS_MPS);
 #endif
+SAME_NUMBER(CU_POINTER_ATTRIBUTE_SYNC_MEMOPS, MPIXQ_CU_SYNC_MEMOPS);
+SAME_NUMBER(CU_DEVICE_ATTRIBUTE_GPU_DIRECT_RDMA_WRITES_ORDERING, MPIXQ_CU_RDMA_ORDERING);
+SAME_NUMBER(CU_GPU_DIRECT_RDMA_WRITES_ORDERING_OWNER, MPIXQ_CU_ORDERED_FOR_OWNER);
+SAME_NUMBER(CU_GPU_DIRECT_RDMA_WRITES_ORDERING_ALL_DEVICES, MPIXQ_CU_ORDERED_FOR_ALL);
 SAME_NUMBER(CU_STREAM_MEM_OP_WAIT_VALUE_64, MPIXQ_CU_WAIT_VALUE_64);
 SAME_NUMBER(CU_STREAM_MEM_OP_WRITE_VALUE_64, MPIXQ_CU_WRITE_VALUE_64);
 SAME_NUMBER(CU_STREAM_WAIT_VALUE_GEQ, MPIXQ_CU_WAIT_GEQ);

@@ -46,10 +46,10 @@
     CHECK(is_capturing, hipStreamIsCapturing, ENUM(hipError_t),                                    \
           (HANDLE(hipStream_t), ENUM(hipStreamCaptureStatus) *))
 
+typedef const char *text;
 #define COMPILER                                                                                   \
-    CHECK(                                                                                         \
-        create, hiprtcCreateProgram, ENUM(hiprtcResult),                                           \
-        (HANDLE(hiprtcProgram) *, const char *, const char *, int, const char **, const char **))  \
+    CHECK(create, hiprtcCreateProgram, ENUM(hiprtcResult),                                         \
+          (HANDLE(hiprtcProgram) *, text, text, int, text *, text *))                              \
     CHECK(compile, hiprtcCompileProgram, ENUM(hiprtcResult),                                       \
           (HANDLE(hiprtcProgram), int, const char **))                                             \
     CHECK(log_size, hiprtcGetProgramLogSize, ENUM(hiprtcResult),                                   \
@@ -63,6 +63,9 @@
 #define NEW_FUNCTIONS                                                                              \
     CHECK(stream_device, hipStreamGetDevice, ENUM(hipError_t),                                     \
           (HANDLE(hipStream_t), ENUM(hipDevice_t) *))
+
+/* No header that was seen has these. */
+#define UNDECLARED_FUNCTIONS CHECK(flush, hipDeviceFlushGPUDirectRDMAWrites, int, (int, int))
 
 #define ENUM(type) type
 #define HANDLE(type) type
@@ -85,6 +88,7 @@ NEW_FUNCTIONS
     SAME_TYPE(__typeof__(mpixq_hip.field), result(*) parameters);
 FUNCTIONS
 NEW_FUNCTIONS
+UNDECLARED_FUNCTIONS
 #define mpixq_hip mpixq_hiprtc
 COMPILER
 #undef mpixq_hip
