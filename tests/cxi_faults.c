@@ -6,7 +6,8 @@
  * the end that finds it with the operation and the peer, by the other with the peer; streams drain
  * and all objects can be freed; whatever is said to be complete has the right data; and the next
  * pair works. Argument 1: fail, lose (with the watchdog), late, or twice (a clear-to-send).
- * Argument 2: writes of a message. Argument 3: host, if the host starts and waits.
+ * Argument 2: writes of a message. Argument 3: host, if the host starts and waits. With
+ * MPIXQ_CXI_DATA=delivered the sender tells, which is one more operation.
  */
 #include "mtest.h"
 
@@ -31,7 +32,7 @@ struct fault_case {
 static const struct cxi_double_hooks *hooks;
 static const struct fault_case *at;
 static int data[INTS], pieces = 1, peer;
-static bool by_host, is_lost;
+static bool by_host, is_lost, tells;
 static MPIX_Queue queue;
 static MPI_Request request;
 
@@ -239,11 +240,14 @@ static void run_all(const char *what)
     const struct fault_case cases[] = {
         {"clear-to-send", MTEST_SEND, RECEIVER, 1, false},
         {"completion", MTEST_SEND, RECEIVER, 2, true},
-        {"completion", MTEST_SEND, SENDER, pieces + 1, true},
+        {"completion", MTEST_SEND, SENDER, pieces + 1 + tells, true},
         {"completion", MTEST_RSEND, RECEIVER, 1, true},
-        {"completion", MTEST_RSEND, SENDER, pieces + 1, true},
+        {"completion", MTEST_RSEND, SENDER, pieces + 1 + tells, true},
+        {"notice of delivery", MTEST_SEND, SENDER, pieces + 1, false},
+        {"notice of delivery", MTEST_RSEND, SENDER, pieces + 1, false},
     };
-    const int n = strcmp(what, "twice") == 0 ? 1 : sizeof cases / sizeof cases[0];
+    const int all = (int)(sizeof cases / sizeof cases[0]) - (tells ? 0 : 2);
+    const int n = strcmp(what, "twice") == 0 ? 1 : all;
 
     for (int i = 0; i < n; i++) {
         run(what, &cases[i]);
@@ -265,6 +269,7 @@ int main(int argc, char **argv)
     peer = 1 - mtest_rank;
     is_lost = argc > 1 && strcmp(argv[1], "lose") == 0;
     pieces = argc > 2 ? atoi(argv[2]) : 1;
+    tells = getenv("MPIXQ_CXI_DATA") != NULL && strcmp(getenv("MPIXQ_CXI_DATA"), "delivered") == 0;
     by_host = argc > 3 && strcmp(argv[3], "host") == 0;
     MTEST_OK(MPIX_Queue_init(&first, MPIX_QUEUE_CXI, NULL));
     hooks = cxi_hooks();

@@ -11,7 +11,8 @@
  * which belongs to the process. Rounds count from 1.
  *
  * LATE_DATA: data comes some time after the count of the region. DELIVERED: the sender tells, after
- * the answer that says that data is in place; then W counts the telling too.
+ * the answer that says that data is in place; then W and D count the telling too. COUNTED_FAILURES:
+ * W counts a write that has failed.
  *
  * Macros that break one rule each, so that the checks can be seen to fail:
  *   BREAK_HELD      what was not armed is not taken over
@@ -25,6 +26,7 @@
  *   BREAK_NUMBER    rings of Q are numbered when starts are armed, not when they are enqueued
  *   BREAK_CTS       a clear-to-send may arrive twice
  *   BREAK_TELL      a failure is not told to the peer
+ *   BREAK_TOLD      with DELIVERED, the receiver's word waits for the telling alone
  */
 #ifndef ROUNDS
 #define ROUNDS 2
@@ -42,21 +44,23 @@
 #define AT(p, k) (ROUNDS * (p) + (k) - 1)
 
 /* How many operations a start has, of which so many are posted, and when each is due: with
- * DELIVERED the receiver's word is written by an operation of the send, between the other two. */
+ * DELIVERED the send tells, between the other two. */
+#define RECEIVE_OPS 2
+#define POSTED_RECEIVE(p, k) (post_cts[AT(p, k)] + post_data[AT(p, k)])
 #ifdef DELIVERED
 #define SEND_OPS 3
-#define RECEIVE_OPS 1
-#define POSTED_SEND(p, k) (post_write[AT(p, k)] + post_data[AT(p, k)] + post_done[AT(p, k)])
-#define POSTED_RECEIVE(p, k) (post_cts[AT(p, k)])
-#define DATA_IS(p, k) (W[p] >= 2 * (k) - 1)
+#define POSTED_SEND(p, k) (post_write[AT(p, k)] + post_tell[AT(p, k)] + post_done[AT(p, k)])
+#define TELL_AT(k) (2 * (k) - 1)
 #define DONE_AT(k) (2 * (k))
 #else
 #define SEND_OPS 2
-#define RECEIVE_OPS 2
 #define POSTED_SEND(p, k) (post_write[AT(p, k)] + post_done[AT(p, k)])
-#define POSTED_RECEIVE(p, k) (post_cts[AT(p, k)] + post_data[AT(p, k)])
-#define DATA_IS(p, k) (D[p] >= (k))
 #define DONE_AT(k) (k)
+#endif
+#ifdef BREAK_TOLD
+#define DATA_IS(p, k) (did_tell[AT(p, k)])
+#else
+#define DATA_IS(p, k) (D[p] >= DONE_AT(k))
 #endif
 
 /* Counters and words. */
@@ -67,6 +71,9 @@ byte sends[2], receives[2];
 /* By pair and round: what was posted, and what the NIC has executed of it; what was executed. */
 bool post_write[SLOTS], post_done[SLOTS], post_cts[SLOTS], post_data[SLOTS];
 bool nic_write[SLOTS], nic_done[SLOTS], nic_cts[SLOTS], nic_data[SLOTS];
+#ifdef DELIVERED
+bool post_tell[SLOTS], nic_tell[SLOTS], did_tell[SLOTS];
+#endif
 bool did_write[SLOTS], did_done[SLOTS], did_cts[SLOTS], did_data[SLOTS];
 byte trigger[SLOTS]; /* threshold of the write */
 byte number[SLOTS];  /* threshold of the clear-to-send */
@@ -143,17 +150,23 @@ inline send_done(p, k)
     assert(send_word[p] == k && W[p] == DONE_AT(k) && sends[p] == k);
 }
 
+#ifdef DELIVERED
+inline tell(p, k)
+{
+    assert(!did_tell[AT(p, k)] && W[p] == TELL_AT(k));
+    did_tell[AT(p, k)] = true;
+    D[p]++;
+    W[p]++;
+}
+#endif
+
 inline receive_done(p, k)
 {
     assert(!did_data[AT(p, k)]);
     assert(buffer[p] == k);
     did_data[AT(p, k)] = true;
     receive_word[p]++;
-    assert(receive_word[p] == k && D[p] == k && receives[p] == k);
-#ifdef DELIVERED
-    assert(W[p] == 2 * k - 1);
-    W[p]++;
-#endif
+    assert(receive_word[p] == k && D[p] == DONE_AT(k) && receives[p] == k);
 }
 
 /* The stream: starts in either order, and waits, which end by the word or by the failure. */
@@ -269,7 +282,7 @@ next:
             fi;
 #ifdef DELIVERED
             if
-            :: !post_data[AT(me, s)] -> POST(post_data[AT(me, s)]) MAY_STOP
+            :: !post_tell[AT(me, s)] -> POST(post_tell[AT(me, s)]) MAY_STOP
             :: else
             fi;
 #endif
@@ -288,14 +301,10 @@ next:
                 number[AT(other, r)] = r;
 #endif
                 POST(post_cts[AT(other, r)])
-#ifndef DELIVERED
                 MAY_STOP
-#endif
             :: else
             fi;
-#ifndef DELIVERED
             POST(post_data[AT(other, r)])
-#endif
             r++
         }
     :: atomic { r <= ROUNDS && !MAY_ARM(receives[other], r) -> r++ }
@@ -336,25 +345,34 @@ next:
 #else
 #define POST_LATE(end, host, p, k, step, due, what, more)
 #endif
-#define DATA(end, host, p, k) \
-    BY_HOST(end, p, k, 1, DATA_IS(p, k), receive_done(p, k)) \
-    POST_LATE(end, host, p, k, 1, DATA_IS(p, k), data, skip)
 #ifdef DELIVERED
-#define DATA_BY_HOST(p, k) DATA(send, p, p, k)
+#define TELL(p, k) \
+    :: atomic { post_tell[AT(p, k)] && !nic_tell[AT(p, k)] && W[p] >= TELL_AT(k) -> \
+        nic_tell[AT(p, k)] = true; tell(p, k) } \
+    BY_HOST(send, p, k, 1, W[p] >= TELL_AT(k), tell(p, k)) \
+    POST_LATE(send, p, p, k, 1, W[p] >= TELL_AT(k), tell, skip)
 #else
-#define DATA_BY_HOST(p, k) DATA(receive, 1 - p, p, k)
+#define TELL(p, k)
+#endif
+#ifdef COUNTED_FAILURES
+#define COUNT_FAILURE(p) W[p]++;
+#else
+#define COUNT_FAILURE(p)
 #endif
 
 #define ROUND(p, k) \
     :: atomic { BY_NIC_WRITE(p, k) -> nic_write[AT(p, k)] = true; write(p, k) } \
-    :: atomic { BY_NIC_WRITE(p, k) && may_fail -> nic_write[AT(p, k)] = true; fail(p, 1 - p) } \
+    :: atomic { BY_NIC_WRITE(p, k) && may_fail -> nic_write[AT(p, k)] = true; COUNT_FAILURE(p) \
+        fail(p, 1 - p) } \
     :: atomic { BY_NIC_DONE(p, k) -> nic_done[AT(p, k)] = true; send_done(p, k) } \
     :: atomic { BY_NIC_CTS(p, k) -> nic_cts[AT(p, k)] = true; clear_to_send(p, k) } \
     :: atomic { BY_NIC_CTS(p, k) && may_fail -> nic_cts[AT(p, k)] = true; fail(1 - p, p) } \
     :: atomic { BY_NIC_DATA(p, k) -> nic_data[AT(p, k)] = true; receive_done(p, k) } \
     BY_HOST(send, p, k, 0, cts[p] >= k && !failed[p], write(p, k)) \
     POST_LATE(send, p, p, k, 0, cts[p] >= k, write, trigger[AT(p, k)] = 2 * k) \
-    DATA_BY_HOST(p, k) \
+    TELL(p, k) \
+    BY_HOST(receive, p, k, 1, DATA_IS(p, k), receive_done(p, k)) \
+    POST_LATE(receive, 1 - p, p, k, 1, DATA_IS(p, k), data, skip) \
     BY_HOST(send, p, k, SEND_OPS - 1, W[p] >= DONE_AT(k), send_done(p, k)) \
     POST_LATE(send, p, p, k, SEND_OPS - 1, W[p] >= DONE_AT(k), done, skip) \
     BY_HOST(receive, p, k, 0, true, clear_to_send(p, k))

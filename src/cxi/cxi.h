@@ -111,7 +111,7 @@ struct cxi_queue {
 struct cxi_end {
     struct mpixq_request *req;
     bool is_send, ready, direct; /* ready: no clear-to-send; direct: the buffer is in a GPU */
-    bool delivered; /* the sender tells when the data is in place, not the receiver's D */
+    bool delivered; /* the sender tells when the data is in place, which D counts too */
     bool shared;    /* a start of it rings Q: not if it has T, nor if it only waits for data */
     fi_addr_t peer;
     char *buffer;
@@ -119,12 +119,12 @@ struct cxi_end {
     uint32_t pieces;                                 /* writes of a message */
     uint64_t remote_key, remote_addr;                /* of the buffer, or of the CTS word */
     uint64_t remote_base;                            /* of the CTS word */
-    uint64_t told_key, told_addr, told_base;         /* of the receiver's word, if delivered */
+    uint64_t told_key, told_addr, told_base;         /* where it tells, if delivered */
     struct cxi_counter *trigger, *written, *arrived; /* T, W, D; NULL: none here */
     struct fid_mr *region;      /* of the buffer, or of the CTS word; NULL once released */
     struct fid_mr *word_region; /* of a word that the sender writes; likewise */
     struct fid_mr *warm;        /* of what is sent from; likewise; NULL: does without */
-    struct cxi_word *word, *cts;
+    struct cxi_word *word, *cts, *told;
     uint64_t word_base, cts_base;
     struct cxi_end *prev, *next; /* of all ends */
     /* Under nic.lock. */
@@ -233,7 +233,7 @@ void mpixq_cxi_drop(struct cxi_end *end);
 /* What a start adds to W, or to D. */
 static inline uint64_t mpixq_cxi_counted(const struct cxi_end *end)
 {
-    return end->pieces + (end->is_send && end->delivered);
+    return end->pieces + end->delivered;
 }
 
 /* Starts that are done, here. */

@@ -46,10 +46,6 @@ void mpixq_cxi_take_over(struct cxi_end *end, uint64_t epoch)
     if (end->failed) {
         return;
     }
-    if (mpixq_cxi_n_ops(end) == 0) {
-        end->settled = epoch; /* the sender does it all: it may be done before the host looks */
-        return;
-    }
     assert(end->over == 0 && epoch == end->settled + 1);
     end->over = epoch;
     end->step = end->posted; /* those before it are the NIC's */

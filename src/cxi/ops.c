@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright (c) 2026 the mpix-queue authors
  *
- * The operations of a start. Of a send: its writes, then, if the sender tells, the atomic to the
- * receiver's completion word, then the atomic to its own. Of a receive: the clear-to-send, unless
- * the send is ready, then the atomic to its completion word, unless the sender writes that. Each
- * can be posted as deferred work, or issued by the host when it sees that it is due. */
+ * The operations of a start. Of a send: its writes, then, if the sender tells, the atomic that
+ * does, then the atomic to its completion word. Of a receive: the clear-to-send, unless the send is
+ * ready, then the atomic to its completion word. Each can be posted as deferred work, or issued by
+ * the host when it sees that it is due. */
 #include "check.h"
 #include "cxi.h"
 #include "supply.h"
@@ -15,7 +15,7 @@ enum { MAX_FLYING = 256 }; /* plain operations: their completions must fit into 
 
 enum kind { WRITE, TELL, CTS, DONE };
 static const char *const names[] = {[WRITE] = "write",
-                                    [TELL] = "completion at the peer",
+                                    [TELL] = "notice of delivery",
                                     [CTS] = "clear-to-send",
                                     [DONE] = "completion"};
 
@@ -26,7 +26,7 @@ uint32_t mpixq_cxi_n_ops(const struct cxi_end *end)
     if (end->is_send) {
         return end->pieces + 1 + end->delivered;
     }
-    return (uint32_t)!end->ready + !end->delivered;
+    return (uint32_t)!end->ready + 1;
 }
 
 static enum kind kind_of(const struct cxi_end *end, uint32_t i)

@@ -19,7 +19,7 @@
 
 #define nic mpixq_cxi_nic
 
-enum { VERSION = 2, ROOM = sizeof mpixq_cxi_nic.address, READY = 1, DELIVERED = 2 };
+enum { VERSION = 3, ROOM = sizeof mpixq_cxi_nic.address, READY = 1, DELIVERED = 2 };
 
 /* What the two ends tell each other, as it stands in the blobs: no padding. */
 struct endpoint {
@@ -36,7 +36,7 @@ struct offer {
 };
 struct answer {
     struct endpoint endpoint;
-    uint64_t word_key, word_addr, word_base; /* of the completion word, if the sender tells */
+    uint64_t word_key, word_addr, word_base; /* where the sender tells, if it does */
 };
 _Static_assert(sizeof(struct endpoint) == 40 + ROOM, "layout");
 _Static_assert(sizeof(struct offer) == 56 + ROOM && sizeof(struct answer) == 64 + ROOM, "layout");
@@ -65,9 +65,10 @@ static void end_free(struct cxi_end *end, bool clean)
     mpixq_cxi_entries_forget(end);
     mpixq_cxi_counter_put(end->trigger, clean, 2 * starts);
     mpixq_cxi_counter_put(end->written, clean, mpixq_cxi_counted(end) * starts);
-    mpixq_cxi_counter_put(end->arrived, clean, end->pieces * starts);
+    mpixq_cxi_counter_put(end->arrived, clean, mpixq_cxi_counted(end) * starts);
     mpixq_cxi_word_put(end->word, clean);
     mpixq_cxi_word_put(end->cts, clean);
+    mpixq_cxi_word_put(end->told, clean);
     DL_DELETE(nic.ends, end);
     pthread_mutex_unlock(&nic.lock);
     mpixq_free(end);
@@ -85,9 +86,10 @@ static bool supply(struct cxi_end *end)
     if (end->is_send) {
         end->written = ok ? mpixq_cxi_counter_take() : NULL;
         ok = end->written != NULL;
-    } else if (!end->delivered) {
+    } else {
         end->arrived = ok ? mpixq_cxi_counter_take() : NULL;
-        ok = end->arrived != NULL;
+        end->told = ok && end->delivered ? mpixq_cxi_word_take() : NULL;
+        ok = end->arrived != NULL && (end->told != NULL || !end->delivered);
     }
     if (end->is_send && !end->ready) {
         end->trigger = ok ? mpixq_cxi_counter_take() : NULL;
@@ -123,7 +125,7 @@ static bool open_sink(struct cxi_end *end)
     return mpixq_cxi_bind(end->region, end->arrived);
 }
 
-/* What peers write: of a receive its buffer, and its word if they tell; else the CTS word. */
+/* What peers write: of a receive its buffer, and where they tell if they do; else the CTS word. */
 static bool open_regions(struct cxi_end *end)
 {
     bool ok = end->is_send ? open_source(end) : open_sink(end);
@@ -136,7 +138,7 @@ static bool open_regions(struct cxi_end *end)
         ok = end->region != NULL;
     }
     if (ok && !end->is_send && end->delivered) {
-        end->word_region = mpixq_cxi_region(end->word, sizeof *end->word, NULL);
+        end->word_region = mpixq_cxi_region(end->told, sizeof *end->told, end->arrived);
         ok = end->word_region != NULL;
     }
     return ok;
@@ -289,12 +291,13 @@ static const char *read_offer(const struct mpixq_request *req, const struct mpix
 
 static void fill_answer(const struct cxi_end *end, struct mpixq_blob *mine)
 {
-    struct answer answer = {.word_base = end->word_base};
+    struct answer answer = {.word_base = 0};
 
     fill_endpoint(end, &answer.endpoint, end->buffer);
     if (end->word_region != NULL) {
         answer.word_key = fi_mr_key(end->word_region);
-        answer.word_addr = mpixq_cxi_remote_address(end->word);
+        answer.word_addr = mpixq_cxi_remote_address(end->told);
+        answer.word_base = atomic_load(&end->told->value);
     }
     mine->length = sizeof answer;
     memcpy(mine->bytes, &answer, sizeof answer);
