@@ -92,11 +92,16 @@ kernels()
 # For one kind that is built in, and one that is not.
 compiled()
 {
-    local kind name names rc
+    local kind name names rc folders=${LD_LIBRARY_PATH-}
     local libraries=(libhiprtc.so.7 libhiprtc.so.6 libamdhip64.so.6 libamdhip64.so.5
         /opt/rocm/lib/libhiprtc.so /opt/rocm/lib/libamdhip64.so)
-    [ -z "${HIP_PATH-}" ] ||
-        libraries=("$HIP_PATH"/lib*/lib{hiprtc,amdhip64}.so "${libraries[@]}")
+    if [ -n "${HIP_PATH-}" ]; then
+        libraries=("$HIP_PATH"/lib{,/*-linux-gnu}/lib{hiprtc,amdhip64}.so "${libraries[@]}")
+        # For what they need.
+        for name in "$HIP_PATH"/lib{,/*-linux-gnu} "${HIP_PATH%/usr}"/lib/*-linux-gnu; do
+            folders+=:$name
+        done
+    fi
     names=$(sed -n 's/.*"\(mpixq_[a-z_]*\)".*/\1/p' <"$top_srcdir/src/stream/gpu_words.c")
     [ "$(wc -w <<<"$names")" -ge 5 ] || fail "too few kernels found: $names"
     sh "$top_srcdir/tools/gpu_code.sh" source "$top_srcdir" "$out.hip" || fail "there is no source"
@@ -104,7 +109,8 @@ compiled()
     # shellcheck disable=SC2086
     ${CC:-cc} -std=gnu11 -w -o "$out.check" "$top_srcdir/tests/hiprtc_check.c" -ldl || exit 99
     for kind in gfx90a gfx1030; do
-        "$out.check" "$out.hip" $kind "$out" "${libraries[@]}" >"$out.log" 2>&1
+        LD_LIBRARY_PATH=$folders \
+            "$out.check" "$out.hip" $kind "$out" "${libraries[@]}" >"$out.log" 2>&1
         rc=$?
         [ $rc != 77 ] || [ $failed = 1 ] || skip "there is no hiprtc"
         [ $rc = 0 ] || fail "not for $kind, exit code $rc: $(head -20 "$out.log")"

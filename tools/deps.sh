@@ -120,3 +120,35 @@ deps_install()
     step packages "install $*" "${as_root[@]}" env DEBIAN_FRONTEND=noninteractive \
         apt-get install -y --no-install-recommends "$@"
 }
+
+# deps_vendors: what some tests compare with of AMD's HIP is in HIP_PATH, if there is any. It is
+# unpacked in build/ and not installed, or all tests would find its libraries in place of none,
+# which sanitizers find fault with. Without it the tests that compare are skipped.
+deps_vendors()
+{
+    local folder=$PWD/build/vendors
+    if [ -n "${HIP_PATH-}${ROCM_PATH-}" ] || [ -d /opt/rocm ] ||
+        deps_has hip/hip_runtime_api.h; then
+        return
+    fi
+    if [ ! -d "$folder" ]; then
+        if ! command -v apt-get >/dev/null || ! apt-cache show libamdhip64-dev >/dev/null 2>&1 ||
+            ! step packages "unpack libamdhip64-dev" deps_unpack libamdhip64-dev "$folder"; then
+            return 0
+        fi
+    fi
+    export HIP_PATH=$folder/usr
+}
+
+# deps_unpack PACKAGE FOLDER: it and all that it needs and that is not installed.
+deps_unpack()
+{
+    local file
+    rm -rf "$2.new" && mkdir -p "$2.new" && cd "$2.new" || return 1
+    apt-get install -s --no-install-recommends "$1" | sed -n 's/^Inst \([^ ]*\) .*/\1/p' |
+        xargs -r apt-get download || return 1
+    for file in *.deb; do
+        dpkg -x "$file" . && rm "$file" || return 1
+    done
+    mv "$2.new" "$2"
+}
