@@ -10,6 +10,7 @@
  */
 #include "mtest.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 #include "mtest_gpu.h"
@@ -22,6 +23,7 @@ static struct {
     int peer;
     bool sends, receives; /* are accessed by the NIC */
     long (*calls)(const char *function);
+    int (*fail)(const char *function, long n, int error);
 } run;
 
 /* One end: a buffer somewhere within an allocation, with what is to be around it. */
@@ -236,12 +238,29 @@ static void test_failed_match(void)
     buffer_free(&b);
 }
 
+/* The buffer of the receive, which is the first, is registered, and then cannot be used. It has a
+ * twin, unless MPI takes it. */
+static void test_refusal(void)
+{
+    enum { ERROR = 1 };
+    const char *aware = getenv("MPIXQ_GPU_AWARE");
+
+    if (run.receives && aware != NULL && strcmp(aware, "no") == 0) {
+        MTEST_EQ(run.fail("hipPointerSetAttribute", 1, ERROR), 0);
+        run.receives = false;
+        exchange(MTEST_SEND, MTEST_DEVICE, MTEST_DEVICE, LARGE, false);
+        run.receives = true;
+    }
+}
+
 int main(int argc, char **argv)
 {
-    void *calls;
+    void *calls, *fail;
 
     mtest_begin(&argc, &argv, MPI_THREAD_MULTIPLE);
     calls = mtest_gpu_symbol("hip_double_calls");
+    fail = mtest_gpu_symbol("hip_double_fail");
+    memcpy(&run.fail, &fail, sizeof fail);
     memcpy(&run.calls, &calls, sizeof calls); /* ISO C has no cast from object to function */
     if (run.calls == NULL) {
         mtest_skip("there is no double of HIP that counts");
@@ -256,6 +275,7 @@ int main(int argc, char **argv)
     test_kinds();
     test_parts();
     test_failed_match();
+    test_refusal();
     MTEST_OK(MPIX_Queue_free(&run.queue));
     mtest_gpu_stream_end(run.stream);
     return mtest_end();

@@ -65,7 +65,9 @@ typedef const char *text;
           (HANDLE(hipStream_t), ENUM(hipDevice_t) *))
 
 /* No header that was seen has these. */
-#define UNDECLARED_FUNCTIONS CHECK(flush, hipDeviceFlushGPUDirectRDMAWrites, int, (int, int))
+#define UNDECLARED_FUNCTIONS                                                                       \
+    CHECK(set_pointer, hipPointerSetAttribute, int, (const void *, int, void *))                   \
+    CHECK(flush, hipDeviceFlushGPUDirectRDMAWrites, int, (int, int))
 
 #define ENUM(type) type
 #define HANDLE(type) type

@@ -132,8 +132,15 @@ static const char *register_of_gpu(struct mpixq_request *req, const char *kind, 
     (void)PMPI_Type_size_x(req->made.type.handle, &type_bytes);
     iov.iov_len = (size_t)(type_bytes * req->made.count);
     rc = register_memory(&attr, &region);
-    req->reached = rc == 0 ? region : NULL;
-    return rc == 0 ? NULL : mpixq_cxi_strerror(rc);
+    if (rc != 0) {
+        return mpixq_cxi_strerror(rc);
+    }
+    req->reached = region;
+    if (!mpixq_memory_held(kind, req->made.buffer)) {
+        mpixq_cxi_unreach(req);
+        return "the program's copies of the memory cannot be made synchronous";
+    }
+    return NULL;
 }
 
 void mpixq_cxi_reach(struct mpixq_request *req, const char *kind)

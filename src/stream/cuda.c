@@ -304,6 +304,16 @@ static const char *lacks_order(int device)
     return NULL;
 }
 
+static int cuda_held(const void *address)
+{
+    unsigned yes = 1;
+
+    /* A copy that the host makes ends when the data is there, and not before. */
+    return mpixq_cuda.set_pointer != NULL
+               ? mpixq_cuda.set_pointer(&yes, MPIXQ_CU_SYNC_MEMOPS, address)
+               : MPIXQ_CU_NOT_SUPPORTED;
+}
+
 static bool cuda_orders(void)
 {
     int devices = 0;
@@ -322,7 +332,6 @@ static const char *cuda_for_nic(const void *address, bool written, bool trusts, 
 {
     int attribute = MPIXQ_CU_DEVICE, device = 0;
     void *value = &device;
-    unsigned yes = 1;
     const char *why = NULL;
 
     if (mpixq_cuda.pointer_attributes(1, &attribute, &value, address) != 0) {
@@ -330,11 +339,6 @@ static const char *cuda_for_nic(const void *address, bool written, bool trusts, 
     }
     if (!trusts) {
         why = written ? lacks_order(device) : "a post would have to ask CUDA's driver";
-    }
-    /* Copies that the program makes of it last until the data is there, and not shorter. */
-    if (why == NULL && (mpixq_cuda.set_pointer == NULL ||
-                        mpixq_cuda.set_pointer(&yes, MPIXQ_CU_SYNC_MEMOPS, address) != 0)) {
-        why = "CUDA cannot make copies of the memory synchronous";
     }
     *device_p = device;
     return why;
@@ -370,6 +374,7 @@ const struct mpixq_gpu mpixq_gpu_cuda = {
     .broken = cuda_broken,
     .is_capturing = cuda_is_capturing,
     .for_nic = cuda_for_nic,
+    .held = cuda_held,
     .orders = cuda_orders,
     .where = cuda_where,
     .text = cuda_text,

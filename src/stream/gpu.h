@@ -87,6 +87,9 @@ struct mpixq_gpu {
      * promises that the GPUs of this process and the NIC see what the other has written? trusts:
      * whatever that promises. NULL, and the device's number; or why not. */
     const char *(*for_nic)(const void *address, bool written, bool trusts, int *device_p);
+    /* A NIC has the memory from now on: copies that the program makes of it are to be ordered with
+     * what that does. 0, or they cannot be. */
+    int (*held)(const void *address);
     /* Does that promise it of anything that a NIC writes? */
     bool (*orders)(void);
     /* If the host cannot access it, *place_p is a place where kernels can; NULL: none is known. */

@@ -45,6 +45,7 @@ static const struct mpixq_gpu_symbol symbols[] = {
     OPTIONAL(bus_id, "hipDeviceGetPCIBusId"),
     OPTIONAL(map, "hipHostRegister"),
     OPTIONAL(unmap, "hipHostUnregister"),
+    OPTIONAL(set_pointer, "hipPointerSetAttribute"),
     OPTIONAL(flush, "hipDeviceFlushGPUDirectRDMAWrites"),
     OPTIONAL(stream_device, "hipStreamGetDevice"),
     OPTIONAL(is_capturing, "hipStreamIsCapturing"),
@@ -287,6 +288,18 @@ static const char *lacks_order(int device)
                : NULL;
 }
 
+/* Older versions do not have it: with those, a program that copies by itself and has the host start
+ * the send waits for the copy. */
+static int hip_held(const void *address)
+{
+    unsigned yes = 1;
+
+    /* A copy that the host makes ends when the data is there, and not before. */
+    return mpixq_hip.set_pointer == NULL
+               ? 0
+               : cleared(mpixq_hip.set_pointer(&yes, MPIXQ_HIP_SYNC_MEMOPS, (void *)address));
+}
+
 static bool hip_orders(void)
 {
     bool orders = false;
@@ -340,6 +353,7 @@ const struct mpixq_gpu mpixq_gpu_hip = {
     .broken = hip_broken,
     .is_capturing = hip_is_capturing,
     .for_nic = hip_for_nic,
+    .held = hip_held,
     .orders = hip_orders,
     .where = hip_where,
     .text = hip_text,

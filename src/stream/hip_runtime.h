@@ -16,6 +16,7 @@ enum {
     MPIXQ_HIP_IO_MEMORY = 4,
     MPIXQ_HIP_COHERENT = 0x40000000,
     MPIXQ_HIP_SIGNAL_MEMORY = 2,
+    MPIXQ_HIP_SYNC_MEMOPS = 6,
     MPIXQ_HIP_RDMA_ORDERING = 99,
     MPIXQ_HIP_ORDERED_FOR_OWNER = 100,
     MPIXQ_HIP_ORDERED_FOR_ALL = 200,
@@ -67,6 +68,7 @@ struct mpixq_hip {
     int (*bus_id)(char *id_p, int room, int device);
     int (*map)(void *memory, size_t bytes, unsigned flags);
     int (*unmap)(void *memory);
+    int (*set_pointer)(const void *value, int attribute, void *address);
     int (*flush)(int target, int scope); /* never called: that it is there says something */
     int (*stream_device)(void *stream, int *device_p);
     int (*is_capturing)(void *stream, int *status_p);

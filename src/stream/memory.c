@@ -68,6 +68,11 @@ const char *mpixq_memory_for_nic(const char *kind, const void *address, bool wri
     return gpu_of(kind)->for_nic(address, written, trusts, device_p);
 }
 
+bool mpixq_memory_held(const char *kind, const void *address)
+{
+    return gpu_of(kind)->held(address) == 0;
+}
+
 /* A spare one that is not much too large. */
 static struct mpixq_staging *spare_of(const struct mpixq_gpu *gpu, size_t room)
 {

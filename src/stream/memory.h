@@ -33,6 +33,8 @@ const char *mpixq_memory_of(const void *address, void **place_p, bool *moves_p);
 /* May a NIC access memory of a GPU that is reached by streams of this kind? As for_nic of gpu.h. */
 const char *mpixq_memory_for_nic(const char *kind, const void *address, bool written, bool trusts,
                                  int *device_p);
+/* And now it does: see held there. */
+bool mpixq_memory_held(const char *kind, const void *address);
 /* Could that be, without trust, of any such memory that it writes? */
 bool mpixq_memory_orders(void);
 /* Memory of the host of at least so many bytes, or NULL. */

@@ -132,6 +132,9 @@ HIP_FUNCTION(hipError_t, hipHostGetDevicePointer, (void **there, void *memory, u
 HIP_FUNCTION(hipError_t, hipHostGetFlags, (unsigned *flags, void *memory))
 HIP_FUNCTION(hipError_t, hipPointerGetAttributes,
              (hipPointerAttribute_t * attributes, const void *memory))
+#ifndef HIP_DOUBLE_CHECK_7
+HIP_FUNCTION(hipError_t, hipPointerSetAttribute, (const void *value, int which, void *memory))
+#endif
 HIP_FUNCTION(hipError_t, hipMemGetAddressRange,
              (hipDeviceptr_t * base, size_t *bytes, hipDeviceptr_t memory))
 HIP_FUNCTION(hipError_t, hipMemGetInfo, (size_t * free_bytes, size_t *total))

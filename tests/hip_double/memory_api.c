@@ -180,6 +180,21 @@ HIP_EXPORT hipError_t hipPointerGetAttributes(hipPointerAttribute_t *attributes,
     return hip_leave(hipSuccess);
 }
 
+/* Only that copies are synchronous, which those of the double are where that shows. */
+HIP_EXPORT hipError_t hipPointerSetAttribute(const void *value, int which, void *memory)
+{
+    enum { SYNC_MEMOPS = 6 };
+    struct hip_block block;
+    size_t offset;
+
+    HIP_ENTER(hipPointerSetAttribute);
+    look_up();
+    return hip_leave(value != NULL && which == SYNC_MEMOPS &&
+                             hip_block_find(memory, &block, &offset)
+                         ? hipSuccess
+                         : hipErrorInvalidValue);
+}
+
 HIP_EXPORT void hip_double_nic_ask(void)
 {
     (void)hip_enter(HIP_CALL_hipPointerGetAttributes); /* it is no call of the program */
