@@ -22,6 +22,7 @@
           (int *, ENUM(hipDeviceAttribute_t), int))                                                \
     CHECK(host_alloc, hipHostMalloc, ENUM(hipError_t), (void **, size_t, unsigned))                \
     CHECK(host_free, hipHostFree, ENUM(hipError_t), (void *))                                      \
+    CHECK(properties, hipGetDeviceProperties, ENUM(hipError_t), (HANDLE(hipDeviceProp_t *), int))  \
     CHECK(bus_id, hipDeviceGetPCIBusId, ENUM(hipError_t), (char *, int, int))                      \
     CHECK(map, hipHostRegister, ENUM(hipError_t), (void *, size_t, unsigned))                      \
     CHECK(unmap, hipHostUnregister, ENUM(hipError_t), (void *))                                    \
@@ -64,8 +65,9 @@ typedef const char *text;
     CHECK(stream_device, hipStreamGetDevice, ENUM(hipError_t),                                     \
           (HANDLE(hipStream_t), ENUM(hipDevice_t) *))
 
-/* No header that was seen has these. */
+/* In no header that was seen; the first, since 6, by the name of the one that it replaces. */
 #define UNDECLARED_FUNCTIONS                                                                       \
+    CHECK(new_properties, hipGetDevicePropertiesR0600, int, (void *, int))                         \
     CHECK(set_pointer, hipPointerSetAttribute, int, (const void *, int, void *))                   \
     CHECK(flush, hipDeviceFlushGPUDirectRDMAWrites, int, (int, int))
 
@@ -103,6 +105,9 @@ SAME_SIZE(hipStreamCaptureStatus, int);
 SAME_SIZE(hipMemcpyKind, int);
 SAME_SIZE(hipDevice_t, int);
 SAME_SIZE(hipPointerAttribute_t, struct mpixq_hip_pointer);
+
+_Static_assert(sizeof(hipDeviceProp_t) <= 8192, "what hip_compile.c has room for");
+_Static_assert(sizeof(((hipDeviceProp_t *)NULL)->gcnArchName) > 1, "what it looks for is a text");
 
 #define SAME_PLACE(theirs, ours)                                                                   \
     _Static_assert(offsetof(hipPointerAttribute_t, theirs) ==                                      \

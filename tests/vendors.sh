@@ -108,7 +108,7 @@ compiled()
     ! grep -q '#include' "$out.hip" || fail "the source includes files"
     # shellcheck disable=SC2086
     ${CC:-cc} -std=gnu11 -w -o "$out.check" "$top_srcdir/tests/hiprtc_check.c" -ldl || exit 99
-    for kind in gfx90a gfx1030; do
+    for kind in gfx90a:sramecc+:xnack- gfx1030; do
         LD_LIBRARY_PATH=$folders \
             "$out.check" "$out.hip" $kind "$out" "${libraries[@]}" >"$out.log" 2>&1
         rc=$?

@@ -42,6 +42,8 @@ static const struct mpixq_gpu_symbol symbols[] = {
     NEEDED(query, "hipStreamQuery"),
     NEEDED(write, "hipStreamWriteValue64"),
     NEEDED(wait, "hipStreamWaitValue64"),
+    OPTIONAL(properties, "hipGetDeviceProperties"),
+    OPTIONAL(new_properties, "hipGetDevicePropertiesR0600"),
     OPTIONAL(bus_id, "hipDeviceGetPCIBusId"),
     OPTIONAL(map, "hipHostRegister"),
     OPTIONAL(unmap, "hipHostUnregister"),

@@ -2,11 +2,12 @@
  * Copyright (c) 2026 the mpix-queue authors
  *
  * The kernels for HIP, compiled when the program runs: for kinds of GPUs that the compiler at build
- * time, if there was one, did not know. Without options hiprtc compiles for the device of the
- * calling thread, whose kind it asks the runtime for; we could not, as the structure that tells it
- * differs from version to version. */
+ * time, if there was one, did not know. Told no kind, hiprtc takes that of the calling thread's
+ * device; but as a library of its own it looks for the runtime by a name that only developers
+ * have. */
 #include <stddef.h>
 #include <stdio.h>
+#include <string.h>
 
 #include "core/alloc.h"
 #include "core/log.h"
@@ -53,6 +54,41 @@ static bool find(void)
     return mpixq_gpu_open(libraries, true, symbols) && is_complete();
 }
 
+/* The kind of the current device, as in gfx90a:sramecc+:xnack-. Where it is in the structure
+ * differs from version to version of the runtime, but nothing else there looks like it. */
+static bool find_kind(char *kind, size_t room)
+{
+    static const char begins[] = {'\0', 'g', 'f', 'x'};
+    enum { ROOM = 8192 }; /* several times as much as any version has used */
+    char *properties = mpixq_alloc(ROOM), *found = NULL;
+    int (*ask)(void *, int) =
+        mpixq_hip.new_properties != NULL ? mpixq_hip.new_properties : mpixq_hip.properties;
+    int device, code = mpixq_hip.device(&device);
+
+    if (properties != NULL && ask != NULL) {
+        code = code != 0 ? code : ask(properties, device);
+        found = code == 0 ? memmem(properties, ROOM - 1, begins, sizeof begins) : NULL;
+    }
+    if (found != NULL) {
+        (void)snprintf(kind, room, "%s", found + 1);
+    }
+    if (code != 0) {
+        (void)mpixq_hip.last_error(); /* the program would take it for its own */
+    }
+    mpixq_free(properties);
+    return found != NULL;
+}
+
+static int compile(void *program)
+{
+    char kind[128], option[160];
+    const char *options[] = {option};
+    int n = find_kind(kind, sizeof kind);
+
+    (void)snprintf(option, sizeof option, "--offload-arch=%s", n > 0 ? kind : "");
+    return mpixq_hiprtc.compile(program, n, options);
+}
+
 static void say_log(void *program)
 {
     size_t bytes = 0;
@@ -95,7 +131,7 @@ void *mpixq_hip_compile(const char **why_p)
     if (mpixq_hiprtc.create(&program, source, "mpix_queue.hip", 0, NULL, NULL) != 0) {
         return NULL;
     }
-    if (mpixq_hiprtc.compile(program, 0, NULL) == 0) {
+    if (compile(program) == 0) {
         code = code_of(program);
     } else {
         say_log(program);

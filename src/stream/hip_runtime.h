@@ -65,6 +65,9 @@ struct mpixq_hip {
     int (*write)(void *stream, void *address, uint64_t value, unsigned flags);
     int (*wait)(void *stream, void *address, uint64_t value, unsigned flags, uint64_t mask);
     /* NULL where the runtime is too old. */
+    int (*properties)(void *properties_p, int device);
+    int (*new_properties)(void *properties_p,
+                          int device); /* another structure, from version 6 on */
     int (*bus_id)(char *id_p, int room, int device);
     int (*map)(void *memory, size_t bytes, unsigned flags);
     int (*unmap)(void *memory);

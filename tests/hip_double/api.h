@@ -60,6 +60,15 @@ typedef void *hipDeviceptr_t;
 typedef void (*hipHostFn_t)(void *userData);
 typedef void (*hipStreamCallback_t)(hipStream_t stream, hipError_t status, void *userData);
 
+/* Not the vendor's, of which every version has another. */
+typedef struct hipDeviceProp_t {
+    char name[256];
+    size_t totalGlobalMem;
+    int between[100];
+    char gcnArchName[256];
+    int behind[20];
+} hipDeviceProp_t;
+
 typedef enum hiprtcResult {
 #define HIPRTC_RESULT(name, number) name = number,
 #include "api_defs.h"

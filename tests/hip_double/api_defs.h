@@ -107,6 +107,7 @@ HIP_FUNCTION(hipError_t, hipGetDevice, (int *device))
 HIP_FUNCTION(hipError_t, hipSetDevice, (int device))
 HIP_FUNCTION(hipError_t, hipDeviceGet, (hipDevice_t * device, int ordinal))
 HIP_FUNCTION(hipError_t, hipDeviceGetName, (char *name, int length, hipDevice_t device))
+HIP_FUNCTION(hipError_t, hipGetDeviceProperties, (hipDeviceProp_t * properties, int device))
 HIP_FUNCTION(hipError_t, hipDeviceGetPCIBusId, (char *id, int length, int device))
 HIP_FUNCTION(hipError_t, hipDeviceGetAttribute,
              (int *value, hipDeviceAttribute_t which, int device))

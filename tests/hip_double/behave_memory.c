@@ -337,14 +337,15 @@ static bool image_bundle(void)
 }
 
 /* 0 on success; then *code_p is to be freed. */
-static int compile(const char *source, char **code_p)
+static int compile(const char *source, int n_options, char **code_p)
 {
+    const char *options[] = {"--offload-arch=gfx90a:xnack-"};
     hiprtcProgram program;
     size_t bytes = 0;
     int code;
 
     NEED(hiprtcCreateProgram(&program, source, "name", 0, NULL, NULL) == HIPRTC_SUCCESS);
-    code = (int)hiprtcCompileProgram(program, 0, NULL);
+    code = (int)hiprtcCompileProgram(program, n_options, options);
     if (code == 0) {
         NEED(hiprtcGetCodeSize(program, &bytes) == HIPRTC_SUCCESS && bytes > 0);
         *code_p = malloc(bytes);
@@ -363,14 +364,23 @@ static bool image_compiled(void)
     char *code = NULL, *none = NULL;
     bool is_good;
 
-    NEED(compile(good, &code) == 0);
+    NEED(compile(good, 1, &code) == 0);
     is_good = hipModuleLoadData(&module, code) == hipSuccess &&
               hipModuleGetFunction(&function, module, "hip_test_store") == hipSuccess &&
               hipModuleGetFunction(&function, module, "hip_test_wait") == hipErrorNotFound &&
-              compile(bad, &none) == HIPRTC_ERROR_COMPILATION;
+              compile(bad, 1, &none) == HIPRTC_ERROR_COMPILATION;
     free(code);
     free(none);
     return is_good;
+}
+
+static bool image_kind(void)
+{
+    char *code = NULL;
+    bool found = compile("__global__ void hip_test_store(int i) {}", 0, &code) == 0;
+
+    free(code);
+    return found;
 }
 
 static void live_check(void *arg)
@@ -412,5 +422,6 @@ const struct behave_case behave_memory_cases[] = {
     {"image-refused", image_refused},
     {"image-bundle", image_bundle},
     {"image-compiled", image_compiled},
+    {"image-kind", image_kind},
     {NULL, NULL},
 };

@@ -2,7 +2,7 @@
  * Copyright (c) 2026 the mpix-queue authors
  *
  * rtc.c - hiprtc: what it makes of a source is the names of the kernels of the double that the
- * source defines, for the devices as they are
+ * source defines, for the kind of device that is named, or that of the devices as they are
  */
 #include "double.h"
 
@@ -56,7 +56,7 @@ static bool defines(const char *source, const char *name)
     return false;
 }
 
-static struct hip_compiled *code_for(const char *source)
+static struct hip_compiled *code_for(const char *source, const char *kind)
 {
     struct hip_compiled *code = calloc(1, sizeof(*code));
     const char *name;
@@ -65,7 +65,8 @@ static struct hip_compiled *code_for(const char *source)
         return NULL;
     }
     strcpy(code->magic, HIP_COMPILED);
-    strncpy(code->arch, hip_arch(), sizeof(code->arch) - 1);
+    strncpy(code->arch, kind, sizeof(code->arch) - 1);
+    code->arch[strcspn(code->arch, ":")] = '\0'; /* without features */
     for (int i = 0; (name = hip_kernel_name(i)) != NULL; i++) {
         if (defines(source, name) && code->bytes + strlen(name) < sizeof(code->names)) {
             strcpy(&code->names[code->bytes], name);
@@ -78,20 +79,27 @@ static struct hip_compiled *code_for(const char *source)
 HIP_EXPORT hiprtcResult hiprtcCompileProgram(hiprtcProgram program, int n_options,
                                              const char **options)
 {
-    (void)options;
+    static const char named[] = "--offload-arch=";
+    const char *kind = hip_arch();
+
     RTC_ENTER(hiprtcCompileProgram);
     if (program == NULL || program->source == NULL) {
         return HIPRTC_ERROR_INVALID_PROGRAM;
     }
-    if (n_options != 0) {
+    if (n_options == 1 && strncmp(options[0], named, strlen(named)) == 0) {
+        kind = options[0] + strlen(named);
+    } else if (n_options != 0) {
         return HIPRTC_ERROR_INVALID_OPTION;
+    } else if (hip_switches.rtc == RTC_TOLD) {
+        program->log = "no kind of device is named";
+        return HIPRTC_ERROR_COMPILATION;
     }
     if (strstr(program->source, "#include") != NULL && !hip_is_wrong("image-compiled")) {
         program->log = "a file that is included was not found";
         return HIPRTC_ERROR_COMPILATION;
     }
     free(program->code);
-    program->code = code_for(program->source);
+    program->code = code_for(program->source, kind);
     return program->code != NULL ? HIPRTC_SUCCESS : HIPRTC_ERROR_OUT_OF_MEMORY;
 }
 

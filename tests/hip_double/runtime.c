@@ -389,6 +389,20 @@ HIP_EXPORT hipError_t hipDeviceGetName(char *name, int length, hipDevice_t devic
     return hip_leave(hipSuccess);
 }
 
+/* The name of the device is like that of a kind, so that nobody takes it for one. */
+HIP_EXPORT hipError_t hipGetDeviceProperties(hipDeviceProp_t *properties, int device)
+{
+    HIP_ENTER(hipGetDeviceProperties);
+    if (properties == NULL || !is_device(device)) {
+        return hip_leave(is_device(device) ? hipErrorInvalidValue : hipErrorInvalidDevice);
+    }
+    memset(properties, 0, sizeof(*properties));
+    snprintf(properties->name, sizeof(properties->name), "gfx of the double");
+    properties->totalGlobalMem = (size_t)hip_switches.memory_mb << 20;
+    snprintf(properties->gcnArchName, sizeof(properties->gcnArchName), "%s:xnack-", hip_arch());
+    return hip_leave(hipSuccess);
+}
+
 HIP_EXPORT hipError_t hipDeviceGetPCIBusId(char *id, int length, int device)
 {
     HIP_ENTER(hipDeviceGetPCIBusId);

@@ -38,6 +38,8 @@ SWITCH_CHOICE(ipc, "HIP_DOUBLE_IPC", "yes", "yes|no",
               "Whether device memory can be shared with other processes.")
 SWITCH_CHOICE(peer, "HIP_DOUBLE_PEER", "yes", "yes|no",
               "Whether devices reach each other's memory.")
+SWITCH_CHOICE(rtc, "HIP_DOUBLE_RTC", "finds", "finds|told",
+              "Whether hiprtc finds the kind of the device, or has to be told it.")
 SWITCH_CHOICE(callbacks, "HIP_DOUBLE_CALLBACKS", "one", "one|each",
               "Host functions run on one thread of the process, or on one for each hardware "
               "queue.")
