@@ -238,6 +238,81 @@ static void test_failed_match(void)
     buffer_free(&b);
 }
 
+/* A receive that the progress thread matches, since its program is in a call of MPI by then. */
+static void test_imatch(enum mtest_memory memory)
+{
+    enum { BYTES = 5000 };
+    bool sends = mtest_rank == 0;
+    MPI_Request r, match;
+    struct buffer b;
+
+    buffer_make(&b, memory, BYTES);
+    if (sends) {
+        buffer_fill(&b, mtest_rank, 0);
+        mtest_gpu_copy(run.stream, b.block, b.image, room(&b));
+        MTEST_OK(MPI_Send_init(b.data, BYTES, MPI_BYTE, run.peer, TAG, MPI_COMM_WORLD, &r));
+        MTEST_OK(MPI_Barrier(MPI_COMM_WORLD));
+        MTEST_OK(MPIX_Match(&r));
+    } else {
+        MTEST_OK(MPI_Recv_init(b.data, BYTES, MPI_BYTE, run.peer, TAG, MPI_COMM_WORLD, &r));
+        MTEST_OK(MPIX_Imatch(&r, &match));
+        MTEST_OK(MPI_Barrier(MPI_COMM_WORLD));
+    }
+    MTEST_OK(MPI_Barrier(MPI_COMM_WORLD));
+    if (!sends) {
+        MTEST_OK(MPI_Wait(&match, MPI_STATUS_IGNORE));
+    }
+    MTEST_OK(MPIX_Enqueue_start(run.queue, &r));
+    MTEST_OK(MPIX_Enqueue_wait(run.queue, &r));
+    mtest_gpu_copy(run.stream, b.image, b.block, room(&b));
+    MTEST_OK(MPIX_Queue_wait(run.queue));
+    mtest_gpu_synchronize(run.stream);
+    if (!sends) {
+        buffer_check(&b, 0, __LINE__);
+    }
+    MTEST_OK(MPI_Request_free(&r));
+    buffer_free(&b);
+}
+
+/* The same of so many that their words fill more than one page. */
+static void test_imatch_many(void)
+{
+    enum { MANY = 520 };
+    static int data[MANY];
+    bool sends = mtest_rank == 0;
+    MPI_Request r[MANY], match;
+    int wrong = 0;
+
+    for (int i = 0; i < MANY; i++) {
+        data[i] = sends ? 3 * i : -1;
+        MTEST_OK(mtest_init_raw(sends ? MTEST_RSEND : MTEST_RECV, &data[i], 1, MPI_INT, run.peer, i,
+                                MPI_COMM_WORLD, &r[i]));
+    }
+    if (!sends) {
+        MTEST_OK(MPIX_Imatchall(MANY, r, &match));
+    }
+    MTEST_OK(MPI_Barrier(MPI_COMM_WORLD));
+    if (sends) {
+        MTEST_OK(MPIX_Matchall(MANY, r));
+    }
+    MTEST_OK(MPI_Barrier(MPI_COMM_WORLD));
+    if (!sends) {
+        MTEST_OK(MPI_Wait(&match, MPI_STATUS_IGNORE));
+        MTEST_OK(MPIX_Enqueue_startall(run.queue, MANY, r));
+    }
+    MTEST_OK(MPI_Barrier(MPI_COMM_WORLD));
+    if (sends) {
+        MTEST_OK(MPIX_Enqueue_startall(run.queue, MANY, r));
+    }
+    MTEST_OK(MPIX_Enqueue_waitall(run.queue, MANY, r));
+    MTEST_OK(MPIX_Queue_wait(run.queue));
+    for (int i = 0; i < MANY; i++) {
+        wrong += data[i] != 3 * i;
+        MTEST_OK(MPI_Request_free(&r[i]));
+    }
+    MTEST_EQ(wrong, 0);
+}
+
 /* The buffer of the receive, which is the first, is registered, and then cannot be used. It has a
  * twin, unless MPI takes it. */
 static void test_refusal(void)
@@ -276,6 +351,9 @@ int main(int argc, char **argv)
     test_parts();
     test_failed_match();
     test_refusal();
+    test_imatch(MTEST_DEVICE);
+    test_imatch(MTEST_PINNED);
+    test_imatch_many();
     MTEST_OK(MPIX_Queue_free(&run.queue));
     mtest_gpu_stream_end(run.stream);
     return mtest_end();

@@ -56,9 +56,10 @@ struct mpixq_channel {
      * was told of before, if any. May block until GPUs go on. */
     void (*expose)(const struct mpixq_stream_ops *ops);
 
-    /* Threads of the program, with no lock, before a match: the buffer is in memory of a GPU, which
-     * streams of this kind reach. If the channel can work with it there, keep what that takes in
-     * req->reached. May block until GPUs go on. */
+    /* Threads of the program, with no lock, before a match, where the process uses a GPU: the
+     * buffer is in memory of one, which streams of this kind reach, or of the host (NULL). Keep in
+     * req->reached what takes a call of the GPU's library, to work with the buffer itself
+     * (req->in_place) or with its twin. May block until GPUs go on. */
     void (*reach)(struct mpixq_request *req, const char *kind);
     /* Under the matching lock, or before the match: req->reached, if it has any, is not needed. */
     void (*unreach)(struct mpixq_request *req);

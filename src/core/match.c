@@ -153,7 +153,8 @@ static bool reaches(const struct mpixq_channel *channel, const struct mpixq_requ
                         : "the buffer is in memory of a GPU, and MPI takes it there "
                           "(MPIXQ_GPU_AWARE)";
     return channel->through_mpi || req->staging != NULL ||
-           (req->reached != NULL && req->reached_by == channel) || (!req->in_gpu && !req->moves);
+           (req->reached != NULL && req->in_place && req->reached_by == channel) ||
+           (!req->in_gpu && !req->moves);
 }
 
 /* Sender: offer every channel that could serve. */

@@ -112,6 +112,7 @@ struct mpixq_request {
     struct mpixq_staging *staging; /* with which twin of it channels work; NULL: itself */
     const struct mpixq_channel *reached_by; /* which works with itself all the same, if it serves */
     void *reached; /* what that channel needs for it, while MATCHING; else NULL */
+    bool in_place; /* that is for the buffer itself, in memory of a GPU */
     struct mpixq_request *next_released;
     bool peer_released; /* of a receive: the sender has freed its end */
     uint64_t peer_started;

@@ -113,7 +113,7 @@ static enum mpixq_error stage_one(struct mpixq_request *req)
     if (kind != NULL && req->staging == NULL && !mpi_takes(kind)) {
         error = make_twin(req, kind, place, &span);
     }
-    if (kind != NULL && error == MPIXQ_E_NONE) {
+    if (error == MPIXQ_E_NONE && !req->moves) {
         mpixq_channels_reach(req, kind);
     }
     return error;

@@ -185,7 +185,6 @@ extern struct cxi_nic mpixq_cxi_nic;
 /* Open the fabric if that was not tried yet: is it usable? */
 bool mpixq_cxi_open(void);
 void mpixq_cxi_close(void);
-extern uint64_t mpixq_cxi_one; /* what atomics add (ops.c) */
 const char *mpixq_cxi_strerror(int error);
 
 /* ops.c; under nic.lock. Operations of a start are numbered from 0. */

@@ -13,6 +13,10 @@
 
 #define nic mpixq_cxi_nic
 
+/* What atomics add, and what an empty buffer stands for: nothing is written there, but the arrival
+ * is counted. */
+struct cxi_constants mpixq_cxi_constants = {.one = 1};
+
 /* Keys are used one after the other, so that none comes again before all others were used: what
  * comes late for a region that is gone then finds none. Any thread. */
 static uint64_t take_key(void)
@@ -75,11 +79,10 @@ bool mpixq_cxi_bind(struct fid_mr *region, struct cxi_counter *counter)
 
 struct fid_mr *mpixq_cxi_region(void *address, size_t bytes, struct cxi_counter *counter)
 {
-    /* What an empty buffer stands for: nothing is written, but the arrival is counted. */
-    static uint64_t nowhere;
     int rc;
-    struct fid_mr *region = register_of_host(
-        bytes > 0 ? address : &nowhere, bytes > 0 ? bytes : sizeof nowhere, FI_REMOTE_WRITE, &rc);
+    struct fid_mr *region =
+        register_of_host(bytes > 0 ? address : &mpixq_cxi_constants.nowhere,
+                         bytes > 0 ? bytes : sizeof(uint64_t), FI_REMOTE_WRITE, &rc);
 
     if (region == NULL) {
         mpixq_debug("fabric: %zu bytes could not be registered: %s", bytes, mpixq_cxi_strerror(rc));
@@ -111,56 +114,71 @@ uint64_t mpixq_cxi_remote_address(const void *address)
                                                                    : 0;
 }
 
-/* Memory of GPUs. */
+/* Before a match. */
 
 /* NULL: the NIC has the whole buffer now; or why not. */
-static const char *register_of_gpu(struct mpixq_request *req, const char *kind, int device)
+static const char *register_buffer(struct mpixq_request *req, const void *buffer,
+                                   struct fi_mr_attr *attr)
 {
     MPI_Count type_bytes = 0;
-    struct iovec iov = {.iov_base = (void *)req->made.buffer};
-    struct fi_mr_attr attr = {.mr_iov = &iov,
-                              .iov_count = 1,
-                              .access = mpixq_request_is_send(req) ? FI_WRITE : FI_REMOTE_WRITE,
-                              .iface = FI_HMEM_ROCR};
+    struct iovec iov = {.iov_base = (void *)buffer};
     struct fid_mr *region = NULL;
     int rc;
+
+    (void)PMPI_Type_size_x(req->made.type.handle, &type_bytes);
+    iov.iov_len = (size_t)(type_bytes * req->made.count);
+    attr->mr_iov = &iov;
+    attr->iov_count = 1;
+    attr->access = mpixq_request_is_send(req) ? FI_WRITE : FI_REMOTE_WRITE;
+    rc = register_memory(attr, &region);
+    req->reached = rc == 0 ? region : NULL;
+    return rc == 0 ? NULL : mpixq_cxi_strerror(rc);
+}
+
+static const char *register_of_gpu(struct mpixq_request *req, const char *kind)
+{
+    bool trusts = mpixq_env.cxi_gpu == MPIXQ_CXI_GPU_DIRECT;
+    struct fi_mr_attr attr = {.iface = FI_HMEM_ROCR};
+    int device = 0;
+    const char *why =
+        mpixq_memory_for_nic(kind, req->made.buffer, !mpixq_request_is_send(req), trusts, &device);
 
     if (strcmp(kind, "cudaStream_t") == 0) {
         attr.iface = FI_HMEM_CUDA;
         attr.device.cuda = device;
     }
-    (void)PMPI_Type_size_x(req->made.type.handle, &type_bytes);
-    iov.iov_len = (size_t)(type_bytes * req->made.count);
-    rc = register_memory(&attr, &region);
-    if (rc != 0) {
-        return mpixq_cxi_strerror(rc);
-    }
-    req->reached = region;
-    if (!mpixq_memory_held(kind, req->made.buffer)) {
+    why = why != NULL ? why : register_buffer(req, req->made.buffer, &attr);
+    if (why == NULL && !mpixq_memory_held(kind, req->made.buffer)) {
         mpixq_cxi_unreach(req);
-        return "the program's copies of the memory cannot be made synchronous";
+        why = "the program's copies of the memory cannot be made synchronous";
     }
-    return NULL;
+    req->in_place = why == NULL;
+    return why;
 }
 
+/* In a domain for memory of GPUs any registration asks the GPU's library what memory that is, and
+ * so those of the host's are made here too: a match may be made by the progress thread. */
 void mpixq_cxi_reach(struct mpixq_request *req, const char *kind)
 {
-    bool trusts = mpixq_env.cxi_gpu == MPIXQ_CXI_GPU_DIRECT;
+    struct fi_mr_attr attr = {.iface = FI_HMEM_SYSTEM};
     const char *why;
-    int device = 0;
     char text[64];
 
+    req->in_place = false;
     mpixq_cxi_ask_gpus();
     why = mpixq_cxi_obstacle(req);
     why = why != NULL ? why : nic.why_no_hmem;
-    if (why == NULL) {
-        why = mpixq_memory_for_nic(kind, req->made.buffer, !mpixq_request_is_send(req), trusts,
-                                   &device);
+    if (kind != NULL) {
+        const char *why_not = why != NULL ? why : register_of_gpu(req, kind);
+
+        mpixq_debug("%s: the NIC %s%s", mpixq_request_describe(req, text, sizeof text),
+                    why_not == NULL ? "can access its buffer itself"
+                                    : "needs a twin of its buffer: ",
+                    why_not == NULL ? "" : why_not);
     }
-    why = why != NULL ? why : register_of_gpu(req, kind, device);
-    mpixq_debug("%s: the NIC %s%s", mpixq_request_describe(req, text, sizeof text),
-                why == NULL ? "can access its buffer itself" : "needs a twin of its buffer: ",
-                why == NULL ? "" : why);
+    if (why == NULL && !req->in_place && (kind == NULL || req->staging != NULL)) {
+        (void)register_buffer(req, mpixq_request_buffer(req), &attr); /* else see open_sink */
+    }
 }
 
 void mpixq_cxi_unreach(struct mpixq_request *req)

@@ -39,7 +39,7 @@ struct peer {
 static struct peer *peers;
 
 static struct fid_mr *probed; /* the region with key CXI_PROBE_KEY */
-static struct fid_mr *operand;
+static struct fid_mr *constants;
 
 static struct {
     void *handle;
@@ -162,7 +162,7 @@ static void close_all(void)
 {
     mpixq_cxi_words_close();
     CLOSE(probed);
-    CLOSE(operand);
+    CLOSE(constants);
     CLOSE(nic.ep);
     mpixq_cxi_supply_close();
     CLOSE(nic.unused);
@@ -237,16 +237,16 @@ static const char *no_hmem(void)
                                                       : atomic_load(&gpus_lack);
 }
 
-/* Posts from memory that is not kept mapped would call the GPU's library, and threads post that may
- * not. So what atomics add is kept mapped. */
+/* To post from memory that is not kept mapped, or to register it, would call the GPU's library, and
+ * there are threads that do so and may not. So all memory of our own is kept mapped. */
 static bool can_do_hmem(void)
 {
     if ((nic.info->caps & FI_HMEM) == 0 || (nic.info->domain_attr->mr_mode & FI_MR_HMEM) != 0 ||
         nic.atomic != FI_SUM) {
         return false;
     }
-    operand = mpixq_cxi_warm(&mpixq_cxi_one, sizeof mpixq_cxi_one);
-    return operand != NULL;
+    constants = mpixq_cxi_warm(&mpixq_cxi_constants, sizeof mpixq_cxi_constants);
+    return constants != NULL && mpixq_cxi_arena_open();
 }
 
 /* NULL, or why not. */

@@ -19,8 +19,6 @@ static const char *const names[] = {[WRITE] = "write",
                                     [CTS] = "clear-to-send",
                                     [DONE] = "completion"};
 
-uint64_t mpixq_cxi_one = 1;
-
 uint32_t mpixq_cxi_n_ops(const struct cxi_end *end)
 {
     if (end->is_send) {
@@ -69,7 +67,7 @@ static void fill_atomic(struct cxi_end *end, struct cxi_entry *entry, enum kind 
     }
     entry->operand = base + entry->epoch;
     entry->u.atomic.local = (struct fi_ioc){
-        .addr = nic.atomic == FI_SUM ? &mpixq_cxi_one : &entry->operand, .count = 1};
+        .addr = nic.atomic == FI_SUM ? &mpixq_cxi_constants.one : &entry->operand, .count = 1};
     entry->u.atomic.remote = (struct fi_rma_ioc){.addr = address, .count = 1, .key = key};
     entry->u.atomic.op =
         (struct fi_op_atomic){.ep = nic.ep,

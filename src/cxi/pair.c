@@ -104,20 +104,31 @@ static bool supply(struct cxi_end *end)
     return ok;
 }
 
+/* Must its buffer have been registered before the match? See mpixq_cxi_reach. */
+static bool is_late(const struct cxi_end *end)
+{
+    return nic.why_no_hmem == NULL && end->req->reached == NULL && end->req->made.count > 0 &&
+           end->req->bytes > 0;
+}
+
 /* What a send is sent from. */
 static bool open_source(struct cxi_end *end)
 {
-    uint64_t bytes = end->req->bytes;
-
-    end->warm = end->direct ? end->req->reached : mpixq_cxi_warm(end->buffer, bytes);
-    /* See can_do_hmem. */
-    return end->warm != NULL || nic.why_no_hmem != NULL || bytes == 0;
+    if (is_late(end)) {
+        return false;
+    }
+    end->warm = end->req->reached != NULL ? end->req->reached
+                                          : mpixq_cxi_warm(end->buffer, end->req->bytes);
+    return true;
 }
 
 /* What peers write to. */
 static bool open_sink(struct cxi_end *end)
 {
-    if (!end->direct) {
+    if (is_late(end)) {
+        return false;
+    }
+    if (end->req->reached == NULL) {
         end->region = mpixq_cxi_region(end->buffer, end->req->bytes, end->arrived);
         return end->region != NULL;
     }
@@ -130,7 +141,7 @@ static bool open_regions(struct cxi_end *end)
 {
     bool ok = end->is_send ? open_source(end) : open_sink(end);
 
-    if (end->direct) {
+    if (end->warm == end->req->reached || end->region == end->req->reached) {
         end->req->reached = NULL;
     }
     if (ok && end->is_send && !end->ready) {
@@ -156,7 +167,7 @@ static struct cxi_end *end_create(struct mpixq_request *req, bool ready, bool de
     end->ready = ready;
     end->delivered = delivered;
     end->shared = end->is_send == ready;
-    end->direct = req->reached != NULL;
+    end->direct = req->reached != NULL && req->in_place;
     end->buffer = (char *)(end->direct ? req->made.buffer : mpixq_request_buffer(req));
     end->peer = FI_ADDR_NOTAVAIL;
     if (!supply(end) || !open_regions(end)) {
@@ -218,7 +229,7 @@ static bool meet(struct cxi_end *end, const struct endpoint *theirs)
 static bool must_tell(const struct mpixq_request *req)
 {
     return mpixq_env.cxi_data == MPIXQ_CXI_DATA_DELIVERED ||
-           (!mpixq_request_is_send(req) && req->reached != NULL);
+           (!mpixq_request_is_send(req) && req->reached != NULL && req->in_place);
 }
 
 static uint64_t count_pieces(uint64_t bytes, uint64_t piece)

@@ -29,6 +29,14 @@ struct page {
 };
 static struct page *pages;
 
+/* Memory for pages that is kept mapped; NULL: they are allocated one by one. */
+enum { ARENA = 256 };
+static struct {
+    char *memory;
+    int used;
+    struct fid_mr *held;
+} arena;
+
 /* Counters. */
 
 static struct cxi_counter *counter_open(void)
@@ -137,9 +145,32 @@ static void counters_close(struct cxi_counter *list)
 
 /* Words. */
 
+bool mpixq_cxi_arena_open(void)
+{
+    arena.memory = mpixq_alloc_aligned(PAGE, (size_t)ARENA * PAGE); /* freed in supply_close */
+    arena.held = arena.memory != NULL ? mpixq_cxi_warm(arena.memory, (size_t)ARENA * PAGE) : NULL;
+    return arena.held != NULL;
+}
+
+static struct page *page_alloc(void)
+{
+    if (arena.memory == NULL) {
+        return mpixq_alloc_aligned(PAGE, PAGE);
+    }
+    return arena.used < ARENA ? (struct page *)(void *)(arena.memory + (size_t)arena.used++ * PAGE)
+                              : NULL;
+}
+
+static void page_free(struct page *page)
+{
+    if (arena.memory == NULL) {
+        mpixq_free(page);
+    }
+}
+
 static struct page *page_open(void)
 {
-    struct page *page = mpixq_alloc_aligned(PAGE, PAGE);
+    struct page *page = page_alloc();
 
     _Static_assert(sizeof *page <= PAGE, "it lies on one page");
     if (page == NULL) {
@@ -147,7 +178,7 @@ static struct page *page_open(void)
     }
     page->region = mpixq_cxi_region(page->words, sizeof page->words, NULL);
     if (page->region == NULL) {
-        mpixq_free(page);
+        page_free(page);
         return NULL;
     }
     for (int i = 0; i < WORDS; i++) {
@@ -329,6 +360,10 @@ void mpixq_cxi_words_close(void)
     {
         (void)fi_close(&page->region->fid);
     }
+    if (arena.held != NULL) {
+        (void)fi_close(&arena.held->fid);
+        arena.held = NULL;
+    }
 }
 
 void mpixq_cxi_supply_close(void)
@@ -337,9 +372,12 @@ void mpixq_cxi_supply_close(void)
 
     LL_FOREACH_SAFE(pages, page, next)
     {
-        mpixq_free(page);
+        page_free(page);
     }
     pages = NULL;
+    mpixq_free(arena.memory);
+    arena.memory = NULL;
+    arena.used = 0;
     counters_close(nic.counters);
     counters_close(nic.doubtful);
     counters_close(nic.aside);

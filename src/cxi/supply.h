@@ -15,6 +15,9 @@ void mpixq_cxi_ask_gpus(void);
 fi_addr_t mpixq_cxi_peer(int rank, const unsigned char *address, size_t bytes);
 
 /* memory.c */
+extern struct cxi_constants {
+    uint64_t one, nowhere;
+} mpixq_cxi_constants;
 /* Register memory for writes and atomics of peers, which counter counts if it is not NULL. */
 struct fid_mr *mpixq_cxi_region(void *address, size_t bytes, struct cxi_counter *counter);
 /* Keep memory mapped that is only sent from; NULL: it is not, which costs time and no more. */
@@ -37,6 +40,7 @@ volatile _Atomic uint64_t *mpixq_cxi_bell(struct fid_cntr *cntr, const char **wh
 int mpixq_cxi_depth(const char **why_p);
 
 /* supply.c; under nic.lock where they are not called in open or close. */
+bool mpixq_cxi_arena_open(void); /* before it: all words are to be in memory that is kept mapped */
 bool mpixq_cxi_supply_open(void);
 void mpixq_cxi_words_close(void); /* before the endpoint, to which regions are bound */
 void mpixq_cxi_supply_close(void);

@@ -226,6 +226,7 @@ bool nic_out_run(void);
 void nic_out_free_all(void);
 
 /* hmem.c: memory of GPUs */
+void nic_hmem_ask(const struct nic_domain *domain, const struct fi_mr_attr *attr);
 int nic_hmem_open(struct nic_mr *mr, const struct fi_mr_attr *attr);
 void nic_hmem_close(struct nic_mr *mr);
 /* When an operation is posted, and what it reads then: a copy, or NULL if that is not of a GPU. */

@@ -3,9 +3,10 @@
  *
  * hmem.c - memory of GPUs: that of the double of the HIP runtime, if the process has loaded it
  *
- * The NIC reaches it through regions only, by a mapping of its own. An operation whose source no
- * region holds has its library ask what memory that is, as the provider's does then, if its domain
- * has FI_HMEM; memory of a GPU has to be held by a region.
+ * The NIC reaches it through regions only, by a mapping of its own. In a domain with FI_HMEM an
+ * operation whose source no region holds, and the registration of such memory, have its library ask
+ * what memory that is, as the provider's does then; to be sent from, memory of a GPU has to be held
+ * by a region.
  */
 #include "double.h"
 
@@ -32,6 +33,35 @@ static bool find_gpu(void)
         memcpy(&gpu, functions, sizeof(gpu));
     }
     return gpu.open != NULL && gpu.close != NULL && gpu.ask != NULL;
+}
+
+/* The region that holds these bytes, or NULL. */
+static const struct nic_mr *holder(const struct nic_domain *domain, const char *memory,
+                                   size_t bytes)
+{
+    const struct nic_mr *mr;
+
+    for (mr = domain->all_mrs; mr != NULL; mr = mr->next_of_all) {
+        const char *base = mr->gpu != NULL ? mr->gpu : mr->base;
+
+        if (memory >= base && memory + bytes <= base + mr->length) {
+            break;
+        }
+    }
+    return mr;
+}
+
+void nic_hmem_ask(const struct nic_domain *domain, const struct fi_mr_attr *attr)
+{
+    bool is_held;
+
+    nic_lock();
+    is_held = !domain->hmem || !find_gpu() ||
+              holder(domain, attr->mr_iov->iov_base, attr->mr_iov->iov_len) != NULL;
+    pthread_mutex_unlock(&nic.lock);
+    if (!is_held) {
+        gpu.ask();
+    }
 }
 
 int nic_hmem_open(struct nic_mr *mr, const struct fi_mr_attr *attr)
@@ -73,29 +103,12 @@ static size_t source_bytes(const struct nic_op *op)
                                                          : op->count * nic_type_size(op->datatype);
 }
 
-/* The region that holds what the operation sends, or NULL. */
-static const struct nic_mr *holder(const struct nic_op *op)
-{
-    const char *source = op->source;
-    const struct nic_mr *mr;
-    size_t bytes = source_bytes(op);
-
-    for (mr = op->ep->domain->all_mrs; mr != NULL; mr = mr->next_of_all) {
-        const char *base = mr->gpu != NULL ? mr->gpu : mr->base;
-
-        if (source >= base && source + bytes <= base + mr->length) {
-            break;
-        }
-    }
-    return mr;
-}
-
 void nic_hmem_look(const struct nic_op *op)
 {
     void *alias;
 
     if (op->source == NULL || !op->ep->domain->hmem || source_bytes(op) == 0 || !find_gpu() ||
-        holder(op) != NULL) {
+        holder(op->ep->domain, op->source, source_bytes(op)) != NULL) {
         return;
     }
     gpu.ask();
@@ -107,7 +120,9 @@ void nic_hmem_look(const struct nic_op *op)
 
 void *nic_hmem_read(const struct nic_op *op)
 {
-    const struct nic_mr *mr = op->length > 0 && op->ep->domain->hmem ? holder(op) : NULL;
+    const struct nic_mr *mr = op->length > 0 && op->ep->domain->hmem
+                                  ? holder(op->ep->domain, op->source, op->length)
+                                  : NULL;
     void *copy;
 
     if (mr == NULL || mr->gpu == NULL) {

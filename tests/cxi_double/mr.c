@@ -218,6 +218,7 @@ static int mr_regattr(struct fid *fid, const struct fi_mr_attr *attr, uint64_t f
         .pool = NIC_LES,
     };
     mr->fid.mem_desc = mr;
+    nic_hmem_ask(domain, attr);
     nic_lock();
     rc = nic_hmem_open(mr, attr);
     if (rc == 0) {
