@@ -166,6 +166,7 @@ void mtest_gate_open(struct mtest_gate *gate);
 /* A buffer for count elements of a type, with guard bytes before, after and in the gaps. */
 struct mtest_buf {
     unsigned char *raw;
+    unsigned char *device; /* of which raw is a copy then; NULL: none */
     unsigned char *model;
     size_t raw_bytes;
     void *buf; /* what to give to MPI */

@@ -36,6 +36,36 @@ unsigned char mtest_pattern(int seed, size_t index)
     return (unsigned char)((x >> 32) ^ (x >> 11));
 }
 
+/* Between the two copies of a buffer in memory of a GPU. */
+static void move(struct mtest_buf *b, bool to_device)
+{
+    static void *stream;
+
+    if (b->device == NULL) {
+        return;
+    }
+    if (stream == NULL) {
+        stream = mtest_gpu_stream(); /* kept until the program ends */
+    }
+    mtest_gpu_copy(stream, to_device ? b->device : b->raw, to_device ? b->raw : b->device,
+                   b->raw_bytes);
+    mtest_gpu_synchronize(stream);
+}
+
+/* A host that reaches memory of the GPU needs no copy, so functions that a stream calls, which may
+ * not copy, can look at buffers too. */
+static bool is_copied(void)
+{
+    const char *access = getenv("HIP_DOUBLE_ACCESS");
+
+    return mtest_gpu_memory() == MTEST_DEVICE && (access == NULL || strcmp(access, "bar") != 0);
+}
+
+static enum mtest_memory memory_of_raw(void)
+{
+    return is_copied() ? MTEST_PINNED : mtest_gpu_memory();
+}
+
 void mtest_buf_make(struct mtest_buf *b, MPI_Datatype type, int count)
 {
     MPI_Aint lb = 0;
@@ -50,9 +80,10 @@ void mtest_buf_make(struct mtest_buf *b, MPI_Datatype type, int count)
         span = (size_t)true_extent + (size_t)(count - 1) * (size_t)extent;
     }
     b->raw_bytes = span + 2 * (size_t)GUARD_BYTES;
-    b->raw = mtest_gpu_alloc(mtest_gpu_memory(), b->raw_bytes);
+    b->raw = mtest_gpu_alloc(memory_of_raw(), b->raw_bytes);
+    b->device = is_copied() ? mtest_gpu_alloc(MTEST_DEVICE, b->raw_bytes) : NULL;
     b->model = checked_malloc(b->raw_bytes);
-    b->buf = b->raw + GUARD_BYTES - true_lb;
+    b->buf = (b->device != NULL ? b->device : b->raw) + GUARD_BYTES - true_lb;
     b->type = type;
     b->count = count;
     mtest_buf_clear(b);
@@ -60,7 +91,10 @@ void mtest_buf_make(struct mtest_buf *b, MPI_Datatype type, int count)
 
 void mtest_buf_free(struct mtest_buf *b)
 {
-    mtest_gpu_free(mtest_gpu_memory(), b->raw);
+    if (b->device != NULL) {
+        mtest_gpu_free(MTEST_DEVICE, b->device);
+    }
+    mtest_gpu_free(memory_of_raw(), b->raw);
     free(b->model);
     memset(b, 0, sizeof(*b));
 }
@@ -68,6 +102,7 @@ void mtest_buf_free(struct mtest_buf *b)
 void mtest_buf_clear(struct mtest_buf *b)
 {
     memset(b->raw, GUARD, b->raw_bytes);
+    move(b, true);
 }
 
 static void unpack_pattern(struct mtest_buf *b, unsigned char *raw, int elements, int seed)
@@ -87,7 +122,8 @@ static void unpack_pattern(struct mtest_buf *b, unsigned char *raw, int elements
     for (size_t i = 0; i < bytes; i++) {
         packed[i] = mtest_pattern(seed, i);
     }
-    if (MPI_Unpack(packed, (int)bytes, &position, raw + ((unsigned char *)b->buf - b->raw),
+    if (MPI_Unpack(packed, (int)bytes, &position,
+                   raw + ((unsigned char *)b->buf - (b->device != NULL ? b->device : b->raw)),
                    elements, b->type, MPI_COMM_SELF) != MPI_SUCCESS) {
         mtest_fail(__FILE__, __LINE__, "MPI_Unpack of the pattern failed");
     }
@@ -97,6 +133,7 @@ static void unpack_pattern(struct mtest_buf *b, unsigned char *raw, int elements
 void mtest_buf_fill(struct mtest_buf *b, int seed)
 {
     unpack_pattern(b, b->raw, b->count, seed);
+    move(b, true);
 }
 
 void mtest_buf_expect(const char *file, int line, struct mtest_buf *b, int elements, int seed)
@@ -105,6 +142,7 @@ void mtest_buf_expect(const char *file, int line, struct mtest_buf *b, int eleme
     size_t first = 0;
 
     unpack_pattern(b, b->model, elements, seed);
+    move(b, false);
     if (memcmp(b->raw, b->model, b->raw_bytes) == 0) {
         return;
     }

@@ -7,7 +7,7 @@
  * stream, is on a stream of a GPU instead, and what the test does with a host stream is done with
  * that of the GPU: mtest_gpu.c defines these functions of the library by their profiling names. So
  * the tests for host streams are tests for these as well. MTEST_BUFFER says where mtest_buf_make
- * puts data: pinned or managed instead of pageable memory.
+ * puts data: pinned, managed or device instead of pageable memory.
  */
 #ifndef MTEST_GPU_H_INCLUDED
 #define MTEST_GPU_H_INCLUDED

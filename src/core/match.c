@@ -16,6 +16,7 @@
 #include "offer.h"
 #include "progress.h"
 #include "queue.h"
+#include "stage.h"
 
 /* The matching lock, and what it guards. */
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
@@ -129,6 +130,7 @@ static void matched(struct mpixq_request *req, const struct mpixq_channel *chann
     char text[64];
 
     req->channel = channel;
+    mpixq_stage_matched(req);
     mpixq_channel_count(channel);
     mpixq_debug("%s matched: source %d tag %d, %llu bytes, channel %s",
                 mpixq_request_describe(req, text, sizeof text), req->source, req->source_tag,

@@ -143,3 +143,11 @@ enum mpixq_error mpixq_stage(struct mpixq_request *const reqs[], int n,
     }
     return error;
 }
+
+void mpixq_stage_matched(struct mpixq_request *req)
+{
+    if (req->staging != NULL && !mpixq_request_is_send(req)) {
+        /* It may be less than the receive has room for. What is copied has no gaps. */
+        req->staging->copy.bytes = req->bytes;
+    }
+}
