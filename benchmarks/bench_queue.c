@@ -39,8 +39,9 @@ static long read_depth(const struct bench_queue *bq)
 }
 
 /* A launch on a device waits when so many operations are queued, and nobody tells how many; then
- * the gate would never be opened. */
-enum { DEVICE_DEPTH = 256 };
+ * the gate would never be opened. Of an iteration there are that many: two kernels of the
+ * benchmark, and what a start and a wait of any number of requests take, with copies. */
+enum { DEVICE_DEPTH = 256, DEVICE_OPERATIONS = 6 };
 
 static void open_on_device(struct bench_queue *bq)
 {
@@ -68,9 +69,6 @@ void bench_queue_open(struct bench_queue *bq, const struct bench_options *opts)
             MPI_Comm_dup(MPI_COMM_WORLD, &bq->comm);
             bq->along = opts->along;
             bq->depth = read_depth(bq);
-            if (bench_on_device() && bq->depth > DEVICE_DEPTH) {
-                bq->depth = DEVICE_DEPTH;
-            }
             sem_init(&bq->open, 0, 0);
             return;
         }
@@ -93,7 +91,11 @@ long bench_queue_batch(struct bench_queue *bq, int operations)
 {
     /* Room for the gate, the end, and what an app does once per batch. */
     long iterations = (bq->depth - 8) / operations / 2 * 2;
+    long on_device = (DEVICE_DEPTH - 8) / DEVICE_OPERATIONS / 2 * 2;
 
+    if (bench_on_device() && iterations > on_device) {
+        iterations = on_device;
+    }
     if (iterations >= 2) {
         return iterations;
     }

@@ -45,7 +45,20 @@
           (HANDLE(CUstream), HANDLE(CUdeviceptr), cuuint64_t, unsigned))                           \
     CHECK(batch, cuStreamBatchMemOp_v2,                                                            \
           (HANDLE(CUstream), unsigned, VALUES(CUstreamBatchMemOpParams, mpixq_cuda_value) *,       \
-           unsigned))
+           unsigned))                                                                              \
+    CHECK(between, cuDeviceGetP2PAttribute,                                                        \
+          (int *, ENUM(CUdevice_P2PAttribute), ENUM(CUdevice), ENUM(CUdevice)))                    \
+    CHECK(span, cuMemGetAddressRange_v2, (HANDLE(CUdeviceptr) *, size_t *, HANDLE(CUdeviceptr)))   \
+    CHECK(share, cuIpcGetMemHandle,                                                                \
+          (VALUES(CUipcMemHandle, mpixq_cuda_handle) *, HANDLE(CUdeviceptr)))                      \
+    CHECK(open_shared, cuIpcOpenMemHandle_v2,                                                      \
+          (HANDLE(CUdeviceptr) *, VALUES(CUipcMemHandle, mpixq_cuda_handle), unsigned))            \
+    CHECK(close_shared, cuIpcCloseMemHandle, (HANDLE(CUdeviceptr)))                                \
+    CHECK(alloc, cuMemAlloc_v2, (HANDLE(CUdeviceptr) *, size_t))                                   \
+    CHECK(free, cuMemFree_v2, (HANDLE(CUdeviceptr)))                                               \
+    CHECK(zero, cuMemsetD8Async, (HANDLE(CUdeviceptr), unsigned char, size_t, HANDLE(CUstream)))   \
+    CHECK(stream_create, cuStreamCreate, (HANDLE(CUstream) *, unsigned))                           \
+    CHECK(finish, cuStreamSynchronize, (HANDLE(CUstream)))
 
 #define ENUM(type) type
 #define HANDLE(type) type
@@ -57,6 +70,8 @@ FUNCTIONS
 #undef HANDLE
 #undef CONST_HANDLE
 #undef VALUES
+#undef UUID
+#undef SHARED
 #undef CHECK
 
 #define ENUM(type) int
@@ -79,6 +94,8 @@ SAME_SIZE(CUdeviceptr, void *);
 SAME_SIZE(CUuuid, struct mpixq_cuda_uuid);
 SAME_SIZE(cuuint64_t, uint64_t);
 SAME_SIZE(CUstreamBatchMemOpParams, struct mpixq_cuda_value);
+SAME_SIZE(CUdevice_P2PAttribute, int);
+SAME_SIZE(CUipcMemHandle, struct mpixq_cuda_handle);
 
 #define SAME_PLACE(theirs, ours)                                                                   \
     _Static_assert(offsetof(CUstreamBatchMemOpParams, waitValue.theirs) ==                         \
@@ -122,6 +139,9 @@ SAME_NUMBER(CU_STREAM_MEM_OP_WAIT_VALUE_64, MPIXQ_CU_WAIT_VALUE_64);
 SAME_NUMBER(CU_STREAM_MEM_OP_WRITE_VALUE_64, MPIXQ_CU_WRITE_VALUE_64);
 SAME_NUMBER(CU_STREAM_WAIT_VALUE_GEQ, MPIXQ_CU_WAIT_GEQ);
 SAME_NUMBER(CU_STREAM_CAPTURE_STATUS_NONE, MPIXQ_CU_NOT_CAPTURING);
+SAME_NUMBER(CU_DEVICE_P2P_ATTRIBUTE_NATIVE_ATOMIC_SUPPORTED, MPIXQ_CU_PEERS_HAVE_ATOMICS);
+SAME_NUMBER(CU_STREAM_NON_BLOCKING, MPIXQ_CU_NON_BLOCKING);
+SAME_NUMBER(CU_IPC_MEM_LAZY_ENABLE_PEER_ACCESS, MPIXQ_CU_ENABLE_PEER);
 SAME_NUMBER(CUDA_ERROR_NOT_READY, MPIXQ_CU_NOT_READY);
 SAME_NUMBER(CUDA_ERROR_NOT_SUPPORTED, MPIXQ_CU_NOT_SUPPORTED);
 

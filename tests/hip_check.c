@@ -45,7 +45,18 @@
     CHECK(wait, hipStreamWaitValue64, ENUM(hipError_t),                                            \
           (HANDLE(hipStream_t), void *, uint64_t, unsigned, uint64_t))                             \
     CHECK(is_capturing, hipStreamIsCapturing, ENUM(hipError_t),                                    \
-          (HANDLE(hipStream_t), ENUM(hipStreamCaptureStatus) *))
+          (HANDLE(hipStream_t), ENUM(hipStreamCaptureStatus) *))                                   \
+    CHECK(between, hipDeviceGetP2PAttribute, ENUM(hipError_t),                                     \
+          (int *, ENUM(hipDeviceP2PAttr), int, int))                                               \
+    CHECK(span, hipMemGetAddressRange, ENUM(hipError_t), (void **, size_t *, void *))              \
+    CHECK(share, hipIpcGetMemHandle, ENUM(hipError_t), (SHARED(hipIpcMemHandle_t) *, void *))      \
+    CHECK(open_shared, hipIpcOpenMemHandle, ENUM(hipError_t),                                      \
+          (void **, SHARED(hipIpcMemHandle_t), unsigned))                                          \
+    CHECK(close_shared, hipIpcCloseMemHandle, ENUM(hipError_t), (void *))                          \
+    CHECK(zero, hipMemsetAsync, ENUM(hipError_t), (void *, int, size_t, HANDLE(hipStream_t)))      \
+    CHECK(stream_create, hipStreamCreateWithFlags, ENUM(hipError_t),                               \
+          (HANDLE(hipStream_t) *, unsigned))                                                       \
+    CHECK(finish, hipStreamSynchronize, ENUM(hipError_t), (HANDLE(hipStream_t)))
 
 typedef const char *text;
 #define COMPILER                                                                                   \
@@ -74,6 +85,7 @@ typedef const char *text;
 #define ENUM(type) type
 #define HANDLE(type) type
 #define POINTER(type) type
+#define SHARED(type) type
 #define CHECK(field, name, result, parameters) SAME_TYPE(__typeof__(&name), result(*) parameters);
 FUNCTIONS
 COMPILER
@@ -83,11 +95,13 @@ NEW_FUNCTIONS
 #undef ENUM
 #undef HANDLE
 #undef POINTER
+#undef SHARED
 #undef CHECK
 
 #define ENUM(type) int
 #define HANDLE(type) void *
 #define POINTER(type) struct mpixq_hip_pointer
+#define SHARED(type) struct mpixq_hip_handle
 #define CHECK(field, name, result, parameters)                                                     \
     SAME_TYPE(__typeof__(mpixq_hip.field), result(*) parameters);
 FUNCTIONS
@@ -105,6 +119,8 @@ SAME_SIZE(hipStreamCaptureStatus, int);
 SAME_SIZE(hipMemcpyKind, int);
 SAME_SIZE(hipDevice_t, int);
 SAME_SIZE(hipPointerAttribute_t, struct mpixq_hip_pointer);
+SAME_SIZE(hipDeviceP2PAttr, int);
+SAME_SIZE(hipIpcMemHandle_t, struct mpixq_hip_handle);
 
 _Static_assert(sizeof(hipDeviceProp_t) <= 8192, "what hip_compile.c has room for");
 _Static_assert(sizeof(((hipDeviceProp_t *)NULL)->gcnArchName) > 1, "what it looks for is a text");
@@ -132,6 +148,12 @@ SAME_NUMBER(hipHostRegisterMapped, MPIXQ_HIP_MAPPED);
 SAME_NUMBER(hipHostRegisterIoMemory, MPIXQ_HIP_IO_MEMORY);
 SAME_NUMBER(hipHostMallocCoherent, MPIXQ_HIP_COHERENT);
 SAME_NUMBER(hipMallocSignalMemory, MPIXQ_HIP_SIGNAL_MEMORY);
+SAME_NUMBER(hipDeviceMallocFinegrained, MPIXQ_HIP_FINE_GRAINED);
+#if HIP_VERSION >= 60000000
+SAME_NUMBER(hipDeviceMallocUncached, MPIXQ_HIP_UNCACHED);
+#endif
+SAME_NUMBER(hipDevP2PAttrNativeAtomicSupported, MPIXQ_HIP_PEERS_HAVE_ATOMICS);
+SAME_NUMBER(hipStreamNonBlocking, MPIXQ_HIP_NON_BLOCKING);
 SAME_NUMBER(hipDeviceAttributeCanUseStreamWaitValue, MPIXQ_HIP_HAS_WAIT_VALUE);
 SAME_NUMBER(hipStreamWaitValueGte, MPIXQ_HIP_WAIT_GEQ);
 SAME_NUMBER(hipMemcpyDefault, MPIXQ_HIP_COPY_DEFAULT);

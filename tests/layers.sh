@@ -22,6 +22,7 @@ may_include()
     # Host streams are ended at MPI_Finalize.
     core) echo "stream/stream.h stream/host_stream.h stream/memory.h" ;;
     stream) echo "$services" ;;
+    ipc) echo "$services $objects stream/share.h" ;;
     # A channel.
     *) echo "$services $objects" ;;
     esac

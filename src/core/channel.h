@@ -40,6 +40,8 @@ struct mpixq_channel {
     const char *name; /* as in the channel column of the benchmarks */
     enum mpixq_channel_id id;
     bool through_mpi; /* so it takes buffers in memory of GPUs; others take their twins (stage.h) */
+    bool of_gpus;     /* takes nothing but what it has prepared (below), and starts on queues only
+                         whose stream is in the request's place */
 
     /* Prepare and tear down what the channel has once per process. In MPI_Init and
      * MPI_Finalize. Open returns an MPI code; close always succeeds, also after a failed open. */
@@ -63,6 +65,12 @@ struct mpixq_channel {
     void (*reach)(struct mpixq_request *req, const char *kind);
     /* Under the matching lock, or before the match: req->reached, if it has any, is not needed. */
     void (*unreach)(struct mpixq_request *req);
+    /* Threads of the program, with no lock, before a request is matched whose buffer is in memory
+     * of a GPU: get what only its library can say of these bytes, all of them data. It is kept with
+     * the request until it is destroyed, be it matched or not, which forget undoes, in any thread,
+     * under any lock but its own. */
+    void (*prepare)(struct mpixq_request *req, const char *kind, void *place, void *buffer);
+    void (*forget)(struct mpixq_request *req);
 
     /* Any thread, with no lock but a queue's: go on with what is under way and needs the host,
      * whether or not somebody waits for it. Must not block. */
@@ -109,8 +117,9 @@ struct mpixq_channel {
                  struct mpixq_awaited *awaited);
 
     /* In the same turn, if the stream rings by itself: which of these triggers that are its own, by
-     * their functions, the GPU rings for goes to queue->by_gpu, one word for each at most, and the
-     * triggers may be changed. The same for a wait, if it watches. */
+     * their functions, the GPU rings for goes to queue->by_gpu, one word for each at most, or to
+     * queue->moves, and the triggers may be changed. The same for a wait, if it watches; of_gpus:
+     * in any case, since the GPU has to see to those that are given up. */
     void (*ring_by_gpu)(struct mpixq_queue *queue, struct mpixq_trigger triggers[], int n);
     void (*watch_by_gpu)(struct mpixq_queue *queue, const struct mpixq_awaited *awaited);
 
@@ -118,8 +127,12 @@ struct mpixq_channel {
      * not block. */
     bool (*poll)(struct mpixq_request *req);
 
-    /* The same for several requests of the channel, in as few calls of MPI as it takes; a channel
-     * with nothing to gain here has mpixq_channel_poll_each. */
+    /* In the turn of its queue, which has failed: is the pair of no use any more, even if the last
+     * start has completed? */
+    bool (*is_broken)(struct mpixq_request *req);
+
+    /* The same as poll for several requests of the channel, in as few calls of MPI as it takes; a
+     * channel with nothing to gain here has mpixq_channel_poll_each. */
     void (*poll_many)(struct mpixq_request *const reqs[], int n, bool done[]);
 
     /* Under the matching lock, which keeps both ends' records: what does a start wait for that was
@@ -130,6 +143,11 @@ struct mpixq_channel {
      * of the channel for a sign of life of the peer. True: it has said since the pair was matched
      * that there will be none. Must not block. */
     bool (*has_lost)(struct mpixq_request *req);
+
+    /* Threads of the program, with no lock, before the user's free of a request, or in
+     * MPI_Finalize: take back what was started and has not completed, so that nothing reads or
+     * writes its buffer any more, if that takes a GPU. */
+    void (*recall)(struct mpixq_request *req);
 
     /* Under the matching lock: the user freed the request, which is inactive or has failed, or
      * the process ends. Must not block. */
@@ -157,6 +175,8 @@ void mpixq_channels_detach(struct mpixq_queue *queue);
 void mpixq_channels_expose(const struct mpixq_stream_ops *ops);
 void mpixq_channels_reach(struct mpixq_request *req, const char *kind);
 void mpixq_channels_unreach(struct mpixq_request *req);
+void mpixq_channels_prepare(struct mpixq_request *req, const char *kind, void *place, void *buffer);
+void mpixq_channels_forget(struct mpixq_request *req);
 void mpixq_channels_ring_by_gpu(struct mpixq_queue *queue, struct mpixq_trigger triggers[], int n);
 void mpixq_channels_drive(void);
 /* Those that have starts: an array by their ids. */
@@ -171,11 +191,16 @@ void mpixq_channel_unreach_nothing(struct mpixq_request *req);
 void mpixq_channel_ring_nothing(struct mpixq_queue *queue, struct mpixq_trigger triggers[], int n);
 void mpixq_channel_watch_nothing(struct mpixq_queue *queue, const struct mpixq_awaited *awaited);
 void mpixq_channel_drive_nothing(void);
-/* For channels whose network tells nothing of a peer. */
+/* For channels that no GPU moves data for. */
+void mpixq_channel_prepare_nothing(struct mpixq_request *req, const char *kind, void *place,
+                                   void *buffer);
+void mpixq_channel_forget_nothing(struct mpixq_request *req);
+/* For channels whose network tells nothing of a peer; and whose pairs outlive a failed queue. */
 bool mpixq_channel_has_lost_nothing(struct mpixq_request *req);
 
 extern const struct mpixq_channel mpixq_channel_null;
 extern const struct mpixq_channel mpixq_channel_self;
+extern const struct mpixq_channel mpixq_channel_ipc;
 extern const struct mpixq_channel mpixq_channel_fallback;
 extern const struct mpixq_channel mpixq_channel_cxi; /* where libfabric was found */
 

@@ -10,12 +10,12 @@
 #include "log.h"
 
 const struct mpixq_channel *const mpixq_channels[] = {
+    &mpixq_channel_ipc, /* before self, which works on the host */
     &mpixq_channel_self,
 #ifdef HAVE_LIBFABRIC
     &mpixq_channel_cxi,
 #endif
-    &mpixq_channel_fallback,
-    NULL,
+    &mpixq_channel_fallback, NULL,
 };
 
 /* Ends of pairs that were matched. */
@@ -88,6 +88,20 @@ void mpixq_channels_unreach(struct mpixq_request *req)
     }
 }
 
+void mpixq_channels_prepare(struct mpixq_request *req, const char *kind, void *place, void *buffer)
+{
+    for (int i = 0; mpixq_channels[i] != NULL; i++) {
+        mpixq_channels[i]->prepare(req, kind, place, buffer);
+    }
+}
+
+void mpixq_channels_forget(struct mpixq_request *req)
+{
+    for (int i = 0; req->prepared != NULL && mpixq_channels[i] != NULL; i++) {
+        mpixq_channels[i]->forget(req);
+    }
+}
+
 void mpixq_channels_ring_by_gpu(struct mpixq_queue *queue, struct mpixq_trigger triggers[], int n)
 {
     for (int i = 0; mpixq_channels[i] != NULL; i++) {
@@ -153,6 +167,20 @@ void mpixq_channel_watch_nothing(struct mpixq_queue *queue, const struct mpixq_a
 
 void mpixq_channel_drive_nothing(void)
 {
+}
+
+void mpixq_channel_prepare_nothing(struct mpixq_request *req, const char *kind, void *place,
+                                   void *buffer)
+{
+    (void)req;
+    (void)kind;
+    (void)place;
+    (void)buffer;
+}
+
+void mpixq_channel_forget_nothing(struct mpixq_request *req)
+{
+    (void)req;
 }
 
 bool mpixq_channel_has_lost_nothing(struct mpixq_request *req)

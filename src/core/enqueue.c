@@ -15,7 +15,7 @@
 static bool make_room(struct mpixq_queue *queue, int n)
 {
     int room = queue->room > 0 ? queue->room : 16;
-    void *records, *triggers, *awaited, *by_gpu;
+    void *records, *triggers, *awaited, *by_gpu, *moves;
 
     if (n <= queue->room) {
         return true;
@@ -32,11 +32,34 @@ static bool make_room(struct mpixq_queue *queue, int n)
     queue->awaited = awaited != NULL ? awaited : queue->awaited;
     by_gpu = mpixq_realloc(queue->by_gpu, (size_t)room * sizeof *queue->by_gpu);
     queue->by_gpu = by_gpu != NULL ? by_gpu : queue->by_gpu;
-    if (records == NULL || triggers == NULL || awaited == NULL || by_gpu == NULL) {
+    moves = mpixq_realloc(queue->moves, (size_t)room * sizeof *queue->moves);
+    queue->moves = moves != NULL ? moves : queue->moves;
+    if (records == NULL || triggers == NULL || awaited == NULL || by_gpu == NULL || moves == NULL) {
         return false;
     }
     queue->room = room;
     return true;
+}
+
+/* May its first start be made on this queue, as far as that depends on where its buffer is? Apart
+ * from the starts that follow, which are many. */
+__attribute__((cold, noinline)) static enum mpixq_error check_place(const struct mpixq_queue *queue,
+                                                                    const struct mpixq_request *req)
+{
+    const void *place;
+
+    if (!req->channel->of_gpus) {
+        return req->staging != NULL && !queue->stream->ops->copies ? MPIXQ_E_GPU_BUFFER
+                                                                   : MPIXQ_E_NONE;
+    }
+    if (!queue->stream->ops->copies) {
+        return MPIXQ_E_GPU_BUFFER;
+    }
+    place = atomic_load_explicit(&req->place, memory_order_acquire);
+    if (place == NULL) {
+        return MPIXQ_E_NOT_OPEN;
+    }
+    return place == queue->stream->place ? MPIXQ_E_NONE : MPIXQ_E_OTHER_GPU;
 }
 
 /* May this request be started on this queue? */
@@ -54,10 +77,7 @@ static enum mpixq_error check_start(const struct mpixq_queue *queue,
     case MPIXQ_MATCHING:
         return MPIXQ_E_MATCHING;
     case MPIXQ_MATCHED:
-        if (req->staging != NULL && !queue->stream->ops->copies) {
-            return MPIXQ_E_GPU_BUFFER;
-        }
-        return atomic_load(&req->failed) ? MPIXQ_E_REQUEST_FAILED : MPIXQ_E_NONE;
+        return atomic_load(&req->failed) ? MPIXQ_E_REQUEST_FAILED : check_place(queue, req);
     case MPIXQ_STARTED:
         return MPIXQ_E_STARTED;
     case MPIXQ_HOST_STARTED:
@@ -181,8 +201,13 @@ static int take_checked(struct mpixq_queue *queue, int count, MPI_Request reques
 /* What channels leave to the GPU itself goes with the submission that follows. */
 static void submit_by_gpu(struct mpixq_queue *queue)
 {
-    queue->stream->ops->by_gpu(queue->stream, queue->by_gpu, queue->n_by_gpu);
-    queue->n_by_gpu = 0;
+    const struct mpixq_by_gpu work = {.words = queue->by_gpu,
+                                      .moves = queue->moves,
+                                      .n_words = queue->n_by_gpu,
+                                      .n_moves = queue->n_moves};
+
+    queue->stream->ops->by_gpu(queue->stream, &work);
+    queue->n_by_gpu = queue->n_moves = 0;
 }
 
 static void watch_by_gpu(struct mpixq_queue *queue, int n)
@@ -190,7 +215,9 @@ static void watch_by_gpu(struct mpixq_queue *queue, int n)
     for (int i = 0; i < n; i++) {
         const struct mpixq_request *req = queue->awaited[i].who;
 
-        req->channel->watch_by_gpu(queue, &queue->awaited[i]);
+        if (queue->stream->watches || req->channel->of_gpus) {
+            req->channel->watch_by_gpu(queue, &queue->awaited[i]);
+        }
     }
     submit_by_gpu(queue);
 }
@@ -287,7 +314,7 @@ static void wait_records(struct mpixq_queue *queue, int n)
         }
     }
     if (n_awaited > 0) {
-        if (queue->stream->watches) {
+        if (queue->stream->rings) {
             watch_by_gpu(queue, n_awaited);
         }
         queue->ticket = queue->stream->ops->await(queue->stream, queue->awaited, n_awaited);

@@ -117,3 +117,12 @@ MPIXQ_ERROR(GPU_BUFFER, MPIXQ_ERR_UNSUPPORTED,
 MPIXQ_ERROR(GPU_TYPE, MPIXQ_ERR_UNSUPPORTED,
             "the receive's buffer is in memory of a GPU that MPI cannot access (MPIXQ_GPU_AWARE), "
             "and its datatype leaves gaps, which cannot be copied through the host")
+MPIXQ_ERROR(NOT_OPEN, MPIXQ_ERR_STATE,
+            "the memory of the peer's GPU is not open yet: MPI_Wait or MPI_Test of the match opens "
+            "it")
+MPIXQ_ERROR(
+    OTHER_GPU, MPIXQ_ERR_UNSUPPORTED,
+    "the buffer is in memory of a GPU that moves its data by itself: it can be started on a "
+    "queue on a stream of that GPU only (MPIXQ_IPC=no lifts that)")
+MPIXQ_ERROR(PEER_MEMORY, MPIXQ_ERR_COMM,
+            "the memory of the peer's GPU cannot be opened (MPIXQ_IPC=no does without)")

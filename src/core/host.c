@@ -247,6 +247,17 @@ static struct mpixq_match_op *failed_op(const struct mpixq_watch *watch, int ind
     return NULL;
 }
 
+/* A match may have left something to this thread. */
+static void end_matches(struct mpixq_watch *watch)
+{
+    bool any = watch->n > 0;
+
+    watch_end(watch);
+    if (any) {
+        mpixq_channels_expose(NULL);
+    }
+}
+
 int mpixq_host_end_one(struct mpixq_watch *watch, int rc, int index)
 {
     struct mpixq_match_op *op = failed_op(watch, index);
@@ -254,7 +265,7 @@ int mpixq_host_end_one(struct mpixq_watch *watch, int rc, int index)
     if (rc == MPI_SUCCESS && op != NULL) {
         rc = mpixq_error_raise(mpixq_match_op_comm(op), mpixq_error_code(op->error));
     }
-    watch_end(watch);
+    end_matches(watch);
     return rc;
 }
 
@@ -282,7 +293,7 @@ int mpixq_host_end_some(struct mpixq_watch *watch, int rc, int n, const int indi
             statuses[i].MPI_ERROR = mpixq_error_code(op->error);
         }
     }
-    watch_end(watch);
+    end_matches(watch);
     return failed && rc == MPI_SUCCESS ? mpixq_error_raise(comm, MPI_ERR_IN_STATUS) : rc;
 }
 

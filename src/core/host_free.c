@@ -8,6 +8,7 @@
 #include <stddef.h>
 #include <utlist.h>
 
+#include "channel.h"
 #include "host.h"
 #include "host_start.h"
 #include "queue.h"
@@ -59,6 +60,9 @@ void mpixq_host_freed(struct mpixq_request *req)
         return;
     }
     if (mpixq_request_state(req) != MPIXQ_HOST_STARTED) {
+        if (req->channel != NULL) {
+            req->channel->recall(req);
+        }
         mpixq_match_release(req);
         return;
     }

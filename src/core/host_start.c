@@ -31,7 +31,7 @@ enum mpixq_error mpixq_host_claim(MPI_Request handle, struct mpixq_request **req
         if (atomic_load(&req->failed)) {
             return MPIXQ_E_REQUEST_FAILED;
         }
-        if (req->staging != NULL) {
+        if (req->staging != NULL || req->channel->of_gpus) {
             return MPIXQ_E_GPU_BUFFER;
         }
         return mpixq_request_step(req, MPIXQ_HOST_START) ? MPIXQ_E_NONE : MPIXQ_E_HOST_AGAIN;

@@ -60,6 +60,14 @@ static void count_matched(struct mpixq_request *req, void *arg)
  * attributes of MPI_COMM_SELF first, whichever way it is called. */
 static int teardown_key = MPI_KEYVAL_INVALID;
 
+static void recall(struct mpixq_request *req, void *arg)
+{
+    (void)arg;
+    if (req->channel != NULL) {
+        req->channel->recall(req);
+    }
+}
+
 static int teardown(MPI_Comm comm, int key, void *value, void *extra)
 {
     int queues, streams, busy, requests = 0;
@@ -74,6 +82,7 @@ static int teardown(MPI_Comm comm, int key, void *value, void *extra)
     streams = mpixq_host_streams_close();
     mpixq_progress_stop();
     mpixq_host_close();
+    mpixq_request_each(recall, NULL);
     mpixq_match_stop();
     mpixq_control_close();
     mpixq_match_close(&busy);
@@ -133,7 +142,6 @@ static void print_choices(void)
     if (mpixq_channel_by_id(MPIXQ_CHANNEL_CXI) == NULL) {
         mpixq_print("channel cxi: the library was built without libfabric");
     }
-    mpixq_print("channel ipc: not in this version");
     mpixq_streams_print();
     mpixq_affinity_print();
     mpixq_print("%d ranks for each CPU: waits %s", mpixq_backoff_crowding(),

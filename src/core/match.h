@@ -105,6 +105,7 @@ void mpixq_match_record(const struct mpixq_record *record, int source);
  * ended: let go of everything that is left. *busy_p is the number of sends that MPI still
  * reads. */
 void mpixq_match_stop(void);
+bool mpixq_match_has_stopped(void);
 void mpixq_match_close(int *busy_p);
 
 #endif

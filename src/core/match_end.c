@@ -195,9 +195,17 @@ static void let_go(struct mpixq_request *req, void *arg)
     }
 }
 
+static atomic_bool has_stopped;
+
+bool mpixq_match_has_stopped(void)
+{
+    return atomic_load(&has_stopped);
+}
+
 void mpixq_match_stop(void)
 {
     mpixq_match_enter();
+    atomic_store(&has_stopped, true);
     while (mpixq_pairing_take_posted(&mpixq_match_pairing) != NULL) {
     }
     mpixq_match_leave();

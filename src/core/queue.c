@@ -64,7 +64,7 @@ static void queue_reset(struct mpixq_queue *queue)
     queue->members = NULL;
     queue->started = NULL;
     queue->ticket = 0;
-    queue->n_by_gpu = 0;
+    queue->n_by_gpu = queue->n_moves = 0;
     queue->starts = queue->waits = queue->launches = 0;
     memset(queue->by_channel, 0, sizeof queue->by_channel);
     atomic_store(&queue->posts, 0);
@@ -174,7 +174,8 @@ static bool is_complete(struct mpixq_request *req)
 /* Take a request from the queue, whose turn is taken; the stream has passed its last operation. */
 static void detach(struct mpixq_queue *queue, struct mpixq_request *req)
 {
-    bool complete = is_complete(req);
+    bool complete =
+        is_complete(req) && !(mpixq_queue_has_failed(queue) && req->channel->is_broken(req));
     bool waiting = mpixq_request_state(req) == MPIXQ_WAITING;
 
     if (!waiting) {

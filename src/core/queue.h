@@ -51,7 +51,8 @@ struct mpixq_queue {
     struct mpixq_trigger *triggers;
     struct mpixq_awaited *awaited;
     struct mpixq_gpu_word *by_gpu; /* what the stream does by itself, if it does: by channels */
-    int n_by_gpu;
+    struct mpixq_move *moves;
+    int n_by_gpu, n_moves;
 
     /* Counted by channels, any thread. */
     _Atomic uint64_t posts, rings;

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "alloc.h"
+#include "channel.h"
 #include "comm.h"
 #include "error.h"
 #include "handles.h"
@@ -250,6 +251,7 @@ bool mpixq_request_drop(MPI_Request handle, struct mpixq_request **req_p)
     comm = req->comm;
     type = req->made.type;
     mpixq_staging_give_back(req->staging);
+    mpixq_channels_forget(req);
     mpixq_spin_lock(&lock);
     mpixq_handles_remove(req);
     record_recycle(req);
@@ -296,6 +298,7 @@ void mpixq_request_destroy(struct mpixq_request *req)
     }
     let_go(req->made.mode, req->comm, req->made.type);
     mpixq_staging_give_back(req->staging);
+    mpixq_channels_forget(req);
     mpixq_spin_lock(&lock);
     record_recycle(req);
     mpixq_spin_unlock(&lock);

@@ -111,8 +111,10 @@ struct mpixq_request {
     bool moves;                    /* it is in memory whose pages go from host to GPU and back */
     struct mpixq_staging *staging; /* with which twin of it channels work; NULL: itself */
     const struct mpixq_channel *reached_by; /* which works with itself all the same, if it serves */
-    void *reached; /* what that channel needs for it, while MATCHING; else NULL */
-    bool in_place; /* that is for the buffer itself, in memory of a GPU */
+    void *reached;               /* what that channel needs for it, while MATCHING; else NULL */
+    bool in_place;               /* that is for the buffer itself, in memory of a GPU */
+    void *prepared;              /* of it, by a channel whose data GPUs move */
+    _Atomic(const void *) place; /* of such a channel: where it is; NULL until all is open */
     struct mpixq_request *next_released;
     bool peer_released; /* of a receive: the sender has freed its end */
     uint64_t peer_started;

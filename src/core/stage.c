@@ -115,6 +115,9 @@ static enum mpixq_error stage_one(struct mpixq_request *req)
     }
     if (error == MPIXQ_E_NONE && !req->moves) {
         mpixq_channels_reach(req, kind);
+        if (kind != NULL && span.is_dense) {
+            mpixq_channels_prepare(req, kind, place, span.first);
+        }
     }
     return error;
 }
@@ -146,7 +149,10 @@ enum mpixq_error mpixq_stage(struct mpixq_request *const reqs[], int n,
 
 void mpixq_stage_matched(struct mpixq_request *req)
 {
-    if (req->staging != NULL && !mpixq_request_is_send(req)) {
+    if (req->channel->of_gpus) {
+        mpixq_staging_give_back(req->staging);
+        req->staging = NULL;
+    } else if (req->staging != NULL && !mpixq_request_is_send(req)) {
         /* It may be less than the receive has room for. What is copied has no gaps. */
         req->staging->copy.bytes = req->bytes;
     }

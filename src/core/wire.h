@@ -16,11 +16,11 @@
 #include "ident.h"
 #include "process.h"
 
-#define MPIXQ_WIRE_VERSION 3
+#define MPIXQ_WIRE_VERSION 4
 /* Small enough to travel eagerly on every MPI. */
 #define MPIXQ_WIRE_MESSAGE_BYTES 4000
 #define MPIXQ_WIRE_HEADER_BYTES 8
-#define MPIXQ_WIRE_BLOB_BYTES 128
+#define MPIXQ_WIRE_BLOB_BYTES 256
 #define MPIXQ_WIRE_MAX_CHANNELS 4
 
 enum mpixq_wire_kind {

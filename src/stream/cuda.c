@@ -9,6 +9,7 @@
 #include <stddef.h>
 #include <stdio.h>
 
+#include "cuda_share.h"
 #include "gpu.h"
 
 struct mpixq_cuda mpixq_cuda;
@@ -28,7 +29,6 @@ static const struct mpixq_gpu_symbol symbols[] = {
     NEEDED(push, "cuCtxPushCurrent_v2"),
     NEEDED(pop, "cuCtxPopCurrent_v2"),
     NEEDED(device, "cuCtxGetDevice"),
-    NEEDED(device_count, "cuDeviceGetCount"),
     NEEDED(attribute, "cuDeviceGetAttribute"),
     NEEDED(retain, "cuDevicePrimaryCtxRetain"),
     NEEDED(host_alloc, "cuMemHostAlloc"),
@@ -48,6 +48,17 @@ static const struct mpixq_gpu_symbol symbols[] = {
     OPTIONAL(set_pointer, "cuPointerSetAttribute"),
     OPTIONAL(write, "cuStreamWriteValue64_v2"),
     OPTIONAL(batch, "cuStreamBatchMemOp_v2"),
+    NEEDED(device_count, "cuDeviceGetCount"),
+    OPTIONAL(between, "cuDeviceGetP2PAttribute"),
+    OPTIONAL(span, "cuMemGetAddressRange_v2"),
+    OPTIONAL(share, "cuIpcGetMemHandle"),
+    OPTIONAL(open_shared, "cuIpcOpenMemHandle_v2"),
+    OPTIONAL(close_shared, "cuIpcCloseMemHandle"),
+    NEEDED(alloc, "cuMemAlloc_v2"),
+    NEEDED(free, "cuMemFree_v2"),
+    NEEDED(zero, "cuMemsetD8Async"),
+    NEEDED(stream_create, "cuStreamCreate"),
+    NEEDED(finish, "cuStreamSynchronize"),
     {NULL, NULL, false},
 };
 
@@ -221,9 +232,35 @@ static int cuda_wait(void *stream, void *gate, uint64_t opened, void *word, uint
     return mpixq_cuda.batch(stream, word != NULL ? 2 : 1, both, 0);
 }
 
-static int cuda_launch(void *stream, void *function, unsigned threads, void **parameters)
+static int cuda_launch(void *stream, void *function, struct mpixq_grid grid, void **parameters)
 {
-    return mpixq_cuda.launch(function, 1, 1, 1, threads, 1, 1, 0, stream, parameters, NULL);
+    return mpixq_cuda.launch(function, grid.blocks, 1, 1, grid.threads, 1, 1, 0, stream, parameters,
+                             NULL);
+}
+
+static int cuda_zero(void *stream, void *address, size_t bytes)
+{
+    return mpixq_cuda.zero(address, 0, bytes, stream);
+}
+
+static int cuda_own_stream(void **stream_p)
+{
+    return mpixq_cuda.stream_create(stream_p, MPIXQ_CU_NON_BLOCKING);
+}
+
+static int cuda_finish(void *stream)
+{
+    return mpixq_cuda.finish(stream);
+}
+
+static int cuda_words_alloc(size_t bytes, void **address_p)
+{
+    return mpixq_cuda.alloc(address_p, bytes);
+}
+
+static void cuda_words_free(void *address)
+{
+    (void)mpixq_cuda.free(address); /* likewise */
 }
 
 static int cuda_copy(void *stream, void *to, const void *from, size_t bytes)
@@ -371,6 +408,17 @@ const struct mpixq_gpu mpixq_gpu_cuda = {
     .wait = cuda_wait,
     .launch = cuda_launch,
     .copy = cuda_copy,
+    .zero = cuda_zero,
+    .own_stream = cuda_own_stream,
+    .finish = cuda_finish,
+    .at_once = true,
+    .peers = mpixq_cuda_peers,
+    .base = mpixq_cuda_base,
+    .share = mpixq_cuda_share,
+    .open_shared = mpixq_cuda_open_shared,
+    .close_shared = mpixq_cuda_close_shared,
+    .words_alloc = cuda_words_alloc,
+    .words_free = cuda_words_free,
     .broken = cuda_broken,
     .is_capturing = cuda_is_capturing,
     .for_nic = cuda_for_nic,

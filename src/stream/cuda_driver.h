@@ -26,6 +26,9 @@ enum {
     MPIXQ_CU_ORDERED_FOR_ALL = 200,
     MPIXQ_CU_HAS_64_BIT_VALUES = 122,
     MPIXQ_CU_HAS_MPS = 133,
+    MPIXQ_CU_PEERS_HAVE_ATOMICS = 3,
+    MPIXQ_CU_NON_BLOCKING = 1,
+    MPIXQ_CU_ENABLE_PEER = 1,
     MPIXQ_CU_WAIT_VALUE_64 = 4,
     MPIXQ_CU_WRITE_VALUE_64 = 5,
     MPIXQ_CU_WAIT_GEQ = 0,
@@ -44,9 +47,12 @@ struct mpixq_cuda_value {
     uint64_t pad;
 };
 
-/* CUuuid. */
+/* CUuuid and CUipcMemHandle. */
 struct mpixq_cuda_uuid {
     char bytes[16];
+};
+struct mpixq_cuda_handle {
+    char reserved[64];
 };
 
 struct mpixq_cuda {
@@ -79,6 +85,16 @@ struct mpixq_cuda {
     int (*set_pointer)(const void *value, int attribute, const void *address);
     int (*write)(void *stream, void *address, uint64_t value, unsigned flags);
     int (*batch)(void *stream, unsigned n, struct mpixq_cuda_value *values, unsigned flags);
+    int (*between)(int *value_p, int attribute, int from, int to);
+    int (*span)(void **base_p, size_t *bytes_p, void *address);
+    int (*share)(struct mpixq_cuda_handle *handle_p, void *base);
+    int (*open_shared)(void **address_p, struct mpixq_cuda_handle handle, unsigned flags);
+    int (*close_shared)(void *address);
+    int (*alloc)(void **address_p, size_t bytes);
+    int (*free)(void *address);
+    int (*zero)(void *address, unsigned char value, size_t bytes, void *stream);
+    int (*stream_create)(void **stream_p, unsigned flags);
+    int (*finish)(void *stream);
 };
 
 extern struct mpixq_cuda mpixq_cuda;

@@ -21,6 +21,18 @@
 enum mpixq_place_of_memory { MPIXQ_AT_HOST, MPIXQ_AT_GPU, MPIXQ_MOVING };
 
 enum { MPIXQ_GPU_NAME_ROOM = 64 };
+/* A GPU of this machine, under the same name for all processes; and memory of one, for another
+ * process to open. */
+struct mpixq_gpu_ident {
+    unsigned char bytes[16];
+};
+struct mpixq_gpu_handle {
+    unsigned char bytes[64];
+};
+
+struct mpixq_grid {
+    unsigned blocks, threads; /* of each */
+};
 
 /* A function of a vendor's library: where its address goes, and whether we can do without. */
 struct mpixq_gpu_symbol {
@@ -74,11 +86,28 @@ struct mpixq_gpu {
     void *(*compile)(const char **why_p);
 
     /* Submissions. wait: until the word gate has reached opened; then passed is written to word, if
-     * that is not NULL. launch: one block of so many threads. */
+     * that is not NULL. */
     int (*write)(void *stream, void *word, uint64_t value);
     int (*wait)(void *stream, void *gate, uint64_t opened, void *word, uint64_t passed);
-    int (*launch)(void *stream, void *function, unsigned threads, void **parameters);
+    int (*launch)(void *stream, void *function, struct mpixq_grid grid, void **parameters);
     int (*copy)(void *stream, void *to, const void *from, size_t bytes);
+    int (*zero)(void *stream, void *address, size_t bytes);
+    /* A stream that waits for no other one, kept until the process ends; and wait for it. */
+    int (*own_stream)(void **stream_p);
+    int (*finish)(void *stream);
+
+    /* Memory that GPUs of several processes reach. May not be there at all, and is an error then.
+     * What is opened and allocated may have to wait until the GPU is idle, unless at_once. */
+    bool at_once;
+    /* Those whose memory kernels reach, with atomic operations too; itself first. Returns how many,
+     * at most room. */
+    int (*peers)(struct mpixq_gpu_ident idents[], int room);
+    int (*base)(const void *address, void **base_p); /* of its allocation */
+    int (*share)(void *base, struct mpixq_gpu_handle *handle_p);
+    int (*open_shared)(const struct mpixq_gpu_handle *handle, void **address_p);
+    void (*close_shared)(void *address); /* waits until the GPU is idle, as does the next one */
+    int (*words_alloc)(size_t bytes, void **address_p); /* which GPUs change for each other */
+    void (*words_free)(void *address);
 
     /* NULL if all is well with the stream, else what the GPU reports: then it runs no more. */
     const char *(*broken)(void *stream);

@@ -67,7 +67,7 @@ enum mpixq_error mpixq_gpu_lane_choose(struct mpixq_gpu_lane *lane)
         return MPIXQ_E_GPU_OPS;
     }
     if (mpixq_env.gpu_ops == MPIXQ_GPU_OPS_VALUES) {
-        lane->kernels.copy = lane->kernels.ring_all = NULL;
+        lane->kernels.copy = lane->kernels.ring_all = lane->kernels.move_all = NULL;
     }
     take_seat(lane);
     if (may_values && may_kernels) {

@@ -102,7 +102,7 @@ static uint64_t gpu_trigger(struct mpixq_stream *base, const struct mpixq_trigge
         code = mpixq_gpu_submit_start(&stream->lane, triggers, n, ticket);
         stream->lane.gpu->leave(stream->lane.place, before);
     }
-    stream->lane.n_words = 0;
+    stream->lane.work = (struct mpixq_by_gpu){0};
     note_code(stream, code);
     return ticket;
 }
@@ -124,17 +124,14 @@ static uint64_t gpu_await(struct mpixq_stream *base, const struct mpixq_awaited 
         code = mpixq_gpu_submit_wait(&stream->lane, awaited, n, ticket);
         stream->lane.gpu->leave(stream->lane.place, before);
     }
-    stream->lane.n_words = 0;
+    stream->lane.work = (struct mpixq_by_gpu){0};
     note_code(stream, code);
     return ticket;
 }
 
-static void gpu_by_gpu(struct mpixq_stream *base, const struct mpixq_gpu_word words[], int n)
+static void gpu_by_gpu(struct mpixq_stream *base, const struct mpixq_by_gpu *work)
 {
-    struct gpu_stream *stream = (struct gpu_stream *)base;
-
-    stream->lane.words = words;
-    stream->lane.n_words = n;
+    ((struct gpu_stream *)base)->lane.work = *work;
 }
 
 static void gpu_halt(struct mpixq_stream *base)
@@ -294,6 +291,7 @@ static enum mpixq_error prepare(struct gpu_stream *stream)
     }
     stream->base.rings = stream->lane.kernels.ring_all != NULL;
     set_watches(stream);
+    stream->base.place = stream->lane.place;
     note_code(stream, code);
     return code == 0 ? MPIXQ_E_NONE : MPIXQ_E_GPU;
 }

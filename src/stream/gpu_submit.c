@@ -4,13 +4,20 @@
 
 #include "pieces.h"
 
+/* A block. */
+static struct mpixq_grid threads(unsigned n)
+{
+    return (struct mpixq_grid){.blocks = 1, .threads = n};
+}
+
 static int write_reached(const struct mpixq_gpu_lane *lane, uint64_t ticket)
 {
     void *reached_at = lane->reached_at;
     void *parameters[] = {&reached_at, &ticket};
 
-    return lane->by_values ? lane->gpu->write(lane->handle, reached_at, ticket)
-                           : lane->gpu->launch(lane->handle, lane->kernels.ring, 1, parameters);
+    return lane->by_values
+               ? lane->gpu->write(lane->handle, reached_at, ticket)
+               : lane->gpu->launch(lane->handle, lane->kernels.ring, threads(1), parameters);
 }
 
 /* passes: then the ticket has been reached. */
@@ -19,8 +26,9 @@ static int wait_for_gate(const struct mpixq_gpu_lane *lane, uint64_t ticket, boo
     void *gate_at = lane->gate_at, *reached_at = passes ? lane->reached_at : NULL;
     void *parameters[] = {&gate_at, &ticket, &reached_at, &ticket};
 
-    return lane->by_values ? lane->gpu->wait(lane->handle, gate_at, ticket, reached_at, ticket)
-                           : lane->gpu->launch(lane->handle, lane->kernels.wait, 1, parameters);
+    return lane->by_values
+               ? lane->gpu->wait(lane->handle, gate_at, ticket, reached_at, ticket)
+               : lane->gpu->launch(lane->handle, lane->kernels.wait, threads(1), parameters);
 }
 
 /* What is to be copied for the elements of an array of triggers, or of what is awaited. */
@@ -77,8 +85,8 @@ static int copy_small(const struct mpixq_gpu_lane *lane, const struct copies *co
         if (pieces.n == MPIXQ_PIECES || left == 0) {
             pieces.word = left == 0 ? word : NULL;
             pieces.each = threads_of_each(pieces.n, largest);
-            code = lane->gpu->launch(lane->handle, lane->kernels.copy, pieces.n * pieces.each,
-                                     parameters);
+            code = lane->gpu->launch(lane->handle, lane->kernels.copy,
+                                     threads(pieces.n * pieces.each), parameters);
             pieces.n = 0;
             largest = 0;
         }
@@ -110,20 +118,85 @@ static int copy_and_tell(const struct mpixq_gpu_lane *lane, const struct copies 
 
 /* A thread for each word, until the gate has reached opened. The last launch tells that the ticket
  * is reached, if that is wanted. */
-static int launch_words(const struct mpixq_gpu_lane *lane, void *kernel, void *gate,
-                        uint64_t opened, bool tells, uint64_t ticket)
+static int launch_words(const struct mpixq_gpu_lane *lane, void *kernel, struct mpixq_words *all,
+                        bool tells, uint64_t ticket)
 {
-    struct mpixq_words all = {.gate = gate, .opened = opened, .value = ticket};
-    void *parameters[] = {&all};
+    const struct mpixq_by_gpu *work = &lane->work;
+    void *parameters[] = {all};
     int code = 0;
 
-    for (int i = 0; code == 0 && i < lane->n_words;) {
-        for (all.n = 0; all.n < MPIXQ_WORDS && i < lane->n_words; all.n++, i++) {
-            all.at[all.n].address = lane->words[i].address;
-            all.at[all.n].value = lane->words[i].value;
+    all->value = ticket;
+    for (int i = 0; code == 0 && i < work->n_words;) {
+        for (all->n = 0; all->n < MPIXQ_WORDS && i < work->n_words; all->n++, i++) {
+            all->at[all->n].address = work->words[i].address;
+            all->at[all->n].value = work->words[i].value;
+            all->at[all->n].state = work->words[i].state;
+            all->at[all->n].mine = work->words[i].mine;
         }
-        all.word = tells && i == lane->n_words ? lane->reached_at : NULL;
-        code = lane->gpu->launch(lane->handle, kernel, all.n, parameters);
+        all->word = tells && i == work->n_words ? lane->reached_at : NULL;
+        code = lane->gpu->launch(lane->handle, kernel, threads(all->n), parameters);
+    }
+    return code;
+}
+
+static int ring(const struct mpixq_gpu_lane *lane, bool tells, uint64_t ticket)
+{
+    struct mpixq_words all = {.gate = lane->halt_at, .opened = 1};
+
+    return launch_words(lane, lane->kernels.ring_all, &all, tells, ticket);
+}
+
+static unsigned groups(const struct mpixq_moves *all, unsigned n)
+{
+    return (n + all->group - 1) / all->group;
+}
+
+/* Add those of n moves that one block can do, or not, of sends or not. */
+static void add_moves(struct mpixq_moves *all, const struct mpixq_move moves[], unsigned n,
+                      bool small, bool sends)
+{
+    for (unsigned i = 0; i < n; i++) {
+        if ((moves[i].blocks == 1) == small && moves[i].is_send == sends) {
+            all->move[all->n++] = moves[i];
+            all->blocks += small ? 0 : moves[i].blocks;
+        }
+    }
+}
+
+static void fill_moves(struct mpixq_moves *all, const struct mpixq_move moves[], unsigned n)
+{
+    size_t largest = 1;
+
+    all->n = all->blocks = 0;
+    add_moves(all, moves, n, true, true);
+    all->n_sends = all->n;
+    add_moves(all, moves, n, true, false);
+    all->n_small = all->n;
+    for (unsigned i = 0; i < all->n_small; i++) {
+        largest = all->move[i].bytes > largest ? all->move[i].bytes : largest;
+    }
+    add_moves(all, moves, n, false, true);
+    add_moves(all, moves, n, false, false);
+    all->group = largest * MPIXQ_GROUP <= MPIXQ_SMALL ? MPIXQ_GROUP : MPIXQ_SMALL / largest;
+    all->group = all->group < 1 ? 1 : all->group;
+    all->blocks += groups(all, all->n_sends) + groups(all, all->n_small - all->n_sends);
+}
+
+static int move(const struct mpixq_gpu_lane *lane, bool tells, uint64_t ticket)
+{
+    const struct mpixq_by_gpu *work = &lane->work;
+    struct mpixq_moves all;
+    void *parameters[] = {&all};
+    int code = 0, left = work->n_moves;
+
+    all.value = ticket;
+    for (const struct mpixq_move *next = work->moves; code == 0 && left > 0; next += all.n) {
+        fill_moves(&all, next, left < MPIXQ_MOVES ? (unsigned)left : MPIXQ_MOVES);
+        left -= (int)all.n;
+        all.word = tells && left == 0 ? lane->reached_at : NULL;
+        code = lane->gpu->launch(
+            lane->handle, lane->kernels.move_all,
+            (struct mpixq_grid){.blocks = all.blocks, .threads = MPIXQ_BLOCK_OF_MOVES}, parameters);
     }
     return code;
 }
@@ -132,26 +205,31 @@ int mpixq_gpu_submit_start(const struct mpixq_gpu_lane *lane, const struct mpixq
                            int n, uint64_t ticket)
 {
     struct copies copies = {.first = &triggers->copy, .stride = sizeof *triggers, .n = n};
-    int code = copy_and_tell(lane, &copies, lane->n_words == 0, ticket);
+    bool rings = lane->work.n_words > 0, moves = lane->work.n_moves > 0;
+    int code = copy_and_tell(lane, &copies, !rings && !moves, ticket);
 
-    return code != 0 || lane->n_words == 0
-               ? code
-               : launch_words(lane, lane->kernels.ring_all, lane->halt_at, 1, true, ticket);
+    code = code != 0 || !rings ? code : ring(lane, !moves, ticket);
+    return code != 0 || !moves ? code : move(lane, true, ticket);
 }
 
 int mpixq_gpu_submit_wait(const struct mpixq_gpu_lane *lane, const struct mpixq_awaited *awaited,
                           int n, uint64_t ticket)
 {
     struct copies copies = {.first = &awaited->copy, .stride = sizeof *awaited, .n = n};
-    bool any = false;
-    int code;
+    struct mpixq_words all = {.gate = lane->gate_at, .opened = ticket, .halt = lane->halt_at};
+    bool any = false, words = lane->work.n_words > 0;
+    int code = 0;
 
     for (int i = 0; i < n; i++) {
         any = any || awaited[i].copy != NULL;
     }
-    /* What is copied afterwards has not been reached yet. The worker opens the gate in any case. */
-    code = lane->n_words == n
-               ? launch_words(lane, lane->kernels.wait_all, lane->gate_at, ticket, !any, ticket)
-               : wait_for_gate(lane, ticket, !any);
+    /* What is copied afterwards has not been reached yet. The worker opens the gate in any case.
+     * Behind it the kernel waits no more, but closes pairs whose wait is given up. */
+    if (lane->by_values || lane->work.n_words < n) {
+        code = wait_for_gate(lane, ticket, !any && !words);
+    }
+    if (code == 0 && words) {
+        code = launch_words(lane, lane->kernels.wait_all, &all, !any, ticket);
+    }
     return code != 0 || !any ? code : copy_and_tell(lane, &copies, true, ticket);
 }

@@ -32,9 +32,7 @@ struct mpixq_gpu_lane {
     struct mpixq_gpu_seat *seat; /* NULL: that is not known */
     unsigned starts, looked_at;
     const char *why;
-    /* Of the next submission: what it rings, or waits for, by itself. */
-    const struct mpixq_gpu_word *words;
-    int n_words;
+    struct mpixq_by_gpu work; /* of the next submission */
 };
 
 /* Codes of the vendor. */

@@ -119,6 +119,8 @@ static bool load_code(const struct mpixq_gpu *gpu, const void *code, struct mpix
     error = error != 0 ? error : gpu->function(module, "mpixq_copy", &k->copy);
     error = error != 0 ? error : gpu->function(module, "mpixq_ring_all", &k->ring_all);
     error = error != 0 ? error : gpu->function(module, "mpixq_wait_all", &k->wait_all);
+    error = error != 0 ? error : gpu->function(module, "mpixq_move_all", &k->move_all);
+    error = error != 0 ? error : gpu->function(module, "mpixq_call_back", &k->call_back);
     if (error != 0) {
         *k = (struct mpixq_gpu_kernels){.why = NULL};
         *why_p = gpu->text(error);

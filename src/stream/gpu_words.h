@@ -27,7 +27,8 @@ struct mpixq_gpu_words *mpixq_gpu_words_take(const struct mpixq_gpu *gpu);
 void mpixq_gpu_words_give_back(struct mpixq_gpu_words *words);
 
 struct mpixq_gpu_kernels {
-    void *ring, *wait, *copy, *ring_all, *wait_all; /* NULL: they cannot be had here */
+    /* NULL: they cannot be had here. */
+    void *ring, *wait, *copy, *ring_all, *wait_all, *move_all, *call_back;
     const char *why;
 };
 

@@ -6,6 +6,7 @@
 
 #include <pthread.h>
 #include <stddef.h>
+#include <string.h>
 
 #include "gpu.h"
 
@@ -51,6 +52,14 @@ static const struct mpixq_gpu_symbol symbols[] = {
     OPTIONAL(flush, "hipDeviceFlushGPUDirectRDMAWrites"),
     OPTIONAL(stream_device, "hipStreamGetDevice"),
     OPTIONAL(is_capturing, "hipStreamIsCapturing"),
+    OPTIONAL(between, "hipDeviceGetP2PAttribute"),
+    OPTIONAL(span, "hipMemGetAddressRange"),
+    OPTIONAL(share, "hipIpcGetMemHandle"),
+    OPTIONAL(open_shared, "hipIpcOpenMemHandle"),
+    OPTIONAL(close_shared, "hipIpcCloseMemHandle"),
+    NEEDED(zero, "hipMemsetAsync"),
+    NEEDED(stream_create, "hipStreamCreateWithFlags"),
+    NEEDED(finish, "hipStreamSynchronize"),
     {NULL, NULL, false},
 };
 
@@ -223,9 +232,120 @@ static int hip_wait(void *stream, void *gate, uint64_t opened, void *word, uint6
     return code != 0 || word == NULL ? cleared(code) : hip_write(stream, word, passed);
 }
 
-static int hip_launch(void *stream, void *function, unsigned threads, void **parameters)
+static int hip_launch(void *stream, void *function, struct mpixq_grid grid, void **parameters)
 {
-    return cleared(mpixq_hip.launch(function, 1, 1, 1, threads, 1, 1, 0, stream, parameters, NULL));
+    return cleared(mpixq_hip.launch(function, grid.blocks, 1, 1, grid.threads, 1, 1, 0, stream,
+                                    parameters, NULL));
+}
+
+static int hip_zero(void *stream, void *address, size_t bytes)
+{
+    return cleared(mpixq_hip.zero(address, 0, bytes, stream));
+}
+
+static int hip_own_stream(void **stream_p)
+{
+    return cleared(mpixq_hip.stream_create(stream_p, MPIXQ_HIP_NON_BLOCKING));
+}
+
+static int hip_finish(void *stream)
+{
+    return cleared(mpixq_hip.finish(stream));
+}
+
+/* Memory that GPUs of several processes reach. Whether to open it waits for kernels is not
+ * known. */
+
+_Static_assert(sizeof(struct mpixq_gpu_handle) == sizeof(struct mpixq_hip_handle), "handle");
+
+/* Where the device is on the bus: it has a UUID in newer versions only. */
+static int ident_of(int device, struct mpixq_gpu_ident *ident_p)
+{
+    char name[sizeof *ident_p] = "";
+    int code = mpixq_hip.bus_id != NULL ? cleared(mpixq_hip.bus_id(name, sizeof name, device))
+                                        : MPIXQ_HIP_NOT_SUPPORTED;
+
+    if (code == 0) {
+        memcpy(ident_p, name, sizeof name);
+    }
+    return code;
+}
+
+static bool reaches(int here, int there)
+{
+    int value = 0;
+
+    return mpixq_hip.between != NULL &&
+           cleared(mpixq_hip.between(&value, MPIXQ_HIP_PEERS_HAVE_ATOMICS, here, there)) == 0 &&
+           value != 0;
+}
+
+static int hip_peers(struct mpixq_gpu_ident idents[], int room)
+{
+    int here, n = 1;
+
+    if (cleared(mpixq_hip.device(&here)) != 0 || room < 1 || ident_of(here, &idents[0]) != 0) {
+        return 0;
+    }
+    for (int i = 0; i < n_devices && n < room; i++) {
+        n += i != here && reaches(here, i) && ident_of(i, &idents[n]) == 0;
+    }
+    return n;
+}
+
+static int hip_base(const void *address, void **base_p)
+{
+    size_t bytes;
+
+    return mpixq_hip.span != NULL ? cleared(mpixq_hip.span(base_p, &bytes, (void *)address))
+                                  : MPIXQ_HIP_NOT_SUPPORTED;
+}
+
+static int hip_share(void *base, struct mpixq_gpu_handle *handle_p)
+{
+    struct mpixq_hip_handle handle;
+    int code;
+
+    if (mpixq_hip.share == NULL || mpixq_hip.open_shared == NULL ||
+        mpixq_hip.close_shared == NULL) {
+        return MPIXQ_HIP_NOT_SUPPORTED;
+    }
+    code = cleared(mpixq_hip.share(&handle, base));
+    memcpy(handle_p, &handle, sizeof handle);
+    return code;
+}
+
+static int hip_open_shared(const struct mpixq_gpu_handle *handle, void **address_p)
+{
+    struct mpixq_hip_handle theirs;
+    int code;
+
+    memcpy(&theirs, handle, sizeof theirs);
+    code = cleared(mpixq_hip.open_shared(address_p, theirs, MPIXQ_HIP_ENABLE_PEER));
+    return code == MPIXQ_HIP_INVALID_VALUE
+               ? cleared(mpixq_hip.open_shared(address_p, theirs, !MPIXQ_HIP_ENABLE_PEER))
+               : code;
+}
+
+static void hip_close_shared(void *address)
+{
+    (void)cleared(mpixq_hip.close_shared(address)); /* the process is about to end, or it is ours */
+}
+
+/* GPUs see each other's changes while kernels run only where memory is fine-grained, and newer ones
+ * only where it is not cached. */
+static int hip_words_alloc(size_t bytes, void **address_p)
+{
+    int code = of_device == MPIXQ_HIP_6_DEVICE
+                   ? cleared(mpixq_hip.alloc(address_p, bytes, MPIXQ_HIP_UNCACHED))
+                   : MPIXQ_HIP_NOT_SUPPORTED;
+
+    return code == 0 ? code : cleared(mpixq_hip.alloc(address_p, bytes, MPIXQ_HIP_FINE_GRAINED));
+}
+
+static void hip_words_free(void *address)
+{
+    (void)cleared(mpixq_hip.free(address)); /* the process is about to end */
 }
 
 static int hip_copy(void *stream, void *to, const void *from, size_t bytes)
@@ -352,6 +472,17 @@ const struct mpixq_gpu mpixq_gpu_hip = {
     .wait = hip_wait,
     .launch = hip_launch,
     .copy = hip_copy,
+    .zero = hip_zero,
+    .own_stream = hip_own_stream,
+    .finish = hip_finish,
+    .at_once = false,
+    .peers = hip_peers,
+    .base = hip_base,
+    .share = hip_share,
+    .open_shared = hip_open_shared,
+    .close_shared = hip_close_shared,
+    .words_alloc = hip_words_alloc,
+    .words_free = hip_words_free,
     .broken = hip_broken,
     .is_capturing = hip_is_capturing,
     .for_nic = hip_for_nic,

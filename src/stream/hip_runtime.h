@@ -20,6 +20,12 @@ enum {
     MPIXQ_HIP_RDMA_ORDERING = 99,
     MPIXQ_HIP_ORDERED_FOR_OWNER = 100,
     MPIXQ_HIP_ORDERED_FOR_ALL = 200,
+    MPIXQ_HIP_FINE_GRAINED = 1,
+    MPIXQ_HIP_UNCACHED = 3, /* from version 6 on */
+    MPIXQ_HIP_PEERS_HAVE_ATOMICS = 2,
+    MPIXQ_HIP_NON_BLOCKING = 1,
+    MPIXQ_HIP_ENABLE_PEER = 0, /* 1 in newer versions */
+    MPIXQ_HIP_INVALID_VALUE = 1,
     MPIXQ_HIP_HAS_WAIT_VALUE = 10013,
     MPIXQ_HIP_WAIT_GEQ = 0,
     MPIXQ_HIP_COPY_DEFAULT = 4,
@@ -39,6 +45,11 @@ struct mpixq_hip_pointer {
     void *device_address, *host_address;
     int is_managed;
     unsigned flags;
+};
+
+/* hipIpcMemHandle_t. */
+struct mpixq_hip_handle {
+    char reserved[64];
 };
 
 struct mpixq_hip {
@@ -75,6 +86,14 @@ struct mpixq_hip {
     int (*flush)(int target, int scope); /* never called: that it is there says something */
     int (*stream_device)(void *stream, int *device_p);
     int (*is_capturing)(void *stream, int *status_p);
+    int (*between)(int *value_p, int attribute, int from, int to);
+    int (*span)(void **base_p, size_t *bytes_p, void *address);
+    int (*share)(struct mpixq_hip_handle *handle_p, void *base);
+    int (*open_shared)(void **address_p, struct mpixq_hip_handle handle, unsigned flags);
+    int (*close_shared)(void *address);
+    int (*zero)(void *address, int value, size_t bytes, void *stream);
+    int (*stream_create)(void **stream_p, unsigned flags);
+    int (*finish)(void *stream);
 };
 
 extern struct mpixq_hip mpixq_hip;

@@ -336,11 +336,10 @@ static const char *host_broken(const struct mpixq_stream *base)
     return NULL;
 }
 
-static void host_by_gpu(struct mpixq_stream *base, const struct mpixq_gpu_word words[], int n)
+static void host_by_gpu(struct mpixq_stream *base, const struct mpixq_by_gpu *work)
 {
     (void)base;
-    (void)words;
-    (void)n;
+    (void)work;
 }
 
 /* The worker sees it. */

@@ -6,7 +6,9 @@
 #define MPIXQ_KERNEL extern "C" __attribute__((global)) void
 #define MPIXQ_INLINE static __attribute__((device, always_inline)) inline
 
-typedef unsigned long long word_t;
+#include "pieces.h"
+
+typedef mpixq_word_t word_t;
 typedef word_t pair_t __attribute__((vector_size(16), may_alias));
 
 static __attribute__((device)) inline void store(word_t *word, word_t value)
@@ -24,6 +26,36 @@ static __attribute__((device)) inline void nap(void)
     __builtin_amdgcn_s_sleep(1);
 }
 
+/* Both return what was there before; acquire and release. */
+static __attribute__((device)) inline word_t add(word_t *word, word_t value)
+{
+    return __atomic_fetch_add(word, value, __ATOMIC_ACQ_REL);
+}
+
+/* The same, in no order with anything else. */
+static __attribute__((device)) inline word_t count(word_t *word, word_t value)
+{
+    return __atomic_fetch_add(word, value, __ATOMIC_RELAXED);
+}
+
+static __attribute__((device)) inline word_t replace(word_t *word, word_t expected, word_t value)
+{
+    (void)__atomic_compare_exchange_n(word, &expected, value, 0, __ATOMIC_ACQ_REL,
+                                      __ATOMIC_ACQUIRE);
+    return expected;
+}
+
+/* One release for several words that are put after it. */
+static __attribute__((device)) inline void release(void)
+{
+    __builtin_amdgcn_fence(__ATOMIC_ACQ_REL, "");
+}
+
+static __attribute__((device)) inline void put(word_t *word, word_t value)
+{
+    __atomic_store_n(word, value, __ATOMIC_RELAXED);
+}
+
 /* The threads of the block meet. What each wavefront wrote has left for the system by then: the
  * release by the first waits for its own stores only. */
 static __attribute__((device)) inline void meet(void)
@@ -33,11 +65,21 @@ static __attribute__((device)) inline void meet(void)
     __builtin_amdgcn_fence(__ATOMIC_ACQUIRE, "workgroup");
 }
 
+#define MPIXQ_SHARED static __attribute__((shared))
 #define THREAD ((unsigned)__builtin_amdgcn_workitem_id_x())
+#define THREADS (MPIXQ_BLOCK_OF_MOVES)
+#define BLOCK ((unsigned)__builtin_amdgcn_workgroup_id_x())
 #define IS_FIRST (THREAD == 0)
 #define EACH_PIECE(i, all) for (unsigned i = THREAD / (all).each; i < (all).n; i = (all).n)
 #define EACH_WORD(i, all) for (unsigned i = THREAD; i < (all).n; i = (all).n)
 #define PART(all) (THREAD % (all).each)
 #define PARTS(all) ((all).each)
+#define EACH_BLOCK(block, all) for (unsigned block = BLOCK, left = 1; left > 0; left--)
+#define BLOCKS_OF(move) ((move).blocks)
+#define BLOCKS_OF_ALL(all) ((all).blocks)
+/* Whole warps for each move of a group. */
+#define PARTS_OF_GROUP(n) (THREADS / (n) / 32 * 32)
+#define PART_OF_GROUP(n) (THREAD % PARTS_OF_GROUP(n))
+#define EACH_OF_GROUP(k, n) for (unsigned k = THREAD / PARTS_OF_GROUP(n); k < (n); k = (n))
 
 #include "kernels.inc"

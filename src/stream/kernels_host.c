@@ -12,7 +12,7 @@
 #define MPIXQ_KERNEL void
 #define MPIXQ_INLINE static inline
 
-typedef uint64_t word_t;
+typedef mpixq_word_t word_t;
 typedef word_t pair_t __attribute__((vector_size(16), may_alias));
 
 static inline void store(word_t *word, word_t value)
@@ -30,6 +30,32 @@ static inline void nap(void)
     (void)nanosleep(&(struct timespec){.tv_nsec = 20000}, NULL);
 }
 
+static inline word_t add(word_t *word, word_t value)
+{
+    return atomic_fetch_add((_Atomic uint64_t *)word, value);
+}
+
+static inline word_t count(word_t *word, word_t value)
+{
+    return add(word, value);
+}
+
+static inline word_t replace(word_t *word, uint64_t expected, word_t value)
+{
+    (void)atomic_compare_exchange_strong((_Atomic uint64_t *)word, &expected, value);
+    return expected;
+}
+
+/* The thread sanitizer has no fences: each word is put with a release of its own. */
+static inline void release(void)
+{
+}
+
+static inline void put(word_t *word, word_t value)
+{
+    store(word, value);
+}
+
 /* One thread is all of the block. */
 static inline void meet(void)
 {
@@ -40,5 +66,14 @@ static inline void meet(void)
 #define EACH_WORD(i, all) for (unsigned i = 0; i < (all).n; i++)
 #define PART(all) 0
 #define PARTS(all) 1
+#define MPIXQ_SHARED
+#define THREAD 0u
+#define THREADS 1u
+#define EACH_BLOCK(block, all) for (unsigned block = 0; block < (all).blocks; block++)
+#define BLOCKS_OF(move) ((move).blocks)
+#define BLOCKS_OF_ALL(all) 1u
+#define PARTS_OF_GROUP(n) 1
+#define PART_OF_GROUP(n) 0
+#define EACH_OF_GROUP(k, n) for (unsigned k = 0; k < (n); k++)
 
 #include "kernels.inc"

@@ -15,5 +15,7 @@ void mpixq_wait(const uint64_t *gate, uint64_t value, uint64_t *word, uint64_t p
 void mpixq_ring_all(struct mpixq_words all);
 void mpixq_wait_all(struct mpixq_words all);
 void mpixq_copy(struct mpixq_pieces all);
+void mpixq_move_all(struct mpixq_moves all);
+void mpixq_call_back(struct mpixq_recall one);
 
 #endif

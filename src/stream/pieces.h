@@ -1,17 +1,22 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright (c) 2026 the mpix-queue authors
  *
- * The parameters of the kernels that copy, ring and watch: the same for the host and for each GPU.
- * Includes nothing, as compilers of kernels have no headers.
+ * The parameters of the kernels that copy, ring, watch and move: the same for the host and for each
+ * GPU. Includes nothing, as compilers of kernels have no headers.
  */
 #ifndef MPIXQ_PIECES_H
 #define MPIXQ_PIECES_H
 
 enum {
-    MPIXQ_PIECES = 32,   /* of a launch: they fit into its parameters; most arrays have fewer */
-    MPIXQ_WORDS = 32,    /* likewise: a warp of threads, one for each */
-    MPIXQ_THREADS = 1024 /* of a launch at most: as many as every GPU has in a block */
+    MPIXQ_PIECES = 32, /* of a launch: they fit into its parameters; most arrays have fewer */
+    MPIXQ_WORDS = 32,  /* likewise: a warp of threads, one for each */
+    MPIXQ_MOVES = 48,  /* likewise */
+    MPIXQ_BLOCK_OF_MOVES = 512, /* threads of a block that moves */
+    MPIXQ_GROUP = 16,           /* moves of one block at most: a warp for each */
+    MPIXQ_THREADS = 1024        /* of a launch at most: as many as every GPU has in a block */
 };
+
+typedef __UINT64_TYPE__ mpixq_word_t; /* as uint64_t */
 
 struct mpixq_piece {
     char *to;
@@ -27,17 +32,74 @@ struct mpixq_pieces {
     struct mpixq_piece piece[MPIXQ_PIECES];
 };
 
-/* Doorbells, or words to wait for, until gate has reached opened: then nobody waits any more. */
+/* Doorbells, or words to wait for, until gate has reached opened: then nobody waits any more, but
+ * for those whose state is known. They are about to come, unless halt is set and the pair can be
+ * closed. */
 struct mpixq_words {
     void *gate;
     unsigned long long opened;
+    void *halt; /* NULL if no state is known */
     void *word; /* as above */
     unsigned long long value;
     unsigned n;
     struct {
         void *address;
         unsigned long long value;
+        struct mpixq_end_state *state; /* of a pair whose start this ends; NULL: of none */
+        mpixq_word_t mine;             /* what it is while this end waits for the other */
     } at[MPIXQ_WORDS];
+};
+
+/* Pairs whose data GPUs move by themselves (src/ipc/). */
+
+/* How far a pair is: the starts of its sender less those of its receiver, which can only be 0, 1 or
+ * -1; and much more once one of them has taken its start back. In memory of the sender's GPU. */
+struct mpixq_end_state {
+    mpixq_word_t value;
+};
+#define MPIXQ_STATE_SEND ((mpixq_word_t)1)
+#define MPIXQ_STATE_RECEIVE (~(mpixq_word_t)0)
+#define MPIXQ_STATE_CLOSED ((mpixq_word_t)1 << 62)
+
+/* What an end has in the memory of its GPU: 0 before its first start. */
+struct mpixq_end {
+    mpixq_word_t done; /* starts that have completed; by whoever moved the data */
+    struct mpixq_end_state state;
+    /* Blocks of a start that have come, and gone, and what the first one has found: 1 more than
+     * twice the start if it is to move. */
+    mpixq_word_t come, gone, found;
+    mpixq_word_t blocks; /* of a launch that are gone */
+};
+
+/* A start. Of the two ends whoever comes second moves the data, and tells both. */
+struct mpixq_move {
+    char *to;
+    const char *from;
+    mpixq_word_t bytes;
+    struct mpixq_end *own, *peer; /* peer: where this GPU sees it */
+    void *own_told, *peer_told;   /* as done, for the hosts */
+    mpixq_word_t value;           /* that done gets */
+    unsigned blocks;              /* that move it */
+    unsigned char is_send, is_ready;
+};
+
+struct mpixq_moves {
+    void *word; /* where value is stored when all is moved; NULL: nowhere */
+    mpixq_word_t value;
+    unsigned n;
+    unsigned n_sends, n_small; /* the first ones are moved in groups: those of sends, then others */
+    unsigned group, blocks;    /* moves of a group; blocks of the launch */
+    struct mpixq_move move[MPIXQ_MOVES];
+};
+
+/* The start of one end is taken back, unless the other end has come by now: then the data is on its
+ * way. Outcome is 1 or 2 then, 3 if the data has not come for long; in that order. */
+struct mpixq_recall {
+    struct mpixq_end_state *state;
+    mpixq_word_t mine;
+    struct mpixq_end *own;
+    mpixq_word_t value;
+    void *outcome;
 };
 
 #endif

@@ -13,6 +13,7 @@
 #include "gpu_words.h"
 #include "host_stream.h"
 #include "memory.h"
+#include "share.h"
 
 /* A stream of the host is known by its handle, so it stands first; others are known by what the
  * process has loaded. */
@@ -72,6 +73,7 @@ void mpixq_streams_look_again(void)
 void mpixq_streams_close(void)
 {
     mpixq_memory_close();
+    mpixq_shares_close();
     mpixq_gpu_words_close();
 }
 

@@ -16,6 +16,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "pieces.h"
+
 struct mpixq_stream; /* one open stream of any kind; its first member is the ops pointer */
 
 /* What a stream of a GPU copies in its order, between its memory and the host's: addresses as the
@@ -31,6 +33,18 @@ struct mpixq_copy {
 struct mpixq_gpu_word {
     void *address;
     uint64_t value;
+    /* Of a pair whose start it ends, and what the state is if the other end has not come; it is
+     * closed if the queue fails. NULL: of none. */
+    struct mpixq_end_state *state;
+    uint64_t mine;
+};
+
+/* What a GPU does by itself in a submission: doorbells that it rings and data that it moves, or
+ * words that it waits for. */
+struct mpixq_by_gpu {
+    const struct mpixq_gpu_word *words;
+    const struct mpixq_move *moves;
+    int n_words, n_moves;
 };
 
 /* One thing that a start does when the stream reaches it: either call a function, with the args of
@@ -87,9 +101,9 @@ struct mpixq_stream_ops {
     uint64_t (*await)(struct mpixq_stream *stream, const struct mpixq_awaited *awaited, int n);
 
     /* Of streams that do so by themselves (below), in the queue's turn, just before such a
-     * submission, which reads the array: doorbells to ring before the triggers are executed; or the
+     * submission, which reads the arrays: what is done before the triggers are executed; or the
      * words of what is awaited, of all of it or in vain. */
-    void (*by_gpu)(struct mpixq_stream *stream, const struct mpixq_gpu_word words[], int n);
+    void (*by_gpu)(struct mpixq_stream *stream, const struct mpixq_by_gpu *work);
     /* The queue has failed: the GPU rings no more. Any thread; never blocks. */
     void (*halt)(struct mpixq_stream *stream);
     /* Where GPUs see this memory, of the host or (is_io) of a device, or NULL: they cannot. Threads
@@ -117,8 +131,10 @@ struct mpixq_stream_ops {
 
 struct mpixq_stream {
     const struct mpixq_stream_ops *ops;
-    /* It rings doorbells, and waits for words, by itself. The latter may change in a trigger. */
+    /* It rings doorbells and moves data, and waits for words, by itself. The latter may change in a
+     * trigger. */
     bool rings, watches;
+    const void *place; /* where its GPU can access memory; NULL: it has none */
 };
 
 /* The kind with this name, or NULL. */

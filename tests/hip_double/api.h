@@ -36,6 +36,13 @@ typedef enum hipDeviceAttribute_t {
 #include "api_defs.h"
 } hipDeviceAttribute_t;
 
+typedef enum hipDeviceP2PAttr {
+    hipDevP2PAttrPerformanceRank,
+    hipDevP2PAttrAccessSupported,
+    hipDevP2PAttrNativeAtomicSupported,
+    hipDevP2PAttrHipArrayAccessSupported
+} hipDeviceP2PAttr;
+
 /* Two numberings, so these are no names of an enumeration. */
 enum { HIP5_HOST, HIP5_DEVICE, HIP5_ARRAY, HIP5_UNIFIED };
 enum { HIP6_UNREGISTERED, HIP6_HOST, HIP6_DEVICE, HIP6_MANAGED };

@@ -117,6 +117,8 @@ HIP_FUNCTION(hipError_t, hipDeviceSynchronize, (void))
 HIP_FUNCTION(hipError_t, hipDeviceFlushGPUDirectRDMAWrites, (int target, int scope))
 #endif
 HIP_FUNCTION(hipError_t, hipDeviceCanAccessPeer, (int *can, int device, int peer))
+HIP_FUNCTION(hipError_t, hipDeviceGetP2PAttribute,
+             (int *value, hipDeviceP2PAttr attribute, int device, int peer))
 HIP_FUNCTION(hipError_t, hipDeviceEnablePeerAccess, (int peer, unsigned flags))
 HIP_FUNCTION(hipError_t, hipDeviceDisablePeerAccess, (int peer))
 HIP_FUNCTION(hipError_t, hipCtxSynchronize, (void))

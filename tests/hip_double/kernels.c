@@ -57,6 +57,8 @@ void mpixq_wait(const uint64_t *gate, uint64_t value, uint64_t *word, uint64_t p
 void mpixq_copy(struct mpixq_pieces all) __attribute__((weak));
 void mpixq_ring_all(struct mpixq_words all) __attribute__((weak));
 void mpixq_wait_all(struct mpixq_words all) __attribute__((weak));
+void mpixq_move_all(struct mpixq_moves all) __attribute__((weak));
+void mpixq_call_back(struct mpixq_recall one) __attribute__((weak));
 
 static void run_mpixq_ring(const void *parameters)
 {
@@ -93,15 +95,22 @@ static void run_mpixq_copy(const void *parameters)
     mpixq_copy(all);
 }
 
+static void *reach_or_null(const void *address, size_t bytes)
+{
+    return address == NULL ? NULL : hip_double_reach(address, bytes);
+}
+
 static struct mpixq_words words_of(const void *parameters)
 {
     struct mpixq_words all = *(const struct mpixq_words *)parameters;
 
     for (unsigned i = 0; i < all.n; i++) {
         all.at[i].address = hip_double_reach(all.at[i].address, sizeof(uint64_t));
+        all.at[i].state = reach_or_null(all.at[i].state, sizeof(uint64_t));
     }
     all.gate = hip_double_reach(all.gate, sizeof(uint64_t));
-    all.word = all.word == NULL ? NULL : hip_double_reach(all.word, sizeof(uint64_t));
+    all.halt = reach_or_null(all.halt, sizeof(uint64_t));
+    all.word = reach_or_null(all.word, sizeof(uint64_t));
     return all;
 }
 
@@ -113,6 +122,34 @@ static void run_mpixq_ring_all(const void *parameters)
 static void run_mpixq_wait_all(const void *parameters)
 {
     mpixq_wait_all(words_of(parameters));
+}
+
+static void run_mpixq_move_all(const void *parameters)
+{
+    struct mpixq_moves all = *(const struct mpixq_moves *)parameters;
+
+    for (unsigned i = 0; i < all.n; i++) {
+        struct mpixq_move *move = &all.move[i];
+
+        move->to = move->bytes == 0 ? NULL : hip_double_reach(move->to, move->bytes);
+        move->from = move->bytes == 0 ? NULL : hip_double_reach(move->from, move->bytes);
+        move->own = hip_double_reach(move->own, sizeof(*move->own));
+        move->peer = hip_double_reach(move->peer, sizeof(*move->peer));
+        move->own_told = hip_double_reach(move->own_told, sizeof(uint64_t));
+        move->peer_told = hip_double_reach(move->peer_told, sizeof(uint64_t));
+    }
+    all.word = reach_or_null(all.word, sizeof(uint64_t));
+    mpixq_move_all(all);
+}
+
+static void run_mpixq_call_back(const void *parameters)
+{
+    struct mpixq_recall one = *(const struct mpixq_recall *)parameters;
+
+    one.state = hip_double_reach(one.state, sizeof(*one.state));
+    one.own = hip_double_reach(one.own, sizeof(*one.own));
+    one.outcome = hip_double_reach(one.outcome, sizeof(uint64_t));
+    mpixq_call_back(one);
 }
 
 /* Those of the benchmarks, likewise: one call does what a grid of any size does. */
@@ -162,6 +199,8 @@ static const struct hip_kernel kernels[] = {
     {"mpixq_copy", {sizeof(struct mpixq_pieces)}, .run = run_mpixq_copy},
     {"mpixq_ring_all", {sizeof(struct mpixq_words)}, .run = run_mpixq_ring_all},
     {"mpixq_wait_all", {sizeof(struct mpixq_words)}, .waits = true, .run = run_mpixq_wait_all},
+    {"mpixq_move_all", {sizeof(struct mpixq_moves)}, .grid = true, .run = run_mpixq_move_all},
+    {"mpixq_call_back", {sizeof(struct mpixq_recall)}, .waits = true, .run = run_mpixq_call_back},
     {"bench_words", {8, 8, 8, 8, 8, 8}, .grid = true, .run = run_bench_words},
     {"bench_strips", {sizeof(struct bench_strips)}, .grid = true, .run = run_bench_strips},
     {"bench_life", {sizeof(struct bench_board)}, .grid = true, .run = run_bench_life},

@@ -469,6 +469,18 @@ HIP_EXPORT hipError_t hipDeviceCanAccessPeer(int *can, int device, int peer)
     return hip_leave(hipSuccess);
 }
 
+HIP_EXPORT hipError_t hipDeviceGetP2PAttribute(int *value, hipDeviceP2PAttr attribute, int device,
+                                               int peer)
+{
+    HIP_ENTER(hipDeviceGetP2PAttribute);
+    if (value == NULL || !is_device(device) || !is_device(peer) || device == peer) {
+        return hip_leave(value == NULL ? hipErrorInvalidValue : hipErrorInvalidDevice);
+    }
+    *value = hip_switches.peer == SWITCH_YES && attribute != hipDevP2PAttrPerformanceRank &&
+             attribute != hipDevP2PAttrHipArrayAccessSupported;
+    return hip_leave(hipSuccess);
+}
+
 static hipError_t set_peer(enum hip_call call, int peer, bool access)
 {
     hipError_t error = hipSuccess;

@@ -1,0 +1,136 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * Copyright (c) 2026 the mpix-queue authors
+ *
+ * Words of ends. Their values only grow, from one pair that uses them to the next, so what a GPU
+ * wrote late is never more than what is there. */
+#include <fcntl.h>
+#include <pthread.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+#include <utlist.h>
+
+#include "core/alloc.h"
+#include "core/env.h"
+#include "core/log.h"
+#include "ipc.h"
+
+enum { TOLD_BYTES = MPIXQ_SHARE_ENDS * (int)sizeof(uint64_t) };
+
+/* Guards the list, and is held while a GPU's library is called: nobody whom a GPU may wait for
+ * takes it. */
+static pthread_mutex_t places_lock = PTHREAD_MUTEX_INITIALIZER;
+static struct ipc_place *places;
+/* Guards which ends are taken. A leaf. */
+static pthread_mutex_t ends_lock = PTHREAD_MUTEX_INITIALIZER;
+
+static void place_free(struct ipc_place *place)
+{
+    if (place->told_seen != NULL) {
+        mpixq_share_unmap(place->share, (void *)place->told);
+    }
+    if (place->told != NULL) {
+        (void)munmap((void *)place->told, TOLD_BYTES);
+    }
+    if (place->file >= 0) {
+        (void)close(place->file);
+    }
+    mpixq_free(place->spare);
+    mpixq_free(place);
+}
+
+/* Memory that peers open by the number of the file, and that goes with its last user. */
+static const char *take_told(struct ipc_place *place)
+{
+    void *told;
+
+    place->file = memfd_create("mpix-queue", MFD_CLOEXEC);
+    if (place->file < 0 || ftruncate(place->file, TOLD_BYTES) != 0) {
+        return "no memory that processes share";
+    }
+    told = mmap(NULL, TOLD_BYTES, PROT_READ | PROT_WRITE, MAP_SHARED, place->file, 0);
+    if (told == MAP_FAILED) {
+        return "no memory that processes share";
+    }
+    place->told = told;
+    place->told_seen = mpixq_share_map(place->share, told, TOLD_BYTES);
+    return place->told_seen == NULL ? "the GPU cannot reach memory of the host" : NULL;
+}
+
+static struct ipc_place *place_make(struct mpixq_share *share, const char **why_p)
+{
+    struct ipc_place *place = mpixq_alloc(sizeof *place); /* freed in place_free */
+
+    *why_p = "no memory";
+    if (place == NULL) {
+        return NULL;
+    }
+    place->share = share;
+    place->file = -1;
+    place->spare = mpixq_alloc(MPIXQ_SHARE_ENDS * sizeof *place->spare); /* likewise */
+    if (place->spare != NULL) {
+        *why_p = take_told(place);
+    }
+    if (place->spare == NULL || *why_p != NULL) {
+        place_free(place);
+        return NULL;
+    }
+    LL_PREPEND(places, place);
+    return place;
+}
+
+struct ipc_place *mpixq_ipc_place(const char *kind, void *where, const char **why_p)
+{
+    struct mpixq_share *share = mpixq_share_of(kind, where, why_p);
+    struct ipc_place *place;
+
+    if (share == NULL) {
+        return NULL;
+    }
+    pthread_mutex_lock(&places_lock);
+    LL_FOREACH(places, place)
+    {
+        if (place->share == share) {
+            break;
+        }
+    }
+    if (place == NULL) {
+        place = place_make(share, why_p);
+    }
+    pthread_mutex_unlock(&places_lock);
+    return place;
+}
+
+bool mpixq_ipc_end_take(struct ipc_place *place, unsigned *number_p)
+{
+    bool ok;
+
+    pthread_mutex_lock(&ends_lock);
+    ok = place->n_spare > 0 || place->n_fresh < MPIXQ_SHARE_ENDS;
+    if (place->n_spare > 0) {
+        *number_p = place->spare[--place->n_spare];
+    } else if (ok) {
+        *number_p = (unsigned)place->n_fresh++;
+    }
+    pthread_mutex_unlock(&ends_lock);
+    return ok;
+}
+
+void mpixq_ipc_end_give_back(struct ipc_place *place, unsigned number, bool clean)
+{
+    pthread_mutex_lock(&ends_lock);
+    if (clean) {
+        place->spare[place->n_spare++] = number;
+    }
+    pthread_mutex_unlock(&ends_lock);
+}
+
+void mpixq_ipc_places_close(void)
+{
+    struct ipc_place *place;
+
+    while ((place = places) != NULL) {
+        LL_DELETE(places, place);
+        place_free(place);
+    }
+}

@@ -1,0 +1,124 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * Copyright (c) 2026 the mpix-queue authors
+ *
+ * The channel ipc: pairs of one node, or one process, whose buffers are in memory of GPUs that
+ * reach each other. The GPUs move the data by themselves: each start tells, by one atomic operation
+ * on the state of the pair, that its end has come, and whoever comes second moves the data within
+ * its start and tells both ends (stream/kernels.inc). So a start waits for nobody, and needs no
+ * later call.
+ *
+ *     pair.c    matching, and the end of pairs
+ *     ends.c    the words of ends, in the memory of the GPU and in that of the host
+ *     open.c    what belongs to peers: opened after a match, closed when a GPU can be waited for
+ *     start.c   starts and waits
+ *
+ * The host sees how far an end is by words of its own, which GPUs of both ends write.
+ */
+#ifndef MPIXQ_IPC_H
+#define MPIXQ_IPC_H
+
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "core/channel.h"
+#include "core/queue.h"
+#include "core/request.h"
+#include "core/wire.h"
+#include "stream/share.h"
+
+/* What the two ends tell each other, as it stands in the blobs. */
+struct ipc_blob {
+    uint32_t version, number; /* of the words, among the ends of the place */
+    struct mpixq_process process;
+    struct mpixq_gpu_ident gpu;
+    struct mpixq_gpu_handle buffer, ends;
+    uint64_t offset;  /* of the buffer in its allocation */
+    uint64_t address; /* of the buffer, for its own process */
+    uint64_t base;    /* no word of this end is larger before the first start; answer: of both */
+    int32_t file;     /* of the process, with the words for the host */
+    uint32_t is_ready;
+};
+_Static_assert(sizeof(struct ipc_blob) <= MPIXQ_WIRE_BLOB_BYTES, "room in a blob");
+
+/* The words of ends in one place. */
+struct ipc_place {
+    struct mpixq_share *share;
+    int file;
+    _Atomic uint64_t *told; /* of each end: the last value that both GPUs know to be done */
+    char *told_seen;        /* where the GPU sees them */
+    int n_fresh, n_spare;   /* ends that were never used; that were, and can be again */
+    unsigned *spare;
+    struct ipc_place *next;
+};
+
+struct ipc_import; /* memory of a peer, or its words for the host */
+
+/* One end of a pair: what is prepared before it is matched, and then its channel's data. */
+struct ipc_end {
+    struct mpixq_request *req;
+    struct ipc_place *place;
+    unsigned number;
+    char *buffer;
+    struct mpixq_gpu_handle allocation; /* that holds it, and */
+    uint64_t offset;                    /* where in it it begins */
+    struct ipc_blob theirs;
+    bool is_send, is_ready;
+    bool has_peer; /* it was matched by this channel */
+    uint64_t base; /* what its words hold, both ends agree, before the first start */
+    /* Once all is open: a start of it, but for the value. */
+    struct ipc_import *their_buffer, *their_ends, *their_told;
+    struct mpixq_move move;
+    struct mpixq_end_state *state; /* NULL: nothing can be taken back */
+    uint64_t mine;
+    struct ipc_end *next_matched;
+};
+
+/* Are both ends in this process? Then their words and buffers are there already. */
+static inline bool mpixq_ipc_is_own(const struct ipc_blob *theirs)
+{
+    return theirs->process.pid == mpixq_process_self().pid;
+}
+
+/* The host's view: starts that have completed. */
+static inline uint64_t ipc_done(const struct ipc_end *end)
+{
+    uint64_t told = atomic_load_explicit(&end->place->told[end->number], memory_order_acquire);
+
+    return told > end->base ? told - end->base : 0;
+}
+
+/* ends.c. Threads of the program: the place of a buffer, made when it is first asked for, or NULL,
+ * and why. The rest: any thread. */
+struct ipc_place *mpixq_ipc_place(const char *kind, void *place, const char **why_p);
+/* An end in it; false: all are taken. Give back: it is used again if all that was started for it is
+ * known to be over. */
+bool mpixq_ipc_end_take(struct ipc_place *place, unsigned *number_p);
+void mpixq_ipc_end_give_back(struct ipc_place *place, unsigned number, bool clean);
+void mpixq_ipc_places_close(void);
+
+/* open.c. An end was matched: any thread, under any lock. */
+void mpixq_ipc_matched(struct ipc_end *end);
+/* What it has opened is closed when that can wait for a GPU. The same; it must be settled. */
+void mpixq_ipc_let_go(struct ipc_end *end);
+/* It is not going to be opened any more, by now. Threads of the program. */
+void mpixq_ipc_settle(struct ipc_end *end);
+/* Open what matched ends need, and close what none needs any more. The same. */
+void mpixq_ipc_open_matched(void);
+void mpixq_ipc_imports_close(void);
+
+/* start.c: functions of the channel's table. */
+int mpixq_ipc_start_many(struct mpixq_queue *queue, struct mpixq_request *const reqs[], int n,
+                         struct mpixq_trigger triggers[]);
+bool mpixq_ipc_start(struct mpixq_queue *queue, struct mpixq_request *req,
+                     struct mpixq_trigger *trigger);
+bool mpixq_ipc_wait(struct mpixq_queue *queue, struct mpixq_request *req,
+                    struct mpixq_awaited *awaited);
+void mpixq_ipc_move_by_gpu(struct mpixq_queue *queue, struct mpixq_trigger triggers[], int n);
+void mpixq_ipc_watch_by_gpu(struct mpixq_queue *queue, const struct mpixq_awaited *awaited);
+bool mpixq_ipc_is_broken(struct mpixq_request *req);
+bool mpixq_ipc_poll(struct mpixq_request *req);
+void mpixq_ipc_recall(struct mpixq_request *req);
+const char *mpixq_ipc_lacks(const struct mpixq_request *req);
+
+#endif

@@ -1,0 +1,321 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * Copyright (c) 2026 the mpix-queue authors
+ *
+ * What belongs to peers. Ends that were matched, perhaps by the progress thread, wait in a list
+ * until a thread of the program opens what they need: at the end of its match. Each thing is opened
+ * once, however many ends need it, and closed after the last of them: later, if a wait of ours is
+ * in a stream by then, since to close it waits until the GPU is idle. */
+#include <fcntl.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+#include <utlist.h>
+
+#include "core/alloc.h"
+#include "core/log.h"
+#include "core/match.h"
+#include "ipc.h"
+
+enum {
+    TOLD_BYTES = MPIXQ_SHARE_ENDS * (int)sizeof(uint64_t),
+    PER_BLOCK = 32768, /* bytes that a block moves in few rounds */
+    BLOCKS = 64        /* that move a message at most: they saturate a link */
+};
+
+struct ipc_import {
+    struct mpixq_share *share; /* whose GPU sees it */
+    struct mpixq_process process;
+    struct mpixq_gpu_handle handle; /* or none: it is a file with words */
+    int32_t file;                   /* or -1 */
+    void *host;                     /* where the words are mapped */
+    char *seen;
+    int users;
+    struct ipc_import *next;
+};
+
+/* Held while something is opened or closed: nobody whom a GPU may wait for takes it. */
+static pthread_mutex_t open_lock = PTHREAD_MUTEX_INITIALIZER;
+/* Guards the lists, and how many use an import. A leaf. */
+static pthread_mutex_t lists_lock = PTHREAD_MUTEX_INITIALIZER;
+static struct ipc_import *imports;
+static struct ipc_end *matched;
+
+/* Imports. */
+
+static bool is_import(const struct ipc_import *import, const struct ipc_import *wanted)
+{
+    return import->share == wanted->share && import->file == wanted->file &&
+           memcmp(&import->process, &wanted->process, sizeof wanted->process) == 0 &&
+           memcmp(&import->handle, &wanted->handle, sizeof wanted->handle) == 0;
+}
+
+static struct ipc_import *use_import(const struct ipc_import *wanted)
+{
+    struct ipc_import *import;
+
+    pthread_mutex_lock(&lists_lock);
+    LL_FOREACH(imports, import)
+    {
+        if (is_import(import, wanted)) {
+            import->users++;
+            break;
+        }
+    }
+    pthread_mutex_unlock(&lists_lock);
+    return import;
+}
+
+static void *map_file(const struct mpixq_process *process, int file)
+{
+    char path[64];
+    void *host;
+    int own;
+
+    (void)snprintf(path, sizeof path, "/proc/%llu/fd/%d", (unsigned long long)process->pid, file);
+    own = open(path, O_RDWR | O_CLOEXEC);
+    if (own < 0) {
+        return MAP_FAILED;
+    }
+    host = mmap(NULL, TOLD_BYTES, PROT_READ | PROT_WRITE, MAP_SHARED, own, 0);
+    (void)close(own);
+    return host;
+}
+
+static void unmap_file(struct ipc_import *import)
+{
+    if (import->seen != NULL) {
+        mpixq_share_unmap(import->share, import->host);
+    }
+    if (import->host != NULL) {
+        (void)munmap(import->host, TOLD_BYTES);
+    }
+}
+
+static void import_close(struct ipc_import *import)
+{
+    if (import->file >= 0) {
+        unmap_file(import);
+    } else if (import->seen != NULL) {
+        mpixq_share_close(import->share, import->seen);
+    }
+    mpixq_free(import);
+}
+
+static bool import_open(struct ipc_import *import)
+{
+    void *host;
+
+    if (import->file < 0) {
+        import->seen = mpixq_share_open(import->share, &import->handle);
+        return import->seen != NULL;
+    }
+    host = map_file(&import->process, import->file);
+    if (host == MAP_FAILED) {
+        mpixq_err("words of process %llu cannot be opened",
+                  (unsigned long long)import->process.pid);
+        return false;
+    }
+    import->host = host;
+    import->seen = mpixq_share_map(import->share, host, TOLD_BYTES);
+    return import->seen != NULL;
+}
+
+/* Under the open lock. */
+static struct ipc_import *import_get(const struct ipc_import *wanted)
+{
+    struct ipc_import *import = use_import(wanted);
+
+    if (import != NULL) {
+        return import;
+    }
+    import = mpixq_alloc(sizeof *import); /* freed in import_close */
+    if (import == NULL) {
+        return NULL;
+    }
+    *import = *wanted;
+    import->users = 1;
+    if (!import_open(import)) {
+        import_close(import);
+        return NULL;
+    }
+    pthread_mutex_lock(&lists_lock);
+    LL_PREPEND(imports, import);
+    pthread_mutex_unlock(&lists_lock);
+    return import;
+}
+
+/* One that nobody uses, out of the list. */
+static struct ipc_import *take_unused(bool all)
+{
+    struct ipc_import *import;
+
+    pthread_mutex_lock(&lists_lock);
+    LL_FOREACH(imports, import)
+    {
+        if (all || (import->users == 0 && import->file < 0)) {
+            LL_DELETE(imports, import);
+            break;
+        }
+    }
+    pthread_mutex_unlock(&lists_lock);
+    return import;
+}
+
+/* Ends. */
+
+static bool get_all(struct ipc_end *end)
+{
+    struct ipc_import wanted = {
+        .share = end->place->share, .process = end->theirs.process, .file = -1};
+
+    if (end->req->bytes > 0) {
+        wanted.handle = end->theirs.buffer;
+        end->their_buffer = import_get(&wanted);
+    }
+    wanted.handle = end->theirs.ends;
+    end->their_ends = import_get(&wanted);
+    memset(&wanted.handle, 0, sizeof wanted.handle);
+    wanted.file = end->theirs.file;
+    end->their_told = import_get(&wanted);
+    return (end->req->bytes == 0 || end->their_buffer != NULL) && end->their_ends != NULL &&
+           end->their_told != NULL;
+}
+
+/* Where the GPU sees what belongs to the other end. */
+struct other {
+    char *buffer, *told;
+    struct mpixq_end *end;
+};
+
+static struct other find_other(const struct ipc_end *end)
+{
+    const struct ipc_blob *theirs = &end->theirs;
+    struct other other = {.buffer = (char *)(uintptr_t)theirs->address,
+                          .told = end->place->told_seen,
+                          .end = mpixq_share_end(end->place->share, theirs->number)};
+
+    if (end->their_ends != NULL) {
+        other.buffer = end->their_buffer != NULL ? end->their_buffer->seen + theirs->offset : NULL;
+        other.told = end->their_told->seen;
+        other.end = mpixq_share_end_of(end->their_ends->seen, theirs->number);
+    }
+    other.told += theirs->number * sizeof(uint64_t);
+    return other;
+}
+
+static void fill_move(struct ipc_end *end)
+{
+    struct mpixq_move *move = &end->move;
+    struct other other = find_other(end);
+    uint64_t blocks = (end->req->bytes + PER_BLOCK - 1) / PER_BLOCK;
+
+    *move = (struct mpixq_move){.to = end->is_send ? other.buffer : end->buffer,
+                                .from = end->is_send ? end->buffer : other.buffer,
+                                .bytes = end->req->bytes,
+                                .own = mpixq_share_end(end->place->share, end->number),
+                                .peer = other.end,
+                                .own_told = end->place->told_seen + end->number * sizeof(uint64_t),
+                                .peer_told = other.told,
+                                .blocks = blocks < 1        ? 1
+                                          : blocks > BLOCKS ? BLOCKS
+                                                            : (unsigned)blocks,
+                                .is_send = end->is_send,
+                                .is_ready = end->is_ready};
+    /* A ready send waits for nobody, so there is nothing to take back; its receive never starts. */
+    end->state = end->is_send ? (end->is_ready ? NULL : &move->own->state) : &move->peer->state;
+    end->mine = end->is_ready ? 0 : end->is_send ? MPIXQ_STATE_SEND : MPIXQ_STATE_RECEIVE;
+}
+
+static void open_one(struct ipc_end *end)
+{
+    struct mpixq_request *req = end->req;
+
+    if (mpixq_ipc_is_own(&end->theirs) || get_all(end)) {
+        fill_move(end);
+        atomic_store_explicit(&req->place, mpixq_share_place(end->place->share),
+                              memory_order_release);
+    } else {
+        mpixq_match_fail(req->id, mpixq_error_code(MPIXQ_E_PEER_MEMORY), "opening of memory");
+    }
+}
+
+static struct ipc_end *take_matched(void)
+{
+    struct ipc_end *end;
+
+    pthread_mutex_lock(&lists_lock);
+    end = matched;
+    if (end != NULL) {
+        LL_DELETE2(matched, end, next_matched);
+    }
+    pthread_mutex_unlock(&lists_lock);
+    return end;
+}
+
+void mpixq_ipc_matched(struct ipc_end *end)
+{
+    pthread_mutex_lock(&lists_lock);
+    LL_PREPEND2(matched, end, next_matched);
+    pthread_mutex_unlock(&lists_lock);
+}
+
+static void leave(struct ipc_import **import_p)
+{
+    if (*import_p != NULL) {
+        (*import_p)->users--;
+        *import_p = NULL;
+    }
+}
+
+void mpixq_ipc_let_go(struct ipc_end *end)
+{
+    pthread_mutex_lock(&lists_lock);
+    leave(&end->their_buffer);
+    leave(&end->their_ends);
+    leave(&end->their_told);
+    pthread_mutex_unlock(&lists_lock);
+}
+
+void mpixq_ipc_settle(struct ipc_end *end)
+{
+    struct ipc_end *other;
+
+    pthread_mutex_lock(&open_lock);
+    pthread_mutex_lock(&lists_lock);
+    LL_FOREACH2(matched, other, next_matched)
+    {
+        if (other == end) {
+            LL_DELETE2(matched, end, next_matched);
+            break;
+        }
+    }
+    pthread_mutex_unlock(&lists_lock);
+    pthread_mutex_unlock(&open_lock);
+}
+
+void mpixq_ipc_open_matched(void)
+{
+    struct ipc_import *import;
+    struct ipc_end *end;
+
+    pthread_mutex_lock(&open_lock);
+    while ((end = take_matched()) != NULL) {
+        open_one(end);
+    }
+    while (mpixq_share_may_close() && (import = take_unused(false)) != NULL) {
+        import_close(import);
+    }
+    pthread_mutex_unlock(&open_lock);
+}
+
+void mpixq_ipc_imports_close(void)
+{
+    struct ipc_import *import;
+
+    matched = NULL;
+    while ((import = take_unused(true)) != NULL) {
+        import_close(import);
+    }
+}

@@ -1,0 +1,261 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * Copyright (c) 2026 the mpix-queue authors
+ *
+ * Matching and the end of pairs. What only the GPU's library can say of a buffer is asked before it
+ * is matched (prepare), since under the matching lock that may not be called. */
+#include <string.h>
+
+#include "core/alloc.h"
+#include "core/env.h"
+#include "core/log.h"
+#include "core/match.h"
+#include "ipc.h"
+
+enum { VERSION = 1 };
+
+static void explain(const struct mpixq_request *req, const char *why)
+{
+    char text[64];
+
+    mpixq_debug("%s cannot go by channel ipc: %s", mpixq_request_describe(req, text, sizeof text),
+                why);
+}
+
+static struct ipc_end *end_create(struct mpixq_request *req, const char *kind, void *where,
+                                  void *buffer, const char **why_p)
+{
+    struct ipc_place *place = mpixq_ipc_place(kind, where, why_p);
+    struct ipc_end *end = place != NULL ? mpixq_alloc(sizeof *end) : NULL; /* freed in forget */
+
+    if (end == NULL) {
+        return NULL;
+    }
+    end->req = req;
+    end->place = place;
+    end->buffer = buffer;
+    end->is_send = mpixq_request_is_send(req);
+    end->is_ready = req->made.mode == MPIXQ_MODE_RSEND;
+    if (!mpixq_share_export(place->share, buffer, &end->allocation, &end->offset)) {
+        *why_p = "memory of this kind cannot be shared with other processes";
+    } else if (!mpixq_ipc_end_take(place, &end->number)) {
+        *why_p = "too many pairs";
+    } else {
+        end->base = atomic_load(&place->told[end->number]);
+        return end;
+    }
+    mpixq_free(end);
+    return NULL;
+}
+
+static void ipc_prepare(struct mpixq_request *req, const char *kind, void *place, void *buffer)
+{
+    const char *why = "MPIXQ_IPC=no";
+
+    if (mpixq_env.ipc == MPIXQ_IPC_AUTO && req->prepared == NULL) {
+        req->prepared = end_create(req, kind, place, buffer, &why);
+        if (req->prepared == NULL) {
+            explain(req, why);
+        }
+    }
+}
+
+/* Clean: the GPUs of both ends are done with its words. */
+static void end_free(struct ipc_end *end, bool clean)
+{
+    mpixq_ipc_let_go(end);
+    mpixq_ipc_end_give_back(end->place, end->number, clean);
+    mpixq_free(end);
+}
+
+/* Of a request that was matched by this channel, retire has done so. */
+static void ipc_forget(struct mpixq_request *req)
+{
+    end_free(req->prepared, true);
+    req->prepared = NULL;
+}
+
+/* Matching. */
+
+static const char *obstacle(const struct mpixq_request *req)
+{
+    if (req->prepared == NULL) {
+        return req->in_gpu ? "see above" : "the buffer is not in memory of a GPU";
+    }
+    if (req->made.mode == MPIXQ_MODE_BSEND) {
+        return "a buffered send completes without its receive";
+    }
+    return NULL;
+}
+
+static void fill(const struct ipc_end *end, struct mpixq_blob *mine)
+{
+    struct ipc_blob blob = {.version = VERSION,
+                            .number = end->number,
+                            .process = mpixq_process_self(),
+                            .gpu = *mpixq_share_ident(end->place->share),
+                            .buffer = end->allocation,
+                            .ends = *mpixq_share_ends(end->place->share),
+                            .offset = end->offset,
+                            .address = (uintptr_t)end->buffer,
+                            .base = end->base,
+                            .file = end->place->file,
+                            .is_ready = end->is_ready};
+
+    mine->length = sizeof blob;
+    memcpy(mine->bytes, &blob, sizeof blob);
+}
+
+static bool ipc_offer(struct mpixq_request *req, struct mpixq_blob *blob, const char **why_p)
+{
+    *why_p = obstacle(req);
+    if (*why_p == NULL) {
+        fill(req->prepared, blob);
+    }
+    return *why_p == NULL;
+}
+
+/* What the other end says, if this one can reach it; else why not. */
+static const char *meet(struct ipc_end *end, const struct mpixq_blob *theirs)
+{
+    struct ipc_blob *blob = &end->theirs;
+
+    if (theirs->length != sizeof *blob) {
+        return "the peer has another version";
+    }
+    memcpy(blob, theirs->bytes, sizeof *blob);
+    if (blob->version != VERSION || blob->number >= MPIXQ_SHARE_ENDS) {
+        return "the peer has another version";
+    }
+    if (!mpixq_process_is_seen(&blob->process)) {
+        return "the peer cannot be seen from this process";
+    }
+    if (mpixq_ipc_is_own(blob) &&
+        memcmp(&blob->ends, mpixq_share_ends(end->place->share), sizeof blob->ends) != 0) {
+        return "the other buffer is in memory of another GPU of this process";
+    }
+    return mpixq_share_reaches(end->place->share, &blob->gpu)
+               ? NULL
+               : "the GPU does not reach the peer's, or not by atomic operations";
+}
+
+static void use(struct mpixq_request *req, struct ipc_end *end)
+{
+    end->has_peer = true;
+    req->end = end;
+    mpixq_ipc_matched(end);
+}
+
+static enum mpixq_error ipc_accept(struct mpixq_request *req, const struct mpixq_blob *theirs,
+                                   struct mpixq_blob *mine, const char **why_p)
+{
+    struct ipc_end *end = req->prepared;
+
+    *why_p = obstacle(req);
+    *why_p = *why_p != NULL ? *why_p : meet(end, theirs);
+    if (*why_p == NULL && !mpixq_share_may_open(end->place->share)) {
+        *why_p = "a wait is pending on a stream, and to open memory might wait for it";
+    }
+    if (*why_p != NULL) {
+        return MPIXQ_E_NO_CHANNEL;
+    }
+    end->is_ready = end->theirs.is_ready != 0;
+    end->base = end->base > end->theirs.base ? end->base : end->theirs.base;
+    fill(end, mine);
+    use(req, end);
+    return MPIXQ_E_NONE;
+}
+
+static enum mpixq_error ipc_connect(struct mpixq_request *req, const struct mpixq_blob *theirs)
+{
+    struct ipc_end *end = req->prepared;
+    const char *why = meet(end, theirs);
+
+    if (why != NULL || end->theirs.base < end->base) {
+        mpixq_err("channel ipc: %s", why != NULL ? why : "the peer's words do not fit");
+        return MPIXQ_E_PROTOCOL;
+    }
+    end->base = end->theirs.base;
+    use(req, end);
+    return MPIXQ_E_NONE;
+}
+
+static void ipc_withdraw(struct mpixq_request *req)
+{
+    (void)req; /* what was prepared stays with it */
+}
+
+/* The end of a pair. */
+
+static void ipc_release(struct mpixq_request *req)
+{
+    mpixq_ipc_let_go(req->end);
+}
+
+/* The peer's starts change the words of a sender, whose end so stays until the peer has freed its
+ * own; that it has come no further then is known unless something has failed. */
+static bool ipc_retire(struct mpixq_request *req)
+{
+    struct ipc_end *end = req->end;
+    uint64_t end_of_peer = atomic_load_explicit(&req->peer_end, memory_order_acquire);
+    bool clean = !atomic_load(&req->failed) && ipc_done(end) == req->epoch;
+
+    if (end->is_send && end_of_peer == 0 && !mpixq_match_has_stopped()) {
+        return false;
+    }
+    end_free(end, clean && (!end->is_send || end_of_peer == req->epoch + 1));
+    req->end = req->prepared = NULL;
+    return true;
+}
+
+/* The channel. */
+
+static int ipc_open(void)
+{
+    return MPI_SUCCESS; /* each place is opened when a buffer in it is first matched */
+}
+
+static void ipc_close(void)
+{
+    mpixq_ipc_imports_close();
+    mpixq_ipc_places_close();
+}
+
+static void ipc_expose(const struct mpixq_stream_ops *ops)
+{
+    (void)ops;
+    mpixq_ipc_open_matched();
+}
+
+const struct mpixq_channel mpixq_channel_ipc = {
+    .name = "ipc",
+    .id = MPIXQ_CHANNEL_IPC,
+    .of_gpus = true,
+    .open = ipc_open,
+    .close = ipc_close,
+    .attach = mpixq_channel_attach_nothing,
+    .detach = mpixq_channel_detach_nothing,
+    .expose = ipc_expose,
+    .reach = mpixq_channel_reach_nothing,
+    .unreach = mpixq_channel_unreach_nothing,
+    .prepare = ipc_prepare,
+    .forget = ipc_forget,
+    .ring_by_gpu = mpixq_ipc_move_by_gpu,
+    .watch_by_gpu = mpixq_ipc_watch_by_gpu,
+    .drive = mpixq_channel_drive_nothing,
+    .settle = mpixq_channel_drive_nothing,
+    .offer = ipc_offer,
+    .accept = ipc_accept,
+    .connect = ipc_connect,
+    .withdraw = ipc_withdraw,
+    .start = mpixq_ipc_start,
+    .start_many = mpixq_ipc_start_many,
+    .wait = mpixq_ipc_wait,
+    .poll = mpixq_ipc_poll,
+    .is_broken = mpixq_ipc_is_broken,
+    .poll_many = mpixq_channel_poll_each,
+    .lacks = mpixq_ipc_lacks,
+    .has_lost = mpixq_channel_has_lost_nothing,
+    .recall = mpixq_ipc_recall,
+    .release = ipc_release,
+    .retire = ipc_retire,
+};

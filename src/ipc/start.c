@@ -1,0 +1,142 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * Copyright (c) 2026 the mpix-queue authors
+ *
+ * Starts and waits. The stream's GPU makes them; its worker keeps the books, behind it. */
+#include "core/match.h"
+#include "ipc.h"
+
+/* The stream has reached starts that its GPU has made, or would have made if the queue had not
+ * failed by then. */
+static void book(void *const args[], int n)
+{
+    for (int i = 0; i < n; i++) {
+        struct mpixq_request *req = args[i];
+        const struct mpixq_queue *queue = atomic_load(&req->queue);
+
+        if (queue != NULL && mpixq_queue_has_failed(queue)) {
+            mpixq_match_abandon(req);
+        } else {
+            atomic_fetch_add(&req->started, 1);
+        }
+    }
+}
+
+/* No stream takes such a request whose GPU does not make its starts. */
+static void refuse(void *const args[], int n)
+{
+    for (int i = 0; i < n; i++) {
+        const struct mpixq_request *req = args[i];
+
+        mpixq_match_fail(req->id, mpixq_error_code(MPIXQ_E_GPU_OPS), "start");
+    }
+}
+
+int mpixq_ipc_start_many(struct mpixq_queue *queue, struct mpixq_request *const reqs[], int n,
+                         struct mpixq_trigger triggers[])
+{
+    (void)queue;
+    for (int i = 0; i < n; i++) {
+        triggers[i].call = refuse;
+        triggers[i].arg = reqs[i];
+        triggers[i].copy = NULL;
+    }
+    return n;
+}
+
+bool mpixq_ipc_start(struct mpixq_queue *queue, struct mpixq_request *req,
+                     struct mpixq_trigger *trigger)
+{
+    return mpixq_ipc_start_many(queue, &req, 1, trigger) == 1;
+}
+
+static uint64_t value_of(const struct ipc_end *end)
+{
+    return end->base + atomic_load_explicit(&end->req->epoch, memory_order_relaxed);
+}
+
+void mpixq_ipc_move_by_gpu(struct mpixq_queue *queue, struct mpixq_trigger triggers[], int n)
+{
+    for (int i = 0; i < n; i++) {
+        const struct ipc_end *end;
+
+        if (triggers[i].call != refuse) {
+            continue;
+        }
+        triggers[i].call = book;
+        end = ((const struct mpixq_request *)triggers[i].arg)->end;
+        /* A ready send does not ask whether its receive is there. */
+        if (end->is_send || !end->is_ready) {
+            struct mpixq_move *move = &queue->moves[queue->n_moves++];
+
+            *move = end->move;
+            move->value = value_of(end);
+        }
+    }
+}
+
+bool mpixq_ipc_wait(struct mpixq_queue *queue, struct mpixq_request *req,
+                    struct mpixq_awaited *awaited)
+{
+    const struct ipc_end *end = req->end;
+
+    *awaited = (struct mpixq_awaited){
+        .word = &end->place->told[end->number], .value = value_of(end), .failed = &queue->failed};
+    return true;
+}
+
+void mpixq_ipc_watch_by_gpu(struct mpixq_queue *queue, const struct mpixq_awaited *awaited)
+{
+    const struct ipc_end *end = ((const struct mpixq_request *)awaited->who)->end;
+
+    queue->by_gpu[queue->n_by_gpu++] = (struct mpixq_gpu_word){.address = &end->move.own->done,
+                                                               .value = awaited->value,
+                                                               .state = end->state,
+                                                               .mine = end->mine};
+}
+
+bool mpixq_ipc_poll(struct mpixq_request *req)
+{
+    uint64_t done = ipc_done(req->end), seen = atomic_load(&req->done);
+
+    /* Others may be here too, with an older or a newer number. */
+    while (seen < done && !atomic_compare_exchange_weak(&req->done, &seen, done)) {
+    }
+    return done == req->epoch || atomic_load(&req->failed);
+}
+
+/* A wait for a ready send that is given up closes the pair while no send is under way: also one
+ * whose data has come in the meantime. Of other pairs a start that is closed never completed. */
+bool mpixq_ipc_is_broken(struct mpixq_request *req)
+{
+    const struct ipc_end *end = req->end;
+
+    return end->is_ready && !end->is_send;
+}
+
+void mpixq_ipc_recall(struct mpixq_request *req)
+{
+    struct ipc_end *end = req->channel == &mpixq_channel_ipc ? req->end : NULL;
+    struct mpixq_recall recall;
+
+    if (end == NULL) {
+        return;
+    }
+    mpixq_ipc_settle(end);
+    if (ipc_done(end) < req->epoch && atomic_load(&req->place) != NULL && end->state != NULL) {
+        recall = (struct mpixq_recall){
+            .state = end->state, .mine = end->mine, .own = end->move.own, .value = value_of(end)};
+        (void)mpixq_share_recall(end->place->share, &recall);
+    }
+}
+
+const char *mpixq_ipc_lacks(const struct mpixq_request *req)
+{
+    const struct ipc_end *end = req->end;
+
+    if (end->is_ready) {
+        return end->is_send ? "it is started here, and the GPU is moving the data"
+                            : "it is started here and lacks the data: the peer has not started its "
+                              "send, or its GPU is moving the data";
+    }
+    return "it is started here, and the peer has not started its end, or a GPU is moving the data";
+}

@@ -1,0 +1,81 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * Copyright (c) 2026 the mpix-queue authors
+ *
+ * Memory that GPUs of several processes reach. On an H200 nothing but to close, to unregister and
+ * to free waited for kernels. */
+#include "cuda_share.h"
+
+#include <string.h>
+
+#include "cuda_driver.h"
+
+_Static_assert(sizeof(struct mpixq_gpu_ident) == sizeof(struct mpixq_cuda_uuid), "ident");
+_Static_assert(sizeof(struct mpixq_gpu_handle) == sizeof(struct mpixq_cuda_handle), "handle");
+
+static int ident_of(int device, struct mpixq_gpu_ident *ident_p)
+{
+    struct mpixq_cuda_uuid uuid;
+    int code = mpixq_cuda.uuid != NULL ? mpixq_cuda.uuid(&uuid, device) : MPIXQ_CU_NOT_SUPPORTED;
+
+    if (code == 0) {
+        memcpy(ident_p, &uuid, sizeof uuid);
+    }
+    return code;
+}
+
+static bool reaches(int here, int there)
+{
+    int value = 0;
+
+    return mpixq_cuda.between != NULL &&
+           mpixq_cuda.between(&value, MPIXQ_CU_PEERS_HAVE_ATOMICS, here, there) == 0 && value != 0;
+}
+
+int mpixq_cuda_peers(struct mpixq_gpu_ident idents[], int room)
+{
+    int here, count, n = 1;
+
+    if (mpixq_cuda.device(&here) != 0 || mpixq_cuda.device_count(&count) != 0 || room < 1 ||
+        ident_of(here, &idents[0]) != 0) {
+        return 0;
+    }
+    for (int i = 0; i < count && n < room; i++) {
+        n += i != here && reaches(here, i) && ident_of(i, &idents[n]) == 0;
+    }
+    return n;
+}
+
+int mpixq_cuda_base(const void *address, void **base_p)
+{
+    size_t bytes;
+
+    return mpixq_cuda.span != NULL ? mpixq_cuda.span(base_p, &bytes, (void *)address)
+                                   : MPIXQ_CU_NOT_SUPPORTED;
+}
+
+int mpixq_cuda_share(void *base, struct mpixq_gpu_handle *handle_p)
+{
+    struct mpixq_cuda_handle handle;
+    int code;
+
+    if (mpixq_cuda.share == NULL || mpixq_cuda.open_shared == NULL ||
+        mpixq_cuda.close_shared == NULL) {
+        return MPIXQ_CU_NOT_SUPPORTED;
+    }
+    code = mpixq_cuda.share(&handle, base);
+    memcpy(handle_p, &handle, sizeof handle);
+    return code;
+}
+
+int mpixq_cuda_open_shared(const struct mpixq_gpu_handle *handle, void **address_p)
+{
+    struct mpixq_cuda_handle theirs;
+
+    memcpy(&theirs, handle, sizeof theirs);
+    return mpixq_cuda.open_shared(address_p, theirs, MPIXQ_CU_ENABLE_PEER);
+}
+
+void mpixq_cuda_close_shared(void *address)
+{
+    (void)mpixq_cuda.close_shared(address); /* the context may be gone, and the mapping with it */
+}

@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * Copyright (c) 2026 the mpix-queue authors
+ *
+ * Members of the table of CUDA (gpu.h).
+ */
+#ifndef MPIXQ_CUDA_SHARE_H
+#define MPIXQ_CUDA_SHARE_H
+
+#include "gpu.h"
+
+int mpixq_cuda_peers(struct mpixq_gpu_ident idents[], int room);
+int mpixq_cuda_base(const void *address, void **base_p);
+int mpixq_cuda_share(void *base, struct mpixq_gpu_handle *handle_p);
+int mpixq_cuda_open_shared(const struct mpixq_gpu_handle *handle, void **address_p);
+void mpixq_cuda_close_shared(void *address);
+
+#endif

@@ -1,0 +1,310 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * Copyright (c) 2026 the mpix-queue authors */
+#include "share.h"
+
+#include <pthread.h>
+#include <string.h>
+#include <utlist.h>
+
+#include "core/alloc.h"
+#include "core/env.h"
+#include "core/log.h"
+#include "gpu_words.h"
+#include "stream.h"
+
+enum {
+    SLOT = 128, /* bytes of the words of an end: no two ends share what is moved at a time */
+    PEERS = 16, /* GPUs of a machine */
+    TAKEN_BACK = 1
+};
+_Static_assert(sizeof(struct mpixq_end) <= SLOT, "room for the words of an end");
+
+struct mpixq_share {
+    const struct mpixq_gpu *gpu;
+    void *place;
+    const char *why; /* NULL: it can be used */
+    struct mpixq_gpu_kernels kernels;
+    void *stream;                        /* waits for no other one */
+    struct mpixq_gpu_ident peers[PEERS]; /* itself first */
+    int n_peers;
+    char *ends;
+    struct mpixq_gpu_handle handle; /* of ends */
+    void *outcome;                  /* of a recall, for the host; one at a time */
+    struct mpixq_share *next;
+};
+
+/* Guards what follows, and is held while the GPU's library is called: nobody whom a GPU may wait
+ * for takes it. */
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static struct mpixq_share *shares;
+
+static int take_words(struct mpixq_share *share)
+{
+    const struct mpixq_gpu *gpu = share->gpu;
+    const size_t bytes = (size_t)MPIXQ_SHARE_ENDS * SLOT;
+    void *ends;
+    int code = gpu->words_alloc(bytes, &ends);
+
+    if (code != 0) {
+        return code;
+    }
+    share->ends = ends;
+    code = gpu->zero(share->stream, ends, bytes);
+    code = code != 0 ? code : gpu->finish(share->stream);
+    code = code != 0 ? code : gpu->share(ends, &share->handle);
+    return code != 0 ? code : gpu->host_alloc(sizeof(uint64_t), &share->outcome);
+}
+
+/* In the place. */
+static const char *prepare(struct mpixq_share *share)
+{
+    const struct mpixq_gpu *gpu = share->gpu;
+    int code;
+
+    share->kernels = mpixq_gpu_kernels(gpu, share->place);
+    if (share->kernels.move_all == NULL) {
+        return share->kernels.why;
+    }
+    share->n_peers = gpu->peers(share->peers, PEERS);
+    if (share->n_peers == 0) {
+        return "the GPU has no name that other processes know";
+    }
+    code = gpu->own_stream(&share->stream);
+    code = code != 0 ? code : take_words(share);
+    return code != 0 ? gpu->text(code) : NULL;
+}
+
+static const struct mpixq_gpu *gpu_of(const char *kind)
+{
+    int i = 0;
+
+    while (strcmp(mpixq_gpus[i]->kind, kind) != 0) {
+        i++;
+    }
+    return mpixq_gpus[i];
+}
+
+static bool may_open(const struct mpixq_gpu *gpu)
+{
+    return gpu->at_once || !mpixq_stream_kind(gpu->kind)->any_waits();
+}
+
+static struct mpixq_share *make(const struct mpixq_gpu *gpu, void *place)
+{
+    struct mpixq_share *share = mpixq_alloc(sizeof *share); /* freed in mpixq_shares_close */
+    void *before;
+    int code;
+
+    if (share == NULL) {
+        return NULL;
+    }
+    share->gpu = gpu;
+    share->place = place;
+    code = gpu->enter(place, &before);
+    share->why = code != 0 ? gpu->text(code) : NULL;
+    if (code == 0) {
+        share->why = prepare(share);
+        gpu->leave(place, before);
+    }
+    LL_PREPEND(shares, share);
+    return share;
+}
+
+struct mpixq_share *mpixq_share_of(const char *kind, void *place, const char **why_p)
+{
+    const struct mpixq_gpu *gpu = gpu_of(kind);
+    struct mpixq_share *share;
+
+    if (mpixq_env.gpu_ops == MPIXQ_GPU_OPS_VALUES) {
+        *why_p = "kernels are not to be used (MPIXQ_GPU_OPS)";
+        return NULL;
+    }
+    pthread_mutex_lock(&lock);
+    LL_FOREACH(shares, share)
+    {
+        if (share->gpu == gpu && share->place == place) {
+            break;
+        }
+    }
+    *why_p = "a wait is pending on a stream, and to share memory might wait for it";
+    if (share == NULL && may_open(gpu)) {
+        share = make(gpu, place);
+        *why_p = "no memory";
+    }
+    pthread_mutex_unlock(&lock);
+    if (share != NULL && share->why != NULL) {
+        *why_p = share->why;
+        return NULL;
+    }
+    return share;
+}
+
+void mpixq_shares_close(void)
+{
+    struct mpixq_share *share;
+
+    while ((share = shares) != NULL) {
+        LL_DELETE(shares, share);
+        if (share->ends != NULL) {
+            share->gpu->words_free(share->ends);
+        }
+        if (share->outcome != NULL) {
+            share->gpu->host_free(share->outcome);
+        }
+        mpixq_free(share);
+    }
+}
+
+const void *mpixq_share_place(const struct mpixq_share *share)
+{
+    return share->place;
+}
+
+const struct mpixq_gpu_ident *mpixq_share_ident(const struct mpixq_share *share)
+{
+    return &share->peers[0];
+}
+
+bool mpixq_share_reaches(const struct mpixq_share *share, const struct mpixq_gpu_ident *other)
+{
+    for (int i = 0; i < share->n_peers; i++) {
+        if (memcmp(&share->peers[i], other, sizeof *other) == 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
+bool mpixq_share_may_open(const struct mpixq_share *share)
+{
+    return may_open(share->gpu);
+}
+
+bool mpixq_share_may_close(void)
+{
+    for (int i = 0; mpixq_gpus[i] != NULL; i++) {
+        if (mpixq_stream_kind(mpixq_gpus[i]->kind)->any_waits()) {
+            return false;
+        }
+    }
+    return true;
+}
+
+struct mpixq_end *mpixq_share_end_of(void *ends, unsigned number)
+{
+    return (struct mpixq_end *)(void *)((char *)ends + (size_t)number * SLOT);
+}
+
+struct mpixq_end *mpixq_share_end(const struct mpixq_share *share, unsigned number)
+{
+    return mpixq_share_end_of(share->ends, number);
+}
+
+const struct mpixq_gpu_handle *mpixq_share_ends(const struct mpixq_share *share)
+{
+    return &share->handle;
+}
+
+bool mpixq_share_export(const struct mpixq_share *share, const void *buffer,
+                        struct mpixq_gpu_handle *handle_p, uint64_t *offset_p)
+{
+    const struct mpixq_gpu *gpu = share->gpu;
+    void *before, *base;
+    int code = gpu->enter(share->place, &before);
+
+    if (code != 0) {
+        return false;
+    }
+    code = gpu->base(buffer, &base);
+    code = code != 0 ? code : gpu->share(base, handle_p);
+    gpu->leave(share->place, before);
+    if (code == 0) {
+        *offset_p = (uint64_t)((const char *)buffer - (const char *)base);
+    } else {
+        mpixq_debug("%s cannot share a buffer: %s", gpu->name, gpu->text(code));
+    }
+    return code == 0;
+}
+
+void *mpixq_share_open(const struct mpixq_share *share, const struct mpixq_gpu_handle *handle)
+{
+    const struct mpixq_gpu *gpu = share->gpu;
+    void *before, *address = NULL;
+    int code = gpu->enter(share->place, &before);
+
+    if (code == 0) {
+        code = gpu->open_shared(handle, &address);
+        gpu->leave(share->place, before);
+    }
+    if (code != 0) {
+        mpixq_err("%s cannot open memory of a peer: %s", gpu->name, gpu->text(code));
+    }
+    return code == 0 ? address : NULL;
+}
+
+void mpixq_share_close(const struct mpixq_share *share, void *address)
+{
+    void *before;
+
+    if (share->gpu->enter(share->place, &before) == 0) {
+        share->gpu->close_shared(address);
+        share->gpu->leave(share->place, before);
+    }
+}
+
+void *mpixq_share_map(const struct mpixq_share *share, void *memory, size_t bytes)
+{
+    const struct mpixq_gpu *gpu = share->gpu;
+    void *before, *address = NULL;
+    int code = gpu->enter(share->place, &before);
+
+    if (code == 0) {
+        code = gpu->map(memory, bytes, false);
+        code = code != 0 ? code : gpu->address(memory, &address);
+        gpu->leave(share->place, before);
+    }
+    if (code != 0) {
+        mpixq_err("%s cannot reach memory of the host: %s", gpu->name, gpu->text(code));
+    }
+    return code == 0 ? address : NULL;
+}
+
+void mpixq_share_unmap(const struct mpixq_share *share, void *memory)
+{
+    void *before;
+
+    if (share->gpu->enter(share->place, &before) == 0) {
+        share->gpu->unmap(memory);
+        share->gpu->leave(share->place, before);
+    }
+}
+
+/* In the place. */
+static int call_back(struct mpixq_share *share, struct mpixq_recall *recall)
+{
+    const struct mpixq_gpu *gpu = share->gpu;
+    void *parameters[] = {recall};
+    int code = gpu->address(share->outcome, &recall->outcome);
+
+    code = code != 0 ? code
+                     : gpu->launch(share->stream, share->kernels.call_back,
+                                   (struct mpixq_grid){1, 1}, parameters);
+    return code != 0 ? code : gpu->finish(share->stream);
+}
+
+bool mpixq_share_recall(struct mpixq_share *share, struct mpixq_recall *recall)
+{
+    _Atomic uint64_t *outcome = share->outcome;
+    bool taken_back;
+    void *before;
+
+    pthread_mutex_lock(&lock);
+    atomic_store(outcome, 0);
+    if (share->gpu->enter(share->place, &before) == 0) {
+        (void)call_back(share, recall); /* a GPU that is broken moves nothing any more */
+        share->gpu->leave(share->place, before);
+    }
+    taken_back = atomic_load(outcome) == TAKEN_BACK;
+    pthread_mutex_unlock(&lock);
+    return taken_back;
+}

@@ -1,0 +1,59 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * Copyright (c) 2026 the mpix-queue authors
+ *
+ * What GPUs of several processes share: buffers, and words by which they agree. One object for each
+ * place where buffers are, made when it is first asked for and kept until the process ends.
+ *
+ * Threads of the program, under no lock, unless said otherwise: the GPU's library is called.
+ */
+#ifndef MPIXQ_SHARE_H
+#define MPIXQ_SHARE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "gpu.h"
+#include "pieces.h"
+
+enum { MPIXQ_SHARE_ENDS = 16384 }; /* that have words in a place */
+
+struct mpixq_share;
+
+/* That of a place of this kind, or NULL, and why. */
+struct mpixq_share *mpixq_share_of(const char *kind, void *place, const char **why_p);
+/* In MPI_Finalize, once nothing of them is open any more. */
+void mpixq_shares_close(void);
+
+const void *mpixq_share_place(const struct mpixq_share *share);
+/* The GPU that it is. Any thread. */
+const struct mpixq_gpu_ident *mpixq_share_ident(const struct mpixq_share *share);
+/* Can kernels there reach memory of this GPU, by atomic operations too? Any thread. */
+bool mpixq_share_reaches(const struct mpixq_share *share, const struct mpixq_gpu_ident *other);
+/* May something be opened just now? Not while one of our waits might be waited for. */
+bool mpixq_share_may_open(const struct mpixq_share *share);
+/* The same of what is closed. */
+bool mpixq_share_may_close(void);
+
+/* The words of an end, where its own GPU sees them; and all, for others to open. Any thread. */
+struct mpixq_end *mpixq_share_end(const struct mpixq_share *share, unsigned number);
+/* The same, of what somebody has opened. */
+struct mpixq_end *mpixq_share_end_of(void *ends, unsigned number);
+const struct mpixq_gpu_handle *mpixq_share_ends(const struct mpixq_share *share);
+
+/* The allocation that holds a buffer, for others to open, and how far into it the buffer begins.
+ * False: it cannot be shared. */
+bool mpixq_share_export(const struct mpixq_share *share, const void *buffer,
+                        struct mpixq_gpu_handle *handle_p, uint64_t *offset_p);
+/* What others have exported, where GPUs see it, or NULL. */
+void *mpixq_share_open(const struct mpixq_share *share, const struct mpixq_gpu_handle *handle);
+void mpixq_share_close(const struct mpixq_share *share, void *address);
+/* The same of memory of the host. */
+void *mpixq_share_map(const struct mpixq_share *share, void *memory, size_t bytes);
+void mpixq_share_unmap(const struct mpixq_share *share, void *memory);
+
+/* Take a start back, which blocks until the GPU has seen to it: false if the other end has come,
+ * and its data may still be on its way. */
+bool mpixq_share_recall(struct mpixq_share *share, struct mpixq_recall *recall);
+
+#endif
