@@ -247,6 +247,18 @@ static bool gpu_any_waits(void)
     return stream != NULL;
 }
 
+static bool gpu_may_start_at(const void *place)
+{
+    const struct gpu_stream *stream;
+    bool may;
+
+    pthread_mutex_lock(&list_lock);
+    LL_SEARCH_SCALAR(streams, stream, base.place, place);
+    may = stream != NULL || streams == NULL;
+    pthread_mutex_unlock(&list_lock);
+    return may;
+}
+
 static const void *gpu_waits_for(const struct mpixq_stream *base)
 {
     return host->waits_for(((const struct gpu_stream *)base)->worker);
@@ -445,8 +457,9 @@ static struct mpixq_stream *hip_open(void *handle, const atomic_int *failed, int
 #define BUT_KIND                                                                                   \
     .copies = true, .close = gpu_close, .how = gpu_how, .admits = gpu_admits,                      \
     .broken = gpu_broken, .trigger = gpu_trigger, .await = gpu_await, .by_gpu = gpu_by_gpu,        \
-    .halt = gpu_halt, .any_waits = gpu_any_waits, .depth = gpu_depth, .waits_for = gpu_waits_for,  \
-    .identity = gpu_identity, .passed = gpu_passed, .synchronize = gpu_synchronize
+    .halt = gpu_halt, .any_waits = gpu_any_waits, .may_start_at = gpu_may_start_at,                \
+    .depth = gpu_depth, .waits_for = gpu_waits_for, .identity = gpu_identity,                      \
+    .passed = gpu_passed, .synchronize = gpu_synchronize
 
 const struct mpixq_stream_ops mpixq_cuda_stream_ops = {.kind = "cudaStream_t",
                                                        .is_live = cuda_is_live,

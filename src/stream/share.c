@@ -119,6 +119,10 @@ struct mpixq_share *mpixq_share_of(const char *kind, void *place, const char **w
         *why_p = "kernels are not to be used (MPIXQ_GPU_OPS)";
         return NULL;
     }
+    if (!mpixq_stream_kind(kind)->may_start_at(place)) {
+        *why_p = "there are queues, but none on a stream of that GPU";
+        return NULL;
+    }
     pthread_mutex_lock(&lock);
     LL_FOREACH(shares, share)
     {
