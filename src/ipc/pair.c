@@ -84,6 +84,9 @@ static const char *obstacle(const struct mpixq_request *req)
     if (req->made.mode == MPIXQ_MODE_BSEND) {
         return "a buffered send completes without its receive";
     }
+    if (!mpixq_share_may_open(((const struct ipc_end *)req->prepared)->place->share)) {
+        return "a wait is pending on a stream, and to open memory might wait for it";
+    }
     return NULL;
 }
 
@@ -152,9 +155,6 @@ static enum mpixq_error ipc_accept(struct mpixq_request *req, const struct mpixq
 
     *why_p = obstacle(req);
     *why_p = *why_p != NULL ? *why_p : meet(end, theirs);
-    if (*why_p == NULL && !mpixq_share_may_open(end->place->share)) {
-        *why_p = "a wait is pending on a stream, and to open memory might wait for it";
-    }
     if (*why_p != NULL) {
         return MPIXQ_E_NO_CHANNEL;
     }
