@@ -49,7 +49,8 @@ static void check_start(const char *text)
     }
     expect_line(text, version);
     expect_line(text, "thread level multiple\n");
-    expect_line(text, "channel self: available, place 1\n");
+    expect_line(text, "channel ipc: available, place 1\n");
+    expect_line(text, "channel self: available, place 2\n");
     expect_line(text, "channel fallback: available, place ");
     expect_line(text, "stream mpix_host_stream: available\n");
     expect_line(text, "MPIXQ_INFO 1 (environment): ");

@@ -115,6 +115,38 @@ static void test_limits(struct side *s)
     mtest_gpu_free(MTEST_DEVICE, block);
 }
 
+/* An array that cannot be matched leaves nothing behind that a later request, at another buffer,
+ * would use: records of requests that are freed come again. */
+static void test_after_failure(struct side *s)
+{
+    int *block = mtest_gpu_alloc(MTEST_DEVICE, 4 * sizeof(int)), in = 0;
+    MPI_Datatype gaps;
+    MPI_Request r[2];
+
+    MPI_Type_vector(2, 1, 2, MPI_INT, &gaps);
+    MPI_Type_commit(&gaps);
+    mtest_gpu_copy(s->stream, block, (int[4]){1, 2, 3, 4}, 4 * sizeof(int));
+    mtest_gpu_synchronize(s->stream);
+    for (int i = 0; i < 3; i++) {
+        MTEST_OK(MPI_Send_init(block, 1, MPI_INT, 0, TAG, MPI_COMM_SELF, &r[0]));
+        MTEST_OK(MPI_Recv_init(block, 1, gaps, 0, TAG, MPI_COMM_SELF, &r[1]));
+        MTEST_KIND(MPIX_Matchall(2, r), MPIXQ_ERR_UNSUPPORTED);
+        MTEST_OK(MPI_Request_free(&r[1]));
+        MTEST_OK(MPI_Request_free(&r[0]));
+        MTEST_OK(MPI_Send_init(block + 3, 1, MPI_INT, 0, TAG, MPI_COMM_SELF, &r[0]));
+        MTEST_OK(MPI_Recv_init(&in, 1, MPI_INT, 0, TAG, MPI_COMM_SELF, &r[1]));
+        MTEST_OK(MPIX_Matchall(2, r));
+        MTEST_OK(MPIX_Enqueue_startall(s->queue, 2, r));
+        MTEST_OK(MPIX_Enqueue_waitall(s->queue, 2, r));
+        MTEST_OK(MPIX_Queue_wait(s->queue));
+        MTEST_EQ(in, 4);
+        MTEST_OK(MPI_Request_free(&r[0]));
+        MTEST_OK(MPI_Request_free(&r[1]));
+    }
+    MPI_Type_free(&gaps);
+    mtest_gpu_free(MTEST_DEVICE, block);
+}
+
 int main(int argc, char **argv)
 {
     static const size_t sizes[] = {1, 4096, 300001};
@@ -136,6 +168,7 @@ int main(int argc, char **argv)
         }
     }
     test_limits(&s);
+    test_after_failure(&s);
     MTEST_OK(MPIX_Queue_free(&s.queue));
     mtest_gpu_stream_end(s.stream);
     return mtest_end();

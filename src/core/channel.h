@@ -36,6 +36,12 @@ enum mpixq_channel_id {
     MPIXQ_N_CHANNELS
 };
 
+/* What a channel of_gpus prepares of a request (below) begins with where its buffer is; NULL until
+ * all is open. */
+struct mpixq_prepared {
+    _Atomic(const void *) place;
+};
+
 struct mpixq_channel {
     const char *name; /* as in the channel column of the benchmarks */
     enum mpixq_channel_id id;

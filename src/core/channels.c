@@ -76,15 +76,15 @@ void mpixq_channels_reach(struct mpixq_request *req, const char *kind)
 {
     for (int i = 0; req->reached == NULL && mpixq_channels[i] != NULL; i++) {
         mpixq_channels[i]->reach(req, kind);
-        req->reached_by = req->reached != NULL ? mpixq_channels[i] : NULL;
+        req->reached_by = req->reached != NULL ? (uint8_t)mpixq_channels[i]->id : 0;
     }
 }
 
 void mpixq_channels_unreach(struct mpixq_request *req)
 {
-    if (req->reached_by != NULL) {
-        req->reached_by->unreach(req);
-        req->reached_by = NULL;
+    if (req->reached_by != 0) {
+        mpixq_channel_by_id(req->reached_by)->unreach(req);
+        req->reached_by = 0;
     }
 }
 

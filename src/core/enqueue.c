@@ -55,7 +55,7 @@ __attribute__((cold, noinline)) static enum mpixq_error check_place(const struct
     if (!queue->stream->ops->copies) {
         return MPIXQ_E_GPU_BUFFER;
     }
-    place = atomic_load_explicit(&req->place, memory_order_acquire);
+    place = atomic_load_explicit(&req->prepared->place, memory_order_acquire);
     if (place == NULL) {
         return MPIXQ_E_NOT_OPEN;
     }

@@ -155,7 +155,7 @@ static bool reaches(const struct mpixq_channel *channel, const struct mpixq_requ
                         : "the buffer is in memory of a GPU, and MPI takes it there "
                           "(MPIXQ_GPU_AWARE)";
     return channel->through_mpi || channel->of_gpus || req->staging != NULL ||
-           (req->reached != NULL && req->in_place && req->reached_by == channel) ||
+           (req->reached != NULL && req->in_place && req->reached_by == channel->id) ||
            (!req->in_gpu && !req->moves);
 }
 

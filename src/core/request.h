@@ -91,32 +91,32 @@ struct mpixq_request {
 
     atomic_int state;  /* enum mpixq_state; only mpixq_request_step and _restart write it */
     bool was_matching; /* what follows may have been written to */
+    bool released;     /* freed by the user */
+    uint8_t
+        reached_by; /* id of the channel that works with the buffer itself, if it serves; or 0 */
 
     /* The pair. Written under the matching lock, constant once MATCHED. */
     uint64_t id, peer_id; /* the names of the two ends in control messages */
     UT_hash_handle hh_id; /* in the table of ids */
     int peer_world;       /* rank in MPI_COMM_WORLD; MPI_PROC_NULL for the null channel */
     int source, source_tag;
-    uint64_t bytes; /* of the message: what the sender sends */
+    bool in_gpu;        /* the buffer is in memory that the host cannot access */
+    bool moves;         /* it is in memory whose pages go from host to GPU and back */
+    bool in_place;      /* reached is for the buffer itself, in memory of a GPU */
+    bool peer_released; /* of a receive: the sender has freed its end */
+    uint64_t bytes;     /* of the message: what the sender sends */
     const struct mpixq_channel *channel;
     void *end;         /* the channel's data of this end */
     void *offered_end; /* of a send being matched: the same, of a channel that only offered */
     struct mpixq_posted posted;
     struct mpixq_match_op *op; /* while MATCHING */
     int op_index;
-    uint64_t match_mark;           /* as mark, below */
-    uint32_t offered;              /* of a send being matched: channels, as bits */
-    bool released;                 /* freed by the user */
-    bool in_gpu;                   /* the buffer is in memory that the host cannot access */
-    bool moves;                    /* it is in memory whose pages go from host to GPU and back */
-    struct mpixq_staging *staging; /* with which twin of it channels work; NULL: itself */
-    const struct mpixq_channel *reached_by; /* which works with itself all the same, if it serves */
-    void *reached;               /* what that channel needs for it, while MATCHING; else NULL */
-    bool in_place;               /* that is for the buffer itself, in memory of a GPU */
-    void *prepared;              /* of it, by a channel whose data GPUs move */
-    _Atomic(const void *) place; /* of such a channel: where it is; NULL until all is open */
+    uint32_t offered;                /* of a send being matched: channels, as bits */
+    uint64_t match_mark;             /* as mark, below */
+    struct mpixq_staging *staging;   /* with which twin of it channels work; NULL: itself */
+    void *reached;                   /* what that channel needs for it, while MATCHING; else NULL */
+    struct mpixq_prepared *prepared; /* of it, by a channel whose data GPUs move */
     struct mpixq_request *next_released;
-    bool peer_released; /* of a receive: the sender has freed its end */
     uint64_t peer_started;
 
     /* Starts and waits. Written in the turn of the queue; epoch, while the host starts it, by the

@@ -108,6 +108,7 @@ static enum mpixq_error stage_one(struct mpixq_request *req)
         span.bytes == 0) {
         return MPIXQ_E_NONE;
     }
+    req->was_matching = true; /* be it matched or not */
     kind = mpixq_memory_of(span.first, &place, &req->moves);
     req->in_gpu = kind != NULL;
     if (kind != NULL && req->staging == NULL && !mpi_takes(kind)) {

@@ -56,6 +56,7 @@ struct ipc_import; /* memory of a peer, or its words for the host */
 
 /* One end of a pair: what is prepared before it is matched, and then its channel's data. */
 struct ipc_end {
+    struct mpixq_prepared prepared;
     struct mpixq_request *req;
     struct ipc_place *place;
     unsigned number;

@@ -234,7 +234,7 @@ static void open_one(struct ipc_end *end)
 
     if (mpixq_ipc_is_own(&end->theirs) || get_all(end)) {
         fill_move(end);
-        atomic_store_explicit(&req->place, mpixq_share_place(end->place->share),
+        atomic_store_explicit(&req->prepared->place, mpixq_share_place(end->place->share),
                               memory_order_release);
     } else {
         mpixq_match_fail(req->id, mpixq_error_code(MPIXQ_E_PEER_MEMORY), "opening of memory");

@@ -21,6 +21,12 @@ static void explain(const struct mpixq_request *req, const char *why)
                 why);
 }
 
+/* Of a request that has something prepared: its first member. */
+static struct ipc_end *prepared_of(const struct mpixq_request *req)
+{
+    return (struct ipc_end *)(void *)req->prepared;
+}
+
 static struct ipc_end *end_create(struct mpixq_request *req, const char *kind, void *where,
                                   void *buffer, const char **why_p)
 {
@@ -52,8 +58,11 @@ static void ipc_prepare(struct mpixq_request *req, const char *kind, void *place
     const char *why = "MPIXQ_IPC=no";
 
     if (mpixq_env.ipc == MPIXQ_IPC_AUTO && req->prepared == NULL) {
-        req->prepared = end_create(req, kind, place, buffer, &why);
-        if (req->prepared == NULL) {
+        struct ipc_end *end = end_create(req, kind, place, buffer, &why);
+
+        if (end != NULL) {
+            req->prepared = &end->prepared;
+        } else {
             explain(req, why);
         }
     }
@@ -70,7 +79,7 @@ static void end_free(struct ipc_end *end, bool clean)
 /* Of a request that was matched by this channel, retire has done so. */
 static void ipc_forget(struct mpixq_request *req)
 {
-    end_free(req->prepared, true);
+    end_free(prepared_of(req), true);
     req->prepared = NULL;
 }
 
@@ -84,7 +93,7 @@ static const char *obstacle(const struct mpixq_request *req)
     if (req->made.mode == MPIXQ_MODE_BSEND) {
         return "a buffered send completes without its receive";
     }
-    if (!mpixq_share_may_open(((const struct ipc_end *)req->prepared)->place->share)) {
+    if (!mpixq_share_may_open(prepared_of(req)->place->share)) {
         return "a wait is pending on a stream, and to open memory might wait for it";
     }
     return NULL;
@@ -112,7 +121,7 @@ static bool ipc_offer(struct mpixq_request *req, struct mpixq_blob *blob, const 
 {
     *why_p = obstacle(req);
     if (*why_p == NULL) {
-        fill(req->prepared, blob);
+        fill(prepared_of(req), blob);
     }
     return *why_p == NULL;
 }
@@ -151,7 +160,7 @@ static void use(struct mpixq_request *req, struct ipc_end *end)
 static enum mpixq_error ipc_accept(struct mpixq_request *req, const struct mpixq_blob *theirs,
                                    struct mpixq_blob *mine, const char **why_p)
 {
-    struct ipc_end *end = req->prepared;
+    struct ipc_end *end = prepared_of(req);
 
     *why_p = obstacle(req);
     *why_p = *why_p != NULL ? *why_p : meet(end, theirs);
@@ -167,7 +176,7 @@ static enum mpixq_error ipc_accept(struct mpixq_request *req, const struct mpixq
 
 static enum mpixq_error ipc_connect(struct mpixq_request *req, const struct mpixq_blob *theirs)
 {
-    struct ipc_end *end = req->prepared;
+    struct ipc_end *end = prepared_of(req);
     const char *why = meet(end, theirs);
 
     if (why != NULL || end->theirs.base < end->base) {
@@ -203,7 +212,8 @@ static bool ipc_retire(struct mpixq_request *req)
         return false;
     }
     end_free(end, clean && (!end->is_send || end_of_peer == req->epoch + 1));
-    req->end = req->prepared = NULL;
+    req->end = NULL;
+    req->prepared = NULL;
     return true;
 }
 

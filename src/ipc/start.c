@@ -122,7 +122,8 @@ void mpixq_ipc_recall(struct mpixq_request *req)
         return;
     }
     mpixq_ipc_settle(end);
-    if (ipc_done(end) < req->epoch && atomic_load(&req->place) != NULL && end->state != NULL) {
+    if (ipc_done(end) < req->epoch && atomic_load(&end->prepared.place) != NULL &&
+        end->state != NULL) {
         recall = (struct mpixq_recall){
             .state = end->state, .mine = end->mine, .own = end->move.own, .value = value_of(end)};
         (void)mpixq_share_recall(end->place->share, &recall);
