@@ -2,8 +2,9 @@
 # Copyright (c) 2026 the mpix-queue authors
 #
 # MPIXQ_GPU_CODE: what compiles the kernels for GPUs. Any clang with the targets does, without the
-# vendors' toolkits. Sets GPU_CLANG (empty: none), and mpixq_cuda_code and mpixq_hip_code for the
-# summary.
+# vendors' toolkits. Those of CUDA's tools that make machine code of PTX are used where they are.
+# Sets GPU_CLANG, PTXAS and FATBINARY (empty: none), and mpixq_cuda_code, mpixq_hip_code and
+# mpixq_cubins for the summary.
 
 AC_DEFUN([MPIXQ_GPU_CODE], [
     AC_ARG_VAR([GPU_CLANG], [a clang that compiles the kernels for GPUs])
@@ -11,6 +12,7 @@ AC_DEFUN([MPIXQ_GPU_CODE], [
         [$PATH:/opt/rocm/llvm/bin:/opt/rocm/bin])
     MPIXQ_GPU_CODE_OF([cuda], [ptx], [PTX])
     MPIXQ_GPU_CODE_OF([hip], [co], [code objects])
+    MPIXQ_CUBINS
 ])
 
 # MPIXQ_GPU_CODE_OF(VENDOR, ENDING, WHAT)
@@ -23,4 +25,29 @@ AC_DEFUN([MPIXQ_GPU_CODE_OF], [
         [mpixq_$1_code="no kernels (no clang for them): stream memory operations"])
     rm -f conftest.$2
     AC_MSG_RESULT([$mpixq_$1_code])
+])
+
+# MPIXQ_CUBINS: after MPIXQ_CHECK_CUDA, with what --with-cuda says. Two tools do, without the rest
+# of the toolkit.
+AC_DEFUN([MPIXQ_CUBINS], [
+    AC_ARG_VAR([PTXAS], [a ptxas, for kernels as machine code of CUDA])
+    AC_ARG_VAR([FATBINARY], [the fatbinary of the same toolkit])
+    AS_CASE([${with_cuda:-auto}],
+        [no], [PTXAS=; FATBINARY=],
+        [/*], [mpixq_path=$with_cuda/bin],
+        [mpixq_path=$PATH:/usr/local/cuda/bin])
+    AS_IF([test "x$with_cuda" != xno], [
+        AC_PATH_PROG([PTXAS], [ptxas], [], [$mpixq_path])
+        AC_PATH_PROG([FATBINARY], [fatbinary], [], [$mpixq_path])
+    ])
+    AC_MSG_CHECKING([for kernels as machine code of CUDA])
+    AS_IF([test "x$with_cuda" = xno], [mpixq_cubins="switched off by --without-cuda"],
+        [test -z "$PTXAS" || test -z "$FATBINARY"],
+        [mpixq_cubins="none (no ptxas and fatbinary): drivers compile the PTX"],
+        [mpixq_cubins=`GPU_CLANG="$GPU_CLANG" PTXAS="$PTXAS" FATBINARY="$FATBINARY" \
+            $SHELL "$srcdir/tools/gpu_code.sh" cubins "$srcdir" conftest.fatbin`],
+        [mpixq_cubins="$mpixq_cubins by $PTXAS"],
+        [mpixq_cubins="none ($PTXAS makes none of the PTX): drivers compile it"])
+    rm -f conftest.fatbin
+    AC_MSG_RESULT([$mpixq_cubins])
 ])

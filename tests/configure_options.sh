@@ -18,10 +18,10 @@ fail()
     failed=1
 }
 
-# configure OPTION...: the cache makes the later runs quick, and allows another Fortran compiler.
+# configure OPTION...: the cache makes the later runs quick, and allows other compilers.
 configure()
 {
-    [ ! -f cache ] || sed -i '/^ac_cv_env_FC_/d' cache
+    [ ! -f cache ] || sed -i '/^ac_cv_[a-z]*_\(FC\|PTXAS\|FATBINARY\)[_=]/d' cache
     "$top_srcdir/configure" "CC=$CC" --cache-file=cache "$@" >log 2>&1 </dev/null
 }
 
@@ -159,6 +159,11 @@ check_summary()
         says libfabric '*, without rdma/fi_cxi_ext.h: our own is used'
     fi
     is_found 'CUDA toolkit' has_toolkit nvcc /usr/local/cuda cuda.h
+    if [ -n "$(PATH=$PATH:/usr/local/cuda/bin command -v ptxas)" ]; then
+        says 'CUDA cubins' 'sm_[1-9]*by */ptxas'
+    else
+        says 'CUDA cubins' 'none (no ptxas and fatbinary)*'
+    fi
     is_found 'HIP toolkit' has_toolkit hipcc /opt/rocm hip/hip_runtime_api.h
     [ "$(without_notes "$(summary channels)")" = "$(built_in core/channels.c mpixq_channels)" ] ||
         fail "channels: $(summary channels), but built: $(built_in core/channels.c mpixq_channels)"
@@ -179,6 +184,7 @@ fi
 must_configure --without-libfabric --with-cuda=no --without-hip --without-cmocka --without-fortran
 expect "switched off by --without-libfabric"
 expect "switched off by --without-cuda"
+says 'CUDA cubins' "switched off by --without-cuda"
 expect "switched off by --without-hip"
 expect "switched off by --without-fortran (without the module mpix_queue and its tests)"
 expect "the unit tests are skipped"
@@ -204,6 +210,15 @@ if has_libfabric; then
     grep -q '^LIBFABRIC_CPPFLAGS = .*-DHAVE_RDMA_FI_CXI_EXT_H=1' Makefile ||
         fail "$(grep ^LIBFABRIC_CPPFLAGS Makefile), though the header is there"
 fi
+
+# Kernels as machine code of CUDA: two tools do, and may fail.
+mkdir -p tools
+printf '#!/bin/sh\necho "  '\''sm_90'\''"\n' >tools/ptxas
+printf '#!/bin/sh\nexit 1\n' >tools/fatbinary
+chmod +x tools/*
+configure PTXAS="$dir/tools/ptxas" FATBINARY="$dir/tools/fatbinary" ||
+    fail "tools that fail end configure"
+says 'CUDA cubins' "none ($dir/tools/ptxas makes none of the PTX): drivers compile it"
 
 # A libfabric that is too old, and no GPU toolkit in the folders that were named: by default that is
 # said, and it is an error only for who asks for it.

@@ -2,11 +2,13 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # Copyright (c) 2026 the mpix-queue authors
 #
-# vendors.sh cuda|hip|kernels|compiled - what the library says of the vendors of GPUs
+# vendors.sh cuda|hip|kernels|cubins|compiled - what the library says of the vendors of GPUs
 #
 # cuda, hip  its declarations of their interfaces are those of their headers, where these are found,
 #            and tests/cuda_check.c or hip_check.c checks every function that is looked up
 # kernels    what makes words visible between GPU and host is in the compiled kernels
+# cubins     the fat binary of the build has machine code for the kinds of GPUs that ptxas knows,
+#            and in it what makes words visible, where there is a disassembler
 # compiled   hiprtc compiles the source that the library brings along, where it is found
 set -u
 failed=0
@@ -89,6 +91,68 @@ kernels()
     [ $seen = 1 ] || skip "there is no clang that compiles the kernels"
 }
 
+# tool VARIABLE NAME: of the build, else where CUDA's are.
+tool()
+{
+    local path
+    path=$(sed -n "s/^$1 = //p" "$top_builddir/Makefile")
+    [ -n "$path" ] || path=$(PATH=$PATH:/usr/local/cuda/bin command -v "$2")
+    echo "$path"
+}
+
+# images FILE: a line for each image of a fat binary: what it is, 2 for machine code; the number of
+# the GPUs; and its bytes. A header of 16 bytes says how many there are in all; one of each image
+# begins with its kind, its own length and that of what follows, and has the number at 28.
+images()
+{
+    od -An -v -t u1 "$1" | awk '
+        function number(at, n) { return n == 0 ? 0 : byte[at] + 256 * number(at + 1, n - 1) }
+        { for (i = 1; i <= NF; i++) byte[n++] = $i }
+        END {
+            if (number(0, 4) != 3126193488 || number(6, 2) != 16 || number(8, 8) + 16 != n) exit 1
+            for (at = 16; at < n; at += number(at + 4, 4) + number(at + 8, 8)) {
+                print number(at, 2), number(at + 28, 4), number(at + 8, 8)
+            }
+        }'
+}
+
+cubins()
+{
+    local ptxas fatbinary objdump built=$top_builddir/src/stream/kernels.fatbin kind name want has
+    ptxas=$(tool PTXAS ptxas) fatbinary=$(tool FATBINARY fatbinary)
+    if ! grep -q '^PTXAS = .' "$top_builddir/Makefile"; then
+        [ ! -s "$built" ] || fail "machine code is built in, without ptxas"
+    fi
+    [ -n "$ptxas" ] && [ -n "$fatbinary" ] || skip "there is no ptxas with fatbinary"
+    # shellcheck disable=SC2046
+    want=$(echo $(GPU_CLANG=${GPU_CLANG:-clang} PTXAS=$ptxas FATBINARY=$fatbinary \
+        sh "$top_srcdir/tools/gpu_code.sh" cubins "$top_srcdir" "$out.made"))
+    [ -n "$want" ] || fail "there is no fat binary"
+    # One for each major number that it knows, from 7 on.
+    for kind in $("$ptxas" --help | grep -o "'sm_[0-9]*'" | tr -cd '0-9\n'); do
+        [ "$kind" -lt 70 ] || [[ " $want" = *" sm_${kind%?}"[0-9]* ]] || fail "no sm_$kind in $want"
+    done
+    # What is built in is the same, if the build has the tools.
+    cmp -s "$built" "$out.made" || ! grep -q '^PTXAS = .' "$top_builddir/Makefile" ||
+        fail "$built is not what $ptxas makes"
+    has=$(images "$out.made") || fail "that is no fat binary: $(od -An -t x1 "$out.made" | head -2)"
+    has=$(awk '$1 == 2 && $3 > 1000 { printf "%ssm_%d", sep, $2; sep = " " }' <<<"$has")
+    [ "$has" = "$want" ] || fail "it has '$has', not '$want'"
+    objdump=$(PATH=$PATH:/usr/local/cuda/bin command -v cuobjdump) || {
+        echo "the code was not looked at: there is no cuobjdump"
+        return
+    }
+    names=$(sed -n 's/.*"\(mpixq_[a-z_]*\)".*/\1/p' <"$top_srcdir/src/stream/gpu_words.c")
+    for kind in $want; do
+        "$objdump" -sass -arch "$kind" "$out.made" >"$out" 2>&1 || fail "cuobjdump: $(head "$out")"
+        has "$out" 'ST\.E\.64\.STRONG\.SYS' 'LD\.E\.64\.STRONG\.SYS' 'MEMBAR\.[A-Z]*\.SYS' \
+            'BAR\.SYNC' 'CCTL\.IVALL'
+        for name in $names; do
+            has "$out" "Function : $name"
+        done
+    done
+}
+
 # For one kind that is built in, and one that is not.
 compiled()
 {
@@ -129,7 +193,7 @@ case ${1-} in
 cuda) interface cuda cuda.h ${cuda_dir:+"$cuda_dir/include"} /usr/local/cuda/include /usr/include ;;
 hip) interface hip hip/hip_runtime_api.h ${HIP_PATH:+"$HIP_PATH/include"} \
     ${ROCM_PATH:+"$ROCM_PATH/include"} /opt/rocm/include /usr/include ;;
-kernels | compiled) "$1" ;;
-*) echo "usage: vendors.sh cuda|hip|kernels|compiled"; exit 99 ;;
+kernels | cubins | compiled) "$1" ;;
+*) echo "usage: vendors.sh cuda|hip|kernels|cubins|compiled"; exit 99 ;;
 esac
 exit $failed

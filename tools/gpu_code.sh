@@ -5,12 +5,14 @@
 # gpu_code.sh - the kernels of a folder (src/stream, benchmarks) as bytes in a C file
 #
 #     gpu_code.sh cuda|hip SRCDIR OUTPUT    compile for one vendor; fails if that cannot be done
+#     gpu_code.sh cubins SRCDIR OUTPUT      machine code of CUDA in one file; says for what GPUs
 #     gpu_code.sh embed SRCDIR FOLDER       write FOLDER/code.c, kernels.ptx and kernels.co
 #     gpu_code.sh source SRCDIR OUTPUT      the kernels for HIP as one text, which includes nothing
 #
 # GPU_CLANG is a clang, or hipcc; neither needs a toolkit, since the kernels include nothing. What
 # it cannot compile comes from the tarball, where "make dist" has put it, or stays out of the
-# library, which then uses stream memory operations.
+# library, which then uses stream memory operations. PTXAS and FATBINARY are those of a CUDA
+# toolkit, which makes machine code of the PTX; without them drivers do.
 set -u
 src=$2/src/stream
 prefix=mpixq
@@ -27,6 +29,40 @@ compile_cuda()
     [ -n "${GPU_CLANG-}" ] && "$GPU_CLANG" -x cuda --cuda-device-only --cuda-gpu-arch=sm_70 \
         -nocudainc -nocudalib -Wno-unknown-cuda-version -Xclang -target-feature -Xclang +ptx60 \
         -O2 -S -o "$1" "$src/kernels_cuda.c" 2>/dev/null && [ -s "$1" ]
+}
+
+# What any clang has made, here or elsewhere.
+ptx()
+{
+    compile_cuda "$1" || cp "$src/shipped.ptx" "$1" 2>/dev/null
+}
+
+# Machine code of one kind runs on GPUs with the same major number too, so the first of each that
+# ptxas knows, from that of the PTX on, will do. The PTX stays beside it, for other GPUs and for
+# drivers that are older than the toolkit.
+kinds()
+{
+    "$PTXAS" --help 2>/dev/null | grep -o "'sm_[0-9]*'" | tr -cd '0-9\n' | sort -nu |
+        awk '$1 >= 70 && !seen[int($1 / 10)]++'
+}
+
+# fat PTX OUTPUT
+fat()
+{
+    images= made=
+    [ -n "${PTXAS-}" ] && [ -n "${FATBINARY-}" ] || return 1
+    folder=$(mktemp -d) || return 1
+    for kind in $(kinds); do
+        "$PTXAS" -arch=sm_$kind -O3 -o "$folder/$kind" "$1" 2>/dev/null || continue
+        images="$images --image3=kind=elf,sm=$kind,file=$folder/$kind"
+        made="$made sm_$kind"
+    done
+    # shellcheck disable=SC2086
+    [ -n "$images" ] && "$FATBINARY" -64 --compress-all --create="$2" $images 2>/dev/null &&
+        [ -s "$2" ] && echo $made
+    set -- $?
+    rm -rf "$folder"
+    return "$1"
 }
 
 # Code objects for what the compiler knows of this list: there is nothing common to all.
@@ -73,10 +109,15 @@ bytes()
 case $1 in
 cuda) compile_cuda "$3" ;;
 hip) compile_hip "$3" ;;
+cubins)
+    ptx "$3.ptx" && fat "$3.ptx" "$3"
+    set -- $? "$3"
+    rm -f "$2.ptx"
+    exit "$1"
+    ;;
 source) source_hip "$3" ;;
 embed)
-    compile_cuda "$3/kernels.ptx" || cp "$src/shipped.ptx" "$3/kernels.ptx" 2>/dev/null ||
-        : >"$3/kernels.ptx"
+    ptx "$3/kernels.ptx" || : >"$3/kernels.ptx"
     compile_hip "$3/kernels.co" || cp "$src/shipped.co" "$3/kernels.co" 2>/dev/null ||
         : >"$3/kernels.co"
     {
@@ -85,6 +126,8 @@ embed)
         bytes ${prefix}_code_cuda "$3/kernels.ptx"
         bytes ${prefix}_code_hip "$3/kernels.co"
         if [ $prefix = mpixq ]; then
+            fat "$3/kernels.ptx" "$3/kernels.fatbin" >/dev/null || : >"$3/kernels.fatbin"
+            bytes mpixq_cubins "$3/kernels.fatbin"
             source_hip "$3/kernels.hip" && bytes mpixq_source_hip "$3/kernels.hip" || exit 1
         fi
     } >"$3/code.c.new" && mv "$3/code.c.new" "$3/code.c"

@@ -381,11 +381,16 @@ static const char *cuda_for_nic(const void *address, bool written, bool trusts, 
     return why;
 }
 
+static const struct mpixq_gpu_code built_in[] = {
+    {"machine code", mpixq_cubins, &mpixq_cubins_bytes},
+    {"PTX", mpixq_code_cuda, &mpixq_code_cuda_bytes},
+    {NULL, NULL, NULL},
+};
+
 const struct mpixq_gpu mpixq_gpu_cuda = {
     .kind = "cudaStream_t",
     .name = "CUDA",
-    .code = mpixq_code_cuda,
-    .code_bytes = &mpixq_code_cuda_bytes,
+    .code = built_in,
     .find = cuda_find,
     .is_used = cuda_is_used,
     .place_of = cuda_place_of,

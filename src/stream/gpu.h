@@ -41,12 +41,18 @@ struct mpixq_gpu_symbol {
     bool optional;
 };
 
+/* What is built in of the kernels. Of size 0 if it could not be made. */
+struct mpixq_gpu_code {
+    const char *what; /* for people */
+    const unsigned char *bytes;
+    const size_t *size;
+};
+
 struct mpixq_gpu {
     const char *kind; /* value of the info key "type" */
     const char *name;
-    /* Of the kernels, for load: PTX, or code objects. Of size 0 if they could not be compiled. */
-    const unsigned char *code;
-    const size_t *code_bytes;
+    /* For load, best first; ends with one without a name. */
+    const struct mpixq_gpu_code *code;
 
     /* Is the library there? load: look for it on disk too. */
     bool (*find)(bool load);
@@ -139,8 +145,8 @@ bool mpixq_gpu_open(const char *const libraries[], bool load,
 #define MPIXQ_GPU_PER_THREAD ((void *)2)
 
 /* In files that are made when the library is built. */
-extern const unsigned char mpixq_code_cuda[], mpixq_code_hip[];
-extern const size_t mpixq_code_cuda_bytes, mpixq_code_hip_bytes;
+extern const unsigned char mpixq_code_cuda[], mpixq_code_hip[], mpixq_cubins[];
+extern const size_t mpixq_code_cuda_bytes, mpixq_code_hip_bytes, mpixq_cubins_bytes;
 extern const unsigned char mpixq_source_hip[]; /* a text */
 extern const size_t mpixq_source_hip_bytes;
 

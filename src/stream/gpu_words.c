@@ -128,13 +128,31 @@ static bool load_code(const struct mpixq_gpu *gpu, const void *code, struct mpix
     return error == 0;
 }
 
+/* The first that the GPU and its library take: machine code may be for other GPUs, or newer than
+ * the library. False: *why_p is why not. */
+static bool load_built_in(const struct mpixq_gpu *gpu, struct mpixq_gpu_kernels *k,
+                          const char **why_p)
+{
+    *why_p = "the library was built without a compiler for them";
+    for (const struct mpixq_gpu_code *code = gpu->code; code->what != NULL; code++) {
+        if (*code->size > 0) {
+            if (load_code(gpu, code->bytes, k, why_p)) {
+                mpixq_debug("%s: kernels as %s", gpu->name, code->what);
+                return true;
+            }
+            mpixq_debug("%s: no kernels as %s: %s", gpu->name, code->what, *why_p);
+        }
+    }
+    return false;
+}
+
 /* Those that are built in, or, where they are for other GPUs only or there are none, new ones. */
 static struct mpixq_gpu_kernels load(const struct mpixq_gpu *gpu, void **compiled_p)
 {
-    const char *built_in = "the library was built without a compiler for them", *compiled;
+    const char *built_in, *compiled;
     struct mpixq_gpu_kernels kernels = {.why = NULL};
 
-    if (*gpu->code_bytes > 0 && load_code(gpu, gpu->code, &kernels, &built_in)) {
+    if (load_built_in(gpu, &kernels, &built_in)) {
         kernels.why = "they are there";
         return kernels;
     }

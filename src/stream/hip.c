@@ -445,11 +445,15 @@ static const char *hip_for_nic(const void *address, bool written, bool trusts, i
                      : "HIP does not promise that a NIC sees what kernels have written";
 }
 
+static const struct mpixq_gpu_code built_in[] = {
+    {"code objects", mpixq_code_hip, &mpixq_code_hip_bytes},
+    {NULL, NULL, NULL},
+};
+
 const struct mpixq_gpu mpixq_gpu_hip = {
     .kind = "hipStream_t",
     .name = "HIP",
-    .code = mpixq_code_hip,
-    .code_bytes = &mpixq_code_hip_bytes,
+    .code = built_in,
     .find = hip_find,
     .is_used = hip_is_used,
     .place_of = hip_place_of,

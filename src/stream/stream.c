@@ -4,6 +4,7 @@
  * The kinds of stream of this build. */
 #include "stream.h"
 
+#include <stdio.h>
 #include <stddef.h>
 #include <string.h>
 
@@ -77,13 +78,30 @@ void mpixq_streams_close(void)
     mpixq_gpu_words_close();
 }
 
+/* What is built in of the kernels, into text. */
+static void list_code(const struct mpixq_gpu_code *code, char *text, size_t room)
+{
+    size_t used = 0;
+
+    (void)snprintf(text, room, "none in this build");
+    for (; code->what != NULL; code++) {
+        if (*code->size > 0 && used < room) {
+            used += (size_t)snprintf(text + used, room - used, "%s%s",
+                                     used == 0 ? "built in as " : ", ", code->what);
+        }
+    }
+}
+
 void mpixq_streams_print(void)
 {
+    char kernels[64];
+
     mpixq_print("stream mpix_host_stream: available");
     for (int i = 0; mpixq_gpus[i] != NULL; i++) {
+        list_code(mpixq_gpus[i]->code, kernels, sizeof kernels);
         mpixq_print("stream %s: %s; kernels: %s", mpixq_gpus[i]->kind,
                     mpixq_gpus[i]->is_used() ? "in use"
                                              : "the program has not begun to use it by now",
-                    *mpixq_gpus[i]->code_bytes > 0 ? "built in" : "none in this build");
+                    kernels);
     }
 }
