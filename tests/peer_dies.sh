@@ -2,10 +2,10 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # Copyright (c) 2026 the mpix-queue authors
 #
-# peer_dies.sh fallback|sockets|double [apart|hip] - a process is killed while its peer waits for
-# it: the wait ends with an error that names the request and the peer, and the stream goes on. Apart
-# is for the double only; hip: on a stream of HIP, of the double of its runtime. By hand
-# MTEST_STREAM says which streams (tests/gpu/run).
+# peer_dies.sh fallback|sockets|double|ipc [apart|hip] - a process is killed while its peer waits
+# for it: the wait ends with an error that names the request and the peer, and the stream goes on.
+# Apart is for the double only; hip: on a stream of HIP, of the double of its runtime. By hand
+# MTEST_STREAM says which streams (tests/gpu/run). Ipc needs one, and has all buffers on GPUs.
 #
 # Apart, the processes have different clocks, as in containers, so that they do not take what they
 # see of each other for the same: only the fabric can tell that the other one has ended.
@@ -39,6 +39,10 @@ esac
 channel=cxi
 case $1 in
 fallback) channel=fallback ;;
+ipc)
+    channel=ipc
+    export MPIXQ_IPC=auto MTEST_BUFFER=device MPIXQ_GPU_AWARE=no
+    ;;
 sockets) export MPIXQ_FABRIC=sockets ;;
 double)
     [ "$(uname -m)" = x86_64 ] || skip "the double has doorbells on x86-64 only"
@@ -109,7 +113,19 @@ for how in receive send; do
         "test: kind 9" "synchronize: kind 0" "drained: 1" "free: kind 0" "stream: kind 0" \
         "request: kind 0" "channel: $channel$"
 done
-dies host "host: kind 9: .* of send to 1 tag 7 .rank 1 of" "request: kind 0" "channel: $channel$"
+if [ $channel = ipc ]; then
+    # Whoever comes second moves the data, be the other one alive or not; then nobody comes.
+    for how in first-receive first-send loop0 loop1 loop3; do
+        others=()
+        [[ $how = first* ]] || others=("other: kind 0"{,,,,,})
+        dies $how "queue: kind 9: .* .rank 1 of MPI_COMM_WORLD" "again: kind 9" "test: kind 9" \
+            "synchronize: kind 0" "drained: 1" "free: kind 0" "stream: kind 0" \
+            ${others[@]+"${others[@]}"} "request: kind 0" "channel: $channel$"
+    done
+else
+    dies host "host: kind 9: .* of send to 1 tag 7 .rank 1 of" "request: kind 0" \
+        "channel: $channel$"
+fi
 if [ "${2-}" != apart ]; then
     dies match "match: kind 9: the peer has ended" "request: kind 0"
 fi

@@ -7,10 +7,14 @@
  *     peer_dies_probe HOW FILE
  *
  * HOW  receive, send: a start on a queue waits; host: MPI_Wait does; match: a second match
+ *      first-receive, first-send: the same as receive and send, but rank 1 has started by then
+ *      loopN: rank 1 dies in the midst of exchanges, sooner or later as N says
  *
- * The queue is on a stream of a GPU if MTEST_STREAM says so (mtest_gpu.h).
+ * The queue is on a stream of a GPU if MTEST_STREAM says so, and the buffers are where MTEST_BUFFER
+ * does (mtest_gpu.h).
  */
 #include <mpi.h>
+#include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -19,12 +23,20 @@
 
 #include <mpix_queue.h>
 
+#include "mtest_gpu.h"
+
 /* More than MPI takes into buffers of its own. */
-enum { TAG = 7, BYTES = 8 << 20 };
+enum { TAG = 7, BYTES = 8 << 20, PAIRS = 3 };
 
 static int rank, drained;
 static char *buffer;
+static MPI_Request others[2 * PAIRS]; /* of exchange_until_death */
 static FILE *file;
+
+static char *take(size_t bytes)
+{
+    return mtest_gpu_kind() != NULL ? mtest_gpu_alloc(mtest_gpu_memory(), bytes) : calloc(1, bytes);
+}
 
 static void say(const char *what, int code)
 {
@@ -59,14 +71,73 @@ static void drain(void *arg)
     *(int *)arg = 1;
 }
 
-static void wait_on_queue(MPIX_Queue queue, MPIX_Host_stream stream, MPI_Request *request)
+/* Its end is the first to come. */
+static void start_and_die(MPIX_Queue queue, MPIX_Host_stream stream, MPI_Request *request)
+{
+    if (rank == 1) {
+        MPIX_Enqueue_start(queue, request);
+        MPIX_Host_stream_launch(stream, drain, &drained);
+        MPIX_Host_stream_synchronize(stream);
+    }
+    die();
+}
+
+static void *kill_later(void *how)
+{
+    usleep(1000 + 37000 * (unsigned)atoi(how));
+    kill(getpid(), SIGKILL);
+    return NULL;
+}
+
+/* Exchange until that fails. */
+static int exchange(MPIX_Queue queue, MPI_Request requests[], int n)
+{
+    int rc = MPI_SUCCESS;
+
+    while (rc == MPI_SUCCESS) {
+        for (int ahead = 0; rc == MPI_SUCCESS && ahead < 4; ahead++) {
+            rc = MPIX_Enqueue_startall(queue, n, requests);
+            rc = rc != MPI_SUCCESS ? rc : MPIX_Enqueue_waitall(queue, n, requests);
+        }
+        rc = rc != MPI_SUCCESS ? rc : MPIX_Queue_wait(queue);
+    }
+    return rc;
+}
+
+static void exchange_until_death(MPIX_Queue queue, const char *how)
+{
+    static const int bytes[PAIRS] = {100, 60000, BYTES};
+    pthread_t killer;
+
+    for (int i = 0; i < PAIRS; i++) {
+        MPI_Recv_init(take(BYTES), bytes[i], MPI_BYTE, 1 - rank, TAG + 1 + i, MPI_COMM_WORLD,
+                      &others[i]);
+        MPI_Send_init(take(BYTES), bytes[i], MPI_BYTE, 1 - rank, TAG + 1 + i, MPI_COMM_WORLD,
+                      &others[PAIRS + i]);
+    }
+    MPIX_Matchall(2 * PAIRS, others);
+    if (rank == 1) {
+        pthread_create(&killer, NULL, kill_later, (void *)how);
+    }
+    say("queue", exchange(queue, others, 2 * PAIRS));
+}
+
+static void wait_on_queue(MPIX_Queue queue, MPIX_Host_stream stream, MPI_Request *request,
+                          const char *how)
 {
     int flag = 0;
 
-    die();
-    say("start", MPIX_Enqueue_start(queue, request));
-    say("wait", MPIX_Enqueue_wait(queue, request));
-    say("queue", MPIX_Queue_wait(queue));
+    if (strncmp(how, "loop", 4) == 0) {
+        exchange_until_death(queue, how + 4);
+    } else if (strncmp(how, "first", 5) == 0) {
+        start_and_die(queue, stream, request);
+        say("queue", exchange(queue, request, 1));
+    } else {
+        die();
+        say("start", MPIX_Enqueue_start(queue, request));
+        say("wait", MPIX_Enqueue_wait(queue, request));
+        say("queue", MPIX_Queue_wait(queue));
+    }
     say("again", MPIX_Enqueue_start(queue, request));
     say("test", MPIX_Queue_test(queue, &flag));
     /* What is behind on the stream runs. */
@@ -75,6 +146,9 @@ static void wait_on_queue(MPIX_Queue queue, MPIX_Host_stream stream, MPI_Request
     fprintf(file, "drained: %d\n", drained);
     say("free", MPIX_Queue_free(&queue));
     say("stream", MPIX_Host_stream_destroy(&stream));
+    for (int i = 0; i < 2 * PAIRS && strncmp(how, "loop", 4) == 0; i++) {
+        say("other", MPI_Request_free(&others[i]));
+    }
     say("request", MPI_Request_free(request));
 }
 
@@ -112,7 +186,10 @@ int main(int argc, char *argv[])
     signal(SIGPIPE, SIG_IGN);
     MPI_Init(&argc, &argv);
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
-    buffer = calloc(1, BYTES);
+    if (mtest_gpu_kind() != NULL) {
+        mtest_gpu_set_device(rank % mtest_gpu_devices());
+    }
+    buffer = take(BYTES);
     file = argc == 3 && rank == 0 ? fopen(argv[2], "w") : stderr;
     if (argc != 3 || buffer == NULL || file == NULL) {
         return 2;
@@ -121,7 +198,7 @@ int main(int argc, char *argv[])
     fprintf(file, "pid: %ld\n", (long)getpid());
     MPIX_Host_stream_create(&stream);
     MPIX_Queue_init(&queue, MPIX_QUEUE_AUTO, &stream);
-    make(strcmp(argv[1], "receive") != 0, TAG, &request);
+    make(strstr(argv[1], "receive") == NULL, TAG, &request);
     MPIX_Match(&request);
     /* Once while both live. */
     MPIX_Enqueue_start(queue, &request);
@@ -136,7 +213,7 @@ int main(int argc, char *argv[])
     } else if (strcmp(argv[1], "match") == 0) {
         match_again();
     } else {
-        wait_on_queue(queue, stream, &request);
+        wait_on_queue(queue, stream, &request, argv[1]);
     }
     fprintf(file, "channel: %s\n", channels);
     fclose(file);

@@ -11,6 +11,7 @@
  *     ends.c    the words of ends, in the memory of the GPU and in that of the host
  *     open.c    what belongs to peers: opened after a match, closed when a GPU can be waited for
  *     start.c   starts and waits
+ *     live.c    ends whose starts are under way
  *
  * The host sees how far an end is by words of its own, which GPUs of both ends write.
  */
@@ -73,6 +74,8 @@ struct ipc_end {
     struct mpixq_end_state *state; /* NULL: nothing can be taken back */
     uint64_t mine;
     struct ipc_end *next_matched;
+    bool is_live; /* something is under way; in a list of those (live.c) */
+    struct ipc_end *next_live, *prev_live;
 };
 
 /* Are both ends in this process? Then their words and buffers are there already. */
@@ -107,6 +110,12 @@ void mpixq_ipc_settle(struct ipc_end *end);
 /* Open what matched ends need, and close what none needs any more. The same. */
 void mpixq_ipc_open_matched(void);
 void mpixq_ipc_imports_close(void);
+
+/* live.c. Starts of these requests were executed, and the stream goes on. Any thread. */
+void mpixq_ipc_note_starts(void *const args[], int n);
+void mpixq_ipc_drive(void);
+/* Before the end is freed. */
+void mpixq_ipc_drop(struct ipc_end *end);
 
 /* start.c: functions of the channel's table. */
 int mpixq_ipc_start_many(struct mpixq_queue *queue, struct mpixq_request *const reqs[], int n,

@@ -71,6 +71,7 @@ static void ipc_prepare(struct mpixq_request *req, const char *kind, void *place
 /* Clean: the GPUs of both ends are done with its words. */
 static void end_free(struct ipc_end *end, bool clean)
 {
+    mpixq_ipc_drop(end);
     mpixq_ipc_let_go(end);
     mpixq_ipc_end_give_back(end->place, end->number, clean);
     mpixq_free(end);
@@ -251,7 +252,7 @@ const struct mpixq_channel mpixq_channel_ipc = {
     .forget = ipc_forget,
     .ring_by_gpu = mpixq_ipc_move_by_gpu,
     .watch_by_gpu = mpixq_ipc_watch_by_gpu,
-    .drive = mpixq_channel_drive_nothing,
+    .drive = mpixq_ipc_drive,
     .settle = mpixq_channel_drive_nothing,
     .offer = ipc_offer,
     .accept = ipc_accept,

@@ -19,6 +19,7 @@ static void book(void *const args[], int n)
             atomic_fetch_add(&req->started, 1);
         }
     }
+    mpixq_ipc_note_starts(args, n);
 }
 
 /* No stream takes such a request whose GPU does not make its starts. */

@@ -1,0 +1,66 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * Copyright (c) 2026 the mpix-queue authors
+ *
+ * Ends whose starts are under way. GPUs complete them without the host, but it is the host that
+ * hears of a peer which fails or ends, so the progress thread stays awake for as long. */
+#include <pthread.h>
+#include <utlist.h>
+
+#include "core/progress.h"
+#include "ipc.h"
+
+/* Guards the list. A leaf. */
+static pthread_mutex_t live_lock = PTHREAD_MUTEX_INITIALIZER;
+static struct ipc_end *live;
+
+/* Under the lock. */
+static void set_live(struct ipc_end *end, bool is_live)
+{
+    if (end->is_live == is_live) {
+        return;
+    }
+    end->is_live = is_live;
+    if (is_live) {
+        DL_APPEND2(live, end, prev_live, next_live);
+        atomic_fetch_add(&mpixq_outstanding, 1);
+    } else {
+        DL_DELETE2(live, end, prev_live, next_live);
+        atomic_fetch_sub(&mpixq_outstanding, 1);
+    }
+}
+
+static bool is_over(const struct ipc_end *end)
+{
+    return ipc_done(end) >= atomic_load(&end->req->started) || atomic_load(&end->req->failed);
+}
+
+void mpixq_ipc_note_starts(void *const args[], int n)
+{
+    pthread_mutex_lock(&live_lock);
+    for (int i = 0; i < n; i++) {
+        set_live(((const struct mpixq_request *)args[i])->end, true);
+    }
+    pthread_mutex_unlock(&live_lock);
+    mpixq_progress_wake();
+}
+
+void mpixq_ipc_drive(void)
+{
+    struct ipc_end *end, *next;
+
+    pthread_mutex_lock(&live_lock);
+    DL_FOREACH_SAFE2(live, end, next, next_live)
+    {
+        if (is_over(end)) {
+            set_live(end, false);
+        }
+    }
+    pthread_mutex_unlock(&live_lock);
+}
+
+void mpixq_ipc_drop(struct ipc_end *end)
+{
+    pthread_mutex_lock(&live_lock);
+    set_live(end, false);
+    pthread_mutex_unlock(&live_lock);
+}
