@@ -65,6 +65,27 @@ static void give_up(struct pair *p, int with_wait)
     }
 }
 
+/* The same with starts by the host: from its error on no GPU has to do with the buffer. */
+static void give_up_by_host(struct pair *p)
+{
+    int rc;
+
+    MTEST_OK(MPI_Startall(2, p->r));
+    MTEST_KIND(MPI_Wait(&p->r[0], MPI_STATUS_IGNORE), MPIXQ_ERR_TIMEOUT);
+    mtest_buf_fill(&p->buf[0], OURS);
+    rc =
+        MPI_Wait(&p->r[1], MPI_STATUS_IGNORE); /* the peer's queue has failed by then, or not yet */
+    mtest_forgive(1);
+    MTEST_CHECK(mtest_kind_of(rc) == MPIXQ_ERR_COMM || mtest_kind_of(rc) == MPIXQ_ERR_TIMEOUT);
+    mtest_buf_fill(&p->buf[1], OURS);
+    MTEST_OK(MPI_Barrier(MPI_COMM_WORLD));
+    MTEST_OK(MPI_Barrier(MPI_COMM_WORLD));
+    for (int i = 0; i < 2; i++) {
+        MTEST_FULL(&p->buf[i], OURS);
+    }
+    free_both(p);
+}
+
 /* The end whose starts stand behind a function in its stream. */
 static void come_late(struct pair *p, int is_send)
 {
@@ -139,11 +160,13 @@ int main(int argc, char **argv)
         return mtest_end();
     }
     mtest_gpu_set_device(mtest_rank % mtest_gpu_devices());
-    for (int i = 0; i < 4; i++) {
+    for (int i = 0; i < 6; i++) {
         int gives_up = (i % 2 == 0) == (mtest_rank == 0), is_send = mtest_rank == 0;
 
         make(&p, is_send);
-        if (gives_up) {
+        if (gives_up && i >= 4) {
+            give_up_by_host(&p);
+        } else if (gives_up) {
             give_up(&p, i < 2);
         } else {
             come_late(&p, is_send);

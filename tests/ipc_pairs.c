@@ -301,8 +301,6 @@ static void test_elsewhere(struct side *s)
     static const int bytes[1] = {64};
 
     make(s, MTEST_SEND, peer, bytes, 1);
-    MTEST_KIND(MPI_Start(&s->r[0]), MPIXQ_ERR_UNSUPPORTED);
-    MTEST_KIND(MPI_Startall(2, s->r), MPIXQ_ERR_UNSUPPORTED);
     if (mtest_gpu_devices() > 1) {
         int before = mtest_rank % mtest_gpu_devices();
         void *stream;

@@ -122,10 +122,8 @@ if [ $channel = ipc ]; then
             "synchronize: kind 0" "drained: 1" "free: kind 0" "stream: kind 0" \
             ${others[@]+"${others[@]}"} "request: kind 0" "channel: $channel$"
     done
-else
-    dies host "host: kind 9: .* of send to 1 tag 7 .rank 1 of" "request: kind 0" \
-        "channel: $channel$"
 fi
+dies host "host: kind 9: .* of send to 1 tag 7 .rank 1 of" "request: kind 0" "channel: $channel$"
 if [ "${2-}" != apart ]; then
     dies match "match: kind 9: the peer has ended" "request: kind 0"
 fi

@@ -150,9 +150,13 @@ struct mpixq_channel {
      * that there will be none. Must not block. */
     bool (*has_lost)(struct mpixq_request *req);
 
-    /* Threads of the program, with no lock, before the user's free of a request, or in
-     * MPI_Finalize: take back what was started and has not completed, so that nothing reads or
-     * writes its buffer any more, if that takes a GPU. */
+    /* Threads of the program, with no lock, now and then while a call waits for a start by the
+     * host: make known what only a GPU's library tells. */
+    void (*attend)(struct mpixq_request *req);
+
+    /* Threads of the program, with no lock, before the user's free of a request, when a call tells
+     * that a start by the host has failed, or in MPI_Finalize: take back what was started and has
+     * not completed, so that nothing reads or writes its buffer any more, if that takes a GPU. */
     void (*recall)(struct mpixq_request *req);
 
     /* Under the matching lock: the user freed the request, which is inactive or has failed, or

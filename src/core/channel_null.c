@@ -117,6 +117,7 @@ const struct mpixq_channel mpixq_channel_null = {
     .poll_many = mpixq_channel_poll_each,
     .lacks = null_lacks,
     .has_lost = mpixq_channel_has_lost_nothing,
+    .attend = mpixq_channel_forget_nothing,
     .recall = mpixq_channel_forget_nothing,
     .release = null_release,
     .retire = null_retire,

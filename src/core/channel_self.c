@@ -230,6 +230,7 @@ const struct mpixq_channel mpixq_channel_self = {
     .poll_many = mpixq_channel_poll_each,
     .lacks = self_lacks,
     .has_lost = mpixq_channel_has_lost_nothing,
+    .attend = mpixq_channel_forget_nothing,
     .recall = mpixq_channel_forget_nothing,
     .release = self_release,
     .retire = self_retire,

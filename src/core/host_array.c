@@ -5,7 +5,10 @@
 #include "channel.h"
 #include "host_start.h"
 
-enum { TOGETHER = 32 }; /* requests polled in one call */
+enum {
+    TOGETHER = 32, /* requests polled in one call */
+    RARELY = 512   /* in so many polls: a GPU's library may let us wait for other threads */
+};
 
 static void note(struct mpixq_watch *watch, struct mpixq_ours *ours, bool done)
 {
@@ -101,6 +104,18 @@ int mpixq_ours_poll_any(struct mpixq_watch *watch)
     return -1;
 }
 
+static void attend(struct mpixq_watch *watch)
+{
+    for (int i = 0; i < watch->n_ours; i++) {
+        struct mpixq_ours *ours = &watch->ours[i];
+
+        if (!ours->done) {
+            ours->req->channel->attend(ours->req);
+            return; /* for all that wait for the same GPU */
+        }
+    }
+}
+
 void mpixq_ours_pause(struct mpixq_watch *watch)
 {
     if (mpixq_watchdog_is_on() && mpixq_ours_is_thorough(watch)) {
@@ -108,6 +123,9 @@ void mpixq_ours_pause(struct mpixq_watch *watch)
     }
     if (mpixq_match_is_pending() || mpixq_ours_is_thorough(watch)) {
         mpixq_match_kick(); /* also hears of peers that have failed */
+    }
+    if (watch->backoff.polls % RARELY == RARELY - 1) {
+        attend(watch);
     }
     mpixq_backoff_pause(&watch->backoff);
 }

@@ -99,6 +99,7 @@ static void release(struct mpixq_request *list)
     for (; list != NULL; list = next) {
         next = list->next_freed;
         (void)mpixq_host_complete(list, mpixq_host_result(list), MPI_STATUS_IGNORE);
+        list->channel->recall(list); /* in MPI_Finalize it may be under way */
         mpixq_match_release(list);
     }
 }

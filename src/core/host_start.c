@@ -31,8 +31,11 @@ enum mpixq_error mpixq_host_claim(MPI_Request handle, struct mpixq_request **req
         if (atomic_load(&req->failed)) {
             return MPIXQ_E_REQUEST_FAILED;
         }
-        if (req->staging != NULL || req->channel->of_gpus) {
+        if (req->staging != NULL) {
             return MPIXQ_E_GPU_BUFFER;
+        }
+        if (req->channel->of_gpus && atomic_load(&req->prepared->place) == NULL) {
+            return MPIXQ_E_NOT_OPEN;
         }
         return mpixq_request_step(req, MPIXQ_HOST_START) ? MPIXQ_E_NONE : MPIXQ_E_HOST_AGAIN;
     case MPIXQ_HOST_STARTED:
@@ -170,6 +173,7 @@ int mpixq_host_complete(struct mpixq_request *req, int code, MPI_Status *status)
         mpixq_host_write_status(req, status);
     } else {
         mpixq_match_kick(); /* the peer hears of it now */
+        req->channel->recall(req);
     }
     return code;
 }

@@ -483,6 +483,7 @@ const struct mpixq_channel mpixq_channel_cxi = {
     .poll_many = mpixq_channel_poll_each,
     .lacks = cxi_lacks,
     .has_lost = mpixq_cxi_has_lost,
+    .attend = mpixq_channel_forget_nothing,
     .recall = mpixq_channel_forget_nothing,
     .release = cxi_release,
     .retire = cxi_retire,

@@ -438,6 +438,7 @@ const struct mpixq_channel mpixq_channel_fallback = {
     .poll_many = fallback_poll_many,
     .lacks = fallback_lacks,
     .has_lost = mpixq_channel_has_lost_nothing,
+    .attend = mpixq_channel_forget_nothing,
     .recall = mpixq_channel_forget_nothing,
     .release = mpixq_end_release,
     .retire = fallback_retire,

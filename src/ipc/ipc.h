@@ -11,6 +11,7 @@
  *     ends.c    the words of ends, in the memory of the GPU and in that of the host
  *     open.c    what belongs to peers: opened after a match, closed when a GPU can be waited for
  *     start.c   starts and waits
+ *     host.c    starts by the host
  *     live.c    ends whose starts are under way
  *
  * The host sees how far an end is by words of its own, which GPUs of both ends write.
@@ -55,6 +56,8 @@ struct ipc_place {
 
 struct ipc_import; /* memory of a peer, or its words for the host */
 
+#define MPIXQ_IPC_LAUNCHING UINT64_MAX
+
 /* One end of a pair: what is prepared before it is matched, and then its channel's data. */
 struct ipc_end {
     struct mpixq_prepared prepared;
@@ -73,6 +76,8 @@ struct ipc_end {
     struct mpixq_move move;
     struct mpixq_end_state *state; /* NULL: nothing can be taken back */
     uint64_t mine;
+    /* Of the last start by the host: its ticket, LAUNCHING until it has one; 0: none. */
+    _Atomic uint64_t launch;
     struct ipc_end *next_matched;
     bool is_live; /* something is under way; in a list of those (live.c) */
     struct ipc_end *next_live, *prev_live;
@@ -84,12 +89,19 @@ static inline bool mpixq_ipc_is_own(const struct ipc_blob *theirs)
     return theirs->process.pid == mpixq_process_self().pid;
 }
 
-/* The host's view: starts that have completed. */
+/* The host's view: starts that have completed. One that the host has made also has to have left our
+ * stream: the peer may have moved the data before all blocks of it have run, and the next start may
+ * be made by another stream. */
 static inline uint64_t ipc_done(const struct ipc_end *end)
 {
     uint64_t told = atomic_load_explicit(&end->place->told[end->number], memory_order_acquire);
+    uint64_t done = told > end->base ? told - end->base : 0;
+    uint64_t epoch = atomic_load_explicit(&end->req->epoch, memory_order_acquire);
 
-    return told > end->base ? told - end->base : 0;
+    return done > 0 && done == epoch &&
+                   !mpixq_share_has_moved(end->place->share, atomic_load(&end->launch))
+               ? done - 1
+               : done;
 }
 
 /* ends.c. Threads of the program: the place of a buffer, made when it is first asked for, or NULL,
@@ -116,6 +128,10 @@ void mpixq_ipc_note_starts(void *const args[], int n);
 void mpixq_ipc_drive(void);
 /* Before the end is freed. */
 void mpixq_ipc_drop(struct ipc_end *end);
+
+/* host.c. A start that the host makes; and a look at what it waits for. */
+bool mpixq_ipc_start_by_host(struct mpixq_request *req, struct mpixq_trigger *trigger);
+void mpixq_ipc_attend(struct mpixq_request *req);
 
 /* start.c: functions of the channel's table. */
 int mpixq_ipc_start_many(struct mpixq_queue *queue, struct mpixq_request *const reqs[], int n,

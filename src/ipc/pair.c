@@ -266,6 +266,7 @@ const struct mpixq_channel mpixq_channel_ipc = {
     .poll_many = mpixq_channel_poll_each,
     .lacks = mpixq_ipc_lacks,
     .has_lost = mpixq_channel_has_lost_nothing,
+    .attend = mpixq_ipc_attend,
     .recall = mpixq_ipc_recall,
     .release = ipc_release,
     .retire = ipc_retire,

@@ -47,7 +47,8 @@ int mpixq_ipc_start_many(struct mpixq_queue *queue, struct mpixq_request *const 
 bool mpixq_ipc_start(struct mpixq_queue *queue, struct mpixq_request *req,
                      struct mpixq_trigger *trigger)
 {
-    return mpixq_ipc_start_many(queue, &req, 1, trigger) == 1;
+    return queue == NULL ? mpixq_ipc_start_by_host(req, trigger)
+                         : mpixq_ipc_start_many(queue, &req, 1, trigger) == 1;
 }
 
 static uint64_t value_of(const struct ipc_end *end)

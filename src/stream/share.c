@@ -9,6 +9,7 @@
 #include "core/alloc.h"
 #include "core/env.h"
 #include "core/log.h"
+#include "gpu_submit.h"
 #include "gpu_words.h"
 #include "stream.h"
 
@@ -30,6 +31,8 @@ struct mpixq_share {
     char *ends;
     struct mpixq_gpu_handle handle; /* of ends */
     void *outcome;                  /* of a recall, for the host; one at a time */
+    void *moved, *moved_at;         /* the last ticket whose kernels have ended, for the host */
+    uint64_t tickets;               /* given out; under moves_lock */
     struct mpixq_share *next;
 };
 
@@ -37,6 +40,9 @@ struct mpixq_share {
  * for takes it. */
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static struct mpixq_share *shares;
+/* One launch of moves at a time; held while the stream may be full. Who waits for it would wait for
+ * that as well. */
+static pthread_mutex_t moves_lock = PTHREAD_MUTEX_INITIALIZER;
 
 static int take_words(struct mpixq_share *share)
 {
@@ -52,7 +58,12 @@ static int take_words(struct mpixq_share *share)
     code = gpu->zero(share->stream, ends, bytes);
     code = code != 0 ? code : gpu->finish(share->stream);
     code = code != 0 ? code : gpu->share(ends, &share->handle);
-    return code != 0 ? code : gpu->host_alloc(sizeof(uint64_t), &share->outcome);
+    code = code != 0 ? code : gpu->host_alloc(sizeof(uint64_t), &share->outcome);
+    code = code != 0 ? code : gpu->host_alloc(sizeof(uint64_t), &share->moved);
+    if (code == 0) {
+        atomic_store((_Atomic uint64_t *)share->moved, 0);
+    }
+    return code != 0 ? code : gpu->address(share->moved, &share->moved_at);
 }
 
 /* In the place. */
@@ -154,6 +165,9 @@ void mpixq_shares_close(void)
         }
         if (share->outcome != NULL) {
             share->gpu->host_free(share->outcome);
+        }
+        if (share->moved != NULL) {
+            share->gpu->host_free(share->moved);
         }
         mpixq_free(share);
     }
@@ -281,6 +295,52 @@ void mpixq_share_unmap(const struct mpixq_share *share, void *memory)
         share->gpu->unmap(memory);
         share->gpu->leave(share->place, before);
     }
+}
+
+uint64_t mpixq_share_move(struct mpixq_share *share, const struct mpixq_move moves[], int n)
+{
+    const struct mpixq_trigger none = {0};
+    const struct mpixq_gpu_lane lane = {.gpu = share->gpu,
+                                        .handle = share->stream,
+                                        .place = share->place,
+                                        .reached_at = share->moved_at,
+                                        .kernels = share->kernels,
+                                        .work = {.moves = moves, .n_moves = n}};
+    uint64_t ticket;
+    void *before;
+    int code;
+
+    pthread_mutex_lock(&moves_lock);
+    ticket = ++share->tickets;
+    code = share->gpu->enter(share->place, &before);
+    if (code == 0) {
+        code = mpixq_gpu_submit_start(&lane, &none, 0, ticket);
+        share->gpu->leave(share->place, before);
+    }
+    pthread_mutex_unlock(&moves_lock);
+    if (code != 0) {
+        mpixq_err("%s cannot move data: %s", share->gpu->name, share->gpu->text(code));
+    }
+    return code == 0 ? ticket : 0;
+}
+
+bool mpixq_share_has_moved(const struct mpixq_share *share, uint64_t ticket)
+{
+    return atomic_load_explicit((_Atomic uint64_t *)share->moved, memory_order_acquire) >= ticket;
+}
+
+const char *mpixq_share_broken(const struct mpixq_share *share)
+{
+    const char *why = NULL;
+    void *before;
+
+    if (share->gpu->enter(share->place, &before) == 0) {
+        why = share->gpu->broken(share->stream);
+        share->gpu->leave(share->place, before);
+    } else {
+        why = "it cannot be used";
+    }
+    return why;
 }
 
 /* In the place. */

@@ -52,6 +52,14 @@ void mpixq_share_close(const struct mpixq_share *share, void *address);
 void *mpixq_share_map(const struct mpixq_share *share, void *memory, size_t bytes);
 void mpixq_share_unmap(const struct mpixq_share *share, void *memory);
 
+/* Move these by a stream of our own, which waits for no other one; returns a ticket, or 0: the GPU
+ * reports an error. May wait for room in the stream, but for no peer. */
+uint64_t mpixq_share_move(struct mpixq_share *share, const struct mpixq_move moves[], int n);
+/* Have the kernels ended by which that was done? Any thread; never blocks. */
+bool mpixq_share_has_moved(const struct mpixq_share *share, uint64_t ticket);
+/* NULL, or what the GPU reports: then it moves nothing more. */
+const char *mpixq_share_broken(const struct mpixq_share *share);
+
 /* Take a start back, which blocks until the GPU has seen to it: false if the other end has come,
  * and its data may still be on its way. */
 bool mpixq_share_recall(struct mpixq_share *share, struct mpixq_recall *recall);

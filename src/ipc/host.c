@@ -1,0 +1,96 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * Copyright (c) 2026 the mpix-queue authors
+ *
+ * Starts by the host: it launches what a stream would have made, on one of our own. The other end
+ * does not see by whom a start was made. Who waits looks at the words for the host. */
+#include "core/match.h"
+#include "ipc.h"
+
+enum { TOGETHER = 32 }; /* moves of a launch, at most */
+
+/* A ready receive starts nothing. */
+static bool moves_data(const struct ipc_end *end)
+{
+    return end->is_send || !end->is_ready;
+}
+
+static void conclude(struct mpixq_request *req, uint64_t ticket)
+{
+    struct ipc_end *end = req->end;
+
+    if (!moves_data(end)) {
+        atomic_fetch_add(&req->started, 1);
+        return;
+    }
+    atomic_store(&end->launch, ticket);
+    if (ticket != 0) {
+        atomic_fetch_add(&req->started, 1);
+    } else {
+        mpixq_match_fail(req->id, mpixq_error_code(MPIXQ_E_GPU), "start");
+    }
+}
+
+/* All of one place; at most TOGETHER. */
+static void launch(struct mpixq_request *const reqs[], int n)
+{
+    struct ipc_end *first = reqs[0]->end;
+    struct mpixq_move moves[TOGETHER];
+    uint64_t ticket = 0;
+    int n_moves = 0;
+
+    for (int i = 0; i < n; i++) {
+        struct ipc_end *end = reqs[i]->end;
+
+        if (moves_data(end)) {
+            /* Whoever polls must not take it for over before it has begun. */
+            atomic_store(&end->launch, MPIXQ_IPC_LAUNCHING);
+            moves[n_moves] = end->move;
+            moves[n_moves++].value =
+                end->base + atomic_load_explicit(&reqs[i]->epoch, memory_order_relaxed);
+        }
+    }
+    if (n_moves > 0) {
+        ticket = mpixq_share_move(first->place->share, moves, n_moves);
+    }
+    for (int i = 0; i < n; i++) {
+        conclude(reqs[i], ticket);
+    }
+}
+
+static void launch_all(void *const args[], int n)
+{
+    struct mpixq_request *reqs[TOGETHER];
+    int n_reqs = 0;
+
+    for (int i = 0; i < n; i++) {
+        struct mpixq_request *req = args[i];
+        const struct ipc_end *end = req->end;
+
+        if (n_reqs == TOGETHER ||
+            (n_reqs > 0 && end->place != ((const struct ipc_end *)reqs[0]->end)->place)) {
+            launch(reqs, n_reqs);
+            n_reqs = 0;
+        }
+        reqs[n_reqs++] = req;
+    }
+    if (n_reqs > 0) {
+        launch(reqs, n_reqs);
+    }
+}
+
+bool mpixq_ipc_start_by_host(struct mpixq_request *req, struct mpixq_trigger *trigger)
+{
+    trigger->call = launch_all;
+    trigger->arg = req;
+    return true;
+}
+
+void mpixq_ipc_attend(struct mpixq_request *req)
+{
+    const struct ipc_end *end = req->end;
+    const char *why = mpixq_share_broken(end->place->share);
+
+    if (why != NULL) {
+        mpixq_match_fail(req->id, mpixq_error_code_saying(MPIXQ_E_GPU, why), "wait");
+    }
+}
