@@ -59,6 +59,19 @@ static int prepare(int count, MPI_Request requests[], struct room *room)
     return MPI_SUCCESS;
 }
 
+/* One that was matched is of no use after all, as this end of it has failed since. */
+static int raise_failure(const struct room *room)
+{
+    for (int i = 0; i < room->n; i++) {
+        const struct mpixq_request *req = room->records[i];
+
+        if (atomic_load(&req->failed) && atomic_load(&req->error) != MPI_SUCCESS) {
+            return mpixq_error_raise(mpixq_request_comm(req), atomic_load(&req->error));
+        }
+    }
+    return MPI_SUCCESS;
+}
+
 int PMPIXQ_Matchall(int count, MPI_Request requests[])
 {
     struct mpixq_match_op op;
@@ -72,8 +85,10 @@ int PMPIXQ_Matchall(int count, MPI_Request requests[])
     mpixq_match_begin(room.records, room.n, &op);
     mpixq_match_wait(&op);
     mpixq_channels_expose(NULL);
+    rc = op.error != MPIXQ_E_NONE
+             ? mpixq_error_raise(mpixq_match_op_comm(&op), mpixq_error_code(op.error))
+             : raise_failure(&room);
     room_free(&room);
-    rc = mpixq_error_raise(mpixq_match_op_comm(&op), mpixq_error_code(op.error));
     mpixq_match_op_end(&op);
     return rc;
 }

@@ -121,6 +121,7 @@ int PMPIXQ_Queue_free(MPIXQ_Queue *queue)
     }
     if (rc == MPI_SUCCESS) {
         *queue = MPIXQ_QUEUE_NULL;
+        mpixq_channels_tidy(); /* its waits may have kept that up */
     }
     return rc;
 }

@@ -159,6 +159,10 @@ struct mpixq_channel {
      * not completed, so that nothing reads or writes its buffer any more, if that takes a GPU. */
     void (*recall)(struct mpixq_request *req);
 
+    /* Threads of the program, with no lock, after the user's free of a request or of a queue: undo
+     * what was done for peers and serves no request any more. May block until GPUs go on. */
+    void (*tidy)(void);
+
     /* Under the matching lock: the user freed the request, which is inactive or has failed, or
      * the process ends. Must not block. */
     void (*release)(struct mpixq_request *req);
@@ -189,6 +193,7 @@ void mpixq_channels_prepare(struct mpixq_request *req, const char *kind, void *p
 void mpixq_channels_forget(struct mpixq_request *req);
 void mpixq_channels_ring_by_gpu(struct mpixq_queue *queue, struct mpixq_trigger triggers[], int n);
 void mpixq_channels_drive(void);
+void mpixq_channels_tidy(void);
 /* Those that have starts: an array by their ids. */
 void mpixq_channels_settle(const uint64_t starts[]);
 

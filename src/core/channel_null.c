@@ -119,6 +119,7 @@ const struct mpixq_channel mpixq_channel_null = {
     .has_lost = mpixq_channel_has_lost_nothing,
     .attend = mpixq_channel_forget_nothing,
     .recall = mpixq_channel_forget_nothing,
+    .tidy = mpixq_channel_drive_nothing,
     .release = null_release,
     .retire = null_retire,
 };

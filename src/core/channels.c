@@ -116,6 +116,13 @@ void mpixq_channels_drive(void)
     }
 }
 
+void mpixq_channels_tidy(void)
+{
+    for (int i = 0; mpixq_channels[i] != NULL; i++) {
+        mpixq_channels[i]->tidy();
+    }
+}
+
 void mpixq_channels_settle(const uint64_t starts[])
 {
     for (int i = 0; mpixq_channels[i] != NULL; i++) {

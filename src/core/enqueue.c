@@ -194,7 +194,8 @@ static int take_checked(struct mpixq_queue *queue, int count, MPI_Request reques
             }
         }
         *comm_p = failed != NULL ? mpixq_request_comm(failed) : MPI_COMM_NULL;
-        return mpixq_error_code(error);
+        return error == MPIXQ_E_REQUEST_FAILED ? mpixq_request_failure(failed)
+                                               : mpixq_error_code(error);
     }
 }
 

@@ -64,6 +64,7 @@ void mpixq_host_freed(struct mpixq_request *req)
             req->channel->recall(req);
         }
         mpixq_match_release(req);
+        mpixq_channels_tidy();
         return;
     }
     pthread_mutex_lock(&lock);
@@ -101,6 +102,7 @@ static void release(struct mpixq_request *list)
         (void)mpixq_host_complete(list, mpixq_host_result(list), MPI_STATUS_IGNORE);
         list->channel->recall(list); /* in MPI_Finalize it may be under way */
         mpixq_match_release(list);
+        mpixq_channels_tidy();
     }
 }
 

@@ -364,3 +364,13 @@ int mpixq_request_peer_failed(const struct mpixq_request *req)
                    mpixq_request_describe(req, what, sizeof what), req->peer_world);
     return mpixq_error_code_saying(MPIXQ_E_PEER_FAILED, text);
 }
+
+int mpixq_request_failure(const struct mpixq_request *req)
+{
+    int code = atomic_load(&req->error);
+
+    if (mpixq_request_state(req) != MPIXQ_MATCHED) {
+        return mpixq_error_code(MPIXQ_E_REQUEST_FAILED);
+    }
+    return code != MPI_SUCCESS ? code : mpixq_request_peer_failed(req);
+}

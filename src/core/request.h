@@ -194,6 +194,8 @@ const char *mpixq_request_verb(const struct mpixq_request *req);
 const char *mpixq_request_describe(const struct mpixq_request *req, char *buffer, size_t size);
 /* The code of a failure that the peer reported; its text names request and peer. */
 int mpixq_request_peer_failed(const struct mpixq_request *req);
+/* The code for who would start one that has failed: why, if nobody has been told of it yet. */
+int mpixq_request_failure(const struct mpixq_request *req);
 
 /* What channels, and MPI, are given as the buffer. */
 static inline const void *mpixq_request_buffer(const struct mpixq_request *req)

@@ -485,6 +485,7 @@ const struct mpixq_channel mpixq_channel_cxi = {
     .has_lost = mpixq_cxi_has_lost,
     .attend = mpixq_channel_forget_nothing,
     .recall = mpixq_channel_forget_nothing,
+    .tidy = mpixq_channel_drive_nothing,
     .release = cxi_release,
     .retire = cxi_retire,
 };

@@ -440,6 +440,7 @@ const struct mpixq_channel mpixq_channel_fallback = {
     .has_lost = mpixq_channel_has_lost_nothing,
     .attend = mpixq_channel_forget_nothing,
     .recall = mpixq_channel_forget_nothing,
+    .tidy = mpixq_channel_drive_nothing,
     .release = mpixq_end_release,
     .retire = fallback_retire,
 };

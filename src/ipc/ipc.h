@@ -121,6 +121,8 @@ void mpixq_ipc_let_go(struct ipc_end *end);
 void mpixq_ipc_settle(struct ipc_end *end);
 /* Open what matched ends need, and close what none needs any more. The same. */
 void mpixq_ipc_open_matched(void);
+/* Only the latter. */
+void mpixq_ipc_tidy(void);
 void mpixq_ipc_imports_close(void);
 
 /* live.c. Starts of these requests were executed, and the stream goes on. Any thread. */

@@ -3,8 +3,8 @@
  *
  * What belongs to peers. Ends that were matched, perhaps by the progress thread, wait in a list
  * until a thread of the program opens what they need: at the end of its match. Each thing is opened
- * once, however many ends need it, and closed after the last of them: later, if a wait of ours is
- * in a stream by then, since to close it waits until the GPU is idle. */
+ * once, however many ends need it, and closed when the last of them is freed: later, if a wait of
+ * ours is in a stream by then, since to close it waits until the GPU is idle. */
 #include <fcntl.h>
 #include <pthread.h>
 #include <stdio.h>
@@ -228,6 +228,19 @@ static void fill_move(struct ipc_end *end)
     end->mine = end->is_ready ? 0 : end->is_send ? MPIXQ_STATE_SEND : MPIXQ_STATE_RECEIVE;
 }
 
+/* Who matches, or starts it first, is told. */
+static void fail_one(struct mpixq_request *req)
+{
+    char what[64], text[256];
+
+    (void)snprintf(text, sizeof text, "%s (rank %d of MPI_COMM_WORLD): %s",
+                   mpixq_request_describe(req, what, sizeof what), req->peer_world,
+                   mpixq_error_text(MPIXQ_E_PEER_MEMORY));
+    mpixq_err("%s", text);
+    mpixq_match_fail(req->id, mpixq_error_code_saying(MPIXQ_E_PEER_MEMORY, text),
+                     "opening of memory");
+}
+
 static void open_one(struct ipc_end *end)
 {
     struct mpixq_request *req = end->req;
@@ -237,7 +250,7 @@ static void open_one(struct ipc_end *end)
         atomic_store_explicit(&req->prepared->place, mpixq_share_place(end->place->share),
                               memory_order_release);
     } else {
-        mpixq_match_fail(req->id, mpixq_error_code(MPIXQ_E_PEER_MEMORY), "opening of memory");
+        fail_one(req);
     }
 }
 
@@ -295,19 +308,50 @@ void mpixq_ipc_settle(struct ipc_end *end)
     pthread_mutex_unlock(&open_lock);
 }
 
-void mpixq_ipc_open_matched(void)
+/* Under the open lock. */
+static void close_unused(void)
 {
     struct ipc_import *import;
+
+    while (mpixq_share_may_close() && (import = take_unused(false)) != NULL) {
+        import_close(import);
+    }
+}
+
+void mpixq_ipc_open_matched(void)
+{
     struct ipc_end *end;
 
     pthread_mutex_lock(&open_lock);
     while ((end = take_matched()) != NULL) {
         open_one(end);
     }
-    while (mpixq_share_may_close() && (import = take_unused(false)) != NULL) {
-        import_close(import);
-    }
+    close_unused();
     pthread_mutex_unlock(&open_lock);
+}
+
+static bool any_unused(void)
+{
+    const struct ipc_import *import;
+
+    pthread_mutex_lock(&lists_lock);
+    LL_FOREACH(imports, import)
+    {
+        if (import->users == 0 && import->file < 0) {
+            break;
+        }
+    }
+    pthread_mutex_unlock(&lists_lock);
+    return import != NULL;
+}
+
+void mpixq_ipc_tidy(void)
+{
+    if (any_unused()) {
+        pthread_mutex_lock(&open_lock);
+        close_unused();
+        pthread_mutex_unlock(&open_lock);
+    }
 }
 
 void mpixq_ipc_imports_close(void)

@@ -268,6 +268,7 @@ const struct mpixq_channel mpixq_channel_ipc = {
     .has_lost = mpixq_channel_has_lost_nothing,
     .attend = mpixq_ipc_attend,
     .recall = mpixq_ipc_recall,
+    .tidy = mpixq_ipc_tidy,
     .release = ipc_release,
     .retire = ipc_retire,
 };

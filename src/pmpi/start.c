@@ -30,7 +30,8 @@ void mpixq_pull_start(void)
 static int raise_for(const struct mpixq_request *req, enum mpixq_error error)
 {
     return mpixq_error_raise(req != NULL ? mpixq_request_comm(req) : MPI_COMM_NULL,
-                             mpixq_error_code(error));
+                             error == MPIXQ_E_REQUEST_FAILED ? mpixq_request_failure(req)
+                                                             : mpixq_error_code(error));
 }
 
 SLOW int start_checked(MPI_Request *request)

@@ -1,0 +1,191 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * Copyright (c) 2026 the mpix-queue authors
+ *
+ * The channel ipc: memory of the peer cannot be opened. The match that finds out says so, of which
+ * pair; the other end hears of it, be it before its first start or in a wait for that. Everything
+ * can be freed, and the next pairs work. What was opened is closed when the last request that needs
+ * it is freed; if a wait of ours is in a stream then, when the queue is freed. On the double of
+ * HIP's runtime, which can be told to fail, with MTEST_STREAM and MTEST_BUFFER=device.
+ */
+#include "mtest.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "mtest_gpu.h"
+
+enum { TAG = 80, BYTES = 40000, NO_MEMORY = 2, WAYS = 3 };
+
+static int peer;
+static int (*fail)(const char *function, long n, int error);
+static long (*calls_of)(const char *function);
+static long n_failed; /* calls to open that were told to */
+
+/* What is opened: words for the host, which are kept once they are there, so these come first; the
+ * buffer; the words of ends. */
+static const struct {
+    const char *function;
+    long n;
+} steps[] = {{"hipHostRegister", 1}, {"hipIpcOpenMemHandle", 1}, {"hipIpcOpenMemHandle", 2}};
+
+struct pair {
+    struct mtest_buf buf[2];
+    MPI_Request r[2]; /* receive, send */
+};
+
+static void make(struct pair *p)
+{
+    for (int i = 0; i < 2; i++) {
+        mtest_buf_make(&p->buf[i], MPI_BYTE, BYTES);
+        mtest_buf_fill(&p->buf[i], mtest_rank);
+        MTEST_OK(mtest_init(i == 0 ? MTEST_RECV : MTEST_SEND, &p->buf[i], peer, TAG, MPI_COMM_WORLD,
+                            &p->r[i]));
+    }
+    mtest_buf_clear(&p->buf[0]);
+}
+
+static void end(struct pair *p)
+{
+    for (int i = 0; i < 2; i++) {
+        MTEST_OK(MPI_Request_free(&p->r[i]));
+        mtest_buf_free(&p->buf[i]);
+    }
+    MTEST_OK(MPI_Barrier(MPI_COMM_WORLD));
+}
+
+/* One pair, of which the receiver, or the sender, is rank 0. */
+static void match(struct pair *p, int way, int which)
+{
+    char name[80];
+
+    if (way == 2) {
+        MPI_Request op = MPI_REQUEST_NULL;
+
+        MTEST_OK(MPIX_Imatch(&p->r[which], &op));
+        MTEST_OK(MPI_Wait(&op, MPI_STATUS_IGNORE)); /* the request itself says it, when started */
+    } else if (mtest_rank == 0) {
+        (void)snprintf(name, sizeof name, "%s %d tag %d", which == 0 ? "receive from" : "send to",
+                       peer, TAG);
+        MTEST_KIND_TEXT(MPIX_Match(&p->r[which]), MPIXQ_ERR_COMM, name);
+    } else {
+        MTEST_OK(MPIX_Match(&p->r[which]));
+    }
+}
+
+/* The other end has started, by the host or on a queue; or is about to and may have heard of it. */
+static void expect_failure(MPI_Request *r, int way)
+{
+    MPIX_Queue queue = MPIX_QUEUE_NULL;
+    int rc;
+
+    if (way == 1) {
+        rc = MPI_Start(r);
+        rc = rc != MPI_SUCCESS ? rc : MPI_Wait(r, MPI_STATUS_IGNORE);
+        mtest_forgive(1);
+    } else {
+        MTEST_OK(MPIX_Queue_init(&queue, MPIX_QUEUE_AUTO, NULL));
+        rc = mtest_transfer(queue, r);
+        mtest_forgive(1);
+        MTEST_OK(MPIX_Queue_free(&queue));
+    }
+    MTEST_EQ(mtest_kind_of(rc), MPIXQ_ERR_COMM);
+}
+
+static void test(int step, int way, int which)
+{
+    static int n_tests;
+    struct pair p;
+    long n = steps[step].n + (n_tests++ == 0); /* at first its own words are registered too */
+
+    make(&p);
+    MTEST_OK(MPI_Barrier(MPI_COMM_WORLD));
+    if (mtest_rank == 0) {
+        MTEST_EQ(fail(steps[step].function, n, NO_MEMORY), 0);
+        n_failed += steps[step].function[3] == 'I';
+    }
+    match(&p, way, mtest_rank == 0 ? which : 1 - which);
+    if (mtest_rank == 0) {
+        MTEST_KIND_TEXT(MPI_Start(&p.r[which]), MPIXQ_ERR_COMM, "cannot be opened");
+    } else {
+        expect_failure(&p.r[1 - which], way);
+    }
+    end(&p);
+}
+
+/* What is open of peers just now, of what can be opened by handles. */
+static long n_open(void)
+{
+    return calls_of("hipIpcOpenMemHandle") - n_failed - calls_of("hipIpcCloseMemHandle");
+}
+
+static void test_closed(void)
+{
+    struct pair p;
+
+    MTEST_EQ(n_open(), 0);
+    make(&p);
+    MTEST_OK(MPIX_Matchall(2, p.r));
+    MTEST_EQ(n_open(), 3); /* two buffers, and the words of all ends */
+    MTEST_OK(MPI_Startall(2, p.r));
+    MTEST_OK(MPI_Waitall(2, p.r, MPI_STATUSES_IGNORE));
+    MTEST_FULL(&p.buf[0], peer);
+    MTEST_OK(MPI_Request_free(&p.r[0]));
+    MTEST_EQ(n_open(), 2);
+    MTEST_OK(MPI_Request_free(&p.r[1]));
+    MTEST_EQ(n_open(), 0);
+    MTEST_OK(MPI_Barrier(MPI_COMM_WORLD));
+    mtest_buf_free(&p.buf[0]);
+    mtest_buf_free(&p.buf[1]);
+}
+
+/* To close would wait for the wait, which lacks what is started later. */
+static void test_closed_later(void)
+{
+    MPIX_Queue queue = MPIX_QUEUE_NULL;
+    struct pair p[2];
+
+    MTEST_OK(MPIX_Queue_init(&queue, MPIX_QUEUE_AUTO, NULL));
+    make(&p[0]);
+    MTEST_OK(MPIX_Matchall(2, p[0].r));
+    make(&p[1]);
+    MTEST_OK(MPIX_Matchall(2, p[1].r));
+    MTEST_EQ(n_open(), 5);
+    MTEST_OK(MPIX_Enqueue_start(queue, &p[0].r[0]));
+    MTEST_OK(MPIX_Enqueue_wait(queue, &p[0].r[0]));
+    MTEST_OK(MPI_Request_free(&p[1].r[0]));
+    MTEST_OK(MPI_Request_free(&p[1].r[1]));
+    MTEST_EQ(n_open(), 5);
+    MTEST_OK(MPI_Barrier(MPI_COMM_WORLD));
+    MTEST_OK(MPI_Start(&p[0].r[1]));
+    MTEST_OK(MPI_Wait(&p[0].r[1], MPI_STATUS_IGNORE));
+    MTEST_OK(MPIX_Queue_wait(queue));
+    MTEST_FULL(&p[0].buf[0], peer);
+    MTEST_OK(MPIX_Queue_free(&queue));
+    MTEST_EQ(n_open(), 3);
+    end(&p[0]);
+    MTEST_EQ(n_open(), 0);
+    mtest_buf_free(&p[1].buf[0]);
+    mtest_buf_free(&p[1].buf[1]);
+}
+
+int main(int argc, char **argv)
+{
+    mtest_begin(&argc, &argv, MPI_THREAD_MULTIPLE);
+    peer = 1 - mtest_rank;
+    *(void **)&fail = mtest_gpu_symbol("hip_double_fail");
+    *(void **)&calls_of = mtest_gpu_symbol("hip_double_calls");
+    if (mtest_gpu_memory() != MTEST_DEVICE || fail == NULL) {
+        mtest_skip("no double of HIP's runtime, or MTEST_BUFFER is not device");
+        return mtest_end();
+    }
+    mtest_gpu_set_device(mtest_rank % mtest_gpu_devices());
+    for (int step = 0; step < (int)(sizeof(steps) / sizeof(steps[0])); step++) {
+        for (int way = 0; way < WAYS; way++) {
+            test(step, way, 0);
+            test(step, way, 1);
+        }
+    }
+    test_closed();
+    test_closed_later();
+    return mtest_end();
+}
