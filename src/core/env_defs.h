@@ -61,6 +61,9 @@ MPIXQ_ENV_CHOICE(gpu_ops, "MPIXQ_GPU_OPS", "auto", "auto|kernels|values|unshared
 MPIXQ_ENV_CHOICE(gpu_aware, "MPIXQ_GPU_AWARE", "auto", "auto|no|yes",
                  "does MPI take buffers in memory of GPUs: auto asks MPI; without it they are "
                  "copied through memory of the host, in the order of the stream")
+MPIXQ_ENV_INT(part_kib, "MPIXQ_PART_KIB", 1024, 0, 1048576,
+              "messages that are copied so and go by MPI are sent in up to 16 parts of at least so "
+              "many KiB if there are two, so that copies and transfer overlap; 0: whole")
 MPIXQ_ENV_CHOICE(ipc, "MPIXQ_IPC", "auto", "auto|no",
                  "let GPUs of one node move the data of a pair by themselves, where both buffers "
                  "are in their memory and they reach each other's")

@@ -89,7 +89,7 @@ static enum mpixq_error make_twin(struct mpixq_request *req, const char *kind, c
     }
     staging->buffer = (char *)staging->host + skew + ((const char *)req->made.buffer - span->first);
     twin = (char *)staging->address + skew;
-    staging->copy.bytes = span->bytes;
+    staging->copy = (struct mpixq_copy){.bytes = span->bytes};
     staging->copy.place = place;
     staging->copy.to = mpixq_request_is_send(req) ? twin : span->first;
     staging->copy.from = mpixq_request_is_send(req) ? span->first : twin;

@@ -10,7 +10,6 @@
  *     expose.c   (expose.h) doorbells and words for GPUs
  *     supply.c   (supply.h) counters, words and entries: taken, given back, set aside
  *     ops.c      one operation: posted as deferred work, or issued by the host
- *     layout.c   which datatypes are one piece of memory
  *     pair.c     matching, and the end of a pair: the channel's table
  *     start.c    starts and waits: armed, logged, executed
  *     probe.c    signs of life of peers
@@ -193,11 +192,6 @@ uint32_t mpixq_cxi_n_ops(const struct cxi_end *end);
 int mpixq_cxi_post(struct cxi_end *end, uint32_t i, uint64_t epoch, uint64_t ring);
 /* Do it now. 1: done, 0: it is not due, or an error of libfabric. */
 int mpixq_cxi_issue(struct cxi_end *end, uint32_t i, uint64_t epoch);
-
-/* layout.c */
-/* Is an array of the type one piece of memory, in the order of the type map, that begins at the
- * buffer's address? */
-bool mpixq_cxi_is_contiguous(MPI_Datatype type);
 
 /* start.c */
 enum mpixq_error mpixq_cxi_attach(struct mpixq_queue *queue);

@@ -10,6 +10,7 @@
 
 #include "core/alloc.h"
 #include "core/env.h"
+#include "core/layout.h"
 #include "core/log.h"
 #include "core/progress.h"
 #include "check.h"
@@ -187,7 +188,7 @@ const char *mpixq_cxi_obstacle(const struct mpixq_request *req)
     if (req->made.mode == MPIXQ_MODE_BSEND) {
         return "a buffered send completes without its receive";
     }
-    if (req->made.count > 0 && !mpixq_cxi_is_contiguous(req->made.type.handle)) {
+    if (req->made.count > 0 && !mpixq_is_contiguous(req->made.type.handle)) {
         return "the datatype is not one piece of memory";
     }
     return NULL;

@@ -13,6 +13,26 @@
 #include "core/progress.h"
 #include "tags.h"
 
+struct end *mpixq_end_create(const struct mpixq_request *req, int tag, uint64_t part)
+{
+    struct end *end = mpixq_alloc(sizeof *end); /* freed in end_free */
+
+    if (end == NULL) {
+        return NULL;
+    }
+    if (part > 0) {
+        end->parts = mpixq_parts_create(req, part);
+        if (end->parts == NULL) {
+            mpixq_free(end);
+            return NULL;
+        }
+    }
+    end->request = MPI_REQUEST_NULL;
+    end->drain = MPI_REQUEST_NULL;
+    end->tag = tag;
+    return end;
+}
+
 void mpixq_end_deactivate(struct end *end)
 {
     end->active = false;
@@ -23,6 +43,7 @@ void mpixq_end_deactivate(struct end *end)
 
 static void end_free(struct mpixq_request *req)
 {
+    mpixq_parts_free(((struct end *)req->end)->parts);
     mpixq_free(req->end);
     req->end = NULL;
 }
@@ -36,8 +57,10 @@ static void recall(struct mpixq_request *req, struct end *end)
     if (mpixq_request_is_send(req)) {
         return;
     }
-    if (PMPI_Cancel(&end->request) == MPI_SUCCESS &&
-        PMPI_Wait(&end->request, &status) == MPI_SUCCESS) {
+    if (end->parts != NULL) {
+        mpixq_parts_recall(req);
+    } else if (PMPI_Cancel(&end->request) == MPI_SUCCESS &&
+               PMPI_Wait(&end->request, &status) == MPI_SUCCESS) {
         (void)PMPI_Test_cancelled(&status, &cancelled);
         end->received += !cancelled;
     }
@@ -92,9 +115,9 @@ static int drain_begin(const struct mpixq_request *req, struct end *end, MPI_Com
  * done. */
 static int drain(const struct mpixq_request *req, struct end *end, MPI_Comm comm)
 {
-    int flag = 0, begun;
+    int flag = 0, begun, of_each = end->parts != NULL ? end->parts->n : 1;
 
-    while (end->received < req->peer_started) {
+    while (end->received < req->peer_started * (uint64_t)of_each) {
         begun = end->drain != MPI_REQUEST_NULL ? 1 : drain_begin(req, end, comm);
         if (begun <= 0) {
             return begun;
@@ -114,10 +137,12 @@ static int drain(const struct mpixq_request *req, struct end *end, MPI_Comm comm
 
 static bool retire_send(struct mpixq_request *req, struct end *end)
 {
-    int flag = 0;
+    int flag = 0, rc;
 
     if (end->active) {
-        if (PMPI_Test(&end->request, &flag, MPI_STATUS_IGNORE) == MPI_SUCCESS && !flag) {
+        rc = end->parts != NULL ? mpixq_parts_test(req, &flag)
+                                : PMPI_Test(&end->request, &flag, MPI_STATUS_IGNORE);
+        if (rc == MPI_SUCCESS && !flag) {
             return false;
         }
         mpixq_end_deactivate(end);

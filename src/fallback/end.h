@@ -12,19 +12,41 @@
 #include <stdint.h>
 
 #include "core/request.h"
+#include "parts.h"
 
 /* This end of a pair. Made at match time, freed in mpixq_end_retire. */
 struct end {
     MPI_Request request; /* made at the first start */
     int tag;
-    atomic_bool busy; /* a thread is in MPI with request */
-    bool active;      /* started, not completed; under busy */
-    bool counted;     /* in mpixq_outstanding; under busy */
-    uint64_t received;
+    atomic_bool busy;          /* a thread is in MPI with request */
+    bool active;               /* started, not completed; under busy */
+    bool counted;              /* in mpixq_outstanding; under busy */
+    uint64_t received;         /* messages of MPI */
+    struct mpixq_parts *parts; /* NULL: request is for the whole message */
     /* Draining after the release of a receive, one message at a time. */
     void *scratch;
     MPI_Request drain;
 };
+
+/* part: see parts.h; 0: the message goes whole. NULL: no memory. */
+struct end *mpixq_end_create(const struct mpixq_request *req, int tag, uint64_t part);
+
+static inline bool mpixq_end_try_enter(struct end *end)
+{
+    return !atomic_exchange_explicit(&end->busy, true, memory_order_acquire);
+}
+
+/* It is held for one call of MPI at a time. */
+static inline void mpixq_end_enter(struct end *end)
+{
+    while (!mpixq_end_try_enter(end)) {
+    }
+}
+
+static inline void mpixq_end_leave(struct end *end)
+{
+    atomic_store_explicit(&end->busy, false, memory_order_release);
+}
 
 /* It is under way no more. Under busy, or with no other thread about. */
 void mpixq_end_deactivate(struct end *end);

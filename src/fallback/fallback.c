@@ -49,66 +49,66 @@ static void fallback_close(void)
     }
 }
 
-static struct end *end_create(int tag)
-{
-    struct end *end = mpixq_alloc(sizeof *end);
-
-    if (end != NULL) {
-        end->request = MPI_REQUEST_NULL;
-        end->drain = MPI_REQUEST_NULL;
-        end->tag = tag;
-    }
-    return end;
-}
-
 /* Matching. */
 
 static bool fallback_offer(struct mpixq_request *req, struct mpixq_blob *blob, const char **why_p)
 {
-    (void)req;
     *why_p = "MPIXQ_FALLBACK is forbid";
-    blob->length = 0;
+    mpixq_parts_offer(req, blob);
     return mpixq_env.fallback == MPIXQ_FALLBACK_ALLOW;
 }
 
 static enum mpixq_error fallback_accept(struct mpixq_request *req, const struct mpixq_blob *theirs,
                                         struct mpixq_blob *mine, const char **why_p)
 {
+    enum mpixq_error error;
+    uint64_t part;
     int32_t tag;
 
-    (void)theirs;
     if (mpixq_env.fallback == MPIXQ_FALLBACK_FORBID) {
         *why_p = "MPIXQ_FALLBACK is forbid";
         return MPIXQ_E_NO_CHANNEL;
+    }
+    error = mpixq_parts_accept(req, theirs, &part);
+    if (error != MPIXQ_E_NONE) {
+        *why_p = "what the sender says of parts makes no sense";
+        return error;
     }
     tag = mpixq_tag_take(req->peer_world);
     if (tag < 0) {
         *why_p = "all tags of this source are in use";
         return MPIXQ_E_NO_TAG;
     }
-    req->end = end_create(tag);
+    req->end = mpixq_end_create(req, tag, part);
     if (req->end == NULL) {
         mpixq_tag_give_back(req->peer_world, tag);
         *why_p = "no memory";
         return MPIXQ_E_NO_MEMORY;
     }
-    mine->length = sizeof tag;
+    mine->length = part > 0 ? sizeof tag + sizeof part : sizeof tag;
     memcpy(mine->bytes, &tag, sizeof tag);
+    memcpy(mine->bytes + sizeof tag, &part, sizeof part);
     return MPIXQ_E_NONE;
 }
 
 static enum mpixq_error fallback_connect(struct mpixq_request *req, const struct mpixq_blob *theirs)
 {
+    uint64_t part = 0;
     int32_t tag;
 
-    if (theirs->length != sizeof tag) {
+    if (theirs->length == sizeof tag + sizeof part) {
+        memcpy(&part, theirs->bytes + sizeof tag, sizeof part);
+        if (!mpixq_parts_agree(req, part)) {
+            return MPIXQ_E_PROTOCOL;
+        }
+    } else if (theirs->length != sizeof tag) {
         return MPIXQ_E_PROTOCOL;
     }
     memcpy(&tag, theirs->bytes, sizeof tag);
     if (tag < 0 || tag > mpixq_tags_largest()) {
         return MPIXQ_E_PROTOCOL;
     }
-    req->end = end_create(tag);
+    req->end = mpixq_end_create(req, tag, part);
     return req->end != NULL ? MPIXQ_E_NONE : MPIXQ_E_NO_MEMORY;
 }
 
@@ -123,16 +123,6 @@ static void fail(struct mpixq_request *req, int rc, const char *operation)
 {
     mpixq_match_abandon(req);
     mpixq_queue_fail(atomic_load(&req->queue), req, rc, operation);
-}
-
-static bool try_busy(struct end *end)
-{
-    return !atomic_exchange_explicit(&end->busy, true, memory_order_acquire);
-}
-
-static void leave_busy(struct end *end)
-{
-    atomic_store_explicit(&end->busy, false, memory_order_release);
 }
 
 /* Under busy there is one writer at a time: no need for an atomic addition. */
@@ -159,7 +149,7 @@ static void conclude_starts(struct mpixq_request *const reqs[], int n, int rc)
             end->counted = queue != NULL;
             count_one(&reqs[i]->started);
         }
-        leave_busy(end);
+        mpixq_end_leave(end);
         if (rc != MPI_SUCCESS) {
             fail(reqs[i], rc, "start");
         }
@@ -194,6 +184,40 @@ static void start_all(struct mpixq_request *const reqs[], int n)
     conclude_starts(reqs, n, rc);
 }
 
+/* Under busy, which is left. */
+static void start_parts(struct mpixq_request *req)
+{
+    struct end *end = req->end;
+    struct mpixq_queue *queue = atomic_load(&req->queue);
+    bool first = end->parts->begun == 0;
+    int n, rc = mpixq_parts_start(req, end->tag, comm, &n);
+
+    if (queue != NULL && n > first) {
+        atomic_fetch_add_explicit(&queue->posts, (uint64_t)(n - first), memory_order_relaxed);
+    }
+    if (first) { /* which counts one; with any under way it is active */
+        conclude_starts(&req, 1, n > 0 ? MPI_SUCCESS : rc);
+    } else {
+        mpixq_end_leave(end);
+    }
+    if (rc != MPI_SUCCESS && (n > 0 || !first)) {
+        fail(req, rc, "start");
+    }
+}
+
+/* The queue has failed. */
+static void drop_start(struct mpixq_request *req)
+{
+    struct end *end = req->end;
+
+    mpixq_match_abandon(req);
+    if (end->parts != NULL) {
+        mpixq_end_enter(end);
+        mpixq_parts_break_off(req, end->tag, comm);
+        mpixq_end_leave(end);
+    }
+}
+
 /* The stream has reached the starts, or the host makes them. One call of MPI starts those that it
  * can start again. */
 static void run_starts(void *const args[], int n)
@@ -204,7 +228,7 @@ static void run_starts(void *const args[], int n)
 
     if (queue != NULL && mpixq_queue_has_failed(queue)) {
         for (int i = 0; i < n; i++) {
-            mpixq_match_abandon(args[i]);
+            drop_start(args[i]);
         }
         return;
     }
@@ -212,7 +236,10 @@ static void run_starts(void *const args[], int n)
         struct mpixq_request *req = args[i];
         struct end *end = req->end;
 
-        while (!try_busy(end)) { /* held for one test at a time */
+        mpixq_end_enter(end);
+        if (end->parts != NULL) {
+            start_parts(req);
+            continue;
         }
         if (end->request == MPI_REQUEST_NULL) {
             start_one(req);
@@ -247,29 +274,10 @@ static void complete(struct mpixq_request *req)
     struct end *end = req->end;
 
     mpixq_end_deactivate(end);
-    end->received++;
-    count_one(&req->done);
-}
-
-/* Take those of the requests that are active. Returns how many. */
-static int take_active(void *const args[], int n, struct mpixq_request *reqs[])
-{
-    int n_active = 0;
-
-    for (int i = 0; i < n; i++) {
-        struct mpixq_request *req = args[i];
-        struct end *end = req->end;
-
-        if (!try_busy(end)) {
-            continue; /* another thread is testing it */
-        }
-        if (end->active) {
-            reqs[n_active++] = req;
-        } else {
-            leave_busy(end);
-        }
+    end->received += end->parts == NULL;
+    if (end->parts == NULL || !end->parts->broken_off) {
+        count_one(&req->done);
     }
-    return n_active;
 }
 
 /* Under busy, which is left. */
@@ -278,10 +286,44 @@ static void conclude(struct mpixq_request *req, int rc, bool flag)
     if (rc == MPI_SUCCESS && flag) {
         complete(req);
     }
-    leave_busy(req->end);
+    mpixq_end_leave(req->end);
     if (rc != MPI_SUCCESS) {
         fail(req, rc, "completion");
     }
+}
+
+/* Under busy, which is left; it is active. Returns whether it has completed. */
+static bool test_taken(struct mpixq_request *req)
+{
+    struct end *end = req->end;
+    int flag = 0, rc = end->parts != NULL ? mpixq_parts_test(req, &flag)
+                                          : PMPI_Test(&end->request, &flag, MPI_STATUS_IGNORE);
+
+    conclude(req, rc, flag);
+    return flag;
+}
+
+/* Take those of the requests that are active, and one request of MPI. Returns how many. */
+static int take_active(void *const args[], int n, struct mpixq_request *reqs[])
+{
+    int n_active = 0;
+
+    for (int i = 0; i < n; i++) {
+        struct mpixq_request *req = args[i];
+        struct end *end = req->end;
+
+        if (!mpixq_end_try_enter(end)) {
+            continue; /* another thread is testing it */
+        }
+        if (end->active && end->parts != NULL) {
+            (void)test_taken(req);
+        } else if (end->active) {
+            reqs[n_active++] = req;
+        } else {
+            mpixq_end_leave(end);
+        }
+    }
+    return n_active;
 }
 
 /* Test up to TOGETHER requests in one call. */
@@ -321,18 +363,15 @@ static bool test_one(void *arg)
 {
     struct mpixq_request *req = arg;
     struct end *end = req->end;
-    int flag = 0, rc;
 
-    if (!try_busy(end)) {
+    if (!mpixq_end_try_enter(end)) {
         return false;
     }
     if (!end->active) {
-        leave_busy(end);
+        mpixq_end_leave(end);
         return true;
     }
-    rc = PMPI_Test(&end->request, &flag, MPI_STATUS_IGNORE);
-    conclude(req, rc, flag);
-    return flag;
+    return test_taken(req);
 }
 
 /* For streams, which compare the completion words themselves. A test of one request drives all of

@@ -33,6 +33,7 @@
 #include "gpu_policy.h"
 #include "gpu_submit.h"
 #include "gpu_words.h"
+#include "memory.h"
 #include "stream.h"
 
 struct gpu_stream {
@@ -82,51 +83,91 @@ static void set_watches(struct gpu_stream *stream)
     stream->base.watches = !stream->lane.by_values && stream->lane.kernels.wait_all != NULL;
 }
 
-static uint64_t gpu_trigger(struct mpixq_stream *base, const struct mpixq_trigger *triggers, int n)
+/* The worker executes the trigger of a message in parts after each of them. */
+static void trigger_step(struct gpu_stream *stream, const struct mpixq_trigger *triggers, int n,
+                         int step)
 {
-    struct gpu_stream *stream = (struct gpu_stream *)base;
     uint64_t ticket = ++stream->submitted;
     struct mpixq_awaited turn = {
         .word = stream->words->reached, .value = ticket, .failed = stream->failed};
     struct mpixq_trigger executed = {.word = &stream->executed, .value = ticket};
-    void *before;
-    int code;
 
     (void)host->await(stream->worker, &turn, 1);
-    (void)host->trigger(stream->worker, triggers, n);
-    (void)host->trigger(stream->worker, &executed, 1);
-    mpixq_gpu_lane_choose_again(&stream->lane);
-    set_watches(stream);
-    code = stream->lane.gpu->enter(stream->lane.place, &before);
-    if (code == 0) {
-        code = mpixq_gpu_submit_start(&stream->lane, triggers, n, ticket);
-        stream->lane.gpu->leave(stream->lane.place, before);
+    if (step == 0) {
+        (void)host->trigger(stream->worker, triggers, n);
     }
+    for (int i = 0; step > 0 && i < n; i++) {
+        if (mpixq_gpu_part_at_start(triggers[i].copy, step) >= 0) {
+            (void)host->trigger(stream->worker, &triggers[i], 1);
+        }
+    }
+    (void)host->trigger(stream->worker, &executed, 1);
+    if (step == 0) {
+        mpixq_gpu_lane_choose_again(&stream->lane);
+        set_watches(stream);
+    }
+    note_code(stream, mpixq_gpu_submit_start(&stream->lane, triggers, n, step, ticket));
     stream->lane.work = (struct mpixq_by_gpu){0};
-    note_code(stream, code);
-    return ticket;
+}
+
+static uint64_t gpu_trigger(struct mpixq_stream *base, const struct mpixq_trigger *triggers, int n)
+{
+    struct gpu_stream *stream = (struct gpu_stream *)base;
+    int steps = mpixq_gpu_steps(&triggers->copy, sizeof *triggers, n);
+
+    for (int step = 0; step < steps; step++) {
+        trigger_step(stream, triggers, n, step);
+    }
+    return stream->submitted;
+}
+
+/* The worker waits for the parts that are copied next. */
+static void await_parts(struct gpu_stream *stream, const struct mpixq_awaited *awaited, int n,
+                        int step)
+{
+    for (int i = 0; i < n; i++) {
+        const struct mpixq_copy *copy = awaited[i].copy;
+        int part = mpixq_gpu_part_at_wait(copy, step);
+        struct mpixq_awaited one = awaited[i];
+
+        if (part >= 0) {
+            one.word = copy->arrived;
+            one.value = (one.value - 1) * (uint64_t)copy->n_parts + (uint64_t)part + 1;
+            (void)host->await(stream->worker, &one, 1);
+        }
+    }
+}
+
+static void await_step(struct gpu_stream *stream, const struct mpixq_awaited *awaited, int n,
+                       int step)
+{
+    uint64_t ticket = ++stream->submitted;
+    struct mpixq_trigger open[2] = {{.word = &stream->executed, .value = ticket},
+                                    {.word = stream->words->gate, .value = ticket}};
+
+    atomic_store(&stream->waits, ticket);
+    if (step == 0) {
+        (void)host->await(stream->worker, awaited, n);
+    } else {
+        await_parts(stream, awaited, n, step);
+    }
+    (void)host->trigger(stream->worker, open, 2);
+    note_code(stream, mpixq_gpu_submit_wait(&stream->lane, awaited, n, step, ticket));
 }
 
 static uint64_t gpu_await(struct mpixq_stream *base, const struct mpixq_awaited *awaited, int n)
 {
     struct gpu_stream *stream = (struct gpu_stream *)base;
-    uint64_t ticket = ++stream->submitted;
-    struct mpixq_trigger open[2] = {{.word = &stream->executed, .value = ticket},
-                                    {.word = stream->words->gate, .value = ticket}};
-    void *before;
-    int code;
+    struct mpixq_by_gpu work = stream->lane.work;
 
-    atomic_store(&stream->waits, ticket);
-    (void)host->await(stream->worker, awaited, n);
-    (void)host->trigger(stream->worker, open, 2);
-    code = stream->lane.gpu->enter(stream->lane.place, &before);
-    if (code == 0) {
-        code = mpixq_gpu_submit_wait(&stream->lane, awaited, n, ticket);
-        stream->lane.gpu->leave(stream->lane.place, before);
-    }
     stream->lane.work = (struct mpixq_by_gpu){0};
-    note_code(stream, code);
-    return ticket;
+    for (int step = mpixq_gpu_steps(&awaited->copy, sizeof *awaited, n) - 1; step > 0; step--) {
+        await_step(stream, awaited, n, step);
+    }
+    stream->lane.work = work;
+    await_step(stream, awaited, n, 0);
+    stream->lane.work = (struct mpixq_by_gpu){0};
+    return stream->submitted;
 }
 
 static void gpu_by_gpu(struct mpixq_stream *base, const struct mpixq_by_gpu *work)
@@ -379,42 +420,11 @@ static void gpu_close(struct mpixq_stream *base)
     stream_free(stream);
 }
 
-/* Memory that GPUs did not allocate. */
-
-static int map_here(const struct mpixq_gpu *gpu, void *memory, size_t bytes, bool is_io,
-                    void **address_p)
-{
-    int code = gpu->map(memory, bytes, is_io);
-
-    if (code == 0) {
-        code = gpu->address(memory, address_p);
-        if (code != 0) {
-            gpu->unmap(memory);
-        }
-    }
-    return code;
-}
-
-static void *map_for(const struct mpixq_gpu *gpu, void *memory, size_t bytes, bool is_io)
-{
-    void *place, *before, *address = NULL;
-    int code = gpu->place_of(NULL, &place);
-
-    code = code != 0 ? code : gpu->enter(place, &before);
-    if (code == 0) {
-        code = map_here(gpu, memory, bytes, is_io, &address);
-        gpu->leave(place, before);
-    }
-    if (code != 0) {
-        mpixq_debug("%s cannot reach %s: %s", gpu->name, is_io ? "registers" : "memory",
-                    gpu->text(code));
-    }
-    return code == 0 ? address : NULL;
-}
+/* What depends on the kind. */
 
 static void *cuda_map(void *memory, size_t bytes, bool is_io)
 {
-    return map_for(&mpixq_gpu_cuda, memory, bytes, is_io);
+    return mpixq_gpu_map(&mpixq_gpu_cuda, memory, bytes, is_io);
 }
 
 static void cuda_unmap(void *memory)
@@ -435,7 +445,7 @@ static struct mpixq_stream *cuda_open(void *handle, const atomic_int *failed, in
 
 static void *hip_map(void *memory, size_t bytes, bool is_io)
 {
-    return map_for(&mpixq_gpu_hip, memory, bytes, is_io);
+    return mpixq_gpu_map(&mpixq_gpu_hip, memory, bytes, is_io);
 }
 
 static void hip_unmap(void *memory)

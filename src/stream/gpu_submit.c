@@ -35,21 +35,56 @@ static int wait_for_gate(const struct mpixq_gpu_lane *lane, uint64_t ticket, boo
 struct copies {
     const struct mpixq_copy *const *first; /* member of the first element */
     size_t stride;                         /* from there to that of the next, in bytes */
-    int n;
+    int n, step;
+    int (*part_at)(const struct mpixq_copy *copy, int step);
 };
 
-static const struct mpixq_copy *copy_at(const struct copies *copies, int i)
+int mpixq_gpu_steps(const struct mpixq_copy *const *first, size_t stride, int n)
 {
-    const char *place = (const char *)copies->first + (size_t)i * copies->stride;
+    const char *where = (const char *)first;
+    int steps = 1;
 
-    return *(const struct mpixq_copy *const *)(const void *)place;
+    for (int i = 0; i < n; i++, where += stride) {
+        int parts = mpixq_copy_parts(*(const struct mpixq_copy *const *)(const void *)where);
+
+        steps = parts > steps ? parts : steps;
+    }
+    return steps;
 }
 
-/* Can a kernel copy it, which has to reach both ends? */
-static bool is_small(const struct mpixq_gpu_lane *lane, const struct mpixq_copy *copy)
+int mpixq_gpu_part_at_start(const struct mpixq_copy *copy, int step)
 {
-    return copy != NULL && lane->kernels.copy != NULL && copy->bytes <= MPIXQ_SMALL &&
-           copy->place == lane->place;
+    return step < mpixq_copy_parts(copy) ? step : -1;
+}
+
+int mpixq_gpu_part_at_wait(const struct mpixq_copy *copy, int step)
+{
+    return mpixq_copy_parts(copy) - 1 - step;
+}
+
+enum how { NOTHING, BY_ENGINE, BY_KERNEL };
+
+/* What of a copy is made in this step, and how. A kernel has to reach both ends. */
+static enum how piece_at(const struct mpixq_gpu_lane *lane, const struct copies *copies, int i,
+                         struct mpixq_piece *piece_p)
+{
+    const char *where = (const char *)copies->first + (size_t)i * copies->stride;
+    const struct mpixq_copy *copy = *(const struct mpixq_copy *const *)(const void *)where;
+    size_t before;
+    int part;
+
+    part = copy != NULL ? copies->part_at(copy, copies->step) : -1;
+    if (part < 0) {
+        return NOTHING;
+    }
+    before = (size_t)part * copy->part;
+    *piece_p = (struct mpixq_piece){
+        .to = (char *)copy->to + before,
+        .from = (const char *)copy->from + before,
+        .bytes = part == mpixq_copy_parts(copy) - 1 ? copy->bytes - before : copy->part};
+    return lane->kernels.copy != NULL && piece_p->bytes <= MPIXQ_SMALL && copy->place == lane->place
+               ? BY_KERNEL
+               : BY_ENGINE;
 }
 
 /* Of a block for n pieces, the threads of each: as many as leave it few rounds, in whole warps. */
@@ -74,13 +109,13 @@ static int copy_small(const struct mpixq_gpu_lane *lane, const struct copies *co
     pieces.n = 0;
     pieces.value = ticket;
     for (int i = 0; code == 0 && left > 0; i++) {
-        const struct mpixq_copy *copy = copy_at(copies, i);
+        struct mpixq_piece *piece = &pieces.piece[pieces.n];
 
-        if (!is_small(lane, copy)) {
+        if (piece_at(lane, copies, i, piece) != BY_KERNEL) {
             continue;
         }
-        pieces.piece[pieces.n++] = (struct mpixq_piece){copy->to, copy->from, copy->bytes};
-        largest = copy->bytes > largest ? copy->bytes : largest;
+        largest = piece->bytes > largest ? piece->bytes : largest;
+        pieces.n++;
         left--;
         if (pieces.n == MPIXQ_PIECES || left == 0) {
             pieces.word = left == 0 ? word : NULL;
@@ -98,16 +133,17 @@ static int copy_small(const struct mpixq_gpu_lane *lane, const struct copies *co
 static int copy_and_tell(const struct mpixq_gpu_lane *lane, const struct copies *copies, bool tells,
                          uint64_t ticket)
 {
+    struct mpixq_piece piece;
     int n_small = 0, code = 0;
 
     for (int i = 0; i < copies->n; i++) {
-        n_small += is_small(lane, copy_at(copies, i));
+        n_small += piece_at(lane, copies, i, &piece) == BY_KERNEL;
     }
     for (int i = 0; code == 0 && i < copies->n; i++) {
-        const struct mpixq_copy *copy = copy_at(copies, i);
+        enum how how = piece_at(lane, copies, i, &piece);
 
-        if (copy != NULL && (n_small < MPIXQ_SEVERAL || !is_small(lane, copy))) {
-            code = lane->gpu->copy(lane->handle, copy->to, copy->from, copy->bytes);
+        if (how == BY_ENGINE || (how == BY_KERNEL && n_small < MPIXQ_SEVERAL)) {
+            code = lane->gpu->copy(lane->handle, piece.to, piece.from, piece.bytes);
         }
     }
     if (code == 0 && n_small >= MPIXQ_SEVERAL) {
@@ -201,10 +237,14 @@ static int move(const struct mpixq_gpu_lane *lane, bool tells, uint64_t ticket)
     return code;
 }
 
-int mpixq_gpu_submit_start(const struct mpixq_gpu_lane *lane, const struct mpixq_trigger *triggers,
-                           int n, uint64_t ticket)
+static int submit_start(const struct mpixq_gpu_lane *lane, const struct mpixq_trigger *triggers,
+                        int n, int step, uint64_t ticket)
 {
-    struct copies copies = {.first = &triggers->copy, .stride = sizeof *triggers, .n = n};
+    struct copies copies = {.first = &triggers->copy,
+                            .stride = sizeof *triggers,
+                            .n = n,
+                            .step = step,
+                            .part_at = mpixq_gpu_part_at_start};
     bool rings = lane->work.n_words > 0, moves = lane->work.n_moves > 0;
     int code = copy_and_tell(lane, &copies, !rings && !moves, ticket);
 
@@ -212,10 +252,14 @@ int mpixq_gpu_submit_start(const struct mpixq_gpu_lane *lane, const struct mpixq
     return code != 0 || !moves ? code : move(lane, true, ticket);
 }
 
-int mpixq_gpu_submit_wait(const struct mpixq_gpu_lane *lane, const struct mpixq_awaited *awaited,
-                          int n, uint64_t ticket)
+static int submit_wait(const struct mpixq_gpu_lane *lane, const struct mpixq_awaited *awaited,
+                       int n, int step, uint64_t ticket)
 {
-    struct copies copies = {.first = &awaited->copy, .stride = sizeof *awaited, .n = n};
+    struct copies copies = {.first = &awaited->copy,
+                            .stride = sizeof *awaited,
+                            .n = n,
+                            .step = step,
+                            .part_at = mpixq_gpu_part_at_wait};
     struct mpixq_words all = {.gate = lane->gate_at, .opened = ticket, .halt = lane->halt_at};
     bool any = false, words = lane->work.n_words > 0;
     int code = 0;
@@ -231,5 +275,31 @@ int mpixq_gpu_submit_wait(const struct mpixq_gpu_lane *lane, const struct mpixq_
     if (code == 0 && words) {
         code = launch_words(lane, lane->kernels.wait_all, &all, !any, ticket);
     }
-    return code != 0 || !any ? code : copy_and_tell(lane, &copies, true, ticket);
+    return code != 0 || !any ? code : copy_and_tell(lane, &copies, step == 0, ticket);
+}
+
+int mpixq_gpu_submit_start(const struct mpixq_gpu_lane *lane, const struct mpixq_trigger *triggers,
+                           int n, int step, uint64_t ticket)
+{
+    void *before;
+    int code = lane->gpu->enter(lane->place, &before);
+
+    if (code == 0) {
+        code = submit_start(lane, triggers, n, step, ticket);
+        lane->gpu->leave(lane->place, before);
+    }
+    return code;
+}
+
+int mpixq_gpu_submit_wait(const struct mpixq_gpu_lane *lane, const struct mpixq_awaited *awaited,
+                          int n, int step, uint64_t ticket)
+{
+    void *before;
+    int code = lane->gpu->enter(lane->place, &before);
+
+    if (code == 0) {
+        code = submit_wait(lane, awaited, n, step, ticket);
+        lane->gpu->leave(lane->place, before);
+    }
+    return code;
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright (c) 2026 the mpix-queue authors
  *
- * What is put into a stream of a GPU for a start and for a wait. All in the stream's place.
+ * What is put into a stream of a GPU for a start and for a wait.
  */
 #ifndef MPIXQ_GPU_SUBMIT_H
 #define MPIXQ_GPU_SUBMIT_H
@@ -35,10 +35,19 @@ struct mpixq_gpu_lane {
     struct mpixq_by_gpu work; /* of the next submission */
 };
 
+/* Messages in parts take several steps, each with a ticket: as many as the one with the most parts
+ * has, of n copies of which first is the first, stride bytes from each other. */
+int mpixq_gpu_steps(const struct mpixq_copy *const *first, size_t stride, int n);
+/* Starts begin together: step 0 has the first part of each, and what is whole. Waits end
+ * together: their steps are counted downwards, and 0 has the last part of each, and what is whole.
+ * The part for a step; negative: none. */
+int mpixq_gpu_part_at_start(const struct mpixq_copy *copy, int step);
+int mpixq_gpu_part_at_wait(const struct mpixq_copy *copy, int step);
+
 /* Codes of the vendor. */
 int mpixq_gpu_submit_start(const struct mpixq_gpu_lane *lane, const struct mpixq_trigger *triggers,
-                           int n, uint64_t ticket);
+                           int n, int step, uint64_t ticket);
 int mpixq_gpu_submit_wait(const struct mpixq_gpu_lane *lane, const struct mpixq_awaited *awaited,
-                          int n, uint64_t ticket);
+                          int n, int step, uint64_t ticket);
 
 #endif

@@ -148,6 +148,37 @@ void mpixq_staging_give_back(struct mpixq_staging *staging)
     }
 }
 
+static int map_here(const struct mpixq_gpu *gpu, void *memory, size_t bytes, bool is_io,
+                    void **address_p)
+{
+    int code = gpu->map(memory, bytes, is_io);
+
+    if (code == 0) {
+        code = gpu->address(memory, address_p);
+        if (code != 0) {
+            gpu->unmap(memory);
+        }
+    }
+    return code;
+}
+
+void *mpixq_gpu_map(const struct mpixq_gpu *gpu, void *memory, size_t bytes, bool is_io)
+{
+    void *place, *before, *address = NULL;
+    int code = gpu->place_of(NULL, &place);
+
+    code = code != 0 ? code : gpu->enter(place, &before);
+    if (code == 0) {
+        code = map_here(gpu, memory, bytes, is_io, &address);
+        gpu->leave(place, before);
+    }
+    if (code != 0) {
+        mpixq_debug("%s cannot reach %s: %s", gpu->name, is_io ? "registers" : "memory",
+                    gpu->text(code));
+    }
+    return code == 0 ? address : NULL;
+}
+
 void mpixq_memory_close(void)
 {
     struct mpixq_staging *staging;

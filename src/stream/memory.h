@@ -41,6 +41,8 @@ bool mpixq_memory_orders(void);
 struct mpixq_staging *mpixq_staging_take(const char *kind, size_t bytes);
 /* Any thread, also under locks: it is kept for the next. NULL: nothing happens. */
 void mpixq_staging_give_back(struct mpixq_staging *staging);
+/* map of the seam (stream.h), by this GPU's library. */
+void *mpixq_gpu_map(const struct mpixq_gpu *gpu, void *memory, size_t bytes, bool is_io);
 void mpixq_memory_close(void);
 
 #endif

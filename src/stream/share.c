@@ -307,16 +307,11 @@ uint64_t mpixq_share_move(struct mpixq_share *share, const struct mpixq_move mov
                                         .kernels = share->kernels,
                                         .work = {.moves = moves, .n_moves = n}};
     uint64_t ticket;
-    void *before;
     int code;
 
     pthread_mutex_lock(&moves_lock);
     ticket = ++share->tickets;
-    code = share->gpu->enter(share->place, &before);
-    if (code == 0) {
-        code = mpixq_gpu_submit_start(&lane, &none, 0, ticket);
-        share->gpu->leave(share->place, before);
-    }
+    code = mpixq_gpu_submit_start(&lane, &none, 0, 0, ticket);
     pthread_mutex_unlock(&moves_lock);
     if (code != 0) {
         mpixq_err("%s cannot move data: %s", share->gpu->name, share->gpu->text(code));

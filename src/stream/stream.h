@@ -27,7 +27,18 @@ struct mpixq_copy {
     const void *from;
     size_t bytes;
     const void *place; /* where a kernel can (gpu.h); NULL: not known */
+    /* If it is to be made in parts (n_parts > 1): bytes of each but the last. Their start is
+     * triggered after each of them; or this word counts what has arrived, from the first start on,
+     * and each is copied when it is there. */
+    int n_parts;
+    size_t part;
+    const _Atomic uint64_t *arrived;
 };
+
+static inline int mpixq_copy_parts(const struct mpixq_copy *copy)
+{
+    return copy != NULL && copy->n_parts > 1 ? copy->n_parts : 1;
+}
 
 /* A word that a GPU stores to, or waits for, by itself, and where it sees it. */
 struct mpixq_gpu_word {

@@ -26,6 +26,10 @@ long hip_double_forbidden(void);
 /* Operations that are queued or running, on all devices, and how many of them are waits. */
 int hip_double_pending(void);
 int hip_double_waiting(void);
+/* Of copies, n more run from now on, and the others when this is called again; negative: all. None
+ * runs now. And how many have run. */
+void hip_double_hold_copies(long n);
+long hip_double_copied(void);
 /* Allocations and registrations that are live, on all devices. */
 int hip_double_live(void);
 

@@ -5,6 +5,7 @@
  */
 #include "double.h"
 
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -29,9 +30,33 @@ static bool look(const void *address, size_t bytes, struct end *end_p)
     return offset + bytes <= block.size;
 }
 
+/* Those that have run, and how many of them may; negative: all. */
+static atomic_long copied, most_copies = -1;
+
+static bool copies_are_held(void)
+{
+    long most = atomic_load(&most_copies);
+
+    return most >= 0 && atomic_load(&copied) >= most;
+}
+
 static void run_copy(struct hip_op *op)
 {
+    while (copies_are_held()) {
+        (void)nanosleep(&(struct timespec){0, 100000}, NULL);
+    }
     memmove(hip_open(op->to, op->bytes), hip_open(op->from, op->bytes), op->bytes);
+    atomic_fetch_add(&copied, 1);
+}
+
+HIP_EXPORT void hip_double_hold_copies(long n)
+{
+    atomic_store(&most_copies, n < 0 ? n : atomic_load(&copied) + n);
+}
+
+HIP_EXPORT long hip_double_copied(void)
+{
+    return atomic_load(&copied);
 }
 
 static void run_fill(struct hip_op *op)

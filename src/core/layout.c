@@ -4,9 +4,7 @@
  * Which datatypes are one piece of memory. Equal size and extent are not enough: a type may name
  * its parts in another order than they lie in memory, and that is the order of the message. So only
  * constructors that keep the order are followed. */
-#include <mpi.h>
-
-#include "cxi.h"
+#include "layout.h"
 
 /* Deeper than any sensible type; what is deeper goes by another channel. */
 enum { MAX_DEPTH = 16 };
@@ -56,7 +54,7 @@ static bool keeps_order(MPI_Datatype type, int depth)
     return result;
 }
 
-bool mpixq_cxi_is_contiguous(MPI_Datatype type)
+bool mpixq_is_contiguous(MPI_Datatype type)
 {
     MPI_Count low = 0, extent = 0, true_low = 0, true_extent = 0;
 

@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * Copyright (c) 2026 the mpix-queue authors
+ *
+ * Which datatypes are one piece of memory.
+ */
+#ifndef MPIXQ_LAYOUT_H
+#define MPIXQ_LAYOUT_H
+
+#include <mpi.h>
+#include <stdbool.h>
+
+/* Is an array of the type one piece of memory, in the order of the type map, that begins at the
+ * buffer's address? */
+bool mpixq_is_contiguous(MPI_Datatype type);
+
+#endif

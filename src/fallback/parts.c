@@ -1,0 +1,221 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * Copyright (c) 2026 the mpix-queue authors */
+#include "parts.h"
+
+#include <limits.h>
+#include <stddef.h>
+#include <string.h>
+
+#include "core/alloc.h"
+#include "core/env.h"
+#include "core/layout.h"
+#include "end.h"
+
+/* Each part costs the streams of both ends a copy and a word, so there are not many of them: with
+ * so many all but a sixteenth of the copies can be hidden behind the transfer, or the other way
+ * round. */
+enum { MOST = 16 };
+
+/* On the wire. */
+struct proposal {
+    uint64_t part, staged;
+};
+
+static struct mpixq_parts *parts_of(const struct mpixq_request *req)
+{
+    return ((const struct end *)req->end)->parts;
+}
+
+/* In how many bytes each this end would send, or 0. */
+static size_t wanted_part(const struct mpixq_request *req)
+{
+    size_t unit = (size_t)mpixq_env.part_kib * 1024, part;
+
+    if (unit == 0 || req->bytes / 2 < unit || req->made.mode == MPIXQ_MODE_BSEND ||
+        !mpixq_is_contiguous(req->made.type.handle)) {
+        return 0;
+    }
+    part = unit * ((req->bytes - 1) / (unit * MOST) + 1);
+    return part <= INT_MAX ? part : 0;
+}
+
+void mpixq_parts_offer(const struct mpixq_request *req, struct mpixq_blob *blob)
+{
+    struct proposal proposal = {.part = wanted_part(req), .staged = req->staging != NULL};
+
+    blob->length = proposal.part > 0 ? sizeof proposal : 0;
+    memcpy(blob->bytes, &proposal, blob->length);
+}
+
+enum mpixq_error mpixq_parts_accept(const struct mpixq_request *req,
+                                    const struct mpixq_blob *theirs, uint64_t *part_p)
+{
+    struct proposal proposal;
+
+    *part_p = 0;
+    if (theirs->length == 0) {
+        return MPIXQ_E_NONE;
+    }
+    if (theirs->length != sizeof proposal) {
+        return MPIXQ_E_PROTOCOL;
+    }
+    memcpy(&proposal, theirs->bytes, sizeof proposal);
+    if (proposal.part == 0 || proposal.part > INT_MAX || proposal.staged > 1 ||
+        req->bytes <= proposal.part || (req->bytes - 1) / proposal.part >= MOST) {
+        return MPIXQ_E_PROTOCOL;
+    }
+    if ((proposal.staged || req->staging != NULL) && mpixq_env.part_kib > 0 &&
+        mpixq_is_contiguous(req->made.type.handle)) {
+        *part_p = proposal.part;
+    }
+    return MPIXQ_E_NONE;
+}
+
+bool mpixq_parts_agree(const struct mpixq_request *req, uint64_t part)
+{
+    return part > 0 && part == wanted_part(req);
+}
+
+struct mpixq_parts *mpixq_parts_create(const struct mpixq_request *req, uint64_t part)
+{
+    int n = (int)((req->bytes - 1) / part + 1);
+    struct mpixq_parts *parts = mpixq_alloc(sizeof *parts + (size_t)n * sizeof parts->requests[0]);
+
+    if (parts == NULL) {
+        return NULL;
+    }
+    parts->part = part;
+    parts->n = n;
+    for (int i = 0; i < n; i++) {
+        parts->requests[i] = MPI_REQUEST_NULL;
+    }
+    if (req->staging != NULL) {
+        req->staging->copy.n_parts = n;
+        req->staging->copy.part = part;
+        req->staging->copy.arrived = &parts->arrived;
+    }
+    return parts;
+}
+
+void mpixq_parts_free(struct mpixq_parts *parts)
+{
+    for (int i = 0; parts != NULL && i < parts->n; i++) {
+        if (parts->requests[i] != MPI_REQUEST_NULL) {
+            (void)PMPI_Request_free(&parts->requests[i]);
+        }
+    }
+    mpixq_free(parts);
+}
+
+static int bytes_of(const struct mpixq_request *req, const struct mpixq_parts *parts, int i)
+{
+    uint64_t before = (uint64_t)i * parts->part, left = req->bytes - before;
+
+    return (int)(left < parts->part ? left : parts->part);
+}
+
+/* Parts are received in order, so a synchronous send has begun to be received when its last part
+ * has. */
+static int start_part(const struct mpixq_request *req, struct mpixq_parts *parts, int tag,
+                      MPI_Comm comm)
+{
+    int i = parts->begun, bytes = bytes_of(req, parts, i), rc = MPI_SUCCESS;
+    char *at = (char *)mpixq_request_buffer(req) + (size_t)i * parts->part;
+    MPI_Request *request = &parts->requests[i];
+
+    if (*request != MPI_REQUEST_NULL) {
+        return PMPI_Start(request);
+    }
+    if (!mpixq_request_is_send(req)) {
+        rc = PMPI_Recv_init(at, bytes, MPI_BYTE, req->peer_world, tag, comm, request);
+    } else if (req->made.mode == MPIXQ_MODE_SSEND && i == parts->n - 1) {
+        rc = PMPI_Ssend_init(at, bytes, MPI_BYTE, req->peer_world, tag, comm, request);
+    } else {
+        rc = PMPI_Send_init(at, bytes, MPI_BYTE, req->peer_world, tag, comm, request);
+    }
+    return rc ? rc : PMPI_Start(request);
+}
+
+int mpixq_parts_start(const struct mpixq_request *req, int tag, MPI_Comm comm, int *n_p)
+{
+    struct mpixq_parts *parts = parts_of(req);
+    bool copied = req->staging != NULL && mpixq_request_is_send(req);
+    int first = parts->begun, end = copied ? first + 1 : parts->n, rc = MPI_SUCCESS;
+
+    while (rc == MPI_SUCCESS && parts->begun < end) {
+        rc = start_part(req, parts, tag, comm);
+        parts->begun += rc == MPI_SUCCESS;
+    }
+    *n_p = parts->begun - first;
+    return rc;
+}
+
+void mpixq_parts_break_off(const struct mpixq_request *req, int tag, MPI_Comm comm)
+{
+    struct mpixq_parts *parts = parts_of(req);
+    int rc = MPI_SUCCESS;
+
+    if (!mpixq_request_is_send(req) || parts->begun == 0) {
+        return;
+    }
+    while (rc == MPI_SUCCESS && parts->begun < parts->n) {
+        MPI_Request *request = &parts->requests[parts->begun];
+
+        if (*request != MPI_REQUEST_NULL) {
+            (void)PMPI_Request_free(request);
+        }
+        parts->broken_off = true;
+        rc = PMPI_Isend(NULL, 0, MPI_BYTE, req->peer_world, tag, comm, request);
+        parts->begun += rc == MPI_SUCCESS;
+    }
+}
+
+int mpixq_parts_test(const struct mpixq_request *req, int *flag_p)
+{
+    struct mpixq_parts *parts = parts_of(req);
+    bool is_send = mpixq_request_is_send(req);
+    MPI_Status status;
+    int bytes = 0;
+
+    *flag_p = 0;
+    while (parts->done < parts->begun) {
+        int flag = 0, rc = PMPI_Test(&parts->requests[parts->done], &flag, &status);
+
+        if (rc != MPI_SUCCESS || !flag) {
+            return rc;
+        }
+        parts->done++;
+        if (!is_send) {
+            ((struct end *)req->end)->received++;
+            (void)PMPI_Get_count(&status, MPI_BYTE, &bytes);
+            if (bytes != bytes_of(req, parts, parts->done - 1)) {
+                return mpixq_request_peer_failed(req);
+            }
+        }
+        atomic_fetch_add_explicit(&parts->arrived, 1, memory_order_release);
+    }
+    if (parts->done == parts->n) {
+        parts->begun = parts->done = 0;
+        *flag_p = 1;
+    }
+    return MPI_SUCCESS;
+}
+
+/* The last one first: what arrives meanwhile is for those before it. */
+void mpixq_parts_recall(const struct mpixq_request *req)
+{
+    struct mpixq_parts *parts = parts_of(req);
+    struct end *end = req->end;
+
+    for (int i = parts->begun - 1; i >= parts->done; i--) {
+        MPI_Status status;
+        int cancelled = 0;
+
+        if (PMPI_Cancel(&parts->requests[i]) == MPI_SUCCESS &&
+            PMPI_Wait(&parts->requests[i], &status) == MPI_SUCCESS) {
+            (void)PMPI_Test_cancelled(&status, &cancelled);
+            end->received += !cancelled;
+        }
+    }
+    parts->begun = parts->done = 0;
+}

@@ -1,0 +1,55 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * Copyright (c) 2026 the mpix-queue authors
+ *
+ * Messages in parts. If one end of a pair has its buffer in memory of a GPU that MPI does not take,
+ * a large message goes as several messages of MPI, with the tag of the pair and in order: while one
+ * is on its way the GPUs copy others, out of the twin and into it. Both ends agree when they are
+ * matched; either of them may be in memory that MPI takes, and starts all parts at once then.
+ *
+ * A start that was begun sends all its parts. If the queue fails in between, those that are left
+ * are sent empty, which tells the receiver: a part of another size than agreed on ends the start.
+ *
+ * Under the matching lock, or under busy of the end.
+ */
+#ifndef MPIXQ_PARTS_H
+#define MPIXQ_PARTS_H
+
+#include <mpi.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+
+#include "core/error.h"
+#include "core/request.h"
+#include "core/wire.h"
+
+struct mpixq_parts {
+    size_t part; /* bytes of each but the last */
+    int n;
+    int begun, done; /* of the current start: those that were started, and have completed */
+    bool broken_off;
+    _Atomic uint64_t arrived; /* of all starts: those that have completed; released */
+    MPI_Request requests[];   /* each made at its first start */
+};
+
+/* Sender: what it proposes; nothing, if the message is small, or no piece of memory. */
+void mpixq_parts_offer(const struct mpixq_request *req, struct mpixq_blob *blob);
+/* Receiver: of how many bytes the parts are to be; 0: the message stays whole. */
+enum mpixq_error mpixq_parts_accept(const struct mpixq_request *req,
+                                    const struct mpixq_blob *theirs, uint64_t *part_p);
+/* Sender: does this answer its proposal? */
+bool mpixq_parts_agree(const struct mpixq_request *req, uint64_t part);
+/* Tells the stream what to copy, too. NULL: no memory. Freed with the end of the pair. */
+struct mpixq_parts *mpixq_parts_create(const struct mpixq_request *req, uint64_t part);
+void mpixq_parts_free(struct mpixq_parts *parts);
+
+/* Start what there is to start: the next part, if a stream copies into the twin, else all. *n_p is
+ * how many were started, also if one could not be. */
+int mpixq_parts_start(const struct mpixq_request *req, int tag, MPI_Comm comm, int *n_p);
+/* Send what is left of a start that was begun as empty messages. */
+void mpixq_parts_break_off(const struct mpixq_request *req, int tag, MPI_Comm comm);
+/* *flag_p: all have completed, and may be started again. */
+int mpixq_parts_test(const struct mpixq_request *req, int *flag_p);
+/* Of a receive: take back those that have not completed, and count the others. */
+void mpixq_parts_recall(const struct mpixq_request *req);
+
+#endif
