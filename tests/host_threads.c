@@ -3,18 +3,21 @@
  *
  * Threads that start and complete matched requests of their own at the same time, by the host and
  * on a queue, alone and in arrays with ordinary requests, while another matches and frees pairs.
+ * MTEST_BUFFER says where the data is, which the host has to access.
  */
 #include "mtest.h"
 
 #include <pthread.h>
+
+#include "mtest_gpu.h"
 
 enum { THREADS = 3, PAIRS = 3, ROUNDS = 60, COUNT = 50, TAG = 100 };
 
 struct worker {
     pthread_t thread;
     int number;
-    MPI_Comm comm; /* of this thread alone, so that its matching has an order */
-    int in[PAIRS][COUNT], out[PAIRS][COUNT];
+    MPI_Comm comm;                   /* of this thread alone, so that its matching has an order */
+    int (*in)[COUNT], (*out)[COUNT]; /* of each pair */
     MPI_Request r[2 * PAIRS];
 };
 
@@ -135,6 +138,8 @@ int main(int argc, char **argv)
     to = (mtest_rank + 1) % mtest_size;
     for (int t = 0; t <= THREADS; t++) {
         workers[t].number = t;
+        workers[t].in = mtest_gpu_alloc(mtest_gpu_memory(), sizeof(int[PAIRS][COUNT]));
+        workers[t].out = mtest_gpu_alloc(mtest_gpu_memory(), sizeof(int[PAIRS][COUNT]));
         MTEST_OK(MPI_Comm_dup(MPI_COMM_WORLD, &workers[t].comm));
     }
     for (int t = 0; t <= THREADS; t++) {
@@ -144,6 +149,8 @@ int main(int argc, char **argv)
     for (int t = 0; t <= THREADS; t++) {
         MTEST_EQ(pthread_join(workers[t].thread, NULL), 0);
         MTEST_OK(MPI_Comm_free(&workers[t].comm));
+        mtest_gpu_free(mtest_gpu_memory(), workers[t].in);
+        mtest_gpu_free(mtest_gpu_memory(), workers[t].out);
     }
     return mtest_end();
 }

@@ -11,10 +11,11 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "mtest_gpu.h"
 
-enum { TAG = 30, MOST = 100, PAIRS_AT_ONCE = 300, ENDS = 16384 };
+enum { TAG = 30, MOST = 100, PAIRS_AT_ONCE = 300, ENDS = 16384, BEFORE_US = 2000 };
 
 static int peer;
 static long (*calls_of)(const char *function); /* of the double; NULL: on a GPU */
@@ -336,6 +337,46 @@ static void test_again(struct side *s)
     }
 }
 
+/* The same while the other end, of rank 1, has not freed its request for what was there before: its
+ * GPU comes second, and moves the data out of what is there now, or into it. */
+static void test_kept(struct side *s, int bytes)
+{
+    enum { TIMES = 6 };
+    MPI_Request kept[TIMES], *r = &kept[0];
+    struct mtest_buf buf[TIMES], *b = buf;
+    int keeps = mtest_rank == 1;
+
+    for (int i = 0; i < TIMES; i++, r++, b++) {
+        int sends = (i % 2 == 0) == (mtest_rank == 0);
+
+        mtest_buf_make(b, MPI_BYTE, bytes);
+        if (sends) {
+            mtest_buf_fill(b, i);
+        }
+        MTEST_OK(mtest_init(sends ? MTEST_SEND : MTEST_RECV, b, peer, TAG, MPI_COMM_WORLD, r));
+        MTEST_OK(MPIX_Match(r));
+        if (keeps) {
+            barrier();
+        }
+        MTEST_OK(MPIX_Enqueue_start(s->queue, r));
+        MTEST_OK(MPIX_Enqueue_wait(s->queue, r));
+        if (!keeps) {
+            usleep(BEFORE_US); /* mostly it has been made then */
+            barrier();
+        }
+        MTEST_OK(MPIX_Queue_wait(s->queue));
+        MTEST_FULL(b, i);
+        if (!keeps) {
+            MTEST_OK(MPI_Request_free(r));
+            mtest_buf_free(b);
+        }
+    }
+    for (int i = 0; i < TIMES && keeps; i++) {
+        MTEST_OK(MPI_Request_free(&kept[i]));
+        mtest_buf_free(&buf[i]);
+    }
+}
+
 /* More pairs than there are words, one after the other: they are used again. */
 static void test_words(struct side *s)
 {
@@ -391,6 +432,8 @@ int main(int argc, char **argv)
     test_imatch(&s);
     test_elsewhere(&s);
     test_again(&s);
+    test_kept(&s, 100);
+    test_kept(&s, 5000000);
     test_words(&s);
     expect_ipc(s.queue);
     test_mixed(&s);

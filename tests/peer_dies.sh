@@ -23,6 +23,7 @@ apart=()
 # shellcheck disable=SC2016
 shield=(bash -c '"$@"; exit 0' bash)
 failed=0
+patience=100
 
 skip()
 {
@@ -42,6 +43,9 @@ fallback) channel=fallback ;;
 ipc)
     channel=ipc
     export MPIXQ_IPC=auto MTEST_BUFFER=device MPIXQ_GPU_AWARE=no
+    # Who was killed in the midst of moving data is waited for until that can no longer be: on the
+    # double more than half a minute.
+    patience=600
     ;;
 sockets) export MPIXQ_FABRIC=sockets ;;
 double)
@@ -76,7 +80,7 @@ run()
     # shellcheck disable=SC2086 # the flags are words
     timeout 60 $MPIEXEC $MPIEXEC_FLAGS "${keep[@]}" -n 2 ${apart[@]+"${apart[@]}"} \
         "${shield[@]}" "$dir/probe" "$1" "$dir/$1" >"$dir/log" 2>&1 </dev/null
-    for ((tries = 0; tries < 100; tries++)); do
+    for ((tries = 0; tries < patience; tries++)); do
         grep -q '^channel: ' "$dir/$1" 2>/dev/null && return
         sleep 0.2
     done

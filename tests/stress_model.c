@@ -6,12 +6,15 @@
  * portions, when it waits and what it polls. Before a send a function on the stream writes what the
  * model says, after a receive one checks it. Within a round a rank enqueues all its starts before
  * its waits, so no program waits for a start that comes later.
- * Arguments: first seed, number of seeds, rounds per seed.
+ * Arguments: first seed, number of seeds, rounds per seed. MTEST_BUFFER says where the data is,
+ * which the host has to access.
  */
 #include "mtest.h"
 
 #include <stdio.h>
 #include <stdlib.h>
+
+#include "mtest_gpu.h"
 
 enum { PAIRS = 14, QUEUES = 4, STREAMS = 3, MAX_ENDS = 2 * PAIRS, TAGS = 3 };
 
@@ -106,7 +109,7 @@ static void add_end(struct world *w, struct pair *pair, int is_send)
     struct end *e = &w->ends[w->count++];
 
     *e = (struct end){.pair = pair, .is_send = is_send, .queue = -1};
-    e->data = malloc(sizeof(int) * ((size_t)pair->ints + 1));
+    e->data = mtest_gpu_alloc(mtest_gpu_memory(), sizeof(int) * ((size_t)pair->ints + 1));
     for (int i = 0; i < pair->ints; i++) {
         e->data[i] = -1;
     }
@@ -143,7 +146,7 @@ static void free_ends(struct world *w)
 
         MTEST_EQ(e->done, e->enqueued);
         MTEST_OK(MPI_Request_free(&e->request));
-        free(e->data);
+        mtest_gpu_free(mtest_gpu_memory(), e->data);
     }
 }
 

@@ -3,11 +3,14 @@
  *
  * Several threads of each rank use the library at once, each with requests, a queue and a stream of
  * its own: on communicators of their own, and on one communicator with tags of their own. Others
- * keep MPI busy with messages and unmatched persistent requests.
+ * keep MPI busy with messages and unmatched persistent requests. MTEST_BUFFER says where the data
+ * is, which the host has to access.
  */
 #include "mtest.h"
 
 #include <pthread.h>
+
+#include "mtest_gpu.h"
 
 enum { THREADS = 4, ROUNDS = 25, STARTS = 6 };
 
@@ -16,6 +19,7 @@ struct job {
     MPI_Comm comm;
     int number;
     int wrong;
+    int *in, *out;
 };
 
 static int peer;
@@ -30,11 +34,10 @@ static void exchange(struct job *job, MPIX_Queue queue, int round)
 {
     MPI_Request r[2];
     MPI_Request match = MPI_REQUEST_NULL;
-    int in = -1;
-    int out = 0;
 
-    MTEST_OK(MPI_Recv_init(&in, 1, MPI_INT, peer, job->number, job->comm, &r[0]));
-    MTEST_OK(MPI_Send_init(&out, 1, MPI_INT, peer, job->number, job->comm, &r[1]));
+    *job->in = -1;
+    MTEST_OK(MPI_Recv_init(job->in, 1, MPI_INT, peer, job->number, job->comm, &r[0]));
+    MTEST_OK(MPI_Send_init(job->out, 1, MPI_INT, peer, job->number, job->comm, &r[1]));
     if (round % 2 == 0) {
         MTEST_OK(MPIX_Matchall(2, r));
     } else {
@@ -42,11 +45,11 @@ static void exchange(struct job *job, MPIX_Queue queue, int round)
         MTEST_OK(MPI_Wait(&match, MPI_STATUS_IGNORE));
     }
     for (int start = 0; start < STARTS; start++) {
-        out = value(mtest_rank, job->number, round, start);
+        *job->out = value(mtest_rank, job->number, round, start);
         MTEST_OK(MPIX_Enqueue_startall(queue, 2, r));
         MTEST_OK(MPIX_Enqueue_waitall(queue, 2, r));
         MTEST_OK(MPIX_Queue_wait(queue));
-        job->wrong += in != value(peer, job->number, round, start);
+        job->wrong += *job->in != value(peer, job->number, round, start);
     }
     MTEST_OK(MPI_Request_free(&r[0]));
     MTEST_OK(MPI_Request_free(&r[1]));
@@ -118,6 +121,8 @@ int main(int argc, char **argv)
     peer = mtest_size - 1 - mtest_rank;
     for (int i = 0; i < THREADS; i++) {
         jobs[i].comm = MPI_COMM_WORLD;
+        jobs[i].in = mtest_gpu_alloc(mtest_gpu_memory(), sizeof(int));
+        jobs[i].out = mtest_gpu_alloc(mtest_gpu_memory(), sizeof(int));
     }
     run_all(jobs);
     for (int i = 0; i < THREADS; i++) {
@@ -126,6 +131,8 @@ int main(int argc, char **argv)
     run_all(jobs);
     for (int i = 0; i < THREADS; i++) {
         MTEST_OK(MPI_Comm_free(&jobs[i].comm));
+        mtest_gpu_free(mtest_gpu_memory(), jobs[i].in);
+        mtest_gpu_free(mtest_gpu_memory(), jobs[i].out);
     }
     return mtest_end();
 }
