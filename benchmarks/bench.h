@@ -12,7 +12,6 @@
 #ifndef MPIXQ_BENCH_H
 #define MPIXQ_BENCH_H
 
-#include <semaphore.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -20,6 +19,7 @@
 
 #include <mpix_queue.h>
 
+#include "bench_baseline.h"
 #include "bench_device.h"
 #include "bench_fabric.h"
 
@@ -69,6 +69,7 @@ struct bench_counts {
     double launches; /* operations that the library submitted to the stream */
     double posts;    /* operations handed to MPI or a NIC */
     double rings;    /* words or counters written to trigger communication */
+    double host;     /* seconds that the calls took which enqueue starts and waits */
 };
 
 /* ---- Options (bench_options.c) --------------------------------------------------------------- */
@@ -80,6 +81,7 @@ struct bench_options {
     double seconds; /* for all sizes and modes together */
     int trials;
     bool use_mode[BENCH_NUM_MODES];
+    bool if_there[BENCH_NUM_MODES]; /* was not named by itself: may be left out */
     enum bench_channel channel;
     enum bench_fabric fabric;
     enum bench_device device;
@@ -92,7 +94,7 @@ struct bench_options {
 /* An option that only one program has. */
 struct bench_extra_option {
     const char *name;
-    const char *value; /* what its argument is called in the help text */
+    const char *value; /* what its argument is called in the help text; NULL: it has none */
     const char *help;
     bool (*set)(void *target, const char *value); /* false: not a valid value */
 };
@@ -102,7 +104,8 @@ struct bench_usage {
     const char *sizes_help; /* what a size is */
     const struct bench_extra_option *extra;
     int num_extra;
-    void *target; /* passed to set */
+    void *target;     /* passed to set */
+    unsigned lacking; /* bit n: the program does not have mode n */
 };
 
 /* Parse a size: a number with an optional suffix K, M or G (powers of 1024). */
@@ -133,17 +136,18 @@ struct bench_summary bench_summarise(const double values[], int num);
 
 /* ---- Trials (bench_run.c) -------------------------------------------------------------------- */
 
+struct bench_queue;
+
 /* What a benchmark does in one mode. run gives the seconds that count. */
 struct bench_app {
-    const char *bench; /* column bench */
-    double hops;       /* the time of an iteration is divided by this */
-    int messages;      /* that a rank sends and receives in an iteration */
-    long min_iterations;
+    const char *bench;   /* column bench */
+    double hops;         /* the time of an iteration is divided by this */
+    int messages;        /* that a rank sends and receives in an iteration */
+    long min_iterations; /* on a device BENCH_MAX_BATCH (bench_queue.h), if that is more */
     void (*begin)(void *ctx, enum bench_mode mode); /* put the data in its first state */
     double (*run)(void *ctx, enum bench_mode mode, long iterations);
     long (*errors)(void *ctx, enum bench_mode mode, long iterations); /* wrong items after run */
-    void (*counts)(void *ctx, enum bench_mode mode, struct bench_counts *counts);
-    void (*channel)(void *ctx, enum bench_mode mode, char name[BENCH_CHANNEL_LEN]);
+    const struct bench_queue *bq;
 };
 
 struct bench_row {
@@ -183,43 +187,17 @@ struct bench_report {
 bool bench_report_open(struct bench_report *report, const struct bench_options *opts,
                        const char *what, int messages);
 void bench_report_rows(struct bench_report *report, const struct bench_row rows[], int num);
+/* For rows of one message: how fast it is, and to the copy that tells nobody. */
+void bench_report_bandwidth(struct bench_report *report, const struct bench_row rows[], int num);
 /* Returns the exit code of the program. Collective. */
 int bench_report_close(struct bench_report *report, const struct bench_options *opts);
+
+/* What an exchange consists of in each mode, with a device (bench_steps.c). */
+void bench_print_steps(FILE *out, const struct bench_options *opts);
 
 /* Print a message as rank 0 of MPI_COMM_WORLD. */
 void bench_complain(const struct bench_options *opts, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
-
-/* ---- Queue (bench_queue.c) ------------------------------------------------------------------- */
-
-/* The stream modes are timed on the stream, as a GPU's are by events: from a first function on it,
- * the gate, to a last one. The gate holds the stream until everything is enqueued, so that what is
- * measured is the stream at work without the host; with --enqueue along it holds nothing. A gate
- * cannot hold more than the stream's depth, so a run is made of batches. */
-struct bench_queue {
-    MPIX_Host_stream stream; /* unless it is that of the device */
-    MPIX_Queue queue;
-    MPI_Comm comm; /* for the gates, which start together on all ranks */
-    bool along;
-    long depth; /* operations that the stream holds */
-    sem_t open;
-    double began, ended;
-};
-
-/* Create stream and queue if a stream mode is wanted; otherwise both are null. */
-void bench_queue_open(struct bench_queue *bq, const struct bench_options *opts);
-void bench_queue_close(struct bench_queue *bq);
-/* Iterations of so many operations that fit into a batch; even, so that two sets of buffers
- * take turns across batches. */
-long bench_queue_batch(struct bench_queue *bq, int operations);
-/* Put work on the stream. */
-void bench_queue_work(const struct bench_queue *bq, const struct bench_work *work, void *arg);
-/* Around the enqueueing of a batch. The second gives the seconds that it took on the stream.
- * Collective. */
-void bench_queue_hold(struct bench_queue *bq);
-double bench_queue_release(struct bench_queue *bq);
-void bench_queue_counts(const struct bench_queue *bq, struct bench_counts *counts);
-void bench_queue_channel(const struct bench_queue *bq, char name[BENCH_CHANNEL_LEN]);
 
 /* malloc for buffers: page-aligned, zeroed, ends the program when there is no memory. */
 void *bench_alloc(size_t bytes);

@@ -10,9 +10,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { NON_BLOCKING = 1, PORTABLE = 1, COPY_DEFAULT = 4, THREADS = 256 };
+enum { NON_BLOCKING = 1, PORTABLE = 1, COPY_DEFAULT = 4, CAPTURE_OF_THREAD = 1, THREADS = 256 };
 
 const char *const bench_device_names[] = {"host", "cuda", "hip", NULL};
+
+struct handle {
+    unsigned char bytes[64];
+};
 
 /* What the two have in common, and what they have not. */
 static struct {
@@ -30,6 +34,20 @@ static struct {
     int (*launch)(void *function, unsigned grid_x, unsigned grid_y, unsigned grid_z,
                   unsigned block_x, unsigned block_y, unsigned block_z, unsigned shared_bytes,
                   void *stream, void **parameters, void **extra);
+    int (*event_create)(void **event_p, unsigned flags);
+    int (*event_destroy)(void *event);
+    int (*event_record)(void *event, void *stream);
+    int (*event_elapsed)(float *ms_p, void *from, void *to);
+    int (*range)(void **base_p, size_t *bytes_p, void *memory);
+    int (*share)(unsigned char handle[64], void *memory);
+    int (*map)(void **memory_p, struct handle handle, unsigned flags);
+    int (*unmap)(void *memory);
+    int (*capture)(void *stream, int mode);
+    int (*captured)(void *stream, void **graph_p);
+    int (*instantiate)(void **exec_p, void *graph, unsigned long long flags);
+    int (*replay)(void *exec, void *stream);
+    int (*forget)(void *exec);
+    int (*drop_graph)(void *graph);
     int (*cuda_copy)(void *to, const void *from, size_t bytes, void *stream);
     int (*cuda_init)(unsigned flags);
     int (*cuda_retain)(void **context_p, int device);
@@ -38,10 +56,12 @@ static struct {
     int (*hip_set_device)(int device);
 } gpu;
 
-static const struct {
+struct function {
     void **address;
     const char *names[3]; /* by enum bench_device */
-} functions[] = {
+};
+
+static const struct function functions[] = {
     {(void **)&gpu.count, {NULL, "cuDeviceGetCount", "hipGetDeviceCount"}},
     {(void **)&gpu.stream_create, {NULL, "cuStreamCreate", "hipStreamCreateWithFlags"}},
     {(void **)&gpu.stream_destroy, {NULL, "cuStreamDestroy_v2", "hipStreamDestroy"}},
@@ -54,6 +74,14 @@ static const struct {
     {(void **)&gpu.load, {NULL, "cuModuleLoadData", "hipModuleLoadData"}},
     {(void **)&gpu.function, {NULL, "cuModuleGetFunction", "hipModuleGetFunction"}},
     {(void **)&gpu.launch, {NULL, "cuLaunchKernel", "hipModuleLaunchKernel"}},
+    {(void **)&gpu.event_create, {NULL, "cuEventCreate", "hipEventCreateWithFlags"}},
+    {(void **)&gpu.event_destroy, {NULL, "cuEventDestroy_v2", "hipEventDestroy"}},
+    {(void **)&gpu.event_record, {NULL, "cuEventRecord", "hipEventRecord"}},
+    {(void **)&gpu.event_elapsed, {NULL, "cuEventElapsedTime", "hipEventElapsedTime"}},
+    {(void **)&gpu.range, {NULL, "cuMemGetAddressRange_v2", "hipMemGetAddressRange"}},
+    {(void **)&gpu.share, {NULL, "cuIpcGetMemHandle", "hipIpcGetMemHandle"}},
+    {(void **)&gpu.map, {NULL, "cuIpcOpenMemHandle_v2", "hipIpcOpenMemHandle"}},
+    {(void **)&gpu.unmap, {NULL, "cuIpcCloseMemHandle", "hipIpcCloseMemHandle"}},
     {(void **)&gpu.cuda_copy, {NULL, "cuMemcpyAsync", NULL}},
     {(void **)&gpu.cuda_init, {NULL, "cuInit", NULL}},
     {(void **)&gpu.cuda_retain, {NULL, "cuDevicePrimaryCtxRetain", NULL}},
@@ -62,19 +90,31 @@ static const struct {
     {(void **)&gpu.hip_set_device, {NULL, NULL, "hipSetDevice"}},
 };
 
+/* Only some modes need these. */
+static const struct function graph_functions[] = {
+    {(void **)&gpu.capture, {NULL, "cuStreamBeginCapture_v2", "hipStreamBeginCapture"}},
+    {(void **)&gpu.captured, {NULL, "cuStreamEndCapture", "hipStreamEndCapture"}},
+    {(void **)&gpu.instantiate,
+     {NULL, "cuGraphInstantiateWithFlags", "hipGraphInstantiateWithFlags"}},
+    {(void **)&gpu.replay, {NULL, "cuGraphLaunch", "hipGraphLaunch"}},
+    {(void **)&gpu.forget, {NULL, "cuGraphExecDestroy", "hipGraphExecDestroy"}},
+    {(void **)&gpu.drop_graph, {NULL, "cuGraphDestroy", "hipGraphDestroy"}},
+};
+
 static const char *const libraries[][5] = {
     [BENCH_ON_CUDA] = {"libcuda.so.1"},
     [BENCH_ON_HIP] = {"libamdhip64.so.7", "libamdhip64.so.6", "libamdhip64.so.5", "libamdhip64.so"},
 };
 
 static const char *const kernel_names[] = {
-    [BENCH_KERNEL_WORDS] = "bench_words",
-    [BENCH_KERNEL_STRIPS] = "bench_strips",
-    [BENCH_KERNEL_LIFE] = "bench_life",
+    [BENCH_KERNEL_WORDS] = "bench_words", [BENCH_KERNEL_STRIPS] = "bench_strips",
+    [BENCH_KERNEL_LIFE] = "bench_life",   [BENCH_KERNEL_BOUNCE] = "bench_bounce",
+    [BENCH_KERNEL_DELAY] = "bench_delay", [BENCH_KERNEL_PRODUCT] = "bench_product",
 };
 
 static enum bench_device device;
-static void *stream, *kernels[BENCH_KERNELS];
+static void *stream, *other_stream, *kernels[BENCH_KERNELS], *marks[BENCH_MARKS];
+static bool has_graphs;
 
 bool bench_parse_device(const char *text, enum bench_device *device_p)
 {
@@ -95,6 +135,23 @@ static void need(const char *what, int code)
     }
 }
 
+/* Look up functions in the library; what is missing, or NULL. */
+static const char *look_up(void *library, enum bench_device wanted, const struct function table[],
+                           size_t num)
+{
+    for (size_t i = 0; i < num; i++) {
+        const char *name = table[i].names[wanted];
+
+        if (name != NULL) {
+            *table[i].address = dlsym(library, name);
+            if (*table[i].address == NULL) {
+                return name;
+            }
+        }
+    }
+    return NULL;
+}
+
 /* The functions of the library, or what is missing. */
 static const char *find(enum bench_device wanted)
 {
@@ -106,17 +163,9 @@ static const char *find(enum bench_device wanted)
     if (library == NULL) {
         return libraries[wanted][0];
     }
-    for (size_t i = 0; i < sizeof functions / sizeof functions[0]; i++) {
-        const char *name = functions[i].names[wanted];
-
-        if (name != NULL) {
-            *functions[i].address = dlsym(library, name);
-            if (*functions[i].address == NULL) {
-                return name;
-            }
-        }
-    }
-    return NULL;
+    has_graphs = look_up(library, wanted, graph_functions,
+                         sizeof graph_functions / sizeof graph_functions[0]) == NULL;
+    return look_up(library, wanted, functions, sizeof functions / sizeof functions[0]);
 }
 
 /* The ranks of a machine take turns at its devices. */
@@ -143,6 +192,9 @@ static void open_on(int number)
         need("hipSetDevice", gpu.hip_set_device(number));
     }
     need("make a stream", gpu.stream_create(&stream, NON_BLOCKING));
+    for (int i = 0; i < BENCH_MARKS; i++) {
+        need("make an event", gpu.event_create(&marks[i], 0));
+    }
     need("load kernels", gpu.load(&module, code));
     for (int i = 0; i < BENCH_KERNELS; i++) {
         need("find a kernel", gpu.function(&kernels[i], module, kernel_names[i]));
@@ -182,7 +234,13 @@ bool bench_device_open(const struct bench_options *opts)
 void bench_device_close(void)
 {
     if (bench_on_device()) {
+        for (int i = 0; i < BENCH_MARKS; i++) {
+            need("destroy an event", gpu.event_destroy(marks[i]));
+        }
         need("destroy a stream", gpu.stream_destroy(stream));
+        if (other_stream != NULL) {
+            need("destroy a stream", gpu.stream_destroy(other_stream));
+        }
     }
 }
 
@@ -194,6 +252,11 @@ bool bench_on_device(void)
 void *bench_device_stream(void)
 {
     return stream;
+}
+
+enum bench_device bench_device_vendor(void)
+{
+    return device;
 }
 
 const char *bench_device_kind(void)
@@ -254,6 +317,75 @@ void bench_device_copy(void *to, const void *from, size_t bytes)
                                          : gpu.hip_copy(to, from, bytes, COPY_DEFAULT, stream));
 }
 
+void bench_device_share(void *memory, struct bench_shared *shared)
+{
+    void *base;
+    size_t bytes;
+
+    need("find an allocation", gpu.range(&base, &bytes, memory));
+    need("share memory", gpu.share(shared->handle, base));
+    shared->offset = (uint64_t)((char *)memory - (char *)base);
+}
+
+void *bench_device_map(const struct bench_shared *shared)
+{
+    struct handle handle;
+    void *base;
+
+    memcpy(handle.bytes, shared->handle, sizeof handle.bytes);
+    /* With CUDA peer access has to be asked for, with HIP it comes by itself. */
+    need("map memory of another process", gpu.map(&base, handle, device == BENCH_ON_CUDA ? 1 : 0));
+    return (char *)base + shared->offset;
+}
+
+void bench_device_unmap(void *mapped, const struct bench_shared *shared)
+{
+    need("unmap memory", gpu.unmap((char *)mapped - shared->offset));
+}
+
+void bench_device_mark(int mark)
+{
+    need("record an event", gpu.event_record(marks[mark], stream));
+}
+
+double bench_device_marked(void)
+{
+    float ms;
+
+    need("read events", gpu.event_elapsed(&ms, marks[BENCH_MARK_BEGIN], marks[BENCH_MARK_END]));
+    return ms * 1e-3;
+}
+
+bool bench_device_has_graphs(void)
+{
+    return has_graphs;
+}
+
+void bench_device_capture(void)
+{
+    need("begin to capture", gpu.capture(stream, CAPTURE_OF_THREAD));
+}
+
+void *bench_device_captured(void)
+{
+    void *graph, *exec;
+
+    need("end to capture", gpu.captured(stream, &graph));
+    need("make a graph", gpu.instantiate(&exec, graph, 0));
+    need("drop a graph", gpu.drop_graph(graph));
+    return exec;
+}
+
+void bench_device_replay(void *graph)
+{
+    need("launch a graph", gpu.replay(graph, stream));
+}
+
+void bench_device_forget(void *graph)
+{
+    need("destroy a graph", gpu.forget(graph));
+}
+
 void bench_device_launch(enum bench_kernel kernel, size_t threads, size_t rows, void *parameters[])
 {
     unsigned blocks = (unsigned)((threads + THREADS - 1) / THREADS);
@@ -271,6 +403,26 @@ void bench_device_words(const struct bench_words *work)
     void *parameters[] = {(void *)&from, &to, &add, &words, &stride, &messages};
 
     bench_device_launch(BENCH_KERNEL_WORDS, (work->words + 1) / 2, work->messages, parameters);
+}
+
+void bench_device_delay(double us)
+{
+    uint64_t nanoseconds = (uint64_t)(us * 1e3);
+    void *parameters[] = {&nanoseconds};
+
+    need("launch a kernel",
+         gpu.launch(kernels[BENCH_KERNEL_DELAY], 1, 1, 1, 1, 1, 1, 0, stream, parameters, NULL));
+}
+
+void bench_device_turn(void)
+{
+    void *turned = stream;
+
+    if (other_stream == NULL) {
+        need("make a stream", gpu.stream_create(&other_stream, NON_BLOCKING));
+    }
+    stream = other_stream;
+    other_stream = turned;
 }
 
 void bench_device_call(void (*fn)(void *), void *arg)

@@ -29,6 +29,7 @@ bool bench_on_device(void);
 
 /* The stream, and its kind as the info key "type" names it. */
 void *bench_device_stream(void);
+enum bench_device bench_device_vendor(void);
 const char *bench_device_kind(void);
 
 /* Memory of the device, or bench_alloc. At least aligned to 16 bytes. */
@@ -42,11 +43,44 @@ void bench_memory_copy(void *to, const void *from, size_t bytes);
 
 /* On the stream of the device: copy, launch a kernel (benchmarks/kernels.inc), call a function. A
  * kernel gets so many threads in rows, and rows of them. */
-enum bench_kernel { BENCH_KERNEL_WORDS, BENCH_KERNEL_STRIPS, BENCH_KERNEL_LIFE, BENCH_KERNELS };
+enum bench_kernel {
+    BENCH_KERNEL_WORDS,
+    BENCH_KERNEL_STRIPS,
+    BENCH_KERNEL_LIFE,
+    BENCH_KERNEL_BOUNCE,
+    BENCH_KERNEL_DELAY,
+    BENCH_KERNEL_PRODUCT,
+    BENCH_KERNELS
+};
 void bench_device_copy(void *to, const void *from, size_t bytes);
 void bench_device_launch(enum bench_kernel kernel, size_t threads, size_t rows, void *parameters[]);
 void bench_device_call(void (*fn)(void *), void *arg);
 void bench_device_synchronize(void); /* without a device nothing happens */
+void bench_device_delay(double us);  /* does nothing on the stream for so long */
+/* From now on the stream is another one, or, the second time, the first again. */
+void bench_device_turn(void);
+
+/* Memory of another process of this machine: what tells it, and where it is for this one. */
+struct bench_shared {
+    unsigned char handle[64];
+    uint64_t offset; /* in what the handle stands for */
+};
+void bench_device_share(void *memory, struct bench_shared *shared);
+void *bench_device_map(const struct bench_shared *shared);
+void bench_device_unmap(void *mapped, const struct bench_shared *shared);
+
+/* Put a mark on the stream, and the seconds from the first to the second, when both are passed. */
+enum { BENCH_MARK_BEGIN, BENCH_MARK_END, BENCH_MARKS };
+void bench_device_mark(int mark);
+double bench_device_marked(void);
+
+/* What is put on the stream between the first two does not run, but can be launched as often as is
+ * liked. */
+bool bench_device_has_graphs(void);
+void bench_device_capture(void);
+void *bench_device_captured(void);
+void bench_device_replay(void *graph);
+void bench_device_forget(void *graph);
 
 /* The kernel that adds to words. */
 struct bench_words {

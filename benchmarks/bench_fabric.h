@@ -17,6 +17,17 @@ enum bench_mode {
     BENCH_HOST,           /* the same calls with matched requests */
     BENCH_STREAM,
     BENCH_STREAM_READY,
+    BENCH_REQUEST_MODES, /* those above have requests of MPI; those below are bench_baseline.h's */
+    BENCH_PEER_COPY = BENCH_REQUEST_MODES,
+    BENCH_PEER_COPY_ONE,
+    BENCH_NCCL,
+    BENCH_NCCL_ONE,
+    BENCH_NCCL_GRAPH,
+    BENCH_NCCL_ONE_GRAPH,
+    BENCH_NVSHMEM,
+    BENCH_NVSHMEM_ONE,
+    BENCH_PLAIN_COPY,
+    BENCH_ONE_KERNEL,
     BENCH_NUM_MODES
 };
 

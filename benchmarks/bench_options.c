@@ -52,6 +52,16 @@ const char *const bench_mode_names[BENCH_NUM_MODES] = {
     [BENCH_HOST] = "host",
     [BENCH_STREAM] = "stream",
     [BENCH_STREAM_READY] = "stream-ready",
+    [BENCH_PEER_COPY] = "peer-copy",
+    [BENCH_PEER_COPY_ONE] = "peer-copy-one",
+    [BENCH_NCCL] = "nccl",
+    [BENCH_NCCL_ONE] = "nccl-one",
+    [BENCH_NCCL_GRAPH] = "nccl-graph",
+    [BENCH_NCCL_ONE_GRAPH] = "nccl-one-graph",
+    [BENCH_NVSHMEM] = "nvshmem",
+    [BENCH_NVSHMEM_ONE] = "nvshmem-one",
+    [BENCH_PLAIN_COPY] = "plain-copy",
+    [BENCH_ONE_KERNEL] = "one-kernel",
 };
 
 void bench_complain(const struct bench_options *opts, const char *format, ...)
@@ -163,17 +173,39 @@ bool bench_parse_size_list(const char *text, size_t sizes[], int *num_p)
     return true;
 }
 
+/* A mode by its name, or those of a group that were not named. */
 static bool take_mode(void *target, const char *part)
 {
-    bool *use_mode = target;
+    struct bench_options *opts = target;
+    bool all = strcmp(part, "all") == 0, found = all || strcmp(part, "baselines") == 0;
 
     for (int mode = 0; mode < BENCH_NUM_MODES; mode++) {
         if (strcmp(part, bench_mode_names[mode]) == 0) {
-            use_mode[mode] = true;
+            opts->use_mode[mode] = true;
+            opts->if_there[mode] = false;
             return true;
         }
+        if (found && !opts->use_mode[mode] && (all || mode >= BENCH_REQUEST_MODES)) {
+            opts->use_mode[mode] = opts->if_there[mode] = true;
+        }
     }
-    return false;
+    return found;
+}
+
+/* False: a mode was named that the program has not. */
+static bool check_modes(struct bench_options *opts, unsigned lacking)
+{
+    for (int mode = 0; mode < BENCH_NUM_MODES; mode++) {
+        if (opts->use_mode[mode] && (lacking >> mode & 1) != 0) {
+            opts->use_mode[mode] = false;
+            if (!opts->if_there[mode]) {
+                bench_complain(opts, "there is no mode %s here; see --help",
+                               bench_mode_names[mode]);
+                return false;
+            }
+        }
+    }
+    return true;
 }
 
 static bool parse_seconds(const char *text, double *seconds_p)
@@ -213,7 +245,7 @@ static bool set_common(struct bench_options *opts, int option, const char *value
         return parse_seconds(value, &opts->seconds);
     case OPT_MODES:
         memset(opts->use_mode, 0, sizeof opts->use_mode);
-        return parse_list(value, take_mode, opts->use_mode);
+        return parse_list(value, take_mode, opts);
     case OPT_TRIALS:
         return parse_trials(value, &opts->trials);
     case OPT_ENQUEUE:
@@ -239,9 +271,16 @@ static void print_help(const struct bench_options *opts, const struct bench_usag
     for (int i = 0; i < opts->num_sizes; i++) {
         printf("%s%zu", i == 0 ? " " : ",", opts->sizes[i]);
     }
+    printf("\n  --modes LIST      of mpi-blocking,mpi-persistent,host,stream,stream-ready (default "
+           "these);\n"
+           "                    with --device also, for all that are there: baselines");
+    for (int mode = BENCH_REQUEST_MODES; mode < BENCH_NUM_MODES; mode++) {
+        if ((usage->lacking >> mode & 1) == 0) {
+            printf(",%s", bench_mode_names[mode]);
+        }
+    }
     printf(
-        "\n  --modes LIST      of mpi-blocking,mpi-persistent,host,stream,stream-ready (default "
-        "all)\n"
+        "; all\n"
         "  --seconds S       time for everything together (default %g)\n"
         "  --trials N        trials of each mode and size (default %d)\n"
         "  --enqueue WHEN    in the stream modes: ahead of the clock (default), or along with it\n"
@@ -257,8 +296,8 @@ static void print_help(const struct bench_options *opts, const struct bench_usag
     for (int i = 0; i < usage->num_extra; i++) {
         const struct bench_extra_option *extra = &usage->extra[i];
 
-        printf("  --%s %-*s%s\n", extra->name, 15 - (int)strlen(extra->name), extra->value,
-               extra->help);
+        printf("  --%s %-*s%s\n", extra->name, 15 - (int)strlen(extra->name),
+               extra->value == NULL ? "" : extra->value, extra->help);
     }
 }
 
@@ -270,8 +309,9 @@ static void join_options(struct option *all, const struct bench_usage *usage)
     memset(all, 0, (NUM_COMMON + MAX_EXTRA + 1) * sizeof *all);
     memcpy(all, common_options, sizeof common_options);
     for (int i = 0; i < num_extra; i++) {
-        all[NUM_COMMON + i] =
-            (struct option){usage->extra[i].name, required_argument, NULL, OPT_EXTRA + i};
+        all[NUM_COMMON + i] = (struct option){
+            usage->extra[i].name, usage->extra[i].value == NULL ? no_argument : required_argument,
+            NULL, OPT_EXTRA + i};
     }
 }
 
@@ -311,5 +351,6 @@ bool bench_parse_options(struct bench_options *opts, const struct bench_usage *u
         bench_complain(opts, "unexpected argument '%s'; see --help", argv[optind]);
         return false;
     }
-    return bench_check_channel(opts) && bench_device_open(opts);
+    return check_modes(opts, usage->lacking) && bench_check_channel(opts) &&
+           bench_device_open(opts) && bench_baselines_open(opts);
 }

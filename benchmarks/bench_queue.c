@@ -3,7 +3,7 @@
  *
  * bench_queue.c - the queue of the stream modes, and what the library counted on it
  */
-#include "bench.h"
+#include "bench_queue.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -39,9 +39,10 @@ static long read_depth(const struct bench_queue *bq)
 }
 
 /* A launch on a device waits when so many operations are queued, and nobody tells how many; then
- * the gate would never be opened. Of an iteration there are that many: two kernels of the
- * benchmark, and what a start and a wait of any number of requests take, with copies. */
-enum { DEVICE_DEPTH = 256, DEVICE_OPERATIONS = 6 };
+ * the gate would never be opened. Of an iteration there are at most BENCH_MAX_BATCH: it has two
+ * kernels of the benchmark, and what a start and a wait of any number of requests take, with
+ * copies, which are four. */
+enum { DEVICE_DEPTH = 256, ONE_KERNEL_BATCH = 1000 };
 
 static void open_on_device(struct bench_queue *bq)
 {
@@ -62,15 +63,34 @@ static void open_on_host(struct bench_queue *bq)
 
 void bench_queue_open(struct bench_queue *bq, const struct bench_options *opts)
 {
-    *bq = (struct bench_queue){.stream = MPIX_HOST_STREAM_NULL, .queue = MPIX_QUEUE_NULL};
+    bool enqueued = false, stream = false;
+
+    *bq = (struct bench_queue){
+        .stream = MPIX_HOST_STREAM_NULL, .queue = MPIX_QUEUE_NULL, .comm = MPI_COMM_NULL};
     for (int mode = 0; mode < BENCH_NUM_MODES; mode++) {
-        if (opts->use_mode[mode] && bench_mode_is_stream((enum bench_mode)mode)) {
-            (bench_on_device() ? open_on_device : open_on_host)(bq);
-            MPI_Comm_dup(MPI_COMM_WORLD, &bq->comm);
-            bq->along = opts->along;
-            bq->depth = read_depth(bq);
-            sem_init(&bq->open, 0, 0);
-            return;
+        stream |= opts->use_mode[mode] && bench_mode_is_stream((enum bench_mode)mode);
+        enqueued |= opts->use_mode[mode] && bench_mode_is_enqueued((enum bench_mode)mode);
+    }
+    if (stream) {
+        (bench_on_device() ? open_on_device : open_on_host)(bq);
+        bq->depth = read_depth(bq);
+    }
+    if (enqueued) {
+        MPI_Comm_dup(MPI_COMM_WORLD, &bq->comm);
+        bq->along = opts->along;
+        sem_init(&bq->open, 0, 0);
+    }
+}
+
+void bench_queue_renew(struct bench_queue *bq)
+{
+    for (int mode = 0; mode < BENCH_NUM_MODES; mode++) {
+        bq->ran[mode] = false;
+        for (int i = 0; i <= BENCH_MAX_BATCH; i++) {
+            if (bq->graphs[mode][i] != NULL) {
+                bench_device_forget(bq->graphs[mode][i]);
+                bq->graphs[mode][i] = NULL;
+            }
         }
     }
 }
@@ -82,19 +102,24 @@ void bench_queue_close(struct bench_queue *bq)
         if (bq->stream != MPIX_HOST_STREAM_NULL) {
             MPIX_Host_stream_destroy(&bq->stream);
         }
+    }
+    if (bq->comm != MPI_COMM_NULL) {
         MPI_Comm_free(&bq->comm);
         sem_destroy(&bq->open);
     }
 }
 
-long bench_queue_batch(struct bench_queue *bq, int operations)
+static long batch_of(struct bench_queue *bq, enum bench_mode mode, int operations)
 {
     /* Room for the gate, the end, and what an app does once per batch. */
-    long iterations = (bq->depth - 8) / operations / 2 * 2;
-    long on_device = (DEVICE_DEPTH - 8) / DEVICE_OPERATIONS / 2 * 2;
+    long depth = bench_mode_is_baseline(mode) ? DEVICE_DEPTH : bq->depth;
+    long iterations = (depth - 8) / operations / 2 * 2;
 
-    if (bench_on_device() && iterations > on_device) {
-        iterations = on_device;
+    if (mode == BENCH_ONE_KERNEL) {
+        return ONE_KERNEL_BATCH; /* has no operations but one */
+    }
+    if (bench_on_device() && (bench_mode_is_graph(mode) || iterations > BENCH_MAX_BATCH)) {
+        iterations = BENCH_MAX_BATCH;
     }
     if (iterations >= 2) {
         return iterations;
@@ -140,33 +165,116 @@ static void launch(const struct bench_queue *bq, void (*fn)(void *), void *arg)
     }
 }
 
-void bench_queue_hold(struct bench_queue *bq)
+static void hold(struct bench_queue *bq, bool along)
 {
     launch(bq, gate, bq);
-    if (bq->along) {
+    if (along) {
         sem_post(&bq->open);
     }
 }
 
-double bench_queue_release(struct bench_queue *bq)
+void bench_queue_wait(struct bench_queue *bq)
 {
-    launch(bq, end, bq);
-    if (!bq->along) {
-        sem_post(&bq->open);
-    }
     if (bench_on_device()) {
         bench_device_synchronize();
     } else {
         MPIX_Host_stream_synchronize(bq->stream);
     }
-    MPIX_Queue_wait(bq->queue); /* tells whether all went well */
-    return bq->ended - bq->began;
+    if (bq->queue != MPIX_QUEUE_NULL) {
+        MPIX_Queue_wait(bq->queue); /* tells whether all went well */
+    }
 }
 
-void bench_queue_counts(const struct bench_queue *bq, struct bench_counts *counts)
+static double release(struct bench_queue *bq, bool along)
+{
+    if (bench_on_device()) {
+        bench_device_mark(BENCH_MARK_END);
+    } else {
+        launch(bq, end, bq);
+    }
+    if (!along) {
+        sem_post(&bq->open);
+    }
+    bench_queue_wait(bq);
+    return bench_on_device() ? bench_device_marked() : bq->ended - bq->began;
+}
+
+/* The graph of so many iterations, when it is first needed. Nothing is held meanwhile. */
+static void make_graph(struct bench_queue *bq, enum bench_mode mode, long iterations,
+                       bench_enqueue *enqueue, void *ctx)
+{
+    if (iterations > 0 && bq->graphs[mode][iterations] == NULL) {
+        struct bench_counts before = bq->own;
+
+        bench_device_capture();
+        enqueue(ctx, mode, iterations);
+        bq->graphs[mode][iterations] = bench_device_captured();
+        bq->own = before;
+    }
+}
+
+/* Put iterations on the stream, of which there may be none. */
+static void put(struct bench_queue *bq, enum bench_mode mode, long iterations,
+                bench_enqueue *enqueue, void *ctx)
+{
+    double before = MPI_Wtime();
+
+    if (iterations > 0 && bench_mode_is_graph(mode)) {
+        bench_device_replay(bq->graphs[mode][iterations]);
+        bench_calls_end(bq, before);
+        bq->own.launches += 1;
+    } else if (iterations > 0) {
+        enqueue(ctx, mode, iterations);
+    }
+}
+
+/* On a device the first two are not timed, so that the ranks run in step and nothing is counted
+ * that the gate leaves behind; the others stand for them. */
+static double run_batch(struct bench_queue *bq, enum bench_mode mode, long iterations,
+                        bench_enqueue *enqueue, void *ctx)
+{
+    /* What a library does when it is used first may wait for the stream. */
+    bool along = bq->along || (bench_mode_is_baseline(mode) && !bq->ran[mode]);
+    long first = bench_on_device() && iterations >= 4 ? 2 : 0, timed = iterations - first;
+    double seconds;
+
+    if (bench_mode_is_graph(mode)) {
+        make_graph(bq, mode, first, enqueue, ctx);
+        make_graph(bq, mode, timed, enqueue, ctx);
+    }
+    bq->ran[mode] = true;
+    hold(bq, along);
+    put(bq, mode, first, enqueue, ctx);
+    if (bench_on_device()) {
+        bench_device_mark(BENCH_MARK_BEGIN);
+    }
+    put(bq, mode, timed, enqueue, ctx);
+    seconds = release(bq, along);
+    return seconds * (double)iterations / (double)timed;
+}
+
+double bench_queue_run(struct bench_queue *bq, enum bench_mode mode, long iterations,
+                       int operations, bench_enqueue *enqueue, void *ctx)
+{
+    long batch = batch_of(bq, mode, operations), n;
+    double seconds = 0;
+
+    for (; iterations > 0; iterations -= n) {
+        n = iterations < batch ? iterations : batch;
+        seconds += run_batch(bq, mode, n, enqueue, ctx);
+    }
+    return seconds;
+}
+
+void bench_queue_counts(const struct bench_queue *bq, enum bench_mode mode,
+                        struct bench_counts *counts)
 {
     MPI_Info info;
 
+    *counts = bq->own;
+    if (!bench_mode_is_stream(mode)) {
+        return;
+    }
     MPIX_Queue_get_info(bq->queue, &info);
     counts->starts = get_count(info, "mpixq_starts");
     counts->waits = get_count(info, "mpixq_waits");
@@ -178,11 +286,19 @@ void bench_queue_counts(const struct bench_queue *bq, struct bench_counts *count
 
 /* The column names one channel. Messages to the own rank are not what is measured, so "self" gives
  * way to another; several others are joined by '+', since a comma would end the column. */
-void bench_queue_channel(const struct bench_queue *bq, char name[BENCH_CHANNEL_LEN])
+void bench_queue_channel(const struct bench_queue *bq, enum bench_mode mode,
+                         char name[BENCH_CHANNEL_LEN])
 {
     char value[MPI_MAX_INFO_VAL + 1], *save = NULL;
     MPI_Info info;
 
+    if (!bench_mode_is_stream(mode)) {
+        snprintf(name, BENCH_CHANNEL_LEN, "%s",
+                 bench_mode_is_baseline(mode) ? bench_baseline(mode)->name
+                 : mode == BENCH_HOST         ? "matched"
+                                              : "mpi");
+        return;
+    }
     MPIX_Queue_get_info(bq->queue, &info);
     get_value(info, "mpixq_channels", value);
     MPI_Info_free(&info);

@@ -14,7 +14,7 @@
 
 #define CSV_HEADER                                                                                 \
     "bench,mode,channel,device,ranks,bytes,median_us,p99_us,ci95_us,ratio,"                        \
-    "starts,waits,launches,posts,rings,published_launches,published_posts\n"
+    "starts,waits,launches,posts,rings,published_launches,published_posts,host_us\n"
 
 static bool is_root(void)
 {
@@ -62,12 +62,16 @@ static void print_heading(FILE *out, const struct bench_options *opts, const cha
                 bench_device_names[opts->device]);
     }
     fprintf(out, "ci95: half width of the bootstrap interval of the median; ratio: to "
-                 "mpi-persistent;\nlast five columns: per iteration, mean of the ranks\n");
+                 "mpi-persistent;\nlast six columns: per iteration, mean of the ranks; the last: "
+                 "of the calls that enqueue\n");
     print_published(out, opts, messages);
+    if (bench_on_device()) {
+        bench_print_steps(out, opts);
+    }
     fputc('\n', out);
-    fprintf(out, "%9s %-15s%11s%11s%9s%7s  %-9s%7s%7s%9s%7s%7s\n", "bytes", "mode", "median us",
+    fprintf(out, "%9s %-15s%11s%11s%9s%7s  %-9s%7s%7s%9s%7s%7s%9s\n", "bytes", "mode", "median us",
             "p99 us", "ci95 us", "ratio", "channel", "starts", "waits", "launches", "posts",
-            "rings");
+            "rings", "host us");
 }
 
 bool bench_report_open(struct bench_report *report, const struct bench_options *opts,
@@ -103,7 +107,7 @@ bool bench_report_open(struct bench_report *report, const struct bench_options *
 static void print_table_row(FILE *out, const struct bench_row *row, bool first)
 {
     const struct bench_counts *c = &row->per_iteration;
-    char bytes[24] = "", ratio[24] = "-";
+    char bytes[24] = "", ratio[24] = "-", host[24] = "-";
 
     if (first) {
         snprintf(bytes, sizeof bytes, "%zu", row->bytes);
@@ -111,9 +115,12 @@ static void print_table_row(FILE *out, const struct bench_row *row, bool first)
     if (!isnan(row->ratio)) {
         snprintf(ratio, sizeof ratio, "%.2f", row->ratio);
     }
-    fprintf(out, "%9s %-15s%11.2f%11.2f%9.2f%7s  %-9s%7.2f%7.2f%9.2f%7.2f%7.2f\n", bytes,
+    if (bench_mode_is_enqueued(row->mode)) {
+        snprintf(host, sizeof host, "%.2f", c->host * 1e6);
+    }
+    fprintf(out, "%9s %-15s%11.2f%11.2f%9.2f%7s  %-9s%7.2f%7.2f%9.2f%7.2f%7.2f%9s\n", bytes,
             bench_mode_names[row->mode], row->us.median, row->us.p99, row->us.ci95, ratio,
-            row->channel, c->starts, c->waits, c->launches, c->posts, c->rings);
+            row->channel, c->starts, c->waits, c->launches, c->posts, c->rings, host);
     if (row->errors != 0) {
         fprintf(out, "%9s WRONG DATA: %ld items\n", "", row->errors);
     }
@@ -122,7 +129,7 @@ static void print_table_row(FILE *out, const struct bench_row *row, bool first)
 static void print_csv_row(FILE *out, const struct bench_row *row, const char *device)
 {
     const struct bench_counts *c = &row->per_iteration;
-    char ratio[24] = "", published[32] = ",";
+    char ratio[24] = "", published[32] = ",", host[24] = "";
 
     if (!isnan(row->ratio)) {
         snprintf(ratio, sizeof ratio, "%.4f", row->ratio);
@@ -131,10 +138,69 @@ static void print_csv_row(FILE *out, const struct bench_row *row, const char *de
         snprintf(published, sizeof published, "%d,%d", row->published.launches,
                  row->published.posts);
     }
-    fprintf(out, "%s,%s,%s,%s,%d,%zu,%.4f,%.4f,%.4f,%s,%.3f,%.3f,%.3f,%.3f,%.3f,%s\n", row->bench,
-            bench_mode_names[row->mode], row->channel, device, row->ranks, row->bytes,
+    if (bench_mode_is_enqueued(row->mode)) {
+        snprintf(host, sizeof host, "%.4f", c->host * 1e6);
+    }
+    fprintf(out, "%s,%s,%s,%s,%d,%zu,%.4f,%.4f,%.4f,%s,%.3f,%.3f,%.3f,%.3f,%.3f,%s,%s\n",
+            row->bench, bench_mode_names[row->mode], row->channel, device, row->ranks, row->bytes,
             row->us.median, row->us.p99, row->us.ci95, ratio, c->starts, c->waits, c->launches,
-            c->posts, c->rings, published);
+            c->posts, c->rings, published, host);
+}
+
+static const struct bench_row *row_of(const struct bench_row rows[], int num, enum bench_mode mode)
+{
+    for (int i = 0; i < num; i++) {
+        if (rows[i].mode == mode) {
+            return &rows[i];
+        }
+    }
+    return NULL;
+}
+
+/* The fastest form of a baseline, and how the stream modes compare with it. */
+static void print_best(FILE *out, const struct bench_row rows[], int num,
+                       const struct bench_baseline *by)
+{
+    const struct bench_row *best = NULL;
+
+    for (int i = 0; i < num; i++) {
+        if (bench_mode_is_baseline(rows[i].mode) && bench_baseline(rows[i].mode) == by &&
+            (best == NULL || rows[i].us.median < best->us.median)) {
+            best = &rows[i];
+        }
+    }
+    if (best == NULL) {
+        return;
+    }
+    fprintf(out, "%9s best of %s: %s %.2f", "", by->name, bench_mode_names[best->mode],
+            best->us.median);
+    for (int mode = BENCH_STREAM; mode <= BENCH_STREAM_READY; mode++) {
+        const struct bench_row *row = row_of(rows, num, (enum bench_mode)mode);
+
+        if (row != NULL) {
+            fprintf(out, "; %s to it: %.2f", bench_mode_names[mode],
+                    row->us.median / best->us.median);
+        }
+    }
+    fputc('\n', out);
+}
+
+void bench_report_bandwidth(struct bench_report *report, const struct bench_row rows[], int num)
+{
+    const struct bench_row *plain = row_of(rows, num, BENCH_PLAIN_COPY);
+
+    if (report->table == NULL) {
+        return;
+    }
+    fprintf(report->table, "%9s GB/s:", "");
+    for (int i = 0; i < num; i++) {
+        fprintf(report->table, "%s %s %.1f", i == 0 ? "" : ",", bench_mode_names[rows[i].mode],
+                (double)rows[i].bytes / rows[i].us.median / 1e3);
+        if (plain != NULL) {
+            fprintf(report->table, " (%.2f)", plain->us.median / rows[i].us.median);
+        }
+    }
+    fputc('\n', report->table);
 }
 
 void bench_report_rows(struct bench_report *report, const struct bench_row rows[], int num)
@@ -149,6 +215,9 @@ void bench_report_rows(struct bench_report *report, const struct bench_row rows[
         }
     }
     if (report->table != NULL) {
+        print_best(report->table, rows, num, &bench_peer);
+        print_best(report->table, rows, num, &bench_nccl);
+        print_best(report->table, rows, num, &bench_nvshmem);
         fflush(report->table); /* a long run shows where it is */
     }
 }

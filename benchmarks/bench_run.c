@@ -6,7 +6,7 @@
  * A trial is a number of iterations from a barrier to the end of the slowest rank. The time of
  * a single iteration is never taken: in the stream modes the host does not see where one ends.
  */
-#include "bench.h"
+#include "bench_queue.h"
 
 #include <math.h>
 #include <stdint.h>
@@ -99,6 +99,7 @@ static double iteration_seconds(struct run *run, enum bench_mode mode, double al
 static void choose_iterations(struct run *run, double seconds, int num_modes)
 {
     double slowest = 0, trial;
+    long least;
 
     for (int mode = 0; mode < BENCH_NUM_MODES; mode++) {
         if (run->opts->use_mode[mode]) {
@@ -112,8 +113,12 @@ static void choose_iterations(struct run *run, double seconds, int num_modes)
     trial = (1 - CALIBRATION_SHARE) * seconds / (num_modes * run->opts->trials);
     trial *= WARM_UP_PART / (WARM_UP_PART + 1.0);
     run->iterations = (long)fmin(trial / fmax(slowest, 1e-9), MAX_ITERATIONS);
-    if (run->iterations < run->app->min_iterations) {
-        run->iterations = run->app->min_iterations;
+    /* A batch has a beginning and an end, which weigh little only if it is long. */
+    least = bench_on_device() && run->app->min_iterations < BENCH_MAX_BATCH
+                ? BENCH_MAX_BATCH
+                : run->app->min_iterations;
+    if (run->iterations < least) {
+        run->iterations = least;
     }
 }
 
@@ -125,6 +130,7 @@ static void add_difference(struct bench_counts *sum, const struct bench_counts *
     sum->launches += after->launches - before->launches;
     sum->posts += after->posts - before->posts;
     sum->rings += after->rings - before->rings;
+    sum->host += after->host - before->host;
 }
 
 /* A mode that follows another finds its threads asleep, and the scheduler takes some milliseconds
@@ -135,9 +141,9 @@ static void run_trial(struct run *run, enum bench_mode mode)
     struct bench_counts before, after;
 
     timed_run(run, mode, run->iterations / WARM_UP_PART + 1);
-    run->app->counts(run->ctx, mode, &before);
+    bench_queue_counts(run->app->bq, mode, &before);
     run->seconds[mode][run->trials] = timed_run(run, mode, run->iterations);
-    run->app->counts(run->ctx, mode, &after);
+    bench_queue_counts(run->app->bq, mode, &after);
     add_difference(&run->counts[mode], &before, &after);
     if (run->opts->verify) {
         run->errors[mode] += run->app->errors(run->ctx, mode, run->iterations);
@@ -190,7 +196,7 @@ static struct bench_counts mean_counts(const struct run *run, enum bench_mode mo
     MPI_Allreduce(&run->counts[mode], &sum, (int)(sizeof sum / sizeof(double)), MPI_DOUBLE, MPI_SUM,
                   MPI_COMM_WORLD);
     return (struct bench_counts){sum.starts * per, sum.waits * per, sum.launches * per,
-                                 sum.posts * per, sum.rings * per};
+                                 sum.posts * per,  sum.rings * per, sum.host * per};
 }
 
 static void fill_row(const struct run *run, enum bench_mode mode, struct bench_row *row)
@@ -206,7 +212,7 @@ static void fill_row(const struct run *run, enum bench_mode mode, struct bench_r
     MPI_Comm_size(MPI_COMM_WORLD, &row->ranks);
     row->per_iteration = mean_counts(run, mode, row->ranks);
     row->published = bench_published(mode, run->app->messages);
-    run->app->channel(run->ctx, mode, row->channel);
+    bench_queue_channel(run->app->bq, mode, row->channel);
     MPI_Allreduce(&run->errors[mode], &row->errors, 1, MPI_LONG, MPI_SUM, MPI_COMM_WORLD);
 }
 

@@ -25,71 +25,10 @@
  * The first two exchanges of a trial have no k-2; the barrier before the trial stands for it, since
  * each rank has waited for all of the trial before. All modes use the two sets, so that they do
  * equal work.
- *
- * Verification. What came from one side is sent on to the other in the next exchange, and pack adds
- * 1 to every word. So after k exchanges each word tells which rank it came from, as which word of
- * which message, and how many hops it has made; a message that was lost, repeated, torn or mixed up
- * leaves another number.
  */
-#include "bench.h"
+#include "exchange.h"
 
-#include <stdint.h>
 #include <stdlib.h>
-#include <string.h>
-
-#define GUARD UINT64_C(0x5ca1ab1e5ca1ab1e)
-#define POISON UINT64_C(0xdeaddeaddeaddead)
-#define MAX_MESSAGES 1024
-#define LINE_WORDS 8
-#define MAX_BYTES ((size_t)256 << 20) /* of all messages in one direction */
-
-/* The directions in which messages travel. */
-enum { RIGHT, LEFT, DIRECTIONS };
-
-enum { SETS = 2 };
-
-struct exchange;
-
-/* The messages of all directions lie one after the other, each in its own cache lines. */
-struct exchange_set {
-    struct exchange *ex;
-    uint64_t *send;
-    uint64_t *recv; /* the word behind each message is a guard */
-    /* On a device the two are in its memory, and the modes of MPI have these; else the same. */
-    uint64_t *mpi_send, *mpi_recv;
-    MPI_Request *requests[BENCH_NUM_MODES]; /* receives first */
-};
-
-struct exchange {
-    int rank, ranks;
-    int messages; /* in each direction */
-    size_t words; /* of a message */
-    size_t stride;
-    uint64_t *data;  /* what pack reads and unpack writes */
-    uint64_t *image; /* for the host: what goes to such memory, or comes from it */
-    struct exchange_set sets[SETS];
-    struct bench_counts mpi; /* of the MPI modes */
-    struct bench_queue bq;
-};
-
-static int num_requests(const struct exchange *ex)
-{
-    return 2 * DIRECTIONS * ex->messages;
-}
-
-/* Of the messages of all directions. */
-static size_t block_bytes(const struct exchange *ex)
-{
-    return (size_t)(DIRECTIONS * ex->messages) * ex->stride * sizeof(uint64_t);
-}
-
-/* The rank that is so many steps away in a direction. */
-static int rank_towards(const struct exchange *ex, int direction, long steps)
-{
-    long shift = (direction == RIGHT ? steps : -steps) % ex->ranks;
-
-    return (int)((ex->rank + shift + ex->ranks) % ex->ranks);
-}
 
 static int tag(const struct exchange_set *set, int direction, int message)
 {
@@ -97,77 +36,6 @@ static int tag(const struct exchange_set *set, int direction, int message)
 
     return (index * DIRECTIONS + direction) * set->ex->messages + message;
 }
-
-/* Different for every word of every message and rank. The factor keeps them far apart, so that hops
- * do not lead from one to another. */
-static uint64_t first_value(int rank, int direction, int message, size_t word)
-{
-    uint64_t number = ((uint64_t)rank * DIRECTIONS + (uint64_t)direction) * MAX_MESSAGES;
-
-    return ((number + (uint64_t)message) << 28 | word) * UINT64_C(0x9e3779b97f4a7c15);
-}
-
-/* Not inline, and with what they need in variables of their own: the stream calls them by their
- * addresses, and the MPI modes must not get better code for the same work. */
-static __attribute__((noinline)) void pack(void *arg)
-{
-    const struct exchange_set *set = arg;
-    const struct exchange *ex = set->ex;
-    size_t words = ex->words;
-
-    for (int m = 0; m < DIRECTIONS * ex->messages; m++) {
-        const uint64_t *data = ex->data + (size_t)m * ex->stride;
-        uint64_t *buffer = set->send + (size_t)m * ex->stride;
-
-        for (size_t i = 0; i < words; i++) {
-            buffer[i] = data[i] + 1;
-        }
-    }
-}
-
-static __attribute__((noinline)) void unpack(void *arg)
-{
-    const struct exchange_set *set = arg;
-    const struct exchange *ex = set->ex;
-    size_t words = ex->words;
-
-    for (int m = 0; m < DIRECTIONS * ex->messages; m++) {
-        const uint64_t *buffer = set->recv + (size_t)m * ex->stride;
-        uint64_t *data = ex->data + (size_t)m * ex->stride;
-
-        for (size_t i = 0; i < words; i++) {
-            data[i] = buffer[i];
-        }
-    }
-}
-
-/* What these do as a kernel. */
-static void launch(const struct exchange *ex, uint64_t *to, const uint64_t *from, uint64_t add)
-{
-    bench_device_words(&(struct bench_words){.from = from,
-                                             .to = to,
-                                             .add = add,
-                                             .words = ex->words,
-                                             .stride = ex->stride,
-                                             .messages = (size_t)(DIRECTIONS * ex->messages)});
-}
-
-static void launch_pack(void *arg)
-{
-    const struct exchange_set *set = arg;
-
-    launch(set->ex, set->send, set->ex->data, 1);
-}
-
-static void launch_unpack(void *arg)
-{
-    const struct exchange_set *set = arg;
-
-    launch(set->ex, set->ex->data, set->recv, 0);
-}
-
-static const struct bench_work packing = {pack, launch_pack};
-static const struct bench_work unpacking = {unpack, launch_unpack};
 
 typedef int make_recv(void *, int, MPI_Datatype, int, int, MPI_Comm, MPI_Request *);
 typedef int make_send(const void *, int, MPI_Datatype, int, int, MPI_Comm, MPI_Request *);
@@ -179,8 +47,8 @@ static void make(const struct exchange_set *set, enum bench_mode mode, make_recv
 {
     const struct exchange *ex = set->ex;
     bool on_stream = bench_mode_is_stream(mode);
-    uint64_t *in = on_stream ? set->recv : set->mpi_recv;
-    const uint64_t *out = on_stream ? set->send : set->mpi_send;
+    uint64_t *in = on_stream ? set->own_recv : set->mpi_recv;
+    const uint64_t *out = on_stream ? set->own_send : set->mpi_send;
     MPI_Request *requests = set->requests[mode];
     int bytes = (int)(ex->words * sizeof *ex->data);
 
@@ -198,6 +66,13 @@ static void make(const struct exchange_set *set, enum bench_mode mode, make_recv
     }
 }
 
+static void be_late(const struct exchange *ex)
+{
+    if (ex->skew > 0 && ex->rank % 2 == 1) {
+        bench_device_delay(ex->skew);
+    }
+}
+
 /* In the set's array for this mode: anew in each exchange, or there already. */
 static void run_mpi(struct exchange *ex, enum bench_mode mode, long iterations)
 {
@@ -208,45 +83,53 @@ static void run_mpi(struct exchange *ex, enum bench_mode mode, long iterations)
         struct exchange_set *set = &ex->sets[k % SETS];
         MPI_Request *requests = set->requests[mode];
 
-        bench_mpi_pack(&packing, set, set->mpi_send, set->send, block_bytes(ex));
+        be_late(ex);
+        bench_mpi_pack(&exchange_packing, set, set->mpi_send, set->send, block_bytes(ex));
         if (mode == BENCH_MPI_BLOCKING) {
             make(set, mode, PMPI_Irecv, PMPI_Isend);
         } else {
             mpi->startall(num, requests);
         }
         mpi->waitall(num, requests, MPI_STATUSES_IGNORE);
-        bench_mpi_unpack(&unpacking, set, set->recv, set->mpi_recv, block_bytes(ex));
+        bench_mpi_unpack(&exchange_unpacking, set, set->recv, set->mpi_recv, block_bytes(ex));
     }
     bench_device_synchronize();
 }
 
-static double run_batch(struct exchange *ex, enum bench_mode mode, long iterations)
+/* Or do it, where the host drives it. */
+static void enqueue(void *ctx, enum bench_mode mode, long iterations)
 {
+    struct exchange *ex = ctx;
     MPIX_Queue queue = ex->bq.queue;
     int num = num_requests(ex);
 
-    bench_queue_hold(&ex->bq);
     for (long k = 0; k < iterations; k++) {
         struct exchange_set *set = &ex->sets[k % SETS];
+        double before;
 
-        bench_queue_work(&ex->bq, &packing, set);
-        MPIX_Enqueue_startall(queue, num, set->requests[mode]);
-        MPIX_Enqueue_waitall(queue, num, set->requests[mode]);
-        bench_queue_work(&ex->bq, &unpacking, set);
+        be_late(ex);
+        bench_queue_work(&ex->bq, &exchange_packing, set);
+        before = MPI_Wtime();
+        if (bench_mode_is_baseline(mode)) {
+            bench_link_move(&set->links[mode], BENCH_SENDS | BENCH_RECVS);
+        } else {
+            MPIX_Enqueue_startall(queue, num, set->requests[mode]);
+            MPIX_Enqueue_waitall(queue, num, set->requests[mode]);
+        }
+        bench_calls_end(&ex->bq, before);
+        bench_queue_work(&ex->bq, &exchange_unpacking, set);
     }
-    return bench_queue_release(&ex->bq);
 }
 
-static double run_stream(struct exchange *ex, enum bench_mode mode, long iterations)
+static double run_on_stream(struct exchange *ex, enum bench_mode mode, long iterations)
 {
     /* On the stream: every start, every wait, and two functions. */
-    long batch = bench_queue_batch(&ex->bq, 2 * num_requests(ex) + 2);
-    double seconds = 0;
+    int operations = 2 * num_requests(ex) + 2;
 
-    for (; iterations > batch; iterations -= batch) {
-        seconds += run_batch(ex, mode, batch);
+    if (bench_mode_is_baseline(mode)) {
+        operations = 2 + bench_baseline(mode)->operations * ex->sets[0].links[mode].num;
     }
-    return seconds + run_batch(ex, mode, iterations);
+    return bench_queue_run(&ex->bq, mode, iterations, operations, enqueue, ex);
 }
 
 static double run(void *ctx, enum bench_mode mode, long iterations)
@@ -254,96 +137,34 @@ static double run(void *ctx, enum bench_mode mode, long iterations)
     struct exchange *ex = ctx;
     double started = (double)iterations * num_requests(ex), begin = MPI_Wtime();
 
-    if (bench_mode_is_stream(mode)) {
-        return run_stream(ex, mode, iterations);
+    ex->bq.own.starts += started;
+    ex->bq.own.waits += started;
+    if (bench_mode_is_enqueued(mode)) {
+        return run_on_stream(ex, mode, iterations);
     }
-    run_mpi(ex, mode, iterations);
-    ex->mpi.starts += started;
-    ex->mpi.waits += started;
-    ex->mpi.posts += started;
+    if (bench_mode_is_baseline(mode)) {
+        enqueue(ex, mode, iterations);
+        bench_device_synchronize();
+    } else {
+        run_mpi(ex, mode, iterations);
+        ex->bq.own.posts += started;
+    }
     return MPI_Wtime() - begin;
 }
 
-static void begin(void *ctx, enum bench_mode mode)
+static void open_link(struct exchange_set *set, enum bench_mode mode)
 {
-    struct exchange *ex = ctx;
-    int all = DIRECTIONS * ex->messages;
+    struct exchange *ex = set->ex;
+    struct bench_link *link = &set->links[mode];
+    bool few = bench_mode_is_one(mode);
 
-    (void)mode;
-    for (int m = 0; m < all; m++) {
-        for (size_t i = 0; i <= ex->words; i++) {
-            ex->image[(size_t)m * ex->stride + i] = i == ex->words ? GUARD : POISON;
-        }
-    }
-    for (int s = 0; s < SETS; s++) {
-        bench_memory_copy(ex->sets[s].recv, ex->image, block_bytes(ex));
-        memcpy(ex->sets[s].mpi_recv, ex->image, block_bytes(ex));
-    }
-    for (int m = 0; m < all; m++) {
-        for (size_t i = 0; i <= ex->words; i++) {
-            ex->image[(size_t)m * ex->stride + i] =
-                first_value(ex->rank, m / ex->messages, m % ex->messages, i);
-        }
-    }
-    bench_memory_copy(ex->data, ex->image, block_bytes(ex));
-}
-
-static long broken_guards(const struct exchange *ex, const uint64_t *recv)
-{
-    long wrong = 0;
-
-    for (int m = 0; m < DIRECTIONS * ex->messages; m++) {
-        wrong += recv[(size_t)m * ex->stride + ex->words] != GUARD;
-    }
-    return wrong;
-}
-
-static long errors(void *ctx, enum bench_mode mode, long iterations)
-{
-    const struct exchange *ex = ctx;
-    long wrong = 0;
-
-    (void)mode;
-    for (int s = 0; s < SETS; s++) {
-        bench_memory_copy(ex->image, ex->sets[s].recv, block_bytes(ex));
-        wrong += broken_guards(ex, ex->image) + broken_guards(ex, ex->sets[s].mpi_recv);
-    }
-    bench_memory_copy(ex->image, ex->data, block_bytes(ex));
-    for (int d = 0; d < DIRECTIONS; d++) {
-        /* What travels to the right began its way on the left. */
-        int origin = rank_towards(ex, d, -iterations);
-
-        for (int m = 0; m < ex->messages; m++) {
-            const uint64_t *data = ex->image + (size_t)(d * ex->messages + m) * ex->stride;
-
-            for (size_t i = 0; i < ex->words; i++) {
-                wrong += data[i] != first_value(origin, d, m, i) + (uint64_t)iterations;
-            }
-        }
-    }
-    return wrong;
-}
-
-static void counts(void *ctx, enum bench_mode mode, struct bench_counts *totals)
-{
-    struct exchange *ex = ctx;
-
-    if (bench_mode_is_stream(mode)) {
-        bench_queue_counts(&ex->bq, totals);
-    } else {
-        *totals = ex->mpi;
-    }
-}
-
-static void channel(void *ctx, enum bench_mode mode, char name[BENCH_CHANNEL_LEN])
-{
-    struct exchange *ex = ctx;
-
-    if (bench_mode_is_stream(mode)) {
-        bench_queue_channel(&ex->bq, name);
-    } else {
-        snprintf(name, BENCH_CHANNEL_LEN, mode == BENCH_HOST ? "matched" : "mpi");
-    }
+    *link = (struct bench_link){.mode = mode,
+                                .num = few ? ex->num_few : DIRECTIONS * ex->messages,
+                                .sends = few ? ex->few_sends : ex->sends,
+                                .recvs = few ? ex->few_recvs : ex->recvs,
+                                .bytes = block_bytes(ex),
+                                .counts = &ex->bq.own};
+    bench_link_open(link);
 }
 
 static void open_set(struct exchange_set *set, const struct bench_options *opts)
@@ -351,12 +172,16 @@ static void open_set(struct exchange_set *set, const struct bench_options *opts)
     const struct exchange *ex = set->ex;
     int num = num_requests(ex);
 
-    set->send = bench_memory(block_bytes(ex));
-    set->recv = bench_memory(block_bytes(ex));
-    set->mpi_send = bench_staging(set->send, block_bytes(ex));
-    set->mpi_recv = bench_staging(set->recv, block_bytes(ex));
+    set->own_send = bench_memory(block_bytes(ex));
+    set->own_recv = bench_memory(block_bytes(ex));
+    set->mpi_send = bench_staging(set->own_send, block_bytes(ex));
+    set->mpi_recv = bench_staging(set->own_recv, block_bytes(ex));
     for (int mode = 0; mode < BENCH_NUM_MODES; mode++) {
         if (!opts->use_mode[mode]) {
+            continue;
+        }
+        if (bench_mode_is_baseline((enum bench_mode)mode)) {
+            open_link(set, (enum bench_mode)mode);
             continue;
         }
         set->requests[mode] = bench_alloc((size_t)num * sizeof(MPI_Request));
@@ -373,7 +198,12 @@ static void open_set(struct exchange_set *set, const struct bench_options *opts)
 
 static void close_set(struct exchange_set *set, const struct bench_options *opts)
 {
-    for (int mode = 0; mode < BENCH_NUM_MODES; mode++) {
+    for (int mode = BENCH_REQUEST_MODES; mode < BENCH_NUM_MODES; mode++) {
+        if (opts->use_mode[mode]) {
+            bench_link_close(&set->links[mode]);
+        }
+    }
+    for (int mode = 0; mode < BENCH_REQUEST_MODES; mode++) {
         for (int i = 0; i < num_requests(set->ex); i++) {
             if (opts->use_mode[mode] && mode != BENCH_MPI_BLOCKING) {
                 bench_mpi((enum bench_mode)mode)->request_free(&set->requests[mode][i]);
@@ -384,8 +214,8 @@ static void close_set(struct exchange_set *set, const struct bench_options *opts
     }
     bench_staging_free(set->mpi_send);
     bench_staging_free(set->mpi_recv);
-    bench_memory_free(set->send);
-    bench_memory_free(set->recv);
+    bench_memory_free(set->own_send);
+    bench_memory_free(set->own_recv);
 }
 
 static void measure_size(struct exchange *ex, const struct bench_options *opts, size_t bytes,
@@ -395,11 +225,10 @@ static void measure_size(struct exchange *ex, const struct bench_options *opts, 
                                   .hops = 1,
                                   .messages = DIRECTIONS * ex->messages,
                                   .min_iterations = 2,
-                                  .begin = begin,
+                                  .begin = exchange_begin,
                                   .run = run,
-                                  .errors = errors,
-                                  .counts = counts,
-                                  .channel = channel};
+                                  .errors = exchange_errors,
+                                  .bq = &ex->bq};
     struct bench_row rows[BENCH_NUM_MODES];
     int num;
 
@@ -407,15 +236,23 @@ static void measure_size(struct exchange *ex, const struct bench_options *opts, 
     ex->stride = (ex->words + 1 + LINE_WORDS - 1) / LINE_WORDS * LINE_WORDS;
     ex->data = bench_memory(block_bytes(ex));
     ex->image = bench_alloc(block_bytes(ex));
+    exchange_make_parts(ex);
     for (int s = 0; s < SETS; s++) {
         ex->sets[s].ex = ex;
         open_set(&ex->sets[s], opts);
     }
     num = bench_measure(opts, &app, ex, bytes, opts->seconds / opts->num_sizes, 0, rows);
     bench_report_rows(report, rows, num);
+    if (ex->beside > 0) {
+        const struct bench_beside beside = {exchange_begin, enqueue, exchange_errors, &ex->bq, ex};
+
+        bench_beside(report, opts, ex->beside, &beside);
+    }
+    bench_queue_renew(&ex->bq);
     for (int s = 0; s < SETS; s++) {
         close_set(&ex->sets[s], opts);
     }
+    exchange_free_parts(ex);
     bench_memory_free(ex->data);
     free(ex->image);
 }
@@ -423,10 +260,14 @@ static void measure_size(struct exchange *ex, const struct bench_options *opts, 
 static int measure_all(struct exchange *ex, const struct bench_options *opts)
 {
     struct bench_report report;
-    char what[96];
+    char what[128];
+    int length = snprintf(what, sizeof what, "%d messages each way between neighbours of a ring",
+                          ex->messages);
 
-    (void)snprintf(what, sizeof what, "%d messages each way between neighbours of a ring",
-                   ex->messages);
+    if (ex->skew > 0) {
+        (void)snprintf(what + length, sizeof what - (size_t)length,
+                       "; odd ranks are %.0f us late, which the times have in them", ex->skew);
+    }
     if (!bench_report_open(&report, opts, what, DIRECTIONS * ex->messages)) {
         return BENCH_EXIT_USAGE;
     }
@@ -462,17 +303,53 @@ static bool set_messages(void *target, const char *value)
     return true;
 }
 
+static bool set_skew(void *target, const char *value)
+{
+    long us;
+
+    if (!bench_parse_int(value, 0, 100000, &us)) {
+        return false;
+    }
+    ((struct exchange *)target)->skew = (double)us;
+    return true;
+}
+
+static bool set_beside(void *target, const char *value)
+{
+    return bench_parse_size(value, &((struct exchange *)target)->beside) &&
+           ((struct exchange *)target)->beside % 4 == 0 &&
+           ((struct exchange *)target)->beside <= MAX_SIDE;
+}
+
+/* What these options need is there. */
+static bool options_fit(const struct exchange *ex, const struct bench_options *opts)
+{
+    if ((ex->skew > 0 || ex->beside > 0) && !bench_on_device()) {
+        bench_complain(opts, "--skew and --beside need --device");
+        return false;
+    }
+    if (ex->beside > 0 && ex->ranks % 2 != 0) {
+        bench_complain(opts, "--beside needs ranks in pairs, not %d", ex->ranks);
+        return false;
+    }
+    return sizes_fit(ex, opts);
+}
+
 int main(int argc, char *argv[])
 {
     static const struct bench_extra_option extra[] = {
-        {"messages", "N", "messages to each neighbour (default 4)", set_messages}};
-    struct exchange ex = {.messages = 4};
+        {"messages", "N", "messages to each neighbour (default 4)", set_messages},
+        {"skew", "US", "with --device: microseconds that odd ranks are late each time", set_skew},
+        {"beside", "N", "with --device: time also a product of N x N while a wait waits",
+         set_beside}};
+    static struct exchange ex = {.messages = 4};
     struct bench_usage usage = {
         .summary = "A ring of ranks, each exchanging N messages each way with both neighbours.",
         .sizes_help = "message sizes in bytes, multiples of 8",
         .extra = extra,
-        .num_extra = 1,
-        .target = &ex};
+        .num_extra = 3,
+        .target = &ex,
+        .lacking = 1u << BENCH_PLAIN_COPY | 1u << BENCH_ONE_KERNEL};
     struct bench_options opts = {.program = "mpixq_exchange",
                                  .seconds = 10,
                                  .trials = 30,
@@ -489,9 +366,10 @@ int main(int argc, char *argv[])
         status = BENCH_EXIT_USAGE;
         if (provided < MPI_THREAD_MULTIPLE) {
             bench_complain(&opts, "this MPI does not offer MPI_THREAD_MULTIPLE");
-        } else if (sizes_fit(&ex, &opts)) {
+        } else if (options_fit(&ex, &opts)) {
             status = measure_all(&ex, &opts);
         }
+        bench_baselines_close(&opts);
         bench_device_close();
     }
     MPI_Finalize();

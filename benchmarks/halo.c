@@ -165,8 +165,7 @@ static void begin(void *ctx, enum bench_mode mode)
 {
     struct program *prog = ctx;
 
-    (void)mode;
-    halo_restart(&prog->halo);
+    halo_restart(&prog->halo, mode);
 }
 
 static double run(void *ctx, enum bench_mode mode, long generations)
@@ -215,28 +214,6 @@ static long errors(void *ctx, enum bench_mode mode, long generations)
     (void)mode;
     advance_reference(prog, generations);
     return count_wrong(prog);
-}
-
-static void counts(void *ctx, enum bench_mode mode, struct bench_counts *totals)
-{
-    struct program *prog = ctx;
-
-    if (bench_mode_is_stream(mode)) {
-        bench_queue_counts(&prog->halo.bq, totals);
-    } else {
-        *totals = prog->halo.mpi;
-    }
-}
-
-static void channel(void *ctx, enum bench_mode mode, char name[BENCH_CHANNEL_LEN])
-{
-    struct program *prog = ctx;
-
-    if (bench_mode_is_stream(mode)) {
-        bench_queue_channel(&prog->halo.bq, name);
-    } else {
-        snprintf(name, BENCH_CHANNEL_LEN, mode == BENCH_HOST ? "matched" : "mpi");
-    }
 }
 
 /* ---- One board after the other --------------------------------------------------------------- */
@@ -302,7 +279,7 @@ static long check_soup(struct program *prog)
     halo_keep(&prog->halo);
     for (int mode = 0; mode < BENCH_NUM_MODES; mode++) {
         if (prog->opts.use_mode[mode]) {
-            halo_restart(&prog->halo);
+            halo_restart(&prog->halo, (enum bench_mode)mode);
             MPI_Barrier(MPI_COMM_WORLD); /* ready sends count on it */
             (void)halo_run(&prog->halo, (enum bench_mode)mode, generations);
             wrong += count_wrong(prog);
@@ -314,15 +291,14 @@ static long check_soup(struct program *prog)
 
 static void measure_board(struct program *prog, double seconds, struct bench_report *report)
 {
-    static const struct bench_app app = {.bench = "halo",
-                                         .hops = 1,
-                                         .messages = LIFE_DIRECTIONS,
-                                         .min_iterations = 10,
-                                         .begin = begin,
-                                         .run = run,
-                                         .errors = errors,
-                                         .counts = counts,
-                                         .channel = channel};
+    const struct bench_app app = {.bench = "halo",
+                                  .hops = 1,
+                                  .messages = LIFE_DIRECTIONS,
+                                  .min_iterations = 10,
+                                  .begin = begin,
+                                  .run = run,
+                                  .errors = errors,
+                                  .bq = &prog->halo.bq};
     struct bench_row rows[BENCH_NUM_MODES];
     int num;
 
@@ -348,6 +324,7 @@ static void measure_board(struct program *prog, double seconds, struct bench_rep
 
 static void make_grid(struct program *prog)
 {
+    MPI_Group world, grid;
     int ranks, rank;
 
     MPI_Comm_size(MPI_COMM_WORLD, &ranks);
@@ -360,6 +337,12 @@ static void make_grid(struct program *prog)
 
         MPI_Cart_rank(prog->halo.comm, coords, &prog->halo.neighbours[d]);
     }
+    MPI_Comm_group(MPI_COMM_WORLD, &world);
+    MPI_Comm_group(prog->halo.comm, &grid);
+    MPI_Group_translate_ranks(grid, LIFE_DIRECTIONS, prog->halo.neighbours, world,
+                              prog->halo.world);
+    MPI_Group_free(&grid);
+    MPI_Group_free(&world);
 }
 
 static bool board_fits(const struct program *prog, size_t width, size_t height)
@@ -457,7 +440,10 @@ int main(int argc, char *argv[])
         .sizes_help = "sides of square boards",
         .extra = extra,
         .num_extra = 3,
-        .target = &prog};
+        .target = &prog,
+        .lacking = 1u << BENCH_PEER_COPY_ONE | 1u << BENCH_NCCL_ONE | 1u << BENCH_NCCL_GRAPH |
+                   1u << BENCH_NCCL_ONE_GRAPH | 1u << BENCH_NVSHMEM_ONE | 1u << BENCH_PLAIN_COPY |
+                   1u << BENCH_ONE_KERNEL};
     int provided, status;
 
     bench_parse_size_list("64,256,1K", prog.opts.sizes, &prog.opts.num_sizes);
@@ -465,6 +451,7 @@ int main(int argc, char *argv[])
     MPI_Init_thread(&argc, &argv, MPI_THREAD_MULTIPLE, &provided);
     if (bench_parse_options(&prog.opts, &usage, argc, argv, &status)) {
         status = run_program(&prog, provided);
+        bench_baselines_close(&prog.opts);
         bench_device_close();
     }
     MPI_Finalize();

@@ -6,7 +6,7 @@
 #ifndef MPIXQ_BENCH_HALO_H
 #define MPIXQ_BENCH_HALO_H
 
-#include "bench.h"
+#include "bench_queue.h"
 #include "life.h"
 
 /* Why two: see the proof in halo_exchange.c. Generation g uses set g % 2. */
@@ -17,23 +17,27 @@ struct halo;
 
 struct halo_set {
     struct halo *halo;
-    uint8_t *send; /* block for the neighbours: the one in direction d at life_offset(d) */
-    uint8_t *recv; /* block from the neighbours, likewise */
-    /* On a device the two are in its memory, and the modes of MPI have these; else the same. */
+    /* Blocks for the neighbours, the one in direction d at life_offset(d), and from them, likewise:
+     * of the mode in hand, which are those of its link, or these. */
+    uint8_t *send, *own_send;
+    uint8_t *recv, *own_recv;
+    /* On a device all are in its memory, and the modes of MPI have these; else the same. */
     uint8_t *mpi_send, *mpi_recv;
     /* Receives first, then sends; each mode has its own. */
-    MPI_Request requests[BENCH_NUM_MODES][HALO_REQUESTS];
+    MPI_Request requests[BENCH_REQUEST_MODES][HALO_REQUESTS];
+    struct bench_link links[BENCH_NUM_MODES];
 };
 
 struct halo {
     MPI_Comm comm; /* periodic 2-D grid of all ranks */
     int neighbours[LIFE_DIRECTIONS];
-    struct life_board board; /* on a device in its memory */
-    struct life_board image; /* of the same on the host; there the same cells */
-    uint8_t *first;          /* beside the board: its cells when a run begins */
+    int world[LIFE_DIRECTIONS]; /* these in MPI_COMM_WORLD */
+    struct life_board board;    /* on a device in its memory */
+    struct life_board image;    /* of the same on the host; there the same cells */
+    uint8_t *first;             /* beside the board: its cells when a run begins */
     struct halo_set sets[HALO_SETS];
+    struct bench_part sends[LIFE_DIRECTIONS], recvs[LIFE_DIRECTIONS]; /* of the links */
     struct bench_queue bq;
-    struct bench_counts mpi; /* of the MPI modes */
 };
 
 /* ---- The board and its borders (halo_board.c) ------------------------------------------------ */
@@ -45,9 +49,9 @@ void halo_destroy(struct halo *halo);
 /* From now on runs begin with the board as it is in the image. */
 void halo_keep(struct halo *halo);
 
-/* Go back to the beginning, and make the receive buffers nonsense, so that data of an earlier run
- * cannot pass for new data. */
-void halo_restart(struct halo *halo);
+/* Go back to the beginning, take the buffers of a mode, and make the receive buffers nonsense, so
+ * that data of an earlier run cannot pass for new data. */
+void halo_restart(struct halo *halo, enum bench_mode mode);
 
 /* Make the image show the board. */
 void halo_fetch(struct halo *halo);

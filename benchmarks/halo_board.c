@@ -20,18 +20,18 @@ static void make_buffers(struct halo_set *set)
 {
     size_t bytes = block_bytes(set->halo);
 
-    set->send = bench_memory(bytes);
-    set->recv = bench_memory(bytes);
-    set->mpi_send = bench_staging(set->send, bytes);
-    set->mpi_recv = bench_staging(set->recv, bytes);
+    set->own_send = bench_memory(bytes);
+    set->own_recv = bench_memory(bytes);
+    set->mpi_send = bench_staging(set->own_send, bytes);
+    set->mpi_recv = bench_staging(set->own_recv, bytes);
 }
 
 static void free_buffers(struct halo_set *set)
 {
     bench_staging_free(set->mpi_send);
     bench_staging_free(set->mpi_recv);
-    bench_memory_free(set->send);
-    bench_memory_free(set->recv);
+    bench_memory_free(set->own_send);
+    bench_memory_free(set->own_recv);
 }
 
 void halo_create(struct halo *halo, int width, int height, struct life_rule rule)
@@ -65,13 +65,16 @@ void halo_keep(struct halo *halo)
     bench_memory_copy(halo->first, halo->image.cells[0], life_bytes(&halo->image));
 }
 
-void halo_restart(struct halo *halo)
+void halo_restart(struct halo *halo, enum bench_mode mode)
 {
     bench_memory_copy(halo->board.cells[0], halo->first, life_bytes(&halo->board));
     halo->board.current = 0;
     for (int s = 0; s < HALO_SETS; s++) {
         struct halo_set *set = &halo->sets[s];
+        bool linked = bench_mode_is_baseline(mode);
 
+        set->send = linked ? set->links[mode].send : set->own_send;
+        set->recv = linked ? set->links[mode].recv : set->own_recv;
         memset(set->mpi_recv, 0xff, block_bytes(halo));
         if (bench_on_device()) {
             bench_memory_copy(set->recv, set->mpi_recv, block_bytes(halo));

@@ -53,8 +53,8 @@ static struct border border(const struct halo_set *set, enum bench_mode mode, in
 
     return (struct border){.bytes = (int)life_border(board, direction),
                            .peer = set->halo->neighbours[direction],
-                           .send = (on_stream ? set->send : set->mpi_send) + offset,
-                           .recv = (on_stream ? set->recv : set->mpi_recv) + offset};
+                           .send = (on_stream ? set->own_send : set->mpi_send) + offset,
+                           .recv = (on_stream ? set->own_recv : set->mpi_recv) + offset};
 }
 
 typedef int make_recv(void *, int, MPI_Datatype, int, int, MPI_Comm, MPI_Request *);
@@ -111,56 +111,123 @@ static void run_mpi(struct halo *halo, enum bench_mode mode, long generations)
 /* Operations on the stream per generation: every start, every wait, and at most three kernels. */
 enum { OPERATIONS = 2 * HALO_REQUESTS + 3 };
 
-static double run_batch(struct halo *halo, enum bench_mode mode, long generations)
+static void start(struct halo *halo, MPI_Request requests[])
 {
-    MPIX_Queue queue = halo->bq.queue;
+    double before = MPI_Wtime();
 
-    bench_queue_hold(&halo->bq);
+    MPIX_Enqueue_startall(halo->bq.queue, LIFE_DIRECTIONS, requests);
+    bench_calls_end(&halo->bq, before);
+}
+
+static void enqueue_stream(struct halo *halo, enum bench_mode mode, long generations)
+{
     for (long g = 0; g < generations; g++) {
         struct halo_set *set = &halo->sets[g % HALO_SETS];
         MPI_Request *requests = set->requests[mode];
+        double before;
 
-        MPIX_Enqueue_startall(queue, LIFE_DIRECTIONS, requests);
+        start(halo, requests);
         bench_queue_work(&halo->bq, &halo_packing, set);
-        MPIX_Enqueue_startall(queue, LIFE_DIRECTIONS, requests + LIFE_DIRECTIONS);
-        MPIX_Enqueue_waitall(queue, HALO_REQUESTS, requests);
+        start(halo, requests + LIFE_DIRECTIONS);
+        before = MPI_Wtime();
+        MPIX_Enqueue_waitall(halo->bq.queue, HALO_REQUESTS, requests);
+        bench_calls_end(&halo->bq, before);
         bench_queue_work(&halo->bq, &halo_stepping, set);
     }
-    return bench_queue_release(&halo->bq);
 }
 
-static double run_stream(struct halo *halo, enum bench_mode mode, long generations)
+/* Or do it, where the host drives it. */
+static void enqueue_baseline(struct halo *halo, enum bench_mode mode, long generations)
 {
-    long batch = bench_queue_batch(&halo->bq, OPERATIONS);
-    double seconds = 0;
+    for (long g = 0; g < generations; g++) {
+        struct halo_set *set = &halo->sets[g % HALO_SETS];
+        double before;
 
-    for (; generations > batch; generations -= batch) {
-        seconds += run_batch(halo, mode, batch);
+        bench_queue_work(&halo->bq, &halo_packing, set);
+        before = MPI_Wtime();
+        bench_link_move(&set->links[mode], BENCH_SENDS | BENCH_RECVS);
+        bench_calls_end(&halo->bq, before);
+        bench_queue_work(&halo->bq, &halo_stepping, set);
     }
-    return seconds + run_batch(halo, mode, generations);
+}
+
+static void enqueue(void *ctx, enum bench_mode mode, long generations)
+{
+    (bench_mode_is_stream(mode) ? enqueue_stream : enqueue_baseline)(ctx, mode, generations);
+}
+
+static double run_on_stream(struct halo *halo, enum bench_mode mode, long generations)
+{
+    int operations = OPERATIONS;
+
+    if (bench_mode_is_baseline(mode)) {
+        operations = 3 + bench_baseline(mode)->operations * LIFE_DIRECTIONS;
+    }
+    return bench_queue_run(&halo->bq, mode, generations, operations, enqueue, halo);
 }
 
 double halo_run(struct halo *halo, enum bench_mode mode, long generations)
 {
     double started = (double)generations * HALO_REQUESTS, begin = MPI_Wtime();
 
-    if (bench_mode_is_stream(mode)) {
-        return run_stream(halo, mode, generations);
+    halo->bq.own.starts += started;
+    halo->bq.own.waits += started;
+    if (bench_mode_is_enqueued(mode)) {
+        return run_on_stream(halo, mode, generations);
     }
-    run_mpi(halo, mode, generations);
-    halo->mpi.starts += started;
-    halo->mpi.waits += started;
-    halo->mpi.posts += started;
+    if (bench_mode_is_baseline(mode)) {
+        enqueue_baseline(halo, mode, generations);
+        bench_device_synchronize();
+    } else {
+        run_mpi(halo, mode, generations);
+        halo->bq.own.posts += started;
+    }
     return MPI_Wtime() - begin;
+}
+
+/* A rank that is a neighbour several times sends in the order of the directions, so its messages
+ * are received in that of the opposite ones; the tag is the direction of the sender. */
+static void make_parts(struct halo *halo)
+{
+    for (int d = 0; d < LIFE_DIRECTIONS; d++) {
+        int from = life_opposite(d);
+
+        halo->sends[d] = (struct bench_part){.peer = halo->world[d],
+                                             .tag = d,
+                                             .offset = life_offset(&halo->board, d),
+                                             .bytes = life_border(&halo->board, d)};
+        halo->recvs[d] = (struct bench_part){.peer = halo->world[from],
+                                             .tag = d,
+                                             .offset = life_offset(&halo->board, from),
+                                             .bytes = life_border(&halo->board, from)};
+    }
+}
+
+static void open_link(struct halo *halo, struct halo_set *set, enum bench_mode mode)
+{
+    struct bench_link *link = &set->links[mode];
+
+    *link = (struct bench_link){.mode = mode,
+                                .num = LIFE_DIRECTIONS,
+                                .sends = halo->sends,
+                                .recvs = halo->recvs,
+                                .bytes = life_offset(&halo->board, LIFE_DIRECTIONS),
+                                .counts = &halo->bq.own};
+    bench_link_open(link);
 }
 
 void halo_open(struct halo *halo, const struct bench_options *opts)
 {
+    make_parts(halo);
     for (int s = 0; s < HALO_SETS; s++) {
         for (int m = BENCH_MPI_PERSISTENT; m < BENCH_NUM_MODES; m++) {
             enum bench_mode mode = (enum bench_mode)m;
 
             if (!opts->use_mode[mode]) {
+                continue;
+            }
+            if (bench_mode_is_baseline(mode)) {
+                open_link(halo, &halo->sets[s], mode);
                 continue;
             }
             make_recvs(&halo->sets[s], mode, bench_mpi(mode)->recv_init);
@@ -175,7 +242,12 @@ void halo_open(struct halo *halo, const struct bench_options *opts)
 void halo_close(struct halo *halo, const struct bench_options *opts)
 {
     for (int s = 0; s < HALO_SETS; s++) {
-        for (int mode = BENCH_MPI_PERSISTENT; mode < BENCH_NUM_MODES; mode++) {
+        for (int mode = BENCH_REQUEST_MODES; mode < BENCH_NUM_MODES; mode++) {
+            if (opts->use_mode[mode]) {
+                bench_link_close(&halo->sets[s].links[mode]);
+            }
+        }
+        for (int mode = BENCH_MPI_PERSISTENT; mode < BENCH_REQUEST_MODES; mode++) {
             for (int i = 0; opts->use_mode[mode] && i < HALO_REQUESTS; i++) {
                 bench_mpi((enum bench_mode)mode)->request_free(&halo->sets[s].requests[mode][i]);
             }

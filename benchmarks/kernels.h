@@ -35,4 +35,15 @@ struct bench_board {
     unsigned long long birth, survive; /* bit n: with n living neighbours */
 };
 
+/* One end of a ping-pong between two GPUs by one kernel at each. The words lie in memory of the
+ * GPU that reads them. */
+struct bench_bounce {
+    const unsigned long long *from;
+    unsigned long long *to; /* of the peer */
+    unsigned long long words;
+    unsigned long long *here, *there;  /* the last message that came, and its word of the peer */
+    unsigned long long before, rounds; /* messages before these; messages each way */
+    unsigned long long leads;          /* sends first */
+};
+
 #endif

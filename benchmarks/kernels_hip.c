@@ -2,7 +2,7 @@
  * Copyright (c) 2026 the mpix-queue authors
  *
  * The kernels for HIP: compiled to a code object by clang or hipcc, by itself and without any
- * header. */
+ * header. An atomic that names no scope has that of the system. */
 #define MPIXQ_KERNEL extern "C" __attribute__((global)) void
 #define MPIXQ_INLINE static __attribute__((device)) inline
 
@@ -14,6 +14,40 @@ MPIXQ_INLINE word_t index_x(void)
 {
     return (word_t)__builtin_amdgcn_workgroup_id_x() * 256 + __builtin_amdgcn_workitem_id_x();
 }
+
+MPIXQ_INLINE void store(word_t *word, word_t value)
+{
+    __atomic_store_n(word, value, __ATOMIC_RELEASE);
+}
+
+MPIXQ_INLINE word_t load(const word_t *word)
+{
+    return __atomic_load_n(word, __ATOMIC_ACQUIRE);
+}
+
+/* The threads of a block. What each wavefront wrote has left for the system by then: the release by
+ * the first waits for its own stores only. */
+MPIXQ_INLINE void meet(void)
+{
+    __builtin_amdgcn_fence(__ATOMIC_RELEASE, "");
+    __builtin_amdgcn_s_barrier();
+    __builtin_amdgcn_fence(__ATOMIC_ACQUIRE, "");
+}
+
+MPIXQ_INLINE void nap(void)
+{
+    __builtin_amdgcn_s_sleep(1);
+}
+
+/* A counter of 100 MHz. */
+MPIXQ_INLINE word_t clock_ns(void)
+{
+    return (word_t)__builtin_amdgcn_s_memrealtime() * 10;
+}
+
+#define THREAD ((word_t)__builtin_amdgcn_workitem_id_x())
+#define THREADS 256
+#define PATIENCE (1ull << 24)
 
 #define EACH_X(i, n) for (word_t i = index_x(); i < (n); i = (n))
 #define EACH_Y(i, n) for (word_t i = __builtin_amdgcn_workgroup_id_y(); i < (n); i = (n))

@@ -4,11 +4,46 @@
  * The kernels for the host, where the double of the HIP runtime calls them. */
 #include "kernels_host.h"
 
+#include <stdatomic.h>
+#include <time.h>
+
 #define MPIXQ_KERNEL void
 #define MPIXQ_INLINE static inline
 
 typedef uint64_t word_t;
 typedef word_t pair_t __attribute__((vector_size(16), may_alias));
+
+static inline void store(unsigned long long *word, word_t value)
+{
+    atomic_store_explicit((_Atomic unsigned long long *)word, value, memory_order_release);
+}
+
+static inline word_t load(const unsigned long long *word)
+{
+    return atomic_load_explicit((const _Atomic unsigned long long *)word, memory_order_acquire);
+}
+
+/* One thread is all of the block. */
+static inline void meet(void)
+{
+}
+
+static inline void nap(void)
+{
+    (void)nanosleep(&(struct timespec){.tv_nsec = 20000}, NULL);
+}
+
+static inline word_t clock_ns(void)
+{
+    struct timespec now;
+
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (word_t)now.tv_sec * 1000000000 + (word_t)now.tv_nsec;
+}
+
+#define THREAD 0
+#define THREADS 1
+#define PATIENCE (1ull << 20)
 
 #define EACH_X(i, n) for (word_t i = 0; i < (n); i++)
 #define EACH_Y(i, n) for (word_t i = 0; i < (n); i++)

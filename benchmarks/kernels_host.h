@@ -14,5 +14,8 @@ void bench_words(const uint64_t *from, uint64_t *to, uint64_t add, uint64_t word
                  uint64_t messages);
 void bench_strips(struct bench_strips all);
 void bench_life(struct bench_board board);
+void bench_bounce(struct bench_bounce all);
+void bench_delay(uint64_t nanoseconds);
+void bench_product(const float *a, const float *b, float *c, uint64_t side);
 
 #endif

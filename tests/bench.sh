@@ -55,10 +55,12 @@ expect_rows()
     grep -q 'data verified' "$dir/out" || fail "$* did not verify"
     if [ "$(head -n 1 "$dir/csv")" != "$header" ] || [ "$(wc -l <"$dir/csv")" -ne $((rows + 1)) ] ||
         ! awk -F, -v ranks="$1" -v device="$device" '
-            NR > 1 && (NF != 17 || $4 != device || $5 != ranks || $7 <= 0 ||
+            NR > 1 && (NF != 18 || $4 != device || $5 != ranks || $7 <= 0 ||
             $8 < $7 || $11 <= 0 || $12 <= 0 || ($2 ~ /^mpi-/ && $3 != "mpi") ||
             ($2 == "host" && $3 != "matched") ||
             ($2 !~ /^stream/) != ($16 == "" && $17 == "") ||
+            ($2 ~ /^(peer-|plain-|one-)/ && $3 != "peer") ||
+            ($2 ~ /^(mpi-|host|peer-)/) != ($18 == "") || ($18 != "" && $18 < 0) ||
             ($2 ~ /^stream/ && ($3 !~ /^(self|fallback|cxi|ipc)$/ || $13 <= 0 || $16 <= 0 ||
                 $17 <= 0))) { exit 1 }' \
             "$dir/csv"; then
@@ -68,7 +70,7 @@ expect_rows()
 }
 device=host
 header=bench,mode,channel,device,ranks,bytes,median_us,p99_us,ci95_us,ratio,starts,waits,launches
-header+=,posts,rings,published_launches,published_posts
+header+=,posts,rings,published_launches,published_posts,host_us
 
 # expect_stream LAUNCHES POSTS RINGS READY_POSTS READY_RINGS PROGRAM: what the CSV of the last run
 # says of an iteration in the two modes, in the column channel as well. LAUNCHES may be "any".
@@ -146,6 +148,56 @@ expect_halo_on_device()
         --device hip
 }
 
+# What the library is compared with on a device, as far as the double has it.
+expect_baselines()
+{
+    local all=mpi-persistent,stream-ready,peer-copy
+    expect_rows 6 2 pingpong --device hip --sizes 24,64K --modes $all
+    grep -q '^  peer-copy  *for each message a copy' "$dir/out" || fail "the calls are not told"
+    [ "$(grep -c 'best of peer: peer-copy .*; stream-ready to it' "$dir/out")" -eq 2 ] ||
+        fail "the best form is not told"
+    # Without work between the messages; what each sends is then always the same.
+    expect_rows 12 2 pingpong --device hip --bare --sizes 24,64K \
+        --modes mpi-blocking,$all,plain-copy,one-kernel
+    [ "$(grep -c 'GB/s: .*one-kernel [0-9.]* ([0-9.]*)' "$dir/out")" -eq 2 ] ||
+        fail "the bandwidth is not told"
+    # To itself, to one neighbour, to two; a message for each, or one for each neighbour.
+    expect_rows 4 1 exchange --device hip --sizes 8,4K --modes peer-copy,peer-copy-one
+    expect_rows 4 2 exchange --device hip --sizes 8,4K --modes peer-copy,peer-copy-one
+    awk -F, '$2 == "peer-copy" && ($13 != 8 || $14 != 16) { bad = 1 }
+        $2 == "peer-copy-one" && ($13 != 1 || $14 != 2) { bad = 1 } END { exit bad }' \
+        "$dir/csv" || { cat "$dir/csv"; fail "a baseline takes other operations"; }
+    expect_rows 2 3 exchange --device hip --sizes 40 --messages 3 --modes peer-copy,peer-copy-one
+    expect_rows 4 2 exchange --device hip --sizes 40 --modes $all,peer-copy-one --skew 50
+    expect_rows 2 2 exchange --device hip --sizes 40 --modes stream,stream-ready --beside 32
+    grep -q 'a product of 32 x 32 .* beside stream .*; alone .* beside stream-ready ' "$dir/out" ||
+        fail "the product is not told"
+    expect_rows 2 4 halo --device hip --board 37x95 --generations 15 --pattern "$gun" \
+        --modes stream,peer-copy
+    # What is not done is seen.
+    expect_wrong HIP_DOUBLE_SKIP=bench_strips:7 2 halo --device hip --sizes 40 --generations 10 \
+        --pattern "$gun" --modes peer-copy
+    expect_wrong HIP_DOUBLE_SKIP=bench_product:1 2 exchange --device hip --sizes 40 \
+        --modes stream --beside 32
+    expect_missing
+}
+
+# What is not there is an error if it was asked for by its name, and otherwise left out.
+expect_missing()
+{
+    local there=librccl.so.1
+    expect_rows 1 2 halo --device hip --sizes 40 --generations 10 --pattern "$gun" \
+        --modes baselines
+    grep -qF "mode nvshmem is left out: 2 ranks lack something (this one: CUDA)" "$dir/err" ||
+        fail "what is left out is not told"
+    expect_usage "mode nvshmem cannot be used: 2 ranks lack" 2 pingpong --device hip --modes nvshmem
+    expect_usage "there is no mode nccl-one here" 2 halo --device hip --modes nccl-one
+    if ! ldconfig -p 2>/dev/null | grep -qF "$there"; then
+        expect_usage "mode nccl cannot be used: 2 ranks lack something (this one: $there)" \
+            2 exchange --device hip --modes stream,nccl
+    fi
+}
+
 # expect_wrong SETTING RANKS PROGRAM OPTION...: with this in the environment its data is wrong.
 expect_wrong()
 {
@@ -180,6 +232,7 @@ if [ "${1-}" = hip ]; then
         --device hip
     expect_usage "--device: 'fast' is not valid" 2 pingpong --device fast
     expect_halo_on_device
+    expect_baselines
     exit $failed
 fi
 
@@ -213,6 +266,14 @@ launch 2 pingpong --sizes 8 --seconds 0.2 --trials 2 --csv || fail "--csv ended 
 launch 1 halo --help || fail "--help ended with $?"
 grep -q -- --generations "$dir/out" || fail "--help does not help"
 
+expect_rows 2 2 pingpong --bare --sizes 8 --modes mpi-persistent,stream
+expect_rows 5 2 pingpong --sizes 8 --modes all
+expect_usage "mode peer-copy cannot be used: 2 ranks lack something (this one: a device" 2 \
+    exchange --modes stream,peer-copy
+expect_usage "no mode is left" 2 exchange --modes baselines
+expect_usage "there is no mode one-kernel here" 2 pingpong --modes one-kernel
+expect_usage "--skew and --beside need --device" 2 exchange --skew 5
+expect_usage "--beside: '30'" 2 exchange --beside 30
 expect_usage "needs 2 ranks" 1 pingpong
 expect_usage "contradict each other" 2 pingpong --channel fallback --fabric sockets
 expect_usage "contradict each other" 2 pingpong --channel cxi --fabric none

@@ -99,7 +99,7 @@ check_fortran()
 options_of()
 {
     sed -n -e 's/^ *{"\([a-z-]*\)", [a-z]*_argument,.*/\1/p' \
-        -e 's/^ *{"\([a-z-]*\)", "[^"]*", ".*/\1/p' "$@" | sort
+        -e 's/^ *{"\([a-z-]*\)", \("[^"]*"\|NULL\), ".*/\1/p' "$@" | sort
 }
 
 # The options of each benchmark and those that its page explains.

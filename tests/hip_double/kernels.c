@@ -157,6 +157,9 @@ void bench_words(const uint64_t *from, uint64_t *to, uint64_t add, uint64_t word
                  uint64_t messages) __attribute__((weak));
 void bench_strips(struct bench_strips all) __attribute__((weak));
 void bench_life(struct bench_board board) __attribute__((weak));
+void bench_bounce(struct bench_bounce all) __attribute__((weak));
+void bench_delay(uint64_t nanoseconds) __attribute__((weak));
+void bench_product(const float *a, const float *b, float *c, uint64_t side) __attribute__((weak));
 
 static void run_bench_words(const void *parameters)
 {
@@ -193,6 +196,35 @@ static void run_bench_life(const void *parameters)
     bench_life(board);
 }
 
+static void run_bench_bounce(const void *parameters)
+{
+    struct bench_bounce all = *(const struct bench_bounce *)parameters;
+
+    all.from = hip_double_reach(all.from, all.words * sizeof(uint64_t));
+    all.to = hip_double_reach(all.to, all.words * sizeof(uint64_t));
+    all.here = hip_double_reach(all.here, sizeof(uint64_t));
+    all.there = hip_double_reach(all.there, sizeof(uint64_t));
+    bench_bounce(all);
+}
+
+static void run_bench_delay(const void *parameters)
+{
+    bench_delay(*(const uint64_t *)parameters);
+}
+
+static void run_bench_product(const void *parameters)
+{
+    const struct {
+        const float *a, *b;
+        float *c;
+        uint64_t side;
+    } *p = parameters;
+    size_t bytes = p->side * p->side * sizeof(float);
+
+    bench_product(hip_double_reach(p->a, bytes), hip_double_reach(p->b, bytes),
+                  hip_double_reach(p->c, bytes), p->side);
+}
+
 static const struct hip_kernel kernels[] = {
     {"mpixq_ring", {8, 8}, .run = run_mpixq_ring},
     {"mpixq_wait", {8, 8, 8, 8}, .waits = true, .run = run_mpixq_wait},
@@ -204,6 +236,9 @@ static const struct hip_kernel kernels[] = {
     {"bench_words", {8, 8, 8, 8, 8, 8}, .grid = true, .run = run_bench_words},
     {"bench_strips", {sizeof(struct bench_strips)}, .grid = true, .run = run_bench_strips},
     {"bench_life", {sizeof(struct bench_board)}, .grid = true, .run = run_bench_life},
+    {"bench_bounce", {sizeof(struct bench_bounce)}, .waits = true, .run = run_bench_bounce},
+    {"bench_delay", {8}, .run = run_bench_delay},
+    {"bench_product", {8, 8, 8, 8}, .grid = true, .run = run_bench_product},
     {"hip_test_store", {sizeof(struct hip_test_words)}, .run = run_store},
     {"hip_test_wait", {sizeof(struct hip_test_words)}, .waits = true, .run = run_wait},
     {"hip_test_add", {sizeof(struct hip_test_words)}, .run = run_add},

@@ -1,0 +1,160 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * Copyright (c) 2026 the mpix-queue authors
+ *
+ * bench_baseline.c - which baselines are there, and what they have in common
+ */
+#include "bench.h"
+
+#include <dlfcn.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const struct bench_baseline *const baselines[BENCH_NUM_MODES] = {
+    [BENCH_PEER_COPY] = &bench_peer,   [BENCH_PEER_COPY_ONE] = &bench_peer,
+    [BENCH_NCCL] = &bench_nccl,        [BENCH_NCCL_ONE] = &bench_nccl,
+    [BENCH_NCCL_GRAPH] = &bench_nccl,  [BENCH_NCCL_ONE_GRAPH] = &bench_nccl,
+    [BENCH_NVSHMEM] = &bench_nvshmem,  [BENCH_NVSHMEM_ONE] = &bench_nvshmem,
+    [BENCH_PLAIN_COPY] = &bench_plain, [BENCH_ONE_KERNEL] = &bench_kernel,
+};
+
+const struct bench_baseline *bench_baseline(enum bench_mode mode)
+{
+    return baselines[mode];
+}
+
+bool bench_mode_is_enqueued(enum bench_mode mode)
+{
+    return bench_mode_is_stream(mode) ||
+           (bench_mode_is_baseline(mode) && !baselines[mode]->by_host);
+}
+
+void bench_need(const char *what, int code)
+{
+    if (code != 0) {
+        fprintf(stderr, "benchmark: %s: error %d\n", what, code);
+        MPI_Abort(MPI_COMM_WORLD, BENCH_EXIT_USAGE);
+    }
+}
+
+const char *bench_load(const char *const libraries[], const struct bench_symbol symbols[], int num)
+{
+    void *library = NULL;
+
+    for (int i = 0; library == NULL && libraries[i] != NULL; i++) {
+        library = dlopen(libraries[i], RTLD_NOW);
+    }
+    if (library == NULL) {
+        return libraries[0];
+    }
+    for (int i = 0; i < num; i++) {
+        *symbols[i].address = dlsym(library, symbols[i].name);
+        if (*symbols[i].address == NULL && !symbols[i].optional) {
+            return symbols[i].name;
+        }
+    }
+    return NULL;
+}
+
+static const char *missing(enum bench_mode mode)
+{
+    if (!bench_on_device()) {
+        return "a device (--device)";
+    }
+    if (bench_mode_is_graph(mode) && !bench_device_has_graphs()) {
+        return "graphs";
+    }
+    return baselines[mode]->find();
+}
+
+/* Is it there on all ranks? If not, that is told. */
+static bool is_there(const struct bench_options *opts, enum bench_mode mode)
+{
+    const char *lack = missing(mode);
+    int lacking = lack != NULL;
+
+    MPI_Allreduce(MPI_IN_PLACE, &lacking, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
+    if (lacking > 0) {
+        bench_complain(opts, "mode %s %s: %d ranks lack something (this one: %s)",
+                       bench_mode_names[mode],
+                       opts->if_there[mode] ? "is left out" : "cannot be used", lacking,
+                       lack != NULL ? lack : "nothing");
+    }
+    return lacking == 0;
+}
+
+/* The first mode that uses the same baseline. */
+static bool is_first(const struct bench_options *opts, int mode)
+{
+    for (int other = 0; other < mode; other++) {
+        if (opts->use_mode[other] && baselines[other] == baselines[mode]) {
+            return false;
+        }
+    }
+    return true;
+}
+
+bool bench_baselines_open(struct bench_options *opts)
+{
+    int left = 0;
+
+    for (int mode = 0; mode < BENCH_NUM_MODES; mode++) {
+        if (opts->use_mode[mode] && bench_mode_is_baseline((enum bench_mode)mode) &&
+            !is_there(opts, (enum bench_mode)mode)) {
+            if (!opts->if_there[mode]) {
+                return false;
+            }
+            opts->use_mode[mode] = false;
+        }
+        left += opts->use_mode[mode];
+    }
+    if (left == 0) {
+        bench_complain(opts, "no mode is left");
+        return false;
+    }
+    for (int mode = BENCH_REQUEST_MODES; mode < BENCH_NUM_MODES; mode++) {
+        if (opts->use_mode[mode] && is_first(opts, mode)) {
+            baselines[mode]->open();
+        }
+    }
+    return true;
+}
+
+void bench_baselines_close(const struct bench_options *opts)
+{
+    for (int mode = BENCH_REQUEST_MODES; mode < BENCH_NUM_MODES; mode++) {
+        if (opts->use_mode[mode] && is_first(opts, mode)) {
+            baselines[mode]->close();
+        }
+    }
+}
+
+void bench_link_open(struct bench_link *link)
+{
+    const struct bench_baseline *by = baselines[link->mode];
+
+    link->send = by->alloc(link->bytes);
+    link->recv = by->alloc(link->bytes);
+    link->sent = link->received = 0;
+    by->make(link);
+    MPI_Barrier(MPI_COMM_WORLD);
+}
+
+void bench_link_close(struct bench_link *link)
+{
+    const struct bench_baseline *by = baselines[link->mode];
+
+    /* Nobody frees what another one still has mapped. */
+    bench_device_synchronize();
+    MPI_Barrier(MPI_COMM_WORLD);
+    by->unmake(link);
+    MPI_Barrier(MPI_COMM_WORLD);
+    by->free(link->recv);
+    by->free(link->send);
+}
+
+void bench_link_move(struct bench_link *link, int what)
+{
+    link->sent += (what & BENCH_SENDS) != 0;
+    link->received += (what & BENCH_RECVS) != 0;
+    baselines[link->mode]->move(link, what);
+}

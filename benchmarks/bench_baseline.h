@@ -1,0 +1,112 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * Copyright (c) 2026 the mpix-queue authors
+ *
+ * bench_baseline.h - what the library is compared with between GPUs: other ways to move the same
+ * messages
+ *
+ * A baseline is a table of functions. A link is what a rank sends and receives at once by one of
+ * them: two blocks of memory of its GPU, and the messages as parts of them. All of it is CPU-driven
+ * or on the stream of the device, and writes to the receive buffers of others when it likes: the
+ * benchmarks are such that ready sends are right, see there, and so is this.
+ */
+#ifndef MPIXQ_BENCH_BASELINE_H
+#define MPIXQ_BENCH_BASELINE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "bench_fabric.h"
+
+struct bench_counts;
+struct bench_options;
+
+/* A message in a block. The tag is the same at both ends; those of what a rank receives differ, and
+ * are below the number of messages that are received. Messages between two ranks are in the same
+ * order at both. */
+struct bench_part {
+    int peer, tag;
+    size_t offset, bytes;
+};
+
+#define BENCH_MAX_PARTS 2048
+
+struct bench_link {
+    enum bench_mode mode;
+    int num; /* that are sent, and as many are received */
+    const struct bench_part *sends, *recvs;
+    size_t bytes;               /* of each block */
+    unsigned char *send, *recv; /* the blocks */
+    uint64_t sent, received;    /* how often */
+    struct bench_counts *counts;
+    void *own; /* of the baseline */
+};
+
+enum { BENCH_SENDS = 1, BENCH_RECVS = 2 };
+
+struct bench_baseline {
+    const char *name; /* column channel */
+    bool by_host;     /* the host drives it, so nothing is enqueued ahead */
+    int operations;   /* on the stream for each message, at most */
+    /* What is missing here; NULL: nothing. */
+    const char *(*find)(void);
+    void (*open)(void); /* collective, as are the next four */
+    void (*close)(void);
+    void *(*alloc)(size_t bytes);
+    void (*free)(void *memory);
+    void (*make)(struct bench_link *link);
+    void (*unmake)(struct bench_link *link);
+    /* Put on the stream, or do: all sends, all receives, or both together. */
+    void (*move)(struct bench_link *link, int what);
+};
+
+extern const struct bench_baseline bench_peer, bench_nccl, bench_nvshmem, bench_plain, bench_kernel;
+
+/* By a link of bench_kernel: one end of a ping-pong of so many round trips, in one kernel. */
+void bench_peer_bounce(struct bench_link *link, bool leads, long rounds);
+
+static inline bool bench_mode_is_baseline(enum bench_mode mode)
+{
+    return mode >= BENCH_REQUEST_MODES && mode < BENCH_NUM_MODES;
+}
+
+/* One message in place of several, or what else makes one call of two. */
+static inline bool bench_mode_is_one(enum bench_mode mode)
+{
+    return mode == BENCH_PEER_COPY_ONE || mode == BENCH_NCCL_ONE || mode == BENCH_NCCL_ONE_GRAPH ||
+           mode == BENCH_NVSHMEM_ONE;
+}
+
+static inline bool bench_mode_is_graph(enum bench_mode mode)
+{
+    return mode == BENCH_NCCL_GRAPH || mode == BENCH_NCCL_ONE_GRAPH;
+}
+
+const struct bench_baseline *bench_baseline(enum bench_mode mode);
+
+/* A stream of the device does it by itself, and can have it enqueued ahead. */
+bool bench_mode_is_enqueued(enum bench_mode mode);
+
+/* Those that are wanted. A mode that lacks something is told and left out where it was not named
+ * by itself (opts->if_there); false if it was, or if none is left. Collective, after
+ * bench_device_open. */
+bool bench_baselines_open(struct bench_options *opts);
+void bench_baselines_close(const struct bench_options *opts);
+
+/* Make the blocks of a link that has its mode and its parts. Collective. */
+void bench_link_open(struct bench_link *link);
+void bench_link_close(struct bench_link *link);
+void bench_link_move(struct bench_link *link, int what);
+
+/* For the baselines: end the program unless the code is 0. */
+void bench_need(const char *what, int code);
+/* Look up functions by their names in the first library that is there; what is missing, or NULL.
+ * The library stays. */
+struct bench_symbol {
+    void **address;
+    const char *name;
+    bool optional;
+};
+const char *bench_load(const char *const libraries[], const struct bench_symbol symbols[], int num);
+
+#endif

@@ -1,0 +1,74 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * Copyright (c) 2026 the mpix-queue authors
+ *
+ * bench_queue.h - what the benchmarks enqueue on a stream, and how that is timed
+ */
+#ifndef MPIXQ_BENCH_QUEUE_H
+#define MPIXQ_BENCH_QUEUE_H
+
+#include <semaphore.h>
+
+#include "bench.h"
+
+#define BENCH_MAX_BATCH 40 /* iterations on a device */
+
+/* The stream modes are timed on the stream: from a first function on it, the gate, to a last one,
+ * or on a device between events behind the gate. The gate holds the stream until everything is
+ * enqueued, so that what is measured is the stream at work without the host; with --enqueue along
+ * it holds nothing. A gate cannot hold more than the stream's depth, so a run is made of
+ * batches. */
+struct bench_queue {
+    MPIX_Host_stream stream; /* unless it is that of the device */
+    MPIX_Queue queue;
+    MPI_Comm comm; /* for the gates, which start together on all ranks */
+    bool along;
+    long depth; /* operations that the stream holds */
+    sem_t open;
+    double began, ended;
+    struct bench_counts own; /* of the modes of MPI, and of baselines; host: of all modes */
+    bool ran[BENCH_NUM_MODES];
+    void *graphs[BENCH_NUM_MODES][BENCH_MAX_BATCH + 1]; /* of so many iterations, once made */
+};
+
+/* Create stream and queue if a stream mode is wanted; otherwise both are null. */
+void bench_queue_open(struct bench_queue *bq, const struct bench_options *opts);
+void bench_queue_close(struct bench_queue *bq);
+/* Run iterations of so many operations on the stream, in batches that it can hold, each but the
+ * last of an even number, so that two sets of buffers take turns across them. enqueue puts a batch
+ * on the stream, always the same for a mode. Gives the seconds that it took there. Collective. */
+typedef void bench_enqueue(void *ctx, enum bench_mode mode, long iterations);
+double bench_queue_run(struct bench_queue *bq, enum bench_mode mode, long iterations,
+                       int operations, bench_enqueue *enqueue, void *ctx);
+/* Until everything on the stream is done. */
+void bench_queue_wait(struct bench_queue *bq);
+/* The buffers change: what was kept of earlier runs is of no use. */
+void bench_queue_renew(struct bench_queue *bq);
+/* Put work on the stream. */
+void bench_queue_work(const struct bench_queue *bq, const struct bench_work *work, void *arg);
+/* Behind calls that enqueue starts and waits, with the time before them. */
+static inline void bench_calls_end(struct bench_queue *bq, double before)
+{
+    bq->own.host += MPI_Wtime() - before;
+}
+/* By a mode so far. */
+void bench_queue_counts(const struct bench_queue *bq, enum bench_mode mode,
+                        struct bench_counts *counts);
+void bench_queue_channel(const struct bench_queue *bq, enum bench_mode mode,
+                         char name[BENCH_CHANNEL_LEN]);
+
+/* ---- Beside other work (bench_beside.c) ------------------------------------------------------ */
+
+struct bench_beside {
+    void (*begin)(void *ctx, enum bench_mode mode);
+    bench_enqueue *enqueue;
+    long (*errors)(void *ctx, enum bench_mode mode, long iterations);
+    struct bench_queue *bq;
+    void *ctx;
+};
+
+/* Print what a pending wait of each mode does to a product of matrices of this side, a multiple of
+ * 4, on the same GPU. Needs a device and ranks in pairs. Collective. */
+void bench_beside(struct bench_report *report, const struct bench_options *opts, size_t side,
+                  const struct bench_beside *what);
+
+#endif

@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * Copyright (c) 2026 the mpix-queue authors
+ *
+ * bench_steps.c - what an exchange, or a hop of a ping-pong, consists of in each mode on a device
+ *
+ * Between pack and unpack; who does without these does the rest.
+ */
+#include "bench.h"
+
+static const char *const steps[BENCH_NUM_MODES] = {
+    [BENCH_MPI_BLOCKING] = "copy to the host, synchronize, MPI without requests kept, copy back",
+    [BENCH_MPI_PERSISTENT] = "copy to the host, synchronize, Startall, Waitall, copy back",
+    [BENCH_HOST] = "the same, requests matched",
+    [BENCH_STREAM] = "Enqueue_startall, Enqueue_waitall",
+    [BENCH_STREAM_READY] = "the same, ready sends",
+    [BENCH_PEER_COPY] = "for each message a copy to the peer; synchronize; for each an empty "
+                        "persistent message",
+    [BENCH_PEER_COPY_ONE] = "the same, one message for each peer",
+    [BENCH_NCCL] = "a group of sends and receives (ping-pong: one call each), registered buffers",
+    [BENCH_NCCL_ONE] = "the same, one message for each peer (ping-pong: both in a group)",
+    [BENCH_NCCL_GRAPH] = "nccl, replayed as a graph of a batch of iterations",
+    [BENCH_NCCL_ONE_GRAPH] = "nccl-one, replayed likewise",
+    [BENCH_NVSHMEM] = "for each message putmem_signal_on_stream, signal_wait_until_on_stream",
+    [BENCH_NVSHMEM_ONE] = "the same, one message for each peer",
+    [BENCH_PLAIN_COPY] = "a copy to the peer, which is not told; one after the other",
+    [BENCH_ONE_KERNEL] = "one kernel at each end that copies and signals in a loop, by one block",
+};
+
+void bench_print_steps(FILE *out, const struct bench_options *opts)
+{
+    fputs("calls between pack and unpack:\n", out);
+    for (int mode = 0; mode < BENCH_NUM_MODES; mode++) {
+        if (opts->use_mode[mode]) {
+            fprintf(out, "  %-15s %s\n", bench_mode_names[mode], steps[mode]);
+        }
+    }
+}
