@@ -1,0 +1,168 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: BSD-3-Clause
+# Copyright (c) 2026 the mpix-queue authors
+#
+# baselines.sh - the benchmarks between GPUs of one node beside what else moves the same messages:
+# peer copies driven by the CPU, NCCL (RCCL), NVSHMEM; their tables, and how the library compares
+# with the best form of each
+#
+#     benchmarks/baselines.sh cuda|hip BUILD [FOLDER] [PART...]
+#
+# BUILD is a build tree, FOLDER gets tables and CSV (./baselines if not given). MPIEXEC and
+# MPIEXEC_FLAGS start the programs, RANKS (2) of them. Libraries are found by LD_LIBRARY_PATH, or
+# among the packages of python3; what is not found is left out, which the tables say. The parts are
+# the functions below; all of them take some two minutes. Multicast by NVLink stays off, since a
+# failing program can leave it unusable for others.
+parts="exchange hop large bare wide halo skew beside shared"
+set -u
+device=${1:?cuda or hip} build=$(cd "${2:?a build tree}" && pwd) folder=${3:-baselines}
+shift $(($# < 3 ? $# : 3))
+top=$(cd "${BASH_SOURCE[0]%/*}/.." && pwd)
+mkdir -p "$folder"
+failed=0
+export NCCL_NVLS_ENABLE=0 NVSHMEM_DISABLE_NVLS=1
+packages=$(python3 -c 'import nvidia; print(list(nvidia.__path__)[0])' 2>/dev/null)
+for library in nccl nvshmem; do
+    [ -z "$packages" ] ||
+        export LD_LIBRARY_PATH="${LD_LIBRARY_PATH:+$LD_LIBRARY_PATH:}$packages/$library/lib"
+done
+
+# What is shown of a table: what the modes do, and their rows, with what is below them.
+shown='^ *[0-9]* *(mpi-|host|stream|peer-|plain-|nccl|nvshmem|one-|a product|GB/s|bytes)|^board'
+shown+='|left out|verified|WRONG'
+
+# bench NAME PROGRAM OPTION...: run it, and show the table and the comparison.
+bench()
+{
+    local name=$1 program=$2 start=$SECONDS rc=0
+    shift 2
+    # shellcheck disable=SC2086 # the flags are words
+    timeout "${limit:-60}" ${MPIEXEC:-mpiexec} ${MPIEXEC_FLAGS-} -n "${RANKS:-2}" \
+        "$build/benchmarks/mpixq_$program" --device "$device" "--csv=$folder/$name.csv" "$@" \
+        >"$folder/$name.txt" 2>&1 || rc=$?
+    echo "== $name: mpixq_$program $* ($((SECONDS - start)) s)"
+    grep -E "$shown" "$folder/$name.txt"
+    if [ $rc -ne 0 ]; then
+        echo "FAILED with exit code $rc:"
+        tail -5 "$folder/$name.txt"
+        failed=1
+    fi
+    compare "$folder/$name.csv"
+}
+
+# each_size NAME PROGRAM SIZES OPTION...: a run for each of the sizes. With several in one, and
+# NVSHMEM in the process, CUDA 13 refused the library the buffers of a later one ("resource already
+# mapped").
+each_size()
+{
+    local name=$1 program=$2 sizes=$3 size
+    shift 3
+    for size in $sizes; do
+        bench "$name-$size" "$program" --sizes "$size" "$@"
+    done
+}
+
+# Medians of stream and stream-ready (S, R) over the best form of each baseline, for each size.
+compare()
+{
+    [ -s "$1" ] && awk -F, '
+        NR == 1 { next }
+        !($6 in seen) { seen[$6] = 1; sizes[++n] = $6 }
+        { time[$6, $2] = $7 }
+        $3 ~ /^(peer|nccl|nvshmem)$/ && $2 !~ /^(plain-copy|one-kernel)$/ {
+            if (!(($6, $3) in best) || $7 < best[$6, $3]) { best[$6, $3] = $7; form[$6, $3] = $2 }
+        }
+        function ratio(size, mode, by) {
+            return (size, mode) in time ? sprintf("%.2f", time[size, mode] / best[size, by]) : "-"
+        }
+        END {
+            split("peer nccl nvshmem", by, " ")
+            for (i = 1; i <= n; i++) {
+                for (k = 1; k <= 3; k++) {
+                    if ((sizes[i], by[k]) in best) {
+                        printf "ratio %9s to %-15s %8.2f us: S %s, R %s\n", sizes[i],
+                            form[sizes[i], by[k]], best[sizes[i], by[k]],
+                            ratio(sizes[i], "stream", by[k]), ratio(sizes[i], "stream-ready", by[k])
+                    }
+                }
+            }
+        }' "$1"
+}
+
+ours=stream,stream-ready
+forms=nccl,nccl-one,nccl-graph,nccl-one-graph
+[ "$device" = cuda ] || forms=
+
+exchange()
+{
+    each_size exchange exchange "16 1K 8K 64K" --modes $ours,mpi-persistent,baselines \
+        --seconds 3 --trials 100 --verify
+}
+
+hop()
+{
+    each_size hop pingpong "16 1K 8K 64K" --modes $ours,mpi-persistent,baselines --seconds 2.5 \
+        --trials 100 --verify
+}
+
+large()
+{
+    bench large pingpong --sizes 256K,1M,8M,64M --modes $ours,peer-copy${forms:+,$forms} \
+        --seconds 10 --trials 40 --verify
+}
+
+bare()
+{
+    each_size bare pingpong "16 1K 8K" --bare --modes $ours,baselines --seconds 2.5 --trials 100 \
+        --verify
+}
+
+# Bandwidth. One block of a kernel would take its time.
+wide()
+{
+    bench wide pingpong --bare --sizes 8M,64M --seconds 6 --trials 40 --verify \
+        --modes $ours,peer-copy,plain-copy${forms:+,nccl,nccl-one-graph}
+}
+
+# So many cells a side for each of two ranks; for four, of a board with two of these each way. Every
+# rank computes the whole board to verify it, so the large ones are not.
+halo()
+{
+    local side verify=--verify
+    for side in 256 1024 4096 16384; do
+        [ $side -lt 4096 ] || verify=--no-verify
+        bench halo-$side halo --board $((side * (${RANKS:-2} / 2)))x$((2 * side)) $verify \
+            --pattern "$top/examples/patterns/gosper-glider-gun.rle" --seconds 3 \
+            --modes $ours,mpi-persistent,peer-copy
+    done
+}
+
+# A ping-pong does not see whether a receiver is late.
+skew()
+{
+    local us
+    for us in 0 5 20 100; do
+        bench skew-$us exchange --sizes 16,8K --skew $us --seconds 2 --verify \
+            --modes $ours,peer-copy-one${forms:+,nccl-one}
+    done
+}
+
+beside()
+{
+    bench beside exchange --sizes 8K --beside 2048 --seconds 1 --verify \
+        --modes $ours${forms:+,nccl,nvshmem}
+}
+
+# Two ranks on one GPU: neither NCCL nor NVSHMEM has that.
+shared()
+{
+    CUDA_VISIBLE_DEVICES=0 HIP_VISIBLE_DEVICES=0 bench shared exchange --sizes 16,8K,64K \
+        --seconds 3 --modes $ours,mpi-persistent,peer-copy,peer-copy-one --verify
+}
+
+# shellcheck disable=SC2086
+[ $# -gt 0 ] || set -- $parts
+for part; do
+    "$part"
+done
+exit $failed
