@@ -11,6 +11,7 @@
 
 #define SAME_TYPE(a, b) _Static_assert(__builtin_types_compatible_p(a, b), #a)
 
+#define LAUNCH VALUES(CUlaunchConfig, mpixq_cuda_launch)
 #define FUNCTIONS                                                                                  \
     CHECK(init, cuInit, (unsigned))                                                                \
     CHECK(error_string, cuGetErrorString, (ENUM(CUresult), const char **))                         \
@@ -36,6 +37,7 @@
     CHECK(launch, cuLaunchKernel,                                                                  \
           (HANDLE(CUfunction), unsigned, unsigned, unsigned, unsigned, unsigned, unsigned,         \
            unsigned, HANDLE(CUstream), void **, void **))                                          \
+    CHECK(launch_with, cuLaunchKernelEx, (const LAUNCH *, HANDLE(CUfunction), void **, void **))   \
     CHECK(copy, cuMemcpyAsync,                                                                     \
           (HANDLE(CUdeviceptr), CONST_HANDLE(CUdeviceptr), size_t, HANDLE(CUstream)))              \
     CHECK(stream_context, cuStreamGetCtx, (HANDLE(CUstream), HANDLE(CUcontext) *))                 \
@@ -94,6 +96,8 @@ SAME_SIZE(CUdeviceptr, void *);
 SAME_SIZE(CUuuid, struct mpixq_cuda_uuid);
 SAME_SIZE(cuuint64_t, uint64_t);
 SAME_SIZE(CUstreamBatchMemOpParams, struct mpixq_cuda_value);
+SAME_SIZE(CUlaunchConfig, struct mpixq_cuda_launch);
+SAME_SIZE(CUlaunchAttribute, struct mpixq_cuda_launch_attribute);
 SAME_SIZE(CUdevice_P2PAttribute, int);
 SAME_SIZE(CUipcMemHandle, struct mpixq_cuda_handle);
 
@@ -103,6 +107,16 @@ SAME_SIZE(CUipcMemHandle, struct mpixq_cuda_handle);
                        offsetof(CUstreamBatchMemOpParams, writeValue.theirs) ==                    \
                            offsetof(struct mpixq_cuda_value, ours),                                \
                    #ours)
+#define SAME_OFFSET(type, theirs, own, ours)                                                       \
+    _Static_assert(offsetof(type, theirs) == offsetof(struct own, ours), #ours)
+SAME_OFFSET(CUlaunchConfig, gridDimX, mpixq_cuda_launch, blocks);
+SAME_OFFSET(CUlaunchConfig, blockDimX, mpixq_cuda_launch, threads);
+SAME_OFFSET(CUlaunchConfig, sharedMemBytes, mpixq_cuda_launch, shared_bytes);
+SAME_OFFSET(CUlaunchConfig, hStream, mpixq_cuda_launch, stream);
+SAME_OFFSET(CUlaunchConfig, attrs, mpixq_cuda_launch, attributes);
+SAME_OFFSET(CUlaunchConfig, numAttrs, mpixq_cuda_launch, n);
+SAME_OFFSET(CUlaunchAttribute, value, mpixq_cuda_launch_attribute, value);
+
 SAME_PLACE(operation, operation);
 SAME_PLACE(address, address);
 SAME_PLACE(value64, value);
@@ -135,6 +149,8 @@ SAME_NUMBER(CU_POINTER_ATTRIBUTE_SYNC_MEMOPS, MPIXQ_CU_SYNC_MEMOPS);
 SAME_NUMBER(CU_DEVICE_ATTRIBUTE_GPU_DIRECT_RDMA_WRITES_ORDERING, MPIXQ_CU_RDMA_ORDERING);
 SAME_NUMBER(CU_GPU_DIRECT_RDMA_WRITES_ORDERING_OWNER, MPIXQ_CU_ORDERED_FOR_OWNER);
 SAME_NUMBER(CU_GPU_DIRECT_RDMA_WRITES_ORDERING_ALL_DEVICES, MPIXQ_CU_ORDERED_FOR_ALL);
+SAME_NUMBER(CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION,
+            MPIXQ_CU_PROGRAMMATIC_SERIALIZATION);
 SAME_NUMBER(CU_STREAM_MEM_OP_WAIT_VALUE_64, MPIXQ_CU_WAIT_VALUE_64);
 SAME_NUMBER(CU_STREAM_MEM_OP_WRITE_VALUE_64, MPIXQ_CU_WRITE_VALUE_64);
 SAME_NUMBER(CU_STREAM_WAIT_VALUE_GEQ, MPIXQ_CU_WAIT_GEQ);

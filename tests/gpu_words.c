@@ -64,9 +64,8 @@ static void clear(struct bench *b)
 static void leave(struct bench *b, struct mpixq_gpu_word at[N], int n)
 {
     for (int i = 0; i < n; i++) {
-        at[i].address = b->seen + 8 * (FIRST + i);
-        at[i].value = 1000 + (uint64_t)i;
-        at[i].state = NULL;
+        at[i] = (struct mpixq_gpu_word){.address = b->seen + 8 * (FIRST + i),
+                                        .value = 1000 + (uint64_t)i};
     }
     b->ops->by_gpu(b->stream, &(struct mpixq_by_gpu){.words = at, .n_words = n});
 }

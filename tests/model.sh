@@ -82,19 +82,29 @@ search_ipc()
     expect 0 -DSTARTS=2 -DREADY -DFAILURES=2
     expect 0 -DSTARTS=2 -DDEATH
     expect 0 -DBLOCKS=2 -DREADY -DDEATH
-    for rule in ADD EARLY; do
+    # With slots two sends do not wait for the receiver, and three do.
+    expect 0 -DSTARTS=5 -DSLOTTED
+    expect 0 -DSTARTS=4 -DSLOTTED -DAHEAD=2
+    expect 1 -DSTARTS=3 -DSLOTTED -DAHEAD=3
+    expect 0 -DSTARTS=3 -DSLOTTED -DFEWER
+    expect 0 -DSTARTS=2 -DSLOTTED -DFAILURES=2
+    expect 0 -DSTARTS=3 -DSLOTTED -DFAILURES=1
+    expect 0 -DSTARTS=4 -DSLOTTED -DAHEAD=2 -DFAILURES=1
+    expect 0 -DSTARTS=3 -DSLOTTED -DDEATH
+    for rule in ARRIVE EARLY; do
         expect 1 "-DBREAK_$rule"
     done
     for rule in RESET FOUND; do
         expect 1 -DBLOCKS=2 "-DBREAK_$rule"
     done
-    for rule in CLOSE RECALL REUSE CLEAN TELL; do
+    for rule in BOTH CLOSE RECALL REUSE CLEAN TELL; do
         expect 1 -DFAILURES=1 "-DBREAK_$rule"
     done
-    for rule in ASK DONE; do
-        expect 1 -DREADY -DFAILURES=1 "-DBREAK_$rule"
+    expect 1 -DREADY -DFAILURES=1 -DBREAK_ASK
+    for rule in FREE TWO OTHER; do
+        expect 1 -DSTARTS=4 -DSLOTTED -DAHEAD=2 "-DBREAK_$rule"
     done
-    expect 1 -DSTARTS=2 -DREADY -DFAILURES=1 -DBREAK_ONCE
+    expect 1 -DSTARTS=3 -DSLOTTED -DFEWER -DBREAK_LEFT
 }
 
 case $channel in

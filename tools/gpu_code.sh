@@ -6,7 +6,7 @@
 #
 #     gpu_code.sh cuda|hip SRCDIR OUTPUT    compile for one vendor; fails if that cannot be done
 #     gpu_code.sh cubins SRCDIR OUTPUT      machine code of CUDA in one file; says for what GPUs
-#     gpu_code.sh embed SRCDIR FOLDER       write FOLDER/code.c, kernels.ptx and kernels.co
+#     gpu_code.sh embed SRCDIR FOLDER       write FOLDER/code.c, kernels*.ptx and kernels.co
 #     gpu_code.sh source SRCDIR OUTPUT      the kernels for HIP as one text, which includes nothing
 #
 # GPU_CLANG is a clang, or hipcc; neither needs a toolkit, since the kernels include nothing. What
@@ -24,17 +24,30 @@ if [ "$1" = embed ] && [ "$3" = benchmarks ]; then
 fi
 
 # PTX of the lowest version that has what the kernels need: drivers compile it for newer GPUs.
+# compile_cuda OUTPUT SOURCE
 compile_cuda()
 {
     [ -n "${GPU_CLANG-}" ] && "$GPU_CLANG" -x cuda --cuda-device-only --cuda-gpu-arch=sm_70 \
         -nocudainc -nocudalib -Wno-unknown-cuda-version -Xclang -target-feature -Xclang +ptx60 \
-        -O2 -S -o "$1" "$src/kernels_cuda.c" 2>/dev/null && [ -s "$1" ]
+        -O2 -S -o "$1" "$src/$2" 2>/dev/null && [ -s "$1" ]
 }
 
 # What any clang has made, here or elsewhere.
 ptx()
 {
-    compile_cuda "$1" || cp "$src/shipped.ptx" "$1" 2>/dev/null
+    compile_cuda "$1" kernels_cuda.c || cp "$src/shipped.ptx" "$1" 2>/dev/null
+}
+
+# The second form of the kernels. Its instructions, which the compiler does not know, are of PTX 7.8
+# and sm_90; PTX is text, and newer versions read all that older ones do.
+ptx90()
+{
+    if compile_cuda "$1" kernels_cuda90.c; then
+        sed 's/^\.version .*/.version 7.8/; s/^\.target .*/.target sm_90/' "$1" >"$1.new" &&
+            mv "$1.new" "$1"
+    else
+        cp "$src/shipped90.ptx" "$1" 2>/dev/null
+    fi
 }
 
 # Machine code of one kind runs on GPUs with the same major number too, so the first of each that
@@ -46,20 +59,22 @@ kinds()
         awk '$1 >= 70 && !seen[int($1 / 10)]++'
 }
 
-# fat PTX OUTPUT
+# fat PTX PTX90 OUTPUT
 fat()
 {
     images= made=
     [ -n "${PTXAS-}" ] && [ -n "${FATBINARY-}" ] || return 1
     folder=$(mktemp -d) || return 1
     for kind in $(kinds); do
-        "$PTXAS" -arch=sm_$kind -O3 -o "$folder/$kind" "$1" 2>/dev/null || continue
+        from=$1
+        [ "$kind" -lt 90 ] || [ ! -s "$2" ] || from=$2
+        "$PTXAS" -arch=sm_$kind -O3 -o "$folder/$kind" "$from" 2>/dev/null || continue
         images="$images --image3=kind=elf,sm=$kind,file=$folder/$kind"
         made="$made sm_$kind"
     done
     # shellcheck disable=SC2086
-    [ -n "$images" ] && "$FATBINARY" -64 --compress-all --create="$2" $images 2>/dev/null &&
-        [ -s "$2" ] && echo $made
+    [ -n "$images" ] && "$FATBINARY" -64 --compress-all --create="$3" $images 2>/dev/null &&
+        [ -s "$3" ] && echo $made
     set -- $?
     rm -rf "$folder"
     return "$1"
@@ -107,12 +122,12 @@ bytes()
 }
 
 case $1 in
-cuda) compile_cuda "$3" ;;
+cuda) compile_cuda "$3" kernels_cuda.c ;;
 hip) compile_hip "$3" ;;
 cubins)
-    ptx "$3.ptx" && fat "$3.ptx" "$3"
+    ptx "$3.ptx" && ptx90 "$3.90" && fat "$3.ptx" "$3.90" "$3"
     set -- $? "$3"
-    rm -f "$2.ptx"
+    rm -f "$2.ptx" "$2.90"
     exit "$1"
     ;;
 source) source_hip "$3" ;;
@@ -126,7 +141,10 @@ embed)
         bytes ${prefix}_code_cuda "$3/kernels.ptx"
         bytes ${prefix}_code_hip "$3/kernels.co"
         if [ $prefix = mpixq ]; then
-            fat "$3/kernels.ptx" "$3/kernels.fatbin" >/dev/null || : >"$3/kernels.fatbin"
+            ptx90 "$3/kernels90.ptx" || : >"$3/kernels90.ptx"
+            bytes mpixq_code_cuda90 "$3/kernels90.ptx"
+            fat "$3/kernels.ptx" "$3/kernels90.ptx" "$3/kernels.fatbin" >/dev/null ||
+                : >"$3/kernels.fatbin"
             bytes mpixq_cubins "$3/kernels.fatbin"
             source_hip "$3/kernels.hip" && bytes mpixq_source_hip "$3/kernels.hip" || exit 1
         fi

@@ -13,26 +13,34 @@
  * steps. Words that are put in no order (tell_both) are put in any order. Of "gate" and "halt" one
  * word is left, since an open gate alone lets nobody leave who can close his pair.
  *
+ * A slot holds two parts, each of which tells of which start it is; the wait copies each when it is
+ * there.
+ *
  * Checked:
  *   - who moves reads and writes only what both ends have started and not yet seen done: so nothing
- *     that its owner has filled, read or freed meanwhile (busy);
+ *     that its owner has filled, read or freed meanwhile (busy); a send to a slot touches nothing
+ *     of the receiver's but that, and no slot is filled before its message has been copied (kept);
  *   - each start is moved once, and blocks agree about who moves;
  *   - a wait that was not given up has its data, and only waits of failed queues are given up;
- *   - all streams drain and all ends are freed (no deadlock), with and without failures;
- *   - an end's words are used again only if they are as they were before the first start, but for
- *     values that the next pair's base covers, and then nobody of this pair touches them (given).
+ *   - all streams drain and all ends are freed (no deadlock), with and without failures: so a send
+ *     waits for its receive only if two before it have not been received (AHEAD);
+ *   - an end's words are used again only if none is of a later start than the next pair's base, and
+ *     then nobody of this pair touches them (given).
  * In place of a second pair that uses the words there is an assertion at each access to them.
  *
  * Not in it: what the orders of memory allow besides, several pairs of one launch, and a process
  * that dies in the midst of tell_both.
  *
- * STARTS: how many. BLOCKS: that move a start, 1 or 2. READY: a ready send, which is
- * enqueued when its receive is known to be. FAILURES: how many queues may fail by themselves; what
- * follows from that does not count. DEATH: in their place a process may die; then, and only then,
- * who waits for what it was moving goes after a while.
+ * STARTS: how many. BLOCKS: that move a start, 1 or 2. READY: a ready send, which is enqueued when
+ * its receive is known to be, and has no slots. SLOTTED: the receive has slots. AHEAD: the receiver
+ * enqueues nothing before the sender's first so many starts are over, which so must not wait for
+ * it. FAILURES: how many queues may fail by themselves; what follows from that does not count.
+ * DEATH: in their place a process may die; then, and only then, who waits for what it was moving
+ * goes after a while. FEWER: the receiver makes one start less than the sender.
  *
  * Macros that break one rule each, so that the checks can be seen to fail:
- *   BREAK_ADD     the state is changed by a load and a store
+ *   BREAK_ARRIVE  the state is changed by a load and a store
+ *   BREAK_BOTH    who comes second leaves the state as if he were alone
  *   BREAK_EARLY   done is told before the data is there
  *   BREAK_CLOSE   a wait is given up without closing the pair
  *   BREAK_RECALL  a start that lacks its wait is not taken back before the buffer is freed
@@ -41,9 +49,11 @@
  *   BREAK_REUSE   a sender's words are used again before its receiver has freed its end
  *   BREAK_CLEAN   they are used again though the receiver's last start was taken back
  *   BREAK_ASK     a ready send does not look whether its receive was taken back
- *   BREAK_DONE    the words of a ready pair that was closed as its data came are used again
- *   BREAK_ONCE    to take back a ready pair's receive is tried once
  *   BREAK_TELL    a failure is not told to the peer
+ *   BREAK_FREE    a send takes its slot one start too early
+ *   BREAK_TWO     there are two slots only
+ *   BREAK_LEFT    words are used again though a message was left in a slot
+ *   BREAK_OTHER   a wait looks at its slot only
  */
 #ifndef STARTS
 #define STARTS 1
@@ -54,31 +64,63 @@
 #ifndef FAILURES
 #define FAILURES 0
 #endif
+#ifndef AHEAD
+#define AHEAD 0
+#endif
+#ifdef FEWER
+#define STARTS_OF(e) (STARTS - (e))
+#else
+#define STARTS_OF(e) STARTS
+#endif
 
 #define SENDER 0
 #define RECEIVER 1
-#define CLOSED 64
-#define IS_CLOSED(word) ((word) > CLOSED / 2)
+#define RECEIVE(n) (4 * (n) + 1)
+#define SEND(n) (4 * (n) + 2)
+#define BOTH(n) (4 * (n) + 3)
+#define CLOSED 120
 #ifdef READY
 #define IS_READY true
-#define MINE(e) 0
 #else
 #define IS_READY false
-#define MINE(e) ((e) == SENDER -> 1 : -1)
 #endif
-#define BY_START(e) ((e) == SENDER -> 1 : -1)
+#ifdef BREAK_TWO
+#define SLOTS 2
+#else
+#define SLOTS 3
+#endif
+#ifdef SLOTTED
+#define HAS_SLOTS true
+#else
+#define HAS_SLOTS false
+#endif
+#define MINE(e, n) ((e) == SENDER -> SEND(n) : RECEIVE(n))
+#define OTHER(e, n) ((e) == SENDER -> RECEIVE(n) : SEND(n))
+#ifdef BREAK_BOTH
+#define TOGETHER(e, n) MINE(e, n)
+#else
+#define TOGETHER(e, n) BOTH(n)
+#endif
+/* In whose memory the state is. */
+#define HOME (IS_READY -> SENDER : RECEIVER)
 
 /* Words that GPUs see. */
-short state;
+byte state;
+byte posted;
 byte come[2], gone[2], found[2], done[2], told[2], halted[2];
-byte from[BLOCKS], to[BLOCKS]; /* the buffers: whose start's data each part holds */
+byte from[2], to[2]; /* the buffers: whose start's data each part holds */
+#ifdef SLOTTED
+byte slot[6]; /* parts of slots: of which start */
+bool kept[6];
+#endif
 
 /* Words of hosts. */
 bool failed[2];     /* the queue of an end */
 bool req_failed[2]; /* the pair has failed at this end, which told the other, or was told */
 byte epoch[2];      /* starts that were made */
 byte booked[2];     /* of which the worker knows that they were made while all was well */
-byte posted;        /* receives of a ready send that the other program knows to have started */
+byte finished;      /* waits of the sender that are over, as the receiver's program knows */
+byte receives;      /* receives that the sender's program knows to have started, of ready sends */
 byte peer_end[2];
 bool freed[2];
 mtype = { FAILURE, RELEASE };
@@ -87,7 +129,7 @@ chan news[2] = [3] of { mtype, byte }; /* to an end */
 /* What nobody sees. */
 bool busy[2];  /* the buffer is not its owner's: from the start until its wait has ended */
 bool given[2]; /* the words may belong to another pair */
-byte moved;    /* starts that an end moves, or has moved */
+byte moved;    /* starts that an end moves, or has moved, as bits */
 bool second_is[2]; /* what the first block of a launch has found */
 byte more[2]; /* the start that the other block of a launch has to move; 0: none */
 bool dead[2];
@@ -117,32 +159,54 @@ inline fail_queue(e)
 
 /* Starts. */
 
-/* Who moves is known by one atomic operation. */
-inline comes_second(e, n)
+inline note_second(e, n)
 {
-#ifdef BREAK_ADD
-    before = state;
-    atomic {
-        USE(SENDER);
-        state = before + BY_START(e);
+    second_is[e] = second;
+    if
+    :: second -> assert(!(moved & (1 << n))); moved = moved | (1 << n)
+    :: else
+    fi
+}
+
+/* Each turn is one comparison with what is expected there, and perhaps a change. */
+inline arrive(e, n)
+{
+    seen = (e == SENDER && !IS_READY -> RECEIVE(n) : 0);
+    do
+#ifdef BREAK_ARRIVE
+    :: state == seen && seen < CLOSED ->
+        atomic {
 #else
-    atomic {
-        USE(SENDER);
-        before = state;
-        state = state + BY_START(e);
+    :: atomic { state == seen && seen < CLOSED ->
 #endif
+            USE(HOME);
+            second = seen == OTHER(e, n);
+            state = (second -> TOGETHER(e, n) : MINE(e, n));
+            if
+            :: IS_READY -> second = true
+            :: else
+            fi;
+            note_second(e, n);
+            seen = 0;
+            break
+        }
+    :: atomic { state != seen ->
+            USE(HOME);
+            seen = state;
+            if
+            :: seen == CLOSED || (seen > MINE(e, n) && seen != OTHER(e, n)) ->
 #ifdef BREAK_ASK
-        second = true;
+                second = IS_READY;
 #else
-        second = before == (IS_READY -> 0 : 0 - BY_START(e));
+                second = false;
 #endif
-        second_is[e] = second;
-        if
-        :: second -> moved++; assert(moved == n)
-        :: else
-        fi;
-        before = 0
-    }
+                note_second(e, n);
+                seen = 0;
+                break
+            :: else
+            fi
+        }
+    od
 }
 
 inline copy(b)
@@ -153,7 +217,11 @@ inline copy(b)
 
 /* In any order; bits of puts say what has been put. */
 #define PUT(bit, e, word, n) \
-    :: atomic { !(puts & bit) -> USE(e); assert(word[e] == n - 1); word[e] = n; puts = puts | bit }
+    :: atomic { !(puts & bit) -> USE(e); assert(word[e] < n); word[e] = n; puts = puts | bit }
+
+/* A receive may have been told by a send that is ahead. */
+#define PUT_TOLD(bit, e, n) \
+    :: atomic { !(puts & bit) -> USE(e); told[e] = (told[e] < n -> n : told[e]); puts = puts | bit }
 
 inline tell_both(e, n)
 {
@@ -163,10 +231,9 @@ inline tell_both(e, n)
     do
     PUT(1, 1 - e, done, n)
     PUT(2, e, done, n)
-    PUT(4, 1 - e, told, n)
-    PUT(8, e, told, n)
-    :: atomic { IS_READY && !(puts & 16) -> USE(e); state--; puts = puts | 16 }
-    :: atomic { puts == (IS_READY -> 31 : 15) -> puts = 0; break }
+    PUT_TOLD(4, 1 - e, n)
+    PUT_TOLD(8, e, n)
+    :: atomic { puts == 15 -> puts = 0; break }
     od
 #ifdef DEATH
     }
@@ -190,22 +257,22 @@ inline tell_both(e, n)
 inline find_out(e, n)
 {
 #if BLOCKS == 1 || defined(BREAK_FOUND)
-    comes_second(e, n);
+    arrive(e, n)
 #else
-    atomic { USE(e); before = come[e]; come[e]++ }
+    atomic { USE(e); seen = come[e]; come[e]++ }
     if
-    :: atomic { before == 0 ->
+    :: atomic { seen == 0 ->
             assert(found[e] / 2 != n)
         }
-        comes_second(e, n);
+        arrive(e, n);
         atomic { USE(e); found[e] = 2 * n + second }
-    :: atomic { before != 0 && found[e] / 2 == n ->
+    :: atomic { seen != 0 && found[e] / 2 == n ->
             USE(e);
-            before = 0;
+            seen = 0;
             second = found[e] % 2;
             assert(second == second_is[e])
         }
-    fi;
+    fi
 #endif
 }
 
@@ -227,9 +294,14 @@ inline goes_last(e)
 /* Block b of start n of end e. */
 inline run_part(e, b, n)
 {
-    find_out(e, n)
+    find_out(e, n);
     if
-    :: second -> TELL_EARLY(e, n); copy(b)
+    :: second ->
+        TELL_EARLY(e, n);
+        copy(b);
+#if BLOCKS == 1
+        copy(1)
+#endif
     :: else
     fi;
     goes_last(e)
@@ -244,8 +316,7 @@ inline run_part(e, b, n)
 proctype other_block(byte e)
 {
     bool second, last;
-    short before;
-    byte data, puts;
+    byte seen, data, puts;
 
     {
 end:
@@ -256,8 +327,58 @@ end:
 }
 #endif
 
+#ifdef SLOTTED
+#ifdef BREAK_FREE
+#define IS_FREE(n) ((n) <= 3 || posted + 3 >= (n))
+#else
+#define IS_FREE(n) ((n) < 3 || posted + 3 > (n))
+#endif
+#define AT(n, part) (2 * ((n) % SLOTS) + (part))
+
+inline put_part(n, part)
+{
+    atomic {
+        assert(busy[SENDER]);
+        USE(RECEIVER);
+        assert(!kept[AT(n, part)] || halted[RECEIVER] || failed[RECEIVER] || freed[RECEIVER] ||
+               dead[RECEIVER]);
+        slot[AT(n, part)] = from[part];
+        kept[AT(n, part)] = true
+    }
+}
+
+inline send(n)
+{
+    atomic { USE(SENDER);
+        if
+        :: IS_FREE(n) -> second = true
+        :: else -> second = false
+        fi
+    }
+    if
+    :: second ->
+        atomic { assert(!(moved & (1 << n))); moved = moved | (1 << n) }
+        second = false;
+        put_part(n, 1);
+        put_part(n, 0);
+        atomic { USE(SENDER); assert(done[SENDER] < n); done[SENDER] = n }
+        atomic { USE(RECEIVER); assert(told[RECEIVER] < n); told[RECEIVER] = n }
+        atomic { USE(SENDER); assert(told[SENDER] < n); told[SENDER] = n }
+    :: else -> run_part(SENDER, 0, n)
+    fi
+}
+#endif
+
 inline start(e, n)
 {
+#ifdef SLOTTED
+    if
+    :: e == SENDER -> send(n)
+    :: e == RECEIVER ->
+        atomic { USE(SENDER); posted = n }
+        run_part(e, 0, n)
+    fi
+#else
 #if BLOCKS > 1
     more[e] = n;
 #endif
@@ -265,84 +386,113 @@ inline start(e, n)
 #if BLOCKS > 1
     more[e] == 0
 #endif
+#endif
 }
 
 /* Waits. */
 
-inline close_pair(e)
+inline close_pair(e, n)
 {
     atomic {
-        USE(SENDER);
-        before = state;
+        USE(HOME);
+        seen = state;
         if
-        :: state == MINE(e) -> state = CLOSED; closed = true
-        :: else -> closed = IS_CLOSED(state)
+        :: seen <= MINE(e, n) -> state = CLOSED; closed = true
+        :: else -> closed = seen == CLOSED
         fi
     }
 }
 
-/* Sets closed if it was given up. That done lacks n is seen some time before the pair is closed. */
-inline wait(e, n)
+#ifdef SLOTTED
+#define HAS_PART(e, n, part) (e == RECEIVER && slot[AT(n, part)] == n)
+#else
+#define HAS_PART(e, n, part) false
+#endif
+
+/* Sets closed if it was given up. That data is lacking is seen some time before the pair is closed,
+ * or known to be: so it may have come, and the peer may have closed the pair for its next start. */
+inline wait_part(e, n, part)
 {
     do
-    :: atomic { done[e] >= n -> USE(e); closed = false; before = 0; break }
-    :: halted[e] && done[e] < n ->
+#ifdef SLOTTED
+    :: atomic { HAS_PART(e, n, part) ->
+            USE(e);
+            assert(busy[RECEIVER]);
+            to[part] = n;
+            kept[AT(n, part)] = false;
+            seen = 0;
+            break
+        }
+#endif
+#ifdef BREAK_OTHER
+    :: atomic { e == SENDER && done[e] >= n -> USE(e); seen = 0; break }
+#else
+    :: atomic { done[e] >= n -> USE(e); seen = 0; break }
+#endif
+    :: halted[e] && done[e] < n && !HAS_PART(e, n, part) ->
 #ifdef BREAK_CLOSE
         closed = true;
         break
 #else
         if
         :: IS_READY && e == SENDER -> closed = true
-        :: else -> close_pair(e)
+        :: else -> close_pair(e, n)
         fi;
         if
-        :: closed -> before = 0; break
-        :: !closed && dead[1 - e] -> closed = true; before = 0; break
-        :: atomic { !closed && (done[e] >= n || state != before) -> before = 0 }
+        :: closed -> seen = 0; break
+        :: !closed && dead[1 - e] -> closed = true; seen = 0; break
+        :: atomic { !closed && (done[e] >= n || HAS_PART(e, n, part) || state != seen) -> seen = 0 }
         fi
 #endif
     od
+}
+
+inline wait(e, n)
+{
+    closed = false;
+    wait_part(e, n, 0);
+    gave_up = closed;
+    closed = false;
+    wait_part(e, n, 1);
+    atomic { closed = closed || gave_up; gave_up = false }
 }
 
 inline after_wait(e, n)
 {
     atomic {
         busy[e] = false;
-        assert(closed || moved == n);
+        assert(closed || moved & (1 << n));
         assert(!closed || halted[e]);
         if
-        :: e == RECEIVER && !closed -> assert(to[0] == n && to[BLOCKS - 1] == n)
+        :: e == RECEIVER && !closed -> assert(to[0] == n && to[1] == n)
+        :: e == SENDER -> finished = n
         :: else
         fi;
         if
-        :: e == RECEIVER -> to[0] = 0; to[BLOCKS - 1] = 0
+        :: e == RECEIVER -> to[0] = 0; to[1] = 0
         :: else
         fi;
+        lost = lost || closed;
         closed = false
     }
 }
 
 /* The end of a pair. */
 
-/* MPI_Request_free: what was started and has not completed is taken back. A ready send that is over
- * may not have left the state yet, so that is tried again. */
+/* MPI_Request_free: what was started and has not completed is taken back; nothing more touches the
+ * buffer if the message is in a slot, whether or not it has come there. */
 inline take_back(e)
 {
 #ifndef BREAK_RECALL
     if
     :: told[e] < epoch[e] && !(IS_READY && e == SENDER) ->
-#ifdef BREAK_ONCE
-        close_pair(e);
-        (closed || done[e] >= epoch[e] || dead[1 - e]);
-#else
         do
-        :: closed || done[e] >= epoch[e] || dead[1 - e] -> break
-        :: !closed && done[e] < epoch[e] ->
-            close_pair(e);
-            (closed || done[e] >= epoch[e] || dead[1 - e] || state != before)
+        :: closed || done[e] >= epoch[e] || dead[1 - e] || seen > BOTH(epoch[e]) -> break
+        :: !closed && done[e] < epoch[e] && seen <= BOTH(epoch[e]) ->
+            close_pair(e, epoch[e]);
+            (closed || done[e] >= epoch[e] || dead[1 - e] || seen > BOTH(epoch[e]) || state != seen)
         od;
-#endif
-        before = 0
+        seen = 0
     :: else
     fi
 #else
@@ -352,15 +502,17 @@ inline take_back(e)
 
 #ifdef BREAK_REUSE
 #define PEER_IS_GONE(e) (peer_end[e] != 0 || dead[1 - e] || e == SENDER)
-#define IS_CLEAN(e) (told[e] == epoch[e] && !req_failed[e])
+#define IS_CLEAN(e) (told[e] >= epoch[e] && !req_failed[e])
 #else
 #define PEER_IS_GONE(e) (peer_end[e] != 0 || dead[1 - e])
 #ifdef BREAK_CLEAN
-#define IS_CLEAN(e) (told[e] == epoch[e])
+#define IS_CLEAN(e) (told[e] >= epoch[e])
 #else
-#define IS_CLEAN(e) \
-    (told[e] == epoch[e] && !req_failed[e] && \
-     (e == SENDER -> peer_end[e] == epoch[e] + 1 : peer_end[e] != 0))
+#ifdef BREAK_LEFT
+#define IS_CLEAN(e) (told[e] >= epoch[e] && !req_failed[e])
+#else
+#define IS_CLEAN(e) (told[e] >= epoch[e] && !req_failed[e] && peer_end[e] == epoch[e] + 1)
+#endif
 #endif
 #endif
 
@@ -369,30 +521,29 @@ inline retire(e)
     atomic { PEER_IS_GONE(e) ->
         if
         :: IS_CLEAN(e) ->
-            assert(done[e] == epoch[e] && come[e] == 0 && gone[e] == 0);
-            assert(found[e] / 2 <= epoch[e]);
-            assert(e == RECEIVER || state == 0);
+            assert(come[e] == 0 && gone[e] == 0);
+            assert(found[e] / 2 <= epoch[e] && done[e] <= epoch[e] && told[e] <= epoch[e]);
+            assert(e != HOME || state <= BOTH(epoch[e]));
+            assert(e == RECEIVER || posted <= epoch[e]);
+#ifdef SLOTTED
+            assert(e == SENDER || (slot[0] <= epoch[e] && slot[2] <= epoch[e]));
+            assert(e == SENDER || slot[4] <= epoch[e]);
+#endif
             given[e] = true
         :: else
         fi
     }
 }
 
-/* The host sees that the stream has drained. A wait for a ready send may have been given up though
- * the data came at that moment: then the pair is closed and all of it is told. */
-#ifdef BREAK_DONE
-#define MAY_BE_CLOSED(e) false
-#else
-#define MAY_BE_CLOSED(e) (IS_READY && e == RECEIVER && failed[e])
-#endif
-
+/* The host sees that the stream has drained. Of a receive that has slots it is known only that the
+ * message was there or about to be, so one of a failed queue has failed. */
 inline settle(e)
 {
     atomic { told[e] >= epoch[e] || failed[e] ->
         if
         :: told[e] < epoch[e] -> tell_failure(e)
-        :: told[e] >= epoch[e] && !MAY_BE_CLOSED(e)
-        :: told[e] >= epoch[e] && failed[e] -> tell_failure(e)
+        :: told[e] >= epoch[e] && !(HAS_SLOTS && e == RECEIVER && failed[e])
+        :: told[e] >= epoch[e] && HAS_SLOTS && e == RECEIVER && failed[e] -> tell_failure(e)
         fi
     }
 }
@@ -400,31 +551,32 @@ inline settle(e)
 /* A stream, and then its host. */
 proctype stream(byte e)
 {
-    bool second, last, closed;
-    short before;
-    byte data, puts, n = 1;
+    bool second, last, closed, gave_up, lost;
+    byte seen, data, puts, n = 1;
 
     {
         do
-        :: n > STARTS || failed[e] -> break
-        :: IS_READY && e == SENDER && n <= STARTS && (freed[RECEIVER] || dead[RECEIVER]) -> break
-        :: atomic { n <= STARTS && (!IS_READY || e == RECEIVER || posted >= n) ->
+        :: n > STARTS_OF(e) || failed[e] -> break
+        :: IS_READY && e == SENDER && n <= STARTS_OF(e) && (freed[RECEIVER] || dead[RECEIVER]) -> break
+        :: atomic { n <= STARTS_OF(e) && (!IS_READY || e == RECEIVER || receives >= n) &&
+                (e == SENDER || finished >= AHEAD || freed[SENDER] || dead[SENDER] ||
+                 failed[SENDER]) ->
                 assert(!busy[e]);
                 if
-                :: e == SENDER -> from[0] = n; from[BLOCKS - 1] = n
+                :: e == SENDER -> from[0] = n; from[1] = n
                 :: else
                 fi;
                 busy[e] = true;
                 epoch[e] = n
             }
             if
-            :: IS_READY && e == RECEIVER -> posted = n
+            :: IS_READY && e == RECEIVER -> receives = n
             :: else -> start(e, n)
             fi;
             atomic {
                 if
                 :: failed[e] -> tell_failure(e)
-                :: booked[e]++
+                :: !lost -> booked[e]++ /* who gave up a wait before was told to */
                 fi
             }
             if
@@ -437,7 +589,8 @@ proctype stream(byte e)
         atomic {
             busy[e] = false;
             freed[e] = true;
-            news[1 - e]!RELEASE((e == SENDER -> booked[e] : told[e]))
+            news[1 - e]!RELEASE((e == SENDER -> booked[e] :
+                (told[e] < epoch[e] -> told[e] : epoch[e])))
         }
         retire(e)
     } unless { dead[e] }

@@ -67,3 +67,6 @@ MPIXQ_ENV_INT(part_kib, "MPIXQ_PART_KIB", 1024, 0, 1048576,
 MPIXQ_ENV_CHOICE(ipc, "MPIXQ_IPC", "auto", "auto|no",
                  "let GPUs of one node move the data of a pair by themselves, where both buffers "
                  "are in their memory and they reach each other's")
+MPIXQ_ENV_INT(eager, "MPIXQ_EAGER", 8192, 0, 65536,
+              "bytes of a message up to which a send on the channel ipc completes without its "
+              "receive, if memory for that is left, as both ends have it; 0: none does")

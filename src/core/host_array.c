@@ -5,10 +5,7 @@
 #include "channel.h"
 #include "host_start.h"
 
-enum {
-    TOGETHER = 32, /* requests polled in one call */
-    RARELY = 512   /* in so many polls: a GPU's library may let us wait for other threads */
-};
+enum { TOGETHER = 32 }; /* requests polled in one call */
 
 static void note(struct mpixq_watch *watch, struct mpixq_ours *ours, bool done)
 {
@@ -19,8 +16,16 @@ static void note(struct mpixq_watch *watch, struct mpixq_ours *ours, bool done)
     }
 }
 
+static void attend(struct mpixq_request *req)
+{
+    if (req->channel->of_gpus) {
+        req->channel->attend(req);
+    }
+}
+
 static void poll_one(struct mpixq_watch *watch, struct mpixq_ours *ours)
 {
+    attend(ours->req);
     note(watch, ours, ours->req->channel->poll(ours->req));
 }
 
@@ -41,6 +46,7 @@ static void poll_group(struct mpixq_watch *watch, int *place_p)
         if (n > 0 && ours->req->channel != reqs[0]->channel) {
             break;
         }
+        attend(ours->req);
         from[n] = ours;
         reqs[n++] = ours->req;
     }
@@ -104,18 +110,6 @@ int mpixq_ours_poll_any(struct mpixq_watch *watch)
     return -1;
 }
 
-static void attend(struct mpixq_watch *watch)
-{
-    for (int i = 0; i < watch->n_ours; i++) {
-        struct mpixq_ours *ours = &watch->ours[i];
-
-        if (!ours->done) {
-            ours->req->channel->attend(ours->req);
-            return; /* for all that wait for the same GPU */
-        }
-    }
-}
-
 void mpixq_ours_pause(struct mpixq_watch *watch)
 {
     if (mpixq_watchdog_is_on() && mpixq_ours_is_thorough(watch)) {
@@ -123,9 +117,6 @@ void mpixq_ours_pause(struct mpixq_watch *watch)
     }
     if (mpixq_match_is_pending() || mpixq_ours_is_thorough(watch)) {
         mpixq_match_kick(); /* also hears of peers that have failed */
-    }
-    if (watch->backoff.polls % RARELY == RARELY - 1) {
-        attend(watch);
     }
     mpixq_backoff_pause(&watch->backoff);
 }

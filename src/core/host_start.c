@@ -133,6 +133,7 @@ bool mpixq_host_has_failed(const struct mpixq_request *req)
 
 bool mpixq_host_is_done(struct mpixq_request *req)
 {
+    req->channel->attend(req);
     return req->channel->poll(req) || mpixq_host_has_failed(req);
 }
 

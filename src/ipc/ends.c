@@ -36,6 +36,9 @@ static void place_free(struct ipc_place *place)
         (void)close(place->file);
     }
     mpixq_free(place->spare);
+    for (int i = 0; i < IPC_SIZES; i++) {
+        mpixq_free(place->spare_slots[i]);
+    }
     mpixq_free(place);
 }
 
@@ -57,6 +60,23 @@ static const char *take_told(struct ipc_place *place)
     return place->told_seen == NULL ? "the GPU cannot reach memory of the host" : NULL;
 }
 
+/* Of the slots of a receive. */
+static size_t slots_bytes(int size)
+{
+    size_t bytes = MPIXQ_SLOTS * ipc_slot_bytes(((uint64_t)mpixq_env.eager >> 2 * size) + 1);
+
+    return (bytes + 127) / 128 * 128; /* what is moved at a time */
+}
+
+/* Without memory for it a place has no slots. */
+static void take_slots(struct ipc_place *place)
+{
+    for (int i = 0; i < IPC_SIZES; i++) {
+        place->spare_slots[i] = mpixq_alloc(MPIXQ_SHARE_SLOT_BYTES / slots_bytes(i) *
+                                            sizeof **place->spare_slots); /* freed in place_free */
+    }
+}
+
 static struct ipc_place *place_make(struct mpixq_share *share, const char **why_p)
 {
     struct ipc_place *place = mpixq_alloc(sizeof *place); /* freed in place_free */
@@ -75,6 +95,7 @@ static struct ipc_place *place_make(struct mpixq_share *share, const char **why_
         place_free(place);
         return NULL;
     }
+    take_slots(place);
     LL_PREPEND(places, place);
     return place;
 }
@@ -121,6 +142,38 @@ void mpixq_ipc_end_give_back(struct ipc_place *place, unsigned number, bool clea
     pthread_mutex_lock(&ends_lock);
     if (clean) {
         place->spare[place->n_spare++] = number;
+    }
+    pthread_mutex_unlock(&ends_lock);
+}
+
+struct ipc_slots mpixq_ipc_slots_take(struct ipc_place *place, uint64_t bytes)
+{
+    struct ipc_slots slots = {.first = -1};
+    int size = 0;
+
+    while (size + 1 < IPC_SIZES && bytes <= (uint64_t)mpixq_env.eager >> 2 * (size + 1)) {
+        size++;
+    }
+    if (place->spare_slots[size] == NULL) {
+        return slots;
+    }
+    pthread_mutex_lock(&ends_lock);
+    if (place->n_spare_slots[size] > 0) {
+        slots = place->spare_slots[size][--place->n_spare_slots[size]];
+    } else if (place->slots_used + slots_bytes(size) <= MPIXQ_SHARE_SLOT_BYTES) {
+        slots.first = (int32_t)place->slots_used;
+        slots.size = size;
+        place->slots_used += slots_bytes(size);
+    }
+    pthread_mutex_unlock(&ends_lock);
+    return slots;
+}
+
+void mpixq_ipc_slots_give_back(struct ipc_place *place, struct ipc_slots slots, bool clean)
+{
+    pthread_mutex_lock(&ends_lock);
+    if (clean && slots.first >= 0) {
+        place->spare_slots[slots.size][place->n_spare_slots[slots.size]++] = slots;
     }
     pthread_mutex_unlock(&ends_lock);
 }

@@ -40,8 +40,20 @@ struct ipc_blob {
     uint64_t base;    /* no word of this end is larger before the first start; answer: of both */
     int32_t file;     /* of the process, with the words for the host */
     uint32_t is_ready;
+    uint32_t eager; /* bytes of a message that the sender may send to a slot at most */
+    int32_t slots;  /* answer: where those of the receive are; or -1 */
 };
 _Static_assert(sizeof(struct ipc_blob) <= MPIXQ_WIRE_BLOB_BYTES, "room in a blob");
+
+/* The slots of a receive. */
+struct ipc_slots {
+    int32_t first; /* how far behind the first of the place; -1: none */
+    int size;      /* which of the sizes */
+    uint64_t base; /* no word in them is of a later start */
+};
+
+/* Sizes of slots, each a quarter of the one before. */
+enum { IPC_SIZES = 4 };
 
 /* The words of ends in one place. */
 struct ipc_place {
@@ -51,6 +63,9 @@ struct ipc_place {
     char *told_seen;        /* where the GPU sees them */
     int n_fresh, n_spare;   /* ends that were never used; that were, and can be again */
     unsigned *spare;
+    size_t slots_used; /* of the memory for slots; likewise: those for each size */
+    int n_spare_slots[IPC_SIZES];
+    struct ipc_slots *spare_slots[IPC_SIZES]; /* NULL: there is no memory for that */
     struct ipc_place *next;
 };
 
@@ -69,13 +84,14 @@ struct ipc_end {
     uint64_t offset;                    /* where in it it begins */
     struct ipc_blob theirs;
     bool is_send, is_ready;
-    bool has_peer; /* it was matched by this channel */
-    uint64_t base; /* what its words hold, both ends agree, before the first start */
+    bool has_peer;          /* it was matched by this channel */
+    uint64_t base;          /* what its words hold, both ends agree, before the first start */
+    struct ipc_slots slots; /* of the receive */
     /* Once all is open: a start of it, but for the value. */
     struct ipc_import *their_buffer, *their_ends, *their_told;
     struct mpixq_move move;
     struct mpixq_end_state *state; /* NULL: nothing can be taken back */
-    uint64_t mine;
+    char *first_slot;              /* where this GPU sees it; NULL: none */
     /* Of the last start by the host: its ticket, LAUNCHING until it has one; 0: none. */
     _Atomic uint64_t launch;
     struct ipc_end *next_matched;
@@ -83,10 +99,27 @@ struct ipc_end {
     struct ipc_end *next_live, *prev_live;
 };
 
+/* Bytes of a slot for a message, at both ends the same. */
+static inline size_t ipc_slot_bytes(uint64_t bytes)
+{
+    return (bytes + MPIXQ_UNIT - 1) / MPIXQ_UNIT * sizeof(uint64_t);
+}
+
 /* Are both ends in this process? Then their words and buffers are there already. */
 static inline bool mpixq_ipc_is_own(const struct ipc_blob *theirs)
 {
     return theirs->process.pid == mpixq_process_self().pid;
+}
+
+/* Starts that have completed, or whose message is in its slot. There may be more such messages than
+ * starts that have been made. */
+static inline uint64_t ipc_told(const struct ipc_end *end)
+{
+    uint64_t told = atomic_load_explicit(&end->place->told[end->number], memory_order_acquire);
+    uint64_t started = atomic_load_explicit(&end->req->started, memory_order_acquire);
+
+    told = told > end->base ? told - end->base : 0;
+    return told < started ? told : started;
 }
 
 /* The host's view: starts that have completed. One that the host has made also has to have left our
@@ -94,8 +127,7 @@ static inline bool mpixq_ipc_is_own(const struct ipc_blob *theirs)
  * be made by another stream. */
 static inline uint64_t ipc_done(const struct ipc_end *end)
 {
-    uint64_t told = atomic_load_explicit(&end->place->told[end->number], memory_order_acquire);
-    uint64_t done = told > end->base ? told - end->base : 0;
+    uint64_t done = ipc_told(end);
     uint64_t epoch = atomic_load_explicit(&end->req->epoch, memory_order_acquire);
 
     return done > 0 && done == epoch &&
@@ -111,6 +143,9 @@ struct ipc_place *mpixq_ipc_place(const char *kind, void *place, const char **wh
  * known to be over. */
 bool mpixq_ipc_end_take(struct ipc_place *place, unsigned *number_p);
 void mpixq_ipc_end_give_back(struct ipc_place *place, unsigned number, bool clean);
+/* The same of the slots of a receive. */
+struct ipc_slots mpixq_ipc_slots_take(struct ipc_place *place, uint64_t bytes);
+void mpixq_ipc_slots_give_back(struct ipc_place *place, struct ipc_slots slots, bool clean);
 void mpixq_ipc_places_close(void);
 
 /* open.c. An end was matched: any thread, under any lock. */
@@ -135,7 +170,10 @@ void mpixq_ipc_drop(struct ipc_end *end);
 bool mpixq_ipc_start_by_host(struct mpixq_request *req, struct mpixq_trigger *trigger);
 void mpixq_ipc_attend(struct mpixq_request *req);
 
-/* start.c: functions of the channel's table. */
+/* start.c: what a GPU does for the last start, and for a wait for it. */
+struct mpixq_move mpixq_ipc_move(const struct ipc_end *end);
+struct mpixq_gpu_word mpixq_ipc_word(const struct ipc_end *end);
+/* Functions of the channel's table. */
 int mpixq_ipc_start_many(struct mpixq_queue *queue, struct mpixq_request *const reqs[], int n,
                          struct mpixq_trigger triggers[]);
 bool mpixq_ipc_start(struct mpixq_queue *queue, struct mpixq_request *req,

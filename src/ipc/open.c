@@ -20,7 +20,7 @@
 
 enum {
     TOLD_BYTES = MPIXQ_SHARE_ENDS * (int)sizeof(uint64_t),
-    PER_BLOCK = 32768, /* bytes that a block moves in few rounds */
+    PER_BLOCK = 65536, /* bytes that a block moves sooner than several agree who does */
     BLOCKS = 64        /* that move a message at most: they saturate a link */
 };
 
@@ -185,7 +185,7 @@ static bool get_all(struct ipc_end *end)
 
 /* Where the GPU sees what belongs to the other end. */
 struct other {
-    char *buffer, *told;
+    char *buffer, *told, *slots;
     struct mpixq_end *end;
 };
 
@@ -194,11 +194,13 @@ static struct other find_other(const struct ipc_end *end)
     const struct ipc_blob *theirs = &end->theirs;
     struct other other = {.buffer = (char *)(uintptr_t)theirs->address,
                           .told = end->place->told_seen,
+                          .slots = mpixq_share_slots(end->place->share),
                           .end = mpixq_share_end(end->place->share, theirs->number)};
 
     if (end->their_ends != NULL) {
         other.buffer = end->their_buffer != NULL ? end->their_buffer->seen + theirs->offset : NULL;
         other.told = end->their_told->seen;
+        other.slots = mpixq_share_slots_of(end->their_ends->seen);
         other.end = mpixq_share_end_of(end->their_ends->seen, theirs->number);
     }
     other.told += theirs->number * sizeof(uint64_t);
@@ -209,7 +211,8 @@ static void fill_move(struct ipc_end *end)
 {
     struct mpixq_move *move = &end->move;
     struct other other = find_other(end);
-    uint64_t blocks = (end->req->bytes + PER_BLOCK - 1) / PER_BLOCK;
+    /* What goes into slots is small. */
+    uint64_t blocks = end->slots.first >= 0 ? 1 : (end->req->bytes + PER_BLOCK - 1) / PER_BLOCK;
 
     *move = (struct mpixq_move){.to = end->is_send ? other.buffer : end->buffer,
                                 .from = end->is_send ? end->buffer : other.buffer,
@@ -223,9 +226,17 @@ static void fill_move(struct ipc_end *end)
                                                             : (unsigned)blocks,
                                 .is_send = end->is_send,
                                 .is_ready = end->is_ready};
-    /* A ready send waits for nobody, so there is nothing to take back; its receive never starts. */
-    end->state = end->is_send ? (end->is_ready ? NULL : &move->own->state) : &move->peer->state;
-    end->mine = end->is_ready ? 0 : end->is_send ? MPIXQ_STATE_SEND : MPIXQ_STATE_RECEIVE;
+    if (end->slots.first >= 0) {
+        end->first_slot = (end->is_send ? other.slots : mpixq_share_slots(end->place->share));
+        end->first_slot += end->slots.first;
+    }
+    /* A ready send waits for nobody, so there is nothing to take back; without slots its receive
+     * never starts. */
+    if (end->is_ready && end->slots.first < 0) {
+        end->state = end->is_send ? NULL : &move->peer->state;
+    } else {
+        end->state = end->is_send ? &move->peer->state : &move->own->state;
+    }
 }
 
 /* Who matches, or starts it first, is told. */

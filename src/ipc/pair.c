@@ -11,7 +11,7 @@
 #include "core/match.h"
 #include "ipc.h"
 
-enum { VERSION = 1 };
+enum { VERSION = 2 };
 
 static void explain(const struct mpixq_request *req, const char *why)
 {
@@ -41,6 +41,7 @@ static struct ipc_end *end_create(struct mpixq_request *req, const char *kind, v
     end->buffer = buffer;
     end->is_send = mpixq_request_is_send(req);
     end->is_ready = req->made.mode == MPIXQ_MODE_RSEND;
+    end->slots.first = -1;
     if (!mpixq_share_export(place->share, buffer, &end->allocation, &end->offset)) {
         *why_p = "memory of this kind cannot be shared with other processes";
     } else if (!mpixq_ipc_end_take(place, &end->number)) {
@@ -73,6 +74,10 @@ static void end_free(struct ipc_end *end, bool clean)
 {
     mpixq_ipc_drop(end);
     mpixq_ipc_let_go(end);
+    if (!end->is_send) {
+        end->slots.base = end->base + end->req->epoch;
+        mpixq_ipc_slots_give_back(end->place, end->slots, clean);
+    }
     mpixq_ipc_end_give_back(end->place, end->number, clean);
     mpixq_free(end);
 }
@@ -100,6 +105,12 @@ static const char *obstacle(const struct mpixq_request *req)
     return NULL;
 }
 
+/* A synchronous send completes with its receive only. */
+static uint32_t eager(const struct ipc_end *end)
+{
+    return end->req->made.mode == MPIXQ_MODE_SSEND ? 0 : (uint32_t)mpixq_env.eager;
+}
+
 static void fill(const struct ipc_end *end, struct mpixq_blob *mine)
 {
     struct ipc_blob blob = {.version = VERSION,
@@ -112,7 +123,9 @@ static void fill(const struct ipc_end *end, struct mpixq_blob *mine)
                             .address = (uintptr_t)end->buffer,
                             .base = end->base,
                             .file = end->place->file,
-                            .is_ready = end->is_ready};
+                            .is_ready = end->is_ready,
+                            .eager = eager(end),
+                            .slots = end->slots.first};
 
     mine->length = sizeof blob;
     memcpy(mine->bytes, &blob, sizeof blob);
@@ -158,6 +171,11 @@ static void use(struct mpixq_request *req, struct ipc_end *end)
     mpixq_ipc_matched(end);
 }
 
+static uint64_t larger(uint64_t a, uint64_t b)
+{
+    return a > b ? a : b;
+}
+
 static enum mpixq_error ipc_accept(struct mpixq_request *req, const struct mpixq_blob *theirs,
                                    struct mpixq_blob *mine, const char **why_p)
 {
@@ -169,7 +187,10 @@ static enum mpixq_error ipc_accept(struct mpixq_request *req, const struct mpixq
         return MPIXQ_E_NO_CHANNEL;
     }
     end->is_ready = end->theirs.is_ready != 0;
-    end->base = end->base > end->theirs.base ? end->base : end->theirs.base;
+    if (end->slots.first < 0 && req->bytes <= end->theirs.eager && req->bytes <= eager(end)) {
+        end->slots = mpixq_ipc_slots_take(end->place, req->bytes);
+    }
+    end->base = larger(larger(end->base, end->theirs.base), end->slots.base);
     fill(end, mine);
     use(req, end);
     return MPIXQ_E_NONE;
@@ -185,6 +206,7 @@ static enum mpixq_error ipc_connect(struct mpixq_request *req, const struct mpix
         return MPIXQ_E_PROTOCOL;
     }
     end->base = end->theirs.base;
+    end->slots.first = end->theirs.slots;
     use(req, end);
     return MPIXQ_E_NONE;
 }
@@ -202,7 +224,8 @@ static void ipc_release(struct mpixq_request *req)
 }
 
 /* The peer's starts change the words of a sender, whose end so stays until the peer has freed its
- * own; that it has come no further then is known unless something has failed. */
+ * own; the record of a receive does so anyway. That neither has come further than the other then is
+ * known unless something has failed, or a message was left in a slot. */
 static bool ipc_retire(struct mpixq_request *req)
 {
     struct ipc_end *end = req->end;
@@ -212,7 +235,7 @@ static bool ipc_retire(struct mpixq_request *req)
     if (end->is_send && end_of_peer == 0 && !mpixq_match_has_stopped()) {
         return false;
     }
-    end_free(end, clean && (!end->is_send || end_of_peer == req->epoch + 1));
+    end_free(end, clean && end_of_peer == req->epoch + 1);
     req->end = NULL;
     req->prepared = NULL;
     return true;

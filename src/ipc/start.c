@@ -56,6 +56,42 @@ static uint64_t value_of(const struct ipc_end *end)
     return end->base + atomic_load_explicit(&end->req->epoch, memory_order_relaxed);
 }
 
+static char *slot_of(const struct ipc_end *end, uint64_t value)
+{
+    return end->first_slot != NULL
+               ? end->first_slot + value % MPIXQ_SLOTS * ipc_slot_bytes(end->req->bytes)
+               : NULL;
+}
+
+/* What the state of the pair is at most while a start waits for the other end. */
+static uint64_t mine_of(const struct ipc_end *end, uint64_t value)
+{
+    return end->is_send ? MPIXQ_STATE_SEND(value) : MPIXQ_STATE_RECEIVE(value);
+}
+
+struct mpixq_move mpixq_ipc_move(const struct ipc_end *end)
+{
+    struct mpixq_move move = end->move;
+
+    move.value = value_of(end);
+    move.slot = slot_of(end, move.value);
+    move.is_early = move.value - end->base < MPIXQ_SLOTS;
+    return move;
+}
+
+struct mpixq_gpu_word mpixq_ipc_word(const struct ipc_end *end)
+{
+    uint64_t value = value_of(end);
+
+    return (struct mpixq_gpu_word){.address = &end->move.own->done,
+                                   .value = value,
+                                   .state = end->state,
+                                   .mine = mine_of(end, value),
+                                   .slot = end->is_send ? NULL : slot_of(end, value),
+                                   .to = end->buffer,
+                                   .bytes = end->req->bytes};
+}
+
 void mpixq_ipc_move_by_gpu(struct mpixq_queue *queue, struct mpixq_trigger triggers[], int n)
 {
     for (int i = 0; i < n; i++) {
@@ -66,12 +102,9 @@ void mpixq_ipc_move_by_gpu(struct mpixq_queue *queue, struct mpixq_trigger trigg
         }
         triggers[i].call = book;
         end = ((const struct mpixq_request *)triggers[i].arg)->end;
-        /* A ready send does not ask whether its receive is there. */
-        if (end->is_send || !end->is_ready) {
-            struct mpixq_move *move = &queue->moves[queue->n_moves++];
-
-            *move = end->move;
-            move->value = value_of(end);
+        /* A ready send without slots does not ask whether its receive is there. */
+        if (end->is_send || !end->is_ready || end->slots.first >= 0) {
+            queue->moves[queue->n_moves++] = mpixq_ipc_move(end);
         }
     }
 }
@@ -90,10 +123,7 @@ void mpixq_ipc_watch_by_gpu(struct mpixq_queue *queue, const struct mpixq_awaite
 {
     const struct ipc_end *end = ((const struct mpixq_request *)awaited->who)->end;
 
-    queue->by_gpu[queue->n_by_gpu++] = (struct mpixq_gpu_word){.address = &end->move.own->done,
-                                                               .value = awaited->value,
-                                                               .state = end->state,
-                                                               .mine = end->mine};
+    queue->by_gpu[queue->n_by_gpu++] = mpixq_ipc_word(end);
 }
 
 bool mpixq_ipc_poll(struct mpixq_request *req)
@@ -106,13 +136,13 @@ bool mpixq_ipc_poll(struct mpixq_request *req)
     return done == req->epoch || atomic_load(&req->failed);
 }
 
-/* A wait for a ready send that is given up closes the pair while no send is under way: also one
- * whose data has come in the meantime. Of other pairs a start that is closed never completed. */
+/* A wait that is given up may not have copied what has come to its slot. Other starts that are
+ * closed have never completed. */
 bool mpixq_ipc_is_broken(struct mpixq_request *req)
 {
     const struct ipc_end *end = req->end;
 
-    return end->is_ready && !end->is_send;
+    return end->slots.first >= 0 && !end->is_send;
 }
 
 void mpixq_ipc_recall(struct mpixq_request *req)
@@ -126,8 +156,10 @@ void mpixq_ipc_recall(struct mpixq_request *req)
     mpixq_ipc_settle(end);
     if (ipc_done(end) < req->epoch && atomic_load(&end->prepared.place) != NULL &&
         end->state != NULL) {
-        recall = (struct mpixq_recall){
-            .state = end->state, .mine = end->mine, .own = end->move.own, .value = value_of(end)};
+        recall = (struct mpixq_recall){.state = end->state,
+                                       .mine = mine_of(end, value_of(end)),
+                                       .own = end->move.own,
+                                       .value = value_of(end)};
         (void)mpixq_share_recall(end->place->share, &recall);
     }
 }
@@ -136,7 +168,7 @@ const char *mpixq_ipc_lacks(const struct mpixq_request *req)
 {
     const struct ipc_end *end = req->end;
 
-    if (end->is_ready) {
+    if (end->is_ready && end->slots.first < 0) {
         return end->is_send ? "it is started here, and the GPU is moving the data"
                             : "it is started here and lacks the data: the peer has not started its "
                               "send, or its GPU is moving the data";

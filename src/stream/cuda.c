@@ -38,6 +38,7 @@ static const struct mpixq_gpu_symbol symbols[] = {
     NEEDED(load, "cuModuleLoadData"),
     NEEDED(function, "cuModuleGetFunction"),
     NEEDED(launch, "cuLaunchKernel"),
+    OPTIONAL(launch_with, "cuLaunchKernelEx"),
     NEEDED(copy, "cuMemcpyAsync"),
     NEEDED(stream_context, "cuStreamGetCtx"),
     NEEDED(query, "cuStreamQuery"),
@@ -234,6 +235,17 @@ static int cuda_wait(void *stream, void *gate, uint64_t opened, void *word, uint
 
 static int cuda_launch(void *stream, void *function, struct mpixq_grid grid, void **parameters)
 {
+    struct mpixq_cuda_launch_attribute early = {.id = MPIXQ_CU_PROGRAMMATIC_SERIALIZATION,
+                                                .value = {1}};
+    struct mpixq_cuda_launch with = {.blocks = {grid.blocks, 1, 1},
+                                     .threads = {grid.threads, 1, 1},
+                                     .stream = stream,
+                                     .attributes = &early,
+                                     .n = 1};
+
+    if (grid.early && mpixq_cuda.launch_with != NULL) {
+        return mpixq_cuda.launch_with(&with, function, parameters, NULL);
+    }
     return mpixq_cuda.launch(function, grid.blocks, 1, 1, grid.threads, 1, 1, 0, stream, parameters,
                              NULL);
 }
@@ -383,6 +395,7 @@ static const char *cuda_for_nic(const void *address, bool written, bool trusts, 
 
 static const struct mpixq_gpu_code built_in[] = {
     {"machine code", mpixq_cubins, &mpixq_cubins_bytes},
+    {"PTX for sm_90", mpixq_code_cuda90, &mpixq_code_cuda90_bytes},
     {"PTX", mpixq_code_cuda, &mpixq_code_cuda_bytes},
     {NULL, NULL, NULL},
 };
@@ -408,6 +421,7 @@ const struct mpixq_gpu mpixq_gpu_cuda = {
     .has_values = cuda_has_values,
     .load = cuda_load,
     .function = cuda_function,
+    .early = "mpixq_early",
     .compile = cuda_compile,
     .write = cuda_write,
     .wait = cuda_wait,

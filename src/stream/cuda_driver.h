@@ -32,6 +32,7 @@ enum {
     MPIXQ_CU_WAIT_VALUE_64 = 4,
     MPIXQ_CU_WRITE_VALUE_64 = 5,
     MPIXQ_CU_WAIT_GEQ = 0,
+    MPIXQ_CU_PROGRAMMATIC_SERIALIZATION = 6,
     MPIXQ_CU_NOT_CAPTURING = 0,
     MPIXQ_CU_NOT_READY = 600,
     MPIXQ_CU_NOT_SUPPORTED = 801
@@ -45,6 +46,19 @@ struct mpixq_cuda_value {
     unsigned flags;
     void *alias;
     uint64_t pad;
+};
+
+/* CUlaunchConfig, and CUlaunchAttribute with a value that is a number. */
+struct mpixq_cuda_launch_attribute {
+    int id;
+    char pad[4];
+    int value[16];
+};
+struct mpixq_cuda_launch {
+    unsigned blocks[3], threads[3], shared_bytes;
+    void *stream;
+    struct mpixq_cuda_launch_attribute *attributes;
+    unsigned n;
 };
 
 /* CUuuid and CUipcMemHandle. */
@@ -74,6 +88,8 @@ struct mpixq_cuda {
     int (*launch)(void *function, unsigned grid_x, unsigned grid_y, unsigned grid_z,
                   unsigned block_x, unsigned block_y, unsigned block_z, unsigned shared_bytes,
                   void *stream, void **parameters, void **extra);
+    int (*launch_with)(const struct mpixq_cuda_launch *launch, void *function, void **parameters,
+                       void **extra);
     int (*copy)(void *to, const void *from, size_t bytes, void *stream);
     int (*stream_context)(void *stream, void **context_p);
     int (*query)(void *stream);

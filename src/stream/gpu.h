@@ -32,6 +32,7 @@ struct mpixq_gpu_handle {
 
 struct mpixq_grid {
     unsigned blocks, threads; /* of each */
+    bool early; /* before what stands before in the stream has ended, which the kernel waits for */
 };
 
 /* A function of a vendor's library: where its address goes, and whether we can do without. */
@@ -86,6 +87,8 @@ struct mpixq_gpu {
     bool (*has_values)(void);
     int (*load)(const void *code, void **module_p);
     int (*function)(void *module, const char *name, void **function_p);
+    /* A function of modules whose kernels have the form that may be launched early; NULL: none. */
+    const char *early;
     /* Code for the GPU of the place, made from the source of the kernels by a compiler that the
      * vendor has at run time; may take a second. To be freed when the module is used no more. NULL:
      * *why_p is why not. */
@@ -145,8 +148,10 @@ bool mpixq_gpu_open(const char *const libraries[], bool load,
 #define MPIXQ_GPU_PER_THREAD ((void *)2)
 
 /* In files that are made when the library is built. */
-extern const unsigned char mpixq_code_cuda[], mpixq_code_hip[], mpixq_cubins[];
-extern const size_t mpixq_code_cuda_bytes, mpixq_code_hip_bytes, mpixq_cubins_bytes;
+extern const unsigned char mpixq_code_cuda[], mpixq_code_cuda90[], mpixq_cubins[];
+extern const size_t mpixq_code_cuda_bytes, mpixq_code_cuda90_bytes, mpixq_cubins_bytes;
+extern const unsigned char mpixq_code_hip[];
+extern const size_t mpixq_code_hip_bytes;
 extern const unsigned char mpixq_source_hip[]; /* a text */
 extern const size_t mpixq_source_hip_bytes;
 

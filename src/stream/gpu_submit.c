@@ -152,25 +152,58 @@ static int copy_and_tell(const struct mpixq_gpu_lane *lane, const struct copies 
     return code == 0 && tells ? write_reached(lane, ticket) : code;
 }
 
-/* A thread for each word, until the gate has reached opened. The last launch tells that the ticket
- * is reached, if that is wanted. */
+/* Of a block for n words, the threads of each: one, but for messages that are copied from slots. */
+static unsigned threads_of_word(const struct mpixq_words *all)
+{
+    enum { WARP = 32, ROUNDS = 4 }; /* words of a slot that a thread copies */
+    size_t largest = 0, wanted, most = (size_t)(MPIXQ_THREADS / all->n / WARP) * WARP;
+
+    for (unsigned i = 0; i < all->n; i++) {
+        if (all->at[i].slot != NULL && all->at[i].bytes > largest) {
+            largest = all->at[i].bytes;
+        }
+    }
+    if (largest == 0) {
+        return 1;
+    }
+    wanted = (largest / MPIXQ_UNIT / ROUNDS / WARP + 1) * WARP;
+    return (unsigned)(wanted < most ? wanted : most);
+}
+
+static void add_word(struct mpixq_words *all, const struct mpixq_gpu_word *word)
+{
+    unsigned i = all->n++;
+
+    all->at[i].address = word->address;
+    all->at[i].value = word->value;
+    all->at[i].state = word->state;
+    all->at[i].mine = word->mine;
+    all->at[i].slot = word->slot;
+    all->at[i].to = word->to;
+    all->at[i].bytes = word->bytes;
+}
+
+/* Until the gate has reached opened. The last launch tells that the ticket is reached, if that is
+ * wanted. */
 static int launch_words(const struct mpixq_gpu_lane *lane, void *kernel, struct mpixq_words *all,
                         bool tells, uint64_t ticket)
 {
     const struct mpixq_by_gpu *work = &lane->work;
+    struct mpixq_grid grid = {.blocks = 1};
     void *parameters[] = {all};
     int code = 0;
 
     all->value = ticket;
+    grid.early = lane->kernels.early && kernel == lane->kernels.wait_all;
     for (int i = 0; code == 0 && i < work->n_words;) {
-        for (all->n = 0; all->n < MPIXQ_WORDS && i < work->n_words; all->n++, i++) {
-            all->at[all->n].address = work->words[i].address;
-            all->at[all->n].value = work->words[i].value;
-            all->at[all->n].state = work->words[i].state;
-            all->at[all->n].mine = work->words[i].mine;
+        all->n = 0;
+        while (all->n < MPIXQ_WORDS && i < work->n_words) {
+            add_word(all, &work->words[i++]);
         }
+        all->each = threads_of_word(all);
         all->word = tells && i == work->n_words ? lane->reached_at : NULL;
-        code = lane->gpu->launch(lane->handle, kernel, threads(all->n), parameters);
+        grid.threads = all->n * all->each;
+        code = lane->gpu->launch(lane->handle, kernel, grid, parameters);
     }
     return code;
 }
@@ -187,12 +220,18 @@ static unsigned groups(const struct mpixq_moves *all, unsigned n)
     return (n + all->group - 1) / all->group;
 }
 
-/* Add those of n moves that one block can do, or not, of sends or not. */
+/* Whoever starts it has to ask another GPU whether the other end has come. */
+static bool is_far(const struct mpixq_move *move)
+{
+    return move->is_send && !move->is_ready && move->slot == NULL;
+}
+
+/* Add those of n moves that one block can do, or not, that are far or not. */
 static void add_moves(struct mpixq_moves *all, const struct mpixq_move moves[], unsigned n,
-                      bool small, bool sends)
+                      bool small, bool far)
 {
     for (unsigned i = 0; i < n; i++) {
-        if ((moves[i].blocks == 1) == small && moves[i].is_send == sends) {
+        if ((moves[i].blocks == 1) == small && is_far(&moves[i]) == far) {
             all->move[all->n++] = moves[i];
             all->blocks += small ? 0 : moves[i].blocks;
         }
@@ -204,9 +243,9 @@ static void fill_moves(struct mpixq_moves *all, const struct mpixq_move moves[],
     size_t largest = 1;
 
     all->n = all->blocks = 0;
-    add_moves(all, moves, n, true, true);
-    all->n_sends = all->n;
     add_moves(all, moves, n, true, false);
+    all->n_near = all->n;
+    add_moves(all, moves, n, true, true);
     all->n_small = all->n;
     for (unsigned i = 0; i < all->n_small; i++) {
         largest = all->move[i].bytes > largest ? all->move[i].bytes : largest;
@@ -215,7 +254,7 @@ static void fill_moves(struct mpixq_moves *all, const struct mpixq_move moves[],
     add_moves(all, moves, n, false, false);
     all->group = largest * MPIXQ_GROUP <= MPIXQ_SMALL ? MPIXQ_GROUP : MPIXQ_SMALL / largest;
     all->group = all->group < 1 ? 1 : all->group;
-    all->blocks += groups(all, all->n_sends) + groups(all, all->n_small - all->n_sends);
+    all->blocks += groups(all, all->n_near) + groups(all, all->n_small - all->n_near);
 }
 
 static int move(const struct mpixq_gpu_lane *lane, bool tells, uint64_t ticket)
@@ -230,9 +269,11 @@ static int move(const struct mpixq_gpu_lane *lane, bool tells, uint64_t ticket)
         fill_moves(&all, next, left < MPIXQ_MOVES ? (unsigned)left : MPIXQ_MOVES);
         left -= (int)all.n;
         all.word = tells && left == 0 ? lane->reached_at : NULL;
-        code = lane->gpu->launch(
-            lane->handle, lane->kernels.move_all,
-            (struct mpixq_grid){.blocks = all.blocks, .threads = MPIXQ_BLOCK_OF_MOVES}, parameters);
+        code = lane->gpu->launch(lane->handle, lane->kernels.move_all,
+                                 (struct mpixq_grid){.blocks = all.blocks,
+                                                     .threads = MPIXQ_BLOCK_OF_MOVES,
+                                                     .early = lane->kernels.early},
+                                 parameters);
     }
     return code;
 }

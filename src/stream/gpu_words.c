@@ -111,7 +111,7 @@ void mpixq_gpu_words_give_back(struct mpixq_gpu_words *words)
 static bool load_code(const struct mpixq_gpu *gpu, const void *code, struct mpixq_gpu_kernels *k,
                       const char **why_p)
 {
-    void *module;
+    void *module, *early;
     int error = gpu->load(code, &module); /* unloaded with the process */
 
     error = error != 0 ? error : gpu->function(module, "mpixq_ring", &k->ring);
@@ -121,6 +121,7 @@ static bool load_code(const struct mpixq_gpu *gpu, const void *code, struct mpix
     error = error != 0 ? error : gpu->function(module, "mpixq_wait_all", &k->wait_all);
     error = error != 0 ? error : gpu->function(module, "mpixq_move_all", &k->move_all);
     error = error != 0 ? error : gpu->function(module, "mpixq_call_back", &k->call_back);
+    k->early = error == 0 && gpu->early != NULL && gpu->function(module, gpu->early, &early) == 0;
     if (error != 0) {
         *k = (struct mpixq_gpu_kernels){.why = NULL};
         *why_p = gpu->text(error);

@@ -10,6 +10,7 @@
 
 typedef mpixq_word_t word_t;
 typedef word_t pair_t __attribute__((vector_size(16), may_alias));
+typedef unsigned unit_t __attribute__((may_alias));
 
 static __attribute__((device)) inline void store(word_t *word, word_t value)
 {
@@ -26,13 +27,13 @@ static __attribute__((device)) inline void nap(void)
     __builtin_amdgcn_s_sleep(1);
 }
 
-/* Both return what was there before; acquire and release. */
-static __attribute__((device)) inline word_t add(word_t *word, word_t value)
+/* In no order with anything else. */
+static __attribute__((device)) inline word_t peek(const word_t *word)
 {
-    return __atomic_fetch_add(word, value, __ATOMIC_ACQ_REL);
+    return __atomic_load_n(word, __ATOMIC_RELAXED);
 }
 
-/* The same, in no order with anything else. */
+/* These return what was there before; the first two are in no order with anything else. */
 static __attribute__((device)) inline word_t count(word_t *word, word_t value)
 {
     return __atomic_fetch_add(word, value, __ATOMIC_RELAXED);
@@ -40,15 +41,35 @@ static __attribute__((device)) inline word_t count(word_t *word, word_t value)
 
 static __attribute__((device)) inline word_t replace(word_t *word, word_t expected, word_t value)
 {
-    (void)__atomic_compare_exchange_n(word, &expected, value, 0, __ATOMIC_ACQ_REL,
-                                      __ATOMIC_ACQUIRE);
+    (void)__atomic_compare_exchange_n(word, &expected, value, 0, __ATOMIC_RELAXED,
+                                      __ATOMIC_RELAXED);
     return expected;
+}
+
+static __attribute__((device)) inline word_t add_here(word_t *word, word_t value)
+{
+    return __atomic_fetch_add(word, value, __ATOMIC_ACQ_REL);
+}
+
+static __attribute__((device)) inline void store_here(word_t *word, word_t value)
+{
+    store(word, value);
+}
+
+static __attribute__((device)) inline word_t load_here(const word_t *word)
+{
+    return load(word);
 }
 
 /* One release for several words that are put after it. */
 static __attribute__((device)) inline void release(void)
 {
     __builtin_amdgcn_fence(__ATOMIC_ACQ_REL, "");
+}
+
+static __attribute__((device)) inline void release_here(void)
+{
+    release();
 }
 
 static __attribute__((device)) inline void put(word_t *word, word_t value)
@@ -65,13 +86,15 @@ static __attribute__((device)) inline void meet(void)
     __builtin_amdgcn_fence(__ATOMIC_ACQUIRE, "workgroup");
 }
 
+#define AWAIT_EARLIER
+#define LET_LATER_COME
 #define MPIXQ_SHARED static __attribute__((shared))
 #define THREAD ((unsigned)__builtin_amdgcn_workitem_id_x())
 #define THREADS (MPIXQ_BLOCK_OF_MOVES)
 #define BLOCK ((unsigned)__builtin_amdgcn_workgroup_id_x())
 #define IS_FIRST (THREAD == 0)
 #define EACH_PIECE(i, all) for (unsigned i = THREAD / (all).each; i < (all).n; i = (all).n)
-#define EACH_WORD(i, all) for (unsigned i = THREAD; i < (all).n; i = (all).n)
+#define EACH_WORD(i, all) for (unsigned i = THREAD / (all).each; i < (all).n; i = (all).n)
 #define PART(all) (THREAD % (all).each)
 #define PARTS(all) ((all).each)
 #define EACH_BLOCK(block, all) for (unsigned block = BLOCK, left = 1; left > 0; left--)

@@ -14,6 +14,7 @@
 
 typedef mpixq_word_t word_t;
 typedef word_t pair_t __attribute__((vector_size(16), may_alias));
+typedef unsigned unit_t __attribute__((may_alias));
 
 static inline void store(word_t *word, word_t value)
 {
@@ -30,14 +31,14 @@ static inline void nap(void)
     (void)nanosleep(&(struct timespec){.tv_nsec = 20000}, NULL);
 }
 
-static inline word_t add(word_t *word, word_t value)
+static inline word_t peek(const word_t *word)
 {
-    return atomic_fetch_add((_Atomic uint64_t *)word, value);
+    return atomic_load_explicit((const _Atomic uint64_t *)word, memory_order_relaxed);
 }
 
 static inline word_t count(word_t *word, word_t value)
 {
-    return add(word, value);
+    return atomic_fetch_add((_Atomic uint64_t *)word, value);
 }
 
 static inline word_t replace(word_t *word, uint64_t expected, word_t value)
@@ -46,8 +47,27 @@ static inline word_t replace(word_t *word, uint64_t expected, word_t value)
     return expected;
 }
 
+static inline word_t add_here(word_t *word, word_t value)
+{
+    return atomic_fetch_add((_Atomic uint64_t *)word, value);
+}
+
+static inline void store_here(word_t *word, word_t value)
+{
+    store(word, value);
+}
+
+static inline word_t load_here(const word_t *word)
+{
+    return load(word);
+}
+
 /* The thread sanitizer has no fences: each word is put with a release of its own. */
 static inline void release(void)
+{
+}
+
+static inline void release_here(void)
 {
 }
 
@@ -61,6 +81,8 @@ static inline void meet(void)
 {
 }
 
+#define AWAIT_EARLIER
+#define LET_LATER_COME
 #define IS_FIRST true
 #define EACH_PIECE(i, all) for (unsigned i = 0; i < (all).n; i++)
 #define EACH_WORD(i, all) for (unsigned i = 0; i < (all).n; i++)

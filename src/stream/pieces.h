@@ -34,7 +34,7 @@ struct mpixq_pieces {
 
 /* Doorbells, or words to wait for, until gate has reached opened: then nobody waits any more, but
  * for those whose state is known. They are about to come, unless halt is set and the pair can be
- * closed. */
+ * closed. A message may come into a slot instead, and is copied from there. */
 struct mpixq_words {
     void *gate;
     unsigned long long opened;
@@ -42,34 +42,48 @@ struct mpixq_words {
     void *word; /* as above */
     unsigned long long value;
     unsigned n;
+    unsigned each; /* threads for a word */
     struct {
         void *address;
         unsigned long long value;
         struct mpixq_end_state *state; /* of a pair whose start this ends; NULL: of none */
-        mpixq_word_t mine;             /* what it is while this end waits for the other */
+        mpixq_word_t mine; /* what it is at most while the other end lets it be closed */
+        void *slot;        /* NULL: there is none */
+        char *to;          /* where the message belongs, and its */
+        mpixq_word_t bytes;
     } at[MPIXQ_WORDS];
 };
 
 /* Pairs whose data GPUs move by themselves (src/ipc/). */
 
-/* How far a pair is: the starts of its sender less those of its receiver, which can only be 0, 1 or
- * -1; and much more once one of them has taken its start back. In memory of the sender's GPU. */
+/* Who has come: the value of the last start that came to this word, times 4, and one of these. It
+ * only grows, from one pair that uses the word to the next. In memory of the receiver's GPU; of a
+ * ready send, which does not ask whether its receive has come, in that of the sender's. */
 struct mpixq_end_state {
     mpixq_word_t value;
 };
-#define MPIXQ_STATE_SEND ((mpixq_word_t)1)
-#define MPIXQ_STATE_RECEIVE (~(mpixq_word_t)0)
-#define MPIXQ_STATE_CLOSED ((mpixq_word_t)1 << 62)
+#define MPIXQ_STATE_RECEIVE(value) (4 * (mpixq_word_t)(value) + 1)
+#define MPIXQ_STATE_SEND(value) (4 * (mpixq_word_t)(value) + 2)
+#define MPIXQ_STATE_BOTH(value) (4 * (mpixq_word_t)(value) + 3)
+#define MPIXQ_STATE_CLOSED ((mpixq_word_t)1 << 62) /* a start was taken back */
 
 /* What an end has in the memory of its GPU: 0 before its first start. */
 struct mpixq_end {
     mpixq_word_t done; /* starts that have completed; by whoever moved the data */
     struct mpixq_end_state state;
+    mpixq_word_t posted; /* of a sender with slots: the receive that was started last */
     /* Blocks of a start that have come, and gone, and what the first one has found: 1 more than
      * twice the start if it is to move. */
     mpixq_word_t come, gone, found;
     mpixq_word_t blocks; /* of a launch that are gone */
 };
+
+/* Slots. A receive has MPIXQ_SLOTS of them in memory of its GPU, used in turn. Each word of one
+ * holds 4 bytes of the message, below, and the value of the start that they belong to, above: so
+ * the data tells that it has come, and nothing has to be put in order. A send goes into its slot,
+ * and is complete, if the receive MPIXQ_SLOTS - 1 before its own was started, or it is one of the
+ * first of the pair: then what was in the slot has been copied. */
+enum { MPIXQ_SLOTS = 3, MPIXQ_UNIT = 4, MPIXQ_UNIT_BITS = 32 };
 
 /* A start. Of the two ends whoever comes second moves the data, and tells both. */
 struct mpixq_move {
@@ -77,18 +91,20 @@ struct mpixq_move {
     const char *from;
     mpixq_word_t bytes;
     struct mpixq_end *own, *peer; /* peer: where this GPU sees it */
-    void *own_told, *peer_told;   /* as done, for the hosts */
+    void *own_told, *peer_told;   /* as done, for the hosts; or the message is in its slot */
     mpixq_word_t value;           /* that done gets */
+    void *slot;                   /* of the receive, where this GPU sees it; NULL: it has none */
     unsigned blocks;              /* that move it */
-    unsigned char is_send, is_ready;
+    unsigned char is_send, is_ready, is_early; /* early: the slot was never used */
 };
 
 struct mpixq_moves {
     void *word; /* where value is stored when all is moved; NULL: nowhere */
     mpixq_word_t value;
     unsigned n;
-    unsigned n_sends, n_small; /* the first ones are moved in groups: those of sends, then others */
-    unsigned group, blocks;    /* moves of a group; blocks of the launch */
+    /* The first ones are moved in groups: those that ask no other GPU, then others. */
+    unsigned n_near, n_small;
+    unsigned group, blocks; /* moves of a group; blocks of the launch */
     struct mpixq_move move[MPIXQ_MOVES];
 };
 
@@ -96,7 +112,7 @@ struct mpixq_moves {
  * way. Outcome is 1 or 2 then, 3 if the data has not come for long; in that order. */
 struct mpixq_recall {
     struct mpixq_end_state *state;
-    mpixq_word_t mine;
+    mpixq_word_t mine; /* as above */
     struct mpixq_end *own;
     mpixq_word_t value;
     void *outcome;

@@ -14,11 +14,12 @@
 #include "stream.h"
 
 enum {
-    SLOT = 128, /* bytes of the words of an end: no two ends share what is moved at a time */
+    LINE = 128, /* bytes of the words of an end: no two ends share what is moved at a time */
     PEERS = 16, /* GPUs of a machine */
     TAKEN_BACK = 1
 };
-_Static_assert(sizeof(struct mpixq_end) <= SLOT, "room for the words of an end");
+enum { ZERO = 1, NEVER, N_WORDS }; /* words behind moved */
+_Static_assert(sizeof(struct mpixq_end) <= LINE, "room for the words of an end");
 
 struct mpixq_share {
     const struct mpixq_gpu *gpu;
@@ -47,7 +48,7 @@ static pthread_mutex_t moves_lock = PTHREAD_MUTEX_INITIALIZER;
 static int take_words(struct mpixq_share *share)
 {
     const struct mpixq_gpu *gpu = share->gpu;
-    const size_t bytes = (size_t)MPIXQ_SHARE_ENDS * SLOT;
+    const size_t bytes = (size_t)MPIXQ_SHARE_ENDS * LINE + MPIXQ_SHARE_SLOT_BYTES;
     void *ends;
     int code = gpu->words_alloc(bytes, &ends);
 
@@ -59,9 +60,11 @@ static int take_words(struct mpixq_share *share)
     code = code != 0 ? code : gpu->finish(share->stream);
     code = code != 0 ? code : gpu->share(ends, &share->handle);
     code = code != 0 ? code : gpu->host_alloc(sizeof(uint64_t), &share->outcome);
-    code = code != 0 ? code : gpu->host_alloc(sizeof(uint64_t), &share->moved);
+    code = code != 0 ? code : gpu->host_alloc(N_WORDS * sizeof(uint64_t), &share->moved);
     if (code == 0) {
         atomic_store((_Atomic uint64_t *)share->moved, 0);
+        atomic_store((_Atomic uint64_t *)share->moved + ZERO, 0);
+        atomic_store((_Atomic uint64_t *)share->moved + NEVER, UINT64_MAX);
     }
     return code != 0 ? code : gpu->address(share->moved, &share->moved_at);
 }
@@ -210,12 +213,22 @@ bool mpixq_share_may_close(void)
 
 struct mpixq_end *mpixq_share_end_of(void *ends, unsigned number)
 {
-    return (struct mpixq_end *)(void *)((char *)ends + (size_t)number * SLOT);
+    return (struct mpixq_end *)(void *)((char *)ends + (size_t)number * LINE);
 }
 
 struct mpixq_end *mpixq_share_end(const struct mpixq_share *share, unsigned number)
 {
     return mpixq_share_end_of(share->ends, number);
+}
+
+void *mpixq_share_slots_of(void *ends)
+{
+    return (char *)ends + (size_t)MPIXQ_SHARE_ENDS * LINE;
+}
+
+void *mpixq_share_slots(const struct mpixq_share *share)
+{
+    return mpixq_share_slots_of(share->ends);
 }
 
 const struct mpixq_gpu_handle *mpixq_share_ends(const struct mpixq_share *share)
@@ -297,26 +310,42 @@ void mpixq_share_unmap(const struct mpixq_share *share, void *memory)
     }
 }
 
-uint64_t mpixq_share_move(struct mpixq_share *share, const struct mpixq_move moves[], int n)
+/* Into the stream of our own. Words are waited for as those are whose gate is open. */
+static uint64_t submit(struct mpixq_share *share, const struct mpixq_by_gpu *work)
 {
     const struct mpixq_trigger none = {0};
+    const struct mpixq_awaited one = {0};
+    char *words = share->moved_at;
     const struct mpixq_gpu_lane lane = {.gpu = share->gpu,
                                         .handle = share->stream,
                                         .place = share->place,
-                                        .reached_at = share->moved_at,
+                                        .reached_at = words,
+                                        .gate_at = words + NEVER * sizeof(uint64_t),
+                                        .halt_at = words + ZERO * sizeof(uint64_t),
                                         .kernels = share->kernels,
-                                        .work = {.moves = moves, .n_moves = n}};
+                                        .work = *work};
     uint64_t ticket;
     int code;
 
     pthread_mutex_lock(&moves_lock);
     ticket = ++share->tickets;
-    code = mpixq_gpu_submit_start(&lane, &none, 0, 0, ticket);
+    code = work->n_moves > 0 ? mpixq_gpu_submit_start(&lane, &none, 0, 0, ticket)
+                             : mpixq_gpu_submit_wait(&lane, &one, 1, 0, ticket);
     pthread_mutex_unlock(&moves_lock);
     if (code != 0) {
         mpixq_err("%s cannot move data: %s", share->gpu->name, share->gpu->text(code));
     }
     return code == 0 ? ticket : 0;
+}
+
+uint64_t mpixq_share_move(struct mpixq_share *share, const struct mpixq_move moves[], int n)
+{
+    return submit(share, &(struct mpixq_by_gpu){.moves = moves, .n_moves = n});
+}
+
+uint64_t mpixq_share_take(struct mpixq_share *share, const struct mpixq_gpu_word *word)
+{
+    return submit(share, &(struct mpixq_by_gpu){.words = word, .n_words = 1});
 }
 
 bool mpixq_share_has_moved(const struct mpixq_share *share, uint64_t ticket)
@@ -347,7 +376,7 @@ static int call_back(struct mpixq_share *share, struct mpixq_recall *recall)
 
     code = code != 0 ? code
                      : gpu->launch(share->stream, share->kernels.call_back,
-                                   (struct mpixq_grid){1, 1}, parameters);
+                                   (struct mpixq_grid){.blocks = 1, .threads = 1}, parameters);
     return code != 0 ? code : gpu->finish(share->stream);
 }
 

@@ -15,8 +15,12 @@
 
 #include "gpu.h"
 #include "pieces.h"
+#include "stream.h"
 
-enum { MPIXQ_SHARE_ENDS = 16384 }; /* that have words in a place */
+enum {
+    MPIXQ_SHARE_ENDS = 16384,         /* that have words in a place */
+    MPIXQ_SHARE_SLOT_BYTES = 24 << 20 /* of all slots there */
+};
 
 struct mpixq_share;
 
@@ -40,6 +44,9 @@ struct mpixq_end *mpixq_share_end(const struct mpixq_share *share, unsigned numb
 /* The same, of what somebody has opened. */
 struct mpixq_end *mpixq_share_end_of(void *ends, unsigned number);
 const struct mpixq_gpu_handle *mpixq_share_ends(const struct mpixq_share *share);
+/* Likewise the memory for slots, which lies behind all words. */
+void *mpixq_share_slots(const struct mpixq_share *share);
+void *mpixq_share_slots_of(void *ends);
 
 /* The allocation that holds a buffer, for others to open, and how far into it the buffer begins.
  * False: it cannot be shared. */
@@ -55,6 +62,8 @@ void mpixq_share_unmap(const struct mpixq_share *share, void *memory);
 /* Move these by a stream of our own, which waits for no other one; returns a ticket, or 0: the GPU
  * reports an error. May wait for room in the stream, but for no peer. */
 uint64_t mpixq_share_move(struct mpixq_share *share, const struct mpixq_move moves[], int n);
+/* Copy the message of this word from its slot, where it is or is about to be, in the same way. */
+uint64_t mpixq_share_take(struct mpixq_share *share, const struct mpixq_gpu_word *word);
 /* Have the kernels ended by which that was done? Any thread; never blocks. */
 bool mpixq_share_has_moved(const struct mpixq_share *share, uint64_t ticket);
 /* NULL, or what the GPU reports: then it moves nothing more. */

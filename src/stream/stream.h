@@ -44,10 +44,13 @@ static inline int mpixq_copy_parts(const struct mpixq_copy *copy)
 struct mpixq_gpu_word {
     void *address;
     uint64_t value;
-    /* Of a pair whose start it ends, and what the state is if the other end has not come; it is
-     * closed if the queue fails. NULL: of none. */
+    /* Of a pair whose start it ends, and what the state is at most if the other end has not come;
+     * it is closed if the queue fails. NULL: of none. */
     struct mpixq_end_state *state;
     uint64_t mine;
+    void *slot; /* from where a message may have to be copied; NULL: from nowhere */
+    char *to;
+    uint64_t bytes;
 };
 
 /* What a GPU does by itself in a submission: doorbells that it rings and data that it moves, or
