@@ -31,7 +31,7 @@ tree_files()
         sed 's/^\.\///' |
         grep -vE -e '^(aclocal\.m4|config(ure|\.h|\.h\.in|\.log|\.status)|stamp-h1|libtool)$' \
             -e '^(Makefile(\.in)?|mpix_queue\.pc|install\.stamp|m4/(lt.*|libtool)\.m4)$' \
-            -e '^(src/stream|benchmarks)/((kernels|shipped)\.(ptx|co)|code\.c)$' \
+            -e '^(src/stream|benchmarks)/((kernels|shipped)(90)?\.(ptx|co)|code\.c)$' \
             -e '\.(o|lo|l?a|log|trs|tar\..*)$|~$|\.dirstamp$' |
         xargs -d '\n' -r awk 'FNR == 1 { if (!/^\177ELF/) { print FILENAME } nextfile }'
 }

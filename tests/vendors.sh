@@ -125,7 +125,7 @@ cubins()
     fi
     [ -n "$ptxas" ] && [ -n "$fatbinary" ] || skip "there is no ptxas with fatbinary"
     # shellcheck disable=SC2046
-    want=$(echo $(GPU_CLANG=${GPU_CLANG:-clang} PTXAS=$ptxas FATBINARY=$fatbinary \
+    want=$(echo $(GPU_CLANG=$(tool GPU_CLANG clang) PTXAS=$ptxas FATBINARY=$fatbinary \
         sh "$top_srcdir/tools/gpu_code.sh" cubins "$top_srcdir" "$out.made"))
     [ -n "$want" ] || fail "there is no fat binary"
     # One for each major number that it knows, from 7 on.
