@@ -13,8 +13,7 @@ static const char *const steps[BENCH_NUM_MODES] = {
     [BENCH_HOST] = "the same, requests matched",
     [BENCH_STREAM] = "Enqueue_startall, Enqueue_waitall",
     [BENCH_STREAM_READY] = "the same, ready sends",
-    [BENCH_PEER_COPY] = "for each message a copy to the peer; synchronize; for each an empty "
-                        "persistent message",
+    [BENCH_PEER_COPY] = "a copy to the peer each; synchronize; an empty persistent message each",
     [BENCH_PEER_COPY_ONE] = "the same, one message for each peer",
     [BENCH_NCCL] = "a group of sends and receives (ping-pong: one call each), registered buffers",
     [BENCH_NCCL_ONE] = "the same, one message for each peer (ping-pong: both in a group)",
