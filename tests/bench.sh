@@ -153,7 +153,7 @@ expect_baselines()
 {
     local all=mpi-persistent,stream-ready,peer-copy
     expect_rows 6 2 pingpong --device hip --sizes 24,64K --modes $all
-    grep -q '^  peer-copy  *for each message a copy' "$dir/out" || fail "the calls are not told"
+    grep -q '^  peer-copy  *a copy to the peer each; ' "$dir/out" || fail "the calls are not told"
     [ "$(grep -c 'best of peer: peer-copy .*; stream-ready to it' "$dir/out")" -eq 2 ] ||
         fail "the best form is not told"
     # Without work between the messages; what each sends is then always the same.
