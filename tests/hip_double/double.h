@@ -134,6 +134,8 @@ void hip_await_point(const struct hip_point *point);
 void hip_await_device(int device);
 bool hip_idle(int device);
 int hip_waits_pending(int device);
+/* Is any of these waits behind other work, so that it has not seen anything yet? */
+bool hip_waits_behind(int device);
 void hip_queue_put(struct hip_op *op);
 int hip_queue_of(int device, int priority);
 /* Of the thread: the device whose work it runs, or -1. */

@@ -178,6 +178,20 @@ int hip_waits_pending(int device)
     return pending(device, true);
 }
 
+bool hip_waits_behind(int device)
+{
+    for (int q = 0; q < HIP_QUEUES; q++) {
+        const struct hip_op *first = hip.devices[device].queues[q].first;
+
+        for (const struct hip_op *op = first; op != NULL; op = op->next) {
+            if (op->waits && op != first) {
+                return true;
+            }
+        }
+    }
+    return false;
+}
+
 void hip_await_device(int device)
 {
     while (!hip_idle(device) && hip.devices[device].broken == 0) {

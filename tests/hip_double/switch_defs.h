@@ -22,8 +22,8 @@ SWITCH_CHOICE(lookup, "HIP_DOUBLE_LOOKUP", "blocks", "blocks|free",
 SWITCH_CHOICE(sync, "HIP_DOUBLE_SYNC", "all", "all|known|none",
               "Which calls wait for the device: all that may, those that are known to, or none.")
 SWITCH_CHOICE(forbid, "HIP_DOUBLE_FORBID", "off", "off|report|abort",
-              "What a call does that waits for the device while a wait is queued or runs: it "
-              "waits, says so and waits, or ends the program.")
+              "What a call does that waits for the device while a wait is queued, or runs for "
+              "longer than a moment: it waits, says so and waits, or ends the program.")
 SWITCH_CHOICE(host, "HIP_DOUBLE_HOST", "moved", "moved|same",
               "Whether registered and pinned memory has another address for devices.")
 SWITCH_CHOICE(access, "HIP_DOUBLE_ACCESS", "none", "none|bar",
