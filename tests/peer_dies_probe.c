@@ -116,6 +116,7 @@ static void exchange_until_death(MPIX_Queue queue, const char *how)
                       &others[PAIRS + i]);
     }
     MPIX_Matchall(2 * PAIRS, others);
+    MPI_Barrier(MPI_COMM_WORLD); /* both have opened what they need */
     if (rank == 1) {
         pthread_create(&killer, NULL, kill_later, (void *)how);
     }
