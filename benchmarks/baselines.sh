@@ -3,8 +3,8 @@
 # Copyright (c) 2026 the mpix-queue authors
 #
 # baselines.sh - the benchmarks between GPUs of one node beside what else moves the same messages:
-# peer copies driven by the CPU, NCCL (RCCL), NVSHMEM; their tables, and how the library compares
-# with the best form of each
+# peer copies driven by the CPU, NCCL (RCCL), NVSHMEM, from within kernels too where nvcc and its
+# device library are; their tables, and how the library compares with the best form of each
 #
 #     benchmarks/baselines.sh cuda|hip BUILD [FOLDER] [PART...]
 #
@@ -26,7 +26,6 @@ for library in nccl nvshmem; do
     [ -z "$packages" ] ||
         export LD_LIBRARY_PATH="${LD_LIBRARY_PATH:+$LD_LIBRARY_PATH:}$packages/$library/lib"
 done
-
 # What is shown of a table: what the modes do, and their rows, with what is below them.
 shown='^ *[0-9]* *(mpi-|host|stream|peer-|plain-|nccl|nvshmem|one-|a product|GB/s|bytes)|^board'
 shown+='|left out|verified|WRONG'
@@ -38,7 +37,8 @@ bench()
     shift 2
     # shellcheck disable=SC2086 # the flags are words
     timeout "${limit:-60}" ${MPIEXEC:-mpiexec} ${MPIEXEC_FLAGS-} -n "${RANKS:-2}" \
-        "$build/benchmarks/mpixq_$program" --device "$device" "--csv=$folder/$name.csv" "$@" \
+        "$build/benchmarks/mpixq_$program" --device "$device" "--csv=$folder/$name.csv" \
+        ${nvshmem:+"$nvshmem"} "$@" \
         >"$folder/$name.txt" 2>&1 || rc=$?
     echo "== $name: mpixq_$program $* ($((SECONDS - start)) s)"
     grep -E "$shown" "$folder/$name.txt"
@@ -88,6 +88,26 @@ compare()
             }
         }' "$1"
 }
+
+# NVSHMEM's kernels, where they can be made. They are tried, since what fails there would take the
+# other modes of a run along.
+nvshmem=
+PATH=$PATH:/usr/local/cuda/bin
+if [ "$device" = cuda ] && [ -n "$packages" ] && command -v nvcc >/dev/null; then
+    start=$SECONDS
+    if sh "$top/benchmarks/nvshmem.sh" "$packages/nvshmem" "$folder/nvshmem.cubin" \
+        >"$folder/kernels.txt" 2>&1 &&
+        nvshmem=--nvshmem=$folder/nvshmem.cubin limit=30 bench kernels exchange --sizes 16 \
+            --modes nvshmem-device --seconds 0.5 --verify >>"$folder/kernels.log" 2>&1 &&
+        grep -q 'data verified' "$folder/kernels.txt"; then
+        nvshmem=--nvshmem=$folder/nvshmem.cubin
+        echo "kernels by NVSHMEM made and tried ($((SECONDS - start)) s)"
+    else
+        echo "no kernels by NVSHMEM ($((SECONDS - start)) s):"
+        tail -n 5 "$folder/kernels.txt"
+    fi
+    failed=0
+fi
 
 ours=stream,stream-ready
 forms=nccl,nccl-one,nccl-graph,nccl-one-graph

@@ -85,6 +85,7 @@ struct bench_options {
     enum bench_channel channel;
     enum bench_fabric fabric;
     enum bench_device device;
+    const char *nvshmem;  /* file with kernels; NULL: none */
     bool csv;             /* write CSV, to stdout unless csv_path is set */
     const char *csv_path; /* then the table goes to stdout as well */
     bool verify;

@@ -10,11 +10,19 @@
 #include <string.h>
 
 static const struct bench_baseline *const baselines[BENCH_NUM_MODES] = {
-    [BENCH_PEER_COPY] = &bench_peer,   [BENCH_PEER_COPY_ONE] = &bench_peer,
-    [BENCH_NCCL] = &bench_nccl,        [BENCH_NCCL_ONE] = &bench_nccl,
-    [BENCH_NCCL_GRAPH] = &bench_nccl,  [BENCH_NCCL_ONE_GRAPH] = &bench_nccl,
-    [BENCH_NVSHMEM] = &bench_nvshmem,  [BENCH_NVSHMEM_ONE] = &bench_nvshmem,
-    [BENCH_PLAIN_COPY] = &bench_plain, [BENCH_ONE_KERNEL] = &bench_kernel,
+    [BENCH_PEER_COPY] = &bench_peer,
+    [BENCH_PEER_COPY_ONE] = &bench_peer,
+    [BENCH_NCCL] = &bench_nccl,
+    [BENCH_NCCL_ONE] = &bench_nccl,
+    [BENCH_NCCL_GRAPH] = &bench_nccl,
+    [BENCH_NCCL_ONE_GRAPH] = &bench_nccl,
+    [BENCH_NVSHMEM] = &bench_nvshmem,
+    [BENCH_NVSHMEM_ONE] = &bench_nvshmem,
+    [BENCH_NVSHMEM_DEVICE] = &bench_nvshmem,
+    [BENCH_NVSHMEM_DEVICE_ONE] = &bench_nvshmem,
+    [BENCH_NVSHMEM_FUSED] = &bench_nvshmem,
+    [BENCH_PLAIN_COPY] = &bench_plain,
+    [BENCH_ONE_KERNEL] = &bench_kernel,
 };
 
 const struct bench_baseline *bench_baseline(enum bench_mode mode)
@@ -55,21 +63,24 @@ const char *bench_load(const char *const libraries[], const struct bench_symbol 
     return NULL;
 }
 
-static const char *missing(enum bench_mode mode)
+static const char *missing(const struct bench_options *opts, enum bench_mode mode)
 {
+    const char *lack;
+
     if (!bench_on_device()) {
         return "a device (--device)";
     }
     if (bench_mode_is_graph(mode) && !bench_device_has_graphs()) {
         return "graphs";
     }
-    return baselines[mode]->find();
+    lack = baselines[mode]->find();
+    return lack == NULL && bench_mode_in_kernel(mode) ? bench_nvshmem_kernels(opts->nvshmem) : lack;
 }
 
 /* Is it there on all ranks? If not, that is told. */
 static bool is_there(const struct bench_options *opts, enum bench_mode mode)
 {
-    const char *lack = missing(mode);
+    const char *lack = missing(opts, mode);
     int lacking = lack != NULL;
 
     MPI_Allreduce(MPI_IN_PLACE, &lacking, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD);

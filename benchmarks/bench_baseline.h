@@ -38,6 +38,10 @@ struct bench_link {
     size_t bytes;               /* of each block */
     unsigned char *send, *recv; /* the blocks */
     uint64_t sent, received;    /* how often */
+    /* Where one kernel packs and unpacks as well: the data, which has the parts where the blocks
+     * have them; or NULL. Does it receive first, and then send? */
+    unsigned char *data;
+    bool follows;
     struct bench_counts *counts;
     void *own; /* of the baseline */
 };
@@ -65,6 +69,10 @@ extern const struct bench_baseline bench_peer, bench_nccl, bench_nvshmem, bench_
 /* By a link of bench_kernel: one end of a ping-pong of so many round trips, in one kernel. */
 void bench_peer_bounce(struct bench_link *link, bool leads, long rounds);
 
+/* The kernels for NVSHMEM are in this file, from which they are loaded when it is opened. What is
+ * missing; NULL: nothing. */
+const char *bench_nvshmem_kernels(const char *path);
+
 static inline bool bench_mode_is_baseline(enum bench_mode mode)
 {
     return mode >= BENCH_REQUEST_MODES && mode < BENCH_NUM_MODES;
@@ -74,7 +82,14 @@ static inline bool bench_mode_is_baseline(enum bench_mode mode)
 static inline bool bench_mode_is_one(enum bench_mode mode)
 {
     return mode == BENCH_PEER_COPY_ONE || mode == BENCH_NCCL_ONE || mode == BENCH_NCCL_ONE_GRAPH ||
-           mode == BENCH_NVSHMEM_ONE;
+           mode == BENCH_NVSHMEM_ONE || mode == BENCH_NVSHMEM_DEVICE_ONE;
+}
+
+/* A kernel sends and receives all messages at once. */
+static inline bool bench_mode_in_kernel(enum bench_mode mode)
+{
+    return mode == BENCH_NVSHMEM_DEVICE || mode == BENCH_NVSHMEM_DEVICE_ONE ||
+           mode == BENCH_NVSHMEM_FUSED;
 }
 
 static inline bool bench_mode_is_graph(enum bench_mode mode)

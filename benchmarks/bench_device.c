@@ -180,6 +180,22 @@ static int choose(int count)
     return rank % count;
 }
 
+void *bench_device_load(const void *code)
+{
+    void *module;
+
+    need("load kernels", gpu.load(&module, code));
+    return module;
+}
+
+void *bench_device_find(void *module, const char *name)
+{
+    void *kernel;
+
+    need("find a kernel", gpu.function(&kernel, module, name));
+    return kernel;
+}
+
 static void open_on(int number)
 {
     const unsigned char *code = device == BENCH_ON_CUDA ? bench_code_cuda : bench_code_hip;
@@ -195,9 +211,9 @@ static void open_on(int number)
     for (int i = 0; i < BENCH_MARKS; i++) {
         need("make an event", gpu.event_create(&marks[i], 0));
     }
-    need("load kernels", gpu.load(&module, code));
+    module = bench_device_load(code);
     for (int i = 0; i < BENCH_KERNELS; i++) {
-        need("find a kernel", gpu.function(&kernels[i], module, kernel_names[i]));
+        kernels[i] = bench_device_find(module, kernel_names[i]);
     }
 }
 
@@ -386,12 +402,16 @@ void bench_device_forget(void *graph)
     need("destroy a graph", gpu.forget(graph));
 }
 
+void bench_device_run(void *kernel, size_t blocks, size_t rows, unsigned threads,
+                      void *parameters[])
+{
+    need("launch a kernel", gpu.launch(kernel, (unsigned)blocks, (unsigned)rows, 1, threads, 1, 1,
+                                       0, stream, parameters, NULL));
+}
+
 void bench_device_launch(enum bench_kernel kernel, size_t threads, size_t rows, void *parameters[])
 {
-    unsigned blocks = (unsigned)((threads + THREADS - 1) / THREADS);
-
-    need("launch a kernel", gpu.launch(kernels[kernel], blocks, (unsigned)rows, 1, THREADS, 1, 1, 0,
-                                       stream, parameters, NULL));
+    bench_device_run(kernels[kernel], (threads + THREADS - 1) / THREADS, rows, THREADS, parameters);
 }
 
 void bench_device_words(const struct bench_words *work)
@@ -410,8 +430,7 @@ void bench_device_delay(double us)
     uint64_t nanoseconds = (uint64_t)(us * 1e3);
     void *parameters[] = {&nanoseconds};
 
-    need("launch a kernel",
-         gpu.launch(kernels[BENCH_KERNEL_DELAY], 1, 1, 1, 1, 1, 1, 0, stream, parameters, NULL));
+    bench_device_run(kernels[BENCH_KERNEL_DELAY], 1, 1, 1, parameters);
 }
 
 void bench_device_turn(void)

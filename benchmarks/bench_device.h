@@ -55,6 +55,11 @@ enum bench_kernel {
 void bench_device_copy(void *to, const void *from, size_t bytes);
 void bench_device_launch(enum bench_kernel kernel, size_t threads, size_t rows, void *parameters[]);
 void bench_device_call(void (*fn)(void *), void *arg);
+/* Kernels that are not among those: load some, find one, launch it: blocks of threads, in rows. */
+void *bench_device_load(const void *code);
+void *bench_device_find(void *module, const char *name);
+void bench_device_run(void *kernel, size_t blocks, size_t rows, unsigned threads,
+                      void *parameters[]);
 void bench_device_synchronize(void); /* without a device nothing happens */
 void bench_device_delay(double us);  /* does nothing on the stream for so long */
 /* From now on the stream is another one, or, the second time, the first again. */

@@ -1,18 +1,22 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright (c) 2026 the mpix-queue authors
  *
- * bench_nvshmem.c - the modes nvshmem: NVSHMEM's put with signal and wait for a signal on a stream,
- * by its documentation
+ * bench_nvshmem.c - the modes nvshmem: NVSHMEM's put with signal and wait for a signal, on a stream
+ * or within a kernel, by its documentation
  *
- * A kernel that puts by itself needs NVSHMEM's device library when it is built; that form is not
- * here. All memory is symmetric, and all ranks take part when it is allocated and freed.
+ * Kernels that put need NVSHMEM's device library when they are made. So they come from a file,
+ * which nvshmem.sh makes of kernels_nvshmem.cu with the NVSHMEM that is there. All memory is
+ * symmetric, and all ranks take part when it is allocated and freed.
  */
 #include "bench.h"
+#include "kernels.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 enum { WITH_UNIQUE_ID = 8, SIGNAL_SET = 9, COMPARE_GE = 5, MAJOR = 3 };
+/* A block puts so many bytes at least. Not measured: a guess of what one is good for. */
+enum { LEAST_PART = 16384, LEAST_THREADS = 64 };
 
 /* The layouts are versioned: 1, and their size. */
 #define VERSION_OF(object) ((1 << 16) + (int)sizeof(object))
@@ -49,6 +53,8 @@ static struct {
     void (*put_signal)(void *to, const void *from, size_t bytes, uint64_t *signal, uint64_t value,
                        int op, int peer, void *stream);
     void (*wait_signal)(uint64_t *signal, int compare, uint64_t value, void *stream);
+    int (*enroll)(void *module);
+    int (*dismiss)(void *module);
 } nvshmem;
 
 static const struct bench_symbol symbols[] = {
@@ -61,12 +67,21 @@ static const struct bench_symbol symbols[] = {
     {(void **)&nvshmem.free, "nvshmem_free", false},
     {(void **)&nvshmem.put_signal, "nvshmemx_putmem_signal_on_stream", false},
     {(void **)&nvshmem.wait_signal, "nvshmemx_signal_wait_until_on_stream", false},
+    {(void **)&nvshmem.enroll, "nvshmemx_cumodule_init", true},
+    {(void **)&nvshmem.dismiss, "nvshmemx_cumodule_finalize", true},
 };
 
 struct nvshmem_link {
-    uint64_t *signals; /* symmetric, one for each tag */
+    uint64_t *signals; /* symmetric, so many for each tag as a message may have parts */
     uint64_t *there;   /* for each message that is sent: its offset in the block of the peer */
+    /* Of the modes in a kernel: in memory of the device, those sent and those received. */
+    struct bench_put *puts;
+    unsigned long long parts; /* of the largest message */
+    unsigned threads;
 };
+
+static const char *kernel_file;
+static void *module, *put_kernel, *fused_kernel; /* once loaded */
 
 static const char *find_nvshmem(void)
 {
@@ -89,6 +104,42 @@ static const char *find_nvshmem(void)
     return missing;
 }
 
+const char *bench_nvshmem_kernels(const char *path)
+{
+    FILE *file = path == NULL ? NULL : fopen(path, "rb");
+
+    if (nvshmem.enroll == NULL || nvshmem.dismiss == NULL) {
+        return "nvshmemx_cumodule_init";
+    }
+    if (file == NULL) {
+        return path == NULL ? "kernels (--nvshmem)" : path;
+    }
+    fclose(file);
+    kernel_file = path;
+    return NULL;
+}
+
+static void load_kernels(void)
+{
+    FILE *file = fopen(kernel_file, "rb");
+    long bytes = -1;
+    void *code;
+
+    if (file != NULL && fseek(file, 0, SEEK_END) == 0) {
+        bytes = ftell(file);
+    }
+    bench_need("read the kernels", bytes <= 0);
+    rewind(file);
+    code = bench_alloc((size_t)bytes);
+    bench_need("read the kernels", fread(code, (size_t)bytes, 1, file) != 1);
+    fclose(file);
+    module = bench_device_load(code);
+    free(code);
+    put_kernel = bench_device_find(module, "bench_nvshmem_put");
+    fused_kernel = bench_device_find(module, "bench_nvshmem_fused");
+    bench_need("nvshmemx_cumodule_init", nvshmem.enroll(module));
+}
+
 static void open_nvshmem(void)
 {
     struct unique_id id = {.version = VERSION_OF(id)};
@@ -105,10 +156,16 @@ static void open_nvshmem(void)
     MPI_Bcast(&id, (int)sizeof id, MPI_BYTE, 0, MPI_COMM_WORLD);
     bench_need("nvshmemx_set_attr_uniqueid_args", nvshmem.set_args(rank, ranks, &id, &attr));
     bench_need("nvshmemx_hostlib_init_attr", nvshmem.init(WITH_UNIQUE_ID, &attr));
+    if (kernel_file != NULL) {
+        load_kernels();
+    }
 }
 
 static void close_nvshmem(void)
 {
+    if (module != NULL) {
+        bench_need("nvshmemx_cumodule_finalize", nvshmem.dismiss(module));
+    }
     nvshmem.finalize();
 }
 
@@ -129,11 +186,54 @@ static void free_symmetric(void *memory)
     nvshmem.free(memory);
 }
 
+/* The message of a part in a block, with what is the same for those sent and received. */
+static struct bench_put put_of(const struct bench_link *link, const struct bench_part *part,
+                               unsigned char *block)
+{
+    const struct nvshmem_link *own = link->own;
+    unsigned long long most = (part->bytes + BENCH_PUT_PARTS - 1) / BENCH_PUT_PARTS;
+
+    most = (most + 15) / 16 * 16;
+    return (struct bench_put){.here = block + part->offset,
+                              .data = link->data == NULL ? NULL : link->data + part->offset,
+                              .bytes = part->bytes,
+                              .each = most < LEAST_PART ? LEAST_PART : most,
+                              .peer = (unsigned long long)part->peer,
+                              .signals = (void *)(own->signals + part->tag * BENCH_PUT_PARTS)};
+}
+
+static void make_puts(struct bench_link *link)
+{
+    struct nvshmem_link *own = link->own;
+    size_t n = (size_t)link->num;
+    struct bench_put *puts = bench_alloc(2 * n * sizeof *puts);
+    unsigned long long largest = 0; /* of the parts */
+
+    for (size_t i = 0; i < n; i++) {
+        struct bench_put put = put_of(link, &link->sends[i], link->send);
+        unsigned long long parts = (put.bytes + put.each - 1) / put.each;
+        unsigned long long bytes = put.bytes < put.each ? put.bytes : put.each;
+
+        put.there = link->recv + own->there[i];
+        puts[i] = put;
+        puts[n + i] = put_of(link, &link->recvs[i], link->recv);
+        own->parts = parts > own->parts ? parts : own->parts;
+        largest = bytes > largest ? bytes : largest;
+    }
+    own->threads = (unsigned)(largest / 16 + 31) / 32 * 32;
+    own->threads = own->threads < LEAST_THREADS       ? LEAST_THREADS
+                   : own->threads > BENCH_PUT_THREADS ? BENCH_PUT_THREADS
+                                                      : own->threads;
+    own->puts = bench_memory(2 * n * sizeof *puts);
+    bench_memory_copy(own->puts, puts, 2 * n * sizeof *puts);
+    free(puts);
+}
+
 static void make(struct bench_link *link)
 {
     struct nvshmem_link *own = bench_alloc(sizeof *own);
-    size_t n = (size_t)link->num;
-    uint64_t *here = bench_alloc(n * sizeof *here);
+    size_t n = (size_t)link->num, num_signals = n * BENCH_PUT_PARTS;
+    uint64_t *here = bench_alloc(num_signals * sizeof *here);
     MPI_Request *requests = bench_alloc(n * sizeof(MPI_Request));
 
     own->there = bench_alloc(n * sizeof *own->there);
@@ -149,9 +249,12 @@ static void make(struct bench_link *link)
     PMPI_Waitall(link->num, requests, MPI_STATUSES_IGNORE);
     /* Now zeros, which the barrier behind this makes true for all. */
     memset(here, 0, n * sizeof *here);
-    own->signals = alloc_symmetric(n * sizeof *own->signals);
-    bench_memory_copy(own->signals, here, n * sizeof *here);
+    own->signals = alloc_symmetric(num_signals * sizeof *own->signals);
+    bench_memory_copy(own->signals, here, num_signals * sizeof *here);
     link->own = own;
+    if (bench_mode_in_kernel(link->mode)) {
+        make_puts(link);
+    }
     free(requests);
     free(here);
 }
@@ -161,8 +264,31 @@ static void unmake(struct bench_link *link)
     struct nvshmem_link *own = link->own;
 
     nvshmem.free(own->signals);
+    if (own->puts != NULL) {
+        bench_memory_free(own->puts);
+    }
     free(own->there);
     free(own);
+}
+
+static void move_in_kernel(struct bench_link *link, int what)
+{
+    const struct nvshmem_link *own = link->own;
+    unsigned long long n = (unsigned long long)link->num;
+    bool sends = (what & BENCH_SENDS) != 0;
+    struct bench_puts all = {.sends = own->puts,
+                             .recvs = own->puts + n,
+                             .num_sends = sends ? n : 0,
+                             .num_recvs = (what & BENCH_RECVS) != 0 ? n : 0,
+                             .parts = own->parts,
+                             .sent = link->sent,
+                             .received = link->received,
+                             .follows = link->follows};
+    void *parameters[] = {&all};
+
+    bench_device_run(link->mode == BENCH_NVSHMEM_FUSED ? fused_kernel : put_kernel,
+                     sends ? own->parts : 1, sends ? n : 1, own->threads, parameters);
+    link->counts->launches += 1;
 }
 
 static void move(struct bench_link *link, int what)
@@ -170,14 +296,21 @@ static void move(struct bench_link *link, int what)
     const struct nvshmem_link *own = link->own;
     void *stream = bench_device_stream();
 
+    if (bench_mode_in_kernel(link->mode)) {
+        move_in_kernel(link, what);
+        return;
+    }
+
     for (int i = 0; (what & BENCH_SENDS) != 0 && i < link->num; i++) {
         const struct bench_part *part = &link->sends[i];
 
         nvshmem.put_signal(link->recv + own->there[i], link->send + part->offset, part->bytes,
-                           &own->signals[part->tag], link->sent, SIGNAL_SET, part->peer, stream);
+                           &own->signals[part->tag * BENCH_PUT_PARTS], link->sent, SIGNAL_SET,
+                           part->peer, stream);
     }
     for (int i = 0; (what & BENCH_RECVS) != 0 && i < link->num; i++) {
-        nvshmem.wait_signal(&own->signals[link->recvs[i].tag], COMPARE_GE, link->received, stream);
+        nvshmem.wait_signal(&own->signals[link->recvs[i].tag * BENCH_PUT_PARTS], COMPARE_GE,
+                            link->received, stream);
     }
     link->counts->launches += what == (BENCH_SENDS | BENCH_RECVS) ? 2 * link->num : link->num;
 }

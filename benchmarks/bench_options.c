@@ -24,6 +24,7 @@ enum {
     OPT_CHANNEL,
     OPT_FABRIC,
     OPT_DEVICE,
+    OPT_NVSHMEM,
     OPT_VERIFY,
     OPT_NO_VERIFY
 };
@@ -39,6 +40,7 @@ static const struct option common_options[] = {
     {"channel", required_argument, NULL, OPT_CHANNEL},
     {"fabric", required_argument, NULL, OPT_FABRIC},
     {"device", required_argument, NULL, OPT_DEVICE},
+    {"nvshmem", required_argument, NULL, OPT_NVSHMEM},
     {"verify", no_argument, NULL, OPT_VERIFY},
     {"no-verify", no_argument, NULL, OPT_NO_VERIFY},
     {"help", no_argument, NULL, OPT_HELP},
@@ -60,6 +62,9 @@ const char *const bench_mode_names[BENCH_NUM_MODES] = {
     [BENCH_NCCL_ONE_GRAPH] = "nccl-one-graph",
     [BENCH_NVSHMEM] = "nvshmem",
     [BENCH_NVSHMEM_ONE] = "nvshmem-one",
+    [BENCH_NVSHMEM_DEVICE] = "nvshmem-device",
+    [BENCH_NVSHMEM_DEVICE_ONE] = "nvshmem-dev-one",
+    [BENCH_NVSHMEM_FUSED] = "nvshmem-fused",
     [BENCH_PLAIN_COPY] = "plain-copy",
     [BENCH_ONE_KERNEL] = "one-kernel",
 };
@@ -257,6 +262,9 @@ static bool set_common(struct bench_options *opts, int option, const char *value
         return bench_parse_fabric(value, &opts->fabric);
     case OPT_DEVICE:
         return bench_parse_device(value, &opts->device);
+    case OPT_NVSHMEM:
+        opts->nvshmem = value;
+        return true;
     default:
         opts->verify = option == OPT_VERIFY;
         return true;
@@ -287,6 +295,7 @@ static void print_help(const struct bench_options *opts, const struct bench_usag
         "  --channel NAME    of matched requests: auto (default), cxi or fallback\n"
         "  --fabric NAME     of the channel cxi: auto (default), none, sockets or cxi\n"
         "  --device NAME     where buffers lie and are packed: host (default), cuda or hip\n"
+        "  --nvshmem FILE    kernels that put by NVSHMEM, made by benchmarks/nvshmem.sh\n"
         "  --verify          check the data after every trial%s\n"
         "  --no-verify       do not%s\n"
         "  --csv[=FILE]      write CSV to stdout, or to FILE beside the table\n"

@@ -102,13 +102,16 @@ static void enqueue(void *ctx, enum bench_mode mode, long iterations)
     struct exchange *ex = ctx;
     MPIX_Queue queue = ex->bq.queue;
     int num = num_requests(ex);
+    bool fused = mode == BENCH_NVSHMEM_FUSED;
 
     for (long k = 0; k < iterations; k++) {
         struct exchange_set *set = &ex->sets[k % SETS];
         double before;
 
         be_late(ex);
-        bench_queue_work(&ex->bq, &exchange_packing, set);
+        if (!fused) {
+            bench_queue_work(&ex->bq, &exchange_packing, set);
+        }
         before = MPI_Wtime();
         if (bench_mode_is_baseline(mode)) {
             bench_link_move(&set->links[mode], BENCH_SENDS | BENCH_RECVS);
@@ -117,7 +120,9 @@ static void enqueue(void *ctx, enum bench_mode mode, long iterations)
             MPIX_Enqueue_waitall(queue, num, set->requests[mode]);
         }
         bench_calls_end(&ex->bq, before);
-        bench_queue_work(&ex->bq, &exchange_unpacking, set);
+        if (!fused) {
+            bench_queue_work(&ex->bq, &exchange_unpacking, set);
+        }
     }
 }
 
@@ -126,7 +131,9 @@ static double run_on_stream(struct exchange *ex, enum bench_mode mode, long iter
     /* On the stream: every start, every wait, and two functions. */
     int operations = 2 * num_requests(ex) + 2;
 
-    if (bench_mode_is_baseline(mode)) {
+    if (bench_mode_in_kernel(mode)) {
+        operations = 3;
+    } else if (bench_mode_is_baseline(mode)) {
         operations = 2 + bench_baseline(mode)->operations * ex->sets[0].links[mode].num;
     }
     return bench_queue_run(&ex->bq, mode, iterations, operations, enqueue, ex);
@@ -163,6 +170,7 @@ static void open_link(struct exchange_set *set, enum bench_mode mode)
                                 .sends = few ? ex->few_sends : ex->sends,
                                 .recvs = few ? ex->few_recvs : ex->recvs,
                                 .bytes = block_bytes(ex),
+                                .data = mode == BENCH_NVSHMEM_FUSED ? (void *)ex->data : NULL,
                                 .counts = &ex->bq.own};
     bench_link_open(link);
 }

@@ -442,8 +442,9 @@ int main(int argc, char *argv[])
         .num_extra = 3,
         .target = &prog,
         .lacking = 1u << BENCH_PEER_COPY_ONE | 1u << BENCH_NCCL_ONE | 1u << BENCH_NCCL_GRAPH |
-                   1u << BENCH_NCCL_ONE_GRAPH | 1u << BENCH_NVSHMEM_ONE | 1u << BENCH_PLAIN_COPY |
-                   1u << BENCH_ONE_KERNEL};
+                   1u << BENCH_NCCL_ONE_GRAPH | 1u << BENCH_NVSHMEM_ONE |
+                   1u << BENCH_NVSHMEM_DEVICE_ONE | 1u << BENCH_NVSHMEM_FUSED |
+                   1u << BENCH_PLAIN_COPY | 1u << BENCH_ONE_KERNEL};
     int provided, status;
 
     bench_parse_size_list("64,256,1K", prog.opts.sizes, &prog.opts.num_sizes);

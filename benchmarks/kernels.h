@@ -9,9 +9,11 @@
 #define MPIXQ_BENCH_KERNELS_H
 
 enum {
-    BENCH_WIDE = 16,  /* bytes that a GPU loads or stores at once, at multiples of as many */
-    BENCH_ROWS = 4,   /* of a board, one below the other, that a thread computes */
-    BENCH_STRIPS = 8, /* of a launch: the borders of a board */
+    BENCH_WIDE = 16,      /* bytes that a GPU loads or stores at once, at multiples of as many */
+    BENCH_ROWS = 4,       /* of a board, one below the other, that a thread computes */
+    BENCH_STRIPS = 8,     /* of a launch: the borders of a board */
+    BENCH_PUT_PARTS = 32, /* of a message, at most */
+    BENCH_PUT_THREADS = 512,
 };
 
 /* Bytes at equal distances: a row of cells, a column or a single one, and where they are copied. */
@@ -44,6 +46,23 @@ struct bench_bounce {
     unsigned long long *here, *there;  /* the last message that came, and its word of the peer */
     unsigned long long before, rounds; /* messages before these; messages each way */
     unsigned long long leads;          /* sends first */
+};
+
+/* A message that a kernel puts, or waits for, by NVSHMEM, in parts. */
+struct bench_put {
+    unsigned char *here;         /* what is sent, or where it comes to */
+    unsigned char *there;        /* of what is sent: where it goes, as the same address here */
+    unsigned char *data;         /* what is packed there or unpacked to; NULL: by another kernel */
+    unsigned long long *signals; /* of the parts */
+    unsigned long long bytes, each, peer; /* a part has this many, the last one fewer */
+};
+
+struct bench_puts {
+    const struct bench_put *sends, *recvs;
+    unsigned long long num_sends, num_recvs;
+    unsigned long long parts;          /* of the largest message */
+    unsigned long long sent, received; /* the values of the signals */
+    unsigned long long follows;        /* wait first */
 };
 
 #endif

@@ -117,13 +117,18 @@ static void open_modes(struct pingpong *pp, const struct bench_options *opts)
 
     pp->part = (struct bench_part){.peer = pp->peer, .bytes = bytes};
     for (int mode = BENCH_MPI_PERSISTENT; mode < BENCH_NUM_MODES; mode++) {
+        bool fused = mode == BENCH_NVSHMEM_FUSED;
+
         if (opts->use_mode[mode] && bench_mode_is_baseline((enum bench_mode)mode)) {
-            pp->links[mode] = (struct bench_link){.mode = (enum bench_mode)mode,
-                                                  .num = 1,
-                                                  .sends = &pp->part,
-                                                  .recvs = &pp->part,
-                                                  .bytes = (bytes + 63) / 64 * 64 + 128,
-                                                  .counts = &pp->bq.own};
+            pp->links[mode] =
+                (struct bench_link){.mode = (enum bench_mode)mode,
+                                    .num = 1,
+                                    .sends = &pp->part,
+                                    .recvs = &pp->part,
+                                    .bytes = (bytes + 63) / 64 * 64 + 128,
+                                    .data = fused && !pp->bare ? (void *)pp->data : NULL,
+                                    .follows = pp->rank == 1,
+                                    .counts = &pp->bq.own};
             bench_link_open(&pp->links[mode]);
         } else if (opts->use_mode[mode]) {
             make_requests(pp, (enum bench_mode)mode);
@@ -227,7 +232,8 @@ int main(int argc, char *argv[])
                   .extra = extra,
                   .num_extra = 1,
                   .target = &prog,
-                  .lacking = 1u << BENCH_PEER_COPY_ONE | 1u << BENCH_NVSHMEM_ONE | BARE_MODES}};
+                  .lacking = 1u << BENCH_PEER_COPY_ONE | 1u << BENCH_NVSHMEM_ONE |
+                             1u << BENCH_NVSHMEM_DEVICE_ONE | BARE_MODES}};
     struct bench_options opts = {.program = "mpixq_pingpong",
                                  .seconds = 20,
                                  .trials = 40,

@@ -206,7 +206,8 @@ static void move(struct pingpong *pp, enum bench_mode mode, int what)
  * on the host, and in the modes that make one call of two. */
 static void enqueue_baseline(struct pingpong *pp, enum bench_mode mode, long iterations)
 {
-    bool together = bench_mode_is_one(mode) || !bench_mode_is_enqueued(mode);
+    bool together =
+        bench_mode_is_one(mode) || bench_mode_in_kernel(mode) || !bench_mode_is_enqueued(mode);
 
     if (pp->rank == 1 && together) {
         move(pp, mode, BENCH_RECVS);
@@ -243,6 +244,10 @@ static void enqueue(void *ctx, enum bench_mode mode, long iterations)
         /* Two hops are two copies, of which nobody knows. */
         for (long i = 0; pp->rank == 0 && i < 2 * iterations; i++) {
             move(pp, mode, BENCH_SENDS);
+        }
+    } else if (mode == BENCH_NVSHMEM_FUSED) {
+        for (long i = 0; i < iterations; i++) {
+            move(pp, mode, BENCH_SENDS | BENCH_RECVS);
         }
     } else if (bench_mode_is_stream(mode)) {
         enqueue_stream(pp, mode, iterations);

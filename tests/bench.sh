@@ -191,6 +191,10 @@ expect_missing()
     grep -qF "mode nvshmem is left out: 2 ranks lack something (this one: CUDA)" "$dir/err" ||
         fail "what is left out is not told"
     expect_usage "mode nvshmem cannot be used: 2 ranks lack" 2 pingpong --device hip --modes nvshmem
+    expect_usage "mode nvshmem-device cannot be used: 2 ranks lack" 2 exchange --device hip \
+        --nvshmem "$dir/none" --modes nvshmem-device
+    expect_usage "there is no mode nvshmem-dev-one here" 2 pingpong --device hip \
+        --modes nvshmem-dev-one
     expect_usage "there is no mode nccl-one here" 2 halo --device hip --modes nccl-one
     if ! ldconfig -p 2>/dev/null | grep -qF "$there"; then
         expect_usage "mode nccl cannot be used: 2 ranks lack something (this one: $there)" \
