@@ -3,8 +3,9 @@
 # Copyright (c) 2026 the mpix-queue authors
 #
 # baselines.sh - the benchmarks between GPUs of one node beside what else moves the same messages:
-# peer copies driven by the CPU, NCCL (RCCL), NVSHMEM, from within kernels too where nvcc and its
-# device library are; their tables, and how the library compares with the best form of each
+# peer copies and an MPI that takes memory of GPUs, both driven by the CPU; NCCL (RCCL); NVSHMEM,
+# from within kernels too where nvcc and its device library are. Their tables, and how the library
+# compares with the best form of each
 #
 #     benchmarks/baselines.sh cuda|hip BUILD [FOLDER] [PART...]
 #
@@ -69,16 +70,16 @@ compare()
         NR == 1 { next }
         !($6 in seen) { seen[$6] = 1; sizes[++n] = $6 }
         { time[$6, $2] = $7 }
-        $3 ~ /^(peer|nccl|nvshmem)$/ && $2 !~ /^(plain-copy|one-kernel)$/ {
+        $3 ~ /^(aware|peer|nccl|nvshmem)$/ && $2 !~ /^(plain-copy|one-kernel)$/ {
             if (!(($6, $3) in best) || $7 < best[$6, $3]) { best[$6, $3] = $7; form[$6, $3] = $2 }
         }
         function ratio(size, mode, by) {
             return (size, mode) in time ? sprintf("%.2f", time[size, mode] / best[size, by]) : "-"
         }
         END {
-            split("peer nccl nvshmem", by, " ")
+            split("aware peer nccl nvshmem", by, " ")
             for (i = 1; i <= n; i++) {
-                for (k = 1; k <= 3; k++) {
+                for (k = 1; k <= 4; k++) {
                     if ((sizes[i], by[k]) in best) {
                         printf "ratio %9s to %-15s %8.2f us: S %s, R %s\n", sizes[i],
                             form[sizes[i], by[k]], best[sizes[i], by[k]],

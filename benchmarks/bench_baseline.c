@@ -10,6 +10,8 @@
 #include <string.h>
 
 static const struct bench_baseline *const baselines[BENCH_NUM_MODES] = {
+    [BENCH_MPI_AWARE] = &bench_aware,
+    [BENCH_MPI_AWARE_ONE] = &bench_aware,
     [BENCH_PEER_COPY] = &bench_peer,
     [BENCH_PEER_COPY_ONE] = &bench_peer,
     [BENCH_NCCL] = &bench_nccl,

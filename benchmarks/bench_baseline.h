@@ -64,7 +64,8 @@ struct bench_baseline {
     void (*move)(struct bench_link *link, int what);
 };
 
-extern const struct bench_baseline bench_peer, bench_nccl, bench_nvshmem, bench_plain, bench_kernel;
+extern const struct bench_baseline bench_aware, bench_peer, bench_nccl, bench_nvshmem, bench_plain,
+    bench_kernel;
 
 /* By a link of bench_kernel: one end of a ping-pong of so many round trips, in one kernel. */
 void bench_peer_bounce(struct bench_link *link, bool leads, long rounds);
@@ -81,8 +82,9 @@ static inline bool bench_mode_is_baseline(enum bench_mode mode)
 /* One message in place of several, or what else makes one call of two. */
 static inline bool bench_mode_is_one(enum bench_mode mode)
 {
-    return mode == BENCH_PEER_COPY_ONE || mode == BENCH_NCCL_ONE || mode == BENCH_NCCL_ONE_GRAPH ||
-           mode == BENCH_NVSHMEM_ONE || mode == BENCH_NVSHMEM_DEVICE_ONE;
+    return mode == BENCH_MPI_AWARE_ONE || mode == BENCH_PEER_COPY_ONE || mode == BENCH_NCCL_ONE ||
+           mode == BENCH_NCCL_ONE_GRAPH || mode == BENCH_NVSHMEM_ONE ||
+           mode == BENCH_NVSHMEM_DEVICE_ONE;
 }
 
 /* A kernel sends and receives all messages at once. */

@@ -18,7 +18,9 @@ enum bench_mode {
     BENCH_STREAM,
     BENCH_STREAM_READY,
     BENCH_REQUEST_MODES, /* those above have requests of MPI; those below are bench_baseline.h's */
-    BENCH_PEER_COPY = BENCH_REQUEST_MODES,
+    BENCH_MPI_AWARE = BENCH_REQUEST_MODES,
+    BENCH_MPI_AWARE_ONE,
+    BENCH_PEER_COPY,
     BENCH_PEER_COPY_ONE,
     BENCH_NCCL,
     BENCH_NCCL_ONE,

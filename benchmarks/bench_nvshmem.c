@@ -210,14 +210,16 @@ static void make_puts(struct bench_link *link)
     unsigned long long largest = 0; /* of the parts */
 
     for (size_t i = 0; i < n; i++) {
-        struct bench_put put = put_of(link, &link->sends[i], link->send);
-        unsigned long long parts = (put.bytes + put.each - 1) / put.each;
-        unsigned long long bytes = put.bytes < put.each ? put.bytes : put.each;
-
-        put.there = link->recv + own->there[i];
-        puts[i] = put;
+        puts[i] = put_of(link, &link->sends[i], link->send);
+        puts[i].there = link->recv + own->there[i];
         puts[n + i] = put_of(link, &link->recvs[i], link->recv);
+    }
+    for (size_t i = 0; i < 2 * n; i++) {
+        unsigned long long bytes = puts[i].bytes, each = puts[i].each;
+        unsigned long long parts = (bytes + each - 1) / each;
+
         own->parts = parts > own->parts ? parts : own->parts;
+        bytes = bytes < each ? bytes : each;
         largest = bytes > largest ? bytes : largest;
     }
     own->threads = (unsigned)(largest / 16 + 31) / 32 * 32;

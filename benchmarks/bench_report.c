@@ -215,6 +215,7 @@ void bench_report_rows(struct bench_report *report, const struct bench_row rows[
         }
     }
     if (report->table != NULL) {
+        print_best(report->table, rows, num, &bench_aware);
         print_best(report->table, rows, num, &bench_peer);
         print_best(report->table, rows, num, &bench_nccl);
         print_best(report->table, rows, num, &bench_nvshmem);

@@ -56,7 +56,8 @@ expect_rows()
     if [ "$(head -n 1 "$dir/csv")" != "$header" ] || [ "$(wc -l <"$dir/csv")" -ne $((rows + 1)) ] ||
         ! awk -F, -v ranks="$1" -v device="$device" '
             NR > 1 && (NF != 18 || $4 != device || $5 != ranks || $7 <= 0 ||
-            $8 < $7 || $11 <= 0 || $12 <= 0 || ($2 ~ /^mpi-/ && $3 != "mpi") ||
+            $8 < $7 || $11 <= 0 || $12 <= 0 || ($2 ~ /^mpi-[bp]/ && $3 != "mpi") ||
+            ($2 ~ /^mpi-aware/ && $3 != "aware") ||
             ($2 == "host" && $3 != "matched") ||
             ($2 !~ /^stream/) != ($16 == "" && $17 == "") ||
             ($2 ~ /^(peer-|plain-|one-)/ && $3 != "peer") ||
@@ -174,6 +175,22 @@ expect_baselines()
         fail "the product is not told"
     expect_rows 2 4 halo --device hip --board 37x95 --generations 15 --pattern "$gun" \
         --modes stream,peer-copy
+    # Any MPI takes the memory of a double that lets the host reach it.
+    expect_usage "mode mpi-aware cannot be used: 2 ranks lack something (this one: an MPI" 2 \
+        pingpong --device hip --modes mpi-aware
+    export MPIXQ_GPU_AWARE=yes HIP_DOUBLE_ACCESS=bar
+    expect_rows 2 2 pingpong --device hip --sizes 24,64K --modes mpi-aware
+    expect_rows 2 2 pingpong --device hip --bare --sizes 24,64K --modes mpi-aware
+    expect_rows 2 1 exchange --device hip --sizes 40 --modes mpi-aware,mpi-aware-one
+    expect_rows 2 2 exchange --device hip --sizes 4K --modes mpi-aware,mpi-aware-one
+    awk -F, '$2 == "mpi-aware" && $14 != 16 || $2 == "mpi-aware-one" && $14 != 2 { bad = 1 }
+        END { exit bad }' "$dir/csv" || { cat "$dir/csv"; fail "mpi-aware takes other operations"; }
+    expect_rows 2 3 exchange --device hip --sizes 40 --messages 3 --modes mpi-aware,mpi-aware-one
+    expect_rows 1 4 halo --device hip --board 37x95 --generations 15 --pattern "$gun" \
+        --modes mpi-aware
+    expect_wrong HIP_DOUBLE_SKIP=bench_strips:7 2 halo --device hip --sizes 40 --generations 10 \
+        --pattern "$gun" --modes mpi-aware
+    unset MPIXQ_GPU_AWARE HIP_DOUBLE_ACCESS
     # What is not done is seen.
     expect_wrong HIP_DOUBLE_SKIP=bench_strips:7 2 halo --device hip --sizes 40 --generations 10 \
         --pattern "$gun" --modes peer-copy
