@@ -9,11 +9,12 @@
 #
 #     benchmarks/baselines.sh cuda|hip BUILD [FOLDER] [PART...]
 #
-# BUILD is a build tree, FOLDER gets tables and CSV (./baselines if not given). MPIEXEC and
-# MPIEXEC_FLAGS start the programs, RANKS (2) of them. Libraries are found by LD_LIBRARY_PATH, or
-# among the packages of python3; what is not found is left out, which the tables say. The parts are
-# the functions below; all of them take some two minutes. Multicast by NVLink stays off, since a
-# failing program can leave it unusable for others.
+# BUILD is a build tree, FOLDER (./baselines if not given) gets the tables and CSV of the runs, and
+# all.csv with the rows of all, each behind the name of its run, of which plot_baselines.gp makes
+# pictures. MPIEXEC and MPIEXEC_FLAGS start the programs, RANKS (2) of them. Libraries are found by
+# LD_LIBRARY_PATH, or among the packages of python3; what is not found is left out, which the tables
+# say. The parts are the functions below; all of them take some two minutes. Multicast by NVLink
+# stays off, since a failing program can leave it unusable for others.
 parts="exchange hop large bare wide halo skew beside shared"
 set -u
 device=${1:?cuda or hip} build=$(cd "${2:?a build tree}" && pwd) folder=${3:-baselines}
@@ -49,6 +50,18 @@ bench()
         failed=1
     fi
     compare "$folder/$name.csv"
+    keep "$name"
+}
+
+# keep NAME: its rows among those of all runs.
+keep()
+{
+    local all=$folder/all.csv csv=$folder/$1.csv
+    [ -s "$csv" ] || return
+    [ -s "$all" ] || sed -n '1s/^/run,/p' "$csv" >"$all"
+    awk -F, -v run="$1" '$1 != run' "$all" >"$all.new"
+    awk -v run="$1" 'NR > 1 { print run "," $0 }' "$csv" >>"$all.new"
+    mv "$all.new" "$all"
 }
 
 # each_size NAME PROGRAM SIZES OPTION...: a run for each of the sizes. With several in one, and
