@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # Copyright (c) 2026 the mpix-queue authors
 #
-# examples.sh - the examples, which "make check" has built, give the right numbers
+# examples.sh [gpu] - the examples, which "make check" has built, give the right numbers; gpu: the
+# one for GPUs is compiled with HIP, and runs on the double of its runtime; it compiles with CUDA
 set -u
 : "${top_srcdir:?is set by make check}" "${top_builddir:?is set by make check}"
 if [ "$MPIEXEC" = none ]; then
@@ -40,6 +41,45 @@ expect()
         fi
     done
 }
+
+# folder HEADER FOLDER...: the first folder that has it; none: the rest is skipped.
+folder()
+{
+    local header=$1 folder
+    shift
+    for folder; do
+        [ -f "$folder/$header" ] && echo "$folder" && return
+    done
+    return 1
+}
+
+ring()
+{
+    local headers double=$top_builddir/tests/hip_double/.libs/libamdhip64.so.5
+    local options=(-Wall -Wextra -Werror "-I$top_srcdir/include")
+    headers=$(folder cuda_runtime_api.h /usr/local/cuda/include /usr/include) &&
+        { $CC "${options[@]}" -isystem "$headers" -fsyntax-only "$top_srcdir/examples/ring_gpu.c" ||
+            failed=1; }
+    headers=$(folder hip/hip_runtime_api.h ${HIP_PATH:+"$HIP_PATH/include"} \
+        ${ROCM_PATH:+"$ROCM_PATH/include"} /opt/rocm/include /usr/include) || {
+        [ $failed = 1 ] || echo "skip: there is no hip_runtime_api.h"
+        exit $((failed == 1 ? 1 : 77))
+    }
+    # shellcheck disable=SC2086
+    $CC ${SANITIZER_FLAGS-} "${options[@]}" -DUSE_HIP -D__HIP_PLATFORM_AMD__ -isystem "$headers" \
+        "$top_srcdir/examples/ring_gpu.c" -o "$dir/ring" "$top_builddir/.libs/libmpix_queue.so" \
+        "$double" -Wl,-rpath,"$top_builddir/.libs:${double%/*}" || exit 1
+    for ranks in 1 3; do
+        expect "$ranks" "$dir/ring" 'rank 0: 0 of 1048576 numbers are wrong' \
+            "rank $((ranks - 1)): 0 of 1048576 numbers are wrong"
+        # By MPI, which takes no memory of GPUs, too.
+        MPIXQ_IPC=no expect "$ranks" "$dir/ring" \
+            "rank $((ranks - 1)): 0 of 1048576 numbers are wrong"
+    done
+    exit $failed
+}
+
+[ "${1-}" != gpu ] || ring
 
 expect 2 exchange 'rank 0: 1536' 'rank 1: 1536'
 expect 3 exchange 'rank 0: 1536' 'rank 1: 1536' 'rank 2: 3' # MPI_PROC_NULL

@@ -32,8 +32,8 @@ may_include()
 vendor_files()
 {
     case $1 in
-    cuda*.h | cuda/* | nvrtc.h | nv*.h) echo '*/cuda*' ;;
-    hip/* | hip*.h | hsa/* | rocm*) echo '*/hip*' ;;
+    cuda*.h | cuda/* | nvrtc.h | nv*.h) echo '*/cuda* examples/*_gpu*' ;;
+    hip/* | hip*.h | hsa/* | rocm*) echo '*/hip* examples/*_gpu*' ;;
     rdma/* | cxi*.h | libcxi/*) echo 'src/cxi/* */fabric* */cxi*' ;;
     level_zero/* | sycl/*) echo 'src/stream/ze*' ;;
     esac
@@ -110,8 +110,10 @@ finds "src/fallback/x.h:1: fallback may not include stream/stream.h" src/fallbac
 finds "src/stream/x.c:1: stream may not include core/request.h" src/stream/x.c \
     <<<'#include "core/request.h"'
 finds "src/core/x.c:1: there is no tags.h beside it" src/core/x.c <<<'#include "tags.h"'
-finds "src/core/x.c:1: cuda.h is included outside of */cuda*" src/core/x.c <<<'#include <cuda.h>'
-finds "tests/x.c:1: hip/hip_runtime_api.h is included outside of */hip*" tests/x.c \
+finds "src/core/x.c:1: cuda.h is included outside of */cuda* examples/*_gpu*" src/core/x.c \
+    <<<'#include <cuda.h>'
+finds "tests/x.c:1: hip/hip_runtime_api.h is included outside of */hip* examples/*_gpu*" \
+    tests/x.c \
     <<<'#include <hip/hip_runtime_api.h>'
 finds "src/core/x.c:1: rdma/fabric.h is included outside of src/cxi/* */fabric* */cxi*" \
     src/core/x.c <<<'#include <rdma/fabric.h>'
