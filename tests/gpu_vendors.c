@@ -65,10 +65,12 @@ static void test_refused(void)
                     "info key type");
     MTEST_OK(MPI_Info_create(&info));
     MTEST_OK(MPI_Info_set(info, "type", "cudaStream_t"));
-    MTEST_KIND(PMPIXQ_Queue_init_info(&queue, MPIX_QUEUE_AUTO, &stream, info), MPIXQ_ERR_COMM);
-    MTEST_KIND(PMPIXQ_Queue_init_info(&queue, MPIX_QUEUE_AUTO, &default_stream, info),
-               MPIXQ_ERR_COMM);
-    MTEST_KIND(PMPIXQ_Queue_init_info(&queue, MPIX_QUEUE_AUTO, NULL, info), MPIXQ_ERR_COMM);
+    MTEST_KIND_TEXT(PMPIXQ_Queue_init_info(&queue, MPIX_QUEUE_AUTO, &stream, info), MPIXQ_ERR_COMM,
+                    "cudaStream_t: nothing is known of that here");
+    MTEST_KIND_TEXT(PMPIXQ_Queue_init_info(&queue, MPIX_QUEUE_AUTO, &default_stream, info),
+                    MPIXQ_ERR_COMM, "stream_address");
+    MTEST_KIND_TEXT(PMPIXQ_Queue_init_info(&queue, MPIX_QUEUE_AUTO, NULL, info), MPIXQ_ERR_COMM,
+                    "no device here");
     MTEST_OK(MPI_Info_free(&info));
     MTEST_CHECK(queue == UNTOUCHED);
 }

@@ -37,12 +37,12 @@ static void pause_ms(long ms)
 
 static void open_stream(struct bench *b)
 {
-    int error = 0;
+    struct mpixq_refusal refusal = {0};
 
     b->handle = mtest_gpu_stream();
     atomic_store(&b->failed, 0);
-    b->stream = b->ops->open(b->handle, &b->failed, &error);
-    MTEST_EQ(error, 0);
+    b->stream = b->ops->open(b->handle, &b->failed, &refusal);
+    MTEST_EQ(refusal.error, 0);
 }
 
 static void close_stream(struct bench *b)

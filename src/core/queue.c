@@ -102,16 +102,25 @@ static enum mpixq_error choose_kind(const char *kind, void *const *address,
     return MPIXQ_E_NONE;
 }
 
-/* The stream of a new queue. */
-static enum mpixq_error open_stream(struct mpixq_queue *queue, const struct mpixq_stream_ops *ops,
-                                    void *const *address)
+/* The stream of a new queue: MPI_SUCCESS, or an error. */
+static int open_stream(struct mpixq_queue *queue, const struct mpixq_stream_ops *ops,
+                       void *const *address)
 {
     void *handle = address != NULL ? *address : NULL;
-    int error = MPIXQ_E_NONE;
+    struct mpixq_refusal refusal = {0};
+    char text[256]; /* as much as Open MPI keeps of an error */
 
     queue->owns_stream = handle == NULL && !ops->copies;
-    queue->stream = ops->open(handle, &queue->failed, &error);
-    return (enum mpixq_error)error;
+    queue->stream = ops->open(handle, &queue->failed, &refusal);
+    if (queue->stream != NULL) {
+        return MPI_SUCCESS;
+    }
+    if (refusal.why == NULL) {
+        return mpixq_error_code((enum mpixq_error)refusal.error);
+    }
+    (void)snprintf(text, sizeof text, "argument stream_address, of kind %s: %.180s", ops->kind,
+                   refusal.why);
+    return mpixq_error_code_saying((enum mpixq_error)refusal.error, text);
 }
 
 static void print_choice(const struct mpixq_queue *queue)
@@ -129,6 +138,7 @@ int mpixq_queue_create(MPIXQ_Queue_type type, const char *kind, void *const *add
     const struct mpixq_stream_ops *ops;
     enum mpixq_error why = choose_kind(kind, address, &ops);
     struct mpixq_queue *queue;
+    int rc;
 
     if (why != MPIXQ_E_NONE) {
         return mpixq_error_code(why);
@@ -139,10 +149,10 @@ int mpixq_queue_create(MPIXQ_Queue_type type, const char *kind, void *const *add
     }
     queue_reset(queue);
     queue->type = type;
-    why = open_stream(queue, ops, address);
+    rc = open_stream(queue, ops, address);
     if (queue->stream == NULL) {
         atomic_store(&queue->magic, 0);
-        return mpixq_error_code(why);
+        return rc;
     }
     why = mpixq_channels_attach(queue);
     if (why != MPIXQ_E_NONE) {

@@ -378,16 +378,17 @@ static enum mpixq_error enter_and_prepare(struct gpu_stream *stream)
 }
 
 static struct mpixq_stream *open_on(const struct mpixq_gpu *gpu, const struct mpixq_stream_ops *ops,
-                                    void *handle, const atomic_int *failed, int *error_p)
+                                    void *handle, const atomic_int *failed,
+                                    struct mpixq_refusal *refusal)
 {
     struct gpu_stream *stream = mpixq_alloc(sizeof *stream);
 
-    *error_p = MPIXQ_E_NO_MEMORY;
+    *refusal = (struct mpixq_refusal){.error = MPIXQ_E_NO_MEMORY};
     if (stream == NULL) {
         return NULL;
     }
     if (!gpu->find(true)) {
-        *error_p = gpu == &mpixq_gpu_cuda ? MPIXQ_E_CUDA : MPIXQ_E_HIP;
+        refusal->error = gpu == &mpixq_gpu_cuda ? MPIXQ_E_CUDA : MPIXQ_E_HIP;
         mpixq_free(stream);
         return NULL;
     }
@@ -396,9 +397,10 @@ static struct mpixq_stream *open_on(const struct mpixq_gpu *gpu, const struct mp
     stream->lane.handle = handle;
     stream->failed = failed;
     stream->owner = pthread_self();
-    *error_p = (int)enter_and_prepare(stream);
-    if (*error_p == MPIXQ_E_NONE) {
-        stream->worker = host->open(NULL, failed, error_p);
+    refusal->error = (int)enter_and_prepare(stream);
+    refusal->why = gpu_broken(&stream->base);
+    if (refusal->error == MPIXQ_E_NONE) {
+        stream->worker = host->open(NULL, failed, refusal);
     }
     if (stream->worker == NULL) {
         stream_free(stream);
@@ -438,9 +440,10 @@ static bool cuda_is_live(const void *handle)
     return mpixq_gpu_cuda.is_used();
 }
 
-static struct mpixq_stream *cuda_open(void *handle, const atomic_int *failed, int *error_p)
+static struct mpixq_stream *cuda_open(void *handle, const atomic_int *failed,
+                                      struct mpixq_refusal *refusal)
 {
-    return open_on(&mpixq_gpu_cuda, &mpixq_cuda_stream_ops, handle, failed, error_p);
+    return open_on(&mpixq_gpu_cuda, &mpixq_cuda_stream_ops, handle, failed, refusal);
 }
 
 static void *hip_map(void *memory, size_t bytes, bool is_io)
@@ -459,9 +462,10 @@ static bool hip_is_live(const void *handle)
     return mpixq_gpu_hip.is_used();
 }
 
-static struct mpixq_stream *hip_open(void *handle, const atomic_int *failed, int *error_p)
+static struct mpixq_stream *hip_open(void *handle, const atomic_int *failed,
+                                     struct mpixq_refusal *refusal)
 {
-    return open_on(&mpixq_gpu_hip, &mpixq_hip_stream_ops, handle, failed, error_p);
+    return open_on(&mpixq_gpu_hip, &mpixq_hip_stream_ops, handle, failed, refusal);
 }
 
 #define BUT_KIND                                                                                   \

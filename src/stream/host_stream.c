@@ -284,7 +284,8 @@ enum mpixq_error mpixq_host_stream_destroy(struct mpixq_host_stream *stream)
     return MPIXQ_E_NONE;
 }
 
-static struct mpixq_stream *host_open(void *handle, const atomic_int *failed, int *error_p)
+static struct mpixq_stream *host_open(void *handle, const atomic_int *failed,
+                                      struct mpixq_refusal *refusal)
 {
     struct mpixq_host_stream *stream = handle;
     enum mpixq_error error = MPIXQ_E_NONE;
@@ -292,7 +293,7 @@ static struct mpixq_stream *host_open(void *handle, const atomic_int *failed, in
     (void)failed; /* what waits names its own */
     if (stream == NULL) {
         stream = mpixq_host_stream_create(&error);
-        *error_p = (int)error;
+        *refusal = (struct mpixq_refusal){.error = (int)error};
     }
     if (stream == NULL) {
         return NULL;

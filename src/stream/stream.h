@@ -85,6 +85,11 @@ struct mpixq_awaited {
     const struct mpixq_copy *copy; /* as above; made when the word is there */
 };
 
+struct mpixq_refusal {
+    int error;       /* enum mpixq_error */
+    const char *why; /* what the GPU's library says; or NULL */
+};
+
 struct mpixq_stream_ops {
     const char *kind; /* value of the info key "type" */
     bool copies;      /* between the memory of a GPU and the host's, too */
@@ -93,9 +98,10 @@ struct mpixq_stream_ops {
      * whether this process has any. Any thread. */
     bool (*is_live)(const void *handle);
     /* Open the stream with this handle for a queue; NULL: make one that the queue owns, or, of a
-     * GPU, its default stream. *failed is not 0 once the queue has failed. NULL on failure, with an
-     * enum mpixq_error in *error_p. The stream must not be destroyed until it is closed. */
-    struct mpixq_stream *(*open)(void *handle, const atomic_int *failed, int *error_p);
+     * GPU, its default stream. *failed is not 0 once the queue has failed. NULL on failure, and
+     * *refusal says why. The stream must not be destroyed until it is closed. */
+    struct mpixq_stream *(*open)(void *handle, const atomic_int *failed,
+                                 struct mpixq_refusal *refusal);
     /* Also destroys a stream that open made; it is idle then, or broken. */
     void (*close)(struct mpixq_stream *stream);
     /* How starts and waits are put into the stream just now: a word for people. In the queue's

@@ -88,8 +88,8 @@ static void submitters_share_a_stream(void **state)
     static struct submitter submitters[THREADS];
     struct mpixq_host_stream *host = create();
     pthread_t threads[THREADS];
-    int error;
-    struct mpixq_stream *stream = ops->open(host, NULL, &error);
+    struct mpixq_refusal refusal;
+    struct mpixq_stream *stream = ops->open(host, NULL, &refusal);
 
     (void)state;
     for (int t = 0; t < THREADS; t++) {
@@ -118,8 +118,8 @@ static void operations_of_all_kinds_keep_one_order(void **state)
     static struct item items[N];
     struct series series = {0};
     struct mpixq_host_stream *host = create();
-    int error;
-    struct mpixq_stream *stream = ops->open(host, NULL, &error);
+    struct mpixq_refusal refusal;
+    struct mpixq_stream *stream = ops->open(host, NULL, &refusal);
     _Atomic uint64_t word = 0;
     uint64_t random = 1, value = 0, last = 0, ticket;
 
@@ -405,10 +405,10 @@ static void full_stream_can_be_asked(void **state)
         struct mpixq_host_stream *host = create();
         _Atomic uint64_t gate = 0, word = 0;
         pthread_t thread;
-        int error;
+        struct mpixq_refusal refusal;
         uint64_t before;
 
-        s = (struct submitter){.host = host, .stream = ops->open(host, NULL, &error)};
+        s = (struct submitter){.host = host, .stream = ops->open(host, NULL, &refusal)};
         before = store(s.stream, &word, 1);
         await(s.stream, &gate, 1);
         assert_int_equal(pthread_create(&thread, NULL, overfill, &s), 0);

@@ -37,11 +37,11 @@ static inline void destroy(struct mpixq_host_stream *stream)
 /* A stream of the queue's own. */
 static inline struct mpixq_stream *open_own(void)
 {
-    int error = 0;
-    struct mpixq_stream *stream = ops->open(NULL, NULL, &error);
+    struct mpixq_refusal refusal = {0};
+    struct mpixq_stream *stream = ops->open(NULL, NULL, &refusal);
 
     assert_non_null(stream);
-    assert_int_equal(error, 0);
+    assert_int_equal(refusal.error, 0);
     return stream;
 }
 

@@ -57,11 +57,11 @@ static void used_stream_is_not_destroyed(void **state)
 {
     struct mpixq_host_stream *host = create();
     struct mpixq_stream *first, *second;
-    int error;
+    struct mpixq_refusal refusal;
 
     (void)state;
-    first = ops->open(host, NULL, &error);
-    second = ops->open(host, NULL, &error);
+    first = ops->open(host, NULL, &refusal);
+    second = ops->open(host, NULL, &refusal);
     assert_ptr_equal(first, host);
     assert_ptr_equal(second, host);
     assert_int_equal(mpixq_host_stream_destroy(host), MPIXQ_E_STREAM_BUSY);
@@ -116,8 +116,8 @@ static void functions_know_that_they_are_inside(void **state)
 {
     struct mpixq_host_stream *host = create();
     bool in_function = false, in_call = true;
-    int error;
-    struct mpixq_stream *stream = ops->open(host, NULL, &error);
+    struct mpixq_refusal refusal;
+    struct mpixq_stream *stream = ops->open(host, NULL, &refusal);
 
     (void)state;
     mpixq_host_stream_launch(host, note_inside, &in_function);
@@ -157,7 +157,7 @@ static void creation_survives_failures(void **state)
 {
     long before = unit_live_blocks();
     enum mpixq_error error = MPIXQ_E_NONE;
-    int open_error = 0;
+    struct mpixq_refusal refusal = {0};
     struct mpixq_host_stream *host;
 
     (void)state;
@@ -166,8 +166,8 @@ static void creation_survives_failures(void **state)
         assert_null(mpixq_host_stream_create(&error));
         assert_int_equal(error, MPIXQ_E_NO_MEMORY);
         atomic_store(&mpixq_alloc_fail_in, n);
-        assert_null(ops->open(NULL, NULL, &open_error));
-        assert_int_equal(open_error, MPIXQ_E_NO_MEMORY);
+        assert_null(ops->open(NULL, NULL, &refusal));
+        assert_int_equal(refusal.error, MPIXQ_E_NO_MEMORY);
         assert_int_equal(unit_live_blocks(), before);
     }
     fail_thread = true;
