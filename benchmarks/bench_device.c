@@ -211,7 +211,11 @@ static void open_on(int number)
     for (int i = 0; i < BENCH_MARKS; i++) {
         need("make an event", gpu.event_create(&marks[i], 0));
     }
-    module = bench_device_load(code);
+    /* The machine code is for some GPUs only, and for drivers of its age. */
+    if (device != BENCH_ON_CUDA || bench_cubins_bytes == 0 ||
+        gpu.load(&module, bench_cubins) != 0) {
+        module = bench_device_load(code);
+    }
     for (int i = 0; i < BENCH_KERNELS; i++) {
         kernels[i] = bench_device_find(module, kernel_names[i]);
     }

@@ -112,7 +112,7 @@ void bench_mpi_unpack(const struct bench_work *work, void *arg, void *memory, co
                       size_t bytes);
 
 /* In a file that is made when the benchmarks are built. */
-extern const unsigned char bench_code_cuda[], bench_code_hip[];
-extern const size_t bench_code_cuda_bytes, bench_code_hip_bytes;
+extern const unsigned char bench_code_cuda[], bench_code_hip[], bench_cubins[];
+extern const size_t bench_code_cuda_bytes, bench_code_hip_bytes, bench_cubins_bytes;
 
 #endif

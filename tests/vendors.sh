@@ -135,6 +135,12 @@ cubins()
     # What is built in is the same, if the build has the tools.
     cmp -s "$built" "$out.made" || ! grep -q '^PTXAS = .' "$top_builddir/Makefile" ||
         fail "$built is not what $ptxas makes"
+    # The kernels of the benchmarks are built in too, for the same kinds.
+    if [ -s "$built" ]; then
+        has=$(images "$top_builddir/benchmarks/kernels.fatbin" |
+            awk '$1 == 2 && $3 > 1000 { printf "%ssm_%d", sep, $2; sep = " " }')
+        [ "$has" = "$want" ] || fail "the benchmarks have '$has', not '$want'"
+    fi
     has=$(images "$out.made") || fail "that is no fat binary: $(od -An -t x1 "$out.made" | head -2)"
     has=$(awk '$1 == 2 && $3 > 1000 { printf "%ssm_%d", sep, $2; sep = " " }' <<<"$has")
     [ "$has" = "$want" ] || fail "it has '$has', not '$want'"

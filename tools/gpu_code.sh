@@ -140,12 +140,15 @@ embed)
         echo "#include \"$header\""
         bytes ${prefix}_code_cuda "$3/kernels.ptx"
         bytes ${prefix}_code_hip "$3/kernels.co"
+        second=
         if [ $prefix = mpixq ]; then
-            ptx90 "$3/kernels90.ptx" || : >"$3/kernels90.ptx"
-            bytes mpixq_code_cuda90 "$3/kernels90.ptx"
-            fat "$3/kernels.ptx" "$3/kernels90.ptx" "$3/kernels.fatbin" >/dev/null ||
-                : >"$3/kernels.fatbin"
-            bytes mpixq_cubins "$3/kernels.fatbin"
+            second=$3/kernels90.ptx
+            ptx90 "$second" || : >"$second"
+            bytes mpixq_code_cuda90 "$second"
+        fi
+        fat "$3/kernels.ptx" "$second" "$3/kernels.fatbin" >/dev/null || : >"$3/kernels.fatbin"
+        bytes ${prefix}_cubins "$3/kernels.fatbin"
+        if [ $prefix = mpixq ]; then
             source_hip "$3/kernels.hip" && bytes mpixq_source_hip "$3/kernels.hip" || exit 1
         fi
     } >"$3/code.c.new" && mv "$3/code.c.new" "$3/code.c"
