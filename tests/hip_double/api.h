@@ -57,6 +57,8 @@ typedef struct hipPointerAttribute_t {
     unsigned allocationFlags;
 } hipPointerAttribute_t;
 
+typedef enum hipPointer_attribute { HIP_POINTER_ATTRIBUTE_BUFFER_ID = 7 } hipPointer_attribute;
+
 typedef struct ihipStream_t *hipStream_t;
 typedef struct ihipEvent_t *hipEvent_t;
 typedef struct ihipModule_t *hipModule_t;

@@ -136,6 +136,8 @@ HIP_FUNCTION(hipError_t, hipHostGetFlags, (unsigned *flags, void *memory))
 HIP_FUNCTION(hipError_t, hipPointerGetAttributes,
              (hipPointerAttribute_t * attributes, const void *memory))
 #ifndef HIP_DOUBLE_CHECK_7
+HIP_FUNCTION(hipError_t, hipPointerGetAttribute,
+             (void *value, hipPointer_attribute which, hipDeviceptr_t memory))
 HIP_FUNCTION(hipError_t, hipPointerSetAttribute, (const void *value, int which, void *memory))
 #endif
 HIP_FUNCTION(hipError_t, hipMemGetAddressRange,

@@ -159,6 +159,39 @@ static bool memory_nic(void)
     return byte == 42 && !behave_aborts(free_opened, &yes) && behave_aborts(free_opened, NULL);
 }
 
+/* Of two allocations of a size, the first of which is freed. */
+struct twice {
+    unsigned char *memory[2];
+    uint64_t id[2];
+};
+
+static struct twice allocate_twice(void)
+{
+    struct twice twice = {{NULL, NULL}, {0, 0}};
+
+    for (int i = 0; i < 2; i++) {
+        twice.memory[i] = device_memory(100);
+        NEED(hipPointerGetAttribute(&twice.id[i], HIP_POINTER_ATTRIBUTE_BUFFER_ID,
+                                    twice.memory[i] + 99) == hipSuccess);
+        NEED(i == 1 || hipFree(twice.memory[i]) == hipSuccess);
+    }
+    return twice;
+}
+
+static bool memory_address(void)
+{
+    struct twice twice = allocate_twice();
+
+    return twice.memory[0] != twice.memory[1];
+}
+
+static bool memory_id(void)
+{
+    struct twice twice = allocate_twice();
+
+    return twice.id[0] != twice.id[1];
+}
+
 static bool memory_moved(void)
 {
     static char pages[3 * PAGE];
@@ -407,6 +440,8 @@ const struct behave_case behave_memory_cases[] = {
     {"memory-kernel", memory_kernel},
     {"memory-peer", memory_peer},
     {"memory-peer-offered", memory_peer_offered},
+    {"memory-address", memory_address},
+    {"memory-id", memory_id},
     {"memory-moved", memory_moved},
     {"memory-full", memory_full},
     {"memory-types", memory_types},

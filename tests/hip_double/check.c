@@ -42,6 +42,7 @@ _Static_assert(offsetof(hipPointerAttribute_t, hostPointer) == 16, "hostPointer"
 _Static_assert(offsetof(hipPointerAttribute_t, isManaged) == 24, "isManaged");
 _Static_assert(offsetof(hipPointerAttribute_t, allocationFlags) == 28, "allocationFlags");
 _Static_assert(sizeof(hipPointerAttribute_t) == 32, "hipPointerAttribute_t");
+_Static_assert(HIP_POINTER_ATTRIBUTE_BUFFER_ID == 7, "HIP_POINTER_ATTRIBUTE_BUFFER_ID");
 _Static_assert(sizeof(hipIpcMemHandle_t) == 64, "hipIpcMemHandle_t");
 
 int hip_check_compiled;

@@ -39,6 +39,7 @@ enum { SYNC_ALL, SYNC_KNOWN, SYNC_NONE };
 enum { FORBID_OFF, FORBID_REPORT, FORBID_ABORT };
 enum { HOST_MOVED, HOST_SAME };
 enum { ACCESS_NONE, ACCESS_BAR };
+enum { ADDRESSES_NEW, ADDRESSES_AGAIN };
 enum { WAIT_SIGNAL, WAIT_ANY };
 enum { RTC_FINDS, RTC_TOLD };
 enum { CALLBACKS_ONE, CALLBACKS_EACH };
@@ -183,6 +184,9 @@ struct hip_block {
     char *pages;
     size_t page_bytes;
     uint64_t file_offset; /* of device memory */
+    uint64_t id;          /* no other block has it */
+    uint64_t name;        /* of its address, in handles: where in the file of names its offset is */
+    int owner, opens;     /* of what is opened by a handle: whose it is, and how many times */
     uint64_t holders;     /* workers that have it open */
     int nics;             /* registrations of it with NICs */
     bool moved;
@@ -192,8 +196,9 @@ hipError_t hip_block_new(enum hip_kind kind, size_t bytes, unsigned flags, void 
 hipError_t hip_block_free(enum hip_call call, void *memory, bool host);
 hipError_t hip_block_register(void *memory, size_t bytes, unsigned flags);
 hipError_t hip_block_unregister(void *memory);
-hipError_t hip_block_map(int file, uint64_t file_offset, size_t bytes, size_t within,
-                         void **memory_p);
+hipError_t hip_block_map(int file, const struct hip_block *theirs, size_t within, void **memory_p);
+/* Another time, if it is open. */
+bool hip_block_map_again(const struct hip_block *theirs, size_t within, void **memory_p);
 hipError_t hip_block_unmap(void *memory);
 /* A copy of the live block that has this address, for the host or for devices; *offset_p is where
  * in it. */

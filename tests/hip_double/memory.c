@@ -29,6 +29,7 @@ static pthread_mutex_t memory_lock = PTHREAD_MUTEX_INITIALIZER;
 static struct hip_block *blocks;
 static int files[HIP_DEVICES]; /* the number plus 1 */
 static uint64_t file_ends[HIP_DEVICES];
+static uint64_t names, ids;
 static size_t used[HIP_DEVICES];
 static int freed_count;
 static _Thread_local int opened;
@@ -128,6 +129,48 @@ static void protect(const struct hip_block *block, bool open)
     }
 }
 
+static void forget(struct hip_block *block)
+{
+    struct hip_block **place = &blocks;
+
+    while (*place != block) {
+        place = &(*place)->next;
+    }
+    *place = block->next;
+    free(block);
+}
+
+/* The address of the same that was freed, if it is given out again. */
+static bool take_freed(struct hip_block *block)
+{
+    struct hip_block *old = blocks;
+
+    while (old != NULL && !(old->freed && old->kind == HIP_DEVICE && old->size == block->size &&
+                            old->device == block->device)) {
+        old = old->next;
+    }
+    if (old == NULL || block->kind != HIP_DEVICE || hip_switches.addresses != ADDRESSES_AGAIN) {
+        return false;
+    }
+    block->name = old->name;
+    block->pages = old->pages;
+    forget(old);
+    freed_count--;
+    return true;
+}
+
+static char *map_device(struct hip_block *block, int file)
+{
+    if (!take_freed(block)) {
+        block->name = names++;
+        return map_pages(block->page_bytes, file, block->file_offset);
+    }
+    return mmap(block->pages, block->page_bytes, PROT_READ | PROT_WRITE, MAP_FIXED | MAP_SHARED,
+                file, (off_t)block->file_offset) != MAP_FAILED
+               ? block->pages
+               : NULL;
+}
+
 static bool map_block(struct hip_block *block)
 {
     int file = -1;
@@ -140,7 +183,8 @@ static bool map_block(struct hip_block *block)
         }
         file_ends[block->device] += block->page_bytes;
     }
-    block->pages = map_pages(block->page_bytes, file, block->file_offset);
+    block->pages =
+        block->kind == HIP_DEVICE ? map_device(block, file) : map_pages(block->page_bytes, file, 0);
     if (block->pages == NULL) {
         return false;
     }
@@ -159,6 +203,7 @@ static bool is_moved(enum hip_kind kind)
 
 static void add(struct hip_block *block)
 {
+    block->id = ++ids;
     block->next = blocks;
     blocks = block;
 }
@@ -324,17 +369,6 @@ hipError_t hip_block_register(void *memory, size_t bytes, unsigned flags)
     return error;
 }
 
-static void forget(struct hip_block *block)
-{
-    struct hip_block **place = &blocks;
-
-    while (*place != block) {
-        place = &(*place)->next;
-    }
-    *place = block->next;
-    free(block);
-}
-
 hipError_t hip_block_unregister(void *memory)
 {
     hipError_t error = hipErrorHostMemoryNotRegistered;
@@ -351,12 +385,28 @@ hipError_t hip_block_unregister(void *memory)
     return error;
 }
 
-hipError_t hip_block_map(int file, uint64_t file_offset, size_t bytes, size_t within,
-                         void **memory_p)
+bool hip_block_map_again(const struct hip_block *theirs, size_t within, void **memory_p)
 {
-    size_t page_bytes = round_up(round_up(bytes, ALIGNMENT), PAGE);
+    struct hip_block *block;
+
+    pthread_mutex_lock(&memory_lock);
+    for (block = blocks; block != NULL; block = block->next) {
+        if (!block->freed && block->kind == HIP_IPC && block->owner == theirs->owner &&
+            block->name == theirs->name && block->device == hip_current()) {
+            block->opens++;
+            *memory_p = block->base + within;
+            break;
+        }
+    }
+    pthread_mutex_unlock(&memory_lock);
+    return block != NULL;
+}
+
+hipError_t hip_block_map(int file, const struct hip_block *theirs, size_t within, void **memory_p)
+{
+    size_t page_bytes = round_up(round_up(theirs->size, ALIGNMENT), PAGE);
     struct hip_block *block = calloc(1, sizeof(*block));
-    char *pages = map_pages(page_bytes, file, file_offset);
+    char *pages = map_pages(page_bytes, file, theirs->file_offset);
 
     if (block == NULL || pages == NULL) {
         free(block);
@@ -364,10 +414,13 @@ hipError_t hip_block_map(int file, uint64_t file_offset, size_t bytes, size_t wi
     }
     *block = (struct hip_block){.kind = HIP_IPC,
                                 .device = hip_current(),
-                                .size = bytes,
+                                .size = theirs->size,
                                 .pages = pages,
-                                .base = pages + page_bytes - round_up(bytes, ALIGNMENT),
-                                .page_bytes = page_bytes};
+                                .base = pages + page_bytes - round_up(theirs->size, ALIGNMENT),
+                                .page_bytes = page_bytes,
+                                .name = theirs->name,
+                                .owner = theirs->owner,
+                                .opens = 1};
     pthread_mutex_lock(&memory_lock);
     if (closed_to_host(block)) {
         protect(block, false);
@@ -387,7 +440,9 @@ hipError_t hip_block_unmap(void *memory)
     pthread_mutex_lock(&memory_lock);
     block = find(memory, &moved);
     if (block != NULL && block->kind == HIP_IPC) {
-        unmap(block);
+        if (--block->opens == 0) {
+            unmap(block);
+        }
         error = hipSuccess;
     }
     pthread_mutex_unlock(&memory_lock);

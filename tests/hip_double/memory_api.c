@@ -8,6 +8,7 @@
 #include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <unistd.h>
 
 /* Calls about memory wait while a launch waits for room. */
@@ -180,6 +181,22 @@ HIP_EXPORT hipError_t hipPointerGetAttributes(hipPointerAttribute_t *attributes,
     return hip_leave(hipSuccess);
 }
 
+HIP_EXPORT hipError_t hipPointerGetAttribute(void *value, hipPointer_attribute which,
+                                             hipDeviceptr_t memory)
+{
+    struct hip_block block;
+    size_t offset;
+
+    HIP_ENTER(hipPointerGetAttribute);
+    look_up();
+    if (value == NULL || which != HIP_POINTER_ATTRIBUTE_BUFFER_ID ||
+        !hip_block_find(memory, &block, &offset)) {
+        return hip_leave(hipErrorInvalidValue);
+    }
+    *(uint32_t *)value = hip_is_wrong("memory-id") ? 1 : (uint32_t)block.id;
+    return hip_leave(hipSuccess);
+}
+
 /* Only that copies are synchronous, which those of the double are where that shows. */
 HIP_EXPORT hipError_t hipPointerSetAttribute(const void *value, int which, void *memory)
 {
@@ -235,10 +252,26 @@ HIP_EXPORT hipError_t hipMemGetInfo(size_t *free_bytes, size_t *total)
 
 /* What is in a handle. */
 struct shared {
-    uint64_t magic, file_offset, size, within;
-    int32_t process, file;
+    uint64_t magic, name, size, within;
+    int32_t process, file, names;
 };
 #define SHARED_MAGIC 0x656c62756f642121u
+
+static int names_file = -1;
+
+static void make_names(void)
+{
+    names_file = memfd_create("hip_double_names", MFD_CLOEXEC);
+}
+
+/* What each name stands for just now: where its memory is in the file of the device. */
+static int file_of_names(void)
+{
+    static pthread_once_t once = PTHREAD_ONCE_INIT;
+
+    (void)pthread_once(&once, make_names);
+    return names_file;
+}
 
 HIP_EXPORT hipError_t hipIpcGetMemHandle(hipIpcMemHandle_t *handle, void *memory)
 {
@@ -253,27 +286,49 @@ HIP_EXPORT hipError_t hipIpcGetMemHandle(hipIpcMemHandle_t *handle, void *memory
         return hip_leave(hipErrorInvalidValue);
     }
     memset(&shared, 0, sizeof(shared));
-    shared = (struct shared){SHARED_MAGIC, block.file_offset, block.size,
-                             offset,       (int32_t)getpid(), hip_memory_file(block.device)};
+    shared = (struct shared){.magic = SHARED_MAGIC,
+                             .name = block.name,
+                             .size = block.size,
+                             .within = offset,
+                             .process = (int32_t)getpid(),
+                             .file = hip_memory_file(block.device),
+                             .names = file_of_names()};
+    if (pwrite(shared.names, &block.file_offset, sizeof(block.file_offset),
+               (off_t)(block.name * sizeof(block.file_offset))) < 0) {
+        return hip_leave(hipErrorOutOfMemory);
+    }
     memset(handle, 0, sizeof(*handle));
     memcpy(handle, &shared, sizeof(shared));
     return hip_leave(hipSuccess);
 }
 
+static int open_theirs(const struct shared *shared, int32_t file)
+{
+    char path[64];
+
+    snprintf(path, sizeof(path), "/proc/%d/fd/%d", (int)shared->process, (int)file);
+    return open(path, O_RDWR | O_CLOEXEC);
+}
+
 static hipError_t map_shared(const struct shared *shared, void **memory_p)
 {
-    hipError_t error;
-    char path[64];
-    int file;
+    struct hip_block theirs = {
+        .name = shared->name, .owner = (int)shared->process, .size = (size_t)shared->size};
+    hipError_t error = hipErrorInvalidDevicePointer;
+    int file, names;
 
-    snprintf(path, sizeof(path), "/proc/%d/fd/%d", (int)shared->process, (int)shared->file);
-    file = open(path, O_RDWR | O_CLOEXEC);
-    if (file < 0) {
-        return hipErrorInvalidDevicePointer;
+    if (hip_block_map_again(&theirs, (size_t)shared->within, memory_p)) {
+        return hipSuccess;
     }
-    error = hip_block_map(file, shared->file_offset, (size_t)shared->size, (size_t)shared->within,
-                          memory_p);
+    file = open_theirs(shared, shared->file);
+    names = open_theirs(shared, shared->names);
+    if (file >= 0 && names >= 0 &&
+        pread(names, &theirs.file_offset, sizeof(theirs.file_offset),
+              (off_t)(shared->name * sizeof(theirs.file_offset))) > 0) {
+        error = hip_block_map(file, &theirs, (size_t)shared->within, memory_p);
+    }
     close(file);
+    close(names);
     return error;
 }
 

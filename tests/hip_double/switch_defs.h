@@ -28,6 +28,9 @@ SWITCH_CHOICE(host, "HIP_DOUBLE_HOST", "moved", "moved|same",
               "Whether registered and pinned memory has another address for devices.")
 SWITCH_CHOICE(access, "HIP_DOUBLE_ACCESS", "none", "none|bar",
               "Whether the host can reach device memory.")
+SWITCH_CHOICE(addresses, "HIP_DOUBLE_ADDRESSES", "new", "new|again",
+              "Whether device memory gets a new address and handle, or those of some that was "
+              "freed.")
 SWITCH_CHOICE(wait_memory, "HIP_DOUBLE_WAIT_MEMORY", "signal", "signal|any",
               "Memory that a value wait takes.")
 SWITCH_CHOICE(wait_value, "HIP_DOUBLE_WAIT_VALUE", "yes", "yes|no",
