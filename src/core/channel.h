@@ -161,8 +161,13 @@ struct mpixq_channel {
     void (*recall)(struct mpixq_request *req);
 
     /* Threads of the program, with no lock, after the user's free of a request or of a queue: undo
-     * what was done for peers and serves no request any more. May block until GPUs go on. */
+     * what was done for peers and serves no request any more, of this process or of theirs. May
+     * block until GPUs go on. */
     void (*tidy)(void);
+
+    /* Under the matching lock: the peer has freed its end, and req->peer_end says so. Must not
+     * block. */
+    void (*ended)(struct mpixq_request *req);
 
     /* Under the matching lock: the user freed the request, which is inactive or has failed, or
      * the process ends. Must not block. */

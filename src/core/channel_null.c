@@ -120,6 +120,7 @@ const struct mpixq_channel mpixq_channel_null = {
     .attend = mpixq_channel_forget_nothing,
     .recall = mpixq_channel_forget_nothing,
     .tidy = mpixq_channel_drive_nothing,
+    .ended = mpixq_channel_forget_nothing,
     .release = null_release,
     .retire = null_retire,
 };

@@ -233,6 +233,7 @@ const struct mpixq_channel mpixq_channel_self = {
     .attend = mpixq_channel_forget_nothing,
     .recall = mpixq_channel_forget_nothing,
     .tidy = mpixq_channel_drive_nothing,
+    .ended = mpixq_channel_forget_nothing,
     .release = self_release,
     .retire = self_retire,
 };

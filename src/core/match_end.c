@@ -33,6 +33,7 @@ void mpixq_match_record_release(const struct mpixq_record *record, int source)
         return;
     }
     atomic_store_explicit(&req->peer_end, record->u.release.started + 1, memory_order_release);
+    req->channel->ended(req);
     if (mpixq_request_is_send(req)) {
         return;
     }

@@ -487,6 +487,7 @@ const struct mpixq_channel mpixq_channel_cxi = {
     .attend = mpixq_channel_forget_nothing,
     .recall = mpixq_channel_forget_nothing,
     .tidy = mpixq_channel_drive_nothing,
+    .ended = mpixq_channel_forget_nothing,
     .release = cxi_release,
     .retire = cxi_retire,
 };

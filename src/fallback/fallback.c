@@ -480,6 +480,7 @@ const struct mpixq_channel mpixq_channel_fallback = {
     .attend = mpixq_channel_forget_nothing,
     .recall = mpixq_channel_forget_nothing,
     .tidy = mpixq_channel_drive_nothing,
+    .ended = mpixq_channel_forget_nothing,
     .release = mpixq_end_release,
     .retire = fallback_retire,
 };

@@ -35,10 +35,11 @@ struct ipc_blob {
     struct mpixq_process process;
     struct mpixq_gpu_ident gpu;
     struct mpixq_gpu_handle buffer, ends;
-    uint64_t offset;  /* of the buffer in its allocation */
-    uint64_t address; /* of the buffer, for its own process */
-    uint64_t base;    /* no word of this end is larger before the first start; answer: of both */
-    int32_t file;     /* of the process, with the words for the host */
+    uint64_t allocation; /* which one holds the buffer, of all of the process; 0: not known */
+    uint64_t offset;     /* of the buffer in its allocation */
+    uint64_t address;    /* of the buffer, for its own process */
+    uint64_t base;       /* no word of this end is larger before the first start; answer: of both */
+    int32_t file;        /* of the process, with the words for the host */
     uint32_t is_ready;
     uint32_t eager; /* bytes of a message that the sender may send to a slot at most */
     int32_t slots;  /* answer: where those of the receive are; or -1 */
@@ -81,7 +82,7 @@ struct ipc_end {
     unsigned number;
     char *buffer;
     struct mpixq_gpu_handle allocation; /* that holds it, and */
-    uint64_t offset;                    /* where in it it begins */
+    uint64_t allocation_id, offset;     /* where in it it begins */
     struct ipc_blob theirs;
     bool is_send, is_ready;
     bool has_peer;          /* it was matched by this channel */
@@ -94,8 +95,12 @@ struct ipc_end {
     char *first_slot;              /* where this GPU sees it; NULL: none */
     /* Of the last start by the host: its ticket, LAUNCHING until it has one; 0: none. */
     _Atomic uint64_t launch;
+    /* The peer has freed its end: starts from now on do not touch its buffer, which is closed once
+     * those before are over. Written under the matching lock. */
+    atomic_bool is_gone;
     struct ipc_end *next_matched;
-    bool is_live; /* something is under way; in a list of those (live.c) */
+    struct ipc_end *next_gone, *prev_gone; /* NULL: in no list */
+    bool is_live;                          /* something is under way; in a list of those (live.c) */
     struct ipc_end *next_live, *prev_live;
 };
 
@@ -150,6 +155,8 @@ void mpixq_ipc_places_close(void);
 
 /* open.c. An end was matched: any thread, under any lock. */
 void mpixq_ipc_matched(struct ipc_end *end);
+/* The peer has freed its end. The same. */
+void mpixq_ipc_gone(struct ipc_end *end);
 /* What it has opened is closed when that can wait for a GPU. The same; it must be settled. */
 void mpixq_ipc_let_go(struct ipc_end *end);
 /* It is not going to be opened any more, by now. Threads of the program. */

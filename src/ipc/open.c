@@ -3,8 +3,13 @@
  *
  * What belongs to peers. Ends that were matched, perhaps by the progress thread, wait in a list
  * until a thread of the program opens what they need: at the end of its match. Each thing is opened
- * once, however many ends need it, and closed when the last of them is freed: later, if a wait of
- * ours is in a stream by then, since to close it waits until the GPU is idle. */
+ * once, however many ends need it, and closed when the last of them is freed, a buffer also when
+ * the peers' ends are: later, if a wait of ours is in a stream by then, since to close it waits
+ * until the GPU is idle.
+ *
+ * A peer that has freed its end may have freed the buffer too. It had completed its starts, or
+ * taken them back; so of ours those of the same numbers may be under way still, and all others
+ * find nobody. */
 #include <fcntl.h>
 #include <pthread.h>
 #include <stdio.h>
@@ -27,7 +32,9 @@ enum {
 struct ipc_import {
     struct mpixq_share *share; /* whose GPU sees it */
     struct mpixq_process process;
+    struct mpixq_gpu_ident gpu;     /* that has the memory */
     struct mpixq_gpu_handle handle; /* or none: it is a file with words */
+    uint64_t allocation;            /* of a buffer; a later one may have the same handle */
     int32_t file;                   /* or -1 */
     void *host;                     /* where the words are mapped */
     char *seen;
@@ -41,25 +48,29 @@ static pthread_mutex_t open_lock = PTHREAD_MUTEX_INITIALIZER;
 static pthread_mutex_t lists_lock = PTHREAD_MUTEX_INITIALIZER;
 static struct ipc_import *imports;
 static struct ipc_end *matched;
+static struct ipc_end
+    *gone; /* their peers have freed their ends, and they may have a buffer open */
 
 /* Imports. */
 
-static bool is_import(const struct ipc_import *import, const struct ipc_import *wanted)
+static bool has_handle(const struct ipc_import *import, const struct ipc_import *wanted)
 {
     return import->share == wanted->share && import->file == wanted->file &&
            memcmp(&import->process, &wanted->process, sizeof wanted->process) == 0 &&
+           memcmp(&import->gpu, &wanted->gpu, sizeof wanted->gpu) == 0 &&
            memcmp(&import->handle, &wanted->handle, sizeof wanted->handle) == 0;
 }
 
-static struct ipc_import *use_import(const struct ipc_import *wanted)
+/* What is open by this handle, or NULL. Under the open lock, by which alone that changes. */
+static struct ipc_import *find_import(const struct ipc_import *wanted)
 {
     struct ipc_import *import;
 
     pthread_mutex_lock(&lists_lock);
     LL_FOREACH(imports, import)
     {
-        if (is_import(import, wanted)) {
-            import->users++;
+        if (has_handle(import, wanted)) {
+            import->users += import->allocation == wanted->allocation;
             break;
         }
     }
@@ -125,10 +136,17 @@ static bool import_open(struct ipc_import *import)
 /* Under the open lock. */
 static struct ipc_import *import_get(const struct ipc_import *wanted)
 {
-    struct ipc_import *import = use_import(wanted);
+    struct ipc_import *import = find_import(wanted);
 
-    if (import != NULL) {
+    if (import != NULL && import->allocation == wanted->allocation) {
         return import;
+    }
+    if (import != NULL) {
+        /* Opened once more by its handle it would be what is open already. */
+        mpixq_err("memory of process %llu cannot be opened: what was at its address before is "
+                  "still open",
+                  (unsigned long long)wanted->process.pid);
+        return NULL;
     }
     import = mpixq_alloc(sizeof *import); /* freed in import_close */
     if (import == NULL) {
@@ -154,7 +172,7 @@ static struct ipc_import *take_unused(bool all)
     pthread_mutex_lock(&lists_lock);
     LL_FOREACH(imports, import)
     {
-        if (all || (import->users == 0 && import->file < 0)) {
+        if (all || import->users == 0) {
             LL_DELETE(imports, import);
             break;
         }
@@ -165,21 +183,31 @@ static struct ipc_import *take_unused(bool all)
 
 /* Ends. */
 
+/* Does it need no buffer? */
+static bool needs_none(const struct ipc_end *end)
+{
+    return end->req->bytes == 0 || atomic_load(&end->is_gone);
+}
+
 static bool get_all(struct ipc_end *end)
 {
-    struct ipc_import wanted = {
-        .share = end->place->share, .process = end->theirs.process, .file = -1};
+    struct ipc_import wanted = {.share = end->place->share,
+                                .process = end->theirs.process,
+                                .gpu = end->theirs.gpu,
+                                .file = -1};
 
-    if (end->req->bytes > 0) {
+    if (!needs_none(end)) {
         wanted.handle = end->theirs.buffer;
+        wanted.allocation = end->theirs.allocation;
         end->their_buffer = import_get(&wanted);
     }
+    wanted.allocation = 0;
     wanted.handle = end->theirs.ends;
     end->their_ends = import_get(&wanted);
     memset(&wanted.handle, 0, sizeof wanted.handle);
     wanted.file = end->theirs.file;
     end->their_told = import_get(&wanted);
-    return (end->req->bytes == 0 || end->their_buffer != NULL) && end->their_ends != NULL &&
+    return (end->their_buffer != NULL || needs_none(end)) && end->their_ends != NULL &&
            end->their_told != NULL;
 }
 
@@ -293,9 +321,54 @@ static void leave(struct ipc_import **import_p)
     }
 }
 
+void mpixq_ipc_gone(struct ipc_end *end)
+{
+    pthread_mutex_lock(&lists_lock);
+    if (!atomic_exchange(&end->is_gone, true)) {
+        DL_APPEND2(gone, end, prev_gone, next_gone);
+    }
+    pthread_mutex_unlock(&lists_lock);
+}
+
+/* Are all starts over that can touch the peer's buffer? Of a pair that has failed, or whose sends
+ * do not ask for their receives, that may be any. */
+static bool is_over(const struct ipc_end *end)
+{
+    uint64_t started = atomic_load(&end->req->epoch), theirs = atomic_load(&end->req->peer_end) - 1;
+    bool any = end->is_ready || atomic_load(&end->req->failed);
+
+    return ipc_done(end) >= (any || started < theirs ? started : theirs);
+}
+
+/* Under the lists' lock. */
+static void take_from_gone(struct ipc_end *end)
+{
+    if (end->prev_gone != NULL) {
+        DL_DELETE2(gone, end, prev_gone, next_gone);
+        end->prev_gone = NULL;
+    }
+}
+
+/* Under the open lock, as an end may be about to get its buffer. */
+static void let_go_of_gone(void)
+{
+    struct ipc_end *end, *next;
+
+    pthread_mutex_lock(&lists_lock);
+    DL_FOREACH_SAFE2(gone, end, next, next_gone)
+    {
+        if (is_over(end)) {
+            leave(&end->their_buffer);
+            take_from_gone(end);
+        }
+    }
+    pthread_mutex_unlock(&lists_lock);
+}
+
 void mpixq_ipc_let_go(struct ipc_end *end)
 {
     pthread_mutex_lock(&lists_lock);
+    take_from_gone(end);
     leave(&end->their_buffer);
     leave(&end->their_ends);
     leave(&end->their_told);
@@ -324,6 +397,7 @@ static void close_unused(void)
 {
     struct ipc_import *import;
 
+    let_go_of_gone();
     while (mpixq_share_may_close() && (import = take_unused(false)) != NULL) {
         import_close(import);
     }
@@ -334,31 +408,27 @@ void mpixq_ipc_open_matched(void)
     struct ipc_end *end;
 
     pthread_mutex_lock(&open_lock);
+    close_unused(); /* first: what is opened may have the same handle */
     while ((end = take_matched()) != NULL) {
         open_one(end);
     }
-    close_unused();
     pthread_mutex_unlock(&open_lock);
 }
 
-static bool any_unused(void)
+static bool any_open(void)
 {
-    const struct ipc_import *import;
+    bool any;
 
     pthread_mutex_lock(&lists_lock);
-    LL_FOREACH(imports, import)
-    {
-        if (import->users == 0 && import->file < 0) {
-            break;
-        }
-    }
+    any = imports != NULL;
     pthread_mutex_unlock(&lists_lock);
-    return import != NULL;
+    return any;
 }
 
 void mpixq_ipc_tidy(void)
 {
-    if (any_unused()) {
+    if (any_open()) {
+        mpixq_match_kick(); /* peers may have said that they have freed something */
         pthread_mutex_lock(&open_lock);
         close_unused();
         pthread_mutex_unlock(&open_lock);

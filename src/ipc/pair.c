@@ -11,7 +11,7 @@
 #include "core/match.h"
 #include "ipc.h"
 
-enum { VERSION = 2 };
+enum { VERSION = 3 };
 
 static void explain(const struct mpixq_request *req, const char *why)
 {
@@ -47,6 +47,7 @@ static struct ipc_end *end_create(struct mpixq_request *req, const char *kind, v
     } else if (!mpixq_ipc_end_take(place, &end->number)) {
         *why_p = "too many pairs";
     } else {
+        end->allocation_id = mpixq_share_allocation_id(place->share, buffer);
         end->base = atomic_load(&place->told[end->number]);
         return end;
     }
@@ -119,6 +120,7 @@ static void fill(const struct ipc_end *end, struct mpixq_blob *mine)
                             .gpu = *mpixq_share_ident(end->place->share),
                             .buffer = end->allocation,
                             .ends = *mpixq_share_ends(end->place->share),
+                            .allocation = end->allocation_id,
                             .offset = end->offset,
                             .address = (uintptr_t)end->buffer,
                             .base = end->base,
@@ -218,6 +220,11 @@ static void ipc_withdraw(struct mpixq_request *req)
 
 /* The end of a pair. */
 
+static void ipc_ended(struct mpixq_request *req)
+{
+    mpixq_ipc_gone(req->end);
+}
+
 static void ipc_release(struct mpixq_request *req)
 {
     mpixq_ipc_let_go(req->end);
@@ -292,6 +299,7 @@ const struct mpixq_channel mpixq_channel_ipc = {
     .attend = mpixq_ipc_attend,
     .recall = mpixq_ipc_recall,
     .tidy = mpixq_ipc_tidy,
+    .ended = ipc_ended,
     .release = ipc_release,
     .retire = ipc_retire,
 };

@@ -69,10 +69,23 @@ static uint64_t mine_of(const struct ipc_end *end, uint64_t value)
     return end->is_send ? MPIXQ_STATE_SEND(value) : MPIXQ_STATE_RECEIVE(value);
 }
 
+/* A start that was counted. Ready sends do not ask whether their receive is there: either this sees
+ * that it is not, or who closes its buffer sees the new count. */
+static bool has_no_peer(const struct ipc_end *end)
+{
+    if (end->is_ready) {
+        (void)atomic_fetch_add(&end->req->epoch, 0);
+    }
+    return atomic_load(&end->is_gone);
+}
+
 struct mpixq_move mpixq_ipc_move(const struct ipc_end *end)
 {
     struct mpixq_move move = end->move;
 
+    if (has_no_peer(end)) {
+        move.to = move.from = end->buffer;
+    }
     move.value = value_of(end);
     move.slot = slot_of(end, move.value);
     move.is_early = move.value - end->base < MPIXQ_SLOTS;

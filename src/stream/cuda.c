@@ -433,6 +433,7 @@ const struct mpixq_gpu mpixq_gpu_cuda = {
     .at_once = true,
     .peers = mpixq_cuda_peers,
     .base = mpixq_cuda_base,
+    .allocation_id = mpixq_cuda_allocation_id,
     .share = mpixq_cuda_share,
     .open_shared = mpixq_cuda_open_shared,
     .close_shared = mpixq_cuda_close_shared,

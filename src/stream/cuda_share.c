@@ -53,6 +53,15 @@ int mpixq_cuda_base(const void *address, void **base_p)
                                    : MPIXQ_CU_NOT_SUPPORTED;
 }
 
+uint64_t mpixq_cuda_allocation_id(const void *address)
+{
+    int attribute = MPIXQ_CU_BUFFER_ID;
+    uint64_t id = 0;
+    void *values[] = {&id};
+
+    return mpixq_cuda.pointer_attributes(1, &attribute, values, address) == 0 ? id : 0;
+}
+
 int mpixq_cuda_share(void *base, struct mpixq_gpu_handle *handle_p)
 {
     struct mpixq_cuda_handle handle;

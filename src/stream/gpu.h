@@ -112,6 +112,8 @@ struct mpixq_gpu {
      * at most room. */
     int (*peers)(struct mpixq_gpu_ident idents[], int room);
     int (*base)(const void *address, void **base_p); /* of its allocation */
+    /* That of the allocation: no other one of this process has it, nor had it. 0: not known. */
+    uint64_t (*allocation_id)(const void *address);
     int (*share)(void *base, struct mpixq_gpu_handle *handle_p);
     int (*open_shared)(const struct mpixq_gpu_handle *handle, void **address_p);
     void (*close_shared)(void *address); /* waits until the GPU is idle, as does the next one */

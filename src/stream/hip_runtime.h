@@ -17,6 +17,7 @@ enum {
     MPIXQ_HIP_COHERENT = 0x40000000,
     MPIXQ_HIP_SIGNAL_MEMORY = 2,
     MPIXQ_HIP_SYNC_MEMOPS = 6,
+    MPIXQ_HIP_BUFFER_ID = 7,
     MPIXQ_HIP_RDMA_ORDERING = 99,
     MPIXQ_HIP_ORDERED_FOR_OWNER = 100,
     MPIXQ_HIP_ORDERED_FOR_ALL = 200,
@@ -82,6 +83,7 @@ struct mpixq_hip {
     int (*bus_id)(char *id_p, int room, int device);
     int (*map)(void *memory, size_t bytes, unsigned flags);
     int (*unmap)(void *memory);
+    int (*pointer_attribute)(void *value_p, int attribute, void *address);
     int (*set_pointer)(const void *value, int attribute, void *address);
     int (*flush)(int target, int scope); /* never called: that it is there says something */
     int (*stream_device)(void *stream, int *device_p);
@@ -113,7 +115,8 @@ struct mpixq_hiprtc {
 
 extern struct mpixq_hiprtc mpixq_hiprtc;
 
-/* compile of struct mpixq_gpu. */
+/* allocation_id and compile of struct mpixq_gpu. */
+uint64_t mpixq_hip_allocation_id(const void *address);
 void *mpixq_hip_compile(const char **why_p);
 
 #endif

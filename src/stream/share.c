@@ -257,6 +257,19 @@ bool mpixq_share_export(const struct mpixq_share *share, const void *buffer,
     return code == 0;
 }
 
+uint64_t mpixq_share_allocation_id(const struct mpixq_share *share, const void *buffer)
+{
+    const struct mpixq_gpu *gpu = share->gpu;
+    uint64_t id = 0;
+    void *before;
+
+    if (gpu->enter(share->place, &before) == 0) {
+        id = gpu->allocation_id(buffer);
+        gpu->leave(share->place, before);
+    }
+    return id;
+}
+
 void *mpixq_share_open(const struct mpixq_share *share, const struct mpixq_gpu_handle *handle)
 {
     const struct mpixq_gpu *gpu = share->gpu;

@@ -52,6 +52,8 @@ void *mpixq_share_slots_of(void *ends);
  * False: it cannot be shared. */
 bool mpixq_share_export(const struct mpixq_share *share, const void *buffer,
                         struct mpixq_gpu_handle *handle_p, uint64_t *offset_p);
+/* Which allocation of this process it is, of all that there have been; 0: not known. */
+uint64_t mpixq_share_allocation_id(const struct mpixq_share *share, const void *buffer);
 /* What others have exported, where GPUs see it, or NULL. */
 void *mpixq_share_open(const struct mpixq_share *share, const struct mpixq_gpu_handle *handle);
 void mpixq_share_close(const struct mpixq_share *share, void *address);
