@@ -57,7 +57,10 @@ typedef struct hipPointerAttribute_t {
     unsigned allocationFlags;
 } hipPointerAttribute_t;
 
-typedef enum hipPointer_attribute { HIP_POINTER_ATTRIBUTE_BUFFER_ID = 7 } hipPointer_attribute;
+typedef enum hipPointer_attribute {
+    HIP_POINTER_ATTRIBUTE_BUFFER_ID = 7,
+    HIP_POINTER_ATTRIBUTE_MEMPOOL_HANDLE = 17
+} hipPointer_attribute;
 
 typedef struct ihipStream_t *hipStream_t;
 typedef struct ihipEvent_t *hipEvent_t;
@@ -87,6 +90,58 @@ typedef struct _hiprtcProgram *hiprtcProgram;
 typedef struct hipIpcMemHandle_st {
     char reserved[64];
 } hipIpcMemHandle_t;
+
+typedef struct ihipMemPoolHandle_t *hipMemPool_t;
+typedef struct ihipMemGenericAllocationHandle *hipMemGenericAllocationHandle_t;
+typedef enum hipMemLocationType {
+    hipMemLocationTypeInvalid,
+    hipMemLocationTypeDevice
+} hipMemLocationType;
+typedef struct hipMemLocation {
+    hipMemLocationType type;
+    int id;
+} hipMemLocation;
+typedef enum hipMemAccessFlags {
+    hipMemAccessFlagsProtNone = 0,
+    hipMemAccessFlagsProtRead = 1,
+    hipMemAccessFlagsProtReadWrite = 3
+} hipMemAccessFlags;
+typedef struct hipMemAccessDesc {
+    hipMemLocation location;
+    hipMemAccessFlags flags;
+} hipMemAccessDesc;
+typedef enum hipMemAllocationType {
+    hipMemAllocationTypeInvalid,
+    hipMemAllocationTypePinned,
+    hipMemAllocationTypeMax = 0x7fffffff
+} hipMemAllocationType;
+typedef enum hipMemAllocationHandleType {
+    hipMemHandleTypeNone = 0,
+    hipMemHandleTypePosixFileDescriptor = 1
+} hipMemAllocationHandleType;
+typedef enum hipMemAllocationGranularity_flags {
+    hipMemAllocationGranularityMinimum,
+    hipMemAllocationGranularityRecommended
+} hipMemAllocationGranularity_flags;
+typedef struct hipMemPoolProps {
+    hipMemAllocationType allocType;
+    hipMemAllocationHandleType handleTypes;
+    hipMemLocation location;
+    void *win32SecurityAttributes;
+    unsigned char reserved[64];
+} hipMemPoolProps;
+typedef struct hipMemPoolPtrExportData {
+    unsigned char reserved[64];
+} hipMemPoolPtrExportData;
+/* Newer versions have the members in another order. */
+typedef struct hipMemAllocationProp {
+    unsigned char compressionType;
+    hipMemLocation location;
+    hipMemAllocationHandleType requestedHandleType;
+    hipMemAllocationType type;
+    unsigned short usage;
+    void *win32HandleMetaData;
+} hipMemAllocationProp;
 
 #define hipStreamPerThread ((hipStream_t)2)
 

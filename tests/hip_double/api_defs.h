@@ -136,8 +136,6 @@ HIP_FUNCTION(hipError_t, hipHostGetFlags, (unsigned *flags, void *memory))
 HIP_FUNCTION(hipError_t, hipPointerGetAttributes,
              (hipPointerAttribute_t * attributes, const void *memory))
 #ifndef HIP_DOUBLE_CHECK_7
-HIP_FUNCTION(hipError_t, hipPointerGetAttribute,
-             (void *value, hipPointer_attribute which, hipDeviceptr_t memory))
 HIP_FUNCTION(hipError_t, hipPointerSetAttribute, (const void *value, int which, void *memory))
 #endif
 HIP_FUNCTION(hipError_t, hipMemGetAddressRange,
@@ -147,6 +145,49 @@ HIP_FUNCTION(hipError_t, hipIpcGetMemHandle, (hipIpcMemHandle_t * handle, void *
 HIP_FUNCTION(hipError_t, hipIpcOpenMemHandle,
              (void **memory, hipIpcMemHandle_t handle, unsigned flags))
 HIP_FUNCTION(hipError_t, hipIpcCloseMemHandle, (void *memory))
+
+HIP_FUNCTION(hipError_t, hipPointerGetAttribute,
+             (void *value, hipPointer_attribute which, hipDeviceptr_t memory))
+HIP_FUNCTION(hipError_t, hipMemPoolCreate, (hipMemPool_t * pool, const hipMemPoolProps *props))
+HIP_FUNCTION(hipError_t, hipMemPoolDestroy, (hipMemPool_t pool))
+HIP_FUNCTION(hipError_t, hipMallocFromPoolAsync,
+             (void **memory, size_t bytes, hipMemPool_t pool, hipStream_t stream))
+HIP_FUNCTION(hipError_t, hipFreeAsync, (void *memory, hipStream_t stream))
+HIP_FUNCTION(hipError_t, hipMemPoolSetAccess,
+             (hipMemPool_t pool, const hipMemAccessDesc *list, size_t count))
+HIP_FUNCTION(hipError_t, hipMemPoolGetAccess,
+             (hipMemAccessFlags * flags, hipMemPool_t pool, hipMemLocation *location))
+HIP_FUNCTION(hipError_t, hipMemPoolExportToShareableHandle,
+             (void *handle, hipMemPool_t pool, hipMemAllocationHandleType type, unsigned flags))
+HIP_FUNCTION(hipError_t, hipMemPoolImportFromShareableHandle,
+             (hipMemPool_t * pool, void *handle, hipMemAllocationHandleType type, unsigned flags))
+HIP_FUNCTION(hipError_t, hipMemPoolExportPointer, (hipMemPoolPtrExportData * data, void *memory))
+HIP_FUNCTION(hipError_t, hipMemPoolImportPointer,
+             (void **memory, hipMemPool_t pool, hipMemPoolPtrExportData *data))
+HIP_FUNCTION(hipError_t, hipMemGetAllocationGranularity,
+             (size_t * bytes, const hipMemAllocationProp *props,
+              hipMemAllocationGranularity_flags option))
+HIP_FUNCTION(hipError_t, hipMemCreate,
+             (hipMemGenericAllocationHandle_t * handle, size_t bytes,
+              const hipMemAllocationProp *props, unsigned long long flags))
+HIP_FUNCTION(hipError_t, hipMemRelease, (hipMemGenericAllocationHandle_t handle))
+HIP_FUNCTION(hipError_t, hipMemRetainAllocationHandle,
+             (hipMemGenericAllocationHandle_t * handle, void *memory))
+HIP_FUNCTION(hipError_t, hipMemAddressReserve,
+             (void **address, size_t bytes, size_t alignment, void *wanted,
+              unsigned long long flags))
+HIP_FUNCTION(hipError_t, hipMemAddressFree, (void *address, size_t bytes))
+HIP_FUNCTION(hipError_t, hipMemMap,
+             (void *address, size_t bytes, size_t offset, hipMemGenericAllocationHandle_t handle,
+              unsigned long long flags))
+HIP_FUNCTION(hipError_t, hipMemUnmap, (void *address, size_t bytes))
+HIP_FUNCTION(hipError_t, hipMemSetAccess,
+             (void *address, size_t bytes, const hipMemAccessDesc *list, size_t count))
+HIP_FUNCTION(hipError_t, hipMemExportToShareableHandle,
+             (void *out, hipMemGenericAllocationHandle_t handle, hipMemAllocationHandleType type,
+              unsigned long long flags))
+HIP_FUNCTION(hipError_t, hipMemImportFromShareableHandle,
+             (hipMemGenericAllocationHandle_t * handle, void *in, hipMemAllocationHandleType type))
 
 HIP_FUNCTION(hipError_t, hipMemcpy, (void *to, const void *from, size_t bytes, hipMemcpyKind kind))
 HIP_FUNCTION(hipError_t, hipMemcpyAsync,

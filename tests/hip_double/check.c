@@ -45,4 +45,26 @@ _Static_assert(sizeof(hipPointerAttribute_t) == 32, "hipPointerAttribute_t");
 _Static_assert(HIP_POINTER_ATTRIBUTE_BUFFER_ID == 7, "HIP_POINTER_ATTRIBUTE_BUFFER_ID");
 _Static_assert(sizeof(hipIpcMemHandle_t) == 64, "hipIpcMemHandle_t");
 
+_Static_assert(HIP_POINTER_ATTRIBUTE_MEMPOOL_HANDLE == 17 && hipMemLocationTypeDevice == 1 &&
+                   hipMemAccessFlagsProtReadWrite == 3 && hipMemAllocationTypePinned == 1 &&
+                   hipMemHandleTypePosixFileDescriptor == 1,
+               "numbers of pools and chunks");
+_Static_assert(offsetof(hipMemLocation, id) == 4 && offsetof(hipMemAccessDesc, flags) == 8 &&
+                   sizeof(hipMemAccessDesc) == 12,
+               "hipMemAccessDesc");
+_Static_assert(offsetof(hipMemPoolProps, handleTypes) == 4 &&
+                   offsetof(hipMemPoolProps, location) == 8 &&
+                   offsetof(hipMemPoolProps, win32SecurityAttributes) == 16 &&
+                   offsetof(hipMemPoolProps, reserved) == 24,
+               "hipMemPoolProps");
+_Static_assert(sizeof(hipMemPoolPtrExportData) == 64, "hipMemPoolPtrExportData");
+#if HIP_VERSION_MAJOR < 6
+_Static_assert(offsetof(hipMemAllocationProp, location) == 4 &&
+                   offsetof(hipMemAllocationProp, requestedHandleType) == 12 &&
+                   offsetof(hipMemAllocationProp, type) == 16 &&
+                   offsetof(hipMemAllocationProp, usage) == 20 &&
+                   offsetof(hipMemAllocationProp, win32HandleMetaData) == 24,
+               "hipMemAllocationProp");
+#endif
+
 int hip_check_compiled;

@@ -170,8 +170,18 @@ struct hip {
 };
 extern struct hip hip;
 
-/* memory.c */
-enum hip_kind { HIP_DEVICE, HIP_HOST, HIP_MANAGED, HIP_SIGNAL, HIP_REGISTERED, HIP_IPC };
+/* memory.c; pools.c has pieces, and those that are imported, and chunks.c has chunks */
+enum hip_kind {
+    HIP_DEVICE,
+    HIP_HOST,
+    HIP_MANAGED,
+    HIP_SIGNAL,
+    HIP_REGISTERED,
+    HIP_IPC,
+    HIP_PIECE,
+    HIP_IMPORTED,
+    HIP_CHUNK
+};
 
 struct hip_block {
     struct hip_block *next;
@@ -190,9 +200,13 @@ struct hip_block {
     uint64_t holders;     /* workers that have it open */
     int nics;             /* registrations of it with NICs */
     bool moved;
+    struct ihipMemPoolHandle_t *pool;             /* of a piece, and of what is imported */
+    struct ihipMemGenericAllocationHandle *chunk; /* that is mapped here */
+    uint32_t reach;                               /* devices that reach it then, a bit for each */
 };
 
 hipError_t hip_block_new(enum hip_kind kind, size_t bytes, unsigned flags, void **memory_p);
+/* HIP_CALLS: a stream does it, and waits for nothing. */
 hipError_t hip_block_free(enum hip_call call, void *memory, bool host);
 hipError_t hip_block_register(void *memory, size_t bytes, unsigned flags);
 hipError_t hip_block_unregister(void *memory);
@@ -203,6 +217,8 @@ hipError_t hip_block_unmap(void *memory);
 /* A copy of the live block that has this address, for the host or for devices; *offset_p is where
  * in it. */
 bool hip_block_find(const void *address, struct hip_block *block_p, size_t *offset_p);
+/* Is all of this in it, or in chunks side by side? */
+bool hip_block_holds(const void *address, size_t bytes);
 /* An address for devices of one for the host; the other way round is hip_double_reach. */
 void *hip_moved(const struct hip_block *block, size_t offset);
 int hip_memory_file(int device);

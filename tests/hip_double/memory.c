@@ -8,10 +8,10 @@
  * could touch it unseen. What was freed stays mapped without rights and is never given out again.
  * Allocations end where their pages end, and a page without rights follows.
  *
- * One lock, memory_lock, taken last. The fault handler takes it too: whoever faults does not hold
- * it, as nothing here touches device memory that is closed.
+ * One lock, hip_memory_lock, taken last. The fault handler takes it too: whoever faults does not
+ * hold it, as nothing here touches device memory that is closed.
  */
-#include "double.h"
+#include "memory.h"
 
 #include <errno.h>
 #include <signal.h>
@@ -20,39 +20,39 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-enum { PAGE = 4096, ALIGNMENT = 256, FILL = 0xdb, TOMBSTONES = 4096 };
+enum { TOMBSTONES = 4096 };
 
 /* Set in addresses for devices of memory that is moved: no address of a program has it. */
 #define MOVED ((uintptr_t)1 << 56)
 
-static pthread_mutex_t memory_lock = PTHREAD_MUTEX_INITIALIZER;
-static struct hip_block *blocks;
+pthread_mutex_t hip_memory_lock = PTHREAD_MUTEX_INITIALIZER;
+struct hip_block *hip_blocks;
 static int files[HIP_DEVICES]; /* the number plus 1 */
 static uint64_t file_ends[HIP_DEVICES];
 static uint64_t names, ids;
 static size_t used[HIP_DEVICES];
-static int freed_count;
+int hip_freed;
 static _Thread_local int opened;
 static struct sigaction previous;
 
-static size_t round_up(size_t bytes, size_t to)
+bool hip_of_device(enum hip_kind kind)
 {
-    return (bytes + to - 1) / to * to;
+    return kind == HIP_DEVICE || kind == HIP_IPC || kind == HIP_PIECE || kind == HIP_IMPORTED ||
+           kind == HIP_CHUNK;
 }
 
-static bool closed_to_host(const struct hip_block *block)
+bool hip_closed_to_host(const struct hip_block *block)
 {
-    return (block->kind == HIP_DEVICE || block->kind == HIP_IPC) &&
-           hip_switches.access == ACCESS_NONE;
+    return hip_of_device(block->kind) && hip_switches.access == ACCESS_NONE;
 }
 
-/* Under memory_lock. */
-static struct hip_block *find(const void *address, bool *moved_p)
+/* Under hip_memory_lock. */
+struct hip_block *hip_find(const void *address, bool *moved_p)
 {
     uintptr_t place = (uintptr_t)address & ~MOVED;
     bool moved = ((uintptr_t)address & MOVED) != 0;
 
-    for (struct hip_block *block = blocks; block != NULL; block = block->next) {
+    for (struct hip_block *block = hip_blocks; block != NULL; block = block->next) {
         uintptr_t base = (uintptr_t)block->base;
 
         if (!block->freed && place >= base && place < base + block->size &&
@@ -69,13 +69,13 @@ bool hip_block_find(const void *address, struct hip_block *block_p, size_t *offs
     const struct hip_block *block;
     bool moved;
 
-    pthread_mutex_lock(&memory_lock);
-    block = find(address, &moved);
+    pthread_mutex_lock(&hip_memory_lock);
+    block = hip_find(address, &moved);
     if (block != NULL) {
         *block_p = *block;
         *offset_p = ((uintptr_t)address & ~MOVED) - (uintptr_t)block->base;
     }
-    pthread_mutex_unlock(&memory_lock);
+    pthread_mutex_unlock(&hip_memory_lock);
     return block != NULL;
 }
 
@@ -84,8 +84,8 @@ void *hip_moved(const struct hip_block *block, size_t offset)
     return (void *)((uintptr_t)(block->base + offset) | (block->moved ? MOVED : 0));
 }
 
-/* Under memory_lock: the file that is a device's memory, or -1. */
-static int file_of(int device)
+/* Under hip_memory_lock: the file that is a device's memory, or -1. */
+int hip_file_of(int device)
 {
     if (files[device] == 0) {
         files[device] = memfd_create("hip_double", MFD_CLOEXEC) + 1;
@@ -97,14 +97,14 @@ int hip_memory_file(int device)
 {
     int file;
 
-    pthread_mutex_lock(&memory_lock);
-    file = file_of(device);
-    pthread_mutex_unlock(&memory_lock);
+    pthread_mutex_lock(&hip_memory_lock);
+    file = hip_file_of(device);
+    pthread_mutex_unlock(&hip_memory_lock);
     return file;
 }
 
 /* Pages with a page without rights before and behind them; NULL on failure. */
-static char *map_pages(size_t bytes, int file, uint64_t file_offset)
+char *hip_map_pages(size_t bytes, int file, uint64_t file_offset)
 {
     char *guarded =
         mmap(NULL, bytes + 2 * PAGE, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
@@ -121,17 +121,17 @@ static char *map_pages(size_t bytes, int file, uint64_t file_offset)
     return guarded + PAGE;
 }
 
-/* Under memory_lock. */
-static void protect(const struct hip_block *block, bool open)
+/* Under hip_memory_lock. */
+void hip_protect(const struct hip_block *block, bool open)
 {
     if (mprotect(block->pages, block->page_bytes, open ? PROT_READ | PROT_WRITE : PROT_NONE) != 0) {
         hip_die("mprotect: %s", strerror(errno));
     }
 }
 
-static void forget(struct hip_block *block)
+void hip_forget(struct hip_block *block)
 {
-    struct hip_block **place = &blocks;
+    struct hip_block **place = &hip_blocks;
 
     while (*place != block) {
         place = &(*place)->next;
@@ -143,7 +143,7 @@ static void forget(struct hip_block *block)
 /* The address of the same that was freed, if it is given out again. */
 static bool take_freed(struct hip_block *block)
 {
-    struct hip_block *old = blocks;
+    struct hip_block *old = hip_blocks;
 
     while (old != NULL && !(old->freed && old->kind == HIP_DEVICE && old->size == block->size &&
                             old->device == block->device)) {
@@ -154,8 +154,8 @@ static bool take_freed(struct hip_block *block)
     }
     block->name = old->name;
     block->pages = old->pages;
-    forget(old);
-    freed_count--;
+    hip_forget(old);
+    hip_freed--;
     return true;
 }
 
@@ -163,7 +163,7 @@ static char *map_device(struct hip_block *block, int file)
 {
     if (!take_freed(block)) {
         block->name = names++;
-        return map_pages(block->page_bytes, file, block->file_offset);
+        return hip_map_pages(block->page_bytes, file, block->file_offset);
     }
     return mmap(block->pages, block->page_bytes, PROT_READ | PROT_WRITE, MAP_FIXED | MAP_SHARED,
                 file, (off_t)block->file_offset) != MAP_FAILED
@@ -176,22 +176,22 @@ static bool map_block(struct hip_block *block)
     int file = -1;
 
     if (block->kind == HIP_DEVICE) {
-        file = file_of(block->device);
+        file = hip_file_of(block->device);
         block->file_offset = file_ends[block->device];
         if (file < 0 || ftruncate(file, (off_t)(block->file_offset + block->page_bytes)) != 0) {
             return false;
         }
         file_ends[block->device] += block->page_bytes;
     }
-    block->pages =
-        block->kind == HIP_DEVICE ? map_device(block, file) : map_pages(block->page_bytes, file, 0);
+    block->pages = block->kind == HIP_DEVICE ? map_device(block, file)
+                                             : hip_map_pages(block->page_bytes, file, 0);
     if (block->pages == NULL) {
         return false;
     }
-    block->base = block->pages + block->page_bytes - round_up(block->size, ALIGNMENT);
+    block->base = block->pages + block->page_bytes - hip_round_up(block->size, ALIGNMENT);
     memset(block->pages, FILL, block->page_bytes);
-    if (closed_to_host(block)) {
-        protect(block, false);
+    if (hip_closed_to_host(block)) {
+        hip_protect(block, false);
     }
     return true;
 }
@@ -201,11 +201,11 @@ static bool is_moved(enum hip_kind kind)
     return (kind == HIP_HOST || kind == HIP_REGISTERED) && hip_switches.host == HOST_MOVED;
 }
 
-static void add(struct hip_block *block)
+void hip_add(struct hip_block *block)
 {
     block->id = ++ids;
-    block->next = blocks;
-    blocks = block;
+    block->next = hip_blocks;
+    hip_blocks = block;
 }
 
 hipError_t hip_block_new(enum hip_kind kind, size_t bytes, unsigned flags, void **memory_p)
@@ -229,18 +229,18 @@ hipError_t hip_block_new(enum hip_kind kind, size_t bytes, unsigned flags, void 
                                 .device = device,
                                 .flags = flags,
                                 .size = bytes,
-                                .page_bytes = round_up(round_up(bytes, ALIGNMENT), PAGE),
+                                .page_bytes = hip_round_up(hip_round_up(bytes, ALIGNMENT), PAGE),
                                 .moved = is_moved(kind)};
-    pthread_mutex_lock(&memory_lock);
+    pthread_mutex_lock(&hip_memory_lock);
     if ((kind != HIP_DEVICE ||
          used[device] + bytes <= (size_t)hip_switches.memory_mb * 1024 * 1024) &&
         map_block(block)) {
         used[device] += kind == HIP_DEVICE ? bytes : 0;
-        add(block);
+        hip_add(block);
         *memory_p = block->base;
         error = hipSuccess;
     }
-    pthread_mutex_unlock(&memory_lock);
+    pthread_mutex_unlock(&hip_memory_lock);
     if (error != hipSuccess) {
         free(block);
     }
@@ -265,10 +265,10 @@ static void check_fill(const struct hip_block *block)
 /* Of the many that are freed, the oldest are forgotten: their addresses may come back. */
 static void bury(struct hip_block *block)
 {
-    struct hip_block **place = &blocks, **oldest = NULL;
+    struct hip_block **place = &hip_blocks, **oldest = NULL;
 
     block->freed = true;
-    if (++freed_count <= TOMBSTONES) {
+    if (++hip_freed <= TOMBSTONES) {
         return;
     }
     for (; *place != NULL; place = &(*place)->next) {
@@ -278,7 +278,7 @@ static void bury(struct hip_block *block)
     *oldest = block->next;
     munmap(block->pages - PAGE, block->page_bytes + 2 * PAGE);
     free(block);
-    freed_count--;
+    hip_freed--;
 }
 
 static void unmap(struct hip_block *block)
@@ -304,27 +304,34 @@ hipError_t hip_block_free(enum hip_call call, void *memory, bool host)
         return hipSuccess;
     }
     if (!hip_block_find(memory, &copy, &offset) || offset != 0 || copy.kind == HIP_REGISTERED ||
-        copy.kind == HIP_IPC || host != (copy.kind == HIP_HOST)) {
+        copy.kind == HIP_IPC || copy.kind == HIP_CHUNK || host != (copy.kind == HIP_HOST)) {
         return error;
     }
-    hip_synchronizing(call, copy.device, true);
+    if (call < HIP_CALLS) {
+        hip_synchronizing(call, copy.device, true);
+    }
     if (hip_is_wrong("memory-freed")) {
         return hipSuccess;
     }
-    pthread_mutex_lock(&memory_lock);
-    block = find(memory, &moved);
+    pthread_mutex_lock(&hip_memory_lock);
+    block = hip_find(memory, &moved);
     if (block != NULL) {
         if (block->nics > 0 && !hip_is_wrong("memory-nic")) {
             hip_die("memory at %p is freed, and a NIC has it still", memory);
         }
-        if (closed_to_host(block)) {
-            protect(block, true);
+        if (hip_closed_to_host(block)) {
+            hip_protect(block, true);
         }
-        check_fill(block);
+        if (block->kind != HIP_IMPORTED) { /* its owner looks */
+            check_fill(block);
+        }
         unmap(block);
+        if (copy.pool != NULL) {
+            hip_piece_freed(copy.pool);
+        }
         error = hipSuccess;
     }
-    pthread_mutex_unlock(&memory_lock);
+    pthread_mutex_unlock(&hip_memory_lock);
     return error;
 }
 
@@ -332,7 +339,8 @@ static bool is_mapped(const char *memory, size_t bytes)
 {
     uintptr_t first = (uintptr_t)memory / PAGE * PAGE;
 
-    return msync((void *)first, round_up((uintptr_t)memory + bytes, PAGE) - first, MS_ASYNC) == 0;
+    return msync((void *)first, hip_round_up((uintptr_t)memory + bytes, PAGE) - first, MS_ASYNC) ==
+           0;
 }
 
 hipError_t hip_block_register(void *memory, size_t bytes, unsigned flags)
@@ -353,19 +361,19 @@ hipError_t hip_block_register(void *memory, size_t bytes, unsigned flags)
                                 .size = bytes,
                                 .base = memory,
                                 .moved = is_moved(HIP_REGISTERED)};
-    pthread_mutex_lock(&memory_lock);
-    for (const struct hip_block *other = blocks; other != NULL; other = other->next) {
+    pthread_mutex_lock(&hip_memory_lock);
+    for (const struct hip_block *other = hip_blocks; other != NULL; other = other->next) {
         if (!other->freed && block->base < other->base + other->size &&
             other->base < block->base + bytes) {
             error = hipErrorHostMemoryAlreadyRegistered;
         }
     }
     if (error == hipSuccess) {
-        add(block);
+        hip_add(block);
     } else {
         free(block);
     }
-    pthread_mutex_unlock(&memory_lock);
+    pthread_mutex_unlock(&hip_memory_lock);
     return error;
 }
 
@@ -375,13 +383,13 @@ hipError_t hip_block_unregister(void *memory)
     struct hip_block *block;
     bool moved;
 
-    pthread_mutex_lock(&memory_lock);
-    block = find(memory, &moved);
+    pthread_mutex_lock(&hip_memory_lock);
+    block = hip_find(memory, &moved);
     if (block != NULL && block->kind == HIP_REGISTERED && block->base == memory) {
-        forget(block);
+        hip_forget(block);
         error = hipSuccess;
     }
-    pthread_mutex_unlock(&memory_lock);
+    pthread_mutex_unlock(&hip_memory_lock);
     return error;
 }
 
@@ -389,8 +397,8 @@ bool hip_block_map_again(const struct hip_block *theirs, size_t within, void **m
 {
     struct hip_block *block;
 
-    pthread_mutex_lock(&memory_lock);
-    for (block = blocks; block != NULL; block = block->next) {
+    pthread_mutex_lock(&hip_memory_lock);
+    for (block = hip_blocks; block != NULL; block = block->next) {
         if (!block->freed && block->kind == HIP_IPC && block->owner == theirs->owner &&
             block->name == theirs->name && block->device == hip_current()) {
             block->opens++;
@@ -398,15 +406,15 @@ bool hip_block_map_again(const struct hip_block *theirs, size_t within, void **m
             break;
         }
     }
-    pthread_mutex_unlock(&memory_lock);
+    pthread_mutex_unlock(&hip_memory_lock);
     return block != NULL;
 }
 
 hipError_t hip_block_map(int file, const struct hip_block *theirs, size_t within, void **memory_p)
 {
-    size_t page_bytes = round_up(round_up(theirs->size, ALIGNMENT), PAGE);
+    size_t page_bytes = hip_round_up(hip_round_up(theirs->size, ALIGNMENT), PAGE);
     struct hip_block *block = calloc(1, sizeof(*block));
-    char *pages = map_pages(page_bytes, file, theirs->file_offset);
+    char *pages = hip_map_pages(page_bytes, file, theirs->file_offset);
 
     if (block == NULL || pages == NULL) {
         free(block);
@@ -416,17 +424,17 @@ hipError_t hip_block_map(int file, const struct hip_block *theirs, size_t within
                                 .device = hip_current(),
                                 .size = theirs->size,
                                 .pages = pages,
-                                .base = pages + page_bytes - round_up(theirs->size, ALIGNMENT),
+                                .base = pages + page_bytes - hip_round_up(theirs->size, ALIGNMENT),
                                 .page_bytes = page_bytes,
                                 .name = theirs->name,
                                 .owner = theirs->owner,
                                 .opens = 1};
-    pthread_mutex_lock(&memory_lock);
-    if (closed_to_host(block)) {
-        protect(block, false);
+    pthread_mutex_lock(&hip_memory_lock);
+    if (hip_closed_to_host(block)) {
+        hip_protect(block, false);
     }
-    add(block);
-    pthread_mutex_unlock(&memory_lock);
+    hip_add(block);
+    pthread_mutex_unlock(&hip_memory_lock);
     *memory_p = block->base + within;
     return hipSuccess;
 }
@@ -437,76 +445,27 @@ hipError_t hip_block_unmap(void *memory)
     struct hip_block *block;
     bool moved;
 
-    pthread_mutex_lock(&memory_lock);
-    block = find(memory, &moved);
+    pthread_mutex_lock(&hip_memory_lock);
+    block = hip_find(memory, &moved);
     if (block != NULL && block->kind == HIP_IPC) {
         if (--block->opens == 0) {
             unmap(block);
         }
         error = hipSuccess;
     }
-    pthread_mutex_unlock(&memory_lock);
+    pthread_mutex_unlock(&hip_memory_lock);
     return error;
-}
-
-/* Under memory_lock. */
-static struct hip_block *find_device(const void *address)
-{
-    bool moved;
-    struct hip_block *block = find(address, &moved);
-
-    return block != NULL && block->kind == HIP_DEVICE ? block : NULL;
-}
-
-/* A mapping of its own of the pages: the other one stays closed to the host. */
-HIP_EXPORT int hip_double_nic_open(const void *address, size_t bytes, void **alias_p)
-{
-    struct hip_block *block;
-    char *pages = NULL;
-    int rc = -1;
-
-    pthread_mutex_lock(&memory_lock);
-    block = find_device(address);
-    if (block != NULL) {
-        size_t within = (size_t)((const char *)address - block->base);
-
-        if (bytes <= block->size - within) {
-            pages = mmap(NULL, block->page_bytes, PROT_READ | PROT_WRITE, MAP_SHARED,
-                         file_of(block->device), (off_t)block->file_offset);
-        }
-        rc = pages == NULL || pages == MAP_FAILED;
-        if (rc == 0) {
-            block->nics++;
-            *alias_p = pages + (block->base - block->pages) + within;
-        }
-    }
-    pthread_mutex_unlock(&memory_lock);
-    return rc;
-}
-
-HIP_EXPORT void hip_double_nic_close(const void *address, size_t bytes, void *alias)
-{
-    struct hip_block *block;
-
-    (void)bytes;
-    pthread_mutex_lock(&memory_lock);
-    block = find_device(address);
-    if (block != NULL) {
-        block->nics--;
-        munmap((char *)alias - ((const char *)address - block->pages), block->page_bytes);
-    }
-    pthread_mutex_unlock(&memory_lock);
 }
 
 static int count_live(void)
 {
     int live = 0;
 
-    pthread_mutex_lock(&memory_lock);
-    for (const struct hip_block *block = blocks; block != NULL; block = block->next) {
+    pthread_mutex_lock(&hip_memory_lock);
+    for (const struct hip_block *block = hip_blocks; block != NULL; block = block->next) {
         live += !block->freed;
     }
-    pthread_mutex_unlock(&memory_lock);
+    pthread_mutex_unlock(&hip_memory_lock);
     return live;
 }
 
@@ -519,39 +478,70 @@ size_t hip_memory_used(int device)
 {
     size_t bytes;
 
-    pthread_mutex_lock(&memory_lock);
+    pthread_mutex_lock(&hip_memory_lock);
     bytes = used[device];
-    pthread_mutex_unlock(&memory_lock);
+    pthread_mutex_unlock(&hip_memory_lock);
     return bytes;
 }
 
-/* Under memory_lock: the worker of this thread begins to use the block. */
+/* Under hip_memory_lock: the worker of this thread begins to use the block. */
 static void open_block(struct hip_block *block)
 {
     uint64_t me = (uint64_t)1 << hip_worker;
 
-    if (!closed_to_host(block) || (block->holders & me) != 0) {
+    if (!hip_closed_to_host(block) || (block->holders & me) != 0) {
         return;
     }
     if (block->holders == 0) {
-        protect(block, true);
+        hip_protect(block, true);
     }
     block->holders |= me;
     opened++;
 }
 
-void *hip_open(const void *address, size_t bytes)
+/* What is behind a chunk, and takes part in something that ends there; else NULL. */
+static struct hip_block *behind(const struct hip_block *block, const void *address, size_t bytes)
 {
-    struct hip_block *block;
+    const char *end = block->base + block->size;
+    struct hip_block *next = NULL;
     bool moved;
 
-    (void)bytes; /* The caller has found that they are within it. */
-    pthread_mutex_lock(&memory_lock);
-    block = find(address, &moved);
-    if (block != NULL) {
+    if (block->kind == HIP_CHUNK && (const char *)address + bytes > end) {
+        next = hip_find(end, &moved);
+    }
+    return next != NULL && next->kind == HIP_CHUNK ? next : NULL;
+}
+
+static void open_all(struct hip_block *block, const void *address, size_t bytes)
+{
+    for (; block != NULL; block = behind(block, address, bytes)) {
         open_block(block);
     }
-    pthread_mutex_unlock(&memory_lock);
+}
+
+bool hip_block_holds(const void *address, size_t bytes)
+{
+    const char *end = (const char *)((uintptr_t)address & ~MOVED) + bytes;
+    const struct hip_block *block, *next;
+    bool moved;
+
+    pthread_mutex_lock(&hip_memory_lock);
+    block = hip_find(address, &moved);
+    while (block != NULL && (next = behind(block, address, bytes)) != NULL) {
+        block = next;
+    }
+    pthread_mutex_unlock(&hip_memory_lock);
+    return block != NULL && end <= block->base + block->size;
+}
+
+void *hip_open(const void *address, size_t bytes)
+{
+    bool moved;
+
+    pthread_mutex_lock(&hip_memory_lock);
+    open_all(hip_find(address, &moved), address,
+             bytes); /* the caller has found that it is all there */
+    pthread_mutex_unlock(&hip_memory_lock);
     return (void *)((uintptr_t)address & ~MOVED);
 }
 
@@ -562,25 +552,33 @@ void hip_close_all(void)
     if (opened == 0) {
         return;
     }
-    pthread_mutex_lock(&memory_lock);
-    for (struct hip_block *block = blocks; block != NULL; block = block->next) {
+    pthread_mutex_lock(&hip_memory_lock);
+    for (struct hip_block *block = hip_blocks; block != NULL; block = block->next) {
         if ((block->holders & me) != 0) {
             block->holders &= ~me;
             if (block->holders == 0 && !block->freed) {
-                protect(block, false);
+                hip_protect(block, false);
             }
         }
     }
     opened = 0;
-    pthread_mutex_unlock(&memory_lock);
+    pthread_mutex_unlock(&hip_memory_lock);
 }
 
 /* Why the device of this thread cannot reach the block at this address, or NULL. */
 static const char *unreachable(const struct hip_block *block, const void *address, size_t bytes,
                                bool moved)
 {
+    const struct hip_block *next = block != NULL ? behind(block, address, bytes) : NULL;
+
     if (block == NULL) {
         return "that is not allocated or registered";
+    }
+    if (next != NULL) {
+        size_t here = (size_t)(next->base - (const char *)address);
+        const char *why = unreachable(block, address, here, moved);
+
+        return why != NULL ? why : unreachable(next, next->base, bytes - here, moved);
     }
     if (((uintptr_t)address & ~MOVED) + bytes > (uintptr_t)block->base + block->size) {
         return "that is not all allocated";
@@ -592,6 +590,12 @@ static const char *unreachable(const struct hip_block *block, const void *addres
         !hip_is_wrong("memory-peer") && !hip.devices[hip_running_on].peer[block->device]) {
         return "of another device, without peer access";
     }
+    if (hip_running_on >= 0 && (block->pool != NULL || block->kind == HIP_CHUNK) &&
+        !hip_is_wrong("memory-access") &&
+        ((block->pool != NULL ? hip_pool_reach(block->pool) : block->reach) >> hip_running_on &
+         1) == 0) {
+        return "of a pool or chunk to which it was not given access";
+    }
     return NULL;
 }
 
@@ -602,23 +606,23 @@ HIP_EXPORT void *hip_double_reach(const volatile void *address, size_t bytes)
     const char *why;
     bool moved = false;
 
-    pthread_mutex_lock(&memory_lock);
-    block = find(place, &moved);
+    pthread_mutex_lock(&hip_memory_lock);
+    block = hip_find(place, &moved);
     why = unreachable(block, place, bytes, moved);
     if (why == NULL && hip_running_on >= 0) {
-        open_block(block);
+        open_all(block, place, bytes);
     }
-    pthread_mutex_unlock(&memory_lock);
+    pthread_mutex_unlock(&hip_memory_lock);
     if (why != NULL) {
         hip_die("a kernel touches %zu bytes at %p, memory %s", bytes, place, why);
     }
     return (void *)((uintptr_t)place & ~MOVED);
 }
 
-/* The device or former device memory of an address. Under memory_lock. */
+/* The device or former device memory of an address. Under hip_memory_lock. */
 static const struct hip_block *find_any(const char *address)
 {
-    for (const struct hip_block *block = blocks; block != NULL; block = block->next) {
+    for (const struct hip_block *block = hip_blocks; block != NULL; block = block->next) {
         if (block->pages != NULL && address >= block->pages - PAGE &&
             address < block->pages + block->page_bytes + PAGE) {
             return block;
@@ -641,10 +645,10 @@ static bool handle_fault(const char *address)
     const struct hip_block *any;
     bool inside = false, again = false, moved;
 
-    pthread_mutex_lock(&memory_lock);
+    pthread_mutex_lock(&hip_memory_lock);
     any = find_any(address);
     if (any != NULL && hip_running_on >= 0) {
-        struct hip_block *block = find(address, &moved);
+        struct hip_block *block = hip_find(address, &moved);
 
         again = unreachable(block, address, 1, false) == NULL;
         if (again) {
@@ -652,7 +656,7 @@ static bool handle_fault(const char *address)
         }
     }
     inside = any != NULL && !any->freed && address >= any->base && address < any->base + any->size;
-    pthread_mutex_unlock(&memory_lock);
+    pthread_mutex_unlock(&hip_memory_lock);
     if (any != NULL && !again) {
         complain(hip_running_on >= 0 ? "hip double: work on a device touches memory outside of "
                                        "allocations, or that it cannot reach\n"

@@ -3,7 +3,7 @@
  *
  * memory_api.c - the functions about memory
  */
-#include "double.h"
+#include "memory.h"
 
 #include <fcntl.h>
 #include <stdio.h>
@@ -109,7 +109,7 @@ HIP_EXPORT hipError_t hipHostGetDevicePointer(void **there, void *memory, unsign
     HIP_ENTER(hipHostGetDevicePointer);
     look_up();
     if (there == NULL || flags != 0 || !hip_block_find(memory, &block, &offset) ||
-        block.kind == HIP_DEVICE || block.kind == HIP_IPC) {
+        hip_of_device(block.kind)) {
         return hip_leave(hipErrorInvalidValue);
     }
     *there = hip_moved(&block, offset);
@@ -138,6 +138,9 @@ static int type_of(enum hip_kind kind)
     switch (kind) {
     case HIP_DEVICE:
     case HIP_IPC:
+    case HIP_PIECE:
+    case HIP_IMPORTED:
+    case HIP_CHUNK:
         return new ? HIP6_DEVICE : HIP5_DEVICE;
     case HIP_MANAGED:
         return new ? HIP6_MANAGED : HIP5_HOST;
@@ -174,8 +177,7 @@ HIP_EXPORT hipError_t hipPointerGetAttributes(hipPointerAttribute_t *attributes,
     set_type(attributes, type_of(block.kind));
     attributes->device = block.device;
     attributes->devicePointer = hip_moved(&block, offset);
-    attributes->hostPointer =
-        block.kind == HIP_DEVICE || block.kind == HIP_IPC ? NULL : block.base + offset;
+    attributes->hostPointer = hip_of_device(block.kind) ? NULL : block.base + offset;
     attributes->isManaged = block.kind == HIP_MANAGED;
     attributes->allocationFlags = block.flags;
     return hip_leave(hipSuccess);
@@ -189,11 +191,16 @@ HIP_EXPORT hipError_t hipPointerGetAttribute(void *value, hipPointer_attribute w
 
     HIP_ENTER(hipPointerGetAttribute);
     look_up();
-    if (value == NULL || which != HIP_POINTER_ATTRIBUTE_BUFFER_ID ||
-        !hip_block_find(memory, &block, &offset)) {
+    if (value == NULL || !hip_block_find(memory, &block, &offset)) {
         return hip_leave(hipErrorInvalidValue);
     }
-    *(uint32_t *)value = hip_is_wrong("memory-id") ? 1 : (uint32_t)block.id;
+    if (which == HIP_POINTER_ATTRIBUTE_MEMPOOL_HANDLE) {
+        *(hipMemPool_t *)value = block.kind == HIP_PIECE ? block.pool : NULL;
+    } else if (which == HIP_POINTER_ATTRIBUTE_BUFFER_ID) {
+        *(uint32_t *)value = hip_is_wrong("memory-id") ? 1 : (uint32_t)block.id;
+    } else {
+        return hip_leave(hipErrorInvalidValue);
+    }
     return hip_leave(hipSuccess);
 }
 
@@ -234,6 +241,9 @@ HIP_EXPORT hipError_t hipMemGetAddressRange(hipDeviceptr_t *base, size_t *bytes,
     }
     *base = hip_is_wrong("memory-range") ? memory : block.base;
     *bytes = block.size;
+    if (block.kind == HIP_CHUNK && hip_is_wrong("chunk-range")) {
+        *bytes += block.size;
+    }
     return hip_leave(hipSuccess);
 }
 
@@ -273,6 +283,13 @@ static int file_of_names(void)
     return names_file;
 }
 
+/* Of all kinds of device memory, one only. */
+static bool has_handle(enum hip_kind kind)
+{
+    return kind == HIP_DEVICE || (kind == HIP_PIECE && hip_is_wrong("pool-shared")) ||
+           (kind == HIP_CHUNK && hip_is_wrong("chunk-shared"));
+}
+
 HIP_EXPORT hipError_t hipIpcGetMemHandle(hipIpcMemHandle_t *handle, void *memory)
 {
     struct hip_block block;
@@ -282,7 +299,7 @@ HIP_EXPORT hipError_t hipIpcGetMemHandle(hipIpcMemHandle_t *handle, void *memory
     HIP_ENTER(hipIpcGetMemHandle);
     look_up();
     if (handle == NULL || memory == NULL || !hip_block_find(memory, &block, &offset) ||
-        block.kind != HIP_DEVICE || hip_switches.ipc != SWITCH_YES) {
+        !has_handle(block.kind) || hip_switches.ipc != SWITCH_YES) {
         return hip_leave(hipErrorInvalidValue);
     }
     memset(&shared, 0, sizeof(shared));

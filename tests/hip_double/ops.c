@@ -27,7 +27,7 @@ static bool look(const void *address, size_t bytes, struct end *end_p)
         return true;
     }
     *end_p = (struct end){false, block.base + offset};
-    return offset + bytes <= block.size;
+    return hip_block_holds(address, bytes);
 }
 
 /* Those that have run, and how many of them may; negative: all. */

@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * Copyright (c) 2026 the mpix-queue authors
+ *
+ * memory.h - what memory.c shares with pools.c and chunks.c
+ */
+#ifndef HIP_DOUBLE_MEMORY_H
+#define HIP_DOUBLE_MEMORY_H
+
+#include "double.h"
+
+enum { PAGE = 4096, ALIGNMENT = 256, FILL = 0xdb };
+
+extern pthread_mutex_t hip_memory_lock;
+/* Under it, as are the functions. */
+extern struct hip_block *hip_blocks;
+extern int hip_freed; /* of them, kept as what was there */
+
+static inline size_t hip_round_up(size_t bytes, size_t to)
+{
+    return (bytes + to - 1) / to * to;
+}
+
+/* The live block of an address, for the host or for devices. */
+struct hip_block *hip_find(const void *address, bool *moved_p);
+/* The file that is a device's memory, or -1. */
+int hip_file_of(int device);
+/* Can only devices reach such memory? */
+bool hip_of_device(enum hip_kind kind);
+bool hip_closed_to_host(const struct hip_block *block);
+char *hip_map_pages(size_t bytes, int file, uint64_t file_offset);
+void hip_protect(const struct hip_block *block, bool open);
+void hip_add(struct hip_block *block);
+void hip_forget(struct hip_block *block);
+
+/* pools.c: a piece of a pool was freed. */
+void hip_piece_freed(struct ihipMemPoolHandle_t *pool);
+/* Devices that reach what comes from a pool, a bit for each. */
+uint32_t hip_pool_reach(const struct ihipMemPoolHandle_t *pool);
+
+#endif
