@@ -12,6 +12,7 @@
 #define SAME_TYPE(a, b) _Static_assert(__builtin_types_compatible_p(a, b), #a)
 
 #define LAUNCH VALUES(CUlaunchConfig, mpixq_cuda_launch)
+#define ACCESS VALUES(CUmemAccessDesc, mpixq_cuda_access)
 #define FUNCTIONS                                                                                  \
     CHECK(init, cuInit, (unsigned))                                                                \
     CHECK(error_string, cuGetErrorString, (ENUM(CUresult), const char **))                         \
@@ -60,7 +61,35 @@
     CHECK(free, cuMemFree_v2, (HANDLE(CUdeviceptr)))                                               \
     CHECK(zero, cuMemsetD8Async, (HANDLE(CUdeviceptr), unsigned char, size_t, HANDLE(CUstream)))   \
     CHECK(stream_create, cuStreamCreate, (HANDLE(CUstream) *, unsigned))                           \
-    CHECK(finish, cuStreamSynchronize, (HANDLE(CUstream)))
+    CHECK(finish, cuStreamSynchronize, (HANDLE(CUstream)))                                         \
+    CHECK(idle, cuCtxSynchronize, (void))                                                          \
+    CHECK(pool_export, cuMemPoolExportToShareableHandle,                                           \
+          (void *, HANDLE(CUmemoryPool), ENUM(CUmemAllocationHandleType), unsigned long long))     \
+    CHECK(pool_import, cuMemPoolImportFromShareableHandle,                                         \
+          (HANDLE(CUmemoryPool) *, void *, ENUM(CUmemAllocationHandleType), unsigned long long))   \
+    CHECK(pool_access, cuMemPoolGetAccess,                                                         \
+          (ENUM(CUmemAccess_flags) *, HANDLE(CUmemoryPool),                                        \
+           VALUES(CUmemLocation, mpixq_cuda_location) *))                                          \
+    CHECK(pool_set_access, cuMemPoolSetAccess, (HANDLE(CUmemoryPool), const ACCESS *, size_t))     \
+    CHECK(pool_destroy, cuMemPoolDestroy, (HANDLE(CUmemoryPool)))                                  \
+    CHECK(piece_export, cuMemPoolExportPointer,                                                    \
+          (VALUES(CUmemPoolPtrExportData, mpixq_cuda_handle) *, HANDLE(CUdeviceptr)))              \
+    CHECK(piece_import, cuMemPoolImportPointer,                                                    \
+          (HANDLE(CUdeviceptr) *, HANDLE(CUmemoryPool),                                            \
+           VALUES(CUmemPoolPtrExportData, mpixq_cuda_handle) *))                                   \
+    CHECK(chunk_of, cuMemRetainAllocationHandle, (unsigned long long *, void *))                   \
+    CHECK(chunk_release, cuMemRelease, (unsigned long long))                                       \
+    CHECK(chunk_export, cuMemExportToShareableHandle,                                              \
+          (void *, unsigned long long, ENUM(CUmemAllocationHandleType), unsigned long long))       \
+    CHECK(chunk_import, cuMemImportFromShareableHandle,                                            \
+          (unsigned long long *, void *, ENUM(CUmemAllocationHandleType)))                         \
+    CHECK(reserve, cuMemAddressReserve,                                                            \
+          (HANDLE(CUdeviceptr) *, size_t, size_t, HANDLE(CUdeviceptr), unsigned long long))        \
+    CHECK(unreserve, cuMemAddressFree, (HANDLE(CUdeviceptr), size_t))                              \
+    CHECK(chunk_map, cuMemMap,                                                                     \
+          (HANDLE(CUdeviceptr), size_t, size_t, unsigned long long, unsigned long long))           \
+    CHECK(chunk_unmap, cuMemUnmap, (HANDLE(CUdeviceptr), size_t))                                  \
+    CHECK(set_access, cuMemSetAccess, (HANDLE(CUdeviceptr), size_t, const ACCESS *, size_t))
 
 #define ENUM(type) type
 #define HANDLE(type) type
@@ -100,6 +129,12 @@ SAME_SIZE(CUlaunchConfig, struct mpixq_cuda_launch);
 SAME_SIZE(CUlaunchAttribute, struct mpixq_cuda_launch_attribute);
 SAME_SIZE(CUdevice_P2PAttribute, int);
 SAME_SIZE(CUipcMemHandle, struct mpixq_cuda_handle);
+SAME_SIZE(CUmemPoolPtrExportData, struct mpixq_cuda_handle);
+SAME_SIZE(CUmemGenericAllocationHandle, unsigned long long);
+SAME_SIZE(CUmemAllocationHandleType, int);
+SAME_SIZE(CUmemAccess_flags, int);
+SAME_SIZE(CUmemLocation, struct mpixq_cuda_location);
+SAME_SIZE(CUmemAccessDesc, struct mpixq_cuda_access);
 
 #define SAME_PLACE(theirs, ours)                                                                   \
     _Static_assert(offsetof(CUstreamBatchMemOpParams, waitValue.theirs) ==                         \
@@ -116,6 +151,8 @@ SAME_OFFSET(CUlaunchConfig, hStream, mpixq_cuda_launch, stream);
 SAME_OFFSET(CUlaunchConfig, attrs, mpixq_cuda_launch, attributes);
 SAME_OFFSET(CUlaunchConfig, numAttrs, mpixq_cuda_launch, n);
 SAME_OFFSET(CUlaunchAttribute, value, mpixq_cuda_launch_attribute, value);
+SAME_OFFSET(CUmemLocation, id, mpixq_cuda_location, device);
+SAME_OFFSET(CUmemAccessDesc, flags, mpixq_cuda_access, flags);
 
 SAME_PLACE(operation, operation);
 SAME_PLACE(address, address);
@@ -159,6 +196,10 @@ SAME_NUMBER(CU_STREAM_CAPTURE_STATUS_NONE, MPIXQ_CU_NOT_CAPTURING);
 SAME_NUMBER(CU_DEVICE_P2P_ATTRIBUTE_NATIVE_ATOMIC_SUPPORTED, MPIXQ_CU_PEERS_HAVE_ATOMICS);
 SAME_NUMBER(CU_STREAM_NON_BLOCKING, MPIXQ_CU_NON_BLOCKING);
 SAME_NUMBER(CU_IPC_MEM_LAZY_ENABLE_PEER_ACCESS, MPIXQ_CU_ENABLE_PEER);
+SAME_NUMBER(CU_POINTER_ATTRIBUTE_MEMPOOL_HANDLE, MPIXQ_CU_POOL);
+SAME_NUMBER(CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR, MPIXQ_CU_BY_FILE);
+SAME_NUMBER(CU_MEM_LOCATION_TYPE_DEVICE, MPIXQ_CU_AT_DEVICE);
+SAME_NUMBER(CU_MEM_ACCESS_FLAGS_PROT_READWRITE, MPIXQ_CU_READ_WRITE);
 SAME_NUMBER(CUDA_ERROR_NOT_READY, MPIXQ_CU_NOT_READY);
 SAME_NUMBER(CUDA_ERROR_NOT_SUPPORTED, MPIXQ_CU_NOT_SUPPORTED);
 

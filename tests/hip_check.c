@@ -58,7 +58,38 @@
     CHECK(zero, hipMemsetAsync, ENUM(hipError_t), (void *, int, size_t, HANDLE(hipStream_t)))      \
     CHECK(stream_create, hipStreamCreateWithFlags, ENUM(hipError_t),                               \
           (HANDLE(hipStream_t) *, unsigned))                                                       \
-    CHECK(finish, hipStreamSynchronize, ENUM(hipError_t), (HANDLE(hipStream_t)))
+    CHECK(finish, hipStreamSynchronize, ENUM(hipError_t), (HANDLE(hipStream_t)))                   \
+    CHECK(idle, hipDeviceSynchronize, ENUM(hipError_t), (void))                                    \
+    CHECK(pool_export, hipMemPoolExportToShareableHandle, ENUM(hipError_t),                        \
+          (void *, HANDLE(hipMemPool_t), ENUM(hipMemAllocationHandleType), unsigned))              \
+    CHECK(pool_import, hipMemPoolImportFromShareableHandle, ENUM(hipError_t),                      \
+          (HANDLE(hipMemPool_t) *, void *, ENUM(hipMemAllocationHandleType), unsigned))            \
+    CHECK(pool_access, hipMemPoolGetAccess, ENUM(hipError_t),                                      \
+          (ENUM(hipMemAccessFlags) *, HANDLE(hipMemPool_t), LOCATION(hipMemLocation) *))           \
+    CHECK(pool_set_access, hipMemPoolSetAccess, ENUM(hipError_t),                                  \
+          (HANDLE(hipMemPool_t), const ACCESS(hipMemAccessDesc) *, size_t))                        \
+    CHECK(pool_destroy, hipMemPoolDestroy, ENUM(hipError_t), (HANDLE(hipMemPool_t)))               \
+    CHECK(piece_export, hipMemPoolExportPointer, ENUM(hipError_t),                                 \
+          (SHARED(hipMemPoolPtrExportData) *, void *))                                             \
+    CHECK(piece_import, hipMemPoolImportPointer, ENUM(hipError_t),                                 \
+          (void **, HANDLE(hipMemPool_t), SHARED(hipMemPoolPtrExportData) *))                      \
+    CHECK(chunk_of, hipMemRetainAllocationHandle, ENUM(hipError_t),                                \
+          (HANDLE(hipMemGenericAllocationHandle_t) *, void *))                                     \
+    CHECK(chunk_release, hipMemRelease, ENUM(hipError_t),                                          \
+          (HANDLE(hipMemGenericAllocationHandle_t)))                                               \
+    CHECK(chunk_export, hipMemExportToShareableHandle, ENUM(hipError_t),                           \
+          (void *, HANDLE(hipMemGenericAllocationHandle_t), ENUM(hipMemAllocationHandleType),      \
+           unsigned long long))                                                                    \
+    CHECK(chunk_import, hipMemImportFromShareableHandle, ENUM(hipError_t),                         \
+          (HANDLE(hipMemGenericAllocationHandle_t) *, void *, ENUM(hipMemAllocationHandleType)))   \
+    CHECK(reserve, hipMemAddressReserve, ENUM(hipError_t),                                         \
+          (void **, size_t, size_t, void *, unsigned long long))                                   \
+    CHECK(unreserve, hipMemAddressFree, ENUM(hipError_t), (void *, size_t))                        \
+    CHECK(chunk_map, hipMemMap, ENUM(hipError_t),                                                  \
+          (void *, size_t, size_t, HANDLE(hipMemGenericAllocationHandle_t), unsigned long long))   \
+    CHECK(chunk_unmap, hipMemUnmap, ENUM(hipError_t), (void *, size_t))                            \
+    CHECK(set_access, hipMemSetAccess, ENUM(hipError_t),                                           \
+          (void *, size_t, const ACCESS(hipMemAccessDesc) *, size_t))
 
 typedef const char *text;
 #define COMPILER                                                                                   \
@@ -88,6 +119,8 @@ typedef const char *text;
 #define HANDLE(type) type
 #define POINTER(type) type
 #define SHARED(type) type
+#define LOCATION(type) type
+#define ACCESS(type) type
 #define CHECK(field, name, result, parameters) SAME_TYPE(__typeof__(&name), result(*) parameters);
 FUNCTIONS
 COMPILER
@@ -98,12 +131,16 @@ NEW_FUNCTIONS
 #undef HANDLE
 #undef POINTER
 #undef SHARED
+#undef LOCATION
+#undef ACCESS
 #undef CHECK
 
 #define ENUM(type) int
 #define HANDLE(type) void *
 #define POINTER(type) struct mpixq_hip_pointer
 #define SHARED(type) struct mpixq_hip_handle
+#define LOCATION(type) struct mpixq_hip_location
+#define ACCESS(type) struct mpixq_hip_access
 #define CHECK(field, name, result, parameters)                                                     \
     SAME_TYPE(__typeof__(mpixq_hip.field), result(*) parameters);
 FUNCTIONS
@@ -120,10 +157,18 @@ SAME_SIZE(hipDeviceAttribute_t, int);
 SAME_SIZE(hipStreamCaptureStatus, int);
 SAME_SIZE(hipMemcpyKind, int);
 SAME_SIZE(hipDevice_t, int);
-SAME_SIZE(hipPointer_attribute, int);
 SAME_SIZE(hipPointerAttribute_t, struct mpixq_hip_pointer);
 SAME_SIZE(hipDeviceP2PAttr, int);
 SAME_SIZE(hipIpcMemHandle_t, struct mpixq_hip_handle);
+SAME_SIZE(hipMemPoolPtrExportData, struct mpixq_hip_handle);
+SAME_SIZE(hipMemAllocationHandleType, int);
+SAME_SIZE(hipPointer_attribute, int);
+SAME_SIZE(hipMemAccessFlags, int);
+SAME_SIZE(hipMemLocation, struct mpixq_hip_location);
+SAME_SIZE(hipMemAccessDesc, struct mpixq_hip_access);
+_Static_assert(offsetof(hipMemLocation, id) == offsetof(struct mpixq_hip_location, device), "id");
+_Static_assert(offsetof(hipMemAccessDesc, flags) == offsetof(struct mpixq_hip_access, flags),
+               "flags");
 
 _Static_assert(sizeof(hipDeviceProp_t) <= 8192, "what hip_compile.c has room for");
 _Static_assert(sizeof(((hipDeviceProp_t *)NULL)->gcnArchName) > 1, "what it looks for is a text");
@@ -162,6 +207,10 @@ SAME_NUMBER(hipDeviceAttributeCanUseStreamWaitValue, MPIXQ_HIP_HAS_WAIT_VALUE);
 SAME_NUMBER(hipStreamWaitValueGte, MPIXQ_HIP_WAIT_GEQ);
 SAME_NUMBER(hipMemcpyDefault, MPIXQ_HIP_COPY_DEFAULT);
 SAME_NUMBER(hipStreamCaptureStatusNone, MPIXQ_HIP_NOT_CAPTURING);
+SAME_NUMBER(HIP_POINTER_ATTRIBUTE_MEMPOOL_HANDLE, MPIXQ_HIP_POOL);
+SAME_NUMBER(hipMemHandleTypePosixFileDescriptor, MPIXQ_HIP_BY_FILE);
+SAME_NUMBER(hipMemLocationTypeDevice, MPIXQ_HIP_AT_DEVICE);
+SAME_NUMBER(hipMemAccessFlagsProtReadWrite, MPIXQ_HIP_READ_WRITE);
 SAME_NUMBER(hipErrorNotReady, MPIXQ_HIP_NOT_READY);
 SAME_NUMBER(hipErrorNotSupported, MPIXQ_HIP_NOT_SUPPORTED);
 SAME_NUMBER(hipMemoryTypeDevice,

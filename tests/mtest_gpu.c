@@ -285,7 +285,8 @@ void *mtest_gpu_alloc(enum mtest_memory memory, size_t bytes)
         need("managed memory", gpu.managed(&block, room, GLOBAL));
         break;
     case MTEST_DEVICE:
-        need("device memory", gpu.alloc(&block, room));
+        block = mtest_gpu_special_alloc(getenv("MTEST_BUFFER"), room);
+        need("device memory", block == NULL ? gpu.alloc(&block, room) : 0);
         break;
     default:
         block = malloc(room);
@@ -301,8 +302,10 @@ void mtest_gpu_free(enum mtest_memory memory, void *block)
     case MTEST_PINNED:
         need("free pinned memory", gpu.host_free(block));
         break;
-    case MTEST_MANAGED:
     case MTEST_DEVICE:
+        need("free memory", mtest_gpu_special_free(block) ? 0 : gpu.free(block));
+        break;
+    case MTEST_MANAGED:
         need("free memory", gpu.free(block));
         break;
     default:

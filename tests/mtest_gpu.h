@@ -7,7 +7,8 @@
  * stream, is on a stream of a GPU instead, and what the test does with a host stream is done with
  * that of the GPU: mtest_gpu.c defines these functions of the library by their profiling names. So
  * the tests for host streams are tests for these as well. MTEST_BUFFER says where mtest_buf_make
- * puts data: pinned, managed or device instead of pageable memory.
+ * puts data: pinned, managed or device instead of pageable memory; pool and
+ * chunk are device memory of other kinds.
  */
 #ifndef MTEST_GPU_H_INCLUDED
 #define MTEST_GPU_H_INCLUDED
@@ -54,7 +55,15 @@ void *mtest_gpu_symbol(const char *name);
 /* Memory of a kind, and the copy that waits until it is done. */
 void *mtest_gpu_alloc(enum mtest_memory memory, size_t bytes);
 void mtest_gpu_free(enum mtest_memory memory, void *block);
-/* What MTEST_BUFFER says. */
+/* Device memory that is a piece of a pool ("pool") or a chunk that is mapped ("chunk"); of other
+ * kinds NULL. And free it, if it is such; false: it is not. */
+void *mtest_gpu_special_alloc(const char *kind, size_t bytes);
+bool mtest_gpu_special_free(void *block);
+/* The same of pools and chunks that other processes cannot open. */
+void *mtest_gpu_private_alloc(const char *kind, size_t bytes);
+/* So many chunks side by side, each of as many bytes as are possible at least, or more. */
+void *mtest_gpu_chunks_alloc(int n, size_t *each_p);
+/* What MTEST_BUFFER says: pool and chunk are kinds of device memory. */
 enum mtest_memory mtest_gpu_memory(void);
 
 #endif /* MTEST_GPU_H_INCLUDED */

@@ -9,6 +9,7 @@
  *
  *     pair.c    matching, and the end of pairs
  *     ends.c    the words of ends, in the memory of the GPU and in that of the host
+ *     fds.c     files of peers, which stand for some kinds of memory
  *     open.c    what belongs to peers: opened after a match, closed when a GPU can be waited for
  *     start.c   starts and waits
  *     host.c    starts by the host
@@ -34,7 +35,9 @@ struct ipc_blob {
     uint32_t version, number; /* of the words, among the ends of the place */
     struct mpixq_process process;
     struct mpixq_gpu_ident gpu;
-    struct mpixq_gpu_handle buffer, ends;
+    struct mpixq_gpu_handle ends;
+    struct mpixq_gpu_export buffer;
+    int32_t mailbox;     /* of the process: takes files */
     uint64_t allocation; /* which one holds the buffer, of all of the process; 0: not known */
     uint64_t offset;     /* of the buffer in its allocation */
     uint64_t address;    /* of the buffer, for its own process */
@@ -71,6 +74,7 @@ struct ipc_place {
 };
 
 struct ipc_import; /* memory of a peer, or its words for the host */
+struct ipc_fd;     /* a file of a peer */
 
 #define MPIXQ_IPC_LAUNCHING UINT64_MAX
 
@@ -81,9 +85,10 @@ struct ipc_end {
     struct ipc_place *place;
     unsigned number;
     char *buffer;
-    struct mpixq_gpu_handle allocation; /* that holds it, and */
+    struct mpixq_gpu_export allocation; /* that holds it, and */
     uint64_t allocation_id, offset;     /* where in it it begins */
     struct ipc_blob theirs;
+    struct ipc_fd *their_fd; /* of their buffer, from the match until it is open; or NULL */
     bool is_send, is_ready;
     bool has_peer;          /* it was matched by this channel */
     uint64_t base;          /* what its words hold, both ends agree, before the first start */
@@ -152,6 +157,18 @@ void mpixq_ipc_end_give_back(struct ipc_place *place, unsigned number, bool clea
 struct ipc_slots mpixq_ipc_slots_take(struct ipc_place *place, uint64_t bytes);
 void mpixq_ipc_slots_give_back(struct ipc_place *place, struct ipc_slots slots, bool clean);
 void mpixq_ipc_places_close(void);
+
+/* fds.c. Where others send files to, by the number that it has here; -1: nowhere. */
+int mpixq_ipc_mailbox(void);
+/* Receiver: take the file of their buffer, and give them ours, where there are such. NULL, or why
+ * that cannot be. */
+const char *mpixq_ipc_fd_exchange(const struct ipc_blob *theirs,
+                                  const struct mpixq_gpu_export *mine, struct ipc_fd **fd_p);
+/* Sender: that of the receiver who has accepted, or NULL. */
+struct ipc_fd *mpixq_ipc_fd_receive(const struct ipc_blob *theirs);
+int mpixq_ipc_fd_number(const struct ipc_fd *fd);
+void mpixq_ipc_fd_leave(struct ipc_fd **fd_p);
+void mpixq_ipc_fds_close(void);
 
 /* open.c. An end was matched: any thread, under any lock. */
 void mpixq_ipc_matched(struct ipc_end *end);

@@ -29,11 +29,13 @@ enum {
     BLOCKS = 64        /* that move a message at most: they saturate a link */
 };
 
+_Static_assert(sizeof(struct mpixq_gpu_owner) == sizeof(struct mpixq_process), "owner");
+
 struct ipc_import {
     struct mpixq_share *share; /* whose GPU sees it */
     struct mpixq_process process;
     struct mpixq_gpu_ident gpu;     /* that has the memory */
-    struct mpixq_gpu_handle handle; /* or none: it is a file with words */
+    struct mpixq_gpu_export memory; /* or none: it is a file with words */
     uint64_t allocation;            /* of a buffer; a later one may have the same handle */
     int32_t file;                   /* or -1 */
     void *host;                     /* where the words are mapped */
@@ -58,7 +60,7 @@ static bool has_handle(const struct ipc_import *import, const struct ipc_import 
     return import->share == wanted->share && import->file == wanted->file &&
            memcmp(&import->process, &wanted->process, sizeof wanted->process) == 0 &&
            memcmp(&import->gpu, &wanted->gpu, sizeof wanted->gpu) == 0 &&
-           memcmp(&import->handle, &wanted->handle, sizeof wanted->handle) == 0;
+           memcmp(&import->memory, &wanted->memory, sizeof wanted->memory) == 0;
 }
 
 /* What is open by this handle, or NULL. Under the open lock, by which alone that changes. */
@@ -114,12 +116,16 @@ static void import_close(struct ipc_import *import)
     mpixq_free(import);
 }
 
-static bool import_open(struct ipc_import *import)
+/* fd: the peer's file, if its memory has one. */
+static bool import_open(struct ipc_import *import, const struct ipc_fd *fd)
 {
+    struct mpixq_gpu_owner owner;
     void *host;
 
     if (import->file < 0) {
-        import->seen = mpixq_share_open(import->share, &import->handle);
+        memcpy(&owner, &import->process, sizeof owner);
+        import->seen =
+            mpixq_share_open(import->share, &owner, &import->memory, mpixq_ipc_fd_number(fd));
         return import->seen != NULL;
     }
     host = map_file(&import->process, import->file);
@@ -134,7 +140,7 @@ static bool import_open(struct ipc_import *import)
 }
 
 /* Under the open lock. */
-static struct ipc_import *import_get(const struct ipc_import *wanted)
+static struct ipc_import *import_get(const struct ipc_import *wanted, const struct ipc_fd *fd)
 {
     struct ipc_import *import = find_import(wanted);
 
@@ -154,7 +160,7 @@ static struct ipc_import *import_get(const struct ipc_import *wanted)
     }
     *import = *wanted;
     import->users = 1;
-    if (!import_open(import)) {
+    if (!import_open(import, fd)) {
         import_close(import);
         return NULL;
     }
@@ -197,16 +203,17 @@ static bool get_all(struct ipc_end *end)
                                 .file = -1};
 
     if (!needs_none(end)) {
-        wanted.handle = end->theirs.buffer;
+        wanted.memory = end->theirs.buffer;
         wanted.allocation = end->theirs.allocation;
-        end->their_buffer = import_get(&wanted);
+        end->their_buffer = import_get(&wanted, end->their_fd);
     }
     wanted.allocation = 0;
-    wanted.handle = end->theirs.ends;
-    end->their_ends = import_get(&wanted);
-    memset(&wanted.handle, 0, sizeof wanted.handle);
+    wanted.memory = (struct mpixq_gpu_export){.handle = end->theirs.ends, .file = -1};
+    end->their_ends = import_get(&wanted, NULL);
+    wanted.memory = (struct mpixq_gpu_export){.file = -1};
     wanted.file = end->theirs.file;
-    end->their_told = import_get(&wanted);
+    end->their_told = import_get(&wanted, NULL);
+    mpixq_ipc_fd_leave(&end->their_fd); /* what is open needs it no more */
     return (end->their_buffer != NULL || needs_none(end)) && end->their_ends != NULL &&
            end->their_told != NULL;
 }
@@ -403,6 +410,14 @@ static void close_unused(void)
     }
 }
 
+/* What was ours to give, and nobody needs any more. To let go of it may mean to free it. */
+static void tidy_exports(void)
+{
+    if (mpixq_share_may_close()) {
+        mpixq_share_tidy();
+    }
+}
+
 void mpixq_ipc_open_matched(void)
 {
     struct ipc_end *end;
@@ -413,6 +428,7 @@ void mpixq_ipc_open_matched(void)
         open_one(end);
     }
     pthread_mutex_unlock(&open_lock);
+    tidy_exports();
 }
 
 static bool any_open(void)
@@ -433,6 +449,7 @@ void mpixq_ipc_tidy(void)
         close_unused();
         pthread_mutex_unlock(&open_lock);
     }
+    tidy_exports();
 }
 
 void mpixq_ipc_imports_close(void)

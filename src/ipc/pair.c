@@ -11,7 +11,7 @@
 #include "core/match.h"
 #include "ipc.h"
 
-enum { VERSION = 3 };
+enum { VERSION = 4 };
 
 static void explain(const struct mpixq_request *req, const char *why)
 {
@@ -25,6 +25,17 @@ static void explain(const struct mpixq_request *req, const char *why)
 static struct ipc_end *prepared_of(const struct mpixq_request *req)
 {
     return (struct ipc_end *)(void *)req->prepared;
+}
+
+/* What its buffer is a part of, for others. */
+static const char *export_buffer(struct ipc_end *end)
+{
+    MPI_Count bytes = 0;
+
+    (void)PMPI_Type_size_x(end->req->made.type.handle, &bytes); /* it has no gaps */
+    bytes *= end->req->made.count;
+    return mpixq_share_export(end->place->share, end->buffer, (size_t)bytes, &end->allocation,
+                              &end->offset);
 }
 
 static struct ipc_end *end_create(struct mpixq_request *req, const char *kind, void *where,
@@ -42,14 +53,15 @@ static struct ipc_end *end_create(struct mpixq_request *req, const char *kind, v
     end->is_send = mpixq_request_is_send(req);
     end->is_ready = req->made.mode == MPIXQ_MODE_RSEND;
     end->slots.first = -1;
-    if (!mpixq_share_export(place->share, buffer, &end->allocation, &end->offset)) {
-        *why_p = "memory of this kind cannot be shared with other processes";
-    } else if (!mpixq_ipc_end_take(place, &end->number)) {
-        *why_p = "too many pairs";
-    } else {
+    *why_p = export_buffer(end);
+    if (*why_p == NULL && mpixq_ipc_end_take(place, &end->number)) {
         end->allocation_id = mpixq_share_allocation_id(place->share, buffer);
         end->base = atomic_load(&place->told[end->number]);
         return end;
+    }
+    if (*why_p == NULL) {
+        mpixq_share_drop(&end->allocation);
+        *why_p = "too many pairs";
     }
     mpixq_free(end);
     return NULL;
@@ -80,6 +92,8 @@ static void end_free(struct ipc_end *end, bool clean)
         mpixq_ipc_slots_give_back(end->place, end->slots, clean);
     }
     mpixq_ipc_end_give_back(end->place, end->number, clean);
+    mpixq_ipc_fd_leave(&end->their_fd);
+    mpixq_share_drop(&end->allocation);
     mpixq_free(end);
 }
 
@@ -118,8 +132,9 @@ static void fill(const struct ipc_end *end, struct mpixq_blob *mine)
                             .number = end->number,
                             .process = mpixq_process_self(),
                             .gpu = *mpixq_share_ident(end->place->share),
-                            .buffer = end->allocation,
                             .ends = *mpixq_share_ends(end->place->share),
+                            .buffer = end->allocation,
+                            .mailbox = mpixq_ipc_mailbox(),
                             .allocation = end->allocation_id,
                             .offset = end->offset,
                             .address = (uintptr_t)end->buffer,
@@ -151,7 +166,8 @@ static const char *meet(struct ipc_end *end, const struct mpixq_blob *theirs)
         return "the peer has another version";
     }
     memcpy(blob, theirs->bytes, sizeof *blob);
-    if (blob->version != VERSION || blob->number >= MPIXQ_SHARE_ENDS) {
+    if (blob->version != VERSION || blob->number >= MPIXQ_SHARE_ENDS ||
+        blob->buffer.kind > MPIXQ_SHARED_CHUNK) {
         return "the peer has another version";
     }
     if (!mpixq_process_is_seen(&blob->process)) {
@@ -185,6 +201,9 @@ static enum mpixq_error ipc_accept(struct mpixq_request *req, const struct mpixq
 
     *why_p = obstacle(req);
     *why_p = *why_p != NULL ? *why_p : meet(end, theirs);
+    if (*why_p == NULL && !mpixq_ipc_is_own(&end->theirs)) {
+        *why_p = mpixq_ipc_fd_exchange(&end->theirs, &end->allocation, &end->their_fd);
+    }
     if (*why_p != NULL) {
         return MPIXQ_E_NO_CHANNEL;
     }
@@ -206,6 +225,13 @@ static enum mpixq_error ipc_connect(struct mpixq_request *req, const struct mpix
     if (why != NULL || end->theirs.base < end->base) {
         mpixq_err("channel ipc: %s", why != NULL ? why : "the peer's words do not fit");
         return MPIXQ_E_PROTOCOL;
+    }
+    if (end->theirs.buffer.kind != MPIXQ_SHARED_HANDLE && !mpixq_ipc_is_own(&end->theirs)) {
+        end->their_fd = mpixq_ipc_fd_receive(&end->theirs);
+        if (end->their_fd == NULL) {
+            mpixq_err("channel ipc: a file of the peer has not come, or too many are open");
+            return MPIXQ_E_PEER_MEMORY;
+        }
     }
     end->base = end->theirs.base;
     end->slots.first = end->theirs.slots;
@@ -258,6 +284,7 @@ static int ipc_open(void)
 static void ipc_close(void)
 {
     mpixq_ipc_imports_close();
+    mpixq_ipc_fds_close();
     mpixq_ipc_places_close();
 }
 

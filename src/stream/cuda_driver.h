@@ -20,6 +20,10 @@ enum {
     MPIXQ_CU_BUFFER_ID = 7,
     MPIXQ_CU_IS_MANAGED = 8,
     MPIXQ_CU_DEVICE = 9,
+    MPIXQ_CU_POOL = 17,
+    MPIXQ_CU_BY_FILE = 1,
+    MPIXQ_CU_AT_DEVICE = 1,
+    MPIXQ_CU_READ_WRITE = 3,
     MPIXQ_CU_MEMORY_DEVICE = 2,
     MPIXQ_CU_HAS_CONCURRENT_MANAGED = 89,
     MPIXQ_CU_RDMA_ORDERING = 118,
@@ -62,12 +66,21 @@ struct mpixq_cuda_launch {
     unsigned n;
 };
 
-/* CUuuid and CUipcMemHandle. */
+/* CUuuid; CUipcMemHandle, and CUmemPoolPtrExportData. */
 struct mpixq_cuda_uuid {
     char bytes[16];
 };
 struct mpixq_cuda_handle {
     char reserved[64];
+};
+
+/* CUmemLocation and CUmemAccessDesc. */
+struct mpixq_cuda_location {
+    int type, device;
+};
+struct mpixq_cuda_access {
+    struct mpixq_cuda_location location;
+    int flags;
 };
 
 struct mpixq_cuda {
@@ -112,6 +125,27 @@ struct mpixq_cuda {
     int (*zero)(void *address, unsigned char value, size_t bytes, void *stream);
     int (*stream_create)(void **stream_p, unsigned flags);
     int (*finish)(void *stream);
+    /* NULL where the driver is too old. */
+    int (*idle)(void);
+    int (*pool_export)(void *file_p, void *pool, int kind, unsigned long long flags);
+    int (*pool_import)(void **pool_p, void *file, int kind, unsigned long long flags);
+    int (*pool_access)(int *flags_p, void *pool, struct mpixq_cuda_location *location);
+    int (*pool_set_access)(void *pool, const struct mpixq_cuda_access *access, size_t n);
+    int (*pool_destroy)(void *pool);
+    int (*piece_export)(struct mpixq_cuda_handle *handle_p, void *base);
+    int (*piece_import)(void **address_p, void *pool, struct mpixq_cuda_handle *handle);
+    int (*chunk_of)(unsigned long long *chunk_p, void *address);
+    int (*chunk_release)(unsigned long long chunk);
+    int (*chunk_export)(void *file_p, unsigned long long chunk, int kind, unsigned long long flags);
+    int (*chunk_import)(unsigned long long *chunk_p, void *file, int kind);
+    int (*reserve)(void **address_p, size_t bytes, size_t alignment, void *address,
+                   unsigned long long flags);
+    int (*unreserve)(void *address, size_t bytes);
+    int (*chunk_map)(void *address, size_t bytes, size_t offset, unsigned long long chunk,
+                     unsigned long long flags);
+    int (*chunk_unmap)(void *address, size_t bytes);
+    int (*set_access)(void *address, size_t bytes, const struct mpixq_cuda_access *access,
+                      size_t n);
 };
 
 extern struct mpixq_cuda mpixq_cuda;

@@ -45,11 +45,9 @@ int mpixq_cuda_peers(struct mpixq_gpu_ident idents[], int room)
     return n;
 }
 
-int mpixq_cuda_base(const void *address, void **base_p)
+int mpixq_cuda_span(const void *address, void **base_p, size_t *bytes_p)
 {
-    size_t bytes;
-
-    return mpixq_cuda.span != NULL ? mpixq_cuda.span(base_p, &bytes, (void *)address)
+    return mpixq_cuda.span != NULL ? mpixq_cuda.span(base_p, bytes_p, (void *)address)
                                    : MPIXQ_CU_NOT_SUPPORTED;
 }
 

@@ -20,7 +20,7 @@
 /* Where memory is. MOVING: host and GPU both access it, and its pages are at either in turn. */
 enum mpixq_place_of_memory { MPIXQ_AT_HOST, MPIXQ_AT_GPU, MPIXQ_MOVING };
 
-enum { MPIXQ_GPU_NAME_ROOM = 64 };
+enum { MPIXQ_GPU_NAME_ROOM = 64, MPIXQ_GPU_NO_MEMORY = 2 /* the code of both vendors */ };
 /* A GPU of this machine, under the same name for all processes; and memory of one, for another
  * process to open. */
 struct mpixq_gpu_ident {
@@ -28,6 +28,20 @@ struct mpixq_gpu_ident {
 };
 struct mpixq_gpu_handle {
     unsigned char bytes[64];
+};
+
+/* How another process opens an allocation. Travels in control messages: no padding. */
+enum mpixq_gpu_shared { MPIXQ_SHARED_HANDLE, MPIXQ_SHARED_PIECE, MPIXQ_SHARED_CHUNK };
+struct mpixq_gpu_export {
+    struct mpixq_gpu_handle handle; /* PIECE: of it in its pool; CHUNK: its bytes, a uint64_t */
+    uint32_t kind;
+    int32_t file; /* of the process, that stands for the pool or chunk; HANDLE: -1 */
+    uint32_t id;  /* of that, which no later one has; HANDLE: 0 */
+};
+_Static_assert(sizeof(struct mpixq_gpu_export) == 76, "no padding");
+/* Who exports: anything that no two processes have in common. */
+struct mpixq_gpu_owner {
+    uint64_t words[4];
 };
 
 struct mpixq_grid {
@@ -47,6 +61,30 @@ struct mpixq_gpu_code {
     const char *what; /* for people */
     const unsigned char *bytes;
     const size_t *size;
+};
+
+/* Memory that a process gives to others by a file. Any of this may not be there, and is an error
+ * then. Two kinds have no handle: pieces of a pool, from which the library allocates in the order
+ * of streams, and chunks, which the program maps to addresses by itself. */
+struct mpixq_gpu_files {
+    /* The pool that the memory at an address is a piece of; NULL: none. */
+    int (*pool_of)(const void *address, void **pool_p);
+    int (*pool_export)(void *pool, int *file_p);
+    int (*piece_export)(void *base, struct mpixq_gpu_handle *handle_p);
+    int (*pool_import)(int file, void **pool_p);
+    /* Let kernels of this place reach what comes from it. */
+    int (*pool_reach)(void *pool);
+    int (*piece_import)(void *pool, const struct mpixq_gpu_handle *handle, void **address_p);
+    void (*piece_free)(void *address); /* waits until the GPU is idle */
+    void (*pool_free)(void *pool);
+
+    /* The chunk that is mapped at an address; it is kept until it is released. */
+    int (*chunk_of)(const void *address, uint64_t *chunk_p);
+    void (*chunk_release)(uint64_t chunk);
+    int (*chunk_export)(uint64_t chunk, int *file_p);
+    /* So many bytes of one, for kernels of this place. */
+    int (*chunk_map)(int file, size_t bytes, void **address_p);
+    void (*chunk_unmap)(void *address, size_t bytes); /* waits until the GPU is idle */
 };
 
 struct mpixq_gpu {
@@ -111,7 +149,7 @@ struct mpixq_gpu {
     /* Those whose memory kernels reach, with atomic operations too; itself first. Returns how many,
      * at most room. */
     int (*peers)(struct mpixq_gpu_ident idents[], int room);
-    int (*base)(const void *address, void **base_p); /* of its allocation */
+    int (*span)(const void *address, void **base_p, size_t *bytes_p); /* of its allocation */
     /* That of the allocation: no other one of this process has it, nor had it. 0: not known. */
     uint64_t (*allocation_id)(const void *address);
     int (*share)(void *base, struct mpixq_gpu_handle *handle_p);
@@ -119,6 +157,7 @@ struct mpixq_gpu {
     void (*close_shared)(void *address); /* waits until the GPU is idle, as does the next one */
     int (*words_alloc)(size_t bytes, void **address_p); /* which GPUs change for each other */
     void (*words_free)(void *address);
+    const struct mpixq_gpu_files *files;
 
     /* NULL if all is well with the stream, else what the GPU reports: then it runs no more. */
     const char *(*broken)(void *stream);

@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "gpu.h"
+#include "hip_share.h"
 
 struct mpixq_hip mpixq_hip;
 const char *const mpixq_hip_libraries[] = {"libamdhip64.so.7", "libamdhip64.so.6",
@@ -61,6 +62,23 @@ static const struct mpixq_gpu_symbol symbols[] = {
     NEEDED(zero, "hipMemsetAsync"),
     NEEDED(stream_create, "hipStreamCreateWithFlags"),
     NEEDED(finish, "hipStreamSynchronize"),
+    OPTIONAL(idle, "hipDeviceSynchronize"),
+    OPTIONAL(pool_export, "hipMemPoolExportToShareableHandle"),
+    OPTIONAL(pool_import, "hipMemPoolImportFromShareableHandle"),
+    OPTIONAL(pool_access, "hipMemPoolGetAccess"),
+    OPTIONAL(pool_set_access, "hipMemPoolSetAccess"),
+    OPTIONAL(pool_destroy, "hipMemPoolDestroy"),
+    OPTIONAL(piece_export, "hipMemPoolExportPointer"),
+    OPTIONAL(piece_import, "hipMemPoolImportPointer"),
+    OPTIONAL(chunk_of, "hipMemRetainAllocationHandle"),
+    OPTIONAL(chunk_release, "hipMemRelease"),
+    OPTIONAL(chunk_export, "hipMemExportToShareableHandle"),
+    OPTIONAL(chunk_import, "hipMemImportFromShareableHandle"),
+    OPTIONAL(reserve, "hipMemAddressReserve"),
+    OPTIONAL(unreserve, "hipMemAddressFree"),
+    OPTIONAL(chunk_map, "hipMemMap"),
+    OPTIONAL(chunk_unmap, "hipMemUnmap"),
+    OPTIONAL(set_access, "hipMemSetAccess"),
     {NULL, NULL, false},
 };
 
@@ -69,14 +87,7 @@ static bool found;    /* under lock */
 static int n_devices; /* constant once found */
 static int of_device; /* value of a pointer's type; likewise */
 
-/* A failure leaves a note for hipGetLastError, where the program would take it for its own. */
-static int cleared(int code)
-{
-    if (code != 0) {
-        (void)mpixq_hip.last_error();
-    }
-    return code;
-}
+#define cleared mpixq_hip_cleared
 
 static bool hip_find(bool load)
 {
@@ -254,85 +265,6 @@ static int hip_finish(void *stream)
     return cleared(mpixq_hip.finish(stream));
 }
 
-/* Memory that GPUs of several processes reach. Whether to open it waits for kernels is not
- * known. */
-
-_Static_assert(sizeof(struct mpixq_gpu_handle) == sizeof(struct mpixq_hip_handle), "handle");
-
-/* Where the device is on the bus: it has a UUID in newer versions only. */
-static int ident_of(int device, struct mpixq_gpu_ident *ident_p)
-{
-    char name[sizeof *ident_p] = "";
-    int code = mpixq_hip.bus_id != NULL ? cleared(mpixq_hip.bus_id(name, sizeof name, device))
-                                        : MPIXQ_HIP_NOT_SUPPORTED;
-
-    if (code == 0) {
-        memcpy(ident_p, name, sizeof name);
-    }
-    return code;
-}
-
-static bool reaches(int here, int there)
-{
-    int value = 0;
-
-    return mpixq_hip.between != NULL &&
-           cleared(mpixq_hip.between(&value, MPIXQ_HIP_PEERS_HAVE_ATOMICS, here, there)) == 0 &&
-           value != 0;
-}
-
-static int hip_peers(struct mpixq_gpu_ident idents[], int room)
-{
-    int here, n = 1;
-
-    if (cleared(mpixq_hip.device(&here)) != 0 || room < 1 || ident_of(here, &idents[0]) != 0) {
-        return 0;
-    }
-    for (int i = 0; i < n_devices && n < room; i++) {
-        n += i != here && reaches(here, i) && ident_of(i, &idents[n]) == 0;
-    }
-    return n;
-}
-
-static int hip_base(const void *address, void **base_p)
-{
-    size_t bytes;
-
-    return mpixq_hip.span != NULL ? cleared(mpixq_hip.span(base_p, &bytes, (void *)address))
-                                  : MPIXQ_HIP_NOT_SUPPORTED;
-}
-
-static int hip_share(void *base, struct mpixq_gpu_handle *handle_p)
-{
-    struct mpixq_hip_handle handle;
-    int code;
-
-    if (mpixq_hip.share == NULL || mpixq_hip.open_shared == NULL ||
-        mpixq_hip.close_shared == NULL) {
-        return MPIXQ_HIP_NOT_SUPPORTED;
-    }
-    code = cleared(mpixq_hip.share(&handle, base));
-    memcpy(handle_p, &handle, sizeof handle);
-    return code;
-}
-
-static int hip_open_shared(const struct mpixq_gpu_handle *handle, void **address_p)
-{
-    struct mpixq_hip_handle theirs;
-    int code;
-
-    memcpy(&theirs, handle, sizeof theirs);
-    code = cleared(mpixq_hip.open_shared(address_p, theirs, MPIXQ_HIP_ENABLE_PEER));
-    return code == MPIXQ_HIP_INVALID_VALUE
-               ? cleared(mpixq_hip.open_shared(address_p, theirs, !MPIXQ_HIP_ENABLE_PEER))
-               : code;
-}
-
-static void hip_close_shared(void *address)
-{
-    (void)cleared(mpixq_hip.close_shared(address)); /* the process is about to end, or it is ours */
-}
-
 /* GPUs see each other's changes while kernels run only where memory is fine-grained, and newer ones
  * only where it is not cached. */
 static int hip_words_alloc(size_t bytes, void **address_p)
@@ -481,14 +413,15 @@ const struct mpixq_gpu mpixq_gpu_hip = {
     .own_stream = hip_own_stream,
     .finish = hip_finish,
     .at_once = false,
-    .peers = hip_peers,
-    .base = hip_base,
+    .peers = mpixq_hip_peers,
+    .span = mpixq_hip_span,
     .allocation_id = mpixq_hip_allocation_id,
-    .share = hip_share,
-    .open_shared = hip_open_shared,
-    .close_shared = hip_close_shared,
+    .share = mpixq_hip_share,
+    .open_shared = mpixq_hip_open_shared,
+    .close_shared = mpixq_hip_close_shared,
     .words_alloc = hip_words_alloc,
     .words_free = hip_words_free,
+    .files = &mpixq_hip_files,
     .broken = hip_broken,
     .is_capturing = hip_is_capturing,
     .for_nic = hip_for_nic,

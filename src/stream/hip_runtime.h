@@ -18,6 +18,10 @@ enum {
     MPIXQ_HIP_SIGNAL_MEMORY = 2,
     MPIXQ_HIP_SYNC_MEMOPS = 6,
     MPIXQ_HIP_BUFFER_ID = 7,
+    MPIXQ_HIP_POOL = 17,
+    MPIXQ_HIP_BY_FILE = 1,
+    MPIXQ_HIP_AT_DEVICE = 1,
+    MPIXQ_HIP_READ_WRITE = 3,
     MPIXQ_HIP_RDMA_ORDERING = 99,
     MPIXQ_HIP_ORDERED_FOR_OWNER = 100,
     MPIXQ_HIP_ORDERED_FOR_ALL = 200,
@@ -48,9 +52,18 @@ struct mpixq_hip_pointer {
     unsigned flags;
 };
 
-/* hipIpcMemHandle_t. */
+/* hipIpcMemHandle_t, and hipMemPoolPtrExportData. */
 struct mpixq_hip_handle {
     char reserved[64];
+};
+
+/* hipMemLocation and hipMemAccessDesc. */
+struct mpixq_hip_location {
+    int type, device;
+};
+struct mpixq_hip_access {
+    struct mpixq_hip_location location;
+    int flags;
 };
 
 struct mpixq_hip {
@@ -96,9 +109,31 @@ struct mpixq_hip {
     int (*zero)(void *address, int value, size_t bytes, void *stream);
     int (*stream_create)(void **stream_p, unsigned flags);
     int (*finish)(void *stream);
+    /* NULL where the runtime is too old. */
+    int (*idle)(void);
+    int (*pool_export)(void *file_p, void *pool, int kind, unsigned flags);
+    int (*pool_import)(void **pool_p, void *file, int kind, unsigned flags);
+    int (*pool_access)(int *flags_p, void *pool, struct mpixq_hip_location *location);
+    int (*pool_set_access)(void *pool, const struct mpixq_hip_access *access, size_t n);
+    int (*pool_destroy)(void *pool);
+    int (*piece_export)(struct mpixq_hip_handle *handle_p, void *base);
+    int (*piece_import)(void **address_p, void *pool, struct mpixq_hip_handle *handle);
+    int (*chunk_of)(void **chunk_p, void *address);
+    int (*chunk_release)(void *chunk);
+    int (*chunk_export)(void *file_p, void *chunk, int kind, unsigned long long flags);
+    int (*chunk_import)(void **chunk_p, void *file, int kind);
+    int (*reserve)(void **address_p, size_t bytes, size_t alignment, void *address,
+                   unsigned long long flags);
+    int (*unreserve)(void *address, size_t bytes);
+    int (*chunk_map)(void *address, size_t bytes, size_t offset, void *chunk,
+                     unsigned long long flags);
+    int (*chunk_unmap)(void *address, size_t bytes);
+    int (*set_access)(void *address, size_t bytes, const struct mpixq_hip_access *access, size_t n);
 };
 
 extern struct mpixq_hip mpixq_hip;
+/* A failure leaves a note for hipGetLastError, where the program would take it for its own. */
+int mpixq_hip_cleared(int code);
 extern const char *const mpixq_hip_libraries[]; /* ends with NULL */
 
 /* hiprtc, the compiler: a part of the runtime, or a library beside it. Its codes are its own. */

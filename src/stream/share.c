@@ -11,6 +11,7 @@
 #include "core/log.h"
 #include "gpu_submit.h"
 #include "gpu_words.h"
+#include "share_files.h"
 #include "stream.h"
 
 enum {
@@ -161,6 +162,7 @@ void mpixq_shares_close(void)
 {
     struct mpixq_share *share;
 
+    mpixq_files_end();
     while ((share = shares) != NULL) {
         LL_DELETE(shares, share);
         if (share->ends != NULL) {
@@ -236,25 +238,31 @@ const struct mpixq_gpu_handle *mpixq_share_ends(const struct mpixq_share *share)
     return &share->handle;
 }
 
-bool mpixq_share_export(const struct mpixq_share *share, const void *buffer,
-                        struct mpixq_gpu_handle *handle_p, uint64_t *offset_p)
+const char *mpixq_share_export(const struct mpixq_share *share, const void *buffer, size_t bytes,
+                               struct mpixq_gpu_export *export_p, uint64_t *offset_p)
 {
     const struct mpixq_gpu *gpu = share->gpu;
+    struct mpixq_gpu_export export = {.kind = MPIXQ_SHARED_HANDLE, .file = -1};
+    const char *why = NULL;
     void *before, *base;
+    size_t room;
     int code = gpu->enter(share->place, &before);
 
     if (code != 0) {
-        return false;
+        return gpu->text(code);
     }
-    code = gpu->base(buffer, &base);
-    code = code != 0 ? code : gpu->share(base, handle_p);
+    code = gpu->span(buffer, &base, &room);
+    if (code != 0) {
+        why = gpu->text(code);
+    } else if (gpu->share(base, &export.handle) != 0) {
+        why = mpixq_files_export(gpu, buffer, bytes, &export);
+    }
     gpu->leave(share->place, before);
-    if (code == 0) {
+    if (why == NULL) {
+        *export_p = export;
         *offset_p = (uint64_t)((const char *)buffer - (const char *)base);
-    } else {
-        mpixq_debug("%s cannot share a buffer: %s", gpu->name, gpu->text(code));
     }
-    return code == 0;
+    return why;
 }
 
 uint64_t mpixq_share_allocation_id(const struct mpixq_share *share, const void *buffer)
@@ -270,14 +278,17 @@ uint64_t mpixq_share_allocation_id(const struct mpixq_share *share, const void *
     return id;
 }
 
-void *mpixq_share_open(const struct mpixq_share *share, const struct mpixq_gpu_handle *handle)
+void *mpixq_share_open(const struct mpixq_share *share, const struct mpixq_gpu_owner *owner,
+                       const struct mpixq_gpu_export *export, int file)
 {
     const struct mpixq_gpu *gpu = share->gpu;
     void *before, *address = NULL;
     int code = gpu->enter(share->place, &before);
 
     if (code == 0) {
-        code = gpu->open_shared(handle, &address);
+        code = export->kind == MPIXQ_SHARED_HANDLE
+                   ? gpu->open_shared(&export->handle, &address)
+                   : mpixq_files_open(gpu, owner, export, file, &address);
         gpu->leave(share->place, before);
     }
     if (code != 0) {
@@ -291,7 +302,9 @@ void mpixq_share_close(const struct mpixq_share *share, void *address)
     void *before;
 
     if (share->gpu->enter(share->place, &before) == 0) {
-        share->gpu->close_shared(address);
+        if (!mpixq_files_close(address)) {
+            share->gpu->close_shared(address);
+        }
         share->gpu->leave(share->place, before);
     }
 }

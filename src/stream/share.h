@@ -48,14 +48,19 @@ const struct mpixq_gpu_handle *mpixq_share_ends(const struct mpixq_share *share)
 void *mpixq_share_slots(const struct mpixq_share *share);
 void *mpixq_share_slots_of(void *ends);
 
-/* The allocation that holds a buffer, for others to open, and how far into it the buffer begins.
- * False: it cannot be shared. */
-bool mpixq_share_export(const struct mpixq_share *share, const void *buffer,
-                        struct mpixq_gpu_handle *handle_p, uint64_t *offset_p);
+/* The allocation that holds a buffer of so many bytes, for others to open, and how far into it the
+ * buffer begins. NULL, or why it cannot be shared. Kept until it is dropped, by any thread; what
+ * that leaves behind goes with tidy, which others of the program's threads may do too. */
+const char *mpixq_share_export(const struct mpixq_share *share, const void *buffer, size_t bytes,
+                               struct mpixq_gpu_export *export_p, uint64_t *offset_p);
+void mpixq_share_drop(const struct mpixq_gpu_export *export);
+void mpixq_share_tidy(void);
 /* Which allocation of this process it is, of all that there have been; 0: not known. */
 uint64_t mpixq_share_allocation_id(const struct mpixq_share *share, const void *buffer);
-/* What others have exported, where GPUs see it, or NULL. */
-void *mpixq_share_open(const struct mpixq_share *share, const struct mpixq_gpu_handle *handle);
+/* What others have exported, where GPUs see it, or NULL. One at a time; file: that of the export,
+ * as this process has it, which it may close then. */
+void *mpixq_share_open(const struct mpixq_share *share, const struct mpixq_gpu_owner *owner,
+                       const struct mpixq_gpu_export *export, int file);
 void mpixq_share_close(const struct mpixq_share *share, void *address);
 /* The same of memory of the host. */
 void *mpixq_share_map(const struct mpixq_share *share, void *memory, size_t bytes);

@@ -539,8 +539,7 @@ void *hip_open(const void *address, size_t bytes)
     bool moved;
 
     pthread_mutex_lock(&hip_memory_lock);
-    open_all(hip_find(address, &moved), address,
-             bytes); /* the caller has found that it is all there */
+    open_all(hip_find(address, &moved), address, bytes);
     pthread_mutex_unlock(&hip_memory_lock);
     return (void *)((uintptr_t)address & ~MOVED);
 }

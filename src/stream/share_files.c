@@ -1,0 +1,345 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * Copyright (c) 2026 the mpix-queue authors
+ *
+ * Files that stand for pools and chunks of memory. Each is exported once, however many requests
+ * have buffers there, and is closed when none of them is left. A chunk is kept as long, so that
+ * the driver's number for it is not given to another one; a pool cannot be. The other way round a
+ * pool is imported once for all pieces of it. */
+#include "share_files.h"
+
+#include <fcntl.h>
+#include <pthread.h>
+#include <stdint.h>
+#include <string.h>
+#include <unistd.h>
+#include <utlist.h>
+
+#include "core/alloc.h"
+#include "share.h"
+
+/* What we give to others. */
+struct outgoing {
+    const struct mpixq_gpu *gpu;
+    uint32_t kind, id;
+    uint64_t what; /* pool or chunk */
+    int file;
+    int users;
+    struct outgoing *next;
+};
+
+/* What we have from others. */
+struct pool {
+    const struct mpixq_gpu *gpu;
+    struct mpixq_gpu_owner owner;
+    uint32_t id;
+    void *handle;
+    int users;
+    struct pool *next;
+};
+struct incoming {
+    const struct mpixq_gpu *gpu;
+    void *address;
+    size_t bytes;      /* of a chunk */
+    struct pool *pool; /* of a piece; NULL: it is a chunk */
+    struct incoming *next;
+};
+
+/* Guards outgoing and last_id. A leaf: no function of a GPU's library is called under it. */
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static struct outgoing *outgoings;
+static uint32_t last_id;
+/* Who opens and closes does so one at a time. */
+static struct pool *pools;
+static struct incoming *incomings;
+
+/* Exports. */
+
+static struct outgoing *use(const struct mpixq_gpu *gpu, uint32_t kind, uint64_t what)
+{
+    struct outgoing *out;
+
+    pthread_mutex_lock(&lock);
+    LL_FOREACH(outgoings, out)
+    {
+        if (out->gpu == gpu && out->kind == kind && out->what == what) {
+            out->users++;
+            break;
+        }
+    }
+    pthread_mutex_unlock(&lock);
+    return out;
+}
+
+static int export_file(const struct mpixq_gpu *gpu, uint32_t kind, uint64_t what, int *file_p)
+{
+    int code = kind == MPIXQ_SHARED_PIECE ? gpu->files->pool_export((void *)(uintptr_t)what, file_p)
+                                          : gpu->files->chunk_export(what, file_p);
+
+    if (code == 0) {
+        (void)fcntl(*file_p, F_SETFD, FD_CLOEXEC); /* it is open, so that does not fail */
+    }
+    return code;
+}
+
+/* Two threads at a time may export the same thing twice: each has its own id then. */
+static const char *take(const struct mpixq_gpu *gpu, uint32_t kind, uint64_t what,
+                        struct mpixq_gpu_export *export_p)
+{
+    struct outgoing *out = use(gpu, kind, what);
+    int code = 0;
+
+    if (out == NULL) {
+        out = mpixq_alloc(sizeof *out); /* freed in let_go */
+        if (out == NULL) {
+            return "no memory";
+        }
+        *out = (struct outgoing){.gpu = gpu, .kind = kind, .what = what, .users = 1};
+        code = export_file(gpu, kind, what, &out->file);
+        if (code != 0) {
+            mpixq_free(out);
+            return gpu->text(code);
+        }
+        pthread_mutex_lock(&lock);
+        out->id = ++last_id;
+        LL_PREPEND(outgoings, out);
+        pthread_mutex_unlock(&lock);
+    } else if (kind == MPIXQ_SHARED_CHUNK) {
+        gpu->files->chunk_release(what); /* the first user keeps it */
+    }
+    export_p->kind = kind;
+    export_p->file = out->file;
+    export_p->id = out->id;
+    return NULL;
+}
+
+static const char *export_piece(const struct mpixq_gpu *gpu, void *pool, void *base,
+                                struct mpixq_gpu_export *export_p)
+{
+    int code = gpu->files->piece_export(base, &export_p->handle);
+
+    return code != 0 ? gpu->text(code) : take(gpu, MPIXQ_SHARED_PIECE, (uintptr_t)pool, export_p);
+}
+
+/* Is there one chunk behind all of this? Those at both ends are asked for, so that it does not
+ * matter whether a driver takes what is mapped side by side for one. */
+static bool is_chunk(const struct mpixq_gpu *gpu, const char *base, size_t bytes, uint64_t chunk)
+{
+    uint64_t at_ends[2];
+
+    for (int i = 0; i < 2; i++) {
+        if (gpu->files->chunk_of(base + (i == 0 ? 0 : bytes - 1), &at_ends[i]) != 0) {
+            return false;
+        }
+        gpu->files->chunk_release(at_ends[i]); /* it is kept by the caller, if it is the same */
+    }
+    return at_ends[0] == chunk && at_ends[1] == chunk;
+}
+
+static const char *export_chunk(const struct mpixq_gpu *gpu, const char *base, uint64_t room,
+                                struct mpixq_gpu_export *export_p)
+{
+    const char *why = "it is neither an allocation nor of a pool, nor one chunk";
+    uint64_t chunk;
+
+    if (gpu->files->chunk_of(base, &chunk) != 0) {
+        return why;
+    }
+    memset(&export_p->handle, 0, sizeof export_p->handle);
+    memcpy(&export_p->handle, &room, sizeof room);
+    if (is_chunk(gpu, base, (size_t)room, chunk)) {
+        why = take(gpu, MPIXQ_SHARED_CHUNK, chunk, export_p);
+    }
+    if (why != NULL) {
+        gpu->files->chunk_release(chunk);
+    }
+    return why;
+}
+
+const char *mpixq_files_export(const struct mpixq_gpu *gpu, const void *buffer, size_t bytes,
+                               struct mpixq_gpu_export *export_p)
+{
+    void *base, *pool = NULL;
+    size_t room;
+    int code = gpu->span(buffer, &base, &room);
+
+    if (code != 0) {
+        return gpu->text(code);
+    }
+    if (bytes > room - (size_t)((const char *)buffer - (const char *)base)) {
+        return "it is in more than one chunk of memory";
+    }
+    if (gpu->files->pool_of(base, &pool) == 0 && pool != NULL) {
+        return export_piece(gpu, pool, base, export_p);
+    }
+    return export_chunk(gpu, base, room, export_p);
+}
+
+void mpixq_share_drop(const struct mpixq_gpu_export *export)
+{
+    struct outgoing *out;
+
+    if (export->kind == MPIXQ_SHARED_HANDLE) {
+        return;
+    }
+    pthread_mutex_lock(&lock);
+    LL_FOREACH(outgoings, out)
+    {
+        if (out->id == export->id) {
+            out->users--;
+            break;
+        }
+    }
+    pthread_mutex_unlock(&lock);
+}
+
+static struct outgoing *take_out(bool all)
+{
+    struct outgoing *out;
+
+    pthread_mutex_lock(&lock);
+    LL_FOREACH(outgoings, out)
+    {
+        if (all || out->users == 0) {
+            LL_DELETE(outgoings, out);
+            break;
+        }
+    }
+    pthread_mutex_unlock(&lock);
+    return out;
+}
+
+static void let_go(bool all)
+{
+    struct outgoing *out;
+
+    while ((out = take_out(all)) != NULL) {
+        (void)close(out->file);
+        if (out->kind == MPIXQ_SHARED_CHUNK) {
+            out->gpu->files->chunk_release(out->what);
+        }
+        mpixq_free(out);
+    }
+}
+
+void mpixq_share_tidy(void)
+{
+    let_go(false);
+}
+
+void mpixq_files_end(void)
+{
+    let_go(true);
+}
+
+/* Imports. */
+
+static void leave_pool(struct pool *pool)
+{
+    if (--pool->users == 0) {
+        LL_DELETE(pools, pool);
+        pool->gpu->files->pool_free(pool->handle);
+        mpixq_free(pool);
+    }
+}
+
+static int find_pool(const struct mpixq_gpu *gpu, const struct mpixq_gpu_owner *owner, uint32_t id,
+                     int file, struct pool **pool_p)
+{
+    struct pool *pool;
+    int code;
+
+    LL_FOREACH(pools, pool)
+    {
+        if (pool->gpu == gpu && pool->id == id && memcmp(&pool->owner, owner, sizeof *owner) == 0) {
+            pool->users++;
+            *pool_p = pool;
+            return 0;
+        }
+    }
+    pool = mpixq_alloc(sizeof *pool); /* freed in leave_pool */
+    if (pool == NULL) {
+        return MPIXQ_GPU_NO_MEMORY;
+    }
+    *pool = (struct pool){.gpu = gpu, .owner = *owner, .id = id, .users = 1};
+    code = gpu->files->pool_import(file, &pool->handle);
+    if (code != 0) {
+        mpixq_free(pool);
+        return code;
+    }
+    LL_PREPEND(pools, pool);
+    *pool_p = pool;
+    return 0;
+}
+
+/* Each place that opens a piece has to reach its pool. */
+static int open_piece(const struct mpixq_gpu_owner *owner, const struct mpixq_gpu_export *export,
+                      int file, struct incoming *in)
+{
+    int code = find_pool(in->gpu, owner, export->id, file, &in->pool);
+
+    if (code != 0) {
+        return code;
+    }
+    code = in->gpu->files->pool_reach(in->pool->handle);
+    code = code != 0
+               ? code
+               : in->gpu->files->piece_import(in->pool->handle, &export->handle, &in->address);
+    if (code != 0) {
+        leave_pool(in->pool);
+    }
+    return code;
+}
+
+static int open_chunk(const struct mpixq_gpu_export *export, int file, struct incoming *in)
+{
+    uint64_t bytes;
+
+    memcpy(&bytes, &export->handle, sizeof bytes);
+    in->bytes = (size_t)bytes;
+    return in->gpu->files->chunk_map(file, in->bytes, &in->address);
+}
+
+int mpixq_files_open(const struct mpixq_gpu *gpu, const struct mpixq_gpu_owner *owner,
+                     const struct mpixq_gpu_export *export, int file, void **address_p)
+{
+    struct incoming *in = mpixq_alloc(sizeof *in); /* freed in mpixq_files_close */
+    int code = MPIXQ_GPU_NO_MEMORY;
+
+    if (in == NULL) {
+        return code;
+    }
+    in->gpu = gpu;
+    code = export->kind == MPIXQ_SHARED_PIECE ? open_piece(owner, export, file, in)
+                                              : open_chunk(export, file, in);
+    if (code != 0) {
+        mpixq_free(in);
+        return code;
+    }
+    LL_PREPEND(incomings, in);
+    *address_p = in->address;
+    return 0;
+}
+
+bool mpixq_files_close(void *address)
+{
+    struct incoming *in;
+
+    LL_FOREACH(incomings, in)
+    {
+        if (in->address == address) {
+            break;
+        }
+    }
+    if (in == NULL) {
+        return false;
+    }
+    LL_DELETE(incomings, in);
+    if (in->pool != NULL) {
+        in->gpu->files->piece_free(in->address);
+        leave_pool(in->pool);
+    } else {
+        in->gpu->files->chunk_unmap(in->address, in->bytes);
+    }
+    mpixq_free(in);
+    return true;
+}
