@@ -3,8 +3,9 @@
  *
  * The channel ipc with starts by the host: many in one call, of small and of large messages; in
  * one array with pairs of another channel and with requests that are MPI's alone; while a wait of
- * the same process is in a stream; and a GPU that breaks while the host waits, on the double that
- * can be told to. With MTEST_STREAM and MTEST_BUFFER=device.
+ * the same process is in a stream; ends that are freed before the other one, and starts that lack
+ * it; and a GPU that breaks while the host waits, on the double that can be told to. With
+ * MTEST_STREAM and MTEST_BUFFER=device.
  */
 #include "mtest.h"
 
@@ -12,7 +13,7 @@
 
 #include "mtest_gpu.h"
 
-enum { TAG = 60, MANY = 70, LAUNCH_FAILURE = 719 };
+enum { TAG = 60, MANY = 70, LARGE = 8 << 20, LAUNCH_FAILURE = 719 };
 
 static int peer;
 static void (*break_with)(int error); /* of the double; 0: mend */
@@ -151,6 +152,112 @@ static void test_beside(struct side *s)
     MTEST_OK(MPIX_Queue_free(&queue));
 }
 
+/* A ready send of rank 0 to rank 1. */
+static void make_ready(struct mtest_buf *buf, MPI_Request *r)
+{
+    mtest_buf_make(buf, MPI_BYTE, LARGE);
+    MTEST_OK(
+        mtest_init(mtest_rank == 0 ? MTEST_RSEND : MTEST_RECV, buf, peer, TAG, MPI_COMM_WORLD, r));
+    MTEST_OK(MPIX_Match(r));
+    if (mtest_rank == 0) {
+        mtest_buf_fill(buf, 1);
+        MTEST_OK(MPI_Barrier(MPI_COMM_WORLD));
+        MTEST_OK(MPI_Start(r));
+        MTEST_OK(MPI_Wait(r, MPI_STATUS_IGNORE));
+    } else {
+        MTEST_OK(MPI_Start(r));
+        MTEST_OK(MPI_Barrier(MPI_COMM_WORLD));
+        MTEST_OK(MPI_Wait(r, MPI_STATUS_IGNORE));
+        MTEST_FULL(buf, 1);
+    }
+}
+
+/* Each end has what the other one has told it so far. */
+static void hear(void)
+{
+    MPI_Request r[2];
+    int in, out;
+
+    MTEST_OK(MPI_Barrier(MPI_COMM_WORLD));
+    MTEST_OK(MPI_Recv_init(&in, 1, MPI_INT, peer, TAG + 99, MPI_COMM_WORLD, &r[0]));
+    MTEST_OK(MPI_Send_init(&out, 1, MPI_INT, peer, TAG + 99, MPI_COMM_WORLD, &r[1]));
+    MTEST_OK(MPIX_Matchall(2, r));
+    MTEST_OK(MPI_Request_free(&r[0]));
+    MTEST_OK(MPI_Request_free(&r[1]));
+}
+
+/* Words of senders that are freed before their receivers are used again: there are not so many. */
+static void test_freed_first(void)
+{
+    enum { AT_ONCE = 1000, ROUNDS = 17 };
+    static MPI_Request r[AT_ONCE];
+    struct mtest_buf buf;
+
+    mtest_buf_make(&buf, MPI_BYTE, 1);
+    for (int round = 0; round < ROUNDS; round++) {
+        for (int i = 0; i < AT_ONCE; i++) {
+            MTEST_OK(mtest_init(mtest_rank == 0 ? MTEST_SEND : MTEST_RECV, &buf, peer, TAG,
+                                MPI_COMM_WORLD, &r[i]));
+        }
+        MTEST_OK(MPIX_Matchall(AT_ONCE, r));
+        for (int first = 0; first < 2; first++) {
+            for (int i = 0; i < AT_ONCE && mtest_rank == first; i++) {
+                MTEST_OK(MPI_Request_free(&r[i]));
+            }
+            hear();
+        }
+    }
+    mtest_buf_free(&buf);
+}
+
+/* A receive lacks its sender and is taken back: the next pair of these ends does not find it so. */
+static void test_without_sender(void)
+{
+    struct mtest_buf buf;
+    MPI_Request r;
+
+    for (int round = 0; round < 3; round++) {
+        make_ready(&buf, &r);
+        if (mtest_rank == 0) {
+            MTEST_OK(MPI_Request_free(&r));
+        } else {
+            MTEST_OK(MPI_Start(&r));
+            MTEST_KIND(MPI_Wait(&r, MPI_STATUS_IGNORE), MPIXQ_ERR_COMM);
+            MTEST_OK(MPI_Request_free(&r));
+        }
+        hear();
+        mtest_buf_free(&buf);
+    }
+}
+
+/* A ready send moves its data though its receiver is gone, unless it has heard of that; once the
+ * host is told so, it has. Until then the data is what the receiver had before. */
+static void test_without_receiver(void)
+{
+    struct mtest_buf buf;
+    MPI_Request r;
+    int rc;
+
+    make_ready(&buf, &r);
+    if (mtest_rank == 1) {
+        MTEST_OK(MPI_Request_free(&r));
+    }
+    MTEST_OK(MPI_Barrier(MPI_COMM_WORLD));
+    if (mtest_rank == 0) {
+        MTEST_OK(MPI_Start(&r));
+        rc = MPI_Wait(&r, MPI_STATUS_IGNORE); /* unless it is over before that was looked at */
+        mtest_forgive(rc != MPI_SUCCESS);
+        mtest_buf_fill(&buf, 2);
+        MTEST_OK(MPI_Request_free(&r));
+    }
+    MTEST_OK(MPI_Barrier(MPI_COMM_WORLD));
+    if (mtest_rank == 1) {
+        MTEST_FULL(&buf, 1);
+    }
+    MTEST_OK(MPI_Barrier(MPI_COMM_WORLD));
+    mtest_buf_free(&buf);
+}
+
 /* It breaks at rank 0, which waits for what rank 1 does not start; rank 1 is told. */
 static void test_broken(struct side *s)
 {
@@ -194,6 +301,10 @@ int main(int argc, char **argv)
     test_many(&s, MTEST_SSEND);
     test_mixed(&s);
     test_beside(&s);
+    test_freed_first();
+    test_mixed(&s);
+    test_without_sender();
+    test_without_receiver();
     if (break_with != NULL) {
         test_broken(&s);
     }

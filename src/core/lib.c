@@ -11,6 +11,7 @@
 #include "comm.h"
 #include "control.h"
 #include "env.h"
+#include "handles.h"
 #include "host.h"
 #include "log.h"
 #include "match.h"
@@ -82,7 +83,7 @@ static int teardown(MPI_Comm comm, int key, void *value, void *extra)
     streams = mpixq_host_streams_close();
     mpixq_progress_stop();
     mpixq_host_close();
-    mpixq_request_each(recall, NULL);
+    mpixq_handles_each(recall, NULL); /* no other thread is here any more */
     mpixq_match_stop();
     mpixq_control_close();
     mpixq_match_close(&busy);

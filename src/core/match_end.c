@@ -101,7 +101,9 @@ static void release_locked(struct mpixq_request *req)
 
     mpixq_request_release(req);
     req->channel->release(req);
-    if (req->peer_world != MPI_PROC_NULL && (is_send || !req->peer_released)) {
+    /* A sender whose words a GPU of the receiver writes stays until it hears of its end. */
+    if (req->peer_world != MPI_PROC_NULL &&
+        (is_send || !req->peer_released || req->channel->of_gpus)) {
         record.u.release = (struct mpixq_wire_release){
             .id = req->peer_id, .started = atomic_load(is_send ? &req->started : &req->done)};
         if (!mpixq_control_send(req->peer_world, &record)) {

@@ -3,6 +3,7 @@
  *
  * Starts by the host: it launches what a stream would have made, on one of our own. The other end
  * does not see by whom a start was made. Who waits looks at the words for the host. */
+#include "core/backoff.h"
 #include "core/match.h"
 #include "ipc.h"
 
@@ -52,7 +53,8 @@ static void launch(struct mpixq_request *const reqs[], int n)
         if (moves_data(end)) {
             /* Whoever polls must not take it for over before it has begun. */
             atomic_store(&end->launch, MPIXQ_IPC_LAUNCHING);
-            moves[n_moves++] = mpixq_ipc_move(end);
+            moves[n_moves] = mpixq_ipc_move(end);
+            end->by_host = moves[n_moves++].value;
         }
     }
     if (n_moves > 0) {
@@ -89,6 +91,18 @@ bool mpixq_ipc_start_by_host(struct mpixq_request *req, struct mpixq_trigger *tr
     trigger->call = launch_all;
     trigger->arg = req;
     return true;
+}
+
+void mpixq_ipc_await_launch(struct ipc_end *end)
+{
+    struct mpixq_share *share = end->place->share;
+    struct mpixq_backoff backoff;
+
+    mpixq_backoff_begin(&backoff);
+    while (!mpixq_share_has_moved(share, atomic_load(&end->launch)) &&
+           mpixq_share_broken(share) == NULL) {
+        mpixq_backoff_pause(&backoff);
+    }
 }
 
 /* The message has come to its slot, or to where it belongs. */

@@ -100,6 +100,7 @@ struct ipc_end {
     char *first_slot;              /* where this GPU sees it; NULL: none */
     /* Of the last start by the host: its ticket, LAUNCHING until it has one; 0: none. */
     _Atomic uint64_t launch;
+    uint64_t by_host; /* the value of that start */
     /* The peer has freed its end: starts from now on do not touch its buffer, which is closed once
      * those before are over. Written under the matching lock. */
     atomic_bool is_gone;
@@ -192,6 +193,9 @@ void mpixq_ipc_drop(struct ipc_end *end);
 
 /* host.c. A start that the host makes; and a look at what it waits for. */
 bool mpixq_ipc_start_by_host(struct mpixq_request *req, struct mpixq_trigger *trigger);
+/* Until what the host has launched for it touches nothing any more; of a send that waits for no
+ * peer. Threads of the program. */
+void mpixq_ipc_await_launch(struct ipc_end *end);
 void mpixq_ipc_attend(struct mpixq_request *req);
 
 /* start.c: what a GPU does for the last start, and for a wait for it. */

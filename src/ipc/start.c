@@ -89,6 +89,7 @@ struct mpixq_move mpixq_ipc_move(const struct ipc_end *end)
     move.value = value_of(end);
     move.slot = slot_of(end, move.value);
     move.is_early = move.value - end->base < MPIXQ_SLOTS;
+    move.is_after_host = end->by_host == move.value - 1;
     return move;
 }
 
@@ -167,14 +168,20 @@ void mpixq_ipc_recall(struct mpixq_request *req)
         return;
     }
     mpixq_ipc_settle(end);
-    if (ipc_done(end) < req->epoch && atomic_load(&end->prepared.place) != NULL &&
-        end->state != NULL) {
-        recall = (struct mpixq_recall){.state = end->state,
-                                       .mine = mine_of(end, value_of(end)),
-                                       .own = end->move.own,
-                                       .value = value_of(end)};
-        (void)mpixq_share_recall(end->place->share, &recall);
+    if (ipc_done(end) >= req->epoch || atomic_load(&end->prepared.place) == NULL) {
+        return;
     }
+    /* Before it hears that this end is freed, by which it would take the words for clean. */
+    mpixq_match_abandon(req);
+    if (end->state == NULL) {
+        mpixq_ipc_await_launch(end);
+        return;
+    }
+    recall = (struct mpixq_recall){.state = end->state,
+                                   .mine = mine_of(end, value_of(end)),
+                                   .own = end->move.own,
+                                   .value = value_of(end)};
+    (void)mpixq_share_recall(end->place->share, &recall);
 }
 
 const char *mpixq_ipc_lacks(const struct mpixq_request *req)

@@ -96,6 +96,7 @@ struct mpixq_move {
     void *slot;                   /* of the receive, where this GPU sees it; NULL: it has none */
     unsigned blocks;              /* that move it */
     unsigned char is_send, is_ready, is_early; /* early: the slot was never used */
+    unsigned char is_after_host; /* who completed the start before may not have looked at done */
 };
 
 struct mpixq_moves {

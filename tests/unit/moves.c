@@ -1,0 +1,215 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * Copyright (c) 2026 the mpix-queue authors
+ *
+ * moves.c - the kernel that starts ends of pairs, where its order matters and no run would show it:
+ * the words are written by functions of this test, which keeps the order
+ */
+#include "unit.h"
+
+#include <string.h>
+
+#include "stream/pieces.h"
+
+typedef mpixq_word_t word_t;
+typedef word_t pair_t __attribute__((vector_size(16), may_alias));
+typedef unsigned unit_t __attribute__((may_alias));
+
+enum { MANY = 32, UNITS = 8 };
+
+/* What was written, and where all before was made visible: NULL. */
+static const word_t *written[MANY];
+static int n_written;
+
+static inline void put(word_t *word, word_t value)
+{
+    *word = value;
+    written[n_written++] = word;
+}
+
+static inline void release(void)
+{
+    written[n_written++] = NULL;
+}
+
+static inline void release_here(void)
+{
+}
+
+static inline word_t peek(const word_t *word)
+{
+    return *word;
+}
+
+static inline word_t count(word_t *word, word_t value)
+{
+    word_t before = *word;
+
+    *word += value;
+    return before;
+}
+
+static inline word_t replace(word_t *word, word_t expected, word_t value)
+{
+    word_t before = *word;
+
+    *word = before == expected ? value : before;
+    return before;
+}
+
+/* Nobody else is here to be waited for. */
+static inline void nap(void)
+{
+    abort();
+}
+
+static inline void meet(void)
+{
+}
+
+#define store(word, value) put(word, value)
+#define load(word) peek(word)
+#define add_here(word, value) count(word, value)
+#define store_here(word, value) put(word, value)
+#define load_here(word) peek(word)
+#define MPIXQ_KERNEL static void
+#define MPIXQ_INLINE static inline
+#define MPIXQ_SHARED
+#define AWAIT_EARLIER
+#define LET_LATER_COME
+#define IS_FIRST true
+#define EACH_PIECE(i, all) for (unsigned i = 0; i < (all).n; i++)
+#define EACH_WORD(i, all) for (unsigned i = 0; i < (all).n; i++)
+#define EACH_BLOCK(block, all) for (unsigned block = 0; block < (all).blocks; block++)
+#define EACH_OF_GROUP(k, n) for (unsigned k = 0; k < (n); k++)
+#define BLOCKS_OF(move) ((move).blocks)
+#define BLOCKS_OF_ALL(all) 1u
+#define PART(all) 0
+#define PARTS(all) 1
+#define PART_OF_GROUP(n) 0
+#define PARTS_OF_GROUP(n) 1
+#define THREAD 0u
+#define THREADS 1u
+#pragma GCC diagnostic ignored "-Wunused-function" /* other kernels */
+#include "stream/kernels.inc"
+
+/* A pair with slots, whose starts before this one have all completed. */
+static struct mpixq_end sender, receiver;
+static word_t told_sender, told_receiver, slots[MPIXQ_SLOTS][UNITS];
+static char from[UNITS * MPIXQ_UNIT], to[sizeof from];
+
+static struct mpixq_moves start(bool is_send, word_t value)
+{
+    struct mpixq_moves all = {.n = 1, .n_near = 1, .n_small = 1, .group = 1, .blocks = 1};
+
+    memset(&sender, 0, sizeof sender);
+    memset(&receiver, 0, sizeof receiver);
+    memset(slots, 0, sizeof slots);
+    memset(from, 'f', sizeof from);
+    memset(to, 't', sizeof to);
+    n_written = 0;
+    sender.done = receiver.done = told_sender = told_receiver = value - 1;
+    sender.posted = value - 1;
+    receiver.state.value = MPIXQ_STATE_BOTH(value - 1);
+    all.move[0] = (struct mpixq_move){.to = to,
+                                      .from = from,
+                                      .bytes = sizeof from,
+                                      .own = is_send ? &sender : &receiver,
+                                      .peer = is_send ? &receiver : &sender,
+                                      .own_told = is_send ? &told_sender : &told_receiver,
+                                      .peer_told = is_send ? &told_receiver : &told_sender,
+                                      .value = value,
+                                      .slot = slots[value % MPIXQ_SLOTS],
+                                      .blocks = 1,
+                                      .is_send = is_send};
+    return all;
+}
+
+static int place_of(const word_t *word)
+{
+    for (int i = 0; i < n_written; i++) {
+        if (written[i] == word) {
+            return i;
+        }
+    }
+    fail_msg("it was never written");
+    return -1;
+}
+
+/* The sender sees done, goes on, and tells the hosts of its next start: never before they have
+ * heard of this one. */
+static void test_hosts_hear_first(void **state)
+{
+    struct mpixq_moves all = start(false, 9);
+    int done;
+
+    (void)state;
+    receiver.state.value = MPIXQ_STATE_SEND(9);
+    mpixq_move_all(all);
+    assert_memory_equal(to, from, sizeof from);
+    done = place_of(&sender.done);
+    assert_true(place_of(&told_sender) < done && place_of(&told_receiver) < done);
+    assert_ptr_equal(written[done - 1], NULL);
+    assert_int_equal(sender.done, 9);
+    assert_int_equal(receiver.done, 9);
+    assert_int_equal(told_sender, 9);
+    assert_int_equal(told_receiver, 9);
+}
+
+/* Without slots what is told is that the data is there. */
+static void test_data_comes_first(void **state)
+{
+    struct mpixq_moves all = start(false, 9);
+
+    (void)state;
+    receiver.state.value = MPIXQ_STATE_SEND(9);
+    all.move[0].slot = NULL;
+    mpixq_move_all(all);
+    assert_true(place_of(NULL) < place_of(&sender.done));
+    assert_true(place_of(&sender.done) < place_of(&told_receiver));
+}
+
+/* The host has seen that start 8 was done, and the GPU has not: start 9 does not go ahead. */
+static void test_host_was_faster(void **state)
+{
+    struct mpixq_moves all = start(true, 9);
+
+    (void)state;
+    sender.done = 7;
+    all.move[0].is_after_host = true;
+    mpixq_move_all(all);
+    assert_int_equal(receiver.state.value, MPIXQ_STATE_SEND(9));
+    assert_int_equal(sender.done, 7);
+    assert_int_equal(told_sender, 8);
+    assert_int_equal(slots[9 % MPIXQ_SLOTS][0], 0);
+}
+
+static void test_goes_ahead(void **state)
+{
+    (void)state;
+    for (int after_host = 0; after_host < 2; after_host++) {
+        struct mpixq_moves all = start(true, 9);
+
+        all.move[0].is_after_host = after_host != 0;
+        mpixq_move_all(all);
+        assert_int_equal(receiver.state.value, MPIXQ_STATE_BOTH(8));
+        assert_int_equal(sender.done, 9);
+        assert_int_equal(told_sender, 9);
+        assert_int_equal(told_receiver, 9);
+        assert_int_equal(receiver.done, 8);
+        for (int i = 0; i < UNITS; i++) {
+            assert_int_equal(slots[9 % MPIXQ_SLOTS][i], flag_of(9) | 0x66666666);
+        }
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_hosts_hear_first),
+        cmocka_unit_test(test_data_comes_first),
+        cmocka_unit_test(test_host_was_faster),
+        cmocka_unit_test(test_goes_ahead),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
