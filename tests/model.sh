@@ -75,22 +75,29 @@ search_ipc()
     local rule
     expect 0 -DSTARTS=2 -DBLOCKS=2
     expect 0 -DSTARTS=2 -DBLOCKS=2 -DREADY
-    expect 0 -DSTARTS=2 -DFAILURES=1
     expect 0 -DSTARTS=2 -DFAILURES=2
     expect 0 -DBLOCKS=2 -DFAILURES=1
     expect 0 -DSTARTS=2 -DBLOCKS=2 -DREADY -DFAILURES=1
     expect 0 -DSTARTS=2 -DREADY -DFAILURES=2
-    expect 0 -DSTARTS=2 -DDEATH
     expect 0 -DBLOCKS=2 -DREADY -DDEATH
     # With slots two sends do not wait for the receiver, and three do.
     expect 0 -DSTARTS=5 -DSLOTTED
-    expect 0 -DSTARTS=4 -DSLOTTED -DAHEAD=2
     expect 1 -DSTARTS=3 -DSLOTTED -DAHEAD=3
-    expect 0 -DSTARTS=3 -DSLOTTED -DFEWER
     expect 0 -DSTARTS=2 -DSLOTTED -DFAILURES=2
     expect 0 -DSTARTS=3 -DSLOTTED -DFAILURES=1
     expect 0 -DSTARTS=4 -DSLOTTED -DAHEAD=2 -DFAILURES=1
     expect 0 -DSTARTS=3 -DSLOTTED -DDEATH
+    # Each start may be one by the host.
+    expect 0 -DHOSTS=1 -DSTARTS=2 -DBLOCKS=2
+    expect 0 -DHOSTS=2 -DSTARTS=2 -DBLOCKS=2
+    expect 0 -DHOSTS=3 -DSTARTS=2 -DFAILURES=1
+    expect 0 -DHOSTS=3 -DSTARTS=2 -DDEATH
+    expect 0 -DHOSTS=3 -DSTARTS=2 -DREADY -DFAILURES=1
+    expect 0 -DHOSTS=1 -DBLOCKS=2 -DREADY -DFAILURES=1
+    expect 0 -DHOSTS=3 -DSTARTS=4 -DSLOTTED -DAHEAD=2
+    expect 0 -DHOSTS=3 -DSTARTS=3 -DSLOTTED -DFEWER
+    expect 0 -DHOSTS=3 -DSTARTS=2 -DSLOTTED -DFAILURES=1
+    expect 0 -DHOSTS=3 -DSTARTS=2 -DSLOTTED -DDEATH
     for rule in ARRIVE EARLY; do
         expect 1 "-DBREAK_$rule"
     done
@@ -101,10 +108,19 @@ search_ipc()
         expect 1 -DFAILURES=1 "-DBREAK_$rule"
     done
     expect 1 -DREADY -DFAILURES=1 -DBREAK_ASK
-    for rule in FREE TWO OTHER; do
+    for rule in FREE TWO OTHER ORDER; do
         expect 1 -DSTARTS=4 -DSLOTTED -DAHEAD=2 "-DBREAK_$rule"
     done
     expect 1 -DSTARTS=3 -DSLOTTED -DFEWER -DBREAK_LEFT
+    expect 1 -DHOSTS=1 -DSTARTS=2 -DBLOCKS=2 -DBREAK_TICKET
+    for rule in TICKET COPY; do
+        expect 1 -DHOSTS=2 -DSLOTTED "-DBREAK_$rule"
+    done
+    expect 1 -DHOSTS=2 -DSLOTTED -DFAILURES=1 -DBREAK_SOON
+    expect 1 -DHOSTS=3 -DFAILURES=1 -DBREAK_BACK
+    expect 1 -DHOSTS=1 -DREADY -DFAILURES=1 -DBREAK_LAUNCH
+    expect 1 -DHOSTS=3 -DSTARTS=2 -DREADY -DFAILURES=1 -DBREAK_SAY
+    expect 1 -DHOSTS=3 -DSTARTS=4 -DSLOTTED -DBREAK_AFTER
 }
 
 case $channel in

@@ -2,11 +2,17 @@
  * Copyright (c) 2026 the mpix-queue authors
  *
  * The protocol of channel ipc (src/ipc, src/stream/kernels.inc): one pair, whose ends are the
- * sender, 0, and the receiver, 1, each in a process of its own. Each end enqueues STARTS starts,
- * each followed by its wait, on a stream of its GPU; then it frees its request. The sender's stream
- * fills the buffer before each start; that of the receiver looks at its buffer after each wait, and
- * overwrites it. A queue may fail at any moment, because of this pair or of something else: its
- * host then enqueues no more, the last start perhaps has no wait, and what is in the stream drains.
+ * sender, 0, and the receiver, 1, each in a process of its own. Each end makes STARTS starts: it
+ * enqueues them, each followed by its wait, on a stream of its GPU; or the host makes them, and
+ * waits. Then it frees its request. The sender fills the buffer before each start; the receiver
+ * looks at its buffer after each wait, and overwrites it. A queue may fail at any moment, because of
+ * this pair or of something else: its host then enqueues no more, the last start perhaps has no
+ * wait, and what is in the stream drains. A start by the host fails with its pair only.
+ *
+ * The host's starts run in a stream of the library's own, and so does what copies a message from its
+ * slot, which the host asks for when it sees that it is there; what takes a start back comes behind
+ * both, while the host waits. A request that is freed while it is active differs in nothing: the
+ * library then looks at it as the host would.
  *
  * Names are those of the code. Starts count from 1, and a pair's base is 0. Every step of a process
  * is one access to a word that others see, or to a part of a buffer: a block moves one part, in two
@@ -22,6 +28,8 @@
  *     of the receiver's but that, and no slot is filled before its message has been copied (kept);
  *   - each start is moved once, and blocks agree about who moves;
  *   - a wait that was not given up has its data, and only waits of failed queues are given up;
+ *   - what the host has completed, or was told to have failed, nobody reads or writes any more
+ *     (busy), and no block of it is left when the next start comes, be it on another stream;
  *   - all streams drain and all ends are freed (no deadlock), with and without failures: so a send
  *     waits for its receive only if two before it have not been received (AHEAD);
  *   - an end's words are used again only if none is of a later start than the next pair's base, and
@@ -36,7 +44,8 @@
  * enqueues nothing before the sender's first so many starts are over, which so must not wait for
  * it. FAILURES: how many queues may fail by themselves; what follows from that does not count.
  * DEATH: in their place a process may die; then, and only then, who waits for what it was moving
- * goes after a while. FEWER: the receiver makes one start less than the sender.
+ * goes after a while. FEWER: the receiver makes one start less than the sender. HOSTS: ends, as
+ * bits, that may make any of their starts by the host.
  *
  * Macros that break one rule each, so that the checks can be seen to fail:
  *   BREAK_ARRIVE  the state is changed by a load and a store
@@ -54,6 +63,15 @@
  *   BREAK_TWO     there are two slots only
  *   BREAK_LEFT    words are used again though a message was left in a slot
  *   BREAK_OTHER   a wait looks at its slot only
+ *   BREAK_ORDER   a receiver with slots that moves the data tells in any order
+ *   BREAK_AFTER   a send after one by the host goes to its slot though the GPU cannot see yet that
+ *                 the one before is done
+ *   BREAK_TICKET  the host completes a start when its data has moved, be its launch over or not
+ *   BREAK_COPY    the same, and does not have a message copied from its slot
+ *   BREAK_SOON    that is asked for before the message is there
+ *   BREAK_BACK    a start by the host that has failed is not taken back
+ *   BREAK_LAUNCH  that does not wait for the launch of a ready send
+ *   BREAK_SAY     the peer does not hear that a start was taken back
  */
 #ifndef STARTS
 #define STARTS 1
@@ -66,6 +84,9 @@
 #endif
 #ifndef AHEAD
 #define AHEAD 0
+#endif
+#ifndef HOSTS
+#define HOSTS 0
 #endif
 #ifdef FEWER
 #define STARTS_OF(e) (STARTS - (e))
@@ -123,15 +144,20 @@ byte finished;      /* waits of the sender that are over, as the receiver's prog
 byte receives;      /* receives that the sender's program knows to have started, of ready sends */
 byte peer_end[2];
 bool freed[2];
-mtype = { FAILURE, RELEASE };
-chan news[2] = [3] of { mtype, byte }; /* to an end */
+bool queued[2];     /* the last start was enqueued; or none has been made */
+byte launched[2];   /* into the library's own stream, and not over */
+bool after_host[2]; /* the start before was made by the host */
+bool lacks_copy[2]; /* of a message that comes to a slot, for a start by the host */
+mtype = { FAILURE, RELEASE, START, COPY };
+chan news[2] = [3] of { mtype, byte };   /* to an end */
+chan launch[2] = [2] of { mtype, byte }; /* to the library's own stream */
 
 /* What nobody sees. */
 bool busy[2];  /* the buffer is not its owner's: from the start until its wait has ended */
 bool given[2]; /* the words may belong to another pair */
 byte moved;    /* starts that an end moves, or has moved, as bits */
 bool second_is[2]; /* what the first block of a launch has found */
-byte more[2]; /* the start that the other block of a launch has to move; 0: none */
+byte more[4]; /* the start that the other block of a launch has to move; 0: none; of two streams */
 bool dead[2];
 byte failures = FAILURES;
 
@@ -155,6 +181,15 @@ inline fail_queue(e)
 {
     failed[e] = true;
     halted[e] = true
+}
+
+/* What fails a pair fails the queue that has it, if one has. */
+inline fail_owner(e)
+{
+    if
+    :: queued[e] -> fail_queue(e)
+    :: else
+    fi
 }
 
 /* Starts. */
@@ -215,13 +250,16 @@ inline copy(b)
     atomic { assert(busy[RECEIVER]); to[b] = data; data = 0 }
 }
 
-/* In any order; bits of puts say what has been put. */
-#define PUT(bit, e, word, n) \
-    :: atomic { !(puts & bit) -> USE(e); assert(word[e] < n); word[e] = n; puts = puts | bit }
-
-/* A receive may have been told by a send that is ahead. */
-#define PUT_TOLD(bit, e, n) \
-    :: atomic { !(puts & bit) -> USE(e); told[e] = (told[e] < n -> n : told[e]); puts = puts | bit }
+/* In any order, but for a receiver that has slots: its sender, who sees that its start is done, may
+ * tell of the next one without asking it. Bits of puts say what has been put. */
+#ifdef BREAK_ORDER
+#define MAY_PUT_DONE(e) true
+#else
+#define MAY_PUT_DONE(e) (!HAS_SLOTS || e == SENDER || (puts & 12) == 12)
+#endif
+#define PUT(bit, may, e, word, n) \
+    :: atomic { !(puts & bit) && may -> \
+            USE(e); assert(word[e] < n); word[e] = n; puts = puts | bit }
 
 inline tell_both(e, n)
 {
@@ -229,10 +267,10 @@ inline tell_both(e, n)
     atomic { /* not even a process that dies does in the midst of these stores */
 #endif
     do
-    PUT(1, 1 - e, done, n)
-    PUT(2, e, done, n)
-    PUT_TOLD(4, 1 - e, n)
-    PUT_TOLD(8, e, n)
+    PUT(1, MAY_PUT_DONE(e), 1 - e, done, n)
+    PUT(2, MAY_PUT_DONE(e), e, done, n)
+    PUT(4, true, 1 - e, told, n)
+    PUT(8, true, e, told, n)
     :: atomic { puts == 15 -> puts = 0; break }
     od
 #ifdef DEATH
@@ -313,7 +351,7 @@ inline run_part(e, b, n)
 }
 
 #if BLOCKS > 1
-proctype other_block(byte e)
+proctype other_block(byte e; byte own)
 {
     bool second, last;
     byte seen, data, puts;
@@ -321,7 +359,7 @@ proctype other_block(byte e)
     {
 end:
         do
-        :: more[e] != 0 -> run_part(e, 1, more[e]); more[e] = 0
+        :: more[e + own] != 0 -> run_part(e, 1, more[e + own]); more[e + own] = 0
         od
     } unless { dead[e] }
 }
@@ -332,6 +370,12 @@ end:
 #define IS_FREE(n) ((n) <= 3 || posted + 3 >= (n))
 #else
 #define IS_FREE(n) ((n) < 3 || posted + 3 > (n))
+#endif
+/* The host may have seen that a start was done before the GPU does. */
+#ifdef BREAK_AFTER
+#define IS_SEEN(n) true
+#else
+#define IS_SEEN(n) (!after_host[SENDER] || done[SENDER] >= (n) - 1)
 #endif
 #define AT(n, part) (2 * ((n) % SLOTS) + (part))
 
@@ -351,7 +395,7 @@ inline send(n)
 {
     atomic { USE(SENDER);
         if
-        :: IS_FREE(n) -> second = true
+        :: IS_FREE(n) && IS_SEEN(n) -> second = true
         :: else -> second = false
         fi
     }
@@ -369,7 +413,8 @@ inline send(n)
 }
 #endif
 
-inline start(e, n)
+/* own: 2 for the stream of the library, else 0. */
+inline start(e, n, own)
 {
 #ifdef SLOTTED
     if
@@ -380,11 +425,11 @@ inline start(e, n)
     fi
 #else
 #if BLOCKS > 1
-    more[e] = n;
+    more[e + own] = n;
 #endif
     run_part(e, 0, n);
 #if BLOCKS > 1
-    more[e] == 0
+    more[e + own] == 0
 #endif
 #endif
 }
@@ -410,8 +455,9 @@ inline close_pair(e, n)
 #endif
 
 /* Sets closed if it was given up. That data is lacking is seen some time before the pair is closed,
- * or known to be: so it may have come, and the peer may have closed the pair for its next start. */
-inline wait_part(e, n, part)
+ * or known to be: so it may have come, and the peer may have closed the pair for its next start.
+ * may_leave: it is given up if its queue fails. */
+inline wait_part(e, n, part, may_leave)
 {
     do
 #ifdef SLOTTED
@@ -429,7 +475,7 @@ inline wait_part(e, n, part)
 #else
     :: atomic { done[e] >= n -> USE(e); seen = 0; break }
 #endif
-    :: halted[e] && done[e] < n && !HAS_PART(e, n, part) ->
+    :: may_leave && halted[e] && done[e] < n && !HAS_PART(e, n, part) ->
 #ifdef BREAK_CLOSE
         closed = true;
         break
@@ -450,10 +496,10 @@ inline wait_part(e, n, part)
 inline wait(e, n)
 {
     closed = false;
-    wait_part(e, n, 0);
+    wait_part(e, n, 0, true);
     gave_up = closed;
     closed = false;
-    wait_part(e, n, 1);
+    wait_part(e, n, 1, true);
     atomic { closed = closed || gave_up; gave_up = false }
 }
 
@@ -477,23 +523,118 @@ inline after_wait(e, n)
     }
 }
 
+/* Starts by the host. */
+
+#ifdef BREAK_TICKET
+#define IS_LAUNCHED(e) (lacks_copy[e])
+#else
+#ifdef BREAK_COPY
+#define IS_LAUNCHED(e) (launched[e] > 0)
+#else
+#define IS_LAUNCHED(e) (launched[e] > 0 || lacks_copy[e])
+#endif
+#endif
+/* All that the host can see of the last start is over. */
+#define IS_OVER(e) (told[e] >= epoch[e] && (queued[e] || !IS_LAUNCHED(e)))
+/* The peer was freed before it came to the last start. */
+#define IS_ALONE(e) (peer_end[e] != 0 && epoch[e] >= peer_end[e])
+
+/* Of a receive that has slots it is known only that the message was there or about to be, so one of
+ * a failed queue has failed. */
+#define IS_BROKEN(e) (HAS_SLOTS && e == RECEIVER && queued[e] && failed[e])
+/* The host may start what is matched: its last start has completed. */
+#define MAY_HOST(e) ((HOSTS & (1 << e)) && !req_failed[e] && IS_OVER(e) && !IS_BROKEN(e))
+
+inline start_by_host(e, n)
+{
+    if
+    :: IS_READY && e == RECEIVER -> receives = n
+    :: else ->
+        atomic {
+            lacks_copy[e] = HAS_SLOTS && e == RECEIVER;
+            launched[e]++;
+            launch[e]!START(n)
+        }
+    fi;
+    booked[e]++
+}
+
+/* MPI_Wait. Sets lost if it fails. */
+inline wait_by_host(e, n)
+{
+    do
+#ifndef BREAK_COPY
+#ifdef BREAK_SOON
+    :: atomic { lacks_copy[e] && !req_failed[e] ->
+#else
+    :: atomic { lacks_copy[e] && told[e] >= n && !req_failed[e] ->
+#endif
+            lacks_copy[e] = false;
+            launched[e]++;
+            launch[e]!COPY(n)
+        }
+#endif
+    :: IS_OVER(e) -> after_wait(e, n); break
+    :: atomic { !IS_OVER(e) && (req_failed[e] || IS_ALONE(e)) ->
+#ifdef BREAK_BACK
+            busy[e] = false;
+#endif
+            lost = true;
+            break
+        }
+    od
+}
+
+/* The library's own stream, in which no wait is given up. */
+proctype own_stream(byte e)
+{
+    bool second, last, closed;
+    byte seen, data, puts, n;
+
+    {
+end:
+        do
+        :: launch[e]?START(n) ->
+            start(e, n, 2);
+            atomic { launched[e]--; n = 0 }
+        :: launch[e]?COPY(n) ->
+            wait_part(e, n, 0, false);
+            wait_part(e, n, 1, false);
+            atomic { launched[e]--; n = 0 }
+        od
+    } unless { dead[e] }
+}
+
 /* The end of a pair. */
 
-/* MPI_Request_free: what was started and has not completed is taken back; nothing more touches the
- * buffer if the message is in a slot, whether or not it has come there. */
+/* MPI_Request_free, or the host is told that its start has failed: what was started and has not
+ * completed is taken back, and the peer hears of it, who else might take its words for clean;
+ * nothing more touches the buffer if the message is in a slot, whether or not it has come there. A
+ * ready send moves its data in any case, and is waited for. */
+#ifdef BREAK_LAUNCH
+#define HAS_LEFT(e) (launched[e] == 0 || (IS_READY && e == SENDER))
+#else
+#define HAS_LEFT(e) (launched[e] == 0)
+#endif
+
 inline take_back(e)
 {
 #ifndef BREAK_RECALL
     if
-    :: told[e] < epoch[e] && !(IS_READY && e == SENDER) ->
+    :: IS_OVER(e)
+    :: !IS_OVER(e) ->
+#ifndef BREAK_SAY
+        atomic { tell_failure(e) }
+#endif
+        HAS_LEFT(e);
         do
+        :: (IS_READY && e == SENDER) -> break
         :: closed || done[e] >= epoch[e] || dead[1 - e] || seen > BOTH(epoch[e]) -> break
-        :: !closed && done[e] < epoch[e] && seen <= BOTH(epoch[e]) ->
+        :: !(IS_READY && e == SENDER) && !closed && done[e] < epoch[e] && seen <= BOTH(epoch[e]) ->
             close_pair(e, epoch[e]);
             (closed || done[e] >= epoch[e] || dead[1 - e] || seen > BOTH(epoch[e]) || state != seen)
         od;
         seen = 0
-    :: else
     fi
 #else
     skip
@@ -502,19 +643,18 @@ inline take_back(e)
 
 #ifdef BREAK_REUSE
 #define PEER_IS_GONE(e) (peer_end[e] != 0 || dead[1 - e] || e == SENDER)
-#define IS_CLEAN(e) (told[e] >= epoch[e] && !req_failed[e])
 #else
 #define PEER_IS_GONE(e) (peer_end[e] != 0 || dead[1 - e])
+#endif
 #ifdef BREAK_CLEAN
-#define IS_CLEAN(e) (told[e] >= epoch[e])
+#define IS_CLEAN(e) IS_OVER(e)
+#elif defined(BREAK_LEFT) || defined(BREAK_REUSE)
+#define IS_CLEAN(e) (IS_OVER(e) && !req_failed[e])
 #else
-#ifdef BREAK_LEFT
-#define IS_CLEAN(e) (told[e] >= epoch[e] && !req_failed[e])
-#else
-#define IS_CLEAN(e) (told[e] >= epoch[e] && !req_failed[e] && peer_end[e] == epoch[e] + 1)
+#define IS_CLEAN(e) (IS_OVER(e) && !req_failed[e] && peer_end[e] == epoch[e] + 1)
 #endif
-#endif
-#endif
+/* Starts of which the receiver knows that they have completed. */
+#define COMPLETED(e) (told[e] < epoch[e] -> told[e] : (IS_OVER(e) -> epoch[e] : epoch[e] - 1))
 
 inline retire(e)
 {
@@ -535,20 +675,19 @@ inline retire(e)
     }
 }
 
-/* The host sees that the stream has drained. Of a receive that has slots it is known only that the
- * message was there or about to be, so one of a failed queue has failed. */
+/* The host sees that the stream has drained. */
 inline settle(e)
 {
     atomic { told[e] >= epoch[e] || failed[e] ->
         if
         :: told[e] < epoch[e] -> tell_failure(e)
-        :: told[e] >= epoch[e] && !(HAS_SLOTS && e == RECEIVER && failed[e])
-        :: told[e] >= epoch[e] && HAS_SLOTS && e == RECEIVER && failed[e] -> tell_failure(e)
+        :: told[e] >= epoch[e] && IS_BROKEN(e) -> tell_failure(e)
+        :: told[e] >= epoch[e] && !IS_BROKEN(e)
         fi
     }
 }
 
-/* A stream, and then its host. */
+/* A program with its stream, and then its host. */
 proctype stream(byte e)
 {
     bool second, last, closed, gave_up, lost;
@@ -556,41 +695,53 @@ proctype stream(byte e)
 
     {
         do
-        :: n > STARTS_OF(e) || failed[e] -> break
+        :: n > STARTS_OF(e) || failed[e] || req_failed[e] -> break
         :: IS_READY && e == SENDER && n <= STARTS_OF(e) && (freed[RECEIVER] || dead[RECEIVER]) -> break
         :: atomic { n <= STARTS_OF(e) && (!IS_READY || e == RECEIVER || receives >= n) &&
                 (e == SENDER || finished >= AHEAD || freed[SENDER] || dead[SENDER] ||
                  failed[SENDER]) ->
                 assert(!busy[e]);
+                after_host[e] = !queued[e];
                 if
                 :: e == SENDER -> from[0] = n; from[1] = n
                 :: else
                 fi;
                 busy[e] = true;
+                if
+                :: !queued[e] && !req_failed[e] -> queued[e] = true
+                :: !queued[e] && req_failed[e] -> queued[e] = true; fail_queue(e)
+                :: queued[e]
+                :: MAY_HOST(e) -> queued[e] = false
+                fi;
                 epoch[e] = n
             }
             if
-            :: IS_READY && e == RECEIVER -> receives = n
-            :: else -> start(e, n)
+            :: !queued[e] -> start_by_host(e, n); wait_by_host(e, n)
+            :: queued[e] && IS_READY && e == RECEIVER -> receives = n
+            :: queued[e] && !(IS_READY && e == RECEIVER) -> start(e, n, 0)
             fi;
             atomic {
                 if
-                :: failed[e] -> tell_failure(e)
-                :: !lost -> booked[e]++ /* who gave up a wait before was told to */
+                :: queued[e] && failed[e] -> tell_failure(e)
+                :: queued[e] && !lost -> booked[e]++ /* who gave up a wait before was told to */
+                :: !queued[e]
                 fi
             }
             if
-            :: failed[e] -> break
-            :: true -> wait(e, n); after_wait(e, n); n++
+            :: (queued[e] && failed[e]) || (!queued[e] && lost) -> break
+            :: queued[e] -> wait(e, n); after_wait(e, n); n++
+            :: !queued[e] && !lost -> n++
             fi
         od;
-        settle(e);
+        if
+        :: queued[e] -> settle(e)
+        :: else
+        fi;
         take_back(e);
         atomic {
             busy[e] = false;
             freed[e] = true;
-            news[1 - e]!RELEASE((e == SENDER -> booked[e] :
-                (told[e] < epoch[e] -> told[e] : epoch[e])))
+            news[1 - e]!RELEASE((e == SENDER -> booked[e] : COMPLETED(e)))
         }
         retire(e)
     } unless { dead[e] }
@@ -600,6 +751,8 @@ proctype stream(byte e)
 #define LACKS_PEER(e) \
     (epoch[e] > told[e] && (dead[1 - e] || (peer_end[e] != 0 && told[e] + 1 >= peer_end[e])))
 
+#define HAS_FAILED(e) (queued[e] -> failed[e] : req_failed[e])
+
 proctype host(byte e)
 {
     byte n;
@@ -607,17 +760,17 @@ proctype host(byte e)
     {
 end:
         do
-        :: atomic { news[e]?FAILURE(n) -> req_failed[e] = true; fail_queue(e) }
+        :: atomic { news[e]?FAILURE(n) -> req_failed[e] = true; fail_owner(e) }
         :: atomic { news[e]?RELEASE(n) -> peer_end[e] = n + 1; n = 0 }
-        :: atomic { !failed[e] && LACKS_PEER(e) -> tell_failure(e); fail_queue(e) }
+        :: atomic { !HAS_FAILED(e) && LACKS_PEER(e) -> tell_failure(e); fail_owner(e) }
 #ifdef DEATH
         :: atomic { !freed[e] && !dead[1 - e] -> dead[e] = true }
 #elif FAILURES > 0
         :: atomic { failures > 0 && !failed[e] && !freed[e] -> failures--; fail_queue(e) }
-        :: atomic { failures > 0 && !failed[e] && !freed[e] ->
+        :: atomic { failures > 0 && !HAS_FAILED(e) && !freed[e] ->
                 failures--;
                 tell_failure(e);
-                fail_queue(e)
+                fail_owner(e)
             }
 #endif
         od
@@ -627,15 +780,29 @@ end:
 init
 {
     atomic {
+        queued[SENDER] = true;
+        queued[RECEIVER] = true;
         run stream(SENDER);
         run stream(RECEIVER);
         run host(SENDER);
         run host(RECEIVER);
 #if BLOCKS > 1
-        run other_block(SENDER);
+        run other_block(SENDER, 0);
 #ifndef READY
-        run other_block(RECEIVER);
+        run other_block(RECEIVER, 0);
 #endif
+#endif
+#if HOSTS & 1
+        run own_stream(SENDER);
+#endif
+#if (HOSTS & 2) && !defined(READY)
+        run own_stream(RECEIVER);
+#endif
+#if BLOCKS > 1 && (HOSTS & 1)
+        run other_block(SENDER, 2);
+#endif
+#if BLOCKS > 1 && (HOSTS & 2) && !defined(READY)
+        run other_block(RECEIVER, 2);
 #endif
     }
 }
