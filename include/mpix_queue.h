@@ -159,7 +159,8 @@ MPIXQ_PUBLIC int MPIXQ_Queue_free(MPIXQ_Queue *queue);
 /**
  * Block the calling thread until everything enqueued on the queue is done: all starts have been
  * executed, all started communication has completed, all waits have returned. A request that was
- * started without a wait stays started. Local.
+ * started without a wait stays started, and what it received in memory of a GPU may come to its
+ * buffer only with that wait. Local.
  *
  * \param[in] queue  a live queue
  * \return MPI_SUCCESS, or

@@ -6,6 +6,8 @@
  */
 #include "mtest.h"
 
+#include "mtest_gpu.h"
+
 enum { HOPS = 200, PAIRS = 5 };
 
 struct counter {
@@ -31,18 +33,19 @@ static void test_relay(MPIX_Queue queue, MPIX_Host_stream stream)
 {
     int next = (mtest_rank + 1) % mtest_size;
     int last = (mtest_rank + mtest_size - 1) % mtest_size;
-    struct counter c = {.expected = mtest_rank};
+    struct counter *c = mtest_gpu_array(sizeof(*c));
     MPI_Request r[2];
 
-    MTEST_OK(MPI_Recv_init(&c.value, 1, MPI_LONG, last, 1, MPI_COMM_WORLD, &r[0]));
-    MTEST_OK(MPI_Send_init(&c.value, 1, MPI_LONG, next, 1, MPI_COMM_WORLD, &r[1]));
+    c->expected = mtest_rank;
+    MTEST_OK(MPI_Recv_init(&c->value, 1, MPI_LONG, last, 1, MPI_COMM_WORLD, &r[0]));
+    MTEST_OK(MPI_Send_init(&c->value, 1, MPI_LONG, next, 1, MPI_COMM_WORLD, &r[1]));
     MTEST_OK(MPIX_Matchall(2, r));
     for (int i = 0; i < HOPS; i++) {
         if (i > 0 || mtest_rank > 0) {
             MTEST_OK(MPIX_Enqueue_start(queue, &r[0]));
             MTEST_OK(MPIX_Enqueue_wait(queue, &r[0]));
         }
-        MTEST_OK(MPIX_Host_stream_launch(stream, step, &c));
+        MTEST_OK(MPIX_Host_stream_launch(stream, step, c));
         MTEST_OK(MPIX_Enqueue_start(queue, &r[1]));
         MTEST_OK(MPIX_Enqueue_wait(queue, &r[1]));
     }
@@ -52,9 +55,9 @@ static void test_relay(MPIX_Queue queue, MPIX_Host_stream stream)
     }
     MTEST_OK(MPIX_Queue_wait(queue));
     MTEST_OK(MPIX_Host_stream_synchronize(stream));
-    MTEST_EQ(c.wrong, 0);
+    MTEST_EQ(c->wrong, 0);
     if (mtest_rank == 0) {
-        MTEST_EQ(c.value, (long)HOPS * mtest_size);
+        MTEST_EQ(c->value, (long)HOPS * mtest_size);
     }
     MTEST_OK(MPI_Request_free(&r[0]));
     MTEST_OK(MPI_Request_free(&r[1]));
@@ -65,8 +68,8 @@ static void test_pairs_are_fixed(MPIX_Queue queue)
 {
     int next = (mtest_rank + 1) % mtest_size;
     int last = (mtest_rank + mtest_size - 1) % mtest_size;
-    int in[PAIRS];
-    int out[PAIRS];
+    int *in = mtest_gpu_array(PAIRS * sizeof(*in));
+    int *out = mtest_gpu_array(PAIRS * sizeof(*out));
     MPI_Request recv[PAIRS];
     MPI_Request send[PAIRS];
 
@@ -110,10 +113,11 @@ static void test_two_queues(void)
     int last = (mtest_rank + mtest_size - 1) % mtest_size;
     MPIX_Queue q[QUEUES];
     MPI_Request r[QUEUES][2];
-    int in[QUEUES] = {0};
-    int out[QUEUES] = {100 + mtest_rank, 200 + mtest_rank};
+    int *in = mtest_gpu_array(QUEUES * sizeof(*in));
+    int *out = mtest_gpu_array(QUEUES * sizeof(*out));
 
     for (int k = 0; k < QUEUES; k++) {
+        out[k] = (k + 1) * 100 + mtest_rank;
         MTEST_OK(MPIX_Queue_init(&q[k], MPIX_QUEUE_AUTO, NULL));
         MTEST_OK(MPI_Recv_init(&in[k], 1, MPI_INT, last, 1, MPI_COMM_WORLD, &r[k][0]));
         MTEST_OK(MPI_Send_init(&out[k], 1, MPI_INT, next, 1, MPI_COMM_WORLD, &r[k][1]));

@@ -9,6 +9,8 @@
 
 #include <stdlib.h>
 
+#include "mtest_gpu.h"
+
 enum { TAG = 6, MANY = 200 };
 
 static MPIX_Queue queue;
@@ -40,50 +42,51 @@ static void ends_free(struct ends *e)
 /* Active, by the host: queues and a second start refuse it, with texts of their own. */
 static void test_active(void)
 {
-    struct ends e;
+    struct ends *e = mtest_gpu_array(sizeof(*e));
     MPI_Request match = MPI_REQUEST_NULL, twice[2];
 
-    ends_make(&e, 1);
-    MTEST_OK(MPI_Start(&e.r[0]));
-    MTEST_KIND_TEXT(MPIX_Enqueue_start(queue, &e.r[0]), MPIXQ_ERR_STATE, "the host started it");
-    MTEST_KIND_TEXT(MPIX_Enqueue_startall(queue, 2, e.r), MPIXQ_ERR_STATE, "the host started it");
-    MTEST_KIND_TEXT(MPIX_Enqueue_wait(queue, &e.r[0]), MPIXQ_ERR_STATE, "the host started it");
-    MTEST_KIND_TEXT(MPI_Start(&e.r[0]), MPIXQ_ERR_STATE, "before the next start");
-    MTEST_KIND_TEXT(MPI_Startall(2, e.r), MPIXQ_ERR_STATE, "before the next start");
-    MTEST_KIND(MPIX_Match(&e.r[0]), MPIXQ_ERR_STATE);
-    MTEST_KIND(MPIX_Imatch(&e.r[0], &match), MPIXQ_ERR_STATE);
-    MTEST_KIND(MPI_Cancel(&e.r[0]), MPIXQ_ERR_UNSUPPORTED);
-    twice[0] = twice[1] = e.r[1];
+    ends_make(e, 1);
+    MTEST_OK(MPI_Start(&e->r[0]));
+    MTEST_KIND_TEXT(MPIX_Enqueue_start(queue, &e->r[0]), MPIXQ_ERR_STATE, "the host started it");
+    MTEST_KIND_TEXT(MPIX_Enqueue_startall(queue, 2, e->r), MPIXQ_ERR_STATE, "the host started it");
+    MTEST_KIND_TEXT(MPIX_Enqueue_wait(queue, &e->r[0]), MPIXQ_ERR_STATE, "the host started it");
+    MTEST_KIND_TEXT(MPI_Start(&e->r[0]), MPIXQ_ERR_STATE, "before the next start");
+    MTEST_KIND_TEXT(MPI_Startall(2, e->r), MPIXQ_ERR_STATE, "before the next start");
+    MTEST_KIND(MPIX_Match(&e->r[0]), MPIXQ_ERR_STATE);
+    MTEST_KIND(MPIX_Imatch(&e->r[0], &match), MPIXQ_ERR_STATE);
+    MTEST_KIND(MPI_Cancel(&e->r[0]), MPIXQ_ERR_UNSUPPORTED);
+    twice[0] = twice[1] = e->r[1];
     MTEST_KIND(MPI_Startall(2, twice), MPIXQ_ERR_STATE);
     /* The send was not started by any of those: it may be enqueued. */
-    MTEST_OK(MPIX_Enqueue_start(queue, &e.r[1]));
-    MTEST_OK(MPIX_Enqueue_wait(queue, &e.r[1]));
-    MTEST_OK(MPI_Wait(&e.r[0], MPI_STATUS_IGNORE));
+    MTEST_OK(MPIX_Enqueue_start(queue, &e->r[1]));
+    MTEST_OK(MPIX_Enqueue_wait(queue, &e->r[1]));
+    MTEST_OK(MPI_Wait(&e->r[0], MPI_STATUS_IGNORE));
     MTEST_OK(MPIX_Queue_wait(queue));
-    MTEST_KIND(MPI_Cancel(&e.r[0]), MPIXQ_ERR_UNSUPPORTED);
-    ends_free(&e);
+    MTEST_KIND(MPI_Cancel(&e->r[0]), MPIXQ_ERR_UNSUPPORTED);
+    ends_free(e);
 }
 
 /* One element that a queue owns, or that is being matched, among all that may be started. */
 static void test_arrays(void)
 {
-    struct ends mine, owned, plain, open;
+    struct ends *all = mtest_gpu_array(4 * sizeof(*all));
+    struct ends *mine = all, *owned = all + 1, *plain = all + 2, *open = all + 3;
     MPI_Request r[5], keep[5], match = MPI_REQUEST_NULL;
     MPI_Status s[5];
     int index = -1, flag = -1, n = -1, indices[5];
 
-    ends_make(&mine, 1);
-    ends_make(&owned, 1);
-    ends_make(&plain, 0);
-    MTEST_OK(MPIX_Enqueue_start(queue, &owned.r[0]));
+    ends_make(mine, 1);
+    ends_make(owned, 1);
+    ends_make(plain, 0);
+    MTEST_OK(MPIX_Enqueue_start(queue, &owned->r[0]));
     for (int round = 0; round < 2; round++) {
-        r[0] = keep[0] = mine.r[0];
-        r[1] = keep[1] = plain.r[0];
+        r[0] = keep[0] = mine->r[0];
+        r[1] = keep[1] = plain->r[0];
         r[2] = keep[2] = MPI_REQUEST_NULL;
-        r[3] = keep[3] = mine.r[1];
-        r[4] = keep[4] = owned.r[0];
+        r[3] = keep[3] = mine->r[1];
+        r[4] = keep[4] = owned->r[0];
         if (round == 0) {
-            r[2] = keep[2] = plain.r[1];
+            r[2] = keep[2] = plain->r[1];
             MTEST_KIND(MPI_Startall(5, r), MPIXQ_ERR_STATE);
             /* Nothing was: all of them start now. */
             MTEST_OK(MPI_Startall(4, r));
@@ -99,36 +102,36 @@ static void test_arrays(void)
         }
     }
     MTEST_OK(MPI_Waitall(4, r, s));
-    MTEST_OK(MPI_Wait(&plain.r[1], MPI_STATUS_IGNORE));
-    MTEST_OK(MPIX_Enqueue_startall(queue, 1, &owned.r[1]));
+    MTEST_OK(MPI_Wait(&plain->r[1], MPI_STATUS_IGNORE));
+    MTEST_OK(MPIX_Enqueue_startall(queue, 1, &owned->r[1]));
     MTEST_OK(MPIX_Enqueue_waitall(queue, MPIX_ALL_STARTED, NULL));
     MTEST_OK(MPIX_Queue_wait(queue));
     /* The same with one that is being matched. */
-    ends_make(&open, 0);
-    MTEST_OK(MPIX_Imatch(&open.r[0], &match));
-    mine.in = -1;
-    r[0] = mine.r[0];
-    r[1] = open.r[0];
+    ends_make(open, 0);
+    MTEST_OK(MPIX_Imatch(&open->r[0], &match));
+    mine->in = -1;
+    r[0] = mine->r[0];
+    r[1] = open->r[0];
     MTEST_KIND(MPI_Startall(2, r), MPIXQ_ERR_STATE);
-    MTEST_OK(MPI_Startall(2, mine.r));
+    MTEST_OK(MPI_Startall(2, mine->r));
     MTEST_KIND(MPI_Waitall(2, r, s), MPIXQ_ERR_STATE);
     MTEST_OK(MPI_Barrier(MPI_COMM_WORLD));
-    MTEST_OK(MPIX_Match(&open.r[1]));
+    MTEST_OK(MPIX_Match(&open->r[1]));
     r[1] = match;
     MTEST_OK(MPI_Waitall(2, r, s));
-    MTEST_OK(MPI_Wait(&mine.r[1], MPI_STATUS_IGNORE));
-    MTEST_OK(MPI_Startall(2, open.r));
-    MTEST_OK(MPI_Waitall(2, open.r, s));
-    ends_free(&open);
-    ends_free(&mine);
-    ends_free(&owned);
-    ends_free(&plain);
+    MTEST_OK(MPI_Wait(&mine->r[1], MPI_STATUS_IGNORE));
+    MTEST_OK(MPI_Startall(2, open->r));
+    MTEST_OK(MPI_Waitall(2, open->r, s));
+    ends_free(open);
+    ends_free(mine);
+    ends_free(owned);
+    ends_free(plain);
 }
 
 /* More elements than the calls have room for by themselves, of all kinds. */
 static void test_many(void)
 {
-    static int in[MANY], out[MANY];
+    int *in = mtest_gpu_array(MANY * sizeof(*in)), *out = mtest_gpu_array(MANY * sizeof(*out));
     static MPI_Request r[4 * MANY];
     static MPI_Status s[4 * MANY];
     static int indices[4 * MANY];

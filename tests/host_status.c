@@ -10,6 +10,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "mtest_gpu.h"
+
 enum { N = 9, WAYS = 10, TAG = 30, SHORT = 4, LONG = 10, BIG = 100000 };
 
 /* Elements: short message for a long receive, wildcards, elements that fill no whole type, nothing,
@@ -36,7 +38,7 @@ struct program {
 static int from, to;
 static MPI_Comm wild_comm;
 static MPI_Datatype two;
-static int out[LONG], big_in[BIG], big_out[BIG];
+static int *out, *big_in, *big_out;
 
 static void make(struct program *p, int matched)
 {
@@ -237,9 +239,14 @@ static void compare(const struct program *plain, const struct program *matched)
 
 int main(int argc, char **argv)
 {
-    static struct program plain, matched;
+    struct program *plain, *matched;
 
     mtest_begin(&argc, &argv, MPI_THREAD_SINGLE);
+    plain = mtest_gpu_array(sizeof(*plain));
+    matched = mtest_gpu_array(sizeof(*matched));
+    out = mtest_gpu_array(LONG * sizeof(*out));
+    big_in = mtest_gpu_array(BIG * sizeof(*big_in));
+    big_out = mtest_gpu_array(BIG * sizeof(*big_out));
     from = (mtest_rank + mtest_size - 1) % mtest_size;
     to = (mtest_rank + 1) % mtest_size;
     MTEST_OK(MPI_Comm_dup(MPI_COMM_WORLD, &wild_comm));
@@ -248,9 +255,9 @@ int main(int argc, char **argv)
     for (int way = 0; way < WAYS; way++) {
         int before = mtest_failures();
 
-        run(&plain, 0, way);
-        run(&matched, 1, way);
-        compare(&plain, &matched);
+        run(plain, 0, way);
+        run(matched, 1, way);
+        compare(plain, matched);
         if (mtest_failures() > before) {
             fprintf(stderr, "rank %d: by %s\n", mtest_rank, way_names[way]);
         }

@@ -8,13 +8,15 @@
 
 #include <pthread.h>
 
+#include "mtest_gpu.h"
+
 enum { THREADS = 2, ROUNDS = 300, COUNT = 10, TAG = 7 };
 
 struct worker {
     pthread_t thread;
     int number;
     MPI_Comm comm; /* of this thread alone, so that its matching has an order */
-    int in[COUNT], out[COUNT];
+    int *in, *out;
 };
 
 static pthread_barrier_t line;
@@ -52,6 +54,8 @@ int main(int argc, char **argv)
     MTEST_EQ(pthread_barrier_init(&line, NULL, THREADS), 0);
     for (int t = 0; t < THREADS; t++) {
         workers[t].number = t;
+        workers[t].in = mtest_gpu_array(COUNT * sizeof(int));
+        workers[t].out = mtest_gpu_array(COUNT * sizeof(int));
         MTEST_OK(MPI_Comm_dup(MPI_COMM_WORLD, &workers[t].comm));
     }
     for (int t = 0; t < THREADS; t++) {

@@ -234,7 +234,7 @@ static void test_again(int owner)
     for (int i = 0; i < rounds; i++) {
         struct half *now = &h[i % 2], *last = &h[1 - i % 2];
 
-        make(now, i % 4 < 2 == (mtest_rank == owner) ? MTEST_RECV : MTEST_SEND, BYTES, i);
+        make(now, (i % 4 < 2) == (mtest_rank == owner) ? MTEST_RECV : MTEST_SEND, BYTES, i);
         MTEST_OK(MPIX_Match(&now->r));
         if (mtest_rank != owner) {
             MTEST_EQ(n_open(), 2);

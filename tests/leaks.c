@@ -12,12 +12,14 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "mtest_gpu.h"
+
 enum { TAG = 1, BIG = 8 << 20 };
 
 static void leave(const char *what)
 {
-    static int in;
-    static int out;
+    static int *in;
+    static int *out;
     static char *big;
     static struct mtest_gate gate;
     static MPIX_Queue queue;
@@ -27,28 +29,30 @@ static void leave(const char *what)
     static MPI_Request match;
     int peer = 1 - mtest_rank;
 
+    in = mtest_gpu_array(sizeof(*in));
+    out = mtest_gpu_array(sizeof(*out));
     MTEST_OK(MPIX_Host_stream_create(&stream));
     MTEST_OK(MPIX_Queue_init(&queue, MPIX_QUEUE_FALLBACK, &stream));
     if (strcmp(what, "match") == 0) {
-        MTEST_OK(MPI_Recv_init(&in, 1, MPI_INT, peer, TAG, MPI_COMM_WORLD, &r[0]));
+        MTEST_OK(MPI_Recv_init(in, 1, MPI_INT, peer, TAG, MPI_COMM_WORLD, &r[0]));
         MTEST_OK(MPIX_Imatch(&r[0], &match));
         return;
     }
-    big = calloc(BIG, 1);
+    big = mtest_gpu_array(BIG);
     if (strcmp(what, "send") == 0) {
         MTEST_OK(MPI_Recv_init(big, BIG / 2, MPI_BYTE, peer, TAG, MPI_COMM_WORLD, &r[0]));
         MTEST_OK(MPI_Send_init(big + BIG / 2, BIG / 2, MPI_BYTE, peer, TAG, MPI_COMM_WORLD, &r[1]));
     } else {
-        MTEST_OK(MPI_Recv_init(&in, 1, MPI_INT, peer, TAG, MPI_COMM_WORLD, &r[0]));
-        MTEST_OK(MPI_Send_init(&out, 1, MPI_INT, peer, TAG, MPI_COMM_WORLD, &r[1]));
+        MTEST_OK(MPI_Recv_init(in, 1, MPI_INT, peer, TAG, MPI_COMM_WORLD, &r[0]));
+        MTEST_OK(MPI_Send_init(out, 1, MPI_INT, peer, TAG, MPI_COMM_WORLD, &r[1]));
     }
     MTEST_OK(MPIX_Matchall(2, r));
     if (strcmp(what, "shared") == 0) {
         static MPIX_Queue second;
 
         MTEST_OK(MPIX_Queue_init(&second, MPIX_QUEUE_FALLBACK, &stream));
-        MTEST_OK(MPI_Recv_init(&in, 1, MPI_INT, peer, TAG + 1, MPI_COMM_WORLD, &more[0]));
-        MTEST_OK(MPI_Send_init(&out, 1, MPI_INT, peer, TAG + 1, MPI_COMM_WORLD, &more[1]));
+        MTEST_OK(MPI_Recv_init(in, 1, MPI_INT, peer, TAG + 1, MPI_COMM_WORLD, &more[0]));
+        MTEST_OK(MPI_Send_init(out, 1, MPI_INT, peer, TAG + 1, MPI_COMM_WORLD, &more[1]));
         MTEST_OK(MPIX_Matchall(2, more));
         MTEST_OK(MPIX_Enqueue_start(queue, &r[0]));
         MTEST_OK(MPIX_Enqueue_wait(queue, &r[0]));
@@ -61,8 +65,8 @@ static void leave(const char *what)
         MTEST_OK(MPIX_Enqueue_start(queue, &r[1]));
         MTEST_OK(MPIX_Enqueue_wait(queue, &r[1]));
     } else if (strcmp(what, "host") == 0) {
-        MTEST_OK(MPI_Recv_init(&in, 1, MPI_INT, peer, TAG + 1, MPI_COMM_WORLD, &more[0]));
-        MTEST_OK(MPI_Ssend_init(&out, 1, MPI_INT, peer, TAG + 1, MPI_COMM_WORLD, &more[1]));
+        MTEST_OK(MPI_Recv_init(in, 1, MPI_INT, peer, TAG + 1, MPI_COMM_WORLD, &more[0]));
+        MTEST_OK(MPI_Ssend_init(out, 1, MPI_INT, peer, TAG + 1, MPI_COMM_WORLD, &more[1]));
         MTEST_OK(MPIX_Matchall(2, more));
         MTEST_OK(MPI_Start(&r[0]));
         MTEST_OK(MPI_Start(&more[1]));

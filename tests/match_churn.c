@@ -8,6 +8,8 @@
 
 #include <stdio.h>
 
+#include "mtest_gpu.h"
+
 enum { TAG = 3, MANY = 1500, STALE = 150 };
 
 static long resident_kib(void)
@@ -27,19 +29,22 @@ static long resident_kib(void)
     return kib;
 }
 
+static int *data; /* what the tests below send and receive */
+
 static void once(MPIX_Queue queue, int peer, int i)
 {
     MPI_Request r[2];
-    int in = -1;
-    int out = 10 * i + mtest_rank;
+    int *in = data, *out = data + 1;
 
-    MTEST_OK(MPI_Recv_init(&in, 1, MPI_INT, peer, TAG, MPI_COMM_WORLD, &r[i % 2]));
-    MTEST_OK(MPI_Send_init(&out, 1, MPI_INT, peer, TAG, MPI_COMM_WORLD, &r[1 - i % 2]));
+    *in = -1;
+    *out = 10 * i + mtest_rank;
+    MTEST_OK(MPI_Recv_init(in, 1, MPI_INT, peer, TAG, MPI_COMM_WORLD, &r[i % 2]));
+    MTEST_OK(MPI_Send_init(out, 1, MPI_INT, peer, TAG, MPI_COMM_WORLD, &r[1 - i % 2]));
     MTEST_OK(MPIX_Matchall(2, r));
     MTEST_OK(MPIX_Enqueue_startall(queue, 2, r));
     MTEST_OK(MPIX_Enqueue_waitall(queue, 2, r));
     MTEST_OK(MPIX_Queue_wait(queue));
-    MTEST_EQ(in, 10 * i + peer);
+    MTEST_EQ(*in, 10 * i + peer);
     MTEST_OK(MPI_Request_free(&r[0]));
     MTEST_OK(MPI_Request_free(&r[1]));
 }
@@ -68,7 +73,6 @@ static void test_never_started(int peer)
 {
     for (int i = 0; i < STALE; i++) {
         MPI_Request r[2];
-        int data[2] = {0};
 
         MTEST_OK(MPI_Recv_init(&data[0], 1, MPI_INT, peer, TAG, MPI_COMM_WORLD, &r[0]));
         MTEST_OK(MPI_Send_init(&data[1], 1, MPI_INT, peer, TAG, MPI_COMM_WORLD, &r[1]));
@@ -84,23 +88,23 @@ static void test_receiver_never_started(MPIX_Queue queue)
 {
     for (int i = 0; i < STALE; i++) {
         MPI_Request r = MPI_REQUEST_NULL;
-        int data = -5;
+        int *own = data + 2;
 
+        *own = mtest_rank == 0 ? 77777 : -5;
         if (mtest_rank == 0) {
-            data = 77777;
-            MTEST_OK(MPI_Bsend_init(&data, 1, MPI_INT, 1, TAG, MPI_COMM_WORLD, &r));
+            MTEST_OK(MPI_Bsend_init(own, 1, MPI_INT, 1, TAG, MPI_COMM_WORLD, &r));
             MTEST_OK(MPIX_Match(&r));
             MTEST_OK(MPIX_Enqueue_start(queue, &r));
             MTEST_OK(MPIX_Enqueue_wait(queue, &r));
             MTEST_OK(MPIX_Queue_wait(queue));
         } else {
-            MTEST_OK(MPI_Recv_init(&data, 1, MPI_INT, 0, TAG, MPI_COMM_WORLD, &r));
+            MTEST_OK(MPI_Recv_init(own, 1, MPI_INT, 0, TAG, MPI_COMM_WORLD, &r));
             MTEST_OK(MPIX_Match(&r));
         }
         MTEST_OK(MPI_Request_free(&r));
         once(queue, 1 - mtest_rank, i);
         if (mtest_rank == 1) {
-            MTEST_EQ(data, -5);
+            MTEST_EQ(*own, -5);
         }
     }
 }
@@ -110,8 +114,8 @@ static void test_many_alive(MPIX_Queue queue, int peer)
 {
     enum { ALIVE = 400 };
     static MPI_Request r[2 * ALIVE];
-    static int in[ALIVE];
-    static int out[ALIVE];
+    int *in = mtest_gpu_array(ALIVE * sizeof(*in));
+    int *out = mtest_gpu_array(ALIVE * sizeof(*out));
 
     for (int round = 0; round < 2; round++) {
         for (int i = 0; i < ALIVE; i++) {
@@ -138,6 +142,7 @@ int main(int argc, char **argv)
     MPIX_Queue queue = MPIX_QUEUE_NULL;
 
     mtest_begin(&argc, &argv, MPI_THREAD_MULTIPLE);
+    data = mtest_gpu_array(3 * sizeof(*data));
     mtest_bsend_attach((size_t)(STALE + 10) * (MPI_BSEND_OVERHEAD + 64));
     MTEST_OK(MPIX_Queue_init(&queue, MPIX_QUEUE_AUTO, NULL));
     test_many(queue, 1 - mtest_rank);

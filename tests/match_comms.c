@@ -9,6 +9,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "mtest_gpu.h"
+
 enum { MAX_COMMS = 32, TAG = 3 };
 
 struct comms {
@@ -54,8 +56,8 @@ static void expect_apart(struct comms *c, MPIX_Queue queue, int one_by_one)
     MPI_Request send[MAX_COMMS];
     MPI_Request ordered[2 * MAX_COMMS];
     MPI_Request match[2 * MAX_COMMS];
-    int in[MAX_COMMS];
-    int out[MAX_COMMS];
+    int *in = mtest_gpu_array(MAX_COMMS * sizeof(*in));
+    int *out = mtest_gpu_array(MAX_COMMS * sizeof(*out));
 
     for (int i = 0; i < c->count; i++) {
         in[i] = -1;

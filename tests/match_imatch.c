@@ -8,6 +8,8 @@
 
 #include <stdio.h>
 
+#include "mtest_gpu.h"
+
 enum { TAG = 1, WAYS = 8 };
 
 static const char *const way_names[WAYS] = {"Wait",     "Test",     "Waitany", "Testany",
@@ -82,7 +84,7 @@ static void complete(int way, MPI_Request r[N], struct outcome *o)
 static void run(int way, int bad)
 {
     int peer = 1 - mtest_rank;
-    int data[4] = {0};
+    int *data = mtest_gpu_array(4 * sizeof(*data));
     int in = 0;
     int out = 8;
     MPI_Request pair[2];
@@ -137,7 +139,7 @@ static void test_several(void)
 {
     enum { M = 4, BAD = 2 };
     int peer = 1 - mtest_rank;
-    int data[2] = {0};
+    int *data = mtest_gpu_array(2 * sizeof(*data));
     MPI_Request pair[M][2];
     MPI_Request match[M];
 
@@ -159,7 +161,7 @@ static void test_several(void)
 static void test_cancel(void)
 {
     int peer = 1 - mtest_rank;
-    int data[2] = {0};
+    int *data = mtest_gpu_array(2 * sizeof(*data));
     int cancelled = -1;
     int flag = 0;
     MPI_Request keep[2];

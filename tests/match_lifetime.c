@@ -9,6 +9,8 @@
 
 #include <string.h>
 
+#include "mtest_gpu.h"
+
 enum { TAG = 2, WHEN = 4 };
 
 struct pair {
@@ -86,23 +88,23 @@ static void run(MPIX_Queue queue, MPIX_Host_stream stream, int peer, int when, i
 static void test_one_side_frees(MPIX_Queue queue, int peer)
 {
     enum { ROUNDS = 50 };
-    int in[2];
-    int out = 0;
+    int *in = mtest_gpu_array(2 * sizeof(*in));
+    int *out = mtest_gpu_array(sizeof(*out));
     MPI_Request old[2];
     MPI_Request new[2];
 
     for (int i = 0; i < ROUNDS; i++) {
         MTEST_OK(MPI_Recv_init(&in[0], 1, MPI_INT, peer, TAG, MPI_COMM_WORLD, &old[0]));
-        MTEST_OK(MPI_Send_init(&out, 1, MPI_INT, peer, TAG, MPI_COMM_WORLD, &old[1]));
+        MTEST_OK(MPI_Send_init(out, 1, MPI_INT, peer, TAG, MPI_COMM_WORLD, &old[1]));
         MTEST_OK(MPIX_Matchall(2, old));
         if ((mtest_rank + i) % 2 == 0) {
             MTEST_OK(MPI_Request_free(&old[0]));
             MTEST_OK(MPI_Request_free(&old[1]));
         }
         in[0] = in[1] = -1;
-        out = 1000 * i + mtest_rank;
+        *out = 1000 * i + mtest_rank;
         MTEST_OK(MPI_Recv_init(&in[1], 1, MPI_INT, peer, TAG, MPI_COMM_WORLD, &new[0]));
-        MTEST_OK(MPI_Send_init(&out, 1, MPI_INT, peer, TAG, MPI_COMM_WORLD, &new[1]));
+        MTEST_OK(MPI_Send_init(out, 1, MPI_INT, peer, TAG, MPI_COMM_WORLD, &new[1]));
         MTEST_OK(MPIX_Matchall(2, new));
         MTEST_OK(MPIX_Enqueue_startall(queue, 2, new));
         MTEST_OK(MPIX_Enqueue_waitall(queue, 2, new));

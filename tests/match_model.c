@@ -11,6 +11,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "mtest_gpu.h"
+
 enum { MESSAGES = 60, RANKS = 4, COMMS = 3, TAGS = 2, INTS = 3 };
 
 struct end {
@@ -171,22 +173,23 @@ static void run(struct plan *p, MPIX_Queue queue, int seed)
 
 int main(int argc, char **argv)
 {
-    static struct plan plan;
+    struct plan *plan;
     MPIX_Queue queue = MPIX_QUEUE_NULL;
     int first = argc > 1 ? atoi(argv[1]) : 1;
     int seeds = argc > 2 ? atoi(argv[2]) : 20;
 
     mtest_begin(&argc, &argv, MPI_THREAD_MULTIPLE);
     MTEST_CHECK(mtest_size <= RANKS);
-    plan.comm[0] = MPI_COMM_WORLD;
-    MTEST_OK(MPI_Comm_dup(MPI_COMM_WORLD, &plan.comm[1]));
-    MTEST_OK(MPI_Comm_split(MPI_COMM_WORLD, 0, mtest_rank, &plan.comm[2]));
+    plan = mtest_gpu_array(sizeof(*plan));
+    plan->comm[0] = MPI_COMM_WORLD;
+    MTEST_OK(MPI_Comm_dup(MPI_COMM_WORLD, &plan->comm[1]));
+    MTEST_OK(MPI_Comm_split(MPI_COMM_WORLD, 0, mtest_rank, &plan->comm[2]));
     MTEST_OK(MPIX_Queue_init(&queue, MPIX_QUEUE_AUTO, NULL));
     for (int seed = first; seed < first + seeds; seed++) {
-        run(&plan, queue, seed);
+        run(plan, queue, seed);
     }
-    MTEST_OK(MPI_Comm_free(&plan.comm[1]));
-    MTEST_OK(MPI_Comm_free(&plan.comm[2]));
+    MTEST_OK(MPI_Comm_free(&plan->comm[1]));
+    MTEST_OK(MPI_Comm_free(&plan->comm[2]));
     MTEST_OK(MPIX_Queue_free(&queue));
     return mtest_end();
 }

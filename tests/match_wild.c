@@ -6,6 +6,8 @@
  */
 #include "mtest.h"
 
+#include "mtest_gpu.h"
+
 enum { TAG = 4, GO = 50 };
 
 static void run_and_free(MPIX_Queue queue, int n, MPI_Request *r)
@@ -34,22 +36,22 @@ static void test_any_source(MPIX_Queue queue)
 {
     enum { TIMES = 20 };
     MPI_Request r[8];
-    int in[8];
+    int *in = mtest_gpu_array(8 * sizeof(*in));
     int bound[8];
     int seen[8] = {0};
     int n = mtest_rank == 0 ? mtest_size - 1 : 1;
-    int out = mtest_rank;
+    int *out = mtest_gpu_array(sizeof(*out));
 
     if (mtest_rank == 0) {
         for (int i = 0; i < n; i++) {
             MTEST_OK(MPI_Recv_init(&in[i], 1, MPI_INT, MPI_ANY_SOURCE, TAG, MPI_COMM_WORLD, &r[i]));
         }
     } else {
-        MTEST_OK(MPI_Send_init(&out, 1, MPI_INT, 0, TAG, MPI_COMM_WORLD, &r[0]));
+        MTEST_OK(MPI_Send_init(out, 1, MPI_INT, 0, TAG, MPI_COMM_WORLD, &r[0]));
     }
     MTEST_OK(MPIX_Matchall(n, r));
     for (int t = 0; t < TIMES; t++) {
-        out = 100 * t + mtest_rank;
+        *out = 100 * t + mtest_rank;
         MTEST_OK(MPIX_Enqueue_startall(queue, n, r));
         MTEST_OK(MPIX_Enqueue_waitall(queue, n, r));
         MTEST_OK(MPIX_Queue_wait(queue));
@@ -80,16 +82,16 @@ static void test_any_tag(MPIX_Queue queue)
     static const int recv_tags[] = {MPI_ANY_TAG, 6, MPI_ANY_TAG, 5};
     static const int from[] = {0, 2, 1, 3};
     MPI_Request r[4];
-    int data[4] = {70, 71, 72, 73};
+    int *data = mtest_gpu_array(4 * sizeof(*data));
 
     if (mtest_rank > 1) {
         return;
     }
     for (int i = 0; i < 4; i++) {
+        data[i] = mtest_rank == 1 ? 70 + i : -1;
         if (mtest_rank == 1) {
             MTEST_OK(MPI_Send_init(&data[i], 1, MPI_INT, 0, send_tags[i], MPI_COMM_WORLD, &r[i]));
         } else {
-            data[i] = -1;
             MTEST_OK(MPI_Recv_init(&data[i], 1, MPI_INT, i < 2 ? 1 : MPI_ANY_SOURCE, recv_tags[i],
                                    MPI_COMM_WORLD, &r[i]));
         }
@@ -113,10 +115,12 @@ static void test_first_begun(MPIX_Queue queue)
 {
     MPI_Request r[2] = {MPI_REQUEST_NULL, MPI_REQUEST_NULL};
     MPI_Request match = MPI_REQUEST_NULL;
-    int in[2] = {-1, -1};
-    int out = mtest_rank;
+    int *in = mtest_gpu_array(2 * sizeof(*in));
+    int *out = mtest_gpu_array(sizeof(*out));
     int flag = 0;
 
+    in[0] = in[1] = -1;
+    *out = mtest_rank;
     if (mtest_rank == 0) {
         MTEST_OK(MPI_Recv_init(&in[0], 1, MPI_INT, MPI_ANY_SOURCE, TAG, MPI_COMM_WORLD, &r[0]));
         MTEST_OK(MPI_Recv_init(&in[1], 1, MPI_INT, 1, TAG, MPI_COMM_WORLD, &r[1]));
@@ -131,7 +135,7 @@ static void test_first_begun(MPIX_Queue queue)
         MTEST_EQ(in[0], mtest_size - 1);
         MTEST_EQ(in[1], 1);
     } else if (mtest_rank == 1 || mtest_rank == mtest_size - 1) {
-        MTEST_OK(MPI_Send_init(&out, 1, MPI_INT, 0, TAG, MPI_COMM_WORLD, &r[0]));
+        MTEST_OK(MPI_Send_init(out, 1, MPI_INT, 0, TAG, MPI_COMM_WORLD, &r[0]));
         MTEST_OK(MPI_Recv(NULL, 0, MPI_INT, 0, GO, MPI_COMM_WORLD, MPI_STATUS_IGNORE));
         MTEST_OK(MPIX_Match(&r[0]));
         run_and_free(queue, 1, r);
@@ -143,11 +147,15 @@ static void test_other_communicator(MPIX_Queue queue)
 {
     MPI_Comm other = MPI_COMM_NULL;
     MPI_Request r[4];
-    int in[2] = {-1, -1};
-    int out[2] = {300 + mtest_rank, 400 + mtest_rank};
+    int *in = mtest_gpu_array(2 * sizeof(*in));
+    int *out = mtest_gpu_array(2 * sizeof(*out));
     int next = (mtest_rank + 1) % mtest_size;
     int last = (mtest_rank + mtest_size - 1) % mtest_size;
 
+    for (int i = 0; i < 2; i++) {
+        in[i] = -1;
+        out[i] = 300 + 100 * i + mtest_rank;
+    }
     MTEST_OK(MPI_Comm_dup(MPI_COMM_WORLD, &other));
     MTEST_OK(MPI_Recv_init(&in[0], 1, MPI_INT, MPI_ANY_SOURCE, MPI_ANY_TAG, other, &r[0]));
     MTEST_OK(MPI_Send_init(&out[1], 1, MPI_INT, next, TAG, MPI_COMM_WORLD, &r[1]));

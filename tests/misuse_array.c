@@ -6,6 +6,8 @@
  */
 #include "mtest.h"
 
+#include "mtest_gpu.h"
+
 enum { N = 5, TAG = 20 };
 
 struct set {
@@ -55,39 +57,39 @@ static void with(MPI_Request copy[2 * N], const struct set *s, int at, MPI_Reque
 /* Matching begins for none, so the order of the later matching is that of the array. */
 static void test_match(MPIX_Queue queue)
 {
-    struct set s;
+    struct set *s = mtest_gpu_array(sizeof(*s));
     MPI_Request copy[2 * N];
     MPI_Request match = MPI_REQUEST_NULL;
     MPI_Request ordinary = MPI_REQUEST_NULL;
     int flag = -1;
     int word;
 
-    set_make(&s);
+    set_make(s);
     MTEST_OK(MPI_Irecv(&word, 1, MPI_INT, peer, TAG + 1, MPI_COMM_WORLD, &ordinary));
     for (int at = 2 * N - 1; at >= 0; at--) {
-        with(copy, &s, at, ordinary);
+        with(copy, s, at, ordinary);
         MTEST_KIND(MPIX_Matchall(2 * N, copy), MPIXQ_ERR_REQUEST);
         MTEST_KIND(MPIX_Imatchall(2 * N, copy, &match), MPIXQ_ERR_REQUEST);
         MTEST_CHECK(match == MPI_REQUEST_NULL);
         /* The same request twice. */
-        with(copy, &s, at, s.r[(at + 3) % (2 * N)]);
+        with(copy, s, at, s->r[(at + 3) % (2 * N)]);
         MTEST_KIND(MPIX_Matchall(2 * N, copy), MPIXQ_ERR_STATE);
     }
-    MTEST_KIND_TEXT(MPIX_Matchall(-1, s.r), MPIXQ_ERR_ARG, "count");
+    MTEST_KIND_TEXT(MPIX_Matchall(-1, s->r), MPIXQ_ERR_ARG, "count");
     MTEST_KIND_TEXT(MPIX_Matchall(1, NULL), MPIXQ_ERR_ARG, "requests");
     MTEST_KIND_TEXT(MPIX_Match(NULL), MPIXQ_ERR_ARG, "request");
-    MTEST_KIND_TEXT(MPIX_Imatch(&s.r[0], NULL), MPIXQ_ERR_ARG, "match");
-    MTEST_KIND_TEXT(MPIX_Imatchall(2, s.r, NULL), MPIXQ_ERR_ARG, "match");
-    MTEST_KIND_TEXT(MPIX_Is_matched(s.r[0], NULL), MPIXQ_ERR_ARG, "flag");
+    MTEST_KIND_TEXT(MPIX_Imatch(&s->r[0], NULL), MPIXQ_ERR_ARG, "match");
+    MTEST_KIND_TEXT(MPIX_Imatchall(2, s->r, NULL), MPIXQ_ERR_ARG, "match");
+    MTEST_KIND_TEXT(MPIX_Is_matched(s->r[0], NULL), MPIXQ_ERR_ARG, "flag");
     for (int i = 0; i < 2 * N; i++) {
-        MTEST_OK(MPIX_Is_matched(s.r[i], &flag));
+        MTEST_OK(MPIX_Is_matched(s->r[i], &flag));
         MTEST_EQ(flag, 0);
     }
     MTEST_OK(MPI_Cancel(&ordinary));
     MTEST_OK(MPI_Wait(&ordinary, MPI_STATUS_IGNORE));
-    MTEST_OK(MPIX_Matchall(2 * N, s.r));
-    set_use(&s, queue);
-    set_free(&s);
+    MTEST_OK(MPIX_Matchall(2 * N, s->r));
+    set_use(s, queue);
+    set_free(s);
 }
 
 static void refuse(MPIX_Queue queue, MPI_Request copy[2 * N], int kind)
@@ -104,68 +106,70 @@ static void refuse(MPIX_Queue queue, MPI_Request copy[2 * N], int kind)
 
 static void test_start(MPIX_Queue queue, MPIX_Queue other)
 {
-    struct set s;
-    struct set foreign;
+    struct set *s = mtest_gpu_array(sizeof(*s));
+    struct set *foreign = mtest_gpu_array(sizeof(*foreign));
     MPI_Request copy[2 * N];
     MPI_Request unmatched = MPI_REQUEST_NULL;
     MPI_Request ordinary = MPI_REQUEST_NULL;
     int word = 0;
     int flag = -1;
 
-    set_make(&s);
-    set_make(&foreign);
-    MTEST_OK(MPIX_Matchall(2 * N, s.r));
-    MTEST_OK(MPIX_Matchall(2 * N, foreign.r));
+    set_make(s);
+    set_make(foreign);
+    MTEST_OK(MPIX_Matchall(2 * N, s->r));
+    MTEST_OK(MPIX_Matchall(2 * N, foreign->r));
     MTEST_OK(MPI_Recv_init(&word, 1, MPI_INT, peer, TAG, MPI_COMM_WORLD, &unmatched));
     MTEST_OK(MPI_Irecv(&word, 1, MPI_INT, peer, TAG + 1, MPI_COMM_WORLD, &ordinary));
-    MTEST_OK(MPIX_Enqueue_startall(other, 2 * N, foreign.r));
+    MTEST_OK(MPIX_Enqueue_startall(other, 2 * N, foreign->r));
     for (int at = 0; at < 2 * N; at++) {
-        with(copy, &s, at, unmatched);
+        with(copy, s, at, unmatched);
         refuse(queue, copy, MPIXQ_ERR_STATE);
-        with(copy, &s, at, ordinary);
+        with(copy, s, at, ordinary);
         refuse(queue, copy, MPIXQ_ERR_REQUEST);
-        with(copy, &s, at, s.r[(at + 1) % (2 * N)]);
+        with(copy, s, at, s->r[(at + 1) % (2 * N)]);
         refuse(queue, copy, MPIXQ_ERR_STATE);
-        with(copy, &s, at, foreign.r[at]);
+        with(copy, s, at, foreign->r[at]);
         refuse(queue, copy, MPIXQ_ERR_STATE);
         MTEST_KIND(MPIX_Enqueue_waitall(queue, 2 * N, copy), MPIXQ_ERR_STATE);
-        with(copy, &s, at, ordinary);
+        with(copy, s, at, ordinary);
         MTEST_KIND(MPIX_Enqueue_waitall(queue, 2 * N, copy), MPIXQ_ERR_REQUEST);
     }
     /* Had anything started, the data would be here already and a second start refused. */
     for (int i = 0; i < N; i++) {
-        MTEST_OK(MPI_Request_get_status(s.r[i], &flag, MPI_STATUS_IGNORE));
+        MTEST_OK(MPI_Request_get_status(s->r[i], &flag, MPI_STATUS_IGNORE));
         MTEST_EQ(flag, 1);
-        MTEST_EQ(s.in[i], -1);
+        MTEST_EQ(s->in[i], -1);
     }
-    set_use(&s, queue);
+    set_use(s, queue);
     MTEST_OK(MPIX_Enqueue_waitall(other, MPIX_ALL_STARTED, NULL));
     MTEST_OK(MPIX_Queue_wait(other));
     MTEST_OK(MPI_Cancel(&ordinary));
     MTEST_OK(MPI_Wait(&ordinary, MPI_STATUS_IGNORE));
     MTEST_OK(MPI_Request_free(&unmatched));
-    set_free(&s);
-    set_free(&foreign);
+    set_free(s);
+    set_free(foreign);
 }
 
 /* MPI's array calls: one element that a queue owns, and nothing is started, waited for or freed. */
 static void test_host_arrays(MPIX_Queue queue)
 {
-    struct set owned;
+    struct set *owned = mtest_gpu_array(sizeof(*owned));
     MPI_Request mine[2] = {MPI_REQUEST_NULL, MPI_REQUEST_NULL};
     MPI_Request mixed[3];
     MPI_Status statuses[3];
-    int word[2] = {-1, 40 + mtest_rank};
+    int *word = mtest_gpu_array(2 * sizeof(*word));
     int flag = -1;
 
-    set_make(&owned);
-    MTEST_OK(MPIX_Matchall(2 * N, owned.r));
+    word[0] = -1;
+    word[1] = 40 + mtest_rank;
+    set_make(owned);
+    MTEST_OK(MPIX_Matchall(2 * N, owned->r));
     MTEST_OK(MPI_Recv_init(&word[0], 1, MPI_INT, peer, TAG + 2, MPI_COMM_WORLD, &mine[0]));
     MTEST_OK(MPI_Send_init(&word[1], 1, MPI_INT, peer, TAG + 2, MPI_COMM_WORLD, &mine[1]));
     mixed[0] = mine[0];
     mixed[1] = mine[1];
-    mixed[2] = owned.r[0];
-    MTEST_OK(MPIX_Enqueue_startall(queue, 2 * N, owned.r));
+    mixed[2] = owned->r[0];
+    MTEST_OK(MPIX_Enqueue_startall(queue, 2 * N, owned->r));
     MTEST_KIND(MPI_Startall(3, mixed), MPIXQ_ERR_STATE);
     /* Not started by those: both are inactive, and starting them now works. */
     MTEST_OK(MPI_Testall(2, mine, &flag, MPI_STATUSES_IGNORE));
@@ -174,15 +178,15 @@ static void test_host_arrays(MPIX_Queue queue)
     MTEST_OK(MPI_Startall(2, mine));
     MTEST_KIND(MPI_Waitall(3, mixed, statuses), MPIXQ_ERR_STATE);
     MTEST_KIND(MPI_Testall(3, mixed, &flag, statuses), MPIXQ_ERR_STATE);
-    MTEST_CHECK(mixed[0] == mine[0] && mixed[1] == mine[1] && mixed[2] == owned.r[0]);
+    MTEST_CHECK(mixed[0] == mine[0] && mixed[1] == mine[1] && mixed[2] == owned->r[0]);
     MTEST_OK(MPI_Waitall(2, mine, statuses));
     MTEST_EQ(word[0], 40 + peer);
     MTEST_OK(MPIX_Enqueue_waitall(queue, MPIX_ALL_STARTED, NULL));
     MTEST_OK(MPIX_Queue_wait(queue));
     MTEST_OK(MPI_Request_free(&mine[0]));
     MTEST_OK(MPI_Request_free(&mine[1]));
-    set_use(&owned, queue);
-    set_free(&owned);
+    set_use(owned, queue);
+    set_free(owned);
 }
 
 int main(int argc, char **argv)

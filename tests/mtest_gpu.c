@@ -272,6 +272,24 @@ enum mtest_memory mtest_gpu_memory(void)
                                             : MTEST_DEVICE;
 }
 
+void *mtest_gpu_array(size_t bytes)
+{
+    struct kept {
+        struct kept *next;
+        void *block;
+    };
+    static struct kept *_Atomic all; /* so that none of them is lost */
+    struct kept *kept = malloc(sizeof(*kept));
+
+    need("memory", kept == NULL);
+    kept->block = mtest_gpu_alloc(mtest_gpu_memory(), bytes);
+    memset(kept->block, 0, bytes);
+    kept->next = atomic_load(&all);
+    while (!atomic_compare_exchange_weak(&all, &kept->next, kept)) {
+    }
+    return kept->block;
+}
+
 void *mtest_gpu_alloc(enum mtest_memory memory, size_t bytes)
 {
     void *block = NULL;

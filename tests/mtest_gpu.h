@@ -65,5 +65,8 @@ void *mtest_gpu_private_alloc(const char *kind, size_t bytes);
 void *mtest_gpu_chunks_alloc(int n, size_t *each_p);
 /* What MTEST_BUFFER says: pool and chunk are kinds of device memory. */
 enum mtest_memory mtest_gpu_memory(void);
+/* Memory of that kind, zeroed, until the program ends, for tests that look at it as at their own:
+ * where it is that of a GPU the host has to reach it (HIP_DOUBLE_ACCESS=bar). */
+void *mtest_gpu_array(size_t bytes);
 
 #endif /* MTEST_GPU_H_INCLUDED */

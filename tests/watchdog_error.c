@@ -7,9 +7,11 @@
 #include "capture.h"
 #include "mtest.h"
 
+#include "mtest_gpu.h"
+
 enum { TAG = 7, BIG = 400000 };
 
-static int out[BIG], in[BIG];
+static int *out, *in;
 static int peer;
 
 /* New requests and a new queue work; so does everything that rank 1 does meanwhile. */
@@ -142,14 +144,15 @@ static void test_behind(void)
     MPIX_Host_stream stream = MPIX_HOST_STREAM_NULL;
     MPIX_Queue first = MPIX_QUEUE_NULL, second = MPIX_QUEUE_NULL;
     MPI_Request r[2];
-    int got = 0, sent = 5;
 
+    *in = 0;
+    *out = 5;
     MTEST_OK(MPIX_Host_stream_create(&stream));
     MTEST_OK(MPIX_Queue_init(&first, MPIX_QUEUE_AUTO, &stream));
     MTEST_OK(MPIX_Queue_init(&second, MPIX_QUEUE_AUTO, &stream));
     for (int i = 0; i < 2; i++) {
         MTEST_OK(mtest_init_raw(mtest_rank == 0 ? MTEST_RECV : MTEST_SEND,
-                                mtest_rank == 0 ? &got : &sent, 1, MPI_INT, peer, TAG + i,
+                                mtest_rank == 0 ? in : out, 1, MPI_INT, peer, TAG + i,
                                 MPI_COMM_WORLD, &r[i]));
     }
     MTEST_OK(MPIX_Matchall(2, r));
@@ -161,7 +164,7 @@ static void test_behind(void)
     MTEST_OK(MPIX_Enqueue_wait(second, &r[1]));
     MTEST_OK(MPIX_Queue_wait(second));
     if (mtest_rank == 0) {
-        MTEST_EQ(got, 5);
+        MTEST_EQ(*in, 5);
         MTEST_KIND(MPIX_Queue_wait(first), MPIXQ_ERR_TIMEOUT);
     }
     /* Had rank 1 freed its ends before, that might be the error. */
@@ -205,6 +208,8 @@ int main(int argc, char **argv)
 
     mtest_begin(&argc, &argv, MPI_THREAD_MULTIPLE);
     capture_begin();
+    out = mtest_gpu_array(BIG * sizeof(*out));
+    in = mtest_gpu_array(BIG * sizeof(*in));
     peer = mtest_size - 1 - mtest_rank;
     if (mtest_size == 1) {
         test_self(0);

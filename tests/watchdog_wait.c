@@ -10,12 +10,15 @@
 
 #include <stdio.h>
 
+#include "mtest_gpu.h"
+
 enum { TAG = 7, COUNT = 3, BIG = 400000, WORD = 64 };
 
 static MPI_Comm comm = MPI_COMM_NULL; /* the ranks of MPI_COMM_WORLD in reverse */
 static MPIX_Queue queue;
 static char this_queue[WORD]; /* as reports name it */
-static int out[BIG], in[BIG];
+static int *out, *in;
+static char by_channel[WORD] = "by channel fallback";
 
 static MPIX_Queue make_queue(MPIX_Host_stream *stream, char name[WORD])
 {
@@ -60,12 +63,12 @@ static void test_peer(enum mtest_mode mode, int count, const char *what, const c
     if (mtest_rank == 0) {
         MTEST_OK(MPIX_Enqueue_start(queue, &r));
         MTEST_OK(MPIX_Enqueue_wait(queue, &r));
-        CAPTURE_WAIT(0, 1, "error: ", this_queue, text, bytes, "by channel fallback", why);
+        CAPTURE_WAIT(0, 1, "error: ", this_queue, text, bytes, by_channel, why);
         /* Once more when it is twice as old. */
         CAPTURE_WAIT(0, 2, this_queue, text, bytes);
         MTEST_EQ(CAPTURE_COUNT(0, this_queue), 2);
     } else {
-        CAPTURE_WAIT(0, 2, "start 1 of ", what, bytes, "by channel fallback", why);
+        CAPTURE_WAIT(0, 2, "start 1 of ", what, bytes, by_channel, why);
         MTEST_OK(MPIX_Enqueue_start(queue, &r));
         MTEST_OK(MPIX_Enqueue_wait(queue, &r));
     }
@@ -111,7 +114,7 @@ static void test_host(void)
                             TAG + 30, comm, &r));
     MTEST_OK(MPIX_Match(&r));
     if (mtest_rank == 1) {
-        CAPTURE_WAIT(0, 1, "start 1 of receive from 0 tag 37 (", "by channel fallback");
+        CAPTURE_WAIT(0, 1, "start 1 of receive from 0 tag 37 (", by_channel);
     }
     MTEST_OK(MPIX_Enqueue_start(queue, &r));
     MTEST_OK(MPIX_Queue_wait(queue));
@@ -200,6 +203,11 @@ int main(int argc, char **argv)
 {
     mtest_begin(&argc, &argv, MPI_THREAD_MULTIPLE);
     capture_begin();
+    out = mtest_gpu_array(BIG * sizeof(*out));
+    in = mtest_gpu_array(BIG * sizeof(*in));
+    if (argc > 1) {
+        (void)snprintf(by_channel, sizeof(by_channel), "by channel %s", argv[1]);
+    }
     MTEST_OK(MPI_Comm_split(MPI_COMM_WORLD, 0, -mtest_rank, &comm));
     if (mtest_size == 1) {
         for (int gated = 0; gated < 2; gated++) {
@@ -207,10 +215,13 @@ int main(int argc, char **argv)
             test_self(1, gated);
         }
     } else {
-        test_peer(MTEST_RECV, COUNT, "receive from", "the peer has not started its send");
-        test_peer(MTEST_SSEND, COUNT, "synchronous send to",
-                  "the peer has not started its receive");
-        test_peer(MTEST_SEND, BIG, "send to", "the peer has not started its receive");
+        const char *no_send =
+            argc > 1 ? "the peer has not started its end" : "the peer has not started its send";
+        const char *no_receive = argc > 1 ? no_send : "the peer has not started its receive";
+
+        test_peer(MTEST_RECV, COUNT, "receive from", no_send);
+        test_peer(MTEST_SSEND, COUNT, "synchronous send to", no_receive);
+        test_peer(MTEST_SEND, BIG, "send to", no_receive);
         test_array();
         test_host();
         test_behind();
