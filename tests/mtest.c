@@ -66,8 +66,10 @@ static int captured_from = -1;
 
 void mtest_capture(void)
 {
-    char name[] = "/tmp/mtest-XXXXXX";
+    const char *folder = getenv("TMPDIR");
+    char name[256];
 
+    (void)snprintf(name, sizeof name, "%.200s/mtest-XXXXXX", folder != NULL ? folder : "/tmp");
     captured_fd = mkstemp(name);
     if (captured_fd < 0) {
         mtest_fail(__FILE__, __LINE__, "%s cannot be made", name);

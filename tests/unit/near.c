@@ -13,16 +13,19 @@
 
 #include "core/near.h"
 
-static char folder[] = "/tmp/mpixq_near_XXXXXX";
+static char folder[224];
 static const char names[][MPIXQ_PCI_ROOM] = {"0000:20:00.0", "0000:40:00.0", "0001:60:00.0",
                                              "0001:80:00.1"};
 static const char *const near[] = {"0-3,16-19\n", "4-7,20-23\n", "8-11\n", "8-15\n"};
 
 static int make_folder(void **state)
 {
-    char path[256];
+    const char *parent = getenv("TMPDIR");
+    char path[sizeof folder + 128];
 
     (void)state;
+    (void)snprintf(folder, sizeof folder, "%.190s/mpixq_near_XXXXXX",
+                   parent != NULL ? parent : "/tmp");
     assert_non_null(mkdtemp(folder));
     for (int i = 0; i < 4; i++) {
         FILE *file;
@@ -40,7 +43,7 @@ static int make_folder(void **state)
 
 static int remove_folder(void **state)
 {
-    char path[256];
+    char path[sizeof folder + 128];
 
     (void)state;
     for (int i = 0; i < 4; i++) {
