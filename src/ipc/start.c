@@ -84,7 +84,8 @@ struct mpixq_move mpixq_ipc_move(const struct ipc_end *end)
     struct mpixq_move move = end->move;
 
     if (has_no_peer(end)) {
-        move.to = move.from = end->buffer;
+        move.to = end->buffer;
+        move.from = end->buffer;
     }
     move.value = value_of(end);
     move.slot = slot_of(end, move.value);
