@@ -696,7 +696,8 @@ proctype stream(byte e)
     {
         do
         :: n > STARTS_OF(e) || failed[e] || req_failed[e] -> break
-        :: IS_READY && e == SENDER && n <= STARTS_OF(e) && (freed[RECEIVER] || dead[RECEIVER]) -> break
+        :: IS_READY && e == SENDER && n <= STARTS_OF(e) && (freed[RECEIVER] || dead[RECEIVER]) ->
+            break
         :: atomic { n <= STARTS_OF(e) && (!IS_READY || e == RECEIVER || receives >= n) &&
                 (e == SENDER || finished >= AHEAD || freed[SENDER] || dead[SENDER] ||
                  failed[SENDER]) ->

@@ -150,9 +150,9 @@ struct mpixq_channel {
      * that there will be none. Must not block. */
     bool (*has_lost)(struct mpixq_request *req);
 
-    /* Threads of the program, with no lock but one that no other thread takes, whenever a call
-     * looks at a start by the host that has not completed: do, and make known, what takes a call of
-     * a GPU's library. Must not wait for a peer. */
+    /* Threads of the program, with no lock, whenever a call looks at a start by the host that has
+     * not completed: do, and make known, what takes a call of a GPU's library. Must not wait for a
+     * peer. */
     void (*attend)(struct mpixq_request *req);
 
     /* Threads of the program, with no lock, before the user's free of a request, when a call tells

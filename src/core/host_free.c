@@ -13,11 +13,11 @@
 #include "host_start.h"
 #include "queue.h"
 
-/* Guards the list of those that are under way. MPI is called under it, without blocking; other
- * threads do not wait for it. */
+/* Guards the list. A leaf: who looks at requests has taken them out, since a channel may call a
+ * GPU's library for it, and that may block until others go on. */
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static struct mpixq_request *freed;
-static atomic_long n_freed; /* written under the lock, read by all */
+static atomic_long n_freed; /* those that somebody has taken out included */
 
 static enum mpixq_error check_one_free(struct mpixq_request *req)
 {
@@ -54,6 +54,13 @@ int mpixq_host_free(MPI_Request handle, struct mpixq_request *req)
     return MPI_SUCCESS;
 }
 
+static void put_in(struct mpixq_request *req)
+{
+    pthread_mutex_lock(&lock);
+    LL_PREPEND2(freed, req, next_freed);
+    pthread_mutex_unlock(&lock);
+}
+
 void mpixq_host_freed(struct mpixq_request *req)
 {
     if (req == NULL) {
@@ -67,57 +74,51 @@ void mpixq_host_freed(struct mpixq_request *req)
         mpixq_channels_tidy();
         return;
     }
-    pthread_mutex_lock(&lock);
-    LL_PREPEND2(freed, req, next_freed);
     atomic_fetch_add(&n_freed, 1);
-    pthread_mutex_unlock(&lock);
+    put_in(req);
     mpixq_host_reap();
 }
 
-/* Take out those that are done, or all. */
-static struct mpixq_request *take(bool all)
+static struct mpixq_request *take_all(void)
 {
-    struct mpixq_request **link = &freed, *taken = NULL;
+    struct mpixq_request *taken;
 
-    while (*link != NULL) {
-        struct mpixq_request *req = *link;
-
-        if (all || mpixq_host_is_done(req)) {
-            *link = req->next_freed;
-            LL_PREPEND2(taken, req, next_freed);
-            atomic_fetch_sub(&n_freed, 1);
-        } else {
-            link = &req->next_freed;
-        }
-    }
+    pthread_mutex_lock(&lock);
+    taken = freed;
+    freed = NULL;
+    pthread_mutex_unlock(&lock);
     return taken;
 }
 
-static void release(struct mpixq_request *list)
+static void release(struct mpixq_request *req)
 {
-    struct mpixq_request *next;
-
-    for (; list != NULL; list = next) {
-        next = list->next_freed;
-        (void)mpixq_host_complete(list, mpixq_host_result(list), MPI_STATUS_IGNORE);
-        list->channel->recall(list); /* in MPI_Finalize it may be under way */
-        mpixq_match_release(list);
-        mpixq_channels_tidy();
-    }
+    (void)mpixq_host_complete(req, mpixq_host_result(req), MPI_STATUS_IGNORE);
+    req->channel->recall(req); /* in MPI_Finalize it may be under way */
+    mpixq_match_release(req);
+    atomic_fetch_sub(&n_freed, 1);
+    mpixq_channels_tidy();
 }
 
 void mpixq_host_reap(void)
 {
-    struct mpixq_request *done = NULL;
+    struct mpixq_request *req = atomic_load(&n_freed) > 0 ? take_all() : NULL, *next;
 
-    if (atomic_load(&n_freed) > 0 && pthread_mutex_trylock(&lock) == 0) {
-        done = take(false);
-        pthread_mutex_unlock(&lock);
+    for (; req != NULL; req = next) {
+        next = req->next_freed;
+        if (mpixq_host_is_done(req)) {
+            release(req);
+        } else {
+            put_in(req);
+        }
     }
-    release(done);
 }
 
 void mpixq_host_close(void)
 {
-    release(take(true));
+    struct mpixq_request *req = take_all(), *next;
+
+    for (; req != NULL; req = next) {
+        next = req->next_freed;
+        release(req);
+    }
 }
