@@ -4,10 +4,11 @@
  * What a stream of a GPU does by itself: it rings doorbells, each once and all before it says that
  * it has come there, unless it was halted; and it waits for words, or for the worker to open the
  * gate. Words of memory stand for doorbells, and the worker is given other words than the GPU, so
- * that it is seen who of the two waits.
+ * that it is seen who of the two waits. Waits can be held back.
  */
 #include "mtest.h"
 
+#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -197,6 +198,46 @@ static void waits(struct bench *b)
     close_stream(b);
 }
 
+struct enqueuer {
+    struct bench *bench;
+    void *event;
+    uint64_t ticket;
+    atomic_int returned;
+};
+
+static void *enqueue_wait(void *arg)
+{
+    struct mpixq_gpu_word at[N];
+    struct enqueuer *e = arg;
+
+    e->event = submit_wait(e->bench, at, 1, &e->ticket);
+    atomic_store(&e->returned, 1);
+    return NULL;
+}
+
+/* While waits are held back none gets into the stream; while one is there, none is held back. */
+static void holds_waits_back(struct bench *b)
+{
+    struct enqueuer e = {.bench = b};
+    pthread_t thread;
+
+    open_stream(b);
+    MTEST_CHECK(mpixq_streams_hold_waits());
+    MTEST_EQ(pthread_create(&thread, NULL, enqueue_wait, &e), 0);
+    pause_ms(50);
+    MTEST_EQ(atomic_load(&e.returned), 0);
+    mpixq_streams_let_waits();
+    pthread_join(thread, NULL);
+    MTEST_CHECK(!mpixq_streams_hold_waits());
+    atomic_store(&b->words[FIRST], 1000);
+    atomic_store(&b->worker_waits_for, 1);
+    b->ops->synchronize(b->stream, e.ticket, NULL);
+    MTEST_CHECK(mpixq_streams_hold_waits());
+    mpixq_streams_let_waits();
+    mtest_gpu_event_end(e.event);
+    close_stream(b);
+}
+
 int main(int argc, char **argv)
 {
     struct bench b = {.ops = NULL};
@@ -221,6 +262,7 @@ int main(int argc, char **argv)
     if (b.seen != NULL) {
         rings(&b);
         waits(&b);
+        holds_waits_back(&b);
         b.ops->unmap(page);
     }
     (void)munmap(page, BYTES);

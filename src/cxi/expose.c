@@ -121,8 +121,11 @@ void mpixq_cxi_expose(const struct mpixq_stream_ops *ops)
     pthread_mutex_lock(&expose_lock);
     is_first = mapper == NULL;
     mapper = is_first ? ops : mapper;
-    while (!mapper->any_waits() && (exposed = take_hidden()) != NULL) {
-        expose(exposed);
+    if (mpixq_streams_hold_waits()) {
+        while ((exposed = take_hidden()) != NULL) {
+            expose(exposed);
+        }
+        mpixq_streams_let_waits();
     }
     if (is_first && mpixq_env.info) {
         say();

@@ -405,27 +405,38 @@ static void close_unused(void)
     struct ipc_import *import;
 
     let_go_of_gone();
-    while (mpixq_share_may_close() && (import = take_unused(false)) != NULL) {
+    if (!mpixq_streams_hold_waits()) {
+        return;
+    }
+    while ((import = take_unused(false)) != NULL) {
         import_close(import);
     }
+    mpixq_streams_let_waits();
 }
 
 /* What was ours to give, and nobody needs any more. To let go of it may mean to free it. */
 static void tidy_exports(void)
 {
-    if (mpixq_share_may_close()) {
+    if (mpixq_streams_hold_waits()) {
         mpixq_share_tidy();
+        mpixq_streams_let_waits();
     }
 }
 
+/* There may be waits by now that had not been there when the pair was offered. */
 void mpixq_ipc_open_matched(void)
 {
     struct ipc_end *end;
+    bool held;
 
     pthread_mutex_lock(&open_lock);
     close_unused(); /* first: what is opened may have the same handle */
+    held = mpixq_streams_hold_waits();
     while ((end = take_matched()) != NULL) {
         open_one(end);
+    }
+    if (held) {
+        mpixq_streams_let_waits();
     }
     pthread_mutex_unlock(&open_lock);
     tidy_exports();

@@ -146,6 +146,7 @@ static void await_step(struct gpu_stream *stream, const struct mpixq_awaited *aw
                                     {.word = stream->words->gate, .value = ticket}};
 
     atomic_store(&stream->waits, ticket);
+    mpixq_streams_await_holders();
     if (step == 0) {
         (void)host->await(stream->worker, awaited, n);
     } else {

@@ -146,9 +146,12 @@ struct mpixq_share *mpixq_share_of(const char *kind, void *place, const char **w
         }
     }
     *why_p = "a wait is pending on a stream, and to share memory might wait for it";
-    if (share == NULL && may_open(gpu)) {
+    if (share == NULL && (gpu->at_once || mpixq_streams_hold_waits())) {
         share = make(gpu, place);
         *why_p = "no memory";
+        if (!gpu->at_once) {
+            mpixq_streams_let_waits();
+        }
     }
     pthread_mutex_unlock(&lock);
     if (share != NULL && share->why != NULL) {
@@ -201,16 +204,6 @@ bool mpixq_share_reaches(const struct mpixq_share *share, const struct mpixq_gpu
 bool mpixq_share_may_open(const struct mpixq_share *share)
 {
     return may_open(share->gpu);
-}
-
-bool mpixq_share_may_close(void)
-{
-    for (int i = 0; mpixq_gpus[i] != NULL; i++) {
-        if (mpixq_stream_kind(mpixq_gpus[i]->kind)->any_waits()) {
-            return false;
-        }
-    }
-    return true;
 }
 
 struct mpixq_end *mpixq_share_end_of(void *ends, unsigned number)

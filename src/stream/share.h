@@ -36,8 +36,6 @@ const struct mpixq_gpu_ident *mpixq_share_ident(const struct mpixq_share *share)
 bool mpixq_share_reaches(const struct mpixq_share *share, const struct mpixq_gpu_ident *other);
 /* May something be opened just now? Not while one of our waits might be waited for. */
 bool mpixq_share_may_open(const struct mpixq_share *share);
-/* The same of what is closed. */
-bool mpixq_share_may_close(void);
 
 /* The words of an end, where its own GPU sees them; and all, for others to open. Any thread. */
 struct mpixq_end *mpixq_share_end(const struct mpixq_share *share, unsigned number);

@@ -5,9 +5,11 @@
 #include "stream.h"
 
 #include <stdio.h>
+#include <stdatomic.h>
 #include <stddef.h>
 #include <string.h>
 
+#include "core/backoff.h"
 #include "core/log.h"
 #include "gpu.h"
 #include "gpu_policy.h"
@@ -30,6 +32,8 @@ const struct mpixq_gpu *const mpixq_gpus[] = {
     &mpixq_gpu_hip,
     NULL,
 };
+
+static atomic_int holders; /* threads that hold waits back */
 
 const struct mpixq_stream_ops *mpixq_stream_kind(const char *kind)
 {
@@ -64,6 +68,38 @@ const struct mpixq_stream_ops *mpixq_stream_recognise(const void *handle, bool *
 bool mpixq_stream_inside(void)
 {
     return mpixq_host_stream_inside();
+}
+
+/* A wait is counted before it looks for holders, and these look for waits behind: one sees the
+ * other. */
+bool mpixq_streams_hold_waits(void)
+{
+    atomic_fetch_add(&holders, 1);
+    for (int i = 0; kinds[i] != NULL; i++) {
+        if (kinds[i]->any_waits()) {
+            mpixq_streams_let_waits();
+            return false;
+        }
+    }
+    return true;
+}
+
+void mpixq_streams_let_waits(void)
+{
+    atomic_fetch_sub(&holders, 1);
+}
+
+void mpixq_streams_await_holders(void)
+{
+    struct mpixq_backoff backoff;
+
+    if (atomic_load(&holders) == 0) {
+        return;
+    }
+    mpixq_backoff_begin(&backoff);
+    while (atomic_load(&holders) > 0) {
+        mpixq_backoff_pause(&backoff);
+    }
 }
 
 void mpixq_streams_look_again(void)

@@ -167,6 +167,14 @@ const struct mpixq_stream_ops *mpixq_stream_recognise(const void *handle, bool *
 /* Does the calling thread run a function that was launched on a stream? */
 bool mpixq_stream_inside(void);
 
+/* A call that waits for a GPU would wait for our waits in its streams too, which may lack what the
+ * caller is to do next. So they are held back: if there are none, there are none until they are
+ * let go, as whoever enqueues one waits for that. False: there are some, and nothing is held.
+ * Threads of the program. */
+bool mpixq_streams_hold_waits(void);
+void mpixq_streams_let_waits(void);
+/* Of a stream of a GPU, whose wait is counted by now. */
+void mpixq_streams_await_holders(void);
 /* A queue was made, or a match has ended: streams whose ways depend on what other processes do
  * look at those again. Any thread; never blocks. */
 void mpixq_streams_look_again(void);

@@ -12,7 +12,7 @@ SWITCH_INT(version, "HIP_DOUBLE_VERSION", 5, 5, 6,
 SWITCH_INT(devices, "HIP_DOUBLE_DEVICES", 1, 0, 8, "Devices of the machine.")
 SWITCH_INT(domain, "HIP_DOUBLE_DOMAIN", 0, 0, 2147483647,
            "PCI domain of the devices: in another one they are other devices.")
-SWITCH_INT(queues, "HIP_DOUBLE_QUEUES", 4, 1, 8,
+SWITCH_INT(queues, "HIP_DOUBLE_QUEUES", 4, 1, 4,
            "Hardware queues of a device; streams share them in the order of creation.")
 SWITCH_INT(depth, "HIP_DOUBLE_DEPTH", 1024, 1, 1000000,
            "Operations that a hardware queue holds; the next one waits for room.")
