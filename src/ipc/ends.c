@@ -27,7 +27,8 @@ static pthread_mutex_t ends_lock = PTHREAD_MUTEX_INITIALIZER;
 static void place_free(struct ipc_place *place)
 {
     if (place->told_seen != NULL) {
-        mpixq_share_unmap(place->share, (void *)place->told);
+        (void)mpixq_share_unmap(place->share,
+                                (void *)place->told); /* the process is about to end */
     }
     if (place->told != NULL) {
         (void)munmap((void *)place->told, TOLD_BYTES);

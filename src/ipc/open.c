@@ -98,10 +98,9 @@ static void *map_file(const struct mpixq_process *process, int file)
 
 static void unmap_file(struct ipc_import *import)
 {
-    if (import->seen != NULL) {
-        mpixq_share_unmap(import->share, import->host);
-    }
-    if (import->host != NULL) {
+    bool is_ours = import->seen == NULL || mpixq_share_unmap(import->share, import->host);
+
+    if (import->host != NULL && is_ours) {
         (void)munmap(import->host, TOLD_BYTES);
     }
 }

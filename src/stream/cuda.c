@@ -161,9 +161,9 @@ static int cuda_map(void *memory, size_t bytes, bool is_io)
                           MPIXQ_CU_PORTABLE | MPIXQ_CU_MAPPED | (is_io ? MPIXQ_CU_IO_MEMORY : 0));
 }
 
-static void cuda_unmap(void *memory)
+static int cuda_unmap(void *memory)
 {
-    (void)mpixq_cuda.unmap(memory); /* the context may be gone, and the mapping with it */
+    return mpixq_cuda.unmap(memory);
 }
 
 static int cuda_word_alloc(void **host_p)

@@ -110,7 +110,7 @@ struct mpixq_gpu {
     /* Memory that others have allocated, of the host or, if is_io, the registers of a device: the
      * same, for all GPUs. May not be there at all, and is an error then. */
     int (*map)(void *memory, size_t bytes, bool is_io);
-    void (*unmap)(void *memory);
+    int (*unmap)(void *memory); /* fails where the GPU is broken, and the memory stays mapped */
     /* The same for one word that a stream can wait for. NULL, and success: any word will do. */
     int (*word_alloc)(void **host_p);
     void (*word_free)(void *host);

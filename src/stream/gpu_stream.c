@@ -432,7 +432,7 @@ static void *cuda_map(void *memory, size_t bytes, bool is_io)
 
 static void cuda_unmap(void *memory)
 {
-    mpixq_gpu_cuda.unmap(memory);
+    (void)mpixq_gpu_cuda.unmap(memory); /* the context may be gone, and the mapping with it */
 }
 
 static bool cuda_is_live(const void *handle)
@@ -454,7 +454,7 @@ static void *hip_map(void *memory, size_t bytes, bool is_io)
 
 static void hip_unmap(void *memory)
 {
-    mpixq_gpu_hip.unmap(memory);
+    (void)mpixq_gpu_hip.unmap(memory); /* likewise */
 }
 
 static bool hip_is_live(const void *handle)

@@ -178,9 +178,9 @@ static int hip_map(void *memory, size_t bytes, bool is_io)
         memory, bytes, MPIXQ_HIP_PORTABLE | MPIXQ_HIP_MAPPED | (is_io ? MPIXQ_HIP_IO_MEMORY : 0)));
 }
 
-static void hip_unmap(void *memory)
+static int hip_unmap(void *memory)
 {
-    (void)cleared(mpixq_hip.unmap(memory)); /* the process is about to end */
+    return cleared(mpixq_hip.unmap(memory));
 }
 
 /* Value waits are defined for signal memory only. Host and GPU have the same address for it. */

@@ -156,7 +156,7 @@ static int map_here(const struct mpixq_gpu *gpu, void *memory, size_t bytes, boo
     if (code == 0) {
         code = gpu->address(memory, address_p);
         if (code != 0) {
-            gpu->unmap(memory);
+            (void)gpu->unmap(memory); /* it was mapped just now */
         }
     }
     return code;

@@ -319,14 +319,16 @@ void *mpixq_share_map(const struct mpixq_share *share, void *memory, size_t byte
     return code == 0 ? address : NULL;
 }
 
-void mpixq_share_unmap(const struct mpixq_share *share, void *memory)
+bool mpixq_share_unmap(const struct mpixq_share *share, void *memory)
 {
     void *before;
+    int code = share->gpu->enter(share->place, &before);
 
-    if (share->gpu->enter(share->place, &before) == 0) {
-        share->gpu->unmap(memory);
+    if (code == 0) {
+        code = share->gpu->unmap(memory);
         share->gpu->leave(share->place, before);
     }
+    return code == 0;
 }
 
 /* Into the stream of our own. Words are waited for as those are whose gate is open. */

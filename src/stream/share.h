@@ -62,7 +62,8 @@ void *mpixq_share_open(const struct mpixq_share *share, const struct mpixq_gpu_o
 void mpixq_share_close(const struct mpixq_share *share, void *address);
 /* The same of memory of the host. */
 void *mpixq_share_map(const struct mpixq_share *share, void *memory, size_t bytes);
-void mpixq_share_unmap(const struct mpixq_share *share, void *memory);
+/* False: the GPU's library has it still, so that nothing else may come to that address. */
+bool mpixq_share_unmap(const struct mpixq_share *share, void *memory);
 
 /* Move these by a stream of our own, which waits for no other one; returns a ticket, or 0: the GPU
  * reports an error. May wait for room in the stream, but for no peer. */
