@@ -69,7 +69,7 @@ fi
 
 # shellcheck disable=SC2086 # the flags are words
 $CC ${SANITIZER_FLAGS-} -O2 -w -I "$top_srcdir/include" -o "$dir/probe" \
-    "$top_srcdir/tests/peer_dies_probe.c" "$top_srcdir/tests/mtest_gpu.c" "$library" \
+    "$top_srcdir"/tests/{peer_dies_probe,mtest_gpu,mtest_gpu_kinds}.c "$library" \
     -Wl,-rpath,"$top_builddir/.libs" || exit 99
 
 # run HOW: returns when rank 0 has written all, or has had plenty of time. The launcher may be gone
