@@ -413,15 +413,6 @@ static void close_unused(void)
     mpixq_streams_let_waits();
 }
 
-/* What was ours to give, and nobody needs any more. To let go of it may mean to free it. */
-static void tidy_exports(void)
-{
-    if (mpixq_streams_hold_waits()) {
-        mpixq_share_tidy();
-        mpixq_streams_let_waits();
-    }
-}
-
 /* There may be waits by now that had not been there when the pair was offered. */
 void mpixq_ipc_open_matched(void)
 {
@@ -438,7 +429,7 @@ void mpixq_ipc_open_matched(void)
         mpixq_streams_let_waits();
     }
     pthread_mutex_unlock(&open_lock);
-    tidy_exports();
+    mpixq_share_tidy();
 }
 
 static bool any_open(void)
@@ -459,7 +450,7 @@ void mpixq_ipc_tidy(void)
         close_unused();
         pthread_mutex_unlock(&open_lock);
     }
-    tidy_exports();
+    mpixq_share_tidy();
 }
 
 void mpixq_ipc_imports_close(void)

@@ -221,9 +221,23 @@ static void let_go(bool all)
     }
 }
 
+static bool any_unused(void)
+{
+    struct outgoing *out;
+
+    pthread_mutex_lock(&lock);
+    LL_SEARCH_SCALAR(outgoings, out, users, 0);
+    pthread_mutex_unlock(&lock);
+    return out != NULL;
+}
+
+/* To let go of a chunk may mean to free it. */
 void mpixq_share_tidy(void)
 {
-    let_go(false);
+    if (any_unused() && mpixq_streams_hold_waits()) {
+        let_go(false);
+        mpixq_streams_let_waits();
+    }
 }
 
 void mpixq_files_end(void)
