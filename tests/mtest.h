@@ -20,6 +20,7 @@
 #endif
 
 #include <stdatomic.h>
+#include <stdbool.h>
 #include <stddef.h>
 
 #include "mpix_queue.h"
@@ -167,6 +168,7 @@ void mtest_gate_open(struct mtest_gate *gate);
 struct mtest_buf {
     unsigned char *raw;
     unsigned char *device; /* of which raw is a copy then; NULL: none */
+    bool by_stream;        /* the test copies between the two, in a stream; false after make */
     unsigned char *model;
     size_t raw_bytes;
     void *buf; /* what to give to MPI */
@@ -182,6 +184,10 @@ void mtest_buf_clear(struct mtest_buf *b);
 void mtest_buf_fill(struct mtest_buf *b, int seed);
 /* The first elements hold the pattern of the seed and every other byte is a guard byte. */
 void mtest_buf_expect(const char *file, int line, struct mtest_buf *b, int elements, int seed);
+/* For functions in a stream, which may not copy, so that clear, fill and expect are of the copy of
+ * the host: between it and the memory of a GPU, in the order of the stream. */
+void mtest_buf_put_in(MPIX_Host_stream stream, struct mtest_buf *b);
+void mtest_buf_get_in(MPIX_Host_stream stream, struct mtest_buf *b);
 /* The pattern of a seed as contiguous bytes. */
 unsigned char mtest_pattern(int seed, size_t index);
 

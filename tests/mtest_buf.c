@@ -39,31 +39,15 @@ unsigned char mtest_pattern(int seed, size_t index)
 /* Between the two copies of a buffer in memory of a GPU. */
 static void move(struct mtest_buf *b, bool to_device)
 {
-    static void *stream;
-
-    if (b->device == NULL) {
-        return;
+    if (b->device != NULL && !b->by_stream) {
+        mtest_gpu_copy_now(to_device ? b->device : b->raw, to_device ? b->raw : b->device,
+                           b->raw_bytes);
     }
-    if (stream == NULL) {
-        stream = mtest_gpu_stream(); /* kept until the program ends */
-    }
-    mtest_gpu_copy(stream, to_device ? b->device : b->raw, to_device ? b->raw : b->device,
-                   b->raw_bytes);
-    mtest_gpu_synchronize(stream);
-}
-
-/* A host that reaches memory of the GPU needs no copy, so functions that a stream calls, which may
- * not copy, can look at buffers too. */
-static bool is_copied(void)
-{
-    const char *access = getenv("HIP_DOUBLE_ACCESS");
-
-    return mtest_gpu_memory() == MTEST_DEVICE && (access == NULL || strcmp(access, "bar") != 0);
 }
 
 static enum mtest_memory memory_of_raw(void)
 {
-    return is_copied() ? MTEST_PINNED : mtest_gpu_memory();
+    return mtest_gpu_hidden() ? MTEST_PINNED : mtest_gpu_memory();
 }
 
 void mtest_buf_make(struct mtest_buf *b, MPI_Datatype type, int count)
@@ -81,9 +65,10 @@ void mtest_buf_make(struct mtest_buf *b, MPI_Datatype type, int count)
     }
     b->raw_bytes = span + 2 * (size_t)GUARD_BYTES;
     b->raw = mtest_gpu_alloc(memory_of_raw(), b->raw_bytes);
-    b->device = is_copied() ? mtest_gpu_alloc(MTEST_DEVICE, b->raw_bytes) : NULL;
+    b->device = mtest_gpu_hidden() ? mtest_gpu_alloc(MTEST_DEVICE, b->raw_bytes) : NULL;
     b->model = checked_malloc(b->raw_bytes);
     b->buf = (b->device != NULL ? b->device : b->raw) + GUARD_BYTES - true_lb;
+    b->by_stream = false;
     b->type = type;
     b->count = count;
     mtest_buf_clear(b);
@@ -103,6 +88,20 @@ void mtest_buf_clear(struct mtest_buf *b)
 {
     memset(b->raw, GUARD, b->raw_bytes);
     move(b, true);
+}
+
+void mtest_buf_put_in(MPIX_Host_stream stream, struct mtest_buf *b)
+{
+    if (b->device != NULL) {
+        mtest_gpu_copy(mtest_gpu_stream_of(stream), b->device, b->raw, b->raw_bytes);
+    }
+}
+
+void mtest_buf_get_in(MPIX_Host_stream stream, struct mtest_buf *b)
+{
+    if (b->device != NULL) {
+        mtest_gpu_copy(mtest_gpu_stream_of(stream), b->raw, b->device, b->raw_bytes);
+    }
 }
 
 static void unpack_pattern(struct mtest_buf *b, unsigned char *raw, int elements, int seed)

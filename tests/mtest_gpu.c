@@ -5,6 +5,8 @@
 
 #include <dlfcn.h>
 #include <pthread.h>
+#include <stdatomic.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -272,24 +274,6 @@ enum mtest_memory mtest_gpu_memory(void)
                                             : MTEST_DEVICE;
 }
 
-void *mtest_gpu_array(size_t bytes)
-{
-    struct kept {
-        struct kept *next;
-        void *block;
-    };
-    static struct kept *_Atomic all; /* so that none of them is lost */
-    struct kept *kept = malloc(sizeof(*kept));
-
-    need("memory", kept == NULL);
-    kept->block = mtest_gpu_alloc(mtest_gpu_memory(), bytes);
-    memset(kept->block, 0, bytes);
-    kept->next = atomic_load(&all);
-    while (!atomic_compare_exchange_weak(&all, &kept->next, kept)) {
-    }
-    return kept->block;
-}
-
 void *mtest_gpu_alloc(enum mtest_memory memory, size_t bytes)
 {
     void *block = NULL;
@@ -329,6 +313,123 @@ void mtest_gpu_free(enum mtest_memory memory, void *block)
     default:
         free(block);
         break;
+    }
+}
+
+/* ---- Arrays and mirrors --------------------------------------------------------------------- */
+
+struct array {
+    struct array *next;
+    char *block;
+    char *twin; /* in the memory of a GPU; NULL: none */
+    size_t bytes;
+};
+static struct array *_Atomic arrays; /* so that none of them is lost */
+
+static void *copies; /* a stream */
+static pthread_once_t copies_once = PTHREAD_ONCE_INIT;
+
+static void make_copies(void)
+{
+    copies = mtest_gpu_stream();
+}
+
+void mtest_gpu_copy_now(void *to, const void *from, size_t bytes)
+{
+    pthread_once(&copies_once, make_copies);
+    mtest_gpu_copy(copies, to, from, bytes);
+    mtest_gpu_synchronize(copies);
+}
+
+bool mtest_gpu_hidden(void)
+{
+    const char *access = getenv("HIP_DOUBLE_ACCESS");
+
+    return mtest_gpu_memory() == MTEST_DEVICE && (access == NULL || strcmp(access, "bar") != 0);
+}
+
+static struct array *array_make(enum mtest_memory memory, bool has_twin, size_t bytes)
+{
+    struct array *new = calloc(1, sizeof(*new));
+
+    need("memory", new == NULL);
+    new->bytes = bytes;
+    new->block = mtest_gpu_alloc(memory, bytes);
+    memset(new->block, 0, bytes);
+    if (has_twin) {
+        new->twin = mtest_gpu_alloc(MTEST_DEVICE, bytes);
+        mtest_gpu_copy_now(new->twin, new->block, bytes);
+    }
+    new->next = atomic_load(&arrays);
+    while (!atomic_compare_exchange_weak(&arrays, &new->next, new)) {
+    }
+    return new;
+}
+
+void *mtest_gpu_array(size_t bytes)
+{
+    return array_make(mtest_gpu_memory(), false, bytes)->block;
+}
+
+void *mtest_gpu_mirror(size_t bytes)
+{
+    bool hidden = mtest_gpu_hidden();
+
+    return array_make(hidden ? MTEST_PINNED : mtest_gpu_memory(), hidden, bytes)->block;
+}
+
+static const struct array *array_of(const void *address)
+{
+    const struct array *found = atomic_load(&arrays);
+
+    while (found != NULL && ((uintptr_t)address < (uintptr_t)found->block ||
+                             (uintptr_t)address >= (uintptr_t)found->block + found->bytes)) {
+        found = found->next;
+    }
+    need("an address in a mirror", found == NULL);
+    return found;
+}
+
+void *mtest_gpu_at(void *address)
+{
+    const struct array *array = array_of(address);
+
+    return array->twin == NULL ? address : array->twin + ((char *)address - array->block);
+}
+
+void mtest_gpu_put(void *mirror)
+{
+    const struct array *array = array_of(mirror);
+
+    if (array->twin != NULL) {
+        mtest_gpu_copy_now(array->twin, array->block, array->bytes);
+    }
+}
+
+void mtest_gpu_get(void *mirror)
+{
+    const struct array *array = array_of(mirror);
+
+    if (array->twin != NULL) {
+        mtest_gpu_copy_now(array->block, array->twin, array->bytes);
+    }
+}
+
+void mtest_gpu_put_in(MPIXQ_Host_stream stream, void *mirror)
+{
+    const struct array *array = array_of(mirror);
+
+    if (array->twin != NULL) {
+        mtest_gpu_copy(mtest_gpu_stream_of(stream), array->twin, array->block, array->bytes);
+    }
+}
+
+void mtest_gpu_get_in(MPIXQ_Host_stream stream, void *mirror)
+{
+    const struct array *array = array_of(mirror);
+
+    if (array->twin != NULL) {
+        mtest_gpu_copy(mtest_gpu_stream_of(stream), array->block, array->twin, array->bytes);
     }
 }
 

@@ -69,4 +69,21 @@ enum mtest_memory mtest_gpu_memory(void);
  * where it is that of a GPU the host has to reach it (HIP_DOUBLE_ACCESS=bar). */
 void *mtest_gpu_array(size_t bytes);
 
+/* Whether that memory is a GPU's and the host does not reach it. */
+bool mtest_gpu_hidden(void);
+/* From any kind of memory to any other, and waited for, by a stream for nothing but that: it waits
+ * for no work of the test. */
+void mtest_gpu_copy_now(void *to, const void *from, size_t bytes);
+/* As mtest_gpu_array, for any host: where such memory is hidden, memory of the host that has a twin
+ * there, in other cases its own twin. */
+void *mtest_gpu_mirror(size_t bytes);
+/* An address in a mirror as it is in its twin: what to give to MPI. */
+void *mtest_gpu_at(void *address);
+/* Copy a whole mirror to its twin, or back from it. */
+void mtest_gpu_put(void *mirror);
+void mtest_gpu_get(void *mirror);
+/* The same in the order of a stream, whose functions may not copy. */
+void mtest_gpu_put_in(MPIXQ_Host_stream stream, void *mirror);
+void mtest_gpu_get_in(MPIXQ_Host_stream stream, void *mirror);
+
 #endif /* MTEST_GPU_H_INCLUDED */
