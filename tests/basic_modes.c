@@ -77,19 +77,23 @@ static void run(enum mtest_mode mode, int bytes, int times, MPIX_Host_stream str
 
     mtest_buf_make(&t.out, MPI_BYTE, bytes);
     mtest_buf_make(&t.in, MPI_BYTE, bytes);
+    t.out.by_stream = t.in.by_stream = true;
     MTEST_OK(mtest_init(MTEST_RECV, &t.in, 1 - mtest_rank, 7, MPI_COMM_WORLD, &r[0]));
     MTEST_OK(mtest_init(mode, &t.out, 1 - mtest_rank, 7, MPI_COMM_WORLD, &r[1]));
     MTEST_OK(MPIX_Matchall(2, r));
     token_make(&token, queue);
     for (int i = 0; i < times; i++) {
         MTEST_OK(MPIX_Host_stream_launch(stream, fill, &t));
+        mtest_buf_put_in(stream, &t.out);
         MTEST_OK(MPIX_Enqueue_start(queue, &r[0]));
         if (mode == MTEST_RSEND) {
             token_pass(&token, queue);
         }
         MTEST_OK(MPIX_Enqueue_start(queue, &r[1]));
         MTEST_OK(MPIX_Enqueue_wait(queue, &r[0]));
+        mtest_buf_get_in(stream, &t.in);
         MTEST_OK(MPIX_Host_stream_launch(stream, check, &t));
+        mtest_buf_put_in(stream, &t.in);
         MTEST_OK(MPIX_Enqueue_wait(queue, &r[1]));
     }
     MTEST_OK(MPIX_Queue_wait(queue));

@@ -11,7 +11,7 @@
 enum { HOPS = 200, PAIRS = 5 };
 
 struct counter {
-    long value; /* what travels; touched by the stream's thread only */
+    long *value; /* what travels; touched by the stream's thread only */
     int wrong;
     long expected;
 };
@@ -21,11 +21,11 @@ static void step(void *arg)
 {
     struct counter *c = arg;
 
-    if (c->value != c->expected) {
+    if (*c->value != c->expected) {
         c->wrong++;
     }
-    c->value += 1;
-    c->expected = c->value + mtest_size - 1;
+    *c->value += 1;
+    c->expected = *c->value + mtest_size - 1;
 }
 
 /* A value goes round the ring and every rank adds 1; the host enqueues all hops and only waits. */
@@ -33,19 +33,21 @@ static void test_relay(MPIX_Queue queue, MPIX_Host_stream stream)
 {
     int next = (mtest_rank + 1) % mtest_size;
     int last = (mtest_rank + mtest_size - 1) % mtest_size;
-    struct counter *c = mtest_gpu_array(sizeof(*c));
+    long *value = mtest_gpu_mirror(sizeof(*value)), *at = mtest_gpu_at(value);
+    struct counter c = {.value = value, .expected = mtest_rank};
     MPI_Request r[2];
 
-    c->expected = mtest_rank;
-    MTEST_OK(MPI_Recv_init(&c->value, 1, MPI_LONG, last, 1, MPI_COMM_WORLD, &r[0]));
-    MTEST_OK(MPI_Send_init(&c->value, 1, MPI_LONG, next, 1, MPI_COMM_WORLD, &r[1]));
+    MTEST_OK(MPI_Recv_init(at, 1, MPI_LONG, last, 1, MPI_COMM_WORLD, &r[0]));
+    MTEST_OK(MPI_Send_init(at, 1, MPI_LONG, next, 1, MPI_COMM_WORLD, &r[1]));
     MTEST_OK(MPIX_Matchall(2, r));
     for (int i = 0; i < HOPS; i++) {
         if (i > 0 || mtest_rank > 0) {
             MTEST_OK(MPIX_Enqueue_start(queue, &r[0]));
             MTEST_OK(MPIX_Enqueue_wait(queue, &r[0]));
         }
-        MTEST_OK(MPIX_Host_stream_launch(stream, step, c));
+        mtest_gpu_get_in(stream, value);
+        MTEST_OK(MPIX_Host_stream_launch(stream, step, &c));
+        mtest_gpu_put_in(stream, value);
         MTEST_OK(MPIX_Enqueue_start(queue, &r[1]));
         MTEST_OK(MPIX_Enqueue_wait(queue, &r[1]));
     }
@@ -55,9 +57,10 @@ static void test_relay(MPIX_Queue queue, MPIX_Host_stream stream)
     }
     MTEST_OK(MPIX_Queue_wait(queue));
     MTEST_OK(MPIX_Host_stream_synchronize(stream));
-    MTEST_EQ(c->wrong, 0);
+    MTEST_EQ(c.wrong, 0);
     if (mtest_rank == 0) {
-        MTEST_EQ(c->value, (long)HOPS * mtest_size);
+        mtest_gpu_get(value);
+        MTEST_EQ(*value, (long)HOPS * mtest_size);
     }
     MTEST_OK(MPI_Request_free(&r[0]));
     MTEST_OK(MPI_Request_free(&r[1]));
@@ -68,14 +71,16 @@ static void test_pairs_are_fixed(MPIX_Queue queue)
 {
     int next = (mtest_rank + 1) % mtest_size;
     int last = (mtest_rank + mtest_size - 1) % mtest_size;
-    int *in = mtest_gpu_array(PAIRS * sizeof(*in));
-    int *out = mtest_gpu_array(PAIRS * sizeof(*out));
+    int *in = mtest_gpu_mirror(PAIRS * sizeof(*in));
+    int *out = mtest_gpu_mirror(PAIRS * sizeof(*out));
     MPI_Request recv[PAIRS];
     MPI_Request send[PAIRS];
 
     for (int i = 0; i < PAIRS; i++) {
-        MTEST_OK(MPI_Recv_init(&in[i], 1, MPI_INT, last, 7, MPI_COMM_WORLD, &recv[i]));
-        MTEST_OK(MPI_Send_init(&out[i], 1, MPI_INT, next, 7, MPI_COMM_WORLD, &send[i]));
+        MTEST_OK(
+            MPI_Recv_init(mtest_gpu_at(&in[i]), 1, MPI_INT, last, 7, MPI_COMM_WORLD, &recv[i]));
+        MTEST_OK(
+            MPI_Send_init(mtest_gpu_at(&out[i]), 1, MPI_INT, next, 7, MPI_COMM_WORLD, &send[i]));
     }
     for (int i = 0; i < PAIRS; i++) {
         MPI_Request both[2] = {send[i], recv[i]};
@@ -87,6 +92,8 @@ static void test_pairs_are_fixed(MPIX_Queue queue)
             in[i] = -1;
             out[i] = round * 100 + mtest_rank * 10 + i;
         }
+        mtest_gpu_put(in);
+        mtest_gpu_put(out);
         for (int i = 0; i < PAIRS; i++) {
             MTEST_OK(MPIX_Enqueue_start(queue, &recv[(i * 2 + round) % PAIRS]));
         }
@@ -95,6 +102,7 @@ static void test_pairs_are_fixed(MPIX_Queue queue)
         }
         MTEST_OK(MPIX_Enqueue_waitall(queue, MPIX_ALL_STARTED, NULL));
         MTEST_OK(MPIX_Queue_wait(queue));
+        mtest_gpu_get(in);
         for (int i = 0; i < PAIRS; i++) {
             MTEST_EQ(in[i], round * 100 + last * 10 + i);
         }
@@ -113,16 +121,19 @@ static void test_two_queues(void)
     int last = (mtest_rank + mtest_size - 1) % mtest_size;
     MPIX_Queue q[QUEUES];
     MPI_Request r[QUEUES][2];
-    int *in = mtest_gpu_array(QUEUES * sizeof(*in));
-    int *out = mtest_gpu_array(QUEUES * sizeof(*out));
+    int *in = mtest_gpu_mirror(QUEUES * sizeof(*in));
+    int *out = mtest_gpu_mirror(QUEUES * sizeof(*out));
 
     for (int k = 0; k < QUEUES; k++) {
+        int *to = mtest_gpu_at(&in[k]), *from = mtest_gpu_at(&out[k]);
+
         out[k] = (k + 1) * 100 + mtest_rank;
         MTEST_OK(MPIX_Queue_init(&q[k], MPIX_QUEUE_AUTO, NULL));
-        MTEST_OK(MPI_Recv_init(&in[k], 1, MPI_INT, last, 1, MPI_COMM_WORLD, &r[k][0]));
-        MTEST_OK(MPI_Send_init(&out[k], 1, MPI_INT, next, 1, MPI_COMM_WORLD, &r[k][1]));
+        MTEST_OK(MPI_Recv_init(to, 1, MPI_INT, last, 1, MPI_COMM_WORLD, &r[k][0]));
+        MTEST_OK(MPI_Send_init(from, 1, MPI_INT, next, 1, MPI_COMM_WORLD, &r[k][1]));
         MTEST_OK(MPIX_Matchall(2, r[k]));
     }
+    mtest_gpu_put(out);
     for (int i = 0; i < HOPS; i++) {
         int k = (i + mtest_rank) % QUEUES;
 
@@ -133,6 +144,7 @@ static void test_two_queues(void)
     }
     for (int k = QUEUES - 1; k >= 0; k--) {
         MTEST_OK(MPIX_Queue_wait(q[k]));
+        mtest_gpu_get(in);
         MTEST_EQ(in[k], (k + 1) * 100 + last);
     }
     /* After its wait a request may move to the other queue, and the peer's need not. */

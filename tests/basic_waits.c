@@ -11,8 +11,7 @@
 enum { PAIRS = 6 };
 
 struct set {
-    int in[PAIRS];
-    int out[PAIRS];
+    int *in, *out;
     MPI_Request r[2 * PAIRS]; /* receives first */
 };
 
@@ -20,11 +19,13 @@ static void set_make(struct set *s)
 {
     int peer = 1 - mtest_rank;
 
+    s->in = mtest_gpu_mirror(PAIRS * sizeof(*s->in));
+    s->out = mtest_gpu_mirror(PAIRS * sizeof(*s->out));
     for (int i = 0; i < PAIRS; i++) {
-        s->in[i] = -1;
-        s->out[i] = -2;
-        MTEST_OK(MPI_Recv_init(&s->in[i], 1, MPI_INT, peer, i, MPI_COMM_WORLD, &s->r[i]));
-        MTEST_OK(MPI_Send_init(&s->out[i], 1, MPI_INT, peer, i, MPI_COMM_WORLD, &s->r[PAIRS + i]));
+        int *in = mtest_gpu_at(&s->in[i]), *out = mtest_gpu_at(&s->out[i]);
+
+        MTEST_OK(MPI_Recv_init(in, 1, MPI_INT, peer, i, MPI_COMM_WORLD, &s->r[i]));
+        MTEST_OK(MPI_Send_init(out, 1, MPI_INT, peer, i, MPI_COMM_WORLD, &s->r[PAIRS + i]));
     }
     MTEST_OK(MPIX_Matchall(2 * PAIRS, s->r));
 }
@@ -43,10 +44,13 @@ static void set_fill(struct set *s, int base)
         s->in[i] = -1;
         s->out[i] = base + mtest_rank * 100 + i;
     }
+    mtest_gpu_put(s->in);
+    mtest_gpu_put(s->out);
 }
 
 static void set_expect(struct set *s, int base)
 {
+    mtest_gpu_get(s->in);
     for (int i = 0; i < PAIRS; i++) {
         MTEST_EQ(s->in[i], base + (1 - mtest_rank) * 100 + i);
     }
@@ -118,6 +122,7 @@ static void test_nothing_started(struct set *s, MPIX_Queue queue)
     MTEST_OK(MPIX_Enqueue_start(queue, &mixed[0]));
     MTEST_OK(MPIX_Enqueue_wait(queue, &mixed[0]));
     MTEST_OK(MPIX_Queue_wait(queue));
+    mtest_gpu_get(s->in);
     MTEST_EQ(s->in[0], 30000 + (1 - mtest_rank) * 100);
     MTEST_EQ(s->in[1], -1);
     MTEST_CHECK(mixed[0] == MPI_REQUEST_NULL && mixed[1] == s->r[0]);
@@ -148,19 +153,22 @@ static void test_start_without_wait(struct set *s, MPIX_Queue queue)
 static void test_proc_null(MPIX_Queue queue)
 {
     MPI_Request r[7];
-    int *in = mtest_gpu_array(3 * sizeof(*in));
-    int *out = mtest_gpu_array(sizeof(*out));
+    int *in = mtest_gpu_mirror(3 * sizeof(*in));
+    int *out = mtest_gpu_mirror(sizeof(*out));
     int peer = 1 - mtest_rank;
     int flag = 0;
 
     in[0] = in[1] = in[2] = -1;
     *out = 31 + mtest_rank;
-    MTEST_OK(MPI_Recv_init(&in[0], 1, MPI_INT, MPI_PROC_NULL, 1, MPI_COMM_WORLD, &r[0]));
-    MTEST_OK(MPI_Send_init(out, 1, MPI_INT, MPI_PROC_NULL, 1, MPI_COMM_WORLD, &r[1]));
-    MTEST_OK(MPI_Recv_init(&in[1], 0, MPI_INT, peer, 2, MPI_COMM_WORLD, &r[2]));
-    MTEST_OK(MPI_Ssend_init(out, 0, MPI_INT, peer, 2, MPI_COMM_WORLD, &r[3]));
-    MTEST_OK(MPI_Recv_init(&in[2], 1, MPI_INT, peer, 3, MPI_COMM_WORLD, &r[4]));
-    MTEST_OK(MPI_Send_init(out, 1, MPI_INT, peer, 3, MPI_COMM_WORLD, &r[5]));
+    mtest_gpu_put(in);
+    mtest_gpu_put(out);
+    MTEST_OK(
+        MPI_Recv_init(mtest_gpu_at(&in[0]), 1, MPI_INT, MPI_PROC_NULL, 1, MPI_COMM_WORLD, &r[0]));
+    MTEST_OK(MPI_Send_init(mtest_gpu_at(out), 1, MPI_INT, MPI_PROC_NULL, 1, MPI_COMM_WORLD, &r[1]));
+    MTEST_OK(MPI_Recv_init(mtest_gpu_at(&in[1]), 0, MPI_INT, peer, 2, MPI_COMM_WORLD, &r[2]));
+    MTEST_OK(MPI_Ssend_init(mtest_gpu_at(out), 0, MPI_INT, peer, 2, MPI_COMM_WORLD, &r[3]));
+    MTEST_OK(MPI_Recv_init(mtest_gpu_at(&in[2]), 1, MPI_INT, peer, 3, MPI_COMM_WORLD, &r[4]));
+    MTEST_OK(MPI_Send_init(mtest_gpu_at(out), 1, MPI_INT, peer, 3, MPI_COMM_WORLD, &r[5]));
     r[6] = MPI_REQUEST_NULL;
     MTEST_OK(MPIX_Is_matched(r[6], &flag));
     MTEST_EQ(flag, 1);
@@ -170,6 +178,7 @@ static void test_proc_null(MPIX_Queue queue)
         MTEST_OK(MPIX_Enqueue_waitall(queue, 7, r));
     }
     MTEST_OK(MPIX_Queue_wait(queue));
+    mtest_gpu_get(in);
     MTEST_EQ(in[0], -1);
     MTEST_EQ(in[1], -1);
     MTEST_EQ(in[2], 31 + peer);
@@ -180,20 +189,19 @@ static void test_proc_null(MPIX_Queue queue)
 
 int main(int argc, char **argv)
 {
-    struct set *s;
+    struct set s;
     MPIX_Queue queue = MPIX_QUEUE_NULL;
 
     mtest_begin(&argc, &argv, MPI_THREAD_MULTIPLE);
     MTEST_OK(MPIX_Queue_init(&queue, MPIX_QUEUE_AUTO, NULL));
-    s = mtest_gpu_array(sizeof(*s));
-    set_make(s);
-    test_all_started(s, queue);
-    test_pieces(s, queue);
-    test_uneven(s, queue);
-    test_nothing_started(s, queue);
-    test_start_without_wait(s, queue);
+    set_make(&s);
+    test_all_started(&s, queue);
+    test_pieces(&s, queue);
+    test_uneven(&s, queue);
+    test_nothing_started(&s, queue);
+    test_start_without_wait(&s, queue);
     test_proc_null(queue);
-    set_free(s);
+    set_free(&s);
     MTEST_OK(MPIX_Queue_free(&queue));
     return mtest_end();
 }

@@ -20,7 +20,7 @@ struct sender {
     MPI_Request r[N];
 };
 
-static int *out, *in;
+static int *out, *in; /* never looked at */
 
 static void make_sends(struct sender *s, int peer)
 {
@@ -160,8 +160,8 @@ int main(int argc, char **argv)
     (void)sigaddset(&heard, SIGUSR1);
     (void)sigprocmask(SIG_BLOCK, &heard, NULL);
     mtest_begin(&argc, &argv, MPI_THREAD_MULTIPLE);
-    out = mtest_gpu_array(BIG * sizeof(*out));
-    in = mtest_gpu_array(BIG * sizeof(*in));
+    out = mtest_gpu_at(mtest_gpu_mirror(BIG * sizeof(*out)));
+    in = mtest_gpu_at(mtest_gpu_mirror(BIG * sizeof(*in)));
     run_alone();
     if (mtest_size > 1) {
         run_apart();

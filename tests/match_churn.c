@@ -29,22 +29,24 @@ static long resident_kib(void)
     return kib;
 }
 
-static int *data; /* what the tests below send and receive */
+static int *data, *alone; /* what the tests below send and receive */
 
 static void once(MPIX_Queue queue, int peer, int i)
 {
     MPI_Request r[2];
-    int *in = data, *out = data + 1;
+    int *in = mtest_gpu_at(&data[0]), *out = mtest_gpu_at(&data[1]);
 
-    *in = -1;
-    *out = 10 * i + mtest_rank;
+    data[0] = -1;
+    data[1] = 10 * i + mtest_rank;
+    mtest_gpu_put(data);
     MTEST_OK(MPI_Recv_init(in, 1, MPI_INT, peer, TAG, MPI_COMM_WORLD, &r[i % 2]));
     MTEST_OK(MPI_Send_init(out, 1, MPI_INT, peer, TAG, MPI_COMM_WORLD, &r[1 - i % 2]));
     MTEST_OK(MPIX_Matchall(2, r));
     MTEST_OK(MPIX_Enqueue_startall(queue, 2, r));
     MTEST_OK(MPIX_Enqueue_waitall(queue, 2, r));
     MTEST_OK(MPIX_Queue_wait(queue));
-    MTEST_EQ(*in, 10 * i + peer);
+    mtest_gpu_get(data);
+    MTEST_EQ(data[0], 10 * i + peer);
     MTEST_OK(MPI_Request_free(&r[0]));
     MTEST_OK(MPI_Request_free(&r[1]));
 }
@@ -71,11 +73,13 @@ static void test_many(MPIX_Queue queue, int peer)
 /* Matched and freed without a start. */
 static void test_never_started(int peer)
 {
+    int *in = mtest_gpu_at(&data[0]), *out = mtest_gpu_at(&data[1]);
+
     for (int i = 0; i < STALE; i++) {
         MPI_Request r[2];
 
-        MTEST_OK(MPI_Recv_init(&data[0], 1, MPI_INT, peer, TAG, MPI_COMM_WORLD, &r[0]));
-        MTEST_OK(MPI_Send_init(&data[1], 1, MPI_INT, peer, TAG, MPI_COMM_WORLD, &r[1]));
+        MTEST_OK(MPI_Recv_init(in, 1, MPI_INT, peer, TAG, MPI_COMM_WORLD, &r[0]));
+        MTEST_OK(MPI_Send_init(out, 1, MPI_INT, peer, TAG, MPI_COMM_WORLD, &r[1]));
         MTEST_OK(MPIX_Matchall(2, r));
         MTEST_OK(MPI_Request_free(&r[0]));
         MTEST_OK(MPI_Request_free(&r[1]));
@@ -88,9 +92,10 @@ static void test_receiver_never_started(MPIX_Queue queue)
 {
     for (int i = 0; i < STALE; i++) {
         MPI_Request r = MPI_REQUEST_NULL;
-        int *own = data + 2;
+        int *own = mtest_gpu_at(alone);
 
-        *own = mtest_rank == 0 ? 77777 : -5;
+        *alone = mtest_rank == 0 ? 77777 : -5;
+        mtest_gpu_put(alone);
         if (mtest_rank == 0) {
             MTEST_OK(MPI_Bsend_init(own, 1, MPI_INT, 1, TAG, MPI_COMM_WORLD, &r));
             MTEST_OK(MPIX_Match(&r));
@@ -104,7 +109,8 @@ static void test_receiver_never_started(MPIX_Queue queue)
         MTEST_OK(MPI_Request_free(&r));
         once(queue, 1 - mtest_rank, i);
         if (mtest_rank == 1) {
-            MTEST_EQ(*own, -5);
+            mtest_gpu_get(alone);
+            MTEST_EQ(*alone, -5);
         }
     }
 }
@@ -114,20 +120,25 @@ static void test_many_alive(MPIX_Queue queue, int peer)
 {
     enum { ALIVE = 400 };
     static MPI_Request r[2 * ALIVE];
-    int *in = mtest_gpu_array(ALIVE * sizeof(*in));
-    int *out = mtest_gpu_array(ALIVE * sizeof(*out));
+    int *in = mtest_gpu_mirror(ALIVE * sizeof(*in));
+    int *out = mtest_gpu_mirror(ALIVE * sizeof(*out));
 
     for (int round = 0; round < 2; round++) {
         for (int i = 0; i < ALIVE; i++) {
             in[i] = -1;
             out[i] = 1000 * round + i;
-            MTEST_OK(MPI_Recv_init(&in[i], 1, MPI_INT, peer, TAG, MPI_COMM_WORLD, &r[i]));
-            MTEST_OK(MPI_Send_init(&out[i], 1, MPI_INT, peer, TAG, MPI_COMM_WORLD, &r[ALIVE + i]));
+            MTEST_OK(
+                MPI_Recv_init(mtest_gpu_at(&in[i]), 1, MPI_INT, peer, TAG, MPI_COMM_WORLD, &r[i]));
+            MTEST_OK(MPI_Send_init(mtest_gpu_at(&out[i]), 1, MPI_INT, peer, TAG, MPI_COMM_WORLD,
+                                   &r[ALIVE + i]));
         }
+        mtest_gpu_put(in);
+        mtest_gpu_put(out);
         MTEST_OK(MPIX_Matchall(2 * ALIVE, r));
         MTEST_OK(MPIX_Enqueue_startall(queue, 2 * ALIVE, r));
         MTEST_OK(MPIX_Enqueue_waitall(queue, MPIX_ALL_STARTED, NULL));
         MTEST_OK(MPIX_Queue_wait(queue));
+        mtest_gpu_get(in);
         for (int i = 0; i < ALIVE; i++) {
             MTEST_EQ(in[i], 1000 * round + i);
         }
@@ -142,7 +153,8 @@ int main(int argc, char **argv)
     MPIX_Queue queue = MPIX_QUEUE_NULL;
 
     mtest_begin(&argc, &argv, MPI_THREAD_MULTIPLE);
-    data = mtest_gpu_array(3 * sizeof(*data));
+    data = mtest_gpu_mirror(2 * sizeof(*data));
+    alone = mtest_gpu_mirror(sizeof(*alone));
     mtest_bsend_attach((size_t)(STALE + 10) * (MPI_BSEND_OVERHEAD + 64));
     MTEST_OK(MPIX_Queue_init(&queue, MPIX_QUEUE_AUTO, NULL));
     test_many(queue, 1 - mtest_rank);

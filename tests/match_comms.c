@@ -56,15 +56,19 @@ static void expect_apart(struct comms *c, MPIX_Queue queue, int one_by_one)
     MPI_Request send[MAX_COMMS];
     MPI_Request ordered[2 * MAX_COMMS];
     MPI_Request match[2 * MAX_COMMS];
-    int *in = mtest_gpu_array(MAX_COMMS * sizeof(*in));
-    int *out = mtest_gpu_array(MAX_COMMS * sizeof(*out));
+    int *in = mtest_gpu_mirror(MAX_COMMS * sizeof(*in));
+    int *out = mtest_gpu_mirror(MAX_COMMS * sizeof(*out));
 
     for (int i = 0; i < c->count; i++) {
+        int *to = mtest_gpu_at(&in[i]), *from = mtest_gpu_at(&out[i]);
+
         in[i] = -1;
         out[i] = 100 * i + mtest_rank;
-        MTEST_OK(MPI_Recv_init(&in[i], 1, MPI_INT, last_rank(), TAG, c->comm[i], &recv[i]));
-        MTEST_OK(MPI_Send_init(&out[i], 1, MPI_INT, next_rank(), TAG, c->comm[i], &send[i]));
+        MTEST_OK(MPI_Recv_init(to, 1, MPI_INT, last_rank(), TAG, c->comm[i], &recv[i]));
+        MTEST_OK(MPI_Send_init(from, 1, MPI_INT, next_rank(), TAG, c->comm[i], &send[i]));
     }
+    mtest_gpu_put(in);
+    mtest_gpu_put(out);
     for (int k = 0; k < c->count; k++) {
         ordered[k] = recv[turn(k, c->count)];
         ordered[c->count + k] = send[turn(c->count - 1 - k, c->count)];
@@ -80,6 +84,7 @@ static void expect_apart(struct comms *c, MPIX_Queue queue, int one_by_one)
     MTEST_OK(MPIX_Enqueue_startall(queue, 2 * c->count, ordered));
     MTEST_OK(MPIX_Enqueue_waitall(queue, MPIX_ALL_STARTED, NULL));
     MTEST_OK(MPIX_Queue_wait(queue));
+    mtest_gpu_get(in);
     for (int i = 0; i < c->count; i++) {
         if (in[i] != 100 * i + last_rank()) {
             mtest_fail(__FILE__, __LINE__, "%s got the data of %s", c->name[i],
