@@ -157,6 +157,7 @@ bool busy[2];  /* the buffer is not its owner's: from the start until its wait h
 bool given[2]; /* the words may belong to another pair */
 byte moved;    /* starts that an end moves, or has moved, as bits */
 bool second_is[2]; /* what the first block of a launch has found */
+byte asked;        /* whether there was one, by bits of the starts */
 byte more[4]; /* the start that the other block of a launch has to move; 0: none; of two streams */
 bool dead[2];
 byte failures = FAILURES;
@@ -196,10 +197,15 @@ inline fail_owner(e)
 
 inline note_second(e, n)
 {
-    second_is[e] = second;
     if
-    :: second -> assert(!(moved & (1 << n))); moved = moved | (1 << n)
-    :: else
+    :: IS_READY && (asked & (1 << n)) -> assert(second == second_is[e])
+    :: else ->
+        second_is[e] = second;
+        asked = asked | (1 << n);
+        if
+        :: second -> assert(!(moved & (1 << n))); moved = moved | (1 << n)
+        :: else
+        fi
     fi
 }
 
@@ -292,9 +298,10 @@ inline tell_both(e, n)
 #define IS_LAST(e) (gone[e] == BLOCKS - 1)
 #endif
 
+/* Each block of a ready send asks by itself. */
 inline find_out(e, n)
 {
-#if BLOCKS == 1 || defined(BREAK_FOUND)
+#if BLOCKS == 1 || defined(READY) || defined(BREAK_FOUND)
     arrive(e, n)
 #else
     atomic { USE(e); seen = come[e]; come[e]++ }

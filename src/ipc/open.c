@@ -25,8 +25,9 @@
 
 enum {
     TOLD_BYTES = MPIXQ_SHARE_ENDS * (int)sizeof(uint64_t),
-    PER_BLOCK = 65536, /* bytes that a block moves sooner than several agree who does */
-    BLOCKS = 64        /* that move a message at most: they saturate a link */
+    ONE_BLOCK = 65536, /* bytes that a block moves sooner than several agree who does */
+    PER_BLOCK = 16384, /* that a block of several moves */
+    BLOCKS = 128       /* that move a message at most: they saturate a link */
 };
 
 _Static_assert(sizeof(struct mpixq_gpu_owner) == sizeof(struct mpixq_process), "owner");
@@ -246,7 +247,8 @@ static void fill_move(struct ipc_end *end)
     struct mpixq_move *move = &end->move;
     struct other other = find_other(end);
     /* What goes into slots is small. */
-    uint64_t blocks = end->slots.first >= 0 ? 1 : (end->req->bytes + PER_BLOCK - 1) / PER_BLOCK;
+    bool small = end->slots.first >= 0 || end->req->bytes <= ONE_BLOCK;
+    uint64_t blocks = small ? 1 : (end->req->bytes + PER_BLOCK - 1) / PER_BLOCK;
 
     *move = (struct mpixq_move){.to = end->is_send ? other.buffer : end->buffer,
                                 .from = end->is_send ? end->buffer : other.buffer,
@@ -255,9 +257,7 @@ static void fill_move(struct ipc_end *end)
                                 .peer = other.end,
                                 .own_told = end->place->told_seen + end->number * sizeof(uint64_t),
                                 .peer_told = other.told,
-                                .blocks = blocks < 1        ? 1
-                                          : blocks > BLOCKS ? BLOCKS
-                                                            : (unsigned)blocks,
+                                .blocks = blocks > BLOCKS ? BLOCKS : (unsigned)blocks,
                                 .is_send = end->is_send,
                                 .is_ready = end->is_ready};
     if (end->slots.first >= 0) {

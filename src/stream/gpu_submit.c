@@ -4,6 +4,9 @@
 
 #include "pieces.h"
 
+/* Bytes of several messages that a block moves. */
+#define GROUP_BYTES 8192
+
 /* A block. */
 static struct mpixq_grid threads(unsigned n)
 {
@@ -252,7 +255,7 @@ static void fill_moves(struct mpixq_moves *all, const struct mpixq_move moves[],
     }
     add_moves(all, moves, n, false, true);
     add_moves(all, moves, n, false, false);
-    all->group = largest * MPIXQ_GROUP <= MPIXQ_SMALL ? MPIXQ_GROUP : MPIXQ_SMALL / largest;
+    all->group = largest * MPIXQ_GROUP <= GROUP_BYTES ? MPIXQ_GROUP : GROUP_BYTES / largest;
     all->group = all->group < 1 ? 1 : all->group;
     all->blocks += groups(all, all->n_near) + groups(all, all->n_small - all->n_near);
 }
