@@ -112,12 +112,18 @@ static const char *take(const struct mpixq_gpu *gpu, uint32_t kind, uint64_t wha
     return NULL;
 }
 
+/* The pool first: CUDA refuses pieces of a pool that was never exported. */
 static const char *export_piece(const struct mpixq_gpu *gpu, void *pool, void *base,
                                 struct mpixq_gpu_export *export_p)
 {
-    int code = gpu->files->piece_export(base, &export_p->handle);
+    const char *why = take(gpu, MPIXQ_SHARED_PIECE, (uintptr_t)pool, export_p);
+    int code = why == NULL ? gpu->files->piece_export(base, &export_p->handle) : 0;
 
-    return code != 0 ? gpu->text(code) : take(gpu, MPIXQ_SHARED_PIECE, (uintptr_t)pool, export_p);
+    if (code != 0) {
+        mpixq_share_drop(export_p);
+        why = gpu->text(code);
+    }
+    return why;
 }
 
 /* Is there one chunk behind all of this? Those at both ends are asked for, so that it does not

@@ -191,6 +191,21 @@ static bool pool_closed(void)
            hipErrorInvalidValue;
 }
 
+static bool pool_first(void)
+{
+    hipMemPool_t pool = make_pool(hipMemHandleTypePosixFileDescriptor);
+    void *memory = make_piece(pool, 100);
+    hipMemPoolPtrExportData data;
+    int file = -1;
+
+    if (hipMemPoolExportPointer(&data, memory) != hipErrorInvalidValue) {
+        return false;
+    }
+    NEED(hipMemPoolExportToShareableHandle(&file, pool, hipMemHandleTypePosixFileDescriptor, 0) ==
+         hipSuccess);
+    return hipMemPoolExportPointer(&data, memory) == hipSuccess;
+}
+
 static bool pool_again(void)
 {
     hipMemPool_t pool = make_pool(hipMemHandleTypeNone), of;
@@ -256,8 +271,7 @@ static bool chunk_range(void)
 }
 
 const struct behave_case behave_file_cases[] = {
-    {"memory-access", memory_access}, {"pool-shared", pool_shared},
-    {"pool-closed", pool_closed},     {"pool-again", pool_again},
-    {"chunk-shared", chunk_shared},   {"chunk-closed", chunk_closed},
-    {"chunk-range", chunk_range},     {NULL, NULL},
+    {"memory-access", memory_access}, {"pool-shared", pool_shared}, {"pool-closed", pool_closed},
+    {"pool-first", pool_first},       {"pool-again", pool_again},   {"chunk-shared", chunk_shared},
+    {"chunk-closed", chunk_closed},   {"chunk-range", chunk_range}, {NULL, NULL},
 };

@@ -18,7 +18,7 @@
 struct ihipMemPoolHandle_t {
     struct ihipMemPoolHandle_t *next;
     int file, device, pieces;
-    bool exportable, imported, destroyed;
+    bool exportable, exported, imported, destroyed;
     uint32_t reach;
     uint64_t end; /* of the file */
 };
@@ -303,6 +303,7 @@ HIP_EXPORT hipError_t hipMemPoolExportToShareableHandle(void *handle, hipMemPool
 
         if (file >= 0) {
             *(int *)handle = file;
+            pool->exported = true;
         }
         error = file >= 0 ? hipSuccess : hipErrorOutOfMemory;
     }
@@ -336,7 +337,8 @@ HIP_EXPORT hipError_t hipMemPoolExportPointer(hipMemPoolPtrExportData *data, voi
 
     HIP_ENTER(hipMemPoolExportPointer);
     if (data == NULL || !hip_block_find(memory, &block, &offset) || offset != 0 ||
-        block.kind != HIP_PIECE || !block.pool->exportable) {
+        block.kind != HIP_PIECE || !block.pool->exportable ||
+        (!block.pool->exported && !hip_is_wrong("pool-first"))) {
         return hip_leave(hipErrorInvalidValue);
     }
     piece = (struct piece){POOL_MAGIC, block.file_offset, block.size};
