@@ -69,8 +69,9 @@ bool mpixq_backoff_yields(void)
            atomic_load_explicit(&shares, memory_order_relaxed);
 }
 
-/* A wait that moves data goes on without sleep for so long. */
-#define MOVING_NS 200000
+#define MOVING_NS 200000   /* a wait that moves data goes on without sleep for so long */
+#define TOGETHER_NS 100000 /* between two polls that moved some of the same message, at most */
+#define LOOK_NS 20000      /* for the answer to what came in a sleep */
 
 /* The clock of polls. Where others run on the same CPUs a poll may take as long as they do, as some
  * MPI libraries yield in it, so there only the thread's own time counts. */
@@ -96,26 +97,28 @@ static bool took_long(struct mpixq_backoff *backoff, uint64_t now)
     return took > 4 * backoff->shortest_ns + noise_ns;
 }
 
-/* Many MPI libraries move a large message by a fragment in each poll, so a waiter that slept
- * between polls would move it at a fragment per sleep. Polls that move data take longer than
- * others. So does the first one after a sleep, with cold caches, which therefore tells nothing, and
- * now and then one that was interrupted; hence two in a row. Returns whether to poll once more
- * before it is decided. */
+/* Many MPI libraries move a large message by a few fragments in a poll, and by no more before the
+ * other end has polled, so two waiters that slept between polls would move it at a few per sleep.
+ * Polls that move data take longer than others. So does the first one after a sleep, with cold
+ * caches, and now and then one that was interrupted; hence two near to each other. Returns whether
+ * to poll once more before it is decided. */
 static bool watch(struct mpixq_backoff *backoff, uint64_t now)
 {
     uint64_t spin_ns = (uint64_t)mpixq_env.spin_us * 1000;
     uint64_t since = now - (spin_ns > MOVING_NS ? spin_ns - MOVING_NS : 0);
-    bool is_long, was_long = backoff->was_long;
 
     if (busy) {
         return false; /* who moves data is another thread */
     }
-    is_long = !backoff->slept && took_long(backoff, now);
-    backoff->was_long = is_long;
-    if (is_long && was_long && since > backoff->since_ns) {
-        backoff->since_ns = since;
+    if (backoff->slept) {
+        backoff->woke_ns = now;
+    } else if (took_long(backoff, now)) {
+        if (now - backoff->long_ns < TOGETHER_NS && since > backoff->since_ns) {
+            backoff->since_ns = since;
+        }
+        backoff->long_ns = now;
     }
-    return backoff->slept || is_long;
+    return now - backoff->woke_ns < LOOK_NS || now - backoff->long_ns < LOOK_NS;
 }
 
 void mpixq_backoff_slow(struct mpixq_backoff *backoff)

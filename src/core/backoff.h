@@ -20,7 +20,8 @@ struct mpixq_backoff {
     uint32_t polls;
     bool moves;           /* the polls move data, and those that do take longer */
     bool slept;           /* just before the last poll */
-    bool was_long;        /* the last poll but one took long */
+    uint64_t long_ns;     /* when the last poll that took long had ended */
+    uint64_t woke_ns;     /* when the first poll after the last sleep had ended */
     uint64_t since_ns;    /* 0: the clock was not read yet */
     uint64_t last_ns;     /* when the last poll began */
     uint64_t shortest_ns; /* poll so far */

@@ -56,6 +56,20 @@ static void old_wait_does_not_sleep_for_ever(void **state)
     assert_int_equal(backoff.since_ns, 1);
 }
 
+/* A clock for tests that has only the time that they let pass; 0: the machine's. */
+static uint64_t test_ns;
+
+int __wrap_clock_gettime(clockid_t clock, struct timespec *t);
+int __real_clock_gettime(clockid_t clock, struct timespec *t);
+int __wrap_clock_gettime(clockid_t clock, struct timespec *t)
+{
+    if (test_ns == 0) {
+        return __real_clock_gettime(clock, t);
+    }
+    *t = (struct timespec){(time_t)(test_ns / 1000000000u), (long)(test_ns % 1000000000u)};
+    return 0;
+}
+
 static uint64_t asked_ns; /* for sleep, since it was set to 0 */
 
 int __wrap_nanosleep(const struct timespec *t, struct timespec *left);
@@ -63,6 +77,10 @@ int __real_nanosleep(const struct timespec *t, struct timespec *left);
 int __wrap_nanosleep(const struct timespec *t, struct timespec *left)
 {
     asked_ns += (uint64_t)t->tv_sec * 1000000000u + (uint64_t)t->tv_nsec;
+    if (test_ns != 0) {
+        test_ns += (uint64_t)t->tv_sec * 1000000000u + (uint64_t)t->tv_nsec;
+        return 0;
+    }
     return t->tv_sec == 0 && t->tv_nsec < 2000000 ? __real_nanosleep(t, left) : 0;
 }
 
@@ -122,6 +140,70 @@ static void poll_that_does_not_look_tells_nothing(void **state)
     assert_true(asked_ns > 0);
 }
 
+/* A large message that comes in fragments until 20 ms after from_ns, one each gap_ns from then on,
+ * each of which takes a poll 4 us more than the 0.3 of one that finds nothing. */
+static void poll_fragments(struct mpixq_backoff *backoff, uint64_t from_ns, uint64_t gap_ns)
+{
+    uint64_t next_ns = from_ns, end_ns = from_ns + 20000000;
+
+    while (test_ns < end_ns) {
+        test_ns += 300;
+        if (test_ns >= next_ns) {
+            test_ns += 4000;
+            next_ns = test_ns + gap_ns;
+        }
+        mpixq_backoff_pause(backoff);
+    }
+}
+
+static void poll_none(struct mpixq_backoff *backoff)
+{
+    for (uint64_t end_ns = test_ns + 20000000; test_ns < end_ns; mpixq_backoff_pause(backoff)) {
+        test_ns += 300;
+    }
+}
+
+/* Whoever waits for one does not sleep, though most polls find nothing. */
+static void fragments_keep_awake(void **state)
+{
+    struct mpixq_backoff backoff;
+
+    (void)state;
+    mpixq_env.spin_us = 1000;
+    mpixq_env.sleep_max_us = 1000;
+    for (uint64_t gap_ns = 1000; gap_ns <= 50000; gap_ns += 3500) {
+        test_ns = 1000000000;
+        mpixq_backoff_begin(&backoff);
+        backoff.moves = true;
+        asked_ns = 0;
+        poll_fragments(&backoff, test_ns, gap_ns);
+        assert_int_equal(asked_ns, 0);
+    }
+    test_ns = 0;
+}
+
+/* Who sleeps wakes up when one begins, and then for good; afterwards it sleeps again. */
+static void fragments_wake(void **state)
+{
+    struct mpixq_backoff backoff;
+
+    (void)state;
+    mpixq_env.spin_us = 1000;
+    mpixq_env.sleep_max_us = 1000;
+    for (uint64_t gap_ns = 1000; gap_ns <= 15000; gap_ns += 3500) {
+        test_ns = 1000000000;
+        mpixq_backoff_begin(&backoff);
+        backoff.moves = true;
+        poll_fragments(&backoff, test_ns + 200000000, gap_ns); /* the first comes late */
+        asked_ns = 0;
+        poll_fragments(&backoff, test_ns, gap_ns);
+        assert_int_equal(asked_ns, 0);
+        poll_none(&backoff);
+        assert_true(asked_ns > 10000000);
+    }
+    test_ns = 0;
+}
+
 static void wait_begins_anew(void **state)
 {
     struct mpixq_backoff backoff = {.polls = 1000, .since_ns = 1};
@@ -177,6 +259,8 @@ int main(void)
         cmocka_unit_test(clock_only_grows),
         cmocka_unit_test(sleeps_a_sixteenth),
         cmocka_unit_test(poll_that_does_not_look_tells_nothing),
+        cmocka_unit_test(fragments_keep_awake),
+        cmocka_unit_test(fragments_wake),
     };
 
     mpixq_env_read();
