@@ -140,6 +140,17 @@ static void poll_that_does_not_look_tells_nothing(void **state)
     assert_true(asked_ns > 0);
 }
 
+/* A wait that drives MPI, with the clock of the test. */
+static void begin_to_move(struct mpixq_backoff *backoff)
+{
+    mpixq_env.spin_us = 1000;
+    mpixq_env.sleep_max_us = 1000;
+    test_ns = 1000000000;
+    asked_ns = 0;
+    mpixq_backoff_begin(backoff);
+    backoff->moves = true;
+}
+
 /* A large message that comes in fragments until 20 ms after from_ns, one each gap_ns from then on,
  * each of which takes a poll 4 us more than the 0.3 of one that finds nothing. */
 static void poll_fragments(struct mpixq_backoff *backoff, uint64_t from_ns, uint64_t gap_ns)
@@ -169,13 +180,8 @@ static void fragments_keep_awake(void **state)
     struct mpixq_backoff backoff;
 
     (void)state;
-    mpixq_env.spin_us = 1000;
-    mpixq_env.sleep_max_us = 1000;
     for (uint64_t gap_ns = 1000; gap_ns <= 50000; gap_ns += 3500) {
-        test_ns = 1000000000;
-        mpixq_backoff_begin(&backoff);
-        backoff.moves = true;
-        asked_ns = 0;
+        begin_to_move(&backoff);
         poll_fragments(&backoff, test_ns, gap_ns);
         assert_int_equal(asked_ns, 0);
     }
@@ -188,12 +194,8 @@ static void fragments_wake(void **state)
     struct mpixq_backoff backoff;
 
     (void)state;
-    mpixq_env.spin_us = 1000;
-    mpixq_env.sleep_max_us = 1000;
     for (uint64_t gap_ns = 1000; gap_ns <= 15000; gap_ns += 3500) {
-        test_ns = 1000000000;
-        mpixq_backoff_begin(&backoff);
-        backoff.moves = true;
+        begin_to_move(&backoff);
         poll_fragments(&backoff, test_ns + 200000000, gap_ns); /* the first comes late */
         asked_ns = 0;
         poll_fragments(&backoff, test_ns, gap_ns);
