@@ -108,6 +108,7 @@ search_ipc()
         expect 1 -DFAILURES=1 "-DBREAK_$rule"
     done
     expect 1 -DREADY -DFAILURES=1 -DBREAK_ASK
+    expect 1 -DBLOCKS=2 -DREADY -DFAILURES=1 -DBREAK_BEGUN
     for rule in FREE TWO OTHER ORDER; do
         expect 1 -DSTARTS=4 -DSLOTTED -DAHEAD=2 "-DBREAK_$rule"
     done

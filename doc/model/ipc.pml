@@ -58,6 +58,7 @@
  *   BREAK_REUSE   a sender's words are used again before its receiver has freed its end
  *   BREAK_CLEAN   they are used again though the receiver's last start was taken back
  *   BREAK_ASK     a ready send does not look whether its receive was taken back
+ *   BREAK_BEGUN   a receive is taken back though its ready send has begun
  *   BREAK_TELL    a failure is not told to the peer
  *   BREAK_FREE    a send takes its slot one start too early
  *   BREAK_TWO     there are two slots only
@@ -443,13 +444,19 @@ inline start(e, n, own)
 
 /* Waits. */
 
+#ifdef BREAK_BEGUN
+#define MAY_CLOSE(e, n) (seen <= SEND(n))
+#else
+#define MAY_CLOSE(e, n) (seen <= MINE(e, n))
+#endif
+
 inline close_pair(e, n)
 {
     atomic {
         USE(HOME);
         seen = state;
         if
-        :: seen <= MINE(e, n) -> state = CLOSED; closed = true
+        :: MAY_CLOSE(e, n) -> state = CLOSED; closed = true
         :: else -> closed = seen == CLOSED
         fi
     }

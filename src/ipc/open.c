@@ -26,8 +26,8 @@
 enum {
     TOLD_BYTES = MPIXQ_SHARE_ENDS * (int)sizeof(uint64_t),
     ONE_BLOCK = 65536, /* bytes that a block moves sooner than several agree who does */
-    PER_BLOCK = 16384, /* that a block of several moves */
-    BLOCKS = 128       /* that move a message at most: they saturate a link */
+    PER_BLOCK = 16384, /* bytes that each of several moves */
+    BLOCKS = 128       /* that move a message at most: more are no faster */
 };
 
 _Static_assert(sizeof(struct mpixq_gpu_owner) == sizeof(struct mpixq_process), "owner");
