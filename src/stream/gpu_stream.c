@@ -249,9 +249,17 @@ static void look(struct gpu_stream *stream)
 static bool gpu_passed(const struct mpixq_stream *base, uint64_t ticket)
 {
     struct gpu_stream *stream = (struct gpu_stream *)base;
+    struct mpixq_backoff backoff;
 
     if (!has_passed(stream, ticket)) {
         look(stream);
+    }
+    /* A program may know from the GPU that it is there. The worker follows: what it waits for has
+     * come, though it may not have looked yet. */
+    mpixq_backoff_begin(&backoff);
+    while (!has_passed(stream, ticket) && atomic_load(stream->words->reached) >= ticket &&
+           !is_stuck(stream) && atomic_load(stream->failed) == 0) {
+        mpixq_backoff_pause(&backoff);
     }
     return has_passed(stream, ticket);
 }

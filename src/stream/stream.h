@@ -145,7 +145,8 @@ struct mpixq_stream_ops {
     /* The same for all queues on one stream, and for nothing else. Any thread; never blocks. */
     const void *(*identity)(const struct mpixq_stream *stream);
 
-    /* Has the stream passed the ticket? Never blocks. */
+    /* Has the stream passed the ticket? Yes, where a GPU has, by what the program may know from it:
+     * then it waits for a thread of ours that comes after, but never for communication. */
     bool (*passed)(const struct mpixq_stream *stream, uint64_t ticket);
     /* Block the host until it has, or *failed is not 0, if failed is not NULL. */
     void (*synchronize)(struct mpixq_stream *stream, uint64_t ticket, const atomic_int *failed);
