@@ -25,8 +25,6 @@ static pthread_mutex_t list_lock = PTHREAD_MUTEX_INITIALIZER;
 static struct mpixq_queue *all;
 static uint64_t n_queues; /* ever made; under list_lock */
 static _Atomic uint64_t last_number;
-static const char *const type_names[] = {
-    [MPIXQ_QUEUE_AUTO] = "auto", [MPIXQ_QUEUE_FALLBACK] = "fallback", [MPIXQ_QUEUE_CXI] = "cxi"};
 
 bool mpixq_queue_is_live(const struct mpixq_queue *queue)
 {
@@ -123,15 +121,6 @@ static int open_stream(struct mpixq_queue *queue, const struct mpixq_stream_ops 
     return mpixq_error_code_saying((enum mpixq_error)refusal.error, text);
 }
 
-static void print_choice(const struct mpixq_queue *queue)
-{
-    mpixq_print("queue %llu of type %s on %s stream of kind %s (%s); channels are chosen per pair, "
-                "when requests are matched (MPIXQ_LOG=debug tells each)",
-                (unsigned long long)queue->number, type_names[queue->type],
-                queue->owns_stream ? "its own" : "a", queue->stream->ops->kind,
-                queue->stream->ops->how(queue->stream));
-}
-
 int mpixq_queue_create(MPIXQ_Queue_type type, const char *kind, void *const *address,
                        struct mpixq_queue **queue_p)
 {
@@ -166,7 +155,7 @@ int mpixq_queue_create(MPIXQ_Queue_type type, const char *kind, void *const *add
     mpixq_streams_look_again();
     atomic_store(&queue->magic, LIVE);
     if (mpixq_env.info) {
-        print_choice(queue);
+        mpixq_queue_print(queue);
     }
     *queue_p = queue;
     return MPI_SUCCESS;
@@ -179,6 +168,23 @@ static bool is_complete(struct mpixq_request *req)
         (void)req->channel->poll(req);
     }
     return atomic_load_explicit(&req->done, memory_order_acquire) == req->epoch;
+}
+
+/* A program may know from its stream that a GPU is there; then a thread of ours is about to be. */
+static bool has_passed(struct mpixq_queue *queue, uint64_t ticket)
+{
+    const struct mpixq_stream_ops *ops = queue->stream->ops;
+    struct mpixq_backoff backoff;
+
+    mpixq_backoff_begin(&backoff);
+    while (!ops->passed(queue->stream, ticket)) {
+        if (!ops->is_ahead(queue->stream, ticket) || mpixq_queue_has_failed(queue)) {
+            return ops->passed(queue->stream, ticket);
+        }
+        mpixq_match_advance();
+        mpixq_backoff_pause(&backoff);
+    }
+    return true;
 }
 
 /* Take a request from the queue, whose turn is taken; the stream has passed its last operation. */
@@ -220,7 +226,7 @@ void mpixq_queue_settle(struct mpixq_request *req)
     }
     waiting = mpixq_request_state(req) == MPIXQ_WAITING;
     if (atomic_load(&req->queue) == queue && (waiting || mpixq_queue_has_failed(queue)) &&
-        queue->stream->ops->passed(queue->stream, waiting ? req->ticket : queue->ticket)) {
+        has_passed(queue, waiting ? req->ticket : queue->ticket)) {
         detach(queue, req);
     }
     mpixq_turn_leave(&queue->turn);
@@ -256,7 +262,7 @@ int mpixq_queue_destroy(struct mpixq_queue *queue)
         atomic_store(&queue->is_freed, true);
         ops->synchronize(queue->stream, queue->ticket, NULL); /* its waits drain */
     }
-    busy = !failed && (queue->started != NULL || !ops->passed(queue->stream, queue->ticket));
+    busy = !failed && (queue->started != NULL || !has_passed(queue, queue->ticket));
     if (!busy) {
         retire(queue);
     }
@@ -326,7 +332,7 @@ int mpixq_queue_synchronize(struct mpixq_queue *queue, MPI_Comm *comm_p)
 
 int mpixq_queue_test(struct mpixq_queue *queue, int *flag, MPI_Comm *comm_p)
 {
-    bool passed = queue->stream->ops->passed(queue->stream, last_ticket(queue));
+    bool passed = has_passed(queue, last_ticket(queue));
     int code;
 
     mpixq_queue_look(queue);
@@ -395,80 +401,6 @@ void mpixq_queue_look(struct mpixq_queue *queue)
         set_failed(queue, mpixq_error_code_saying(MPIXQ_E_GPU, text));
     }
     pthread_mutex_unlock(&queue->fail_lock);
-}
-
-/* Info: what the queue uses and has done. */
-
-static int set_count(MPI_Info info, const char *key, uint64_t count)
-{
-    char text[32];
-
-    (void)snprintf(text, sizeof text, "%llu", (unsigned long long)count);
-    return PMPI_Info_set(info, key, text);
-}
-
-/* Those that were used so far. */
-static void name_channels(const struct mpixq_queue *queue, char *text, size_t size)
-{
-    size_t used = 0;
-
-    text[0] = '\0';
-    for (uint32_t id = 0; id < MPIXQ_N_CHANNELS; id++) {
-        const struct mpixq_channel *channel = mpixq_channel_by_id(id);
-
-        if (queue->by_channel[id] > 0 && channel != NULL && used < size) {
-            used += (size_t)snprintf(text + used, size - used, "%s%s", used > 0 ? "," : "",
-                                     channel->name);
-        }
-    }
-    if (used == 0) {
-        (void)snprintf(text, size, "none");
-    }
-}
-
-static int set_starts_by_channel(MPI_Info info, const struct mpixq_queue *queue)
-{
-    char key[64];
-    int rc = MPI_SUCCESS;
-
-    for (int i = 0; rc == MPI_SUCCESS && mpixq_channels[i] != NULL; i++) {
-        (void)snprintf(key, sizeof key, "mpixq_starts_%s", mpixq_channels[i]->name);
-        rc = set_count(info, key, queue->by_channel[mpixq_channels[i]->id]);
-    }
-    return rc;
-}
-
-int mpixq_queue_info(struct mpixq_queue *queue, MPI_Info *info_p)
-{
-    char channels[64];
-    MPI_Info info;
-    int rc = PMPI_Info_create(&info);
-
-    if (rc != MPI_SUCCESS) {
-        return rc;
-    }
-    mpixq_turn_take(&queue->turn);
-    name_channels(queue, channels, sizeof channels);
-    rc = PMPI_Info_set(info, "type", queue->stream->ops->kind);
-    rc = rc ? rc : PMPI_Info_set(info, "mpixq_stream_by", queue->stream->ops->how(queue->stream));
-    rc = rc ? rc : PMPI_Info_set(info, "mpixq_queue_type", type_names[queue->type]);
-    rc = rc ? rc : PMPI_Info_set(info, "mpixq_stream_owned", queue->owns_stream ? "true" : "false");
-    rc = rc ? rc : PMPI_Info_set(info, "mpixq_channels", channels);
-    rc = rc ? rc : set_count(info, "mpixq_queue_number", queue->number);
-    rc = rc ? rc : set_count(info, "mpixq_stream_depth", queue->stream->ops->depth(queue->stream));
-    rc = rc ? rc : set_count(info, "mpixq_starts", queue->starts);
-    rc = rc ? rc : set_starts_by_channel(info, queue);
-    rc = rc ? rc : set_count(info, "mpixq_waits", queue->waits);
-    rc = rc ? rc : set_count(info, "mpixq_launches", queue->launches);
-    rc = rc ? rc : set_count(info, "mpixq_posts", atomic_load(&queue->posts));
-    rc = rc ? rc : set_count(info, "mpixq_rings", atomic_load(&queue->rings));
-    mpixq_turn_leave(&queue->turn);
-    if (rc != MPI_SUCCESS) {
-        (void)PMPI_Info_free(&info);
-        return rc;
-    }
-    *info_p = info;
-    return MPI_SUCCESS;
 }
 
 int mpixq_queues_close(void)

@@ -86,6 +86,8 @@ int mpixq_queue_wait(struct mpixq_queue *queue, int count, MPI_Request requests[
                      MPI_Comm *comm_p);
 int mpixq_queue_wait_started(struct mpixq_queue *queue, MPI_Comm *comm_p);
 int mpixq_queue_info(struct mpixq_queue *queue, MPI_Info *info_p);
+/* What it is made on. */
+void mpixq_queue_print(const struct mpixq_queue *queue);
 
 /* The first error of the queue, or MPI_SUCCESS. */
 int mpixq_queue_failure(struct mpixq_queue *queue, MPI_Comm *comm_p);

@@ -249,19 +249,19 @@ static void look(struct gpu_stream *stream)
 static bool gpu_passed(const struct mpixq_stream *base, uint64_t ticket)
 {
     struct gpu_stream *stream = (struct gpu_stream *)base;
-    struct mpixq_backoff backoff;
 
     if (!has_passed(stream, ticket)) {
         look(stream);
     }
-    /* A program may know from the GPU that it is there. The worker follows: what it waits for has
-     * come, though it may not have looked yet. */
-    mpixq_backoff_begin(&backoff);
-    while (!has_passed(stream, ticket) && atomic_load(stream->words->reached) >= ticket &&
-           !is_stuck(stream) && atomic_load(stream->failed) == 0) {
-        mpixq_backoff_pause(&backoff);
-    }
     return has_passed(stream, ticket);
+}
+
+static bool gpu_is_ahead(const struct mpixq_stream *base, uint64_t ticket)
+{
+    const struct gpu_stream *stream = (const struct gpu_stream *)base;
+
+    return atomic_load(stream->words->reached) >= ticket &&
+           atomic_load(&stream->executed) < ticket && !is_stuck(stream);
 }
 
 static void gpu_synchronize(struct mpixq_stream *base, uint64_t ticket, const atomic_int *failed)
@@ -482,7 +482,7 @@ static struct mpixq_stream *hip_open(void *handle, const atomic_int *failed,
     .broken = gpu_broken, .trigger = gpu_trigger, .await = gpu_await, .by_gpu = gpu_by_gpu,        \
     .halt = gpu_halt, .any_waits = gpu_any_waits, .may_start_at = gpu_may_start_at,                \
     .depth = gpu_depth, .waits_for = gpu_waits_for, .identity = gpu_identity,                      \
-    .passed = gpu_passed, .synchronize = gpu_synchronize
+    .passed = gpu_passed, .is_ahead = gpu_is_ahead, .synchronize = gpu_synchronize
 
 const struct mpixq_stream_ops mpixq_cuda_stream_ops = {.kind = "cudaStream_t",
                                                        .is_live = cuda_is_live,

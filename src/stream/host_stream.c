@@ -167,6 +167,13 @@ static bool host_passed(const struct mpixq_stream *base, uint64_t position)
     return mpixq_has_passed((const struct mpixq_host_stream *)base, position);
 }
 
+static bool host_is_ahead(const struct mpixq_stream *base, uint64_t position)
+{
+    (void)base;
+    (void)position;
+    return false; /* its thread is all there is */
+}
+
 static void host_synchronize(struct mpixq_stream *base, uint64_t position, const atomic_int *failed)
 {
     struct mpixq_host_stream *stream = (struct mpixq_host_stream *)base;
@@ -405,5 +412,6 @@ const struct mpixq_stream_ops mpixq_host_stream_ops = {
     .waits_for = host_waits_for,
     .identity = host_identity,
     .passed = host_passed,
+    .is_ahead = host_is_ahead,
     .synchronize = host_synchronize,
 };

@@ -145,9 +145,11 @@ struct mpixq_stream_ops {
     /* The same for all queues on one stream, and for nothing else. Any thread; never blocks. */
     const void *(*identity)(const struct mpixq_stream *stream);
 
-    /* Has the stream passed the ticket? Yes, where a GPU has, by what the program may know from it:
-     * then it waits for a thread of ours that comes after, but never for communication. */
+    /* Has the stream passed the ticket? Never blocks. */
     bool (*passed)(const struct mpixq_stream *stream, uint64_t ticket);
+    /* Has its GPU? The program may know that, and the stream soon will have: what the thread that
+     * follows the GPU waits for has come. Never blocks. */
+    bool (*is_ahead)(const struct mpixq_stream *stream, uint64_t ticket);
     /* Block the host until it has, or *failed is not 0, if failed is not NULL. */
     void (*synchronize)(struct mpixq_stream *stream, uint64_t ticket, const atomic_int *failed);
 };
