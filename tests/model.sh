@@ -87,6 +87,9 @@ search_ipc()
     expect 0 -DSTARTS=3 -DSLOTTED -DFAILURES=1
     expect 0 -DSTARTS=4 -DSLOTTED -DAHEAD=2 -DFAILURES=1
     expect 0 -DSTARTS=3 -DSLOTTED -DDEATH
+    expect 0 -DSTARTS=4 -DSLOTTED -DREADY
+    expect 0 -DSTARTS=2 -DSLOTTED -DREADY -DFAILURES=1
+    expect 0 -DSTARTS=3 -DSLOTTED -DREADY -DDEATH
     # Each start may be one by the host.
     expect 0 -DHOSTS=1 -DSTARTS=2 -DBLOCKS=2
     expect 0 -DHOSTS=2 -DSTARTS=2 -DBLOCKS=2
@@ -98,6 +101,7 @@ search_ipc()
     expect 0 -DHOSTS=3 -DSTARTS=3 -DSLOTTED -DFEWER
     expect 0 -DHOSTS=3 -DSTARTS=2 -DSLOTTED -DFAILURES=1
     expect 0 -DHOSTS=3 -DSTARTS=2 -DSLOTTED -DDEATH
+    expect 0 -DHOSTS=3 -DSTARTS=3 -DSLOTTED -DREADY -DFEWER
     for rule in ARRIVE EARLY; do
         expect 1 "-DBREAK_$rule"
     done
@@ -108,6 +112,8 @@ search_ipc()
         expect 1 -DFAILURES=1 "-DBREAK_$rule"
     done
     expect 1 -DREADY -DFAILURES=1 -DBREAK_ASK
+    expect 1 -DREADY -DSLOTTED -DFAILURES=1 -DBREAK_ASK
+    expect 1 -DREADY -DBLOCKS=2 -DDEATH -DBREAK_LATE
     expect 1 -DBLOCKS=2 -DREADY -DFAILURES=1 -DBREAK_BEGUN
     for rule in FREE TWO OTHER ORDER; do
         expect 1 -DSTARTS=4 -DSLOTTED -DAHEAD=2 "-DBREAK_$rule"

@@ -36,11 +36,11 @@
  *     then nobody of this pair touches them (given).
  * In place of a second pair that uses the words there is an assertion at each access to them.
  *
- * Not in it: what the orders of memory allow besides, several pairs of one launch, and a process
- * that dies in the midst of tell_both.
+ * Not in it: what the orders of memory allow besides, and several pairs of one launch.
  *
  * STARTS: how many. BLOCKS: that move a start, 1 or 2. READY: a ready send, which is enqueued when
- * its receive is known to be, and has no slots. SLOTTED: the receive has slots. AHEAD: the receiver
+ * its receive is known to be. SLOTTED: the receive has slots; that of a ready send may go without
+ * one even if there is one, since the word that says so may be late. AHEAD: the receiver
  * enqueues nothing before the sender's first so many starts are over, which so must not wait for
  * it. FAILURES: how many queues may fail by themselves; what follows from that does not count.
  * DEATH: in their place a process may die; then, and only then, who waits for what it was moving
@@ -64,6 +64,7 @@
  *   BREAK_TWO     there are two slots only
  *   BREAK_LEFT    words are used again though a message was left in a slot
  *   BREAK_OTHER   a wait looks at its slot only
+ *   BREAK_LATE    a wait for a process that died between telling host and GPU is for ever
  *   BREAK_ORDER   a receiver with slots that moves the data tells in any order
  *   BREAK_AFTER   a send after one by the host goes to its slot though the GPU cannot see yet that
  *                 the one before is done
@@ -101,10 +102,16 @@
 #define SEND(n) (4 * (n) + 2)
 #define BOTH(n) (4 * (n) + 3)
 #define CLOSED 120
-#ifdef READY
+#if defined(READY) && !defined(SLOTTED)
 #define IS_READY true
 #else
 #define IS_READY false
+#endif
+/* A ready send to a receive with slots. */
+#if defined(READY) && defined(SLOTTED)
+#define IS_PROMISED true
+#else
+#define IS_PROMISED false
 #endif
 #ifdef BREAK_TWO
 #define SLOTS 2
@@ -226,6 +233,7 @@ inline arrive(e, n)
             state = (second -> TOGETHER(e, n) : MINE(e, n));
             if
             :: IS_READY -> second = true
+            :: IS_PROMISED -> second = e == SENDER
             :: else
             fi;
             note_second(e, n);
@@ -238,9 +246,9 @@ inline arrive(e, n)
             if
             :: seen == CLOSED || (seen > MINE(e, n) && seen != OTHER(e, n)) ->
 #ifdef BREAK_ASK
-                second = IS_READY;
+                second = e == SENDER && (IS_READY || IS_PROMISED);
 #else
-                second = false;
+                second = e == SENDER && IS_PROMISED && seen != CLOSED;
 #endif
                 note_second(e, n);
                 seen = 0;
@@ -270,9 +278,6 @@ inline copy(b)
 
 inline tell_both(e, n)
 {
-#ifdef DEATH
-    atomic { /* not even a process that dies does in the midst of these stores */
-#endif
     do
     PUT(1, MAY_PUT_DONE(e), 1 - e, done, n)
     PUT(2, MAY_PUT_DONE(e), e, done, n)
@@ -280,9 +285,6 @@ inline tell_both(e, n)
     PUT(8, true, e, told, n)
     :: atomic { puts == 15 -> puts = 0; break }
     od
-#ifdef DEATH
-    }
-#endif
 }
 
 #ifdef BREAK_EARLY
@@ -404,7 +406,7 @@ inline send(n)
     atomic { USE(SENDER);
         if
         :: IS_FREE(n) && IS_SEEN(n) -> second = true
-        :: else -> second = false
+        :: IS_PROMISED || !IS_FREE(n) || !IS_SEEN(n) -> second = false
         fi
     }
     if
@@ -468,6 +470,11 @@ inline close_pair(e, n)
 #define HAS_PART(e, n, part) false
 #endif
 
+/* A process has died that had told the host of the end, and not its GPU: the gate is open then, and
+ * the GPU leaves after a while. */
+#define IS_TOLD_ONLY(e, n, part) \
+    (dead[1 - e] && told[e] >= n && done[e] < n && !HAS_PART(e, n, part))
+
 /* Sets closed if it was given up. That data is lacking is seen some time before the pair is closed,
  * or known to be: so it may have come, and the peer may have closed the pair for its next start.
  * may_leave: it is given up if its queue fails. */
@@ -488,6 +495,9 @@ inline wait_part(e, n, part, may_leave)
     :: atomic { e == SENDER && done[e] >= n -> USE(e); seen = 0; break }
 #else
     :: atomic { done[e] >= n -> USE(e); seen = 0; break }
+#endif
+#ifndef BREAK_LATE
+    :: atomic { IS_TOLD_ONLY(e, n, part) -> seen = 0; break }
 #endif
     :: may_leave && halted[e] && done[e] < n && !HAS_PART(e, n, part) ->
 #ifdef BREAK_CLOSE
@@ -710,9 +720,11 @@ proctype stream(byte e)
     {
         do
         :: n > STARTS_OF(e) || failed[e] || req_failed[e] -> break
-        :: IS_READY && e == SENDER && n <= STARTS_OF(e) && (freed[RECEIVER] || dead[RECEIVER]) ->
+        :: (IS_READY || IS_PROMISED) && e == SENDER && n <= STARTS_OF(e) &&
+           (freed[RECEIVER] || dead[RECEIVER]) ->
             break
-        :: atomic { n <= STARTS_OF(e) && (!IS_READY || e == RECEIVER || receives >= n) &&
+        :: atomic { n <= STARTS_OF(e) &&
+                ((!IS_READY && !IS_PROMISED) || e == RECEIVER || receives >= n) &&
                 (e == SENDER || finished >= AHEAD || freed[SENDER] || dead[SENDER] ||
                  failed[SENDER]) ->
                 assert(!busy[e]);
@@ -728,7 +740,11 @@ proctype stream(byte e)
                 :: queued[e]
                 :: MAY_HOST(e) -> queued[e] = false
                 fi;
-                epoch[e] = n
+                epoch[e] = n;
+                if
+                :: IS_PROMISED && e == RECEIVER -> receives = n
+                :: else
+                fi
             }
             if
             :: !queued[e] -> start_by_host(e, n); wait_by_host(e, n)
@@ -810,7 +826,7 @@ init
 #if HOSTS & 1
         run own_stream(SENDER);
 #endif
-#if (HOSTS & 2) && !defined(READY)
+#if (HOSTS & 2) && (!defined(READY) || defined(SLOTTED))
         run own_stream(RECEIVER);
 #endif
 #if BLOCKS > 1 && (HOSTS & 1)
