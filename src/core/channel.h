@@ -215,7 +215,7 @@ void mpixq_channel_drive_nothing(void);
 /* For channels that no GPU moves data for. */
 void mpixq_channel_prepare_nothing(struct mpixq_request *req, const char *kind, void *place,
                                    void *buffer);
-void mpixq_channel_forget_nothing(struct mpixq_request *req);
+void mpixq_channel_ignore(struct mpixq_request *req);
 /* For channels whose network tells nothing of a peer; and whose pairs outlive a failed queue. */
 bool mpixq_channel_has_lost_nothing(struct mpixq_request *req);
 

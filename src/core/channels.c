@@ -185,7 +185,7 @@ void mpixq_channel_prepare_nothing(struct mpixq_request *req, const char *kind, 
     (void)buffer;
 }
 
-void mpixq_channel_forget_nothing(struct mpixq_request *req)
+void mpixq_channel_ignore(struct mpixq_request *req)
 {
     (void)req;
 }

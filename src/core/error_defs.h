@@ -125,4 +125,5 @@ MPIXQ_ERROR(
     "the buffer is in memory of a GPU that moves its data by itself: it can be started on a "
     "queue on a stream of that GPU only (MPIXQ_IPC=no lifts that)")
 MPIXQ_ERROR(PEER_MEMORY, MPIXQ_ERR_COMM,
-            "the memory of the peer's GPU cannot be opened (MPIXQ_IPC=no does without)")
+            "the memory of the peer's GPU cannot be opened: the peer has ended or freed it, or the "
+            "system refuses it (MPIXQ_IPC=no does without)")
