@@ -9,13 +9,14 @@
 
 #include "gpu_pair.h"
 
-enum { ROUNDS = 4, TAG = 31, LATE_MS = 20 };
+enum { REPEATS = 4, TAG = 31, LATE_MS = 20 };
 
 /* What is done at once. At an event: the stream has other things to do behind it. */
-enum deed { TEST_QUEUE, FREE_REQUESTS, FREE_AT_EVENT, FREE_QUEUE, DEEDS };
+enum deed { TEST_QUEUE, OTHER_QUEUE, FREE_REQUESTS, FREE_AT_EVENT, FREE_QUEUE, DEEDS };
 
-static const char *const names[] = {"the queue is tested", "requests are freed",
-                                    "requests are freed at an event", "the queue is freed"};
+static const char *const names[] = {"the queue is tested", "another queue starts them",
+                                    "requests are freed", "requests are freed at an event",
+                                    "the queue is freed"};
 
 static void sleep_a_while(void *arg)
 {
@@ -25,14 +26,19 @@ static void sleep_a_while(void *arg)
     (void)nanosleep(&delay, NULL);
 }
 
-static void do_at_once(enum deed deed, MPIX_Queue *queue, struct gpu_pair *p)
+/* The second queue has done nothing so far. */
+static void do_at_once(enum deed deed, MPIX_Queue queues[2], void *other, struct gpu_pair *p)
 {
     int flag = 0;
 
     switch (deed) {
     case TEST_QUEUE:
-        MTEST_OK(MPIX_Queue_test(*queue, &flag));
+        MTEST_OK(MPIX_Queue_test(queues[0], &flag));
         MTEST_CHECK(flag);
+        break;
+    case OTHER_QUEUE:
+        gpu_pair_exchange(p, queues[1], other, 1);
+        mtest_gpu_synchronize(other);
         break;
     case FREE_REQUESTS:
     case FREE_AT_EVENT:
@@ -40,44 +46,53 @@ static void do_at_once(enum deed deed, MPIX_Queue *queue, struct gpu_pair *p)
         MTEST_OK(MPI_Request_free(&p->r[1]));
         break;
     default:
-        MTEST_OK(MPIX_Queue_free(queue));
+        MTEST_OK(MPIX_Queue_free(&queues[0]));
     }
+}
+
+/* Synchronises the stream or, with more to do behind it, an event in it. */
+static void await(enum deed deed, void *stream)
+{
+    void *event;
+
+    if (deed != FREE_AT_EVENT) {
+        mtest_gpu_synchronize(stream);
+        return;
+    }
+    event = mtest_gpu_event(stream);
+    mtest_gpu_launch(stream, sleep_a_while, NULL);
+    mtest_gpu_event_synchronize(event);
+    mtest_gpu_event_end(event);
 }
 
 /* Rank late is behind the other one, which waits for it. */
 static void test(enum deed deed, size_t bytes, int late)
 {
-    void *stream = mtest_gpu_stream();
-    MPIX_Queue queue = MPIX_QUEUE_NULL;
+    void *streams[2] = {mtest_gpu_stream(), mtest_gpu_stream()};
+    MPIX_Queue queues[2] = {MPIX_QUEUE_NULL, MPIX_QUEUE_NULL};
     struct gpu_pair p;
-    void *event = NULL;
 
-    MTEST_OK(mtest_gpu_queue(&queue, MPIX_QUEUE_AUTO, &stream));
-    gpu_pair_make(&p, MTEST_DEVICE, bytes, 1 - mtest_rank, TAG, 1);
+    for (int i = 0; i < 2; i++) {
+        MTEST_OK(mtest_gpu_queue(&queues[i], MPIX_QUEUE_AUTO, &streams[i]));
+    }
+    gpu_pair_make(&p, MTEST_DEVICE, bytes, 1 - mtest_rank, TAG, 2);
     MTEST_OK(MPIX_Matchall(2, p.r));
     MPI_Barrier(MPI_COMM_WORLD);
     if (mtest_rank == late) {
         sleep_a_while(NULL);
     }
-    gpu_pair_exchange(&p, queue, stream, 0);
-    if (deed == FREE_AT_EVENT) {
-        event = mtest_gpu_event(stream);
-        mtest_gpu_launch(stream, sleep_a_while, NULL);
-        mtest_gpu_event_synchronize(event);
-    } else {
-        mtest_gpu_synchronize(stream);
-    }
-    do_at_once(deed, &queue, &p);
-    if (deed == FREE_AT_EVENT) {
-        mtest_gpu_event_end(event);
-        mtest_gpu_synchronize(stream);
-    }
-    gpu_pair_check(&p, 1, names[deed]);
+    gpu_pair_exchange(&p, queues[0], streams[0], 0);
+    await(deed, streams[0]);
+    do_at_once(deed, queues, streams[1], &p);
+    mtest_gpu_synchronize(streams[0]);
+    gpu_pair_check(&p, deed == OTHER_QUEUE ? 2 : 1, names[deed]);
     gpu_pair_free(&p);
-    if (queue != MPIX_QUEUE_NULL) {
-        MTEST_OK(MPIX_Queue_free(&queue));
+    for (int i = 0; i < 2; i++) {
+        if (queues[i] != MPIX_QUEUE_NULL) {
+            MTEST_OK(MPIX_Queue_free(&queues[i]));
+        }
+        mtest_gpu_stream_end(streams[i]);
     }
-    mtest_gpu_stream_end(stream);
 }
 
 int main(int argc, char **argv)
@@ -89,10 +104,10 @@ int main(int argc, char **argv)
         mtest_skip("MTEST_STREAM names no GPU, or there are not two ranks");
         return mtest_end();
     }
-    for (int round = 0; round < ROUNDS; round++) {
+    for (int repeat = 0; repeat < REPEATS; repeat++) {
         for (int deed = TEST_QUEUE; deed < DEEDS; deed++) {
             for (size_t i = 0; i < 2; i++) {
-                test((enum deed)deed, sizes[i], round % 2);
+                test((enum deed)deed, sizes[i], repeat % 2);
             }
         }
     }

@@ -179,7 +179,7 @@ static bool has_passed(struct mpixq_queue *queue, uint64_t ticket)
     mpixq_backoff_begin(&backoff);
     while (!ops->passed(queue->stream, ticket)) {
         if (!ops->is_ahead(queue->stream, ticket) || mpixq_queue_has_failed(queue)) {
-            return ops->passed(queue->stream, ticket);
+            return false;
         }
         mpixq_match_advance();
         mpixq_backoff_pause(&backoff);

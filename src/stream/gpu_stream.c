@@ -260,8 +260,7 @@ static bool gpu_is_ahead(const struct mpixq_stream *base, uint64_t ticket)
 {
     const struct gpu_stream *stream = (const struct gpu_stream *)base;
 
-    return atomic_load(stream->words->reached) >= ticket &&
-           atomic_load(&stream->executed) < ticket && !is_stuck(stream);
+    return atomic_load(stream->words->reached) >= ticket && !is_stuck(stream);
 }
 
 static void gpu_synchronize(struct mpixq_stream *base, uint64_t ticket, const atomic_int *failed)

@@ -147,8 +147,8 @@ struct mpixq_stream_ops {
 
     /* Has the stream passed the ticket? Never blocks. */
     bool (*passed)(const struct mpixq_stream *stream, uint64_t ticket);
-    /* Has its GPU? The program may know that, and the stream soon will have: what the thread that
-     * follows the GPU waits for has come. Never blocks. */
+    /* Has its GPU? Then the program may know it, and the stream has too, or soon will: what the
+     * thread that follows the GPU waits for has come. Never blocks. */
     bool (*is_ahead)(const struct mpixq_stream *stream, uint64_t ticket);
     /* Block the host until it has, or *failed is not 0, if failed is not NULL. */
     void (*synchronize)(struct mpixq_stream *stream, uint64_t ticket, const atomic_int *failed);
