@@ -10,12 +10,24 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { NON_BLOCKING = 1, PORTABLE = 1, COPY_DEFAULT = 4, CAPTURE_OF_THREAD = 1, THREADS = 256 };
+enum { NON_BLOCKING = 1, PORTABLE = 1, COPY_DEFAULT = 4, CAPTURE_OF_THREAD = 1, EARLY = 6 };
+enum { THREADS = 256 };
 
 const char *const bench_device_names[] = {"host", "cuda", "hip", NULL};
 
 struct handle {
     unsigned char bytes[64];
+};
+
+/* CUlaunchConfig, and CUlaunchAttribute with a value that is a number. */
+struct attribute {
+    int id, pad, value[16];
+};
+struct launch {
+    unsigned blocks[3], threads[3], shared_bytes;
+    void *stream;
+    struct attribute *attributes;
+    unsigned n;
 };
 
 /* What the two have in common, and what they have not. */
@@ -34,6 +46,7 @@ static struct {
     int (*launch)(void *function, unsigned grid_x, unsigned grid_y, unsigned grid_z,
                   unsigned block_x, unsigned block_y, unsigned block_z, unsigned shared_bytes,
                   void *stream, void **parameters, void **extra);
+    int (*launch_with)(const struct launch *with, void *function, void **parameters, void **extra);
     int (*event_create)(void **event_p, unsigned flags);
     int (*event_destroy)(void *event);
     int (*event_record)(void *event, void *stream);
@@ -90,6 +103,10 @@ static const struct function functions[] = {
     {(void **)&gpu.hip_set_device, {NULL, NULL, "hipSetDevice"}},
 };
 
+static const struct function early_functions[] = {
+    {(void **)&gpu.launch_with, {NULL, "cuLaunchKernelEx", NULL}},
+};
+
 /* Only some modes need these. */
 static const struct function graph_functions[] = {
     {(void **)&gpu.capture, {NULL, "cuStreamBeginCapture_v2", "hipStreamBeginCapture"}},
@@ -114,7 +131,7 @@ static const char *const kernel_names[] = {
 
 static enum bench_device device;
 static void *stream, *other_stream, *kernels[BENCH_KERNELS], *marks[BENCH_MARKS];
-static bool has_graphs;
+static bool has_graphs, early; /* may kernels be launched before what they follow has ended? */
 
 bool bench_parse_device(const char *text, enum bench_device *device_p)
 {
@@ -165,6 +182,7 @@ static const char *find(enum bench_device wanted)
     }
     has_graphs = look_up(library, wanted, graph_functions,
                          sizeof graph_functions / sizeof graph_functions[0]) == NULL;
+    (void)look_up(library, wanted, early_functions, 1);
     return look_up(library, wanted, functions, sizeof functions / sizeof functions[0]);
 }
 
@@ -196,9 +214,25 @@ void *bench_device_find(void *module, const char *name)
     return kernel;
 }
 
+/* Machine code is for some GPUs only, and for drivers of its age; the second form of the kernels is
+ * for GPUs of CUDA from sm_90 on. */
+static void *load_kernels(void)
+{
+    void *module, *kernel;
+
+    if (device != BENCH_ON_CUDA) {
+        return bench_device_load(bench_code_hip);
+    }
+    if ((bench_cubins_bytes == 0 || gpu.load(&module, bench_cubins) != 0) &&
+        (bench_code_cuda90_bytes == 0 || gpu.load(&module, bench_code_cuda90) != 0)) {
+        module = bench_device_load(bench_code_cuda);
+    }
+    early = gpu.launch_with != NULL && gpu.function(&kernel, module, "bench_early") == 0;
+    return module;
+}
+
 static void open_on(int number)
 {
-    const unsigned char *code = device == BENCH_ON_CUDA ? bench_code_cuda : bench_code_hip;
     void *context, *module;
 
     if (device == BENCH_ON_CUDA) {
@@ -211,11 +245,7 @@ static void open_on(int number)
     for (int i = 0; i < BENCH_MARKS; i++) {
         need("make an event", gpu.event_create(&marks[i], 0));
     }
-    /* The machine code is for some GPUs only, and for drivers of its age. */
-    if (device != BENCH_ON_CUDA || bench_cubins_bytes == 0 ||
-        gpu.load(&module, bench_cubins) != 0) {
-        module = bench_device_load(code);
-    }
+    module = load_kernels();
     for (int i = 0; i < BENCH_KERNELS; i++) {
         kernels[i] = bench_device_find(module, kernel_names[i]);
     }
@@ -409,8 +439,16 @@ void bench_device_forget(void *graph)
 void bench_device_run(void *kernel, size_t blocks, size_t rows, unsigned threads,
                       void *parameters[])
 {
-    need("launch a kernel", gpu.launch(kernel, (unsigned)blocks, (unsigned)rows, 1, threads, 1, 1,
-                                       0, stream, parameters, NULL));
+    struct attribute attribute = {.id = EARLY, .value = {1}};
+    struct launch with = {.blocks = {(unsigned)blocks, (unsigned)rows, 1},
+                          .threads = {threads, 1, 1},
+                          .stream = stream,
+                          .attributes = &attribute,
+                          .n = 1};
+
+    need("launch a kernel", early ? gpu.launch_with(&with, kernel, parameters, NULL)
+                                  : gpu.launch(kernel, with.blocks[0], with.blocks[1], 1, threads,
+                                               1, 1, 0, stream, parameters, NULL));
 }
 
 void bench_device_launch(enum bench_kernel kernel, size_t threads, size_t rows, void *parameters[])
@@ -457,28 +495,5 @@ void bench_device_synchronize(void)
 {
     if (bench_on_device()) {
         need("synchronize", gpu.stream_synchronize(stream));
-    }
-}
-
-void bench_mpi_pack(const struct bench_work *work, void *arg, void *staging, const void *memory,
-                    size_t bytes)
-{
-    if (bench_on_device()) {
-        work->launch(arg);
-        bench_device_copy(staging, memory, bytes);
-        bench_device_synchronize();
-    } else {
-        work->call(arg);
-    }
-}
-
-void bench_mpi_unpack(const struct bench_work *work, void *arg, void *memory, const void *staging,
-                      size_t bytes)
-{
-    if (bench_on_device()) {
-        bench_device_copy(memory, staging, bytes);
-        work->launch(arg);
-    } else {
-        work->call(arg);
     }
 }

@@ -55,7 +55,8 @@ enum bench_kernel {
 void bench_device_copy(void *to, const void *from, size_t bytes);
 void bench_device_launch(enum bench_kernel kernel, size_t threads, size_t rows, void *parameters[]);
 void bench_device_call(void (*fn)(void *), void *arg);
-/* Kernels that are not among those: load some, find one, launch it: blocks of threads, in rows. */
+/* Kernels that are not among those: load some, find one, launch it: blocks of threads, in rows. On
+ * GPUs of CUDA from sm_90 on a kernel has to wait for what it follows (AWAIT_EARLIER). */
 void *bench_device_load(const void *code);
 void *bench_device_find(void *module, const char *name);
 void bench_device_run(void *kernel, size_t blocks, size_t rows, unsigned threads,
@@ -112,7 +113,8 @@ void bench_mpi_unpack(const struct bench_work *work, void *arg, void *memory, co
                       size_t bytes);
 
 /* In a file that is made when the benchmarks are built. */
-extern const unsigned char bench_code_cuda[], bench_code_hip[], bench_cubins[];
-extern const size_t bench_code_cuda_bytes, bench_code_hip_bytes, bench_cubins_bytes;
+extern const unsigned char bench_code_cuda[], bench_code_cuda90[], bench_code_hip[], bench_cubins[];
+extern const size_t bench_code_cuda_bytes, bench_code_cuda90_bytes, bench_code_hip_bytes;
+extern const size_t bench_cubins_bytes;
 
 #endif

@@ -258,3 +258,26 @@ int bench_measure(const struct bench_options *opts, const struct bench_app *app,
     }
     return num;
 }
+
+void bench_mpi_pack(const struct bench_work *work, void *arg, void *staging, const void *memory,
+                    size_t bytes)
+{
+    if (bench_on_device()) {
+        work->launch(arg);
+        bench_device_copy(staging, memory, bytes);
+        bench_device_synchronize();
+    } else {
+        work->call(arg);
+    }
+}
+
+void bench_mpi_unpack(const struct bench_work *work, void *arg, void *memory, const void *staging,
+                      size_t bytes)
+{
+    if (bench_on_device()) {
+        bench_device_copy(memory, staging, bytes);
+        work->launch(arg);
+    } else {
+        work->call(arg);
+    }
+}

@@ -45,6 +45,8 @@ MPIXQ_INLINE word_t clock_ns(void)
     return (word_t)__builtin_amdgcn_s_memrealtime() * 10;
 }
 
+#define AWAIT_EARLIER
+#define LET_LATER_COME
 #define THREAD ((word_t)__builtin_amdgcn_workitem_id_x())
 #define THREADS 256
 #define PATIENCE (1ull << 24)

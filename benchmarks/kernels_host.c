@@ -41,6 +41,8 @@ static inline word_t clock_ns(void)
     return (word_t)now.tv_sec * 1000000000 + (word_t)now.tv_nsec;
 }
 
+#define AWAIT_EARLIER
+#define LET_LATER_COME
 #define THREAD 0
 #define THREADS 1
 #define PATIENCE (1ull << 20)

@@ -140,13 +140,10 @@ embed)
         echo "#include \"$header\""
         bytes ${prefix}_code_cuda "$3/kernels.ptx"
         bytes ${prefix}_code_hip "$3/kernels.co"
-        second=
-        if [ $prefix = mpixq ]; then
-            second=$3/kernels90.ptx
-            ptx90 "$second" || : >"$second"
-            bytes mpixq_code_cuda90 "$second"
-        fi
-        fat "$3/kernels.ptx" "$second" "$3/kernels.fatbin" >/dev/null || : >"$3/kernels.fatbin"
+        ptx90 "$3/kernels90.ptx" || : >"$3/kernels90.ptx"
+        bytes ${prefix}_code_cuda90 "$3/kernels90.ptx"
+        fat "$3/kernels.ptx" "$3/kernels90.ptx" "$3/kernels.fatbin" >/dev/null ||
+            : >"$3/kernels.fatbin"
         bytes ${prefix}_cubins "$3/kernels.fatbin"
         if [ $prefix = mpixq ]; then
             source_hip "$3/kernels.hip" && bytes mpixq_source_hip "$3/kernels.hip" || exit 1
