@@ -5,7 +5,8 @@
  * own request, lets go of that memory in the next call that may. What is allocated there afterwards
  * is told from it, and a start that comes too late fails, or completes, as on other channels, and
  * touches nothing. On the double of HIP's runtime, which tells what is open, ends who touches what
- * is not, and may give out freed addresses again, with MTEST_STREAM and MTEST_BUFFER=device.
+ * is not, and may give out freed addresses again, with MTEST_STREAM and MTEST_BUFFER=device. On a
+ * GPU, whose runtime tells nothing of that, only what is allocated anew, the given number of times.
  */
 #include "mtest.h"
 
@@ -24,6 +25,13 @@ static long (*calls_of)(const char *function);
 static long n_open(void)
 {
     return calls_of("hipIpcOpenMemHandle") - calls_of("hipIpcCloseMemHandle");
+}
+
+static void expect_open(long n)
+{
+    if (calls_of != NULL) {
+        MTEST_EQ(n_open(), n);
+    }
 }
 
 static long n_registered(void)
@@ -238,7 +246,7 @@ static void test_again(int owner)
         make(now, (i % 4 < 2) == (mtest_rank == owner) ? MTEST_RECV : MTEST_SEND, BYTES, i);
         MTEST_OK(MPIX_Match(&now->r));
         if (mtest_rank != owner) {
-            MTEST_EQ(n_open(), 2);
+            expect_open(2);
         }
         transfer(now, owner, i);
         if (mtest_rank == owner) {
@@ -346,11 +354,16 @@ int main(int argc, char **argv)
     peer = 1 - mtest_rank;
     rounds = argc > 1 ? atoi(argv[1]) : rounds;
     *(void **)&calls_of = mtest_gpu_symbol("hip_double_calls");
-    if (mtest_gpu_memory() != MTEST_DEVICE || calls_of == NULL) {
-        mtest_skip("no double of HIP's runtime, or MTEST_BUFFER is not device");
+    if (mtest_gpu_memory() != MTEST_DEVICE) {
+        mtest_skip("MTEST_BUFFER is not device");
         return mtest_end();
     }
     mtest_gpu_set_device(mtest_rank % mtest_gpu_devices());
+    if (calls_of == NULL) {
+        test_again(0);
+        test_again(1);
+        return mtest_end();
+    }
     test_all_late();
     test_not_while_waiting();
     test_before_open();
