@@ -4,7 +4,10 @@
  * A program that has synchronised its stream, or an event in it, needs nothing else to know that
  * its waits have completed: at once requests are free and the queue is idle. The peer comes late,
  * so that threads of the library that wait beside the GPU are asleep when it goes on.
+ *
+ * With the argument "host" MPI_Start follows, which takes requests without twins.
  */
+#include <string.h>
 #include <time.h>
 
 #include "gpu_pair.h"
@@ -12,11 +15,11 @@
 enum { REPEATS = 4, TAG = 31, LATE_MS = 20 };
 
 /* What is done at once. At an event: the stream has other things to do behind it. */
-enum deed { TEST_QUEUE, OTHER_QUEUE, FREE_REQUESTS, FREE_AT_EVENT, FREE_QUEUE, DEEDS };
+enum deed { TEST_QUEUE, OTHER_QUEUE, FREE_REQUESTS, FREE_AT_EVENT, FREE_QUEUE, HOST_STARTS };
 
 static const char *const names[] = {"the queue is tested", "another queue starts them",
-                                    "requests are freed", "requests are freed at an event",
-                                    "the queue is freed"};
+                                    "requests are freed",  "requests are freed at an event",
+                                    "the queue is freed",  "the host starts them"};
 
 static void sleep_a_while(void *arg)
 {
@@ -24,6 +27,17 @@ static void sleep_a_while(void *arg)
 
     (void)arg;
     (void)nanosleep(&delay, NULL);
+}
+
+/* The buffers are the stream's before and afterwards. */
+static void start_by_host(struct gpu_pair *p, void *stream)
+{
+    gpu_pair_put(p, stream, 1);
+    mtest_gpu_synchronize(stream);
+    MTEST_OK(MPI_Startall(2, p->r));
+    MTEST_OK(MPI_Waitall(2, p->r, MPI_STATUSES_IGNORE));
+    gpu_pair_get(p, stream, 1);
+    mtest_gpu_synchronize(stream);
 }
 
 /* The second queue has done nothing so far. */
@@ -45,8 +59,11 @@ static void do_at_once(enum deed deed, MPIX_Queue queues[2], void *other, struct
         MTEST_OK(MPI_Request_free(&p->r[0]));
         MTEST_OK(MPI_Request_free(&p->r[1]));
         break;
-    default:
+    case FREE_QUEUE:
         MTEST_OK(MPIX_Queue_free(&queues[0]));
+        break;
+    default:
+        start_by_host(p, other);
     }
 }
 
@@ -85,7 +102,7 @@ static void test(enum deed deed, size_t bytes, int late)
     await(deed, streams[0]);
     do_at_once(deed, queues, streams[1], &p);
     mtest_gpu_synchronize(streams[0]);
-    gpu_pair_check(&p, deed == OTHER_QUEUE ? 2 : 1, names[deed]);
+    gpu_pair_check(&p, deed == OTHER_QUEUE || deed == HOST_STARTS ? 2 : 1, names[deed]);
     gpu_pair_free(&p);
     for (int i = 0; i < 2; i++) {
         if (queues[i] != MPIX_QUEUE_NULL) {
@@ -98,14 +115,18 @@ static void test(enum deed deed, size_t bytes, int late)
 int main(int argc, char **argv)
 {
     static const size_t sizes[] = {8, 1 << 17};
+    int first = TEST_QUEUE, last = FREE_QUEUE;
 
     mtest_begin(&argc, &argv, MPI_THREAD_MULTIPLE);
     if (mtest_gpu_kind() == NULL || mtest_size != 2) {
         mtest_skip("MTEST_STREAM names no GPU, or there are not two ranks");
         return mtest_end();
     }
+    if (argc > 1 && strcmp(argv[1], "host") == 0) {
+        first = last = HOST_STARTS;
+    }
     for (int repeat = 0; repeat < REPEATS; repeat++) {
-        for (int deed = TEST_QUEUE; deed < DEEDS; deed++) {
+        for (int deed = first; deed <= last; deed++) {
             for (size_t i = 0; i < 2; i++) {
                 test((enum deed)deed, sizes[i], repeat % 2);
             }
