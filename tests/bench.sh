@@ -131,8 +131,10 @@ expect_halo_on_device()
     local mode skipped
     expect_rows 10 1 halo --device hip --sizes 40,64 --pattern "$gun"
     expect_rows 5 2 halo --device hip --board 37x95 --generations 15 --pattern "$gun"
-    expect_rows 3 4 halo --device hip --board 131x21 --generations 10 --pattern "$gun" \
-        --modes mpi-persistent,stream,stream-ready
+    HIP_DOUBLE_DEVICES=4 expect_rows 3 4 halo --device hip --board 131x21 --generations 10 \
+        --pattern "$gun" --modes mpi-persistent,stream,stream-ready
+    [ "$(awk -F, '$2 ~ /^stream/ { print $3 }' "$dir/csv" | sort -u)" = ipc ] ||
+        fail "GPUs do not move the borders"
     expect_rows 2 4 halo --device hip --board 5x3 --generations 10 \
         --pattern "$patterns/glider.rle" --modes mpi-blocking,stream
     HIP_DOUBLE_VERSION=6 HIP_DOUBLE_QUEUES=1 \
