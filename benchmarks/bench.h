@@ -89,7 +89,8 @@ struct bench_options {
     bool csv;             /* write CSV, to stdout unless csv_path is set */
     const char *csv_path; /* then the table goes to stdout as well */
     bool verify;
-    bool along; /* enqueue while the clock runs, rather than before */
+    bool along; /* enqueue while the clock runs, rather than before, */
+    bool each;  /* and wait for each iteration before the next */
 };
 
 /* An option that only one program has. */

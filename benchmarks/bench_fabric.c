@@ -102,10 +102,9 @@ static void choose_double(void)
 static void set_channel(enum bench_channel channel)
 {
     if (channel == BENCH_CHANNEL_CXI) {
-        setenv("MPIXQ_FALLBACK", "forbid", 1);
+        setenv("MPIXQ_CHANNELS", "cxi", 1);
     } else if (channel == BENCH_CHANNEL_FALLBACK) {
-        setenv("MPIXQ_FABRIC", "none", 1);
-        setenv("MPIXQ_FALLBACK", "allow", 1);
+        setenv("MPIXQ_CHANNELS", "fallback", 1);
     }
 }
 

@@ -256,7 +256,8 @@ static bool set_common(struct bench_options *opts, int option, const char *value
     case OPT_TRIALS:
         return parse_trials(value, &opts->trials);
     case OPT_ENQUEUE:
-        opts->along = strcmp(value, "along") == 0;
+        opts->each = strcmp(value, "each") == 0;
+        opts->along = opts->each || strcmp(value, "along") == 0;
         return opts->along || strcmp(value, "ahead") == 0;
     case OPT_CHANNEL:
         return bench_parse_channel(value, &opts->channel);
@@ -293,7 +294,8 @@ static void print_help(const struct bench_options *opts, const struct bench_usag
         "; all\n"
         "  --seconds S       time for everything together (default %g)\n"
         "  --trials N        trials of each mode and size (default %d)\n"
-        "  --enqueue WHEN    in the stream modes: ahead of the clock (default), or along with it\n"
+        "  --enqueue WHEN    in the stream modes: ahead of the clock (default), or along with it;\n"
+        "                    or each iteration when the one before is done\n"
         "  --channel NAME    of matched requests: auto (default), cxi or fallback\n"
         "  --fabric NAME     of the channel cxi: auto (default), none, sockets or cxi\n"
         "  --device NAME     where buffers lie and are packed: host (default), cuda or hip\n"

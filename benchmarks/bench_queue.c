@@ -78,6 +78,7 @@ void bench_queue_open(struct bench_queue *bq, const struct bench_options *opts)
     if (enqueued) {
         MPI_Comm_dup(MPI_COMM_WORLD, &bq->comm);
         bq->along = opts->along;
+        bq->each = opts->each;
         sem_init(&bq->open, 0, 0);
     }
 }
@@ -173,13 +174,25 @@ static void hold(struct bench_queue *bq, bool along)
     }
 }
 
-void bench_queue_wait(struct bench_queue *bq)
+static void synchronize(const struct bench_queue *bq)
 {
     if (bench_on_device()) {
         bench_device_synchronize();
     } else {
         MPIX_Host_stream_synchronize(bq->stream);
     }
+}
+
+void bench_queue_step(const struct bench_queue *bq)
+{
+    if (bq->each) {
+        synchronize(bq);
+    }
+}
+
+void bench_queue_wait(struct bench_queue *bq)
+{
+    synchronize(bq);
     if (bq->queue != MPIX_QUEUE_NULL) {
         MPIX_Queue_wait(bq->queue); /* tells whether all went well */
     }

@@ -21,7 +21,7 @@ struct bench_queue {
     MPIX_Host_stream stream; /* unless it is that of the device */
     MPIX_Queue queue;
     MPI_Comm comm; /* for the gates, which start together on all ranks */
-    bool along;
+    bool along, each;
     long depth; /* operations that the stream holds */
     sem_t open;
     double began, ended;
@@ -43,6 +43,8 @@ double bench_queue_run(struct bench_queue *bq, enum bench_mode mode, long iterat
 void bench_queue_wait(struct bench_queue *bq);
 /* The buffers change: what was kept of earlier runs is of no use. */
 void bench_queue_renew(struct bench_queue *bq);
+/* Behind each iteration of a stream mode: with --enqueue each, until it is done. */
+void bench_queue_step(const struct bench_queue *bq);
 /* Put work on the stream. */
 void bench_queue_work(const struct bench_queue *bq, const struct bench_work *work, void *arg);
 /* Behind calls that enqueue starts and waits, with the time before them. */

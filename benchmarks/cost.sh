@@ -220,7 +220,7 @@ table_cxi()
         heading "Starts and waits on channel cxi: this build has no libfabric" ''
         return
     fi
-    MPIXQ_FABRIC=sockets MPIXQ_FALLBACK=forbid MPIXQ_TRIGGERED_OPS=4096 \
+    MPIXQ_FABRIC=sockets MPIXQ_CHANNELS=cxi MPIXQ_TRIGGERED_OPS=4096 \
         count cxi cost_queue enqueue
     enqueue_heading "channel cxi, provider sockets" "libfabric,libc"
     enqueue_rows cxi

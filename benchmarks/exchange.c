@@ -123,6 +123,9 @@ static void enqueue(void *ctx, enum bench_mode mode, long iterations)
         if (!fused) {
             bench_queue_work(&ex->bq, &exchange_unpacking, set);
         }
+        if (bench_mode_is_stream(mode)) {
+            bench_queue_step(&ex->bq);
+        }
     }
 }
 

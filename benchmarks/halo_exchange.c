@@ -133,6 +133,7 @@ static void enqueue_stream(struct halo *halo, enum bench_mode mode, long generat
         MPIX_Enqueue_waitall(halo->bq.queue, HALO_REQUESTS, requests);
         bench_calls_end(&halo->bq, before);
         bench_queue_work(&halo->bq, &halo_stepping, set);
+        bench_queue_step(&halo->bq);
     }
 }
 

@@ -188,6 +188,7 @@ static void enqueue_stream(struct pingpong *pp, enum bench_mode mode, long itera
             wait_for(pp, NUM_REQUESTS, requests);
             work(pp, &unpacking);
         }
+        bench_queue_step(&pp->bq);
     }
     if (pp->rank == 1) {
         wait_for(pp, 1, &requests[SEND]);

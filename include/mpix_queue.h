@@ -60,11 +60,13 @@ typedef struct mpixq_queue *MPIXQ_Queue;
 typedef struct mpixq_host_stream *MPIXQ_Host_stream;
 #define MPIXQ_HOST_STREAM_NULL ((MPIXQ_Host_stream)0)
 
-/* What moves the data of a queue. */
+/* What a queue promises about the channels of the requests that it starts. It selects no channel:
+ * that of a pair is chosen when it is matched (MPIXQ_Matchall_info). */
 typedef enum MPIXQ_Queue_type {
-    MPIXQ_QUEUE_AUTO = 0,     /* the best channel that both ends of each pair can use */
-    MPIXQ_QUEUE_FALLBACK = 1, /* MPI itself, driven by the host: works everywhere */
-    MPIXQ_QUEUE_CXI = 2       /* needs a fabric with deferred work: HPE Slingshot, no CPU */
+    MPIXQ_QUEUE_AUTO = 0,     /* nothing: any request may be started */
+    MPIXQ_QUEUE_FALLBACK = 1, /* nothing: that MPI is preferred is only noted */
+    MPIXQ_QUEUE_CXI = 2,      /* no MPI, nor thread of the host that drives it: cxi, ipc, self */
+    MPIXQ_QUEUE_IPC = 3       /* the same within a node: ipc, self */
 } MPIXQ_Queue_type;
 
 /* Count for MPIXQ_Enqueue_waitall: every request started on the queue and not yet waited for. */
@@ -119,12 +121,14 @@ MPIXQ_PUBLIC int MPIXQ_Queue_init(MPIXQ_Queue *queue, MPIXQ_Queue_type type, voi
  * MPI_THREAD_MULTIPLE, because the stream calls MPI while the host does.
  *
  * \param[out] queue           the new queue; written only on success. Free it with MPIXQ_Queue_free
- * \param[in]  type            MPIXQ_QUEUE_AUTO unless one way of moving data is wanted
+ * \param[in]  type            MPIXQ_QUEUE_AUTO unless requests of some channels are to be refused
+ *                             when they are started. On a host stream too the type only says which
+ *                             channels: the stream's thread is its device, which rings and waits
  * \param[in]  stream_address  address of the stream's handle: an MPIXQ_Host_stream, cudaStream_t
  *                             (or CUstream) or hipStream_t. The handle is copied; the stream stays
- *                             the caller's and must outlive the queue. NULL, or the address of a
- *                             null handle where the process uses no GPU: the queue makes a host
- *                             stream of its own. Several queues may share a stream
+ *                             the caller's and must outlive the queue. NULL: the queue makes a host
+ *                             stream of its own. A null handle is the default stream of the GPU,
+ *                             and an error for a host stream. Several queues may share a stream
  * \param[in]  info            MPI_INFO_NULL, or hints; the caller keeps it. Key "type": the kind of
  *                             the stream: "mpix_host_stream", "cudaStream_t" or "hipStream_t".
  *                             Without it, one of a GPU is taken for that of the library which the
@@ -133,9 +137,10 @@ MPIXQ_PUBLIC int MPIXQ_Queue_init(MPIXQ_Queue *queue, MPIXQ_Queue_type type, voi
  *         MPIXQ_ERR_INTERPOSE     MPI calls do not come by the library
  *         MPIXQ_ERR_THREAD_LEVEL  MPI was initialised below MPI_THREAD_MULTIPLE
  *         MPIXQ_ERR_ARG           queue is NULL, type is unknown, the stream is no live host
- *                                 stream, or the value of an info key is not known
- *         MPIXQ_ERR_UNSUPPORTED   type or kind of stream cannot be had on this machine; the text
- *                                 says why
+ *                                 stream, the handle is null and the process uses no GPU, or the
+ *                                 value of an info key is not known
+ *         MPIXQ_ERR_UNSUPPORTED   type or kind of stream cannot be had on this machine, or the
+ *                                 stream is being captured into a graph; the text says why
  *         MPIXQ_ERR_STATE         called from a function that a host stream runs
  *         MPIXQ_ERR_RESOURCES     no memory or thread is left
  */
@@ -151,8 +156,9 @@ MPIXQ_PUBLIC int MPIXQ_Queue_init_info(MPIXQ_Queue *queue, MPIXQ_Queue_type type
  *                       does nothing
  * \return MPI_SUCCESS, or, with nothing freed,
  *         MPIXQ_ERR_ARG           queue is NULL or no live queue
- *         MPIXQ_ERR_STATE         work is pending, a request is started without a wait, or called
- *                                 from a function that a host stream runs
+ *         MPIXQ_ERR_STATE         work is pending, a request is started without a wait, the queue's
+ *                                 stream is being captured into a graph and the queue has not
+ *                                 failed, or called from a function that a host stream runs
  */
 MPIXQ_PUBLIC int MPIXQ_Queue_free(MPIXQ_Queue *queue);
 
@@ -165,7 +171,9 @@ MPIXQ_PUBLIC int MPIXQ_Queue_free(MPIXQ_Queue *queue);
  * \param[in] queue  a live queue
  * \return MPI_SUCCESS, or
  *         MPIXQ_ERR_ARG           no live queue
- *         MPIXQ_ERR_STATE         called from a function that a host stream runs
+ *         MPIXQ_ERR_STATE         called from a function that a host stream runs; or the queue's
+ *                                 stream is being captured into a graph: nothing has changed, and
+ *                                 the capture is still valid
  *         the queue's first error, at once and again at every call: a queue that has failed accepts
  *         nothing but MPIXQ_Queue_free
  */
@@ -173,6 +181,8 @@ MPIXQ_PUBLIC int MPIXQ_Queue_wait(MPIXQ_Queue queue);
 
 /**
  * Tell whether everything enqueued on the queue is done: MPIXQ_Queue_wait without blocking. Local.
+ * While the queue's stream is being captured into a graph it tells of what was enqueued before, and
+ * leaves the capture valid.
  *
  * \param[in]  queue  a live queue
  * \param[out] flag   1 if everything is done, else 0; written only on success
@@ -182,12 +192,26 @@ MPIXQ_PUBLIC int MPIXQ_Queue_wait(MPIXQ_Queue queue);
 MPIXQ_PUBLIC int MPIXQ_Queue_test(MPIXQ_Queue queue, int *flag);
 
 /**
+ * Tell the stream of a queue, so that work can be put into its order: the handle that the queue was
+ * made on, or that of the host stream which the queue made. The latter cannot be destroyed; it goes
+ * with the last queue on it, whose free runs what was launched on it. Local, not blocking.
+ *
+ * \param[in]  queue   a live queue
+ * \param[out] stream  address of a handle of the kind of stream that MPIXQ_Queue_get_info tells, an
+ *                     MPIXQ_Host_stream, cudaStream_t or hipStream_t; written only on success
+ * \return MPI_SUCCESS, or
+ *         MPIXQ_ERR_ARG           no live queue, or stream is NULL
+ *         MPIXQ_ERR_STATE         called from a function that a host stream runs
+ */
+MPIXQ_PUBLIC int MPIXQ_Queue_get_stream(MPIXQ_Queue queue, void *stream);
+
+/**
  * Tell what a queue uses and has done. Local, not blocking. The keys of the info object:
  *
  *     type                kind of the stream
  *     mpixq_stream_by     how starts and waits are put into it just now: thread on host streams,
  *                         values (stream memory operations) or kernels on those of GPUs
- *     mpixq_queue_type    auto, fallback or cxi
+ *     mpixq_queue_type    auto, fallback, cxi or ipc
  *     mpixq_queue_number  which queue of this process it is, counted from 1 as they are made; the
  *                         reports of the watchdog name a queue by it
  *     mpixq_stream_owned  true if the queue made its stream, else false
@@ -218,6 +242,11 @@ MPIXQ_PUBLIC int MPIXQ_Queue_get_info(MPIXQ_Queue queue, MPI_Info *info_used);
 MPIXQ_PUBLIC int MPIXQ_Match(MPI_Request *request);
 
 /**
+ * Match persistent requests with their partners: MPIXQ_Matchall_info with MPI_INFO_NULL.
+ */
+MPIXQ_PUBLIC int MPIXQ_Matchall(int count, MPI_Request requests[]);
+
+/**
  * Match persistent requests with their partners, for good. Blocks until all of them are matched.
  * Called by both ends, each for its own requests; no other process takes part. Matching progresses
  * while it blocks.
@@ -227,13 +256,23 @@ MPIXQ_PUBLIC int MPIXQ_Match(MPI_Request *request);
  * binds to the first send that fits. Only requests given to a matching function take part; no other
  * message is touched. Afterwards the requests' communicator and datatype may be freed.
  *
+ * The match also chooses the channel of each pair, which it keeps: the first, in the order of the
+ * receiver, of those that both ends may use and can use. An end may use those of MPIXQ_CHANNELS or,
+ * of these, those that info names. Pairs within the process have the channel self besides, which
+ * stands before cxi and fallback; requests to MPI_PROC_NULL need none.
+ *
  * \param[in] count     number of requests; 0 is allowed
  * \param[in] requests  inactive requests from MPI_Send_init, MPI_Bsend_init, MPI_Ssend_init,
  *                      MPI_Rsend_init or MPI_Recv_init. MPI_REQUEST_NULL and requests to
  *                      MPI_PROC_NULL are allowed. The handles are not changed
+ * \param[in] info      MPI_INFO_NULL, or hints, for all of the requests; the caller keeps it, and
+ *                      the peers may give others. Key "mpixq_channels": the channels that they may
+ *                      use, best first, as in "cxi,fallback"; the names are ipc, cxi and fallback.
+ *                      Unknown keys are ignored
  * \return MPI_SUCCESS, or, with nothing begun,
  *         MPIXQ_ERR_INTERPOSE     MPI calls do not come by the library
- *         MPIXQ_ERR_ARG           count is negative, or requests is NULL
+ *         MPIXQ_ERR_ARG           count is negative, requests is NULL, or the value of an info key
+ *                                 is no such list
  *         MPIXQ_ERR_REQUEST       an element is not a persistent point-to-point request, or its
  *                                 making was not seen
  *         MPIXQ_ERR_STATE         an element is active, matched, being matched or stands twice in
@@ -245,11 +284,13 @@ MPIXQ_PUBLIC int MPIXQ_Match(MPI_Request *request);
  *         or, with the requests that failed unmatched again and the others matched, the code of the
  *         first failing request by index:
  *         MPI_ERR_TRUNCATE        the receive is smaller than the send (on both sides)
- *         MPIXQ_ERR_MATCH         the two ends see the communicator differently
- *         MPIXQ_ERR_RESOURCES     no tag or memory is left
+ *         MPIXQ_ERR_MATCH         the two ends see the communicator differently, or there is no
+ *                                 channel that both may use; the text names those of either
+ *         MPIXQ_ERR_RESOURCES     no tag or memory is left, or no channel that both ends may use
+ *                                 can serve the pair; the text says why
  *         MPIXQ_ERR_TIMEOUT       the watchdog gave the request up, since the peer did not match it
  */
-MPIXQ_PUBLIC int MPIXQ_Matchall(int count, MPI_Request requests[]);
+MPIXQ_PUBLIC int MPIXQ_Matchall_info(int count, MPI_Request requests[], MPI_Info info);
 
 /**
  * Begin to match one persistent request: MPIXQ_Imatchall with one request.
@@ -257,22 +298,29 @@ MPIXQ_PUBLIC int MPIXQ_Matchall(int count, MPI_Request requests[]);
 MPIXQ_PUBLIC int MPIXQ_Imatch(MPI_Request *request, MPI_Request *match);
 
 /**
- * Begin to match persistent requests, without waiting: see MPIXQ_Matchall for the rules. Local.
+ * Begin to match persistent requests: MPIXQ_Imatchall_info with MPI_INFO_NULL.
+ */
+MPIXQ_PUBLIC int MPIXQ_Imatchall(int count, MPI_Request requests[], MPI_Request *match);
+
+/**
+ * Begin to match persistent requests, without waiting, by the rules of MPIXQ_Matchall_info. Local.
  *
  * Matching progresses in every function of this library, in MPI_Wait, MPI_Test and their array
  * forms, and with MPI_THREAD_MULTIPLE by itself. Below that level a process that blocks in another
  * function does not answer its peer.
  *
  * \param[in]  count     number of requests; 0 is allowed
- * \param[in]  requests  as for MPIXQ_Matchall. The array need not stay alive, the requests must
+ * \param[in]  requests  as there. The array need not stay alive, the requests must
+ * \param[in]  info      as there; it need not stay alive
  * \param[out] match     a request that completes when all are matched; complete it with any
  *                       MPI_Wait or MPI_Test function. It cannot be cancelled. If matching failed,
  *                       the completing call returns the error, in the array forms as
  *                       MPI_ERR_IN_STATUS with the code in the status
- * \return MPI_SUCCESS, or, with nothing begun, an error of the first group of MPIXQ_Matchall, or
+ * \return MPI_SUCCESS, or, with nothing begun, an error of its first group, or
  *         MPIXQ_ERR_ARG           match is NULL
  */
-MPIXQ_PUBLIC int MPIXQ_Imatchall(int count, MPI_Request requests[], MPI_Request *match);
+MPIXQ_PUBLIC int MPIXQ_Imatchall_info(int count, MPI_Request requests[], MPI_Info info,
+                                      MPI_Request *match);
 
 /**
  * Tell whether a request is matched. Local, not blocking; matching progresses.
@@ -297,7 +345,9 @@ MPIXQ_PUBLIC int MPIXQ_Enqueue_start(MPIXQ_Queue queue, MPI_Request *request);
  * host nor the stream waits (the host does while the stream's own buffer is full). Buffers belong
  * to the library from the start until the wait has completed, as MPI says of active requests.
  *
- * \param[in] queue     a live queue. The requests belong to it until their wait has completed
+ * \param[in] queue     a live queue. The requests belong to it until their wait has completed: once
+ *                      it is enqueued, MPI_Test and its like find them incomplete; Wait, Start,
+ *                      Cancel and Request_free are errors
  * \param[in] count     number of requests; 0 is allowed
  * \param[in] requests  matched requests, each inactive or with its wait enqueued on the same queue.
  *                      MPI_REQUEST_NULL is allowed. The handles are not changed. A send made by
@@ -310,6 +360,10 @@ MPIXQ_PUBLIC int MPIXQ_Enqueue_start(MPIXQ_Queue queue, MPI_Request *request);
  *                                 to another queue, was started by the host and not completed or
  *                                 stands twice in the array, or called from a function that a host
  *                                 stream runs
+ *         MPIXQ_ERR_UNSUPPORTED   the type of the queue excludes the channel of an element; the
+ *                                 text names it and says why it was chosen. Or the queue's stream
+ *                                 cannot reach the buffer, or is being captured into a graph; that
+ *                                 stays valid
  *         MPIXQ_ERR_COMM          an element failed before
  *         MPIXQ_ERR_RESOURCES     no memory is left
  *         the queue's first error, if it has failed
@@ -324,7 +378,8 @@ MPIXQ_PUBLIC int MPIXQ_Enqueue_wait(MPIXQ_Queue queue, MPI_Request *request);
 /**
  * Enqueue a wait for started requests: what is enqueued on the stream later runs when all of them
  * have completed. Local; the host does not wait. Afterwards MPI_Request_get_status tells source,
- * tag and count.
+ * tag and count. On a stream of a GPU the wait may occupy one block of a multiprocessor meanwhile,
+ * and a cooperative launch that needs all of them runs when it has ended.
  *
  * \param[in] queue     the live queue on which the requests were started
  * \param[in] count     number of requests; 0 is allowed. MPIXQ_ALL_STARTED: every request started
@@ -337,6 +392,8 @@ MPIXQ_PUBLIC int MPIXQ_Enqueue_wait(MPIXQ_Queue queue, MPI_Request *request);
  *         MPIXQ_ERR_REQUEST       an element is not a request that the library knows
  *         MPIXQ_ERR_STATE         an element is not matched, started on another queue, twice in
  *                                 the array, or called from a function that a host stream runs
+ *         MPIXQ_ERR_UNSUPPORTED   the queue's stream is being captured into a graph; that stays
+ *                                 valid
  *         MPIXQ_ERR_COMM          an element failed before
  *         MPIXQ_ERR_RESOURCES     no memory is left
  *         the queue's first error, if it has failed
@@ -414,11 +471,15 @@ MPIXQ_PUBLIC int PMPIXQ_Queue_init_info(MPIXQ_Queue *queue, MPIXQ_Queue_type typ
 MPIXQ_PUBLIC int PMPIXQ_Queue_free(MPIXQ_Queue *queue);
 MPIXQ_PUBLIC int PMPIXQ_Queue_wait(MPIXQ_Queue queue);
 MPIXQ_PUBLIC int PMPIXQ_Queue_test(MPIXQ_Queue queue, int *flag);
+MPIXQ_PUBLIC int PMPIXQ_Queue_get_stream(MPIXQ_Queue queue, void *stream);
 MPIXQ_PUBLIC int PMPIXQ_Queue_get_info(MPIXQ_Queue queue, MPI_Info *info_used);
 MPIXQ_PUBLIC int PMPIXQ_Match(MPI_Request *request);
 MPIXQ_PUBLIC int PMPIXQ_Matchall(int count, MPI_Request requests[]);
+MPIXQ_PUBLIC int PMPIXQ_Matchall_info(int count, MPI_Request requests[], MPI_Info info);
 MPIXQ_PUBLIC int PMPIXQ_Imatch(MPI_Request *request, MPI_Request *match);
 MPIXQ_PUBLIC int PMPIXQ_Imatchall(int count, MPI_Request requests[], MPI_Request *match);
+MPIXQ_PUBLIC int PMPIXQ_Imatchall_info(int count, MPI_Request requests[], MPI_Info info,
+                                       MPI_Request *match);
 MPIXQ_PUBLIC int PMPIXQ_Is_matched(MPI_Request request, int *flag);
 MPIXQ_PUBLIC int PMPIXQ_Enqueue_start(MPIXQ_Queue queue, MPI_Request *request);
 MPIXQ_PUBLIC int PMPIXQ_Enqueue_startall(MPIXQ_Queue queue, int count, MPI_Request requests[]);
@@ -446,16 +507,20 @@ MPIXQ_PUBLIC int PMPIXQ_Host_stream_query(MPIXQ_Host_stream stream, int *flag);
 #define MPIX_QUEUE_AUTO MPIXQ_QUEUE_AUTO
 #define MPIX_QUEUE_FALLBACK MPIXQ_QUEUE_FALLBACK
 #define MPIX_QUEUE_CXI MPIXQ_QUEUE_CXI
+#define MPIX_QUEUE_IPC MPIXQ_QUEUE_IPC
 #define MPIX_Queue_init MPIXQ_Queue_init
 #define MPIX_Queue_init_info MPIXQ_Queue_init_info
 #define MPIX_Queue_free MPIXQ_Queue_free
 #define MPIX_Queue_wait MPIXQ_Queue_wait
 #define MPIX_Queue_test MPIXQ_Queue_test
+#define MPIX_Queue_get_stream MPIXQ_Queue_get_stream
 #define MPIX_Queue_get_info MPIXQ_Queue_get_info
 #define MPIX_Match MPIXQ_Match
 #define MPIX_Matchall MPIXQ_Matchall
+#define MPIX_Matchall_info MPIXQ_Matchall_info
 #define MPIX_Imatch MPIXQ_Imatch
 #define MPIX_Imatchall MPIXQ_Imatchall
+#define MPIX_Imatchall_info MPIXQ_Imatchall_info
 #define MPIX_Is_matched MPIXQ_Is_matched
 #define MPIX_Enqueue_start MPIXQ_Enqueue_start
 #define MPIX_Enqueue_startall MPIXQ_Enqueue_startall
@@ -479,16 +544,20 @@ MPIXQ_PUBLIC int PMPIXQ_Host_stream_query(MPIXQ_Host_stream stream, int *flag);
 #define MPI_QUEUE_AUTO MPIXQ_QUEUE_AUTO
 #define MPI_QUEUE_FALLBACK MPIXQ_QUEUE_FALLBACK
 #define MPI_QUEUE_CXI MPIXQ_QUEUE_CXI
+#define MPI_QUEUE_IPC MPIXQ_QUEUE_IPC
 #define MPI_Queue_init MPIXQ_Queue_init
 #define MPI_Queue_init_info MPIXQ_Queue_init_info
 #define MPI_Queue_free MPIXQ_Queue_free
 #define MPI_Queue_wait MPIXQ_Queue_wait
 #define MPI_Queue_test MPIXQ_Queue_test
+#define MPI_Queue_get_stream MPIXQ_Queue_get_stream
 #define MPI_Queue_get_info MPIXQ_Queue_get_info
 #define MPI_Match MPIXQ_Match
 #define MPI_Matchall MPIXQ_Matchall
+#define MPI_Matchall_info MPIXQ_Matchall_info
 #define MPI_Imatch MPIXQ_Imatch
 #define MPI_Imatchall MPIXQ_Imatchall
+#define MPI_Imatchall_info MPIXQ_Imatchall_info
 #define MPI_Is_matched MPIXQ_Is_matched
 #define MPI_Enqueue_start MPIXQ_Enqueue_start
 #define MPI_Enqueue_startall MPIXQ_Enqueue_startall

@@ -2,27 +2,29 @@
 # Copyright (c) 2026 the mpix-queue authors
 #
 # MPIXQ_GPU_CODE: what compiles the kernels for GPUs. Any clang with the targets does, without the
-# vendors' toolkits. Those of CUDA's tools that make machine code of PTX are used where they are.
-# Sets GPU_CLANG, PTXAS and FATBINARY (empty: none), and mpixq_cuda_code, mpixq_hip_code and
-# mpixq_cubins for the summary.
+# vendors' toolkits; lld links those for HIP. Those of CUDA's tools that make machine code of PTX
+# are used where they are. Sets GPU_CLANG, PTXAS and FATBINARY (empty: none), and mpixq_cuda_code,
+# mpixq_hip_code and mpixq_cubins for the summary.
 
 AC_DEFUN([MPIXQ_GPU_CODE], [
     AC_ARG_VAR([GPU_CLANG], [a clang that compiles the kernels for GPUs])
     AC_PATH_PROGS([GPU_CLANG], [clang clang-20 clang-19 clang-18 clang-17 clang-16 clang-14], [],
         [$PATH:/opt/rocm/llvm/bin:/opt/rocm/bin])
-    MPIXQ_GPU_CODE_OF([cuda], [ptx], [PTX])
-    MPIXQ_GPU_CODE_OF([hip], [co], [code objects])
+    MPIXQ_GPU_CODE_OF([cuda], [ptx], [PTX],
+        [stream memory operations, which take longer, and no channel ipc])
+    MPIXQ_GPU_CODE_OF([hip], [co], [code objects],
+        [those that hiprtc makes when a program runs, if it is there])
     MPIXQ_CUBINS
 ])
 
-# MPIXQ_GPU_CODE_OF(VENDOR, ENDING, WHAT)
+# MPIXQ_GPU_CODE_OF(VENDOR, ENDING, WHAT, ELSE)
 AC_DEFUN([MPIXQ_GPU_CODE_OF], [
     AC_MSG_CHECKING([for kernels as $3])
     AS_IF([GPU_CLANG="$GPU_CLANG" $SHELL "$srcdir/tools/gpu_code.sh" $1 "$srcdir" conftest.$2],
         [mpixq_$1_code="kernels by $GPU_CLANG"],
         [test -s "$srcdir/src/stream/shipped.$2"],
         [mpixq_$1_code="kernels from the tarball"],
-        [mpixq_$1_code="no kernels (no clang for them): stream memory operations"])
+        [mpixq_$1_code="no kernels (no clang for them): $4"])
     rm -f conftest.$2
     AC_MSG_RESULT([$mpixq_$1_code])
 ])

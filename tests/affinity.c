@@ -27,16 +27,61 @@ static const char *scenario;
 
 static atomic_long yields;
 
-/* The library's waits come here. */
-int sched_yield(void)
+static int is_library(const void *address)
 {
     Dl_info from;
 
-    if (dladdr(__builtin_return_address(0), &from) != 0 &&
-        strstr(from.dli_fname, "libmpix_queue") != NULL) {
-        atomic_fetch_add(&yields, 1);
-    }
+    return dladdr(address, &from) != 0 && strstr(from.dli_fname, "libmpix_queue") != NULL;
+}
+
+/* The library's waits come here. */
+int sched_yield(void)
+{
+    atomic_fetch_add(&yields, is_library(__builtin_return_address(0)));
     return (int)syscall(SYS_sched_yield);
+}
+
+static atomic_long looks; /* at other processes, one by one, or at the list of all */
+
+/* Does the path name another process, or the folder of all? */
+static int is_of_others(const char *path)
+{
+    static const char folder[] = "/proc/";
+    size_t n = strlen(folder);
+
+    if (strcmp(path, "/proc") == 0) {
+        return 1;
+    }
+    /* One file lists the children of the launcher. */
+    return strncmp(path, folder, n) == 0 && path[n] >= '0' && path[n] <= '9' &&
+           atoi(path + n) != (int)getpid() && strstr(path, "/children") == NULL;
+}
+
+/* What the library opens comes here. */
+FILE *fopen(const char *path, const char *mode)
+{
+    static FILE *(*next)(const char *, const char *);
+
+    if (next == NULL) {
+        void *symbol = dlsym(RTLD_NEXT, "fopen");
+
+        memcpy(&next, &symbol, sizeof(next));
+    }
+    atomic_fetch_add(&looks, is_library(__builtin_return_address(0)) && is_of_others(path));
+    return next(path, mode);
+}
+
+DIR *opendir(const char *path)
+{
+    static DIR *(*next)(const char *);
+
+    if (next == NULL) {
+        void *symbol = dlsym(RTLD_NEXT, "opendir");
+
+        memcpy(&next, &symbol, sizeof(next));
+    }
+    atomic_fetch_add(&looks, is_library(__builtin_return_address(0)) && is_of_others(path));
+    return next(path);
 }
 
 struct thread {
@@ -212,6 +257,16 @@ static void test_free(void)
     exchange();
 }
 
+/* Neighbours are found without a look at each process of the machine. */
+static void test_looks(void)
+{
+    long before = atomic_load(&looks);
+
+    make_threads();
+    exchange();
+    MTEST_EQ(atomic_load(&looks) - before, 0);
+}
+
 /* The program binds its main thread, before or after MPI_Init; the same CPU on all ranks. */
 static void test_bound_main(void)
 {
@@ -361,6 +416,7 @@ static const struct {
     int bind_early; /* the main thread, before MPI_Init */
 } scenarios[] = {
     {"free", test_free, 1, 0},
+    {"looks", test_looks, 1, 0},
     {"bound-before", test_bound_main, 2, 1},
     {"bound-after", test_bound_main, 2, 0},
     {"bound-later", test_bound_later, 2, 0},

@@ -32,6 +32,7 @@ static void call_everything(void)
     MTEST_OTHER(MPIX_Queue_wait(queue));
     MTEST_OTHER(MPIX_Queue_test(queue, &flag));
     MTEST_OTHER(MPIX_Queue_get_info(queue, &info));
+    MTEST_OTHER(MPIX_Queue_get_stream(queue, &stream));
     MTEST_OTHER(MPIX_Match(&request));
     MTEST_OTHER(MPIX_Matchall(0, NULL));
     MTEST_OTHER(MPIX_Imatch(&request, &match));
@@ -54,7 +55,7 @@ static void call_everything(void)
 /* The twins do the work too. */
 static void use_twins(void)
 {
-    MPIX_Host_stream stream = MPIX_HOST_STREAM_NULL;
+    MPIX_Host_stream stream = MPIX_HOST_STREAM_NULL, told = MPIX_HOST_STREAM_NULL;
     MPIX_Queue queue = MPIX_QUEUE_NULL;
     MPI_Request r[2];
     MPI_Request match = MPI_REQUEST_NULL;
@@ -83,6 +84,8 @@ static void use_twins(void)
     MTEST_OK(PMPIXQ_Queue_wait(queue));
     MTEST_OK(PMPIXQ_Queue_test(queue, &flag));
     MTEST_OK(PMPIXQ_Queue_get_info(queue, &info));
+    MTEST_OK(PMPIXQ_Queue_get_stream(queue, &told));
+    MTEST_CHECK(told == stream);
     MTEST_OK(MPI_Info_free(&info));
     MTEST_EQ(in, 17);
     MTEST_OK(PMPIXQ_Matchall(0, NULL));

@@ -35,7 +35,6 @@ static void test_version(void)
 static void test_life(void)
 {
     MPIX_Host_stream stream = MPIX_HOST_STREAM_NULL;
-    MPIX_Host_stream none = MPIX_HOST_STREAM_NULL;
     MPIX_Queue q[5] = {MPIX_QUEUE_NULL};
     MPIX_Queue null = MPIX_QUEUE_NULL;
     int flag = -1;
@@ -44,9 +43,8 @@ static void test_life(void)
     MTEST_OK(MPIX_Queue_init(&q[0], MPIX_QUEUE_AUTO, &stream));
     MTEST_OK(MPIX_Queue_init(&q[1], MPIX_QUEUE_FALLBACK, &stream));
     MTEST_OK(MPIX_Queue_init(&q[2], MPIX_QUEUE_AUTO, NULL));
-    MTEST_OK(MPIX_Queue_init(&q[3], MPIX_QUEUE_AUTO, &none));
+    MTEST_OK(MPIX_Queue_init(&q[3], MPIX_QUEUE_AUTO, NULL));
     MTEST_OK(MPIX_Queue_init_info(&q[4], MPIX_QUEUE_AUTO, &stream, MPI_INFO_NULL));
-    MTEST_CHECK(none == MPIX_HOST_STREAM_NULL);
     for (int i = 0; i < 5; i++) {
         MTEST_CHECK(q[i] != MPIX_QUEUE_NULL);
         for (int j = 0; j < i; j++) {
@@ -77,6 +75,48 @@ static void test_life(void)
     MTEST_CHECK(stream == MPIX_HOST_STREAM_NULL);
 }
 
+static void add_one(void *arg)
+{
+    ++*(int *)arg;
+}
+
+/* The stream of a queue is told. One that the queue made is as good as any, and nobody's to
+ * destroy; it lives as long as there is a queue on it, and runs all it was given. */
+static void test_stream(void)
+{
+    MPIX_Host_stream stream = MPIX_HOST_STREAM_NULL, told = MPIX_HOST_STREAM_NULL, own;
+    MPIX_Queue queue, other;
+    int count = 0;
+
+    MTEST_OK(MPIX_Host_stream_create(&stream));
+    MTEST_OK(MPIX_Queue_init(&queue, MPIX_QUEUE_AUTO, &stream));
+    MTEST_OK(MPIX_Queue_get_stream(queue, &told));
+    MTEST_CHECK(told == stream);
+    MTEST_OK(MPIX_Queue_free(&queue));
+    MTEST_OK(MPIX_Host_stream_destroy(&stream));
+
+    MTEST_OK(MPIX_Queue_init(&queue, MPIX_QUEUE_AUTO, NULL));
+    MTEST_OK(MPIX_Queue_get_stream(queue, &told));
+    MTEST_CHECK(told != MPIX_HOST_STREAM_NULL);
+    own = told;
+    MTEST_KIND_TEXT(MPIX_Host_stream_destroy(&told), MPIXQ_ERR_STATE, "queue");
+    MTEST_CHECK(told == own);
+    MTEST_OK(MPIX_Queue_init(&other, MPIX_QUEUE_AUTO, &own));
+    MTEST_OK(MPIX_Queue_free(&queue));
+    MTEST_OK(MPIX_Host_stream_launch(own, add_one, &count));
+    MTEST_OK(MPIX_Host_stream_synchronize(own));
+    MTEST_EQ(count, 1);
+    MTEST_EXCHANGE(other, MPI_COMM_WORLD, mtest_size - 1 - mtest_rank);
+    MTEST_OK(MPIX_Queue_get_stream(other, &told));
+    MTEST_CHECK(told == own);
+    for (int i = 0; i < 100; i++) {
+        MTEST_OK(MPIX_Host_stream_launch(own, add_one, &count));
+    }
+    MTEST_OK(MPIX_Queue_free(&other));
+    MTEST_EQ(count, 101);
+    MTEST_KIND_TEXT(MPIX_Host_stream_synchronize(own), MPIXQ_ERR_ARG, "stream");
+}
+
 /* The handle is copied: the variable that held it may change. */
 static void test_handle_copied(void)
 {
@@ -91,6 +131,29 @@ static void test_handle_copied(void)
     MTEST_OK(MPIX_Queue_wait(queue));
     MTEST_OK(MPIX_Queue_free(&queue));
     MTEST_OK(MPIX_Host_stream_destroy(&keep));
+}
+
+/* A null handle, perhaps of a stream that was destroyed, is not replaced by another stream. */
+static void test_null_handle(void)
+{
+    MPIX_Queue queue = MPIX_QUEUE_NULL;
+    MPIX_Host_stream stream = MPIX_HOST_STREAM_NULL;
+    MPI_Info info = MPI_INFO_NULL;
+
+    MTEST_OK(MPI_Info_create(&info));
+    MTEST_OK(MPI_Info_set(info, "type", "mpix_host_stream"));
+    for (int i = 0; i < 2; i++) {
+        MTEST_KIND_TEXT(MPIX_Queue_init(&queue, MPIX_QUEUE_AUTO, &stream), MPIXQ_ERR_ARG,
+                        "stream_address");
+        MTEST_KIND_TEXT(MPIX_Queue_init_info(&queue, MPIX_QUEUE_AUTO, &stream, info), MPIXQ_ERR_ARG,
+                        "null handle");
+        MTEST_CHECK(queue == MPIX_QUEUE_NULL);
+        MTEST_OK(MPIX_Host_stream_create(&stream));
+        MTEST_OK(MPIX_Host_stream_destroy(&stream));
+    }
+    MTEST_OK(MPIX_Queue_init_info(&queue, MPIX_QUEUE_AUTO, NULL, info));
+    MTEST_OK(MPIX_Queue_free(&queue));
+    MTEST_OK(MPI_Info_free(&info));
 }
 
 static void test_bad_init(void)
@@ -136,12 +199,14 @@ static void test_bad_queue(void)
     MPIX_Queue garbage = (MPIX_Queue)&garbage;
     MPI_Request none = MPI_REQUEST_NULL;
     MPI_Info info = MPI_INFO_NULL;
+    void *stream = &info;
     int flag = -7;
 
     MTEST_OK(MPIX_Queue_init(&queue, MPIX_QUEUE_AUTO, NULL));
     MTEST_KIND_TEXT(MPIX_Queue_free(NULL), MPIXQ_ERR_ARG, "queue");
     MTEST_KIND_TEXT(MPIX_Queue_test(queue, NULL), MPIXQ_ERR_ARG, "flag");
     MTEST_KIND_TEXT(MPIX_Queue_get_info(queue, NULL), MPIXQ_ERR_ARG, "info_used");
+    MTEST_KIND_TEXT(MPIX_Queue_get_stream(queue, NULL), MPIXQ_ERR_ARG, "stream");
     MTEST_KIND_TEXT(MPIX_Enqueue_startall(queue, -1, &none), MPIXQ_ERR_ARG, "count");
     MTEST_KIND_TEXT(MPIX_Enqueue_startall(queue, 1, NULL), MPIXQ_ERR_ARG, "requests");
     MTEST_KIND_TEXT(MPIX_Enqueue_waitall(queue, -2, &none), MPIXQ_ERR_ARG, "count");
@@ -156,6 +221,7 @@ static void test_bad_queue(void)
         MTEST_KIND_TEXT(MPIX_Queue_wait(bad[i]), MPIXQ_ERR_ARG, "queue");
         MTEST_KIND_TEXT(MPIX_Queue_test(bad[i], &flag), MPIXQ_ERR_ARG, "queue");
         MTEST_KIND_TEXT(MPIX_Queue_get_info(bad[i], &info), MPIXQ_ERR_ARG, "queue");
+        MTEST_KIND_TEXT(MPIX_Queue_get_stream(bad[i], &stream), MPIXQ_ERR_ARG, "queue");
         MTEST_KIND_TEXT(MPIX_Enqueue_start(bad[i], &none), MPIXQ_ERR_ARG, "queue");
         MTEST_KIND_TEXT(MPIX_Enqueue_wait(bad[i], &none), MPIXQ_ERR_ARG, "queue");
         MTEST_KIND_TEXT(MPIX_Enqueue_startall(bad[i], 0, NULL), MPIXQ_ERR_ARG, "queue");
@@ -169,7 +235,7 @@ static void test_bad_queue(void)
         }
     }
     MTEST_EQ(flag, -7);
-    MTEST_CHECK(info == MPI_INFO_NULL);
+    MTEST_CHECK(info == MPI_INFO_NULL && stream == &info);
 }
 
 /* Many queues come and go without using up threads or memory. */
@@ -193,8 +259,10 @@ int main(int argc, char **argv)
     mtest_begin(&argc, &argv, MPI_THREAD_MULTIPLE);
     test_version();
     test_life();
+    test_stream();
     test_handle_copied();
     test_bad_init();
+    test_null_handle();
     test_cxi();
     test_bad_queue();
     test_many();

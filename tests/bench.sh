@@ -50,7 +50,7 @@ expect_rows()
 {
     local rows=$1
     shift
-    launch "$@" --seconds "${seconds:-0.1}" --trials 3 --verify "--csv=$dir/csv" ||
+    launch "$@" --seconds "${seconds:-0.02}" --trials 3 --verify "--csv=$dir/csv" ||
         fail "$* ended with $?"
     grep -q 'data verified' "$dir/out" || fail "$* did not verify"
     if [ "$(head -n 1 "$dir/csv")" != "$header" ] || [ "$(wc -l <"$dir/csv")" -ne $((rows + 1)) ] ||
@@ -243,7 +243,7 @@ if [ "${1-}" = hip ]; then
         echo "skip: no kernels in this build"
         exit 77
     fi
-    device=hip seconds=0.2
+    device=hip seconds=0.05
     expect_rows 10 2 pingpong --device hip --sizes 24,64K
     grep -q '^device: hip;' "$dir/out" || fail "the device is not told"
     # Odd numbers of words, and several messages in one kernel.

@@ -21,7 +21,8 @@ fail()
 # configure OPTION...: the cache makes the later runs quick, and allows other compilers.
 configure()
 {
-    [ ! -f cache ] || sed -i '/^ac_cv_[a-z]*_\(FC\|PTXAS\|FATBINARY\)[_=]/d' cache
+    [ ! -f cache ] || sed -i -e '/^ac_cv_[a-z]*_\(FC\|GPU_CLANG\|PTXAS\|FATBINARY\)[_=]/d' \
+        -e '/^ac_cv_header_ut/d' cache
     "$top_srcdir/configure" "CC=$CC" --cache-file=cache "$@" >log 2>&1 </dev/null
 }
 
@@ -149,7 +150,13 @@ check_summary()
         says 'large counts' 'no: *'
     fi
     says launcher "$MPIEXEC*"
-    says uthash found
+    if compiles <<<'#include <uthash.h>
+        #include <utlist.h>
+        int main(void) { return 0; }'; then
+        says uthash found
+    else
+        says uthash 'not found: the copy in the tarball is used'
+    fi
     is_found cmocka has_cmocka
     is_found libfabric has_libfabric
     ! has_libfabric || if compiles <<<'#include <rdma/fi_cxi_ext.h>
@@ -182,7 +189,7 @@ fi
 # ---- Options ------------------------------------------------------------------------------------
 
 must_configure --without-libfabric --with-cuda=no --without-hip --without-cmocka --without-fortran
-expect "switched off by --without-libfabric"
+expect "switched off by --without-libfabric (without the channel cxi"
 expect "switched off by --without-cuda"
 says 'CUDA cubins' "switched off by --without-cuda"
 expect "switched off by --without-hip"
@@ -200,6 +207,21 @@ configure --with-cuda=maybe && fail "--with-cuda=maybe is accepted"
 expect "not 'maybe'"
 configure --enable-sanitizers=address,thread && fail "address,thread is accepted"
 expect "--enable-sanitizers takes"
+
+# Without uthash the copy in the tarball is used. A checkout has none: the error says what helps.
+if [ -d "$top_srcdir/third_party/uthash" ]; then
+    must_configure ac_cv_header_uthash_h=no
+    says uthash 'not found: the copy in the tarball is used'
+else
+    configure ac_cv_header_uthash_h=no && fail "a checkout is accepted without uthash"
+    expect "error: uthash.h or utlist.h is missing: install uthash (Debian: uthash-dev,"
+fi
+
+# No compiler for GPUs: the summary says what that means.
+must_configure GPU_CLANG=/bin/false
+for vendor in CUDA HIP; do
+    [ -f "$top_srcdir/src/stream/shipped.ptx" ] || says $vendor 'no kernels (no clang*'
+done
 
 # The header of provider cxi's extensions is used where it is there.
 if has_libfabric; then

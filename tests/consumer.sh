@@ -88,6 +88,17 @@ if [ -f "$libdir/libmpix_queue.so" ]; then
             fail "$program: $(first_library "$dir/needed") comes first"
     done
 fi
+# Behind MPI, with the object for programs.
+if [ -f "$libdir/mpixq_first.o" ]; then
+    # Not every pkg-config puts the root in front of a file that is no option.
+    read -r -a flags < <(pkg-config --cflags --libs mpix_queue_first |
+        sed "s|[^ ]*/mpixq_first.o|$libdir/mpixq_first.o|")
+    # shellcheck disable=SC2046
+    $CC "$dir/uses.c" $({ $CC -show 2>/dev/null || $CC --showme; } | tr ' ' '\n' | grep '^-[lL]') \
+        "${flags[@]}" -o "$dir/behind" && check_run behind || fail "behind"
+    nm "$dir/behind" | grep -q ' [TW] MPI_Send_init$' ||
+        fail "mpix_queue_first brings no MPI_Send_init"
+fi
 if [ -f "$libdir/libmpix_queue.a" ]; then
     read -r -a flags < <(pkg-config --static --libs mpix_queue |
         sed 's/-lmpix_queue/-l:libmpix_queue.a/')

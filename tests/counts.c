@@ -17,7 +17,7 @@
 
 static atomic_long messages, taken, requests, live, live_max, translations, sizes;
 static atomic_long blocks, bytes, bytes_max;
-static atomic_int reported_size;
+static atomic_int reported_size, is_node;
 
 struct counts counts_now(void)
 {
@@ -149,6 +149,14 @@ int PMPI_Group_translate_ranks(MPI_Group first, int n, const int ranks[], MPI_Gr
     return next.function(first, n, ranks, second, result);
 }
 
+/* The ranks of a node, whose size the library asks for next, are not more for a large job. */
+int PMPI_Comm_split_type(MPI_Comm comm, int type, int key, MPI_Info info, MPI_Comm *part)
+{
+    NEXT("PMPI_Comm_split_type", MPI_Comm, int, int, MPI_Info, MPI_Comm *)
+    atomic_store(&is_node, 1);
+    return next.function(comm, type, key, info, part);
+}
+
 /* Not the programs' own calls: they use MPI_Comm_size. */
 int PMPI_Comm_size(MPI_Comm comm, int *size)
 {
@@ -156,7 +164,7 @@ int PMPI_Comm_size(MPI_Comm comm, int *size)
     int rc = next.function(comm, size);
 
     atomic_fetch_add(&sizes, 1);
-    if (rc == MPI_SUCCESS && atomic_load(&reported_size) > 0) {
+    if (rc == MPI_SUCCESS && !atomic_exchange(&is_node, 0) && atomic_load(&reported_size) > 0) {
         *size = atomic_load(&reported_size);
     }
     return rc;

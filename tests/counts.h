@@ -28,7 +28,7 @@ struct counts {
 struct counts counts_now(void);
 /* Begin anew to look for the most live requests and bytes. */
 void counts_reset_max(void);
-/* From now on every communicator has so many processes, for the library. */
+/* From now on every communicator has so many processes, for the library; but that of a node. */
 void counts_set_size(int size);
 
 #endif /* COUNTS_H_INCLUDED */

@@ -13,6 +13,11 @@
 
 #define LAUNCH VALUES(CUlaunchConfig, mpixq_cuda_launch)
 #define ACCESS VALUES(CUmemAccessDesc, mpixq_cuda_access)
+#if CUDA_VERSION >= 12040
+#define LOADING CHECK(load_function, cuFuncLoad, (HANDLE(CUfunction)))
+#else
+#define LOADING
+#endif
 #define FUNCTIONS                                                                                  \
     CHECK(init, cuInit, (unsigned))                                                                \
     CHECK(error_string, cuGetErrorString, (ENUM(CUresult), const char **))                         \
@@ -44,6 +49,10 @@
     CHECK(stream_context, cuStreamGetCtx, (HANDLE(CUstream), HANDLE(CUcontext) *))                 \
     CHECK(query, cuStreamQuery, (HANDLE(CUstream)))                                                \
     CHECK(is_capturing, cuStreamIsCapturing, (HANDLE(CUstream), ENUM(CUstreamCaptureStatus) *))    \
+    CHECK(exchange_mode, cuThreadExchangeStreamCaptureMode, (ENUM(CUstreamCaptureMode) *))         \
+    CHECK(function_attribute, cuFuncGetAttribute,                                                  \
+          (int *, ENUM(CUfunction_attribute), HANDLE(CUfunction)))                                 \
+    LOADING                                                                                        \
     CHECK(write, cuStreamWriteValue64_v2,                                                          \
           (HANDLE(CUstream), HANDLE(CUdeviceptr), cuuint64_t, unsigned))                           \
     CHECK(batch, cuStreamBatchMemOp_v2,                                                            \
@@ -121,6 +130,8 @@ SAME_SIZE(CUdevice, int);
 SAME_SIZE(CUdevice_attribute, int);
 SAME_SIZE(CUpointer_attribute, int);
 SAME_SIZE(CUstreamCaptureStatus, int);
+SAME_SIZE(CUstreamCaptureMode, int);
+SAME_SIZE(CUfunction_attribute, int);
 SAME_SIZE(CUdeviceptr, void *);
 SAME_SIZE(CUuuid, struct mpixq_cuda_uuid);
 SAME_SIZE(cuuint64_t, uint64_t);
@@ -193,6 +204,9 @@ SAME_NUMBER(CU_STREAM_MEM_OP_WAIT_VALUE_64, MPIXQ_CU_WAIT_VALUE_64);
 SAME_NUMBER(CU_STREAM_MEM_OP_WRITE_VALUE_64, MPIXQ_CU_WRITE_VALUE_64);
 SAME_NUMBER(CU_STREAM_WAIT_VALUE_GEQ, MPIXQ_CU_WAIT_GEQ);
 SAME_NUMBER(CU_STREAM_CAPTURE_STATUS_NONE, MPIXQ_CU_NOT_CAPTURING);
+SAME_NUMBER(CU_STREAM_CAPTURE_MODE_RELAXED, 2); /* of both vendors, in gpu.c */
+SAME_NUMBER(CUDA_ERROR_STREAM_CAPTURE_IMPLICIT, MPIXQ_CU_CAPTURE_IMPLICIT);
+SAME_NUMBER(CU_FUNC_ATTRIBUTE_BINARY_VERSION, MPIXQ_CU_BINARY_VERSION);
 SAME_NUMBER(CU_DEVICE_P2P_ATTRIBUTE_NATIVE_ATOMIC_SUPPORTED, MPIXQ_CU_PEERS_HAVE_ATOMICS);
 SAME_NUMBER(CU_STREAM_NON_BLOCKING, MPIXQ_CU_NON_BLOCKING);
 SAME_NUMBER(CU_IPC_MEM_LAZY_ENABLE_PEER_ACCESS, MPIXQ_CU_ENABLE_PEER);

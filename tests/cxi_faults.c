@@ -5,7 +5,8 @@
  * provider: each operation of each chain in turn. What fails is told by an error on both ends, by
  * the end that finds it with the operation and the peer, by the other with the peer; streams drain
  * and all objects can be freed; whatever is said to be complete has the right data; and the next
- * pair works. Argument 1: fail, lose (with the watchdog), late, or twice (a clear-to-send).
+ * pair works. Argument 1: fail, lose (with the watchdog), late, twice (a clear-to-send), or apart
+ * (a write without bytes, beside another start under way that has nothing to do with it).
  * Argument 2: writes of a message. Argument 3: host, if the host starts and waits. With
  * MPIXQ_CXI_DATA=delivered the sender tells, which is one more operation.
  */
@@ -221,6 +222,48 @@ static void run_twice(const struct fault_case *c)
     unmake();
 }
 
+/* The write of an empty message fails while the send of another queue waits for its receive, which
+ * comes to pass all the same. */
+static void run_apart(const struct fault_case *c)
+{
+    MPIX_Queue second = MPIX_QUEUE_NULL;
+    MPI_Request r[2];
+    int rc;
+
+    queue = MPIX_QUEUE_NULL;
+    fill(1);
+    MTEST_OK(MPIX_Queue_init(&queue, MPIX_QUEUE_CXI, NULL));
+    MTEST_OK(MPIX_Queue_init(&second, MPIX_QUEUE_CXI, NULL));
+    for (int i = 0; i < 2; i++) {
+        enum mtest_mode mode = i == 0 ? c->mode : MTEST_SEND;
+
+        MTEST_OK(mtest_init_raw(mtest_rank == SENDER ? mode : MTEST_RECV, data,
+                                i * (int)sizeof data, MPI_BYTE, peer, TAG + i, MPI_COMM_WORLD,
+                                &r[i]));
+    }
+    MTEST_OK(MPIX_Matchall(2, r));
+    if (mtest_rank == SENDER) {
+        MTEST_OK(MPIX_Enqueue_start(second, &r[1]));
+        MTEST_OK(MPIX_Enqueue_wait(second, &r[1]));
+    }
+    hit(NIC_FAULT_FAIL, c);
+    MTEST_OK(MPI_Barrier(MPI_COMM_WORLD));
+    rc = mtest_transfer(queue, &r[0]);
+    spare(c);
+    expect(rc, mtest_rank == SENDER);
+    MTEST_OK(MPI_Barrier(MPI_COMM_WORLD));
+    if (mtest_rank == RECEIVER) {
+        MTEST_OK(MPIX_Enqueue_start(second, &r[1]));
+        MTEST_OK(MPIX_Enqueue_wait(second, &r[1]));
+    }
+    MTEST_OK(MPIX_Queue_wait(second));
+    check(1);
+    MTEST_OK(MPIX_Queue_free(&second));
+    MTEST_OK(MPI_Request_free(&r[1]));
+    request = r[0];
+    unmake();
+}
+
 static void run(const char *what, const struct fault_case *c)
 {
     at = c;
@@ -249,6 +292,14 @@ static void run_all(const char *what)
     const int all = (int)(sizeof cases / sizeof cases[0]) - (tells ? 0 : 2);
     const int n = strcmp(what, "twice") == 0 ? 1 : all;
 
+    if (strcmp(what, "apart") == 0) {
+        for (int i = 0; i < 2; i++) {
+            at = &(const struct fault_case){"write", i == 0 ? MTEST_SEND : MTEST_RSEND, SENDER, 1,
+                                            false};
+            run_apart(at);
+        }
+        return;
+    }
     for (int i = 0; i < n; i++) {
         run(what, &cases[i]);
     }

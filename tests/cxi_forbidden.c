@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright (c) 2026 the mpix-queue authors
  *
- * With MPIXQ_FALLBACK=forbid and no fabric a pair has no channel: its match fails on both ends,
+ * With MPIXQ_CHANNELS=ipc,cxi and no fabric a pair has no channel: its match fails on both ends,
  * which stay ordinary requests. MPIX_QUEUE_CXI is refused. A pair within the process is matched.
  */
 #include "mtest.h"

@@ -54,6 +54,9 @@ right -                                 PTLTES=0
 right 6~triggered~operations            TLES=20
 right -                                 TLES=20 FULL=refuse
 right -                                 TLES=14 FULL=refuse OPS=16
+right -                                 REFUSE=again
+right -                                 REFUSE=again OPS=3
+right -                                 REFUSE=interrupt
 right 0~triggered~operations~(a~share   TLES=9
 right 0~triggered~operations~(no~entries TLES=4
 right -                                 AMO_CNTR=fine LIFETIME=fine
@@ -77,11 +80,11 @@ failed=0
 # try TEXT EXPECTED VARIABLE...
 try()
 {
-    local text=$1 expected=$2 rc=0 forbid=forbid
+    local text=$1 expected=$2 rc=0 channels=cxi
     shift 2
-    [ "$expected" != any ] || forbid=allow
+    [ "$expected" != any ] || channels=cxi,fallback
     # shellcheck disable=SC2086 # the flags are words
-    timeout 60 $MPIEXEC $MPIEXEC_FLAGS -n 2 env "$@" "MPIXQ_FALLBACK=$forbid" \
+    timeout 60 $MPIEXEC $MPIEXEC_FLAGS -n 2 env "$@" "MPIXQ_CHANNELS=$channels" \
         "$top_builddir/tests/cxi_variant" "$expected" >"$out" 2>&1 </dev/null || rc=$?
     rm -f "$segment"
     [ "$text" = - ] || grep -qF -- "${text//\~/ }" "$out" || rc="$rc, without the text"

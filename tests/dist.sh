@@ -17,7 +17,7 @@ log=$(mktemp)
 trap 'rm -f "$log"' EXIT
 # The jobs of the make that runs the tests are not ours, nor are its choices.
 unset MAKEFLAGS MFLAGS MAKELEVEL MPIXQ_TEST_WRAPPER
-export MPIXQ_TEST_SELECT=dist MPIXQ_TEST_ONLY='' MPIXQ_TEST_RESULTS=/dev/null
+export MPIXQ_TEST_SELECT=dist MPIXQ_TEST_TIER=full MPIXQ_TEST_ONLY="" MPIXQ_TEST_RESULTS=/dev/null
 if ! $MAKE -C "$top_builddir" -j2 distcheck >"$log" 2>&1 </dev/null; then
     grep -E '^(FAIL|ERROR)|error:|\*\*\*' "$log"
     tail -n 40 "$log"

@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # Copyright (c) 2026 the mpix-queue authors
 #
-# driver.sh - tests/run_tests tells passed, failed, skipped and hanging programs apart
+# driver.sh - tests/run_tests tells passed, failed, skipped and hanging programs apart, runs what it
+# is told to and says how to run a failed one again; .ci/run and ./run count right
 set -u
 dir=$(mktemp -d)
 trap 'rm -rf "$dir"' EXIT
@@ -24,35 +25,43 @@ program hangs 'sleep 60'
 program crashes 'kill -SEGV $$'
 program reads '[ -z "$(cat)" ]'
 program arguments '[ "$1 $2 $SPOON" = "a b=c d" ]'
-program served 'echo "[$MPIXQ_INFO] channel cxi: 4 ends of pairs"; echo "channel self: 0 ends of pairs"'
+program served 'echo "[$MPIXQ_INFO] 4 pairs: 4 cxi (4 not self: there is none)"'
 program ranks '[ "$MPIXQ_TEST_RANKS" = 3 ]'
 # A launcher that ignores its flags and runs one rank.
 program launcher '[ "$1" = -n ] && shift 2 && exec "$@"'
 
 cat >"$dir/list" <<'EOF'
 # a comment
-passes 0
-fails 0     # with a comment
-skips 0
-hard 0
-hangs 0 timeout=1
-crashes 0
-reads 0
-arguments 0 arg=a arg=b=c env=SPOON=d
-absent 0
-passes 0 color=red
+profile spoon = env=SPOON=d
+profile both = spoon arg=b=c
+passes 0 plain full
+fails 0 plain full    # with a comment
+skips 0 plain full
+hard 0 plain full
+hangs 0 plain full timeout=1
+crashes 0 plain full
+reads 0 plain full
+arguments 0 plain full arg=a arg=b=c env=SPOON=d
+arguments 0 plain full arg=a both
+{passes|fails} 0 plain full {|spoon}
+absent 0 plain full
+passes 0 plain full color=red
+passes 0 plain full fork
 passes
-passes 0 mpi=mpich
-passes 0 mpi=openmpi
-passes 0 build=asan
-unit/absent 0
-ranks 3
-served 0 pairs=cxi
-served 0 pairs=cxi,self
+passes 0 plain slow
+passes 0 glass full
+passes 0 other:plain full
+passes 0 mpich:plain full arg=mpich
+passes 0 openmpi:plain full
+passes 0 asan full
+unit/absent 0 plain full
+ranks 3 plain full
+served 0 plain full pairs=cxi
+served 0 plain full pairs=cxi,self
 EOF
 env top_srcdir="$dir/source" top_builddir="$dir/build" MPIXQ_TEST_MPI=mpich \
     MPIXQ_TEST_BUILD=plain MPIXQ_TEST_CMOCKA=no MPIXQ_TEST_ONLY= MPIXQ_TEST_SELECT= \
-    MPIXQ_TEST_WRAPPER= \
+    MPIXQ_TEST_TIER= MPIXQ_TEST_WRAPPER= \
     MPIEXEC="$dir/build/tests/launcher" MPIEXEC_FLAGS= MPIXQ_TEST_RESULTS="$dir/results" \
     MPIXQ_TEST_TIMEOUT_SCALE=1 \
     bash "$top_srcdir/tests/run_tests" --list "$dir/list" >"$dir/tap"
@@ -68,12 +77,19 @@ FAIL	hangs	no end after 1 s (exit code 124)
 FAIL	crashes	exit code 139
 PASS	reads	
 PASS	arguments a b=c SPOON=d	
-FAIL	absent	DIR/build/tests/absent was not built or cannot be executed
-FAIL	passes	color=red is not known
-FAIL	passes	the number of ranks is missing
+PASS	arguments a both	
 PASS	passes	
-SKIP	passes	only for openmpi
-SKIP	passes	only for asan builds
+PASS	passes spoon	
+FAIL	fails	exit code 1
+FAIL	fails spoon	exit code 1
+FAIL	absent	DIR/build/tests/absent was not built or cannot be executed
+FAIL	passes color=red	color=red is not known
+FAIL	passes fork	fork is not known
+FAIL	passes	the number of ranks is missing
+FAIL	passes	the tier is slow
+FAIL	passes	where is glass?
+FAIL	passes	where is other:plain?
+PASS	passes mpich	
 SKIP	unit/absent	cmocka was not found by configure
 PASS	ranks, 3 ranks	
 PASS	served	
@@ -82,7 +98,7 @@ EOF
 diff "$dir/expected" "$dir/found" || failed=1
 
 # What a failing program printed must be seen, and the plan and the counts must be right.
-for line in '# row 3 is wrong' '1..18' '# passed 6 failed 8 skipped 4'; do
+for line in '# row 3 is wrong' '1..25' '# passed 9 failed 14 skipped 2'; do
     grep -qx -- "$line" "$dir/tap" && continue
     echo "failed: no line '$line' in:"
     cat "$dir/tap"
@@ -92,14 +108,17 @@ done
 # ---- Selection and tools ------------------------------------------------------------------------
 
 cat >"$dir/list" <<'LIST'
-passes 0
-unit/passes 0
-passes 0 arg=once in=once
-passes 0 arg=also also=tsan
-passes 0 arg=in in=clang,dist
-passes 0 arg=asan build=asan
-ranks 3 arg=tsan in=tsan
-ranks 3 mode=static in=tsan
+needs script.sh = libs/one.la fortran/two.mod
+passes 0 plain,asan quick
+unit/passes 0 everywhere full
+passes 0 once full arg=once
+passes 0 mpich:tsan,plain,asan,tsan quick arg=tsan-first
+passes 0 clang,dist full arg=clang
+passes 0 asan full arg=asan
+passes 0 openmpi:plain full arg=openmpi
+ranks 3 tsan full
+ranks 3 tsan full mode=static
+script.sh 0 plain full
 LIST
 mkdir "$dir/build/tests/unit"
 cp "$dir/build/tests/passes" "$dir/build/tests/unit"
@@ -111,34 +130,56 @@ run_list()
 {
     env top_srcdir="$dir/source" top_builddir="$dir/build" MPIXQ_TEST_MPI=mpich \
         MPIXQ_TEST_BUILD=plain MPIXQ_TEST_CMOCKA=yes MPIXQ_TEST_ONLY= MPIXQ_TEST_RESULTS= \
-        MPIEXEC="$dir/build/tests/launcher" MPIEXEC_FLAGS= MPIXQ_TEST_TIMEOUT_SCALE=1 "$@"
+        MPIEXEC="$dir/build/tests/launcher" MPIEXEC_FLAGS= MPIXQ_TEST_TIMEOUT_SCALE=1 \
+        MPIXQ_TEST_TIER= "$@"
 }
 
-# expect_selected WORDS NAME...: these entries are run, and no others.
+# expect_selected MPI TIER WORDS NAME...: these entries are run, and no others.
 expect_selected()
 {
     local found
     rm -f "$dir/results"
-    run_list MPIXQ_TEST_SELECT="$1" MPIXQ_TEST_WRAPPER= bash "$top_srcdir/tests/run_tests" \
-        --list "$dir/list" --results "$dir/results" >"$dir/tap"
+    run_list MPIXQ_TEST_MPI="$1" MPIXQ_TEST_TIER="$2" MPIXQ_TEST_SELECT="$3" MPIXQ_TEST_WRAPPER= \
+        bash "$top_srcdir/tests/run_tests" --list "$dir/list" --results "$dir/results" >"$dir/tap"
     found=$(cut -f 2 "$dir/results" 2>/dev/null | tr '\n' ';')
-    [ "$found" = "$2" ] && return
-    echo "failed: '$1' selects '$found', not '$2'"
+    [ "$found" = "$4" ] && return
+    echo "failed: '$1 $2 $3' selects '$found', not '$4'"
     failed=1
 }
-expect_selected plain 'passes;unit/passes;passes also;'
-expect_selected 'plain once' 'passes;unit/passes;passes once;passes also;'
-expect_selected clang 'unit/passes;passes in;'
-expect_selected tsan 'unit/passes;passes also;ranks, 3 ranks tsan;ranks, 3 ranks static;'
-found=$(run_list MPIXQ_TEST_SELECT=tsan bash "$top_srcdir/tests/run_tests" --list "$dir/list" \
-    --programs | tr '\n' ' ')
-if [ "$found" != 'tests/unit/passes tests/passes tests/ranks tests/ranks_static ' ]; then
-    echo "failed: --programs prints '$found'"
+expect_selected mpich full plain 'passes;unit/passes;passes tsan-first;script.sh;'
+expect_selected mpich quick plain 'passes;'
+expect_selected mpich rest plain 'unit/passes;passes tsan-first;script.sh;'
+expect_selected openmpi full plain 'passes;unit/passes;passes tsan-first;passes openmpi;script.sh;'
+expect_selected mpich full 'plain once' \
+    'passes;unit/passes;passes once;passes tsan-first;script.sh;'
+expect_selected mpich full clang 'unit/passes;passes clang;'
+expect_selected mpich full asan 'passes;unit/passes;passes tsan-first;passes asan;'
+expect_selected mpich quick asan ''
+expect_selected mpich quick tsan 'passes tsan-first;'
+expect_selected openmpi quick tsan ''
+expect_selected openmpi full tsan \
+    'unit/passes;passes tsan-first;ranks, 3 ranks;ranks, 3 ranks static;'
+expect_selected mpich full '' 'passes;unit/passes;passes once;passes tsan-first;script.sh;'
+
+# expect_targets SELECT ONLY FORTRAN TARGET...: what has to be made.
+expect_targets()
+{
+    local found
+    found=$(run_list MPIXQ_TEST_SELECT="$1" MPIXQ_TEST_ONLY="$2" MPIXQ_TEST_FORTRAN="$3" \
+        bash "$top_srcdir/tests/run_tests" --list "$dir/list" --print targets | sort -u | tr '\n' ' ')
+    [ "$found" = "$4 " ] && return
+    echo "failed: '$1' and '$2' need '$found', not '$4'"
     failed=1
-fi
+}
+expect_targets tsan '' yes 'tests/passes tests/ranks tests/ranks_static tests/unit/passes'
+expect_targets plain '' yes 'fortran/two.mod libs/one.la tests/passes tests/unit/passes'
+expect_targets plain '' no 'libs/one.la tests/passes tests/unit/passes'
+expect_targets plain unit/ yes 'tests/unit/passes'
+expect_targets plain script yes 'fortran/two.mod libs/one.la'
+expect_targets tsan static yes 'tests/ranks_static'
 
 # A tool in front of the programs: what it reports is a failure, though the program passes.
-echo 'unit/passes 0' >"$dir/list"
+echo 'unit/passes 0 plain full' >"$dir/list"
 for tool in finds:FAIL warns:PASS; do
     rm -f "$dir/results"
     run_list MPIXQ_TEST_SELECT= MPIXQ_TEST_WRAPPER="$dir/build/tests/${tool%:*} FILE" \
@@ -147,4 +188,80 @@ for tool in finds:FAIL warns:PASS; do
     echo "failed: ${tool%:*} gives $(cat "$dir/results")"
     failed=1
 done
+
+# What fails can be run again by the command that is printed, from anywhere and with nothing set.
+program tells 'printf "%s|" "$@" "$SPOON" "$FORK" "$MPIXQ_TEST_RANKS" "$top_builddir"; exit 3'
+cat >"$dir/list" <<'LIST'
+tells {0|2} plain full arg=$b arg=x;'y' env=SPOON="it's" env=FORK=*
+LIST
+rm -f "$dir/results"
+run_list MPIXQ_TEST_SELECT= bash "$top_srcdir/tests/run_tests" --list "$dir/list" \
+    --results "$dir/results" >"$dir/tap"
+again=0
+while IFS=$'\t' read -r _ name _ output _ command; do
+    printed=$(cd / && env -i PATH="$PATH" sh -c "$command")
+    [ $? -eq 3 ] && [ -n "$printed" ] && [ "$printed" = "$(cat "$output")" ] &&
+        grep -qxF "# again: $command" "$dir/tap" && again=$((again + 1)) && continue
+    echo "failed: $name printed $(cat "$output"), and $command: $printed"
+    failed=1
+done <"$dir/results"
+[ $again -eq 2 ] || { echo "failed: $again of 2 can be run again"; failed=1; }
+
+# ---- The whole list, and who counts -------------------------------------------------------------
+
+# Each entry of a tree is in the quick check or in the rest, and none is in both.
+for tree in mpich:plain:once mpich:asan: mpich:tsan: openmpi:plain:; do
+    IFS=: read -r mpi kind once <<<"$tree"
+    for tier in full quick rest; do
+        run_list MPIXQ_TEST_MPI="$mpi" MPIXQ_TEST_SELECT="$kind $once" \
+            bash "$top_srcdir/tests/run_tests" --list "$top_srcdir/tests/testlist" \
+            --tier $tier --print entries >"$dir/entries.$tier"
+    done
+    [ -s "$dir/entries.quick" ] && [ -s "$dir/entries.rest" ] &&
+        sort "$dir/entries.quick" "$dir/entries.rest" | diff - <(sort "$dir/entries.full") ||
+        { echo "failed: quick and rest are not all of $tree"; failed=1; }
+done
+
+# expect_count QUICK REST LAST: with these verdicts of the two parts, .ci/run ends with this line.
+mkdir -p "$dir/ci/.ci" "$dir/ci/build"
+cp "$top_srcdir/.ci/run" "$dir/ci/.ci"
+cat >"$dir/ci/run" <<'RUN'
+#!/bin/sh
+[ "$2" = --rest ] && set -- rest $REST || set -- quick $QUICK
+tier=$1
+shift
+[ $# -eq 0 ] || printf '%s\tname\n' "$@" >build/results.$tier
+case $* in '' | *FAIL*) exit 1 ;; esac
+RUN
+chmod +x "$dir/ci/run"
+expect_count()
+{
+    local rc want=0
+    [[ $3 = *" 0 failed"* ]] || want=1
+    QUICK=$1 REST=$2 bash "$dir/ci/.ci/run" >"$dir/out"
+    rc=$?
+    [ "$rc" -eq "$want" ] && [ "$(tail -n 1 "$dir/out")" = "$3" ] && return
+    echo "failed: $1 and $2 give exit code $rc and $(tail -n 1 "$dir/out")"
+    failed=1
+}
+expect_count 'PASS PASS SKIP' 'PASS SKIP PASS PASS' '5 passed, 0 failed, 2 skipped'
+expect_count 'PASS FAIL' 'PASS' '2 passed, 1 failed, 0 skipped'
+expect_count 'PASS' 'FAIL FAIL' '1 passed, 2 failed, 0 skipped'
+# What the last run left does not count.
+expect_count 'PASS' '' '1 passed, 1 failed, 0 skipped'
+
+# refused OPTION... TEXT: ./run check ends with an error that says so, and builds nothing.
+refused()
+{
+    local text=${*: -1} printed
+    printed=$("$top_srcdir/run" check "${@:1:$#-1}" 2>&1) ||
+        { [[ $printed = *"$text"* ]] && return; }
+    echo "failed: ./run check ${*:1:$#-1} printed $printed"
+    failed=1
+}
+refused --only 'no such name' 'no test is called so'
+refused --kind clang 'the quick check has none of these tests: --full has'
+refused --full=yes 'what is --full=yes'
+refused --rest --only driver.sh 'the quick check has all of these tests'
+refused --kind 'needs' 'cannot be needs'
 exit $failed

@@ -73,7 +73,7 @@ ring()
         expect "$ranks" "$dir/ring" 'rank 0: 0 of 1048576 numbers are wrong' \
             "rank $((ranks - 1)): 0 of 1048576 numbers are wrong"
         # By MPI, which takes no memory of GPUs, too.
-        MPIXQ_IPC=no expect "$ranks" "$dir/ring" \
+        MPIXQ_CHANNELS=cxi,fallback expect "$ranks" "$dir/ring" \
             "rank $((ranks - 1)): 0 of 1048576 numbers are wrong"
     done
     exit $failed

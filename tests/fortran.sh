@@ -10,6 +10,7 @@
 #     preload        linked after MPI, cured by LD_PRELOAD
 #     wrong-order    probe only: linked after MPI: refused
 #     fortran-first  probe only: in front of MPI, but after its Fortran libraries: refused
+#     first          mpixq_first.o in the program, and MPI in front of the library
 #     tool-behind    probe only: a tool for C behind the library sees the calls, which come as C's
 set -u
 interface=${1:?which interface} program=${2:?which program} case_wanted=${3:-linked}
@@ -114,6 +115,13 @@ fortran-first)
     link "$program" -Wl,--no-as-needed $(mpi_libraries '.*(fort|mpifh|usempi)') -L "$lib" \
         -lmpix_queue
     run refused
+    ;;
+first)
+    need "$top_builddir/mpixq_first.o"
+    # shellcheck disable=SC2046
+    link "$program" -Wl,--no-as-needed $(mpi_libraries .) "$top_builddir/mpixq_first.o" -L "$lib" \
+        -lmpix_queue
+    run works
     ;;
 tool-behind)
     # shellcheck disable=SC2086

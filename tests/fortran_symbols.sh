@@ -17,7 +17,14 @@ if [ ! -f "$lib" ]; then
     echo "skip: no shared library in this build"
     exit 77
 fi
-exported=$(nm -D --defined-only "$lib" | awk '$2 != "A" { sub(/@.*/, "", $3); print $3 }')
+# names FILE FLAG...: what it defines for others.
+names()
+{
+    nm "${@:2}" --extern-only --defined-only "$1" | awk '$2 != "A" { sub(/@.*/, "", $3); print $3 }'
+}
+
+exported=$(names "$lib" -D)
+first=$(names "$top_builddir/mpixq_first.o")
 
 # words ERE: the exported names that fit.
 words()
@@ -42,10 +49,13 @@ check_fortran()
     [ "$(wc -w <<<"$in_c")" -gt 30 ] || fail "found too few interposed functions: $in_c"
     in_fortran=$(words 'mpi_.*')
     compare "names of Fortran" "$(sed -e 's/.*/&_ &__ &_f08_/' <<<"$in_c")" "$in_fortran"
+    compare "names of Fortran in mpixq_first.o" "$in_fortran" "$(grep '^mpi_' <<<"$first")"
+    compare "entries for them" "$(sed 's/^/mpixq_own_/' <<<"$in_c")" \
+        "$(words 'mpixq_own_mpi_.*')"
     module=$(sed -n 's/^ *\(subroutine\|pure function\) \(MPIXQ_[A-Za-z0-9_]*\)(.*/\2/p' \
         "$top_srcdir/src/fortran/mpix_queue.f90" | tr 'A-Z' 'a-z')
     compare "procedures of the module" "$(sed -e 's/.*/&_ &__/' <<<"$module")" \
-        "$(words 'mpixq_.*')"
+        "$(words 'mpixq_.*' | grep -v '^mpixq_own_')"
 }
 
 # check_names: they are those of this MPI. Where mpi_f08 takes buffers by descriptor, in functions

@@ -26,11 +26,12 @@ tree_files()
         return
     fi
     find . \( -path ./build -o -path ./_build -o -path ./_inst -o -path ./build-aux \
-        -o -path ./autom4te.cache -o -path ./tests/out -o -path ./mpix-queue-\* -o -name .libs \
-        -o -name .deps \) -prune -o -type f -print |
+        -o -path ./third_party -o -path ./autom4te.cache -o -path ./tests/out \
+        -o -path ./mpix-queue-\* -o -name .libs -o -name .deps \) -prune -o -type f -print |
         sed 's/^\.\///' |
         grep -vE -e '^(aclocal\.m4|config(ure|\.h|\.h\.in|\.log|\.status)|stamp-h1|libtool)$' \
-            -e '^(Makefile(\.in)?|mpix_queue\.pc|install\.stamp|m4/(lt.*|libtool)\.m4)$' \
+            -e '^(Makefile(\.in)?|mpix_queue(_first)?\.pc|install\.stamp|m4/(lt.*|libtool)\.m4)$' \
+            -e '^mpix_queueConfig(Version)?\.cmake$|^src/pmpi/first\.c$' \
             -e '^(src/stream|benchmarks)/((kernels|shipped)(90)?\.(ptx|co)|code\.c)$' \
             -e '\.(o|lo|l?a|log|trs|tar\..*)$|~$|\.dirstamp$' |
         xargs -d '\n' -r awk 'FNR == 1 { if (!/^\177ELF/) { print FILENAME } nextfile }'

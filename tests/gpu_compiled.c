@@ -2,7 +2,7 @@
  * Copyright (c) 2026 the mpix-queue authors
  *
  * A GPU of a kind for which the library has no kernels gets some compiled when a queue is made;
- * where that fails, a queue on it does without kernels, or cannot be made.
+ * where that fails, a queue on it does without kernels, which is said once, or cannot be made.
  *
  *     gpu_compiled kernels|values|error   what drives a queue, or that it cannot be made
  *
@@ -11,6 +11,7 @@
 #include <dlfcn.h>
 #include <string.h>
 
+#include "capture.h"
 #include "gpu_pair.h"
 
 enum { ROUNDS = 3, BYTES = 3000, TAG = 70, QUEUES = 2 };
@@ -55,6 +56,7 @@ int main(int argc, char **argv)
         mtest_skip("no GPU is asked for (MTEST_STREAM)");
         return mtest_end();
     }
+    capture_begin();
     *(void **)&calls_of = dlsym(RTLD_DEFAULT, "hip_double_calls");
     stream = mtest_gpu_stream();
     for (int i = 0; i < QUEUES; i++) {
@@ -70,6 +72,9 @@ int main(int argc, char **argv)
         MTEST_EQ(calls_of("hiprtcCreateProgram"), 1);
         MTEST_EQ(calls_of("hiprtcDestroyProgram"), calls_of("hiprtcCompileProgram"));
     }
+    MTEST_EQ(CAPTURE_COUNT(mtest_rank, "warning: no kernels for HIP: ", "stream memory operations"),
+             strcmp(argv[1], "values") == 0);
+    capture_end();
     mtest_gpu_stream_end(stream);
     return mtest_end();
 }

@@ -61,6 +61,7 @@ static void match(MPI_Request r[2], int current)
 static void test(int of_queue, int of_buffer, int current, int peer)
 {
     struct site s = {.stream = NULL};
+    void *told = NULL;
     MPI_Status status;
     MPI_Info info;
     int flag = 0;
@@ -79,6 +80,8 @@ static void test(int of_queue, int of_buffer, int current, int peer)
     STAYS(current, MTEST_OK(MPI_Request_get_status(s.pair.r[0], &flag, &status)));
     STAYS(current, MTEST_OK(MPIX_Queue_get_info(s.queue, &info)));
     MPI_Info_free(&info);
+    STAYS(current, MTEST_OK(MPIX_Queue_get_stream(s.queue, &told)));
+    MTEST_CHECK(told == s.stream);
     gpu_pair_check(&s.pair, ROUNDS, "several devices");
     STAYS(current, gpu_pair_free(&s.pair));
     STAYS(current, MTEST_OK(MPIX_Queue_free(&s.queue)));

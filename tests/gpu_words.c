@@ -75,7 +75,7 @@ static void submit_trigger(struct bench *b)
 {
     struct mpixq_trigger trigger = {.word = &b->done, .value = 1};
 
-    b->ops->synchronize(b->stream, b->ops->trigger(b->stream, &trigger, 1), NULL);
+    b->ops->synchronize(b->stream, b->ops->trigger(b->stream, &trigger, 1, NULL), NULL);
     MTEST_EQ(atomic_load(&b->done), 1);
 }
 
@@ -139,7 +139,7 @@ static void *submit_wait(struct bench *b, struct mpixq_gpu_word at[N], int n, ui
             (struct mpixq_awaited){.word = &b->worker_waits_for, .value = 1, .failed = &b->failed};
     }
     leave(b, at, n);
-    *ticket_p = b->ops->await(b->stream, awaited, n);
+    *ticket_p = b->ops->await(b->stream, awaited, n, NULL);
     return mtest_gpu_event(b->handle);
 }
 

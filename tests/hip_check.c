@@ -48,6 +48,8 @@
           (HANDLE(hipStream_t), void *, uint64_t, unsigned, uint64_t))                             \
     CHECK(is_capturing, hipStreamIsCapturing, ENUM(hipError_t),                                    \
           (HANDLE(hipStream_t), ENUM(hipStreamCaptureStatus) *))                                   \
+    CHECK(exchange_mode, hipThreadExchangeStreamCaptureMode, ENUM(hipError_t),                     \
+          (ENUM(hipStreamCaptureMode) *))                                                          \
     CHECK(between, hipDeviceGetP2PAttribute, ENUM(hipError_t),                                     \
           (int *, ENUM(hipDeviceP2PAttr), int, int))                                               \
     CHECK(span, hipMemGetAddressRange, ENUM(hipError_t), (void **, size_t *, void *))              \
@@ -207,6 +209,8 @@ SAME_NUMBER(hipDeviceAttributeCanUseStreamWaitValue, MPIXQ_HIP_HAS_WAIT_VALUE);
 SAME_NUMBER(hipStreamWaitValueGte, MPIXQ_HIP_WAIT_GEQ);
 SAME_NUMBER(hipMemcpyDefault, MPIXQ_HIP_COPY_DEFAULT);
 SAME_NUMBER(hipStreamCaptureStatusNone, MPIXQ_HIP_NOT_CAPTURING);
+SAME_NUMBER(hipStreamCaptureModeRelaxed, 2); /* of both vendors, in gpu.c */
+SAME_NUMBER(hipErrorStreamCaptureImplicit, MPIXQ_HIP_CAPTURE_IMPLICIT);
 SAME_NUMBER(HIP_POINTER_ATTRIBUTE_MEMPOOL_HANDLE, MPIXQ_HIP_POOL);
 SAME_NUMBER(hipMemHandleTypePosixFileDescriptor, MPIXQ_HIP_BY_FILE);
 SAME_NUMBER(hipMemLocationTypeDevice, MPIXQ_HIP_AT_DEVICE);

@@ -223,6 +223,44 @@ static void run_alone(int freed)
     MTEST_OK(MPI_Request_free(&r[1 - freed]));
 }
 
+/* In one Testall with a request that has failed, matches that have: it completes them and says so.
+ */
+static void run_failed_matches(void)
+{
+    MPI_Request r[2], small, large, all[3];
+    MPI_Status s[3];
+    int in = -1, out[2] = {7, 8}, flag = 0, rc, class = MPI_SUCCESS;
+    struct mtest_errors before;
+
+    MTEST_OK(MPI_Recv_init(&in, 1, MPI_INT, mtest_rank, TAG, MPI_COMM_WORLD, &r[0]));
+    MTEST_OK(MPI_Send_init(out, 1, MPI_INT, mtest_rank, TAG, MPI_COMM_WORLD, &r[1]));
+    MTEST_OK(MPI_Recv_init(&in, 1, MPI_INT, mtest_rank, TAG, MPI_COMM_WORLD, &small));
+    MTEST_OK(MPI_Send_init(out, 2, MPI_INT, mtest_rank, TAG, MPI_COMM_WORLD, &large));
+    MTEST_OK(MPIX_Matchall(2, r));
+    MTEST_OK(MPI_Request_free(&r[1]));
+    MTEST_OK(MPI_Start(&r[0]));
+    all[0] = r[0];
+    MTEST_OK(MPIX_Imatch(&small, &all[1]));
+    MTEST_OK(MPIX_Imatch(&large, &all[2]));
+    for (int i = 1; i < 3; i++) {
+        for (flag = 0; !flag;) {
+            MTEST_OK(MPI_Request_get_status(all[i], &flag, MPI_STATUS_IGNORE));
+        }
+    }
+    before = mtest_errors();
+    rc = MPI_Testall(3, all, &flag, s);
+    mtest_class(__FILE__, __LINE__, "MPI_Testall", rc, MPI_ERR_IN_STATUS, before);
+    MTEST_EQ(mtest_kind_of(s[0].MPI_ERROR), MPIXQ_ERR_COMM);
+    for (int i = 1; i < 3; i++) {
+        MTEST_OK(MPI_Error_class(s[i].MPI_ERROR, &class));
+        MTEST_EQ(class, MPI_ERR_TRUNCATE);
+        MTEST_CHECK(all[i] == MPI_REQUEST_NULL);
+    }
+    MTEST_OK(MPI_Request_free(&r[0]));
+    MTEST_OK(MPI_Request_free(&small));
+    MTEST_OK(MPI_Request_free(&large));
+}
+
 /* A buffered send without a buffer fails as MPI says; the pair is lost, and the peer told. */
 static void run_unbuffered(void)
 {
@@ -289,6 +327,7 @@ int main(int argc, char **argv)
     }
     run_alone(0);
     run_alone(1);
+    run_failed_matches();
     run_unbuffered();
     run_completion(0);
     run_completion(1);

@@ -9,9 +9,14 @@
 #     static        the static library
 #     intermediate  only a shared library in between is linked with ours: refused
 #     as-needed     the linker drops our library, because only the one in between uses it: refused
-#     wrong-order   MPI in front of the library: refused
-#     tool-front    a tool that defines MPI_Send_init in front of the library: refused
+#     wrong-order   MPI in front of the library: refused, and the error names it
+#     tool-front    a tool that defines MPI_Send_init in front of the library: refused, and named
 #     tool-behind   the tool behind the library: works, and the tool sees the calls as well
+#     first         mpixq_first.o in the program, and MPI in front of the library
+#     first-between the same where all calls are made in a shared library in between
+#     first-both    the object in that library too
+#     first-tool    with a tool in front of the library, preloaded or linked: it sees the calls
+#     first-static  with the static library, which needs no object
 set -u
 case_wanted=${1:?which case}
 : "${top_srcdir:?is set by make check}" "${top_builddir:?is set by make check}" "${CC:?}"
@@ -51,8 +56,10 @@ need()
     fi
 }
 
-# run works|refused [CALLS]: the verdict of the ranks, with PRELOAD in front of the program
+# run works|refused [CALLS]: the verdict of the ranks, with PRELOAD in front of the program; TAKER
+# is what the error is to name
 PRELOAD=
+export TAKER=
 run()
 {
     local preload=()
@@ -68,18 +75,29 @@ build_tool()
 
 build_between()
 {
-    build libbetween.so -shared -fPIC -DPROBE_LIBRARY "$source" -L "$lib" -lmpix_queue
+    build libbetween.so -shared -fPIC -DPROBE_LIBRARY "$source" "$@" -L "$lib" -lmpix_queue
+}
+
+# mpi_first OUTPUT ARGUMENT...: build with MPI in front of all libraries
+mpi_first()
+{
+    # shellcheck disable=SC2046
+    build "$1" -Wl,--no-as-needed $(mpi_libraries) "${@:2}"
 }
 
 [ "$case_wanted" = static ] || need "$lib/libmpix_queue.so"
+first=$top_builddir/mpixq_first.o
+[[ $case_wanted != first* ]] || need "$first"
 case $case_wanted in
 linked)
     build probe "$source" -L "$lib" -lmpix_queue
+    run works || exit 1
+    # Such a program has addresses of its own for functions of others.
+    build probe -fno-pie -no-pie "$source" -L "$lib" -lmpix_queue
     run works
     ;;
 preload)
-    # shellcheck disable=SC2046
-    build probe "$source" -Wl,--no-as-needed $(mpi_libraries) -L "$lib" -lmpix_queue
+    mpi_first probe "$source" -L "$lib" -lmpix_queue
     run refused || exit 1
     PRELOAD=$lib/libmpix_queue.so
     run works
@@ -102,15 +120,15 @@ as-needed)
     run refused
     ;;
 wrong-order)
-    # shellcheck disable=SC2046
-    build probe "$source" -Wl,--no-as-needed $(mpi_libraries) -L "$lib" -lmpix_queue
+    mpi_first probe "$source" -L "$lib" -lmpix_queue
+    TAKER=libmpi
     run refused
     ;;
 tool-front)
     build_tool
     build probe "$source" -L "$lib" -lmpix_queue
     run works || exit 1
-    PRELOAD=$dir/libprobetool.so
+    PRELOAD=$dir/libprobetool.so TAKER=libprobetool.so
     run refused 3
     ;;
 tool-behind)
@@ -120,6 +138,42 @@ tool-behind)
     build probe "$source" -L "$lib" -lmpix_queue
     PRELOAD=$lib/libmpix_queue.so:$dir/libprobetool.so
     run works 3
+    ;;
+first)
+    mpi_first probe "$source" "$first" -L "$lib" -lmpix_queue
+    run works || exit 1
+    build probe "$source" -Wl,--as-needed "$first" -L "$lib" -lmpix_queue
+    run works || exit 1
+    mpi_first probe -fno-pie -no-pie "$source" "$first" -L "$lib" -lmpix_queue
+    run works
+    ;;
+first-between)
+    build_between
+    mpi_first probe -DPROBE_MAIN "$source" "$first" -L "$dir" -lbetween -L "$lib" -lmpix_queue
+    run works
+    ;;
+first-both)
+    build_between "$first"
+    mpi_first probe -DPROBE_MAIN "$source" "$first" -L "$dir" -lbetween -L "$lib" -lmpix_queue
+    run works || exit 1
+    build_tool
+    build probe -DPROBE_MAIN "$source" "$first" -L "$dir" -lbetween -L "$lib" -lmpix_queue \
+        -Wl,--no-as-needed -lprobetool
+    run works 3
+    ;;
+first-tool)
+    build_tool
+    mpi_first probe "$source" "$first" -L "$lib" -lmpix_queue
+    PRELOAD=$dir/libprobetool.so
+    run works 3 || exit 1
+    PRELOAD=
+    build probe "$source" "$first" -L "$dir" -Wl,--no-as-needed -lprobetool -L "$lib" -lmpix_queue
+    run works 3
+    ;;
+first-static)
+    need "$lib/libmpix_queue.a"
+    build probe "$source" "$first" "$lib/libmpix_queue.a" -lpthread -ldl
+    run works
     ;;
 *)
     echo "no such case: $case_wanted"

@@ -9,6 +9,7 @@
  */
 #include "mtest.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -84,7 +85,7 @@ static void leave(const char *what)
 int main(int argc, char **argv)
 {
     const char *what = argc > 1 ? argv[1] : "nothing";
-    char text[8192] = "";
+    char text[8192] = "", first[100];
     int code;
 
     mtest_begin(&argc, &argv, MPI_THREAD_MULTIPLE);
@@ -106,6 +107,13 @@ int main(int argc, char **argv)
     } else {
         MTEST_CHECK(strstr(text, "queue") != NULL);
         MTEST_CHECK(strstr(text, "request") != NULL);
+        /* Of no consequence. */
+        MTEST_EQ(strstr(text, "host streams") != NULL,
+                 getenv("MPIXQ_LOG") != NULL && strcmp(getenv("MPIXQ_LOG"), "info") == 0);
+        /* Who did not receive, if this end did not hear of the other's before: by both ranks. */
+        (void)snprintf(first, sizeof first, "send to %d tag %d (rank %d of MPI_COMM_WORLD, ",
+                       1 - mtest_rank, strcmp(what, "host") == 0 ? TAG + 1 : TAG, 1 - mtest_rank);
+        MTEST_EQ(strstr(text, first) != NULL, strstr(text, "never received") != NULL);
     }
     return mtest_failures() > 0 ? 1 : code;
 }

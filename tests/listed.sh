@@ -7,6 +7,8 @@
 set -u
 cd "$top_srcdir" || exit 99
 failed=0
+lines=$(mktemp)
+trap 'rm -f "$lines"' EXIT
 fail()
 {
     echo "failed: $*"
@@ -23,7 +25,28 @@ for file in src/*/*.[ch] tests/*.[ch] tests/unit/*.[ch] tests/*_double/* tests/*
     grep -qxF -e "$file" -e "${file%.c}" <<<"$words" || fail "$file is not in Makefile.am"
 done
 
-entries=$(sed -e 's/#.*//' -e 's/ .*//' tests/testlist | sort -u)
+# shellcheck source=testlist.bash
+. tests/testlist.bash
+declare -A seen=()
+look_at_entry()
+{
+    print_entry
+    [ -z "$bad" ] || fail "$program $ranks: $bad" >&2
+    # Their output goes to files of this name.
+    [ -z "${seen[$name]-}" ] || fail "two entries are called $name" >&2
+    seen[$name]=yes
+}
+for_each_entry tests/testlist look_at_entry >"$lines"
+entries=$(sed 's/ .*//' "$lines" | sort -u)
+# The quick check is to end in 10 minutes on 2 cores; what is in "plain" is run with both MPIs.
+quick=$(awk '$4 == "quick" { n += $3 ~ /^plain(,|$)/ ? 2 : 1 } END { print n }' "$lines")
+[ "$quick" -le 250 ] || fail "the quick check has $quick tests, more than 250: which says least?"
+for name in "${!profiles[@]}"; do
+    grep -q "^[^#]*[ {|]$name\([ }|]\|\$\)" tests/testlist || fail "no entry uses profile $name"
+done
+for name in "${!needs[@]}"; do
+    grep -qxF "$name" <<<"$entries" || fail "$name needs something and has no entry"
+done
 for program in $(grep -x 'tests/[a-z_]*\|tests/unit/[a-z_]*\|tests/[a-z_]*\.sh' <<<"$words"); do
     case $program in
     tests/run_tests | tests/testlist | tests/not_on_cxi | tests/out) continue ;;
@@ -36,11 +59,11 @@ done
 # entry PROGRAM WORD...: it has an entry with all these words.
 entry()
 {
-    local lines
-    lines=$(grep "^$1 " tests/testlist)
+    local found
+    found=$(grep "^$1 " "$lines")
     shift
     for word in "$@"; do
-        lines=$(grep -e " $word\b" <<<"$lines") || return
+        found=$(grep -e " $word\b" <<<"$found") || return
     done
 }
 
@@ -49,14 +72,14 @@ for file in tests/{api,basic,host,match}_*.c; do
     case $name:$(awk -v name="$name" '$1 == name { print $2 (NF > 2 ? "" : "?") }' \
         tests/not_on_cxi) in
     *_probe:) ;;
-    *:) entry "$name" env=MPIXQ_FABRIC=sockets env=MPIXQ_FALLBACK=forbid ||
+    *:) entry "$name" env=MPIXQ_FABRIC=sockets env=MPIXQ_CHANNELS=cxi ||
         fail "$name: neither an entry with sockets and no fallback, nor a reason in not_on_cxi" ;;
     *:none) entry "$name" env=MPIXQ_FABRIC=sockets && fail "$name runs on sockets after all" ;;
     *:mixed) entry "$name" env=MPIXQ_FABRIC=sockets pairs=cxi,fallback ||
         fail "$name: no entry with sockets and pairs=cxi,fallback" ;;
     *:other)
         entry "$(awk -v name="$name" '$1 == name { print $3 }' tests/not_on_cxi)" \
-            env=MPIXQ_FABRIC=sockets env=MPIXQ_FALLBACK=forbid ||
+            env=MPIXQ_FABRIC=sockets env=MPIXQ_CHANNELS=cxi ||
             fail "$name: the other program has no entry with sockets and no fallback" ;;
     *:fallback) entry "$name" pairs=fallback || fail "$name: no entry with pairs=fallback" ;;
     *) fail "$name: its line in not_on_cxi is wrong" ;;

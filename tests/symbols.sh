@@ -4,7 +4,8 @@
 #
 # symbols.sh - the shared library exports what the header promises and nothing else, each function
 # under two names, and the MPI functions that it defines; the static one defines nothing that could
-# clash with other libraries; both call MPI by PMPI_ names only
+# clash with other libraries; both call MPI by PMPI_ names only; mpixq_first.o defines the same MPI
+# functions
 set -u
 failed=0
 fail()
@@ -22,7 +23,7 @@ done
 # What is passed on to the next definition, and what is passed on where MPI has it.
 interposed=$(sed -n 's/^MPIXQ_NEXT(\([A-Za-z_]*\),.*/MPI_\1/p' "$top_srcdir/src/pmpi/next_defs.h")
 [ "$(wc -w <<<"$interposed")" -gt 20 ] || fail "found too few functions in next_defs.h: $interposed"
-optional=$(for name in Send Bsend Ssend Rsend Recv; do echo "MPI_${name}_init_c"; done)
+optional=$(sed -n 's/^MPIXQ_NEXT(\([A-Za-z_]*\),.*/MPI_\1/p' "$top_srcdir/src/pmpi/large_defs.h")
 
 # defined FILE FLAG...: "type name" per symbol that others see.
 defined()
@@ -60,7 +61,11 @@ check_library()
         PMPIXQ_*)
             grep -qx "${name#P}" <<<"$declared" ||
                 fail "$file: $name is exported, not in the header" ;;
-        # tests/fortran_symbols.sh knows which there are.
+        # What mpixq_first.o calls; tests/fortran_symbols.sh knows those for Fortran.
+        mpixq_own_mpi_*) [ "$type" = T ] || fail "$file: $name is of type $type" ;;
+        mpixq_own_*)
+            [ "$type" = T ] && grep -qx "T MPI_${name#mpixq_own_}" <<<"$symbols" ||
+                fail "$file: $name is exported for no function of MPI" ;;
         mpi_*_ | mpixq_*_f_ | mpixq_*_f__ | mpixq_*_f08_ | mpixq_*_f08__)
             [ "$type" = T ] || fail "$file: $name is of type $type" ;;
         MPI_*)
@@ -85,6 +90,20 @@ check_library()
     done
 }
 
+# check_first FILE LIBRARY: it defines, weakly, what the library does, and calls entries it has.
+check_first()
+{
+    local symbols differ
+    symbols=$(defined "$1")
+    ! grep -v '^W ' <<<"$symbols" || fail "$1: not weak, as shown above"
+    differ=$(diff <(defined "$2" -D | sed -n 's/^T \(\(MPI\|mpi\)_.*\)/\1/p' | sort) \
+        <(sed -n 's/^W \(\(MPI\|mpi\)_.*\)/\1/p' <<<"$symbols" | sort)) ||
+        fail "$1 and $2 differ in what they define:" "$differ"
+    differ=$(comm -23 <(undefined "$1" | grep -v '^_' | sort) \
+        <(defined "$2" -D | sed 's/^. //' | sort))
+    [ -z "$differ" ] || fail "$1: not in $2:" "$differ"
+}
+
 shared=$top_builddir/.libs/libmpix_queue.so
 static=$top_builddir/.libs/libmpix_queue.a
 if [ ! -f "$shared" ] && [ ! -f "$static" ]; then
@@ -92,5 +111,8 @@ if [ ! -f "$shared" ] && [ ! -f "$static" ]; then
     exit 77
 fi
 [ ! -f "$shared" ] || check_library "$shared" '' -D
+if [ -f "$shared" ] && [ -f "$top_builddir/mpixq_first.o" ]; then
+    check_first "$top_builddir/mpixq_first.o" "$shared"
+fi
 [ ! -f "$static" ] || check_library "$static" mpixq_
 exit $failed

@@ -107,7 +107,7 @@ static void test_misfit(int is_send)
         } else {
             serve(&match, "receive from 0 tag 27 (",
                   "1 others wait for their receives, the first "
-                  "from 0 tag 28");
+                  "from 0 tag 28 (rank 1 of MPI_COMM_WORLD)");
         }
         MTEST_OK(MPIX_Match(&r[0]));
         MTEST_OK(MPI_Wait(&match, MPI_STATUS_IGNORE));

@@ -5,9 +5,11 @@
 # deps.sh - sourced by ./run: finds out what is missing for a step; on Debian and its like installs
 # it, elsewhere says what to install.
 
-# One line per need: when it is needed, what is looked for, the Debian packages (comma between).
-# Looked for is a program in PATH, or a header (name.h), or an MPI with its compiler and launcher
-# (mpi:name). So what came by other ways than apt is good as well.
+# One line per need: when it is needed (with a question mark: wanted), what is looked for, the
+# Debian packages (comma between). Looked for is a program in PATH, or a header (name.h), or an MPI
+# with its compiler and launcher (mpi:name). So what came by other ways than apt is good as well.
+# What is wanted is installed like the rest; where that cannot be done, the step goes on, and
+# configure says what is left out.
 deps_table()
 {
     cat <<'TABLE'
@@ -19,10 +21,12 @@ build     stdlib.h       libc6-dev
 build     make           make
 build     ar             binutils
 build     pkg-config     pkgconf
-build     uthash.h       uthash-dev
-build     cmocka.h       libcmocka-dev
-build     gfortran       gfortran
-build     rdma/fi_trigger.h libfabric-dev
+build?    uthash.h       uthash-dev
+build?    cmocka.h       libcmocka-dev
+build?    gfortran       gfortran
+build?    rdma/fi_trigger.h libfabric-dev
+build?    clang          clang
+build?    ld.lld         lld
 mpich     mpi:mpich      mpich,libmpich-dev
 openmpi   mpi:openmpi    openmpi-bin,libopenmpi-dev
 check     g++            g++
@@ -86,22 +90,25 @@ deps_has()
 # deps_need GROUP...: see to it that everything in these groups is there, or end the program.
 deps_need()
 {
-    local group thing package=() things=() packages=() wanted=$*
+    local group thing package=() things=() needed=() packages=() wanted=$*
     # A checkout has no configure yet; a tarball has.
     [ -x configure ] || wanted+=" source"
     while read -r group thing package; do
-        if [[ " $wanted " = *" $group "* ]] && ! deps_has "$thing"; then
+        if [[ " $wanted " = *" ${group%\?} "* ]] && ! deps_has "$thing"; then
             things+=("$thing")
+            [[ $group = *\? ]] || needed+=("$thing")
             IFS=, read -r -a package <<<"$package"
             packages+=("${package[@]}")
         fi
     done < <(deps_table)
     [ ${#things[@]} -gt 0 ] || return 0
     if ! command -v apt-get >/dev/null || ! deps_install "${packages[@]}"; then
-        cat >&2 <<EOF
-missing: ${things[*]}
-Please install these and run the command again (packages of Debian: ${packages[*]}).
-EOF
+        if [ ${#needed[@]} -eq 0 ]; then
+            echo "going on without ${things[*]} (packages of Debian: ${packages[*]})" >&2
+            return 0
+        fi
+        printf '%s\n' "missing: ${needed[*]}" "Please install these and run the command again \
+(packages of Debian, with those of what is only wanted: ${packages[*]})." >&2
         exit 1
     fi
     for thing in "${things[@]}"; do

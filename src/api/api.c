@@ -4,20 +4,37 @@
 
 #include <stdatomic.h>
 #include <stdbool.h>
+#include <stdio.h>
 
+#include "core/alloc.h"
 #include "core/lib.h"
 #include "pmpi/next.h"
 #include "stream/stream.h"
 
-static int enter(bool interposed)
+/* An error that names who takes the calls. */
+static int fail_passed_by(const struct mpixq_call *call)
+{
+    char why[MPIXQ_ERROR_ROOM] = "", text[2 * MPIXQ_ERROR_ROOM];
+
+    (void)mpixq_next_is_interposed(why, sizeof why); /* they do not, or nobody were here */
+    (void)snprintf(text, sizeof text, "%s: %s", call->name, why);
+    return mpixq_error_raise(MPI_COMM_NULL, mpixq_error_code_saying(MPIXQ_E_INTERPOSE, text));
+}
+
+static int enter(const struct mpixq_call *call, bool interposed)
 {
     enum mpixq_error error;
 
+    if (!mpixq_lib_is_up() && mpixq_next_is_foreign()) {
+        return MPI_ERR_OTHER;
+    }
     if (!mpixq_lib_ready(interposed, &error)) {
-        return error == MPIXQ_E_NONE ? MPI_ERR_OTHER : mpixq_api_fail(MPI_COMM_NULL, error);
+        return error == MPIXQ_E_NONE        ? MPI_ERR_OTHER
+               : error == MPIXQ_E_INTERPOSE ? fail_passed_by(call)
+                                            : mpixq_api_fail(call, error);
     }
     if (mpixq_stream_inside()) {
-        return mpixq_api_fail(MPI_COMM_NULL, MPIXQ_E_INSIDE);
+        return mpixq_api_fail(call, MPIXQ_E_INSIDE);
     }
     return MPI_SUCCESS;
 }
@@ -29,24 +46,43 @@ static bool is_interposed(void)
 
     if (is == 0) {
         mpixq_next_pull();
-        is = mpixq_next_is_interposed() ? 1 : 2;
+        is = mpixq_next_is_interposed(NULL, 0) ? 1 : 2;
         atomic_store_explicit(&known, is, memory_order_relaxed);
     }
     return is == 1;
 }
 
-int mpixq_api_enter(void)
+int mpixq_api_enter(const struct mpixq_call *call)
 {
     /* While the library is not up, the first question is whether it can be. */
-    return enter(mpixq_lib_is_up() || is_interposed());
+    return enter(call, mpixq_lib_is_up() || is_interposed());
 }
 
-int mpixq_api_enter_interposed(void)
+int mpixq_api_enter_interposed(const struct mpixq_call *call)
 {
-    return enter(is_interposed());
+    return enter(call, is_interposed());
 }
 
-int mpixq_api_fail(MPI_Comm comm, enum mpixq_error error)
+int mpixq_api_fail(const struct mpixq_call *call, enum mpixq_error error)
 {
-    return mpixq_error_raise(comm, mpixq_error_code(error));
+    return mpixq_fault_raise(call, &MPIXQ_FAULT_NONE, error);
+}
+
+int mpixq_api_info(const struct mpixq_call *call, MPI_Info info, const char *key, char **value_p)
+{
+    int length = 0, found = 0, rc;
+
+    *value_p = NULL;
+    if (info == MPI_INFO_NULL) {
+        return MPI_SUCCESS;
+    }
+    rc = PMPI_Info_get_valuelen(info, key, &length, &found);
+    if (rc != MPI_SUCCESS || !found) {
+        return rc;
+    }
+    *value_p = mpixq_alloc((size_t)length + 1);
+    if (*value_p == NULL) {
+        return mpixq_api_fail(call, MPIXQ_E_NO_MEMORY);
+    }
+    return PMPI_Info_get(info, key, length, *value_p, &found);
 }

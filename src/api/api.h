@@ -7,6 +7,7 @@
 #define MPIXQ_API_H
 
 #include "core/error.h"
+#include "core/fault.h"
 #include "mpix_queue.h"
 
 /*
@@ -19,10 +20,14 @@
 
 /* First thing in a public function: may it work now, in this thread? An MPI code; error
  * handlers have been invoked where MPI is up. */
-int mpixq_api_enter(void);
+int mpixq_api_enter(const struct mpixq_call *call);
 /* The same where also the program's MPI calls must come by the library. */
-int mpixq_api_enter_interposed(void);
-/* Fail: invoke the error handler of comm (MPI_COMM_NULL: of MPI_COMM_WORLD) and return the code. */
-int mpixq_api_fail(MPI_Comm comm, enum mpixq_error error);
+int mpixq_api_enter_interposed(const struct mpixq_call *call);
+/* Fail with an error that is about no request. */
+int mpixq_api_fail(const struct mpixq_call *call, enum mpixq_error error);
+
+/* The value of a key of info, or NULL in *value_p if it has none; the caller frees it. An MPI code,
+ * for which a handler has been invoked. */
+int mpixq_api_info(const struct mpixq_call *call, MPI_Info info, const char *key, char **value_p);
 
 #endif /* MPIXQ_API_H */

@@ -7,79 +7,87 @@
 #include "core/queue.h"
 
 /* Check the arguments that starts and waits have in common. */
-static int enter(MPIXQ_Queue queue, int count, MPI_Request requests[])
+static int enter(const struct mpixq_call *call, MPIXQ_Queue queue, int count,
+                 MPI_Request requests[])
 {
-    int rc = mpixq_api_enter();
+    int rc = mpixq_api_enter(call);
 
     if (rc != MPI_SUCCESS) {
         return rc;
     }
     mpixq_match_advance();
     if (!mpixq_queue_is_live(queue)) {
-        return mpixq_api_fail(MPI_COMM_NULL, MPIXQ_E_ARG_QUEUE);
+        return mpixq_api_fail(call, MPIXQ_E_ARG_QUEUE);
     }
     if (count < 0) {
-        return mpixq_api_fail(MPI_COMM_NULL, MPIXQ_E_ARG_COUNT);
+        return mpixq_api_fail(call, MPIXQ_E_ARG_COUNT);
     }
     if (requests == NULL && count > 0) {
-        return mpixq_api_fail(MPI_COMM_NULL, MPIXQ_E_ARG_REQUESTS);
+        return mpixq_api_fail(call,
+                              call->takes_array ? MPIXQ_E_ARG_REQUESTS : MPIXQ_E_ARG_REQUEST_P);
     }
     return MPI_SUCCESS;
 }
 
-int PMPIXQ_Enqueue_startall(MPIXQ_Queue queue, int count, MPI_Request requests[])
+static int start(const struct mpixq_call *call, MPIXQ_Queue queue, int count,
+                 MPI_Request requests[])
 {
-    MPI_Comm comm = MPI_COMM_NULL;
-    int rc = enter(queue, count, requests);
+    struct mpixq_fault fault;
+    int rc = enter(call, queue, count, requests);
 
-    if (rc != MPI_SUCCESS) {
-        return rc;
+    if (rc == MPI_SUCCESS) {
+        rc = mpixq_queue_start(queue, count, requests, &fault);
+        if (rc != MPI_SUCCESS) {
+            rc = mpixq_fault_raise_code(call, &fault, rc);
+        }
     }
-    rc = mpixq_queue_start(queue, count, requests, &comm);
-    return mpixq_error_raise(comm, rc);
+    return rc;
 }
-MPIXQ_TWIN(Enqueue_startall);
 
-int PMPIXQ_Enqueue_waitall(MPIXQ_Queue queue, int count, MPI_Request requests[])
+static int wait(const struct mpixq_call *call, MPIXQ_Queue queue, int count, MPI_Request requests[])
 {
-    MPI_Comm comm = MPI_COMM_NULL;
-    int rc = enter(queue, count == MPIXQ_ALL_STARTED ? 0 : count, requests);
+    struct mpixq_fault fault;
+    int rc = enter(call, queue, count == MPIXQ_ALL_STARTED ? 0 : count, requests);
 
     if (rc != MPI_SUCCESS) {
         return rc;
     }
     if (count == MPIXQ_ALL_STARTED) {
-        rc = mpixq_queue_wait_started(queue, &comm);
+        rc = mpixq_queue_wait_started(queue, &fault);
     } else {
-        rc = mpixq_queue_wait(queue, count, requests, &comm);
+        rc = mpixq_queue_wait(queue, count, requests, &fault);
     }
-    return mpixq_error_raise(comm, rc);
+    return rc != MPI_SUCCESS ? mpixq_fault_raise_code(call, &fault, rc) : MPI_SUCCESS;
+}
+
+int PMPIXQ_Enqueue_startall(MPIXQ_Queue queue, int count, MPI_Request requests[])
+{
+    static const struct mpixq_call call = {"MPIX_Enqueue_startall", true};
+
+    return start(&call, queue, count, requests);
+}
+MPIXQ_TWIN(Enqueue_startall);
+
+int PMPIXQ_Enqueue_waitall(MPIXQ_Queue queue, int count, MPI_Request requests[])
+{
+    static const struct mpixq_call call = {"MPIX_Enqueue_waitall", true};
+
+    return wait(&call, queue, count, requests);
 }
 MPIXQ_TWIN(Enqueue_waitall);
 
-/* The single forms differ in the name of their argument. */
-static int check_request(const MPI_Request *request)
-{
-    int rc = mpixq_api_enter();
-
-    if (rc == MPI_SUCCESS && request == NULL) {
-        rc = mpixq_api_fail(MPI_COMM_NULL, MPIXQ_E_ARG_REQUEST_P);
-    }
-    return rc;
-}
-
 int PMPIXQ_Enqueue_start(MPIXQ_Queue queue, MPI_Request *request)
 {
-    int rc = check_request(request);
+    static const struct mpixq_call call = {"MPIX_Enqueue_start", false};
 
-    return rc != MPI_SUCCESS ? rc : PMPIXQ_Enqueue_startall(queue, 1, request);
+    return start(&call, queue, 1, request);
 }
 MPIXQ_TWIN(Enqueue_start);
 
 int PMPIXQ_Enqueue_wait(MPIXQ_Queue queue, MPI_Request *request)
 {
-    int rc = check_request(request);
+    static const struct mpixq_call call = {"MPIX_Enqueue_wait", false};
 
-    return rc != MPI_SUCCESS ? rc : PMPIXQ_Enqueue_waitall(queue, 1, request);
+    return wait(&call, queue, 1, request);
 }
 MPIXQ_TWIN(Enqueue_wait);

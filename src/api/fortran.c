@@ -65,10 +65,36 @@ PLAIN(stream_ne, mpixq_host_stream_ne);
 
 /* ---- Queues --------------------------------------------------------------------------------- */
 
+static MPI_Info info_of(const MPI_Fint *info)
+{
+    return mpixq_lib_is_up() ? PMPI_Info_f2c(*info) : MPI_INFO_NULL;
+}
+
+/* A stream that is declared to be a host's: so a null handle of it is none, and not the default
+ * stream of a GPU, which the C function would take it for. */
+static int init_host(MPIXQ_Queue *queue, MPI_Fint type, MPIXQ_Host_stream *stream, MPI_Info hints)
+{
+    MPI_Info info = MPI_INFO_NULL;
+    int rc;
+
+    if (*stream != MPIXQ_HOST_STREAM_NULL || !mpixq_lib_is_up()) {
+        return MPIXQ_Queue_init_info(queue, (MPIXQ_Queue_type)type, stream, hints);
+    }
+    rc = hints == MPI_INFO_NULL ? PMPI_Info_create(&info) : PMPI_Info_dup(hints, &info);
+    rc = rc ? rc : PMPI_Info_set(info, "type", "mpix_host_stream");
+    rc = rc ? rc : MPIXQ_Queue_init_info(queue, (MPIXQ_Queue_type)type, stream, info);
+    if (info != MPI_INFO_NULL) {
+        (void)PMPI_Info_free(&info);
+    }
+    return rc;
+}
+
 static void queue_init(MPIXQ_Queue *queue, const MPI_Fint *type, MPIXQ_Host_stream *stream,
                        MPI_Fint *ierror)
 {
-    mpixq_fortran_return(ierror, MPIXQ_Queue_init(queue, (MPIXQ_Queue_type)*type, stream));
+    mpixq_fortran_return(ierror, *stream != MPIXQ_HOST_STREAM_NULL
+                                     ? MPIXQ_Queue_init(queue, (MPIXQ_Queue_type)*type, stream)
+                                     : init_host(queue, *type, stream, MPI_INFO_NULL));
 }
 PLAIN(queue_init, mpixq_queue_init);
 
@@ -80,16 +106,10 @@ static void queue_init_ptr(MPIXQ_Queue *queue, const MPI_Fint *type, void *const
 }
 PLAIN(queue_init_ptr, mpixq_queue_init_ptr);
 
-static MPI_Info info_of(const MPI_Fint *info)
-{
-    return mpixq_lib_is_up() ? PMPI_Info_f2c(*info) : MPI_INFO_NULL;
-}
-
 static void queue_init_info(MPIXQ_Queue *queue, const MPI_Fint *type, MPIXQ_Host_stream *stream,
                             const MPI_Fint *info, MPI_Fint *ierror)
 {
-    mpixq_fortran_return(
-        ierror, MPIXQ_Queue_init_info(queue, (MPIXQ_Queue_type)*type, stream, info_of(info)));
+    mpixq_fortran_return(ierror, init_host(queue, *type, stream, info_of(info)));
 }
 HANDLES(queue_init_info, mpixq_queue_init_info);
 
@@ -124,6 +144,19 @@ static void queue_test(const MPIXQ_Queue *queue, MPI_Fint *flag, MPI_Fint *ierro
 }
 PLAIN(queue_test, mpixq_queue_test);
 
+static void queue_get_stream(const MPIXQ_Queue *queue, MPIXQ_Host_stream *stream, MPI_Fint *ierror)
+{
+    mpixq_fortran_return(ierror, MPIXQ_Queue_get_stream(*queue, stream));
+}
+PLAIN(queue_get_stream, mpixq_queue_get_stream);
+
+/* A handle of another kind, by its address. */
+static void queue_get_stream_ptr(const MPIXQ_Queue *queue, void *const *address, MPI_Fint *ierror)
+{
+    mpixq_fortran_return(ierror, MPIXQ_Queue_get_stream(*queue, *address));
+}
+PLAIN(queue_get_stream_ptr, mpixq_queue_get_stream_ptr);
+
 static void queue_get_info(const MPIXQ_Queue *queue, MPI_Fint *info_used, MPI_Fint *ierror)
 {
     MPI_Info info;
@@ -150,6 +183,20 @@ static void matchall(const MPI_Fint *count, MPI_Fint *requests, MPI_Fint *ierror
     mpixq_fortran_return(ierror, rc);
 }
 HANDLES(matchall, mpixq_matchall);
+
+static void matchall_info(const MPI_Fint *count, MPI_Fint *requests, const MPI_Fint *info,
+                          MPI_Fint *ierror)
+{
+    struct mpixq_fortran_requests r;
+    int rc = begin(&r, *count, requests);
+
+    if (rc == MPI_SUCCESS) {
+        rc = MPIXQ_Matchall_info(*count, r.c, info_of(info));
+        mpixq_fortran_requests_end(&r);
+    }
+    mpixq_fortran_return(ierror, rc);
+}
+HANDLES(matchall_info, mpixq_matchall_info);
 
 static void match(MPI_Fint *request, MPI_Fint *ierror)
 {
@@ -180,6 +227,24 @@ static void imatchall(const MPI_Fint *count, MPI_Fint *requests, MPI_Fint *op, M
     mpixq_fortran_return(ierror, rc);
 }
 HANDLES(imatchall, mpixq_imatchall);
+
+static void imatchall_info(const MPI_Fint *count, MPI_Fint *requests, const MPI_Fint *info,
+                           MPI_Fint *op, MPI_Fint *ierror)
+{
+    struct mpixq_fortran_requests r;
+    MPI_Request made;
+    int rc = begin(&r, *count, requests);
+
+    if (rc == MPI_SUCCESS) {
+        rc = MPIXQ_Imatchall_info(*count, r.c, info_of(info), &made);
+        mpixq_fortran_requests_end(&r);
+    }
+    if (rc == MPI_SUCCESS) {
+        *op = PMPI_Request_c2f(made);
+    }
+    mpixq_fortran_return(ierror, rc);
+}
+HANDLES(imatchall_info, mpixq_imatchall_info);
 
 static void imatch(MPI_Fint *request, MPI_Fint *op, MPI_Fint *ierror)
 {

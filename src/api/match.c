@@ -3,10 +3,12 @@
 #include "core/match.h"
 
 #include <stddef.h>
+#include <stdio.h>
 
 #include "api.h"
 #include "core/alloc.h"
 #include "core/channel.h"
+#include "core/env.h"
 #include "core/progress.h"
 #include "core/stage.h"
 
@@ -24,39 +26,81 @@ static void room_free(struct room *room)
     }
 }
 
+/* Which channels the requests may use: those of the process, or what info makes of them. */
+static int read_channels(const struct mpixq_call *call, MPI_Info info,
+                         struct mpixq_channel_set *channels_p)
+{
+    char *list, why[128], text[MPIXQ_ERROR_ROOM];
+    int rc = mpixq_api_info(call, info, "mpixq_channels", &list);
+
+    *channels_p = mpixq_env.channels;
+    if (rc == MPI_SUCCESS && list != NULL) {
+        if (mpixq_channel_set_parse(list, channels_p, why, sizeof why)) {
+            mpixq_channel_set_limit(channels_p, &mpixq_env.channels);
+        } else {
+            (void)snprintf(text, sizeof text,
+                           "%s: argument info: the value of key mpixq_channels: "
+                           "%s",
+                           call->name, why);
+            rc = mpixq_error_raise(MPI_COMM_NULL,
+                                   mpixq_error_code_saying(MPIXQ_E_ARG_CHANNELS, text));
+        }
+    }
+    mpixq_free(list);
+    return rc;
+}
+
+/* Check the requests and put their records into the room. */
+static int collect(const struct mpixq_call *call, int count, MPI_Request requests[],
+                   const struct mpixq_channel_set *channels, struct room *room)
+{
+    struct mpixq_fault fault = MPIXQ_FAULT_NONE;
+    struct mpixq_request *failed = NULL;
+    enum mpixq_error error = mpixq_match_check(count, requests, room->records, &room->n, &fault);
+
+    for (int i = 0; error == MPIXQ_E_NONE && i < room->n; i++) {
+        room->records[i]->channels = *channels;
+    }
+    if (error == MPIXQ_E_NONE) {
+        error = mpixq_stage(room->records, room->n, &failed);
+        if (failed != NULL) {
+            mpixq_fault_at(&fault, failed->op_index, failed);
+        }
+    }
+    return mpixq_fault_raise(call, &fault, error);
+}
+
 /* Check the arguments and find the records. On success the caller frees the room. */
-static int prepare(int count, MPI_Request requests[], struct room *room)
+static int prepare(const struct mpixq_call *call, int count, MPI_Request requests[], MPI_Info info,
+                   struct room *room)
 {
     const int n_few = (int)(sizeof room->few / sizeof room->few[0]);
-    int rc = mpixq_api_enter_interposed();
-    struct mpixq_request *failed;
-    enum mpixq_error error;
+    struct mpixq_channel_set channels;
+    int rc = mpixq_api_enter_interposed(call);
 
+    rc = rc ? rc : read_channels(call, info, &channels);
     if (rc != MPI_SUCCESS) {
         return rc;
     }
     if (count < 0) {
-        return mpixq_api_fail(MPI_COMM_NULL, MPIXQ_E_ARG_COUNT);
+        return mpixq_api_fail(call, MPIXQ_E_ARG_COUNT);
     }
     if (requests == NULL && count > 0) {
-        return mpixq_api_fail(MPI_COMM_NULL, MPIXQ_E_ARG_REQUESTS);
+        return mpixq_api_fail(call,
+                              call->takes_array ? MPIXQ_E_ARG_REQUESTS : MPIXQ_E_ARG_REQUEST_P);
     }
     room->records = room->few;
     if (count > n_few) {
         room->records = mpixq_alloc((size_t)count * sizeof *room->records);
     }
     if (room->records == NULL) {
-        return mpixq_api_fail(MPI_COMM_NULL, MPIXQ_E_NO_MEMORY);
+        return mpixq_api_fail(call, MPIXQ_E_NO_MEMORY);
     }
-    error = mpixq_match_check(count, requests, room->records, &room->n, &failed);
-    if (error == MPIXQ_E_NONE) {
-        error = mpixq_stage(room->records, room->n, &failed);
-    }
-    if (error != MPIXQ_E_NONE) {
+    rc = collect(call, count, requests, &channels, room);
+    if (rc != MPI_SUCCESS) {
         room_free(room);
-        return mpixq_api_fail(failed != NULL ? mpixq_request_comm(failed) : MPI_COMM_NULL, error);
     }
-    return MPI_SUCCESS;
+    return rc;
 }
 
 /* One that was matched is of no use after all, as this end of it has failed since. */
@@ -72,47 +116,57 @@ static int raise_failure(const struct room *room)
     return MPI_SUCCESS;
 }
 
-int PMPIXQ_Matchall(int count, MPI_Request requests[])
+static int match(const struct mpixq_call *call, int count, MPI_Request requests[], MPI_Info info)
 {
     struct mpixq_match_op op;
     struct room room;
-    int rc = prepare(count, requests, &room);
+    int rc = prepare(call, count, requests, info, &room);
 
     if (rc != MPI_SUCCESS) {
         return rc;
     }
-    mpixq_match_op_init(&op);
+    mpixq_match_op_init(&op, call);
     mpixq_match_begin(room.records, room.n, &op);
     mpixq_match_wait(&op);
     mpixq_channels_expose(NULL);
     rc = op.error != MPIXQ_E_NONE
-             ? mpixq_error_raise(mpixq_match_op_comm(&op), mpixq_error_code(op.error))
+             ? mpixq_error_raise(mpixq_match_op_comm(&op), mpixq_match_op_code(&op))
              : raise_failure(&room);
     room_free(&room);
     mpixq_match_op_end(&op);
     return rc;
 }
+
+int PMPIXQ_Matchall(int count, MPI_Request requests[])
+{
+    static const struct mpixq_call call = {"MPIX_Matchall", true};
+
+    return match(&call, count, requests, MPI_INFO_NULL);
+}
 MPIXQ_TWIN(Matchall);
+
+int PMPIXQ_Matchall_info(int count, MPI_Request requests[], MPI_Info info)
+{
+    static const struct mpixq_call call = {"MPIX_Matchall_info", true};
+
+    return match(&call, count, requests, info);
+}
+MPIXQ_TWIN(Matchall_info);
 
 int PMPIXQ_Match(MPI_Request *request)
 {
-    int rc = mpixq_api_enter();
+    static const struct mpixq_call call = {"MPIX_Match", false};
 
-    if (rc != MPI_SUCCESS) {
-        return rc;
-    }
-    if (request == NULL) {
-        return mpixq_api_fail(MPI_COMM_NULL, MPIXQ_E_ARG_REQUEST_P);
-    }
-    return PMPIXQ_Matchall(1, request);
+    return match(&call, 1, request, MPI_INFO_NULL);
 }
 MPIXQ_TWIN(Match);
 
-int PMPIXQ_Imatchall(int count, MPI_Request requests[], MPI_Request *match)
+static int match_later(const struct mpixq_call *call, int count, MPI_Request requests[],
+                       MPI_Info info, MPI_Request *match)
 {
     struct mpixq_match_op *op;
     struct room room;
-    int rc = prepare(count, requests, &room);
+    int rc = prepare(call, count, requests, info, &room);
 
     if (rc != MPI_SUCCESS) {
         return rc;
@@ -120,9 +174,9 @@ int PMPIXQ_Imatchall(int count, MPI_Request requests[], MPI_Request *match)
     if (match == NULL) {
         mpixq_unstage(room.records, room.n);
         room_free(&room);
-        return mpixq_api_fail(MPI_COMM_NULL, MPIXQ_E_ARG_MATCH);
+        return mpixq_api_fail(call, MPIXQ_E_ARG_MATCH);
     }
-    op = mpixq_match_op_create(&rc);
+    op = mpixq_match_op_create(call, &rc);
     if (op == NULL) {
         mpixq_unstage(room.records, room.n);
         room_free(&room);
@@ -134,37 +188,48 @@ int PMPIXQ_Imatchall(int count, MPI_Request requests[], MPI_Request *match)
     mpixq_progress_wake();
     return MPI_SUCCESS;
 }
+
+int PMPIXQ_Imatchall(int count, MPI_Request requests[], MPI_Request *match)
+{
+    static const struct mpixq_call call = {"MPIX_Imatchall", true};
+
+    return match_later(&call, count, requests, MPI_INFO_NULL, match);
+}
 MPIXQ_TWIN(Imatchall);
+
+int PMPIXQ_Imatchall_info(int count, MPI_Request requests[], MPI_Info info, MPI_Request *match)
+{
+    static const struct mpixq_call call = {"MPIX_Imatchall_info", true};
+
+    return match_later(&call, count, requests, info, match);
+}
+MPIXQ_TWIN(Imatchall_info);
 
 int PMPIXQ_Imatch(MPI_Request *request, MPI_Request *match)
 {
-    int rc = mpixq_api_enter();
+    static const struct mpixq_call call = {"MPIX_Imatch", false};
 
-    if (rc != MPI_SUCCESS) {
-        return rc;
-    }
-    if (request == NULL) {
-        return mpixq_api_fail(MPI_COMM_NULL, MPIXQ_E_ARG_REQUEST_P);
-    }
-    return PMPIXQ_Imatchall(1, request, match);
+    return match_later(&call, 1, request, MPI_INFO_NULL, match);
 }
 MPIXQ_TWIN(Imatch);
 
 int PMPIXQ_Is_matched(MPI_Request request, int *flag)
 {
+    static const struct mpixq_call call = {"MPIX_Is_matched", false};
+    struct mpixq_fault unknown = {.comm = MPI_COMM_NULL, .index = 0};
     struct mpixq_request *req;
-    int rc = mpixq_api_enter();
+    int rc = mpixq_api_enter(&call);
 
     if (rc != MPI_SUCCESS) {
         return rc;
     }
     mpixq_match_advance();
     if (flag == NULL) {
-        return mpixq_api_fail(MPI_COMM_NULL, MPIXQ_E_ARG_FLAG);
+        return mpixq_api_fail(&call, MPIXQ_E_ARG_FLAG);
     }
     req = request != MPI_REQUEST_NULL ? mpixq_request_find(request) : NULL;
     if (request != MPI_REQUEST_NULL && req == NULL) {
-        return mpixq_api_fail(MPI_COMM_NULL, MPIXQ_E_UNKNOWN_REQUEST);
+        return mpixq_fault_raise(&call, &unknown, MPIXQ_E_UNKNOWN_REQUEST);
     }
     *flag = req == NULL || (mpixq_request_state(req) != MPIXQ_UNMATCHED &&
                             mpixq_request_state(req) != MPIXQ_MATCHING);

@@ -18,6 +18,7 @@
 #include "backoff.h"
 #include "env.h"
 #include "log.h"
+#include "node.h"
 #include "thread.h"
 
 #define LOOK_AGAIN_NS UINT64_C(1000000000)
@@ -151,24 +152,7 @@ static int core_of(int cpu)
     return cores[cpu] - 1;
 }
 
-/* Call visit for each entry of a folder that is a number. */
-static void each_number(const char *path, void (*visit)(pid_t id, void *arg), void *arg)
-{
-    DIR *folder = opendir(path);
-    struct dirent *entry;
-
-    if (folder == NULL) {
-        return;
-    }
-    while ((entry = readdir(folder)) != NULL) {
-        if (isdigit((unsigned char)entry->d_name[0])) {
-            visit((pid_t)atol(entry->d_name), arg);
-        }
-    }
-    (void)closedir(folder);
-}
-
-static void add_own_thread(pid_t tid, void *arg)
+static void add_own_thread(pid_t tid, struct mpixq_taken *taken)
 {
     struct mpixq_cpus mask;
     struct mpixq_seat *seat;
@@ -180,64 +164,84 @@ static void add_own_thread(pid_t tid, void *arg)
         }
     }
     if (get_mask(tid, &mask)) {
-        mpixq_taken_add(arg, &mask);
+        mpixq_taken_add(taken, &mask);
     }
 }
 
-static bool read_stat(pid_t pid, int *parent_p, int *session_p)
+/* The threads of the program, and those of other libraries. */
+static void add_own_threads(struct mpixq_taken *taken)
 {
-    char path[40], text[512], *end;
-    FILE *file;
-    size_t n;
-    int group;
+    DIR *folder = opendir("/proc/self/task");
+    struct dirent *entry;
 
-    (void)snprintf(path, sizeof path, "/proc/%d/stat", (int)pid);
-    file = fopen(path, "re");
-    if (file == NULL) {
-        return false;
+    if (folder == NULL) {
+        return;
     }
-    n = fread(text, 1, sizeof text - 1, file);
-    (void)fclose(file);
-    text[n] = '\0';
-    end = strrchr(text, ')'); /* of the program's name, which may hold anything */
-    return end != NULL && sscanf(end + 1, " %*c %d %d %d", parent_p, &group, session_p) == 3;
+    while ((entry = readdir(folder)) != NULL) {
+        if (isdigit((unsigned char)entry->d_name[0])) {
+            add_own_thread((pid_t)atol(entry->d_name), taken);
+        }
+    }
+    (void)closedir(folder);
 }
 
 struct neighbours {
     struct mpixq_taken *taken;
-    int siblings;  /* children of the same launcher */
-    int with_ours; /* of these, allowed on any of our CPUs */
+    int ranks;     /* of the node, that could be looked at */
+    int with_ours; /* neighbours that may run on any of our CPUs */
 };
 
-/* Do two processes run the same program? */
-static bool same_program(pid_t pid)
+static bool is_rank(pid_t pid)
 {
-    char path[40], mine[512], theirs[512];
-    ssize_t n = readlink("/proc/self/exe", mine, sizeof mine);
-
-    (void)snprintf(path, sizeof path, "/proc/%d/exe", (int)pid);
-    return n > 0 && readlink(path, theirs, sizeof theirs) == n &&
-           memcmp(mine, theirs, (size_t)n) == 0;
+    for (int i = 0; i < mpixq_node_ranks(); i++) {
+        if (mpixq_node_pid(i) == pid) {
+            return true;
+        }
+    }
+    return false;
 }
 
-/* Ranks of one node have a parent in common, or, where a script starts each, the session and the
- * program. Numbers of processes that this one cannot see are 0. */
-static void add_neighbour(pid_t pid, void *arg)
+static bool add_neighbour(pid_t pid, struct neighbours *neighbours)
 {
-    struct neighbours *neighbours = arg;
     struct mpixq_cpus mask;
-    int parent, session;
-    bool is_sibling;
 
-    if (pid == getpid() || !read_stat(pid, &parent, &session) || !get_mask(pid, &mask)) {
+    if (pid <= 0 || !get_mask(pid, &mask)) {
+        return false;
+    }
+    mpixq_taken_add(neighbours->taken, &mask);
+    neighbours->with_ours += mpixq_cpus_meet(&mask, &started_with);
+    return true;
+}
+
+/* Each has told its number, so that no other process needs to be looked at. */
+static void add_ranks(struct neighbours *neighbours)
+{
+    for (int i = 0; i < mpixq_node_ranks(); i++) {
+        if (i != mpixq_node_rank()) {
+            neighbours->ranks += add_neighbour(mpixq_node_pid(i), neighbours);
+        }
+    }
+}
+
+/* Of programs that a script starts side by side each may be a world of its own. Linux lists the
+ * children of a process in a file; where it does not, they are not avoided. */
+static void add_siblings(struct neighbours *neighbours)
+{
+    int parent = (int)getppid(), sibling;
+    char path[64];
+    FILE *file;
+
+    (void)snprintf(path, sizeof path, "/proc/%d/task/%d/children", parent, parent);
+    file = parent > 1 ? fopen(path, "re") : NULL;
+    if (file == NULL) {
         return;
     }
-    is_sibling = parent > 1 && parent == getppid();
-    if (is_sibling || (session > 0 && session == getsid(0) && same_program(pid))) {
-        mpixq_taken_add(neighbours->taken, &mask);
-        neighbours->siblings += is_sibling;
-        neighbours->with_ours += is_sibling && mpixq_cpus_meet(&mask, &started_with);
+    while (fscanf(file, "%d", &sibling) == 1) {
+        if (sibling != (int)getpid() && !is_rank(sibling)) {
+            (void)add_neighbour(sibling, neighbours);
+        }
     }
+    (void)fclose(file);
 }
 
 /* All that the system lets this process use. Leaves the calling thread there. */
@@ -269,8 +273,9 @@ static void look_around(void)
     }
     by_neighbours.all = started_with;
     mpixq_cpus_unite(&by_neighbours.all, &allowed);
-    each_number("/proc", add_neighbour, &neighbours);
-    if (neighbours.siblings + 1 >= mpixq_env_local_ranks()) { /* all of them were seen */
+    add_ranks(&neighbours);
+    add_siblings(&neighbours);
+    if (neighbours.ranks + 1 >= mpixq_node_ranks()) { /* all of them were seen */
         mpixq_backoff_crowd(neighbours.with_ours + 1);
     }
     looked_around = true;
@@ -307,7 +312,7 @@ static void place(struct mpixq_seat *seat)
         look_around();
     }
     taken = by_neighbours;
-    each_number("/proc/self/task", add_own_thread, &taken);
+    add_own_threads(&taken);
     choice = mpixq_cpus_choose(&allowed, &taken, core_of, &chosen);
     if (mpixq_env.affinity.choice == MPIXQ_AFFINITY_LIST) {
         chosen = allowed;

@@ -10,6 +10,8 @@
 #include "affinity.h"
 #include "env.h"
 #include "log.h"
+#include "mpi_turns.h"
+#include "node.h"
 #include "thread.h"
 
 /* Written at set-up and by the library's threads when they find a place; hints, so relaxed. */
@@ -36,7 +38,7 @@ void mpixq_sleep_us(long us)
 
 void mpixq_backoff_setup(void)
 {
-    mpixq_backoff_crowd(mpixq_env_local_ranks());
+    mpixq_backoff_crowd(mpixq_node_ranks());
 }
 
 void mpixq_backoff_crowd(int ranks)
@@ -144,6 +146,8 @@ void mpixq_backoff_slow(struct mpixq_backoff *backoff)
         return;
     }
     sleep_us = (long)(waited_us / MPIXQ_BACKOFF_SHARE) + 1;
+    mpixq_mpi_rest();
     mpixq_sleep_us(sleep_us < mpixq_env.sleep_max_us ? sleep_us : mpixq_env.sleep_max_us);
+    mpixq_mpi_resume();
     backoff->slept = true;
 }

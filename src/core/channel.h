@@ -17,6 +17,7 @@
 
 #include <stdbool.h>
 
+#include "channel_set.h"
 #include "error.h"
 #include "request.h"
 #include "wire.h"
@@ -25,16 +26,6 @@ struct mpixq_queue;
 struct mpixq_stream_ops;
 struct mpixq_trigger;
 struct mpixq_awaited;
-
-/* Names of the channels on the wire. Append only. */
-enum mpixq_channel_id {
-    MPIXQ_CHANNEL_NULL,     /* MPI_PROC_NULL: nothing moves */
-    MPIXQ_CHANNEL_SELF,     /* both ends in this process */
-    MPIXQ_CHANNEL_FALLBACK, /* persistent requests of MPI */
-    MPIXQ_CHANNEL_CXI,      /* deferred work of the NIC */
-    MPIXQ_CHANNEL_IPC,      /* peer-mapped GPU memory */
-    MPIXQ_N_CHANNELS
-};
 
 /* What a channel of_gpus prepares of a request (below) begins with where its buffer is; NULL until
  * all is open. */
@@ -54,8 +45,13 @@ struct mpixq_channel {
     int (*open)(void);
     void (*close)(void);
 
+    /* For people: can it serve here, as far as is known without opening anything? A phrase that
+     * begins with "available" or "not available". Any thread. */
+    const char *(*outlook)(void);
+
     /* A queue is made, or is about to go and idle: prepare and tear down what the channel keeps for
-     * it, in queue->own. An error keeps the queue from being made. */
+     * it, in queue->own. An error keeps the queue from being made. Only where MPIXQ_CHANNELS has
+     * the channel. */
     enum mpixq_error (*attach)(struct mpixq_queue *queue);
     void (*detach)(struct mpixq_queue *queue);
 
@@ -187,9 +183,9 @@ int mpixq_channel_start_each(struct mpixq_queue *queue, struct mpixq_request *co
                              struct mpixq_trigger triggers[]);
 void mpixq_channel_poll_each(struct mpixq_request *const reqs[], int n, bool done[]);
 int mpixq_channels_open(void);
-void mpixq_channels_close(void); /* and tell of their ends of pairs, if asked to */
-/* Under the matching lock: it has one more. */
-void mpixq_channel_count(const struct mpixq_channel *channel);
+void mpixq_channels_close(void);
+/* For MPIXQ_INFO: which of them can serve here, as far as is known. */
+void mpixq_channels_print(void);
 enum mpixq_error mpixq_channels_attach(struct mpixq_queue *queue);
 void mpixq_channels_detach(struct mpixq_queue *queue);
 void mpixq_channels_expose(const struct mpixq_stream_ops *ops);
@@ -212,6 +208,8 @@ void mpixq_channel_unreach_nothing(struct mpixq_request *req);
 void mpixq_channel_ring_nothing(struct mpixq_queue *queue, struct mpixq_trigger triggers[], int n);
 void mpixq_channel_watch_nothing(struct mpixq_queue *queue, const struct mpixq_awaited *awaited);
 void mpixq_channel_drive_nothing(void);
+/* For channels that need nothing but MPI. */
+const char *mpixq_channel_outlook_available(void);
 /* For channels that no GPU moves data for. */
 void mpixq_channel_prepare_nothing(struct mpixq_request *req, const char *kind, void *place,
                                    void *buffer);

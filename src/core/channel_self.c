@@ -9,18 +9,24 @@
 #include <stddef.h>
 
 #include "alloc.h"
+#include "backoff.h"
 #include "channel.h"
 #include "log.h"
 #include "match.h"
 #include "queue.h"
 
-/* The two ends; an end is NULL once it was released. Freed by the second release. */
+/* The two ends; an end is NULL once it was retired. Freed with the second one. The lock is held for
+ * a few instructions, and not while data moves: it is taken under the matching lock too. */
 struct self_pair {
+    pthread_mutex_t lock;
     struct mpixq_request *send, *receive;
+    bool moves;  /* a thread moves the data */
+    bool is_cut; /* an end was released: nothing moves any more */
 };
 
-/* Guards all pairs: transfers inside one process are few, and share one communicator and tag. */
-static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+/* Transfers at a time, each with a tag of its own; those beyond wait. */
+enum { MOVERS = 64 };
+static _Atomic uint64_t movers; /* a bit for each tag in use */
 static MPI_Comm comm = MPI_COMM_NULL;
 static int world_rank;
 
@@ -66,11 +72,12 @@ static enum mpixq_error self_accept(struct mpixq_request *req, const struct mpix
         *why_p = "the peer is another process, or the count is larger than an int";
         return MPIXQ_E_NO_CHANNEL;
     }
-    pair = mpixq_alloc(sizeof *pair); /* freed in self_release */
+    pair = mpixq_alloc(sizeof *pair); /* freed in self_retire */
     if (pair == NULL) {
         *why_p = "no memory";
         return MPIXQ_E_NO_MEMORY;
     }
+    (void)pthread_mutex_init(&pair->lock, NULL);
     pair->send = send;
     pair->receive = req;
     send->end = pair;
@@ -99,25 +106,63 @@ static void fail_end(struct mpixq_request *req, int rc)
     mpixq_queue_fail(atomic_load(&req->queue), req, rc, "transfer");
 }
 
-/* Move the data if both ends have started. Under the lock. */
+static int take_tag(void)
+{
+    struct mpixq_backoff backoff;
+    uint64_t taken = atomic_load(&movers);
+    int tag;
+
+    mpixq_backoff_begin(&backoff);
+    for (;;) {
+        tag = ~taken != 0 ? __builtin_ctzll(~taken) : MOVERS;
+        if (tag < MOVERS &&
+            atomic_compare_exchange_weak(&movers, &taken, taken | UINT64_C(1) << tag)) {
+            return tag;
+        }
+        mpixq_backoff_pause(&backoff);
+        taken = atomic_load(&movers);
+    }
+}
+
+static int copy(const struct mpixq_request *send, const struct mpixq_request *receive)
+{
+    int tag = take_tag(), rc;
+
+    rc = PMPI_Sendrecv(mpixq_request_buffer(send), (int)send->made.count, send->made.type.handle, 0,
+                       tag, (void *)mpixq_request_buffer(receive), (int)receive->made.count,
+                       receive->made.type.handle, 0, tag, comm, MPI_STATUS_IGNORE);
+    atomic_fetch_and(&movers, ~(UINT64_C(1) << tag));
+    return rc;
+}
+
+/* Move the data if both ends have started, and once more if they have started again meanwhile: the
+ * thread that started one of them has left it to this one. An end that is not done is not freed but
+ * after a failure, and then it is not retired before this ends. */
 static void move(struct self_pair *pair)
 {
-    const struct mpixq_request *send = pair->send, *receive = pair->receive;
-    int rc;
+    struct mpixq_request *send, *receive;
+    int rc = MPI_SUCCESS;
 
-    if (!is_waiting_for_data(send) || !is_waiting_for_data(receive)) {
-        return;
+    pthread_mutex_lock(&pair->lock);
+    while (rc == MPI_SUCCESS && !pair->moves && !pair->is_cut && is_waiting_for_data(pair->send) &&
+           is_waiting_for_data(pair->receive)) {
+        send = pair->send;
+        receive = pair->receive;
+        pair->moves = true;
+        pthread_mutex_unlock(&pair->lock);
+        rc = copy(send, receive);
+        if (rc != MPI_SUCCESS) {
+            fail_end(send, rc);
+            fail_end(receive, rc);
+        }
+        pthread_mutex_lock(&pair->lock);
+        pair->moves = false;
+        if (rc == MPI_SUCCESS) {
+            atomic_fetch_add_explicit(&send->done, 1, memory_order_release);
+            atomic_fetch_add_explicit(&receive->done, 1, memory_order_release);
+        }
     }
-    rc = PMPI_Sendrecv(mpixq_request_buffer(send), (int)send->made.count, send->made.type.handle, 0,
-                       0, (void *)mpixq_request_buffer(receive), (int)receive->made.count,
-                       receive->made.type.handle, 0, 0, comm, MPI_STATUS_IGNORE);
-    if (rc != MPI_SUCCESS) {
-        fail_end(pair->send, rc);
-        fail_end(pair->receive, rc);
-        return;
-    }
-    atomic_fetch_add_explicit(&pair->send->done, 1, memory_order_release);
-    atomic_fetch_add_explicit(&pair->receive->done, 1, memory_order_release);
+    pthread_mutex_unlock(&pair->lock);
 }
 
 /* The stream has reached the starts, or the host makes them. */
@@ -131,10 +176,8 @@ static void run_starts(void *const args[], int n)
             mpixq_match_abandon(req);
             continue;
         }
-        pthread_mutex_lock(&lock);
         atomic_fetch_add(&req->started, 1);
         move(req->end);
-        pthread_mutex_unlock(&lock);
     }
 }
 
@@ -181,23 +224,33 @@ static void self_release(struct mpixq_request *req)
 {
     struct self_pair *pair = req->end;
 
-    pthread_mutex_lock(&lock);
-    if (mpixq_request_is_send(req)) {
-        pair->send = NULL;
-    } else {
-        pair->receive = NULL;
-    }
-    req->end = NULL;
-    if (pair->send != NULL || pair->receive != NULL) {
-        pair = NULL;
-    }
-    pthread_mutex_unlock(&lock);
-    mpixq_free(pair);
+    pthread_mutex_lock(&pair->lock);
+    pair->is_cut = true;
+    pthread_mutex_unlock(&pair->lock);
 }
 
 static bool self_retire(struct mpixq_request *req)
 {
-    (void)req;
+    struct self_pair *pair = req->end;
+    bool moves, is_last;
+
+    pthread_mutex_lock(&pair->lock);
+    moves = pair->moves;
+    if (!moves && mpixq_request_is_send(req)) {
+        pair->send = NULL;
+    } else if (!moves) {
+        pair->receive = NULL;
+    }
+    is_last = pair->send == NULL && pair->receive == NULL;
+    pthread_mutex_unlock(&pair->lock);
+    if (moves) {
+        return false;
+    }
+    req->end = NULL;
+    if (is_last) {
+        (void)pthread_mutex_destroy(&pair->lock);
+        mpixq_free(pair);
+    }
     return true;
 }
 
@@ -207,6 +260,7 @@ const struct mpixq_channel mpixq_channel_self = {
     .through_mpi = true,
     .open = self_open,
     .close = self_close,
+    .outlook = mpixq_channel_outlook_available,
     .attach = mpixq_channel_attach_nothing,
     .detach = mpixq_channel_detach_nothing,
     .expose = mpixq_channel_expose_nothing,

@@ -8,6 +8,7 @@
 #include "channel.h"
 #include "env.h"
 #include "log.h"
+#include "served.h"
 
 const struct mpixq_channel *const mpixq_channels[] = {
     &mpixq_channel_ipc, /* before self, which works on the host */
@@ -17,9 +18,6 @@ const struct mpixq_channel *const mpixq_channels[] = {
 #endif
     &mpixq_channel_fallback, NULL,
 };
-
-/* Ends of pairs that were matched. */
-static uint64_t ends[MPIXQ_N_CHANNELS];
 
 const struct mpixq_channel *mpixq_channel_by_id(uint32_t id)
 {
@@ -44,13 +42,30 @@ int mpixq_channels_open(void)
     return rc;
 }
 
+void mpixq_channels_print(void)
+{
+    for (int i = 0; mpixq_channels[i] != NULL; i++) {
+        const struct mpixq_channel *channel = mpixq_channels[i];
+
+        mpixq_print("channel %s: %s", channel->name,
+                    mpixq_channel_set_has(&mpixq_env.channels, channel->id)
+                        ? channel->outlook()
+                        : "not available: MPIXQ_CHANNELS leaves it out");
+    }
+    if (mpixq_channel_by_id(MPIXQ_CHANNEL_CXI) == NULL) {
+        mpixq_print("channel cxi: not available: the library was built without libfabric");
+    }
+}
+
 enum mpixq_error mpixq_channels_attach(struct mpixq_queue *queue)
 {
     enum mpixq_error error = MPIXQ_E_NONE;
     int n = 0;
 
     for (; error == MPIXQ_E_NONE && mpixq_channels[n] != NULL; n++) {
-        error = mpixq_channels[n]->attach(queue);
+        if (mpixq_channel_set_has(&mpixq_env.channels, mpixq_channels[n]->id)) {
+            error = mpixq_channels[n]->attach(queue);
+        }
     }
     for (n -= 2; error != MPIXQ_E_NONE && n >= 0; n--) {
         mpixq_channels[n]->detach(queue);
@@ -75,8 +90,10 @@ void mpixq_channels_expose(const struct mpixq_stream_ops *ops)
 void mpixq_channels_reach(struct mpixq_request *req, const char *kind)
 {
     for (int i = 0; req->reached == NULL && mpixq_channels[i] != NULL; i++) {
-        mpixq_channels[i]->reach(req, kind);
-        req->reached_by = req->reached != NULL ? (uint8_t)mpixq_channels[i]->id : 0;
+        if (mpixq_channel_set_has(&req->channels, mpixq_channels[i]->id)) {
+            mpixq_channels[i]->reach(req, kind);
+            req->reached_by = req->reached != NULL ? (uint8_t)mpixq_channels[i]->id : 0;
+        }
     }
 }
 
@@ -91,7 +108,9 @@ void mpixq_channels_unreach(struct mpixq_request *req)
 void mpixq_channels_prepare(struct mpixq_request *req, const char *kind, void *place, void *buffer)
 {
     for (int i = 0; mpixq_channels[i] != NULL; i++) {
-        mpixq_channels[i]->prepare(req, kind, place, buffer);
+        if (mpixq_channel_set_has(&req->channels, mpixq_channels[i]->id)) {
+            mpixq_channels[i]->prepare(req, kind, place, buffer);
+        }
     }
 }
 
@@ -196,18 +215,15 @@ bool mpixq_channel_has_lost_nothing(struct mpixq_request *req)
     return false;
 }
 
-void mpixq_channel_count(const struct mpixq_channel *channel)
+const char *mpixq_channel_outlook_available(void)
 {
-    ends[channel->id]++;
+    return "available";
 }
 
 void mpixq_channels_close(void)
 {
+    mpixq_served_print();
     for (int i = 0; mpixq_channels[i] != NULL; i++) {
-        if (mpixq_env.info) {
-            mpixq_print("channel %s: %llu ends of pairs", mpixq_channels[i]->name,
-                        (unsigned long long)ends[mpixq_channels[i]->id]);
-        }
         mpixq_channels[i]->close();
     }
 }

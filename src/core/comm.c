@@ -7,14 +7,12 @@
 
 #include "alloc.h"
 #include "log.h"
+#include "ranks.h"
 #include "table.h"
 #include "thread.h"
 
 /* How a child was made, for mpixq_ident_child. */
 enum { CHILD_COLLECTIVE = 1, CHILD_DUP = 2, CHILD_GROUP = 3, CHILD_INTERCOMM = 4 };
-
-/* Peers whose rank in MPI_COMM_WORLD a communicator remembers. */
-enum { N_KNOWN = 32 };
 
 /* How often create_group was called with the same group and tag. */
 struct group_count {
@@ -32,8 +30,7 @@ struct mpixq_comm {
     bool described;             /* under lock; the rest is constant once set */
     int rank, size, own_size;
     MPI_Group peers;
-    /* Peers with their ranks in MPI_COMM_WORLD: see mpixq_comm_world_rank. */
-    _Atomic uint64_t known[N_KNOWN];
+    struct mpixq_ranks ranks; /* in MPI_COMM_WORLD, of peers */
 };
 
 /* One lock for all records; taken for a few instructions and local MPI calls. */
@@ -41,7 +38,6 @@ static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 /* Makes finding no record and attaching one a single step. MPI takes the other lock in it. */
 static pthread_mutex_t attach_lock = PTHREAD_MUTEX_INITIALIZER;
 static int keyval = MPI_KEYVAL_INVALID;
-static MPI_Group world_group = MPI_GROUP_NULL;
 /* Communicators freed so far: tells when a remembered record is stale. */
 static atomic_ulong n_frees;
 /* Set in MPI_Finalize, from where on deleted attributes must not call MPI any more. */
@@ -247,23 +243,9 @@ void mpixq_comm_view(const struct mpixq_comm *record, struct mpixq_comm_view *vi
     view_p->own_size = record->own_size;
 }
 
-/* MPI may look through all ranks of the job for each translation, and a program that matches many
- * requests does so with few peers. An entry holds peer + 1 in its upper half; 0 is empty. */
 int mpixq_comm_world_rank(struct mpixq_comm *record, int peer)
 {
-    _Atomic uint64_t *known = &record->known[(unsigned)peer % N_KNOWN];
-    uint64_t entry = atomic_load_explicit(known, memory_order_relaxed);
-    int world = MPI_UNDEFINED;
-
-    if (peer >= 0 && entry >> 32 == (uint64_t)peer + 1) {
-        return (int)(uint32_t)entry;
-    }
-    if (PMPI_Group_translate_ranks(record->peers, 1, &peer, world_group, &world) != MPI_SUCCESS) {
-        return MPI_UNDEFINED;
-    }
-    atomic_store_explicit(known, ((uint64_t)peer + 1) << 32 | (uint32_t)world,
-                          memory_order_relaxed);
-    return world;
+    return mpixq_ranks_of_peer(&record->ranks, record->peers, peer);
 }
 
 MPI_Comm mpixq_comm_handle(const struct mpixq_comm *record)
@@ -310,26 +292,11 @@ struct mpixq_ident mpixq_comm_child(MPI_Comm parent)
     return mpixq_ident_child(record->ident, CHILD_COLLECTIVE, n);
 }
 
-/* Hash the world ranks of a group, in its order, a few at a time. */
-static bool hash_group(MPI_Group group, struct mpixq_ident *hash_p)
+static bool add_to_hash(const int *world, int n, void *arg)
 {
-    enum { CHUNK = 64 };
-    int ranks[CHUNK], world[CHUNK], size;
+    struct mpixq_ident *hash = arg;
 
-    if (PMPI_Group_size(group, &size) != MPI_SUCCESS) {
-        return false;
-    }
-    for (int first = 0; first < size; first += CHUNK) {
-        int n = size - first < CHUNK ? size - first : CHUNK;
-
-        for (int i = 0; i < n; i++) {
-            ranks[i] = first + i;
-        }
-        if (PMPI_Group_translate_ranks(group, n, ranks, world_group, world) != MPI_SUCCESS) {
-            return false;
-        }
-        *hash_p = mpixq_ident_add(*hash_p, world, (size_t)n * sizeof world[0]);
-    }
+    *hash = mpixq_ident_add(*hash, world, (size_t)n * sizeof world[0]);
     return true;
 }
 
@@ -345,7 +312,7 @@ struct mpixq_ident mpixq_comm_group_child(MPI_Comm parent, MPI_Group group, int 
         return none;
     }
     key = mpixq_ident_child(record->ident, CHILD_GROUP, (uint64_t)tag);
-    if (!hash_group(group, &key)) {
+    if (!mpixq_ranks_each(group, add_to_hash, &key)) {
         return none;
     }
     pthread_mutex_lock(&lock);
@@ -385,29 +352,13 @@ void mpixq_comm_name_child(MPI_Comm child, struct mpixq_ident ident)
  * shared by communicators without a common process, so a process is added. */
 static bool side_ident(struct mpixq_ident *ident_p, MPI_Group group)
 {
-    int first = 0, world;
+    int world;
 
-    if (PMPI_Group_translate_ranks(group, 1, &first, world_group, &world) != MPI_SUCCESS) {
+    if (!mpixq_ranks_first(group, &world)) {
         return false;
     }
     *ident_p = mpixq_ident_add(*ident_p, &world, sizeof world);
     return true;
-}
-
-/* Are all processes of a group in MPI_COMM_WORLD? */
-static bool in_world(MPI_Group group)
-{
-    MPI_Group rest;
-    int size = -1;
-
-    if (PMPI_Group_difference(group, world_group, &rest) != MPI_SUCCESS) {
-        return false;
-    }
-    (void)PMPI_Group_size(rest, &size);
-    if (rest != MPI_GROUP_EMPTY) {
-        (void)PMPI_Group_free(&rest);
-    }
-    return size == 0;
 }
 
 /* Of an intercommunicator. Both are MPI_GROUP_NULL on failure; the caller frees them. */
@@ -462,7 +413,7 @@ void mpixq_comm_name_intercomm(MPI_Comm child, struct mpixq_ident local_ident)
     }
     /* The same on all processes of the communicator: if one of them is of another world, then it
      * is foreign to some, and the others are foreign to it. */
-    if (in_world(local) && in_world(remote)) {
+    if (mpixq_ranks_are_all(local) && mpixq_ranks_are_all(remote)) {
         mpixq_comm_name_child(child, exchange_idents(child, local, remote, local_ident));
     }
     (void)PMPI_Group_free(&local);
@@ -474,7 +425,7 @@ int mpixq_comm_open(void)
     struct mpixq_ident world = {.high = 0, .low = 1}, self = {.high = 0, .low = 2};
     int rc = PMPI_Comm_create_keyval(copy_record, delete_record, &keyval, NULL);
 
-    rc = rc ? rc : PMPI_Comm_group(MPI_COMM_WORLD, &world_group);
+    rc = rc ? rc : mpixq_ranks_open();
     if (rc == MPI_SUCCESS) {
         mpixq_comm_name_child(MPI_COMM_WORLD, world);
         mpixq_comm_name_child(MPI_COMM_SELF, self);
@@ -486,9 +437,7 @@ void mpixq_comm_close(void)
 {
     (void)PMPI_Comm_delete_attr(MPI_COMM_WORLD, keyval);
     atomic_store(&closed, true);
-    if (world_group != MPI_GROUP_NULL) {
-        (void)PMPI_Group_free(&world_group);
-    }
+    mpixq_ranks_close();
     if (keyval != MPI_KEYVAL_INVALID) {
         (void)PMPI_Comm_free_keyval(&keyval);
     }

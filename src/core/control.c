@@ -34,6 +34,7 @@ struct peer {
     struct message *queued; /* in order; records are appended to the last one */
     int in_flight;
     bool was_greeted; /* it has been told what process this is */
+    bool is_strange;  /* one of the two cannot read what the other sends */
     struct mpixq_process process;
     uint64_t asked_ns, lost_ns; /* when it was last looked at; and first seen to have ended, or 0 */
     UT_hash_handle hh;
@@ -55,11 +56,18 @@ static uint64_t n_sent;    /* messages sent so far */
 static unsigned char incoming[MPIXQ_WIRE_MESSAGE_BYTES];
 static MPI_Request receive = MPI_REQUEST_NULL;
 
-static struct peer *peer_get(int rank)
+static struct peer *peer_find(int rank)
 {
     struct peer *peer;
 
     HASH_FIND_INT(peers, &rank, peer);
+    return peer;
+}
+
+static struct peer *peer_get(int rank)
+{
+    struct peer *peer = peer_find(rank);
+
     if (peer == NULL) {
         peer = mpixq_alloc(sizeof *peer); /* freed in mpixq_control_close */
         if (peer == NULL) {
@@ -145,8 +153,8 @@ bool mpixq_control_send(int world_rank, const struct mpixq_record *record)
     if (peer == NULL) {
         return false;
     }
-    if (peer->lost_ns != 0) {
-        return true; /* nobody will take it */
+    if (peer->lost_ns != 0 || peer->is_strange) {
+        return true; /* nobody will take it, or read it */
     }
     if (!peer->was_greeted && world_rank != own_rank) {
         hello.u.hello.process = mpixq_process_self();
@@ -191,9 +199,8 @@ static void give_up_messages(struct peer *peer)
 
 bool mpixq_control_has_lost(int world_rank, uint64_t now_ns)
 {
-    struct peer *peer;
+    struct peer *peer = peer_find(world_rank);
 
-    HASH_FIND_INT(peers, &world_rank, peer);
     if (peer == NULL) {
         return false;
     }
@@ -216,9 +223,8 @@ bool mpixq_control_is_urgent(void)
 
 bool mpixq_control_has_taken(int world_rank)
 {
-    struct peer *peer;
+    const struct peer *peer = peer_find(world_rank);
 
-    HASH_FIND_INT(peers, &world_rank, peer);
     return peer == NULL || (peer->queued == NULL && peer->in_flight == 0);
 }
 
@@ -252,17 +258,59 @@ uint64_t mpixq_control_sent(void)
     return n_sent;
 }
 
+/* Tell it that its messages cannot be read. */
+static bool queue_refusal(struct peer *peer)
+{
+    struct message *message = message_new(peer->rank);
+
+    if (message == NULL) {
+        return false;
+    }
+    mpixq_wire_refuse(message->bytes);
+    DL_APPEND(peer->queued, message);
+    n_queued++;
+    note_kind(message, MPIXQ_WIRE_HELLO);
+    return true;
+}
+
+/* The two have libraries of different versions, of which this end has heard by a message that it
+ * cannot read, and the other will by one that tells it so: nothing can be matched between them. */
+static void estrange(int source, bool tell)
+{
+    struct peer *peer = peer_get(source);
+
+    if (peer == NULL || peer->is_strange) {
+        return;
+    }
+    give_up_messages(peer);
+    if (tell && !queue_refusal(peer)) {
+        return; /* with the next message, if there is memory then */
+    }
+    mpixq_err("rank %d has another version of this library, or byte order: no match", source);
+    peer->is_strange = true;
+    mpixq_match_end_strange(source);
+}
+
+bool mpixq_control_is_strange(int world_rank)
+{
+    const struct peer *peer = peer_find(world_rank);
+
+    return peer != NULL && peer->is_strange;
+}
+
 static void deliver(const unsigned char *bytes, size_t n, int source)
 {
+    enum mpixq_wire_header header = mpixq_wire_check(bytes, n);
     struct mpixq_record record;
     size_t at = MPIXQ_WIRE_HEADER_BYTES;
-    int got = mpixq_wire_check(bytes, n) ? 1 : -1;
+    int got;
 
-    while (got > 0) {
-        got = mpixq_wire_next(bytes, n, &at, &record);
-        if (got > 0) {
-            mpixq_match_record(&record, source);
-        }
+    if (header != MPIXQ_WIRE_READ) {
+        estrange(source, header == MPIXQ_WIRE_STRANGE);
+        return;
+    }
+    while ((got = mpixq_wire_next(bytes, n, &at, &record)) > 0) {
+        mpixq_match_record(&record, source);
     }
     if (got < 0) {
         mpixq_err("malformed control message of %zu bytes from rank %d dropped", n, source);

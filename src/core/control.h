@@ -42,6 +42,8 @@ void mpixq_control_meet(int world_rank, const struct mpixq_process *process);
 /* Had the process ended when this was asked at a time before now_ns, by which all that it had sent
  * has been taken? False where that cannot be told. Records for it are dropped from then on. */
 bool mpixq_control_has_lost(int world_rank, uint64_t now_ns);
+/* Has the process a library that this one cannot talk to? Records for it are dropped. */
+bool mpixq_control_is_strange(int world_rank);
 /* Messages sent so far. */
 uint64_t mpixq_control_sent(void);
 

@@ -41,13 +41,17 @@ static bool make_room(struct mpixq_queue *queue, int n)
     return true;
 }
 
-/* May its first start be made on this queue, as far as that depends on where its buffer is? Apart
- * from the starts that follow, which are many. */
-__attribute__((cold, noinline)) static enum mpixq_error check_place(const struct mpixq_queue *queue,
+/* May its first start be made on this queue, as far as that depends on the type of the queue and on
+ * where the buffer is? Apart from the starts that follow, which are many. */
+__attribute__((cold, noinline)) static enum mpixq_error check_first(const struct mpixq_queue *queue,
                                                                     const struct mpixq_request *req)
 {
+    enum mpixq_error error = mpixq_queue_type_admits(queue, req);
     const void *place;
 
+    if (error != MPIXQ_E_NONE) {
+        return error;
+    }
     if (!req->channel->of_gpus) {
         return req->staging != NULL && !queue->stream->ops->copies ? MPIXQ_E_GPU_BUFFER
                                                                    : MPIXQ_E_NONE;
@@ -77,7 +81,7 @@ static enum mpixq_error check_start(const struct mpixq_queue *queue,
     case MPIXQ_MATCHING:
         return MPIXQ_E_MATCHING;
     case MPIXQ_MATCHED:
-        return atomic_load(&req->failed) ? MPIXQ_E_REQUEST_FAILED : check_place(queue, req);
+        return atomic_load(&req->failed) ? MPIXQ_E_REQUEST_FAILED : check_first(queue, req);
     case MPIXQ_STARTED:
         return MPIXQ_E_STARTED;
     case MPIXQ_HOST_STARTED:
@@ -121,10 +125,11 @@ static struct mpixq_request *find_next(_Atomic(struct mpixq_request *) *place, M
 }
 
 /* Look up all elements into queue->records and check whether they may be started, or waited for;
- * *n_p of them are not null. On an error *failed_p is the element, or NULL if it is unknown. In
- * turn. */
+ * *n_p of them are not null. On an error *index_p is the element's, and *failed_p its record, or
+ * NULL if it is unknown. In turn. */
 static enum mpixq_error collect(struct mpixq_queue *queue, int count, MPI_Request requests[],
-                                bool starts, int *n_p, struct mpixq_request **failed_p)
+                                bool starts, int *n_p, struct mpixq_request **failed_p,
+                                int *index_p)
 {
     _Atomic(struct mpixq_request *) *place = &queue->first_found;
     uint64_t mark = ++queue->mark;
@@ -143,6 +148,7 @@ static enum mpixq_error collect(struct mpixq_queue *queue, int count, MPI_Reques
         }
         req = find_next(place, requests[i]);
         if (req == NULL) {
+            *index_p = i;
             return MPIXQ_E_UNKNOWN_REQUEST;
         }
         error = starts ? check_start(queue, req) : check_wait(queue, req);
@@ -151,6 +157,7 @@ static enum mpixq_error collect(struct mpixq_queue *queue, int count, MPI_Reques
         }
         if (error != MPIXQ_E_NONE) {
             *failed_p = req;
+            *index_p = i;
             return error;
         }
         req->mark = mark;
@@ -164,27 +171,29 @@ static enum mpixq_error collect(struct mpixq_queue *queue, int count, MPI_Reques
 /* Take the queue's turn, with checked requests in queue->records, or return the error and leave
  * the turn. */
 static int take_checked(struct mpixq_queue *queue, int count, MPI_Request requests[], bool starts,
-                        int *n_p, MPI_Comm *comm_p)
+                        int *n_p, struct mpixq_fault *fault_p)
 {
     struct mpixq_request *failed;
     enum mpixq_error error;
+    int index;
 
     for (;;) {
-        mpixq_turn_take(&queue->turn);
         mpixq_queue_look(queue);
         if (mpixq_queue_has_failed(queue)) {
-            mpixq_turn_leave(&queue->turn);
-            return mpixq_queue_failure(queue, comm_p);
+            return mpixq_queue_failure(queue, fault_p);
         }
         failed = NULL;
+        index = -1;
+        /* Before the turn is taken: that may call a GPU's library, which may block. */
         error = (enum mpixq_error)queue->stream->ops->admits(queue->stream);
         if (error == MPIXQ_E_NONE) {
-            error = collect(queue, count, requests, starts, n_p, &failed);
+            mpixq_turn_take(&queue->turn);
+            error = collect(queue, count, requests, starts, n_p, &failed, &index);
+            if (error == MPIXQ_E_NONE) {
+                return MPI_SUCCESS;
+            }
+            mpixq_turn_leave(&queue->turn);
         }
-        if (error == MPIXQ_E_NONE) {
-            return MPI_SUCCESS;
-        }
-        mpixq_turn_leave(&queue->turn);
         if (error == MPIXQ_E_OTHER_QUEUE) {
             /* It is free if its wait there has completed; to see that takes the other queue's
              * turn. */
@@ -193,7 +202,10 @@ static int take_checked(struct mpixq_queue *queue, int count, MPI_Request reques
                 continue;
             }
         }
-        *comm_p = failed != NULL ? mpixq_request_comm(failed) : MPI_COMM_NULL;
+        mpixq_fault_at(fault_p, index, failed);
+        if (error == MPIXQ_E_QUEUE_TYPE) {
+            mpixq_queue_type_explain(queue, failed, &fault_p->choice);
+        }
         return error == MPIXQ_E_REQUEST_FAILED ? mpixq_request_failure(failed)
                                                : mpixq_error_code(error);
     }
@@ -230,7 +242,8 @@ static void submit_triggers(struct mpixq_queue *queue, int n)
             mpixq_channels_ring_by_gpu(queue, queue->triggers, n);
             submit_by_gpu(queue);
         }
-        queue->ticket = queue->stream->ops->trigger(queue->stream, queue->triggers, n);
+        queue->ticket =
+            queue->stream->ops->trigger(queue->stream, queue->triggers, n, &queue->turn);
         queue->launches++;
     }
 }
@@ -280,9 +293,9 @@ static int start_records(struct mpixq_queue *queue, int n)
 }
 
 int mpixq_queue_start(struct mpixq_queue *queue, int count, MPI_Request requests[],
-                      MPI_Comm *comm_p)
+                      struct mpixq_fault *fault_p)
 {
-    int n, rc = take_checked(queue, count, requests, true, &n, comm_p);
+    int n, rc = take_checked(queue, count, requests, true, &n, fault_p);
 
     if (rc != MPI_SUCCESS) {
         return rc;
@@ -318,7 +331,8 @@ static void wait_records(struct mpixq_queue *queue, int n)
         if (queue->stream->rings) {
             watch_by_gpu(queue, n_awaited);
         }
-        queue->ticket = queue->stream->ops->await(queue->stream, queue->awaited, n_awaited);
+        queue->ticket =
+            queue->stream->ops->await(queue->stream, queue->awaited, n_awaited, &queue->turn);
         queue->launches++;
     }
     for (int i = 0; i < n; i++) {
@@ -329,9 +343,10 @@ static void wait_records(struct mpixq_queue *queue, int n)
     queue->waits += (uint64_t)n_waits;
 }
 
-int mpixq_queue_wait(struct mpixq_queue *queue, int count, MPI_Request requests[], MPI_Comm *comm_p)
+int mpixq_queue_wait(struct mpixq_queue *queue, int count, MPI_Request requests[],
+                     struct mpixq_fault *fault_p)
 {
-    int n, rc = take_checked(queue, count, requests, false, &n, comm_p);
+    int n, rc = take_checked(queue, count, requests, false, &n, fault_p);
 
     if (rc == MPI_SUCCESS) {
         wait_records(queue, n);
@@ -340,10 +355,10 @@ int mpixq_queue_wait(struct mpixq_queue *queue, int count, MPI_Request requests[
     return rc;
 }
 
-int mpixq_queue_wait_started(struct mpixq_queue *queue, MPI_Comm *comm_p)
+int mpixq_queue_wait_started(struct mpixq_queue *queue, struct mpixq_fault *fault_p)
 {
     struct mpixq_request *req;
-    int n, rc = take_checked(queue, 0, NULL, false, &n, comm_p);
+    int n, rc = take_checked(queue, 0, NULL, false, &n, fault_p);
 
     if (rc != MPI_SUCCESS) {
         return rc;
@@ -353,10 +368,12 @@ int mpixq_queue_wait_started(struct mpixq_queue *queue, MPI_Comm *comm_p)
         n = 0;
         DL_FOREACH2(queue->started, req, next_started)
         {
+            req->mark = queue->mark;
             queue->records[n++] = req;
         }
         wait_records(queue, n);
     } else {
+        *fault_p = MPIXQ_FAULT_NONE;
         rc = mpixq_error_code(MPIXQ_E_NO_MEMORY);
     }
     mpixq_turn_leave(&queue->turn);

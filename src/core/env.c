@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -12,7 +13,7 @@
 
 extern char **environ;
 
-enum kind { CHOICE, INT, CPUS };
+enum kind { CHOICE, INT, CPUS, CHANNELS };
 
 struct variable {
     const char *name;
@@ -47,13 +48,37 @@ static const struct variable variables[] = {
      .choices = choices_,                                                                          \
      .help = help_,                                                                                \
      .offset = offsetof(struct mpixq_env, field)},
+#define MPIXQ_ENV_CHANNELS(field, name_, def, choices_, help_)                                     \
+    {.name = name_,                                                                                \
+     .kind = CHANNELS,                                                                             \
+     .text = def,                                                                                  \
+     .choices = choices_,                                                                          \
+     .help = help_,                                                                                \
+     .offset = offsetof(struct mpixq_env, field)},
 #include "env_defs.h"
 #undef MPIXQ_ENV_CHOICE
 #undef MPIXQ_ENV_INT
 #undef MPIXQ_ENV_CPUS
+#undef MPIXQ_ENV_CHANNELS
 };
 
 #define N_VARIABLES (sizeof variables / sizeof variables[0])
+
+/* What was parsed: a number, or the index of a choice, of which the last may stand for the list of
+ * CPUs; or channels. */
+struct value {
+    long number;
+    struct mpixq_cpus cpus;
+    struct mpixq_channel_set channels;
+};
+
+/* Older variables that MPIXQ_CHANNELS stands for, and what to set instead. */
+static const struct {
+    const char *name, *instead;
+} deprecated[] = {
+    {"MPIXQ_FALLBACK", "MPIXQ_CHANNELS=ipc,cxi does without the channel fallback"},
+    {"MPIXQ_IPC", "MPIXQ_CHANNELS=cxi,fallback does without the channel ipc"},
+};
 
 struct mpixq_env mpixq_env;
 static bool env_was_read;
@@ -90,54 +115,101 @@ static bool parse_number(const struct variable *v, const char *text, long *value
     return true;
 }
 
-/* A number goes to *value_p, or the index of a choice, of which the last may stand for a list. */
-static bool parse(const struct variable *v, const char *text, long *value_p,
-                  struct mpixq_cpus *list_p)
+/* False, with the reason in why, which has room for 128 characters. */
+static bool parse(const struct variable *v, const char *text, struct value *value_p, char *why)
 {
+    enum { ROOM = 128 };
     long index;
 
-    if (v->kind == INT) {
-        return parse_number(v, text, value_p);
+    if (v->kind == CHANNELS) {
+        return mpixq_channel_set_parse(text, &value_p->channels, why, ROOM);
     }
+    if (v->kind == INT) {
+        (void)snprintf(why, ROOM, "not a number from %ld to %ld", v->low, v->high);
+        return parse_number(v, text, &value_p->number);
+    }
+    (void)snprintf(why, ROOM, "not one of %s", v->choices);
     index = choice_index(v->choices, text);
     if (v->kind == CPUS && (index < 0 || index == MPIXQ_AFFINITY_LIST)) {
-        index = mpixq_cpus_parse(text, list_p) ? MPIXQ_AFFINITY_LIST : -1;
+        index = mpixq_cpus_parse(text, &value_p->cpus) ? MPIXQ_AFFINITY_LIST : -1;
     }
     if (index < 0) {
         return false;
     }
-    *value_p = index;
+    value_p->number = index;
     return true;
 }
 
-static long *field(const struct variable *v)
+static void *field(const struct variable *v)
 {
-    return (long *)((char *)&mpixq_env + v->offset);
+    return (char *)&mpixq_env + v->offset;
 }
 
-static long default_value(const struct variable *v)
+static void store(const struct variable *v, const struct value *value)
 {
-    return v->kind == INT ? v->number : choice_index(v->choices, v->text);
+    if (v->kind == CHANNELS) {
+        *(struct mpixq_channel_set *)field(v) = value->channels;
+        return;
+    }
+    *(long *)field(v) = value->number;
+    if (v->kind == CPUS && value->number == MPIXQ_AFFINITY_LIST) {
+        ((struct mpixq_env_cpus *)field(v))->list = value->cpus;
+    }
+}
+
+static const struct variable *find_variable(const char *name)
+{
+    size_t i = 0;
+
+    while (strcmp(variables[i].name, name) != 0) {
+        i++;
+    }
+    return &variables[i];
+}
+
+/* Is a variable set, to a value that can be parsed? */
+static bool is_set(const struct variable *v)
+{
+    const char *text = getenv(v->name);
+    struct value value;
+    char why[128];
+
+    return text != NULL && parse(v, text, &value, why);
+}
+
+static void read_one(const struct variable *v)
+{
+    const char *text = getenv(v->name);
+    struct value value = {.number = v->number};
+    char why[128];
+
+    if (v->kind != INT) {
+        (void)parse(v, v->text, &value, why);
+    }
+    store(v, &value);
+    /* mpixq_env_warn tells of what cannot be parsed, once there is a rank. */
+    if (text != NULL && parse(v, text, &value, why)) {
+        store(v, &value);
+    }
 }
 
 void mpixq_env_read(void)
 {
-    struct mpixq_cpus list;
-
     if (env_was_read) {
         return;
     }
     env_was_read = true;
     for (size_t i = 0; i < N_VARIABLES; i++) {
-        const struct variable *v = &variables[i];
-        const char *text = getenv(v->name);
-
-        *field(v) = default_value(v);
-        /* mpixq_env_warn tells of what cannot be parsed, once there is a rank. */
-        if (text != NULL && parse(v, text, field(v), &list) && v->kind == CPUS &&
-            *field(v) == MPIXQ_AFFINITY_LIST) {
-            ((struct mpixq_env_cpus *)(void *)field(v))->list = list;
-        }
+        read_one(&variables[i]);
+    }
+    if (is_set(find_variable("MPIXQ_CHANNELS"))) {
+        return;
+    }
+    if (mpixq_env.fallback == MPIXQ_FALLBACK_FORBID) {
+        mpixq_channel_set_remove(&mpixq_env.channels, MPIXQ_CHANNEL_FALLBACK);
+    }
+    if (mpixq_env.ipc == MPIXQ_IPC_NO) {
+        mpixq_channel_set_remove(&mpixq_env.channels, MPIXQ_CHANNEL_IPC);
     }
 }
 
@@ -154,25 +226,41 @@ static bool is_known(const char *entry)
     return strncmp(entry, "MPIXQ_TEST_", 11) == 0;
 }
 
-void mpixq_env_warn(void)
+static void warn_of_malformed(const struct variable *v)
 {
-    struct mpixq_cpus list;
-    long ignored;
+    const char *text = getenv(v->name);
+    struct value ignored;
+    char why[128];
 
-    for (size_t i = 0; i < N_VARIABLES; i++) {
-        const struct variable *v = &variables[i];
-        const char *text = getenv(v->name);
+    if (text == NULL || parse(v, text, &ignored, why)) {
+        return;
+    }
+    if (v->kind == INT) {
+        mpixq_warn("%s is %s: %s, using %ld", v->name, text, why, v->number);
+    } else {
+        mpixq_warn("%s is %s: %s, using %s", v->name, text, why, v->text);
+    }
+}
 
-        if (text == NULL || parse(v, text, &ignored, &list)) {
-            continue;
-        }
-        if (v->kind != INT) {
-            mpixq_warn("%s is %s: not one of %s, using %s", v->name, text, v->choices, v->text);
-        } else {
-            mpixq_warn("%s is %s: not a number from %ld to %ld, using %ld", v->name, text, v->low,
-                       v->high, v->number);
+static void warn_of_deprecated(void)
+{
+    bool ignored = is_set(find_variable("MPIXQ_CHANNELS"));
+
+    for (size_t i = 0; i < sizeof deprecated / sizeof deprecated[0]; i++) {
+        if (getenv(deprecated[i].name) != NULL) {
+            mpixq_warn("%s is deprecated%s: %s", deprecated[i].name,
+                       ignored ? ", and ignored since MPIXQ_CHANNELS is set" : "",
+                       deprecated[i].instead);
         }
     }
+}
+
+void mpixq_env_warn(void)
+{
+    for (size_t i = 0; i < N_VARIABLES; i++) {
+        warn_of_malformed(&variables[i]);
+    }
+    warn_of_deprecated();
     for (char **e = environ; *e != NULL; e++) {
         if (strncmp(*e, "MPIXQ_", 6) == 0 && !is_known(*e)) {
             mpixq_warn("%.*s is no variable of this library", (int)strcspn(*e, "="), *e);
@@ -180,59 +268,37 @@ void mpixq_env_warn(void)
     }
 }
 
+/* The value of a variable as it is to be set, into text. */
+static const char *value_text(const struct variable *v, char *text, size_t room)
+{
+    const char *choice = v->choices;
+    long number = v->kind == CHANNELS ? 0 : *(const long *)field(v);
+
+    if (v->kind == CHANNELS) {
+        return mpixq_channel_set_text(field(v), text, room);
+    }
+    if (v->kind == INT) {
+        (void)snprintf(text, room, "%ld", number);
+        return text;
+    }
+    if (v->kind == CPUS && number == MPIXQ_AFFINITY_LIST) {
+        return getenv(v->name);
+    }
+    while (number-- > 0) {
+        choice += strcspn(choice, "|") + 1;
+    }
+    (void)snprintf(text, room, "%.*s", (int)strcspn(choice, "|"), choice);
+    return text;
+}
+
 void mpixq_env_print(void)
 {
+    char text[64];
+
     for (size_t i = 0; i < N_VARIABLES; i++) {
         const struct variable *v = &variables[i];
-        const char *text = getenv(v->name);
-        long value = *field(v);
-        struct mpixq_cpus list;
-        const char *source =
-            text != NULL && parse(v, text, &value, &list) ? "environment" : "default";
 
-        if (v->kind == CPUS && value == MPIXQ_AFFINITY_LIST) {
-            mpixq_print("%s %s (%s): %s", v->name, text, source, v->help);
-        } else if (v->kind != INT) {
-            const char *c = v->choices;
-
-            for (long k = 0; k < value; k++) {
-                c += strcspn(c, "|") + 1;
-            }
-            mpixq_print("%s %.*s (%s): %s", v->name, (int)strcspn(c, "|"), c, source, v->help);
-        } else {
-            mpixq_print("%s %ld (%s): %s", v->name, value, source, v->help);
-        }
+        mpixq_print("%s %s (%s): %s", v->name, value_text(v, text, sizeof text),
+                    is_set(v) ? "environment" : "default", v->help);
     }
-}
-
-/* The first of the variables that has a number of at least low; otherwise otherwise. */
-static int launcher_says(const char *const names[], size_t n_names, long low, int otherwise)
-{
-    for (size_t i = 0; i < n_names; i++) {
-        const char *text = getenv(names[i]);
-        char *end = NULL;
-        long n = text != NULL ? strtol(text, &end, 10) : 0;
-
-        if (end != text && n >= low && n < INT32_MAX) {
-            return (int)n;
-        }
-    }
-    return otherwise;
-}
-
-int mpixq_env_local_ranks(void)
-{
-    static const char *const names[] = {"OMPI_COMM_WORLD_LOCAL_SIZE", "MPI_LOCALNRANKS",
-                                        "SLURM_NTASKS_PER_NODE", "PALS_LOCAL_SIZE",
-                                        "SLURM_STEP_TASKS_PER_NODE"};
-
-    return launcher_says(names, sizeof names / sizeof names[0], 1, 1);
-}
-
-int mpixq_env_local_rank(void)
-{
-    static const char *const names[] = {"OMPI_COMM_WORLD_LOCAL_RANK", "MPI_LOCALRANKID",
-                                        "SLURM_LOCALID", "PALS_LOCAL_RANKID"};
-
-    return launcher_says(names, sizeof names / sizeof names[0], 0, 0);
 }

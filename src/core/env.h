@@ -8,6 +8,7 @@
 
 #include <stdbool.h>
 
+#include "channel_set.h"
 #include "cpus.h"
 
 enum mpixq_cxi_data_choice { MPIXQ_CXI_DATA_COUNTED, MPIXQ_CXI_DATA_DELIVERED };
@@ -41,10 +42,12 @@ struct mpixq_env {
 #define MPIXQ_ENV_CHOICE(field, name, def, choices, help) long field;
 #define MPIXQ_ENV_INT(field, name, def, low, high, help) long field;
 #define MPIXQ_ENV_CPUS(field, name, def, choices, help) struct mpixq_env_cpus field;
+#define MPIXQ_ENV_CHANNELS(field, name, def, choices, help) struct mpixq_channel_set field;
 #include "env_defs.h"
 #undef MPIXQ_ENV_CHOICE
 #undef MPIXQ_ENV_INT
 #undef MPIXQ_ENV_CPUS
+#undef MPIXQ_ENV_CHANNELS
 };
 
 /* Written by mpixq_env_read, constant afterwards. */
@@ -56,9 +59,5 @@ void mpixq_env_read(void);
 void mpixq_env_warn(void);
 /* Print every variable with its value and where that comes from. */
 void mpixq_env_print(void);
-/* Number of ranks that the launcher started on this node, or 1 if it does not say. */
-int mpixq_env_local_ranks(void);
-/* Which of them this process is, from 0, or 0. */
-int mpixq_env_local_rank(void);
 
 #endif

@@ -7,6 +7,7 @@
  * MPIXQ_ENV_CHOICE(field, name, default, "choice|choice...", help): the value is the choice's index
  * MPIXQ_ENV_INT(field, name, default, lowest, highest, help)
  * MPIXQ_ENV_CPUS(field, name, default, "choice|choice...|LIST", help): or a list of CPUs
+ * MPIXQ_ENV_CHANNELS(field, name, default, "CHANNEL...", help): names of channels, best first
  */
 MPIXQ_ENV_CHOICE(log, "MPIXQ_LOG", "warn", "error|warn|info|debug",
                  "how much the library writes to standard error")
@@ -28,6 +29,10 @@ MPIXQ_ENV_INT(sleep_max_us, "MPIXQ_SLEEP_MAX_US", 1000, 1, 100000,
               "longest sleep between two polls of a waiting thread, in microseconds")
 MPIXQ_ENV_INT(watchdog_s, "MPIXQ_WATCHDOG_S", 0, 0, 1000000,
               "report a wait or a match that lasts longer, in seconds; 0: never")
+MPIXQ_ENV_INT(notice_s, "MPIXQ_NOTICE_S", 300, 0, 1000000,
+              "without the watchdog: notice once, in one line, a wait that has blocked a stream "
+              "for so long, in seconds, and a match that has waited for a fifth of that; 0: "
+              "never")
 MPIXQ_ENV_CHOICE(watchdog_action, "MPIXQ_WATCHDOG_ACTION", "report", "report|error",
                  "what else the watchdog does: error ends the wait or match with an error")
 MPIXQ_ENV_INT(liveness_s, "MPIXQ_LIVENESS_S", 1, 0, 1000000,
@@ -51,8 +56,12 @@ MPIXQ_ENV_CHOICE(cxi_gpu, "MPIXQ_CXI_GPU", "auto", "auto|twins|direct",
                  "which the GPU's library promises the order that this needs, and copies the "
                  "others through memory of the host; twins copies all; direct copies none that "
                  "can be registered, for systems known to keep the order")
+MPIXQ_ENV_CHANNELS(channels, "MPIXQ_CHANNELS", "ipc,cxi,fallback", "LIST",
+                   "channels that pairs of this process may use, best first: some of ipc, cxi and "
+                   "fallback with commas between them; of those that both ends have, the order of "
+                   "the receiver decides")
 MPIXQ_ENV_CHOICE(fallback, "MPIXQ_FALLBACK", "allow", "allow|forbid",
-                 "forbid lets the match of a pair fail that only the channel fallback can serve")
+                 "deprecated: forbid takes fallback out of the default of MPIXQ_CHANNELS")
 MPIXQ_ENV_CHOICE(gpu_ops, "MPIXQ_GPU_OPS", "auto", "auto|kernels|values|unshared",
                  "how queues on streams of GPUs tell the GPU to write and wait: by kernels, or by "
                  "stream memory operations (values); unshared is kernels while no other process "
@@ -65,8 +74,7 @@ MPIXQ_ENV_INT(part_kib, "MPIXQ_PART_KIB", 1024, 0, 1048576,
               "messages that are copied so and go by MPI are sent in up to 16 parts of at least so "
               "many KiB if there are two, so that copies and transfer overlap; 0: whole")
 MPIXQ_ENV_CHOICE(ipc, "MPIXQ_IPC", "auto", "auto|no",
-                 "let GPUs of one node move the data of a pair by themselves, where both buffers "
-                 "are in their memory and they reach each other's")
+                 "deprecated: no takes ipc out of the default of MPIXQ_CHANNELS")
 MPIXQ_ENV_INT(eager, "MPIXQ_EAGER", 8192, 0, 65536,
               "bytes of a message up to which a send on the channel ipc completes without its "
               "receive, if memory for that is left, as both ends have it; 0: none does")

@@ -6,6 +6,8 @@
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdio.h>
+#include <string.h>
 
 #include "log.h"
 #include "mpix_queue.h"
@@ -34,8 +36,8 @@ static const char *const kind_texts[] = {
     [MPIXQ_ERR_TIMEOUT] = "mpix_queue: the watchdog ended a wait or a match",
 };
 
-/* Open MPI refuses longer texts. */
-#define MPIXQ_ERROR(name, kind_, text_) _Static_assert(sizeof text_ <= 256, "text of " #name);
+#define MPIXQ_ERROR(name, kind_, text_)                                                            \
+    _Static_assert(sizeof text_ <= MPIXQ_ERROR_ROOM, "text of " #name);
 #include "error_defs.h"
 #undef MPIXQ_ERROR
 
@@ -43,8 +45,21 @@ static const char *const kind_texts[] = {
 
 /* Written once under once_codes, constant afterwards. 0 where MPI gave no code. */
 static int codes[MPIXQ_E_COUNT];
+static int classes[N_KINDS];
 static pthread_once_t once_codes = PTHREAD_ONCE_INIT;
 static atomic_bool has_codes; /* for those who do not want to make them: codes is constant */
+
+/* Codes whose texts say what happened. Each kind has a few, which are used in turn, so that an
+ * error does not change the text of the one before it. */
+enum { RING = 8 };
+struct ring {
+    atomic_int codes[RING]; /* 0: not added yet. Written under ring_lock, and once. */
+    int next;               /* this and texts: under ring_lock */
+    char texts[RING][MPIXQ_ERROR_ROOM];
+};
+static struct ring rings[N_KINDS];
+static struct ring truncate_ring; /* in MPI's own class */
+static pthread_mutex_t ring_lock = PTHREAD_MUTEX_INITIALIZER;
 
 static void add_text(int code, const char *text)
 {
@@ -55,8 +70,6 @@ static void add_text(int code, const char *text)
 
 static void add_codes(void)
 {
-    int classes[N_KINDS] = {0};
-
     for (size_t k = 1; k < N_KINDS; k++) {
         if (PMPI_Add_error_class(&classes[k]) == MPI_SUCCESS) {
             add_text(classes[k], kind_texts[k]);
@@ -84,14 +97,81 @@ int mpixq_error_code(enum mpixq_error error)
     return codes[error] != 0 ? codes[error] : MPI_ERR_OTHER;
 }
 
+/* Does MPI tell a code that was added to MPI_ERR_TRUNCATE from its own ones? MPICH 4.0 does not: it
+ * gives such a code the text of another error. */
+static bool keeps_text(int code, const char *text)
+{
+    char said[MPI_MAX_ERROR_STRING];
+    int class = MPI_SUCCESS, length;
+
+    return PMPI_Error_class(code, &class) == MPI_SUCCESS && class == MPI_ERR_TRUNCATE &&
+           PMPI_Error_string(code, said, &length) == MPI_SUCCESS && strcmp(said, text) == 0;
+}
+
+/* The ring's code that has this text, or the next one, which has from now on; 0 without one. Under
+ * ring_lock. */
+static int ring_code(struct ring *ring, int class, const char *text)
+{
+    int place = ring->next, code;
+
+    for (int i = 0; i < RING; i++) {
+        if (atomic_load(&ring->codes[i]) != 0 && strcmp(ring->texts[i], text) == 0) {
+            return atomic_load(&ring->codes[i]);
+        }
+    }
+    code = atomic_load(&ring->codes[place]);
+    if (code == 0 && (class == 0 || PMPI_Add_error_code(class, &code) != MPI_SUCCESS)) {
+        return 0;
+    }
+    add_text(code, text);
+    (void)snprintf(ring->texts[place], sizeof ring->texts[place], "%s", text);
+    atomic_store(&ring->codes[place], code);
+    ring->next = (place + 1) % RING;
+    return code;
+}
+
+/* As ring_code, in MPI's class. Under ring_lock. */
+static int truncate_code(const char *text)
+{
+    static bool is_impossible;
+    int code = is_impossible ? 0 : ring_code(&truncate_ring, MPI_ERR_TRUNCATE, text);
+
+    if (code != 0 && !keeps_text(code, text)) {
+        is_impossible = true;
+    }
+    if (is_impossible) {
+        mpixq_warn("%s", text); /* MPI's own text says nothing of it */
+    }
+    return is_impossible || code == 0 ? MPI_ERR_TRUNCATE : code;
+}
+
 int mpixq_error_code_saying(enum mpixq_error error, const char *text)
 {
-    int code = mpixq_error_code(error);
+    char cut[MPIXQ_ERROR_ROOM];
+    int code = mpixq_error_code(error), said;
 
-    if (mpixq_error_kind(code) != MPIXQ_ERR_NONE) {
-        add_text(code, text);
+    if (code == MPI_SUCCESS || code == MPI_ERR_OTHER) {
+        return code;
     }
-    return code;
+    if (snprintf(cut, sizeof cut, "%s", text) >= (int)sizeof cut) {
+        memcpy(cut + sizeof cut - sizeof "...", "...", sizeof "...");
+    }
+    pthread_mutex_lock(&ring_lock);
+    said = error == MPIXQ_E_TRUNCATE
+               ? truncate_code(cut)
+               : ring_code(&rings[definitions[error].kind], classes[definitions[error].kind], cut);
+    pthread_mutex_unlock(&ring_lock);
+    return said != 0 ? said : code;
+}
+
+enum mpixq_error mpixq_error_of(int code)
+{
+    for (int e = 1; code != 0 && e < MPIXQ_E_COUNT; e++) {
+        if (atomic_load_explicit(&has_codes, memory_order_acquire) && codes[e] == code) {
+            return (enum mpixq_error)e;
+        }
+    }
+    return MPIXQ_E_NONE;
 }
 
 const char *mpixq_error_text(enum mpixq_error error)
@@ -101,12 +181,16 @@ const char *mpixq_error_text(enum mpixq_error error)
 
 int mpixq_error_kind(int code)
 {
-    if (!atomic_load_explicit(&has_codes, memory_order_acquire)) {
-        return MPIXQ_ERR_NONE;
+    enum mpixq_error error = mpixq_error_of(code);
+
+    if (error != MPIXQ_E_NONE) {
+        return definitions[error].kind;
     }
-    for (size_t e = 1; e < MPIXQ_E_COUNT; e++) {
-        if (code != 0 && codes[e] == code) {
-            return definitions[e].kind;
+    for (size_t k = 1; code != 0 && k < N_KINDS; k++) {
+        for (int i = 0; i < RING; i++) {
+            if (atomic_load(&rings[k].codes[i]) == code) {
+                return (int)k;
+            }
         }
     }
     return MPIXQ_ERR_NONE;

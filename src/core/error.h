@@ -19,8 +19,15 @@ enum mpixq_error {
 /* The MPI error code of an error; the codes are added to MPI at the first call. MPI must be up.
  * TRUNCATE gives MPI_ERR_TRUNCATE. Any thread. */
 int mpixq_error_code(enum mpixq_error error);
-/* The same, after giving the code another text for now: what happened last. At most 255 bytes. */
+/* Bytes of an error text with its end: Open MPI refuses longer ones. */
+enum { MPIXQ_ERROR_ROOM = 256 };
+/* A code of the same kind whose text is this one, cut where it is too long. A kind has a few such
+ * codes, which are used in turn: the text stays until as many other errors of that kind were made.
+ * Of TRUNCATE it is in the class MPI_ERR_TRUNCATE; where MPI cannot keep texts of codes there, the
+ * code is MPI_ERR_TRUNCATE and the text goes to the log. Any thread. */
 int mpixq_error_code_saying(enum mpixq_error error, const char *text);
+/* Which error has this code of mpixq_error_code; NONE for codes that say more, and those of MPI. */
+enum mpixq_error mpixq_error_of(int code);
 /* The text of an error, in this process's memory. */
 const char *mpixq_error_text(enum mpixq_error error);
 /* One of MPIXQ_Error for a code of MPI; MPIXQ_ERR_NONE for codes of others. */

@@ -36,7 +36,7 @@ MPIXQ_ERROR(ARG_STREAM_P, MPIXQ_ERR_ARG, "argument stream: the address is NULL")
 MPIXQ_ERROR(ARG_STREAM, MPIXQ_ERR_ARG, "argument stream: null, destroyed, or not a host stream")
 MPIXQ_ERROR(ARG_FN, MPIXQ_ERR_ARG, "argument fn: NULL")
 MPIXQ_ERROR(UNKNOWN_REQUEST, MPIXQ_ERR_REQUEST,
-            "argument request: not a persistent point-to-point request, or it was made by a call "
+            "not a persistent point-to-point request, or it was made by a call "
             "that did not come by libmpix_queue (PMPI, partitioned, before MPI_Init)")
 MPIXQ_ERROR(ACTIVE, MPIXQ_ERR_STATE, "the request is active: complete it before it is matched")
 MPIXQ_ERROR(ALREADY_MATCHED, MPIXQ_ERR_STATE, "the request is matched already")
@@ -53,8 +53,10 @@ MPIXQ_ERROR(QUEUE_BUSY, MPIXQ_ERR_STATE,
 MPIXQ_ERROR(STREAM_BUSY, MPIXQ_ERR_STATE, "a queue uses the stream: free the queue first")
 MPIXQ_ERROR(HOST_ACTIVE, MPIXQ_ERR_STATE,
             "the request is active: the host started it and has not completed it yet")
-MPIXQ_ERROR(CANCEL, MPIXQ_ERR_UNSUPPORTED,
-            "a matched request, or a request of MPIX_Imatch, cannot be cancelled")
+MPIXQ_ERROR(
+    CANCEL, MPIXQ_ERR_UNSUPPORTED,
+    "a matched request, or a request of MPIX_Imatch, cannot be cancelled: its peer may have "
+    "taken part already, which cannot be called back")
 MPIXQ_ERROR(CXI, MPIXQ_ERR_UNSUPPORTED,
             "argument type: MPIX_QUEUE_CXI cannot be used here: no fabric (MPIXQ_FABRIC), or the "
             "library was built without libfabric")
@@ -80,7 +82,7 @@ MPIXQ_ERROR(PROTOCOL, MPIXQ_ERR_MATCH, "a match message from the peer is malform
 MPIXQ_ERROR(TRUNCATE, MPIXQ_ERR_MATCH, "the receive is smaller than the send")
 MPIXQ_ERROR(NO_TAG, MPIXQ_ERR_RESOURCES,
             "no tag is left for another pair with this peer (MPI_TAG_UB)")
-MPIXQ_ERROR(NO_CHANNEL, MPIXQ_ERR_RESOURCES, "the two ends have no channel in common")
+MPIXQ_ERROR(NO_CHANNEL, MPIXQ_ERR_RESOURCES, "no channel serves the pair")
 MPIXQ_ERROR(NO_MEMORY, MPIXQ_ERR_RESOURCES, "no memory")
 MPIXQ_ERROR(NO_THREAD, MPIXQ_ERR_RESOURCES, "no thread could be made")
 MPIXQ_ERROR(REQUEST_FAILED, MPIXQ_ERR_COMM, "the request has failed: it can only be freed")
@@ -107,7 +109,11 @@ MPIXQ_ERROR(GPU_OPS, MPIXQ_ERR_UNSUPPORTED,
             "this GPU has neither kernels of this build nor stream memory operations, or not those "
             "that MPIXQ_GPU_OPS asks for")
 MPIXQ_ERROR(CAPTURE, MPIXQ_ERR_UNSUPPORTED,
-            "the queue's stream is being captured into a graph: not in this version")
+            "the queue's stream is being captured into a graph, or is the default stream while one "
+            "is that waits for it: not in this version")
+MPIXQ_ERROR(CAPTURED, MPIXQ_ERR_STATE,
+            "the queue's stream is being captured into a graph, or is the default stream while one "
+            "is that waits for it: end the capture first")
 MPIXQ_ERROR(OTHER_THREAD, MPIXQ_ERR_STATE,
             "the queue is on the default stream of the thread that made it: only that thread may "
             "enqueue")
@@ -123,7 +129,23 @@ MPIXQ_ERROR(NOT_OPEN, MPIXQ_ERR_STATE,
 MPIXQ_ERROR(
     OTHER_GPU, MPIXQ_ERR_UNSUPPORTED,
     "the buffer is in memory of a GPU that moves its data by itself: it can be started on a "
-    "queue on a stream of that GPU only (MPIXQ_IPC=no lifts that)")
+    "queue on a stream of that GPU only (MPIXQ_CHANNELS=cxi,fallback lifts that)")
 MPIXQ_ERROR(PEER_MEMORY, MPIXQ_ERR_COMM,
             "the memory of the peer's GPU cannot be opened: the peer has ended or freed it, or the "
-            "system refuses it (MPIXQ_IPC=no does without)")
+            "system refuses it (MPIXQ_CHANNELS=cxi,fallback does without)")
+MPIXQ_ERROR(
+    VERSION, MPIXQ_ERR_MATCH,
+    "the peer's process has another version of this library, or another byte order: nothing "
+    "can be matched with it")
+MPIXQ_ERROR(CHANNELS, MPIXQ_ERR_MATCH, "no channel in common (MPIXQ_CHANNELS, mpixq_channels)")
+MPIXQ_ERROR(ARG_CHANNELS, MPIXQ_ERR_ARG,
+            "argument info: the value of key mpixq_channels is no list of ipc, cxi and fallback")
+MPIXQ_ERROR(QUEUE_TYPE, MPIXQ_ERR_UNSUPPORTED, "excluded by the type of the queue")
+MPIXQ_ERROR(NO_IPC, MPIXQ_ERR_UNSUPPORTED,
+            "argument type: MPIX_QUEUE_IPC needs a stream of a GPU, and the channel ipc among "
+            "MPIXQ_CHANNELS")
+MPIXQ_ERROR(
+    NULL_STREAM, MPIXQ_ERR_ARG,
+    "argument stream_address: holds a null handle, which is no host stream, and the process "
+    "uses no GPU whose default stream it could be. For a host stream of the queue's own "
+    "give NULL as stream_address itself")

@@ -20,15 +20,16 @@ static enum mpixq_state settled_state(struct mpixq_request *req)
     return mpixq_request_state(req);
 }
 
-int mpixq_host_check_cancel(MPI_Request request)
+int mpixq_host_check_cancel(const struct mpixq_call *call, MPI_Request request)
 {
     struct mpixq_request *req = mpixq_request_find(request);
     struct mpixq_match_op *op = req == NULL ? mpixq_match_op_find(request) : NULL;
+    struct mpixq_fault fault = MPIXQ_FAULT_NONE;
     enum mpixq_error error = MPIXQ_E_NONE;
 
     if (op != NULL) {
         mpixq_match_op_put(op);
-        return mpixq_error_raise(MPI_COMM_NULL, mpixq_error_code(MPIXQ_E_CANCEL));
+        return mpixq_fault_raise(call, &fault, MPIXQ_E_CANCEL);
     }
     if (req == NULL) {
         return MPI_SUCCESS;
@@ -49,7 +50,10 @@ int mpixq_host_check_cancel(MPI_Request request)
     default:
         error = MPIXQ_E_OWNED;
     }
-    return mpixq_error_raise(mpixq_request_comm(req), mpixq_error_code(error));
+    if (error != MPIXQ_E_NONE) {
+        mpixq_fault_at(&fault, 0, req);
+    }
+    return mpixq_fault_raise(call, &fault, error);
 }
 
 /* Watching a call. */
@@ -63,10 +67,11 @@ void mpixq_watch_show(struct mpixq_watch *watch)
         watch->call = atomic_fetch_add(&last_call, 1) + 1;
     }
     for (int i = 0; i < watch->n_ours; i++) {
-        uint64_t shown = watch->ours[i].done ? 0 : 2 * watch->call + first;
+        bool waits = !watch->ours[i].done && !watch->ours[i].queued;
 
-        atomic_store_explicit(&watch->ours[i].req->host_call, shown, memory_order_release);
-        first = watch->ours[i].done ? first : 0;
+        atomic_store_explicit(&watch->ours[i].req->host_call, waits ? 2 * watch->call + first : 0,
+                              memory_order_release);
+        first = waits ? 0 : first;
     }
 }
 
@@ -129,7 +134,7 @@ static enum mpixq_error watch_op(struct mpixq_watch *watch, int count, int index
 }
 
 static enum mpixq_error watch_ours(struct mpixq_watch *watch, int count, int index,
-                                   struct mpixq_request *req)
+                                   struct mpixq_request *req, bool queued)
 {
     struct mpixq_ours *ours = make_room(watch->ours, watch->few_ours, watch->n_ours,
                                         N_FEW(watch->few_ours), count, sizeof *ours);
@@ -138,12 +143,13 @@ static enum mpixq_error watch_ours(struct mpixq_watch *watch, int count, int ind
         return MPIXQ_E_NO_MEMORY;
     }
     watch->ours = ours;
-    ours[watch->n_ours++] = (struct mpixq_ours){.index = index, .req = req};
+    ours[watch->n_ours++] = (struct mpixq_ours){.index = index, .req = req, .queued = queued};
+    watch->n_queued += queued;
     return MPIXQ_E_NONE;
 }
 
 /* An element that is not the null handle. *req_p is its record, if it has one. */
-static enum mpixq_error watch_add(struct mpixq_watch *watch, int count, int index,
+static enum mpixq_error watch_add(struct mpixq_watch *watch, bool needs_all, int count, int index,
                                   MPI_Request handle, struct mpixq_request **req_p)
 {
     struct mpixq_request *req = mpixq_request_find(handle);
@@ -161,7 +167,9 @@ static enum mpixq_error watch_add(struct mpixq_watch *watch, int count, int inde
         watch->has_rest = true;
         return MPIXQ_E_NONE;
     case MPIXQ_HOST_STARTED:
-        return watch_ours(watch, count, index, req);
+        return watch_ours(watch, count, index, req, false);
+    case MPIXQ_WAITING: /* its end is on the way */
+        return needs_all ? MPIXQ_E_OWNED : watch_ours(watch, count, index, req, true);
     case MPIXQ_MATCHING:
         return MPIXQ_E_MATCHING;
     case MPIXQ_FAILED:
@@ -188,12 +196,15 @@ static enum mpixq_error watch_rest(struct mpixq_watch *watch, int count,
     return MPIXQ_E_NONE;
 }
 
-int mpixq_host_begin(struct mpixq_watch *watch, int count, MPI_Request requests[])
+int mpixq_host_begin(struct mpixq_watch *watch, const struct mpixq_call *call, bool needs_all,
+                     int count, MPI_Request requests[])
 {
+    struct mpixq_fault fault = MPIXQ_FAULT_NONE;
     enum mpixq_error error = MPIXQ_E_NONE;
     struct mpixq_request *req = NULL;
 
-    watch->n = watch->n_ours = 0;
+    watch->function = call;
+    watch->n = watch->n_ours = watch->n_queued = 0;
     watch->call = 0;
     watch->items = watch->few;
     watch->ours = watch->few_ours;
@@ -202,27 +213,41 @@ int mpixq_host_begin(struct mpixq_watch *watch, int count, MPI_Request requests[
     mpixq_backoff_begin(&watch->backoff);
     for (int i = 0; error == MPIXQ_E_NONE && requests != NULL && i < count; i++) {
         if (requests[i] != MPI_REQUEST_NULL) {
-            error = watch_add(watch, count, i, requests[i], &req);
+            error = watch_add(watch, needs_all, count, i, requests[i], &req);
+            if (error != MPIXQ_E_NONE && req != NULL) {
+                mpixq_fault_at(&fault, i, req);
+            }
         }
     }
     if (error == MPIXQ_E_NONE && watch->n_ours > 0) {
         watch->backoff.moves = true;
         error = watch->has_rest ? watch_rest(watch, count, requests) : MPIXQ_E_NONE;
-        req = NULL;
     }
     if (error != MPIXQ_E_NONE) {
         watch_end(watch);
-        return mpixq_error_raise(req != NULL ? mpixq_request_comm(req) : MPI_COMM_NULL,
-                                 mpixq_error_code(error));
+        return mpixq_fault_raise(call, &fault, error);
     }
     mpixq_host_reap();
     mpixq_match_advance();
     return MPI_SUCCESS;
 }
 
+int mpixq_host_refuse_queued(const struct mpixq_watch *watch)
+{
+    struct mpixq_fault fault = MPIXQ_FAULT_NONE;
+    int i = 0;
+
+    while (!watch->ours[i].queued) {
+        i++;
+    }
+    mpixq_fault_at(&fault, watch->ours[i].index, watch->ours[i].req);
+    return mpixq_fault_raise(watch->function, &fault, MPIXQ_E_OWNED);
+}
+
 int mpixq_host_set_apart(struct mpixq_watch *watch, int count, MPI_Request requests[])
 {
-    return mpixq_error_raise(MPI_COMM_NULL, mpixq_error_code(watch_rest(watch, count, requests)));
+    return mpixq_fault_raise(watch->function, &MPIXQ_FAULT_NONE,
+                             watch_rest(watch, count, requests));
 }
 
 bool mpixq_host_again(struct mpixq_watch *watch, int rc, bool done)
@@ -263,7 +288,7 @@ int mpixq_host_end_one(struct mpixq_watch *watch, int rc, int index)
     struct mpixq_match_op *op = failed_op(watch, index);
 
     if (rc == MPI_SUCCESS && op != NULL) {
-        rc = mpixq_error_raise(mpixq_match_op_comm(op), mpixq_error_code(op->error));
+        rc = mpixq_error_raise(mpixq_match_op_comm(op), mpixq_match_op_code(op));
     }
     end_matches(watch);
     return rc;
@@ -290,7 +315,7 @@ int mpixq_host_end_some(struct mpixq_watch *watch, int rc, int n, const int indi
             statuses[i].MPI_ERROR = MPI_SUCCESS;
         }
         if (statuses != MPI_STATUSES_IGNORE && op != NULL) {
-            statuses[i].MPI_ERROR = mpixq_error_code(op->error);
+            statuses[i].MPI_ERROR = mpixq_match_op_code(op);
         }
     }
     end_matches(watch);

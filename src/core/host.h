@@ -17,6 +17,8 @@
 /* What a completing call has to look after. Lives on the stack; a call with many elements allocates
  * before it does anything else. */
 struct mpixq_watch {
+    const struct mpixq_call *function; /* that was called */
+
     /* The requests of MPIX_Imatch among the elements. */
     int n;
     struct mpixq_watched {
@@ -25,10 +27,12 @@ struct mpixq_watch {
     } * items;
     struct mpixq_watched few[4];
 
-    /* The matched requests that the host has started: ours, which MPI knows nothing of. */
-    int n_ours;
+    /* The matched requests that the host has started: ours, which MPI knows nothing of. And, in
+     * calls that may return without them, n_queued that a queue still waits for: never done. */
+    int n_ours, n_queued;
     struct mpixq_ours {
         int index;
+        bool queued;
         bool done; /* completed or failed, as the last poll saw it, */
         int code;  /* and with what result */
         struct mpixq_request *req;
@@ -54,11 +58,15 @@ static inline bool mpixq_host_must_look(void)
 
 /* May this request be cancelled by the host? MPI_SUCCESS, or the code of an error whose handler has
  * been invoked. */
-int mpixq_host_check_cancel(MPI_Request request);
+int mpixq_host_check_cancel(const struct mpixq_call *call, MPI_Request request);
 
-/* Before a completing call: check and find the elements that are not MPI's alone. Every begin that
- * succeeds has its end. */
-int mpixq_host_begin(struct mpixq_watch *watch, int count, MPI_Request requests[]);
+/* Before a completing call: check and find the elements that are not MPI's alone. needs_all: it
+ * cannot return before the last of them is complete, and so refuses those that a queue waits for.
+ * Every begin that succeeds has its end. */
+int mpixq_host_begin(struct mpixq_watch *watch, const struct mpixq_call *call, bool needs_all,
+                     int count, MPI_Request requests[]);
+/* Nothing but what queues wait for could end the call. Its error, the handler invoked. */
+int mpixq_host_refuse_queued(const struct mpixq_watch *watch);
 /* Make watch->rest where none is ours, which begin leaves out. An MPI code, its handler invoked. */
 int mpixq_host_set_apart(struct mpixq_watch *watch, int count, MPI_Request requests[]);
 /* Let the watchdog see which of ours a call waits for. */
@@ -79,7 +87,7 @@ int mpixq_host_end_some(struct mpixq_watch *watch, int rc, int n, const int indi
  * Before: the code of an error whose handler has been invoked, or MPI_SUCCESS, and the handle
  * is forgotten, since MPI may give it to somebody else; then MPI is to be called, and the
  * second function. */
-int mpixq_host_free(MPI_Request handle, struct mpixq_request *req);
+int mpixq_host_free(const struct mpixq_call *call, MPI_Request handle, struct mpixq_request *req);
 void mpixq_host_freed(struct mpixq_request *req);
 /* Let go of requests that were freed while active and have completed since. */
 void mpixq_host_reap(void);

@@ -12,6 +12,12 @@ static void note(struct mpixq_watch *watch, struct mpixq_ours *ours, bool done)
     ours->done = done || mpixq_host_has_failed(ours->req);
     if (ours->done) {
         ours->code = mpixq_host_result(ours->req);
+        if (mpixq_error_of(ours->code) != MPIXQ_E_NONE) {
+            struct mpixq_fault fault;
+
+            mpixq_fault_at(&fault, ours->index, ours->req);
+            ours->code = mpixq_fault_code(watch->function, &fault, mpixq_error_of(ours->code));
+        }
         watch->failed |= ours->code != MPI_SUCCESS;
     }
 }
@@ -25,22 +31,25 @@ static void attend(struct mpixq_request *req)
 
 static void poll_one(struct mpixq_watch *watch, struct mpixq_ours *ours)
 {
-    attend(ours->req);
-    note(watch, ours, ours->req->channel->poll(ours->req));
+    if (!ours->queued) {
+        attend(ours->req);
+        note(watch, ours, ours->req->channel->poll(ours->req));
+    }
 }
 
-/* Poll those that are not done from *place_p on, as long as they have the same channel. */
-static void poll_group(struct mpixq_watch *watch, int *place_p)
+/* Poll those that are not done from *place_p to before end, as long as they have the same channel.
+ */
+static void poll_group(struct mpixq_watch *watch, int *place_p, int end)
 {
     struct mpixq_request *reqs[TOGETHER];
     struct mpixq_ours *from[TOGETHER];
     bool done[TOGETHER];
     int n = 0;
 
-    for (; *place_p < watch->n_ours && n < TOGETHER; ++*place_p) {
+    for (; *place_p < end && n < TOGETHER; ++*place_p) {
         struct mpixq_ours *ours = &watch->ours[*place_p];
 
-        if (ours->done) {
+        if (ours->done || ours->queued) {
             continue;
         }
         if (n > 0 && ours->req->channel != reqs[0]->channel) {
@@ -67,7 +76,7 @@ int mpixq_ours_poll(struct mpixq_watch *watch)
         return watch->ours[0].done;
     }
     for (int place = 0; place < watch->n_ours;) {
-        poll_group(watch, &place);
+        poll_group(watch, &place, watch->n_ours);
     }
     for (int i = 0; i < watch->n_ours; i++) {
         n_done += watch->ours[i].done;
@@ -91,23 +100,30 @@ bool mpixq_ours_poll_all(struct mpixq_watch *watch, bool thorough)
     return ours == end || mpixq_ours_poll(watch) == watch->n_ours || watch->failed;
 }
 
-int mpixq_ours_poll_any(struct mpixq_watch *watch)
+/* The first that is done from a place to before end, which may have been seen earlier. */
+static int poll_until_one(struct mpixq_watch *watch, int place, int end)
 {
-    static atomic_uint turn;
-    unsigned n = (unsigned)watch->n_ours, first;
-
-    if (mpixq_ours_poll(watch) == 0) {
-        return -1;
-    }
-    first = atomic_fetch_add_explicit(&turn, 1, memory_order_relaxed);
-    for (unsigned i = 0; i < n; i++) {
-        unsigned which = (first + i) % n;
-
-        if (watch->ours[which].done) {
-            return (int)which;
+    for (int looked = place; looked < end;) {
+        poll_group(watch, &place, end);
+        for (; looked < place; looked++) {
+            if (watch->ours[looked].done) {
+                return looked;
+            }
         }
     }
     return -1;
+}
+
+int mpixq_ours_poll_any(struct mpixq_watch *watch)
+{
+    static atomic_uint turn;
+    unsigned calls = atomic_fetch_add_explicit(&turn, 1, memory_order_relaxed);
+    int first = (int)(calls % (unsigned)watch->n_ours), which;
+
+    /* One by itself, as most often it is done if any is. */
+    which = poll_until_one(watch, first, first + 1);
+    which = which >= 0 ? which : poll_until_one(watch, first + 1, watch->n_ours);
+    return which >= 0 ? which : poll_until_one(watch, 0, first);
 }
 
 void mpixq_ours_pause(struct mpixq_watch *watch)

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright (c) 2026 the mpix-queue authors
  *
- * Arrays in which matched requests that the host has started stand among others. They are polled by
- * their channels; MPI is called, by src/pmpi/mixed.c, with the rest.
+ * Arrays in which matched requests that the host has started stand among others, or such as a queue
+ * waits for, which count as not complete. They are polled by their channels; MPI is called, by
+ * src/pmpi/mixed.c, with the rest.
  */
 #ifndef MPIXQ_HOST_ARRAY_H
 #define MPIXQ_HOST_ARRAY_H
@@ -14,8 +15,8 @@ int mpixq_ours_poll(struct mpixq_watch *watch);
 /* Are all of ours done, or has one failed? While they are not, mostly looks at the first that is
  * not done, unless it is to be thorough: a poll of one drives MPI for all. */
 bool mpixq_ours_poll_all(struct mpixq_watch *watch, bool thorough);
-/* One of ours that is done, by its place in watch->ours, or -1. Each call begins to look elsewhere,
- * so that none starves. */
+/* One of ours that is done, by its place in watch->ours, or -1. Polls no further than to the first
+ * group that has one. Each call begins to look elsewhere, so that none starves. */
 int mpixq_ours_poll_any(struct mpixq_watch *watch);
 /* Each 16th poll, and all of a long wait, look at everything. */
 static inline bool mpixq_ours_is_thorough(const struct mpixq_watch *watch)

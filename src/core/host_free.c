@@ -33,15 +33,17 @@ static enum mpixq_error check_one_free(struct mpixq_request *req)
     }
 }
 
-int mpixq_host_free(MPI_Request handle, struct mpixq_request *req)
+int mpixq_host_free(const struct mpixq_call *call, MPI_Request handle, struct mpixq_request *req)
 {
     struct mpixq_match_op *op;
+    struct mpixq_fault fault;
     enum mpixq_error error;
 
     if (req != NULL) {
         error = check_one_free(req);
         if (error != MPIXQ_E_NONE) {
-            return mpixq_error_raise(mpixq_request_comm(req), mpixq_error_code(error));
+            mpixq_fault_at(&fault, 0, req);
+            return mpixq_fault_raise(call, &fault, error);
         }
         mpixq_request_forget(req);
         return MPI_SUCCESS;

@@ -99,8 +99,9 @@ static bool has_not_started(const struct mpixq_request *req)
     return atomic_load(&req->failed) && atomic_load(&req->started) != req->epoch;
 }
 
-int mpixq_host_start(struct mpixq_request *const reqs[], int n)
+int mpixq_host_start(const struct mpixq_call *call, struct mpixq_request *const reqs[], int n)
 {
+    struct mpixq_fault fault = MPIXQ_FAULT_NONE;
     const struct mpixq_request *failed = NULL;
 
     for (int i = 0; i < n; i += TOGETHER) {
@@ -109,14 +110,17 @@ int mpixq_host_start(struct mpixq_request *const reqs[], int n)
     for (int i = 0; i < n; i++) {
         if (reqs[i] != NULL && has_not_started(reqs[i])) {
             (void)mpixq_request_step(reqs[i], MPIXQ_FAIL);
-            failed = failed != NULL ? failed : reqs[i];
+            if (failed == NULL) {
+                failed = reqs[i];
+                mpixq_fault_at(&fault, i, failed);
+            }
         }
     }
     if (failed == NULL) {
         return MPI_SUCCESS;
     }
     mpixq_match_kick(); /* the peer hears of it now */
-    return mpixq_error_raise(mpixq_request_comm(failed), mpixq_host_result(failed));
+    return mpixq_fault_raise_code(call, &fault, mpixq_host_result(failed));
 }
 
 static bool lacks_peer(const struct mpixq_request *req)

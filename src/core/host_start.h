@@ -16,6 +16,7 @@
 #include <mpi.h>
 #include <stdbool.h>
 
+#include "fault.h"
 #include "request.h"
 
 /* Take a request for a start by the host: *req_p is its record, now HOST_STARTED, or NULL if MPI is
@@ -25,7 +26,7 @@ enum mpixq_error mpixq_host_claim(MPI_Request handle, struct mpixq_request **req
 void mpixq_host_unclaim(struct mpixq_request *req);
 /* Start what was claimed; NULL entries are passed over. MPI_SUCCESS, or the code of the first start
  * that failed, whose handler has been invoked; the others have started. */
-int mpixq_host_start(struct mpixq_request *const reqs[], int n);
+int mpixq_host_start(const struct mpixq_call *call, struct mpixq_request *const reqs[], int n);
 
 /* Drive a request that the host has started. Has it completed, or failed? */
 bool mpixq_host_is_done(struct mpixq_request *req);

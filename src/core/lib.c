@@ -15,7 +15,9 @@
 #include "host.h"
 #include "log.h"
 #include "match.h"
+#include "mpi_turns.h"
 #include "mpix_queue.h"
+#include "node.h"
 #include "progress.h"
 #include "queue.h"
 #include "stream/host_stream.h"
@@ -57,10 +59,6 @@ static void count_matched(struct mpixq_request *req, void *arg)
     *(int *)arg += mpixq_request_state(req) != MPIXQ_UNMATCHED;
 }
 
-/* Its deletion is the teardown: by mpixq_lib_close, or by MPI_Finalize, which deletes the
- * attributes of MPI_COMM_SELF first, whichever way it is called. */
-static int teardown_key = MPI_KEYVAL_INVALID;
-
 static void recall(struct mpixq_request *req, void *arg)
 {
     (void)arg;
@@ -69,9 +67,12 @@ static void recall(struct mpixq_request *req, void *arg)
     }
 }
 
+/* The callback of an attribute of MPI_COMM_SELF: MPI_Finalize deletes those first of all, whichever
+ * way it is called, the last that was set first. This one was set in MPI_Init, so the callbacks of
+ * the program have the library. */
 static int teardown(MPI_Comm comm, int key, void *value, void *extra)
 {
-    int queues, streams, busy, requests = 0;
+    int queues, streams, requests = 0;
 
     (void)comm;
     (void)key;
@@ -86,36 +87,35 @@ static int teardown(MPI_Comm comm, int key, void *value, void *extra)
     mpixq_handles_each(recall, NULL); /* no other thread is here any more */
     mpixq_match_stop();
     mpixq_control_close();
-    mpixq_match_close(&busy);
+    mpixq_match_close();
     mpixq_requests_close();
     mpixq_channels_close();
     mpixq_streams_close();
     mpixq_comm_close();
-    if (queues + streams + requests > 0) {
-        mpixq_warn("MPI_Finalize: not freed: %d queues, %d host streams, %d matched requests",
-                   queues, streams, requests);
+    mpixq_node_close();
+    if (queues + requests > 0) {
+        mpixq_warn("MPI_Finalize: not freed: %d queues, %d matched requests", queues, requests);
     }
-    if (busy > 0) {
-        mpixq_warn(
-            "MPI_Finalize: %d sends were started and never received: their buffers are in use "
-            "until the process ends",
-            busy);
+    if (streams > 0) {
+        /* Nothing is lost: what they were to do is done. */
+        mpixq_info("MPI_Finalize: not destroyed: %d host streams", streams);
     }
     return MPI_SUCCESS;
 }
 
 static int hook_finalize(void)
 {
-    int rc = PMPI_Comm_create_keyval(MPI_COMM_NULL_COPY_FN, teardown, &teardown_key, NULL);
+    int key = MPI_KEYVAL_INVALID;
+    int rc = PMPI_Comm_create_keyval(MPI_COMM_NULL_COPY_FN, teardown, &key, NULL);
 
-    return rc ? rc : PMPI_Comm_set_attr(MPI_COMM_SELF, teardown_key, NULL);
+    rc = rc ? rc : PMPI_Comm_set_attr(MPI_COMM_SELF, key, NULL);
+    return rc ? rc : PMPI_Comm_free_keyval(&key); /* lives on with the attribute */
 }
 
-void mpixq_lib_close(void)
+void mpixq_lib_finalize(void)
 {
     if (mpixq_lib_is_up()) {
-        (void)PMPI_Comm_delete_attr(MPI_COMM_SELF, teardown_key);
-        (void)PMPI_Comm_free_keyval(&teardown_key);
+        mpixq_mpi_close();
     }
 }
 
@@ -137,12 +137,8 @@ static void print_choices(void)
     mpixq_print("version %d.%d.%d on %.60s", MPIXQ_VERSION_MAJOR, MPIXQ_VERSION_MINOR,
                 MPIXQ_VERSION_PATCH, version);
     mpixq_print("thread level %s%s", levels[level], level < 3 ? ": queues cannot be made" : "");
-    for (int i = 0; mpixq_channels[i] != NULL; i++) {
-        mpixq_print("channel %s: available, place %d", mpixq_channels[i]->name, i + 1);
-    }
-    if (mpixq_channel_by_id(MPIXQ_CHANNEL_CXI) == NULL) {
-        mpixq_print("channel cxi: the library was built without libfabric");
-    }
+    mpixq_channels_print();
+    mpixq_print("node: %d ranks of MPI_COMM_WORLD", mpixq_node_ranks());
     mpixq_streams_print();
     mpixq_affinity_print();
     mpixq_print("%d ranks for each CPU: waits %s", mpixq_backoff_crowding(),
@@ -157,6 +153,7 @@ void mpixq_lib_open(int level)
     thread_level = level;
     mpixq_env_read();
     rc = PMPI_Comm_rank(MPI_COMM_WORLD, &mpixq_log_rank);
+    rc = rc ? rc : mpixq_node_open();
     rc = rc ? rc : mpixq_comm_open();
     rc = rc ? rc : mpixq_control_open();
     rc = rc ? rc : mpixq_channels_open();

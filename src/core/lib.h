@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright (c) 2026 the mpix-queue authors
  *
- * The library as a whole: from MPI_Init to the first step of MPI_Finalize.
+ * The library as a whole: from MPI_Init to the attributes of MPI_COMM_SELF in
+ * MPI_Finalize.
  */
 #ifndef MPIXQ_LIB_H
 #define MPIXQ_LIB_H
@@ -13,9 +14,9 @@
 
 /* MPI is initialised, with this thread level. Collective over MPI_COMM_WORLD. */
 void mpixq_lib_open(int thread_level);
-/* Before MPI_Finalize: MPICH takes no locks any more once it is in there, so no thread of ours may
- * be inside MPI then. Without this call the teardown happens in MPI_Finalize. */
-void mpixq_lib_close(void);
+/* MPI_Finalize is to be called. From now on one thread at a time is in MPI (mpi_turns.h); the
+ * teardown comes when MPI deletes the attributes of MPI_COMM_SELF, as it does without this call. */
+void mpixq_lib_finalize(void);
 enum mpixq_phase { MPIXQ_BEFORE, MPIXQ_UP, MPIXQ_BROKEN, MPIXQ_AFTER };
 extern atomic_int mpixq_phase; /* only lib.c writes it */
 static inline bool mpixq_lib_is_up(void)

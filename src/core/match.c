@@ -13,16 +13,16 @@
 #include "control.h"
 #include "liveness.h"
 #include "log.h"
+#include "match_channels.h"
 #include "offer.h"
 #include "progress.h"
 #include "queue.h"
+#include "served.h"
 #include "stage.h"
 
 /* The matching lock, and what it guards. */
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 struct mpixq_pairing mpixq_match_pairing;
-static struct mpixq_request *ids; /* every end that a peer may name */
-static uint64_t last_id;
 static long n_matching;
 static struct mpixq_match_op *done_ops; /* handles to complete once the lock is left */
 /* Written under the lock, read by anyone: is there a reason to progress? */
@@ -57,53 +57,23 @@ void mpixq_match_leave(void)
     mpixq_match_destroy(retired);
 }
 
-struct mpixq_request *mpixq_match_by_id(uint64_t id)
-{
-    struct mpixq_request *req;
-
-    HASH_FIND(hh_id, ids, &id, sizeof id, req);
-    return req;
-}
-
-static bool id_add(struct mpixq_request *req)
-{
-    req->id = ++last_id;
-    memset(&req->hh_id, 0, sizeof req->hh_id);
-    HASH_ADD(hh_id, ids, id, sizeof req->id, req);
-    return mpixq_in_table(req->hh_id);
-}
-
-void mpixq_match_id_remove(struct mpixq_request *req)
-{
-    if (mpixq_in_table(req->hh_id)) {
-        HASH_DELETE(hh_id, ids, req);
-        memset(&req->hh_id, 0, sizeof req->hh_id);
-    }
-}
-
-void mpixq_match_each(void (*visit)(struct mpixq_request *req, void *arg), void *arg)
-{
-    struct mpixq_request *req, *next;
-
-    HASH_ITER(hh_id, ids, req, next)
-    {
-        visit(req, arg);
-    }
-}
-
-/* A request of op has failed to match: the first by index counts. */
+/* A request of op has failed to match: the first by index counts. other_bytes and
+ * other_channels are those of the peer's end, if it has told. */
 static void note_failure(struct mpixq_match_op *op, const struct mpixq_request *req,
-                         enum mpixq_error error)
+                         enum mpixq_error error, uint64_t other_bytes, uint32_t other_channels)
 {
-    if (op->error == MPIXQ_E_NONE || req->op_index < op->error_index) {
+    if (op->error == MPIXQ_E_NONE || req->op_index < op->fault.index) {
         op->error = error;
-        op->error_index = req->op_index;
+        mpixq_fault_at(&op->fault, req->op_index, req);
+        op->fault.other_bytes = other_bytes;
+        mpixq_match_tell_choice(req, other_channels, &op->fault.choice);
         mpixq_comm_put(op->error_comm);
         op->error_comm = mpixq_comm_hold(req->comm);
     }
 }
 
-void mpixq_match_finish(struct mpixq_request *req, enum mpixq_error error)
+static void finish(struct mpixq_request *req, enum mpixq_error error, uint64_t other_bytes,
+                   uint32_t other_channels)
 {
     struct mpixq_match_op *op = req->op;
     bool has_handle = op->has_handle;
@@ -114,7 +84,7 @@ void mpixq_match_finish(struct mpixq_request *req, enum mpixq_error error)
         mpixq_info("%s not matched: %s", mpixq_request_describe(req, text, sizeof text),
                    mpixq_error_text(error));
         mpixq_match_id_remove(req);
-        note_failure(op, req, error);
+        note_failure(op, req, error, other_bytes, other_channels);
     }
     mpixq_channels_unreach(req);
     req->op = NULL;
@@ -125,61 +95,30 @@ void mpixq_match_finish(struct mpixq_request *req, enum mpixq_error error)
     }
 }
 
+void mpixq_match_finish(struct mpixq_request *req, enum mpixq_error error)
+{
+    finish(req, error, 0, 0);
+}
+
 static void matched(struct mpixq_request *req, const struct mpixq_channel *channel)
 {
     char text[64];
 
     req->channel = channel;
     mpixq_stage_matched(req);
-    mpixq_channel_count(channel);
+    mpixq_served_count(req);
     mpixq_debug("%s matched: source %d tag %d, %llu bytes, channel %s",
                 mpixq_request_describe(req, text, sizeof text), req->source, req->source_tag,
                 (unsigned long long)req->bytes, channel->name);
     mpixq_match_finish(req, MPIXQ_E_NONE);
 }
 
-static void explain(const struct mpixq_request *req, const struct mpixq_channel *channel,
-                    const char *why)
-{
-    char text[64];
-
-    mpixq_debug("%s not by channel %s: %s", mpixq_request_describe(req, text, sizeof text),
-                channel->name, why);
-}
-
-/* Can the channel reach the buffer, or its twin? */
-static bool reaches(const struct mpixq_channel *channel, const struct mpixq_request *req,
-                    const char **why_p)
-{
-    *why_p = req->moves ? "the buffer is in managed memory, whose pages move"
-                        : "the buffer is in memory of a GPU, and MPI takes it there "
-                          "(MPIXQ_GPU_AWARE)";
-    return channel->through_mpi || channel->of_gpus || req->staging != NULL ||
-           (req->reached != NULL && req->in_place && req->reached_by == channel->id) ||
-           (!req->in_gpu && !req->moves);
-}
-
-/* Sender: offer every channel that could serve. */
 static void begin_send(struct mpixq_request *req, const struct mpixq_comm_view *view)
 {
     struct mpixq_record record = {.kind = MPIXQ_WIRE_OFFER};
-    const char *why = "";
 
     req->source = view->rank;
     req->source_tag = req->made.tag;
-    req->offered = 0;
-    for (int i = 0; mpixq_channels[i] != NULL; i++) {
-        const struct mpixq_channel *channel = mpixq_channels[i];
-        struct mpixq_blob *blob = &record.blobs[record.n_blobs];
-
-        if (reaches(channel, req, &why) && channel->offer(req, blob, &why)) {
-            blob->channel = channel->id;
-            req->offered |= UINT32_C(1) << channel->id;
-            record.n_blobs++;
-        } else {
-            explain(req, channel, why);
-        }
-    }
     record.u.offer = (struct mpixq_wire_offer){.sender_id = req->id,
                                                .ident = view->ident,
                                                .bytes = req->bytes,
@@ -189,66 +128,28 @@ static void begin_send(struct mpixq_request *req, const struct mpixq_comm_view *
                                                .size = view->size,
                                                .own_size = view->own_size,
                                                .mode = req->made.mode};
-    if (!mpixq_control_send(req->peer_world, &record)) {
+    mpixq_match_offer_channels(req, &record);
+    if (!mpixq_match_send(req->peer_world, &record, &record.u.offer.channels)) {
+        mpixq_match_drop_offers(req, NULL);
         mpixq_match_finish(req, MPIXQ_E_NO_MEMORY);
     }
 }
 
-void mpixq_match_drop_offers(struct mpixq_request *req, const struct mpixq_channel *except)
+/* req is the receive, or NULL if there is none. The record says, if anything, which channel serves
+ * the pair, or why none. */
+static void answer(int world, uint64_t sender_id, const struct mpixq_request *req,
+                   enum mpixq_error error, struct mpixq_record *record)
 {
-    for (int i = 0; mpixq_channels[i] != NULL; i++) {
-        const struct mpixq_channel *channel = mpixq_channels[i];
+    struct mpixq_wire_answer *wire = &record->u.answer;
 
-        if (channel != except && (req->offered & (UINT32_C(1) << channel->id)) != 0) {
-            channel->withdraw(req);
-        }
-    }
-    req->offered = 0;
-}
-
-static void answer(int world, uint64_t sender_id, uint64_t receiver_id, enum mpixq_error error,
-                   const struct mpixq_blob *blob)
-{
-    struct mpixq_record record = {.kind = MPIXQ_WIRE_ANSWER};
-
-    record.u.answer = (struct mpixq_wire_answer){
-        .sender_id = sender_id, .receiver_id = receiver_id, .error = error};
-    if (error == MPIXQ_E_NONE) {
-        record.n_blobs = 1;
-        record.blobs[0] = *blob;
-    }
-    if (!mpixq_control_send(world, &record)) {
+    record->kind = MPIXQ_WIRE_ANSWER;
+    wire->sender_id = sender_id;
+    wire->receiver_id = req != NULL ? req->id : 0;
+    wire->bytes = req != NULL ? req->bytes : 0;
+    wire->error = (uint16_t)error;
+    if (!mpixq_match_send(world, record, &wire->channels)) {
         mpixq_err("no memory to answer a match of rank %d, which will wait for ever", world);
     }
-}
-
-/* Receiver: the best channel that both ends can use. */
-static enum mpixq_error choose_channel(struct mpixq_request *req, const struct mpixq_record *offer,
-                                       const struct mpixq_channel **channel_p,
-                                       struct mpixq_blob *mine)
-{
-    enum mpixq_error error = MPIXQ_E_NO_CHANNEL;
-    const char *why = "";
-
-    for (int i = 0; mpixq_channels[i] != NULL; i++) {
-        const struct mpixq_channel *channel = mpixq_channels[i];
-
-        for (uint32_t k = 0; k < offer->n_blobs; k++) {
-            if (offer->blobs[k].channel != channel->id) {
-                continue;
-            }
-            mine->channel = channel->id;
-            mine->length = 0;
-            error = reaches(channel, req, &why) ? channel->accept(req, &offer->blobs[k], mine, &why)
-                                                : MPIXQ_E_NO_CHANNEL;
-            if (error == MPIXQ_E_NONE) {
-                *channel_p = channel;
-                return MPIXQ_E_NONE;
-            }
-            explain(req, channel, why);
-        }
-    }
-    return error;
 }
 
 static enum mpixq_error check_pair(const struct mpixq_request *req,
@@ -270,7 +171,7 @@ static void pair(struct mpixq_request *req, const struct mpixq_record *record, i
     const struct mpixq_channel *channel = NULL;
     enum mpixq_error error = check_pair(req, offer);
     uint64_t bytes = req->bytes;
-    struct mpixq_blob mine;
+    struct mpixq_record mine = {.n_blobs = 0};
 
     if (error == MPIXQ_E_NONE) {
         req->peer_world = world;
@@ -278,19 +179,21 @@ static void pair(struct mpixq_request *req, const struct mpixq_record *record, i
         req->source = offer->source;
         req->source_tag = offer->tag;
         req->bytes = offer->bytes;
-        error = choose_channel(req, record, &channel, &mine);
+        error = mpixq_match_choose_channel(req, record, &mine, &channel);
         if (error == MPIXQ_E_NO_TAG) {
             /* The release of another pair may have come just before this offer. */
             mpixq_match_retire();
-            error = choose_channel(req, record, &channel, &mine);
+            error = mpixq_match_choose_channel(req, record, &mine, &channel);
         }
     }
-    answer(world, offer->sender_id, req->id, error, &mine);
+    if (error != MPIXQ_E_NONE) {
+        req->bytes = bytes;
+    }
+    answer(world, offer->sender_id, req, error, &mine);
     if (error == MPIXQ_E_NONE) {
         matched(req, channel);
     } else {
-        req->bytes = bytes;
-        mpixq_match_finish(req, error);
+        finish(req, error, offer->bytes, offer->channels.may);
     }
 }
 
@@ -327,8 +230,12 @@ static void begin_one(struct mpixq_request *req)
         matched(req, &mpixq_channel_null);
         return;
     }
-    if (!id_add(req)) {
+    if (!mpixq_match_id_add(req)) {
         mpixq_match_finish(req, MPIXQ_E_NO_MEMORY);
+        return;
+    }
+    if (mpixq_match_is_strange(req)) {
+        mpixq_match_finish(req, MPIXQ_E_VERSION);
         return;
     }
     mpixq_comm_view(req->comm, &view);
@@ -352,7 +259,6 @@ void mpixq_match_begin(struct mpixq_request **records, int n, struct mpixq_match
     op->n = n;
     for (int i = 0; i < n; i++) {
         records[i]->op = op;
-        records[i]->op_index = i;
         n_matching++;
         (void)mpixq_request_step(records[i], MPIXQ_MATCH_BEGIN);
     }
@@ -379,7 +285,9 @@ static void record_offer(const struct mpixq_record *record, int source)
 
     if (offer == NULL ||
         !mpixq_pairing_offer(&mpixq_match_pairing, mpixq_offer_offered(offer), &posted)) {
-        answer(source, record->u.offer.sender_id, 0, MPIXQ_E_NO_MEMORY, NULL);
+        struct mpixq_record nothing = {.n_blobs = 0};
+
+        answer(source, record->u.offer.sender_id, NULL, MPIXQ_E_NO_MEMORY, &nothing);
         mpixq_offer_free(offer);
         return;
     }
@@ -397,7 +305,7 @@ static void record_answer(const struct mpixq_record *record, int source)
     const struct mpixq_channel *channel = NULL;
     enum mpixq_error error = (enum mpixq_error)wire->error;
 
-    if (req == NULL && wire->sender_id <= last_id) {
+    if (req == NULL && mpixq_match_id_was_given(wire->sender_id)) {
         /* The offer was withdrawn while the answer was under way. */
         if (error == MPIXQ_E_NONE) {
             mpixq_match_cut_off(source, wire->receiver_id);
@@ -409,23 +317,16 @@ static void record_answer(const struct mpixq_record *record, int source)
         mpixq_err("rank %d answered a match that does not exist", source);
         return;
     }
-    if (error == MPIXQ_E_NONE) {
-        channel = record->n_blobs == 1 ? mpixq_channel_by_id(record->blobs[0].channel) : NULL;
-        if (channel == NULL || (req->offered & (UINT32_C(1) << channel->id)) == 0) {
-            error = MPIXQ_E_PROTOCOL;
-        } else {
-            req->peer_id = wire->receiver_id;
-            error = channel->connect(req, &record->blobs[0]);
-        }
-        if (error != MPIXQ_E_NONE) {
-            mpixq_match_cut_off(source, wire->receiver_id);
-        }
+    req->peer_id = wire->receiver_id;
+    error = mpixq_match_accepted_channel(req, record, &channel);
+    if (error != MPIXQ_E_NONE && wire->error == MPIXQ_E_NONE) {
+        mpixq_match_cut_off(source, wire->receiver_id);
     }
     mpixq_match_drop_offers(req, error == MPIXQ_E_NONE ? channel : NULL);
     if (error == MPIXQ_E_NONE) {
         matched(req, channel);
     } else {
-        mpixq_match_finish(req, error);
+        finish(req, error, wire->bytes, wire->channels.may);
     }
 }
 
@@ -450,6 +351,9 @@ void mpixq_match_record(const struct mpixq_record *record, int source)
     case MPIXQ_WIRE_HELLO:
         mpixq_control_meet(source, &record->u.hello.process);
         break;
+    case MPIXQ_WIRE_REASON:
+        mpixq_match_record_reason(record, source);
+        break;
     }
 }
 
@@ -464,9 +368,7 @@ void mpixq_match_kick(void)
 {
     if (pthread_mutex_trylock(&lock) == 0) {
         mpixq_control_progress();
-        if (mpixq_watchdog_is_on()) {
-            mpixq_watchdog_check();
-        }
+        mpixq_watchdog_check();
         mpixq_liveness_check();
         mpixq_match_retire();
         mpixq_match_leave();
@@ -490,10 +392,4 @@ void mpixq_match_wait(struct mpixq_match_op *op)
         mpixq_backoff_pause(&backoff);
     }
     mpixq_match_fence(); /* the thread that completed it may still look at it */
-}
-
-void mpixq_match_fence(void)
-{
-    mpixq_match_enter();
-    mpixq_match_leave();
 }

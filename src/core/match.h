@@ -23,6 +23,7 @@
 #include <stdbool.h>
 
 #include "error.h"
+#include "fault.h"
 #include "request.h"
 #include "watchdog.h"
 #include "wire.h"
@@ -34,9 +35,10 @@ struct mpixq_match_op {
     atomic_int remaining; /* requests not yet matched or failed */
     atomic_int references;
     /* The first failure by index. Written under the matching lock, final when remaining is 0. */
-    int error_index;
-    enum mpixq_error error;
+    struct mpixq_fault fault;      /* but for its communicator, which may be freed meanwhile: */
     struct mpixq_comm *error_comm; /* held */
+    enum mpixq_error error;
+    const struct mpixq_call *call; /* that began it */
     bool has_handle;
     MPI_Request handle; /* of Imatch: a generalized request */
     struct mpixq_match_op *next_done;
@@ -51,22 +53,25 @@ struct mpixq_match_op {
 };
 
 /* Check that all requests may be matched now; null handles are left out of records, in which
- * *n_p are returned. On an error *failed_p is the record it is about, or NULL. */
+ * *n_p are returned. On an error *fault_p is what it is about. */
 enum mpixq_error mpixq_match_check(int count, MPI_Request requests[],
                                    struct mpixq_request **records, int *n_p,
-                                   struct mpixq_request **failed_p);
+                                   struct mpixq_fault *fault_p);
 /* Begin to match; requests that cannot be begun fail in op. */
 void mpixq_match_begin(struct mpixq_request **records, int n, struct mpixq_match_op *op);
 /* Block until op is complete, progressing. */
 void mpixq_match_wait(struct mpixq_match_op *op);
 
 /* A new op with a handle for Imatch; NULL on failure with *rc_p set and its handler invoked. */
-struct mpixq_match_op *mpixq_match_op_create(int *rc_p);
+struct mpixq_match_op *mpixq_match_op_create(const struct mpixq_call *call, int *rc_p);
 /* An op without a handle: begin and end it. */
-void mpixq_match_op_init(struct mpixq_match_op *op);
+void mpixq_match_op_init(struct mpixq_match_op *op, const struct mpixq_call *call);
 void mpixq_match_op_end(struct mpixq_match_op *op);
 /* The communicator whose error handler is to hear of the op's failure. */
 MPI_Comm mpixq_match_op_comm(const struct mpixq_match_op *op);
+/* The code of a complete op's failure, or MPI_SUCCESS; with a text that says which request of the
+ * call that began it has failed. */
+int mpixq_match_op_code(const struct mpixq_match_op *op);
 /* The op of an Imatch handle, with a reference, or NULL. */
 struct mpixq_match_op *mpixq_match_op_find(MPI_Request handle);
 void mpixq_match_op_put(struct mpixq_match_op *op);
@@ -101,11 +106,13 @@ void mpixq_match_fence(void);
 /* A control record has arrived. Under the matching lock. */
 void mpixq_match_record(const struct mpixq_record *record, int source);
 
+/* Nothing can be matched with a process: end what waits for it. Under the matching lock. */
+void mpixq_match_end_strange(int world_rank);
+
 /* In MPI_Finalize, before control messages end: pair nothing any more. Then, after they have
- * ended: let go of everything that is left. *busy_p is the number of sends that MPI still
- * reads. */
+ * ended: let go of everything that is left, and tell of the sends that MPI still reads. */
 void mpixq_match_stop(void);
 bool mpixq_match_has_stopped(void);
-void mpixq_match_close(int *busy_p);
+void mpixq_match_close(void);
 
 #endif

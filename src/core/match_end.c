@@ -12,9 +12,11 @@
 #include "channel.h"
 #include "control.h"
 #include "log.h"
+#include "match_channels.h"
 #include "offer.h"
 #include "progress.h"
 #include "queue.h"
+#include "watchdog.h"
 
 /* Both ends released, with something left to do. Under the matching lock. */
 static struct mpixq_request *retiring;
@@ -180,10 +182,16 @@ void mpixq_match_abandon(struct mpixq_request *req)
     mpixq_progress_wake(); /* sends it: the caller may hold more locks */
 }
 
+/* Sends that MPI reads to the end. */
+struct busy {
+    int n;
+    char first[MPIXQ_WATCHDOG_ROOM];
+};
+
 /* The process ends: let go of one end, whatever it is doing. */
 static void let_go(struct mpixq_request *req, void *arg)
 {
-    int *busy_p = arg;
+    struct busy *busy = arg;
 
     mpixq_match_id_remove(req);
     if (req->channel != NULL) {
@@ -191,7 +199,9 @@ static void let_go(struct mpixq_request *req, void *arg)
             req->channel->release(req);
         }
         /* A receive may still lack its sender's release: nobody will wait for that any more. */
-        *busy_p += !req->channel->retire(req) && mpixq_request_is_send(req);
+        if (!req->channel->retire(req) && mpixq_request_is_send(req) && busy->n++ == 0) {
+            (void)mpixq_watchdog_name(req, busy->first);
+        }
     }
     if (req->released) {
         mpixq_request_destroy(req); /* the others are still in the table of handles */
@@ -214,15 +224,27 @@ void mpixq_match_stop(void)
     mpixq_match_leave();
 }
 
-void mpixq_match_close(int *busy_p)
+void mpixq_match_close(void)
 {
     struct mpixq_offered *offered;
+    struct busy busy = {.n = 0};
 
-    *busy_p = 0;
     mpixq_match_enter();
     while ((offered = mpixq_pairing_take_offered(&mpixq_match_pairing)) != NULL) {
         mpixq_offer_free(mpixq_offer_of(offered));
     }
-    mpixq_match_each(let_go, busy_p);
+    mpixq_match_each(let_go, &busy);
+    mpixq_match_reasons_close();
+    mpixq_match_leave();
+    if (busy.n > 0) {
+        mpixq_warn("MPI_Finalize: %d sends were started and never received, the first the %s: "
+                   "their buffers are in use until the process ends",
+                   busy.n, busy.first);
+    }
+}
+
+void mpixq_match_fence(void)
+{
+    mpixq_match_enter();
     mpixq_match_leave();
 }

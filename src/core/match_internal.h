@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright (c) 2026 the mpix-queue authors
  *
- * What match.c and match_end.c share, and nobody else uses. All but enter and destroy is called
- * under the matching lock.
+ * What match.c, match_ids.c and match_end.c share, and nobody else uses. All but enter and destroy
+ * is called under the matching lock.
  */
 #ifndef MPIXQ_MATCH_INTERNAL_H
 #define MPIXQ_MATCH_INTERNAL_H
@@ -20,16 +20,20 @@ void mpixq_match_leave(void);
 void mpixq_match_each(void (*visit)(struct mpixq_request *req, void *arg), void *arg);
 /* A request has left MATCHING. The op may be gone once the lock is left. */
 void mpixq_match_finish(struct mpixq_request *req, enum mpixq_error error);
-/* Give up what the channels have reserved for the offer of a send, but for one that was taken. */
-void mpixq_match_drop_offers(struct mpixq_request *req, const struct mpixq_channel *except);
 /* The receiver has matched, but this end cannot: it will start nothing, and is as good as freed. */
 void mpixq_match_cut_off(int world, uint64_t receiver_id);
 /* End a request that is not matched with an error. */
 void mpixq_match_give_up_one(struct mpixq_request *req, enum mpixq_error error);
 /* End the requests that are not matched of all ops that have expired, with an error. */
 void mpixq_match_give_up(enum mpixq_error error);
+/* Is the peer of the request a process whose messages cannot be read, or which cannot read any? */
+bool mpixq_match_is_strange(const struct mpixq_request *req);
 /* Tell the peer that a start of req has failed. */
 void mpixq_match_tell_failure(struct mpixq_request *req);
+/* Give a request a number, by which peers can name it from now on. False without memory. */
+bool mpixq_match_id_add(struct mpixq_request *req);
+/* Has some request had this number? Numbers are never used twice. */
+bool mpixq_match_id_was_given(uint64_t id);
 /* No peer can name the request any more. */
 void mpixq_match_id_remove(struct mpixq_request *req);
 

@@ -67,13 +67,12 @@ static enum mpixq_error check_one(const struct mpixq_request *req)
 
 enum mpixq_error mpixq_match_check(int count, MPI_Request requests[],
                                    struct mpixq_request **records, int *n_p,
-                                   struct mpixq_request **failed_p)
+                                   struct mpixq_fault *fault_p)
 {
     static _Atomic uint64_t last_mark;
     uint64_t mark = atomic_fetch_add(&last_mark, 1) + 1;
 
     *n_p = 0;
-    *failed_p = NULL;
     for (int i = 0; i < count; i++) {
         struct mpixq_request *req;
         enum mpixq_error error;
@@ -83,28 +82,30 @@ enum mpixq_error mpixq_match_check(int count, MPI_Request requests[],
         }
         req = mpixq_request_find(requests[i]);
         if (req == NULL) {
+            mpixq_fault_at(fault_p, i, NULL);
             return MPIXQ_E_UNKNOWN_REQUEST;
         }
-        *failed_p = req;
         error = check_one(req);
         if (error == MPIXQ_E_NONE && req->match_mark == mark) {
             error = MPIXQ_E_TWICE;
         }
         if (error != MPIXQ_E_NONE) {
+            mpixq_fault_at(fault_p, i, req);
             return error;
         }
         req->match_mark = mark;
+        req->op_index = i;
         records[(*n_p)++] = req;
     }
-    *failed_p = NULL;
     return MPIXQ_E_NONE;
 }
 
 /* Ops. */
 
-void mpixq_match_op_init(struct mpixq_match_op *op)
+void mpixq_match_op_init(struct mpixq_match_op *op, const struct mpixq_call *call)
 {
     memset(op, 0, sizeof *op);
+    op->call = call;
     op->handle = MPI_REQUEST_NULL;
 }
 
@@ -118,6 +119,14 @@ void mpixq_match_op_end(struct mpixq_match_op *op)
 MPI_Comm mpixq_match_op_comm(const struct mpixq_match_op *op)
 {
     return mpixq_comm_handle(op->error_comm);
+}
+
+int mpixq_match_op_code(const struct mpixq_match_op *op)
+{
+    struct mpixq_fault fault = op->fault;
+
+    fault.comm = mpixq_match_op_comm(op);
+    return op->error != MPIXQ_E_NONE ? mpixq_fault_code(op->call, &fault, op->error) : MPI_SUCCESS;
 }
 
 static int grequest_query(void *state, MPI_Status *status)
@@ -146,15 +155,15 @@ static int grequest_cancel(void *state, int complete)
     return MPI_SUCCESS;
 }
 
-struct mpixq_match_op *mpixq_match_op_create(int *rc_p)
+struct mpixq_match_op *mpixq_match_op_create(const struct mpixq_call *call, int *rc_p)
 {
     struct mpixq_match_op *op = mpixq_alloc(sizeof *op); /* freed in mpixq_match_op_put */
 
     if (op == NULL) {
-        *rc_p = mpixq_error_raise(MPI_COMM_NULL, mpixq_error_code(MPIXQ_E_NO_MEMORY));
+        *rc_p = mpixq_fault_raise(call, &MPIXQ_FAULT_NONE, MPIXQ_E_NO_MEMORY);
         return NULL;
     }
-    mpixq_match_op_init(op);
+    mpixq_match_op_init(op, call);
     /* One reference for the handle, one for whoever completes it. */
     atomic_init(&op->references, 2);
     op->has_handle = true;

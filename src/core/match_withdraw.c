@@ -12,6 +12,7 @@
 #include "comm.h"
 #include "control.h"
 #include "log.h"
+#include "match_channels.h"
 #include "offer.h"
 
 static void withdraw_offer(struct mpixq_request *req)
@@ -79,4 +80,29 @@ void mpixq_match_cut_off(int world, uint64_t receiver_id)
     if (!mpixq_control_send(world, &failure) || !mpixq_control_send(world, &release)) {
         mpixq_err("no memory to tell rank %d that a match failed", world);
     }
+}
+
+/* Of a receive from anywhere no peer is known: others may send. */
+static bool is_with(const struct mpixq_request *req, int world_rank)
+{
+    return req->made.peer != MPI_ANY_SOURCE &&
+           mpixq_comm_world_rank(req->comm, req->made.peer) == world_rank;
+}
+
+bool mpixq_match_is_strange(const struct mpixq_request *req)
+{
+    return req->made.peer != MPI_ANY_SOURCE &&
+           mpixq_control_is_strange(mpixq_comm_world_rank(req->comm, req->made.peer));
+}
+
+static void end_if_strange(struct mpixq_request *req, void *arg)
+{
+    if (mpixq_request_state(req) == MPIXQ_MATCHING && is_with(req, *(const int *)arg)) {
+        mpixq_match_give_up_one(req, MPIXQ_E_VERSION);
+    }
+}
+
+void mpixq_match_end_strange(int world_rank)
+{
+    mpixq_match_each(end_if_strange, &world_rank);
 }

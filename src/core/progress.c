@@ -4,13 +4,13 @@
 
 #include <mpi.h>
 #include <pthread.h>
-#include <time.h>
 
 #include "affinity.h"
 #include "backoff.h"
 #include "channel.h"
 #include "log.h"
 #include "match.h"
+#include "mpi_turns.h"
 #include "thread.h"
 #include "watchdog.h"
 
@@ -26,7 +26,7 @@ atomic_int mpixq_pollers;
 atomic_bool mpixq_progress_asleep = true;
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-static pthread_cond_t woken = PTHREAD_COND_INITIALIZER;
+static pthread_cond_t woken; /* made in setup */
 static pthread_t thread;
 static bool running; /* under lock */
 static bool failed;  /* under lock: the thread could not be made; not tried again */
@@ -35,6 +35,7 @@ static bool has_threads; /* constant after setup */
 
 void mpixq_progress_setup(int thread_level)
 {
+    mpixq_cond_init(&woken);
     has_threads = thread_level >= MPI_THREAD_MULTIPLE;
 }
 
@@ -85,16 +86,10 @@ static long slow_down(long us)
  * it. */
 static bool doze(long ms)
 {
-    struct timespec until;
-
     if (ms < 0) {
         return pthread_cond_wait(&woken, &lock) == 0;
     }
-    (void)clock_gettime(CLOCK_REALTIME, &until);
-    until.tv_nsec += ms % 1000 * 1000000;
-    until.tv_sec += ms / 1000 + until.tv_nsec / 1000000000;
-    until.tv_nsec %= 1000000000;
-    return pthread_cond_timedwait(&woken, &lock, &until) == 0;
+    return mpixq_cond_wait_ns(&woken, &lock, (uint64_t)ms * 1000000);
 }
 
 /* Whoever puts something under way counts it first and looks at mpixq_progress_asleep then; here
@@ -108,12 +103,16 @@ static void fall_asleep(void)
         atomic_store(&mpixq_progress_asleep, false);
     }
     pthread_mutex_unlock(&lock);
+    mpixq_mpi_enter();
     mpixq_channels_drive(); /* what was put there before anybody could see that this one sleeps */
+    mpixq_mpi_leave();
     pthread_mutex_lock(&lock);
     while (atomic_load(&mpixq_progress_asleep) && !atomic_load(&stop)) {
         if (!doze(mpixq_watchdog_sleep_ms())) {
             pthread_mutex_unlock(&lock);
+            mpixq_mpi_enter();
             mpixq_match_kick(); /* which lets the watchdog look */
+            mpixq_mpi_leave();
             pthread_mutex_lock(&lock);
             atomic_store(&mpixq_progress_asleep,
                          atomic_load(&mpixq_progress_asleep) && !mpixq_match_is_pending());
@@ -128,8 +127,11 @@ static void *progress_main(void *arg)
 
     (void)arg;
     while (!atomic_load(&stop)) {
-        long us = slow_down(round_us());
+        long us;
 
+        mpixq_mpi_enter();
+        us = slow_down(round_us());
+        mpixq_mpi_leave();
         idle = us == 0 ? idle + 1 : 0;
         if (idle > IDLE_TICKS) {
             idle = 0;
@@ -168,9 +170,13 @@ void mpixq_progress_stop(void)
     pthread_mutex_lock(&lock);
     join = running;
     atomic_store(&stop, true);
-    pthread_cond_signal(&woken);
+    if (join) {
+        pthread_cond_signal(&woken);
+    }
     pthread_mutex_unlock(&lock);
     if (join) {
+        mpixq_mpi_rest();
         (void)pthread_join(thread, NULL);
+        mpixq_mpi_resume();
     }
 }

@@ -74,7 +74,8 @@ static void queue_reset(struct mpixq_queue *queue)
 }
 
 /* Which kind of stream is meant: as said, else as recognised. Without an address, a host stream of
- * the queue's own. */
+ * the queue's own; so a null handle, which may be left of a host stream that was destroyed, is none
+ * of those. */
 static enum mpixq_error choose_kind(const char *kind, void *const *address,
                                     const struct mpixq_stream_ops **ops_p)
 {
@@ -92,8 +93,10 @@ static enum mpixq_error choose_kind(const char *kind, void *const *address,
     if (several) {
         return MPIXQ_E_SEVERAL_GPUS;
     }
-    if (ops == NULL ||
-        (!ops->copies && address != NULL && *address != NULL && !ops->is_live(*address))) {
+    if (address != NULL && *address == NULL && (ops == NULL || !ops->copies)) {
+        return MPIXQ_E_NULL_STREAM;
+    }
+    if (ops == NULL || (!ops->copies && address != NULL && !ops->is_live(*address))) {
         return MPIXQ_E_ARG_STREAM_ADDRESS;
     }
     *ops_p = ops;
@@ -124,13 +127,13 @@ static int open_stream(struct mpixq_queue *queue, const struct mpixq_stream_ops 
 int mpixq_queue_create(MPIXQ_Queue_type type, const char *kind, void *const *address,
                        struct mpixq_queue **queue_p)
 {
-    const struct mpixq_stream_ops *ops;
+    const struct mpixq_stream_ops *ops = NULL;
     enum mpixq_error why = choose_kind(kind, address, &ops);
     struct mpixq_queue *queue;
-    int rc;
+    int rc = why != MPIXQ_E_NONE ? mpixq_error_code(why) : mpixq_queue_type_check(type, ops);
 
-    if (why != MPIXQ_E_NONE) {
-        return mpixq_error_code(why);
+    if (rc != MPI_SUCCESS) {
+        return rc;
     }
     queue = queue_new();
     if (queue == NULL) {
@@ -147,7 +150,7 @@ int mpixq_queue_create(MPIXQ_Queue_type type, const char *kind, void *const *add
     if (why != MPIXQ_E_NONE) {
         ops->close(queue->stream);
         atomic_store(&queue->magic, 0);
-        return mpixq_error_code(why);
+        return why == MPIXQ_E_CXI ? mpixq_queue_type_unusable() : mpixq_error_code(why);
     }
     if (queue->stream->rings || queue->stream->watches) {
         mpixq_channels_expose(ops);
@@ -205,31 +208,30 @@ static void detach(struct mpixq_queue *queue, struct mpixq_request *req)
     }
 }
 
-/* A function that the stream runs may ask for a request while the thread that enqueues has the
- * turn and waits for room in that stream: then the request just stays with its queue. */
-static bool turn_to_settle(struct mpixq_queue *queue)
+/* Whose turn is lent, submits, and what it submits has no ticket yet. */
+static bool is_being_submitted(const struct mpixq_queue *queue, const struct mpixq_request *req,
+                               enum mpixq_turn_state turn)
 {
-    if (mpixq_stream_inside()) {
-        return mpixq_turn_try(&queue->turn);
-    }
-    mpixq_turn_take(&queue->turn);
-    return true;
+    return turn == MPIXQ_TURN_LENT && req->mark == queue->mark;
 }
 
 void mpixq_queue_settle(struct mpixq_request *req)
 {
     struct mpixq_queue *queue = atomic_load(&req->queue);
+    enum mpixq_turn_state turn;
     bool waiting;
 
-    if (queue == NULL || !turn_to_settle(queue)) {
+    if (queue == NULL) {
         return;
     }
+    turn = mpixq_turn_borrow(&queue->turn);
     waiting = mpixq_request_state(req) == MPIXQ_WAITING;
     if (atomic_load(&req->queue) == queue && (waiting || mpixq_queue_has_failed(queue)) &&
+        !is_being_submitted(queue, req, turn) &&
         has_passed(queue, waiting ? req->ticket : queue->ticket)) {
         detach(queue, req);
     }
-    mpixq_turn_leave(&queue->turn);
+    mpixq_turn_give_back(&queue->turn, turn);
 }
 
 static void retire(struct mpixq_queue *queue)
@@ -252,7 +254,8 @@ static void retire(struct mpixq_queue *queue)
 int mpixq_queue_destroy(struct mpixq_queue *queue)
 {
     const struct mpixq_stream_ops *ops = queue->stream->ops;
-    bool busy, failed;
+    enum mpixq_error why = MPIXQ_E_NONE;
+    bool failed;
 
     mpixq_turn_take(&queue->turn);
     (void)ops->passed(queue->stream, queue->ticket); /* which sees whether it is broken */
@@ -260,35 +263,43 @@ int mpixq_queue_destroy(struct mpixq_queue *queue)
     failed = mpixq_queue_has_failed(queue); /* which may change at any time */
     if (failed) {
         atomic_store(&queue->is_freed, true);
+        queue->mark++; /* nothing is being submitted */
+        mpixq_turn_lend(&queue->turn);
         ops->synchronize(queue->stream, queue->ticket, NULL); /* its waits drain */
+        mpixq_turn_take_back(&queue->turn);
     }
-    busy = !failed && (queue->started != NULL || !has_passed(queue, queue->ticket));
-    if (!busy) {
+    if (!failed) {
+        why = (enum mpixq_error)ops->may_wait(queue->stream);
+        if (why == MPIXQ_E_NONE && (queue->started != NULL || !has_passed(queue, queue->ticket))) {
+            why = MPIXQ_E_QUEUE_BUSY;
+        }
+    }
+    if (why == MPIXQ_E_NONE) {
         retire(queue);
     }
     mpixq_turn_leave(&queue->turn);
-    return mpixq_error_code(busy ? MPIXQ_E_QUEUE_BUSY : MPIXQ_E_NONE);
+    return mpixq_error_code(why);
 }
 
-int mpixq_queue_failure(struct mpixq_queue *queue, MPI_Comm *comm_p)
+int mpixq_queue_failure(struct mpixq_queue *queue, struct mpixq_fault *fault_p)
 {
     int code;
 
     pthread_mutex_lock(&queue->fail_lock);
     code = atomic_load(&queue->failed);
-    *comm_p = mpixq_comm_handle(queue->failed_comm);
+    *fault_p = MPIXQ_FAULT_NONE;
+    fault_p->comm = mpixq_comm_handle(queue->failed_comm);
     pthread_mutex_unlock(&queue->fail_lock);
     return code;
 }
 
-/* Drive requests that no wait was enqueued for. NULL if all have completed or the queue has
- * failed, else the completion word of the first that has not. */
+/* Drive requests that no wait was enqueued for. NULL if all have completed, else the completion
+ * word of the first that has not. In turn. */
 static const _Atomic uint64_t *drive_started(struct mpixq_queue *queue)
 {
     const _Atomic uint64_t *first = NULL;
     struct mpixq_request *req;
 
-    mpixq_turn_take(&queue->turn);
     DL_FOREACH2(queue->started, req, next_started)
     {
         if (!req->channel->poll(req) && first == NULL) {
@@ -298,49 +309,69 @@ static const _Atomic uint64_t *drive_started(struct mpixq_queue *queue)
     if (first == NULL) {
         mpixq_channels_settle(queue->by_channel);
     }
-    mpixq_turn_leave(&queue->turn);
-    return mpixq_queue_has_failed(queue) ? NULL : first;
+    return first;
 }
 
 static uint64_t last_ticket(struct mpixq_queue *queue)
 {
-    uint64_t ticket;
+    enum mpixq_turn_state turn = mpixq_turn_borrow(&queue->turn);
+    uint64_t ticket = queue->ticket;
 
-    mpixq_turn_take(&queue->turn);
-    ticket = queue->ticket;
-    mpixq_turn_leave(&queue->turn);
+    mpixq_turn_give_back(&queue->turn, turn);
     return ticket;
 }
 
-int mpixq_queue_synchronize(struct mpixq_queue *queue, MPI_Comm *comm_p)
+/* Has the queue failed, or is everything that it has started complete, but for what it waits for
+ * with *ticket_p, the last? What is being submitted is not. */
+static bool is_driven(struct mpixq_queue *queue, uint64_t *ticket_p)
 {
-    const _Atomic uint64_t *word;
-    struct mpixq_backoff backoff;
+    enum mpixq_turn_state turn = mpixq_turn_borrow(&queue->turn);
+    const _Atomic uint64_t *word = drive_started(queue);
 
+    *ticket_p = queue->ticket;
+    mpixq_turn_give_back(&queue->turn, turn);
+    atomic_store_explicit(&queue->host_waits_for, word, memory_order_release);
+    return (word == NULL && turn == MPIXQ_TURN_FREE) || mpixq_queue_has_failed(queue);
+}
+
+int mpixq_queue_synchronize(struct mpixq_queue *queue, struct mpixq_fault *fault_p)
+{
+    const struct mpixq_stream_ops *ops = queue->stream->ops;
+    uint64_t ticket = last_ticket(queue);
+    struct mpixq_backoff backoff;
+    enum mpixq_error why = (enum mpixq_error)ops->may_wait(queue->stream);
+
+    if (why != MPIXQ_E_NONE && !mpixq_queue_has_failed(queue)) {
+        *fault_p = MPIXQ_FAULT_NONE;
+        return mpixq_error_code(why);
+    }
     /* Not for the stream once the queue has failed: another queue's wait may stand before. */
-    queue->stream->ops->synchronize(queue->stream, last_ticket(queue), &queue->failed);
+    ops->synchronize(queue->stream, ticket, &queue->failed);
     mpixq_queue_look(queue);
     mpixq_backoff_begin(&backoff);
-    while ((word = drive_started(queue)) != NULL) {
-        atomic_store_explicit(&queue->host_waits_for, word, memory_order_release);
+    while (!is_driven(queue, &ticket)) {
         mpixq_match_advance();
         mpixq_backoff_pause(&backoff);
     }
     atomic_store_explicit(&queue->host_waits_for, NULL, memory_order_release);
-    return mpixq_queue_failure(queue, comm_p);
+    /* Another thread may have enqueued the wait for what was only started when this call began. */
+    ops->synchronize(queue->stream, ticket, &queue->failed);
+    return mpixq_queue_failure(queue, fault_p);
 }
 
-int mpixq_queue_test(struct mpixq_queue *queue, int *flag, MPI_Comm *comm_p)
+/* What another thread submits just now counts as enqueued, and is not complete. */
+int mpixq_queue_test(struct mpixq_queue *queue, int *flag, struct mpixq_fault *fault_p)
 {
-    bool passed = has_passed(queue, last_ticket(queue));
+    enum mpixq_turn_state turn = mpixq_turn_borrow(&queue->turn);
+    bool idle =
+        turn == MPIXQ_TURN_FREE && has_passed(queue, queue->ticket) && drive_started(queue) == NULL;
     int code;
 
+    mpixq_turn_give_back(&queue->turn, turn);
     mpixq_queue_look(queue);
-    code = mpixq_queue_failure(queue, comm_p);
-
+    code = mpixq_queue_failure(queue, fault_p);
     if (code == MPI_SUCCESS) {
-        *flag = passed && drive_started(queue) == NULL;
-        code = mpixq_queue_failure(queue, comm_p);
+        *flag = idle;
     }
     return code;
 }

@@ -5,9 +5,10 @@
  * request's channel what its start or wait means, and submits that to the stream as one
  * operation per call.
  *
- * Threads. The queue's turn makes checking, stepping and submitting one action; a submission
- * may wait for room in the stream meanwhile, so neither streams nor the progress thread ever
- * take it. What they need is atomic or under fail_lock. Enqueueing takes no lock beside it, does
+ * Threads. The queue's turn makes checking, stepping and submitting one action. A submission
+ * may wait for room in the stream meanwhile, or for a GPU's library; then it lends the turn, and
+ * calls that must not block only borrow it. Neither streams nor the progress thread ever take it:
+ * what they need is atomic or under fail_lock. Enqueueing takes no lock beside it, does
  * not allocate once the arrays are large enough, and makes no system call unless the stream sleeps
  * or is full.
  */
@@ -21,6 +22,7 @@
 
 #include "channel.h"
 #include "error.h"
+#include "fault.h"
 #include "mpix_queue.h"
 #include "request.h"
 #include "stream/stream.h"
@@ -73,24 +75,36 @@ struct mpixq_queue {
     struct mpixq_comm *failed_comm; /* of the request it came from */
 };
 
-/* All of these return an MPI code and, in *comm_p, the communicator whose handler is to be
- * invoked for it; MPI_COMM_NULL stands for MPI_COMM_WORLD. They invoke none themselves. */
+/* All of these return an MPI code and, where it is an error, in *fault_p what it is about. They
+ * invoke no error handler themselves. */
 int mpixq_queue_create(MPIXQ_Queue_type type, const char *kind, void *const *address,
                        struct mpixq_queue **queue_p);
 int mpixq_queue_destroy(struct mpixq_queue *queue);
-int mpixq_queue_synchronize(struct mpixq_queue *queue, MPI_Comm *comm_p);
-int mpixq_queue_test(struct mpixq_queue *queue, int *flag, MPI_Comm *comm_p);
+int mpixq_queue_synchronize(struct mpixq_queue *queue, struct mpixq_fault *fault_p);
+int mpixq_queue_test(struct mpixq_queue *queue, int *flag, struct mpixq_fault *fault_p);
 int mpixq_queue_start(struct mpixq_queue *queue, int count, MPI_Request requests[],
-                      MPI_Comm *comm_p);
+                      struct mpixq_fault *fault_p);
 int mpixq_queue_wait(struct mpixq_queue *queue, int count, MPI_Request requests[],
-                     MPI_Comm *comm_p);
-int mpixq_queue_wait_started(struct mpixq_queue *queue, MPI_Comm *comm_p);
+                     struct mpixq_fault *fault_p);
+int mpixq_queue_wait_started(struct mpixq_queue *queue, struct mpixq_fault *fault_p);
 int mpixq_queue_info(struct mpixq_queue *queue, MPI_Info *info_p);
+/* The handle of its stream. */
+void *mpixq_queue_stream(struct mpixq_queue *queue);
+/* What its type promises (queue_type.c): can it be kept by a queue on such a stream, as far as that
+ * is known? An MPI code. And that of a type whose channel could not be opened. */
+int mpixq_queue_type_check(MPIXQ_Queue_type type, const struct mpixq_stream_ops *ops);
+int mpixq_queue_type_unusable(void);
+const char *mpixq_queue_type_name(MPIXQ_Queue_type type);
+/* May the queue start a matched request? If not, what is to be said of it. */
+enum mpixq_error mpixq_queue_type_admits(const struct mpixq_queue *queue,
+                                         const struct mpixq_request *req);
+void mpixq_queue_type_explain(const struct mpixq_queue *queue, const struct mpixq_request *req,
+                              struct mpixq_channel_choice *choice_p);
 /* What it is made on. */
 void mpixq_queue_print(const struct mpixq_queue *queue);
 
 /* The first error of the queue, or MPI_SUCCESS. */
-int mpixq_queue_failure(struct mpixq_queue *queue, MPI_Comm *comm_p);
+int mpixq_queue_failure(struct mpixq_queue *queue, struct mpixq_fault *fault_p);
 
 /* If its stream executes nothing more, the queue has failed. In turn, or by who waits for it. */
 void mpixq_queue_look(struct mpixq_queue *queue);

@@ -9,16 +9,18 @@
 #include "queue.h"
 #include "stream/stream.h"
 
-static const char *const type_names[] = {
-    [MPIXQ_QUEUE_AUTO] = "auto", [MPIXQ_QUEUE_FALLBACK] = "fallback", [MPIXQ_QUEUE_CXI] = "cxi"};
-
 void mpixq_queue_print(const struct mpixq_queue *queue)
 {
     mpixq_print("queue %llu of type %s on %s stream of kind %s (%s); channels are chosen per pair, "
                 "when requests are matched (MPIXQ_LOG=debug tells each)",
-                (unsigned long long)queue->number, type_names[queue->type],
+                (unsigned long long)queue->number, mpixq_queue_type_name(queue->type),
                 queue->owns_stream ? "its own" : "a", queue->stream->ops->kind,
                 queue->stream->ops->how(queue->stream));
+}
+
+void *mpixq_queue_stream(struct mpixq_queue *queue)
+{
+    return queue->stream->ops->handle(queue->stream);
 }
 
 static int set_count(MPI_Info info, const char *key, uint64_t count)
@@ -62,6 +64,7 @@ static int set_starts_by_channel(MPI_Info info, const struct mpixq_queue *queue)
 
 int mpixq_queue_info(struct mpixq_queue *queue, MPI_Info *info_p)
 {
+    enum mpixq_turn_state turn;
     char channels[64];
     MPI_Info info;
     int rc = PMPI_Info_create(&info);
@@ -69,11 +72,11 @@ int mpixq_queue_info(struct mpixq_queue *queue, MPI_Info *info_p)
     if (rc != MPI_SUCCESS) {
         return rc;
     }
-    mpixq_turn_take(&queue->turn);
+    turn = mpixq_turn_borrow(&queue->turn);
     name_channels(queue, channels, sizeof channels);
     rc = PMPI_Info_set(info, "type", queue->stream->ops->kind);
     rc = rc ? rc : PMPI_Info_set(info, "mpixq_stream_by", queue->stream->ops->how(queue->stream));
-    rc = rc ? rc : PMPI_Info_set(info, "mpixq_queue_type", type_names[queue->type]);
+    rc = rc ? rc : PMPI_Info_set(info, "mpixq_queue_type", mpixq_queue_type_name(queue->type));
     rc = rc ? rc : PMPI_Info_set(info, "mpixq_stream_owned", queue->owns_stream ? "true" : "false");
     rc = rc ? rc : PMPI_Info_set(info, "mpixq_channels", channels);
     rc = rc ? rc : set_count(info, "mpixq_queue_number", queue->number);
@@ -84,7 +87,7 @@ int mpixq_queue_info(struct mpixq_queue *queue, MPI_Info *info_p)
     rc = rc ? rc : set_count(info, "mpixq_launches", queue->launches);
     rc = rc ? rc : set_count(info, "mpixq_posts", atomic_load(&queue->posts));
     rc = rc ? rc : set_count(info, "mpixq_rings", atomic_load(&queue->rings));
-    mpixq_turn_leave(&queue->turn);
+    mpixq_turn_give_back(&queue->turn, turn);
     if (rc != MPI_SUCCESS) {
         (void)PMPI_Info_free(&info);
         return rc;

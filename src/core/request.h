@@ -29,6 +29,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "channel_set.h"
 #include "pairing.h"
 #include "stream/memory.h"
 #include "table.h"
@@ -65,8 +66,7 @@ enum mpixq_event {
     MPIXQ_N_EVENTS
 };
 
-/* A datatype that lives as long as the request: an equal one of ours if it is derived, since the
- * user may free it. */
+/* A datatype that the user may free: so an equal one of ours if it is derived. */
 struct mpixq_type {
     MPI_Datatype handle;
     bool is_ours;
@@ -89,11 +89,11 @@ struct mpixq_request {
     struct mpixq_captured made; /* constant; from here on a record that is used again is zeroed */
     struct mpixq_comm *comm;
 
-    atomic_int state;  /* enum mpixq_state; only mpixq_request_step and _restart write it */
-    bool was_matching; /* what follows may have been written to */
-    bool released;     /* freed by the user */
-    uint8_t
-        reached_by; /* id of the channel that works with the buffer itself, if it serves; or 0 */
+    atomic_int state;   /* enum mpixq_state; only mpixq_request_step and _restart write it */
+    bool was_matching;  /* what follows may have been written to */
+    bool released;      /* freed by the user */
+    uint8_t reached_by; /* id of the channel to which reached belongs; or 0 */
+    struct mpixq_channel_set channels; /* that may serve it; written before it is matched */
 
     /* The pair. Written under the matching lock, constant once MATCHED. */
     uint64_t id, peer_id; /* the names of the two ends in control messages */
@@ -106,16 +106,18 @@ struct mpixq_request {
     bool peer_released; /* of a receive: the sender has freed its end */
     uint64_t bytes;     /* of the message: what the sender sends */
     const struct mpixq_channel *channel;
-    void *end;         /* the channel's data of this end */
+    uint8_t why_not[MPIXQ_N_CHANNELS]; /* of the others: numbers of reasons (served.h), or 0 */
+    void *end;                         /* the channel's data of this end */
     void *offered_end; /* of a send being matched: the same, of a channel that only offered */
     struct mpixq_posted posted;
-    struct mpixq_match_op *op; /* while MATCHING */
-    int op_index;
+    struct mpixq_match_op *op;       /* while MATCHING */
+    int op_index;                    /* in the array of the call that matches it */
     uint32_t offered;                /* of a send being matched: channels, as bits */
     uint64_t match_mark;             /* as mark, below */
     struct mpixq_staging *staging;   /* with which twin of it channels work; NULL: itself */
     void *reached;                   /* what that channel needs for it, while MATCHING; else NULL */
     struct mpixq_prepared *prepared; /* of it, by a channel whose data GPUs move */
+    const char *unprepared;          /* why such a channel could not; or NULL */
     struct mpixq_request *next_released;
     uint64_t peer_started;
 
@@ -136,9 +138,8 @@ struct mpixq_request {
     _Atomic uint64_t done;
     atomic_bool failed; /* a start of it failed; written like done */
 
-    /* Starts by the host: see host_start.h. */
-    /* Once the peer has freed its end: 1 + the starts that it took part in; 0 before. Written under
-     * the matching lock. */
+    /* Starts by the host: see host_start.h. Once the peer has freed its end: 1 + the starts that it
+     * took part in; 0 before. Written under the matching lock. */
     _Atomic uint64_t peer_end;
     _Atomic bool by_host; /* the last start was; written by the thread that starts it */
     atomic_int error;     /* MPI code of the first failure, if MPI gave one; written like done */
@@ -162,8 +163,7 @@ struct mpixq_request *mpixq_request_find(MPI_Request handle);
 bool mpixq_request_drop(MPI_Request handle, struct mpixq_request **req_p);
 /* MPI_Start has given a request another handle. */
 void mpixq_request_rename(MPI_Request before, MPI_Request after);
-/* Take the record out of the table of handles. */
-void mpixq_request_forget(struct mpixq_request *req);
+void mpixq_request_forget(struct mpixq_request *req); /* takes it out of the table of handles */
 /* The user has freed a matched request, and nothing of it is under way: the record may live on for
  * its peer, but the interposed functions need not look at it any more. Once. */
 void mpixq_request_release(struct mpixq_request *req);
@@ -210,7 +210,7 @@ static inline void mpixq_request_unstage(struct mpixq_request *req)
     req->staging = NULL;
 }
 
-/* One more start. There is one writer at a time: this is no atomic addition. */
+/* One more start, by the one writer that there is: this is no atomic addition. */
 static inline void mpixq_request_count_start(struct mpixq_request *req, bool by_host)
 {
     atomic_store_explicit(&req->by_host, by_host, memory_order_relaxed);

@@ -97,7 +97,7 @@ static enum mpixq_error make_twin(struct mpixq_request *req, const char *kind, c
     return MPIXQ_E_NONE;
 }
 
-static enum mpixq_error stage_one(struct mpixq_request *req)
+static enum mpixq_error stage_one(struct mpixq_request *req, unsigned kinds)
 {
     enum mpixq_error error = MPIXQ_E_NONE;
     struct span span;
@@ -109,7 +109,7 @@ static enum mpixq_error stage_one(struct mpixq_request *req)
         return MPIXQ_E_NONE;
     }
     req->was_matching = true; /* be it matched or not */
-    kind = mpixq_memory_of(span.first, &place, &req->moves);
+    kind = mpixq_memory_of(kinds, span.first, &place, &req->moves);
     req->in_gpu = kind != NULL;
     if (kind != NULL && req->staging == NULL && !mpi_takes(kind)) {
         error = make_twin(req, kind, place, &span);
@@ -134,17 +134,20 @@ enum mpixq_error mpixq_stage(struct mpixq_request *const reqs[], int n,
                              struct mpixq_request **failed_p)
 {
     enum mpixq_error error = MPIXQ_E_NONE;
+    unsigned kinds = mpixq_memory_kinds(); /* asked once, for all of them */
 
-    if (!mpixq_memory_has_gpu()) {
+    if (kinds == 0) {
         return MPIXQ_E_NONE;
     }
+    mpixq_memory_relax(kinds);
     for (int i = 0; error == MPIXQ_E_NONE && i < n; i++) {
-        error = stage_one(reqs[i]);
+        error = stage_one(reqs[i], kinds);
         *failed_p = reqs[i];
     }
     if (error != MPIXQ_E_NONE) {
         mpixq_unstage(reqs, n);
     }
+    mpixq_memory_restore(kinds);
     return error;
 }
 

@@ -3,6 +3,7 @@
 #include "thread.h"
 
 #include <signal.h>
+#include <time.h>
 
 #include "affinity.h"
 #include "alloc.h"
@@ -62,12 +63,47 @@ bool mpixq_thread_create(pthread_t *thread_p, void *(*run)(void *), void *arg, c
     return rc == 0;
 }
 
-void mpixq_turn_wait(struct mpixq_turn *turn)
+void mpixq_cond_init(pthread_cond_t *cond)
+{
+    pthread_condattr_t attr;
+
+    (void)pthread_condattr_init(&attr);
+    (void)pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
+    (void)pthread_cond_init(cond, &attr);
+    (void)pthread_condattr_destroy(&attr);
+}
+
+bool mpixq_cond_wait_ns(pthread_cond_t *cond, pthread_mutex_t *lock, uint64_t ns)
+{
+    uint64_t end = mpixq_now_ns() + ns;
+    struct timespec until = {.tv_sec = (time_t)(end / 1000000000u),
+                             .tv_nsec = (long)(end % 1000000000u)};
+
+    return pthread_cond_timedwait(cond, lock, &until) == 0;
+}
+
+void mpixq_turn_wait(struct mpixq_turn *turn, enum mpixq_turn_state from)
 {
     struct mpixq_backoff backoff;
 
     mpixq_backoff_begin(&backoff);
-    while (!mpixq_turn_try(turn)) {
+    while (!mpixq_turn_try(turn, from)) {
+        mpixq_backoff_pause(&backoff);
+    }
+}
+
+enum mpixq_turn_state mpixq_turn_borrow(struct mpixq_turn *turn)
+{
+    struct mpixq_backoff backoff;
+
+    mpixq_backoff_begin(&backoff);
+    for (;;) {
+        if (mpixq_turn_try(turn, MPIXQ_TURN_FREE)) {
+            return MPIXQ_TURN_FREE;
+        }
+        if (mpixq_turn_try(turn, MPIXQ_TURN_LENT)) {
+            return MPIXQ_TURN_LENT;
+        }
         mpixq_backoff_pause(&backoff);
     }
 }

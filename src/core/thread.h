@@ -10,6 +10,7 @@
 #include <sched.h>
 #include <stdatomic.h>
 #include <stdbool.h>
+#include <stdint.h>
 
 /* A few bytes per thread, reached without a call. */
 #define MPIXQ_THREAD_LOCAL _Thread_local __attribute__((tls_model("initial-exec")))
@@ -17,6 +18,11 @@
 /* Make a thread that takes no signals, so that the program's handlers run on the program's
  * threads, and that finds a place among the CPUs (affinity.h). The name is constant. */
 bool mpixq_thread_create(pthread_t *thread_p, void *(*run)(void *), void *arg, const char *name);
+
+/* A condition whose waits end by a clock that nobody sets: the time of day may jump. */
+void mpixq_cond_init(pthread_cond_t *cond);
+/* Wait under the lock, at most for so long. False: all of it. */
+bool mpixq_cond_wait_ns(pthread_cond_t *cond, pthread_mutex_t *lock, uint64_t ns);
 
 /* A lock for a handful of instructions: a mutex would cost an interposed MPI function more than
  * the function's own work. Whoever finds it taken yields, since its holder may have lost its
@@ -39,25 +45,54 @@ static inline void mpixq_spin_unlock(struct mpixq_spin *spin)
     atomic_flag_clear_explicit(&spin->taken, memory_order_release);
 }
 
-/* A turn at what one thread at a time may do, possibly for long. It costs its taker one exchange;
- * whoever finds it taken waits with a growing back-off. */
+/* A turn at what one thread at a time may do, possibly for long. It costs its taker one atomic
+ * exchange; whoever finds it taken waits with a growing back-off.
+ *
+ * A holder that waits for something else lends the turn meanwhile. Nobody can take a turn that is
+ * lent, but others can borrow it, one at a time and for a moment: what it guards is in order, and
+ * they may look at it and change what the holder's work does not depend on. So who only borrows
+ * never waits for what the holder waits for. */
+enum mpixq_turn_state { MPIXQ_TURN_FREE, MPIXQ_TURN_TAKEN, MPIXQ_TURN_LENT };
 struct mpixq_turn {
-    atomic_bool taken;
+    atomic_int state; /* enum mpixq_turn_state */
 };
-void mpixq_turn_wait(struct mpixq_turn *turn);
-static inline bool mpixq_turn_try(struct mpixq_turn *turn)
+void mpixq_turn_wait(struct mpixq_turn *turn, enum mpixq_turn_state from);
+/* Take it if it is in that state. */
+static inline bool mpixq_turn_try(struct mpixq_turn *turn, enum mpixq_turn_state from)
 {
-    return !atomic_exchange_explicit(&turn->taken, true, memory_order_acquire);
+    int state = (int)from;
+
+    return atomic_compare_exchange_strong_explicit(&turn->state, &state, MPIXQ_TURN_TAKEN,
+                                                   memory_order_acquire, memory_order_relaxed);
 }
 static inline void mpixq_turn_take(struct mpixq_turn *turn)
 {
-    if (!mpixq_turn_try(turn)) {
-        mpixq_turn_wait(turn);
+    if (!mpixq_turn_try(turn, MPIXQ_TURN_FREE)) {
+        mpixq_turn_wait(turn, MPIXQ_TURN_FREE);
     }
 }
 static inline void mpixq_turn_leave(struct mpixq_turn *turn)
 {
-    atomic_store_explicit(&turn->taken, false, memory_order_release);
+    atomic_store_explicit(&turn->state, MPIXQ_TURN_FREE, memory_order_release);
+}
+/* By its holder; a turn of NULL is nobody's. */
+static inline void mpixq_turn_lend(struct mpixq_turn *turn)
+{
+    if (turn != NULL) {
+        atomic_store_explicit(&turn->state, MPIXQ_TURN_LENT, memory_order_release);
+    }
+}
+static inline void mpixq_turn_take_back(struct mpixq_turn *turn)
+{
+    if (turn != NULL && !mpixq_turn_try(turn, MPIXQ_TURN_LENT)) {
+        mpixq_turn_wait(turn, MPIXQ_TURN_LENT);
+    }
+}
+/* Take it, be it free or lent; returns which, for who gives it back. */
+enum mpixq_turn_state mpixq_turn_borrow(struct mpixq_turn *turn);
+static inline void mpixq_turn_give_back(struct mpixq_turn *turn, enum mpixq_turn_state was)
+{
+    atomic_store_explicit(&turn->state, (int)was, memory_order_release);
 }
 
 #endif

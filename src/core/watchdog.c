@@ -47,9 +47,18 @@ static uint64_t number;  /* of looks */
 static uint64_t next_ns; /* when to look again */
 static struct mpixq_age answers_age;
 
+/* How old a wait is when somebody is told. */
 static uint64_t limit_ns(void)
 {
-    return (uint64_t)mpixq_env.watchdog_s * 1000000000u;
+    return (uint64_t)(mpixq_watchdog_is_on() ? mpixq_env.watchdog_s : mpixq_env.notice_s) *
+           1000000000u;
+}
+
+/* The same of a match. While it waits no stream may be blocked, but that it lasts is a sign of two
+ * ends that wait for each other. */
+static uint64_t match_limit_ns(void)
+{
+    return mpixq_watchdog_is_on() ? limit_ns() : limit_ns() / 5;
 }
 
 long mpixq_watchdog_sleep_ms(void)
@@ -73,18 +82,24 @@ static bool is_old(const struct look *look, uint64_t since_ns)
     return look->now - since_ns >= limit_ns();
 }
 
+static bool is_old_match(const struct look *look, uint64_t since_ns)
+{
+    return look->now - since_ns >= match_limit_ns();
+}
+
 static double seconds(const struct look *look, uint64_t since_ns)
 {
     return (double)(look->now - since_ns) / 1e9;
 }
 
-/* Is something of this age to be reported now? Then it is again when it is twice as old. */
+/* Is something of this age, which is old, to be reported now? Then it is again when it is twice as
+ * old, or never if it is only noticed. */
 static bool is_due(struct look *look, struct mpixq_age *age, uint64_t since_ns)
 {
-    if (!is_old(look, since_ns) || look->now < age->report_ns) {
+    if (look->now < age->report_ns) {
         return false;
     }
-    age->report_ns = look->now + (look->now - since_ns);
+    age->report_ns = mpixq_watchdog_notices() ? UINT64_MAX : look->now + (look->now - since_ns);
     if (look->n_lines == MAX_LINES) {
         look->n_left_out++;
         return false;
@@ -93,56 +108,7 @@ static bool is_due(struct look *look, struct mpixq_age *age, uint64_t since_ns)
     return true;
 }
 
-/* Texts. */
-
 enum { ROOM = MPIXQ_WATCHDOG_ROOM };
-
-const char *mpixq_watchdog_name(const struct mpixq_request *req, char text[ROOM])
-{
-    bool is_paired = mpixq_request_state(req) != MPIXQ_MATCHING;
-    int peer = !is_paired || mpixq_request_is_send(req) ? req->made.peer : req->source;
-    int tag = is_paired ? req->source_tag : req->made.tag;
-    int world = peer == MPI_ANY_SOURCE ? -1
-                : is_paired            ? req->peer_world
-                                       : mpixq_comm_world_rank(req->comm, peer);
-    char from[24] = "any source", with[24] = "any tag", rank[48] = "";
-
-    if (peer != MPI_ANY_SOURCE) {
-        (void)snprintf(from, sizeof from, "%d", peer);
-        (void)snprintf(rank, sizeof rank, "rank %d of MPI_COMM_WORLD, ", world);
-    }
-    if (tag != MPI_ANY_TAG) {
-        (void)snprintf(with, sizeof with, "tag %d", tag);
-    }
-    (void)snprintf(text, ROOM, "%s %s %s (%s%llu bytes)", mpixq_request_verb(req), from, with, rank,
-                   (unsigned long long)req->bytes);
-    return text;
-}
-
-static const char *why_unmatched(const struct mpixq_request *req, char text[2 * ROOM])
-{
-    const struct mpixq_offered *first = NULL;
-    int n;
-
-    if (mpixq_request_is_send(req)) {
-        return mpixq_control_has_taken(req->peer_world)
-                   ? "the peer knows of the send and has begun no match of a receive that fits"
-                   : "the peer has taken no message about it: it has begun no match, or it runs "
-                     "below MPI_THREAD_MULTIPLE and is blocked outside of this library, MPI_Wait "
-                     "and MPI_Test";
-    }
-    n = mpixq_pairing_count_misfits(&mpixq_match_pairing, &req->posted, &first);
-    if (n == 0) {
-        return "no peer has said that it matches a send that fits: it has begun no such match, or "
-               "it runs below MPI_THREAD_MULTIPLE and is blocked outside of this library, MPI_Wait "
-               "and MPI_Test";
-    }
-    (void)snprintf(text, (size_t)2 * ROOM,
-                   "no peer has said that it matches a send that fits; %d others wait for their "
-                   "receives, the first from %d tag %d",
-                   n, first->source, first->tag);
-    return text;
-}
 
 /* Matches. */
 
@@ -162,13 +128,21 @@ static void note_match(struct look *look, struct mpixq_request *req)
 
 static void report_match(struct look *look, struct mpixq_match_op *op)
 {
-    char name[ROOM], why[2 * ROOM];
+    char name[ROOM], why[2 * ROOM], text[5 * ROOM];
 
-    if (is_due(look, &op->age, op->age.since_ns)) {
-        mpixq_err("watchdog: %s has waited %.1f s for %d of %d requests, the first %s: %s",
-                  op->has_handle ? "MPIX_Imatch" : "MPIX_Match", seconds(look, op->age.since_ns),
-                  atomic_load(&op->remaining), op->n, mpixq_watchdog_name(op->first, name),
-                  why_unmatched(op->first, why));
+    if (!is_old_match(look, op->age.since_ns) || !is_due(look, &op->age, op->age.since_ns)) {
+        return;
+    }
+    (void)snprintf(
+        text, sizeof text, "%s has waited %.1f s for %d of %d requests, the first %s: %s",
+        op->call->name, seconds(look, op->age.since_ns), atomic_load(&op->remaining), op->n,
+        mpixq_watchdog_name(op->first, name), mpixq_watchdog_why_unmatched(op->first, why));
+    if (mpixq_watchdog_notices()) {
+        mpixq_warn("%s. If both ends match their sends first, match all requests of each in one "
+                   "MPIX_Matchall. MPIXQ_WATCHDOG_S reports more, MPIXQ_NOTICE_S=0 nothing",
+                   text);
+    } else {
+        mpixq_err("watchdog: %s", text);
     }
 }
 
@@ -180,7 +154,7 @@ static void report_matches(struct look *look)
     LL_FOREACH2(look->ops, op, next_watched)
     {
         report_match(look, op);
-        if (mpixq_watchdog_ends() && is_old(look, op->age.since_ns)) {
+        if (mpixq_watchdog_ends() && is_old_match(look, op->age.since_ns)) {
             op->expired = expired = true;
         }
     }
@@ -199,7 +173,7 @@ static void look_at_answers(struct look *look)
         return;
     }
     mpixq_age_note(&answers_age, mpixq_control_sent(), look->now);
-    if (is_due(look, &answers_age, answers_age.since_ns)) {
+    if (is_old(look, answers_age.since_ns) && is_due(look, &answers_age, answers_age.since_ns)) {
         mpixq_err("watchdog: the answer to a match of rank %d of MPI_COMM_WORLD has waited %.1f s: "
                   "the peer takes no messages, since it runs below MPI_THREAD_MULTIPLE and is "
                   "blocked outside of this library, MPI_Wait and MPI_Test",
@@ -275,19 +249,11 @@ void mpixq_watchdog_note(struct mpixq_request *req, uint64_t now_ns)
     }
 }
 
-static const char *lacks(const struct mpixq_request *req)
-{
-    uint64_t end = atomic_load_explicit(&req->peer_end, memory_order_acquire);
-
-    return end != 0 && req->age.progress + 1 >= end ? "the peer has freed its end of the pair"
-                                                    : req->channel->lacks(req);
-}
-
 /* Somebody waits, or will when what stands before is done, for a start since since_ns. */
 static void report_start(struct look *look, struct mpixq_request *req, uint64_t since_ns)
 {
     const struct mpixq_queue *queue = atomic_load(&req->queue);
-    char name[ROOM], who[32] = "the host";
+    char name[ROOM], who[32] = "the host", text[4 * ROOM];
 
     if (!is_due(look, &req->age, since_ns)) {
         return;
@@ -295,9 +261,16 @@ static void report_start(struct look *look, struct mpixq_request *req, uint64_t 
     if (queue != NULL) {
         (void)snprintf(who, sizeof who, "queue %llu", (unsigned long long)queue->number);
     }
-    mpixq_err("watchdog: %s has waited %.1f s for start %llu of %s by channel %s: %s", who,
-              seconds(look, since_ns), (unsigned long long)req->age.progress + 1,
-              mpixq_watchdog_name(req, name), req->channel->name, lacks(req));
+    (void)snprintf(text, sizeof text, "%s has waited %.1f s for start %llu of %s by channel %s: %s",
+                   who, seconds(look, since_ns), (unsigned long long)req->age.progress + 1,
+                   mpixq_watchdog_name(req, name), req->channel->name, mpixq_watchdog_lacks(req));
+    if (mpixq_watchdog_notices()) {
+        mpixq_warn("%s. The peer may just need as long. MPIXQ_WATCHDOG_S reports more, "
+                   "MPIXQ_NOTICE_S=0 nothing",
+                   text);
+    } else {
+        mpixq_err("watchdog: %s", text);
+    }
 }
 
 /* A start is pending and somebody waits for it at a place. */
@@ -417,7 +390,8 @@ static void report_behind(struct look *look)
 
     LL_FOREACH2(look->behind, queue, next_behind)
     {
-        if (!is_due(look, &queue->behind_age, queue->behind_age.since_ns)) {
+        if (!is_old(look, queue->behind_age.since_ns) ||
+            !is_due(look, &queue->behind_age, queue->behind_age.since_ns)) {
             continue;
         }
         if (atomic_load(&queue->is_freed)) {
@@ -439,7 +413,7 @@ static void fail_start(struct mpixq_request *req)
     char name[ROOM], text[256];
 
     (void)snprintf(text, sizeof text, "waited longer than %ld s for %s: %.100s",
-                   mpixq_env.watchdog_s, mpixq_watchdog_name(req, name), lacks(req));
+                   mpixq_env.watchdog_s, mpixq_watchdog_name(req, name), mpixq_watchdog_lacks(req));
     mpixq_queue_fail(atomic_load(&req->queue), req,
                      mpixq_error_code_saying(MPIXQ_E_WAIT_TIMEOUT, text), "wait");
     mpixq_match_tell_failure(req);
@@ -468,7 +442,7 @@ static void look_now(uint64_t now)
 
     number++;
     mpixq_match_each(visit, &look);
-    if (look.n_places > 0) {
+    if (look.n_places > 0 && mpixq_watchdog_is_on()) {
         mpixq_match_each(visit_other, &look);
         report_behind(&look);
         end_waits(&look);
@@ -483,10 +457,14 @@ static void look_now(uint64_t now)
 
 void mpixq_watchdog_check(void)
 {
-    uint64_t now = mpixq_now_ns();
+    uint64_t now;
 
+    if (!mpixq_watchdog_is_on() && !mpixq_watchdog_notices()) {
+        return;
+    }
+    now = mpixq_now_ns();
     if (now >= next_ns) {
-        next_ns = now + limit_ns() / LOOKS;
+        next_ns = now + match_limit_ns() / LOOKS;
         look_now(now);
     }
 }

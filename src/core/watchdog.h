@@ -9,6 +9,10 @@
  * without: whoever waits just lets others see for what (mpixq_stream_ops.waits_for,
  * mpixq_queue.host_waits_for). It is part of mpixq_match_kick, which every waiting thread of ours
  * calls and the progress thread as often as mpixq_watchdog_sleep_ms says.
+ *
+ * Without MPIXQ_WATCHDOG_S the same looks are made, rarely, by whoever comes by: a wait that has
+ * blocked a stream for MPIXQ_NOTICE_S, and a match that has waited for a fifth of that, are noticed
+ * in one line each, once.
  */
 #ifndef MPIXQ_WATCHDOG_H
 #define MPIXQ_WATCHDOG_H
@@ -40,6 +44,12 @@ static inline bool mpixq_watchdog_is_on(void)
 {
     return mpixq_env.watchdog_s > 0;
 }
+/* Without it, does the library notice once what waits very long? That takes part in looks of others
+ * and wakes nobody. */
+static inline bool mpixq_watchdog_notices(void)
+{
+    return !mpixq_watchdog_is_on() && mpixq_env.notice_s > 0;
+}
 /* Does it end what it finds? */
 static inline bool mpixq_watchdog_ends(void)
 {
@@ -56,6 +66,11 @@ long mpixq_watchdog_sleep_ms(void);
 enum { MPIXQ_WATCHDOG_ROOM = 160 };
 /* "receive from 1 tag 7 (rank 3 of MPI_COMM_WORLD, 8 bytes)" */
 const char *mpixq_watchdog_name(const struct mpixq_request *req, char text[MPIXQ_WATCHDOG_ROOM]);
+/* What a match of the request waits for, as far as it is known. */
+const char *mpixq_watchdog_why_unmatched(const struct mpixq_request *req,
+                                         char text[2 * MPIXQ_WATCHDOG_ROOM]);
+/* What the next start to complete waits for. */
+const char *mpixq_watchdog_lacks(const struct mpixq_request *req);
 /* Is a start of the request pending that may still complete, on its queue or on none? */
 bool mpixq_watchdog_is_pending(const struct mpixq_request *req, const struct mpixq_queue *queue);
 void mpixq_watchdog_poll(struct mpixq_request *req);

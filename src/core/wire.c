@@ -11,8 +11,11 @@
 #define WIRE_MAGIC (UINT32_C(0x5158504d) + (uint32_t)MPIXQ_WIRE_VERSION)
 
 struct header {
-    uint32_t magic, reserved;
+    uint32_t magic, refusal;
 };
+
+/* The same in both byte orders. */
+#define REFUSAL UINT32_C(0x6e6f6f6e)
 
 struct record_header {
     uint16_t kind, n_blobs;
@@ -26,12 +29,13 @@ struct blob_header {
 /* The structs travel as they stand, so they must have no padding. */
 _Static_assert(sizeof(struct header) == MPIXQ_WIRE_HEADER_BYTES, "layout");
 _Static_assert(sizeof(struct record_header) == 8, "layout");
-_Static_assert(sizeof(struct mpixq_wire_offer) == 56, "layout");
-_Static_assert(sizeof(struct mpixq_wire_answer) == 24, "layout");
+_Static_assert(sizeof(struct mpixq_wire_offer) == 64, "layout");
+_Static_assert(sizeof(struct mpixq_wire_answer) == 32, "layout");
 _Static_assert(sizeof(struct mpixq_wire_release) == 16, "layout");
 _Static_assert(sizeof(struct mpixq_wire_failure) == 8, "layout");
 _Static_assert(sizeof(struct mpixq_wire_withdraw) == 32, "layout");
 _Static_assert(sizeof(struct mpixq_wire_hello) == 32, "layout");
+_Static_assert(sizeof(struct mpixq_wire_reason) == 104, "layout");
 
 static size_t body_bytes(unsigned kind)
 {
@@ -48,6 +52,8 @@ static size_t body_bytes(unsigned kind)
         return sizeof(struct mpixq_wire_withdraw);
     case MPIXQ_WIRE_HELLO:
         return sizeof(struct mpixq_wire_hello);
+    case MPIXQ_WIRE_REASON:
+        return sizeof(struct mpixq_wire_reason);
     default:
         return 0;
     }
@@ -61,6 +67,13 @@ static size_t round_up(size_t bytes)
 void mpixq_wire_begin(unsigned char *message)
 {
     struct header header = {.magic = WIRE_MAGIC};
+
+    memcpy(message, &header, sizeof header);
+}
+
+void mpixq_wire_refuse(unsigned char *message)
+{
+    struct header header = {.magic = WIRE_MAGIC, .refusal = REFUSAL};
 
     memcpy(message, &header, sizeof header);
 }
@@ -95,15 +108,18 @@ bool mpixq_wire_append(unsigned char *message, size_t *used_p, const struct mpix
     return true;
 }
 
-bool mpixq_wire_check(const unsigned char *message, size_t bytes)
+enum mpixq_wire_header mpixq_wire_check(const unsigned char *message, size_t bytes)
 {
     struct header header;
 
     if (bytes < sizeof header) {
-        return false;
+        return MPIXQ_WIRE_STRANGE;
     }
     memcpy(&header, message, sizeof header);
-    return header.magic == WIRE_MAGIC;
+    if (header.refusal == REFUSAL) {
+        return MPIXQ_WIRE_REFUSED;
+    }
+    return header.magic == WIRE_MAGIC ? MPIXQ_WIRE_READ : MPIXQ_WIRE_STRANGE;
 }
 
 /* Decode the blobs, which must fill the record exactly. */
@@ -140,6 +156,9 @@ static bool is_sane(const struct mpixq_record *record)
                offer->dest < offer->size && offer->tag >= 0 && offer->mode < MPIXQ_MODE_RECV;
     case MPIXQ_WIRE_ANSWER:
         return record->u.answer.error < MPIXQ_E_COUNT;
+    case MPIXQ_WIRE_REASON:
+        return record->u.reason.number < MPIXQ_N_REASONS &&
+               record->u.reason.length <= MPIXQ_REASON_BYTES;
     default:
         return true;
     }

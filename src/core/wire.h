@@ -15,8 +15,9 @@
 
 #include "ident.h"
 #include "process.h"
+#include "served.h"
 
-#define MPIXQ_WIRE_VERSION 4
+#define MPIXQ_WIRE_VERSION 6
 /* Small enough to travel eagerly on every MPI. */
 #define MPIXQ_WIRE_MESSAGE_BYTES 4000
 #define MPIXQ_WIRE_HEADER_BYTES 8
@@ -29,7 +30,8 @@ enum mpixq_wire_kind {
     MPIXQ_WIRE_RELEASE,   /* sender to receiver: the send was freed */
     MPIXQ_WIRE_FAILURE,   /* either to the other: a start of the pair failed */
     MPIXQ_WIRE_WITHDRAW,  /* sender to receiver: an offer that was not answered holds no more */
-    MPIXQ_WIRE_HELLO      /* either to the other, once and first: what process it is */
+    MPIXQ_WIRE_HELLO,     /* either to the other, once and first: what process it is */
+    MPIXQ_WIRE_REASON     /* either to the other, once: the text of a reason, and its number */
 };
 
 /* What a channel tells its other end. */
@@ -39,6 +41,13 @@ struct mpixq_blob {
     unsigned char bytes[MPIXQ_WIRE_BLOB_BYTES];
 };
 
+/* What one end says of channels: which it may use, as bits by their ids, and why it does without,
+ * by the ids, as numbers of reasons that it has told (served.h); or 0. */
+struct mpixq_wire_channels {
+    uint8_t may;
+    uint8_t why_not[MPIXQ_N_CHANNELS];
+};
+
 struct mpixq_wire_offer {
     uint64_t sender_id;
     struct mpixq_ident ident;
@@ -46,12 +55,15 @@ struct mpixq_wire_offer {
     int32_t source, dest, tag; /* ranks in the communicator */
     int32_t size, own_size; /* of the communicator, as the sender sees it: struct mpixq_comm_view */
     uint32_t mode;          /* enum mpixq_mode */
+    uint16_t reserved;
+    struct mpixq_wire_channels channels;
 };
 
 struct mpixq_wire_answer {
     uint64_t sender_id, receiver_id;
-    uint32_t error; /* enum mpixq_error; with an error there is no blob */
-    uint32_t reserved;
+    uint64_t bytes; /* that the receive has room for, for the text of an error */
+    uint16_t error; /* enum mpixq_error; with an error there is no blob */
+    struct mpixq_wire_channels channels;
 };
 
 struct mpixq_wire_release {
@@ -73,6 +85,11 @@ struct mpixq_wire_hello {
     struct mpixq_process process;
 };
 
+struct mpixq_wire_reason {
+    uint8_t number, length;
+    char text[MPIXQ_REASON_BYTES + 2]; /* without an end; a multiple of 8 with what is before */
+};
+
 struct mpixq_record {
     enum mpixq_wire_kind kind;
     union {
@@ -82,6 +99,7 @@ struct mpixq_record {
         struct mpixq_wire_failure failure;
         struct mpixq_wire_withdraw withdraw;
         struct mpixq_wire_hello hello;
+        struct mpixq_wire_reason reason;
     } u;
     uint32_t n_blobs;
     struct mpixq_blob blobs[MPIXQ_WIRE_MAX_CHANNELS];
@@ -89,11 +107,19 @@ struct mpixq_record {
 
 /* Begin a message: writes the header. */
 void mpixq_wire_begin(unsigned char *message);
+/* The same of a message without records: what the receiver has sent cannot be read here. All
+ * versions from this one on know it, whatever else they differ in. */
+void mpixq_wire_refuse(unsigned char *message);
 /* Append a record to a message of *used_p bytes. False if it does not fit. */
 bool mpixq_wire_append(unsigned char *message, size_t *used_p, const struct mpixq_record *record);
 
-/* Is this the header of a message that this version reads? */
-bool mpixq_wire_check(const unsigned char *message, size_t bytes);
+enum mpixq_wire_header {
+    MPIXQ_WIRE_READ,    /* a message that this version reads */
+    MPIXQ_WIRE_STRANGE, /* one of another version, or byte order, or none at all */
+    MPIXQ_WIRE_REFUSED  /* the sender cannot read what this process sends */
+};
+
+enum mpixq_wire_header mpixq_wire_check(const unsigned char *message, size_t bytes);
 /* Decode the record at *at_p and advance. 1: done, 0: end of message, -1: malformed. */
 int mpixq_wire_next(const unsigned char *message, size_t bytes, size_t *at_p,
                     struct mpixq_record *record_p);

@@ -6,6 +6,7 @@
  *     nic.c      libfabric, the fabric, domain and endpoint of the process, peers
  *     memory.c   regions; locality.c: the choice of a NIC
  *     quirks.c   what providers do differently
+ *     shares.c   (shares.h) the division of entries among processes
  *     cxi_ops.c  the extensions of provider cxi: doorbells, and how many entries there are
  *     expose.c   (expose.h) doorbells and words for GPUs
  *     supply.c   (supply.h) counters, words and entries: taken, given back, set aside
@@ -47,7 +48,9 @@ struct cxi_counter {
     volatile _Atomic uint64_t *bell; /* its doorbell; NULL: libfabric rings */
     struct cxi_exposed exposed;      /* the doorbell, if it has one */
     uint64_t base;
-    uint64_t due; /* while it is doubtful: what it has to show before it is used again */
+    uint64_t due;   /* while it is doubtful: what it has to show before it is used again */
+    uint64_t shown; /* when it was looked at last, */
+    unsigned looks; /* and how often since that was new */
     struct cxi_counter *next;
 };
 
@@ -147,7 +150,8 @@ enum { CXI_UNTRIED, CXI_OPEN, CXI_UNUSABLE };
 
 struct cxi_nic {
     atomic_int state; /* under open_lock, then constant; read by any thread */
-    const char *why, *why_no_bell, *why_no_depth; /* it is unusable, or has none; else NULL */
+    /* It is unusable, or has none; else NULL. */
+    const char *why, *why_no_bell, *why_no_depth, *why_no_table;
     const struct cxi_quirks *quirks;
     struct fi_info *infos, *info;       /* what there is, and the one of it */
     const char *why_info, *why_no_hmem; /* NULL: memory of GPUs can be registered */
@@ -165,8 +169,10 @@ struct cxi_nic {
     enum fi_op atomic; /* FI_SUM; FI_MAX where there is no sum */
 
     pthread_mutex_t lock;
-    int entries, in_use;                          /* the budget */
-    uint64_t reads, reads_done;                   /* of completions: begun, and ended */
+    int entries, in_use;        /* all of the NIC, and those that this process uses: shares.h */
+    uint64_t reads, reads_done; /* of completions: begun, and ended */
+    uint64_t retry_ns;          /* no post before, if the last ones were refused */
+    unsigned refusals;          /* in a row */
     struct cxi_entry *free_writes, *free_atomics; /* the one that is longest free first */
     struct cxi_entry *all_writes, *all_atomics;
     struct cxi_counter *counters, *doubtful, *aside;
@@ -176,6 +182,7 @@ struct cxi_nic {
     uint64_t starts;           /* executed */
     struct {
         uint64_t pairs, direct, armed, taken_over, set_aside;
+        int most_in_use;
     } counts; /* for MPIXQ_INFO */
 };
 
@@ -183,6 +190,7 @@ extern struct cxi_nic mpixq_cxi_nic;
 /* nic.c */
 /* Open the fabric if that was not tried yet: is it usable? */
 bool mpixq_cxi_open(void);
+const char *mpixq_cxi_outlook(void); /* opens nothing */
 void mpixq_cxi_close(void);
 const char *mpixq_cxi_strerror(int error);
 
@@ -208,8 +216,7 @@ bool mpixq_cxi_wait(struct mpixq_queue *queue, struct mpixq_request *req,
                     struct mpixq_awaited *awaited);
 bool mpixq_cxi_poll(struct mpixq_request *req);
 void mpixq_cxi_arm_logged(void); /* under nic.lock, as far as there are entries */
-/* Under nic.lock: count operations for the queue of the end's last start. */
-void mpixq_cxi_count_posts(const struct cxi_end *end, uint64_t n);
+void mpixq_cxi_count_posts(const struct cxi_end *end, uint64_t n); /* under nic.lock */
 void mpixq_cxi_unlog(const struct cxi_end *end); /* under nic.lock: take it out of the logs */
 
 /* drive.c: read completion queues, */

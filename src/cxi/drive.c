@@ -177,6 +177,7 @@ static void read_queue(void)
             continue;
         }
         pthread_mutex_lock(&nic.lock);
+        nic.retry_ns = n > 0 ? 0 : nic.retry_ns;
         for (ssize_t i = 0; i < n; i++) {
             completed(entries[i].op_context);
         }

@@ -12,6 +12,7 @@
 
 #include "core/env.h"
 #include "core/near.h"
+#include "core/node.h"
 
 enum { MAX_NICS = 64 };
 
@@ -66,6 +67,17 @@ struct fi_info *mpixq_cxi_choose_nic(struct fi_info *list, const char **why_p)
     }
     /* Of the main thread, which the launcher has bound; others may be bound otherwise by now. */
     (void)sched_getaffinity(getpid(), sizeof own, (cpu_set_t *)&own);
-    return at(list,
-              mpixq_near_choose(names, n, MPIXQ_PCI_DEVICES, &own, mpixq_env_local_rank(), why_p));
+    return at(list, mpixq_near_choose(names, n, MPIXQ_PCI_DEVICES, &own, mpixq_node_rank(), why_p));
+}
+
+/* By its place on the bus, if that is known: a container may give it a name of its own. */
+struct mpixq_ident mpixq_cxi_nic_ident(const struct fi_info *info)
+{
+    const char *name = info->domain_attr->name != NULL ? info->domain_attr->name : "";
+    struct mpixq_ident ident = {.low = 3};
+    char bus[MPIXQ_PCI_ROOM];
+
+    pci_name(info, bus);
+    name = bus[0] != '\0' ? bus : name;
+    return mpixq_ident_add(ident, name, strlen(name));
 }

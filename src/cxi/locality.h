@@ -8,7 +8,12 @@
 
 #include <rdma/fabric.h>
 
+#include "core/ident.h"
+
 /* One of the list that libfabric gave, and why that. NULL: none is the one that was asked for. */
 struct fi_info *mpixq_cxi_choose_nic(struct fi_info *list, const char **why_p);
+
+/* The same for all processes that use the NIC. */
+struct mpixq_ident mpixq_cxi_nic_ident(const struct fi_info *info);
 
 #endif

@@ -8,6 +8,7 @@
  * which install signal handlers, and most programs do not need it. All of its interface but the
  * five functions below is inline. */
 #include <dlfcn.h>
+#include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -19,6 +20,7 @@
 #include "cxi.h"
 #include "locality.h"
 #include "probe.h"
+#include "shares.h"
 #include "supply.h"
 
 /* Choices of MPIXQ_FABRIC. */
@@ -169,6 +171,7 @@ static void close_all(void)
     CLOSE(nic.cq);
     CLOSE(nic.av);
     CLOSE(nic.domain);
+    mpixq_cxi_shares_leave(); /* the NIC has no entries of this process any more */
     CLOSE(nic.fabric);
     if (nic.infos != NULL) {
         lib.freeinfo(nic.infos);
@@ -276,18 +279,33 @@ static const char *open_fabric(void)
     return NULL;
 }
 
+/* Where the number of triggered operations is from. */
+static void describe_entries(char *text, size_t room)
+{
+    const char *guess = nic.why_no_depth, *why = nic.why_no_table;
+
+    if (mpixq_env.triggered_ops >= 0) {
+        (void)snprintf(text, room, "MPIXQ_TRIGGERED_OPS");
+    } else if (guess != NULL && (nic.quirks->software || nic.entries == 0)) {
+        (void)snprintf(text, room, "%s", guess);
+    } else {
+        (void)snprintf(text, room, "a share of %d%s%s, by %s%s%s", nic.entries,
+                       guess != NULL ? ", a guess: " : "", guess != NULL ? guess : "",
+                       why != NULL ? "the ranks of the node: " : "its users",
+                       why != NULL ? why : "", why != NULL ? " in " MPIXQ_CXI_SHARES : "");
+    }
+}
+
 static void say(void)
 {
-    bool asked = mpixq_env.triggered_ops >= 0;
+    char entries[200];
 
+    describe_entries(entries, sizeof entries);
     mpixq_print(
         "fabric: provider %s, domain %s (%s), %d triggered operations (%s), rings by %s%s, "
         "words by %s, memory of GPUs %s%s",
-        nic.info->fabric_attr->prov_name, nic.info->domain_attr->name, nic.why_info, nic.entries,
-        asked                      ? "MPIXQ_TRIGGERED_OPS"
-        : nic.why_no_depth == NULL ? "a share of the NIC's"
-                                   : nic.why_no_depth,
-        nic.why_no_bell == NULL ? "doorbell" : "fi_cntr_add: ",
+        nic.info->fabric_attr->prov_name, nic.info->domain_attr->name, nic.why_info,
+        mpixq_cxi_shares_limit(), entries, nic.why_no_bell == NULL ? "doorbell" : "fi_cntr_add: ",
         nic.why_no_bell == NULL ? "" : nic.why_no_bell, nic.atomic == FI_SUM ? "sum" : "maximum",
         nic.why_no_hmem == NULL ? "can be registered" : "by twins: ",
         nic.why_no_hmem == NULL ? "" : nic.why_no_hmem);
@@ -301,6 +319,9 @@ static void try_open(void)
     }
     if (nic.why != NULL) {
         close_all();
+        if (mpixq_env.info && nic.quirks != NULL) { /* else that was said in MPI_Init */
+            mpixq_print("channel cxi: not available: %s", nic.why);
+        }
         mpixq_info("fabric not usable: %s", nic.why);
     } else if (mpixq_env.info) {
         say();
@@ -322,18 +343,37 @@ bool mpixq_cxi_open(void)
     return is_open;
 }
 
+const char *mpixq_cxi_outlook(void)
+{
+    static char text[160]; /* under open_lock; the reason does not change any more */
+    int state;
+
+    pthread_mutex_lock(&open_lock);
+    state = atomic_load_explicit(&nic.state, memory_order_relaxed);
+    if (state == CXI_UNTRIED && choose(&nic.why) != NULL) {
+        nic.why = NULL;
+    }
+    if (state != CXI_OPEN && nic.why != NULL) {
+        (void)snprintf(text, sizeof text, "not available: %s", nic.why);
+    }
+    pthread_mutex_unlock(&open_lock);
+    return state == CXI_OPEN ? "available"
+           : nic.why != NULL ? text
+                             : "available if the fabric can be opened, when it is first needed";
+}
+
 void mpixq_cxi_close(void)
 {
     struct peer *peer, *next;
 
     if (atomic_load_explicit(&nic.state, memory_order_relaxed) == CXI_OPEN) {
         if (mpixq_env.info) {
-            mpixq_print("fabric: %llu pairs, %llu ends in memory of GPUs, %llu starts armed, %llu "
-                        "taken over, %llu objects set aside",
-                        (unsigned long long)nic.counts.pairs, (unsigned long long)nic.counts.direct,
-                        (unsigned long long)nic.counts.armed,
-                        (unsigned long long)nic.counts.taken_over,
-                        (unsigned long long)nic.counts.set_aside);
+            mpixq_print(
+                "fabric: %llu pairs, %llu ends in memory of GPUs, %llu starts armed, %llu "
+                "taken over, %llu objects set aside, at most %d triggered operations at a time",
+                (unsigned long long)nic.counts.pairs, (unsigned long long)nic.counts.direct,
+                (unsigned long long)nic.counts.armed, (unsigned long long)nic.counts.taken_over,
+                (unsigned long long)nic.counts.set_aside, nic.counts.most_in_use);
         }
         if (nic.counts.pairs > 0 && nic.quirks->software) {
             atomic_fetch_sub(&mpixq_outstanding, 1);

@@ -5,6 +5,7 @@
  * does, then the atomic to its completion word. Of a receive: the clear-to-send, unless the send is
  * ready, then the atomic to its completion word. Each can be posted as deferred work, or issued by
  * the host when it sees that it is due. */
+#include "core/backoff.h"
 #include "check.h"
 #include "cxi.h"
 #include "supply.h"
@@ -40,13 +41,17 @@ static void fill_write(struct cxi_end *end, struct cxi_entry *entry, uint32_t i)
     uint64_t offset = i * end->piece;
     uint64_t left = end->req->bytes - offset;
     uint64_t bytes = left < end->piece ? left : end->piece;
+    uint64_t flags = end->delivered ? FI_DELIVERY_COMPLETE : 0;
 
+    if (bytes == 0 && nic.quirks->flags_small) {
+        flags |= FI_COMPLETION;
+    }
     entry->u.write.local.iov_base = end->buffer + offset;
     entry->u.write.local.iov_len = bytes;
     entry->u.write.remote = (struct fi_rma_iov){
         .addr = end->remote_addr + offset, .len = bytes, .key = end->remote_key};
     entry->u.write.op = (struct fi_op_rma){.ep = nic.ep,
-                                           .flags = end->delivered ? FI_DELIVERY_COMPLETE : 0,
+                                           .flags = flags,
                                            .msg = {.msg_iov = &entry->u.write.local,
                                                    .iov_count = 1,
                                                    .addr = end->peer,
@@ -69,17 +74,16 @@ static void fill_atomic(struct cxi_end *end, struct cxi_entry *entry, enum kind 
     entry->u.atomic.local = (struct fi_ioc){
         .addr = nic.atomic == FI_SUM ? &mpixq_cxi_constants.one : &entry->operand, .count = 1};
     entry->u.atomic.remote = (struct fi_rma_ioc){.addr = address, .count = 1, .key = key};
-    entry->u.atomic.op =
-        (struct fi_op_atomic){.ep = nic.ep,
-                              .flags = nic.quirks->flags_atomics ? FI_COMPLETION : 0,
-                              .msg = {.msg_iov = &entry->u.atomic.local,
-                                      .iov_count = 1,
-                                      .addr = kind == DONE ? nic.self : end->peer,
-                                      .rma_iov = &entry->u.atomic.remote,
-                                      .rma_iov_count = 1,
-                                      .datatype = FI_UINT64,
-                                      .op = nic.atomic,
-                                      .context = &entry->work.context}};
+    entry->u.atomic.op = (struct fi_op_atomic){.ep = nic.ep,
+                                               .flags = nic.quirks->flags_small ? FI_COMPLETION : 0,
+                                               .msg = {.msg_iov = &entry->u.atomic.local,
+                                                       .iov_count = 1,
+                                                       .addr = kind == DONE ? nic.self : end->peer,
+                                                       .rma_iov = &entry->u.atomic.remote,
+                                                       .rma_iov_count = 1,
+                                                       .datatype = FI_UINT64,
+                                                       .op = nic.atomic,
+                                                       .context = &entry->work.context}};
 }
 
 static void fill(struct cxi_end *end, struct cxi_entry *entry, uint32_t i, uint64_t epoch)
@@ -127,9 +131,35 @@ static void set_trigger(const struct cxi_end *end, struct cxi_entry *entry, uint
     assert(entry->work.threshold <= nic.quirks->counter_max);
 }
 
+/* Posts that are refused. Each attempt can leave a reference to the mapping of its source with the
+ * provider, for ever: so one is not made before completions were read, which makes room, or a while
+ * has passed. */
+
+enum { PAUSE_NS = 16000, DOUBLINGS = 9 };
+
+static bool is_refusing(void)
+{
+    return nic.refusals > 0 && mpixq_now_ns() < nic.retry_ns;
+}
+
+/* -FI_EAGAIN if the operation is to be held. With -FI_ENOSPC others have the entries that the NIC
+ * should have had for us: so it is with few of them. With -FI_EINTR a signal came while we waited
+ * for others, as they take turns where the provider counts the entries. */
+static int held(int rc)
+{
+    if (rc != -FI_EAGAIN && rc != -FI_ENOSPC && rc != -FI_EINTR) {
+        nic.refusals = 0;
+        return rc;
+    }
+    nic.refusals += nic.refusals <= DOUBLINGS;
+    nic.retry_ns = mpixq_now_ns() + ((uint64_t)PAUSE_NS << (nic.refusals - 1));
+    return -FI_EAGAIN;
+}
+
 int mpixq_cxi_post(struct cxi_end *end, uint32_t i, uint64_t epoch, uint64_t ring)
 {
-    struct cxi_entry *entry = mpixq_cxi_entry_take(end, kind_of(end, i) == WRITE);
+    bool is_write = kind_of(end, i) == WRITE;
+    struct cxi_entry *entry = is_refusing() ? NULL : mpixq_cxi_entry_take(end, is_write);
     int rc;
 
     if (entry == NULL) {
@@ -144,13 +174,12 @@ int mpixq_cxi_post(struct cxi_end *end, uint32_t i, uint64_t epoch, uint64_t rin
     if (rc != 0) {
         mpixq_cxi_entry_undo(end);
     }
-    /* Others have the entries that the NIC should have had for us: so it is with few of them. */
-    return rc == -FI_ENOSPC ? -FI_EAGAIN : rc;
+    return held(rc);
 }
 
-static bool has_counted(const struct cxi_counter *counter, uint64_t n)
+static bool has_counted(struct cxi_counter *counter, uint64_t n)
 {
-    return fi_cntr_read(counter->fid) - counter->base >= n;
+    return mpixq_cxi_counter_look(counter) - counter->base >= n;
 }
 
 static bool is_due(const struct cxi_end *end, uint32_t i, uint64_t epoch)
@@ -174,15 +203,15 @@ int mpixq_cxi_issue(struct cxi_end *end, uint32_t i, uint64_t epoch)
     int rc;
 
     assert(end->over == epoch && end->step == i);
-    if (!is_due(end, i, epoch) || nic.flying >= MAX_FLYING) {
+    if (!is_due(end, i, epoch) || nic.flying >= MAX_FLYING || is_refusing()) {
         return 0;
     }
     entry->plain = true;
     entry->is_write = is_write;
     fill(end, entry, i, epoch);
-    rc = (int)(is_write ? fi_writemsg(nic.ep, &entry->u.write.op.msg,
-                                      FI_COMPLETION | entry->u.write.op.flags)
-                        : fi_atomicmsg(nic.ep, &entry->u.atomic.op.msg, FI_COMPLETION));
+    rc = held((int)(is_write ? fi_writemsg(nic.ep, &entry->u.write.op.msg,
+                                           FI_COMPLETION | entry->u.write.op.flags)
+                             : fi_atomicmsg(nic.ep, &entry->u.atomic.op.msg, FI_COMPLETION)));
     if (rc == -FI_EAGAIN) {
         return 0;
     }

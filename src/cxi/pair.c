@@ -12,6 +12,7 @@
 #include "core/env.h"
 #include "core/layout.h"
 #include "core/log.h"
+#include "core/piece.h"
 #include "core/progress.h"
 #include "check.h"
 #include "cxi.h"
@@ -233,11 +234,6 @@ static bool must_tell(const struct mpixq_request *req)
            (!mpixq_request_is_send(req) && req->reached != NULL && req->in_place);
 }
 
-static uint64_t count_pieces(uint64_t bytes, uint64_t piece)
-{
-    return bytes > piece ? (bytes - 1) / piece + 1 : 1;
-}
-
 /* Both ends are bound: from now on somebody has to drive a provider that does not by itself. And to
  * the end, for the peer may start a pair that this end has released: then only an answer of this
  * process tells it. */
@@ -264,8 +260,8 @@ static bool cxi_offer(struct mpixq_request *req, struct mpixq_blob *blob, const 
     if (*why_p != NULL) {
         return false;
     }
-    piece = nic.info->ep_attr->max_msg_size;
-    if (count_pieces(req->bytes, piece) > INT32_MAX) {
+    piece = mpixq_piece_of(nic.info->ep_attr->max_msg_size);
+    if (mpixq_count_pieces(req->bytes, piece) > INT32_MAX) {
         *why_p = "the message is too large";
         return false;
     }
@@ -275,7 +271,7 @@ static bool cxi_offer(struct mpixq_request *req, struct mpixq_blob *blob, const 
         return false;
     }
     end->piece = piece;
-    end->pieces = (uint32_t)count_pieces(req->bytes, piece);
+    end->pieces = (uint32_t)mpixq_count_pieces(req->bytes, piece);
     memset(&offer, 0, sizeof offer);
     fill_endpoint(end, &offer.endpoint, end->cts);
     offer.piece = piece;
@@ -295,7 +291,7 @@ static const char *read_offer(const struct mpixq_request *req, const struct mpix
     }
     memcpy(offer_p, theirs->bytes, sizeof *offer_p);
     if (!is_compatible(&offer_p->endpoint) || offer_p->piece == 0 || offer_p->pieces > INT32_MAX ||
-        offer_p->pieces != count_pieces(req->bytes, offer_p->piece)) {
+        offer_p->pieces != mpixq_count_pieces(req->bytes, offer_p->piece)) {
         return "the peer's fabric is another one";
     }
     return NULL;
@@ -461,6 +457,7 @@ const struct mpixq_channel mpixq_channel_cxi = {
     .id = MPIXQ_CHANNEL_CXI,
     .open = cxi_channel_open,
     .close = cxi_channel_close,
+    .outlook = mpixq_cxi_outlook,
     .attach = mpixq_cxi_attach,
     .detach = mpixq_cxi_detach,
     .expose = mpixq_cxi_expose,

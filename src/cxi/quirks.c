@@ -23,9 +23,10 @@ const struct cxi_quirks mpixq_cxi_sockets = {
     .has_bells = false,
     .has_depth = false,
     .has_hmem = false,
+    .reads_late = false,
     /* It adds to the completion counter without looking whether there is one. */
     .wants_completion = true,
-    .flags_atomics = false,
+    .flags_small = false,
     .software = true,
     .kicks = true,
 };
@@ -43,9 +44,13 @@ const struct cxi_quirks mpixq_cxi_cxi = {
     /* Each post looks up the mapping of its source for the NIC, and makes one if no registration
      * holds it; what a deferred write says of its own is not looked at. */
     .warms = true,
+    /* The value is in the NIC. A read that waited for it would do so for ever while the queue of
+     * the NIC's commands stands still, holding a lock of the provider, and ours. */
+    .reads_late = true,
     .wants_completion = false,
-    /* Without FI_COMPLETION the error of an atomic carries the context of the endpoint. */
-    .flags_atomics = true,
+    /* Without FI_COMPLETION the error of an atomic, or of a write without bytes, has the context of
+     * the endpoint. */
+    .flags_small = true,
     .software = false,
     .kicks = false,
 };

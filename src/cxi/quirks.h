@@ -18,10 +18,11 @@ struct cxi_quirks {
     bool has_depth;        /* it says how many entries there are */
     bool has_hmem;         /* memory of GPUs can be registered */
     bool warms;            /* a registration of what is sent from makes posts cheaper */
+    bool reads_late;       /* a read can show an older value of a counter than the NIC has */
     bool wants_completion; /* a deferred operation must have a completion counter */
-    bool flags_atomics;    /* a failed atomic is named only if it asks for a completion */
-    bool software;         /* nothing moves unless somebody reads a completion queue */
-    bool kicks; /* an operation that found the NIC full waits for its counter to change */
+    bool flags_small; /* a failed atomic or empty write is named only if it asks for a completion */
+    bool software;    /* nothing moves unless somebody reads a completion queue */
+    bool kicks;       /* an operation that found the NIC full waits for its counter to change */
 };
 
 /* The quirks of a provider. */

@@ -12,6 +12,7 @@
 #include "core/progress.h"
 #include "check.h"
 #include "cxi.h"
+#include "shares.h"
 #include "start_log.h"
 #include "supply.h"
 
@@ -105,7 +106,7 @@ static bool has_room(const struct cxi_end *end)
 {
     uint32_t left = mpixq_cxi_n_ops(end) - end->posted;
 
-    return left <= (uint32_t)(nic.entries - nic.in_use);
+    return left <= (uint32_t)mpixq_cxi_shares_room();
 }
 
 static bool make_room(const struct cxi_end *end)
@@ -117,6 +118,9 @@ static bool make_room(const struct cxi_end *end)
         {
             mpixq_cxi_entries_reap(other);
         }
+    }
+    if (!has_room(end)) {
+        mpixq_cxi_shares_ask(nic.in_use);
     }
     return has_room(end);
 }

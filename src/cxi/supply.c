@@ -3,18 +3,29 @@
  *
  * Counters, words and entries. What a NIC may still touch is never given out again: it is set
  * aside, and closed after the endpoint. */
+#include <sched.h>
 #include <utlist.h>
 
 #include "core/alloc.h"
 #include "core/env.h"
 #include "core/log.h"
+#include "core/node.h"
 #include "check.h"
 #include "cxi.h"
+#include "cxi_ext.h"
+#include "locality.h"
+#include "shares.h"
 #include "supply.h"
 
 #define nic mpixq_cxi_nic
 
 enum { WORDS = 512 }; /* on a page */
+
+enum {
+    MARK = 1 << 16,   /* far more than can have been counted too much */
+    FORGOTTEN = 256,  /* looks without news after which the provider may have forgotten to ask */
+    QUESTIONS = 10000 /* until a counter that was given back is taken for lost, for now */
+};
 
 /* Words side by side, in one region, so that one wait looks at few cache lines. It lies at a
  * multiple of its size. */
@@ -39,15 +50,30 @@ static struct {
 
 /* Counters. */
 
-static struct cxi_counter *counter_open(void)
+/* One whose reads do not wait for the NIC, which may never answer: its commands, reads among them,
+ * stand in one queue. Provider cxi before 2.0 refuses the flag: there no read waits. */
+static int open_fid(struct fid_cntr **fid_p)
 {
     struct fi_cntr_attr attr = {.events = FI_CNTR_EVENTS_COMP, .wait_obj = FI_WAIT_NONE};
+    int rc;
+
+    attr.flags = nic.quirks->reads_late ? FI_CXI_CNTR_CACHED : 0;
+    rc = fi_cntr_open(nic.domain, &attr, fid_p, NULL);
+    if (rc == -FI_ENOSYS && attr.flags != 0) {
+        attr.flags = 0;
+        rc = fi_cntr_open(nic.domain, &attr, fid_p, NULL);
+    }
+    return rc;
+}
+
+static struct cxi_counter *counter_open(void)
+{
     struct cxi_counter *counter = mpixq_alloc(sizeof *counter); /* freed in counters_close */
 
     if (counter == NULL) {
         return NULL;
     }
-    if (fi_cntr_open(nic.domain, &attr, &counter->fid, NULL) != 0) {
+    if (open_fid(&counter->fid) != 0) {
         mpixq_debug("fabric: no counter is left");
         mpixq_free(counter);
         return NULL;
@@ -59,20 +85,36 @@ static struct cxi_counter *counter_open(void)
     return counter;
 }
 
+uint64_t mpixq_cxi_counter_look(struct cxi_counter *counter)
+{
+    uint64_t value = fi_cntr_read(counter->fid);
+
+    counter->looks = value == counter->shown ? counter->looks + 1 : 0;
+    counter->shown = value;
+    /* The provider asks once for each answer, and forgets that it could not if the NIC's queue of
+     * commands was full. To reset the failures, which are looked at nowhere, has the NIC show the
+     * counter without that queue. */
+    if (nic.quirks->reads_late && counter->looks >= FORGOTTEN) {
+        counter->looks = 0;
+        (void)fi_cntr_seterr(counter->fid, 0);
+    }
+    return value;
+}
+
 static void set_aside(struct cxi_counter *counter)
 {
     LL_PREPEND(nic.aside, counter);
     nic.counts.set_aside++;
 }
 
-/* Those that show what they have to by now can be used again. */
+/* Those that show what they have to by now can be used again. They are asked, not waited for. */
 static void settle_doubts(void)
 {
     struct cxi_counter *counter, *next;
 
     LL_FOREACH_SAFE(nic.doubtful, counter, next)
     {
-        uint64_t value = fi_cntr_read(counter->fid);
+        uint64_t value = mpixq_cxi_counter_look(counter);
 
         if (value < counter->due) {
             continue;
@@ -94,12 +136,22 @@ struct cxi_counter *mpixq_cxi_counter_take(void)
     if (nic.counters == NULL) {
         settle_doubts();
     }
-    counter = nic.counters;
-    if (counter == NULL) {
-        return counter_open();
+    if (nic.counters == NULL) {
+        counter = counter_open();
+        if (counter != NULL) {
+            return counter;
+        }
     }
-    LL_DELETE(nic.counters, counter);
-    assert(!mpixq_cxi_is_free(counter) && counter->base < nic.quirks->counter_max / 2);
+    /* There are no others than those given back. A NIC that works answers in microseconds. */
+    for (int i = 0; nic.counters == NULL && nic.doubtful != NULL && i < QUESTIONS; i++) {
+        (void)sched_yield();
+        settle_doubts();
+    }
+    counter = nic.counters;
+    if (counter != NULL) {
+        LL_DELETE(nic.counters, counter);
+        assert(!mpixq_cxi_is_free(counter) && counter->base < nic.quirks->counter_max / 2);
+    }
     return counter;
 }
 
@@ -121,12 +173,18 @@ void mpixq_cxi_counter_put(struct cxi_counter *counter, bool clean, uint64_t val
         return;
     }
     assert(!mpixq_cxi_is_free(counter));
-    value += counter->base;
-    /* Half of the range is left for its next user. What it shows may be behind what it has: a ring
-     * is on its way, or the provider answers from memory. */
+    /* What it shows may be behind what it has: a ring is on its way, or the provider answers from
+     * memory. Nothing waits for it any more, so a mark can be added: what it shows from the mark on
+     * has all in it that was counted before. */
+    value += counter->base + (nic.quirks->reads_late ? MARK : 0);
+    /* Half of the range is left for its next user. */
     if (clean && value < nic.quirks->counter_max / 2) {
         counter->due = value;
         LL_APPEND(nic.doubtful, counter);
+        if (nic.quirks->reads_late) {
+            (void)fi_cntr_add(counter->fid, MARK);
+            (void)mpixq_cxi_counter_look(counter); /* asks: the answer is there when needed */
+        }
     } else {
         set_aside(counter);
     }
@@ -243,17 +301,28 @@ void mpixq_cxi_word_name(const struct cxi_word *word, uint64_t *key_p, uint64_t 
  * and the one that has rested longest is taken, so that there always is one. */
 enum { RESTING = 256 };
 
-static int budget(void)
+/* Find out how many there are, and how many of these are for this process. */
+static void open_budget(void)
 {
+    struct cxi_sharer me = {.process = mpixq_process_self(),
+                            .world = mpixq_node_ident(),
+                            .ranks = mpixq_node_ranks(),
+                            .device = mpixq_cxi_nic_ident(nic.info)};
     int depth;
 
     if (mpixq_env.triggered_ops >= 0) {
-        return (int)mpixq_env.triggered_ops;
+        nic.entries = (int)mpixq_env.triggered_ops;
+        mpixq_cxi_shares_fix(nic.entries);
+        return;
     }
     depth = mpixq_cxi_depth(&nic.why_no_depth);
-    depth = depth >= 0 ? depth : nic.quirks->entries;
-    /* A limit of the library itself holds for each process; one of a NIC is for all on the node. */
-    return nic.quirks->software ? depth : depth / mpixq_env_local_ranks();
+    nic.entries = depth >= 0 ? depth : nic.quirks->entries;
+    if (nic.quirks->software) {
+        mpixq_cxi_shares_fix(nic.entries); /* a limit of the library itself, for each process */
+        return;
+    }
+    me.depth = nic.entries;
+    nic.why_no_table = mpixq_cxi_shares_join(MPIXQ_CXI_SHARES, &me);
 }
 
 static struct cxi_entry *entries_open(struct cxi_entry **free_p)
@@ -271,11 +340,13 @@ struct cxi_entry *mpixq_cxi_entry_take(struct cxi_end *end, bool is_write)
 {
     struct cxi_entry **list = is_write ? &nic.free_writes : &nic.free_atomics, *entry = *list;
 
-    if (nic.in_use >= nic.entries || entry == NULL || entry->rest >= nic.reads_done) {
+    if (entry == NULL || entry->rest >= nic.reads_done || !mpixq_cxi_shares_take()) {
         return NULL;
     }
     DL_DELETE(*list, entry);
     nic.in_use++;
+    nic.counts.most_in_use =
+        nic.in_use > nic.counts.most_in_use ? nic.in_use : nic.counts.most_in_use;
     assert(0 < nic.in_use && nic.in_use <= nic.entries);
     entry->end = end;
     entry->is_write = is_write;
@@ -296,6 +367,7 @@ static void give_back(struct cxi_entry *entry)
     assert(0 < nic.in_use && nic.in_use <= nic.entries);
     entry->rest = nic.reads;
     nic.in_use--;
+    mpixq_cxi_shares_give();
     DL_APPEND(*list, entry);
 }
 
@@ -343,7 +415,7 @@ void mpixq_cxi_entries_forget(struct cxi_end *end)
 
 bool mpixq_cxi_supply_open(void)
 {
-    nic.entries = budget();
+    open_budget();
     nic.reads = nic.reads_done = 1;
     nic.all_writes = entries_open(&nic.free_writes);
     nic.all_atomics = entries_open(&nic.free_atomics);

@@ -45,6 +45,8 @@ bool mpixq_cxi_supply_open(void);
 void mpixq_cxi_words_close(void); /* before the endpoint, to which regions are bound */
 void mpixq_cxi_supply_close(void);
 struct cxi_counter *mpixq_cxi_counter_take(void);
+/* What it has counted, as far as that is known here by now. Never waits for the NIC. */
+uint64_t mpixq_cxi_counter_look(struct cxi_counter *counter);
 /* Add to it, from a stream. The caller has seen to it that the NIC finds all that was written. */
 void mpixq_cxi_ring(const struct cxi_counter *counter, uint64_t n);
 /* Nothing refers to it any more, if value says how far it has counted since it was taken. */

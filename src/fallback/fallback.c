@@ -53,9 +53,9 @@ static void fallback_close(void)
 
 static bool fallback_offer(struct mpixq_request *req, struct mpixq_blob *blob, const char **why_p)
 {
-    *why_p = "MPIXQ_FALLBACK is forbid";
+    (void)why_p;
     mpixq_parts_offer(req, blob);
-    return mpixq_env.fallback == MPIXQ_FALLBACK_ALLOW;
+    return true;
 }
 
 static enum mpixq_error fallback_accept(struct mpixq_request *req, const struct mpixq_blob *theirs,
@@ -65,10 +65,6 @@ static enum mpixq_error fallback_accept(struct mpixq_request *req, const struct 
     uint64_t part;
     int32_t tag;
 
-    if (mpixq_env.fallback == MPIXQ_FALLBACK_FORBID) {
-        *why_p = "MPIXQ_FALLBACK is forbid";
-        return MPIXQ_E_NO_CHANNEL;
-    }
     error = mpixq_parts_accept(req, theirs, &part);
     if (error != MPIXQ_E_NONE) {
         *why_p = "what the sender says of parts makes no sense";
@@ -454,6 +450,7 @@ const struct mpixq_channel mpixq_channel_fallback = {
     .through_mpi = true,
     .open = fallback_open,
     .close = fallback_close,
+    .outlook = mpixq_channel_outlook_available,
     .attach = mpixq_channel_attach_nothing,
     .detach = mpixq_channel_detach_nothing,
     .expose = mpixq_channel_expose_nothing,

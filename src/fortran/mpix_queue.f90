@@ -34,10 +34,11 @@ module mpix_queue
     integer, parameter :: MPIXQ_VERSION_MINOR = 1
     integer, parameter :: MPIXQ_VERSION_PATCH = 0
 
-    ! What moves the data of a queue.
+    ! What a queue promises about the channels of the requests that it starts.
     integer, parameter :: MPIXQ_QUEUE_AUTO = 0
     integer, parameter :: MPIXQ_QUEUE_FALLBACK = 1
     integer, parameter :: MPIXQ_QUEUE_CXI = 2
+    integer, parameter :: MPIXQ_QUEUE_IPC = 3
 
     ! Count for MPIXQ_Enqueue_waitall: every request started on the queue and not yet waited for.
     integer, parameter :: MPIXQ_ALL_STARTED = -1
@@ -108,6 +109,13 @@ module mpix_queue
         procedure :: MPIXQ_Queue_test_f
     end interface
 
+    interface MPIXQ_Queue_get_stream
+        procedure :: MPIXQ_Queue_get_stream_f, MPIXQ_Queue_get_stream_ptr_f
+    end interface
+    interface MPIX_Queue_get_stream
+        procedure :: MPIXQ_Queue_get_stream_f, MPIXQ_Queue_get_stream_ptr_f
+    end interface
+
     interface MPIXQ_Queue_get_info
         procedure :: MPIXQ_Queue_get_info_f08, MPIXQ_Queue_get_info_f
     end interface
@@ -129,6 +137,13 @@ module mpix_queue
         procedure :: MPIXQ_Matchall_f08, MPIXQ_Matchall_f
     end interface
 
+    interface MPIXQ_Matchall_info
+        procedure :: MPIXQ_Matchall_info_f08, MPIXQ_Matchall_info_f
+    end interface
+    interface MPIX_Matchall_info
+        procedure :: MPIXQ_Matchall_info_f08, MPIXQ_Matchall_info_f
+    end interface
+
     interface MPIXQ_Imatch
         procedure :: MPIXQ_Imatch_f08, MPIXQ_Imatch_f
     end interface
@@ -141,6 +156,13 @@ module mpix_queue
     end interface
     interface MPIX_Imatchall
         procedure :: MPIXQ_Imatchall_f08, MPIXQ_Imatchall_f
+    end interface
+
+    interface MPIXQ_Imatchall_info
+        procedure :: MPIXQ_Imatchall_info_f08, MPIXQ_Imatchall_info_f
+    end interface
+    interface MPIX_Imatchall_info
+        procedure :: MPIXQ_Imatchall_info_f08, MPIXQ_Imatchall_info_f
     end interface
 
     interface MPIXQ_Is_matched
@@ -307,6 +329,19 @@ module mpix_queue
             integer, optional, intent(out) :: ierror
         end subroutine
 
+        subroutine MPIXQ_Queue_get_stream_f(queue, stream, ierror)
+            import :: MPIXQ_Queue, MPIXQ_Host_stream
+            type(MPIXQ_Queue), intent(in) :: queue
+            type(MPIXQ_Host_stream), intent(inout) :: stream
+            integer, optional, intent(out) :: ierror
+        end subroutine
+        subroutine MPIXQ_Queue_get_stream_ptr_f(queue, stream_address, ierror)
+            import :: MPIXQ_Queue, c_ptr
+            type(MPIXQ_Queue), intent(in) :: queue
+            type(c_ptr), intent(in) :: stream_address
+            integer, optional, intent(out) :: ierror
+        end subroutine
+
         subroutine MPIXQ_Queue_get_info_f08(queue, info_used, ierror)
             import :: MPIXQ_Queue, MPI_Info
             type(MPIXQ_Queue), intent(in) :: queue
@@ -342,6 +377,20 @@ module mpix_queue
             integer, optional, intent(out) :: ierror
         end subroutine
 
+        subroutine MPIXQ_Matchall_info_f08(count, requests, info, ierror)
+            import :: MPI_Request, MPI_Info
+            integer, intent(in) :: count
+            type(MPI_Request), intent(in) :: requests(*)
+            type(MPI_Info), intent(in) :: info
+            integer, optional, intent(out) :: ierror
+        end subroutine
+        subroutine MPIXQ_Matchall_info_f(count, requests, info, ierror)
+            integer, intent(in) :: count
+            integer, intent(in) :: requests(*)
+            integer, intent(in) :: info
+            integer, optional, intent(out) :: ierror
+        end subroutine
+
         subroutine MPIXQ_Imatch_f08(request, match, ierror)
             import :: MPI_Request
             type(MPI_Request), intent(in) :: request
@@ -364,6 +413,22 @@ module mpix_queue
         subroutine MPIXQ_Imatchall_f(count, requests, match, ierror)
             integer, intent(in) :: count
             integer, intent(in) :: requests(*)
+            integer, intent(out) :: match
+            integer, optional, intent(out) :: ierror
+        end subroutine
+
+        subroutine MPIXQ_Imatchall_info_f08(count, requests, info, match, ierror)
+            import :: MPI_Request, MPI_Info
+            integer, intent(in) :: count
+            type(MPI_Request), intent(in) :: requests(*)
+            type(MPI_Info), intent(in) :: info
+            type(MPI_Request), intent(out) :: match
+            integer, optional, intent(out) :: ierror
+        end subroutine
+        subroutine MPIXQ_Imatchall_info_f(count, requests, info, match, ierror)
+            integer, intent(in) :: count
+            integer, intent(in) :: requests(*)
+            integer, intent(in) :: info
             integer, intent(out) :: match
             integer, optional, intent(out) :: ierror
         end subroutine

@@ -13,14 +13,6 @@
 
 enum { VERSION = 4 };
 
-static void explain(const struct mpixq_request *req, const char *why)
-{
-    char text[64];
-
-    mpixq_debug("%s cannot go by channel ipc: %s", mpixq_request_describe(req, text, sizeof text),
-                why);
-}
-
 /* Of a request that has something prepared: its first member. */
 static struct ipc_end *prepared_of(const struct mpixq_request *req)
 {
@@ -69,15 +61,15 @@ static struct ipc_end *end_create(struct mpixq_request *req, const char *kind, v
 
 static void ipc_prepare(struct mpixq_request *req, const char *kind, void *place, void *buffer)
 {
-    const char *why = "MPIXQ_IPC=no";
+    const char *why = "no memory";
 
-    if (mpixq_env.ipc == MPIXQ_IPC_AUTO && req->prepared == NULL) {
+    if (req->prepared == NULL) {
         struct ipc_end *end = end_create(req, kind, place, buffer, &why);
 
         if (end != NULL) {
             req->prepared = &end->prepared;
         } else {
-            explain(req, why);
+            req->unprepared = why;
         }
     }
 }
@@ -109,7 +101,9 @@ static void ipc_forget(struct mpixq_request *req)
 static const char *obstacle(const struct mpixq_request *req)
 {
     if (req->prepared == NULL) {
-        return req->in_gpu ? "see above" : "the buffer is not in memory of a GPU";
+        return !req->in_gpu              ? "the buffer is not in memory of a GPU"
+               : req->unprepared != NULL ? req->unprepared
+                                         : "the datatype leaves gaps";
     }
     if (req->made.mode == MPIXQ_MODE_BSEND) {
         return "a buffered send completes without its receive";
@@ -281,6 +275,13 @@ static int ipc_open(void)
     return MPI_SUCCESS; /* each place is opened when a buffer in it is first matched */
 }
 
+static const char *ipc_outlook(void)
+{
+    return mpixq_memory_has_gpu()
+               ? "available between buffers in memory of GPUs that reach each other's"
+               : "not available by now: the process uses no library of a GPU (CUDA, HIP)";
+}
+
 static void ipc_close(void)
 {
     mpixq_ipc_imports_close();
@@ -300,6 +301,7 @@ const struct mpixq_channel mpixq_channel_ipc = {
     .of_gpus = true,
     .open = ipc_open,
     .close = ipc_close,
+    .outlook = ipc_outlook,
     .attach = mpixq_channel_attach_nothing,
     .detach = mpixq_channel_detach_nothing,
     .expose = ipc_expose,

@@ -36,6 +36,7 @@ MPIXQ_INTERPOSE int MPI_Comm_create(MPI_Comm comm, MPI_Group group, MPI_Comm *ch
 
     return name_child(mpixq_next.Comm_create(comm, group, child), child, ident);
 }
+MPIXQ_OWN(Comm_create);
 
 MPIXQ_INTERPOSE int MPI_Comm_split(MPI_Comm comm, int color, int key, MPI_Comm *child)
 {
@@ -43,6 +44,7 @@ MPIXQ_INTERPOSE int MPI_Comm_split(MPI_Comm comm, int color, int key, MPI_Comm *
 
     return name_child(mpixq_next.Comm_split(comm, color, key, child), child, ident);
 }
+MPIXQ_OWN(Comm_split);
 
 MPIXQ_INTERPOSE int MPI_Comm_split_type(MPI_Comm comm, int type, int key, MPI_Info info,
                                         MPI_Comm *child)
@@ -51,6 +53,7 @@ MPIXQ_INTERPOSE int MPI_Comm_split_type(MPI_Comm comm, int type, int key, MPI_In
 
     return name_child(mpixq_next.Comm_split_type(comm, type, key, info, child), child, ident);
 }
+MPIXQ_OWN(Comm_split_type);
 
 MPIXQ_INTERPOSE int MPI_Cart_create(MPI_Comm comm, int ndims, const int dims[], const int periods[],
                                     int reorder, MPI_Comm *child)
@@ -60,6 +63,7 @@ MPIXQ_INTERPOSE int MPI_Cart_create(MPI_Comm comm, int ndims, const int dims[], 
     return name_child(mpixq_next.Cart_create(comm, ndims, dims, periods, reorder, child), child,
                       ident);
 }
+MPIXQ_OWN(Cart_create);
 
 MPIXQ_INTERPOSE int MPI_Cart_sub(MPI_Comm comm, const int remain[], MPI_Comm *child)
 {
@@ -67,6 +71,7 @@ MPIXQ_INTERPOSE int MPI_Cart_sub(MPI_Comm comm, const int remain[], MPI_Comm *ch
 
     return name_child(mpixq_next.Cart_sub(comm, remain, child), child, ident);
 }
+MPIXQ_OWN(Cart_sub);
 
 MPIXQ_INTERPOSE int MPI_Graph_create(MPI_Comm comm, int n, const int index[], const int edges[],
                                      int reorder, MPI_Comm *child)
@@ -75,6 +80,7 @@ MPIXQ_INTERPOSE int MPI_Graph_create(MPI_Comm comm, int n, const int index[], co
 
     return name_child(mpixq_next.Graph_create(comm, n, index, edges, reorder, child), child, ident);
 }
+MPIXQ_OWN(Graph_create);
 
 MPIXQ_INTERPOSE int MPI_Dist_graph_create(MPI_Comm comm, int n, const int nodes[],
                                           const int degrees[], const int targets[],
@@ -87,6 +93,7 @@ MPIXQ_INTERPOSE int MPI_Dist_graph_create(MPI_Comm comm, int n, const int nodes[
                                                    reorder, child),
                       child, ident);
 }
+MPIXQ_OWN(Dist_graph_create);
 
 MPIXQ_INTERPOSE int MPI_Dist_graph_create_adjacent(MPI_Comm comm, int n_in, const int sources[],
                                                    const int in_weights[], int n_out,
@@ -100,6 +107,7 @@ MPIXQ_INTERPOSE int MPI_Dist_graph_create_adjacent(MPI_Comm comm, int n_in, cons
                                                             child),
                       child, ident);
 }
+MPIXQ_OWN(Dist_graph_create_adjacent);
 
 MPIXQ_INTERPOSE int MPI_Intercomm_merge(MPI_Comm comm, int high, MPI_Comm *child)
 {
@@ -107,6 +115,7 @@ MPIXQ_INTERPOSE int MPI_Intercomm_merge(MPI_Comm comm, int high, MPI_Comm *child
 
     return name_child(mpixq_next.Intercomm_merge(comm, high, child), child, ident);
 }
+MPIXQ_OWN(Intercomm_merge);
 
 MPIXQ_INTERPOSE int MPI_Comm_create_group(MPI_Comm comm, MPI_Group group, int tag, MPI_Comm *child)
 {
@@ -121,6 +130,7 @@ MPIXQ_INTERPOSE int MPI_Comm_create_group(MPI_Comm comm, MPI_Group group, int ta
     mpixq_comm_group_end();
     return name_child(rc, child, ident);
 }
+MPIXQ_OWN(Comm_create_group);
 
 MPIXQ_INTERPOSE int MPI_Intercomm_create(MPI_Comm local, int leader, MPI_Comm peer_comm,
                                          int remote_leader, int tag, MPI_Comm *child)
@@ -133,6 +143,7 @@ MPIXQ_INTERPOSE int MPI_Intercomm_create(MPI_Comm local, int leader, MPI_Comm pe
     }
     return rc;
 }
+MPIXQ_OWN(Intercomm_create);
 
 static struct mpixq_comm *free_begin(const MPI_Comm *comm)
 {
@@ -147,6 +158,7 @@ MPIXQ_INTERPOSE int MPI_Comm_free(MPI_Comm *comm)
     mpixq_comm_free_end(record, rc == MPI_SUCCESS);
     return rc;
 }
+MPIXQ_OWN(Comm_free);
 
 MPIXQ_INTERPOSE int MPI_Comm_disconnect(MPI_Comm *comm)
 {
@@ -156,3 +168,4 @@ MPIXQ_INTERPOSE int MPI_Comm_disconnect(MPI_Comm *comm)
     mpixq_comm_free_end(record, rc == MPI_SUCCESS);
     return rc;
 }
+MPIXQ_OWN(Comm_disconnect);

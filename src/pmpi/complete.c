@@ -25,8 +25,9 @@ static inline bool has_statuses(int rc)
 
 SLOW int wait(MPI_Request *request, MPI_Status *status)
 {
+    static const struct mpixq_call call = {"MPI_Wait", false};
     struct mpixq_watch watch;
-    int flag = 0, index, rc = mpixq_host_begin(&watch, 1, request);
+    int flag = 0, index, rc = mpixq_host_begin(&watch, &call, true, 1, request);
 
     if (rc != MPI_SUCCESS) {
         return rc;
@@ -48,11 +49,13 @@ MPIXQ_INTERPOSE int MPI_Wait(MPI_Request *request, MPI_Status *status)
 {
     return mpixq_host_must_look() ? wait(request, status) : mpixq_next.Wait(request, status);
 }
+MPIXQ_OWN(Wait);
 
 SLOW int waitany(int count, MPI_Request requests[], int *index, MPI_Status *status)
 {
+    static const struct mpixq_call call = {"MPI_Waitany", true};
     struct mpixq_watch watch;
-    int flag = 0, rc = mpixq_host_begin(&watch, count, requests);
+    int flag = 0, rc = mpixq_host_begin(&watch, &call, false, count, requests);
 
     if (rc != MPI_SUCCESS) {
         return rc;
@@ -79,11 +82,13 @@ MPIXQ_INTERPOSE int MPI_Waitany(int count, MPI_Request requests[], int *index, M
     return mpixq_host_must_look() ? waitany(count, requests, index, status)
                                   : mpixq_next.Waitany(count, requests, index, status);
 }
+MPIXQ_OWN(Waitany);
 
 SLOW int waitall(int count, MPI_Request requests[], MPI_Status statuses[])
 {
+    static const struct mpixq_call call = {"MPI_Waitall", true};
     struct mpixq_watch watch;
-    int rc = mpixq_host_begin(&watch, count, requests);
+    int rc = mpixq_host_begin(&watch, &call, true, count, requests);
 
     if (rc != MPI_SUCCESS) {
         return rc;
@@ -101,11 +106,13 @@ MPIXQ_INTERPOSE int MPI_Waitall(int count, MPI_Request requests[], MPI_Status st
     return mpixq_host_must_look() ? waitall(count, requests, statuses)
                                   : mpixq_next.Waitall(count, requests, statuses);
 }
+MPIXQ_OWN(Waitall);
 
 SLOW int waitsome(int count, MPI_Request requests[], int *n, int indices[], MPI_Status statuses[])
 {
+    static const struct mpixq_call call = {"MPI_Waitsome", true};
     struct mpixq_watch watch;
-    int done = 0, rc = mpixq_host_begin(&watch, count, requests);
+    int done = 0, rc = mpixq_host_begin(&watch, &call, false, count, requests);
 
     if (rc != MPI_SUCCESS) {
         return rc;
@@ -130,11 +137,13 @@ MPIXQ_INTERPOSE int MPI_Waitsome(int count, MPI_Request requests[], int *n, int 
     return mpixq_host_must_look() ? waitsome(count, requests, n, indices, statuses)
                                   : mpixq_next.Waitsome(count, requests, n, indices, statuses);
 }
+MPIXQ_OWN(Waitsome);
 
 SLOW int test(MPI_Request *request, int *flag, MPI_Status *status)
 {
+    static const struct mpixq_call call = {"MPI_Test", false};
     struct mpixq_watch watch;
-    int index, rc = mpixq_host_begin(&watch, 1, request);
+    int index, rc = mpixq_host_begin(&watch, &call, false, 1, request);
 
     if (rc != MPI_SUCCESS) {
         return rc;
@@ -149,11 +158,13 @@ MPIXQ_INTERPOSE int MPI_Test(MPI_Request *request, int *flag, MPI_Status *status
     return mpixq_host_must_look() ? test(request, flag, status)
                                   : mpixq_next.Test(request, flag, status);
 }
+MPIXQ_OWN(Test);
 
 SLOW int testany(int count, MPI_Request requests[], int *index, int *flag, MPI_Status *status)
 {
+    static const struct mpixq_call call = {"MPI_Testany", true};
     struct mpixq_watch watch;
-    int rc = mpixq_host_begin(&watch, count, requests);
+    int rc = mpixq_host_begin(&watch, &call, false, count, requests);
 
     if (rc != MPI_SUCCESS) {
         return rc;
@@ -169,18 +180,23 @@ MPIXQ_INTERPOSE int MPI_Testany(int count, MPI_Request requests[], int *index, i
     return mpixq_host_must_look() ? testany(count, requests, index, flag, status)
                                   : mpixq_next.Testany(count, requests, index, flag, status);
 }
+MPIXQ_OWN(Testany);
 
 SLOW int testall(int count, MPI_Request requests[], int *flag, MPI_Status statuses[])
 {
+    static const struct mpixq_call call = {"MPI_Testall", true};
     struct mpixq_watch watch;
-    int rc = mpixq_host_begin(&watch, count, requests);
+    bool done;
+    int rc = mpixq_host_begin(&watch, &call, false, count, requests);
 
     if (rc != MPI_SUCCESS) {
         return rc;
     }
     rc = watch.n_ours > 0 ? mpixq_mixed_testall(&watch, count, requests, flag, statuses)
                           : mpixq_next.Testall(count, requests, flag, statuses);
-    return mpixq_host_end_some(&watch, rc, has_statuses(rc) && *flag ? count : 0, NULL, statuses);
+    /* An error of one leaves the flag 0, and has completed others. */
+    done = rc == MPI_ERR_IN_STATUS || (rc == MPI_SUCCESS && *flag);
+    return mpixq_host_end_some(&watch, rc, done ? count : 0, NULL, statuses);
 }
 
 MPIXQ_INTERPOSE int MPI_Testall(int count, MPI_Request requests[], int *flag, MPI_Status statuses[])
@@ -188,11 +204,13 @@ MPIXQ_INTERPOSE int MPI_Testall(int count, MPI_Request requests[], int *flag, MP
     return mpixq_host_must_look() ? testall(count, requests, flag, statuses)
                                   : mpixq_next.Testall(count, requests, flag, statuses);
 }
+MPIXQ_OWN(Testall);
 
 SLOW int testsome(int count, MPI_Request requests[], int *n, int indices[], MPI_Status statuses[])
 {
+    static const struct mpixq_call call = {"MPI_Testsome", true};
     struct mpixq_watch watch;
-    int rc = mpixq_host_begin(&watch, count, requests);
+    int rc = mpixq_host_begin(&watch, &call, false, count, requests);
 
     if (rc != MPI_SUCCESS) {
         return rc;
@@ -208,14 +226,17 @@ MPIXQ_INTERPOSE int MPI_Testsome(int count, MPI_Request requests[], int *n, int 
     return mpixq_host_must_look() ? testsome(count, requests, n, indices, statuses)
                                   : mpixq_next.Testsome(count, requests, n, indices, statuses);
 }
+MPIXQ_OWN(Testsome);
 
 MPIXQ_INTERPOSE int MPI_Cancel(MPI_Request *request)
 {
+    static const struct mpixq_call call = {"MPI_Cancel", false};
     bool look = mpixq_host_must_look() && request != NULL;
-    int rc = look ? mpixq_host_check_cancel(*request) : MPI_SUCCESS;
+    int rc = look ? mpixq_host_check_cancel(&call, *request) : MPI_SUCCESS;
 
     return rc != MPI_SUCCESS ? rc : mpixq_next.Cancel(request);
 }
+MPIXQ_OWN(Cancel);
 
 MPIXQ_INTERPOSE int MPI_Request_get_status(MPI_Request request, int *flag, MPI_Status *status)
 {
@@ -228,3 +249,4 @@ MPIXQ_INTERPOSE int MPI_Request_get_status(MPI_Request request, int *flag, MPI_S
     }
     return !ask ? rc : mpixq_next.Request_get_status(request, flag, status);
 }
+MPIXQ_OWN(Request_get_status);

@@ -15,8 +15,10 @@
 
 /* The name that Fortran compilers give mpi_x (a second underscore: g77 and its heirs, on request),
  * and that of the function in mpi_f08. Some compilers of old have mpi_x or MPI_X. Those names are
- * left out: they would take the place of functions that C libraries call mpi_init, for one. */
+ * left out: they would take the place of functions that C libraries call mpi_init, for one.
+ * Beside them the name that always means ours, as by MPIXQ_OWN. */
 #define MPIXQ_FORTRAN(function, name)                                                              \
+    MPIXQ_FORTRAN_ALIAS(function, mpixq_own_##name);                                               \
     MPIXQ_FORTRAN_ALIAS(function, name##_);                                                        \
     MPIXQ_FORTRAN_ALIAS(function, name##__);                                                       \
     MPIXQ_FORTRAN_ALIAS(function, name##_f08_)

@@ -4,7 +4,6 @@
  * The Fortran names of what begins and ends MPI, of the persistent initialisers, and of what starts
  * and frees requests. Where mpi_f08 takes buffers by descriptor the names end in _f08ts_; they are
  * not here, as those functions of MPICH call MPI_Send_init and its like in C. */
-#include <dlfcn.h>
 #include <string.h>
 
 #include "fortran.h"
@@ -144,18 +143,20 @@ static void cancel(const MPI_Fint *request, MPI_Fint *ierror)
 }
 MPIXQ_FORTRAN(cancel, mpi_cancel);
 
-typedef void (*any_fn)(void);
+typedef void any_fn(void);
 
-static bool is_own(const char *name, any_fn own)
+static bool comes_to(any_fn *function, const char *name, char *why, size_t size)
 {
-    void *found = dlsym(RTLD_DEFAULT, name);
+    void *own;
 
-    return found == NULL || memcmp(&found, &own, sizeof own) == 0;
+    memcpy(&own, &function, sizeof own); /* POSIX's way around data and function pointers */
+    return mpixq_next_comes_to(own, name, why, size);
 }
 
 /* One that Open MPI would serve, and one of mpi_f08, which MPICH would serve as well: there a
  * request could be made by a call that comes by us and be started by one that does not. */
-bool mpixq_fortran_is_interposed(void)
+bool mpixq_fortran_is_interposed(char *why, size_t size)
 {
-    return is_own("mpi_send_init_", (any_fn)send_init) && is_own("mpi_start_f08_", (any_fn)start);
+    return comes_to((any_fn *)send_init, "mpi_send_init_", why, size) &&
+           comes_to((any_fn *)start, "mpi_start_f08_", why, size);
 }

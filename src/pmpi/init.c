@@ -28,6 +28,9 @@ MPIXQ_INTERPOSE int MPI_Init(int *argc, char ***argv)
 {
     int level = level_to_ask(MPI_THREAD_SINGLE), provided = MPI_THREAD_SINGLE, rc;
 
+    if (mpixq_next_is_foreign()) {
+        return MPI_ERR_OTHER;
+    }
     mpixq_affinity_before_init();
     if (level == MPI_THREAD_SINGLE) {
         rc = mpixq_next.Init(argc, argv);
@@ -42,11 +45,15 @@ MPIXQ_INTERPOSE int MPI_Init(int *argc, char ***argv)
     }
     return rc;
 }
+MPIXQ_OWN(Init);
 
 MPIXQ_INTERPOSE int MPI_Init_thread(int *argc, char ***argv, int required, int *provided)
 {
     int rc;
 
+    if (mpixq_next_is_foreign()) {
+        return MPI_ERR_OTHER;
+    }
     mpixq_affinity_before_init();
     rc = mpixq_next.Init_thread(argc, argv, level_to_ask(required), provided);
     if (rc == MPI_SUCCESS) {
@@ -54,9 +61,11 @@ MPIXQ_INTERPOSE int MPI_Init_thread(int *argc, char ***argv, int required, int *
     }
     return rc;
 }
+MPIXQ_OWN(Init_thread);
 
 MPIXQ_INTERPOSE int MPI_Finalize(void)
 {
-    mpixq_lib_close();
+    mpixq_lib_finalize();
     return mpixq_next.Finalize();
 }
+MPIXQ_OWN(Finalize);

@@ -26,6 +26,12 @@ static bool test_any(struct mpixq_watch *watch, int count, int *index, MPI_Statu
     return flag;
 }
 
+/* Is nothing active but what queues wait for? */
+static bool only_queued(const struct mpixq_watch *watch)
+{
+    return !watch->has_rest && watch->n_queued == watch->n_ours;
+}
+
 int mpixq_mixed_any(struct mpixq_watch *watch, int count, MPI_Request requests[], bool block,
                     int *index, int *flag, MPI_Status *status)
 {
@@ -43,6 +49,9 @@ int mpixq_mixed_any(struct mpixq_watch *watch, int count, MPI_Request requests[]
         which = which < 0 && !ours_first ? mpixq_ours_poll_any(watch) : which;
         if (which >= 0 || !block) {
             break;
+        }
+        if (only_queued(watch)) {
+            return mpixq_host_refuse_queued(watch);
         }
         mpixq_ours_pause(watch);
     }
@@ -73,6 +82,9 @@ int mpixq_mixed_some(struct mpixq_watch *watch, int count, MPI_Request requests[
         }
         if (rc != MPI_SUCCESS || n_ours + *n > 0 || !block) {
             break;
+        }
+        if (only_queued(watch)) {
+            return mpixq_host_refuse_queued(watch);
         }
         mpixq_ours_pause(watch);
     }

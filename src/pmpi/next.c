@@ -6,7 +6,12 @@
 #include <link.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <string.h>
+
+#include "object.h"
+
+extern __typeof(MPI_Send_init) mpixq_own_Send_init;
 
 /* MPI's own names for them: right where nothing else is behind us, and in a static program. */
 struct mpixq_next mpixq_next = {
@@ -15,27 +20,97 @@ struct mpixq_next mpixq_next = {
 #undef MPIXQ_NEXT
 };
 
+/* mpixq_first.o, if it is in the program, or in a shared library: finds the next definition of a
+ * name behind the object that it is in, as dlsym does for its caller. */
+typedef void first_find_fn(void *(*look)(void *, const char *), const char *name, void **found_p);
+extern first_find_fn mpixq_first_find __attribute__((weak));
+
+/* That of the object which holds an address, or NULL. */
+static first_find_fn *first_in(const void *address)
+{
+    first_find_fn *find = NULL;
+    void *found = NULL;
+
+    if (mpixq_first_find != NULL && address != NULL) {
+        found = mpixq_object_symbol(address, "mpixq_first_find");
+    }
+    if (found != NULL) {
+        memcpy(&find, &found, sizeof find); /* POSIX's way around data and function pointers */
+    }
+    return find;
+}
+
+/* With mpixq_first.o calls come from the first place of all, so what stands in front of the library
+ * is behind us as well. Each turn leads further back among the objects. */
 void mpixq_next_find(const char *name, void *slot_p)
 {
-    void *found = dlsym(RTLD_NEXT, name);
+    first_find_fn *find = mpixq_first_find;
+    void *found = NULL;
+    bool is_own;
 
+    do {
+        if (find != NULL) {
+            find(dlsym, name, &found);
+        } else {
+            found = dlsym(RTLD_NEXT, name);
+        }
+        is_own = found != NULL && mpixq_object_is_own(found);
+        find = is_own ? NULL : first_in(found);
+    } while (is_own || find != NULL);
     if (found != NULL) {
-        memcpy(slot_p, &found, sizeof found); /* POSIX's way around data and function pointers */
+        memcpy(slot_p, &found, sizeof found);
     }
 }
 
-/* Our MPI_Send_init, whatever that name means elsewhere in the process. */
-extern __typeof(MPI_Send_init) mpixq_own_send_init __attribute__((visibility("hidden")));
-
-bool mpixq_next_is_interposed(void)
+/* The object that takes the calls is MPI itself, or something in front of it. */
+static void say_who(const void *taker, const char *name, char *why, size_t size)
 {
-    int (*own)(const void *, int, MPI_Datatype, int, int, MPI_Comm, MPI_Request *) =
-        mpixq_own_send_init;
-    void *found = dlsym(RTLD_DEFAULT, "MPI_Send_init");
+    static const char *const of_mpi[] = {"PMPI_Send_init", "pmpi_send_init_", "pmpi_start_f08_",
+                                         "pmpir_start_f08_"};
+    const char *object = mpixq_object_name(taker);
+    bool is_mpi = false;
+
+    for (size_t i = 0; i < sizeof of_mpi / sizeof of_mpi[0]; i++) {
+        is_mpi = is_mpi || mpixq_object_symbol(taker, of_mpi[i]) != NULL;
+    }
+    object = object != NULL ? object : "another object";
+    if (is_mpi) {
+        (void)snprintf(why, size,
+                       "%.40s takes %s, as it is linked ahead of libmpix_queue. Cure: link "
+                       "mpixq_first.o (pkg-config mpix_queue_first) or libmpix_queue first into "
+                       "the program, or LD_PRELOAD=libmpix_queue.so",
+                       object, name);
+    } else {
+        (void)snprintf(why, size,
+                       "%.40s takes %s, as it is ahead of libmpix_queue. Cure: "
+                       "LD_PRELOAD=libmpix_queue.so with any tool behind it, or link "
+                       "libmpix_queue or mpixq_first.o first into the program",
+                       object, name);
+    }
+}
+
+bool mpixq_next_comes_to(const void *own, const char *name, char *why, size_t size)
+{
+    void *found = mpixq_object_first(name);
 
     /* NULL: a static program, in which there is no other. */
-    return (found == NULL || memcmp(&found, &own, sizeof own) == 0) &&
-           mpixq_fortran_is_interposed();
+    if (found == NULL || found == own || first_in(found) != NULL) {
+        return true;
+    }
+    if (why != NULL) {
+        say_who(found, name, why, size);
+    }
+    return false;
+}
+
+bool mpixq_next_is_interposed(char *why, size_t size)
+{
+    __typeof(MPI_Send_init) *function = mpixq_own_Send_init;
+    void *own;
+
+    memcpy(&own, &function, sizeof own);
+    return mpixq_next_comes_to(own, "MPI_Send_init", why, size) &&
+           mpixq_fortran_is_interposed(why, size);
 }
 
 /* The library's own name in the dynamic section of the object that it is in; NULL: it is in the

@@ -9,8 +9,15 @@
 
 #include <mpi.h>
 #include <stdbool.h>
+#include <stddef.h>
 
 #define MPIXQ_INTERPOSE __attribute__((visibility("default")))
+
+/* After the definition of MPI_name: a name for it that means ours whoever else defines MPI_name. By
+ * it mpixq_first.o, if it is in the program, passes the program's calls on to us. */
+#define MPIXQ_OWN(name)                                                                            \
+    extern __typeof(MPI_##name) mpixq_own_##name                                                   \
+        __attribute__((alias("MPI_" #name), visibility("default")))
 
 struct mpixq_next {
 #define MPIXQ_NEXT(name, parameters) int(*name) parameters;
@@ -24,10 +31,16 @@ extern struct mpixq_next mpixq_next;
 /* Write the next definer of a function into the pointer at slot_p, which stays as it is if
  * there is none. */
 void mpixq_next_find(const char *name, void *slot_p);
-/* Do the program's calls come to us? */
-bool mpixq_next_is_interposed(void);
+/* Do the program's calls come to us? Otherwise the text why, of at most size bytes, says who takes
+ * which of them and what cures that. It may be NULL. */
+bool mpixq_next_is_interposed(char *why, size_t size);
+/* The same of one name: is it own, or what mpixq_first.o defines to call that? */
+bool mpixq_next_comes_to(const void *own, const char *name, char *why, size_t size);
 /* And those from Fortran, if there is any? */
-bool mpixq_fortran_is_interposed(void);
+bool mpixq_fortran_is_interposed(char *why, size_t size);
+/* Is the MPI of the process of another kind than that which the library was compiled for? Then it
+ * was logged, and neither MPI's handles nor functions that take some may be used. */
+bool mpixq_next_is_foreign(void);
 /* Was the library linked into the program, rather than preloaded alone? */
 bool mpixq_next_is_linked(void);
 /* Pull in every file of this directory: referenced by whatever a program must call to use the

@@ -41,6 +41,7 @@ MPIXQ_INTERPOSE int MPI_Send_init(const void *buf, int count, MPI_Datatype type,
     }
     return rc;
 }
+MPIXQ_OWN(Send_init);
 
 MPIXQ_INTERPOSE int MPI_Bsend_init(const void *buf, int count, MPI_Datatype type, int dest, int tag,
                                    MPI_Comm comm, MPI_Request *request)
@@ -52,6 +53,7 @@ MPIXQ_INTERPOSE int MPI_Bsend_init(const void *buf, int count, MPI_Datatype type
     }
     return rc;
 }
+MPIXQ_OWN(Bsend_init);
 
 MPIXQ_INTERPOSE int MPI_Ssend_init(const void *buf, int count, MPI_Datatype type, int dest, int tag,
                                    MPI_Comm comm, MPI_Request *request)
@@ -63,6 +65,7 @@ MPIXQ_INTERPOSE int MPI_Ssend_init(const void *buf, int count, MPI_Datatype type
     }
     return rc;
 }
+MPIXQ_OWN(Ssend_init);
 
 MPIXQ_INTERPOSE int MPI_Rsend_init(const void *buf, int count, MPI_Datatype type, int dest, int tag,
                                    MPI_Comm comm, MPI_Request *request)
@@ -74,6 +77,7 @@ MPIXQ_INTERPOSE int MPI_Rsend_init(const void *buf, int count, MPI_Datatype type
     }
     return rc;
 }
+MPIXQ_OWN(Rsend_init);
 
 MPIXQ_INTERPOSE int MPI_Recv_init(void *buf, int count, MPI_Datatype type, int source, int tag,
                                   MPI_Comm comm, MPI_Request *request)
@@ -85,15 +89,13 @@ MPIXQ_INTERPOSE int MPI_Recv_init(void *buf, int count, MPI_Datatype type, int s
     }
     return rc;
 }
-
-/* For the library itself, to tell whether the program's calls come here. */
-extern __typeof(MPI_Send_init) mpixq_own_send_init
-    __attribute__((alias("MPI_Send_init"), visibility("hidden")));
+MPIXQ_OWN(Recv_init);
 
 /* Anything but a request that was never matched. */
 SLOW int free_checked(MPI_Request *request, struct mpixq_request *req)
 {
-    int rc = mpixq_host_free(*request, req);
+    static const struct mpixq_call call = {"MPI_Request_free", false};
+    int rc = mpixq_host_free(&call, *request, req);
 
     if (rc == MPI_SUCCESS) {
         rc = mpixq_next.Request_free(request);
@@ -111,3 +113,4 @@ MPIXQ_INTERPOSE int MPI_Request_free(MPI_Request *request)
     }
     return mpixq_next.Request_free(request);
 }
+MPIXQ_OWN(Request_free);

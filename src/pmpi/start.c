@@ -5,7 +5,7 @@
 #include <stddef.h>
 
 #include "core/alloc.h"
-#include "core/error.h"
+#include "core/fault.h"
 #include "core/host.h"
 #include "core/host_start.h"
 #include "core/request.h"
@@ -27,11 +27,19 @@ void mpixq_pull_start(void)
 {
 }
 
-static int raise_for(const struct mpixq_request *req, enum mpixq_error error)
+static const struct mpixq_call start_call = {"MPI_Start", false};
+static const struct mpixq_call startall_call = {"MPI_Startall", true};
+
+/* The request at this index cannot be started. */
+static int raise_for(const struct mpixq_call *call, int index, const struct mpixq_request *req,
+                     enum mpixq_error error)
 {
-    return mpixq_error_raise(req != NULL ? mpixq_request_comm(req) : MPI_COMM_NULL,
-                             error == MPIXQ_E_REQUEST_FAILED ? mpixq_request_failure(req)
-                                                             : mpixq_error_code(error));
+    struct mpixq_fault fault;
+
+    mpixq_fault_at(&fault, index, req);
+    return mpixq_fault_raise_code(call, &fault,
+                                  error == MPIXQ_E_REQUEST_FAILED ? mpixq_request_failure(req)
+                                                                  : mpixq_error_code(error));
 }
 
 SLOW int start_checked(MPI_Request *request)
@@ -42,10 +50,10 @@ SLOW int start_checked(MPI_Request *request)
     int rc;
 
     if (error != MPIXQ_E_NONE) {
-        return raise_for(req, error);
+        return raise_for(&start_call, 0, req, error);
     }
     if (req != NULL) {
-        return mpixq_host_start(&req, 1);
+        return mpixq_host_start(&start_call, &req, 1);
     }
     rc = mpixq_next.Start(request);
     /* Open MPI gives a buffered send whose last message has not left another handle. */
@@ -74,7 +82,7 @@ static int claim(struct starts *starts, const MPI_Request requests[])
 
         if (error != MPIXQ_E_NONE) {
             unclaim(starts, i);
-            return raise_for(starts->ours[i], error);
+            return raise_for(&startall_call, i, starts->ours[i], error);
         }
         if (starts->ours[i] == NULL) {
             starts->rest[n_rest++] = requests[i];
@@ -116,7 +124,8 @@ static int start_apart(struct starts *starts, MPI_Request requests[])
         unclaim(starts, starts->n);
         return rc;
     }
-    return starts->n_ours > 0 ? mpixq_host_start(starts->ours, starts->n) : MPI_SUCCESS;
+    return starts->n_ours > 0 ? mpixq_host_start(&startall_call, starts->ours, starts->n)
+                              : MPI_SUCCESS;
 }
 
 SLOW int startall_checked(int count, MPI_Request requests[])
@@ -132,8 +141,9 @@ SLOW int startall_checked(int count, MPI_Request requests[])
     }
     starts.ours = mpixq_alloc((size_t)count * sizeof *starts.ours);
     starts.rest = mpixq_alloc((size_t)count * sizeof *starts.rest);
-    rc = starts.ours != NULL && starts.rest != NULL ? start_apart(&starts, requests)
-                                                    : raise_for(NULL, MPIXQ_E_NO_MEMORY);
+    rc = starts.ours != NULL && starts.rest != NULL
+             ? start_apart(&starts, requests)
+             : mpixq_fault_raise(&startall_call, &MPIXQ_FAULT_NONE, MPIXQ_E_NO_MEMORY);
     mpixq_free(starts.rest);
     mpixq_free(starts.ours);
     return rc;
@@ -150,9 +160,11 @@ MPIXQ_INTERPOSE int MPI_Start(MPI_Request *request)
 {
     return must_look() && request != NULL ? start_checked(request) : mpixq_next.Start(request);
 }
+MPIXQ_OWN(Start);
 
 MPIXQ_INTERPOSE int MPI_Startall(int count, MPI_Request requests[])
 {
     return must_look() && requests != NULL && count > 0 ? startall_checked(count, requests)
                                                         : mpixq_next.Startall(count, requests);
 }
+MPIXQ_OWN(Startall);

@@ -9,6 +9,8 @@
 #include <stddef.h>
 #include <stdio.h>
 
+#include "core/thread.h"
+#include "cuda_nic.h"
 #include "cuda_share.h"
 #include "gpu.h"
 
@@ -43,6 +45,9 @@ static const struct mpixq_gpu_symbol symbols[] = {
     NEEDED(stream_context, "cuStreamGetCtx"),
     NEEDED(query, "cuStreamQuery"),
     NEEDED(is_capturing, "cuStreamIsCapturing"),
+    OPTIONAL(exchange_mode, "cuThreadExchangeStreamCaptureMode"),
+    OPTIONAL(load_function, "cuFuncLoad"),
+    OPTIONAL(function_attribute, "cuFuncGetAttribute"),
     OPTIONAL(uuid, "cuDeviceGetUuid_v2"),
     OPTIONAL(map, "cuMemHostRegister_v2"),
     OPTIONAL(unmap, "cuMemHostUnregister"),
@@ -81,7 +86,9 @@ static const struct mpixq_gpu_symbol symbols[] = {
 };
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-static bool found; /* under lock */
+static bool found;                /* under lock */
+static unsigned long long loaded; /* when it was looked for last; likewise */
+static MPIXQ_THREAD_LOCAL struct mpixq_gpu_relaxed relaxed;
 
 static bool cuda_find(bool load)
 {
@@ -89,7 +96,8 @@ static bool cuda_find(bool load)
     bool usable;
 
     pthread_mutex_lock(&lock);
-    found = found || mpixq_gpu_open(libraries, load, symbols);
+    found = found || (load ? mpixq_gpu_open(libraries, true, symbols)
+                           : mpixq_gpu_look(libraries, &loaded, symbols));
     usable = found;
     pthread_mutex_unlock(&lock);
     return usable && (!load || mpixq_cuda.init(0) == 0);
@@ -101,6 +109,16 @@ static bool cuda_is_used(void)
 
     /* An error before anybody has called cuInit. */
     return cuda_find(false) && mpixq_cuda.current(&context) == 0;
+}
+
+static void cuda_relax(void)
+{
+    mpixq_gpu_relax(&relaxed, mpixq_cuda.exchange_mode);
+}
+
+static void cuda_restore(void)
+{
+    mpixq_gpu_restore(&relaxed, mpixq_cuda.exchange_mode);
 }
 
 static bool is_default(const void *stream)
@@ -118,16 +136,24 @@ static int cuda_place_of(void *stream, void **place_p)
     code = mpixq_cuda.current(place_p);
     if (code == 0 && *place_p == NULL) {
         /* As the runtime does in a thread that has chosen no device. Kept for good. */
+        cuda_relax();
         code = mpixq_cuda.retain(place_p, 0);
+        cuda_restore();
     }
     return code;
 }
 
 static int cuda_enter(void *place, void **before_p)
 {
-    int code = mpixq_cuda.current(before_p);
+    int code;
 
-    return code == 0 && *before_p != place ? mpixq_cuda.push(place) : code;
+    cuda_relax();
+    code = mpixq_cuda.current(before_p);
+    code = code == 0 && *before_p != place ? mpixq_cuda.push(place) : code;
+    if (code != 0) {
+        cuda_restore();
+    }
+    return code;
 }
 
 static void cuda_leave(void *place, void *before)
@@ -135,6 +161,7 @@ static void cuda_leave(void *place, void *before)
     if (before != place) {
         (void)mpixq_cuda.pop(&place); /* what was entered can be left */
     }
+    cuda_restore();
 }
 
 static int cuda_host_alloc(size_t bytes, void **host_p)
@@ -221,9 +248,19 @@ static int cuda_load(const void *code, void **module_p)
     return mpixq_cuda.load(module_p, code);
 }
 
+/* CUDA may load a kernel when it is first launched, and to load may wait for the GPU: for a kernel
+ * that waits, if one does. So all are loaded at once; a driver that has no call for that does so to
+ * answer a question. */
 static int cuda_function(void *module, const char *name, void **function_p)
 {
-    return mpixq_cuda.function(function_p, module, name);
+    int value, code = mpixq_cuda.function(function_p, module, name);
+
+    if (code == 0 && mpixq_cuda.load_function != NULL) {
+        code = mpixq_cuda.load_function(*function_p);
+    } else if (code == 0 && mpixq_cuda.function_attribute != NULL) {
+        code = mpixq_cuda.function_attribute(&value, MPIXQ_CU_BINARY_VERSION, *function_p);
+    }
+    return code;
 }
 
 /* A driver compiles PTX for every GPU that it knows. */
@@ -313,11 +350,9 @@ static const char *cuda_broken(void *stream)
 
 static bool cuda_is_capturing(void *stream)
 {
-    int status = 0;
+    int status = MPIXQ_CU_NOT_CAPTURING, code = mpixq_cuda.is_capturing(stream, &status);
 
-    /* The legacy stream cannot be captured, and asking about it may end a capture elsewhere. */
-    return (uintptr_t)stream > 1 &&
-           (mpixq_cuda.is_capturing(stream, &status) != 0 || status != MPIXQ_CU_NOT_CAPTURING);
+    return code == MPIXQ_CU_CAPTURE_IMPLICIT || (code == 0 && status != MPIXQ_CU_NOT_CAPTURING);
 }
 
 /* Memory of a pool belongs to a device, and to no context. */
@@ -354,62 +389,6 @@ static enum mpixq_place_of_memory cuda_where(const void *address, void **place_p
     return MPIXQ_AT_GPU;
 }
 
-/* What it promises of the order in which GPUs see what a NIC writes; NULL: enough. */
-static const char *lacks_order(int device)
-{
-    int ordering = 0, devices = 0;
-
-    if (mpixq_cuda.attribute(&ordering, MPIXQ_CU_RDMA_ORDERING, device) != 0 ||
-        ordering < MPIXQ_CU_ORDERED_FOR_OWNER) {
-        return "CUDA does not promise that the GPU sees what a NIC has written";
-    }
-    if (ordering < MPIXQ_CU_ORDERED_FOR_ALL &&
-        (mpixq_cuda.device_count(&devices) != 0 || devices > 1)) {
-        return "CUDA promises that only the GPU that has the memory sees what a NIC has written";
-    }
-    return NULL;
-}
-
-static int cuda_held(const void *address)
-{
-    unsigned yes = 1;
-
-    /* A copy that the host makes ends when the data is there, and not before. */
-    return mpixq_cuda.set_pointer != NULL
-               ? mpixq_cuda.set_pointer(&yes, MPIXQ_CU_SYNC_MEMOPS, address)
-               : MPIXQ_CU_NOT_SUPPORTED;
-}
-
-static bool cuda_orders(void)
-{
-    int devices = 0;
-    bool orders = false;
-
-    (void)mpixq_cuda.device_count(&devices); /* or there are none */
-    for (int device = 0; device < devices; device++) {
-        orders = orders || lacks_order(device) == NULL;
-    }
-    return orders;
-}
-
-/* To send from it libfabric asks the driver for the memory's identity with each post, and posts are
- * made by threads that no GPU may hold up. */
-static const char *cuda_for_nic(const void *address, bool written, bool trusts, int *device_p)
-{
-    int attribute = MPIXQ_CU_DEVICE, device = 0;
-    void *value = &device;
-    const char *why = NULL;
-
-    if (mpixq_cuda.pointer_attributes(1, &attribute, &value, address) != 0) {
-        return "CUDA does not tell its device";
-    }
-    if (!trusts) {
-        why = written ? lacks_order(device) : "a post would have to ask CUDA's driver";
-    }
-    *device_p = device;
-    return why;
-}
-
 static const struct mpixq_gpu_code built_in[] = {
     {"machine code", mpixq_cubins, &mpixq_cubins_bytes},
     {"PTX for sm_90", mpixq_code_cuda90, &mpixq_code_cuda90_bytes},
@@ -423,6 +402,8 @@ const struct mpixq_gpu mpixq_gpu_cuda = {
     .code = built_in,
     .find = cuda_find,
     .is_used = cuda_is_used,
+    .relax = cuda_relax,
+    .restore = cuda_restore,
     .place_of = cuda_place_of,
     .enter = cuda_enter,
     .leave = cuda_leave,
@@ -459,9 +440,9 @@ const struct mpixq_gpu mpixq_gpu_cuda = {
     .files = &mpixq_cuda_files,
     .broken = cuda_broken,
     .is_capturing = cuda_is_capturing,
-    .for_nic = cuda_for_nic,
-    .held = cuda_held,
-    .orders = cuda_orders,
+    .for_nic = mpixq_cuda_for_nic,
+    .held = mpixq_cuda_held,
+    .orders = mpixq_cuda_orders,
     .where = cuda_where,
     .text = cuda_text,
 };

@@ -25,6 +25,7 @@ enum {
     MPIXQ_CU_AT_DEVICE = 1,
     MPIXQ_CU_READ_WRITE = 3,
     MPIXQ_CU_MEMORY_DEVICE = 2,
+    MPIXQ_CU_BINARY_VERSION = 6, /* of a function */
     MPIXQ_CU_HAS_CONCURRENT_MANAGED = 89,
     MPIXQ_CU_RDMA_ORDERING = 118,
     MPIXQ_CU_ORDERED_FOR_OWNER = 100,
@@ -40,7 +41,8 @@ enum {
     MPIXQ_CU_PROGRAMMATIC_SERIALIZATION = 6,
     MPIXQ_CU_NOT_CAPTURING = 0,
     MPIXQ_CU_NOT_READY = 600,
-    MPIXQ_CU_NOT_SUPPORTED = 801
+    MPIXQ_CU_NOT_SUPPORTED = 801,
+    MPIXQ_CU_CAPTURE_IMPLICIT = 906
 };
 
 /* One operation of a batch: CUstreamBatchMemOpParams for a wait or a write. */
@@ -109,6 +111,9 @@ struct mpixq_cuda {
     int (*query)(void *stream);
     int (*is_capturing)(void *stream, int *status_p);
     /* NULL where the driver is too old. */
+    int (*exchange_mode)(int *mode);
+    int (*load_function)(void *function);
+    int (*function_attribute)(int *value_p, int attribute, void *function);
     int (*uuid)(struct mpixq_cuda_uuid *uuid_p, int device);
     int (*map)(void *memory, size_t bytes, unsigned flags);
     int (*unmap)(void *memory);

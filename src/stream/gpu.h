@@ -98,8 +98,14 @@ struct mpixq_gpu {
     /* Does this process use it by now? */
     bool (*is_used)(void);
 
+    /* While a stream is captured into a graph, some calls of other threads end the capture, such as
+     * those that allocate, unless a thread says that it knows: from relax to restore this one does.
+     * They nest, and cost a call of the library each, the outermost ones. */
+    void (*relax)(void);
+    void (*restore)(void);
     /* The place of a stream; that of NULL is where the calling thread is. */
     int (*place_of)(void *stream, void **place_p);
+    /* Which relaxes, until it is left. */
     int (*enter)(void *place, void **before_p);
     void (*leave)(void *place, void *before);
 
@@ -124,6 +130,7 @@ struct mpixq_gpu {
     /* Can streams write and wait for values here? */
     bool (*has_values)(void);
     int (*load)(const void *code, void **module_p);
+    /* Loaded for good: its first launch waits for nothing. */
     int (*function)(void *module, const char *name, void **function_p);
     /* A function of modules whose kernels have the form that may be launched early; NULL: none. */
     const char *early;
@@ -159,8 +166,11 @@ struct mpixq_gpu {
     void (*words_free)(void *address);
     const struct mpixq_gpu_files *files;
 
-    /* NULL if all is well with the stream, else what the GPU reports: then it runs no more. */
+    /* NULL if all is well with the stream, else what the GPU reports: then it runs no more. Not
+     * while it is captured, which ends with that. */
     const char *(*broken)(void *stream);
+    /* Is it captured into a graph; or the default stream of all threads, which cannot be used while
+     * one that waits for it is? Asking does not harm the capture. */
     bool (*is_capturing)(void *stream);
     /* May a NIC access the memory, which it will write, or only read, as far as the library
      * promises that the GPUs of this process and the NIC see what the other has written? trusts:
@@ -184,6 +194,19 @@ extern const struct mpixq_gpu mpixq_gpu_cuda, mpixq_gpu_hip;
  * without name. False: there is none, or it lacks one that we cannot do without. */
 bool mpixq_gpu_open(const char *const libraries[], bool load,
                     const struct mpixq_gpu_symbol symbols[]);
+/* The same of what the process has loaded, if it has loaded anything since *loaded_p, of the last
+ * look, which was in vain; 0: there was none. Reads nothing from the disk. */
+bool mpixq_gpu_look(const char *const libraries[], unsigned long long *loaded_p,
+                    const struct mpixq_gpu_symbol symbols[]);
+
+/* For relax and restore: state is of the thread and of the vendor, and exchange a function of the
+ * vendor's library, or NULL. */
+struct mpixq_gpu_relaxed {
+    int depth, before;
+    bool is_exchanged;
+};
+void mpixq_gpu_relax(struct mpixq_gpu_relaxed *state, int (*exchange)(int *mode));
+void mpixq_gpu_restore(struct mpixq_gpu_relaxed *state, int (*exchange)(int *mode));
 
 /* The vendors' handle of the default stream of each thread. */
 #define MPIXQ_GPU_PER_THREAD ((void *)2)

@@ -54,6 +54,19 @@ static void print_choice(const struct mpixq_gpu_lane *lane, bool has_values)
                 lane->kernels.copy != NULL ? "together by a kernel" : "one by one");
 }
 
+/* Nothing else tells who did not ask for it: all works, and takes longer. */
+static void warn_once(const struct mpixq_gpu_lane *lane)
+{
+    static atomic_flag warned = ATOMIC_FLAG_INIT;
+
+    if (!atomic_flag_test_and_set(&warned)) {
+        mpixq_warn("no kernels for %s: %s; queues on its streams use stream memory operations, "
+                   "which take longer, and the channel ipc serves none of them%s%s",
+                   lane->gpu->name, lane->kernels.why, lane->kernels.cure != NULL ? ": " : "",
+                   lane->kernels.cure != NULL ? lane->kernels.cure : "");
+    }
+}
+
 /* A kernel that copies or rings waits for nobody, so it is used beside values, unless values are
  * asked for. */
 enum mpixq_error mpixq_gpu_lane_choose(struct mpixq_gpu_lane *lane)
@@ -65,6 +78,9 @@ enum mpixq_error mpixq_gpu_lane_choose(struct mpixq_gpu_lane *lane)
     may_kernels = lane->kernels.wait != NULL && mpixq_env.gpu_ops != MPIXQ_GPU_OPS_VALUES;
     if (!may_values && !may_kernels) {
         return MPIXQ_E_GPU_OPS;
+    }
+    if (lane->kernels.wait == NULL && mpixq_env.gpu_ops != MPIXQ_GPU_OPS_VALUES) {
+        warn_once(lane);
     }
     if (mpixq_env.gpu_ops == MPIXQ_GPU_OPS_VALUES) {
         lane->kernels.copy = lane->kernels.ring_all = lane->kernels.move_all = NULL;

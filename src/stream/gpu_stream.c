@@ -29,7 +29,9 @@
 #include "core/backoff.h"
 #include "core/error.h"
 #include "core/log.h"
+#include "core/thread.h"
 #include "gpu.h"
+#include "gpu_ask.h"
 #include "gpu_policy.h"
 #include "gpu_submit.h"
 #include "gpu_words.h"
@@ -42,7 +44,6 @@ struct gpu_stream {
     const atomic_int *failed;
     struct mpixq_stream *worker;
     struct mpixq_gpu_words *words;
-    pthread_t owner;           /* of a default stream of each thread */
     uint64_t submitted;        /* the last ticket; in the queue's turn */
     _Atomic uint64_t waits;    /* ticket of the last wait */
     _Atomic uint64_t executed; /* tickets that the worker is done with: written by it */
@@ -54,6 +55,7 @@ struct gpu_stream {
 /* Guards the list of open streams. A leaf. */
 static pthread_mutex_t list_lock = PTHREAD_MUTEX_INITIALIZER;
 static struct gpu_stream *streams;
+static atomic_int submitting; /* threads that may be in a call of a GPU's library that blocks */
 
 static const struct mpixq_stream_ops *const host = &mpixq_host_stream_ops;
 
@@ -88,36 +90,53 @@ static void trigger_step(struct gpu_stream *stream, const struct mpixq_trigger *
                          int step)
 {
     uint64_t ticket = ++stream->submitted;
-    struct mpixq_awaited turn = {
+    struct mpixq_awaited there = {
         .word = stream->words->reached, .value = ticket, .failed = stream->failed};
     struct mpixq_trigger executed = {.word = &stream->executed, .value = ticket};
 
-    (void)host->await(stream->worker, &turn, 1);
+    (void)host->await(stream->worker, &there, 1, NULL);
     if (step == 0) {
-        (void)host->trigger(stream->worker, triggers, n);
+        (void)host->trigger(stream->worker, triggers, n, NULL);
     }
     for (int i = 0; step > 0 && i < n; i++) {
         if (mpixq_gpu_part_at_start(triggers[i].copy, step) >= 0) {
-            (void)host->trigger(stream->worker, &triggers[i], 1);
+            (void)host->trigger(stream->worker, &triggers[i], 1, NULL);
         }
     }
-    (void)host->trigger(stream->worker, &executed, 1);
-    if (step == 0) {
-        mpixq_gpu_lane_choose_again(&stream->lane);
-        set_watches(stream);
-    }
+    (void)host->trigger(stream->worker, &executed, 1, NULL);
     note_code(stream, mpixq_gpu_submit_start(&stream->lane, triggers, n, step, ticket));
     stream->lane.work = (struct mpixq_by_gpu){0};
 }
 
-static uint64_t gpu_trigger(struct mpixq_stream *base, const struct mpixq_trigger *triggers, int n)
+/* Any call of the GPU's library may block until the GPU goes on, which may take what another thread
+ * is about to do. So that thread can borrow the queue's turn, and calls no such function (look). */
+static void submit_begin(struct mpixq_turn *turn)
+{
+    atomic_fetch_add(&submitting, 1);
+    mpixq_turn_lend(turn);
+}
+
+static void submit_end(struct mpixq_turn *turn)
+{
+    mpixq_turn_take_back(turn);
+    atomic_fetch_sub(&submitting, 1);
+}
+
+static uint64_t gpu_trigger(struct mpixq_stream *base, const struct mpixq_trigger *triggers, int n,
+                            struct mpixq_turn *turn)
 {
     struct gpu_stream *stream = (struct gpu_stream *)base;
     int steps = mpixq_gpu_steps(&triggers->copy, sizeof *triggers, n);
 
+    mpixq_gpu_lane_choose_again(&stream->lane);
+    set_watches(stream);
+    submit_begin(turn);
+    stream->lane.gpu->relax(); /* once for all steps */
     for (int step = 0; step < steps; step++) {
         trigger_step(stream, triggers, n, step);
     }
+    stream->lane.gpu->restore();
+    submit_end(turn);
     return stream->submitted;
 }
 
@@ -133,7 +152,7 @@ static void await_parts(struct gpu_stream *stream, const struct mpixq_awaited *a
         if (part >= 0) {
             one.word = copy->arrived;
             one.value = (one.value - 1) * (uint64_t)copy->n_parts + (uint64_t)part + 1;
-            (void)host->await(stream->worker, &one, 1);
+            (void)host->await(stream->worker, &one, 1, NULL);
         }
     }
 }
@@ -148,26 +167,31 @@ static void await_step(struct gpu_stream *stream, const struct mpixq_awaited *aw
     atomic_store(&stream->waits, ticket);
     mpixq_streams_await_holders();
     if (step == 0) {
-        (void)host->await(stream->worker, awaited, n);
+        (void)host->await(stream->worker, awaited, n, NULL);
     } else {
         await_parts(stream, awaited, n, step);
     }
-    (void)host->trigger(stream->worker, open, 2);
+    (void)host->trigger(stream->worker, open, 2, NULL);
     note_code(stream, mpixq_gpu_submit_wait(&stream->lane, awaited, n, step, ticket));
 }
 
-static uint64_t gpu_await(struct mpixq_stream *base, const struct mpixq_awaited *awaited, int n)
+static uint64_t gpu_await(struct mpixq_stream *base, const struct mpixq_awaited *awaited, int n,
+                          struct mpixq_turn *turn)
 {
     struct gpu_stream *stream = (struct gpu_stream *)base;
     struct mpixq_by_gpu work = stream->lane.work;
 
+    submit_begin(turn);
     stream->lane.work = (struct mpixq_by_gpu){0};
+    stream->lane.gpu->relax(); /* likewise */
     for (int step = mpixq_gpu_steps(&awaited->copy, sizeof *awaited, n) - 1; step > 0; step--) {
         await_step(stream, awaited, n, step);
     }
     stream->lane.work = work;
     await_step(stream, awaited, n, 0);
+    stream->lane.gpu->restore();
     stream->lane.work = (struct mpixq_by_gpu){0};
+    submit_end(turn);
     return stream->submitted;
 }
 
@@ -181,33 +205,25 @@ static void gpu_halt(struct mpixq_stream *base)
     atomic_store(((struct gpu_stream *)base)->words->halt, 1);
 }
 
-/* Only what the default stream of each thread is depends on the place. */
-static bool is_capturing(const struct gpu_stream *stream)
-{
-    const struct mpixq_gpu *gpu = stream->lane.gpu;
-    bool capturing;
-    void *before;
-
-    if (stream->lane.handle != MPIXQ_GPU_PER_THREAD) {
-        return gpu->is_capturing(stream->lane.handle);
-    }
-    if (gpu->enter(stream->lane.place, &before) != 0) {
-        return false; /* the submission will fail, and say why */
-    }
-    capturing = gpu->is_capturing(stream->lane.handle);
-    gpu->leave(stream->lane.place, before);
-    return capturing;
-}
-
 static int gpu_admits(const struct mpixq_stream *base)
 {
     const struct gpu_stream *stream = (const struct gpu_stream *)base;
 
-    if (stream->lane.handle == MPIXQ_GPU_PER_THREAD &&
-        !pthread_equal(stream->owner, pthread_self())) {
+    if (mpixq_gpu_is_elsewhere(&stream->lane)) {
         return MPIXQ_E_OTHER_THREAD;
     }
-    return is_capturing(stream) ? MPIXQ_E_CAPTURE : MPIXQ_E_NONE;
+    return mpixq_gpu_is_captured(&stream->lane) ? MPIXQ_E_CAPTURE : MPIXQ_E_NONE;
+}
+
+/* While that cannot be asked it counts as not captured, and is waited for by words alone. */
+static int gpu_may_wait(const struct mpixq_stream *base)
+{
+    const struct gpu_stream *stream = (const struct gpu_stream *)base;
+
+    return atomic_load(&submitting) == 0 && !mpixq_gpu_is_elsewhere(&stream->lane) &&
+                   mpixq_gpu_is_captured(&stream->lane)
+               ? MPIXQ_E_CAPTURED
+               : MPIXQ_E_NONE;
 }
 
 /* Waiting. */
@@ -226,23 +242,15 @@ static bool is_stuck(const struct gpu_stream *stream)
     return gpu_broken(&stream->base) != NULL && atomic_load(stream->failed) == 0;
 }
 
-/* Ask the GPU whether it still runs, though not each time: the words tell the rest. */
+/* Ask the GPU whether it still runs, though not each time: the words tell the rest. While a thread
+ * submits, that call may have to wait for it; what the thread calls tells it as well. */
 static void look(struct gpu_stream *stream)
 {
     enum { EVERY = 64 };
-    void *before;
 
-    if (atomic_fetch_add_explicit(&stream->looks, 1, memory_order_relaxed) % EVERY != 0) {
-        return;
-    }
-    /* Another thread's default stream is not that of this one. */
-    if (stream->lane.handle == MPIXQ_GPU_PER_THREAD &&
-        !pthread_equal(stream->owner, pthread_self())) {
-        return;
-    }
-    if (stream->lane.gpu->enter(stream->lane.place, &before) == 0) {
-        note(stream, stream->lane.gpu->broken(stream->lane.handle));
-        stream->lane.gpu->leave(stream->lane.place, before);
+    if (atomic_load(&submitting) == 0 &&
+        atomic_fetch_add_explicit(&stream->looks, 1, memory_order_relaxed) % EVERY == 0) {
+        note(stream, mpixq_gpu_ask(&stream->lane));
     }
 }
 
@@ -313,12 +321,16 @@ static const void *gpu_waits_for(const struct mpixq_stream *base)
     return host->waits_for(((const struct gpu_stream *)base)->worker);
 }
 
-/* A handle of a default stream means another one in each place, or thread. */
+static void *gpu_handle(struct mpixq_stream *base)
+{
+    return ((struct gpu_stream *)base)->lane.handle;
+}
+
 static const void *gpu_identity(const struct mpixq_stream *base)
 {
     void *handle = ((const struct gpu_stream *)base)->lane.handle;
 
-    return (uintptr_t)handle > (uintptr_t)MPIXQ_GPU_PER_THREAD ? handle : base;
+    return mpixq_gpu_is_default(handle) ? base : handle;
 }
 
 static const char *gpu_how(const struct mpixq_stream *base)
@@ -331,14 +343,15 @@ static const char *gpu_how(const struct mpixq_stream *base)
 /* In the stream's place. */
 static enum mpixq_error prepare(struct gpu_stream *stream)
 {
-    enum mpixq_error error = mpixq_gpu_lane_choose(&stream->lane);
+    enum mpixq_error error;
     int code;
 
-    if (error != MPIXQ_E_NONE) {
-        return error;
-    }
     if (stream->lane.gpu->is_capturing(stream->lane.handle)) {
         return MPIXQ_E_CAPTURE;
+    }
+    error = mpixq_gpu_lane_choose(&stream->lane);
+    if (error != MPIXQ_E_NONE) {
+        return error;
     }
     stream->words = mpixq_gpu_words_take(stream->lane.gpu);
     if (stream->words == NULL) {
@@ -404,7 +417,7 @@ static struct mpixq_stream *open_on(const struct mpixq_gpu *gpu, const struct mp
     stream->lane.gpu = gpu;
     stream->lane.handle = handle;
     stream->failed = failed;
-    stream->owner = pthread_self();
+    stream->lane.owner = pthread_self();
     refusal->error = (int)enter_and_prepare(stream);
     refusal->why = gpu_broken(&stream->base);
     if (refusal->error == MPIXQ_E_NONE) {
@@ -432,16 +445,6 @@ static void gpu_close(struct mpixq_stream *base)
 
 /* What depends on the kind. */
 
-static void *cuda_map(void *memory, size_t bytes, bool is_io)
-{
-    return mpixq_gpu_map(&mpixq_gpu_cuda, memory, bytes, is_io);
-}
-
-static void cuda_unmap(void *memory)
-{
-    (void)mpixq_gpu_cuda.unmap(memory); /* the context may be gone, and the mapping with it */
-}
-
 static bool cuda_is_live(const void *handle)
 {
     (void)handle;
@@ -452,16 +455,6 @@ static struct mpixq_stream *cuda_open(void *handle, const atomic_int *failed,
                                       struct mpixq_refusal *refusal)
 {
     return open_on(&mpixq_gpu_cuda, &mpixq_cuda_stream_ops, handle, failed, refusal);
-}
-
-static void *hip_map(void *memory, size_t bytes, bool is_io)
-{
-    return mpixq_gpu_map(&mpixq_gpu_hip, memory, bytes, is_io);
-}
-
-static void hip_unmap(void *memory)
-{
-    (void)mpixq_gpu_hip.unmap(memory); /* likewise */
 }
 
 static bool hip_is_live(const void *handle)
@@ -478,20 +471,21 @@ static struct mpixq_stream *hip_open(void *handle, const atomic_int *failed,
 
 #define BUT_KIND                                                                                   \
     .copies = true, .close = gpu_close, .how = gpu_how, .admits = gpu_admits,                      \
-    .broken = gpu_broken, .trigger = gpu_trigger, .await = gpu_await, .by_gpu = gpu_by_gpu,        \
-    .halt = gpu_halt, .any_waits = gpu_any_waits, .may_start_at = gpu_may_start_at,                \
-    .depth = gpu_depth, .waits_for = gpu_waits_for, .identity = gpu_identity,                      \
-    .passed = gpu_passed, .is_ahead = gpu_is_ahead, .synchronize = gpu_synchronize
+    .may_wait = gpu_may_wait, .broken = gpu_broken, .trigger = gpu_trigger, .await = gpu_await,    \
+    .by_gpu = gpu_by_gpu, .halt = gpu_halt, .any_waits = gpu_any_waits,                            \
+    .may_start_at = gpu_may_start_at, .depth = gpu_depth, .waits_for = gpu_waits_for,              \
+    .handle = gpu_handle, .identity = gpu_identity, .passed = gpu_passed,                          \
+    .is_ahead = gpu_is_ahead, .synchronize = gpu_synchronize
 
 const struct mpixq_stream_ops mpixq_cuda_stream_ops = {.kind = "cudaStream_t",
                                                        .is_live = cuda_is_live,
                                                        .open = cuda_open,
-                                                       .map = cuda_map,
-                                                       .unmap = cuda_unmap,
+                                                       .map = mpixq_memory_map_cuda,
+                                                       .unmap = mpixq_memory_unmap_cuda,
                                                        BUT_KIND};
 const struct mpixq_stream_ops mpixq_hip_stream_ops = {.kind = "hipStream_t",
                                                       .is_live = hip_is_live,
                                                       .open = hip_open,
-                                                      .map = hip_map,
-                                                      .unmap = hip_unmap,
+                                                      .map = mpixq_memory_map_hip,
+                                                      .unmap = mpixq_memory_unmap_hip,
                                                       BUT_KIND};

@@ -6,6 +6,8 @@
 #ifndef MPIXQ_GPU_SUBMIT_H
 #define MPIXQ_GPU_SUBMIT_H
 
+#include <pthread.h>
+
 #include "gpu_words.h"
 #include "stream.h"
 
@@ -24,6 +26,7 @@ struct mpixq_gpu_seat;
 struct mpixq_gpu_lane {
     const struct mpixq_gpu *gpu;
     void *handle, *place;
+    pthread_t owner;                      /* of a default stream of each thread */
     void *reached_at, *gate_at, *halt_at; /* addresses of the words for the GPU */
     struct mpixq_gpu_kernels kernels;     /* copy, ring_all: NULL if kernels shall not do that */
     bool by_values;                       /* starts and waits; changes in the queue's turn */

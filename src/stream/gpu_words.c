@@ -129,12 +129,16 @@ static bool load_code(const struct mpixq_gpu *gpu, const void *code, struct mpix
     return error == 0;
 }
 
+static const char not_built[] = "the library was built without a compiler for them";
+static const char build_them[] =
+    "build it with a clang that knows GPUs (Debian: clang, lld), or from a tarball, which has them";
+
 /* The first that the GPU and its library take: machine code may be for other GPUs, or newer than
  * the library. False: *why_p is why not. */
 static bool load_built_in(const struct mpixq_gpu *gpu, struct mpixq_gpu_kernels *k,
                           const char **why_p)
 {
-    *why_p = "the library was built without a compiler for them";
+    *why_p = not_built;
     for (const struct mpixq_gpu_code *code = gpu->code; code->what != NULL; code++) {
         if (*code->size > 0) {
             if (load_code(gpu, code->bytes, k, why_p)) {
@@ -166,6 +170,7 @@ static struct mpixq_gpu_kernels load(const struct mpixq_gpu *gpu, void **compile
     mpixq_free(*compiled_p);
     *compiled_p = NULL;
     kernels.why = built_in;
+    kernels.cure = built_in == not_built ? build_them : NULL;
     return kernels;
 }
 

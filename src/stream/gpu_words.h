@@ -31,6 +31,7 @@ struct mpixq_gpu_kernels {
     void *ring, *wait, *copy, *ring_all, *wait_all, *move_all, *call_back;
     bool early; /* wait_all and move_all may be launched early */
     const char *why;
+    const char *cure; /* if there are none and something helps; else NULL */
 };
 
 /* Of the place that the calling thread has entered. */

@@ -8,6 +8,7 @@
 #include <stddef.h>
 #include <string.h>
 
+#include "core/thread.h"
 #include "gpu.h"
 #include "hip_share.h"
 
@@ -44,6 +45,7 @@ static const struct mpixq_gpu_symbol symbols[] = {
     NEEDED(query, "hipStreamQuery"),
     NEEDED(write, "hipStreamWriteValue64"),
     NEEDED(wait, "hipStreamWaitValue64"),
+    OPTIONAL(exchange_mode, "hipThreadExchangeStreamCaptureMode"),
     OPTIONAL(properties, "hipGetDeviceProperties"),
     OPTIONAL(new_properties, "hipGetDevicePropertiesR0600"),
     OPTIONAL(bus_id, "hipDeviceGetPCIBusId"),
@@ -83,9 +85,11 @@ static const struct mpixq_gpu_symbol symbols[] = {
 };
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-static bool found;    /* under lock */
-static int n_devices; /* constant once found */
-static int of_device; /* value of a pointer's type; likewise */
+static bool found;                /* under lock */
+static unsigned long long loaded; /* when it was looked for last; likewise */
+static int n_devices;             /* constant once found */
+static int of_device;             /* value of a pointer's type; likewise */
+static MPIXQ_THREAD_LOCAL struct mpixq_gpu_relaxed relaxed;
 
 #define cleared mpixq_hip_cleared
 
@@ -95,7 +99,8 @@ static bool hip_find(bool load)
     bool usable;
 
     pthread_mutex_lock(&lock);
-    if (!found && mpixq_gpu_open(mpixq_hip_libraries, load, symbols)) {
+    if (!found && (load ? mpixq_gpu_open(mpixq_hip_libraries, true, symbols)
+                        : mpixq_gpu_look(mpixq_hip_libraries, &loaded, symbols))) {
         found = true;
         (void)cleared(mpixq_hip.version(&version)); /* 0: taken for an old one */
         of_device = version >= MPIXQ_HIP_VERSION_6 ? MPIXQ_HIP_6_DEVICE : MPIXQ_HIP_5_DEVICE;
@@ -110,6 +115,16 @@ static bool hip_find(bool load)
 static bool hip_is_used(void)
 {
     return hip_find(false);
+}
+
+static void hip_relax(void)
+{
+    mpixq_gpu_relax(&relaxed, mpixq_hip.exchange_mode);
+}
+
+static void hip_restore(void)
+{
+    mpixq_gpu_restore(&relaxed, mpixq_hip.exchange_mode);
 }
 
 /* A place is the number of a device, and 1. */
@@ -136,11 +151,16 @@ static int hip_place_of(void *stream, void **place_p)
 
 static int hip_enter(void *place, void **before_p)
 {
-    int before = 0, code = mpixq_hip.device(&before);
+    int before = 0, code;
 
+    hip_relax();
+    code = mpixq_hip.device(&before);
     *before_p = place_of_device(before);
     if (code == 0 && *before_p != place) {
         code = mpixq_hip.set_device(device_of_place(place));
+    }
+    if (code != 0) {
+        hip_restore();
     }
     return cleared(code);
 }
@@ -150,6 +170,7 @@ static void hip_leave(void *place, void *before)
     if (before != place) {
         (void)cleared(mpixq_hip.set_device(device_of_place(before))); /* it was set before */
     }
+    hip_restore();
 }
 
 static int hip_host_alloc(size_t bytes, void **host_p)
@@ -171,11 +192,18 @@ static int hip_address(void *host, void **address_p)
 
 static int hip_map(void *memory, size_t bytes, bool is_io)
 {
+    const unsigned flags = MPIXQ_HIP_PORTABLE | MPIXQ_HIP_MAPPED;
+    int code;
+
     if (mpixq_hip.map == NULL || mpixq_hip.unmap == NULL) {
         return MPIXQ_HIP_NOT_SUPPORTED;
     }
-    return cleared(mpixq_hip.map(
-        memory, bytes, MPIXQ_HIP_PORTABLE | MPIXQ_HIP_MAPPED | (is_io ? MPIXQ_HIP_IO_MEMORY : 0)));
+    code = cleared(mpixq_hip.map(memory, bytes, flags | (is_io ? MPIXQ_HIP_IO_MEMORY : 0)));
+    /* Older versions ignore what says that these are registers, some newer ones refuse it: to both
+     * they are pages like others. */
+    return is_io && (code == MPIXQ_HIP_INVALID_VALUE || code == MPIXQ_HIP_NOT_SUPPORTED)
+               ? cleared(mpixq_hip.map(memory, bytes, flags))
+               : code;
 }
 
 static int hip_unmap(void *memory)
@@ -302,11 +330,12 @@ static const char *hip_broken(void *stream)
 
 static bool hip_is_capturing(void *stream)
 {
-    int status = 0;
+    int status = MPIXQ_HIP_NOT_CAPTURING, code = 0;
 
-    return mpixq_hip.is_capturing != NULL && (uintptr_t)stream > 1 &&
-           (cleared(mpixq_hip.is_capturing(stream, &status)) != 0 ||
-            status != MPIXQ_HIP_NOT_CAPTURING);
+    if (mpixq_hip.is_capturing != NULL) {
+        code = cleared(mpixq_hip.is_capturing(stream, &status));
+    }
+    return code == MPIXQ_HIP_CAPTURE_IMPLICIT || (code == 0 && status != MPIXQ_HIP_NOT_CAPTURING);
 }
 
 /* Managed memory can be accessed by the host, be it by moving pages. */
@@ -389,6 +418,8 @@ const struct mpixq_gpu mpixq_gpu_hip = {
     .code = built_in,
     .find = hip_find,
     .is_used = hip_is_used,
+    .relax = hip_relax,
+    .restore = hip_restore,
     .place_of = hip_place_of,
     .enter = hip_enter,
     .leave = hip_leave,

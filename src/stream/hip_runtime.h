@@ -37,6 +37,7 @@ enum {
     MPIXQ_HIP_NOT_CAPTURING = 0,
     MPIXQ_HIP_NOT_READY = 600,
     MPIXQ_HIP_NOT_SUPPORTED = 801,
+    MPIXQ_HIP_CAPTURE_IMPLICIT = 906,
     /* Types of memory were renumbered in version 6. */
     MPIXQ_HIP_VERSION_6 = 60000000,
     MPIXQ_HIP_5_DEVICE = 1,
@@ -90,6 +91,7 @@ struct mpixq_hip {
     int (*write)(void *stream, void *address, uint64_t value, unsigned flags);
     int (*wait)(void *stream, void *address, uint64_t value, unsigned flags, uint64_t mask);
     /* NULL where the runtime is too old. */
+    int (*exchange_mode)(int *mode);
     int (*properties)(void *properties_p, int device);
     int (*new_properties)(void *properties_p,
                           int device); /* another structure, from version 6 on */

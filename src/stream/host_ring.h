@@ -36,6 +36,14 @@ struct mpixq_slot {
     } u;
 };
 
+/* Whether to look for a moment before a sleep from which another thread will wake this one. To be
+ * woken takes longer than most short steps; but where the other thread has no core of its own, it
+ * gets one the sooner the less this one looks. So each look in vain leaves out the next ones. */
+struct mpixq_peek {
+    atomic_uint misses;   /* lately */
+    atomic_uint left_out; /* so many times from now on */
+};
+
 struct mpixq_host_stream {
     struct mpixq_stream base;
     pthread_t thread;
@@ -46,7 +54,8 @@ struct mpixq_host_stream {
     pthread_mutex_t lock;
     pthread_cond_t submitted; /* to the executing thread */
     pthread_cond_t passed;    /* to threads that synchronise */
-    int users;                /* under lock */
+    int users;                /* queues; under lock */
+    bool is_owned;            /* by the queues that use it; under lock */
     bool stop;                /* under lock */
 
     /* Next position to claim. */
@@ -61,6 +70,9 @@ struct mpixq_host_stream {
     _Atomic uint64_t target;
     /* As waits_for of the seam: written by the executing thread, read by all. */
     _Atomic(const void *) waits_for;
+    struct mpixq_peek for_work; /* of the executing thread */
+    /* Of threads that synchronise: a hint, for all of them. */
+    _Alignas(64) struct mpixq_peek for_passing;
 };
 
 #define MPIXQ_NOBODY UINT64_MAX
@@ -72,6 +84,11 @@ void *mpixq_host_stream_main(void *arg);
  * not NULL. */
 void mpixq_host_stream_sleep(struct mpixq_host_stream *stream, uint64_t position,
                              const atomic_int *failed);
+
+typedef bool mpixq_condition(const struct mpixq_host_stream *stream, uint64_t position);
+/* Look for a moment, if that is worth while. True: it is so. */
+bool mpixq_host_stream_peek(struct mpixq_peek *peek, const struct mpixq_host_stream *stream,
+                            uint64_t position, mpixq_condition *is_so);
 
 static inline struct mpixq_slot *mpixq_slot_at(const struct mpixq_host_stream *stream,
                                                uint64_t position)

@@ -10,6 +10,7 @@
 
 #include "core/alloc.h"
 #include "core/env.h"
+#include "core/mpi_turns.h"
 #include "core/thread.h"
 #include "host_ring.h"
 
@@ -27,33 +28,19 @@ static bool has_room(const struct mpixq_host_stream *stream, uint64_t position)
     return position - atomic_load_explicit(&stream->head, memory_order_acquire) <= stream->mask;
 }
 
-static struct timespec recheck_time(void)
-{
-    struct timespec t;
-
-    (void)clock_gettime(CLOCK_REALTIME, &t);
-    t.tv_nsec += RECHECK_NS;
-    if (t.tv_nsec >= 1000000000) {
-        t.tv_nsec -= 1000000000;
-        t.tv_sec++;
-    }
-    return t;
-}
-
 void mpixq_host_stream_sleep(struct mpixq_host_stream *stream, uint64_t position,
                              const atomic_int *failed)
 {
-    struct timespec until;
-
+    mpixq_mpi_rest();
     pthread_mutex_lock(&stream->lock);
     while (!mpixq_has_passed(stream, position) && (failed == NULL || atomic_load(failed) == 0)) {
         if (position < atomic_load_explicit(&stream->target, memory_order_relaxed)) {
             atomic_store_explicit(&stream->target, position, memory_order_relaxed);
         }
-        until = recheck_time();
-        (void)pthread_cond_timedwait(&stream->passed, &stream->lock, &until);
+        (void)mpixq_cond_wait_ns(&stream->passed, &stream->lock, RECHECK_NS);
     }
     pthread_mutex_unlock(&stream->lock);
+    mpixq_mpi_resume();
 }
 
 /* Whoever claims looks at asleep afterwards. */
@@ -83,16 +70,6 @@ static uint64_t claim(struct mpixq_host_stream *stream, int n)
     return atomic_fetch_add(&stream->tail, (uint64_t)n);
 }
 
-/* Roomy: it is known that there is room. */
-static struct mpixq_slot *slot_to_fill(struct mpixq_host_stream *stream, uint64_t position,
-                                       bool is_roomy)
-{
-    if (!is_roomy) {
-        wait_for_room(stream, position);
-    }
-    return mpixq_slot_at(stream, position);
-}
-
 static void fill(struct mpixq_slot *slot, enum mpixq_operation operation, int more,
                  uint64_t position)
 {
@@ -101,43 +78,87 @@ static void fill(struct mpixq_slot *slot, enum mpixq_operation operation, int mo
     atomic_store_explicit(&slot->filled, position + 1, memory_order_release);
 }
 
-static uint64_t host_trigger(struct mpixq_stream *base, const struct mpixq_trigger *triggers, int n)
+/* What fills n positions, the first of which is this. */
+static inline void put_triggers(struct mpixq_host_stream *stream, uint64_t position,
+                                const struct mpixq_trigger *triggers, int n, bool is_roomy)
 {
-    struct mpixq_host_stream *stream = (struct mpixq_host_stream *)base;
-    uint64_t position = claim(stream, n);
-    bool is_roomy = has_room(stream, position + (uint64_t)n - 1);
-
     for (int more = n - 1; more >= 0; more--, position++) {
-        struct mpixq_slot *slot = slot_to_fill(stream, position, is_roomy);
+        struct mpixq_slot *slot = mpixq_slot_at(stream, position);
 
+        if (!is_roomy) {
+            wait_for_room(stream, position);
+        }
         slot->u.trigger = *triggers++;
         fill(slot, MPIXQ_TRIGGER, more, position);
     }
-    wake_if_asleep(stream);
-    return position;
 }
 
-static uint64_t host_await(struct mpixq_stream *base, const struct mpixq_awaited *awaited, int n)
+static inline void put_awaited(struct mpixq_host_stream *stream, uint64_t position,
+                               const struct mpixq_awaited *awaited, int n, bool is_roomy)
 {
-    struct mpixq_host_stream *stream = (struct mpixq_host_stream *)base;
-    uint64_t position = claim(stream, n);
-    bool is_roomy = has_room(stream, position + (uint64_t)n - 1);
-
     for (int more = n - 1; more >= 0; more--, position++) {
-        struct mpixq_slot *slot = slot_to_fill(stream, position, is_roomy);
+        struct mpixq_slot *slot = mpixq_slot_at(stream, position);
 
+        if (!is_roomy) {
+            wait_for_room(stream, position);
+        }
         slot->u.awaited = *awaited++;
         fill(slot, MPIXQ_AWAIT, more, position);
     }
+}
+
+/* The same where the ring is full; apart, so that what is usual has nothing to do with it. */
+__attribute__((cold, noinline)) static void wait_and_put(struct mpixq_host_stream *stream,
+                                                         uint64_t position,
+                                                         const struct mpixq_trigger *triggers,
+                                                         const struct mpixq_awaited *awaited, int n,
+                                                         struct mpixq_turn *turn)
+{
+    mpixq_turn_lend(turn);
+    if (triggers != NULL) {
+        put_triggers(stream, position, triggers, n, false);
+    } else {
+        put_awaited(stream, position, awaited, n, false);
+    }
+    mpixq_turn_take_back(turn);
+}
+
+static uint64_t host_trigger(struct mpixq_stream *base, const struct mpixq_trigger *triggers, int n,
+                             struct mpixq_turn *turn)
+{
+    struct mpixq_host_stream *stream = (struct mpixq_host_stream *)base;
+    uint64_t position = claim(stream, n), ticket = position + (uint64_t)n;
+
+    if (has_room(stream, ticket - 1)) {
+        put_triggers(stream, position, triggers, n, true);
+    } else {
+        wait_and_put(stream, position, triggers, NULL, n, turn);
+    }
     wake_if_asleep(stream);
-    return position;
+    return ticket;
+}
+
+static uint64_t host_await(struct mpixq_stream *base, const struct mpixq_awaited *awaited, int n,
+                           struct mpixq_turn *turn)
+{
+    struct mpixq_host_stream *stream = (struct mpixq_host_stream *)base;
+    uint64_t position = claim(stream, n), ticket = position + (uint64_t)n;
+
+    if (has_room(stream, ticket - 1)) {
+        put_awaited(stream, position, awaited, n, true);
+    } else {
+        wait_and_put(stream, position, NULL, awaited, n, turn);
+    }
+    wake_if_asleep(stream);
+    return ticket;
 }
 
 void mpixq_host_stream_launch(struct mpixq_host_stream *stream, void (*fn)(void *), void *arg)
 {
     uint64_t position = claim(stream, 1);
-    struct mpixq_slot *slot = slot_to_fill(stream, position, false);
+    struct mpixq_slot *slot = mpixq_slot_at(stream, position);
 
+    wait_for_room(stream, position);
     slot->u.function.fn = fn;
     slot->u.function.arg = arg;
     fill(slot, MPIXQ_RUN_FUNCTION, 0, position);
@@ -155,6 +176,11 @@ static const void *host_waits_for(const struct mpixq_stream *base)
 {
     return atomic_load_explicit(&((const struct mpixq_host_stream *)base)->waits_for,
                                 memory_order_acquire);
+}
+
+static void *host_handle(struct mpixq_stream *base)
+{
+    return base;
 }
 
 static const void *host_identity(const struct mpixq_stream *base)
@@ -178,7 +204,8 @@ static void host_synchronize(struct mpixq_stream *base, uint64_t position, const
 {
     struct mpixq_host_stream *stream = (struct mpixq_host_stream *)base;
 
-    if (!mpixq_has_passed(stream, position)) {
+    if (!mpixq_has_passed(stream, position) &&
+        !mpixq_host_stream_peek(&stream->for_passing, stream, position, mpixq_has_passed)) {
         mpixq_host_stream_sleep(stream, position, failed);
     }
 }
@@ -251,7 +278,7 @@ struct mpixq_host_stream *mpixq_host_stream_create(enum mpixq_error *error_p)
     atomic_init(&stream->target, MPIXQ_NOBODY);
     pthread_mutex_init(&stream->lock, NULL);
     pthread_cond_init(&stream->submitted, NULL);
-    pthread_cond_init(&stream->passed, NULL);
+    mpixq_cond_init(&stream->passed);
     stream->ring = mpixq_alloc(size * sizeof *stream->ring); /* both freed in stream_free */
     if (stream->ring == NULL) {
         stream_free(stream);
@@ -286,7 +313,9 @@ enum mpixq_error mpixq_host_stream_destroy(struct mpixq_host_stream *stream)
     stream->stop = true; /* what is in the ring is still executed */
     pthread_cond_signal(&stream->submitted);
     pthread_mutex_unlock(&stream->lock);
+    mpixq_mpi_rest();
     (void)pthread_join(stream->thread, NULL);
+    mpixq_mpi_resume();
     stream_free(stream);
     return MPIXQ_E_NONE;
 }
@@ -306,8 +335,8 @@ static struct mpixq_stream *host_open(void *handle, const atomic_int *failed,
         return NULL;
     }
     pthread_mutex_lock(&stream->lock);
-    /* A stream that the queue owns has no user whom a queue could keep from destroying it. */
-    stream->users += handle != NULL;
+    stream->users++;
+    stream->is_owned = stream->is_owned || handle == NULL;
     pthread_mutex_unlock(&stream->lock);
     return &stream->base;
 }
@@ -315,13 +344,12 @@ static struct mpixq_stream *host_open(void *handle, const atomic_int *failed,
 static void host_close(struct mpixq_stream *base)
 {
     struct mpixq_host_stream *stream = (struct mpixq_host_stream *)base;
-    bool owned;
+    bool is_over;
 
     pthread_mutex_lock(&stream->lock);
-    owned = stream->users == 0;
-    stream->users -= !owned;
+    is_over = --stream->users == 0 && stream->is_owned;
     pthread_mutex_unlock(&stream->lock);
-    if (owned) {
+    if (is_over) {
         (void)mpixq_host_stream_destroy(stream);
     }
 }
@@ -399,6 +427,7 @@ const struct mpixq_stream_ops mpixq_host_stream_ops = {
     .close = host_close,
     .how = host_how,
     .admits = host_admits,
+    .may_wait = host_admits,
     .broken = host_broken,
     .trigger = host_trigger,
     .await = host_await,
@@ -410,6 +439,7 @@ const struct mpixq_stream_ops mpixq_host_stream_ops = {
     .unmap = host_unmap,
     .depth = host_depth,
     .waits_for = host_waits_for,
+    .handle = host_handle,
     .identity = host_identity,
     .passed = host_passed,
     .is_ahead = host_is_ahead,

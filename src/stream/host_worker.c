@@ -7,6 +7,7 @@
 
 #include "core/affinity.h"
 #include "core/backoff.h"
+#include "core/mpi_turns.h"
 #include "core/progress.h"
 #include "core/thread.h"
 #include "host_ring.h"
@@ -126,6 +127,7 @@ static void run_awaits(struct mpixq_host_stream *stream, uint64_t head, int n)
     backoff.moves = any_polls(pending, left);
     polls = backoff.moves;
     atomic_fetch_add_explicit(&mpixq_pollers, polls, memory_order_relaxed);
+    mpixq_mpi_enter();
     for (;;) {
         poll_pending(pending, left);
         left = still_pending(pending, left);
@@ -133,9 +135,10 @@ static void run_awaits(struct mpixq_host_stream *stream, uint64_t head, int n)
             break;
         }
         atomic_store_explicit(&stream->waits_for, pending[0]->who, memory_order_release);
-        mpixq_backoff_pause(&backoff);
+        mpixq_mpi_pause(&backoff);
         wake_if_wanted(stream, head);
     }
+    mpixq_mpi_leave();
     atomic_store_explicit(&stream->waits_for, NULL, memory_order_release);
     atomic_fetch_sub_explicit(&mpixq_pollers, polls, memory_order_relaxed);
 }
@@ -160,7 +163,9 @@ static void run_triggers(const struct mpixq_host_stream *stream, uint64_t head, 
             i++;
             trigger = &mpixq_slot_at(stream, head + (uint64_t)i)->u.trigger;
         }
+        mpixq_mpi_enter();
         first->call(args, same);
+        mpixq_mpi_leave();
     }
 }
 
@@ -186,6 +191,34 @@ static uint64_t execute(struct mpixq_host_stream *stream, uint64_t head)
         break;
     }
     return (uint64_t)n;
+}
+
+bool mpixq_host_stream_peek(struct mpixq_peek *peek, const struct mpixq_host_stream *stream,
+                            uint64_t position, mpixq_condition *is_so)
+{
+    enum { LOOKS = 64, PEEK_NS = 50000, MOST = 8 };
+    unsigned left_out = atomic_load_explicit(&peek->left_out, memory_order_relaxed);
+    unsigned misses = atomic_load_explicit(&peek->misses, memory_order_relaxed);
+    uint64_t until;
+
+    if (left_out > 0 || mpixq_backoff_yields()) {
+        atomic_store_explicit(&peek->left_out, left_out > 0 ? left_out - 1 : 0,
+                              memory_order_relaxed);
+        return false;
+    }
+    until = mpixq_now_ns() + PEEK_NS;
+    do {
+        for (int i = 0; i < LOOKS; i++) {
+            if (is_so(stream, position)) {
+                atomic_store_explicit(&peek->misses, misses / 2, memory_order_relaxed);
+                return true;
+            }
+        }
+    } while (mpixq_now_ns() < until);
+    misses = misses < MOST ? misses + 1 : MOST;
+    atomic_store_explicit(&peek->misses, misses, memory_order_relaxed);
+    atomic_store_explicit(&peek->left_out, 1U << misses, memory_order_relaxed);
+    return false;
 }
 
 static bool is_claimed(const struct mpixq_host_stream *stream, uint64_t head)
@@ -223,7 +256,9 @@ static bool wait_for_work(struct mpixq_host_stream *stream, uint64_t head)
             return true;
         }
     }
-    if (!is_claimed(stream, head) && !sleep_for_work(stream, head)) {
+    if (!is_claimed(stream, head) &&
+        !mpixq_host_stream_peek(&stream->for_work, stream, head, is_claimed) &&
+        !sleep_for_work(stream, head)) {
         return false;
     }
     while (!mpixq_slot_is_filled(stream, head)) {

@@ -16,24 +16,47 @@ static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 /* Given back and kept, since to free it may mean to wait for a GPU that waits for us. */
 static struct mpixq_staging *spare;
 
-bool mpixq_memory_has_gpu(void)
+unsigned mpixq_memory_kinds(void)
 {
+    unsigned kinds = 0;
+
     for (int i = 0; mpixq_gpus[i] != NULL; i++) {
-        if (mpixq_gpus[i]->is_used()) {
-            return true;
-        }
+        kinds |= mpixq_gpus[i]->is_used() ? 1U << i : 0;
     }
-    return false;
+    return kinds;
 }
 
-const char *mpixq_memory_of(const void *address, void **place_p, bool *moves_p)
+void mpixq_memory_relax(unsigned kinds)
+{
+    for (int i = 0; mpixq_gpus[i] != NULL; i++) {
+        if ((kinds & 1U << i) != 0) {
+            mpixq_gpus[i]->relax();
+        }
+    }
+}
+
+void mpixq_memory_restore(unsigned kinds)
+{
+    for (int i = 0; mpixq_gpus[i] != NULL; i++) {
+        if ((kinds & 1U << i) != 0) {
+            mpixq_gpus[i]->restore();
+        }
+    }
+}
+
+bool mpixq_memory_has_gpu(void)
+{
+    return mpixq_memory_kinds() != 0;
+}
+
+const char *mpixq_memory_of(unsigned kinds, const void *address, void **place_p, bool *moves_p)
 {
     enum mpixq_place_of_memory where = MPIXQ_AT_HOST;
     const char *kind = NULL;
 
     *place_p = NULL;
     for (int i = 0; where == MPIXQ_AT_HOST && mpixq_gpus[i] != NULL; i++) {
-        if (mpixq_gpus[i]->is_used()) {
+        if ((kinds & 1U << i) != 0) {
             where = mpixq_gpus[i]->where(address, place_p);
             kind = mpixq_gpus[i]->kind;
         }
@@ -162,7 +185,7 @@ static int map_here(const struct mpixq_gpu *gpu, void *memory, size_t bytes, boo
     return code;
 }
 
-void *mpixq_gpu_map(const struct mpixq_gpu *gpu, void *memory, size_t bytes, bool is_io)
+static void *map(const struct mpixq_gpu *gpu, void *memory, size_t bytes, bool is_io)
 {
     void *place, *before, *address = NULL;
     int code = gpu->place_of(NULL, &place);
@@ -177,6 +200,33 @@ void *mpixq_gpu_map(const struct mpixq_gpu *gpu, void *memory, size_t bytes, boo
                     gpu->text(code));
     }
     return code == 0 ? address : NULL;
+}
+
+static void unmap(const struct mpixq_gpu *gpu, void *memory)
+{
+    gpu->relax();
+    (void)gpu->unmap(memory); /* the context may be gone, and the mapping with it */
+    gpu->restore();
+}
+
+void *mpixq_memory_map_cuda(void *memory, size_t bytes, bool is_io)
+{
+    return map(&mpixq_gpu_cuda, memory, bytes, is_io);
+}
+
+void mpixq_memory_unmap_cuda(void *memory)
+{
+    unmap(&mpixq_gpu_cuda, memory);
+}
+
+void *mpixq_memory_map_hip(void *memory, size_t bytes, bool is_io)
+{
+    return map(&mpixq_gpu_hip, memory, bytes, is_io);
+}
+
+void mpixq_memory_unmap_hip(void *memory)
+{
+    unmap(&mpixq_gpu_hip, memory);
 }
 
 void mpixq_memory_close(void)

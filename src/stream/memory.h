@@ -24,12 +24,17 @@ struct mpixq_staging {
     struct mpixq_staging *next;
 };
 
-/* Does the process use a GPU by now? */
+/* The kinds of GPU that the process uses by now: a bit for each, for mpixq_memory_of. */
+unsigned mpixq_memory_kinds(void);
 bool mpixq_memory_has_gpu(void);
+/* Until they are restored, calls of the libraries of these kinds do no harm to streams that are
+ * captured: relax and restore of gpu.h. */
+void mpixq_memory_relax(unsigned kinds);
+void mpixq_memory_restore(unsigned kinds);
 /* The info value of the streams by which the memory at address can be reached, if that belongs to a
  * GPU and the host cannot access it; else NULL. *place_p is where kernels can, or NULL. *moves_p:
  * the host can, and so can a GPU, and the pages are with the one or the other. */
-const char *mpixq_memory_of(const void *address, void **place_p, bool *moves_p);
+const char *mpixq_memory_of(unsigned kinds, const void *address, void **place_p, bool *moves_p);
 /* May a NIC access memory of a GPU that is reached by streams of this kind? As for_nic of gpu.h. */
 const char *mpixq_memory_for_nic(const char *kind, const void *address, bool written, bool trusts,
                                  int *device_p);
@@ -41,8 +46,11 @@ bool mpixq_memory_orders(void);
 struct mpixq_staging *mpixq_staging_take(const char *kind, size_t bytes);
 /* Any thread, also under locks: it is kept for the next. NULL: nothing happens. */
 void mpixq_staging_give_back(struct mpixq_staging *staging);
-/* map of the seam (stream.h), by this GPU's library. */
-void *mpixq_gpu_map(const struct mpixq_gpu *gpu, void *memory, size_t bytes, bool is_io);
+/* map and unmap of the seam (stream.h). */
+void *mpixq_memory_map_cuda(void *memory, size_t bytes, bool is_io);
+void mpixq_memory_unmap_cuda(void *memory);
+void *mpixq_memory_map_hip(void *memory, size_t bytes, bool is_io);
+void mpixq_memory_unmap_hip(void *memory);
 void mpixq_memory_close(void);
 
 #endif

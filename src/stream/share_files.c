@@ -15,6 +15,7 @@
 #include <utlist.h>
 
 #include "core/alloc.h"
+#include "memory.h"
 #include "share.h"
 
 /* What we give to others. */
@@ -240,8 +241,13 @@ static bool any_unused(void)
 /* To let go of a chunk may mean to free it. */
 void mpixq_share_tidy(void)
 {
+    unsigned kinds;
+
     if (any_unused() && mpixq_streams_hold_waits()) {
+        kinds = mpixq_memory_kinds();
+        mpixq_memory_relax(kinds);
         let_go(false);
+        mpixq_memory_restore(kinds);
         mpixq_streams_let_waits();
     }
 }

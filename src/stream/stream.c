@@ -59,9 +59,6 @@ const struct mpixq_stream_ops *mpixq_stream_recognise(const void *handle, bool *
             ops = kinds[i];
         }
     }
-    if (ops == NULL && handle == NULL) {
-        return kinds[0];
-    }
     return *several_p ? NULL : ops;
 }
 
@@ -109,9 +106,13 @@ void mpixq_streams_look_again(void)
 
 void mpixq_streams_close(void)
 {
+    unsigned used = mpixq_memory_kinds();
+
+    mpixq_memory_relax(used);
     mpixq_memory_close();
     mpixq_shares_close();
     mpixq_gpu_words_close();
+    mpixq_memory_restore(used);
 }
 
 /* What is built in of the kernels, into text. */

@@ -18,6 +18,7 @@
 
 #include "pieces.h"
 
+struct mpixq_turn;
 struct mpixq_stream; /* one open stream of any kind; its first member is the ops pointer */
 
 /* What a stream of a GPU copies in its order, between its memory and the host's: addresses as the
@@ -105,20 +106,25 @@ struct mpixq_stream_ops {
     /* Also destroys a stream that open made; it is idle then, or broken. */
     void (*close)(struct mpixq_stream *stream);
     /* How starts and waits are put into the stream just now: a word for people. In the queue's
-     * turn, as trigger may change it. */
+     * turn, as trigger may change it, though not while it lends the turn. */
     const char *(*how)(const struct mpixq_stream *stream);
 
     /* May the calling thread submit just now? An enum mpixq_error. */
     int (*admits)(const struct mpixq_stream *stream);
+    /* May it wait for the stream? Likewise. */
+    int (*may_wait)(const struct mpixq_stream *stream);
     /* Why the stream executes nothing more, or NULL. What passed and synchronize find out is seen
      * here. The queue is to fail then, which makes the stream pass all that was submitted. */
     const char *(*broken)(const struct mpixq_stream *stream);
 
     /* Submit all triggers as one operation, or all things to wait for. The arrays are read
-     * before it returns. May wait for room, never for communication of this call. Returns the
+     * before it returns. May wait for room, never for communication of this call; while it waits,
+     * and in any call of a GPU's library, it lends the turn (NULL: there is none). Returns the
      * ticket. */
-    uint64_t (*trigger)(struct mpixq_stream *stream, const struct mpixq_trigger *triggers, int n);
-    uint64_t (*await)(struct mpixq_stream *stream, const struct mpixq_awaited *awaited, int n);
+    uint64_t (*trigger)(struct mpixq_stream *stream, const struct mpixq_trigger *triggers, int n,
+                        struct mpixq_turn *turn);
+    uint64_t (*await)(struct mpixq_stream *stream, const struct mpixq_awaited *awaited, int n,
+                      struct mpixq_turn *turn);
 
     /* Of streams that do so by themselves (below), in the queue's turn, just before such a
      * submission, which reads the arrays: what is done before the triggers are executed; or the
@@ -142,6 +148,9 @@ struct mpixq_stream_ops {
      * NULL if it does not wait. Any thread; never blocks. */
     const void *(*waits_for)(const struct mpixq_stream *stream);
 
+    /* By which the program knows it: what it was opened with, or could have been if open has made
+     * it. */
+    void *(*handle)(struct mpixq_stream *stream);
     /* The same for all queues on one stream, and for nothing else. Any thread; never blocks. */
     const void *(*identity)(const struct mpixq_stream *stream);
 
@@ -165,7 +174,7 @@ struct mpixq_stream {
 /* The kind with this name, or NULL. */
 const struct mpixq_stream_ops *mpixq_stream_kind(const char *kind);
 /* The kind of which handle may be a live stream, or NULL: then *several_p says whether there are
- * several. A handle of NULL is a stream of the host's unless the process uses a GPU. */
+ * several. A handle of NULL is no stream of the host's. */
 const struct mpixq_stream_ops *mpixq_stream_recognise(const void *handle, bool *several_p);
 /* Does the calling thread run a function that was launched on a stream? */
 bool mpixq_stream_inside(void);

@@ -137,7 +137,7 @@ void nic_triggers_fire(struct nic_cntr *cntr)
         struct nic_command *command = cntr->triggers;
 
         cntr->triggers = command->next;
-        nic_pool_give(NIC_TLES, 1);
+        nic_pool_give(cntr->domain->nic_number, NIC_TLES, 1);
         command_fire(command);
     }
 }
@@ -162,16 +162,17 @@ static bool needs_entry(const struct nic_command *command)
     return command->kind != NIC_C_GET && command->kind != NIC_C_PUT;
 }
 
-static bool may_run(const struct nic_command *command)
+static bool may_run(const struct nic_domain *domain, const struct nic_command *command)
 {
-    return !needs_entry(command) || command->reserved || nic_pool_take(NIC_TLES, 1);
+    return !needs_entry(command) || command->reserved ||
+           nic_pool_take(domain->nic_number, NIC_TLES, 1);
 }
 
 bool nic_commands_run(struct nic_domain *domain)
 {
     bool any = false;
 
-    while (domain->commands != NULL && may_run(domain->commands)) {
+    while (domain->commands != NULL && !nic.stands && may_run(domain, domain->commands)) {
         struct nic_command *command = domain->commands;
         struct nic_cntr *cntr = command->cntr;
 
@@ -227,7 +228,7 @@ void nic_triggers_cancel(struct nic_cntr *cntr, const struct nic_ep *ep)
             continue;
         }
         *place = command->next;
-        nic_pool_give(NIC_TLES, 1);
+        nic_pool_give(cntr->domain->nic_number, NIC_TLES, 1);
         nic_command_free(command);
     }
 }
@@ -254,7 +255,7 @@ void nic_commands_cancel(struct nic_domain *domain, const struct nic_cntr *cntr,
         *place = command->next;
         domain->command_count--;
         if (command->reserved) {
-            nic_pool_give(NIC_TLES, 1);
+            nic_pool_give(domain->nic_number, NIC_TLES, 1);
         }
         nic_command_free(command);
     }

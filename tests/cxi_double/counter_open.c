@@ -122,12 +122,15 @@ static struct fi_ops cntr_fid_ops = {
     .ops_open = cntr_ops_open,
 };
 
+/* Versions whose reads never wait have no flag to ask for that. */
 static bool attr_is_offered(const struct fi_cntr_attr *attr)
 {
+    uint64_t flags = nic_switches.read == NIC_READ_STALE ? 0 : FI_CXI_CNTR_CACHED;
+
     return attr->events == FI_CNTR_EVENTS_COMP &&
            (attr->wait_obj == FI_WAIT_NONE || attr->wait_obj == FI_WAIT_UNSPEC ||
             attr->wait_obj == FI_WAIT_YIELD) &&
-           (attr->flags & ~FI_CXI_CNTR_CACHED) == 0;
+           (attr->flags & ~flags) == 0;
 }
 
 int nic_cntr_open(struct fid_domain *fid, struct fi_cntr_attr *attr, struct fid_cntr **cntr_p,
@@ -152,8 +155,9 @@ int nic_cntr_open(struct fid_domain *fid, struct fi_cntr_attr *attr, struct fid_
         .cached = attr != NULL && (attr->flags & FI_CXI_CNTR_CACHED) != 0,
         .no_wait = attr != NULL && attr->wait_obj == FI_WAIT_NONE,
     };
+    nic_cntr_write_back(cntr);
     nic_lock();
-    if (nic_pool_take(NIC_CNTRS, 1)) {
+    if (nic_pool_take(domain->nic_number, NIC_CNTRS, 1)) {
         domain->cntrs_used++;
         rc = nic_bell_open(cntr);
     }

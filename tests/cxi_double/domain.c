@@ -5,6 +5,7 @@
  */
 #include "double.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -101,7 +102,7 @@ static int domain_close(struct fid *fid)
     }
     *place = domain->next;
     nic_commands_cancel(domain, NULL, NULL);
-    nic_pool_give(NIC_CNTRS, domain->cntrs_used);
+    nic_pool_give(domain->nic_number, NIC_CNTRS, domain->cntrs_used);
     domain->fabric->refs--;
     nic_close();
     pthread_mutex_unlock(&nic.lock);
@@ -231,6 +232,14 @@ static struct fi_ops_domain domain_ops = {
     .query_atomic = nic_query_atomic,
 };
 
+/* Of the name that provider.c has given it. */
+static unsigned number_of(const struct fi_info *info)
+{
+    unsigned number = 0;
+
+    return sscanf(info->domain_attr->name, "cxi%u", &number) == 1 && number < NIC_NICS ? number : 0;
+}
+
 int nic_domain_open(struct fid_fabric *fid, struct fi_info *info, struct fid_domain **domain_p,
                     void *context)
 {
@@ -248,6 +257,7 @@ int nic_domain_open(struct fid_fabric *fid, struct fi_info *info, struct fid_dom
         .mr_mode = (uint64_t)info->domain_attr->mr_mode,
         .prov_key = (info->domain_attr->mr_mode & FI_MR_PROV_KEY) != 0,
         .hmem = (info->caps & FI_HMEM) != 0,
+        .nic_number = number_of(info),
         .next_key = 1,
     };
     pthread_mutex_lock(&life);

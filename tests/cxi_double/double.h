@@ -56,6 +56,7 @@ struct nic_domain {
     uint64_t next_key;
     int refs;
     int cntrs_used; /* of the pool; kept until the domain is closed */
+    unsigned nic_number;
     bool prov_key, hybrid, hmem;
     uint64_t mr_mode, tx_order;
     struct nic_mr *all_mrs;
@@ -188,7 +189,10 @@ struct nic {
     pthread_cond_t changed; /* with nic.lock: somebody's wait may be over */
     struct nic_domain *domains;
     struct nic_ep *eps[NIC_EPS];
-    int users; /* domains: the engine runs while there are any */
+    int users;   /* domains: the engine runs while there are any */
+    bool stands; /* no command is taken from any queue: hooks.c */
+    bool refuses_all;
+    int refused, attempts; /* to post what CXI_DOUBLE_REFUSE chooses */
 };
 
 extern struct nic nic;

@@ -76,7 +76,7 @@ static int build_rma(const struct fi_deferred_work *work, struct nic_op **op_p)
     }
     op->key = rma->msg.rma_iov->key;
     op->offset = rma->msg.rma_iov->addr;
-    op->tracked = op->length > 0;
+    op->tracked = op->length > 0 || op->report;
     *op_p = op;
     return 0;
 }
@@ -313,9 +313,10 @@ static uint64_t work_flags(const struct nic_command *command)
 }
 
 /* The entries that the pool must have, where its end is not a standstill. */
-static int reserve_entries(int count)
+static int reserve_entries(const struct nic_domain *domain, int count)
 {
-    if (nic_switches.full == NIC_FULL_REFUSE && !nic_pool_take(NIC_TLES, count)) {
+    if (nic_switches.full == NIC_FULL_REFUSE &&
+        !nic_pool_take(domain->nic_number, NIC_TLES, count)) {
         return -FI_ENOSPC;
     }
     return 0;
@@ -326,7 +327,7 @@ static int put_commands(struct nic_domain *domain, struct nic_command *command, 
     /* One more than the threshold: written back after this operation, not before. */
     struct nic_command event = {
         .kind = NIC_C_EVENT, .cntr = command->cntr, .threshold = command->threshold + 1};
-    int rc = reserve_entries(again ? 2 : 1);
+    int rc = reserve_entries(domain, again ? 2 : 1);
 
     if (rc != 0) {
         return rc;
@@ -337,7 +338,7 @@ static int put_commands(struct nic_domain *domain, struct nic_command *command, 
     rc = nic_command_put(domain, command);
     if (rc != 0) {
         if (command->reserved) {
-            nic_pool_give(NIC_TLES, again ? 2 : 1);
+            nic_pool_give(domain->nic_number, NIC_TLES, again ? 2 : 1);
         }
         /* A change of a counter that finds the queue full is dropped, and called a success. */
         return command->kind == NIC_C_OP ? rc : 0;

@@ -46,13 +46,19 @@ static uint64_t flags_of(const struct nic_op *op)
     }
 }
 
+/* What was not to be reported knows only of its endpoint, unless the provider keeps a request for
+ * it because of its data. */
+static bool knows_context(const struct nic_op *op)
+{
+    return op->report || op->kind == NIC_SEND || nic_is_wrong("work-untracked") ||
+           (op->tracked && (op->kind == NIC_WRITE || op->kind == NIC_READ));
+}
+
 static void report_op(const struct nic_ep *ep, const struct nic_op *op)
 {
-    bool atomic = op->kind == NIC_AMO || op->kind == NIC_FETCH || op->kind == NIC_COMPARE;
     struct fi_cq_err_entry entry = {.flags = flags_of(op), .err = op->rc, .prov_errno = op->rc};
 
-    /* An atomic that was not to be reported knows only of its endpoint. */
-    entry.op_context = atomic && op->deferred && !op->report ? ep->fid.fid.context : op->context;
+    entry.op_context = knows_context(op) ? op->context : ep->fid.fid.context;
     if (nic_is_wrong("work-failure-report")) {
         entry.op_context = NULL;
     }

@@ -28,6 +28,33 @@ static int hook_hits(void)
     return hits;
 }
 
+static void hook_stall(bool stands)
+{
+    nic_lock();
+    nic.stands = stands;
+    nic_wake();
+    pthread_mutex_unlock(&nic.lock);
+}
+
+static void hook_refuse(int refuse)
+{
+    nic_lock();
+    nic_switches.refuse = refuse;
+    nic.refuses_all = true;
+    nic.refused = 0;
+    pthread_mutex_unlock(&nic.lock);
+}
+
+static int hook_refused(void)
+{
+    int refused;
+
+    nic_lock();
+    refused = nic.refused;
+    pthread_mutex_unlock(&nic.lock);
+    return refused;
+}
+
 extern const struct cxi_double_hooks cxi_double_hooks;
 
 __attribute__((visibility("default"))) const struct cxi_double_hooks cxi_double_hooks = {
@@ -35,4 +62,7 @@ __attribute__((visibility("default"))) const struct cxi_double_hooks cxi_double_
     .calls = nic_lock_calls,
     .fault = hook_fault,
     .hits = hook_hits,
+    .stall = hook_stall,
+    .refuse = hook_refuse,
+    .refused = hook_refused,
 };

@@ -9,6 +9,7 @@
 #ifndef CXI_DOUBLE_HOOKS_H
 #define CXI_DOUBLE_HOOKS_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 struct cxi_double_hooks {
@@ -21,6 +22,13 @@ struct cxi_double_hooks {
     void (*fault)(int fault, int op, int first, int count);
     /* Operations that were hit since then. */
     int (*hits)(void);
+    /* From now on the trigger command queues of this process stand still, as they do while the NIC
+     * has no trigger entry, or they go on. */
+    void (*stall)(bool stands);
+    /* From now on all attempts are refused as by CXI_DOUBLE_REFUSE (NIC_REFUSE_... of switches.h),
+     * counted anew, or none is; and how many were refused since. */
+    void (*refuse)(int refuse);
+    int (*refused)(void);
 };
 
 #endif

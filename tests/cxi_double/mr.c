@@ -61,7 +61,7 @@ static int mr_close(struct fid *fid)
     *place = mr->next_of_all;
     nic_hmem_close(mr);
     if (mr->enabled && is_remote(mr)) {
-        nic_pool_give(mr->pool, 1);
+        nic_pool_give(mr->domain->nic_number, mr->pool, 1);
     }
     if (mr->ep != NULL) {
         mr->ep->refs--;
@@ -133,7 +133,7 @@ static int mr_enable(struct nic_mr *mr)
         return -FI_EINVAL;
     }
     if (is_remote(mr)) {
-        if (!nic_pool_take(mr->pool, 1)) {
+        if (!nic_pool_take(domain->nic_number, mr->pool, 1)) {
             return -FI_ENOSPC;
         }
         if (domain->prov_key) {

@@ -90,8 +90,8 @@ static ssize_t post_locked(struct nic_ep *ep, const struct nic_op *want, fi_addr
     op->ep = ep;
     op->flags = flags;
     op->cntr = cntr_of(ep, op->kind);
-    op->tracked = op->length > 0 || op->kind >= NIC_AMO;
     op->report = !(flags & FI_INJECT) && (!ep->tx_selective || (flags & FI_COMPLETION) != 0);
+    op->tracked = op->length > 0 || op->kind >= NIC_AMO || op->report;
     rc = nic_av_address(ep->av, to, &op->to);
     if (rc == 0) {
         rc = nic_op_admit(op);

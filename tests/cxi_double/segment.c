@@ -22,7 +22,7 @@
 
 #include "switches.h"
 
-#define SEGMENT_VERSION 1U
+#define SEGMENT_VERSION 2U
 
 struct nic_segment *nic_segment;
 uint32_t nic_my_slot;
@@ -72,37 +72,22 @@ static int pool_limit(enum nic_pool pool)
     return limits[pool];
 }
 
-static _Atomic int *pool_total(enum nic_pool pool)
+bool nic_pool_take(unsigned nic_number, enum nic_pool pool, int count)
 {
-    _Atomic int *const totals[] = {&nic_segment->tles, &nic_segment->cntrs, &nic_segment->ptltes,
-                                   &nic_segment->les};
-
-    return totals[pool];
-}
-
-static _Atomic int *pool_of_slot(struct nic_slot *slot, enum nic_pool pool)
-{
-    _Atomic int *const mine[] = {&slot->tles, &slot->cntrs, &slot->ptltes, &slot->les};
-
-    return mine[pool];
-}
-
-bool nic_pool_take(enum nic_pool pool, int count)
-{
-    _Atomic int *total = pool_total(pool);
+    _Atomic int *total = &nic_segment->pools[nic_number][pool];
 
     if (atomic_fetch_add(total, count) + count > pool_limit(pool)) {
         atomic_fetch_sub(total, count);
         return false;
     }
-    atomic_fetch_add(pool_of_slot(&nic_segment->slots[nic_my_slot], pool), count);
+    atomic_fetch_add(&nic_segment->slots[nic_my_slot].pools[nic_number][pool], count);
     return true;
 }
 
-void nic_pool_give(enum nic_pool pool, int count)
+void nic_pool_give(unsigned nic_number, enum nic_pool pool, int count)
 {
-    atomic_fetch_sub(pool_of_slot(&nic_segment->slots[nic_my_slot], pool), count);
-    atomic_fetch_sub(pool_total(pool), count);
+    atomic_fetch_sub(&nic_segment->slots[nic_my_slot].pools[nic_number][pool], count);
+    atomic_fetch_sub(&nic_segment->pools[nic_number][pool], count);
 }
 
 int nic_service_add(uint32_t number, uint32_t ep)
@@ -150,9 +135,11 @@ void nic_service_remove(uint32_t ep)
 static void slot_clear(struct nic_slot *slot)
 {
     services_clear((uint32_t)(slot - nic_segment->slots), UINT32_MAX);
-    for (int pool = NIC_TLES; pool <= NIC_LES; pool++) {
-        atomic_fetch_sub(pool_total((enum nic_pool)pool),
-                         atomic_exchange(pool_of_slot(slot, (enum nic_pool)pool), 0));
+    for (int i = 0; i < NIC_NICS; i++) {
+        for (int pool = 0; pool < NIC_POOLS; pool++) {
+            atomic_fetch_sub(&nic_segment->pools[i][pool],
+                             atomic_exchange(&slot->pools[i][pool], 0));
+        }
     }
     atomic_store(&slot->generation, 0);
     slot->pid = 0;

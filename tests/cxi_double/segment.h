@@ -16,7 +16,10 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-enum { NIC_SLOTS = 64, NIC_CELLS = 64, NIC_PAYLOAD = 16384 };
+enum { NIC_SLOTS = 64, NIC_CELLS = 64, NIC_PAYLOAD = 16384, NIC_NICS = 4 };
+
+/* What a NIC has for all processes together. */
+enum nic_pool { NIC_TLES, NIC_CNTRS, NIC_PTLTES, NIC_LES, NIC_POOLS };
 
 enum nic_message_kind { NIC_M_WRITE, NIC_M_AMO, NIC_M_READ, NIC_M_SEND, NIC_M_REPLY };
 
@@ -62,7 +65,7 @@ struct nic_slot {
     pid_t pid;
     uint64_t start_time; /* a number of a process is used again */
     _Atomic uint32_t generation;
-    _Atomic int tles, cntrs, ptltes, les; /* what this process has of the pools */
+    _Atomic int pools[NIC_NICS][NIC_POOLS]; /* what this process has of them */
     /* Raised by whoever has something for the process, waited for by its engine (futex). */
     _Atomic uint32_t bell;
     _Atomic uint32_t sleeping;
@@ -78,12 +81,10 @@ struct nic_service {
 struct nic_segment {
     uint32_t version;
     _Atomic uint32_t generations;
-    _Atomic int tles, cntrs, ptltes, les; /* in use, by all processes */
+    _Atomic int pools[NIC_NICS][NIC_POOLS]; /* in use, by all processes */
     struct nic_service services[NIC_SLOTS];
     struct nic_slot slots[NIC_SLOTS];
 };
-
-enum nic_pool { NIC_TLES, NIC_CNTRS, NIC_PTLTES, NIC_LES };
 
 extern struct nic_segment *nic_segment;
 extern uint32_t nic_my_slot;
@@ -92,9 +93,9 @@ int nic_segment_attach(void);
 void nic_segment_detach(void);
 void nic_segment_leave(void);
 
-/* Takes count entries if there are that many, which the switches say. */
-bool nic_pool_take(enum nic_pool pool, int count);
-void nic_pool_give(enum nic_pool pool, int count);
+/* Takes count entries of a NIC if there are that many, which the switches say. */
+bool nic_pool_take(unsigned nic_number, enum nic_pool pool, int count);
+void nic_pool_give(unsigned nic_number, enum nic_pool pool, int count);
 
 int nic_service_add(uint32_t number, uint32_t ep);
 const struct nic_service *nic_service_find(uint32_t number);

@@ -30,6 +30,8 @@ SWITCH_CHOICE(hmem_data, "CXI_DOUBLE_HMEM_DATA", "last", "last|strict",
               "asked for, or as the others do.")
 SWITCH_CHOICE(full, "CXI_DOUBLE_FULL", "stall", "stall|refuse",
               "Without a free trigger entry the command queue stands still, or the call fails.")
+SWITCH_CHOICE(refuse, "CXI_DOUBLE_REFUSE", "none", "none|again|interrupt",
+              "Every second attempt to post fails with -FI_EAGAIN, or to defer with -FI_EINTR.")
 SWITCH_CHOICE(sum, "CXI_DOUBLE_SUM", "yes", "yes|no", "Whether FI_SUM is offered.")
 SWITCH_CHOICE(optimized, "CXI_DOUBLE_OPTIMIZED", "yes", "yes|no",
               "Whether keys below 100 are optimized ones, which use up a scarce resource.")
@@ -58,7 +60,8 @@ SWITCH_INT(flush_ms, "CXI_DOUBLE_FLUSH_MS", 1000, 0, 60000,
            "Time that FI_FLUSH_WORK takes, in milliseconds.")
 SWITCH_INT(close_ms, "CXI_DOUBLE_CLOSE_MS", 3000, 0, 60000,
            "Time that closing an endpoint waits for unfinished work, in milliseconds.")
-SWITCH_INT(nics, "CXI_DOUBLE_NICS", 1, 1, 4, "NICs that fi_getinfo shows; they share all pools.")
+SWITCH_INT(nics, "CXI_DOUBLE_NICS", 1, 1, 4,
+           "NICs that fi_getinfo shows, each with pools of its own.")
 SWITCH_INT(max_message, "CXI_DOUBLE_MAX_MESSAGE", 0, 0, 2147483647,
            "Largest message in bytes; 0: 4 GiB less 1, as the provider has it.")
 SWITCH_INT(tles, "CXI_DOUBLE_TLES", 512, 0, 1000000,

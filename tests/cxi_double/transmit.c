@@ -60,9 +60,26 @@ void nic_op_free(struct nic_op *op)
     free(op);
 }
 
+/* 0, or how the attempt to post it fails. */
+static int refusal(const struct nic_op *op)
+{
+    if (nic_switches.refuse == NIC_REFUSE_NONE ||
+        (nic_switches.refuse == NIC_REFUSE_INTERRUPT && !op->deferred) ||
+        (nic.attempts++ % 2 == 0 && !nic.refuses_all)) {
+        return 0;
+    }
+    nic.refused++;
+    return nic_switches.refuse == NIC_REFUSE_INTERRUPT ? -FI_EINTR : -FI_EAGAIN;
+}
+
 /* Room in the transmit queue. What is not tracked needs none. */
 int nic_op_admit(struct nic_op *op)
 {
+    int rc = refusal(op);
+
+    if (rc != 0) {
+        return rc;
+    }
     if (op->length > nic_max_message()) {
         return -FI_EMSGSIZE;
     }

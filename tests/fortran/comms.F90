@@ -7,7 +7,7 @@
 #include "interface.inc"
 
 program comms
-    use, intrinsic :: iso_c_binding, only: c_int
+    use, intrinsic :: iso_c_binding, only: c_int, c_null_ptr
     USE_MPI
     use mpix_queue
     use ftest
@@ -32,7 +32,7 @@ program comms
     call MPI_Init(ierr)
     SAME(ierr, MPI_SUCCESS)
     call begin()
-    call MPIXQ_Queue_init(queue, MPIXQ_QUEUE_AUTO, MPIXQ_HOST_STREAM_NULL, ierr)
+    call MPIXQ_Queue_init(queue, MPIXQ_QUEUE_AUTO, c_null_ptr, ierr)
     SAME(ierr, MPI_SUCCESS)
     call MPI_Comm_group(MPI_COMM_WORLD, all, ierr)
     call MPI_Group_incl(all, 1, [rank], one, ierr)

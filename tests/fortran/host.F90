@@ -9,6 +9,7 @@
 #include "interface.inc"
 
 program host
+    use, intrinsic :: iso_c_binding, only: c_null_ptr
     USE_MPI
     use mpix_queue
     use ftest
@@ -86,7 +87,7 @@ contains
         STATUS_IS(one)
         REQUEST :: all(2 * many)
 
-        call MPIXQ_Queue_init(queue, MPIXQ_QUEUE_AUTO, MPIXQ_HOST_STREAM_NULL, ierr)
+        call MPIXQ_Queue_init(queue, MPIXQ_QUEUE_AUTO, c_null_ptr, ierr)
         SAME(ierr, MPI_SUCCESS)
         all = [recvs, sends]
         do round = 1, 2
@@ -447,7 +448,7 @@ contains
     subroutine matched_ones()
         logical :: flag
 
-        call MPIXQ_Queue_init(queue, MPIXQ_QUEUE_AUTO, MPIXQ_HOST_STREAM_NULL, ierr)
+        call MPIXQ_Queue_init(queue, MPIXQ_QUEUE_AUTO, c_null_ptr, ierr)
         SAME(ierr, MPI_SUCCESS)
         call MPIXQ_Enqueue_startall(queue, 2, pair, ierr)
         SAME(ierr, MPI_SUCCESS)

@@ -3,14 +3,43 @@
 !
 ! From before MPI_Init to MPI_Finalize on 2 ranks: MPI_Init gives the thread level that queues need,
 ! calls outside are told so, C and Fortran share requests, and MPI_Finalize tidies up what is left:
-! a queue, its stream and a matched pair.
+! a queue, its stream and a matched pair. Before it does, a callback of the program works with them.
 #include "interface.inc"
 
-program life
-    use, intrinsic :: iso_c_binding, only: c_int, c_null_ptr
+module life_data
     USE_MPI
     use mpix_queue
     use ftest
+    implicit none
+    INCLUDE_MPI
+    private
+    integer, asynchronous, save, public :: out = 4, in = -1
+    integer, save, public :: n_ends = 0
+    type(MPIXQ_Queue), save, public :: queue
+    REQUEST, save, public :: r(2)
+    public :: at_end
+contains
+    subroutine at_end() bind(c)
+        integer :: ierr
+
+        n_ends = n_ends + 1
+        out = 50 + rank
+        call MPIXQ_Enqueue_startall(queue, 2, r, ierr)
+        SAME(ierr, MPI_SUCCESS)
+        call MPIXQ_Enqueue_waitall(queue, 2, r, ierr)
+        SAME(ierr, MPI_SUCCESS)
+        call MPIXQ_Queue_wait(queue, ierr)
+        SAME(ierr, MPI_SUCCESS)
+        SAME(in, 50 + ieor(rank, 1))
+    end subroutine
+end module
+
+program life
+    use, intrinsic :: iso_c_binding, only: c_funloc, c_funptr, c_int, c_loc, c_null_ptr
+    USE_MPI
+    use mpix_queue
+    use ftest
+    use life_data
     implicit none
     INCLUDE_MPI
     interface
@@ -23,11 +52,16 @@ program life
             integer(c_int), value :: peer, tag
             integer(c_int), intent(out) :: request
         end function
+        subroutine mixed_at_end(call) bind(c)
+            import :: c_funptr
+            type(c_funptr), value :: call
+        end subroutine
     end interface
-    integer, asynchronous, save :: out = 4, in = -1
-    type(MPIXQ_Queue) :: queue, other
+    type(MPIXQ_Queue) :: other
+    type(MPIXQ_Host_stream) :: own
+    type(MPIXQ_Host_stream), target :: again
     type(MPIXQ_Host_stream) :: stream
-    REQUEST :: r(2)
+    REQUEST :: op
     INFO :: info
     integer :: ierr, peer, level, major, minor, patch, handle
     logical :: flag
@@ -48,8 +82,18 @@ program life
     call MPI_Query_thread(level, ierr)
     SAME(level, MPI_THREAD_MULTIPLE)
 
-    ! A null stream as any of three things: the queue makes its own.
+    ! No address of a stream: the queue makes its own. A null stream is none.
     call MPIXQ_Queue_init(other, MPIXQ_QUEUE_FALLBACK, c_null_ptr, ierr)
+    SAME(ierr, MPI_SUCCESS)
+    call MPIXQ_Queue_get_stream(other, own, ierr)
+    SAME(ierr, MPI_SUCCESS)
+    CHECK(own /= MPIXQ_HOST_STREAM_NULL)
+    call MPIX_Queue_get_stream(other, c_loc(again), ierr)
+    SAME(ierr, MPI_SUCCESS)
+    CHECK(own == again)
+    call MPIXQ_Queue_get_stream(other, c_null_ptr, ierr)
+    call kind_is(ierr, MPIXQ_ERR_ARG, __FILE__, __LINE__)
+    call MPIXQ_Host_stream_synchronize(own, ierr)
     SAME(ierr, MPI_SUCCESS)
     call MPIXQ_Queue_free(other, ierr)
     SAME(ierr, MPI_SUCCESS)
@@ -65,7 +109,14 @@ program life
     call MPI_Info_free(info, ierr)
     call MPIXQ_Queue_init(other, 4711, stream, ierr)
     call kind_is(ierr, MPIXQ_ERR_ARG, __FILE__, __LINE__)
-    call MPIXQ_Queue_init(other, MPIXQ_QUEUE_CXI, stream, ierr)
+    call MPIXQ_Queue_init(other, MPIXQ_QUEUE_AUTO, stream, ierr)
+    call kind_is(ierr, MPIXQ_ERR_ARG, __FILE__, __LINE__)
+    call MPIXQ_Queue_init_info(other, MPIXQ_QUEUE_AUTO, stream, MPI_INFO_NULL, ierr)
+    call kind_is(ierr, MPIXQ_ERR_ARG, __FILE__, __LINE__)
+    CHECK(other == MPIXQ_QUEUE_NULL)
+    call MPIXQ_Queue_init(other, MPIXQ_QUEUE_IPC, c_null_ptr, ierr)
+    call kind_is(ierr, MPIXQ_ERR_UNSUPPORTED, __FILE__, __LINE__)
+    call MPIXQ_Queue_init(other, MPIXQ_QUEUE_CXI, c_null_ptr, ierr)
     call kind_is(ierr, MPIXQ_ERR_UNSUPPORTED, __FILE__, __LINE__)
     ! Without ierror nobody is told, but the call returns.
     call MPIXQ_Queue_init(other, 4711, stream)
@@ -98,8 +149,18 @@ program life
     call kind_is(ierr, MPIXQ_ERR_ARG, __FILE__, __LINE__)
     call MPIXQ_Matchall(0, r, ierr)
     SAME(ierr, MPI_SUCCESS)
-    call MPIXQ_Matchall(2, r, ierr)
+    call MPI_Info_create(info, ierr)
+    call MPI_Info_set(info, 'mpixq_channels', 'cxi,nonsense', ierr)
+    call MPIXQ_Matchall_info(2, r, info, ierr)
+    call kind_is(ierr, MPIXQ_ERR_ARG, __FILE__, __LINE__)
+    call MPI_Info_set(info, 'mpixq_channels', 'fallback', ierr)
+    call MPIXQ_Matchall_info(0, r, info, ierr)
     SAME(ierr, MPI_SUCCESS)
+    call MPIXQ_Imatchall_info(2, r, info, op, ierr)
+    SAME(ierr, MPI_SUCCESS)
+    call MPI_Wait(op, MPI_STATUS_IGNORE, ierr)
+    SAME(ierr, MPI_SUCCESS)
+    call MPI_Info_free(info, ierr)
     call MPIXQ_Enqueue_startall(queue, 2, r, ierr)
     call MPIXQ_Enqueue_waitall(queue, ierr)
     call MPIXQ_Host_stream_synchronize(stream, ierr)
@@ -109,7 +170,9 @@ program life
     SAME(in, 40 + peer)
 
     ! All of it is left behind.
+    call mixed_at_end(c_funloc(at_end))
     call finish()
+    SAME(n_ends, 1)
     call outside()
     call finish_late()
 contains

@@ -13,6 +13,9 @@ int mixed_split(int comm, int color, int key, int *child);
 int mixed_ignored(void);
 int mixed_request(int *number, int peer, int tag, int *request);
 int mixed_tool_calls(void);
+void mixed_at_end(void (*call)(void));
+
+static void (*at_end)(void);
 
 int mixed_split(int comm, int color, int key, int *child)
 {
@@ -47,4 +50,25 @@ int mixed_tool_calls(void)
     } tool = {.object = dlsym(RTLD_DEFAULT, "probe_tool_calls")};
 
     return tool.object != NULL ? tool.function() : -1;
+}
+
+static int on_delete(MPI_Comm comm, int key, void *value, void *extra)
+{
+    (void)comm;
+    (void)key;
+    (void)value;
+    (void)extra;
+    at_end();
+    return MPI_SUCCESS;
+}
+
+/* In MPI_Finalize, first of all. */
+void mixed_at_end(void (*call)(void))
+{
+    int key;
+
+    at_end = call;
+    MPI_Comm_create_keyval(MPI_COMM_NULL_COPY_FN, on_delete, &key, NULL);
+    MPI_Comm_set_attr(MPI_COMM_SELF, key, NULL);
+    MPI_Comm_free_keyval(&key);
 }

@@ -7,7 +7,7 @@
 #include "interface.inc"
 
 program probe
-    use, intrinsic :: iso_c_binding, only: c_int
+    use, intrinsic :: iso_c_binding, only: c_int, c_null_ptr
     USE_MPI
     use mpix_queue
     use ftest
@@ -37,7 +37,7 @@ program probe
         call MPI_Send_init(out(i), 1, MPI_INTEGER, peer, i, MPI_COMM_WORLD, r(i), ierr)
         call MPI_Recv_init(in(i), 1, MPI_INTEGER, peer, i, MPI_COMM_WORLD, r(n + i), ierr)
     end do
-    call MPIXQ_Queue_init(queue, MPIXQ_QUEUE_AUTO, MPIXQ_HOST_STREAM_NULL, ierr)
+    call MPIXQ_Queue_init(queue, MPIXQ_QUEUE_AUTO, c_null_ptr, ierr)
     if (expected == 'works') then
         SAME(ierr, MPI_SUCCESS)
         call MPIXQ_Matchall(2 * n, r, ierr)

@@ -18,7 +18,8 @@ struct behave_case {
     bool (*look)(void); /* is it as README.md says? */
 };
 
-extern const struct behave_case behave_stream_cases[], behave_memory_cases[], behave_file_cases[];
+extern const struct behave_case behave_stream_cases[], behave_memory_cases[], behave_file_cases[],
+    behave_capture_cases[];
 
 /* What a case takes for granted: otherwise it ends, and is broken. */
 void behave_need(bool condition, const char *text, int line);

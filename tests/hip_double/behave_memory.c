@@ -258,6 +258,17 @@ static bool memory_io(void)
     return hipHostRegister(page, PAGE, hipHostRegisterIoMemory) == hipSuccess;
 }
 
+static bool memory_io_plain(void)
+{
+    void *page = mmap(NULL, PAGE, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+
+    NEED(page != MAP_FAILED);
+    if (hipHostRegister(page, PAGE, hipHostRegisterIoMemory) == hipSuccess) {
+        NEED(hipHostUnregister(page) == hipSuccess);
+    }
+    return hipHostRegister(page, PAGE, hipHostRegisterDefault) == hipSuccess;
+}
+
 /* What the owner of memory sends to the process that maps it, and what comes back. */
 struct note {
     hipIpcMemHandle_t handle;
@@ -448,6 +459,7 @@ const struct behave_case behave_memory_cases[] = {
     {"memory-unknown", memory_unknown},
     {"memory-range", memory_range},
     {"memory-io", memory_io},
+    {"memory-io-plain", memory_io_plain},
     {"memory-shared", memory_shared},
     {"memory-rdma", memory_rdma},
     {"memory-nic", memory_nic},

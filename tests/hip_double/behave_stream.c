@@ -203,6 +203,7 @@ static bool launch_full(void)
 
 struct lookup {
     void *memory;
+    hipStream_t stream;
     atomic_int done;
 };
 
@@ -212,6 +213,15 @@ static void *look_up(void *arg)
     hipPointerAttribute_t attributes;
 
     NEED(hipPointerGetAttributes(&attributes, lookup->memory) == hipSuccess);
+    atomic_store(&lookup->done, 1);
+    return NULL;
+}
+
+static void *query(void *arg)
+{
+    struct lookup *lookup = arg;
+
+    (void)hipStreamQuery(lookup->stream);
     atomic_store(&lookup->done, 1);
     return NULL;
 }
@@ -242,20 +252,30 @@ static bool launch_blocking(void)
     return blocked;
 }
 
-static bool launch_lookup(void)
+static bool blocks_while_full(void *(*call)(void *arg))
 {
     pthread_t thread, other;
     struct full *full = full_start(&thread);
-    struct lookup lookup = {full->word, 0};
+    struct lookup lookup = {full->word, full->stream, 0};
     bool blocked;
 
     NEED(atomic_load(&full->launched) < full->n);
-    NEED(pthread_create(&other, NULL, look_up, &lookup) == 0);
+    NEED(pthread_create(&other, NULL, call, &lookup) == 0);
     behave_nap(SOON_MS);
     blocked = atomic_load(&lookup.done) == 0;
     full_end(full, thread);
     pthread_join(other, NULL);
     return blocked;
+}
+
+static bool launch_lookup(void)
+{
+    return blocks_while_full(look_up);
+}
+
+static bool launch_query(void)
+{
+    return blocks_while_full(query);
 }
 
 static bool event_order(void)
@@ -601,6 +621,7 @@ const struct behave_case behave_stream_cases[] = {
     {"null-non-blocking", null_non_blocking},
     {"launch-full", launch_full},
     {"launch-lookup", launch_lookup},
+    {"launch-query", launch_query},
     {"launch-blocking", launch_blocking},
     {"event-order", event_order},
     {"event-wait", event_wait},

@@ -67,4 +67,9 @@ _Static_assert(offsetof(hipMemAllocationProp, location) == 4 &&
                "hipMemAllocationProp");
 #endif
 
+_Static_assert(hipStreamCaptureModeGlobal == 0 && hipStreamCaptureModeThreadLocal == 1 &&
+                   hipStreamCaptureModeRelaxed == 2 && hipStreamCaptureStatusNone == 0 &&
+                   hipStreamCaptureStatusActive == 1 && hipStreamCaptureStatusInvalidated == 2,
+               "numbers of captures");
+
 int hip_check_compiled;

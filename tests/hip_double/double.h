@@ -46,6 +46,7 @@ enum { CALLBACKS_ONE, CALLBACKS_EACH };
 enum { LAST_CALL, LAST_ERROR };
 enum { DESTROY_WAITS, DESTROY_LATER };
 enum { ORDERING_NONE, ORDERING_OWNER, ORDERING_ALL };
+enum { IO_YES, IO_PLAIN, IO_NO };
 enum { SWITCH_YES, SWITCH_NO };
 extern struct hip_switches hip_switches;
 void hip_switches_read(void);
@@ -78,6 +79,25 @@ void hip_say(const char *format, ...) __attribute__((format(printf, 1, 2)));
 /* stream.c and queue.c: work in order */
 struct hip_queue;
 
+/* capture.c: what becomes of a stream that is captured, and of the calls that threads make
+ * meanwhile. Under hip.lock. */
+struct ihipGraph {
+    size_t nodes;
+};
+struct hip_capture {
+    int status, mode;
+    const void *thread; /* which began it */
+    unsigned long long id;
+    struct ihipGraph *graph;
+};
+/* Of each call that may not go well with a capture somewhere. */
+hipError_t hip_capture_enter(enum hip_call call);
+/* The stream is queried or synchronized. */
+hipError_t hip_capture_look(struct ihipStream_t *stream);
+/* Something is put into the stream, which nobody needs to find there again (alone); taken: by the
+ * capture, and it does not run. */
+hipError_t hip_capture_put(struct ihipStream_t *stream, bool alone, bool *taken_p);
+
 struct ihipStream_t {
     struct ihipStream_t *next;
     struct hip_queue *queue;
@@ -86,6 +106,7 @@ struct ihipStream_t {
     int refs; /* the handle, and operations and events that name it */
     bool destroyed, null;
     uint64_t queued, done; /* operations */
+    struct hip_capture capture;
 };
 
 /* That another stream has come so far. */
@@ -120,6 +141,8 @@ struct hip_op *hip_op_new(void (*run)(struct hip_op *op), size_t parameter_bytes
 /* The stream of a handle, with a reference; NULL if there is none. Under hip.lock. */
 struct ihipStream_t *hip_stream_of(hipStream_t handle);
 void hip_stream_drop(struct ihipStream_t *stream);
+/* Look-ups and queries wait while a launch waits for room. */
+void hip_look_up(void);
 /* Puts op at the end of a stream, when there is room, and after a point if that is not NULL;
  * consumes it. point_p, if not NULL, gets where it is, with a reference. */
 hipError_t hip_submit(hipStream_t handle, struct hip_op *op, const struct hip_point *after,

@@ -11,15 +11,6 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-/* Calls about memory wait while a launch waits for room. */
-static void look_up(void)
-{
-    if (hip_switches.lookup == LOOKUP_BLOCKS) {
-        pthread_mutex_lock(&hip.launching);
-        pthread_mutex_unlock(&hip.launching);
-    }
-}
-
 static hipError_t allocate(enum hip_call call, enum hip_kind kind, size_t bytes, unsigned flags,
                            void **memory_p)
 {
@@ -78,8 +69,13 @@ HIP_EXPORT hipError_t hipHostFree(void *memory)
 
 HIP_EXPORT hipError_t hipHostRegister(void *memory, size_t bytes, unsigned flags)
 {
+    /* Pages that a caller has called those of a device; it asks again for the same ones next. */
+    static _Thread_local const void *refused;
+
     HIP_ENTER(hipHostRegister);
-    if ((flags & hipHostRegisterIoMemory) && hip_switches.io != SWITCH_YES) {
+    if (((flags & hipHostRegisterIoMemory) && hip_switches.io != IO_YES) ||
+        (memory != NULL && memory == refused && hip_switches.io == IO_NO)) {
+        refused = memory;
         return hip_leave(hipErrorInvalidValue);
     }
     hip_synchronizing(HIP_CALL_hipHostRegister, hip_current(), false);
@@ -107,7 +103,7 @@ HIP_EXPORT hipError_t hipHostGetDevicePointer(void **there, void *memory, unsign
     size_t offset;
 
     HIP_ENTER(hipHostGetDevicePointer);
-    look_up();
+    hip_look_up();
     if (there == NULL || flags != 0 || !hip_block_find(memory, &block, &offset) ||
         hip_of_device(block.kind)) {
         return hip_leave(hipErrorInvalidValue);
@@ -122,7 +118,7 @@ HIP_EXPORT hipError_t hipHostGetFlags(unsigned *flags, void *memory)
     size_t offset;
 
     HIP_ENTER(hipHostGetFlags);
-    look_up();
+    hip_look_up();
     if (flags == NULL || !hip_block_find(memory, &block, &offset) ||
         (block.kind != HIP_HOST && block.kind != HIP_REGISTERED)) {
         return hip_leave(hipErrorInvalidValue);
@@ -161,7 +157,7 @@ HIP_EXPORT hipError_t hipPointerGetAttributes(hipPointerAttribute_t *attributes,
     size_t offset;
 
     HIP_ENTER(hipPointerGetAttributes);
-    look_up();
+    hip_look_up();
     if (attributes == NULL || memory == NULL) {
         return hip_leave(hipErrorInvalidValue);
     }
@@ -190,7 +186,7 @@ HIP_EXPORT hipError_t hipPointerGetAttribute(void *value, hipPointer_attribute w
     size_t offset;
 
     HIP_ENTER(hipPointerGetAttribute);
-    look_up();
+    hip_look_up();
     if (value == NULL || !hip_block_find(memory, &block, &offset)) {
         return hip_leave(hipErrorInvalidValue);
     }
@@ -212,7 +208,7 @@ HIP_EXPORT hipError_t hipPointerSetAttribute(const void *value, int which, void 
     size_t offset;
 
     HIP_ENTER(hipPointerSetAttribute);
-    look_up();
+    hip_look_up();
     return hip_leave(value != NULL && which == SYNC_MEMOPS &&
                              hip_block_find(memory, &block, &offset)
                          ? hipSuccess
@@ -222,7 +218,7 @@ HIP_EXPORT hipError_t hipPointerSetAttribute(const void *value, int which, void 
 HIP_EXPORT void hip_double_nic_ask(void)
 {
     (void)hip_enter(HIP_CALL_hipPointerGetAttributes); /* it is no call of the program */
-    look_up();
+    hip_look_up();
 }
 
 HIP_EXPORT hipError_t hipMemGetAddressRange(hipDeviceptr_t *base, size_t *bytes,
@@ -232,7 +228,7 @@ HIP_EXPORT hipError_t hipMemGetAddressRange(hipDeviceptr_t *base, size_t *bytes,
     size_t offset;
 
     HIP_ENTER(hipMemGetAddressRange);
-    look_up();
+    hip_look_up();
     if (base == NULL || bytes == NULL) {
         return hip_leave(hipErrorInvalidValue);
     }
@@ -297,7 +293,7 @@ HIP_EXPORT hipError_t hipIpcGetMemHandle(hipIpcMemHandle_t *handle, void *memory
     size_t offset;
 
     HIP_ENTER(hipIpcGetMemHandle);
-    look_up();
+    hip_look_up();
     if (handle == NULL || memory == NULL || !hip_block_find(memory, &block, &offset) ||
         !has_handle(block.kind) || hip_switches.ipc != SWITCH_YES) {
         return hip_leave(hipErrorInvalidValue);

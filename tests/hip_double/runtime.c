@@ -190,6 +190,7 @@ hipError_t hip_enter(enum hip_call call)
     if (error == 0 && needs_device(call)) {
         pthread_mutex_lock(&hip.lock);
         error = hip_switches.devices == 0 ? hipErrorNoDevice : hip.devices[current_device].broken;
+        error = error != 0 ? error : (int)hip_capture_enter(call);
         pthread_mutex_unlock(&hip.lock);
     }
     return (hipError_t)error;

@@ -55,6 +55,7 @@ void hip_stream_drop(struct ihipStream_t *stream)
             break;
         }
     }
+    free(stream->capture.graph);
     free(stream);
 }
 
@@ -202,11 +203,20 @@ static hipError_t put(struct ihipStream_t *stream, struct hip_op *op, const stru
     return hipSuccess;
 }
 
+void hip_look_up(void)
+{
+    if (hip_switches.lookup == LOOKUP_BLOCKS) {
+        pthread_mutex_lock(&hip.launching);
+        pthread_mutex_unlock(&hip.launching);
+    }
+}
+
 hipError_t hip_submit(hipStream_t handle, struct hip_op *op, const struct hip_point *after,
                       struct hip_point *point_p)
 {
     hipError_t error = hipErrorContextIsDestroyed;
     struct ihipStream_t *stream;
+    bool taken = false;
 
     if (hip_switches.lookup == LOOKUP_BLOCKS) {
         pthread_mutex_lock(&hip.launching);
@@ -214,10 +224,11 @@ hipError_t hip_submit(hipStream_t handle, struct hip_op *op, const struct hip_po
     pthread_mutex_lock(&hip.lock);
     stream = hip_stream_of(handle);
     if (stream != NULL) {
-        error = put(stream, op, after, point_p);
+        error = hip_capture_put(stream, after == NULL && point_p == NULL, &taken);
+        error = error != hipSuccess || taken ? error : put(stream, op, after, point_p);
         hip_stream_drop(stream);
     }
-    if (error != hipSuccess) {
+    if (error != hipSuccess || taken) {
         for (int i = 0; i < op->after_count; i++) {
             hip_stream_drop(op->after[i].stream);
         }
@@ -316,10 +327,12 @@ HIP_EXPORT hipError_t hipStreamQuery(hipStream_t handle)
     struct ihipStream_t *stream;
 
     HIP_ENTER(hipStreamQuery);
+    hip_look_up();
     pthread_mutex_lock(&hip.lock);
     stream = hip_stream_of(handle);
     if (stream != NULL) {
         error = (hipError_t)hip.devices[stream->device].broken;
+        error = error != hipSuccess ? error : hip_capture_look(stream);
         if (error == hipSuccess && stream->done < stream->queued) {
             error = hipErrorNotReady;
         }
@@ -352,8 +365,11 @@ HIP_EXPORT hipError_t hipStreamSynchronize(hipStream_t handle)
     if (stream != NULL) {
         struct hip_point last = {stream, stream->queued};
 
-        hip_await_point(&last);
-        error = (hipError_t)hip.devices[stream->device].broken;
+        error = hip_capture_look(stream);
+        if (error == hipSuccess) {
+            hip_await_point(&last);
+            error = (hipError_t)hip.devices[stream->device].broken;
+        }
         hip_stream_drop(stream);
     }
     pthread_mutex_unlock(&hip.lock);

@@ -35,8 +35,10 @@ SWITCH_CHOICE(wait_memory, "HIP_DOUBLE_WAIT_MEMORY", "signal", "signal|any",
               "Memory that a value wait takes.")
 SWITCH_CHOICE(wait_value, "HIP_DOUBLE_WAIT_VALUE", "yes", "yes|no",
               "Whether there are value waits.")
-SWITCH_CHOICE(io, "HIP_DOUBLE_IO", "yes", "yes|no",
-              "Whether pages of other devices can be registered.")
+SWITCH_CHOICE(
+    io, "HIP_DOUBLE_IO", "yes", "yes|plain|no",
+    "Whether pages of other devices can be registered as what they are, or only as if they "
+    "were memory of the host, or not at all.")
 SWITCH_CHOICE(ipc, "HIP_DOUBLE_IPC", "yes", "yes|no",
               "Whether device memory can be shared with other processes.")
 SWITCH_CHOICE(peer, "HIP_DOUBLE_PEER", "yes", "yes|no",

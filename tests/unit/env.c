@@ -14,25 +14,27 @@
 #include "core/env.h"
 #include "core/log.h"
 
-static const struct mpixq_env defaults = {.log = MPIXQ_LOG_WARN,
-                                          .info = 0,
-                                          .thread_level = MPIXQ_THREAD_AUTO,
-                                          .affinity = {.choice = MPIXQ_AFFINITY_AUTO},
-                                          .host_stream_depth = 8192,
-                                          .spin_us = 1000,
-                                          .sleep_max_us = 1000};
+static const struct mpixq_env defaults = {
+    .log = MPIXQ_LOG_WARN,
+    .info = 0,
+    .thread_level = MPIXQ_THREAD_AUTO,
+    .affinity = {.choice = MPIXQ_AFFINITY_AUTO},
+    .host_stream_depth = 8192,
+    .spin_us = 1000,
+    .sleep_max_us = 1000,
+    .channels = {
+        4, {MPIXQ_CHANNEL_IPC, MPIXQ_CHANNEL_SELF, MPIXQ_CHANNEL_CXI, MPIXQ_CHANNEL_FALLBACK}}};
 
 /* What a child found. */
 struct found {
     struct mpixq_env env;
-    int ranks, rank;
     char text[16384]; /* on standard error */
 };
 
 /* In the child: only the given variables are set, as NAME=VALUE, up to NULL. */
 static void child_main(const char *const *settings, bool print, int result)
 {
-    struct found found = {.ranks = 0};
+    struct found found = {.text = ""};
 
     if (clearenv() != 0) {
         _exit(2);
@@ -48,8 +50,6 @@ static void child_main(const char *const *settings, bool print, int result)
         mpixq_env_print();
     }
     found.env = mpixq_env;
-    found.ranks = mpixq_env_local_ranks();
-    found.rank = mpixq_env_local_rank();
     if (write(result, &found, offsetof(struct found, text)) !=
         (ssize_t)offsetof(struct found, text)) {
         _exit(2);
@@ -72,7 +72,7 @@ static size_t read_all(int from, void *to, size_t room)
 
 static struct found run(const char *const *settings, bool print)
 {
-    struct found found = {.ranks = 0};
+    struct found found = {.text = ""};
     int texts[2], results[2], status;
     pid_t child;
 
@@ -107,6 +107,7 @@ static void expect_env(const struct found *found, const struct mpixq_env *expect
     assert_int_equal(found->env.host_stream_depth, expected->host_stream_depth);
     assert_int_equal(found->env.spin_us, expected->spin_us);
     assert_int_equal(found->env.sleep_max_us, expected->sleep_max_us);
+    assert_memory_equal(&found->env.channels, &expected->channels, sizeof expected->channels);
 }
 
 static void expect_quiet(const struct found *found)
@@ -223,6 +224,12 @@ static void malformed_values_keep_defaults(void **state)
         {"MPIXQ_SLEEP_MAX_US=0", "MPIXQ_SLEEP_MAX_US is 0: not a number from 1 to 100000, using"},
         {"MPIXQ_SLEEP_MAX_US=100001", "MPIXQ_SLEEP_MAX_US is 100001: not a number"},
         {"MPIXQ_HOST_STREAM_DEPTH=63", "MPIXQ_HOST_STREAM_DEPTH is 63: not a number from 64 to"},
+        {"MPIXQ_CHANNELS=",
+         "MPIXQ_CHANNELS is : \"\" is none of ipc, cxi and fallback, using ipc,"},
+        {"MPIXQ_CHANNELS=ipc;cxi", "MPIXQ_CHANNELS is ipc;cxi: \"ipc;cxi\" is none of"},
+        {"MPIXQ_CHANNELS=cxi,self", "MPIXQ_CHANNELS is cxi,self: \"self\" is none of"},
+        {"MPIXQ_CHANNELS=cxi,ipc,cxi",
+         "MPIXQ_CHANNELS is cxi,ipc,cxi: \"cxi\" stands twice, using"},
         {"MPIXQ_HOST_STREAM_DEPTH=1048577", "MPIXQ_HOST_STREAM_DEPTH is 1048577: not a number"},
     };
 
@@ -235,6 +242,37 @@ static void malformed_values_keep_defaults(void **state)
         expect_line(&found, bad[i][1]);
         assert_ptr_equal(strchr(found.text, '\n'), found.text + strlen(found.text) - 1);
     }
+}
+
+static const char *channels_of(const struct found *found)
+{
+    static char text[64];
+
+    return mpixq_channel_set_text(&found->env.channels, text, sizeof text);
+}
+
+/* They are taken by their old names, too, unless the new one is there. Each old one is told of. */
+static void channels_have_older_names(void **state)
+{
+    struct found found = RUN("MPIXQ_CHANNELS=fallback,cxi");
+
+    (void)state;
+    assert_string_equal(channels_of(&found), "fallback,cxi");
+    expect_quiet(&found);
+    found = RUN("MPIXQ_IPC=no");
+    assert_string_equal(channels_of(&found), "cxi,fallback");
+    expect_line(&found, "warning: MPIXQ_IPC is deprecated: MPIXQ_CHANNELS=cxi,fallback does");
+    found = RUN("MPIXQ_FALLBACK=forbid", "MPIXQ_IPC=no", "MPIXQ_CHANNELS=nothing");
+    assert_string_equal(channels_of(&found), "cxi");
+    expect_line(&found, "MPIXQ_CHANNELS is nothing: ");
+    expect_line(&found, "warning: MPIXQ_FALLBACK is deprecated: MPIXQ_CHANNELS=ipc,cxi does");
+    expect_line(&found, "warning: MPIXQ_IPC is deprecated: ");
+    found = RUN("MPIXQ_FALLBACK=forbid", "MPIXQ_CHANNELS=ipc,fallback");
+    assert_string_equal(channels_of(&found), "ipc,fallback");
+    expect_line(&found, "MPIXQ_FALLBACK is deprecated, and ignored since MPIXQ_CHANNELS is set: ");
+    found = RUN("MPIXQ_FALLBACK=allow", "MPIXQ_IPC=auto");
+    assert_string_equal(channels_of(&found), "ipc,cxi,fallback");
+    expect_line(&found, "warning: MPIXQ_FALLBACK is deprecated: ");
 }
 
 static void one_bad_value_leaves_the_others(void **state)
@@ -284,31 +322,8 @@ static void values_are_printed_with_their_source(void **state)
     expect_line(&found, "MPIXQ_AFFINITY 1,3-4 (environment): ");
     expect_line(&found, "MPIXQ_HOST_STREAM_DEPTH 8192 (default): ");
     expect_line(&found, "MPIXQ_SPIN_US 17 (environment): ");
+    expect_line(&found, "MPIXQ_CHANNELS ipc,cxi,fallback (default): ");
     expect_line(&found, "MPIXQ_SLEEP_MAX_US 1000 (default): ");
-}
-
-static void local_ranks_come_from_the_launcher(void **state)
-{
-    (void)state;
-    assert_int_equal(RUN("HOME=/").ranks, 1);
-    assert_int_equal(RUN("OMPI_COMM_WORLD_LOCAL_SIZE=3").ranks, 3);
-    assert_int_equal(RUN("MPI_LOCALNRANKS=4").ranks, 4);
-    assert_int_equal(RUN("SLURM_NTASKS_PER_NODE=5(x2)").ranks, 5);
-    assert_int_equal(RUN("MPI_LOCALNRANKS=0", "PALS_LOCAL_SIZE=6").ranks, 6);
-    assert_int_equal(RUN("MPI_LOCALNRANKS=-1").ranks, 1);
-    assert_int_equal(RUN("MPI_LOCALNRANKS=99999999999999999999").ranks, 1);
-    assert_int_equal(RUN("MPI_LOCALNRANKS=x").ranks, 1);
-    assert_int_equal(RUN("SLURM_STEP_TASKS_PER_NODE=7(x3),6").ranks, 7);
-}
-
-static void the_own_number_comes_from_the_launcher(void **state)
-{
-    (void)state;
-    assert_int_equal(RUN("HOME=/").rank, 0);
-    assert_int_equal(RUN("OMPI_COMM_WORLD_LOCAL_RANK=3").rank, 3);
-    assert_int_equal(RUN("MPI_LOCALRANKID=0", "PALS_LOCAL_RANKID=6").rank, 0);
-    assert_int_equal(RUN("MPI_LOCALRANKID=x", "SLURM_LOCALID=6").rank, 6);
-    assert_int_equal(RUN("SLURM_LOCALID=-1").rank, 0);
 }
 
 static void later_changes_are_not_seen(void **state)
@@ -337,12 +352,11 @@ int main(void)
         cmocka_unit_test(ends_of_ranges_are_allowed),
         cmocka_unit_test(cpus_are_a_word_or_a_list),
         cmocka_unit_test(malformed_values_keep_defaults),
+        cmocka_unit_test(channels_have_older_names),
         cmocka_unit_test(one_bad_value_leaves_the_others),
         cmocka_unit_test(unknown_variables_are_named),
         cmocka_unit_test(warnings_follow_the_log_level),
         cmocka_unit_test(values_are_printed_with_their_source),
-        cmocka_unit_test(local_ranks_come_from_the_launcher),
-        cmocka_unit_test(the_own_number_comes_from_the_launcher),
         cmocka_unit_test(later_changes_are_not_seen),
     };
 

@@ -7,6 +7,7 @@
 
 #include <mpi.h>
 #include <pthread.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "core/error.h"
@@ -188,33 +189,75 @@ static void texts_are_those_of_mpi(void **state)
     assert_string_equal(mpixq_error_text(MPIXQ_E_COUNT), "no error");
 }
 
-/* The text of a code can say what happened last; all else stays. */
+static void assert_says(int code, const char *expected)
+{
+    char text[MPI_MAX_ERROR_STRING];
+    int length;
+
+    assert_int_equal(MPI_Error_string(code, text, &length), MPI_SUCCESS);
+    assert_string_equal(text, expected);
+}
+
+/* A code can say what happened. It keeps that while seven others of its kind are made, and the
+ * codes that name errors keep theirs for good. */
 static void code_may_say_more(void **state)
 {
-    int code = mpixq_error_code(MPIXQ_E_COMMUNICATION), other = mpixq_error_code(MPIXQ_E_TWICE);
-    char text[MPI_MAX_ERROR_STRING], of_other[MPI_MAX_ERROR_STRING];
-    char longest[256];
+    enum { KEPT = 8 };
+    int plain = mpixq_error_code(MPIXQ_E_COMMUNICATION), codes[KEPT];
+    int first = mpixq_error_code_saying(MPIXQ_E_COMMUNICATION, "happened 0");
+    char longest[256], text[32];
+
+    (void)state;
+    assert_int_equal(class_of(first), class_of(plain));
+    assert_int_equal(mpixq_error_kind(first), MPIXQ_ERR_COMM);
+    assert_int_equal(mpixq_error_of(first), MPIXQ_E_NONE);
+    assert_int_equal(mpixq_error_of(plain), MPIXQ_E_COMMUNICATION);
+    for (int i = 0; i < KEPT; i++) {
+        snprintf(text, sizeof text, "happened %d", i);
+        codes[i] = mpixq_error_code_saying(MPIXQ_E_PEER_GONE, text);
+    }
+    assert_int_equal(codes[0], first); /* the same again is no other error */
+    for (int i = 0; i < KEPT; i++) {
+        snprintf(text, sizeof text, "happened %d", i);
+        assert_says(codes[i], text);
+    }
+    /* One of another kind takes nobody's place. */
+    memset(longest, 'x', sizeof longest - 1);
+    longest[sizeof longest - 1] = '\0';
+    assert_says(mpixq_error_code_saying(MPIXQ_E_TWICE, longest), longest);
+    assert_says(codes[0], "happened 0");
+    assert_int_equal(mpixq_error_code_saying(MPIXQ_E_FABRIC, "happened 8"), codes[0]);
+    assert_says(codes[0], "happened 8");
+    assert_says(codes[1], "happened 1");
+    assert_says(plain, mpixq_error_text(MPIXQ_E_COMMUNICATION));
+    assert_int_equal(mpixq_error_code_saying(MPIXQ_E_NONE, "this happened"), MPI_SUCCESS);
+}
+
+static void what_is_too_long_is_cut(void **state)
+{
+    char text[400], said[MPI_MAX_ERROR_STRING];
     int length;
 
     (void)state;
-    memset(longest, 'x', sizeof longest - 1);
-    longest[sizeof longest - 1] = '\0';
-    assert_int_equal(MPI_Error_string(other, of_other, &length), MPI_SUCCESS);
-    assert_int_equal(mpixq_error_code_saying(MPIXQ_E_COMMUNICATION, "this happened"), code);
-    assert_int_equal(MPI_Error_string(code, text, &length), MPI_SUCCESS);
-    assert_string_equal(text, "this happened");
-    assert_int_equal(mpixq_error_code_saying(MPIXQ_E_COMMUNICATION, longest), code);
-    assert_int_equal(MPI_Error_string(code, text, &length), MPI_SUCCESS);
-    assert_string_equal(text, longest);
-    assert_int_equal(mpixq_error_kind(code), MPIXQ_ERR_COMM);
-    assert_int_equal(MPI_Error_string(other, text, &length), MPI_SUCCESS);
-    assert_string_equal(text, of_other);
-    /* Codes that are not the library's keep their texts. */
-    assert_int_equal(MPI_Error_string(MPI_ERR_TRUNCATE, of_other, &length), MPI_SUCCESS);
-    assert_int_equal(mpixq_error_code_saying(MPIXQ_E_TRUNCATE, "this happened"), MPI_ERR_TRUNCATE);
-    assert_int_equal(mpixq_error_code_saying(MPIXQ_E_NONE, "this happened"), MPI_SUCCESS);
-    assert_int_equal(MPI_Error_string(MPI_ERR_TRUNCATE, text, &length), MPI_SUCCESS);
-    assert_string_equal(text, of_other);
+    memset(text, 'y', sizeof text - 1);
+    text[sizeof text - 1] = '\0';
+    assert_int_equal(MPI_Error_string(mpixq_error_code_saying(MPIXQ_E_VIEW, text), said, &length),
+                     MPI_SUCCESS);
+    assert_int_equal(length, MPIXQ_ERROR_ROOM - 1);
+    assert_string_equal(said + length - 4, "y...");
+}
+
+/* In the class of MPI, where MPI lets a code there have a text; else MPI's own code. */
+static void truncate_stays_in_its_class(void **state)
+{
+    int code = mpixq_error_code_saying(MPIXQ_E_TRUNCATE, "16 bytes and 64");
+
+    (void)state;
+    assert_int_equal(class_of(code), MPI_ERR_TRUNCATE);
+    if (code != MPI_ERR_TRUNCATE) {
+        assert_says(code, "16 bytes and 64");
+    }
+    assert_int_equal(mpixq_error_code_saying(MPIXQ_E_TRUNCATE, "16 bytes and 64"), code);
 }
 
 /* The handler's calls. */
@@ -267,6 +310,8 @@ int main(int argc, char **argv)
         cmocka_unit_test(foreign_codes_have_no_kind),
         cmocka_unit_test(texts_are_those_of_mpi),
         cmocka_unit_test(code_may_say_more),
+        cmocka_unit_test(what_is_too_long_is_cut),
+        cmocka_unit_test(truncate_stays_in_its_class),
         cmocka_unit_test(raise_invokes_one_handler_once),
     };
     int provided, rc;

@@ -2,13 +2,14 @@
  * Copyright (c) 2026 the mpix-queue authors
  *
  * host_array.c - memory of calls on many requests that the host starts: none is allocated for few
- * elements, and without it for many the call fails and has changed nothing
+ * elements, and without it for many the call fails and has changed nothing; and what is polled
  */
 #include "unit.h"
 
 #include "mpix_queue.h"
 
 #include "core/alloc.h"
+#include "core/channel.h"
 #include "core/error.h"
 #include "core/request.h"
 #include "request.h"
@@ -106,6 +107,71 @@ static void few_allocate_nothing(void **state)
     assert_int_equal(atomic_load(&mpixq_alloc_count), before);
 }
 
+/* Counts what is polled of the channel that serves these requests. */
+static struct mpixq_channel counting;
+static const struct mpixq_channel *counted;
+static int polls;
+
+static bool count_poll(struct mpixq_request *req)
+{
+    polls++;
+    return counted->poll(req);
+}
+
+static void count_poll_many(struct mpixq_request *const reqs[], int n, bool done[])
+{
+    for (int i = 0; i < n; i++) {
+        done[i] = count_poll(reqs[i]);
+    }
+}
+
+static void count_in(MPI_Request request)
+{
+    struct mpixq_request *req = mpixq_request_find(request);
+
+    counted = req->channel;
+    counting = *counted;
+    counting.poll = count_poll;
+    counting.poll_many = count_poll_many;
+    req->channel = &counting;
+}
+
+static void stop_counting(void)
+{
+    for (int i = 0; i < N - 2; i++) {
+        mpixq_request_find(r[i])->channel = counted;
+    }
+}
+
+/* Of many that are done a call for any polls no more than it needs to find one. */
+static void any_polls_few(void **state)
+{
+    int seen[N] = {0}, index, flag;
+    MPI_Status s[N];
+
+    (void)state;
+    for (int i = 0; i < N - 2; i++) {
+        count_in(r[i]);
+    }
+    for (int tests = 0; tests <= 1; tests++) {
+        assert_int_equal(MPI_Startall(N, r), MPI_SUCCESS);
+        polls = 0;
+        for (int i = 0; i < N; i++) {
+            if (tests) {
+                assert_int_equal(MPI_Testany(N, r, &index, &flag, s), MPI_SUCCESS);
+                assert_true(flag);
+            } else {
+                assert_int_equal(MPI_Waitany(N, r, &index, s), MPI_SUCCESS);
+            }
+            assert_int_equal(seen[index]++, tests);
+        }
+        assert_int_equal(polls, N - 2);
+        expect_data(2 + tests);
+    }
+    stop_counting();
+    expect_states(MPIXQ_MATCHED);
+}
+
 static int make(void **state)
 {
     (void)state;
@@ -133,6 +199,7 @@ static int run(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(many_without_memory),
         cmocka_unit_test(few_allocate_nothing),
+        cmocka_unit_test(any_polls_few),
     };
 
     return cmocka_run_group_tests(tests, make, release);

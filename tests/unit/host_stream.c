@@ -9,6 +9,10 @@
 #include <pthread.h>
 #include <unistd.h>
 
+#include "core/affinity.h"
+#include "core/backoff.h"
+#include "stream/host_ring.h"
+
 static void functions_run_in_order(void **state)
 {
     enum { N = 20000 };
@@ -56,7 +60,7 @@ static uint64_t submit_triggers(struct submitter *s)
         triggers[i] =
             (struct mpixq_trigger){.call = run_items, .arg = next_item(&s->series, s->items)};
     }
-    return ops->trigger(s->stream, triggers, n);
+    return ops->trigger(s->stream, triggers, n, NULL);
 }
 
 static void *submit_all(void *arg)
@@ -191,7 +195,7 @@ static void triggers_of_one_submission_keep_their_order(void **state)
                     ? (struct mpixq_trigger){.call = check_words, .arg = &checks[i]}
                     : (struct mpixq_trigger){.call = run_items, .arg = next_item(&series, items)};
         }
-        ops->synchronize(stream, ops->trigger(stream, triggers, n), NULL);
+        ops->synchronize(stream, ops->trigger(stream, triggers, n, NULL), NULL);
         expect_done(&series);
         assert_int_equal(mistakes, 0);
         assert_int_equal(atomic_load(&word), value);
@@ -292,7 +296,7 @@ static void wait_polls_until_the_word_is_there(void **state)
         awaited[i] = (struct mpixq_awaited){
             .word = &polled.word, .value = i, .poll = poll_words, .arg = &polled, .failed = &never};
     }
-    ops->synchronize(stream, ops->await(stream, awaited, 3), NULL);
+    ops->synchronize(stream, ops->await(stream, awaited, 3, NULL), NULL);
     assert_int_equal(polled.calls, 200); /* none for the value that was there */
     ops->close(stream);
 }
@@ -322,7 +326,7 @@ static void waits_of_one_submission_end_each_for_itself(void **state)
                                                 .arg = &polled[i],
                                                 .failed = i % 11 == 0 ? &failed : &never};
         }
-        ops->synchronize(stream, ops->await(stream, awaited, N), NULL);
+        ops->synchronize(stream, ops->await(stream, awaited, N, NULL), NULL);
         for (int i = 0; i < N; i++) {
             assert_int_equal(polled[i].calls, i % 11 == 0 ? 0 : (i + round) % 4 * 100);
         }
@@ -343,7 +347,7 @@ static void failure_ends_a_wait(void **state)
         uint64_t ticket, last;
 
         atomic_store(&failed, 0);
-        ticket = ops->await(stream, &awaited, 1);
+        ticket = ops->await(stream, &awaited, 1, NULL);
         last = store(stream, &behind, i);
         if (i % 2 == 0) {
             usleep(200);
@@ -378,7 +382,7 @@ static void sleeping_stream_takes_more_than_it_holds(void **state)
         if (round % 4 != 0) {
             usleep((useconds_t)(round % 4) * 20);
         }
-        ops->synchronize(stream, ops->trigger(stream, triggers, n), NULL);
+        ops->synchronize(stream, ops->trigger(stream, triggers, n, NULL), NULL);
         expect_done(&series);
     }
     ops->close(stream);
@@ -424,6 +428,59 @@ static void full_stream_can_be_asked(void **state)
     }
 }
 
+static int looks, there_after;
+
+static bool counts_looks(const struct mpixq_host_stream *stream, uint64_t position)
+{
+    (void)stream;
+    (void)position;
+    return ++looks == there_after;
+}
+
+/* How many times in a row no look is taken. */
+static unsigned count_left_out(struct mpixq_peek *peek)
+{
+    unsigned n = 0;
+
+    for (looks = 0; looks == 0; n++) {
+        assert_false(mpixq_host_stream_peek(peek, NULL, 0, counts_looks));
+    }
+    return n - 1;
+}
+
+/* A look before a sleep that finds nothing leaves out more and more of the next ones; one that
+ * finds something, fewer. Where threads share their cores none is taken. */
+static void looks_in_vain_are_left_out(void **state)
+{
+    struct mpixq_peek peek = {0};
+
+    (void)state;
+    mpixq_backoff_share(true);
+    there_after = 1;
+    assert_false(mpixq_host_stream_peek(&peek, NULL, 0, counts_looks));
+    assert_int_equal(looks, 0);
+    mpixq_backoff_share(false);
+    if (mpixq_backoff_yields()) {
+        skip();
+    }
+    there_after = -1;
+    assert_int_equal(count_left_out(&peek), 0);
+    for (unsigned n = 2; n <= 256; n *= 2) {
+        assert_int_equal(count_left_out(&peek), n);
+    }
+    assert_int_equal(count_left_out(&peek), 256);
+    for (int i = 0; i < 256; i++) {
+        assert_false(mpixq_host_stream_peek(&peek, NULL, 0, counts_looks));
+    }
+    looks = 0;
+    there_after = 3;
+    assert_true(mpixq_host_stream_peek(&peek, NULL, 0, counts_looks));
+    assert_int_equal(looks, 3);
+    there_after = -1;
+    assert_int_equal(count_left_out(&peek), 0);
+    assert_int_equal(count_left_out(&peek), 32);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -438,9 +495,12 @@ int main(void)
         cmocka_unit_test(failure_ends_a_wait),
         cmocka_unit_test(sleeping_stream_takes_more_than_it_holds),
         cmocka_unit_test(full_stream_can_be_asked),
+        cmocka_unit_test(looks_in_vain_are_left_out),
     };
 
     mpixq_env_read();
+    mpixq_affinity_setup();
+    mpixq_backoff_crowd(1);
     mpixq_env.host_stream_depth = DEPTH;
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -48,19 +48,19 @@ static inline struct mpixq_stream *open_own(void)
 static inline uint64_t call(struct mpixq_stream *stream, void (*fn)(void *const args[], int n),
                             void *arg)
 {
-    return ops->trigger(stream, &(struct mpixq_trigger){.call = fn, .arg = arg}, 1);
+    return ops->trigger(stream, &(struct mpixq_trigger){.call = fn, .arg = arg}, 1, NULL);
 }
 
 static inline uint64_t store(struct mpixq_stream *stream, _Atomic uint64_t *word, uint64_t value)
 {
-    return ops->trigger(stream, &(struct mpixq_trigger){.word = word, .value = value}, 1);
+    return ops->trigger(stream, &(struct mpixq_trigger){.word = word, .value = value}, 1, NULL);
 }
 
 static inline uint64_t await(struct mpixq_stream *stream, const _Atomic uint64_t *word,
                              uint64_t value)
 {
-    return ops->await(stream,
-                      &(struct mpixq_awaited){.word = word, .value = value, .failed = &never}, 1);
+    return ops->await(
+        stream, &(struct mpixq_awaited){.word = word, .value = value, .failed = &never}, 1, NULL);
 }
 
 /* What one thread submits, numbered; the stream's thread checks that the numbers come in order. */

@@ -17,7 +17,7 @@ enum {
     PAGE_BYTES = 4096,
     RECORD_HEADER_BYTES = 8,
     BLOB_HEADER_BYTES = 8,
-    OFFER_BYTES = 56 /* of the body */
+    OFFER_BYTES = 64 /* of the body */
 };
 
 /* Memory that ends where an unreadable page begins. */
@@ -40,7 +40,8 @@ static size_t body_bytes(enum mpixq_wire_kind kind)
 {
     static const size_t sizes[] = {
         [MPIXQ_WIRE_OFFER] = OFFER_BYTES, [MPIXQ_WIRE_ANSWER] = 24,   [MPIXQ_WIRE_RELEASE] = 16,
-        [MPIXQ_WIRE_FAILURE] = 8,         [MPIXQ_WIRE_WITHDRAW] = 32, [MPIXQ_WIRE_HELLO] = 32};
+        [MPIXQ_WIRE_FAILURE] = 8,         [MPIXQ_WIRE_WITHDRAW] = 32, [MPIXQ_WIRE_HELLO] = 32,
+        [MPIXQ_WIRE_REASON] = 104};
 
     return sizes[kind];
 }
@@ -48,6 +49,16 @@ static size_t body_bytes(enum mpixq_wire_kind kind)
 static uint64_t random64(uint64_t *random)
 {
     return (uint64_t)unit_random(random) << 32 | unit_random(random);
+}
+
+static struct mpixq_wire_channels random_channels(uint64_t *random)
+{
+    struct mpixq_wire_channels channels = {.may = (uint8_t)unit_random(random)};
+
+    for (int id = 0; id < MPIXQ_N_CHANNELS; id++) {
+        channels.why_not[id] = (uint8_t)unit_random(random);
+    }
+    return channels;
 }
 
 static struct mpixq_wire_offer random_offer(uint64_t *random)
@@ -62,7 +73,8 @@ static struct mpixq_wire_offer random_offer(uint64_t *random)
                                      .tag = unit_pick(random, INT32_MAX),
                                      .size = size,
                                      .own_size = own_size,
-                                     .mode = (uint32_t)unit_pick(random, MPIXQ_MODE_RECV)};
+                                     .mode = (uint32_t)unit_pick(random, MPIXQ_MODE_RECV),
+                                     .channels = random_channels(random)};
 }
 
 static struct mpixq_record random_record(uint64_t *random, enum mpixq_wire_kind kind,
@@ -78,7 +90,8 @@ static struct mpixq_record random_record(uint64_t *random, enum mpixq_wire_kind 
         record.u.answer =
             (struct mpixq_wire_answer){.sender_id = random64(random),
                                        .receiver_id = random64(random),
-                                       .error = (uint32_t)unit_pick(random, MPIXQ_E_COUNT)};
+                                       .error = (uint16_t)unit_pick(random, MPIXQ_E_COUNT),
+                                       .channels = random_channels(random)};
         break;
     case MPIXQ_WIRE_RELEASE:
         record.u.release = (struct mpixq_wire_release){random64(random), random64(random)};
@@ -99,6 +112,13 @@ static struct mpixq_record random_record(uint64_t *random, enum mpixq_wire_kind 
                                    .pid = random64(random),
                                    .birth = random64(random)};
         break;
+    case MPIXQ_WIRE_REASON:
+        record.u.reason.number = (uint8_t)unit_pick(random, MPIXQ_N_REASONS);
+        record.u.reason.length = (uint8_t)unit_pick(random, MPIXQ_REASON_BYTES + 1);
+        for (size_t i = 0; i < sizeof record.u.reason.text; i++) {
+            record.u.reason.text[i] = (char)unit_random(random);
+        }
+        break;
     }
     for (uint32_t i = 0; i < n_blobs; i++) {
         record.blobs[i].channel = unit_random(random);
@@ -112,7 +132,7 @@ static struct mpixq_record random_record(uint64_t *random, enum mpixq_wire_kind 
 
 static struct mpixq_record any_record(uint64_t *random)
 {
-    enum mpixq_wire_kind kind = MPIXQ_WIRE_OFFER + unit_pick(random, 6);
+    enum mpixq_wire_kind kind = MPIXQ_WIRE_OFFER + unit_pick(random, 7);
 
     return random_record(random, kind, (uint32_t)unit_pick(random, MPIXQ_WIRE_MAX_CHANNELS + 1));
 }
@@ -136,7 +156,7 @@ static void expect_sane(const struct mpixq_record *record)
 {
     const struct mpixq_wire_offer *offer = &record->u.offer;
 
-    assert_in_range(record->kind, MPIXQ_WIRE_OFFER, MPIXQ_WIRE_HELLO);
+    assert_in_range(record->kind, MPIXQ_WIRE_OFFER, MPIXQ_WIRE_REASON);
     assert_true(record->n_blobs <= MPIXQ_WIRE_MAX_CHANNELS);
     for (uint32_t i = 0; i < record->n_blobs; i++) {
         assert_true(record->blobs[i].length <= MPIXQ_WIRE_BLOB_BYTES);
@@ -147,6 +167,9 @@ static void expect_sane(const struct mpixq_record *record)
         assert_true(0 <= offer->tag && offer->mode < MPIXQ_MODE_RECV);
     } else if (record->kind == MPIXQ_WIRE_ANSWER) {
         assert_true(record->u.answer.error < MPIXQ_E_COUNT);
+    } else if (record->kind == MPIXQ_WIRE_REASON) {
+        assert_true(record->u.reason.number < MPIXQ_N_REASONS);
+        assert_true(record->u.reason.length <= MPIXQ_REASON_BYTES);
     }
 }
 
@@ -157,7 +180,7 @@ static int walk(const unsigned char *message, size_t bytes)
     size_t at = MPIXQ_WIRE_HEADER_BYTES, before = at;
     int n = 0, rc;
 
-    if (!mpixq_wire_check(message, bytes)) {
+    if (mpixq_wire_check(message, bytes) != MPIXQ_WIRE_READ) {
         return -1;
     }
     while ((rc = mpixq_wire_next(message, bytes, &at, &record)) > 0) {
@@ -193,7 +216,7 @@ static void every_record_comes_out_as_it_went_in(void **state)
     uint64_t random = 1;
 
     (void)state;
-    for (int kind = MPIXQ_WIRE_OFFER; kind <= MPIXQ_WIRE_HELLO; kind++) {
+    for (int kind = MPIXQ_WIRE_OFFER; kind <= MPIXQ_WIRE_REASON; kind++) {
         /* 5 and 129 have no common factor: each number of blobs meets each length of the last. */
         for (uint32_t i = 0; i < 5 * 129; i++) {
             uint32_t n_blobs = i % (MPIXQ_WIRE_MAX_CHANNELS + 1);
@@ -385,6 +408,24 @@ static void other_versions_are_refused(void **state)
     assert_int_equal(decode(message, sizeof message), -1);
 }
 
+/* Whatever the version that says it, and its byte order. */
+static void a_refusal_is_known(void **state)
+{
+    unsigned char message[MPIXQ_WIRE_HEADER_BYTES];
+
+    (void)state;
+    mpixq_wire_refuse(message);
+    for (int i = 0; i < 256; i++) {
+        message[0] = message[3] = (unsigned char)i;
+        assert_int_equal(mpixq_wire_check(message, sizeof message), MPIXQ_WIRE_REFUSED);
+    }
+    mpixq_wire_begin(message);
+    assert_int_equal(mpixq_wire_check(message, sizeof message), MPIXQ_WIRE_READ);
+    message[0]++;
+    assert_int_equal(mpixq_wire_check(message, sizeof message), MPIXQ_WIRE_STRANGE);
+    assert_int_equal(mpixq_wire_check(message, sizeof message - 1), MPIXQ_WIRE_STRANGE);
+}
+
 /* Is a message with just this record read? */
 static bool is_read(const struct mpixq_record *record)
 {
@@ -429,7 +470,16 @@ static void fields_out_of_range_are_refused(void **state)
     assert_true(is_read(&record));
     record.u.answer.error = MPIXQ_E_COUNT;
     assert_false(is_read(&record));
-    record.u.answer.error = UINT32_MAX;
+    record.u.answer.error = UINT16_MAX;
+    assert_false(is_read(&record));
+    record = (struct mpixq_record){.kind = MPIXQ_WIRE_REASON};
+    record.u.reason.number = MPIXQ_N_REASONS - 1;
+    record.u.reason.length = MPIXQ_REASON_BYTES;
+    assert_true(is_read(&record));
+    record.u.reason.number = MPIXQ_N_REASONS;
+    assert_false(is_read(&record));
+    record.u.reason.number = 0;
+    record.u.reason.length = MPIXQ_REASON_BYTES + 1;
     assert_false(is_read(&record));
 }
 
@@ -463,7 +513,7 @@ static void lengths_and_counts_must_agree(void **state)
     assert_int_equal(patched(length, 0, 4), -1);
     assert_int_equal(patched(length, UINT32_MAX, 4), -1);
     assert_int_equal(patched(kind, 0, 2), -1);
-    assert_int_equal(patched(kind, MPIXQ_WIRE_HELLO + 1, 2), -1);
+    assert_int_equal(patched(kind, MPIXQ_WIRE_REASON + 1, 2), -1);
     assert_int_equal(patched(kind, 0xffff, 2), -1);
     assert_int_equal(patched(n_blobs, 0, 2), -1);
     assert_int_equal(patched(n_blobs, 2, 2), -1);
@@ -503,6 +553,7 @@ int main(void)
         cmocka_unit_test(every_changed_byte_is_survived),
         cmocka_unit_test(random_bytes_are_survived),
         cmocka_unit_test(other_versions_are_refused),
+        cmocka_unit_test(a_refusal_is_known),
         cmocka_unit_test(fields_out_of_range_are_refused),
         cmocka_unit_test(lengths_and_counts_must_agree),
         cmocka_unit_test(more_blobs_than_channels_are_refused),

@@ -162,6 +162,41 @@ static void read_fresh(void)
     found(fi_cntr_read(cntr) == 1 ? "new value" : "old value");
 }
 
+/* A read that does not wait: the second one has what the first asked for. */
+static void read_cached(void)
+{
+    struct fi_cntr_attr attr = {.events = FI_CNTR_EVENTS_COMP, .flags = FI_CXI_CNTR_CACHED};
+    struct fid_cntr *cntr;
+
+    rig_open();
+    if (fi_cntr_open(rig.domain, &attr, &cntr, NULL) != 0) {
+        found("refused");
+    }
+    (void)fi_cntr_read(cntr);
+    pause_ms(SETTLE_MS);
+    must(fi_cntr_add(cntr, 1), "fi_cntr_add");
+    pause_ms(SETTLE_MS);
+    if (fi_cntr_read(cntr) != 0) {
+        found("new value");
+    }
+    pause_ms(SETTLE_MS);
+    found(fi_cntr_read(cntr) == 1 ? "old value, then the new" : "old value");
+}
+
+static void reset_shows(void)
+{
+    static uint64_t word;
+    struct fid_cntr *cntr;
+
+    rig_open();
+    cntr = cntr_open();
+    must(cntr_ops(cntr)->set_wb_buffer(&cntr->fid, &word, sizeof(word)), "set_wb_buffer");
+    pause_ms(SETTLE_MS);
+    must(fi_cntr_add(cntr, 3), "fi_cntr_add");
+    must(fi_cntr_seterr(cntr, 0), "fi_cntr_seterr");
+    found(await_word(&word, MPIXQ_CXI_WRITTEN_BACK | 3) ? "shows the successes" : "shows nothing");
+}
+
 static void wait_none(void)
 {
     struct fi_cntr_attr attr = {.events = FI_CNTR_EVENTS_COMP, .wait_obj = FI_WAIT_NONE};
@@ -241,6 +276,8 @@ const struct behaviour counter_behaviours[] = {
     {"counter-write-back", write_back, "with a read only", false},
     {"counter-first-failure", write_back_failure, "with the first", false},
     {"counter-read", read_fresh, "new value", false},
+    {"counter-cached", read_cached, "old value, then the new", false},
+    {"counter-reset-shows", reset_shows, "shows the successes", false},
     {"counter-wait-none", wait_none, "refused", false},
     {"counter-wait-time", wait_failure, "time is over", false},
     {"counter-busy", counter_busy, "busy", false},

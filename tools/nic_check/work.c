@@ -313,30 +313,52 @@ static void chain_failure(void)
     found(fi_cntr_read(next.counted) == 0 ? "does not fire" : "fires");
 }
 
+static bool await_error(struct fi_cq_err_entry *error_p)
+{
+    uint64_t end = now_ms() + 3000;
+    struct fi_cq_entry entry;
+    ssize_t rc;
+
+    do {
+        rc = fi_cq_read(rig.cq, &entry, 1);
+    } while (rc == -FI_EAGAIN && now_ms() < end);
+    return rc == -FI_EAVAIL && fi_cq_readerr(rig.cq, error_p, 0) == 1;
+}
+
 static void failure_report(void)
 {
     struct work work;
     struct fi_cq_err_entry error = {.op_context = NULL};
-    struct fi_cq_entry entry;
-    uint64_t end;
-    ssize_t rc;
 
     rig_open();
     work = work_new();
     work.threshold = 0;
     work.context = &work;
     must(queue_write(&work), "FI_QUEUE_WORK");
-    end = now_ms() + 3000;
-    do {
-        rc = fi_cq_read(rig.cq, &entry, 1);
-    } while (rc == -FI_EAGAIN && now_ms() < end);
-    if (rc != -FI_EAVAIL || fi_cq_readerr(rig.cq, &error, 0) != 1) {
+    if (!await_error(&error)) {
         found("no entry");
     }
     if (fi_cntr_readerr(work.counted) != 1 || fi_cntr_read(work.counted) != 0) {
         found("not counted as failure");
     }
     found(error.op_context == &work && error.err == FI_EIO ? "entry and count" : "other entry");
+}
+
+static void untracked(void)
+{
+    struct work work;
+    struct fi_cq_err_entry error = {.op_context = NULL};
+
+    rig_open();
+    work = work_new();
+    work.threshold = 0;
+    work.length = 0;
+    work.context = &work;
+    must(queue_write(&work), "FI_QUEUE_WORK");
+    if (!await_error(&error)) {
+        found("no entry");
+    }
+    found(error.op_context == &work ? "its own context" : "context of the endpoint");
 }
 
 /* In versions with a defect the endpoint needs a counter for FI_WRITE, or the program crashes. */
@@ -420,6 +442,7 @@ const struct behaviour work_behaviours[] = {
     {"work-full", full, "stalls until one fires", true},
     {"work-chain-failure", chain_failure, "does not fire", false},
     {"work-failure-report", failure_report, "entry and count", false},
+    {"work-untracked", untracked, "context of the endpoint", false},
     {"work-atomic-counter", atomic_counter, "crash", false},
     {"work-requests", requests, "come back by reading", false},
     {"work-write-back", flag_write_back, "one behind the threshold", false},

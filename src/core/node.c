@@ -1,0 +1,95 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * Copyright (c) 2026 the mpix-queue authors */
+#include "node.h"
+
+#include <mpi.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "alloc.h"
+#include "process.h"
+
+/* What each rank tells the others. */
+struct told {
+    uint32_t pid;  /* 0: the system does not tell enough */
+    uint32_t home; /* where the number holds: some bits of it, as all are on one machine */
+};
+
+static int ranks = 1, rank;
+static struct told *all; /* by rank */
+static struct mpixq_ident ident;
+
+static struct told tell(const struct mpixq_process *self)
+{
+    bool known = !mpixq_ident_is_none(self->home);
+
+    return (struct told){.pid = known ? (uint32_t)self->pid : 0, .home = (uint32_t)self->home.low};
+}
+
+/* Agree on the identity, which is made of rank 0's process, and on whether all have memory: no rank
+ * may leave the next collective call to the others. */
+static int agree(MPI_Comm node, const struct mpixq_process *self)
+{
+    struct mpixq_ident first = {0};
+    uint64_t mine[3], largest[3];
+    int rc;
+
+    if (rank == 0) {
+        first = mpixq_ident_add((struct mpixq_ident){.low = 2}, self, sizeof *self);
+    }
+    mine[0] = first.high;
+    mine[1] = first.low;
+    mine[2] = all == NULL;
+    rc = PMPI_Allreduce(mine, largest, 3, MPI_UINT64_T, MPI_MAX, node);
+    if (rc != MPI_SUCCESS) {
+        return rc;
+    }
+    ident = (struct mpixq_ident){.high = largest[0], .low = largest[1]};
+    return largest[2] == 0 ? MPI_SUCCESS : MPI_ERR_NO_MEM;
+}
+
+int mpixq_node_open(void)
+{
+    struct mpixq_process self = mpixq_process_self();
+    struct told mine = tell(&self);
+    MPI_Comm node = MPI_COMM_NULL;
+    int rc = PMPI_Comm_split_type(MPI_COMM_WORLD, MPI_COMM_TYPE_SHARED, 0, MPI_INFO_NULL, &node);
+
+    rc = rc ? rc : PMPI_Comm_size(node, &ranks);
+    rc = rc ? rc : PMPI_Comm_rank(node, &rank);
+    if (rc == MPI_SUCCESS) {
+        all = mpixq_alloc((size_t)ranks * sizeof *all); /* freed in mpixq_node_close */
+        rc = agree(node, &self);
+    }
+    rc = rc ? rc : PMPI_Allgather(&mine, sizeof mine, MPI_BYTE, all, sizeof mine, MPI_BYTE, node);
+    if (node != MPI_COMM_NULL) {
+        (void)PMPI_Comm_free(&node);
+    }
+    return rc;
+}
+
+void mpixq_node_close(void)
+{
+    mpixq_free(all);
+    all = NULL;
+}
+
+int mpixq_node_ranks(void)
+{
+    return ranks;
+}
+
+int mpixq_node_rank(void)
+{
+    return rank;
+}
+
+pid_t mpixq_node_pid(int which)
+{
+    return all != NULL && all[which].home == all[rank].home ? (pid_t)all[which].pid : 0;
+}
+
+struct mpixq_ident mpixq_node_ident(void)
+{
+    return ident;
+}

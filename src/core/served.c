@@ -1,0 +1,153 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * Copyright (c) 2026 the mpix-queue authors */
+#include "served.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "channel.h"
+#include "log.h"
+#include "request.h"
+
+enum { OTHER = MPIXQ_N_REASONS - 1, OF_PEER = MPIXQ_REASON_OF_PEER };
+
+static char texts[MPIXQ_N_REASONS][MPIXQ_REASON_BYTES + 1] = {[OTHER] =
+                                                                  "another (MPIXQ_LOG=debug)"};
+static int n_texts = 1; /* the first stands for no reason */
+
+static uint64_t n_pairs, by_channel[MPIXQ_N_CHANNELS];
+/* Pairs of a channel that a better one did not serve, by the two channels and the reason; and those
+ * of them in which it is that of the peer. */
+static struct missed {
+    uint32_t all, at_peer;
+} missed[MPIXQ_N_CHANNELS][MPIXQ_N_CHANNELS][MPIXQ_N_REASONS];
+
+uint8_t mpixq_reason(const char *text, size_t length)
+{
+    char wanted[MPIXQ_REASON_BYTES + 1] = "";
+    int number = 1;
+
+    length = length < MPIXQ_REASON_BYTES ? length : MPIXQ_REASON_BYTES;
+    for (size_t i = 0; i < length; i++) {
+        wanted[i] = text[i] > ' ' && text[i] <= '~' ? text[i] : ' ';
+    }
+    while (number < n_texts && strcmp(texts[number], wanted) != 0) {
+        number++;
+    }
+    if (number == n_texts && number < OTHER) {
+        memcpy(texts[n_texts++], wanted, sizeof wanted);
+    }
+    return (uint8_t)number;
+}
+
+const char *mpixq_reason_text(uint8_t number)
+{
+    return texts[number % OF_PEER];
+}
+
+/* The text is short, since there is little room in the error texts of some MPI. */
+void mpixq_channel_choice_text(const struct mpixq_channel_choice *choice, char *text_p, size_t room)
+{
+    char here[32], there[32];
+    int used = choice->excluded_by != NULL
+                   ? snprintf(text_p, room, "%s starts no pair of channel %s", choice->excluded_by,
+                              mpixq_channel_name(choice->channel))
+                   : snprintf(text_p, room, "this end may use %s, the other %s",
+                              mpixq_channel_bits_text(choice->here, here, sizeof here),
+                              mpixq_channel_bits_text(choice->there, there, sizeof there));
+
+    for (int id = 0; id < MPIXQ_N_CHANNELS; id++) {
+        const char *why = mpixq_reason_text(choice->why_not[id]);
+
+        if (why[0] != '\0' && used > 0 && (size_t)used < room) {
+            used += snprintf(text_p + used, room - (size_t)used, "; not by %s: %s%s",
+                             mpixq_channel_name((uint32_t)id), why,
+                             choice->why_not[id] >= OF_PEER ? " (at the peer)" : "");
+        }
+    }
+}
+
+/* Of a pair within the process only one end counts, and requests to MPI_PROC_NULL are in none. What
+ * this end may not use is no surprise, and what it likes less than the channel that serves is no
+ * loss; that a peer in another process cannot go by self is plain. */
+void mpixq_served_count(const struct mpixq_request *req)
+{
+    const struct mpixq_channel_set *set = &req->channels;
+    uint32_t id = req->channel->id;
+
+    if (id == MPIXQ_CHANNEL_NULL || (id == MPIXQ_CHANNEL_SELF && mpixq_request_is_send(req))) {
+        return;
+    }
+    n_pairs++;
+    by_channel[id]++;
+    for (int i = 0; i < set->n && set->ids[i] != id; i++) {
+        uint32_t better = set->ids[i];
+
+        if (better != MPIXQ_CHANNEL_SELF && req->why_not[better] != 0) {
+            struct missed *m = &missed[id][better][req->why_not[better] % OF_PEER];
+
+            m->all++;
+            m->at_peer += id != MPIXQ_CHANNEL_SELF && req->why_not[better] >= OF_PEER;
+        }
+    }
+}
+
+/* One line of the log, less what stands before. */
+struct line {
+    char text[900];
+    size_t used;
+};
+
+__attribute__((format(printf, 2, 3))) static void add(struct line *line, const char *format, ...)
+{
+    va_list args;
+    int n;
+
+    va_start(args, format);
+    n = vsnprintf(line->text + line->used, sizeof line->text - line->used, format, args);
+    va_end(args);
+    line->used += n > 0 ? (size_t)n : 0;
+    line->used = line->used < sizeof line->text ? line->used : sizeof line->text - 1;
+}
+
+static void add_reasons(struct line *line, uint32_t id)
+{
+    const char *separator = " (";
+
+    for (uint32_t better = 0; better < MPIXQ_N_CHANNELS; better++) {
+        for (int i = 1; i < MPIXQ_N_REASONS; i++) {
+            const struct missed *m = &missed[id][better][i];
+
+            if (m->all > 0) {
+                add(line, "%s%u not %s: %s", separator, (unsigned)m->all,
+                    mpixq_channel_name(better), texts[i]);
+                separator = "; ";
+            }
+            if (m->at_peer > 0) {
+                add(line, " (at the peer: %u)", (unsigned)m->at_peer);
+            }
+        }
+    }
+    add(line, "%s", separator[0] == ';' ? ")" : "");
+}
+
+void mpixq_served_print(void)
+{
+    struct line line = {.used = 0};
+    const char *separator = ": ";
+
+    if (!mpixq_env.info) {
+        return;
+    }
+    add(&line, "%llu pairs", (unsigned long long)n_pairs);
+    for (uint32_t id = MPIXQ_N_CHANNELS; id-- > 0;) {
+        if (by_channel[id] > 0) {
+            add(&line, "%s%llu %s", separator, (unsigned long long)by_channel[id],
+                mpixq_channel_name(id));
+            add_reasons(&line, id);
+            separator = ", ";
+        }
+    }
+    mpixq_print("%s", line.text);
+}

@@ -1,0 +1,68 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * Copyright (c) 2026 the mpix-queue authors
+ *
+ * What reports say of a request, and of what it waits for. All under the matching lock. */
+#include <stdio.h>
+
+#include "channel.h"
+#include "comm.h"
+#include "control.h"
+#include "match_internal.h"
+#include "watchdog.h"
+
+enum { ROOM = MPIXQ_WATCHDOG_ROOM };
+
+const char *mpixq_watchdog_name(const struct mpixq_request *req, char text[ROOM])
+{
+    bool is_paired = mpixq_request_state(req) != MPIXQ_MATCHING;
+    int peer = !is_paired || mpixq_request_is_send(req) ? req->made.peer : req->source;
+    int tag = is_paired ? req->source_tag : req->made.tag;
+    int world = peer == MPI_ANY_SOURCE ? -1
+                : is_paired            ? req->peer_world
+                                       : mpixq_comm_world_rank(req->comm, peer);
+    char from[24] = "any source", with[24] = "any tag", rank[48] = "";
+
+    if (peer != MPI_ANY_SOURCE) {
+        (void)snprintf(from, sizeof from, "%d", peer);
+        (void)snprintf(rank, sizeof rank, "rank %d of MPI_COMM_WORLD, ", world);
+    }
+    if (tag != MPI_ANY_TAG) {
+        (void)snprintf(with, sizeof with, "tag %d", tag);
+    }
+    (void)snprintf(text, ROOM, "%s %s %s (%s%llu bytes)", mpixq_request_verb(req), from, with, rank,
+                   (unsigned long long)req->bytes);
+    return text;
+}
+
+const char *mpixq_watchdog_why_unmatched(const struct mpixq_request *req, char text[2 * ROOM])
+{
+    const struct mpixq_offered *first = NULL;
+    int n;
+
+    if (mpixq_request_is_send(req)) {
+        return mpixq_control_has_taken(req->peer_world)
+                   ? "the peer knows of the send and has begun no match of a receive that fits"
+                   : "the peer has taken no message about it: it has begun no match, or it runs "
+                     "below MPI_THREAD_MULTIPLE and is blocked outside of this library, MPI_Wait "
+                     "and MPI_Test";
+    }
+    n = mpixq_pairing_count_misfits(&mpixq_match_pairing, &req->posted, &first);
+    if (n == 0) {
+        return "no peer has said that it matches a send that fits: it has begun no such match, or "
+               "it runs below MPI_THREAD_MULTIPLE and is blocked outside of this library, MPI_Wait "
+               "and MPI_Test";
+    }
+    (void)snprintf(text, (size_t)2 * ROOM,
+                   "no peer has said that it matches a send that fits; %d others wait for their "
+                   "receives, the first from %d tag %d (rank %d of MPI_COMM_WORLD)",
+                   n, first->source, first->tag, mpixq_comm_world_rank(req->comm, first->source));
+    return text;
+}
+
+const char *mpixq_watchdog_lacks(const struct mpixq_request *req)
+{
+    uint64_t end = atomic_load_explicit(&req->peer_end, memory_order_acquire);
+
+    return end != 0 && req->age.progress + 1 >= end ? "the peer has freed its end of the pair"
+                                                    : req->channel->lacks(req);
+}

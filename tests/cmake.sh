@@ -1,0 +1,79 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: BSD-3-Clause
+# Copyright (c) 2026 the mpix-queue authors
+#
+# cmake.sh - a project of CMake finds the installed tree by find_package alone, and MPI with it; its
+# programs link MPI in front of the library, directly and by a library of the project, and work
+set -u
+: "${top_srcdir:?is set by make check}" "${top_builddir:?is set by make check}" "${MAKE:?}"
+: "${MPIEXEC:=none}" "${MPIEXEC_FLAGS:=}"
+if ! command -v cmake >/dev/null; then
+    echo "skip: there is no cmake"
+    exit 77
+elif [ "$MPIEXEC" = none ]; then
+    echo "skip: no launcher was found by configure"
+    exit 77
+fi
+# shellcheck source=../tools/mpi_env.sh
+. "$top_srcdir/tools/mpi_env.sh"
+dir=$(mktemp -d)
+trap 'rm -rf "$dir"' EXIT
+failed=0
+fail()
+{
+    echo "failed: $*"
+    failed=1
+}
+
+# The jobs of the make that runs the tests are not ours; nor is the MPI compiler, which the package
+# is to find by itself.
+unset MAKEFLAGS MFLAGS MAKELEVEL CC
+$MAKE -C "$top_builddir" install DESTDIR="$dir/root" >"$dir/install.log" 2>&1 ||
+    { cat "$dir/install.log"; exit 1; }
+config=$(find "$dir/root" -name mpix_queueConfig.cmake)
+[ -f "$config" ] || { echo "failed: there is no mpix_queueConfig.cmake"; exit 1; }
+mkdir "$dir/project"
+cp "$top_srcdir/tests/interpose_probe.c" "$dir/project"
+cat >"$dir/project/CMakeLists.txt" <<'END'
+cmake_minimum_required(VERSION 3.13)
+project(consumer C)
+find_package(mpix_queue 0.1 REQUIRED)
+set(CMAKE_C_STANDARD 11)
+link_libraries(${CMAKE_DL_LIBS})
+
+add_executable(alone interpose_probe.c)
+target_link_libraries(alone mpix_queue::mpix_queue)
+
+add_executable(behind interpose_probe.c)
+target_link_libraries(behind MPI::MPI_C mpix_queue::mpix_queue)
+
+add_library(between SHARED interpose_probe.c)
+target_compile_definitions(between PRIVATE PROBE_LIBRARY)
+target_link_libraries(between MPI::MPI_C mpix_queue::mpix_queue)
+add_executable(by_library interpose_probe.c)
+target_compile_definitions(by_library PRIVATE PROBE_MAIN)
+target_link_libraries(by_library MPI::MPI_C between)
+END
+
+# show COMMAND...: what it printed, if it fails.
+show()
+{
+    "$@" >"$dir/log" 2>&1 || { cat "$dir/log"; return 1; }
+}
+
+show cmake -S "$dir/project" -B "$dir/made" -Dmpix_queue_DIR="${config%/*}" || exit 1
+show cmake --build "$dir/made" --verbose || exit 1
+for program in alone behind by_library; do
+    # shellcheck disable=SC2086
+    MPIXQ_TEST_RANKS=2 timeout 60 $MPIEXEC $MPIEXEC_FLAGS -n 2 "$dir/made/$program" works \
+        </dev/null || fail "$program"
+done
+if nm -D --defined-only "$dir/made/libbetween.so" | grep -w MPI_Send_init; then
+    fail "a library of the project defines functions of MPI"
+fi
+# An older version is asked for than there is, and a newer one.
+sed -i 's/mpix_queue 0.1/mpix_queue 99.0/' "$dir/project/CMakeLists.txt"
+if cmake -S "$dir/project" -B "$dir/newer" -Dmpix_queue_DIR="${config%/*}" >"$dir/log" 2>&1; then
+    fail "version 99.0 was found"
+fi
+exit $failed

@@ -1,0 +1,109 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * Copyright (c) 2026 the mpix-queue authors
+ *
+ * The NIC refuses posts for a time, since it has no room or a signal came in between. The starts
+ * are held, and made when it takes posts again. Meanwhile they are not tried at the rate at which
+ * the program polls, for each attempt can cost a reference to a mapping that never comes back.
+ * Argument 1: again (-FI_EAGAIN) or interrupt (-FI_EINTR).
+ */
+#include "mtest.h"
+
+#include <string.h>
+
+#include "cxi_double/switches.h"
+#include "cxi_hooks.h"
+
+enum { POLLS = 4000, INTS = 50, TAG = 1 };
+
+static const struct cxi_double_hooks *hooks;
+static int peer, refuse, data[INTS + 2];
+
+static void fill(int round)
+{
+    for (int i = 0; i < INTS + 2; i++) {
+        data[i] = mtest_rank == 0 ? round + i : -1;
+    }
+}
+
+static void check(int round)
+{
+    MTEST_EQ(data[0], mtest_rank == 0 ? round : -1);
+    for (int i = 1; i <= INTS; i++) {
+        MTEST_EQ(data[i], round + i);
+    }
+    MTEST_EQ(data[INTS + 1], mtest_rank == 0 ? round + INTS + 1 : -1);
+}
+
+/* The starts of both ends are under way; nothing may be posted. A queue's are tried by its stream,
+ * those of the host by the calls themselves. */
+static void poll_in_vain(MPIX_Queue queue, MPI_Request *r)
+{
+    int flag = 0, rc = MPI_SUCCESS, polls = 0, refused = 0;
+
+    /* Of two ends one may have nothing to post. */
+    for (int sum = 0; sum == 0; polls += POLLS) {
+        for (int i = 0; i < POLLS && rc == MPI_SUCCESS; i++) {
+            rc = queue == MPIX_QUEUE_NULL ? MPI_Test(r, &flag, MPI_STATUS_IGNORE)
+                                          : MPIX_Queue_test(queue, &flag);
+        }
+        refused = hooks->refused();
+        sum = refused + (rc != MPI_SUCCESS);
+        MTEST_OK(MPI_Allreduce(MPI_IN_PLACE, &sum, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD));
+    }
+    MTEST_OK(rc);
+    if (refused >= polls / 2) {
+        mtest_fail(__FILE__, __LINE__, "%d attempts in %d polls", refused, polls);
+    }
+}
+
+static void run(enum mtest_mode mode, int by_host)
+{
+    MPIX_Queue queue = MPIX_QUEUE_NULL;
+    MPI_Request r;
+
+    if (!by_host) {
+        MTEST_OK(MPIX_Queue_init(&queue, MPIX_QUEUE_CXI, NULL));
+    }
+    MTEST_OK(mtest_init_raw(mtest_rank == 0 ? mode : MTEST_RECV, &data[1], INTS, MPI_INT, peer, TAG,
+                            MPI_COMM_WORLD, &r));
+    MTEST_OK(MPIX_Match(&r));
+    for (int round = 1; round <= 3; round++) {
+        fill(100 * round);
+        hooks->refuse(round == 2 ? refuse : NIC_REFUSE_NONE);
+        MTEST_OK(MPI_Barrier(MPI_COMM_WORLD)); /* the buffer of a ready send may be written */
+        if (by_host) {
+            MTEST_OK(MPI_Start(&r));
+        } else {
+            MTEST_OK(MPIX_Enqueue_start(queue, &r));
+            MTEST_OK(MPIX_Enqueue_wait(queue, &r));
+        }
+        if (round == 2) {
+            poll_in_vain(queue, &r);
+            hooks->refuse(NIC_REFUSE_NONE);
+        }
+        MTEST_OK(by_host ? MPI_Wait(&r, MPI_STATUS_IGNORE) : MPIX_Queue_wait(queue));
+        check(100 * round);
+    }
+    if (!by_host) {
+        MTEST_OK(MPIX_Queue_free(&queue));
+    }
+    MTEST_OK(MPI_Request_free(&r));
+}
+
+int main(int argc, char **argv)
+{
+    MPIX_Queue queue = MPIX_QUEUE_NULL;
+
+    mtest_begin(&argc, &argv, MPI_THREAD_MULTIPLE);
+    peer = 1 - mtest_rank;
+    refuse = argc > 1 && strcmp(argv[1], "again") == 0 ? NIC_REFUSE_AGAIN : NIC_REFUSE_INTERRUPT;
+    MTEST_OK(MPIX_Queue_init(&queue, MPIX_QUEUE_CXI, NULL));
+    hooks = cxi_hooks();
+    for (int by_host = 0; hooks != NULL && by_host < 2; by_host++) {
+        run(MTEST_SEND, by_host);
+        run(MTEST_RSEND, by_host);
+    }
+    MTEST_EXCHANGE(queue, MPI_COMM_WORLD, peer);
+    MTEST_OK(MPIX_Queue_free(&queue));
+    return mtest_end();
+}
