@@ -136,12 +136,12 @@ struct mpixq_request {
     /* The completion word: starts that have completed. Written by whoever completes them (a stream,
      * the progress thread, a NIC), release; read by all, acquire. */
     _Atomic uint64_t done;
-    atomic_bool failed; /* a start of it failed; written like done */
 
     /* Starts by the host: see host_start.h. Once the peer has freed its end: 1 + the starts that it
      * took part in; 0 before. Written under the matching lock. */
     _Atomic uint64_t peer_end;
     _Atomic bool by_host; /* the last start was; written by the thread that starts it */
+    atomic_bool failed;   /* a start of it failed; written like done */
     atomic_int error;     /* MPI code of the first failure, if MPI gave one; written like done */
     struct mpixq_request *next_freed; /* freed while active; under the lock of host_free.c */
     /* With the watchdog: twice the number of the call that waits for it, 1 more for the first that
