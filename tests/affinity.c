@@ -84,6 +84,34 @@ DIR *opendir(const char *path)
     return next(path);
 }
 
+static atomic_int moments; /* looks at the main thread to come that find it bound */
+static atomic_int narrowed;
+static int bound_to;
+
+/* The library looks at its process, at a moment in which something has bound the main thread. */
+int sched_getaffinity(pid_t pid, size_t size, cpu_set_t *mask)
+{
+    long rc = syscall(SYS_sched_getaffinity, pid, size, mask);
+
+    if (rc >= 0 && (size_t)rc < size) {
+        memset((char *)mask + rc, 0, size - (size_t)rc);
+    }
+    if (pid == getpid() && is_library(__builtin_return_address(0)) && atomic_load(&moments) > 0 &&
+        atomic_fetch_sub(&moments, 1) > 0) {
+        memset(mask, 0, size);
+        CPU_SET(bound_to, mask);
+    }
+    return rc < 0 ? -1 : 0;
+}
+
+int sched_setaffinity(pid_t pid, size_t size, const cpu_set_t *mask)
+{
+    int mine = is_library(__builtin_return_address(0));
+
+    atomic_fetch_add(&narrowed, mine && CPU_COUNT_S(size, mask) < CPU_COUNT(&start));
+    return (int)syscall(SYS_sched_setaffinity, pid, size, mask);
+}
+
 struct thread {
     char name[32];
     cpu_set_t cpus;
@@ -267,6 +295,51 @@ static void test_looks(void)
     MTEST_EQ(atomic_load(&looks) - before, 0);
 }
 
+/* Something binds the main thread for a moment, as libraries do that look at the machine. */
+static void test_moment(void)
+{
+    bound_to = nth(0);
+    atomic_store(&moments, 1);
+    make_threads();
+    EXPECT("bound for a moment", &start);
+    MTEST_EQ(atomic_load(&moments), 0);
+    MTEST_EQ(atomic_load(&narrowed), 0);
+    exchange();
+}
+
+static void use_until(const cpu_set_t *mask)
+{
+    unsigned tries = 0;
+    int mine, all = 0;
+
+    for (int i = 0; i < 3000 && !all; i++) {
+        MTEST_OK(MPIX_Queue_wait(queue));
+        use_progress_thread();
+        mtest_backoff(&tries);
+        mine = holds(mask);
+        MTEST_OK(MPI_Allreduce(&mine, &all, 1, MPI_INT, MPI_LAND, MPI_COMM_WORLD));
+    }
+}
+
+/* The last rank is bound, and then no more. */
+static void test_neighbour(void)
+{
+    cpu_set_t others = other_than(nth(0));
+
+    if (mtest_rank == mtest_size - 1) {
+        bind_main(nth(0));
+    }
+    MTEST_OK(MPI_Barrier(MPI_COMM_WORLD));
+    make_threads();
+    EXPECT("a rank is bound", &others);
+    MTEST_OK(MPI_Barrier(MPI_COMM_WORLD));
+    if (mtest_rank == mtest_size - 1) {
+        MTEST_EQ(sched_setaffinity(0, sizeof(start), &start), 0);
+    }
+    use_until(&start);
+    EXPECT("no rank is bound any more", &start);
+}
+
 /* The program binds its main thread, before or after MPI_Init; the same CPU on all ranks. */
 static void test_bound_main(void)
 {
@@ -291,16 +364,11 @@ static void test_all_taken(void)
 static void test_bound_later(void)
 {
     cpu_set_t mask = other_than(nth(1));
-    unsigned tries = 0;
 
     make_threads();
     EXPECT("at first", &start);
     bind_main(nth(1));
-    for (int i = 0; i < 3000 && !holds(&mask); i++) {
-        MTEST_OK(MPIX_Queue_wait(queue));
-        use_progress_thread();
-        mtest_backoff(&tries);
-    }
+    use_until(&mask);
     EXPECT("bound later", &mask);
 }
 
@@ -420,6 +488,8 @@ static const struct {
     {"bound-before", test_bound_main, 2, 1},
     {"bound-after", test_bound_main, 2, 0},
     {"bound-later", test_bound_later, 2, 0},
+    {"moment", test_moment, 2, 0},
+    {"neighbour", test_neighbour, 2, 0},
     {"all-taken", test_all_taken, 2, 0},
     {"inherit", test_inherit, 2, 0},
     {"launcher", test_launcher, 1, 0},

@@ -22,6 +22,9 @@
 #include "thread.h"
 
 #define LOOK_AGAIN_NS UINT64_C(1000000000)
+/* Who is bound for a moment only, is bound elsewhere, or not at all, so much later: libraries that
+ * look at the machine (hwloc, PSM) bind the thread that loads them to each CPU in turn. */
+#define MOMENT_US 5000
 
 /* Constant after mpixq_affinity_setup. */
 static struct mpixq_cpus at_load, before_init;
@@ -31,9 +34,8 @@ static const char *source = "the process was started with them";
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 /* Under the lock. */
 static struct mpixq_seat *seats;
-static bool looked_around;
-static struct mpixq_cpus allowed; /* to the threads of the library */
-static struct mpixq_taken by_neighbours;
+static bool knows_allowed;
+static struct mpixq_cpus allowed;   /* to the threads of the library */
 static short cores[MPIXQ_CPUS_MAX]; /* number of the core and 1; 0: not looked up yet */
 
 static MPIXQ_THREAD_LOCAL struct mpixq_seat *own;
@@ -256,10 +258,8 @@ static void find_cpuset(struct mpixq_cpus *cpus_p)
 }
 
 /* Once, by the first thread. */
-static void look_around(void)
+static void find_allowed(void)
 {
-    struct neighbours neighbours = {.taken = &by_neighbours};
-
     allowed = started_with;
     switch (mpixq_env.affinity.choice) {
     case MPIXQ_AFFINITY_CPUSET:
@@ -271,14 +271,41 @@ static void look_around(void)
     default:
         break;
     }
-    by_neighbours.all = started_with;
-    mpixq_cpus_unite(&by_neighbours.all, &allowed);
+    knows_allowed = true;
+}
+
+/* Who is bound to what, and how many share the CPUs of this process. */
+static void look_around(struct mpixq_taken *taken)
+{
+    struct neighbours neighbours = {.taken = taken};
+
+    *taken = (struct mpixq_taken){.all = started_with};
+    mpixq_cpus_unite(&taken->all, &allowed);
     add_ranks(&neighbours);
     add_siblings(&neighbours);
     if (neighbours.ranks + 1 >= mpixq_node_ranks()) { /* all of them were seen */
         mpixq_backoff_crowd(neighbours.with_ours + 1);
     }
-    looked_around = true;
+    add_own_threads(taken);
+}
+
+/* The best place for a seat. Before it is another one than the seat has, in favour of those who are
+ * bound, a second look tells whether they are still. */
+static enum mpixq_choice choose(const struct mpixq_seat *seat, struct mpixq_cpus *chosen_p)
+{
+    struct mpixq_taken taken, later;
+    enum mpixq_choice choice;
+
+    look_around(&taken);
+    choice = mpixq_cpus_choose(&allowed, &taken, core_of, chosen_p);
+    if (choice == MPIXQ_CHOICE_UNBOUND || choice == MPIXQ_CHOICE_ONLY ||
+        (seat->placed && choice == seat->choice && mpixq_cpus_equal(chosen_p, &seat->cpus))) {
+        return choice;
+    }
+    mpixq_sleep_us(MOMENT_US);
+    look_around(&later);
+    mpixq_taken_keep(&taken, &later);
+    return mpixq_cpus_choose(&allowed, &taken, core_of, chosen_p);
 }
 
 static void say(const struct mpixq_seat *seat)
@@ -303,17 +330,14 @@ static void say(const struct mpixq_seat *seat)
 /* Under the lock. */
 static void place(struct mpixq_seat *seat)
 {
-    struct mpixq_taken taken;
     struct mpixq_cpus chosen, mask;
     enum mpixq_choice choice;
     bool is_new;
 
-    if (!looked_around) {
-        look_around();
+    if (!knows_allowed) {
+        find_allowed();
     }
-    taken = by_neighbours;
-    add_own_threads(&taken);
-    choice = mpixq_cpus_choose(&allowed, &taken, core_of, &chosen);
+    choice = choose(seat, &chosen);
     if (mpixq_env.affinity.choice == MPIXQ_AFFINITY_LIST) {
         chosen = allowed;
     }

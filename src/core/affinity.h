@@ -7,8 +7,9 @@
  * CPUs that the process was started with: none of those that other threads of the process, or
  * neighbour ranks, are bound to, if there are others. Where there are not, all waits yield.
  *
- * Of neighbours only the main thread is looked at, by the first thread to be placed. The ranks of
- * the node have told their processes in MPI_Init (node.h), so nothing here is collective.
+ * Of neighbours only the main thread is looked at. The ranks of the node have told their processes
+ * in MPI_Init (node.h), so nothing here is collective. What is bound for a moment does not count,
+ * and each place is looked for again (mpixq_affinity_look_again).
  */
 #ifndef MPIXQ_AFFINITY_H
 #define MPIXQ_AFFINITY_H

@@ -117,6 +117,13 @@ void mpixq_taken_add(struct mpixq_taken *taken, const struct mpixq_cpus *mask)
     }
 }
 
+void mpixq_taken_keep(struct mpixq_taken *taken, const struct mpixq_taken *other)
+{
+    for (size_t i = 0; i < sizeof taken->cpus.words / sizeof taken->cpus.words[0]; i++) {
+        taken->cpus.words[i] &= other->cpus.words[i];
+    }
+}
+
 /* Those allowed that are neither taken themselves nor, if cores is true, part of a core of which
  * something is taken. */
 static void free_ones(const struct mpixq_cpus *allowed, const struct mpixq_cpus *taken,

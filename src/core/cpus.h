@@ -48,6 +48,8 @@ struct mpixq_taken {
 };
 /* A thread has this mask. One that may be anywhere in all is not bound. */
 void mpixq_taken_add(struct mpixq_taken *taken, const struct mpixq_cpus *mask);
+/* Of what is bound to keep what is bound in the other, too. */
+void mpixq_taken_keep(struct mpixq_taken *taken, const struct mpixq_taken *other);
 
 enum mpixq_choice {
     MPIXQ_CHOICE_UNBOUND, /* nobody is bound to any of those allowed: all of them */

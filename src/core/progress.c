@@ -133,6 +133,7 @@ static void *progress_main(void *arg)
         us = slow_down(round_us());
         mpixq_mpi_leave();
         idle = us == 0 ? idle + 1 : 0;
+        mpixq_affinity_look_again();
         if (idle > IDLE_TICKS) {
             idle = 0;
             fall_asleep();

@@ -168,11 +168,41 @@ static void bound_is_seen_among_all(void **state)
     assert_string_equal(mpixq_cpus_format(&chosen, text, sizeof text), "0");
 }
 
+/* What two looks agree on. */
+static void bound_for_a_moment_does_not_count(void **state)
+{
+    const struct {
+        const char *first, *second;
+        enum mpixq_choice choice;
+        const char *chosen;
+    } cases[] = {{"0", "1", MPIXQ_CHOICE_UNBOUND, "0-3"},
+                 {"0", "0-3", MPIXQ_CHOICE_UNBOUND, "0-3"},
+                 {"0-1", "1-2", MPIXQ_CHOICE_CORES, "0,2-3"},
+                 {"3", "3", MPIXQ_CHOICE_CORES, "0-2"}};
+
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        struct mpixq_cpus allowed = set("0-3"), first = set(cases[i].first);
+        struct mpixq_cpus second = set(cases[i].second), chosen;
+        struct mpixq_taken taken = {.all = allowed}, later = {.all = allowed};
+        char text[64];
+
+        mpixq_taken_add(&taken, &first);
+        mpixq_taken_add(&later, &second);
+        mpixq_taken_keep(&taken, &later);
+        assert_int_equal(mpixq_cpus_choose(&allowed, &taken, one_each, &chosen), cases[i].choice);
+        assert_string_equal(mpixq_cpus_format(&chosen, text, sizeof text), cases[i].chosen);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(lists_are_read_and_written), cmocka_unit_test(long_list_is_cut_off),
-        cmocka_unit_test(sets_are_compared),          cmocka_unit_test(choice_avoids_what_is_taken),
+        cmocka_unit_test(bound_for_a_moment_does_not_count),
+        cmocka_unit_test(lists_are_read_and_written),
+        cmocka_unit_test(long_list_is_cut_off),
+        cmocka_unit_test(sets_are_compared),
+        cmocka_unit_test(choice_avoids_what_is_taken),
         cmocka_unit_test(bound_is_seen_among_all),
     };
 
