@@ -182,6 +182,13 @@ struct bench_report {
     const char *device;
     long errors; /* sum over the rows that were written */
     bool verify;
+    int medians, uncertain; /* rows, and those whose interval is wide */
+    /* Of a stream mode, with certain times: the size next to 64 KiB; no bytes if there was none. */
+    struct bench_conclusion {
+        enum bench_mode mode;
+        size_t bytes;
+        double ratio;
+    } conclusion;
 };
 
 /* messages: that a rank sends and receives in an iteration. Returns false if the CSV file cannot be

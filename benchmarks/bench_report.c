@@ -26,7 +26,7 @@ static bool is_root(void)
 
 static void print_published(FILE *out, const struct bench_options *opts, int messages)
 {
-    const char *before = "published implementation, per iteration:";
+    const char *before = "published implementation (Bridges and others), per iteration:";
 
     for (int mode = 0; mode < BENCH_NUM_MODES; mode++) {
         struct bench_published p = bench_published((enum bench_mode)mode, messages);
@@ -62,14 +62,15 @@ static void print_heading(FILE *out, const struct bench_options *opts, const cha
                 bench_device_names[opts->device]);
     }
     fprintf(out, "ci95: half width of the bootstrap interval of the median; ratio: to "
-                 "mpi-persistent;\nlast six columns: per iteration, mean of the ranks; the last: "
-                 "of the calls that enqueue\n");
+                 "mpi-persistent,\n~ where an interval is wider than a tenth of the time; last six "
+                 "columns: per iteration,\nmean of the ranks; the last: of the calls that "
+                 "enqueue\n");
     print_published(out, opts, messages);
     if (bench_on_device()) {
         bench_print_steps(out, opts);
     }
     fputc('\n', out);
-    fprintf(out, "%9s %-15s%11s%11s%9s%7s  %-9s%7s%7s%9s%7s%7s%9s\n", "bytes", "mode", "median us",
+    fprintf(out, "%9s %-15s%11s%11s%9s%8s  %-9s%7s%7s%9s%7s%7s%9s\n", "bytes", "mode", "median us",
             "p99 us", "ci95 us", "ratio", "channel", "starts", "waits", "launches", "posts",
             "rings", "host us");
 }
@@ -104,7 +105,13 @@ bool bench_report_open(struct bench_report *report, const struct bench_options *
     return true;
 }
 
-static void print_table_row(FILE *out, const struct bench_row *row, bool first)
+/* Did the machine do so much else that the median says little? */
+static bool is_uncertain(const struct bench_row *row)
+{
+    return row->us.ci95 > 0.1 * row->us.median;
+}
+
+static void print_table_row(FILE *out, const struct bench_row *row, bool first, bool uncertain)
 {
     const struct bench_counts *c = &row->per_iteration;
     char bytes[24] = "", ratio[24] = "-", host[24] = "-";
@@ -113,12 +120,12 @@ static void print_table_row(FILE *out, const struct bench_row *row, bool first)
         snprintf(bytes, sizeof bytes, "%zu", row->bytes);
     }
     if (!isnan(row->ratio)) {
-        snprintf(ratio, sizeof ratio, "%.2f", row->ratio);
+        snprintf(ratio, sizeof ratio, "%s%.2f", uncertain ? "~" : "", row->ratio);
     }
     if (bench_mode_is_enqueued(row->mode)) {
         snprintf(host, sizeof host, "%.2f", c->host * 1e6);
     }
-    fprintf(out, "%9s %-15s%11.2f%11.2f%9.2f%7s  %-9s%7.2f%7.2f%9.2f%7.2f%7.2f%9s\n", bytes,
+    fprintf(out, "%9s %-15s%11.2f%11.2f%9.2f%8s  %-9s%7.2f%7.2f%9.2f%7.2f%7.2f%9s\n", bytes,
             bench_mode_names[row->mode], row->us.median, row->us.p99, row->us.ci95, ratio,
             row->channel, c->starts, c->waits, c->launches, c->posts, c->rings, host);
     if (row->errors != 0) {
@@ -203,12 +210,36 @@ void bench_report_bandwidth(struct bench_report *report, const struct bench_row 
     fputc('\n', report->table);
 }
 
+/* The sizes next to 64 KiB, where both latency and bandwidth count. */
+static void conclude(struct bench_report *report, const struct bench_row *row)
+{
+    struct bench_conclusion *c = &report->conclusion;
+    bool is_stream = row->mode == BENCH_STREAM || row->mode == BENCH_STREAM_READY;
+    double here = fabs(log((double)row->bytes / 65536));
+    double there = c->bytes == 0 ? INFINITY : fabs(log((double)c->bytes / 65536));
+
+    if (is_stream && !isnan(row->ratio) &&
+        (here < there || (here == there && row->mode < c->mode))) {
+        *c = (struct bench_conclusion){.mode = row->mode, .bytes = row->bytes, .ratio = row->ratio};
+    }
+}
+
 void bench_report_rows(struct bench_report *report, const struct bench_row rows[], int num)
 {
+    const struct bench_row *base = row_of(rows, num, BENCH_MPI_PERSISTENT);
+
     for (int i = 0; i < num; i++) {
+        bool uncertain = is_uncertain(&rows[i]);
+
         report->errors += rows[i].errors;
+        report->medians++;
+        report->uncertain += uncertain;
+        uncertain = uncertain || (base != NULL && is_uncertain(base));
+        if (!uncertain) {
+            conclude(report, &rows[i]);
+        }
         if (report->table != NULL) {
-            print_table_row(report->table, &rows[i], i == 0);
+            print_table_row(report->table, &rows[i], i == 0, uncertain);
         }
         if (report->csv != NULL) {
             print_csv_row(report->csv, &rows[i], report->device);
@@ -223,13 +254,37 @@ void bench_report_rows(struct bench_report *report, const struct bench_row rows[
     }
 }
 
+/* What it showed, in one line. Times of a machine that is busy show nothing. */
+static void print_conclusion(const struct bench_report *report, const struct bench_options *opts)
+{
+    const struct bench_conclusion *c = &report->conclusion;
+    char data[40] = "", times[120] = "";
+
+    if (report->verify) {
+        snprintf(data, sizeof data, ": %s", report->errors == 0 ? "data verified" : "DATA WRONG");
+    }
+    if (3 * report->uncertain > report->medians) {
+        snprintf(times, sizeof times,
+                 "%s too busy a machine: %d of %d times are uncertain by more than a tenth",
+                 report->verify ? ";" : ":", report->uncertain, report->medians);
+    } else if (c->bytes > 0) {
+        bool kib = c->bytes % 1024 == 0;
+
+        snprintf(times, sizeof times, "%s %s takes %.2f of the time of mpi-persistent at %zu %s",
+                 report->verify ? ";" : ":", bench_mode_names[c->mode], c->ratio,
+                 kib ? c->bytes / 1024 : c->bytes, kib ? "KiB" : "bytes");
+    }
+    if (*data != '\0' || *times != '\0') {
+        fprintf(report->table, "\n%s%s%s\n", opts->program, data, times);
+    }
+}
+
 int bench_report_close(struct bench_report *report, const struct bench_options *opts)
 {
     int written = 1;
 
-    if (report->table != NULL && report->verify) {
-        fprintf(report->table, "\n%s: %s\n", opts->program,
-                report->errors == 0 ? "data verified" : "DATA WRONG");
+    if (report->table != NULL) {
+        print_conclusion(report, opts);
     }
     if (report->csv != NULL) {
         written = report->csv == stdout ? fflush(stdout) == 0 : fclose(report->csv) == 0;

@@ -49,11 +49,13 @@ do for [k = 3:30:step] {
 }
 eval "set xtics nomirror font ',10' (" . tics . ")"
 
-draw = "set multiplot layout 2, n columnsfirst title heading font ',13' margins 0.08, 0.98, 0.09, \
-        0.86 spacing 0.07, 0.07"
+# Room for the names of the times on the left, and for the legend on the right.
+width = (n == 1 ? 540 : 440) * n + 250
+draw = "set multiplot layout 2, n columnsfirst title heading font ',13' margins " . \
+       sprintf("%.4f, %.4f", 95.0 / width, 1 - 170.0 / width) . ", 0.09, 0.86 spacing " . \
+       sprintf("%.4f, 0.07", 55.0 / width)
 
 do for [terminal_name in "svg png"] {
-    width = (n == 1 ? 620 : 460) * n + 80
     if (terminal_name eq "svg") {
         set terminal svg size width, 720 font "sans,12" background rgb "white"
     } else {
@@ -63,7 +65,12 @@ do for [terminal_name in "svg png"] {
     eval draw
     do for [i = 1:n] {
         set title word(titles, i) font ",12"
-        set key top left reverse Left samplen 2
+        # One legend, beside the curves.
+        if (i == n) {
+            set key at screen 1 - 10.0 / width, screen 0.85 top right reverse Left samplen 2
+        } else {
+            unset key
+        }
         set logscale y 10
         set yrange [y_low / 1.5 : y_high * 1.5]
         set format y "%g"
@@ -80,6 +87,7 @@ do for [terminal_name in "svg png"] {
         if (r_high > 5) {
             set logscale y 2
         }
+        set format y "%.2g"
         set xlabel xname
         set ylabel (i == 1 ? "ratio to mpi-persistent" : "")
         plot for [m = 1:words(modes)] word(files, i) skip 1 \

@@ -69,6 +69,46 @@ expect_rows()
         fail "$* wrote this CSV"
     fi
 }
+
+# expect_conclusion: what the last run says of its times is true of its CSV: a mark at each ratio of
+# which an interval is wide, and in the end how many are, or the ratio at the size next to 64 KiB.
+expect_conclusion()
+{
+    local program wide n said
+    program=mpixq_$(sed -n '2s/,.*//p' "$dir/csv")
+    said=$(sed -n "s/^$program: data verified; //p" "$dir/out")
+    read -r wide n < <(awk -F, 'NR > 1 { n++; wide += $9 > 0.1 * $7 } END { print wide + 0, n }' \
+        "$dir/csv")
+    # By row: the table has the modes of a size in the order of the CSV.
+    awk -F, 'NR > 1 { print $2, $6, ($9 > 0.1 * $7) }' "$dir/csv" | awk '
+        { mode[NR] = $1; at[NR] = $2; wide[NR] = $3; if ($1 == "mpi-persistent") base[$2] = $3 }
+        END { for (i = 1; i <= NR; i++) print mode[i], wide[i] || base[at[i]] }' >"$dir/marks"
+    awk '{ for (i = 1; i <= 2; i++) if ($i ~ /^(mpi-|host$|stream)/ && $(i + 1) ~ /^[0-9.]+$/)
+            print $i, $(i + 4) ~ /^~/ ? 1 : 0 }' "$dir/out" | diff "$dir/marks" - ||
+        fail "the marks of $program are not those of its CSV"
+    if [ $((3 * wide)) -gt "$n" ]; then
+        [ "$said" = "too busy a machine: $wide of $n times are uncertain by more than a tenth" ] ||
+            fail "$program has $wide wide intervals of $n, and says '$said'"
+        return
+    fi
+    awk -F, -v said="$said" '
+        function far(b) { return b > 65536 ? b / 65536 : 65536 / b }
+        NR > 1 { wide[$6, $2] = $9 > 0.1 * $7; ratio[$6, $2] = $10; bytes[$6] = $6 }
+        END {
+            for (b in bytes) {
+                for (m = 1; m <= split("stream stream-ready", modes, " "); m++) {
+                    k = b SUBSEP modes[m]
+                    if (!(k in ratio) || wide[k] || wide[b, "mpi-persistent"]) continue
+                    if (best == "" || far(b) < far(best)) { best = b; mode = modes[m] }
+                }
+            }
+            if (best == "") exit said != ""
+            kib = best % 1024 == 0
+            want = sprintf("%s takes %.2f of the time of mpi-persistent at %d %s", mode,
+                ratio[best, mode], kib ? best / 1024 : best, kib ? "KiB" : "bytes")
+            if (said != want) { print "expected: " want; exit 1 }
+        }' "$dir/csv" || fail "$program says '$said'"
+}
 device=host
 header=bench,mode,channel,device,ranks,bytes,median_us,p99_us,ci95_us,ratio,starts,waits,launches
 header+=,posts,rings,published_launches,published_posts,host_us
@@ -260,9 +300,11 @@ if [ "${1-}" = hip ]; then
 fi
 
 expect_rows 15 2 pingpong --sizes 8,8K,256K
+expect_conclusion
 expect_rows 3 2 pingpong --sizes 8 --modes stream,mpi-blocking,host
 expect_rows 10 1 halo --sizes 40,50 --pattern "$gun"
 expect_rows 10 2 halo --sizes 40,50 --pattern "$gun"
+expect_conclusion
 # A ring of one rank, of two that are each other's neighbours on both sides, and a real one.
 expect_rows 10 1 exchange --sizes 8,4K
 expect_rows 10 2 exchange --sizes 8,64K

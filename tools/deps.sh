@@ -38,6 +38,7 @@ check     python3        python3
 check     mandoc         mandoc
 check     valgrind       valgrind
 check     spin           spin
+check?    gnuplot        gnuplot-nox
 demo      gnuplot        gnuplot-nox
 cost      valgrind       valgrind
 TABLE
