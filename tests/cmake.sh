@@ -71,6 +71,21 @@ done
 if nm -D --defined-only "$dir/made/libbetween.so" | grep -w MPI_Send_init; then
     fail "a library of the project defines functions of MPI"
 fi
+# The project of doc/install.md, with the program of the README.
+mkdir "$dir/said"
+awk '/^```cmake$/ { on = 1; next } /^```$/ { on = 0 } on' "$top_srcdir/doc/install.md" \
+    >"$dir/said/CMakeLists.txt"
+cp "$top_srcdir/examples/exchange.c" "$dir/said/prog.c"
+show cmake -S "$dir/said" -B "$dir/said/made" -Dmpix_queue_DIR="${config%/*}" || exit 1
+show cmake --build "$dir/said/made" || exit 1
+# shellcheck disable=SC2086
+printed=$(timeout 60 $MPIEXEC $MPIEXEC_FLAGS -n 2 "$dir/said/made/prog" </dev/null) ||
+    fail "the project of doc/install.md"
+[ "$(grep -c 'rank [01]: 1536' <<<"$printed")" = 2 ] || fail "the project printed: $printed"
+for line in $(sed -n 's/^| CMake | `\(.*\)` and `\(.*\)` |$/\1\n\2/p' "$top_srcdir/README.md" |
+    tr ' ' '^'); do
+    grep -qxF "${line//^/ }" "$dir/said/CMakeLists.txt" || fail "the project has no ${line//^/ }"
+done
 # An older version is asked for than there is, and a newer one.
 sed -i 's/mpix_queue 0.1/mpix_queue 99.0/' "$dir/project/CMakeLists.txt"
 if cmake -S "$dir/project" -B "$dir/newer" -Dmpix_queue_DIR="${config%/*}" >"$dir/log" 2>&1; then

@@ -28,6 +28,64 @@ export PKG_CONFIG_PATH=${pc%/*} PKG_CONFIG_SYSROOT_DIR=$dir/root
 libdir=$dir/root$(PKG_CONFIG_SYSROOT_DIR='' pkg-config --variable=libdir mpix_queue)
 read -r -a flags < <(pkg-config --cflags --libs mpix_queue)
 
+# readme_line WITH: the command of that row of the README's table.
+readme_line()
+{
+    sed -n "s/^| $1 | \`\(.*\)\` |\$/\1/p" "$top_srcdir/README.md"
+}
+
+# In what the README and doc/install.md say to type, the compilers that these tests are for. They
+# may carry options.
+# shellcheck disable=SC2086
+mpicc()
+{
+    $CC ${SANITIZER_FLAGS-} "$@"
+}
+# shellcheck disable=SC2086
+mpifort()
+{
+    $FC $FCFLAGS ${SANITIZER_FLAGS-} "$@"
+}
+
+# said_lines: the commands for C and Fortran and the lines for make are right as they stand there.
+said_lines()
+{
+    local lines
+    cp "$top_srcdir/examples/exchange.c" "$dir/prog.c"
+    lines=$(readme_line C)
+    (cd "$dir" && [ -n "$lines" ] && eval "$lines") || fail "the README's line for C: $lines"
+    mv "$dir/prog" "$dir/prog_c" && check_number prog_c
+    awk '/^```make$/ { on = 1; next } /^```$/ { on = 0 } on' "$top_srcdir/doc/install.md" |
+        grep -v '^CC' >"$dir/Makefile"
+    lines=$(readme_line make)
+    for line in "${lines%%\` and*}" "${lines##*and \`}"; do
+        grep -qxF "$line" "$dir/Makefile" || fail "doc/install.md does not have '$line'"
+    done
+    $MAKE -s -C "$dir" CC="$CC ${SANITIZER_FLAGS-}" prog || fail "make as in doc/install.md"
+    mv "$dir/prog" "$dir/prog_make" && check_number prog_make
+    [ "${MPIXQ_TEST_FORTRAN-no}" = yes ] || return
+    cp "$top_srcdir/examples/exchange_fortran.f90" "$dir/prog.f90"
+    lines=$(readme_line Fortran)
+    (cd "$dir" && [ -n "$lines" ] && eval "$lines") || fail "the README's line for Fortran: $lines"
+    mv "$dir/prog" "$dir/prog_fortran" && check_number prog_fortran
+}
+
+# check_number NAME: two ranks of it exchange numbers as they should.
+check_number()
+{
+    local printed
+    if [ "${MPIEXEC:-none}" = none ]; then
+        return
+    fi
+    # shellcheck source=../tools/mpi_env.sh
+    . "$top_srcdir/tools/mpi_env.sh"
+    # shellcheck disable=SC2086
+    printed=$(LD_LIBRARY_PATH=$libdir${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH} \
+        timeout 60 $MPIEXEC ${MPIEXEC_FLAGS-} -n 2 "$dir/$1" </dev/null) ||
+        fail "$1 ended with an error"
+    [ "$(grep -c 'rank [01]: 1536' <<<"$printed")" = 2 ] || fail "$1 printed: $printed"
+}
+
 cat >"$dir/uses.c" <<'EOF'
 #include <mpix_queue.h>
 #include <stdio.h>
@@ -87,6 +145,7 @@ if [ -f "$libdir/libmpix_queue.so" ]; then
         [[ $(first_library "$dir/needed") = libmpix_queue.so.* ]] ||
             fail "$program: $(first_library "$dir/needed") comes first"
     done
+    said_lines
 fi
 # Behind MPI, with the object for programs.
 if [ -f "$libdir/mpixq_first.o" ]; then

@@ -2,11 +2,12 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # Copyright (c) 2026 the mpix-queue authors
 #
-# What is written down twice says the same: the README's program and examples/exchange.c; the
-# environment variables in the source, the README and the manual; functions and kinds of error in
-# the header and in their pages; functions and constants in the header and the module for Fortran;
-# options of the benchmarks and in their pages; how late a waiting thread may be, in the source, the
-# design and the manual.
+# What is written down twice says the same: code in the README and the documents and the examples;
+# the environment variables in the source, doc/environment.md and the manual; texts of errors and of
+# reports in the source and doc/troubleshooting.md; functions and kinds of error in the header and
+# in their pages; functions and constants in the header and the module for Fortran; options of the
+# benchmarks and in their pages; how late a waiting thread may be, in the source, the design and the
+# manual. The README has at most 150 lines.
 # Exit codes: 0 all equal; 1 not; 77 all equal, but there is no mandoc to check the pages' form.
 
 top=${top_srcdir:-${srcdir:-.}}
@@ -30,10 +31,55 @@ same()
     fi
 }
 
-check_program()
+# stripped FILE...: its lines without blanks in front, as excerpts may stand further to the left.
+stripped()
+{
+    cat "$@" | sed 's/^ *//'
+}
+
+# excerpts FILE LANGUAGE EXAMPLE...: each block of code of that language in FILE stands in one of
+# the examples, line by line; a line of three dots leaves something out.
+excerpts()
+{
+    file=$1 language=$2
+    shift 2
+    rm -f "$tmp"/block.*
+    awk -v fence="\`\`\`$language" -v out="$tmp/block." '
+        $0 == fence { on = 1; n++; next }
+        /^```$/ { on = 0 }
+        on && /^ *\.\.\.$/ { n++; next }
+        on { sub(/^ */, ""); print >(out n) }' "$top/$file"
+    for block in "$tmp"/block.*; do
+        [ -f "$block" ] || continue
+        for example in "$@"; do
+            stripped "$top/$example" >"$tmp/example"
+            # In awk, where a text is looked for as it is, over several lines.
+            awk 'NR == FNR { text = text $0 "\n"; next } { part = part $0 "\n" }
+                END { exit index("\n" text, "\n" part) == 0 }' "$tmp/example" "$block" &&
+                continue 2
+        done
+        fail "$file: this code in $language is in none of $*:"
+        cat "$block"
+    done
+}
+
+# Programs and parts of them, which tests/examples.sh builds and runs.
+check_programs()
 {
     awk '/^```c$/ { on = 1; next } /^```$/ { on = 0 } on' "$top/README.md" >"$tmp/program"
-    same "examples/exchange.c and README.md" "$top/examples/exchange.c" "$tmp/program"
+    awk 'body; /\*\/$/ { body = 1 }' "$top/examples/exchange.c" >"$tmp/exchange.c"
+    same "examples/exchange.c and README.md" "$tmp/exchange.c" "$tmp/program"
+    # shellcheck disable=SC2046
+    for file in README.md doc/gpu.md doc/install.md doc/porting.md doc/tutorial.md; do
+        excerpts "$file" c $(cd "$top" && echo examples/*.c)
+        excerpts "$file" cuda $(cd "$top" && echo examples/*.cu)
+        excerpts "$file" fortran $(cd "$top" && echo examples/*.f90)
+    done
+    # Code of another kind would not be looked at.
+    grep -n '^```.' "$top"/README.md "$top"/doc/*.md |
+        grep -v -e '```c$' -e '```cuda$' -e '```fortran$' -e '```make$' -e '```cmake$' &&
+        fail "code in a language that no test knows"
+    [ "$(wc -l <"$top/README.md")" -le 150 ] || fail "README.md has more than 150 lines"
 }
 
 # The functions under their exported names and under the header's MPIX_ spellings.
@@ -143,30 +189,6 @@ check_form()
     done
 }
 
-# The variables, one line each: NAME^VALUES^DEFAULT^HELP.
-env_of_source()
-{
-    cat >"$tmp/env.c" <<'END'
-#define MPIXQ_ENV_CHOICE(field, name, def, choices, help) ROW name "^" choices "^" def "^" help
-#define MPIXQ_ENV_CPUS(field, name, def, choices, help) ROW name "^" choices "^" def "^" help
-#define MPIXQ_ENV_CHANNELS(field, name, def, choices, help) ROW name "^" choices "^" def "^" help
-#define MPIXQ_ENV_INT(field, name, def, low, high, help) \
-    ROW name "^" #low ".." #high "^" #def "^" help
-#include "env_defs.h"
-END
-    # $CC may carry options.
-    # shellcheck disable=SC2086
-    ${CC:-cc} -E -P -I"$top/src/core" "$tmp/env.c" | tr '\n' ' ' |
-        sed -e 's/" *"//g' -e 's/ROW "\([^"]*\)"/\1\n/g' |
-        sed -e 's/^ *//' -e 's/|/, /g' -e '/^$/d'
-}
-
-env_of_readme()
-{
-    # shellcheck disable=SC2016
-    sed -n 's/^| `\(MPIXQ_[A-Z_]*\)` | \(.*\) | \(.*\) | \(.*\) |$/\1^\2^\3^\4/p' "$top/README.md"
-}
-
 # Entries of the form ".It Ev NAME No = VALUES Pq default DEFAULT", then the help as a sentence.
 env_of_manual()
 {
@@ -193,20 +215,64 @@ env_of_manual()
 
 check_environment()
 {
-    env_of_source >"$tmp/env.source"
-    env_of_readme >"$tmp/env.readme"
+    bash "$top/tools/environment.sh" rows >"$tmp/env.source"
     env_of_manual >"$tmp/env.manual"
-    same "environment in src/core/env_defs.h and README.md" "$tmp/env.source" "$tmp/env.readme"
     same "environment in src/core/env_defs.h and man/mpix_queue.7" "$tmp/env.source" \
         "$tmp/env.manual"
+    bash "$top/tools/environment.sh" >"$tmp/env.page"
+    same "doc/environment.md and what tools/environment.sh makes of src/core/env_defs.h" \
+        "$tmp/env.page" "$top/doc/environment.md"
 }
 
-check_program
+# Texts of C in their pieces, joined, one to a line: of the errors, and of what reports say.
+texts_of_errors()
+{
+    printf '%s\n' '#define MPIXQ_ERROR(name, kind, text) ROW text' '#include "error_defs.h"' \
+        >"$tmp/errors.c"
+    # $CC may carry options.
+    # shellcheck disable=SC2086
+    ${CC:-cc} -E -P -I"$top/src/core" "$tmp/errors.c" | tr '\n' ' ' |
+        sed -e 's/" *"//g' -e 's/ROW "\([^"]*\)"/\1\n/g' | sed -e 's/^ *//' -e '/^$/d'
+}
+
+# What comes to a report's end from the functions of channels, which are called NAME_lacks, and from
+# the one that says why nothing is matched; without what is put together from pieces.
+texts_of_reports()
+{
+    for file in "$top"/src/*/*.c; do
+        awk '/^(static )?const char \*(.*lacks|mpixq_watchdog_why_unmatched)\(/ { on = 1 }
+            on { line = $0; sub(/^ +/, "", line); printf "%s ", line }
+            /^}/ { if (on) print ""; on = 0 }' "$file"
+    done | sed 's/" *"//g' | grep -o '"[^"%]*"' | tr -d '"' | sort -u |
+        grep -vx nothing # a start to MPI_PROC_NULL completes at once
+}
+
+check_troubles()
+{
+    tr -s ' \n' '  ' <"$top/doc/troubleshooting.md" >"$tmp/troubles"
+    texts_of_errors >"$tmp/texts"
+    [ "$(wc -l <"$tmp/texts")" -gt 60 ] || fail "src/core/error_defs.h: too few texts found"
+    texts_of_reports >"$tmp/reports"
+    [ "$(wc -l <"$tmp/reports")" -gt 15 ] || fail "too few texts of reports found"
+    while IFS= read -r text; do
+        grep -qF -e "$text" "$tmp/troubles" || fail "doc/troubleshooting.md does not have '$text'"
+    done <<END
+$(cat "$tmp/texts" "$tmp/reports")
+END
+    sed -n 's/^## //p; s/^### //p' "$top/doc/troubleshooting.md" >"$tmp/headings"
+    while read -r kind number; do
+        [ "$number" = 0 ] || grep -qx "$kind" "$tmp/headings" ||
+            fail "doc/troubleshooting.md has no section $kind"
+    done <"$tmp/kinds.header"
+}
+
+check_programs
 check_pages
 check_kinds
 check_fortran
 check_options
 check_environment
+check_troubles
 check_backoff
 if command -v mandoc >/dev/null; then
     check_form

@@ -3,7 +3,8 @@
 # Copyright (c) 2026 the mpix-queue authors
 #
 # examples.sh [gpu] - the examples, which "make check" has built, give the right numbers; gpu: the
-# one for GPUs is compiled with HIP, and runs on the double of its runtime; it compiles with CUDA
+# one for both kinds of GPUs is compiled with HIP, and runs on the double of its runtime; it
+# compiles with CUDA, and so does the one with a kernel of its own, by nvcc
 set -u
 : "${top_srcdir:?is set by make check}" "${top_builddir:?is set by make check}"
 if [ "$MPIEXEC" = none ]; then
@@ -53,6 +54,43 @@ folder()
     return 1
 }
 
+# By the README's command. The program is not run here, where there may be no GPU, but in what it
+# needs the library has to come before MPI. $CC is an MPI compiler, with or without options.
+kernel()
+{
+    local nvcc mpicxx=${CC%% *} needed line
+    mpicxx=${mpicxx/mpicc/mpicxx}
+    nvcc=$(command -v nvcc || folder nvcc /usr/local/cuda/bin) || return
+    [ "${nvcc##*/}" = nvcc ] || nvcc+=/nvcc
+    if [ "$mpicxx" = "${CC%% *}" ] || ! command -v "$mpicxx" >/dev/null; then
+        return
+    fi
+    line=$(sed -n 's/^| CUDA | `\(.*\)` |$/\1/p' "$top_srcdir/README.md")
+    cp "$top_srcdir/examples/exchange_gpu.cu" "$dir/prog.cu"
+    nvcc()
+    {
+        "$nvcc" -Werror all-warnings "${@/#mpicxx/$mpicxx}"
+    }
+    pkg-config()
+    {
+        case $1 in
+        --cflags) echo "-I$top_srcdir/include" ;;
+        --variable=libdir) echo "$top_builddir/.libs" ;;
+        esac
+    }
+    if ! (cd "$dir" && eval "${line:?is in the table of the README}"); then
+        echo "failed: $line"
+        failed=1
+        return
+    fi
+    unset -f nvcc pkg-config
+    needed=$(readelf -d "$dir/prog" | sed -n 's/.*(NEEDED).*\[\(.*\)\]$/\1/p')
+    if ! grep -m 1 -e mpi <<<"$needed" | grep -q '^libmpix_queue'; then
+        echo "failed: exchange_gpu needs MPI before the library: $needed"
+        failed=1
+    fi
+}
+
 ring()
 {
     local headers double=$top_builddir/tests/hip_double/.libs/libamdhip64.so.5
@@ -79,12 +117,17 @@ ring()
     exit $failed
 }
 
-[ "${1-}" != gpu ] || ring
+if [ "${1-}" = gpu ]; then
+    kernel
+    ring
+fi
 
 expect 2 exchange 'rank 0: 1536' 'rank 1: 1536'
 expect 3 exchange 'rank 0: 1536' 'rank 1: 1536' 'rank 2: 3' # MPI_PROC_NULL
 for ranks in 1 2 4; do
     expect "$ranks" halo 'heat before 1000.000000, after 100 steps 1000.000000'
+    # That of the first cell is 1000 times the central of the 401 binomial coefficients, by 4^200.
+    expect "$ranks" overlap 'heat after 200 steps 1000.000000, in the first cell 39.869302'
 done
 
 # The one in Fortran is built here, since make does without Fortran.

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright (c) 2026 the mpix-queue authors
  *
- * Every environment variable of the library, one line each: the parser, MPIXQ_INFO, the README and
- * mpix_queue(7) all follow this table.
+ * Every environment variable of the library, one line each: the parser, MPIXQ_INFO,
+ * doc/environment.md and mpix_queue(7) all follow this table.
  *
  * MPIXQ_ENV_CHOICE(field, name, default, "choice|choice...", help): the value is the choice's index
  * MPIXQ_ENV_INT(field, name, default, lowest, highest, help)
