@@ -39,7 +39,10 @@ check     mandoc         mandoc
 check     valgrind       valgrind
 check     spin           spin
 check?    gnuplot        gnuplot-nox
+check?    cmark-gfm      cmark-gfm
 demo      gnuplot        gnuplot-nox
+html      cmark-gfm      cmark-gfm
+html      mandoc         mandoc
 cost      valgrind       valgrind
 TABLE
 }
