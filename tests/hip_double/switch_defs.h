@@ -17,8 +17,8 @@ SWITCH_INT(queues, "HIP_DOUBLE_QUEUES", 4, 1, 4,
 SWITCH_INT(depth, "HIP_DOUBLE_DEPTH", 1024, 1, 1000000,
            "Operations that a hardware queue holds; the next one waits for room.")
 SWITCH_CHOICE(lookup, "HIP_DOUBLE_LOOKUP", "blocks", "blocks|free",
-              "While a launch waits for room, look-ups and launches of other threads wait too, or "
-              "do not.")
+              "While a launch waits for room, look-ups, queries and launches of other threads wait "
+              "too, or do not.")
 SWITCH_CHOICE(sync, "HIP_DOUBLE_SYNC", "all", "all|known|none",
               "Which calls wait for the device: all that may, those that are known to, or none.")
 SWITCH_CHOICE(forbid, "HIP_DOUBLE_FORBID", "off", "off|report|abort",
