@@ -259,6 +259,7 @@ check_troubles()
     done <<END
 $(cat "$tmp/texts" "$tmp/reports")
 END
+    grep -n '^| `.*| *|$' "$top/doc/troubleshooting.md" && fail "no cause and no cure"
     sed -n 's/^## //p; s/^### //p' "$top/doc/troubleshooting.md" >"$tmp/headings"
     while read -r kind number; do
         [ "$number" = 0 ] || grep -qx "$kind" "$tmp/headings" ||
