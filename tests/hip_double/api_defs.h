@@ -118,6 +118,7 @@ HIP_FUNCTION(hipError_t, hipDeviceGetAttribute,
              (int *value, hipDeviceAttribute_t which, int device))
 HIP_FUNCTION(hipError_t, hipDeviceGetStreamPriorityRange, (int *least, int *greatest))
 HIP_FUNCTION(hipError_t, hipDeviceSynchronize, (void))
+HIP_FUNCTION(hipError_t, hipDeviceReset, (void))
 #ifndef HIP_DOUBLE_CHECK_7
 HIP_FUNCTION(hipError_t, hipDeviceFlushGPUDirectRDMAWrites, (int target, int scope))
 #endif

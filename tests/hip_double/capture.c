@@ -126,6 +126,7 @@ hipError_t hip_capture_enter(enum hip_call call)
     case HIP_CALL_hipMemcpy:
     case HIP_CALL_hipMemset:
         return invalidate_all(hipErrorStreamCaptureImplicit);
+    case HIP_CALL_hipDeviceReset:
     case HIP_CALL_hipDeviceSynchronize:
     case HIP_CALL_hipCtxSynchronize:
         return hip_is_wrong("capture-device") ? hipSuccess

@@ -293,6 +293,31 @@ static struct hip_block *next_in(const char *address, size_t bytes)
     return block;
 }
 
+void hip_chunk_unmap(struct hip_block *block)
+{
+    if (mmap(block->pages, block->page_bytes, PROT_NONE,
+             MAP_FIXED | MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0) == MAP_FAILED) {
+        hip_die("mmap of %p", (void *)block->pages);
+    }
+    block->chunk->mappings--;
+    chunk_leave(block->chunk);
+    hip_forget(block);
+}
+
+/* Their mappings have ended by now. */
+void hip_chunks_reset(int device)
+{
+    struct ihipMemGenericAllocationHandle *next;
+
+    for (struct ihipMemGenericAllocationHandle *chunk = chunks; chunk != NULL; chunk = next) {
+        next = chunk->next;
+        if (chunk->device == device) {
+            chunk->handles = 0;
+            chunk_leave(chunk);
+        }
+    }
+}
+
 HIP_EXPORT hipError_t hipMemUnmap(void *address, size_t bytes)
 {
     hipError_t error = hipErrorInvalidValue;
@@ -302,14 +327,8 @@ HIP_EXPORT hipError_t hipMemUnmap(void *address, size_t bytes)
     hip_synchronizing(HIP_CALL_hipMemUnmap, hip_current(), true);
     pthread_mutex_lock(&hip_memory_lock);
     if (bytes > 0 && mapped_in(address, bytes) == bytes) {
-        if (mmap(address, bytes, PROT_NONE, MAP_FIXED | MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE,
-                 -1, 0) == MAP_FAILED) {
-            hip_die("mmap of %p", address);
-        }
         while ((block = next_in(address, bytes)) != NULL) {
-            block->chunk->mappings--;
-            chunk_leave(block->chunk);
-            hip_forget(block);
+            hip_chunk_unmap(block);
         }
         error = hipSuccess;
     }

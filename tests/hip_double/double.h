@@ -103,9 +103,9 @@ struct ihipStream_t {
     struct hip_queue *queue;
     int device, priority;
     unsigned flags;
-    int refs; /* the handle, and operations and events that name it */
-    bool destroyed, null;
-    uint64_t queued, done; /* operations */
+    int refs;                  /* the handle, and operations and events that name it */
+    bool destroyed, null, own; /* own: the default stream of a thread */
+    uint64_t queued, done;     /* operations */
     struct hip_capture capture;
 };
 
@@ -141,6 +141,9 @@ struct hip_op *hip_op_new(void (*run)(struct hip_op *op), size_t parameter_bytes
 /* The stream of a handle, with a reference; NULL if there is none. Under hip.lock. */
 struct ihipStream_t *hip_stream_of(hipStream_t handle);
 void hip_stream_drop(struct ihipStream_t *stream);
+/* hipDeviceReset, of a device that is idle: under hip.lock. */
+void hip_streams_reset(int device);
+void hip_events_reset(int device);
 /* Look-ups and queries wait while a launch waits for room. */
 void hip_look_up(void);
 /* Puts op at the end of a stream, when there is room, and after a point if that is not NULL;
@@ -266,6 +269,7 @@ const char *hip_kernel_name(int i);
 
 /* module.c: the kind of the devices. */
 const char *hip_arch(void);
+void hip_modules_reset(int device);
 
 /* rtc.c: what is compiled, which modules are loaded from. */
 #define HIP_COMPILED "compiled for the hip double"

@@ -12,6 +12,7 @@ struct ihipEvent_t {
     struct ihipEvent_t *next;
     struct hip_point point; /* stream NULL: never recorded */
     unsigned flags;
+    int device;
     int refs; /* the handle, and records that are queued */
     bool destroyed;
     uint64_t reached_ns;
@@ -76,6 +77,7 @@ static hipError_t create(hipEvent_t *event_p, unsigned flags)
         return hipErrorOutOfMemory;
     }
     event->flags = flags;
+    event->device = hip_current();
     event->refs = 1;
     pthread_mutex_lock(&hip.lock);
     event->next = events;
@@ -110,6 +112,19 @@ HIP_EXPORT hipError_t hipEventDestroy(hipEvent_t handle)
     }
     pthread_mutex_unlock(&hip.lock);
     return hip_leave(event == NULL ? hipErrorInvalidHandle : hipSuccess);
+}
+
+void hip_events_reset(int device)
+{
+    struct ihipEvent_t *next;
+
+    for (struct ihipEvent_t *event = events; event != NULL; event = next) {
+        next = event->next;
+        if (event->device == device && !event->destroyed) {
+            event->destroyed = true;
+            drop(event);
+        }
+    }
 }
 
 static void run_record(struct hip_op *op)

@@ -247,7 +247,7 @@ hipError_t hip_block_new(enum hip_kind kind, size_t bytes, unsigned flags, void 
     return error;
 }
 
-static void check_fill(const struct hip_block *block)
+void hip_check_margins(const struct hip_block *block)
 {
     const char *places[] = {block->pages, block->base + block->size};
     const char *ends[] = {block->base, block->pages + block->page_bytes};
@@ -281,7 +281,7 @@ static void bury(struct hip_block *block)
     hip_freed--;
 }
 
-static void unmap(struct hip_block *block)
+void hip_unmap(struct hip_block *block)
 {
     if (mmap(block->pages, block->page_bytes, PROT_NONE,
              MAP_FIXED | MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0) == MAP_FAILED) {
@@ -323,9 +323,9 @@ hipError_t hip_block_free(enum hip_call call, void *memory, bool host)
             hip_protect(block, true);
         }
         if (block->kind != HIP_IMPORTED) { /* its owner looks */
-            check_fill(block);
+            hip_check_margins(block);
         }
-        unmap(block);
+        hip_unmap(block);
         if (copy.pool != NULL) {
             hip_piece_freed(copy.pool);
         }
@@ -449,7 +449,7 @@ hipError_t hip_block_unmap(void *memory)
     block = hip_find(memory, &moved);
     if (block != NULL && block->kind == HIP_IPC) {
         if (--block->opens == 0) {
-            unmap(block);
+            hip_unmap(block);
         }
         error = hipSuccess;
     }

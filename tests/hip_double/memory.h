@@ -31,9 +31,17 @@ char *hip_map_pages(size_t bytes, int file, uint64_t file_offset);
 void hip_protect(const struct hip_block *block, bool open);
 void hip_add(struct hip_block *block);
 void hip_forget(struct hip_block *block);
+/* Neither host nor devices reach it any more. */
+void hip_unmap(struct hip_block *block);
+/* Is what is beside it as it was? */
+void hip_check_margins(const struct hip_block *block);
 
 /* pools.c: a piece of a pool was freed. */
 void hip_piece_freed(struct ihipMemPoolHandle_t *pool);
+void hip_pools_reset(int device);
+/* chunks.c: a mapping ends; the chunk stays while somebody has it. */
+void hip_chunk_unmap(struct hip_block *block);
+void hip_chunks_reset(int device);
 /* Devices that reach what comes from a pool, a bit for each. */
 uint32_t hip_pool_reach(const struct ihipMemPoolHandle_t *pool);
 

@@ -161,6 +161,24 @@ static struct ihipModule_t **module_place(const struct ihipModule_t *module)
     return NULL;
 }
 
+void hip_modules_reset(int device)
+{
+    struct ihipModule_t **place = &modules;
+
+    pthread_mutex_lock(&lock);
+    while (*place != NULL) {
+        struct ihipModule_t *module = *place;
+
+        if (module->device == device) {
+            *place = module->next;
+            module_free(module);
+        } else {
+            place = &module->next;
+        }
+    }
+    pthread_mutex_unlock(&lock);
+}
+
 HIP_EXPORT hipError_t hipModuleUnload(hipModule_t module)
 {
     struct ihipModule_t **place;

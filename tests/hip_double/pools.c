@@ -127,6 +127,19 @@ void hip_piece_freed(struct ihipMemPoolHandle_t *pool)
     }
 }
 
+/* Their pieces are freed by now. */
+void hip_pools_reset(int device)
+{
+    struct ihipMemPoolHandle_t *next;
+
+    for (struct ihipMemPoolHandle_t *pool = pools; pool != NULL; pool = next) {
+        next = pool->next;
+        if (pool->device == device && pool->pieces == 0) {
+            pool_free(pool);
+        }
+    }
+}
+
 uint32_t hip_pool_reach(const struct ihipMemPoolHandle_t *pool)
 {
     return pool->reach;

@@ -109,6 +109,7 @@ static struct ihipStream_t *own_stream(int device)
     }
     if (own->streams[device] == NULL) {
         own->streams[device] = stream_new(device, hipStreamDefault, 0);
+        own->streams[device]->own = true;
     }
     return own->streams[device];
 }
@@ -319,6 +320,20 @@ HIP_EXPORT hipError_t hipStreamDestroy(hipStream_t handle)
     }
     pthread_mutex_unlock(&hip.lock);
     return hip_leave(error);
+}
+
+/* Default streams are there always. */
+void hip_streams_reset(int device)
+{
+    struct ihipStream_t *next;
+
+    for (struct ihipStream_t *stream = hip.streams; stream != NULL; stream = next) {
+        next = stream->next;
+        if (stream->device == device && !stream->destroyed && !stream->null && !stream->own) {
+            stream->destroyed = true;
+            hip_stream_drop(stream);
+        }
+    }
 }
 
 HIP_EXPORT hipError_t hipStreamQuery(hipStream_t handle)
