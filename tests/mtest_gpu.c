@@ -43,6 +43,8 @@ static struct {
     int (*retain)(void **context, int device);
     int (*current)(void **context);
     int (*set_current)(void *context);
+    int (*cuda_reset)(int device);
+    int (*hip_reset)(void);
 } gpu;
 
 static struct {
@@ -76,6 +78,8 @@ static struct {
     {(void **)&gpu.retain, "cuDevicePrimaryCtxRetain", NULL},
     {(void **)&gpu.current, "cuCtxGetCurrent", NULL},
     {(void **)&gpu.set_current, "cuCtxSetCurrent", NULL},
+    {(void **)&gpu.cuda_reset, "cuDevicePrimaryCtxReset_v2", NULL},
+    {(void **)&gpu.hip_reset, NULL, "hipDeviceReset"},
 };
 
 enum {
@@ -181,6 +185,22 @@ int mtest_gpu_device(void)
         device++;
     }
     return device < DEVICES ? device : -1;
+}
+
+/* CUDA's context is destroyed, and made anew by who retains it. */
+void mtest_gpu_reset(void)
+{
+    int device = mtest_gpu_device();
+
+    need("a device that a test has chosen", device < 0);
+    mtest_gpu_special_reset(device);
+    if (gpu.hip_reset != NULL) {
+        need("hipDeviceReset", gpu.hip_reset());
+        return;
+    }
+    need("cuDevicePrimaryCtxReset", gpu.cuda_reset(device));
+    need("cuDevicePrimaryCtxRetain", gpu.retain(&contexts[device], device));
+    need("cuCtxSetCurrent", gpu.set_current(contexts[device]));
 }
 
 void *mtest_gpu_stream(void)

@@ -29,6 +29,9 @@ int mtest_gpu_devices(void);
 void mtest_gpu_set_device(int device);
 int mtest_gpu_device(void);
 
+/* Reset the device of the calling thread: all that the process has there is gone. */
+void mtest_gpu_reset(void);
+
 /* A stream of the GPU that waits for no other one. */
 void *mtest_gpu_stream(void);
 void *mtest_gpu_stream_of_priority(bool high);
@@ -59,6 +62,8 @@ void mtest_gpu_free(enum mtest_memory memory, void *block);
  * kinds NULL. And free it, if it is such; false: it is not. */
 void *mtest_gpu_special_alloc(const char *kind, size_t bytes);
 bool mtest_gpu_special_free(void *block);
+/* The device is reset: there is none of it any more, nor of any other device that a test uses. */
+void mtest_gpu_special_reset(int device);
 /* The same of pools and chunks that other processes cannot open. */
 void *mtest_gpu_private_alloc(const char *kind, size_t bytes);
 /* So many chunks side by side, each of as many bytes as are possible at least, or more. */

@@ -196,6 +196,19 @@ void *mtest_gpu_chunks_alloc(int n, size_t *each_p)
     return chunks_alloc(n, *each_p, true);
 }
 
+void mtest_gpu_special_reset(int device)
+{
+    struct special *next;
+
+    pthread_mutex_lock(&lock);
+    pools[0][device] = pools[1][device] = NULL;
+    for (; specials != NULL; specials = next) {
+        next = specials->next;
+        free(specials);
+    }
+    pthread_mutex_unlock(&lock);
+}
+
 bool mtest_gpu_special_free(void *block)
 {
     struct special **at = &specials, *old;

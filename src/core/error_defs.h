@@ -105,6 +105,10 @@ MPIXQ_ERROR(SEVERAL_GPUS, MPIXQ_ERR_ARG,
             "argument stream_address: this process uses both CUDA and HIP: say by info key type "
             "whether it is a cudaStream_t or a hipStream_t")
 MPIXQ_ERROR(GPU, MPIXQ_ERR_COMM, "a GPU or its library reports an error")
+MPIXQ_ERROR(
+    GPU_RESET, MPIXQ_ERR_COMM,
+    "the device was reset (cudaDeviceReset, hipDeviceReset) since the queue was made or the "
+    "request matched: it can only be freed")
 MPIXQ_ERROR(GPU_OPS, MPIXQ_ERR_UNSUPPORTED,
             "this GPU has neither kernels of this build nor stream memory operations, or not those "
             "that MPIXQ_GPU_OPS asks for")

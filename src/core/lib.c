@@ -84,6 +84,7 @@ static int teardown(MPI_Comm comm, int key, void *value, void *extra)
     streams = mpixq_host_streams_close();
     mpixq_progress_stop();
     mpixq_host_close();
+    mpixq_streams_look_at_places();
     mpixq_handles_each(recall, NULL); /* no other thread is here any more */
     mpixq_match_stop();
     mpixq_control_close();

@@ -14,6 +14,7 @@
 #include "comm.h"
 #include "host_start.h"
 #include "log.h"
+#include "lost.h"
 #include "match.h"
 
 enum { LIVE = 0x6d717571 };
@@ -156,6 +157,7 @@ int mpixq_queue_create(MPIXQ_Queue_type type, const char *kind, void *const *add
         mpixq_channels_expose(ops);
     }
     mpixq_streams_look_again();
+    mpixq_lost_look();
     atomic_store(&queue->magic, LIVE);
     if (mpixq_env.info) {
         mpixq_queue_print(queue);

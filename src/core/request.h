@@ -114,6 +114,7 @@ struct mpixq_request {
     int op_index;                    /* in the array of the call that matches it */
     uint32_t offered;                /* of a send being matched: channels, as bits */
     uint64_t match_mark;             /* as mark, below */
+    uint64_t life;                   /* of the place of the buffer, if that is in_gpu */
     struct mpixq_staging *staging;   /* with which twin of it channels work; NULL: itself */
     void *reached;                   /* what that channel needs for it, while MATCHING; else NULL */
     struct mpixq_prepared *prepared; /* of it, by a channel whose data GPUs move */
@@ -172,8 +173,7 @@ void mpixq_request_destroy(struct mpixq_request *req);
 /* Call visit for each record with a handle. */
 void mpixq_request_each(void (*visit)(struct mpixq_request *req, void *arg), void *arg);
 
-/* In MPI_Finalize: destroy every record that is left. */
-void mpixq_requests_close(void);
+void mpixq_requests_close(void); /* in MPI_Finalize: destroy every record that is left */
 
 /* Let event happen. False, and nothing changes, if the state does not allow it. */
 bool mpixq_request_step(struct mpixq_request *req, enum mpixq_event event);

@@ -9,6 +9,7 @@
 #include "channel.h"
 #include "env.h"
 #include "log.h"
+#include "lost.h"
 
 /* MPICH's names of kinds of GPUs in MPIX_GPU_query_support. */
 enum { MPICH_CUDA = 0, MPICH_HIP = 2 };
@@ -71,7 +72,7 @@ static bool find_span(const struct mpixq_request *req, struct span *span)
     return true;
 }
 
-static enum mpixq_error make_twin(struct mpixq_request *req, const char *kind, const void *place,
+static enum mpixq_error make_twin(struct mpixq_request *req, const char *kind, void *place,
                                   const struct span *span)
 {
     /* GPUs copy so many bytes at a time, where both ends are as far from a multiple of that. */
@@ -83,11 +84,13 @@ static enum mpixq_error make_twin(struct mpixq_request *req, const char *kind, c
     if (!span->is_dense && !mpixq_request_is_send(req)) {
         return MPIXQ_E_GPU_TYPE;
     }
-    staging = mpixq_staging_take(kind, skew + span->bytes); /* given back with the record */
+    staging = mpixq_staging_take(kind, place, req->life,
+                                 skew + span->bytes); /* given back with the record */
     if (staging == NULL) {
         return MPIXQ_E_NO_MEMORY;
     }
-    staging->buffer = (char *)staging->host + skew + ((const char *)req->made.buffer - span->first);
+    staging->buffer =
+        (char *)staging->memory.host + skew + ((const char *)req->made.buffer - span->first);
     twin = (char *)staging->address + skew;
     staging->copy = (struct mpixq_copy){.bytes = span->bytes};
     staging->copy.place = place;
@@ -95,6 +98,15 @@ static enum mpixq_error make_twin(struct mpixq_request *req, const char *kind, c
     staging->copy.from = mpixq_request_is_send(req) ? span->first : twin;
     req->staging = staging;
     return MPIXQ_E_NONE;
+}
+
+/* A match that came to nothing may have left a twin of another life of the place. */
+static void note_life(struct mpixq_request *req, uint64_t life)
+{
+    if (req->life != life) {
+        mpixq_request_unstage(req);
+    }
+    req->life = life;
 }
 
 static enum mpixq_error stage_one(struct mpixq_request *req, unsigned kinds)
@@ -111,6 +123,9 @@ static enum mpixq_error stage_one(struct mpixq_request *req, unsigned kinds)
     req->was_matching = true; /* be it matched or not */
     kind = mpixq_memory_of(kinds, span.first, &place, &req->moves);
     req->in_gpu = kind != NULL;
+    if (kind != NULL) {
+        note_life(req, mpixq_memory_life(kind, place));
+    }
     if (kind != NULL && req->staging == NULL && !mpi_takes(kind)) {
         error = make_twin(req, kind, place, &span);
     }
@@ -144,6 +159,7 @@ enum mpixq_error mpixq_stage(struct mpixq_request *const reqs[], int n,
         error = stage_one(reqs[i], kinds);
         *failed_p = reqs[i];
     }
+    mpixq_lost_look();
     if (error != MPIXQ_E_NONE) {
         mpixq_unstage(reqs, n);
     }

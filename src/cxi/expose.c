@@ -31,7 +31,8 @@ static const struct mpixq_stream_ops *_Atomic mapper; /* written once */
 static struct mapped *all_mapped;
 static bool refused; /* registers: then the GPU's library is not asked again */
 
-static struct cxi_exposed *hidden; /* under nic.lock */
+static struct cxi_exposed *hidden, *shown; /* under nic.lock; shown: made known, or in vain */
+static unsigned lives_over;                /* when that was done: what is known of devices */
 
 void mpixq_cxi_hidden(struct cxi_exposed *exposed, void *memory, size_t bytes, bool is_io)
 {
@@ -49,6 +50,7 @@ static struct cxi_exposed *take_hidden(void)
     exposed = hidden;
     if (exposed != NULL) {
         LL_DELETE(hidden, exposed);
+        LL_PREPEND(shown, exposed);
     }
     pthread_mutex_unlock(&nic.lock);
     return exposed;
@@ -98,6 +100,32 @@ static void expose(struct cxi_exposed *exposed)
     }
 }
 
+/* A device was reset, by which mappings may be gone: doorbells are the host's until they are made
+ * known again. Not every library forgets what was mapped before. */
+static void hide_all(void)
+{
+    struct cxi_exposed *exposed;
+
+    pthread_mutex_lock(&nic.lock);
+    while ((exposed = shown) != NULL) {
+        LL_DELETE(shown, exposed);
+        LL_PREPEND(hidden, exposed);
+        atomic_store(&exposed->seen, NULL);
+    }
+    pthread_mutex_unlock(&nic.lock);
+}
+
+static void unmap_all(void)
+{
+    struct mapped *mapped;
+
+    while ((mapped = all_mapped) != NULL) {
+        LL_DELETE(all_mapped, mapped);
+        mapper->unmap(mapped->page);
+        mpixq_free(mapped);
+    }
+}
+
 static void say(void)
 {
     const char *why = nic.why_no_bell != NULL ? nic.why_no_bell
@@ -121,7 +149,14 @@ void mpixq_cxi_expose(const struct mpixq_stream_ops *ops)
     pthread_mutex_lock(&expose_lock);
     is_first = mapper == NULL;
     mapper = is_first ? ops : mapper;
+    if (lives_over != mpixq_memory_lives_over()) {
+        hide_all();
+    }
     if (mpixq_streams_hold_waits()) {
+        if (lives_over != mpixq_memory_lives_over()) {
+            lives_over = mpixq_memory_lives_over();
+            unmap_all();
+        }
         while ((exposed = take_hidden()) != NULL) {
             expose(exposed);
         }
@@ -135,15 +170,9 @@ void mpixq_cxi_expose(const struct mpixq_stream_ops *ops)
 
 void mpixq_cxi_expose_close(void)
 {
-    struct mapped *mapped;
-
-    while ((mapped = all_mapped) != NULL) {
-        LL_DELETE(all_mapped, mapped);
-        mapper->unmap(mapped->page);
-        mpixq_free(mapped);
-    }
+    unmap_all();
     mapper = NULL;
-    hidden = NULL;
+    hidden = shown = NULL;
     refused = false;
 }
 

@@ -43,6 +43,19 @@ static void place_free(struct ipc_place *place)
     mpixq_free(place);
 }
 
+/* Again, if the share is in another life: not every library forgets what it had before. */
+static const char *show_told(struct ipc_place *place)
+{
+    void *told = (void *)place->told;
+
+    if (place->told_seen != NULL) {
+        (void)mpixq_share_unmap(place->share, told);
+    }
+    place->life = mpixq_share_life(place->share);
+    place->told_seen = mpixq_share_map(place->share, told, TOLD_BYTES);
+    return place->told_seen == NULL ? "the GPU cannot reach memory of the host" : NULL;
+}
+
 /* Memory that peers open by the number of the file, and that goes with its last user. */
 static const char *take_told(struct ipc_place *place)
 {
@@ -57,8 +70,7 @@ static const char *take_told(struct ipc_place *place)
         return "no memory that processes share";
     }
     place->told = told;
-    place->told_seen = mpixq_share_map(place->share, told, TOLD_BYTES);
-    return place->told_seen == NULL ? "the GPU cannot reach memory of the host" : NULL;
+    return show_told(place);
 }
 
 /* Of the slots of a receive. */
@@ -118,6 +130,9 @@ struct ipc_place *mpixq_ipc_place(const char *kind, void *where, const char **wh
     }
     if (place == NULL) {
         place = place_make(share, why_p);
+    } else if (place->told_seen == NULL || place->life != mpixq_share_life(share)) {
+        *why_p = show_told(place);
+        place = *why_p == NULL ? place : NULL;
     }
     pthread_mutex_unlock(&places_lock);
     return place;

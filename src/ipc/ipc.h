@@ -46,6 +46,7 @@ struct ipc_blob {
     uint32_t is_ready;
     uint32_t eager; /* bytes of a message that the sender may send to a slot at most */
     int32_t slots;  /* answer: where those of the receive are; or -1 */
+    uint64_t life;  /* of the place of the ends: later ones may have the same handle */
 };
 _Static_assert(sizeof(struct ipc_blob) <= MPIXQ_WIRE_BLOB_BYTES, "room in a blob");
 
@@ -62,6 +63,7 @@ enum { IPC_SIZES = 4 };
 /* The words of ends in one place. */
 struct ipc_place {
     struct mpixq_share *share;
+    uint64_t life; /* of the share, in which its GPU has seen told */
     int file;
     _Atomic uint64_t *told; /* of each end: the last value that both GPUs know to be done */
     char *told_seen;        /* where the GPU sees them */
@@ -83,6 +85,7 @@ struct ipc_end {
     struct mpixq_prepared prepared;
     struct mpixq_request *req;
     struct ipc_place *place;
+    uint64_t life; /* of the share, when it was prepared */
     unsigned number;
     char *buffer;
     struct mpixq_gpu_export allocation; /* that holds it, and */

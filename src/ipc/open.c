@@ -33,13 +33,14 @@ enum {
 _Static_assert(sizeof(struct mpixq_gpu_owner) == sizeof(struct mpixq_process), "owner");
 
 struct ipc_import {
-    struct mpixq_share *share; /* whose GPU sees it */
+    struct mpixq_share *share; /* whose GPU sees it, */
+    uint64_t life;             /* in this life of it */
     struct mpixq_process process;
     struct mpixq_gpu_ident gpu;     /* that has the memory */
     struct mpixq_gpu_export memory; /* or none: it is a file with words */
-    uint64_t allocation;            /* of a buffer; a later one may have the same handle */
-    int32_t file;                   /* or -1 */
-    void *host;                     /* where the words are mapped */
+    uint64_t allocation; /* of a buffer, or the life of its place; later ones may have its handle */
+    int32_t file;        /* or -1 */
+    void *host;          /* where the words are mapped */
     char *seen;
     int users;
     struct ipc_import *next;
@@ -58,7 +59,8 @@ static struct ipc_end
 
 static bool has_handle(const struct ipc_import *import, const struct ipc_import *wanted)
 {
-    return import->share == wanted->share && import->file == wanted->file &&
+    return import->share == wanted->share && import->life == wanted->life &&
+           import->file == wanted->file &&
            memcmp(&import->process, &wanted->process, sizeof wanted->process) == 0 &&
            memcmp(&import->gpu, &wanted->gpu, sizeof wanted->gpu) == 0 &&
            memcmp(&import->memory, &wanted->memory, sizeof wanted->memory) == 0;
@@ -99,7 +101,8 @@ static void *map_file(const struct mpixq_process *process, int file)
 
 static void unmap_file(struct ipc_import *import)
 {
-    bool is_ours = import->seen == NULL || mpixq_share_unmap(import->share, import->host);
+    bool is_ours = import->seen == NULL || mpixq_share_unmap(import->share, import->host) ||
+                   mpixq_memory_is_over(import->life);
 
     if (import->host != NULL && is_ours) {
         (void)munmap(import->host, TOLD_BYTES);
@@ -110,6 +113,8 @@ static void import_close(struct ipc_import *import)
 {
     if (import->file >= 0) {
         unmap_file(import);
+    } else if (import->seen != NULL && mpixq_memory_is_over(import->life)) {
+        mpixq_share_forget(import->seen);
     } else if (import->seen != NULL) {
         mpixq_share_close(import->share, import->seen);
     }
@@ -198,6 +203,7 @@ static bool needs_none(const struct ipc_end *end)
 static bool get_all(struct ipc_end *end)
 {
     struct ipc_import wanted = {.share = end->place->share,
+                                .life = end->life,
                                 .process = end->theirs.process,
                                 .gpu = end->theirs.gpu,
                                 .file = -1};
@@ -207,9 +213,10 @@ static bool get_all(struct ipc_end *end)
         wanted.allocation = end->theirs.allocation;
         end->their_buffer = import_get(&wanted, end->their_fd);
     }
-    wanted.allocation = 0;
+    wanted.allocation = end->theirs.life;
     wanted.memory = (struct mpixq_gpu_export){.handle = end->theirs.ends, .file = -1};
     end->their_ends = import_get(&wanted, NULL);
+    wanted.allocation = 0;
     wanted.memory = (struct mpixq_gpu_export){.file = -1};
     wanted.file = end->theirs.file;
     end->their_told = import_get(&wanted, NULL);

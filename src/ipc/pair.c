@@ -11,7 +11,7 @@
 #include "core/match.h"
 #include "ipc.h"
 
-enum { VERSION = 4 };
+enum { VERSION = 5 };
 
 /* Of a request that has something prepared: its first member. */
 static struct ipc_end *prepared_of(const struct mpixq_request *req)
@@ -41,6 +41,7 @@ static struct ipc_end *end_create(struct mpixq_request *req, const char *kind, v
     }
     end->req = req;
     end->place = place;
+    end->life = place->life;
     end->buffer = buffer;
     end->is_send = mpixq_request_is_send(req);
     end->is_ready = req->made.mode == MPIXQ_MODE_RSEND;
@@ -59,21 +60,6 @@ static struct ipc_end *end_create(struct mpixq_request *req, const char *kind, v
     return NULL;
 }
 
-static void ipc_prepare(struct mpixq_request *req, const char *kind, void *place, void *buffer)
-{
-    const char *why = "no memory";
-
-    if (req->prepared == NULL) {
-        struct ipc_end *end = end_create(req, kind, place, buffer, &why);
-
-        if (end != NULL) {
-            req->prepared = &end->prepared;
-        } else {
-            req->unprepared = why;
-        }
-    }
-}
-
 /* Clean: the GPUs of both ends are done with its words. */
 static void end_free(struct ipc_end *end, bool clean)
 {
@@ -87,6 +73,25 @@ static void end_free(struct ipc_end *end, bool clean)
     mpixq_ipc_fd_leave(&end->their_fd);
     mpixq_share_drop(&end->allocation);
     mpixq_free(end);
+}
+
+static void ipc_prepare(struct mpixq_request *req, const char *kind, void *place, void *buffer)
+{
+    const char *why = "no memory";
+
+    if (req->prepared != NULL && mpixq_memory_is_over(prepared_of(req)->life)) {
+        end_free(prepared_of(req), false);
+        req->prepared = NULL;
+    }
+    if (req->prepared == NULL) {
+        struct ipc_end *end = end_create(req, kind, place, buffer, &why);
+
+        if (end != NULL) {
+            req->prepared = &end->prepared;
+        } else {
+            req->unprepared = why;
+        }
+    }
 }
 
 /* Of a request that was matched by this channel, retire has done so. */
@@ -136,7 +141,8 @@ static void fill(const struct ipc_end *end, struct mpixq_blob *mine)
                             .file = end->place->file,
                             .is_ready = end->is_ready,
                             .eager = eager(end),
-                            .slots = end->slots.first};
+                            .slots = end->slots.first,
+                            .life = end->life};
 
     mine->length = sizeof blob;
     memcpy(mine->bytes, &blob, sizeof blob);

@@ -348,10 +348,11 @@ static const char *cuda_broken(void *stream)
     return code == 0 || code == MPIXQ_CU_NOT_READY ? NULL : cuda_text(code);
 }
 
-static bool cuda_is_capturing(void *stream)
+static bool cuda_is_capturing(void *stream, bool *lost_p)
 {
     int status = MPIXQ_CU_NOT_CAPTURING, code = mpixq_cuda.is_capturing(stream, &status);
 
+    *lost_p = code != 0 && code != MPIXQ_CU_CAPTURE_IMPLICIT;
     return code == MPIXQ_CU_CAPTURE_IMPLICIT || (code == 0 && status != MPIXQ_CU_NOT_CAPTURING);
 }
 
@@ -432,6 +433,7 @@ const struct mpixq_gpu mpixq_gpu_cuda = {
     .peers = mpixq_cuda_peers,
     .span = mpixq_cuda_span,
     .allocation_id = mpixq_cuda_allocation_id,
+    .is_gone = mpixq_cuda_is_gone,
     .share = mpixq_cuda_share,
     .open_shared = mpixq_cuda_open_shared,
     .close_shared = mpixq_cuda_close_shared,

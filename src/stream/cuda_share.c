@@ -60,6 +60,20 @@ uint64_t mpixq_cuda_allocation_id(const void *address)
     return mpixq_cuda.pointer_attributes(1, &attribute, values, address) == 0 ? id : 0;
 }
 
+/* Memory that the driver does not know has no number. It is not there either if its context is
+ * not. */
+bool mpixq_cuda_is_gone(const void *address, uint64_t id)
+{
+    int attribute = MPIXQ_CU_BUFFER_ID, code;
+    uint64_t now = 0;
+    void *values[] = {&now};
+
+    code = mpixq_cuda.pointer_attributes(1, &attribute, values, address);
+    return code == 0 ? now != id
+                     : code == MPIXQ_CU_INVALID_VALUE || code == MPIXQ_CU_INVALID_CONTEXT ||
+                           code == MPIXQ_CU_CONTEXT_IS_DESTROYED;
+}
+
 int mpixq_cuda_share(void *base, struct mpixq_gpu_handle *handle_p)
 {
     struct mpixq_cuda_handle handle;

@@ -11,6 +11,7 @@
 int mpixq_cuda_peers(struct mpixq_gpu_ident idents[], int room);
 int mpixq_cuda_span(const void *address, void **base_p, size_t *bytes_p);
 uint64_t mpixq_cuda_allocation_id(const void *address);
+bool mpixq_cuda_is_gone(const void *address, uint64_t id);
 int mpixq_cuda_share(void *base, struct mpixq_gpu_handle *handle_p);
 int mpixq_cuda_open_shared(const struct mpixq_gpu_handle *handle, void **address_p);
 void mpixq_cuda_close_shared(void *address);

@@ -109,7 +109,7 @@ struct mpixq_gpu {
     int (*enter)(void *place, void **before_p);
     void (*leave)(void *place, void *before);
 
-    /* Memory of the host that each GPU sees, and its address there. */
+    /* Memory of the host that each GPU sees, and its address there; it goes with the place. */
     int (*host_alloc)(size_t bytes, void **host_p);
     void (*host_free)(void *host);
     int (*address)(void *host, void **address_p);
@@ -159,6 +159,9 @@ struct mpixq_gpu {
     int (*span)(const void *address, void **base_p, size_t *bytes_p); /* of its allocation */
     /* That of the allocation: no other one of this process has it, nor had it. 0: not known. */
     uint64_t (*allocation_id)(const void *address);
+    /* Is the one that began here, with this number, known to be there no more? Not of a GPU that
+     * reports another error. */
+    bool (*is_gone)(const void *address, uint64_t id);
     int (*share)(void *base, struct mpixq_gpu_handle *handle_p);
     int (*open_shared)(const struct mpixq_gpu_handle *handle, void **address_p);
     void (*close_shared)(void *address); /* waits until the GPU is idle, as does the next one */
@@ -170,8 +173,9 @@ struct mpixq_gpu {
      * while it is captured, which ends with that. */
     const char *(*broken)(void *stream);
     /* Is it captured into a graph; or the default stream of all threads, which cannot be used while
-     * one that waits for it is? Asking does not harm the capture. */
-    bool (*is_capturing)(void *stream);
+     * one that waits for it is? Asking does not harm the capture. *lost_p: the library knows no
+     * such stream any more. */
+    bool (*is_capturing)(void *stream, bool *lost_p);
     /* May a NIC access the memory, which it will write, or only read, as far as the library
      * promises that the GPUs of this process and the NIC see what the other has written? trusts:
      * whatever that promises. NULL, and the device's number; or why not. */

@@ -2,6 +2,8 @@
  * Copyright (c) 2026 the mpix-queue authors */
 #include "gpu_ask.h"
 
+#include "gpu_life.h"
+
 bool mpixq_gpu_is_default(const void *handle)
 {
     return (uintptr_t)handle <= (uintptr_t)MPIXQ_GPU_PER_THREAD;
@@ -12,32 +14,55 @@ bool mpixq_gpu_is_elsewhere(const struct mpixq_gpu_lane *lane)
     return lane->handle == MPIXQ_GPU_PER_THREAD && !pthread_equal(lane->owner, pthread_self());
 }
 
-/* Only which stream a default one is depends on the place. */
-bool mpixq_gpu_is_captured(const struct mpixq_gpu_lane *lane)
+/* Has the place been reset since? In it. */
+static bool is_in_another_life(const struct mpixq_gpu_lane *lane)
 {
-    bool captured;
+    return mpixq_gpu_life(lane->gpu, lane->place) != lane->life;
+}
+
+/* Default streams come again with the place, so that their handles tell nothing. Which stream they
+ * are depends on the place, too. */
+static bool is_default_captured(const struct mpixq_gpu_lane *lane, bool *is_lost_p)
+{
+    bool captured, unknown;
     void *before;
 
-    if (!mpixq_gpu_is_default(lane->handle)) {
-        return lane->gpu->is_capturing(lane->handle);
-    }
     if (lane->gpu->enter(lane->place, &before) != 0) {
         return false; /* the submission will fail, and say why */
     }
-    captured = lane->gpu->is_capturing(lane->handle);
+    captured = lane->gpu->is_capturing(lane->handle, &unknown);
+    *is_lost_p = is_in_another_life(lane);
     lane->gpu->leave(lane->place, before);
+    return captured;
+}
+
+bool mpixq_gpu_is_captured(const struct mpixq_gpu_lane *lane, bool *is_lost_p)
+{
+    bool captured, unknown;
+    void *before;
+
+    *is_lost_p = false;
+    if (mpixq_gpu_is_default(lane->handle)) {
+        return is_default_captured(lane, is_lost_p);
+    }
+    captured = lane->gpu->is_capturing(lane->handle, &unknown);
+    if (unknown && lane->gpu->enter(lane->place, &before) == 0) {
+        *is_lost_p = is_in_another_life(lane);
+        lane->gpu->leave(lane->place, before);
+    }
     return captured;
 }
 
 const char *mpixq_gpu_ask(const struct mpixq_gpu_lane *lane)
 {
     const char *why = NULL;
+    bool unknown;
     void *before;
 
     if (mpixq_gpu_is_elsewhere(lane) || lane->gpu->enter(lane->place, &before) != 0) {
         return NULL;
     }
-    if (!lane->gpu->is_capturing(lane->handle)) {
+    if (!lane->gpu->is_capturing(lane->handle, &unknown)) {
         why = lane->gpu->broken(lane->handle);
     }
     lane->gpu->leave(lane->place, before);

@@ -13,8 +13,9 @@
 bool mpixq_gpu_is_default(const void *handle);
 /* Does the handle mean another stream in the calling thread? */
 bool mpixq_gpu_is_elsewhere(const struct mpixq_gpu_lane *lane);
-/* is_capturing of gpu.h. Not elsewhere. */
-bool mpixq_gpu_is_captured(const struct mpixq_gpu_lane *lane);
+/* is_capturing of gpu.h. Not elsewhere. *is_lost_p: the place was reset since the stream was
+ * opened; asked of a default stream, and of one that the library knows no more. */
+bool mpixq_gpu_is_captured(const struct mpixq_gpu_lane *lane, bool *is_lost_p);
 /* NULL, or why it runs no more, as far as that can be asked. */
 const char *mpixq_gpu_ask(const struct mpixq_gpu_lane *lane);
 

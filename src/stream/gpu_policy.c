@@ -73,7 +73,7 @@ enum mpixq_error mpixq_gpu_lane_choose(struct mpixq_gpu_lane *lane)
 {
     bool has_values = lane->gpu->has_values(), may_values, may_kernels;
 
-    lane->kernels = mpixq_gpu_kernels(lane->gpu, lane->place);
+    lane->kernels = mpixq_gpu_kernels(lane->gpu, lane->place, lane->life);
     may_values = has_values && mpixq_env.gpu_ops != MPIXQ_GPU_OPS_KERNELS;
     may_kernels = lane->kernels.wait != NULL && mpixq_env.gpu_ops != MPIXQ_GPU_OPS_VALUES;
     if (!may_values && !may_kernels) {

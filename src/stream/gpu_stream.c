@@ -21,9 +21,9 @@
  * it opens all gates, the GPU drains, and starts are dropped by whom they belong to; those that the
  * GPU would do by itself are halted. So a wait needs no error word: the gate is one.
  *
- * What is put into the GPU's stream is in gpu_submit.c, and by what in gpu_policy.c. */
+ * What is put into the GPU's stream is in gpu_submit.c, and by what in gpu_policy.c; which streams
+ * there are is in gpu_streams.c. */
 #include <pthread.h>
-#include <utlist.h>
 
 #include "core/alloc.h"
 #include "core/backoff.h"
@@ -32,45 +32,19 @@
 #include "core/thread.h"
 #include "gpu.h"
 #include "gpu_ask.h"
+#include "gpu_life.h"
 #include "gpu_policy.h"
-#include "gpu_submit.h"
-#include "gpu_words.h"
+#include "gpu_stream.h"
 #include "memory.h"
 #include "stream.h"
 
-struct gpu_stream {
-    struct mpixq_stream base;
-    struct mpixq_gpu_lane lane;
-    const atomic_int *failed;
-    struct mpixq_stream *worker;
-    struct mpixq_gpu_words *words;
-    uint64_t submitted;        /* the last ticket; in the queue's turn */
-    _Atomic uint64_t waits;    /* ticket of the last wait */
-    _Atomic uint64_t executed; /* tickets that the worker is done with: written by it */
-    atomic_uint looks;
-    _Atomic(const char *) broken; /* what the GPU reported: written once, by whoever calls it */
-    struct gpu_stream *next;
-};
-
-/* Guards the list of open streams. A leaf. */
-static pthread_mutex_t list_lock = PTHREAD_MUTEX_INITIALIZER;
-static struct gpu_stream *streams;
 static atomic_int submitting; /* threads that may be in a call of a GPU's library that blocks */
 
 static const struct mpixq_stream_ops *const host = &mpixq_host_stream_ops;
 
-static void note(struct gpu_stream *stream, const char *text)
-{
-    const char *none = NULL;
-
-    if (text != NULL && atomic_compare_exchange_strong(&stream->broken, &none, text)) {
-        mpixq_err("%s reports: %s", stream->lane.gpu->name, text);
-    }
-}
-
 static void note_code(struct gpu_stream *stream, int code)
 {
-    note(stream, code != 0 ? stream->lane.gpu->text(code) : NULL);
+    mpixq_gpu_stream_note(stream, code != 0 ? stream->lane.gpu->text(code) : NULL);
 }
 
 static const char *gpu_broken(const struct mpixq_stream *base)
@@ -208,20 +182,23 @@ static void gpu_halt(struct mpixq_stream *base)
 static int gpu_admits(const struct mpixq_stream *base)
 {
     const struct gpu_stream *stream = (const struct gpu_stream *)base;
+    bool captured, lost;
 
     if (mpixq_gpu_is_elsewhere(&stream->lane)) {
         return MPIXQ_E_OTHER_THREAD;
     }
-    return mpixq_gpu_is_captured(&stream->lane) ? MPIXQ_E_CAPTURE : MPIXQ_E_NONE;
+    captured = mpixq_gpu_is_captured(&stream->lane, &lost);
+    return captured ? MPIXQ_E_CAPTURE : lost ? MPIXQ_E_GPU_RESET : MPIXQ_E_NONE;
 }
 
 /* While that cannot be asked it counts as not captured, and is waited for by words alone. */
 static int gpu_may_wait(const struct mpixq_stream *base)
 {
     const struct gpu_stream *stream = (const struct gpu_stream *)base;
+    bool lost;
 
     return atomic_load(&submitting) == 0 && !mpixq_gpu_is_elsewhere(&stream->lane) &&
-                   mpixq_gpu_is_captured(&stream->lane)
+                   mpixq_gpu_is_captured(&stream->lane, &lost)
                ? MPIXQ_E_CAPTURED
                : MPIXQ_E_NONE;
 }
@@ -250,7 +227,7 @@ static void look(struct gpu_stream *stream)
 
     if (atomic_load(&submitting) == 0 &&
         atomic_fetch_add_explicit(&stream->looks, 1, memory_order_relaxed) % EVERY == 0) {
-        note(stream, mpixq_gpu_ask(&stream->lane));
+        mpixq_gpu_stream_note(stream, mpixq_gpu_ask(&stream->lane));
     }
 }
 
@@ -289,33 +266,6 @@ static uint64_t gpu_depth(const struct mpixq_stream *base)
     return host->depth(((const struct gpu_stream *)base)->worker);
 }
 
-static bool gpu_any_waits(void)
-{
-    const struct gpu_stream *stream;
-
-    pthread_mutex_lock(&list_lock);
-    LL_FOREACH(streams, stream)
-    {
-        if (atomic_load(stream->words->reached) < atomic_load(&stream->waits)) {
-            break;
-        }
-    }
-    pthread_mutex_unlock(&list_lock);
-    return stream != NULL;
-}
-
-static bool gpu_may_start_at(const void *place)
-{
-    const struct gpu_stream *stream;
-    bool may;
-
-    pthread_mutex_lock(&list_lock);
-    LL_SEARCH_SCALAR(streams, stream, base.place, place);
-    may = stream != NULL || streams == NULL;
-    pthread_mutex_unlock(&list_lock);
-    return may;
-}
-
 static const void *gpu_waits_for(const struct mpixq_stream *base)
 {
     return host->waits_for(((const struct gpu_stream *)base)->worker);
@@ -344,16 +294,18 @@ static const char *gpu_how(const struct mpixq_stream *base)
 static enum mpixq_error prepare(struct gpu_stream *stream)
 {
     enum mpixq_error error;
+    bool unknown;
     int code;
 
-    if (stream->lane.gpu->is_capturing(stream->lane.handle)) {
+    if (stream->lane.gpu->is_capturing(stream->lane.handle, &unknown)) {
         return MPIXQ_E_CAPTURE;
     }
+    stream->lane.life = mpixq_gpu_life(stream->lane.gpu, stream->lane.place);
     error = mpixq_gpu_lane_choose(&stream->lane);
     if (error != MPIXQ_E_NONE) {
         return error;
     }
-    stream->words = mpixq_gpu_words_take(stream->lane.gpu);
+    stream->words = mpixq_gpu_words_take(stream->lane.gpu, stream->lane.place, stream->lane.life);
     if (stream->words == NULL) {
         return MPIXQ_E_NO_MEMORY;
     }
@@ -427,9 +379,7 @@ static struct mpixq_stream *open_on(const struct mpixq_gpu *gpu, const struct mp
         stream_free(stream);
         return NULL;
     }
-    pthread_mutex_lock(&list_lock);
-    LL_PREPEND(streams, stream);
-    pthread_mutex_unlock(&list_lock);
+    mpixq_gpu_stream_add(stream);
     return &stream->base;
 }
 
@@ -437,9 +387,7 @@ static void gpu_close(struct mpixq_stream *base)
 {
     struct gpu_stream *stream = (struct gpu_stream *)base;
 
-    pthread_mutex_lock(&list_lock);
-    LL_DELETE(streams, stream);
-    pthread_mutex_unlock(&list_lock);
+    mpixq_gpu_stream_remove(stream);
     stream_free(stream);
 }
 
@@ -472,8 +420,8 @@ static struct mpixq_stream *hip_open(void *handle, const atomic_int *failed,
 #define BUT_KIND                                                                                   \
     .copies = true, .close = gpu_close, .how = gpu_how, .admits = gpu_admits,                      \
     .may_wait = gpu_may_wait, .broken = gpu_broken, .trigger = gpu_trigger, .await = gpu_await,    \
-    .by_gpu = gpu_by_gpu, .halt = gpu_halt, .any_waits = gpu_any_waits,                            \
-    .may_start_at = gpu_may_start_at, .depth = gpu_depth, .waits_for = gpu_waits_for,              \
+    .by_gpu = gpu_by_gpu, .halt = gpu_halt, .any_waits = mpixq_gpu_any_waits,                      \
+    .may_start_at = mpixq_gpu_may_start_at, .depth = gpu_depth, .waits_for = gpu_waits_for,        \
     .handle = gpu_handle, .identity = gpu_identity, .passed = gpu_passed,                          \
     .is_ahead = gpu_is_ahead, .synchronize = gpu_synchronize
 

@@ -26,6 +26,7 @@ struct mpixq_gpu_seat;
 struct mpixq_gpu_lane {
     const struct mpixq_gpu *gpu;
     void *handle, *place;
+    uint64_t life;                        /* of the place (gpu_life.h) */
     pthread_t owner;                      /* of a default stream of each thread */
     void *reached_at, *gate_at, *halt_at; /* addresses of the words for the GPU */
     struct mpixq_gpu_kernels kernels;     /* copy, ring_all: NULL if kernels shall not do that */

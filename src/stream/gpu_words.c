@@ -7,6 +7,8 @@
 
 #include "core/alloc.h"
 #include "core/log.h"
+#include "gpu_life.h"
+#include "gpu_pinned.h"
 
 enum {
     LINE = 128, /* no two words share what is moved at a time */
@@ -14,16 +16,20 @@ enum {
     BLOCK = 16 * PAIR
 };
 
-/* What came from one call of the vendor's allocator. */
-struct block {
-    const struct mpixq_gpu *gpu;
-    void *host;
-    struct block *next;
+/* What lies together, and can be had again once all of it was given back. */
+struct mpixq_gpu_block {
+    struct mpixq_pinned memory;
+    void *place;
+    uint64_t life;
+    int n, n_taken;
+    struct mpixq_gpu_words words[BLOCK / PAIR];
+    struct mpixq_gpu_block *next;
 };
 
 struct loaded {
     const struct mpixq_gpu *gpu;
     void *place;
+    uint64_t life;
     struct mpixq_gpu_kernels kernels;
     void *compiled; /* what they were loaded from, if not from what is built in */
     struct loaded *next;
@@ -32,69 +38,126 @@ struct loaded {
 /* Guards all of these, and is held while a GPU's library is called: nobody whom a GPU may wait for
  * takes it. */
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-static struct block *blocks;
-static struct mpixq_gpu_words *spare;
+static struct mpixq_gpu_block *blocks;
 static struct loaded *all_loaded;
 
-static struct mpixq_gpu_words *spare_of(const struct mpixq_gpu *gpu)
+/* Where the words of a block are: as many as have memory. False: none has. */
+static bool lay_out(struct mpixq_gpu_block *block)
 {
-    struct mpixq_gpu_words *words;
+    char *host = block->memory.host;
 
-    LL_FOREACH(spare, words)
+    for (block->n = 0; block->n < BLOCK / PAIR; block->n++, host += PAIR) {
+        struct mpixq_gpu_words *words = &block->words[block->n];
+
+        *words = (struct mpixq_gpu_words){.block = block};
+        if (block->memory.gpu->word_alloc(&words->signal) != 0) {
+            break;
+        }
+        words->reached = (_Atomic uint64_t *)(void *)host;
+        words->halt = (_Atomic uint64_t *)(void *)(host + LINE) + 1;
+        words->gate = words->signal != NULL ? words->signal : (void *)(host + LINE);
+    }
+    return block->n > 0;
+}
+
+static void block_free(struct mpixq_gpu_block *block)
+{
+    bool over = mpixq_gpu_life_is_over(block->life);
+
+    for (int i = 0; i < block->n; i++) {
+        if (block->words[i].signal != NULL && !over) {
+            block->memory.gpu->word_free(block->words[i].signal);
+        }
+    }
+    mpixq_pinned_give_up(&block->memory, over);
+    mpixq_free(block);
+}
+
+static struct mpixq_gpu_block *block_new(const struct mpixq_gpu *gpu, void *place, uint64_t life)
+{
+    struct mpixq_gpu_block *block = mpixq_alloc(sizeof *block); /* freed in block_free */
+
+    if (block == NULL) {
+        return NULL;
+    }
+    block->place = place;
+    block->life = life;
+    if (mpixq_pinned_take(gpu, BLOCK, &block->memory) != 0 || !lay_out(block)) {
+        block_free(block);
+        return NULL;
+    }
+    LL_PREPEND(blocks, block);
+    return block;
+}
+
+/* One of an earlier life of the place, in which nobody has words any more, for this one. */
+static struct mpixq_gpu_block *block_again(const struct mpixq_gpu *gpu, const void *place,
+                                           uint64_t life)
+{
+    struct mpixq_gpu_block *block;
+
+    LL_FOREACH(blocks, block)
     {
-        if (words->gpu == gpu) {
+        if (block->memory.gpu == gpu && block->place == place && block->life != life &&
+            block->n_taken == 0) {
             break;
         }
     }
+    if (block == NULL) {
+        return NULL;
+    }
+    block->life = life;
+    block->n = 0; /* what the library had allocated for its words is gone */
+    if (mpixq_pinned_renew(&block->memory) == 0 && lay_out(block)) {
+        return block;
+    }
+    LL_DELETE(blocks, block);
+    block_free(block);
+    return NULL;
+}
+
+static struct mpixq_gpu_block *block_with_room(const struct mpixq_gpu *gpu, const void *place,
+                                               uint64_t life)
+{
+    struct mpixq_gpu_block *block;
+
+    LL_FOREACH(blocks, block)
+    {
+        if (block->memory.gpu == gpu && block->place == place && block->life == life &&
+            block->n_taken < block->n) {
+            break;
+        }
+    }
+    return block;
+}
+
+static struct mpixq_gpu_words *take_of(struct mpixq_gpu_block *block)
+{
+    struct mpixq_gpu_words *words = block->words;
+
+    while (words->is_taken) {
+        words++;
+    }
+    words->is_taken = true;
+    block->n_taken++;
+    atomic_store(words->reached, 0);
+    atomic_store(words->gate, 0);
+    atomic_store(words->halt, 0);
     return words;
 }
 
-/* One more set of words, at host. False: no memory. */
-static bool add(const struct mpixq_gpu *gpu, char *host)
+struct mpixq_gpu_words *mpixq_gpu_words_take(const struct mpixq_gpu *gpu, void *place,
+                                             uint64_t life)
 {
-    struct mpixq_gpu_words *words = mpixq_alloc(sizeof *words); /* freed in close */
-
-    if (words == NULL || gpu->word_alloc(&words->signal) != 0) {
-        mpixq_free(words);
-        return false;
-    }
-    words->gpu = gpu;
-    words->reached = (_Atomic uint64_t *)(void *)host;
-    words->halt = (_Atomic uint64_t *)(void *)(host + LINE) + 1;
-    words->gate = words->signal != NULL ? words->signal : (void *)(host + LINE);
-    LL_PREPEND(spare, words);
-    return true;
-}
-
-static void add_block(const struct mpixq_gpu *gpu)
-{
-    struct block *block = mpixq_alloc(sizeof *block); /* freed in close */
-
-    if (block == NULL || gpu->host_alloc(BLOCK, &block->host) != 0) {
-        mpixq_free(block);
-        return;
-    }
-    block->gpu = gpu;
-    LL_PREPEND(blocks, block);
-    for (int i = 0; i < BLOCK / PAIR && add(gpu, (char *)block->host + (size_t)i * PAIR); i++) {
-    }
-}
-
-struct mpixq_gpu_words *mpixq_gpu_words_take(const struct mpixq_gpu *gpu)
-{
-    struct mpixq_gpu_words *words;
+    struct mpixq_gpu_words *words = NULL;
+    struct mpixq_gpu_block *block;
 
     pthread_mutex_lock(&lock);
-    words = spare_of(gpu);
-    if (words == NULL) {
-        add_block(gpu);
-        words = spare_of(gpu);
-    }
-    if (words != NULL) {
-        LL_DELETE(spare, words);
-        atomic_store(words->reached, 0);
-        atomic_store(words->gate, 0);
-        atomic_store(words->halt, 0);
+    block = block_with_room(gpu, place, life);
+    block = block != NULL ? block : block_again(gpu, place, life);
+    block = block != NULL ? block : block_new(gpu, place, life);
+    if (block != NULL) {
+        words = take_of(block);
     }
     pthread_mutex_unlock(&lock);
     return words;
@@ -103,7 +166,8 @@ struct mpixq_gpu_words *mpixq_gpu_words_take(const struct mpixq_gpu *gpu)
 void mpixq_gpu_words_give_back(struct mpixq_gpu_words *words)
 {
     pthread_mutex_lock(&lock);
-    LL_PREPEND(spare, words);
+    words->is_taken = false;
+    words->block->n_taken--;
     pthread_mutex_unlock(&lock);
 }
 
@@ -112,7 +176,7 @@ static bool load_code(const struct mpixq_gpu *gpu, const void *code, struct mpix
                       const char **why_p)
 {
     void *module, *early;
-    int error = gpu->load(code, &module); /* unloaded with the process */
+    int error = gpu->load(code, &module); /* unloaded with the place */
 
     error = error != 0 ? error : gpu->function(module, "mpixq_ring", &k->ring);
     error = error != 0 ? error : gpu->function(module, "mpixq_wait", &k->wait);
@@ -161,7 +225,8 @@ static struct mpixq_gpu_kernels load(const struct mpixq_gpu *gpu, void **compile
         kernels.why = "they are there";
         return kernels;
     }
-    *compiled_p = gpu->compile(&compiled);
+    /* In an earlier life of the place it may have been compiled. */
+    *compiled_p = *compiled_p != NULL ? *compiled_p : gpu->compile(&compiled);
     if (*compiled_p != NULL && load_code(gpu, *compiled_p, &kernels, &compiled)) {
         kernels.why = "they were compiled when the queue was made";
         return kernels;
@@ -187,7 +252,7 @@ static struct loaded *find_loaded(const struct mpixq_gpu *gpu, const void *place
     return loaded;
 }
 
-struct mpixq_gpu_kernels mpixq_gpu_kernels(const struct mpixq_gpu *gpu, void *place)
+struct mpixq_gpu_kernels mpixq_gpu_kernels(const struct mpixq_gpu *gpu, void *place, uint64_t life)
 {
     struct mpixq_gpu_kernels kernels = {.why = "there is no memory"};
     struct loaded *loaded;
@@ -198,9 +263,12 @@ struct mpixq_gpu_kernels mpixq_gpu_kernels(const struct mpixq_gpu *gpu, void *pl
         loaded = mpixq_alloc(sizeof *loaded); /* freed in close */
         if (loaded != NULL) {
             *loaded = (struct loaded){.gpu = gpu, .place = place};
-            loaded->kernels = load(gpu, &loaded->compiled);
             LL_PREPEND(all_loaded, loaded);
         }
+    }
+    if (loaded != NULL && (loaded->kernels.why == NULL || loaded->life != life)) {
+        loaded->life = life;
+        loaded->kernels = load(gpu, &loaded->compiled);
     }
     if (loaded != NULL) {
         kernels = loaded->kernels;
@@ -211,21 +279,12 @@ struct mpixq_gpu_kernels mpixq_gpu_kernels(const struct mpixq_gpu *gpu, void *pl
 
 void mpixq_gpu_words_close(void)
 {
-    struct mpixq_gpu_words *words;
+    struct mpixq_gpu_block *block;
     struct loaded *loaded;
-    struct block *block;
 
-    while ((words = spare) != NULL) {
-        LL_DELETE(spare, words);
-        if (words->signal != NULL) {
-            words->gpu->word_free(words->signal);
-        }
-        mpixq_free(words);
-    }
     while ((block = blocks) != NULL) {
         LL_DELETE(blocks, block);
-        block->gpu->host_free(block->host);
-        mpixq_free(block);
+        block_free(block);
     }
     while ((loaded = all_loaded) != NULL) {
         LL_DELETE(all_loaded, loaded);

@@ -2,8 +2,8 @@
  * Copyright (c) 2026 the mpix-queue authors
  *
  * The words that a stream of a GPU and its worker share, in memory of the host that the GPU sees;
- * and the kernels by which it writes them and waits for them. Both are kept until the process ends,
- * since to free either could mean to wait for a GPU that waits for us.
+ * and the kernels by which it writes them and waits for them. Both are kept as long as their place
+ * lives, since to free either could mean to wait for a GPU that waits for us.
  */
 #ifndef MPIXQ_GPU_WORDS_H
 #define MPIXQ_GPU_WORDS_H
@@ -17,13 +17,16 @@ struct mpixq_gpu_words {
     _Atomic uint64_t *reached; /* tickets that the stream has passed: written by the GPU */
     _Atomic uint64_t *gate;    /* waits that may end: written by the worker */
     _Atomic uint64_t *halt;    /* 1: nothing is started any more; written by the host */
-    const struct mpixq_gpu *gpu;
-    void *signal; /* where gate is, if that needs memory of its own */
-    struct mpixq_gpu_words *next;
+    void *signal;              /* where gate is, if that needs memory of its own */
+    struct mpixq_gpu_block *block;
+    bool is_taken;
 };
 
-/* Words, all 0, or NULL: no memory. */
-struct mpixq_gpu_words *mpixq_gpu_words_take(const struct mpixq_gpu *gpu);
+/* Words, all 0, for this life of the place that the calling thread has entered, or NULL: no
+ * memory. The host may access them for as long as they are taken, but for the gate, which may go
+ * with the place. */
+struct mpixq_gpu_words *mpixq_gpu_words_take(const struct mpixq_gpu *gpu, void *place,
+                                             uint64_t life);
 void mpixq_gpu_words_give_back(struct mpixq_gpu_words *words);
 
 struct mpixq_gpu_kernels {
@@ -34,8 +37,8 @@ struct mpixq_gpu_kernels {
     const char *cure; /* if there are none and something helps; else NULL */
 };
 
-/* Of the place that the calling thread has entered. */
-struct mpixq_gpu_kernels mpixq_gpu_kernels(const struct mpixq_gpu *gpu, void *place);
+/* The same. */
+struct mpixq_gpu_kernels mpixq_gpu_kernels(const struct mpixq_gpu *gpu, void *place, uint64_t life);
 
 /* In MPI_Finalize. */
 void mpixq_gpu_words_close(void);

@@ -328,14 +328,26 @@ static const char *hip_broken(void *stream)
     return code == 0 || code == MPIXQ_HIP_NOT_READY ? NULL : hip_text(code);
 }
 
-static bool hip_is_capturing(void *stream)
+static bool hip_is_capturing(void *stream, bool *lost_p)
 {
     int status = MPIXQ_HIP_NOT_CAPTURING, code = 0;
 
     if (mpixq_hip.is_capturing != NULL) {
         code = cleared(mpixq_hip.is_capturing(stream, &status));
     }
+    *lost_p = code != 0 && code != MPIXQ_HIP_CAPTURE_IMPLICIT;
     return code == MPIXQ_HIP_CAPTURE_IMPLICIT || (code == 0 && status != MPIXQ_HIP_NOT_CAPTURING);
+}
+
+/* Older versions know no numbers: there what has come to the same address passes for it. */
+static bool hip_is_gone(const void *address, uint64_t id)
+{
+    struct mpixq_hip_pointer attributes = {.type = -1};
+    int code = cleared(mpixq_hip.pointer_attributes(&attributes, address));
+
+    return code == MPIXQ_HIP_INVALID_VALUE ||
+           (code == 0 &&
+            (attributes.type != of_device || (id != 0 && mpixq_hip_allocation_id(address) != id)));
 }
 
 /* Managed memory can be accessed by the host, be it by moving pages. */
@@ -447,6 +459,7 @@ const struct mpixq_gpu mpixq_gpu_hip = {
     .peers = mpixq_hip_peers,
     .span = mpixq_hip_span,
     .allocation_id = mpixq_hip_allocation_id,
+    .is_gone = hip_is_gone,
     .share = mpixq_hip_share,
     .open_shared = mpixq_hip_open_shared,
     .close_shared = mpixq_hip_close_shared,

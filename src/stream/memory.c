@@ -9,6 +9,7 @@
 #include "core/alloc.h"
 #include "core/log.h"
 #include "gpu.h"
+#include "gpu_life.h"
 
 enum { SMALLEST = 4096 };
 
@@ -96,15 +97,38 @@ bool mpixq_memory_held(const char *kind, const void *address)
     return gpu_of(kind)->held(address) == 0;
 }
 
+uint64_t mpixq_memory_life(const char *kind, void *place)
+{
+    const struct mpixq_gpu *gpu = gpu_of(kind);
+    uint64_t life = 0;
+    void *before;
+
+    if (place != NULL && gpu->enter(place, &before) == 0) {
+        life = mpixq_gpu_life(gpu, place);
+        gpu->leave(place, before);
+    }
+    return life;
+}
+
+bool mpixq_memory_is_over(uint64_t life)
+{
+    return mpixq_gpu_life_is_over(life);
+}
+
+unsigned mpixq_memory_lives_over(void)
+{
+    return mpixq_gpu_lives_over();
+}
+
 /* A spare one that is not much too large. */
-static struct mpixq_staging *spare_of(const struct mpixq_gpu *gpu, size_t room)
+static struct mpixq_staging *spare_of(const struct mpixq_gpu *gpu, const void *place, size_t room)
 {
     struct mpixq_staging *staging;
 
     pthread_mutex_lock(&lock);
     LL_FOREACH(spare, staging)
     {
-        if (staging->gpu == gpu && staging->room == room) {
+        if (staging->memory.gpu == gpu && staging->place == place && staging->room == room) {
             LL_DELETE(spare, staging);
             break;
         }
@@ -113,26 +137,36 @@ static struct mpixq_staging *spare_of(const struct mpixq_gpu *gpu, size_t room)
     return staging;
 }
 
-static int alloc_in_place(const struct mpixq_gpu *gpu, size_t bytes, struct mpixq_staging *staging)
+/* For GPUs, new or once more. */
+static int make_known(const struct mpixq_gpu *gpu, struct mpixq_staging *staging)
 {
-    void *place, *before;
-    int code = gpu->place_of(NULL, &place);
+    bool is_new = staging->memory.gpu == NULL;
+    int code = is_new ? mpixq_pinned_take(gpu, staging->room, &staging->memory)
+                      : mpixq_pinned_renew(&staging->memory);
+
+    if (code == 0) {
+        code = gpu->address(staging->memory.host, &staging->address);
+        if (code != 0) {
+            mpixq_pinned_give_up(&staging->memory, false);
+        }
+    }
+    return code;
+}
+
+static int make_known_in_place(const struct mpixq_gpu *gpu, struct mpixq_staging *staging)
+{
+    void *place = staging->place, *before;
+    int code = place == NULL ? gpu->place_of(NULL, &place) : 0;
 
     code = code != 0 ? code : gpu->enter(place, &before);
     if (code == 0) {
-        code = gpu->host_alloc(bytes, &staging->host);
-        if (code == 0) {
-            code = gpu->address(staging->host, &staging->address);
-            if (code != 0) {
-                gpu->host_free(staging->host);
-            }
-        }
+        code = make_known(gpu, staging);
         gpu->leave(place, before);
     }
     return code;
 }
 
-struct mpixq_staging *mpixq_staging_take(const char *kind, size_t bytes)
+struct mpixq_staging *mpixq_staging_take(const char *kind, void *place, uint64_t life, size_t bytes)
 {
     const struct mpixq_gpu *gpu = gpu_of(kind);
     struct mpixq_staging *staging;
@@ -142,23 +176,26 @@ struct mpixq_staging *mpixq_staging_take(const char *kind, size_t bytes)
     while (room < bytes) {
         room *= 2;
     }
-    staging = spare_of(gpu, room);
-    if (staging != NULL) {
+    staging = spare_of(gpu, place, room);
+    if (staging != NULL && staging->life == life) {
         return staging;
     }
-    staging = mpixq_alloc(sizeof *staging); /* freed in mpixq_memory_close */
+    staging =
+        staging != NULL ? staging : mpixq_alloc(sizeof *staging); /* freed in mpixq_memory_close */
     if (staging == NULL) {
         return NULL;
     }
-    code = alloc_in_place(gpu, room, staging);
+    staging->place = place;
+    staging->life = life;
+    staging->room = room;
+    code = make_known_in_place(gpu, staging);
     if (code != 0) {
         mpixq_warn("no memory that %s can copy to (%zu bytes): %s", gpu->name, room,
                    gpu->text(code));
+        mpixq_pinned_give_up(&staging->memory, mpixq_gpu_life_is_over(life));
         mpixq_free(staging);
         return NULL;
     }
-    staging->gpu = gpu;
-    staging->room = room;
     return staging;
 }
 
@@ -235,7 +272,7 @@ void mpixq_memory_close(void)
 
     while ((staging = spare) != NULL) {
         LL_DELETE(spare, staging);
-        staging->gpu->host_free(staging->host);
+        mpixq_pinned_give_up(&staging->memory, mpixq_gpu_life_is_over(staging->life));
         mpixq_free(staging);
     }
 }

@@ -10,17 +10,18 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+#include "gpu_pinned.h"
 #include "stream.h"
-
-struct mpixq_gpu;
 
 /* What lies in memory of a GPU, and its twin in memory of the host. */
 struct mpixq_staging {
     struct mpixq_copy copy; /* into the twin, or from it */
     const void *buffer; /* for channels: as far before the twin as the user's is before the data */
-    void *host, *address; /* for the host, and for GPUs */
+    struct mpixq_pinned memory;
+    void *address; /* for GPUs */
+    void *place;   /* where the buffer is; NULL: not known */
+    uint64_t life; /* of the place */
     size_t room;
-    const struct mpixq_gpu *gpu;
     struct mpixq_staging *next;
 };
 
@@ -42,8 +43,15 @@ const char *mpixq_memory_for_nic(const char *kind, const void *address, bool wri
 bool mpixq_memory_held(const char *kind, const void *address);
 /* Could that be, without trust, of any such memory that it writes? */
 bool mpixq_memory_orders(void);
-/* Memory of the host of at least so many bytes, or NULL. */
-struct mpixq_staging *mpixq_staging_take(const char *kind, size_t bytes);
+/* Which life the place is in, where such memory is; NULL, or not known: 0. And was this one seen to
+ * be over, or how many were? (gpu_life.h) These two: any thread. */
+uint64_t mpixq_memory_life(const char *kind, void *place);
+bool mpixq_memory_is_over(uint64_t life);
+unsigned mpixq_memory_lives_over(void);
+/* Memory of the host of at least so many bytes, for copies of what is in this place in this life of
+ * it; or NULL. */
+struct mpixq_staging *mpixq_staging_take(const char *kind, void *place, uint64_t life,
+                                         size_t bytes);
 /* Any thread, also under locks: it is kept for the next. NULL: nothing happens. */
 void mpixq_staging_give_back(struct mpixq_staging *staging);
 /* map and unmap of the seam (stream.h). */

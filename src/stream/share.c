@@ -9,6 +9,8 @@
 #include "core/alloc.h"
 #include "core/env.h"
 #include "core/log.h"
+#include "gpu_life.h"
+#include "gpu_pinned.h"
 #include "gpu_submit.h"
 #include "gpu_words.h"
 #include "share_files.h"
@@ -19,22 +21,24 @@ enum {
     PEERS = 16, /* GPUs of a machine */
     TAKEN_BACK = 1
 };
-enum { ZERO = 1, NEVER, N_WORDS }; /* words behind moved */
+enum { ZERO = 1, NEVER, OUTCOME, N_WORDS }; /* words behind moved */
 _Static_assert(sizeof(struct mpixq_end) <= LINE, "room for the words of an end");
 
 struct mpixq_share {
     const struct mpixq_gpu *gpu;
     void *place;
-    const char *why; /* NULL: it can be used */
+    _Atomic uint64_t life; /* of the place, in which all but outcome and moved was made */
+    const char *why;       /* NULL: it can be used */
     struct mpixq_gpu_kernels kernels;
     void *stream;                        /* waits for no other one */
     struct mpixq_gpu_ident peers[PEERS]; /* itself first */
     int n_peers;
     char *ends;
     struct mpixq_gpu_handle handle; /* of ends */
-    void *outcome;                  /* of a recall, for the host; one at a time */
-    void *moved, *moved_at;         /* the last ticket whose kernels have ended, for the host */
-    uint64_t tickets;               /* given out; under moves_lock */
+    struct mpixq_pinned words;
+    void *outcome;          /* of a recall, for the host; one at a time */
+    void *moved, *moved_at; /* the last ticket whose kernels have ended, for the host */
+    uint64_t tickets;       /* given out; under moves_lock */
     struct mpixq_share *next;
 };
 
@@ -45,6 +49,26 @@ static struct mpixq_share *shares;
 /* One launch of moves at a time; held while the stream may be full. Who waits for it would wait for
  * that as well. */
 static pthread_mutex_t moves_lock = PTHREAD_MUTEX_INITIALIZER;
+
+/* Words for the host. Tickets go on from one life of the place to the next. */
+static int take_host_words(struct mpixq_share *share)
+{
+    const struct mpixq_gpu *gpu = share->gpu;
+    int code = share->words.gpu != NULL
+                   ? mpixq_pinned_renew(&share->words)
+                   : mpixq_pinned_take(gpu, N_WORDS * sizeof(uint64_t), &share->words);
+    _Atomic uint64_t *words = share->words.host;
+
+    if (code != 0) {
+        return code;
+    }
+    share->moved = words;
+    share->outcome = words + OUTCOME;
+    atomic_store(words, share->tickets);
+    atomic_store(words + ZERO, 0);
+    atomic_store(words + NEVER, UINT64_MAX);
+    return gpu->address(share->moved, &share->moved_at);
+}
 
 static int take_words(struct mpixq_share *share)
 {
@@ -60,14 +84,7 @@ static int take_words(struct mpixq_share *share)
     code = gpu->zero(share->stream, ends, bytes);
     code = code != 0 ? code : gpu->finish(share->stream);
     code = code != 0 ? code : gpu->share(ends, &share->handle);
-    code = code != 0 ? code : gpu->host_alloc(sizeof(uint64_t), &share->outcome);
-    code = code != 0 ? code : gpu->host_alloc(N_WORDS * sizeof(uint64_t), &share->moved);
-    if (code == 0) {
-        atomic_store((_Atomic uint64_t *)share->moved, 0);
-        atomic_store((_Atomic uint64_t *)share->moved + ZERO, 0);
-        atomic_store((_Atomic uint64_t *)share->moved + NEVER, UINT64_MAX);
-    }
-    return code != 0 ? code : gpu->address(share->moved, &share->moved_at);
+    return code != 0 ? code : take_host_words(share);
 }
 
 /* In the place. */
@@ -76,7 +93,7 @@ static const char *prepare(struct mpixq_share *share)
     const struct mpixq_gpu *gpu = share->gpu;
     int code;
 
-    share->kernels = mpixq_gpu_kernels(gpu, share->place);
+    share->kernels = mpixq_gpu_kernels(gpu, share->place, mpixq_share_life(share));
     if (share->kernels.move_all == NULL) {
         return share->kernels.why;
     }
@@ -104,30 +121,73 @@ static bool may_open(const struct mpixq_gpu *gpu)
     return gpu->at_once || !mpixq_stream_kind(gpu->kind)->any_waits();
 }
 
-static struct mpixq_share *make(const struct mpixq_gpu *gpu, void *place)
+/* For the first time, or in another life of its place: then what there was is gone. */
+static void make(struct mpixq_share *share)
 {
-    struct mpixq_share *share = mpixq_alloc(sizeof *share); /* freed in mpixq_shares_close */
+    const struct mpixq_gpu *gpu = share->gpu;
     void *before;
-    int code;
+    int code = gpu->enter(share->place, &before);
 
-    if (share == NULL) {
-        return NULL;
-    }
-    share->gpu = gpu;
-    share->place = place;
-    code = gpu->enter(place, &before);
     share->why = code != 0 ? gpu->text(code) : NULL;
     if (code == 0) {
+        share->ends = NULL;
+        atomic_store(&share->life, mpixq_gpu_life(gpu, share->place));
         share->why = prepare(share);
-        gpu->leave(place, before);
+        gpu->leave(share->place, before);
     }
-    LL_PREPEND(shares, share);
+}
+
+static struct mpixq_share *add(const struct mpixq_gpu *gpu, void *place)
+{
+    struct mpixq_share *share = mpixq_alloc(sizeof *share); /* freed in mpixq_shares_close */
+
+    if (share != NULL) {
+        share->gpu = gpu;
+        share->place = place;
+        make(share);
+        LL_PREPEND(shares, share);
+    }
+    return share;
+}
+
+static bool is_over(const struct mpixq_share *share)
+{
+    return mpixq_gpu_life_is_over(mpixq_share_life(share));
+}
+
+/* Under the lock: the one of this place, of the life that it is in. NULL: *why_p is why. */
+static struct mpixq_share *find_or_make(const struct mpixq_gpu *gpu, void *place,
+                                        const char **why_p)
+{
+    struct mpixq_share *share;
+
+    LL_FOREACH(shares, share)
+    {
+        if (share->gpu == gpu && share->place == place) {
+            break;
+        }
+    }
+    if (share != NULL && !is_over(share)) {
+        return share;
+    }
+    *why_p = "a wait is pending on a stream, and to share memory might wait for it";
+    if (!gpu->at_once && !mpixq_streams_hold_waits()) {
+        return NULL;
+    }
+    *why_p = "no memory";
+    if (share != NULL) {
+        make(share);
+    } else {
+        share = add(gpu, place);
+    }
+    if (!gpu->at_once) {
+        mpixq_streams_let_waits();
+    }
     return share;
 }
 
 struct mpixq_share *mpixq_share_of(const char *kind, void *place, const char **why_p)
 {
-    const struct mpixq_gpu *gpu = gpu_of(kind);
     struct mpixq_share *share;
 
     if (mpixq_env.gpu_ops == MPIXQ_GPU_OPS_VALUES) {
@@ -139,20 +199,7 @@ struct mpixq_share *mpixq_share_of(const char *kind, void *place, const char **w
         return NULL;
     }
     pthread_mutex_lock(&lock);
-    LL_FOREACH(shares, share)
-    {
-        if (share->gpu == gpu && share->place == place) {
-            break;
-        }
-    }
-    *why_p = "a wait is pending on a stream, and to share memory might wait for it";
-    if (share == NULL && (gpu->at_once || mpixq_streams_hold_waits())) {
-        share = make(gpu, place);
-        *why_p = "no memory";
-        if (!gpu->at_once) {
-            mpixq_streams_let_waits();
-        }
-    }
+    share = find_or_make(gpu_of(kind), place, why_p);
     pthread_mutex_unlock(&lock);
     if (share != NULL && share->why != NULL) {
         *why_p = share->why;
@@ -167,16 +214,13 @@ void mpixq_shares_close(void)
 
     mpixq_files_end();
     while ((share = shares) != NULL) {
+        bool over = is_over(share);
+
         LL_DELETE(shares, share);
-        if (share->ends != NULL) {
+        if (share->ends != NULL && !over) {
             share->gpu->words_free(share->ends);
         }
-        if (share->outcome != NULL) {
-            share->gpu->host_free(share->outcome);
-        }
-        if (share->moved != NULL) {
-            share->gpu->host_free(share->moved);
-        }
+        mpixq_pinned_give_up(&share->words, over);
         mpixq_free(share);
     }
 }
@@ -189,6 +233,11 @@ const void *mpixq_share_place(const struct mpixq_share *share)
 const struct mpixq_gpu_ident *mpixq_share_ident(const struct mpixq_share *share)
 {
     return &share->peers[0];
+}
+
+uint64_t mpixq_share_life(const struct mpixq_share *share)
+{
+    return atomic_load(&share->life);
 }
 
 bool mpixq_share_reaches(const struct mpixq_share *share, const struct mpixq_gpu_ident *other)
@@ -248,7 +297,7 @@ const char *mpixq_share_export(const struct mpixq_share *share, const void *buff
     if (code != 0) {
         why = gpu->text(code);
     } else if (gpu->share(base, &export.handle) != 0) {
-        why = mpixq_files_export(gpu, buffer, bytes, &export);
+        why = mpixq_files_export(gpu, mpixq_share_life(share), buffer, bytes, &export);
     }
     gpu->leave(share->place, before);
     if (why == NULL) {
@@ -281,7 +330,7 @@ void *mpixq_share_open(const struct mpixq_share *share, const struct mpixq_gpu_o
     if (code == 0) {
         code = export->kind == MPIXQ_SHARED_HANDLE
                    ? gpu->open_shared(&export->handle, &address)
-                   : mpixq_files_open(gpu, owner, export, file, &address);
+                   : mpixq_files_open(gpu, mpixq_share_life(share), owner, export, file, &address);
         gpu->leave(share->place, before);
     }
     if (code != 0) {
@@ -300,6 +349,11 @@ void mpixq_share_close(const struct mpixq_share *share, void *address)
         }
         share->gpu->leave(share->place, before);
     }
+}
+
+void mpixq_share_forget(void *address)
+{
+    mpixq_files_forget(address);
 }
 
 void *mpixq_share_map(const struct mpixq_share *share, void *memory, size_t bytes)

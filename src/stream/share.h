@@ -30,6 +30,9 @@ struct mpixq_share *mpixq_share_of(const char *kind, void *place, const char **w
 void mpixq_shares_close(void);
 
 const void *mpixq_share_place(const struct mpixq_share *share);
+/* The life of the place (gpu_life.h) from which it has what follows: another one once it was asked
+ * for after the end of that. Any thread. */
+uint64_t mpixq_share_life(const struct mpixq_share *share);
 /* The GPU that it is. Any thread. */
 const struct mpixq_gpu_ident *mpixq_share_ident(const struct mpixq_share *share);
 /* Can kernels there reach memory of this GPU, by atomic operations too? Any thread. */
@@ -60,6 +63,8 @@ uint64_t mpixq_share_allocation_id(const struct mpixq_share *share, const void *
 void *mpixq_share_open(const struct mpixq_share *share, const struct mpixq_gpu_owner *owner,
                        const struct mpixq_gpu_export *export, int file);
 void mpixq_share_close(const struct mpixq_share *share, void *address);
+/* The same of what is closed by now, as its place is in another life. */
+void mpixq_share_forget(void *address);
 /* The same of memory of the host. */
 void *mpixq_share_map(const struct mpixq_share *share, void *memory, size_t bytes);
 /* False: the GPU's library has it still, so that nothing else may come to that address. */

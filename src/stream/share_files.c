@@ -15,6 +15,7 @@
 #include <utlist.h>
 
 #include "core/alloc.h"
+#include "gpu_life.h"
 #include "memory.h"
 #include "share.h"
 
@@ -22,7 +23,8 @@
 struct outgoing {
     const struct mpixq_gpu *gpu;
     uint32_t kind, id;
-    uint64_t what; /* pool or chunk */
+    uint64_t what; /* pool or chunk, in this life of its place */
+    uint64_t life;
     int file;
     int users;
     struct outgoing *next;
@@ -35,6 +37,7 @@ struct pool {
     uint32_t id;
     void *handle;
     int users;
+    uint64_t life; /* of the place that has opened it */
     struct pool *next;
 };
 struct incoming {
@@ -55,14 +58,15 @@ static struct incoming *incomings;
 
 /* Exports. */
 
-static struct outgoing *use(const struct mpixq_gpu *gpu, uint32_t kind, uint64_t what)
+static struct outgoing *use(const struct mpixq_gpu *gpu, uint64_t life, uint32_t kind,
+                            uint64_t what)
 {
     struct outgoing *out;
 
     pthread_mutex_lock(&lock);
     LL_FOREACH(outgoings, out)
     {
-        if (out->gpu == gpu && out->kind == kind && out->what == what) {
+        if (out->gpu == gpu && out->life == life && out->kind == kind && out->what == what) {
             out->users++;
             break;
         }
@@ -83,10 +87,10 @@ static int export_file(const struct mpixq_gpu *gpu, uint32_t kind, uint64_t what
 }
 
 /* Two threads at a time may export the same thing twice: each has its own id then. */
-static const char *take(const struct mpixq_gpu *gpu, uint32_t kind, uint64_t what,
+static const char *take(const struct mpixq_gpu *gpu, uint64_t life, uint32_t kind, uint64_t what,
                         struct mpixq_gpu_export *export_p)
 {
-    struct outgoing *out = use(gpu, kind, what);
+    struct outgoing *out = use(gpu, life, kind, what);
     int code = 0;
 
     if (out == NULL) {
@@ -94,7 +98,7 @@ static const char *take(const struct mpixq_gpu *gpu, uint32_t kind, uint64_t wha
         if (out == NULL) {
             return "no memory";
         }
-        *out = (struct outgoing){.gpu = gpu, .kind = kind, .what = what, .users = 1};
+        *out = (struct outgoing){.gpu = gpu, .life = life, .kind = kind, .what = what, .users = 1};
         code = export_file(gpu, kind, what, &out->file);
         if (code != 0) {
             mpixq_free(out);
@@ -114,10 +118,10 @@ static const char *take(const struct mpixq_gpu *gpu, uint32_t kind, uint64_t wha
 }
 
 /* The pool first: CUDA refuses pieces of a pool that was never exported. */
-static const char *export_piece(const struct mpixq_gpu *gpu, void *pool, void *base,
+static const char *export_piece(const struct mpixq_gpu *gpu, uint64_t life, void *pool, void *base,
                                 struct mpixq_gpu_export *export_p)
 {
-    const char *why = take(gpu, MPIXQ_SHARED_PIECE, (uintptr_t)pool, export_p);
+    const char *why = take(gpu, life, MPIXQ_SHARED_PIECE, (uintptr_t)pool, export_p);
     int code = why == NULL ? gpu->files->piece_export(base, &export_p->handle) : 0;
 
     if (code != 0) {
@@ -142,8 +146,8 @@ static bool is_chunk(const struct mpixq_gpu *gpu, const char *base, size_t bytes
     return at_ends[0] == chunk && at_ends[1] == chunk;
 }
 
-static const char *export_chunk(const struct mpixq_gpu *gpu, const char *base, uint64_t room,
-                                struct mpixq_gpu_export *export_p)
+static const char *export_chunk(const struct mpixq_gpu *gpu, uint64_t life, const char *base,
+                                uint64_t room, struct mpixq_gpu_export *export_p)
 {
     const char *why = "it is neither an allocation nor of a pool, nor one chunk";
     uint64_t chunk;
@@ -154,7 +158,7 @@ static const char *export_chunk(const struct mpixq_gpu *gpu, const char *base, u
     memset(&export_p->handle, 0, sizeof export_p->handle);
     memcpy(&export_p->handle, &room, sizeof room);
     if (is_chunk(gpu, base, (size_t)room, chunk)) {
-        why = take(gpu, MPIXQ_SHARED_CHUNK, chunk, export_p);
+        why = take(gpu, life, MPIXQ_SHARED_CHUNK, chunk, export_p);
     }
     if (why != NULL) {
         gpu->files->chunk_release(chunk);
@@ -162,8 +166,8 @@ static const char *export_chunk(const struct mpixq_gpu *gpu, const char *base, u
     return why;
 }
 
-const char *mpixq_files_export(const struct mpixq_gpu *gpu, const void *buffer, size_t bytes,
-                               struct mpixq_gpu_export *export_p)
+const char *mpixq_files_export(const struct mpixq_gpu *gpu, uint64_t life, const void *buffer,
+                               size_t bytes, struct mpixq_gpu_export *export_p)
 {
     void *base, *pool = NULL;
     size_t room;
@@ -176,9 +180,9 @@ const char *mpixq_files_export(const struct mpixq_gpu *gpu, const void *buffer, 
         return "it is in more than one chunk of memory";
     }
     if (gpu->files->pool_of(base, &pool) == 0 && pool != NULL) {
-        return export_piece(gpu, pool, base, export_p);
+        return export_piece(gpu, life, pool, base, export_p);
     }
-    return export_chunk(gpu, base, room, export_p);
+    return export_chunk(gpu, life, base, room, export_p);
 }
 
 void mpixq_share_drop(const struct mpixq_gpu_export *export)
@@ -221,7 +225,7 @@ static void let_go(bool all)
 
     while ((out = take_out(all)) != NULL) {
         (void)close(out->file);
-        if (out->kind == MPIXQ_SHARED_CHUNK) {
+        if (out->kind == MPIXQ_SHARED_CHUNK && !mpixq_gpu_life_is_over(out->life)) {
             out->gpu->files->chunk_release(out->what);
         }
         mpixq_free(out);
@@ -263,20 +267,24 @@ static void leave_pool(struct pool *pool)
 {
     if (--pool->users == 0) {
         LL_DELETE(pools, pool);
-        pool->gpu->files->pool_free(pool->handle);
+        if (!mpixq_gpu_life_is_over(pool->life)) {
+            pool->gpu->files->pool_free(pool->handle);
+        }
         mpixq_free(pool);
     }
 }
 
-static int find_pool(const struct mpixq_gpu *gpu, const struct mpixq_gpu_owner *owner, uint32_t id,
-                     int file, struct pool **pool_p)
+static int find_pool(const struct mpixq_gpu *gpu, uint64_t life,
+                     const struct mpixq_gpu_owner *owner, uint32_t id, int file,
+                     struct pool **pool_p)
 {
     struct pool *pool;
     int code;
 
     LL_FOREACH(pools, pool)
     {
-        if (pool->gpu == gpu && pool->id == id && memcmp(&pool->owner, owner, sizeof *owner) == 0) {
+        if (pool->gpu == gpu && pool->id == id && !mpixq_gpu_life_is_over(pool->life) &&
+            memcmp(&pool->owner, owner, sizeof *owner) == 0) {
             pool->users++;
             *pool_p = pool;
             return 0;
@@ -286,7 +294,7 @@ static int find_pool(const struct mpixq_gpu *gpu, const struct mpixq_gpu_owner *
     if (pool == NULL) {
         return MPIXQ_GPU_NO_MEMORY;
     }
-    *pool = (struct pool){.gpu = gpu, .owner = *owner, .id = id, .users = 1};
+    *pool = (struct pool){.gpu = gpu, .life = life, .owner = *owner, .id = id, .users = 1};
     code = gpu->files->pool_import(file, &pool->handle);
     if (code != 0) {
         mpixq_free(pool);
@@ -298,10 +306,10 @@ static int find_pool(const struct mpixq_gpu *gpu, const struct mpixq_gpu_owner *
 }
 
 /* Each place that opens a piece has to reach its pool. */
-static int open_piece(const struct mpixq_gpu_owner *owner, const struct mpixq_gpu_export *export,
-                      int file, struct incoming *in)
+static int open_piece(uint64_t life, const struct mpixq_gpu_owner *owner,
+                      const struct mpixq_gpu_export *export, int file, struct incoming *in)
 {
-    int code = find_pool(in->gpu, owner, export->id, file, &in->pool);
+    int code = find_pool(in->gpu, life, owner, export->id, file, &in->pool);
 
     if (code != 0) {
         return code;
@@ -325,8 +333,9 @@ static int open_chunk(const struct mpixq_gpu_export *export, int file, struct in
     return in->gpu->files->chunk_map(file, in->bytes, &in->address);
 }
 
-int mpixq_files_open(const struct mpixq_gpu *gpu, const struct mpixq_gpu_owner *owner,
-                     const struct mpixq_gpu_export *export, int file, void **address_p)
+int mpixq_files_open(const struct mpixq_gpu *gpu, uint64_t life,
+                     const struct mpixq_gpu_owner *owner, const struct mpixq_gpu_export *export,
+                     int file, void **address_p)
 {
     struct incoming *in = mpixq_alloc(sizeof *in); /* freed in mpixq_files_close */
     int code = MPIXQ_GPU_NO_MEMORY;
@@ -335,7 +344,7 @@ int mpixq_files_open(const struct mpixq_gpu *gpu, const struct mpixq_gpu_owner *
         return code;
     }
     in->gpu = gpu;
-    code = export->kind == MPIXQ_SHARED_PIECE ? open_piece(owner, export, file, in)
+    code = export->kind == MPIXQ_SHARED_PIECE ? open_piece(life, owner, export, file, in)
                                               : open_chunk(export, file, in);
     if (code != 0) {
         mpixq_free(in);
@@ -346,20 +355,27 @@ int mpixq_files_open(const struct mpixq_gpu *gpu, const struct mpixq_gpu_owner *
     return 0;
 }
 
-bool mpixq_files_close(void *address)
+static struct incoming *take_in(const void *address)
 {
     struct incoming *in;
 
     LL_FOREACH(incomings, in)
     {
         if (in->address == address) {
+            LL_DELETE(incomings, in);
             break;
         }
     }
+    return in;
+}
+
+bool mpixq_files_close(void *address)
+{
+    struct incoming *in = take_in(address);
+
     if (in == NULL) {
         return false;
     }
-    LL_DELETE(incomings, in);
     if (in->pool != NULL) {
         in->gpu->files->piece_free(in->address);
         leave_pool(in->pool);
@@ -368,4 +384,14 @@ bool mpixq_files_close(void *address)
     }
     mpixq_free(in);
     return true;
+}
+
+void mpixq_files_forget(const void *address)
+{
+    struct incoming *in = take_in(address);
+
+    if (in != NULL && in->pool != NULL) {
+        leave_pool(in->pool);
+    }
+    mpixq_free(in);
 }

@@ -11,14 +11,17 @@
 
 #include "gpu.h"
 
-/* NULL, or why not. */
-const char *mpixq_files_export(const struct mpixq_gpu *gpu, const void *buffer, size_t bytes,
-                               struct mpixq_gpu_export *export_p);
+/* life: of the place that the calling thread has entered (gpu_life.h). NULL, or why not. */
+const char *mpixq_files_export(const struct mpixq_gpu *gpu, uint64_t life, const void *buffer,
+                               size_t bytes, struct mpixq_gpu_export *export_p);
 /* A code of the vendor. One at a time, as is close. */
-int mpixq_files_open(const struct mpixq_gpu *gpu, const struct mpixq_gpu_owner *owner,
-                     const struct mpixq_gpu_export *export, int file, void **address_p);
+int mpixq_files_open(const struct mpixq_gpu *gpu, uint64_t life,
+                     const struct mpixq_gpu_owner *owner, const struct mpixq_gpu_export *export,
+                     int file, void **address_p);
 /* False: it was not opened here. */
 bool mpixq_files_close(void *address);
+/* It was closed with its place; if it was opened here. */
+void mpixq_files_forget(const void *address);
 /* In MPI_Finalize. */
 void mpixq_files_end(void);
 

@@ -12,6 +12,7 @@
 #include "core/backoff.h"
 #include "core/log.h"
 #include "gpu.h"
+#include "gpu_life.h"
 #include "gpu_policy.h"
 #include "gpu_words.h"
 #include "host_stream.h"
@@ -104,6 +105,11 @@ void mpixq_streams_look_again(void)
     mpixq_gpu_policy_look_again();
 }
 
+void mpixq_streams_look_at_places(void)
+{
+    mpixq_gpu_lives_look();
+}
+
 void mpixq_streams_close(void)
 {
     unsigned used = mpixq_memory_kinds();
@@ -112,6 +118,7 @@ void mpixq_streams_close(void)
     mpixq_memory_close();
     mpixq_shares_close();
     mpixq_gpu_words_close();
+    mpixq_gpu_lives_close();
     mpixq_memory_restore(used);
 }
 

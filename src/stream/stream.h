@@ -191,6 +191,8 @@ void mpixq_streams_await_holders(void);
  * look at those again. Any thread; never blocks. */
 void mpixq_streams_look_again(void);
 
+/* In MPI_Finalize, before anything of a GPU is let go: whether the program has reset a device. */
+void mpixq_streams_look_at_places(void);
 /* In MPI_Finalize: what streams of GPUs, and copies, have kept. */
 void mpixq_streams_close(void);
 /* For MPIXQ_INFO: which kinds there are. */

@@ -1,0 +1,84 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * Copyright (c) 2026 the mpix-queue authors
+ */
+#include "lost.h"
+
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "error.h"
+#include "match.h"
+#include "request.h"
+
+/* Requests that are lost, by their ids: what fails them takes locks, and so does who visits all. */
+struct lost {
+    uint64_t *ids;
+    size_t n, room;
+    bool again; /* there are, or may be later, others */
+};
+
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* one thread looks */
+static atomic_uint looked_at; /* so many lives were over; written under the lock */
+
+/* Has it failed, and is it known why? The peer may have reset its device too, and said so first. */
+static bool is_known(struct mpixq_request *req)
+{
+    return atomic_load(&req->failed) &&
+           (atomic_load(&req->queue) != NULL || atomic_load(&req->error) != MPI_SUCCESS);
+}
+
+/* A request that is being matched has nobody yet who could be told. */
+static void collect(struct mpixq_request *req, void *arg)
+{
+    enum mpixq_state state = mpixq_request_state(req);
+    struct lost *lost = arg;
+
+    if (state == MPIXQ_UNMATCHED || !req->in_gpu || is_known(req) ||
+        !mpixq_memory_is_over(req->life)) {
+        return;
+    }
+    if (state == MPIXQ_MATCHING || lost->n == lost->room) {
+        lost->again = true;
+    }
+    if (state != MPIXQ_MATCHING && lost->n < lost->room) {
+        lost->ids[lost->n++] = req->id;
+    }
+}
+
+static void fail(uint64_t id)
+{
+    mpixq_match_fail(id, mpixq_error_code(MPIXQ_E_GPU_RESET), "use of memory of a GPU");
+}
+
+static void look(unsigned over)
+{
+    enum { AT_A_TIME = 256 };
+    uint64_t ids[AT_A_TIME];
+    struct lost lost = {.ids = ids, .room = AT_A_TIME};
+
+    do {
+        lost.n = 0;
+        lost.again = false;
+        mpixq_request_each(collect, &lost);
+        for (size_t i = 0; i < lost.n; i++) {
+            fail(lost.ids[i]);
+        }
+    } while (lost.n == lost.room);
+    if (!lost.again) {
+        atomic_store(&looked_at, over);
+    }
+}
+
+void mpixq_lost_look(void)
+{
+    unsigned over = mpixq_memory_lives_over();
+
+    if (over != atomic_load(&looked_at)) {
+        pthread_mutex_lock(&lock);
+        look(over);
+        pthread_mutex_unlock(&lock);
+    }
+}

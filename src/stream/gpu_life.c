@@ -1,0 +1,164 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * Copyright (c) 2026 the mpix-queue authors
+ */
+#include "gpu_life.h"
+
+#include <pthread.h>
+#include <stdatomic.h>
+#include <utlist.h>
+
+#include "core/alloc.h"
+#include "core/log.h"
+#include "stream.h"
+
+struct place {
+    const struct mpixq_gpu *gpu;
+    void *place;
+    uint64_t life;   /* changes under both locks */
+    void *kept;      /* NULL: nothing could be allocated by now */
+    uint64_t number; /* of that allocation */
+    struct place *next;
+};
+
+/* Held while the GPU's library is asked: nobody whom a GPU may wait for takes it. */
+static pthread_mutex_t ask_lock = PTHREAD_MUTEX_INITIALIZER;
+/* Guards the list, and the lives of what is in it. A leaf. */
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static struct place *places;
+static uint64_t last_life;
+static atomic_uint n_over;
+
+static struct place *find(const struct mpixq_gpu *gpu, const void *where)
+{
+    struct place *place;
+
+    LL_FOREACH(places, place)
+    {
+        if (place->gpu == gpu && place->place == where) {
+            break;
+        }
+    }
+    return place;
+}
+
+static struct place *add(const struct mpixq_gpu *gpu, void *where)
+{
+    struct place *place = mpixq_alloc(sizeof *place); /* freed in close */
+
+    if (place != NULL) {
+        place->gpu = gpu;
+        place->place = where;
+        pthread_mutex_lock(&lock);
+        place->life = ++last_life;
+        LL_PREPEND(places, place);
+        pthread_mutex_unlock(&lock);
+    }
+    return place;
+}
+
+/* To allocate may mean to wait for a GPU that waits for us. */
+static void keep(struct place *place)
+{
+    bool holds = !place->gpu->at_once;
+
+    if (holds && !mpixq_streams_hold_waits()) {
+        return;
+    }
+    if (place->gpu->words_alloc(sizeof(uint64_t), &place->kept) == 0) {
+        place->number = place->gpu->allocation_id(place->kept);
+    } else {
+        place->kept = NULL;
+    }
+    if (holds) {
+        mpixq_streams_let_waits();
+    }
+}
+
+static void begin_again(struct place *place)
+{
+    uint64_t before = place->life;
+
+    pthread_mutex_lock(&lock);
+    place->life = ++last_life;
+    pthread_mutex_unlock(&lock);
+    place->kept = NULL;
+    atomic_fetch_add(&n_over, 1);
+    mpixq_gpu_streams_end(before);
+    mpixq_debug("%s: a device was reset", place->gpu->name);
+}
+
+uint64_t mpixq_gpu_life(const struct mpixq_gpu *gpu, void *where)
+{
+    struct place *place;
+    uint64_t life = 0;
+
+    pthread_mutex_lock(&ask_lock);
+    place = find(gpu, where);
+    place = place != NULL ? place : add(gpu, where);
+    if (place != NULL) {
+        if (place->kept != NULL && gpu->is_gone(place->kept, place->number)) {
+            begin_again(place);
+        }
+        if (place->kept == NULL) {
+            keep(place);
+        }
+        life = place->life;
+    }
+    pthread_mutex_unlock(&ask_lock);
+    return life;
+}
+
+bool mpixq_gpu_life_is_over(uint64_t life)
+{
+    const struct place *place;
+
+    pthread_mutex_lock(&lock);
+    LL_SEARCH_SCALAR(places, place, life, life);
+    pthread_mutex_unlock(&lock);
+    return place == NULL && life != 0;
+}
+
+unsigned mpixq_gpu_lives_over(void)
+{
+    return atomic_load(&n_over);
+}
+
+/* A context that is gone cannot be entered, and its memory be asked for. */
+static bool is_over(const struct place *place)
+{
+    void *before;
+    bool enters = place->gpu->enter(place->place, &before) == 0;
+    bool over = place->kept != NULL && place->gpu->is_gone(place->kept, place->number);
+
+    if (enters) {
+        place->gpu->leave(place->place, before);
+    }
+    return over;
+}
+
+void mpixq_gpu_lives_look(void)
+{
+    struct place *place;
+
+    pthread_mutex_lock(&ask_lock);
+    LL_FOREACH(places, place)
+    {
+        if (is_over(place)) {
+            begin_again(place);
+        }
+    }
+    pthread_mutex_unlock(&ask_lock);
+}
+
+void mpixq_gpu_lives_close(void)
+{
+    struct place *place;
+
+    while ((place = places) != NULL) {
+        LL_DELETE(places, place);
+        if (place->kept != NULL) {
+            place->gpu->words_free(place->kept);
+        }
+        mpixq_free(place);
+    }
+}

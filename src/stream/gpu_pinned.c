@@ -1,0 +1,78 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * Copyright (c) 2026 the mpix-queue authors
+ */
+#include "gpu_pinned.h"
+
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+/* Not of the heap: where a GPU is broken its library keeps it. Shared, since a process that forks
+ * would get another page than the GPU has when it writes to it next. */
+static void *take_pages(size_t bytes)
+{
+    void *pages = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+
+    return pages != MAP_FAILED ? pages : NULL;
+}
+
+static int take_theirs(struct mpixq_pinned *pinned)
+{
+    int code = pinned->gpu->host_alloc(pinned->bytes, &pinned->host);
+
+    if (code == 0) {
+        memset(pinned->host, 0, pinned->bytes);
+    } else {
+        *pinned = (struct mpixq_pinned){0};
+    }
+    return code;
+}
+
+int mpixq_pinned_take(const struct mpixq_gpu *gpu, size_t bytes, struct mpixq_pinned *pinned_p)
+{
+    size_t page = (size_t)sysconf(_SC_PAGESIZE);
+    size_t whole = (bytes + page - 1) / page * page;
+    void *pages = take_pages(whole);
+
+    *pinned_p = (struct mpixq_pinned){.gpu = gpu, .host = pages, .bytes = whole, .is_ours = true};
+    if (pages != NULL && gpu->map(pages, whole, false) == 0) {
+        return 0;
+    }
+    if (pages != NULL) {
+        (void)munmap(pages, whole); /* it is mapped */
+    }
+    pinned_p->is_ours = false;
+    return take_theirs(pinned_p);
+}
+
+/* Not every library forgets what was mapped in a device that is reset. */
+int mpixq_pinned_renew(struct mpixq_pinned *pinned)
+{
+    int code;
+
+    if (!pinned->is_ours) {
+        return take_theirs(pinned);
+    }
+    (void)pinned->gpu->unmap(pinned->host);
+    code = pinned->gpu->map(pinned->host, pinned->bytes, false);
+    if (code != 0) {
+        mpixq_pinned_give_up(pinned, true);
+    }
+    return code;
+}
+
+/* What the library cannot unmap it may still have. */
+void mpixq_pinned_give_up(struct mpixq_pinned *pinned, bool over)
+{
+    if (pinned->gpu == NULL) {
+        return;
+    }
+    if (pinned->is_ours) {
+        if (pinned->gpu->unmap(pinned->host) == 0 || over) {
+            (void)munmap(pinned->host, pinned->bytes); /* it is mapped */
+        }
+    } else if (!over) {
+        pinned->gpu->host_free(pinned->host);
+    }
+    *pinned = (struct mpixq_pinned){0};
+}

@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * Copyright (c) 2026 the mpix-queue authors
+ *
+ * A stream of a GPU, for gpu_stream.c, and all that are open, for whoever asks.
+ */
+#ifndef MPIXQ_GPU_STREAM_H
+#define MPIXQ_GPU_STREAM_H
+
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "gpu_submit.h"
+#include "gpu_words.h"
+#include "stream.h"
+
+struct gpu_stream {
+    struct mpixq_stream base;
+    struct mpixq_gpu_lane lane;
+    const atomic_int *failed;
+    struct mpixq_stream *worker;
+    struct mpixq_gpu_words *words;
+    uint64_t submitted;        /* the last ticket; in the queue's turn */
+    _Atomic uint64_t waits;    /* ticket of the last wait */
+    _Atomic uint64_t executed; /* tickets that the worker is done with: written by it */
+    atomic_uint looks;
+    _Atomic(const char *) broken; /* what the GPU reported: written once, by whoever calls it */
+    struct gpu_stream *next;
+};
+
+/* What the GPU reports of it, if that is not NULL and the first. */
+void mpixq_gpu_stream_note(struct gpu_stream *stream, const char *text);
+void mpixq_gpu_stream_add(struct gpu_stream *stream);
+void mpixq_gpu_stream_remove(struct gpu_stream *stream);
+/* any_waits and may_start_at of streams of GPUs (stream.h). */
+bool mpixq_gpu_any_waits(void);
+bool mpixq_gpu_may_start_at(const void *place);
+
+#endif
