@@ -1,20 +1,18 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright (c) 2026 the mpix-queue authors
  *
- * The channel ipc: memory of the peer cannot be opened. The match that finds out says so, of which
- * pair; the other end hears of it, be it before its first start or in a wait for that. Everything
- * can be freed, and the next pairs work. What was opened is closed when the last request that needs
- * it is freed; if a wait of ours is in a stream then, when the queue is freed. On the double of
- * HIP's runtime, which can be told to fail, with MTEST_STREAM and MTEST_BUFFER=device.
+ * The channel ipc: memory of the peer cannot be opened. The match goes on with the next channel, at
+ * both ends, whichever of them cannot; without another one both hear why. The next pairs work. What
+ * was opened is closed when the last request that needs it is freed; if a wait of ours is in a
+ * stream then, when the queue is freed. On the double of HIP's runtime, which can be told to fail,
+ * with MTEST_STREAM and MTEST_BUFFER=device.
  */
 #include "mtest.h"
 
-#include <stdio.h>
-#include <string.h>
-
 #include "mtest_gpu.h"
 
-enum { TAG = 80, BYTES = 40000, NO_MEMORY = 2, WAYS = 3 };
+enum { TAG = 80, BYTES = 40000, NO_MEMORY = 2 };
+enum way { MATCH, IMATCH, NO_OTHER, WAYS };
 
 static int peer;
 static int (*fail)(const char *function, long n, int error);
@@ -52,47 +50,54 @@ static void end(struct pair *p)
     MTEST_OK(MPI_Barrier(MPI_COMM_WORLD));
 }
 
-/* One pair, of which the receiver, or the sender, is rank 0. */
-static void match(struct pair *p, int way, int which)
+static void match_later(MPI_Request *r)
 {
-    char name[80];
+    MPI_Request op = MPI_REQUEST_NULL;
 
-    if (way == 2) {
-        MPI_Request op = MPI_REQUEST_NULL;
-
-        MTEST_OK(MPIX_Imatch(&p->r[which], &op));
-        MTEST_OK(MPI_Wait(&op, MPI_STATUS_IGNORE)); /* the request itself says it, when started */
-    } else if (mtest_rank == 0) {
-        (void)snprintf(name, sizeof name, "%s %d tag %d", which == 0 ? "receive from" : "send to",
-                       peer, TAG);
-        MTEST_KIND_TEXT(MPIX_Match(&p->r[which]), MPIXQ_ERR_COMM, name);
-    } else {
-        MTEST_OK(MPIX_Match(&p->r[which]));
-    }
+    MTEST_OK(MPIX_Imatch(r, &op));
+    MTEST_OK(MPI_Wait(&op, MPI_STATUS_IGNORE));
 }
 
-/* The other end has started, by the host or on a queue; or is about to and may have heard of it. */
-static void expect_failure(MPI_Request *r, int way)
+/* No other channel will do: an error of both ends, who both hear why. */
+static void match_no_other(MPI_Request *r)
+{
+    MPI_Info info = MPI_INFO_NULL;
+
+    MTEST_OK(MPI_Info_create(&info));
+    MTEST_OK(MPI_Info_set(info, "mpixq_channels", "ipc"));
+    MTEST_KIND_TEXT(MPIX_Matchall_info(1, r, info), MPIXQ_ERR_RESOURCES,
+                    mtest_rank == 0 ? "not by ipc: memory of the peer cannot be opened: hipError"
+                                    : "memory of the peer cannot be opened: hipErrorOutOfMemory "
+                                      "(at the peer)");
+    MTEST_OK(MPIX_Matchall_info(1, r, info)); /* the call that fails was the one before */
+    MTEST_OK(MPI_Info_free(&info));
+}
+
+/* Moves data, by this channel at both ends. */
+static void expect_channel(struct pair *p, int which, const char *key)
 {
     MPIX_Queue queue = MPIX_QUEUE_NULL;
-    int rc;
 
-    if (way == 1) {
-        rc = MPI_Start(r);
-        rc = rc != MPI_SUCCESS ? rc : MPI_Wait(r, MPI_STATUS_IGNORE);
-        mtest_forgive(1);
-    } else {
-        MTEST_OK(MPIX_Queue_init(&queue, MPIX_QUEUE_AUTO, NULL));
-        rc = mtest_transfer(queue, r);
-        mtest_forgive(1);
-        MTEST_OK(MPIX_Queue_free(&queue));
+    MTEST_OK(MPIX_Queue_init(&queue, MPIX_QUEUE_AUTO, NULL));
+    for (int round = 1; round <= 3; round++) {
+        if (which == 0) {
+            mtest_buf_clear(&p->buf[0]);
+        } else {
+            mtest_buf_fill(&p->buf[1], round);
+        }
+        MTEST_OK(mtest_transfer(queue, &p->r[which]));
+        MTEST_FULL(&p->buf[which], round);
     }
-    MTEST_EQ(mtest_kind_of(rc), MPIXQ_ERR_COMM);
+    MTEST_EQ(mtest_queue_count(queue, key), 3);
+    MTEST_EQ(mtest_queue_count(queue, "mpixq_starts"), 3);
+    MTEST_OK(MPIX_Queue_free(&queue));
 }
 
-static void test(int step, int way, int which)
+/* One pair, of which the receiver, or the sender, is rank 0, and cannot open it. */
+static void test(int step, enum way way, int which_of_first)
 {
     static int n_tests;
+    int which = mtest_rank == 0 ? which_of_first : 1 - which_of_first;
     struct pair p;
     /* At first a twin and words of its own are registered too, of the place and of all ends. */
     long n = steps[step].n + (n_tests++ == 0 ? 3 : 0);
@@ -103,12 +108,14 @@ static void test(int step, int way, int which)
         MTEST_EQ(fail(steps[step].function, n, NO_MEMORY), 0);
         n_failed += steps[step].function[3] == 'I';
     }
-    match(&p, way, mtest_rank == 0 ? which : 1 - which);
-    if (mtest_rank == 0) {
-        MTEST_KIND_TEXT(MPI_Start(&p.r[which]), MPIXQ_ERR_COMM, "cannot be opened");
+    if (way == MATCH) {
+        MTEST_OK(MPIX_Match(&p.r[which]));
+    } else if (way == IMATCH) {
+        match_later(&p.r[which]);
     } else {
-        expect_failure(&p.r[1 - which], way);
+        match_no_other(&p.r[which]);
     }
+    expect_channel(&p, which, way == NO_OTHER ? "mpixq_starts_ipc" : "mpixq_starts_fallback");
     end(&p);
 }
 
@@ -184,8 +191,8 @@ int main(int argc, char **argv)
     mtest_gpu_set_device(mtest_rank % mtest_gpu_devices());
     for (int step = 0; step < (int)(sizeof(steps) / sizeof(steps[0])); step++) {
         for (int way = 0; way < WAYS; way++) {
-            test(step, way, 0);
-            test(step, way, 1);
+            test(step, (enum way)way, 0);
+            test(step, (enum way)way, 1);
         }
     }
     test_closed();

@@ -40,7 +40,7 @@ int main(int argc, char **argv)
     is_full = true;
     for (int i = 0; i < 3; i++) {
         MTEST_KIND(MPIX_Match(&r[1]), MPIXQ_ERR_RESOURCES);
-        MTEST_EQ(mpixq_handles_find(r[1])->offered, 0);
+        MTEST_EQ(mpixq_handles_find(r[1])->marked, 0);
     }
     is_full = false;
     MTEST_OK(MPIX_Matchall(2, r));

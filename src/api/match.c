@@ -223,6 +223,7 @@ int PMPIXQ_Is_matched(MPI_Request request, int *flag)
     if (rc != MPI_SUCCESS) {
         return rc;
     }
+    (void)mpixq_match_open();
     mpixq_match_advance();
     if (flag == NULL) {
         return mpixq_api_fail(&call, MPIXQ_E_ARG_FLAG);

@@ -97,6 +97,16 @@ struct mpixq_channel {
      * makes no sense. */
     enum mpixq_error (*connect)(struct mpixq_request *req, const struct mpixq_blob *theirs);
 
+    /* Under the matching lock, after accept or connect: have both ends to open something of each
+     * other before the pair counts as matched? They agree on that. */
+    bool (*must_open)(const struct mpixq_request *req);
+    /* Threads of the program, or the one that stands in for them (opener.h), with no lock: do so,
+     * the receiver first. False, and why not in why_p: the pair goes by another channel. May block
+     * until GPUs go on. */
+    bool (*open_peer)(struct mpixq_request *req, char *why_p, size_t room);
+    /* Under the matching lock: undo what was accepted or connected, and opened. Must not block. */
+    void (*undo)(struct mpixq_request *req);
+
     /* Sender, under the matching lock: what offer reserved is not needed. */
     void (*withdraw)(struct mpixq_request *req);
 
@@ -199,6 +209,9 @@ void mpixq_channels_tidy(void);
 /* Those that have starts: an array by their ids. */
 void mpixq_channels_settle(const uint64_t starts[]);
 
+/* For channels whose pairs have nothing to open. */
+bool mpixq_channel_must_open_nothing(const struct mpixq_request *req);
+bool mpixq_channel_open_nothing(struct mpixq_request *req, char *why_p, size_t room);
 /* For channels that keep nothing for queues, or need no driving but by poll. */
 enum mpixq_error mpixq_channel_attach_nothing(struct mpixq_queue *queue);
 void mpixq_channel_detach_nothing(struct mpixq_queue *queue);

@@ -24,7 +24,7 @@ struct message {
     size_t used;
     int peer;
     bool urgent;  /* somebody waits for a record in it */
-    bool answers; /* one of them is an answer */
+    bool answers; /* one of them is an answer, or a verdict on one */
     MPI_Request send;
     struct message *next, *prev;
 };
@@ -121,7 +121,7 @@ static void note_kind(struct message *message, enum mpixq_wire_kind kind)
         message->urgent = true;
         n_urgent++;
     }
-    if (!message->answers && kind == MPIXQ_WIRE_ANSWER) {
+    if (!message->answers && (kind == MPIXQ_WIRE_ANSWER || kind == MPIXQ_WIRE_VERDICT)) {
         message->answers = true;
         n_answers++;
     }

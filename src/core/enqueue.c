@@ -60,9 +60,6 @@ __attribute__((cold, noinline)) static enum mpixq_error check_first(const struct
         return MPIXQ_E_GPU_BUFFER;
     }
     place = atomic_load_explicit(&req->prepared->place, memory_order_acquire);
-    if (place == NULL) {
-        return MPIXQ_E_NOT_OPEN;
-    }
     return place == queue->stream->place ? MPIXQ_E_NONE : MPIXQ_E_OTHER_GPU;
 }
 

@@ -127,16 +127,10 @@ MPIXQ_ERROR(GPU_BUFFER, MPIXQ_ERR_UNSUPPORTED,
 MPIXQ_ERROR(GPU_TYPE, MPIXQ_ERR_UNSUPPORTED,
             "the receive's buffer is in memory of a GPU that MPI cannot access (MPIXQ_GPU_AWARE), "
             "and its datatype leaves gaps, which cannot be copied through the host")
-MPIXQ_ERROR(NOT_OPEN, MPIXQ_ERR_STATE,
-            "the memory of the peer's GPU is not open yet: MPI_Wait or MPI_Test of the match opens "
-            "it")
 MPIXQ_ERROR(
     OTHER_GPU, MPIXQ_ERR_UNSUPPORTED,
     "the buffer is in memory of a GPU that moves its data by itself: it can be started on a "
     "queue on a stream of that GPU only (MPIXQ_CHANNELS=cxi,fallback lifts that)")
-MPIXQ_ERROR(PEER_MEMORY, MPIXQ_ERR_COMM,
-            "the memory of the peer's GPU cannot be opened: the peer has ended or freed it, or the "
-            "system refuses it (MPIXQ_CHANNELS=cxi,fallback does without)")
 MPIXQ_ERROR(
     VERSION, MPIXQ_ERR_MATCH,
     "the peer's process has another version of this library, or another byte order: nothing "
@@ -153,3 +147,4 @@ MPIXQ_ERROR(
     "argument stream_address: holds a null handle, which is no host stream, and the process "
     "uses no GPU whose default stream it could be. For a host stream of the queue's own "
     "give NULL as stream_address itself")
+MPIXQ_ERROR(GAVE_UP, MPIXQ_ERR_MATCH, "the peer has given up its match of the request meanwhile")

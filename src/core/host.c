@@ -228,6 +228,7 @@ int mpixq_host_begin(struct mpixq_watch *watch, const struct mpixq_call *call, b
         return mpixq_fault_raise(call, &fault, error);
     }
     mpixq_host_reap();
+    mpixq_match_open_in(watch->n > 0);
     mpixq_match_advance();
     return MPI_SUCCESS;
 }
@@ -255,6 +256,7 @@ bool mpixq_host_again(struct mpixq_watch *watch, int rc, bool done)
     if (rc != MPI_SUCCESS || done || (watch->n == 0 && !mpixq_match_is_pending())) {
         return false;
     }
+    mpixq_match_open_in(watch->n > 0);
     mpixq_match_kick();
     mpixq_backoff_pause(&watch->backoff);
     return true;

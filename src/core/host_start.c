@@ -34,9 +34,6 @@ enum mpixq_error mpixq_host_claim(MPI_Request handle, struct mpixq_request **req
         if (req->staging != NULL) {
             return MPIXQ_E_GPU_BUFFER;
         }
-        if (req->channel->of_gpus && atomic_load(&req->prepared->place) == NULL) {
-            return MPIXQ_E_NOT_OPEN;
-        }
         return mpixq_request_step(req, MPIXQ_HOST_START) ? MPIXQ_E_NONE : MPIXQ_E_HOST_AGAIN;
     case MPIXQ_HOST_STARTED:
         return MPIXQ_E_HOST_AGAIN;

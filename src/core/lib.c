@@ -18,6 +18,7 @@
 #include "mpi_turns.h"
 #include "mpix_queue.h"
 #include "node.h"
+#include "opener.h"
 #include "progress.h"
 #include "queue.h"
 #include "stream/host_stream.h"
@@ -83,6 +84,7 @@ static int teardown(MPI_Comm comm, int key, void *value, void *extra)
     queues = mpixq_queues_close();
     streams = mpixq_host_streams_close();
     mpixq_progress_stop();
+    mpixq_opener_stop();
     mpixq_host_close();
     mpixq_streams_look_at_places();
     mpixq_handles_each(recall, NULL); /* no other thread is here any more */

@@ -32,14 +32,13 @@ static uint64_t limit_ns(void)
     return (uint64_t)mpixq_env.liveness_s * 1000000000u;
 }
 
-/* Matches. Of a receive from anywhere no peer is known. */
+/* Matches. */
 static void look_at_match(struct mpixq_request *req, uint64_t now)
 {
     char name[MPIXQ_WATCHDOG_ROOM];
-    int peer = req->made.peer;
+    int peer = mpixq_match_peer(req);
 
-    if (peer == MPI_ANY_SOURCE ||
-        !mpixq_control_has_lost(mpixq_comm_world_rank(req->comm, peer), now)) {
+    if (peer < 0 || !mpixq_control_has_lost(peer, now)) {
         return;
     }
     mpixq_err("match of %s ended: the peer's process has ended", mpixq_watchdog_name(req, name));

@@ -72,6 +72,15 @@ static void note_failure(struct mpixq_match_op *op, const struct mpixq_request *
     }
 }
 
+/* That the request was made for. */
+static uint64_t bytes_of(const struct mpixq_request *req)
+{
+    MPI_Count type_bytes = 0;
+
+    (void)PMPI_Type_size_x(req->made.type.handle, &type_bytes);
+    return (uint64_t)req->made.count * (uint64_t)type_bytes;
+}
+
 static void finish(struct mpixq_request *req, enum mpixq_error error, uint64_t other_bytes,
                    uint32_t other_channels)
 {
@@ -81,6 +90,7 @@ static void finish(struct mpixq_request *req, enum mpixq_error error, uint64_t o
     if (error != MPIXQ_E_NONE) {
         char text[64];
 
+        req->bytes = bytes_of(req); /* a receive had those of the sender */
         mpixq_info("%s not matched: %s", mpixq_request_describe(req, text, sizeof text),
                    mpixq_error_text(error));
         mpixq_match_id_remove(req);
@@ -100,7 +110,7 @@ void mpixq_match_finish(struct mpixq_request *req, enum mpixq_error error)
     finish(req, error, 0, 0);
 }
 
-static void matched(struct mpixq_request *req, const struct mpixq_channel *channel)
+void mpixq_match_matched(struct mpixq_request *req, const struct mpixq_channel *channel)
 {
     char text[64];
 
@@ -135,10 +145,8 @@ static void begin_send(struct mpixq_request *req, const struct mpixq_comm_view *
     }
 }
 
-/* req is the receive, or NULL if there is none. The record says, if anything, which channel serves
- * the pair, or why none. */
-static void answer(int world, uint64_t sender_id, const struct mpixq_request *req,
-                   enum mpixq_error error, struct mpixq_record *record)
+void mpixq_match_answer(int world, uint64_t sender_id, const struct mpixq_request *req,
+                        enum mpixq_error error, struct mpixq_record *record)
 {
     struct mpixq_wire_answer *wire = &record->u.answer;
 
@@ -146,7 +154,7 @@ static void answer(int world, uint64_t sender_id, const struct mpixq_request *re
     wire->sender_id = sender_id;
     wire->receiver_id = req != NULL ? req->id : 0;
     wire->bytes = req != NULL ? req->bytes : 0;
-    wire->error = (uint16_t)error;
+    wire->error = (uint8_t)error;
     if (!mpixq_match_send(world, record, &wire->channels)) {
         mpixq_err("no memory to answer a match of rank %d, which will wait for ever", world);
     }
@@ -164,37 +172,61 @@ static enum mpixq_error check_pair(const struct mpixq_request *req,
     return offer->bytes > req->bytes ? MPIXQ_E_TRUNCATE : MPIXQ_E_NONE;
 }
 
+/* Receiver: the match of this receive and this offer ends so. */
+static void settle(struct mpixq_request *req, const struct mpixq_wire_offer *offer, int world,
+                   enum mpixq_error error, const struct mpixq_channel *channel,
+                   struct mpixq_record *mine)
+{
+    if (error != MPIXQ_E_NONE) {
+        req->bytes = bytes_of(req);
+        mine->n_blobs = 0;
+    }
+    mpixq_match_answer(world, offer->sender_id, req, error, mine);
+    if (error == MPIXQ_E_NONE) {
+        mpixq_match_matched(req, channel);
+    } else {
+        finish(req, error, offer->bytes, offer->channels.may);
+    }
+}
+
+void mpixq_match_agree(struct mpixq_request *req, const struct mpixq_record *record)
+{
+    const struct mpixq_channel *channel = NULL;
+    struct mpixq_record mine = {.n_blobs = 0};
+    enum mpixq_error error = mpixq_match_choose_channel(req, record, &mine, &channel);
+
+    if (error == MPIXQ_E_NO_TAG) {
+        /* The release of another pair may have come just before this offer. */
+        mpixq_match_retire();
+        error = mpixq_match_choose_channel(req, record, &mine, &channel);
+    }
+    if (error == MPIXQ_E_NONE && channel->must_open(req)) {
+        if (mpixq_match_open_later(req, channel, record, &mine)) {
+            return;
+        }
+        channel->undo(req);
+        error = MPIXQ_E_NO_MEMORY;
+    }
+    settle(req, &record->u.offer, req->peer_world, error, channel, &mine);
+}
+
 /* Receiver: this receive and this offer belong together. */
 static void pair(struct mpixq_request *req, const struct mpixq_record *record, int world)
 {
     const struct mpixq_wire_offer *offer = &record->u.offer;
-    const struct mpixq_channel *channel = NULL;
     enum mpixq_error error = check_pair(req, offer);
-    uint64_t bytes = req->bytes;
     struct mpixq_record mine = {.n_blobs = 0};
 
-    if (error == MPIXQ_E_NONE) {
-        req->peer_world = world;
-        req->peer_id = offer->sender_id;
-        req->source = offer->source;
-        req->source_tag = offer->tag;
-        req->bytes = offer->bytes;
-        error = mpixq_match_choose_channel(req, record, &mine, &channel);
-        if (error == MPIXQ_E_NO_TAG) {
-            /* The release of another pair may have come just before this offer. */
-            mpixq_match_retire();
-            error = mpixq_match_choose_channel(req, record, &mine, &channel);
-        }
-    }
     if (error != MPIXQ_E_NONE) {
-        req->bytes = bytes;
+        settle(req, offer, world, error, NULL, &mine);
+        return;
     }
-    answer(world, offer->sender_id, req, error, &mine);
-    if (error == MPIXQ_E_NONE) {
-        matched(req, channel);
-    } else {
-        finish(req, error, offer->bytes, offer->channels.may);
-    }
+    req->peer_world = world;
+    req->peer_id = offer->sender_id;
+    req->source = offer->source;
+    req->source_tag = offer->tag;
+    req->bytes = offer->bytes;
+    mpixq_match_agree(req, record);
 }
 
 static void begin_receive(struct mpixq_request *req, const struct mpixq_comm_view *view)
@@ -218,16 +250,15 @@ static void begin_receive(struct mpixq_request *req, const struct mpixq_comm_vie
 static void begin_one(struct mpixq_request *req)
 {
     struct mpixq_comm_view view;
-    MPI_Count type_bytes = 0;
 
-    (void)PMPI_Type_size_x(req->made.type.handle, &type_bytes);
-    req->bytes = (uint64_t)req->made.count * (uint64_t)type_bytes;
+    req->bytes = bytes_of(req);
+    req->marked = 0;
     if (req->made.peer == MPI_PROC_NULL) {
         req->peer_world = MPI_PROC_NULL;
         req->source = MPI_PROC_NULL;
         req->source_tag = MPI_ANY_TAG;
         req->bytes = 0;
-        matched(req, &mpixq_channel_null);
+        mpixq_match_matched(req, &mpixq_channel_null);
         return;
     }
     if (!mpixq_match_id_add(req)) {
@@ -287,7 +318,7 @@ static void record_offer(const struct mpixq_record *record, int source)
         !mpixq_pairing_offer(&mpixq_match_pairing, mpixq_offer_offered(offer), &posted)) {
         struct mpixq_record nothing = {.n_blobs = 0};
 
-        answer(source, record->u.offer.sender_id, NULL, MPIXQ_E_NO_MEMORY, &nothing);
+        mpixq_match_answer(source, record->u.offer.sender_id, NULL, MPIXQ_E_NO_MEMORY, &nothing);
         mpixq_offer_free(offer);
         return;
     }
@@ -298,33 +329,51 @@ static void record_offer(const struct mpixq_record *record, int source)
     }
 }
 
+/* Is it an answer that this end waits for? It may also take back one that this end has taken. */
+static bool is_known(struct mpixq_request *req, const struct mpixq_wire_answer *wire, int source)
+{
+    bool is_ours = req != NULL && mpixq_request_is_send(req) && req->peer_world == source;
+    bool waits = is_ours && mpixq_request_state(req) == MPIXQ_MATCHING && req->opening == NULL;
+
+    if (is_ours && !waits && wire->error != MPIXQ_E_NONE && req->peer_id == wire->receiver_id) {
+        mpixq_match_end_answered(req, (enum mpixq_error)wire->error, source);
+    } else if (!waits) {
+        mpixq_err("rank %d answered a match that does not exist", source);
+    }
+    return waits;
+}
+
 static void record_answer(const struct mpixq_record *record, int source)
 {
     const struct mpixq_wire_answer *wire = &record->u.answer;
     struct mpixq_request *req = mpixq_match_by_id(wire->sender_id);
     const struct mpixq_channel *channel = NULL;
-    enum mpixq_error error = (enum mpixq_error)wire->error;
+    enum mpixq_error error;
 
     if (req == NULL && mpixq_match_id_was_given(wire->sender_id)) {
-        /* The offer was withdrawn while the answer was under way. */
-        if (error == MPIXQ_E_NONE) {
+        /* The offer was withdrawn while the answer was under way, of which who awaits a verdict
+         * hears. */
+        if (wire->error == MPIXQ_E_NONE && !wire->awaits) {
             mpixq_match_cut_off(source, wire->receiver_id);
         }
         return;
     }
-    if (req == NULL || !mpixq_request_is_send(req) || req->peer_world != source ||
-        mpixq_request_state(req) != MPIXQ_MATCHING) {
-        mpixq_err("rank %d answered a match that does not exist", source);
+    if (!is_known(req, wire, source)) {
         return;
     }
     req->peer_id = wire->receiver_id;
+    if (wire->awaits && wire->error == MPIXQ_E_NONE) {
+        mpixq_match_take_awaiting(req, record);
+        return;
+    }
     error = mpixq_match_accepted_channel(req, record, &channel);
+    error = error == MPIXQ_E_NONE && channel->must_open(req) ? MPIXQ_E_PROTOCOL : error;
     if (error != MPIXQ_E_NONE && wire->error == MPIXQ_E_NONE) {
         mpixq_match_cut_off(source, wire->receiver_id);
     }
     mpixq_match_drop_offers(req, error == MPIXQ_E_NONE ? channel : NULL);
     if (error == MPIXQ_E_NONE) {
-        matched(req, channel);
+        mpixq_match_matched(req, channel);
     } else {
         finish(req, error, wire->bytes, wire->channels.may);
     }
@@ -353,6 +402,9 @@ void mpixq_match_record(const struct mpixq_record *record, int source)
         break;
     case MPIXQ_WIRE_REASON:
         mpixq_match_record_reason(record, source);
+        break;
+    case MPIXQ_WIRE_VERDICT:
+        mpixq_match_record_verdict(record, source);
         break;
     }
 }
@@ -388,6 +440,7 @@ void mpixq_match_wait(struct mpixq_match_op *op)
 
     mpixq_backoff_begin(&backoff);
     while (!mpixq_match_op_is_complete(op) || atomic_load(&answering)) {
+        (void)mpixq_match_open();
         mpixq_match_kick();
         mpixq_backoff_pause(&backoff);
     }

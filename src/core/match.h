@@ -8,6 +8,7 @@
  *     begin: OFFER(envelope, size, blobs) --->  pairs with a posted receive, or is kept
  *                                               chooses the channel
  *     matched                             <---  ANSWER(channel's blob); matched
+ *         (or both later, by a VERDICT of the sender: match_open.c)
  *     ...
  *     freed:  RELEASE(starts)             --->  once freed too, and all starts received: gone
  *                                         <---  freed first: RELEASE(completed receives)
@@ -88,6 +89,11 @@ bool mpixq_match_is_pending(void);
 void mpixq_match_advance(void);
 /* Progress in any case: also drives MPI itself. */
 void mpixq_match_kick(void);
+/* Open what pairs need that are being matched. Threads that may call a GPU's library, with no lock:
+ * it may block until GPUs go on. False: there was nothing. The second one in calls of MPI, of which
+ * some wait for a match; from others, that leaves it to the opener, if there is one. */
+bool mpixq_match_open(void);
+void mpixq_match_open_in(bool is_for_match);
 
 /* The user frees a matched or failed request. Takes over the record. */
 void mpixq_match_release(struct mpixq_request *req);

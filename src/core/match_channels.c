@@ -14,8 +14,7 @@
 
 static const char left_out[] = "left out by MPIXQ_CHANNELS or mpixq_channels";
 
-/* This end cannot use the channel. */
-static void refuse(struct mpixq_request *req, uint32_t id, const char *why)
+void mpixq_match_refuse_channel(struct mpixq_request *req, uint32_t id, const char *why)
 {
     char text[64];
 
@@ -24,9 +23,9 @@ static void refuse(struct mpixq_request *req, uint32_t id, const char *why)
     req->why_not[id] = mpixq_reason(why, strlen(why));
 }
 
-/* What the peer is to hear. That one in another process cannot go by self is plain, and what this
- * end may not use at all is told by that. */
-static void tell(const struct mpixq_request *req, struct mpixq_wire_channels *mine)
+/* That one in another process cannot go by self is plain, and what this end may not use at all is
+ * told by that. */
+void mpixq_match_tell_channels(const struct mpixq_request *req, struct mpixq_wire_channels *mine)
 {
     mine->may = (uint8_t)mpixq_channel_set_bits(&req->channels);
     for (uint32_t id = 0; id < MPIXQ_N_CHANNELS; id++) {
@@ -52,13 +51,25 @@ static void hear(struct mpixq_request *req, const struct mpixq_wire_channels *th
     }
 }
 
+void mpixq_match_hear_refusal(struct mpixq_request *req, uint32_t id,
+                              const struct mpixq_wire_channels *theirs)
+{
+    uint8_t why = mpixq_match_reason_of(req->peer_world, theirs->why_not[id]);
+    char text[64];
+
+    req->why_not[id] = why != 0 ? (uint8_t)(why + MPIXQ_REASON_OF_PEER) : 0;
+    mpixq_debug("%s not by channel %s: the peer: %s",
+                mpixq_request_describe(req, text, sizeof text), mpixq_channel_name(id),
+                mpixq_reason_text(why));
+}
+
 /* Those that this end may not use. */
 static void refuse_left_out(struct mpixq_request *req)
 {
     memset(req->why_not, 0, sizeof req->why_not);
     for (int i = 0; mpixq_channels[i] != NULL; i++) {
         if (!mpixq_channel_set_has(&req->channels, mpixq_channels[i]->id)) {
-            refuse(req, mpixq_channels[i]->id, left_out);
+            mpixq_match_refuse_channel(req, mpixq_channels[i]->id, left_out);
         }
     }
 }
@@ -83,7 +94,7 @@ void mpixq_match_offer_channels(struct mpixq_request *req, struct mpixq_record *
 {
     const char *why;
 
-    req->offered = 0;
+    req->marked = 0;
     refuse_left_out(req);
     for (int i = 0; i < req->channels.n; i++) {
         uint32_t id = req->channels.ids[i];
@@ -92,13 +103,13 @@ void mpixq_match_offer_channels(struct mpixq_request *req, struct mpixq_record *
 
         if (reaches(channel, req, &why) && channel->offer(req, blob, &why)) {
             blob->channel = id;
-            req->offered |= UINT32_C(1) << id;
+            req->marked |= UINT32_C(1) << id;
             record->n_blobs++;
         } else {
-            refuse(req, id, why);
+            mpixq_match_refuse_channel(req, id, why);
         }
     }
-    tell(req, &record->u.offer.channels);
+    mpixq_match_tell_channels(req, &record->u.offer.channels);
 }
 
 void mpixq_match_drop_offers(struct mpixq_request *req, const struct mpixq_channel *except)
@@ -106,11 +117,11 @@ void mpixq_match_drop_offers(struct mpixq_request *req, const struct mpixq_chann
     for (int i = 0; mpixq_channels[i] != NULL; i++) {
         const struct mpixq_channel *channel = mpixq_channels[i];
 
-        if (channel != except && (req->offered & (UINT32_C(1) << channel->id)) != 0) {
+        if (channel != except && (req->marked & (UINT32_C(1) << channel->id)) != 0) {
             channel->withdraw(req);
         }
     }
-    req->offered = 0;
+    req->marked = 0;
 }
 
 /* What a peer says for a channel that it offers, or accepts; or NULL. */
@@ -138,7 +149,7 @@ static enum mpixq_error accept_first(struct mpixq_request *req, const struct mpi
         const struct mpixq_channel *channel = mpixq_channel_by_id(id);
         const struct mpixq_blob *theirs = blob_of(offer, id);
 
-        if (theirs == NULL) {
+        if (theirs == NULL || (req->marked & UINT32_C(1) << id) != 0) {
             continue;
         }
         mine->channel = id;
@@ -150,7 +161,7 @@ static enum mpixq_error accept_first(struct mpixq_request *req, const struct mpi
             *channel_p = channel;
             return MPIXQ_E_NONE;
         }
-        refuse(req, id, why);
+        mpixq_match_refuse_channel(req, id, why);
     }
     return error;
 }
@@ -163,10 +174,12 @@ enum mpixq_error mpixq_match_choose_channel(struct mpixq_request *req,
     struct mpixq_wire_channels *mine = &answer->u.answer.channels;
     enum mpixq_error error;
 
-    refuse_left_out(req);
-    hear(req, &offer->u.offer.channels);
+    if (req->marked == 0) {
+        refuse_left_out(req);
+        hear(req, &offer->u.offer.channels);
+    }
     error = accept_first(req, offer, answer, channel_p);
-    tell(req, mine);
+    mpixq_match_tell_channels(req, mine);
     return error != MPIXQ_E_NONE && (mine->may & offer->u.offer.channels.may) == 0
                ? MPIXQ_E_CHANNELS
                : error;
@@ -183,7 +196,7 @@ enum mpixq_error mpixq_match_accepted_channel(struct mpixq_request *req,
         return (enum mpixq_error)answer->u.answer.error;
     }
     channel = answer->n_blobs == 1 ? mpixq_channel_by_id(answer->blobs[0].channel) : NULL;
-    if (channel == NULL || (req->offered & (UINT32_C(1) << channel->id)) == 0) {
+    if (channel == NULL || (req->marked & (UINT32_C(1) << channel->id)) == 0) {
         return MPIXQ_E_PROTOCOL;
     }
     *channel_p = channel;

@@ -26,6 +26,13 @@ enum mpixq_error mpixq_match_choose_channel(struct mpixq_request *req,
 enum mpixq_error mpixq_match_accepted_channel(struct mpixq_request *req,
                                               const struct mpixq_record *answer,
                                               const struct mpixq_channel **channel_p);
+/* This end cannot use the channel. */
+void mpixq_match_refuse_channel(struct mpixq_request *req, uint32_t id, const char *why);
+/* What the peer is to hear of channels. */
+void mpixq_match_tell_channels(const struct mpixq_request *req, struct mpixq_wire_channels *mine);
+/* The peer cannot use one that this end can, and says why. */
+void mpixq_match_hear_refusal(struct mpixq_request *req, uint32_t id,
+                              const struct mpixq_wire_channels *theirs);
 /* Which channels the two ends may use, and why none of them serves, for the text of an error. */
 void mpixq_match_tell_choice(const struct mpixq_request *req, uint32_t theirs,
                              struct mpixq_channel_choice *choice_p);

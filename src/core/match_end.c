@@ -194,6 +194,7 @@ static void let_go(struct mpixq_request *req, void *arg)
     struct busy *busy = arg;
 
     mpixq_match_id_remove(req);
+    mpixq_match_forget_opening(req);
     if (req->channel != NULL) {
         if (!req->released) {
             req->channel->release(req);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright (c) 2026 the mpix-queue authors
  *
- * What match.c, match_ids.c and match_end.c share, and nobody else uses. All but enter and destroy
- * is called under the matching lock.
+ * What the files match*.c share, and nobody else uses. All but enter and destroy is called under
+ * the matching lock.
  */
 #ifndef MPIXQ_MATCH_INTERNAL_H
 #define MPIXQ_MATCH_INTERNAL_H
@@ -18,10 +18,32 @@ void mpixq_match_leave(void);
 /* Call visit for each request that a peer may name: all that are MATCHING or matched and not let go
  * of, but for those to MPI_PROC_NULL. visit may remove the request that it is given. */
 void mpixq_match_each(void (*visit)(struct mpixq_request *req, void *arg), void *arg);
+/* Receiver: choose the channel of a pair, of those that were not refused, and tell the sender. */
+void mpixq_match_agree(struct mpixq_request *req, const struct mpixq_record *offer);
+/* req is the receive, or NULL if there is none. The record says, if anything, which channel serves
+ * the pair, or why none. */
+void mpixq_match_answer(int world, uint64_t sender_id, const struct mpixq_request *req,
+                        enum mpixq_error error, struct mpixq_record *record);
+void mpixq_match_matched(struct mpixq_request *req, const struct mpixq_channel *channel);
 /* A request has left MATCHING. The op may be gone once the lock is left. */
 void mpixq_match_finish(struct mpixq_request *req, enum mpixq_error error);
 /* The receiver has matched, but this end cannot: it will start nothing, and is as good as freed. */
 void mpixq_match_cut_off(int world, uint64_t receiver_id);
+/* match_open.c: the pair has a channel, and this end has to open something for it first. The offer
+ * and the answer are given at the receiver only. False without memory. */
+bool mpixq_match_open_later(struct mpixq_request *req, const struct mpixq_channel *channel,
+                            const struct mpixq_record *offer, const struct mpixq_record *answer);
+/* Sender: an answer that awaits a verdict; and one that takes it back. */
+void mpixq_match_take_awaiting(struct mpixq_request *req, const struct mpixq_record *answer);
+void mpixq_match_end_answered(struct mpixq_request *req, enum mpixq_error error, int source);
+/* It is to end with an error. False: nothing is being opened for it. */
+bool mpixq_match_give_up_opening(struct mpixq_request *req, enum mpixq_error error);
+/* What the pair waits for then, for people; or NULL. */
+const char *mpixq_match_opening_text(const struct mpixq_request *req);
+/* The process ends. */
+void mpixq_match_forget_opening(struct mpixq_request *req);
+/* The process with which it is being matched, or -1: not known yet. */
+int mpixq_match_peer(const struct mpixq_request *req);
 /* End a request that is not matched with an error. */
 void mpixq_match_give_up_one(struct mpixq_request *req, enum mpixq_error error);
 /* End the requests that are not matched of all ops that have expired, with an error. */
@@ -41,6 +63,7 @@ void mpixq_match_id_remove(struct mpixq_request *req);
 void mpixq_match_record_release(const struct mpixq_record *record, int source);
 void mpixq_match_record_failure(const struct mpixq_record *record, int source);
 void mpixq_match_record_withdraw(const struct mpixq_record *record, int source);
+void mpixq_match_record_verdict(const struct mpixq_record *record, int source);
 
 /* Find the released requests of which nothing is left. mpixq_match_leave takes and destroys them
  * once the lock is left: a datatype may go with one, and the user's callbacks for its attributes

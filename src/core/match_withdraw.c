@@ -32,6 +32,9 @@ static void withdraw_offer(struct mpixq_request *req)
 
 void mpixq_match_give_up_one(struct mpixq_request *req, enum mpixq_error error)
 {
+    if (mpixq_match_give_up_opening(req, error)) {
+        return;
+    }
     if (mpixq_request_is_send(req)) {
         withdraw_offer(req);
     } else {
@@ -52,6 +55,22 @@ void mpixq_match_give_up(enum mpixq_error error)
     mpixq_match_each(give_up_expired, &error);
 }
 
+struct withdrawn {
+    int source;
+    uint64_t sender_id;
+};
+
+static void give_up_withdrawn(struct mpixq_request *req, void *arg)
+{
+    const struct withdrawn *gone = arg;
+
+    if (mpixq_request_state(req) == MPIXQ_MATCHING && !mpixq_request_is_send(req) &&
+        req->opening != NULL && req->peer_world == gone->source &&
+        req->peer_id == gone->sender_id) {
+        (void)mpixq_match_give_up_opening(req, MPIXQ_E_GAVE_UP);
+    }
+}
+
 void mpixq_match_record_withdraw(const struct mpixq_record *record, int source)
 {
     const struct mpixq_wire_withdraw *wire = &record->u.withdraw;
@@ -69,7 +88,8 @@ void mpixq_match_record_withdraw(const struct mpixq_record *record, int source)
             return;
         }
     }
-    /* It was paired before: the answer is under way. */
+    /* It was paired before: the answer is under way, or memory is being opened. */
+    mpixq_match_each(give_up_withdrawn, &(struct withdrawn){source, wire->sender_id});
 }
 
 void mpixq_match_cut_off(int world, uint64_t receiver_id)
@@ -82,11 +102,13 @@ void mpixq_match_cut_off(int world, uint64_t receiver_id)
     }
 }
 
-/* Of a receive from anywhere no peer is known: others may send. */
-static bool is_with(const struct mpixq_request *req, int world_rank)
+/* Of a receive from anywhere no peer is known until it is paired: others may send. */
+int mpixq_match_peer(const struct mpixq_request *req)
 {
-    return req->made.peer != MPI_ANY_SOURCE &&
-           mpixq_comm_world_rank(req->comm, req->made.peer) == world_rank;
+    if (req->opening != NULL) {
+        return req->peer_world;
+    }
+    return req->made.peer != MPI_ANY_SOURCE ? mpixq_comm_world_rank(req->comm, req->made.peer) : -1;
 }
 
 bool mpixq_match_is_strange(const struct mpixq_request *req)
@@ -97,7 +119,7 @@ bool mpixq_match_is_strange(const struct mpixq_request *req)
 
 static void end_if_strange(struct mpixq_request *req, void *arg)
 {
-    if (mpixq_request_state(req) == MPIXQ_MATCHING && is_with(req, *(const int *)arg)) {
+    if (mpixq_request_state(req) == MPIXQ_MATCHING && mpixq_match_peer(req) == *(const int *)arg) {
         mpixq_match_give_up_one(req, MPIXQ_E_VERSION);
     }
 }

@@ -94,6 +94,8 @@ struct mpixq_request {
     bool released;      /* freed by the user */
     uint8_t reached_by; /* id of the channel to which reached belongs; or 0 */
     struct mpixq_channel_set channels; /* that may serve it; written before it is matched */
+    uint8_t why_not[MPIXQ_N_CHANNELS]; /* of the others: numbers of reasons (served.h), or 0 */
+    uint32_t life;                     /* of the place of the buffer, if that is in_gpu */
 
     /* The pair. Written under the matching lock, constant once MATCHED. */
     uint64_t id, peer_id; /* the names of the two ends in control messages */
@@ -106,24 +108,24 @@ struct mpixq_request {
     bool peer_released; /* of a receive: the sender has freed its end */
     uint64_t bytes;     /* of the message: what the sender sends */
     const struct mpixq_channel *channel;
-    uint8_t why_not[MPIXQ_N_CHANNELS]; /* of the others: numbers of reasons (served.h), or 0 */
-    void *end;                         /* the channel's data of this end */
+    void *end; /* the channel's data of this end */
     void *offered_end; /* of a send being matched: the same, of a channel that only offered */
     struct mpixq_posted posted;
-    struct mpixq_match_op *op;       /* while MATCHING */
-    int op_index;                    /* in the array of the call that matches it */
-    uint32_t offered;                /* of a send being matched: channels, as bits */
-    uint64_t match_mark;             /* as mark, below */
-    uint64_t life;                   /* of the place of the buffer, if that is in_gpu */
-    struct mpixq_staging *staging;   /* with which twin of it channels work; NULL: itself */
-    void *reached;                   /* what that channel needs for it, while MATCHING; else NULL */
-    struct mpixq_prepared *prepared; /* of it, by a channel whose data GPUs move */
-    const char *unprepared;          /* why such a channel could not; or NULL */
-    struct mpixq_request *next_released;
+    struct mpixq_match_op *op;     /* while MATCHING, as is marked */
+    int op_index;                  /* in the array of the call that matches it */
+    uint32_t marked;               /* channels that a send offers, or a receive gave up, as bits */
+    uint64_t match_mark;           /* as mark, below */
+    struct mpixq_staging *staging; /* with which twin of it channels work; NULL: itself */
+    void *reached;                 /* what that channel needs for it, while MATCHING; else NULL */
+    struct mpixq_prepared *prepared;   /* of it, by a channel whose data GPUs move */
+    const char *unprepared;            /* why such a channel could not; or NULL */
+    union {                            /* while MATCHING; once released */
+        struct mpixq_opening *opening; /* memory of its peer is opened for it; or NULL */
+        struct mpixq_request *next_released;
+    };
     uint64_t peer_started;
 
-    /* Starts and waits. Written in the turn of the queue; epoch, while the host starts it, by the
-     * thread that does. */
+    /* Starts and waits. Written in the turn of the queue; epoch also by who starts by the host. */
     _Atomic(struct mpixq_queue *) queue;               /* to which it belongs; NULL if to none */
     struct mpixq_request *next_member, *prev_member;   /* of the queue */
     struct mpixq_request *next_started, *prev_started; /* on the queue, without a wait */
@@ -154,8 +156,7 @@ struct mpixq_request {
     uint64_t waited_ns;    /* and was seen to for the first time; 0: nobody does now */
 };
 
-/* Register a request that MPI has just made; args->type is the user's. Without memory it stays
- * unknown, and a warning says so. */
+/* Register a request that MPI has just made; args->type is the user's. May fail, with a warning. */
 void mpixq_request_capture(const struct mpixq_captured *args, MPI_Comm comm, MPI_Request handle);
 /* The record of a handle, or NULL. */
 struct mpixq_request *mpixq_request_find(MPI_Request handle);
@@ -182,8 +183,7 @@ const char *mpixq_request_state_name(enum mpixq_state state);
 /* Number of records that are not UNMATCHED and not released, plus requests of Imatch: while it is
  * 0, the interposed Start, Wait and Test functions pass calls on at once. */
 extern atomic_long mpixq_active;
-/* Number of records of buffered sends: only such a request changes its handle when it is
- * started. */
+/* Number of records of buffered sends, whose handles alone change when they are started. */
 extern atomic_long mpixq_buffered;
 
 /* The communicator whose error handler speaks for the request; MPI_COMM_NULL if it was freed. */

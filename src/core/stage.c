@@ -106,7 +106,7 @@ static void note_life(struct mpixq_request *req, uint64_t life)
     if (req->life != life) {
         mpixq_request_unstage(req);
     }
-    req->life = life;
+    req->life = (uint32_t)life; /* no process resets so often */
 }
 
 static enum mpixq_error stage_one(struct mpixq_request *req, unsigned kinds)

@@ -37,8 +37,12 @@ const char *mpixq_watchdog_name(const struct mpixq_request *req, char text[ROOM]
 const char *mpixq_watchdog_why_unmatched(const struct mpixq_request *req, char text[2 * ROOM])
 {
     const struct mpixq_offered *first = NULL;
+    const char *opening = mpixq_match_opening_text(req);
     int n;
 
+    if (opening != NULL) {
+        return opening;
+    }
     if (mpixq_request_is_send(req)) {
         return mpixq_control_has_taken(req->peer_world)
                    ? "the peer knows of the send and has begun no match of a receive that fits"

@@ -36,6 +36,8 @@ _Static_assert(sizeof(struct mpixq_wire_failure) == 8, "layout");
 _Static_assert(sizeof(struct mpixq_wire_withdraw) == 32, "layout");
 _Static_assert(sizeof(struct mpixq_wire_hello) == 32, "layout");
 _Static_assert(sizeof(struct mpixq_wire_reason) == 104, "layout");
+_Static_assert(sizeof(struct mpixq_wire_verdict) == 24, "layout");
+_Static_assert(MPIXQ_E_COUNT <= UINT8_MAX, "an error in a byte");
 
 static size_t body_bytes(unsigned kind)
 {
@@ -54,6 +56,8 @@ static size_t body_bytes(unsigned kind)
         return sizeof(struct mpixq_wire_hello);
     case MPIXQ_WIRE_REASON:
         return sizeof(struct mpixq_wire_reason);
+    case MPIXQ_WIRE_VERDICT:
+        return sizeof(struct mpixq_wire_verdict);
     default:
         return 0;
     }
@@ -156,6 +160,8 @@ static bool is_sane(const struct mpixq_record *record)
                offer->dest < offer->size && offer->tag >= 0 && offer->mode < MPIXQ_MODE_RECV;
     case MPIXQ_WIRE_ANSWER:
         return record->u.answer.error < MPIXQ_E_COUNT;
+    case MPIXQ_WIRE_VERDICT:
+        return record->u.verdict.error < MPIXQ_E_COUNT;
     case MPIXQ_WIRE_REASON:
         return record->u.reason.number < MPIXQ_N_REASONS &&
                record->u.reason.length <= MPIXQ_REASON_BYTES;

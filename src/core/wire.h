@@ -17,7 +17,7 @@
 #include "process.h"
 #include "served.h"
 
-#define MPIXQ_WIRE_VERSION 6
+#define MPIXQ_WIRE_VERSION 7
 /* Small enough to travel eagerly on every MPI. */
 #define MPIXQ_WIRE_MESSAGE_BYTES 4000
 #define MPIXQ_WIRE_HEADER_BYTES 8
@@ -31,7 +31,8 @@ enum mpixq_wire_kind {
     MPIXQ_WIRE_FAILURE,   /* either to the other: a start of the pair failed */
     MPIXQ_WIRE_WITHDRAW,  /* sender to receiver: an offer that was not answered holds no more */
     MPIXQ_WIRE_HELLO,     /* either to the other, once and first: what process it is */
-    MPIXQ_WIRE_REASON     /* either to the other, once: the text of a reason, and its number */
+    MPIXQ_WIRE_REASON,    /* either to the other, once: the text of a reason, and its number */
+    MPIXQ_WIRE_VERDICT    /* sender to receiver, if the answer awaits it: has it opened its end? */
 };
 
 /* What a channel tells its other end. */
@@ -62,7 +63,8 @@ struct mpixq_wire_offer {
 struct mpixq_wire_answer {
     uint64_t sender_id, receiver_id;
     uint64_t bytes; /* that the receive has room for, for the text of an error */
-    uint16_t error; /* enum mpixq_error; with an error there is no blob */
+    uint8_t error;  /* enum mpixq_error; with an error there is no blob */
+    uint8_t awaits; /* a verdict, by which alone the receiver is matched */
     struct mpixq_wire_channels channels;
 };
 
@@ -79,6 +81,15 @@ struct mpixq_wire_withdraw {
     uint64_t sender_id;
     struct mpixq_ident ident; /* as in the offer: finds it without a search */
     int32_t source, tag;
+};
+
+struct mpixq_wire_verdict {
+    uint64_t sender_id, receiver_id;
+    /* NONE: the pair is matched. NO_CHANNEL: not by this channel, and another answer will follow.
+     * Else the match has failed. */
+    uint8_t error;
+    uint8_t reserved;
+    struct mpixq_wire_channels channels;
 };
 
 struct mpixq_wire_hello {
@@ -100,6 +111,7 @@ struct mpixq_record {
         struct mpixq_wire_withdraw withdraw;
         struct mpixq_wire_hello hello;
         struct mpixq_wire_reason reason;
+        struct mpixq_wire_verdict verdict;
     } u;
     uint32_t n_blobs;
     struct mpixq_blob blobs[MPIXQ_WIRE_MAX_CHANNELS];

@@ -47,18 +47,20 @@ static void place_free(struct ipc_place *place)
 static const char *show_told(struct ipc_place *place)
 {
     void *told = (void *)place->told;
+    const char *why;
 
     if (place->told_seen != NULL) {
         (void)mpixq_share_unmap(place->share, told);
     }
     place->life = mpixq_share_life(place->share);
-    place->told_seen = mpixq_share_map(place->share, told, TOLD_BYTES);
+    place->told_seen = mpixq_share_map(place->share, told, TOLD_BYTES, &why);
     return place->told_seen == NULL ? "the GPU cannot reach memory of the host" : NULL;
 }
 
 /* Memory that peers open by the number of the file, and that goes with its last user. */
 static const char *take_told(struct ipc_place *place)
 {
+    const char *why;
     void *told;
 
     place->file = memfd_create("mpix-queue", MFD_CLOEXEC);

@@ -4,10 +4,10 @@
  * Files of peers, which stand for pools and chunks of their memory. Any thread, under any lock: no
  * library of a GPU is called, and nothing blocks.
  *
- * The receiver of a pair decides whether both ends can have what they need, as nobody else can
- * refuse by then. It takes the sender's file by pidfd_getfd, and gives the sender its own: by a
- * socket of the sender, which it takes in the same way, so that the file is there when the sender
- * looks, whatever the system would let the sender do. Which file it is says the identity of the
+ * The receiver of a pair acts for both ends. It takes the sender's file by pidfd_getfd, and gives
+ * the sender its own once it has opened what it needs itself: by a socket of the sender, which it
+ * takes in the same way, so that the file is there when the sender looks, whatever the system would
+ * let the sender do. Which file it is says the identity of the
  * process with a number that is used once. */
 #include <errno.h>
 #include <fcntl.h>
@@ -188,8 +188,7 @@ static bool is_open_to_others(void)
     return prctl(PR_GET_DUMPABLE) == 1;
 }
 
-const char *mpixq_ipc_fd_exchange(const struct ipc_blob *theirs,
-                                  const struct mpixq_gpu_export *mine, struct ipc_fd **fd_p)
+const char *mpixq_ipc_fd_take(const struct ipc_blob *theirs, struct ipc_fd **fd_p)
 {
     const char *why = NULL;
     char path[64];
@@ -203,13 +202,12 @@ const char *mpixq_ipc_fd_exchange(const struct ipc_blob *theirs,
     if (theirs->buffer.kind != MPIXQ_SHARED_HANDLE) {
         *fd_p = pull(theirs, &why);
     }
-    if (why == NULL && mine->kind != MPIXQ_SHARED_HANDLE) {
-        why = push(theirs, mine);
-    }
-    if (why != NULL) {
-        mpixq_ipc_fd_leave(fd_p);
-    }
     return why;
+}
+
+const char *mpixq_ipc_fd_give(const struct ipc_blob *theirs, const struct mpixq_gpu_export *mine)
+{
+    return mine->kind != MPIXQ_SHARED_HANDLE ? push(theirs, mine) : NULL;
 }
 
 /* What is in a message, which need not be of ours. */

@@ -10,7 +10,7 @@
  *     pair.c    matching, and the end of pairs
  *     ends.c    the words of ends, in the memory of the GPU and in that of the host
  *     fds.c     files of peers, which stand for some kinds of memory
- *     open.c    what belongs to peers: opened after a match, closed when a GPU can be waited for
+ *     open.c    what belongs to peers: opened in a match, closed when a GPU can be waited for
  *     start.c   starts and waits
  *     host.c    starts by the host
  *     live.c    ends whose starts are under way
@@ -91,8 +91,9 @@ struct ipc_end {
     struct mpixq_gpu_export allocation; /* that holds it, and */
     uint64_t allocation_id, offset;     /* where in it it begins */
     struct ipc_blob theirs;
-    struct ipc_fd *their_fd; /* of their buffer, from the match until it is open; or NULL */
+    struct ipc_fd *their_fd; /* of their buffer, until that is open; or NULL */
     bool is_send, is_ready;
+    bool is_hidden;         /* their GPU is not one that this process sees */
     bool has_peer;          /* it was matched by this channel */
     uint64_t base;          /* what its words hold, both ends agree, before the first start */
     struct ipc_slots slots; /* of the receive */
@@ -107,7 +108,6 @@ struct ipc_end {
     /* The peer has freed its end: starts from now on do not touch its buffer, which is closed once
      * those before are over. Written under the matching lock. */
     atomic_bool is_gone;
-    struct ipc_end *next_matched;
     struct ipc_end *next_gone, *prev_gone; /* NULL: in no list */
     bool is_live;                          /* something is under way; in a list of those (live.c) */
     struct ipc_end *next_live, *prev_live;
@@ -164,27 +164,28 @@ void mpixq_ipc_places_close(void);
 
 /* fds.c. Where others send files to, by the number that it has here; -1: nowhere. */
 int mpixq_ipc_mailbox(void);
-/* Receiver: take the file of their buffer, and give them ours, where there are such. NULL, or why
- * that cannot be. */
-const char *mpixq_ipc_fd_exchange(const struct ipc_blob *theirs,
-                                  const struct mpixq_gpu_export *mine, struct ipc_fd **fd_p);
-/* Sender: that of the receiver who has accepted, or NULL. */
+/* Receiver: take the file of their buffer, and then give them ours, where there are such. NULL, or
+ * why that cannot be. */
+const char *mpixq_ipc_fd_take(const struct ipc_blob *theirs, struct ipc_fd **fd_p);
+const char *mpixq_ipc_fd_give(const struct ipc_blob *theirs, const struct mpixq_gpu_export *mine);
+/* Sender: that of the receiver who has answered, or NULL. */
 struct ipc_fd *mpixq_ipc_fd_receive(const struct ipc_blob *theirs);
 int mpixq_ipc_fd_number(const struct ipc_fd *fd);
 void mpixq_ipc_fd_leave(struct ipc_fd **fd_p);
 void mpixq_ipc_fds_close(void);
 
-/* open.c. An end was matched: any thread, under any lock. */
-void mpixq_ipc_matched(struct ipc_end *end);
+/* open.c. Open what the end needs of its peer, whose blob it has. False, and why not. Threads that
+ * may call the GPU's library, with no lock. */
+bool mpixq_ipc_open(struct ipc_end *end, char *why_p, size_t room);
+/* All is there: from now on it can be started. Any thread, under any lock. */
+void mpixq_ipc_is_open(struct ipc_end *end);
 /* The peer has freed its end. The same. */
 void mpixq_ipc_gone(struct ipc_end *end);
-/* What it has opened is closed when that can wait for a GPU. The same; it must be settled. */
+/* What it has opened is closed when that can wait for a GPU. The same. */
 void mpixq_ipc_let_go(struct ipc_end *end);
-/* It is not going to be opened any more, by now. Threads of the program. */
-void mpixq_ipc_settle(struct ipc_end *end);
-/* Open what matched ends need, and close what none needs any more. The same. */
-void mpixq_ipc_open_matched(void);
-/* Only the latter. */
+/* Close what none needs any more; the second one asks first whether peers have freed something.
+ * Threads of the program. */
+void mpixq_ipc_close_unused(void);
 void mpixq_ipc_tidy(void);
 void mpixq_ipc_imports_close(void);
 

@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright (c) 2026 the mpix-queue authors
  *
- * What belongs to peers. Ends that were matched, perhaps by the progress thread, wait in a list
- * until a thread of the program opens what they need: at the end of its match. Each thing is opened
- * once, however many ends need it, and closed when the last of them is freed, a buffer also when
- * the peers' ends are: later, if a wait of ours is in a stream by then, since to close it waits
- * until the GPU is idle.
+ * What belongs to peers. It is opened in the match, before the pair counts as matched, so that what
+ * the GPU's library refuses is a channel that is not taken. Each thing is opened once, however many
+ * ends need it, and closed when the last of them is freed, a buffer also when the peers' ends are:
+ * later, if a wait of ours is in a stream by then, since to close it waits until the GPU is idle.
  *
  * A peer that has freed its end may have freed the buffer too. It had completed its starts, or
  * taken them back; so of ours those of the same numbers may be under way still, and all others
@@ -19,7 +18,6 @@
 #include <utlist.h>
 
 #include "core/alloc.h"
-#include "core/log.h"
 #include "core/match.h"
 #include "ipc.h"
 
@@ -51,7 +49,6 @@ static pthread_mutex_t open_lock = PTHREAD_MUTEX_INITIALIZER;
 /* Guards the lists, and how many use an import. A leaf. */
 static pthread_mutex_t lists_lock = PTHREAD_MUTEX_INITIALIZER;
 static struct ipc_import *imports;
-static struct ipc_end *matched;
 static struct ipc_end
     *gone; /* their peers have freed their ends, and they may have a buffer open */
 
@@ -122,30 +119,30 @@ static void import_close(struct ipc_import *import)
 }
 
 /* fd: the peer's file, if its memory has one. */
-static bool import_open(struct ipc_import *import, const struct ipc_fd *fd)
+static bool import_open(struct ipc_import *import, const struct ipc_fd *fd, const char **why_p)
 {
     struct mpixq_gpu_owner owner;
     void *host;
 
     if (import->file < 0) {
         memcpy(&owner, &import->process, sizeof owner);
-        import->seen =
-            mpixq_share_open(import->share, &owner, &import->memory, mpixq_ipc_fd_number(fd));
+        import->seen = mpixq_share_open(import->share, &owner, &import->memory,
+                                        mpixq_ipc_fd_number(fd), why_p);
         return import->seen != NULL;
     }
     host = map_file(&import->process, import->file);
     if (host == MAP_FAILED) {
-        mpixq_err("words of process %llu cannot be opened",
-                  (unsigned long long)import->process.pid);
+        *why_p = "its words for the host are not to be had";
         return false;
     }
     import->host = host;
-    import->seen = mpixq_share_map(import->share, host, TOLD_BYTES);
+    import->seen = mpixq_share_map(import->share, host, TOLD_BYTES, why_p);
     return import->seen != NULL;
 }
 
-/* Under the open lock. */
-static struct ipc_import *import_get(const struct ipc_import *wanted, const struct ipc_fd *fd)
+/* Under the open lock. NULL, and why. */
+static struct ipc_import *import_get(const struct ipc_import *wanted, const struct ipc_fd *fd,
+                                     const char **why_p)
 {
     struct ipc_import *import = find_import(wanted);
 
@@ -154,18 +151,17 @@ static struct ipc_import *import_get(const struct ipc_import *wanted, const stru
     }
     if (import != NULL) {
         /* Opened once more by its handle it would be what is open already. */
-        mpixq_err("memory of process %llu cannot be opened: what was at its address before is "
-                  "still open",
-                  (unsigned long long)wanted->process.pid);
+        *why_p = "what was at its address before is still open";
         return NULL;
     }
     import = mpixq_alloc(sizeof *import); /* freed in import_close */
     if (import == NULL) {
+        *why_p = "no memory";
         return NULL;
     }
     *import = *wanted;
     import->users = 1;
-    if (!import_open(import, fd)) {
+    if (!import_open(import, fd, why_p)) {
         import_close(import);
         return NULL;
     }
@@ -194,35 +190,30 @@ static struct ipc_import *take_unused(bool all)
 
 /* Ends. */
 
-/* Does it need no buffer? */
-static bool needs_none(const struct ipc_end *end)
-{
-    return end->req->bytes == 0 || atomic_load(&end->is_gone);
-}
-
-static bool get_all(struct ipc_end *end)
+/* NULL, or why that cannot be. */
+static const char *get_all(struct ipc_end *end)
 {
     struct ipc_import wanted = {.share = end->place->share,
                                 .life = end->life,
                                 .process = end->theirs.process,
                                 .gpu = end->theirs.gpu,
                                 .file = -1};
+    const char *why = NULL;
 
-    if (!needs_none(end)) {
+    if (end->req->bytes > 0) {
         wanted.memory = end->theirs.buffer;
         wanted.allocation = end->theirs.allocation;
-        end->their_buffer = import_get(&wanted, end->their_fd);
+        end->their_buffer = import_get(&wanted, end->their_fd, &why);
     }
     wanted.allocation = end->theirs.life;
     wanted.memory = (struct mpixq_gpu_export){.handle = end->theirs.ends, .file = -1};
-    end->their_ends = import_get(&wanted, NULL);
+    end->their_ends = why == NULL ? import_get(&wanted, NULL, &why) : NULL;
     wanted.allocation = 0;
     wanted.memory = (struct mpixq_gpu_export){.file = -1};
     wanted.file = end->theirs.file;
-    end->their_told = import_get(&wanted, NULL);
+    end->their_told = why == NULL ? import_get(&wanted, NULL, &why) : NULL;
     mpixq_ipc_fd_leave(&end->their_fd); /* what is open needs it no more */
-    return (end->their_buffer != NULL || needs_none(end)) && end->their_ends != NULL &&
-           end->their_told != NULL;
+    return why;
 }
 
 /* Where the GPU sees what belongs to the other end. */
@@ -280,50 +271,11 @@ static void fill_move(struct ipc_end *end)
     }
 }
 
-/* Who matches, or starts it first, is told. */
-static void fail_one(struct mpixq_request *req)
+void mpixq_ipc_is_open(struct ipc_end *end)
 {
-    char what[64], text[256];
-
-    (void)snprintf(text, sizeof text, "%s (rank %d of MPI_COMM_WORLD): %s",
-                   mpixq_request_describe(req, what, sizeof what), req->peer_world,
-                   mpixq_error_text(MPIXQ_E_PEER_MEMORY));
-    mpixq_err("%s", text);
-    mpixq_match_fail(req->id, mpixq_error_code_saying(MPIXQ_E_PEER_MEMORY, text),
-                     "opening of memory");
-}
-
-static void open_one(struct ipc_end *end)
-{
-    struct mpixq_request *req = end->req;
-
-    if (mpixq_ipc_is_own(&end->theirs) || get_all(end)) {
-        fill_move(end);
-        atomic_store_explicit(&req->prepared->place, mpixq_share_place(end->place->share),
-                              memory_order_release);
-    } else {
-        fail_one(req);
-    }
-}
-
-static struct ipc_end *take_matched(void)
-{
-    struct ipc_end *end;
-
-    pthread_mutex_lock(&lists_lock);
-    end = matched;
-    if (end != NULL) {
-        LL_DELETE2(matched, end, next_matched);
-    }
-    pthread_mutex_unlock(&lists_lock);
-    return end;
-}
-
-void mpixq_ipc_matched(struct ipc_end *end)
-{
-    pthread_mutex_lock(&lists_lock);
-    LL_PREPEND2(matched, end, next_matched);
-    pthread_mutex_unlock(&lists_lock);
+    fill_move(end);
+    atomic_store_explicit(&end->prepared.place, mpixq_share_place(end->place->share),
+                          memory_order_release);
 }
 
 static void leave(struct ipc_import **import_p)
@@ -388,23 +340,6 @@ void mpixq_ipc_let_go(struct ipc_end *end)
     pthread_mutex_unlock(&lists_lock);
 }
 
-void mpixq_ipc_settle(struct ipc_end *end)
-{
-    struct ipc_end *other;
-
-    pthread_mutex_lock(&open_lock);
-    pthread_mutex_lock(&lists_lock);
-    LL_FOREACH2(matched, other, next_matched)
-    {
-        if (other == end) {
-            LL_DELETE2(matched, end, next_matched);
-            break;
-        }
-    }
-    pthread_mutex_unlock(&lists_lock);
-    pthread_mutex_unlock(&open_lock);
-}
-
 /* Under the open lock. */
 static void close_unused(void)
 {
@@ -420,25 +355,6 @@ static void close_unused(void)
     mpixq_streams_let_waits();
 }
 
-/* There may be waits by now that had not been there when the pair was offered. */
-void mpixq_ipc_open_matched(void)
-{
-    struct ipc_end *end;
-    bool held;
-
-    pthread_mutex_lock(&open_lock);
-    close_unused(); /* first: what is opened may have the same handle */
-    held = mpixq_streams_hold_waits();
-    while ((end = take_matched()) != NULL) {
-        open_one(end);
-    }
-    if (held) {
-        mpixq_streams_let_waits();
-    }
-    pthread_mutex_unlock(&open_lock);
-    mpixq_share_tidy();
-}
-
 static bool any_open(void)
 {
     bool any;
@@ -449,10 +365,9 @@ static bool any_open(void)
     return any;
 }
 
-void mpixq_ipc_tidy(void)
+void mpixq_ipc_close_unused(void)
 {
     if (any_open()) {
-        mpixq_match_kick(); /* peers may have said that they have freed something */
         pthread_mutex_lock(&open_lock);
         close_unused();
         pthread_mutex_unlock(&open_lock);
@@ -460,11 +375,58 @@ void mpixq_ipc_tidy(void)
     mpixq_share_tidy();
 }
 
+void mpixq_ipc_tidy(void)
+{
+    if (any_open()) {
+        mpixq_match_kick(); /* peers may have said that they have freed something */
+    }
+    mpixq_ipc_close_unused();
+}
+
+/* Opening. Under the open lock; NULL, or why not. */
+static const char *open_all(struct ipc_end *end)
+{
+    struct mpixq_share *share = end->place->share;
+    const char *why;
+
+    close_unused(); /* first: what is opened may have the same handle */
+    if (!mpixq_share_may_open(share)) {
+        return "a wait is pending on a stream, and to open memory might wait for it";
+    }
+    why = get_all(end);
+    if (why == NULL && end->is_hidden) {
+        struct mpixq_end *words = mpixq_share_end_of(end->their_ends->seen, end->theirs.number);
+
+        why = mpixq_share_try(share, &end->theirs.gpu, words);
+    }
+    return why;
+}
+
+bool mpixq_ipc_open(struct ipc_end *end, char *why_p, size_t room)
+{
+    const char *why;
+    bool held;
+
+    pthread_mutex_lock(&open_lock);
+    held = mpixq_streams_hold_waits();
+    why = open_all(end);
+    if (held) {
+        mpixq_streams_let_waits();
+    }
+    pthread_mutex_unlock(&open_lock);
+    mpixq_share_tidy();
+    if (why == NULL) {
+        mpixq_ipc_is_open(end);
+    } else {
+        (void)snprintf(why_p, room, "memory of the peer cannot be opened: %s", why);
+    }
+    return why == NULL;
+}
+
 void mpixq_ipc_imports_close(void)
 {
     struct ipc_import *import;
 
-    matched = NULL;
     while ((import = take_unused(true)) != NULL) {
         import_close(import);
     }

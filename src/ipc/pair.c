@@ -3,6 +3,7 @@
  *
  * Matching and the end of pairs. What only the GPU's library can say of a buffer is asked before it
  * is matched (prepare), since under the matching lock that may not be called. */
+#include <stdio.h>
 #include <string.h>
 
 #include "core/alloc.h"
@@ -161,6 +162,7 @@ static bool ipc_offer(struct mpixq_request *req, struct mpixq_blob *blob, const 
 static const char *meet(struct ipc_end *end, const struct mpixq_blob *theirs)
 {
     struct ipc_blob *blob = &end->theirs;
+    enum mpixq_share_reach reach;
 
     if (theirs->length != sizeof *blob) {
         return "the peer has another version";
@@ -177,7 +179,9 @@ static const char *meet(struct ipc_end *end, const struct mpixq_blob *theirs)
         memcmp(&blob->ends, mpixq_share_ends(end->place->share), sizeof blob->ends) != 0) {
         return "the other buffer is in memory of another GPU of this process";
     }
-    return mpixq_share_reaches(end->place->share, &blob->gpu)
+    reach = mpixq_share_reaches(end->place->share, &blob->gpu);
+    end->is_hidden = reach == MPIXQ_REACH_HIDDEN;
+    return reach != MPIXQ_REACHES_NOT
                ? NULL
                : "the GPU does not reach the peer's, or not by atomic operations";
 }
@@ -186,7 +190,9 @@ static void use(struct mpixq_request *req, struct ipc_end *end)
 {
     end->has_peer = true;
     req->end = end;
-    mpixq_ipc_matched(end);
+    if (mpixq_ipc_is_own(&end->theirs)) {
+        mpixq_ipc_is_open(end);
+    }
 }
 
 static uint64_t larger(uint64_t a, uint64_t b)
@@ -202,7 +208,7 @@ static enum mpixq_error ipc_accept(struct mpixq_request *req, const struct mpixq
     *why_p = obstacle(req);
     *why_p = *why_p != NULL ? *why_p : meet(end, theirs);
     if (*why_p == NULL && !mpixq_ipc_is_own(&end->theirs)) {
-        *why_p = mpixq_ipc_fd_exchange(&end->theirs, &end->allocation, &end->their_fd);
+        *why_p = mpixq_ipc_fd_take(&end->theirs, &end->their_fd);
     }
     if (*why_p != NULL) {
         return MPIXQ_E_NO_CHANNEL;
@@ -226,17 +232,57 @@ static enum mpixq_error ipc_connect(struct mpixq_request *req, const struct mpix
         mpixq_err("channel ipc: %s", why != NULL ? why : "the peer's words do not fit");
         return MPIXQ_E_PROTOCOL;
     }
-    if (end->theirs.buffer.kind != MPIXQ_SHARED_HANDLE && !mpixq_ipc_is_own(&end->theirs)) {
-        end->their_fd = mpixq_ipc_fd_receive(&end->theirs);
-        if (end->their_fd == NULL) {
-            mpixq_err("channel ipc: a file of the peer has not come, or too many are open");
-            return MPIXQ_E_PEER_MEMORY;
-        }
-    }
     end->base = end->theirs.base;
     end->slots.first = end->theirs.slots;
     use(req, end);
     return MPIXQ_E_NONE;
+}
+
+static bool ipc_must_open(const struct mpixq_request *req)
+{
+    return !mpixq_ipc_is_own(&prepared_of(req)->theirs);
+}
+
+/* The receiver comes first, and so the sender finds its file. */
+static bool ipc_open_peer(struct mpixq_request *req, char *why_p, size_t room)
+{
+    struct ipc_end *end = prepared_of(req);
+    const char *why = NULL;
+
+    if (end->is_send && end->theirs.buffer.kind != MPIXQ_SHARED_HANDLE) {
+        end->their_fd = mpixq_ipc_fd_receive(&end->theirs);
+        why =
+            end->their_fd == NULL ? "a file of the peer has not come, or too many are open" : NULL;
+    }
+    if (why == NULL && !mpixq_ipc_open(end, why_p, room)) {
+        return false;
+    }
+    if (why == NULL && !end->is_send) {
+        why = mpixq_ipc_fd_give(&end->theirs, &end->allocation);
+    }
+    if (why != NULL) {
+        (void)snprintf(why_p, room, "%s", why);
+    }
+    return why == NULL;
+}
+
+/* No GPU has moved anything by it. */
+static void ipc_undo(struct mpixq_request *req)
+{
+    struct ipc_end *end = prepared_of(req);
+
+    mpixq_ipc_let_go(end);
+    mpixq_ipc_fd_leave(&end->their_fd);
+    if (!end->is_send) {
+        mpixq_ipc_slots_give_back(end->place, end->slots, true);
+        end->is_ready = false;
+    }
+    end->slots = (struct ipc_slots){.first = -1};
+    end->first_slot = NULL;
+    end->state = NULL;
+    end->has_peer = false;
+    atomic_store(&end->prepared.place, NULL);
+    req->end = NULL;
 }
 
 static void ipc_withdraw(struct mpixq_request *req)
@@ -298,7 +344,7 @@ static void ipc_close(void)
 static void ipc_expose(const struct mpixq_stream_ops *ops)
 {
     (void)ops;
-    mpixq_ipc_open_matched();
+    mpixq_ipc_close_unused();
 }
 
 const struct mpixq_channel mpixq_channel_ipc = {
@@ -322,6 +368,9 @@ const struct mpixq_channel mpixq_channel_ipc = {
     .offer = ipc_offer,
     .accept = ipc_accept,
     .connect = ipc_connect,
+    .must_open = ipc_must_open,
+    .open_peer = ipc_open_peer,
+    .undo = ipc_undo,
     .withdraw = ipc_withdraw,
     .start = mpixq_ipc_start,
     .start_many = mpixq_ipc_start_many,

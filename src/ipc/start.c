@@ -168,9 +168,7 @@ void mpixq_ipc_recall(struct mpixq_request *req)
     if (end == NULL) {
         return;
     }
-    mpixq_ipc_settle(end);
-    if (ipc_done(end) >= req->epoch || atomic_load(&end->prepared.place) == NULL ||
-        mpixq_memory_is_over(end->life)) {
+    if (ipc_done(end) >= req->epoch || mpixq_memory_is_over(end->life)) {
         return;
     }
     /* Before it hears that this end is freed, by which it would take the words for clean. */

@@ -244,6 +244,7 @@ MPIXQ_INTERPOSE int MPI_Request_get_status(MPI_Request request, int *flag, MPI_S
     int rc = MPI_SUCCESS;
 
     if (mpixq_host_must_look() && flag != NULL) {
+        mpixq_match_open_in(false);
         mpixq_match_advance();
         rc = mpixq_host_get_status(request, flag, status, &ask);
     }

@@ -11,6 +11,7 @@
 
 #include "core/thread.h"
 #include "cuda_nic.h"
+#include "cuda_nvml.h"
 #include "cuda_share.h"
 #include "gpu.h"
 
@@ -431,6 +432,7 @@ const struct mpixq_gpu mpixq_gpu_cuda = {
     .finish = cuda_finish,
     .at_once = true,
     .peers = mpixq_cuda_peers,
+    .lacks_atomics = mpixq_cuda_lacks_atomics,
     .span = mpixq_cuda_span,
     .allocation_id = mpixq_cuda_allocation_id,
     .is_gone = mpixq_cuda_is_gone,

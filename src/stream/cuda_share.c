@@ -31,16 +31,19 @@ static bool reaches(int here, int there)
            mpixq_cuda.between(&value, MPIXQ_CU_PEERS_HAVE_ATOMICS, here, there) == 0 && value != 0;
 }
 
-int mpixq_cuda_peers(struct mpixq_gpu_ident idents[], int room)
+int mpixq_cuda_peers(struct mpixq_gpu_peer peers[], int room)
 {
     int here, count, n = 1;
 
     if (mpixq_cuda.device(&here) != 0 || mpixq_cuda.device_count(&count) != 0 || room < 1 ||
-        ident_of(here, &idents[0]) != 0) {
+        ident_of(here, &peers[0].ident) != 0) {
         return 0;
     }
+    peers[0].is_reached = true;
     for (int i = 0; i < count && n < room; i++) {
-        n += i != here && reaches(here, i) && ident_of(i, &idents[n]) == 0;
+        if (i != here && ident_of(i, &peers[n].ident) == 0) {
+            peers[n++].is_reached = reaches(here, i);
+        }
     }
     return n;
 }

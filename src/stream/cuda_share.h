@@ -8,7 +8,7 @@
 
 #include "gpu.h"
 
-int mpixq_cuda_peers(struct mpixq_gpu_ident idents[], int room);
+int mpixq_cuda_peers(struct mpixq_gpu_peer peers[], int room);
 int mpixq_cuda_span(const void *address, void **base_p, size_t *bytes_p);
 uint64_t mpixq_cuda_allocation_id(const void *address);
 bool mpixq_cuda_is_gone(const void *address, uint64_t id);

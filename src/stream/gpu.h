@@ -30,6 +30,13 @@ struct mpixq_gpu_handle {
     unsigned char bytes[64];
 };
 
+/* A GPU that the process sees: do kernels of another one reach its memory, with atomic operations
+ * too? */
+struct mpixq_gpu_peer {
+    struct mpixq_gpu_ident ident;
+    bool is_reached;
+};
+
 /* How another process opens an allocation. Travels in control messages: no padding. */
 enum mpixq_gpu_shared { MPIXQ_SHARED_HANDLE, MPIXQ_SHARED_PIECE, MPIXQ_SHARED_CHUNK };
 struct mpixq_gpu_export {
@@ -153,9 +160,11 @@ struct mpixq_gpu {
     /* Memory that GPUs of several processes reach. May not be there at all, and is an error then.
      * What is opened and allocated may have to wait until the GPU is idle, unless at_once. */
     bool at_once;
-    /* Those whose memory kernels reach, with atomic operations too; itself first. Returns how many,
-     * at most room. */
-    int (*peers)(struct mpixq_gpu_ident idents[], int room);
+    /* All that this process sees; itself first, as reached. Returns how many, at most room. */
+    int (*peers)(struct mpixq_gpu_peer peers[], int room);
+    /* Is it known of two GPUs, of which this process does not see one, that operations of the one
+     * on memory of the other are not atomic? */
+    bool (*lacks_atomics)(const struct mpixq_gpu_ident *here, const struct mpixq_gpu_ident *there);
     int (*span)(const void *address, void **base_p, size_t *bytes_p); /* of its allocation */
     /* That of the allocation: no other one of this process has it, nor had it. 0: not known. */
     uint64_t (*allocation_id)(const void *address);

@@ -185,6 +185,7 @@ static bool load_code(const struct mpixq_gpu *gpu, const void *code, struct mpix
     error = error != 0 ? error : gpu->function(module, "mpixq_wait_all", &k->wait_all);
     error = error != 0 ? error : gpu->function(module, "mpixq_move_all", &k->move_all);
     error = error != 0 ? error : gpu->function(module, "mpixq_call_back", &k->call_back);
+    error = error != 0 ? error : gpu->function(module, "mpixq_try_end", &k->try_end);
     k->early = error == 0 && gpu->early != NULL && gpu->function(module, gpu->early, &early) == 0;
     if (error != 0) {
         *k = (struct mpixq_gpu_kernels){.why = NULL};

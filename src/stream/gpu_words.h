@@ -31,7 +31,7 @@ void mpixq_gpu_words_give_back(struct mpixq_gpu_words *words);
 
 struct mpixq_gpu_kernels {
     /* NULL: they cannot be had here. */
-    void *ring, *wait, *copy, *ring_all, *wait_all, *move_all, *call_back;
+    void *ring, *wait, *copy, *ring_all, *wait_all, *move_all, *call_back, *try_end;
     bool early; /* wait_all and move_all may be launched early */
     const char *why;
     const char *cure; /* if there are none and something helps; else NULL */

@@ -457,6 +457,7 @@ const struct mpixq_gpu mpixq_gpu_hip = {
     .finish = hip_finish,
     .at_once = false,
     .peers = mpixq_hip_peers,
+    .lacks_atomics = mpixq_hip_lacks_atomics,
     .span = mpixq_hip_span,
     .allocation_id = mpixq_hip_allocation_id,
     .is_gone = hip_is_gone,

@@ -43,18 +43,30 @@ static bool reaches(int here, int there)
            value != 0;
 }
 
-int mpixq_hip_peers(struct mpixq_gpu_ident idents[], int room)
+int mpixq_hip_peers(struct mpixq_gpu_peer peers[], int room)
 {
     int here, count, n = 1;
 
     if (cleared(mpixq_hip.device(&here)) != 0 || cleared(mpixq_hip.device_count(&count)) != 0 ||
-        room < 1 || ident_of(here, &idents[0]) != 0) {
+        room < 1 || ident_of(here, &peers[0].ident) != 0) {
         return 0;
     }
+    peers[0].is_reached = true;
     for (int i = 0; i < count && n < room; i++) {
-        n += i != here && reaches(here, i) && ident_of(i, &idents[n]) == 0;
+        if (i != here && ident_of(i, &peers[n].ident) == 0) {
+            peers[n++].is_reached = reaches(here, i);
+        }
     }
     return n;
+}
+
+/* Nobody is asked. */
+bool mpixq_hip_lacks_atomics(const struct mpixq_gpu_ident *here,
+                             const struct mpixq_gpu_ident *there)
+{
+    (void)here;
+    (void)there;
+    return false;
 }
 
 int mpixq_hip_span(const void *address, void **base_p, size_t *bytes_p)

@@ -8,7 +8,9 @@
 
 #include "gpu.h"
 
-int mpixq_hip_peers(struct mpixq_gpu_ident idents[], int room);
+int mpixq_hip_peers(struct mpixq_gpu_peer peers[], int room);
+bool mpixq_hip_lacks_atomics(const struct mpixq_gpu_ident *here,
+                             const struct mpixq_gpu_ident *there);
 int mpixq_hip_span(const void *address, void **base_p, size_t *bytes_p);
 int mpixq_hip_share(void *base, struct mpixq_gpu_handle *handle_p);
 int mpixq_hip_open_shared(const struct mpixq_gpu_handle *handle, void **address_p);

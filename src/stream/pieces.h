@@ -76,7 +76,9 @@ struct mpixq_end {
      * twice the start if it is to move. */
     mpixq_word_t come, gone, found;
     mpixq_word_t blocks; /* of a launch that are gone */
+    mpixq_word_t tried;  /* changed by GPUs that try whether they can, and for nothing else */
 };
+enum { MPIXQ_TRY_CHANGES = 2 }; /* by how much, each time */
 
 /* Slots. A receive has MPIXQ_SLOTS of them in memory of its GPU, used in turn. Each word of one
  * holds 4 bytes of the message, below, and the value of the start that they belong to, above: so

@@ -30,9 +30,14 @@ struct mpixq_share {
     _Atomic uint64_t life; /* of the place, in which all but outcome and moved was made */
     const char *why;       /* NULL: it can be used */
     struct mpixq_gpu_kernels kernels;
-    void *stream;                        /* waits for no other one */
-    struct mpixq_gpu_ident peers[PEERS]; /* itself first */
+    void *stream;                       /* waits for no other one */
+    struct mpixq_gpu_peer peers[PEERS]; /* itself first */
     int n_peers;
+    struct tried {
+        struct mpixq_gpu_ident gpu;
+        bool works;
+    } tried[PEERS]; /* those that are hidden; under lock */
+    int n_tried;
     char *ends;
     struct mpixq_gpu_handle handle; /* of ends */
     struct mpixq_pinned words;
@@ -232,7 +237,7 @@ const void *mpixq_share_place(const struct mpixq_share *share)
 
 const struct mpixq_gpu_ident *mpixq_share_ident(const struct mpixq_share *share)
 {
-    return &share->peers[0];
+    return &share->peers[0].ident;
 }
 
 uint64_t mpixq_share_life(const struct mpixq_share *share)
@@ -240,14 +245,15 @@ uint64_t mpixq_share_life(const struct mpixq_share *share)
     return atomic_load(&share->life);
 }
 
-bool mpixq_share_reaches(const struct mpixq_share *share, const struct mpixq_gpu_ident *other)
+enum mpixq_share_reach mpixq_share_reaches(const struct mpixq_share *share,
+                                           const struct mpixq_gpu_ident *other)
 {
     for (int i = 0; i < share->n_peers; i++) {
-        if (memcmp(&share->peers[i], other, sizeof *other) == 0) {
-            return true;
+        if (memcmp(&share->peers[i].ident, other, sizeof *other) == 0) {
+            return share->peers[i].is_reached ? MPIXQ_REACHES : MPIXQ_REACHES_NOT;
         }
     }
-    return false;
+    return MPIXQ_REACH_HIDDEN;
 }
 
 bool mpixq_share_may_open(const struct mpixq_share *share)
@@ -321,7 +327,7 @@ uint64_t mpixq_share_allocation_id(const struct mpixq_share *share, const void *
 }
 
 void *mpixq_share_open(const struct mpixq_share *share, const struct mpixq_gpu_owner *owner,
-                       const struct mpixq_gpu_export *export, int file)
+                       const struct mpixq_gpu_export *export, int file, const char **why_p)
 {
     const struct mpixq_gpu *gpu = share->gpu;
     void *before, *address = NULL;
@@ -334,7 +340,7 @@ void *mpixq_share_open(const struct mpixq_share *share, const struct mpixq_gpu_o
         gpu->leave(share->place, before);
     }
     if (code != 0) {
-        mpixq_err("%s cannot open memory of a peer: %s", gpu->name, gpu->text(code));
+        *why_p = gpu->text(code);
     }
     return code == 0 ? address : NULL;
 }
@@ -356,7 +362,8 @@ void mpixq_share_forget(void *address)
     mpixq_files_forget(address);
 }
 
-void *mpixq_share_map(const struct mpixq_share *share, void *memory, size_t bytes)
+void *mpixq_share_map(const struct mpixq_share *share, void *memory, size_t bytes,
+                      const char **why_p)
 {
     const struct mpixq_gpu *gpu = share->gpu;
     void *before, *address = NULL;
@@ -368,7 +375,7 @@ void *mpixq_share_map(const struct mpixq_share *share, void *memory, size_t byte
         gpu->leave(share->place, before);
     }
     if (code != 0) {
-        mpixq_err("%s cannot reach memory of the host: %s", gpu->name, gpu->text(code));
+        *why_p = gpu->text(code);
     }
     return code == 0 ? address : NULL;
 }
@@ -470,4 +477,74 @@ bool mpixq_share_recall(struct mpixq_share *share, struct mpixq_recall *recall)
     taken_back = atomic_load(outcome) == TAKEN_BACK;
     pthread_mutex_unlock(&lock);
     return taken_back;
+}
+
+/* In the place. What the kernel has found is what the one before has left there, or 0: it has not
+ * seen its own changes. */
+static int try_once(struct mpixq_share *share, struct mpixq_end *end, uint64_t *found_p)
+{
+    const struct mpixq_gpu *gpu = share->gpu;
+    _Atomic uint64_t *outcome = share->outcome;
+    void *word = &end->tried, *at = NULL;
+    void *parameters[] = {&word, &at};
+    int code = gpu->address(share->outcome, &at);
+
+    atomic_store(outcome, 0);
+    code = code != 0 ? code
+                     : gpu->launch(share->stream, share->kernels.try_end,
+                                   (struct mpixq_grid){.blocks = 1, .threads = 1}, parameters);
+    code = code != 0 ? code : gpu->finish(share->stream);
+    *found_p = atomic_load(outcome);
+    return code;
+}
+
+/* Twice: what the first one has changed must have reached the memory itself. */
+static bool try_twice(struct mpixq_share *share, struct mpixq_end *end)
+{
+    uint64_t first = 0, second = 0;
+    void *before;
+    int code = share->gpu->enter(share->place, &before);
+
+    if (code == 0) {
+        code = try_once(share, end, &first);
+        code = code != 0 ? code : try_once(share, end, &second);
+        share->gpu->leave(share->place, before);
+    }
+    return code == 0 && first != 0 && second == first + MPIXQ_TRY_CHANGES;
+}
+
+static const struct tried *find_tried(const struct mpixq_share *share,
+                                      const struct mpixq_gpu_ident *other)
+{
+    for (int i = 0; i < share->n_tried; i++) {
+        if (memcmp(&share->tried[i].gpu, other, sizeof *other) == 0) {
+            return &share->tried[i];
+        }
+    }
+    return NULL;
+}
+
+const char *mpixq_share_try(struct mpixq_share *share, const struct mpixq_gpu_ident *other,
+                            struct mpixq_end *end)
+{
+    const struct tried *known;
+    bool works;
+
+    pthread_mutex_lock(&lock);
+    known = find_tried(share, other);
+    if (known == NULL && !mpixq_streams_hold_waits()) {
+        pthread_mutex_unlock(&lock);
+        return "a wait is pending on a stream, for which a first try of the peer's GPU might wait";
+    }
+    if (known == NULL) {
+        works = !share->gpu->lacks_atomics(&share->peers[0].ident, other) && try_twice(share, end);
+        mpixq_streams_let_waits();
+        if (share->n_tried < PEERS) {
+            share->tried[share->n_tried++] = (struct tried){.gpu = *other, .works = works};
+        }
+    } else {
+        works = known->works;
+    }
+    pthread_mutex_unlock(&lock);
+    return works ? NULL : "the GPU does not reach the peer's by atomic operations";
 }

@@ -35,8 +35,16 @@ const void *mpixq_share_place(const struct mpixq_share *share);
 uint64_t mpixq_share_life(const struct mpixq_share *share);
 /* The GPU that it is. Any thread. */
 const struct mpixq_gpu_ident *mpixq_share_ident(const struct mpixq_share *share);
-/* Can kernels there reach memory of this GPU, by atomic operations too? Any thread. */
-bool mpixq_share_reaches(const struct mpixq_share *share, const struct mpixq_gpu_ident *other);
+/* Can kernels there reach memory of this GPU, by atomic operations too? Any thread. HIDDEN: this
+ * process does not see that GPU, so nobody but a try can tell. */
+enum mpixq_share_reach { MPIXQ_REACHES, MPIXQ_REACHES_NOT, MPIXQ_REACH_HIDDEN };
+enum mpixq_share_reach mpixq_share_reaches(const struct mpixq_share *share,
+                                           const struct mpixq_gpu_ident *other);
+/* Try, by atomic operations on words of an end that nobody uses, which is open here: NULL, or why
+ * kernels there do not reach it. Only the first time that it is asked of that GPU; may block until
+ * our GPU has come to it, and so not while one of our waits is in a stream. */
+const char *mpixq_share_try(struct mpixq_share *share, const struct mpixq_gpu_ident *other,
+                            struct mpixq_end *end);
 /* May something be opened just now? Not while one of our waits might be waited for. */
 bool mpixq_share_may_open(const struct mpixq_share *share);
 
@@ -58,15 +66,16 @@ void mpixq_share_drop(const struct mpixq_gpu_export *export);
 void mpixq_share_tidy(void);
 /* Which allocation of this process it is, of all that there have been; 0: not known. */
 uint64_t mpixq_share_allocation_id(const struct mpixq_share *share, const void *buffer);
-/* What others have exported, where GPUs see it, or NULL. One at a time; file: that of the export,
- * as this process has it, which it may close then. */
+/* What others have exported, where GPUs see it, or NULL, and why. One at a time; file: that of the
+ * export, as this process has it, which it may close then. */
 void *mpixq_share_open(const struct mpixq_share *share, const struct mpixq_gpu_owner *owner,
-                       const struct mpixq_gpu_export *export, int file);
+                       const struct mpixq_gpu_export *export, int file, const char **why_p);
 void mpixq_share_close(const struct mpixq_share *share, void *address);
 /* The same of what is closed by now, as its place is in another life. */
 void mpixq_share_forget(void *address);
 /* The same of memory of the host. */
-void *mpixq_share_map(const struct mpixq_share *share, void *memory, size_t bytes);
+void *mpixq_share_map(const struct mpixq_share *share, void *memory, size_t bytes,
+                      const char **why_p);
 /* False: the GPU's library has it still, so that nothing else may come to that address. */
 bool mpixq_share_unmap(const struct mpixq_share *share, void *memory);
 

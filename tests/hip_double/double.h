@@ -47,6 +47,8 @@ enum { LAST_CALL, LAST_ERROR };
 enum { DESTROY_WAITS, DESTROY_LATER };
 enum { ORDERING_NONE, ORDERING_OWNER, ORDERING_ALL };
 enum { IO_YES, IO_PLAIN, IO_NO };
+enum { VISIBLE_ALL, VISIBLE_OWN };
+enum { HIDDEN_OPENS, HIDDEN_REFUSED, HIDDEN_PLAIN };
 enum { SWITCH_YES, SWITCH_NO };
 extern struct hip_switches hip_switches;
 void hip_switches_read(void);
@@ -71,6 +73,9 @@ hipError_t hip_leave(hipError_t error);
     } while (0)
 const char *hip_call_name(enum hip_call call);
 int hip_current(void);
+/* The number on the machine of a device that this process sees; and is there one with it? */
+int hip_number_of(int device);
+bool hip_sees(int number, int domain);
 /* Waits until the device is idle, as this call may do. */
 void hip_synchronizing(enum hip_call call, int device, bool known);
 void hip_die(const char *format, ...) __attribute__((format(printf, 1, 2), noreturn));
@@ -226,6 +231,7 @@ struct hip_block {
     uint64_t holders;     /* workers that have it open */
     int nics;             /* registrations of it with NICs */
     bool moved;
+    bool plain;                                   /* atomic operations on it are lost */
     struct ihipMemPoolHandle_t *pool;             /* of a piece, and of what is imported */
     struct ihipMemGenericAllocationHandle *chunk; /* that is mapped here */
     uint32_t reach;                               /* devices that reach it then, a bit for each */
@@ -245,6 +251,8 @@ hipError_t hip_block_unmap(void *memory);
 bool hip_block_find(const void *address, struct hip_block *block_p, size_t *offset_p);
 /* Is all of this in it, or in chunks side by side? */
 bool hip_block_holds(const void *address, size_t bytes);
+/* Memory of a device that the process does not see, where atomic operations do not go. */
+bool hip_is_plain(const void *address);
 /* An address for devices of one for the host; the other way round is hip_double_reach. */
 void *hip_moved(const struct hip_block *block, size_t offset);
 int hip_memory_file(int device);

@@ -59,6 +59,7 @@ void mpixq_ring_all(struct mpixq_words all) __attribute__((weak));
 void mpixq_wait_all(struct mpixq_words all) __attribute__((weak));
 void mpixq_move_all(struct mpixq_moves all) __attribute__((weak));
 void mpixq_call_back(struct mpixq_recall one) __attribute__((weak));
+void mpixq_try_end(mpixq_word_t *word, mpixq_word_t *outcome) __attribute__((weak));
 
 static void run_mpixq_ring(const void *parameters)
 {
@@ -152,6 +153,21 @@ static void run_mpixq_call_back(const void *parameters)
     mpixq_call_back(one);
 }
 
+/* What it does to memory whose atomic operations are lost, nobody sees. */
+static void run_mpixq_try_end(const void *parameters)
+{
+    const struct {
+        uint64_t *word, *outcome;
+    } *p = parameters;
+    uint64_t *word = hip_double_reach(p->word, sizeof(*word)), copy = 0;
+
+    if (hip_is_plain(p->word)) {
+        copy = __atomic_load_n(word, __ATOMIC_ACQUIRE);
+        word = &copy;
+    }
+    mpixq_try_end(word, hip_double_reach(p->outcome, sizeof(uint64_t)));
+}
+
 /* Those of the benchmarks, likewise: one call does what a grid of any size does. */
 void bench_words(const uint64_t *from, uint64_t *to, uint64_t add, uint64_t words, uint64_t stride,
                  uint64_t messages) __attribute__((weak));
@@ -233,6 +249,7 @@ static const struct hip_kernel kernels[] = {
     {"mpixq_wait_all", {sizeof(struct mpixq_words)}, .waits = true, .run = run_mpixq_wait_all},
     {"mpixq_move_all", {sizeof(struct mpixq_moves)}, .grid = true, .run = run_mpixq_move_all},
     {"mpixq_call_back", {sizeof(struct mpixq_recall)}, .waits = true, .run = run_mpixq_call_back},
+    {"mpixq_try_end", {8, 8}, .run = run_mpixq_try_end},
     {"bench_words", {8, 8, 8, 8, 8, 8}, .grid = true, .run = run_bench_words},
     {"bench_strips", {sizeof(struct bench_strips)}, .grid = true, .run = run_bench_strips},
     {"bench_life", {sizeof(struct bench_board)}, .grid = true, .run = run_bench_life},

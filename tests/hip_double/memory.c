@@ -422,6 +422,7 @@ hipError_t hip_block_map(int file, const struct hip_block *theirs, size_t within
     }
     *block = (struct hip_block){.kind = HIP_IPC,
                                 .device = hip_current(),
+                                .plain = theirs->plain,
                                 .size = theirs->size,
                                 .pages = pages,
                                 .base = pages + page_bytes - hip_round_up(theirs->size, ALIGNMENT),
@@ -429,13 +430,13 @@ hipError_t hip_block_map(int file, const struct hip_block *theirs, size_t within
                                 .name = theirs->name,
                                 .owner = theirs->owner,
                                 .opens = 1};
+    *memory_p = block->base + within;
     pthread_mutex_lock(&hip_memory_lock);
     if (hip_closed_to_host(block)) {
         hip_protect(block, false);
     }
     hip_add(block);
     pthread_mutex_unlock(&hip_memory_lock);
-    *memory_p = block->base + within;
     return hipSuccess;
 }
 
@@ -686,8 +687,7 @@ static void on_fault(int number, siginfo_t *info, void *context)
         previous.sa_handler(number);
         return;
     }
-    /* The instruction faults again, and that ends the program. */
-    signal(SIGSEGV, SIG_DFL);
+    signal(SIGSEGV, SIG_DFL); /* the instruction faults again, and that ends the program */
 }
 
 void hip_fault_handler(void)

@@ -260,6 +260,7 @@ HIP_EXPORT hipError_t hipMemGetInfo(size_t *free_bytes, size_t *total)
 struct shared {
     uint64_t magic, name, size, within;
     int32_t process, file, names;
+    int32_t device, domain; /* where it is */
 };
 #define SHARED_MAGIC 0x656c62756f642121u
 
@@ -305,7 +306,9 @@ HIP_EXPORT hipError_t hipIpcGetMemHandle(hipIpcMemHandle_t *handle, void *memory
                              .within = offset,
                              .process = (int32_t)getpid(),
                              .file = hip_memory_file(block.device),
-                             .names = file_of_names()};
+                             .names = file_of_names(),
+                             .device = hip_number_of(block.device),
+                             .domain = hip_switches.domain};
     if (pwrite(shared.names, &block.file_offset, sizeof(block.file_offset),
                (off_t)(block.name * sizeof(block.file_offset))) < 0) {
         return hip_leave(hipErrorOutOfMemory);
@@ -323,13 +326,26 @@ static int open_theirs(const struct shared *shared, int32_t file)
     return open(path, O_RDWR | O_CLOEXEC);
 }
 
+bool hip_is_plain(const void *address)
+{
+    struct hip_block block;
+    size_t offset;
+
+    return hip_block_find(address, &block, &offset) && block.plain;
+}
+
 static hipError_t map_shared(const struct shared *shared, void **memory_p)
 {
     struct hip_block theirs = {
         .name = shared->name, .owner = (int)shared->process, .size = (size_t)shared->size};
+    bool hidden = !hip_sees((int)shared->device, (int)shared->domain);
     hipError_t error = hipErrorInvalidDevicePointer;
     int file, names;
 
+    theirs.plain = hidden && hip_switches.hidden == HIDDEN_PLAIN;
+    if (hidden && hip_switches.hidden == HIDDEN_REFUSED) {
+        return hipErrorInvalidDevice;
+    }
     if (hip_block_map_again(&theirs, (size_t)shared->within, memory_p)) {
         return hipSuccess;
     }

@@ -106,9 +106,36 @@ static void rules_read(const char *text)
     }
 }
 
+/* Of the devices of the machine, the only one that this process sees; -1: it sees all. */
+static int only_device = -1;
+
+static void hide_devices(void)
+{
+    const char *rank = getenv("PMI_RANK");
+
+    rank = rank != NULL ? rank : getenv("OMPI_COMM_WORLD_RANK");
+    if (hip_switches.visible == VISIBLE_OWN && hip_switches.devices > 0) {
+        only_device = rank != NULL ? atoi(rank) % hip_switches.devices : 0;
+        hip_switches.devices = 1;
+    }
+}
+
+int hip_number_of(int device)
+{
+    return only_device >= 0 ? only_device : device;
+}
+
+bool hip_sees(int number, int domain)
+{
+    return domain == hip_switches.domain &&
+           (only_device >= 0 ? number == only_device
+                             : number >= 0 && number < hip_switches.devices);
+}
+
 static void start(void)
 {
     hip_switches_read();
+    hide_devices();
     rules_read(hip_switches.fail);
     for (int d = 0; d < HIP_DEVICES; d++) {
         for (int q = 0; q < HIP_QUEUES; q++) {
@@ -429,7 +456,7 @@ HIP_EXPORT hipError_t hipDeviceGetPCIBusId(char *id, int length, int device)
         return hip_leave(is_device(device) ? hipErrorInvalidValue : hipErrorInvalidDevice);
     }
     snprintf(id, (size_t)length, "%04x:%02x:00.0", (unsigned)hip_switches.domain,
-             (unsigned)(0xd0 + device) & 0xff);
+             (unsigned)(0xd0 + hip_number_of(device)) & 0xff);
     return hip_leave(hipSuccess);
 }
 

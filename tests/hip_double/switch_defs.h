@@ -12,6 +12,12 @@ SWITCH_INT(version, "HIP_DOUBLE_VERSION", 5, 5, 6,
 SWITCH_INT(devices, "HIP_DOUBLE_DEVICES", 1, 0, 8, "Devices of the machine.")
 SWITCH_INT(domain, "HIP_DOUBLE_DOMAIN", 0, 0, 2147483647,
            "PCI domain of the devices: in another one they are other devices.")
+SWITCH_CHOICE(visible, "HIP_DOUBLE_VISIBLE", "all", "all|own",
+              "Whether a process sees all devices, or one, by its rank (PMI_RANK, "
+              "OMPI_COMM_WORLD_RANK), as the only one.")
+SWITCH_CHOICE(hidden, "HIP_DOUBLE_HIDDEN", "opens", "opens|refused|plain",
+              "Whether memory of a device that the process does not see can be opened, or not, or "
+              "what a kernel of the library changes there to try atomic operations is lost.")
 SWITCH_INT(queues, "HIP_DOUBLE_QUEUES", 4, 1, 4,
            "Hardware queues of a device; streams share them in the order of creation.")
 SWITCH_INT(depth, "HIP_DOUBLE_DEPTH", 1024, 1, 1000000,

@@ -41,7 +41,7 @@ static size_t body_bytes(enum mpixq_wire_kind kind)
     static const size_t sizes[] = {
         [MPIXQ_WIRE_OFFER] = OFFER_BYTES, [MPIXQ_WIRE_ANSWER] = 24,   [MPIXQ_WIRE_RELEASE] = 16,
         [MPIXQ_WIRE_FAILURE] = 8,         [MPIXQ_WIRE_WITHDRAW] = 32, [MPIXQ_WIRE_HELLO] = 32,
-        [MPIXQ_WIRE_REASON] = 104};
+        [MPIXQ_WIRE_REASON] = 104,        [MPIXQ_WIRE_VERDICT] = 24};
 
     return sizes[kind];
 }
@@ -90,7 +90,8 @@ static struct mpixq_record random_record(uint64_t *random, enum mpixq_wire_kind 
         record.u.answer =
             (struct mpixq_wire_answer){.sender_id = random64(random),
                                        .receiver_id = random64(random),
-                                       .error = (uint16_t)unit_pick(random, MPIXQ_E_COUNT),
+                                       .error = (uint8_t)unit_pick(random, MPIXQ_E_COUNT),
+                                       .awaits = (uint8_t)unit_pick(random, 2),
                                        .channels = random_channels(random)};
         break;
     case MPIXQ_WIRE_RELEASE:
@@ -112,6 +113,13 @@ static struct mpixq_record random_record(uint64_t *random, enum mpixq_wire_kind 
                                    .pid = random64(random),
                                    .birth = random64(random)};
         break;
+    case MPIXQ_WIRE_VERDICT:
+        record.u.verdict =
+            (struct mpixq_wire_verdict){.sender_id = random64(random),
+                                        .receiver_id = random64(random),
+                                        .error = (uint8_t)unit_pick(random, MPIXQ_E_COUNT),
+                                        .channels = random_channels(random)};
+        break;
     case MPIXQ_WIRE_REASON:
         record.u.reason.number = (uint8_t)unit_pick(random, MPIXQ_N_REASONS);
         record.u.reason.length = (uint8_t)unit_pick(random, MPIXQ_REASON_BYTES + 1);
@@ -132,7 +140,7 @@ static struct mpixq_record random_record(uint64_t *random, enum mpixq_wire_kind 
 
 static struct mpixq_record any_record(uint64_t *random)
 {
-    enum mpixq_wire_kind kind = MPIXQ_WIRE_OFFER + unit_pick(random, 7);
+    enum mpixq_wire_kind kind = MPIXQ_WIRE_OFFER + unit_pick(random, 8);
 
     return random_record(random, kind, (uint32_t)unit_pick(random, MPIXQ_WIRE_MAX_CHANNELS + 1));
 }
@@ -156,7 +164,7 @@ static void expect_sane(const struct mpixq_record *record)
 {
     const struct mpixq_wire_offer *offer = &record->u.offer;
 
-    assert_in_range(record->kind, MPIXQ_WIRE_OFFER, MPIXQ_WIRE_REASON);
+    assert_in_range(record->kind, MPIXQ_WIRE_OFFER, MPIXQ_WIRE_VERDICT);
     assert_true(record->n_blobs <= MPIXQ_WIRE_MAX_CHANNELS);
     for (uint32_t i = 0; i < record->n_blobs; i++) {
         assert_true(record->blobs[i].length <= MPIXQ_WIRE_BLOB_BYTES);
@@ -167,6 +175,8 @@ static void expect_sane(const struct mpixq_record *record)
         assert_true(0 <= offer->tag && offer->mode < MPIXQ_MODE_RECV);
     } else if (record->kind == MPIXQ_WIRE_ANSWER) {
         assert_true(record->u.answer.error < MPIXQ_E_COUNT);
+    } else if (record->kind == MPIXQ_WIRE_VERDICT) {
+        assert_true(record->u.verdict.error < MPIXQ_E_COUNT);
     } else if (record->kind == MPIXQ_WIRE_REASON) {
         assert_true(record->u.reason.number < MPIXQ_N_REASONS);
         assert_true(record->u.reason.length <= MPIXQ_REASON_BYTES);
@@ -216,7 +226,7 @@ static void every_record_comes_out_as_it_went_in(void **state)
     uint64_t random = 1;
 
     (void)state;
-    for (int kind = MPIXQ_WIRE_OFFER; kind <= MPIXQ_WIRE_REASON; kind++) {
+    for (int kind = MPIXQ_WIRE_OFFER; kind <= MPIXQ_WIRE_VERDICT; kind++) {
         /* 5 and 129 have no common factor: each number of blobs meets each length of the last. */
         for (uint32_t i = 0; i < 5 * 129; i++) {
             uint32_t n_blobs = i % (MPIXQ_WIRE_MAX_CHANNELS + 1);
@@ -372,7 +382,7 @@ static void random_bytes_are_survived(void **state)
     (void)state;
     for (int repeat = 0; repeat < 100000; repeat++) {
         size_t bytes = (size_t)unit_pick(&random, 1 + (repeat % 20 == 0 ? 4000 : 200));
-        uint16_t kind = (uint16_t)unit_pick(&random, 6), n_blobs = (uint16_t)unit_pick(&random, 6);
+        uint16_t kind = (uint16_t)unit_pick(&random, 10), n_blobs = (uint16_t)unit_pick(&random, 6);
         uint32_t length = (uint32_t)unit_pick(&random, (int)bytes + 16);
 
         for (size_t i = 0; i < bytes; i++) {
@@ -470,7 +480,12 @@ static void fields_out_of_range_are_refused(void **state)
     assert_true(is_read(&record));
     record.u.answer.error = MPIXQ_E_COUNT;
     assert_false(is_read(&record));
-    record.u.answer.error = UINT16_MAX;
+    record.u.answer.error = UINT8_MAX;
+    assert_false(is_read(&record));
+    record = (struct mpixq_record){.kind = MPIXQ_WIRE_VERDICT};
+    record.u.verdict.error = MPIXQ_E_COUNT - 1;
+    assert_true(is_read(&record));
+    record.u.verdict.error = MPIXQ_E_COUNT;
     assert_false(is_read(&record));
     record = (struct mpixq_record){.kind = MPIXQ_WIRE_REASON};
     record.u.reason.number = MPIXQ_N_REASONS - 1;
@@ -513,7 +528,7 @@ static void lengths_and_counts_must_agree(void **state)
     assert_int_equal(patched(length, 0, 4), -1);
     assert_int_equal(patched(length, UINT32_MAX, 4), -1);
     assert_int_equal(patched(kind, 0, 2), -1);
-    assert_int_equal(patched(kind, MPIXQ_WIRE_REASON + 1, 2), -1);
+    assert_int_equal(patched(kind, MPIXQ_WIRE_VERDICT + 1, 2), -1);
     assert_int_equal(patched(kind, 0xffff, 2), -1);
     assert_int_equal(patched(n_blobs, 0, 2), -1);
     assert_int_equal(patched(n_blobs, 2, 2), -1);
