@@ -141,6 +141,11 @@ if [ $channel = ipc ]; then
             ${others[@]+"${others[@]}"} "request: kind 0" "channel: $channel$"
     done
 fi
+if [ $channel = ipc ] && [ "${2-}" = hip ]; then
+    for how in open-receive open-send; do
+        dies $how "match: kind 9: .*the peer has ended" "request: kind 0" "channel: $channel$"
+    done
+fi
 dies host "host: kind 9: .* of send to 1 tag 7 .rank 1 of" "request: kind 0" "channel: $channel$"
 if [ "${2-}" != apart ]; then
     dies match "match: kind 9: .*the peer has ended" "request: kind 0"

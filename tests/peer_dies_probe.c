@@ -8,6 +8,8 @@
  *
  * HOW  receive, send: a start on a queue waits; host: MPI_Wait does; match: a second match
  *      first-receive, first-send: the same as receive and send, but rank 1 has started by then
+ *      open-receive, open-send: a match, while rank 1 opens memory of rank 0, for which its GPU
+ *      is to be idle (on the double of HIP's runtime)
  *      loopN: rank 1 dies in the midst of exchanges, sooner or later as N says
  *
  * The queue is on a stream of a GPU if MTEST_STREAM says so, and the buffers are where MTEST_BUFFER
@@ -171,6 +173,30 @@ static void match_again(void)
     say("request", MPI_Request_free(&request));
 }
 
+static void work(void *arg)
+{
+    (void)arg;
+    sleep(5);
+}
+
+/* Rank 1 has matched, and cannot go on before its GPU has ended its work. */
+static void match_opening(MPIX_Host_stream stream, int sends)
+{
+    static char one_second[] = "27";
+    pthread_t killer;
+    MPI_Request request;
+
+    buffer = take(BYTES); /* not open at the peer yet */
+    make(sends, TAG + 1, &request);
+    MPI_Barrier(MPI_COMM_WORLD);
+    if (rank == 1) {
+        MPIX_Host_stream_launch(stream, work, NULL);
+        pthread_create(&killer, NULL, kill_later, one_second);
+    }
+    say("match", MPIX_Match(&request));
+    say("request", MPI_Request_free(&request));
+}
+
 int main(int argc, char *argv[])
 {
     MPIX_Host_stream stream = MPIX_HOST_STREAM_NULL;
@@ -213,6 +239,8 @@ int main(int argc, char *argv[])
         wait_by_host(&request);
     } else if (strcmp(argv[1], "match") == 0) {
         match_again();
+    } else if (strncmp(argv[1], "open", 4) == 0) {
+        match_opening(stream, strcmp(argv[1], "open-send") == 0);
     } else {
         wait_on_queue(queue, stream, &request, argv[1]);
     }
