@@ -108,7 +108,7 @@ struct mpixq_request {
     bool peer_released; /* of a receive: the sender has freed its end */
     uint64_t bytes;     /* of the message: what the sender sends */
     const struct mpixq_channel *channel;
-    void *end; /* the channel's data of this end */
+    void *end;         /* the channel's data of this end */
     void *offered_end; /* of a send being matched: the same, of a channel that only offered */
     struct mpixq_posted posted;
     struct mpixq_match_op *op;     /* while MATCHING, as is marked */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright (c) 2026 the mpix-queue authors */
-#include "share.h"
+#include "share_internal.h"
 
 #include <pthread.h>
 #include <string.h>
@@ -10,7 +10,6 @@
 #include "core/env.h"
 #include "core/log.h"
 #include "gpu_life.h"
-#include "gpu_pinned.h"
 #include "gpu_submit.h"
 #include "gpu_words.h"
 #include "share_files.h"
@@ -18,34 +17,10 @@
 
 enum {
     LINE = 128, /* bytes of the words of an end: no two ends share what is moved at a time */
-    PEERS = 16, /* GPUs of a machine */
     TAKEN_BACK = 1
 };
 enum { ZERO = 1, NEVER, OUTCOME, N_WORDS }; /* words behind moved */
 _Static_assert(sizeof(struct mpixq_end) <= LINE, "room for the words of an end");
-
-struct mpixq_share {
-    const struct mpixq_gpu *gpu;
-    void *place;
-    _Atomic uint64_t life; /* of the place, in which all but outcome and moved was made */
-    const char *why;       /* NULL: it can be used */
-    struct mpixq_gpu_kernels kernels;
-    void *stream;                       /* waits for no other one */
-    struct mpixq_gpu_peer peers[PEERS]; /* itself first */
-    int n_peers;
-    struct tried {
-        struct mpixq_gpu_ident gpu;
-        bool works;
-    } tried[PEERS]; /* those that are hidden; under lock */
-    int n_tried;
-    char *ends;
-    struct mpixq_gpu_handle handle; /* of ends */
-    struct mpixq_pinned words;
-    void *outcome;          /* of a recall, for the host; one at a time */
-    void *moved, *moved_at; /* the last ticket whose kernels have ended, for the host */
-    uint64_t tickets;       /* given out; under moves_lock */
-    struct mpixq_share *next;
-};
 
 /* Guards what follows, and is held while the GPU's library is called: nobody whom a GPU may wait
  * for takes it. */
@@ -102,7 +77,7 @@ static const char *prepare(struct mpixq_share *share)
     if (share->kernels.move_all == NULL) {
         return share->kernels.why;
     }
-    share->n_peers = gpu->peers(share->peers, PEERS);
+    share->n_peers = gpu->peers(share->peers, MPIXQ_SHARE_PEERS);
     if (share->n_peers == 0) {
         return "the GPU has no name that other processes know";
     }
@@ -286,112 +261,6 @@ const struct mpixq_gpu_handle *mpixq_share_ends(const struct mpixq_share *share)
     return &share->handle;
 }
 
-const char *mpixq_share_export(const struct mpixq_share *share, const void *buffer, size_t bytes,
-                               struct mpixq_gpu_export *export_p, uint64_t *offset_p)
-{
-    const struct mpixq_gpu *gpu = share->gpu;
-    struct mpixq_gpu_export export = {.kind = MPIXQ_SHARED_HANDLE, .file = -1};
-    const char *why = NULL;
-    void *before, *base;
-    size_t room;
-    int code = gpu->enter(share->place, &before);
-
-    if (code != 0) {
-        return gpu->text(code);
-    }
-    code = gpu->span(buffer, &base, &room);
-    if (code != 0) {
-        why = gpu->text(code);
-    } else if (gpu->share(base, &export.handle) != 0) {
-        why = mpixq_files_export(gpu, mpixq_share_life(share), buffer, bytes, &export);
-    }
-    gpu->leave(share->place, before);
-    if (why == NULL) {
-        *export_p = export;
-        *offset_p = (uint64_t)((const char *)buffer - (const char *)base);
-    }
-    return why;
-}
-
-uint64_t mpixq_share_allocation_id(const struct mpixq_share *share, const void *buffer)
-{
-    const struct mpixq_gpu *gpu = share->gpu;
-    uint64_t id = 0;
-    void *before;
-
-    if (gpu->enter(share->place, &before) == 0) {
-        id = gpu->allocation_id(buffer);
-        gpu->leave(share->place, before);
-    }
-    return id;
-}
-
-void *mpixq_share_open(const struct mpixq_share *share, const struct mpixq_gpu_owner *owner,
-                       const struct mpixq_gpu_export *export, int file, const char **why_p)
-{
-    const struct mpixq_gpu *gpu = share->gpu;
-    void *before, *address = NULL;
-    int code = gpu->enter(share->place, &before);
-
-    if (code == 0) {
-        code = export->kind == MPIXQ_SHARED_HANDLE
-                   ? gpu->open_shared(&export->handle, &address)
-                   : mpixq_files_open(gpu, mpixq_share_life(share), owner, export, file, &address);
-        gpu->leave(share->place, before);
-    }
-    if (code != 0) {
-        *why_p = gpu->text(code);
-    }
-    return code == 0 ? address : NULL;
-}
-
-void mpixq_share_close(const struct mpixq_share *share, void *address)
-{
-    void *before;
-
-    if (share->gpu->enter(share->place, &before) == 0) {
-        if (!mpixq_files_close(address)) {
-            share->gpu->close_shared(address);
-        }
-        share->gpu->leave(share->place, before);
-    }
-}
-
-void mpixq_share_forget(void *address)
-{
-    mpixq_files_forget(address);
-}
-
-void *mpixq_share_map(const struct mpixq_share *share, void *memory, size_t bytes,
-                      const char **why_p)
-{
-    const struct mpixq_gpu *gpu = share->gpu;
-    void *before, *address = NULL;
-    int code = gpu->enter(share->place, &before);
-
-    if (code == 0) {
-        code = gpu->map(memory, bytes, false);
-        code = code != 0 ? code : gpu->address(memory, &address);
-        gpu->leave(share->place, before);
-    }
-    if (code != 0) {
-        *why_p = gpu->text(code);
-    }
-    return code == 0 ? address : NULL;
-}
-
-bool mpixq_share_unmap(const struct mpixq_share *share, void *memory)
-{
-    void *before;
-    int code = share->gpu->enter(share->place, &before);
-
-    if (code == 0) {
-        code = share->gpu->unmap(memory);
-        share->gpu->leave(share->place, before);
-    }
-    return code == 0;
-}
-
 /* Into the stream of our own. Words are waited for as those are whose gate is open. */
 static uint64_t submit(struct mpixq_share *share, const struct mpixq_by_gpu *work)
 {
@@ -539,7 +408,7 @@ const char *mpixq_share_try(struct mpixq_share *share, const struct mpixq_gpu_id
     if (known == NULL) {
         works = !share->gpu->lacks_atomics(&share->peers[0].ident, other) && try_twice(share, end);
         mpixq_streams_let_waits();
-        if (share->n_tried < PEERS) {
+        if (share->n_tried < MPIXQ_SHARE_PEERS) {
             share->tried[share->n_tried++] = (struct tried){.gpu = *other, .works = works};
         }
     } else {

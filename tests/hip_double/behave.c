@@ -21,8 +21,8 @@
 enum { LIMIT_S = 60 };
 
 static const struct behave_case *const tables[] = {behave_stream_cases, behave_memory_cases,
-                                                   behave_file_cases, behave_capture_cases,
-                                                   behave_reset_cases,   behave_hidden_cases};
+                                                   behave_file_cases,   behave_capture_cases,
+                                                   behave_reset_cases,  behave_hidden_cases};
 
 void behave_need(bool condition, const char *text, int line)
 {

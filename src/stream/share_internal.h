@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * Copyright (c) 2026 the mpix-queue authors
+ *
+ * What a share consists of: for share.c and share_memory.c alone.
+ */
+#ifndef MPIXQ_SHARE_INTERNAL_H
+#define MPIXQ_SHARE_INTERNAL_H
+
+#include <stdatomic.h>
+
+#include "gpu_pinned.h"
+#include "gpu_words.h"
+#include "share.h"
+
+enum { MPIXQ_SHARE_PEERS = 16 }; /* GPUs of a machine */
+
+struct mpixq_share {
+    const struct mpixq_gpu *gpu;
+    void *place;
+    _Atomic uint64_t life; /* of the place, in which all but outcome and moved was made */
+    const char *why;       /* NULL: it can be used */
+    struct mpixq_gpu_kernels kernels;
+    void *stream;                                   /* waits for no other one */
+    struct mpixq_gpu_peer peers[MPIXQ_SHARE_PEERS]; /* itself first */
+    int n_peers;
+    struct tried {
+        struct mpixq_gpu_ident gpu;
+        bool works;
+    } tried[MPIXQ_SHARE_PEERS]; /* those that are hidden; under lock */
+    int n_tried;
+    char *ends;
+    struct mpixq_gpu_handle handle; /* of ends */
+    struct mpixq_pinned words;
+    void *outcome;          /* of a recall, for the host; one at a time */
+    void *moved, *moved_at; /* the last ticket whose kernels have ended, for the host */
+    uint64_t tickets;       /* given out; under moves_lock */
+    struct mpixq_share *next;
+};
+
+#endif
