@@ -15,5 +15,8 @@ export OMPI_MCA_rmaps_base_oversubscribe="${OMPI_MCA_rmaps_base_oversubscribe-1}
 export OMPI_MCA_hwloc_base_binding_policy="${OMPI_MCA_hwloc_base_binding_policy-none}"
 # Open MPI looks for ssh even for ranks on this machine, and warns if there is none.
 export OMPI_MCA_plm_rsh_agent="${OMPI_MCA_plm_rsh_agent-}"
+# hwloc moves each process of MPICH to every CPU in turn, to ask that what it is; where others keep
+# the CPUs busy, that takes up to a minute. The system knows it as well.
+export HWLOC_COMPONENTS="${HWLOC_COMPONENTS--x86}"
 # libpsm2 and its like install handlers that print a backtrace over the verdict of a test.
 export IPATH_NO_BACKTRACE="${IPATH_NO_BACKTRACE-1}"
