@@ -58,6 +58,8 @@
     CHECK(batch, cuStreamBatchMemOp_v2,                                                            \
           (HANDLE(CUstream), unsigned, VALUES(CUstreamBatchMemOpParams, mpixq_cuda_value) *,       \
            unsigned))                                                                              \
+    CHECK(device_name, cuDeviceGetName, (char *, int, ENUM(CUdevice)))                             \
+    CHECK(bus_id, cuDeviceGetPCIBusId, (char *, int, ENUM(CUdevice)))                              \
     CHECK(between, cuDeviceGetP2PAttribute,                                                        \
           (int *, ENUM(CUdevice_P2PAttribute), ENUM(CUdevice), ENUM(CUdevice)))                    \
     CHECK(span, cuMemGetAddressRange_v2, (HANDLE(CUdeviceptr) *, size_t *, HANDLE(CUdeviceptr)))   \
@@ -207,6 +209,7 @@ SAME_NUMBER(CU_STREAM_CAPTURE_STATUS_NONE, MPIXQ_CU_NOT_CAPTURING);
 SAME_NUMBER(CU_STREAM_CAPTURE_MODE_RELAXED, 2); /* of both vendors, in gpu.c */
 SAME_NUMBER(CUDA_ERROR_STREAM_CAPTURE_IMPLICIT, MPIXQ_CU_CAPTURE_IMPLICIT);
 SAME_NUMBER(CU_FUNC_ATTRIBUTE_BINARY_VERSION, MPIXQ_CU_BINARY_VERSION);
+SAME_NUMBER(CU_DEVICE_P2P_ATTRIBUTE_ACCESS_SUPPORTED, MPIXQ_CU_PEERS_HAVE_ACCESS);
 SAME_NUMBER(CU_DEVICE_P2P_ATTRIBUTE_NATIVE_ATOMIC_SUPPORTED, MPIXQ_CU_PEERS_HAVE_ATOMICS);
 SAME_NUMBER(CU_STREAM_NON_BLOCKING, MPIXQ_CU_NON_BLOCKING);
 SAME_NUMBER(CU_IPC_MEM_LAZY_ENABLE_PEER_ACCESS, MPIXQ_CU_ENABLE_PEER);

@@ -50,6 +50,7 @@
           (HANDLE(hipStream_t), ENUM(hipStreamCaptureStatus) *))                                   \
     CHECK(exchange_mode, hipThreadExchangeStreamCaptureMode, ENUM(hipError_t),                     \
           (ENUM(hipStreamCaptureMode) *))                                                          \
+    CHECK(device_name, hipDeviceGetName, ENUM(hipError_t), (char *, int, int))                     \
     CHECK(between, hipDeviceGetP2PAttribute, ENUM(hipError_t),                                     \
           (int *, ENUM(hipDeviceP2PAttr), int, int))                                               \
     CHECK(span, hipMemGetAddressRange, ENUM(hipError_t), (void **, size_t *, void *))              \
@@ -203,6 +204,7 @@ SAME_NUMBER(hipDeviceMallocFinegrained, MPIXQ_HIP_FINE_GRAINED);
 #if HIP_VERSION >= 60000000
 SAME_NUMBER(hipDeviceMallocUncached, MPIXQ_HIP_UNCACHED);
 #endif
+SAME_NUMBER(hipDevP2PAttrAccessSupported, MPIXQ_HIP_PEERS_HAVE_ACCESS);
 SAME_NUMBER(hipDevP2PAttrNativeAtomicSupported, MPIXQ_HIP_PEERS_HAVE_ATOMICS);
 SAME_NUMBER(hipStreamNonBlocking, MPIXQ_HIP_NON_BLOCKING);
 SAME_NUMBER(hipDeviceAttributeCanUseStreamWaitValue, MPIXQ_HIP_HAS_WAIT_VALUE);

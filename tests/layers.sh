@@ -10,8 +10,8 @@
 # What a room may include of another one. What stands behind a seam gets the seam and what serves
 # all; a channel also sees the objects that it is handed.
 services="core/alloc.h core/backoff.h core/env.h core/error.h core/log.h core/progress.h
-    core/affinity.h core/ident.h core/layout.h core/mpi_turns.h core/near.h core/node.h
-    core/piece.h core/process.h core/table.h
+    core/affinity.h core/facts.h core/ident.h core/layout.h core/mpi_turns.h core/near.h
+    core/node.h core/piece.h core/process.h core/table.h
     core/thread.h"
 objects="core/channel.h core/match.h core/queue.h core/request.h core/wire.h"
 may_include()

@@ -121,6 +121,23 @@ bytes()
     echo "const size_t $1_bytes = $(($(wc -c <"$2")));"
 }
 
+# archs NAME WORDS: for which GPUs the code is, of the library's only.
+archs()
+{
+    [ "$prefix" != mpixq ] || echo "const char $1_archs[] = \"$2\";"
+}
+
+# What PTX, and code objects, say of that themselves, wherever they are from.
+ptx_archs()
+{
+    sed -n 's/^\.target \([a-z0-9_]*\).*/\1 and newer/p' "$1" | head -n 1
+}
+
+hip_archs()
+{
+    grep -ao 'amdhsa--gfx[0-9a-f]*' "$1" | sed 's/.*--//' | sort -u | tr '\n' ' ' | sed 's/ $//'
+}
+
 case $1 in
 cuda) compile_cuda "$3" kernels_cuda.c ;;
 hip) compile_hip "$3" ;;
@@ -142,8 +159,12 @@ embed)
         bytes ${prefix}_code_hip "$3/kernels.co"
         ptx90 "$3/kernels90.ptx" || : >"$3/kernels90.ptx"
         bytes ${prefix}_code_cuda90 "$3/kernels90.ptx"
-        fat "$3/kernels.ptx" "$3/kernels90.ptx" "$3/kernels.fatbin" >/dev/null ||
-            : >"$3/kernels.fatbin"
+        made_for=$(fat "$3/kernels.ptx" "$3/kernels90.ptx" "$3/kernels.fatbin") ||
+            { : >"$3/kernels.fatbin"; made_for=; }
+        archs ${prefix}_cubins "$made_for"
+        archs ${prefix}_code_cuda "$(ptx_archs "$3/kernels.ptx")"
+        archs ${prefix}_code_cuda90 "$(ptx_archs "$3/kernels90.ptx")"
+        archs ${prefix}_code_hip "$(hip_archs "$3/kernels.co")"
         bytes ${prefix}_cubins "$3/kernels.fatbin"
         if [ $prefix = mpixq ]; then
             source_hip "$3/kernels.hip" && bytes mpixq_source_hip "$3/kernels.hip" || exit 1

@@ -22,6 +22,7 @@
 #include "request.h"
 #include "wire.h"
 
+struct mpixq_facts;
 struct mpixq_queue;
 struct mpixq_stream_ops;
 struct mpixq_trigger;
@@ -48,6 +49,9 @@ struct mpixq_channel {
     /* For people: can it serve here, as far as is known without opening anything? A phrase that
      * begins with "available" or "not available". Any thread. */
     const char *(*outlook)(void);
+    /* For mpixq_info: what it stands on, such as a NIC, and what that has; may ask for a second.
+     * Threads of the program, with no lock. */
+    void (*tell)(struct mpixq_facts *facts);
 
     /* A queue is made, or is about to go and idle: prepare and tear down what the channel keeps for
      * it, in queue->own. An error keeps the queue from being made. Only where MPIXQ_CHANNELS has
@@ -194,8 +198,9 @@ int mpixq_channel_start_each(struct mpixq_queue *queue, struct mpixq_request *co
 void mpixq_channel_poll_each(struct mpixq_request *const reqs[], int n, bool done[]);
 int mpixq_channels_open(void);
 void mpixq_channels_close(void);
-/* For MPIXQ_INFO: which of them can serve here, as far as is known. */
+/* For MPIXQ_INFO, and for mpixq_info: which of them can serve here, as far as is known. */
 void mpixq_channels_print(void);
+void mpixq_channels_tell(struct mpixq_facts *facts);
 enum mpixq_error mpixq_channels_attach(struct mpixq_queue *queue);
 void mpixq_channels_detach(struct mpixq_queue *queue);
 void mpixq_channels_expose(const struct mpixq_stream_ops *ops);
@@ -223,6 +228,7 @@ void mpixq_channel_watch_nothing(struct mpixq_queue *queue, const struct mpixq_a
 void mpixq_channel_drive_nothing(void);
 /* For channels that need nothing but MPI. */
 const char *mpixq_channel_outlook_available(void);
+void mpixq_channel_tell_nothing(struct mpixq_facts *facts);
 /* For channels that no GPU moves data for. */
 void mpixq_channel_prepare_nothing(struct mpixq_request *req, const char *kind, void *place,
                                    void *buffer);

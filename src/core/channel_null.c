@@ -95,6 +95,7 @@ const struct mpixq_channel mpixq_channel_null = {
     .open = null_open,
     .close = null_close,
     .outlook = mpixq_channel_outlook_available,
+    .tell = mpixq_channel_tell_nothing,
     .attach = mpixq_channel_attach_nothing,
     .detach = mpixq_channel_detach_nothing,
     .expose = mpixq_channel_expose_nothing,

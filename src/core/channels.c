@@ -7,6 +7,7 @@
 
 #include "channel.h"
 #include "env.h"
+#include "facts.h"
 #include "log.h"
 #include "served.h"
 
@@ -42,19 +43,33 @@ int mpixq_channels_open(void)
     return rc;
 }
 
-void mpixq_channels_print(void)
+void mpixq_channels_tell(struct mpixq_facts *facts)
 {
     for (int i = 0; mpixq_channels[i] != NULL; i++) {
         const struct mpixq_channel *channel = mpixq_channels[i];
 
-        mpixq_print("channel %s: %s", channel->name,
-                    mpixq_channel_set_has(&mpixq_env.channels, channel->id)
-                        ? channel->outlook()
-                        : "not available: MPIXQ_CHANNELS leaves it out");
+        mpixq_fact(facts, channel->name, "%s",
+                   mpixq_channel_set_has(&mpixq_env.channels, channel->id)
+                       ? channel->outlook()
+                       : "not available: MPIXQ_CHANNELS leaves it out");
     }
     if (mpixq_channel_by_id(MPIXQ_CHANNEL_CXI) == NULL) {
-        mpixq_print("channel cxi: not available: the library was built without libfabric");
+        mpixq_fact(facts, "cxi", "not available: the library was built without libfabric");
     }
+}
+
+static void print_one(struct mpixq_facts *facts, const char *name, const char *value, int is_detail)
+{
+    (void)facts;
+    (void)is_detail;
+    mpixq_print("channel %s: %s", name, value);
+}
+
+void mpixq_channels_print(void)
+{
+    struct mpixq_facts facts = {.take = print_one};
+
+    mpixq_channels_tell(&facts);
 }
 
 enum mpixq_error mpixq_channels_attach(struct mpixq_queue *queue)
@@ -227,6 +242,11 @@ bool mpixq_channel_has_lost_nothing(struct mpixq_request *req)
 {
     (void)req;
     return false;
+}
+
+void mpixq_channel_tell_nothing(struct mpixq_facts *facts)
+{
+    (void)facts;
 }
 
 const char *mpixq_channel_outlook_available(void)

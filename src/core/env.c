@@ -226,6 +226,12 @@ static bool is_known(const char *entry)
     return strncmp(entry, "MPIXQ_TEST_", 11) == 0;
 }
 
+/* Looks like one of ours and is none. */
+static bool is_stray(const char *entry)
+{
+    return strncmp(entry, "MPIXQ_", 6) == 0 && !is_known(entry);
+}
+
 static void warn_of_malformed(const struct variable *v)
 {
     const char *text = getenv(v->name);
@@ -262,7 +268,7 @@ void mpixq_env_warn(void)
     }
     warn_of_deprecated();
     for (char **e = environ; *e != NULL; e++) {
-        if (strncmp(*e, "MPIXQ_", 6) == 0 && !is_known(*e)) {
+        if (is_stray(*e)) {
             mpixq_warn("%.*s is no variable of this library", (int)strcspn(*e, "="), *e);
         }
     }
@@ -291,14 +297,67 @@ static const char *value_text(const struct variable *v, char *text, size_t room)
     return text;
 }
 
+/* Who gave a variable its value; by is the deprecated one that did. */
+static const char *source_of(const struct variable *v, const char **by_p)
+{
+    *by_p = NULL;
+    if (is_set(v)) {
+        return "environment";
+    }
+    if (v->kind == CHANNELS) {
+        *by_p = mpixq_env.fallback == MPIXQ_FALLBACK_FORBID ? "MPIXQ_FALLBACK"
+                : mpixq_env.ipc == MPIXQ_IPC_NO             ? "MPIXQ_IPC"
+                                                            : NULL;
+    }
+    return *by_p != NULL ? "alias" : "default";
+}
+
+static void tell_one(const struct variable *v,
+                     void (*tell)(void *arg, const struct mpixq_env_fact *fact), void *arg)
+{
+    struct mpixq_env_fact fact = {.name = v->name, .help = v->help};
+    const char *set_to = getenv(v->name);
+    char value[64], usual[64], why[128];
+    struct value ignored;
+
+    (void)snprintf(usual, sizeof usual, "%ld", v->number);
+    fact.usual = v->kind == INT ? usual : v->text;
+    fact.value = value_text(v, value, sizeof value);
+    fact.source = source_of(v, &fact.by);
+    if (set_to != NULL && !parse(v, set_to, &ignored, why)) {
+        fact.refused = set_to;
+        fact.why = why;
+    }
+    tell(arg, &fact);
+}
+
+void mpixq_env_tell(void (*tell)(void *arg, const struct mpixq_env_fact *fact), void *arg)
+{
+    for (size_t i = 0; i < N_VARIABLES; i++) {
+        tell_one(&variables[i], tell, arg);
+    }
+    for (char **e = environ; *e != NULL; e++) {
+        if (is_stray(*e)) {
+            char name[128];
+            struct mpixq_env_fact fact = {.name = name, .source = "unknown"};
+
+            (void)snprintf(name, sizeof name, "%.*s", (int)strcspn(*e, "="), *e);
+            fact.value = getenv(name);
+            tell(arg, &fact);
+        }
+    }
+}
+
+static void print_one(void *arg, const struct mpixq_env_fact *fact)
+{
+    (void)arg;
+    if (fact->help != NULL) { /* what is no variable was warned of */
+        mpixq_print("%s %s (%s%s%s): %s", fact->name, fact->value, fact->source,
+                    fact->by != NULL ? " " : "", fact->by != NULL ? fact->by : "", fact->help);
+    }
+}
+
 void mpixq_env_print(void)
 {
-    char text[64];
-
-    for (size_t i = 0; i < N_VARIABLES; i++) {
-        const struct variable *v = &variables[i];
-
-        mpixq_print("%s %s (%s): %s", v->name, value_text(v, text, sizeof text),
-                    is_set(v) ? "environment" : "default", v->help);
-    }
+    mpixq_env_tell(print_one, NULL);
 }

@@ -57,6 +57,17 @@ extern struct mpixq_env mpixq_env;
 void mpixq_env_read(void);
 /* Warn, through the log, of malformed values and of MPIXQ_ variables that do not exist. */
 void mpixq_env_warn(void);
+/* What there is to say of a variable, in texts that last until the callee returns. */
+struct mpixq_env_fact {
+    const char *name, *value;
+    const char *usual;         /* its default; NULL: there is no such variable */
+    const char *source;        /* environment, default, alias (by another one), or unknown */
+    const char *by;            /* that other one; or NULL */
+    const char *refused, *why; /* what it is set to in vain, and why; or NULL */
+    const char *help;          /* NULL: there is no such variable */
+};
+/* Tell of every variable; then of what is set, begins with MPIXQ_ and is none. */
+void mpixq_env_tell(void (*tell)(void *arg, const struct mpixq_env_fact *fact), void *arg);
 /* Print every variable with its value and where that comes from. */
 void mpixq_env_print(void);
 

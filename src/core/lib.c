@@ -11,6 +11,7 @@
 #include "comm.h"
 #include "control.h"
 #include "env.h"
+#include "facts.h"
 #include "handles.h"
 #include "host.h"
 #include "log.h"
@@ -122,24 +123,41 @@ void mpixq_lib_finalize(void)
     }
 }
 
-static void print_choices(void)
+static const char *level_name(void)
 {
-    static const char *const levels[] = {"single", "funneled", "serialized", "multiple"};
-    char version[MPI_MAX_LIBRARY_VERSION_STRING];
-    int length, level = thread_level == MPI_THREAD_MULTIPLE     ? 3
-                        : thread_level == MPI_THREAD_SERIALIZED ? 2
-                        : thread_level == MPI_THREAD_FUNNELED   ? 1
-                                                                : 0;
+    return thread_level == MPI_THREAD_MULTIPLE     ? "multiple"
+           : thread_level == MPI_THREAD_SERIALIZED ? "serialized"
+           : thread_level == MPI_THREAD_FUNNELED   ? "funneled"
+                                                   : "single";
+}
+
+/* In one line. */
+static void mpi_version(char version[MPI_MAX_LIBRARY_VERSION_STRING])
+{
+    int length = 0;
 
     if (PMPI_Get_library_version(version, &length) != MPI_SUCCESS) {
-        version[0] = '\0';
+        length = 0;
     }
+    version[length] = '\0';
     for (int i = 0; i < length; i++) {
         version[i] = version[i] == '\n' || version[i] == '\t' ? ' ' : version[i];
     }
+}
+
+static const char *level_note(void)
+{
+    return thread_level == MPI_THREAD_MULTIPLE ? "" : ": queues cannot be made";
+}
+
+static void print_choices(void)
+{
+    char version[MPI_MAX_LIBRARY_VERSION_STRING];
+
+    mpi_version(version);
     mpixq_print("version %d.%d.%d on %.60s", MPIXQ_VERSION_MAJOR, MPIXQ_VERSION_MINOR,
                 MPIXQ_VERSION_PATCH, version);
-    mpixq_print("thread level %s%s", levels[level], level < 3 ? ": queues cannot be made" : "");
+    mpixq_print("thread level %s%s", level_name(), level_note());
     mpixq_channels_print();
     mpixq_print("node: %d ranks of MPI_COMM_WORLD", mpixq_node_ranks());
     mpixq_streams_print();
@@ -147,6 +165,18 @@ static void print_choices(void)
     mpixq_print("%d ranks for each CPU: waits %s", mpixq_backoff_crowding(),
                 mpixq_backoff_yields() ? "yield" : "spin");
     mpixq_env_print();
+}
+
+void mpixq_lib_tell(struct mpixq_facts *facts)
+{
+    char version[MPI_MAX_LIBRARY_VERSION_STRING];
+
+    mpi_version(version);
+    mpixq_fact(facts, "MPI", "%.60s", version);
+    mpixq_fact(facts, "thread level", "%s%s", level_name(), level_note());
+    mpixq_fact(facts, "ranks of the node", "%d", mpixq_node_ranks());
+    mpixq_fact(facts, "waits", "%s (%d ranks for each CPU)",
+               mpixq_backoff_yields() ? "yield" : "spin", mpixq_backoff_crowding());
 }
 
 void mpixq_lib_open(int level)

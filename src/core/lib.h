@@ -24,6 +24,9 @@ static inline bool mpixq_lib_is_up(void)
     return atomic_load_explicit(&mpixq_phase, memory_order_acquire) == MPIXQ_UP;
 }
 int mpixq_lib_thread_level(void);
+/* For mpixq_info: what MPI it runs with, and how. */
+struct mpixq_facts;
+void mpixq_lib_tell(struct mpixq_facts *facts);
 /* May a function of the library do its work? *error_p says why not; false with *error_p NONE:
  * MPI is not up, and no MPI function may be called. interposed: does MPI_Send_init come by us? */
 bool mpixq_lib_ready(bool interposed, enum mpixq_error *error_p);

@@ -13,7 +13,7 @@
  *     ops.c      one operation: posted as deferred work, or issued by the host
  *     pair.c     matching, and the end of a pair: the channel's table
  *     start.c    starts and waits: armed, logged, executed
- *     probe.c    signs of life of peers
+ *     probe.c    signs of life of peers; about.c: what there is to say of all this, for people
  *     drive.c    completion queues, failures, starts taken over
  *
  * Threads. Everything is entered by any thread. nic.lock guards what changes after a pair was

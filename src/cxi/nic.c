@@ -6,12 +6,13 @@
  *
  * libfabric is loaded then, and not linked: it brings a dozen libraries of other networks, some of
  * which install signal handlers, and most programs do not need it. All of its interface but the
- * five functions below is inline. */
+ * six functions below is inline. */
 #include <dlfcn.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
+#include "about.h"
 #include "core/alloc.h"
 #include "core/env.h"
 #include "core/log.h"
@@ -51,6 +52,7 @@ static struct {
     struct fi_info *(*dupinfo)(const struct fi_info *);
     int (*fabric)(struct fi_fabric_attr *, struct fid_fabric **, void *);
     const char *(*strerror)(int);
+    uint32_t (*version)(void);
 } lib;
 
 static bool load_one(const char *name, void *function_p)
@@ -61,12 +63,34 @@ static bool load_one(const char *name, void *function_p)
     return symbol != NULL;
 }
 
+static const char not_loaded[] = "libfabric.so.1 cannot be loaded";
+
 static bool load(void)
 {
     lib.handle = dlopen("libfabric.so.1", RTLD_NOW | RTLD_LOCAL);
     return lib.handle != NULL && load_one("fi_getinfo", &lib.getinfo) &&
            load_one("fi_freeinfo", &lib.freeinfo) && load_one("fi_dupinfo", &lib.dupinfo) &&
-           load_one("fi_fabric", &lib.fabric) && load_one("fi_strerror", &lib.strerror);
+           load_one("fi_fabric", &lib.fabric) && load_one("fi_strerror", &lib.strerror) &&
+           load_one("fi_version", &lib.version);
+}
+
+struct fi_info *mpixq_cxi_find_all(char *version_p, size_t room, const char **why_p)
+{
+    struct fi_info *found = NULL;
+
+    if (!load()) {
+        *why_p = not_loaded;
+        return NULL;
+    }
+    (void)snprintf(version_p, room, "%u.%u", (unsigned)FI_MAJOR(lib.version()),
+                   (unsigned)FI_MINOR(lib.version()));
+    *why_p = "libfabric.so.1 offers no provider";
+    return lib.getinfo(FI_VERSION(1, 15), NULL, NULL, 0, NULL, &found) == 0 ? found : NULL;
+}
+
+void mpixq_cxi_free_all(struct fi_info *all)
+{
+    lib.freeinfo(all);
 }
 
 const char *mpixq_cxi_strerror(int error)
@@ -279,43 +303,11 @@ static const char *open_fabric(void)
     return NULL;
 }
 
-/* Where the number of triggered operations is from. */
-static void describe_entries(char *text, size_t room)
-{
-    const char *guess = nic.why_no_depth, *why = nic.why_no_table;
-
-    if (mpixq_env.triggered_ops >= 0) {
-        (void)snprintf(text, room, "MPIXQ_TRIGGERED_OPS");
-    } else if (guess != NULL && (nic.quirks->software || nic.entries == 0)) {
-        (void)snprintf(text, room, "%s", guess);
-    } else {
-        (void)snprintf(text, room, "a share of %d%s%s, by %s%s%s", nic.entries,
-                       guess != NULL ? ", a guess: " : "", guess != NULL ? guess : "",
-                       why != NULL ? "the ranks of the node: " : "its users",
-                       why != NULL ? why : "", why != NULL ? " in " MPIXQ_CXI_SHARES : "");
-    }
-}
-
-static void say(void)
-{
-    char entries[200];
-
-    describe_entries(entries, sizeof entries);
-    mpixq_print(
-        "fabric: provider %s, domain %s (%s), %d triggered operations (%s), rings by %s%s, "
-        "words by %s, memory of GPUs %s%s",
-        nic.info->fabric_attr->prov_name, nic.info->domain_attr->name, nic.why_info,
-        mpixq_cxi_shares_limit(), entries, nic.why_no_bell == NULL ? "doorbell" : "fi_cntr_add: ",
-        nic.why_no_bell == NULL ? "" : nic.why_no_bell, nic.atomic == FI_SUM ? "sum" : "maximum",
-        nic.why_no_hmem == NULL ? "can be registered" : "by twins: ",
-        nic.why_no_hmem == NULL ? "" : nic.why_no_hmem);
-}
-
 static void try_open(void)
 {
     nic.quirks = choose(&nic.why);
     if (nic.quirks != NULL) {
-        nic.why = load() ? open_fabric() : "libfabric.so.1 cannot be loaded";
+        nic.why = load() ? open_fabric() : not_loaded;
     }
     if (nic.why != NULL) {
         close_all();
@@ -324,7 +316,7 @@ static void try_open(void)
         }
         mpixq_info("fabric not usable: %s", nic.why);
     } else if (mpixq_env.info) {
-        say();
+        mpixq_cxi_say();
     }
 }
 

@@ -15,6 +15,7 @@
 #include "core/piece.h"
 #include "core/progress.h"
 #include "check.h"
+#include "about.h"
 #include "cxi.h"
 #include "probe.h"
 #include "supply.h"
@@ -458,6 +459,7 @@ const struct mpixq_channel mpixq_channel_cxi = {
     .open = cxi_channel_open,
     .close = cxi_channel_close,
     .outlook = mpixq_cxi_outlook,
+    .tell = mpixq_cxi_tell,
     .attach = mpixq_cxi_attach,
     .detach = mpixq_cxi_detach,
     .expose = mpixq_cxi_expose,

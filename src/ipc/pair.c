@@ -354,6 +354,7 @@ const struct mpixq_channel mpixq_channel_ipc = {
     .open = ipc_open,
     .close = ipc_close,
     .outlook = ipc_outlook,
+    .tell = mpixq_channel_tell_nothing,
     .attach = mpixq_channel_attach_nothing,
     .detach = mpixq_channel_detach_nothing,
     .expose = ipc_expose,

@@ -10,6 +10,7 @@
 #include <stdio.h>
 
 #include "core/thread.h"
+#include "cuda_about.h"
 #include "cuda_nic.h"
 #include "cuda_nvml.h"
 #include "cuda_share.h"
@@ -56,6 +57,8 @@ static const struct mpixq_gpu_symbol symbols[] = {
     OPTIONAL(write, "cuStreamWriteValue64_v2"),
     OPTIONAL(batch, "cuStreamBatchMemOp_v2"),
     NEEDED(device_count, "cuDeviceGetCount"),
+    OPTIONAL(device_name, "cuDeviceGetName"),
+    OPTIONAL(bus_id, "cuDeviceGetPCIBusId"),
     OPTIONAL(between, "cuDeviceGetP2PAttribute"),
     OPTIONAL(span, "cuMemGetAddressRange_v2"),
     OPTIONAL(share, "cuIpcGetMemHandle"),
@@ -392,10 +395,10 @@ static enum mpixq_place_of_memory cuda_where(const void *address, void **place_p
 }
 
 static const struct mpixq_gpu_code built_in[] = {
-    {"machine code", mpixq_cubins, &mpixq_cubins_bytes},
-    {"PTX for sm_90", mpixq_code_cuda90, &mpixq_code_cuda90_bytes},
-    {"PTX", mpixq_code_cuda, &mpixq_code_cuda_bytes},
-    {NULL, NULL, NULL},
+    {"machine code", mpixq_cubins, &mpixq_cubins_bytes, mpixq_cubins_archs},
+    {"PTX for sm_90", mpixq_code_cuda90, &mpixq_code_cuda90_bytes, mpixq_code_cuda90_archs},
+    {"PTX", mpixq_code_cuda, &mpixq_code_cuda_bytes, mpixq_code_cuda_archs},
+    {NULL, NULL, NULL, NULL},
 };
 
 const struct mpixq_gpu mpixq_gpu_cuda = {
@@ -449,4 +452,10 @@ const struct mpixq_gpu mpixq_gpu_cuda = {
     .orders = mpixq_cuda_orders,
     .where = cuda_where,
     .text = cuda_text,
+    .library = "libcuda.so.1",
+    .count = mpixq_cuda_count,
+    .describe = mpixq_cuda_describe,
+    .reach = mpixq_cuda_reach,
+    .use = mpixq_cuda_use,
+    .alloc = cuda_words_alloc,
 };

@@ -32,6 +32,7 @@ enum {
     MPIXQ_CU_ORDERED_FOR_ALL = 200,
     MPIXQ_CU_HAS_64_BIT_VALUES = 122,
     MPIXQ_CU_HAS_MPS = 133,
+    MPIXQ_CU_PEERS_HAVE_ACCESS = 2,
     MPIXQ_CU_PEERS_HAVE_ATOMICS = 3,
     MPIXQ_CU_NON_BLOCKING = 1,
     MPIXQ_CU_ENABLE_PEER = 1,
@@ -123,6 +124,8 @@ struct mpixq_cuda {
     int (*set_pointer)(const void *value, int attribute, const void *address);
     int (*write)(void *stream, void *address, uint64_t value, unsigned flags);
     int (*batch)(void *stream, unsigned n, struct mpixq_cuda_value *values, unsigned flags);
+    int (*device_name)(char *name_p, int room, int device);
+    int (*bus_id)(char *id_p, int room, int device);
     int (*between)(int *value_p, int attribute, int from, int to);
     int (*span)(void **base_p, size_t *bytes_p, void *address);
     int (*share)(struct mpixq_cuda_handle *handle_p, void *base);

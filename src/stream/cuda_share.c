@@ -7,6 +7,7 @@
 
 #include <string.h>
 
+#include "cuda_about.h"
 #include "cuda_driver.h"
 
 _Static_assert(sizeof(struct mpixq_gpu_ident) == sizeof(struct mpixq_cuda_uuid), "ident");
@@ -23,14 +24,6 @@ static int ident_of(int device, struct mpixq_gpu_ident *ident_p)
     return code;
 }
 
-static bool reaches(int here, int there)
-{
-    int value = 0;
-
-    return mpixq_cuda.between != NULL &&
-           mpixq_cuda.between(&value, MPIXQ_CU_PEERS_HAVE_ATOMICS, here, there) == 0 && value != 0;
-}
-
 int mpixq_cuda_peers(struct mpixq_gpu_peer peers[], int room)
 {
     int here, count, n = 1;
@@ -42,7 +35,7 @@ int mpixq_cuda_peers(struct mpixq_gpu_peer peers[], int room)
     peers[0].is_reached = true;
     for (int i = 0; i < count && n < room; i++) {
         if (i != here && ident_of(i, &peers[n].ident) == 0) {
-            peers[n++].is_reached = reaches(here, i);
+            peers[n++].is_reached = mpixq_cuda_reach(here, i) == MPIXQ_REACH_ATOMICS;
         }
     }
     return n;

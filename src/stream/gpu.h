@@ -68,7 +68,11 @@ struct mpixq_gpu_code {
     const char *what; /* for people */
     const unsigned char *bytes;
     const size_t *size;
+    const char *archs; /* of the GPUs that it is for, with blanks between them */
 };
+
+/* Whose memory kernels reach. */
+enum mpixq_gpu_reach { MPIXQ_REACH_NOTHING, MPIXQ_REACH_MEMORY, MPIXQ_REACH_ATOMICS };
 
 /* Memory that a process gives to others by a file. Any of this may not be there, and is an error
  * then. Two kinds have no handle: pieces of a pool, from which the library allocates in the order
@@ -197,6 +201,17 @@ struct mpixq_gpu {
     /* If the host cannot access it, *place_p is a place where kernels can; NULL: none is known. */
     enum mpixq_place_of_memory (*where)(const void *address, void **place_p);
     const char *(*text)(int code);
+
+    /* For mpixq_info. Names of the library; how many GPUs there are; what one is called, and where
+     * it is on the bus; how far kernels of one reach memory of another, with atomic operations too.
+     * Use one in the calling thread, for good; and memory as programs have it, which words_free
+     * frees. */
+    const char *library;
+    int (*count)(int *count_p);
+    int (*describe)(int device, char name_p[MPIXQ_GPU_NAME_ROOM], char bus_p[MPIXQ_GPU_NAME_ROOM]);
+    enum mpixq_gpu_reach (*reach)(int from, int to);
+    int (*use)(int device);
+    int (*alloc)(size_t bytes, void **address_p);
 };
 
 /* Ends with NULL. */
@@ -229,6 +244,8 @@ extern const unsigned char mpixq_code_cuda[], mpixq_code_cuda90[], mpixq_cubins[
 extern const size_t mpixq_code_cuda_bytes, mpixq_code_cuda90_bytes, mpixq_cubins_bytes;
 extern const unsigned char mpixq_code_hip[];
 extern const size_t mpixq_code_hip_bytes;
+extern const char mpixq_code_cuda_archs[], mpixq_code_cuda90_archs[], mpixq_cubins_archs[];
+extern const char mpixq_code_hip_archs[];
 extern const unsigned char mpixq_source_hip[]; /* a text */
 extern const size_t mpixq_source_hip_bytes;
 

@@ -10,6 +10,7 @@
 
 #include "core/thread.h"
 #include "gpu.h"
+#include "hip_about.h"
 #include "hip_share.h"
 
 struct mpixq_hip mpixq_hip;
@@ -56,6 +57,7 @@ static const struct mpixq_gpu_symbol symbols[] = {
     OPTIONAL(flush, "hipDeviceFlushGPUDirectRDMAWrites"),
     OPTIONAL(stream_device, "hipStreamGetDevice"),
     OPTIONAL(is_capturing, "hipStreamIsCapturing"),
+    OPTIONAL(device_name, "hipDeviceGetName"),
     OPTIONAL(between, "hipDeviceGetP2PAttribute"),
     OPTIONAL(span, "hipMemGetAddressRange"),
     OPTIONAL(share, "hipIpcGetMemHandle"),
@@ -420,8 +422,8 @@ static const char *hip_for_nic(const void *address, bool written, bool trusts, i
 }
 
 static const struct mpixq_gpu_code built_in[] = {
-    {"code objects", mpixq_code_hip, &mpixq_code_hip_bytes},
-    {NULL, NULL, NULL},
+    {"code objects", mpixq_code_hip, &mpixq_code_hip_bytes, mpixq_code_hip_archs},
+    {NULL, NULL, NULL, NULL},
 };
 
 const struct mpixq_gpu mpixq_gpu_hip = {
@@ -474,4 +476,10 @@ const struct mpixq_gpu mpixq_gpu_hip = {
     .orders = hip_orders,
     .where = hip_where,
     .text = hip_text,
+    .library = "libamdhip64.so",
+    .count = mpixq_hip_count,
+    .describe = mpixq_hip_describe,
+    .reach = mpixq_hip_reach,
+    .use = mpixq_hip_use,
+    .alloc = mpixq_hip_alloc,
 };

@@ -27,6 +27,7 @@ enum {
     MPIXQ_HIP_ORDERED_FOR_ALL = 200,
     MPIXQ_HIP_FINE_GRAINED = 1,
     MPIXQ_HIP_UNCACHED = 3, /* from version 6 on */
+    MPIXQ_HIP_PEERS_HAVE_ACCESS = 1,
     MPIXQ_HIP_PEERS_HAVE_ATOMICS = 2,
     MPIXQ_HIP_NON_BLOCKING = 1,
     MPIXQ_HIP_ENABLE_PEER = 0, /* 1 in newer versions */
@@ -103,6 +104,7 @@ struct mpixq_hip {
     int (*flush)(int target, int scope); /* never called: that it is there says something */
     int (*stream_device)(void *stream, int *device_p);
     int (*is_capturing)(void *stream, int *status_p);
+    int (*device_name)(char *name_p, int room, int device);
     int (*between)(int *value_p, int attribute, int from, int to);
     int (*span)(void **base_p, size_t *bytes_p, void *address);
     int (*share)(struct mpixq_hip_handle *handle_p, void *base);

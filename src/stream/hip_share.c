@@ -7,6 +7,7 @@
 
 #include <string.h>
 
+#include "hip_about.h"
 #include "hip_runtime.h"
 
 #define cleared mpixq_hip_cleared
@@ -34,15 +35,6 @@ static int ident_of(int device, struct mpixq_gpu_ident *ident_p)
     return code;
 }
 
-static bool reaches(int here, int there)
-{
-    int value = 0;
-
-    return mpixq_hip.between != NULL &&
-           cleared(mpixq_hip.between(&value, MPIXQ_HIP_PEERS_HAVE_ATOMICS, here, there)) == 0 &&
-           value != 0;
-}
-
 int mpixq_hip_peers(struct mpixq_gpu_peer peers[], int room)
 {
     int here, count, n = 1;
@@ -54,7 +46,7 @@ int mpixq_hip_peers(struct mpixq_gpu_peer peers[], int room)
     peers[0].is_reached = true;
     for (int i = 0; i < count && n < room; i++) {
         if (i != here && ident_of(i, &peers[n].ident) == 0) {
-            peers[n++].is_reached = reaches(here, i);
+            peers[n++].is_reached = mpixq_hip_reach(here, i) == MPIXQ_REACH_ATOMICS;
         }
     }
     return n;

@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "core/backoff.h"
+#include "core/facts.h"
 #include "core/log.h"
 #include "gpu.h"
 #include "gpu_life.h"
@@ -123,15 +124,19 @@ void mpixq_streams_close(void)
 }
 
 /* What is built in of the kernels, into text. */
-static void list_code(const struct mpixq_gpu_code *code, char *text, size_t room)
+static void list_code(const struct mpixq_gpu_code *code, bool archs, char *text, size_t room)
 {
     size_t used = 0;
 
     (void)snprintf(text, room, "none in this build");
     for (; code->what != NULL; code++) {
         if (*code->size > 0 && used < room) {
-            used += (size_t)snprintf(text + used, room - used, "%s%s",
-                                     used == 0 ? "built in as " : ", ", code->what);
+            used += (size_t)snprintf(text + used, room - used, "%s%s%s%s%s",
+                                     used > 0 ? ", "
+                                     : archs  ? ""
+                                              : "built in as ",
+                                     code->what, archs ? " (" : "", archs ? code->archs : "",
+                                     archs ? ")" : "");
         }
     }
 }
@@ -142,10 +147,27 @@ void mpixq_streams_print(void)
 
     mpixq_print("stream mpix_host_stream: available");
     for (int i = 0; mpixq_gpus[i] != NULL; i++) {
-        list_code(mpixq_gpus[i]->code, kernels, sizeof kernels);
+        list_code(mpixq_gpus[i]->code, false, kernels, sizeof kernels);
         mpixq_print("stream %s: %s; kernels: %s", mpixq_gpus[i]->kind,
                     mpixq_gpus[i]->is_used() ? "in use"
                                              : "the program has not begun to use it by now",
                     kernels);
+    }
+}
+
+void mpixq_streams_tell_built(struct mpixq_facts *facts)
+{
+    char kinds_text[160] = "", kernels[300], name[64];
+    size_t used = 0;
+
+    for (int i = 0; kinds[i] != NULL; i++) {
+        used += (size_t)snprintf(kinds_text + used, sizeof kinds_text - used, "%s%s",
+                                 i > 0 ? ", " : "", kinds[i]->kind);
+    }
+    mpixq_fact(facts, "streams", "%s", kinds_text);
+    for (int i = 0; mpixq_gpus[i] != NULL; i++) {
+        list_code(mpixq_gpus[i]->code, true, kernels, sizeof kernels);
+        (void)snprintf(name, sizeof name, "kernels for %s", mpixq_gpus[i]->name);
+        mpixq_fact(facts, name, "%s", kernels);
     }
 }

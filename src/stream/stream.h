@@ -18,6 +18,7 @@
 
 #include "pieces.h"
 
+struct mpixq_facts;
 struct mpixq_turn;
 struct mpixq_stream; /* one open stream of any kind; its first member is the ops pointer */
 
@@ -197,6 +198,8 @@ void mpixq_streams_look_at_places(void);
 void mpixq_streams_close(void);
 /* For MPIXQ_INFO: which kinds there are. */
 void mpixq_streams_print(void);
+/* For mpixq_info: which kinds this build has, and kernels for which GPUs. */
+void mpixq_streams_tell_built(struct mpixq_facts *facts);
 
 extern const struct mpixq_stream_ops mpixq_host_stream_ops;
 extern const struct mpixq_stream_ops mpixq_cuda_stream_ops, mpixq_hip_stream_ops;

@@ -1,0 +1,158 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * Copyright (c) 2026 the mpix-queue authors
+ *
+ * What there is to say of the fabric, for people. */
+#include "about.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "core/env.h"
+#include "core/facts.h"
+#include "core/log.h"
+#include "cxi.h"
+#include "shares.h"
+
+#define nic mpixq_cxi_nic
+
+enum { LIST_ROOM = 800 };
+
+/* Where the number of triggered operations is from. */
+static void describe_entries(char *text, size_t room)
+{
+    const char *guess = nic.why_no_depth, *why = nic.why_no_table;
+
+    if (mpixq_env.triggered_ops >= 0) {
+        (void)snprintf(text, room, "MPIXQ_TRIGGERED_OPS");
+    } else if (guess != NULL && (nic.quirks->software || nic.entries == 0)) {
+        (void)snprintf(text, room, "%s", guess);
+    } else {
+        (void)snprintf(text, room, "a share of %d%s%s, by %s%s%s", nic.entries,
+                       guess != NULL ? ", a guess: " : "", guess != NULL ? guess : "",
+                       why != NULL ? "the ranks of the node: " : "its users",
+                       why != NULL ? why : "", why != NULL ? " in " MPIXQ_CXI_SHARES : "");
+    }
+}
+
+static const char *rings(void)
+{
+    return nic.why_no_bell == NULL ? "doorbell" : "fi_cntr_add: ";
+}
+
+static const char *words(void)
+{
+    return nic.atomic == FI_SUM ? "sum" : "maximum";
+}
+
+static const char *takes_gpus(void)
+{
+    return nic.why_no_hmem == NULL ? "can be registered" : "by twins: ";
+}
+
+static const char *or_nothing(const char *why)
+{
+    return why != NULL ? why : "";
+}
+
+void mpixq_cxi_say(void)
+{
+    char entries[200];
+
+    describe_entries(entries, sizeof entries);
+    mpixq_print("fabric: provider %s, domain %s (%s), %d triggered operations (%s), rings by %s%s, "
+                "words by %s, memory of GPUs %s%s",
+                nic.info->fabric_attr->prov_name, nic.info->domain_attr->name, nic.why_info,
+                mpixq_cxi_shares_limit(), entries, rings(), or_nothing(nic.why_no_bell), words(),
+                takes_gpus(), or_nothing(nic.why_no_hmem));
+}
+
+/* Add to a list what is not in it; the names have no commas. */
+static void add_once(char *list, const char *name)
+{
+    size_t length = strlen(name), used = strlen(list);
+
+    for (const char *at = strstr(list, name); at != NULL; at = strstr(at + 1, name)) {
+        if ((at == list || at[-1] == ' ') && (at[length] == '\0' || at[length] == ',')) {
+            return;
+        }
+    }
+    if (used + length + 3 < LIST_ROOM) {
+        (void)snprintf(list + used, LIST_ROOM - used, "%s%s", used > 0 ? ", " : "", name);
+    }
+}
+
+static const char *provider_of(const struct fi_info *info)
+{
+    const char *name = info->fabric_attr != NULL ? info->fabric_attr->prov_name : NULL;
+
+    return name != NULL ? name : "unknown";
+}
+
+/* All domains of the provider that this one is of, if it is the first such. */
+static void tell_domains(struct mpixq_facts *facts, const struct fi_info *all,
+                         const struct fi_info *first)
+{
+    char list[LIST_ROOM] = "", name[80];
+
+    for (const struct fi_info *i = all; i != NULL; i = i->next) {
+        if (strcmp(provider_of(i), provider_of(first)) == 0) {
+            if (i != first && list[0] == '\0') {
+                return;
+            }
+            add_once(list, i->domain_attr != NULL && i->domain_attr->name != NULL
+                               ? i->domain_attr->name
+                               : "unknown");
+        }
+    }
+    (void)snprintf(name, sizeof name, "domains of %.60s", provider_of(first));
+    mpixq_fact_detail(facts, name, "%s", list);
+}
+
+static void tell_providers(struct mpixq_facts *facts)
+{
+    char version[32], list[LIST_ROOM] = "";
+    const char *why;
+    struct fi_info *all = mpixq_cxi_find_all(version, sizeof version, &why);
+
+    if (all == NULL) {
+        mpixq_fact(facts, "libfabric", "%s", why);
+        return;
+    }
+    mpixq_fact(facts, "libfabric", "%s", version);
+    for (const struct fi_info *i = all; i != NULL; i = i->next) {
+        add_once(list, provider_of(i));
+    }
+    mpixq_fact(facts, "providers", "%s", list);
+    for (const struct fi_info *i = all; i != NULL; i = i->next) {
+        tell_domains(facts, all, i);
+    }
+    mpixq_cxi_free_all(all);
+}
+
+static void tell_open(struct mpixq_facts *facts)
+{
+    char text[200], list[LIST_ROOM] = "";
+
+    for (const struct fi_info *i = nic.infos; i != NULL; i = i->next) {
+        add_once(list, i->domain_attr->name);
+    }
+    mpixq_fact(facts, "provider in use", "%s", provider_of(nic.info));
+    mpixq_fact(facts, "NICs", "%s", list);
+    mpixq_fact(facts, "NIC in use", "%s (%s)", nic.info->domain_attr->name, nic.why_info);
+    describe_entries(text, sizeof text);
+    mpixq_fact(facts, "triggered operations", "%d (%s)", mpixq_cxi_shares_limit(), text);
+    mpixq_fact(facts, "rings by", "%s%s", rings(), or_nothing(nic.why_no_bell));
+    mpixq_fact(facts, "words by", "%s", words());
+    mpixq_fact(facts, "memory of GPUs", "%s%s", takes_gpus(), or_nothing(nic.why_no_hmem));
+}
+
+void mpixq_cxi_tell(struct mpixq_facts *facts)
+{
+    tell_providers(facts);
+    if (atomic_load_explicit(&nic.state, memory_order_acquire) == CXI_OPEN) {
+        tell_open(facts);
+    } else {
+        mpixq_fact(facts, "NIC in use", "none: %s",
+                   nic.why != NULL ? nic.why : "nothing has opened one");
+    }
+}
