@@ -30,8 +30,7 @@ struct mpixq_gpu_handle {
     unsigned char bytes[64];
 };
 
-/* A GPU that the process sees: do kernels of another one reach its memory, with atomic operations
- * too? */
+/* A GPU that the process sees: do kernels of another one reach its memory, by atomics too? */
 struct mpixq_gpu_peer {
     struct mpixq_gpu_ident ident;
     bool is_reached;
@@ -202,10 +201,9 @@ struct mpixq_gpu {
     enum mpixq_place_of_memory (*where)(const void *address, void **place_p);
     const char *(*text)(int code);
 
-    /* For mpixq_info. Names of the library; how many GPUs there are; what one is called, and where
-     * it is on the bus; how far kernels of one reach memory of another, with atomic operations too.
-     * Use one in the calling thread, for good; and memory as programs have it, which words_free
-     * frees. */
+    /* For mpixq_info. How many GPUs there are; what one is called, and where it is on the bus; how
+     * far kernels of one reach memory of another. Use one in the calling thread, for good; and
+     * memory as programs have it, which words_free frees. */
     const char *library;
     int (*count)(int *count_p);
     int (*describe)(int device, char name_p[MPIXQ_GPU_NAME_ROOM], char bus_p[MPIXQ_GPU_NAME_ROOM]);
