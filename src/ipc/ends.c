@@ -60,7 +60,6 @@ static const char *show_told(struct ipc_place *place)
 /* Memory that peers open by the number of the file, and that goes with its last user. */
 static const char *take_told(struct ipc_place *place)
 {
-    const char *why;
     void *told;
 
     place->file = memfd_create("mpix-queue", MFD_CLOEXEC);
