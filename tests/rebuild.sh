@@ -3,7 +3,8 @@
 # Copyright (c) 2026 the mpix-queue authors
 #
 # rebuild.sh - what is built already is not built again: neither by make nor, in a tree that ./run
-# has made, by a second "./run build", which also configures and installs nothing
+# has made, by a second "./run build", which also configures and installs nothing. And what
+# configure finds anew is in config.h before anything is compiled
 set -u
 failed=0
 log=$(mktemp)
@@ -41,5 +42,15 @@ for word in configure autoreconf 'CC ' CCLD libtool; do
         cat "$log"
         failed=1
     fi
+done
+# As if config.h.in were newer: what make would do, in which order.
+source=$(sed -n 's/^srcdir = //p' "$top_builddir/Makefile")
+for target in all install-changed selected-programs; do
+    "$MAKE" -C "$top_builddir" -n -W "$source/config.h.in" $target >"$log" 2>&1 </dev/null
+    first=$(grep -m 1 -E 'config\.status config\.h|libtool.*--mode=compile' "$log")
+    case $first in
+    *config.status*) ;;
+    *) failed=1; echo "failed: make $target compiles before config.h is there: ${first:-nothing}" ;;
+    esac
 done
 exit $failed
