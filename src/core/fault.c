@@ -6,6 +6,7 @@
 #include <stdio.h>
 
 #include "comm.h"
+#include "layout.h"
 #include "request.h"
 
 /* Longer than any text that MPI keeps: what is too long is cut once, at the end. */
@@ -14,7 +15,6 @@ enum { ROOM = 2 * MPIXQ_ERROR_ROOM };
 void mpixq_fault_at(struct mpixq_fault *fault, int index, const struct mpixq_request *req)
 {
     struct mpixq_comm_view view;
-    MPI_Count type_bytes = 0;
 
     *fault = MPIXQ_FAULT_NONE;
     fault->index = index;
@@ -22,14 +22,13 @@ void mpixq_fault_at(struct mpixq_fault *fault, int index, const struct mpixq_req
         return;
     }
     mpixq_comm_view(req->comm, &view);
-    (void)PMPI_Type_size_x(req->made.type.handle, &type_bytes);
     fault->comm = mpixq_request_comm(req);
     fault->verb = mpixq_request_verb(req);
     fault->peer = req->made.peer;
     fault->tag = req->made.tag;
     fault->rank = view.rank;
     fault->size = view.size;
-    fault->bytes = (uint64_t)req->made.count * (uint64_t)type_bytes;
+    fault->bytes = mpixq_type_bytes(req->made.type.handle, req->made.count);
 }
 
 /* The communicator's name, or what tells it from others. */

@@ -9,6 +9,14 @@
 /* Deeper than any sensible type; what is deeper goes by another channel. */
 enum { MAX_DEPTH = 16 };
 
+uint64_t mpixq_type_bytes(MPI_Datatype type, MPI_Count count)
+{
+    MPI_Count bytes = 0;
+
+    (void)PMPI_Type_size_x(type, &bytes); /* one that a request was made with */
+    return (uint64_t)count * (uint64_t)bytes;
+}
+
 static bool is_dense(MPI_Datatype type)
 {
     MPI_Count size = 0, low = 0, extent = 0;

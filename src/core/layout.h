@@ -1,13 +1,17 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright (c) 2026 the mpix-queue authors
  *
- * Which datatypes are one piece of memory.
+ * How much data a datatype describes, and whether it is one piece of memory.
  */
 #ifndef MPIXQ_LAYOUT_H
 #define MPIXQ_LAYOUT_H
 
 #include <mpi.h>
 #include <stdbool.h>
+#include <stdint.h>
+
+/* Bytes of the data of so many elements, gaps not counted. */
+uint64_t mpixq_type_bytes(MPI_Datatype type, MPI_Count count);
 
 /* Is an array of the type one piece of memory, in the order of the type map, that begins at the
  * buffer's address? */

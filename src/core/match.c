@@ -11,6 +11,7 @@
 #include "channel.h"
 #include "comm.h"
 #include "control.h"
+#include "layout.h"
 #include "liveness.h"
 #include "log.h"
 #include "match_channels.h"
@@ -75,10 +76,7 @@ static void note_failure(struct mpixq_match_op *op, const struct mpixq_request *
 /* That the request was made for. */
 static uint64_t bytes_of(const struct mpixq_request *req)
 {
-    MPI_Count type_bytes = 0;
-
-    (void)PMPI_Type_size_x(req->made.type.handle, &type_bytes);
-    return (uint64_t)req->made.count * (uint64_t)type_bytes;
+    return mpixq_type_bytes(req->made.type.handle, req->made.count);
 }
 
 static void finish(struct mpixq_request *req, enum mpixq_error error, uint64_t other_bytes,

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "core/env.h"
+#include "core/layout.h"
 #include "core/log.h"
 #include "cxi.h"
 #include "probe.h"
@@ -120,13 +121,12 @@ uint64_t mpixq_cxi_remote_address(const void *address)
 static const char *register_buffer(struct mpixq_request *req, const void *buffer,
                                    struct fi_mr_attr *attr)
 {
-    MPI_Count type_bytes = 0;
-    struct iovec iov = {.iov_base = (void *)buffer};
+    const struct mpixq_captured *made = &req->made;
+    struct iovec iov = {.iov_base = (void *)buffer,
+                        .iov_len = (size_t)mpixq_type_bytes(made->type.handle, made->count)};
     struct fid_mr *region = NULL;
     int rc;
 
-    (void)PMPI_Type_size_x(req->made.type.handle, &type_bytes);
-    iov.iov_len = (size_t)(type_bytes * req->made.count);
     attr->mr_iov = &iov;
     attr->iov_count = 1;
     attr->access = mpixq_request_is_send(req) ? FI_WRITE : FI_REMOTE_WRITE;

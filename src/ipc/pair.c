@@ -8,6 +8,7 @@
 
 #include "core/alloc.h"
 #include "core/env.h"
+#include "core/layout.h"
 #include "core/log.h"
 #include "core/match.h"
 #include "ipc.h"
@@ -23,10 +24,9 @@ static struct ipc_end *prepared_of(const struct mpixq_request *req)
 /* What its buffer is a part of, for others. */
 static const char *export_buffer(struct ipc_end *end)
 {
-    MPI_Count bytes = 0;
+    const struct mpixq_captured *made = &end->req->made;
+    uint64_t bytes = mpixq_type_bytes(made->type.handle, made->count); /* it has no gaps */
 
-    (void)PMPI_Type_size_x(end->req->made.type.handle, &bytes); /* it has no gaps */
-    bytes *= end->req->made.count;
     return mpixq_share_export(end->place->share, end->buffer, (size_t)bytes, &end->allocation,
                               &end->offset);
 }
