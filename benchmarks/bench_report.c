@@ -70,9 +70,9 @@ static void print_heading(FILE *out, const struct bench_options *opts, const cha
         bench_print_steps(out, opts);
     }
     fputc('\n', out);
-    fprintf(out, "%9s %-15s%11s%11s%9s%8s  %-9s%7s%7s%9s%7s%7s%9s\n", "bytes", "mode", "median us",
-            "p99 us", "ci95 us", "ratio", "channel", "starts", "waits", "launches", "posts",
-            "rings", "host us");
+    fprintf(out, "%9s %-15s %10s %10s %8s %8s  %-8s %6s %6s %8s %6s %6s %8s\n", "bytes", "mode",
+            "median us", "p99 us", "ci95 us", "ratio", "channel", "starts", "waits", "launches",
+            "posts", "rings", "host us");
 }
 
 bool bench_report_open(struct bench_report *report, const struct bench_options *opts,
@@ -125,8 +125,8 @@ static void print_table_row(FILE *out, const struct bench_row *row, bool first, 
     if (bench_mode_is_enqueued(row->mode)) {
         snprintf(host, sizeof host, "%.2f", c->host * 1e6);
     }
-    fprintf(out, "%9s %-15s%11.2f%11.2f%9.2f%8s  %-9s%7.2f%7.2f%9.2f%7.2f%7.2f%9s\n", bytes,
-            bench_mode_names[row->mode], row->us.median, row->us.p99, row->us.ci95, ratio,
+    fprintf(out, "%9s %-15s %10.2f %10.2f %8.2f %8s  %-8s %6.2f %6.2f %8.2f %6.2f %6.2f %8s\n",
+            bytes, bench_mode_names[row->mode], row->us.median, row->us.p99, row->us.ci95, ratio,
             row->channel, c->starts, c->waits, c->launches, c->posts, c->rings, host);
     if (row->errors != 0) {
         fprintf(out, "%9s WRONG DATA: %ld items\n", "", row->errors);
