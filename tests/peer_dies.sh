@@ -44,7 +44,7 @@ ipc)
     channel=ipc
     export MPIXQ_CHANNELS=ipc,cxi,fallback MTEST_BUFFER=device MPIXQ_GPU_AWARE=no
     # Who was killed in the midst of moving data is waited for until that can no longer be: on the
-    # double half a minute, and several where others use the cores as well.
+    # double ten seconds, more where others use the cores as well.
     patience=1200
     ;;
 sockets) export MPIXQ_FABRIC=sockets ;;

@@ -93,6 +93,7 @@ static __attribute__((device)) inline void meet(void)
 #define THREADS (MPIXQ_BLOCK_OF_MOVES)
 #define BLOCK ((unsigned)__builtin_amdgcn_workgroup_id_x())
 #define IS_FIRST (THREAD == 0)
+#define LATE (1u << 14) /* one second, or less */
 #define EACH_PIECE(i, all) for (unsigned i = THREAD / (all).each; i < (all).n; i = (all).n)
 #define EACH_WORD(i, all) for (unsigned i = THREAD / (all).each; i < (all).n; i = (all).n)
 #define PART(all) (THREAD % (all).each)

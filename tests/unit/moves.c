@@ -77,6 +77,7 @@ static inline void meet(void)
 #define AWAIT_EARLIER
 #define LET_LATER_COME
 #define IS_FIRST true
+#define LATE 16u
 #define EACH_PIECE(i, all) for (unsigned i = 0; i < (all).n; i++)
 #define EACH_WORD(i, all) for (unsigned i = 0; i < (all).n; i++)
 #define EACH_BLOCK(block, all) for (unsigned block = 0; block < (all).blocks; block++)

@@ -1,0 +1,143 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * Copyright (c) 2026 the mpix-queue authors
+ *
+ * kernels_wait.c - how long the kernel that waits looks at words that do not come, once the queue
+ * has failed: each nap is counted, and none is taken
+ */
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <setjmp.h>
+#include <cmocka.h>
+
+#include <string.h>
+#include <time.h>
+
+enum { WORDS = 6, MINE = 2 };
+
+static unsigned naps, arrives_at; /* 0: never */
+static uint64_t *arriving;
+
+static int take_no_nap(const struct timespec *wanted, struct timespec *rest)
+{
+    (void)wanted;
+    (void)rest;
+    if (++naps == arrives_at) {
+        *arriving = 1;
+    }
+    return 0;
+}
+#define nanosleep take_no_nap
+#include "stream/kernels_host.c"
+
+enum { ALL_LOOKS = RARELY * LATE };
+
+static uint64_t gate, halt, done[WORDS], slots[WORDS], left;
+static struct mpixq_end_state states[WORDS];
+static char buffers[WORDS][MPIXQ_UNIT];
+
+/* A wait for the first start of WORDS pairs, of which the other ends have come, on a queue that has
+ * failed. */
+static struct mpixq_words failed_wait(void)
+{
+    struct mpixq_words all = {.gate = &gate, .opened = 1, .halt = &halt, .n = WORDS, .each = 1};
+
+    gate = halt = 1;
+    naps = arrives_at = 0;
+    left = 0;
+    all.word = &left;
+    all.value = 7;
+    memset(done, 0, sizeof done);
+    memset(slots, 0, sizeof slots);
+    for (int i = 0; i < WORDS; i++) {
+        states[i].value = MPIXQ_STATE_BOTH(1);
+        all.at[i].address = &done[i];
+        all.at[i].value = 1;
+        all.at[i].state = &states[i];
+        all.at[i].mine = MINE;
+    }
+    return all;
+}
+
+static void looks_once_for_all(void **state)
+{
+    (void)state;
+    mpixq_wait_all(failed_wait());
+    assert_int_equal(left, 7);
+    assert_in_range(naps, ALL_LOOKS, ALL_LOOKS + 2 * WORDS * RARELY);
+}
+
+static void looks_once_for_slots(void **state)
+{
+    struct mpixq_words all = failed_wait();
+
+    (void)state;
+    for (int i = 0; i < WORDS; i++) {
+        all.at[i].slot = &slots[i];
+        all.at[i].to = buffers[i];
+        all.at[i].bytes = MPIXQ_UNIT;
+    }
+    mpixq_wait_all(all);
+    assert_int_equal(left, 7);
+    assert_in_range(naps, ALL_LOOKS, ALL_LOOKS + 2 * WORDS * RARELY);
+}
+
+/* The data of a live peer comes while it is waited for that of a dead one. */
+static void takes_what_comes(void **state)
+{
+    (void)state;
+    struct mpixq_words all = failed_wait();
+
+    arriving = &done[0];
+    arrives_at = ALL_LOOKS / 2;
+    mpixq_wait_all(all);
+    assert_int_equal(done[0], 1);
+    assert_in_range(naps, ALL_LOOKS, ALL_LOOKS + 2 * WORDS * RARELY);
+}
+
+/* Where the other end has not come, and after all looks also. */
+static void closes_pairs(void **state)
+{
+    struct mpixq_words all = failed_wait();
+
+    (void)state;
+    states[0].value = states[WORDS - 1].value = MINE;
+    mpixq_wait_all(all);
+    assert_true(states[0].value == MPIXQ_STATE_CLOSED);
+    assert_true(states[WORDS - 1].value == MPIXQ_STATE_CLOSED);
+    for (int i = 1; i < WORDS - 1; i++) {
+        assert_int_equal(states[i].value, MPIXQ_STATE_BOTH(1));
+    }
+    naps = 0;
+    for (int i = 0; i < WORDS; i++) {
+        states[i].value = MINE;
+    }
+    mpixq_wait_all(all);
+    assert_in_range(naps, WORDS, WORDS * RARELY);
+}
+
+/* A queue that has not failed waits on. */
+static void waits_for_what_lives(void **state)
+{
+    struct mpixq_words all = failed_wait();
+
+    (void)state;
+    gate = halt = 0;
+    all.n = 1;
+    arriving = &done[0];
+    arrives_at = 3 * ALL_LOOKS;
+    mpixq_wait_all(all);
+    assert_int_equal(naps, arrives_at);
+    assert_int_equal(states[0].value, MPIXQ_STATE_BOTH(1));
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(looks_once_for_all),   cmocka_unit_test(looks_once_for_slots),
+        cmocka_unit_test(takes_what_comes),     cmocka_unit_test(closes_pairs),
+        cmocka_unit_test(waits_for_what_lives),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
