@@ -12,7 +12,7 @@
 
 static int queue_limit(void)
 {
-    int depth = nic_switches.tles - 8;
+    int depth = nic_switches.tles - NIC_KEPT_TLES;
 
     return depth < 64 ? 64 : depth;
 }

@@ -120,6 +120,11 @@ static uint64_t cntr_fetch(struct nic_cntr *cntr)
         }
         return known;
     }
+    /* What its thread has added before comes before it, and behind what it queued before that. */
+    nic_commands_run(cntr->domain);
+    if (!nic_is_wrong("counter-add-read")) {
+        nic_bells_run();
+    }
     unmark(cntr);
     while (read_ask(cntr) != 0) {
         wait_a_little();
@@ -210,6 +215,23 @@ static int cntr_seterr(struct fid_cntr *fid, uint64_t value)
     return put_value(cntr_of(fid), value, true);
 }
 
+/* The word says what fi_cntr_wait returns; -FI_EAGAIN: nothing yet. An event that has fired may
+ * have done so by a failure. */
+static int wait_result(const struct nic_cntr *cntr, uint64_t threshold, uint64_t failures,
+                       bool fired)
+{
+    uint64_t word = __atomic_load_n(cntr->wb, __ATOMIC_ACQUIRE);
+
+    if ((word & FI_CXI_CNTR_SUCCESS_MAX) >= threshold ||
+        (fired && nic_is_wrong("counter-wait-failure"))) {
+        return 0;
+    }
+    return (word >> 48 & FI_CXI_CNTR_FAILURE_MAX) != failures &&
+                   !nic_is_wrong("counter-wait-failure")
+               ? -FI_EAVAIL
+               : -FI_EAGAIN;
+}
+
 /* An event at the threshold uses a trigger entry until it fires, also when the time is over. */
 static int cntr_wait(struct fid_cntr *fid, uint64_t threshold, int timeout_ms)
 {
@@ -218,27 +240,27 @@ static int cntr_wait(struct fid_cntr *fid, uint64_t threshold, int timeout_ms)
     uint64_t end_ns = nic_now() + (timeout_ms < 0 ? 0 : (uint64_t)timeout_ms) * 1000000;
     uint64_t failures;
     bool fired = false;
-    int rc = 0;
+    int rc;
 
     if ((cntr->no_wait && nic_switches.rules == NIC_RULES_CXI) ||
         threshold > FI_CXI_CNTR_SUCCESS_MAX) {
         return -FI_EINVAL;
     }
     nic_lock();
-    failures = cntr->failure;
+    failures = __atomic_load_n(cntr->wb, __ATOMIC_ACQUIRE) >> 48 & FI_CXI_CNTR_FAILURE_MAX;
     command.fired_p = &fired;
-    while (nic_command_put(cntr->domain, &command) != 0) {
-        wait_a_little();
+    rc = nic_command_put(cntr->domain, &command);
+    if (rc != 0) {
+        pthread_mutex_unlock(&nic.lock);
+        return rc;
     }
-    while (!fired && rc == 0) {
-        nic_cntr_progress(cntr);
-        if (cntr->failure != failures) {
-            rc = -FI_EAVAIL;
-        } else if (timeout_ms >= 0 && nic_now() >= end_ns) {
+    while ((rc = wait_result(cntr, threshold, failures, fired)) == -FI_EAGAIN) {
+        if (timeout_ms >= 0 && nic_now() >= end_ns) {
             rc = nic_is_wrong("counter-wait-time") ? -FI_EAGAIN : -FI_ETIMEDOUT;
-        } else if (!fired) {
-            wait_a_little();
+            break;
         }
+        nic_cntr_progress(cntr);
+        wait_a_little();
     }
     if (!fired) {
         nic_trigger_forget(cntr, &fired);

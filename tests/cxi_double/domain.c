@@ -137,7 +137,7 @@ static int domain_control(struct fid *fid, int command, void *arg)
 /* The difference wraps where nothing is reserved, as the provider's does. */
 static int get_dwq_depth(struct fid *fid, size_t *depth_p)
 {
-    int depth = nic_switches.tles - 8;
+    int depth = nic_switches.tles - NIC_KEPT_TLES;
 
     (void)fid;
     *depth_p = (size_t)depth;

@@ -37,6 +37,8 @@
 #define NIC_CONTAINER(pointer, type, member) ((type *)((char *)(pointer)-offsetof(type, member)))
 
 enum { NIC_AMO_BYTES = 1024, NIC_MR_BUCKETS = 1024, NIC_EPS = 128, NIC_TX_SIZE = 1024 };
+/* Trigger entries that the provider keeps for itself. */
+enum { NIC_KEPT_TLES = 8 };
 
 /* Address of an endpoint, as fi_getname gives it; or, with slot NIC_SERVICE and the number of a
  * service for a generation, what fi_getinfo makes of a service. */
@@ -135,6 +137,8 @@ struct nic_op {
     size_t count;
     void *context;
     struct nic_cntr *cntr; /* counts its end */
+    /* Of the source and the result, if the caller names them and that is enabled; else NULL. */
+    const struct nic_mr *region, *result_region;
     bool tagged, deferred, tracked, report, captured;
     void *owned; /* a copy of the source */
     unsigned char operand[NIC_AMO_BYTES];
@@ -166,7 +170,7 @@ struct nic_ep {
     uint32_t index;
     struct nic_av *av;
     struct nic_cq *tx_cq, *rx_cq;
-    bool tx_selective, rx_selective, enabled, hybrid;
+    bool tx_selective, rx_selective, enabled;
     struct nic_cntr *write_cntr, *read_cntr, *send_cntr, *recv_cntr;
     struct nic_cntr *remote_cntr; /* by the generic rules only */
     uint64_t caps, op_flags, order;
@@ -214,6 +218,9 @@ void nic_die(const char *format, ...) __attribute__((format(printf, 1, 2), noret
 /* transmit.c: the initiator's side */
 struct nic_op *nic_op_new(struct nic_ep *ep, enum nic_kind kind);
 int nic_op_admit(struct nic_op *op);
+const struct nic_mr *nic_op_region(const struct nic_ep *ep, void *const *desc);
+/* Does the provider need a request for this one? */
+bool nic_op_is_tracked(const struct nic_op *op);
 void nic_op_start(struct nic_op *op);
 void nic_op_free(struct nic_op *op);
 void nic_op_answered(const struct nic_header *header, const void *body);
@@ -308,6 +315,9 @@ uint64_t nic_bell_stores(void);
 /* mr.c, av.c, cq.c, ep.c, post.c, provider.c, domain.c */
 extern struct fi_ops_mr nic_mr_ops;
 struct nic_mr *nic_mr_find(const struct nic_ep *ep, uint64_t key);
+/* Is this region open, and holds these bytes as the program sees them? */
+bool nic_mr_holds(const struct nic_domain *domain, const struct nic_mr *mr, const void *memory,
+                  size_t bytes);
 int nic_av_open(struct fid_domain *fid, struct fi_av_attr *attr, struct fid_av **av_p,
                 void *context);
 int nic_av_address(const struct nic_av *av, fi_addr_t addr, struct nic_address *address_p);

@@ -76,7 +76,8 @@ static int build_rma(const struct fi_deferred_work *work, struct nic_op **op_p)
     }
     op->key = rma->msg.rma_iov->key;
     op->offset = rma->msg.rma_iov->addr;
-    op->tracked = op->length > 0 || op->report;
+    op->region = nic_op_region(op->ep, rma->msg.desc);
+    op->tracked = nic_op_is_tracked(op);
     *op_p = op;
     return 0;
 }
@@ -146,7 +147,11 @@ static int build_atomic(const struct fi_deferred_work *work, struct nic_op **op_
     if (kind == NIC_COMPARE) {
         op->compare = work->op.compare_atomic->compare.msg_iov->addr;
     }
-    op->tracked = !(op->ep->hybrid && msg->desc != NULL && msg->desc[0] != NULL);
+    op->region = nic_op_region(op->ep, msg->desc);
+    if (kind != NIC_AMO) {
+        op->result_region = nic_op_region(op->ep, work->op.fetch_atomic->fetch.desc);
+    }
+    op->tracked = nic_op_is_tracked(op);
     capture_operands(op);
     *op_p = op;
     return 0;
@@ -312,17 +317,23 @@ static uint64_t work_flags(const struct nic_command *command)
     return command->op == NULL ? 0 : command->op->flags;
 }
 
-/* The entries that the pool must have, where its end is not a standstill. */
+/* The entries that the pool must have, where its end is not a standstill; the provider keeps
+ * some. */
 static int reserve_entries(const struct nic_domain *domain, int count)
 {
-    if (nic_switches.full == NIC_FULL_REFUSE &&
-        !nic_pool_take(domain->nic_number, NIC_TLES, count)) {
+    int kept = nic_is_wrong("work-limit") ? 0 : NIC_KEPT_TLES;
+
+    if (nic_switches.full != NIC_FULL_REFUSE) {
+        return 0;
+    }
+    if (!nic_pool_take(domain->nic_number, NIC_TLES, count + kept)) {
         return -FI_ENOSPC;
     }
+    nic_pool_give(domain->nic_number, NIC_TLES, kept);
     return 0;
 }
 
-static int put_commands(struct nic_domain *domain, struct nic_command *command, bool again)
+static int put_reserved(struct nic_domain *domain, struct nic_command *command, bool again)
 {
     /* One more than the threshold: written back after this operation, not before. */
     struct nic_command event = {
@@ -347,6 +358,17 @@ static int put_commands(struct nic_domain *domain, struct nic_command *command, 
         (void)nic_command_put(domain, &event); /* Dropped like those. */
     }
     return 0;
+}
+
+static int put_commands(struct nic_domain *domain, struct nic_command *command, bool again)
+{
+    int rc = put_reserved(domain, command, again);
+
+    /* Who has the limit kept waits until the NIC has read the queue. */
+    if (rc == 0 && nic_switches.full == NIC_FULL_REFUSE) {
+        nic_commands_run(domain);
+    }
+    return rc;
 }
 
 int nic_dwq_queue(struct nic_domain *domain, struct fi_deferred_work *work)

@@ -461,7 +461,6 @@ int nic_ep_open(struct fid_domain *fid, struct fi_info *info, struct fid_ep **ep
     }
     if (rc == 0) {
         nic.eps[ep->index] = ep;
-        ep->hybrid = domain->hybrid;
         domain->refs++;
         *ep_p = &ep->fid;
     }

@@ -116,6 +116,22 @@ static int mr_bind(struct fid *fid, struct fid *bound, uint64_t flags)
     return rc;
 }
 
+bool nic_mr_holds(const struct nic_domain *domain, const struct nic_mr *mr, const void *memory,
+                  size_t bytes)
+{
+    const struct nic_mr *open = domain->all_mrs;
+    const char *base;
+
+    while (open != NULL && open != mr) {
+        open = open->next_of_all;
+    }
+    if (open == NULL) {
+        return false;
+    }
+    base = mr->gpu != NULL ? mr->gpu : mr->base;
+    return (const char *)memory >= base && (const char *)memory + bytes <= base + mr->length;
+}
+
 static void mr_publish(struct nic_mr *mr)
 {
     struct nic_mr **bucket = bucket_of(mr->domain, mr->fid.key);

@@ -44,6 +44,33 @@ static int check(const struct nic_ep *ep, const struct nic_op *want, uint64_t fl
     return 0;
 }
 
+const struct nic_mr *nic_op_region(const struct nic_ep *ep, void *const *desc)
+{
+    return ep->domain->hybrid && desc != NULL ? desc[0] : NULL;
+}
+
+bool nic_op_is_tracked(const struct nic_op *op)
+{
+    bool is_flushed = (op->flags & (FI_DELIVERY_COMPLETE | FI_MATCH_COMPLETE)) != 0;
+
+    if (op->report || nic_is_wrong("work-registered")) {
+        return op->report || op->length > 0 || op->kind >= NIC_AMO;
+    }
+    switch (op->kind) {
+    case NIC_WRITE:
+    case NIC_READ:
+        return op->length > 0 && (op->region == NULL || (op->flags & FI_INJECT) != 0);
+    case NIC_AMO:
+        return op->region == NULL || (op->flags & FI_INJECT) != 0;
+    case NIC_FETCH:
+    case NIC_COMPARE:
+        return op->region == NULL || op->result_region == NULL || is_flushed ||
+               op->operation == FI_ATOMIC_READ || op->operation == FI_MSWAP;
+    default:
+        return op->length > 0;
+    }
+}
+
 static size_t source_size(const struct nic_op *op)
 {
     return op->kind == NIC_SEND || op->kind == NIC_WRITE ? op->length
@@ -91,7 +118,7 @@ static ssize_t post_locked(struct nic_ep *ep, const struct nic_op *want, fi_addr
     op->flags = flags;
     op->cntr = cntr_of(ep, op->kind);
     op->report = !(flags & FI_INJECT) && (!ep->tx_selective || (flags & FI_COMPLETION) != 0);
-    op->tracked = op->length > 0 || op->kind >= NIC_AMO || op->report;
+    op->tracked = nic_op_is_tracked(op);
     rc = nic_av_address(ep->av, to, &op->to);
     if (rc == 0) {
         rc = nic_op_admit(op);

@@ -5,9 +5,21 @@
  */
 #include "post.h"
 
+static const struct nic_mr *region_of(struct fid_ep *fid, void *const *desc)
+{
+    uint64_t flags;
+
+    return nic_op_region(nic_ep_of(fid, &flags), desc);
+}
+
+static void *first_of(void **desc)
+{
+    return desc == NULL ? NULL : desc[0];
+}
+
 static ssize_t rma_post(struct fid_ep *ep, enum nic_kind kind, const struct iovec *iov,
-                        size_t count, fi_addr_t to, uint64_t offset, uint64_t key, void *context,
-                        uint64_t flags)
+                        void *const *desc, size_t count, fi_addr_t to, uint64_t offset,
+                        uint64_t key, void *context, uint64_t flags)
 {
     struct nic_op want = {.kind = kind, .offset = offset, .key = key, .context = context};
 
@@ -16,6 +28,7 @@ static ssize_t rma_post(struct fid_ep *ep, enum nic_kind kind, const struct iove
     }
     if (count == 1) {
         want.length = iov->iov_len;
+        want.region = region_of(ep, desc);
         want.source = kind == NIC_WRITE ? iov->iov_base : NULL;
         want.result = kind == NIC_READ ? iov->iov_base : NULL;
     }
@@ -25,8 +38,7 @@ static ssize_t rma_post(struct fid_ep *ep, enum nic_kind kind, const struct iove
 static ssize_t rma_readv(struct fid_ep *ep, const struct iovec *iov, void **desc, size_t count,
                          fi_addr_t from, uint64_t offset, uint64_t key, void *context)
 {
-    (void)desc;
-    return rma_post(ep, NIC_READ, iov, count, from, offset, key, context, NIC_EP_FLAGS);
+    return rma_post(ep, NIC_READ, iov, desc, count, from, offset, key, context, NIC_EP_FLAGS);
 }
 
 static ssize_t rma_read(struct fid_ep *ep, void *buffer, size_t length, void *desc, fi_addr_t from,
@@ -43,8 +55,8 @@ static ssize_t message(struct fid_ep *ep, enum nic_kind kind, const struct fi_ms
     if (msg->rma_iov_count != 1 || (flags & FI_REMOTE_CQ_DATA)) {
         return -FI_EINVAL;
     }
-    return rma_post(ep, kind, msg->msg_iov, msg->iov_count, msg->addr, msg->rma_iov->addr,
-                    msg->rma_iov->key, msg->context, flags);
+    return rma_post(ep, kind, msg->msg_iov, msg->desc, msg->iov_count, msg->addr,
+                    msg->rma_iov->addr, msg->rma_iov->key, msg->context, flags);
 }
 
 static ssize_t rma_readmsg(struct fid_ep *ep, const struct fi_msg_rma *msg, uint64_t flags)
@@ -55,8 +67,7 @@ static ssize_t rma_readmsg(struct fid_ep *ep, const struct fi_msg_rma *msg, uint
 static ssize_t rma_writev(struct fid_ep *ep, const struct iovec *iov, void **desc, size_t count,
                           fi_addr_t to, uint64_t offset, uint64_t key, void *context)
 {
-    (void)desc;
-    return rma_post(ep, NIC_WRITE, iov, count, to, offset, key, context, NIC_EP_FLAGS);
+    return rma_post(ep, NIC_WRITE, iov, desc, count, to, offset, key, context, NIC_EP_FLAGS);
 }
 
 static ssize_t rma_write(struct fid_ep *ep, const void *buffer, size_t length, void *desc,
@@ -77,7 +88,7 @@ static ssize_t rma_inject(struct fid_ep *ep, const void *buffer, size_t length, 
 {
     struct iovec iov = {.iov_base = (void *)(uintptr_t)buffer, .iov_len = length};
 
-    return rma_post(ep, NIC_WRITE, &iov, 1, to, offset, key, NULL, FI_INJECT);
+    return rma_post(ep, NIC_WRITE, &iov, NULL, 1, to, offset, key, NULL, FI_INJECT);
 }
 
 /* Off by default in the provider, and not in older versions. */
@@ -127,9 +138,9 @@ static ssize_t atomic_write(struct fid_ep *ep, const void *buffer, size_t count,
                           .key = key,
                           .operation = op,
                           .datatype = datatype,
+                          .region = region_of(ep, &desc),
                           .context = context};
 
-    (void)desc;
     return nic_post(ep, &want, to, NIC_EP_FLAGS);
 }
 
@@ -137,16 +148,19 @@ static ssize_t atomic_writev(struct fid_ep *ep, const struct fi_ioc *iov, void *
                              fi_addr_t to, uint64_t offset, uint64_t key, enum fi_datatype datatype,
                              enum fi_op op, void *context)
 {
-    (void)desc;
     return count != 1 ? -FI_EINVAL
-                      : atomic_write(ep, iov->addr, iov->count, NULL, to, offset, key, datatype, op,
-                                     context);
+                      : atomic_write(ep, iov->addr, iov->count, first_of(desc), to, offset, key,
+                                     datatype, op, context);
 }
 
 static ssize_t post_message(struct fid_ep *ep, enum nic_kind kind, const struct fi_msg_atomic *msg,
-                            const void *compare, void *result, uint64_t flags)
+                            const void *compare, void *result, void **result_desc, uint64_t flags)
 {
-    struct nic_op want = {.kind = kind, .compare = compare, .result = result};
+    struct nic_op want = {.kind = kind,
+                          .compare = compare,
+                          .result = result,
+                          .region = region_of(ep, msg->desc),
+                          .result_region = region_of(ep, result_desc)};
 
     if (msg->rma_iov_count != 1 || msg->iov_count > 1) {
         return -FI_EINVAL;
@@ -163,7 +177,7 @@ static ssize_t post_message(struct fid_ep *ep, enum nic_kind kind, const struct 
 
 static ssize_t atomic_writemsg(struct fid_ep *ep, const struct fi_msg_atomic *msg, uint64_t flags)
 {
-    return post_message(ep, NIC_AMO, msg, NULL, NULL, flags);
+    return post_message(ep, NIC_AMO, msg, NULL, NULL, NULL, flags);
 }
 
 static ssize_t atomic_inject(struct fid_ep *ep, const void *buffer, size_t count, fi_addr_t to,
@@ -194,10 +208,10 @@ static ssize_t atomic_readwrite(struct fid_ep *ep, const void *buffer, size_t co
                           .key = key,
                           .operation = op,
                           .datatype = datatype,
+                          .region = region_of(ep, &desc),
+                          .result_region = region_of(ep, &result_desc),
                           .context = context};
 
-    (void)desc;
-    (void)result_desc;
     return nic_post(ep, &want, to, NIC_EP_FLAGS);
 }
 
@@ -206,21 +220,19 @@ static ssize_t atomic_readwritev(struct fid_ep *ep, const struct fi_ioc *iov, vo
                                  size_t result_count, fi_addr_t to, uint64_t offset, uint64_t key,
                                  enum fi_datatype datatype, enum fi_op op, void *context)
 {
-    (void)desc;
-    (void)result_desc;
     return count != 1 || result_count != 1
                ? -FI_EINVAL
-               : atomic_readwrite(ep, iov->addr, iov->count, NULL, results->addr, NULL, to, offset,
-                                  key, datatype, op, context);
+               : atomic_readwrite(ep, iov->addr, iov->count, first_of(desc), results->addr,
+                                  first_of(result_desc), to, offset, key, datatype, op, context);
 }
 
 static ssize_t atomic_readwritemsg(struct fid_ep *ep, const struct fi_msg_atomic *msg,
                                    struct fi_ioc *results, void **result_desc, size_t result_count,
                                    uint64_t flags)
 {
-    (void)result_desc;
-    return result_count != 1 ? -FI_EINVAL
-                             : post_message(ep, NIC_FETCH, msg, NULL, results->addr, flags);
+    return result_count != 1
+               ? -FI_EINVAL
+               : post_message(ep, NIC_FETCH, msg, NULL, results->addr, result_desc, flags);
 }
 
 static ssize_t atomic_compwrite(struct fid_ep *ep, const void *buffer, size_t count, void *desc,
@@ -237,11 +249,11 @@ static ssize_t atomic_compwrite(struct fid_ep *ep, const void *buffer, size_t co
                           .key = key,
                           .operation = op,
                           .datatype = datatype,
+                          .region = region_of(ep, &desc),
+                          .result_region = region_of(ep, &result_desc),
                           .context = context};
 
-    (void)desc;
-    (void)compare_desc;
-    (void)result_desc;
+    (void)compare_desc; /* it is in the command */
     return nic_post(ep, &want, to, NIC_EP_FLAGS);
 }
 
@@ -251,13 +263,12 @@ static ssize_t atomic_compwritev(struct fid_ep *ep, const struct fi_ioc *iov, vo
                                  size_t result_count, fi_addr_t to, uint64_t offset, uint64_t key,
                                  enum fi_datatype datatype, enum fi_op op, void *context)
 {
-    (void)desc;
     (void)compare_desc;
-    (void)result_desc;
     return count != 1 || compare_count != 1 || result_count != 1
                ? -FI_EINVAL
-               : atomic_compwrite(ep, iov->addr, iov->count, NULL, compares->addr, NULL,
-                                  results->addr, NULL, to, offset, key, datatype, op, context);
+               : atomic_compwrite(ep, iov->addr, iov->count, first_of(desc), compares->addr, NULL,
+                                  results->addr, first_of(result_desc), to, offset, key, datatype,
+                                  op, context);
 }
 
 static ssize_t atomic_compwritemsg(struct fid_ep *ep, const struct fi_msg_atomic *msg,
@@ -266,10 +277,10 @@ static ssize_t atomic_compwritemsg(struct fid_ep *ep, const struct fi_msg_atomic
                                    size_t result_count, uint64_t flags)
 {
     (void)compare_desc;
-    (void)result_desc;
     return compare_count != 1 || result_count != 1
                ? -FI_EINVAL
-               : post_message(ep, NIC_COMPARE, msg, compares->addr, results->addr, flags);
+               : post_message(ep, NIC_COMPARE, msg, compares->addr, results->addr, result_desc,
+                              flags);
 }
 
 static int valid(enum nic_kind kind, enum fi_datatype datatype, enum fi_op op, size_t *count_p)

@@ -19,8 +19,8 @@ static const uint64_t caps_offered =
     FI_MSG | FI_TAGGED | FI_RMA | FI_ATOMIC | FI_READ | FI_WRITE | FI_SEND | FI_RECV |
     FI_REMOTE_READ | FI_REMOTE_WRITE | FI_DIRECTED_RECV | FI_TRIGGER | FI_LOCAL_COMM |
     FI_REMOTE_COMM | FI_RMA_EVENT | FI_FENCE | FI_HMEM | FI_SOURCE | FI_SOURCE_ERR;
-/* Offered only to those who ask for them. */
-static const uint64_t caps_asked = FI_RMA_EVENT | FI_SOURCE | FI_SOURCE_ERR | FI_FENCE | FI_HMEM;
+/* Offered only to those who ask for them by name, not to those who leave the choice. */
+static const uint64_t caps_named = FI_SOURCE | FI_SOURCE_ERR;
 
 static const uint64_t orders_offered =
     FI_ORDER_SAS | FI_ORDER_WAW | FI_ORDER_RMA_WAW | FI_ORDER_RMA_RAR | FI_ORDER_ATOMIC_WAW |
@@ -224,7 +224,10 @@ static uint64_t caps_for(const struct fi_info *hints)
     uint64_t directions = FI_READ | FI_WRITE | FI_SEND | FI_RECV | FI_REMOTE_READ | FI_REMOTE_WRITE;
 
     if (hints == NULL || hints->caps == 0) {
-        return caps_offered & ~caps_asked & ~FI_DIRECTED_RECV;
+        uint64_t all = nic_switches.hmem == NIC_HMEM_NO ? caps_offered & ~FI_HMEM : caps_offered;
+
+        return nic_is_wrong("info-all") ? all & ~FI_RMA_EVENT
+                                        : all & ~(caps_named | FI_DIRECTED_RECV);
     }
     return hints->caps | FI_LOCAL_COMM | FI_REMOTE_COMM |
            ((hints->caps & directions) == 0 ? directions : 0);

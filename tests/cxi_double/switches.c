@@ -10,6 +10,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
 struct nic_switches nic_switches;
 static const char *wrong;
@@ -70,6 +71,13 @@ size_t nic_max_message(void)
     return nic_switches.max_message > 0 ? (size_t)nic_switches.max_message : UINT32_MAX;
 }
 
+/* As libfabric reads its variables. */
+static bool is_true(const char *value)
+{
+    return value != NULL && (strcmp(value, "1") == 0 || strcasecmp(value, "yes") == 0 ||
+                             strcasecmp(value, "true") == 0 || strcasecmp(value, "on") == 0);
+}
+
 void nic_switches_read(void)
 {
     wrong = getenv("CXI_DOUBLE_WRONG");
@@ -78,4 +86,7 @@ void nic_switches_read(void)
 #define SWITCH_INT(field, name, def, low, high, help)                                              \
     nic_switches.field = read_int(name, def, low, high);
 #include "switch_defs.h"
+    if (is_true(getenv("FI_CXI_ENABLE_TRIG_OP_LIMIT"))) {
+        nic_switches.full = NIC_FULL_REFUSE;
+    }
 }

@@ -247,6 +247,21 @@ static void op_send(struct nic_op *op, struct nic_header *header)
     }
 }
 
+/* The NIC reaches by a region what is in it, while it is open. */
+static bool reaches_operands(const struct nic_op *op)
+{
+    size_t bytes = op->kind == NIC_WRITE || op->kind == NIC_READ
+                       ? op->length
+                       : op->count * nic_type_size(op->datatype);
+    const struct nic_domain *domain = op->ep->domain;
+
+    if (op->result_region != NULL && !nic_mr_holds(domain, op->result_region, op->result, bytes)) {
+        return false;
+    }
+    return op->region == NULL || op->owned != NULL ||
+           nic_mr_holds(domain, op->region, op->kind == NIC_READ ? op->result : op->source, bytes);
+}
+
 /* Event: the operation leaves. */
 static void op_transmit(void *arg)
 {
@@ -272,6 +287,10 @@ static void op_transmit(void *arg)
     op->sent = true;
     if (op->ep == NULL) {
         op_end(op, FI_ECANCELED);
+        return;
+    }
+    if (!reaches_operands(op)) {
+        op_end(op, FI_EIO);
         return;
     }
     if (op->flags & (FI_DELIVERY_COMPLETE | FI_MATCH_COMPLETE)) {

@@ -31,7 +31,7 @@ struct behaviour {
 };
 
 extern const struct behaviour counter_behaviours[], work_behaviours[], region_behaviours[],
-    transport_behaviours[];
+    resource_behaviours[], transport_behaviours[];
 
 /* What the process works with; open for all checks. */
 struct rig {
@@ -72,7 +72,10 @@ struct work {
     void *source;
     size_t length;
     void *context;
+    void *desc; /* of a region that has the source, or NULL */
 };
+/* A write by key 200 at threshold 1, with new counters. */
+struct work work_of(void *source, size_t length);
 int queue_write(const struct work *work);
 int queue_atomic(const struct work *work, enum fi_op op);
 int queue_change(struct fid_cntr *trigger, uint64_t threshold, enum fi_op_type type,
@@ -81,6 +84,7 @@ int queue_change(struct fid_cntr *trigger, uint64_t threshold, enum fi_op_type t
 /* Reads the counter, and the completion queue with it, until it has the value or 3 s are over. */
 bool await(struct fid_cntr *cntr, uint64_t value);
 bool await_failure(struct fid_cntr *cntr);
+bool await_error(struct fi_cq_err_entry *error_p);
 bool await_word(const uint64_t *word, uint64_t value);
 void pause_ms(int milliseconds);
 uint64_t now_ms(void);

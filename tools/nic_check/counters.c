@@ -8,7 +8,7 @@
 
 #include "check.h"
 
-enum { STORES = 20000, SETTLE_MS = 50 };
+enum { STORES = 20000, SETTLE_MS = 50, ADDITIONS = 2000 };
 
 static void ring(void *bell, unsigned offset, uint64_t value)
 {
@@ -222,6 +222,48 @@ static void wait_failure(void)
     found("time is over");
 }
 
+static void *fail_later(void *cntr)
+{
+    pause_ms(2 * SETTLE_MS);
+    must(fi_cntr_adderr(cntr, 1), "fi_cntr_adderr");
+    return NULL;
+}
+
+/* A failure ends the wait, and is not taken for the success that lacks. */
+static void wait_with_failure(void)
+{
+    struct fid_cntr *cntr;
+    pthread_t thread;
+    int rc;
+
+    rig_open();
+    cntr = cntr_open();
+    must(fi_cntr_add(cntr, 1), "fi_cntr_add");
+    must(-pthread_create(&thread, NULL, fail_later, cntr), "pthread_create");
+    rc = fi_cntr_wait(cntr, 2, 2000);
+    pthread_join(thread, NULL);
+    if (rc == 0) {
+        found("success");
+    }
+    found("%s", rc == -FI_EAVAIL ? "-FI_EAVAIL" : "another error");
+}
+
+/* An addition, and then a read by the same thread. */
+static void add_read(void)
+{
+    struct fid_cntr *cntr;
+
+    rig_open();
+    cntr = cntr_open();
+    for (uint64_t i = 1; i <= ADDITIONS; i++) {
+        must(fi_cntr_add(cntr, 1), "fi_cntr_add");
+        if (fi_cntr_read(cntr) < i) {
+            found("passed by the read");
+        }
+    }
+    found("in order");
+}
+
 static void counter_busy(void)
 {
     rig_open();
@@ -280,6 +322,8 @@ const struct behaviour counter_behaviours[] = {
     {"counter-reset-shows", reset_shows, "shows the successes", false},
     {"counter-wait-none", wait_none, "refused", false},
     {"counter-wait-time", wait_failure, "time is over", false},
+    {"counter-wait-failure", wait_with_failure, "-FI_EAVAIL", false},
+    {"counter-add-read", add_read, "in order", false},
     {"counter-busy", counter_busy, "busy", false},
     {"counter-lifetime", counter_lifetime, "crash", false},
     {"endpoint-remote-counter", endpoint_remote, "does not count", false},

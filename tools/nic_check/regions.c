@@ -194,6 +194,19 @@ static void info_order(void)
     found(rig.info->tx_attr->msg_order == FI_ORDER_RMA_WAW ? "what was asked" : "other orders");
 }
 
+/* Who names no capabilities has them all, those that cost something too. */
+static void info_all(void)
+{
+    struct fi_info *hints = rig_hints();
+
+    hints->caps = 0;
+    must(fi_getinfo(FI_VERSION(1, 15), NULL, NULL, 0, hints, &rig.info), "fi_getinfo");
+    if ((rig.info->caps & (FI_RMA_EVENT | FI_FENCE)) != (FI_RMA_EVENT | FI_FENCE)) {
+        found("not all");
+    }
+    found((rig.info->caps & (FI_SOURCE | FI_SOURCE_ERR)) == 0 ? "all but the source" : "all");
+}
+
 const struct behaviour region_behaviours[] = {
     {"key-duplicate", key_duplicate, "refused", false},
     {"key-wide", key_wide, "refused", false},
@@ -206,6 +219,7 @@ const struct behaviour region_behaviours[] = {
     {"atomic-sum", sum_offered, "offered", false},
     {"atomic-elements", atomic_count, "one at a time", false},
     {"info-limits", info_limits, "refused", false},
+    {"info-all", info_all, "all but the source", false},
     {"info-order", info_order, "what was asked", false},
     {NULL, NULL, NULL, false},
 };

@@ -137,6 +137,15 @@ static void *keep(size_t size)
     return kept->memory;
 }
 
+struct work work_of(void *source, size_t length)
+{
+    struct work work = {.threshold = 1, .key = 200, .source = source, .length = length};
+
+    work.trigger = cntr_open();
+    work.counted = cntr_open();
+    return work;
+}
+
 int queue_write(const struct work *work)
 {
     struct {
@@ -144,12 +153,15 @@ int queue_write(const struct work *work)
         struct fi_op_rma rma;
         struct iovec iov;
         struct fi_rma_iov rma_iov;
+        void *desc;
     } *all = keep(sizeof(*all));
 
     all->iov = (struct iovec){.iov_base = work->source, .iov_len = work->length};
     all->rma_iov = (struct fi_rma_iov){.addr = work->offset, .len = work->length, .key = work->key};
     all->rma = (struct fi_op_rma){.ep = rig.ep, .flags = work->flags};
+    all->desc = work->desc;
     all->rma.msg = (struct fi_msg_rma){.msg_iov = &all->iov,
+                                       .desc = &all->desc,
                                        .iov_count = 1,
                                        .addr = rig.self,
                                        .rma_iov = &all->rma_iov,
@@ -170,12 +182,15 @@ int queue_atomic(const struct work *work, enum fi_op op)
         struct fi_op_atomic atomic;
         struct fi_ioc ioc;
         struct fi_rma_ioc rma_ioc;
+        void *desc;
     } *all = keep(sizeof(*all));
 
     all->ioc = (struct fi_ioc){.addr = work->source, .count = 1};
     all->rma_ioc = (struct fi_rma_ioc){.addr = work->offset, .count = 1, .key = work->key};
     all->atomic = (struct fi_op_atomic){.ep = rig.ep, .flags = work->flags};
+    all->desc = work->desc;
     all->atomic.msg = (struct fi_msg_atomic){.msg_iov = &all->ioc,
+                                             .desc = &all->desc,
                                              .iov_count = 1,
                                              .addr = rig.self,
                                              .rma_iov = &all->rma_ioc,
@@ -268,4 +283,16 @@ bool await_word(const uint64_t *word, uint64_t value)
         }
     }
     return true;
+}
+
+bool await_error(struct fi_cq_err_entry *error_p)
+{
+    uint64_t end = now_ms() + 3000;
+    struct fi_cq_entry entry;
+    ssize_t rc;
+
+    do {
+        rc = fi_cq_read(rig.cq, &entry, 1);
+    } while (rc == -FI_EAGAIN && now_ms() < end);
+    return rc == -FI_EAVAIL && fi_cq_readerr(rig.cq, error_p, 0) == 1;
 }

@@ -33,10 +33,10 @@ static bool target_is(uint64_t value)
 
 static struct work work_new(uint64_t key)
 {
-    struct work work = {.key = key, .source = source, .length = sizeof(source)};
+    struct work work = work_of(source, sizeof(source));
 
-    work.trigger = cntr_open();
-    work.counted = cntr_open();
+    work.threshold = 0;
+    work.key = key;
     return work;
 }
 

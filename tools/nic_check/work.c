@@ -3,8 +3,6 @@
  *
  * work.c - behaviours of deferred work
  */
-#include <pthread.h>
-#include <stdatomic.h>
 #include <string.h>
 
 #include "check.h"
@@ -14,11 +12,7 @@ static uint64_t source[2] = {41, 42}, target[2];
 /* A write of source[0] to target[0], with new counters. */
 static struct work work_new(void)
 {
-    struct work work = {.threshold = 1, .key = 200, .source = source, .length = sizeof(uint64_t)};
-
-    work.trigger = cntr_open();
-    work.counted = cntr_open();
-    return work;
+    return work_of(source, sizeof(uint64_t));
 }
 
 static void ring(const struct work *work, uint64_t value)
@@ -215,82 +209,6 @@ static void flush(void)
     found(start >= 500 ? "cancels all, slowly" : "cancels all");
 }
 
-static size_t depth_of(void)
-{
-    struct fi_cxi_dom_ops *ops = NULL;
-    size_t depth = 0;
-
-    must(fi_open_ops(&rig.domain->fid, FI_CXI_DOM_OPS_6, 0, (void **)&ops, NULL),
-         "fi_open_ops of the domain");
-    must(ops->get_dwq_depth(&rig.domain->fid, &depth), "get_dwq_depth");
-    return depth;
-}
-
-static void depth(void)
-{
-    rig_open();
-    found(depth_of() <= 2048 ? "known" : "senseless");
-}
-
-static void *read_counter(void *arg)
-{
-    static _Atomic int done;
-
-    if (arg != NULL) {
-        (void)fi_cntr_read(arg);
-        atomic_store(&done, 1);
-    }
-    return &done;
-}
-
-/* More entries than there are, of writes without data, which need no request. Returns what the last
- * one got. */
-static int fill_entries(const struct work *work, size_t count)
-{
-    int rc = 0;
-
-    for (size_t i = 0; i < count && rc == 0; i++) {
-        rc = queue_write(work);
-        for (int tries = 0; rc == -FI_EAGAIN && tries < 100; tries++) {
-            pause_ms(1);
-            rc = queue_write(work);
-        }
-    }
-    return rc;
-}
-
-/* Does a read of a counter come back then? */
-static void full(void)
-{
-    const _Atomic int *done = read_counter(NULL);
-    struct work work;
-    pthread_t thread;
-    size_t count;
-    int rc;
-
-    rig_open();
-    mr_open(target, sizeof(target), 200, NULL);
-    work = work_new();
-    work.length = 0;
-    count = depth_of() + 9;
-    rc = fill_entries(&work, count);
-    if (rc != 0) {
-        found(rc == -FI_ENOSPC ? "refused" : "other error");
-    }
-    pause_ms(100);
-    must(-pthread_create(&thread, NULL, read_counter, work.counted), "pthread_create");
-    pause_ms(500);
-    if (atomic_load(done) != 0) {
-        found("more than were told");
-    }
-    ring(&work, 1);
-    pause_ms(500);
-    if (atomic_load(done) == 0) {
-        found("stalls");
-    }
-    found(await(work.counted, count) ? "stalls until one fires" : "loses work");
-}
-
 /* A failed operation counts as a failure; does it fire what waits for its success? */
 static void chain_failure(void)
 {
@@ -311,18 +229,6 @@ static void chain_failure(void)
     pause_ms(200);
     (void)fi_cntr_read(next.counted);
     found(fi_cntr_read(next.counted) == 0 ? "does not fire" : "fires");
-}
-
-static bool await_error(struct fi_cq_err_entry *error_p)
-{
-    uint64_t end = now_ms() + 3000;
-    struct fi_cq_entry entry;
-    ssize_t rc;
-
-    do {
-        rc = fi_cq_read(rig.cq, &entry, 1);
-    } while (rc == -FI_EAGAIN && now_ms() < end);
-    return rc == -FI_EAVAIL && fi_cq_readerr(rig.cq, error_p, 0) == 1;
 }
 
 static void failure_report(void)
@@ -374,34 +280,6 @@ static void atomic_counter(void)
     found(await(work.counted, 1) ? "works" : "does not end");
 }
 
-/* Requests come back only when software reads. */
-static void requests(void)
-{
-    struct fi_info *hints = rig_hints();
-    struct work work;
-    struct fi_cq_entry entry;
-    int rc = 0;
-
-    hints->tx_attr->size = 16;
-    rig_open_with(hints, true);
-    mr_open(target, sizeof(target), 200, NULL);
-    work = work_new();
-    work.threshold = 0;
-    for (int i = 0; i < 64 && rc == 0; i++) {
-        rc = queue_write(&work);
-        pause_ms(2);
-    }
-    if (rc == 0) {
-        found("no limit");
-    }
-    pause_ms(100);
-    if (rc != -FI_EAGAIN || queue_write(&work) != -FI_EAGAIN) {
-        found("come back by themselves");
-    }
-    (void)fi_cq_read(rig.cq, &entry, 1);
-    found(queue_write(&work) == 0 ? "come back by reading" : "do not come back");
-}
-
 /* The flag writes back the counter that triggers, not the one that is counted on. */
 static void flag_write_back(void)
 {
@@ -438,13 +316,10 @@ const struct behaviour work_behaviours[] = {
     {"work-receive", receive_deferred, "refused", false},
     {"work-cancel", cancel, "refused", false},
     {"work-flush", flush, "cancels all, slowly", false},
-    {"work-depth", depth, "known", false},
-    {"work-full", full, "stalls until one fires", true},
     {"work-chain-failure", chain_failure, "does not fire", false},
     {"work-failure-report", failure_report, "entry and count", false},
     {"work-untracked", untracked, "context of the endpoint", false},
     {"work-atomic-counter", atomic_counter, "crash", false},
-    {"work-requests", requests, "come back by reading", false},
     {"work-write-back", flag_write_back, "one behind the threshold", false},
     {NULL, NULL, NULL, false},
 };
