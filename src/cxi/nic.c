@@ -126,7 +126,7 @@ static struct fi_info *find(const struct cxi_quirks *quirks, bool hmem)
     if (hints == NULL) {
         return NULL;
     }
-    hints->caps = FI_MSG | FI_RMA | FI_ATOMIC | FI_RMA_EVENT | FI_TRIGGER;
+    hints->caps = FI_RMA | FI_ATOMIC | FI_RMA_EVENT | FI_TRIGGER;
     hints->ep_attr->type = FI_EP_RDM;
     hints->domain_attr->mr_mode = FI_MR_ENDPOINT | FI_MR_ALLOCATED;
     if (hmem) {

@@ -175,6 +175,7 @@ struct nic_ep {
     struct nic_cntr *remote_cntr; /* by the generic rules only */
     uint64_t caps, op_flags, order;
     size_t tx_size;
+    void *overflow; /* buffers for messages that nobody expects */
     int outstanding, refs;
     int unfired;                                /* deferred work that waits for its threshold */
     struct nic_op *ended, **ended_end;          /* the event queue */

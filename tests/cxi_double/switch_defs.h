@@ -38,6 +38,10 @@ SWITCH_CHOICE(optimized, "CXI_DOUBLE_OPTIMIZED", "yes", "yes|no",
 SWITCH_CHOICE(load, "CXI_DOUBLE_LOAD", "abort", "abort|poison",
               "A load from a doorbell ends the program, or gives a senseless value.")
 SWITCH_CHOICE(bells, "CXI_DOUBLE_BELLS", "yes", "yes|no", "Whether get_mmio_addr gives an address.")
+SWITCH_CHOICE(
+    receives, "CXI_DOUBLE_RECEIVES", "yes", "yes|no|abort",
+    "Whether an endpoint that may receive messages takes 36 MiB of buffers for them, or is "
+    "an error.")
 SWITCH_CHOICE(amo_cntr, "CXI_DOUBLE_AMO_CNTR", "abort", "abort|fine",
               "Deferred atomics that count on an endpoint without FI_WRITE counter crash (2.3 and "
               "later), or do not.")

@@ -4,7 +4,9 @@
  * counters.c - behaviours of counters and doorbells
  */
 #include <pthread.h>
+#include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "check.h"
 
@@ -309,6 +311,34 @@ static void endpoint_remote(void)
     found(fi_cntr_read(remote) == 0 ? "does not count" : "counts");
 }
 
+static long resident_mib(void)
+{
+    FILE *file = fopen("/proc/self/statm", "r");
+    long total = 0, resident = 0;
+
+    if (file == NULL || fscanf(file, "%ld %ld", &total, &resident) != 2) {
+        must(-FI_EOTHER, "/proc/self/statm");
+    }
+    fclose(file);
+    return resident * sysconf(_SC_PAGESIZE) >> 20;
+}
+
+/* By what the process has more of in memory than with an endpoint that takes none. */
+static void endpoint_messages(void)
+{
+    struct fi_info *hints = rig_hints();
+    long before, without, with;
+
+    before = resident_mib();
+    rig_open();
+    without = resident_mib() - before;
+    hints->caps |= FI_MSG;
+    before = resident_mib();
+    rig_open_with(hints, true);
+    with = resident_mib() - before;
+    found("%s, %s", with >= 36 ? "36 MiB" : "less", without < 36 ? "without less" : "without too");
+}
+
 const struct behaviour counter_behaviours[] = {
     {"doorbell-add", doorbell_add, "all stores add", false},
     {"doorbell-words", doorbell_halves, "0, 64, 128, 192", false},
@@ -327,5 +357,6 @@ const struct behaviour counter_behaviours[] = {
     {"counter-busy", counter_busy, "busy", false},
     {"counter-lifetime", counter_lifetime, "crash", false},
     {"endpoint-remote-counter", endpoint_remote, "does not count", false},
+    {"endpoint-messages", endpoint_messages, "36 MiB, without less", false},
     {NULL, NULL, NULL, false},
 };

@@ -20,7 +20,7 @@ struct fi_info *rig_hints(void)
     if (hints == NULL) {
         must(-FI_ENOMEM, "fi_allocinfo");
     }
-    hints->caps = FI_MSG | FI_RMA | FI_ATOMIC | FI_RMA_EVENT | FI_TRIGGER;
+    hints->caps = FI_RMA | FI_ATOMIC | FI_RMA_EVENT | FI_TRIGGER;
     hints->ep_attr->type = FI_EP_RDM;
     hints->domain_attr->mr_mode = FI_MR_ENDPOINT | FI_MR_ALLOCATED;
     hints->fabric_attr->prov_name = strdup(rig_provider);
