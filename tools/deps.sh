@@ -33,6 +33,7 @@ check     g++            g++
 check     clang          clang
 check     clang-format   clang-format
 check     ctags          universal-ctags
+check     codespell      codespell
 check     ccache         ccache
 check     python3        python3
 check     mandoc         mandoc
