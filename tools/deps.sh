@@ -30,6 +30,7 @@ build?    ld.lld         lld
 mpich     mpi:mpich      mpich,libmpich-dev
 openmpi   mpi:openmpi    openmpi-bin,libopenmpi-dev
 check     g++            g++
+check?    abidw          abigail-tools
 check     clang          clang
 check     clang-format   clang-format
 check     ctags          universal-ctags
