@@ -3,7 +3,8 @@
 # Copyright (c) 2026 the mpix-queue authors
 #
 # cmake.sh - a project of CMake finds the installed tree by find_package alone, and MPI with it; its
-# programs link MPI in front of the library, directly and by a library of the project, and work
+# programs link MPI in front of the library, directly and by a library of the project, and work; so
+# do those of projects in C++ and in Fortran
 set -u
 : "${top_srcdir:?is set by make check}" "${top_builddir:?is set by make check}" "${MAKE:?}"
 : "${MPIEXEC:=none}" "${MPIEXEC_FLAGS:=}"
@@ -86,6 +87,26 @@ for line in $(sed -n 's/^| CMake | `\(.*\)` and `\(.*\)` |$/\1\n\2/p' "$top_srcd
     tr ' ' '^'); do
     grep -qxF "${line//^/ }" "$dir/said/CMakeLists.txt" || fail "the project has no ${line//^/ }"
 done
+# Projects that have no C, whose MPI is that of the library as well: what they print is right.
+# other LANGUAGE RANKS SOURCE PATTERN
+other()
+{
+    local project=$dir/$1
+    mkdir -p "$project"
+    printf '%s\n' 'cmake_minimum_required(VERSION 3.13)' "project(other $1)" \
+        'find_package(mpix_queue REQUIRED)' "add_executable(prog $3)" \
+        'set_property(TARGET prog PROPERTY CXX_STANDARD 17)' \
+        'target_link_libraries(prog mpix_queue::mpix_queue)' >"$project/CMakeLists.txt"
+    show cmake -S "$project" -B "$project/made" -Dmpix_queue_DIR="${config%/*}" &&
+        show cmake --build "$project/made" || { fail "the project in $1"; return; }
+    # shellcheck disable=SC2086
+    printed=$(timeout 60 $MPIEXEC $MPIEXEC_FLAGS -n "$2" "$project/made/prog" </dev/null) ||
+        fail "the program in $1"
+    [ "$(grep -cx "$4" <<<"$printed")" = "$2" ] || fail "the program in $1 printed: $printed"
+}
+other CXX 3 "$top_srcdir/examples/ring.cpp" 'rank [0-2]: 0 of 1000 sums are wrong'
+[ "${MPIXQ_TEST_FORTRAN:-no}" != yes ] ||
+    other Fortran 2 "$top_srcdir/examples/exchange_fortran.f90" 'rank [01]: 1536'
 # An older version is asked for than there is, and a newer one.
 sed -i 's/mpix_queue 0.1/mpix_queue 99.0/' "$dir/project/CMakeLists.txt"
 if cmake -S "$dir/project" -B "$dir/newer" -Dmpix_queue_DIR="${config%/*}" >"$dir/log" 2>&1; then

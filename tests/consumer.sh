@@ -41,6 +41,10 @@ mpicc()
 {
     $CC ${SANITIZER_FLAGS-} "$@"
 }
+mpicxx()
+{
+    mpicc -DOMPI_SKIP_MPICXX -DMPICH_SKIP_MPICXX "$@" -lstdc++
+}
 # shellcheck disable=SC2086
 mpifort()
 {
@@ -55,6 +59,10 @@ said_lines()
     lines=$(readme_line C)
     (cd "$dir" && [ -n "$lines" ] && eval "$lines") || fail "the README's line for C: $lines"
     mv "$dir/prog" "$dir/prog_c" && check_number prog_c
+    cp "$top_srcdir/examples/ring.cpp" "$dir/prog.cpp"
+    lines=$(readme_line C++)
+    (cd "$dir" && [ -n "$lines" ] && eval "$lines") || fail "the README's line for C++: $lines"
+    mv "$dir/prog" "$dir/prog_cxx" && check_ranks prog_cxx 2 'rank [01]: 0 of 1000 sums are wrong'
     awk '/^```make$/ { on = 1; next } /^```$/ { on = 0 } on' "$top_srcdir/doc/install.md" |
         grep -v '^CC' >"$dir/Makefile"
     lines=$(readme_line make)
@@ -73,6 +81,12 @@ said_lines()
 # check_number NAME: two ranks of it exchange numbers as they should.
 check_number()
 {
+    check_ranks "$1" 2 'rank [01]: 1536'
+}
+
+# check_ranks NAME RANKS PATTERN: each rank prints a line like that.
+check_ranks()
+{
     local printed
     if [ "${MPIEXEC:-none}" = none ]; then
         return
@@ -81,9 +95,9 @@ check_number()
     . "$top_srcdir/tools/mpi_env.sh"
     # shellcheck disable=SC2086
     printed=$(LD_LIBRARY_PATH=$libdir${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH} \
-        timeout 60 $MPIEXEC ${MPIEXEC_FLAGS-} -n 2 "$dir/$1" </dev/null) ||
+        timeout 60 $MPIEXEC ${MPIEXEC_FLAGS-} -n "$2" "$dir/$1" </dev/null) ||
         fail "$1 ended with an error"
-    [ "$(grep -c 'rank [01]: 1536' <<<"$printed")" = 2 ] || fail "$1 printed: $printed"
+    [ "$(grep -c "$3" <<<"$printed")" = "$2" ] || fail "$1 printed: $printed"
 }
 
 cat >"$dir/uses.c" <<'EOF'

@@ -70,14 +70,17 @@ check_programs()
     awk 'body; /\*\/$/ { body = 1 }' "$top/examples/exchange.c" >"$tmp/exchange.c"
     same "examples/exchange.c and README.md" "$tmp/exchange.c" "$tmp/program"
     # shellcheck disable=SC2046
-    for file in README.md doc/gpu.md doc/install.md doc/porting.md doc/tutorial.md; do
+    for file in README.md doc/gpu.md doc/install.md doc/languages.md doc/porting.md \
+        doc/tutorial.md; do
         excerpts "$file" c $(cd "$top" && echo examples/*.c)
         excerpts "$file" cuda $(cd "$top" && echo examples/*.cu)
         excerpts "$file" fortran $(cd "$top" && echo examples/*.f90)
+        excerpts "$file" cpp $(cd "$top" && echo examples/*.cpp)
     done
     # Code of another kind would not be looked at.
     grep -n '^```.' "$top"/README.md "$top"/doc/*.md |
-        grep -v -e '```c$' -e '```cuda$' -e '```fortran$' -e '```make$' -e '```cmake$' &&
+        grep -v -e '```c$' -e '```cuda$' -e '```fortran$' -e '```cpp$' -e '```make$' \
+            -e '```cmake$' &&
         fail "code in a language that no test knows"
     [ "$(wc -l <"$top/README.md")" -le 150 ] || fail "README.md has more than 150 lines"
 }

@@ -37,11 +37,11 @@ tree_files()
         xargs -d '\n' -r awk 'FNR == 1 { if (!/^\177ELF/) { print FILENAME } nextfile }'
 }
 
-# c_files [FOLDER...]: the C sources and headers among them.
+# c_files [FOLDER...]: the sources and headers in C among them, and those in C++.
 c_files()
 {
     local folders=${*:-include src tests benchmarks examples}
-    tree_files | grep -E "^(${folders// /|})/.*\.[ch]$" | while IFS= read -r file; do
+    tree_files | grep -E "^(${folders// /|})/.*\.([ch]|[ch]pp)$" | while IFS= read -r file; do
         [ ! -f "$file" ] || echo "$file"
     done
 }

@@ -1,0 +1,104 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: BSD-3-Clause
+# Copyright (c) 2026 the mpix-queue authors
+#
+# cxx.sh compile|host|hip|example - mpix_queue.hpp
+#
+# compile  it compiles alone, by g++ and by clang++, by C++17 and later, with both forms of errors
+#          and without exceptions at all, and no compiler has a warning
+# host     the programs in tests/cxx on 2 ranks, on host streams; hip: on streams of HIP's double
+# example  examples/ring.cpp gives the right numbers
+set -u
+: "${top_srcdir:?is set by make check}" "${top_builddir:?is set by make check}" "${CC:?}"
+: "${MPIEXEC:=none}" "${MPIEXEC_FLAGS:=}"
+dir=$(mktemp -d)
+trap 'rm -rf "$dir"' EXIT
+failed=0
+echo 'int main() { return 0; }' >"$dir/empty.cpp"
+# $CC may carry options. The C++ bindings that some mpi.h bring along are not ours and not clean.
+# shellcheck disable=SC2206,SC2086
+cxx=($CC ${SANITIZER_FLAGS-} -std=c++17 -Wall -Wextra -Wpedantic -Wundef -Werror -DOMPI_SKIP_MPICXX
+    -DMPICH_SKIP_MPICXX -I"$top_srcdir/include")
+if ! "${cxx[@]}" "$dir/empty.cpp" -o "$dir/empty" -lstdc++ 2>/dev/null; then
+    echo "skip: $CC has no compiler for C++"
+    exit 77
+fi
+
+compile()
+{
+    local compiler standard form includes
+    # shellcheck disable=SC2086
+    includes=$({ $CC -show 2>/dev/null || $CC --showme; } | tr ' ' '\n' | grep '^-I' |
+        sed 's/^-I/-isystem/')
+    for form in '' '#define MPIXQ_EXCEPTIONS'; do
+        printf '%s\n' "$form" '#include <mpix_queue.hpp>' '#include <mpix_queue.hpp>' \
+            >"$dir/alone.cpp"
+        for compiler in g++ clang++; do
+            command -v "$compiler" >/dev/null || { echo "there is no $compiler"; continue; }
+            for standard in c++17 c++20 "c++17 -DMPIX_QUEUE_NO_ALIASES" \
+                "c++17 -DMPIX_QUEUE_MPI_NAMES" "c++17 -fno-exceptions -fno-rtti"; do
+                [[ $form = *EXC* && $standard = *-fno* ]] && continue
+                # shellcheck disable=SC2086
+                "$compiler" -std=$standard "${cxx[@]:$skip}" $includes -Wshadow -fsyntax-only \
+                    "$dir/alone.cpp" || failed=1
+            done
+        done
+    done
+    # shellcheck disable=SC2016
+    printf '%s\n' '#include <mpix_queue.hpp>' \
+        'mpixq::queue f(const mpixq::queue &q) { return q; }' >"$dir/copies.cpp"
+    if "${cxx[@]}" -fsyntax-only "$dir/copies.cpp" 2>"$dir/log"; then
+        echo "failed: a queue can be copied"
+        failed=1
+    fi
+    grep -q deleted "$dir/log" || { cat "$dir/log"; failed=1; }
+}
+# What belongs to $CC and not to any compiler: all before -std.
+skip=0
+while [[ ${cxx[skip]} != -std=* ]]; do
+    skip=$((skip + 1))
+done
+skip=$((skip + 1))
+
+# run RANKS NAME SOURCE...: built with the library in front of MPI, and run.
+run()
+{
+    local ranks=$1 name=$2
+    shift 2
+    if [ "$MPIEXEC" = none ]; then
+        echo "skip: no launcher was found by configure"
+        exit 77
+    elif [ ! -f "$top_builddir/.libs/libmpix_queue.so" ]; then
+        echo "skip: no shared library in this build"
+        exit 77
+    fi
+    # shellcheck source=../tools/mpi_env.sh
+    . "$top_srcdir/tools/mpi_env.sh"
+    "${cxx[@]}" -g "$@" -o "$dir/$name" -L"$top_builddir/.libs" -lmpix_queue -lstdc++ -ldl ||
+        exit 1
+    export LD_LIBRARY_PATH=$top_builddir/.libs${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}
+    # shellcheck disable=SC2086
+    timeout 100 $MPIEXEC $MPIEXEC_FLAGS -n "$ranks" "$dir/$name" </dev/null >"$dir/printed"
+    rc=$?
+    cat "$dir/printed"
+    [ $rc -eq 0 ] || { echo "failed: $name on $ranks ranks ended with $rc"; failed=1; }
+}
+
+case ${1:?what} in
+compile) compile ;;
+host) run 2 queue "$top_srcdir/tests/cxx/queue.cpp" "$top_srcdir/tests/cxx/throwing.cpp" ;;
+hip)
+    double=$top_builddir/tests/hip_double/.libs
+    export LD_LIBRARY_PATH=$double${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH} MTEST_STREAM=hip
+    export MPIXQ_CHANNELS=fallback MPIXQ_GPU_AWARE=no
+    run 2 queue "$top_srcdir/tests/cxx/queue.cpp" "$top_srcdir/tests/cxx/throwing.cpp"
+    ;;
+example)
+    for ranks in 1 3; do
+        run $ranks ring "$top_srcdir/examples/ring.cpp"
+        [ "$(grep -cx 'rank [0-2]: 0 of 1000 sums are wrong' "$dir/printed")" = $ranks ] || failed=1
+    done
+    ;;
+*) exit 99 ;;
+esac
+exit $failed
