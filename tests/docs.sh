@@ -76,11 +76,12 @@ check_programs()
         excerpts "$file" cuda $(cd "$top" && echo examples/*.cu)
         excerpts "$file" fortran $(cd "$top" && echo examples/*.f90)
         excerpts "$file" cpp $(cd "$top" && echo examples/*.cpp)
+        excerpts "$file" python $(cd "$top" && echo examples/*.py)
     done
     # Code of another kind would not be looked at.
     grep -n '^```.' "$top"/README.md "$top"/doc/*.md |
-        grep -v -e '```c$' -e '```cuda$' -e '```fortran$' -e '```cpp$' -e '```make$' \
-            -e '```cmake$' &&
+        grep -v -e '```c$' -e '```cuda$' -e '```fortran$' -e '```cpp$' -e '```python$' \
+            -e '```make$' -e '```cmake$' &&
         fail "code in a language that no test knows"
     [ "$(wc -l <"$top/README.md")" -le 150 ] || fail "README.md has more than 150 lines"
 }
