@@ -20,7 +20,7 @@ words=$(tr -s ' \t\\' '\n' <Makefile.am)
 for file in src/*/*.[ch] tests/*.[ch] tests/unit/*.[ch] tests/*_double/* tests/*.sh tests/*.bash \
     tests/*.py benchmarks/*.[ch] benchmarks/*.sh src/fortran/* tests/fortran/* examples/*.c \
     examples/*.cu examples/*.f90 examples/*.cpp examples/*.py src/python/* tests/cxx/* doc/*.* \
-    doc/*/* abi/* examples/patterns/* man/*.[137] tools/* tools/*/* \
+    doc/*/* abi/* debian/* debian/source/* examples/patterns/* man/*.[137] tools/* tools/*/* \
     $(find spack -name '*.py' -o -name '*.yaml'); do
     [ ! -d "$file" ] || continue
     grep -qxF -e "$file" -e "${file%.c}" <<<"$words" || fail "$file is not in Makefile.am"

@@ -7,11 +7,12 @@
 # shellcheck source=gate.bash
 . "$top_srcdir/tests/gate.bash"
 
-# Licence and copyright lines at the top of every file, but in the text of the licence itself.
-# Patterns and the lists of patterns are nobody's.
+# Licence and copyright lines at the top of every file, but in the text of the licence itself and in
+# files of Debian that can have no comments. Patterns and the lists of patterns are nobody's.
 check_licence()
 {
-    tree_files | grep -vxE 'LICENSE' | while IFS= read -r file; do
+    local bare='LICENSE|debian/(changelog|copyright|source/format)'
+    tree_files | grep -vxE "$bare" | while IFS= read -r file; do
         [ -f "$file" ] || continue
         head -n 5 "$file" | grep -q 'SPDX-License-Identifier: [A-Z]' ||
             echo "$file:1: no licence line"

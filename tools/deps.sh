@@ -7,9 +7,9 @@
 
 # One line per need: when it is needed (with a question mark: wanted), what is looked for, the
 # Debian packages (comma between). Looked for is a program in PATH, or a header (name.h), or an MPI
-# with its compiler and launcher (mpi:name), or a module of Python (py:name). So what came by other
-# ways than apt is good as well. What is wanted is installed like the rest; where that cannot be
-# done, the step goes on, and configure says what is left out.
+# with its compiler and launcher (mpi:name), a module of Python (py:name), or a file (/name). So
+# what came by other ways than apt is good as well. What is wanted is installed like the rest; where
+# that cannot be done, the step goes on, and configure says what is left out.
 deps_table()
 {
     cat <<'TABLE'
@@ -31,6 +31,9 @@ mpich     mpi:mpich      mpich,libmpich-dev
 openmpi   mpi:openmpi    openmpi-bin,libopenmpi-dev
 check     g++            g++
 check?    abidw          abigail-tools
+check?    lintian        lintian
+check?    dh             debhelper,dh-python,dpkg-dev,fakeroot
+check?    /usr/share/mpi-default-dev/debian_defaults mpi-default-dev,mpi-default-bin
 check?    py:mpi4py      python3-mpi4py
 check     clang          clang
 check     clang-format   clang-format
@@ -85,6 +88,7 @@ deps_cache()
 deps_has()
 {
     case $1 in
+    /*) [ -e "$1" ] ;;
     mpi:*) mpi_find "${1#mpi:}" ;;
     # Debian's modules are for its own Python, which may not be the first one.
     py:*) python3 -c "import ${1#py:}" 2>/dev/null ||
