@@ -6,6 +6,8 @@
  * calls the C function. */
 #include "pmpi/fortran.h"
 
+#include <dlfcn.h>
+
 #include "api.h"
 #include "core/lib.h"
 
@@ -353,10 +355,29 @@ static void stream_destroy(MPIXQ_Host_stream *stream, MPI_Fint *ierror)
 }
 PLAIN(stream_destroy, mpixq_host_stream_destroy);
 
+/* An internal procedure that uses variables of its host is called by a few instructions which the
+ * compiler writes where the host keeps its variables. Both are gone when the host returns, and a
+ * stream may get to the call later. They are in no file that is loaded, as procedures are. */
+static int is_in_its_host(void (*fn)(void *))
+{
+    Dl_info info;
+
+    return fn != NULL && dladdr(*(void **)&fn, &info) == 0;
+}
+
 static void stream_launch(const MPIXQ_Host_stream *stream, void (*const *fn)(void *),
                           void *const *arg, MPI_Fint *ierror)
 {
-    mpixq_fortran_return(ierror, MPIXQ_Host_stream_launch(*stream, *fn, *arg));
+    static const struct mpixq_call call = {"MPIX_Host_stream_launch", false};
+    int rc;
+
+    if (is_in_its_host(*fn)) {
+        rc = mpixq_api_enter(&call);
+        rc = rc ? rc : mpixq_api_fail(&call, MPIXQ_E_ARG_FN_INTERNAL);
+    } else {
+        rc = MPIXQ_Host_stream_launch(*stream, *fn, *arg);
+    }
+    mpixq_fortran_return(ierror, rc);
 }
 PLAIN(stream_launch, mpixq_host_stream_launch);
 

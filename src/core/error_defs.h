@@ -148,3 +148,6 @@ MPIXQ_ERROR(
     "uses no GPU whose default stream it could be. For a host stream of the queue's own "
     "give NULL as stream_address itself")
 MPIXQ_ERROR(GAVE_UP, MPIXQ_ERR_MATCH, "the peer has given up its match of the request meanwhile")
+MPIXQ_ERROR(ARG_FN_INTERNAL, MPIXQ_ERR_ARG,
+            "argument fn: an internal procedure that uses variables of its host, which may have "
+            "returned when it runs: take one of a module, and hand over the variables by arg")

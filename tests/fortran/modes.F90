@@ -19,6 +19,35 @@ contains
         call c_f_pointer(arg, n)
         n = n + 1
     end subroutine
+
+    ! Internal procedures: one that uses a variable of this one is refused, the other one runs.
+    subroutine launch_internal(stream, arg, refused, launched, runs)
+        use mpix_queue
+        type(MPIXQ_Host_stream), intent(in) :: stream
+        type(c_ptr), intent(in) :: arg
+        integer, intent(out) :: refused, launched, runs
+        type(c_funptr) :: fn ! gfortran 12 links no constant that is an internal procedure
+
+        runs = 0
+        fn = c_funloc(counts)
+        call MPIXQ_Host_stream_launch(stream, fn, arg, refused)
+        fn = c_funloc(passes)
+        call MPIXQ_Host_stream_launch(stream, fn, arg, launched)
+        call MPIXQ_Host_stream_synchronize(stream)
+    contains
+        subroutine counts(arg) bind(c)
+            type(c_ptr), value :: arg
+
+            call bump(arg)
+            runs = runs + 1
+        end subroutine
+
+        subroutine passes(arg) bind(c)
+            type(c_ptr), value :: arg
+
+            call bump(arg)
+        end subroutine
+    end subroutine
 end module modes_fn
 
 program modes
@@ -55,6 +84,7 @@ program modes
     call asynchronous_match()
     call MPIXQ_Queue_wait(queue)
     SAME(bumps, 4 * rounds)
+    call internal_procedures()
     call MPIXQ_Queue_free(queue, ierr)
     SAME(ierr, MPI_SUCCESS)
     CHECK(queue == MPIXQ_QUEUE_NULL)
@@ -73,6 +103,32 @@ contains
                 SAME(got(i), guard)
             end if
         end do
+    end subroutine
+
+    subroutine internal_procedures()
+        integer, target, save :: passed = 0
+        integer :: refused, launched, runs, kind
+        type(c_funptr) :: fn
+
+        call launch_internal(stream, c_loc(passed), refused, launched, runs)
+        call MPIXQ_Error_kind(refused, kind)
+        SAME(kind, MPIXQ_ERR_ARG)
+        SAME(launched, MPI_SUCCESS)
+        SAME(runs, 0)
+        SAME(passed, 1)
+        ! What the main program has stays.
+        fn = c_funloc(of_main)
+        call MPIXQ_Host_stream_launch(stream, fn, c_loc(passed), launched)
+        SAME(launched, MPI_SUCCESS)
+        call MPIXQ_Host_stream_synchronize(stream)
+        SAME(bumps, 4 * rounds + 1)
+    end subroutine
+
+    subroutine of_main(arg) bind(c)
+        type(c_ptr), value :: arg
+
+        call bump(arg)
+        bumps = bumps + 1
     end subroutine
 
     subroutine all_modes()
