@@ -11,37 +11,10 @@
 # broken    of variables that are set wrongly, by an alias, and that do not exist
 # options   wrong ones, and an MPI_Init that hangs, or ends the program
 set -u
-: "${top_srcdir:?is set by make check}" "${top_builddir:?is set by make check}" "${CC:?}"
-: "${MPIEXEC:=none}" "${MPIEXEC_FLAGS:=}" "${MPIXQ_TEST_MPI:=other}" "${MPIXQ_TEST_LIBFABRIC:=yes}"
-# shellcheck source=../tools/mpi_env.sh
-. "$top_srcdir/tools/mpi_env.sh"
+: "${top_srcdir:?is set by make check}" "${top_builddir:?is set by make check}"
 program=$top_builddir/tools/info/mpixq_info
-dir=$(mktemp -d)
-nic=/dev/shm/cxi_double_$(id -u)_info_$$
-trap 'rm -rf "$dir" "$nic"' EXIT
-failed=0
-
-skip()
-{
-    echo "skip: $*"
-    exit 77
-}
-
-fail()
-{
-    echo "failed: $*"
-    sed 's/^/    /' "$dir/out" "$dir/err"
-    failed=1
-}
-
-# look RC COMMAND...: what it printed is in $dir/out and $dir/err.
-look()
-{
-    local expected=$1 rc=0
-    shift
-    timeout 100 "$@" >"$dir/out" 2>"$dir/err" </dev/null || rc=$?
-    [ "$rc" -eq "$expected" ] || fail "$*: exit code $rc, not $expected"
-}
+# shellcheck source=tool.bash
+. "$top_srcdir/tests/tool.bash"
 
 # on RANKS OPTION...
 on()
@@ -50,15 +23,6 @@ on()
     shift
     # shellcheck disable=SC2086 # the flags are words
     look 0 $MPIEXEC $MPIEXEC_FLAGS -n "$ranks" "$program" "$@"
-}
-
-# each_rank COMMAND: $dir/each runs what it is given, on rank 1 after the command.
-each_rank()
-{
-    # shellcheck disable=SC2016
-    printf '#!/bin/sh\n[ "${PMI_RANK:-${OMPI_COMM_WORLD_RANK:-}}" != 1 ] || %s\nexec "$@"\n' \
-        "$1" >"$dir/each"
-    chmod +x "$dir/each"
 }
 
 # says SECTION NAME PATTERN: a line of the text does, once.
@@ -222,7 +186,7 @@ ranks()
 
 hip()
 {
-    export LD_LIBRARY_PATH=$top_builddir/tests/hip_double/.libs${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}
+    with_hip
     HIP_DOUBLE_DEVICES=2 on 2
     says gpus HIP "2 found by libamdhip64.so"
     says gpus "HIP 0" "double of a HIP device at 0000:.*"
@@ -265,10 +229,7 @@ hip()
 
 cxi()
 {
-    [ "$MPIXQ_TEST_LIBFABRIC" = yes ] || skip "built without libfabric"
-    [ "$(uname -m)" = x86_64 ] || skip "the double has doorbells on x86-64 only"
-    export FI_PROVIDER_PATH=$top_builddir/tests/cxi_double/.libs FI_PROVIDER=cxi MPIXQ_FABRIC=cxi
-    export CXI_DOUBLE_NAME=info_$$ CXI_DOUBLE_CLOSE_MS=100
+    with_cxi
     on 2
     says channels cxi available
     says serves "host memory, other node" cxi
@@ -286,7 +247,7 @@ cxi()
     says serves "host memory, other node" fallback
     says serves "host memory, other node, not cxi" "there is no NIC of the number MPIXQ_CXI_NIC"
     # The NIC and a GPU.
-    export LD_LIBRARY_PATH=$top_builddir/tests/hip_double/.libs${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}
+    with_hip
     look 0 "$program"
     says serves "HIP memory, same node" ipc
     says serves "HIP memory, other node" cxi

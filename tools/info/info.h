@@ -9,6 +9,8 @@
  *     serves.c   which channel serves, found by matching pairs
  *     report.c   facts: collected, gathered, merged
  *     print.c    as text and as JSON
+ *     json.c     texts in JSON
+ *     missed.c   which channels come before the one that serves
  *
  * The program has the library inside, and asks its own parts; so what it says of channels, NICs and
  * variables is what the library does.

@@ -7,6 +7,7 @@
 
 #include "config.h"
 #include "info.h"
+#include "json.h"
 
 enum { LEAST_COLUMN = 22, MOST_COLUMN = 54 };
 
@@ -85,32 +86,14 @@ void print_text(const struct report *report, unsigned shown, bool all)
     }
 }
 
-/* The texts have nothing but printable characters of ASCII. */
-static void print_string(const char *text)
-{
-    putchar('"');
-    for (; *text != '\0'; text++) {
-        printf(*text == '"' || *text == '\\' ? "\\%c" : "%c", *text);
-    }
-    putchar('"');
-}
-
-static void print_member(const char *name, const char *value)
-{
-    if (value != NULL && value[0] != '\0') {
-        printf(", \"%s\": ", name);
-        print_string(value);
-    }
-}
-
 static void print_value(const struct fact *fact)
 {
     printf("{\"value\": ");
-    print_string(fact->value);
-    print_member("source", fact->source);
-    print_member("note", fact->note);
-    print_member("default", fact->usual);
-    print_member("help", fact->help);
+    json_string(fact->value);
+    json_member("source", fact->source);
+    json_member("note", fact->note);
+    json_member("default", fact->usual);
+    json_member("help", fact->help);
     printf(", \"ranks\": \"");
     print_ranks(fact);
     printf("\"}");
@@ -130,7 +113,7 @@ static void print_section(const struct report *report, enum section section)
             printf(",\n      ");
         } else {
             printf("%s\n    ", last != NULL ? "]," : "");
-            print_string(fact->name);
+            json_string(fact->name);
             printf(": [");
         }
         print_value(fact);

@@ -16,6 +16,7 @@
 #include "core/request.h"
 #include "core/served.h"
 #include "info.h"
+#include "missed.h"
 #include "mpix_queue.h"
 
 enum { BYTES = 4096 };
@@ -32,28 +33,6 @@ struct ends {
 static unsigned bit(uint32_t id)
 {
     return 1u << id;
-}
-
-/* Best first, where the user says nothing else. */
-static const uint32_t usual[] = {MPIXQ_CHANNEL_IPC, MPIXQ_CHANNEL_SELF, MPIXQ_CHANNEL_CXI,
-                                 MPIXQ_CHANNEL_FALLBACK};
-enum { N_USUAL = sizeof usual / sizeof usual[0] };
-
-/* Does it come before what serves? What the user has left out usually does, or does not. */
-static bool is_missed(const struct mpixq_request *req, uint32_t id)
-{
-    const struct mpixq_channel_set *set = &req->channels;
-    bool is_in = mpixq_channel_set_has(set, id);
-    int n = is_in ? set->n : N_USUAL;
-
-    for (int i = 0; req->channel != NULL && i < n; i++) {
-        uint32_t at = is_in ? set->ids[i] : usual[i];
-
-        if (at == id || at == req->channel->id) {
-            return at != req->channel->id;
-        }
-    }
-    return true;
 }
 
 /* Of a send, which after the match has the reasons of both ends. */
