@@ -162,9 +162,12 @@ check_options()
         same "options in benchmarks/$program.c and man/mpixq_$program.1" "$tmp/options" \
             "$tmp/explained"
     done
-    options_of "$top/tools/info/info.c" >"$tmp/options"
-    sed -n 's/^\.It Fl -\([a-z-]*\).*/\1/p' "$top/man/mpixq_info.1" | sort >"$tmp/explained"
-    same "options in tools/info/info.c and man/mpixq_info.1" "$tmp/options" "$tmp/explained"
+    for program in info selftest; do
+        options_of "$top/tools/$program/$program.c" >"$tmp/options"
+        sed -n 's/^\.It Fl -\([a-z-]*\).*/\1/p' "$top/man/mpixq_$program.1" | sort >"$tmp/explained"
+        same "options in tools/$program/$program.c and man/mpixq_$program.1" "$tmp/options" \
+            "$tmp/explained"
+    done
 }
 
 # The share of a wait by which its end may be noticed late: MPIXQ_BACKOFF_SHARE, in words.
