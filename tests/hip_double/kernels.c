@@ -50,6 +50,22 @@ static void run_add(const void *parameters)
     }
 }
 
+/* That of examples/exchange_gpu_hip.c, and all of its blocks. */
+static void run_add_numbers(const void *parameters)
+{
+    enum { NUMBERS = 1 << 20 };
+    const struct {
+        int *mine;
+        const int *theirs;
+    } *p = parameters;
+    int *mine = hip_double_reach(p->mine, NUMBERS * sizeof(int));
+    const int *theirs = hip_double_reach(p->theirs, NUMBERS * sizeof(int));
+
+    for (int i = 0; i < NUMBERS; i++) {
+        mine[i] += theirs[i];
+    }
+}
+
 /* The library's, of which src/stream/kernels_host.c is the build for the host. */
 void mpixq_ring(uint64_t *word, uint64_t value) __attribute__((weak));
 void mpixq_wait(const uint64_t *gate, uint64_t value, uint64_t *word, uint64_t passed)
@@ -256,6 +272,7 @@ static const struct hip_kernel kernels[] = {
     {"bench_bounce", {sizeof(struct bench_bounce)}, .waits = true, .run = run_bench_bounce},
     {"bench_delay", {8}, .run = run_bench_delay},
     {"bench_product", {8, 8, 8, 8}, .grid = true, .run = run_bench_product},
+    {"add_numbers", {8, 8}, .grid = true, .run = run_add_numbers},
     {"hip_test_store", {sizeof(struct hip_test_words)}, .run = run_store},
     {"hip_test_wait", {sizeof(struct hip_test_words)}, .waits = true, .run = run_wait},
     {"hip_test_add", {sizeof(struct hip_test_words)}, .run = run_add},
