@@ -62,15 +62,6 @@ static MPIX_Queue make_queue(gpu_stream *stream)
     return queue;
 }
 
-/* What came in is what goes out next. */
-static void enqueue_step(MPIX_Queue queue, gpu_stream stream, MPI_Request req[2], int *out,
-                         const int *in)
-{
-    MPIX_Enqueue_startall(queue, 2, req);
-    MPIX_Enqueue_waitall(queue, 2, req);
-    check(GPU(MemcpyAsync)(out, in, BYTES, GPU(MemcpyDeviceToDevice), stream));
-}
-
 static int count_wrong(const int *numbers, int rank)
 {
     int wrong = 0;
@@ -108,7 +99,9 @@ int main(int argc, char **argv)
     MPIX_Matchall(2, req);
 
     for (int step = 0; step < size; step++) {
-        enqueue_step(queue, stream, req, out, in);
+        MPIX_Enqueue_startall(queue, 2, req);
+        MPIX_Enqueue_waitall(queue, 2, req);
+        check(GPU(MemcpyAsync)(out, in, BYTES, GPU(MemcpyDeviceToDevice), stream)); /* goes next */
     }
     check(GPU(StreamSynchronize)(stream));
     check(GPU(Memcpy)(host, out, BYTES, GPU(MemcpyDeviceToHost)));

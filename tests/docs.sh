@@ -7,7 +7,7 @@
 # reports in the source and doc/troubleshooting.md; functions and kinds of error in the header and
 # in their pages; functions and constants in the header and the module for Fortran; options of the
 # benchmarks and in their pages; how late a waiting thread may be, in the source, the design and the
-# manual. The README has at most 150 lines.
+# manual. The README has at most 150 lines, an example less than 120.
 # Exit codes: 0 all equal; 1 not; 77 all equal, but there is no mandoc to check the pages' form.
 
 top=${top_srcdir:-${srcdir:-.}}
@@ -83,6 +83,9 @@ check_programs()
         grep -v -e '```c$' -e '```cuda$' -e '```fortran$' -e '```cpp$' -e '```python$' \
             -e '```make$' -e '```cmake$' &&
         fail "code in a language that no test knows"
+    for file in "$top"/examples/*.*; do
+        [ "$(wc -l <"$file")" -lt 120 ] || fail "$file has not less than 120 lines"
+    done
     [ "$(wc -l <"$top/README.md")" -le 150 ] || fail "README.md has more than 150 lines"
 }
 

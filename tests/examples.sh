@@ -2,9 +2,9 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # Copyright (c) 2026 the mpix-queue authors
 #
-# examples.sh [gpu] - the examples, which "make check" has built, give the right numbers; gpu: the
-# one for both kinds of GPUs is compiled with HIP, and runs on the double of its runtime; it
-# compiles with CUDA, and so does the one with a kernel of its own, by nvcc
+# examples.sh [gpu] - the examples, which "make check" has built, give the right numbers; gpu: those
+# for both kinds of GPUs, and the one for HIP, are compiled with HIP, and run on the double of its
+# runtime; the former compile with CUDA, and so does the one with a kernel of its own, by nvcc
 set -u
 : "${top_srcdir:?is set by make check}" "${top_builddir:?is set by make check}"
 if [ "$MPIEXEC" = none ]; then
@@ -91,35 +91,46 @@ kernel()
     fi
 }
 
-ring()
+# on_gpu PROGRAM LINE RANKS...: it compiles with CUDA if it can, and with HIP on its double each of
+# so many ranks prints the line; with the buffers as they are, and by MPI, which takes no memory of
+# GPUs.
+on_gpu()
 {
-    local headers double=$top_builddir/tests/hip_double/.libs/libamdhip64.so.5
+    local name=$1 wanted=$2 cuda double=$top_builddir/tests/hip_double/.libs/libamdhip64.so.5
+    local source=$top_srcdir/examples/$1.c
     local options=(-Wall -Wextra -Werror "-I$top_srcdir/include")
-    headers=$(folder cuda_runtime_api.h /usr/local/cuda/include /usr/include) &&
-        { $CC "${options[@]}" -isystem "$headers" -fsyntax-only "$top_srcdir/examples/ring_gpu.c" ||
-            failed=1; }
-    headers=$(folder hip/hip_runtime_api.h ${HIP_PATH:+"$HIP_PATH/include"} \
-        ${ROCM_PATH:+"$ROCM_PATH/include"} /opt/rocm/include /usr/include) || {
-        [ $failed = 1 ] || echo "skip: there is no hip_runtime_api.h"
-        exit $((failed == 1 ? 1 : 77))
-    }
+    shift 2
+    cuda=$(folder cuda_runtime_api.h /usr/local/cuda/include /usr/include) &&
+        grep -q '<cuda' "$source" &&
+        { $CC "${options[@]}" -isystem "$cuda" -fsyntax-only "$source" || failed=1; }
+    hip=$(folder hip/hip_runtime_api.h ${HIP_PATH:+"$HIP_PATH/include"} \
+        ${ROCM_PATH:+"$ROCM_PATH/include"} /opt/rocm/include /usr/include) || return
     # shellcheck disable=SC2086
-    $CC ${SANITIZER_FLAGS-} "${options[@]}" -DUSE_HIP -D__HIP_PLATFORM_AMD__ -isystem "$headers" \
-        "$top_srcdir/examples/ring_gpu.c" -o "$dir/ring" "$top_builddir/.libs/libmpix_queue.so" \
+    $CC ${SANITIZER_FLAGS-} "${options[@]}" -DUSE_HIP -D__HIP_PLATFORM_AMD__ -isystem "$hip" \
+        "$source" -o "$dir/$name" "$top_builddir/.libs/libmpix_queue.so" \
         "$double" -Wl,-rpath,"$top_builddir/.libs:${double%/*}" || exit 1
-    for ranks in 1 3; do
-        expect "$ranks" "$dir/ring" 'rank 0: 0 of 1048576 numbers are wrong' \
-            "rank $((ranks - 1)): 0 of 1048576 numbers are wrong"
-        # By MPI, which takes no memory of GPUs, too.
-        MPIXQ_CHANNELS=cxi,fallback expect "$ranks" "$dir/ring" \
-            "rank $((ranks - 1)): 0 of 1048576 numbers are wrong"
+    for ranks; do
+        for channels in ipc,cxi,fallback cxi,fallback; do
+            MPIXQ_CHANNELS=$channels expect "$ranks" "$dir/$name" "rank 0: $wanted" \
+                "rank $((ranks - 1)): $wanted"
+        done
     done
-    exit $failed
+}
+
+# The command that it is given, with what the library says of itself among what it prints.
+told()
+{
+    printf '#!/bin/sh\nexec env MPIXQ_INFO=1 %s 2>&1\n' "$*" >"$dir/told"
+    chmod +x "$dir/told"
 }
 
 if [ "${1-}" = gpu ]; then
     kernel
-    ring
+    on_gpu ring_gpu '0 of 1048576 numbers are wrong' 1 3
+    on_gpu two_queues_gpu '0 of 131072 numbers are wrong' 1 2 3
+    on_gpu exchange_gpu_hip '0 of 1048576 numbers are wrong' 2 3
+    [ $failed = 1 ] || [ -n "$hip" ] || { echo "skip: there is no hip_runtime_api.h"; exit 77; }
+    exit $failed
 fi
 
 expect 2 exchange 'rank 0: 1536' 'rank 1: 1536'
@@ -127,8 +138,33 @@ expect 3 exchange 'rank 0: 1536' 'rank 1: 1536' 'rank 2: 3' # MPI_PROC_NULL
 for ranks in 1 2 4; do
     expect "$ranks" halo 'heat before 1000.000000, after 100 steps 1000.000000'
     # That of the first cell is 1000 times the central of the 401 binomial coefficients, by 4^200.
-    expect "$ranks" overlap 'heat after 200 steps 1000.000000, in the first cell 39.869302'
+    heat='heat after 200 steps 1000.000000, in the first cell 39.869302'
+    for program in overlap plain plain_matched; do
+        expect "$ranks" $program "$heat"
+    done
+    expect "$ranks" mixed "rank $((ranks - 1)): 12"
+    expect "$ranks" threads "rank $((ranks - 1)): 0 of 4 threads are wrong"
 done
+for ranks in 1 2 3 4 6; do
+    expect "$ranks" life 'rank 0: 0 of 256 cells are wrong' \
+        "rank $((ranks - 1)): 0 of 256 cells are wrong"
+done
+expect 2 errors 'rank 0: start without a match: kind 4: .* is not matched: call MPIX_Match first' \
+    'rank 1: start without a match: kind 4: .* is not matched: call MPIX_Match first' \
+    'rank 1: start after it: kind 0: .*' 'rank 0: 7' 'rank 1: 7' \
+    'rank 0: match of a send of two and a receive of one: kind 0: .*\(truncated\|is smaller\).*' \
+    'rank 1: match of a send of two and a receive of one: kind 0: .*\(truncated\|is smaller\).*' \
+    'rank 0: wait for a peer that has freed its end: kind 9: the peer has freed its end .*' \
+    'rank 0: free of the queue: kind 0: .*'
+expect 1 errors
+
+# Unchanged, with the library in front of it; and with its two lines.
+if [ -f "$top_builddir/.libs/libmpix_queue.so" ]; then
+    told "LD_PRELOAD=$top_builddir/.libs/libmpix_queue.so $top_builddir/examples/plain"
+    expect 2 "$dir/told" "$heat" 'mpix_queue: rank 1: 0 pairs'
+    told "$top_builddir/examples/plain_matched"
+    expect 2 "$dir/told" "$heat" 'mpix_queue: rank 1: 4 pairs: 4 fallback.*'
+fi
 
 # The one in Fortran is built here, since make does without Fortran.
 if [ "${MPIXQ_TEST_FORTRAN:-no}" = yes ] && [ -f "$top_builddir/.libs/libmpix_queue.so" ]; then
