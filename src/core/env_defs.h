@@ -14,6 +14,9 @@ MPIXQ_ENV_CHOICE(log, "MPIXQ_LOG", "warn", "error|warn|info|debug",
 MPIXQ_ENV_CHOICE(info, "MPIXQ_INFO", "0", "0|1",
                  "print what was chosen and why, at MPI_Init, when a queue is made, and what "
                  "served at MPI_Finalize")
+MPIXQ_ENV_CHOICE(stats, "MPIXQ_STATS", "0", "0|1",
+                 "print at MPI_Finalize, on rank 0, what each rank and all together have done: "
+                 "starts, launches, posts, bytes, channels, and why not better ones")
 MPIXQ_ENV_CHOICE(thread_level, "MPIXQ_THREAD_LEVEL", "auto", "auto|keep|multiple",
                  "thread level asked of MPI: auto raises it to MPI_THREAD_MULTIPLE when the "
                  "library is linked into the program and keeps it under LD_PRELOAD alone")

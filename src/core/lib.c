@@ -22,6 +22,7 @@
 #include "opener.h"
 #include "progress.h"
 #include "queue.h"
+#include "stats.h"
 #include "stream/host_stream.h"
 #include "stream/stream.h"
 
@@ -90,7 +91,9 @@ static int teardown(MPI_Comm comm, int key, void *value, void *extra)
     mpixq_streams_look_at_places();
     mpixq_handles_each(recall, NULL); /* no other thread is here any more */
     mpixq_match_stop();
+    mpixq_stats_tell();
     mpixq_control_close();
+    mpixq_stats_close();
     mpixq_match_close();
     mpixq_requests_close();
     mpixq_channels_close();

@@ -20,6 +20,7 @@
 #include "queue.h"
 #include "served.h"
 #include "stage.h"
+#include "stats.h"
 
 /* The matching lock, and what it guards. */
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
@@ -403,6 +404,10 @@ void mpixq_match_record(const struct mpixq_record *record, int source)
         break;
     case MPIXQ_WIRE_VERDICT:
         mpixq_match_record_verdict(record, source);
+        break;
+    case MPIXQ_WIRE_STATS:
+    case MPIXQ_WIRE_MISSED:
+        mpixq_stats_record(record, source);
         break;
     }
 }

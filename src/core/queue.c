@@ -16,6 +16,7 @@
 #include "log.h"
 #include "lost.h"
 #include "match.h"
+#include "stats.h"
 
 enum { LIVE = 0x6d717571 };
 
@@ -68,6 +69,7 @@ static void queue_reset(struct mpixq_queue *queue)
     memset(queue->by_channel, 0, sizeof queue->by_channel);
     atomic_store(&queue->posts, 0);
     atomic_store(&queue->rings, 0);
+    atomic_store(&queue->stalls, 0);
     atomic_store(&queue->failed, MPI_SUCCESS);
     atomic_store(&queue->is_freed, false);
     queue->failed_comm = NULL;
@@ -247,6 +249,7 @@ static void retire(struct mpixq_queue *queue)
     /* Nobody who found the queue through a request may still be about to fail it. */
     mpixq_match_fence();
     mpixq_channels_detach(queue);
+    mpixq_stats_queue(queue);
     queue->stream->ops->close(queue->stream);
     mpixq_comm_put(queue->failed_comm);
     queue->failed_comm = NULL;

@@ -58,6 +58,7 @@ struct mpixq_queue {
 
     /* Counted by channels, any thread. */
     _Atomic uint64_t posts, rings;
+    _Atomic uint64_t stalls; /* starts that the budget of the NIC had no room for in time */
 
     /* The completion word of what the host waits for without the stream, or NULL. Written by the
      * thread that waits, read by the watchdog. */

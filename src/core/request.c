@@ -12,6 +12,7 @@
 #include "error.h"
 #include "handles.h"
 #include "log.h"
+#include "stats.h"
 #include "thread.h"
 
 atomic_long mpixq_active;
@@ -287,6 +288,7 @@ void mpixq_request_forget(struct mpixq_request *req)
 void mpixq_request_release(struct mpixq_request *req)
 {
     req->released = true;
+    mpixq_stats_request(req);
     /* The record may have to wait for its peer for as long as the program runs. */
     atomic_fetch_sub(&mpixq_active, 1);
 }

@@ -93,6 +93,32 @@ void mpixq_served_count(const struct mpixq_request *req)
     }
 }
 
+uint64_t mpixq_served_pairs(uint32_t channel)
+{
+    return by_channel[channel];
+}
+
+void mpixq_served_each_missed(void (*visit)(const struct mpixq_missed *missed, void *arg),
+                              void *arg)
+{
+    for (int id = 0; id < MPIXQ_N_CHANNELS; id++) {
+        for (int better = 0; better < MPIXQ_N_CHANNELS; better++) {
+            for (int i = 1; i < MPIXQ_N_REASONS; i++) {
+                const struct missed *m = &missed[id][better][i];
+                struct mpixq_missed told = {.all = m->all,
+                                            .at_peer = m->at_peer,
+                                            .served = (uint8_t)id,
+                                            .better = (uint8_t)better,
+                                            .reason = (uint8_t)i};
+
+                if (m->all > 0) {
+                    visit(&told, arg);
+                }
+            }
+        }
+    }
+}
+
 /* One line of the log, less what stands before. */
 struct line {
     char text[900];

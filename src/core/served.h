@@ -41,6 +41,16 @@ void mpixq_channel_choice_text(const struct mpixq_channel_choice *choice, char *
 
 /* A request was matched on its channel. */
 void mpixq_served_count(const struct mpixq_request *req);
+/* Pairs of a channel so far. */
+uint64_t mpixq_served_pairs(uint32_t channel);
+/* Pairs of a channel that a better one did not serve, for the reason of this number; and those of
+ * them for which it is that of the peer. Call visit for each that there are. */
+struct mpixq_missed {
+    uint32_t all, at_peer;
+    uint8_t served, better, reason, reserved;
+};
+void mpixq_served_each_missed(void (*visit)(const struct mpixq_missed *missed, void *arg),
+                              void *arg);
 /* How many pairs went by which channel, and why not by a better one; if asked for by MPIXQ_INFO. */
 void mpixq_served_print(void);
 

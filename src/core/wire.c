@@ -37,6 +37,8 @@ _Static_assert(sizeof(struct mpixq_wire_withdraw) == 32, "layout");
 _Static_assert(sizeof(struct mpixq_wire_hello) == 32, "layout");
 _Static_assert(sizeof(struct mpixq_wire_reason) == 104, "layout");
 _Static_assert(sizeof(struct mpixq_wire_verdict) == 24, "layout");
+_Static_assert(sizeof(struct mpixq_stats) == (8 + 4 * MPIXQ_N_CHANNELS) * 8, "layout");
+_Static_assert(sizeof(struct mpixq_wire_missed) == 16, "layout");
 _Static_assert(MPIXQ_E_COUNT <= UINT8_MAX, "an error in a byte");
 
 static size_t body_bytes(unsigned kind)
@@ -58,6 +60,10 @@ static size_t body_bytes(unsigned kind)
         return sizeof(struct mpixq_wire_reason);
     case MPIXQ_WIRE_VERDICT:
         return sizeof(struct mpixq_wire_verdict);
+    case MPIXQ_WIRE_STATS:
+        return sizeof(struct mpixq_stats);
+    case MPIXQ_WIRE_MISSED:
+        return sizeof(struct mpixq_wire_missed);
     default:
         return 0;
     }
@@ -165,6 +171,10 @@ static bool is_sane(const struct mpixq_record *record)
     case MPIXQ_WIRE_REASON:
         return record->u.reason.number < MPIXQ_N_REASONS &&
                record->u.reason.length <= MPIXQ_REASON_BYTES;
+    case MPIXQ_WIRE_MISSED:
+        return record->u.missed.missed.served < MPIXQ_N_CHANNELS &&
+               record->u.missed.missed.better < MPIXQ_N_CHANNELS &&
+               record->u.missed.missed.reason < MPIXQ_N_REASONS;
     default:
         return true;
     }

@@ -16,8 +16,9 @@
 #include "ident.h"
 #include "process.h"
 #include "served.h"
+#include "stats.h"
 
-#define MPIXQ_WIRE_VERSION 7
+#define MPIXQ_WIRE_VERSION 8
 /* Small enough to travel eagerly on every MPI. */
 #define MPIXQ_WIRE_MESSAGE_BYTES 4000
 #define MPIXQ_WIRE_HEADER_BYTES 8
@@ -32,7 +33,9 @@ enum mpixq_wire_kind {
     MPIXQ_WIRE_WITHDRAW,  /* sender to receiver: an offer that was not answered holds no more */
     MPIXQ_WIRE_HELLO,     /* either to the other, once and first: what process it is */
     MPIXQ_WIRE_REASON,    /* either to the other, once: the text of a reason, and its number */
-    MPIXQ_WIRE_VERDICT    /* sender to receiver, if the answer awaits it: has it opened its end? */
+    MPIXQ_WIRE_VERDICT,   /* sender to receiver, if the answer awaits it: has it opened its end? */
+    MPIXQ_WIRE_STATS,     /* to rank 0, in MPI_Finalize: what the process has done; and before it */
+    MPIXQ_WIRE_MISSED     /* how often a better channel did not serve, by a reason that it told */
 };
 
 /* What a channel tells its other end. */
@@ -101,6 +104,11 @@ struct mpixq_wire_reason {
     char text[MPIXQ_REASON_BYTES + 2]; /* without an end; a multiple of 8 with what is before */
 };
 
+struct mpixq_wire_missed {
+    struct mpixq_missed missed; /* its reason by the number that the sender has for it */
+    uint32_t reserved;
+};
+
 struct mpixq_record {
     enum mpixq_wire_kind kind;
     union {
@@ -112,6 +120,8 @@ struct mpixq_record {
         struct mpixq_wire_hello hello;
         struct mpixq_wire_reason reason;
         struct mpixq_wire_verdict verdict;
+        struct mpixq_stats stats;
+        struct mpixq_wire_missed missed;
     } u;
     uint32_t n_blobs;
     struct mpixq_blob blobs[MPIXQ_WIRE_MAX_CHANNELS];

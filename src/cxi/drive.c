@@ -54,6 +54,9 @@ void mpixq_cxi_take_over(struct cxi_end *end, uint64_t epoch)
     DL_APPEND2(nic.over, end, prev_over, next_over);
     nic.n_over++;
     nic.counts.taken_over++;
+    if (end->queue != NULL && end->queue->queue != NULL) {
+        atomic_fetch_add_explicit(&end->queue->queue->stalls, 1, memory_order_relaxed);
+    }
     assert(mpixq_cxi_over_holds(end));
 }
 

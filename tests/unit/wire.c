@@ -39,9 +39,11 @@ static int map_guard(void **state)
 static size_t body_bytes(enum mpixq_wire_kind kind)
 {
     static const size_t sizes[] = {
-        [MPIXQ_WIRE_OFFER] = OFFER_BYTES, [MPIXQ_WIRE_ANSWER] = 24,   [MPIXQ_WIRE_RELEASE] = 16,
-        [MPIXQ_WIRE_FAILURE] = 8,         [MPIXQ_WIRE_WITHDRAW] = 32, [MPIXQ_WIRE_HELLO] = 32,
-        [MPIXQ_WIRE_REASON] = 104,        [MPIXQ_WIRE_VERDICT] = 24};
+        [MPIXQ_WIRE_OFFER] = OFFER_BYTES, [MPIXQ_WIRE_ANSWER] = 24,
+        [MPIXQ_WIRE_RELEASE] = 16,        [MPIXQ_WIRE_FAILURE] = 8,
+        [MPIXQ_WIRE_WITHDRAW] = 32,       [MPIXQ_WIRE_HELLO] = 32,
+        [MPIXQ_WIRE_REASON] = 104,        [MPIXQ_WIRE_VERDICT] = 24,
+        [MPIXQ_WIRE_MISSED] = 12,         [MPIXQ_WIRE_STATS] = (8 + 4 * MPIXQ_N_CHANNELS) * 8};
 
     return sizes[kind];
 }
@@ -120,6 +122,19 @@ static struct mpixq_record random_record(uint64_t *random, enum mpixq_wire_kind 
                                         .error = (uint8_t)unit_pick(random, MPIXQ_E_COUNT),
                                         .channels = random_channels(random)};
         break;
+    case MPIXQ_WIRE_STATS:
+        record.u.stats = (struct mpixq_stats){.queues = random64(random), .by_host = 7};
+        record.u.stats.stalls = random64(random);
+        record.u.stats.of[MPIXQ_N_CHANNELS - 1].received = random64(random);
+        break;
+    case MPIXQ_WIRE_MISSED:
+        record.u.missed.missed =
+            (struct mpixq_missed){.all = unit_random(random),
+                                  .at_peer = unit_random(random),
+                                  .served = (uint8_t)unit_pick(random, MPIXQ_N_CHANNELS),
+                                  .better = (uint8_t)unit_pick(random, MPIXQ_N_CHANNELS),
+                                  .reason = (uint8_t)unit_pick(random, MPIXQ_N_REASONS)};
+        break;
     case MPIXQ_WIRE_REASON:
         record.u.reason.number = (uint8_t)unit_pick(random, MPIXQ_N_REASONS);
         record.u.reason.length = (uint8_t)unit_pick(random, MPIXQ_REASON_BYTES + 1);
@@ -140,7 +155,7 @@ static struct mpixq_record random_record(uint64_t *random, enum mpixq_wire_kind 
 
 static struct mpixq_record any_record(uint64_t *random)
 {
-    enum mpixq_wire_kind kind = MPIXQ_WIRE_OFFER + unit_pick(random, 8);
+    enum mpixq_wire_kind kind = MPIXQ_WIRE_OFFER + unit_pick(random, MPIXQ_WIRE_MISSED);
 
     return random_record(random, kind, (uint32_t)unit_pick(random, MPIXQ_WIRE_MAX_CHANNELS + 1));
 }
@@ -164,7 +179,7 @@ static void expect_sane(const struct mpixq_record *record)
 {
     const struct mpixq_wire_offer *offer = &record->u.offer;
 
-    assert_in_range(record->kind, MPIXQ_WIRE_OFFER, MPIXQ_WIRE_VERDICT);
+    assert_in_range(record->kind, MPIXQ_WIRE_OFFER, MPIXQ_WIRE_MISSED);
     assert_true(record->n_blobs <= MPIXQ_WIRE_MAX_CHANNELS);
     for (uint32_t i = 0; i < record->n_blobs; i++) {
         assert_true(record->blobs[i].length <= MPIXQ_WIRE_BLOB_BYTES);
@@ -180,6 +195,10 @@ static void expect_sane(const struct mpixq_record *record)
     } else if (record->kind == MPIXQ_WIRE_REASON) {
         assert_true(record->u.reason.number < MPIXQ_N_REASONS);
         assert_true(record->u.reason.length <= MPIXQ_REASON_BYTES);
+    } else if (record->kind == MPIXQ_WIRE_MISSED) {
+        assert_true(record->u.missed.missed.served < MPIXQ_N_CHANNELS);
+        assert_true(record->u.missed.missed.better < MPIXQ_N_CHANNELS);
+        assert_true(record->u.missed.missed.reason < MPIXQ_N_REASONS);
     }
 }
 
@@ -226,7 +245,7 @@ static void every_record_comes_out_as_it_went_in(void **state)
     uint64_t random = 1;
 
     (void)state;
-    for (int kind = MPIXQ_WIRE_OFFER; kind <= MPIXQ_WIRE_VERDICT; kind++) {
+    for (int kind = MPIXQ_WIRE_OFFER; kind <= MPIXQ_WIRE_MISSED; kind++) {
         /* 5 and 129 have no common factor: each number of blobs meets each length of the last. */
         for (uint32_t i = 0; i < 5 * 129; i++) {
             uint32_t n_blobs = i % (MPIXQ_WIRE_MAX_CHANNELS + 1);
@@ -498,6 +517,27 @@ static void fields_out_of_range_are_refused(void **state)
     assert_false(is_read(&record));
 }
 
+static void what_was_missed_must_be_known(void **state)
+{
+    struct mpixq_record record = {.kind = MPIXQ_WIRE_MISSED};
+    struct mpixq_missed *missed = &record.u.missed.missed;
+    const struct mpixq_missed last = {.served = MPIXQ_N_CHANNELS - 1,
+                                      .better = MPIXQ_N_CHANNELS - 1,
+                                      .reason = MPIXQ_N_REASONS - 1};
+
+    (void)state;
+    *missed = last;
+    assert_true(is_read(&record));
+    missed->served++;
+    assert_false(is_read(&record));
+    *missed = last;
+    missed->better++;
+    assert_false(is_read(&record));
+    *missed = last;
+    missed->reason++;
+    assert_false(is_read(&record));
+}
+
 /* Decode one offer with one blob of 16 bytes, after writing value over n bytes at an offset. */
 static int patched(size_t at, uint32_t value, size_t n)
 {
@@ -528,7 +568,7 @@ static void lengths_and_counts_must_agree(void **state)
     assert_int_equal(patched(length, 0, 4), -1);
     assert_int_equal(patched(length, UINT32_MAX, 4), -1);
     assert_int_equal(patched(kind, 0, 2), -1);
-    assert_int_equal(patched(kind, MPIXQ_WIRE_VERDICT + 1, 2), -1);
+    assert_int_equal(patched(kind, MPIXQ_WIRE_MISSED + 1, 2), -1);
     assert_int_equal(patched(kind, 0xffff, 2), -1);
     assert_int_equal(patched(n_blobs, 0, 2), -1);
     assert_int_equal(patched(n_blobs, 2, 2), -1);
@@ -570,6 +610,7 @@ int main(void)
         cmocka_unit_test(other_versions_are_refused),
         cmocka_unit_test(a_refusal_is_known),
         cmocka_unit_test(fields_out_of_range_are_refused),
+        cmocka_unit_test(what_was_missed_must_be_known),
         cmocka_unit_test(lengths_and_counts_must_agree),
         cmocka_unit_test(more_blobs_than_channels_are_refused),
     };
