@@ -38,6 +38,8 @@ MPIXQ_ENV_INT(notice_s, "MPIXQ_NOTICE_S", 300, 0, 1000000,
               "never")
 MPIXQ_ENV_CHOICE(watchdog_action, "MPIXQ_WATCHDOG_ACTION", "report", "report|error",
                  "what else the watchdog does: error ends the wait or match with an error")
+MPIXQ_ENV_CHOICE(dump, "MPIXQ_DUMP", "0", "0|1",
+                 "on SIGUSR2 write what the process waits for, as the watchdog says it")
 MPIXQ_ENV_INT(liveness_s, "MPIXQ_LIVENESS_S", 1, 0, 1000000,
               "look whether the peer of a wait that lasts longer can still take part, in seconds, "
               "and end the wait with an error if not; 0: never")

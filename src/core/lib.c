@@ -10,6 +10,7 @@
 #include "channel.h"
 #include "comm.h"
 #include "control.h"
+#include "dump.h"
 #include "env.h"
 #include "facts.h"
 #include "handles.h"
@@ -85,6 +86,7 @@ static int teardown(MPI_Comm comm, int key, void *value, void *extra)
     mpixq_request_each(count_matched, &requests);
     queues = mpixq_queues_close();
     streams = mpixq_host_streams_close();
+    mpixq_dump_close();
     mpixq_progress_stop();
     mpixq_opener_stop();
     mpixq_host_close();
@@ -205,6 +207,7 @@ void mpixq_lib_open(int level)
     mpixq_affinity_setup();
     mpixq_backoff_setup();
     mpixq_progress_setup(level);
+    mpixq_dump_open();
     if (mpixq_env.info && mpixq_log_rank == 0) {
         print_choices();
     }

@@ -5,6 +5,7 @@
 #include <pthread.h>
 #include <stddef.h>
 #include <string.h>
+#include <time.h>
 #include <utlist.h>
 
 #include "backoff.h"
@@ -36,6 +37,15 @@ static atomic_bool answering;
 void mpixq_match_enter(void)
 {
     pthread_mutex_lock(&lock);
+}
+
+bool mpixq_match_enter_within(int seconds)
+{
+    struct timespec until;
+
+    (void)clock_gettime(CLOCK_REALTIME, &until);
+    until.tv_sec += seconds;
+    return pthread_mutex_timedlock(&lock, &until) == 0;
 }
 
 /* Leave the lock, then complete the handles of finished ops: MPI may call back into us there. */

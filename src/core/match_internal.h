@@ -13,6 +13,8 @@
 extern struct mpixq_pairing mpixq_match_pairing;
 
 void mpixq_match_enter(void);
+/* False: others had the lock all the time. */
+bool mpixq_match_enter_within(int seconds);
 /* Leaves the lock, completes the Imatch requests that are done and destroys what is retired. */
 void mpixq_match_leave(void);
 /* Call visit for each request that a peer may name: all that are MATCHING or matched and not let go

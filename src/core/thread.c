@@ -42,25 +42,34 @@ static void block_signals(sigset_t *kept_p)
     (void)pthread_sigmask(SIG_SETMASK, &all, kept_p);
 }
 
+bool mpixq_thread_create_idle(pthread_t *thread_p, void *(*run)(void *), void *arg,
+                              const char *name)
+{
+    sigset_t kept;
+    int rc;
+
+    block_signals(&kept);
+    rc = pthread_create(thread_p, NULL, run, arg);
+    (void)pthread_sigmask(SIG_SETMASK, &kept, NULL);
+    if (rc == 0) {
+        (void)pthread_setname_np(*thread_p, name);
+    }
+    return rc == 0;
+}
+
 bool mpixq_thread_create(pthread_t *thread_p, void *(*run)(void *), void *arg, const char *name)
 {
     struct start *start = mpixq_alloc(sizeof *start); /* freed by the thread */
-    sigset_t kept;
-    int rc;
 
     if (start == NULL) {
         return false;
     }
     *start = (struct start){.run = run, .arg = arg, .name = name};
-    block_signals(&kept);
-    rc = pthread_create(thread_p, NULL, thread_main, start);
-    (void)pthread_sigmask(SIG_SETMASK, &kept, NULL);
-    if (rc == 0) {
-        (void)pthread_setname_np(*thread_p, name);
-    } else {
+    if (!mpixq_thread_create_idle(thread_p, thread_main, start, name)) {
         mpixq_free(start);
+        return false;
     }
-    return rc == 0;
+    return true;
 }
 
 void mpixq_cond_init(pthread_cond_t *cond)

@@ -19,6 +19,10 @@
  * threads, and that finds a place among the CPUs (affinity.h). The name is constant. */
 bool mpixq_thread_create(pthread_t *thread_p, void *(*run)(void *), void *arg, const char *name);
 
+/* The same for one that sleeps nearly always: it takes no place. */
+bool mpixq_thread_create_idle(pthread_t *thread_p, void *(*run)(void *), void *arg,
+                              const char *name);
+
 /* A condition whose waits end by a clock that nobody sets: the time of day may jump. */
 void mpixq_cond_init(pthread_cond_t *cond);
 /* Wait under the lock, at most for so long. False: all of it. */

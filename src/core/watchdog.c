@@ -14,6 +14,7 @@
 #include "channel.h"
 #include "comm.h"
 #include "control.h"
+#include "dump.h"
 #include "log.h"
 #include "match_internal.h"
 #include "progress.h"
@@ -459,6 +460,7 @@ void mpixq_watchdog_check(void)
 {
     uint64_t now;
 
+    mpixq_dump_check();
     if (!mpixq_watchdog_is_on() && !mpixq_watchdog_notices()) {
         return;
     }
