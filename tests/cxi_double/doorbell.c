@@ -38,12 +38,23 @@ static _Atomic uint64_t next_store, done_stores;
 static struct sigaction previous;
 static bool installed;
 
+static void (*_Atomic watcher)(uint32_t counter, uint32_t offset, uint64_t value);
+
+void nic_bells_watch(void (*watch)(uint32_t counter, uint32_t offset, uint64_t value))
+{
+    atomic_store(&watcher, watch);
+}
+
 /* Waits when the ring is full: the engine is never the one that stores. */
 void nic_bell_store(uint32_t page, uint32_t offset, uint64_t value)
 {
     uint64_t number = atomic_fetch_add(&next_store, 1);
     struct store *store = &ring[number % RING_SIZE];
+    void (*watch)(uint32_t counter, uint32_t offset, uint64_t value) = atomic_load(&watcher);
 
+    if (watch != NULL) {
+        watch(page, offset, value);
+    }
     while (number - atomic_load(&done_stores) >= RING_SIZE) {
         nic_wake();
         sched_yield();

@@ -277,6 +277,8 @@ void nic_cntr_progress(struct nic_cntr *cntr);
 /* dwq.c and command.c: deferred work, and the queue of commands that it goes through */
 int nic_dwq_queue(struct nic_domain *domain, struct fi_deferred_work *work);
 int nic_dwq_flush(struct nic_domain *domain);
+struct cxi_double_post;
+void nic_dwq_watch(void (*watch)(const struct cxi_double_post *post));
 int nic_dwq_build(const struct fi_deferred_work *work, struct nic_command *command);
 enum nic_command_kind { NIC_C_OP, NIC_C_ADD, NIC_C_SET, NIC_C_EVENT, NIC_C_GET, NIC_C_PUT };
 struct nic_command {
@@ -312,6 +314,7 @@ void *nic_bell_address(const struct nic_cntr *cntr);
 void nic_bell_store(uint32_t page, uint32_t offset, uint64_t value);
 bool nic_bells_run(void);
 uint64_t nic_bell_stores(void);
+void nic_bells_watch(void (*watch)(uint32_t counter, uint32_t offset, uint64_t value));
 
 /* mr.c, av.c, cq.c, ep.c, post.c, provider.c, domain.c */
 extern struct fi_ops_mr nic_mr_ops;

@@ -4,6 +4,7 @@
  * dwq.c - deferred work: checked, read into a command, queued; and flushed
  */
 #include "double.h"
+#include "hooks.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -371,6 +372,48 @@ static int put_commands(struct nic_domain *domain, struct nic_command *command, 
     return rc;
 }
 
+static void (*watcher)(const struct cxi_double_post *post); /* under nic.lock */
+
+void nic_dwq_watch(void (*watch)(const struct cxi_double_post *post))
+{
+    watcher = watch;
+}
+
+/* Before it is queued, as it may be over then. */
+static struct cxi_double_post describe(const struct nic_command *command)
+{
+    static const char *const names[] = {
+        [NIC_WRITE] = "write", [NIC_READ] = "read",       [NIC_AMO] = "atomic",
+        [NIC_FETCH] = "fetch", [NIC_COMPARE] = "compare", [NIC_SEND] = "send"};
+    const struct nic_op *op = command->op;
+
+    return (struct cxi_double_post){.what = names[op->kind],
+                                    .trigger = command->cntr->bell,
+                                    .completion =
+                                        op->cntr != NULL ? op->cntr->bell : CXI_DOUBLE_NO_COUNTER,
+                                    .threshold = command->threshold,
+                                    .from = op->source,
+                                    .count = op->length > 0 ? op->length : op->count,
+                                    .key = op->key,
+                                    .offset = op->offset};
+}
+
+static int put_and_tell(struct nic_domain *domain, struct nic_command *command, bool again)
+{
+    bool is_watched = watcher != NULL && command->op != NULL;
+    struct cxi_double_post post = {.what = ""};
+    int rc;
+
+    if (is_watched) {
+        post = describe(command);
+    }
+    rc = put_commands(domain, command, again);
+    if (rc == 0 && is_watched) {
+        watcher(&post);
+    }
+    return rc;
+}
+
 int nic_dwq_queue(struct nic_domain *domain, struct fi_deferred_work *work)
 {
     struct nic_command command = {.kind = NIC_C_OP, .threshold = work->threshold};
@@ -399,7 +442,7 @@ int nic_dwq_queue(struct nic_domain *domain, struct fi_deferred_work *work)
     admitted = rc == 0;
     if (rc == 0) {
         command.work = nic_switches.capture == NIC_CAPTURE_FIRE ? work : NULL;
-        rc = put_commands(domain, &command, (work_flags(&command) & FI_CXI_CNTR_WB) != 0);
+        rc = put_and_tell(domain, &command, (work_flags(&command) & FI_CXI_CNTR_WB) != 0);
     }
     if (rc != 0) {
         undo_build(&command, admitted);

@@ -55,6 +55,15 @@ static int hook_refused(void)
     return refused;
 }
 
+static void hook_watch(void (*post)(const struct cxi_double_post *post),
+                       void (*bell)(uint32_t counter, uint32_t offset, uint64_t value))
+{
+    nic_lock();
+    nic_dwq_watch(post);
+    nic_bells_watch(bell);
+    pthread_mutex_unlock(&nic.lock);
+}
+
 extern const struct cxi_double_hooks cxi_double_hooks;
 
 __attribute__((visibility("default"))) const struct cxi_double_hooks cxi_double_hooks = {
@@ -65,4 +74,5 @@ __attribute__((visibility("default"))) const struct cxi_double_hooks cxi_double_
     .stall = hook_stall,
     .refuse = hook_refuse,
     .refused = hook_refused,
+    .watch = hook_watch,
 };

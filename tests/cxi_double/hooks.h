@@ -10,7 +10,20 @@
 #define CXI_DOUBLE_HOOKS_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
+
+/* A deferred operation. Counters are told by the numbers of their doorbells, which are never used
+ * again. */
+enum { CXI_DOUBLE_NO_COUNTER = UINT32_MAX };
+struct cxi_double_post {
+    const char *what; /* write, read, atomic, send, ... */
+    uint32_t trigger, completion;
+    uint64_t threshold;
+    const void *from; /* data or operand, and how much of it, in bytes or elements */
+    size_t count;
+    uint64_t key, offset; /* where it goes */
+};
 
 struct cxi_double_hooks {
     /* Stores to doorbells so far, fi_cntr_add among them. */
@@ -29,6 +42,11 @@ struct cxi_double_hooks {
      * counted anew, or none is; and how many were refused since. */
     void (*refuse)(int refuse);
     int (*refused)(void);
+    /* From now on these are called: for each deferred operation that was queued, in that order and
+     * under the lock of the NIC; and for each store to a doorbell, in the order of its thread,
+     * which may be in a signal handler. They may call nothing of the double. NULL: neither is. */
+    void (*watch)(void (*post)(const struct cxi_double_post *post),
+                  void (*bell)(uint32_t counter, uint32_t offset, uint64_t value));
 };
 
 #endif

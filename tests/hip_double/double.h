@@ -122,6 +122,7 @@ struct hip_point {
 
 struct hip_op {
     struct hip_op *next;
+    const char *what; /* for people */
     struct ihipStream_t *stream;
     uint64_t number; /* in its stream */
     struct hip_point *after;
@@ -139,10 +140,11 @@ struct hip_op {
     void *data;
     struct ihipEvent_t *event; /* released at the end */
     const struct hip_kernel *kernel;
+    unsigned blocks, threads; /* of its launch */
     _Alignas(uint64_t) unsigned char parameters[];
 };
 
-struct hip_op *hip_op_new(void (*run)(struct hip_op *op), size_t parameter_bytes);
+struct hip_op *hip_op_new(const char *what, void (*run)(struct hip_op *op), size_t parameter_bytes);
 /* The stream of a handle, with a reference; NULL if there is none. Under hip.lock. */
 struct ihipStream_t *hip_stream_of(hipStream_t handle);
 void hip_stream_drop(struct ihipStream_t *stream);

@@ -166,7 +166,7 @@ HIP_EXPORT hipError_t hipEventRecord(hipEvent_t handle, hipStream_t stream)
     if (event == NULL) {
         return hip_leave(hipErrorInvalidHandle);
     }
-    op = hip_op_new(run_record, 0);
+    op = hip_op_new("record", run_record, 0);
     op->event = event;
     error = hip_submit(stream, op, NULL, &point);
     pthread_mutex_lock(&hip.lock);

@@ -8,6 +8,7 @@
 #define HIP_DOUBLE_H
 
 #include <stddef.h>
+#include <stdint.h>
 
 /* For kernels, which call it once for every address that they use: the address for the host of
  * bytes at an address for devices. The program ends if the device that runs the kernel cannot
@@ -32,6 +33,21 @@ void hip_double_hold_copies(long n);
 long hip_double_copied(void);
 /* Allocations and registrations that are live, on all devices. */
 int hip_double_live(void);
+
+/* What a call has put into a stream. */
+struct hip_double_work {
+    const char *what; /* copy, fill, write or wait (of a value), call, record, after (an event),
+                         free, nothing, or the name of a kernel */
+    void *stream;
+    const void *to, *from; /* of copies; to: of fills and values, where the host has it */
+    size_t bytes;
+    uint64_t value;
+    unsigned blocks, threads; /* of kernels, whose parameters each begin at a multiple of 8 */
+    const void *parameters;
+};
+/* From now on watch is called for each, in the order of the streams, by the thread that puts it
+ * there; it may call nothing of the double. NULL: for none. */
+void hip_double_watch(void (*watch)(const struct hip_double_work *work));
 
 /* For the double of a NIC, by any thread: its own access to bytes of device memory, which is at
  * *alias_p for it. 0: it has that, until it is closed; before that the memory may not be freed.

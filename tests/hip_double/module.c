@@ -286,7 +286,7 @@ static struct hip_op *kernel_op(const struct hip_kernel *kernel, void *const par
     for (int i = 0; kernel->sizes[i] > 0; i++) {
         bytes += (kernel->sizes[i] + 7) / 8 * 8;
     }
-    op = hip_op_new(run_kernel, bytes);
+    op = hip_op_new(kernel->name, run_kernel, bytes);
     op->kernel = kernel;
     op->waits = kernel->waits;
     bytes = 0;
@@ -351,6 +351,8 @@ HIP_EXPORT hipError_t hipModuleLaunchKernel(hipFunction_t function, unsigned gri
         return hip_leave(stream_device < 0 ? hipErrorContextIsDestroyed : hipErrorInvalidHandle);
     }
     op = kernel_op(kernel, parameters);
+    op->blocks = grid_x;
+    op->threads = block_x;
     return hip_leave(launches_block() ? hip_submit_and_wait(stream, op)
                                       : hip_submit(stream, op, NULL, NULL));
 }

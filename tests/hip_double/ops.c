@@ -79,7 +79,7 @@ static hipError_t copy(void *to, const void *from, size_t bytes, hipMemcpyKind k
     if (to == NULL || from == NULL || !look(to, bytes, &target) || !look(from, bytes, &source)) {
         return hipErrorInvalidValue;
     }
-    op = hip_op_new(run_copy, 0);
+    op = hip_op_new("copy", run_copy, 0);
     op->to = target.address;
     op->from = source.address;
     op->bytes = bytes;
@@ -112,7 +112,7 @@ static hipError_t fill(void *memory, int value, size_t bytes, hipStream_t stream
     if (memory == NULL || !look(memory, bytes, &target) || target.pageable) {
         return hipErrorInvalidValue;
     }
-    op = hip_op_new(run_fill, 0);
+    op = hip_op_new("fill", run_fill, 0);
     op->to = target.address;
     op->value = (uint64_t)(unsigned char)value;
     op->bytes = bytes;
@@ -201,7 +201,7 @@ static struct hip_op *value_op(void *word, size_t bytes, bool wait, hipError_t *
     if (wait && block.kind != HIP_SIGNAL && hip_switches.wait_memory == WAIT_SIGNAL) {
         return NULL;
     }
-    op = hip_op_new(wait ? run_wait : run_write, 0);
+    op = wait ? hip_op_new("wait", run_wait, 0) : hip_op_new("write", run_write, 0);
     op->waits = wait;
     op->to = block.base + offset;
     op->bytes = bytes;
@@ -323,7 +323,7 @@ static void *call_later(void *arg)
 
 static void call_apart(const struct hip_op *op)
 {
-    struct hip_op *copy = hip_op_new(NULL, 0);
+    struct hip_op *copy = hip_op_new(op->what, NULL, 0);
     pthread_t thread;
 
     *copy = *op;
@@ -377,7 +377,7 @@ HIP_EXPORT hipError_t hipLaunchHostFunc(hipStream_t stream, hipHostFn_t function
     if (function == NULL) {
         return hip_leave(hipErrorInvalidValue);
     }
-    op = hip_op_new(run_call, 0);
+    op = hip_op_new("call", run_call, 0);
     op->function = function;
     op->data = data;
     return hip_leave(hip_submit(stream, op, NULL, NULL));
@@ -392,7 +392,7 @@ HIP_EXPORT hipError_t hipStreamAddCallback(hipStream_t stream, hipStreamCallback
     if (callback == NULL || flags != 0) {
         return hip_leave(hipErrorInvalidValue);
     }
-    op = hip_op_new(run_call, 0);
+    op = hip_op_new("call", run_call, 0);
     op->callback = callback;
     op->data = data;
     return hip_leave(hip_submit(stream, op, NULL, NULL));

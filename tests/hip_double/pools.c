@@ -258,7 +258,7 @@ HIP_EXPORT hipError_t hipFreeAsync(void *memory, hipStream_t stream)
     if (!hip_block_find(memory, &block, &offset) || offset != 0 || block.pool == NULL) {
         return hip_leave(hipErrorInvalidValue);
     }
-    op = hip_op_new(run_free, 0);
+    op = hip_op_new("free", run_free, 0);
     op->to = memory;
     return hip_leave(hip_submit(stream, op, NULL, NULL));
 }

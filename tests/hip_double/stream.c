@@ -16,13 +16,14 @@ struct own {
 static pthread_key_t own_key;
 static pthread_once_t own_once = PTHREAD_ONCE_INIT;
 
-struct hip_op *hip_op_new(void (*run)(struct hip_op *op), size_t parameter_bytes)
+struct hip_op *hip_op_new(const char *what, void (*run)(struct hip_op *op), size_t parameter_bytes)
 {
     struct hip_op *op = calloc(1, sizeof(*op) + parameter_bytes);
 
     if (op == NULL) {
         hip_die("out of memory");
     }
+    op->what = what;
     op->run = run;
     return op;
 }
@@ -212,6 +213,32 @@ void hip_look_up(void)
     }
 }
 
+static void (*watcher)(const struct hip_double_work *work); /* under hip.lock */
+
+HIP_EXPORT void hip_double_watch(void (*watch)(const struct hip_double_work *work))
+{
+    pthread_mutex_lock(&hip.lock);
+    watcher = watch;
+    pthread_mutex_unlock(&hip.lock);
+}
+
+static void tell_watcher(hipStream_t handle, const struct hip_op *op)
+{
+    struct hip_double_work work = {.what = op->what,
+                                   .stream = handle,
+                                   .to = op->to,
+                                   .from = op->from,
+                                   .bytes = op->bytes,
+                                   .value = op->value,
+                                   .blocks = op->blocks,
+                                   .threads = op->threads,
+                                   .parameters = op->parameters};
+
+    if (watcher != NULL) {
+        watcher(&work);
+    }
+}
+
 hipError_t hip_submit(hipStream_t handle, struct hip_op *op, const struct hip_point *after,
                       struct hip_point *point_p)
 {
@@ -226,7 +253,10 @@ hipError_t hip_submit(hipStream_t handle, struct hip_op *op, const struct hip_po
     stream = hip_stream_of(handle);
     if (stream != NULL) {
         error = hip_capture_put(stream, after == NULL && point_p == NULL, &taken);
-        error = error != hipSuccess || taken ? error : put(stream, op, after, point_p);
+        if (error == hipSuccess && !taken) {
+            tell_watcher(handle, op);
+            error = put(stream, op, after, point_p);
+        }
         hip_stream_drop(stream);
     }
     if (error != hipSuccess || taken) {
@@ -370,7 +400,7 @@ HIP_EXPORT hipError_t hipStreamSynchronize(hipStream_t handle)
     HIP_ENTER(hipStreamSynchronize);
     /* The null stream is done when those that it comes after are. */
     if (handle == NULL) {
-        error = hip_submit(handle, hip_op_new(nothing, 0), NULL, NULL);
+        error = hip_submit(handle, hip_op_new("nothing", nothing, 0), NULL, NULL);
         if (error != hipSuccess) {
             return hip_leave(error);
         }
@@ -426,7 +456,7 @@ HIP_EXPORT hipError_t hipStreamWaitEvent(hipStream_t handle, hipEvent_t event, u
     if (point.stream == NULL || hip_is_wrong("event-wait")) {
         return hip_leave(hipSuccess);
     }
-    error = hip_submit(handle, hip_op_new(nothing, 0), &point, NULL);
+    error = hip_submit(handle, hip_op_new("after", nothing, 0), &point, NULL);
     pthread_mutex_lock(&hip.lock);
     hip_stream_drop(point.stream);
     pthread_mutex_unlock(&hip.lock);
