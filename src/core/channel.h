@@ -28,10 +28,11 @@ struct mpixq_stream_ops;
 struct mpixq_trigger;
 struct mpixq_awaited;
 
-/* What a channel of_gpus prepares of a request (below) begins with where its buffer is; NULL until
- * all is open. */
+/* What a channel of_gpus prepares of a request (below) begins with this. */
 struct mpixq_prepared {
-    _Atomic(const void *) place;
+    _Atomic(const void *) place; /* where its buffer is; NULL until all is open */
+    /* Any thread, under any lock but the channel's own: the request is destroyed. */
+    void (*forget)(struct mpixq_prepared *prepared);
 };
 
 struct mpixq_channel {
@@ -72,11 +73,9 @@ struct mpixq_channel {
     /* Under the matching lock, or before the match: req->reached, if it has any, is not needed. */
     void (*unreach)(struct mpixq_request *req);
     /* Threads of the program, with no lock, before a request is matched whose buffer is in memory
-     * of a GPU: get what only its library can say of these bytes, all of them data. It is kept with
-     * the request until it is destroyed, be it matched or not, which forget undoes, in any thread,
-     * under any lock but its own. */
+     * of a GPU: get what only its library can say of these bytes, all of them data. It is kept in
+     * req->prepared until the request is destroyed, be it matched or not. */
     void (*prepare)(struct mpixq_request *req, const char *kind, void *place, void *buffer);
-    void (*forget)(struct mpixq_request *req);
 
     /* Any thread, with no lock but a queue's: go on with what is under way and needs the host,
      * whether or not somebody waits for it. Must not block. */
@@ -207,7 +206,6 @@ void mpixq_channels_expose(const struct mpixq_stream_ops *ops);
 void mpixq_channels_reach(struct mpixq_request *req, const char *kind);
 void mpixq_channels_unreach(struct mpixq_request *req);
 void mpixq_channels_prepare(struct mpixq_request *req, const char *kind, void *place, void *buffer);
-void mpixq_channels_forget(struct mpixq_request *req);
 void mpixq_channels_ring_by_gpu(struct mpixq_queue *queue, struct mpixq_trigger triggers[], int n);
 void mpixq_channels_drive(void);
 void mpixq_channels_tidy(void);

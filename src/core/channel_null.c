@@ -102,7 +102,6 @@ const struct mpixq_channel mpixq_channel_null = {
     .reach = mpixq_channel_reach_nothing,
     .unreach = mpixq_channel_unreach_nothing,
     .prepare = mpixq_channel_prepare_nothing,
-    .forget = mpixq_channel_ignore,
     .ring_by_gpu = mpixq_channel_ring_nothing,
     .watch_by_gpu = mpixq_channel_watch_nothing,
     .drive = mpixq_channel_drive_nothing,

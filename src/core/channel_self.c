@@ -11,6 +11,7 @@
 #include "alloc.h"
 #include "backoff.h"
 #include "channel.h"
+#include "failure.h"
 #include "log.h"
 #include "match.h"
 #include "queue.h"
@@ -173,7 +174,7 @@ static void run_starts(void *const args[], int n)
         struct mpixq_queue *queue = atomic_load(&req->queue);
 
         if (queue != NULL && mpixq_queue_has_failed(queue)) {
-            mpixq_match_abandon(req);
+            mpixq_failure_abandon(req);
             continue;
         }
         atomic_fetch_add(&req->started, 1);
@@ -268,7 +269,6 @@ const struct mpixq_channel mpixq_channel_self = {
     .reach = mpixq_channel_reach_nothing,
     .unreach = mpixq_channel_unreach_nothing,
     .prepare = mpixq_channel_prepare_nothing,
-    .forget = mpixq_channel_ignore,
     .ring_by_gpu = mpixq_channel_ring_nothing,
     .watch_by_gpu = mpixq_channel_watch_nothing,
     .drive = mpixq_channel_drive_nothing,

@@ -8,9 +8,7 @@
 
 #include "alloc.h"
 #include "backoff.h"
-#include "channel.h"
 #include "log.h"
-#include "match.h"
 #include "table.h"
 
 enum {
@@ -40,6 +38,7 @@ struct peer {
     UT_hash_handle hh;
 };
 
+static const struct mpixq_control_user *user; /* constant once open */
 static MPI_Comm comm = MPI_COMM_NULL;
 static int own_rank;
 static struct peer *peers;
@@ -288,7 +287,7 @@ static void estrange(int source, bool tell)
     }
     mpixq_err("rank %d has another version of this library, or byte order: no match", source);
     peer->is_strange = true;
-    mpixq_match_end_strange(source);
+    user->strange(source);
 }
 
 bool mpixq_control_is_strange(int world_rank)
@@ -310,7 +309,7 @@ static void deliver(const unsigned char *bytes, size_t n, int source)
         return;
     }
     while ((got = mpixq_wire_next(bytes, n, &at, &record)) > 0) {
-        mpixq_match_record(&record, source);
+        user->record(&record, source);
     }
     if (got < 0) {
         mpixq_err("malformed control message of %zu bytes from rank %d dropped", n, source);
@@ -421,10 +420,11 @@ void mpixq_control_progress(void)
     }
 }
 
-int mpixq_control_open(void)
+int mpixq_control_open(const struct mpixq_control_user *who)
 {
     int rc = PMPI_Comm_dup(MPI_COMM_WORLD, &comm);
 
+    user = who;
     rc = rc ? rc : PMPI_Comm_set_errhandler(comm, MPI_ERRORS_RETURN);
     rc = rc ? rc : PMPI_Comm_set_name(comm, "mpix_queue control");
     return rc ? rc : PMPI_Comm_rank(comm, &own_rank);
@@ -435,7 +435,7 @@ static void flush(struct mpixq_backoff *backoff)
 {
     while (n_queued > 0 || flying != NULL) {
         mpixq_control_progress();
-        mpixq_channels_drive(); /* peers may still wait for data to leave or arrive here */
+        user->drive();
         mpixq_backoff_pause(backoff);
     }
 }
@@ -452,7 +452,7 @@ static int64_t sent_by_all(struct mpixq_backoff *backoff)
     }
     while (!done) {
         mpixq_control_progress();
-        mpixq_channels_drive(); /* peers may still wait for data to leave or arrive here */
+        user->drive();
         mpixq_backoff_pause(backoff);
         if (PMPI_Test(&reduce, &done, MPI_STATUS_IGNORE) != MPI_SUCCESS) {
             return -1;

@@ -16,14 +16,24 @@
 
 #include "wire.h"
 
-/* Collective over MPI_COMM_WORLD; returns an MPI code. */
-int mpixq_control_open(void);
+/* What messages lead to; under the matching lock, but for drive. */
+struct mpixq_control_user {
+    /* A record has arrived. */
+    void (*record)(const struct mpixq_record *record, int source);
+    /* A process has a library that this one cannot talk to. */
+    void (*strange)(int world_rank);
+    /* In close: peers may still wait for data to leave or arrive here. */
+    void (*drive)(void);
+};
+
+/* Collective over MPI_COMM_WORLD; returns an MPI code. The user is kept. */
+int mpixq_control_open(const struct mpixq_control_user *user);
 /* Collective: exchanges what is still under way, then frees the communicator. */
 void mpixq_control_close(void);
 
 /* Queue a record for a process. False without memory. */
 bool mpixq_control_send(int world_rank, const struct mpixq_record *record);
-/* Send and receive what can be; each record that arrives goes to mpixq_match_record. */
+/* Send and receive what can be; each record that arrives goes to the user. */
 void mpixq_control_progress(void);
 /* Is something queued or in flight that somebody waits for: anything but released pairs? Those
  * reach a process that sleeps when it next takes messages, and must not keep this one awake. */

@@ -11,9 +11,10 @@
 #include "log.h"
 #include "match_internal.h"
 #include "queue.h"
+#include "request_name.h"
 #include "watchdog.h"
 
-enum { MAX_LINES = 64, MAX_GROUPS = 32, ROOM = MPIXQ_WATCHDOG_ROOM };
+enum { MAX_LINES = 64, MAX_GROUPS = 32, ROOM = MPIXQ_NAME_ROOM };
 
 /* Calls that match, and queues with starts that are not reached: what is told of in one line. */
 struct group {
@@ -91,7 +92,7 @@ static void print_start(const struct mpixq_request *req, struct mpixq_queue *que
 
     say_where(req, queue, where);
     mpixq_print("dump: start %llu of %s by channel %s, %s: %s",
-                (unsigned long long)req->age.progress + 1, mpixq_watchdog_name(req, name),
+                (unsigned long long)req->age.progress + 1, mpixq_request_name(req, name),
                 req->channel->name, where, mpixq_watchdog_lacks(req));
 }
 
@@ -101,7 +102,7 @@ static void note_start(struct dump *dump, struct mpixq_request *req)
     struct group *group;
 
     if (mpixq_watchdog_is_pending(req, queue)) {
-        mpixq_watchdog_poll(req);
+        mpixq_match_poll(req);
     }
     if (!mpixq_watchdog_is_pending(req, queue)) {
         return;
@@ -136,16 +137,16 @@ static void print_behind(const struct group *group)
 
     mpixq_print("dump: queue %llu has %u starts that its stream has not reached, the first %s",
                 (unsigned long long)queue->number, group->n,
-                mpixq_watchdog_name(group->first, name));
+                mpixq_request_name(group->first, name));
 }
 
 static void print_match(const struct group *group)
 {
     const struct mpixq_match_op *op = group->key;
-    char name[ROOM], why[2 * ROOM];
+    char name[ROOM], why[MPIXQ_WHY_ROOM];
 
     mpixq_print("dump: %s waits for %u of %d requests, the first %s: %s", op->call->name, group->n,
-                op->n, mpixq_watchdog_name(group->first, name),
+                op->n, mpixq_request_name(group->first, name),
                 mpixq_watchdog_why_unmatched(group->first, why));
 }
 

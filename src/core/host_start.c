@@ -189,17 +189,3 @@ void mpixq_host_missed(void)
         mpixq_match_kick();
     }
 }
-
-void mpixq_host_fail(struct mpixq_request *req, int code, const char *operation)
-{
-    char what[64], reason[MPI_MAX_ERROR_STRING];
-    int none = MPI_SUCCESS, length;
-
-    if (atomic_compare_exchange_strong(&req->error, &none, code)) {
-        (void)PMPI_Error_string(code, reason, &length);
-        mpixq_err("%s of %s (rank %d of MPI_COMM_WORLD), started by the host, failed: %.120s",
-                  operation, mpixq_request_describe(req, what, sizeof what), req->peer_world,
-                  reason);
-    }
-    atomic_store_explicit(&req->failed, true, memory_order_release);
-}

@@ -43,7 +43,4 @@ void mpixq_host_write_status(const struct mpixq_request *req, MPI_Status *status
  * and drive MPI. */
 void mpixq_host_missed(void);
 
-/* A start or completion of req failed with an MPI code. Any thread. */
-void mpixq_host_fail(struct mpixq_request *req, int code, const char *operation);
-
 #endif

@@ -13,8 +13,10 @@
 #include "dump.h"
 #include "env.h"
 #include "facts.h"
+#include "failure.h"
 #include "handles.h"
 #include "host.h"
+#include "liveness.h"
 #include "log.h"
 #include "match.h"
 #include "mpi_turns.h"
@@ -26,6 +28,26 @@
 #include "stats.h"
 #include "stream/host_stream.h"
 #include "stream/stream.h"
+
+/* A record has arrived. */
+static void hear(const struct mpixq_record *record, int source)
+{
+    if (record->kind == MPIXQ_WIRE_STATS || record->kind == MPIXQ_WIRE_MISSED) {
+        mpixq_stats_record(record, source);
+    } else {
+        mpixq_match_record(record, source);
+    }
+}
+
+/* Who calls whom upwards: the parts below know these functions only by such tables. */
+static const struct mpixq_control_user control_user = {
+    .record = hear, .strange = mpixq_match_end_strange, .drive = mpixq_channels_drive};
+static const struct mpixq_failure_listener failure_listener = {.abandoned = mpixq_match_abandon,
+                                                               .failed = mpixq_match_fail};
+static const struct mpixq_progress_work progress_work = {.drive = mpixq_channels_drive,
+                                                         .is_pending = mpixq_match_is_pending,
+                                                         .kick = mpixq_match_kick,
+                                                         .sleep_ms = mpixq_watchdog_sleep_ms};
 
 atomic_int mpixq_phase = MPIXQ_BEFORE;
 static int thread_level;
@@ -190,10 +212,13 @@ void mpixq_lib_open(int level)
 
     thread_level = level;
     mpixq_env_read();
+    mpixq_failure_listen(&failure_listener);
+    mpixq_match_add_look(mpixq_watchdog_check);
+    mpixq_match_add_look(mpixq_liveness_check);
     rc = PMPI_Comm_rank(MPI_COMM_WORLD, &mpixq_log_rank);
     rc = rc ? rc : mpixq_node_open();
     rc = rc ? rc : mpixq_comm_open();
-    rc = rc ? rc : mpixq_control_open();
+    rc = rc ? rc : mpixq_control_open(&control_user);
     rc = rc ? rc : mpixq_channels_open();
     rc = rc ? rc : hook_finalize();
     if (mpixq_log_rank == 0) {
@@ -206,7 +231,7 @@ void mpixq_lib_open(int level)
     }
     mpixq_affinity_setup();
     mpixq_backoff_setup();
-    mpixq_progress_setup(level);
+    mpixq_progress_setup(level, &progress_work);
     mpixq_dump_open();
     if (mpixq_env.info && mpixq_log_rank == 0) {
         print_choices();

@@ -18,6 +18,7 @@
 #include "match_internal.h"
 #include "progress.h"
 #include "queue.h"
+#include "request_name.h"
 #include "watchdog.h"
 
 enum {
@@ -35,13 +36,13 @@ static uint64_t limit_ns(void)
 /* Matches. */
 static void look_at_match(struct mpixq_request *req, uint64_t now)
 {
-    char name[MPIXQ_WATCHDOG_ROOM];
+    char name[MPIXQ_NAME_ROOM];
     int peer = mpixq_match_peer(req);
 
     if (peer < 0 || !mpixq_control_has_lost(peer, now)) {
         return;
     }
-    mpixq_err("match of %s ended: the peer's process has ended", mpixq_watchdog_name(req, name));
+    mpixq_err("match of %s ended: the peer's process has ended", mpixq_request_name(req, name));
     mpixq_match_give_up_one(req, MPIXQ_E_PEER_GONE);
 }
 
@@ -75,10 +76,10 @@ static const char *find_reason(struct mpixq_request *req, uint64_t now, enum mpi
 static void fail_start(struct mpixq_request *req, uint64_t now, const char *why,
                        enum mpixq_error error)
 {
-    char name[MPIXQ_WATCHDOG_ROOM], text[256];
+    char name[MPIXQ_NAME_ROOM], text[256];
 
     (void)snprintf(text, sizeof text, "%s: start %llu of %s has waited %.1f s", why,
-                   (unsigned long long)req->age.progress + 1, mpixq_watchdog_name(req, name),
+                   (unsigned long long)req->age.progress + 1, mpixq_request_name(req, name),
                    (double)(now - req->age.since_ns) / 1e9);
     mpixq_match_tell_failure(req);
     mpixq_queue_fail(atomic_load(&req->queue), req, mpixq_error_code_saying(error, text), "wait");
@@ -93,7 +94,7 @@ static void look_at_start(struct mpixq_request *req, uint64_t now)
     if (!is_stuck(req)) {
         return;
     }
-    mpixq_watchdog_poll(req); /* where the channel has a word of its own, done follows here only */
+    mpixq_match_poll(req); /* where the channel has a word of its own, done follows here only */
     if (!is_stuck(req)) {
         return;
     }
@@ -105,7 +106,7 @@ static void look_at_start(struct mpixq_request *req, uint64_t now)
     if (why == NULL) {
         return;
     }
-    mpixq_watchdog_poll(req); /* nobody may have done so yet */
+    mpixq_match_poll(req); /* nobody may have done so yet */
     if (is_stuck(req) && atomic_load(&req->done) == req->age.progress) {
         fail_start(req, now, why, error);
     }

@@ -10,7 +10,7 @@
 #include <stdint.h>
 
 #include "error.h"
-#include "match.h"
+#include "failure.h"
 #include "request.h"
 
 /* Requests that are lost, by their ids: what fails them takes locks, and so does who visits all. */
@@ -50,7 +50,7 @@ static void collect(struct mpixq_request *req, void *arg)
 
 static void fail(uint64_t id)
 {
-    mpixq_match_fail(id, mpixq_error_code(MPIXQ_E_GPU_RESET), "use of memory of a GPU");
+    mpixq_failure_of(id, mpixq_error_code(MPIXQ_E_GPU_RESET), "use of memory of a GPU");
 }
 
 static void look(unsigned over)

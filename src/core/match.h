@@ -87,8 +87,11 @@ static inline bool mpixq_match_op_is_complete(const struct mpixq_match_op *op)
 bool mpixq_match_is_pending(void);
 /* Progress, if something is pending. Any thread; gives way to another that is at it. */
 void mpixq_match_advance(void);
-/* Progress in any case: also drives MPI itself. */
+/* Progress in any case: also drives MPI itself. Then those look who were added, under the matching
+ * lock: at what has waited for long, say. */
 void mpixq_match_kick(void);
+/* Before any request is matched. */
+void mpixq_match_add_look(void (*look)(void));
 /* Open what pairs need that are being matched. Threads that may call a GPU's library, with no lock:
  * it may block until GPUs go on. False: there was nothing. The second one in calls of MPI, of which
  * some wait for a match; from others, that leaves it to the opener, if there is one. */
@@ -97,17 +100,19 @@ void mpixq_match_open_in(bool is_for_match);
 
 /* The user frees a matched or failed request. Takes over the record. */
 void mpixq_match_release(struct mpixq_request *req);
-/* A start of req has failed, or was enqueued and will not be made: tell the peer, who would wait
- * for it, unless the pair is known to have failed. */
+/* What it does when failures are announced (failure.h): it tells the peer; and also the queue. */
 void mpixq_match_abandon(struct mpixq_request *req);
-/* A start of the end with this number has failed with an MPI code: tell its peer and its queue. No
- * lock but a queue's may be held. */
 void mpixq_match_fail(uint64_t id, int code, const char *operation);
 /* The other end of a pair in this process, or NULL. Under the matching lock. */
 struct mpixq_request *mpixq_match_by_id(uint64_t id);
 
 /* Return when no thread is inside the matching lock that was when this was called. */
 void mpixq_match_fence(void);
+
+/* As what waits for a match, or is started, is polled under the matching lock: what fails then need
+ * not take it. Some channels say in a word of their own what has completed, and done follows in a
+ * poll only. */
+void mpixq_match_poll(struct mpixq_request *req);
 
 /* A control record has arrived. Under the matching lock. */
 void mpixq_match_record(const struct mpixq_record *record, int source);

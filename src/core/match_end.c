@@ -16,7 +16,8 @@
 #include "offer.h"
 #include "progress.h"
 #include "queue.h"
-#include "watchdog.h"
+#include "request_name.h"
+#include "thread.h"
 
 /* Both ends released, with something left to do. Under the matching lock. */
 static struct mpixq_request *retiring;
@@ -137,11 +138,21 @@ void mpixq_match_tell_failure(struct mpixq_request *req)
     }
 }
 
+/* This thread polls a request, and holds the matching lock. */
+static MPIXQ_THREAD_LOCAL bool polling;
+
+void mpixq_match_poll(struct mpixq_request *req)
+{
+    polling = true;
+    (void)req->channel->poll(req);
+    polling = false;
+}
+
 void mpixq_match_fail(uint64_t id, int code, const char *operation)
 {
     struct mpixq_request *req;
     struct mpixq_queue *queue;
-    bool has_lock = mpixq_watchdog_is_polling();
+    bool has_lock = polling;
     int none = MPI_SUCCESS;
 
     if (!has_lock) {
@@ -169,10 +180,7 @@ void mpixq_match_fail(uint64_t id, int code, const char *operation)
 
 void mpixq_match_abandon(struct mpixq_request *req)
 {
-    if (req->peer_world == MPI_PROC_NULL || atomic_exchange(&req->failed, true)) {
-        return;
-    }
-    if (mpixq_watchdog_is_polling()) {
+    if (polling) {
         mpixq_match_tell_failure(req);
     } else {
         mpixq_match_enter();
@@ -185,7 +193,7 @@ void mpixq_match_abandon(struct mpixq_request *req)
 /* Sends that MPI reads to the end. */
 struct busy {
     int n;
-    char first[MPIXQ_WATCHDOG_ROOM];
+    char first[MPIXQ_NAME_ROOM];
 };
 
 /* The process ends: let go of one end, whatever it is doing. */
@@ -201,7 +209,7 @@ static void let_go(struct mpixq_request *req, void *arg)
         }
         /* A receive may still lack its sender's release: nobody will wait for that any more. */
         if (!req->channel->retire(req) && mpixq_request_is_send(req) && busy->n++ == 0) {
-            (void)mpixq_watchdog_name(req, busy->first);
+            (void)mpixq_request_name(req, busy->first);
         }
     }
     if (req->released) {

@@ -79,7 +79,7 @@ bool mpixq_match_open_later(struct mpixq_request *req, const struct mpixq_channe
     LL_APPEND(to_open, opening);
     set_any();
     if (req->op->has_handle) {
-        mpixq_opener_wake(); /* else a thread waits for the match */
+        mpixq_opener_wake(mpixq_match_open); /* else a thread waits for the match */
     }
     return true;
 }

@@ -3,11 +3,10 @@
 #include "opener.h"
 
 #include <pthread.h>
-#include <stdbool.h>
+#include <stddef.h>
 
 #include "backoff.h"
 #include "log.h"
-#include "match.h"
 #include "mpi_turns.h"
 #include "progress.h"
 #include "thread.h"
@@ -15,33 +14,39 @@
 /* A thread of the program that is in a call has so long to come first. */
 enum { GRACE_US = 500 };
 
+typedef bool opening(void);
+
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static pthread_cond_t woken = PTHREAD_COND_INITIALIZER;
 static pthread_t thread;
 /* Under the lock; failed: the thread could not be made, and is not tried again. */
 static bool running, failed, called, stop;
+static opening *called_for;
 
-static bool await_call(void)
+/* NULL: stop. */
+static opening *await_call(void)
 {
-    bool go_on;
+    opening *open;
 
     pthread_mutex_lock(&lock);
     while (!called && !stop) {
         (void)pthread_cond_wait(&woken, &lock);
     }
     called = false;
-    go_on = !stop;
+    open = stop ? NULL : called_for;
     pthread_mutex_unlock(&lock);
-    return go_on;
+    return open;
 }
 
 static void *opener_main(void *arg)
 {
+    opening *open;
+
     (void)arg;
-    while (await_call()) {
+    while ((open = await_call()) != NULL) {
         mpixq_sleep_us(GRACE_US);
         mpixq_mpi_enter();
-        if (mpixq_match_open()) {
+        if (open()) {
             mpixq_progress_wake(); /* sends what that has led to */
         }
         mpixq_mpi_leave();
@@ -49,7 +54,7 @@ static void *opener_main(void *arg)
     return NULL;
 }
 
-void mpixq_opener_wake(void)
+void mpixq_opener_wake(bool (*open)(void))
 {
     if (!mpixq_progress_has_threads()) {
         return;
@@ -63,6 +68,7 @@ void mpixq_opener_wake(void)
                        "ipc are matched only inside calls");
         }
     }
+    called_for = open;
     called = true;
     pthread_cond_signal(&woken);
     pthread_mutex_unlock(&lock);

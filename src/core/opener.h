@@ -9,8 +9,11 @@
 #ifndef MPIXQ_OPENER_H
 #define MPIXQ_OPENER_H
 
-/* There is something to open. Any thread, under any lock but its own, which is a leaf. */
-void mpixq_opener_wake(void);
+#include <stdbool.h>
+
+/* There is something to open, by a function that says whether there was. Any thread, under any lock
+ * but its own, which is a leaf. */
+void mpixq_opener_wake(bool (*open)(void));
 /* In MPI_Finalize, before matching ends. */
 void mpixq_opener_stop(void);
 

@@ -7,12 +7,9 @@
 
 #include "affinity.h"
 #include "backoff.h"
-#include "channel.h"
 #include "log.h"
-#include "match.h"
 #include "mpi_turns.h"
 #include "thread.h"
-#include "watchdog.h"
 
 enum {
     IDLE_TICKS = 10, /* ticks with nothing to do before the thread sleeps */
@@ -31,10 +28,13 @@ static pthread_t thread;
 static bool running; /* under lock */
 static bool failed;  /* under lock: the thread could not be made; not tried again */
 static atomic_bool stop;
-static bool has_threads; /* constant after setup */
+/* Constant after setup. */
+static bool has_threads;
+static const struct mpixq_progress_work *work;
 
-void mpixq_progress_setup(int thread_level)
+void mpixq_progress_setup(int thread_level, const struct mpixq_progress_work *what)
 {
+    work = what;
     mpixq_cond_init(&woken);
     has_threads = thread_level >= MPI_THREAD_MULTIPLE;
 }
@@ -57,16 +57,16 @@ static long round_us(void)
 {
     bool started = atomic_load(&mpixq_outstanding) > 0;
 
-    mpixq_channels_drive();
-    if (mpixq_match_is_pending()) {
-        mpixq_match_kick();
+    work->drive();
+    if (work->is_pending()) {
+        work->kick();
         return drive_us();
     }
     if (!started) {
         return 0;
     }
     /* Also when others poll: a peer's report of a failure comes by the control messages. */
-    mpixq_match_kick();
+    work->kick();
     return atomic_load(&mpixq_pollers) > 0 ? TICK_US : drive_us();
 }
 
@@ -99,23 +99,23 @@ static void fall_asleep(void)
     mpixq_affinity_look_again();
     pthread_mutex_lock(&lock);
     atomic_store(&mpixq_progress_asleep, true);
-    if (atomic_load(&mpixq_outstanding) > 0 || mpixq_match_is_pending()) {
+    if (atomic_load(&mpixq_outstanding) > 0 || work->is_pending()) {
         atomic_store(&mpixq_progress_asleep, false);
     }
     pthread_mutex_unlock(&lock);
     mpixq_mpi_enter();
-    mpixq_channels_drive(); /* what was put there before anybody could see that this one sleeps */
+    work->drive(); /* what was put there before anybody could see that this one sleeps */
     mpixq_mpi_leave();
     pthread_mutex_lock(&lock);
     while (atomic_load(&mpixq_progress_asleep) && !atomic_load(&stop)) {
-        if (!doze(mpixq_watchdog_sleep_ms())) {
+        if (!doze(work->sleep_ms())) {
             pthread_mutex_unlock(&lock);
             mpixq_mpi_enter();
-            mpixq_match_kick(); /* which lets the watchdog look */
+            work->kick(); /* which lets the watchdog look */
             mpixq_mpi_leave();
             pthread_mutex_lock(&lock);
             atomic_store(&mpixq_progress_asleep,
-                         atomic_load(&mpixq_progress_asleep) && !mpixq_match_is_pending());
+                         atomic_load(&mpixq_progress_asleep) && !work->is_pending());
         }
     }
     pthread_mutex_unlock(&lock);

@@ -2,9 +2,10 @@
  * Copyright (c) 2026 the mpix-queue authors
  *
  * The progress thread. It drives MPI and the matching while nobody else does: an Imatch is
- * pending, or starts are under way whose stream runs a user's function or has nothing to do.
- * Made at first use, only with MPI_THREAD_MULTIPLE. With nothing under way it sleeps until it
- * is woken; it never calls a GPU runtime.
+ * pending, or starts are under way whose stream runs a user's function or has nothing to do. It
+ * knows what to drive as the work that it was given. Made at first use, only with
+ * MPI_THREAD_MULTIPLE. With nothing under way it sleeps until it is woken; it never calls a GPU
+ * runtime.
  */
 #ifndef MPIXQ_PROGRESS_H
 #define MPIXQ_PROGRESS_H
@@ -19,8 +20,15 @@ extern atomic_int mpixq_pollers;
 /* The thread sleeps until it is woken. */
 extern atomic_bool mpixq_progress_asleep;
 
-/* The level that MPI provides; before any other function here. */
-void mpixq_progress_setup(int thread_level);
+/* What the thread calls, with no lock. */
+struct mpixq_progress_work {
+    void (*drive)(void);      /* in each round */
+    bool (*is_pending)(void); /* is something under way that is not counted in mpixq_outstanding? */
+    void (*kick)(void);       /* while something is under way, and when it has slept for so long: */
+    long (*sleep_ms)(void);   /* with nothing to do; -1: until it is woken */
+};
+/* The level that MPI provides, and the work, which is kept; before any other function here. */
+void mpixq_progress_setup(int thread_level, const struct mpixq_progress_work *work);
 bool mpixq_progress_has_threads(void);
 /* Something is under way, and was counted. */
 void mpixq_progress_wake_slow(void);

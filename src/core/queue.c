@@ -12,7 +12,7 @@
 #include "backoff.h"
 #include "channel.h"
 #include "comm.h"
-#include "host_start.h"
+#include "failure.h"
 #include "log.h"
 #include "lost.h"
 #include "match.h"
@@ -208,7 +208,7 @@ static void detach(struct mpixq_queue *queue, struct mpixq_request *req)
     atomic_store(&req->queue, NULL);
     (void)mpixq_request_step(req, complete && waiting ? MPIXQ_DONE : MPIXQ_FAIL);
     if (!complete) {
-        mpixq_match_abandon(req);
+        mpixq_failure_abandon(req);
     }
 }
 
@@ -284,18 +284,6 @@ int mpixq_queue_destroy(struct mpixq_queue *queue)
     }
     mpixq_turn_leave(&queue->turn);
     return mpixq_error_code(why);
-}
-
-int mpixq_queue_failure(struct mpixq_queue *queue, struct mpixq_fault *fault_p)
-{
-    int code;
-
-    pthread_mutex_lock(&queue->fail_lock);
-    code = atomic_load(&queue->failed);
-    *fault_p = MPIXQ_FAULT_NONE;
-    fault_p->comm = mpixq_comm_handle(queue->failed_comm);
-    pthread_mutex_unlock(&queue->fail_lock);
-    return code;
 }
 
 /* Drive requests that no wait was enqueued for. NULL if all have completed, else the completion
@@ -381,64 +369,6 @@ int mpixq_queue_test(struct mpixq_queue *queue, int *flag, struct mpixq_fault *f
     return code;
 }
 
-/* Once, under fail_lock where others may know the queue. */
-static void set_failed(struct mpixq_queue *queue, int code)
-{
-    atomic_store_explicit(&queue->failed, code, memory_order_release);
-    queue->stream->ops->halt(queue->stream);
-}
-
-/* Tell what failed. An error of MPI becomes one of ours, whose text repeats what MPI says. */
-static int own_code(int code, const char *operation, const struct mpixq_request *req)
-{
-    enum { ROOM = 256 }; /* of an error text in Open MPI */
-    char what[64], reason[MPI_MAX_ERROR_STRING], text[ROOM];
-    int length;
-
-    (void)PMPI_Error_string(code, reason, &length);
-    (void)snprintf(text, sizeof text, "%s of %s (rank %d of MPI_COMM_WORLD) failed: %.120s",
-                   operation, mpixq_request_describe(req, what, sizeof what), req->peer_world,
-                   reason);
-    mpixq_err("queue failed: %s", text);
-    return mpixq_error_kind(code) == MPIXQ_ERR_NONE
-               ? mpixq_error_code_saying(MPIXQ_E_COMMUNICATION, text)
-               : code;
-}
-
-void mpixq_queue_fail(struct mpixq_queue *queue, struct mpixq_request *req, int code,
-                      const char *operation)
-{
-    if (queue == NULL) {
-        mpixq_host_fail(req, code, operation);
-        return;
-    }
-    atomic_store(&req->failed, true);
-    pthread_mutex_lock(&queue->fail_lock);
-    if (atomic_load(&queue->failed) == MPI_SUCCESS) {
-        queue->failed_comm = mpixq_comm_hold(req->comm);
-        set_failed(queue, own_code(code, operation, req));
-    }
-    pthread_mutex_unlock(&queue->fail_lock);
-}
-
-void mpixq_queue_look(struct mpixq_queue *queue)
-{
-    const char *why = queue->stream->ops->broken(queue->stream);
-    char text[256]; /* as much as Open MPI keeps of an error */
-
-    if (why == NULL) {
-        return;
-    }
-    pthread_mutex_lock(&queue->fail_lock);
-    if (atomic_load(&queue->failed) == MPI_SUCCESS) {
-        (void)snprintf(text, sizeof text, "the GPU of stream %s reports: %.180s",
-                       queue->stream->ops->kind, why);
-        queue->failed_comm = NULL;
-        set_failed(queue, mpixq_error_code_saying(MPIXQ_E_GPU, text));
-    }
-    pthread_mutex_unlock(&queue->fail_lock);
-}
-
 int mpixq_queues_close(void)
 {
     struct mpixq_queue *queue;
@@ -448,7 +378,7 @@ int mpixq_queues_close(void)
     LL_FOREACH2(all, queue, next_spare)
     {
         if (mpixq_queue_is_live(queue)) {
-            set_failed(queue, MPI_ERR_OTHER); /* its waits drain */
+            mpixq_queue_set_failed(queue, MPI_ERR_OTHER); /* its waits drain */
         }
     }
     LL_FOREACH2(all, queue, next_spare)

@@ -104,6 +104,8 @@ void mpixq_queue_type_explain(const struct mpixq_queue *queue, const struct mpix
 /* What it is made on. */
 void mpixq_queue_print(const struct mpixq_queue *queue);
 
+/* Its first failure, once, under fail_lock where others may know the queue: its waits drain. */
+void mpixq_queue_set_failed(struct mpixq_queue *queue, int code);
 /* The first error of the queue, or MPI_SUCCESS. */
 int mpixq_queue_failure(struct mpixq_queue *queue, struct mpixq_fault *fault_p);
 

@@ -237,6 +237,14 @@ struct mpixq_request *mpixq_request_find(MPI_Request handle)
     return handle != MPI_REQUEST_NULL ? mpixq_handles_find(handle) : NULL;
 }
 
+static void forget_prepared(struct mpixq_request *req)
+{
+    if (req->prepared != NULL) {
+        req->prepared->forget(req->prepared);
+        req->prepared = NULL;
+    }
+}
+
 bool mpixq_request_drop(MPI_Request handle, struct mpixq_request **req_p)
 {
     struct mpixq_request *req = mpixq_request_find(handle);
@@ -252,7 +260,7 @@ bool mpixq_request_drop(MPI_Request handle, struct mpixq_request **req_p)
     comm = req->comm;
     type = req->made.type;
     mpixq_staging_give_back(req->staging);
-    mpixq_channels_forget(req);
+    forget_prepared(req);
     mpixq_spin_lock(&lock);
     mpixq_handles_remove(req);
     record_recycle(req);
@@ -300,7 +308,7 @@ void mpixq_request_destroy(struct mpixq_request *req)
     }
     let_go(req->made.mode, req->comm, req->made.type);
     mpixq_staging_give_back(req->staging);
-    mpixq_channels_forget(req);
+    forget_prepared(req);
     mpixq_spin_lock(&lock);
     record_recycle(req);
     mpixq_spin_unlock(&lock);

@@ -32,6 +32,9 @@ struct mpixq_stats {
     } of[MPIXQ_N_CHANNELS];
 };
 
+/* Of this process: of queues and requests that are gone, until mpixq_stats_tell adds the others. */
+extern struct mpixq_stats mpixq_stats_own;
+
 /* A queue is freed; in its turn. A matched request is, under the matching lock. */
 void mpixq_stats_queue(const struct mpixq_queue *queue);
 void mpixq_stats_request(const struct mpixq_request *req);

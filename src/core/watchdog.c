@@ -19,6 +19,7 @@
 #include "match_internal.h"
 #include "progress.h"
 #include "queue.h"
+#include "request_name.h"
 #include "thread.h"
 
 enum {
@@ -43,7 +44,6 @@ struct look {
     int n_lines, n_left_out;
 };
 
-static MPIXQ_THREAD_LOCAL bool polling;
 static uint64_t number;  /* of looks */
 static uint64_t next_ns; /* when to look again */
 static struct mpixq_age answers_age;
@@ -69,11 +69,6 @@ long mpixq_watchdog_sleep_ms(void)
         return -1;
     }
     return mpixq_env.watchdog_s * (1000 / LOOKS);
-}
-
-bool mpixq_watchdog_is_polling(void)
-{
-    return polling;
 }
 
 /* Ages. */
@@ -109,7 +104,7 @@ static bool is_due(struct look *look, struct mpixq_age *age, uint64_t since_ns)
     return true;
 }
 
-enum { ROOM = MPIXQ_WATCHDOG_ROOM };
+enum { ROOM = MPIXQ_NAME_ROOM };
 
 /* Matches. */
 
@@ -137,7 +132,7 @@ static void report_match(struct look *look, struct mpixq_match_op *op)
     (void)snprintf(
         text, sizeof text, "%s has waited %.1f s for %d of %d requests, the first %s: %s",
         op->call->name, seconds(look, op->age.since_ns), atomic_load(&op->remaining), op->n,
-        mpixq_watchdog_name(op->first, name), mpixq_watchdog_why_unmatched(op->first, why));
+        mpixq_request_name(op->first, name), mpixq_watchdog_why_unmatched(op->first, why));
     if (mpixq_watchdog_notices()) {
         mpixq_warn("%s. If both ends match their sends first, match all requests of each in one "
                    "MPIX_Matchall. MPIXQ_WATCHDOG_S reports more, MPIXQ_NOTICE_S=0 nothing",
@@ -224,14 +219,6 @@ static const void *waiting_place(const struct mpixq_request *req, struct mpixq_q
     return queue->stream->ops->waits_for(queue->stream) == req ? stream_place(queue) : NULL;
 }
 
-/* Some channels say in a word of their own what has completed: then done follows in poll only. */
-void mpixq_watchdog_poll(struct mpixq_request *req)
-{
-    polling = true;
-    (void)req->channel->poll(req);
-    polling = false;
-}
-
 bool mpixq_watchdog_is_pending(const struct mpixq_request *req, const struct mpixq_queue *queue)
 {
     uint64_t epoch = atomic_load_explicit(&req->epoch, memory_order_acquire);
@@ -264,7 +251,7 @@ static void report_start(struct look *look, struct mpixq_request *req, uint64_t 
     }
     (void)snprintf(text, sizeof text, "%s has waited %.1f s for start %llu of %s by channel %s: %s",
                    who, seconds(look, since_ns), (unsigned long long)req->age.progress + 1,
-                   mpixq_watchdog_name(req, name), req->channel->name, mpixq_watchdog_lacks(req));
+                   mpixq_request_name(req, name), req->channel->name, mpixq_watchdog_lacks(req));
     if (mpixq_watchdog_notices()) {
         mpixq_warn("%s. The peer may just need as long. MPIXQ_WATCHDOG_S reports more, "
                    "MPIXQ_NOTICE_S=0 nothing",
@@ -295,7 +282,7 @@ static void note_start(struct look *look, struct mpixq_request *req)
     const void *place = NULL;
 
     if (mpixq_watchdog_is_pending(req, queue)) {
-        mpixq_watchdog_poll(req);
+        mpixq_match_poll(req);
     }
     if (!mpixq_watchdog_is_pending(req, queue)) {
         req->age.since_ns = req->waited_ns = 0;
@@ -326,7 +313,7 @@ static void note_behind(struct look *look, struct mpixq_queue *queue, struct mpi
 /* A stream that waits for many tests the first of them only. */
 static bool has_completed(struct mpixq_request *req)
 {
-    mpixq_watchdog_poll(req);
+    mpixq_match_poll(req);
     return atomic_load(&req->done) != req->age.progress || atomic_load(&req->failed);
 }
 
@@ -403,7 +390,7 @@ static void report_behind(struct look *look)
             mpixq_err("watchdog: queue %llu has %u starts that its stream has not reached, because "
                       "of a wait before them, the first %s",
                       (unsigned long long)queue->number, queue->behind,
-                      mpixq_watchdog_name(queue->first_behind, name));
+                      mpixq_request_name(queue->first_behind, name));
         }
     }
 }
@@ -414,7 +401,7 @@ static void fail_start(struct mpixq_request *req)
     char name[ROOM], text[256];
 
     (void)snprintf(text, sizeof text, "waited longer than %ld s for %s: %.100s",
-                   mpixq_env.watchdog_s, mpixq_watchdog_name(req, name), mpixq_watchdog_lacks(req));
+                   mpixq_env.watchdog_s, mpixq_request_name(req, name), mpixq_watchdog_lacks(req));
     mpixq_queue_fail(atomic_load(&req->queue), req,
                      mpixq_error_code_saying(MPIXQ_E_WAIT_TIMEOUT, text), "wait");
     mpixq_match_tell_failure(req);

@@ -8,31 +8,10 @@
 #include "comm.h"
 #include "control.h"
 #include "match_internal.h"
+#include "request_name.h"
 #include "watchdog.h"
 
-enum { ROOM = MPIXQ_WATCHDOG_ROOM };
-
-const char *mpixq_watchdog_name(const struct mpixq_request *req, char text[ROOM])
-{
-    bool is_paired = mpixq_request_state(req) != MPIXQ_MATCHING;
-    int peer = !is_paired || mpixq_request_is_send(req) ? req->made.peer : req->source;
-    int tag = is_paired ? req->source_tag : req->made.tag;
-    int world = peer == MPI_ANY_SOURCE ? -1
-                : is_paired            ? req->peer_world
-                                       : mpixq_comm_world_rank(req->comm, peer);
-    char from[24] = "any source", with[24] = "any tag", rank[48] = "";
-
-    if (peer != MPI_ANY_SOURCE) {
-        (void)snprintf(from, sizeof from, "%d", peer);
-        (void)snprintf(rank, sizeof rank, "rank %d of MPI_COMM_WORLD, ", world);
-    }
-    if (tag != MPI_ANY_TAG) {
-        (void)snprintf(with, sizeof with, "tag %d", tag);
-    }
-    (void)snprintf(text, ROOM, "%s %s %s (%s%llu bytes)", mpixq_request_verb(req), from, with, rank,
-                   (unsigned long long)req->bytes);
-    return text;
-}
+enum { ROOM = MPIXQ_NAME_ROOM };
 
 const char *mpixq_watchdog_why_unmatched(const struct mpixq_request *req, char text[2 * ROOM])
 {

@@ -9,8 +9,8 @@
 #include <utlist.h>
 
 #include "core/backoff.h"
+#include "core/failure.h"
 #include "core/log.h"
-#include "core/match.h"
 #include "core/progress.h"
 #include "check.h"
 #include "cxi.h"
@@ -298,7 +298,7 @@ static void deliver(void)
         if (end == NULL) {
             return;
         }
-        mpixq_match_fail(id, mpixq_error_code_saying(MPIXQ_E_FABRIC, text), "transfer");
+        mpixq_failure_of(id, mpixq_error_code_saying(MPIXQ_E_FABRIC, text), "transfer");
     }
 }
 

@@ -466,7 +466,6 @@ const struct mpixq_channel mpixq_channel_cxi = {
     .reach = mpixq_cxi_reach,
     .unreach = mpixq_cxi_unreach,
     .prepare = mpixq_channel_prepare_nothing,
-    .forget = mpixq_channel_ignore,
     .ring_by_gpu = mpixq_cxi_ring_by_gpu,
     .watch_by_gpu = mpixq_cxi_watch_by_gpu,
     .drive = cxi_drive,

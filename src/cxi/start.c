@@ -8,7 +8,7 @@
 #include <utlist.h>
 
 #include "core/alloc.h"
-#include "core/match.h"
+#include "core/failure.h"
 #include "core/progress.h"
 #include "check.h"
 #include "cxi.h"
@@ -335,7 +335,7 @@ static void drop(void *const args[], int n, bool rung)
             ((struct cxi_end *)req->end)->perhaps = atomic_load(&req->started) + 1;
             pthread_mutex_unlock(&nic.lock);
         }
-        mpixq_match_abandon(req);
+        mpixq_failure_abandon(req);
     }
 }
 

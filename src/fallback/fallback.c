@@ -19,8 +19,8 @@
 #include "core/alloc.h"
 #include "core/channel.h"
 #include "core/env.h"
+#include "core/failure.h"
 #include "core/log.h"
-#include "core/match.h"
 #include "core/progress.h"
 #include "core/queue.h"
 #include "end.h"
@@ -117,7 +117,7 @@ static void fallback_withdraw(struct mpixq_request *req)
 
 static void fail(struct mpixq_request *req, int rc, const char *operation)
 {
-    mpixq_match_abandon(req);
+    mpixq_failure_abandon(req);
     mpixq_queue_fail(atomic_load(&req->queue), req, rc, operation);
 }
 
@@ -206,7 +206,7 @@ static void drop_start(struct mpixq_request *req)
 {
     struct end *end = req->end;
 
-    mpixq_match_abandon(req);
+    mpixq_failure_abandon(req);
     if (end->parts != NULL) {
         mpixq_end_enter(end);
         mpixq_parts_break_off(req, end->tag, comm);
@@ -458,7 +458,6 @@ const struct mpixq_channel mpixq_channel_fallback = {
     .reach = mpixq_channel_reach_nothing,
     .unreach = mpixq_channel_unreach_nothing,
     .prepare = mpixq_channel_prepare_nothing,
-    .forget = mpixq_channel_ignore,
     .ring_by_gpu = mpixq_channel_ring_nothing,
     .watch_by_gpu = mpixq_channel_watch_nothing,
     .drive = mpixq_channel_drive_nothing,

@@ -4,7 +4,7 @@
  * Starts by the host: it launches what a stream would have made, on one of our own. The other end
  * does not see by whom a start was made. Who waits looks at the words for the host. */
 #include "core/backoff.h"
-#include "core/match.h"
+#include "core/failure.h"
 #include "ipc.h"
 
 enum { TOGETHER = 32 }; /* moves of a launch, at most */
@@ -35,7 +35,7 @@ static void conclude(struct mpixq_request *req, uint64_t ticket)
     if (ticket != 0) {
         atomic_fetch_add(&req->started, 1);
     } else {
-        mpixq_match_fail(req->id, mpixq_error_code(MPIXQ_E_GPU), "start");
+        mpixq_failure_of(req->id, mpixq_error_code(MPIXQ_E_GPU), "start");
     }
 }
 
@@ -115,7 +115,7 @@ static void copy(struct mpixq_request *req)
     if (ticket != 0) {
         atomic_store(&end->launch, ticket);
     } else {
-        mpixq_match_fail(req->id, mpixq_error_code(MPIXQ_E_GPU), "wait");
+        mpixq_failure_of(req->id, mpixq_error_code(MPIXQ_E_GPU), "wait");
     }
 }
 
@@ -133,7 +133,7 @@ void mpixq_ipc_attend(struct mpixq_request *req)
     if (atomic_fetch_add_explicit(&looks, 1, memory_order_relaxed) % RARELY == RARELY - 1) {
         why = mpixq_share_broken(end->place->share);
         if (why != NULL) {
-            mpixq_match_fail(req->id, mpixq_error_code_saying(MPIXQ_E_GPU, why), "wait");
+            mpixq_failure_of(req->id, mpixq_error_code_saying(MPIXQ_E_GPU, why), "wait");
         }
     }
 }

@@ -31,6 +31,27 @@ static const char *export_buffer(struct ipc_end *end)
                               &end->offset);
 }
 
+/* Clean: the GPUs of both ends are done with its words. */
+static void end_free(struct ipc_end *end, bool clean)
+{
+    mpixq_ipc_drop(end);
+    mpixq_ipc_let_go(end);
+    if (!end->is_send) {
+        end->slots.base = end->base + end->req->epoch;
+        mpixq_ipc_slots_give_back(end->place, end->slots, clean);
+    }
+    mpixq_ipc_end_give_back(end->place, end->number, clean);
+    mpixq_ipc_fd_leave(&end->their_fd);
+    mpixq_share_drop(&end->allocation);
+    mpixq_free(end);
+}
+
+/* Of a request that was matched by this channel, retire has done so. */
+static void forget(struct mpixq_prepared *prepared)
+{
+    end_free((struct ipc_end *)(void *)prepared, true);
+}
+
 static struct ipc_end *end_create(struct mpixq_request *req, const char *kind, void *where,
                                   void *buffer, const char **why_p)
 {
@@ -40,6 +61,7 @@ static struct ipc_end *end_create(struct mpixq_request *req, const char *kind, v
     if (end == NULL) {
         return NULL;
     }
+    end->prepared.forget = forget;
     end->req = req;
     end->place = place;
     end->life = place->life;
@@ -61,21 +83,6 @@ static struct ipc_end *end_create(struct mpixq_request *req, const char *kind, v
     return NULL;
 }
 
-/* Clean: the GPUs of both ends are done with its words. */
-static void end_free(struct ipc_end *end, bool clean)
-{
-    mpixq_ipc_drop(end);
-    mpixq_ipc_let_go(end);
-    if (!end->is_send) {
-        end->slots.base = end->base + end->req->epoch;
-        mpixq_ipc_slots_give_back(end->place, end->slots, clean);
-    }
-    mpixq_ipc_end_give_back(end->place, end->number, clean);
-    mpixq_ipc_fd_leave(&end->their_fd);
-    mpixq_share_drop(&end->allocation);
-    mpixq_free(end);
-}
-
 static void ipc_prepare(struct mpixq_request *req, const char *kind, void *place, void *buffer)
 {
     const char *why = "no memory";
@@ -93,13 +100,6 @@ static void ipc_prepare(struct mpixq_request *req, const char *kind, void *place
             req->unprepared = why;
         }
     }
-}
-
-/* Of a request that was matched by this channel, retire has done so. */
-static void ipc_forget(struct mpixq_request *req)
-{
-    end_free(prepared_of(req), true);
-    req->prepared = NULL;
 }
 
 /* Matching. */
@@ -361,7 +361,6 @@ const struct mpixq_channel mpixq_channel_ipc = {
     .reach = mpixq_channel_reach_nothing,
     .unreach = mpixq_channel_unreach_nothing,
     .prepare = ipc_prepare,
-    .forget = ipc_forget,
     .ring_by_gpu = mpixq_ipc_move_by_gpu,
     .watch_by_gpu = mpixq_ipc_watch_by_gpu,
     .drive = mpixq_ipc_drive,

@@ -2,7 +2,7 @@
  * Copyright (c) 2026 the mpix-queue authors
  *
  * Starts and waits. The stream's GPU makes them; its worker keeps the books, behind it. */
-#include "core/match.h"
+#include "core/failure.h"
 #include "ipc.h"
 
 /* The stream has reached starts that its GPU has made, or would have made if the queue had not
@@ -14,7 +14,7 @@ static void book(void *const args[], int n)
         const struct mpixq_queue *queue = atomic_load(&req->queue);
 
         if (queue != NULL && mpixq_queue_has_failed(queue)) {
-            mpixq_match_abandon(req);
+            mpixq_failure_abandon(req);
         } else {
             atomic_fetch_add(&req->started, 1);
         }
@@ -28,7 +28,7 @@ static void refuse(void *const args[], int n)
     for (int i = 0; i < n; i++) {
         const struct mpixq_request *req = args[i];
 
-        mpixq_match_fail(req->id, mpixq_error_code(MPIXQ_E_GPU_OPS), "start");
+        mpixq_failure_of(req->id, mpixq_error_code(MPIXQ_E_GPU_OPS), "start");
     }
 }
 
@@ -172,7 +172,7 @@ void mpixq_ipc_recall(struct mpixq_request *req)
         return;
     }
     /* Before it hears that this end is freed, by which it would take the words for clean. */
-    mpixq_match_abandon(req);
+    mpixq_failure_abandon(req);
     if (end->state == NULL) {
         mpixq_ipc_await_launch(end);
         return;

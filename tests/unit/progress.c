@@ -10,7 +10,7 @@
 #include <stdint.h>
 #include <cmocka.h>
 
-/* The thread itself, with the functions below in place of matching, channels and watchdog. */
+/* The thread itself. */
 #include "core/progress.c"
 
 static atomic_int rounds;
@@ -19,7 +19,7 @@ static atomic_int drives;
 
 /* Called in each round after the thread has looked at mpixq_outstanding. In the last round before
  * it sleeps something begins just then: the thread is awake, so nobody wakes it. */
-bool mpixq_match_is_pending(void)
+static bool is_pending(void)
 {
     if (atomic_fetch_add(&rounds, 1) == IDLE_TICKS) {
         atomic_fetch_add(&mpixq_outstanding, 1);
@@ -28,12 +28,12 @@ bool mpixq_match_is_pending(void)
     return false;
 }
 
-void mpixq_match_kick(void)
+static void kick(void)
 {
     atomic_fetch_add(&kicks, 1);
 }
 
-void mpixq_channels_drive(void)
+static void drive(void)
 {
     atomic_fetch_add(&drives, 1);
 }
@@ -41,11 +41,14 @@ void mpixq_channels_drive(void)
 static atomic_long sleep_ms = -1;
 static atomic_int asked_for_sleep;
 
-long mpixq_watchdog_sleep_ms(void)
+static long time_to_sleep(void)
 {
     atomic_fetch_add(&asked_for_sleep, 1);
     return atomic_load(&sleep_ms);
 }
+
+static const struct mpixq_progress_work work_here = {
+    .drive = drive, .is_pending = is_pending, .kick = kick, .sleep_ms = time_to_sleep};
 
 static atomic_int days; /* questions for the time of day */
 
@@ -80,7 +83,7 @@ static void drives_what_begins_as_it_falls_asleep(void **state)
 {
     (void)state;
     atomic_store(&sleep_ms, 1);
-    mpixq_progress_setup(MPI_THREAD_MULTIPLE);
+    mpixq_progress_setup(MPI_THREAD_MULTIPLE, &work_here);
     mpixq_progress_wake_slow();
     for (int ms = 0; ms < 5000 && atomic_load(&kicks) == 0; ms++) {
         mpixq_sleep_us(1000);

@@ -1,0 +1,117 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * Copyright (c) 2026 the mpix-queue authors
+ *
+ * Functions of channels that have nothing to do there, or nothing to gain. */
+#include <stddef.h>
+
+#include "channel.h"
+#include "queue.h"
+
+bool mpixq_channel_must_open_nothing(const struct mpixq_request *req)
+{
+    (void)req;
+    return false;
+}
+
+bool mpixq_channel_open_nothing(struct mpixq_request *req, char *why_p, size_t room)
+{
+    (void)req;
+    (void)why_p;
+    (void)room;
+    return true;
+}
+
+enum mpixq_error mpixq_channel_attach_nothing(struct mpixq_queue *queue)
+{
+    (void)queue;
+    return MPIXQ_E_NONE;
+}
+
+void mpixq_channel_detach_nothing(struct mpixq_queue *queue)
+{
+    (void)queue;
+}
+
+void mpixq_channel_expose_nothing(const struct mpixq_stream_ops *ops)
+{
+    (void)ops;
+}
+
+void mpixq_channel_reach_nothing(struct mpixq_request *req, const char *kind)
+{
+    (void)req;
+    (void)kind;
+}
+
+void mpixq_channel_unreach_nothing(struct mpixq_request *req)
+{
+    (void)req;
+}
+
+void mpixq_channel_ring_nothing(struct mpixq_queue *queue, struct mpixq_trigger triggers[], int n)
+{
+    (void)queue;
+    (void)triggers;
+    (void)n;
+}
+
+void mpixq_channel_watch_nothing(struct mpixq_queue *queue, const struct mpixq_awaited *awaited)
+{
+    (void)queue;
+    (void)awaited;
+}
+
+void mpixq_channel_drive_nothing(void)
+{
+}
+
+void mpixq_channel_prepare_nothing(struct mpixq_request *req, const char *kind, void *place,
+                                   void *buffer)
+{
+    (void)req;
+    (void)kind;
+    (void)place;
+    (void)buffer;
+}
+
+void mpixq_channel_ignore(struct mpixq_request *req)
+{
+    (void)req;
+}
+
+bool mpixq_channel_has_lost_nothing(struct mpixq_request *req)
+{
+    (void)req;
+    return false;
+}
+
+void mpixq_channel_tell_nothing(struct mpixq_facts *facts)
+{
+    (void)facts;
+}
+
+const char *mpixq_channel_outlook_available(void)
+{
+    return "available";
+}
+
+int mpixq_channel_start_each(struct mpixq_queue *queue, struct mpixq_request *const reqs[], int n,
+                             struct mpixq_trigger triggers[])
+{
+    int n_triggers = 0;
+
+    for (int i = 0; i < n; i++) {
+        struct mpixq_trigger *trigger = &triggers[n_triggers];
+
+        trigger->copy = mpixq_request_before(reqs[i]);
+        n_triggers += reqs[i]->channel->start(queue, reqs[i], trigger);
+    }
+    return n_triggers;
+}
+
+void mpixq_channel_poll_each(struct mpixq_request *const reqs[], int n, bool done[])
+{
+    for (int i = 0; i < n; i++) {
+        done[i] = reqs[i]->channel->poll(reqs[i]);
+    }
+}

@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * Copyright (c) 2026 the mpix-queue authors */
+#include "failure.h"
+
+#include <stddef.h>
+
+#include "request.h"
+
+static const struct mpixq_failure_listener *heard_by; /* NULL: nothing was ever matched */
+
+void mpixq_failure_listen(const struct mpixq_failure_listener *listener)
+{
+    heard_by = listener;
+}
+
+void mpixq_failure_abandon(struct mpixq_request *req)
+{
+    if (req->peer_world != MPI_PROC_NULL && !atomic_exchange(&req->failed, true) &&
+        heard_by != NULL) {
+        heard_by->abandoned(req);
+    }
+}
+
+void mpixq_failure_of(uint64_t id, int code, const char *operation)
+{
+    if (heard_by != NULL) {
+        heard_by->failed(id, code, operation);
+    }
+}

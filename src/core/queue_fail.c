@@ -1,0 +1,94 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * Copyright (c) 2026 the mpix-queue authors
+ *
+ * The first failure of a queue, or of a start by the host. It needs nothing of queues but their
+ * failure word, so whoever finds a failure may call it. */
+#include <stdio.h>
+
+#include "comm.h"
+#include "log.h"
+#include "queue.h"
+
+void mpixq_queue_set_failed(struct mpixq_queue *queue, int code)
+{
+    atomic_store_explicit(&queue->failed, code, memory_order_release);
+    queue->stream->ops->halt(queue->stream);
+}
+
+/* Tell what failed. An error of MPI becomes one of ours, whose text repeats what MPI says. */
+static int own_code(int code, const char *operation, const struct mpixq_request *req)
+{
+    enum { ROOM = 256 }; /* of an error text in Open MPI */
+    char what[64], reason[MPI_MAX_ERROR_STRING], text[ROOM];
+    int length;
+
+    (void)PMPI_Error_string(code, reason, &length);
+    (void)snprintf(text, sizeof text, "%s of %s (rank %d of MPI_COMM_WORLD) failed: %.120s",
+                   operation, mpixq_request_describe(req, what, sizeof what), req->peer_world,
+                   reason);
+    mpixq_err("queue failed: %s", text);
+    return mpixq_error_kind(code) == MPIXQ_ERR_NONE
+               ? mpixq_error_code_saying(MPIXQ_E_COMMUNICATION, text)
+               : code;
+}
+
+/* Kept with the request until a call of the host looks at it. */
+static void fail_by_host(struct mpixq_request *req, int code, const char *operation)
+{
+    char what[64], reason[MPI_MAX_ERROR_STRING];
+    int none = MPI_SUCCESS, length;
+
+    if (atomic_compare_exchange_strong(&req->error, &none, code)) {
+        (void)PMPI_Error_string(code, reason, &length);
+        mpixq_err("%s of %s (rank %d of MPI_COMM_WORLD), started by the host, failed: %.120s",
+                  operation, mpixq_request_describe(req, what, sizeof what), req->peer_world,
+                  reason);
+    }
+    atomic_store_explicit(&req->failed, true, memory_order_release);
+}
+
+void mpixq_queue_fail(struct mpixq_queue *queue, struct mpixq_request *req, int code,
+                      const char *operation)
+{
+    if (queue == NULL) {
+        fail_by_host(req, code, operation);
+        return;
+    }
+    atomic_store(&req->failed, true);
+    pthread_mutex_lock(&queue->fail_lock);
+    if (atomic_load(&queue->failed) == MPI_SUCCESS) {
+        queue->failed_comm = mpixq_comm_hold(req->comm);
+        mpixq_queue_set_failed(queue, own_code(code, operation, req));
+    }
+    pthread_mutex_unlock(&queue->fail_lock);
+}
+
+void mpixq_queue_look(struct mpixq_queue *queue)
+{
+    const char *why = queue->stream->ops->broken(queue->stream);
+    char text[256]; /* as much as Open MPI keeps of an error */
+
+    if (why == NULL) {
+        return;
+    }
+    pthread_mutex_lock(&queue->fail_lock);
+    if (atomic_load(&queue->failed) == MPI_SUCCESS) {
+        (void)snprintf(text, sizeof text, "the GPU of stream %s reports: %.180s",
+                       queue->stream->ops->kind, why);
+        queue->failed_comm = NULL;
+        mpixq_queue_set_failed(queue, mpixq_error_code_saying(MPIXQ_E_GPU, text));
+    }
+    pthread_mutex_unlock(&queue->fail_lock);
+}
+
+int mpixq_queue_failure(struct mpixq_queue *queue, struct mpixq_fault *fault_p)
+{
+    int code;
+
+    pthread_mutex_lock(&queue->fail_lock);
+    code = atomic_load(&queue->failed);
+    *fault_p = MPIXQ_FAULT_NONE;
+    fault_p->comm = mpixq_comm_handle(queue->failed_comm);
+    pthread_mutex_unlock(&queue->fail_lock);
+    return code;
+}

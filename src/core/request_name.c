@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * Copyright (c) 2026 the mpix-queue authors */
+#include "request_name.h"
+
+#include <stdio.h>
+
+#include "comm.h"
+#include "request.h"
+
+const char *mpixq_request_name(const struct mpixq_request *req, char text[MPIXQ_NAME_ROOM])
+{
+    bool is_paired = mpixq_request_state(req) != MPIXQ_MATCHING;
+    int peer = !is_paired || mpixq_request_is_send(req) ? req->made.peer : req->source;
+    int tag = is_paired ? req->source_tag : req->made.tag;
+    int world = peer == MPI_ANY_SOURCE ? -1
+                : is_paired            ? req->peer_world
+                                       : mpixq_comm_world_rank(req->comm, peer);
+    char from[24] = "any source", with[24] = "any tag", rank[48] = "";
+
+    if (peer != MPI_ANY_SOURCE) {
+        (void)snprintf(from, sizeof from, "%d", peer);
+        (void)snprintf(rank, sizeof rank, "rank %d of MPI_COMM_WORLD, ", world);
+    }
+    if (tag != MPI_ANY_TAG) {
+        (void)snprintf(with, sizeof with, "tag %d", tag);
+    }
+    (void)snprintf(text, MPIXQ_NAME_ROOM, "%s %s %s (%s%llu bytes)", mpixq_request_verb(req), from,
+                   with, rank, (unsigned long long)req->bytes);
+    return text;
+}
