@@ -4,6 +4,7 @@
 
 #include "channel.h"
 #include "host_start.h"
+#include "watchdog.h"
 
 enum { TOGETHER = 32 }; /* requests polled in one call */
 

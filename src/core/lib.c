@@ -28,6 +28,7 @@
 #include "stats.h"
 #include "stream/host_stream.h"
 #include "stream/stream.h"
+#include "watchdog.h"
 
 /* A record has arrived. */
 static void hear(const struct mpixq_record *record, int source)

@@ -21,6 +21,7 @@
 #include "queue.h"
 #include "served.h"
 #include "stage.h"
+#include "watchdog.h"
 
 /* The matching lock, and what it guards. */
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;

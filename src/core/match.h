@@ -23,10 +23,10 @@
 #include <mpi.h>
 #include <stdbool.h>
 
+#include "age.h"
 #include "error.h"
 #include "fault.h"
 #include "request.h"
-#include "watchdog.h"
 #include "wire.h"
 
 struct mpixq_comm;

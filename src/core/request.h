@@ -29,11 +29,11 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "age.h"
 #include "channel_set.h"
 #include "pairing.h"
 #include "stream/memory.h"
 #include "table.h"
-#include "watchdog.h"
 
 enum mpixq_mode {
     MPIXQ_MODE_SEND,

@@ -124,7 +124,7 @@ static void note_match(struct look *look, struct mpixq_request *req)
 
 static void report_match(struct look *look, struct mpixq_match_op *op)
 {
-    char name[ROOM], why[2 * ROOM], text[5 * ROOM];
+    char name[ROOM], why[MPIXQ_WHY_ROOM], text[5 * ROOM];
 
     if (!is_old_match(look, op->age.since_ns) || !is_due(look, &op->age, op->age.since_ns)) {
         return;

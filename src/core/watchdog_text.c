@@ -11,9 +11,7 @@
 #include "request_name.h"
 #include "watchdog.h"
 
-enum { ROOM = MPIXQ_NAME_ROOM };
-
-const char *mpixq_watchdog_why_unmatched(const struct mpixq_request *req, char text[2 * ROOM])
+const char *mpixq_watchdog_why_unmatched(const struct mpixq_request *req, char text[MPIXQ_WHY_ROOM])
 {
     const struct mpixq_offered *first = NULL;
     const char *opening = mpixq_match_opening_text(req);
@@ -35,7 +33,7 @@ const char *mpixq_watchdog_why_unmatched(const struct mpixq_request *req, char t
                "it runs below MPI_THREAD_MULTIPLE and is blocked outside of this library, MPI_Wait "
                "and MPI_Test";
     }
-    (void)snprintf(text, (size_t)2 * ROOM,
+    (void)snprintf(text, MPIXQ_WHY_ROOM,
                    "no peer has said that it matches a send that fits; %d others wait for their "
                    "receives, the first from %d tag %d (rank %d of MPI_COMM_WORLD)",
                    n, first->source, first->tag, mpixq_comm_world_rank(req->comm, first->source));
