@@ -171,8 +171,11 @@ struct cxi_nic {
     pthread_mutex_t lock;
     int entries, in_use;        /* all of the NIC, and those that this process uses: shares.h */
     uint64_t reads, reads_done; /* of completions: begun, and ended */
-    uint64_t retry_ns;          /* no post before, if the last ones were refused */
-    unsigned refusals;          /* in a row */
+    /* Apart: deferred work waits for entries, which may come free only by a plain operation. */
+    struct cxi_refusals {
+        unsigned in_a_row;
+        uint64_t retry_ns; /* none before, if the last ones were refused */
+    } posts, issues;       /* of deferred work; of plain operations */
     struct cxi_entry *free_writes, *free_atomics; /* the one that is longest free first */
     struct cxi_entry *all_writes, *all_atomics;
     struct cxi_counter *counters, *doubtful, *aside;

@@ -180,7 +180,9 @@ static void read_queue(void)
             continue;
         }
         pthread_mutex_lock(&nic.lock);
-        nic.retry_ns = n > 0 ? 0 : nic.retry_ns;
+        if (n > 0) {
+            nic.posts.retry_ns = nic.issues.retry_ns = 0;
+        }
         for (ssize_t i = 0; i < n; i++) {
             completed(entries[i].op_context);
         }

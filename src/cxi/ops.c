@@ -131,35 +131,35 @@ static void set_trigger(const struct cxi_end *end, struct cxi_entry *entry, uint
     assert(entry->work.threshold <= nic.quirks->counter_max);
 }
 
-/* Posts that are refused. Each attempt can leave a reference to the mapping of its source with the
- * provider, for ever: so one is not made before completions were read, which makes room, or a while
- * has passed. */
+/* Operations that are refused. Each attempt can leave a reference to the mapping of its source with
+ * the provider, for ever: so one is not made before completions were read, which makes room, or a
+ * while has passed. */
 
 enum { PAUSE_NS = 16000, DOUBLINGS = 9 };
 
-static bool is_refusing(void)
+static bool is_refusing(const struct cxi_refusals *refusals)
 {
-    return nic.refusals > 0 && mpixq_now_ns() < nic.retry_ns;
+    return refusals->in_a_row > 0 && mpixq_now_ns() < refusals->retry_ns;
 }
 
 /* -FI_EAGAIN if the operation is to be held. With -FI_ENOSPC others have the entries that the NIC
  * should have had for us: so it is with few of them. With -FI_EINTR a signal came while we waited
  * for others, as they take turns where the provider counts the entries. */
-static int held(int rc)
+static int held(struct cxi_refusals *refusals, int rc)
 {
     if (rc != -FI_EAGAIN && rc != -FI_ENOSPC && rc != -FI_EINTR) {
-        nic.refusals = 0;
+        refusals->in_a_row = 0;
         return rc;
     }
-    nic.refusals += nic.refusals <= DOUBLINGS;
-    nic.retry_ns = mpixq_now_ns() + ((uint64_t)PAUSE_NS << (nic.refusals - 1));
+    refusals->in_a_row += refusals->in_a_row <= DOUBLINGS;
+    refusals->retry_ns = mpixq_now_ns() + ((uint64_t)PAUSE_NS << (refusals->in_a_row - 1));
     return -FI_EAGAIN;
 }
 
 int mpixq_cxi_post(struct cxi_end *end, uint32_t i, uint64_t epoch, uint64_t ring)
 {
     bool is_write = kind_of(end, i) == WRITE;
-    struct cxi_entry *entry = is_refusing() ? NULL : mpixq_cxi_entry_take(end, is_write);
+    struct cxi_entry *entry = is_refusing(&nic.posts) ? NULL : mpixq_cxi_entry_take(end, is_write);
     int rc;
 
     if (entry == NULL) {
@@ -174,7 +174,7 @@ int mpixq_cxi_post(struct cxi_end *end, uint32_t i, uint64_t epoch, uint64_t rin
     if (rc != 0) {
         mpixq_cxi_entry_undo(end);
     }
-    return held(rc);
+    return held(&nic.posts, rc);
 }
 
 static bool has_counted(struct cxi_counter *counter, uint64_t n)
@@ -203,15 +203,16 @@ int mpixq_cxi_issue(struct cxi_end *end, uint32_t i, uint64_t epoch)
     int rc;
 
     assert(end->over == epoch && end->step == i);
-    if (!is_due(end, i, epoch) || nic.flying >= MAX_FLYING || is_refusing()) {
+    if (!is_due(end, i, epoch) || nic.flying >= MAX_FLYING || is_refusing(&nic.issues)) {
         return 0;
     }
     entry->plain = true;
     entry->is_write = is_write;
     fill(end, entry, i, epoch);
-    rc = held((int)(is_write ? fi_writemsg(nic.ep, &entry->u.write.op.msg,
-                                           FI_COMPLETION | entry->u.write.op.flags)
-                             : fi_atomicmsg(nic.ep, &entry->u.atomic.op.msg, FI_COMPLETION)));
+    rc = (int)(is_write ? fi_writemsg(nic.ep, &entry->u.write.op.msg,
+                                      FI_COMPLETION | entry->u.write.op.flags)
+                        : fi_atomicmsg(nic.ep, &entry->u.atomic.op.msg, FI_COMPLETION));
+    rc = held(&nic.issues, rc);
     if (rc == -FI_EAGAIN) {
         return 0;
     }
