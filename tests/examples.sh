@@ -21,8 +21,12 @@ failed=0
 launch()
 {
     # shellcheck disable=SC2086
-    timeout 100 $MPIEXEC $MPIEXEC_FLAGS -n "$1" "$2" </dev/null | sort
-    return "${PIPESTATUS[0]}"
+    timeout 100 $MPIEXEC $MPIEXEC_FLAGS -n "$1" "$2" </dev/null >"$dir/printed"
+    local rc=$?
+
+    find "$dir" -name 'printed*' -exec cat {} + | sort
+    rm -f "$dir"/printed*
+    return $rc
 }
 
 # expect RANKS PROGRAM LINE...: the program ends well and prints these lines among others.
@@ -120,7 +124,7 @@ on_gpu()
 # The command that it is given, with what the library says of itself among what it prints.
 told()
 {
-    printf '#!/bin/sh\nexec env MPIXQ_INFO=1 %s 2>&1\n' "$*" >"$dir/told"
+    printf '#!/bin/sh\nexec env MPIXQ_INFO=1 %s >"%s/printed.$$" 2>&1\n' "$*" "$dir" >"$dir/told"
     chmod +x "$dir/told"
 }
 
