@@ -4,6 +4,7 @@
  * What the files of this folder share. doc/cxi.md explains the protocol, and T, W, D and Q.
  *
  *     nic.c      libfabric, the fabric, domain and endpoint of the process, peers
+ *     words.h    counters and words
  *     memory.c   regions; locality.c: the choice of a NIC
  *     quirks.c   what providers do differently
  *     shares.c   (shares.h) the division of entries among processes
@@ -39,25 +40,8 @@
 #include "core/channel.h"
 #include "core/queue.h"
 #include "core/request.h"
-#include "expose.h"
 #include "quirks.h"
-
-/* A counter. Base is its value when it was taken: what it counts for its user begins there. */
-struct cxi_counter {
-    struct fid_cntr *fid;
-    volatile _Atomic uint64_t *bell; /* its doorbell; NULL: libfabric rings */
-    struct cxi_exposed exposed;      /* the doorbell, if it has one */
-    uint64_t base;
-    uint64_t due;   /* while it is doubtful: what it has to show before it is used again */
-    uint64_t shown; /* when it was looked at last, */
-    unsigned looks; /* and how often since that was new */
-    struct cxi_counter *next;
-};
-
-/* A 64-bit word that NICs add to. */
-struct cxi_word {
-    _Atomic uint64_t value;
-};
+#include "words.h"
 
 struct cxi_end;
 
@@ -171,11 +155,11 @@ struct cxi_nic {
     pthread_mutex_t lock;
     int entries, in_use;        /* all of the NIC, and those that this process uses: shares.h */
     uint64_t reads, reads_done; /* of completions: begun, and ended */
-    /* Apart: deferred work waits for entries, which may come free only by a plain operation. */
+    /* Of deferred work, and of plain operations: which may be what makes room for that. */
     struct cxi_refusals {
         unsigned in_a_row;
-        uint64_t retry_ns; /* none before, if the last ones were refused */
-    } posts, issues;       /* of deferred work; of plain operations */
+        uint64_t retry_ns; /* none is tried before */
+    } posts, issues;
     struct cxi_entry *free_writes, *free_atomics; /* the one that is longest free first */
     struct cxi_entry *all_writes, *all_atomics;
     struct cxi_counter *counters, *doubtful, *aside;
