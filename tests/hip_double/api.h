@@ -69,6 +69,8 @@ typedef struct ihipModuleSymbol_t *hipFunction_t;
 typedef struct ihipCtx_t *hipCtx_t;
 typedef struct ihipGraph *hipGraph_t;
 typedef struct hipGraphNode *hipGraphNode_t;
+typedef struct hipGraphExec *hipGraphExec_t;
+typedef struct hipUserObject *hipUserObject_t;
 typedef int hipDevice_t;
 typedef void *hipDeviceptr_t;
 typedef void (*hipHostFn_t)(void *userData);
@@ -84,6 +86,14 @@ typedef enum hipStreamCaptureStatus {
     hipStreamCaptureStatusActive,
     hipStreamCaptureStatusInvalidated
 } hipStreamCaptureStatus;
+
+typedef enum hipGraphExecUpdateResult {
+    hipGraphExecUpdateSuccess,
+    hipGraphExecUpdateError,
+    hipGraphExecUpdateErrorTopologyChanged,
+    hipGraphExecUpdateErrorNodeTypeChanged,
+    hipGraphExecUpdateErrorFunctionChanged
+} hipGraphExecUpdateResult;
 
 /* Not the vendor's, of which every version has another. */
 typedef struct hipDeviceProp_t {

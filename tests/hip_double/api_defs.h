@@ -48,8 +48,14 @@ HIP_ERROR(hipErrorLaunchFailure, 719)
 HIP_ERROR(hipErrorNotSupported, 801)
 HIP_ERROR(hipErrorStreamCaptureUnsupported, 900)
 HIP_ERROR(hipErrorStreamCaptureInvalidated, 901)
+HIP_ERROR(hipErrorStreamCaptureMerge, 902)
+HIP_ERROR(hipErrorStreamCaptureUnmatched, 903)
+HIP_ERROR(hipErrorStreamCaptureUnjoined, 904)
+HIP_ERROR(hipErrorStreamCaptureIsolation, 905)
 HIP_ERROR(hipErrorStreamCaptureImplicit, 906)
+HIP_ERROR(hipErrorCapturedEvent, 907)
 HIP_ERROR(hipErrorStreamCaptureWrongThread, 908)
+HIP_ERROR(hipErrorGraphExecUpdateFailure, 910)
 HIP_ERROR(hipErrorUnknown, 999)
 
 HIP_FLAG(hipStreamDefault, 0)
@@ -78,6 +84,12 @@ HIP_FLAG(hipStreamWaitValueEq, 1)
 HIP_FLAG(hipStreamWaitValueAnd, 2)
 HIP_FLAG(hipStreamWaitValueNor, 3)
 HIP_FLAG(hipIpcMemLazyEnablePeerAccess, 0)
+HIP_FLAG(hipStreamAddCaptureDependencies, 0)
+HIP_FLAG(hipStreamSetCaptureDependencies, 1)
+#ifndef HIP_DOUBLE_CHECK_5
+HIP_FLAG(hipUserObjectNoDestructorSync, 1)
+HIP_FLAG(hipGraphUserObjectMove, 1)
+#endif
 
 HIP_ATTRIBUTE(hipDeviceAttributeCanMapHostMemory, 3)
 HIP_ATTRIBUTE(hipDeviceAttributeCanUseHostPointerForRegisteredMem, 4)
@@ -234,7 +246,32 @@ HIP_FUNCTION(hipError_t, hipStreamGetCaptureInfo,
              (hipStream_t stream, hipStreamCaptureStatus *status, unsigned long long *id))
 HIP_FUNCTION(hipError_t, hipThreadExchangeStreamCaptureMode, (hipStreamCaptureMode * mode))
 HIP_FUNCTION(hipError_t, hipGraphGetNodes, (hipGraph_t graph, hipGraphNode_t *nodes, size_t *count))
+HIP_FUNCTION(hipError_t, hipStreamGetCaptureInfo_v2,
+             (hipStream_t stream, hipStreamCaptureStatus *status, unsigned long long *id,
+              hipGraph_t *graph, const hipGraphNode_t **after, size_t *count))
+HIP_FUNCTION(hipError_t, hipStreamUpdateCaptureDependencies,
+             (hipStream_t stream, hipGraphNode_t *after, size_t count, unsigned flags))
+HIP_FUNCTION(hipError_t, hipGraphCreate, (hipGraph_t * graph, unsigned flags))
+HIP_FUNCTION(hipError_t, hipGraphAddChildGraphNode,
+             (hipGraphNode_t * node, hipGraph_t graph, const hipGraphNode_t *after, size_t count,
+              hipGraph_t child))
 HIP_FUNCTION(hipError_t, hipGraphDestroy, (hipGraph_t graph))
+HIP_FUNCTION(hipError_t, hipGraphInstantiate,
+             (hipGraphExec_t * exec, hipGraph_t graph, hipGraphNode_t *wrong, char *log,
+              size_t bytes))
+HIP_FUNCTION(hipError_t, hipGraphExecUpdate,
+             (hipGraphExec_t exec, hipGraph_t graph, hipGraphNode_t *wrong,
+              hipGraphExecUpdateResult *result))
+HIP_FUNCTION(hipError_t, hipGraphLaunch, (hipGraphExec_t exec, hipStream_t stream))
+HIP_FUNCTION(hipError_t, hipGraphExecDestroy, (hipGraphExec_t exec))
+#ifndef HIP_DOUBLE_CHECK_5
+HIP_FUNCTION(hipError_t, hipUserObjectCreate,
+             (hipUserObject_t * object, void *data, hipHostFn_t destroy, unsigned count,
+              unsigned flags))
+HIP_FUNCTION(hipError_t, hipUserObjectRelease, (hipUserObject_t object, unsigned count))
+HIP_FUNCTION(hipError_t, hipGraphRetainUserObject,
+             (hipGraph_t graph, hipUserObject_t object, unsigned count, unsigned flags))
+#endif
 
 HIP_FUNCTION(hipError_t, hipEventCreate, (hipEvent_t * event))
 HIP_FUNCTION(hipError_t, hipEventCreateWithFlags, (hipEvent_t * event, unsigned flags))

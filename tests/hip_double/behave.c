@@ -20,9 +20,9 @@
 
 enum { LIMIT_S = 60 };
 
-static const struct behave_case *const tables[] = {behave_stream_cases, behave_memory_cases,
-                                                   behave_file_cases,   behave_capture_cases,
-                                                   behave_reset_cases,  behave_hidden_cases};
+static const struct behave_case *const tables[] = {
+    behave_stream_cases, behave_memory_cases, behave_file_cases,  behave_capture_cases,
+    behave_graph_cases,  behave_reset_cases,  behave_hidden_cases};
 
 void behave_need(bool condition, const char *text, int line)
 {

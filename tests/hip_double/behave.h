@@ -19,7 +19,7 @@ struct behave_case {
 };
 
 extern const struct behave_case behave_stream_cases[], behave_memory_cases[], behave_file_cases[],
-    behave_capture_cases[], behave_reset_cases[], behave_hidden_cases[];
+    behave_capture_cases[], behave_graph_cases[], behave_reset_cases[], behave_hidden_cases[];
 
 /* What a case takes for granted: otherwise it ends, and is broken. */
 void behave_need(bool condition, const char *text, int line);

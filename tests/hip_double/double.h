@@ -17,6 +17,7 @@
 #include <stdbool.h>
 
 #include "api.h"
+#include "graph.h"
 #include "hip_double.h"
 
 #define HIP_EXPORT __attribute__((visibility("default")))
@@ -49,6 +50,7 @@ enum { ORDERING_NONE, ORDERING_OWNER, ORDERING_ALL };
 enum { IO_YES, IO_PLAIN, IO_NO };
 enum { VISIBLE_ALL, VISIBLE_OWN };
 enum { HIDDEN_OPENS, HIDDEN_REFUSED, HIDDEN_PLAIN };
+enum { VALUES_RECORDED, VALUES_AT_ONCE };
 enum { SWITCH_YES, SWITCH_NO };
 extern struct hip_switches hip_switches;
 void hip_switches_read(void);
@@ -86,22 +88,19 @@ struct hip_queue;
 
 /* capture.c: what becomes of a stream that is captured, and of the calls that threads make
  * meanwhile. Under hip.lock. */
-struct ihipGraph {
-    size_t nodes;
-};
-struct hip_capture {
-    int status, mode;
-    const void *thread; /* which began it */
-    unsigned long long id;
-    struct ihipGraph *graph;
-};
 /* Of each call that may not go well with a capture somewhere. */
 hipError_t hip_capture_enter(enum hip_call call);
 /* The stream is queried or synchronized. */
 hipError_t hip_capture_look(struct ihipStream_t *stream);
 /* Something is put into the stream, which nobody needs to find there again (alone); taken: by the
- * capture, and it does not run. */
-hipError_t hip_capture_put(struct ihipStream_t *stream, bool alone, bool *taken_p);
+ * graph, of which op is from now on. */
+hipError_t hip_capture_put(struct ihipStream_t *stream, struct hip_op *op, bool alone,
+                           bool *taken_p);
+/* An event is recorded in the stream, or waited for. *taken_p: that is a matter of a capture, and
+ * nothing is put into the stream. */
+hipError_t hip_capture_record(struct ihipStream_t *stream, struct hip_branch *event, bool *taken_p);
+hipError_t hip_capture_wait(struct ihipStream_t *stream, const struct hip_branch *event,
+                            bool *taken_p);
 
 struct ihipStream_t {
     struct ihipStream_t *next;
@@ -111,7 +110,7 @@ struct ihipStream_t {
     int refs;                  /* the handle, and operations and events that name it */
     bool destroyed, null, own; /* own: the default stream of a thread */
     uint64_t queued, done;     /* operations */
-    struct hip_capture capture;
+    struct hip_branch captured;
 };
 
 /* That another stream has come so far. */
@@ -127,7 +126,8 @@ struct hip_op {
     uint64_t number; /* in its stream */
     struct hip_point *after;
     int after_count;
-    bool waits; /* may take until somebody else has done something */
+    bool waits;   /* may take until somebody else has done something */
+    bool at_once; /* also if its stream is captured */
     void (*run)(struct hip_op *op);
     /* What run needs. */
     char *to;
@@ -141,10 +141,20 @@ struct hip_op {
     struct ihipEvent_t *event; /* released at the end */
     const struct hip_kernel *kernel;
     unsigned blocks, threads; /* of its launch */
+    size_t parameter_bytes;
     _Alignas(uint64_t) unsigned char parameters[];
 };
 
 struct hip_op *hip_op_new(const char *what, void (*run)(struct hip_op *op), size_t parameter_bytes);
+/* Another one that does the same, and is in no stream. */
+struct hip_op *hip_op_copy(const struct hip_op *op);
+/* Puts op at the end of a stream and after some points, when there is room; consumes it. The point
+ * where it is has a reference. Under hip.lock, as is what follows. */
+hipError_t hip_put(struct ihipStream_t *stream, struct hip_op *op, const struct hip_point *after,
+                   size_t count, struct hip_point *point_p);
+void hip_op_free(struct hip_op *op);
+/* A stream of nobody, which goes when it is dropped. */
+struct ihipStream_t *hip_stream_hidden(int device);
 /* The stream of a handle, with a reference; NULL if there is none. Under hip.lock. */
 struct ihipStream_t *hip_stream_of(hipStream_t handle);
 void hip_stream_drop(struct ihipStream_t *stream);
@@ -159,8 +169,10 @@ hipError_t hip_submit(hipStream_t handle, struct hip_op *op, const struct hip_po
                       struct hip_point *point_p);
 /* The same, and waits until it has run. */
 hipError_t hip_submit_and_wait(hipStream_t handle, struct hip_op *op);
-/* event.c: where an event was recorded last, with a reference; stream NULL: nowhere yet. */
-bool hip_event_point(hipEvent_t event, struct hip_point *point_p);
+/* event.c: where an event was recorded last, with a reference; stream NULL: nowhere yet, or in a
+ * capture: that is *captured_p, which is the event's. Under hip.lock. */
+bool hip_event_point(hipEvent_t event, struct hip_point *point_p,
+                     const struct hip_branch **captured_p);
 /* A queued record has ended; under hip.lock. */
 void hip_event_drop(struct ihipEvent_t *event);
 /* Under hip.lock, which they release meanwhile. */

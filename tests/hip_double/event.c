@@ -10,7 +10,8 @@
 
 struct ihipEvent_t {
     struct ihipEvent_t *next;
-    struct hip_point point; /* stream NULL: never recorded */
+    struct hip_point point;     /* stream NULL: not recorded, or in a capture */
+    struct hip_branch captured; /* where in it */
     unsigned flags;
     int device;
     int refs; /* the handle, and records that are queued */
@@ -34,6 +35,7 @@ static void drop(struct ihipEvent_t *event)
     if (event->point.stream != NULL) {
         hip_stream_drop(event->point.stream);
     }
+    hip_branch_leave(&event->captured);
     free(event);
 }
 
@@ -48,19 +50,18 @@ static struct ihipEvent_t *find(hipEvent_t handle)
     return NULL;
 }
 
-bool hip_event_point(hipEvent_t handle, struct hip_point *point_p)
+bool hip_event_point(hipEvent_t handle, struct hip_point *point_p,
+                     const struct hip_branch **captured_p)
 {
-    struct ihipEvent_t *event;
+    struct ihipEvent_t *event = find(handle);
 
-    pthread_mutex_lock(&hip.lock);
-    event = find(handle);
     if (event != NULL) {
         *point_p = event->point;
+        *captured_p = &event->captured;
         if (point_p->stream != NULL) {
             point_p->stream->refs++;
         }
     }
-    pthread_mutex_unlock(&hip.lock);
     return event != NULL;
 }
 
@@ -144,27 +145,50 @@ static void recorded(struct ihipEvent_t *event, const struct hip_point *point)
     struct ihipStream_t *old = event->point.stream;
 
     event->point = *point;
+    hip_branch_leave(&event->captured);
     if (old != NULL) {
         hip_stream_drop(old);
     }
 }
 
+/* In a stream that is captured; under hip.lock. */
+static hipError_t record_captured(struct ihipEvent_t *event, hipStream_t handle, bool *taken_p)
+{
+    struct hip_branch branch = {NULL, {NULL, 0}};
+    struct ihipStream_t *stream = hip_stream_of(handle);
+    hipError_t error;
+
+    *taken_p = false;
+    if (stream == NULL) {
+        return hipErrorContextIsDestroyed;
+    }
+    error = hip_capture_record(stream, &branch, taken_p);
+    if (*taken_p) {
+        recorded(event, &(struct hip_point){NULL, 0});
+        event->captured = branch;
+    }
+    hip_stream_drop(stream);
+    return error;
+}
+
 HIP_EXPORT hipError_t hipEventRecord(hipEvent_t handle, hipStream_t stream)
 {
+    hipError_t error = hipErrorInvalidHandle;
     struct ihipEvent_t *event;
     struct hip_point point;
+    bool taken = false;
     struct hip_op *op;
-    hipError_t error;
 
     HIP_ENTER(hipEventRecord);
     pthread_mutex_lock(&hip.lock);
     event = find(handle);
     if (event != NULL) {
-        event->refs++;
+        error = record_captured(event, stream, &taken);
+        event->refs += error == hipSuccess && !taken;
     }
     pthread_mutex_unlock(&hip.lock);
-    if (event == NULL) {
-        return hip_leave(hipErrorInvalidHandle);
+    if (error != hipSuccess || taken) {
+        return hip_leave(error);
     }
     op = hip_op_new("record", run_record, 0);
     op->event = event;
@@ -186,6 +210,11 @@ void hip_event_drop(struct ihipEvent_t *event)
     drop(event);
 }
 
+static bool is_captured(const struct ihipEvent_t *event)
+{
+    return event->captured.capture != NULL && !hip_is_wrong("capture-event");
+}
+
 HIP_EXPORT hipError_t hipEventQuery(hipEvent_t handle)
 {
     hipError_t error = hipErrorInvalidHandle;
@@ -197,8 +226,9 @@ HIP_EXPORT hipError_t hipEventQuery(hipEvent_t handle)
     if (event != NULL) {
         const struct hip_point *point = &event->point;
 
-        error = point->stream != NULL && point->stream->done < point->number ? hipErrorNotReady
-                                                                             : hipSuccess;
+        error = is_captured(event) ? hipErrorCapturedEvent
+                : point->stream != NULL && point->stream->done < point->number ? hipErrorNotReady
+                                                                               : hipSuccess;
     }
     pthread_mutex_unlock(&hip.lock);
     return hip_leave(error);
@@ -206,20 +236,24 @@ HIP_EXPORT hipError_t hipEventQuery(hipEvent_t handle)
 
 HIP_EXPORT hipError_t hipEventSynchronize(hipEvent_t handle)
 {
-    struct hip_point point;
-    hipError_t error = hipSuccess;
+    hipError_t error = hipErrorInvalidHandle;
+    struct ihipEvent_t *event;
 
     HIP_ENTER(hipEventSynchronize);
-    if (!hip_event_point(handle, &point)) {
-        return hip_leave(hipErrorInvalidHandle);
+    pthread_mutex_lock(&hip.lock);
+    event = find(handle);
+    if (event != NULL) {
+        struct hip_point point = event->point;
+
+        error = is_captured(event) ? hipErrorCapturedEvent : hipSuccess;
+        if (point.stream != NULL) {
+            point.stream->refs++;
+            hip_await_point(&point);
+            error = (hipError_t)hip.devices[point.stream->device].broken;
+            hip_stream_drop(point.stream);
+        }
     }
-    if (point.stream != NULL) {
-        pthread_mutex_lock(&hip.lock);
-        hip_await_point(&point);
-        error = (hipError_t)hip.devices[point.stream->device].broken;
-        hip_stream_drop(point.stream);
-        pthread_mutex_unlock(&hip.lock);
-    }
+    pthread_mutex_unlock(&hip.lock);
     return hip_leave(error);
 }
 

@@ -220,6 +220,7 @@ static hipError_t wait_value(hipStream_t stream, void *word, size_t bytes, uint6
     op->value = value;
     op->mask = mask;
     op->flags = flags;
+    op->at_once = hip_switches.values == VALUES_AT_ONCE;
     return hip_submit(stream, op, NULL, NULL);
 }
 
@@ -232,6 +233,7 @@ static hipError_t write_value(hipStream_t stream, void *word, size_t bytes, uint
         return hip_is_wrong("value-write") ? hipSuccess : error;
     }
     op->value = value;
+    op->at_once = hip_switches.values == VALUES_AT_ONCE;
     return hip_submit(stream, op, NULL, NULL);
 }
 

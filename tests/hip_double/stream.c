@@ -6,6 +6,7 @@
 #include "double.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 enum { LEAST_PRIORITY = 1, GREATEST_PRIORITY = -1 };
 
@@ -25,7 +26,25 @@ struct hip_op *hip_op_new(const char *what, void (*run)(struct hip_op *op), size
     }
     op->what = what;
     op->run = run;
+    op->parameter_bytes = parameter_bytes;
     return op;
+}
+
+struct hip_op *hip_op_copy(const struct hip_op *op)
+{
+    struct hip_op *copy = hip_op_new(op->what, op->run, op->parameter_bytes);
+
+    memcpy(copy, op, sizeof(*op) + op->parameter_bytes);
+    return copy;
+}
+
+void hip_op_free(struct hip_op *op)
+{
+    for (int i = 0; i < op->after_count; i++) {
+        hip_stream_drop(op->after[i].stream);
+    }
+    free(op->after);
+    free(op);
 }
 
 static struct ihipStream_t *stream_new(int device, unsigned flags, int priority)
@@ -56,8 +75,16 @@ void hip_stream_drop(struct ihipStream_t *stream)
             break;
         }
     }
-    free(stream->capture.graph);
+    hip_branch_leave(&stream->captured);
     free(stream);
+}
+
+struct ihipStream_t *hip_stream_hidden(int device)
+{
+    struct ihipStream_t *stream = stream_new(device, hipStreamNonBlocking, 0);
+
+    stream->destroyed = true;
+    return stream;
 }
 
 static void own_free(void *arg)
@@ -176,8 +203,8 @@ static void order_with_null(struct hip_op *op)
     }
 }
 
-static hipError_t put(struct ihipStream_t *stream, struct hip_op *op, const struct hip_point *after,
-                      struct hip_point *point_p)
+hipError_t hip_put(struct ihipStream_t *stream, struct hip_op *op, const struct hip_point *after,
+                   size_t count, struct hip_point *point_p)
 {
     struct hip_device *device = &hip.devices[stream->device];
 
@@ -185,6 +212,7 @@ static hipError_t put(struct ihipStream_t *stream, struct hip_op *op, const stru
         pthread_cond_wait(&hip.changed, &hip.lock);
     }
     if (device->broken != 0) {
+        hip_op_free(op);
         return (hipError_t)device->broken;
     }
     if (hip_is_wrong("stream-order")) {
@@ -194,8 +222,8 @@ static hipError_t put(struct ihipStream_t *stream, struct hip_op *op, const stru
     op->number = ++stream->queued;
     stream->refs++;
     order_with_null(op);
-    if (after != NULL) {
-        op_after(op, after->stream, after->number);
+    for (size_t i = 0; i < count; i++) {
+        op_after(op, after[i].stream, after[i].number);
     }
     hip_queue_put(op);
     if (point_p != NULL) {
@@ -244,7 +272,7 @@ hipError_t hip_submit(hipStream_t handle, struct hip_op *op, const struct hip_po
 {
     hipError_t error = hipErrorContextIsDestroyed;
     struct ihipStream_t *stream;
-    bool taken = false;
+    bool taken = false, put = false;
 
     if (hip_switches.lookup == LOOKUP_BLOCKS) {
         pthread_mutex_lock(&hip.launching);
@@ -252,19 +280,16 @@ hipError_t hip_submit(hipStream_t handle, struct hip_op *op, const struct hip_po
     pthread_mutex_lock(&hip.lock);
     stream = hip_stream_of(handle);
     if (stream != NULL) {
-        error = hip_capture_put(stream, after == NULL && point_p == NULL, &taken);
+        error = hip_capture_put(stream, op, after == NULL && point_p == NULL, &taken);
         if (error == hipSuccess && !taken) {
             tell_watcher(handle, op);
-            error = put(stream, op, after, point_p);
+            put = true;
+            error = hip_put(stream, op, after, after != NULL, point_p);
         }
         hip_stream_drop(stream);
     }
-    if (error != hipSuccess || taken) {
-        for (int i = 0; i < op->after_count; i++) {
-            hip_stream_drop(op->after[i].stream);
-        }
-        free(op->after);
-        free(op);
+    if (!put && !taken) {
+        hip_op_free(op);
     }
     pthread_mutex_unlock(&hip.lock);
     if (hip_switches.lookup == LOOKUP_BLOCKS) {
@@ -444,22 +469,54 @@ HIP_EXPORT hipError_t hipCtxSynchronize(void)
     return hip_leave(synchronize_device());
 }
 
+static void drop_point(const struct hip_point *point)
+{
+    if (point->stream != NULL) {
+        pthread_mutex_lock(&hip.lock);
+        hip_stream_drop(point->stream);
+        pthread_mutex_unlock(&hip.lock);
+    }
+}
+
+/* What a wait for an event is to a capture; else where the event is, with a reference. */
+static hipError_t wait_in_capture(hipStream_t handle, hipEvent_t event, struct hip_point *point_p,
+                                  bool *taken_p)
+{
+    hipError_t error = hipErrorInvalidHandle;
+    const struct hip_branch *captured;
+    struct ihipStream_t *stream;
+
+    *taken_p = false;
+    pthread_mutex_lock(&hip.lock);
+    if (hip_event_point(event, point_p, &captured)) {
+        stream = hip_stream_of(handle);
+        error = stream == NULL ? hipErrorContextIsDestroyed
+                               : hip_capture_wait(stream, captured, taken_p);
+        if (stream != NULL) {
+            hip_stream_drop(stream);
+        }
+    }
+    pthread_mutex_unlock(&hip.lock);
+    return error;
+}
+
 HIP_EXPORT hipError_t hipStreamWaitEvent(hipStream_t handle, hipEvent_t event, unsigned flags)
 {
-    struct hip_point point;
+    struct hip_point point = {NULL, 0};
     hipError_t error;
+    bool taken;
 
     HIP_ENTER(hipStreamWaitEvent);
-    if (flags != 0 || !hip_event_point(event, &point)) {
-        return hip_leave(flags != 0 ? hipErrorInvalidValue : hipErrorInvalidHandle);
+    if (flags != 0) {
+        return hip_leave(hipErrorInvalidValue);
     }
-    if (point.stream == NULL || hip_is_wrong("event-wait")) {
-        return hip_leave(hipSuccess);
+    error = wait_in_capture(handle, event, &point, &taken);
+    if (error != hipSuccess || taken || point.stream == NULL || hip_is_wrong("event-wait")) {
+        drop_point(&point);
+        return hip_leave(error);
     }
     error = hip_submit(handle, hip_op_new("after", nothing, 0), &point, NULL);
-    pthread_mutex_lock(&hip.lock);
-    hip_stream_drop(point.stream);
-    pthread_mutex_unlock(&hip.lock);
+    drop_point(&point);
     return hip_leave(error);
 }
 

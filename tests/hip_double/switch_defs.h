@@ -41,6 +41,9 @@ SWITCH_CHOICE(wait_memory, "HIP_DOUBLE_WAIT_MEMORY", "signal", "signal|any",
               "Memory that a value wait takes.")
 SWITCH_CHOICE(wait_value, "HIP_DOUBLE_WAIT_VALUE", "yes", "yes|no",
               "Whether there are value waits.")
+SWITCH_CHOICE(values, "HIP_DOUBLE_VALUES", "recorded", "recorded|at-once",
+              "Whether values that are written, or waited for, in a stream that is captured are "
+              "part of the graph, or not and are written at once.")
 SWITCH_CHOICE(
     io, "HIP_DOUBLE_IO", "yes", "yes|plain|no",
     "Whether pages of other devices can be registered as what they are, or only as if they "
