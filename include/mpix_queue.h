@@ -37,7 +37,7 @@
 #include <mpi.h>
 
 #define MPIXQ_VERSION_MAJOR 0
-#define MPIXQ_VERSION_MINOR 1
+#define MPIXQ_VERSION_MINOR 2
 #define MPIXQ_VERSION_PATCH 0
 
 #if defined(__GNUC__)

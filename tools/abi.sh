@@ -13,8 +13,8 @@ what=${1-} library=${2-} include=${3-}
 [ -f "$library" ] && [ -f "$include/mpix_queue.h" ] ||
     { echo "usage: abi.sh describe|names LIBRARY INCLUDE" >&2; exit 1; }
 
-# Calls of MPI look as MPI says, and the twins and the names for Fortran are other names of the same
-# functions.
+# Where the sources were is no part of it. Calls of MPI look as MPI says, and the twins and the names
+# for Fortran are other names of the same functions.
 describe()
 {
     local suppressions
@@ -24,7 +24,7 @@ describe()
     abidw --no-corpus-path --no-comp-dir-path --no-show-locs --no-elf-needed \
         --no-parameter-names --exported-interfaces-only --drop-private-types \
         --headers-dir "$include" --suppressions "$suppressions" "$library" |
-        sed '1a\
+        sed -e "s|\(<abi-instr .*path='\)[^']*/src/|\1src/|" -e '1a\
 <!-- SPDX-License-Identifier: BSD-3-Clause\
      Copyright (c) 2026 the mpix-queue authors\
      Made by tools/abi.sh describe, which doc/abi.md explains. -->'

@@ -31,7 +31,7 @@ module mpix_queue
     type(MPIXQ_Host_stream), parameter :: MPIXQ_HOST_STREAM_NULL = MPIXQ_Host_stream(0)
 
     integer, parameter :: MPIXQ_VERSION_MAJOR = 0
-    integer, parameter :: MPIXQ_VERSION_MINOR = 1
+    integer, parameter :: MPIXQ_VERSION_MINOR = 2
     integer, parameter :: MPIXQ_VERSION_PATCH = 0
 
     ! What a queue promises about the channels of the requests that it starts.
