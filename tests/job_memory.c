@@ -1,0 +1,96 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * Copyright (c) 2026 the mpix-queue authors
+ *
+ * What a process of a job of a million takes of memory and sends of control messages: in MPI_Init,
+ * with the first pair, for each peer that it matches with, and for each request. The library is
+ * told that every communicator has so many processes; what would grow with that is counted. The
+ * arguments are the bytes that each may take.
+ */
+#include "mtest.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "counts.h"
+
+enum { JOB = 1000000, MORE = 400 };
+
+static int data[2 * MORE + 2];
+static MPI_Request requests[2 * MORE + 6];
+static int made;
+
+/* Sends to a peer and as many receives from it, matched. */
+static void match(int peer, int pairs)
+{
+    int first = made;
+
+    for (int i = 0; i < pairs; i++) {
+        MTEST_OK(MPI_Send_init(&data[i], 1, MPI_INT, peer, i, MPI_COMM_WORLD, &requests[made]));
+        MTEST_OK(MPI_Recv_init(&data[MORE + i], 1, MPI_INT, peer, i, MPI_COMM_WORLD,
+                               &requests[made + 1]));
+        made += 2;
+    }
+    MTEST_OK(MPIX_Matchall(made - first, &requests[first]));
+}
+
+/* When the last control messages are there, on all ranks. */
+static struct counts settled(void)
+{
+    struct counts now = counts_now();
+
+    for (int turns = 0; turns < 50; turns++) {
+        struct counts before = now;
+        int changed;
+        int mine;
+
+        MTEST_OK(MPIX_Matchall(0, NULL));
+        now = counts_now();
+        mine = now.bytes != before.bytes;
+        MTEST_OK(MPI_Allreduce(&mine, &changed, 1, MPI_INT, MPI_MAX, MPI_COMM_WORLD));
+        turns = changed ? 0 : turns;
+    }
+    return now;
+}
+
+static void at_most(int line, const char *what, long value, long limit)
+{
+    printf("rank %d: %-24s %8ld, allowed %8ld\n", mtest_rank, what, value, limit);
+    if (value > limit) {
+        mtest_fail(__FILE__, line, "%s: %ld, allowed %ld", what, value, limit);
+    }
+}
+
+int main(int argc, char **argv)
+{
+    struct counts at[4];
+    long base = counts_now().bytes;
+    long init;
+    long request;
+
+    if (argc != 5) {
+        fprintf(stderr, "usage: job_memory INIT ONCE PEER REQUEST\n");
+        return MTEST_HARD;
+    }
+    counts_set_size(JOB);
+    mtest_begin(&argc, &argv, MPI_THREAD_MULTIPLE);
+    init = counts_now().bytes - base;
+    at_most(__LINE__, "bytes in MPI_Init", init, atol(argv[1]));
+    match(mtest_rank ^ 1, 1); /* with what is there once, however many peers */
+    at[0] = settled();
+    match(mtest_rank ^ 1, MORE);
+    at[1] = settled();
+    match(mtest_rank ^ 2, 1);
+    at[2] = settled();
+    match(mtest_rank ^ 3, 1);
+    at[3] = settled();
+    MTEST_CHECK(at[3].sizes > 0); /* the library has heard how many there are */
+    request = (at[1].bytes - at[0].bytes + 2 * MORE - 1) / (2L * MORE);
+    at_most(__LINE__, "bytes of a request", request, atol(argv[4]));
+    at_most(__LINE__, "bytes of a peer", at[3].bytes - at[2].bytes - 2 * request, atol(argv[3]));
+    at_most(__LINE__, "messages to a peer", at[3].messages - at[2].messages, 2);
+    at_most(__LINE__, "bytes once", at[0].bytes - base - init, atol(argv[2]));
+    for (int i = 0; i < made; i++) {
+        MTEST_OK(MPI_Request_free(&requests[i]));
+    }
+    return mtest_end();
+}
