@@ -4,7 +4,7 @@
  * What a process of a job of a million takes of memory and sends of control messages: in MPI_Init,
  * with the first pair, for each peer that it matches with, and for each request. The library is
  * told that every communicator has so many processes; what would grow with that is counted. The
- * arguments are the bytes that each may take.
+ * arguments are the bytes that each may take, with which tools/scale computes (data/memory.csv).
  */
 #include "mtest.h"
 

@@ -44,9 +44,13 @@ check     python3        python3
 check     mandoc         mandoc
 check     valgrind       valgrind
 check     spin           spin
+check?    py:scipy       python3-numpy,python3-scipy
 check?    gnuplot        gnuplot-nox
 check?    cmark-gfm      cmark-gfm
 demo      gnuplot        gnuplot-nox
+scale     py:numpy       python3-numpy
+scale     py:scipy       python3-scipy
+scale     gnuplot        gnuplot-nox
 html      cmark-gfm      cmark-gfm
 html      mandoc         mandoc
 cost      valgrind       valgrind

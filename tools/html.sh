@@ -22,7 +22,7 @@ documents=(README.md NEWS.md CONTRIBUTING.md doc/*.md tests/*_double/README.md)
 menu="index.html:Start doc/tutorial.html:Tutorial doc/install.html:Install doc/gpu.html:GPUs
 doc/languages.html:Languages doc/launchers.html:Launchers
 doc/troubleshooting.html:Troubleshooting doc/environment.html:Environment
-doc/porting.html:Porting doc/performance.html:Performance doc/abi.html:ABI
+doc/porting.html:Porting doc/performance.html:Performance doc/scale.html:At_scale doc/abi.html:ABI
 man/index.html:Manual doc/design.html:Design doc/slingshot.html:Slingshot
 doc/cxi.html:Channel_cxi doc/lab-notes.html:Lab_notes NEWS.html:News"
 

@@ -3,9 +3,9 @@
 """The measurements in tools/scale/data, and which of them the fit may not see.
 
 Held out are whole rank counts of the halo exchange and whole sizes of the ping-pong: those whose
-logarithm to base 2 leaves 1 when divided by 3. So the largest run, 8,192 ranks, is one of them, and
-no neighbour of a held-out point at the same rank count helps the fit. data/held_out.txt is that list,
-made before anything was fitted; python3 tools/scale/data.py prints it anew.
+logarithm to base 2 leaves 1 when divided by 3. So the largest run, 8,192 ranks, is one of them,
+and no neighbour of a held-out point at the same rank count helps the fit. data/held_out.txt is that
+list, made before anything was fitted; python3 tools/scale/data.py prints it anew.
 """
 import csv
 import os
