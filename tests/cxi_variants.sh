@@ -57,6 +57,15 @@ right -                                 TLES=14 FULL=refuse OPS=16
 right -                                 REFUSE=again
 right -                                 REFUSE=again OPS=3
 right -                                 REFUSE=interrupt
+right -                                 ASKS=half OPS=0
+right -                                 ASKS=lost OPS=0
+right -                                 ASKS=lost OPS=3 CHAIN=sum
+right -                                 ASKS=lost READ=stale OPS=0
+right -                                 EVENTS=64 OPS=0
+right -                                 EVENTS=128 OPS=16
+right -                                 EVENTS=64 OPS=0 ACK=late LATE_US=5000
+right -                                 REGION_US=0
+right -                                 REGION_US=10000 OPS=3
 right 0~triggered~operations~(a~share   TLES=9
 right 0~triggered~operations~(no~entries TLES=4
 right -                                 AMO_CNTR=fine LIFETIME=fine
@@ -66,6 +75,7 @@ right domain~cxi2~(MPIXQ_CXI_NIC)       NICS=4 NIC=2
 any   no~NIC~of~the~number              NICS=4 NIC=4
 any   -                                 CNTRS=30
 any   -                                 LES=20
+any   -                                 CNTRS=30 ASKS=lost
 EOF
 }
 

@@ -6,7 +6,9 @@
  * a request is freed, or could not be matched, its buffer can be freed. The double of HIP ends the
  * program if it is freed while the NIC has it, and those of both if anything else reaches it.
  *
- * Argument 1: which ends the NIC is to access itself: both, receives, or none.
+ * Argument 1: which ends the NIC is to access itself: both, receives, or none; or whole: both, as
+ * far as the provider maps the allocations that they are part of, of which it takes one of this
+ * test's and not two (CXI_DOUBLE_HMEM_MIB=3).
  */
 #include "mtest.h"
 
@@ -206,6 +208,68 @@ static void test_parts(void)
     mtest_gpu_free(MTEST_PINNED, image);
 }
 
+/* A pair of buffers that are parts of an allocation. */
+struct parts {
+    unsigned char *block;
+    struct buffer out, in;
+    MPI_Request r[2];
+};
+enum { BLOCK = 2 << 20 };
+
+static void part_make(struct buffer *b, unsigned char *at)
+{
+    *b = (struct buffer){.memory = MTEST_DEVICE, .bytes = LARGE, .block = at, .data = at + GUARD};
+    b->image = mtest_gpu_alloc(MTEST_PINNED, room(b));
+    memset(b->image, FILL, room(b));
+    mtest_gpu_copy(run.stream, b->block, b->image, room(b));
+    mtest_gpu_synchronize(run.stream);
+}
+
+static void parts_match(struct parts *p, int tag)
+{
+    MTEST_OK(MPI_Recv_init(p->in.data, LARGE, MPI_BYTE, run.peer, tag, MPI_COMM_WORLD, &p->r[0]));
+    MTEST_OK(MPI_Send_init(p->out.data, LARGE, MPI_BYTE, run.peer, tag, MPI_COMM_WORLD, &p->r[1]));
+    MTEST_OK(MPIX_Matchall(2, p->r));
+}
+
+static void parts_use(struct parts *p, bool direct)
+{
+    run.sends = run.receives = direct;
+    rounds_by_queue(&p->out, &p->in, p->r);
+}
+
+static void parts_unmatch(struct parts *p)
+{
+    MTEST_OK(MPI_Request_free(&p->r[0]));
+    MTEST_OK(MPI_Request_free(&p->r[1]));
+}
+
+/* However little of it is registered, an allocation is mapped as a whole, and once. */
+static void test_whole(void)
+{
+    struct parts parts[2];
+
+    for (int i = 0; i < 2; i++) {
+        parts[i].block = mtest_gpu_alloc(MTEST_DEVICE, BLOCK);
+        part_make(&parts[i].out, parts[i].block + LARGE / 3);
+        part_make(&parts[i].in, parts[i].block + BLOCK / 2);
+    }
+    parts_match(&parts[0], 0);
+    parts_match(&parts[1], 1);
+    parts_use(&parts[0], true);
+    parts_use(&parts[1], false);
+    parts_unmatch(&parts[1]);
+    parts_unmatch(&parts[0]);
+    parts_match(&parts[1], 1);
+    parts_use(&parts[1], true);
+    parts_unmatch(&parts[1]);
+    for (int i = 0; i < 2; i++) {
+        mtest_gpu_free(MTEST_PINNED, parts[i].out.image);
+        mtest_gpu_free(MTEST_PINNED, parts[i].in.image);
+        mtest_gpu_free(MTEST_DEVICE, parts[i].block);
+    }
+}
+
 /* A match that fails lets go of the buffer, and the next one has it again. */
 static void test_failed_match(void)
 {
@@ -328,9 +392,21 @@ static void test_refusal(void)
     }
 }
 
+static void test_all(void)
+{
+    test_kinds();
+    test_parts();
+    test_failed_match();
+    test_refusal();
+    test_imatch(MTEST_DEVICE);
+    test_imatch(MTEST_PINNED);
+    test_imatch_many();
+}
+
 int main(int argc, char **argv)
 {
     void *calls, *fail;
+    bool whole;
 
     mtest_begin(&argc, &argv, MPI_THREAD_MULTIPLE);
     calls = mtest_gpu_symbol("hip_double_calls");
@@ -342,18 +418,17 @@ int main(int argc, char **argv)
         return mtest_end();
     }
     MTEST_EQ(argc, 2);
+    whole = argc == 2 && strcmp(argv[1], "whole") == 0;
     run.sends = argc == 2 && strcmp(argv[1], "both") == 0;
     run.receives = run.sends || (argc == 2 && strcmp(argv[1], "receives") == 0);
     run.peer = 1 - mtest_rank;
     run.stream = mtest_gpu_stream();
     MTEST_OK(mtest_gpu_queue(&run.queue, MPIX_QUEUE_AUTO, &run.stream));
-    test_kinds();
-    test_parts();
-    test_failed_match();
-    test_refusal();
-    test_imatch(MTEST_DEVICE);
-    test_imatch(MTEST_PINNED);
-    test_imatch_many();
+    if (whole) {
+        test_whole();
+    } else {
+        test_all();
+    }
     MTEST_OK(MPIX_Queue_free(&run.queue));
     mtest_gpu_stream_end(run.stream);
     return mtest_end();

@@ -67,6 +67,12 @@ struct cxip_nic_attr {
     const unsigned int default_vni;
 };
 
+/* Of a domain: the service of Slingshot whose part of the NIC it has. */
+struct cxi_auth_key {
+    uint32_t svc_id;
+    uint16_t vni;
+};
+
 #endif
 
 /* Words of a counter's doorbell page, in bytes: a 64-bit store of n adds n to a half; a store of 0
@@ -88,6 +94,7 @@ _Static_assert(FI_CXI_CNTR_FAILURE_MAX == 0x7fULL, "failures have 7 bits");
 _Static_assert(sizeof(FI_CXI_COUNTER_OPS) == 16 && sizeof(FI_CXI_DOM_OPS_6) == 11, "names");
 _Static_assert(offsetof(struct fi_cxi_cntr_ops, get_mmio_addr) == sizeof(void *), "counters");
 _Static_assert(offsetof(struct fi_cxi_dom_ops, get_dwq_depth) == 4 * sizeof(void *), "domains");
+_Static_assert(offsetof(struct cxip_nic_attr, default_rgroup_id) == 8, "NICs");
 _Static_assert(offsetof(struct fi_cxi_dom_ops, enable_hybrid_mr_desc) == 2 * sizeof(void *),
                "domains");
 /* A member that is missing, or of another type, does not compile. */

@@ -137,7 +137,7 @@ void nic_triggers_fire(struct nic_cntr *cntr)
         struct nic_command *command = cntr->triggers;
 
         cntr->triggers = command->next;
-        nic_pool_give(cntr->domain->nic_number, NIC_TLES, 1);
+        nic_pool_give(cntr->domain->place, NIC_TLES, 1);
         command_fire(command);
     }
 }
@@ -164,8 +164,7 @@ static bool needs_entry(const struct nic_command *command)
 
 static bool may_run(const struct nic_domain *domain, const struct nic_command *command)
 {
-    return !needs_entry(command) || command->reserved ||
-           nic_pool_take(domain->nic_number, NIC_TLES, 1);
+    return !needs_entry(command) || command->reserved || nic_pool_take(domain->place, NIC_TLES, 1);
 }
 
 bool nic_commands_run(struct nic_domain *domain)
@@ -228,7 +227,7 @@ void nic_triggers_cancel(struct nic_cntr *cntr, const struct nic_ep *ep)
             continue;
         }
         *place = command->next;
-        nic_pool_give(cntr->domain->nic_number, NIC_TLES, 1);
+        nic_pool_give(cntr->domain->place, NIC_TLES, 1);
         nic_command_free(command);
     }
 }
@@ -255,7 +254,7 @@ void nic_commands_cancel(struct nic_domain *domain, const struct nic_cntr *cntr,
         *place = command->next;
         domain->command_count--;
         if (command->reserved) {
-            nic_pool_give(domain->nic_number, NIC_TLES, 1);
+            nic_pool_give(domain->place, NIC_TLES, 1);
         }
         nic_command_free(command);
     }

@@ -157,7 +157,7 @@ int nic_cntr_open(struct fid_domain *fid, struct fi_cntr_attr *attr, struct fid_
     };
     nic_cntr_write_back(cntr);
     nic_lock();
-    if (nic_pool_take(domain->nic_number, NIC_CNTRS, 1)) {
+    if (nic_pool_take(domain->place, NIC_CNTRS, 1)) {
         domain->cntrs_used++;
         rc = nic_bell_open(cntr);
     }

@@ -11,6 +11,8 @@
 #include <string.h>
 #include <time.h>
 
+enum { DEFAULT_SIZE = 131072 };
+
 static struct nic_cq *cq_of(struct fid_cq *fid)
 {
     return NIC_CONTAINER(fid, struct nic_cq, fid);
@@ -225,6 +227,7 @@ int nic_cq_open(struct fid_domain *fid, struct fi_cq_attr *attr, struct fid_cq *
     cq->fid.fid = (struct fid){.fclass = FI_CLASS_CQ, .context = context, .ops = &cq_fid_ops};
     cq->fid.ops = &cq_ops;
     cq->format = attr == NULL ? FI_CQ_FORMAT_CONTEXT : attr->format;
+    cq->size = attr == NULL || attr->size == 0 ? DEFAULT_SIZE : attr->size;
     cq->domain = NIC_CONTAINER(fid, struct nic_domain, fid);
     nic_lock();
     cq->domain->refs++;

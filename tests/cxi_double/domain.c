@@ -102,7 +102,7 @@ static int domain_close(struct fid *fid)
     }
     *place = domain->next;
     nic_commands_cancel(domain, NULL, NULL);
-    nic_pool_give(domain->nic_number, NIC_CNTRS, domain->cntrs_used);
+    nic_pool_give(domain->place, NIC_CNTRS, domain->cntrs_used);
     domain->fabric->refs--;
     nic_close();
     pthread_mutex_unlock(&nic.lock);
@@ -257,12 +257,17 @@ int nic_domain_open(struct fid_fabric *fid, struct fi_info *info, struct fid_dom
         .mr_mode = (uint64_t)info->domain_attr->mr_mode,
         .prov_key = (info->domain_attr->mr_mode & FI_MR_PROV_KEY) != 0,
         .hmem = (info->caps & FI_HMEM) != 0,
-        .nic_number = number_of(info),
         .next_key = 1,
     };
     pthread_mutex_lock(&life);
     nic_lock();
     rc = nic_open();
+    if (rc == 0) {
+        rc = nic_domain_place(info, number_of(info), &domain->place);
+        if (rc != 0) {
+            nic_close();
+        }
+    }
     if (rc == 0) {
         domain->next = nic.domains;
         nic.domains = domain;

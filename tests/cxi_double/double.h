@@ -58,7 +58,7 @@ struct nic_domain {
     uint64_t next_key;
     int refs;
     int cntrs_used; /* of the pool; kept until the domain is closed */
-    unsigned nic_number;
+    unsigned place; /* its service on its NIC */
     bool prov_key, hybrid, hmem;
     uint64_t mr_mode, tx_order;
     struct nic_mr *all_mrs;
@@ -85,8 +85,10 @@ struct nic_mr {
     struct nic_domain *domain;
     struct nic_mr *next; /* in its bucket, while enabled */
     struct nic_mr *next_of_all;
-    char *base; /* for the NIC */
-    char *gpu;  /* for the program, if it is memory of a GPU; else NULL */
+    char *base;             /* for the NIC */
+    char *gpu;              /* for the program, if it is memory of a GPU; else NULL */
+    const void *allocation; /* then that, which is mapped as a whole */
+    size_t allocated;
     size_t length;
     uint64_t access, flags;
     struct nic_ep *ep;
@@ -115,6 +117,7 @@ struct nic_cq {
     struct fid_cq fid;
     struct nic_domain *domain;
     enum fi_cq_format format;
+    size_t size;
     struct nic_completion *first, **last;
     int refs;
 };
@@ -179,6 +182,8 @@ struct nic_ep {
     int outstanding, refs;
     int unfired;                                /* deferred work that waits for its threshold */
     struct nic_op *ended, **ended_end;          /* the event queue */
+    size_t events, event_room;                  /* in it, and most that may be */
+    bool held;                                  /* its lock, while the NIC is waited for */
     struct nic_receive *matched, **matched_end; /* also of it */
     struct nic_receive *posted;
     struct nic_unexpected *unexpected;
@@ -236,6 +241,17 @@ int nic_fault_hits(void);
 void nic_out(uint32_t slot, const struct nic_header *header, const void *body, void *owned);
 bool nic_out_run(void);
 void nic_out_free_all(void);
+
+/* events.c */
+void nic_events_open(struct nic_ep *ep);
+/* Too many to post anything more? */
+bool nic_events_are_many(const struct nic_ep *ep);
+void nic_event_put(struct nic_op *op);
+void nic_events_check(const struct nic_ep *ep);
+/* Until nobody has the endpoint's lock; and to have it as long as the NIC takes for a region. Both
+ * give nic.lock up meanwhile. Not by the engine. */
+void nic_ep_wait(struct nic_ep *ep);
+void nic_ep_hold(struct nic_ep *ep);
 
 /* hmem.c: memory of GPUs */
 void nic_hmem_ask(const struct nic_domain *domain, const struct fi_mr_attr *attr);
@@ -315,6 +331,10 @@ void nic_bell_store(uint32_t page, uint32_t offset, uint64_t value);
 bool nic_bells_run(void);
 uint64_t nic_bell_stores(void);
 void nic_bells_watch(void (*watch)(uint32_t counter, uint32_t offset, uint64_t value));
+
+/* service.c */
+struct cxi_auth_key nic_default_key(unsigned nic_number);
+int nic_domain_place(const struct fi_info *info, unsigned nic_number, unsigned *place_p);
 
 /* mr.c, av.c, cq.c, ep.c, post.c, provider.c, domain.c */
 extern struct fi_ops_mr nic_mr_ops;

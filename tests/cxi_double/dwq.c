@@ -327,10 +327,10 @@ static int reserve_entries(const struct nic_domain *domain, int count)
     if (nic_switches.full != NIC_FULL_REFUSE) {
         return 0;
     }
-    if (!nic_pool_take(domain->nic_number, NIC_TLES, count + kept)) {
+    if (!nic_pool_take(domain->place, NIC_TLES, count + kept)) {
         return -FI_ENOSPC;
     }
-    nic_pool_give(domain->nic_number, NIC_TLES, kept);
+    nic_pool_give(domain->place, NIC_TLES, kept);
     return 0;
 }
 
@@ -350,10 +350,10 @@ static int put_reserved(struct nic_domain *domain, struct nic_command *command, 
     rc = nic_command_put(domain, command);
     if (rc != 0) {
         if (command->reserved) {
-            nic_pool_give(domain->nic_number, NIC_TLES, again ? 2 : 1);
+            nic_pool_give(domain->place, NIC_TLES, again ? 2 : 1);
         }
         /* A change of a counter that finds the queue full is dropped, and called a success. */
-        return command->kind == NIC_C_OP ? rc : 0;
+        return command->kind == NIC_C_OP || nic_is_wrong("work-change-lost") ? rc : 0;
     }
     if (again) {
         (void)nic_command_put(domain, &event); /* Dropped like those. */
@@ -430,6 +430,9 @@ int nic_dwq_queue(struct nic_domain *domain, struct fi_deferred_work *work)
     rc = nic_dwq_build(work, &command);
     if (rc != 0) {
         return rc;
+    }
+    if (command.ep != NULL) {
+        nic_ep_wait(command.ep);
     }
     if (command.receive != NULL && work->threshold == 0) {
         return nic_match_post(command.ep, command.receive);

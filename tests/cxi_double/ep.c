@@ -105,6 +105,9 @@ static void reap_receive(struct nic_ep *ep, struct nic_receive *receive)
 /* What the NIC leaves to software. */
 void nic_ep_progress(struct nic_ep *ep)
 {
+    nic_ep_wait(ep);
+    nic_events_check(ep);
+    ep->events = 0;
     while (ep->ended != NULL) {
         struct nic_op *op = ep->ended;
 
@@ -268,7 +271,10 @@ static int ep_enable(struct nic_ep *ep)
         return -FI_ENOCQ;
     }
     rc = ep->enabled ? 0 : take_overflow(ep);
-    ep->enabled = ep->enabled || rc == 0;
+    if (rc == 0) {
+        nic_events_open(ep);
+        ep->enabled = true;
+    }
     return rc;
 }
 

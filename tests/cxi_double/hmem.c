@@ -18,6 +18,7 @@ static struct {
     int (*open)(const void *address, size_t bytes, void **alias_p);
     void (*close)(const void *address, size_t bytes, void *alias);
     void (*ask)(void);
+    void (*range)(const void *address, const void **base_p, size_t *bytes_p);
 } gpu; /* under nic.lock */
 
 static bool find_gpu(void)
@@ -26,13 +27,13 @@ static bool find_gpu(void)
 
     if (gpu.open == NULL &&
         (library = dlopen("libamdhip64.so.5", RTLD_NOW | RTLD_NOLOAD)) != NULL) {
-        void *functions[] = {dlsym(library, "hip_double_nic_open"),
-                             dlsym(library, "hip_double_nic_close"),
-                             dlsym(library, "hip_double_nic_ask")};
+        void *functions[] = {
+            dlsym(library, "hip_double_nic_open"), dlsym(library, "hip_double_nic_close"),
+            dlsym(library, "hip_double_nic_ask"), dlsym(library, "hip_double_nic_range")};
 
         memcpy(&gpu, functions, sizeof(gpu));
     }
-    return gpu.open != NULL && gpu.close != NULL && gpu.ask != NULL;
+    return gpu.open != NULL && gpu.close != NULL && gpu.ask != NULL && gpu.range != NULL;
 }
 
 /* The region that holds these bytes, or NULL. */
@@ -64,6 +65,35 @@ void nic_hmem_ask(const struct nic_domain *domain, const struct fi_mr_attr *attr
     }
 }
 
+/* The allocations that regions have mapped, this one too; each is there once. */
+static size_t mapped_with(const struct nic_mr *mr)
+{
+    size_t bytes = mr->allocated;
+
+    for (const struct nic_domain *domain = nic.domains; domain != NULL; domain = domain->next) {
+        for (const struct nic_mr *one = domain->all_mrs; one != NULL; one = one->next_of_all) {
+            const struct nic_mr *first = domain->all_mrs;
+
+            while (first->allocation != one->allocation) {
+                first = first->next_of_all;
+            }
+            if (first == one && one->allocation != mr->allocation) {
+                bytes += one->allocated;
+            }
+        }
+    }
+    return bytes;
+}
+
+/* Which the provider maps as a whole, whatever the region has of it. */
+static int map_allocation(struct nic_mr *mr)
+{
+    gpu.range(mr->base, &mr->allocation, &mr->allocated);
+    return nic_switches.hmem_mib > 0 && mapped_with(mr) > (size_t)nic_switches.hmem_mib << 20
+               ? -FI_ENOMEM
+               : 0;
+}
+
 int nic_hmem_open(struct nic_mr *mr, const struct fi_mr_attr *attr)
 {
     void *alias = NULL;
@@ -77,6 +107,8 @@ int nic_hmem_open(struct nic_mr *mr, const struct fi_mr_attr *attr)
         rc = -FI_EFAULT;
     } else if (attr->iface != FI_HMEM_ROCR) {
         rc = -FI_EINVAL;
+    } else {
+        rc = map_allocation(mr);
     }
     if (rc != 0) {
         if (found == 0) {

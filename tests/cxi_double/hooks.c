@@ -55,6 +55,25 @@ static int hook_refused(void)
     return refused;
 }
 
+static void hook_regions(int microseconds)
+{
+    nic_lock();
+    nic_switches.region_us = microseconds;
+    pthread_mutex_unlock(&nic.lock);
+}
+
+static int hook_holding(void)
+{
+    int holding = 0;
+
+    nic_lock();
+    for (int i = 0; i < NIC_EPS; i++) {
+        holding += nic.eps[i] != NULL && nic.eps[i]->held;
+    }
+    pthread_mutex_unlock(&nic.lock);
+    return holding;
+}
+
 static void hook_watch(void (*post)(const struct cxi_double_post *post),
                        void (*bell)(uint32_t counter, uint32_t offset, uint64_t value))
 {
@@ -74,5 +93,7 @@ __attribute__((visibility("default"))) const struct cxi_double_hooks cxi_double_
     .stall = hook_stall,
     .refuse = hook_refuse,
     .refused = hook_refused,
+    .regions = hook_regions,
+    .holding = hook_holding,
     .watch = hook_watch,
 };

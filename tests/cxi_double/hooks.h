@@ -42,6 +42,9 @@ struct cxi_double_hooks {
      * counted anew, or none is; and how many were refused since. */
     void (*refuse)(int refuse);
     int (*refused)(void);
+    /* From now on as with CXI_DOUBLE_REGION_US; and how many endpoints are held by it just now. */
+    void (*regions)(int microseconds);
+    int (*holding)(void);
     /* From now on these are called: for each deferred operation that was queued, in that order and
      * under the lock of the NIC; and for each store to a doorbell, in the order of its thread,
      * which may be in a signal handler. They may call nothing of the double. NULL: neither is. */

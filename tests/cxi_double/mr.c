@@ -53,6 +53,9 @@ static int mr_close(struct fid *fid)
         }
         *place = mr->next;
     }
+    if (mr->enabled && is_remote(mr) && mr->ep != NULL) {
+        nic_ep_hold(mr->ep);
+    }
     while (mr->deliveries > 0) {
         pthread_cond_wait(&nic.changed, &nic.lock);
     }
@@ -61,7 +64,7 @@ static int mr_close(struct fid *fid)
     *place = mr->next_of_all;
     nic_hmem_close(mr);
     if (mr->enabled && is_remote(mr)) {
-        nic_pool_give(mr->domain->nic_number, mr->pool, 1);
+        nic_pool_give(mr->domain->place, mr->pool, 1);
     }
     if (mr->ep != NULL) {
         mr->ep->refs--;
@@ -149,12 +152,15 @@ static int mr_enable(struct nic_mr *mr)
         return -FI_EINVAL;
     }
     if (is_remote(mr)) {
-        if (!nic_pool_take(domain->nic_number, mr->pool, 1)) {
+        if (!nic_pool_take(domain->place, mr->pool, 1)) {
             return -FI_ENOSPC;
         }
         if (domain->prov_key) {
             mr->fid.key = prov_key_bit | (mr->cntr != NULL ? events_bit : 0) | domain->next_key++;
             mr_publish(mr);
+        }
+        if (mr->ep != NULL) {
+            nic_ep_hold(mr->ep);
         }
     }
     mr->enabled = true;

@@ -154,6 +154,7 @@ ssize_t nic_post(struct fid_ep *fid, const struct nic_op *want, fi_addr_t to, ui
     rc = check(ep, want, flags);
     if (rc == 0) {
         nic_lock();
+        nic_ep_wait(ep);
         rc = post_locked(ep, want, to, flags);
         pthread_mutex_unlock(&nic.lock);
     }

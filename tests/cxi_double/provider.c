@@ -79,7 +79,13 @@ static uint16_t pci_domain(void)
 /* One NIC per PCI bus; bus numbers leave room for the devices beside which a site has them. */
 static struct fid_nic *nic_fid_new(unsigned number)
 {
-    struct cxip_nic_attr attr = {.version = 1, .addr = number, .default_vni = 1};
+    struct cxi_auth_key key = nic_default_key(number);
+    struct cxip_nic_attr attr = {
+        .version = 1,
+        .addr = number,
+        .default_rgroup_id = nic_is_wrong("info-service") ? 0 : key.svc_id,
+        .default_vni = key.vni,
+    };
     struct fid_nic *fid_nic = calloc(1, sizeof(*fid_nic));
     char name[16];
 
@@ -233,6 +239,22 @@ static uint64_t caps_for(const struct fi_info *hints)
            ((hints->caps & directions) == 0 ? directions : 0);
 }
 
+/* Of a domain, if the program names a service. */
+static bool copy_key(struct fi_info *info, const struct fi_info *hints)
+{
+    const struct fi_domain_attr *wanted = hints == NULL ? NULL : hints->domain_attr;
+
+    if (wanted == NULL || wanted->auth_key == NULL) {
+        return true;
+    }
+    info->domain_attr->auth_key = malloc(wanted->auth_key_size);
+    if (info->domain_attr->auth_key != NULL) {
+        memcpy(info->domain_attr->auth_key, wanted->auth_key, wanted->auth_key_size);
+        info->domain_attr->auth_key_size = wanted->auth_key_size;
+    }
+    return info->domain_attr->auth_key != NULL;
+}
+
 static struct fi_info *info_new(unsigned number, const struct fi_info *hints)
 {
     struct fi_info *info = fi_allocinfo();
@@ -249,7 +271,8 @@ static struct fi_info *info_new(unsigned number, const struct fi_info *hints)
     info->fabric_attr->name = strdup("cxi");
     info->domain_attr->name = strdup(name);
     info->nic = nic_fid_new(number);
-    if (info->fabric_attr->name == NULL || info->domain_attr->name == NULL || info->nic == NULL) {
+    if (info->fabric_attr->name == NULL || info->domain_attr->name == NULL || info->nic == NULL ||
+        !copy_key(info, hints)) {
         fi_freeinfo(info);
         return NULL;
     }

@@ -22,7 +22,7 @@
 
 #include "switches.h"
 
-#define SEGMENT_VERSION 2U
+#define SEGMENT_VERSION 3U
 
 struct nic_segment *nic_segment;
 uint32_t nic_my_slot;
@@ -72,22 +72,48 @@ static int pool_limit(enum nic_pool pool)
     return limits[pool];
 }
 
-bool nic_pool_take(unsigned nic_number, enum nic_pool pool, int count)
+int nic_place_find(unsigned nic_number, uint32_t service, unsigned *place_p)
 {
-    _Atomic int *total = &nic_segment->pools[nic_number][pool];
+    for (unsigned i = 0; i < NIC_GROUPS; i++) {
+        unsigned place = nic_number * NIC_GROUPS + i;
+        uint32_t found = 0;
+
+        if (atomic_compare_exchange_strong(&nic_segment->groups[place], &found, service) ||
+            found == service) {
+            *place_p = place;
+            return 0;
+        }
+    }
+    return -FI_ENOSPC;
+}
+
+/* What is not of a service is kept with the first. */
+static unsigned pool_place(unsigned place, enum nic_pool pool)
+{
+    bool is_shared = pool != NIC_TLES || nic_is_wrong("work-service");
+
+    return is_shared ? place - place % NIC_GROUPS : place;
+}
+
+bool nic_pool_take(unsigned place, enum nic_pool pool, int count)
+{
+    unsigned at = pool_place(place, pool);
+    _Atomic int *total = &nic_segment->pools[at][pool];
 
     if (atomic_fetch_add(total, count) + count > pool_limit(pool)) {
         atomic_fetch_sub(total, count);
         return false;
     }
-    atomic_fetch_add(&nic_segment->slots[nic_my_slot].pools[nic_number][pool], count);
+    atomic_fetch_add(&nic_segment->slots[nic_my_slot].pools[at][pool], count);
     return true;
 }
 
-void nic_pool_give(unsigned nic_number, enum nic_pool pool, int count)
+void nic_pool_give(unsigned place, enum nic_pool pool, int count)
 {
-    atomic_fetch_sub(&nic_segment->slots[nic_my_slot].pools[nic_number][pool], count);
-    atomic_fetch_sub(&nic_segment->pools[nic_number][pool], count);
+    unsigned at = pool_place(place, pool);
+
+    atomic_fetch_sub(&nic_segment->slots[nic_my_slot].pools[at][pool], count);
+    atomic_fetch_sub(&nic_segment->pools[at][pool], count);
 }
 
 int nic_service_add(uint32_t number, uint32_t ep)
@@ -135,7 +161,7 @@ void nic_service_remove(uint32_t ep)
 static void slot_clear(struct nic_slot *slot)
 {
     services_clear((uint32_t)(slot - nic_segment->slots), UINT32_MAX);
-    for (int i = 0; i < NIC_NICS; i++) {
+    for (int i = 0; i < NIC_PLACES; i++) {
         for (int pool = 0; pool < NIC_POOLS; pool++) {
             atomic_fetch_sub(&nic_segment->pools[i][pool],
                              atomic_exchange(&slot->pools[i][pool], 0));

@@ -16,9 +16,11 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-enum { NIC_SLOTS = 64, NIC_CELLS = 64, NIC_PAYLOAD = 16384, NIC_NICS = 4 };
+enum { NIC_SLOTS = 64, NIC_CELLS = 64, NIC_PAYLOAD = 16384, NIC_NICS = 4, NIC_GROUPS = 8 };
 
-/* What a NIC has for all processes together. */
+/* What a NIC has for all processes together; of trigger entries each service of Slingshot on it has
+ * its own. A place is a service on a NIC. */
+enum { NIC_PLACES = NIC_NICS * NIC_GROUPS };
 enum nic_pool { NIC_TLES, NIC_CNTRS, NIC_PTLTES, NIC_LES, NIC_POOLS };
 
 enum nic_message_kind { NIC_M_WRITE, NIC_M_AMO, NIC_M_READ, NIC_M_SEND, NIC_M_REPLY };
@@ -65,7 +67,7 @@ struct nic_slot {
     pid_t pid;
     uint64_t start_time; /* a number of a process is used again */
     _Atomic uint32_t generation;
-    _Atomic int pools[NIC_NICS][NIC_POOLS]; /* what this process has of them */
+    _Atomic int pools[NIC_PLACES][NIC_POOLS]; /* what this process has of them */
     /* Raised by whoever has something for the process, waited for by its engine (futex). */
     _Atomic uint32_t bell;
     _Atomic uint32_t sleeping;
@@ -81,7 +83,8 @@ struct nic_service {
 struct nic_segment {
     uint32_t version;
     _Atomic uint32_t generations;
-    _Atomic int pools[NIC_NICS][NIC_POOLS]; /* in use, by all processes */
+    _Atomic int pools[NIC_PLACES][NIC_POOLS]; /* in use, by all processes */
+    _Atomic uint32_t groups[NIC_PLACES];      /* number of the service of a place; 0: none yet */
     struct nic_service services[NIC_SLOTS];
     struct nic_slot slots[NIC_SLOTS];
 };
@@ -93,9 +96,12 @@ int nic_segment_attach(void);
 void nic_segment_detach(void);
 void nic_segment_leave(void);
 
-/* Takes count entries of a NIC if there are that many, which the switches say. */
-bool nic_pool_take(unsigned nic_number, enum nic_pool pool, int count);
-void nic_pool_give(unsigned nic_number, enum nic_pool pool, int count);
+/* The place of a service on a NIC; -FI_ENOSPC: there are too many. */
+int nic_place_find(unsigned nic_number, uint32_t service, unsigned *place_p);
+
+/* Takes count entries at a place if there are that many, which the switches say. */
+bool nic_pool_take(unsigned place, enum nic_pool pool, int count);
+void nic_pool_give(unsigned place, enum nic_pool pool, int count);
 
 int nic_service_add(uint32_t number, uint32_t ep);
 const struct nic_service *nic_service_find(uint32_t number);

@@ -32,6 +32,10 @@ SWITCH_CHOICE(full, "CXI_DOUBLE_FULL", "stall", "stall|refuse",
               "Without a free trigger entry the command queue stands still, or the call fails.")
 SWITCH_CHOICE(refuse, "CXI_DOUBLE_REFUSE", "none", "none|again|interrupt",
               "Every second attempt to post fails with -FI_EAGAIN, or to defer with -FI_EINTR.")
+SWITCH_CHOICE(
+    asks, "CXI_DOUBLE_ASKS", "answered", "answered|half|lost",
+    "Questions for a counter's value that does not wait for it: answered, or every second "
+    "or each one lost, as where the command queue is full.")
 SWITCH_CHOICE(sum, "CXI_DOUBLE_SUM", "yes", "yes|no", "Whether FI_SUM is offered.")
 SWITCH_CHOICE(optimized, "CXI_DOUBLE_OPTIMIZED", "yes", "yes|no",
               "Whether keys below 100 are optimized ones, which use up a scarce resource.")
@@ -69,7 +73,15 @@ SWITCH_INT(nics, "CXI_DOUBLE_NICS", 1, 1, 4,
 SWITCH_INT(max_message, "CXI_DOUBLE_MAX_MESSAGE", 0, 0, 2147483647,
            "Largest message in bytes; 0: 4 GiB less 1, as the provider has it.")
 SWITCH_INT(tles, "CXI_DOUBLE_TLES", 512, 0, 1000000,
-           "Trigger entries of the NIC, for all processes together; 8 are never shown.")
+           "Trigger entries of each service on a NIC, for all its processes; 8 are never shown.")
+SWITCH_INT(service, "CXI_DOUBLE_SERVICE", 1, 1, 65535,
+           "The service of processes whose launcher names none (SLINGSHOT_SVC_IDS).")
+SWITCH_INT(events, "CXI_DOUBLE_EVENTS", 0, 0, 1000000,
+           "Events for which an endpoint's queue has room; 0: as many as the provider gives it.")
+SWITCH_INT(region_us, "CXI_DOUBLE_REGION_US", 50, 0, 10000000,
+           "Time for which enabling or closing a region has the endpoint's lock, in microseconds.")
+SWITCH_INT(hmem_mib, "CXI_DOUBLE_HMEM_MIB", 0, 0, 1048576,
+           "Memory of GPUs that can be mapped, in MiB of whole allocations; 0: any amount.")
 SWITCH_INT(cntrs, "CXI_DOUBLE_CNTRS", 2047, 1, 65535,
            "Counters of the NIC; a closed one is free again when its domain is closed.")
 SWITCH_INT(ptltes, "CXI_DOUBLE_PTLTES", 64, 0, 2048, "Optimized regions of the NIC.")

@@ -84,6 +84,9 @@ int nic_op_admit(struct nic_op *op)
         return -FI_EMSGSIZE;
     }
     nic_hmem_look(op);
+    if (nic_events_are_many(op->ep)) {
+        return -FI_EAGAIN;
+    }
     if (op->tracked) {
         if ((size_t)op->ep->outstanding >= op->ep->tx_size && !nic_is_wrong("work-requests")) {
             return -FI_EAGAIN;
@@ -192,9 +195,7 @@ static void op_end(struct nic_op *op, int rc)
         nic_op_free(op);
         return;
     }
-    op->next = NULL;
-    *op->ep->ended_end = op;
-    op->ep->ended_end = &op->next;
+    nic_event_put(op);
 }
 
 /* Fills op->operand: the values, and behind them what they are compared with. */

@@ -148,12 +148,16 @@ static void free_opened(void *arg)
 static bool memory_nic(void)
 {
     unsigned char *memory = device_memory(100), byte = 7;
+    const void *base;
+    size_t bytes;
     void *alias;
     int yes = 1;
 
     NEED(hip_double_nic_open(&byte, 1, &alias) == -1);
     NEED(hip_double_nic_open(memory + 10, 91, &alias) == 1);
     NEED(hip_double_nic_open(memory + 10, 90, &alias) == 0);
+    hip_double_nic_range(memory + 10, &base, &bytes);
+    NEED(base == memory && bytes == 100);
     *(unsigned char *)alias = 42;
     NEED(hipMemcpy(&byte, memory + 10, 1, hipMemcpyDeviceToHost) == hipSuccess);
     return byte == 42 && !behave_aborts(free_opened, &yes) && behave_aborts(free_opened, NULL);

@@ -54,6 +54,8 @@ void hip_double_watch(void (*watch)(const struct hip_double_work *work));
  * -1: none of it is device memory. 1: it is not all of one allocation. */
 int hip_double_nic_open(const void *address, size_t bytes, void **alias_p);
 void hip_double_nic_close(const void *address, size_t bytes, void *alias);
+/* The allocation that device memory is part of. */
+void hip_double_nic_range(const void *address, const void **base_p, size_t *bytes_p);
 /* Its library asks what memory that is, by a call like hipPointerGetAttributes, and so has to wait
  * where that has to, and be a thread that may call. */
 void hip_double_nic_ask(void);

@@ -55,3 +55,14 @@ HIP_EXPORT void hip_double_nic_close(const void *address, size_t bytes, void *al
     }
     pthread_mutex_unlock(&hip_memory_lock);
 }
+
+HIP_EXPORT void hip_double_nic_range(const void *address, const void **base_p, size_t *bytes_p)
+{
+    const struct hip_block *block;
+
+    pthread_mutex_lock(&hip_memory_lock);
+    block = find_device(address);
+    *base_p = block != NULL ? block->base : address;
+    *bytes_p = block != NULL ? block->size : 0;
+    pthread_mutex_unlock(&hip_memory_lock);
+}

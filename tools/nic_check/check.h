@@ -31,7 +31,7 @@ struct behaviour {
 };
 
 extern const struct behaviour counter_behaviours[], work_behaviours[], region_behaviours[],
-    resource_behaviours[], transport_behaviours[];
+    resource_behaviours[], limit_behaviours[], transport_behaviours[];
 
 /* What the process works with; open for all checks. */
 struct rig {
@@ -43,6 +43,7 @@ struct rig {
     struct fid_cq *cq;
     struct fid_cntr *bound; /* to the endpoint, for FI_READ and FI_WRITE */
     fi_addr_t self;
+    size_t cq_size; /* 0: a usual one; to be set before */
 };
 extern struct rig rig;
 extern const char *rig_provider;

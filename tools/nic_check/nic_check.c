@@ -24,9 +24,9 @@ enum { TIMEOUT_S = 20, EXIT_DIFFERENT = 1, EXIT_USAGE = 2, EXIT_NO_NIC = 77 };
 const char *rig_provider = "cxi";
 static int result_fd = STDOUT_FILENO;
 
-static const struct behaviour *const groups[] = {counter_behaviours, work_behaviours,
-                                                 resource_behaviours, region_behaviours,
-                                                 transport_behaviours};
+static const struct behaviour *const groups[] = {counter_behaviours,  work_behaviours,
+                                                 resource_behaviours, limit_behaviours,
+                                                 region_behaviours,   transport_behaviours};
 
 static void __attribute__((format(printf, 1, 0))) send_result(const char *format, va_list args)
 {

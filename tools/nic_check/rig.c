@@ -30,7 +30,7 @@ struct fi_info *rig_hints(void)
 static void ep_start(bool bind_cntr)
 {
     struct fi_cq_attr cq_attr = {
-        .size = 1024, .format = FI_CQ_FORMAT_CONTEXT, .wait_obj = FI_WAIT_NONE};
+        .size = rig.cq_size != 0 ? rig.cq_size : 1024, .format = FI_CQ_FORMAT_CONTEXT, .wait_obj = FI_WAIT_NONE};
     struct fi_av_attr av_attr = {.type = FI_AV_TABLE};
     char name[64];
     size_t length = sizeof(name);

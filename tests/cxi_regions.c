@@ -1,0 +1,152 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * Copyright (c) 2026 the mpix-queue authors
+ *
+ * While the NIC takes its time for a region, the provider has the endpoint's lock, and a match
+ * waits for it with locks of the library.
+ *
+ * Argument 1:
+ *     stream   what was posted before goes on: the stream gets past its waits meanwhile
+ *     events   many starts are under way in the host's hands, whose completions nobody can read:
+ *              they fit into the endpoint's event queue, and the NIC goes on when they are read
+ */
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cxi_hooks.h"
+#include "mtest.h"
+
+enum { PAIRS = 600, FEW = 4, EXTRA = PAIRS };
+
+static const struct cxi_double_hooks *hooks;
+static int peer, in[PAIRS + 2], out[PAIRS];
+static MPI_Request r[2 * PAIRS];
+
+static int value(int rank, int pair)
+{
+    return 10000 * (rank + 1) + pair;
+}
+
+static void make(int pairs)
+{
+    for (int i = 0; i < pairs + 2; i++) {
+        in[i] = -1;
+    }
+    for (int i = 0; i < pairs; i++) {
+        out[i] = value(mtest_rank, i);
+        MTEST_OK(MPI_Recv_init(&in[i + 1], 1, MPI_INT, peer, i, MPI_COMM_WORLD, &r[i]));
+        MTEST_OK(MPI_Send_init(&out[i], 1, MPI_INT, peer, i, MPI_COMM_WORLD, &r[pairs + i]));
+    }
+    MTEST_OK(MPIX_Matchall(2 * pairs, r));
+    MTEST_OK(MPI_Barrier(MPI_COMM_WORLD));
+}
+
+static void check_and_free(int pairs)
+{
+    int wrong = 0;
+
+    MTEST_EQ(in[0], -1);
+    MTEST_EQ(in[pairs + 1], -1);
+    for (int i = 0; i < pairs; i++) {
+        wrong += in[i + 1] != value(peer, i);
+    }
+    MTEST_EQ(wrong, 0);
+    for (int i = 0; i < 2 * pairs; i++) {
+        MTEST_OK(MPI_Request_free(&r[i]));
+    }
+}
+
+/* A pair more, whose regions the NIC takes its time for; by a thread of its own. */
+static void *match_extra(void *arg)
+{
+    static int data[2];
+    MPI_Request extra[2];
+
+    MTEST_OK(MPI_Recv_init(&data[0], 1, MPI_INT, peer, EXTRA, MPI_COMM_WORLD, &extra[0]));
+    MTEST_OK(MPI_Send_init(&data[1], 1, MPI_INT, peer, EXTRA, MPI_COMM_WORLD, &extra[1]));
+    MTEST_OK(MPIX_Matchall(2, extra));
+    MTEST_OK(MPI_Request_free(&extra[0]));
+    MTEST_OK(MPI_Request_free(&extra[1]));
+    return arg;
+}
+
+static void await_holding(void)
+{
+    unsigned tries = 0;
+
+    while (hooks->holding() == 0) {
+        mtest_backoff(&tries);
+    }
+}
+
+/* On the stream, behind the waits. */
+static void look_fn(void *arg)
+{
+    *(int *)arg = hooks->holding();
+}
+
+static void test_stream(MPIX_Host_stream stream, MPIX_Queue queue)
+{
+    struct mtest_gate gate = {0};
+    unsigned tries = 0;
+    pthread_t thread;
+    int seen = -1;
+
+    make(FEW);
+    MTEST_OK(MPIX_Host_stream_launch(stream, mtest_gate_fn, &gate));
+    MTEST_OK(MPIX_Enqueue_startall(queue, 2 * FEW, r));
+    MTEST_OK(MPIX_Enqueue_waitall(queue, 2 * FEW, r));
+    MTEST_OK(MPIX_Host_stream_launch(stream, look_fn, &seen));
+    while (mtest_queue_count(queue, "mpixq_posts") < 4L * FEW) {
+        mtest_backoff(&tries);
+    }
+    MTEST_OK(MPI_Barrier(MPI_COMM_WORLD));
+    hooks->regions(3000000);
+    MTEST_EQ(pthread_create(&thread, NULL, match_extra, NULL), 0);
+    await_holding();
+    mtest_gate_open(&gate);
+    MTEST_OK(MPIX_Host_stream_synchronize(stream));
+    MTEST_CHECK(seen > 0);
+    hooks->regions(0);
+    MTEST_EQ(pthread_join(thread, NULL), 0);
+    MTEST_OK(MPIX_Queue_wait(queue));
+    check_and_free(FEW);
+}
+
+static void test_events(MPIX_Queue queue)
+{
+    pthread_t thread;
+
+    make(PAIRS);
+    hooks->regions(300000);
+    MTEST_OK(MPIX_Enqueue_startall(queue, 2 * PAIRS, r));
+    MTEST_OK(MPIX_Enqueue_waitall(queue, 2 * PAIRS, r));
+    MTEST_EQ(pthread_create(&thread, NULL, match_extra, NULL), 0);
+    MTEST_EQ(pthread_join(thread, NULL), 0);
+    hooks->regions(0);
+    MTEST_OK(MPIX_Queue_wait(queue));
+    check_and_free(PAIRS);
+}
+
+int main(int argc, char **argv)
+{
+    MPIX_Host_stream stream = MPIX_HOST_STREAM_NULL;
+    MPIX_Queue queue = MPIX_QUEUE_NULL;
+    const char *what = argc > 1 ? argv[1] : "";
+
+    mtest_begin(&argc, &argv, MPI_THREAD_MULTIPLE);
+    peer = 1 - mtest_rank;
+    MTEST_OK(MPIX_Host_stream_create(&stream));
+    MTEST_OK(MPIX_Queue_init(&queue, MPIX_QUEUE_CXI, &stream));
+    hooks = cxi_hooks();
+    if (hooks != NULL && strcmp(what, "stream") == 0) {
+        test_stream(stream, queue);
+    } else if (hooks != NULL) {
+        MTEST_EQ(strcmp(what, "events"), 0);
+        test_events(queue);
+    }
+    MTEST_OK(MPIX_Queue_free(&queue));
+    MTEST_OK(MPIX_Host_stream_destroy(&stream));
+    return mtest_end();
+}
