@@ -3,13 +3,16 @@
  *
  * How many trigger entries a rank uses while its stream stands still:
  *
- *     cxi_budget ENTRIES
+ *     cxi_budget ENTRIES [SERVICES]
  *
- * More starts are enqueued than have room, all ranks have chosen their NIC by then, and what is
- * posted is the rank's share, no less and no more. All data arrives, by the NIC and by the host.
+ * With SERVICES the ranks are in turns of so many services of Slingshot, each of which has entries
+ * of its own, as if they were of several job steps. More starts are enqueued than have room, all
+ * ranks have chosen their NIC by then, and what is posted is the rank's share, no less and no more.
+ * All data arrives, by the NIC and by the host.
  */
 #include "mtest.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>
 
@@ -63,6 +66,17 @@ static void exchange(MPIX_Host_stream stream, MPIX_Queue queue, long entries)
     }
 }
 
+/* As a launcher does, before the fabric is opened. */
+static void choose_service(int services)
+{
+    char number[16];
+
+    (void)snprintf(number, sizeof number, "%d", 100 + mtest_rank % services);
+    MTEST_EQ(setenv("SLINGSHOT_DEVICES", "cxi0", 1), 0);
+    MTEST_EQ(setenv("SLINGSHOT_SVC_IDS", number, 1), 0);
+    MTEST_EQ(setenv("SLINGSHOT_VNIS", "17", 1), 0);
+}
+
 int main(int argc, char **argv)
 {
     long entries = argc > 1 ? atol(argv[1]) : 0;
@@ -70,6 +84,9 @@ int main(int argc, char **argv)
     MPIX_Host_stream stream;
 
     mtest_begin(&argc, &argv, MPI_THREAD_MULTIPLE);
+    if (argc > 2) {
+        choose_service(atoi(argv[2]));
+    }
     MTEST_OK(MPIX_Host_stream_create(&stream));
     MTEST_OK(MPIX_Queue_init(&queue, MPIX_QUEUE_CXI, &stream));
     exchange(stream, queue, entries);

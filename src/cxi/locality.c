@@ -13,6 +13,7 @@
 #include "core/env.h"
 #include "core/near.h"
 #include "core/node.h"
+#include "cxi_ext.h"
 
 enum { MAX_NICS = 64 };
 
@@ -70,14 +71,28 @@ struct fi_info *mpixq_cxi_choose_nic(struct fi_info *list, const char **why_p)
     return at(list, mpixq_near_choose(names, n, MPIXQ_PCI_DEVICES, &own, mpixq_node_rank(), why_p));
 }
 
+/* Of Slingshot's on the NIC, the one that the domain is of: the launcher has one for each job step,
+ * or all have the same. 0: not known. */
+static unsigned service_of(const struct fi_info *info)
+{
+    const char *provider = info->fabric_attr->prov_name;
+    const struct cxip_nic_attr *attr = info->nic != NULL ? info->nic->prov_attr : NULL;
+
+    return provider != NULL && strcmp(provider, "cxi") == 0 && attr != NULL && attr->version > 0
+               ? attr->default_rgroup_id
+               : 0;
+}
+
 /* By its place on the bus, if that is known: a container may give it a name of its own. */
 struct mpixq_ident mpixq_cxi_nic_ident(const struct fi_info *info)
 {
     const char *name = info->domain_attr->name != NULL ? info->domain_attr->name : "";
     struct mpixq_ident ident = {.low = 3};
+    unsigned service = service_of(info);
     char bus[MPIXQ_PCI_ROOM];
 
     pci_name(info, bus);
     name = bus[0] != '\0' ? bus : name;
-    return mpixq_ident_add(ident, name, strlen(name));
+    ident = mpixq_ident_add(ident, name, strlen(name));
+    return mpixq_ident_add(ident, &service, sizeof service);
 }

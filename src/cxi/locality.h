@@ -13,7 +13,8 @@
 /* One of the list that libfabric gave, and why that. NULL: none is the one that was asked for. */
 struct fi_info *mpixq_cxi_choose_nic(struct fi_info *list, const char **why_p);
 
-/* The same for all processes that use the NIC. */
+/* The same for all processes that use the NIC by the same service of it, which is what entries are
+ * reserved for. */
 struct mpixq_ident mpixq_cxi_nic_ident(const struct fi_info *info);
 
 #endif
