@@ -6,6 +6,7 @@
  *
  * Argument 1:
  *     stream   what was posted before goes on: the stream gets past its waits meanwhile
+ *     page     the same while the region is that of a new page of words
  *     events   many starts are under way in the host's hands, whose completions nobody can read:
  *              they fit into the endpoint's event queue, and the NIC goes on when they are read
  */
@@ -17,7 +18,7 @@
 #include "cxi_hooks.h"
 #include "mtest.h"
 
-enum { PAIRS = 600, FEW = 4, EXTRA = PAIRS };
+enum { PAIRS = 600, FEW = 4, EXTRA = PAIRS, WORDS = 512 /* on a page */ };
 
 static const struct cxi_double_hooks *hooks;
 static int peer, in[PAIRS + 2], out[PAIRS];
@@ -86,7 +87,27 @@ static void look_fn(void *arg)
     *(int *)arg = hooks->holding();
 }
 
-static void test_stream(MPIX_Host_stream stream, MPIX_Queue queue)
+/* Pairs that have so many words at each end: a receive has one, and so has a ready send; a standard
+ * send has two. */
+static MPI_Request fillers[WORDS];
+static int n_fillers;
+
+static void take_words(int words)
+{
+    static int data[WORDS];
+
+    MTEST_EQ(words % 2, 0);
+    for (n_fillers = 0; n_fillers < words; n_fillers++) {
+        int *buffer = &data[n_fillers];
+
+        MTEST_OK(mtest_init_raw(n_fillers % 2 == 0 ? MTEST_RECV : MTEST_RSEND, buffer, 1, MPI_INT,
+                                peer, EXTRA + 1 + n_fillers / 2, MPI_COMM_WORLD,
+                                &fillers[n_fillers]));
+    }
+    MTEST_OK(MPIX_Matchall(words, fillers));
+}
+
+static void test_stream(MPIX_Host_stream stream, MPIX_Queue queue, int words)
 {
     struct mtest_gate gate = {0};
     unsigned tries = 0;
@@ -94,6 +115,7 @@ static void test_stream(MPIX_Host_stream stream, MPIX_Queue queue)
     int seen = -1;
 
     make(FEW);
+    take_words(words);
     MTEST_OK(MPIX_Host_stream_launch(stream, mtest_gate_fn, &gate));
     MTEST_OK(MPIX_Enqueue_startall(queue, 2 * FEW, r));
     MTEST_OK(MPIX_Enqueue_waitall(queue, 2 * FEW, r));
@@ -105,13 +127,16 @@ static void test_stream(MPIX_Host_stream stream, MPIX_Queue queue)
     hooks->regions(3000000);
     MTEST_EQ(pthread_create(&thread, NULL, match_extra, NULL), 0);
     await_holding();
+    hooks->regions(0); /* for those after this one */
     mtest_gate_open(&gate);
     MTEST_OK(MPIX_Host_stream_synchronize(stream));
     MTEST_CHECK(seen > 0);
-    hooks->regions(0);
     MTEST_EQ(pthread_join(thread, NULL), 0);
     MTEST_OK(MPIX_Queue_wait(queue));
     check_and_free(FEW);
+    for (int i = 0; i < n_fillers; i++) {
+        MTEST_OK(MPI_Request_free(&fillers[i]));
+    }
 }
 
 static void test_events(MPIX_Queue queue)
@@ -141,7 +166,9 @@ int main(int argc, char **argv)
     MTEST_OK(MPIX_Queue_init(&queue, MPIX_QUEUE_CXI, &stream));
     hooks = cxi_hooks();
     if (hooks != NULL && strcmp(what, "stream") == 0) {
-        test_stream(stream, queue);
+        test_stream(stream, queue, 0);
+    } else if (hooks != NULL && strcmp(what, "page") == 0) {
+        test_stream(stream, queue, WORDS - 3 * FEW);
     } else if (hooks != NULL) {
         MTEST_EQ(strcmp(what, "events"), 0);
         test_events(queue);

@@ -22,6 +22,7 @@
 
 #define nic mpixq_cxi_nic
 
+enum { WORDS_OF_AN_END = 2 };
 enum { VERSION = 3, ROOM = sizeof mpixq_cxi_nic.address, READY = 1, DELIVERED = 2 };
 
 /* What the two ends tell each other, as it stands in the blobs: no padding. */
@@ -80,11 +81,11 @@ static void end_free(struct cxi_end *end, bool clean)
 /* Take counters and words. */
 static bool supply(struct cxi_end *end)
 {
-    bool ok;
+    bool ok = mpixq_cxi_words_ready(WORDS_OF_AN_END);
 
     pthread_mutex_lock(&nic.lock);
     DL_APPEND(nic.ends, end);
-    end->word = mpixq_cxi_word_take();
+    end->word = ok ? mpixq_cxi_word_take() : NULL;
     ok = end->word != NULL;
     if (end->is_send) {
         end->written = ok ? mpixq_cxi_counter_take() : NULL;

@@ -242,9 +242,40 @@ static struct page *page_open(void)
     for (int i = 0; i < WORDS; i++) {
         page->free[page->n_free++] = (uint16_t)(WORDS - 1 - i);
     }
-    mpixq_cxi_hidden(&page->exposed, page->words, sizeof page->words, false);
-    LL_PREPEND(pages, page); /* freed in mpixq_cxi_supply_close */
     return page;
+}
+
+static int words_free(void)
+{
+    const struct page *page;
+    int n = 0;
+
+    LL_FOREACH(pages, page)
+    {
+        n += page->n_free;
+    }
+    return n;
+}
+
+bool mpixq_cxi_words_ready(int n)
+{
+    struct page *page = NULL;
+    bool ready;
+
+    pthread_mutex_lock(&nic.lock);
+    ready = words_free() >= n;
+    pthread_mutex_unlock(&nic.lock);
+    if (!ready) {
+        page = page_open();
+        ready = page != NULL;
+    }
+    if (page != NULL) {
+        pthread_mutex_lock(&nic.lock);
+        mpixq_cxi_hidden(&page->exposed, page->words, sizeof page->words, false);
+        LL_PREPEND(pages, page); /* freed in mpixq_cxi_supply_close */
+        pthread_mutex_unlock(&nic.lock);
+    }
+    return ready;
 }
 
 static struct page *page_of(const void *word)
@@ -267,7 +298,6 @@ struct cxi_word *mpixq_cxi_word_take(void)
             break;
         }
     }
-    page = page != NULL ? page : page_open();
     return page != NULL ? &page->words[page->free[--page->n_free]] : NULL;
 }
 

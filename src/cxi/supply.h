@@ -51,6 +51,10 @@ uint64_t mpixq_cxi_counter_look(struct cxi_counter *counter);
 void mpixq_cxi_ring(const struct cxi_counter *counter, uint64_t n);
 /* Nothing refers to it any more, if value says how far it has counted since it was taken. */
 void mpixq_cxi_counter_put(struct cxi_counter *counter, bool clean, uint64_t value);
+/* Have so many words before nic.lock is taken: the provider waits for the NIC when it makes the
+ * region of a new page known, and streams would wait for the lock. Under the matching lock, as all
+ * that takes words. */
+bool mpixq_cxi_words_ready(int n);
 struct cxi_word *mpixq_cxi_word_take(void);
 void mpixq_cxi_word_put(struct cxi_word *word, bool clean);
 /* What GPUs are to see of it. */
