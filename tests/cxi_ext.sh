@@ -71,5 +71,6 @@ s/"dom_ops_v6"/"dom_ops_v10"/
 s/get_dwq_depth)(struct fid \*fid, size_t/get_dwq_depth)(struct fid *fid, int/
 s/void \*\*addr, size_t/void **addr, long/
 s/get_dwq_depth/get_depth/
+/const unsigned int addr/d
 EDITS
 exit $failed
