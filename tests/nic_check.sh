@@ -77,7 +77,7 @@ pair()
 {
     local setting
     for setting in ACK=early ACK=random ACK=late ORDER=always CHAIN=sum CAPTURE=fire READ=stale \
-        DATA=relaxed TLES=17 FULL=refuse OPTIMIZED=no DELAY_US=0 DELAY_US=3000; do
+        DATA=relaxed TLES=17 FULL=refuse OPTIMIZED=no DELAY_US=0 DELAY_US=3000 REGION_US=3000; do
         env "CXI_DOUBLE_$setting" timeout 100 "$top_builddir/tests/cxi_double/pair" 20 ||
             fail "with CXI_DOUBLE_$setting"
     done
