@@ -109,8 +109,8 @@ static int raise_failure(const struct room *room)
     for (int i = 0; i < room->n; i++) {
         const struct mpixq_request *req = room->records[i];
 
-        if (atomic_load(&req->failed) && atomic_load(&req->error) != MPI_SUCCESS) {
-            return mpixq_error_raise(mpixq_request_comm(req), atomic_load(&req->error));
+        if (atomic_load(&req->pair.failed) && atomic_load(&req->pair.error) != MPI_SUCCESS) {
+            return mpixq_error_raise(mpixq_request_comm(req), atomic_load(&req->pair.error));
         }
     }
     return MPI_SUCCESS;

@@ -67,14 +67,14 @@ struct mpixq_channel {
 
     /* Threads of the program, with no lock, before a match, where the process uses a GPU: the
      * buffer is in memory of one, which streams of this kind reach, or of the host (NULL). Keep in
-     * req->reached what takes a call of the GPU's library, to work with the buffer itself
-     * (req->in_place) or with its twin. May block until GPUs go on. */
+     * req->pair.reached what takes a call of the GPU's library, to work with the buffer itself
+     * (req->pair.in_place) or with its twin. May block until GPUs go on. */
     void (*reach)(struct mpixq_request *req, const char *kind);
-    /* Under the matching lock, or before the match: req->reached, if it has any, is not needed. */
+    /* Under the matching lock, or before the match: req->pair.reached is not needed any more. */
     void (*unreach)(struct mpixq_request *req);
     /* Threads of the program, with no lock, before a request is matched whose buffer is in memory
      * of a GPU: get what only its library can say of these bytes, all of them data. It is kept in
-     * req->prepared until the request is destroyed, be it matched or not. */
+     * req->pair.prepared until the request is destroyed, be it matched or not. */
     void (*prepare)(struct mpixq_request *req, const char *kind, void *place, void *buffer);
 
     /* Any thread, with no lock but a queue's: go on with what is under way and needs the host,
@@ -113,10 +113,11 @@ struct mpixq_channel {
     /* Sender, under the matching lock: what offer reserved is not needed. */
     void (*withdraw)(struct mpixq_request *req);
 
-    /* Enqueue time, in the queue's turn, once per start; req->epoch counts it already. Fill the
-     * trigger that the stream executes, or return false if the stream has nothing to do. Must
+    /* Enqueue time, in the queue's turn, once per start; req->pair.started counts it already. Fill
+     * the trigger that the stream executes, or return false if the stream has nothing to do. Must
      * not fail or block, allocate, or call MPI. A queue of NULL: the host starts it, and the thread
-     * that does executes the trigger at once; req->queue is NULL then, until the next start. */
+     * that does executes the trigger at once; the pair's queue is NULL then, until the next
+     * start. */
     bool (*start)(struct mpixq_queue *queue, struct mpixq_request *req,
                   struct mpixq_trigger *trigger);
 
@@ -174,7 +175,7 @@ struct mpixq_channel {
      * block until GPUs go on. */
     void (*tidy)(void);
 
-    /* Under the matching lock: the peer has freed its end, and req->peer_end says so. Must not
+    /* Under the matching lock: the peer has freed its end, and req->pair.peer_end says so. Must not
      * block. */
     void (*ended)(struct mpixq_request *req);
 

@@ -103,8 +103,8 @@ int mpixq_channel_start_each(struct mpixq_queue *queue, struct mpixq_request *co
     for (int i = 0; i < n; i++) {
         struct mpixq_trigger *trigger = &triggers[n_triggers];
 
-        trigger->copy = mpixq_request_before(reqs[i]);
-        n_triggers += reqs[i]->channel->start(queue, reqs[i], trigger);
+        trigger->copy = mpixq_pair_copy_before(&reqs[i]->pair);
+        n_triggers += reqs[i]->pair.channel->start(queue, reqs[i], trigger);
     }
     return n_triggers;
 }
@@ -112,6 +112,6 @@ int mpixq_channel_start_each(struct mpixq_queue *queue, struct mpixq_request *co
 void mpixq_channel_poll_each(struct mpixq_request *const reqs[], int n, bool done[])
 {
     for (int i = 0; i < n; i++) {
-        done[i] = reqs[i]->channel->poll(reqs[i]);
+        done[i] = reqs[i]->pair.channel->poll(reqs[i]);
     }
 }

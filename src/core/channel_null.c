@@ -51,8 +51,8 @@ static bool null_start(struct mpixq_queue *queue, struct mpixq_request *req,
 {
     (void)queue;
     (void)trigger;
-    atomic_store_explicit(&req->started, req->epoch, memory_order_relaxed);
-    atomic_store_explicit(&req->done, req->epoch, memory_order_release);
+    atomic_store_explicit(&req->pair.executed, req->pair.started, memory_order_relaxed);
+    atomic_store_explicit(&req->pair.done, req->pair.started, memory_order_release);
     return false;
 }
 

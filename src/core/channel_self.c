@@ -49,11 +49,11 @@ static void self_close(void)
 static bool self_offer(struct mpixq_request *req, struct mpixq_blob *blob, const char **why_p)
 {
     blob->length = 0;
-    if (req->peer_world != world_rank) {
+    if (req->pair.peer_world != world_rank) {
         *why_p = "the peer is another process";
-    } else if (req->made.mode == MPIXQ_MODE_BSEND) {
+    } else if (req->pair.message.mode == MPIXQ_MODE_BSEND) {
         *why_p = "a buffered send completes without its receive";
-    } else if (req->made.count > INT_MAX) {
+    } else if (req->pair.message.count > INT_MAX) {
         *why_p = "the count is larger than an int";
     } else {
         return true;
@@ -64,12 +64,12 @@ static bool self_offer(struct mpixq_request *req, struct mpixq_blob *blob, const
 static enum mpixq_error self_accept(struct mpixq_request *req, const struct mpixq_blob *theirs,
                                     struct mpixq_blob *mine, const char **why_p)
 {
-    struct mpixq_request *send = mpixq_match_by_id(req->peer_id);
+    struct mpixq_request *send = mpixq_match_by_id(req->pair.peer_id);
     struct self_pair *pair;
 
     (void)theirs;
     mine->length = 0;
-    if (send == NULL || req->peer_world != world_rank || req->made.count > INT_MAX) {
+    if (send == NULL || req->pair.peer_world != world_rank || req->pair.message.count > INT_MAX) {
         *why_p = "the peer is another process, or the count is larger than an int";
         return MPIXQ_E_NO_CHANNEL;
     }
@@ -81,15 +81,15 @@ static enum mpixq_error self_accept(struct mpixq_request *req, const struct mpix
     (void)pthread_mutex_init(&pair->lock, NULL);
     pair->send = send;
     pair->receive = req;
-    send->end = pair;
-    req->end = pair;
+    send->pair.end = pair;
+    req->pair.end = pair;
     return MPIXQ_E_NONE;
 }
 
 static enum mpixq_error self_connect(struct mpixq_request *req, const struct mpixq_blob *theirs)
 {
     (void)theirs;
-    return req->end != NULL ? MPIXQ_E_NONE : MPIXQ_E_PROTOCOL;
+    return req->pair.end != NULL ? MPIXQ_E_NONE : MPIXQ_E_PROTOCOL;
 }
 
 static void self_withdraw(struct mpixq_request *req)
@@ -99,12 +99,12 @@ static void self_withdraw(struct mpixq_request *req)
 
 static bool is_waiting_for_data(const struct mpixq_request *req)
 {
-    return req != NULL && atomic_load(&req->started) > atomic_load(&req->done);
+    return req != NULL && atomic_load(&req->pair.executed) > atomic_load(&req->pair.done);
 }
 
 static void fail_end(struct mpixq_request *req, int rc)
 {
-    mpixq_queue_fail(atomic_load(&req->queue), req, rc, "transfer");
+    mpixq_queue_fail(atomic_load(&req->pair.queue), req, rc, "transfer");
 }
 
 static int take_tag(void)
@@ -129,9 +129,10 @@ static int copy(const struct mpixq_request *send, const struct mpixq_request *re
 {
     int tag = take_tag(), rc;
 
-    rc = PMPI_Sendrecv(mpixq_request_buffer(send), (int)send->made.count, send->made.type.handle, 0,
-                       tag, (void *)mpixq_request_buffer(receive), (int)receive->made.count,
-                       receive->made.type.handle, 0, tag, comm, MPI_STATUS_IGNORE);
+    rc = PMPI_Sendrecv(mpixq_pair_buffer(&send->pair), (int)send->pair.message.count,
+                       send->pair.message.type, 0, tag, (void *)mpixq_pair_buffer(&receive->pair),
+                       (int)receive->pair.message.count, receive->pair.message.type, 0, tag, comm,
+                       MPI_STATUS_IGNORE);
     atomic_fetch_and(&movers, ~(UINT64_C(1) << tag));
     return rc;
 }
@@ -159,8 +160,8 @@ static void move(struct self_pair *pair)
         pthread_mutex_lock(&pair->lock);
         pair->moves = false;
         if (rc == MPI_SUCCESS) {
-            atomic_fetch_add_explicit(&send->done, 1, memory_order_release);
-            atomic_fetch_add_explicit(&receive->done, 1, memory_order_release);
+            atomic_fetch_add_explicit(&send->pair.done, 1, memory_order_release);
+            atomic_fetch_add_explicit(&receive->pair.done, 1, memory_order_release);
         }
     }
     pthread_mutex_unlock(&pair->lock);
@@ -171,14 +172,14 @@ static void run_starts(void *const args[], int n)
 {
     for (int i = 0; i < n; i++) {
         struct mpixq_request *req = args[i];
-        struct mpixq_queue *queue = atomic_load(&req->queue);
+        struct mpixq_queue *queue = atomic_load(&req->pair.queue);
 
         if (queue != NULL && mpixq_queue_has_failed(queue)) {
             mpixq_failure_abandon(req);
             continue;
         }
-        atomic_fetch_add(&req->started, 1);
-        move(req->end);
+        atomic_fetch_add(&req->pair.executed, 1);
+        move(req->pair.end);
     }
 }
 
@@ -194,28 +195,28 @@ static bool self_start(struct mpixq_queue *queue, struct mpixq_request *req,
 static bool self_wait(struct mpixq_queue *queue, struct mpixq_request *req,
                       struct mpixq_awaited *awaited)
 {
-    *awaited =
-        (struct mpixq_awaited){.word = &req->done, .value = req->epoch, .failed = &queue->failed};
+    *awaited = (struct mpixq_awaited){
+        .word = &req->pair.done, .value = req->pair.started, .failed = &queue->failed};
     return true;
 }
 
 static bool self_poll(struct mpixq_request *req)
 {
-    return atomic_load_explicit(&req->done, memory_order_acquire) == req->epoch;
+    return atomic_load_explicit(&req->pair.done, memory_order_acquire) == req->pair.started;
 }
 
 static const char *self_lacks(const struct mpixq_request *req)
 {
-    const struct mpixq_request *other = mpixq_match_by_id(req->peer_id);
-    uint64_t wanted = atomic_load(&req->done) + 1;
+    const struct mpixq_request *other = mpixq_match_by_id(req->pair.peer_id);
+    uint64_t wanted = atomic_load(&req->pair.done) + 1;
 
     if (other == NULL || other->released) {
         return "its partner in this process was freed";
     }
-    if (atomic_load(&other->epoch) < wanted) {
+    if (atomic_load(&other->pair.started) < wanted) {
         return "its partner in this process is not started";
     }
-    return atomic_load(&other->started) < wanted
+    return atomic_load(&other->pair.executed) < wanted
                ? "the start of its partner in this process is enqueued, and its stream has not "
                  "reached it"
                : "its partner in this process is started: the data is being moved";
@@ -223,7 +224,7 @@ static const char *self_lacks(const struct mpixq_request *req)
 
 static void self_release(struct mpixq_request *req)
 {
-    struct self_pair *pair = req->end;
+    struct self_pair *pair = req->pair.end;
 
     pthread_mutex_lock(&pair->lock);
     pair->is_cut = true;
@@ -232,7 +233,7 @@ static void self_release(struct mpixq_request *req)
 
 static bool self_retire(struct mpixq_request *req)
 {
-    struct self_pair *pair = req->end;
+    struct self_pair *pair = req->pair.end;
     bool moves, is_last;
 
     pthread_mutex_lock(&pair->lock);
@@ -247,7 +248,7 @@ static bool self_retire(struct mpixq_request *req)
     if (moves) {
         return false;
     }
-    req->end = NULL;
+    req->pair.end = NULL;
     if (is_last) {
         (void)pthread_mutex_destroy(&pair->lock);
         mpixq_free(pair);

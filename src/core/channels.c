@@ -104,19 +104,19 @@ void mpixq_channels_expose(const struct mpixq_stream_ops *ops)
 
 void mpixq_channels_reach(struct mpixq_request *req, const char *kind)
 {
-    for (int i = 0; req->reached == NULL && mpixq_channels[i] != NULL; i++) {
+    for (int i = 0; req->pair.reached == NULL && mpixq_channels[i] != NULL; i++) {
         if (mpixq_channel_set_has(&req->channels, mpixq_channels[i]->id)) {
             mpixq_channels[i]->reach(req, kind);
-            req->reached_by = req->reached != NULL ? (uint8_t)mpixq_channels[i]->id : 0;
+            req->pair.reached_by = req->pair.reached != NULL ? (uint8_t)mpixq_channels[i]->id : 0;
         }
     }
 }
 
 void mpixq_channels_unreach(struct mpixq_request *req)
 {
-    if (req->reached_by != 0) {
-        mpixq_channel_by_id(req->reached_by)->unreach(req);
-        req->reached_by = 0;
+    if (req->pair.reached_by != 0) {
+        mpixq_channel_by_id(req->pair.reached_by)->unreach(req);
+        req->pair.reached_by = 0;
     }
 }
 

@@ -76,7 +76,7 @@ static void say_where(const struct mpixq_request *req, struct mpixq_queue *queue
                        atomic_load(&req->host_call) != 0 ? ", which waits for it" : "");
         return;
     }
-    if (atomic_load_explicit(&queue->host_waits_for, memory_order_acquire) == &req->done) {
+    if (atomic_load_explicit(&queue->host_waits_for, memory_order_acquire) == &req->pair.done) {
         waits = ", for which the host waits";
     } else if (queue->stream->ops->waits_for(queue->stream) == req) {
         waits = ", whose stream waits for it";
@@ -93,12 +93,12 @@ static void print_start(const struct mpixq_request *req, struct mpixq_queue *que
     say_where(req, queue, where);
     mpixq_print("dump: start %llu of %s by channel %s, %s: %s",
                 (unsigned long long)req->age.progress + 1, mpixq_request_name(req, name),
-                req->channel->name, where, mpixq_watchdog_lacks(req));
+                req->pair.channel->name, where, mpixq_watchdog_lacks(req));
 }
 
 static void note_start(struct dump *dump, struct mpixq_request *req)
 {
-    struct mpixq_queue *queue = atomic_load(&req->queue);
+    struct mpixq_queue *queue = atomic_load(&req->pair.queue);
     struct group *group;
 
     if (mpixq_watchdog_is_pending(req, queue)) {
@@ -109,7 +109,7 @@ static void note_start(struct dump *dump, struct mpixq_request *req)
     }
     dump->n_starts++;
     mpixq_watchdog_note(req, dump->now);
-    if (queue == NULL || atomic_load(&req->started) > req->age.progress) {
+    if (queue == NULL || atomic_load(&req->pair.executed) > req->age.progress) {
         if (has_line(dump)) {
             print_start(req, queue);
         }

@@ -52,14 +52,14 @@ __attribute__((cold, noinline)) static enum mpixq_error check_first(const struct
     if (error != MPIXQ_E_NONE) {
         return error;
     }
-    if (!req->channel->of_gpus) {
-        return req->staging != NULL && !queue->stream->ops->copies ? MPIXQ_E_GPU_BUFFER
-                                                                   : MPIXQ_E_NONE;
+    if (!req->pair.channel->of_gpus) {
+        return req->pair.staging != NULL && !queue->stream->ops->copies ? MPIXQ_E_GPU_BUFFER
+                                                                        : MPIXQ_E_NONE;
     }
     if (!queue->stream->ops->copies) {
         return MPIXQ_E_GPU_BUFFER;
     }
-    place = atomic_load_explicit(&req->prepared->place, memory_order_acquire);
+    place = atomic_load_explicit(&req->pair.prepared->place, memory_order_acquire);
     return place == queue->stream->place ? MPIXQ_E_NONE : MPIXQ_E_OTHER_GPU;
 }
 
@@ -70,7 +70,7 @@ static enum mpixq_error check_start(const struct mpixq_queue *queue,
     enum mpixq_state state = mpixq_request_state(req);
 
     if (state == MPIXQ_WAITING) { /* the usual one, from the second start on */
-        return atomic_load(&req->queue) == queue ? MPIXQ_E_NONE : MPIXQ_E_OTHER_QUEUE;
+        return atomic_load(&req->pair.queue) == queue ? MPIXQ_E_NONE : MPIXQ_E_OTHER_QUEUE;
     }
     switch (state) {
     case MPIXQ_UNMATCHED:
@@ -78,7 +78,7 @@ static enum mpixq_error check_start(const struct mpixq_queue *queue,
     case MPIXQ_MATCHING:
         return MPIXQ_E_MATCHING;
     case MPIXQ_MATCHED:
-        return atomic_load(&req->failed) ? MPIXQ_E_REQUEST_FAILED : check_first(queue, req);
+        return atomic_load(&req->pair.failed) ? MPIXQ_E_REQUEST_FAILED : check_first(queue, req);
     case MPIXQ_STARTED:
         return MPIXQ_E_STARTED;
     case MPIXQ_HOST_STARTED:
@@ -100,7 +100,7 @@ static enum mpixq_error check_wait(const struct mpixq_queue *queue, const struct
         return MPIXQ_E_NONE;
     case MPIXQ_STARTED:
     case MPIXQ_WAITING:
-        return atomic_load(&req->queue) == queue ? MPIXQ_E_NONE : MPIXQ_E_OTHER_QUEUE;
+        return atomic_load(&req->pair.queue) == queue ? MPIXQ_E_NONE : MPIXQ_E_OTHER_QUEUE;
     case MPIXQ_HOST_STARTED:
         return MPIXQ_E_HOST_ACTIVE;
     default:
@@ -195,7 +195,7 @@ static int take_checked(struct mpixq_queue *queue, int count, MPI_Request reques
             /* It is free if its wait there has completed; to see that takes the other queue's
              * turn. */
             mpixq_queue_settle(failed);
-            if (atomic_load(&failed->queue) == NULL) {
+            if (atomic_load(&failed->pair.queue) == NULL) {
                 continue;
             }
         }
@@ -225,8 +225,8 @@ static void watch_by_gpu(struct mpixq_queue *queue, int n)
     for (int i = 0; i < n; i++) {
         const struct mpixq_request *req = queue->awaited[i].who;
 
-        if (queue->stream->watches || req->channel->of_gpus) {
-            req->channel->watch_by_gpu(queue, &queue->awaited[i]);
+        if (queue->stream->watches || req->pair.channel->of_gpus) {
+            req->pair.channel->watch_by_gpu(queue, &queue->awaited[i]);
         }
     }
     submit_by_gpu(queue);
@@ -249,11 +249,11 @@ static void submit_triggers(struct mpixq_queue *queue, int n)
 static void join(struct mpixq_queue *queue, struct mpixq_request *req)
 {
     DL_APPEND2(queue->members, req, prev_member, next_member);
-    atomic_store(&req->queue, queue);
+    atomic_store(&req->pair.queue, queue);
     (void)mpixq_request_step(req, MPIXQ_START);
-    if (atomic_load(&req->failed)) {
+    if (atomic_load(&req->pair.failed)) {
         /* The peer said so after the check, when the request was not the queue's yet. */
-        mpixq_queue_fail(queue, req, mpixq_request_peer_failed(req), "peer");
+        mpixq_queue_fail(queue, req, mpixq_pair_peer_failed(&req->pair), "peer");
     }
 }
 
@@ -266,7 +266,7 @@ static void step_records(struct mpixq_queue *queue, int n)
             join(queue, req);
         }
         DL_APPEND2(queue->started, req, prev_started, next_started);
-        mpixq_request_count_start(req, false);
+        mpixq_pair_count_start(&req->pair, false);
     }
 }
 
@@ -276,10 +276,10 @@ static int start_records(struct mpixq_queue *queue, int n)
     int n_triggers = 0;
 
     for (int first = 0, end; first < n; first = end) {
-        const struct mpixq_channel *channel = queue->records[first]->channel;
+        const struct mpixq_channel *channel = queue->records[first]->pair.channel;
 
         end = first + 1;
-        while (end < n && queue->records[end]->channel == channel) {
+        while (end < n && queue->records[end]->pair.channel == channel) {
             end++;
         }
         n_triggers += channel->start_many(queue, &queue->records[first], end - first,
@@ -318,9 +318,9 @@ static void wait_records(struct mpixq_queue *queue, int n)
         (void)mpixq_request_step(req, MPIXQ_WAIT);
         DL_DELETE2(queue->started, req, prev_started, next_started);
         n_waits++;
-        if (req->channel->wait(queue, req, &queue->awaited[n_awaited])) {
+        if (req->pair.channel->wait(queue, req, &queue->awaited[n_awaited])) {
             queue->awaited[n_awaited].who = req;
-            queue->awaited[n_awaited].copy = mpixq_request_after(req);
+            queue->awaited[n_awaited].copy = mpixq_pair_copy_after(&req->pair);
             n_awaited++;
         }
     }

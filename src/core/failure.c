@@ -15,7 +15,7 @@ void mpixq_failure_listen(const struct mpixq_failure_listener *listener)
 
 void mpixq_failure_abandon(struct mpixq_request *req)
 {
-    if (req->peer_world != MPI_PROC_NULL && !atomic_exchange(&req->failed, true) &&
+    if (req->pair.peer_world != MPI_PROC_NULL && !atomic_exchange(&req->pair.failed, true) &&
         heard_by != NULL) {
         heard_by->abandoned(req);
     }

@@ -23,12 +23,12 @@ void mpixq_fault_at(struct mpixq_fault *fault, int index, const struct mpixq_req
     }
     mpixq_comm_view(req->comm, &view);
     fault->comm = mpixq_request_comm(req);
-    fault->verb = mpixq_request_verb(req);
-    fault->peer = req->made.peer;
-    fault->tag = req->made.tag;
+    fault->verb = mpixq_pair_verb(&req->pair);
+    fault->peer = req->peer;
+    fault->tag = req->tag;
     fault->rank = view.rank;
     fault->size = view.size;
-    fault->bytes = mpixq_type_bytes(req->made.type.handle, req->made.count);
+    fault->bytes = mpixq_type_bytes(req->pair.message.type, req->pair.message.count);
 }
 
 /* The communicator's name, or what tells it from others. */

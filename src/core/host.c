@@ -14,7 +14,7 @@
  * first. */
 static enum mpixq_state settled_state(struct mpixq_request *req)
 {
-    if (atomic_load(&req->queue) != NULL) {
+    if (atomic_load(&req->pair.queue) != NULL) {
         mpixq_queue_settle(req);
     }
     return mpixq_request_state(req);
@@ -333,8 +333,8 @@ int mpixq_host_get_status(MPI_Request handle, int *flag, MPI_Status *status, boo
     int code = MPI_SUCCESS;
 
     /* Completed by the host: it is inactive, as MPI has it. */
-    *ask_p = req == NULL || req->epoch == 0 || req->channel == NULL || state == MPIXQ_FAILED ||
-             (state == MPIXQ_MATCHED && req->by_host);
+    *ask_p = req == NULL || req->pair.started == 0 || req->pair.channel == NULL ||
+             state == MPIXQ_FAILED || (state == MPIXQ_MATCHED && req->pair.by_host);
     if (*ask_p) {
         return MPI_SUCCESS;
     }
@@ -345,7 +345,7 @@ int mpixq_host_get_status(MPI_Request handle, int *flag, MPI_Status *status, boo
             mpixq_host_missed();
         }
     } else {
-        *flag = req->channel->poll(req);
+        *flag = req->pair.channel->poll(req);
     }
     if (*flag && code == MPI_SUCCESS) {
         mpixq_host_write_status(req, status);

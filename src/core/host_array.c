@@ -25,8 +25,8 @@ static void note(struct mpixq_watch *watch, struct mpixq_ours *ours, bool done)
 
 static void attend(struct mpixq_request *req)
 {
-    if (req->channel->of_gpus) {
-        req->channel->attend(req);
+    if (req->pair.channel->of_gpus) {
+        req->pair.channel->attend(req);
     }
 }
 
@@ -34,7 +34,7 @@ static void poll_one(struct mpixq_watch *watch, struct mpixq_ours *ours)
 {
     if (!ours->queued) {
         attend(ours->req);
-        note(watch, ours, ours->req->channel->poll(ours->req));
+        note(watch, ours, ours->req->pair.channel->poll(ours->req));
     }
 }
 
@@ -53,7 +53,7 @@ static void poll_group(struct mpixq_watch *watch, int *place_p, int end)
         if (ours->done || ours->queued) {
             continue;
         }
-        if (n > 0 && ours->req->channel != reqs[0]->channel) {
+        if (n > 0 && ours->req->pair.channel != reqs[0]->pair.channel) {
             break;
         }
         attend(ours->req);
@@ -61,7 +61,7 @@ static void poll_group(struct mpixq_watch *watch, int *place_p, int end)
         reqs[n++] = ours->req;
     }
     if (n > 0) {
-        reqs[0]->channel->poll_many(reqs, n, done);
+        reqs[0]->pair.channel->poll_many(reqs, n, done);
     }
     for (int i = 0; i < n; i++) {
         note(watch, from[i], done[i]);

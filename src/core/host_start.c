@@ -18,7 +18,7 @@ enum mpixq_error mpixq_host_claim(MPI_Request handle, struct mpixq_request **req
     if (req == NULL) {
         return MPIXQ_E_NONE;
     }
-    if (atomic_load(&req->queue) != NULL) {
+    if (atomic_load(&req->pair.queue) != NULL) {
         mpixq_queue_settle(req);
     }
     switch (mpixq_request_state(req)) {
@@ -28,10 +28,10 @@ enum mpixq_error mpixq_host_claim(MPI_Request handle, struct mpixq_request **req
     case MPIXQ_MATCHING:
         return MPIXQ_E_MATCHING;
     case MPIXQ_MATCHED:
-        if (atomic_load(&req->failed)) {
+        if (atomic_load(&req->pair.failed)) {
             return MPIXQ_E_REQUEST_FAILED;
         }
-        if (req->staging != NULL) {
+        if (req->pair.staging != NULL) {
             return MPIXQ_E_GPU_BUFFER;
         }
         return mpixq_request_step(req, MPIXQ_HOST_START) ? MPIXQ_E_NONE : MPIXQ_E_HOST_AGAIN;
@@ -81,8 +81,8 @@ static void start_together(struct mpixq_request *const reqs[], int n)
         if (req == NULL) {
             continue;
         }
-        mpixq_request_count_start(req, true);
-        if (req->channel->start(NULL, req, &triggers[n_triggers])) {
+        mpixq_pair_count_start(&req->pair, true);
+        if (req->pair.channel->start(NULL, req, &triggers[n_triggers])) {
             n_triggers++;
         }
     }
@@ -93,7 +93,7 @@ static void start_together(struct mpixq_request *const reqs[], int n)
  * of the peer, by the call that completes. */
 static bool has_not_started(const struct mpixq_request *req)
 {
-    return atomic_load(&req->failed) && atomic_load(&req->started) != req->epoch;
+    return atomic_load(&req->pair.failed) && atomic_load(&req->pair.executed) != req->pair.started;
 }
 
 int mpixq_host_start(const struct mpixq_call *call, struct mpixq_request *const reqs[], int n)
@@ -122,39 +122,39 @@ int mpixq_host_start(const struct mpixq_call *call, struct mpixq_request *const 
 
 static bool lacks_peer(const struct mpixq_request *req)
 {
-    uint64_t end = atomic_load_explicit(&req->peer_end, memory_order_acquire);
+    uint64_t end = atomic_load_explicit(&req->pair.peer_end, memory_order_acquire);
 
-    return end != 0 && req->epoch >= end;
+    return end != 0 && req->pair.started >= end;
 }
 
 bool mpixq_host_has_failed(const struct mpixq_request *req)
 {
-    return atomic_load_explicit(&req->failed, memory_order_acquire) || lacks_peer(req);
+    return atomic_load_explicit(&req->pair.failed, memory_order_acquire) || lacks_peer(req);
 }
 
 bool mpixq_host_is_done(struct mpixq_request *req)
 {
-    req->channel->attend(req);
-    return req->channel->poll(req) || mpixq_host_has_failed(req);
+    req->pair.channel->attend(req);
+    return req->pair.channel->poll(req) || mpixq_host_has_failed(req);
 }
 
 int mpixq_host_result(const struct mpixq_request *req)
 {
     int code;
 
-    if (atomic_load_explicit(&req->done, memory_order_acquire) == req->epoch) {
-        req->channel->settle();
-        return atomic_load(&req->error);
+    if (atomic_load_explicit(&req->pair.done, memory_order_acquire) == req->pair.started) {
+        req->pair.channel->settle();
+        return atomic_load(&req->pair.error);
     }
     if (!mpixq_host_has_failed(req)) {
         return MPI_SUCCESS;
     }
-    code = atomic_load(&req->error);
+    code = atomic_load(&req->pair.error);
     if (code != MPI_SUCCESS) {
         return code;
     }
-    return atomic_load(&req->failed) ? mpixq_request_peer_failed(req)
-                                     : mpixq_error_code(MPIXQ_E_PEER_FREED);
+    return atomic_load(&req->pair.failed) ? mpixq_pair_peer_failed(&req->pair)
+                                          : mpixq_error_code(MPIXQ_E_PEER_FREED);
 }
 
 void mpixq_host_write_status(const struct mpixq_request *req, MPI_Status *status)
@@ -162,9 +162,9 @@ void mpixq_host_write_status(const struct mpixq_request *req, MPI_Status *status
     if (status == MPI_STATUS_IGNORE) {
         return;
     }
-    status->MPI_SOURCE = req->source;
-    status->MPI_TAG = req->source_tag;
-    (void)PMPI_Status_set_elements_x(status, MPI_BYTE, (MPI_Count)req->bytes);
+    status->MPI_SOURCE = req->pair.source;
+    status->MPI_TAG = req->pair.source_tag;
+    (void)PMPI_Status_set_elements_x(status, MPI_BYTE, (MPI_Count)req->pair.bytes);
     (void)PMPI_Status_set_cancelled(status, 0);
 }
 
@@ -175,7 +175,7 @@ int mpixq_host_complete(struct mpixq_request *req, int code, MPI_Status *status)
         mpixq_host_write_status(req, status);
     } else {
         mpixq_match_kick(); /* the peer hears of it now */
-        req->channel->recall(req);
+        req->pair.channel->recall(req);
     }
     return code;
 }

@@ -89,8 +89,8 @@ static void count_matched(struct mpixq_request *req, void *arg)
 static void recall(struct mpixq_request *req, void *arg)
 {
     (void)arg;
-    if (req->channel != NULL) {
-        req->channel->recall(req);
+    if (req->pair.channel != NULL) {
+        req->pair.channel->recall(req);
     }
 }
 

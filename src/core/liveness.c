@@ -50,23 +50,23 @@ static void look_at_match(struct mpixq_request *req, uint64_t now)
 
 static bool is_stuck(const struct mpixq_request *req)
 {
-    return mpixq_watchdog_is_pending(req, atomic_load(&req->queue)) &&
-           atomic_load(&req->started) > atomic_load(&req->done);
+    return mpixq_watchdog_is_pending(req, atomic_load(&req->pair.queue)) &&
+           atomic_load(&req->pair.executed) > atomic_load(&req->pair.done);
 }
 
 /* Why the next start to complete never will, or NULL; with the error for it. */
 static const char *find_reason(struct mpixq_request *req, uint64_t now, enum mpixq_error *error_p)
 {
-    uint64_t end = atomic_load_explicit(&req->peer_end, memory_order_acquire);
+    uint64_t end = atomic_load_explicit(&req->pair.peer_end, memory_order_acquire);
 
     *error_p = MPIXQ_E_PEER_GONE;
-    if (mpixq_control_has_lost(req->peer_world, now)) {
+    if (mpixq_control_has_lost(req->pair.peer_world, now)) {
         return "the peer's process has ended";
     }
-    if (req->channel->has_lost(req)) {
+    if (req->pair.channel->has_lost(req)) {
         return "the network does not reach the peer";
     }
-    if (end != 0 && atomic_load(&req->done) + 1 >= end) {
+    if (end != 0 && atomic_load(&req->pair.done) + 1 >= end) {
         *error_p = MPIXQ_E_PEER_FREED;
         return "the peer has freed its end of the pair";
     }
@@ -82,7 +82,8 @@ static void fail_start(struct mpixq_request *req, uint64_t now, const char *why,
                    (unsigned long long)req->age.progress + 1, mpixq_request_name(req, name),
                    (double)(now - req->age.since_ns) / 1e9);
     mpixq_match_tell_failure(req);
-    mpixq_queue_fail(atomic_load(&req->queue), req, mpixq_error_code_saying(error, text), "wait");
+    mpixq_queue_fail(atomic_load(&req->pair.queue), req, mpixq_error_code_saying(error, text),
+                     "wait");
     mpixq_progress_wake(); /* sends the news */
 }
 
@@ -107,7 +108,7 @@ static void look_at_start(struct mpixq_request *req, uint64_t now)
         return;
     }
     mpixq_match_poll(req); /* nobody may have done so yet */
-    if (is_stuck(req) && atomic_load(&req->done) == req->age.progress) {
+    if (is_stuck(req) && atomic_load(&req->pair.done) == req->age.progress) {
         fail_start(req, now, why, error);
     }
 }
@@ -118,7 +119,7 @@ static void visit(struct mpixq_request *req, void *arg)
 
     if (mpixq_request_state(req) == MPIXQ_MATCHING) {
         look_at_match(req, now);
-    } else if (req->channel != NULL) {
+    } else if (req->pair.channel != NULL) {
         look_at_start(req, now);
     }
 }

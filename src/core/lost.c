@@ -26,8 +26,8 @@ static atomic_uint looked_at; /* so many lives were over; written under the lock
 /* Has it failed, and is it known why? The peer may have reset its device too, and said so first. */
 static bool is_known(struct mpixq_request *req)
 {
-    return atomic_load(&req->failed) &&
-           (atomic_load(&req->queue) != NULL || atomic_load(&req->error) != MPI_SUCCESS);
+    return atomic_load(&req->pair.failed) &&
+           (atomic_load(&req->pair.queue) != NULL || atomic_load(&req->pair.error) != MPI_SUCCESS);
 }
 
 /* A request that is being matched has nobody yet who could be told. */
@@ -36,15 +36,15 @@ static void collect(struct mpixq_request *req, void *arg)
     enum mpixq_state state = mpixq_request_state(req);
     struct lost *lost = arg;
 
-    if (state == MPIXQ_UNMATCHED || !req->in_gpu || is_known(req) ||
-        !mpixq_memory_is_over(req->life)) {
+    if (state == MPIXQ_UNMATCHED || !req->pair.in_gpu || is_known(req) ||
+        !mpixq_memory_is_over(req->pair.life)) {
         return;
     }
     if (state == MPIXQ_MATCHING || lost->n == lost->room) {
         lost->again = true;
     }
     if (state != MPIXQ_MATCHING && lost->n < lost->room) {
-        lost->ids[lost->n++] = req->id;
+        lost->ids[lost->n++] = req->pair.id;
     }
 }
 

@@ -87,7 +87,7 @@ static void note_failure(struct mpixq_match_op *op, const struct mpixq_request *
 /* That the request was made for. */
 static uint64_t bytes_of(const struct mpixq_request *req)
 {
-    return mpixq_type_bytes(req->made.type.handle, req->made.count);
+    return mpixq_type_bytes(req->pair.message.type, req->pair.message.count);
 }
 
 static void finish(struct mpixq_request *req, enum mpixq_error error, uint64_t other_bytes,
@@ -99,10 +99,10 @@ static void finish(struct mpixq_request *req, enum mpixq_error error, uint64_t o
     if (error != MPIXQ_E_NONE) {
         char text[64];
 
-        req->bytes = bytes_of(req); /* a receive had those of the sender */
-        mpixq_info("%s not matched: %s", mpixq_request_describe(req, text, sizeof text),
+        req->pair.bytes = bytes_of(req); /* a receive had those of the sender */
+        mpixq_info("%s not matched: %s", mpixq_pair_describe(&req->pair, text, sizeof text),
                    mpixq_error_text(error));
-        mpixq_match_id_remove(req);
+        mpixq_match_id_remove(&req->pair);
         note_failure(op, req, error, other_bytes, other_channels);
     }
     mpixq_channels_unreach(req);
@@ -123,12 +123,12 @@ void mpixq_match_matched(struct mpixq_request *req, const struct mpixq_channel *
 {
     char text[64];
 
-    req->channel = channel;
+    req->pair.channel = channel;
     mpixq_stage_matched(req);
     mpixq_served_count(req);
     mpixq_debug("%s matched: source %d tag %d, %llu bytes, channel %s",
-                mpixq_request_describe(req, text, sizeof text), req->source, req->source_tag,
-                (unsigned long long)req->bytes, channel->name);
+                mpixq_pair_describe(&req->pair, text, sizeof text), req->pair.source,
+                req->pair.source_tag, (unsigned long long)req->pair.bytes, channel->name);
     mpixq_match_finish(req, MPIXQ_E_NONE);
 }
 
@@ -136,19 +136,19 @@ static void begin_send(struct mpixq_request *req, const struct mpixq_comm_view *
 {
     struct mpixq_record record = {.kind = MPIXQ_WIRE_OFFER};
 
-    req->source = view->rank;
-    req->source_tag = req->made.tag;
-    record.u.offer = (struct mpixq_wire_offer){.sender_id = req->id,
+    req->pair.source = view->rank;
+    req->pair.source_tag = req->tag;
+    record.u.offer = (struct mpixq_wire_offer){.sender_id = req->pair.id,
                                                .ident = view->ident,
-                                               .bytes = req->bytes,
+                                               .bytes = req->pair.bytes,
                                                .source = view->rank,
-                                               .dest = req->made.peer,
-                                               .tag = req->made.tag,
+                                               .dest = req->peer,
+                                               .tag = req->tag,
                                                .size = view->size,
                                                .own_size = view->own_size,
-                                               .mode = req->made.mode};
+                                               .mode = req->pair.message.mode};
     mpixq_match_offer_channels(req, &record);
-    if (!mpixq_match_send(req->peer_world, &record, &record.u.offer.channels)) {
+    if (!mpixq_match_send(req->pair.peer_world, &record, &record.u.offer.channels)) {
         mpixq_match_drop_offers(req, NULL);
         mpixq_match_finish(req, MPIXQ_E_NO_MEMORY);
     }
@@ -161,8 +161,8 @@ void mpixq_match_answer(int world, uint64_t sender_id, const struct mpixq_reques
 
     record->kind = MPIXQ_WIRE_ANSWER;
     wire->sender_id = sender_id;
-    wire->receiver_id = req != NULL ? req->id : 0;
-    wire->bytes = req != NULL ? req->bytes : 0;
+    wire->receiver_id = req != NULL ? req->pair.id : 0;
+    wire->bytes = req != NULL ? req->pair.bytes : 0;
     wire->error = (uint8_t)error;
     if (!mpixq_match_send(world, record, &wire->channels)) {
         mpixq_err("no memory to answer a match of rank %d, which will wait for ever", world);
@@ -178,7 +178,7 @@ static enum mpixq_error check_pair(const struct mpixq_request *req,
     if (offer->dest != view.rank || offer->size != view.own_size || offer->own_size != view.size) {
         return MPIXQ_E_VIEW;
     }
-    return offer->bytes > req->bytes ? MPIXQ_E_TRUNCATE : MPIXQ_E_NONE;
+    return offer->bytes > req->pair.bytes ? MPIXQ_E_TRUNCATE : MPIXQ_E_NONE;
 }
 
 /* Receiver: the match of this receive and this offer ends so. */
@@ -187,7 +187,7 @@ static void settle(struct mpixq_request *req, const struct mpixq_wire_offer *off
                    struct mpixq_record *mine)
 {
     if (error != MPIXQ_E_NONE) {
-        req->bytes = bytes_of(req);
+        req->pair.bytes = bytes_of(req);
         mine->n_blobs = 0;
     }
     mpixq_match_answer(world, offer->sender_id, req, error, mine);
@@ -216,7 +216,7 @@ void mpixq_match_agree(struct mpixq_request *req, const struct mpixq_record *rec
         channel->undo(req);
         error = MPIXQ_E_NO_MEMORY;
     }
-    settle(req, &record->u.offer, req->peer_world, error, channel, &mine);
+    settle(req, &record->u.offer, req->pair.peer_world, error, channel, &mine);
 }
 
 /* Receiver: this receive and this offer belong together. */
@@ -230,11 +230,11 @@ static void pair(struct mpixq_request *req, const struct mpixq_record *record, i
         settle(req, offer, world, error, NULL, &mine);
         return;
     }
-    req->peer_world = world;
-    req->peer_id = offer->sender_id;
-    req->source = offer->source;
-    req->source_tag = offer->tag;
-    req->bytes = offer->bytes;
+    req->pair.peer_world = world;
+    req->pair.peer_id = offer->sender_id;
+    req->pair.source = offer->source;
+    req->pair.source_tag = offer->tag;
+    req->pair.bytes = offer->bytes;
     mpixq_match_agree(req, record);
 }
 
@@ -244,8 +244,8 @@ static void begin_receive(struct mpixq_request *req, const struct mpixq_comm_vie
     struct mpixq_record record;
 
     req->posted.ident = view->ident;
-    req->posted.source = req->made.peer;
-    req->posted.tag = req->made.tag;
+    req->posted.source = req->peer;
+    req->posted.tag = req->tag;
     if (!mpixq_pairing_post(&mpixq_match_pairing, &req->posted, &offered)) {
         mpixq_match_finish(req, MPIXQ_E_NO_MEMORY);
     } else if (offered != NULL) {
@@ -260,17 +260,17 @@ static void begin_one(struct mpixq_request *req)
 {
     struct mpixq_comm_view view;
 
-    req->bytes = bytes_of(req);
+    req->pair.bytes = bytes_of(req);
     req->marked = 0;
-    if (req->made.peer == MPI_PROC_NULL) {
-        req->peer_world = MPI_PROC_NULL;
-        req->source = MPI_PROC_NULL;
-        req->source_tag = MPI_ANY_TAG;
-        req->bytes = 0;
+    if (req->peer == MPI_PROC_NULL) {
+        req->pair.peer_world = MPI_PROC_NULL;
+        req->pair.source = MPI_PROC_NULL;
+        req->pair.source_tag = MPI_ANY_TAG;
+        req->pair.bytes = 0;
         mpixq_match_matched(req, &mpixq_channel_null);
         return;
     }
-    if (!mpixq_match_id_add(req)) {
+    if (!mpixq_match_id_add(&req->pair)) {
         mpixq_match_finish(req, MPIXQ_E_NO_MEMORY);
         return;
     }
@@ -280,7 +280,7 @@ static void begin_one(struct mpixq_request *req)
     }
     mpixq_comm_view(req->comm, &view);
     if (mpixq_request_is_send(req)) {
-        req->peer_world = mpixq_comm_world_rank(req->comm, req->made.peer);
+        req->pair.peer_world = mpixq_comm_world_rank(req->comm, req->peer);
         begin_send(req, &view);
     } else {
         begin_receive(req, &view);
@@ -341,10 +341,11 @@ static void record_offer(const struct mpixq_record *record, int source)
 /* Is it an answer that this end waits for? It may also take back one that this end has taken. */
 static bool is_known(struct mpixq_request *req, const struct mpixq_wire_answer *wire, int source)
 {
-    bool is_ours = req != NULL && mpixq_request_is_send(req) && req->peer_world == source;
+    bool is_ours = req != NULL && mpixq_request_is_send(req) && req->pair.peer_world == source;
     bool waits = is_ours && mpixq_request_state(req) == MPIXQ_MATCHING && req->opening == NULL;
 
-    if (is_ours && !waits && wire->error != MPIXQ_E_NONE && req->peer_id == wire->receiver_id) {
+    if (is_ours && !waits && wire->error != MPIXQ_E_NONE &&
+        req->pair.peer_id == wire->receiver_id) {
         mpixq_match_end_answered(req, (enum mpixq_error)wire->error, source);
     } else if (!waits) {
         mpixq_err("rank %d answered a match that does not exist", source);
@@ -370,7 +371,7 @@ static void record_answer(const struct mpixq_record *record, int source)
     if (!is_known(req, wire, source)) {
         return;
     }
-    req->peer_id = wire->receiver_id;
+    req->pair.peer_id = wire->receiver_id;
     if (wire->awaits && wire->error == MPIXQ_E_NONE) {
         mpixq_match_take_awaiting(req, record);
         return;

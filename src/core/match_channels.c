@@ -18,7 +18,7 @@ void mpixq_match_refuse_channel(struct mpixq_request *req, uint32_t id, const ch
 {
     char text[64];
 
-    mpixq_debug("%s not by channel %s: %s", mpixq_request_describe(req, text, sizeof text),
+    mpixq_debug("%s not by channel %s: %s", mpixq_pair_describe(&req->pair, text, sizeof text),
                 mpixq_channel_name(id), why);
     req->why_not[id] = mpixq_reason(why, strlen(why));
 }
@@ -40,7 +40,7 @@ static void hear(struct mpixq_request *req, const struct mpixq_wire_channels *th
 {
     for (int i = 0; i < req->channels.n; i++) {
         uint32_t id = req->channels.ids[i];
-        uint8_t why = mpixq_match_reason_of(req->peer_world, theirs->why_not[id]);
+        uint8_t why = mpixq_match_reason_of(req->pair.peer_world, theirs->why_not[id]);
 
         if (id != MPIXQ_CHANNEL_SELF && (theirs->may & 1u << id) == 0) {
             why = mpixq_reason(left_out, sizeof left_out - 1);
@@ -54,12 +54,12 @@ static void hear(struct mpixq_request *req, const struct mpixq_wire_channels *th
 void mpixq_match_hear_refusal(struct mpixq_request *req, uint32_t id,
                               const struct mpixq_wire_channels *theirs)
 {
-    uint8_t why = mpixq_match_reason_of(req->peer_world, theirs->why_not[id]);
+    uint8_t why = mpixq_match_reason_of(req->pair.peer_world, theirs->why_not[id]);
     char text[64];
 
     req->why_not[id] = why != 0 ? (uint8_t)(why + MPIXQ_REASON_OF_PEER) : 0;
     mpixq_debug("%s not by channel %s: the peer: %s",
-                mpixq_request_describe(req, text, sizeof text), mpixq_channel_name(id),
+                mpixq_pair_describe(&req->pair, text, sizeof text), mpixq_channel_name(id),
                 mpixq_reason_text(why));
 }
 
@@ -82,12 +82,13 @@ static bool reaches(const struct mpixq_channel *channel, const struct mpixq_requ
         *why_p = "the library was built without libfabric";
         return false;
     }
-    *why_p = req->moves ? "the buffer is in managed memory, whose pages move"
-                        : "the buffer is in memory of a GPU, and MPI takes it there "
-                          "(MPIXQ_GPU_AWARE)";
-    return channel->through_mpi || channel->of_gpus || req->staging != NULL ||
-           (req->reached != NULL && req->in_place && req->reached_by == channel->id) ||
-           (!req->in_gpu && !req->moves);
+    *why_p = req->pair.moves ? "the buffer is in managed memory, whose pages move"
+                             : "the buffer is in memory of a GPU, and MPI takes it there "
+                               "(MPIXQ_GPU_AWARE)";
+    return channel->through_mpi || channel->of_gpus || req->pair.staging != NULL ||
+           (req->pair.reached != NULL && req->pair.in_place &&
+            req->pair.reached_by == channel->id) ||
+           (!req->pair.in_gpu && !req->pair.moves);
 }
 
 void mpixq_match_offer_channels(struct mpixq_request *req, struct mpixq_record *record)

@@ -27,24 +27,22 @@ static struct mpixq_request *retired;
 void mpixq_match_record_release(const struct mpixq_record *record, int source)
 {
     struct mpixq_request *req = mpixq_match_by_id(record->u.release.id);
+    bool is_first;
 
     if (req == NULL) {
         return; /* the receiver may be the second to free its end */
     }
-    if (req->peer_world != source || req->channel == NULL) {
+    if (req->pair.peer_world != source || req->pair.channel == NULL ||
+        record->u.release.started == UINT64_MAX) {
         mpixq_err("rank %d released a pair that does not exist", source);
         return;
     }
-    atomic_store_explicit(&req->peer_end, record->u.release.started + 1, memory_order_release);
-    req->channel->ended(req);
-    if (mpixq_request_is_send(req)) {
-        return;
-    }
-    req->peer_started = record->u.release.started;
-    if (!req->peer_released && req->released) {
+    is_first = !mpixq_pair_peer_is_gone(&req->pair);
+    atomic_store_explicit(&req->pair.peer_end, record->u.release.started + 1, memory_order_release);
+    req->pair.channel->ended(req);
+    if (!mpixq_request_is_send(req) && is_first && req->released) {
         LL_PREPEND2(retiring, req, next_released);
     }
-    req->peer_released = true;
 }
 
 void mpixq_match_record_failure(const struct mpixq_record *record, int source)
@@ -52,13 +50,13 @@ void mpixq_match_record_failure(const struct mpixq_record *record, int source)
     struct mpixq_request *req = mpixq_match_by_id(record->u.failure.id);
     struct mpixq_queue *queue;
 
-    if (req == NULL || req->peer_world != source || req->channel == NULL) {
+    if (req == NULL || req->pair.peer_world != source || req->pair.channel == NULL) {
         return; /* freed meanwhile */
     }
-    atomic_store(&req->failed, true);
-    queue = atomic_load(&req->queue);
+    atomic_store(&req->pair.failed, true);
+    queue = atomic_load(&req->pair.queue);
     if (queue != NULL) {
-        mpixq_queue_fail(queue, req, mpixq_request_peer_failed(req), "peer");
+        mpixq_queue_fail(queue, req, mpixq_pair_peer_failed(&req->pair), "peer");
     }
 }
 
@@ -69,9 +67,9 @@ void mpixq_match_retire(void)
     while (*link != NULL) {
         struct mpixq_request *req = *link, *next = req->next_released;
 
-        if (req->channel->retire(req)) {
+        if (req->pair.channel->retire(req)) {
             *link = next;
-            mpixq_match_id_remove(req);
+            mpixq_match_id_remove(&req->pair);
             LL_PREPEND2(retired, req, next_released);
         } else {
             link = &req->next_released;
@@ -100,22 +98,23 @@ void mpixq_match_destroy(struct mpixq_request *list)
 static void release_locked(struct mpixq_request *req)
 {
     struct mpixq_record record = {.kind = MPIXQ_WIRE_RELEASE};
-    bool is_send = mpixq_request_is_send(req);
+    bool is_send = mpixq_request_is_send(req), peer_is_gone = mpixq_pair_peer_is_gone(&req->pair);
 
     mpixq_request_release(req);
-    req->channel->release(req);
+    req->pair.channel->release(req);
     /* A sender whose words a GPU of the receiver writes stays until it hears of its end. */
-    if (req->peer_world != MPI_PROC_NULL &&
-        (is_send || !req->peer_released || req->channel->of_gpus)) {
+    if (req->pair.peer_world != MPI_PROC_NULL &&
+        (is_send || !peer_is_gone || req->pair.channel->of_gpus)) {
         record.u.release = (struct mpixq_wire_release){
-            .id = req->peer_id, .started = atomic_load(is_send ? &req->started : &req->done)};
-        if (!mpixq_control_send(req->peer_world, &record)) {
+            .id = req->pair.peer_id,
+            .started = atomic_load(is_send ? &req->pair.executed : &req->pair.done)};
+        if (!mpixq_control_send(req->pair.peer_world, &record)) {
             mpixq_err("no memory to release a pair with rank %d: its tag stays in use",
-                      req->peer_world);
+                      req->pair.peer_world);
         }
     }
     /* A receive waits for its sender, who may still start sends. */
-    if (is_send || req->peer_world == MPI_PROC_NULL || req->peer_released) {
+    if (is_send || req->pair.peer_world == MPI_PROC_NULL || peer_is_gone) {
         LL_PREPEND2(retiring, req, next_released);
     }
 }
@@ -131,10 +130,10 @@ void mpixq_match_release(struct mpixq_request *req)
 
 void mpixq_match_tell_failure(struct mpixq_request *req)
 {
-    struct mpixq_record record = {.kind = MPIXQ_WIRE_FAILURE, .u.failure.id = req->peer_id};
+    struct mpixq_record record = {.kind = MPIXQ_WIRE_FAILURE, .u.failure.id = req->pair.peer_id};
 
-    if (!mpixq_control_send(req->peer_world, &record)) {
-        mpixq_err("no memory to tell rank %d of a failure", req->peer_world);
+    if (!mpixq_control_send(req->pair.peer_world, &record)) {
+        mpixq_err("no memory to tell rank %d of a failure", req->pair.peer_world);
     }
 }
 
@@ -144,7 +143,7 @@ static MPIXQ_THREAD_LOCAL bool polling;
 void mpixq_match_poll(struct mpixq_request *req)
 {
     polling = true;
-    (void)req->channel->poll(req);
+    (void)req->pair.channel->poll(req);
     polling = false;
 }
 
@@ -160,12 +159,12 @@ void mpixq_match_fail(uint64_t id, int code, const char *operation)
     }
     req = mpixq_match_by_id(id);
     if (req != NULL) {
-        queue = atomic_load(&req->queue);
+        queue = atomic_load(&req->pair.queue);
         if (queue == NULL) {
             /* For the host, which looks at it once the request has failed. */
-            (void)atomic_compare_exchange_strong(&req->error, &none, code);
+            (void)atomic_compare_exchange_strong(&req->pair.error, &none, code);
         }
-        if (!atomic_exchange(&req->failed, true)) {
+        if (!atomic_exchange(&req->pair.failed, true)) {
             mpixq_match_tell_failure(req);
         }
         if (queue != NULL) {
@@ -201,14 +200,14 @@ static void let_go(struct mpixq_request *req, void *arg)
 {
     struct busy *busy = arg;
 
-    mpixq_match_id_remove(req);
+    mpixq_match_id_remove(&req->pair);
     mpixq_match_forget_opening(req);
-    if (req->channel != NULL) {
+    if (req->pair.channel != NULL) {
         if (!req->released) {
-            req->channel->release(req);
+            req->pair.channel->release(req);
         }
         /* A receive may still lack its sender's release: nobody will wait for that any more. */
-        if (!req->channel->retire(req) && mpixq_request_is_send(req) && busy->n++ == 0) {
+        if (!req->pair.channel->retire(req) && mpixq_request_is_send(req) && busy->n++ == 0) {
             (void)mpixq_request_name(req, busy->first);
         }
     }

@@ -6,23 +6,23 @@
 
 #include "match_internal.h"
 
-static struct mpixq_request *ids; /* every end that a peer may name */
+static struct mpixq_pair *ids; /* every end that a peer may name */
 static uint64_t last_id;
 
 struct mpixq_request *mpixq_match_by_id(uint64_t id)
 {
-    struct mpixq_request *req;
+    struct mpixq_pair *pair;
 
-    HASH_FIND(hh_id, ids, &id, sizeof id, req);
-    return req;
+    HASH_FIND(hh_id, ids, &id, sizeof id, pair);
+    return pair != NULL ? pair->owner : NULL;
 }
 
-bool mpixq_match_id_add(struct mpixq_request *req)
+bool mpixq_match_id_add(struct mpixq_pair *pair)
 {
-    req->id = ++last_id;
-    memset(&req->hh_id, 0, sizeof req->hh_id);
-    HASH_ADD(hh_id, ids, id, sizeof req->id, req);
-    return mpixq_in_table(req->hh_id);
+    pair->id = ++last_id;
+    memset(&pair->hh_id, 0, sizeof pair->hh_id);
+    HASH_ADD(hh_id, ids, id, sizeof pair->id, pair);
+    return mpixq_in_table(pair->hh_id);
 }
 
 bool mpixq_match_id_was_given(uint64_t id)
@@ -30,20 +30,20 @@ bool mpixq_match_id_was_given(uint64_t id)
     return id <= last_id;
 }
 
-void mpixq_match_id_remove(struct mpixq_request *req)
+void mpixq_match_id_remove(struct mpixq_pair *pair)
 {
-    if (mpixq_in_table(req->hh_id)) {
-        HASH_DELETE(hh_id, ids, req);
-        memset(&req->hh_id, 0, sizeof req->hh_id);
+    if (mpixq_in_table(pair->hh_id)) {
+        HASH_DELETE(hh_id, ids, pair);
+        memset(&pair->hh_id, 0, sizeof pair->hh_id);
     }
 }
 
 void mpixq_match_each(void (*visit)(struct mpixq_request *req, void *arg), void *arg)
 {
-    struct mpixq_request *req, *next;
+    struct mpixq_pair *pair, *next;
 
-    HASH_ITER(hh_id, ids, req, next)
+    HASH_ITER(hh_id, ids, pair, next)
     {
-        visit(req, arg);
+        visit(pair->owner, arg);
     }
 }

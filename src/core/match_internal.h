@@ -54,12 +54,12 @@ void mpixq_match_give_up(enum mpixq_error error);
 bool mpixq_match_is_strange(const struct mpixq_request *req);
 /* Tell the peer that a start of req has failed. */
 void mpixq_match_tell_failure(struct mpixq_request *req);
-/* Give a request a number, by which peers can name it from now on. False without memory. */
-bool mpixq_match_id_add(struct mpixq_request *req);
-/* Has some request had this number? Numbers are never used twice. */
+/* Give a pair a number, by which peers can name it from now on. False without memory. */
+bool mpixq_match_id_add(struct mpixq_pair *pair);
+/* Has some pair had this number? Numbers are never used twice. */
 bool mpixq_match_id_was_given(uint64_t id);
-/* No peer can name the request any more. */
-void mpixq_match_id_remove(struct mpixq_request *req);
+/* No peer can name the pair any more. */
+void mpixq_match_id_remove(struct mpixq_pair *pair);
 
 /* Records that arrive. */
 void mpixq_match_record_release(const struct mpixq_record *record, int source);

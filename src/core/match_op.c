@@ -51,15 +51,15 @@ static enum mpixq_error check_one(const struct mpixq_request *req)
     struct mpixq_comm_view view;
     enum mpixq_error error = check_state(req);
 
-    if (error != MPIXQ_E_NONE || req->made.peer == MPI_PROC_NULL) {
+    if (error != MPIXQ_E_NONE || req->peer == MPI_PROC_NULL) {
         return error;
     }
     mpixq_comm_view(req->comm, &view);
     if (mpixq_ident_is_none(view.ident)) {
         return MPIXQ_E_NO_IDENTITY;
     }
-    if (req->made.peer != MPI_ANY_SOURCE &&
-        mpixq_comm_world_rank(req->comm, req->made.peer) == MPI_UNDEFINED) {
+    if (req->peer != MPI_ANY_SOURCE &&
+        mpixq_comm_world_rank(req->comm, req->peer) == MPI_UNDEFINED) {
         return MPIXQ_E_FOREIGN_PEER;
     }
     return MPIXQ_E_NONE;

@@ -69,7 +69,7 @@ bool mpixq_match_open_later(struct mpixq_request *req, const struct mpixq_channe
     *opening = (struct mpixq_opening){.req = req, .channel = channel, .stage = TO_OPEN};
     if (offer != NULL) {
         opening->answer = *answer;
-        opening->offer = mpixq_offer_create(offer, req->peer_world);
+        opening->offer = mpixq_offer_create(offer, req->pair.peer_world);
         if (opening->offer == NULL) {
             mpixq_free(opening);
             return false;
@@ -89,12 +89,13 @@ static void send_verdict(const struct mpixq_request *req, enum mpixq_error error
     struct mpixq_record record = {.kind = MPIXQ_WIRE_VERDICT};
     struct mpixq_wire_verdict *wire = &record.u.verdict;
 
-    wire->sender_id = req->id;
-    wire->receiver_id = req->peer_id;
+    wire->sender_id = req->pair.id;
+    wire->receiver_id = req->pair.peer_id;
     wire->error = (uint8_t)error;
     mpixq_match_tell_channels(req, &wire->channels);
-    if (!mpixq_match_send(req->peer_world, &record, &wire->channels)) {
-        mpixq_err("no memory to end a match of rank %d, which will wait for ever", req->peer_world);
+    if (!mpixq_match_send(req->pair.peer_world, &record, &wire->channels)) {
+        mpixq_err("no memory to end a match of rank %d, which will wait for ever",
+                  req->pair.peer_world);
     }
 }
 
@@ -158,7 +159,7 @@ static void abandon(struct mpixq_opening *opening, enum mpixq_error error)
     if (mpixq_request_is_send(req)) {
         fail_answer(req, error);
     } else {
-        mpixq_match_answer(req->peer_world, req->peer_id, req, error, &nothing);
+        mpixq_match_answer(req->pair.peer_world, req->pair.peer_id, req, error, &nothing);
         mpixq_match_finish(req, error);
     }
 }
@@ -189,7 +190,8 @@ static void conclude(struct mpixq_opening *opening)
     } else if (opening->is_open) {
         opening->stage = AWAITING;
         opening->answer.u.answer.awaits = 1;
-        mpixq_match_answer(req->peer_world, req->peer_id, req, MPIXQ_E_NONE, &opening->answer);
+        mpixq_match_answer(req->pair.peer_world, req->pair.peer_id, req, MPIXQ_E_NONE,
+                           &opening->answer);
     } else if (mpixq_request_is_send(req)) {
         opening->channel->undo(req);
         req->opening = NULL;
@@ -248,8 +250,8 @@ void mpixq_match_record_verdict(const struct mpixq_record *record, int source)
         return; /* it was given up while this was under way, and the sender hears of that */
     }
     if (req == NULL || mpixq_request_state(req) != MPIXQ_MATCHING || req->opening == NULL ||
-        req->opening->stage != AWAITING || req->peer_world != source ||
-        req->peer_id != wire->sender_id) {
+        req->opening->stage != AWAITING || req->pair.peer_world != source ||
+        req->pair.peer_id != wire->sender_id) {
         mpixq_err("rank %d gave a verdict on a match that does not exist", source);
     } else if (wire->error == MPIXQ_E_NONE) {
         confirm(req->opening);
@@ -264,8 +266,8 @@ void mpixq_match_record_verdict(const struct mpixq_record *record, int source)
 /* A receiver has given up what the sender has opened for, or is about to. */
 void mpixq_match_end_answered(struct mpixq_request *req, enum mpixq_error error, int source)
 {
-    struct mpixq_record failure = {.kind = MPIXQ_WIRE_FAILURE, .u.failure.id = req->id};
-    struct mpixq_record release = {.kind = MPIXQ_WIRE_RELEASE, .u.release.id = req->id};
+    struct mpixq_record failure = {.kind = MPIXQ_WIRE_FAILURE, .u.failure.id = req->pair.id};
+    struct mpixq_record release = {.kind = MPIXQ_WIRE_RELEASE, .u.release.id = req->pair.id};
 
     if (mpixq_request_state(req) == MPIXQ_MATCHING) {
         (void)mpixq_match_give_up_opening(req, error);

@@ -22,10 +22,10 @@ static void withdraw_offer(struct mpixq_request *req)
 
     mpixq_comm_view(req->comm, &view);
     record.u.withdraw = (struct mpixq_wire_withdraw){
-        .sender_id = req->id, .ident = view.ident, .source = view.rank, .tag = req->made.tag};
-    if (!mpixq_control_send(req->peer_world, &record)) {
+        .sender_id = req->pair.id, .ident = view.ident, .source = view.rank, .tag = req->tag};
+    if (!mpixq_control_send(req->pair.peer_world, &record)) {
         mpixq_err("no memory to withdraw an offer to rank %d, which may still pair it",
-                  req->peer_world);
+                  req->pair.peer_world);
     }
     mpixq_match_drop_offers(req, NULL);
 }
@@ -65,8 +65,8 @@ static void give_up_withdrawn(struct mpixq_request *req, void *arg)
     const struct withdrawn *gone = arg;
 
     if (mpixq_request_state(req) == MPIXQ_MATCHING && !mpixq_request_is_send(req) &&
-        req->opening != NULL && req->peer_world == gone->source &&
-        req->peer_id == gone->sender_id) {
+        req->opening != NULL && req->pair.peer_world == gone->source &&
+        req->pair.peer_id == gone->sender_id) {
         (void)mpixq_match_give_up_opening(req, MPIXQ_E_GAVE_UP);
     }
 }
@@ -106,15 +106,15 @@ void mpixq_match_cut_off(int world, uint64_t receiver_id)
 int mpixq_match_peer(const struct mpixq_request *req)
 {
     if (req->opening != NULL) {
-        return req->peer_world;
+        return req->pair.peer_world;
     }
-    return req->made.peer != MPI_ANY_SOURCE ? mpixq_comm_world_rank(req->comm, req->made.peer) : -1;
+    return req->peer != MPI_ANY_SOURCE ? mpixq_comm_world_rank(req->comm, req->peer) : -1;
 }
 
 bool mpixq_match_is_strange(const struct mpixq_request *req)
 {
-    return req->made.peer != MPI_ANY_SOURCE &&
-           mpixq_control_is_strange(mpixq_comm_world_rank(req->comm, req->made.peer));
+    return req->peer != MPI_ANY_SOURCE &&
+           mpixq_control_is_strange(mpixq_comm_world_rank(req->comm, req->peer));
 }
 
 static void end_if_strange(struct mpixq_request *req, void *arg)

@@ -171,10 +171,10 @@ int mpixq_queue_create(MPIXQ_Queue_type type, const char *kind, void *const *add
 /* Whoever completes starts may write to a word of its own: poll makes done follow it. */
 static bool is_complete(struct mpixq_request *req)
 {
-    if (atomic_load_explicit(&req->done, memory_order_acquire) != req->epoch) {
-        (void)req->channel->poll(req);
+    if (atomic_load_explicit(&req->pair.done, memory_order_acquire) != req->pair.started) {
+        (void)req->pair.channel->poll(req);
     }
-    return atomic_load_explicit(&req->done, memory_order_acquire) == req->epoch;
+    return atomic_load_explicit(&req->pair.done, memory_order_acquire) == req->pair.started;
 }
 
 /* A program may know from its stream that a GPU is there; then a thread of ours is about to be. */
@@ -198,14 +198,14 @@ static bool has_passed(struct mpixq_queue *queue, uint64_t ticket)
 static void detach(struct mpixq_queue *queue, struct mpixq_request *req)
 {
     bool complete =
-        is_complete(req) && !(mpixq_queue_has_failed(queue) && req->channel->is_broken(req));
+        is_complete(req) && !(mpixq_queue_has_failed(queue) && req->pair.channel->is_broken(req));
     bool waiting = mpixq_request_state(req) == MPIXQ_WAITING;
 
     if (!waiting) {
         DL_DELETE2(queue->started, req, prev_started, next_started);
     }
     DL_DELETE2(queue->members, req, prev_member, next_member);
-    atomic_store(&req->queue, NULL);
+    atomic_store(&req->pair.queue, NULL);
     (void)mpixq_request_step(req, complete && waiting ? MPIXQ_DONE : MPIXQ_FAIL);
     if (!complete) {
         mpixq_failure_abandon(req);
@@ -221,7 +221,7 @@ static bool is_being_submitted(const struct mpixq_queue *queue, const struct mpi
 
 void mpixq_queue_settle(struct mpixq_request *req)
 {
-    struct mpixq_queue *queue = atomic_load(&req->queue);
+    struct mpixq_queue *queue = atomic_load(&req->pair.queue);
     enum mpixq_turn_state turn;
     bool waiting;
 
@@ -230,7 +230,7 @@ void mpixq_queue_settle(struct mpixq_request *req)
     }
     turn = mpixq_turn_borrow(&queue->turn);
     waiting = mpixq_request_state(req) == MPIXQ_WAITING;
-    if (atomic_load(&req->queue) == queue && (waiting || mpixq_queue_has_failed(queue)) &&
+    if (atomic_load(&req->pair.queue) == queue && (waiting || mpixq_queue_has_failed(queue)) &&
         !is_being_submitted(queue, req, turn) &&
         has_passed(queue, waiting ? req->ticket : queue->ticket)) {
         detach(queue, req);
@@ -295,8 +295,8 @@ static const _Atomic uint64_t *drive_started(struct mpixq_queue *queue)
 
     DL_FOREACH2(queue->started, req, next_started)
     {
-        if (!req->channel->poll(req) && first == NULL) {
-            first = &req->done;
+        if (!req->pair.channel->poll(req) && first == NULL) {
+            first = &req->pair.done;
         }
     }
     if (first == NULL) {

@@ -24,8 +24,8 @@ static int own_code(int code, const char *operation, const struct mpixq_request 
 
     (void)PMPI_Error_string(code, reason, &length);
     (void)snprintf(text, sizeof text, "%s of %s (rank %d of MPI_COMM_WORLD) failed: %.120s",
-                   operation, mpixq_request_describe(req, what, sizeof what), req->peer_world,
-                   reason);
+                   operation, mpixq_pair_describe(&req->pair, what, sizeof what),
+                   req->pair.peer_world, reason);
     mpixq_err("queue failed: %s", text);
     return mpixq_error_kind(code) == MPIXQ_ERR_NONE
                ? mpixq_error_code_saying(MPIXQ_E_COMMUNICATION, text)
@@ -38,13 +38,13 @@ static void fail_by_host(struct mpixq_request *req, int code, const char *operat
     char what[64], reason[MPI_MAX_ERROR_STRING];
     int none = MPI_SUCCESS, length;
 
-    if (atomic_compare_exchange_strong(&req->error, &none, code)) {
+    if (atomic_compare_exchange_strong(&req->pair.error, &none, code)) {
         (void)PMPI_Error_string(code, reason, &length);
         mpixq_err("%s of %s (rank %d of MPI_COMM_WORLD), started by the host, failed: %.120s",
-                  operation, mpixq_request_describe(req, what, sizeof what), req->peer_world,
-                  reason);
+                  operation, mpixq_pair_describe(&req->pair, what, sizeof what),
+                  req->pair.peer_world, reason);
     }
-    atomic_store_explicit(&req->failed, true, memory_order_release);
+    atomic_store_explicit(&req->pair.failed, true, memory_order_release);
 }
 
 void mpixq_queue_fail(struct mpixq_queue *queue, struct mpixq_request *req, int code,
@@ -54,7 +54,7 @@ void mpixq_queue_fail(struct mpixq_queue *queue, struct mpixq_request *req, int 
         fail_by_host(req, code, operation);
         return;
     }
-    atomic_store(&req->failed, true);
+    atomic_store(&req->pair.failed, true);
     pthread_mutex_lock(&queue->fail_lock);
     if (atomic_load(&queue->failed) == MPI_SUCCESS) {
         queue->failed_comm = mpixq_comm_hold(req->comm);

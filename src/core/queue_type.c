@@ -68,14 +68,14 @@ static void say_once(const struct mpixq_queue *queue, const struct mpixq_request
         mpixq_info(
             "queue %llu is of type MPIX_QUEUE_FALLBACK, and starts pairs of channel %s: they "
             "were matched before; MPIXQ_CHANNELS or MPIX_Matchall_info choose channels",
-            (unsigned long long)queue->number, req->channel->name);
+            (unsigned long long)queue->number, req->pair.channel->name);
     }
 }
 
 enum mpixq_error mpixq_queue_type_admits(const struct mpixq_queue *queue,
                                          const struct mpixq_request *req)
 {
-    uint32_t channel = 1u << req->channel->id;
+    uint32_t channel = 1u << req->pair.channel->id;
 
     if (queue->type == MPIXQ_QUEUE_FALLBACK &&
         (channel & (1u << MPIXQ_CHANNEL_CXI | 1u << MPIXQ_CHANNEL_IPC)) != 0) {
@@ -89,8 +89,8 @@ void mpixq_queue_type_explain(const struct mpixq_queue *queue, const struct mpix
 {
     const struct type *type = &types[queue->type];
 
-    *choice_p =
-        (struct mpixq_channel_choice){.excluded_by = type->constant, .channel = req->channel->id};
+    *choice_p = (struct mpixq_channel_choice){.excluded_by = type->constant,
+                                              .channel = req->pair.channel->id};
     for (uint32_t id = 0; id < MPIXQ_N_CHANNELS; id++) {
         bool would_do = (type->excludes & 1u << id) == 0 && id != MPIXQ_CHANNEL_SELF;
 

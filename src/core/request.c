@@ -127,14 +127,20 @@ static void record_recycle(struct mpixq_request *req)
 {
     if (req->was_matching) {
         /* But for its place in the table, where a thread may still stand. */
-        memset(&req->made, 0, sizeof *req - offsetof(struct mpixq_request, made));
+        memset(&req->state, 0, sizeof *req - offsetof(struct mpixq_request, state));
     }
     req->next_member = spare;
     spare = req;
 }
 
+/* A datatype that is held as long as a request: the user's, or an equal one of ours. */
+struct held {
+    MPI_Datatype handle;
+    bool is_ours;
+};
+
 /* Keep the datatype: a derived one may be freed by the user before the request is. */
-static bool hold_type(struct mpixq_type *type)
+static bool hold_type(struct held *type)
 {
     /* The last predefined type that was seen: those are never freed, and programs use few. */
     static MPIXQ_THREAD_LOCAL MPI_Datatype known = MPI_DATATYPE_NULL;
@@ -183,8 +189,13 @@ static struct mpixq_request *table_add(struct mpixq_request *req, MPI_Request ha
     return old;
 }
 
+static struct held held_type(const struct mpixq_request *req)
+{
+    return (struct held){req->pair.message.type, req->holds_type};
+}
+
 /* What a record holds on to, apart from its memory. */
-static void let_go(enum mpixq_mode mode, struct mpixq_comm *comm, struct mpixq_type type)
+static void let_go(enum mpixq_mode mode, struct mpixq_comm *comm, struct held type)
 {
     if (mode == MPIXQ_MODE_BSEND) {
         atomic_fetch_sub(&mpixq_buffered, 1);
@@ -207,24 +218,28 @@ void mpixq_request_capture(const struct mpixq_captured *args, MPI_Comm comm, MPI
 {
     struct mpixq_comm *record = mpixq_comm_get(comm);
     struct mpixq_request *req = NULL, *old = NULL;
-    struct mpixq_type type = {.handle = args->type.handle};
+    struct held type = {.handle = args->message.type};
 
-    if (args->mode == MPIXQ_MODE_BSEND) {
+    if (args->message.mode == MPIXQ_MODE_BSEND) {
         atomic_fetch_add(&mpixq_buffered, 1);
     }
     if (record != NULL && hold_type(&type)) {
         mpixq_spin_lock(&lock);
         req = record_new();
         if (req != NULL) {
-            req->made = *args;
-            req->made.type = type;
+            req->peer = args->peer;
+            req->tag = args->tag;
+            req->holds_type = type.is_ours;
             req->comm = record;
+            req->pair.owner = req;
+            req->pair.message = args->message;
+            req->pair.message.type = type.handle;
             old = table_add(req, handle);
         }
         mpixq_spin_unlock(&lock);
     }
     if (req == NULL) {
-        let_go(args->mode, record, type);
+        let_go(args->message.mode, record, type);
         mpixq_warn("no memory to remember a persistent request: it cannot be matched");
     }
     if (old != NULL) {
@@ -239,9 +254,9 @@ struct mpixq_request *mpixq_request_find(MPI_Request handle)
 
 static void forget_prepared(struct mpixq_request *req)
 {
-    if (req->prepared != NULL) {
-        req->prepared->forget(req->prepared);
-        req->prepared = NULL;
+    if (req->pair.prepared != NULL) {
+        req->pair.prepared->forget(req->pair.prepared);
+        req->pair.prepared = NULL;
     }
 }
 
@@ -249,17 +264,17 @@ bool mpixq_request_drop(MPI_Request handle, struct mpixq_request **req_p)
 {
     struct mpixq_request *req = mpixq_request_find(handle);
     struct mpixq_comm *comm;
-    struct mpixq_type type;
+    struct held type;
     enum mpixq_mode mode;
 
     *req_p = req;
     if (req == NULL || mpixq_request_state(req) != MPIXQ_UNMATCHED) {
         return false;
     }
-    mode = req->made.mode;
+    mode = req->pair.message.mode;
     comm = req->comm;
-    type = req->made.type;
-    mpixq_staging_give_back(req->staging);
+    type = held_type(req);
+    mpixq_staging_give_back(req->pair.staging);
     forget_prepared(req);
     mpixq_spin_lock(&lock);
     mpixq_handles_remove(req);
@@ -306,8 +321,8 @@ void mpixq_request_destroy(struct mpixq_request *req)
     if (!req->released && mpixq_request_state(req) != MPIXQ_UNMATCHED) {
         atomic_fetch_sub(&mpixq_active, 1);
     }
-    let_go(req->made.mode, req->comm, req->made.type);
-    mpixq_staging_give_back(req->staging);
+    let_go(req->pair.message.mode, req->comm, held_type(req));
+    mpixq_staging_give_back(req->pair.staging);
     forget_prepared(req);
     mpixq_spin_lock(&lock);
     record_recycle(req);
@@ -346,41 +361,12 @@ MPI_Comm mpixq_request_comm(const struct mpixq_request *req)
     return mpixq_comm_handle(req->comm);
 }
 
-const char *mpixq_request_verb(const struct mpixq_request *req)
-{
-    static const char *const verbs[] = {
-        [MPIXQ_MODE_SEND] = "send to",
-        [MPIXQ_MODE_BSEND] = "buffered send to",
-        [MPIXQ_MODE_SSEND] = "synchronous send to",
-        [MPIXQ_MODE_RSEND] = "ready send to",
-        [MPIXQ_MODE_RECV] = "receive from",
-    };
-
-    return verbs[req->made.mode];
-}
-
-const char *mpixq_request_describe(const struct mpixq_request *req, char *buffer, size_t size)
-{
-    (void)snprintf(buffer, size, "%s %d tag %d", mpixq_request_verb(req), req->made.peer,
-                   req->made.tag);
-    return buffer;
-}
-
-int mpixq_request_peer_failed(const struct mpixq_request *req)
-{
-    char what[64], text[160];
-
-    (void)snprintf(text, sizeof text, "%s: the peer (rank %d of MPI_COMM_WORLD) reported a failure",
-                   mpixq_request_describe(req, what, sizeof what), req->peer_world);
-    return mpixq_error_code_saying(MPIXQ_E_PEER_FAILED, text);
-}
-
 int mpixq_request_failure(const struct mpixq_request *req)
 {
-    int code = atomic_load(&req->error);
+    int code = atomic_load(&req->pair.error);
 
     if (mpixq_request_state(req) != MPIXQ_MATCHED) {
         return mpixq_error_code(MPIXQ_E_REQUEST_FAILED);
     }
-    return code != MPI_SUCCESS ? code : mpixq_request_peer_failed(req);
+    return code != MPI_SUCCESS ? code : mpixq_pair_peer_failed(&req->pair);
 }

@@ -10,10 +10,10 @@
 const char *mpixq_request_name(const struct mpixq_request *req, char text[MPIXQ_NAME_ROOM])
 {
     bool is_paired = mpixq_request_state(req) != MPIXQ_MATCHING;
-    int peer = !is_paired || mpixq_request_is_send(req) ? req->made.peer : req->source;
-    int tag = is_paired ? req->source_tag : req->made.tag;
+    int peer = !is_paired || mpixq_request_is_send(req) ? req->peer : req->pair.source;
+    int tag = is_paired ? req->pair.source_tag : req->tag;
     int world = peer == MPI_ANY_SOURCE ? -1
-                : is_paired            ? req->peer_world
+                : is_paired            ? req->pair.peer_world
                                        : mpixq_comm_world_rank(req->comm, peer);
     char from[24] = "any source", with[24] = "any tag", rank[48] = "";
 
@@ -24,7 +24,7 @@ const char *mpixq_request_name(const struct mpixq_request *req, char text[MPIXQ_
     if (tag != MPI_ANY_TAG) {
         (void)snprintf(with, sizeof with, "tag %d", tag);
     }
-    (void)snprintf(text, MPIXQ_NAME_ROOM, "%s %s %s (%s%llu bytes)", mpixq_request_verb(req), from,
-                   with, rank, (unsigned long long)req->bytes);
+    (void)snprintf(text, MPIXQ_NAME_ROOM, "%s %s %s (%s%llu bytes)", mpixq_pair_verb(&req->pair),
+                   from, with, rank, (unsigned long long)req->pair.bytes);
     return text;
 }

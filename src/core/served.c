@@ -74,7 +74,7 @@ void mpixq_channel_choice_text(const struct mpixq_channel_choice *choice, char *
 void mpixq_served_count(const struct mpixq_request *req)
 {
     const struct mpixq_channel_set *set = &req->channels;
-    uint32_t id = req->channel->id;
+    uint32_t id = req->pair.channel->id;
 
     if (id == MPIXQ_CHANNEL_NULL || (id == MPIXQ_CHANNEL_SELF && mpixq_request_is_send(req))) {
         return;

@@ -58,17 +58,17 @@ struct span {
 
 static bool find_span(const struct mpixq_request *req, struct span *span)
 {
-    MPI_Count lower, true_lower, extent, true_extent, size, steps = req->made.count - 1;
-    MPI_Datatype type = req->made.type.handle;
+    MPI_Count lower, true_lower, extent, true_extent, size, steps = req->pair.message.count - 1;
+    MPI_Datatype type = req->pair.message.type;
 
     if (PMPI_Type_get_extent_x(type, &lower, &extent) != MPI_SUCCESS ||
         PMPI_Type_get_true_extent_x(type, &true_lower, &true_extent) != MPI_SUCCESS ||
         PMPI_Type_size_x(type, &size) != MPI_SUCCESS) {
         return false;
     }
-    span->first = (char *)req->made.buffer + true_lower + (extent < 0 ? steps * extent : 0);
+    span->first = (char *)req->pair.message.buffer + true_lower + (extent < 0 ? steps * extent : 0);
     span->bytes = (size_t)(true_extent + steps * (extent < 0 ? -extent : extent));
-    span->is_dense = size * req->made.count == (MPI_Count)span->bytes;
+    span->is_dense = size * req->pair.message.count == (MPI_Count)span->bytes;
     return true;
 }
 
@@ -84,29 +84,29 @@ static enum mpixq_error make_twin(struct mpixq_request *req, const char *kind, v
     if (!span->is_dense && !mpixq_request_is_send(req)) {
         return MPIXQ_E_GPU_TYPE;
     }
-    staging = mpixq_staging_take(kind, place, req->life,
+    staging = mpixq_staging_take(kind, place, req->pair.life,
                                  skew + span->bytes); /* given back with the record */
     if (staging == NULL) {
         return MPIXQ_E_NO_MEMORY;
     }
-    staging->buffer =
-        (char *)staging->memory.host + skew + ((const char *)req->made.buffer - span->first);
+    staging->buffer = (char *)staging->memory.host + skew +
+                      ((const char *)req->pair.message.buffer - span->first);
     twin = (char *)staging->address + skew;
     staging->copy = (struct mpixq_copy){.bytes = span->bytes};
     staging->copy.place = place;
     staging->copy.to = mpixq_request_is_send(req) ? twin : span->first;
     staging->copy.from = mpixq_request_is_send(req) ? span->first : twin;
-    req->staging = staging;
+    req->pair.staging = staging;
     return MPIXQ_E_NONE;
 }
 
 /* A match that came to nothing may have left a twin of another life of the place. */
 static void note_life(struct mpixq_request *req, uint64_t life)
 {
-    if (req->life != life) {
-        mpixq_request_unstage(req);
+    if (req->pair.life != life) {
+        mpixq_pair_unstage(&req->pair);
     }
-    req->life = (uint32_t)life; /* no process resets so often */
+    req->pair.life = (uint32_t)life; /* no process resets so often */
 }
 
 static enum mpixq_error stage_one(struct mpixq_request *req, unsigned kinds)
@@ -116,20 +116,20 @@ static enum mpixq_error stage_one(struct mpixq_request *req, unsigned kinds)
     const char *kind;
     void *place;
 
-    if (req->made.count == 0 || req->made.peer == MPI_PROC_NULL || !find_span(req, &span) ||
+    if (req->pair.message.count == 0 || req->peer == MPI_PROC_NULL || !find_span(req, &span) ||
         span.bytes == 0) {
         return MPIXQ_E_NONE;
     }
     req->was_matching = true; /* be it matched or not */
-    kind = mpixq_memory_of(kinds, span.first, &place, &req->moves);
-    req->in_gpu = kind != NULL;
+    kind = mpixq_memory_of(kinds, span.first, &place, &req->pair.moves);
+    req->pair.in_gpu = kind != NULL;
     if (kind != NULL) {
         note_life(req, mpixq_memory_life(kind, place));
     }
-    if (kind != NULL && req->staging == NULL && !mpi_takes(kind)) {
+    if (kind != NULL && req->pair.staging == NULL && !mpi_takes(kind)) {
         error = make_twin(req, kind, place, &span);
     }
-    if (error == MPIXQ_E_NONE && !req->moves) {
+    if (error == MPIXQ_E_NONE && !req->pair.moves) {
         mpixq_channels_reach(req, kind);
         if (kind != NULL && span.is_dense) {
             mpixq_channels_prepare(req, kind, place, span.first);
@@ -169,11 +169,11 @@ enum mpixq_error mpixq_stage(struct mpixq_request *const reqs[], int n,
 
 void mpixq_stage_matched(struct mpixq_request *req)
 {
-    if (req->channel->of_gpus) {
-        mpixq_staging_give_back(req->staging);
-        req->staging = NULL;
-    } else if (req->staging != NULL && !mpixq_request_is_send(req)) {
+    if (req->pair.channel->of_gpus) {
+        mpixq_staging_give_back(req->pair.staging);
+        req->pair.staging = NULL;
+    } else if (req->pair.staging != NULL && !mpixq_request_is_send(req)) {
         /* It may be less than the receive has room for. What is copied has no gaps. */
-        req->staging->copy.bytes = req->bytes;
+        req->pair.staging->copy.bytes = req->pair.bytes;
     }
 }

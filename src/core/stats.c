@@ -27,17 +27,17 @@ void mpixq_stats_queue(const struct mpixq_queue *queue)
 
 void mpixq_stats_request(const struct mpixq_request *req)
 {
-    uint64_t starts = atomic_load(&req->epoch);
+    uint64_t starts = atomic_load(&req->pair.started);
     struct mpixq_stats_channel *of;
 
-    if (req->channel == NULL) {
+    if (req->pair.channel == NULL) {
         return;
     }
     mpixq_spin_lock(&lock);
-    of = &mpixq_stats_own.of[req->channel->id];
+    of = &mpixq_stats_own.of[req->pair.channel->id];
     mpixq_stats_own.starts += starts;
     mpixq_stats_own.by_host += starts;
     of->starts += starts;
-    *(mpixq_request_is_send(req) ? &of->sent : &of->received) += starts * req->bytes;
+    *(mpixq_request_is_send(req) ? &of->sent : &of->received) += starts * req->pair.bytes;
     mpixq_spin_unlock(&lock);
 }

@@ -213,7 +213,7 @@ static const void *waiting_place(const struct mpixq_request *req, struct mpixq_q
     if (queue == NULL) {
         return (atomic_load(&req->host_call) & 1) != 0 ? call_place(req) : NULL;
     }
-    if (atomic_load_explicit(&queue->host_waits_for, memory_order_acquire) == &req->done) {
+    if (atomic_load_explicit(&queue->host_waits_for, memory_order_acquire) == &req->pair.done) {
         return queue;
     }
     return queue->stream->ops->waits_for(queue->stream) == req ? stream_place(queue) : NULL;
@@ -221,15 +221,15 @@ static const void *waiting_place(const struct mpixq_request *req, struct mpixq_q
 
 bool mpixq_watchdog_is_pending(const struct mpixq_request *req, const struct mpixq_queue *queue)
 {
-    uint64_t epoch = atomic_load_explicit(&req->epoch, memory_order_acquire);
+    uint64_t epoch = atomic_load_explicit(&req->pair.started, memory_order_acquire);
 
-    return atomic_load_explicit(&req->done, memory_order_acquire) < epoch &&
-           !atomic_load(&req->failed) && (queue == NULL || !mpixq_queue_has_failed(queue));
+    return atomic_load_explicit(&req->pair.done, memory_order_acquire) < epoch &&
+           !atomic_load(&req->pair.failed) && (queue == NULL || !mpixq_queue_has_failed(queue));
 }
 
 void mpixq_watchdog_note(struct mpixq_request *req, uint64_t now_ns)
 {
-    uint64_t done = atomic_load(&req->done);
+    uint64_t done = atomic_load(&req->pair.done);
 
     if (req->age.since_ns == 0 || req->age.progress != done) {
         req->waited_ns = 0;
@@ -240,7 +240,7 @@ void mpixq_watchdog_note(struct mpixq_request *req, uint64_t now_ns)
 /* Somebody waits, or will when what stands before is done, for a start since since_ns. */
 static void report_start(struct look *look, struct mpixq_request *req, uint64_t since_ns)
 {
-    const struct mpixq_queue *queue = atomic_load(&req->queue);
+    const struct mpixq_queue *queue = atomic_load(&req->pair.queue);
     char name[ROOM], who[32] = "the host", text[4 * ROOM];
 
     if (!is_due(look, &req->age, since_ns)) {
@@ -251,7 +251,8 @@ static void report_start(struct look *look, struct mpixq_request *req, uint64_t 
     }
     (void)snprintf(text, sizeof text, "%s has waited %.1f s for start %llu of %s by channel %s: %s",
                    who, seconds(look, since_ns), (unsigned long long)req->age.progress + 1,
-                   mpixq_request_name(req, name), req->channel->name, mpixq_watchdog_lacks(req));
+                   mpixq_request_name(req, name), req->pair.channel->name,
+                   mpixq_watchdog_lacks(req));
     if (mpixq_watchdog_notices()) {
         mpixq_warn("%s. The peer may just need as long. MPIXQ_WATCHDOG_S reports more, "
                    "MPIXQ_NOTICE_S=0 nothing",
@@ -278,7 +279,7 @@ static void note_wait(struct look *look, struct mpixq_request *req, const void *
 
 static void note_start(struct look *look, struct mpixq_request *req)
 {
-    struct mpixq_queue *queue = atomic_load(&req->queue);
+    struct mpixq_queue *queue = atomic_load(&req->pair.queue);
     const void *place = NULL;
 
     if (mpixq_watchdog_is_pending(req, queue)) {
@@ -314,14 +315,14 @@ static void note_behind(struct look *look, struct mpixq_queue *queue, struct mpi
 static bool has_completed(struct mpixq_request *req)
 {
     mpixq_match_poll(req);
-    return atomic_load(&req->done) != req->age.progress || atomic_load(&req->failed);
+    return atomic_load(&req->pair.done) != req->age.progress || atomic_load(&req->pair.failed);
 }
 
 /* A start that was executed, has not completed, and has a wait at the place or behind it. */
 static void look_at_started(struct look *look, struct mpixq_request *req, const struct place *place)
 {
     uint64_t since_ns = place->blocker->waited_ns;
-    const struct mpixq_queue *queue = atomic_load(&req->queue);
+    const struct mpixq_queue *queue = atomic_load(&req->pair.queue);
 
     if (queue != NULL && place->key == stream_place(queue) &&
         mpixq_request_state(req) != MPIXQ_WAITING) {
@@ -353,7 +354,7 @@ static const struct place *stuck_place(const struct look *look, const struct mpi
 static void visit_other(struct mpixq_request *req, void *arg)
 {
     struct look *look = arg;
-    struct mpixq_queue *queue = atomic_load(&req->queue);
+    struct mpixq_queue *queue = atomic_load(&req->pair.queue);
     const struct place *place = stuck_place(look, req, queue);
 
     if (place == NULL) {
@@ -363,7 +364,7 @@ static void visit_other(struct mpixq_request *req, void *arg)
         note_behind(look, queue, req, place);
     } else if (mpixq_watchdog_is_pending(req, queue) && req->waited_ns == 0 &&
                req->age.since_ns != 0) {
-        if (atomic_load(&req->started) > req->age.progress) {
+        if (atomic_load(&req->pair.executed) > req->age.progress) {
             look_at_started(look, req, place);
         } else if (queue != NULL) {
             note_behind(look, queue, req, place);
@@ -402,7 +403,7 @@ static void fail_start(struct mpixq_request *req)
 
     (void)snprintf(text, sizeof text, "waited longer than %ld s for %s: %.100s",
                    mpixq_env.watchdog_s, mpixq_request_name(req, name), mpixq_watchdog_lacks(req));
-    mpixq_queue_fail(atomic_load(&req->queue), req,
+    mpixq_queue_fail(atomic_load(&req->pair.queue), req,
                      mpixq_error_code_saying(MPIXQ_E_WAIT_TIMEOUT, text), "wait");
     mpixq_match_tell_failure(req);
     mpixq_progress_wake(); /* sends the news */

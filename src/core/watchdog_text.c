@@ -21,7 +21,7 @@ const char *mpixq_watchdog_why_unmatched(const struct mpixq_request *req, char t
         return opening;
     }
     if (mpixq_request_is_send(req)) {
-        return mpixq_control_has_taken(req->peer_world)
+        return mpixq_control_has_taken(req->pair.peer_world)
                    ? "the peer knows of the send and has begun no match of a receive that fits"
                    : "the peer has taken no message about it: it has begun no match, or it runs "
                      "below MPI_THREAD_MULTIPLE and is blocked outside of this library, MPI_Wait "
@@ -42,8 +42,8 @@ const char *mpixq_watchdog_why_unmatched(const struct mpixq_request *req, char t
 
 const char *mpixq_watchdog_lacks(const struct mpixq_request *req)
 {
-    uint64_t end = atomic_load_explicit(&req->peer_end, memory_order_acquire);
+    uint64_t end = atomic_load_explicit(&req->pair.peer_end, memory_order_acquire);
 
     return end != 0 && req->age.progress + 1 >= end ? "the peer has freed its end of the pair"
-                                                    : req->channel->lacks(req);
+                                                    : req->pair.channel->lacks(req);
 }

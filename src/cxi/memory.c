@@ -121,9 +121,9 @@ uint64_t mpixq_cxi_remote_address(const void *address)
 static const char *register_buffer(struct mpixq_request *req, const void *buffer,
                                    struct fi_mr_attr *attr)
 {
-    const struct mpixq_captured *made = &req->made;
+    const struct mpixq_message *message = &req->pair.message;
     struct iovec iov = {.iov_base = (void *)buffer,
-                        .iov_len = (size_t)mpixq_type_bytes(made->type.handle, made->count)};
+                        .iov_len = (size_t)mpixq_type_bytes(message->type, message->count)};
     struct fid_mr *region = NULL;
     int rc;
 
@@ -131,7 +131,7 @@ static const char *register_buffer(struct mpixq_request *req, const void *buffer
     attr->iov_count = 1;
     attr->access = mpixq_request_is_send(req) ? FI_WRITE : FI_REMOTE_WRITE;
     rc = register_memory(attr, &region);
-    req->reached = rc == 0 ? region : NULL;
+    req->pair.reached = rc == 0 ? region : NULL;
     return rc == 0 ? NULL : mpixq_cxi_strerror(rc);
 }
 
@@ -140,19 +140,19 @@ static const char *register_of_gpu(struct mpixq_request *req, const char *kind)
     bool trusts = mpixq_env.cxi_gpu == MPIXQ_CXI_GPU_DIRECT;
     struct fi_mr_attr attr = {.iface = FI_HMEM_ROCR};
     int device = 0;
-    const char *why =
-        mpixq_memory_for_nic(kind, req->made.buffer, !mpixq_request_is_send(req), trusts, &device);
+    const char *why = mpixq_memory_for_nic(kind, req->pair.message.buffer,
+                                           !mpixq_request_is_send(req), trusts, &device);
 
     if (strcmp(kind, "cudaStream_t") == 0) {
         attr.iface = FI_HMEM_CUDA;
         attr.device.cuda = device;
     }
-    why = why != NULL ? why : register_buffer(req, req->made.buffer, &attr);
-    if (why == NULL && !mpixq_memory_held(kind, req->made.buffer)) {
+    why = why != NULL ? why : register_buffer(req, req->pair.message.buffer, &attr);
+    if (why == NULL && !mpixq_memory_held(kind, req->pair.message.buffer)) {
         mpixq_cxi_unreach(req);
         why = "the program's copies of the memory cannot be made synchronous";
     }
-    req->in_place = why == NULL;
+    req->pair.in_place = why == NULL;
     return why;
 }
 
@@ -164,28 +164,28 @@ void mpixq_cxi_reach(struct mpixq_request *req, const char *kind)
     const char *why;
     char text[64];
 
-    req->in_place = false;
+    req->pair.in_place = false;
     mpixq_cxi_ask_gpus();
     why = mpixq_cxi_obstacle(req);
     why = why != NULL ? why : nic.why_no_hmem;
     if (kind != NULL) {
         const char *why_not = why != NULL ? why : register_of_gpu(req, kind);
 
-        mpixq_debug("%s: the NIC %s%s", mpixq_request_describe(req, text, sizeof text),
+        mpixq_debug("%s: the NIC %s%s", mpixq_pair_describe(&req->pair, text, sizeof text),
                     why_not == NULL ? "can access its buffer itself"
                                     : "needs a twin of its buffer: ",
                     why_not == NULL ? "" : why_not);
     }
-    if (why == NULL && !req->in_place && (kind == NULL || req->staging != NULL)) {
-        (void)register_buffer(req, mpixq_request_buffer(req), &attr); /* else see open_sink */
+    if (why == NULL && !req->pair.in_place && (kind == NULL || req->pair.staging != NULL)) {
+        (void)register_buffer(req, mpixq_pair_buffer(&req->pair), &attr); /* else see open_sink */
     }
 }
 
 void mpixq_cxi_unreach(struct mpixq_request *req)
 {
-    struct fid_mr *region = req->reached;
+    struct fid_mr *region = req->pair.reached;
 
-    req->reached = NULL;
+    req->pair.reached = NULL;
     if (region != NULL) {
         (void)fi_close(&region->fid);
     }

@@ -58,7 +58,7 @@ static void region_close(struct fid_mr *region)
 /* The end is not used any more. Clean: all that was posted for it has been executed. */
 static void end_free(struct cxi_end *end, bool clean)
 {
-    uint64_t starts = clean ? end->req->epoch : 0;
+    uint64_t starts = clean ? end->req->pair.started : 0;
 
     region_close(end->region);
     region_close(end->word_region);
@@ -111,8 +111,8 @@ static bool supply(struct cxi_end *end)
 /* Must its buffer have been registered before the match? See mpixq_cxi_reach. */
 static bool is_late(const struct cxi_end *end)
 {
-    return nic.why_no_hmem == NULL && end->req->reached == NULL && end->req->made.count > 0 &&
-           end->req->bytes > 0;
+    return nic.why_no_hmem == NULL && end->req->pair.reached == NULL &&
+           end->req->pair.message.count > 0 && end->req->pair.bytes > 0;
 }
 
 /* What a send is sent from. */
@@ -121,8 +121,8 @@ static bool open_source(struct cxi_end *end)
     if (is_late(end)) {
         return false;
     }
-    end->warm = end->req->reached != NULL ? end->req->reached
-                                          : mpixq_cxi_warm(end->buffer, end->req->bytes);
+    end->warm = end->req->pair.reached != NULL ? end->req->pair.reached
+                                               : mpixq_cxi_warm(end->buffer, end->req->pair.bytes);
     return true;
 }
 
@@ -132,11 +132,11 @@ static bool open_sink(struct cxi_end *end)
     if (is_late(end)) {
         return false;
     }
-    if (end->req->reached == NULL) {
-        end->region = mpixq_cxi_region(end->buffer, end->req->bytes, end->arrived);
+    if (end->req->pair.reached == NULL) {
+        end->region = mpixq_cxi_region(end->buffer, end->req->pair.bytes, end->arrived);
         return end->region != NULL;
     }
-    end->region = end->req->reached;
+    end->region = end->req->pair.reached;
     return mpixq_cxi_bind(end->region, end->arrived);
 }
 
@@ -145,8 +145,8 @@ static bool open_regions(struct cxi_end *end)
 {
     bool ok = end->is_send ? open_source(end) : open_sink(end);
 
-    if (end->warm == end->req->reached || end->region == end->req->reached) {
-        end->req->reached = NULL;
+    if (end->warm == end->req->pair.reached || end->region == end->req->pair.reached) {
+        end->req->pair.reached = NULL;
     }
     if (ok && end->is_send && !end->ready) {
         end->region = mpixq_cxi_region(end->cts, sizeof *end->cts, end->trigger);
@@ -171,8 +171,8 @@ static struct cxi_end *end_create(struct mpixq_request *req, bool ready, bool de
     end->ready = ready;
     end->delivered = delivered;
     end->shared = end->is_send == ready;
-    end->direct = req->reached != NULL && req->in_place;
-    end->buffer = (char *)(end->direct ? req->made.buffer : mpixq_request_buffer(req));
+    end->direct = req->pair.reached != NULL && req->pair.in_place;
+    end->buffer = (char *)(end->direct ? req->pair.message.buffer : mpixq_pair_buffer(&req->pair));
     end->peer = FI_ADDR_NOTAVAIL;
     if (!supply(end) || !open_regions(end)) {
         end_free(end, true);
@@ -188,10 +188,10 @@ const char *mpixq_cxi_obstacle(const struct mpixq_request *req)
     if (!mpixq_cxi_open()) {
         return nic.why;
     }
-    if (req->made.mode == MPIXQ_MODE_BSEND) {
+    if (req->pair.message.mode == MPIXQ_MODE_BSEND) {
         return "a buffered send completes without its receive";
     }
-    if (req->made.count > 0 && !mpixq_is_contiguous(req->made.type.handle)) {
+    if (req->pair.message.count > 0 && !mpixq_is_contiguous(req->pair.message.type)) {
         return "the datatype is not one piece of memory";
     }
     return NULL;
@@ -221,7 +221,7 @@ static bool is_compatible(const struct endpoint *theirs)
 static bool meet(struct cxi_end *end, const struct endpoint *theirs)
 {
     end->peer =
-        mpixq_cxi_peer(end->req->peer_world, theirs->address, (size_t)theirs->address_bytes);
+        mpixq_cxi_peer(end->req->pair.peer_world, theirs->address, (size_t)theirs->address_bytes);
     end->remote_key = theirs->key;
     end->remote_addr = theirs->addr;
     end->remote_base = theirs->base;
@@ -233,7 +233,7 @@ static bool meet(struct cxi_end *end, const struct endpoint *theirs)
 static bool must_tell(const struct mpixq_request *req)
 {
     return mpixq_env.cxi_data == MPIXQ_CXI_DATA_DELIVERED ||
-           (!mpixq_request_is_send(req) && req->reached != NULL && req->in_place);
+           (!mpixq_request_is_send(req) && req->pair.reached != NULL && req->pair.in_place);
 }
 
 /* Both ends are bound: from now on somebody has to drive a provider that does not by itself. And to
@@ -247,9 +247,9 @@ static void count_pair(struct cxi_end *end)
     }
     if (end->direct) {
         nic.counts.direct++;
-        mpixq_request_unstage(end->req);
+        mpixq_pair_unstage(&end->req->pair);
     }
-    end->req->end = end;
+    end->req->pair.end = end;
 }
 
 static bool cxi_offer(struct mpixq_request *req, struct mpixq_blob *blob, const char **why_p)
@@ -263,24 +263,24 @@ static bool cxi_offer(struct mpixq_request *req, struct mpixq_blob *blob, const 
         return false;
     }
     piece = mpixq_piece_of(nic.info->ep_attr->max_msg_size);
-    if (mpixq_count_pieces(req->bytes, piece) > INT32_MAX) {
+    if (mpixq_count_pieces(req->pair.bytes, piece) > INT32_MAX) {
         *why_p = "the message is too large";
         return false;
     }
-    end = end_create(req, req->made.mode == MPIXQ_MODE_RSEND, must_tell(req));
+    end = end_create(req, req->pair.message.mode == MPIXQ_MODE_RSEND, must_tell(req));
     if (end == NULL) {
         *why_p = "no memory, or no counters or regions left";
         return false;
     }
     end->piece = piece;
-    end->pieces = (uint32_t)mpixq_count_pieces(req->bytes, piece);
+    end->pieces = (uint32_t)mpixq_count_pieces(req->pair.bytes, piece);
     memset(&offer, 0, sizeof offer);
     fill_endpoint(end, &offer.endpoint, end->cts);
     offer.piece = piece;
     offer.pieces = end->pieces;
     blob->length = sizeof offer;
     memcpy(blob->bytes, &offer, sizeof offer);
-    req->offered_end = end;
+    req->pair.offered_end = end;
     return true;
 }
 
@@ -293,7 +293,7 @@ static const char *read_offer(const struct mpixq_request *req, const struct mpix
     }
     memcpy(offer_p, theirs->bytes, sizeof *offer_p);
     if (!is_compatible(&offer_p->endpoint) || offer_p->piece == 0 || offer_p->pieces > INT32_MAX ||
-        offer_p->pieces != mpixq_count_pieces(req->bytes, offer_p->piece)) {
+        offer_p->pieces != mpixq_count_pieces(req->pair.bytes, offer_p->piece)) {
         return "the peer's fabric is another one";
     }
     return NULL;
@@ -342,10 +342,10 @@ static enum mpixq_error cxi_accept(struct mpixq_request *req, const struct mpixq
 
 static enum mpixq_error cxi_connect(struct mpixq_request *req, const struct mpixq_blob *theirs)
 {
-    struct cxi_end *end = req->offered_end;
+    struct cxi_end *end = req->pair.offered_end;
     struct answer answer;
 
-    req->offered_end = NULL;
+    req->pair.offered_end = NULL;
     if (theirs->length == sizeof answer) {
         memcpy(&answer, theirs->bytes, sizeof answer);
         if (is_compatible(&answer.endpoint) && meet(end, &answer.endpoint)) {
@@ -364,9 +364,9 @@ static enum mpixq_error cxi_connect(struct mpixq_request *req, const struct mpix
 
 static void cxi_withdraw(struct mpixq_request *req)
 {
-    if (req->offered_end != NULL) {
-        end_free(req->offered_end, true);
-        req->offered_end = NULL;
+    if (req->pair.offered_end != NULL) {
+        end_free(req->pair.offered_end, true);
+        req->pair.offered_end = NULL;
     }
 }
 
@@ -374,7 +374,7 @@ static void cxi_withdraw(struct mpixq_request *req)
 
 static void cxi_release(struct mpixq_request *req)
 {
-    struct cxi_end *end = req->end;
+    struct cxi_end *end = req->pair.end;
     struct fid_mr *region, *word_region, *warm;
 
     pthread_mutex_lock(&nic.lock);
@@ -393,7 +393,7 @@ static void cxi_release(struct mpixq_request *req)
 /* May the NIC be reading the buffer of a send? Then both sides have started, and it is not done. */
 static bool is_reading(const struct mpixq_request *req, const struct cxi_end *end)
 {
-    uint64_t started = atomic_load(&req->started);
+    uint64_t started = atomic_load(&req->pair.executed);
 
     started = started < end->perhaps ? end->perhaps : started;
     return end->is_send && !end->failed && mpixq_cxi_done(end) < started &&
@@ -402,32 +402,32 @@ static bool is_reading(const struct mpixq_request *req, const struct cxi_end *en
 
 static bool cxi_retire(struct mpixq_request *req)
 {
-    struct cxi_end *end = req->end;
+    struct cxi_end *end = req->pair.end;
     bool busy, clean;
 
     pthread_mutex_lock(&nic.lock);
     busy = end->flying > 0 || is_reading(req, end);
     /* The peer may have sent a clear-to-send more: then T is not what it should be, which is seen.
      * */
-    clean = !end->failed && mpixq_cxi_done(end) == req->epoch;
+    clean = !end->failed && mpixq_cxi_done(end) == req->pair.started;
     pthread_mutex_unlock(&nic.lock);
     if (busy) {
         return false;
     }
     end_free(end, clean);
-    req->end = NULL;
+    req->pair.end = NULL;
     return true;
 }
 
 static const char *cxi_lacks(const struct mpixq_request *req)
 {
-    const struct cxi_end *end = req->end;
+    const struct cxi_end *end = req->pair.end;
 
     if (!end->is_send) {
         return "it is started here and lacks the data: the peer has not started its send, or the "
                "write is under way";
     }
-    return end->ready || mpixq_cxi_cts(end) >= atomic_load(&req->started)
+    return end->ready || mpixq_cxi_cts(end) >= atomic_load(&req->pair.executed)
                ? "both ends have started, and the write is under way"
                : "it is started here and lacks the clear-to-send: the peer has not started its "
                  "receive";

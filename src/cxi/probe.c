@@ -32,8 +32,8 @@ static void issue(struct cxi_probe *probe, fi_addr_t peer)
 
 bool mpixq_cxi_has_lost(struct mpixq_request *req)
 {
-    const struct cxi_end *end = req->end;
-    struct cxi_probe *probe = mpixq_cxi_probe_of(req->peer_world);
+    const struct cxi_end *end = req->pair.end;
+    struct cxi_probe *probe = mpixq_cxi_probe_of(req->pair.peer_world);
     bool is_lost = false;
 
     pthread_mutex_lock(&nic.lock);

@@ -154,7 +154,7 @@ static bool arm(struct cxi_queue *cxq, struct cxi_end *end, uint64_t ring)
     if (end->failed || has_failed(cxq)) {
         return true; /* nothing is to be posted any more */
     }
-    assert(atomic_load(&end->req->started) < epoch && (ring > cxq->rung || !end->shared));
+    assert(atomic_load(&end->req->pair.executed) < epoch && (ring > cxq->rung || !end->shared));
     assert(end->over == 0 || end->over < epoch);
     mpixq_cxi_entries_reap(end);
     if ((end->shared && cxq->shared == NULL) || !make_room(end)) {
@@ -227,7 +227,7 @@ void mpixq_cxi_unlog(const struct cxi_end *end)
 
 static struct cxi_queue *queue_of(const struct mpixq_request *req)
 {
-    const struct mpixq_queue *queue = atomic_load(&req->queue);
+    const struct mpixq_queue *queue = atomic_load(&req->pair.queue);
 
     return queue != NULL ? queue->own[MPIXQ_CHANNEL_CXI] : &nic.host;
 }
@@ -236,10 +236,10 @@ static struct cxi_queue *queue_of(const struct mpixq_request *req)
  * no log, and rings in the order in which it gets here. */
 static void arm_by_host(struct mpixq_request *req)
 {
-    struct cxi_end *end = req->end;
+    struct cxi_end *end = req->pair.end;
     uint64_t ring = end->shared ? ++nic.host.issued : 0;
 
-    if (end->settled == atomic_load(&req->started)) {
+    if (end->settled == atomic_load(&req->pair.executed)) {
         (void)arm(&nic.host, end, ring);
     }
 }
@@ -247,10 +247,10 @@ static void arm_by_host(struct mpixq_request *req)
 /* The stream is about to execute the next start of a request. */
 static void arm_in_time(struct cxi_queue *cxq, const struct mpixq_request *req)
 {
-    const struct cxi_end *end = req->end;
+    const struct cxi_end *end = req->pair.end;
     const struct cxi_logged *logged;
 
-    while (end->settled == atomic_load(&req->started) && (logged = log_first(cxq)) != NULL) {
+    while (end->settled == atomic_load(&req->pair.executed) && (logged = log_first(cxq)) != NULL) {
         if (!arm_first(cxq, logged)) {
             return;
         }
@@ -271,8 +271,8 @@ static void check_order(struct cxi_end *end, uint64_t epoch)
  * it, it may be further than we are, and so may the peer. */
 static void execute(struct cxi_queue *cxq, struct mpixq_request *req, bool rung)
 {
-    struct cxi_end *end = req->end;
-    uint64_t epoch = atomic_fetch_add(&req->started, 1) + 1;
+    struct cxi_end *end = req->pair.end;
+    uint64_t epoch = atomic_fetch_add(&req->pair.executed, 1) + 1;
 
     end->queue = cxq;
     if (is_used_up(end, epoch, cxq->rung)) {
@@ -295,7 +295,7 @@ static void ring(const struct cxi_queue *cxq, void *const args[], int n, uint64_
      * sanitizer has none, and GCC says so. */
     __sync_synchronize();
     for (int i = 0; i < n; i++) {
-        const struct cxi_end *end = ((struct mpixq_request *)args[i])->end;
+        const struct cxi_end *end = ((struct mpixq_request *)args[i])->pair.end;
 
         if (end->trigger != NULL) {
             mpixq_cxi_ring(end->trigger, 1);
@@ -311,7 +311,8 @@ static void count_rings(const struct cxi_queue *cxq, void *const args[], int n, 
     uint64_t rings = shared > 0;
 
     for (int i = 0; cxq->queue != NULL && i < n; i++) {
-        rings += ((const struct cxi_end *)((struct mpixq_request *)args[i])->end)->trigger != NULL;
+        rings +=
+            ((const struct cxi_end *)((struct mpixq_request *)args[i])->pair.end)->trigger != NULL;
     }
     if (cxq->queue != NULL) {
         atomic_fetch_add_explicit(&cxq->queue->rings, rings, memory_order_relaxed);
@@ -332,7 +333,7 @@ static void drop(void *const args[], int n, bool rung)
 
         if (rung) {
             pthread_mutex_lock(&nic.lock);
-            ((struct cxi_end *)req->end)->perhaps = atomic_load(&req->started) + 1;
+            ((struct cxi_end *)req->pair.end)->perhaps = atomic_load(&req->pair.executed) + 1;
             pthread_mutex_unlock(&nic.lock);
         }
         mpixq_failure_abandon(req);
@@ -360,7 +361,7 @@ static void reach(void *const args[], int n, bool rung)
         } else {
             arm_in_time(cxq, req);
         }
-        shared += ((const struct cxi_end *)req->end)->shared;
+        shared += ((const struct cxi_end *)req->pair.end)->shared;
     }
     cxq->rung += shared;
     for (int i = 0; i < n; i++) {
@@ -399,17 +400,17 @@ int mpixq_cxi_start_many(struct mpixq_queue *queue, struct mpixq_request *const 
 
     for (int i = 0; i < n; i++) {
         struct mpixq_request *req = reqs[i];
-        const struct cxi_end *end = req->end;
+        const struct cxi_end *end = req->pair.end;
 
         issued += end->shared;
         triggers[i].call = mpixq_cxi_run_starts;
         triggers[i].arg = req;
-        triggers[i].copy = mpixq_request_before(req);
+        triggers[i].copy = mpixq_pair_copy_before(&req->pair);
         if (tail < end_of_log) {
             struct cxi_logged *logged = &log[tail++ & mask];
 
-            logged->end = req->end;
-            logged->epoch = atomic_load_explicit(&req->epoch, memory_order_relaxed);
+            logged->end = req->pair.end;
+            logged->epoch = atomic_load_explicit(&req->pair.started, memory_order_relaxed);
             logged->ring = issued;
         }
     }
@@ -444,10 +445,10 @@ static void poll_many(void *const args[], int n)
 bool mpixq_cxi_wait(struct mpixq_queue *queue, struct mpixq_request *req,
                     struct mpixq_awaited *awaited)
 {
-    const struct cxi_end *end = req->end;
+    const struct cxi_end *end = req->pair.end;
 
     *awaited = (struct mpixq_awaited){.word = &end->word->value,
-                                      .value = end->word_base + req->epoch,
+                                      .value = end->word_base + req->pair.started,
                                       .poll = poll_many,
                                       .arg = req,
                                       .failed = &queue->failed};
@@ -456,15 +457,15 @@ bool mpixq_cxi_wait(struct mpixq_queue *queue, struct mpixq_request *req,
 
 bool mpixq_cxi_poll(struct mpixq_request *req)
 {
-    const struct cxi_end *end = req->end;
-    uint64_t done = mpixq_cxi_done(end), seen = atomic_load(&req->done);
+    const struct cxi_end *end = req->pair.end;
+    uint64_t done = mpixq_cxi_done(end), seen = atomic_load(&req->pair.done);
 
-    if (done < req->epoch) {
+    if (done < req->pair.started) {
         mpixq_cxi_drive(false);
         done = mpixq_cxi_done(end);
     }
     /* Others may be here too, with an older or a newer number. */
-    while (seen < done && !atomic_compare_exchange_weak(&req->done, &seen, done)) {
+    while (seen < done && !atomic_compare_exchange_weak(&req->pair.done, &seen, done)) {
     }
-    return done == req->epoch || atomic_load(&req->failed);
+    return done == req->pair.started || atomic_load(&req->pair.failed);
 }

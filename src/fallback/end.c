@@ -43,9 +43,9 @@ void mpixq_end_deactivate(struct end *end)
 
 static void end_free(struct mpixq_request *req)
 {
-    mpixq_parts_free(((struct end *)req->end)->parts);
-    mpixq_free(req->end);
-    req->end = NULL;
+    mpixq_parts_free(((struct end *)req->pair.end)->parts);
+    mpixq_free(req->pair.end);
+    req->pair.end = NULL;
 }
 
 /* A receive that is still under way takes no more data; a send cannot be recalled. */
@@ -76,7 +76,7 @@ static void free_request(struct end *end)
 
 void mpixq_end_release(struct mpixq_request *req)
 {
-    struct end *end = req->end;
+    struct end *end = req->pair.end;
 
     if (end->active) {
         recall(req, end);
@@ -95,7 +95,8 @@ static int drain_begin(const struct mpixq_request *req, struct end *end, MPI_Com
     MPI_Count bytes = 0;
     int flag = 0;
 
-    if (PMPI_Improbe(req->peer_world, end->tag, comm, &flag, &message, &status) != MPI_SUCCESS) {
+    if (PMPI_Improbe(req->pair.peer_world, end->tag, comm, &flag, &message, &status) !=
+        MPI_SUCCESS) {
         return -1;
     }
     if (!flag) {
@@ -117,7 +118,7 @@ static int drain(const struct mpixq_request *req, struct end *end, MPI_Comm comm
 {
     int flag = 0, begun, of_each = end->parts != NULL ? end->parts->n : 1;
 
-    while (end->received < req->peer_started * (uint64_t)of_each) {
+    while (end->received < mpixq_pair_peer_starts(&req->pair) * (uint64_t)of_each) {
         begun = end->drain != MPI_REQUEST_NULL ? 1 : drain_begin(req, end, comm);
         if (begun <= 0) {
             return begun;
@@ -154,7 +155,7 @@ static bool retire_send(struct mpixq_request *req, struct end *end)
 
 bool mpixq_end_retire(struct mpixq_request *req, MPI_Comm comm)
 {
-    struct end *end = req->end;
+    struct end *end = req->pair.end;
     int drained;
 
     if (mpixq_request_is_send(req)) {
@@ -165,12 +166,12 @@ bool mpixq_end_retire(struct mpixq_request *req, MPI_Comm comm)
         return false;
     }
     if (drained > 0) {
-        mpixq_tag_give_back(req->peer_world, end->tag);
+        mpixq_tag_give_back(req->pair.peer_world, end->tag);
     } else {
         mpixq_warn(
             "a message of rank %d could not be received after its receive was freed: its tag "
             "is not used again",
-            req->peer_world);
+            req->pair.peer_world);
     }
     end_free(req);
     return true;

@@ -70,14 +70,14 @@ static enum mpixq_error fallback_accept(struct mpixq_request *req, const struct 
         *why_p = "what the sender says of parts makes no sense";
         return error;
     }
-    tag = mpixq_tag_take(req->peer_world);
+    tag = mpixq_tag_take(req->pair.peer_world);
     if (tag < 0) {
         *why_p = "all tags of this source are in use";
         return MPIXQ_E_NO_TAG;
     }
-    req->end = mpixq_end_create(req, tag, part);
-    if (req->end == NULL) {
-        mpixq_tag_give_back(req->peer_world, tag);
+    req->pair.end = mpixq_end_create(req, tag, part);
+    if (req->pair.end == NULL) {
+        mpixq_tag_give_back(req->pair.peer_world, tag);
         *why_p = "no memory";
         return MPIXQ_E_NO_MEMORY;
     }
@@ -104,8 +104,8 @@ static enum mpixq_error fallback_connect(struct mpixq_request *req, const struct
     if (tag < 0 || tag > mpixq_tags_largest()) {
         return MPIXQ_E_PROTOCOL;
     }
-    req->end = mpixq_end_create(req, tag, part);
-    return req->end != NULL ? MPIXQ_E_NONE : MPIXQ_E_NO_MEMORY;
+    req->pair.end = mpixq_end_create(req, tag, part);
+    return req->pair.end != NULL ? MPIXQ_E_NONE : MPIXQ_E_NO_MEMORY;
 }
 
 static void fallback_withdraw(struct mpixq_request *req)
@@ -118,7 +118,7 @@ static void fallback_withdraw(struct mpixq_request *req)
 static void fail(struct mpixq_request *req, int rc, const char *operation)
 {
     mpixq_failure_abandon(req);
-    mpixq_queue_fail(atomic_load(&req->queue), req, rc, operation);
+    mpixq_queue_fail(atomic_load(&req->pair.queue), req, rc, operation);
 }
 
 /* Under busy there is one writer at a time: no need for an atomic addition. */
@@ -135,15 +135,15 @@ enum { TOGETHER = 32 }; /* requests in one call of MPI */
  * drive, as MPI has it, and not counted for the progress thread. */
 static void conclude_starts(struct mpixq_request *const reqs[], int n, int rc)
 {
-    struct mpixq_queue *queue = atomic_load(&reqs[0]->queue); /* the same for all */
+    struct mpixq_queue *queue = atomic_load(&reqs[0]->pair.queue); /* the same for all */
 
     for (int i = 0; i < n; i++) {
-        struct end *end = reqs[i]->end;
+        struct end *end = reqs[i]->pair.end;
 
         if (rc == MPI_SUCCESS) {
             end->active = true;
             end->counted = queue != NULL;
-            count_one(&reqs[i]->started);
+            count_one(&reqs[i]->pair.executed);
         }
         mpixq_end_leave(end);
         if (rc != MPI_SUCCESS) {
@@ -159,8 +159,8 @@ static void conclude_starts(struct mpixq_request *const reqs[], int n, int rc)
 
 static void start_one(struct mpixq_request *req)
 {
-    struct end *end = req->end;
-    int rc = mpixq_persistent_start(req, req->peer_world, end->tag, comm, &end->request);
+    struct end *end = req->pair.end;
+    int rc = mpixq_persistent_start(req, req->pair.peer_world, end->tag, comm, &end->request);
 
     conclude_starts(&req, 1, rc);
 }
@@ -171,11 +171,11 @@ static void start_all(struct mpixq_request *const reqs[], int n)
     int rc;
 
     for (int i = 0; i < n; i++) {
-        requests[i] = ((struct end *)reqs[i]->end)->request;
+        requests[i] = ((struct end *)reqs[i]->pair.end)->request;
     }
     rc = PMPI_Startall(n, requests);
     for (int i = 0; i < n; i++) {
-        ((struct end *)reqs[i]->end)->request = requests[i];
+        ((struct end *)reqs[i]->pair.end)->request = requests[i];
     }
     conclude_starts(reqs, n, rc);
 }
@@ -183,8 +183,8 @@ static void start_all(struct mpixq_request *const reqs[], int n)
 /* Under busy, which is left. */
 static void start_parts(struct mpixq_request *req)
 {
-    struct end *end = req->end;
-    struct mpixq_queue *queue = atomic_load(&req->queue);
+    struct end *end = req->pair.end;
+    struct mpixq_queue *queue = atomic_load(&req->pair.queue);
     bool first = end->parts->begun == 0;
     int n, rc = mpixq_parts_start(req, end->tag, comm, &n);
 
@@ -204,7 +204,7 @@ static void start_parts(struct mpixq_request *req)
 /* The queue has failed. */
 static void drop_start(struct mpixq_request *req)
 {
-    struct end *end = req->end;
+    struct end *end = req->pair.end;
 
     mpixq_failure_abandon(req);
     if (end->parts != NULL) {
@@ -218,7 +218,7 @@ static void drop_start(struct mpixq_request *req)
  * can start again. */
 static void run_starts(void *const args[], int n)
 {
-    struct mpixq_queue *queue = atomic_load(&((struct mpixq_request *)args[0])->queue);
+    struct mpixq_queue *queue = atomic_load(&((struct mpixq_request *)args[0])->pair.queue);
     struct mpixq_request *reqs[TOGETHER];
     int n_again = 0;
 
@@ -230,7 +230,7 @@ static void run_starts(void *const args[], int n)
     }
     for (int i = 0; i < n; i++) {
         struct mpixq_request *req = args[i];
-        struct end *end = req->end;
+        struct end *end = req->pair.end;
 
         mpixq_end_enter(end);
         if (end->parts != NULL) {
@@ -267,12 +267,12 @@ static bool fallback_start(struct mpixq_queue *queue, struct mpixq_request *req,
 /* An active request has completed. Under busy. */
 static void complete(struct mpixq_request *req)
 {
-    struct end *end = req->end;
+    struct end *end = req->pair.end;
 
     mpixq_end_deactivate(end);
     end->received += end->parts == NULL;
     if (end->parts == NULL || !end->parts->broken_off) {
-        count_one(&req->done);
+        count_one(&req->pair.done);
     }
 }
 
@@ -282,7 +282,7 @@ static void conclude(struct mpixq_request *req, int rc, bool flag)
     if (rc == MPI_SUCCESS && flag) {
         complete(req);
     }
-    mpixq_end_leave(req->end);
+    mpixq_end_leave(req->pair.end);
     if (rc != MPI_SUCCESS) {
         fail(req, rc, "completion");
     }
@@ -291,7 +291,7 @@ static void conclude(struct mpixq_request *req, int rc, bool flag)
 /* Under busy, which is left; it is active. Returns whether it has completed. */
 static bool test_taken(struct mpixq_request *req)
 {
-    struct end *end = req->end;
+    struct end *end = req->pair.end;
     int flag = 0, rc = end->parts != NULL ? mpixq_parts_test(req, &flag)
                                           : PMPI_Test(&end->request, &flag, MPI_STATUS_IGNORE);
 
@@ -306,7 +306,7 @@ static int take_active(void *const args[], int n, struct mpixq_request *reqs[])
 
     for (int i = 0; i < n; i++) {
         struct mpixq_request *req = args[i];
-        struct end *end = req->end;
+        struct end *end = req->pair.end;
 
         if (!mpixq_end_try_enter(end)) {
             continue; /* another thread is testing it */
@@ -335,13 +335,13 @@ static void test_some(void *const args[], int n)
         return;
     }
     for (int i = 0; i < n; i++) {
-        requests[i] = ((struct end *)reqs[i]->end)->request;
+        requests[i] = ((struct end *)reqs[i]->pair.end)->request;
     }
     rc = PMPI_Testsome(n, requests, &n_done, indices, statuses);
     n_done = n_done == MPI_UNDEFINED ? 0 : n_done;
     for (int i = 0; i < n_done; i++) {
         struct mpixq_request *req = reqs[indices[i]];
-        struct end *end = req->end;
+        struct end *end = req->pair.end;
 
         reqs[indices[i]] = NULL;
         end->request = requests[indices[i]]; /* null if it was not persistent */
@@ -358,7 +358,7 @@ static void test_some(void *const args[], int n)
 static bool test_one(void *arg)
 {
     struct mpixq_request *req = arg;
-    struct end *end = req->end;
+    struct end *end = req->pair.end;
 
     if (!mpixq_end_try_enter(end)) {
         return false;
@@ -388,7 +388,7 @@ static void poll_many(void *const args[], int n)
 
 static bool has_completed(const struct mpixq_request *req)
 {
-    return atomic_load_explicit(&req->done, memory_order_acquire) == req->epoch;
+    return atomic_load_explicit(&req->pair.done, memory_order_acquire) == req->pair.started;
 }
 
 static bool fallback_poll(struct mpixq_request *req)
@@ -419,8 +419,8 @@ static void fallback_poll_many(struct mpixq_request *const reqs[], int n, bool d
 static bool fallback_wait(struct mpixq_queue *queue, struct mpixq_request *req,
                           struct mpixq_awaited *awaited)
 {
-    *awaited = (struct mpixq_awaited){.word = &req->done,
-                                      .value = req->epoch,
+    *awaited = (struct mpixq_awaited){.word = &req->pair.done,
+                                      .value = req->pair.started,
                                       .poll = poll_many,
                                       .arg = req,
                                       .failed = &queue->failed};
@@ -433,7 +433,7 @@ static const char *fallback_lacks(const struct mpixq_request *req)
         return "it is started here and lacks the data: the peer has not started its send, or the "
                "message is under way";
     }
-    return req->made.mode == MPIXQ_MODE_BSEND
+    return req->pair.message.mode == MPIXQ_MODE_BSEND
                ? "it is started here, and MPI has not taken its data into the buffer"
                : "it is started here and the data is not taken: the peer has not started its "
                  "receive, or the message is under way";

@@ -7,24 +7,24 @@
 int mpixq_persistent_init_large(const struct mpixq_request *req, int peer, int tag, MPI_Comm comm,
                                 MPI_Request *request_p)
 {
-    MPI_Count count = req->made.count;
+    MPI_Count count = req->pair.message.count;
 
-    switch (req->made.mode) {
+    switch (req->pair.message.mode) {
     case MPIXQ_MODE_SSEND:
-        return PMPI_Ssend_init_c(mpixq_request_buffer(req), count, req->made.type.handle, peer, tag,
-                                 comm, request_p);
+        return PMPI_Ssend_init_c(mpixq_pair_buffer(&req->pair), count, req->pair.message.type, peer,
+                                 tag, comm, request_p);
     case MPIXQ_MODE_RECV:
-        return PMPI_Recv_init_c((void *)mpixq_request_buffer(req), count, req->made.type.handle,
-                                peer, tag, comm, request_p);
+        return PMPI_Recv_init_c((void *)mpixq_pair_buffer(&req->pair), count,
+                                req->pair.message.type, peer, tag, comm, request_p);
     default:
-        return PMPI_Send_init_c(mpixq_request_buffer(req), count, req->made.type.handle, peer, tag,
-                                comm, request_p);
+        return PMPI_Send_init_c(mpixq_pair_buffer(&req->pair), count, req->pair.message.type, peer,
+                                tag, comm, request_p);
     }
 }
 
 int mpixq_ibsend_large(const struct mpixq_request *req, int peer, int tag, MPI_Comm comm,
                        MPI_Request *request_p)
 {
-    return PMPI_Ibsend_c(mpixq_request_buffer(req), req->made.count, req->made.type.handle, peer,
-                         tag, comm, request_p);
+    return PMPI_Ibsend_c(mpixq_pair_buffer(&req->pair), req->pair.message.count,
+                         req->pair.message.type, peer, tag, comm, request_p);
 }

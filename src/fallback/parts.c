@@ -23,7 +23,7 @@ struct proposal {
 
 static struct mpixq_parts *parts_of(const struct mpixq_request *req)
 {
-    return ((const struct end *)req->end)->parts;
+    return ((const struct end *)req->pair.end)->parts;
 }
 
 /* In how many bytes each this end would send, or 0. */
@@ -31,17 +31,17 @@ static size_t wanted_part(const struct mpixq_request *req)
 {
     size_t unit = (size_t)mpixq_env.part_kib * 1024, part;
 
-    if (unit == 0 || req->bytes / 2 < unit || req->made.mode == MPIXQ_MODE_BSEND ||
-        !mpixq_is_contiguous(req->made.type.handle)) {
+    if (unit == 0 || req->pair.bytes / 2 < unit || req->pair.message.mode == MPIXQ_MODE_BSEND ||
+        !mpixq_is_contiguous(req->pair.message.type)) {
         return 0;
     }
-    part = unit * ((req->bytes - 1) / (unit * MOST) + 1);
+    part = unit * ((req->pair.bytes - 1) / (unit * MOST) + 1);
     return part <= INT_MAX ? part : 0;
 }
 
 void mpixq_parts_offer(const struct mpixq_request *req, struct mpixq_blob *blob)
 {
-    struct proposal proposal = {.part = wanted_part(req), .staged = req->staging != NULL};
+    struct proposal proposal = {.part = wanted_part(req), .staged = req->pair.staging != NULL};
 
     blob->length = proposal.part > 0 ? sizeof proposal : 0;
     memcpy(blob->bytes, &proposal, blob->length);
@@ -61,11 +61,11 @@ enum mpixq_error mpixq_parts_accept(const struct mpixq_request *req,
     }
     memcpy(&proposal, theirs->bytes, sizeof proposal);
     if (proposal.part == 0 || proposal.part > INT_MAX || proposal.staged > 1 ||
-        req->bytes <= proposal.part || (req->bytes - 1) / proposal.part >= MOST) {
+        req->pair.bytes <= proposal.part || (req->pair.bytes - 1) / proposal.part >= MOST) {
         return MPIXQ_E_PROTOCOL;
     }
-    if ((proposal.staged || req->staging != NULL) && mpixq_env.part_kib > 0 &&
-        mpixq_is_contiguous(req->made.type.handle)) {
+    if ((proposal.staged || req->pair.staging != NULL) && mpixq_env.part_kib > 0 &&
+        mpixq_is_contiguous(req->pair.message.type)) {
         *part_p = proposal.part;
     }
     return MPIXQ_E_NONE;
@@ -78,7 +78,7 @@ bool mpixq_parts_agree(const struct mpixq_request *req, uint64_t part)
 
 struct mpixq_parts *mpixq_parts_create(const struct mpixq_request *req, uint64_t part)
 {
-    int n = (int)((req->bytes - 1) / part + 1);
+    int n = (int)((req->pair.bytes - 1) / part + 1);
     struct mpixq_parts *parts = mpixq_alloc(sizeof *parts + (size_t)n * sizeof parts->requests[0]);
 
     if (parts == NULL) {
@@ -89,10 +89,10 @@ struct mpixq_parts *mpixq_parts_create(const struct mpixq_request *req, uint64_t
     for (int i = 0; i < n; i++) {
         parts->requests[i] = MPI_REQUEST_NULL;
     }
-    if (req->staging != NULL) {
-        req->staging->copy.n_parts = n;
-        req->staging->copy.part = part;
-        req->staging->copy.arrived = &parts->arrived;
+    if (req->pair.staging != NULL) {
+        req->pair.staging->copy.n_parts = n;
+        req->pair.staging->copy.part = part;
+        req->pair.staging->copy.arrived = &parts->arrived;
     }
     return parts;
 }
@@ -109,7 +109,7 @@ void mpixq_parts_free(struct mpixq_parts *parts)
 
 static int bytes_of(const struct mpixq_request *req, const struct mpixq_parts *parts, int i)
 {
-    uint64_t before = (uint64_t)i * parts->part, left = req->bytes - before;
+    uint64_t before = (uint64_t)i * parts->part, left = req->pair.bytes - before;
 
     return (int)(left < parts->part ? left : parts->part);
 }
@@ -120,18 +120,18 @@ static int start_part(const struct mpixq_request *req, struct mpixq_parts *parts
                       MPI_Comm comm)
 {
     int i = parts->begun, bytes = bytes_of(req, parts, i), rc = MPI_SUCCESS;
-    char *at = (char *)mpixq_request_buffer(req) + (size_t)i * parts->part;
+    char *at = (char *)mpixq_pair_buffer(&req->pair) + (size_t)i * parts->part;
     MPI_Request *request = &parts->requests[i];
 
     if (*request != MPI_REQUEST_NULL) {
         return PMPI_Start(request);
     }
     if (!mpixq_request_is_send(req)) {
-        rc = PMPI_Recv_init(at, bytes, MPI_BYTE, req->peer_world, tag, comm, request);
-    } else if (req->made.mode == MPIXQ_MODE_SSEND && i == parts->n - 1) {
-        rc = PMPI_Ssend_init(at, bytes, MPI_BYTE, req->peer_world, tag, comm, request);
+        rc = PMPI_Recv_init(at, bytes, MPI_BYTE, req->pair.peer_world, tag, comm, request);
+    } else if (req->pair.message.mode == MPIXQ_MODE_SSEND && i == parts->n - 1) {
+        rc = PMPI_Ssend_init(at, bytes, MPI_BYTE, req->pair.peer_world, tag, comm, request);
     } else {
-        rc = PMPI_Send_init(at, bytes, MPI_BYTE, req->peer_world, tag, comm, request);
+        rc = PMPI_Send_init(at, bytes, MPI_BYTE, req->pair.peer_world, tag, comm, request);
     }
     return rc ? rc : PMPI_Start(request);
 }
@@ -139,7 +139,7 @@ static int start_part(const struct mpixq_request *req, struct mpixq_parts *parts
 int mpixq_parts_start(const struct mpixq_request *req, int tag, MPI_Comm comm, int *n_p)
 {
     struct mpixq_parts *parts = parts_of(req);
-    bool copied = req->staging != NULL && mpixq_request_is_send(req);
+    bool copied = req->pair.staging != NULL && mpixq_request_is_send(req);
     int first = parts->begun, end = copied ? first + 1 : parts->n, rc = MPI_SUCCESS;
 
     while (rc == MPI_SUCCESS && parts->begun < end) {
@@ -165,7 +165,7 @@ void mpixq_parts_break_off(const struct mpixq_request *req, int tag, MPI_Comm co
             (void)PMPI_Request_free(request);
         }
         parts->broken_off = true;
-        rc = PMPI_Isend(NULL, 0, MPI_BYTE, req->peer_world, tag, comm, request);
+        rc = PMPI_Isend(NULL, 0, MPI_BYTE, req->pair.peer_world, tag, comm, request);
         parts->begun += rc == MPI_SUCCESS;
     }
 }
@@ -186,10 +186,10 @@ int mpixq_parts_test(const struct mpixq_request *req, int *flag_p)
         }
         parts->done++;
         if (!is_send) {
-            ((struct end *)req->end)->received++;
+            ((struct end *)req->pair.end)->received++;
             (void)PMPI_Get_count(&status, MPI_BYTE, &bytes);
             if (bytes != bytes_of(req, parts, parts->done - 1)) {
-                return mpixq_request_peer_failed(req);
+                return mpixq_pair_peer_failed(&req->pair);
             }
         }
         atomic_fetch_add_explicit(&parts->arrived, 1, memory_order_release);
@@ -205,7 +205,7 @@ int mpixq_parts_test(const struct mpixq_request *req, int *flag_p)
 void mpixq_parts_recall(const struct mpixq_request *req)
 {
     struct mpixq_parts *parts = parts_of(req);
-    struct end *end = req->end;
+    struct end *end = req->pair.end;
 
     for (int i = parts->begun - 1; i >= parts->done; i--) {
         MPI_Status status;

@@ -7,21 +7,21 @@
 static int init(const struct mpixq_request *req, int peer, int tag, MPI_Comm comm,
                 MPI_Request *request_p)
 {
-    int count = (int)req->made.count;
+    int count = (int)req->pair.message.count;
 
-    if (req->made.count > INT_MAX) {
+    if (req->pair.message.count > INT_MAX) {
         return mpixq_persistent_init_large(req, peer, tag, comm, request_p);
     }
-    switch (req->made.mode) {
+    switch (req->pair.message.mode) {
     case MPIXQ_MODE_SSEND:
-        return PMPI_Ssend_init(mpixq_request_buffer(req), count, req->made.type.handle, peer, tag,
-                               comm, request_p);
+        return PMPI_Ssend_init(mpixq_pair_buffer(&req->pair), count, req->pair.message.type, peer,
+                               tag, comm, request_p);
     case MPIXQ_MODE_RECV:
-        return PMPI_Recv_init((void *)mpixq_request_buffer(req), count, req->made.type.handle, peer,
-                              tag, comm, request_p);
+        return PMPI_Recv_init((void *)mpixq_pair_buffer(&req->pair), count, req->pair.message.type,
+                              peer, tag, comm, request_p);
     default:
-        return PMPI_Send_init(mpixq_request_buffer(req), count, req->made.type.handle, peer, tag,
-                              comm, request_p);
+        return PMPI_Send_init(mpixq_pair_buffer(&req->pair), count, req->pair.message.type, peer,
+                              tag, comm, request_p);
     }
 }
 
@@ -32,11 +32,11 @@ int mpixq_persistent_start(const struct mpixq_request *req, int peer, int tag, M
 
     /* Open MPI 4.1 sends zeros when a persistent buffered send of more than an eager message is
      * started again; and there is nothing to gain, as the data is copied anyway. */
-    if (req->made.mode == MPIXQ_MODE_BSEND) {
-        return req->made.count > INT_MAX
+    if (req->pair.message.mode == MPIXQ_MODE_BSEND) {
+        return req->pair.message.count > INT_MAX
                    ? mpixq_ibsend_large(req, peer, tag, comm, request_p)
-                   : PMPI_Ibsend(mpixq_request_buffer(req), (int)req->made.count,
-                                 req->made.type.handle, peer, tag, comm, request_p);
+                   : PMPI_Ibsend(mpixq_pair_buffer(&req->pair), (int)req->pair.message.count,
+                                 req->pair.message.type, peer, tag, comm, request_p);
     }
     if (*request_p == MPI_REQUEST_NULL) {
         rc = init(req, peer, tag, comm, request_p);

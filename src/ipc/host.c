@@ -23,32 +23,32 @@ static bool is_copied(const struct ipc_end *end)
 
 static void conclude(struct mpixq_request *req, uint64_t ticket)
 {
-    struct ipc_end *end = req->end;
+    struct ipc_end *end = req->pair.end;
 
     if (!moves_data(end)) {
-        atomic_fetch_add(&req->started, 1);
+        atomic_fetch_add(&req->pair.executed, 1);
         return;
     }
     if (ticket == 0 || !is_copied(end)) {
         atomic_store(&end->launch, ticket);
     }
     if (ticket != 0) {
-        atomic_fetch_add(&req->started, 1);
+        atomic_fetch_add(&req->pair.executed, 1);
     } else {
-        mpixq_failure_of(req->id, mpixq_error_code(MPIXQ_E_GPU), "start");
+        mpixq_failure_of(req->pair.id, mpixq_error_code(MPIXQ_E_GPU), "start");
     }
 }
 
 /* All of one place; at most TOGETHER. */
 static void launch(struct mpixq_request *const reqs[], int n)
 {
-    struct ipc_end *first = reqs[0]->end;
+    struct ipc_end *first = reqs[0]->pair.end;
     struct mpixq_move moves[TOGETHER];
     uint64_t ticket = 0;
     int n_moves = 0;
 
     for (int i = 0; i < n; i++) {
-        struct ipc_end *end = reqs[i]->end;
+        struct ipc_end *end = reqs[i]->pair.end;
 
         if (moves_data(end)) {
             /* Whoever polls must not take it for over before it has begun. */
@@ -72,10 +72,10 @@ static void launch_all(void *const args[], int n)
 
     for (int i = 0; i < n; i++) {
         struct mpixq_request *req = args[i];
-        const struct ipc_end *end = req->end;
+        const struct ipc_end *end = req->pair.end;
 
         if (n_reqs == TOGETHER ||
-            (n_reqs > 0 && end->place != ((const struct ipc_end *)reqs[0]->end)->place)) {
+            (n_reqs > 0 && end->place != ((const struct ipc_end *)reqs[0]->pair.end)->place)) {
             launch(reqs, n_reqs);
             n_reqs = 0;
         }
@@ -108,14 +108,14 @@ void mpixq_ipc_await_launch(struct ipc_end *end)
 /* The message has come to its slot, or to where it belongs. */
 static void copy(struct mpixq_request *req)
 {
-    struct ipc_end *end = req->end;
+    struct ipc_end *end = req->pair.end;
     struct mpixq_gpu_word word = mpixq_ipc_word(end);
     uint64_t ticket = mpixq_share_take(end->place->share, &word);
 
     if (ticket != 0) {
         atomic_store(&end->launch, ticket);
     } else {
-        mpixq_failure_of(req->id, mpixq_error_code(MPIXQ_E_GPU), "wait");
+        mpixq_failure_of(req->pair.id, mpixq_error_code(MPIXQ_E_GPU), "wait");
     }
 }
 
@@ -123,17 +123,17 @@ void mpixq_ipc_attend(struct mpixq_request *req)
 {
     enum { RARELY = 512 }; /* the library may let us wait for other threads */
     static atomic_uint looks;
-    const struct ipc_end *end = req->end;
+    const struct ipc_end *end = req->pair.end;
     const char *why;
 
     if (is_copied(end) && atomic_load(&end->launch) == MPIXQ_IPC_LAUNCHING &&
-        ipc_told(end) == req->epoch && !atomic_load(&req->failed)) {
+        ipc_told(end) == req->pair.started && !atomic_load(&req->pair.failed)) {
         copy(req);
     }
     if (atomic_fetch_add_explicit(&looks, 1, memory_order_relaxed) % RARELY == RARELY - 1) {
         why = mpixq_share_broken(end->place->share);
         if (why != NULL) {
-            mpixq_failure_of(req->id, mpixq_error_code_saying(MPIXQ_E_GPU, why), "wait");
+            mpixq_failure_of(req->pair.id, mpixq_error_code_saying(MPIXQ_E_GPU, why), "wait");
         }
     }
 }

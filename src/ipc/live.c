@@ -31,14 +31,15 @@ static void set_live(struct ipc_end *end, bool is_live)
 
 static bool is_over(const struct ipc_end *end)
 {
-    return ipc_done(end) >= atomic_load(&end->req->started) || atomic_load(&end->req->failed);
+    return ipc_done(end) >= atomic_load(&end->req->pair.executed) ||
+           atomic_load(&end->req->pair.failed);
 }
 
 void mpixq_ipc_note_starts(void *const args[], int n)
 {
     pthread_mutex_lock(&live_lock);
     for (int i = 0; i < n; i++) {
-        set_live(((const struct mpixq_request *)args[i])->end, true);
+        set_live(((const struct mpixq_request *)args[i])->pair.end, true);
     }
     pthread_mutex_unlock(&live_lock);
     mpixq_progress_wake();

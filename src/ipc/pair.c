@@ -18,14 +18,14 @@ enum { VERSION = 5 };
 /* Of a request that has something prepared: its first member. */
 static struct ipc_end *prepared_of(const struct mpixq_request *req)
 {
-    return (struct ipc_end *)(void *)req->prepared;
+    return (struct ipc_end *)(void *)req->pair.prepared;
 }
 
 /* What its buffer is a part of, for others. */
 static const char *export_buffer(struct ipc_end *end)
 {
-    const struct mpixq_captured *made = &end->req->made;
-    uint64_t bytes = mpixq_type_bytes(made->type.handle, made->count); /* it has no gaps */
+    const struct mpixq_message *message = &end->req->pair.message;
+    uint64_t bytes = mpixq_type_bytes(message->type, message->count); /* it has no gaps */
 
     return mpixq_share_export(end->place->share, end->buffer, (size_t)bytes, &end->allocation,
                               &end->offset);
@@ -37,7 +37,7 @@ static void end_free(struct ipc_end *end, bool clean)
     mpixq_ipc_drop(end);
     mpixq_ipc_let_go(end);
     if (!end->is_send) {
-        end->slots.base = end->base + end->req->epoch;
+        end->slots.base = end->base + end->req->pair.started;
         mpixq_ipc_slots_give_back(end->place, end->slots, clean);
     }
     mpixq_ipc_end_give_back(end->place, end->number, clean);
@@ -67,7 +67,7 @@ static struct ipc_end *end_create(struct mpixq_request *req, const char *kind, v
     end->life = place->life;
     end->buffer = buffer;
     end->is_send = mpixq_request_is_send(req);
-    end->is_ready = req->made.mode == MPIXQ_MODE_RSEND;
+    end->is_ready = req->pair.message.mode == MPIXQ_MODE_RSEND;
     end->slots.first = -1;
     *why_p = export_buffer(end);
     if (*why_p == NULL && mpixq_ipc_end_take(place, &end->number)) {
@@ -87,17 +87,17 @@ static void ipc_prepare(struct mpixq_request *req, const char *kind, void *place
 {
     const char *why = "no memory";
 
-    if (req->prepared != NULL && mpixq_memory_is_over(prepared_of(req)->life)) {
+    if (req->pair.prepared != NULL && mpixq_memory_is_over(prepared_of(req)->life)) {
         end_free(prepared_of(req), false);
-        req->prepared = NULL;
+        req->pair.prepared = NULL;
     }
-    if (req->prepared == NULL) {
+    if (req->pair.prepared == NULL) {
         struct ipc_end *end = end_create(req, kind, place, buffer, &why);
 
         if (end != NULL) {
-            req->prepared = &end->prepared;
+            req->pair.prepared = &end->prepared;
         } else {
-            req->unprepared = why;
+            req->pair.unprepared = why;
         }
     }
 }
@@ -106,12 +106,12 @@ static void ipc_prepare(struct mpixq_request *req, const char *kind, void *place
 
 static const char *obstacle(const struct mpixq_request *req)
 {
-    if (req->prepared == NULL) {
-        return !req->in_gpu              ? "the buffer is not in memory of a GPU"
-               : req->unprepared != NULL ? req->unprepared
-                                         : "the datatype leaves gaps";
+    if (req->pair.prepared == NULL) {
+        return !req->pair.in_gpu              ? "the buffer is not in memory of a GPU"
+               : req->pair.unprepared != NULL ? req->pair.unprepared
+                                              : "the datatype leaves gaps";
     }
-    if (req->made.mode == MPIXQ_MODE_BSEND) {
+    if (req->pair.message.mode == MPIXQ_MODE_BSEND) {
         return "a buffered send completes without its receive";
     }
     if (!mpixq_share_may_open(prepared_of(req)->place->share)) {
@@ -123,7 +123,7 @@ static const char *obstacle(const struct mpixq_request *req)
 /* A synchronous send completes with its receive only. */
 static uint32_t eager(const struct ipc_end *end)
 {
-    return end->req->made.mode == MPIXQ_MODE_SSEND ? 0 : (uint32_t)mpixq_env.eager;
+    return end->req->pair.message.mode == MPIXQ_MODE_SSEND ? 0 : (uint32_t)mpixq_env.eager;
 }
 
 static void fill(const struct ipc_end *end, struct mpixq_blob *mine)
@@ -189,7 +189,7 @@ static const char *meet(struct ipc_end *end, const struct mpixq_blob *theirs)
 static void use(struct mpixq_request *req, struct ipc_end *end)
 {
     end->has_peer = true;
-    req->end = end;
+    req->pair.end = end;
     if (mpixq_ipc_is_own(&end->theirs)) {
         mpixq_ipc_is_open(end);
     }
@@ -214,8 +214,9 @@ static enum mpixq_error ipc_accept(struct mpixq_request *req, const struct mpixq
         return MPIXQ_E_NO_CHANNEL;
     }
     end->is_ready = end->theirs.is_ready != 0;
-    if (end->slots.first < 0 && req->bytes <= end->theirs.eager && req->bytes <= eager(end)) {
-        end->slots = mpixq_ipc_slots_take(end->place, req->bytes);
+    if (end->slots.first < 0 && req->pair.bytes <= end->theirs.eager &&
+        req->pair.bytes <= eager(end)) {
+        end->slots = mpixq_ipc_slots_take(end->place, req->pair.bytes);
     }
     end->base = larger(larger(end->base, end->theirs.base), end->slots.base);
     fill(end, mine);
@@ -282,7 +283,7 @@ static void ipc_undo(struct mpixq_request *req)
     end->state = NULL;
     end->has_peer = false;
     atomic_store(&end->prepared.place, NULL);
-    req->end = NULL;
+    req->pair.end = NULL;
 }
 
 static void ipc_withdraw(struct mpixq_request *req)
@@ -294,12 +295,12 @@ static void ipc_withdraw(struct mpixq_request *req)
 
 static void ipc_ended(struct mpixq_request *req)
 {
-    mpixq_ipc_gone(req->end);
+    mpixq_ipc_gone(req->pair.end);
 }
 
 static void ipc_release(struct mpixq_request *req)
 {
-    mpixq_ipc_let_go(req->end);
+    mpixq_ipc_let_go(req->pair.end);
 }
 
 /* The peer's starts change the words of a sender, whose end so stays until the peer has freed its
@@ -307,16 +308,16 @@ static void ipc_release(struct mpixq_request *req)
  * known unless something has failed, or a message was left in a slot. */
 static bool ipc_retire(struct mpixq_request *req)
 {
-    struct ipc_end *end = req->end;
-    uint64_t end_of_peer = atomic_load_explicit(&req->peer_end, memory_order_acquire);
-    bool clean = !atomic_load(&req->failed) && ipc_done(end) == req->epoch;
+    struct ipc_end *end = req->pair.end;
+    uint64_t end_of_peer = atomic_load_explicit(&req->pair.peer_end, memory_order_acquire);
+    bool clean = !atomic_load(&req->pair.failed) && ipc_done(end) == req->pair.started;
 
     if (end->is_send && end_of_peer == 0 && !mpixq_match_has_stopped()) {
         return false;
     }
-    end_free(end, clean && end_of_peer == req->epoch + 1);
-    req->end = NULL;
-    req->prepared = NULL;
+    end_free(end, clean && end_of_peer == req->pair.started + 1);
+    req->pair.end = NULL;
+    req->pair.prepared = NULL;
     return true;
 }
 

@@ -11,12 +11,12 @@ static void book(void *const args[], int n)
 {
     for (int i = 0; i < n; i++) {
         struct mpixq_request *req = args[i];
-        const struct mpixq_queue *queue = atomic_load(&req->queue);
+        const struct mpixq_queue *queue = atomic_load(&req->pair.queue);
 
         if (queue != NULL && mpixq_queue_has_failed(queue)) {
             mpixq_failure_abandon(req);
         } else {
-            atomic_fetch_add(&req->started, 1);
+            atomic_fetch_add(&req->pair.executed, 1);
         }
     }
     mpixq_ipc_note_starts(args, n);
@@ -28,7 +28,7 @@ static void refuse(void *const args[], int n)
     for (int i = 0; i < n; i++) {
         const struct mpixq_request *req = args[i];
 
-        mpixq_failure_of(req->id, mpixq_error_code(MPIXQ_E_GPU_OPS), "start");
+        mpixq_failure_of(req->pair.id, mpixq_error_code(MPIXQ_E_GPU_OPS), "start");
     }
 }
 
@@ -53,13 +53,13 @@ bool mpixq_ipc_start(struct mpixq_queue *queue, struct mpixq_request *req,
 
 static uint64_t value_of(const struct ipc_end *end)
 {
-    return end->base + atomic_load_explicit(&end->req->epoch, memory_order_relaxed);
+    return end->base + atomic_load_explicit(&end->req->pair.started, memory_order_relaxed);
 }
 
 static char *slot_of(const struct ipc_end *end, uint64_t value)
 {
     return end->first_slot != NULL
-               ? end->first_slot + value % MPIXQ_SLOTS * ipc_slot_bytes(end->req->bytes)
+               ? end->first_slot + value % MPIXQ_SLOTS * ipc_slot_bytes(end->req->pair.bytes)
                : NULL;
 }
 
@@ -74,7 +74,7 @@ static uint64_t mine_of(const struct ipc_end *end, uint64_t value)
 static bool has_no_peer(const struct ipc_end *end)
 {
     if (end->is_ready) {
-        (void)atomic_fetch_add(&end->req->epoch, 0);
+        (void)atomic_fetch_add(&end->req->pair.started, 0);
     }
     return atomic_load(&end->is_gone);
 }
@@ -104,7 +104,7 @@ struct mpixq_gpu_word mpixq_ipc_word(const struct ipc_end *end)
                                    .mine = mine_of(end, value),
                                    .slot = end->is_send ? NULL : slot_of(end, value),
                                    .to = end->buffer,
-                                   .bytes = end->req->bytes};
+                                   .bytes = end->req->pair.bytes};
 }
 
 void mpixq_ipc_move_by_gpu(struct mpixq_queue *queue, struct mpixq_trigger triggers[], int n)
@@ -116,7 +116,7 @@ void mpixq_ipc_move_by_gpu(struct mpixq_queue *queue, struct mpixq_trigger trigg
             continue;
         }
         triggers[i].call = book;
-        end = ((const struct mpixq_request *)triggers[i].arg)->end;
+        end = ((const struct mpixq_request *)triggers[i].arg)->pair.end;
         /* A ready send without slots does not ask whether its receive is there. */
         if (end->is_send || !end->is_ready || end->slots.first >= 0) {
             queue->moves[queue->n_moves++] = mpixq_ipc_move(end);
@@ -127,7 +127,7 @@ void mpixq_ipc_move_by_gpu(struct mpixq_queue *queue, struct mpixq_trigger trigg
 bool mpixq_ipc_wait(struct mpixq_queue *queue, struct mpixq_request *req,
                     struct mpixq_awaited *awaited)
 {
-    const struct ipc_end *end = req->end;
+    const struct ipc_end *end = req->pair.end;
 
     *awaited = (struct mpixq_awaited){
         .word = &end->place->told[end->number], .value = value_of(end), .failed = &queue->failed};
@@ -136,39 +136,39 @@ bool mpixq_ipc_wait(struct mpixq_queue *queue, struct mpixq_request *req,
 
 void mpixq_ipc_watch_by_gpu(struct mpixq_queue *queue, const struct mpixq_awaited *awaited)
 {
-    const struct ipc_end *end = ((const struct mpixq_request *)awaited->who)->end;
+    const struct ipc_end *end = ((const struct mpixq_request *)awaited->who)->pair.end;
 
     queue->by_gpu[queue->n_by_gpu++] = mpixq_ipc_word(end);
 }
 
 bool mpixq_ipc_poll(struct mpixq_request *req)
 {
-    uint64_t done = ipc_done(req->end), seen = atomic_load(&req->done);
+    uint64_t done = ipc_done(req->pair.end), seen = atomic_load(&req->pair.done);
 
     /* Others may be here too, with an older or a newer number. */
-    while (seen < done && !atomic_compare_exchange_weak(&req->done, &seen, done)) {
+    while (seen < done && !atomic_compare_exchange_weak(&req->pair.done, &seen, done)) {
     }
-    return done == req->epoch || atomic_load(&req->failed);
+    return done == req->pair.started || atomic_load(&req->pair.failed);
 }
 
 /* A wait that is given up may not have copied what has come to its slot. Other starts that are
  * closed have never completed. */
 bool mpixq_ipc_is_broken(struct mpixq_request *req)
 {
-    const struct ipc_end *end = req->end;
+    const struct ipc_end *end = req->pair.end;
 
     return end->slots.first >= 0 && !end->is_send;
 }
 
 void mpixq_ipc_recall(struct mpixq_request *req)
 {
-    struct ipc_end *end = req->channel == &mpixq_channel_ipc ? req->end : NULL;
+    struct ipc_end *end = req->pair.channel == &mpixq_channel_ipc ? req->pair.end : NULL;
     struct mpixq_recall recall;
 
     if (end == NULL) {
         return;
     }
-    if (ipc_done(end) >= req->epoch || mpixq_memory_is_over(end->life)) {
+    if (ipc_done(end) >= req->pair.started || mpixq_memory_is_over(end->life)) {
         return;
     }
     /* Before it hears that this end is freed, by which it would take the words for clean. */
@@ -186,7 +186,7 @@ void mpixq_ipc_recall(struct mpixq_request *req)
 
 const char *mpixq_ipc_lacks(const struct mpixq_request *req)
 {
-    const struct ipc_end *end = req->end;
+    const struct ipc_end *end = req->pair.end;
 
     if (end->is_ready && end->slots.first < 0) {
         return end->is_send ? "it is started here, and the GPU is moving the data"

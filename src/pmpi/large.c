@@ -32,12 +32,10 @@ void mpixq_pull_large(void)
 static int capture(int rc, enum mpixq_mode mode, const void *buf, MPI_Count count,
                    MPI_Datatype type, int peer, int tag, MPI_Comm comm, const MPI_Request *request)
 {
-    const struct mpixq_captured args = {.mode = mode,
-                                        .buffer = buf,
-                                        .count = count,
-                                        .type = {type, false},
-                                        .peer = peer,
-                                        .tag = tag};
+    const struct mpixq_captured args = {
+        .message = {.buffer = buf, .count = count, .type = type, .mode = mode},
+        .peer = peer,
+        .tag = tag};
 
     if (rc == MPI_SUCCESS && mpixq_lib_is_up()) {
         mpixq_request_capture(&args, comm, *request);

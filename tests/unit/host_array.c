@@ -129,17 +129,17 @@ static void count_in(MPI_Request request)
 {
     struct mpixq_request *req = mpixq_request_find(request);
 
-    counted = req->channel;
+    counted = req->pair.channel;
     counting = *counted;
     counting.poll = count_poll;
     counting.poll_many = count_poll_many;
-    req->channel = &counting;
+    req->pair.channel = &counting;
 }
 
 static void stop_counting(void)
 {
     for (int i = 0; i < N - 2; i++) {
-        mpixq_request_find(r[i])->channel = counted;
+        mpixq_request_find(r[i])->pair.channel = counted;
     }
 }
 

@@ -67,10 +67,10 @@ static void nobody_waits(void **state)
         start(i);
     }
     req = mpixq_request_find(receives[0]);
-    real = req->channel;
+    real = req->pair.channel;
     slow = *real;
     slow.poll = poll_slowly;
-    req->channel = &slow;
+    req->pair.channel = &slow;
     assert_int_equal(pthread_create(&thread, NULL, free_first, NULL), 0);
     while (!atomic_load(&is_looking)) {
         pause_ms(1);

@@ -17,16 +17,17 @@ static void capture_keeps_what_it_was_given(void **test_state)
     capture_as(7, MPIXQ_MODE_BSEND, MPI_DOUBLE);
     req = mpixq_request_find(made_up(7));
     assert_non_null(req);
-    assert_int_equal(req->made.mode, MPIXQ_MODE_BSEND);
-    assert_int_equal(req->made.count, 7);
-    assert_int_equal(req->made.peer, 3);
-    assert_int_equal(req->made.tag, 7);
-    assert_true(req->made.type.handle == MPI_DOUBLE && !req->made.type.is_ours);
+    assert_int_equal(req->pair.message.mode, MPIXQ_MODE_BSEND);
+    assert_int_equal(req->pair.message.count, 7);
+    assert_int_equal(req->peer, 3);
+    assert_int_equal(req->tag, 7);
+    assert_true(req->pair.message.type == MPI_DOUBLE && !req->holds_type);
     assert_true(mpixq_request_comm(req) == MPI_COMM_WORLD);
     assert_true(mpixq_request_is_send(req));
     assert_int_equal(mpixq_request_state(req), MPIXQ_UNMATCHED);
     assert_int_equal(atomic_load(&mpixq_buffered), 1);
-    assert_string_equal(mpixq_request_describe(req, text, sizeof text), "buffered send to 3 tag 7");
+    assert_string_equal(mpixq_pair_describe(&req->pair, text, sizeof text),
+                        "buffered send to 3 tag 7");
     assert_true(drop(7));
     assert_int_equal(atomic_load(&mpixq_buffered), 0);
     capture_as(7, MPIXQ_MODE_RECV, MPI_INT);
@@ -93,7 +94,7 @@ static void same_handle_again_replaces_the_record(void **test_state)
     assert_int_equal(table_size(), 1);
     assert_int_equal(atomic_load(&mpixq_buffered), 0);
     matched = mpixq_request_find(made_up(5));
-    assert_int_equal(matched->made.mode, MPIXQ_MODE_RECV);
+    assert_int_equal(matched->pair.message.mode, MPIXQ_MODE_RECV);
     /* One that is matched lives on without a handle. */
     bring_to_matched(matched);
     capture_as(5, MPIXQ_MODE_SSEND, MPI_INT);
@@ -102,7 +103,7 @@ static void same_handle_again_replaces_the_record(void **test_state)
     assert_int_equal(mpixq_request_state(matched), MPIXQ_MATCHED);
     assert_true(matched->handle == MPI_REQUEST_NULL);
     end(matched);
-    assert_int_equal(mpixq_request_find(made_up(5))->made.mode, MPIXQ_MODE_SSEND);
+    assert_int_equal(mpixq_request_find(made_up(5))->pair.message.mode, MPIXQ_MODE_SSEND);
     assert_true(drop(5));
 }
 
@@ -152,7 +153,7 @@ static void table_follows_a_model(void **test_state)
         int i = unit_pick(&random, HANDLES), to = unit_pick(&random, HANDLES);
         struct mpixq_request *req = mpixq_request_find(made_up(i));
 
-        assert_int_equal(req != NULL ? req->made.tag : -1, tags[i]);
+        assert_int_equal(req != NULL ? req->tag : -1, tags[i]);
         switch (unit_pick(&random, 3)) {
         case 0:
             capture(i);
@@ -184,21 +185,21 @@ static void used_record_comes_back_clean(void **test_state)
     for (int i = 0; i < 1000; i++) {
         struct mpixq_request *req = capture(i);
 
-        assert_int_equal(req->id, none.id);
-        assert_int_equal(req->epoch, none.epoch);
-        assert_null(req->channel);
+        assert_int_equal(req->pair.id, none.pair.id);
+        assert_int_equal(req->pair.started, none.pair.started);
+        assert_null(req->pair.channel);
         assert_null(req->next_member);
         assert_false(req->released);
-        assert_int_equal(atomic_load(&req->done), 0);
-        assert_false(atomic_load(&req->failed));
+        assert_int_equal(atomic_load(&req->pair.done), 0);
+        assert_false(atomic_load(&req->pair.failed));
         if (i % 2 == 0) {
             bring_to_matched(req);
-            req->id = req->peer_id = 17;
-            req->epoch = 17;
+            req->pair.id = req->pair.peer_id = 17;
+            req->pair.started = 17;
             mpixq_request_release(req);
             req->next_member = req;
-            atomic_store(&req->done, 17);
-            atomic_store(&req->failed, true);
+            atomic_store(&req->pair.done, 17);
+            atomic_store(&req->pair.failed, true);
         }
         end(req);
     }
@@ -224,7 +225,7 @@ static void *use_table(void *arg)
         for (int i = user->first; i < user->first + HANDLES; i++) {
             struct mpixq_request *req = mpixq_request_find(made_up(i));
 
-            user->mistakes += req == NULL || req->made.tag != i;
+            user->mistakes += req == NULL || req->tag != i;
             mpixq_request_rename(made_up(i), made_up(i + OTHER));
             user->mistakes += mpixq_request_find(made_up(i)) != NULL;
             user->mistakes += mpixq_request_find(made_up(i + OTHER)) != req;

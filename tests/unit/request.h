@@ -30,7 +30,7 @@ static inline MPI_Request made_up(int i)
 static inline void capture_as(int i, enum mpixq_mode mode, MPI_Datatype type)
 {
     const struct mpixq_captured args = {
-        .mode = mode, .count = i, .type = {.handle = type}, .peer = 3, .tag = i};
+        .message = {.mode = mode, .count = i, .type = type}, .peer = 3, .tag = i};
 
     mpixq_request_capture(&args, MPI_COMM_WORLD, made_up(i));
 }

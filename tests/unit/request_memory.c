@@ -80,8 +80,8 @@ static void derived_type_lives_as_long_as_the_request(void **test_state)
     assert_int_equal(types_held, 2);
     MPI_Type_free(&type);
     req = mpixq_request_find(made_up(1));
-    assert_true(req->made.type.is_ours);
-    assert_int_equal(MPI_Type_size(req->made.type.handle, &size), MPI_SUCCESS);
+    assert_true(req->holds_type);
+    assert_int_equal(MPI_Type_size(req->pair.message.type, &size), MPI_SUCCESS);
     assert_int_equal(size, 3 * sizeof(int));
     assert_true(drop(0));
     assert_int_equal(types_held, 1);

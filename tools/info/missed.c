@@ -17,11 +17,11 @@ bool is_missed(const struct mpixq_request *req, uint32_t id)
     bool is_in = mpixq_channel_set_has(set, id);
     int n = is_in ? set->n : N_USUAL;
 
-    for (int i = 0; req->channel != NULL && i < n; i++) {
+    for (int i = 0; req->pair.channel != NULL && i < n; i++) {
         uint32_t at = is_in ? set->ids[i] : usual[i];
 
-        if (at == id || at == req->channel->id) {
-            return at != req->channel->id;
+        if (at == id || at == req->pair.channel->id) {
+            return at != req->pair.channel->id;
         }
     }
     return true;

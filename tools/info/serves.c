@@ -42,7 +42,7 @@ static void tell_one(struct mpixq_facts *facts, const struct ends *ends,
     char name[80], longer[120];
 
     (void)snprintf(name, sizeof name, "%s memory, %s", ends->memory, ends->where);
-    mpixq_fact(facts, name, "%s", is_matched ? req->channel->name : "none");
+    mpixq_fact(facts, name, "%s", is_matched ? req->pair.channel->name : "none");
     for (int i = 0; i < N_USUAL; i++) {
         uint8_t why = req->why_not[usual[i]];
 

@@ -280,7 +280,7 @@ static int default_channel(struct trial *trial, unsigned *missed_p)
     say_where(trial, "match without a choice", sizes[0]);
     if (match(trial, sizes[0], &mpixq_env.channels)) {
         req = mpixq_request_find(trial->requests[1]);
-        channel = req != NULL && req->channel != NULL ? (int)req->channel->id : -1;
+        channel = req != NULL && req->pair.channel != NULL ? (int)req->pair.channel->id : -1;
         for (uint32_t id = 0; req != NULL && id < MPIXQ_N_CHANNELS; id++) {
             *missed_p |= is_missed(req, id) ? 1u << id : 0;
         }

@@ -1,0 +1,159 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * Copyright (c) 2026 the mpix-queue authors
+ *
+ * A pair, as one of its two ends has it: what a channel needs to know to move one message of a
+ * sender to one receiver, again and again. Channels, streams and the copies of staging buffers work
+ * with pairs alone; requests (request.h) are what MPI knows, and own them. A persistent request has
+ * one, embedded in its record and used once the request is being matched.
+ *
+ * Whatever holds for each message of the pair stands here: what is sent, between whom, by which
+ * channel, and how many starts there were. What stands in the request instead is what only a
+ * request has, however many pairs it owns: handle, state, place in a queue, the match that is under
+ * way, and since when somebody waits for it.
+ *
+ * The three counters. Only who makes a start writes started, and only who executes and completes it
+ * writes executed and done. They only grow, and neither of these exceeds started; executed is what
+ * the host has seen, which may follow done where a GPU makes the starts. All starts are complete
+ * when done == started.
+ */
+#ifndef MPIXQ_PAIR_H
+#define MPIXQ_PAIR_H
+
+#include <mpi.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "stream/memory.h"
+#include "table.h"
+
+struct mpixq_channel;
+struct mpixq_prepared;
+struct mpixq_queue;
+struct mpixq_request;
+
+enum mpixq_mode {
+    MPIXQ_MODE_SEND,
+    MPIXQ_MODE_BSEND,
+    MPIXQ_MODE_SSEND,
+    MPIXQ_MODE_RSEND,
+    MPIXQ_MODE_RECV
+};
+
+/* What is sent, or where it is received. The datatype lives as long as the pair: a derived one is
+ * held by the owner. */
+struct mpixq_message {
+    const void *buffer;
+    MPI_Count count;
+    MPI_Datatype type;
+    enum mpixq_mode mode; /* which also says the direction */
+};
+
+struct mpixq_pair {
+    /* What a start and a wait look at comes first. */
+    const struct mpixq_channel *channel; /* that serves it; NULL: not matched */
+    void *end;                           /* the channel's data of this end */
+    struct mpixq_staging *staging;       /* buffer in its place for channels; NULL: none */
+    /* Whose starts these are, which also hears of their failures; NULL: the host's. Here, since
+     * who executes a start is given the pair. A request belongs to the queue of its pair. Written
+     * under the submission lock of the queue. */
+    _Atomic(struct mpixq_queue *) queue;
+    /* Starts made: enqueued, or by the host. Written by who makes them. */
+    _Atomic uint64_t started;
+    struct mpixq_message message; /* constant */
+    uint64_t bytes;               /* of the message: what the sender sends */
+    /* Starts that the stream, or the host, has reached. Written by it. */
+    _Atomic uint64_t executed;
+    /* The completion word: starts that have completed. Written by whoever completes them (a stream,
+     * the progress thread, a NIC), release; read by all, acquire. */
+    _Atomic uint64_t done;
+
+    /* The request that MPI knows it by, for texts and error handlers, and for matching. NULL: there
+     * is none. Channels do without. Constant. */
+    struct mpixq_request *owner;
+
+    _Atomic bool by_host; /* the last start was made by the host; written by who makes it */
+    atomic_bool failed;   /* a start of it failed; written like done */
+    /* Of where its buffer is: found out before a match. */
+    bool in_gpu;        /* in memory that the host cannot access */
+    bool moves;         /* in memory whose pages go from host to GPU and back */
+    bool in_place;      /* reached is for the buffer itself, in memory of a GPU */
+    uint8_t reached_by; /* id of the channel to which reached belongs; or 0 */
+    atomic_int error;   /* MPI code of the first failure, if MPI gave one; written like done */
+    uint32_t life;      /* of the place of the buffer, if that is in_gpu */
+
+    /* Written under the matching lock, constant once matched. */
+    int peer_world;         /* rank in MPI_COMM_WORLD; MPI_PROC_NULL for the null channel */
+    int source, source_tag; /* for statuses: as the receive has them */
+    uint64_t id, peer_id;   /* the names of the two ends in control messages */
+    UT_hash_handle hh_id;   /* in the table of ids */
+    void *offered_end;      /* of a send being matched: as end, of a channel that only offered */
+    /* What channels have got for the buffer from a GPU's library, before the match. */
+    void *reached;                   /* what one needs for it during the match; else NULL */
+    struct mpixq_prepared *prepared; /* of it, by a channel whose data GPUs move */
+    const char *unprepared;          /* why such a channel could not; or NULL */
+
+    /* Once the peer has freed its end: 1 + the starts that it took part in; 0 before. Written under
+     * the matching lock. */
+    _Atomic uint64_t peer_end;
+};
+
+/* "send to", "receive from" and the like. */
+const char *mpixq_pair_verb(const struct mpixq_pair *pair);
+/* "send to 3 tag 7" and the like, for messages. Returns buffer. */
+const char *mpixq_pair_describe(const struct mpixq_pair *pair, char *buffer, size_t size);
+/* The code of a failure that the peer reported; its text names request and peer. */
+int mpixq_pair_peer_failed(const struct mpixq_pair *pair);
+
+static inline bool mpixq_pair_is_send(const struct mpixq_pair *pair)
+{
+    return pair->message.mode != MPIXQ_MODE_RECV;
+}
+
+/* What channels, and MPI, are given as the buffer. */
+static inline const void *mpixq_pair_buffer(const struct mpixq_pair *pair)
+{
+    return pair->staging != NULL ? pair->staging->buffer : pair->message.buffer;
+}
+
+/* The channel that serves it works with the buffer itself. */
+static inline void mpixq_pair_unstage(struct mpixq_pair *pair)
+{
+    mpixq_staging_give_back(pair->staging);
+    pair->staging = NULL;
+}
+
+/* What the stream copies before a start, or after a wait for it; NULL: nothing. */
+static inline const struct mpixq_copy *mpixq_pair_copy_before(const struct mpixq_pair *pair)
+{
+    return pair->staging != NULL && mpixq_pair_is_send(pair) ? &pair->staging->copy : NULL;
+}
+
+static inline const struct mpixq_copy *mpixq_pair_copy_after(const struct mpixq_pair *pair)
+{
+    return pair->staging != NULL && !mpixq_pair_is_send(pair) ? &pair->staging->copy : NULL;
+}
+
+/* One more start, by the one writer that there is: this is no atomic addition. */
+static inline void mpixq_pair_count_start(struct mpixq_pair *pair, bool by_host)
+{
+    atomic_store_explicit(&pair->by_host, by_host, memory_order_relaxed);
+    atomic_store_explicit(&pair->started,
+                          atomic_load_explicit(&pair->started, memory_order_relaxed) + 1,
+                          memory_order_release);
+}
+
+/* Has the peer freed its end? And how many starts did it take part in then; 0 if it has not. */
+static inline bool mpixq_pair_peer_is_gone(const struct mpixq_pair *pair)
+{
+    return atomic_load_explicit(&pair->peer_end, memory_order_acquire) != 0;
+}
+
+static inline uint64_t mpixq_pair_peer_starts(const struct mpixq_pair *pair)
+{
+    uint64_t end = atomic_load_explicit(&pair->peer_end, memory_order_acquire);
+
+    return end > 0 ? end - 1 : 0;
+}
+
+#endif
