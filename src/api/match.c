@@ -109,7 +109,7 @@ static int raise_failure(const struct room *room)
     for (int i = 0; i < room->n; i++) {
         const struct mpixq_request *req = room->records[i];
 
-        if (atomic_load(&req->pair.failed) && atomic_load(&req->pair.error) != MPI_SUCCESS) {
+        if (mpixq_pair_has_failed(&req->pair) && atomic_load(&req->pair.error) != MPI_SUCCESS) {
             return mpixq_error_raise(mpixq_request_comm(req), atomic_load(&req->pair.error));
         }
     }

@@ -51,8 +51,9 @@ static bool null_start(struct mpixq_queue *queue, struct mpixq_request *req,
 {
     (void)queue;
     (void)trigger;
-    atomic_store_explicit(&req->pair.executed, req->pair.started, memory_order_relaxed);
-    atomic_store_explicit(&req->pair.done, req->pair.started, memory_order_release);
+    atomic_store_explicit(&req->pair.executed, mpixq_pair_started(&req->pair),
+                          memory_order_relaxed);
+    atomic_store_explicit(&req->pair.done, mpixq_pair_started(&req->pair), memory_order_release);
     return false;
 }
 

@@ -99,7 +99,7 @@ static void self_withdraw(struct mpixq_request *req)
 
 static bool is_waiting_for_data(const struct mpixq_request *req)
 {
-    return req != NULL && atomic_load(&req->pair.executed) > atomic_load(&req->pair.done);
+    return req != NULL && mpixq_pair_is_in_flight(&req->pair);
 }
 
 static void fail_end(struct mpixq_request *req, int rc)
@@ -195,28 +195,29 @@ static bool self_start(struct mpixq_queue *queue, struct mpixq_request *req,
 static bool self_wait(struct mpixq_queue *queue, struct mpixq_request *req,
                       struct mpixq_awaited *awaited)
 {
-    *awaited = (struct mpixq_awaited){
-        .word = &req->pair.done, .value = req->pair.started, .failed = &queue->failed};
+    *awaited = (struct mpixq_awaited){.word = mpixq_pair_done_word(&req->pair),
+                                      .value = mpixq_pair_started(&req->pair),
+                                      .failed = &queue->failed};
     return true;
 }
 
 static bool self_poll(struct mpixq_request *req)
 {
-    return atomic_load_explicit(&req->pair.done, memory_order_acquire) == req->pair.started;
+    return mpixq_pair_is_complete(&req->pair);
 }
 
 static const char *self_lacks(const struct mpixq_request *req)
 {
     const struct mpixq_request *other = mpixq_match_by_id(req->pair.peer_id);
-    uint64_t wanted = atomic_load(&req->pair.done) + 1;
+    uint64_t wanted = mpixq_pair_done(&req->pair) + 1;
 
     if (other == NULL || other->released) {
         return "its partner in this process was freed";
     }
-    if (atomic_load(&other->pair.started) < wanted) {
+    if (mpixq_pair_started(&other->pair) < wanted) {
         return "its partner in this process is not started";
     }
-    return atomic_load(&other->pair.executed) < wanted
+    return mpixq_pair_executed(&other->pair) < wanted
                ? "the start of its partner in this process is enqueued, and its stream has not "
                  "reached it"
                : "its partner in this process is started: the data is being moved";

@@ -76,7 +76,8 @@ static void say_where(const struct mpixq_request *req, struct mpixq_queue *queue
                        atomic_load(&req->host_call) != 0 ? ", which waits for it" : "");
         return;
     }
-    if (atomic_load_explicit(&queue->host_waits_for, memory_order_acquire) == &req->pair.done) {
+    if (atomic_load_explicit(&queue->host_waits_for, memory_order_acquire) ==
+        mpixq_pair_done_word(&req->pair)) {
         waits = ", for which the host waits";
     } else if (queue->stream->ops->waits_for(queue->stream) == req) {
         waits = ", whose stream waits for it";
@@ -109,7 +110,7 @@ static void note_start(struct dump *dump, struct mpixq_request *req)
     }
     dump->n_starts++;
     mpixq_watchdog_note(req, dump->now);
-    if (queue == NULL || atomic_load(&req->pair.executed) > req->age.progress) {
+    if (queue == NULL || mpixq_pair_executed(&req->pair) > req->age.progress) {
         if (has_line(dump)) {
             print_start(req, queue);
         }

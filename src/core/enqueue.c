@@ -78,7 +78,7 @@ static enum mpixq_error check_start(const struct mpixq_queue *queue,
     case MPIXQ_MATCHING:
         return MPIXQ_E_MATCHING;
     case MPIXQ_MATCHED:
-        return atomic_load(&req->pair.failed) ? MPIXQ_E_REQUEST_FAILED : check_first(queue, req);
+        return mpixq_pair_has_failed(&req->pair) ? MPIXQ_E_REQUEST_FAILED : check_first(queue, req);
     case MPIXQ_STARTED:
         return MPIXQ_E_STARTED;
     case MPIXQ_HOST_STARTED:
@@ -251,7 +251,7 @@ static void join(struct mpixq_queue *queue, struct mpixq_request *req)
     DL_APPEND2(queue->members, req, prev_member, next_member);
     atomic_store(&req->pair.queue, queue);
     (void)mpixq_request_step(req, MPIXQ_START);
-    if (atomic_load(&req->pair.failed)) {
+    if (mpixq_pair_has_failed(&req->pair)) {
         /* The peer said so after the check, when the request was not the queue's yet. */
         mpixq_queue_fail(queue, req, mpixq_pair_peer_failed(&req->pair), "peer");
     }

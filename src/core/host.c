@@ -333,7 +333,7 @@ int mpixq_host_get_status(MPI_Request handle, int *flag, MPI_Status *status, boo
     int code = MPI_SUCCESS;
 
     /* Completed by the host: it is inactive, as MPI has it. */
-    *ask_p = req == NULL || req->pair.started == 0 || req->pair.channel == NULL ||
+    *ask_p = req == NULL || mpixq_pair_started(&req->pair) == 0 || req->pair.channel == NULL ||
              state == MPIXQ_FAILED || (state == MPIXQ_MATCHED && req->pair.by_host);
     if (*ask_p) {
         return MPI_SUCCESS;

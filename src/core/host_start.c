@@ -28,7 +28,7 @@ enum mpixq_error mpixq_host_claim(MPI_Request handle, struct mpixq_request **req
     case MPIXQ_MATCHING:
         return MPIXQ_E_MATCHING;
     case MPIXQ_MATCHED:
-        if (atomic_load(&req->pair.failed)) {
+        if (mpixq_pair_has_failed(&req->pair)) {
             return MPIXQ_E_REQUEST_FAILED;
         }
         if (req->pair.staging != NULL) {
@@ -93,7 +93,8 @@ static void start_together(struct mpixq_request *const reqs[], int n)
  * of the peer, by the call that completes. */
 static bool has_not_started(const struct mpixq_request *req)
 {
-    return atomic_load(&req->pair.failed) && atomic_load(&req->pair.executed) != req->pair.started;
+    return mpixq_pair_has_failed(&req->pair) &&
+           mpixq_pair_executed(&req->pair) != mpixq_pair_started(&req->pair);
 }
 
 int mpixq_host_start(const struct mpixq_call *call, struct mpixq_request *const reqs[], int n)
@@ -122,14 +123,12 @@ int mpixq_host_start(const struct mpixq_call *call, struct mpixq_request *const 
 
 static bool lacks_peer(const struct mpixq_request *req)
 {
-    uint64_t end = atomic_load_explicit(&req->pair.peer_end, memory_order_acquire);
-
-    return end != 0 && req->pair.started >= end;
+    return mpixq_pair_is_without_peer(&req->pair, mpixq_pair_started(&req->pair));
 }
 
 bool mpixq_host_has_failed(const struct mpixq_request *req)
 {
-    return atomic_load_explicit(&req->pair.failed, memory_order_acquire) || lacks_peer(req);
+    return mpixq_pair_has_failed(&req->pair) || lacks_peer(req);
 }
 
 bool mpixq_host_is_done(struct mpixq_request *req)
@@ -142,7 +141,7 @@ int mpixq_host_result(const struct mpixq_request *req)
 {
     int code;
 
-    if (atomic_load_explicit(&req->pair.done, memory_order_acquire) == req->pair.started) {
+    if (mpixq_pair_is_complete(&req->pair)) {
         req->pair.channel->settle();
         return atomic_load(&req->pair.error);
     }
@@ -153,8 +152,8 @@ int mpixq_host_result(const struct mpixq_request *req)
     if (code != MPI_SUCCESS) {
         return code;
     }
-    return atomic_load(&req->pair.failed) ? mpixq_pair_peer_failed(&req->pair)
-                                          : mpixq_error_code(MPIXQ_E_PEER_FREED);
+    return mpixq_pair_has_failed(&req->pair) ? mpixq_pair_peer_failed(&req->pair)
+                                             : mpixq_error_code(MPIXQ_E_PEER_FREED);
 }
 
 void mpixq_host_write_status(const struct mpixq_request *req, MPI_Status *status)

@@ -51,14 +51,12 @@ static void look_at_match(struct mpixq_request *req, uint64_t now)
 static bool is_stuck(const struct mpixq_request *req)
 {
     return mpixq_watchdog_is_pending(req, atomic_load(&req->pair.queue)) &&
-           atomic_load(&req->pair.executed) > atomic_load(&req->pair.done);
+           mpixq_pair_is_in_flight(&req->pair);
 }
 
 /* Why the next start to complete never will, or NULL; with the error for it. */
 static const char *find_reason(struct mpixq_request *req, uint64_t now, enum mpixq_error *error_p)
 {
-    uint64_t end = atomic_load_explicit(&req->pair.peer_end, memory_order_acquire);
-
     *error_p = MPIXQ_E_PEER_GONE;
     if (mpixq_control_has_lost(req->pair.peer_world, now)) {
         return "the peer's process has ended";
@@ -66,7 +64,7 @@ static const char *find_reason(struct mpixq_request *req, uint64_t now, enum mpi
     if (req->pair.channel->has_lost(req)) {
         return "the network does not reach the peer";
     }
-    if (end != 0 && atomic_load(&req->pair.done) + 1 >= end) {
+    if (mpixq_pair_is_without_peer(&req->pair, mpixq_pair_done(&req->pair) + 1)) {
         *error_p = MPIXQ_E_PEER_FREED;
         return "the peer has freed its end of the pair";
     }
@@ -108,7 +106,7 @@ static void look_at_start(struct mpixq_request *req, uint64_t now)
         return;
     }
     mpixq_match_poll(req); /* nobody may have done so yet */
-    if (is_stuck(req) && atomic_load(&req->pair.done) == req->age.progress) {
+    if (is_stuck(req) && mpixq_pair_done(&req->pair) == req->age.progress) {
         fail_start(req, now, why, error);
     }
 }

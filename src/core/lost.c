@@ -26,7 +26,7 @@ static atomic_uint looked_at; /* so many lives were over; written under the lock
 /* Has it failed, and is it known why? The peer may have reset its device too, and said so first. */
 static bool is_known(struct mpixq_request *req)
 {
-    return atomic_load(&req->pair.failed) &&
+    return mpixq_pair_has_failed(&req->pair) &&
            (atomic_load(&req->pair.queue) != NULL || atomic_load(&req->pair.error) != MPI_SUCCESS);
 }
 

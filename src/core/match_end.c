@@ -107,7 +107,7 @@ static void release_locked(struct mpixq_request *req)
         (is_send || !peer_is_gone || req->pair.channel->of_gpus)) {
         record.u.release = (struct mpixq_wire_release){
             .id = req->pair.peer_id,
-            .started = atomic_load(is_send ? &req->pair.executed : &req->pair.done)};
+            .started = is_send ? mpixq_pair_executed(&req->pair) : mpixq_pair_done(&req->pair)};
         if (!mpixq_control_send(req->pair.peer_world, &record)) {
             mpixq_err("no memory to release a pair with rank %d: its tag stays in use",
                       req->pair.peer_world);

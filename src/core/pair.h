@@ -12,9 +12,10 @@
  * way, and since when somebody waits for it.
  *
  * The three counters. Only who makes a start writes started, and only who executes and completes it
- * writes executed and done. They only grow, and neither of these exceeds started; executed is what
- * the host has seen, which may follow done where a GPU makes the starts. All starts are complete
- * when done == started.
+ * writes executed and done; everybody else reads them by the functions below, since they need not
+ * stay where they are. They only grow, and neither of these exceeds started; executed is what the
+ * host has seen, which may follow done where a GPU makes the starts. All starts are complete when
+ * done == started.
  */
 #ifndef MPIXQ_PAIR_H
 #define MPIXQ_PAIR_H
@@ -143,7 +144,67 @@ static inline void mpixq_pair_count_start(struct mpixq_pair *pair, bool by_host)
                           memory_order_release);
 }
 
-/* Has the peer freed its end? And how many starts did it take part in then; 0 if it has not. */
+/* The start that was counted last is seen by all who look from now on, or this thread sees what
+ * they wrote before. */
+static inline void mpixq_pair_fence_start(struct mpixq_pair *pair)
+{
+    (void)atomic_fetch_add(&pair->started, 0);
+}
+
+static inline uint64_t mpixq_pair_started(const struct mpixq_pair *pair)
+{
+    return atomic_load(&pair->started);
+}
+
+static inline uint64_t mpixq_pair_executed(const struct mpixq_pair *pair)
+{
+    return atomic_load_explicit(&pair->executed, memory_order_acquire);
+}
+
+/* Channels with a completion word of their own make it follow in poll. */
+static inline uint64_t mpixq_pair_done(const struct mpixq_pair *pair)
+{
+    return atomic_load_explicit(&pair->done, memory_order_acquire);
+}
+
+/* By which a stream waits, and others tell what it waits for. */
+static inline const _Atomic uint64_t *mpixq_pair_done_word(const struct mpixq_pair *pair)
+{
+    return &pair->done;
+}
+
+static inline bool mpixq_pair_is_complete(const struct mpixq_pair *pair)
+{
+    uint64_t done = mpixq_pair_done(pair); /* first: a start that is made meanwhile is not */
+
+    return done == mpixq_pair_started(pair);
+}
+
+/* Has a start been executed that has not completed? */
+static inline bool mpixq_pair_is_in_flight(const struct mpixq_pair *pair)
+{
+    return mpixq_pair_executed(pair) > mpixq_pair_done(pair);
+}
+
+/* So many starts have completed, by another word. Others may say so too, with an older or a newer
+ * number. */
+static inline void mpixq_pair_raise_done(struct mpixq_pair *pair, uint64_t done)
+{
+    uint64_t seen = atomic_load(&pair->done);
+
+    while (seen < done && !atomic_compare_exchange_weak(&pair->done, &seen, done)) {
+    }
+}
+
+/* In one order with queue: who takes a pair for a queue sees that it has failed, or who says so
+ * sees the queue. */
+static inline bool mpixq_pair_has_failed(const struct mpixq_pair *pair)
+{
+    return atomic_load(&pair->failed);
+}
+
+/* Has the peer freed its end? How many starts did it take part in then; 0 if it has not. And is
+ * this start one in which it will not? */
 static inline bool mpixq_pair_peer_is_gone(const struct mpixq_pair *pair)
 {
     return atomic_load_explicit(&pair->peer_end, memory_order_acquire) != 0;
@@ -154,6 +215,13 @@ static inline uint64_t mpixq_pair_peer_starts(const struct mpixq_pair *pair)
     uint64_t end = atomic_load_explicit(&pair->peer_end, memory_order_acquire);
 
     return end > 0 ? end - 1 : 0;
+}
+
+static inline bool mpixq_pair_is_without_peer(const struct mpixq_pair *pair, uint64_t start)
+{
+    uint64_t end = atomic_load_explicit(&pair->peer_end, memory_order_acquire);
+
+    return end > 0 && start >= end;
 }
 
 #endif

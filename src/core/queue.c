@@ -171,10 +171,10 @@ int mpixq_queue_create(MPIXQ_Queue_type type, const char *kind, void *const *add
 /* Whoever completes starts may write to a word of its own: poll makes done follow it. */
 static bool is_complete(struct mpixq_request *req)
 {
-    if (atomic_load_explicit(&req->pair.done, memory_order_acquire) != req->pair.started) {
+    if (!mpixq_pair_is_complete(&req->pair)) {
         (void)req->pair.channel->poll(req);
     }
-    return atomic_load_explicit(&req->pair.done, memory_order_acquire) == req->pair.started;
+    return mpixq_pair_is_complete(&req->pair);
 }
 
 /* A program may know from its stream that a GPU is there; then a thread of ours is about to be. */
@@ -296,7 +296,7 @@ static const _Atomic uint64_t *drive_started(struct mpixq_queue *queue)
     DL_FOREACH2(queue->started, req, next_started)
     {
         if (!req->pair.channel->poll(req) && first == NULL) {
-            first = &req->pair.done;
+            first = mpixq_pair_done_word(&req->pair);
         }
     }
     if (first == NULL) {

@@ -27,7 +27,7 @@ void mpixq_stats_queue(const struct mpixq_queue *queue)
 
 void mpixq_stats_request(const struct mpixq_request *req)
 {
-    uint64_t starts = atomic_load(&req->pair.started);
+    uint64_t starts = mpixq_pair_started(&req->pair);
     struct mpixq_stats_channel *of;
 
     if (req->pair.channel == NULL) {

@@ -213,7 +213,8 @@ static const void *waiting_place(const struct mpixq_request *req, struct mpixq_q
     if (queue == NULL) {
         return (atomic_load(&req->host_call) & 1) != 0 ? call_place(req) : NULL;
     }
-    if (atomic_load_explicit(&queue->host_waits_for, memory_order_acquire) == &req->pair.done) {
+    if (atomic_load_explicit(&queue->host_waits_for, memory_order_acquire) ==
+        mpixq_pair_done_word(&req->pair)) {
         return queue;
     }
     return queue->stream->ops->waits_for(queue->stream) == req ? stream_place(queue) : NULL;
@@ -221,15 +222,13 @@ static const void *waiting_place(const struct mpixq_request *req, struct mpixq_q
 
 bool mpixq_watchdog_is_pending(const struct mpixq_request *req, const struct mpixq_queue *queue)
 {
-    uint64_t epoch = atomic_load_explicit(&req->pair.started, memory_order_acquire);
-
-    return atomic_load_explicit(&req->pair.done, memory_order_acquire) < epoch &&
-           !atomic_load(&req->pair.failed) && (queue == NULL || !mpixq_queue_has_failed(queue));
+    return !mpixq_pair_is_complete(&req->pair) && !mpixq_pair_has_failed(&req->pair) &&
+           (queue == NULL || !mpixq_queue_has_failed(queue));
 }
 
 void mpixq_watchdog_note(struct mpixq_request *req, uint64_t now_ns)
 {
-    uint64_t done = atomic_load(&req->pair.done);
+    uint64_t done = mpixq_pair_done(&req->pair);
 
     if (req->age.since_ns == 0 || req->age.progress != done) {
         req->waited_ns = 0;
@@ -315,7 +314,7 @@ static void note_behind(struct look *look, struct mpixq_queue *queue, struct mpi
 static bool has_completed(struct mpixq_request *req)
 {
     mpixq_match_poll(req);
-    return atomic_load(&req->pair.done) != req->age.progress || atomic_load(&req->pair.failed);
+    return mpixq_pair_done(&req->pair) != req->age.progress || mpixq_pair_has_failed(&req->pair);
 }
 
 /* A start that was executed, has not completed, and has a wait at the place or behind it. */
@@ -364,7 +363,7 @@ static void visit_other(struct mpixq_request *req, void *arg)
         note_behind(look, queue, req, place);
     } else if (mpixq_watchdog_is_pending(req, queue) && req->waited_ns == 0 &&
                req->age.since_ns != 0) {
-        if (atomic_load(&req->pair.executed) > req->age.progress) {
+        if (mpixq_pair_executed(&req->pair) > req->age.progress) {
             look_at_started(look, req, place);
         } else if (queue != NULL) {
             note_behind(look, queue, req, place);

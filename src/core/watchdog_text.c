@@ -42,8 +42,7 @@ const char *mpixq_watchdog_why_unmatched(const struct mpixq_request *req, char t
 
 const char *mpixq_watchdog_lacks(const struct mpixq_request *req)
 {
-    uint64_t end = atomic_load_explicit(&req->pair.peer_end, memory_order_acquire);
-
-    return end != 0 && req->age.progress + 1 >= end ? "the peer has freed its end of the pair"
-                                                    : req->pair.channel->lacks(req);
+    return mpixq_pair_is_without_peer(&req->pair, req->age.progress + 1)
+               ? "the peer has freed its end of the pair"
+               : req->pair.channel->lacks(req);
 }

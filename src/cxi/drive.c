@@ -238,7 +238,7 @@ static void go_on(struct cxi_end *end)
 
 static void look_at(struct cxi_end *end)
 {
-    uint64_t started = atomic_load(&end->req->pair.executed);
+    uint64_t started = mpixq_pair_executed(&end->req->pair);
 
     if (mpixq_cxi_done(end) >= started) {
         mpixq_cxi_entries_reap(end);

@@ -58,7 +58,7 @@ static void region_close(struct fid_mr *region)
 /* The end is not used any more. Clean: all that was posted for it has been executed. */
 static void end_free(struct cxi_end *end, bool clean)
 {
-    uint64_t starts = clean ? end->req->pair.started : 0;
+    uint64_t starts = clean ? mpixq_pair_started(&end->req->pair) : 0;
 
     region_close(end->region);
     region_close(end->word_region);
@@ -393,7 +393,7 @@ static void cxi_release(struct mpixq_request *req)
 /* May the NIC be reading the buffer of a send? Then both sides have started, and it is not done. */
 static bool is_reading(const struct mpixq_request *req, const struct cxi_end *end)
 {
-    uint64_t started = atomic_load(&req->pair.executed);
+    uint64_t started = mpixq_pair_executed(&req->pair);
 
     started = started < end->perhaps ? end->perhaps : started;
     return end->is_send && !end->failed && mpixq_cxi_done(end) < started &&
@@ -409,7 +409,7 @@ static bool cxi_retire(struct mpixq_request *req)
     busy = end->flying > 0 || is_reading(req, end);
     /* The peer may have sent a clear-to-send more: then T is not what it should be, which is seen.
      * */
-    clean = !end->failed && mpixq_cxi_done(end) == req->pair.started;
+    clean = !end->failed && mpixq_cxi_done(end) == mpixq_pair_started(&req->pair);
     pthread_mutex_unlock(&nic.lock);
     if (busy) {
         return false;
@@ -427,7 +427,7 @@ static const char *cxi_lacks(const struct mpixq_request *req)
         return "it is started here and lacks the data: the peer has not started its send, or the "
                "write is under way";
     }
-    return end->ready || mpixq_cxi_cts(end) >= atomic_load(&req->pair.executed)
+    return end->ready || mpixq_cxi_cts(end) >= mpixq_pair_executed(&req->pair)
                ? "both ends have started, and the write is under way"
                : "it is started here and lacks the clear-to-send: the peer has not started its "
                  "receive";

@@ -154,7 +154,7 @@ static bool arm(struct cxi_queue *cxq, struct cxi_end *end, uint64_t ring)
     if (end->failed || has_failed(cxq)) {
         return true; /* nothing is to be posted any more */
     }
-    assert(atomic_load(&end->req->pair.executed) < epoch && (ring > cxq->rung || !end->shared));
+    assert(mpixq_pair_executed(&end->req->pair) < epoch && (ring > cxq->rung || !end->shared));
     assert(end->over == 0 || end->over < epoch);
     mpixq_cxi_entries_reap(end);
     if ((end->shared && cxq->shared == NULL) || !make_room(end)) {
@@ -239,7 +239,7 @@ static void arm_by_host(struct mpixq_request *req)
     struct cxi_end *end = req->pair.end;
     uint64_t ring = end->shared ? ++nic.host.issued : 0;
 
-    if (end->settled == atomic_load(&req->pair.executed)) {
+    if (end->settled == mpixq_pair_executed(&req->pair)) {
         (void)arm(&nic.host, end, ring);
     }
 }
@@ -250,7 +250,7 @@ static void arm_in_time(struct cxi_queue *cxq, const struct mpixq_request *req)
     const struct cxi_end *end = req->pair.end;
     const struct cxi_logged *logged;
 
-    while (end->settled == atomic_load(&req->pair.executed) && (logged = log_first(cxq)) != NULL) {
+    while (end->settled == mpixq_pair_executed(&req->pair) && (logged = log_first(cxq)) != NULL) {
         if (!arm_first(cxq, logged)) {
             return;
         }
@@ -333,7 +333,7 @@ static void drop(void *const args[], int n, bool rung)
 
         if (rung) {
             pthread_mutex_lock(&nic.lock);
-            ((struct cxi_end *)req->pair.end)->perhaps = atomic_load(&req->pair.executed) + 1;
+            ((struct cxi_end *)req->pair.end)->perhaps = mpixq_pair_executed(&req->pair) + 1;
             pthread_mutex_unlock(&nic.lock);
         }
         mpixq_failure_abandon(req);
@@ -410,7 +410,7 @@ int mpixq_cxi_start_many(struct mpixq_queue *queue, struct mpixq_request *const 
             struct cxi_logged *logged = &log[tail++ & mask];
 
             logged->end = req->pair.end;
-            logged->epoch = atomic_load_explicit(&req->pair.started, memory_order_relaxed);
+            logged->epoch = mpixq_pair_started(&req->pair);
             logged->ring = issued;
         }
     }
@@ -448,7 +448,7 @@ bool mpixq_cxi_wait(struct mpixq_queue *queue, struct mpixq_request *req,
     const struct cxi_end *end = req->pair.end;
 
     *awaited = (struct mpixq_awaited){.word = &end->word->value,
-                                      .value = end->word_base + req->pair.started,
+                                      .value = end->word_base + mpixq_pair_started(&req->pair),
                                       .poll = poll_many,
                                       .arg = req,
                                       .failed = &queue->failed};
@@ -458,14 +458,12 @@ bool mpixq_cxi_wait(struct mpixq_queue *queue, struct mpixq_request *req,
 bool mpixq_cxi_poll(struct mpixq_request *req)
 {
     const struct cxi_end *end = req->pair.end;
-    uint64_t done = mpixq_cxi_done(end), seen = atomic_load(&req->pair.done);
+    uint64_t done = mpixq_cxi_done(end);
 
-    if (done < req->pair.started) {
+    if (done < mpixq_pair_started(&req->pair)) {
         mpixq_cxi_drive(false);
         done = mpixq_cxi_done(end);
     }
-    /* Others may be here too, with an older or a newer number. */
-    while (seen < done && !atomic_compare_exchange_weak(&req->pair.done, &seen, done)) {
-    }
-    return done == req->pair.started || atomic_load(&req->pair.failed);
+    mpixq_pair_raise_done(&req->pair, done);
+    return done == mpixq_pair_started(&req->pair) || mpixq_pair_has_failed(&req->pair);
 }

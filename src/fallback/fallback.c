@@ -388,7 +388,7 @@ static void poll_many(void *const args[], int n)
 
 static bool has_completed(const struct mpixq_request *req)
 {
-    return atomic_load_explicit(&req->pair.done, memory_order_acquire) == req->pair.started;
+    return mpixq_pair_is_complete(&req->pair);
 }
 
 static bool fallback_poll(struct mpixq_request *req)
@@ -419,8 +419,8 @@ static void fallback_poll_many(struct mpixq_request *const reqs[], int n, bool d
 static bool fallback_wait(struct mpixq_queue *queue, struct mpixq_request *req,
                           struct mpixq_awaited *awaited)
 {
-    *awaited = (struct mpixq_awaited){.word = &req->pair.done,
-                                      .value = req->pair.started,
+    *awaited = (struct mpixq_awaited){.word = mpixq_pair_done_word(&req->pair),
+                                      .value = mpixq_pair_started(&req->pair),
                                       .poll = poll_many,
                                       .arg = req,
                                       .failed = &queue->failed};

@@ -127,7 +127,7 @@ void mpixq_ipc_attend(struct mpixq_request *req)
     const char *why;
 
     if (is_copied(end) && atomic_load(&end->launch) == MPIXQ_IPC_LAUNCHING &&
-        ipc_told(end) == req->pair.started && !atomic_load(&req->pair.failed)) {
+        ipc_told(end) == mpixq_pair_started(&req->pair) && !mpixq_pair_has_failed(&req->pair)) {
         copy(req);
     }
     if (atomic_fetch_add_explicit(&looks, 1, memory_order_relaxed) % RARELY == RARELY - 1) {

@@ -130,7 +130,7 @@ static inline bool mpixq_ipc_is_own(const struct ipc_blob *theirs)
 static inline uint64_t ipc_told(const struct ipc_end *end)
 {
     uint64_t told = atomic_load_explicit(&end->place->told[end->number], memory_order_acquire);
-    uint64_t started = atomic_load_explicit(&end->req->pair.executed, memory_order_acquire);
+    uint64_t started = mpixq_pair_executed(&end->req->pair);
 
     told = told > end->base ? told - end->base : 0;
     return told < started ? told : started;
@@ -142,7 +142,7 @@ static inline uint64_t ipc_told(const struct ipc_end *end)
 static inline uint64_t ipc_done(const struct ipc_end *end)
 {
     uint64_t done = ipc_told(end);
-    uint64_t epoch = atomic_load_explicit(&end->req->pair.started, memory_order_acquire);
+    uint64_t epoch = mpixq_pair_started(&end->req->pair);
 
     return done > 0 && done == epoch &&
                    !mpixq_share_has_moved(end->place->share, atomic_load(&end->launch))

@@ -31,8 +31,8 @@ static void set_live(struct ipc_end *end, bool is_live)
 
 static bool is_over(const struct ipc_end *end)
 {
-    return ipc_done(end) >= atomic_load(&end->req->pair.executed) ||
-           atomic_load(&end->req->pair.failed);
+    return ipc_done(end) >= mpixq_pair_executed(&end->req->pair) ||
+           mpixq_pair_has_failed(&end->req->pair);
 }
 
 void mpixq_ipc_note_starts(void *const args[], int n)

@@ -299,9 +299,9 @@ void mpixq_ipc_gone(struct ipc_end *end)
  * do not ask for their receives, that may be any. */
 static bool is_over(const struct ipc_end *end)
 {
-    uint64_t started = atomic_load(&end->req->pair.started),
+    uint64_t started = mpixq_pair_started(&end->req->pair),
              theirs = mpixq_pair_peer_starts(&end->req->pair);
-    bool any = end->is_ready || atomic_load(&end->req->pair.failed);
+    bool any = end->is_ready || mpixq_pair_has_failed(&end->req->pair);
 
     return ipc_done(end) >= (any || started < theirs ? started : theirs);
 }

@@ -37,7 +37,7 @@ static void end_free(struct ipc_end *end, bool clean)
     mpixq_ipc_drop(end);
     mpixq_ipc_let_go(end);
     if (!end->is_send) {
-        end->slots.base = end->base + end->req->pair.started;
+        end->slots.base = end->base + mpixq_pair_started(&end->req->pair);
         mpixq_ipc_slots_give_back(end->place, end->slots, clean);
     }
     mpixq_ipc_end_give_back(end->place, end->number, clean);
@@ -309,13 +309,15 @@ static void ipc_release(struct mpixq_request *req)
 static bool ipc_retire(struct mpixq_request *req)
 {
     struct ipc_end *end = req->pair.end;
-    uint64_t end_of_peer = atomic_load_explicit(&req->pair.peer_end, memory_order_acquire);
-    bool clean = !atomic_load(&req->pair.failed) && ipc_done(end) == req->pair.started;
+    bool peer_is_gone = mpixq_pair_peer_is_gone(&req->pair);
+    bool clean =
+        !mpixq_pair_has_failed(&req->pair) && ipc_done(end) == mpixq_pair_started(&req->pair);
 
-    if (end->is_send && end_of_peer == 0 && !mpixq_match_has_stopped()) {
+    if (end->is_send && !peer_is_gone && !mpixq_match_has_stopped()) {
         return false;
     }
-    end_free(end, clean && end_of_peer == req->pair.started + 1);
+    end_free(end, clean && peer_is_gone &&
+                      mpixq_pair_peer_starts(&req->pair) == mpixq_pair_started(&req->pair));
     req->pair.end = NULL;
     req->pair.prepared = NULL;
     return true;

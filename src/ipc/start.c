@@ -53,7 +53,7 @@ bool mpixq_ipc_start(struct mpixq_queue *queue, struct mpixq_request *req,
 
 static uint64_t value_of(const struct ipc_end *end)
 {
-    return end->base + atomic_load_explicit(&end->req->pair.started, memory_order_relaxed);
+    return end->base + mpixq_pair_started(&end->req->pair);
 }
 
 static char *slot_of(const struct ipc_end *end, uint64_t value)
@@ -74,7 +74,7 @@ static uint64_t mine_of(const struct ipc_end *end, uint64_t value)
 static bool has_no_peer(const struct ipc_end *end)
 {
     if (end->is_ready) {
-        (void)atomic_fetch_add(&end->req->pair.started, 0);
+        mpixq_pair_fence_start(&end->req->pair);
     }
     return atomic_load(&end->is_gone);
 }
@@ -143,12 +143,10 @@ void mpixq_ipc_watch_by_gpu(struct mpixq_queue *queue, const struct mpixq_awaite
 
 bool mpixq_ipc_poll(struct mpixq_request *req)
 {
-    uint64_t done = ipc_done(req->pair.end), seen = atomic_load(&req->pair.done);
+    uint64_t done = ipc_done(req->pair.end);
 
-    /* Others may be here too, with an older or a newer number. */
-    while (seen < done && !atomic_compare_exchange_weak(&req->pair.done, &seen, done)) {
-    }
-    return done == req->pair.started || atomic_load(&req->pair.failed);
+    mpixq_pair_raise_done(&req->pair, done);
+    return done == mpixq_pair_started(&req->pair) || mpixq_pair_has_failed(&req->pair);
 }
 
 /* A wait that is given up may not have copied what has come to its slot. Other starts that are
@@ -168,7 +166,7 @@ void mpixq_ipc_recall(struct mpixq_request *req)
     if (end == NULL) {
         return;
     }
-    if (ipc_done(end) >= req->pair.started || mpixq_memory_is_over(end->life)) {
+    if (ipc_done(end) >= mpixq_pair_started(&req->pair) || mpixq_memory_is_over(end->life)) {
         return;
     }
     /* Before it hears that this end is freed, by which it would take the words for clean. */
