@@ -3,7 +3,7 @@
 # Copyright (c) 2026 the mpix-queue authors
 #
 # layers.sh - the rooms of doc/design.md: who may include whose headers, where the headers of
-# vendors may be, and where builds may differ
+# vendors may be, and where builds may differ; and that channels know pairs, not requests
 # shellcheck source=gate.bash
 . "$top_srcdir/tests/gate.bash"
 
@@ -13,7 +13,7 @@ services="core/alloc.h core/backoff.h core/env.h core/error.h core/log.h core/pr
     core/affinity.h core/facts.h core/ident.h core/layout.h core/mpi_turns.h core/near.h
     core/node.h core/piece.h core/process.h core/table.h
     core/thread.h"
-objects="core/channel.h core/failure.h core/match.h core/queue.h core/request.h core/wire.h"
+objects="core/channel.h core/failure.h core/match.h core/pair.h core/queue.h core/wire.h"
 may_include()
 {
     case $1 in
@@ -99,6 +99,10 @@ check_tree()
         xargs -d '\n' -r grep -HnE '^ *# *(if|ifdef|ifndef|elif)\b' |
         grep -vE 'ifndef MPIXQ_[A-Z_]*_H$' |
         sed -E 's/^([^:]*:[0-9]*):.*/\1: #if outside of the arrays of the seams/'
+    # Channels move the messages of pairs, which need not be a request's.
+    c_files src | grep -E '^src/(fallback|cxi|ipc)/|^src/core/channel(s|_[a-z]*)?\.[ch]$' |
+        xargs -d '\n' -r grep -HnE '\bmpixq_request\b|\bmpixq_request_|->owner\b' |
+        sed -E 's/^([^:]*:[0-9]*):.*/\1: a channel knows nothing of requests/'
     check_rooms
 }
 
@@ -122,6 +126,13 @@ finds "src/core/x.c:1: rdma/fabric.h is included outside of src/cxi/* */fabric* 
 for line in '#if HAVE_CUDA' '# ifdef HAVE_CUDA' '#elif defined(HAVE_CUDA)'; do
     finds "src/core/x.c:1: #if outside of the arrays of the seams" src/core/x.c <<<"$line"
 done
+finds "src/ipc/x.c:1: ipc may not include core/request.h" src/ipc/x.c \
+    <<<'#include "core/request.h"'
+for line in 'struct mpixq_request *req;' 'mpixq_request_state(x);' 'pair->owner = x;'; do
+    finds "src/cxi/x.c:1: a channel knows nothing of requests" src/cxi/x.c <<<"$line"
+done
+finds "src/core/channel_x.c:1: a channel knows nothing of requests" src/core/channel_x.c \
+    <<<'struct mpixq_request *req;'
 gate_also=src/new/x.c finds "doc/design.md:1: no room src/new/ in section 2" doc/design.md \
     <<<'    src/core/   everything'
 allows src/pmpi/x.c <<<'#include "core/request.h"'

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright (c) 2026 the mpix-queue authors
  *
- * Seam: how one matched pair moves its data. Each channel is one constant table of functions,
- * none of them NULL. core/channels.c lists them, best first; it is the only place that knows
- * which are built in.
+ * Seam: how one matched pair (pair.h) moves its data. Each channel is one constant table of
+ * functions, none of them NULL. core/channels.c lists them, best first; it is the only place that
+ * knows which are built in. A channel knows nothing of requests: a pair need not have one.
  *
  * Both ends of a pair use the same channel, decided at match time: the sender offers every
- * channel that could serve its request, each with a blob for the other end; the receiver
+ * channel that could serve its pair, each with a blob for the other end; the receiver
  * accepts the best one that could serve its own and answers with a blob. From then on the
- * request's channel is fixed.
+ * channel of the pair is fixed.
  *
  * A start never blocks the stream; only a wait may.
  */
@@ -19,7 +19,7 @@
 
 #include "channel_set.h"
 #include "error.h"
-#include "request.h"
+#include "pair.h"
 #include "wire.h"
 
 struct mpixq_facts;
@@ -28,19 +28,20 @@ struct mpixq_stream_ops;
 struct mpixq_trigger;
 struct mpixq_awaited;
 
-/* What a channel of_gpus prepares of a request (below) begins with this. */
+/* What a channel of_gpus prepares of a pair (below) begins with this. */
 struct mpixq_prepared {
     _Atomic(const void *) place; /* where its buffer is; NULL until all is open */
-    /* Any thread, under any lock but the channel's own: the request is destroyed. */
+    /* Any thread, under any lock but the channel's own: the pair is destroyed. */
     void (*forget)(struct mpixq_prepared *prepared);
 };
 
 struct mpixq_channel {
     const char *name; /* as in the channel column of the benchmarks */
     enum mpixq_channel_id id;
-    bool through_mpi; /* so it takes buffers in memory of GPUs; others take their twins (stage.h) */
+    bool through_mpi; /* so it takes buffers in memory of GPUs; others take their staging
+                         buffers (stage.h) */
     bool of_gpus;     /* takes nothing but what it has prepared (below), and starts on queues only
-                         whose stream is in the request's place */
+                         whose stream is in the pair's place */
 
     /* Prepare and tear down what the channel has once per process. In MPI_Init and
      * MPI_Finalize. Open returns an MPI code; close always succeeds, also after a failed open. */
@@ -67,15 +68,15 @@ struct mpixq_channel {
 
     /* Threads of the program, with no lock, before a match, where the process uses a GPU: the
      * buffer is in memory of one, which streams of this kind reach, or of the host (NULL). Keep in
-     * req->pair.reached what takes a call of the GPU's library, to work with the buffer itself
-     * (req->pair.in_place) or with its twin. May block until GPUs go on. */
-    void (*reach)(struct mpixq_request *req, const char *kind);
-    /* Under the matching lock, or before the match: req->pair.reached is not needed any more. */
-    void (*unreach)(struct mpixq_request *req);
-    /* Threads of the program, with no lock, before a request is matched whose buffer is in memory
+     * pair->reached what takes a call of the GPU's library, to work with the buffer itself
+     * (pair->in_place) or with its staging buffer. May block until GPUs go on. */
+    void (*reach)(struct mpixq_pair *pair, const char *kind);
+    /* Under the matching lock, or before the match: pair->reached is not needed any more. */
+    void (*unreach)(struct mpixq_pair *pair);
+    /* Threads of the program, with no lock, before a pair is matched whose buffer is in memory
      * of a GPU: get what only its library can say of these bytes, all of them data. It is kept in
-     * req->pair.prepared until the request is destroyed, be it matched or not. */
-    void (*prepare)(struct mpixq_request *req, const char *kind, void *place, void *buffer);
+     * pair->prepared until the pair is destroyed, be it matched or not. */
+    void (*prepare)(struct mpixq_pair *pair, const char *kind, void *place, void *buffer);
 
     /* Any thread, with no lock but a queue's: go on with what is under way and needs the host,
      * whether or not somebody waits for it. Must not block. */
@@ -87,50 +88,49 @@ struct mpixq_channel {
 
     /* Sender, under the matching lock: could this send go by the channel? If so, reserve what
      * is needed and fill the blob's length and bytes. If not, say why. Must not block. */
-    bool (*offer)(struct mpixq_request *req, struct mpixq_blob *blob, const char **why_p);
+    bool (*offer)(struct mpixq_pair *pair, struct mpixq_blob *blob, const char **why_p);
 
     /* Receiver, under the matching lock: could this receive be served, given what the sender
      * said? NONE: yes, everything is reserved and mine is filled. Another error: the next
      * channel is tried, and if none is left the match fails with the last error. Nothing stays
      * reserved then. Must not block. */
-    enum mpixq_error (*accept)(struct mpixq_request *req, const struct mpixq_blob *theirs,
+    enum mpixq_error (*accept)(struct mpixq_pair *pair, const struct mpixq_blob *theirs,
                                struct mpixq_blob *mine, const char **why_p);
 
     /* Sender, under the matching lock: the receiver accepted. NONE, or PROTOCOL if its blob
      * makes no sense. */
-    enum mpixq_error (*connect)(struct mpixq_request *req, const struct mpixq_blob *theirs);
+    enum mpixq_error (*connect)(struct mpixq_pair *pair, const struct mpixq_blob *theirs);
 
     /* Under the matching lock, after accept or connect: have both ends to open something of each
      * other before the pair counts as matched? They agree on that. */
-    bool (*must_open)(const struct mpixq_request *req);
+    bool (*must_open)(const struct mpixq_pair *pair);
     /* Threads of the program, or the one that stands in for them (opener.h), with no lock: do so,
      * the receiver first. False, and why not in why_p: the pair goes by another channel. May block
      * until GPUs go on. */
-    bool (*open_peer)(struct mpixq_request *req, char *why_p, size_t room);
+    bool (*open_peer)(struct mpixq_pair *pair, char *why_p, size_t room);
     /* Under the matching lock: undo what was accepted or connected, and opened. Must not block. */
-    void (*undo)(struct mpixq_request *req);
+    void (*undo)(struct mpixq_pair *pair);
 
     /* Sender, under the matching lock: what offer reserved is not needed. */
-    void (*withdraw)(struct mpixq_request *req);
+    void (*withdraw)(struct mpixq_pair *pair);
 
-    /* Enqueue time, in the queue's turn, once per start; req->pair.started counts it already. Fill
+    /* Enqueue time, in the queue's turn, once per start; pair->started counts it already. Fill
      * the trigger that the stream executes, or return false if the stream has nothing to do. Must
      * not fail or block, allocate, or call MPI. A queue of NULL: the host starts it, and the thread
      * that does executes the trigger at once; the pair's queue is NULL then, until the next
      * start. */
-    bool (*start)(struct mpixq_queue *queue, struct mpixq_request *req,
+    bool (*start)(struct mpixq_queue *queue, struct mpixq_pair *pair,
                   struct mpixq_trigger *trigger);
 
-    /* The same for n requests that one call starts on a queue, with what the stream copies before.
+    /* The same for n pairs that one call starts on a queue, with what the stream copies before.
      * Returns how many triggers it has filled, at most n. A channel with nothing to gain here has
      * mpixq_channel_start_each. */
-    int (*start_many)(struct mpixq_queue *queue, struct mpixq_request *const reqs[], int n,
+    int (*start_many)(struct mpixq_queue *queue, struct mpixq_pair *const pairs[], int n,
                       struct mpixq_trigger triggers[]);
 
     /* The same for a wait: fill what the stream waits for, or return false. Never by the host, who
      * polls. */
-    bool (*wait)(struct mpixq_queue *queue, struct mpixq_request *req,
-                 struct mpixq_awaited *awaited);
+    bool (*wait)(struct mpixq_queue *queue, struct mpixq_pair *pair, struct mpixq_awaited *awaited);
 
     /* In the same turn, if the stream rings by itself: which of these triggers that are its own, by
      * their functions, the GPU rings for goes to queue->by_gpu, one word for each at most, or to
@@ -139,63 +139,63 @@ struct mpixq_channel {
     void (*ring_by_gpu)(struct mpixq_queue *queue, struct mpixq_trigger triggers[], int n);
     void (*watch_by_gpu)(struct mpixq_queue *queue, const struct mpixq_awaited *awaited);
 
-    /* Any thread: drive a started request; has its last executed start completed, or failed? Must
+    /* Any thread: drive a started pair; has its last executed start completed, or failed? Must
      * not block. */
-    bool (*poll)(struct mpixq_request *req);
+    bool (*poll)(struct mpixq_pair *pair);
 
     /* In the turn of its queue, which has failed: is the pair of no use any more, even if the last
      * start has completed? */
-    bool (*is_broken)(struct mpixq_request *req);
+    bool (*is_broken)(struct mpixq_pair *pair);
 
-    /* The same as poll for several requests of the channel, in as few calls of MPI as it takes; a
+    /* The same as poll for several pairs of the channel, in as few calls of MPI as it takes; a
      * channel with nothing to gain here has mpixq_channel_poll_each. */
-    void (*poll_many)(struct mpixq_request *const reqs[], int n, bool done[]);
+    void (*poll_many)(struct mpixq_pair *const pairs[], int n, bool done[]);
 
-    /* Under the matching lock, which keeps both ends' records: what does a start wait for that was
+    /* Under the matching lock, which keeps both ends: what does a start wait for that was
      * executed and has not completed? A text for people. Must not block. */
-    const char *(*lacks)(const struct mpixq_request *req);
+    const char *(*lacks)(const struct mpixq_pair *pair);
 
     /* Under the matching lock, now and then while such a start does not complete: ask the network
      * of the channel for a sign of life of the peer. True: it has said since the pair was matched
      * that there will be none. Must not block. */
-    bool (*has_lost)(struct mpixq_request *req);
+    bool (*has_lost)(struct mpixq_pair *pair);
 
     /* Threads of the program, with no lock, whenever a call looks at a start by the host that has
      * not completed: do, and make known, what takes a call of a GPU's library. Must not wait for a
      * peer. */
-    void (*attend)(struct mpixq_request *req);
+    void (*attend)(struct mpixq_pair *pair);
 
     /* Threads of the program, with no lock, before the user's free of a request, when a call tells
      * that a start by the host has failed, or in MPI_Finalize: take back what was started and has
      * not completed, so that nothing reads or writes its buffer any more, if that takes a GPU. */
-    void (*recall)(struct mpixq_request *req);
+    void (*recall)(struct mpixq_pair *pair);
 
     /* Threads of the program, with no lock, after the user's free of a request or of a queue: undo
-     * what was done for peers and serves no request any more, of this process or of theirs. May
+     * what was done for peers and serves no pair any more, of this process or of theirs. May
      * block until GPUs go on. */
     void (*tidy)(void);
 
-    /* Under the matching lock: the peer has freed its end, and req->pair.peer_end says so. Must not
+    /* Under the matching lock: the peer has freed its end, and pair->peer_end says so. Must not
      * block. */
-    void (*ended)(struct mpixq_request *req);
+    void (*ended)(struct mpixq_pair *pair);
 
     /* Under the matching lock: the user freed the request, which is inactive or has failed, or
      * the process ends. Must not block. */
-    void (*release)(struct mpixq_request *req);
+    void (*release)(struct mpixq_pair *pair);
 
     /* Under the matching lock, after release, and for a receive after the peer has released
      * too: give up what is left. False if something is under way still, such as a send that MPI
      * cannot recall: then the record stays, and this is asked again. Must not block. */
-    bool (*retire)(struct mpixq_request *req);
+    bool (*retire)(struct mpixq_pair *pair);
 };
 
 /* All channels of this build, best first, ending with NULL. */
 extern const struct mpixq_channel *const mpixq_channels[];
 const struct mpixq_channel *mpixq_channel_by_id(uint32_t id);
 /* One after the other. */
-int mpixq_channel_start_each(struct mpixq_queue *queue, struct mpixq_request *const reqs[], int n,
+int mpixq_channel_start_each(struct mpixq_queue *queue, struct mpixq_pair *const pairs[], int n,
                              struct mpixq_trigger triggers[]);
-void mpixq_channel_poll_each(struct mpixq_request *const reqs[], int n, bool done[]);
+void mpixq_channel_poll_each(struct mpixq_pair *const pairs[], int n, bool done[]);
 int mpixq_channels_open(void);
 void mpixq_channels_close(void);
 /* For MPIXQ_INFO, and for mpixq_info: which of them can serve here, as far as is known. */
@@ -204,9 +204,12 @@ void mpixq_channels_tell(struct mpixq_facts *facts);
 enum mpixq_error mpixq_channels_attach(struct mpixq_queue *queue);
 void mpixq_channels_detach(struct mpixq_queue *queue);
 void mpixq_channels_expose(const struct mpixq_stream_ops *ops);
-void mpixq_channels_reach(struct mpixq_request *req, const char *kind);
-void mpixq_channels_unreach(struct mpixq_request *req);
-void mpixq_channels_prepare(struct mpixq_request *req, const char *kind, void *place, void *buffer);
+/* By those of a set. */
+void mpixq_channels_reach(struct mpixq_pair *pair, const struct mpixq_channel_set *set,
+                          const char *kind);
+void mpixq_channels_unreach(struct mpixq_pair *pair);
+void mpixq_channels_prepare(struct mpixq_pair *pair, const struct mpixq_channel_set *set,
+                            const char *kind, void *place, void *buffer);
 void mpixq_channels_ring_by_gpu(struct mpixq_queue *queue, struct mpixq_trigger triggers[], int n);
 void mpixq_channels_drive(void);
 void mpixq_channels_tidy(void);
@@ -214,14 +217,14 @@ void mpixq_channels_tidy(void);
 void mpixq_channels_settle(const uint64_t starts[]);
 
 /* For channels whose pairs have nothing to open. */
-bool mpixq_channel_must_open_nothing(const struct mpixq_request *req);
-bool mpixq_channel_open_nothing(struct mpixq_request *req, char *why_p, size_t room);
+bool mpixq_channel_must_open_nothing(const struct mpixq_pair *pair);
+bool mpixq_channel_open_nothing(struct mpixq_pair *pair, char *why_p, size_t room);
 /* For channels that keep nothing for queues, or need no driving but by poll. */
 enum mpixq_error mpixq_channel_attach_nothing(struct mpixq_queue *queue);
 void mpixq_channel_detach_nothing(struct mpixq_queue *queue);
 void mpixq_channel_expose_nothing(const struct mpixq_stream_ops *ops);
-void mpixq_channel_reach_nothing(struct mpixq_request *req, const char *kind);
-void mpixq_channel_unreach_nothing(struct mpixq_request *req);
+void mpixq_channel_reach_nothing(struct mpixq_pair *pair, const char *kind);
+void mpixq_channel_unreach_nothing(struct mpixq_pair *pair);
 void mpixq_channel_ring_nothing(struct mpixq_queue *queue, struct mpixq_trigger triggers[], int n);
 void mpixq_channel_watch_nothing(struct mpixq_queue *queue, const struct mpixq_awaited *awaited);
 void mpixq_channel_drive_nothing(void);
@@ -229,11 +232,11 @@ void mpixq_channel_drive_nothing(void);
 const char *mpixq_channel_outlook_available(void);
 void mpixq_channel_tell_nothing(struct mpixq_facts *facts);
 /* For channels that no GPU moves data for. */
-void mpixq_channel_prepare_nothing(struct mpixq_request *req, const char *kind, void *place,
+void mpixq_channel_prepare_nothing(struct mpixq_pair *pair, const char *kind, void *place,
                                    void *buffer);
-void mpixq_channel_ignore(struct mpixq_request *req);
+void mpixq_channel_ignore(struct mpixq_pair *pair);
 /* For channels whose network tells nothing of a peer; and whose pairs outlive a failed queue. */
-bool mpixq_channel_has_lost_nothing(struct mpixq_request *req);
+bool mpixq_channel_has_lost_nothing(struct mpixq_pair *pair);
 
 extern const struct mpixq_channel mpixq_channel_null;
 extern const struct mpixq_channel mpixq_channel_self;

@@ -7,15 +7,15 @@
 #include "channel.h"
 #include "queue.h"
 
-bool mpixq_channel_must_open_nothing(const struct mpixq_request *req)
+bool mpixq_channel_must_open_nothing(const struct mpixq_pair *pair)
 {
-    (void)req;
+    (void)pair;
     return false;
 }
 
-bool mpixq_channel_open_nothing(struct mpixq_request *req, char *why_p, size_t room)
+bool mpixq_channel_open_nothing(struct mpixq_pair *pair, char *why_p, size_t room)
 {
-    (void)req;
+    (void)pair;
     (void)why_p;
     (void)room;
     return true;
@@ -37,15 +37,15 @@ void mpixq_channel_expose_nothing(const struct mpixq_stream_ops *ops)
     (void)ops;
 }
 
-void mpixq_channel_reach_nothing(struct mpixq_request *req, const char *kind)
+void mpixq_channel_reach_nothing(struct mpixq_pair *pair, const char *kind)
 {
-    (void)req;
+    (void)pair;
     (void)kind;
 }
 
-void mpixq_channel_unreach_nothing(struct mpixq_request *req)
+void mpixq_channel_unreach_nothing(struct mpixq_pair *pair)
 {
-    (void)req;
+    (void)pair;
 }
 
 void mpixq_channel_ring_nothing(struct mpixq_queue *queue, struct mpixq_trigger triggers[], int n)
@@ -65,23 +65,23 @@ void mpixq_channel_drive_nothing(void)
 {
 }
 
-void mpixq_channel_prepare_nothing(struct mpixq_request *req, const char *kind, void *place,
+void mpixq_channel_prepare_nothing(struct mpixq_pair *pair, const char *kind, void *place,
                                    void *buffer)
 {
-    (void)req;
+    (void)pair;
     (void)kind;
     (void)place;
     (void)buffer;
 }
 
-void mpixq_channel_ignore(struct mpixq_request *req)
+void mpixq_channel_ignore(struct mpixq_pair *pair)
 {
-    (void)req;
+    (void)pair;
 }
 
-bool mpixq_channel_has_lost_nothing(struct mpixq_request *req)
+bool mpixq_channel_has_lost_nothing(struct mpixq_pair *pair)
 {
-    (void)req;
+    (void)pair;
     return false;
 }
 
@@ -95,7 +95,7 @@ const char *mpixq_channel_outlook_available(void)
     return "available";
 }
 
-int mpixq_channel_start_each(struct mpixq_queue *queue, struct mpixq_request *const reqs[], int n,
+int mpixq_channel_start_each(struct mpixq_queue *queue, struct mpixq_pair *const pairs[], int n,
                              struct mpixq_trigger triggers[])
 {
     int n_triggers = 0;
@@ -103,15 +103,15 @@ int mpixq_channel_start_each(struct mpixq_queue *queue, struct mpixq_request *co
     for (int i = 0; i < n; i++) {
         struct mpixq_trigger *trigger = &triggers[n_triggers];
 
-        trigger->copy = mpixq_pair_copy_before(&reqs[i]->pair);
-        n_triggers += reqs[i]->pair.channel->start(queue, reqs[i], trigger);
+        trigger->copy = mpixq_pair_copy_before(pairs[i]);
+        n_triggers += pairs[i]->channel->start(queue, pairs[i], trigger);
     }
     return n_triggers;
 }
 
-void mpixq_channel_poll_each(struct mpixq_request *const reqs[], int n, bool done[])
+void mpixq_channel_poll_each(struct mpixq_pair *const pairs[], int n, bool done[])
 {
     for (int i = 0; i < n; i++) {
-        done[i] = reqs[i]->pair.channel->poll(reqs[i]);
+        done[i] = pairs[i]->channel->poll(pairs[i]);
     }
 }

@@ -16,76 +16,75 @@ static void null_close(void)
 {
 }
 
-static bool null_offer(struct mpixq_request *req, struct mpixq_blob *blob, const char **why_p)
+static bool null_offer(struct mpixq_pair *pair, struct mpixq_blob *blob, const char **why_p)
 {
-    (void)req;
+    (void)pair;
     (void)blob;
     *why_p = "for MPI_PROC_NULL only";
     return false;
 }
 
-static enum mpixq_error null_accept(struct mpixq_request *req, const struct mpixq_blob *theirs,
+static enum mpixq_error null_accept(struct mpixq_pair *pair, const struct mpixq_blob *theirs,
                                     struct mpixq_blob *mine, const char **why_p)
 {
-    (void)req;
+    (void)pair;
     (void)theirs;
     (void)mine;
     *why_p = "for MPI_PROC_NULL only";
     return MPIXQ_E_NO_CHANNEL;
 }
 
-static enum mpixq_error null_connect(struct mpixq_request *req, const struct mpixq_blob *theirs)
+static enum mpixq_error null_connect(struct mpixq_pair *pair, const struct mpixq_blob *theirs)
 {
-    (void)req;
+    (void)pair;
     (void)theirs;
     return MPIXQ_E_PROTOCOL;
 }
 
-static void null_withdraw(struct mpixq_request *req)
+static void null_withdraw(struct mpixq_pair *pair)
 {
-    (void)req;
+    (void)pair;
 }
 
-static bool null_start(struct mpixq_queue *queue, struct mpixq_request *req,
+static bool null_start(struct mpixq_queue *queue, struct mpixq_pair *pair,
                        struct mpixq_trigger *trigger)
 {
     (void)queue;
     (void)trigger;
-    atomic_store_explicit(&req->pair.executed, mpixq_pair_started(&req->pair),
-                          memory_order_relaxed);
-    atomic_store_explicit(&req->pair.done, mpixq_pair_started(&req->pair), memory_order_release);
+    atomic_store_explicit(&pair->executed, mpixq_pair_started(pair), memory_order_relaxed);
+    atomic_store_explicit(&pair->done, mpixq_pair_started(pair), memory_order_release);
     return false;
 }
 
-static bool null_wait(struct mpixq_queue *queue, struct mpixq_request *req,
+static bool null_wait(struct mpixq_queue *queue, struct mpixq_pair *pair,
                       struct mpixq_awaited *awaited)
 {
     (void)queue;
-    (void)req;
+    (void)pair;
     (void)awaited;
     return false;
 }
 
-static bool null_poll(struct mpixq_request *req)
+static bool null_poll(struct mpixq_pair *pair)
 {
-    (void)req;
+    (void)pair;
     return true;
 }
 
-static const char *null_lacks(const struct mpixq_request *req)
+static const char *null_lacks(const struct mpixq_pair *pair)
 {
-    (void)req;
+    (void)pair;
     return "nothing"; /* a start completes at once */
 }
 
-static void null_release(struct mpixq_request *req)
+static void null_release(struct mpixq_pair *pair)
 {
-    (void)req;
+    (void)pair;
 }
 
-static bool null_retire(struct mpixq_request *req)
+static bool null_retire(struct mpixq_pair *pair)
 {
-    (void)req;
+    (void)pair;
     return true;
 }
 

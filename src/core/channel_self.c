@@ -18,9 +18,9 @@
 
 /* The two ends; an end is NULL once it was retired. Freed with the second one. The lock is held for
  * a few instructions, and not while data moves: it is taken under the matching lock too. */
-struct self_pair {
+struct self_link {
     pthread_mutex_t lock;
-    struct mpixq_request *send, *receive;
+    struct mpixq_pair *send, *receive;
     bool moves;  /* a thread moves the data */
     bool is_cut; /* an end was released: nothing moves any more */
 };
@@ -46,14 +46,14 @@ static void self_close(void)
     }
 }
 
-static bool self_offer(struct mpixq_request *req, struct mpixq_blob *blob, const char **why_p)
+static bool self_offer(struct mpixq_pair *pair, struct mpixq_blob *blob, const char **why_p)
 {
     blob->length = 0;
-    if (req->pair.peer_world != world_rank) {
+    if (pair->peer_world != world_rank) {
         *why_p = "the peer is another process";
-    } else if (req->pair.message.mode == MPIXQ_MODE_BSEND) {
+    } else if (pair->message.mode == MPIXQ_MODE_BSEND) {
         *why_p = "a buffered send completes without its receive";
-    } else if (req->pair.message.count > INT_MAX) {
+    } else if (pair->message.count > INT_MAX) {
         *why_p = "the count is larger than an int";
     } else {
         return true;
@@ -61,50 +61,50 @@ static bool self_offer(struct mpixq_request *req, struct mpixq_blob *blob, const
     return false;
 }
 
-static enum mpixq_error self_accept(struct mpixq_request *req, const struct mpixq_blob *theirs,
+static enum mpixq_error self_accept(struct mpixq_pair *pair, const struct mpixq_blob *theirs,
                                     struct mpixq_blob *mine, const char **why_p)
 {
-    struct mpixq_request *send = mpixq_match_by_id(req->pair.peer_id);
-    struct self_pair *pair;
+    struct mpixq_pair *send = mpixq_match_by_id(pair->peer_id);
+    struct self_link *link;
 
     (void)theirs;
     mine->length = 0;
-    if (send == NULL || req->pair.peer_world != world_rank || req->pair.message.count > INT_MAX) {
+    if (send == NULL || pair->peer_world != world_rank || pair->message.count > INT_MAX) {
         *why_p = "the peer is another process, or the count is larger than an int";
         return MPIXQ_E_NO_CHANNEL;
     }
-    pair = mpixq_alloc(sizeof *pair); /* freed in self_retire */
-    if (pair == NULL) {
+    link = mpixq_alloc(sizeof *link); /* freed in self_retire */
+    if (link == NULL) {
         *why_p = "no memory";
         return MPIXQ_E_NO_MEMORY;
     }
-    (void)pthread_mutex_init(&pair->lock, NULL);
-    pair->send = send;
-    pair->receive = req;
-    send->pair.end = pair;
-    req->pair.end = pair;
+    (void)pthread_mutex_init(&link->lock, NULL);
+    link->send = send;
+    link->receive = pair;
+    send->end = link;
+    pair->end = link;
     return MPIXQ_E_NONE;
 }
 
-static enum mpixq_error self_connect(struct mpixq_request *req, const struct mpixq_blob *theirs)
+static enum mpixq_error self_connect(struct mpixq_pair *pair, const struct mpixq_blob *theirs)
 {
     (void)theirs;
-    return req->pair.end != NULL ? MPIXQ_E_NONE : MPIXQ_E_PROTOCOL;
+    return pair->end != NULL ? MPIXQ_E_NONE : MPIXQ_E_PROTOCOL;
 }
 
-static void self_withdraw(struct mpixq_request *req)
+static void self_withdraw(struct mpixq_pair *pair)
 {
-    (void)req;
+    (void)pair;
 }
 
-static bool is_waiting_for_data(const struct mpixq_request *req)
+static bool is_waiting_for_data(const struct mpixq_pair *pair)
 {
-    return req != NULL && mpixq_pair_is_in_flight(&req->pair);
+    return pair != NULL && mpixq_pair_is_in_flight(pair);
 }
 
-static void fail_end(struct mpixq_request *req, int rc)
+static void fail_end(struct mpixq_pair *pair, int rc)
 {
-    mpixq_queue_fail(atomic_load(&req->pair.queue), req, rc, "transfer");
+    mpixq_queue_fail(atomic_load(&pair->queue), pair, rc, "transfer");
 }
 
 static int take_tag(void)
@@ -125,14 +125,13 @@ static int take_tag(void)
     }
 }
 
-static int copy(const struct mpixq_request *send, const struct mpixq_request *receive)
+static int copy(const struct mpixq_pair *send, const struct mpixq_pair *receive)
 {
     int tag = take_tag(), rc;
 
-    rc = PMPI_Sendrecv(mpixq_pair_buffer(&send->pair), (int)send->pair.message.count,
-                       send->pair.message.type, 0, tag, (void *)mpixq_pair_buffer(&receive->pair),
-                       (int)receive->pair.message.count, receive->pair.message.type, 0, tag, comm,
-                       MPI_STATUS_IGNORE);
+    rc = PMPI_Sendrecv(mpixq_pair_buffer(send), (int)send->message.count, send->message.type, 0,
+                       tag, (void *)mpixq_pair_buffer(receive), (int)receive->message.count,
+                       receive->message.type, 0, tag, comm, MPI_STATUS_IGNORE);
     atomic_fetch_and(&movers, ~(UINT64_C(1) << tag));
     return rc;
 }
@@ -140,119 +139,125 @@ static int copy(const struct mpixq_request *send, const struct mpixq_request *re
 /* Move the data if both ends have started, and once more if they have started again meanwhile: the
  * thread that started one of them has left it to this one. An end that is not done is not freed but
  * after a failure, and then it is not retired before this ends. */
-static void move(struct self_pair *pair)
+static void move(struct self_link *link)
 {
-    struct mpixq_request *send, *receive;
+    struct mpixq_pair *send, *receive;
     int rc = MPI_SUCCESS;
 
-    pthread_mutex_lock(&pair->lock);
-    while (rc == MPI_SUCCESS && !pair->moves && !pair->is_cut && is_waiting_for_data(pair->send) &&
-           is_waiting_for_data(pair->receive)) {
-        send = pair->send;
-        receive = pair->receive;
-        pair->moves = true;
-        pthread_mutex_unlock(&pair->lock);
+    pthread_mutex_lock(&link->lock);
+    while (rc == MPI_SUCCESS && !link->moves && !link->is_cut && is_waiting_for_data(link->send) &&
+           is_waiting_for_data(link->receive)) {
+        send = link->send;
+        receive = link->receive;
+        link->moves = true;
+        pthread_mutex_unlock(&link->lock);
         rc = copy(send, receive);
         if (rc != MPI_SUCCESS) {
             fail_end(send, rc);
             fail_end(receive, rc);
         }
-        pthread_mutex_lock(&pair->lock);
-        pair->moves = false;
+        pthread_mutex_lock(&link->lock);
+        link->moves = false;
         if (rc == MPI_SUCCESS) {
-            atomic_fetch_add_explicit(&send->pair.done, 1, memory_order_release);
-            atomic_fetch_add_explicit(&receive->pair.done, 1, memory_order_release);
+            atomic_fetch_add_explicit(&send->done, 1, memory_order_release);
+            atomic_fetch_add_explicit(&receive->done, 1, memory_order_release);
         }
     }
-    pthread_mutex_unlock(&pair->lock);
+    pthread_mutex_unlock(&link->lock);
 }
 
 /* The stream has reached the starts, or the host makes them. */
 static void run_starts(void *const args[], int n)
 {
     for (int i = 0; i < n; i++) {
-        struct mpixq_request *req = args[i];
-        struct mpixq_queue *queue = atomic_load(&req->pair.queue);
+        struct mpixq_pair *pair = args[i];
+        struct mpixq_queue *queue = atomic_load(&pair->queue);
 
         if (queue != NULL && mpixq_queue_has_failed(queue)) {
-            mpixq_failure_abandon(req);
+            mpixq_failure_abandon(pair);
             continue;
         }
-        atomic_fetch_add(&req->pair.executed, 1);
-        move(req->pair.end);
+        atomic_fetch_add(&pair->executed, 1);
+        move(pair->end);
     }
 }
 
-static bool self_start(struct mpixq_queue *queue, struct mpixq_request *req,
+static bool self_start(struct mpixq_queue *queue, struct mpixq_pair *pair,
                        struct mpixq_trigger *trigger)
 {
     (void)queue;
     trigger->call = run_starts;
-    trigger->arg = req;
+    trigger->arg = pair;
     return true;
 }
 
-static bool self_wait(struct mpixq_queue *queue, struct mpixq_request *req,
+static bool self_wait(struct mpixq_queue *queue, struct mpixq_pair *pair,
                       struct mpixq_awaited *awaited)
 {
-    *awaited = (struct mpixq_awaited){.word = mpixq_pair_done_word(&req->pair),
-                                      .value = mpixq_pair_started(&req->pair),
+    *awaited = (struct mpixq_awaited){.word = mpixq_pair_done_word(pair),
+                                      .value = mpixq_pair_started(pair),
                                       .failed = &queue->failed};
     return true;
 }
 
-static bool self_poll(struct mpixq_request *req)
+static bool self_poll(struct mpixq_pair *pair)
 {
-    return mpixq_pair_is_complete(&req->pair);
+    return mpixq_pair_is_complete(pair);
 }
 
-static const char *self_lacks(const struct mpixq_request *req)
+static const char *self_lacks(const struct mpixq_pair *pair)
 {
-    const struct mpixq_request *other = mpixq_match_by_id(req->pair.peer_id);
-    uint64_t wanted = mpixq_pair_done(&req->pair) + 1;
+    struct self_link *link = pair->end;
+    uint64_t wanted = mpixq_pair_done(pair) + 1;
+    const struct mpixq_pair *other;
+    bool is_cut;
 
-    if (other == NULL || other->released) {
+    pthread_mutex_lock(&link->lock);
+    other = link->send == pair ? link->receive : link->send;
+    is_cut = link->is_cut;
+    pthread_mutex_unlock(&link->lock);
+    if (other == NULL || is_cut) {
         return "its partner in this process was freed";
     }
-    if (mpixq_pair_started(&other->pair) < wanted) {
+    if (mpixq_pair_started(other) < wanted) {
         return "its partner in this process is not started";
     }
-    return mpixq_pair_executed(&other->pair) < wanted
+    return mpixq_pair_executed(other) < wanted
                ? "the start of its partner in this process is enqueued, and its stream has not "
                  "reached it"
                : "its partner in this process is started: the data is being moved";
 }
 
-static void self_release(struct mpixq_request *req)
+static void self_release(struct mpixq_pair *pair)
 {
-    struct self_pair *pair = req->pair.end;
+    struct self_link *link = pair->end;
 
-    pthread_mutex_lock(&pair->lock);
-    pair->is_cut = true;
-    pthread_mutex_unlock(&pair->lock);
+    pthread_mutex_lock(&link->lock);
+    link->is_cut = true;
+    pthread_mutex_unlock(&link->lock);
 }
 
-static bool self_retire(struct mpixq_request *req)
+static bool self_retire(struct mpixq_pair *pair)
 {
-    struct self_pair *pair = req->pair.end;
+    struct self_link *link = pair->end;
     bool moves, is_last;
 
-    pthread_mutex_lock(&pair->lock);
-    moves = pair->moves;
-    if (!moves && mpixq_request_is_send(req)) {
-        pair->send = NULL;
+    pthread_mutex_lock(&link->lock);
+    moves = link->moves;
+    if (!moves && mpixq_pair_is_send(pair)) {
+        link->send = NULL;
     } else if (!moves) {
-        pair->receive = NULL;
+        link->receive = NULL;
     }
-    is_last = pair->send == NULL && pair->receive == NULL;
-    pthread_mutex_unlock(&pair->lock);
+    is_last = link->send == NULL && link->receive == NULL;
+    pthread_mutex_unlock(&link->lock);
     if (moves) {
         return false;
     }
-    req->pair.end = NULL;
+    pair->end = NULL;
     if (is_last) {
-        (void)pthread_mutex_destroy(&pair->lock);
-        mpixq_free(pair);
+        (void)pthread_mutex_destroy(&link->lock);
+        mpixq_free(link);
     }
     return true;
 }

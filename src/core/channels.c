@@ -102,29 +102,31 @@ void mpixq_channels_expose(const struct mpixq_stream_ops *ops)
     }
 }
 
-void mpixq_channels_reach(struct mpixq_request *req, const char *kind)
+void mpixq_channels_reach(struct mpixq_pair *pair, const struct mpixq_channel_set *set,
+                          const char *kind)
 {
-    for (int i = 0; req->pair.reached == NULL && mpixq_channels[i] != NULL; i++) {
-        if (mpixq_channel_set_has(&req->channels, mpixq_channels[i]->id)) {
-            mpixq_channels[i]->reach(req, kind);
-            req->pair.reached_by = req->pair.reached != NULL ? (uint8_t)mpixq_channels[i]->id : 0;
+    for (int i = 0; pair->reached == NULL && mpixq_channels[i] != NULL; i++) {
+        if (mpixq_channel_set_has(set, mpixq_channels[i]->id)) {
+            mpixq_channels[i]->reach(pair, kind);
+            pair->reached_by = pair->reached != NULL ? (uint8_t)mpixq_channels[i]->id : 0;
         }
     }
 }
 
-void mpixq_channels_unreach(struct mpixq_request *req)
+void mpixq_channels_unreach(struct mpixq_pair *pair)
 {
-    if (req->pair.reached_by != 0) {
-        mpixq_channel_by_id(req->pair.reached_by)->unreach(req);
-        req->pair.reached_by = 0;
+    if (pair->reached_by != 0) {
+        mpixq_channel_by_id(pair->reached_by)->unreach(pair);
+        pair->reached_by = 0;
     }
 }
 
-void mpixq_channels_prepare(struct mpixq_request *req, const char *kind, void *place, void *buffer)
+void mpixq_channels_prepare(struct mpixq_pair *pair, const struct mpixq_channel_set *set,
+                            const char *kind, void *place, void *buffer)
 {
     for (int i = 0; mpixq_channels[i] != NULL; i++) {
-        if (mpixq_channel_set_has(&req->channels, mpixq_channels[i]->id)) {
-            mpixq_channels[i]->prepare(req, kind, place, buffer);
+        if (mpixq_channel_set_has(set, mpixq_channels[i]->id)) {
+            mpixq_channels[i]->prepare(pair, kind, place, buffer);
         }
     }
 }

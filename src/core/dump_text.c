@@ -79,7 +79,7 @@ static void say_where(const struct mpixq_request *req, struct mpixq_queue *queue
     if (atomic_load_explicit(&queue->host_waits_for, memory_order_acquire) ==
         mpixq_pair_done_word(&req->pair)) {
         waits = ", for which the host waits";
-    } else if (queue->stream->ops->waits_for(queue->stream) == req) {
+    } else if (queue->stream->ops->waits_for(queue->stream) == &req->pair) {
         waits = ", whose stream waits for it";
     } else if (mpixq_request_state(req) != MPIXQ_WAITING) {
         waits = ", without a wait";
@@ -103,7 +103,7 @@ static void note_start(struct dump *dump, struct mpixq_request *req)
     struct group *group;
 
     if (mpixq_watchdog_is_pending(req, queue)) {
-        mpixq_match_poll(req);
+        mpixq_match_poll(&req->pair);
     }
     if (!mpixq_watchdog_is_pending(req, queue)) {
         return;

@@ -15,7 +15,7 @@
 static bool make_room(struct mpixq_queue *queue, int n)
 {
     int room = queue->room > 0 ? queue->room : 16;
-    void *records, *triggers, *awaited, *by_gpu, *moves;
+    void *pairs, *triggers, *awaited, *by_gpu, *moves;
 
     if (n <= queue->room) {
         return true;
@@ -24,8 +24,8 @@ static bool make_room(struct mpixq_queue *queue, int n)
         room = room > INT32_MAX / 2 ? n : room * 2;
     }
     /* The arrays stay with the queue's memory for good. */
-    records = mpixq_realloc(queue->records, (size_t)room * sizeof *queue->records);
-    queue->records = records != NULL ? records : queue->records;
+    pairs = mpixq_realloc(queue->pairs, (size_t)room * sizeof *queue->pairs);
+    queue->pairs = pairs != NULL ? pairs : queue->pairs;
     triggers = mpixq_realloc(queue->triggers, (size_t)room * sizeof *queue->triggers);
     queue->triggers = triggers != NULL ? triggers : queue->triggers;
     awaited = mpixq_realloc(queue->awaited, (size_t)room * sizeof *queue->awaited);
@@ -34,7 +34,7 @@ static bool make_room(struct mpixq_queue *queue, int n)
     queue->by_gpu = by_gpu != NULL ? by_gpu : queue->by_gpu;
     moves = mpixq_realloc(queue->moves, (size_t)room * sizeof *queue->moves);
     queue->moves = moves != NULL ? moves : queue->moves;
-    if (records == NULL || triggers == NULL || awaited == NULL || by_gpu == NULL || moves == NULL) {
+    if (pairs == NULL || triggers == NULL || awaited == NULL || by_gpu == NULL || moves == NULL) {
         return false;
     }
     queue->room = room;
@@ -121,9 +121,9 @@ static struct mpixq_request *find_next(_Atomic(struct mpixq_request *) *place, M
     return req;
 }
 
-/* Look up all elements into queue->records and check whether they may be started, or waited for;
- * *n_p of them are not null. On an error *index_p is the element's, and *failed_p its record, or
- * NULL if it is unknown. In turn. */
+/* Look up all elements and check whether they may be started, or waited for. The pairs of those
+ * that are not null, *n_p, go to queue->pairs. On an error *index_p is the element's, and *failed_p
+ * its record, or NULL if it is unknown. Under the submission lock. */
 static enum mpixq_error collect(struct mpixq_queue *queue, int count, MPI_Request requests[],
                                 bool starts, int *n_p, struct mpixq_request **failed_p,
                                 int *index_p)
@@ -158,15 +158,15 @@ static enum mpixq_error collect(struct mpixq_queue *queue, int count, MPI_Reques
             return error;
         }
         req->mark = mark;
-        queue->records[n++] = req;
+        queue->pairs[n++] = &req->pair;
         place = &req->followed_by;
     }
     *n_p = n;
     return MPIXQ_E_NONE;
 }
 
-/* Take the queue's turn, with checked requests in queue->records, or return the error and leave
- * the turn. */
+/* Take the submission lock of the queue, with the pairs of checked requests in queue->pairs, or
+ * return the error without it. */
 static int take_checked(struct mpixq_queue *queue, int count, MPI_Request requests[], bool starts,
                         int *n_p, struct mpixq_fault *fault_p)
 {
@@ -223,10 +223,10 @@ static void submit_by_gpu(struct mpixq_queue *queue)
 static void watch_by_gpu(struct mpixq_queue *queue, int n)
 {
     for (int i = 0; i < n; i++) {
-        const struct mpixq_request *req = queue->awaited[i].who;
+        const struct mpixq_pair *pair = queue->awaited[i].who;
 
-        if (queue->stream->watches || req->pair.channel->of_gpus) {
-            req->pair.channel->watch_by_gpu(queue, &queue->awaited[i]);
+        if (queue->stream->watches || pair->channel->of_gpus) {
+            pair->channel->watch_by_gpu(queue, &queue->awaited[i]);
         }
     }
     submit_by_gpu(queue);
@@ -253,36 +253,37 @@ static void join(struct mpixq_queue *queue, struct mpixq_request *req)
     (void)mpixq_request_step(req, MPIXQ_START);
     if (mpixq_pair_has_failed(&req->pair)) {
         /* The peer said so after the check, when the request was not the queue's yet. */
-        mpixq_queue_fail(queue, req, mpixq_pair_peer_failed(&req->pair), "peer");
+        mpixq_queue_fail(queue, &req->pair, mpixq_pair_peer_failed(&req->pair), "peer");
     }
 }
 
-static void step_records(struct mpixq_queue *queue, int n)
+static void step_pairs(struct mpixq_queue *queue, int n)
 {
     for (int i = 0; i < n; i++) {
-        struct mpixq_request *req = queue->records[i];
+        struct mpixq_pair *pair = queue->pairs[i];
+        struct mpixq_request *req = mpixq_request_of(pair);
 
         if (!mpixq_request_restart(req)) {
             join(queue, req);
         }
-        DL_APPEND2(queue->started, req, prev_started, next_started);
-        mpixq_pair_count_start(&req->pair, false);
+        DL_APPEND2(queue->started, pair, prev_started, next_started);
+        mpixq_pair_count_start(pair, false);
     }
 }
 
 /* Those of one channel that follow each other are started at once. Returns the triggers. */
-static int start_records(struct mpixq_queue *queue, int n)
+static int start_pairs(struct mpixq_queue *queue, int n)
 {
     int n_triggers = 0;
 
     for (int first = 0, end; first < n; first = end) {
-        const struct mpixq_channel *channel = queue->records[first]->pair.channel;
+        const struct mpixq_channel *channel = queue->pairs[first]->channel;
 
         end = first + 1;
-        while (end < n && queue->records[end]->pair.channel == channel) {
+        while (end < n && queue->pairs[end]->channel == channel) {
             end++;
         }
-        n_triggers += channel->start_many(queue, &queue->records[first], end - first,
+        n_triggers += channel->start_many(queue, &queue->pairs[first], end - first,
                                           &queue->triggers[n_triggers]);
         queue->by_channel[channel->id] += (uint64_t)(end - first);
     }
@@ -297,30 +298,31 @@ int mpixq_queue_start(struct mpixq_queue *queue, int count, MPI_Request requests
     if (rc != MPI_SUCCESS) {
         return rc;
     }
-    step_records(queue, n);
-    submit_triggers(queue, start_records(queue, n));
+    step_pairs(queue, n);
+    submit_triggers(queue, start_pairs(queue, n));
     queue->starts += (uint64_t)n;
     mpixq_turn_leave(&queue->turn);
     return MPI_SUCCESS;
 }
 
-/* Enqueue one wait for the first n records. In turn. */
-static void wait_records(struct mpixq_queue *queue, int n)
+/* Enqueue one wait for the first n pairs. In turn. */
+static void wait_pairs(struct mpixq_queue *queue, int n)
 {
     int n_awaited = 0, n_waits = 0;
 
     for (int i = 0; i < n; i++) {
-        struct mpixq_request *req = queue->records[i];
+        struct mpixq_pair *pair = queue->pairs[i];
+        struct mpixq_request *req = mpixq_request_of(pair);
 
         if (mpixq_request_state(req) != MPIXQ_STARTED) {
             continue; /* not started, or waited for already */
         }
         (void)mpixq_request_step(req, MPIXQ_WAIT);
-        DL_DELETE2(queue->started, req, prev_started, next_started);
+        DL_DELETE2(queue->started, pair, prev_started, next_started);
         n_waits++;
-        if (req->pair.channel->wait(queue, req, &queue->awaited[n_awaited])) {
-            queue->awaited[n_awaited].who = req;
-            queue->awaited[n_awaited].copy = mpixq_pair_copy_after(&req->pair);
+        if (pair->channel->wait(queue, pair, &queue->awaited[n_awaited])) {
+            queue->awaited[n_awaited].who = pair;
+            queue->awaited[n_awaited].copy = mpixq_pair_copy_after(pair);
             n_awaited++;
         }
     }
@@ -333,8 +335,10 @@ static void wait_records(struct mpixq_queue *queue, int n)
         queue->launches++;
     }
     for (int i = 0; i < n; i++) {
-        if (mpixq_request_state(queue->records[i]) == MPIXQ_WAITING) {
-            queue->records[i]->ticket = queue->ticket;
+        struct mpixq_request *req = mpixq_request_of(queue->pairs[i]);
+
+        if (mpixq_request_state(req) == MPIXQ_WAITING) {
+            req->ticket = queue->ticket;
         }
     }
     queue->waits += (uint64_t)n_waits;
@@ -346,7 +350,7 @@ int mpixq_queue_wait(struct mpixq_queue *queue, int count, MPI_Request requests[
     int n, rc = take_checked(queue, count, requests, false, &n, fault_p);
 
     if (rc == MPI_SUCCESS) {
-        wait_records(queue, n);
+        wait_pairs(queue, n);
         mpixq_turn_leave(&queue->turn);
     }
     return rc;
@@ -354,21 +358,21 @@ int mpixq_queue_wait(struct mpixq_queue *queue, int count, MPI_Request requests[
 
 int mpixq_queue_wait_started(struct mpixq_queue *queue, struct mpixq_fault *fault_p)
 {
-    struct mpixq_request *req;
+    struct mpixq_pair *pair;
     int n, rc = take_checked(queue, 0, NULL, false, &n, fault_p);
 
     if (rc != MPI_SUCCESS) {
         return rc;
     }
-    DL_COUNT2(queue->started, req, n, next_started);
+    DL_COUNT2(queue->started, pair, n, next_started);
     if (make_room(queue, n)) {
         n = 0;
-        DL_FOREACH2(queue->started, req, next_started)
+        DL_FOREACH2(queue->started, pair, next_started)
         {
-            req->mark = queue->mark;
-            queue->records[n++] = req;
+            mpixq_request_of(pair)->mark = queue->mark;
+            queue->pairs[n++] = pair;
         }
-        wait_records(queue, n);
+        wait_pairs(queue, n);
     } else {
         *fault_p = MPIXQ_FAULT_NONE;
         rc = mpixq_error_code(MPIXQ_E_NO_MEMORY);

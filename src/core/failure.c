@@ -4,7 +4,7 @@
 
 #include <stddef.h>
 
-#include "request.h"
+#include "pair.h"
 
 static const struct mpixq_failure_listener *heard_by; /* NULL: nothing was ever matched */
 
@@ -13,11 +13,11 @@ void mpixq_failure_listen(const struct mpixq_failure_listener *listener)
     heard_by = listener;
 }
 
-void mpixq_failure_abandon(struct mpixq_request *req)
+void mpixq_failure_abandon(struct mpixq_pair *pair)
 {
-    if (req->pair.peer_world != MPI_PROC_NULL && !atomic_exchange(&req->pair.failed, true) &&
+    if (pair->peer_world != MPI_PROC_NULL && !atomic_exchange(&pair->failed, true) &&
         heard_by != NULL) {
-        heard_by->abandoned(req);
+        heard_by->abandoned(pair);
     }
 }
 

@@ -9,19 +9,19 @@
 
 #include <stdint.h>
 
-struct mpixq_request;
+struct mpixq_pair;
 
 struct mpixq_failure_listener {
-    /* Once for each request. */
-    void (*abandoned)(struct mpixq_request *req);
+    /* Once for each pair. */
+    void (*abandoned)(struct mpixq_pair *pair);
     void (*failed)(uint64_t id, int code, const char *operation);
 };
 /* It is kept; before any request is matched. */
 void mpixq_failure_listen(const struct mpixq_failure_listener *listener);
 
-/* A start of req has failed, or was enqueued and will not be made: the peer would wait for it. Not
+/* A start has failed, or was enqueued and will not be made: the peer would wait for it. Not
  * if the pair is known to have failed. */
-void mpixq_failure_abandon(struct mpixq_request *req);
+void mpixq_failure_abandon(struct mpixq_pair *pair);
 /* A start of the end with this number has failed with an MPI code. No lock but a queue's may be
  * held. */
 void mpixq_failure_of(uint64_t id, int code, const char *operation);

@@ -345,7 +345,7 @@ int mpixq_host_get_status(MPI_Request handle, int *flag, MPI_Status *status, boo
             mpixq_host_missed();
         }
     } else {
-        *flag = req->pair.channel->poll(req);
+        *flag = req->pair.channel->poll(&req->pair);
     }
     if (*flag && code == MPI_SUCCESS) {
         mpixq_host_write_status(req, status);

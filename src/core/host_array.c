@@ -26,7 +26,7 @@ static void note(struct mpixq_watch *watch, struct mpixq_ours *ours, bool done)
 static void attend(struct mpixq_request *req)
 {
     if (req->pair.channel->of_gpus) {
-        req->pair.channel->attend(req);
+        req->pair.channel->attend(&req->pair);
     }
 }
 
@@ -34,7 +34,7 @@ static void poll_one(struct mpixq_watch *watch, struct mpixq_ours *ours)
 {
     if (!ours->queued) {
         attend(ours->req);
-        note(watch, ours, ours->req->pair.channel->poll(ours->req));
+        note(watch, ours, ours->req->pair.channel->poll(&ours->req->pair));
     }
 }
 
@@ -42,7 +42,7 @@ static void poll_one(struct mpixq_watch *watch, struct mpixq_ours *ours)
  */
 static void poll_group(struct mpixq_watch *watch, int *place_p, int end)
 {
-    struct mpixq_request *reqs[TOGETHER];
+    struct mpixq_pair *pairs[TOGETHER];
     struct mpixq_ours *from[TOGETHER];
     bool done[TOGETHER];
     int n = 0;
@@ -53,15 +53,15 @@ static void poll_group(struct mpixq_watch *watch, int *place_p, int end)
         if (ours->done || ours->queued) {
             continue;
         }
-        if (n > 0 && ours->req->pair.channel != reqs[0]->pair.channel) {
+        if (n > 0 && ours->req->pair.channel != pairs[0]->channel) {
             break;
         }
         attend(ours->req);
         from[n] = ours;
-        reqs[n++] = ours->req;
+        pairs[n++] = &ours->req->pair;
     }
     if (n > 0) {
-        reqs[0]->pair.channel->poll_many(reqs, n, done);
+        pairs[0]->channel->poll_many(pairs, n, done);
     }
     for (int i = 0; i < n; i++) {
         note(watch, from[i], done[i]);

@@ -70,7 +70,7 @@ void mpixq_host_freed(struct mpixq_request *req)
     }
     if (mpixq_request_state(req) != MPIXQ_HOST_STARTED) {
         if (req->pair.channel != NULL) {
-            req->pair.channel->recall(req);
+            req->pair.channel->recall(&req->pair);
         }
         mpixq_match_release(req);
         mpixq_channels_tidy();
@@ -95,7 +95,7 @@ static struct mpixq_request *take_all(void)
 static void release(struct mpixq_request *req)
 {
     (void)mpixq_host_complete(req, mpixq_host_result(req), MPI_STATUS_IGNORE);
-    req->pair.channel->recall(req); /* in MPI_Finalize it may be under way */
+    req->pair.channel->recall(&req->pair); /* in MPI_Finalize it may be under way */
     mpixq_match_release(req);
     atomic_fetch_sub(&n_freed, 1);
     mpixq_channels_tidy();

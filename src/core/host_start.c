@@ -82,7 +82,7 @@ static void start_together(struct mpixq_request *const reqs[], int n)
             continue;
         }
         mpixq_pair_count_start(&req->pair, true);
-        if (req->pair.channel->start(NULL, req, &triggers[n_triggers])) {
+        if (req->pair.channel->start(NULL, &req->pair, &triggers[n_triggers])) {
             n_triggers++;
         }
     }
@@ -133,8 +133,8 @@ bool mpixq_host_has_failed(const struct mpixq_request *req)
 
 bool mpixq_host_is_done(struct mpixq_request *req)
 {
-    req->pair.channel->attend(req);
-    return req->pair.channel->poll(req) || mpixq_host_has_failed(req);
+    req->pair.channel->attend(&req->pair);
+    return req->pair.channel->poll(&req->pair) || mpixq_host_has_failed(req);
 }
 
 int mpixq_host_result(const struct mpixq_request *req)
@@ -174,7 +174,7 @@ int mpixq_host_complete(struct mpixq_request *req, int code, MPI_Status *status)
         mpixq_host_write_status(req, status);
     } else {
         mpixq_match_kick(); /* the peer hears of it now */
-        req->pair.channel->recall(req);
+        req->pair.channel->recall(&req->pair);
     }
     return code;
 }

@@ -90,7 +90,7 @@ static void recall(struct mpixq_request *req, void *arg)
 {
     (void)arg;
     if (req->pair.channel != NULL) {
-        req->pair.channel->recall(req);
+        req->pair.channel->recall(&req->pair);
     }
 }
 

@@ -61,7 +61,7 @@ static const char *find_reason(struct mpixq_request *req, uint64_t now, enum mpi
     if (mpixq_control_has_lost(req->pair.peer_world, now)) {
         return "the peer's process has ended";
     }
-    if (req->pair.channel->has_lost(req)) {
+    if (req->pair.channel->has_lost(&req->pair)) {
         return "the network does not reach the peer";
     }
     if (mpixq_pair_is_without_peer(&req->pair, mpixq_pair_done(&req->pair) + 1)) {
@@ -79,9 +79,9 @@ static void fail_start(struct mpixq_request *req, uint64_t now, const char *why,
     (void)snprintf(text, sizeof text, "%s: start %llu of %s has waited %.1f s", why,
                    (unsigned long long)req->age.progress + 1, mpixq_request_name(req, name),
                    (double)(now - req->age.since_ns) / 1e9);
-    mpixq_match_tell_failure(req);
-    mpixq_queue_fail(atomic_load(&req->pair.queue), req, mpixq_error_code_saying(error, text),
-                     "wait");
+    mpixq_match_tell_failure(&req->pair);
+    mpixq_queue_fail(atomic_load(&req->pair.queue), &req->pair,
+                     mpixq_error_code_saying(error, text), "wait");
     mpixq_progress_wake(); /* sends the news */
 }
 
@@ -93,7 +93,8 @@ static void look_at_start(struct mpixq_request *req, uint64_t now)
     if (!is_stuck(req)) {
         return;
     }
-    mpixq_match_poll(req); /* where the channel has a word of its own, done follows here only */
+    mpixq_match_poll(
+        &req->pair); /* where the channel has a word of its own, done follows here only */
     if (!is_stuck(req)) {
         return;
     }
@@ -105,7 +106,7 @@ static void look_at_start(struct mpixq_request *req, uint64_t now)
     if (why == NULL) {
         return;
     }
-    mpixq_match_poll(req); /* nobody may have done so yet */
+    mpixq_match_poll(&req->pair); /* nobody may have done so yet */
     if (is_stuck(req) && mpixq_pair_done(&req->pair) == req->age.progress) {
         fail_start(req, now, why, error);
     }

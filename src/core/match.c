@@ -105,7 +105,7 @@ static void finish(struct mpixq_request *req, enum mpixq_error error, uint64_t o
         mpixq_match_id_remove(&req->pair);
         note_failure(op, req, error, other_bytes, other_channels);
     }
-    mpixq_channels_unreach(req);
+    mpixq_channels_unreach(&req->pair);
     req->op = NULL;
     n_matching--;
     (void)mpixq_request_step(req, error == MPIXQ_E_NONE ? MPIXQ_MATCH_OK : MPIXQ_MATCH_FAIL);
@@ -124,7 +124,7 @@ void mpixq_match_matched(struct mpixq_request *req, const struct mpixq_channel *
     char text[64];
 
     req->pair.channel = channel;
-    mpixq_stage_matched(req);
+    mpixq_stage_matched(&req->pair);
     mpixq_served_count(req);
     mpixq_debug("%s matched: source %d tag %d, %llu bytes, channel %s",
                 mpixq_pair_describe(&req->pair, text, sizeof text), req->pair.source,
@@ -209,11 +209,11 @@ void mpixq_match_agree(struct mpixq_request *req, const struct mpixq_record *rec
         mpixq_match_retire();
         error = mpixq_match_choose_channel(req, record, &mine, &channel);
     }
-    if (error == MPIXQ_E_NONE && channel->must_open(req)) {
+    if (error == MPIXQ_E_NONE && channel->must_open(&req->pair)) {
         if (mpixq_match_open_later(req, channel, record, &mine)) {
             return;
         }
-        channel->undo(req);
+        channel->undo(&req->pair);
         error = MPIXQ_E_NO_MEMORY;
     }
     settle(req, &record->u.offer, req->pair.peer_world, error, channel, &mine);
@@ -356,7 +356,7 @@ static bool is_known(struct mpixq_request *req, const struct mpixq_wire_answer *
 static void record_answer(const struct mpixq_record *record, int source)
 {
     const struct mpixq_wire_answer *wire = &record->u.answer;
-    struct mpixq_request *req = mpixq_match_by_id(wire->sender_id);
+    struct mpixq_request *req = mpixq_match_request(wire->sender_id);
     const struct mpixq_channel *channel = NULL;
     enum mpixq_error error;
 
@@ -377,7 +377,7 @@ static void record_answer(const struct mpixq_record *record, int source)
         return;
     }
     error = mpixq_match_accepted_channel(req, record, &channel);
-    error = error == MPIXQ_E_NONE && channel->must_open(req) ? MPIXQ_E_PROTOCOL : error;
+    error = error == MPIXQ_E_NONE && channel->must_open(&req->pair) ? MPIXQ_E_PROTOCOL : error;
     if (error != MPIXQ_E_NONE && wire->error == MPIXQ_E_NONE) {
         mpixq_match_cut_off(source, wire->receiver_id);
     }

@@ -101,10 +101,10 @@ void mpixq_match_open_in(bool is_for_match);
 /* The user frees a matched or failed request. Takes over the record. */
 void mpixq_match_release(struct mpixq_request *req);
 /* What it does when failures are announced (failure.h): it tells the peer; and also the queue. */
-void mpixq_match_abandon(struct mpixq_request *req);
+void mpixq_match_abandon(struct mpixq_pair *pair);
 void mpixq_match_fail(uint64_t id, int code, const char *operation);
 /* The other end of a pair in this process, or NULL. Under the matching lock. */
-struct mpixq_request *mpixq_match_by_id(uint64_t id);
+struct mpixq_pair *mpixq_match_by_id(uint64_t id);
 
 /* Return when no thread is inside the matching lock that was when this was called. */
 void mpixq_match_fence(void);
@@ -112,7 +112,7 @@ void mpixq_match_fence(void);
 /* As what waits for a match, or is started, is polled under the matching lock: what fails then need
  * not take it. Some channels say in a word of their own what has completed, and done follows in a
  * poll only. */
-void mpixq_match_poll(struct mpixq_request *req);
+void mpixq_match_poll(struct mpixq_pair *pair);
 
 /* A control record has arrived. Under the matching lock. */
 void mpixq_match_record(const struct mpixq_record *record, int source);

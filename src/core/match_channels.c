@@ -102,7 +102,7 @@ void mpixq_match_offer_channels(struct mpixq_request *req, struct mpixq_record *
         const struct mpixq_channel *channel = mpixq_channel_by_id(id);
         struct mpixq_blob *blob = &record->blobs[record->n_blobs];
 
-        if (reaches(channel, req, &why) && channel->offer(req, blob, &why)) {
+        if (reaches(channel, req, &why) && channel->offer(&req->pair, blob, &why)) {
             blob->channel = id;
             req->marked |= UINT32_C(1) << id;
             record->n_blobs++;
@@ -119,7 +119,7 @@ void mpixq_match_drop_offers(struct mpixq_request *req, const struct mpixq_chann
         const struct mpixq_channel *channel = mpixq_channels[i];
 
         if (channel != except && (req->marked & (UINT32_C(1) << channel->id)) != 0) {
-            channel->withdraw(req);
+            channel->withdraw(&req->pair);
         }
     }
     req->marked = 0;
@@ -155,7 +155,7 @@ static enum mpixq_error accept_first(struct mpixq_request *req, const struct mpi
         }
         mine->channel = id;
         mine->length = 0;
-        error = reaches(channel, req, &why) ? channel->accept(req, theirs, mine, &why)
+        error = reaches(channel, req, &why) ? channel->accept(&req->pair, theirs, mine, &why)
                                             : MPIXQ_E_NO_CHANNEL;
         if (error == MPIXQ_E_NONE) {
             answer->n_blobs = 1;
@@ -201,7 +201,7 @@ enum mpixq_error mpixq_match_accepted_channel(struct mpixq_request *req,
         return MPIXQ_E_PROTOCOL;
     }
     *channel_p = channel;
-    return channel->connect(req, &answer->blobs[0]);
+    return channel->connect(&req->pair, &answer->blobs[0]);
 }
 
 void mpixq_match_tell_choice(const struct mpixq_request *req, uint32_t theirs,

@@ -26,37 +26,39 @@ static struct mpixq_request *retired;
 
 void mpixq_match_record_release(const struct mpixq_record *record, int source)
 {
-    struct mpixq_request *req = mpixq_match_by_id(record->u.release.id);
+    struct mpixq_pair *pair = mpixq_match_by_id(record->u.release.id);
+    struct mpixq_request *req;
     bool is_first;
 
-    if (req == NULL) {
+    if (pair == NULL) {
         return; /* the receiver may be the second to free its end */
     }
-    if (req->pair.peer_world != source || req->pair.channel == NULL ||
+    if (pair->peer_world != source || pair->channel == NULL ||
         record->u.release.started == UINT64_MAX) {
         mpixq_err("rank %d released a pair that does not exist", source);
         return;
     }
-    is_first = !mpixq_pair_peer_is_gone(&req->pair);
-    atomic_store_explicit(&req->pair.peer_end, record->u.release.started + 1, memory_order_release);
-    req->pair.channel->ended(req);
-    if (!mpixq_request_is_send(req) && is_first && req->released) {
+    req = pair->owner;
+    is_first = !mpixq_pair_peer_is_gone(pair);
+    atomic_store_explicit(&pair->peer_end, record->u.release.started + 1, memory_order_release);
+    pair->channel->ended(pair);
+    if (!mpixq_pair_is_send(pair) && is_first && req->released) {
         LL_PREPEND2(retiring, req, next_released);
     }
 }
 
 void mpixq_match_record_failure(const struct mpixq_record *record, int source)
 {
-    struct mpixq_request *req = mpixq_match_by_id(record->u.failure.id);
+    struct mpixq_pair *pair = mpixq_match_by_id(record->u.failure.id);
     struct mpixq_queue *queue;
 
-    if (req == NULL || req->pair.peer_world != source || req->pair.channel == NULL) {
+    if (pair == NULL || pair->peer_world != source || pair->channel == NULL) {
         return; /* freed meanwhile */
     }
-    atomic_store(&req->pair.failed, true);
-    queue = atomic_load(&req->pair.queue);
+    atomic_store(&pair->failed, true);
+    queue = atomic_load(&pair->queue);
     if (queue != NULL) {
-        mpixq_queue_fail(queue, req, mpixq_pair_peer_failed(&req->pair), "peer");
+        mpixq_queue_fail(queue, pair, mpixq_pair_peer_failed(pair), "peer");
     }
 }
 
@@ -67,7 +69,7 @@ void mpixq_match_retire(void)
     while (*link != NULL) {
         struct mpixq_request *req = *link, *next = req->next_released;
 
-        if (req->pair.channel->retire(req)) {
+        if (req->pair.channel->retire(&req->pair)) {
             *link = next;
             mpixq_match_id_remove(&req->pair);
             LL_PREPEND2(retired, req, next_released);
@@ -101,7 +103,7 @@ static void release_locked(struct mpixq_request *req)
     bool is_send = mpixq_request_is_send(req), peer_is_gone = mpixq_pair_peer_is_gone(&req->pair);
 
     mpixq_request_release(req);
-    req->pair.channel->release(req);
+    req->pair.channel->release(&req->pair);
     /* A sender whose words a GPU of the receiver writes stays until it hears of its end. */
     if (req->pair.peer_world != MPI_PROC_NULL &&
         (is_send || !peer_is_gone || req->pair.channel->of_gpus)) {
@@ -128,28 +130,28 @@ void mpixq_match_release(struct mpixq_request *req)
     mpixq_match_leave();
 }
 
-void mpixq_match_tell_failure(struct mpixq_request *req)
+void mpixq_match_tell_failure(const struct mpixq_pair *pair)
 {
-    struct mpixq_record record = {.kind = MPIXQ_WIRE_FAILURE, .u.failure.id = req->pair.peer_id};
+    struct mpixq_record record = {.kind = MPIXQ_WIRE_FAILURE, .u.failure.id = pair->peer_id};
 
-    if (!mpixq_control_send(req->pair.peer_world, &record)) {
-        mpixq_err("no memory to tell rank %d of a failure", req->pair.peer_world);
+    if (!mpixq_control_send(pair->peer_world, &record)) {
+        mpixq_err("no memory to tell rank %d of a failure", pair->peer_world);
     }
 }
 
-/* This thread polls a request, and holds the matching lock. */
+/* This thread polls a pair, and holds the matching lock. */
 static MPIXQ_THREAD_LOCAL bool polling;
 
-void mpixq_match_poll(struct mpixq_request *req)
+void mpixq_match_poll(struct mpixq_pair *pair)
 {
     polling = true;
-    (void)req->pair.channel->poll(req);
+    (void)pair->channel->poll(pair);
     polling = false;
 }
 
 void mpixq_match_fail(uint64_t id, int code, const char *operation)
 {
-    struct mpixq_request *req;
+    struct mpixq_pair *pair;
     struct mpixq_queue *queue;
     bool has_lock = polling;
     int none = MPI_SUCCESS;
@@ -157,18 +159,18 @@ void mpixq_match_fail(uint64_t id, int code, const char *operation)
     if (!has_lock) {
         mpixq_match_enter();
     }
-    req = mpixq_match_by_id(id);
-    if (req != NULL) {
-        queue = atomic_load(&req->pair.queue);
+    pair = mpixq_match_by_id(id);
+    if (pair != NULL) {
+        queue = atomic_load(&pair->queue);
         if (queue == NULL) {
-            /* For the host, which looks at it once the request has failed. */
-            (void)atomic_compare_exchange_strong(&req->pair.error, &none, code);
+            /* For the host, which looks at it once the pair has failed. */
+            (void)atomic_compare_exchange_strong(&pair->error, &none, code);
         }
-        if (!atomic_exchange(&req->pair.failed, true)) {
-            mpixq_match_tell_failure(req);
+        if (!atomic_exchange(&pair->failed, true)) {
+            mpixq_match_tell_failure(pair);
         }
         if (queue != NULL) {
-            mpixq_queue_fail(queue, req, code, operation);
+            mpixq_queue_fail(queue, pair, code, operation);
         }
     }
     if (!has_lock) {
@@ -177,13 +179,13 @@ void mpixq_match_fail(uint64_t id, int code, const char *operation)
     mpixq_progress_wake();
 }
 
-void mpixq_match_abandon(struct mpixq_request *req)
+void mpixq_match_abandon(struct mpixq_pair *pair)
 {
     if (polling) {
-        mpixq_match_tell_failure(req);
+        mpixq_match_tell_failure(pair);
     } else {
         mpixq_match_enter();
-        mpixq_match_tell_failure(req);
+        mpixq_match_tell_failure(pair);
         mpixq_match_leave();
     }
     mpixq_progress_wake(); /* sends it: the caller may hold more locks */
@@ -204,10 +206,11 @@ static void let_go(struct mpixq_request *req, void *arg)
     mpixq_match_forget_opening(req);
     if (req->pair.channel != NULL) {
         if (!req->released) {
-            req->pair.channel->release(req);
+            req->pair.channel->release(&req->pair);
         }
         /* A receive may still lack its sender's release: nobody will wait for that any more. */
-        if (!req->pair.channel->retire(req) && mpixq_request_is_send(req) && busy->n++ == 0) {
+        if (!req->pair.channel->retire(&req->pair) && mpixq_request_is_send(req) &&
+            busy->n++ == 0) {
             (void)mpixq_request_name(req, busy->first);
         }
     }

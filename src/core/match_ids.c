@@ -9,11 +9,18 @@
 static struct mpixq_pair *ids; /* every end that a peer may name */
 static uint64_t last_id;
 
-struct mpixq_request *mpixq_match_by_id(uint64_t id)
+struct mpixq_pair *mpixq_match_by_id(uint64_t id)
 {
     struct mpixq_pair *pair;
 
     HASH_FIND(hh_id, ids, &id, sizeof id, pair);
+    return pair;
+}
+
+struct mpixq_request *mpixq_match_request(uint64_t id)
+{
+    struct mpixq_pair *pair = mpixq_match_by_id(id);
+
     return pair != NULL ? pair->owner : NULL;
 }
 

@@ -52,10 +52,12 @@ void mpixq_match_give_up_one(struct mpixq_request *req, enum mpixq_error error);
 void mpixq_match_give_up(enum mpixq_error error);
 /* Is the peer of the request a process whose messages cannot be read, or which cannot read any? */
 bool mpixq_match_is_strange(const struct mpixq_request *req);
-/* Tell the peer that a start of req has failed. */
-void mpixq_match_tell_failure(struct mpixq_request *req);
+/* Tell the peer that a start has failed. */
+void mpixq_match_tell_failure(const struct mpixq_pair *pair);
 /* Give a pair a number, by which peers can name it from now on. False without memory. */
 bool mpixq_match_id_add(struct mpixq_pair *pair);
+/* The request whose pair has this number, or NULL. */
+struct mpixq_request *mpixq_match_request(uint64_t id);
 /* Has some pair had this number? Numbers are never used twice. */
 bool mpixq_match_id_was_given(uint64_t id);
 /* No peer can name the pair any more. */

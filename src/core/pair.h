@@ -61,8 +61,9 @@ struct mpixq_pair {
     _Atomic(struct mpixq_queue *) queue;
     /* Starts made: enqueued, or by the host. Written by who makes them. */
     _Atomic uint64_t started;
-    struct mpixq_message message; /* constant */
-    uint64_t bytes;               /* of the message: what the sender sends */
+    struct mpixq_pair *next_started, *prev_started; /* on the queue, without a wait; in its turn */
+    struct mpixq_message message;                   /* constant */
+    uint64_t bytes;                                 /* of the message: what the sender sends */
     /* Starts that the stream, or the host, has reached. Written by it. */
     _Atomic uint64_t executed;
     /* The completion word: starts that have completed. Written by whoever completes them (a stream,

@@ -172,7 +172,7 @@ int mpixq_queue_create(MPIXQ_Queue_type type, const char *kind, void *const *add
 static bool is_complete(struct mpixq_request *req)
 {
     if (!mpixq_pair_is_complete(&req->pair)) {
-        (void)req->pair.channel->poll(req);
+        (void)req->pair.channel->poll(&req->pair);
     }
     return mpixq_pair_is_complete(&req->pair);
 }
@@ -197,18 +197,18 @@ static bool has_passed(struct mpixq_queue *queue, uint64_t ticket)
 /* Take a request from the queue, whose turn is taken; the stream has passed its last operation. */
 static void detach(struct mpixq_queue *queue, struct mpixq_request *req)
 {
-    bool complete =
-        is_complete(req) && !(mpixq_queue_has_failed(queue) && req->pair.channel->is_broken(req));
+    bool complete = is_complete(req) &&
+                    !(mpixq_queue_has_failed(queue) && req->pair.channel->is_broken(&req->pair));
     bool waiting = mpixq_request_state(req) == MPIXQ_WAITING;
 
     if (!waiting) {
-        DL_DELETE2(queue->started, req, prev_started, next_started);
+        DL_DELETE2(queue->started, &req->pair, prev_started, next_started);
     }
     DL_DELETE2(queue->members, req, prev_member, next_member);
     atomic_store(&req->pair.queue, NULL);
     (void)mpixq_request_step(req, complete && waiting ? MPIXQ_DONE : MPIXQ_FAIL);
     if (!complete) {
-        mpixq_failure_abandon(req);
+        mpixq_failure_abandon(&req->pair);
     }
 }
 
@@ -286,17 +286,17 @@ int mpixq_queue_destroy(struct mpixq_queue *queue)
     return mpixq_error_code(why);
 }
 
-/* Drive requests that no wait was enqueued for. NULL if all have completed, else the completion
+/* Drive pairs that no wait was enqueued for. NULL if all have completed, else the completion
  * word of the first that has not. In turn. */
 static const _Atomic uint64_t *drive_started(struct mpixq_queue *queue)
 {
     const _Atomic uint64_t *first = NULL;
-    struct mpixq_request *req;
+    struct mpixq_pair *pair;
 
-    DL_FOREACH2(queue->started, req, next_started)
+    DL_FOREACH2(queue->started, pair, next_started)
     {
-        if (!req->pair.channel->poll(req) && first == NULL) {
-            first = mpixq_pair_done_word(&req->pair);
+        if (!pair->channel->poll(pair) && first == NULL) {
+            first = mpixq_pair_done_word(pair);
         }
     }
     if (first == NULL) {

@@ -42,14 +42,14 @@ struct mpixq_queue {
     struct mpixq_turn turn;
     /* In turn. */
     struct mpixq_request *members; /* every request that belongs to the queue */
-    struct mpixq_request *started; /* those of them that no wait was enqueued for */
+    struct mpixq_pair *started;    /* started on it, and no wait was enqueued for them */
     uint64_t ticket;               /* of the last submission */
     uint64_t mark;                 /* of the last array call; no two queues have the same */
     _Atomic(struct mpixq_request *) first_found; /* as followed_by of requests */
     uint64_t starts, waits, launches;
     uint64_t by_channel[MPIXQ_N_CHANNELS]; /* starts */
     int room; /* elements in each of the arrays below, which one call fills */
-    struct mpixq_request **records;
+    struct mpixq_pair **pairs;
     struct mpixq_trigger *triggers;
     struct mpixq_awaited *awaited;
     struct mpixq_gpu_word *by_gpu; /* what the stream does by itself, if it does: by channels */
@@ -115,9 +115,9 @@ void mpixq_queue_look(struct mpixq_queue *queue);
 bool mpixq_queue_is_live(const struct mpixq_queue *queue);
 /* If the last wait of a request has completed, or its queue has failed, take it from its queue. */
 void mpixq_queue_settle(struct mpixq_request *req);
-/* A start or wait of req failed with an MPI code, or its peer says so. Any thread but a holder
- * of fail_lock. A queue of NULL: the host has started it, and the code is kept with the request. */
-void mpixq_queue_fail(struct mpixq_queue *queue, struct mpixq_request *req, int code,
+/* A start or wait of a pair failed with an MPI code, or its peer says so. Any thread but a holder
+ * of fail_lock. A queue of NULL: the host has started it, and the code is kept with the pair. */
+void mpixq_queue_fail(struct mpixq_queue *queue, struct mpixq_pair *pair, int code,
                       const char *operation);
 /* In MPI_Finalize: fail every live queue, so that its stream drains, and free it. Returns how
  * many there were. */

@@ -16,7 +16,7 @@ void mpixq_queue_set_failed(struct mpixq_queue *queue, int code)
 }
 
 /* Tell what failed. An error of MPI becomes one of ours, whose text repeats what MPI says. */
-static int own_code(int code, const char *operation, const struct mpixq_request *req)
+static int own_code(int code, const char *operation, const struct mpixq_pair *pair)
 {
     enum { ROOM = 256 }; /* of an error text in Open MPI */
     char what[64], reason[MPI_MAX_ERROR_STRING], text[ROOM];
@@ -24,41 +24,47 @@ static int own_code(int code, const char *operation, const struct mpixq_request 
 
     (void)PMPI_Error_string(code, reason, &length);
     (void)snprintf(text, sizeof text, "%s of %s (rank %d of MPI_COMM_WORLD) failed: %.120s",
-                   operation, mpixq_pair_describe(&req->pair, what, sizeof what),
-                   req->pair.peer_world, reason);
+                   operation, mpixq_pair_describe(pair, what, sizeof what), pair->peer_world,
+                   reason);
     mpixq_err("queue failed: %s", text);
     return mpixq_error_kind(code) == MPIXQ_ERR_NONE
                ? mpixq_error_code_saying(MPIXQ_E_COMMUNICATION, text)
                : code;
 }
 
-/* Kept with the request until a call of the host looks at it. */
-static void fail_by_host(struct mpixq_request *req, int code, const char *operation)
+/* Kept with the pair until a call of the host looks at it. */
+static void fail_by_host(struct mpixq_pair *pair, int code, const char *operation)
 {
     char what[64], reason[MPI_MAX_ERROR_STRING];
     int none = MPI_SUCCESS, length;
 
-    if (atomic_compare_exchange_strong(&req->pair.error, &none, code)) {
+    if (atomic_compare_exchange_strong(&pair->error, &none, code)) {
         (void)PMPI_Error_string(code, reason, &length);
         mpixq_err("%s of %s (rank %d of MPI_COMM_WORLD), started by the host, failed: %.120s",
-                  operation, mpixq_pair_describe(&req->pair, what, sizeof what),
-                  req->pair.peer_world, reason);
+                  operation, mpixq_pair_describe(pair, what, sizeof what), pair->peer_world,
+                  reason);
     }
-    atomic_store_explicit(&req->pair.failed, true, memory_order_release);
+    atomic_store_explicit(&pair->failed, true, memory_order_release);
 }
 
-void mpixq_queue_fail(struct mpixq_queue *queue, struct mpixq_request *req, int code,
+/* Its error handler is to hear of it. */
+static struct mpixq_comm *comm_of(const struct mpixq_pair *pair)
+{
+    return pair->owner != NULL ? mpixq_comm_hold(pair->owner->comm) : NULL;
+}
+
+void mpixq_queue_fail(struct mpixq_queue *queue, struct mpixq_pair *pair, int code,
                       const char *operation)
 {
     if (queue == NULL) {
-        fail_by_host(req, code, operation);
+        fail_by_host(pair, code, operation);
         return;
     }
-    atomic_store(&req->pair.failed, true);
+    atomic_store(&pair->failed, true);
     pthread_mutex_lock(&queue->fail_lock);
     if (atomic_load(&queue->failed) == MPI_SUCCESS) {
-        queue->failed_comm = mpixq_comm_hold(req->comm);
-        mpixq_queue_set_failed(queue, own_code(code, operation, req));
+        queue->failed_comm = comm_of(pair);
+        mpixq_queue_set_failed(queue, own_code(code, operation, pair));
     }
     pthread_mutex_unlock(&queue->fail_lock);
 }

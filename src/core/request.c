@@ -311,7 +311,7 @@ void mpixq_request_forget(struct mpixq_request *req)
 void mpixq_request_release(struct mpixq_request *req)
 {
     req->released = true;
-    mpixq_stats_request(req);
+    mpixq_stats_pair(&req->pair);
     /* The record may have to wait for its peer for as long as the program runs. */
     atomic_fetch_sub(&mpixq_active, 1);
 }

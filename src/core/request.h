@@ -28,6 +28,7 @@
 #include <mpi.h>
 #include <stdatomic.h>
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 #include "age.h"
@@ -81,7 +82,6 @@ struct mpixq_request {
     uint64_t mark; /* the array call that looked at it last: finds an element that stands twice */
     _Atomic(struct mpixq_request *) followed_by; /* in an array call, at some time; or NULL */
     uint64_t ticket; /* the stream has passed its last wait when it has passed this */
-    struct mpixq_request *next_started, *prev_started; /* on the queue, without a wait */
 
     struct mpixq_pair pair; /* in use from the match on; but for its message, which was captured */
 
@@ -156,6 +156,12 @@ static inline bool mpixq_request_restart(struct mpixq_request *req)
     int waiting = MPIXQ_WAITING;
 
     return atomic_compare_exchange_strong(&req->state, &waiting, MPIXQ_STARTED);
+}
+
+/* The persistent request in whose record this pair is. */
+static inline struct mpixq_request *mpixq_request_of(struct mpixq_pair *pair)
+{
+    return (struct mpixq_request *)(void *)((char *)pair - offsetof(struct mpixq_request, pair));
 }
 
 static inline bool mpixq_request_is_send(const struct mpixq_request *req)

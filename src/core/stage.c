@@ -49,31 +49,31 @@ static bool mpi_takes(const char *kind)
     return takes;
 }
 
-/* The bytes from the first to the last that the request's data takes. */
+/* The bytes from the first to the last that the data takes. */
 struct span {
     char *first;
     size_t bytes;
     bool is_dense; /* all of them are data */
 };
 
-static bool find_span(const struct mpixq_request *req, struct span *span)
+static bool find_span(const struct mpixq_pair *pair, struct span *span)
 {
-    MPI_Count lower, true_lower, extent, true_extent, size, steps = req->pair.message.count - 1;
-    MPI_Datatype type = req->pair.message.type;
+    MPI_Count lower, true_lower, extent, true_extent, size, steps = pair->message.count - 1;
+    MPI_Datatype type = pair->message.type;
 
     if (PMPI_Type_get_extent_x(type, &lower, &extent) != MPI_SUCCESS ||
         PMPI_Type_get_true_extent_x(type, &true_lower, &true_extent) != MPI_SUCCESS ||
         PMPI_Type_size_x(type, &size) != MPI_SUCCESS) {
         return false;
     }
-    span->first = (char *)req->pair.message.buffer + true_lower + (extent < 0 ? steps * extent : 0);
+    span->first = (char *)pair->message.buffer + true_lower + (extent < 0 ? steps * extent : 0);
     span->bytes = (size_t)(true_extent + steps * (extent < 0 ? -extent : extent));
-    span->is_dense = size * req->pair.message.count == (MPI_Count)span->bytes;
+    span->is_dense = size * pair->message.count == (MPI_Count)span->bytes;
     return true;
 }
 
-static enum mpixq_error make_twin(struct mpixq_request *req, const char *kind, void *place,
-                                  const struct span *span)
+static enum mpixq_error make_staging(struct mpixq_pair *pair, const char *kind, void *place,
+                                     const struct span *span)
 {
     /* GPUs copy so many bytes at a time, where both ends are as far from a multiple of that. */
     enum { WIDEST = 16 };
@@ -81,58 +81,59 @@ static enum mpixq_error make_twin(struct mpixq_request *req, const char *kind, v
     struct mpixq_staging *staging;
     void *twin;
 
-    if (!span->is_dense && !mpixq_request_is_send(req)) {
+    if (!span->is_dense && !mpixq_pair_is_send(pair)) {
         return MPIXQ_E_GPU_TYPE;
     }
-    staging = mpixq_staging_take(kind, place, req->pair.life,
+    staging = mpixq_staging_take(kind, place, pair->life,
                                  skew + span->bytes); /* given back with the record */
     if (staging == NULL) {
         return MPIXQ_E_NO_MEMORY;
     }
-    staging->buffer = (char *)staging->memory.host + skew +
-                      ((const char *)req->pair.message.buffer - span->first);
+    staging->buffer =
+        (char *)staging->memory.host + skew + ((const char *)pair->message.buffer - span->first);
     twin = (char *)staging->address + skew;
     staging->copy = (struct mpixq_copy){.bytes = span->bytes};
     staging->copy.place = place;
-    staging->copy.to = mpixq_request_is_send(req) ? twin : span->first;
-    staging->copy.from = mpixq_request_is_send(req) ? span->first : twin;
-    req->pair.staging = staging;
+    staging->copy.to = mpixq_pair_is_send(pair) ? twin : span->first;
+    staging->copy.from = mpixq_pair_is_send(pair) ? span->first : twin;
+    pair->staging = staging;
     return MPIXQ_E_NONE;
 }
 
 /* A match that came to nothing may have left a twin of another life of the place. */
-static void note_life(struct mpixq_request *req, uint64_t life)
+static void note_life(struct mpixq_pair *pair, uint64_t life)
 {
-    if (req->pair.life != life) {
-        mpixq_pair_unstage(&req->pair);
+    if (pair->life != life) {
+        mpixq_pair_unstage(pair);
     }
-    req->pair.life = (uint32_t)life; /* no process resets so often */
+    pair->life = (uint32_t)life; /* no process resets so often */
 }
 
 static enum mpixq_error stage_one(struct mpixq_request *req, unsigned kinds)
 {
+    struct mpixq_pair *pair = &req->pair;
     enum mpixq_error error = MPIXQ_E_NONE;
     struct span span;
     const char *kind;
     void *place;
 
-    if (req->pair.message.count == 0 || req->peer == MPI_PROC_NULL || !find_span(req, &span) ||
+    if (pair->message.count == 0 || req->peer == MPI_PROC_NULL || !find_span(pair, &span) ||
         span.bytes == 0) {
         return MPIXQ_E_NONE;
     }
     req->was_matching = true; /* be it matched or not */
-    kind = mpixq_memory_of(kinds, span.first, &place, &req->pair.moves);
-    req->pair.in_gpu = kind != NULL;
+    kind = mpixq_memory_of(kinds, span.first, &place, &pair->moves);
+    pair->in_gpu = kind != NULL;
     if (kind != NULL) {
-        note_life(req, mpixq_memory_life(kind, place));
+        note_life(pair, mpixq_memory_life(kind, place));
     }
-    if (kind != NULL && req->pair.staging == NULL && !mpi_takes(kind)) {
-        error = make_twin(req, kind, place, &span);
+    if (kind != NULL && pair->staging == NULL && !mpi_takes(kind)) {
+        error = make_staging(pair, kind, place, &span);
     }
-    if (error == MPIXQ_E_NONE && !req->pair.moves) {
-        mpixq_channels_reach(req, kind);
+    if (error == MPIXQ_E_NONE && !pair->moves) {
+        mpixq_channels_reach(pair, &req->channels, kind);
         if (kind != NULL && span.is_dense) {
-            mpixq_channels_prepare(req, kind, place, span.first);
+            mpixq_channels_prepare(pair, &req->channels, kind, place, span.first);
         }
     }
     return error;
@@ -141,7 +142,7 @@ static enum mpixq_error stage_one(struct mpixq_request *req, unsigned kinds)
 void mpixq_unstage(struct mpixq_request *const reqs[], int n)
 {
     for (int i = 0; i < n; i++) {
-        mpixq_channels_unreach(reqs[i]);
+        mpixq_channels_unreach(&reqs[i]->pair);
     }
 }
 
@@ -167,13 +168,13 @@ enum mpixq_error mpixq_stage(struct mpixq_request *const reqs[], int n,
     return error;
 }
 
-void mpixq_stage_matched(struct mpixq_request *req)
+void mpixq_stage_matched(struct mpixq_pair *pair)
 {
-    if (req->pair.channel->of_gpus) {
-        mpixq_staging_give_back(req->pair.staging);
-        req->pair.staging = NULL;
-    } else if (req->pair.staging != NULL && !mpixq_request_is_send(req)) {
+    if (pair->channel->of_gpus) {
+        mpixq_staging_give_back(pair->staging);
+        pair->staging = NULL;
+    } else if (pair->staging != NULL && !mpixq_pair_is_send(pair)) {
         /* It may be less than the receive has room for. What is copied has no gaps. */
-        req->pair.staging->copy.bytes = req->pair.bytes;
+        pair->staging->copy.bytes = pair->bytes;
     }
 }

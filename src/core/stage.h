@@ -20,6 +20,6 @@ enum mpixq_error mpixq_stage(struct mpixq_request *const reqs[], int n,
 /* By the same thread: they are not matched after all. Twins stay, for the next time. */
 void mpixq_unstage(struct mpixq_request *const reqs[], int n);
 /* Under the matching lock: the channel and the size of the messages are known. */
-void mpixq_stage_matched(struct mpixq_request *req);
+void mpixq_stage_matched(struct mpixq_pair *pair);
 
 #endif

@@ -3,7 +3,7 @@
  *
  * MPIXQ_STATS: what each rank and all together have done, as a table at MPI_Finalize.
  *
- * Nothing is counted for it. Queues have their counts, and a request its starts and the bytes of
+ * Nothing is counted for it. Queues have their counts, and a pair its starts and the bytes of
  * each; both are added up when they go.
  *
  * In MPI_Finalize every rank tells rank 0, by control messages, which prints a line for each and
@@ -19,7 +19,7 @@
 #include "channel_set.h"
 
 struct mpixq_queue;
-struct mpixq_request;
+struct mpixq_pair;
 struct mpixq_record;
 
 /* Of one rank. Travels as it stands (wire.h). */
@@ -32,12 +32,12 @@ struct mpixq_stats {
     } of[MPIXQ_N_CHANNELS];
 };
 
-/* Of this process: of queues and requests that are gone, until mpixq_stats_tell adds the others. */
+/* Of this process: of queues and pairs that are gone, until mpixq_stats_tell adds the others. */
 extern struct mpixq_stats mpixq_stats_own;
 
-/* A queue is freed; in its turn. A matched request is, under the matching lock. */
+/* A queue is freed; in its turn. A pair is, under the matching lock. */
 void mpixq_stats_queue(const struct mpixq_queue *queue);
-void mpixq_stats_request(const struct mpixq_request *req);
+void mpixq_stats_pair(const struct mpixq_pair *pair);
 
 /* A rank has told what it did, or how often a better channel did not serve. Under the matching
  * lock. */

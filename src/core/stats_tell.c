@@ -24,7 +24,7 @@ static void add_request(struct mpixq_request *req, void *arg)
 {
     (void)arg;
     if (mpixq_request_state(req) > MPIXQ_MATCHING) {
-        mpixq_stats_request(req);
+        mpixq_stats_pair(&req->pair);
     }
 }
 

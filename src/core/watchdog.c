@@ -217,7 +217,7 @@ static const void *waiting_place(const struct mpixq_request *req, struct mpixq_q
         mpixq_pair_done_word(&req->pair)) {
         return queue;
     }
-    return queue->stream->ops->waits_for(queue->stream) == req ? stream_place(queue) : NULL;
+    return queue->stream->ops->waits_for(queue->stream) == &req->pair ? stream_place(queue) : NULL;
 }
 
 bool mpixq_watchdog_is_pending(const struct mpixq_request *req, const struct mpixq_queue *queue)
@@ -282,7 +282,7 @@ static void note_start(struct look *look, struct mpixq_request *req)
     const void *place = NULL;
 
     if (mpixq_watchdog_is_pending(req, queue)) {
-        mpixq_match_poll(req);
+        mpixq_match_poll(&req->pair);
     }
     if (!mpixq_watchdog_is_pending(req, queue)) {
         req->age.since_ns = req->waited_ns = 0;
@@ -313,7 +313,7 @@ static void note_behind(struct look *look, struct mpixq_queue *queue, struct mpi
 /* A stream that waits for many tests the first of them only. */
 static bool has_completed(struct mpixq_request *req)
 {
-    mpixq_match_poll(req);
+    mpixq_match_poll(&req->pair);
     return mpixq_pair_done(&req->pair) != req->age.progress || mpixq_pair_has_failed(&req->pair);
 }
 
@@ -402,9 +402,9 @@ static void fail_start(struct mpixq_request *req)
 
     (void)snprintf(text, sizeof text, "waited longer than %ld s for %s: %.100s",
                    mpixq_env.watchdog_s, mpixq_request_name(req, name), mpixq_watchdog_lacks(req));
-    mpixq_queue_fail(atomic_load(&req->pair.queue), req,
+    mpixq_queue_fail(atomic_load(&req->pair.queue), &req->pair,
                      mpixq_error_code_saying(MPIXQ_E_WAIT_TIMEOUT, text), "wait");
-    mpixq_match_tell_failure(req);
+    mpixq_match_tell_failure(&req->pair);
     mpixq_progress_wake(); /* sends the news */
 }
 

@@ -44,5 +44,5 @@ const char *mpixq_watchdog_lacks(const struct mpixq_request *req)
 {
     return mpixq_pair_is_without_peer(&req->pair, req->age.progress + 1)
                ? "the peer has freed its end of the pair"
-               : req->pair.channel->lacks(req);
+               : req->pair.channel->lacks(&req->pair);
 }

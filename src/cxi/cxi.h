@@ -38,8 +38,8 @@
 #include <stdint.h>
 
 #include "core/channel.h"
+#include "core/pair.h"
 #include "core/queue.h"
-#include "core/request.h"
 #include "quirks.h"
 #include "words.h"
 
@@ -95,7 +95,7 @@ struct cxi_queue {
 
 /* This end of a pair. */
 struct cxi_end {
-    struct mpixq_request *req;
+    struct mpixq_pair *pair;
     bool is_send, ready, direct; /* ready: no clear-to-send; direct: the buffer is in a GPU */
     bool delivered; /* the sender tells when the data is in place, which D counts too */
     bool shared;    /* a start of it rings Q: not if it has T, nor if it only waits for data */
@@ -193,15 +193,15 @@ enum mpixq_error mpixq_cxi_attach(struct mpixq_queue *queue);
 void mpixq_cxi_detach(struct mpixq_queue *queue);
 bool mpixq_cxi_queue_open(struct cxi_queue *cxq, struct mpixq_queue *queue, uint64_t log);
 void mpixq_cxi_queue_close(struct cxi_queue *cxq);
-bool mpixq_cxi_start(struct mpixq_queue *queue, struct mpixq_request *req,
+bool mpixq_cxi_start(struct mpixq_queue *queue, struct mpixq_pair *pair,
                      struct mpixq_trigger *trigger);
-int mpixq_cxi_start_many(struct mpixq_queue *queue, struct mpixq_request *const reqs[], int n,
+int mpixq_cxi_start_many(struct mpixq_queue *queue, struct mpixq_pair *const pairs[], int n,
                          struct mpixq_trigger triggers[]);
 void mpixq_cxi_run_starts(void *const args[], int n);  /* of triggers: ring, and book */
 void mpixq_cxi_book_starts(void *const args[], int n); /* which the GPU has rung for */
-bool mpixq_cxi_wait(struct mpixq_queue *queue, struct mpixq_request *req,
+bool mpixq_cxi_wait(struct mpixq_queue *queue, struct mpixq_pair *pair,
                     struct mpixq_awaited *awaited);
-bool mpixq_cxi_poll(struct mpixq_request *req);
+bool mpixq_cxi_poll(struct mpixq_pair *pair);
 void mpixq_cxi_arm_logged(void); /* under nic.lock, as far as there are entries */
 void mpixq_cxi_count_posts(const struct cxi_end *end, uint64_t n); /* under nic.lock */
 void mpixq_cxi_unlog(const struct cxi_end *end); /* under nic.lock: take it out of the logs */

@@ -72,7 +72,7 @@ static void leave_over(struct cxi_end *end)
 
 void mpixq_cxi_fail(struct cxi_end *end, const char *what, int error)
 {
-    char request[64];
+    char which[64];
 
     if (end->failed) {
         return;
@@ -80,8 +80,8 @@ void mpixq_cxi_fail(struct cxi_end *end, const char *what, int error)
     end->failed = true;
     leave_over(end);
     (void)snprintf(end->text, sizeof end->text, "%s of %s (rank %d of MPI_COMM_WORLD) failed: %s",
-                   what, mpixq_pair_describe(&end->req->pair, request, sizeof request),
-                   end->req->pair.peer_world, mpixq_cxi_strerror(error));
+                   what, mpixq_pair_describe(end->pair, which, sizeof which), end->pair->peer_world,
+                   mpixq_cxi_strerror(error));
     LL_APPEND2(nic.failed, end, next_failed);
 }
 
@@ -238,7 +238,7 @@ static void go_on(struct cxi_end *end)
 
 static void look_at(struct cxi_end *end)
 {
-    uint64_t started = mpixq_pair_executed(&end->req->pair);
+    uint64_t started = mpixq_pair_executed(end->pair);
 
     if (mpixq_cxi_done(end) >= started) {
         mpixq_cxi_entries_reap(end);
@@ -293,7 +293,7 @@ static void deliver(void)
         end = nic.failed;
         if (end != NULL) {
             LL_DELETE2(nic.failed, end, next_failed);
-            id = end->req->pair.id;
+            id = end->pair->id;
             memcpy(text, end->text, sizeof text);
         }
         pthread_mutex_unlock(&nic.lock);

@@ -202,7 +202,7 @@ void mpixq_cxi_ring_by_gpu(struct mpixq_queue *queue, struct mpixq_trigger *trig
         if (triggers[i].call != mpixq_cxi_run_starts) {
             continue;
         }
-        end = ((const struct mpixq_request *)triggers[i].arg)->pair.end;
+        end = ((const struct mpixq_pair *)triggers[i].arg)->end;
         bell = end->trigger != NULL ? seen_by(queue, &end->trigger->exposed) : NULL;
         if (end->shared && bell_of_all != NULL) {
             shared++;

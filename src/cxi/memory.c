@@ -118,10 +118,10 @@ uint64_t mpixq_cxi_remote_address(const void *address)
 /* Before a match. */
 
 /* NULL: the NIC has the whole buffer now; or why not. */
-static const char *register_buffer(struct mpixq_request *req, const void *buffer,
+static const char *register_buffer(struct mpixq_pair *pair, const void *buffer,
                                    struct fi_mr_attr *attr)
 {
-    const struct mpixq_message *message = &req->pair.message;
+    const struct mpixq_message *message = &pair->message;
     struct iovec iov = {.iov_base = (void *)buffer,
                         .iov_len = (size_t)mpixq_type_bytes(message->type, message->count)};
     struct fid_mr *region = NULL;
@@ -129,63 +129,63 @@ static const char *register_buffer(struct mpixq_request *req, const void *buffer
 
     attr->mr_iov = &iov;
     attr->iov_count = 1;
-    attr->access = mpixq_request_is_send(req) ? FI_WRITE : FI_REMOTE_WRITE;
+    attr->access = mpixq_pair_is_send(pair) ? FI_WRITE : FI_REMOTE_WRITE;
     rc = register_memory(attr, &region);
-    req->pair.reached = rc == 0 ? region : NULL;
+    pair->reached = rc == 0 ? region : NULL;
     return rc == 0 ? NULL : mpixq_cxi_strerror(rc);
 }
 
-static const char *register_of_gpu(struct mpixq_request *req, const char *kind)
+static const char *register_of_gpu(struct mpixq_pair *pair, const char *kind)
 {
     bool trusts = mpixq_env.cxi_gpu == MPIXQ_CXI_GPU_DIRECT;
     struct fi_mr_attr attr = {.iface = FI_HMEM_ROCR};
     int device = 0;
-    const char *why = mpixq_memory_for_nic(kind, req->pair.message.buffer,
-                                           !mpixq_request_is_send(req), trusts, &device);
+    const char *why = mpixq_memory_for_nic(kind, pair->message.buffer, !mpixq_pair_is_send(pair),
+                                           trusts, &device);
 
     if (strcmp(kind, "cudaStream_t") == 0) {
         attr.iface = FI_HMEM_CUDA;
         attr.device.cuda = device;
     }
-    why = why != NULL ? why : register_buffer(req, req->pair.message.buffer, &attr);
-    if (why == NULL && !mpixq_memory_held(kind, req->pair.message.buffer)) {
-        mpixq_cxi_unreach(req);
+    why = why != NULL ? why : register_buffer(pair, pair->message.buffer, &attr);
+    if (why == NULL && !mpixq_memory_held(kind, pair->message.buffer)) {
+        mpixq_cxi_unreach(pair);
         why = "the program's copies of the memory cannot be made synchronous";
     }
-    req->pair.in_place = why == NULL;
+    pair->in_place = why == NULL;
     return why;
 }
 
 /* In a domain for memory of GPUs any registration asks the GPU's library what memory that is, and
  * so those of the host's are made here too: a match may be made by the progress thread. */
-void mpixq_cxi_reach(struct mpixq_request *req, const char *kind)
+void mpixq_cxi_reach(struct mpixq_pair *pair, const char *kind)
 {
     struct fi_mr_attr attr = {.iface = FI_HMEM_SYSTEM};
     const char *why;
     char text[64];
 
-    req->pair.in_place = false;
+    pair->in_place = false;
     mpixq_cxi_ask_gpus();
-    why = mpixq_cxi_obstacle(req);
+    why = mpixq_cxi_obstacle(pair);
     why = why != NULL ? why : nic.why_no_hmem;
     if (kind != NULL) {
-        const char *why_not = why != NULL ? why : register_of_gpu(req, kind);
+        const char *why_not = why != NULL ? why : register_of_gpu(pair, kind);
 
-        mpixq_debug("%s: the NIC %s%s", mpixq_pair_describe(&req->pair, text, sizeof text),
+        mpixq_debug("%s: the NIC %s%s", mpixq_pair_describe(pair, text, sizeof text),
                     why_not == NULL ? "can access its buffer itself"
                                     : "needs a twin of its buffer: ",
                     why_not == NULL ? "" : why_not);
     }
-    if (why == NULL && !req->pair.in_place && (kind == NULL || req->pair.staging != NULL)) {
-        (void)register_buffer(req, mpixq_pair_buffer(&req->pair), &attr); /* else see open_sink */
+    if (why == NULL && !pair->in_place && (kind == NULL || pair->staging != NULL)) {
+        (void)register_buffer(pair, mpixq_pair_buffer(pair), &attr); /* else see open_sink */
     }
 }
 
-void mpixq_cxi_unreach(struct mpixq_request *req)
+void mpixq_cxi_unreach(struct mpixq_pair *pair)
 {
-    struct fid_mr *region = req->pair.reached;
+    struct fid_mr *region = pair->reached;
 
-    req->pair.reached = NULL;
+    pair->reached = NULL;
     if (region != NULL) {
         (void)fi_close(&region->fid);
     }

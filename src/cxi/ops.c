@@ -39,7 +39,7 @@ static enum kind kind_of(const struct cxi_end *end, uint32_t i)
 static void fill_write(struct cxi_end *end, struct cxi_entry *entry, uint32_t i)
 {
     uint64_t offset = i * end->piece;
-    uint64_t left = end->req->pair.bytes - offset;
+    uint64_t left = end->pair->bytes - offset;
     uint64_t bytes = left < end->piece ? left : end->piece;
     uint64_t flags = end->delivered ? FI_DELIVERY_COMPLETE : 0;
 

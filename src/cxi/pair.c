@@ -58,7 +58,7 @@ static void region_close(struct fid_mr *region)
 /* The end is not used any more. Clean: all that was posted for it has been executed. */
 static void end_free(struct cxi_end *end, bool clean)
 {
-    uint64_t starts = clean ? mpixq_pair_started(&end->req->pair) : 0;
+    uint64_t starts = clean ? mpixq_pair_started(end->pair) : 0;
 
     region_close(end->region);
     region_close(end->word_region);
@@ -111,8 +111,8 @@ static bool supply(struct cxi_end *end)
 /* Must its buffer have been registered before the match? See mpixq_cxi_reach. */
 static bool is_late(const struct cxi_end *end)
 {
-    return nic.why_no_hmem == NULL && end->req->pair.reached == NULL &&
-           end->req->pair.message.count > 0 && end->req->pair.bytes > 0;
+    return nic.why_no_hmem == NULL && end->pair->reached == NULL && end->pair->message.count > 0 &&
+           end->pair->bytes > 0;
 }
 
 /* What a send is sent from. */
@@ -121,8 +121,8 @@ static bool open_source(struct cxi_end *end)
     if (is_late(end)) {
         return false;
     }
-    end->warm = end->req->pair.reached != NULL ? end->req->pair.reached
-                                               : mpixq_cxi_warm(end->buffer, end->req->pair.bytes);
+    end->warm = end->pair->reached != NULL ? end->pair->reached
+                                           : mpixq_cxi_warm(end->buffer, end->pair->bytes);
     return true;
 }
 
@@ -132,11 +132,11 @@ static bool open_sink(struct cxi_end *end)
     if (is_late(end)) {
         return false;
     }
-    if (end->req->pair.reached == NULL) {
-        end->region = mpixq_cxi_region(end->buffer, end->req->pair.bytes, end->arrived);
+    if (end->pair->reached == NULL) {
+        end->region = mpixq_cxi_region(end->buffer, end->pair->bytes, end->arrived);
         return end->region != NULL;
     }
-    end->region = end->req->pair.reached;
+    end->region = end->pair->reached;
     return mpixq_cxi_bind(end->region, end->arrived);
 }
 
@@ -145,8 +145,8 @@ static bool open_regions(struct cxi_end *end)
 {
     bool ok = end->is_send ? open_source(end) : open_sink(end);
 
-    if (end->warm == end->req->pair.reached || end->region == end->req->pair.reached) {
-        end->req->pair.reached = NULL;
+    if (end->warm == end->pair->reached || end->region == end->pair->reached) {
+        end->pair->reached = NULL;
     }
     if (ok && end->is_send && !end->ready) {
         end->region = mpixq_cxi_region(end->cts, sizeof *end->cts, end->trigger);
@@ -159,20 +159,20 @@ static bool open_regions(struct cxi_end *end)
     return ok;
 }
 
-static struct cxi_end *end_create(struct mpixq_request *req, bool ready, bool delivered)
+static struct cxi_end *end_create(struct mpixq_pair *pair, bool ready, bool delivered)
 {
     struct cxi_end *end = mpixq_alloc(sizeof *end); /* freed in end_free */
 
     if (end == NULL) {
         return NULL;
     }
-    end->req = req;
-    end->is_send = mpixq_request_is_send(req);
+    end->pair = pair;
+    end->is_send = mpixq_pair_is_send(pair);
     end->ready = ready;
     end->delivered = delivered;
     end->shared = end->is_send == ready;
-    end->direct = req->pair.reached != NULL && req->pair.in_place;
-    end->buffer = (char *)(end->direct ? req->pair.message.buffer : mpixq_pair_buffer(&req->pair));
+    end->direct = pair->reached != NULL && pair->in_place;
+    end->buffer = (char *)(end->direct ? pair->message.buffer : mpixq_pair_buffer(pair));
     end->peer = FI_ADDR_NOTAVAIL;
     if (!supply(end) || !open_regions(end)) {
         end_free(end, true);
@@ -183,15 +183,15 @@ static struct cxi_end *end_create(struct mpixq_request *req, bool ready, bool de
 
 /* Matching. */
 
-const char *mpixq_cxi_obstacle(const struct mpixq_request *req)
+const char *mpixq_cxi_obstacle(const struct mpixq_pair *pair)
 {
     if (!mpixq_cxi_open()) {
         return nic.why;
     }
-    if (req->pair.message.mode == MPIXQ_MODE_BSEND) {
+    if (pair->message.mode == MPIXQ_MODE_BSEND) {
         return "a buffered send completes without its receive";
     }
-    if (req->pair.message.count > 0 && !mpixq_is_contiguous(req->pair.message.type)) {
+    if (pair->message.count > 0 && !mpixq_is_contiguous(pair->message.type)) {
         return "the datatype is not one piece of memory";
     }
     return NULL;
@@ -221,7 +221,7 @@ static bool is_compatible(const struct endpoint *theirs)
 static bool meet(struct cxi_end *end, const struct endpoint *theirs)
 {
     end->peer =
-        mpixq_cxi_peer(end->req->pair.peer_world, theirs->address, (size_t)theirs->address_bytes);
+        mpixq_cxi_peer(end->pair->peer_world, theirs->address, (size_t)theirs->address_bytes);
     end->remote_key = theirs->key;
     end->remote_addr = theirs->addr;
     end->remote_base = theirs->base;
@@ -230,10 +230,10 @@ static bool meet(struct cxi_end *end, const struct endpoint *theirs)
 
 /* Does this process want senders to tell when data is in place? What the count in the memory of the
  * host says of data in another memory is promised nowhere. */
-static bool must_tell(const struct mpixq_request *req)
+static bool must_tell(const struct mpixq_pair *pair)
 {
     return mpixq_env.cxi_data == MPIXQ_CXI_DATA_DELIVERED ||
-           (!mpixq_request_is_send(req) && req->pair.reached != NULL && req->pair.in_place);
+           (!mpixq_pair_is_send(pair) && pair->reached != NULL && pair->in_place);
 }
 
 /* Both ends are bound: from now on somebody has to drive a provider that does not by itself. And to
@@ -247,45 +247,45 @@ static void count_pair(struct cxi_end *end)
     }
     if (end->direct) {
         nic.counts.direct++;
-        mpixq_pair_unstage(&end->req->pair);
+        mpixq_pair_unstage(end->pair);
     }
-    end->req->pair.end = end;
+    end->pair->end = end;
 }
 
-static bool cxi_offer(struct mpixq_request *req, struct mpixq_blob *blob, const char **why_p)
+static bool cxi_offer(struct mpixq_pair *pair, struct mpixq_blob *blob, const char **why_p)
 {
     uint64_t piece;
     struct offer offer;
     struct cxi_end *end;
 
-    *why_p = mpixq_cxi_obstacle(req);
+    *why_p = mpixq_cxi_obstacle(pair);
     if (*why_p != NULL) {
         return false;
     }
     piece = mpixq_piece_of(nic.info->ep_attr->max_msg_size);
-    if (mpixq_count_pieces(req->pair.bytes, piece) > INT32_MAX) {
+    if (mpixq_count_pieces(pair->bytes, piece) > INT32_MAX) {
         *why_p = "the message is too large";
         return false;
     }
-    end = end_create(req, req->pair.message.mode == MPIXQ_MODE_RSEND, must_tell(req));
+    end = end_create(pair, pair->message.mode == MPIXQ_MODE_RSEND, must_tell(pair));
     if (end == NULL) {
         *why_p = "no memory, or no counters or regions left";
         return false;
     }
     end->piece = piece;
-    end->pieces = (uint32_t)mpixq_count_pieces(req->pair.bytes, piece);
+    end->pieces = (uint32_t)mpixq_count_pieces(pair->bytes, piece);
     memset(&offer, 0, sizeof offer);
     fill_endpoint(end, &offer.endpoint, end->cts);
     offer.piece = piece;
     offer.pieces = end->pieces;
     blob->length = sizeof offer;
     memcpy(blob->bytes, &offer, sizeof offer);
-    req->pair.offered_end = end;
+    pair->offered_end = end;
     return true;
 }
 
 /* NULL, or why not. */
-static const char *read_offer(const struct mpixq_request *req, const struct mpixq_blob *theirs,
+static const char *read_offer(const struct mpixq_pair *pair, const struct mpixq_blob *theirs,
                               struct offer *offer_p)
 {
     if (theirs->length != sizeof *offer_p) {
@@ -293,7 +293,7 @@ static const char *read_offer(const struct mpixq_request *req, const struct mpix
     }
     memcpy(offer_p, theirs->bytes, sizeof *offer_p);
     if (!is_compatible(&offer_p->endpoint) || offer_p->piece == 0 || offer_p->pieces > INT32_MAX ||
-        offer_p->pieces != mpixq_count_pieces(req->pair.bytes, offer_p->piece)) {
+        offer_p->pieces != mpixq_count_pieces(pair->bytes, offer_p->piece)) {
         return "the peer's fabric is another one";
     }
     return NULL;
@@ -313,19 +313,19 @@ static void fill_answer(const struct cxi_end *end, struct mpixq_blob *mine)
     memcpy(mine->bytes, &answer, sizeof answer);
 }
 
-static enum mpixq_error cxi_accept(struct mpixq_request *req, const struct mpixq_blob *theirs,
+static enum mpixq_error cxi_accept(struct mpixq_pair *pair, const struct mpixq_blob *theirs,
                                    struct mpixq_blob *mine, const char **why_p)
 {
     struct offer offer;
     struct cxi_end *end;
 
-    *why_p = mpixq_cxi_obstacle(req);
-    *why_p = *why_p != NULL ? *why_p : read_offer(req, theirs, &offer);
+    *why_p = mpixq_cxi_obstacle(pair);
+    *why_p = *why_p != NULL ? *why_p : read_offer(pair, theirs, &offer);
     if (*why_p != NULL) {
         return MPIXQ_E_NO_CHANNEL;
     }
-    end = end_create(req, (offer.endpoint.flags & READY) != 0,
-                     must_tell(req) || (offer.endpoint.flags & DELIVERED) != 0);
+    end = end_create(pair, (offer.endpoint.flags & READY) != 0,
+                     must_tell(pair) || (offer.endpoint.flags & DELIVERED) != 0);
     if (end == NULL || !meet(end, &offer.endpoint)) {
         if (end != NULL) {
             end_free(end, true);
@@ -340,12 +340,12 @@ static enum mpixq_error cxi_accept(struct mpixq_request *req, const struct mpixq
     return MPIXQ_E_NONE;
 }
 
-static enum mpixq_error cxi_connect(struct mpixq_request *req, const struct mpixq_blob *theirs)
+static enum mpixq_error cxi_connect(struct mpixq_pair *pair, const struct mpixq_blob *theirs)
 {
-    struct cxi_end *end = req->pair.offered_end;
+    struct cxi_end *end = pair->offered_end;
     struct answer answer;
 
-    req->pair.offered_end = NULL;
+    pair->offered_end = NULL;
     if (theirs->length == sizeof answer) {
         memcpy(&answer, theirs->bytes, sizeof answer);
         if (is_compatible(&answer.endpoint) && meet(end, &answer.endpoint)) {
@@ -362,19 +362,19 @@ static enum mpixq_error cxi_connect(struct mpixq_request *req, const struct mpix
     return MPIXQ_E_PROTOCOL;
 }
 
-static void cxi_withdraw(struct mpixq_request *req)
+static void cxi_withdraw(struct mpixq_pair *pair)
 {
-    if (req->pair.offered_end != NULL) {
-        end_free(req->pair.offered_end, true);
-        req->pair.offered_end = NULL;
+    if (pair->offered_end != NULL) {
+        end_free(pair->offered_end, true);
+        pair->offered_end = NULL;
     }
 }
 
 /* The end of a pair. */
 
-static void cxi_release(struct mpixq_request *req)
+static void cxi_release(struct mpixq_pair *pair)
 {
-    struct cxi_end *end = req->pair.end;
+    struct cxi_end *end = pair->end;
     struct fid_mr *region, *word_region, *warm;
 
     pthread_mutex_lock(&nic.lock);
@@ -391,43 +391,43 @@ static void cxi_release(struct mpixq_request *req)
 }
 
 /* May the NIC be reading the buffer of a send? Then both sides have started, and it is not done. */
-static bool is_reading(const struct mpixq_request *req, const struct cxi_end *end)
+static bool is_reading(const struct mpixq_pair *pair, const struct cxi_end *end)
 {
-    uint64_t started = mpixq_pair_executed(&req->pair);
+    uint64_t started = mpixq_pair_executed(pair);
 
     started = started < end->perhaps ? end->perhaps : started;
     return end->is_send && !end->failed && mpixq_cxi_done(end) < started &&
            (end->ready || mpixq_cxi_cts(end) >= started);
 }
 
-static bool cxi_retire(struct mpixq_request *req)
+static bool cxi_retire(struct mpixq_pair *pair)
 {
-    struct cxi_end *end = req->pair.end;
+    struct cxi_end *end = pair->end;
     bool busy, clean;
 
     pthread_mutex_lock(&nic.lock);
-    busy = end->flying > 0 || is_reading(req, end);
+    busy = end->flying > 0 || is_reading(pair, end);
     /* The peer may have sent a clear-to-send more: then T is not what it should be, which is seen.
      * */
-    clean = !end->failed && mpixq_cxi_done(end) == mpixq_pair_started(&req->pair);
+    clean = !end->failed && mpixq_cxi_done(end) == mpixq_pair_started(pair);
     pthread_mutex_unlock(&nic.lock);
     if (busy) {
         return false;
     }
     end_free(end, clean);
-    req->pair.end = NULL;
+    pair->end = NULL;
     return true;
 }
 
-static const char *cxi_lacks(const struct mpixq_request *req)
+static const char *cxi_lacks(const struct mpixq_pair *pair)
 {
-    const struct cxi_end *end = req->pair.end;
+    const struct cxi_end *end = pair->end;
 
     if (!end->is_send) {
         return "it is started here and lacks the data: the peer has not started its send, or the "
                "write is under way";
     }
-    return end->ready || mpixq_cxi_cts(end) >= mpixq_pair_executed(&req->pair)
+    return end->ready || mpixq_cxi_cts(end) >= mpixq_pair_executed(pair)
                ? "both ends have started, and the write is under way"
                : "it is started here and lacks the clear-to-send: the peer has not started its "
                  "receive";

@@ -30,10 +30,10 @@ static void issue(struct cxi_probe *probe, fi_addr_t peer)
     probe->flying = fi_writemsg(nic.ep, &entry->u.write.op.msg, FI_COMPLETION) == 0;
 }
 
-bool mpixq_cxi_has_lost(struct mpixq_request *req)
+bool mpixq_cxi_has_lost(struct mpixq_pair *pair)
 {
-    const struct cxi_end *end = req->pair.end;
-    struct cxi_probe *probe = mpixq_cxi_probe_of(req->pair.peer_world);
+    const struct cxi_end *end = pair->end;
+    struct cxi_probe *probe = mpixq_cxi_probe_of(pair->peer_world);
     bool is_lost = false;
 
     pthread_mutex_lock(&nic.lock);

@@ -22,7 +22,7 @@ struct cxi_probe {
 /* nic.c; under the matching lock: the probe of a peer, or NULL. */
 struct cxi_probe *mpixq_cxi_probe_of(int rank);
 /* The entry of the channel's table. */
-bool mpixq_cxi_has_lost(struct mpixq_request *req);
+bool mpixq_cxi_has_lost(struct mpixq_pair *pair);
 /* Under nic.lock: the write has ended. */
 void mpixq_cxi_probed(struct cxi_probe *probe, bool has_failed);
 

@@ -154,7 +154,7 @@ static bool arm(struct cxi_queue *cxq, struct cxi_end *end, uint64_t ring)
     if (end->failed || has_failed(cxq)) {
         return true; /* nothing is to be posted any more */
     }
-    assert(mpixq_pair_executed(&end->req->pair) < epoch && (ring > cxq->rung || !end->shared));
+    assert(mpixq_pair_executed(end->pair) < epoch && (ring > cxq->rung || !end->shared));
     assert(end->over == 0 || end->over < epoch);
     mpixq_cxi_entries_reap(end);
     if ((end->shared && cxq->shared == NULL) || !make_room(end)) {
@@ -225,32 +225,32 @@ void mpixq_cxi_unlog(const struct cxi_end *end)
 
 /* Starts. */
 
-static struct cxi_queue *queue_of(const struct mpixq_request *req)
+static struct cxi_queue *queue_of(const struct mpixq_pair *pair)
 {
-    const struct mpixq_queue *queue = atomic_load(&req->pair.queue);
+    const struct mpixq_queue *queue = atomic_load(&pair->queue);
 
     return queue != NULL ? queue->own[MPIXQ_CHANNEL_CXI] : &nic.host;
 }
 
-/* The start is the next of its request. Nobody else will arm it: what the host itself starts is in
+/* The start is the next of its pair. Nobody else will arm it: what the host itself starts is in
  * no log, and rings in the order in which it gets here. */
-static void arm_by_host(struct mpixq_request *req)
+static void arm_by_host(struct mpixq_pair *pair)
 {
-    struct cxi_end *end = req->pair.end;
+    struct cxi_end *end = pair->end;
     uint64_t ring = end->shared ? ++nic.host.issued : 0;
 
-    if (end->settled == mpixq_pair_executed(&req->pair)) {
+    if (end->settled == mpixq_pair_executed(pair)) {
         (void)arm(&nic.host, end, ring);
     }
 }
 
-/* The stream is about to execute the next start of a request. */
-static void arm_in_time(struct cxi_queue *cxq, const struct mpixq_request *req)
+/* The stream is about to execute the next start of a pair. */
+static void arm_in_time(struct cxi_queue *cxq, const struct mpixq_pair *pair)
 {
-    const struct cxi_end *end = req->pair.end;
+    const struct cxi_end *end = pair->end;
     const struct cxi_logged *logged;
 
-    while (end->settled == mpixq_pair_executed(&req->pair) && (logged = log_first(cxq)) != NULL) {
+    while (end->settled == mpixq_pair_executed(pair) && (logged = log_first(cxq)) != NULL) {
         if (!arm_first(cxq, logged)) {
             return;
         }
@@ -269,10 +269,10 @@ static void check_order(struct cxi_end *end, uint64_t epoch)
 
 /* The stream has reached a start: what was not armed by now is the host's. If the GPU has rung for
  * it, it may be further than we are, and so may the peer. */
-static void execute(struct cxi_queue *cxq, struct mpixq_request *req, bool rung)
+static void execute(struct cxi_queue *cxq, struct mpixq_pair *pair, bool rung)
 {
-    struct cxi_end *end = req->pair.end;
-    uint64_t epoch = atomic_fetch_add(&req->pair.executed, 1) + 1;
+    struct cxi_end *end = pair->end;
+    uint64_t epoch = atomic_fetch_add(&pair->executed, 1) + 1;
 
     end->queue = cxq;
     if (is_used_up(end, epoch, cxq->rung)) {
@@ -295,7 +295,7 @@ static void ring(const struct cxi_queue *cxq, void *const args[], int n, uint64_
      * sanitizer has none, and GCC says so. */
     __sync_synchronize();
     for (int i = 0; i < n; i++) {
-        const struct cxi_end *end = ((struct mpixq_request *)args[i])->pair.end;
+        const struct cxi_end *end = ((struct mpixq_pair *)args[i])->end;
 
         if (end->trigger != NULL) {
             mpixq_cxi_ring(end->trigger, 1);
@@ -311,8 +311,7 @@ static void count_rings(const struct cxi_queue *cxq, void *const args[], int n, 
     uint64_t rings = shared > 0;
 
     for (int i = 0; cxq->queue != NULL && i < n; i++) {
-        rings +=
-            ((const struct cxi_end *)((struct mpixq_request *)args[i])->pair.end)->trigger != NULL;
+        rings += ((const struct cxi_end *)((struct mpixq_pair *)args[i])->end)->trigger != NULL;
     }
     if (cxq->queue != NULL) {
         atomic_fetch_add_explicit(&cxq->queue->rings, rings, memory_order_relaxed);
@@ -329,14 +328,14 @@ static bool needs_host(void)
 static void drop(void *const args[], int n, bool rung)
 {
     for (int i = 0; i < n; i++) {
-        struct mpixq_request *req = args[i];
+        struct mpixq_pair *pair = args[i];
 
         if (rung) {
             pthread_mutex_lock(&nic.lock);
-            ((struct cxi_end *)req->pair.end)->perhaps = mpixq_pair_executed(&req->pair) + 1;
+            ((struct cxi_end *)pair->end)->perhaps = mpixq_pair_executed(pair) + 1;
             pthread_mutex_unlock(&nic.lock);
         }
-        mpixq_failure_abandon(req);
+        mpixq_failure_abandon(pair);
     }
 }
 
@@ -354,14 +353,14 @@ static void reach(void *const args[], int n, bool rung)
     }
     pthread_mutex_lock(&nic.lock);
     for (int i = 0; i < n; i++) {
-        struct mpixq_request *req = args[i];
+        struct mpixq_pair *pair = args[i];
 
         if (cxq == &nic.host) {
-            arm_by_host(req);
+            arm_by_host(pair);
         } else {
-            arm_in_time(cxq, req);
+            arm_in_time(cxq, pair);
         }
-        shared += ((const struct cxi_end *)req->pair.end)->shared;
+        shared += ((const struct cxi_end *)pair->end)->shared;
     }
     cxq->rung += shared;
     for (int i = 0; i < n; i++) {
@@ -390,7 +389,7 @@ void mpixq_cxi_book_starts(void *const args[], int n)
     reach(args, n, true);
 }
 
-int mpixq_cxi_start_many(struct mpixq_queue *queue, struct mpixq_request *const reqs[], int n,
+int mpixq_cxi_start_many(struct mpixq_queue *queue, struct mpixq_pair *const pairs[], int n,
                          struct mpixq_trigger triggers[])
 {
     struct cxi_queue *cxq = queue->own[MPIXQ_CHANNEL_CXI];
@@ -399,18 +398,18 @@ int mpixq_cxi_start_many(struct mpixq_queue *queue, struct mpixq_request *const 
     uint64_t issued = cxq->issued, end_of_log = tail + log_room(cxq, tail, (uint64_t)n);
 
     for (int i = 0; i < n; i++) {
-        struct mpixq_request *req = reqs[i];
-        const struct cxi_end *end = req->pair.end;
+        struct mpixq_pair *pair = pairs[i];
+        const struct cxi_end *end = pair->end;
 
         issued += end->shared;
         triggers[i].call = mpixq_cxi_run_starts;
-        triggers[i].arg = req;
-        triggers[i].copy = mpixq_pair_copy_before(&req->pair);
+        triggers[i].arg = pair;
+        triggers[i].copy = mpixq_pair_copy_before(pair);
         if (tail < end_of_log) {
             struct cxi_logged *logged = &log[tail++ & mask];
 
-            logged->end = req->pair.end;
-            logged->epoch = mpixq_pair_started(&req->pair);
+            logged->end = pair->end;
+            logged->epoch = mpixq_pair_started(pair);
             logged->ring = issued;
         }
     }
@@ -420,18 +419,18 @@ int mpixq_cxi_start_many(struct mpixq_queue *queue, struct mpixq_request *const 
 }
 
 /* By the host alone: queues start many. */
-bool mpixq_cxi_start(struct mpixq_queue *queue, struct mpixq_request *req,
+bool mpixq_cxi_start(struct mpixq_queue *queue, struct mpixq_pair *pair,
                      struct mpixq_trigger *trigger)
 {
     (void)queue;
     trigger->call = mpixq_cxi_run_starts;
-    trigger->arg = req;
+    trigger->arg = pair;
     return true;
 }
 
 /* Waits. */
 
-/* What requests wait for is driven as a whole. A NIC that has all it needs is left alone: to read
+/* What pairs wait for is driven as a whole. A NIC that has all it needs is left alone: to read
  * its queues costs time, and for failures the progress thread does. */
 static void poll_many(void *const args[], int n)
 {
@@ -442,28 +441,28 @@ static void poll_many(void *const args[], int n)
     }
 }
 
-bool mpixq_cxi_wait(struct mpixq_queue *queue, struct mpixq_request *req,
+bool mpixq_cxi_wait(struct mpixq_queue *queue, struct mpixq_pair *pair,
                     struct mpixq_awaited *awaited)
 {
-    const struct cxi_end *end = req->pair.end;
+    const struct cxi_end *end = pair->end;
 
     *awaited = (struct mpixq_awaited){.word = &end->word->value,
-                                      .value = end->word_base + mpixq_pair_started(&req->pair),
+                                      .value = end->word_base + mpixq_pair_started(pair),
                                       .poll = poll_many,
-                                      .arg = req,
+                                      .arg = pair,
                                       .failed = &queue->failed};
     return true;
 }
 
-bool mpixq_cxi_poll(struct mpixq_request *req)
+bool mpixq_cxi_poll(struct mpixq_pair *pair)
 {
-    const struct cxi_end *end = req->pair.end;
+    const struct cxi_end *end = pair->end;
     uint64_t done = mpixq_cxi_done(end);
 
-    if (done < mpixq_pair_started(&req->pair)) {
+    if (done < mpixq_pair_started(pair)) {
         mpixq_cxi_drive(false);
         done = mpixq_cxi_done(end);
     }
-    mpixq_pair_raise_done(&req->pair, done);
-    return done == mpixq_pair_started(&req->pair) || mpixq_pair_has_failed(&req->pair);
+    mpixq_pair_raise_done(pair, done);
+    return done == mpixq_pair_started(pair) || mpixq_pair_has_failed(pair);
 }

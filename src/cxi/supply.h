@@ -26,11 +26,11 @@ uint64_t mpixq_cxi_remote_address(const void *address);
 /* Let peers use a region that is registered. */
 bool mpixq_cxi_bind(struct fid_mr *region, struct cxi_counter *counter);
 /* The channel's reach and unreach. */
-void mpixq_cxi_reach(struct mpixq_request *req, const char *kind);
-void mpixq_cxi_unreach(struct mpixq_request *req);
+void mpixq_cxi_reach(struct mpixq_pair *pair, const char *kind);
+void mpixq_cxi_unreach(struct mpixq_pair *pair);
 
 /* pair.c: what keeps this end from using the fabric, or NULL. */
-const char *mpixq_cxi_obstacle(const struct mpixq_request *req);
+const char *mpixq_cxi_obstacle(const struct mpixq_pair *pair);
 
 /* cxi_ops.c */
 /* The doorbell of a counter, NULL if there is none: then *why_p says why. */

@@ -13,7 +13,7 @@
 #include "core/progress.h"
 #include "tags.h"
 
-struct end *mpixq_end_create(const struct mpixq_request *req, int tag, uint64_t part)
+struct end *mpixq_end_create(const struct mpixq_pair *pair, int tag, uint64_t part)
 {
     struct end *end = mpixq_alloc(sizeof *end); /* freed in end_free */
 
@@ -21,7 +21,7 @@ struct end *mpixq_end_create(const struct mpixq_request *req, int tag, uint64_t 
         return NULL;
     }
     if (part > 0) {
-        end->parts = mpixq_parts_create(req, part);
+        end->parts = mpixq_parts_create(pair, part);
         if (end->parts == NULL) {
             mpixq_free(end);
             return NULL;
@@ -41,24 +41,24 @@ void mpixq_end_deactivate(struct end *end)
     }
 }
 
-static void end_free(struct mpixq_request *req)
+static void end_free(struct mpixq_pair *pair)
 {
-    mpixq_parts_free(((struct end *)req->pair.end)->parts);
-    mpixq_free(req->pair.end);
-    req->pair.end = NULL;
+    mpixq_parts_free(((struct end *)pair->end)->parts);
+    mpixq_free(pair->end);
+    pair->end = NULL;
 }
 
 /* A receive that is still under way takes no more data; a send cannot be recalled. */
-static void recall(struct mpixq_request *req, struct end *end)
+static void recall(struct mpixq_pair *pair, struct end *end)
 {
     MPI_Status status;
     int cancelled = 0;
 
-    if (mpixq_request_is_send(req)) {
+    if (mpixq_pair_is_send(pair)) {
         return;
     }
     if (end->parts != NULL) {
-        mpixq_parts_recall(req);
+        mpixq_parts_recall(pair);
     } else if (PMPI_Cancel(&end->request) == MPI_SUCCESS &&
                PMPI_Wait(&end->request, &status) == MPI_SUCCESS) {
         (void)PMPI_Test_cancelled(&status, &cancelled);
@@ -74,12 +74,12 @@ static void free_request(struct end *end)
     }
 }
 
-void mpixq_end_release(struct mpixq_request *req)
+void mpixq_end_release(struct mpixq_pair *pair)
 {
-    struct end *end = req->pair.end;
+    struct end *end = pair->end;
 
     if (end->active) {
-        recall(req, end);
+        recall(pair, end);
     }
     if (!end->active) {
         free_request(end);
@@ -88,15 +88,14 @@ void mpixq_end_release(struct mpixq_request *req)
 
 /* Begin to receive, into nowhere, a message that was sent and never received. 1: begun, 0: it
  * has not arrived, -1: it cannot be done. */
-static int drain_begin(const struct mpixq_request *req, struct end *end, MPI_Comm comm)
+static int drain_begin(const struct mpixq_pair *pair, struct end *end, MPI_Comm comm)
 {
     MPI_Message message;
     MPI_Status status;
     MPI_Count bytes = 0;
     int flag = 0;
 
-    if (PMPI_Improbe(req->pair.peer_world, end->tag, comm, &flag, &message, &status) !=
-        MPI_SUCCESS) {
+    if (PMPI_Improbe(pair->peer_world, end->tag, comm, &flag, &message, &status) != MPI_SUCCESS) {
         return -1;
     }
     if (!flag) {
@@ -114,12 +113,12 @@ static int drain_begin(const struct mpixq_request *req, struct end *end, MPI_Com
 
 /* Receive what was sent and never received. 1: nothing is left, 0: not yet, -1: it cannot be
  * done. */
-static int drain(const struct mpixq_request *req, struct end *end, MPI_Comm comm)
+static int drain(const struct mpixq_pair *pair, struct end *end, MPI_Comm comm)
 {
     int flag = 0, begun, of_each = end->parts != NULL ? end->parts->n : 1;
 
-    while (end->received < mpixq_pair_peer_starts(&req->pair) * (uint64_t)of_each) {
-        begun = end->drain != MPI_REQUEST_NULL ? 1 : drain_begin(req, end, comm);
+    while (end->received < mpixq_pair_peer_starts(pair) * (uint64_t)of_each) {
+        begun = end->drain != MPI_REQUEST_NULL ? 1 : drain_begin(pair, end, comm);
         if (begun <= 0) {
             return begun;
         }
@@ -136,12 +135,12 @@ static int drain(const struct mpixq_request *req, struct end *end, MPI_Comm comm
     return 1;
 }
 
-static bool retire_send(struct mpixq_request *req, struct end *end)
+static bool retire_send(struct mpixq_pair *pair, struct end *end)
 {
     int flag = 0, rc;
 
     if (end->active) {
-        rc = end->parts != NULL ? mpixq_parts_test(req, &flag)
+        rc = end->parts != NULL ? mpixq_parts_test(pair, &flag)
                                 : PMPI_Test(&end->request, &flag, MPI_STATUS_IGNORE);
         if (rc == MPI_SUCCESS && !flag) {
             return false;
@@ -149,30 +148,30 @@ static bool retire_send(struct mpixq_request *req, struct end *end)
         mpixq_end_deactivate(end);
         free_request(end);
     }
-    end_free(req);
+    end_free(pair);
     return true;
 }
 
-bool mpixq_end_retire(struct mpixq_request *req, MPI_Comm comm)
+bool mpixq_end_retire(struct mpixq_pair *pair, MPI_Comm comm)
 {
-    struct end *end = req->pair.end;
+    struct end *end = pair->end;
     int drained;
 
-    if (mpixq_request_is_send(req)) {
-        return retire_send(req, end);
+    if (mpixq_pair_is_send(pair)) {
+        return retire_send(pair, end);
     }
-    drained = drain(req, end, comm);
+    drained = drain(pair, end, comm);
     if (drained == 0) {
         return false;
     }
     if (drained > 0) {
-        mpixq_tag_give_back(req->pair.peer_world, end->tag);
+        mpixq_tag_give_back(pair->peer_world, end->tag);
     } else {
         mpixq_warn(
             "a message of rank %d could not be received after its receive was freed: its tag "
             "is not used again",
-            req->pair.peer_world);
+            pair->peer_world);
     }
-    end_free(req);
+    end_free(pair);
     return true;
 }

@@ -11,7 +11,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "core/request.h"
+#include "core/pair.h"
 #include "parts.h"
 
 /* This end of a pair. Made at match time, freed in mpixq_end_retire. */
@@ -29,7 +29,7 @@ struct end {
 };
 
 /* part: see parts.h; 0: the message goes whole. NULL: no memory. */
-struct end *mpixq_end_create(const struct mpixq_request *req, int tag, uint64_t part);
+struct end *mpixq_end_create(const struct mpixq_pair *pair, int tag, uint64_t part);
 
 static inline bool mpixq_end_try_enter(struct end *end)
 {
@@ -51,7 +51,7 @@ static inline void mpixq_end_leave(struct end *end)
 /* It is under way no more. Under busy, or with no other thread about. */
 void mpixq_end_deactivate(struct end *end);
 /* The channel's release and retire, on its communicator. */
-void mpixq_end_release(struct mpixq_request *req);
-bool mpixq_end_retire(struct mpixq_request *req, MPI_Comm comm);
+void mpixq_end_release(struct mpixq_pair *pair);
+bool mpixq_end_retire(struct mpixq_pair *pair, MPI_Comm comm);
 
 #endif

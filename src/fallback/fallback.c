@@ -51,33 +51,33 @@ static void fallback_close(void)
 
 /* Matching. */
 
-static bool fallback_offer(struct mpixq_request *req, struct mpixq_blob *blob, const char **why_p)
+static bool fallback_offer(struct mpixq_pair *pair, struct mpixq_blob *blob, const char **why_p)
 {
     (void)why_p;
-    mpixq_parts_offer(req, blob);
+    mpixq_parts_offer(pair, blob);
     return true;
 }
 
-static enum mpixq_error fallback_accept(struct mpixq_request *req, const struct mpixq_blob *theirs,
+static enum mpixq_error fallback_accept(struct mpixq_pair *pair, const struct mpixq_blob *theirs,
                                         struct mpixq_blob *mine, const char **why_p)
 {
     enum mpixq_error error;
     uint64_t part;
     int32_t tag;
 
-    error = mpixq_parts_accept(req, theirs, &part);
+    error = mpixq_parts_accept(pair, theirs, &part);
     if (error != MPIXQ_E_NONE) {
         *why_p = "what the sender says of parts makes no sense";
         return error;
     }
-    tag = mpixq_tag_take(req->pair.peer_world);
+    tag = mpixq_tag_take(pair->peer_world);
     if (tag < 0) {
         *why_p = "all tags of this source are in use";
         return MPIXQ_E_NO_TAG;
     }
-    req->pair.end = mpixq_end_create(req, tag, part);
-    if (req->pair.end == NULL) {
-        mpixq_tag_give_back(req->pair.peer_world, tag);
+    pair->end = mpixq_end_create(pair, tag, part);
+    if (pair->end == NULL) {
+        mpixq_tag_give_back(pair->peer_world, tag);
         *why_p = "no memory";
         return MPIXQ_E_NO_MEMORY;
     }
@@ -87,14 +87,14 @@ static enum mpixq_error fallback_accept(struct mpixq_request *req, const struct 
     return MPIXQ_E_NONE;
 }
 
-static enum mpixq_error fallback_connect(struct mpixq_request *req, const struct mpixq_blob *theirs)
+static enum mpixq_error fallback_connect(struct mpixq_pair *pair, const struct mpixq_blob *theirs)
 {
     uint64_t part = 0;
     int32_t tag;
 
     if (theirs->length == sizeof tag + sizeof part) {
         memcpy(&part, theirs->bytes + sizeof tag, sizeof part);
-        if (!mpixq_parts_agree(req, part)) {
+        if (!mpixq_parts_agree(pair, part)) {
             return MPIXQ_E_PROTOCOL;
         }
     } else if (theirs->length != sizeof tag) {
@@ -104,21 +104,21 @@ static enum mpixq_error fallback_connect(struct mpixq_request *req, const struct
     if (tag < 0 || tag > mpixq_tags_largest()) {
         return MPIXQ_E_PROTOCOL;
     }
-    req->pair.end = mpixq_end_create(req, tag, part);
-    return req->pair.end != NULL ? MPIXQ_E_NONE : MPIXQ_E_NO_MEMORY;
+    pair->end = mpixq_end_create(pair, tag, part);
+    return pair->end != NULL ? MPIXQ_E_NONE : MPIXQ_E_NO_MEMORY;
 }
 
-static void fallback_withdraw(struct mpixq_request *req)
+static void fallback_withdraw(struct mpixq_pair *pair)
 {
-    (void)req; /* an offer reserves nothing */
+    (void)pair; /* an offer reserves nothing */
 }
 
 /* Starts and waits. */
 
-static void fail(struct mpixq_request *req, int rc, const char *operation)
+static void fail(struct mpixq_pair *pair, int rc, const char *operation)
 {
-    mpixq_failure_abandon(req);
-    mpixq_queue_fail(atomic_load(&req->pair.queue), req, rc, operation);
+    mpixq_failure_abandon(pair);
+    mpixq_queue_fail(atomic_load(&pair->queue), pair, rc, operation);
 }
 
 /* Under busy there is one writer at a time: no need for an atomic addition. */
@@ -133,21 +133,21 @@ enum { TOGETHER = 32 }; /* requests in one call of MPI */
 
 /* Requests were started, or not. Under busy, which is left. What the host starts is its own to
  * drive, as MPI has it, and not counted for the progress thread. */
-static void conclude_starts(struct mpixq_request *const reqs[], int n, int rc)
+static void conclude_starts(struct mpixq_pair *const pairs[], int n, int rc)
 {
-    struct mpixq_queue *queue = atomic_load(&reqs[0]->pair.queue); /* the same for all */
+    struct mpixq_queue *queue = atomic_load(&pairs[0]->queue); /* the same for all */
 
     for (int i = 0; i < n; i++) {
-        struct end *end = reqs[i]->pair.end;
+        struct end *end = pairs[i]->end;
 
         if (rc == MPI_SUCCESS) {
             end->active = true;
             end->counted = queue != NULL;
-            count_one(&reqs[i]->pair.executed);
+            count_one(&pairs[i]->executed);
         }
         mpixq_end_leave(end);
         if (rc != MPI_SUCCESS) {
-            fail(reqs[i], rc, "start");
+            fail(pairs[i], rc, "start");
         }
     }
     if (rc == MPI_SUCCESS && queue != NULL) {
@@ -157,59 +157,59 @@ static void conclude_starts(struct mpixq_request *const reqs[], int n, int rc)
     }
 }
 
-static void start_one(struct mpixq_request *req)
+static void start_one(struct mpixq_pair *pair)
 {
-    struct end *end = req->pair.end;
-    int rc = mpixq_persistent_start(req, req->pair.peer_world, end->tag, comm, &end->request);
+    struct end *end = pair->end;
+    int rc = mpixq_persistent_start(pair, pair->peer_world, end->tag, comm, &end->request);
 
-    conclude_starts(&req, 1, rc);
+    conclude_starts(&pair, 1, rc);
 }
 
-static void start_all(struct mpixq_request *const reqs[], int n)
+static void start_all(struct mpixq_pair *const pairs[], int n)
 {
     MPI_Request requests[TOGETHER];
     int rc;
 
     for (int i = 0; i < n; i++) {
-        requests[i] = ((struct end *)reqs[i]->pair.end)->request;
+        requests[i] = ((struct end *)pairs[i]->end)->request;
     }
     rc = PMPI_Startall(n, requests);
     for (int i = 0; i < n; i++) {
-        ((struct end *)reqs[i]->pair.end)->request = requests[i];
+        ((struct end *)pairs[i]->end)->request = requests[i];
     }
-    conclude_starts(reqs, n, rc);
+    conclude_starts(pairs, n, rc);
 }
 
 /* Under busy, which is left. */
-static void start_parts(struct mpixq_request *req)
+static void start_parts(struct mpixq_pair *pair)
 {
-    struct end *end = req->pair.end;
-    struct mpixq_queue *queue = atomic_load(&req->pair.queue);
+    struct end *end = pair->end;
+    struct mpixq_queue *queue = atomic_load(&pair->queue);
     bool first = end->parts->begun == 0;
-    int n, rc = mpixq_parts_start(req, end->tag, comm, &n);
+    int n, rc = mpixq_parts_start(pair, end->tag, comm, &n);
 
     if (queue != NULL && n > first) {
         atomic_fetch_add_explicit(&queue->posts, (uint64_t)(n - first), memory_order_relaxed);
     }
     if (first) { /* which counts one; with any under way it is active */
-        conclude_starts(&req, 1, n > 0 ? MPI_SUCCESS : rc);
+        conclude_starts(&pair, 1, n > 0 ? MPI_SUCCESS : rc);
     } else {
         mpixq_end_leave(end);
     }
     if (rc != MPI_SUCCESS && (n > 0 || !first)) {
-        fail(req, rc, "start");
+        fail(pair, rc, "start");
     }
 }
 
 /* The queue has failed. */
-static void drop_start(struct mpixq_request *req)
+static void drop_start(struct mpixq_pair *pair)
 {
-    struct end *end = req->pair.end;
+    struct end *end = pair->end;
 
-    mpixq_failure_abandon(req);
+    mpixq_failure_abandon(pair);
     if (end->parts != NULL) {
         mpixq_end_enter(end);
-        mpixq_parts_break_off(req, end->tag, comm);
+        mpixq_parts_break_off(pair, end->tag, comm);
         mpixq_end_leave(end);
     }
 }
@@ -218,8 +218,8 @@ static void drop_start(struct mpixq_request *req)
  * can start again. */
 static void run_starts(void *const args[], int n)
 {
-    struct mpixq_queue *queue = atomic_load(&((struct mpixq_request *)args[0])->pair.queue);
-    struct mpixq_request *reqs[TOGETHER];
+    struct mpixq_queue *queue = atomic_load(&((struct mpixq_pair *)args[0])->queue);
+    struct mpixq_pair *pairs[TOGETHER];
     int n_again = 0;
 
     if (queue != NULL && mpixq_queue_has_failed(queue)) {
@@ -229,92 +229,92 @@ static void run_starts(void *const args[], int n)
         return;
     }
     for (int i = 0; i < n; i++) {
-        struct mpixq_request *req = args[i];
-        struct end *end = req->pair.end;
+        struct mpixq_pair *pair = args[i];
+        struct end *end = pair->end;
 
         mpixq_end_enter(end);
         if (end->parts != NULL) {
-            start_parts(req);
+            start_parts(pair);
             continue;
         }
         if (end->request == MPI_REQUEST_NULL) {
-            start_one(req);
+            start_one(pair);
             continue;
         }
-        reqs[n_again++] = req;
+        pairs[n_again++] = pair;
         if (n_again == TOGETHER) {
-            start_all(reqs, n_again);
+            start_all(pairs, n_again);
             n_again = 0;
         }
     }
     if (n_again > 0) {
-        start_all(reqs, n_again);
+        start_all(pairs, n_again);
     }
     if (queue != NULL) {
         mpixq_progress_wake();
     }
 }
 
-static bool fallback_start(struct mpixq_queue *queue, struct mpixq_request *req,
+static bool fallback_start(struct mpixq_queue *queue, struct mpixq_pair *pair,
                            struct mpixq_trigger *trigger)
 {
     (void)queue;
     trigger->call = run_starts;
-    trigger->arg = req;
+    trigger->arg = pair;
     return true;
 }
 
-/* An active request has completed. Under busy. */
-static void complete(struct mpixq_request *req)
+/* An active pair has completed. Under busy. */
+static void complete(struct mpixq_pair *pair)
 {
-    struct end *end = req->pair.end;
+    struct end *end = pair->end;
 
     mpixq_end_deactivate(end);
     end->received += end->parts == NULL;
     if (end->parts == NULL || !end->parts->broken_off) {
-        count_one(&req->pair.done);
+        count_one(&pair->done);
     }
 }
 
 /* Under busy, which is left. */
-static void conclude(struct mpixq_request *req, int rc, bool flag)
+static void conclude(struct mpixq_pair *pair, int rc, bool flag)
 {
     if (rc == MPI_SUCCESS && flag) {
-        complete(req);
+        complete(pair);
     }
-    mpixq_end_leave(req->pair.end);
+    mpixq_end_leave(pair->end);
     if (rc != MPI_SUCCESS) {
-        fail(req, rc, "completion");
+        fail(pair, rc, "completion");
     }
 }
 
 /* Under busy, which is left; it is active. Returns whether it has completed. */
-static bool test_taken(struct mpixq_request *req)
+static bool test_taken(struct mpixq_pair *pair)
 {
-    struct end *end = req->pair.end;
-    int flag = 0, rc = end->parts != NULL ? mpixq_parts_test(req, &flag)
+    struct end *end = pair->end;
+    int flag = 0, rc = end->parts != NULL ? mpixq_parts_test(pair, &flag)
                                           : PMPI_Test(&end->request, &flag, MPI_STATUS_IGNORE);
 
-    conclude(req, rc, flag);
+    conclude(pair, rc, flag);
     return flag;
 }
 
-/* Take those of the requests that are active, and one request of MPI. Returns how many. */
-static int take_active(void *const args[], int n, struct mpixq_request *reqs[])
+/* Take those of the pairs that are active, and are one request of MPI. Returns how many. */
+static int take_active(void *const args[], int n, struct mpixq_pair *pairs[])
 {
     int n_active = 0;
 
     for (int i = 0; i < n; i++) {
-        struct mpixq_request *req = args[i];
-        struct end *end = req->pair.end;
+        struct mpixq_pair *pair = args[i];
+        struct end *end = pair->end;
 
         if (!mpixq_end_try_enter(end)) {
             continue; /* another thread is testing it */
         }
         if (end->active && end->parts != NULL) {
-            (void)test_taken(req);
+            (void)test_taken(pair);
         } else if (end->active) {
-            reqs[n_active++] = req;
+            pairs[n_active++] = pair;
         } else {
             mpixq_end_leave(end);
         }
@@ -322,43 +322,43 @@ static int take_active(void *const args[], int n, struct mpixq_request *reqs[])
     return n_active;
 }
 
-/* Test up to TOGETHER requests in one call. */
+/* Test up to TOGETHER pairs in one call. */
 static void test_some(void *const args[], int n)
 {
-    struct mpixq_request *reqs[TOGETHER];
+    struct mpixq_pair *pairs[TOGETHER];
     MPI_Request requests[TOGETHER];
     MPI_Status statuses[TOGETHER];
     int indices[TOGETHER], n_done = 0, rc;
 
-    n = take_active(args, n, reqs);
+    n = take_active(args, n, pairs);
     if (n == 0) {
         return;
     }
     for (int i = 0; i < n; i++) {
-        requests[i] = ((struct end *)reqs[i]->pair.end)->request;
+        requests[i] = ((struct end *)pairs[i]->end)->request;
     }
     rc = PMPI_Testsome(n, requests, &n_done, indices, statuses);
     n_done = n_done == MPI_UNDEFINED ? 0 : n_done;
     for (int i = 0; i < n_done; i++) {
-        struct mpixq_request *req = reqs[indices[i]];
-        struct end *end = req->pair.end;
+        struct mpixq_pair *pair = pairs[indices[i]];
+        struct end *end = pair->end;
 
-        reqs[indices[i]] = NULL;
+        pairs[indices[i]] = NULL;
         end->request = requests[indices[i]]; /* null if it was not persistent */
-        conclude(req, rc == MPI_ERR_IN_STATUS ? statuses[i].MPI_ERROR : rc, true);
+        conclude(pair, rc == MPI_ERR_IN_STATUS ? statuses[i].MPI_ERROR : rc, true);
     }
     for (int i = 0; i < n; i++) {
-        if (reqs[i] != NULL) {
-            conclude(reqs[i], rc == MPI_ERR_IN_STATUS ? MPI_SUCCESS : rc, false);
+        if (pairs[i] != NULL) {
+            conclude(pairs[i], rc == MPI_ERR_IN_STATUS ? MPI_SUCCESS : rc, false);
         }
     }
 }
 
-/* Returns whether the request needs no more tests. */
+/* Returns whether the pair needs no more tests. */
 static bool test_one(void *arg)
 {
-    struct mpixq_request *req = arg;
-    struct end *end = req->pair.end;
+    struct mpixq_pair *pair = arg;
+    struct end *end = pair->end;
 
     if (!mpixq_end_try_enter(end)) {
         return false;
@@ -367,7 +367,7 @@ static bool test_one(void *arg)
         mpixq_end_leave(end);
         return true;
     }
-    return test_taken(req);
+    return test_taken(pair);
 }
 
 /* For streams, which compare the completion words themselves. A test of one request drives all of
@@ -386,20 +386,20 @@ static void poll_many(void *const args[], int n)
     }
 }
 
-static bool has_completed(const struct mpixq_request *req)
+static bool has_completed(const struct mpixq_pair *pair)
 {
-    return mpixq_pair_is_complete(&req->pair);
+    return mpixq_pair_is_complete(pair);
 }
 
-static bool fallback_poll(struct mpixq_request *req)
+static bool fallback_poll(struct mpixq_pair *pair)
 {
-    if (!has_completed(req)) {
-        (void)test_one(req);
+    if (!has_completed(pair)) {
+        (void)test_one(pair);
     }
-    return has_completed(req);
+    return has_completed(pair);
 }
 
-static void fallback_poll_many(struct mpixq_request *const reqs[], int n, bool done[])
+static void fallback_poll_many(struct mpixq_pair *const pairs[], int n, bool done[])
 {
     void *args[TOGETHER];
 
@@ -407,41 +407,41 @@ static void fallback_poll_many(struct mpixq_request *const reqs[], int n, bool d
         int together = n - i < TOGETHER ? n - i : TOGETHER;
 
         for (int k = 0; k < together; k++) {
-            args[k] = reqs[i + k];
+            args[k] = pairs[i + k];
         }
         test_some(args, together);
     }
     for (int i = 0; i < n; i++) {
-        done[i] = has_completed(reqs[i]);
+        done[i] = has_completed(pairs[i]);
     }
 }
 
-static bool fallback_wait(struct mpixq_queue *queue, struct mpixq_request *req,
+static bool fallback_wait(struct mpixq_queue *queue, struct mpixq_pair *pair,
                           struct mpixq_awaited *awaited)
 {
-    *awaited = (struct mpixq_awaited){.word = mpixq_pair_done_word(&req->pair),
-                                      .value = mpixq_pair_started(&req->pair),
+    *awaited = (struct mpixq_awaited){.word = mpixq_pair_done_word(pair),
+                                      .value = mpixq_pair_started(pair),
                                       .poll = poll_many,
-                                      .arg = req,
+                                      .arg = pair,
                                       .failed = &queue->failed};
     return true;
 }
 
-static const char *fallback_lacks(const struct mpixq_request *req)
+static const char *fallback_lacks(const struct mpixq_pair *pair)
 {
-    if (!mpixq_request_is_send(req)) {
+    if (!mpixq_pair_is_send(pair)) {
         return "it is started here and lacks the data: the peer has not started its send, or the "
                "message is under way";
     }
-    return req->pair.message.mode == MPIXQ_MODE_BSEND
+    return pair->message.mode == MPIXQ_MODE_BSEND
                ? "it is started here, and MPI has not taken its data into the buffer"
                : "it is started here and the data is not taken: the peer has not started its "
                  "receive, or the message is under way";
 }
 
-static bool fallback_retire(struct mpixq_request *req)
+static bool fallback_retire(struct mpixq_pair *pair)
 {
-    return mpixq_end_retire(req, comm);
+    return mpixq_end_retire(pair, comm);
 }
 
 const struct mpixq_channel mpixq_channel_fallback = {

@@ -5,10 +5,10 @@
  * one. */
 #include "persistent.h"
 
-int mpixq_persistent_init_large(const struct mpixq_request *req, int peer, int tag, MPI_Comm comm,
+int mpixq_persistent_init_large(const struct mpixq_pair *pair, int peer, int tag, MPI_Comm comm,
                                 MPI_Request *request_p)
 {
-    (void)req;
+    (void)pair;
     (void)peer;
     (void)tag;
     (void)comm;
@@ -16,8 +16,8 @@ int mpixq_persistent_init_large(const struct mpixq_request *req, int peer, int t
     return MPI_ERR_COUNT;
 }
 
-int mpixq_ibsend_large(const struct mpixq_request *req, int peer, int tag, MPI_Comm comm,
+int mpixq_ibsend_large(const struct mpixq_pair *pair, int peer, int tag, MPI_Comm comm,
                        MPI_Request *request_p)
 {
-    return mpixq_persistent_init_large(req, peer, tag, comm, request_p);
+    return mpixq_persistent_init_large(pair, peer, tag, comm, request_p);
 }

@@ -21,34 +21,34 @@ struct proposal {
     uint64_t part, staged;
 };
 
-static struct mpixq_parts *parts_of(const struct mpixq_request *req)
+static struct mpixq_parts *parts_of(const struct mpixq_pair *pair)
 {
-    return ((const struct end *)req->pair.end)->parts;
+    return ((const struct end *)pair->end)->parts;
 }
 
 /* In how many bytes each this end would send, or 0. */
-static size_t wanted_part(const struct mpixq_request *req)
+static size_t wanted_part(const struct mpixq_pair *pair)
 {
     size_t unit = (size_t)mpixq_env.part_kib * 1024, part;
 
-    if (unit == 0 || req->pair.bytes / 2 < unit || req->pair.message.mode == MPIXQ_MODE_BSEND ||
-        !mpixq_is_contiguous(req->pair.message.type)) {
+    if (unit == 0 || pair->bytes / 2 < unit || pair->message.mode == MPIXQ_MODE_BSEND ||
+        !mpixq_is_contiguous(pair->message.type)) {
         return 0;
     }
-    part = unit * ((req->pair.bytes - 1) / (unit * MOST) + 1);
+    part = unit * ((pair->bytes - 1) / (unit * MOST) + 1);
     return part <= INT_MAX ? part : 0;
 }
 
-void mpixq_parts_offer(const struct mpixq_request *req, struct mpixq_blob *blob)
+void mpixq_parts_offer(const struct mpixq_pair *pair, struct mpixq_blob *blob)
 {
-    struct proposal proposal = {.part = wanted_part(req), .staged = req->pair.staging != NULL};
+    struct proposal proposal = {.part = wanted_part(pair), .staged = pair->staging != NULL};
 
     blob->length = proposal.part > 0 ? sizeof proposal : 0;
     memcpy(blob->bytes, &proposal, blob->length);
 }
 
-enum mpixq_error mpixq_parts_accept(const struct mpixq_request *req,
-                                    const struct mpixq_blob *theirs, uint64_t *part_p)
+enum mpixq_error mpixq_parts_accept(const struct mpixq_pair *pair, const struct mpixq_blob *theirs,
+                                    uint64_t *part_p)
 {
     struct proposal proposal;
 
@@ -61,24 +61,24 @@ enum mpixq_error mpixq_parts_accept(const struct mpixq_request *req,
     }
     memcpy(&proposal, theirs->bytes, sizeof proposal);
     if (proposal.part == 0 || proposal.part > INT_MAX || proposal.staged > 1 ||
-        req->pair.bytes <= proposal.part || (req->pair.bytes - 1) / proposal.part >= MOST) {
+        pair->bytes <= proposal.part || (pair->bytes - 1) / proposal.part >= MOST) {
         return MPIXQ_E_PROTOCOL;
     }
-    if ((proposal.staged || req->pair.staging != NULL) && mpixq_env.part_kib > 0 &&
-        mpixq_is_contiguous(req->pair.message.type)) {
+    if ((proposal.staged || pair->staging != NULL) && mpixq_env.part_kib > 0 &&
+        mpixq_is_contiguous(pair->message.type)) {
         *part_p = proposal.part;
     }
     return MPIXQ_E_NONE;
 }
 
-bool mpixq_parts_agree(const struct mpixq_request *req, uint64_t part)
+bool mpixq_parts_agree(const struct mpixq_pair *pair, uint64_t part)
 {
-    return part > 0 && part == wanted_part(req);
+    return part > 0 && part == wanted_part(pair);
 }
 
-struct mpixq_parts *mpixq_parts_create(const struct mpixq_request *req, uint64_t part)
+struct mpixq_parts *mpixq_parts_create(const struct mpixq_pair *pair, uint64_t part)
 {
-    int n = (int)((req->pair.bytes - 1) / part + 1);
+    int n = (int)((pair->bytes - 1) / part + 1);
     struct mpixq_parts *parts = mpixq_alloc(sizeof *parts + (size_t)n * sizeof parts->requests[0]);
 
     if (parts == NULL) {
@@ -89,10 +89,10 @@ struct mpixq_parts *mpixq_parts_create(const struct mpixq_request *req, uint64_t
     for (int i = 0; i < n; i++) {
         parts->requests[i] = MPI_REQUEST_NULL;
     }
-    if (req->pair.staging != NULL) {
-        req->pair.staging->copy.n_parts = n;
-        req->pair.staging->copy.part = part;
-        req->pair.staging->copy.arrived = &parts->arrived;
+    if (pair->staging != NULL) {
+        pair->staging->copy.n_parts = n;
+        pair->staging->copy.part = part;
+        pair->staging->copy.arrived = &parts->arrived;
     }
     return parts;
 }
@@ -107,55 +107,55 @@ void mpixq_parts_free(struct mpixq_parts *parts)
     mpixq_free(parts);
 }
 
-static int bytes_of(const struct mpixq_request *req, const struct mpixq_parts *parts, int i)
+static int bytes_of(const struct mpixq_pair *pair, const struct mpixq_parts *parts, int i)
 {
-    uint64_t before = (uint64_t)i * parts->part, left = req->pair.bytes - before;
+    uint64_t before = (uint64_t)i * parts->part, left = pair->bytes - before;
 
     return (int)(left < parts->part ? left : parts->part);
 }
 
 /* Parts are received in order, so a synchronous send has begun to be received when its last part
  * has. */
-static int start_part(const struct mpixq_request *req, struct mpixq_parts *parts, int tag,
+static int start_part(const struct mpixq_pair *pair, struct mpixq_parts *parts, int tag,
                       MPI_Comm comm)
 {
-    int i = parts->begun, bytes = bytes_of(req, parts, i), rc = MPI_SUCCESS;
-    char *at = (char *)mpixq_pair_buffer(&req->pair) + (size_t)i * parts->part;
+    int i = parts->begun, bytes = bytes_of(pair, parts, i), rc = MPI_SUCCESS;
+    char *at = (char *)mpixq_pair_buffer(pair) + (size_t)i * parts->part;
     MPI_Request *request = &parts->requests[i];
 
     if (*request != MPI_REQUEST_NULL) {
         return PMPI_Start(request);
     }
-    if (!mpixq_request_is_send(req)) {
-        rc = PMPI_Recv_init(at, bytes, MPI_BYTE, req->pair.peer_world, tag, comm, request);
-    } else if (req->pair.message.mode == MPIXQ_MODE_SSEND && i == parts->n - 1) {
-        rc = PMPI_Ssend_init(at, bytes, MPI_BYTE, req->pair.peer_world, tag, comm, request);
+    if (!mpixq_pair_is_send(pair)) {
+        rc = PMPI_Recv_init(at, bytes, MPI_BYTE, pair->peer_world, tag, comm, request);
+    } else if (pair->message.mode == MPIXQ_MODE_SSEND && i == parts->n - 1) {
+        rc = PMPI_Ssend_init(at, bytes, MPI_BYTE, pair->peer_world, tag, comm, request);
     } else {
-        rc = PMPI_Send_init(at, bytes, MPI_BYTE, req->pair.peer_world, tag, comm, request);
+        rc = PMPI_Send_init(at, bytes, MPI_BYTE, pair->peer_world, tag, comm, request);
     }
     return rc ? rc : PMPI_Start(request);
 }
 
-int mpixq_parts_start(const struct mpixq_request *req, int tag, MPI_Comm comm, int *n_p)
+int mpixq_parts_start(const struct mpixq_pair *pair, int tag, MPI_Comm comm, int *n_p)
 {
-    struct mpixq_parts *parts = parts_of(req);
-    bool copied = req->pair.staging != NULL && mpixq_request_is_send(req);
+    struct mpixq_parts *parts = parts_of(pair);
+    bool copied = pair->staging != NULL && mpixq_pair_is_send(pair);
     int first = parts->begun, end = copied ? first + 1 : parts->n, rc = MPI_SUCCESS;
 
     while (rc == MPI_SUCCESS && parts->begun < end) {
-        rc = start_part(req, parts, tag, comm);
+        rc = start_part(pair, parts, tag, comm);
         parts->begun += rc == MPI_SUCCESS;
     }
     *n_p = parts->begun - first;
     return rc;
 }
 
-void mpixq_parts_break_off(const struct mpixq_request *req, int tag, MPI_Comm comm)
+void mpixq_parts_break_off(const struct mpixq_pair *pair, int tag, MPI_Comm comm)
 {
-    struct mpixq_parts *parts = parts_of(req);
+    struct mpixq_parts *parts = parts_of(pair);
     int rc = MPI_SUCCESS;
 
-    if (!mpixq_request_is_send(req) || parts->begun == 0) {
+    if (!mpixq_pair_is_send(pair) || parts->begun == 0) {
         return;
     }
     while (rc == MPI_SUCCESS && parts->begun < parts->n) {
@@ -165,15 +165,15 @@ void mpixq_parts_break_off(const struct mpixq_request *req, int tag, MPI_Comm co
             (void)PMPI_Request_free(request);
         }
         parts->broken_off = true;
-        rc = PMPI_Isend(NULL, 0, MPI_BYTE, req->pair.peer_world, tag, comm, request);
+        rc = PMPI_Isend(NULL, 0, MPI_BYTE, pair->peer_world, tag, comm, request);
         parts->begun += rc == MPI_SUCCESS;
     }
 }
 
-int mpixq_parts_test(const struct mpixq_request *req, int *flag_p)
+int mpixq_parts_test(const struct mpixq_pair *pair, int *flag_p)
 {
-    struct mpixq_parts *parts = parts_of(req);
-    bool is_send = mpixq_request_is_send(req);
+    struct mpixq_parts *parts = parts_of(pair);
+    bool is_send = mpixq_pair_is_send(pair);
     MPI_Status status;
     int bytes = 0;
 
@@ -186,10 +186,10 @@ int mpixq_parts_test(const struct mpixq_request *req, int *flag_p)
         }
         parts->done++;
         if (!is_send) {
-            ((struct end *)req->pair.end)->received++;
+            ((struct end *)pair->end)->received++;
             (void)PMPI_Get_count(&status, MPI_BYTE, &bytes);
-            if (bytes != bytes_of(req, parts, parts->done - 1)) {
-                return mpixq_pair_peer_failed(&req->pair);
+            if (bytes != bytes_of(pair, parts, parts->done - 1)) {
+                return mpixq_pair_peer_failed(pair);
             }
         }
         atomic_fetch_add_explicit(&parts->arrived, 1, memory_order_release);
@@ -202,10 +202,10 @@ int mpixq_parts_test(const struct mpixq_request *req, int *flag_p)
 }
 
 /* The last one first: what arrives meanwhile is for those before it. */
-void mpixq_parts_recall(const struct mpixq_request *req)
+void mpixq_parts_recall(const struct mpixq_pair *pair)
 {
-    struct mpixq_parts *parts = parts_of(req);
-    struct end *end = req->pair.end;
+    struct mpixq_parts *parts = parts_of(pair);
+    struct end *end = pair->end;
 
     for (int i = parts->begun - 1; i >= parts->done; i--) {
         MPI_Status status;

@@ -19,7 +19,7 @@
 #include <stdbool.h>
 
 #include "core/error.h"
-#include "core/request.h"
+#include "core/pair.h"
 #include "core/wire.h"
 
 struct mpixq_parts {
@@ -32,24 +32,24 @@ struct mpixq_parts {
 };
 
 /* Sender: what it proposes; nothing, if the message is small, or no piece of memory. */
-void mpixq_parts_offer(const struct mpixq_request *req, struct mpixq_blob *blob);
+void mpixq_parts_offer(const struct mpixq_pair *pair, struct mpixq_blob *blob);
 /* Receiver: of how many bytes the parts are to be; 0: the message stays whole. */
-enum mpixq_error mpixq_parts_accept(const struct mpixq_request *req,
-                                    const struct mpixq_blob *theirs, uint64_t *part_p);
+enum mpixq_error mpixq_parts_accept(const struct mpixq_pair *pair, const struct mpixq_blob *theirs,
+                                    uint64_t *part_p);
 /* Sender: does this answer its proposal? */
-bool mpixq_parts_agree(const struct mpixq_request *req, uint64_t part);
+bool mpixq_parts_agree(const struct mpixq_pair *pair, uint64_t part);
 /* Tells the stream what to copy, too. NULL: no memory. Freed with the end of the pair. */
-struct mpixq_parts *mpixq_parts_create(const struct mpixq_request *req, uint64_t part);
+struct mpixq_parts *mpixq_parts_create(const struct mpixq_pair *pair, uint64_t part);
 void mpixq_parts_free(struct mpixq_parts *parts);
 
 /* Start what there is to start: the next part, if a stream copies into the twin, else all. *n_p is
  * how many were started, also if one could not be. */
-int mpixq_parts_start(const struct mpixq_request *req, int tag, MPI_Comm comm, int *n_p);
+int mpixq_parts_start(const struct mpixq_pair *pair, int tag, MPI_Comm comm, int *n_p);
 /* Send what is left of a start that was begun as empty messages. */
-void mpixq_parts_break_off(const struct mpixq_request *req, int tag, MPI_Comm comm);
+void mpixq_parts_break_off(const struct mpixq_pair *pair, int tag, MPI_Comm comm);
 /* *flag_p: all have completed, and may be started again. */
-int mpixq_parts_test(const struct mpixq_request *req, int *flag_p);
+int mpixq_parts_test(const struct mpixq_pair *pair, int *flag_p);
 /* Of a receive: take back those that have not completed, and count the others. */
-void mpixq_parts_recall(const struct mpixq_request *req);
+void mpixq_parts_recall(const struct mpixq_pair *pair);
 
 #endif

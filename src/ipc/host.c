@@ -21,34 +21,34 @@ static bool is_copied(const struct ipc_end *end)
     return !end->is_send && end->slots.first >= 0;
 }
 
-static void conclude(struct mpixq_request *req, uint64_t ticket)
+static void conclude(struct mpixq_pair *pair, uint64_t ticket)
 {
-    struct ipc_end *end = req->pair.end;
+    struct ipc_end *end = pair->end;
 
     if (!moves_data(end)) {
-        atomic_fetch_add(&req->pair.executed, 1);
+        atomic_fetch_add(&pair->executed, 1);
         return;
     }
     if (ticket == 0 || !is_copied(end)) {
         atomic_store(&end->launch, ticket);
     }
     if (ticket != 0) {
-        atomic_fetch_add(&req->pair.executed, 1);
+        atomic_fetch_add(&pair->executed, 1);
     } else {
-        mpixq_failure_of(req->pair.id, mpixq_error_code(MPIXQ_E_GPU), "start");
+        mpixq_failure_of(pair->id, mpixq_error_code(MPIXQ_E_GPU), "start");
     }
 }
 
 /* All of one place; at most TOGETHER. */
-static void launch(struct mpixq_request *const reqs[], int n)
+static void launch(struct mpixq_pair *const pairs[], int n)
 {
-    struct ipc_end *first = reqs[0]->pair.end;
+    struct ipc_end *first = pairs[0]->end;
     struct mpixq_move moves[TOGETHER];
     uint64_t ticket = 0;
     int n_moves = 0;
 
     for (int i = 0; i < n; i++) {
-        struct ipc_end *end = reqs[i]->pair.end;
+        struct ipc_end *end = pairs[i]->end;
 
         if (moves_data(end)) {
             /* Whoever polls must not take it for over before it has begun. */
@@ -61,35 +61,35 @@ static void launch(struct mpixq_request *const reqs[], int n)
         ticket = mpixq_share_move(first->place->share, moves, n_moves);
     }
     for (int i = 0; i < n; i++) {
-        conclude(reqs[i], ticket);
+        conclude(pairs[i], ticket);
     }
 }
 
 static void launch_all(void *const args[], int n)
 {
-    struct mpixq_request *reqs[TOGETHER];
-    int n_reqs = 0;
+    struct mpixq_pair *pairs[TOGETHER];
+    int n_pairs = 0;
 
     for (int i = 0; i < n; i++) {
-        struct mpixq_request *req = args[i];
-        const struct ipc_end *end = req->pair.end;
+        struct mpixq_pair *pair = args[i];
+        const struct ipc_end *end = pair->end;
 
-        if (n_reqs == TOGETHER ||
-            (n_reqs > 0 && end->place != ((const struct ipc_end *)reqs[0]->pair.end)->place)) {
-            launch(reqs, n_reqs);
-            n_reqs = 0;
+        if (n_pairs == TOGETHER ||
+            (n_pairs > 0 && end->place != ((const struct ipc_end *)pairs[0]->end)->place)) {
+            launch(pairs, n_pairs);
+            n_pairs = 0;
         }
-        reqs[n_reqs++] = req;
+        pairs[n_pairs++] = pair;
     }
-    if (n_reqs > 0) {
-        launch(reqs, n_reqs);
+    if (n_pairs > 0) {
+        launch(pairs, n_pairs);
     }
 }
 
-bool mpixq_ipc_start_by_host(struct mpixq_request *req, struct mpixq_trigger *trigger)
+bool mpixq_ipc_start_by_host(struct mpixq_pair *pair, struct mpixq_trigger *trigger)
 {
     trigger->call = launch_all;
-    trigger->arg = req;
+    trigger->arg = pair;
     return true;
 }
 
@@ -106,34 +106,34 @@ void mpixq_ipc_await_launch(struct ipc_end *end)
 }
 
 /* The message has come to its slot, or to where it belongs. */
-static void copy(struct mpixq_request *req)
+static void copy(struct mpixq_pair *pair)
 {
-    struct ipc_end *end = req->pair.end;
+    struct ipc_end *end = pair->end;
     struct mpixq_gpu_word word = mpixq_ipc_word(end);
     uint64_t ticket = mpixq_share_take(end->place->share, &word);
 
     if (ticket != 0) {
         atomic_store(&end->launch, ticket);
     } else {
-        mpixq_failure_of(req->pair.id, mpixq_error_code(MPIXQ_E_GPU), "wait");
+        mpixq_failure_of(pair->id, mpixq_error_code(MPIXQ_E_GPU), "wait");
     }
 }
 
-void mpixq_ipc_attend(struct mpixq_request *req)
+void mpixq_ipc_attend(struct mpixq_pair *pair)
 {
     enum { RARELY = 512 }; /* the library may let us wait for other threads */
     static atomic_uint looks;
-    const struct ipc_end *end = req->pair.end;
+    const struct ipc_end *end = pair->end;
     const char *why;
 
     if (is_copied(end) && atomic_load(&end->launch) == MPIXQ_IPC_LAUNCHING &&
-        ipc_told(end) == mpixq_pair_started(&req->pair) && !mpixq_pair_has_failed(&req->pair)) {
-        copy(req);
+        ipc_told(end) == mpixq_pair_started(pair) && !mpixq_pair_has_failed(pair)) {
+        copy(pair);
     }
     if (atomic_fetch_add_explicit(&looks, 1, memory_order_relaxed) % RARELY == RARELY - 1) {
         why = mpixq_share_broken(end->place->share);
         if (why != NULL) {
-            mpixq_failure_of(req->pair.id, mpixq_error_code_saying(MPIXQ_E_GPU, why), "wait");
+            mpixq_failure_of(pair->id, mpixq_error_code_saying(MPIXQ_E_GPU, why), "wait");
         }
     }
 }

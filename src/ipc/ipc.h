@@ -26,7 +26,7 @@
 
 #include "core/channel.h"
 #include "core/queue.h"
-#include "core/request.h"
+#include "core/pair.h"
 #include "core/wire.h"
 #include "stream/share.h"
 
@@ -83,7 +83,7 @@ struct ipc_fd;     /* a file of a peer */
 /* One end of a pair: what is prepared before it is matched, and then its channel's data. */
 struct ipc_end {
     struct mpixq_prepared prepared;
-    struct mpixq_request *req;
+    struct mpixq_pair *pair;
     struct ipc_place *place;
     uint64_t life; /* of the share, when it was prepared */
     unsigned number;
@@ -130,7 +130,7 @@ static inline bool mpixq_ipc_is_own(const struct ipc_blob *theirs)
 static inline uint64_t ipc_told(const struct ipc_end *end)
 {
     uint64_t told = atomic_load_explicit(&end->place->told[end->number], memory_order_acquire);
-    uint64_t started = mpixq_pair_executed(&end->req->pair);
+    uint64_t started = mpixq_pair_executed(end->pair);
 
     told = told > end->base ? told - end->base : 0;
     return told < started ? told : started;
@@ -142,7 +142,7 @@ static inline uint64_t ipc_told(const struct ipc_end *end)
 static inline uint64_t ipc_done(const struct ipc_end *end)
 {
     uint64_t done = ipc_told(end);
-    uint64_t epoch = mpixq_pair_started(&end->req->pair);
+    uint64_t epoch = mpixq_pair_started(end->pair);
 
     return done > 0 && done == epoch &&
                    !mpixq_share_has_moved(end->place->share, atomic_load(&end->launch))
@@ -189,34 +189,34 @@ void mpixq_ipc_close_unused(void);
 void mpixq_ipc_tidy(void);
 void mpixq_ipc_imports_close(void);
 
-/* live.c. Starts of these requests were executed, and the stream goes on. Any thread. */
+/* live.c. Starts of these pairs were executed, and the stream goes on. Any thread. */
 void mpixq_ipc_note_starts(void *const args[], int n);
 void mpixq_ipc_drive(void);
 /* Before the end is freed. */
 void mpixq_ipc_drop(struct ipc_end *end);
 
 /* host.c. A start that the host makes; and a look at what it waits for. */
-bool mpixq_ipc_start_by_host(struct mpixq_request *req, struct mpixq_trigger *trigger);
+bool mpixq_ipc_start_by_host(struct mpixq_pair *pair, struct mpixq_trigger *trigger);
 /* Until what the host has launched for it touches nothing any more; of a send that waits for no
  * peer. Threads of the program. */
 void mpixq_ipc_await_launch(struct ipc_end *end);
-void mpixq_ipc_attend(struct mpixq_request *req);
+void mpixq_ipc_attend(struct mpixq_pair *pair);
 
 /* start.c: what a GPU does for the last start, and for a wait for it. */
 struct mpixq_move mpixq_ipc_move(const struct ipc_end *end);
 struct mpixq_gpu_word mpixq_ipc_word(const struct ipc_end *end);
 /* Functions of the channel's table. */
-int mpixq_ipc_start_many(struct mpixq_queue *queue, struct mpixq_request *const reqs[], int n,
+int mpixq_ipc_start_many(struct mpixq_queue *queue, struct mpixq_pair *const pairs[], int n,
                          struct mpixq_trigger triggers[]);
-bool mpixq_ipc_start(struct mpixq_queue *queue, struct mpixq_request *req,
+bool mpixq_ipc_start(struct mpixq_queue *queue, struct mpixq_pair *pair,
                      struct mpixq_trigger *trigger);
-bool mpixq_ipc_wait(struct mpixq_queue *queue, struct mpixq_request *req,
+bool mpixq_ipc_wait(struct mpixq_queue *queue, struct mpixq_pair *pair,
                     struct mpixq_awaited *awaited);
 void mpixq_ipc_move_by_gpu(struct mpixq_queue *queue, struct mpixq_trigger triggers[], int n);
 void mpixq_ipc_watch_by_gpu(struct mpixq_queue *queue, const struct mpixq_awaited *awaited);
-bool mpixq_ipc_is_broken(struct mpixq_request *req);
-bool mpixq_ipc_poll(struct mpixq_request *req);
-void mpixq_ipc_recall(struct mpixq_request *req);
-const char *mpixq_ipc_lacks(const struct mpixq_request *req);
+bool mpixq_ipc_is_broken(struct mpixq_pair *pair);
+bool mpixq_ipc_poll(struct mpixq_pair *pair);
+void mpixq_ipc_recall(struct mpixq_pair *pair);
+const char *mpixq_ipc_lacks(const struct mpixq_pair *pair);
 
 #endif

@@ -31,15 +31,14 @@ static void set_live(struct ipc_end *end, bool is_live)
 
 static bool is_over(const struct ipc_end *end)
 {
-    return ipc_done(end) >= mpixq_pair_executed(&end->req->pair) ||
-           mpixq_pair_has_failed(&end->req->pair);
+    return ipc_done(end) >= mpixq_pair_executed(end->pair) || mpixq_pair_has_failed(end->pair);
 }
 
 void mpixq_ipc_note_starts(void *const args[], int n)
 {
     pthread_mutex_lock(&live_lock);
     for (int i = 0; i < n; i++) {
-        set_live(((const struct mpixq_request *)args[i])->pair.end, true);
+        set_live(((const struct mpixq_pair *)args[i])->end, true);
     }
     pthread_mutex_unlock(&live_lock);
     mpixq_progress_wake();

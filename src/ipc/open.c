@@ -200,7 +200,7 @@ static const char *get_all(struct ipc_end *end)
                                 .file = -1};
     const char *why = NULL;
 
-    if (end->req->pair.bytes > 0) {
+    if (end->pair->bytes > 0) {
         wanted.memory = end->theirs.buffer;
         wanted.allocation = end->theirs.allocation;
         end->their_buffer = import_get(&wanted, end->their_fd, &why);
@@ -245,12 +245,12 @@ static void fill_move(struct ipc_end *end)
     struct mpixq_move *move = &end->move;
     struct other other = find_other(end);
     /* What goes into slots is small. */
-    bool small = end->slots.first >= 0 || end->req->pair.bytes <= ONE_BLOCK;
-    uint64_t blocks = small ? 1 : (end->req->pair.bytes + PER_BLOCK - 1) / PER_BLOCK;
+    bool small = end->slots.first >= 0 || end->pair->bytes <= ONE_BLOCK;
+    uint64_t blocks = small ? 1 : (end->pair->bytes + PER_BLOCK - 1) / PER_BLOCK;
 
     *move = (struct mpixq_move){.to = end->is_send ? other.buffer : end->buffer,
                                 .from = end->is_send ? end->buffer : other.buffer,
-                                .bytes = end->req->pair.bytes,
+                                .bytes = end->pair->bytes,
                                 .own = mpixq_share_end(end->place->share, end->number),
                                 .peer = other.end,
                                 .own_told = end->place->told_seen + end->number * sizeof(uint64_t),
@@ -299,9 +299,8 @@ void mpixq_ipc_gone(struct ipc_end *end)
  * do not ask for their receives, that may be any. */
 static bool is_over(const struct ipc_end *end)
 {
-    uint64_t started = mpixq_pair_started(&end->req->pair),
-             theirs = mpixq_pair_peer_starts(&end->req->pair);
-    bool any = end->is_ready || mpixq_pair_has_failed(&end->req->pair);
+    uint64_t started = mpixq_pair_started(end->pair), theirs = mpixq_pair_peer_starts(end->pair);
+    bool any = end->is_ready || mpixq_pair_has_failed(end->pair);
 
     return ipc_done(end) >= (any || started < theirs ? started : theirs);
 }

@@ -15,16 +15,16 @@
 
 enum { VERSION = 5 };
 
-/* Of a request that has something prepared: its first member. */
-static struct ipc_end *prepared_of(const struct mpixq_request *req)
+/* Of a pair that has something prepared: its first member. */
+static struct ipc_end *prepared_of(const struct mpixq_pair *pair)
 {
-    return (struct ipc_end *)(void *)req->pair.prepared;
+    return (struct ipc_end *)(void *)pair->prepared;
 }
 
 /* What its buffer is a part of, for others. */
 static const char *export_buffer(struct ipc_end *end)
 {
-    const struct mpixq_message *message = &end->req->pair.message;
+    const struct mpixq_message *message = &end->pair->message;
     uint64_t bytes = mpixq_type_bytes(message->type, message->count); /* it has no gaps */
 
     return mpixq_share_export(end->place->share, end->buffer, (size_t)bytes, &end->allocation,
@@ -37,7 +37,7 @@ static void end_free(struct ipc_end *end, bool clean)
     mpixq_ipc_drop(end);
     mpixq_ipc_let_go(end);
     if (!end->is_send) {
-        end->slots.base = end->base + mpixq_pair_started(&end->req->pair);
+        end->slots.base = end->base + mpixq_pair_started(end->pair);
         mpixq_ipc_slots_give_back(end->place, end->slots, clean);
     }
     mpixq_ipc_end_give_back(end->place, end->number, clean);
@@ -46,13 +46,13 @@ static void end_free(struct ipc_end *end, bool clean)
     mpixq_free(end);
 }
 
-/* Of a request that was matched by this channel, retire has done so. */
+/* Of a pair that was matched by this channel, retire has done so. */
 static void forget(struct mpixq_prepared *prepared)
 {
     end_free((struct ipc_end *)(void *)prepared, true);
 }
 
-static struct ipc_end *end_create(struct mpixq_request *req, const char *kind, void *where,
+static struct ipc_end *end_create(struct mpixq_pair *pair, const char *kind, void *where,
                                   void *buffer, const char **why_p)
 {
     struct ipc_place *place = mpixq_ipc_place(kind, where, why_p);
@@ -62,12 +62,12 @@ static struct ipc_end *end_create(struct mpixq_request *req, const char *kind, v
         return NULL;
     }
     end->prepared.forget = forget;
-    end->req = req;
+    end->pair = pair;
     end->place = place;
     end->life = place->life;
     end->buffer = buffer;
-    end->is_send = mpixq_request_is_send(req);
-    end->is_ready = req->pair.message.mode == MPIXQ_MODE_RSEND;
+    end->is_send = mpixq_pair_is_send(pair);
+    end->is_ready = pair->message.mode == MPIXQ_MODE_RSEND;
     end->slots.first = -1;
     *why_p = export_buffer(end);
     if (*why_p == NULL && mpixq_ipc_end_take(place, &end->number)) {
@@ -83,38 +83,38 @@ static struct ipc_end *end_create(struct mpixq_request *req, const char *kind, v
     return NULL;
 }
 
-static void ipc_prepare(struct mpixq_request *req, const char *kind, void *place, void *buffer)
+static void ipc_prepare(struct mpixq_pair *pair, const char *kind, void *place, void *buffer)
 {
     const char *why = "no memory";
 
-    if (req->pair.prepared != NULL && mpixq_memory_is_over(prepared_of(req)->life)) {
-        end_free(prepared_of(req), false);
-        req->pair.prepared = NULL;
+    if (pair->prepared != NULL && mpixq_memory_is_over(prepared_of(pair)->life)) {
+        end_free(prepared_of(pair), false);
+        pair->prepared = NULL;
     }
-    if (req->pair.prepared == NULL) {
-        struct ipc_end *end = end_create(req, kind, place, buffer, &why);
+    if (pair->prepared == NULL) {
+        struct ipc_end *end = end_create(pair, kind, place, buffer, &why);
 
         if (end != NULL) {
-            req->pair.prepared = &end->prepared;
+            pair->prepared = &end->prepared;
         } else {
-            req->pair.unprepared = why;
+            pair->unprepared = why;
         }
     }
 }
 
 /* Matching. */
 
-static const char *obstacle(const struct mpixq_request *req)
+static const char *obstacle(const struct mpixq_pair *pair)
 {
-    if (req->pair.prepared == NULL) {
-        return !req->pair.in_gpu              ? "the buffer is not in memory of a GPU"
-               : req->pair.unprepared != NULL ? req->pair.unprepared
-                                              : "the datatype leaves gaps";
+    if (pair->prepared == NULL) {
+        return !pair->in_gpu              ? "the buffer is not in memory of a GPU"
+               : pair->unprepared != NULL ? pair->unprepared
+                                          : "the datatype leaves gaps";
     }
-    if (req->pair.message.mode == MPIXQ_MODE_BSEND) {
+    if (pair->message.mode == MPIXQ_MODE_BSEND) {
         return "a buffered send completes without its receive";
     }
-    if (!mpixq_share_may_open(prepared_of(req)->place->share)) {
+    if (!mpixq_share_may_open(prepared_of(pair)->place->share)) {
         return "a wait is pending on a stream, and to open memory might wait for it";
     }
     return NULL;
@@ -123,7 +123,7 @@ static const char *obstacle(const struct mpixq_request *req)
 /* A synchronous send completes with its receive only. */
 static uint32_t eager(const struct ipc_end *end)
 {
-    return end->req->pair.message.mode == MPIXQ_MODE_SSEND ? 0 : (uint32_t)mpixq_env.eager;
+    return end->pair->message.mode == MPIXQ_MODE_SSEND ? 0 : (uint32_t)mpixq_env.eager;
 }
 
 static void fill(const struct ipc_end *end, struct mpixq_blob *mine)
@@ -149,11 +149,11 @@ static void fill(const struct ipc_end *end, struct mpixq_blob *mine)
     memcpy(mine->bytes, &blob, sizeof blob);
 }
 
-static bool ipc_offer(struct mpixq_request *req, struct mpixq_blob *blob, const char **why_p)
+static bool ipc_offer(struct mpixq_pair *pair, struct mpixq_blob *blob, const char **why_p)
 {
-    *why_p = obstacle(req);
+    *why_p = obstacle(pair);
     if (*why_p == NULL) {
-        fill(prepared_of(req), blob);
+        fill(prepared_of(pair), blob);
     }
     return *why_p == NULL;
 }
@@ -186,10 +186,10 @@ static const char *meet(struct ipc_end *end, const struct mpixq_blob *theirs)
                : "the GPU does not reach the peer's, or not by atomic operations";
 }
 
-static void use(struct mpixq_request *req, struct ipc_end *end)
+static void use(struct mpixq_pair *pair, struct ipc_end *end)
 {
     end->has_peer = true;
-    req->pair.end = end;
+    pair->end = end;
     if (mpixq_ipc_is_own(&end->theirs)) {
         mpixq_ipc_is_open(end);
     }
@@ -200,12 +200,12 @@ static uint64_t larger(uint64_t a, uint64_t b)
     return a > b ? a : b;
 }
 
-static enum mpixq_error ipc_accept(struct mpixq_request *req, const struct mpixq_blob *theirs,
+static enum mpixq_error ipc_accept(struct mpixq_pair *pair, const struct mpixq_blob *theirs,
                                    struct mpixq_blob *mine, const char **why_p)
 {
-    struct ipc_end *end = prepared_of(req);
+    struct ipc_end *end = prepared_of(pair);
 
-    *why_p = obstacle(req);
+    *why_p = obstacle(pair);
     *why_p = *why_p != NULL ? *why_p : meet(end, theirs);
     if (*why_p == NULL && !mpixq_ipc_is_own(&end->theirs)) {
         *why_p = mpixq_ipc_fd_take(&end->theirs, &end->their_fd);
@@ -214,19 +214,18 @@ static enum mpixq_error ipc_accept(struct mpixq_request *req, const struct mpixq
         return MPIXQ_E_NO_CHANNEL;
     }
     end->is_ready = end->theirs.is_ready != 0;
-    if (end->slots.first < 0 && req->pair.bytes <= end->theirs.eager &&
-        req->pair.bytes <= eager(end)) {
-        end->slots = mpixq_ipc_slots_take(end->place, req->pair.bytes);
+    if (end->slots.first < 0 && pair->bytes <= end->theirs.eager && pair->bytes <= eager(end)) {
+        end->slots = mpixq_ipc_slots_take(end->place, pair->bytes);
     }
     end->base = larger(larger(end->base, end->theirs.base), end->slots.base);
     fill(end, mine);
-    use(req, end);
+    use(pair, end);
     return MPIXQ_E_NONE;
 }
 
-static enum mpixq_error ipc_connect(struct mpixq_request *req, const struct mpixq_blob *theirs)
+static enum mpixq_error ipc_connect(struct mpixq_pair *pair, const struct mpixq_blob *theirs)
 {
-    struct ipc_end *end = prepared_of(req);
+    struct ipc_end *end = prepared_of(pair);
     const char *why = meet(end, theirs);
 
     if (why != NULL || end->theirs.base < end->base) {
@@ -235,19 +234,19 @@ static enum mpixq_error ipc_connect(struct mpixq_request *req, const struct mpix
     }
     end->base = end->theirs.base;
     end->slots.first = end->theirs.slots;
-    use(req, end);
+    use(pair, end);
     return MPIXQ_E_NONE;
 }
 
-static bool ipc_must_open(const struct mpixq_request *req)
+static bool ipc_must_open(const struct mpixq_pair *pair)
 {
-    return !mpixq_ipc_is_own(&prepared_of(req)->theirs);
+    return !mpixq_ipc_is_own(&prepared_of(pair)->theirs);
 }
 
 /* The receiver comes first, and so the sender finds its file. */
-static bool ipc_open_peer(struct mpixq_request *req, char *why_p, size_t room)
+static bool ipc_open_peer(struct mpixq_pair *pair, char *why_p, size_t room)
 {
-    struct ipc_end *end = prepared_of(req);
+    struct ipc_end *end = prepared_of(pair);
     const char *why = NULL;
 
     if (end->is_send && end->theirs.buffer.kind != MPIXQ_SHARED_HANDLE) {
@@ -268,9 +267,9 @@ static bool ipc_open_peer(struct mpixq_request *req, char *why_p, size_t room)
 }
 
 /* No GPU has moved anything by it. */
-static void ipc_undo(struct mpixq_request *req)
+static void ipc_undo(struct mpixq_pair *pair)
 {
-    struct ipc_end *end = prepared_of(req);
+    struct ipc_end *end = prepared_of(pair);
 
     mpixq_ipc_let_go(end);
     mpixq_ipc_fd_leave(&end->their_fd);
@@ -283,43 +282,42 @@ static void ipc_undo(struct mpixq_request *req)
     end->state = NULL;
     end->has_peer = false;
     atomic_store(&end->prepared.place, NULL);
-    req->pair.end = NULL;
+    pair->end = NULL;
 }
 
-static void ipc_withdraw(struct mpixq_request *req)
+static void ipc_withdraw(struct mpixq_pair *pair)
 {
-    (void)req; /* what was prepared stays with it */
+    (void)pair; /* what was prepared stays with it */
 }
 
 /* The end of a pair. */
 
-static void ipc_ended(struct mpixq_request *req)
+static void ipc_ended(struct mpixq_pair *pair)
 {
-    mpixq_ipc_gone(req->pair.end);
+    mpixq_ipc_gone(pair->end);
 }
 
-static void ipc_release(struct mpixq_request *req)
+static void ipc_release(struct mpixq_pair *pair)
 {
-    mpixq_ipc_let_go(req->pair.end);
+    mpixq_ipc_let_go(pair->end);
 }
 
 /* The peer's starts change the words of a sender, whose end so stays until the peer has freed its
  * own; the record of a receive does so anyway. That neither has come further than the other then is
  * known unless something has failed, or a message was left in a slot. */
-static bool ipc_retire(struct mpixq_request *req)
+static bool ipc_retire(struct mpixq_pair *pair)
 {
-    struct ipc_end *end = req->pair.end;
-    bool peer_is_gone = mpixq_pair_peer_is_gone(&req->pair);
-    bool clean =
-        !mpixq_pair_has_failed(&req->pair) && ipc_done(end) == mpixq_pair_started(&req->pair);
+    struct ipc_end *end = pair->end;
+    bool peer_is_gone = mpixq_pair_peer_is_gone(pair);
+    bool clean = !mpixq_pair_has_failed(pair) && ipc_done(end) == mpixq_pair_started(pair);
 
     if (end->is_send && !peer_is_gone && !mpixq_match_has_stopped()) {
         return false;
     }
-    end_free(end, clean && peer_is_gone &&
-                      mpixq_pair_peer_starts(&req->pair) == mpixq_pair_started(&req->pair));
-    req->pair.end = NULL;
-    req->pair.prepared = NULL;
+    end_free(end,
+             clean && peer_is_gone && mpixq_pair_peer_starts(pair) == mpixq_pair_started(pair));
+    pair->end = NULL;
+    pair->prepared = NULL;
     return true;
 }
 

@@ -10,56 +10,56 @@
 static void book(void *const args[], int n)
 {
     for (int i = 0; i < n; i++) {
-        struct mpixq_request *req = args[i];
-        const struct mpixq_queue *queue = atomic_load(&req->pair.queue);
+        struct mpixq_pair *pair = args[i];
+        const struct mpixq_queue *queue = atomic_load(&pair->queue);
 
         if (queue != NULL && mpixq_queue_has_failed(queue)) {
-            mpixq_failure_abandon(req);
+            mpixq_failure_abandon(pair);
         } else {
-            atomic_fetch_add(&req->pair.executed, 1);
+            atomic_fetch_add(&pair->executed, 1);
         }
     }
     mpixq_ipc_note_starts(args, n);
 }
 
-/* No stream takes such a request whose GPU does not make its starts. */
+/* No stream takes such a pair whose GPU does not make its starts. */
 static void refuse(void *const args[], int n)
 {
     for (int i = 0; i < n; i++) {
-        const struct mpixq_request *req = args[i];
+        const struct mpixq_pair *pair = args[i];
 
-        mpixq_failure_of(req->pair.id, mpixq_error_code(MPIXQ_E_GPU_OPS), "start");
+        mpixq_failure_of(pair->id, mpixq_error_code(MPIXQ_E_GPU_OPS), "start");
     }
 }
 
-int mpixq_ipc_start_many(struct mpixq_queue *queue, struct mpixq_request *const reqs[], int n,
+int mpixq_ipc_start_many(struct mpixq_queue *queue, struct mpixq_pair *const pairs[], int n,
                          struct mpixq_trigger triggers[])
 {
     (void)queue;
     for (int i = 0; i < n; i++) {
         triggers[i].call = refuse;
-        triggers[i].arg = reqs[i];
+        triggers[i].arg = pairs[i];
         triggers[i].copy = NULL;
     }
     return n;
 }
 
-bool mpixq_ipc_start(struct mpixq_queue *queue, struct mpixq_request *req,
+bool mpixq_ipc_start(struct mpixq_queue *queue, struct mpixq_pair *pair,
                      struct mpixq_trigger *trigger)
 {
-    return queue == NULL ? mpixq_ipc_start_by_host(req, trigger)
-                         : mpixq_ipc_start_many(queue, &req, 1, trigger) == 1;
+    return queue == NULL ? mpixq_ipc_start_by_host(pair, trigger)
+                         : mpixq_ipc_start_many(queue, &pair, 1, trigger) == 1;
 }
 
 static uint64_t value_of(const struct ipc_end *end)
 {
-    return end->base + mpixq_pair_started(&end->req->pair);
+    return end->base + mpixq_pair_started(end->pair);
 }
 
 static char *slot_of(const struct ipc_end *end, uint64_t value)
 {
     return end->first_slot != NULL
-               ? end->first_slot + value % MPIXQ_SLOTS * ipc_slot_bytes(end->req->pair.bytes)
+               ? end->first_slot + value % MPIXQ_SLOTS * ipc_slot_bytes(end->pair->bytes)
                : NULL;
 }
 
@@ -74,7 +74,7 @@ static uint64_t mine_of(const struct ipc_end *end, uint64_t value)
 static bool has_no_peer(const struct ipc_end *end)
 {
     if (end->is_ready) {
-        mpixq_pair_fence_start(&end->req->pair);
+        mpixq_pair_fence_start(end->pair);
     }
     return atomic_load(&end->is_gone);
 }
@@ -104,7 +104,7 @@ struct mpixq_gpu_word mpixq_ipc_word(const struct ipc_end *end)
                                    .mine = mine_of(end, value),
                                    .slot = end->is_send ? NULL : slot_of(end, value),
                                    .to = end->buffer,
-                                   .bytes = end->req->pair.bytes};
+                                   .bytes = end->pair->bytes};
 }
 
 void mpixq_ipc_move_by_gpu(struct mpixq_queue *queue, struct mpixq_trigger triggers[], int n)
@@ -116,7 +116,7 @@ void mpixq_ipc_move_by_gpu(struct mpixq_queue *queue, struct mpixq_trigger trigg
             continue;
         }
         triggers[i].call = book;
-        end = ((const struct mpixq_request *)triggers[i].arg)->pair.end;
+        end = ((const struct mpixq_pair *)triggers[i].arg)->end;
         /* A ready send without slots does not ask whether its receive is there. */
         if (end->is_send || !end->is_ready || end->slots.first >= 0) {
             queue->moves[queue->n_moves++] = mpixq_ipc_move(end);
@@ -124,10 +124,10 @@ void mpixq_ipc_move_by_gpu(struct mpixq_queue *queue, struct mpixq_trigger trigg
     }
 }
 
-bool mpixq_ipc_wait(struct mpixq_queue *queue, struct mpixq_request *req,
+bool mpixq_ipc_wait(struct mpixq_queue *queue, struct mpixq_pair *pair,
                     struct mpixq_awaited *awaited)
 {
-    const struct ipc_end *end = req->pair.end;
+    const struct ipc_end *end = pair->end;
 
     *awaited = (struct mpixq_awaited){
         .word = &end->place->told[end->number], .value = value_of(end), .failed = &queue->failed};
@@ -136,41 +136,41 @@ bool mpixq_ipc_wait(struct mpixq_queue *queue, struct mpixq_request *req,
 
 void mpixq_ipc_watch_by_gpu(struct mpixq_queue *queue, const struct mpixq_awaited *awaited)
 {
-    const struct ipc_end *end = ((const struct mpixq_request *)awaited->who)->pair.end;
+    const struct ipc_end *end = ((const struct mpixq_pair *)awaited->who)->end;
 
     queue->by_gpu[queue->n_by_gpu++] = mpixq_ipc_word(end);
 }
 
-bool mpixq_ipc_poll(struct mpixq_request *req)
+bool mpixq_ipc_poll(struct mpixq_pair *pair)
 {
-    uint64_t done = ipc_done(req->pair.end);
+    uint64_t done = ipc_done(pair->end);
 
-    mpixq_pair_raise_done(&req->pair, done);
-    return done == mpixq_pair_started(&req->pair) || mpixq_pair_has_failed(&req->pair);
+    mpixq_pair_raise_done(pair, done);
+    return done == mpixq_pair_started(pair) || mpixq_pair_has_failed(pair);
 }
 
 /* A wait that is given up may not have copied what has come to its slot. Other starts that are
  * closed have never completed. */
-bool mpixq_ipc_is_broken(struct mpixq_request *req)
+bool mpixq_ipc_is_broken(struct mpixq_pair *pair)
 {
-    const struct ipc_end *end = req->pair.end;
+    const struct ipc_end *end = pair->end;
 
     return end->slots.first >= 0 && !end->is_send;
 }
 
-void mpixq_ipc_recall(struct mpixq_request *req)
+void mpixq_ipc_recall(struct mpixq_pair *pair)
 {
-    struct ipc_end *end = req->pair.channel == &mpixq_channel_ipc ? req->pair.end : NULL;
+    struct ipc_end *end = pair->channel == &mpixq_channel_ipc ? pair->end : NULL;
     struct mpixq_recall recall;
 
     if (end == NULL) {
         return;
     }
-    if (ipc_done(end) >= mpixq_pair_started(&req->pair) || mpixq_memory_is_over(end->life)) {
+    if (ipc_done(end) >= mpixq_pair_started(pair) || mpixq_memory_is_over(end->life)) {
         return;
     }
     /* Before it hears that this end is freed, by which it would take the words for clean. */
-    mpixq_failure_abandon(req);
+    mpixq_failure_abandon(pair);
     if (end->state == NULL) {
         mpixq_ipc_await_launch(end);
         return;
@@ -182,9 +182,9 @@ void mpixq_ipc_recall(struct mpixq_request *req)
     (void)mpixq_share_recall(end->place->share, &recall);
 }
 
-const char *mpixq_ipc_lacks(const struct mpixq_request *req)
+const char *mpixq_ipc_lacks(const struct mpixq_pair *pair)
 {
-    const struct ipc_end *end = req->pair.end;
+    const struct ipc_end *end = pair->end;
 
     if (end->is_ready && end->slots.first < 0) {
         return end->is_send ? "it is started here, and the GPU is moving the data"

@@ -112,16 +112,16 @@ static struct mpixq_channel counting;
 static const struct mpixq_channel *counted;
 static int polls;
 
-static bool count_poll(struct mpixq_request *req)
+static bool count_poll(struct mpixq_pair *pair)
 {
     polls++;
-    return counted->poll(req);
+    return counted->poll(pair);
 }
 
-static void count_poll_many(struct mpixq_request *const reqs[], int n, bool done[])
+static void count_poll_many(struct mpixq_pair *const pairs[], int n, bool done[])
 {
     for (int i = 0; i < n; i++) {
-        done[i] = count_poll(reqs[i]);
+        done[i] = count_poll(pairs[i]);
     }
 }
 

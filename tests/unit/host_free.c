@@ -29,7 +29,7 @@ static void pause_ms(long ms)
 }
 
 /* The first look lasts until it is told to end. */
-static bool poll_slowly(struct mpixq_request *req)
+static bool poll_slowly(struct mpixq_pair *pair)
 {
     enum { LONG = 20000 };
 
@@ -39,7 +39,7 @@ static bool poll_slowly(struct mpixq_request *req)
         }
         atomic_store(&gave_up, !atomic_load(&may_go_on));
     }
-    return real->poll(req);
+    return real->poll(pair);
 }
 
 static void *free_first(void *arg)
