@@ -42,7 +42,7 @@ void mpixq_match_record_release(const struct mpixq_record *record, int source)
     is_first = !mpixq_pair_peer_is_gone(pair);
     atomic_store_explicit(&pair->peer_end, record->u.release.started + 1, memory_order_release);
     pair->channel->ended(pair);
-    if (!mpixq_pair_is_send(pair) && is_first && req->released) {
+    if (!mpixq_pair_is_send(pair) && is_first && req != NULL && req->released) {
         LL_PREPEND2(retiring, req, next_released);
     }
 }

@@ -51,6 +51,8 @@ void mpixq_match_each(void (*visit)(struct mpixq_request *req, void *arg), void 
 
     HASH_ITER(hh_id, ids, pair, next)
     {
-        visit(pair->owner, arg);
+        if (pair->owner != NULL) {
+            visit(pair->owner, arg);
+        }
     }
 }

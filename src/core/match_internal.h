@@ -17,8 +17,8 @@ void mpixq_match_enter(void);
 bool mpixq_match_enter_within(int seconds);
 /* Leaves the lock, completes the Imatch requests that are done and destroys what is retired. */
 void mpixq_match_leave(void);
-/* Call visit for each request that a peer may name: all that are MATCHING or matched and not let go
- * of, but for those to MPI_PROC_NULL. visit may remove the request that it is given. */
+/* Call visit for each request whose pair a peer may name: all that are MATCHING or matched and not
+ * let go of, but for those to MPI_PROC_NULL. visit may remove the request that it is given. */
 void mpixq_match_each(void (*visit)(struct mpixq_request *req, void *arg), void *arg);
 /* Receiver: choose the channel of a pair, of those that were not refused, and tell the sender. */
 void mpixq_match_agree(struct mpixq_request *req, const struct mpixq_record *offer);

@@ -28,7 +28,7 @@ const char *mpixq_pair_describe(const struct mpixq_pair *pair, char *buffer, siz
         (void)snprintf(buffer, size, "%s %d tag %d", mpixq_pair_verb(pair), owner->peer,
                        owner->tag);
     } else {
-        (void)snprintf(buffer, size, "%s world rank %d", mpixq_pair_verb(pair), pair->peer_world);
+        (void)snprintf(buffer, size, "%s rank %d", mpixq_pair_verb(pair), pair->peer_world);
     }
     return buffer;
 }
