@@ -51,6 +51,7 @@ table()
         echo '#define MPIXQ_ENV_CHOICE(field, name, def, choices, help) ROW name "^" def "^" help'
         echo '#define MPIXQ_ENV_CPUS MPIXQ_ENV_CHOICE'
         echo '#define MPIXQ_ENV_CHANNELS MPIXQ_ENV_CHOICE'
+        echo '#define MPIXQ_ENV_TEXT MPIXQ_ENV_CHOICE'
         echo '#define MPIXQ_ENV_INT(field, name, def, low, high, help) ROW name "^" #def "^" help'
         echo '#include "env_defs.h"'
     } >"$dir/env.c"

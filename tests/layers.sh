@@ -12,7 +12,7 @@
 services="core/alloc.h core/backoff.h core/env.h core/error.h core/log.h core/progress.h
     core/affinity.h core/facts.h core/ident.h core/layout.h core/mpi_turns.h core/near.h
     core/node.h core/piece.h core/process.h core/table.h
-    core/thread.h"
+    core/thread.h core/trace.h"
 objects="core/channel.h core/failure.h core/match.h core/pair.h core/queue.h core/wire.h"
 may_include()
 {

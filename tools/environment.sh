@@ -19,6 +19,7 @@ rows()
 #define MPIXQ_ENV_CHOICE(field, name, def, choices, help) ROW name "^" choices "^" def "^" help
 #define MPIXQ_ENV_CPUS(field, name, def, choices, help) ROW name "^" choices "^" def "^" help
 #define MPIXQ_ENV_CHANNELS(field, name, def, choices, help) ROW name "^" choices "^" def "^" help
+#define MPIXQ_ENV_TEXT(field, name, def, choices, help) ROW name "^" choices "^" def "^" help
 #define MPIXQ_ENV_INT(field, name, def, low, high, help) \
     ROW name "^" #low ".." #high "^" #def "^" help
 #include "env_defs.h"

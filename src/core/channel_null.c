@@ -6,6 +6,7 @@
 #include <stddef.h>
 
 #include "channel.h"
+#include "trace.h"
 
 static int null_open(void)
 {
@@ -51,6 +52,8 @@ static bool null_start(struct mpixq_queue *queue, struct mpixq_pair *pair,
 {
     (void)queue;
     (void)trigger;
+    mpixq_trace_start_executed(pair);
+    mpixq_trace_completed(pair);
     atomic_store_explicit(&pair->executed, mpixq_pair_started(pair), memory_order_relaxed);
     atomic_store_explicit(&pair->done, mpixq_pair_started(pair), memory_order_release);
     return false;

@@ -15,6 +15,7 @@
 #include "log.h"
 #include "match.h"
 #include "queue.h"
+#include "trace.h"
 
 /* The two ends; an end is NULL once it was retired. Freed with the second one. The lock is held for
  * a few instructions, and not while data moves: it is taken under the matching lock too. */
@@ -159,6 +160,8 @@ static void move(struct self_link *link)
         pthread_mutex_lock(&link->lock);
         link->moves = false;
         if (rc == MPI_SUCCESS) {
+            mpixq_trace_completed(send);
+            mpixq_trace_completed(receive);
             atomic_fetch_add_explicit(&send->done, 1, memory_order_release);
             atomic_fetch_add_explicit(&receive->done, 1, memory_order_release);
         }
@@ -177,6 +180,7 @@ static void run_starts(void *const args[], int n)
             mpixq_failure_abandon(pair);
             continue;
         }
+        mpixq_trace_start_executed(pair);
         atomic_fetch_add(&pair->executed, 1);
         move(pair->end);
     }

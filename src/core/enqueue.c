@@ -9,6 +9,7 @@
 #include "channel.h"
 #include "handles.h"
 #include "queue.h"
+#include "trace.h"
 
 /* Room for n elements in the queue's arrays; in turn. Grows rarely, so the enqueue path
  * does not allocate. */
@@ -301,6 +302,7 @@ int mpixq_queue_start(struct mpixq_queue *queue, int count, MPI_Request requests
     step_pairs(queue, n);
     submit_triggers(queue, start_pairs(queue, n));
     queue->starts += (uint64_t)n;
+    mpixq_trace_starts_enqueued(queue, n);
     mpixq_turn_leave(&queue->turn);
     return MPI_SUCCESS;
 }
@@ -342,6 +344,7 @@ static void wait_pairs(struct mpixq_queue *queue, int n)
         }
     }
     queue->waits += (uint64_t)n_waits;
+    mpixq_trace_wait_enqueued(queue, n);
 }
 
 int mpixq_queue_wait(struct mpixq_queue *queue, int count, MPI_Request requests[],

@@ -9,11 +9,12 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "alloc.h"
 #include "log.h"
 
 extern char **environ;
 
-enum kind { CHOICE, INT, CPUS, CHANNELS };
+enum kind { CHOICE, INT, CPUS, CHANNELS, TEXT };
 
 struct variable {
     const char *name;
@@ -55,21 +56,30 @@ static const struct variable variables[] = {
      .choices = choices_,                                                                          \
      .help = help_,                                                                                \
      .offset = offsetof(struct mpixq_env, field)},
+#define MPIXQ_ENV_TEXT(field, name_, def, choices_, help_)                                         \
+    {.name = name_,                                                                                \
+     .kind = TEXT,                                                                                 \
+     .text = def,                                                                                  \
+     .choices = choices_,                                                                          \
+     .help = help_,                                                                                \
+     .offset = offsetof(struct mpixq_env, field)},
 #include "env_defs.h"
 #undef MPIXQ_ENV_CHOICE
 #undef MPIXQ_ENV_INT
 #undef MPIXQ_ENV_CPUS
 #undef MPIXQ_ENV_CHANNELS
+#undef MPIXQ_ENV_TEXT
 };
 
 #define N_VARIABLES (sizeof variables / sizeof variables[0])
 
 /* What was parsed: a number, or the index of a choice, of which the last may stand for the list of
- * CPUs; or channels. */
+ * CPUs; or channels; or the text itself. */
 struct value {
     long number;
     struct mpixq_cpus cpus;
     struct mpixq_channel_set channels;
+    const char *text;
 };
 
 /* Older variables that MPIXQ_CHANNELS stands for, and what to set instead. */
@@ -124,6 +134,10 @@ static bool parse(const struct variable *v, const char *text, struct value *valu
     if (v->kind == CHANNELS) {
         return mpixq_channel_set_parse(text, &value_p->channels, why, ROOM);
     }
+    if (v->kind == TEXT) {
+        value_p->text = text;
+        return true;
+    }
     if (v->kind == INT) {
         (void)snprintf(why, ROOM, "not a number from %ld to %ld", v->low, v->high);
         return parse_number(v, text, &value_p->number);
@@ -145,8 +159,27 @@ static void *field(const struct variable *v)
     return (char *)&mpixq_env + v->offset;
 }
 
+/* The program may change its environment. Without memory it is as if it were not set. */
+static void store_text(const struct variable *v, const char *text)
+{
+    size_t bytes = strlen(text) + 1;
+    char *copy = NULL;
+
+    if (text != v->text && bytes > 1) {
+        copy = mpixq_alloc(bytes); /* kept until the process ends */
+    }
+    if (copy != NULL) {
+        memcpy(copy, text, bytes);
+    }
+    *(const char **)field(v) = copy != NULL ? copy : v->text;
+}
+
 static void store(const struct variable *v, const struct value *value)
 {
+    if (v->kind == TEXT) {
+        store_text(v, value->text);
+        return;
+    }
     if (v->kind == CHANNELS) {
         *(struct mpixq_channel_set *)field(v) = value->channels;
         return;
@@ -278,8 +311,11 @@ void mpixq_env_warn(void)
 static const char *value_text(const struct variable *v, char *text, size_t room)
 {
     const char *choice = v->choices;
-    long number = v->kind == CHANNELS ? 0 : *(const long *)field(v);
+    long number = v->kind == CHANNELS || v->kind == TEXT ? 0 : *(const long *)field(v);
 
+    if (v->kind == TEXT) {
+        return *(const char **)field(v);
+    }
     if (v->kind == CHANNELS) {
         return mpixq_channel_set_text(field(v), text, room);
     }

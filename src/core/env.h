@@ -43,11 +43,13 @@ struct mpixq_env {
 #define MPIXQ_ENV_INT(field, name, def, low, high, help) long field;
 #define MPIXQ_ENV_CPUS(field, name, def, choices, help) struct mpixq_env_cpus field;
 #define MPIXQ_ENV_CHANNELS(field, name, def, choices, help) struct mpixq_channel_set field;
+#define MPIXQ_ENV_TEXT(field, name, def, choices, help) const char *field;
 #include "env_defs.h"
 #undef MPIXQ_ENV_CHOICE
 #undef MPIXQ_ENV_INT
 #undef MPIXQ_ENV_CPUS
 #undef MPIXQ_ENV_CHANNELS
+#undef MPIXQ_ENV_TEXT
 };
 
 /* Written by mpixq_env_read, constant afterwards. */

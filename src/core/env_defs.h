@@ -8,6 +8,7 @@
  * MPIXQ_ENV_INT(field, name, default, lowest, highest, help)
  * MPIXQ_ENV_CPUS(field, name, default, "choice|choice...|LIST", help): or a list of CPUs
  * MPIXQ_ENV_CHANNELS(field, name, default, "CHANNEL...", help): names of channels, best first
+ * MPIXQ_ENV_TEXT(field, name, default, "WHAT", help): any text; if it is empty, the default
  */
 MPIXQ_ENV_CHOICE(log, "MPIXQ_LOG", "warn", "error|warn|info|debug",
                  "how much the library writes to standard error")
@@ -17,6 +18,12 @@ MPIXQ_ENV_CHOICE(info, "MPIXQ_INFO", "0", "0|1",
 MPIXQ_ENV_CHOICE(stats, "MPIXQ_STATS", "0", "0|1",
                  "print at MPI_Finalize, on rank 0, what each rank and all together have done: "
                  "starts, launches, posts, bytes, channels, and why not better ones")
+MPIXQ_ENV_TEXT(trace, "MPIXQ_TRACE", "none", "FILE",
+               "record what requests and queues do, and when, and write it to this file at "
+               "MPI_Finalize, on rank 0, for viewers of traces and mpixq_trace; set in all ranks")
+MPIXQ_ENV_INT(trace_kib, "MPIXQ_TRACE_KIB", 4096, 64, 4194304,
+              "memory of each rank for the records of MPIXQ_TRACE, in KiB; what comes when it is "
+              "full is counted and left out")
 MPIXQ_ENV_CHOICE(thread_level, "MPIXQ_THREAD_LEVEL", "auto", "auto|keep|multiple",
                  "thread level asked of MPI: auto raises it to MPI_THREAD_MULTIPLE when the "
                  "library is linked into the program and keeps it under LD_PRELOAD alone")

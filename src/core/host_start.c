@@ -7,6 +7,7 @@
 #include "match.h"
 #include "queue.h"
 #include "stream/stream.h"
+#include "trace.h"
 
 enum { TOGETHER = 32 }; /* triggers executed in one call */
 
@@ -101,10 +102,12 @@ int mpixq_host_start(const struct mpixq_call *call, struct mpixq_request *const 
 {
     struct mpixq_fault fault = MPIXQ_FAULT_NONE;
     const struct mpixq_request *failed = NULL;
+    uint64_t begin = mpixq_trace_begin();
 
     for (int i = 0; i < n; i += TOGETHER) {
         start_together(reqs + i, n - i < TOGETHER ? n - i : TOGETHER);
     }
+    mpixq_trace_span(MPIXQ_TRACE_HOST_STARTS, 0, begin, n);
     for (int i = 0; i < n; i++) {
         if (reqs[i] != NULL && has_not_started(reqs[i])) {
             (void)mpixq_request_step(reqs[i], MPIXQ_FAIL);

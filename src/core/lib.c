@@ -28,6 +28,8 @@
 #include "stats.h"
 #include "stream/host_stream.h"
 #include "stream/stream.h"
+#include "trace.h"
+#include "trace_tell.h"
 #include "watchdog.h"
 
 /* A record has arrived. */
@@ -35,6 +37,8 @@ static void hear(const struct mpixq_record *record, int source)
 {
     if (record->kind == MPIXQ_WIRE_STATS || record->kind == MPIXQ_WIRE_MISSED) {
         mpixq_stats_record(record, source);
+    } else if (record->kind == MPIXQ_WIRE_TRACE) {
+        mpixq_trace_record(record, source);
     } else {
         mpixq_match_record(record, source);
     }
@@ -117,8 +121,10 @@ static int teardown(MPI_Comm comm, int key, void *value, void *extra)
     mpixq_handles_each(recall, NULL); /* no other thread is here any more */
     mpixq_match_stop();
     mpixq_stats_tell();
+    mpixq_trace_tell();
     mpixq_control_close();
     mpixq_stats_close();
+    mpixq_trace_end();
     mpixq_match_close();
     mpixq_requests_close();
     mpixq_channels_close();
@@ -234,6 +240,7 @@ void mpixq_lib_open(int level)
     mpixq_backoff_setup();
     mpixq_progress_setup(level, &progress_work);
     mpixq_dump_open();
+    mpixq_trace_begin_job();
     if (mpixq_env.info && mpixq_log_rank == 0) {
         print_choices();
     }

@@ -21,6 +21,7 @@
 #include "queue.h"
 #include "served.h"
 #include "stage.h"
+#include "trace.h"
 #include "watchdog.h"
 
 /* The matching lock, and what it guards. */
@@ -108,6 +109,7 @@ static void finish(struct mpixq_request *req, enum mpixq_error error, uint64_t o
     mpixq_channels_unreach(&req->pair);
     req->op = NULL;
     n_matching--;
+    mpixq_trace_match_ends(req, error == MPIXQ_E_NONE); /* then it may be started */
     (void)mpixq_request_step(req, error == MPIXQ_E_NONE ? MPIXQ_MATCH_OK : MPIXQ_MATCH_FAIL);
     if (atomic_fetch_sub(&op->remaining, 1) == 1 && has_handle) {
         LL_PREPEND2(done_ops, op, next_done);
@@ -301,6 +303,7 @@ void mpixq_match_begin(struct mpixq_request **records, int n, struct mpixq_match
         records[i]->op = op;
         n_matching++;
         (void)mpixq_request_step(records[i], MPIXQ_MATCH_BEGIN);
+        mpixq_trace_match_begins(records[i]);
     }
     for (int i = 0; i < n; i++) {
         begin_one(records[i]);
@@ -416,8 +419,9 @@ void mpixq_match_record(const struct mpixq_record *record, int source)
     case MPIXQ_WIRE_VERDICT:
         mpixq_match_record_verdict(record, source);
         break;
-    case MPIXQ_WIRE_STATS: /* these two go past the matching (lib.c) */
+    case MPIXQ_WIRE_STATS: /* these go past the matching (lib.c) */
     case MPIXQ_WIRE_MISSED:
+    case MPIXQ_WIRE_TRACE:
         break;
     }
 }

@@ -17,6 +17,7 @@
 #include "lost.h"
 #include "match.h"
 #include "stats.h"
+#include "trace.h"
 
 enum { LIVE = 0x6d717571 };
 
@@ -330,7 +331,7 @@ static bool is_driven(struct mpixq_queue *queue, uint64_t *ticket_p)
 int mpixq_queue_synchronize(struct mpixq_queue *queue, struct mpixq_fault *fault_p)
 {
     const struct mpixq_stream_ops *ops = queue->stream->ops;
-    uint64_t ticket = last_ticket(queue);
+    uint64_t ticket = last_ticket(queue), begin = mpixq_trace_begin();
     struct mpixq_backoff backoff;
     enum mpixq_error why = (enum mpixq_error)ops->may_wait(queue->stream);
 
@@ -349,6 +350,7 @@ int mpixq_queue_synchronize(struct mpixq_queue *queue, struct mpixq_fault *fault
     atomic_store_explicit(&queue->host_waits_for, NULL, memory_order_release);
     /* Another thread may have enqueued the wait for what was only started when this call began. */
     ops->synchronize(queue->stream, ticket, &queue->failed);
+    mpixq_trace_span(MPIXQ_TRACE_SYNCHRONIZED, queue->number, begin, 1);
     return mpixq_queue_failure(queue, fault_p);
 }
 

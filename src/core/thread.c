@@ -8,6 +8,7 @@
 #include "affinity.h"
 #include "alloc.h"
 #include "backoff.h"
+#include "trace.h"
 
 struct start {
     void *(*run)(void *);
@@ -23,6 +24,7 @@ static void *thread_main(void *arg)
 
     mpixq_free(arg);
     mpixq_affinity_sit(&seat, start.name);
+    mpixq_trace_name_thread(start.name);
     result = start.run(start.arg);
     mpixq_affinity_rise();
     return result;

@@ -39,6 +39,7 @@ _Static_assert(sizeof(struct mpixq_wire_reason) == 104, "layout");
 _Static_assert(sizeof(struct mpixq_wire_verdict) == 24, "layout");
 _Static_assert(sizeof(struct mpixq_stats) == (8 + 4 * MPIXQ_N_CHANNELS) * 8, "layout");
 _Static_assert(sizeof(struct mpixq_wire_missed) == 16, "layout");
+_Static_assert(sizeof(struct mpixq_wire_trace) == 32, "layout");
 _Static_assert(MPIXQ_E_COUNT <= UINT8_MAX, "an error in a byte");
 
 static size_t body_bytes(unsigned kind)
@@ -64,6 +65,8 @@ static size_t body_bytes(unsigned kind)
         return sizeof(struct mpixq_stats);
     case MPIXQ_WIRE_MISSED:
         return sizeof(struct mpixq_wire_missed);
+    case MPIXQ_WIRE_TRACE:
+        return sizeof(struct mpixq_wire_trace);
     default:
         return 0;
     }

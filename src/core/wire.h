@@ -18,7 +18,7 @@
 #include "served.h"
 #include "stats.h"
 
-#define MPIXQ_WIRE_VERSION 8
+#define MPIXQ_WIRE_VERSION 9
 /* Small enough to travel eagerly on every MPI. */
 #define MPIXQ_WIRE_MESSAGE_BYTES 4000
 #define MPIXQ_WIRE_HEADER_BYTES 8
@@ -35,7 +35,8 @@ enum mpixq_wire_kind {
     MPIXQ_WIRE_REASON,    /* either to the other, once: the text of a reason, and its number */
     MPIXQ_WIRE_VERDICT,   /* sender to receiver, if the answer awaits it: has it opened its end? */
     MPIXQ_WIRE_STATS,     /* to rank 0, in MPI_Finalize: what the process has done; and before it */
-    MPIXQ_WIRE_MISSED     /* how often a better channel did not serve, by a reason that it told */
+    MPIXQ_WIRE_MISSED,    /* how often a better channel did not serve, by a reason that it told */
+    MPIXQ_WIRE_TRACE      /* in MPI_Finalize: what was traced (trace_tell.c) */
 };
 
 /* What a channel tells its other end. */
@@ -109,6 +110,11 @@ struct mpixq_wire_missed {
     uint32_t reserved;
 };
 
+struct mpixq_wire_trace {
+    uint32_t what, n; /* what it is, which says what the numbers are */
+    uint64_t a, b, c;
+};
+
 struct mpixq_record {
     enum mpixq_wire_kind kind;
     union {
@@ -122,6 +128,7 @@ struct mpixq_record {
         struct mpixq_wire_verdict verdict;
         struct mpixq_stats stats;
         struct mpixq_wire_missed missed;
+        struct mpixq_wire_trace trace;
     } u;
     uint32_t n_blobs;
     struct mpixq_blob blobs[MPIXQ_WIRE_MAX_CHANNELS];

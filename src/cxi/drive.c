@@ -12,6 +12,7 @@
 #include "core/failure.h"
 #include "core/log.h"
 #include "core/progress.h"
+#include "core/trace.h"
 #include "check.h"
 #include "cxi.h"
 #include "probe.h"
@@ -246,6 +247,9 @@ static void look_at(struct cxi_end *end)
          * the completion queue was read once more. */
         if (end->seen == started) {
             mpixq_cxi_set_live(end, false);
+        }
+        if (end->seen != started) {
+            mpixq_trace_completed(end->pair);
         }
         end->seen = started;
     } else if (end->cts != NULL && mpixq_cxi_cts(end) > started + 1 &&

@@ -6,6 +6,7 @@
  * ready, then the atomic to its completion word. Each can be posted as deferred work, or issued by
  * the host when it sees that it is due. */
 #include "core/backoff.h"
+#include "core/trace.h"
 #include "check.h"
 #include "cxi.h"
 #include "supply.h"
@@ -19,6 +20,9 @@ static const char *const names[] = {[WRITE] = "write",
                                     [TELL] = "notice of delivery",
                                     [CTS] = "clear-to-send",
                                     [DONE] = "completion"};
+_Static_assert((int)WRITE == MPIXQ_TRACE_WRITE && (int)TELL == MPIXQ_TRACE_TELL &&
+                   (int)CTS == MPIXQ_TRACE_CTS && (int)DONE == MPIXQ_TRACE_COMPLETION,
+               "what traces call them");
 
 uint32_t mpixq_cxi_n_ops(const struct cxi_end *end)
 {
@@ -34,6 +38,14 @@ static enum kind kind_of(const struct cxi_end *end, uint32_t i)
         return i < end->pieces ? WRITE : i + 1 < mpixq_cxi_n_ops(end) ? TELL : DONE;
     }
     return !end->ready && i == 0 ? CTS : DONE;
+}
+
+static void trace(const struct cxi_end *end, uint32_t i, unsigned plain)
+{
+    const struct cxi_queue *cxq = end->queue;
+
+    mpixq_trace_posted(end->pair, (unsigned)kind_of(end, i) + plain,
+                       cxq != NULL ? cxq->queue : NULL);
 }
 
 static void fill_write(struct cxi_end *end, struct cxi_entry *entry, uint32_t i)
@@ -173,6 +185,8 @@ int mpixq_cxi_post(struct cxi_end *end, uint32_t i, uint64_t epoch, uint64_t rin
     rc = fi_control(&nic.domain->fid, FI_QUEUE_WORK, &entry->work);
     if (rc != 0) {
         mpixq_cxi_entry_undo(end);
+    } else {
+        trace(end, i, 0);
     }
     return held(&nic.posts, rc);
 }
@@ -219,6 +233,7 @@ int mpixq_cxi_issue(struct cxi_end *end, uint32_t i, uint64_t epoch)
     if (rc == 0) {
         end->flying++;
         nic.flying++;
+        trace(end, i, MPIXQ_TRACE_PLAIN);
     }
     return rc == 0 ? 1 : rc;
 }

@@ -10,6 +10,7 @@
 #include "core/alloc.h"
 #include "core/failure.h"
 #include "core/progress.h"
+#include "core/trace.h"
 #include "check.h"
 #include "cxi.h"
 #include "shares.h"
@@ -272,8 +273,10 @@ static void check_order(struct cxi_end *end, uint64_t epoch)
 static void execute(struct cxi_queue *cxq, struct mpixq_pair *pair, bool rung)
 {
     struct cxi_end *end = pair->end;
-    uint64_t epoch = atomic_fetch_add(&pair->executed, 1) + 1;
+    uint64_t epoch;
 
+    mpixq_trace_start_executed(pair);
+    epoch = atomic_fetch_add(&pair->executed, 1) + 1;
     end->queue = cxq;
     if (is_used_up(end, epoch, cxq->rung)) {
         mpixq_cxi_fail(end, no_room, FI_EOVERFLOW);
@@ -315,6 +318,7 @@ static void count_rings(const struct cxi_queue *cxq, void *const args[], int n, 
     }
     if (cxq->queue != NULL) {
         atomic_fetch_add_explicit(&cxq->queue->rings, rings, memory_order_relaxed);
+        mpixq_trace_rang(cxq->queue, rings);
     }
 }
 
@@ -462,6 +466,9 @@ bool mpixq_cxi_poll(struct mpixq_pair *pair)
     if (done < mpixq_pair_started(pair)) {
         mpixq_cxi_drive(false);
         done = mpixq_cxi_done(end);
+    }
+    if (mpixq_pair_done(pair) < done && done >= mpixq_pair_executed(pair)) {
+        mpixq_trace_completed(pair);
     }
     mpixq_pair_raise_done(pair, done);
     return done == mpixq_pair_started(pair) || mpixq_pair_has_failed(pair);

@@ -23,6 +23,7 @@
 #include "core/log.h"
 #include "core/progress.h"
 #include "core/queue.h"
+#include "core/trace.h"
 #include "end.h"
 #include "persistent.h"
 #include "tags.h"
@@ -186,7 +187,12 @@ static void start_parts(struct mpixq_pair *pair)
     struct end *end = pair->end;
     struct mpixq_queue *queue = atomic_load(&pair->queue);
     bool first = end->parts->begun == 0;
-    int n, rc = mpixq_parts_start(pair, end->tag, comm, &n);
+    int n, rc;
+
+    if (first) {
+        mpixq_trace_start_executed(pair);
+    }
+    rc = mpixq_parts_start(pair, end->tag, comm, &n);
 
     if (queue != NULL && n > first) {
         atomic_fetch_add_explicit(&queue->posts, (uint64_t)(n - first), memory_order_relaxed);
@@ -237,6 +243,7 @@ static void run_starts(void *const args[], int n)
             start_parts(pair);
             continue;
         }
+        mpixq_trace_start_executed(pair);
         if (end->request == MPI_REQUEST_NULL) {
             start_one(pair);
             continue;
@@ -272,6 +279,7 @@ static void complete(struct mpixq_pair *pair)
     mpixq_end_deactivate(end);
     end->received += end->parts == NULL;
     if (end->parts == NULL || !end->parts->broken_off) {
+        mpixq_trace_completed(pair);
         count_one(&pair->done);
     }
 }

@@ -3,6 +3,7 @@
  *
  * Starts and waits. The stream's GPU makes them; its worker keeps the books, behind it. */
 #include "core/failure.h"
+#include "core/trace.h"
 #include "ipc.h"
 
 /* The stream has reached starts that its GPU has made, or would have made if the queue had not
@@ -16,6 +17,7 @@ static void book(void *const args[], int n)
         if (queue != NULL && mpixq_queue_has_failed(queue)) {
             mpixq_failure_abandon(pair);
         } else {
+            mpixq_trace_start_executed(pair);
             atomic_fetch_add(&pair->executed, 1);
         }
     }
@@ -145,6 +147,9 @@ bool mpixq_ipc_poll(struct mpixq_pair *pair)
 {
     uint64_t done = ipc_done(pair->end);
 
+    if (mpixq_pair_done(pair) < done && done >= mpixq_pair_executed(pair)) {
+        mpixq_trace_completed(pair);
+    }
     mpixq_pair_raise_done(pair, done);
     return done == mpixq_pair_started(pair) || mpixq_pair_has_failed(pair);
 }

@@ -30,6 +30,7 @@
 #include "core/error.h"
 #include "core/log.h"
 #include "core/thread.h"
+#include "core/trace.h"
 #include "gpu.h"
 #include "gpu_ask.h"
 #include "gpu_life.h"
@@ -101,6 +102,7 @@ static uint64_t gpu_trigger(struct mpixq_stream *base, const struct mpixq_trigge
 {
     struct gpu_stream *stream = (struct gpu_stream *)base;
     int steps = mpixq_gpu_steps(&triggers->copy, sizeof *triggers, n);
+    uint64_t begin = mpixq_trace_begin();
 
     mpixq_gpu_lane_choose_again(&stream->lane);
     set_watches(stream);
@@ -110,6 +112,7 @@ static uint64_t gpu_trigger(struct mpixq_stream *base, const struct mpixq_trigge
         trigger_step(stream, triggers, n, step);
     }
     stream->lane.gpu->restore();
+    mpixq_trace_span(MPIXQ_TRACE_SUBMITTED, 0, begin, n);
     submit_end(turn);
     return stream->submitted;
 }
@@ -154,6 +157,7 @@ static uint64_t gpu_await(struct mpixq_stream *base, const struct mpixq_awaited 
 {
     struct gpu_stream *stream = (struct gpu_stream *)base;
     struct mpixq_by_gpu work = stream->lane.work;
+    uint64_t begin = mpixq_trace_begin();
 
     submit_begin(turn);
     stream->lane.work = (struct mpixq_by_gpu){0};
@@ -164,6 +168,7 @@ static uint64_t gpu_await(struct mpixq_stream *base, const struct mpixq_awaited 
     stream->lane.work = work;
     await_step(stream, awaited, n, 0);
     stream->lane.gpu->restore();
+    mpixq_trace_span(MPIXQ_TRACE_SUBMITTED, 0, begin, n);
     stream->lane.work = (struct mpixq_by_gpu){0};
     submit_end(turn);
     return stream->submitted;

@@ -12,6 +12,7 @@
 #include "core/env.h"
 #include "core/mpi_turns.h"
 #include "core/thread.h"
+#include "core/trace.h"
 #include "host_ring.h"
 
 /* A waiter looks by itself this often: the executing thread checks the target without a fence,
@@ -114,12 +115,15 @@ __attribute__((cold, noinline)) static void wait_and_put(struct mpixq_host_strea
                                                          const struct mpixq_awaited *awaited, int n,
                                                          struct mpixq_turn *turn)
 {
+    uint64_t begin = mpixq_trace_begin();
+
     mpixq_turn_lend(turn);
     if (triggers != NULL) {
         put_triggers(stream, position, triggers, n, false);
     } else {
         put_awaited(stream, position, awaited, n, false);
     }
+    mpixq_trace_span(MPIXQ_TRACE_FULL, 0, begin, n);
     mpixq_turn_take_back(turn);
 }
 

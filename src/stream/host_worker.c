@@ -10,6 +10,7 @@
 #include "core/mpi_turns.h"
 #include "core/progress.h"
 #include "core/thread.h"
+#include "core/trace.h"
 #include "host_ring.h"
 
 static MPIXQ_THREAD_LOCAL bool inside;
@@ -84,6 +85,15 @@ static void poll_pending(const struct mpixq_awaited *const pending[], int n)
     }
 }
 
+/* What is awaited is there, or will never be. Some waits are the library's own, or for a part. */
+__attribute__((cold, noinline)) static void trace_passed(const struct mpixq_awaited *awaited)
+{
+    if (awaited->who != NULL && has_reached(awaited) &&
+        (awaited->copy == NULL || awaited->word != awaited->copy->arrived)) {
+        mpixq_trace_wait_passed(awaited->who);
+    }
+}
+
 /* Drop what needs no more waiting; returns what is left. */
 static int still_pending(const struct mpixq_awaited *pending[], int n)
 {
@@ -93,6 +103,8 @@ static int still_pending(const struct mpixq_awaited *pending[], int n)
         if (!has_reached(pending[i]) &&
             atomic_load_explicit(pending[i]->failed, memory_order_acquire) == 0) {
             pending[left++] = pending[i];
+        } else if (mpixq_trace_is_on()) {
+            trace_passed(pending[i]);
         }
     }
     return left;
@@ -163,9 +175,11 @@ static void run_triggers(const struct mpixq_host_stream *stream, uint64_t head, 
             i++;
             trigger = &mpixq_slot_at(stream, head + (uint64_t)i)->u.trigger;
         }
+        mpixq_trace_stream_begins();
         mpixq_mpi_enter();
         first->call(args, same);
         mpixq_mpi_leave();
+        mpixq_trace_stream_ends(MPIXQ_TRACE_RAN, same);
     }
 }
 
@@ -187,7 +201,11 @@ static uint64_t execute(struct mpixq_host_stream *stream, uint64_t head)
         break;
     case MPIXQ_AWAIT:
         n = count_filled(stream, head);
+        mpixq_trace_stream_begins();
         run_awaits(stream, head, n);
+        if (mpixq_trace_is_on() && slot->u.awaited.who != NULL) {
+            mpixq_trace_note_stream_ends(MPIXQ_TRACE_WAITED, n);
+        }
         break;
     }
     return (uint64_t)n;

@@ -43,7 +43,8 @@ static size_t body_bytes(enum mpixq_wire_kind kind)
         [MPIXQ_WIRE_RELEASE] = 16,        [MPIXQ_WIRE_FAILURE] = 8,
         [MPIXQ_WIRE_WITHDRAW] = 32,       [MPIXQ_WIRE_HELLO] = 32,
         [MPIXQ_WIRE_REASON] = 104,        [MPIXQ_WIRE_VERDICT] = 24,
-        [MPIXQ_WIRE_MISSED] = 12,         [MPIXQ_WIRE_STATS] = (8 + 4 * MPIXQ_N_CHANNELS) * 8};
+        [MPIXQ_WIRE_MISSED] = 12,         [MPIXQ_WIRE_STATS] = (8 + 4 * MPIXQ_N_CHANNELS) * 8,
+        [MPIXQ_WIRE_TRACE] = 32};
 
     return sizes[kind];
 }
@@ -135,6 +136,13 @@ static struct mpixq_record random_record(uint64_t *random, enum mpixq_wire_kind 
                                   .better = (uint8_t)unit_pick(random, MPIXQ_N_CHANNELS),
                                   .reason = (uint8_t)unit_pick(random, MPIXQ_N_REASONS)};
         break;
+    case MPIXQ_WIRE_TRACE:
+        record.u.trace = (struct mpixq_wire_trace){.what = unit_random(random),
+                                                   .n = unit_random(random),
+                                                   .a = random64(random),
+                                                   .b = random64(random),
+                                                   .c = random64(random)};
+        break;
     case MPIXQ_WIRE_REASON:
         record.u.reason.number = (uint8_t)unit_pick(random, MPIXQ_N_REASONS);
         record.u.reason.length = (uint8_t)unit_pick(random, MPIXQ_REASON_BYTES + 1);
@@ -155,7 +163,7 @@ static struct mpixq_record random_record(uint64_t *random, enum mpixq_wire_kind 
 
 static struct mpixq_record any_record(uint64_t *random)
 {
-    enum mpixq_wire_kind kind = MPIXQ_WIRE_OFFER + unit_pick(random, MPIXQ_WIRE_MISSED);
+    enum mpixq_wire_kind kind = MPIXQ_WIRE_OFFER + unit_pick(random, MPIXQ_WIRE_TRACE);
 
     return random_record(random, kind, (uint32_t)unit_pick(random, MPIXQ_WIRE_MAX_CHANNELS + 1));
 }
@@ -179,7 +187,7 @@ static void expect_sane(const struct mpixq_record *record)
 {
     const struct mpixq_wire_offer *offer = &record->u.offer;
 
-    assert_in_range(record->kind, MPIXQ_WIRE_OFFER, MPIXQ_WIRE_MISSED);
+    assert_in_range(record->kind, MPIXQ_WIRE_OFFER, MPIXQ_WIRE_TRACE);
     assert_true(record->n_blobs <= MPIXQ_WIRE_MAX_CHANNELS);
     for (uint32_t i = 0; i < record->n_blobs; i++) {
         assert_true(record->blobs[i].length <= MPIXQ_WIRE_BLOB_BYTES);
@@ -245,7 +253,7 @@ static void every_record_comes_out_as_it_went_in(void **state)
     uint64_t random = 1;
 
     (void)state;
-    for (int kind = MPIXQ_WIRE_OFFER; kind <= MPIXQ_WIRE_MISSED; kind++) {
+    for (int kind = MPIXQ_WIRE_OFFER; kind <= MPIXQ_WIRE_TRACE; kind++) {
         /* 5 and 129 have no common factor: each number of blobs meets each length of the last. */
         for (uint32_t i = 0; i < 5 * 129; i++) {
             uint32_t n_blobs = i % (MPIXQ_WIRE_MAX_CHANNELS + 1);
@@ -568,7 +576,7 @@ static void lengths_and_counts_must_agree(void **state)
     assert_int_equal(patched(length, 0, 4), -1);
     assert_int_equal(patched(length, UINT32_MAX, 4), -1);
     assert_int_equal(patched(kind, 0, 2), -1);
-    assert_int_equal(patched(kind, MPIXQ_WIRE_MISSED + 1, 2), -1);
+    assert_int_equal(patched(kind, MPIXQ_WIRE_TRACE + 1, 2), -1);
     assert_int_equal(patched(kind, 0xffff, 2), -1);
     assert_int_equal(patched(n_blobs, 0, 2), -1);
     assert_int_equal(patched(n_blobs, 2, 2), -1);

@@ -1,0 +1,347 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * Copyright (c) 2026 the mpix-queue authors
+ *
+ * Making the records. */
+#include "trace.h"
+
+#include <fcntl.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "alloc.h"
+#include "channel.h"
+#include "env.h"
+#include "log.h"
+#include "queue.h"
+#include "thread.h"
+#include "trace_read.h"
+
+_Static_assert(sizeof(struct mpixq_trace_record) == 24, "three words in a slot");
+_Static_assert(sizeof(struct mpixq_trace_chunk) == 16384, "chunks of 16 KiB");
+_Static_assert(sizeof(struct mpixq_trace_match) == 2 * sizeof(struct mpixq_trace_record), "slots");
+
+/* Requests in one record of a call; an array with more is several records. */
+enum { TOGETHER = 510 };
+
+/* What a thread that has no chunk yet finds full. */
+static struct {
+    _Atomic uint32_t used;
+    uint32_t thread;
+} none = {.used = MPIXQ_TRACE_SLOTS};
+
+bool mpixq_trace_on;
+bool mpixq_trace_has_ticks;
+
+/* Constant while something is traced. */
+static struct mpixq_trace_chunk *chunks;
+static uint32_t n_chunks;
+/* When the clock was looked at by both, first and last. */
+static struct moment {
+    uint64_t ticks, ns;
+} first, last;
+
+static atomic_uint n_taken, n_threads;
+static _Atomic uint64_t n_lost, end_ticks = UINT64_MAX;
+
+/* Of each thread: where its next records go. */
+static MPIXQ_THREAD_LOCAL struct mpixq_trace_chunk *own = (struct mpixq_trace_chunk *)&none;
+/* The same; if ticks are not to be had, always full. */
+static MPIXQ_THREAD_LOCAL struct mpixq_trace_chunk *own_quick = (struct mpixq_trace_chunk *)&none;
+static MPIXQ_THREAD_LOCAL uint32_t own_number; /* 1 more than it is; 0: none yet */
+static MPIXQ_THREAD_LOCAL const char *own_name;
+
+static MPIXQ_THREAD_LOCAL uint64_t own_begin;
+
+void mpixq_trace_name_thread(const char *name)
+{
+    own_name = name;
+}
+
+/* There is no room for records of now. */
+static void lose(uint64_t ticks, uint32_t n)
+{
+    uint64_t end = atomic_load(&end_ticks);
+
+    atomic_fetch_add(&n_lost, n);
+    while (ticks < end && !atomic_compare_exchange_weak(&end_ticks, &end, ticks)) {
+    }
+}
+
+/* The next chunk, for so many slots of n records. */
+__attribute__((cold, noinline)) static struct mpixq_trace_record *
+take_chunk(uint32_t slots, uint64_t ticks, uint32_t n)
+{
+    uint32_t i = atomic_load(&n_taken);
+
+    do {
+        if (i >= n_chunks) {
+            lose(ticks, n);
+            return NULL;
+        }
+    } while (!atomic_compare_exchange_weak(&n_taken, &i, i + 1));
+    if (own_number == 0) {
+        own_number = atomic_fetch_add(&n_threads, 1) + 1;
+    }
+    own = &chunks[i];
+    own_quick = mpixq_trace_has_ticks ? own : own_quick;
+    own->thread = own_number - 1;
+    own->name = own_name;
+    atomic_store_explicit(&own->used, slots, memory_order_release);
+    return own->slots;
+}
+
+/* Room for a record of so many slots, which stands for n. */
+static inline struct mpixq_trace_record *take(uint32_t slots, uint64_t ticks, uint32_t n)
+{
+    struct mpixq_trace_chunk *chunk = own;
+    uint32_t used = atomic_load_explicit(&chunk->used, memory_order_relaxed);
+
+    if (__builtin_expect(used + slots > MPIXQ_TRACE_SLOTS, false)) {
+        return take_chunk(slots, ticks, n);
+    }
+    atomic_store_explicit(&chunk->used, used + slots, memory_order_release);
+    return &chunk->slots[used];
+}
+
+void mpixq_trace_note(enum mpixq_trace_kind kind, uint64_t who, uint32_t n, unsigned more)
+{
+    uint64_t now = mpixq_trace_clock();
+    struct mpixq_trace_record *record = take(1, now, 1);
+
+    if (record != NULL) {
+        *record = (struct mpixq_trace_record){
+            .ticks = now, .who = who, .n = n, .kind = (uint8_t)kind, .more = (uint8_t)more};
+    }
+}
+
+void mpixq_trace_note_span(enum mpixq_trace_kind kind, uint64_t who, uint64_t begin, uint32_t n)
+{
+    uint64_t now = mpixq_trace_clock();
+    struct mpixq_trace_record *record = take(2, now, 1);
+
+    if (record != NULL) {
+        *record = (struct mpixq_trace_record){
+            .ticks = now, .who = who, .n = n, .kind = (uint8_t)kind, .slots = 1};
+        record[1].ticks = begin;
+    }
+}
+
+void mpixq_trace_note_stream_begins(void)
+{
+    own_begin = mpixq_trace_clock();
+}
+
+void mpixq_trace_note_stream_ends(enum mpixq_trace_kind kind, int n)
+{
+    mpixq_trace_note_span(kind, 0, own_begin, (uint32_t)n);
+}
+
+/* Records name a pair by its address. */
+static uint64_t name_of(const struct mpixq_pair *pair)
+{
+    return (uint64_t)(uintptr_t)pair;
+}
+
+/* The pairs of a call in the queue's turn stand in its array. They are copied as they are: what
+ * there is to know of each was recorded when it was matched. */
+static inline void fill_call(struct mpixq_trace_record *record, enum mpixq_trace_kind kind,
+                             const struct mpixq_queue *queue, uint32_t at, uint32_t n,
+                             uint32_t slots)
+{
+    record->who = queue->number;
+    record->n = n;
+    record->kind = (uint8_t)kind;
+    record->slots = (uint16_t)slots;
+    memcpy(&record[1], &queue->pairs[at], n * sizeof queue->pairs[0]);
+}
+
+/* In as many records as it takes. */
+__attribute__((cold, noinline)) static void note_calls(enum mpixq_trace_kind kind,
+                                                       const struct mpixq_queue *queue, uint32_t n)
+{
+    uint64_t now = mpixq_trace_clock();
+
+    for (uint32_t at = 0; at < n; at += TOGETHER) {
+        uint32_t part = n - at < TOGETHER ? n - at : TOGETHER, slots = (part + 2) / 3;
+        struct mpixq_trace_record *record = take(slots + 1, now, part);
+
+        if (record != NULL) {
+            record->ticks = now;
+            fill_call(record, kind, queue, at, part, slots);
+        }
+    }
+}
+
+/* What is usual takes no more than it must. Nobody has written to the records before. */
+void mpixq_trace_note_call(enum mpixq_trace_kind kind, const struct mpixq_queue *queue, uint32_t n)
+{
+    struct mpixq_trace_chunk *chunk = own_quick;
+    uint32_t used = atomic_load_explicit(&chunk->used, memory_order_relaxed);
+    uint32_t slots = (n + 2) / 3;
+
+    if (used + slots >= MPIXQ_TRACE_SLOTS || n > TOGETHER) {
+        note_calls(kind, queue, n);
+        return;
+    }
+    fill_call(&chunk->slots[used], kind, queue, 0, n, slots);
+    chunk->slots[used].ticks = mpixq_ticks_read();
+    atomic_store_explicit(&chunk->used, used + slots + 1, memory_order_release);
+}
+
+void mpixq_trace_note_one(enum mpixq_trace_kind kind, const struct mpixq_queue *queue)
+{
+    struct mpixq_trace_chunk *chunk = own_quick;
+    uint32_t used = atomic_load_explicit(&chunk->used, memory_order_relaxed);
+    struct mpixq_trace_record *record;
+
+    if (used >= MPIXQ_TRACE_SLOTS) {
+        note_calls(kind + MPIXQ_TRACE_STARTS - MPIXQ_TRACE_START, queue, 1);
+        return;
+    }
+    record = &chunk->slots[used];
+    record->who = name_of(queue->pairs[0]);
+    record->n = (uint32_t)queue->number;
+    record->kind = (uint8_t)kind;
+    record->ticks = mpixq_ticks_read();
+    atomic_store_explicit(&chunk->used, used + 1, memory_order_release);
+}
+
+/* 0: none, which is the host. */
+static uint32_t number_of(const struct mpixq_queue *queue)
+{
+    return queue != NULL ? (uint32_t)queue->number : 0;
+}
+
+void mpixq_trace_note_pair(enum mpixq_trace_kind kind, const struct mpixq_pair *pair)
+{
+    mpixq_trace_note(kind, name_of(pair), 1, 0);
+}
+
+void mpixq_trace_note_started(const struct mpixq_pair *pair)
+{
+    mpixq_trace_note(MPIXQ_TRACE_STARTED, name_of(pair), number_of(atomic_load(&pair->queue)), 0);
+}
+
+void mpixq_trace_note_posted(const struct mpixq_pair *pair, unsigned what,
+                             const struct mpixq_queue *queue)
+{
+    mpixq_trace_note(MPIXQ_TRACE_POSTED, name_of(pair), number_of(queue), what);
+}
+
+void mpixq_trace_note_rang(const struct mpixq_queue *queue, uint32_t n)
+{
+    mpixq_trace_note(MPIXQ_TRACE_RANG, number_of(queue), n, 0);
+}
+
+void mpixq_trace_note_match(const struct mpixq_request *req, enum mpixq_trace_kind kind)
+{
+    uint64_t now = mpixq_trace_clock();
+    struct mpixq_trace_record *record = take(3, now, 1);
+    const struct mpixq_pair *pair = &req->pair;
+    struct mpixq_trace_match match = {.peer = req->peer,
+                                      .tag = req->tag,
+                                      .bytes = pair->bytes,
+                                      .is_send = mpixq_pair_is_send(pair)};
+
+    if (record == NULL) {
+        return;
+    }
+    if (kind == MPIXQ_TRACE_MATCHED) {
+        match.peer_world = pair->peer_world;
+        match.channel = (uint8_t)pair->channel->id;
+        match.id = pair->id;
+        match.peer_id = pair->peer_id;
+    }
+    *record = (struct mpixq_trace_record){
+        .ticks = now, .who = name_of(pair), .n = 1, .kind = (uint8_t)kind, .slots = 2};
+    memcpy(&record[1], &match, sizeof match);
+}
+
+/* Does the kernel make its clock from the counter that we can read? */
+static bool has_ticks(void)
+{
+    char name[64] = "";
+    int fd = open("/sys/devices/system/clocksource/clocksource0/current_clocksource",
+                  O_RDONLY | O_CLOEXEC);
+    ssize_t n = fd >= 0 ? read(fd, name, sizeof name - 1) : 0;
+
+    if (fd >= 0) {
+        (void)close(fd);
+    }
+    name[n > 0 ? n : 0] = '\0';
+    name[strcspn(name, "\n")] = '\0';
+    return name[0] != '\0' && strcmp(name, MPIXQ_TICKS_CLOCK) == 0;
+}
+
+/* Both clocks at once: the pair of readings that took least, of some. */
+static struct moment look(void)
+{
+    enum { LOOKS = 20 };
+    struct moment best = {.ns = 0};
+    uint64_t least = UINT64_MAX;
+
+    for (int i = 0; i < LOOKS; i++) {
+        uint64_t before = mpixq_trace_clock(), ns = mpixq_now_ns(), after = mpixq_trace_clock();
+
+        if (after - before < least) {
+            least = after - before;
+            best = (struct moment){.ticks = before + least / 2, .ns = ns};
+        }
+    }
+    return best;
+}
+
+void mpixq_trace_open(void)
+{
+    size_t bytes = (size_t)mpixq_env.trace_kib * 1024;
+
+    n_chunks = (uint32_t)(bytes / sizeof *chunks);
+    /* Freed in mpixq_trace_close. */
+    chunks = mpixq_alloc_aligned(64, n_chunks * sizeof *chunks);
+    if (chunks == NULL) {
+        mpixq_warn("no memory for MPIXQ_TRACE: %ld KiB; nothing is traced", mpixq_env.trace_kib);
+        return;
+    }
+    memset(chunks, 0, n_chunks * sizeof *chunks); /* so that it is there when it is written to */
+    mpixq_trace_has_ticks = has_ticks();
+    first = look();
+    mpixq_trace_on = true;
+}
+
+bool mpixq_trace_is_open(void)
+{
+    return chunks != NULL;
+}
+
+void mpixq_trace_stop(void)
+{
+    mpixq_trace_on = false;
+    last = look();
+}
+
+void mpixq_trace_close(void)
+{
+    mpixq_free(chunks);
+    chunks = NULL;
+}
+
+struct mpixq_trace_all mpixq_trace_all(void)
+{
+    return (struct mpixq_trace_all){.chunks = chunks,
+                                    .n_chunks = chunks != NULL ? atomic_load(&n_taken) : 0,
+                                    .n_threads = atomic_load(&n_threads),
+                                    .first_ticks = first.ticks,
+                                    .end_ticks = atomic_load(&end_ticks),
+                                    .n_lost = atomic_load(&n_lost)};
+}
+
+uint64_t mpixq_trace_ns(uint64_t ticks)
+{
+    double rate;
+
+    if (!mpixq_trace_has_ticks || last.ticks == first.ticks) {
+        return ticks;
+    }
+    rate = (double)(last.ns - first.ns) / (double)(last.ticks - first.ticks);
+    return first.ns + (uint64_t)(int64_t)((double)(int64_t)(ticks - first.ticks) * rate);
+}
