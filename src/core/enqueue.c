@@ -300,8 +300,8 @@ int mpixq_queue_start(struct mpixq_queue *queue, int count, MPI_Request requests
         return rc;
     }
     step_pairs(queue, n);
+    queue->starts += (uint64_t)n; /* before the turn is lent: stats_read.c */
     submit_triggers(queue, start_pairs(queue, n));
-    queue->starts += (uint64_t)n;
     mpixq_trace_starts_enqueued(queue, n);
     mpixq_turn_leave(&queue->turn);
     return MPI_SUCCESS;

@@ -34,6 +34,27 @@ bool mpixq_queue_is_live(const struct mpixq_queue *queue)
     return queue != NULL && atomic_load_explicit(&queue->magic, memory_order_acquire) == LIVE;
 }
 
+void mpixq_queues_each(void (*visit)(struct mpixq_queue *queue, void *arg), void *arg)
+{
+    struct mpixq_queue *first, *queue;
+
+    pthread_mutex_lock(&list_lock);
+    first = all;
+    pthread_mutex_unlock(&list_lock);
+    /* Links stay as they are. */
+    LL_FOREACH2(first, queue, next_spare)
+    {
+        if (mpixq_queue_is_live(queue)) {
+            enum mpixq_turn_state turn = mpixq_turn_borrow(&queue->turn);
+
+            if (mpixq_queue_is_live(queue)) {
+                visit(queue, arg);
+            }
+            mpixq_turn_give_back(&queue->turn, turn);
+        }
+    }
+}
+
 /* A queue that was freed, or a new one. */
 static struct mpixq_queue *queue_new(void)
 {

@@ -113,6 +113,8 @@ int mpixq_queue_failure(struct mpixq_queue *queue, struct mpixq_fault *fault_p);
 void mpixq_queue_look(struct mpixq_queue *queue);
 
 bool mpixq_queue_is_live(const struct mpixq_queue *queue);
+/* Call visit for each live queue, one after the other, in its turn. Any thread that has no turn. */
+void mpixq_queues_each(void (*visit)(struct mpixq_queue *queue, void *arg), void *arg);
 /* If the last wait of a request has completed, or its queue has failed, take it from its queue. */
 void mpixq_queue_settle(struct mpixq_request *req);
 /* A start or wait of a pair failed with an MPI code, or its peer says so. Any thread but a holder

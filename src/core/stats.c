@@ -2,30 +2,29 @@
  * Copyright (c) 2026 the mpix-queue authors
  *
  * What queues and pairs did that are gone. */
+#include "stats.h"
+
 #include <stddef.h>
 
 #include "channel.h"
 #include "queue.h"
-#include "stats.h"
 #include "thread.h"
 
-struct mpixq_stats mpixq_stats_own;
+static struct mpixq_stats of_queues, of_pairs;
 static struct mpixq_spin lock = MPIXQ_SPIN_INITIALIZER;
 
-void mpixq_stats_queue(const struct mpixq_queue *queue)
+void mpixq_stats_add_queue(struct mpixq_stats *stats, const struct mpixq_queue *queue)
 {
-    mpixq_spin_lock(&lock);
-    mpixq_stats_own.queues++;
-    mpixq_stats_own.by_host -= queue->starts; /* of all starts, which pairs tell */
-    mpixq_stats_own.waits += queue->waits;
-    mpixq_stats_own.launches += queue->launches;
-    mpixq_stats_own.posts += atomic_load(&queue->posts);
-    mpixq_stats_own.rings += atomic_load(&queue->rings);
-    mpixq_stats_own.stalls += atomic_load(&queue->stalls);
-    mpixq_spin_unlock(&lock);
+    stats->queues++;
+    stats->starts += queue->starts;
+    stats->waits += queue->waits;
+    stats->launches += queue->launches;
+    stats->posts += atomic_load(&queue->posts);
+    stats->rings += atomic_load(&queue->rings);
+    stats->stalls += atomic_load(&queue->stalls);
 }
 
-void mpixq_stats_pair(const struct mpixq_pair *pair)
+void mpixq_stats_add_pair(struct mpixq_stats *stats, const struct mpixq_pair *pair)
 {
     uint64_t starts = mpixq_pair_started(pair);
     struct mpixq_stats_channel *of;
@@ -33,11 +32,30 @@ void mpixq_stats_pair(const struct mpixq_pair *pair)
     if (pair->channel == NULL) {
         return;
     }
-    mpixq_spin_lock(&lock);
-    of = &mpixq_stats_own.of[pair->channel->id];
-    mpixq_stats_own.starts += starts;
-    mpixq_stats_own.by_host += starts;
+    of = &stats->of[pair->channel->id];
+    stats->starts += starts;
     of->starts += starts;
     *(mpixq_pair_is_send(pair) ? &of->sent : &of->received) += starts * pair->bytes;
+}
+
+void mpixq_stats_queue(const struct mpixq_queue *queue)
+{
+    mpixq_spin_lock(&lock);
+    mpixq_stats_add_queue(&of_queues, queue);
+    mpixq_spin_unlock(&lock);
+}
+
+void mpixq_stats_pair(const struct mpixq_pair *pair)
+{
+    mpixq_spin_lock(&lock);
+    mpixq_stats_add_pair(&of_pairs, pair);
+    mpixq_spin_unlock(&lock);
+}
+
+void mpixq_stats_gone(struct mpixq_stats *queues_p, struct mpixq_stats *pairs_p)
+{
+    mpixq_spin_lock(&lock);
+    *queues_p = of_queues;
+    *pairs_p = of_pairs;
     mpixq_spin_unlock(&lock);
 }

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright (c) 2026 the mpix-queue authors
  *
+ * What this process has done, for tools (performance variables, src/pmpi/tool.c) and for
  * MPIXQ_STATS: what each rank and all together have done, as a table at MPI_Finalize.
  *
  * Nothing is counted for it. Queues have their counts, and a pair its starts and the bytes of
- * each; both are added up when they go.
+ * each; both are added up when they go, and looked at while they are there.
  *
  * In MPI_Finalize every rank tells rank 0, by control messages, which prints a line for each and
  * one for all. Nobody has to be there for that: rank 0 prints what it has when it has heard of
@@ -32,12 +33,21 @@ struct mpixq_stats {
     } of[MPIXQ_N_CHANNELS];
 };
 
-/* Of this process: of queues and pairs that are gone, until mpixq_stats_tell adds the others. */
-extern struct mpixq_stats mpixq_stats_own;
+/* Of this process, at any time: before MPI_Init, after MPI_Finalize, in any thread that holds
+ * neither the matching lock nor the turn of a queue. Counts never decrease. */
+void mpixq_stats_read(struct mpixq_stats *stats_p);
 
 /* A queue is freed; in its turn. A pair is, under the matching lock. */
 void mpixq_stats_queue(const struct mpixq_queue *queue);
 void mpixq_stats_pair(const struct mpixq_pair *pair);
+/* Add what a queue, and a matched pair, have done so far. */
+void mpixq_stats_add_queue(struct mpixq_stats *stats, const struct mpixq_queue *queue);
+void mpixq_stats_add_pair(struct mpixq_stats *stats, const struct mpixq_pair *pair);
+/* What queues did that are gone, whose number changes with each, and what pairs did. In the
+ * former starts are those by queues. */
+void mpixq_stats_gone(struct mpixq_stats *queues_p, struct mpixq_stats *pairs_p);
+/* In MPI_Finalize, when nothing is started any more: the records of requests are about to go. */
+void mpixq_stats_settle(void);
 
 /* A rank has told what it did, or how often a better channel did not serve. Under the matching
  * lock. */

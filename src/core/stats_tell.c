@@ -17,16 +17,9 @@
 
 #define PATIENCE_S 5 /* as mpix_queue(7) says */
 
+static struct mpixq_stats own; /* what this process did, in the end */
 /* On rank 0: what is known, of ranks that may be ahead of it in MPI_Finalize. */
 static struct mpixq_stats_table *table;
-
-static void add_request(struct mpixq_request *req, void *arg)
-{
-    (void)arg;
-    if (mpixq_request_state(req) > MPIXQ_MATCHING) {
-        mpixq_stats_pair(&req->pair);
-    }
-}
 
 static bool has_table(void)
 {
@@ -96,7 +89,7 @@ static void await_others(void)
 /* Tell rank 0. False: it does not listen. */
 static bool tell_first(void)
 {
-    struct mpixq_record record = {.kind = MPIXQ_WIRE_STATS, .u.stats = mpixq_stats_own};
+    struct mpixq_record record = {.kind = MPIXQ_WIRE_STATS, .u.stats = own};
     struct mpixq_backoff backoff;
     uint64_t since, now;
     bool done = true;
@@ -117,7 +110,7 @@ static bool tell_first(void)
 static void print(const char *title)
 {
     mpixq_served_each_missed(add_missed, NULL);
-    mpixq_stats_table_add(table, mpixq_log_rank, &mpixq_stats_own);
+    mpixq_stats_table_add(table, mpixq_log_rank, &own);
     if (mpixq_log_rank == 0) {
         await_others();
     }
@@ -126,13 +119,11 @@ static void print(const char *title)
 
 void mpixq_stats_tell(void)
 {
+    mpixq_stats_settle();
     if (!mpixq_env.stats) {
         return;
     }
-    mpixq_request_each(add_request, NULL);
-    for (uint32_t id = 0; id < MPIXQ_N_CHANNELS; id++) {
-        mpixq_stats_own.of[id].pairs = mpixq_served_pairs(id);
-    }
+    mpixq_stats_read(&own);
     if (mpixq_log_rank != 0 && tell_first()) {
         return;
     }

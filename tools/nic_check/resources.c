@@ -142,7 +142,7 @@ static void registered(void)
     if (rc != 0 || !await(work.counted, 64)) {
         found("needs requests");
     }
-    work.source = (char *)source + (1ULL << 36);
+    work.source = (void *)((uintptr_t)source + (1ULL << 36));
     must(queue_write(&work), "FI_QUEUE_WORK");
     if (!await_error(&error) || !await_failure(work.counted)) {
         found("a wrong address is no error");
