@@ -5,8 +5,9 @@
 #
 # Checks that $CC compiles and links MPI programs, and finds which MPI it is and its launcher. Sets
 # and substitutes MPIXQ_MPI_NAME (mpich, openmpi or other); sets mpixq_mpi_version,
-# mpixq_mpi_standard and mpixq_mpi_large_count for the summary; defines HAVE_MPI_LARGE_COUNT to 0 or
-# 1 (and the Automake conditional of that name).
+# mpixq_mpi_standard, mpixq_mpi_large_count and mpixq_cv_mpi_tool for the summary; defines
+# HAVE_MPI_LARGE_COUNT to 0 or 1 (and the Automake conditional of that name), and the Automake
+# conditionals HAVE_MPI_TOOL and HAVE_MPI_TOOL_EVENTS.
 
 AC_DEFUN([MPIXQ_CHECK_MPI], [
     AC_CHECK_HEADER([mpi.h], [],
@@ -59,6 +60,21 @@ AC_DEFUN([_MPIXQ_MPI_FEATURES], [
     AC_DEFINE_UNQUOTED([HAVE_MPI_LARGE_COUNT], [$mpixq_value],
         [1 if MPI has the functions with large counts (MPI_Send_init_c and its like), else 0])
     AM_CONDITIONAL([HAVE_MPI_LARGE_COUNT], [test "$mpixq_mpi_large_count" = yes])
+
+    AC_CACHE_CHECK([for performance variables of MPI_T], [mpixq_cv_mpi_tool],
+        [AC_LINK_IFELSE(
+            [AC_LANG_PROGRAM([[#include <mpi.h>]],
+                [[int n; return MPI_T_pvar_get_index("", MPI_T_PVAR_CLASS_COUNTER, &n)
+                  + MPI_T_category_get_index("", &n);]])],
+            [mpixq_cv_mpi_tool=yes], [mpixq_cv_mpi_tool=no])])
+    AM_CONDITIONAL([HAVE_MPI_TOOL], [test "$mpixq_cv_mpi_tool" = yes])
+    AC_CACHE_CHECK([for MPI_T_category_get_num_events], [mpixq_cv_mpi_tool_events],
+        [AC_LINK_IFELSE(
+            [AC_LANG_PROGRAM([[#include <mpi.h>]],
+                [[int n; return MPI_T_category_get_num_events(0, &n);]])],
+            [mpixq_cv_mpi_tool_events=yes], [mpixq_cv_mpi_tool_events=no])])
+    AM_CONDITIONAL([HAVE_MPI_TOOL_EVENTS],
+        [test "$mpixq_cv_mpi_tool" = yes && test "$mpixq_cv_mpi_tool_events" = yes])
 ])
 
 # The launcher must belong to the compiler: with that of another MPI a test becomes N programs of

@@ -27,7 +27,7 @@ trap 'rm -rf "$dir"' EXIT
 failed=0
 
 # differs LIBRARY INCLUDE: print what is not as it is stored; nothing if all is. Names of large
-# counts and of Fortran are there where MPI and the compilers are.
+# counts, of MPI_T and of Fortran are there where MPI and the compilers are.
 differs()
 {
     local without=^$
@@ -37,6 +37,10 @@ differs()
     bash "$top_srcdir/tools/abi.sh" names "$1" "$2" >"$dir/found.names" || echo "no names"
     grep -q ' MPI_Send_init_c ' "$dir/found.names" ||
         without='_init_c '
+    grep -q ' MPI_T_pvar_read ' "$dir/found.names" ||
+        without+='|MPI_T_|mpixq_own_T_'
+    grep -q ' MPI_T_category_get_events ' "$dir/found.names" ||
+        without+='|T_category_get_(num_)?events '
     grep -q ' mpi_send_init_ ' "$dir/found.names" ||
         without+='|symbol (mpixq_own_)?mpi_|symbol mpixq_.*_f(08)?_+ '
     diff <(grep -vE "$without" "$top_srcdir/abi/names") "$dir/found.names" |

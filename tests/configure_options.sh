@@ -149,6 +149,12 @@ check_summary()
     else
         says 'large counts' 'no: *'
     fi
+    if compiles <<<'#include <mpi.h>
+        int main(void) { return MPI_T_pvar_get_index != 0; }'; then
+        says MPI_T yes
+    else
+        says MPI_T 'no: *'
+    fi
     says launcher "$MPIEXEC*"
     if compiles <<<'#include <uthash.h>
         #include <utlist.h>

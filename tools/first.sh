@@ -14,7 +14,8 @@ languages=${1:?C or FORTRAN}
 shift
 
 # One line per function, its name and the types of its parameters; then that as C.
-sed -n -e '/^MPIXQ_NEXT(/,/)$/ { H; /))$/ { s/.*//; x; s/\n */ /g; p; }; }' "$@" |
+sed -n -e '/^MPIXQ_NEXT(/b take' -e '/^  /b take' -e d \
+    -e ': take' -e 'H; /))$/ { s/.*//; x; s/\n */ /g; p; }' "$@" |
     sed -e 's/^ *MPIXQ_NEXT(//' -e 's/)$//' -e 's/, *(/|/' -e 's/)$//' |
     awk -F'|' -v languages="$languages" '
         # The declaration of p with a type, which may be one of an array.
@@ -58,5 +59,5 @@ sed -n -e '/^MPIXQ_NEXT(/,/)$/ { H; /))$/ { s/.*//; x; s/\n */ /g; p; }; }' "$@"
             print "extern __typeof(MPI_" $1 ") mpixq_own_" $1 ";"
             print "FIRST int MPI_" $1 "(" (n > 0 ? parameters : "void") ")"
             print "{\n    return mpixq_own_" $1 "(" arguments ");\n}\n"
-            if (languages == "FORTRAN" && $1 !~ /_c$/) { fortran($1, words) }
+            if (languages == "FORTRAN" && $1 !~ /_c$|^T_/) { fortran($1, words) }
         }'
