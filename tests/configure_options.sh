@@ -75,6 +75,15 @@ is_found()
     fi
 }
 
+# Where the compiler finds it, or in a CUDA toolkit.
+has_nvtx()
+{
+    local nvcc
+    nvcc=$(readlink -f "$(command -v nvcc || echo /usr/local/cuda/bin/nvcc)")
+    compiles -isystem "${nvcc%/bin/nvcc}/include" <<<'#include <nvtx3/nvToolsExt.h>
+        int main(void) { return 0; }'
+}
+
 has_libfabric()
 {
     compiles -lfabric <<<'#include <rdma/fi_trigger.h>
@@ -177,6 +186,7 @@ check_summary()
     else
         says 'CUDA cubins' 'none (no ptxas and fatbinary)*'
     fi
+    is_found NVTX has_nvtx
     is_found 'HIP toolkit' has_toolkit hipcc /opt/rocm hip/hip_runtime_api.h
     [ "$(without_notes "$(summary channels)")" = "$(built_in core/channels.c mpixq_channels)" ] ||
         fail "channels: $(summary channels), but built: $(built_in core/channels.c mpixq_channels)"
@@ -194,14 +204,16 @@ fi
 
 # ---- Options ------------------------------------------------------------------------------------
 
-must_configure --without-libfabric --with-cuda=no --without-hip --without-cmocka --without-fortran
+must_configure --without-libfabric --with-cuda=no --without-nvtx --without-hip --without-cmocka \
+    --without-fortran
 expect "switched off by --without-libfabric (without the channel cxi"
 expect "switched off by --without-cuda"
 says 'CUDA cubins' "switched off by --without-cuda"
+says NVTX "switched off by --without-nvtx"
 expect "switched off by --without-hip"
 expect "switched off by --without-fortran (without the module mpix_queue and its tests)"
 expect "the unit tests are skipped"
-for option in --with-libfabric --with-cuda --with-hip --with-cmocka --with-fortran; do
+for option in --with-libfabric --with-cuda --with-nvtx --with-hip --with-cmocka --with-fortran; do
     configure "$option=/nonexistent" && fail "$option=/nonexistent is accepted"
     expect "error: $option=/nonexistent was given, but folder /nonexistent is missing"
 done

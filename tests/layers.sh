@@ -34,6 +34,7 @@ may_include()
 vendor_files()
 {
     case $1 in
+    nvtx3/*) echo '*/nvtx*' ;;
     cuda*.h | cuda/* | nvrtc.h | nv*.h) echo '*/cuda* examples/*_gpu*' ;;
     hip/* | hip*.h | hsa/* | rocm*) echo '*/hip* examples/*_gpu*' ;;
     rdma/* | cxi*.h | libcxi/*) echo 'src/cxi/* */fabric* */cxi*' ;;

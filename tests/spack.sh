@@ -65,18 +65,21 @@ while IFS=: read -r choice arguments; do
         case $option in
         hip) variant=rocm ;;
         cmocka) variant=tests ;;
+        nvtx) variant=cuda ;;
         *) variant=$option ;;
         esac
         expected=--without-$option
         [[ "${choice#args }+" != *"+$variant+"* ]] || expected=--with-$option=/prefix/$option
         expected=${expected/with-fortran=*/with-fortran}
+        expected=${expected/prefix\/nvtx/prefix/cuda}
         [[ "$arguments " = *" $expected "* ]] ||
             fail "${choice#args } gives no $expected, but $arguments"
         [ "$variant" = tests ] || grep -q "^variant $variant " $facts ||
             fail "configure's --with-$option has no variant $variant"
     done
 done < <(grep '^args ' $facts)
-[ "$(grep -c '^variant ' $facts)" -eq $(($(wc -w <<<"$optional") - 1)) ] ||
+# Two options have no variant of their own.
+[ "$(grep -c '^variant ' $facts)" -eq $(($(wc -w <<<"$optional") - 2)) ] ||
     fail "variants that are no option of configure: $(grep '^variant ' $facts)"
 
 # configure itself finds no fault with the arguments of the plainest choice.

@@ -75,6 +75,9 @@ check_library()
                 fail "$file: $name is exported and passed on to nobody" ;;
         # The runtime of a sanitizer marks what it instruments.
         __asan_* | __ubsan_* | __tsan_* | __odr_asan*) ;;
+        # Of NVTX, in whose headers they stand: merged with those of the program, and hidden.
+        nvtx* | InitializeInjectionNvtx2_fnptr)
+            [ -n "$prefix" ] && [[ $type = [WV] ]] || fail "$file: $name is exported" ;;
         *) [ -n "$prefix" ] && [[ $name = "$prefix"* ]] || fail "$file: $name is exported" ;;
         esac
     done <<<"$symbols"

@@ -5,10 +5,15 @@
 #include "api.h"
 #include "core/match.h"
 #include "core/queue.h"
+#include "core/ranges.h"
+
+/* Each function has a form of its own of these, compiled for its number of requests; and calls one
+ * out of line where ranges are taken, so that otherwise a call costs a test more. */
+#define FAST static inline __attribute__((always_inline))
+#define SLOW __attribute__((noinline)) static
 
 /* Check the arguments that starts and waits have in common. */
-static int enter(const struct mpixq_call *call, MPIXQ_Queue queue, int count,
-                 MPI_Request requests[])
+FAST int enter(const struct mpixq_call *call, MPIXQ_Queue queue, int count, MPI_Request requests[])
 {
     int rc = mpixq_api_enter(call);
 
@@ -29,8 +34,8 @@ static int enter(const struct mpixq_call *call, MPIXQ_Queue queue, int count,
     return MPI_SUCCESS;
 }
 
-static int start(const struct mpixq_call *call, MPIXQ_Queue queue, int count,
-                 MPI_Request requests[])
+FAST int start_now(const struct mpixq_call *call, MPIXQ_Queue queue, int count,
+                   MPI_Request requests[])
 {
     struct mpixq_fault fault;
     int rc = enter(call, queue, count, requests);
@@ -44,7 +49,8 @@ static int start(const struct mpixq_call *call, MPIXQ_Queue queue, int count,
     return rc;
 }
 
-static int wait(const struct mpixq_call *call, MPIXQ_Queue queue, int count, MPI_Request requests[])
+FAST int wait_now(const struct mpixq_call *call, MPIXQ_Queue queue, int count,
+                  MPI_Request requests[])
 {
     struct mpixq_fault fault;
     int rc = enter(call, queue, count == MPIXQ_ALL_STARTED ? 0 : count, requests);
@@ -58,6 +64,40 @@ static int wait(const struct mpixq_call *call, MPIXQ_Queue queue, int count, MPI
         rc = mpixq_queue_wait(queue, count, requests, &fault);
     }
     return rc != MPI_SUCCESS ? mpixq_fault_raise_code(call, &fault, rc) : MPI_SUCCESS;
+}
+
+SLOW int start_in_range(const struct mpixq_call *call, MPIXQ_Queue queue, int count,
+                        MPI_Request requests[])
+{
+    int rc;
+
+    mpixq_range_push(call->name, count);
+    rc = start_now(call, queue, count, requests);
+    mpixq_range_pop();
+    return rc;
+}
+
+SLOW int wait_in_range(const struct mpixq_call *call, MPIXQ_Queue queue, int count,
+                       MPI_Request requests[])
+{
+    int rc;
+
+    mpixq_range_push(call->name, count);
+    rc = wait_now(call, queue, count, requests);
+    mpixq_range_pop();
+    return rc;
+}
+
+FAST int start(const struct mpixq_call *call, MPIXQ_Queue queue, int count, MPI_Request requests[])
+{
+    return mpixq_ranges_are_on() ? start_in_range(call, queue, count, requests)
+                                 : start_now(call, queue, count, requests);
+}
+
+FAST int wait(const struct mpixq_call *call, MPIXQ_Queue queue, int count, MPI_Request requests[])
+{
+    return mpixq_ranges_are_on() ? wait_in_range(call, queue, count, requests)
+                                 : wait_now(call, queue, count, requests);
 }
 
 int PMPIXQ_Enqueue_startall(MPIXQ_Queue queue, int count, MPI_Request requests[])

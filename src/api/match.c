@@ -10,6 +10,7 @@
 #include "core/channel.h"
 #include "core/env.h"
 #include "core/progress.h"
+#include "core/ranges.h"
 #include "core/stage.h"
 
 /* Room for the records of one call: short arrays need no memory of their own. */
@@ -116,7 +117,8 @@ static int raise_failure(const struct room *room)
     return MPI_SUCCESS;
 }
 
-static int match(const struct mpixq_call *call, int count, MPI_Request requests[], MPI_Info info)
+static int match_now(const struct mpixq_call *call, int count, MPI_Request requests[],
+                     MPI_Info info)
 {
     struct mpixq_match_op op;
     struct room room;
@@ -134,6 +136,16 @@ static int match(const struct mpixq_call *call, int count, MPI_Request requests[
              : raise_failure(&room);
     room_free(&room);
     mpixq_match_op_end(&op);
+    return rc;
+}
+
+static int match(const struct mpixq_call *call, int count, MPI_Request requests[], MPI_Info info)
+{
+    int rc;
+
+    mpixq_range_push(call->name, count);
+    rc = match_now(call, count, requests, info);
+    mpixq_range_pop();
     return rc;
 }
 
@@ -161,8 +173,8 @@ int PMPIXQ_Match(MPI_Request *request)
 }
 MPIXQ_TWIN(Match);
 
-static int match_later(const struct mpixq_call *call, int count, MPI_Request requests[],
-                       MPI_Info info, MPI_Request *match)
+static int begin(const struct mpixq_call *call, int count, MPI_Request requests[], MPI_Info info,
+                 MPI_Request *match)
 {
     struct mpixq_match_op *op;
     struct room room;
@@ -187,6 +199,17 @@ static int match_later(const struct mpixq_call *call, int count, MPI_Request req
     room_free(&room);
     mpixq_progress_wake();
     return MPI_SUCCESS;
+}
+
+static int match_later(const struct mpixq_call *call, int count, MPI_Request requests[],
+                       MPI_Info info, MPI_Request *match)
+{
+    int rc;
+
+    mpixq_range_push(call->name, count);
+    rc = begin(call, count, requests, info, match);
+    mpixq_range_pop();
+    return rc;
 }
 
 int PMPIXQ_Imatchall(int count, MPI_Request requests[], MPI_Request *match)

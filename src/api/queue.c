@@ -9,6 +9,7 @@
 #include "core/lib.h"
 #include "core/match.h"
 #include "core/queue.h"
+#include "core/ranges.h"
 
 static int create(const struct mpixq_call *call, MPIXQ_Queue *queue, MPIXQ_Queue_type type,
                   void *stream_address, MPI_Info info)
@@ -112,7 +113,9 @@ int PMPIXQ_Queue_wait(MPIXQ_Queue queue)
     if (rc != MPI_SUCCESS) {
         return rc;
     }
+    mpixq_range_push(call.name, 0);
     rc = mpixq_queue_synchronize(queue, &fault);
+    mpixq_range_pop();
     return rc != MPI_SUCCESS ? mpixq_fault_raise_code(&call, &fault, rc) : MPI_SUCCESS;
 }
 MPIXQ_TWIN(Queue_wait);

@@ -25,6 +25,7 @@
 #include "opener.h"
 #include "progress.h"
 #include "queue.h"
+#include "ranges.h"
 #include "stats.h"
 #include "stream/host_stream.h"
 #include "stream/stream.h"
@@ -219,6 +220,7 @@ void mpixq_lib_open(int level)
 
     thread_level = level;
     mpixq_env_read();
+    mpixq_ranges_open();
     mpixq_failure_listen(&failure_listener);
     mpixq_match_add_look(mpixq_watchdog_check);
     mpixq_match_add_look(mpixq_liveness_check);

@@ -9,6 +9,7 @@
 #include "backoff.h"
 #include "log.h"
 #include "mpi_turns.h"
+#include "ranges.h"
 #include "thread.h"
 
 enum {
@@ -123,9 +124,11 @@ static void fall_asleep(void)
 
 static void *progress_main(void *arg)
 {
+    static const char range[] = "progress"; /* while it is awake */
     int idle = 0;
 
     (void)arg;
+    mpixq_range_push(range, 0);
     while (!atomic_load(&stop)) {
         long us;
 
@@ -136,11 +139,14 @@ static void *progress_main(void *arg)
         mpixq_affinity_look_again();
         if (idle > IDLE_TICKS) {
             idle = 0;
+            mpixq_range_pop();
             fall_asleep();
+            mpixq_range_push(range, 0);
         } else {
             mpixq_sleep_us(us > 0 ? us : TICK_US);
         }
     }
+    mpixq_range_pop();
     return NULL;
 }
 

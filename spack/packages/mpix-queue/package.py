@@ -58,6 +58,11 @@ class MpixQueue(AutotoolsPackage):
                 args.append("--with-{0}={1}".format(option, self.spec[option].prefix))
             else:
                 args.append("--without-" + option)
+        # In a toolkit of CUDA.
+        if self.spec.satisfies("+cuda"):
+            args.append("--with-nvtx=" + self.spec["cuda"].prefix)
+        else:
+            args.append("--without-nvtx")
         # A compiler of MPI's is wanted, which configure finds beside that of C.
         args.append("--with-fortran" if self.spec.satisfies("+fortran") else "--without-fortran")
         if self.run_tests:
