@@ -41,8 +41,8 @@ compare()
 }
 
 # check_fortran: each function that is interposed in C has its names for Fortran, and no others
-# exist. Those with large counts come by C's (MPICH) or have no form in Fortran of their own, and the
-# tool interface is for C alone.
+# exist. Those with large counts come by C's (MPICH) or have no form in Fortran of their own, and
+# the tool interface is for C alone.
 check_fortran()
 {
     local in_c in_fortran module
