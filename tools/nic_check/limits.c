@@ -155,9 +155,11 @@ static void overflow(void)
 struct span {
     uint64_t from_ns, to_ns;
 };
-enum { REGIONS = 100, POSTS = 1 << 18 };
+enum { REGIONS = 100, FEWEST_REGIONS = 10, POSTS = 1 << 20 };
+static const uint64_t ENOUGH_NS = 200000000;
 static struct span calls[2 * REGIONS], posts[POSTS];
 static _Atomic int n_calls, n_posts;
+static _Atomic bool have_called;
 
 static uint64_t now_ns(void)
 {
@@ -170,7 +172,7 @@ static uint64_t now_ns(void)
 static void *post_on(void *arg)
 {
     (void)arg;
-    for (int n = 0; n < POSTS && atomic_load(&n_calls) < 2 * REGIONS; n++) {
+    for (int n = 0; n < POSTS && !atomic_load(&have_called); n++) {
         posts[n].from_ns = now_ns();
         (void)write_nothing(200);
         posts[n].to_ns = now_ns();
@@ -213,14 +215,18 @@ static bool has_post_within(const struct span *call)
 static void region_lock(void)
 {
     int within = 0, n;
+    uint64_t begun_ns;
     pthread_t thread;
 
     rig_open();
     mr_open(target, sizeof(target), 200, NULL);
     must(-pthread_create(&thread, NULL, post_on, NULL), "pthread_create");
-    for (uint64_t key = 300; key < 300 + REGIONS; key++) {
-        open_and_close(key);
+    begun_ns = now_ns();
+    for (uint64_t i = 0; i < FEWEST_REGIONS || (i < REGIONS && now_ns() - begun_ns < ENOUGH_NS);
+         i++) {
+        open_and_close(300 + i);
     }
+    atomic_store(&have_called, true);
     pthread_join(thread, NULL);
     n = atomic_load(&n_calls);
     for (int i = 0; i < n; i++) {
