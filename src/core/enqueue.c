@@ -294,12 +294,19 @@ static int start_pairs(struct mpixq_queue *queue, int n)
 int mpixq_queue_start(struct mpixq_queue *queue, int count, MPI_Request requests[],
                       struct mpixq_fault *fault_p)
 {
-    int n, rc = take_checked(queue, count, requests, true, &n, fault_p);
+    int n, rc;
 
+    if (mpixq_queue_was_told(queue)) {
+        mpixq_queue_part_told(queue);
+    }
+    rc = take_checked(queue, count, requests, true, &n, fault_p);
     if (rc != MPI_SUCCESS) {
         return rc;
     }
     step_pairs(queue, n);
+    if (mpixq_queue_was_told(queue)) {
+        mpixq_queue_fail_told(queue, n);
+    }
     queue->starts += (uint64_t)n; /* before the turn is lent: stats_read.c */
     submit_triggers(queue, start_pairs(queue, n));
     mpixq_trace_starts_enqueued(queue, n);

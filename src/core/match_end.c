@@ -47,6 +47,19 @@ void mpixq_match_record_release(const struct mpixq_record *record, int source)
     }
 }
 
+/* Has its last wait completed, or is it about to be started on a queue for the first time? The
+ * state is read first: a start takes its step before it counts. */
+static bool is_idle(const struct mpixq_pair *pair)
+{
+    int state = pair->owner != NULL ? atomic_load(&pair->owner->state) : MPIXQ_WAITING;
+
+    return state == MPIXQ_WAITING ? mpixq_pair_is_complete(pair) : state != MPIXQ_STARTED;
+}
+
+/* A request belongs to its queue until its wait has completed, and stays in its list until somebody
+ * looks. In between its failure is not the queue's. Who starts it meanwhile takes the step and
+ * looks at told then; here told is written before the state is read: so one of both sees the
+ * other. */
 void mpixq_match_record_failure(const struct mpixq_record *record, int source)
 {
     struct mpixq_pair *pair = mpixq_match_by_id(record->u.failure.id);
@@ -55,9 +68,16 @@ void mpixq_match_record_failure(const struct mpixq_record *record, int source)
     if (pair == NULL || pair->peer_world != source || pair->channel == NULL) {
         return; /* freed meanwhile */
     }
+    if (!mpixq_pair_is_complete(pair)) {
+        mpixq_match_poll(pair); /* done follows here only */
+    }
     atomic_store(&pair->failed, true);
     queue = atomic_load(&pair->queue);
-    if (queue != NULL) {
+    if (queue == NULL) {
+        return;
+    }
+    atomic_store(&queue->told, true);
+    if (!is_idle(pair)) {
         mpixq_queue_fail(queue, pair, mpixq_pair_peer_failed(pair), "peer");
     }
 }

@@ -92,6 +92,7 @@ static void queue_reset(struct mpixq_queue *queue)
     atomic_store(&queue->posts, 0);
     atomic_store(&queue->rings, 0);
     atomic_store(&queue->stalls, 0);
+    atomic_store(&queue->told, false);
     atomic_store(&queue->failed, MPI_SUCCESS);
     atomic_store(&queue->is_freed, false);
     queue->failed_comm = NULL;
@@ -256,6 +257,27 @@ void mpixq_queue_settle(struct mpixq_request *req)
         !is_being_submitted(queue, req, turn) &&
         has_passed(queue, waiting ? req->ticket : queue->ticket)) {
         detach(queue, req);
+    }
+    mpixq_turn_give_back(&queue->turn, turn);
+}
+
+void mpixq_queue_part_told(struct mpixq_queue *queue)
+{
+    enum mpixq_turn_state turn = mpixq_turn_borrow(&queue->turn);
+    struct mpixq_request *req, *next;
+
+    atomic_store(&queue->told, false); /* before the pairs are looked at, which fail before it */
+    DL_FOREACH_SAFE2(queue->members, req, next, next_member)
+    {
+        if (!mpixq_pair_has_failed(&req->pair)) {
+            continue;
+        }
+        if (mpixq_request_state(req) == MPIXQ_WAITING && !is_being_submitted(queue, req, turn) &&
+            has_passed(queue, req->ticket)) {
+            detach(queue, req);
+        } else {
+            atomic_store(&queue->told, true);
+        }
     }
     mpixq_turn_give_back(&queue->turn, turn);
 }

@@ -71,6 +71,9 @@ struct mpixq_queue {
     struct mpixq_queue *next_behind;
     struct mpixq_age behind_age;
 
+    /* Since it was looked at last, the peer of a member has said that it failed: then that may have
+     * been complete. Any thread. */
+    atomic_bool told;
     pthread_mutex_t fail_lock;
     atomic_int failed;              /* first error, an MPI code; written once under fail_lock */
     struct mpixq_comm *failed_comm; /* of the request it came from */
@@ -121,6 +124,10 @@ void mpixq_queue_settle(struct mpixq_request *req);
  * of fail_lock. A queue of NULL: the host has started it, and the code is kept with the pair. */
 void mpixq_queue_fail(struct mpixq_queue *queue, struct mpixq_pair *pair, int code,
                       const char *operation);
+/* Of a queue that was told: take from it what is complete and has failed, so that to start that is
+ * refused; and, in turn, fail it if one of the n pairs that have just been started had failed. */
+__attribute__((cold)) void mpixq_queue_part_told(struct mpixq_queue *queue);
+__attribute__((cold)) void mpixq_queue_fail_told(struct mpixq_queue *queue, int n);
 /* In MPI_Finalize: fail every live queue, so that its stream drains, and free it. Returns how
  * many there were. */
 int mpixq_queues_close(void);
@@ -128,6 +135,12 @@ int mpixq_queues_close(void);
 static inline bool mpixq_queue_has_failed(const struct mpixq_queue *queue)
 {
     return atomic_load_explicit(&queue->failed, memory_order_acquire) != MPI_SUCCESS;
+}
+
+/* In one order with the steps of requests: see mpixq_match_record_failure. */
+static inline bool mpixq_queue_was_told(const struct mpixq_queue *queue)
+{
+    return __builtin_expect(atomic_load(&queue->told), false);
 }
 
 #endif

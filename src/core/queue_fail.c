@@ -69,6 +69,16 @@ void mpixq_queue_fail(struct mpixq_queue *queue, struct mpixq_pair *pair, int co
     pthread_mutex_unlock(&queue->fail_lock);
 }
 
+void mpixq_queue_fail_told(struct mpixq_queue *queue, int n)
+{
+    for (int i = 0; i < n; i++) {
+        if (mpixq_pair_has_failed(queue->pairs[i])) {
+            mpixq_queue_fail(queue, queue->pairs[i], mpixq_pair_peer_failed(queue->pairs[i]),
+                             "peer");
+        }
+    }
+}
+
 void mpixq_queue_look(struct mpixq_queue *queue)
 {
     const char *why = queue->stream->ops->broken(queue->stream);
