@@ -65,7 +65,8 @@ has()
 # assembly ARGUMENT...: of the kernels, by clang, into $out.
 assembly()
 {
-    "${GPU_CLANG:-clang}" "$@" --cuda-device-only -O2 -S -o "$out" 2>/dev/null && [ -s "$out" ]
+    TMPDIR=$out.left "${GPU_CLANG:-clang}" "$@" --cuda-device-only -O2 -S -o "$out" 2>/dev/null &&
+        [ -s "$out" ]
 }
 
 kernels()
@@ -89,6 +90,11 @@ kernels()
         seen=1
     fi
     [ $seen = 1 ] || skip "there is no clang that compiles the kernels"
+    # What makes them for the library leaves nothing in the folder for temporary files.
+    mkdir "$out.temporary" || exit 99
+    GPU_CLANG=${GPU_CLANG:-clang} TMPDIR=$out.temporary \
+        sh "$top_srcdir/tools/gpu_code.sh" hip "$top_srcdir" "$out.co" &&
+        [ -z "$(ls -A "$out.temporary")" ] || fail "left behind: $(ls -A "$out.temporary")"
 }
 
 # tool VARIABLE NAME: of the build, else where CUDA's are.
@@ -191,8 +197,8 @@ compiled()
     done
 }
 
-out=$(mktemp) || exit 99
-trap 'rm -f "$out" "$out".*' EXIT
+out=$(mktemp) && mkdir "$out.left" || exit 99
+trap 'rm -rf "$out" "$out".*' EXIT
 cuda_dir=$(command -v nvcc)
 cuda_dir=${cuda_dir:+$(dirname "$(dirname "$(readlink -f "$cuda_dir")")")}
 case ${1-} in

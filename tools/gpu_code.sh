@@ -23,6 +23,11 @@ if [ "$1" = embed ] && [ "$3" = benchmarks ]; then
     header=bench_device.h
 fi
 
+# Compilers of HIP leave folders behind, two for each kind of GPU.
+TMPDIR=$(mktemp -d) && export TMPDIR || exit 1
+trap 'rm -rf "$TMPDIR"' EXIT
+trap 'exit 1' HUP INT TERM
+
 # PTX of the lowest version that has what the kernels need: drivers compile it for newer GPUs.
 # compile_cuda OUTPUT SOURCE
 compile_cuda()
@@ -64,7 +69,7 @@ fat()
 {
     images= made=
     [ -n "${PTXAS-}" ] && [ -n "${FATBINARY-}" ] || return 1
-    folder=$(mktemp -d) || return 1
+    folder=$TMPDIR
     for kind in $(kinds); do
         from=$1
         [ "$kind" -lt 90 ] || [ ! -s "$2" ] || from=$2
@@ -75,9 +80,6 @@ fat()
     # shellcheck disable=SC2086
     [ -n "$images" ] && "$FATBINARY" -64 --compress-all --create="$3" $images 2>/dev/null &&
         [ -s "$3" ] && echo $made
-    set -- $?
-    rm -rf "$folder"
-    return "$1"
 }
 
 # Code objects for what the compiler knows of this list: there is nothing common to all.
