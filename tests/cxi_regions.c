@@ -1,17 +1,20 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright (c) 2026 the mpix-queue authors
  *
- * While the NIC takes its time for a region, the provider has the endpoint's lock, and a match
- * waits for it with locks of the library.
+ * While the NIC takes its time for a region, the provider has the endpoint's lock, and a match or a
+ * free waits for it.
  *
  * Argument 1:
  *     stream   what was posted before goes on: the stream gets past its waits meanwhile
  *     page     the same while the region is that of a new page of words
+ *     match, free  another thread's matches and frees, and its queues, go on while one waits in a
+ *              match, or in a free
  *     events   many starts are under way in the host's hands, whose completions nobody can read:
  *              they fit into the endpoint's event queue, and the NIC goes on when they are read
  */
 #include <pthread.h>
 #include <stdatomic.h>
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -139,6 +142,60 @@ static void test_stream(MPIX_Host_stream stream, MPIX_Queue queue, int words)
     }
 }
 
+/* A pair by another channel, from its match to its free, and a queue: none of it is the NIC's. */
+static void use_others(void)
+{
+    int data[2] = {-1, 42 + mtest_rank};
+    MPIX_Queue queue = MPIX_QUEUE_NULL;
+    MPI_Request pair[2];
+    MPI_Info info;
+
+    MTEST_OK(MPI_Info_create(&info));
+    MTEST_OK(MPI_Info_set(info, "mpixq_channels", "fallback"));
+    MTEST_OK(MPI_Recv_init(&data[0], 1, MPI_INT, peer, 1, MPI_COMM_WORLD, &pair[0]));
+    MTEST_OK(MPI_Send_init(&data[1], 1, MPI_INT, peer, 1, MPI_COMM_WORLD, &pair[1]));
+    MTEST_OK(MPIX_Matchall_info(2, pair, info));
+    MTEST_OK(MPI_Info_free(&info));
+    MTEST_OK(MPIX_Queue_init(&queue, MPIX_QUEUE_AUTO, NULL));
+    MTEST_OK(MPIX_Enqueue_startall(queue, 2, pair));
+    MTEST_OK(MPIX_Enqueue_waitall(queue, 2, pair));
+    MTEST_OK(MPIX_Queue_wait(queue));
+    MTEST_EQ(data[0], 42 + peer);
+    MTEST_EQ(data[1], 42 + mtest_rank);
+    MTEST_OK(MPIX_Queue_free(&queue));
+    MTEST_OK(MPI_Request_free(&pair[0]));
+    MTEST_OK(MPI_Request_free(&pair[1]));
+}
+
+static void *free_pairs(void *arg)
+{
+    for (int i = 0; i < 2 * FEW; i++) {
+        MTEST_OK(MPI_Request_free(&r[i]));
+    }
+    return arg;
+}
+
+/* The NIC needs long for the first region that it has to make known, or to forget; both ranks meet
+ * in what the other thread does, so both are in that. */
+static void test_others(bool is_free)
+{
+    pthread_t thread;
+    int holding;
+
+    make(FEW);
+    hooks->regions(5000000);
+    MTEST_EQ(pthread_create(&thread, NULL, is_free ? free_pairs : match_extra, NULL), 0);
+    await_holding();
+    hooks->regions(0); /* for those after this one */
+    use_others();
+    holding = hooks->holding();
+    MTEST_CHECK(holding > 0);
+    MTEST_EQ(pthread_join(thread, NULL), 0);
+    if (!is_free) {
+        (void)free_pairs(NULL);
+    }
+}
+
 static void test_events(MPIX_Queue queue)
 {
     pthread_t thread;
@@ -169,6 +226,8 @@ int main(int argc, char **argv)
         test_stream(stream, queue, 0);
     } else if (hooks != NULL && strcmp(what, "page") == 0) {
         test_stream(stream, queue, WORDS - 3 * FEW);
+    } else if (hooks != NULL && (strcmp(what, "match") == 0 || strcmp(what, "free") == 0)) {
+        test_others(strcmp(what, "free") == 0);
     } else if (hooks != NULL) {
         MTEST_EQ(strcmp(what, "events"), 0);
         test_events(queue);

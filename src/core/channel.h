@@ -66,10 +66,10 @@ struct mpixq_channel {
      * was told of before, if any. May block until GPUs go on. */
     void (*expose)(const struct mpixq_stream_ops *ops);
 
-    /* Threads of the program, with no lock, before a match, where the process uses a GPU: the
-     * buffer is in memory of one, which streams of this kind reach, or of the host (NULL). Keep in
-     * pair->reached what takes a call of the GPU's library, to work with the buffer itself
-     * (pair->in_place) or with its staging buffer. May block until GPUs go on. */
+    /* Threads of the program, with no lock, before a match: the buffer is in memory of a GPU, which
+     * streams of this kind reach, or of the host (NULL). Keep in pair->reached what takes a call of
+     * the GPU's library or an answer of a NIC, to work with the buffer itself (pair->in_place) or
+     * with its staging buffer. May block until GPUs go on. */
     void (*reach)(struct mpixq_pair *pair, const char *kind);
     /* Under the matching lock, or before the match: pair->reached is not needed any more. */
     void (*unreach)(struct mpixq_pair *pair);
@@ -170,9 +170,10 @@ struct mpixq_channel {
      * not completed, so that nothing reads or writes its buffer any more, if that takes a GPU. */
     void (*recall)(struct mpixq_pair *pair);
 
-    /* Threads of the program, with no lock, after the user's free of a request or of a queue: undo
-     * what was done for peers and serves no pair any more, of this process or of theirs. May
-     * block until GPUs go on. */
+    /* Threads of the program, with no lock, after the user's free of a request or of a queue, and
+     * after a match that came to nothing: undo what was done for peers and serves no pair any more,
+     * of this process or of theirs; and what this thread has released. May block until GPUs go on,
+     * or a NIC has answered. */
     void (*tidy)(void);
 
     /* Under the matching lock: the peer has freed its end, and pair->peer_end says so. Must not

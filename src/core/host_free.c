@@ -73,7 +73,6 @@ void mpixq_host_freed(struct mpixq_request *req)
             req->pair.channel->recall(&req->pair);
         }
         mpixq_match_release(req);
-        mpixq_channels_tidy();
         return;
     }
     atomic_fetch_add(&n_freed, 1);
@@ -98,7 +97,6 @@ static void release(struct mpixq_request *req)
     req->pair.channel->recall(&req->pair); /* in MPI_Finalize it may be under way */
     mpixq_match_release(req);
     atomic_fetch_sub(&n_freed, 1);
-    mpixq_channels_tidy();
 }
 
 void mpixq_host_reap(void)

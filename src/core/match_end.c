@@ -143,11 +143,20 @@ static void release_locked(struct mpixq_request *req)
 
 void mpixq_match_release(struct mpixq_request *req)
 {
+    bool is_left;
+
     mpixq_match_enter();
     release_locked(req);
     mpixq_control_progress();
     mpixq_match_retire();
+    is_left = retiring != NULL;
     mpixq_match_leave();
+    mpixq_channels_tidy();
+    if (is_left) { /* a channel may have had to tidy first */
+        mpixq_match_enter();
+        mpixq_match_retire();
+        mpixq_match_leave();
+    }
 }
 
 void mpixq_match_tell_failure(const struct mpixq_pair *pair)
@@ -217,7 +226,17 @@ struct busy {
     char first[MPIXQ_NAME_ROOM];
 };
 
-/* The process ends: let go of one end, whatever it is doing. */
+/* The process ends: no end is used any more, */
+static void release_left(struct mpixq_request *req, void *arg)
+{
+    (void)arg;
+    mpixq_channels_unreach(&req->pair);
+    if (req->pair.channel != NULL && !req->released) {
+        req->pair.channel->release(&req->pair);
+    }
+}
+
+/* and it is let go of, whatever it is doing. */
 static void let_go(struct mpixq_request *req, void *arg)
 {
     struct busy *busy = arg;
@@ -225,9 +244,6 @@ static void let_go(struct mpixq_request *req, void *arg)
     mpixq_match_id_remove(&req->pair);
     mpixq_match_forget_opening(req);
     if (req->pair.channel != NULL) {
-        if (!req->released) {
-            req->pair.channel->release(&req->pair);
-        }
         /* A receive may still lack its sender's release: nobody will wait for that any more. */
         if (!req->pair.channel->retire(&req->pair) && mpixq_request_is_send(req) &&
             busy->n++ == 0) {
@@ -264,6 +280,10 @@ void mpixq_match_close(void)
     while ((offered = mpixq_pairing_take_offered(&mpixq_match_pairing)) != NULL) {
         mpixq_offer_free(mpixq_offer_of(offered));
     }
+    mpixq_match_each(release_left, NULL);
+    mpixq_match_leave();
+    mpixq_channels_tidy();
+    mpixq_match_enter();
     mpixq_match_each(let_go, &busy);
     mpixq_match_reasons_close();
     mpixq_match_leave();

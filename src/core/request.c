@@ -266,6 +266,7 @@ bool mpixq_request_drop(MPI_Request handle, struct mpixq_request **req_p)
     struct mpixq_comm *comm;
     struct held type;
     enum mpixq_mode mode;
+    bool was_matching;
 
     *req_p = req;
     if (req == NULL || mpixq_request_state(req) != MPIXQ_UNMATCHED) {
@@ -274,6 +275,7 @@ bool mpixq_request_drop(MPI_Request handle, struct mpixq_request **req_p)
     mode = req->pair.message.mode;
     comm = req->comm;
     type = held_type(req);
+    was_matching = req->was_matching;
     mpixq_staging_give_back(req->pair.staging);
     forget_prepared(req);
     mpixq_spin_lock(&lock);
@@ -281,6 +283,9 @@ bool mpixq_request_drop(MPI_Request handle, struct mpixq_request **req_p)
     record_recycle(req);
     mpixq_spin_unlock(&lock);
     let_go(mode, comm, type);
+    if (was_matching) {
+        mpixq_channels_tidy(); /* its match came to nothing */
+    }
     *req_p = NULL;
     return true;
 }

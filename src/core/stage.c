@@ -117,11 +117,10 @@ static enum mpixq_error stage_one(struct mpixq_request *req, unsigned kinds)
     const char *kind;
     void *place;
 
-    if (pair->message.count == 0 || req->peer == MPI_PROC_NULL || !find_span(pair, &span) ||
-        span.bytes == 0) {
+    if (pair->message.count == 0 || !find_span(pair, &span) || span.bytes == 0) {
+        mpixq_channels_reach(pair, &req->channels, NULL);
         return MPIXQ_E_NONE;
     }
-    req->was_matching = true; /* be it matched or not */
     kind = mpixq_memory_of(kinds, span.first, &place, &pair->moves);
     pair->in_gpu = kind != NULL;
     if (kind != NULL) {
@@ -139,11 +138,21 @@ static enum mpixq_error stage_one(struct mpixq_request *req, unsigned kinds)
     return error;
 }
 
+/* No GPU is used. */
+static void reach_of_host(struct mpixq_request *req)
+{
+    if (req->peer != MPI_PROC_NULL) {
+        req->was_matching = true;
+        mpixq_channels_reach(&req->pair, &req->channels, NULL);
+    }
+}
+
 void mpixq_unstage(struct mpixq_request *const reqs[], int n)
 {
     for (int i = 0; i < n; i++) {
         mpixq_channels_unreach(&reqs[i]->pair);
     }
+    mpixq_channels_tidy();
 }
 
 enum mpixq_error mpixq_stage(struct mpixq_request *const reqs[], int n,
@@ -153,11 +162,17 @@ enum mpixq_error mpixq_stage(struct mpixq_request *const reqs[], int n,
     unsigned kinds = mpixq_memory_kinds(); /* asked once, for all of them */
 
     if (kinds == 0) {
+        for (int i = 0; i < n; i++) {
+            reach_of_host(reqs[i]);
+        }
         return MPIXQ_E_NONE;
     }
     mpixq_memory_relax(kinds);
     for (int i = 0; error == MPIXQ_E_NONE && i < n; i++) {
-        error = stage_one(reqs[i], kinds);
+        if (reqs[i]->peer != MPI_PROC_NULL) {
+            reqs[i]->was_matching = true; /* be it matched or not */
+            error = stage_one(reqs[i], kinds);
+        }
         *failed_p = reqs[i];
     }
     mpixq_lost_look();

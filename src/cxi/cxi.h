@@ -12,6 +12,7 @@
  *     expose.c   (expose.h) doorbells and words for GPUs
  *     supply.c   (supply.h) counters, words and entries: taken, given back, set aside
  *     ops.c      one operation: posted as deferred work, or issued by the host
+ *     end.c      (end.h) ends of pairs: made before a match, and closed after a free
  *     pair.c     matching, and the end of a pair: the channel's table
  *     start.c    starts and waits: armed, logged, executed
  *     probe.c    signs of life of peers; about.c: what there is to say of all this, for people
@@ -19,7 +20,8 @@
  *
  * Threads. Everything is entered by any thread. nic.lock guards what changes after a pair was
  * matched; it is taken under the locks of queues and of matching, and nothing is called under it
- * but libfabric and the heap. What only matching uses is under the matching lock.
+ * but libfabric and the heap; and not what makes the NIC know or forget a region or a counter. What
+ * only matching uses is under the matching lock.
  */
 #ifndef MPIXQ_CXI_H
 #define MPIXQ_CXI_H
@@ -95,7 +97,7 @@ struct cxi_queue {
 
 /* This end of a pair. */
 struct cxi_end {
-    struct mpixq_pair *pair;
+    struct mpixq_pair *pair;     /* NULL: it is gone, and the end is to be closed */
     bool is_send, ready, direct; /* ready: no clear-to-send; direct: the buffer is in a GPU */
     bool delivered; /* the sender tells when the data is in place, which D counts too */
     bool shared;    /* a start of it rings Q: not if it has T, nor if it only waits for data */
@@ -114,6 +116,8 @@ struct cxi_end {
     uint64_t word_base, cts_base;
     struct cxi_end *prev, *next; /* of all ends */
     /* Under nic.lock. */
+    bool is_leaving; /* its regions are to be closed, or being closed */
+    struct cxi_end *next_leaving;
     struct cxi_queue *queue;            /* of its last start */
     struct cxi_entry *entries, *newest; /* in the order of their posting */
     uint64_t settled;                   /* last start that was armed or taken over */

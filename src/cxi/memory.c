@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright (c) 2026 the mpix-queue authors
  *
- * Regions: memory that peers write to, and memory that is only sent from. Buffers in memory of GPUs
- * are registered before a match, since that calls the GPU's library; the match binds them. */
+ * Regions: memory that peers write to, and memory that is only sent from; and the reach of the
+ * channel. */
 #include <string.h>
 
 #include "core/env.h"
 #include "core/layout.h"
 #include "core/log.h"
 #include "cxi.h"
+#include "end.h"
 #include "probe.h"
 #include "supply.h"
 
@@ -118,8 +119,8 @@ uint64_t mpixq_cxi_remote_address(const void *address)
 /* Before a match. */
 
 /* NULL: the NIC has the whole buffer now; or why not. */
-static const char *register_buffer(struct mpixq_pair *pair, const void *buffer,
-                                   struct fi_mr_attr *attr)
+static const char *register_buffer(const struct mpixq_pair *pair, const void *buffer,
+                                   struct fi_mr_attr *attr, struct fid_mr **region_p)
 {
     const struct mpixq_message *message = &pair->message;
     struct iovec iov = {.iov_base = (void *)buffer,
@@ -131,11 +132,12 @@ static const char *register_buffer(struct mpixq_pair *pair, const void *buffer,
     attr->iov_count = 1;
     attr->access = mpixq_pair_is_send(pair) ? FI_WRITE : FI_REMOTE_WRITE;
     rc = register_memory(attr, &region);
-    pair->reached = rc == 0 ? region : NULL;
+    *region_p = rc == 0 ? region : NULL;
     return rc == 0 ? NULL : mpixq_cxi_strerror(rc);
 }
 
-static const char *register_of_gpu(struct mpixq_pair *pair, const char *kind)
+static const char *register_of_gpu(struct mpixq_pair *pair, const char *kind,
+                                   struct fid_mr **region_p)
 {
     bool trusts = mpixq_env.cxi_gpu == MPIXQ_CXI_GPU_DIRECT;
     struct fi_mr_attr attr = {.iface = FI_HMEM_ROCR};
@@ -147,13 +149,26 @@ static const char *register_of_gpu(struct mpixq_pair *pair, const char *kind)
         attr.iface = FI_HMEM_CUDA;
         attr.device.cuda = device;
     }
-    why = why != NULL ? why : register_buffer(pair, pair->message.buffer, &attr);
+    why = why != NULL ? why : register_buffer(pair, pair->message.buffer, &attr, region_p);
     if (why == NULL && !mpixq_memory_held(kind, pair->message.buffer)) {
-        mpixq_cxi_unreach(pair);
+        (void)fi_close(&(*region_p)->fid);
+        *region_p = NULL;
         why = "the program's copies of the memory cannot be made synchronous";
     }
-    pair->in_place = why == NULL;
     return why;
+}
+
+/* The buffer as it is, if NICs reach it in memory of a GPU. */
+static struct fid_mr *region_of_gpu(struct mpixq_pair *pair, const char *kind, const char *why)
+{
+    struct fid_mr *region = NULL;
+    char text[64];
+
+    why = why != NULL ? why : register_of_gpu(pair, kind, &region);
+    mpixq_debug("%s: the NIC %s%s", mpixq_pair_describe(pair, text, sizeof text),
+                why == NULL ? "can access its buffer itself" : "needs a twin of its buffer: ",
+                why == NULL ? "" : why);
+    return region;
 }
 
 /* In a domain for memory of GPUs any registration asks the GPU's library what memory that is, and
@@ -161,32 +176,33 @@ static const char *register_of_gpu(struct mpixq_pair *pair, const char *kind)
 void mpixq_cxi_reach(struct mpixq_pair *pair, const char *kind)
 {
     struct fi_mr_attr attr = {.iface = FI_HMEM_SYSTEM};
+    struct fid_mr *region = NULL;
     const char *why;
-    char text[64];
 
     pair->in_place = false;
     mpixq_cxi_ask_gpus();
     why = mpixq_cxi_obstacle(pair);
-    why = why != NULL ? why : nic.why_no_hmem;
     if (kind != NULL) {
-        const char *why_not = why != NULL ? why : register_of_gpu(pair, kind);
-
-        mpixq_debug("%s: the NIC %s%s", mpixq_pair_describe(pair, text, sizeof text),
-                    why_not == NULL ? "can access its buffer itself"
-                                    : "needs a twin of its buffer: ",
-                    why_not == NULL ? "" : why_not);
+        region = region_of_gpu(pair, kind, why != NULL ? why : nic.why_no_hmem);
+        pair->in_place = region != NULL;
     }
-    if (why == NULL && !pair->in_place && (kind == NULL || pair->staging != NULL)) {
-        (void)register_buffer(pair, mpixq_pair_buffer(pair), &attr); /* else see open_sink */
+    if (why != NULL || (kind != NULL && region == NULL && pair->staging == NULL)) {
+        return;
+    }
+    if (region == NULL && nic.why_no_hmem == NULL && pair->message.count > 0) {
+        (void)register_buffer(pair, mpixq_pair_buffer(pair), &attr, &region);
+    }
+    if (!mpixq_cxi_end_prepare(pair, region)) {
+        pair->in_place = false;
     }
 }
 
 void mpixq_cxi_unreach(struct mpixq_pair *pair)
 {
-    struct fid_mr *region = pair->reached;
+    struct cxi_end *end = pair->reached;
 
     pair->reached = NULL;
-    if (region != NULL) {
-        (void)fi_close(&region->fid);
+    if (end != NULL) {
+        mpixq_cxi_end_leave(end);
     }
 }

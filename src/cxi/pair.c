@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright (c) 2026 the mpix-queue authors
  *
- * Matching and the end of pairs. What a pair needs is taken when it is matched; if something cannot
- * be had, the pair goes by the next channel, on both sides. All but the table is under the matching
- * lock. */
+ * Matching and the end of pairs. What a pair needs was taken before it is matched (end.c); if
+ * something cannot be had, the pair goes by the next channel, on both sides. All but the table is
+ * under the matching lock. */
 #include <stddef.h>
 #include <string.h>
 #include <utlist.h>
@@ -17,12 +17,12 @@
 #include "check.h"
 #include "about.h"
 #include "cxi.h"
+#include "end.h"
 #include "probe.h"
 #include "supply.h"
 
 #define nic mpixq_cxi_nic
 
-enum { WORDS_OF_AN_END = 2 };
 enum { VERSION = 3, ROOM = sizeof mpixq_cxi_nic.address, READY = 1, DELIVERED = 2 };
 
 /* What the two ends tell each other, as it stands in the blobs: no padding. */
@@ -46,156 +46,7 @@ _Static_assert(sizeof(struct endpoint) == 40 + ROOM, "layout");
 _Static_assert(sizeof(struct offer) == 56 + ROOM && sizeof(struct answer) == 64 + ROOM, "layout");
 _Static_assert(sizeof(struct answer) <= MPIXQ_WIRE_BLOB_BYTES, "room in a blob");
 
-/* The ends of pairs. */
-
-static void region_close(struct fid_mr *region)
-{
-    if (region != NULL) {
-        (void)fi_close(&region->fid);
-    }
-}
-
-/* The end is not used any more. Clean: all that was posted for it has been executed. */
-static void end_free(struct cxi_end *end, bool clean)
-{
-    uint64_t starts = clean ? mpixq_pair_started(end->pair) : 0;
-
-    region_close(end->region);
-    region_close(end->word_region);
-    region_close(end->warm);
-    pthread_mutex_lock(&nic.lock);
-    mpixq_cxi_drop(end);
-    assert(!end->is_live && end->over == 0);
-    mpixq_cxi_entries_forget(end);
-    mpixq_cxi_counter_put(end->trigger, clean, 2 * starts);
-    mpixq_cxi_counter_put(end->written, clean, mpixq_cxi_counted(end) * starts);
-    mpixq_cxi_counter_put(end->arrived, clean, mpixq_cxi_counted(end) * starts);
-    mpixq_cxi_word_put(end->word, clean);
-    mpixq_cxi_word_put(end->cts, clean);
-    mpixq_cxi_word_put(end->told, clean);
-    DL_DELETE(nic.ends, end);
-    pthread_mutex_unlock(&nic.lock);
-    mpixq_free(end);
-}
-
-/* Take counters and words. */
-static bool supply(struct cxi_end *end)
-{
-    bool ok = mpixq_cxi_words_ready(WORDS_OF_AN_END);
-
-    pthread_mutex_lock(&nic.lock);
-    DL_APPEND(nic.ends, end);
-    end->word = ok ? mpixq_cxi_word_take() : NULL;
-    ok = end->word != NULL;
-    if (end->is_send) {
-        end->written = ok ? mpixq_cxi_counter_take() : NULL;
-        ok = end->written != NULL;
-    } else {
-        end->arrived = ok ? mpixq_cxi_counter_take() : NULL;
-        end->told = ok && end->delivered ? mpixq_cxi_word_take() : NULL;
-        ok = end->arrived != NULL && (end->told != NULL || !end->delivered);
-    }
-    if (end->is_send && !end->ready) {
-        end->trigger = ok ? mpixq_cxi_counter_take() : NULL;
-        end->cts = ok ? mpixq_cxi_word_take() : NULL;
-        ok = end->trigger != NULL && end->cts != NULL;
-    }
-    if (ok) {
-        end->word_base = atomic_load(&end->word->value);
-        end->cts_base = end->cts != NULL ? atomic_load(&end->cts->value) : 0;
-    }
-    pthread_mutex_unlock(&nic.lock);
-    return ok;
-}
-
-/* Must its buffer have been registered before the match? See mpixq_cxi_reach. */
-static bool is_late(const struct cxi_end *end)
-{
-    return nic.why_no_hmem == NULL && end->pair->reached == NULL && end->pair->message.count > 0 &&
-           end->pair->bytes > 0;
-}
-
-/* What a send is sent from. */
-static bool open_source(struct cxi_end *end)
-{
-    if (is_late(end)) {
-        return false;
-    }
-    end->warm = end->pair->reached != NULL ? end->pair->reached
-                                           : mpixq_cxi_warm(end->buffer, end->pair->bytes);
-    return true;
-}
-
-/* What peers write to. */
-static bool open_sink(struct cxi_end *end)
-{
-    if (is_late(end)) {
-        return false;
-    }
-    if (end->pair->reached == NULL) {
-        end->region = mpixq_cxi_region(end->buffer, end->pair->bytes, end->arrived);
-        return end->region != NULL;
-    }
-    end->region = end->pair->reached;
-    return mpixq_cxi_bind(end->region, end->arrived);
-}
-
-/* What peers write: of a receive its buffer, and where they tell if they do; else the CTS word. */
-static bool open_regions(struct cxi_end *end)
-{
-    bool ok = end->is_send ? open_source(end) : open_sink(end);
-
-    if (end->warm == end->pair->reached || end->region == end->pair->reached) {
-        end->pair->reached = NULL;
-    }
-    if (ok && end->is_send && !end->ready) {
-        end->region = mpixq_cxi_region(end->cts, sizeof *end->cts, end->trigger);
-        ok = end->region != NULL;
-    }
-    if (ok && !end->is_send && end->delivered) {
-        end->word_region = mpixq_cxi_region(end->told, sizeof *end->told, end->arrived);
-        ok = end->word_region != NULL;
-    }
-    return ok;
-}
-
-static struct cxi_end *end_create(struct mpixq_pair *pair, bool ready, bool delivered)
-{
-    struct cxi_end *end = mpixq_alloc(sizeof *end); /* freed in end_free */
-
-    if (end == NULL) {
-        return NULL;
-    }
-    end->pair = pair;
-    end->is_send = mpixq_pair_is_send(pair);
-    end->ready = ready;
-    end->delivered = delivered;
-    end->shared = end->is_send == ready;
-    end->direct = pair->reached != NULL && pair->in_place;
-    end->buffer = (char *)(end->direct ? pair->message.buffer : mpixq_pair_buffer(pair));
-    end->peer = FI_ADDR_NOTAVAIL;
-    if (!supply(end) || !open_regions(end)) {
-        end_free(end, true);
-        return NULL;
-    }
-    return end;
-}
-
 /* Matching. */
-
-const char *mpixq_cxi_obstacle(const struct mpixq_pair *pair)
-{
-    if (!mpixq_cxi_open()) {
-        return nic.why;
-    }
-    if (pair->message.mode == MPIXQ_MODE_BSEND) {
-        return "a buffered send completes without its receive";
-    }
-    if (pair->message.count > 0 && !mpixq_is_contiguous(pair->message.type)) {
-        return "the datatype is not one piece of memory";
-    }
-    return NULL;
-}
 
 static void fill_endpoint(const struct cxi_end *end, struct endpoint *mine, const void *memory)
 {
@@ -226,14 +77,6 @@ static bool meet(struct cxi_end *end, const struct endpoint *theirs)
     end->remote_addr = theirs->addr;
     end->remote_base = theirs->base;
     return end->peer != FI_ADDR_NOTAVAIL;
-}
-
-/* Does this process want senders to tell when data is in place? What the count in the memory of the
- * host says of data in another memory is promised nowhere. */
-static bool must_tell(const struct mpixq_pair *pair)
-{
-    return mpixq_env.cxi_data == MPIXQ_CXI_DATA_DELIVERED ||
-           (!mpixq_pair_is_send(pair) && pair->reached != NULL && pair->in_place);
 }
 
 /* Both ends are bound: from now on somebody has to drive a provider that does not by itself. And to
@@ -267,7 +110,7 @@ static bool cxi_offer(struct mpixq_pair *pair, struct mpixq_blob *blob, const ch
         *why_p = "the message is too large";
         return false;
     }
-    end = end_create(pair, pair->message.mode == MPIXQ_MODE_RSEND, must_tell(pair));
+    end = mpixq_cxi_end_take(pair, pair->message.mode == MPIXQ_MODE_RSEND, false);
     if (end == NULL) {
         *why_p = "no memory, or no counters or regions left";
         return false;
@@ -324,11 +167,11 @@ static enum mpixq_error cxi_accept(struct mpixq_pair *pair, const struct mpixq_b
     if (*why_p != NULL) {
         return MPIXQ_E_NO_CHANNEL;
     }
-    end = end_create(pair, (offer.endpoint.flags & READY) != 0,
-                     must_tell(pair) || (offer.endpoint.flags & DELIVERED) != 0);
+    end = mpixq_cxi_end_take(pair, (offer.endpoint.flags & READY) != 0,
+                             (offer.endpoint.flags & DELIVERED) != 0);
     if (end == NULL || !meet(end, &offer.endpoint)) {
         if (end != NULL) {
-            end_free(end, true);
+            mpixq_cxi_end_leave(end);
         }
         *why_p = "no memory, or no counters or regions left";
         return MPIXQ_E_NO_CHANNEL;
@@ -358,14 +201,14 @@ static enum mpixq_error cxi_connect(struct mpixq_pair *pair, const struct mpixq_
             return MPIXQ_E_NONE;
         }
     }
-    end_free(end, true);
+    mpixq_cxi_end_leave(end);
     return MPIXQ_E_PROTOCOL;
 }
 
 static void cxi_withdraw(struct mpixq_pair *pair)
 {
     if (pair->offered_end != NULL) {
-        end_free(pair->offered_end, true);
+        mpixq_cxi_end_leave(pair->offered_end);
         pair->offered_end = NULL;
     }
 }
@@ -375,19 +218,13 @@ static void cxi_withdraw(struct mpixq_pair *pair)
 static void cxi_release(struct mpixq_pair *pair)
 {
     struct cxi_end *end = pair->end;
-    struct fid_mr *region, *word_region, *warm;
 
     pthread_mutex_lock(&nic.lock);
     mpixq_cxi_unlog(end);
-    region = end->region;
-    word_region = end->word_region;
-    warm = end->warm;
-    end->region = end->word_region = end->warm = NULL;
     pthread_mutex_unlock(&nic.lock);
-    /* The user may give the memory back; who still writes to it gets an error. */
-    region_close(region);
-    region_close(word_region);
-    region_close(warm);
+    /* The user may give the memory back once tidy has been called; who still writes to it gets an
+     * error. */
+    mpixq_cxi_end_release(end);
 }
 
 /* May the NIC be reading the buffer of a send? Then both sides have started, and it is not done. */
@@ -406,7 +243,7 @@ static bool cxi_retire(struct mpixq_pair *pair)
     bool busy, clean;
 
     pthread_mutex_lock(&nic.lock);
-    busy = end->flying > 0 || is_reading(pair, end);
+    busy = end->is_leaving || end->flying > 0 || is_reading(pair, end);
     /* The peer may have sent a clear-to-send more: then T is not what it should be, which is seen.
      * */
     clean = !end->failed && mpixq_cxi_done(end) == mpixq_pair_started(pair);
@@ -414,7 +251,7 @@ static bool cxi_retire(struct mpixq_pair *pair)
     if (busy) {
         return false;
     }
-    end_free(end, clean);
+    mpixq_cxi_end_free(end, clean);
     pair->end = NULL;
     return true;
 }
@@ -442,9 +279,10 @@ static void cxi_channel_close(void)
 {
     struct cxi_end *end, *next;
 
+    mpixq_cxi_tidy();
     DL_FOREACH_SAFE(nic.ends, end, next)
     {
-        end_free(end, false); /* of a send that never ended */
+        mpixq_cxi_end_free(end, false); /* of a send that never ended */
     }
     mpixq_cxi_close();
 }
@@ -452,6 +290,13 @@ static void cxi_channel_close(void)
 static void cxi_drive(void)
 {
     mpixq_cxi_drive(true);
+}
+
+/* Of a match that has ended, some ends may not be needed. */
+static void cxi_expose(const struct mpixq_stream_ops *ops)
+{
+    mpixq_cxi_tidy();
+    mpixq_cxi_expose(ops);
 }
 
 const struct mpixq_channel mpixq_channel_cxi = {
@@ -463,7 +308,7 @@ const struct mpixq_channel mpixq_channel_cxi = {
     .tell = mpixq_cxi_tell,
     .attach = mpixq_cxi_attach,
     .detach = mpixq_cxi_detach,
-    .expose = mpixq_cxi_expose,
+    .expose = cxi_expose,
     .reach = mpixq_cxi_reach,
     .unreach = mpixq_cxi_unreach,
     .prepare = mpixq_channel_prepare_nothing,
@@ -488,7 +333,7 @@ const struct mpixq_channel mpixq_channel_cxi = {
     .has_lost = mpixq_cxi_has_lost,
     .attend = mpixq_channel_ignore,
     .recall = mpixq_channel_ignore,
-    .tidy = mpixq_channel_drive_nothing,
+    .tidy = mpixq_cxi_tidy,
     .ended = mpixq_channel_ignore,
     .release = cxi_release,
     .retire = cxi_retire,

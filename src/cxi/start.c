@@ -37,8 +37,8 @@ bool mpixq_cxi_queue_open(struct cxi_queue *cxq, struct mpixq_queue *queue, uint
             return false;
         }
     }
-    pthread_mutex_lock(&nic.lock);
     cxq->shared = mpixq_cxi_counter_take();
+    pthread_mutex_lock(&nic.lock);
     DL_APPEND(nic.queues, cxq);
     pthread_mutex_unlock(&nic.lock);
     return true;

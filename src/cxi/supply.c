@@ -66,6 +66,7 @@ static int open_fid(struct fid_cntr **fid_p)
     return rc;
 }
 
+/* Without nic.lock: the provider asks the NIC for it, which may take its time. */
 static struct cxi_counter *counter_open(void)
 {
     struct cxi_counter *counter = mpixq_alloc(sizeof *counter); /* freed in counters_close */
@@ -78,10 +79,12 @@ static struct cxi_counter *counter_open(void)
         mpixq_free(counter);
         return NULL;
     }
+    pthread_mutex_lock(&nic.lock);
     counter->bell = mpixq_cxi_bell(counter->fid, &nic.why_no_bell);
     if (counter->bell != NULL) {
         mpixq_cxi_hidden(&counter->exposed, (void *)counter->bell, sizeof *counter->bell, true);
     }
+    pthread_mutex_unlock(&nic.lock);
     return counter;
 }
 
@@ -129,28 +132,35 @@ static void settle_doubts(void)
     }
 }
 
-struct cxi_counter *mpixq_cxi_counter_take(void)
+/* One that was given back. None, and *others_p: there may be one later. */
+static struct cxi_counter *take_used(bool *others_p)
 {
     struct cxi_counter *counter;
 
+    pthread_mutex_lock(&nic.lock);
     if (nic.counters == NULL) {
-        settle_doubts();
-    }
-    if (nic.counters == NULL) {
-        counter = counter_open();
-        if (counter != NULL) {
-            return counter;
-        }
-    }
-    /* There are no others than those given back. A NIC that works answers in microseconds. */
-    for (int i = 0; nic.counters == NULL && nic.doubtful != NULL && i < QUESTIONS; i++) {
-        (void)sched_yield();
         settle_doubts();
     }
     counter = nic.counters;
     if (counter != NULL) {
         LL_DELETE(nic.counters, counter);
         assert(!mpixq_cxi_is_free(counter) && counter->base < nic.quirks->counter_max / 2);
+    }
+    *others_p = nic.doubtful != NULL;
+    pthread_mutex_unlock(&nic.lock);
+    return counter;
+}
+
+struct cxi_counter *mpixq_cxi_counter_take(void)
+{
+    bool others;
+    struct cxi_counter *counter = take_used(&others);
+
+    counter = counter != NULL ? counter : counter_open();
+    /* There are no others than those given back. A NIC that works answers in microseconds. */
+    for (int i = 0; counter == NULL && others && i < QUESTIONS; i++) {
+        (void)sched_yield();
+        counter = take_used(&others);
     }
     return counter;
 }
@@ -212,11 +222,15 @@ bool mpixq_cxi_arena_open(void)
 
 static struct page *page_alloc(void)
 {
+    int i;
+
     if (arena.memory == NULL) {
         return mpixq_alloc_aligned(PAGE, PAGE);
     }
-    return arena.used < ARENA ? (struct page *)(void *)(arena.memory + (size_t)arena.used++ * PAGE)
-                              : NULL;
+    pthread_mutex_lock(&nic.lock);
+    i = arena.used < ARENA ? arena.used++ : -1;
+    pthread_mutex_unlock(&nic.lock);
+    return i >= 0 ? (struct page *)(void *)(arena.memory + (size_t)i * PAGE) : NULL;
 }
 
 static void page_free(struct page *page)
@@ -245,39 +259,6 @@ static struct page *page_open(void)
     return page;
 }
 
-static int words_free(void)
-{
-    const struct page *page;
-    int n = 0;
-
-    LL_FOREACH(pages, page)
-    {
-        n += page->n_free;
-    }
-    return n;
-}
-
-bool mpixq_cxi_words_ready(int n)
-{
-    struct page *page = NULL;
-    bool ready;
-
-    pthread_mutex_lock(&nic.lock);
-    ready = words_free() >= n;
-    pthread_mutex_unlock(&nic.lock);
-    if (!ready) {
-        page = page_open();
-        ready = page != NULL;
-    }
-    if (page != NULL) {
-        pthread_mutex_lock(&nic.lock);
-        mpixq_cxi_hidden(&page->exposed, page->words, sizeof page->words, false);
-        LL_PREPEND(pages, page); /* freed in mpixq_cxi_supply_close */
-        pthread_mutex_unlock(&nic.lock);
-    }
-    return ready;
-}
-
 static struct page *page_of(const void *word)
 {
     return (struct page *)((uintptr_t)word & ~(uintptr_t)(PAGE - 1));
@@ -288,7 +269,8 @@ const struct cxi_exposed *mpixq_cxi_page_of_word(const void *word)
     return &page_of(word)->exposed;
 }
 
-struct cxi_word *mpixq_cxi_word_take(void)
+/* NULL: all are taken. Under nic.lock. */
+static struct cxi_word *take_word(void)
 {
     struct page *page;
 
@@ -299,6 +281,26 @@ struct cxi_word *mpixq_cxi_word_take(void)
         }
     }
     return page != NULL ? &page->words[page->free[--page->n_free]] : NULL;
+}
+
+struct cxi_word *mpixq_cxi_word_take(void)
+{
+    struct cxi_word *word;
+    struct page *page;
+
+    pthread_mutex_lock(&nic.lock);
+    word = take_word();
+    pthread_mutex_unlock(&nic.lock);
+    /* The provider waits for the NIC when it makes the region of a page known. */
+    page = word == NULL ? page_open() : NULL;
+    if (page != NULL) {
+        pthread_mutex_lock(&nic.lock);
+        mpixq_cxi_hidden(&page->exposed, page->words, sizeof page->words, false);
+        LL_PREPEND(pages, page); /* freed in mpixq_cxi_supply_close */
+        word = take_word();
+        pthread_mutex_unlock(&nic.lock);
+    }
+    return word;
 }
 
 void mpixq_cxi_word_put(struct cxi_word *word, bool clean)

@@ -29,9 +29,6 @@ bool mpixq_cxi_bind(struct fid_mr *region, struct cxi_counter *counter);
 void mpixq_cxi_reach(struct mpixq_pair *pair, const char *kind);
 void mpixq_cxi_unreach(struct mpixq_pair *pair);
 
-/* pair.c: what keeps this end from using the fabric, or NULL. */
-const char *mpixq_cxi_obstacle(const struct mpixq_pair *pair);
-
 /* cxi_ops.c */
 /* The doorbell of a counter, NULL if there is none: then *why_p says why. */
 volatile _Atomic uint64_t *mpixq_cxi_bell(struct fid_cntr *cntr, const char **why_p);
@@ -39,23 +36,22 @@ volatile _Atomic uint64_t *mpixq_cxi_bell(struct fid_cntr *cntr, const char **wh
  * -1, why that is not known. */
 int mpixq_cxi_depth(const char **why_p);
 
-/* supply.c; under nic.lock where they are not called in open or close. */
+/* supply.c */
+/* Without nic.lock: they may wait for the NIC, and streams would wait for the lock. NULL: there is
+ * none left. */
+struct cxi_counter *mpixq_cxi_counter_take(void);
+struct cxi_word *mpixq_cxi_word_take(void);
+/* Under nic.lock where they are not called in open or close. */
 bool mpixq_cxi_arena_open(void); /* before it: all words are to be in memory that is kept mapped */
 bool mpixq_cxi_supply_open(void);
 void mpixq_cxi_words_close(void); /* before the endpoint, to which regions are bound */
 void mpixq_cxi_supply_close(void);
-struct cxi_counter *mpixq_cxi_counter_take(void);
 /* What it has counted, as far as that is known here by now. Never waits for the NIC. */
 uint64_t mpixq_cxi_counter_look(struct cxi_counter *counter);
 /* Add to it, from a stream. The caller has seen to it that the NIC finds all that was written. */
 void mpixq_cxi_ring(const struct cxi_counter *counter, uint64_t n);
 /* Nothing refers to it any more, if value says how far it has counted since it was taken. */
 void mpixq_cxi_counter_put(struct cxi_counter *counter, bool clean, uint64_t value);
-/* Have so many words before nic.lock is taken: the provider waits for the NIC when it makes the
- * region of a new page known, and streams would wait for the lock. Under the matching lock, as all
- * that takes words. */
-bool mpixq_cxi_words_ready(int n);
-struct cxi_word *mpixq_cxi_word_take(void);
 void mpixq_cxi_word_put(struct cxi_word *word, bool clean);
 /* What GPUs are to see of it. */
 const struct cxi_exposed *mpixq_cxi_page_of_word(const void *word);

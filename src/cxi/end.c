@@ -1,0 +1,255 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * Copyright (c) 2026 the mpix-queue authors
+ *
+ * Ends of pairs come and go. To make a region known to the NIC, or to have it forgotten, and to
+ * open a counter, takes an answer of the NIC: 50 us and more. So a thread of the program makes an
+ * end before it takes the matching lock, and closes its regions when it has left that; all other
+ * matches and frees of the process go on meanwhile. */
+#include <stddef.h>
+#include <utlist.h>
+
+#include "core/alloc.h"
+#include "core/env.h"
+#include "core/layout.h"
+#include "core/thread.h"
+#include "check.h"
+#include "end.h"
+#include "supply.h"
+
+#define nic mpixq_cxi_nic
+
+/* Those that this thread has released: it closes their regions before it lets their user go on. */
+static MPIXQ_THREAD_LOCAL struct cxi_end *own;
+/* Those that no pair has any more: for whoever comes by. Under nic.lock. */
+static struct cxi_end *gone;
+static atomic_bool any_gone; /* written under nic.lock */
+
+const char *mpixq_cxi_obstacle(const struct mpixq_pair *pair)
+{
+    if (!mpixq_cxi_open()) {
+        return nic.why;
+    }
+    if (pair->message.mode == MPIXQ_MODE_BSEND) {
+        return "a buffered send completes without its receive";
+    }
+    if (pair->message.count > 0 && !mpixq_is_contiguous(pair->message.type)) {
+        return "the datatype is not one piece of memory";
+    }
+    return NULL;
+}
+
+static void region_close(struct fid_mr *region)
+{
+    if (region != NULL) {
+        (void)fi_close(&region->fid);
+    }
+}
+
+static void close_regions(struct cxi_end *end)
+{
+    region_close(end->region);
+    region_close(end->word_region);
+    region_close(end->warm);
+    end->region = end->word_region = end->warm = NULL;
+}
+
+void mpixq_cxi_end_free(struct cxi_end *end, bool clean)
+{
+    uint64_t starts = clean && end->pair != NULL ? mpixq_pair_started(end->pair) : 0;
+
+    close_regions(end);
+    pthread_mutex_lock(&nic.lock);
+    mpixq_cxi_drop(end);
+    assert(!end->is_live && end->over == 0);
+    mpixq_cxi_entries_forget(end);
+    mpixq_cxi_counter_put(end->trigger, clean, 2 * starts);
+    mpixq_cxi_counter_put(end->written, clean, mpixq_cxi_counted(end) * starts);
+    mpixq_cxi_counter_put(end->arrived, clean, mpixq_cxi_counted(end) * starts);
+    mpixq_cxi_word_put(end->word, clean);
+    mpixq_cxi_word_put(end->cts, clean);
+    mpixq_cxi_word_put(end->told, clean);
+    DL_DELETE(nic.ends, end);
+    pthread_mutex_unlock(&nic.lock);
+    mpixq_free(end);
+}
+
+void mpixq_cxi_end_release(struct cxi_end *end)
+{
+    pthread_mutex_lock(&nic.lock);
+    end->is_leaving = true;
+    pthread_mutex_unlock(&nic.lock);
+    LL_PREPEND2(own, end, next_leaving);
+}
+
+void mpixq_cxi_end_leave(struct cxi_end *end)
+{
+    pthread_mutex_lock(&nic.lock);
+    end->pair = NULL;
+    LL_PREPEND2(gone, end, next_leaving);
+    atomic_store(&any_gone, true);
+    pthread_mutex_unlock(&nic.lock);
+}
+
+static struct cxi_end *take_gone(void)
+{
+    struct cxi_end *end;
+
+    pthread_mutex_lock(&nic.lock);
+    end = gone;
+    if (end != NULL) {
+        LL_DELETE2(gone, end, next_leaving);
+    }
+    atomic_store(&any_gone, gone != NULL);
+    pthread_mutex_unlock(&nic.lock);
+    return end;
+}
+
+void mpixq_cxi_tidy(void)
+{
+    struct cxi_end *end;
+
+    while ((end = own) != NULL) {
+        LL_DELETE2(own, end, next_leaving);
+        close_regions(end);
+        pthread_mutex_lock(&nic.lock);
+        end->is_leaving = false; /* it may go at once */
+        pthread_mutex_unlock(&nic.lock);
+    }
+    while (atomic_load(&any_gone) && (end = take_gone()) != NULL) {
+        mpixq_cxi_end_free(end, true);
+    }
+}
+
+/* Take counters and words. */
+static bool supply(struct cxi_end *end)
+{
+    bool ok;
+
+    pthread_mutex_lock(&nic.lock);
+    DL_APPEND(nic.ends, end);
+    pthread_mutex_unlock(&nic.lock);
+    end->word = mpixq_cxi_word_take();
+    ok = end->word != NULL;
+    if (end->is_send) {
+        end->written = ok ? mpixq_cxi_counter_take() : NULL;
+        ok = end->written != NULL;
+    } else {
+        end->arrived = ok ? mpixq_cxi_counter_take() : NULL;
+        ok = end->arrived != NULL;
+    }
+    if (end->is_send && !end->ready) {
+        end->trigger = ok ? mpixq_cxi_counter_take() : NULL;
+        end->cts = ok ? mpixq_cxi_word_take() : NULL;
+        ok = end->trigger != NULL && end->cts != NULL;
+    }
+    if (ok) {
+        end->word_base = atomic_load(&end->word->value);
+        end->cts_base = end->cts != NULL ? atomic_load(&end->cts->value) : 0;
+    }
+    return ok;
+}
+
+/* What a send is sent from, or a receive is received in. In a domain for memory of GPUs it must
+ * have been registered before the match: see mpixq_cxi_reach. */
+static bool open_buffer(struct cxi_end *end, size_t bytes, struct fid_mr *buffer)
+{
+    if (nic.why_no_hmem == NULL && buffer == NULL && bytes > 0) {
+        return false;
+    }
+    if (end->is_send) {
+        end->warm = buffer != NULL ? buffer : mpixq_cxi_warm(end->buffer, bytes);
+        return true;
+    }
+    end->region = buffer != NULL ? buffer : mpixq_cxi_region(end->buffer, bytes, end->arrived);
+    return end->region != NULL && (buffer == NULL || mpixq_cxi_bind(buffer, end->arrived));
+}
+
+/* A receive hears from its sender when the data is in place. */
+static bool open_told(struct cxi_end *end)
+{
+    end->delivered = true;
+    end->told = mpixq_cxi_word_take();
+    end->word_region =
+        end->told != NULL ? mpixq_cxi_region(end->told, sizeof *end->told, end->arrived) : NULL;
+    return end->word_region != NULL;
+}
+
+/* What peers write to: of a receive its buffer, and where they tell if they do; of a send the CTS
+ * word. */
+static bool open_regions(struct cxi_end *end, size_t bytes, struct fid_mr *buffer)
+{
+    bool ok = open_buffer(end, bytes, buffer);
+
+    if (!ok && end->region == NULL && end->warm == NULL) {
+        region_close(buffer);
+    }
+    if (ok && end->is_send && !end->ready) {
+        end->region = mpixq_cxi_region(end->cts, sizeof *end->cts, end->trigger);
+        ok = end->region != NULL;
+    }
+    return ok && (end->is_send || !end->delivered || open_told(end));
+}
+
+static struct cxi_end *end_new(struct mpixq_pair *pair)
+{
+    struct cxi_end *end = mpixq_alloc(sizeof *end); /* freed in mpixq_cxi_end_free */
+
+    if (end != NULL) {
+        end->pair = pair;
+        end->is_send = mpixq_pair_is_send(pair);
+        end->buffer = (char *)mpixq_pair_buffer(pair);
+        end->peer = FI_ADDR_NOTAVAIL;
+        end->ready = pair->message.mode == MPIXQ_MODE_RSEND;
+        end->delivered = mpixq_env.cxi_data == MPIXQ_CXI_DATA_DELIVERED;
+    }
+    return end;
+}
+
+bool mpixq_cxi_end_prepare(struct mpixq_pair *pair, struct fid_mr *buffer)
+{
+    struct cxi_end *end = end_new(pair);
+
+    if (end == NULL) {
+        region_close(buffer);
+        return false;
+    }
+    if (buffer != NULL && pair->in_place) {
+        end->direct = true;
+        end->buffer = (char *)pair->message.buffer;
+        /* What the count in the memory of the host says of data in another memory is promised
+         * nowhere: the sender tells. */
+        end->delivered = end->delivered || !end->is_send;
+    }
+    if (!supply(end) ||
+        !open_regions(end, (size_t)mpixq_type_bytes(pair->message.type, pair->message.count),
+                      buffer)) {
+        mpixq_cxi_end_free(end, true);
+        return false;
+    }
+    pair->reached = end;
+    return true;
+}
+
+struct cxi_end *mpixq_cxi_end_take(struct mpixq_pair *pair, bool ready, bool delivered)
+{
+    struct cxi_end *end = pair->reached;
+    bool ok = end != NULL;
+
+    pair->reached = NULL;
+    if (end == NULL) {
+        end = end_new(pair);
+        ok = end != NULL && supply(end) && open_regions(end, (size_t)pair->bytes, NULL);
+    }
+    if (ok && delivered && !end->is_send && !end->delivered) {
+        ok = open_told(end); /* the sender wants it, and this process did not know */
+    }
+    if (!ok) {
+        if (end != NULL) {
+            mpixq_cxi_end_leave(end);
+        }
+        return NULL;
+    }
+    end->ready = ready;
+    end->shared = end->is_send == ready;
+    return end;
+}

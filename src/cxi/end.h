@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * Copyright (c) 2026 the mpix-queue authors
+ *
+ * Ends of pairs: the counters, words and regions of one.
+ */
+#ifndef MPIXQ_CXI_END_H
+#define MPIXQ_CXI_END_H
+
+#include "cxi.h"
+
+/* What keeps this end from using the fabric, or NULL. */
+const char *mpixq_cxi_obstacle(const struct mpixq_pair *pair);
+/* With no lock, before the match. The end is kept in pair->reached; buffer: a region of its buffer,
+ * which the end takes over, or NULL. False: something is lacking. */
+bool mpixq_cxi_end_prepare(struct mpixq_pair *pair, struct fid_mr *buffer);
+/* Under the matching lock: that end, or a new one where none was prepared; for these flags of the
+ * pair. NULL: something is lacking. */
+struct cxi_end *mpixq_cxi_end_take(struct mpixq_pair *pair, bool ready, bool delivered);
+/* Under the matching lock: its regions are closed in the next tidy of this thread, and then it may
+ * be freed (is_leaving). */
+void mpixq_cxi_end_release(struct cxi_end *end);
+/* Under any lock but the channel's: no pair has it any more, and some tidy closes it. */
+void mpixq_cxi_end_leave(struct cxi_end *end);
+/* Under the matching lock, without regions, or with no lock. Clean: all that was posted for it has
+ * been executed. */
+void mpixq_cxi_end_free(struct cxi_end *end, bool clean);
+/* The channel's tidy. */
+void mpixq_cxi_tidy(void);
+
+#endif
