@@ -151,6 +151,8 @@ check_summary()
     says 'shared, static' 'yes, no'
     [[ $(./libtool --config) = *build_old_libs=no* ]] || fail "libtool builds a static library"
     grep -qx 'DEBUG_CPPFLAGS = *' Makefile || fail "assertions: $(grep ^DEBUG_CPPFLAGS Makefile)"
+    grep -qx 'LOCK_CPPFLAGS = -DMPIXQ_LOCK_CHECKS=1' Makefile ||
+        fail "order of locks: $(grep ^LOCK_CPPFLAGS Makefile)"
     [ "${MPIXQ_TEST_MPI:-other}" = other ] || says MPI "$(mpi_by_header)"
     if compiles <<<'#include <mpi.h>
         int main(void) { return MPI_Send_init_c != 0; }'; then

@@ -6,8 +6,8 @@
 # the environment variables in the source, doc/environment.md and the manual; texts of errors and of
 # reports in the source and doc/troubleshooting.md; functions and kinds of error in the header and
 # in their pages; functions and constants in the header and the module for Fortran; options of the
-# benchmarks and in their pages; how late a waiting thread may be, in the source, the design and the
-# manual. The README has at most 150 lines, an example less than 120.
+# benchmarks and in their pages; locks, and how late a waiting thread may be, in the source and the
+# design, the latter also in the manual. The README has at most 150 lines, an example less than 120.
 # Exit codes: 0 all equal; 1 not; 77 all equal, but there is no mandoc to check the pages' form.
 
 top=${top_srcdir:-${srcdir:-.}}
@@ -237,6 +237,18 @@ check_environment()
         "$tmp/env.page" "$top/doc/environment.md"
 }
 
+# Which there are, what they guard, and in which order they are taken.
+check_locks()
+{
+    sed -n 's/^MPIXQ_LOCK(\([A-Z_]*\), "\(.*\)")$/| \1 | \2 |/p' "$top/src/core/lock_defs.h" \
+        >"$tmp/locks.source"
+    [ "$(grep -c '^MPIXQ_LOCK' "$top/src/core/lock_defs.h")" = "$(wc -l <"$tmp/locks.source")" ] ||
+        fail "src/core/lock_defs.h: a lock is not on a line of its own"
+    sed -n '/^| Lock | Guards |$/,/^$/p' "$top/doc/design.md" | sed 1,2d | sed '$d' \
+        >"$tmp/locks.design"
+    same "locks in src/core/lock_defs.h and doc/design.md" "$tmp/locks.source" "$tmp/locks.design"
+}
+
 # Texts of C in their pieces, joined, one to a line: of the errors, and of what reports say.
 texts_of_errors()
 {
@@ -286,6 +298,7 @@ check_kinds
 check_fortran
 check_options
 check_environment
+check_locks
 check_troubles
 check_backoff
 if command -v mandoc >/dev/null; then

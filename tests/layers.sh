@@ -3,14 +3,15 @@
 # Copyright (c) 2026 the mpix-queue authors
 #
 # layers.sh - the rooms of doc/design.md: who may include whose headers, where the headers of
-# vendors may be, and where builds may differ; and that channels know pairs, not requests
+# vendors may be, and where builds may differ; that channels know pairs, not requests; and that all
+# locks have ranks
 # shellcheck source=gate.bash
 . "$top_srcdir/tests/gate.bash"
 
 # What a room may include of another one. What stands behind a seam gets the seam and what serves
 # all; a channel also sees the objects that it is handed.
 services="core/alloc.h core/backoff.h core/env.h core/error.h core/log.h core/progress.h
-    core/affinity.h core/facts.h core/ident.h core/layout.h core/mpi_turns.h core/near.h
+    core/affinity.h core/facts.h core/ident.h core/layout.h core/lock.h core/mpi_turns.h core/near.h
     core/node.h core/piece.h core/process.h core/table.h
     core/thread.h core/trace.h"
 objects="core/channel.h core/failure.h core/match.h core/pair.h core/queue.h core/wire.h"
@@ -104,6 +105,10 @@ check_tree()
     c_files src | grep -E '^src/(fallback|cxi|ipc)/|^src/core/channel(s|_[a-z]*)?\.[ch]$' |
         xargs -d '\n' -r grep -HnE '\bmpixq_request\b|\bmpixq_request_|->owner\b' |
         sed -E 's/^([^:]*:[0-9]*):.*/\1: a channel knows nothing of requests/'
+    # A build that checks the order of locks sees those of src/core/lock.h.
+    c_files src | grep -vxE 'src/core/lock\.[ch]' |
+        xargs -d '\n' -r grep -HnE '\bpthread_(mutex|rwlock|spin|cond_(timed|clock)?wait)|\bmtx_' |
+        sed -E 's/^([^:]*:[0-9]*):.*/\1: a lock without a rank: src\/core\/lock.h/'
     check_rooms
 }
 
@@ -134,6 +139,10 @@ for line in 'struct mpixq_request *req;' 'mpixq_request_state(x);' 'pair->owner 
 done
 finds "src/core/channel_x.c:1: a channel knows nothing of requests" src/core/channel_x.c \
     <<<'struct mpixq_request *req;'
+for line in 'static pthread_mutex_t lock;' 'pthread_mutex_lock(&x);' 'pthread_rwlock_t lock;' \
+    'pthread_cond_wait(&woken, &lock.mutex);' 'pthread_cond_timedwait(&woken, &x, &until);'; do
+    finds "src/core/x.c:1: a lock without a rank: src/core/lock.h" src/core/x.c <<<"$line"
+done
 gate_also=src/new/x.c finds "doc/design.md:1: no room src/new/ in section 2" doc/design.md \
     <<<'    src/core/   everything'
 allows src/pmpi/x.c <<<'#include "core/request.h"'
@@ -142,4 +151,7 @@ allows src/cxi/x.c <<<'#include "core/channel.h"'
 allows src/cxi/x.h <<<'#include <rdma/fi_trigger.h>'
 allows src/core/x.h <<<'#ifndef MPIXQ_X_H'
 allows src/core/channels.c <<<'#if HAVE_CXI'
+allows src/core/x.c <<<'pthread_cond_signal(&woken);'
+allows src/core/lock.h <<<'pthread_mutex_t mutex;'
+allows tests/x.c <<<'static pthread_mutex_t lock;'
 gate_end

@@ -22,7 +22,8 @@ check_licence()
     done
 }
 
-# The library prints by its log, and neither ends nor kills the process.
+# The library prints by its log, and neither ends nor kills the process: but a build that checks the
+# order of locks, which users do not have.
 check_prints()
 {
     c_files src | grep -vx 'src/core/log\.c' | xargs -d '\n' -r awk '
@@ -34,6 +35,7 @@ check_prints()
         text ~ /(^|[^A-Za-z0-9_])(stdout|stderr)([^A-Za-z0-9_]|$)/ {
             print FILENAME ":" FNR ": printed outside of the log"
         }
+        FILENAME != "src/core/lock_check.c" &&
         text ~ /(^|[^A-Za-z0-9_])(_?exit|quick_exit|abort|raise|kill|P?MPI_Abort) *\(/ {
             print FILENAME ":" FNR ": ends the process"
         }'

@@ -6,7 +6,6 @@
 #include <dirent.h>
 #include <dlfcn.h>
 #include <errno.h>
-#include <pthread.h>
 #include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -17,6 +16,7 @@
 
 #include "backoff.h"
 #include "env.h"
+#include "lock.h"
 #include "log.h"
 #include "node.h"
 #include "thread.h"
@@ -31,7 +31,7 @@ static struct mpixq_cpus at_load, before_init;
 static struct mpixq_cpus started_with;
 static const char *source = "the process was started with them";
 
-static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static struct mpixq_lock lock = MPIXQ_LOCK_INITIALIZER(MPIXQ_RANK_AFFINITY);
 /* Under the lock. */
 static struct mpixq_seat *seats;
 static bool knows_allowed;
@@ -363,21 +363,21 @@ void mpixq_affinity_sit(struct mpixq_seat *seat, const char *name)
     *seat = (struct mpixq_seat){
         .name = name, .tid = (pid_t)syscall(SYS_gettid), .looked_ns = mpixq_now_ns()};
     own = seat;
-    pthread_mutex_lock(&lock);
+    mpixq_lock_acquire(&lock);
     LL_PREPEND(seats, seat);
     if (mpixq_env.affinity.choice != MPIXQ_AFFINITY_NONE) {
         place(seat);
     } else if (mpixq_env.info) {
         mpixq_print("thread %s: stays where it was made (MPIXQ_AFFINITY none)", name);
     }
-    pthread_mutex_unlock(&lock);
+    mpixq_lock_release(&lock);
 }
 
 void mpixq_affinity_rise(void)
 {
-    pthread_mutex_lock(&lock);
+    mpixq_lock_acquire(&lock);
     LL_DELETE(seats, own);
-    pthread_mutex_unlock(&lock);
+    mpixq_lock_release(&lock);
     own = NULL;
 }
 
@@ -389,7 +389,7 @@ void mpixq_affinity_look_again(void)
         return;
     }
     own->looked_ns = now;
-    pthread_mutex_lock(&lock);
+    mpixq_lock_acquire(&lock);
     place(own);
-    pthread_mutex_unlock(&lock);
+    mpixq_lock_release(&lock);
 }

@@ -5,13 +5,13 @@
  * MPI_Sendrecv on a private duplicate of MPI_COMM_SELF, so that any two datatypes work. A
  * buffered send must complete without its receive and goes by another channel. */
 #include <limits.h>
-#include <pthread.h>
 #include <stddef.h>
 
 #include "alloc.h"
 #include "backoff.h"
 #include "channel.h"
 #include "failure.h"
+#include "lock.h"
 #include "log.h"
 #include "match.h"
 #include "queue.h"
@@ -20,7 +20,7 @@
 /* The two ends; an end is NULL once it was retired. Freed with the second one. The lock is held for
  * a few instructions, and not while data moves: it is taken under the matching lock too. */
 struct self_link {
-    pthread_mutex_t lock;
+    struct mpixq_lock lock;
     struct mpixq_pair *send, *receive;
     bool moves;  /* a thread moves the data */
     bool is_cut; /* an end was released: nothing moves any more */
@@ -79,7 +79,7 @@ static enum mpixq_error self_accept(struct mpixq_pair *pair, const struct mpixq_
         *why_p = "no memory";
         return MPIXQ_E_NO_MEMORY;
     }
-    (void)pthread_mutex_init(&link->lock, NULL);
+    mpixq_lock_init(&link->lock, MPIXQ_RANK_SELF_LINK);
     link->send = send;
     link->receive = pair;
     send->end = link;
@@ -145,19 +145,19 @@ static void move(struct self_link *link)
     struct mpixq_pair *send, *receive;
     int rc = MPI_SUCCESS;
 
-    pthread_mutex_lock(&link->lock);
+    mpixq_lock_acquire(&link->lock);
     while (rc == MPI_SUCCESS && !link->moves && !link->is_cut && is_waiting_for_data(link->send) &&
            is_waiting_for_data(link->receive)) {
         send = link->send;
         receive = link->receive;
         link->moves = true;
-        pthread_mutex_unlock(&link->lock);
+        mpixq_lock_release(&link->lock);
         rc = copy(send, receive);
         if (rc != MPI_SUCCESS) {
             fail_end(send, rc);
             fail_end(receive, rc);
         }
-        pthread_mutex_lock(&link->lock);
+        mpixq_lock_acquire(&link->lock);
         link->moves = false;
         if (rc == MPI_SUCCESS) {
             mpixq_trace_completed(send);
@@ -166,7 +166,7 @@ static void move(struct self_link *link)
             atomic_fetch_add_explicit(&receive->done, 1, memory_order_release);
         }
     }
-    pthread_mutex_unlock(&link->lock);
+    mpixq_lock_release(&link->lock);
 }
 
 /* The stream has reached the starts, or the host makes them. */
@@ -216,10 +216,10 @@ static const char *self_lacks(const struct mpixq_pair *pair)
     const struct mpixq_pair *other;
     bool is_cut;
 
-    pthread_mutex_lock(&link->lock);
+    mpixq_lock_acquire(&link->lock);
     other = link->send == pair ? link->receive : link->send;
     is_cut = link->is_cut;
-    pthread_mutex_unlock(&link->lock);
+    mpixq_lock_release(&link->lock);
     if (other == NULL || is_cut) {
         return "its partner in this process was freed";
     }
@@ -236,9 +236,9 @@ static void self_release(struct mpixq_pair *pair)
 {
     struct self_link *link = pair->end;
 
-    pthread_mutex_lock(&link->lock);
+    mpixq_lock_acquire(&link->lock);
     link->is_cut = true;
-    pthread_mutex_unlock(&link->lock);
+    mpixq_lock_release(&link->lock);
 }
 
 static bool self_retire(struct mpixq_pair *pair)
@@ -246,7 +246,7 @@ static bool self_retire(struct mpixq_pair *pair)
     struct self_link *link = pair->end;
     bool moves, is_last;
 
-    pthread_mutex_lock(&link->lock);
+    mpixq_lock_acquire(&link->lock);
     moves = link->moves;
     if (!moves && mpixq_pair_is_send(pair)) {
         link->send = NULL;
@@ -254,13 +254,13 @@ static bool self_retire(struct mpixq_pair *pair)
         link->receive = NULL;
     }
     is_last = link->send == NULL && link->receive == NULL;
-    pthread_mutex_unlock(&link->lock);
+    mpixq_lock_release(&link->lock);
     if (moves) {
         return false;
     }
     pair->end = NULL;
     if (is_last) {
-        (void)pthread_mutex_destroy(&link->lock);
+        mpixq_lock_destroy(&link->lock);
         mpixq_free(link);
     }
     return true;

@@ -2,10 +2,10 @@
  * Copyright (c) 2026 the mpix-queue authors */
 #include "comm.h"
 
-#include <pthread.h>
 #include <stdatomic.h>
 
 #include "alloc.h"
+#include "lock.h"
 #include "log.h"
 #include "ranks.h"
 #include "table.h"
@@ -34,9 +34,9 @@ struct mpixq_comm {
 };
 
 /* One lock for all records; taken for a few instructions and local MPI calls. */
-static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static struct mpixq_lock lock = MPIXQ_LOCK_INITIALIZER(MPIXQ_RANK_COMM);
 /* Makes finding no record and attaching one a single step. MPI takes the other lock in it. */
-static pthread_mutex_t attach_lock = PTHREAD_MUTEX_INITIALIZER;
+static struct mpixq_lock attach_lock = MPIXQ_LOCK_INITIALIZER(MPIXQ_RANK_COMM_ATTACH);
 static int keyval = MPI_KEYVAL_INVALID;
 /* Communicators freed so far: tells when a remembered record is stale. */
 static atomic_ulong n_frees;
@@ -106,9 +106,9 @@ static int copy_record(MPI_Comm old, int key, void *extra, void *value, void *co
     if (!is_dup) {
         return MPI_SUCCESS;
     }
-    pthread_mutex_lock(&lock);
+    mpixq_lock_acquire(&lock);
     n = parent->children++;
-    pthread_mutex_unlock(&lock);
+    mpixq_lock_release(&lock);
     child = mpixq_ident_is_none(parent->ident)
                 ? NULL
                 : record_create(mpixq_ident_child(parent->ident, CHILD_DUP, n));
@@ -124,9 +124,9 @@ static int delete_record(MPI_Comm comm, int key, void *value, void *extra)
     (void)comm;
     (void)key;
     (void)extra;
-    pthread_mutex_lock(&lock);
+    mpixq_lock_acquire(&lock);
     record->handle = MPI_COMM_NULL;
-    pthread_mutex_unlock(&lock);
+    mpixq_lock_release(&lock);
     atomic_fetch_add_explicit(&n_frees, 1, memory_order_release);
     mpixq_comm_put(record);
     return MPI_SUCCESS;
@@ -173,7 +173,7 @@ static struct mpixq_comm *attach_anonymous(MPI_Comm comm)
 {
     struct mpixq_comm *record;
 
-    pthread_mutex_lock(&attach_lock);
+    mpixq_lock_acquire(&attach_lock);
     record = record_of(comm);
     if (record == NULL) {
         record = record_create((struct mpixq_ident){0});
@@ -182,7 +182,7 @@ static struct mpixq_comm *attach_anonymous(MPI_Comm comm)
             record = NULL;
         }
     }
-    pthread_mutex_unlock(&attach_lock);
+    mpixq_lock_release(&attach_lock);
     return record;
 }
 
@@ -198,9 +198,9 @@ static struct mpixq_comm *look_up(MPI_Comm comm)
     if (record == NULL) {
         return NULL;
     }
-    pthread_mutex_lock(&lock);
+    mpixq_lock_acquire(&lock);
     ok = describe(record, comm);
-    pthread_mutex_unlock(&lock);
+    mpixq_lock_release(&lock);
     return ok ? record : NULL;
 }
 
@@ -255,9 +255,9 @@ MPI_Comm mpixq_comm_handle(const struct mpixq_comm *record)
     if (record == NULL) {
         return MPI_COMM_NULL;
     }
-    pthread_mutex_lock(&lock);
+    mpixq_lock_acquire(&lock);
     comm = record->handle;
-    pthread_mutex_unlock(&lock);
+    mpixq_lock_release(&lock);
     return comm;
 }
 
@@ -271,9 +271,9 @@ struct mpixq_comm *mpixq_comm_free_begin(MPI_Comm comm)
 void mpixq_comm_free_end(struct mpixq_comm *record, bool freed)
 {
     if (record != NULL && freed) {
-        pthread_mutex_lock(&lock);
+        mpixq_lock_acquire(&lock);
         record->handle = MPI_COMM_NULL;
-        pthread_mutex_unlock(&lock);
+        mpixq_lock_release(&lock);
     }
     mpixq_comm_put(record);
 }
@@ -286,9 +286,9 @@ struct mpixq_ident mpixq_comm_child(MPI_Comm parent)
     if (record == NULL || mpixq_ident_is_none(record->ident)) {
         return (struct mpixq_ident){0};
     }
-    pthread_mutex_lock(&lock);
+    mpixq_lock_acquire(&lock);
     n = record->children++;
-    pthread_mutex_unlock(&lock);
+    mpixq_lock_release(&lock);
     return mpixq_ident_child(record->ident, CHILD_COLLECTIVE, n);
 }
 
@@ -315,7 +315,7 @@ struct mpixq_ident mpixq_comm_group_child(MPI_Comm parent, MPI_Group group, int 
     if (!mpixq_ranks_each(group, add_to_hash, &key)) {
         return none;
     }
-    pthread_mutex_lock(&lock);
+    mpixq_lock_acquire(&lock);
     HASH_FIND(hh, record->groups, &key, sizeof key, count);
     if (count == NULL) {
         count = mpixq_alloc(sizeof *count); /* freed with the record */
@@ -324,13 +324,13 @@ struct mpixq_ident mpixq_comm_group_child(MPI_Comm parent, MPI_Group group, int 
             HASH_ADD(hh, record->groups, key, sizeof key, count);
         }
         if (count == NULL || !mpixq_in_table(count->hh)) {
-            pthread_mutex_unlock(&lock);
+            mpixq_lock_release(&lock);
             mpixq_free(count);
             return none;
         }
     }
     n = count->calls++;
-    pthread_mutex_unlock(&lock);
+    mpixq_lock_release(&lock);
     return mpixq_ident_child(key, CHILD_GROUP, n);
 }
 

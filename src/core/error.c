@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "lock.h"
 #include "log.h"
 #include "mpix_queue.h"
 
@@ -59,7 +60,7 @@ struct ring {
 };
 static struct ring rings[N_KINDS];
 static struct ring truncate_ring; /* in MPI's own class */
-static pthread_mutex_t ring_lock = PTHREAD_MUTEX_INITIALIZER;
+static struct mpixq_lock ring_lock = MPIXQ_LOCK_INITIALIZER(MPIXQ_RANK_ERROR);
 
 static void add_text(int code, const char *text)
 {
@@ -156,11 +157,11 @@ int mpixq_error_code_saying(enum mpixq_error error, const char *text)
     if (snprintf(cut, sizeof cut, "%s", text) >= (int)sizeof cut) {
         memcpy(cut + sizeof cut - sizeof "...", "...", sizeof "...");
     }
-    pthread_mutex_lock(&ring_lock);
+    mpixq_lock_acquire(&ring_lock);
     said = error == MPIXQ_E_TRUNCATE
                ? truncate_code(cut)
                : ring_code(&rings[definitions[error].kind], classes[definitions[error].kind], cut);
-    pthread_mutex_unlock(&ring_lock);
+    mpixq_lock_release(&ring_lock);
     return said != 0 ? said : code;
 }
 

@@ -4,18 +4,18 @@
  * MPI_Request_free of what the library has a part in. A request that the host has started may be
  * freed while it is active, as MPI allows: the record then waits here, without a handle, until the
  * communication has completed or failed, and only then is the pair released. */
-#include <pthread.h>
 #include <stddef.h>
 #include <utlist.h>
 
 #include "channel.h"
 #include "host.h"
 #include "host_start.h"
+#include "lock.h"
 #include "queue.h"
 
 /* Guards the list. A leaf: who looks at requests has taken them out, since a channel may call a
  * GPU's library for it, and that may block until others go on. */
-static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static struct mpixq_lock lock = MPIXQ_LOCK_INITIALIZER(MPIXQ_RANK_HOST_FREE);
 static struct mpixq_request *freed;
 static atomic_long n_freed; /* those that somebody has taken out included */
 
@@ -58,9 +58,9 @@ int mpixq_host_free(const struct mpixq_call *call, MPI_Request handle, struct mp
 
 static void put_in(struct mpixq_request *req)
 {
-    pthread_mutex_lock(&lock);
+    mpixq_lock_acquire(&lock);
     LL_PREPEND2(freed, req, next_freed);
-    pthread_mutex_unlock(&lock);
+    mpixq_lock_release(&lock);
 }
 
 void mpixq_host_freed(struct mpixq_request *req)
@@ -84,10 +84,10 @@ static struct mpixq_request *take_all(void)
 {
     struct mpixq_request *taken;
 
-    pthread_mutex_lock(&lock);
+    mpixq_lock_acquire(&lock);
     taken = freed;
     freed = NULL;
-    pthread_mutex_unlock(&lock);
+    mpixq_lock_release(&lock);
     return taken;
 }
 

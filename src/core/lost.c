@@ -3,7 +3,6 @@
  */
 #include "lost.h"
 
-#include <pthread.h>
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stddef.h>
@@ -11,6 +10,7 @@
 
 #include "error.h"
 #include "failure.h"
+#include "lock.h"
 #include "request.h"
 
 /* Requests that are lost, by their ids: what fails them takes locks, and so does who visits all. */
@@ -20,7 +20,7 @@ struct lost {
     bool again; /* there are, or may be later, others */
 };
 
-static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* one thread looks */
+static struct mpixq_lock lock = MPIXQ_LOCK_INITIALIZER(MPIXQ_RANK_LOST); /* one thread looks */
 static atomic_uint looked_at; /* so many lives were over; written under the lock */
 
 /* Has it failed, and is it known why? The peer may have reset its device too, and said so first. */
@@ -77,8 +77,8 @@ void mpixq_lost_look(void)
     unsigned over = mpixq_memory_lives_over();
 
     if (over != atomic_load(&looked_at)) {
-        pthread_mutex_lock(&lock);
+        mpixq_lock_acquire(&lock);
         look(over);
-        pthread_mutex_unlock(&lock);
+        mpixq_lock_release(&lock);
     }
 }

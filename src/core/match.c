@@ -3,7 +3,6 @@
 #include "match_internal.h"
 
 #include <assert.h>
-#include <pthread.h>
 #include <stddef.h>
 #include <string.h>
 #include <time.h>
@@ -14,6 +13,7 @@
 #include "comm.h"
 #include "control.h"
 #include "layout.h"
+#include "lock.h"
 #include "log.h"
 #include "match_channels.h"
 #include "offer.h"
@@ -25,7 +25,7 @@
 #include "watchdog.h"
 
 /* The matching lock, and what it guards. */
-static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static struct mpixq_lock lock = MPIXQ_LOCK_INITIALIZER(MPIXQ_RANK_MATCH);
 struct mpixq_pairing mpixq_match_pairing;
 static long n_matching;
 static struct mpixq_match_op *done_ops; /* handles to complete once the lock is left */
@@ -37,7 +37,7 @@ static atomic_bool answering;
 
 void mpixq_match_enter(void)
 {
-    pthread_mutex_lock(&lock);
+    mpixq_lock_acquire(&lock);
 }
 
 bool mpixq_match_enter_within(int seconds)
@@ -46,7 +46,7 @@ bool mpixq_match_enter_within(int seconds)
 
     (void)clock_gettime(CLOCK_REALTIME, &until);
     until.tv_sec += seconds;
-    return pthread_mutex_timedlock(&lock, &until) == 0;
+    return mpixq_lock_acquire_until(&lock, &until);
 }
 
 /* Leave the lock, then complete the handles of finished ops: MPI may call back into us there. */
@@ -61,7 +61,7 @@ void mpixq_match_leave(void)
     }
     atomic_store(&answering, !mpixq_control_has_answered());
     atomic_store(&pending, n_matching > 0 || mpixq_control_is_urgent());
-    pthread_mutex_unlock(&lock);
+    mpixq_lock_release(&lock);
     for (; op != NULL; op = next) {
         next = op->next_done;
         (void)PMPI_Grequest_complete(op->handle);
@@ -445,7 +445,7 @@ void mpixq_match_add_look(void (*look)(void))
 
 void mpixq_match_kick(void)
 {
-    if (pthread_mutex_trylock(&lock) == 0) {
+    if (mpixq_lock_try(&lock)) {
         mpixq_control_progress();
         for (int i = 0; i < n_looks; i++) {
             looks[i]();

@@ -5,16 +5,16 @@
  * stand for a call of Match or Imatch. */
 #include "match.h"
 
-#include <pthread.h>
 #include <string.h>
 
 #include "alloc.h"
 #include "comm.h"
+#include "lock.h"
 #include "log.h"
 #include "stream/stream.h"
 
 /* Guards the table of Imatch handles. A leaf. */
-static pthread_mutex_t ops_lock = PTHREAD_MUTEX_INITIALIZER;
+static struct mpixq_lock ops_lock = MPIXQ_LOCK_INITIALIZER(MPIXQ_RANK_MATCH_OPS);
 static struct mpixq_match_op *ops;
 static atomic_long n_ops; /* in it; written under the lock */
 
@@ -172,10 +172,10 @@ struct mpixq_match_op *mpixq_match_op_create(const struct mpixq_call *call, int 
         mpixq_free(op);
         return NULL;
     }
-    pthread_mutex_lock(&ops_lock);
+    mpixq_lock_acquire(&ops_lock);
     HASH_ADD(hh, ops, handle, sizeof op->handle, op);
     atomic_fetch_add(&n_ops, 1);
-    pthread_mutex_unlock(&ops_lock);
+    mpixq_lock_release(&ops_lock);
     atomic_fetch_add(&mpixq_active, 1);
     return op;
 }
@@ -187,24 +187,24 @@ struct mpixq_match_op *mpixq_match_op_find(MPI_Request handle)
     if (atomic_load(&n_ops) == 0) {
         return NULL;
     }
-    pthread_mutex_lock(&ops_lock);
+    mpixq_lock_acquire(&ops_lock);
     HASH_FIND(hh, ops, &handle, sizeof handle, op);
     if (op != NULL) {
         atomic_fetch_add(&op->references, 1);
     }
-    pthread_mutex_unlock(&ops_lock);
+    mpixq_lock_release(&ops_lock);
     return op;
 }
 
 void mpixq_match_op_forget(struct mpixq_match_op *op)
 {
-    pthread_mutex_lock(&ops_lock);
+    mpixq_lock_acquire(&ops_lock);
     if (mpixq_in_table(op->hh)) {
         HASH_DEL(ops, op);
         atomic_fetch_sub(&n_ops, 1);
         memset(&op->hh, 0, sizeof op->hh);
     }
-    pthread_mutex_unlock(&ops_lock);
+    mpixq_lock_release(&ops_lock);
 }
 
 void mpixq_match_op_put(struct mpixq_match_op *op)

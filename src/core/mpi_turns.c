@@ -2,9 +2,8 @@
  * Copyright (c) 2026 the mpix-queue authors */
 #include "mpi_turns.h"
 
-#include <pthread.h>
-
 #include "backoff.h"
+#include "lock.h"
 #include "thread.h"
 
 atomic_bool mpixq_mpi_closed;
@@ -12,7 +11,10 @@ atomic_bool mpixq_mpi_closed;
 /* Threads that have entered before it was closed. */
 static atomic_int inside;
 /* Then: held by whoever may call MPI. */
-static pthread_mutex_t turn = PTHREAD_MUTEX_INITIALIZER;
+static struct mpixq_lock turn = MPIXQ_LOCK_INITIALIZER(MPIXQ_RANK_MPI);
+/* The thread that ends MPI has it whenever it is not resting, whatever else it takes. It rests
+ * where it waits, so nobody waits for it who has something that it wants, and its turn is not
+ * counted among the locks that it holds: taken again, it is checked as all. */
 
 static MPIXQ_THREAD_LOCAL bool has_turn; /* the calling thread */
 static MPIXQ_THREAD_LOCAL bool ends_mpi; /* likewise: it has closed MPI for the others */
@@ -24,7 +26,7 @@ void mpixq_mpi_enter(void)
     atomic_fetch_add(&inside, 1);
     if (atomic_load(&mpixq_mpi_closed)) {
         atomic_fetch_sub(&inside, 1);
-        pthread_mutex_lock(&turn);
+        mpixq_lock_acquire(&turn);
         has_turn = true;
     }
 }
@@ -33,7 +35,10 @@ void mpixq_mpi_leave(void)
 {
     if (has_turn) {
         has_turn = false;
-        pthread_mutex_unlock(&turn);
+        if (MPIXQ_LOCK_CHECKS && ends_mpi) {
+            mpixq_lock_note(&turn, turn.rank);
+        }
+        mpixq_lock_release(&turn);
     } else {
         atomic_fetch_sub(&inside, 1);
     }
@@ -73,7 +78,10 @@ void mpixq_mpi_rest(void)
 void mpixq_mpi_resume(void)
 {
     if (ends_mpi && !has_turn) {
-        pthread_mutex_lock(&turn);
+        mpixq_lock_acquire(&turn);
         has_turn = true;
+        if (MPIXQ_LOCK_CHECKS) {
+            mpixq_lock_forget(&turn, turn.rank);
+        }
     }
 }

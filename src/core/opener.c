@@ -6,6 +6,7 @@
 #include <stddef.h>
 
 #include "backoff.h"
+#include "lock.h"
 #include "log.h"
 #include "mpi_turns.h"
 #include "progress.h"
@@ -16,7 +17,7 @@ enum { GRACE_US = 500 };
 
 typedef bool opening(void);
 
-static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static struct mpixq_lock lock = MPIXQ_LOCK_INITIALIZER(MPIXQ_RANK_OPENER);
 static pthread_cond_t woken = PTHREAD_COND_INITIALIZER;
 static pthread_t thread;
 /* Under the lock; failed: the thread could not be made, and is not tried again. */
@@ -28,13 +29,13 @@ static opening *await_call(void)
 {
     opening *open;
 
-    pthread_mutex_lock(&lock);
+    mpixq_lock_acquire(&lock);
     while (!called && !stop) {
-        (void)pthread_cond_wait(&woken, &lock);
+        mpixq_cond_wait(&woken, &lock);
     }
     called = false;
     open = stop ? NULL : called_for;
-    pthread_mutex_unlock(&lock);
+    mpixq_lock_release(&lock);
     return open;
 }
 
@@ -59,7 +60,7 @@ void mpixq_opener_wake(bool (*open)(void))
     if (!mpixq_progress_has_threads()) {
         return;
     }
-    pthread_mutex_lock(&lock);
+    mpixq_lock_acquire(&lock);
     if (!running && !failed && !stop) {
         running = mpixq_thread_create(&thread, opener_main, NULL, "mpixq-opener");
         failed = !running;
@@ -71,18 +72,18 @@ void mpixq_opener_wake(bool (*open)(void))
     called_for = open;
     called = true;
     pthread_cond_signal(&woken);
-    pthread_mutex_unlock(&lock);
+    mpixq_lock_release(&lock);
 }
 
 void mpixq_opener_stop(void)
 {
     bool join;
 
-    pthread_mutex_lock(&lock);
+    mpixq_lock_acquire(&lock);
     join = running;
     stop = true;
     pthread_cond_signal(&woken);
-    pthread_mutex_unlock(&lock);
+    mpixq_lock_release(&lock);
     if (join) {
         mpixq_mpi_rest();
         (void)pthread_join(thread, NULL);

@@ -7,6 +7,7 @@
 
 #include "affinity.h"
 #include "backoff.h"
+#include "lock.h"
 #include "log.h"
 #include "mpi_turns.h"
 #include "ranges.h"
@@ -23,7 +24,7 @@ atomic_long mpixq_outstanding;
 atomic_int mpixq_pollers;
 atomic_bool mpixq_progress_asleep = true;
 
-static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static struct mpixq_lock lock = MPIXQ_LOCK_INITIALIZER(MPIXQ_RANK_PROGRESS);
 static pthread_cond_t woken; /* made in setup */
 static pthread_t thread;
 static bool running; /* under lock */
@@ -88,7 +89,8 @@ static long slow_down(long us)
 static bool doze(long ms)
 {
     if (ms < 0) {
-        return pthread_cond_wait(&woken, &lock) == 0;
+        mpixq_cond_wait(&woken, &lock);
+        return true;
     }
     return mpixq_cond_wait_ns(&woken, &lock, (uint64_t)ms * 1000000);
 }
@@ -98,28 +100,28 @@ static bool doze(long ms)
 static void fall_asleep(void)
 {
     mpixq_affinity_look_again();
-    pthread_mutex_lock(&lock);
+    mpixq_lock_acquire(&lock);
     atomic_store(&mpixq_progress_asleep, true);
     if (atomic_load(&mpixq_outstanding) > 0 || work->is_pending()) {
         atomic_store(&mpixq_progress_asleep, false);
     }
-    pthread_mutex_unlock(&lock);
+    mpixq_lock_release(&lock);
     mpixq_mpi_enter();
     work->drive(); /* what was put there before anybody could see that this one sleeps */
     mpixq_mpi_leave();
-    pthread_mutex_lock(&lock);
+    mpixq_lock_acquire(&lock);
     while (atomic_load(&mpixq_progress_asleep) && !atomic_load(&stop)) {
         if (!doze(work->sleep_ms())) {
-            pthread_mutex_unlock(&lock);
+            mpixq_lock_release(&lock);
             mpixq_mpi_enter();
             work->kick(); /* which lets the watchdog look */
             mpixq_mpi_leave();
-            pthread_mutex_lock(&lock);
+            mpixq_lock_acquire(&lock);
             atomic_store(&mpixq_progress_asleep,
                          atomic_load(&mpixq_progress_asleep) && !work->is_pending());
         }
     }
-    pthread_mutex_unlock(&lock);
+    mpixq_lock_release(&lock);
 }
 
 static void *progress_main(void *arg)
@@ -155,7 +157,7 @@ void mpixq_progress_wake_slow(void)
     if (!has_threads) {
         return;
     }
-    pthread_mutex_lock(&lock);
+    mpixq_lock_acquire(&lock);
     if (!running && !failed) {
         running = mpixq_thread_create(&thread, progress_main, NULL, "mpixq-progress");
         failed = !running;
@@ -167,20 +169,20 @@ void mpixq_progress_wake_slow(void)
     }
     atomic_store(&mpixq_progress_asleep, false);
     pthread_cond_signal(&woken);
-    pthread_mutex_unlock(&lock);
+    mpixq_lock_release(&lock);
 }
 
 void mpixq_progress_stop(void)
 {
     bool join;
 
-    pthread_mutex_lock(&lock);
+    mpixq_lock_acquire(&lock);
     join = running;
     atomic_store(&stop, true);
     if (join) {
         pthread_cond_signal(&woken);
     }
-    pthread_mutex_unlock(&lock);
+    mpixq_lock_release(&lock);
     if (join) {
         mpixq_mpi_rest();
         (void)pthread_join(thread, NULL);

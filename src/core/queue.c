@@ -13,6 +13,7 @@
 #include "channel.h"
 #include "comm.h"
 #include "failure.h"
+#include "lock.h"
 #include "log.h"
 #include "lost.h"
 #include "match.h"
@@ -22,7 +23,7 @@
 enum { LIVE = 0x6d717571 };
 
 /* Guards the list of queues. A leaf. */
-static pthread_mutex_t list_lock = PTHREAD_MUTEX_INITIALIZER;
+static struct mpixq_lock list_lock = MPIXQ_LOCK_INITIALIZER(MPIXQ_RANK_QUEUES);
 /* Every queue ever made, linked by next_spare: a handle that the user has freed can still be
  * looked at. */
 static struct mpixq_queue *all;
@@ -38,9 +39,9 @@ void mpixq_queues_each(void (*visit)(struct mpixq_queue *queue, void *arg), void
 {
     struct mpixq_queue *first, *queue;
 
-    pthread_mutex_lock(&list_lock);
+    mpixq_lock_acquire(&list_lock);
     first = all;
-    pthread_mutex_unlock(&list_lock);
+    mpixq_lock_release(&list_lock);
     /* Links stay as they are. */
     LL_FOREACH2(first, queue, next_spare)
     {
@@ -60,7 +61,7 @@ static struct mpixq_queue *queue_new(void)
 {
     struct mpixq_queue *queue;
 
-    pthread_mutex_lock(&list_lock);
+    mpixq_lock_acquire(&list_lock);
     LL_FOREACH2(all, queue, next_spare)
     {
         if (atomic_load(&queue->magic) == 0) {
@@ -71,13 +72,13 @@ static struct mpixq_queue *queue_new(void)
     if (queue == NULL) {
         queue = mpixq_alloc(sizeof *queue); /* kept until the process ends */
         if (queue != NULL) {
-            pthread_mutex_init(&queue->fail_lock, NULL);
+            mpixq_lock_init(&queue->fail_lock, MPIXQ_RANK_QUEUE_FAIL);
             atomic_init(&queue->magic, 1);
             queue->mark = ++n_queues << 44;
             LL_PREPEND2(all, queue, next_spare);
         }
     }
-    pthread_mutex_unlock(&list_lock);
+    mpixq_lock_release(&list_lock);
     return queue;
 }
 

@@ -16,13 +16,13 @@
 #define MPIXQ_QUEUE_H
 
 #include <mpi.h>
-#include <pthread.h>
 #include <stdatomic.h>
 #include <stdbool.h>
 
 #include "channel.h"
 #include "error.h"
 #include "fault.h"
+#include "lock.h"
 #include "mpix_queue.h"
 #include "request.h"
 #include "stream/stream.h"
@@ -74,7 +74,7 @@ struct mpixq_queue {
     /* Since it was looked at last, the peer of a member has said that it failed: then that may have
      * been complete. Any thread. */
     atomic_bool told;
-    pthread_mutex_t fail_lock;
+    struct mpixq_lock fail_lock;
     atomic_int failed;              /* first error, an MPI code; written once under fail_lock */
     struct mpixq_comm *failed_comm; /* of the request it came from */
 };

@@ -6,6 +6,7 @@
 #include <stdio.h>
 
 #include "comm.h"
+#include "lock.h"
 #include "log.h"
 #include "queue.h"
 
@@ -61,12 +62,12 @@ void mpixq_queue_fail(struct mpixq_queue *queue, struct mpixq_pair *pair, int co
         return;
     }
     atomic_store(&pair->failed, true);
-    pthread_mutex_lock(&queue->fail_lock);
+    mpixq_lock_acquire(&queue->fail_lock);
     if (atomic_load(&queue->failed) == MPI_SUCCESS) {
         queue->failed_comm = comm_of(pair);
         mpixq_queue_set_failed(queue, own_code(code, operation, pair));
     }
-    pthread_mutex_unlock(&queue->fail_lock);
+    mpixq_lock_release(&queue->fail_lock);
 }
 
 void mpixq_queue_fail_told(struct mpixq_queue *queue, int n)
@@ -87,24 +88,24 @@ void mpixq_queue_look(struct mpixq_queue *queue)
     if (why == NULL) {
         return;
     }
-    pthread_mutex_lock(&queue->fail_lock);
+    mpixq_lock_acquire(&queue->fail_lock);
     if (atomic_load(&queue->failed) == MPI_SUCCESS) {
         (void)snprintf(text, sizeof text, "the GPU of stream %s reports: %.180s",
                        queue->stream->ops->kind, why);
         queue->failed_comm = NULL;
         mpixq_queue_set_failed(queue, mpixq_error_code_saying(MPIXQ_E_GPU, text));
     }
-    pthread_mutex_unlock(&queue->fail_lock);
+    mpixq_lock_release(&queue->fail_lock);
 }
 
 int mpixq_queue_failure(struct mpixq_queue *queue, struct mpixq_fault *fault_p)
 {
     int code;
 
-    pthread_mutex_lock(&queue->fail_lock);
+    mpixq_lock_acquire(&queue->fail_lock);
     code = atomic_load(&queue->failed);
     *fault_p = MPIXQ_FAULT_NONE;
     fault_p->comm = mpixq_comm_handle(queue->failed_comm);
-    pthread_mutex_unlock(&queue->fail_lock);
+    mpixq_lock_release(&queue->fail_lock);
     return code;
 }

@@ -74,25 +74,6 @@ bool mpixq_thread_create(pthread_t *thread_p, void *(*run)(void *), void *arg, c
     return true;
 }
 
-void mpixq_cond_init(pthread_cond_t *cond)
-{
-    pthread_condattr_t attr;
-
-    (void)pthread_condattr_init(&attr);
-    (void)pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
-    (void)pthread_cond_init(cond, &attr);
-    (void)pthread_condattr_destroy(&attr);
-}
-
-bool mpixq_cond_wait_ns(pthread_cond_t *cond, pthread_mutex_t *lock, uint64_t ns)
-{
-    uint64_t end = mpixq_now_ns() + ns;
-    struct timespec until = {.tv_sec = (time_t)(end / 1000000000u),
-                             .tv_nsec = (long)(end % 1000000000u)};
-
-    return pthread_cond_timedwait(cond, lock, &until) == 0;
-}
-
 void mpixq_turn_wait(struct mpixq_turn *turn, enum mpixq_turn_state from)
 {
     struct mpixq_backoff backoff;
@@ -103,7 +84,7 @@ void mpixq_turn_wait(struct mpixq_turn *turn, enum mpixq_turn_state from)
     }
 }
 
-enum mpixq_turn_state mpixq_turn_borrow(struct mpixq_turn *turn)
+static enum mpixq_turn_state take_any(struct mpixq_turn *turn)
 {
     struct mpixq_backoff backoff;
 
@@ -117,4 +98,18 @@ enum mpixq_turn_state mpixq_turn_borrow(struct mpixq_turn *turn)
         }
         mpixq_backoff_pause(&backoff);
     }
+}
+
+enum mpixq_turn_state mpixq_turn_borrow(struct mpixq_turn *turn)
+{
+    enum mpixq_turn_state was;
+
+    if (MPIXQ_LOCK_CHECKS) {
+        mpixq_lock_check(MPIXQ_RANK_QUEUE);
+    }
+    was = take_any(turn);
+    if (MPIXQ_LOCK_CHECKS) {
+        mpixq_lock_note(turn, MPIXQ_RANK_QUEUE);
+    }
+    return was;
 }

@@ -12,6 +12,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "lock.h"
+
 /* A few bytes per thread, reached without a call. */
 #define MPIXQ_THREAD_LOCAL _Thread_local __attribute__((tls_model("initial-exec")))
 
@@ -23,14 +25,9 @@ bool mpixq_thread_create(pthread_t *thread_p, void *(*run)(void *), void *arg, c
 bool mpixq_thread_create_idle(pthread_t *thread_p, void *(*run)(void *), void *arg,
                               const char *name);
 
-/* A condition whose waits end by a clock that nobody sets: the time of day may jump. */
-void mpixq_cond_init(pthread_cond_t *cond);
-/* Wait under the lock, at most for so long. False: all of it. */
-bool mpixq_cond_wait_ns(pthread_cond_t *cond, pthread_mutex_t *lock, uint64_t ns);
-
 /* A lock for a handful of instructions: a mutex would cost an interposed MPI function more than
  * the function's own work. Whoever finds it taken yields, since its holder may have lost its
- * core. */
+ * core. All have one rank, above nearly all others: next to nothing is taken under one. */
 struct mpixq_spin {
     atomic_flag taken;
 };
@@ -40,12 +37,21 @@ struct mpixq_spin {
     }
 static inline void mpixq_spin_lock(struct mpixq_spin *spin)
 {
+    if (MPIXQ_LOCK_CHECKS) {
+        mpixq_lock_check(MPIXQ_RANK_SPIN);
+    }
     while (atomic_flag_test_and_set_explicit(&spin->taken, memory_order_acquire)) {
         (void)sched_yield();
+    }
+    if (MPIXQ_LOCK_CHECKS) {
+        mpixq_lock_note(spin, MPIXQ_RANK_SPIN);
     }
 }
 static inline void mpixq_spin_unlock(struct mpixq_spin *spin)
 {
+    if (MPIXQ_LOCK_CHECKS) {
+        mpixq_lock_forget(spin, MPIXQ_RANK_SPIN);
+    }
     atomic_flag_clear_explicit(&spin->taken, memory_order_release);
 }
 
@@ -69,34 +75,47 @@ static inline bool mpixq_turn_try(struct mpixq_turn *turn, enum mpixq_turn_state
     return atomic_compare_exchange_strong_explicit(&turn->state, &state, MPIXQ_TURN_TAKEN,
                                                    memory_order_acquire, memory_order_relaxed);
 }
+static inline void mpixq_turn_take_from(struct mpixq_turn *turn, enum mpixq_turn_state from)
+{
+    if (MPIXQ_LOCK_CHECKS) {
+        mpixq_lock_check(MPIXQ_RANK_QUEUE);
+    }
+    if (!mpixq_turn_try(turn, from)) {
+        mpixq_turn_wait(turn, from);
+    }
+    if (MPIXQ_LOCK_CHECKS) {
+        mpixq_lock_note(turn, MPIXQ_RANK_QUEUE);
+    }
+}
 static inline void mpixq_turn_take(struct mpixq_turn *turn)
 {
-    if (!mpixq_turn_try(turn, MPIXQ_TURN_FREE)) {
-        mpixq_turn_wait(turn, MPIXQ_TURN_FREE);
+    mpixq_turn_take_from(turn, MPIXQ_TURN_FREE);
+}
+static inline void mpixq_turn_give_back(struct mpixq_turn *turn, enum mpixq_turn_state to)
+{
+    if (MPIXQ_LOCK_CHECKS) {
+        mpixq_lock_forget(turn, MPIXQ_RANK_QUEUE);
     }
+    atomic_store_explicit(&turn->state, (int)to, memory_order_release);
 }
 static inline void mpixq_turn_leave(struct mpixq_turn *turn)
 {
-    atomic_store_explicit(&turn->state, MPIXQ_TURN_FREE, memory_order_release);
+    mpixq_turn_give_back(turn, MPIXQ_TURN_FREE);
 }
 /* By its holder; a turn of NULL is nobody's. */
 static inline void mpixq_turn_lend(struct mpixq_turn *turn)
 {
     if (turn != NULL) {
-        atomic_store_explicit(&turn->state, MPIXQ_TURN_LENT, memory_order_release);
+        mpixq_turn_give_back(turn, MPIXQ_TURN_LENT);
     }
 }
 static inline void mpixq_turn_take_back(struct mpixq_turn *turn)
 {
-    if (turn != NULL && !mpixq_turn_try(turn, MPIXQ_TURN_LENT)) {
-        mpixq_turn_wait(turn, MPIXQ_TURN_LENT);
+    if (turn != NULL) {
+        mpixq_turn_take_from(turn, MPIXQ_TURN_LENT);
     }
 }
 /* Take it, be it free or lent; returns which, for who gives it back. */
 enum mpixq_turn_state mpixq_turn_borrow(struct mpixq_turn *turn);
-static inline void mpixq_turn_give_back(struct mpixq_turn *turn, enum mpixq_turn_state was)
-{
-    atomic_store_explicit(&turn->state, (int)was, memory_order_release);
-}
 
 #endif

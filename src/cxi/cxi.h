@@ -26,7 +26,6 @@
 #ifndef MPIXQ_CXI_H
 #define MPIXQ_CXI_H
 
-#include <pthread.h>
 #include <rdma/fabric.h>
 #include <rdma/fi_atomic.h>
 #include <rdma/fi_cm.h>
@@ -40,6 +39,7 @@
 #include <stdint.h>
 
 #include "core/channel.h"
+#include "core/lock.h"
 #include "core/pair.h"
 #include "core/queue.h"
 #include "quirks.h"
@@ -156,7 +156,7 @@ struct cxi_nic {
     _Atomic uint64_t next_key;
     enum fi_op atomic; /* FI_SUM; FI_MAX where there is no sum */
 
-    pthread_mutex_t lock;
+    struct mpixq_lock lock;
     int entries, in_use;        /* all of the NIC, and those that this process uses: shares.h */
     uint64_t reads, reads_done; /* of completions: begun, and ended */
     /* Of deferred work, and of plain operations: which may be what makes room for that. */

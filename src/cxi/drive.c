@@ -10,6 +10,7 @@
 
 #include "core/backoff.h"
 #include "core/failure.h"
+#include "core/lock.h"
 #include "core/log.h"
 #include "core/progress.h"
 #include "core/trace.h"
@@ -22,7 +23,7 @@
 
 enum { KICK_EVERY = 16 }; /* scans */
 
-static pthread_mutex_t drive_lock = PTHREAD_MUTEX_INITIALIZER;
+static struct mpixq_lock drive_lock = MPIXQ_LOCK_INITIALIZER(MPIXQ_RANK_CXI_DRIVE);
 
 /* Lists of ends; under nic.lock. */
 
@@ -156,9 +157,9 @@ static int read_errors(void)
     int n = 0;
 
     for (; fi_cq_readerr(nic.cq, &error, 0) == 1; n++) {
-        pthread_mutex_lock(&nic.lock);
+        mpixq_lock_acquire(&nic.lock);
         completed_badly(&error);
-        pthread_mutex_unlock(&nic.lock);
+        mpixq_lock_release(&nic.lock);
         error = (struct fi_cq_err_entry){.err = 0};
     }
     return n;
@@ -171,34 +172,34 @@ static void read_queue(void)
     struct fi_cq_entry entries[ROOM];
     ssize_t n;
 
-    pthread_mutex_lock(&nic.lock);
+    mpixq_lock_acquire(&nic.lock);
     nic.reads++;
-    pthread_mutex_unlock(&nic.lock);
+    mpixq_lock_release(&nic.lock);
     do {
         n = fi_cq_read(nic.cq, entries, ROOM);
         if (n == -FI_EAVAIL) {
             n = read_errors();
             continue;
         }
-        pthread_mutex_lock(&nic.lock);
+        mpixq_lock_acquire(&nic.lock);
         if (n > 0) {
             nic.posts.retry_ns = nic.issues.retry_ns = 0;
         }
         for (ssize_t i = 0; i < n; i++) {
             completed(entries[i].op_context);
         }
-        pthread_mutex_unlock(&nic.lock);
+        mpixq_lock_release(&nic.lock);
     } while (n > 0);
-    pthread_mutex_lock(&nic.lock);
+    mpixq_lock_acquire(&nic.lock);
     nic.reads_done = nic.reads;
-    pthread_mutex_unlock(&nic.lock);
+    mpixq_lock_release(&nic.lock);
 }
 
 void mpixq_cxi_read(void)
 {
-    if (pthread_mutex_trylock(&drive_lock) == 0) {
+    if (mpixq_lock_try(&drive_lock)) {
         read_queue();
-        pthread_mutex_unlock(&drive_lock);
+        mpixq_lock_release(&drive_lock);
     }
 }
 
@@ -293,14 +294,14 @@ static void deliver(void)
     uint64_t id = 0;
 
     for (;;) {
-        pthread_mutex_lock(&nic.lock);
+        mpixq_lock_acquire(&nic.lock);
         end = nic.failed;
         if (end != NULL) {
             LL_DELETE2(nic.failed, end, next_failed);
             id = end->pair->id;
             memcpy(text, end->text, sizeof text);
         }
-        pthread_mutex_unlock(&nic.lock);
+        mpixq_lock_release(&nic.lock);
         if (end == NULL) {
             return;
         }
@@ -314,9 +315,9 @@ static void read_and_deliver(void)
     bool has_failures;
 
     read_queue();
-    pthread_mutex_lock(&nic.lock);
+    mpixq_lock_acquire(&nic.lock);
     has_failures = nic.failed != NULL;
-    pthread_mutex_unlock(&nic.lock);
+    mpixq_lock_release(&nic.lock);
     if (has_failures) {
         deliver();
     }
@@ -325,9 +326,9 @@ static void read_and_deliver(void)
 void mpixq_cxi_settle(void)
 {
     if (nic.state == CXI_OPEN) {
-        pthread_mutex_lock(&drive_lock);
+        mpixq_lock_acquire(&drive_lock);
         read_and_deliver();
-        pthread_mutex_unlock(&drive_lock);
+        mpixq_lock_release(&drive_lock);
     }
 }
 
@@ -339,12 +340,12 @@ void mpixq_cxi_drive(bool scan)
     if (atomic_load_explicit(&nic.state, memory_order_acquire) != CXI_OPEN) {
         return;
     }
-    if (pthread_mutex_trylock(&drive_lock) != 0) {
+    if (!mpixq_lock_try(&drive_lock)) {
         mpixq_backoff_busy();
         return;
     }
     read_queue();
-    pthread_mutex_lock(&nic.lock);
+    mpixq_lock_acquire(&nic.lock);
     DL_FOREACH_SAFE2(nic.over, end, next, next_over)
     {
         go_on(end);
@@ -354,9 +355,9 @@ void mpixq_cxi_drive(bool scan)
         scan_live();
     }
     has_failures = nic.failed != NULL;
-    pthread_mutex_unlock(&nic.lock);
+    mpixq_lock_release(&nic.lock);
     if (has_failures) {
         deliver();
     }
-    pthread_mutex_unlock(&drive_lock);
+    mpixq_lock_release(&drive_lock);
 }

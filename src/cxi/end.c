@@ -58,7 +58,7 @@ void mpixq_cxi_end_free(struct cxi_end *end, bool clean)
     uint64_t starts = clean && end->pair != NULL ? mpixq_pair_started(end->pair) : 0;
 
     close_regions(end);
-    pthread_mutex_lock(&nic.lock);
+    mpixq_lock_acquire(&nic.lock);
     mpixq_cxi_drop(end);
     assert(!end->is_live && end->over == 0);
     mpixq_cxi_entries_forget(end);
@@ -69,38 +69,38 @@ void mpixq_cxi_end_free(struct cxi_end *end, bool clean)
     mpixq_cxi_word_put(end->cts, clean);
     mpixq_cxi_word_put(end->told, clean);
     DL_DELETE(nic.ends, end);
-    pthread_mutex_unlock(&nic.lock);
+    mpixq_lock_release(&nic.lock);
     mpixq_free(end);
 }
 
 void mpixq_cxi_end_release(struct cxi_end *end)
 {
-    pthread_mutex_lock(&nic.lock);
+    mpixq_lock_acquire(&nic.lock);
     end->is_leaving = true;
-    pthread_mutex_unlock(&nic.lock);
+    mpixq_lock_release(&nic.lock);
     LL_PREPEND2(own, end, next_leaving);
 }
 
 void mpixq_cxi_end_leave(struct cxi_end *end)
 {
-    pthread_mutex_lock(&nic.lock);
+    mpixq_lock_acquire(&nic.lock);
     end->pair = NULL;
     LL_PREPEND2(gone, end, next_leaving);
     atomic_store(&any_gone, true);
-    pthread_mutex_unlock(&nic.lock);
+    mpixq_lock_release(&nic.lock);
 }
 
 static struct cxi_end *take_gone(void)
 {
     struct cxi_end *end;
 
-    pthread_mutex_lock(&nic.lock);
+    mpixq_lock_acquire(&nic.lock);
     end = gone;
     if (end != NULL) {
         LL_DELETE2(gone, end, next_leaving);
     }
     atomic_store(&any_gone, gone != NULL);
-    pthread_mutex_unlock(&nic.lock);
+    mpixq_lock_release(&nic.lock);
     return end;
 }
 
@@ -111,9 +111,9 @@ void mpixq_cxi_tidy(void)
     while ((end = own) != NULL) {
         LL_DELETE2(own, end, next_leaving);
         close_regions(end);
-        pthread_mutex_lock(&nic.lock);
+        mpixq_lock_acquire(&nic.lock);
         end->is_leaving = false; /* it may go at once */
-        pthread_mutex_unlock(&nic.lock);
+        mpixq_lock_release(&nic.lock);
     }
     while (atomic_load(&any_gone) && (end = take_gone()) != NULL) {
         mpixq_cxi_end_free(end, true);
@@ -125,9 +125,9 @@ static bool supply(struct cxi_end *end)
 {
     bool ok;
 
-    pthread_mutex_lock(&nic.lock);
+    mpixq_lock_acquire(&nic.lock);
     DL_APPEND(nic.ends, end);
-    pthread_mutex_unlock(&nic.lock);
+    mpixq_lock_release(&nic.lock);
     end->word = mpixq_cxi_word_take();
     ok = end->word != NULL;
     if (end->is_send) {

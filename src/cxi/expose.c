@@ -12,6 +12,7 @@
 
 #include "core/alloc.h"
 #include "core/env.h"
+#include "core/lock.h"
 #include "core/log.h"
 #include "cxi.h"
 #include "supply.h"
@@ -26,7 +27,7 @@ struct mapped {
 
 /* Guards what follows, and is held while a GPU's library is called: nobody whom a GPU may wait for
  * takes it. */
-static pthread_mutex_t expose_lock = PTHREAD_MUTEX_INITIALIZER;
+static struct mpixq_lock expose_lock = MPIXQ_LOCK_INITIALIZER(MPIXQ_RANK_CXI_EXPOSE);
 static const struct mpixq_stream_ops *_Atomic mapper; /* written once */
 static struct mapped *all_mapped;
 static bool refused; /* registers: then the GPU's library is not asked again */
@@ -46,13 +47,13 @@ static struct cxi_exposed *take_hidden(void)
 {
     struct cxi_exposed *exposed;
 
-    pthread_mutex_lock(&nic.lock);
+    mpixq_lock_acquire(&nic.lock);
     exposed = hidden;
     if (exposed != NULL) {
         LL_DELETE(hidden, exposed);
         LL_PREPEND(shown, exposed);
     }
-    pthread_mutex_unlock(&nic.lock);
+    mpixq_lock_release(&nic.lock);
     return exposed;
 }
 
@@ -106,13 +107,13 @@ static void hide_all(void)
 {
     struct cxi_exposed *exposed;
 
-    pthread_mutex_lock(&nic.lock);
+    mpixq_lock_acquire(&nic.lock);
     while ((exposed = shown) != NULL) {
         LL_DELETE(shown, exposed);
         LL_PREPEND(hidden, exposed);
         atomic_store(&exposed->seen, NULL);
     }
-    pthread_mutex_unlock(&nic.lock);
+    mpixq_lock_release(&nic.lock);
 }
 
 static void unmap_all(void)
@@ -146,7 +147,7 @@ void mpixq_cxi_expose(const struct mpixq_stream_ops *ops)
         (ops == NULL && mapper == NULL)) {
         return;
     }
-    pthread_mutex_lock(&expose_lock);
+    mpixq_lock_acquire(&expose_lock);
     is_first = mapper == NULL;
     mapper = is_first ? ops : mapper;
     if (lives_over != mpixq_memory_lives_over()) {
@@ -165,7 +166,7 @@ void mpixq_cxi_expose(const struct mpixq_stream_ops *ops)
     if (is_first && mpixq_env.info) {
         say();
     }
-    pthread_mutex_unlock(&expose_lock);
+    mpixq_lock_release(&expose_lock);
 }
 
 void mpixq_cxi_expose_close(void)

@@ -15,6 +15,7 @@
 #include "about.h"
 #include "core/alloc.h"
 #include "core/env.h"
+#include "core/lock.h"
 #include "core/log.h"
 #include "core/progress.h"
 #include "core/table.h"
@@ -27,10 +28,10 @@
 /* Choices of MPIXQ_FABRIC. */
 enum fabric_choice { FABRIC_AUTO, FABRIC_NONE, FABRIC_CXI, FABRIC_SOCKETS };
 
-struct cxi_nic mpixq_cxi_nic = {.lock = PTHREAD_MUTEX_INITIALIZER};
+struct cxi_nic mpixq_cxi_nic = {.lock = MPIXQ_LOCK_INITIALIZER(MPIXQ_RANK_CXI_NIC)};
 #define nic mpixq_cxi_nic
 
-static pthread_mutex_t open_lock = PTHREAD_MUTEX_INITIALIZER;
+static struct mpixq_lock open_lock = MPIXQ_LOCK_INITIALIZER(MPIXQ_RANK_CXI_OPEN);
 
 /* Peers whose address is in the address vector. Under the matching lock. */
 struct peer {
@@ -324,14 +325,14 @@ bool mpixq_cxi_open(void)
 {
     bool is_open;
 
-    pthread_mutex_lock(&open_lock);
+    mpixq_lock_acquire(&open_lock);
     if (atomic_load_explicit(&nic.state, memory_order_relaxed) == CXI_UNTRIED) {
         try_open();
         atomic_store_explicit(&nic.state, nic.why == NULL ? CXI_OPEN : CXI_UNUSABLE,
                               memory_order_release);
     }
     is_open = atomic_load_explicit(&nic.state, memory_order_relaxed) == CXI_OPEN;
-    pthread_mutex_unlock(&open_lock);
+    mpixq_lock_release(&open_lock);
     return is_open;
 }
 
@@ -340,7 +341,7 @@ const char *mpixq_cxi_outlook(void)
     static char text[160]; /* under open_lock; the reason does not change any more */
     int state;
 
-    pthread_mutex_lock(&open_lock);
+    mpixq_lock_acquire(&open_lock);
     state = atomic_load_explicit(&nic.state, memory_order_relaxed);
     if (state == CXI_UNTRIED && choose(&nic.why) != NULL) {
         nic.why = NULL;
@@ -348,7 +349,7 @@ const char *mpixq_cxi_outlook(void)
     if (state != CXI_OPEN && nic.why != NULL) {
         (void)snprintf(text, sizeof text, "not available: %s", nic.why);
     }
-    pthread_mutex_unlock(&open_lock);
+    mpixq_lock_release(&open_lock);
     return state == CXI_OPEN ? "available"
            : nic.why != NULL ? text
                              : "available if the fabric can be opened, when it is first needed";

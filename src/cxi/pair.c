@@ -11,6 +11,7 @@
 #include "core/alloc.h"
 #include "core/env.h"
 #include "core/layout.h"
+#include "core/lock.h"
 #include "core/log.h"
 #include "core/piece.h"
 #include "core/progress.h"
@@ -219,9 +220,9 @@ static void cxi_release(struct mpixq_pair *pair)
 {
     struct cxi_end *end = pair->end;
 
-    pthread_mutex_lock(&nic.lock);
+    mpixq_lock_acquire(&nic.lock);
     mpixq_cxi_unlog(end);
-    pthread_mutex_unlock(&nic.lock);
+    mpixq_lock_release(&nic.lock);
     /* The user may give the memory back once tidy has been called; who still writes to it gets an
      * error. */
     mpixq_cxi_end_release(end);
@@ -242,12 +243,12 @@ static bool cxi_retire(struct mpixq_pair *pair)
     struct cxi_end *end = pair->end;
     bool busy, clean;
 
-    pthread_mutex_lock(&nic.lock);
+    mpixq_lock_acquire(&nic.lock);
     busy = end->is_leaving || end->flying > 0 || is_reading(pair, end);
     /* The peer may have sent a clear-to-send more: then T is not what it should be, which is seen.
      * */
     clean = !end->failed && mpixq_cxi_done(end) == mpixq_pair_started(pair);
-    pthread_mutex_unlock(&nic.lock);
+    mpixq_lock_release(&nic.lock);
     if (busy) {
         return false;
     }

@@ -7,6 +7,8 @@
  * and nic.lock where completions come in. */
 #include "probe.h"
 
+#include "core/lock.h"
+
 #define nic mpixq_cxi_nic
 
 enum { ENOUGH = 2 }; /* failures in a row: one may be a trouble of the network that passes */
@@ -36,14 +38,14 @@ bool mpixq_cxi_has_lost(struct mpixq_pair *pair)
     struct cxi_probe *probe = mpixq_cxi_probe_of(pair->peer_world);
     bool is_lost = false;
 
-    pthread_mutex_lock(&nic.lock);
+    mpixq_lock_acquire(&nic.lock);
     if (probe != NULL) {
         if (!probe->flying) {
             issue(probe, end->peer);
         }
         is_lost = probe->failures >= ENOUGH;
     }
-    pthread_mutex_unlock(&nic.lock);
+    mpixq_lock_release(&nic.lock);
     return is_lost;
 }
 

@@ -9,6 +9,7 @@
 
 #include "core/alloc.h"
 #include "core/failure.h"
+#include "core/lock.h"
 #include "core/progress.h"
 #include "core/trace.h"
 #include "check.h"
@@ -38,9 +39,9 @@ bool mpixq_cxi_queue_open(struct cxi_queue *cxq, struct mpixq_queue *queue, uint
         }
     }
     cxq->shared = mpixq_cxi_counter_take();
-    pthread_mutex_lock(&nic.lock);
+    mpixq_lock_acquire(&nic.lock);
     DL_APPEND(nic.queues, cxq);
-    pthread_mutex_unlock(&nic.lock);
+    mpixq_lock_release(&nic.lock);
     return true;
 }
 
@@ -48,7 +49,7 @@ void mpixq_cxi_queue_close(struct cxi_queue *cxq)
 {
     struct cxi_end *end;
 
-    pthread_mutex_lock(&nic.lock);
+    mpixq_lock_acquire(&nic.lock);
     while (log_first(cxq) != NULL) {
         log_pop(cxq);
     }
@@ -62,7 +63,7 @@ void mpixq_cxi_queue_close(struct cxi_queue *cxq)
     /* If it was rung for all that it was posted for, nothing waits for it any more. */
     mpixq_cxi_counter_put(cxq->shared, cxq->issued == cxq->rung, cxq->rung);
     DL_DELETE(nic.queues, cxq);
-    pthread_mutex_unlock(&nic.lock);
+    mpixq_lock_release(&nic.lock);
     mpixq_free(cxq->log);
 }
 
@@ -335,9 +336,9 @@ static void drop(void *const args[], int n, bool rung)
         struct mpixq_pair *pair = args[i];
 
         if (rung) {
-            pthread_mutex_lock(&nic.lock);
+            mpixq_lock_acquire(&nic.lock);
             ((struct cxi_end *)pair->end)->perhaps = mpixq_pair_executed(pair) + 1;
-            pthread_mutex_unlock(&nic.lock);
+            mpixq_lock_release(&nic.lock);
         }
         mpixq_failure_abandon(pair);
     }
@@ -355,7 +356,7 @@ static void reach(void *const args[], int n, bool rung)
         drop(args, n, rung);
         return;
     }
-    pthread_mutex_lock(&nic.lock);
+    mpixq_lock_acquire(&nic.lock);
     for (int i = 0; i < n; i++) {
         struct mpixq_pair *pair = args[i];
 
@@ -372,7 +373,7 @@ static void reach(void *const args[], int n, bool rung)
     }
     read = nic.starts / READ_EVERY != (nic.starts + (uint64_t)n) / READ_EVERY;
     nic.starts += (uint64_t)n;
-    pthread_mutex_unlock(&nic.lock);
+    mpixq_lock_release(&nic.lock);
     if (!rung) {
         ring(cxq, args, n, shared);
     }

@@ -8,6 +8,7 @@
 
 #include "core/alloc.h"
 #include "core/env.h"
+#include "core/lock.h"
 #include "core/log.h"
 #include "core/node.h"
 #include "check.h"
@@ -79,12 +80,12 @@ static struct cxi_counter *counter_open(void)
         mpixq_free(counter);
         return NULL;
     }
-    pthread_mutex_lock(&nic.lock);
+    mpixq_lock_acquire(&nic.lock);
     counter->bell = mpixq_cxi_bell(counter->fid, &nic.why_no_bell);
     if (counter->bell != NULL) {
         mpixq_cxi_hidden(&counter->exposed, (void *)counter->bell, sizeof *counter->bell, true);
     }
-    pthread_mutex_unlock(&nic.lock);
+    mpixq_lock_release(&nic.lock);
     return counter;
 }
 
@@ -137,7 +138,7 @@ static struct cxi_counter *take_used(bool *others_p)
 {
     struct cxi_counter *counter;
 
-    pthread_mutex_lock(&nic.lock);
+    mpixq_lock_acquire(&nic.lock);
     if (nic.counters == NULL) {
         settle_doubts();
     }
@@ -147,7 +148,7 @@ static struct cxi_counter *take_used(bool *others_p)
         assert(!mpixq_cxi_is_free(counter) && counter->base < nic.quirks->counter_max / 2);
     }
     *others_p = nic.doubtful != NULL;
-    pthread_mutex_unlock(&nic.lock);
+    mpixq_lock_release(&nic.lock);
     return counter;
 }
 
@@ -227,9 +228,9 @@ static struct page *page_alloc(void)
     if (arena.memory == NULL) {
         return mpixq_alloc_aligned(PAGE, PAGE);
     }
-    pthread_mutex_lock(&nic.lock);
+    mpixq_lock_acquire(&nic.lock);
     i = arena.used < ARENA ? arena.used++ : -1;
-    pthread_mutex_unlock(&nic.lock);
+    mpixq_lock_release(&nic.lock);
     return i >= 0 ? (struct page *)(void *)(arena.memory + (size_t)i * PAGE) : NULL;
 }
 
@@ -288,17 +289,17 @@ struct cxi_word *mpixq_cxi_word_take(void)
     struct cxi_word *word;
     struct page *page;
 
-    pthread_mutex_lock(&nic.lock);
+    mpixq_lock_acquire(&nic.lock);
     word = take_word();
-    pthread_mutex_unlock(&nic.lock);
+    mpixq_lock_release(&nic.lock);
     /* The provider waits for the NIC when it makes the region of a page known. */
     page = word == NULL ? page_open() : NULL;
     if (page != NULL) {
-        pthread_mutex_lock(&nic.lock);
+        mpixq_lock_acquire(&nic.lock);
         mpixq_cxi_hidden(&page->exposed, page->words, sizeof page->words, false);
         LL_PREPEND(pages, page); /* freed in mpixq_cxi_supply_close */
         word = take_word();
-        pthread_mutex_unlock(&nic.lock);
+        mpixq_lock_release(&nic.lock);
     }
     return word;
 }

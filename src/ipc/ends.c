@@ -4,7 +4,6 @@
  * Words of ends. Their values only grow, from one pair that uses them to the next, so what a GPU
  * wrote late is never more than what is there. */
 #include <fcntl.h>
-#include <pthread.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
@@ -12,6 +11,7 @@
 
 #include "core/alloc.h"
 #include "core/env.h"
+#include "core/lock.h"
 #include "core/log.h"
 #include "ipc.h"
 
@@ -19,10 +19,10 @@ enum { TOLD_BYTES = MPIXQ_SHARE_ENDS * (int)sizeof(uint64_t) };
 
 /* Guards the list, and is held while a GPU's library is called: nobody whom a GPU may wait for
  * takes it. */
-static pthread_mutex_t places_lock = PTHREAD_MUTEX_INITIALIZER;
+static struct mpixq_lock places_lock = MPIXQ_LOCK_INITIALIZER(MPIXQ_RANK_IPC_PLACES);
 static struct ipc_place *places;
 /* Guards which ends are taken. A leaf. */
-static pthread_mutex_t ends_lock = PTHREAD_MUTEX_INITIALIZER;
+static struct mpixq_lock ends_lock = MPIXQ_LOCK_INITIALIZER(MPIXQ_RANK_IPC_ENDS);
 
 static void place_free(struct ipc_place *place)
 {
@@ -122,7 +122,7 @@ struct ipc_place *mpixq_ipc_place(const char *kind, void *where, const char **wh
     if (share == NULL) {
         return NULL;
     }
-    pthread_mutex_lock(&places_lock);
+    mpixq_lock_acquire(&places_lock);
     LL_FOREACH(places, place)
     {
         if (place->share == share) {
@@ -135,7 +135,7 @@ struct ipc_place *mpixq_ipc_place(const char *kind, void *where, const char **wh
         *why_p = show_told(place);
         place = *why_p == NULL ? place : NULL;
     }
-    pthread_mutex_unlock(&places_lock);
+    mpixq_lock_release(&places_lock);
     return place;
 }
 
@@ -143,24 +143,24 @@ bool mpixq_ipc_end_take(struct ipc_place *place, unsigned *number_p)
 {
     bool ok;
 
-    pthread_mutex_lock(&ends_lock);
+    mpixq_lock_acquire(&ends_lock);
     ok = place->n_spare > 0 || place->n_fresh < MPIXQ_SHARE_ENDS;
     if (place->n_spare > 0) {
         *number_p = place->spare[--place->n_spare];
     } else if (ok) {
         *number_p = (unsigned)place->n_fresh++;
     }
-    pthread_mutex_unlock(&ends_lock);
+    mpixq_lock_release(&ends_lock);
     return ok;
 }
 
 void mpixq_ipc_end_give_back(struct ipc_place *place, unsigned number, bool clean)
 {
-    pthread_mutex_lock(&ends_lock);
+    mpixq_lock_acquire(&ends_lock);
     if (clean) {
         place->spare[place->n_spare++] = number;
     }
-    pthread_mutex_unlock(&ends_lock);
+    mpixq_lock_release(&ends_lock);
 }
 
 struct ipc_slots mpixq_ipc_slots_take(struct ipc_place *place, uint64_t bytes)
@@ -174,7 +174,7 @@ struct ipc_slots mpixq_ipc_slots_take(struct ipc_place *place, uint64_t bytes)
     if (place->spare_slots[size] == NULL) {
         return slots;
     }
-    pthread_mutex_lock(&ends_lock);
+    mpixq_lock_acquire(&ends_lock);
     if (place->n_spare_slots[size] > 0) {
         slots = place->spare_slots[size][--place->n_spare_slots[size]];
     } else if (place->slots_used + slots_bytes(size) <= MPIXQ_SHARE_SLOT_BYTES) {
@@ -182,17 +182,17 @@ struct ipc_slots mpixq_ipc_slots_take(struct ipc_place *place, uint64_t bytes)
         slots.size = size;
         place->slots_used += slots_bytes(size);
     }
-    pthread_mutex_unlock(&ends_lock);
+    mpixq_lock_release(&ends_lock);
     return slots;
 }
 
 void mpixq_ipc_slots_give_back(struct ipc_place *place, struct ipc_slots slots, bool clean)
 {
-    pthread_mutex_lock(&ends_lock);
+    mpixq_lock_acquire(&ends_lock);
     if (clean && slots.first >= 0) {
         place->spare_slots[slots.size][place->n_spare_slots[slots.size]++] = slots;
     }
-    pthread_mutex_unlock(&ends_lock);
+    mpixq_lock_release(&ends_lock);
 }
 
 void mpixq_ipc_places_close(void)

@@ -11,7 +11,6 @@
  * process with a number that is used once. */
 #include <errno.h>
 #include <fcntl.h>
-#include <pthread.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/prctl.h>
@@ -21,6 +20,7 @@
 #include <utlist.h>
 
 #include "core/alloc.h"
+#include "core/lock.h"
 #include "ipc.h"
 
 /* Numbers of system calls, the same for all kinds of machines, which headers may be too old for. */
@@ -43,7 +43,7 @@ struct note {
 };
 
 /* Guards what follows. A leaf. */
-static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static struct mpixq_lock lock = MPIXQ_LOCK_INITIALIZER(MPIXQ_RANK_IPC_FDS);
 static struct ipc_fd *fds;
 static int mailbox[2] = {-1, -1};
 
@@ -52,7 +52,7 @@ int mpixq_ipc_mailbox(void)
     static const int room = ROOM;
     int ends[2], box;
 
-    pthread_mutex_lock(&lock);
+    mpixq_lock_acquire(&lock);
     if (mailbox[WRITE] < 0 &&
         socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0, ends) == 0) {
         mailbox[READ] = ends[0];
@@ -61,7 +61,7 @@ int mpixq_ipc_mailbox(void)
         (void)setsockopt(mailbox[WRITE], SOL_SOCKET, SO_SNDBUF, &room, sizeof room);
     }
     box = mailbox[WRITE];
-    pthread_mutex_unlock(&lock);
+    mpixq_lock_release(&lock);
     return box;
 }
 
@@ -129,7 +129,7 @@ static struct ipc_fd *pull(const struct ipc_blob *theirs, const char **why_p)
 {
     struct ipc_fd *fd;
 
-    pthread_mutex_lock(&lock);
+    mpixq_lock_acquire(&lock);
     fd = find(&theirs->process, theirs->buffer.id);
     if (fd == NULL) {
         int file = copy_file(&theirs->process, theirs->buffer.file, why_p);
@@ -142,7 +142,7 @@ static struct ipc_fd *pull(const struct ipc_blob *theirs, const char **why_p)
     if (fd != NULL) {
         fd->users++;
     }
-    pthread_mutex_unlock(&lock);
+    mpixq_lock_release(&lock);
     return fd;
 }
 
@@ -266,7 +266,7 @@ struct ipc_fd *mpixq_ipc_fd_receive(const struct ipc_blob *theirs)
 {
     struct ipc_fd *fd;
 
-    pthread_mutex_lock(&lock);
+    mpixq_lock_acquire(&lock);
     empty_mailbox();
     fd = find(&theirs->process, theirs->buffer.id);
     if (fd != NULL && fd->unclaimed > 0) {
@@ -275,7 +275,7 @@ struct ipc_fd *mpixq_ipc_fd_receive(const struct ipc_blob *theirs)
     } else {
         fd = NULL;
     }
-    pthread_mutex_unlock(&lock);
+    mpixq_lock_release(&lock);
     return fd;
 }
 
@@ -299,13 +299,13 @@ void mpixq_ipc_fd_leave(struct ipc_fd **fd_p)
     if (fd == NULL) {
         return;
     }
-    pthread_mutex_lock(&lock);
+    mpixq_lock_acquire(&lock);
     fd->users--;
     if (fd->users == 0 && fd->unclaimed == 0) {
         LL_DELETE(fds, fd);
         is_last = true;
     }
-    pthread_mutex_unlock(&lock);
+    mpixq_lock_release(&lock);
     if (is_last) {
         drop(fd);
     }

@@ -3,14 +3,14 @@
  *
  * Ends whose starts are under way. GPUs complete them without the host, but it is the host that
  * hears of a peer which fails or ends, so the progress thread stays awake for as long. */
-#include <pthread.h>
 #include <utlist.h>
 
+#include "core/lock.h"
 #include "core/progress.h"
 #include "ipc.h"
 
 /* Guards the list. A leaf. */
-static pthread_mutex_t live_lock = PTHREAD_MUTEX_INITIALIZER;
+static struct mpixq_lock live_lock = MPIXQ_LOCK_INITIALIZER(MPIXQ_RANK_IPC_LIVE);
 static struct ipc_end *live;
 
 /* Under the lock. */
@@ -36,11 +36,11 @@ static bool is_over(const struct ipc_end *end)
 
 void mpixq_ipc_note_starts(void *const args[], int n)
 {
-    pthread_mutex_lock(&live_lock);
+    mpixq_lock_acquire(&live_lock);
     for (int i = 0; i < n; i++) {
         set_live(((const struct mpixq_pair *)args[i])->end, true);
     }
-    pthread_mutex_unlock(&live_lock);
+    mpixq_lock_release(&live_lock);
     mpixq_progress_wake();
 }
 
@@ -48,19 +48,19 @@ void mpixq_ipc_drive(void)
 {
     struct ipc_end *end, *next;
 
-    pthread_mutex_lock(&live_lock);
+    mpixq_lock_acquire(&live_lock);
     DL_FOREACH_SAFE2(live, end, next, next_live)
     {
         if (is_over(end)) {
             set_live(end, false);
         }
     }
-    pthread_mutex_unlock(&live_lock);
+    mpixq_lock_release(&live_lock);
 }
 
 void mpixq_ipc_drop(struct ipc_end *end)
 {
-    pthread_mutex_lock(&live_lock);
+    mpixq_lock_acquire(&live_lock);
     set_live(end, false);
-    pthread_mutex_unlock(&live_lock);
+    mpixq_lock_release(&live_lock);
 }

@@ -10,7 +10,6 @@
  * taken them back; so of ours those of the same numbers may be under way still, and all others
  * find nobody. */
 #include <fcntl.h>
-#include <pthread.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -18,6 +17,7 @@
 #include <utlist.h>
 
 #include "core/alloc.h"
+#include "core/lock.h"
 #include "core/match.h"
 #include "ipc.h"
 
@@ -45,9 +45,9 @@ struct ipc_import {
 };
 
 /* Held while something is opened or closed: nobody whom a GPU may wait for takes it. */
-static pthread_mutex_t open_lock = PTHREAD_MUTEX_INITIALIZER;
+static struct mpixq_lock open_lock = MPIXQ_LOCK_INITIALIZER(MPIXQ_RANK_IPC_OPEN);
 /* Guards the lists, and how many use an import. A leaf. */
-static pthread_mutex_t lists_lock = PTHREAD_MUTEX_INITIALIZER;
+static struct mpixq_lock lists_lock = MPIXQ_LOCK_INITIALIZER(MPIXQ_RANK_IPC_LISTS);
 static struct ipc_import *imports;
 static struct ipc_end
     *gone; /* their peers have freed their ends, and they may have a buffer open */
@@ -68,7 +68,7 @@ static struct ipc_import *find_import(const struct ipc_import *wanted)
 {
     struct ipc_import *import;
 
-    pthread_mutex_lock(&lists_lock);
+    mpixq_lock_acquire(&lists_lock);
     LL_FOREACH(imports, import)
     {
         if (has_handle(import, wanted)) {
@@ -76,7 +76,7 @@ static struct ipc_import *find_import(const struct ipc_import *wanted)
             break;
         }
     }
-    pthread_mutex_unlock(&lists_lock);
+    mpixq_lock_release(&lists_lock);
     return import;
 }
 
@@ -165,9 +165,9 @@ static struct ipc_import *import_get(const struct ipc_import *wanted, const stru
         import_close(import);
         return NULL;
     }
-    pthread_mutex_lock(&lists_lock);
+    mpixq_lock_acquire(&lists_lock);
     LL_PREPEND(imports, import);
-    pthread_mutex_unlock(&lists_lock);
+    mpixq_lock_release(&lists_lock);
     return import;
 }
 
@@ -176,7 +176,7 @@ static struct ipc_import *take_unused(bool all)
 {
     struct ipc_import *import;
 
-    pthread_mutex_lock(&lists_lock);
+    mpixq_lock_acquire(&lists_lock);
     LL_FOREACH(imports, import)
     {
         if (all || import->users == 0) {
@@ -184,7 +184,7 @@ static struct ipc_import *take_unused(bool all)
             break;
         }
     }
-    pthread_mutex_unlock(&lists_lock);
+    mpixq_lock_release(&lists_lock);
     return import;
 }
 
@@ -288,11 +288,11 @@ static void leave(struct ipc_import **import_p)
 
 void mpixq_ipc_gone(struct ipc_end *end)
 {
-    pthread_mutex_lock(&lists_lock);
+    mpixq_lock_acquire(&lists_lock);
     if (!atomic_exchange(&end->is_gone, true)) {
         DL_APPEND2(gone, end, prev_gone, next_gone);
     }
-    pthread_mutex_unlock(&lists_lock);
+    mpixq_lock_release(&lists_lock);
 }
 
 /* Are all starts over that can touch the peer's buffer? Of a pair that has failed, or whose sends
@@ -319,7 +319,7 @@ static void let_go_of_gone(void)
 {
     struct ipc_end *end, *next;
 
-    pthread_mutex_lock(&lists_lock);
+    mpixq_lock_acquire(&lists_lock);
     DL_FOREACH_SAFE2(gone, end, next, next_gone)
     {
         if (is_over(end)) {
@@ -327,17 +327,17 @@ static void let_go_of_gone(void)
             take_from_gone(end);
         }
     }
-    pthread_mutex_unlock(&lists_lock);
+    mpixq_lock_release(&lists_lock);
 }
 
 void mpixq_ipc_let_go(struct ipc_end *end)
 {
-    pthread_mutex_lock(&lists_lock);
+    mpixq_lock_acquire(&lists_lock);
     take_from_gone(end);
     leave(&end->their_buffer);
     leave(&end->their_ends);
     leave(&end->their_told);
-    pthread_mutex_unlock(&lists_lock);
+    mpixq_lock_release(&lists_lock);
 }
 
 /* Under the open lock. */
@@ -359,18 +359,18 @@ static bool any_open(void)
 {
     bool any;
 
-    pthread_mutex_lock(&lists_lock);
+    mpixq_lock_acquire(&lists_lock);
     any = imports != NULL;
-    pthread_mutex_unlock(&lists_lock);
+    mpixq_lock_release(&lists_lock);
     return any;
 }
 
 void mpixq_ipc_close_unused(void)
 {
     if (any_open()) {
-        pthread_mutex_lock(&open_lock);
+        mpixq_lock_acquire(&open_lock);
         close_unused();
-        pthread_mutex_unlock(&open_lock);
+        mpixq_lock_release(&open_lock);
     }
     mpixq_share_tidy();
 }
@@ -407,13 +407,13 @@ bool mpixq_ipc_open(struct ipc_end *end, char *why_p, size_t room)
     const char *why;
     bool held;
 
-    pthread_mutex_lock(&open_lock);
+    mpixq_lock_acquire(&open_lock);
     held = mpixq_streams_hold_waits();
     why = open_all(end);
     if (held) {
         mpixq_streams_let_waits();
     }
-    pthread_mutex_unlock(&open_lock);
+    mpixq_lock_release(&open_lock);
     mpixq_share_tidy();
     if (why == NULL) {
         mpixq_ipc_is_open(end);

@@ -4,11 +4,11 @@
  * The tool interface as a whole, and its categories. Built only where MPI has it. */
 #include "tool.h"
 
-#include <pthread.h>
 #include <stdatomic.h>
 #include <stddef.h>
 #include <string.h>
 
+#include "core/lock.h"
 #include "next.h"
 
 static const char category[] = "mpix_queue";
@@ -38,7 +38,7 @@ bool mpixq_tool_is_up(void)
 }
 
 /* The lock orders who looks first; a range is constant once is_placed. */
-static pthread_mutex_t place_lock = PTHREAD_MUTEX_INITIALIZER;
+static struct mpixq_lock place_lock = MPIXQ_LOCK_INITIALIZER(MPIXQ_RANK_TOOL_PLACE);
 static atomic_bool is_placed;
 struct mpixq_tool_range mpixq_tool_categories = {.n = 1};
 
@@ -52,14 +52,14 @@ bool mpixq_tool_is_placed(void)
     if (mpixq_next_is_foreign() || !mpixq_tool_is_up()) {
         return false;
     }
-    pthread_mutex_lock(&place_lock);
+    mpixq_lock_acquire(&place_lock);
     if (!atomic_load(&is_placed) && mpixq_tool_next.T_pvar_get_num(&pvars) == MPI_SUCCESS &&
         mpixq_tool_next.T_category_get_num(&categories) == MPI_SUCCESS) {
         mpixq_tool_pvars.first = pvars;
         mpixq_tool_categories.first = categories;
         atomic_store_explicit(&is_placed, true, memory_order_release);
     }
-    pthread_mutex_unlock(&place_lock);
+    mpixq_lock_release(&place_lock);
     return atomic_load(&is_placed);
 }
 

@@ -4,12 +4,12 @@
  * Handles of performance variables, of which each has a value of its own: what the process has
  * counted, less what it had when this handle was last reset. Nothing has to be started or stopped.
  * Built only where MPI has a tool interface. */
-#include <pthread.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <string.h>
 
 #include "core/alloc.h"
+#include "core/lock.h"
 #include "next.h"
 #include "tool.h"
 
@@ -29,7 +29,7 @@ struct block {
 };
 
 /* Guards all of it; also while a value is read, so that no count is lost before a reset. */
-static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static struct mpixq_lock lock = MPIXQ_LOCK_INITIALIZER(MPIXQ_RANK_TOOL_HANDLES);
 static struct block first, *last = &first;
 
 /* The handle of ours at an address, or NULL. Under the lock. */
@@ -69,9 +69,9 @@ bool mpixq_tool_has_handle(MPI_T_pvar_handle handle)
 {
     bool has;
 
-    pthread_mutex_lock(&lock);
+    mpixq_lock_acquire(&lock);
     has = find(handle) != NULL;
-    pthread_mutex_unlock(&lock);
+    mpixq_lock_release(&lock);
     return has;
 }
 
@@ -102,9 +102,9 @@ static void reset(struct handle *handle)
 
 void mpixq_tool_end_session(MPI_T_pvar_session session)
 {
-    pthread_mutex_lock(&lock);
+    mpixq_lock_acquire(&lock);
     each(session, end);
-    pthread_mutex_unlock(&lock);
+    mpixq_lock_release(&lock);
 }
 
 /* The handle of ours, with the lock; otherwise *rc_p is why it cannot be used. */
@@ -120,14 +120,14 @@ static struct handle *enter(MPI_T_pvar_session session, MPI_T_pvar_handle handle
         *rc_p = MPI_T_ERR_INVALID_SESSION;
         return NULL;
     }
-    pthread_mutex_lock(&lock);
+    mpixq_lock_acquire(&lock);
     found = find(handle);
     if (found != NULL && (MPI_T_pvar_handle)(void *)found == handle && found->is_live &&
         found->session == session) {
         *rc_p = MPI_SUCCESS;
         return found;
     }
-    pthread_mutex_unlock(&lock);
+    mpixq_lock_release(&lock);
     *rc_p = MPI_T_ERR_INVALID_HANDLE;
     return NULL;
 }
@@ -157,12 +157,12 @@ static int alloc(MPI_T_pvar_session session, int pvar, MPI_T_pvar_handle *handle
     if (handle == NULL) {
         return MPI_T_ERR_INVALID;
     }
-    pthread_mutex_lock(&lock);
+    mpixq_lock_acquire(&lock);
     made = find_free();
     if (made != NULL) {
         *made = (struct handle){.is_live = true, .session = session, .pvar = pvar};
     }
-    pthread_mutex_unlock(&lock);
+    mpixq_lock_release(&lock);
     if (made == NULL) {
         return MPI_T_ERR_OUT_OF_HANDLES;
     }
@@ -194,7 +194,7 @@ MPIXQ_INTERPOSE int MPI_T_pvar_handle_free(MPI_T_pvar_session session, MPI_T_pva
     own = enter(session, *handle, &rc);
     if (own != NULL) {
         own->is_live = false;
-        pthread_mutex_unlock(&lock);
+        mpixq_lock_release(&lock);
         *handle = MPI_T_PVAR_HANDLE_NULL;
     }
     return rc;
@@ -207,7 +207,7 @@ static int refuse(MPI_T_pvar_session session, MPI_T_pvar_handle handle)
     int rc;
 
     if (enter(session, handle, &rc) != NULL) {
-        pthread_mutex_unlock(&lock);
+        mpixq_lock_release(&lock);
         rc = MPI_T_ERR_PVAR_NO_STARTSTOP;
     }
     return rc;
@@ -261,7 +261,7 @@ static int access_value(MPI_T_pvar_session session, MPI_T_pvar_handle handle,
     if (how->resets) {
         own->base = now;
     }
-    pthread_mutex_unlock(&lock);
+    mpixq_lock_release(&lock);
     return MPI_SUCCESS;
 }
 
@@ -300,9 +300,9 @@ static int reset_all(MPI_T_pvar_session session)
     int rc = mpixq_tool_next.T_pvar_reset(session, MPI_T_PVAR_ALL_HANDLES);
 
     if (rc == MPI_SUCCESS && session != MPI_T_PVAR_SESSION_NULL) {
-        pthread_mutex_lock(&lock);
+        mpixq_lock_acquire(&lock);
         each(session, reset);
-        pthread_mutex_unlock(&lock);
+        mpixq_lock_release(&lock);
     }
     return rc;
 }

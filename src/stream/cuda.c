@@ -5,10 +5,10 @@
  * CUstream. What it has is declared in cuda_driver.h. */
 #include "cuda_driver.h"
 
-#include <pthread.h>
 #include <stddef.h>
 #include <stdio.h>
 
+#include "core/lock.h"
 #include "core/thread.h"
 #include "cuda_about.h"
 #include "cuda_nic.h"
@@ -89,7 +89,7 @@ static const struct mpixq_gpu_symbol symbols[] = {
     {NULL, NULL, false},
 };
 
-static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static struct mpixq_lock lock = MPIXQ_LOCK_INITIALIZER(MPIXQ_RANK_CUDA);
 static bool found;                /* under lock */
 static unsigned long long loaded; /* when it was looked for last; likewise */
 static MPIXQ_THREAD_LOCAL struct mpixq_gpu_relaxed relaxed;
@@ -99,11 +99,11 @@ static bool cuda_find(bool load)
     static const char *const libraries[] = {"libcuda.so.1", NULL};
     bool usable;
 
-    pthread_mutex_lock(&lock);
+    mpixq_lock_acquire(&lock);
     found = found || (load ? mpixq_gpu_open(libraries, true, symbols)
                            : mpixq_gpu_look(libraries, &loaded, symbols));
     usable = found;
-    pthread_mutex_unlock(&lock);
+    mpixq_lock_release(&lock);
     return usable && (!load || mpixq_cuda.init(0) == 0);
 }
 

@@ -3,11 +3,11 @@
  */
 #include "gpu_life.h"
 
-#include <pthread.h>
 #include <stdatomic.h>
 #include <utlist.h>
 
 #include "core/alloc.h"
+#include "core/lock.h"
 #include "core/log.h"
 #include "stream.h"
 
@@ -21,9 +21,9 @@ struct place {
 };
 
 /* Held while the GPU's library is asked: nobody whom a GPU may wait for takes it. */
-static pthread_mutex_t ask_lock = PTHREAD_MUTEX_INITIALIZER;
+static struct mpixq_lock ask_lock = MPIXQ_LOCK_INITIALIZER(MPIXQ_RANK_GPU_ASK);
 /* Guards the list, and the lives of what is in it. A leaf. */
-static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static struct mpixq_lock lock = MPIXQ_LOCK_INITIALIZER(MPIXQ_RANK_GPU_LIFE);
 static struct place *places;
 static uint64_t last_life;
 static atomic_uint n_over;
@@ -48,10 +48,10 @@ static struct place *add(const struct mpixq_gpu *gpu, void *where)
     if (place != NULL) {
         place->gpu = gpu;
         place->place = where;
-        pthread_mutex_lock(&lock);
+        mpixq_lock_acquire(&lock);
         place->life = ++last_life;
         LL_PREPEND(places, place);
-        pthread_mutex_unlock(&lock);
+        mpixq_lock_release(&lock);
     }
     return place;
 }
@@ -78,9 +78,9 @@ static void begin_again(struct place *place)
 {
     uint64_t before = place->life;
 
-    pthread_mutex_lock(&lock);
+    mpixq_lock_acquire(&lock);
     place->life = ++last_life;
-    pthread_mutex_unlock(&lock);
+    mpixq_lock_release(&lock);
     place->kept = NULL;
     atomic_fetch_add(&n_over, 1);
     mpixq_gpu_streams_end(before);
@@ -92,7 +92,7 @@ uint64_t mpixq_gpu_life(const struct mpixq_gpu *gpu, void *where)
     struct place *place;
     uint64_t life = 0;
 
-    pthread_mutex_lock(&ask_lock);
+    mpixq_lock_acquire(&ask_lock);
     place = find(gpu, where);
     place = place != NULL ? place : add(gpu, where);
     if (place != NULL) {
@@ -104,7 +104,7 @@ uint64_t mpixq_gpu_life(const struct mpixq_gpu *gpu, void *where)
         }
         life = place->life;
     }
-    pthread_mutex_unlock(&ask_lock);
+    mpixq_lock_release(&ask_lock);
     return life;
 }
 
@@ -112,9 +112,9 @@ bool mpixq_gpu_life_is_over(uint64_t life)
 {
     const struct place *place;
 
-    pthread_mutex_lock(&lock);
+    mpixq_lock_acquire(&lock);
     LL_SEARCH_SCALAR(places, place, life, life);
-    pthread_mutex_unlock(&lock);
+    mpixq_lock_release(&lock);
     return place == NULL && life != 0;
 }
 
@@ -140,14 +140,14 @@ void mpixq_gpu_lives_look(void)
 {
     struct place *place;
 
-    pthread_mutex_lock(&ask_lock);
+    mpixq_lock_acquire(&ask_lock);
     LL_FOREACH(places, place)
     {
         if (is_over(place)) {
             begin_again(place);
         }
     }
-    pthread_mutex_unlock(&ask_lock);
+    mpixq_lock_release(&ask_lock);
 }
 
 void mpixq_gpu_lives_close(void)

@@ -6,12 +6,12 @@
 #include "gpu_seat.h"
 
 #include <fcntl.h>
-#include <pthread.h>
 #include <stdint.h>
 #include <unistd.h>
 #include <utlist.h>
 
 #include "core/alloc.h"
+#include "core/lock.h"
 
 struct mpixq_gpu_seat {
     off_t number; /* constant, as is folder while there are seats */
@@ -20,7 +20,7 @@ struct mpixq_gpu_seat {
 };
 
 /* Guards the list and what is in it. A leaf. */
-static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static struct mpixq_lock lock = MPIXQ_LOCK_INITIALIZER(MPIXQ_RANK_GPU_SEAT);
 static struct mpixq_gpu_seat *seats;
 static int folder = -1; /* open while there are seats */
 
@@ -78,13 +78,13 @@ struct mpixq_gpu_seat *mpixq_gpu_seat_take(const char *kind, const char *name)
     off_t number = number_of(kind, name);
     struct mpixq_gpu_seat *seat;
 
-    pthread_mutex_lock(&lock);
+    mpixq_lock_acquire(&lock);
     LL_SEARCH_SCALAR(seats, seat, number, number);
     seat = seat != NULL ? seat : seat_new(number);
     if (seat != NULL) {
         seat->users++;
     }
-    pthread_mutex_unlock(&lock);
+    mpixq_lock_release(&lock);
     return seat;
 }
 
@@ -93,7 +93,7 @@ void mpixq_gpu_seat_leave(struct mpixq_gpu_seat *seat)
     if (seat == NULL) {
         return;
     }
-    pthread_mutex_lock(&lock);
+    mpixq_lock_acquire(&lock);
     if (--seat->users == 0) {
         LL_DELETE(seats, seat);
         (void)set(seat->number, F_UNLCK); /* it is ours */
@@ -102,7 +102,7 @@ void mpixq_gpu_seat_leave(struct mpixq_gpu_seat *seat)
             (void)close(folder); /* only read */
         }
     }
-    pthread_mutex_unlock(&lock);
+    mpixq_lock_release(&lock);
 }
 
 bool mpixq_gpu_seat_is_shared(const struct mpixq_gpu_seat *seat)

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright (c) 2026 the mpix-queue authors
  */
-#include <pthread.h>
 #include <utlist.h>
 
+#include "core/lock.h"
 #include "core/log.h"
 #include "gpu_life.h"
 #include "gpu_stream.h"
 
 /* Guards the list of open streams. A leaf. */
-static pthread_mutex_t list_lock = PTHREAD_MUTEX_INITIALIZER;
+static struct mpixq_lock list_lock = MPIXQ_LOCK_INITIALIZER(MPIXQ_RANK_GPU_STREAMS);
 static struct gpu_stream *streams;
 
 void mpixq_gpu_stream_note(struct gpu_stream *stream, const char *text)
@@ -23,30 +23,30 @@ void mpixq_gpu_stream_note(struct gpu_stream *stream, const char *text)
 
 void mpixq_gpu_stream_add(struct gpu_stream *stream)
 {
-    pthread_mutex_lock(&list_lock);
+    mpixq_lock_acquire(&list_lock);
     LL_PREPEND(streams, stream);
-    pthread_mutex_unlock(&list_lock);
+    mpixq_lock_release(&list_lock);
 }
 
 void mpixq_gpu_stream_remove(struct gpu_stream *stream)
 {
-    pthread_mutex_lock(&list_lock);
+    mpixq_lock_acquire(&list_lock);
     LL_DELETE(streams, stream);
-    pthread_mutex_unlock(&list_lock);
+    mpixq_lock_release(&list_lock);
 }
 
 bool mpixq_gpu_any_waits(void)
 {
     const struct gpu_stream *stream;
 
-    pthread_mutex_lock(&list_lock);
+    mpixq_lock_acquire(&list_lock);
     LL_FOREACH(streams, stream)
     {
         if (atomic_load(stream->words->reached) < atomic_load(&stream->waits)) {
             break;
         }
     }
-    pthread_mutex_unlock(&list_lock);
+    mpixq_lock_release(&list_lock);
     return stream != NULL;
 }
 
@@ -55,10 +55,10 @@ bool mpixq_gpu_may_start_at(const void *place)
     const struct gpu_stream *stream;
     bool may;
 
-    pthread_mutex_lock(&list_lock);
+    mpixq_lock_acquire(&list_lock);
     LL_SEARCH_SCALAR(streams, stream, base.place, place);
     may = stream != NULL || streams == NULL;
-    pthread_mutex_unlock(&list_lock);
+    mpixq_lock_release(&list_lock);
     return may;
 }
 
@@ -66,12 +66,12 @@ void mpixq_gpu_streams_end(uint64_t life)
 {
     struct gpu_stream *stream;
 
-    pthread_mutex_lock(&list_lock);
+    mpixq_lock_acquire(&list_lock);
     LL_FOREACH(streams, stream)
     {
         if (stream->lane.life == life) {
             mpixq_gpu_stream_note(stream, "the device was reset, and the stream is gone");
         }
     }
-    pthread_mutex_unlock(&list_lock);
+    mpixq_lock_release(&list_lock);
 }

@@ -2,10 +2,10 @@
  * Copyright (c) 2026 the mpix-queue authors */
 #include "gpu_words.h"
 
-#include <pthread.h>
 #include <utlist.h>
 
 #include "core/alloc.h"
+#include "core/lock.h"
 #include "core/log.h"
 #include "gpu_life.h"
 #include "gpu_pinned.h"
@@ -37,7 +37,7 @@ struct loaded {
 
 /* Guards all of these, and is held while a GPU's library is called: nobody whom a GPU may wait for
  * takes it. */
-static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static struct mpixq_lock lock = MPIXQ_LOCK_INITIALIZER(MPIXQ_RANK_GPU_WORDS);
 static struct mpixq_gpu_block *blocks;
 static struct loaded *all_loaded;
 
@@ -152,23 +152,23 @@ struct mpixq_gpu_words *mpixq_gpu_words_take(const struct mpixq_gpu *gpu, void *
     struct mpixq_gpu_words *words = NULL;
     struct mpixq_gpu_block *block;
 
-    pthread_mutex_lock(&lock);
+    mpixq_lock_acquire(&lock);
     block = block_with_room(gpu, place, life);
     block = block != NULL ? block : block_again(gpu, place, life);
     block = block != NULL ? block : block_new(gpu, place, life);
     if (block != NULL) {
         words = take_of(block);
     }
-    pthread_mutex_unlock(&lock);
+    mpixq_lock_release(&lock);
     return words;
 }
 
 void mpixq_gpu_words_give_back(struct mpixq_gpu_words *words)
 {
-    pthread_mutex_lock(&lock);
+    mpixq_lock_acquire(&lock);
     words->is_taken = false;
     words->block->n_taken--;
-    pthread_mutex_unlock(&lock);
+    mpixq_lock_release(&lock);
 }
 
 /* False: *why_p is why not. */
@@ -258,7 +258,7 @@ struct mpixq_gpu_kernels mpixq_gpu_kernels(const struct mpixq_gpu *gpu, void *pl
     struct mpixq_gpu_kernels kernels = {.why = "there is no memory"};
     struct loaded *loaded;
 
-    pthread_mutex_lock(&lock);
+    mpixq_lock_acquire(&lock);
     loaded = find_loaded(gpu, place);
     if (loaded == NULL) {
         loaded = mpixq_alloc(sizeof *loaded); /* freed in close */
@@ -274,7 +274,7 @@ struct mpixq_gpu_kernels mpixq_gpu_kernels(const struct mpixq_gpu *gpu, void *pl
     if (loaded != NULL) {
         kernels = loaded->kernels;
     }
-    pthread_mutex_unlock(&lock);
+    mpixq_lock_release(&lock);
     return kernels;
 }
 

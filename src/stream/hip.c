@@ -4,10 +4,10 @@
  * HIP, by the interface of its runtime. What it has is declared in hip_runtime.h. */
 #include "hip_runtime.h"
 
-#include <pthread.h>
 #include <stddef.h>
 #include <string.h>
 
+#include "core/lock.h"
 #include "core/thread.h"
 #include "gpu.h"
 #include "hip_about.h"
@@ -86,7 +86,7 @@ static const struct mpixq_gpu_symbol symbols[] = {
     {NULL, NULL, false},
 };
 
-static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static struct mpixq_lock lock = MPIXQ_LOCK_INITIALIZER(MPIXQ_RANK_HIP);
 static bool found;                /* under lock */
 static unsigned long long loaded; /* when it was looked for last; likewise */
 static int n_devices;             /* constant once found */
@@ -100,7 +100,7 @@ static bool hip_find(bool load)
     int version = 0;
     bool usable;
 
-    pthread_mutex_lock(&lock);
+    mpixq_lock_acquire(&lock);
     if (!found && (load ? mpixq_gpu_open(mpixq_hip_libraries, true, symbols)
                         : mpixq_gpu_look(mpixq_hip_libraries, &loaded, symbols))) {
         found = true;
@@ -109,7 +109,7 @@ static bool hip_find(bool load)
         n_devices = cleared(mpixq_hip.device_count(&n_devices)) == 0 ? n_devices : 0;
     }
     usable = found && n_devices > 0;
-    pthread_mutex_unlock(&lock);
+    mpixq_lock_release(&lock);
     return usable;
 }
 

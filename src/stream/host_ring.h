@@ -17,6 +17,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "core/lock.h"
 #include "host_stream.h"
 #include "stream.h"
 
@@ -51,7 +52,7 @@ struct mpixq_host_stream {
     uint64_t mask; /* of positions: the ring's size less one */
     struct mpixq_host_stream *next;
 
-    pthread_mutex_t lock;
+    struct mpixq_lock lock;
     pthread_cond_t submitted; /* to the executing thread */
     pthread_cond_t passed;    /* to threads that synchronise */
     int users;                /* queues; under lock */

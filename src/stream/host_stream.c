@@ -10,6 +10,7 @@
 
 #include "core/alloc.h"
 #include "core/env.h"
+#include "core/lock.h"
 #include "core/mpi_turns.h"
 #include "core/thread.h"
 #include "core/trace.h"
@@ -19,7 +20,7 @@
  * which would cost each operation more than the rare waiter that is missed. */
 #define RECHECK_NS 2000000
 
-static pthread_mutex_t list_lock = PTHREAD_MUTEX_INITIALIZER;
+static struct mpixq_lock list_lock = MPIXQ_LOCK_INITIALIZER(MPIXQ_RANK_HOST_STREAMS);
 static struct mpixq_host_stream *streams; /* all live ones */
 
 /* Submitting. */
@@ -33,14 +34,14 @@ void mpixq_host_stream_sleep(struct mpixq_host_stream *stream, uint64_t position
                              const atomic_int *failed)
 {
     mpixq_mpi_rest();
-    pthread_mutex_lock(&stream->lock);
+    mpixq_lock_acquire(&stream->lock);
     while (!mpixq_has_passed(stream, position) && (failed == NULL || atomic_load(failed) == 0)) {
         if (position < atomic_load_explicit(&stream->target, memory_order_relaxed)) {
             atomic_store_explicit(&stream->target, position, memory_order_relaxed);
         }
         (void)mpixq_cond_wait_ns(&stream->passed, &stream->lock, RECHECK_NS);
     }
-    pthread_mutex_unlock(&stream->lock);
+    mpixq_lock_release(&stream->lock);
     mpixq_mpi_resume();
 }
 
@@ -48,9 +49,9 @@ void mpixq_host_stream_sleep(struct mpixq_host_stream *stream, uint64_t position
 static void wake_if_asleep(struct mpixq_host_stream *stream)
 {
     if (atomic_load(&stream->asleep)) {
-        pthread_mutex_lock(&stream->lock);
+        mpixq_lock_acquire(&stream->lock);
         pthread_cond_signal(&stream->submitted);
-        pthread_mutex_unlock(&stream->lock);
+        mpixq_lock_release(&stream->lock);
     }
 }
 
@@ -231,14 +232,14 @@ bool mpixq_host_stream_is_live(const struct mpixq_host_stream *stream)
 {
     const struct mpixq_host_stream *s;
 
-    pthread_mutex_lock(&list_lock);
+    mpixq_lock_acquire(&list_lock);
     LL_FOREACH(streams, s)
     {
         if (s == stream) {
             break;
         }
     }
-    pthread_mutex_unlock(&list_lock);
+    mpixq_lock_release(&list_lock);
     return s != NULL;
 }
 
@@ -249,7 +250,7 @@ static bool host_is_live(const void *handle)
 
 static void stream_free(struct mpixq_host_stream *stream)
 {
-    pthread_mutex_destroy(&stream->lock);
+    mpixq_lock_destroy(&stream->lock);
     pthread_cond_destroy(&stream->submitted);
     pthread_cond_destroy(&stream->passed);
     mpixq_free(stream->ring);
@@ -280,7 +281,7 @@ struct mpixq_host_stream *mpixq_host_stream_create(enum mpixq_error *error_p)
     stream->base.ops = &mpixq_host_stream_ops;
     stream->mask = size - 1;
     atomic_init(&stream->target, MPIXQ_NOBODY);
-    pthread_mutex_init(&stream->lock, NULL);
+    mpixq_lock_init(&stream->lock, MPIXQ_RANK_HOST_STREAM);
     pthread_cond_init(&stream->submitted, NULL);
     mpixq_cond_init(&stream->passed);
     stream->ring = mpixq_alloc(size * sizeof *stream->ring); /* both freed in stream_free */
@@ -293,9 +294,9 @@ struct mpixq_host_stream *mpixq_host_stream_create(enum mpixq_error *error_p)
         stream_free(stream);
         return NULL;
     }
-    pthread_mutex_lock(&list_lock);
+    mpixq_lock_acquire(&list_lock);
     LL_PREPEND(streams, stream);
-    pthread_mutex_unlock(&list_lock);
+    mpixq_lock_release(&list_lock);
     *error_p = MPIXQ_E_NONE;
     return stream;
 }
@@ -304,19 +305,19 @@ enum mpixq_error mpixq_host_stream_destroy(struct mpixq_host_stream *stream)
 {
     bool busy;
 
-    pthread_mutex_lock(&stream->lock);
+    mpixq_lock_acquire(&stream->lock);
     busy = stream->users > 0;
-    pthread_mutex_unlock(&stream->lock);
+    mpixq_lock_release(&stream->lock);
     if (busy) {
         return MPIXQ_E_STREAM_BUSY;
     }
-    pthread_mutex_lock(&list_lock);
+    mpixq_lock_acquire(&list_lock);
     LL_DELETE(streams, stream);
-    pthread_mutex_unlock(&list_lock);
-    pthread_mutex_lock(&stream->lock);
+    mpixq_lock_release(&list_lock);
+    mpixq_lock_acquire(&stream->lock);
     stream->stop = true; /* what is in the ring is still executed */
     pthread_cond_signal(&stream->submitted);
-    pthread_mutex_unlock(&stream->lock);
+    mpixq_lock_release(&stream->lock);
     mpixq_mpi_rest();
     (void)pthread_join(stream->thread, NULL);
     mpixq_mpi_resume();
@@ -338,10 +339,10 @@ static struct mpixq_stream *host_open(void *handle, const atomic_int *failed,
     if (stream == NULL) {
         return NULL;
     }
-    pthread_mutex_lock(&stream->lock);
+    mpixq_lock_acquire(&stream->lock);
     stream->users++;
     stream->is_owned = stream->is_owned || handle == NULL;
-    pthread_mutex_unlock(&stream->lock);
+    mpixq_lock_release(&stream->lock);
     return &stream->base;
 }
 
@@ -350,9 +351,9 @@ static void host_close(struct mpixq_stream *base)
     struct mpixq_host_stream *stream = (struct mpixq_host_stream *)base;
     bool is_over;
 
-    pthread_mutex_lock(&stream->lock);
+    mpixq_lock_acquire(&stream->lock);
     is_over = --stream->users == 0 && stream->is_owned;
-    pthread_mutex_unlock(&stream->lock);
+    mpixq_lock_release(&stream->lock);
     if (is_over) {
         (void)mpixq_host_stream_destroy(stream);
     }

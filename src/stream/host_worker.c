@@ -7,6 +7,7 @@
 
 #include "core/affinity.h"
 #include "core/backoff.h"
+#include "core/lock.h"
 #include "core/mpi_turns.h"
 #include "core/progress.h"
 #include "core/thread.h"
@@ -22,10 +23,10 @@ bool mpixq_host_stream_inside(void)
 
 static void wake_waiters(struct mpixq_host_stream *stream)
 {
-    pthread_mutex_lock(&stream->lock);
+    mpixq_lock_acquire(&stream->lock);
     atomic_store_explicit(&stream->target, MPIXQ_NOBODY, memory_order_relaxed);
     pthread_cond_broadcast(&stream->passed);
-    pthread_mutex_unlock(&stream->lock);
+    mpixq_lock_release(&stream->lock);
 }
 
 static inline void wake_if_wanted(struct mpixq_host_stream *stream, uint64_t head)
@@ -248,7 +249,7 @@ static bool is_claimed(const struct mpixq_host_stream *stream, uint64_t head)
 static bool sleep_for_work(struct mpixq_host_stream *stream, uint64_t head)
 {
     mpixq_affinity_look_again();
-    pthread_mutex_lock(&stream->lock);
+    mpixq_lock_acquire(&stream->lock);
     /* Under the lock no target can be missed. */
     if (head >= atomic_load_explicit(&stream->target, memory_order_relaxed)) {
         atomic_store_explicit(&stream->target, MPIXQ_NOBODY, memory_order_relaxed);
@@ -256,10 +257,10 @@ static bool sleep_for_work(struct mpixq_host_stream *stream, uint64_t head)
     }
     atomic_store(&stream->asleep, true);
     while (!is_claimed(stream, head) && !stream->stop) {
-        pthread_cond_wait(&stream->submitted, &stream->lock);
+        mpixq_cond_wait(&stream->submitted, &stream->lock);
     }
     atomic_store(&stream->asleep, false);
-    pthread_mutex_unlock(&stream->lock);
+    mpixq_lock_release(&stream->lock);
     return is_claimed(stream, head);
 }
 

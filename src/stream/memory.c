@@ -2,18 +2,18 @@
  * Copyright (c) 2026 the mpix-queue authors */
 #include "memory.h"
 
-#include <pthread.h>
 #include <string.h>
 #include <utlist.h>
 
 #include "core/alloc.h"
+#include "core/lock.h"
 #include "core/log.h"
 #include "gpu.h"
 #include "gpu_life.h"
 
 enum { SMALLEST = 4096 };
 
-static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static struct mpixq_lock lock = MPIXQ_LOCK_INITIALIZER(MPIXQ_RANK_STAGING);
 /* Given back and kept, since to free it may mean to wait for a GPU that waits for us. */
 static struct mpixq_staging *spare;
 
@@ -125,7 +125,7 @@ static struct mpixq_staging *spare_of(const struct mpixq_gpu *gpu, const void *p
 {
     struct mpixq_staging *staging;
 
-    pthread_mutex_lock(&lock);
+    mpixq_lock_acquire(&lock);
     LL_FOREACH(spare, staging)
     {
         if (staging->memory.gpu == gpu && staging->place == place && staging->room == room) {
@@ -133,7 +133,7 @@ static struct mpixq_staging *spare_of(const struct mpixq_gpu *gpu, const void *p
             break;
         }
     }
-    pthread_mutex_unlock(&lock);
+    mpixq_lock_release(&lock);
     return staging;
 }
 
@@ -202,9 +202,9 @@ struct mpixq_staging *mpixq_staging_take(const char *kind, void *place, uint64_t
 void mpixq_staging_give_back(struct mpixq_staging *staging)
 {
     if (staging != NULL) {
-        pthread_mutex_lock(&lock);
+        mpixq_lock_acquire(&lock);
         LL_PREPEND(spare, staging);
-        pthread_mutex_unlock(&lock);
+        mpixq_lock_release(&lock);
     }
 }
 

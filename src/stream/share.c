@@ -2,12 +2,12 @@
  * Copyright (c) 2026 the mpix-queue authors */
 #include "share_internal.h"
 
-#include <pthread.h>
 #include <string.h>
 #include <utlist.h>
 
 #include "core/alloc.h"
 #include "core/env.h"
+#include "core/lock.h"
 #include "core/log.h"
 #include "gpu_life.h"
 #include "gpu_submit.h"
@@ -24,11 +24,11 @@ _Static_assert(sizeof(struct mpixq_end) <= LINE, "room for the words of an end")
 
 /* Guards what follows, and is held while the GPU's library is called: nobody whom a GPU may wait
  * for takes it. */
-static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static struct mpixq_lock lock = MPIXQ_LOCK_INITIALIZER(MPIXQ_RANK_SHARE);
 static struct mpixq_share *shares;
 /* One launch of moves at a time; held while the stream may be full. Who waits for it would wait for
  * that as well. */
-static pthread_mutex_t moves_lock = PTHREAD_MUTEX_INITIALIZER;
+static struct mpixq_lock moves_lock = MPIXQ_LOCK_INITIALIZER(MPIXQ_RANK_SHARE_MOVES);
 
 /* Words for the host. Tickets go on from one life of the place to the next. */
 static int take_host_words(struct mpixq_share *share)
@@ -178,9 +178,9 @@ struct mpixq_share *mpixq_share_of(const char *kind, void *place, const char **w
         *why_p = "there are queues, but none on a stream of that GPU";
         return NULL;
     }
-    pthread_mutex_lock(&lock);
+    mpixq_lock_acquire(&lock);
     share = find_or_make(gpu_of(kind), place, why_p);
-    pthread_mutex_unlock(&lock);
+    mpixq_lock_release(&lock);
     if (share != NULL && share->why != NULL) {
         *why_p = share->why;
         return NULL;
@@ -278,11 +278,11 @@ static uint64_t submit(struct mpixq_share *share, const struct mpixq_by_gpu *wor
     uint64_t ticket;
     int code;
 
-    pthread_mutex_lock(&moves_lock);
+    mpixq_lock_acquire(&moves_lock);
     ticket = ++share->tickets;
     code = work->n_moves > 0 ? mpixq_gpu_submit_start(&lane, &none, 0, 0, ticket)
                              : mpixq_gpu_submit_wait(&lane, &one, 1, 0, ticket);
-    pthread_mutex_unlock(&moves_lock);
+    mpixq_lock_release(&moves_lock);
     if (code != 0) {
         mpixq_err("%s cannot move data: %s", share->gpu->name, share->gpu->text(code));
     }
@@ -337,14 +337,14 @@ bool mpixq_share_recall(struct mpixq_share *share, struct mpixq_recall *recall)
     bool taken_back;
     void *before;
 
-    pthread_mutex_lock(&lock);
+    mpixq_lock_acquire(&lock);
     atomic_store(outcome, 0);
     if (share->gpu->enter(share->place, &before) == 0) {
         (void)call_back(share, recall); /* a GPU that is broken moves nothing any more */
         share->gpu->leave(share->place, before);
     }
     taken_back = atomic_load(outcome) == TAKEN_BACK;
-    pthread_mutex_unlock(&lock);
+    mpixq_lock_release(&lock);
     return taken_back;
 }
 
@@ -399,10 +399,10 @@ const char *mpixq_share_try(struct mpixq_share *share, const struct mpixq_gpu_id
     const struct tried *known;
     bool works;
 
-    pthread_mutex_lock(&lock);
+    mpixq_lock_acquire(&lock);
     known = find_tried(share, other);
     if (known == NULL && !mpixq_streams_hold_waits()) {
-        pthread_mutex_unlock(&lock);
+        mpixq_lock_release(&lock);
         return "a wait is pending on a stream, for which a first try of the peer's GPU might wait";
     }
     if (known == NULL) {
@@ -414,6 +414,6 @@ const char *mpixq_share_try(struct mpixq_share *share, const struct mpixq_gpu_id
     } else {
         works = known->works;
     }
-    pthread_mutex_unlock(&lock);
+    mpixq_lock_release(&lock);
     return works ? NULL : "the GPU does not reach the peer's by atomic operations";
 }

@@ -8,13 +8,13 @@
 #include "share_files.h"
 
 #include <fcntl.h>
-#include <pthread.h>
 #include <stdint.h>
 #include <string.h>
 #include <unistd.h>
 #include <utlist.h>
 
 #include "core/alloc.h"
+#include "core/lock.h"
 #include "gpu_life.h"
 #include "memory.h"
 #include "share.h"
@@ -49,7 +49,7 @@ struct incoming {
 };
 
 /* Guards outgoing and last_id. A leaf: no function of a GPU's library is called under it. */
-static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static struct mpixq_lock lock = MPIXQ_LOCK_INITIALIZER(MPIXQ_RANK_SHARE_FILES);
 static struct outgoing *outgoings;
 static uint32_t last_id;
 /* Who opens and closes does so one at a time. */
@@ -63,7 +63,7 @@ static struct outgoing *use(const struct mpixq_gpu *gpu, uint64_t life, uint32_t
 {
     struct outgoing *out;
 
-    pthread_mutex_lock(&lock);
+    mpixq_lock_acquire(&lock);
     LL_FOREACH(outgoings, out)
     {
         if (out->gpu == gpu && out->life == life && out->kind == kind && out->what == what) {
@@ -71,7 +71,7 @@ static struct outgoing *use(const struct mpixq_gpu *gpu, uint64_t life, uint32_t
             break;
         }
     }
-    pthread_mutex_unlock(&lock);
+    mpixq_lock_release(&lock);
     return out;
 }
 
@@ -104,10 +104,10 @@ static const char *take(const struct mpixq_gpu *gpu, uint64_t life, uint32_t kin
             mpixq_free(out);
             return gpu->text(code);
         }
-        pthread_mutex_lock(&lock);
+        mpixq_lock_acquire(&lock);
         out->id = ++last_id;
         LL_PREPEND(outgoings, out);
-        pthread_mutex_unlock(&lock);
+        mpixq_lock_release(&lock);
     } else if (kind == MPIXQ_SHARED_CHUNK) {
         gpu->files->chunk_release(what); /* the first user keeps it */
     }
@@ -192,7 +192,7 @@ void mpixq_share_drop(const struct mpixq_gpu_export *export)
     if (export->kind == MPIXQ_SHARED_HANDLE) {
         return;
     }
-    pthread_mutex_lock(&lock);
+    mpixq_lock_acquire(&lock);
     LL_FOREACH(outgoings, out)
     {
         if (out->id == export->id) {
@@ -200,14 +200,14 @@ void mpixq_share_drop(const struct mpixq_gpu_export *export)
             break;
         }
     }
-    pthread_mutex_unlock(&lock);
+    mpixq_lock_release(&lock);
 }
 
 static struct outgoing *take_out(bool all)
 {
     struct outgoing *out;
 
-    pthread_mutex_lock(&lock);
+    mpixq_lock_acquire(&lock);
     LL_FOREACH(outgoings, out)
     {
         if (all || out->users == 0) {
@@ -215,7 +215,7 @@ static struct outgoing *take_out(bool all)
             break;
         }
     }
-    pthread_mutex_unlock(&lock);
+    mpixq_lock_release(&lock);
     return out;
 }
 
@@ -236,9 +236,9 @@ static bool any_unused(void)
 {
     struct outgoing *out;
 
-    pthread_mutex_lock(&lock);
+    mpixq_lock_acquire(&lock);
     LL_SEARCH_SCALAR(outgoings, out, users, 0);
-    pthread_mutex_unlock(&lock);
+    mpixq_lock_release(&lock);
     return out != NULL;
 }
 
