@@ -28,142 +28,171 @@ struct rank {
     uint64_t error;
 };
 
-static FILE *file;
-static struct rank *ranks;
-static int n_ranks, n_ready, n_settled, n_written;
-static bool is_over; /* who comes from now on is late */
-
 /* The answer to the last question. */
-static struct {
+struct pong {
     uint32_t number;
     bool is_there;
     uint64_t theirs_ns, ns;
-} pong;
+};
 
 /* The batch that is being received, of this rank. */
-static struct {
+struct batch {
     int rank;
     char *text;
     size_t used, room;
     bool is_whole, is_last, is_short;
     uint64_t n_events;
-} batch;
-static uint64_t n_events;
+};
+
+/* Who writes a file, from when it is opened until it is closed. */
+struct writer {
+    FILE *file;
+    struct rank *ranks; /* NULL: none has come by now */
+    int n_ranks, n_ready, n_settled, n_written;
+    bool is_over; /* who comes from now on is late */
+    struct pong pong;
+    struct batch batch;
+    uint64_t n_events;
+};
+
+static struct writer *current; /* whom messages are for; NULL: nothing is written */
 
 bool mpixq_trace_file_open(void)
 {
-    file = fopen(mpixq_env.trace, "we");
-    if (file == NULL) {
-        mpixq_warn("MPIXQ_TRACE: %s cannot be written: %s; nothing is traced", mpixq_env.trace,
-                   strerror(errno));
+    struct writer *w = mpixq_alloc(sizeof *w); /* freed in writer_end */
+
+    if (w == NULL) {
+        mpixq_warn("no memory to write what was traced");
         return false;
     }
-    (void)setvbuf(file, NULL, _IOFBF, BUFFER);
+    *w = (struct writer){.file = fopen(mpixq_env.trace, "we")};
+    if (w->file == NULL) {
+        mpixq_warn("MPIXQ_TRACE: %s cannot be written: %s; nothing is traced", mpixq_env.trace,
+                   strerror(errno));
+        mpixq_free(w);
+        return false;
+    }
+    (void)setvbuf(w->file, NULL, _IOFBF, BUFFER);
+    current = w;
     return true;
 }
 
-static bool has_ranks(void)
+/* Unmake the writer. */
+static void writer_end(struct writer *w)
 {
-    if (ranks == NULL && PMPI_Comm_size(MPI_COMM_WORLD, &n_ranks) == MPI_SUCCESS) {
-        ranks = mpixq_alloc((size_t)n_ranks * sizeof *ranks); /* freed in mpixq_trace_write */
+    current = NULL;
+    mpixq_free(w->batch.text);
+    mpixq_free(w->ranks);
+    mpixq_free(w);
+}
+
+static bool has_ranks(struct writer *w)
+{
+    if (w->ranks == NULL && PMPI_Comm_size(MPI_COMM_WORLD, &w->n_ranks) == MPI_SUCCESS) {
+        w->ranks = mpixq_alloc((size_t)w->n_ranks * sizeof *w->ranks); /* freed in writer_end */
     }
-    return ranks != NULL;
+    return w->ranks != NULL;
 }
 
 bool mpixq_trace_is_ready(int rank)
 {
-    return ranks != NULL && rank < n_ranks && ranks[rank].is_ready;
+    const struct writer *w = current;
+
+    return w != NULL && w->ranks != NULL && rank < w->n_ranks && w->ranks[rank].is_ready;
 }
 
-static void take_text(const struct mpixq_record *record)
+static void take_text(struct writer *w, const struct mpixq_record *record)
 {
     for (uint32_t i = 0; i < record->n_blobs; i++) {
         const struct mpixq_blob *blob = &record->blobs[i];
 
-        if (batch.room - batch.used < blob->length) {
-            size_t room = batch.room > 0 ? 2 * batch.room : 131072;
-            char *text = mpixq_realloc(batch.text, room); /* freed in mpixq_trace_write */
+        if (w->batch.room - w->batch.used < blob->length) {
+            size_t room = w->batch.room > 0 ? 2 * w->batch.room : 131072;
+            char *text = mpixq_realloc(w->batch.text, room); /* freed in writer_end */
 
             if (text == NULL) {
-                batch.is_short = true;
+                w->batch.is_short = true;
                 break;
             }
-            batch.text = text;
-            batch.room = room;
+            w->batch.text = text;
+            w->batch.room = room;
         }
-        memcpy(batch.text + batch.used, blob->bytes, blob->length);
-        batch.used += blob->length;
+        memcpy(w->batch.text + w->batch.used, blob->bytes, blob->length);
+        w->batch.used += blob->length;
     }
-    batch.is_whole = record->u.trace.n != MPIXQ_TEXT_MORE;
-    batch.is_last = record->u.trace.n == MPIXQ_TEXT_LAST;
-    batch.n_events = record->u.trace.a;
+    w->batch.is_whole = record->u.trace.n != MPIXQ_TEXT_MORE;
+    w->batch.is_last = record->u.trace.n == MPIXQ_TEXT_LAST;
+    w->batch.n_events = record->u.trace.a;
 }
 
-static void take_ready(const struct mpixq_wire_trace *said, int source)
+static void take_ready(struct writer *w, const struct mpixq_wire_trace *said, int source)
 {
-    struct rank *rank = &ranks[source];
+    struct rank *rank = &w->ranks[source];
 
     if (!rank->is_ready) {
         *rank = (struct rank){.is_ready = true, .home = {said->a, said->b}, .first_ns = said->c};
-        n_ready++;
+        w->n_ready++;
     }
 }
 
 void mpixq_trace_hear(const struct mpixq_record *record, int source)
 {
     const struct mpixq_wire_trace *said = &record->u.trace;
+    struct writer *w = current;
 
-    if (said->what == MPIXQ_TRACE_READY && (file == NULL || is_over || !has_ranks())) {
+    if (said->what == MPIXQ_TRACE_READY && (w == NULL || w->is_over || !has_ranks(w))) {
         (void)mpixq_trace_send(source, MPIXQ_TRACE_END, 1, 0, 0, 0);
+    } else if (w == NULL) {
+        return;
     } else if (said->what == MPIXQ_TRACE_READY) {
-        take_ready(said, source);
-    } else if (said->what == MPIXQ_TRACE_PONG && said->n == pong.number) {
-        pong.ns = mpixq_now_ns();
-        pong.theirs_ns = said->a;
-        pong.is_there = true;
-    } else if (said->what == MPIXQ_TRACE_SETTLED && said->n != 0 && ranks != NULL) {
-        n_settled += ranks[source].is_ready && !ranks[source].is_settled;
-        ranks[source].is_settled = true;
-    } else if (said->what == MPIXQ_TRACE_TEXT && source == batch.rank) {
-        take_text(record);
+        take_ready(w, said, source);
+    } else if (said->what == MPIXQ_TRACE_PONG && said->n == w->pong.number) {
+        w->pong.ns = mpixq_now_ns();
+        w->pong.theirs_ns = said->a;
+        w->pong.is_there = true;
+    } else if (said->what == MPIXQ_TRACE_SETTLED && said->n != 0 && w->ranks != NULL) {
+        w->n_settled += w->ranks[source].is_ready && !w->ranks[source].is_settled;
+        w->ranks[source].is_settled = true;
+    } else if (said->what == MPIXQ_TRACE_TEXT && source == w->batch.rank) {
+        take_text(w, record);
     }
 }
 
 /* Clocks. */
 
 /* One question. False: no answer. */
-static bool ask_time(int rank, uint64_t *asked_p)
+static bool ask_time(struct writer *w, int rank, uint64_t *asked_p)
 {
     struct mpixq_backoff backoff;
 
-    pong.number++;
-    pong.is_there = false;
+    w->pong.number++;
+    w->pong.is_there = false;
     *asked_p = mpixq_now_ns();
-    if (!mpixq_trace_send(rank, MPIXQ_TRACE_PING, pong.number, 0, 0, 0)) {
+    if (!mpixq_trace_send(rank, MPIXQ_TRACE_PING, w->pong.number, 0, 0, 0)) {
         return false;
     }
     mpixq_backoff_begin(&backoff);
-    while (!pong.is_there && mpixq_now_ns() - *asked_p < SETTLE_NS) {
+    while (!w->pong.is_there && mpixq_now_ns() - *asked_p < SETTLE_NS) {
         mpixq_trace_go_on(&backoff);
     }
-    return pong.is_there;
+    return w->pong.is_there;
 }
 
 /* A message takes at least no time, so the offset is known to half of a round trip. */
-static void find_clock(int number)
+static void find_clock(struct writer *w, int number)
 {
     struct mpixq_process self = mpixq_process_self();
-    struct rank *rank = &ranks[number];
+    struct rank *rank = &w->ranks[number];
     uint64_t asked, shortest = UINT64_MAX;
 
     if (!mpixq_ident_is_none(self.home) && rank->home[0] == self.home.high &&
         rank->home[1] == self.home.low) {
         return; /* the same clock */
     }
-    for (int i = 0; i < PINGS && ask_time(number, &asked); i++) {
-        if (pong.ns - asked < shortest) {
-            shortest = pong.ns - asked;
-            rank->offset = (int64_t)(asked + shortest / 2) - (int64_t)pong.theirs_ns;
+    for (int i = 0; i < PINGS && ask_time(w, number, &asked); i++) {
+        if (w->pong.ns - asked < shortest) {
+            shortest = w->pong.ns - asked;
+            rank->offset = (int64_t)(asked + shortest / 2) - (int64_t)w->pong.theirs_ns;
             rank->error = shortest / 2 + 1;
         }
     }
@@ -172,25 +201,25 @@ static void find_clock(int number)
 /* Waiting. */
 
 /* Until all are ready, or nobody has become so for long. Returns the first moment of all. */
-static uint64_t await_ready(uint64_t first_ns)
+static uint64_t await_ready(struct writer *w, uint64_t first_ns)
 {
     uint64_t since = mpixq_now_ns();
     struct mpixq_backoff backoff;
     int known = 0;
 
     mpixq_backoff_begin(&backoff);
-    while (n_ready < n_ranks - 1 && mpixq_now_ns() - since < MPIXQ_TRACE_PATIENCE_NS) {
+    while (w->n_ready < w->n_ranks - 1 && mpixq_now_ns() - since < MPIXQ_TRACE_PATIENCE_NS) {
         mpixq_trace_go_on(&backoff);
-        since = n_ready > known ? mpixq_now_ns() : since;
-        known = n_ready;
+        since = w->n_ready > known ? mpixq_now_ns() : since;
+        known = w->n_ready;
     }
-    is_over = true;
-    for (int i = 1; i < n_ranks; i++) {
-        if (ranks[i].is_ready) {
+    w->is_over = true;
+    for (int i = 1; i < w->n_ranks; i++) {
+        if (w->ranks[i].is_ready) {
             uint64_t ns;
 
-            find_clock(i);
-            ns = ranks[i].first_ns + (uint64_t)ranks[i].offset;
+            find_clock(w, i);
+            ns = w->ranks[i].first_ns + (uint64_t)w->ranks[i].offset;
             first_ns = ns < first_ns ? ns : first_ns;
         }
     }
@@ -198,15 +227,15 @@ static uint64_t await_ready(uint64_t first_ns)
 }
 
 /* Until what the ends of pairs tell each other was taken; those that are not here never take it. */
-static void await_ties(void)
+static void await_ties(struct writer *w)
 {
     uint64_t since = mpixq_now_ns(), asked = 0, now = since;
     struct mpixq_backoff backoff;
 
     mpixq_backoff_begin(&backoff);
-    while (n_settled < n_ready && now - since < SETTLE_NS) {
-        for (int i = 1; now - asked >= AGAIN_NS && i < n_ranks; i++) {
-            if (ranks[i].is_ready && !ranks[i].is_settled) {
+    while (w->n_settled < w->n_ready && now - since < SETTLE_NS) {
+        for (int i = 1; now - asked >= AGAIN_NS && i < w->n_ranks; i++) {
+            if (w->ranks[i].is_ready && !w->ranks[i].is_settled) {
                 (void)mpixq_trace_send(i, MPIXQ_TRACE_SETTLE, 0, 0, 0, 0);
             }
         }
@@ -217,58 +246,58 @@ static void await_ties(void)
 }
 
 /* Ask for a batch of text and receive it. False: it did not come. */
-static bool get_batch(int rank, int64_t shift)
+static bool get_batch(struct writer *w, int rank, int64_t shift)
 {
     uint64_t since = mpixq_now_ns();
     size_t used = 0;
     struct mpixq_backoff backoff;
 
-    batch.rank = rank;
-    batch.used = 0;
-    batch.is_whole = false;
-    if (!mpixq_trace_send(rank, MPIXQ_TRACE_ASK, 0, (uint64_t)shift, ranks[rank].error, 0)) {
+    w->batch.rank = rank;
+    w->batch.used = 0;
+    w->batch.is_whole = false;
+    if (!mpixq_trace_send(rank, MPIXQ_TRACE_ASK, 0, (uint64_t)shift, w->ranks[rank].error, 0)) {
         return false;
     }
     mpixq_backoff_begin(&backoff);
-    while (!batch.is_whole && mpixq_now_ns() - since < MPIXQ_TRACE_PATIENCE_NS) {
+    while (!w->batch.is_whole && mpixq_now_ns() - since < MPIXQ_TRACE_PATIENCE_NS) {
         mpixq_trace_go_on(&backoff);
-        if (batch.used > used) {
+        if (w->batch.used > used) {
             since = mpixq_now_ns();
-            used = batch.used;
+            used = w->batch.used;
             mpixq_backoff_begin(&backoff);
         }
     }
-    return batch.is_whole && !batch.is_short;
+    return w->batch.is_whole && !w->batch.is_short;
 }
 
 /* The file. */
 
-static void put(const char *text, size_t bytes)
+static void put(struct writer *w, const char *text, size_t bytes)
 {
     if (bytes > 0) {
-        (void)fwrite(text, 1, bytes, file); /* ferror tells at the end */
+        (void)fwrite(text, 1, bytes, w->file); /* ferror tells at the end */
     }
 }
 
-static void write_rank(int rank, int64_t shift)
+static void write_rank(struct writer *w, int rank, int64_t shift)
 {
     bool is_there = true;
 
-    batch.is_last = false;
-    while (is_there && !batch.is_last) {
-        is_there = get_batch(rank, shift);
+    w->batch.is_last = false;
+    while (is_there && !w->batch.is_last) {
+        is_there = get_batch(w, rank, shift);
         if (is_there) {
-            put(batch.text, batch.used);
+            put(w, w->batch.text, w->batch.used);
         }
     }
-    ranks[rank].is_written = is_there;
-    n_written += is_there;
-    n_events += is_there ? batch.n_events : 0;
-    batch.rank = 0;
+    w->ranks[rank].is_written = is_there;
+    w->n_written += is_there;
+    w->n_events += is_there ? w->batch.n_events : 0;
+    w->batch.rank = 0;
     (void)mpixq_trace_send(rank, MPIXQ_TRACE_END, !is_there, 0, 0, 0);
 }
 
-static void write_own(int64_t shift)
+static void write_own(struct writer *w, int64_t shift)
 {
     const char *text;
     size_t bytes;
@@ -277,69 +306,67 @@ static void write_own(int64_t shift)
     mpixq_trace_begin_text(shift, 0);
     do {
         more = mpixq_trace_make_text(&text, &bytes);
-        put(text, bytes);
+        put(w, text, bytes);
     } while (more);
-    n_events += mpixq_trace_events();
-    n_written++;
+    w->n_events += mpixq_trace_events();
+    w->n_written++;
 }
 
-static void write_end(void)
+static void write_end(struct writer *w)
 {
     char text[512];
     int n = snprintf(text, sizeof text,
                      "{\"name\":\"mpixq_trace\",\"ph\":\"M\",\"pid\":0,\"args\":{\"version\":"
                      "\"%d.%d.%d\",\"ranks\":%d,\"ranks_written\":%d,\"events\":%llu}}\n]}\n",
-                     MPIXQ_VERSION_MAJOR, MPIXQ_VERSION_MINOR, MPIXQ_VERSION_PATCH, n_ranks,
-                     n_written, (unsigned long long)n_events);
+                     MPIXQ_VERSION_MAJOR, MPIXQ_VERSION_MINOR, MPIXQ_VERSION_PATCH, w->n_ranks,
+                     w->n_written, (unsigned long long)w->n_events);
 
-    put(text, (size_t)n);
+    put(w, text, (size_t)n);
 }
 
-static void close_file(void)
+static void close_file(const struct writer *w)
 {
-    bool bad = ferror(file) != 0;
+    bool bad = ferror(w->file) != 0;
     int why = errno;
 
-    if (fclose(file) != 0) {
+    if (fclose(w->file) != 0) {
         why = bad ? why : errno;
         bad = true;
     }
-    file = NULL;
     if (bad) {
         mpixq_warn("MPIXQ_TRACE: %s could not be written whole: %s", mpixq_env.trace,
                    strerror(why));
-    } else if (n_written < n_ranks) {
+    } else if (w->n_written < w->n_ranks) {
         mpixq_warn("MPIXQ_TRACE: %s has %d of %d ranks: the others did not come in time",
-                   mpixq_env.trace, n_written, n_ranks);
+                   mpixq_env.trace, w->n_written, w->n_ranks);
     } else {
         mpixq_info("MPIXQ_TRACE: %s has %llu events of %d ranks", mpixq_env.trace,
-                   (unsigned long long)n_events, n_ranks);
+                   (unsigned long long)w->n_events, w->n_ranks);
     }
 }
 
 void mpixq_trace_write(uint64_t first_ns)
 {
     static const char head[] = "{\"displayTimeUnit\":\"ns\",\"traceEvents\":[\n";
+    struct writer *w = current;
     uint64_t base;
 
-    if (!has_ranks()) {
+    if (!has_ranks(w)) {
         mpixq_warn("no memory to write what was traced");
-        (void)fclose(file);
-        file = NULL;
+        (void)fclose(w->file);
+        writer_end(w);
         return;
     }
-    base = await_ready(first_ns);
-    await_ties();
-    put(head, sizeof head - 1);
-    write_own(-(int64_t)base);
-    for (int i = 1; i < n_ranks; i++) {
-        if (ranks[i].is_ready) {
-            write_rank(i, ranks[i].offset - (int64_t)base);
+    base = await_ready(w, first_ns);
+    await_ties(w);
+    put(w, head, sizeof head - 1);
+    write_own(w, -(int64_t)base);
+    for (int i = 1; i < w->n_ranks; i++) {
+        if (w->ranks[i].is_ready) {
+            write_rank(w, i, w->ranks[i].offset - (int64_t)base);
         }
     }
-    write_end();
-    close_file();
-    mpixq_free(batch.text);
-    mpixq_free(ranks);
-    ranks = NULL;
+    write_end(w);
+    close_file(w);
+    writer_end(w);
 }
