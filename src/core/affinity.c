@@ -31,12 +31,14 @@ static struct mpixq_cpus at_load, before_init;
 static struct mpixq_cpus started_with;
 static const char *source = "the process was started with them";
 
-static struct mpixq_lock lock = MPIXQ_LOCK_INITIALIZER(MPIXQ_RANK_AFFINITY);
 /* Under the lock. */
-static struct mpixq_seat *seats;
-static bool knows_allowed;
-static struct mpixq_cpus allowed;   /* to the threads of the library */
-static short cores[MPIXQ_CPUS_MAX]; /* number of the core and 1; 0: not looked up yet */
+static struct {
+    struct mpixq_lock lock;
+    struct mpixq_seat *seats;
+    bool knows_allowed;
+    struct mpixq_cpus allowed;   /* to the threads of the library */
+    short cores[MPIXQ_CPUS_MAX]; /* number of the core and 1; 0: not looked up yet */
+} places = {.lock = MPIXQ_LOCK_INITIALIZER(MPIXQ_RANK_AFFINITY)};
 
 static MPIXQ_THREAD_LOCAL struct mpixq_seat *own;
 
@@ -138,7 +140,7 @@ static int core_of(int cpu)
     char path[80], text[256] = "";
     FILE *file;
 
-    if (cores[cpu] == 0) {
+    if (places.cores[cpu] == 0) {
         (void)snprintf(path, sizeof path,
                        "/sys/devices/system/cpu/cpu%d/topology/thread_siblings_list", cpu);
         file = fopen(path, "re");
@@ -148,10 +150,11 @@ static int core_of(int cpu)
             }
             (void)fclose(file);
         }
-        cores[cpu] = (short)(isdigit((unsigned char)text[0]) ? atoi(text) + 1 : cpu + 1);
-        cores[cpu] = cores[cpu] > MPIXQ_CPUS_MAX ? (short)(cpu + 1) : cores[cpu];
+        places.cores[cpu] = (short)(isdigit((unsigned char)text[0]) ? atoi(text) + 1 : cpu + 1);
+        places.cores[cpu] =
+            places.cores[cpu] > MPIXQ_CPUS_MAX ? (short)(cpu + 1) : places.cores[cpu];
     }
-    return cores[cpu] - 1;
+    return places.cores[cpu] - 1;
 }
 
 static void add_own_thread(pid_t tid, struct mpixq_taken *taken)
@@ -159,7 +162,7 @@ static void add_own_thread(pid_t tid, struct mpixq_taken *taken)
     struct mpixq_cpus mask;
     struct mpixq_seat *seat;
 
-    LL_FOREACH(seats, seat)
+    LL_FOREACH(places.seats, seat)
     {
         if (seat->tid == tid) {
             return;
@@ -260,18 +263,18 @@ static void find_cpuset(struct mpixq_cpus *cpus_p)
 /* Once, by the first thread. */
 static void find_allowed(void)
 {
-    allowed = started_with;
+    places.allowed = started_with;
     switch (mpixq_env.affinity.choice) {
     case MPIXQ_AFFINITY_CPUSET:
-        find_cpuset(&allowed);
+        find_cpuset(&places.allowed);
         break;
     case MPIXQ_AFFINITY_LIST:
-        allowed = mpixq_env.affinity.list;
+        places.allowed = mpixq_env.affinity.list;
         break;
     default:
         break;
     }
-    knows_allowed = true;
+    places.knows_allowed = true;
 }
 
 /* Who is bound to what, and how many share the CPUs of this process. */
@@ -280,7 +283,7 @@ static void look_around(struct mpixq_taken *taken)
     struct neighbours neighbours = {.taken = taken};
 
     *taken = (struct mpixq_taken){.all = started_with};
-    mpixq_cpus_unite(&taken->all, &allowed);
+    mpixq_cpus_unite(&taken->all, &places.allowed);
     add_ranks(&neighbours);
     add_siblings(&neighbours);
     if (neighbours.ranks + 1 >= mpixq_node_ranks()) { /* all of them were seen */
@@ -297,7 +300,7 @@ static enum mpixq_choice choose(const struct mpixq_seat *seat, struct mpixq_cpus
     enum mpixq_choice choice;
 
     look_around(&taken);
-    choice = mpixq_cpus_choose(&allowed, &taken, core_of, chosen_p);
+    choice = mpixq_cpus_choose(&places.allowed, &taken, core_of, chosen_p);
     if (choice == MPIXQ_CHOICE_UNBOUND || choice == MPIXQ_CHOICE_ONLY ||
         (seat->placed && choice == seat->choice && mpixq_cpus_equal(chosen_p, &seat->cpus))) {
         return choice;
@@ -305,7 +308,7 @@ static enum mpixq_choice choose(const struct mpixq_seat *seat, struct mpixq_cpus
     mpixq_sleep_us(MOMENT_US);
     look_around(&later);
     mpixq_taken_keep(&taken, &later);
-    return mpixq_cpus_choose(&allowed, &taken, core_of, chosen_p);
+    return mpixq_cpus_choose(&places.allowed, &taken, core_of, chosen_p);
 }
 
 static void say(const struct mpixq_seat *seat)
@@ -320,7 +323,7 @@ static void say(const struct mpixq_seat *seat)
     bool is_list = mpixq_env.affinity.choice == MPIXQ_AFFINITY_LIST;
 
     (void)mpixq_cpus_format(&seat->cpus, chosen, sizeof chosen);
-    (void)mpixq_cpus_format(&allowed, among, sizeof among);
+    (void)mpixq_cpus_format(&places.allowed, among, sizeof among);
     if (mpixq_env.info) {
         mpixq_print("thread %s: CPUs %s of %s%s: %s", seat->name, chosen, among,
                     is_list ? " (MPIXQ_AFFINITY)" : "", reasons[seat->choice]);
@@ -334,12 +337,12 @@ static void place(struct mpixq_seat *seat)
     enum mpixq_choice choice;
     bool is_new;
 
-    if (!knows_allowed) {
+    if (!places.knows_allowed) {
         find_allowed();
     }
     choice = choose(seat, &chosen);
     if (mpixq_env.affinity.choice == MPIXQ_AFFINITY_LIST) {
-        chosen = allowed;
+        chosen = places.allowed;
     }
     mpixq_backoff_share(choice == MPIXQ_CHOICE_SHARED || choice == MPIXQ_CHOICE_ONLY);
     if (!(get_mask(0, &mask) && mpixq_cpus_equal(&mask, &chosen)) && !set_mask(&chosen)) {
@@ -363,21 +366,21 @@ void mpixq_affinity_sit(struct mpixq_seat *seat, const char *name)
     *seat = (struct mpixq_seat){
         .name = name, .tid = (pid_t)syscall(SYS_gettid), .looked_ns = mpixq_now_ns()};
     own = seat;
-    mpixq_lock_acquire(&lock);
-    LL_PREPEND(seats, seat);
+    mpixq_lock_acquire(&places.lock);
+    LL_PREPEND(places.seats, seat);
     if (mpixq_env.affinity.choice != MPIXQ_AFFINITY_NONE) {
         place(seat);
     } else if (mpixq_env.info) {
         mpixq_print("thread %s: stays where it was made (MPIXQ_AFFINITY none)", name);
     }
-    mpixq_lock_release(&lock);
+    mpixq_lock_release(&places.lock);
 }
 
 void mpixq_affinity_rise(void)
 {
-    mpixq_lock_acquire(&lock);
-    LL_DELETE(seats, own);
-    mpixq_lock_release(&lock);
+    mpixq_lock_acquire(&places.lock);
+    LL_DELETE(places.seats, own);
+    mpixq_lock_release(&places.lock);
     own = NULL;
 }
 
@@ -389,7 +392,7 @@ void mpixq_affinity_look_again(void)
         return;
     }
     own->looked_ns = now;
-    mpixq_lock_acquire(&lock);
+    mpixq_lock_acquire(&places.lock);
     place(own);
-    mpixq_lock_release(&lock);
+    mpixq_lock_release(&places.lock);
 }

@@ -29,9 +29,11 @@ atomic_bool mpixq_dump_is_due;
 
 static struct sigaction before; /* of the program; constant once ours is there */
 static bool is_installed;
-static pthread_t thread;
-static sem_t bell;
-static atomic_bool has_thread, stop;
+static struct {
+    pthread_t id;
+    sem_t bell;
+    atomic_bool exists, stop;
+} thread;
 static atomic_bool was_reset; /* the program's was to be called once, and has been */
 
 /* What the handler writes itself: made before, since it may not make texts. Constant. */
@@ -62,9 +64,9 @@ static void on_signal(int number, siginfo_t *info, void *context)
 {
     int kept = errno;
 
-    if (atomic_load(&has_thread)) {
-        (void)sem_post(&bell);
-    } else if (atomic_load(&stop)) {
+    if (atomic_load(&thread.exists)) {
+        (void)sem_post(&thread.bell);
+    } else if (atomic_load(&thread.stop)) {
         write_text(in_finalize);
     } else {
         atomic_store(&mpixq_dump_is_due, true);
@@ -107,7 +109,7 @@ static bool listen(void)
 
     (void)clock_gettime(CLOCK_REALTIME, &until);
     until.tv_sec += LOOK_S;
-    return sem_timedwait(&bell, &until) == 0;
+    return sem_timedwait(&thread.bell, &until) == 0;
 }
 
 static void *dump_main(void *arg)
@@ -115,10 +117,10 @@ static void *dump_main(void *arg)
     bool was_ours = true;
 
     (void)arg;
-    while (!atomic_load(&stop)) {
+    while (!atomic_load(&thread.stop)) {
         bool rung = listen();
 
-        if (rung && !atomic_load(&stop)) {
+        if (rung && !atomic_load(&thread.stop)) {
             make_by_thread();
         }
         if (was_ours && !is_ours()) {
@@ -167,8 +169,9 @@ void mpixq_dump_open(void)
         return;
     }
     make_texts();
-    if (mpixq_progress_has_threads() && sem_init(&bell, 0, 0) == 0) {
-        atomic_store(&has_thread, mpixq_thread_create_idle(&thread, dump_main, NULL, "mpixq-dump"));
+    if (mpixq_progress_has_threads() && sem_init(&thread.bell, 0, 0) == 0) {
+        atomic_store(&thread.exists,
+                     mpixq_thread_create_idle(&thread.id, dump_main, NULL, "mpixq-dump"));
     }
     is_installed = install();
     if (!is_installed) {
@@ -180,11 +183,11 @@ void mpixq_dump_open(void)
  * would kill it. */
 void mpixq_dump_close(void)
 {
-    atomic_store(&stop, true);
-    if (atomic_exchange(&has_thread, false)) {
-        (void)sem_post(&bell);
+    atomic_store(&thread.stop, true);
+    if (atomic_exchange(&thread.exists, false)) {
+        (void)sem_post(&thread.bell);
         mpixq_mpi_rest();
-        (void)pthread_join(thread, NULL);
+        (void)pthread_join(thread.id, NULL);
         mpixq_mpi_resume();
     }
 }

@@ -15,9 +15,11 @@
 
 /* Guards the list. A leaf: who looks at requests has taken them out, since a channel may call a
  * GPU's library for it, and that may block until others go on. */
-static struct mpixq_lock lock = MPIXQ_LOCK_INITIALIZER(MPIXQ_RANK_HOST_FREE);
-static struct mpixq_request *freed;
-static atomic_long n_freed; /* those that somebody has taken out included */
+static struct {
+    struct mpixq_lock lock;
+    struct mpixq_request *first;
+    atomic_long n; /* those that somebody has taken out included */
+} freed = {.lock = MPIXQ_LOCK_INITIALIZER(MPIXQ_RANK_HOST_FREE)};
 
 static enum mpixq_error check_one_free(struct mpixq_request *req)
 {
@@ -58,9 +60,9 @@ int mpixq_host_free(const struct mpixq_call *call, MPI_Request handle, struct mp
 
 static void put_in(struct mpixq_request *req)
 {
-    mpixq_lock_acquire(&lock);
-    LL_PREPEND2(freed, req, next_freed);
-    mpixq_lock_release(&lock);
+    mpixq_lock_acquire(&freed.lock);
+    LL_PREPEND2(freed.first, req, next_freed);
+    mpixq_lock_release(&freed.lock);
 }
 
 void mpixq_host_freed(struct mpixq_request *req)
@@ -75,7 +77,7 @@ void mpixq_host_freed(struct mpixq_request *req)
         mpixq_match_release(req);
         return;
     }
-    atomic_fetch_add(&n_freed, 1);
+    atomic_fetch_add(&freed.n, 1);
     put_in(req);
     mpixq_host_reap();
 }
@@ -84,10 +86,10 @@ static struct mpixq_request *take_all(void)
 {
     struct mpixq_request *taken;
 
-    mpixq_lock_acquire(&lock);
-    taken = freed;
-    freed = NULL;
-    mpixq_lock_release(&lock);
+    mpixq_lock_acquire(&freed.lock);
+    taken = freed.first;
+    freed.first = NULL;
+    mpixq_lock_release(&freed.lock);
     return taken;
 }
 
@@ -96,12 +98,12 @@ static void release(struct mpixq_request *req)
     (void)mpixq_host_complete(req, mpixq_host_result(req), MPI_STATUS_IGNORE);
     req->pair.channel->recall(&req->pair); /* in MPI_Finalize it may be under way */
     mpixq_match_release(req);
-    atomic_fetch_sub(&n_freed, 1);
+    atomic_fetch_sub(&freed.n, 1);
 }
 
 void mpixq_host_reap(void)
 {
-    struct mpixq_request *req = atomic_load(&n_freed) > 0 ? take_all() : NULL, *next;
+    struct mpixq_request *req = atomic_load(&freed.n) > 0 ? take_all() : NULL, *next;
 
     for (; req != NULL; req = next) {
         next = req->next_freed;

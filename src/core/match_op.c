@@ -13,10 +13,12 @@
 #include "log.h"
 #include "stream/stream.h"
 
-/* Guards the table of Imatch handles. A leaf. */
-static struct mpixq_lock ops_lock = MPIXQ_LOCK_INITIALIZER(MPIXQ_RANK_MATCH_OPS);
-static struct mpixq_match_op *ops;
-static atomic_long n_ops; /* in it; written under the lock */
+/* Imatch handles. The lock, which is a leaf, guards the table. */
+static struct {
+    struct mpixq_lock lock;
+    struct mpixq_match_op *table;
+    atomic_long n; /* written under the lock */
+} ops = {.lock = MPIXQ_LOCK_INITIALIZER(MPIXQ_RANK_MATCH_OPS)};
 
 /* MPI cannot be asked whether a persistent request is active. Its status tells: flag 0 while it
  * is under way, and afterwards anything but the empty status that an inactive request has;
@@ -172,10 +174,10 @@ struct mpixq_match_op *mpixq_match_op_create(const struct mpixq_call *call, int 
         mpixq_free(op);
         return NULL;
     }
-    mpixq_lock_acquire(&ops_lock);
-    HASH_ADD(hh, ops, handle, sizeof op->handle, op);
-    atomic_fetch_add(&n_ops, 1);
-    mpixq_lock_release(&ops_lock);
+    mpixq_lock_acquire(&ops.lock);
+    HASH_ADD(hh, ops.table, handle, sizeof op->handle, op);
+    atomic_fetch_add(&ops.n, 1);
+    mpixq_lock_release(&ops.lock);
     atomic_fetch_add(&mpixq_active, 1);
     return op;
 }
@@ -184,27 +186,27 @@ struct mpixq_match_op *mpixq_match_op_find(MPI_Request handle)
 {
     struct mpixq_match_op *op;
 
-    if (atomic_load(&n_ops) == 0) {
+    if (atomic_load(&ops.n) == 0) {
         return NULL;
     }
-    mpixq_lock_acquire(&ops_lock);
-    HASH_FIND(hh, ops, &handle, sizeof handle, op);
+    mpixq_lock_acquire(&ops.lock);
+    HASH_FIND(hh, ops.table, &handle, sizeof handle, op);
     if (op != NULL) {
         atomic_fetch_add(&op->references, 1);
     }
-    mpixq_lock_release(&ops_lock);
+    mpixq_lock_release(&ops.lock);
     return op;
 }
 
 void mpixq_match_op_forget(struct mpixq_match_op *op)
 {
-    mpixq_lock_acquire(&ops_lock);
+    mpixq_lock_acquire(&ops.lock);
     if (mpixq_in_table(op->hh)) {
-        HASH_DEL(ops, op);
-        atomic_fetch_sub(&n_ops, 1);
+        HASH_DEL(ops.table, op);
+        atomic_fetch_sub(&ops.n, 1);
         memset(&op->hh, 0, sizeof op->hh);
     }
-    mpixq_lock_release(&ops_lock);
+    mpixq_lock_release(&ops.lock);
 }
 
 void mpixq_match_op_put(struct mpixq_match_op *op)

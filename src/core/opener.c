@@ -17,25 +17,28 @@ enum { GRACE_US = 500 };
 
 typedef bool opening(void);
 
-static struct mpixq_lock lock = MPIXQ_LOCK_INITIALIZER(MPIXQ_RANK_OPENER);
-static pthread_cond_t woken = PTHREAD_COND_INITIALIZER;
-static pthread_t thread;
-/* Under the lock; failed: the thread could not be made, and is not tried again. */
-static bool running, failed, called, stop;
-static opening *called_for;
+/* All of it under the lock. */
+static struct {
+    struct mpixq_lock lock;
+    pthread_cond_t woken;
+    pthread_t thread;
+    bool running, failed; /* failed: it could not be made, and is not tried again */
+    bool called, stop;
+    opening *called_for;
+} opener = {.lock = MPIXQ_LOCK_INITIALIZER(MPIXQ_RANK_OPENER), .woken = PTHREAD_COND_INITIALIZER};
 
 /* NULL: stop. */
 static opening *await_call(void)
 {
     opening *open;
 
-    mpixq_lock_acquire(&lock);
-    while (!called && !stop) {
-        mpixq_cond_wait(&woken, &lock);
+    mpixq_lock_acquire(&opener.lock);
+    while (!opener.called && !opener.stop) {
+        mpixq_cond_wait(&opener.woken, &opener.lock);
     }
-    called = false;
-    open = stop ? NULL : called_for;
-    mpixq_lock_release(&lock);
+    opener.called = false;
+    open = opener.stop ? NULL : opener.called_for;
+    mpixq_lock_release(&opener.lock);
     return open;
 }
 
@@ -60,33 +63,33 @@ void mpixq_opener_wake(bool (*open)(void))
     if (!mpixq_progress_has_threads()) {
         return;
     }
-    mpixq_lock_acquire(&lock);
-    if (!running && !failed && !stop) {
-        running = mpixq_thread_create(&thread, opener_main, NULL, "mpixq-opener");
-        failed = !running;
-        if (failed) {
+    mpixq_lock_acquire(&opener.lock);
+    if (!opener.running && !opener.failed && !opener.stop) {
+        opener.running = mpixq_thread_create(&opener.thread, opener_main, NULL, "mpixq-opener");
+        opener.failed = !opener.running;
+        if (opener.failed) {
             mpixq_warn("no thread could be made that opens memory of peers: pairs of the channel "
                        "ipc are matched only inside calls");
         }
     }
-    called_for = open;
-    called = true;
-    pthread_cond_signal(&woken);
-    mpixq_lock_release(&lock);
+    opener.called_for = open;
+    opener.called = true;
+    pthread_cond_signal(&opener.woken);
+    mpixq_lock_release(&opener.lock);
 }
 
 void mpixq_opener_stop(void)
 {
     bool join;
 
-    mpixq_lock_acquire(&lock);
-    join = running;
-    stop = true;
-    pthread_cond_signal(&woken);
-    mpixq_lock_release(&lock);
+    mpixq_lock_acquire(&opener.lock);
+    join = opener.running;
+    opener.stop = true;
+    pthread_cond_signal(&opener.woken);
+    mpixq_lock_release(&opener.lock);
     if (join) {
         mpixq_mpi_rest();
-        (void)pthread_join(thread, NULL);
+        (void)pthread_join(opener.thread, NULL);
         mpixq_mpi_resume();
     }
 }

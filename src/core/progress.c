@@ -24,11 +24,13 @@ atomic_long mpixq_outstanding;
 atomic_int mpixq_pollers;
 atomic_bool mpixq_progress_asleep = true;
 
-static struct mpixq_lock lock = MPIXQ_LOCK_INITIALIZER(MPIXQ_RANK_PROGRESS);
-static pthread_cond_t woken; /* made in setup */
-static pthread_t thread;
-static bool running; /* under lock */
-static bool failed;  /* under lock: the thread could not be made; not tried again */
+static struct {
+    struct mpixq_lock lock;
+    pthread_cond_t woken; /* made in setup */
+    pthread_t id;
+    bool running; /* under lock */
+    bool failed;  /* under lock: it could not be made; not tried again */
+} thread = {.lock = MPIXQ_LOCK_INITIALIZER(MPIXQ_RANK_PROGRESS)};
 static atomic_bool stop;
 /* Constant after setup. */
 static bool has_threads;
@@ -37,7 +39,7 @@ static const struct mpixq_progress_work *work;
 void mpixq_progress_setup(int thread_level, const struct mpixq_progress_work *what)
 {
     work = what;
-    mpixq_cond_init(&woken);
+    mpixq_cond_init(&thread.woken);
     has_threads = thread_level >= MPI_THREAD_MULTIPLE;
 }
 
@@ -89,10 +91,10 @@ static long slow_down(long us)
 static bool doze(long ms)
 {
     if (ms < 0) {
-        mpixq_cond_wait(&woken, &lock);
+        mpixq_cond_wait(&thread.woken, &thread.lock);
         return true;
     }
-    return mpixq_cond_wait_ns(&woken, &lock, (uint64_t)ms * 1000000);
+    return mpixq_cond_wait_ns(&thread.woken, &thread.lock, (uint64_t)ms * 1000000);
 }
 
 /* Whoever puts something under way counts it first and looks at mpixq_progress_asleep then; here
@@ -100,28 +102,28 @@ static bool doze(long ms)
 static void fall_asleep(void)
 {
     mpixq_affinity_look_again();
-    mpixq_lock_acquire(&lock);
+    mpixq_lock_acquire(&thread.lock);
     atomic_store(&mpixq_progress_asleep, true);
     if (atomic_load(&mpixq_outstanding) > 0 || work->is_pending()) {
         atomic_store(&mpixq_progress_asleep, false);
     }
-    mpixq_lock_release(&lock);
+    mpixq_lock_release(&thread.lock);
     mpixq_mpi_enter();
     work->drive(); /* what was put there before anybody could see that this one sleeps */
     mpixq_mpi_leave();
-    mpixq_lock_acquire(&lock);
+    mpixq_lock_acquire(&thread.lock);
     while (atomic_load(&mpixq_progress_asleep) && !atomic_load(&stop)) {
         if (!doze(work->sleep_ms())) {
-            mpixq_lock_release(&lock);
+            mpixq_lock_release(&thread.lock);
             mpixq_mpi_enter();
             work->kick(); /* which lets the watchdog look */
             mpixq_mpi_leave();
-            mpixq_lock_acquire(&lock);
+            mpixq_lock_acquire(&thread.lock);
             atomic_store(&mpixq_progress_asleep,
                          atomic_load(&mpixq_progress_asleep) && !work->is_pending());
         }
     }
-    mpixq_lock_release(&lock);
+    mpixq_lock_release(&thread.lock);
 }
 
 static void *progress_main(void *arg)
@@ -157,35 +159,35 @@ void mpixq_progress_wake_slow(void)
     if (!has_threads) {
         return;
     }
-    mpixq_lock_acquire(&lock);
-    if (!running && !failed) {
-        running = mpixq_thread_create(&thread, progress_main, NULL, "mpixq-progress");
-        failed = !running;
-        if (failed) {
+    mpixq_lock_acquire(&thread.lock);
+    if (!thread.running && !thread.failed) {
+        thread.running = mpixq_thread_create(&thread.id, progress_main, NULL, "mpixq-progress");
+        thread.failed = !thread.running;
+        if (thread.failed) {
             mpixq_warn(
                 "no progress thread could be made: Imatch and started requests progress only "
                 "inside calls");
         }
     }
     atomic_store(&mpixq_progress_asleep, false);
-    pthread_cond_signal(&woken);
-    mpixq_lock_release(&lock);
+    pthread_cond_signal(&thread.woken);
+    mpixq_lock_release(&thread.lock);
 }
 
 void mpixq_progress_stop(void)
 {
     bool join;
 
-    mpixq_lock_acquire(&lock);
-    join = running;
+    mpixq_lock_acquire(&thread.lock);
+    join = thread.running;
     atomic_store(&stop, true);
     if (join) {
-        pthread_cond_signal(&woken);
+        pthread_cond_signal(&thread.woken);
     }
-    mpixq_lock_release(&lock);
+    mpixq_lock_release(&thread.lock);
     if (join) {
         mpixq_mpi_rest();
-        (void)pthread_join(thread, NULL);
+        (void)pthread_join(thread.id, NULL);
         mpixq_mpi_resume();
     }
 }

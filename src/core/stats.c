@@ -10,8 +10,10 @@
 #include "queue.h"
 #include "thread.h"
 
-static struct mpixq_stats of_queues, of_pairs;
-static struct mpixq_spin lock = MPIXQ_SPIN_INITIALIZER;
+static struct {
+    struct mpixq_spin lock;
+    struct mpixq_stats queues, pairs;
+} gone = {.lock = MPIXQ_SPIN_INITIALIZER};
 
 void mpixq_stats_add_queue(struct mpixq_stats *stats, const struct mpixq_queue *queue)
 {
@@ -40,22 +42,22 @@ void mpixq_stats_add_pair(struct mpixq_stats *stats, const struct mpixq_pair *pa
 
 void mpixq_stats_queue(const struct mpixq_queue *queue)
 {
-    mpixq_spin_lock(&lock);
-    mpixq_stats_add_queue(&of_queues, queue);
-    mpixq_spin_unlock(&lock);
+    mpixq_spin_lock(&gone.lock);
+    mpixq_stats_add_queue(&gone.queues, queue);
+    mpixq_spin_unlock(&gone.lock);
 }
 
 void mpixq_stats_pair(const struct mpixq_pair *pair)
 {
-    mpixq_spin_lock(&lock);
-    mpixq_stats_add_pair(&of_pairs, pair);
-    mpixq_spin_unlock(&lock);
+    mpixq_spin_lock(&gone.lock);
+    mpixq_stats_add_pair(&gone.pairs, pair);
+    mpixq_spin_unlock(&gone.lock);
 }
 
 void mpixq_stats_gone(struct mpixq_stats *queues_p, struct mpixq_stats *pairs_p)
 {
-    mpixq_spin_lock(&lock);
-    *queues_p = of_queues;
-    *pairs_p = of_pairs;
-    mpixq_spin_unlock(&lock);
+    mpixq_spin_lock(&gone.lock);
+    *queues_p = gone.queues;
+    *pairs_p = gone.pairs;
+    mpixq_spin_unlock(&gone.lock);
 }

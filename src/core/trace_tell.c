@@ -18,13 +18,16 @@
 
 enum { BATCH = 65536 }; /* bytes of text, and what one record of a trace makes beyond */
 
-static struct mpixq_story story;
-static struct mpixq_trace_out out;
-static bool is_told;  /* the story is there, and was told once */
-static bool is_ended; /* rank 0 has all, or wants nothing */
-static bool is_begun; /* its first text was made */
-static bool is_refused;
-static uint64_t news_ns; /* when rank 0 was heard of */
+/* What this rank has to tell, and how far it has come. */
+static struct {
+    struct mpixq_story story;
+    struct mpixq_trace_out out;
+    bool is_told;  /* the story is there, and was told once */
+    bool is_ended; /* rank 0 has all, or wants nothing */
+    bool is_begun; /* its first text was made */
+    bool is_refused;
+    uint64_t news_ns; /* when rank 0 was heard of */
+} own;
 
 bool mpixq_trace_send(int rank, enum mpixq_trace_what what, uint32_t n, uint64_t a, uint64_t b,
                       uint64_t c)
@@ -49,7 +52,7 @@ static void take_tie(uint64_t id, uint64_t n)
 {
     struct mpixq_trace_tie *tie;
 
-    HASH_FIND(hh, out.ties, &id, sizeof id, tie);
+    HASH_FIND(hh, own.out.ties, &id, sizeof id, tie);
     if (tie != NULL) {
         return;
     }
@@ -57,7 +60,7 @@ static void take_tie(uint64_t id, uint64_t n)
     if (tie != NULL) {
         tie->id = id;
         tie->n = n;
-        HASH_ADD(hh, out.ties, id, sizeof tie->id, tie);
+        HASH_ADD(hh, own.out.ties, id, sizeof tie->id, tie);
         if (!mpixq_in_table(tie->hh)) {
             mpixq_free(tie);
         }
@@ -83,7 +86,7 @@ static bool has_taken(const struct mpixq_trace_life *life)
 
 static void send_ties(void)
 {
-    for (const struct mpixq_trace_life *life = story.lives; life != NULL; life = life->next) {
+    for (const struct mpixq_trace_life *life = own.story.lives; life != NULL; life = life->next) {
         if (life->drawn == 0 || !has_peer(life)) {
             continue;
         }
@@ -98,7 +101,7 @@ static void send_ties(void)
 
 static bool are_ties_taken(void)
 {
-    for (const struct mpixq_trace_life *life = story.lives; life != NULL; life = life->next) {
+    for (const struct mpixq_trace_life *life = own.story.lives; life != NULL; life = life->next) {
         if (has_peer(life) && !has_taken(life)) {
             return false;
         }
@@ -109,10 +112,10 @@ static bool are_ties_taken(void)
 /* Who has not taken what this process can draw will not draw its own side either. */
 static void drop_ties(void)
 {
-    for (const struct mpixq_trace_life *life = story.lives; life != NULL; life = life->next) {
+    for (const struct mpixq_trace_life *life = own.story.lives; life != NULL; life = life->next) {
         struct mpixq_trace_tie *tie;
 
-        HASH_FIND(hh, out.ties, &life->made.id, sizeof life->made.id, tie);
+        HASH_FIND(hh, own.out.ties, &life->made.id, sizeof life->made.id, tie);
         if (tie != NULL && has_peer(life) && !has_taken(life)) {
             tie->n = 0;
         }
@@ -123,35 +126,35 @@ static void drop_ties(void)
 
 void mpixq_trace_begin_text(int64_t shift, uint64_t error)
 {
-    if (is_begun) {
+    if (own.is_begun) {
         return;
     }
-    is_begun = true;
-    out.rank = mpixq_log_rank;
-    out.shift = shift;
-    out.error = error;
+    own.is_begun = true;
+    own.out.rank = mpixq_log_rank;
+    own.out.shift = shift;
+    own.out.error = error;
     drop_ties();
-    mpixq_trace_out_begin(&out, &story);
-    mpixq_story_rewind(&story);
-    story.out = &out;
+    mpixq_trace_out_begin(&own.out, &own.story);
+    mpixq_story_rewind(&own.story);
+    own.story.out = &own.out;
 }
 
 bool mpixq_trace_make_text(const char **text_p, size_t *bytes_p)
 {
     bool is_last = false;
 
-    while (!is_last && out.used < BATCH) {
-        is_last = !mpixq_story_step(&story);
+    while (!is_last && own.out.used < BATCH) {
+        is_last = !mpixq_story_step(&own.story);
     }
-    *text_p = out.text;
-    *bytes_p = out.used;
-    out.used = 0; /* it stays where it is until more is made */
+    *text_p = own.out.text;
+    *bytes_p = own.out.used;
+    own.out.used = 0; /* it stays where it is until more is made */
     return !is_last;
 }
 
 uint64_t mpixq_trace_events(void)
 {
-    return out.n_events;
+    return own.out.n_events;
 }
 
 static void send_text(void)
@@ -174,7 +177,7 @@ static void send_text(void)
         record.u.trace.n = at < bytes ? MPIXQ_TEXT_MORE
                            : is_last  ? MPIXQ_TEXT_LAST
                                       : MPIXQ_TEXT_BATCH;
-        record.u.trace.a = out.n_events;
+        record.u.trace.a = own.out.n_events;
         (void)mpixq_control_send(0, &record);
         at += bytes == 0;
     }
@@ -192,10 +195,10 @@ void mpixq_trace_begin_job(void)
 /* Of rank 0, to any other. */
 static void answer(const struct mpixq_wire_trace *said)
 {
-    news_ns = mpixq_now_ns();
+    own.news_ns = mpixq_now_ns();
     switch (said->what) {
     case MPIXQ_TRACE_PING:
-        (void)mpixq_trace_send(0, MPIXQ_TRACE_PONG, said->n, news_ns, 0, 0);
+        (void)mpixq_trace_send(0, MPIXQ_TRACE_PONG, said->n, own.news_ns, 0, 0);
         break;
     case MPIXQ_TRACE_SETTLE:
         (void)mpixq_trace_send(0, MPIXQ_TRACE_SETTLED, are_ties_taken(), 0, 0, 0);
@@ -205,8 +208,8 @@ static void answer(const struct mpixq_wire_trace *said)
         send_text();
         break;
     case MPIXQ_TRACE_END:
-        is_ended = true;
-        is_refused = said->n != 0;
+        own.is_ended = true;
+        own.is_refused = said->n != 0;
         break;
     default:
         break;
@@ -223,7 +226,7 @@ void mpixq_trace_record(const struct mpixq_record *record, int source)
         }
     } else if (mpixq_log_rank == 0) {
         mpixq_trace_hear(record, source);
-    } else if (is_told && source == 0) {
+    } else if (own.is_told && source == 0) {
         answer(said);
     }
 }
@@ -235,18 +238,18 @@ static void follow(void)
     struct mpixq_backoff backoff;
     uint64_t now = mpixq_now_ns();
 
-    news_ns = now;
+    own.news_ns = now;
     mpixq_backoff_begin(&backoff);
     if (!mpixq_trace_send(0, MPIXQ_TRACE_READY, 0, self.home.high, self.home.low,
-                          mpixq_trace_ns(story.reader.all.first_ticks))) {
+                          mpixq_trace_ns(own.story.reader.all.first_ticks))) {
         return;
     }
-    while (!is_ended && now - news_ns < MPIXQ_TRACE_PATIENCE_NS &&
+    while (!own.is_ended && now - own.news_ns < MPIXQ_TRACE_PATIENCE_NS &&
            !mpixq_control_has_lost(0, now) && !mpixq_control_is_strange(0)) {
-        uint64_t before = news_ns;
+        uint64_t before = own.news_ns;
 
         mpixq_trace_go_on(&backoff);
-        if (news_ns != before) {
+        if (own.news_ns != before) {
             mpixq_backoff_begin(&backoff); /* it will ask for more: times are being taken */
         }
         now = mpixq_now_ns();
@@ -259,16 +262,16 @@ void mpixq_trace_tell(void)
         return;
     }
     mpixq_trace_stop();
-    if (!mpixq_story_open(&story)) {
+    if (!mpixq_story_open(&own.story)) {
         mpixq_warn("no memory to write what was traced");
         return;
     }
-    while (mpixq_story_step(&story)) {
+    while (mpixq_story_step(&own.story)) {
     }
-    is_told = true;
+    own.is_told = true;
     send_ties();
     if (mpixq_log_rank == 0) {
-        mpixq_trace_write(mpixq_trace_ns(story.reader.all.first_ticks));
+        mpixq_trace_write(mpixq_trace_ns(own.story.reader.all.first_ticks));
     } else {
         follow();
     }
@@ -287,12 +290,12 @@ static void warn(void)
             (double)(mpixq_trace_ns(all.end_ticks) - mpixq_trace_ns(all.first_ticks)) * 1e-9,
             mpixq_env.trace_kib);
     }
-    if (story.is_short || out.is_short) {
+    if (own.story.is_short || own.out.is_short) {
         mpixq_warn("no memory to write all that was traced");
     }
-    if (is_refused) { /* rank 0 says why */
+    if (own.is_refused) { /* rank 0 says why */
         mpixq_info("MPIXQ_TRACE: rank 0 writes nothing of this rank");
-    } else if (mpixq_log_rank != 0 && !is_ended) {
+    } else if (mpixq_log_rank != 0 && !own.is_ended) {
         mpixq_warn("MPIXQ_TRACE: rank 0 has not taken what this rank has traced");
     }
 }
@@ -305,12 +308,12 @@ void mpixq_trace_end(void)
         return;
     }
     warn();
-    HASH_ITER(hh, out.ties, tie, next)
+    HASH_ITER(hh, own.out.ties, tie, next)
     {
-        HASH_DELETE(hh, out.ties, tie);
+        HASH_DELETE(hh, own.out.ties, tie);
         mpixq_free(tie);
     }
-    mpixq_free(out.text);
-    mpixq_story_close(&story);
+    mpixq_free(own.out.text);
+    mpixq_story_close(&own.story);
     mpixq_trace_close();
 }

@@ -11,6 +11,7 @@
 #include "core/alloc.h"
 #include "core/env.h"
 #include "core/layout.h"
+#include "core/lock.h"
 #include "core/thread.h"
 #include "check.h"
 #include "end.h"

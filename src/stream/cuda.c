@@ -89,9 +89,11 @@ static const struct mpixq_gpu_symbol symbols[] = {
     {NULL, NULL, false},
 };
 
-static struct mpixq_lock lock = MPIXQ_LOCK_INITIALIZER(MPIXQ_RANK_CUDA);
-static bool found;                /* under lock */
-static unsigned long long loaded; /* when it was looked for last; likewise */
+static struct {
+    struct mpixq_lock lock;
+    bool found;
+    unsigned long long loaded; /* when it was looked for last */
+} library = {.lock = MPIXQ_LOCK_INITIALIZER(MPIXQ_RANK_CUDA)};
 static MPIXQ_THREAD_LOCAL struct mpixq_gpu_relaxed relaxed;
 
 static bool cuda_find(bool load)
@@ -99,11 +101,11 @@ static bool cuda_find(bool load)
     static const char *const libraries[] = {"libcuda.so.1", NULL};
     bool usable;
 
-    mpixq_lock_acquire(&lock);
-    found = found || (load ? mpixq_gpu_open(libraries, true, symbols)
-                           : mpixq_gpu_look(libraries, &loaded, symbols));
-    usable = found;
-    mpixq_lock_release(&lock);
+    mpixq_lock_acquire(&library.lock);
+    library.found = library.found || (load ? mpixq_gpu_open(libraries, true, symbols)
+                                           : mpixq_gpu_look(libraries, &library.loaded, symbols));
+    usable = library.found;
+    mpixq_lock_release(&library.lock);
     return usable && (!load || mpixq_cuda.init(0) == 0);
 }
 

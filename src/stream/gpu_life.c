@@ -22,17 +22,19 @@ struct place {
 
 /* Held while the GPU's library is asked: nobody whom a GPU may wait for takes it. */
 static struct mpixq_lock ask_lock = MPIXQ_LOCK_INITIALIZER(MPIXQ_RANK_GPU_ASK);
-/* Guards the list, and the lives of what is in it. A leaf. */
-static struct mpixq_lock lock = MPIXQ_LOCK_INITIALIZER(MPIXQ_RANK_GPU_LIFE);
-static struct place *places;
-static uint64_t last_life;
+/* The lock guards the list, and the lives of what is in it. A leaf. */
+static struct {
+    struct mpixq_lock lock;
+    struct place *first;
+    uint64_t last_life;
+} places = {.lock = MPIXQ_LOCK_INITIALIZER(MPIXQ_RANK_GPU_LIFE)};
 static atomic_uint n_over;
 
 static struct place *find(const struct mpixq_gpu *gpu, const void *where)
 {
     struct place *place;
 
-    LL_FOREACH(places, place)
+    LL_FOREACH(places.first, place)
     {
         if (place->gpu == gpu && place->place == where) {
             break;
@@ -48,10 +50,10 @@ static struct place *add(const struct mpixq_gpu *gpu, void *where)
     if (place != NULL) {
         place->gpu = gpu;
         place->place = where;
-        mpixq_lock_acquire(&lock);
-        place->life = ++last_life;
-        LL_PREPEND(places, place);
-        mpixq_lock_release(&lock);
+        mpixq_lock_acquire(&places.lock);
+        place->life = ++places.last_life;
+        LL_PREPEND(places.first, place);
+        mpixq_lock_release(&places.lock);
     }
     return place;
 }
@@ -78,9 +80,9 @@ static void begin_again(struct place *place)
 {
     uint64_t before = place->life;
 
-    mpixq_lock_acquire(&lock);
-    place->life = ++last_life;
-    mpixq_lock_release(&lock);
+    mpixq_lock_acquire(&places.lock);
+    place->life = ++places.last_life;
+    mpixq_lock_release(&places.lock);
     place->kept = NULL;
     atomic_fetch_add(&n_over, 1);
     mpixq_gpu_streams_end(before);
@@ -112,9 +114,9 @@ bool mpixq_gpu_life_is_over(uint64_t life)
 {
     const struct place *place;
 
-    mpixq_lock_acquire(&lock);
-    LL_SEARCH_SCALAR(places, place, life, life);
-    mpixq_lock_release(&lock);
+    mpixq_lock_acquire(&places.lock);
+    LL_SEARCH_SCALAR(places.first, place, life, life);
+    mpixq_lock_release(&places.lock);
     return place == NULL && life != 0;
 }
 
@@ -141,7 +143,7 @@ void mpixq_gpu_lives_look(void)
     struct place *place;
 
     mpixq_lock_acquire(&ask_lock);
-    LL_FOREACH(places, place)
+    LL_FOREACH(places.first, place)
     {
         if (is_over(place)) {
             begin_again(place);
@@ -154,8 +156,8 @@ void mpixq_gpu_lives_close(void)
 {
     struct place *place;
 
-    while ((place = places) != NULL) {
-        LL_DELETE(places, place);
+    while ((place = places.first) != NULL) {
+        LL_DELETE(places.first, place);
         if (place->kept != NULL) {
             place->gpu->words_free(place->kept);
         }

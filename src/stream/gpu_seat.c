@@ -19,10 +19,12 @@ struct mpixq_gpu_seat {
     struct mpixq_gpu_seat *next;
 };
 
-/* Guards the list and what is in it. A leaf. */
-static struct mpixq_lock lock = MPIXQ_LOCK_INITIALIZER(MPIXQ_RANK_GPU_SEAT);
-static struct mpixq_gpu_seat *seats;
-static int folder = -1; /* open while there are seats */
+/* The lock guards the list and what is in it. A leaf. */
+static struct {
+    struct mpixq_lock lock;
+    struct mpixq_gpu_seat *first;
+    int folder; /* open while there are seats */
+} seats = {.lock = MPIXQ_LOCK_INITIALIZER(MPIXQ_RANK_GPU_SEAT), .folder = -1};
 
 /* FNV-1a. */
 static uint64_t hash(uint64_t so_far, const char *text)
@@ -50,7 +52,7 @@ static bool set(off_t number, int type)
 {
     struct flock byte = byte_at(number, type);
 
-    return fcntl(folder, F_OFD_SETLK, &byte) == 0;
+    return fcntl(seats.folder, F_OFD_SETLK, &byte) == 0;
 }
 
 /* Under the lock. */
@@ -58,16 +60,16 @@ static struct mpixq_gpu_seat *seat_new(off_t number)
 {
     struct mpixq_gpu_seat *seat = mpixq_alloc(sizeof *seat); /* freed with its last user */
 
-    if (seats == NULL) {
-        folder = open("/dev/shm", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (seats.first == NULL) {
+        seats.folder = open("/dev/shm", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     }
-    if (seat != NULL && folder >= 0 && set(number, F_RDLCK)) {
+    if (seat != NULL && seats.folder >= 0 && set(number, F_RDLCK)) {
         seat->number = number;
-        LL_PREPEND(seats, seat);
+        LL_PREPEND(seats.first, seat);
         return seat;
     }
-    if (seats == NULL && folder >= 0) {
-        (void)close(folder); /* only read */
+    if (seats.first == NULL && seats.folder >= 0) {
+        (void)close(seats.folder); /* only read */
     }
     mpixq_free(seat);
     return NULL;
@@ -78,13 +80,13 @@ struct mpixq_gpu_seat *mpixq_gpu_seat_take(const char *kind, const char *name)
     off_t number = number_of(kind, name);
     struct mpixq_gpu_seat *seat;
 
-    mpixq_lock_acquire(&lock);
-    LL_SEARCH_SCALAR(seats, seat, number, number);
+    mpixq_lock_acquire(&seats.lock);
+    LL_SEARCH_SCALAR(seats.first, seat, number, number);
     seat = seat != NULL ? seat : seat_new(number);
     if (seat != NULL) {
         seat->users++;
     }
-    mpixq_lock_release(&lock);
+    mpixq_lock_release(&seats.lock);
     return seat;
 }
 
@@ -93,21 +95,21 @@ void mpixq_gpu_seat_leave(struct mpixq_gpu_seat *seat)
     if (seat == NULL) {
         return;
     }
-    mpixq_lock_acquire(&lock);
+    mpixq_lock_acquire(&seats.lock);
     if (--seat->users == 0) {
-        LL_DELETE(seats, seat);
+        LL_DELETE(seats.first, seat);
         (void)set(seat->number, F_UNLCK); /* it is ours */
         mpixq_free(seat);
-        if (seats == NULL) {
-            (void)close(folder); /* only read */
+        if (seats.first == NULL) {
+            (void)close(seats.folder); /* only read */
         }
     }
-    mpixq_lock_release(&lock);
+    mpixq_lock_release(&seats.lock);
 }
 
 bool mpixq_gpu_seat_is_shared(const struct mpixq_gpu_seat *seat)
 {
     struct flock byte = byte_at(seat->number, F_WRLCK);
 
-    return fcntl(folder, F_OFD_GETLK, &byte) == 0 && byte.l_type != F_UNLCK;
+    return fcntl(seats.folder, F_OFD_GETLK, &byte) == 0 && byte.l_type != F_UNLCK;
 }

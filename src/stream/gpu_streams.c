@@ -8,9 +8,11 @@
 #include "gpu_life.h"
 #include "gpu_stream.h"
 
-/* Guards the list of open streams. A leaf. */
-static struct mpixq_lock list_lock = MPIXQ_LOCK_INITIALIZER(MPIXQ_RANK_GPU_STREAMS);
-static struct gpu_stream *streams;
+/* Open streams. The lock, which is a leaf, guards the list. */
+static struct {
+    struct mpixq_lock lock;
+    struct gpu_stream *first;
+} streams = {.lock = MPIXQ_LOCK_INITIALIZER(MPIXQ_RANK_GPU_STREAMS)};
 
 void mpixq_gpu_stream_note(struct gpu_stream *stream, const char *text)
 {
@@ -23,30 +25,30 @@ void mpixq_gpu_stream_note(struct gpu_stream *stream, const char *text)
 
 void mpixq_gpu_stream_add(struct gpu_stream *stream)
 {
-    mpixq_lock_acquire(&list_lock);
-    LL_PREPEND(streams, stream);
-    mpixq_lock_release(&list_lock);
+    mpixq_lock_acquire(&streams.lock);
+    LL_PREPEND(streams.first, stream);
+    mpixq_lock_release(&streams.lock);
 }
 
 void mpixq_gpu_stream_remove(struct gpu_stream *stream)
 {
-    mpixq_lock_acquire(&list_lock);
-    LL_DELETE(streams, stream);
-    mpixq_lock_release(&list_lock);
+    mpixq_lock_acquire(&streams.lock);
+    LL_DELETE(streams.first, stream);
+    mpixq_lock_release(&streams.lock);
 }
 
 bool mpixq_gpu_any_waits(void)
 {
     const struct gpu_stream *stream;
 
-    mpixq_lock_acquire(&list_lock);
-    LL_FOREACH(streams, stream)
+    mpixq_lock_acquire(&streams.lock);
+    LL_FOREACH(streams.first, stream)
     {
         if (atomic_load(stream->words->reached) < atomic_load(&stream->waits)) {
             break;
         }
     }
-    mpixq_lock_release(&list_lock);
+    mpixq_lock_release(&streams.lock);
     return stream != NULL;
 }
 
@@ -55,10 +57,10 @@ bool mpixq_gpu_may_start_at(const void *place)
     const struct gpu_stream *stream;
     bool may;
 
-    mpixq_lock_acquire(&list_lock);
-    LL_SEARCH_SCALAR(streams, stream, base.place, place);
-    may = stream != NULL || streams == NULL;
-    mpixq_lock_release(&list_lock);
+    mpixq_lock_acquire(&streams.lock);
+    LL_SEARCH_SCALAR(streams.first, stream, base.place, place);
+    may = stream != NULL || streams.first == NULL;
+    mpixq_lock_release(&streams.lock);
     return may;
 }
 
@@ -66,12 +68,12 @@ void mpixq_gpu_streams_end(uint64_t life)
 {
     struct gpu_stream *stream;
 
-    mpixq_lock_acquire(&list_lock);
-    LL_FOREACH(streams, stream)
+    mpixq_lock_acquire(&streams.lock);
+    LL_FOREACH(streams.first, stream)
     {
         if (stream->lane.life == life) {
             mpixq_gpu_stream_note(stream, "the device was reset, and the stream is gone");
         }
     }
-    mpixq_lock_release(&list_lock);
+    mpixq_lock_release(&streams.lock);
 }

@@ -35,11 +35,13 @@ struct loaded {
     struct loaded *next;
 };
 
-/* Guards all of these, and is held while a GPU's library is called: nobody whom a GPU may wait for
- * takes it. */
-static struct mpixq_lock lock = MPIXQ_LOCK_INITIALIZER(MPIXQ_RANK_GPU_WORDS);
-static struct mpixq_gpu_block *blocks;
-static struct loaded *all_loaded;
+/* The lock guards all of these, and is held while a GPU's library is called: nobody whom a GPU may
+ * wait for takes it. */
+static struct {
+    struct mpixq_lock lock;
+    struct mpixq_gpu_block *blocks;
+    struct loaded *loaded;
+} made = {.lock = MPIXQ_LOCK_INITIALIZER(MPIXQ_RANK_GPU_WORDS)};
 
 /* Where the words of a block are: as many as have memory. False: none has. */
 static bool lay_out(struct mpixq_gpu_block *block)
@@ -86,7 +88,7 @@ static struct mpixq_gpu_block *block_new(const struct mpixq_gpu *gpu, void *plac
         block_free(block);
         return NULL;
     }
-    LL_PREPEND(blocks, block);
+    LL_PREPEND(made.blocks, block);
     return block;
 }
 
@@ -96,7 +98,7 @@ static struct mpixq_gpu_block *block_again(const struct mpixq_gpu *gpu, const vo
 {
     struct mpixq_gpu_block *block;
 
-    LL_FOREACH(blocks, block)
+    LL_FOREACH(made.blocks, block)
     {
         if (block->memory.gpu == gpu && block->place == place && block->life != life &&
             block->n_taken == 0) {
@@ -111,7 +113,7 @@ static struct mpixq_gpu_block *block_again(const struct mpixq_gpu *gpu, const vo
     if (mpixq_pinned_renew(&block->memory) == 0 && lay_out(block)) {
         return block;
     }
-    LL_DELETE(blocks, block);
+    LL_DELETE(made.blocks, block);
     block_free(block);
     return NULL;
 }
@@ -121,7 +123,7 @@ static struct mpixq_gpu_block *block_with_room(const struct mpixq_gpu *gpu, cons
 {
     struct mpixq_gpu_block *block;
 
-    LL_FOREACH(blocks, block)
+    LL_FOREACH(made.blocks, block)
     {
         if (block->memory.gpu == gpu && block->place == place && block->life == life &&
             block->n_taken < block->n) {
@@ -152,23 +154,23 @@ struct mpixq_gpu_words *mpixq_gpu_words_take(const struct mpixq_gpu *gpu, void *
     struct mpixq_gpu_words *words = NULL;
     struct mpixq_gpu_block *block;
 
-    mpixq_lock_acquire(&lock);
+    mpixq_lock_acquire(&made.lock);
     block = block_with_room(gpu, place, life);
     block = block != NULL ? block : block_again(gpu, place, life);
     block = block != NULL ? block : block_new(gpu, place, life);
     if (block != NULL) {
         words = take_of(block);
     }
-    mpixq_lock_release(&lock);
+    mpixq_lock_release(&made.lock);
     return words;
 }
 
 void mpixq_gpu_words_give_back(struct mpixq_gpu_words *words)
 {
-    mpixq_lock_acquire(&lock);
+    mpixq_lock_acquire(&made.lock);
     words->is_taken = false;
     words->block->n_taken--;
-    mpixq_lock_release(&lock);
+    mpixq_lock_release(&made.lock);
 }
 
 /* False: *why_p is why not. */
@@ -244,7 +246,7 @@ static struct loaded *find_loaded(const struct mpixq_gpu *gpu, const void *place
 {
     struct loaded *loaded;
 
-    LL_FOREACH(all_loaded, loaded)
+    LL_FOREACH(made.loaded, loaded)
     {
         if (loaded->gpu == gpu && loaded->place == place) {
             break;
@@ -258,13 +260,13 @@ struct mpixq_gpu_kernels mpixq_gpu_kernels(const struct mpixq_gpu *gpu, void *pl
     struct mpixq_gpu_kernels kernels = {.why = "there is no memory"};
     struct loaded *loaded;
 
-    mpixq_lock_acquire(&lock);
+    mpixq_lock_acquire(&made.lock);
     loaded = find_loaded(gpu, place);
     if (loaded == NULL) {
         loaded = mpixq_alloc(sizeof *loaded); /* freed in close */
         if (loaded != NULL) {
             *loaded = (struct loaded){.gpu = gpu, .place = place};
-            LL_PREPEND(all_loaded, loaded);
+            LL_PREPEND(made.loaded, loaded);
         }
     }
     if (loaded != NULL && (loaded->kernels.why == NULL || loaded->life != life)) {
@@ -274,7 +276,7 @@ struct mpixq_gpu_kernels mpixq_gpu_kernels(const struct mpixq_gpu *gpu, void *pl
     if (loaded != NULL) {
         kernels = loaded->kernels;
     }
-    mpixq_lock_release(&lock);
+    mpixq_lock_release(&made.lock);
     return kernels;
 }
 
@@ -283,12 +285,12 @@ void mpixq_gpu_words_close(void)
     struct mpixq_gpu_block *block;
     struct loaded *loaded;
 
-    while ((block = blocks) != NULL) {
-        LL_DELETE(blocks, block);
+    while ((block = made.blocks) != NULL) {
+        LL_DELETE(made.blocks, block);
         block_free(block);
     }
-    while ((loaded = all_loaded) != NULL) {
-        LL_DELETE(all_loaded, loaded);
+    while ((loaded = made.loaded) != NULL) {
+        LL_DELETE(made.loaded, loaded);
         mpixq_free(loaded->compiled);
         mpixq_free(loaded);
     }

@@ -86,11 +86,13 @@ static const struct mpixq_gpu_symbol symbols[] = {
     {NULL, NULL, false},
 };
 
-static struct mpixq_lock lock = MPIXQ_LOCK_INITIALIZER(MPIXQ_RANK_HIP);
-static bool found;                /* under lock */
-static unsigned long long loaded; /* when it was looked for last; likewise */
-static int n_devices;             /* constant once found */
-static int of_device;             /* value of a pointer's type; likewise */
+static struct {
+    struct mpixq_lock lock;
+    bool found;
+    unsigned long long loaded; /* when it was looked for last */
+} library = {.lock = MPIXQ_LOCK_INITIALIZER(MPIXQ_RANK_HIP)};
+static int n_devices; /* constant once found */
+static int of_device; /* value of a pointer's type; likewise */
 static MPIXQ_THREAD_LOCAL struct mpixq_gpu_relaxed relaxed;
 
 #define cleared mpixq_hip_cleared
@@ -100,16 +102,16 @@ static bool hip_find(bool load)
     int version = 0;
     bool usable;
 
-    mpixq_lock_acquire(&lock);
-    if (!found && (load ? mpixq_gpu_open(mpixq_hip_libraries, true, symbols)
-                        : mpixq_gpu_look(mpixq_hip_libraries, &loaded, symbols))) {
-        found = true;
+    mpixq_lock_acquire(&library.lock);
+    if (!library.found && (load ? mpixq_gpu_open(mpixq_hip_libraries, true, symbols)
+                                : mpixq_gpu_look(mpixq_hip_libraries, &library.loaded, symbols))) {
+        library.found = true;
         (void)cleared(mpixq_hip.version(&version)); /* 0: taken for an old one */
         of_device = version >= MPIXQ_HIP_VERSION_6 ? MPIXQ_HIP_6_DEVICE : MPIXQ_HIP_5_DEVICE;
         n_devices = cleared(mpixq_hip.device_count(&n_devices)) == 0 ? n_devices : 0;
     }
-    usable = found && n_devices > 0;
-    mpixq_lock_release(&lock);
+    usable = library.found && n_devices > 0;
+    mpixq_lock_release(&library.lock);
     return usable;
 }
 

@@ -13,9 +13,11 @@
 
 enum { SMALLEST = 4096 };
 
-static struct mpixq_lock lock = MPIXQ_LOCK_INITIALIZER(MPIXQ_RANK_STAGING);
 /* Given back and kept, since to free it may mean to wait for a GPU that waits for us. */
-static struct mpixq_staging *spare;
+static struct {
+    struct mpixq_lock lock;
+    struct mpixq_staging *first;
+} spare = {.lock = MPIXQ_LOCK_INITIALIZER(MPIXQ_RANK_STAGING)};
 
 unsigned mpixq_memory_kinds(void)
 {
@@ -125,15 +127,15 @@ static struct mpixq_staging *spare_of(const struct mpixq_gpu *gpu, const void *p
 {
     struct mpixq_staging *staging;
 
-    mpixq_lock_acquire(&lock);
-    LL_FOREACH(spare, staging)
+    mpixq_lock_acquire(&spare.lock);
+    LL_FOREACH(spare.first, staging)
     {
         if (staging->memory.gpu == gpu && staging->place == place && staging->room == room) {
-            LL_DELETE(spare, staging);
+            LL_DELETE(spare.first, staging);
             break;
         }
     }
-    mpixq_lock_release(&lock);
+    mpixq_lock_release(&spare.lock);
     return staging;
 }
 
@@ -202,9 +204,9 @@ struct mpixq_staging *mpixq_staging_take(const char *kind, void *place, uint64_t
 void mpixq_staging_give_back(struct mpixq_staging *staging)
 {
     if (staging != NULL) {
-        mpixq_lock_acquire(&lock);
-        LL_PREPEND(spare, staging);
-        mpixq_lock_release(&lock);
+        mpixq_lock_acquire(&spare.lock);
+        LL_PREPEND(spare.first, staging);
+        mpixq_lock_release(&spare.lock);
     }
 }
 
@@ -270,8 +272,8 @@ void mpixq_memory_close(void)
 {
     struct mpixq_staging *staging;
 
-    while ((staging = spare) != NULL) {
-        LL_DELETE(spare, staging);
+    while ((staging = spare.first) != NULL) {
+        LL_DELETE(spare.first, staging);
         mpixq_pinned_give_up(&staging->memory, mpixq_gpu_life_is_over(staging->life));
         mpixq_free(staging);
     }

@@ -22,10 +22,12 @@ enum {
 enum { ZERO = 1, NEVER, OUTCOME, N_WORDS }; /* words behind moved */
 _Static_assert(sizeof(struct mpixq_end) <= LINE, "room for the words of an end");
 
-/* Guards what follows, and is held while the GPU's library is called: nobody whom a GPU may wait
- * for takes it. */
-static struct mpixq_lock lock = MPIXQ_LOCK_INITIALIZER(MPIXQ_RANK_SHARE);
-static struct mpixq_share *shares;
+/* The lock guards the list and what is in it, and is held while the GPU's library is called: nobody
+ * whom a GPU may wait for takes it. */
+static struct {
+    struct mpixq_lock lock;
+    struct mpixq_share *first;
+} shares = {.lock = MPIXQ_LOCK_INITIALIZER(MPIXQ_RANK_SHARE)};
 /* One launch of moves at a time; held while the stream may be full. Who waits for it would wait for
  * that as well. */
 static struct mpixq_lock moves_lock = MPIXQ_LOCK_INITIALIZER(MPIXQ_RANK_SHARE_MOVES);
@@ -125,7 +127,7 @@ static struct mpixq_share *add(const struct mpixq_gpu *gpu, void *place)
         share->gpu = gpu;
         share->place = place;
         make(share);
-        LL_PREPEND(shares, share);
+        LL_PREPEND(shares.first, share);
     }
     return share;
 }
@@ -141,7 +143,7 @@ static struct mpixq_share *find_or_make(const struct mpixq_gpu *gpu, void *place
 {
     struct mpixq_share *share;
 
-    LL_FOREACH(shares, share)
+    LL_FOREACH(shares.first, share)
     {
         if (share->gpu == gpu && share->place == place) {
             break;
@@ -178,9 +180,9 @@ struct mpixq_share *mpixq_share_of(const char *kind, void *place, const char **w
         *why_p = "there are queues, but none on a stream of that GPU";
         return NULL;
     }
-    mpixq_lock_acquire(&lock);
+    mpixq_lock_acquire(&shares.lock);
     share = find_or_make(gpu_of(kind), place, why_p);
-    mpixq_lock_release(&lock);
+    mpixq_lock_release(&shares.lock);
     if (share != NULL && share->why != NULL) {
         *why_p = share->why;
         return NULL;
@@ -193,10 +195,10 @@ void mpixq_shares_close(void)
     struct mpixq_share *share;
 
     mpixq_files_end();
-    while ((share = shares) != NULL) {
+    while ((share = shares.first) != NULL) {
         bool over = is_over(share);
 
-        LL_DELETE(shares, share);
+        LL_DELETE(shares.first, share);
         if (share->ends != NULL && !over) {
             share->gpu->words_free(share->ends);
         }
@@ -337,14 +339,14 @@ bool mpixq_share_recall(struct mpixq_share *share, struct mpixq_recall *recall)
     bool taken_back;
     void *before;
 
-    mpixq_lock_acquire(&lock);
+    mpixq_lock_acquire(&shares.lock);
     atomic_store(outcome, 0);
     if (share->gpu->enter(share->place, &before) == 0) {
         (void)call_back(share, recall); /* a GPU that is broken moves nothing any more */
         share->gpu->leave(share->place, before);
     }
     taken_back = atomic_load(outcome) == TAKEN_BACK;
-    mpixq_lock_release(&lock);
+    mpixq_lock_release(&shares.lock);
     return taken_back;
 }
 
@@ -399,10 +401,10 @@ const char *mpixq_share_try(struct mpixq_share *share, const struct mpixq_gpu_id
     const struct tried *known;
     bool works;
 
-    mpixq_lock_acquire(&lock);
+    mpixq_lock_acquire(&shares.lock);
     known = find_tried(share, other);
     if (known == NULL && !mpixq_streams_hold_waits()) {
-        mpixq_lock_release(&lock);
+        mpixq_lock_release(&shares.lock);
         return "a wait is pending on a stream, for which a first try of the peer's GPU might wait";
     }
     if (known == NULL) {
@@ -414,6 +416,6 @@ const char *mpixq_share_try(struct mpixq_share *share, const struct mpixq_gpu_id
     } else {
         works = known->works;
     }
-    mpixq_lock_release(&lock);
+    mpixq_lock_release(&shares.lock);
     return works ? NULL : "the GPU does not reach the peer's by atomic operations";
 }
