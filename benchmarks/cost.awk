@@ -96,7 +96,7 @@ FNR == 1 { end_of_dump() }
 /^[0-9+*-]/ {
     if (!inclusive) {
         library += object ~ /libmpix_queue/ ? $2 : 0
-        others += object !~ /libmpix_queue|\/cost_(mpi|queue)/ ? $2 : 0
+        others += object !~ /libmpix_queue|\/cost_(mpi|plain|queue)/ ? $2 : 0
         calls += $3
     }
     inclusive = 0

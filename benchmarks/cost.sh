@@ -4,7 +4,7 @@
 #
 # cost.sh - what the library costs the host: instructions, locks, system calls, allocations
 #
-#     cost.sh [--only level|calls|match|enqueue|cxi|stream] CC MPIEXEC TREE
+#     cost.sh [--only level|calls|plain|match|enqueue|cxi|stream] CC MPIEXEC TREE
 #
 # CC and MPIEXEC are compiler and launcher of an MPI, TREE is a build tree that was made with it.
 # All but the times at the end of "level" is counted, by callgrind and a heap that counts: what each
@@ -26,7 +26,7 @@ if [ "${1-}" = --only ]; then
     shift 2
 fi
 case $only in
-'' | level | calls | match | enqueue | cxi | stream) ;;
+'' | level | calls | plain | match | enqueue | cxi | stream) ;;
 *) die "there is no part $only" ;;
 esac
 [ $# -eq 3 ] || die "usage: cost.sh [--only PART] CC MPIEXEC TREE"
@@ -48,8 +48,10 @@ flags=(-std=c11 -D_GNU_SOURCE -O2)
     echo "skip: the headers of valgrind are missing"
     exit 77
 }
-"${cc[@]}" "${flags[@]}" -I"$top/include" "$here/cost_queue.c" "$here/cost_count.c" \
-    -o "$dir/cost_queue" -L"$tree/.libs" -lmpix_queue -Wl,-rpath,"$tree/.libs"
+for program in cost_plain cost_queue; do
+    "${cc[@]}" "${flags[@]}" -I"$top/include" "$here/$program.c" "$here/cost_count.c" \
+        -o "$dir/$program" -L"$tree/.libs" -lmpix_queue -Wl,-rpath,"$tree/.libs"
+done
 
 launch()
 {
@@ -138,6 +140,24 @@ table_calls()
     for level in single multiple; do
         heading "A program that never matches, at MPI_THREAD_${level^^}: instructions per turn" ''
         top_srcdir=$top top_builddir=$tree CC=${cc[*]} bash "$top/tests/cost.sh" "$level"
+    done
+}
+
+# ---- Other requests of a program that matches ---------------------------------------------------
+
+table_plain()
+{
+    local row name group
+    count plain cost_plain
+    heading "Requests that are not matched, while so many pairs are: instructions per call" \
+        '%-26s%10s%10s%10s%10s%10s%10s\n' "" MPI none "1 idle" "1 busy" "1000 idle" freed
+    for row in wait/1 test/1 waitall/16 start/1 startall/16 "waitall, persistent/16"; do
+        name=${row%/1}
+        printf '%-26s%10.0f' "${name/\/16/ of 16}" "$(value plain "0/nothing/$row" $others)"
+        for group in nothing "one idle" "one in flight" "many idle" "nothing left"; do
+            printf '%10.0f' "$(value plain "0/$group/$row" $library)"
+        done
+        echo
     done
 }
 
@@ -250,7 +270,7 @@ table_stream()
     done
 }
 
-for part in level calls match enqueue cxi stream; do
+for part in level calls plain match enqueue cxi stream; do
     if [ "$part" = "${only:-$part}" ]; then
         "table_$part"
     fi
