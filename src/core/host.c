@@ -20,6 +20,23 @@ static enum mpixq_state settled_state(struct mpixq_request *req)
     return mpixq_request_state(req);
 }
 
+static bool is_ours(MPI_Request handle)
+{
+    const struct mpixq_request *req = mpixq_request_find(handle);
+
+    return req != NULL ? mpixq_request_state(req) != MPIXQ_UNMATCHED : mpixq_match_has_ops();
+}
+
+bool mpixq_host_has_any(int count, const MPI_Request requests[])
+{
+    for (int i = 0; requests != NULL && i < count; i++) {
+        if (mpixq_is_noted(requests[i]) && is_ours(requests[i])) {
+            return true;
+        }
+    }
+    return false;
+}
+
 int mpixq_host_check_cancel(const struct mpixq_call *call, MPI_Request request)
 {
     struct mpixq_request *req = mpixq_request_find(request);

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright (c) 2026 the mpix-queue authors
  *
- * What the interposed MPI functions do once anything is matched or being matched: check that
- * the user's call is allowed, complete what the host has started, and let matching progress while
- * it waits.
+ * What the interposed MPI functions do once anything is matched or being matched: find out whether
+ * a call is MPI's alone, as most are; check that the user's call is allowed, complete what the host
+ * has started, and let matching progress while it waits.
  */
 #ifndef MPIXQ_HOST_H
 #define MPIXQ_HOST_H
@@ -13,6 +13,7 @@
 
 #include "backoff.h"
 #include "match.h"
+#include "noted.h"
 
 /* What a completing call has to look after. Lives on the stack; a call with many elements allocates
  * before it does anything else. */
@@ -50,10 +51,51 @@ struct mpixq_watch {
     struct mpixq_backoff backoff;
 };
 
-/* Is something going on that the interposed functions must look at? */
-static inline bool mpixq_host_must_look(void)
+/* Requests that were freed while active: are there any? Let go of those that have completed. */
+extern atomic_long mpixq_host_n_freed;
+static inline bool mpixq_host_has_freed(void)
+{
+    return atomic_load_explicit(&mpixq_host_n_freed, memory_order_relaxed) > 0;
+}
+void mpixq_host_reap(void);
+
+/* Is anything matched, or being matched? */
+static inline bool mpixq_host_may_have(void)
 {
     return atomic_load_explicit(&mpixq_active, memory_order_relaxed) != 0;
+}
+
+/* Is there anything that calls do for others: matching to go on with, or requests to let go of? */
+static inline bool mpixq_host_is_needed(void)
+{
+    return mpixq_match_is_pending() || mpixq_host_has_freed();
+}
+
+/* Can any of these handles be ours? It never is where this is false. */
+static inline bool mpixq_host_may_be_ours(int count, const MPI_Request requests[])
+{
+    for (int i = 0; requests != NULL && i < count; i++) {
+        if (mpixq_is_noted(requests[i])) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* The first look of a completing call, in few instructions and as a leaf. False: it is passed on as
+ * it is. */
+static inline bool mpixq_host_may_look(int count, const MPI_Request requests[])
+{
+    return mpixq_host_may_have() &&
+           (mpixq_host_is_needed() || mpixq_host_may_be_ours(count, requests));
+}
+
+/* Is any of these matched or being matched, or may it be of Imatch? */
+bool mpixq_host_has_any(int count, const MPI_Request requests[]);
+/* The second look, which is not misled by handles that look like those of ours. */
+static inline bool mpixq_host_must_look(int count, const MPI_Request requests[])
+{
+    return mpixq_host_is_needed() || mpixq_host_has_any(count, requests);
 }
 
 /* May this request be cancelled by the host? MPI_SUCCESS, or the code of an error whose handler has
@@ -89,8 +131,6 @@ int mpixq_host_end_some(struct mpixq_watch *watch, int rc, int n, const int indi
  * second function. */
 int mpixq_host_free(const struct mpixq_call *call, MPI_Request handle, struct mpixq_request *req);
 void mpixq_host_freed(struct mpixq_request *req);
-/* Let go of requests that were freed while active and have completed since. */
-void mpixq_host_reap(void);
 /* In MPI_Finalize: of all of them. */
 void mpixq_host_close(void);
 

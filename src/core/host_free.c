@@ -18,8 +18,8 @@
 static struct {
     struct mpixq_lock lock;
     struct mpixq_request *first;
-    atomic_long n; /* those that somebody has taken out included */
 } freed = {.lock = MPIXQ_LOCK_INITIALIZER(MPIXQ_RANK_HOST_FREE)};
+atomic_long mpixq_host_n_freed; /* those that somebody has taken out included */
 
 static enum mpixq_error check_one_free(struct mpixq_request *req)
 {
@@ -50,7 +50,7 @@ int mpixq_host_free(const struct mpixq_call *call, MPI_Request handle, struct mp
         mpixq_request_forget(req);
         return MPI_SUCCESS;
     }
-    op = mpixq_host_must_look() ? mpixq_match_op_find(handle) : NULL;
+    op = mpixq_match_op_find(handle);
     if (op != NULL) {
         mpixq_match_op_forget(op);
         mpixq_match_op_put(op);
@@ -77,7 +77,7 @@ void mpixq_host_freed(struct mpixq_request *req)
         mpixq_match_release(req);
         return;
     }
-    atomic_fetch_add(&freed.n, 1);
+    atomic_fetch_add(&mpixq_host_n_freed, 1);
     put_in(req);
     mpixq_host_reap();
 }
@@ -98,12 +98,12 @@ static void release(struct mpixq_request *req)
     (void)mpixq_host_complete(req, mpixq_host_result(req), MPI_STATUS_IGNORE);
     req->pair.channel->recall(&req->pair); /* in MPI_Finalize it may be under way */
     mpixq_match_release(req);
-    atomic_fetch_sub(&freed.n, 1);
+    atomic_fetch_sub(&mpixq_host_n_freed, 1);
 }
 
 void mpixq_host_reap(void)
 {
-    struct mpixq_request *req = atomic_load(&freed.n) > 0 ? take_all() : NULL, *next;
+    struct mpixq_request *req = mpixq_host_has_freed() ? take_all() : NULL, *next;
 
     for (; req != NULL; req = next) {
         next = req->next_freed;

@@ -29,10 +29,10 @@ static struct mpixq_lock lock = MPIXQ_LOCK_INITIALIZER(MPIXQ_RANK_MATCH);
 struct mpixq_pairing mpixq_match_pairing;
 static long n_matching;
 static struct mpixq_match_op *done_ops; /* handles to complete once the lock is left */
-/* Written under the lock, read by anyone: is there a reason to progress? */
-static atomic_bool pending;
-/* The same: is an answer still here? A receive is matched when it is answered, but a call that
- * matched it must not end before: the process may not progress again, and its peer waits. */
+atomic_bool mpixq_match_pending;
+/* Written under the lock, read by anyone: is an answer still here? A receive is matched when it is
+ * answered, but a call that matched it must not end before: the process may not progress again, and
+ * its peer waits. */
 static atomic_bool answering;
 
 void mpixq_match_enter(void)
@@ -60,7 +60,7 @@ void mpixq_match_leave(void)
         done_ops = NULL;
     }
     atomic_store(&answering, !mpixq_control_has_answered());
-    atomic_store(&pending, n_matching > 0 || mpixq_control_is_urgent());
+    atomic_store(&mpixq_match_pending, n_matching > 0 || mpixq_control_is_urgent());
     mpixq_lock_release(&lock);
     for (; op != NULL; op = next) {
         next = op->next_done;
@@ -427,11 +427,6 @@ void mpixq_match_record(const struct mpixq_record *record, int source)
 }
 
 /* Progress. */
-
-bool mpixq_match_is_pending(void)
-{
-    return atomic_load(&pending);
-}
 
 enum { MOST_LOOKS = 4 };
 static void (*looks[MOST_LOOKS])(void); /* constant once requests are matched */

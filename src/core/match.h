@@ -41,6 +41,7 @@ struct mpixq_match_op {
     enum mpixq_error error;
     const struct mpixq_call *call; /* that began it */
     bool has_handle;
+    uint16_t note;      /* of the handle (noted.h), while it is in the table */
     MPI_Request handle; /* of Imatch: a generalized request */
     struct mpixq_match_op *next_done;
     int n; /* requests, constant once begun */
@@ -76,6 +77,8 @@ int mpixq_match_op_code(const struct mpixq_match_op *op);
 /* The op of an Imatch handle, with a reference, or NULL. */
 struct mpixq_match_op *mpixq_match_op_find(MPI_Request handle);
 void mpixq_match_op_put(struct mpixq_match_op *op);
+/* Is there any handle of Imatch? */
+bool mpixq_match_has_ops(void);
 /* The user freed the handle: it may come back as another request's. */
 void mpixq_match_op_forget(struct mpixq_match_op *op);
 static inline bool mpixq_match_op_is_complete(const struct mpixq_match_op *op)
@@ -83,8 +86,12 @@ static inline bool mpixq_match_op_is_complete(const struct mpixq_match_op *op)
     return atomic_load_explicit(&op->remaining, memory_order_acquire) == 0;
 }
 
-/* Is anything being matched, or any control message under way? */
-bool mpixq_match_is_pending(void);
+/* Is anything being matched, or any control message under way? Written under the matching lock. */
+extern atomic_bool mpixq_match_pending;
+static inline bool mpixq_match_is_pending(void)
+{
+    return atomic_load(&mpixq_match_pending);
+}
 /* Progress, if something is pending. Any thread; gives way to another that is at it. */
 void mpixq_match_advance(void);
 /* Progress in any case: also drives MPI itself. Then those look who were added, under the matching

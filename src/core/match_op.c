@@ -11,6 +11,7 @@
 #include "comm.h"
 #include "lock.h"
 #include "log.h"
+#include "noted.h"
 #include "stream/stream.h"
 
 /* Imatch handles. The lock, which is a leaf, guards the table. */
@@ -176,17 +177,23 @@ struct mpixq_match_op *mpixq_match_op_create(const struct mpixq_call *call, int 
     }
     mpixq_lock_acquire(&ops.lock);
     HASH_ADD(hh, ops.table, handle, sizeof op->handle, op);
+    op->note = mpixq_noted_add(op->handle);
     atomic_fetch_add(&ops.n, 1);
     mpixq_lock_release(&ops.lock);
     atomic_fetch_add(&mpixq_active, 1);
     return op;
 }
 
+bool mpixq_match_has_ops(void)
+{
+    return atomic_load(&ops.n) != 0;
+}
+
 struct mpixq_match_op *mpixq_match_op_find(MPI_Request handle)
 {
     struct mpixq_match_op *op;
 
-    if (atomic_load(&ops.n) == 0) {
+    if (!mpixq_match_has_ops()) {
         return NULL;
     }
     mpixq_lock_acquire(&ops.lock);
@@ -203,6 +210,7 @@ void mpixq_match_op_forget(struct mpixq_match_op *op)
     mpixq_lock_acquire(&ops.lock);
     if (mpixq_in_table(op->hh)) {
         HASH_DEL(ops.table, op);
+        mpixq_noted_remove(op->note);
         atomic_fetch_sub(&ops.n, 1);
         memset(&op->hh, 0, sizeof op->hh);
     }

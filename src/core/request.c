@@ -12,6 +12,7 @@
 #include "error.h"
 #include "handles.h"
 #include "log.h"
+#include "noted.h"
 #include "stats.h"
 #include "thread.h"
 
@@ -95,6 +96,23 @@ static const char *const state_names[MPIXQ_N_STATES] = {
     [MPIXQ_HOST_STARTED] = "started by the host",
 };
 
+static void note(struct mpixq_request *req)
+{
+    MPI_Request handle = atomic_load_explicit(&req->handle, memory_order_relaxed);
+
+    atomic_store(&req->note, mpixq_noted_add(handle));
+}
+
+/* Once, whether its match fails or it loses its handle. */
+static void end_note(struct mpixq_request *req)
+{
+    uint16_t ended = atomic_exchange(&req->note, 0);
+
+    if (ended != 0) {
+        mpixq_noted_remove(ended);
+    }
+}
+
 bool mpixq_request_step(struct mpixq_request *req, enum mpixq_event event)
 {
     int from = atomic_load_explicit(&req->state, memory_order_acquire), to;
@@ -110,8 +128,10 @@ bool mpixq_request_step(struct mpixq_request *req, enum mpixq_event event)
     }
     if (from == MPIXQ_UNMATCHED) {
         req->was_matching = true;
+        note(req);
         atomic_fetch_add(&mpixq_active, 1);
     } else if (to == MPIXQ_UNMATCHED) {
+        end_note(req);
         atomic_fetch_sub(&mpixq_active, 1);
     }
     return true;
@@ -183,6 +203,7 @@ static struct mpixq_request *table_add(struct mpixq_request *req, MPI_Request ha
     struct mpixq_request *old = mpixq_handles_find(handle);
 
     if (old != NULL) {
+        end_note(old);
         mpixq_handles_remove(old);
     }
     mpixq_handles_add(req, handle);
@@ -308,6 +329,7 @@ void mpixq_request_forget(struct mpixq_request *req)
 {
     mpixq_spin_lock(&lock);
     if (atomic_load(&req->handle) != MPI_REQUEST_NULL) {
+        end_note(req);
         mpixq_handles_remove(req);
     }
     mpixq_spin_unlock(&lock);
@@ -326,6 +348,7 @@ void mpixq_request_destroy(struct mpixq_request *req)
     if (!req->released && mpixq_request_state(req) != MPIXQ_UNMATCHED) {
         atomic_fetch_sub(&mpixq_active, 1);
     }
+    end_note(req);
     let_go(req->pair.message.mode, req->comm, held_type(req));
     mpixq_staging_give_back(req->pair.staging);
     forget_prepared(req);

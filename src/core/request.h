@@ -70,11 +70,12 @@ struct mpixq_request {
     _Atomic(struct mpixq_request *) next_by_handle;
     _Atomic(MPI_Request) handle; /* the user's; MPI_REQUEST_NULL once freed */
 
-    atomic_int state;  /* enum mpixq_state; only mpixq_request_step and _restart write it */
-    int peer, tag;     /* it was made for, with pair.message; constant */
-    bool was_matching; /* what follows may have been written to */
-    bool released;     /* freed by the user */
-    bool holds_type;   /* its datatype is one of ours, equal to the user's */
+    atomic_int state;      /* enum mpixq_state; only mpixq_request_step and _restart write it */
+    int peer, tag;         /* it was made for, with pair.message; constant */
+    _Atomic uint16_t note; /* of its handle (noted.h), unless UNMATCHED or freed; or 0 */
+    bool was_matching;     /* what follows may have been written to */
+    bool released;         /* freed by the user */
+    bool holds_type;       /* its datatype is one of ours, equal to the user's */
     struct mpixq_channel_set channels; /* that may serve it; written before it is matched */
     uint8_t why_not[MPIXQ_N_CHANNELS]; /* of the others: numbers of reasons (served.h), or 0 */
 
@@ -135,7 +136,8 @@ bool mpixq_request_step(struct mpixq_request *req, enum mpixq_event event);
 const char *mpixq_request_state_name(enum mpixq_state state);
 
 /* Number of records that are not UNMATCHED and not released, plus requests of Imatch: while it is
- * 0, the interposed Start, Wait and Test functions pass calls on at once. */
+ * 0, the interposed Start, Wait and Test functions pass calls on at once; else those whose handles
+ * are not noted (host.h). */
 extern atomic_long mpixq_active;
 /* Number of records of buffered sends, whose handles alone change when they are started. */
 extern atomic_long mpixq_buffered;

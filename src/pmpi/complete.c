@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright (c) 2026 the mpix-queue authors
  *
- * What completes requests. While nothing is matched, calls pass on at once; otherwise requests
- * that a queue owns are refused, matching progresses, and an Imatch that failed is reported. */
+ * What completes requests. Calls pass on at once while nothing is matched, and while nothing is
+ * being matched if they are for none of ours; otherwise requests that a queue owns are refused,
+ * matching progresses, and an Imatch that failed is reported. */
 #include <stddef.h>
 
 #include "core/host.h"
@@ -27,8 +28,12 @@ SLOW int wait(MPI_Request *request, MPI_Status *status)
 {
     static const struct mpixq_call call = {"MPI_Wait", false};
     struct mpixq_watch watch;
-    int flag = 0, index, rc = mpixq_host_begin(&watch, &call, true, 1, request);
+    int flag = 0, index, rc;
 
+    if (!mpixq_host_must_look(1, request)) {
+        return mpixq_next.Wait(request, status);
+    }
+    rc = mpixq_host_begin(&watch, &call, true, 1, request);
     if (rc != MPI_SUCCESS) {
         return rc;
     }
@@ -47,7 +52,8 @@ SLOW int wait(MPI_Request *request, MPI_Status *status)
 
 MPIXQ_INTERPOSE int MPI_Wait(MPI_Request *request, MPI_Status *status)
 {
-    return mpixq_host_must_look() ? wait(request, status) : mpixq_next.Wait(request, status);
+    return mpixq_host_may_look(1, request) ? wait(request, status)
+                                           : mpixq_next.Wait(request, status);
 }
 MPIXQ_OWN(Wait);
 
@@ -55,8 +61,12 @@ SLOW int waitany(int count, MPI_Request requests[], int *index, MPI_Status *stat
 {
     static const struct mpixq_call call = {"MPI_Waitany", true};
     struct mpixq_watch watch;
-    int flag = 0, rc = mpixq_host_begin(&watch, &call, false, count, requests);
+    int flag = 0, rc;
 
+    if (!mpixq_host_must_look(count, requests)) {
+        return mpixq_next.Waitany(count, requests, index, status);
+    }
+    rc = mpixq_host_begin(&watch, &call, false, count, requests);
     if (rc != MPI_SUCCESS) {
         return rc;
     }
@@ -79,8 +89,9 @@ SLOW int waitany(int count, MPI_Request requests[], int *index, MPI_Status *stat
 
 MPIXQ_INTERPOSE int MPI_Waitany(int count, MPI_Request requests[], int *index, MPI_Status *status)
 {
-    return mpixq_host_must_look() ? waitany(count, requests, index, status)
-                                  : mpixq_next.Waitany(count, requests, index, status);
+    return mpixq_host_may_look(count, requests)
+               ? waitany(count, requests, index, status)
+               : mpixq_next.Waitany(count, requests, index, status);
 }
 MPIXQ_OWN(Waitany);
 
@@ -88,8 +99,12 @@ SLOW int waitall(int count, MPI_Request requests[], MPI_Status statuses[])
 {
     static const struct mpixq_call call = {"MPI_Waitall", true};
     struct mpixq_watch watch;
-    int rc = mpixq_host_begin(&watch, &call, true, count, requests);
+    int rc;
 
+    if (!mpixq_host_must_look(count, requests)) {
+        return mpixq_next.Waitall(count, requests, statuses);
+    }
+    rc = mpixq_host_begin(&watch, &call, true, count, requests);
     if (rc != MPI_SUCCESS) {
         return rc;
     }
@@ -103,8 +118,8 @@ SLOW int waitall(int count, MPI_Request requests[], MPI_Status statuses[])
 
 MPIXQ_INTERPOSE int MPI_Waitall(int count, MPI_Request requests[], MPI_Status statuses[])
 {
-    return mpixq_host_must_look() ? waitall(count, requests, statuses)
-                                  : mpixq_next.Waitall(count, requests, statuses);
+    return mpixq_host_may_look(count, requests) ? waitall(count, requests, statuses)
+                                                : mpixq_next.Waitall(count, requests, statuses);
 }
 MPIXQ_OWN(Waitall);
 
@@ -112,8 +127,12 @@ SLOW int waitsome(int count, MPI_Request requests[], int *n, int indices[], MPI_
 {
     static const struct mpixq_call call = {"MPI_Waitsome", true};
     struct mpixq_watch watch;
-    int done = 0, rc = mpixq_host_begin(&watch, &call, false, count, requests);
+    int done = 0, rc;
 
+    if (!mpixq_host_must_look(count, requests)) {
+        return mpixq_next.Waitsome(count, requests, n, indices, statuses);
+    }
+    rc = mpixq_host_begin(&watch, &call, false, count, requests);
     if (rc != MPI_SUCCESS) {
         return rc;
     }
@@ -134,8 +153,9 @@ SLOW int waitsome(int count, MPI_Request requests[], int *n, int indices[], MPI_
 MPIXQ_INTERPOSE int MPI_Waitsome(int count, MPI_Request requests[], int *n, int indices[],
                                  MPI_Status statuses[])
 {
-    return mpixq_host_must_look() ? waitsome(count, requests, n, indices, statuses)
-                                  : mpixq_next.Waitsome(count, requests, n, indices, statuses);
+    return mpixq_host_may_look(count, requests)
+               ? waitsome(count, requests, n, indices, statuses)
+               : mpixq_next.Waitsome(count, requests, n, indices, statuses);
 }
 MPIXQ_OWN(Waitsome);
 
@@ -143,8 +163,12 @@ SLOW int test(MPI_Request *request, int *flag, MPI_Status *status)
 {
     static const struct mpixq_call call = {"MPI_Test", false};
     struct mpixq_watch watch;
-    int index, rc = mpixq_host_begin(&watch, &call, false, 1, request);
+    int index, rc;
 
+    if (!mpixq_host_must_look(1, request)) {
+        return mpixq_next.Test(request, flag, status);
+    }
+    rc = mpixq_host_begin(&watch, &call, false, 1, request);
     if (rc != MPI_SUCCESS) {
         return rc;
     }
@@ -155,8 +179,8 @@ SLOW int test(MPI_Request *request, int *flag, MPI_Status *status)
 
 MPIXQ_INTERPOSE int MPI_Test(MPI_Request *request, int *flag, MPI_Status *status)
 {
-    return mpixq_host_must_look() ? test(request, flag, status)
-                                  : mpixq_next.Test(request, flag, status);
+    return mpixq_host_may_look(1, request) ? test(request, flag, status)
+                                           : mpixq_next.Test(request, flag, status);
 }
 MPIXQ_OWN(Test);
 
@@ -164,8 +188,12 @@ SLOW int testany(int count, MPI_Request requests[], int *index, int *flag, MPI_S
 {
     static const struct mpixq_call call = {"MPI_Testany", true};
     struct mpixq_watch watch;
-    int rc = mpixq_host_begin(&watch, &call, false, count, requests);
+    int rc;
 
+    if (!mpixq_host_must_look(count, requests)) {
+        return mpixq_next.Testany(count, requests, index, flag, status);
+    }
+    rc = mpixq_host_begin(&watch, &call, false, count, requests);
     if (rc != MPI_SUCCESS) {
         return rc;
     }
@@ -177,8 +205,9 @@ SLOW int testany(int count, MPI_Request requests[], int *index, int *flag, MPI_S
 MPIXQ_INTERPOSE int MPI_Testany(int count, MPI_Request requests[], int *index, int *flag,
                                 MPI_Status *status)
 {
-    return mpixq_host_must_look() ? testany(count, requests, index, flag, status)
-                                  : mpixq_next.Testany(count, requests, index, flag, status);
+    return mpixq_host_may_look(count, requests)
+               ? testany(count, requests, index, flag, status)
+               : mpixq_next.Testany(count, requests, index, flag, status);
 }
 MPIXQ_OWN(Testany);
 
@@ -187,8 +216,12 @@ SLOW int testall(int count, MPI_Request requests[], int *flag, MPI_Status status
     static const struct mpixq_call call = {"MPI_Testall", true};
     struct mpixq_watch watch;
     bool done;
-    int rc = mpixq_host_begin(&watch, &call, false, count, requests);
+    int rc;
 
+    if (!mpixq_host_must_look(count, requests)) {
+        return mpixq_next.Testall(count, requests, flag, statuses);
+    }
+    rc = mpixq_host_begin(&watch, &call, false, count, requests);
     if (rc != MPI_SUCCESS) {
         return rc;
     }
@@ -201,8 +234,9 @@ SLOW int testall(int count, MPI_Request requests[], int *flag, MPI_Status status
 
 MPIXQ_INTERPOSE int MPI_Testall(int count, MPI_Request requests[], int *flag, MPI_Status statuses[])
 {
-    return mpixq_host_must_look() ? testall(count, requests, flag, statuses)
-                                  : mpixq_next.Testall(count, requests, flag, statuses);
+    return mpixq_host_may_look(count, requests)
+               ? testall(count, requests, flag, statuses)
+               : mpixq_next.Testall(count, requests, flag, statuses);
 }
 MPIXQ_OWN(Testall);
 
@@ -210,8 +244,12 @@ SLOW int testsome(int count, MPI_Request requests[], int *n, int indices[], MPI_
 {
     static const struct mpixq_call call = {"MPI_Testsome", true};
     struct mpixq_watch watch;
-    int rc = mpixq_host_begin(&watch, &call, false, count, requests);
+    int rc;
 
+    if (!mpixq_host_must_look(count, requests)) {
+        return mpixq_next.Testsome(count, requests, n, indices, statuses);
+    }
+    rc = mpixq_host_begin(&watch, &call, false, count, requests);
     if (rc != MPI_SUCCESS) {
         return rc;
     }
@@ -223,15 +261,16 @@ SLOW int testsome(int count, MPI_Request requests[], int *n, int indices[], MPI_
 MPIXQ_INTERPOSE int MPI_Testsome(int count, MPI_Request requests[], int *n, int indices[],
                                  MPI_Status statuses[])
 {
-    return mpixq_host_must_look() ? testsome(count, requests, n, indices, statuses)
-                                  : mpixq_next.Testsome(count, requests, n, indices, statuses);
+    return mpixq_host_may_look(count, requests)
+               ? testsome(count, requests, n, indices, statuses)
+               : mpixq_next.Testsome(count, requests, n, indices, statuses);
 }
 MPIXQ_OWN(Testsome);
 
 MPIXQ_INTERPOSE int MPI_Cancel(MPI_Request *request)
 {
     static const struct mpixq_call call = {"MPI_Cancel", false};
-    bool look = mpixq_host_must_look() && request != NULL;
+    bool look = mpixq_host_may_have() && mpixq_host_may_be_ours(1, request);
     int rc = look ? mpixq_host_check_cancel(&call, *request) : MPI_SUCCESS;
 
     return rc != MPI_SUCCESS ? rc : mpixq_next.Cancel(request);
@@ -243,7 +282,7 @@ MPIXQ_INTERPOSE int MPI_Request_get_status(MPI_Request request, int *flag, MPI_S
     bool ask = true;
     int rc = MPI_SUCCESS;
 
-    if (mpixq_host_must_look() && flag != NULL) {
+    if (mpixq_host_may_look(1, &request) && flag != NULL) {
         mpixq_match_open_in(false);
         mpixq_match_advance();
         rc = mpixq_host_get_status(request, flag, status, &ask);

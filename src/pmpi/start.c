@@ -42,6 +42,12 @@ static int raise_for(const struct mpixq_call *call, int index, const struct mpix
                                                                   : mpixq_error_code(error));
 }
 
+/* Do starts need a look afterwards? */
+static inline bool has_buffered(void)
+{
+    return atomic_load_explicit(&mpixq_buffered, memory_order_relaxed) != 0;
+}
+
 SLOW int start_checked(MPI_Request *request)
 {
     MPI_Request before = *request;
@@ -136,6 +142,9 @@ SLOW int startall_checked(int count, MPI_Request requests[])
     int rc;
 
     mpixq_host_reap();
+    if (!has_buffered() && !mpixq_host_has_any(count, requests)) {
+        return mpixq_next.Startall(count, requests);
+    }
     if (count <= FEW) {
         return start_apart(&starts, requests);
     }
@@ -149,8 +158,8 @@ SLOW int startall_checked(int count, MPI_Request requests[])
     return rc;
 }
 
-/* Does a start need a look before or after? */
-static inline bool must_look(void)
+/* Nearly all that a program pays which neither matches nor buffers. */
+static inline bool may_look(void)
 {
     return (atomic_load_explicit(&mpixq_active, memory_order_relaxed) |
             atomic_load_explicit(&mpixq_buffered, memory_order_relaxed)) != 0;
@@ -158,13 +167,20 @@ static inline bool must_look(void)
 
 MPIXQ_INTERPOSE int MPI_Start(MPI_Request *request)
 {
-    return must_look() && request != NULL ? start_checked(request) : mpixq_next.Start(request);
+    bool look =
+        may_look() && request != NULL && (has_buffered() || mpixq_host_may_be_ours(1, request));
+
+    return look ? start_checked(request) : mpixq_next.Start(request);
 }
 MPIXQ_OWN(Start);
 
+/* An array also lets go of others. */
 MPIXQ_INTERPOSE int MPI_Startall(int count, MPI_Request requests[])
 {
-    return must_look() && requests != NULL && count > 0 ? startall_checked(count, requests)
-                                                        : mpixq_next.Startall(count, requests);
+    bool look =
+        may_look() && requests != NULL && count > 0 &&
+        (has_buffered() || mpixq_host_has_freed() || mpixq_host_may_be_ours(count, requests));
+
+    return look ? startall_checked(count, requests) : mpixq_next.Startall(count, requests);
 }
 MPIXQ_OWN(Startall);
