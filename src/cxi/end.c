@@ -9,6 +9,7 @@
 #include <utlist.h>
 
 #include "core/alloc.h"
+#include "core/backoff.h"
 #include "core/env.h"
 #include "core/layout.h"
 #include "core/lock.h"
@@ -23,7 +24,7 @@
 static MPIXQ_THREAD_LOCAL struct cxi_end *own;
 /* Those that no pair has any more: for whoever comes by. Under nic.lock. */
 static struct cxi_end *gone;
-static atomic_bool any_gone; /* written under nic.lock */
+static atomic_int n_gone; /* those included that a thread has taken */
 
 const char *mpixq_cxi_obstacle(const struct mpixq_pair *pair)
 {
@@ -87,7 +88,7 @@ void mpixq_cxi_end_leave(struct cxi_end *end)
     mpixq_lock_acquire(&nic.lock);
     end->pair = NULL;
     LL_PREPEND2(gone, end, next_leaving);
-    atomic_store(&any_gone, true);
+    atomic_fetch_add(&n_gone, 1);
     mpixq_lock_release(&nic.lock);
 }
 
@@ -100,9 +101,27 @@ static struct cxi_end *take_gone(void)
     if (end != NULL) {
         LL_DELETE2(gone, end, next_leaving);
     }
-    atomic_store(&any_gone, gone != NULL);
     mpixq_lock_release(&nic.lock);
     return end;
+}
+
+/* One of them may be of memory that the caller is about to give back: so those are waited for that
+ * another thread has taken. */
+static void free_gone(void)
+{
+    struct mpixq_backoff backoff;
+    struct cxi_end *end;
+
+    mpixq_backoff_begin(&backoff);
+    while (atomic_load(&n_gone) > 0) {
+        end = take_gone();
+        if (end != NULL) {
+            mpixq_cxi_end_free(end, true);
+            atomic_fetch_sub(&n_gone, 1);
+        } else {
+            mpixq_backoff_pause(&backoff);
+        }
+    }
 }
 
 void mpixq_cxi_tidy(void)
@@ -116,9 +135,7 @@ void mpixq_cxi_tidy(void)
         end->is_leaving = false; /* it may go at once */
         mpixq_lock_release(&nic.lock);
     }
-    while (atomic_load(&any_gone) && (end = take_gone()) != NULL) {
-        mpixq_cxi_end_free(end, true);
-    }
+    free_gone();
 }
 
 /* Take counters and words. */
@@ -209,6 +226,8 @@ static struct cxi_end *end_new(struct mpixq_pair *pair)
 bool mpixq_cxi_end_prepare(struct mpixq_pair *pair, struct fid_mr *buffer)
 {
     struct cxi_end *end = end_new(pair);
+    size_t bytes;
+    bool ok;
 
     if (end == NULL) {
         region_close(buffer);
@@ -221,9 +240,12 @@ bool mpixq_cxi_end_prepare(struct mpixq_pair *pair, struct fid_mr *buffer)
          * nowhere: the sender tells. */
         end->delivered = end->delivered || !end->is_send;
     }
-    if (!supply(end) ||
-        !open_regions(end, (size_t)mpixq_type_bytes(pair->message.type, pair->message.count),
-                      buffer)) {
+    bytes = (size_t)mpixq_type_bytes(pair->message.type, pair->message.count);
+    ok = supply(end);
+    if (!ok) {
+        region_close(buffer);
+    }
+    if (!ok || !open_regions(end, bytes, buffer)) {
         mpixq_cxi_end_free(end, true);
         return false;
     }
