@@ -120,6 +120,9 @@ static void let_go(void)
         ends[i]->channel->ended(ends[i]);
         ends[i]->channel->release(ends[i]);
     }
+    mpixq_match_leave();
+    ends[0]->channel->tidy(); /* what is not to be done under the lock */
+    mpixq_match_enter();
     for (int i = 0; i < 2; i++) {
         assert_true(ends[i]->channel->retire(ends[i]));
         assert_null(ends[i]->end);
