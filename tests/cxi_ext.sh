@@ -17,8 +17,9 @@ flags=${flags//-DHAVE_RDMA_FI_CXI_EXT_H=1/}
 compiles()
 {
     # shellcheck disable=SC2086
-    $CC -std=gnu11 -Wall -Werror -c -o "$dir/object" -D_GNU_SOURCE -I"$top_srcdir/src" \
-        -I"$top_srcdir/include" "$@" $flags "$top_srcdir/src/cxi/cxi_ops.c" >"$dir/log" 2>&1
+    $CC -std=gnu11 -Wall -Werror -c -o "$dir/object" -D_GNU_SOURCE -DMPIXQ_LOCK_CHECKS=0 \
+        -I"$top_srcdir/src" -I"$top_srcdir/include" "$@" $flags \
+        "$top_srcdir/src/cxi/cxi_ops.c" >"$dir/log" 2>&1
 }
 
 # header EXPRESSION...: one in which our declarations stand, edited by sed.
