@@ -261,20 +261,38 @@ static void run_failed_matches(void)
     MTEST_OK(MPI_Request_free(&large));
 }
 
-/* A buffered send without a buffer fails as MPI says; the pair is lost, and the peer told. */
-static void run_unbuffered(void)
+/* A buffered send without a buffer fails as MPI says; the pair is lost, and the peer told. Late: it
+ * has likely heard of that when it starts its receive, and its wait fails all the same. */
+static void run_unbuffered(bool late)
 {
     static int data[BIG];
     MPI_Request r = MPI_REQUEST_NULL;
+    struct mtest_errors before;
+    int rc, flag, looks = late ? 100 : 0;
+    unsigned tries = 0;
 
     if (mtest_rank == 0) {
         MTEST_OK(MPI_Bsend_init(data, BIG, MPI_INT, 1, TAG, MPI_COMM_WORLD, &r));
         MTEST_OK(MPIX_Match(&r));
+        MTEST_OK(late ? MPI_SUCCESS : MPI_Barrier(MPI_COMM_WORLD));
         MTEST_CLASS(MPI_Start(&r), MPI_ERR_BUFFER);
+        MTEST_OK(late ? MPI_Barrier(MPI_COMM_WORLD) : MPI_SUCCESS);
     } else {
         MTEST_OK(MPI_Recv_init(data, BIG, MPI_INT, 0, TAG, MPI_COMM_WORLD, &r));
         MTEST_OK(MPIX_Match(&r));
-        MTEST_OK(MPI_Start(&r));
+        MTEST_OK(late ? MPI_Barrier(MPI_COMM_WORLD) : MPI_SUCCESS);
+        for (; looks > 0; looks--) { /* hears of its peer meanwhile */
+            MTEST_OK(MPI_Request_get_status(r, &flag, MPI_STATUS_IGNORE));
+            mtest_backoff(&tries);
+        }
+        before = mtest_errors();
+        rc = MPI_Start(&r);
+        if (!late || rc == MPI_SUCCESS) {
+            MTEST_OK(rc);
+        } else {
+            mtest_kind(__FILE__, __LINE__, "MPI_Start", rc, MPIXQ_ERR_COMM, NULL, before);
+        }
+        MTEST_OK(late ? MPI_SUCCESS : MPI_Barrier(MPI_COMM_WORLD));
         MTEST_KIND(MPI_Wait(&r, MPI_STATUS_IGNORE), MPIXQ_ERR_COMM);
     }
     MTEST_OK(MPI_Barrier(MPI_COMM_WORLD));
@@ -328,7 +346,8 @@ int main(int argc, char **argv)
     run_alone(0);
     run_alone(1);
     run_failed_matches();
-    run_unbuffered();
+    run_unbuffered(false);
+    run_unbuffered(true);
     run_completion(0);
     run_completion(1);
     return mtest_end();

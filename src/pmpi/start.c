@@ -30,16 +30,20 @@ void mpixq_pull_start(void)
 static const struct mpixq_call start_call = {"MPI_Start", false};
 static const struct mpixq_call startall_call = {"MPI_Startall", true};
 
-/* The request at this index cannot be started. */
-static int raise_for(const struct mpixq_call *call, int index, const struct mpixq_request *req,
+/* The request at this index cannot be started. One whose peer has failed is failed from now on: a
+ * completing call after this one says so too, and does not take it for inactive. */
+static int raise_for(const struct mpixq_call *call, int index, struct mpixq_request *req,
                      enum mpixq_error error)
 {
     struct mpixq_fault fault;
+    int code = mpixq_error_code(error);
 
+    if (error == MPIXQ_E_REQUEST_FAILED) {
+        code = mpixq_request_failure(req);
+        (void)mpixq_request_step(req, MPIXQ_FAIL);
+    }
     mpixq_fault_at(&fault, index, req);
-    return mpixq_fault_raise_code(call, &fault,
-                                  error == MPIXQ_E_REQUEST_FAILED ? mpixq_request_failure(req)
-                                                                  : mpixq_error_code(error));
+    return mpixq_fault_raise_code(call, &fault, code);
 }
 
 /* Do starts need a look afterwards? */
