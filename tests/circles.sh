@@ -5,17 +5,10 @@
 # circles.sh - in each folder of src/, how many files at most use each other in a circle: of the
 # functions and variables that one object file has and another one wants (nm), the largest strongly
 # connected component. What is in such a circle can only be understood, tested and changed as a
-# whole. No number grows; one that has become less is lowered here.
-set -u
-: "${top_srcdir:?is set by make check}" "${top_builddir:?is set by make check}"
+# whole. limits.bash says what the numbers are.
+# shellcheck source=limits.bash
+. "$top_srcdir/tests/limits.bash"
 declare -A most=([api]=1 [core]=4 [cxi]=11 [fallback]=1 [ipc]=3 [pmpi]=13 [stream]=9)
-command -v nm >/dev/null || { echo "skip: there is no nm"; exit 77; }
-failed=0
-fail()
-{
-    echo "failed: $*"
-    failed=1
-}
 
 # largest: of lines "file has|wants symbol" on standard input, the largest circle: the number of its
 # files, and their names.
@@ -62,17 +55,16 @@ largest()
         }'
 }
 
-# symbols ROOM: such lines of its object files.
-symbols()
+# Of a room.
+count()
 {
     local object file
-    for object in "$top_builddir/src/$1"/libmpixq_la-*.o; do
-        [ -f "$object" ] || continue
+    for object in "${objects[@]}"; do
         file=${object##*/libmpixq_la-}
         nm "$object" | awk -v file="${file%.o}" '
             $1 == "U" { print file, "wants", $2 }
             NF == 3 && $2 ~ /^[TDBRVWC]$/ { print file, "has", $3 }'
-    done
+    done | largest
 }
 
 # On made-up files: two that use each other beside one that both use; a circle of three; none.
@@ -84,19 +76,4 @@ seen=$(printf '%s\n' 'a has f' 'a wants g' 'b has g' 'b wants h' 'c has h' 'c wa
 seen=$(printf '%s\n' 'a has f' 'a wants g' 'b has g' 'b wants h' 'c has h' | largest)
 [ "${seen%% *}" = 1 ] || fail "finds $seen in no circle"
 
-for folder in "$top_srcdir"/src/*/; do
-    room=$(basename "$folder")
-    lines=$(symbols "$room")
-    if [ -z "$lines" ]; then
-        [[ $room =~ ^(cxi|fortran|python)$ ]] || fail "no object files of src/$room"
-        continue
-    fi
-    read -r n names < <(largest <<<"$lines")
-    limit=${most[$room]-1}
-    if [ "$n" -gt "$limit" ]; then
-        fail "src/$room: $n files in a circle, more than $limit: $names"
-    elif [ "$n" -lt "$limit" ]; then
-        fail "src/$room: at most $n files in a circle: write $n here instead of $limit"
-    fi
-done
-exit $failed
+rooms_end "files in a circle"

@@ -6,17 +6,10 @@
 # process: what nm finds in its object files that is not constant, be it known in a function, a file
 # or all of the library, or one to a thread. What is kept there exists once: no test can make it
 # anew, no two users can have one each. A context that is made, passed and freed is preferred. A
-# structure counts once. No number grows; one that has become less is lowered here.
-set -u
-: "${top_srcdir:?is set by make check}" "${top_builddir:?is set by make check}"
+# structure counts once. limits.bash says what the numbers are.
+# shellcheck source=limits.bash
+. "$top_srcdir/tests/limits.bash"
 declare -A most=([api]=1 [core]=159 [cxi]=33 [fallback]=3 [ipc]=13 [pmpi]=15 [stream]=33)
-command -v nm >/dev/null || { echo "skip: there is no nm"; exit 77; }
-failed=0
-fail()
-{
-    echo "failed: $*"
-    failed=1
-}
 
 # variables OBJECT: their names. What has only to be relocated is constant when the library is
 # loaded; sanitizers have variables of their own.
@@ -30,9 +23,10 @@ variables()
 }
 
 # It sees each kind, and no constants.
-folder=$(mktemp -d)
-trap 'rm -rf "$folder"' EXIT
-cat >"$folder/x.c" <<'EOF'
+made_up=$(mktemp -d)
+readonly made_up
+trap 'rm -rf "$made_up"' EXIT
+cat >"$made_up/x.c" <<'EOF'
 static const int numbers[] = {1, 2};
 static const char *const names[] = {"one", "two"};
 static struct { int a, b; } both;
@@ -51,31 +45,21 @@ const char *look(int i)
 EOF
 # $CC may carry options.
 # shellcheck disable=SC2086
-if ${CC:-cc} -fPIC -O0 -c -o "$folder/x.o" "$folder/x.c"; then
-    seen=$(variables "$folder/x.o" | sed 's/\..*//' | sort | tr '\n' ' ')
+if ${CC:-cc} -fPIC -O0 -c -o "$made_up/x.o" "$made_up/x.c"; then
+    seen=$(variables "$made_up/x.o" | sed 's/\..*//' | sort | tr '\n' ' ')
     [ "$seen" = "both calls everywhere name own " ] || fail "finds $seen in a file that has others"
 else
     fail "$CC does not compile"
 fi
 
-for folder_of in "$top_srcdir"/src/*/; do
-    room=$(basename "$folder_of")
-    n=0 found=
-    for object in "$top_builddir/src/$room"/libmpixq_la-*.o; do
+count()
+{
+    local object all=""
+    for object in "${objects[@]}"; do
         # What nvtx.c has besides is the vendor's, and not in every build.
-        [[ -f $object && $object != */libmpixq_la-nvtx.o ]] || continue
-        found=yes
-        n=$((n + $(variables "$object" | wc -l)))
+        [[ $object = */libmpixq_la-nvtx.o ]] || all+=" "$(variables "$object")
     done
-    if [ -z "$found" ]; then
-        [[ $room =~ ^(cxi|fortran|python)$ ]] || fail "no object files of src/$room"
-        continue
-    fi
-    limit=${most[$room]-0}
-    if [ "$n" -gt "$limit" ]; then
-        fail "src/$room: $n variables that live as long as the process, more than $limit"
-    elif [ "$n" -lt "$limit" ]; then
-        fail "src/$room: $n variables that live as long as the process: write $n instead of $limit"
-    fi
-done
-exit $failed
+    wc -w <<<"$all"
+}
+
+rooms_end "variables that live as long as the process"
