@@ -27,6 +27,8 @@ struct bench {
     _Atomic uint64_t *words; /* a page that the GPU sees at seen */
     char *seen;
     _Atomic uint64_t done, worker_waits_for;
+    struct mpixq_exposed exposed[N]; /* the words from the FIRST on; for waits, the worker's */
+    int called, called_by_gpu;       /* by the worker, for starts */
 };
 
 static void pause_ms(long ms)
@@ -61,22 +63,58 @@ static void clear(struct bench *b)
     atomic_store(&b->worker_waits_for, 0);
 }
 
-/* Tell the stream of n words from the FIRST on: each its own value. */
-static void leave(struct bench *b, struct mpixq_gpu_word at[N], int n)
+/* The word i after the FIRST, seen where the GPU sees it, stands for this memory. */
+static const struct mpixq_exposed *expose(struct bench *b, int i, void *memory)
 {
-    for (int i = 0; i < n; i++) {
-        at[i] = (struct mpixq_gpu_word){.address = b->seen + 8 * (FIRST + i),
-                                        .value = 1000 + (uint64_t)i};
-    }
-    b->ops->by_gpu(b->stream, &(struct mpixq_by_gpu){.words = at, .n_words = n});
+    b->exposed[i] = (struct mpixq_exposed){.memory = memory, .by = b->ops};
+    atomic_store(&b->exposed[i].seen, b->seen + 8 * (FIRST + i));
+    return &b->exposed[i];
 }
 
-static void submit_trigger(struct bench *b)
+static void count_calls(void *const args[], int n, bool by_gpu)
 {
-    struct mpixq_trigger trigger = {.word = &b->done, .value = 1};
+    struct bench *b = args[0];
 
-    b->ops->synchronize(b->stream, b->ops->trigger(b->stream, &trigger, 1, NULL), NULL);
+    b->called += n;
+    b->called_by_gpu += by_gpu ? n : 0;
+}
+
+/* Ring for n words, and store done. */
+static void submit_starts(struct bench *b, int n)
+{
+    struct mpixq_op list[N + 1];
+
+    for (int i = 0; i < n; i++) {
+        mpixq_op_call(&list[i], MPIXQ_OP_RING, count_calls, b);
+        list[i].gpu.exposed = expose(b, i, &b->words[FIRST + i]);
+        list[i].copy = NULL;
+    }
+    mpixq_op_store(&list[n], &b->done, 1);
+    b->called = b->called_by_gpu = 0;
+    b->ops->synchronize(b->stream, b->ops->submit(b->stream, list, n + 1, NULL), NULL);
     MTEST_EQ(atomic_load(&b->done), 1);
+    MTEST_EQ(b->called, n);
+    MTEST_EQ(b->called_by_gpu, n);
+}
+
+/* Three times the same doorbell, of another kind of stream, of none, and a call. */
+static void rings_what_it_sees(struct bench *b)
+{
+    struct mpixq_op list[6];
+
+    clear(b);
+    for (int i = 0; i < 6; i++) {
+        mpixq_op_call(&list[i], i < 5 ? MPIXQ_OP_RING : MPIXQ_OP_CALL, count_calls, b);
+        list[i].gpu.exposed = i < 4 ? expose(b, i == 3 ? 1 : 0, NULL) : NULL;
+        list[i].copy = NULL;
+    }
+    b->exposed[1].by = NULL;
+    b->called = b->called_by_gpu = 0;
+    b->ops->synchronize(b->stream, b->ops->submit(b->stream, list, 6, NULL), NULL);
+    MTEST_EQ(atomic_load(&b->words[FIRST]), 3);
+    MTEST_EQ(atomic_load(&b->words[FIRST + 1]), 7);
+    MTEST_EQ(b->called, 6);
+    MTEST_EQ(b->called_by_gpu, 3);
 }
 
 /* Of all words, n are as rung and the others as before. */
@@ -85,7 +123,7 @@ static void check_words(struct bench *b, int n)
     for (int i = 0; i < WORDS; i++) {
         bool rung = i >= FIRST && i < FIRST + n;
 
-        MTEST_EQ(atomic_load(&b->words[i]), rung ? (uint64_t)(1000 + i - FIRST) : 7);
+        MTEST_EQ(atomic_load(&b->words[i]), rung ? 1 : 7);
     }
 }
 
@@ -106,49 +144,49 @@ static bool is_as_asked(const struct bench *b)
 static void rings(struct bench *b)
 {
     static const int numbers[] = {1, 2, 31, 32, 33, 64, N};
-    struct mpixq_gpu_word at[N];
 
     open_stream(b);
     if (b->stream->rings) {
         for (size_t i = 0; i < sizeof numbers / sizeof numbers[0]; i++) {
             clear(b);
-            leave(b, at, numbers[i]);
-            submit_trigger(b);
+            submit_starts(b, numbers[i]);
             check_words(b, numbers[i]);
         }
+        rings_what_it_sees(b);
         /* None is left for the next start. */
         clear(b);
-        submit_trigger(b);
+        submit_starts(b, 0);
         check_words(b, 0);
         b->ops->halt(b->stream);
-        leave(b, at, N);
-        submit_trigger(b);
+        submit_starts(b, N);
         check_words(b, 0);
     }
     close_stream(b);
 }
 
-/* A wait for n words, by the GPU, and for one other each by the worker; and an event behind it. */
-static void *submit_wait(struct bench *b, struct mpixq_gpu_word at[N], int n, uint64_t *ticket_p)
+enum { LAST = 1000 + N }; /* no word is waited for until it is more */
+
+/* A wait for n words, by the GPU, and for another one each by the worker; and an event behind it.
+ */
+static void *submit_wait(struct bench *b, int n, uint64_t *ticket_p)
 {
-    struct mpixq_awaited awaited[N];
+    struct mpixq_op list[N];
 
     clear(b);
     for (int i = 0; i < n; i++) {
-        awaited[i] =
-            (struct mpixq_awaited){.word = &b->worker_waits_for, .value = 1, .failed = &b->failed};
+        mpixq_op_wait(&list[i], MPIXQ_OP_WAIT, NULL, &b->worker_waits_for, 1000 + (uint64_t)i,
+                      &b->failed);
+        list[i].gpu.exposed = expose(b, i, &b->worker_waits_for);
     }
-    leave(b, at, n);
-    *ticket_p = b->ops->await(b->stream, awaited, n, NULL);
+    *ticket_p = b->ops->submit(b->stream, list, n, NULL);
     return mtest_gpu_event(b->handle);
 }
 
 /* The last of the words comes late, then the GPU goes on, though the worker does not. */
 static void waits_for_words(struct bench *b, int n)
 {
-    struct mpixq_gpu_word at[N];
     uint64_t ticket;
-    void *event = submit_wait(b, at, n, &ticket);
+    void *event = submit_wait(b, n, &ticket);
 
     for (int i = 1; i < n; i++) {
         atomic_store(&b->words[FIRST + i], 2000);
@@ -160,7 +198,7 @@ static void waits_for_words(struct bench *b, int n)
     mtest_gpu_event_synchronize(event);
     MTEST_CHECK(!b->ops->passed(b->stream, ticket));
     MTEST_CHECK(!b->ops->any_waits());
-    atomic_store(&b->worker_waits_for, 1);
+    atomic_store(&b->worker_waits_for, LAST);
     b->ops->synchronize(b->stream, ticket, NULL);
     mtest_gpu_event_end(event);
 }
@@ -168,16 +206,15 @@ static void waits_for_words(struct bench *b, int n)
 /* The words never come; the worker's wait ends, or fails, and that opens the gate. */
 static void passes_the_gate(struct bench *b, int n, bool fails)
 {
-    struct mpixq_gpu_word at[N];
     uint64_t ticket;
-    void *event = submit_wait(b, at, n, &ticket);
+    void *event = submit_wait(b, n, &ticket);
 
     pause_ms(5);
     MTEST_CHECK(!mtest_gpu_event_fired(event));
     if (fails) {
         atomic_store(&b->failed, 1);
     } else {
-        atomic_store(&b->worker_waits_for, 1);
+        atomic_store(&b->worker_waits_for, LAST);
     }
     mtest_gpu_event_synchronize(event);
     b->ops->synchronize(b->stream, ticket, NULL);
@@ -207,10 +244,9 @@ struct enqueuer {
 
 static void *enqueue_wait(void *arg)
 {
-    struct mpixq_gpu_word at[N];
     struct enqueuer *e = arg;
 
-    e->event = submit_wait(e->bench, at, 1, &e->ticket);
+    e->event = submit_wait(e->bench, 1, &e->ticket);
     atomic_store(&e->returned, 1);
     return NULL;
 }
@@ -230,7 +266,7 @@ static void holds_waits_back(struct bench *b)
     pthread_join(thread, NULL);
     MTEST_CHECK(!mpixq_streams_hold_waits());
     atomic_store(&b->words[FIRST], 1000);
-    atomic_store(&b->worker_waits_for, 1);
+    atomic_store(&b->worker_waits_for, LAST);
     b->ops->synchronize(b->stream, e.ticket, NULL);
     MTEST_CHECK(mpixq_streams_hold_waits());
     mpixq_streams_let_waits();

@@ -25,9 +25,9 @@ may_include()
     # Host streams are ended at MPI_Finalize.
     core) echo "stream/stream.h stream/host_stream.h stream/memory.h" ;;
     stream) echo "$services" ;;
-    ipc) echo "$services $objects stream/share.h" ;;
-    # A channel.
-    *) echo "$services $objects" ;;
+    ipc) echo "$services $objects stream/op.h stream/share.h" ;;
+    # A channel. What it makes of a start and of a wait are operations.
+    *) echo "$services $objects stream/op.h" ;;
     esac
 }
 

@@ -14,30 +14,28 @@ void trace_ring_begin(MPIX_Host_stream stream)
     seen = mtest_gpu_kind() == NULL ? atomic_load(&stream->tail) : 0;
 }
 
-static void add_trigger(const struct mpixq_trigger *trigger, int more)
+static void add_start(const struct mpixq_op *op, int more)
 {
-    if (trigger->call != NULL) {
+    if (op->kind != MPIXQ_OP_STORE) {
         trace_add(TRACE_CALLS, "call " TRACE_FUNCTION " for " TRACE_OBJECT ", %d more",
-                  (unsigned long)(uintptr_t)trigger->call, (unsigned long)(uintptr_t)trigger->arg,
-                  more);
+                  (unsigned long)(uintptr_t)op->u.call, (unsigned long)(uintptr_t)op->arg, more);
     } else {
-        trace_add(TRACE_CALLS, "store %lu into " TRACE_WORD ", %d more",
-                  (unsigned long)trigger->value, (unsigned long)(uintptr_t)trigger->word, more);
+        trace_add(TRACE_CALLS, "store %lu into " TRACE_WORD ", %d more", (unsigned long)op->value,
+                  (unsigned long)(uintptr_t)op->u.word, more);
     }
 }
 
-static void add_awaited(const struct mpixq_awaited *awaited, int more)
+static void add_wait(const struct mpixq_op *op, int more)
 {
-    if (awaited->poll != NULL) {
+    if (op->poll != NULL) {
         trace_add(TRACE_CALLS,
                   "wait until " TRACE_WORD " is %lu, polling " TRACE_FUNCTION " for " TRACE_OBJECT
                   ", %d more",
-                  (unsigned long)(uintptr_t)awaited->word, (unsigned long)awaited->value,
-                  (unsigned long)(uintptr_t)awaited->poll, (unsigned long)(uintptr_t)awaited->arg,
-                  more);
+                  (unsigned long)(uintptr_t)op->u.awaited, (unsigned long)op->value,
+                  (unsigned long)(uintptr_t)op->poll, (unsigned long)(uintptr_t)op->arg, more);
     } else {
         trace_add(TRACE_CALLS, "wait until " TRACE_WORD " is %lu, %d more",
-                  (unsigned long)(uintptr_t)awaited->word, (unsigned long)awaited->value, more);
+                  (unsigned long)(uintptr_t)op->u.awaited, (unsigned long)op->value, more);
     }
 }
 
@@ -50,10 +48,10 @@ void trace_ring(MPIX_Host_stream stream)
     for (; seen < atomic_load(&stream->tail); seen++) {
         const struct mpixq_slot *slot = mpixq_slot_at(stream, seen);
 
-        if (slot->operation == MPIXQ_TRIGGER) {
-            add_trigger(&slot->u.trigger, slot->more);
-        } else if (slot->operation == MPIXQ_AWAIT) {
-            add_awaited(&slot->u.awaited, slot->more);
+        if (mpixq_op_is_wait(&slot->op)) {
+            add_wait(&slot->op, slot->more);
+        } else if (slot->op.kind != MPIXQ_OP_RUN) {
+            add_start(&slot->op, slot->more);
         } else {
             trace_add(TRACE_CALLS, "run a function of the program");
         }

@@ -23,10 +23,9 @@
 #include "wire.h"
 
 struct mpixq_facts;
+struct mpixq_op;
 struct mpixq_queue;
 struct mpixq_stream_ops;
-struct mpixq_trigger;
-struct mpixq_awaited;
 
 /* What a channel of_gpus prepares of a pair (below) begins with this. */
 struct mpixq_prepared {
@@ -114,30 +113,17 @@ struct mpixq_channel {
     /* Sender, under the matching lock: what offer reserved is not needed. */
     void (*withdraw)(struct mpixq_pair *pair);
 
-    /* Enqueue time, in the queue's turn, once per start; pair->started counts it already. Fill
-     * the trigger that the stream executes, or return false if the stream has nothing to do. Must
-     * not fail or block, allocate, or call MPI. A queue of NULL: the host starts it, and the thread
-     * that does executes the trigger at once; the pair's queue is NULL then, until the next
-     * start. */
-    bool (*start)(struct mpixq_queue *queue, struct mpixq_pair *pair,
-                  struct mpixq_trigger *trigger);
+    /* Enqueue time, in the queue's turn, once for the pairs of one call; their started counts these
+     * starts already. Fill the operations by which the stream makes them (stream/op.h), at most one
+     * for each, with the pair as its arg, and return how many. Must not fail or block, allocate, or
+     * call MPI. A queue of NULL: the host starts them, and the thread that does executes the
+     * operations at once; the queue of the pairs is NULL then, until the next start. */
+    int (*start)(struct mpixq_queue *queue, struct mpixq_pair *const pairs[], int n,
+                 struct mpixq_op list[]);
 
-    /* The same for n pairs that one call starts on a queue, with what the stream copies before.
-     * Returns how many triggers it has filled, at most n. A channel with nothing to gain here has
-     * mpixq_channel_start_each. */
-    int (*start_many)(struct mpixq_queue *queue, struct mpixq_pair *const pairs[], int n,
-                      struct mpixq_trigger triggers[]);
-
-    /* The same for a wait: fill what the stream waits for, or return false. Never by the host, who
-     * polls. */
-    bool (*wait)(struct mpixq_queue *queue, struct mpixq_pair *pair, struct mpixq_awaited *awaited);
-
-    /* In the same turn, if the stream rings by itself: which of these triggers that are its own, by
-     * their functions, the GPU rings for goes to queue->by_gpu, one word for each at most, or to
-     * queue->moves, and the triggers may be changed. The same for a wait, if it watches; of_gpus:
-     * in any case, since the GPU has to see to those that are given up. */
-    void (*ring_by_gpu)(struct mpixq_queue *queue, struct mpixq_trigger triggers[], int n);
-    void (*watch_by_gpu)(struct mpixq_queue *queue, const struct mpixq_awaited *awaited);
+    /* The same for a wait for a pair: fill what the stream waits for, or return false. Never by the
+     * host, who polls. */
+    bool (*wait)(struct mpixq_queue *queue, struct mpixq_pair *pair, struct mpixq_op *op);
 
     /* Any thread: drive a started pair; has its last executed start completed, or failed? Must
      * not block. */
@@ -194,8 +180,6 @@ struct mpixq_channel {
 extern const struct mpixq_channel *const mpixq_channels[];
 const struct mpixq_channel *mpixq_channel_by_id(uint32_t id);
 /* One after the other. */
-int mpixq_channel_start_each(struct mpixq_queue *queue, struct mpixq_pair *const pairs[], int n,
-                             struct mpixq_trigger triggers[]);
 void mpixq_channel_poll_each(struct mpixq_pair *const pairs[], int n, bool done[]);
 int mpixq_channels_open(void);
 void mpixq_channels_close(void);
@@ -211,7 +195,6 @@ void mpixq_channels_reach(struct mpixq_pair *pair, const struct mpixq_channel_se
 void mpixq_channels_unreach(struct mpixq_pair *pair);
 void mpixq_channels_prepare(struct mpixq_pair *pair, const struct mpixq_channel_set *set,
                             const char *kind, void *place, void *buffer);
-void mpixq_channels_ring_by_gpu(struct mpixq_queue *queue, struct mpixq_trigger triggers[], int n);
 void mpixq_channels_drive(void);
 void mpixq_channels_tidy(void);
 /* Those that have starts: an array by their ids. */
@@ -226,8 +209,6 @@ void mpixq_channel_detach_nothing(struct mpixq_queue *queue);
 void mpixq_channel_expose_nothing(const struct mpixq_stream_ops *ops);
 void mpixq_channel_reach_nothing(struct mpixq_pair *pair, const char *kind);
 void mpixq_channel_unreach_nothing(struct mpixq_pair *pair);
-void mpixq_channel_ring_nothing(struct mpixq_queue *queue, struct mpixq_trigger triggers[], int n);
-void mpixq_channel_watch_nothing(struct mpixq_queue *queue, const struct mpixq_awaited *awaited);
 void mpixq_channel_drive_nothing(void);
 /* For channels that need nothing but MPI. */
 const char *mpixq_channel_outlook_available(void);

@@ -48,19 +48,6 @@ void mpixq_channel_unreach_nothing(struct mpixq_pair *pair)
     (void)pair;
 }
 
-void mpixq_channel_ring_nothing(struct mpixq_queue *queue, struct mpixq_trigger triggers[], int n)
-{
-    (void)queue;
-    (void)triggers;
-    (void)n;
-}
-
-void mpixq_channel_watch_nothing(struct mpixq_queue *queue, const struct mpixq_awaited *awaited)
-{
-    (void)queue;
-    (void)awaited;
-}
-
 void mpixq_channel_drive_nothing(void)
 {
 }
@@ -93,20 +80,6 @@ void mpixq_channel_tell_nothing(struct mpixq_facts *facts)
 const char *mpixq_channel_outlook_available(void)
 {
     return "available";
-}
-
-int mpixq_channel_start_each(struct mpixq_queue *queue, struct mpixq_pair *const pairs[], int n,
-                             struct mpixq_trigger triggers[])
-{
-    int n_triggers = 0;
-
-    for (int i = 0; i < n; i++) {
-        struct mpixq_trigger *trigger = &triggers[n_triggers];
-
-        trigger->copy = mpixq_pair_copy_before(pairs[i]);
-        n_triggers += pairs[i]->channel->start(queue, pairs[i], trigger);
-    }
-    return n_triggers;
 }
 
 void mpixq_channel_poll_each(struct mpixq_pair *const pairs[], int n, bool done[])

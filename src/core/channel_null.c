@@ -47,24 +47,27 @@ static void null_withdraw(struct mpixq_pair *pair)
     (void)pair;
 }
 
-static bool null_start(struct mpixq_queue *queue, struct mpixq_pair *pair,
-                       struct mpixq_trigger *trigger)
+static int null_start(struct mpixq_queue *queue, struct mpixq_pair *const pairs[], int n,
+                      struct mpixq_op list[])
 {
     (void)queue;
-    (void)trigger;
-    mpixq_trace_start_executed(pair);
-    mpixq_trace_completed(pair);
-    atomic_store_explicit(&pair->executed, mpixq_pair_started(pair), memory_order_relaxed);
-    atomic_store_explicit(&pair->done, mpixq_pair_started(pair), memory_order_release);
-    return false;
+    (void)list;
+    for (int i = 0; i < n; i++) {
+        struct mpixq_pair *pair = pairs[i];
+
+        mpixq_trace_start_executed(pair);
+        mpixq_trace_completed(pair);
+        atomic_store_explicit(&pair->executed, mpixq_pair_started(pair), memory_order_relaxed);
+        atomic_store_explicit(&pair->done, mpixq_pair_started(pair), memory_order_release);
+    }
+    return 0;
 }
 
-static bool null_wait(struct mpixq_queue *queue, struct mpixq_pair *pair,
-                      struct mpixq_awaited *awaited)
+static bool null_wait(struct mpixq_queue *queue, struct mpixq_pair *pair, struct mpixq_op *op)
 {
     (void)queue;
     (void)pair;
-    (void)awaited;
+    (void)op;
     return false;
 }
 
@@ -105,8 +108,6 @@ const struct mpixq_channel mpixq_channel_null = {
     .reach = mpixq_channel_reach_nothing,
     .unreach = mpixq_channel_unreach_nothing,
     .prepare = mpixq_channel_prepare_nothing,
-    .ring_by_gpu = mpixq_channel_ring_nothing,
-    .watch_by_gpu = mpixq_channel_watch_nothing,
     .drive = mpixq_channel_drive_nothing,
     .settle = mpixq_channel_drive_nothing,
     .offer = null_offer,
@@ -117,7 +118,6 @@ const struct mpixq_channel mpixq_channel_null = {
     .undo = mpixq_channel_ignore,
     .withdraw = null_withdraw,
     .start = null_start,
-    .start_many = mpixq_channel_start_each,
     .wait = null_wait,
     .poll = null_poll,
     .is_broken = mpixq_channel_has_lost_nothing,

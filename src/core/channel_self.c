@@ -170,8 +170,9 @@ static void move(struct self_link *link)
 }
 
 /* The stream has reached the starts, or the host makes them. */
-static void run_starts(void *const args[], int n)
+static void run_starts(void *const args[], int n, bool by_gpu)
 {
+    (void)by_gpu;
     for (int i = 0; i < n; i++) {
         struct mpixq_pair *pair = args[i];
         struct mpixq_queue *queue = atomic_load(&pair->queue);
@@ -186,21 +187,20 @@ static void run_starts(void *const args[], int n)
     }
 }
 
-static bool self_start(struct mpixq_queue *queue, struct mpixq_pair *pair,
-                       struct mpixq_trigger *trigger)
+static int self_start(struct mpixq_queue *queue, struct mpixq_pair *const pairs[], int n,
+                      struct mpixq_op list[])
 {
     (void)queue;
-    trigger->call = run_starts;
-    trigger->arg = pair;
-    return true;
+    for (int i = 0; i < n; i++) {
+        mpixq_op_call(&list[i], MPIXQ_OP_CALL, run_starts, pairs[i]);
+    }
+    return n;
 }
 
-static bool self_wait(struct mpixq_queue *queue, struct mpixq_pair *pair,
-                      struct mpixq_awaited *awaited)
+static bool self_wait(struct mpixq_queue *queue, struct mpixq_pair *pair, struct mpixq_op *op)
 {
-    *awaited = (struct mpixq_awaited){.word = mpixq_pair_done_word(pair),
-                                      .value = mpixq_pair_started(pair),
-                                      .failed = &queue->failed};
+    mpixq_op_wait(op, MPIXQ_OP_WAIT, pair, mpixq_pair_done_word(pair), mpixq_pair_started(pair),
+                  &queue->failed);
     return true;
 }
 
@@ -280,8 +280,6 @@ const struct mpixq_channel mpixq_channel_self = {
     .reach = mpixq_channel_reach_nothing,
     .unreach = mpixq_channel_unreach_nothing,
     .prepare = mpixq_channel_prepare_nothing,
-    .ring_by_gpu = mpixq_channel_ring_nothing,
-    .watch_by_gpu = mpixq_channel_watch_nothing,
     .drive = mpixq_channel_drive_nothing,
     .settle = mpixq_channel_drive_nothing,
     .offer = self_offer,
@@ -292,7 +290,6 @@ const struct mpixq_channel mpixq_channel_self = {
     .undo = mpixq_channel_ignore,
     .withdraw = self_withdraw,
     .start = self_start,
-    .start_many = mpixq_channel_start_each,
     .wait = self_wait,
     .poll = self_poll,
     .is_broken = mpixq_channel_has_lost_nothing,

@@ -131,13 +131,6 @@ void mpixq_channels_prepare(struct mpixq_pair *pair, const struct mpixq_channel_
     }
 }
 
-void mpixq_channels_ring_by_gpu(struct mpixq_queue *queue, struct mpixq_trigger triggers[], int n)
-{
-    for (int i = 0; mpixq_channels[i] != NULL; i++) {
-        mpixq_channels[i]->ring_by_gpu(queue, triggers, n);
-    }
-}
-
 void mpixq_channels_drive(void)
 {
     for (int i = 0; mpixq_channels[i] != NULL; i++) {

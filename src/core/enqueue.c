@@ -16,7 +16,7 @@
 static bool make_room(struct mpixq_queue *queue, int n)
 {
     int room = queue->room > 0 ? queue->room : 16;
-    void *pairs, *triggers, *awaited, *by_gpu, *moves;
+    void *pairs, *list;
 
     if (n <= queue->room) {
         return true;
@@ -27,15 +27,9 @@ static bool make_room(struct mpixq_queue *queue, int n)
     /* The arrays stay with the queue's memory for good. */
     pairs = mpixq_realloc(queue->pairs, (size_t)room * sizeof *queue->pairs);
     queue->pairs = pairs != NULL ? pairs : queue->pairs;
-    triggers = mpixq_realloc(queue->triggers, (size_t)room * sizeof *queue->triggers);
-    queue->triggers = triggers != NULL ? triggers : queue->triggers;
-    awaited = mpixq_realloc(queue->awaited, (size_t)room * sizeof *queue->awaited);
-    queue->awaited = awaited != NULL ? awaited : queue->awaited;
-    by_gpu = mpixq_realloc(queue->by_gpu, (size_t)room * sizeof *queue->by_gpu);
-    queue->by_gpu = by_gpu != NULL ? by_gpu : queue->by_gpu;
-    moves = mpixq_realloc(queue->moves, (size_t)room * sizeof *queue->moves);
-    queue->moves = moves != NULL ? moves : queue->moves;
-    if (pairs == NULL || triggers == NULL || awaited == NULL || by_gpu == NULL || moves == NULL) {
+    list = mpixq_realloc(queue->list, (size_t)room * sizeof *queue->list);
+    queue->list = list != NULL ? list : queue->list;
+    if (pairs == NULL || list == NULL) {
         return false;
     }
     queue->room = room;
@@ -209,39 +203,25 @@ static int take_checked(struct mpixq_queue *queue, int count, MPI_Request reques
     }
 }
 
-/* What channels leave to the GPU itself goes with the submission that follows. */
-static void submit_by_gpu(struct mpixq_queue *queue)
-{
-    const struct mpixq_by_gpu work = {.words = queue->by_gpu,
-                                      .moves = queue->moves,
-                                      .n_words = queue->n_by_gpu,
-                                      .n_moves = queue->n_moves};
-
-    queue->stream->ops->by_gpu(queue->stream, &work);
-    queue->n_by_gpu = queue->n_moves = 0;
-}
-
-static void watch_by_gpu(struct mpixq_queue *queue, int n)
+/* What the stream copies before starts, or after waits, if it can. */
+static void add_copies(struct mpixq_queue *queue, int n)
 {
     for (int i = 0; i < n; i++) {
-        const struct mpixq_pair *pair = queue->awaited[i].who;
+        struct mpixq_op *op = &queue->list[i];
 
-        if (queue->stream->watches || pair->channel->of_gpus) {
-            pair->channel->watch_by_gpu(queue, &queue->awaited[i]);
-        }
+        op->copy =
+            mpixq_op_is_wait(op) ? mpixq_pair_copy_after(op->arg) : mpixq_pair_copy_before(op->arg);
     }
-    submit_by_gpu(queue);
 }
 
-static void submit_triggers(struct mpixq_queue *queue, int n)
+/* The first n operations of the list. */
+static void submit(struct mpixq_queue *queue, int n)
 {
     if (n > 0) {
-        if (queue->stream->rings) {
-            mpixq_channels_ring_by_gpu(queue, queue->triggers, n);
-            submit_by_gpu(queue);
+        if (queue->stream->ops->copies) {
+            add_copies(queue, n);
         }
-        queue->ticket =
-            queue->stream->ops->trigger(queue->stream, queue->triggers, n, &queue->turn);
+        queue->ticket = queue->stream->ops->submit(queue->stream, queue->list, n, &queue->turn);
         queue->launches++;
     }
 }
@@ -272,10 +252,11 @@ static void step_pairs(struct mpixq_queue *queue, int n)
     }
 }
 
-/* Those of one channel that follow each other are started at once. Returns the triggers. */
+/* Those of one channel that follow each other are started at once. Returns how many operations that
+ * takes. */
 static int start_pairs(struct mpixq_queue *queue, int n)
 {
-    int n_triggers = 0;
+    int n_ops = 0;
 
     for (int first = 0, end; first < n; first = end) {
         const struct mpixq_channel *channel = queue->pairs[first]->channel;
@@ -284,11 +265,10 @@ static int start_pairs(struct mpixq_queue *queue, int n)
         while (end < n && queue->pairs[end]->channel == channel) {
             end++;
         }
-        n_triggers += channel->start_many(queue, &queue->pairs[first], end - first,
-                                          &queue->triggers[n_triggers]);
+        n_ops += channel->start(queue, &queue->pairs[first], end - first, &queue->list[n_ops]);
         queue->by_channel[channel->id] += (uint64_t)(end - first);
     }
-    return n_triggers;
+    return n_ops;
 }
 
 int mpixq_queue_start(struct mpixq_queue *queue, int count, MPI_Request requests[],
@@ -308,7 +288,7 @@ int mpixq_queue_start(struct mpixq_queue *queue, int count, MPI_Request requests
         mpixq_queue_fail_told(queue, n);
     }
     queue->starts += (uint64_t)n; /* before the turn is lent: stats_read.c */
-    submit_triggers(queue, start_pairs(queue, n));
+    submit(queue, start_pairs(queue, n));
     mpixq_trace_starts_enqueued(queue, n);
     mpixq_turn_leave(&queue->turn);
     return MPI_SUCCESS;
@@ -317,7 +297,7 @@ int mpixq_queue_start(struct mpixq_queue *queue, int count, MPI_Request requests
 /* Enqueue one wait for the first n pairs. In turn. */
 static void wait_pairs(struct mpixq_queue *queue, int n)
 {
-    int n_awaited = 0, n_waits = 0;
+    int n_ops = 0, n_waits = 0;
 
     for (int i = 0; i < n; i++) {
         struct mpixq_pair *pair = queue->pairs[i];
@@ -329,20 +309,9 @@ static void wait_pairs(struct mpixq_queue *queue, int n)
         (void)mpixq_request_step(req, MPIXQ_WAIT);
         DL_DELETE2(queue->started, pair, prev_started, next_started);
         n_waits++;
-        if (pair->channel->wait(queue, pair, &queue->awaited[n_awaited])) {
-            queue->awaited[n_awaited].who = pair;
-            queue->awaited[n_awaited].copy = mpixq_pair_copy_after(pair);
-            n_awaited++;
-        }
+        n_ops += pair->channel->wait(queue, pair, &queue->list[n_ops]);
     }
-    if (n_awaited > 0) {
-        if (queue->stream->rings) {
-            watch_by_gpu(queue, n_awaited);
-        }
-        queue->ticket =
-            queue->stream->ops->await(queue->stream, queue->awaited, n_awaited, &queue->turn);
-        queue->launches++;
-    }
+    submit(queue, n_ops);
     for (int i = 0; i < n; i++) {
         struct mpixq_request *req = mpixq_request_of(queue->pairs[i]);
 

@@ -9,7 +9,7 @@
 #include "stream/stream.h"
 #include "trace.h"
 
-enum { TOGETHER = 32 }; /* triggers executed in one call */
+enum { TOGETHER = 32 }; /* starts made in one call */
 
 enum mpixq_error mpixq_host_claim(MPI_Request handle, struct mpixq_request **req_p)
 {
@@ -50,44 +50,36 @@ void mpixq_host_unclaim(struct mpixq_request *req)
     (void)mpixq_request_step(req, MPIXQ_DONE);
 }
 
-/* Execute triggers as a stream would, those with the same function in one call. */
-static void execute(const struct mpixq_trigger *triggers, int n)
+/* Make the starts as a stream would, those with the same function in one call. */
+static void execute(const struct mpixq_op list[], int n)
 {
     void *args[TOGETHER];
 
     for (int i = 0; i < n;) {
-        const struct mpixq_trigger *first = &triggers[i];
+        const struct mpixq_op *first = &list[i];
         int same = 0;
 
-        if (first->call == NULL) {
-            atomic_store_explicit(first->word, first->value, memory_order_release);
-            i++;
-            continue;
+        while (i < n && list[i].u.call == first->u.call) {
+            args[same++] = list[i++].arg;
         }
-        while (i < n && triggers[i].call == first->call) {
-            args[same++] = triggers[i++].arg;
-        }
-        first->call(args, same);
+        first->u.call(args, same, false);
     }
 }
 
 static void start_together(struct mpixq_request *const reqs[], int n)
 {
-    struct mpixq_trigger triggers[TOGETHER];
-    int n_triggers = 0;
+    struct mpixq_op list[TOGETHER];
+    int n_ops = 0;
 
     for (int i = 0; i < n; i++) {
-        struct mpixq_request *req = reqs[i];
+        struct mpixq_pair *pair = reqs[i] != NULL ? &reqs[i]->pair : NULL;
 
-        if (req == NULL) {
-            continue;
-        }
-        mpixq_pair_count_start(&req->pair, true);
-        if (req->pair.channel->start(NULL, &req->pair, &triggers[n_triggers])) {
-            n_triggers++;
+        if (pair != NULL) {
+            mpixq_pair_count_start(pair, true);
+            n_ops += pair->channel->start(NULL, &pair, 1, &list[n_ops]);
         }
     }
-    execute(triggers, n_triggers);
+    execute(list, n_ops);
 }
 
 /* The failure of a start that was never executed is told by the call that started; any other, also

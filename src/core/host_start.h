@@ -4,7 +4,7 @@
  * Starts of matched requests by the host: MPI_Start instead of a queue.
  *
  * The channel's start is asked with a queue of NULL, and the thread that starts executes the
- * trigger itself. From then on the request is HOST_STARTED and driven by whoever waits for it or
+ * operation itself. From then on the request is HOST_STARTED and driven by who waits for it or
  * tests it, by the channel's poll, as MPI drives its own; the progress thread has no part in it.
  * What MPI knows as the request stays inactive all the while, and its handle is not changed.
  *

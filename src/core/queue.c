@@ -87,7 +87,6 @@ static void queue_reset(struct mpixq_queue *queue)
     queue->members = NULL;
     queue->started = NULL;
     queue->ticket = 0;
-    queue->n_by_gpu = queue->n_moves = 0;
     queue->starts = queue->waits = queue->launches = 0;
     memset(queue->by_channel, 0, sizeof queue->by_channel);
     atomic_store(&queue->posts, 0);

@@ -48,13 +48,9 @@ struct mpixq_queue {
     _Atomic(struct mpixq_request *) first_found; /* as followed_by of requests */
     uint64_t starts, waits, launches;
     uint64_t by_channel[MPIXQ_N_CHANNELS]; /* starts */
-    int room; /* elements in each of the arrays below, which one call fills */
+    int room;                              /* elements in both arrays below, which one call fills */
     struct mpixq_pair **pairs;
-    struct mpixq_trigger *triggers;
-    struct mpixq_awaited *awaited;
-    struct mpixq_gpu_word *by_gpu; /* what the stream does by itself, if it does: by channels */
-    struct mpixq_move *moves;
-    int n_by_gpu, n_moves;
+    struct mpixq_op *list; /* what is submitted for them */
 
     /* Counted by channels, any thread. */
     _Atomic uint64_t posts, rings;

@@ -113,6 +113,7 @@ struct cxi_end {
     struct fid_mr *word_region; /* of a word that the sender writes; likewise */
     struct fid_mr *warm;        /* of what is sent from; likewise; NULL: does without */
     struct cxi_word *word, *cts, *told;
+    const struct mpixq_exposed *page, *bell; /* of word, and of T; NULL: there is none */
     uint64_t word_base, cts_base;
     struct cxi_end *prev, *next; /* of all ends */
     /* Under nic.lock. */
@@ -197,14 +198,9 @@ enum mpixq_error mpixq_cxi_attach(struct mpixq_queue *queue);
 void mpixq_cxi_detach(struct mpixq_queue *queue);
 bool mpixq_cxi_queue_open(struct cxi_queue *cxq, struct mpixq_queue *queue, uint64_t log);
 void mpixq_cxi_queue_close(struct cxi_queue *cxq);
-bool mpixq_cxi_start(struct mpixq_queue *queue, struct mpixq_pair *pair,
-                     struct mpixq_trigger *trigger);
-int mpixq_cxi_start_many(struct mpixq_queue *queue, struct mpixq_pair *const pairs[], int n,
-                         struct mpixq_trigger triggers[]);
-void mpixq_cxi_run_starts(void *const args[], int n);  /* of triggers: ring, and book */
-void mpixq_cxi_book_starts(void *const args[], int n); /* which the GPU has rung for */
-bool mpixq_cxi_wait(struct mpixq_queue *queue, struct mpixq_pair *pair,
-                    struct mpixq_awaited *awaited);
+int mpixq_cxi_start(struct mpixq_queue *queue, struct mpixq_pair *const pairs[], int n,
+                    struct mpixq_op list[]);
+bool mpixq_cxi_wait(struct mpixq_queue *queue, struct mpixq_pair *pair, struct mpixq_op *op);
 bool mpixq_cxi_poll(struct mpixq_pair *pair);
 void mpixq_cxi_arm_logged(void); /* under nic.lock, as far as there are entries */
 void mpixq_cxi_count_posts(const struct cxi_end *end, uint64_t n); /* under nic.lock */

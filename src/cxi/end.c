@@ -161,6 +161,8 @@ static bool supply(struct cxi_end *end)
         ok = end->trigger != NULL && end->cts != NULL;
     }
     if (ok) {
+        end->page = mpixq_cxi_page_of_word(end->word);
+        end->bell = end->trigger != NULL ? &end->trigger->exposed : NULL;
         end->word_base = atomic_load(&end->word->value);
         end->cts_base = end->cts != NULL ? atomic_load(&end->cts->value) : 0;
     }

@@ -32,10 +32,10 @@ static const struct mpixq_stream_ops *_Atomic mapper; /* written once */
 static struct mapped *all_mapped;
 static bool refused; /* registers: then the GPU's library is not asked again */
 
-static struct cxi_exposed *hidden, *shown; /* under nic.lock; shown: made known, or in vain */
-static unsigned lives_over;                /* when that was done: what is known of devices */
+static struct mpixq_exposed *hidden, *shown; /* under nic.lock; shown: made known, or in vain */
+static unsigned lives_over;                  /* when that was done: what is known of devices */
 
-void mpixq_cxi_hidden(struct cxi_exposed *exposed, void *memory, size_t bytes, bool is_io)
+void mpixq_cxi_hidden(struct mpixq_exposed *exposed, void *memory, size_t bytes, bool is_io)
 {
     exposed->memory = memory;
     exposed->bytes = bytes;
@@ -43,9 +43,9 @@ void mpixq_cxi_hidden(struct cxi_exposed *exposed, void *memory, size_t bytes, b
     LL_PREPEND(hidden, exposed);
 }
 
-static struct cxi_exposed *take_hidden(void)
+static struct mpixq_exposed *take_hidden(void)
 {
-    struct cxi_exposed *exposed;
+    struct mpixq_exposed *exposed;
 
     mpixq_lock_acquire(&nic.lock);
     exposed = hidden;
@@ -88,7 +88,7 @@ static char *map_page(char *page, bool is_io)
     return seen;
 }
 
-static void expose(struct cxi_exposed *exposed)
+static void expose(struct mpixq_exposed *exposed)
 {
     size_t offset = (uintptr_t)exposed->memory % page_bytes();
     char *seen = NULL;
@@ -97,6 +97,9 @@ static void expose(struct cxi_exposed *exposed)
         seen = map_page(exposed->memory - offset, exposed->is_io);
     }
     if (seen != NULL) {
+        if (exposed->by == NULL) { /* two vendors' GPUs in one process: the host rings for one */
+            exposed->by = mapper;
+        }
         atomic_store_explicit(&exposed->seen, seen + offset, memory_order_release);
     }
 }
@@ -105,7 +108,7 @@ static void expose(struct cxi_exposed *exposed)
  * known again. Not every library forgets what was mapped before. */
 static void hide_all(void)
 {
-    struct cxi_exposed *exposed;
+    struct mpixq_exposed *exposed;
 
     mpixq_lock_acquire(&nic.lock);
     while ((exposed = shown) != NULL) {
@@ -140,7 +143,7 @@ static void say(void)
 
 void mpixq_cxi_expose(const struct mpixq_stream_ops *ops)
 {
-    struct cxi_exposed *exposed;
+    struct mpixq_exposed *exposed;
     bool is_first;
 
     if (atomic_load_explicit(&nic.state, memory_order_acquire) != CXI_OPEN ||
@@ -175,55 +178,4 @@ void mpixq_cxi_expose_close(void)
     mapper = NULL;
     hidden = shown = NULL;
     refused = false;
-}
-
-/* Streams of one kind see it: two vendors' GPUs in one process are left to the host. */
-static char *seen_by(const struct mpixq_queue *queue, const struct cxi_exposed *exposed)
-{
-    return queue->stream->ops == mapper ? atomic_load_explicit(&exposed->seen, memory_order_acquire)
-                                        : NULL;
-}
-
-static void leave_to_gpu(struct mpixq_queue *queue, char *address, uint64_t value)
-{
-    queue->by_gpu[queue->n_by_gpu++] = (struct mpixq_gpu_word){.address = address, .value = value};
-}
-
-void mpixq_cxi_ring_by_gpu(struct mpixq_queue *queue, struct mpixq_trigger *triggers, int n)
-{
-    const struct cxi_queue *cxq = queue->own[MPIXQ_CHANNEL_CXI];
-    char *bell_of_all =
-        cxq != NULL && cxq->shared != NULL ? seen_by(queue, &cxq->shared->exposed) : NULL;
-    uint64_t shared = 0;
-
-    for (int i = 0; i < n; i++) {
-        const struct cxi_end *end;
-        char *bell;
-
-        if (triggers[i].call != mpixq_cxi_run_starts) {
-            continue;
-        }
-        end = ((const struct mpixq_pair *)triggers[i].arg)->end;
-        bell = end->trigger != NULL ? seen_by(queue, &end->trigger->exposed) : NULL;
-        if (end->shared && bell_of_all != NULL) {
-            shared++;
-            triggers[i].call = mpixq_cxi_book_starts;
-        } else if (bell != NULL) {
-            leave_to_gpu(queue, bell, 1);
-            triggers[i].call = mpixq_cxi_book_starts;
-        }
-    }
-    if (shared > 0) {
-        leave_to_gpu(queue, bell_of_all, shared);
-    }
-}
-
-void mpixq_cxi_watch_by_gpu(struct mpixq_queue *queue, const struct mpixq_awaited *awaited)
-{
-    const struct cxi_exposed *page = mpixq_cxi_page_of_word(awaited->word);
-    char *seen = seen_by(queue, page);
-
-    if (seen != NULL) {
-        leave_to_gpu(queue, seen + ((const char *)awaited->word - page->memory), awaited->value);
-    }
 }

@@ -384,20 +384,11 @@ static void reach(void *const args[], int n, bool rung)
     }
 }
 
-void mpixq_cxi_run_starts(void *const args[], int n)
+/* Starts of a queue. They are rung for by their own doorbells, or by that of the queue. */
+static void log_starts(struct cxi_queue *cxq, struct mpixq_pair *const pairs[], int n,
+                       struct mpixq_op list[])
 {
-    reach(args, n, false);
-}
-
-void mpixq_cxi_book_starts(void *const args[], int n)
-{
-    reach(args, n, true);
-}
-
-int mpixq_cxi_start_many(struct mpixq_queue *queue, struct mpixq_pair *const pairs[], int n,
-                         struct mpixq_trigger triggers[])
-{
-    struct cxi_queue *cxq = queue->own[MPIXQ_CHANNEL_CXI];
+    const struct mpixq_exposed *bell = cxq->shared != NULL ? &cxq->shared->exposed : NULL;
     struct cxi_logged *log = cxq->log;
     uint64_t tail = atomic_load_explicit(&cxq->tail, memory_order_relaxed), mask = cxq->mask;
     uint64_t issued = cxq->issued, end_of_log = tail + log_room(cxq, tail, (uint64_t)n);
@@ -407,9 +398,8 @@ int mpixq_cxi_start_many(struct mpixq_queue *queue, struct mpixq_pair *const pai
         const struct cxi_end *end = pair->end;
 
         issued += end->shared;
-        triggers[i].call = mpixq_cxi_run_starts;
-        triggers[i].arg = pair;
-        triggers[i].copy = mpixq_pair_copy_before(pair);
+        mpixq_op_call(&list[i], MPIXQ_OP_RING, reach, pair);
+        list[i].gpu.exposed = end->shared ? bell : end->bell;
         if (tail < end_of_log) {
             struct cxi_logged *logged = &log[tail++ & mask];
 
@@ -420,17 +410,19 @@ int mpixq_cxi_start_many(struct mpixq_queue *queue, struct mpixq_pair *const pai
     }
     cxq->issued = issued;
     log_publish(cxq, tail);
-    return n;
 }
 
-/* By the host alone: queues start many. */
-bool mpixq_cxi_start(struct mpixq_queue *queue, struct mpixq_pair *pair,
-                     struct mpixq_trigger *trigger)
+int mpixq_cxi_start(struct mpixq_queue *queue, struct mpixq_pair *const pairs[], int n,
+                    struct mpixq_op list[])
 {
-    (void)queue;
-    trigger->call = mpixq_cxi_run_starts;
-    trigger->arg = pair;
-    return true;
+    if (queue != NULL) {
+        log_starts(queue->own[MPIXQ_CHANNEL_CXI], pairs, n, list);
+        return n;
+    }
+    for (int i = 0; i < n; i++) {
+        mpixq_op_call(&list[i], MPIXQ_OP_CALL, reach, pairs[i]);
+    }
+    return n;
 }
 
 /* Waits. */
@@ -446,16 +438,14 @@ static void poll_many(void *const args[], int n)
     }
 }
 
-bool mpixq_cxi_wait(struct mpixq_queue *queue, struct mpixq_pair *pair,
-                    struct mpixq_awaited *awaited)
+bool mpixq_cxi_wait(struct mpixq_queue *queue, struct mpixq_pair *pair, struct mpixq_op *op)
 {
     const struct cxi_end *end = pair->end;
 
-    *awaited = (struct mpixq_awaited){.word = &end->word->value,
-                                      .value = end->word_base + mpixq_pair_started(pair),
-                                      .poll = poll_many,
-                                      .arg = pair,
-                                      .failed = &queue->failed};
+    mpixq_op_wait(op, MPIXQ_OP_WAIT, pair, &end->word->value,
+                  end->word_base + mpixq_pair_started(pair), &queue->failed);
+    op->poll = poll_many;
+    op->gpu.exposed = end->page;
     return true;
 }
 

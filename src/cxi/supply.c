@@ -33,7 +33,7 @@ enum {
 enum { PAGE = 8192 };
 struct page {
     struct cxi_word words[WORDS];
-    struct cxi_exposed exposed; /* the words */
+    struct mpixq_exposed exposed; /* the words */
     struct fid_mr *region;
     int n_free;
     uint16_t free[WORDS]; /* the next one to give out is the last */
@@ -265,7 +265,7 @@ static struct page *page_of(const void *word)
     return (struct page *)((uintptr_t)word & ~(uintptr_t)(PAGE - 1));
 }
 
-const struct cxi_exposed *mpixq_cxi_page_of_word(const void *word)
+const struct mpixq_exposed *mpixq_cxi_page_of_word(const void *word)
 {
     return &page_of(word)->exposed;
 }

@@ -54,7 +54,7 @@ void mpixq_cxi_ring(const struct cxi_counter *counter, uint64_t n);
 void mpixq_cxi_counter_put(struct cxi_counter *counter, bool clean, uint64_t value);
 void mpixq_cxi_word_put(struct cxi_word *word, bool clean);
 /* What GPUs are to see of it. */
-const struct cxi_exposed *mpixq_cxi_page_of_word(const void *word);
+const struct mpixq_exposed *mpixq_cxi_page_of_word(const void *word);
 /* Where NICs find the word: key and address. */
 void mpixq_cxi_word_name(const struct cxi_word *word, uint64_t *key_p, uint64_t *addr_p);
 /* An entry that lasts until its start is done; NULL: the budget is spent. */

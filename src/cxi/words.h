@@ -16,7 +16,7 @@ struct fid_cntr;
 struct cxi_counter {
     struct fid_cntr *fid;
     volatile _Atomic uint64_t *bell; /* its doorbell; NULL: libfabric rings */
-    struct cxi_exposed exposed;      /* the doorbell, if it has one */
+    struct mpixq_exposed exposed;    /* the doorbell, if it has one */
     uint64_t base;
     uint64_t due;   /* while it is doubtful: what it has to show before it is used again */
     uint64_t shown; /* when it was looked at last, */

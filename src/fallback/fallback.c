@@ -222,12 +222,13 @@ static void drop_start(struct mpixq_pair *pair)
 
 /* The stream has reached the starts, or the host makes them. One call of MPI starts those that it
  * can start again. */
-static void run_starts(void *const args[], int n)
+static void run_starts(void *const args[], int n, bool by_gpu)
 {
     struct mpixq_queue *queue = atomic_load(&((struct mpixq_pair *)args[0])->queue);
     struct mpixq_pair *pairs[TOGETHER];
     int n_again = 0;
 
+    (void)by_gpu;
     if (queue != NULL && mpixq_queue_has_failed(queue)) {
         for (int i = 0; i < n; i++) {
             drop_start(args[i]);
@@ -262,13 +263,14 @@ static void run_starts(void *const args[], int n)
     }
 }
 
-static bool fallback_start(struct mpixq_queue *queue, struct mpixq_pair *pair,
-                           struct mpixq_trigger *trigger)
+static int fallback_start(struct mpixq_queue *queue, struct mpixq_pair *const pairs[], int n,
+                          struct mpixq_op list[])
 {
     (void)queue;
-    trigger->call = run_starts;
-    trigger->arg = pair;
-    return true;
+    for (int i = 0; i < n; i++) {
+        mpixq_op_call(&list[i], MPIXQ_OP_CALL, run_starts, pairs[i]);
+    }
+    return n;
 }
 
 /* An active pair has completed. Under busy. */
@@ -424,14 +426,11 @@ static void fallback_poll_many(struct mpixq_pair *const pairs[], int n, bool don
     }
 }
 
-static bool fallback_wait(struct mpixq_queue *queue, struct mpixq_pair *pair,
-                          struct mpixq_awaited *awaited)
+static bool fallback_wait(struct mpixq_queue *queue, struct mpixq_pair *pair, struct mpixq_op *op)
 {
-    *awaited = (struct mpixq_awaited){.word = mpixq_pair_done_word(pair),
-                                      .value = mpixq_pair_started(pair),
-                                      .poll = poll_many,
-                                      .arg = pair,
-                                      .failed = &queue->failed};
+    mpixq_op_wait(op, MPIXQ_OP_WAIT, pair, mpixq_pair_done_word(pair), mpixq_pair_started(pair),
+                  &queue->failed);
+    op->poll = poll_many;
     return true;
 }
 
@@ -466,8 +465,6 @@ const struct mpixq_channel mpixq_channel_fallback = {
     .reach = mpixq_channel_reach_nothing,
     .unreach = mpixq_channel_unreach_nothing,
     .prepare = mpixq_channel_prepare_nothing,
-    .ring_by_gpu = mpixq_channel_ring_nothing,
-    .watch_by_gpu = mpixq_channel_watch_nothing,
     .drive = mpixq_channel_drive_nothing,
     .settle = mpixq_channel_drive_nothing,
     .offer = fallback_offer,
@@ -478,7 +475,6 @@ const struct mpixq_channel mpixq_channel_fallback = {
     .undo = mpixq_channel_ignore,
     .withdraw = fallback_withdraw,
     .start = fallback_start,
-    .start_many = mpixq_channel_start_each,
     .wait = fallback_wait,
     .poll = fallback_poll,
     .is_broken = mpixq_channel_has_lost_nothing,

@@ -77,7 +77,7 @@ static const char *take_told(struct ipc_place *place)
 /* Of the slots of a receive. */
 static size_t slots_bytes(int size)
 {
-    size_t bytes = MPIXQ_SLOTS * ipc_slot_bytes(((uint64_t)mpixq_env.eager >> 2 * size) + 1);
+    size_t bytes = MPIXQ_SLOTS * mpixq_slot_bytes(((uint64_t)mpixq_env.eager >> 2 * size) + 1);
 
     return (bytes + 127) / 128 * 128; /* what is moved at a time */
 }

@@ -9,12 +9,6 @@
 
 enum { TOGETHER = 32 }; /* moves of a launch, at most */
 
-/* A ready receive without slots starts nothing. */
-static bool moves_data(const struct ipc_end *end)
-{
-    return end->is_send || !end->is_ready || end->slots.first >= 0;
-}
-
 /* What comes to a slot is copied once it is there, by a call that looks. */
 static bool is_copied(const struct ipc_end *end)
 {
@@ -25,7 +19,7 @@ static void conclude(struct mpixq_pair *pair, uint64_t ticket)
 {
     struct ipc_end *end = pair->end;
 
-    if (!moves_data(end)) {
+    if (mpixq_ipc_starts_nothing(end)) {
         atomic_fetch_add(&pair->executed, 1);
         return;
     }
@@ -43,33 +37,35 @@ static void conclude(struct mpixq_pair *pair, uint64_t ticket)
 static void launch(struct mpixq_pair *const pairs[], int n)
 {
     struct ipc_end *first = pairs[0]->end;
-    struct mpixq_move moves[TOGETHER];
+    struct mpixq_op moves[TOGETHER];
     uint64_t ticket = 0;
     int n_moves = 0;
 
     for (int i = 0; i < n; i++) {
         struct ipc_end *end = pairs[i]->end;
 
-        if (moves_data(end)) {
+        if (!mpixq_ipc_starts_nothing(end)) {
             /* Whoever polls must not take it for over before it has begun. */
             atomic_store(&end->launch, MPIXQ_IPC_LAUNCHING);
-            moves[n_moves] = mpixq_ipc_move(end);
+            mpixq_op_call(&moves[n_moves], MPIXQ_OP_MOVE, NULL, pairs[i]);
+            mpixq_ipc_start_op(end, &moves[n_moves]);
             end->by_host = moves[n_moves++].value;
         }
     }
     if (n_moves > 0) {
-        ticket = mpixq_share_move(first->place->share, moves, n_moves);
+        ticket = mpixq_share_submit(first->place->share, moves, n_moves);
     }
     for (int i = 0; i < n; i++) {
         conclude(pairs[i], ticket);
     }
 }
 
-static void launch_all(void *const args[], int n)
+void mpixq_ipc_starts_by_host(void *const args[], int n, bool by_gpu)
 {
     struct mpixq_pair *pairs[TOGETHER];
     int n_pairs = 0;
 
+    (void)by_gpu;
     for (int i = 0; i < n; i++) {
         struct mpixq_pair *pair = args[i];
         const struct ipc_end *end = pair->end;
@@ -84,13 +80,6 @@ static void launch_all(void *const args[], int n)
     if (n_pairs > 0) {
         launch(pairs, n_pairs);
     }
-}
-
-bool mpixq_ipc_start_by_host(struct mpixq_pair *pair, struct mpixq_trigger *trigger)
-{
-    trigger->call = launch_all;
-    trigger->arg = pair;
-    return true;
 }
 
 void mpixq_ipc_await_launch(struct ipc_end *end)
@@ -109,9 +98,12 @@ void mpixq_ipc_await_launch(struct ipc_end *end)
 static void copy(struct mpixq_pair *pair)
 {
     struct ipc_end *end = pair->end;
-    struct mpixq_gpu_word word = mpixq_ipc_word(end);
-    uint64_t ticket = mpixq_share_take(end->place->share, &word);
+    struct mpixq_op take;
+    uint64_t ticket;
 
+    mpixq_op_wait(&take, MPIXQ_OP_TAKE, NULL, NULL, mpixq_ipc_value(end), NULL);
+    take.gpu.end = &end->gpu;
+    ticket = mpixq_share_submit(end->place->share, &take, 1);
     if (ticket != 0) {
         atomic_store(&end->launch, ticket);
     } else {

@@ -97,11 +97,9 @@ struct ipc_end {
     bool has_peer;          /* it was matched by this channel */
     uint64_t base;          /* what its words hold, both ends agree, before the first start */
     struct ipc_slots slots; /* of the receive */
-    /* Once all is open: a start of it, but for the value. */
+    /* Once all is open. */
     struct ipc_import *their_buffer, *their_ends, *their_told;
-    struct mpixq_move move;
-    struct mpixq_end_state *state; /* NULL: nothing can be taken back */
-    char *first_slot;              /* where this GPU sees it; NULL: none */
+    struct mpixq_gpu_end gpu;
     /* Of the last start by the host: its ticket, LAUNCHING until it has one; 0: none. */
     _Atomic uint64_t launch;
     uint64_t by_host; /* the value of that start */
@@ -112,12 +110,6 @@ struct ipc_end {
     bool is_live;                          /* something is under way; in a list of those (live.c) */
     struct ipc_end *next_live, *prev_live;
 };
-
-/* Bytes of a slot for a message, at both ends the same. */
-static inline size_t ipc_slot_bytes(uint64_t bytes)
-{
-    return (bytes + MPIXQ_UNIT - 1) / MPIXQ_UNIT * sizeof(uint64_t);
-}
 
 /* Are both ends in this process? Then their words and buffers are there already. */
 static inline bool mpixq_ipc_is_own(const struct ipc_blob *theirs)
@@ -195,25 +187,22 @@ void mpixq_ipc_drive(void);
 /* Before the end is freed. */
 void mpixq_ipc_drop(struct ipc_end *end);
 
-/* host.c. A start that the host makes; and a look at what it waits for. */
-bool mpixq_ipc_start_by_host(struct mpixq_pair *pair, struct mpixq_trigger *trigger);
+/* host.c. The starts that the host makes; and a look at what it waits for. */
+void mpixq_ipc_starts_by_host(void *const args[], int n, bool by_gpu);
 /* Until what the host has launched for it touches nothing any more; of a send that waits for no
  * peer. Threads of the program. */
 void mpixq_ipc_await_launch(struct ipc_end *end);
 void mpixq_ipc_attend(struct mpixq_pair *pair);
 
-/* start.c: what a GPU does for the last start, and for a wait for it. */
-struct mpixq_move mpixq_ipc_move(const struct ipc_end *end);
-struct mpixq_gpu_word mpixq_ipc_word(const struct ipc_end *end);
+/* start.c: what a GPU needs of the last start. */
+uint64_t mpixq_ipc_value(const struct ipc_end *end);
+void mpixq_ipc_start_op(struct ipc_end *end, struct mpixq_op *op);
+/* A ready receive without slots starts nothing. */
+bool mpixq_ipc_starts_nothing(const struct ipc_end *end);
 /* Functions of the channel's table. */
-int mpixq_ipc_start_many(struct mpixq_queue *queue, struct mpixq_pair *const pairs[], int n,
-                         struct mpixq_trigger triggers[]);
-bool mpixq_ipc_start(struct mpixq_queue *queue, struct mpixq_pair *pair,
-                     struct mpixq_trigger *trigger);
-bool mpixq_ipc_wait(struct mpixq_queue *queue, struct mpixq_pair *pair,
-                    struct mpixq_awaited *awaited);
-void mpixq_ipc_move_by_gpu(struct mpixq_queue *queue, struct mpixq_trigger triggers[], int n);
-void mpixq_ipc_watch_by_gpu(struct mpixq_queue *queue, const struct mpixq_awaited *awaited);
+int mpixq_ipc_start(struct mpixq_queue *queue, struct mpixq_pair *const pairs[], int n,
+                    struct mpixq_op list[]);
+bool mpixq_ipc_wait(struct mpixq_queue *queue, struct mpixq_pair *pair, struct mpixq_op *op);
 bool mpixq_ipc_is_broken(struct mpixq_pair *pair);
 bool mpixq_ipc_poll(struct mpixq_pair *pair);
 void mpixq_ipc_recall(struct mpixq_pair *pair);

@@ -242,7 +242,7 @@ static struct other find_other(const struct ipc_end *end)
 
 static void fill_move(struct ipc_end *end)
 {
-    struct mpixq_move *move = &end->move;
+    struct mpixq_move *move = &end->gpu.move;
     struct other other = find_other(end);
     /* What goes into slots is small. */
     bool small = end->slots.first >= 0 || end->pair->bytes <= ONE_BLOCK;
@@ -258,16 +258,17 @@ static void fill_move(struct ipc_end *end)
                                 .blocks = blocks > BLOCKS ? BLOCKS : (unsigned)blocks,
                                 .is_send = end->is_send,
                                 .is_ready = end->is_ready};
+    end->gpu.base = end->base;
     if (end->slots.first >= 0) {
-        end->first_slot = (end->is_send ? other.slots : mpixq_share_slots(end->place->share));
-        end->first_slot += end->slots.first;
+        end->gpu.first_slot = (end->is_send ? other.slots : mpixq_share_slots(end->place->share));
+        end->gpu.first_slot += end->slots.first;
     }
     /* A ready send waits for nobody, so there is nothing to take back; without slots its receive
      * never starts. */
     if (end->is_ready && end->slots.first < 0) {
-        end->state = end->is_send ? NULL : &move->peer->state;
+        end->gpu.state = end->is_send ? NULL : &move->peer->state;
     } else {
-        end->state = end->is_send ? &move->peer->state : &move->own->state;
+        end->gpu.state = end->is_send ? &move->peer->state : &move->own->state;
     }
 }
 

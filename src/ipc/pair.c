@@ -278,8 +278,8 @@ static void ipc_undo(struct mpixq_pair *pair)
         end->is_ready = false;
     }
     end->slots = (struct ipc_slots){.first = -1};
-    end->first_slot = NULL;
-    end->state = NULL;
+    end->gpu.first_slot = NULL;
+    end->gpu.state = NULL;
     end->has_peer = false;
     atomic_store(&end->prepared.place, NULL);
     pair->end = NULL;
@@ -362,8 +362,6 @@ const struct mpixq_channel mpixq_channel_ipc = {
     .reach = mpixq_channel_reach_nothing,
     .unreach = mpixq_channel_unreach_nothing,
     .prepare = ipc_prepare,
-    .ring_by_gpu = mpixq_ipc_move_by_gpu,
-    .watch_by_gpu = mpixq_ipc_watch_by_gpu,
     .drive = mpixq_ipc_drive,
     .settle = mpixq_channel_drive_nothing,
     .offer = ipc_offer,
@@ -374,7 +372,6 @@ const struct mpixq_channel mpixq_channel_ipc = {
     .undo = ipc_undo,
     .withdraw = ipc_withdraw,
     .start = mpixq_ipc_start,
-    .start_many = mpixq_ipc_start_many,
     .wait = mpixq_ipc_wait,
     .poll = mpixq_ipc_poll,
     .is_broken = mpixq_ipc_is_broken,

@@ -7,62 +7,30 @@
 #include "ipc.h"
 
 /* The stream has reached starts that its GPU has made, or would have made if the queue had not
- * failed by then. */
-static void book(void *const args[], int n)
+ * failed by then. No stream takes such a pair whose GPU does not make its starts. */
+static void book(void *const args[], int n, bool by_gpu)
 {
     for (int i = 0; i < n; i++) {
         struct mpixq_pair *pair = args[i];
         const struct mpixq_queue *queue = atomic_load(&pair->queue);
 
-        if (queue != NULL && mpixq_queue_has_failed(queue)) {
+        if (!by_gpu) {
+            mpixq_failure_of(pair->id, mpixq_error_code(MPIXQ_E_GPU_OPS), "start");
+        } else if (queue != NULL && mpixq_queue_has_failed(queue)) {
             mpixq_failure_abandon(pair);
         } else {
             mpixq_trace_start_executed(pair);
             atomic_fetch_add(&pair->executed, 1);
         }
     }
-    mpixq_ipc_note_starts(args, n);
-}
-
-/* No stream takes such a pair whose GPU does not make its starts. */
-static void refuse(void *const args[], int n)
-{
-    for (int i = 0; i < n; i++) {
-        const struct mpixq_pair *pair = args[i];
-
-        mpixq_failure_of(pair->id, mpixq_error_code(MPIXQ_E_GPU_OPS), "start");
+    if (by_gpu) {
+        mpixq_ipc_note_starts(args, n);
     }
 }
 
-int mpixq_ipc_start_many(struct mpixq_queue *queue, struct mpixq_pair *const pairs[], int n,
-                         struct mpixq_trigger triggers[])
-{
-    (void)queue;
-    for (int i = 0; i < n; i++) {
-        triggers[i].call = refuse;
-        triggers[i].arg = pairs[i];
-        triggers[i].copy = NULL;
-    }
-    return n;
-}
-
-bool mpixq_ipc_start(struct mpixq_queue *queue, struct mpixq_pair *pair,
-                     struct mpixq_trigger *trigger)
-{
-    return queue == NULL ? mpixq_ipc_start_by_host(pair, trigger)
-                         : mpixq_ipc_start_many(queue, &pair, 1, trigger) == 1;
-}
-
-static uint64_t value_of(const struct ipc_end *end)
+uint64_t mpixq_ipc_value(const struct ipc_end *end)
 {
     return end->base + mpixq_pair_started(end->pair);
-}
-
-static char *slot_of(const struct ipc_end *end, uint64_t value)
-{
-    return end->first_slot != NULL
-               ? end->first_slot + value % MPIXQ_SLOTS * ipc_slot_bytes(end->pair->bytes)
-               : NULL;
 }
 
 /* What the state of the pair is at most while a start waits for the other end. */
@@ -81,66 +49,50 @@ static bool has_no_peer(const struct ipc_end *end)
     return atomic_load(&end->is_gone);
 }
 
-struct mpixq_move mpixq_ipc_move(const struct ipc_end *end)
+bool mpixq_ipc_starts_nothing(const struct ipc_end *end)
 {
-    struct mpixq_move move = end->move;
+    return !end->is_send && end->is_ready && end->slots.first < 0;
+}
 
-    if (has_no_peer(end)) {
-        move.to = end->buffer;
-        move.from = end->buffer;
+void mpixq_ipc_start_op(struct ipc_end *end, struct mpixq_op *op)
+{
+    op->value = mpixq_ipc_value(end);
+    op->is_after_host = end->by_host == op->value - 1;
+    op->gpu.end = &end->gpu;
+    op->copy = NULL;        /* GPUs reach both buffers */
+    if (has_no_peer(end)) { /* nor will it have one again */
+        end->gpu.move.to = end->buffer;
+        end->gpu.move.from = end->buffer;
     }
-    move.value = value_of(end);
-    move.slot = slot_of(end, move.value);
-    move.is_early = move.value - end->base < MPIXQ_SLOTS;
-    move.is_after_host = end->by_host == move.value - 1;
-    return move;
 }
 
-struct mpixq_gpu_word mpixq_ipc_word(const struct ipc_end *end)
-{
-    uint64_t value = value_of(end);
-
-    return (struct mpixq_gpu_word){.address = &end->move.own->done,
-                                   .value = value,
-                                   .state = end->state,
-                                   .mine = mine_of(end, value),
-                                   .slot = end->is_send ? NULL : slot_of(end, value),
-                                   .to = end->buffer,
-                                   .bytes = end->pair->bytes};
-}
-
-void mpixq_ipc_move_by_gpu(struct mpixq_queue *queue, struct mpixq_trigger triggers[], int n)
+int mpixq_ipc_start(struct mpixq_queue *queue, struct mpixq_pair *const pairs[], int n,
+                    struct mpixq_op list[])
 {
     for (int i = 0; i < n; i++) {
-        const struct ipc_end *end;
+        struct ipc_end *end = pairs[i]->end;
 
-        if (triggers[i].call != refuse) {
+        if (queue == NULL) {
+            mpixq_op_call(&list[i], MPIXQ_OP_CALL, mpixq_ipc_starts_by_host, pairs[i]);
             continue;
         }
-        triggers[i].call = book;
-        end = ((const struct mpixq_pair *)triggers[i].arg)->end;
-        /* A ready send without slots does not ask whether its receive is there. */
-        if (end->is_send || !end->is_ready || end->slots.first >= 0) {
-            queue->moves[queue->n_moves++] = mpixq_ipc_move(end);
+        mpixq_op_call(&list[i], MPIXQ_OP_MOVE, book, pairs[i]);
+        list[i].gpu.end = NULL;
+        if (!mpixq_ipc_starts_nothing(end)) {
+            mpixq_ipc_start_op(end, &list[i]);
         }
     }
+    return n;
 }
 
-bool mpixq_ipc_wait(struct mpixq_queue *queue, struct mpixq_pair *pair,
-                    struct mpixq_awaited *awaited)
+bool mpixq_ipc_wait(struct mpixq_queue *queue, struct mpixq_pair *pair, struct mpixq_op *op)
 {
     const struct ipc_end *end = pair->end;
 
-    *awaited = (struct mpixq_awaited){
-        .word = &end->place->told[end->number], .value = value_of(end), .failed = &queue->failed};
+    mpixq_op_wait(op, MPIXQ_OP_TAKE, pair, &end->place->told[end->number], mpixq_ipc_value(end),
+                  &queue->failed);
+    op->gpu.end = &end->gpu;
     return true;
-}
-
-void mpixq_ipc_watch_by_gpu(struct mpixq_queue *queue, const struct mpixq_awaited *awaited)
-{
-    const struct ipc_end *end = ((const struct mpixq_pair *)awaited->who)->end;
-
-    queue->by_gpu[queue->n_by_gpu++] = mpixq_ipc_word(end);
 }
 
 bool mpixq_ipc_poll(struct mpixq_pair *pair)
@@ -176,14 +128,14 @@ void mpixq_ipc_recall(struct mpixq_pair *pair)
     }
     /* Before it hears that this end is freed, by which it would take the words for clean. */
     mpixq_failure_abandon(pair);
-    if (end->state == NULL) {
+    if (end->gpu.state == NULL) {
         mpixq_ipc_await_launch(end);
         return;
     }
-    recall = (struct mpixq_recall){.state = end->state,
-                                   .mine = mine_of(end, value_of(end)),
-                                   .own = end->move.own,
-                                   .value = value_of(end)};
+    recall = (struct mpixq_recall){.state = end->gpu.state,
+                                   .mine = mine_of(end, mpixq_ipc_value(end)),
+                                   .own = end->gpu.move.own,
+                                   .value = mpixq_ipc_value(end)};
     (void)mpixq_share_recall(end->place->share, &recall);
 }
 

@@ -5,7 +5,7 @@
  * wait means, and the GPU only tells it how far it has come, or is told.
  *
  *     start:  GPU     copy what is staged; reached = ticket
- *             worker  wait until reached is ticket; execute the triggers
+ *             worker  wait until reached is ticket; execute the starts
  *     wait:   GPU     wait until gate is ticket; copy what is staged; reached = ticket
  *             worker  wait for the words; gate = ticket
  *
@@ -13,7 +13,7 @@
  * they are. The worker has its part before the GPU, as a submission to the GPU may block until
  * earlier work is done. It calls no function of the GPU's library, and needs none.
  *
- * Where the GPU reaches doorbells and words by itself (by_gpu), it rings them before it says that
+ * Where the GPU reaches doorbells and words by itself, it rings them before it says that
  * it has reached the start, and waits for the words in place of the gate. The worker then only
  * keeps the books, behind it.
  *
@@ -60,27 +60,63 @@ static void set_watches(struct gpu_stream *stream)
     stream->base.watches = !stream->lane.by_values && stream->lane.kernels.wait_all != NULL;
 }
 
-/* The worker executes the trigger of a message in parts after each of them. */
-static void trigger_step(struct gpu_stream *stream, const struct mpixq_trigger *triggers, int n,
-                         int step)
+/* The worker's own operations, for which nobody waits but the stream. */
+
+static void await_reached(const struct gpu_stream *stream, uint64_t ticket)
+{
+    struct mpixq_op there;
+
+    mpixq_op_wait(&there, MPIXQ_OP_WAIT, NULL, stream->words->reached, ticket, stream->failed);
+    (void)host->submit(stream->worker, &there, 1, NULL);
+}
+
+/* The worker executes the start of a message in parts after each of them. */
+static void start_step(struct gpu_stream *stream, struct mpixq_op list[], int n, int step)
 {
     uint64_t ticket = ++stream->submitted;
-    struct mpixq_awaited there = {
-        .word = stream->words->reached, .value = ticket, .failed = stream->failed};
-    struct mpixq_trigger executed = {.word = &stream->executed, .value = ticket};
+    struct mpixq_op executed;
 
-    (void)host->await(stream->worker, &there, 1, NULL);
+    mpixq_op_store(&executed, &stream->executed, ticket);
+    await_reached(stream, ticket);
     if (step == 0) {
-        (void)host->trigger(stream->worker, triggers, n, NULL);
+        (void)host->submit(stream->worker, list, n, NULL);
     }
     for (int i = 0; step > 0 && i < n; i++) {
-        if (mpixq_gpu_part_at_start(triggers[i].copy, step) >= 0) {
-            (void)host->trigger(stream->worker, &triggers[i], 1, NULL);
+        if (mpixq_gpu_part_at_start(list[i].copy, step) >= 0) {
+            (void)host->submit(stream->worker, &list[i], 1, NULL);
         }
     }
-    (void)host->trigger(stream->worker, &executed, 1, NULL);
-    note_code(stream, mpixq_gpu_submit_start(&stream->lane, triggers, n, step, ticket));
-    stream->lane.work = (struct mpixq_by_gpu){0};
+    (void)host->submit(stream->worker, &executed, 1, NULL);
+    note_code(stream, mpixq_gpu_submit_starts(&stream->lane, list, n, step, ticket));
+}
+
+/* It rings the doorbells that it sees, and makes the starts of ends. */
+static void take_starts(const struct mpixq_stream *stream, struct mpixq_op list[], int n)
+{
+    for (int i = 0; stream->rings && i < n; i++) {
+        char *bell = list[i].kind == MPIXQ_OP_RING
+                         ? mpixq_exposed_to(list[i].gpu.exposed, stream->ops)
+                         : NULL;
+
+        list[i].by_gpu = bell != NULL || list[i].kind == MPIXQ_OP_MOVE;
+        list[i].gpu.seen = bell != NULL ? bell : list[i].gpu.seen;
+    }
+}
+
+/* It waits for words that it sees, if it does; and for ends in any case, since it has to see to
+ * those that are given up. */
+static void take_waits(const struct mpixq_stream *stream, struct mpixq_op list[], int n)
+{
+    for (int i = 0; stream->rings && i < n; i++) {
+        const struct mpixq_exposed *exposed =
+            stream->watches && list[i].kind == MPIXQ_OP_WAIT ? list[i].gpu.exposed : NULL;
+        char *seen = mpixq_exposed_to(exposed, stream->ops);
+
+        list[i].by_gpu = seen != NULL || list[i].kind == MPIXQ_OP_TAKE;
+        if (seen != NULL) {
+            list[i].gpu.seen = seen + ((const char *)list[i].u.awaited - exposed->memory);
+        }
+    }
 }
 
 /* Any call of the GPU's library may block until the GPU goes on, which may take what another thread
@@ -97,86 +133,82 @@ static void submit_end(struct mpixq_turn *turn)
     atomic_fetch_sub(&submitting, 1);
 }
 
-static uint64_t gpu_trigger(struct mpixq_stream *base, const struct mpixq_trigger *triggers, int n,
-                            struct mpixq_turn *turn)
+static uint64_t submit_starts(struct gpu_stream *stream, struct mpixq_op list[], int n,
+                              struct mpixq_turn *turn)
 {
-    struct gpu_stream *stream = (struct gpu_stream *)base;
-    int steps = mpixq_gpu_steps(&triggers->copy, sizeof *triggers, n);
-    uint64_t begin = mpixq_trace_begin();
+    int steps = mpixq_gpu_steps(list, n);
 
     mpixq_gpu_lane_choose_again(&stream->lane);
     set_watches(stream);
+    take_starts(&stream->base, list, n);
     submit_begin(turn);
     stream->lane.gpu->relax(); /* once for all steps */
     for (int step = 0; step < steps; step++) {
-        trigger_step(stream, triggers, n, step);
+        start_step(stream, list, n, step);
     }
     stream->lane.gpu->restore();
-    mpixq_trace_span(MPIXQ_TRACE_SUBMITTED, 0, begin, n);
     submit_end(turn);
     return stream->submitted;
 }
 
 /* The worker waits for the parts that are copied next. */
-static void await_parts(struct gpu_stream *stream, const struct mpixq_awaited *awaited, int n,
-                        int step)
+static void await_parts(struct gpu_stream *stream, const struct mpixq_op list[], int n, int step)
 {
     for (int i = 0; i < n; i++) {
-        const struct mpixq_copy *copy = awaited[i].copy;
+        const struct mpixq_copy *copy = list[i].copy;
         int part = mpixq_gpu_part_at_wait(copy, step);
-        struct mpixq_awaited one = awaited[i];
+        struct mpixq_op one = list[i];
 
         if (part >= 0) {
-            one.word = copy->arrived;
+            one.u.awaited = copy->arrived;
             one.value = (one.value - 1) * (uint64_t)copy->n_parts + (uint64_t)part + 1;
-            (void)host->await(stream->worker, &one, 1, NULL);
+            (void)host->submit(stream->worker, &one, 1, NULL);
         }
     }
 }
 
-static void await_step(struct gpu_stream *stream, const struct mpixq_awaited *awaited, int n,
-                       int step)
+static void wait_step(struct gpu_stream *stream, struct mpixq_op list[], int n, int step)
 {
     uint64_t ticket = ++stream->submitted;
-    struct mpixq_trigger open[2] = {{.word = &stream->executed, .value = ticket},
-                                    {.word = stream->words->gate, .value = ticket}};
+    struct mpixq_op open[2];
 
+    mpixq_op_store(&open[0], &stream->executed, ticket);
+    mpixq_op_store(&open[1], stream->words->gate, ticket);
     atomic_store(&stream->waits, ticket);
     mpixq_streams_await_holders();
     if (step == 0) {
-        (void)host->await(stream->worker, awaited, n, NULL);
+        (void)host->submit(stream->worker, list, n, NULL);
     } else {
-        await_parts(stream, awaited, n, step);
+        await_parts(stream, list, n, step);
     }
-    (void)host->trigger(stream->worker, open, 2, NULL);
-    note_code(stream, mpixq_gpu_submit_wait(&stream->lane, awaited, n, step, ticket));
+    (void)host->submit(stream->worker, open, 2, NULL);
+    note_code(stream, mpixq_gpu_submit_waits(&stream->lane, list, n, step, ticket));
 }
 
-static uint64_t gpu_await(struct mpixq_stream *base, const struct mpixq_awaited *awaited, int n,
-                          struct mpixq_turn *turn)
+static uint64_t submit_waits(struct gpu_stream *stream, struct mpixq_op list[], int n,
+                             struct mpixq_turn *turn)
 {
-    struct gpu_stream *stream = (struct gpu_stream *)base;
-    struct mpixq_by_gpu work = stream->lane.work;
-    uint64_t begin = mpixq_trace_begin();
-
+    take_waits(&stream->base, list, n);
     submit_begin(turn);
-    stream->lane.work = (struct mpixq_by_gpu){0};
     stream->lane.gpu->relax(); /* likewise */
-    for (int step = mpixq_gpu_steps(&awaited->copy, sizeof *awaited, n) - 1; step > 0; step--) {
-        await_step(stream, awaited, n, step);
+    for (int step = mpixq_gpu_steps(list, n) - 1; step >= 0; step--) {
+        wait_step(stream, list, n, step);
     }
-    stream->lane.work = work;
-    await_step(stream, awaited, n, 0);
     stream->lane.gpu->restore();
-    mpixq_trace_span(MPIXQ_TRACE_SUBMITTED, 0, begin, n);
-    stream->lane.work = (struct mpixq_by_gpu){0};
     submit_end(turn);
     return stream->submitted;
 }
 
-static void gpu_by_gpu(struct mpixq_stream *base, const struct mpixq_by_gpu *work)
+static uint64_t gpu_submit(struct mpixq_stream *base, struct mpixq_op list[], int n,
+                           struct mpixq_turn *turn)
 {
-    ((struct gpu_stream *)base)->lane.work = *work;
+    struct gpu_stream *stream = (struct gpu_stream *)base;
+    uint64_t begin = mpixq_trace_begin();
+    uint64_t ticket = mpixq_op_is_wait(list) ? submit_waits(stream, list, n, turn)
+                                             : submit_starts(stream, list, n, turn);
+
+    mpixq_trace_span(MPIXQ_TRACE_SUBMITTED, 0, begin, n);
+    return ticket;
 }
 
 static void gpu_halt(struct mpixq_stream *base)
@@ -424,11 +456,10 @@ static struct mpixq_stream *hip_open(void *handle, const atomic_int *failed,
 
 #define BUT_KIND                                                                                   \
     .copies = true, .close = gpu_close, .how = gpu_how, .admits = gpu_admits,                      \
-    .may_wait = gpu_may_wait, .broken = gpu_broken, .trigger = gpu_trigger, .await = gpu_await,    \
-    .by_gpu = gpu_by_gpu, .halt = gpu_halt, .any_waits = mpixq_gpu_any_waits,                      \
-    .may_start_at = mpixq_gpu_may_start_at, .depth = gpu_depth, .waits_for = gpu_waits_for,        \
-    .handle = gpu_handle, .identity = gpu_identity, .passed = gpu_passed,                          \
-    .is_ahead = gpu_is_ahead, .synchronize = gpu_synchronize
+    .may_wait = gpu_may_wait, .broken = gpu_broken, .submit = gpu_submit, .halt = gpu_halt,        \
+    .any_waits = mpixq_gpu_any_waits, .may_start_at = mpixq_gpu_may_start_at, .depth = gpu_depth,  \
+    .waits_for = gpu_waits_for, .handle = gpu_handle, .identity = gpu_identity,                    \
+    .passed = gpu_passed, .is_ahead = gpu_is_ahead, .synchronize = gpu_synchronize
 
 const struct mpixq_stream_ops mpixq_cuda_stream_ops = {.kind = "cudaStream_t",
                                                        .is_live = cuda_is_live,

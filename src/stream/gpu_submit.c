@@ -2,7 +2,9 @@
  * Copyright (c) 2026 the mpix-queue authors */
 #include "gpu_submit.h"
 
-#include "pieces.h"
+#include <string.h>
+
+#include "op.h"
 
 /* Bytes of several messages that a block moves. */
 #define GROUP_BYTES 8192
@@ -34,21 +36,19 @@ static int wait_for_gate(const struct mpixq_gpu_lane *lane, uint64_t ticket, boo
                : lane->gpu->launch(lane->handle, lane->kernels.wait, threads(1), parameters);
 }
 
-/* What is to be copied for the elements of an array of triggers, or of what is awaited. */
+/* What is to be copied for the operations of a list. */
 struct copies {
-    const struct mpixq_copy *const *first; /* member of the first element */
-    size_t stride;                         /* from there to that of the next, in bytes */
+    const struct mpixq_op *list;
     int n, step;
     int (*part_at)(const struct mpixq_copy *copy, int step);
 };
 
-int mpixq_gpu_steps(const struct mpixq_copy *const *first, size_t stride, int n)
+int mpixq_gpu_steps(const struct mpixq_op list[], int n)
 {
-    const char *where = (const char *)first;
     int steps = 1;
 
-    for (int i = 0; i < n; i++, where += stride) {
-        int parts = mpixq_copy_parts(*(const struct mpixq_copy *const *)(const void *)where);
+    for (int i = 0; i < n; i++) {
+        int parts = mpixq_copy_parts(list[i].copy);
 
         steps = parts > steps ? parts : steps;
     }
@@ -71,8 +71,7 @@ enum how { NOTHING, BY_ENGINE, BY_KERNEL };
 static enum how piece_at(const struct mpixq_gpu_lane *lane, const struct copies *copies, int i,
                          struct mpixq_piece *piece_p)
 {
-    const char *where = (const char *)copies->first + (size_t)i * copies->stride;
-    const struct mpixq_copy *copy = *(const struct mpixq_copy *const *)(const void *)where;
+    const struct mpixq_copy *copy = copies->list[i].copy;
     size_t before;
     int part;
 
@@ -173,49 +172,116 @@ static unsigned threads_of_word(const struct mpixq_words *all)
     return (unsigned)(wanted < most ? wanted : most);
 }
 
-static void add_word(struct mpixq_words *all, const struct mpixq_gpu_word *word)
+/* The slot of a start of this value, or NULL. */
+static char *slot_of(const struct mpixq_gpu_end *end, uint64_t value)
 {
+    return end->first_slot != NULL
+               ? end->first_slot + value % MPIXQ_SLOTS * mpixq_slot_bytes(end->move.bytes)
+               : NULL;
+}
+
+/* A doorbell is rung once in a launch, for all starts that it is rung for. */
+static void add_ring(struct mpixq_words *all, const struct mpixq_op *op)
+{
+    unsigned i = all->n;
+
+    while (i > 0 && all->at[i - 1].address != op->gpu.seen) {
+        i--;
+    }
+    if (i > 0) {
+        all->at[i - 1].value++;
+        return;
+    }
+    memset(&all->at[all->n], 0, sizeof all->at[0]);
+    all->at[all->n].address = op->gpu.seen;
+    all->at[all->n++].value = 1;
+}
+
+static void add_wait(struct mpixq_words *all, const struct mpixq_op *op)
+{
+    const struct mpixq_gpu_end *end = op->gpu.end;
     unsigned i = all->n++;
 
-    all->at[i].address = word->address;
-    all->at[i].value = word->value;
-    all->at[i].state = word->state;
-    all->at[i].mine = word->mine;
-    all->at[i].slot = word->slot;
-    all->at[i].to = word->to;
-    all->at[i].bytes = word->bytes;
+    memset(&all->at[i], 0, sizeof all->at[i]);
+    all->at[i].value = op->value;
+    if (op->kind == MPIXQ_OP_WAIT) {
+        all->at[i].address = op->gpu.seen;
+        return;
+    }
+    all->at[i].address = &end->move.own->done;
+    all->at[i].state = end->state;
+    /* What the state is at most while a start waits for the other end. */
+    all->at[i].mine =
+        end->move.is_send ? MPIXQ_STATE_SEND(op->value) : MPIXQ_STATE_RECEIVE(op->value);
+    all->at[i].slot = end->move.is_send ? NULL : slot_of(end, op->value);
+    all->at[i].to = end->move.to;
+    all->at[i].bytes = end->move.bytes;
+}
+
+static bool is_word(const struct mpixq_op *op)
+{
+    return op->by_gpu && op->kind != MPIXQ_OP_MOVE;
+}
+
+static int count_words(const struct mpixq_op list[], int n)
+{
+    int words = 0;
+
+    for (int i = 0; i < n; i++) {
+        words += is_word(&list[i]);
+    }
+    return words;
 }
 
 /* Until the gate has reached opened. The last launch tells that the ticket is reached, if that is
- * wanted. */
+ * wanted. There are so many words in the list, one at least. */
 static int launch_words(const struct mpixq_gpu_lane *lane, void *kernel, struct mpixq_words *all,
-                        bool tells, uint64_t ticket)
+                        const struct mpixq_op *op, int words, bool tells, uint64_t ticket)
 {
-    const struct mpixq_by_gpu *work = &lane->work;
+    void (*add)(struct mpixq_words *, const struct mpixq_op *) =
+        kernel == lane->kernels.wait_all ? add_wait : add_ring;
     struct mpixq_grid grid = {.blocks = 1};
     void *parameters[] = {all};
     int code = 0;
 
     all->value = ticket;
     grid.early = lane->kernels.early && kernel == lane->kernels.wait_all;
-    for (int i = 0; code == 0 && i < work->n_words;) {
-        all->n = 0;
-        while (all->n < MPIXQ_WORDS && i < work->n_words) {
-            add_word(all, &work->words[i++]);
+    while (code == 0 && words > 0) {
+        for (all->n = 0; all->n < MPIXQ_WORDS && words > 0; op++) {
+            if (is_word(op)) {
+                add(all, op);
+                words--;
+            }
         }
         all->each = threads_of_word(all);
-        all->word = tells && i == work->n_words ? lane->reached_at : NULL;
+        all->word = tells && words == 0 ? lane->reached_at : NULL;
         grid.threads = all->n * all->each;
         code = lane->gpu->launch(lane->handle, kernel, grid, parameters);
     }
     return code;
 }
 
-static int ring(const struct mpixq_gpu_lane *lane, bool tells, uint64_t ticket)
+static int ring(const struct mpixq_gpu_lane *lane, const struct mpixq_op list[], int words,
+                bool tells, uint64_t ticket)
 {
     struct mpixq_words all = {.gate = lane->halt_at, .opened = 1};
 
-    return launch_words(lane, lane->kernels.ring_all, &all, tells, ticket);
+    return launch_words(lane, lane->kernels.ring_all, &all, list, words, tells, ticket);
+}
+
+static bool is_move(const struct mpixq_op *op)
+{
+    return op->by_gpu && op->kind == MPIXQ_OP_MOVE && op->gpu.end != NULL;
+}
+
+static int count_moves(const struct mpixq_op list[], int n)
+{
+    int moves = 0;
+
+    for (int i = 0; i < n; i++) {
+        moves += is_move(&list[i]);
+    }
+    return moves;
 }
 
 static unsigned groups(const struct mpixq_moves *all, unsigned n)
@@ -224,54 +290,75 @@ static unsigned groups(const struct mpixq_moves *all, unsigned n)
 }
 
 /* Whoever starts it has to ask another GPU whether the other end has come. */
-static bool is_far(const struct mpixq_move *move)
+static bool is_far(const struct mpixq_gpu_end *end)
 {
-    return move->is_send && !move->is_ready && move->slot == NULL;
+    return end->move.is_send && !end->move.is_ready && end->first_slot == NULL;
 }
 
-/* Add those of n moves that one block can do, or not, that are far or not. */
-static void add_moves(struct mpixq_moves *all, const struct mpixq_move moves[], unsigned n,
-                      bool small, bool far)
+static void add_move(struct mpixq_moves *all, const struct mpixq_op *op)
 {
-    for (unsigned i = 0; i < n; i++) {
-        if ((moves[i].blocks == 1) == small && is_far(&moves[i]) == far) {
-            all->move[all->n++] = moves[i];
-            all->blocks += small ? 0 : moves[i].blocks;
+    const struct mpixq_gpu_end *end = op->gpu.end;
+    struct mpixq_move *move = &all->move[all->n++];
+
+    *move = end->move;
+    move->value = op->value;
+    move->slot = slot_of(end, op->value);
+    move->is_early = op->value - end->base < MPIXQ_SLOTS;
+    move->is_after_host = op->is_after_host;
+}
+
+/* Add the moves before end that one block can do, or not, that are far or not. */
+static void add_moves(struct mpixq_moves *all, const struct mpixq_op *op,
+                      const struct mpixq_op *end, bool small, bool far)
+{
+    for (; op < end; op++) {
+        if (is_move(op) && (op->gpu.end->move.blocks == 1) == small && is_far(op->gpu.end) == far) {
+            all->blocks += small ? 0 : op->gpu.end->move.blocks;
+            add_move(all, op);
         }
     }
 }
 
-static void fill_moves(struct mpixq_moves *all, const struct mpixq_move moves[], unsigned n)
+static void fill_moves(struct mpixq_moves *all, const struct mpixq_op *op,
+                       const struct mpixq_op *end)
 {
     size_t largest = 1;
 
     all->n = all->blocks = 0;
-    add_moves(all, moves, n, true, false);
+    add_moves(all, op, end, true, false);
     all->n_near = all->n;
-    add_moves(all, moves, n, true, true);
+    add_moves(all, op, end, true, true);
     all->n_small = all->n;
     for (unsigned i = 0; i < all->n_small; i++) {
         largest = all->move[i].bytes > largest ? all->move[i].bytes : largest;
     }
-    add_moves(all, moves, n, false, true);
-    add_moves(all, moves, n, false, false);
+    add_moves(all, op, end, false, true);
+    add_moves(all, op, end, false, false);
     all->group = largest * MPIXQ_GROUP <= GROUP_BYTES ? MPIXQ_GROUP : GROUP_BYTES / largest;
     all->group = all->group < 1 ? 1 : all->group;
     all->blocks += groups(all, all->n_near) + groups(all, all->n_small - all->n_near);
 }
 
-static int move(const struct mpixq_gpu_lane *lane, bool tells, uint64_t ticket)
+/* There are so many moves in the list, one at least. The last launch tells that the ticket is
+ * reached. */
+static int move(const struct mpixq_gpu_lane *lane, const struct mpixq_op *op, int moves,
+                uint64_t ticket)
 {
-    const struct mpixq_by_gpu *work = &lane->work;
     struct mpixq_moves all;
     void *parameters[] = {&all};
-    int code = 0, left = work->n_moves;
+    int code = 0;
 
     all.value = ticket;
-    for (const struct mpixq_move *next = work->moves; code == 0 && left > 0; next += all.n) {
-        fill_moves(&all, next, left < MPIXQ_MOVES ? (unsigned)left : MPIXQ_MOVES);
-        left -= (int)all.n;
-        all.word = tells && left == 0 ? lane->reached_at : NULL;
+    while (code == 0 && moves > 0) {
+        const struct mpixq_op *end = op;
+
+        for (int n = 0; n < MPIXQ_MOVES && moves > 0; end++) {
+            n += is_move(end);
+            moves -= is_move(end);
+        }
+        fill_moves(&all, op, end);
+        op = end;
+        all.word = moves == 0 ? lane->reached_at : NULL;
         code = lane->gpu->launch(lane->handle, lane->kernels.move_all,
                                  (struct mpixq_grid){.blocks = all.blocks,
                                                      .threads = MPIXQ_BLOCK_OF_MOVES,
@@ -281,68 +368,60 @@ static int move(const struct mpixq_gpu_lane *lane, bool tells, uint64_t ticket)
     return code;
 }
 
-static int submit_start(const struct mpixq_gpu_lane *lane, const struct mpixq_trigger *triggers,
-                        int n, int step, uint64_t ticket)
+static int submit_starts(const struct mpixq_gpu_lane *lane, const struct mpixq_op list[], int n,
+                         int step, uint64_t ticket)
 {
-    struct copies copies = {.first = &triggers->copy,
-                            .stride = sizeof *triggers,
-                            .n = n,
-                            .step = step,
-                            .part_at = mpixq_gpu_part_at_start};
-    bool rings = lane->work.n_words > 0, moves = lane->work.n_moves > 0;
-    int code = copy_and_tell(lane, &copies, !rings && !moves, ticket);
+    struct copies copies = {.list = list, .n = n, .step = step, .part_at = mpixq_gpu_part_at_start};
+    int words = step == 0 ? count_words(list, n) : 0, moves = step == 0 ? count_moves(list, n) : 0;
+    int code = copy_and_tell(lane, &copies, words == 0 && moves == 0, ticket);
 
-    code = code != 0 || !rings ? code : ring(lane, !moves, ticket);
-    return code != 0 || !moves ? code : move(lane, true, ticket);
+    code = code != 0 || words == 0 ? code : ring(lane, list, words, moves == 0, ticket);
+    return code != 0 || moves == 0 ? code : move(lane, list, moves, ticket);
 }
 
-static int submit_wait(const struct mpixq_gpu_lane *lane, const struct mpixq_awaited *awaited,
-                       int n, int step, uint64_t ticket)
+static int submit_waits(const struct mpixq_gpu_lane *lane, const struct mpixq_op list[], int n,
+                        int step, uint64_t ticket)
 {
-    struct copies copies = {.first = &awaited->copy,
-                            .stride = sizeof *awaited,
-                            .n = n,
-                            .step = step,
-                            .part_at = mpixq_gpu_part_at_wait};
+    struct copies copies = {.list = list, .n = n, .step = step, .part_at = mpixq_gpu_part_at_wait};
     struct mpixq_words all = {.gate = lane->gate_at, .opened = ticket, .halt = lane->halt_at};
-    bool any = false, words = lane->work.n_words > 0;
-    int code = 0;
+    int words = step == 0 ? count_words(list, n) : 0, code = 0;
+    bool any = false;
 
     for (int i = 0; i < n; i++) {
-        any = any || awaited[i].copy != NULL;
+        any = any || list[i].copy != NULL;
     }
     /* What is copied afterwards has not been reached yet. The worker opens the gate in any case.
      * Behind it the kernel waits no more, but closes pairs whose wait is given up. */
-    if (lane->by_values || lane->work.n_words < n) {
-        code = wait_for_gate(lane, ticket, !any && !words);
+    if (lane->by_values || words < n) {
+        code = wait_for_gate(lane, ticket, !any && words == 0);
     }
-    if (code == 0 && words) {
-        code = launch_words(lane, lane->kernels.wait_all, &all, !any, ticket);
+    if (code == 0 && words > 0) {
+        code = launch_words(lane, lane->kernels.wait_all, &all, list, words, !any, ticket);
     }
     return code != 0 || !any ? code : copy_and_tell(lane, &copies, step == 0, ticket);
 }
 
-int mpixq_gpu_submit_start(const struct mpixq_gpu_lane *lane, const struct mpixq_trigger *triggers,
-                           int n, int step, uint64_t ticket)
+int mpixq_gpu_submit_starts(const struct mpixq_gpu_lane *lane, const struct mpixq_op list[], int n,
+                            int step, uint64_t ticket)
 {
     void *before;
     int code = lane->gpu->enter(lane->place, &before);
 
     if (code == 0) {
-        code = submit_start(lane, triggers, n, step, ticket);
+        code = submit_starts(lane, list, n, step, ticket);
         lane->gpu->leave(lane->place, before);
     }
     return code;
 }
 
-int mpixq_gpu_submit_wait(const struct mpixq_gpu_lane *lane, const struct mpixq_awaited *awaited,
-                          int n, int step, uint64_t ticket)
+int mpixq_gpu_submit_waits(const struct mpixq_gpu_lane *lane, const struct mpixq_op list[], int n,
+                           int step, uint64_t ticket)
 {
     void *before;
     int code = lane->gpu->enter(lane->place, &before);
 
     if (code == 0) {
-        code = submit_wait(lane, awaited, n, step, ticket);
+        code = submit_waits(lane, list, n, step, ticket);
         lane->gpu->leave(lane->place, before);
     }
     return code;

@@ -36,22 +36,21 @@ struct mpixq_gpu_lane {
     struct mpixq_gpu_seat *seat; /* NULL: that is not known */
     unsigned starts, looked_at;
     const char *why;
-    struct mpixq_by_gpu work; /* of the next submission */
 };
 
 /* Messages in parts take several steps, each with a ticket: as many as the one with the most parts
- * has, of n copies of which first is the first, stride bytes from each other. */
-int mpixq_gpu_steps(const struct mpixq_copy *const *first, size_t stride, int n);
+ * has. */
+int mpixq_gpu_steps(const struct mpixq_op list[], int n);
 /* Starts begin together: step 0 has the first part of each, and what is whole. Waits end
  * together: their steps are counted downwards, and 0 has the last part of each, and what is whole.
  * The part for a step; negative: none. */
 int mpixq_gpu_part_at_start(const struct mpixq_copy *copy, int step);
 int mpixq_gpu_part_at_wait(const struct mpixq_copy *copy, int step);
 
-/* Codes of the vendor. */
-int mpixq_gpu_submit_start(const struct mpixq_gpu_lane *lane, const struct mpixq_trigger *triggers,
-                           int n, int step, uint64_t ticket);
-int mpixq_gpu_submit_wait(const struct mpixq_gpu_lane *lane, const struct mpixq_awaited *awaited,
-                          int n, int step, uint64_t ticket);
+/* What the GPU does by itself of a list, as it says, belongs to step 0. Codes of the vendor. */
+int mpixq_gpu_submit_starts(const struct mpixq_gpu_lane *lane, const struct mpixq_op list[], int n,
+                            int step, uint64_t ticket);
+int mpixq_gpu_submit_waits(const struct mpixq_gpu_lane *lane, const struct mpixq_op list[], int n,
+                           int step, uint64_t ticket);
 
 #endif

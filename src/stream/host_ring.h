@@ -21,20 +21,10 @@
 #include "host_stream.h"
 #include "stream.h"
 
-enum mpixq_operation { MPIXQ_RUN_FUNCTION, MPIXQ_TRIGGER, MPIXQ_AWAIT };
-
 struct mpixq_slot {
     _Atomic uint64_t filled; /* for the position before this one */
-    enum mpixq_operation operation;
-    int more; /* so many of the slots behind belong to the same submission */
-    union {
-        struct {
-            void (*fn)(void *);
-            void *arg;
-        } function;
-        struct mpixq_trigger trigger;
-        struct mpixq_awaited awaited;
-    } u;
+    int more;                /* so many of the slots behind belong to the same submission */
+    struct mpixq_op op;      /* its first half, unless it is a wait */
 };
 
 /* Whether to look for a moment before a sleep from which another thread will wake this one. To be

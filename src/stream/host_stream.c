@@ -5,6 +5,7 @@
 #include "host_stream.h"
 
 #include <stddef.h>
+#include <string.h>
 #include <time.h>
 #include <utlist.h>
 
@@ -72,87 +73,84 @@ static uint64_t claim(struct mpixq_host_stream *stream, int n)
     return atomic_fetch_add(&stream->tail, (uint64_t)n);
 }
 
-static void fill(struct mpixq_slot *slot, enum mpixq_operation operation, int more,
-                 uint64_t position)
+static void fill(struct mpixq_slot *slot, int more, uint64_t position)
 {
-    slot->operation = operation;
     slot->more = more;
     atomic_store_explicit(&slot->filled, position + 1, memory_order_release);
 }
 
-/* What fills n positions, the first of which is this. */
-static inline void put_triggers(struct mpixq_host_stream *stream, uint64_t position,
-                                const struct mpixq_trigger *triggers, int n, bool is_roomy)
+/* What fills n positions, the first of which is this. Of a start only what the executing thread
+ * reads is copied. */
+static inline void put_starts(struct mpixq_host_stream *stream, uint64_t position,
+                              const struct mpixq_op list[], int n, bool is_roomy)
 {
-    for (int more = n - 1; more >= 0; more--, position++) {
-        struct mpixq_slot *slot = mpixq_slot_at(stream, position);
+    struct mpixq_slot *ring = stream->ring;
+    const uint64_t mask = stream->mask;
+
+    for (int more = n - 1; more >= 0; more--) {
+        struct mpixq_slot *slot = &ring[position & mask];
 
         if (!is_roomy) {
             wait_for_room(stream, position);
         }
-        slot->u.trigger = *triggers++;
-        fill(slot, MPIXQ_TRIGGER, more, position);
+        memcpy(&slot->op, list, offsetof(struct mpixq_op, gpu));
+        list++;
+        fill(slot, more, position++);
     }
 }
 
-static inline void put_awaited(struct mpixq_host_stream *stream, uint64_t position,
-                               const struct mpixq_awaited *awaited, int n, bool is_roomy)
+static inline void put_waits(struct mpixq_host_stream *stream, uint64_t position,
+                             const struct mpixq_op list[], int n, bool is_roomy)
 {
-    for (int more = n - 1; more >= 0; more--, position++) {
-        struct mpixq_slot *slot = mpixq_slot_at(stream, position);
+    struct mpixq_slot *ring = stream->ring;
+    const uint64_t mask = stream->mask;
+
+    for (int more = n - 1; more >= 0; more--) {
+        struct mpixq_slot *slot = &ring[position & mask];
 
         if (!is_roomy) {
             wait_for_room(stream, position);
         }
-        slot->u.awaited = *awaited++;
-        fill(slot, MPIXQ_AWAIT, more, position);
+        slot->op = *list;
+        list++;
+        fill(slot, more, position++);
+    }
+}
+
+static inline void put(struct mpixq_host_stream *stream, uint64_t position,
+                       const struct mpixq_op list[], int n, bool is_roomy)
+{
+    if (mpixq_op_is_wait(list)) {
+        put_waits(stream, position, list, n, is_roomy);
+    } else {
+        put_starts(stream, position, list, n, is_roomy);
     }
 }
 
 /* The same where the ring is full; apart, so that what is usual has nothing to do with it. */
 __attribute__((cold, noinline)) static void wait_and_put(struct mpixq_host_stream *stream,
                                                          uint64_t position,
-                                                         const struct mpixq_trigger *triggers,
-                                                         const struct mpixq_awaited *awaited, int n,
+                                                         const struct mpixq_op list[], int n,
                                                          struct mpixq_turn *turn)
 {
     uint64_t begin = mpixq_trace_begin();
 
     mpixq_turn_lend(turn);
-    if (triggers != NULL) {
-        put_triggers(stream, position, triggers, n, false);
-    } else {
-        put_awaited(stream, position, awaited, n, false);
-    }
+    put(stream, position, list, n, false);
     mpixq_trace_span(MPIXQ_TRACE_FULL, 0, begin, n);
     mpixq_turn_take_back(turn);
 }
 
-static uint64_t host_trigger(struct mpixq_stream *base, const struct mpixq_trigger *triggers, int n,
-                             struct mpixq_turn *turn)
+static uint64_t host_submit(struct mpixq_stream *base, struct mpixq_op list[], int n,
+                            struct mpixq_turn *turn)
 {
     struct mpixq_host_stream *stream = (struct mpixq_host_stream *)base;
     uint64_t position = claim(stream, n), ticket = position + (uint64_t)n;
 
     if (has_room(stream, ticket - 1)) {
-        put_triggers(stream, position, triggers, n, true);
+        put(stream, position, list, n, true);
     } else {
-        wait_and_put(stream, position, triggers, NULL, n, turn);
-    }
-    wake_if_asleep(stream);
-    return ticket;
-}
-
-static uint64_t host_await(struct mpixq_stream *base, const struct mpixq_awaited *awaited, int n,
-                           struct mpixq_turn *turn)
-{
-    struct mpixq_host_stream *stream = (struct mpixq_host_stream *)base;
-    uint64_t position = claim(stream, n), ticket = position + (uint64_t)n;
-
-    if (has_room(stream, ticket - 1)) {
-        put_awaited(stream, position, awaited, n, true);
-    } else {
-        wait_and_put(stream, position, NULL, awaited, n, turn);
+        wait_and_put(stream, position, list, n, turn);
     }
     wake_if_asleep(stream);
     return ticket;
@@ -164,9 +162,10 @@ void mpixq_host_stream_launch(struct mpixq_host_stream *stream, void (*fn)(void 
     struct mpixq_slot *slot = mpixq_slot_at(stream, position);
 
     wait_for_room(stream, position);
-    slot->u.function.fn = fn;
-    slot->u.function.arg = arg;
-    fill(slot, MPIXQ_RUN_FUNCTION, 0, position);
+    slot->op.kind = MPIXQ_OP_RUN;
+    slot->op.u.run = fn;
+    slot->op.arg = arg;
+    fill(slot, 0, position);
     wake_if_asleep(stream);
 }
 
@@ -377,12 +376,6 @@ static const char *host_broken(const struct mpixq_stream *base)
     return NULL;
 }
 
-static void host_by_gpu(struct mpixq_stream *base, const struct mpixq_by_gpu *work)
-{
-    (void)base;
-    (void)work;
-}
-
 /* The worker sees it. */
 static void host_halt(struct mpixq_stream *base)
 {
@@ -434,9 +427,7 @@ const struct mpixq_stream_ops mpixq_host_stream_ops = {
     .admits = host_admits,
     .may_wait = host_admits,
     .broken = host_broken,
-    .trigger = host_trigger,
-    .await = host_await,
-    .by_gpu = host_by_gpu,
+    .submit = host_submit,
     .halt = host_halt,
     .any_waits = host_any_waits,
     .may_start_at = host_may_start_at,

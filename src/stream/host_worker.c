@@ -36,9 +36,9 @@ static inline void wake_if_wanted(struct mpixq_host_stream *stream, uint64_t hea
     }
 }
 
-static inline bool has_reached(const struct mpixq_awaited *awaited)
+static inline bool has_reached(const struct mpixq_op *wait)
 {
-    return atomic_load_explicit(awaited->word, memory_order_acquire) >= awaited->value;
+    return atomic_load_explicit(wait->u.awaited, memory_order_acquire) >= wait->value;
 }
 
 enum { TOGETHER = 32 }; /* at most so many are started or polled at a time */
@@ -69,7 +69,7 @@ static int count_together(const struct mpixq_host_stream *stream, uint64_t head)
 }
 
 /* Poll all, those with the same function in one call. */
-static void poll_pending(const struct mpixq_awaited *const pending[], int n)
+static void poll_pending(const struct mpixq_op *const pending[], int n)
 {
     void *args[TOGETHER];
 
@@ -87,16 +87,16 @@ static void poll_pending(const struct mpixq_awaited *const pending[], int n)
 }
 
 /* What is awaited is there, or will never be. Some waits are the library's own, or for a part. */
-__attribute__((cold, noinline)) static void trace_passed(const struct mpixq_awaited *awaited)
+__attribute__((cold, noinline)) static void trace_passed(const struct mpixq_op *wait)
 {
-    if (awaited->who != NULL && has_reached(awaited) &&
-        (awaited->copy == NULL || awaited->word != awaited->copy->arrived)) {
-        mpixq_trace_wait_passed(awaited->who);
+    if (wait->arg != NULL && has_reached(wait) &&
+        (wait->copy == NULL || wait->u.awaited != wait->copy->arrived)) {
+        mpixq_trace_wait_passed(wait->arg);
     }
 }
 
 /* Drop what needs no more waiting; returns what is left. */
-static int still_pending(const struct mpixq_awaited *pending[], int n)
+static int still_pending(const struct mpixq_op *pending[], int n)
 {
     int left = 0;
 
@@ -112,7 +112,7 @@ static int still_pending(const struct mpixq_awaited *pending[], int n)
 }
 
 /* Does waiting for any of these drive MPI? */
-static bool any_polls(const struct mpixq_awaited *const pending[], int n)
+static bool any_polls(const struct mpixq_op *const pending[], int n)
 {
     for (int i = 0; i < n; i++) {
         if (pending[i]->poll != NULL) {
@@ -123,14 +123,14 @@ static bool any_polls(const struct mpixq_awaited *const pending[], int n)
 }
 
 /* Execute waits together: one call of MPI can test many requests. */
-static void run_awaits(struct mpixq_host_stream *stream, uint64_t head, int n)
+static void run_waits(struct mpixq_host_stream *stream, uint64_t head, int n)
 {
-    const struct mpixq_awaited *pending[TOGETHER];
+    const struct mpixq_op *pending[TOGETHER];
     struct mpixq_backoff backoff;
     int left, polls;
 
     for (int i = 0; i < n; i++) {
-        pending[i] = &mpixq_slot_at(stream, head + (uint64_t)i)->u.awaited;
+        pending[i] = &mpixq_slot_at(stream, head + (uint64_t)i)->op;
     }
     left = still_pending(pending, n);
     if (left == 0) {
@@ -147,7 +147,7 @@ static void run_awaits(struct mpixq_host_stream *stream, uint64_t head, int n)
         if (left == 0) {
             break;
         }
-        atomic_store_explicit(&stream->waits_for, pending[0]->who, memory_order_release);
+        atomic_store_explicit(&stream->waits_for, pending[0]->arg, memory_order_release);
         mpixq_mpi_pause(&backoff);
         wake_if_wanted(stream, head);
     }
@@ -156,29 +156,35 @@ static void run_awaits(struct mpixq_host_stream *stream, uint64_t head, int n)
     atomic_fetch_sub_explicit(&mpixq_pollers, polls, memory_order_relaxed);
 }
 
-/* Execute triggers together, those with the same function in one call. */
-static void run_triggers(const struct mpixq_host_stream *stream, uint64_t head, int n)
+/* Is it the same call, of starts of which the GPU has done as much? */
+static inline bool is_same_call(const struct mpixq_op *a, const struct mpixq_op *b)
+{
+    return a->kind != MPIXQ_OP_STORE && a->u.call == b->u.call && a->by_gpu == b->by_gpu;
+}
+
+/* Execute starts together, those with the same function in one call. */
+static void run_starts(const struct mpixq_host_stream *stream, uint64_t head, int n)
 {
     void *args[TOGETHER];
 
     for (int i = 0; i < n;) {
-        const struct mpixq_trigger *first = &mpixq_slot_at(stream, head + (uint64_t)i)->u.trigger;
-        const struct mpixq_trigger *trigger = first;
+        const struct mpixq_op *first = &mpixq_slot_at(stream, head + (uint64_t)i)->op;
+        const struct mpixq_op *op = first;
         int same = 0;
 
-        if (first->call == NULL) {
-            atomic_store_explicit(first->word, first->value, memory_order_release);
+        if (first->kind == MPIXQ_OP_STORE) {
+            atomic_store_explicit(first->u.word, first->value, memory_order_release);
             i++;
             continue;
         }
-        while (i < n && trigger->call == first->call) {
-            args[same++] = trigger->arg;
+        while (i < n && is_same_call(op, first)) {
+            args[same++] = op->arg;
             i++;
-            trigger = &mpixq_slot_at(stream, head + (uint64_t)i)->u.trigger;
+            op = &mpixq_slot_at(stream, head + (uint64_t)i)->op;
         }
         mpixq_trace_stream_begins();
         mpixq_mpi_enter();
-        first->call(args, same);
+        first->u.call(args, same, first->by_gpu);
         mpixq_mpi_leave();
         mpixq_trace_stream_ends(MPIXQ_TRACE_RAN, same);
     }
@@ -190,24 +196,20 @@ static uint64_t execute(struct mpixq_host_stream *stream, uint64_t head)
     const struct mpixq_slot *slot = mpixq_slot_at(stream, head);
     int n = 1;
 
-    switch (slot->operation) {
-    case MPIXQ_RUN_FUNCTION:
-        inside = true;
-        slot->u.function.fn(slot->u.function.arg);
-        inside = false;
-        break;
-    case MPIXQ_TRIGGER:
-        n = count_together(stream, head);
-        run_triggers(stream, head, n);
-        break;
-    case MPIXQ_AWAIT:
+    if (mpixq_op_is_wait(&slot->op)) {
         n = count_filled(stream, head);
         mpixq_trace_stream_begins();
-        run_awaits(stream, head, n);
-        if (mpixq_trace_is_on() && slot->u.awaited.who != NULL) {
+        run_waits(stream, head, n);
+        if (mpixq_trace_is_on() && slot->op.arg != NULL) {
             mpixq_trace_note_stream_ends(MPIXQ_TRACE_WAITED, n);
         }
-        break;
+    } else if (slot->op.kind != MPIXQ_OP_RUN) {
+        n = count_together(stream, head);
+        run_starts(stream, head, n);
+    } else {
+        inside = true;
+        slot->op.u.run(slot->op.arg);
+        inside = false;
     }
     return (uint64_t)n;
 }

@@ -263,11 +263,10 @@ const struct mpixq_gpu_handle *mpixq_share_ends(const struct mpixq_share *share)
     return &share->handle;
 }
 
-/* Into the stream of our own. Words are waited for as those are whose gate is open. */
-static uint64_t submit(struct mpixq_share *share, const struct mpixq_by_gpu *work)
+/* Into the stream of our own, of which the GPU does everything. Words are waited for as those are
+ * whose gate is open. */
+uint64_t mpixq_share_submit(struct mpixq_share *share, struct mpixq_op list[], int n)
 {
-    const struct mpixq_trigger none = {0};
-    const struct mpixq_awaited one = {0};
     char *words = share->moved_at;
     const struct mpixq_gpu_lane lane = {.gpu = share->gpu,
                                         .handle = share->stream,
@@ -275,30 +274,22 @@ static uint64_t submit(struct mpixq_share *share, const struct mpixq_by_gpu *wor
                                         .reached_at = words,
                                         .gate_at = words + NEVER * sizeof(uint64_t),
                                         .halt_at = words + ZERO * sizeof(uint64_t),
-                                        .kernels = share->kernels,
-                                        .work = *work};
+                                        .kernels = share->kernels};
     uint64_t ticket;
     int code;
 
+    for (int i = 0; i < n; i++) {
+        list[i].by_gpu = true;
+    }
     mpixq_lock_acquire(&moves_lock);
     ticket = ++share->tickets;
-    code = work->n_moves > 0 ? mpixq_gpu_submit_start(&lane, &none, 0, 0, ticket)
-                             : mpixq_gpu_submit_wait(&lane, &one, 1, 0, ticket);
+    code = mpixq_op_is_wait(list) ? mpixq_gpu_submit_waits(&lane, list, n, 0, ticket)
+                                  : mpixq_gpu_submit_starts(&lane, list, n, 0, ticket);
     mpixq_lock_release(&moves_lock);
     if (code != 0) {
         mpixq_err("%s cannot move data: %s", share->gpu->name, share->gpu->text(code));
     }
     return code == 0 ? ticket : 0;
-}
-
-uint64_t mpixq_share_move(struct mpixq_share *share, const struct mpixq_move moves[], int n)
-{
-    return submit(share, &(struct mpixq_by_gpu){.moves = moves, .n_moves = n});
-}
-
-uint64_t mpixq_share_take(struct mpixq_share *share, const struct mpixq_gpu_word *word)
-{
-    return submit(share, &(struct mpixq_by_gpu){.words = word, .n_words = 1});
 }
 
 bool mpixq_share_has_moved(const struct mpixq_share *share, uint64_t ticket)

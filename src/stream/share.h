@@ -79,11 +79,10 @@ void *mpixq_share_map(const struct mpixq_share *share, void *memory, size_t byte
 /* False: the GPU's library has it still, so that nothing else may come to that address. */
 bool mpixq_share_unmap(const struct mpixq_share *share, void *memory);
 
-/* Move these by a stream of our own, which waits for no other one; returns a ticket, or 0: the GPU
- * reports an error. May wait for room in the stream, but for no peer. */
-uint64_t mpixq_share_move(struct mpixq_share *share, const struct mpixq_move moves[], int n);
-/* Copy the message of this word from its slot, where it is or is about to be, in the same way. */
-uint64_t mpixq_share_take(struct mpixq_share *share, const struct mpixq_gpu_word *word);
+/* Have the GPU make these starts, all MOVEs, or TAKE what is in the slot of an end or is about to
+ * be, by a stream of our own, which waits for no other one; returns a ticket, or 0: the GPU reports
+ * an error. May wait for room in the stream, but for no peer. */
+uint64_t mpixq_share_submit(struct mpixq_share *share, struct mpixq_op list[], int n);
 /* Have the kernels ended by which that was done? Any thread; never blocks. */
 bool mpixq_share_has_moved(const struct mpixq_share *share, uint64_t ticket);
 /* NULL, or what the GPU reports: then it moves nothing more. */

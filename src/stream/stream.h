@@ -16,76 +16,16 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "pieces.h"
+#include "op.h"
 
 struct mpixq_facts;
 struct mpixq_turn;
 struct mpixq_stream; /* one open stream of any kind; its first member is the ops pointer */
 
-/* What a stream of a GPU copies in its order, between its memory and the host's: addresses as the
- * GPU has them. */
-struct mpixq_copy {
-    void *to;
-    const void *from;
-    size_t bytes;
-    const void *place; /* where a kernel can (gpu.h); NULL: not known */
-    /* If it is to be made in parts (n_parts > 1): bytes of each but the last. Their start is
-     * triggered after each of them; or this word counts what has arrived, from the first start on,
-     * and each is copied when it is there. */
-    int n_parts;
-    size_t part;
-    const _Atomic uint64_t *arrived;
-};
-
 static inline int mpixq_copy_parts(const struct mpixq_copy *copy)
 {
     return copy != NULL && copy->n_parts > 1 ? copy->n_parts : 1;
 }
-
-/* A word that a GPU stores to, or waits for, by itself, and where it sees it. */
-struct mpixq_gpu_word {
-    void *address;
-    uint64_t value;
-    /* Of a pair whose start it ends, and what the state is at most if the other end has not come;
-     * it is closed if the queue fails. NULL: of none. */
-    struct mpixq_end_state *state;
-    uint64_t mine;
-    void *slot; /* from where a message may have to be copied; NULL: from nowhere */
-    char *to;
-    uint64_t bytes;
-};
-
-/* What a GPU does by itself in a submission: doorbells that it rings and data that it moves, or
- * words that it waits for. */
-struct mpixq_by_gpu {
-    const struct mpixq_gpu_word *words;
-    const struct mpixq_move *moves;
-    int n_words, n_moves;
-};
-
-/* One thing that a start does when the stream reaches it: either call a function, with the args of
- * all that are started together; or store value into word (release). A thread of the host does
- * either. */
-struct mpixq_trigger {
-    void (*call)(void *const args[], int n); /* NULL: store */
-    void *arg;
-    _Atomic uint64_t *word;
-    uint64_t value;
-    const struct mpixq_copy *copy; /* made before; NULL: none; only given to streams of GPUs */
-};
-
-/* One thing that a wait waits for: word has reached value (acquire), or *failed is not 0. */
-struct mpixq_awaited {
-    const _Atomic uint64_t *word;
-    uint64_t value;
-    /* Called again and again until the word is there, with the args of all that are waited for
-     * together and are not there yet; NULL: somebody else sets the word. */
-    void (*poll)(void *const args[], int n);
-    void *arg;
-    const atomic_int *failed;
-    const void *who;               /* the stream only passes it on, by waits_for */
-    const struct mpixq_copy *copy; /* as above; made when the word is there */
-};
 
 struct mpixq_refusal {
     int error;       /* enum mpixq_error */
@@ -107,7 +47,7 @@ struct mpixq_stream_ops {
     /* Also destroys a stream that open made; it is idle then, or broken. */
     void (*close)(struct mpixq_stream *stream);
     /* How starts and waits are put into the stream just now: a word for people. In the queue's
-     * turn, as trigger may change it, though not while it lends the turn. */
+     * turn, as submit may change it, though not while it lends the turn. */
     const char *(*how)(const struct mpixq_stream *stream);
 
     /* May the calling thread submit just now? An enum mpixq_error. */
@@ -118,19 +58,13 @@ struct mpixq_stream_ops {
      * here. The queue is to fail then, which makes the stream pass all that was submitted. */
     const char *(*broken)(const struct mpixq_stream *stream);
 
-    /* Submit all triggers as one operation, or all things to wait for. The arrays are read
-     * before it returns. May wait for room, never for communication of this call; while it waits,
-     * and in any call of a GPU's library, it lends the turn (NULL: there is none). Returns the
-     * ticket. */
-    uint64_t (*trigger)(struct mpixq_stream *stream, const struct mpixq_trigger *triggers, int n,
-                        struct mpixq_turn *turn);
-    uint64_t (*await)(struct mpixq_stream *stream, const struct mpixq_awaited *awaited, int n,
-                      struct mpixq_turn *turn);
+    /* Submit a list as one operation: starts, or waits. By this call the stream decides which of
+     * them its GPU does by itself, and says so in the list, which is read before it returns. May
+     * wait for room, never for communication of this call; while it waits, and in any call of a
+     * GPU's library, it lends the turn (NULL: there is none). Returns the ticket. */
+    uint64_t (*submit)(struct mpixq_stream *stream, struct mpixq_op list[], int n,
+                       struct mpixq_turn *turn);
 
-    /* Of streams that do so by themselves (below), in the queue's turn, just before such a
-     * submission, which reads the arrays: what is done before the triggers are executed; or the
-     * words of what is awaited, of all of it or in vain. */
-    void (*by_gpu)(struct mpixq_stream *stream, const struct mpixq_by_gpu *work);
     /* The queue has failed: the GPU rings no more. Any thread; never blocks. */
     void (*halt)(struct mpixq_stream *stream);
     /* Where GPUs see this memory, of the host or (is_io) of a device, or NULL: they cannot. Threads
@@ -142,10 +76,10 @@ struct mpixq_stream_ops {
     void *(*map)(void *memory, size_t bytes, bool is_io);
     void (*unmap)(void *memory);
 
-    /* How many triggers and awaited things the stream holds before a submission waits for room. */
+    /* How many operations the stream holds before a submission waits for room. */
     uint64_t (*depth)(const struct mpixq_stream *stream);
 
-    /* Who of the first awaited thing that the stream waits for just now and that is not there, or
+    /* The arg of the first wait that the stream waits for just now and that is not there, or
      * NULL if it does not wait. Any thread; never blocks. */
     const void *(*waits_for)(const struct mpixq_stream *stream);
 
@@ -167,7 +101,7 @@ struct mpixq_stream_ops {
 struct mpixq_stream {
     const struct mpixq_stream_ops *ops;
     /* It rings doorbells and moves data, and waits for words, by itself. The latter may change in a
-     * trigger. */
+     * submission. */
     bool rings, watches;
     const void *place; /* where its GPU can access memory; NULL: it has none */
 };

@@ -48,19 +48,18 @@ struct submitter {
 };
 
 /* As one operation: mostly a few, at times more than the ring holds. */
-static uint64_t submit_triggers(struct submitter *s)
+static uint64_t submit_calls(struct submitter *s)
 {
     enum { MANY = 3 * DEPTH };
-    struct mpixq_trigger triggers[MANY];
+    struct mpixq_op list[MANY];
     int left = ITEMS - (int)s->series.submitted;
     int n = 1 + unit_pick(&s->seed, unit_pick(&s->seed, 10) == 0 ? MANY : 4);
 
     n = n < left ? n : left;
     for (int i = 0; i < n; i++) {
-        triggers[i] =
-            (struct mpixq_trigger){.call = run_items, .arg = next_item(&s->series, s->items)};
+        mpixq_op_call(&list[i], MPIXQ_OP_CALL, run_items, next_item(&s->series, s->items));
     }
-    return ops->trigger(s->stream, triggers, n, NULL);
+    return ops->submit(s->stream, list, n, NULL);
 }
 
 static void *submit_all(void *arg)
@@ -71,7 +70,7 @@ static void *submit_all(void *arg)
         if (unit_pick(&s->seed, 2) == 0) {
             mpixq_host_stream_launch(s->host, run_item, next_item(&s->series, s->items));
         } else {
-            uint64_t ticket = submit_triggers(s);
+            uint64_t ticket = submit_calls(s);
 
             if (unit_pick(&s->seed, 10) == 0) {
                 ops->synchronize(s->stream, ticket, NULL);
@@ -159,8 +158,9 @@ struct check {
     int *mistakes;
 };
 
-static void check_words(void *const args[], int n)
+static void check_words(void *const args[], int n, bool by_gpu)
 {
+    assert_false(by_gpu);
     for (int i = 0; i < n; i++) {
         const struct check *check = args[i];
 
@@ -169,12 +169,12 @@ static void check_words(void *const args[], int n)
 }
 
 /* Calls of several functions and stores in one submission, which may be executed by groups. */
-static void triggers_of_one_submission_keep_their_order(void **state)
+static void starts_of_one_submission_keep_their_order(void **state)
 {
     enum { N = 4 * DEPTH };
     static struct item items[1000 * N];
     struct mpixq_stream *stream = open_own();
-    struct mpixq_trigger triggers[N];
+    struct mpixq_op list[N];
     struct check checks[N];
     struct series series = {0};
     _Atomic uint64_t word = 0;
@@ -189,13 +189,15 @@ static void triggers_of_one_submission_keep_their_order(void **state)
             int kind = unit_pick(&random, 3);
 
             checks[i] = (struct check){&word, value, &mistakes};
-            triggers[i] =
-                kind == 0 ? (struct mpixq_trigger){.word = &word, .value = ++value}
-                : kind == 1
-                    ? (struct mpixq_trigger){.call = check_words, .arg = &checks[i]}
-                    : (struct mpixq_trigger){.call = run_items, .arg = next_item(&series, items)};
+            if (kind == 0) {
+                mpixq_op_store(&list[i], &word, ++value);
+            } else if (kind == 1) {
+                mpixq_op_call(&list[i], MPIXQ_OP_CALL, check_words, &checks[i]);
+            } else {
+                mpixq_op_call(&list[i], MPIXQ_OP_CALL, run_items, next_item(&series, items));
+            }
         }
-        ops->synchronize(stream, ops->trigger(stream, triggers, n, NULL), NULL);
+        ops->synchronize(stream, ops->submit(stream, list, n, NULL), NULL);
         expect_done(&series);
         assert_int_equal(mistakes, 0);
         assert_int_equal(atomic_load(&word), value);
@@ -289,14 +291,14 @@ static void wait_polls_until_the_word_is_there(void **state)
 {
     struct mpixq_stream *stream = open_own();
     struct polled polled = {.calls = 0};
-    struct mpixq_awaited awaited[3];
+    struct mpixq_op list[3];
 
     (void)state;
     for (uint64_t i = 0; i < 3; i++) {
-        awaited[i] = (struct mpixq_awaited){
-            .word = &polled.word, .value = i, .poll = poll_words, .arg = &polled, .failed = &never};
+        mpixq_op_wait(&list[i], MPIXQ_OP_WAIT, &polled, &polled.word, i, &never);
+        list[i].poll = poll_words;
     }
-    ops->synchronize(stream, ops->await(stream, awaited, 3, NULL), NULL);
+    ops->synchronize(stream, ops->submit(stream, list, 3, NULL), NULL);
     assert_int_equal(polled.calls, 200); /* none for the value that was there */
     ops->close(stream);
 }
@@ -314,19 +316,17 @@ static void waits_of_one_submission_end_each_for_itself(void **state)
     struct mpixq_stream *stream = open_own();
     static struct polled polled[N];
     static const atomic_int failed = 1;
-    struct mpixq_awaited awaited[N];
+    struct mpixq_op list[N];
 
     (void)state;
     for (int round = 0; round < 20; round++) {
         for (int i = 0; i < N; i++) {
             polled[i] = (struct polled){.calls = 0};
-            awaited[i] = (struct mpixq_awaited){.word = &polled[i].word,
-                                                .value = (uint64_t)(i + round) % 4,
-                                                .poll = i % 7 < 3 ? poll_words : poll_others,
-                                                .arg = &polled[i],
-                                                .failed = i % 11 == 0 ? &failed : &never};
+            mpixq_op_wait(&list[i], MPIXQ_OP_WAIT, &polled[i], &polled[i].word,
+                          (uint64_t)(i + round) % 4, i % 11 == 0 ? &failed : &never);
+            list[i].poll = i % 7 < 3 ? poll_words : poll_others;
         }
-        ops->synchronize(stream, ops->await(stream, awaited, N, NULL), NULL);
+        ops->synchronize(stream, ops->submit(stream, list, N, NULL), NULL);
         for (int i = 0; i < N; i++) {
             assert_int_equal(polled[i].calls, i % 11 == 0 ? 0 : (i + round) % 4 * 100);
         }
@@ -340,14 +340,15 @@ static void failure_ends_a_wait(void **state)
     struct mpixq_stream *stream = open_own();
     _Atomic uint64_t word = 0, behind = 0;
     atomic_int failed = 0;
-    struct mpixq_awaited awaited = {.word = &word, .value = 1, .failed = &failed};
+    struct mpixq_op wait;
 
     (void)state;
+    mpixq_op_wait(&wait, MPIXQ_OP_WAIT, NULL, &word, 1, &failed);
     for (uint64_t i = 1; i <= 200; i++) {
         uint64_t ticket, last;
 
         atomic_store(&failed, 0);
-        ticket = ops->await(stream, &awaited, 1, NULL);
+        ticket = ops->submit(stream, &wait, 1, NULL);
         last = store(stream, &behind, i);
         if (i % 2 == 0) {
             usleep(200);
@@ -367,7 +368,7 @@ static void sleeping_stream_takes_more_than_it_holds(void **state)
     enum { N = 3 * DEPTH + 1, ROUNDS = 3000 };
     static struct item items[ROUNDS * N];
     struct mpixq_stream *stream = open_own();
-    struct mpixq_trigger triggers[N];
+    struct mpixq_op list[N];
     struct series series = {0};
 
     (void)state;
@@ -375,14 +376,13 @@ static void sleeping_stream_takes_more_than_it_holds(void **state)
         int n = round % 3 == 0 ? N : DEPTH + 1 + round % DEPTH;
 
         for (int i = 0; i < n; i++) {
-            triggers[i] =
-                (struct mpixq_trigger){.call = run_items, .arg = next_item(&series, items)};
+            mpixq_op_call(&list[i], MPIXQ_OP_CALL, run_items, next_item(&series, items));
         }
         /* Long enough to fall asleep, or just about. */
         if (round % 4 != 0) {
             usleep((useconds_t)(round % 4) * 20);
         }
-        ops->synchronize(stream, ops->trigger(stream, triggers, n, NULL), NULL);
+        ops->synchronize(stream, ops->submit(stream, list, n, NULL), NULL);
         expect_done(&series);
     }
     ops->close(stream);
@@ -487,7 +487,7 @@ int main(void)
         cmocka_unit_test(functions_run_in_order),
         cmocka_unit_test(submitters_share_a_stream),
         cmocka_unit_test(operations_of_all_kinds_keep_one_order),
-        cmocka_unit_test(triggers_of_one_submission_keep_their_order),
+        cmocka_unit_test(starts_of_one_submission_keep_their_order),
         cmocka_unit_test(tickets_pass_in_order),
         cmocka_unit_test(word_may_be_set_by_another_thread),
         cmocka_unit_test(wait_polls_until_the_word_is_there),

@@ -45,22 +45,30 @@ static inline struct mpixq_stream *open_own(void)
     return stream;
 }
 
-static inline uint64_t call(struct mpixq_stream *stream, void (*fn)(void *const args[], int n),
-                            void *arg)
+static inline uint64_t call(struct mpixq_stream *stream,
+                            void (*fn)(void *const args[], int n, bool by_gpu), void *arg)
 {
-    return ops->trigger(stream, &(struct mpixq_trigger){.call = fn, .arg = arg}, 1, NULL);
+    struct mpixq_op op;
+
+    mpixq_op_call(&op, MPIXQ_OP_CALL, fn, arg);
+    return ops->submit(stream, &op, 1, NULL);
 }
 
 static inline uint64_t store(struct mpixq_stream *stream, _Atomic uint64_t *word, uint64_t value)
 {
-    return ops->trigger(stream, &(struct mpixq_trigger){.word = word, .value = value}, 1, NULL);
+    struct mpixq_op op;
+
+    mpixq_op_store(&op, word, value);
+    return ops->submit(stream, &op, 1, NULL);
 }
 
 static inline uint64_t await(struct mpixq_stream *stream, const _Atomic uint64_t *word,
                              uint64_t value)
 {
-    return ops->await(
-        stream, &(struct mpixq_awaited){.word = word, .value = value, .failed = &never}, 1, NULL);
+    struct mpixq_op op;
+
+    mpixq_op_wait(&op, MPIXQ_OP_WAIT, NULL, word, value, &never);
+    return ops->submit(stream, &op, 1, NULL);
 }
 
 /* What one thread submits, numbered; the stream's thread checks that the numbers come in order. */
@@ -82,8 +90,9 @@ static inline void run_item(void *arg)
 }
 
 /* As a trigger. */
-static inline void run_items(void *const args[], int n)
+static inline void run_items(void *const args[], int n, bool by_gpu)
 {
+    assert_false(by_gpu);
     for (int i = 0; i < n; i++) {
         run_item(args[i]);
     }

@@ -59,11 +59,11 @@ static bool match(const struct mpixq_channel *channel)
 
 static void start(struct mpixq_pair *pair)
 {
-    struct mpixq_trigger trigger;
+    struct mpixq_op op;
 
     mpixq_pair_count_start(pair, true);
-    if (pair->channel->start(NULL, pair, &trigger)) {
-        trigger.call(&trigger.arg, 1);
+    if (pair->channel->start(NULL, &pair, 1, &op) == 1) {
+        op.u.call(&op.arg, 1, false);
     }
     assert_false(mpixq_pair_has_failed(pair));
 }

@@ -1,0 +1,154 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * Copyright (c) 2026 the mpix-queue authors
+ *
+ * Operations: what a channel makes of a start or of a wait, and what a stream executes. A channel
+ * fills a list of them (channel.h) and does not ask what kind of stream executes it; the stream
+ * decides who does what (stream.h): the thread of a host stream all of it; a GPU what it reaches by
+ * itself, and the worker that follows it the rest.
+ */
+#ifndef MPIXQ_OP_H
+#define MPIXQ_OP_H
+
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "pieces.h"
+
+struct mpixq_stream_ops;
+
+enum mpixq_op_kind {
+    /* Starts. Each but a store ends with a call of a function of the host, for all of a list that
+     * have the same function together. */
+    MPIXQ_OP_CALL,  /* that is all */
+    MPIXQ_OP_RING,  /* a GPU that sees the doorbell rings it before the call */
+    MPIXQ_OP_MOVE,  /* a GPU makes the start of an end before the call */
+    MPIXQ_OP_STORE, /* value into word, release */
+    MPIXQ_OP_RUN,   /* a function of the program */
+    /* Waits: until word has reached value, acquire, or *failed is not 0. */
+    MPIXQ_OP_WAIT, /* a GPU that sees the word waits for it by itself */
+    MPIXQ_OP_TAKE  /* a GPU waits for an end, and copies what lies in a slot */
+};
+
+/* What a stream of a GPU copies in its order, between its memory and the host's: addresses as the
+ * GPU has them. */
+struct mpixq_copy {
+    void *to;
+    const void *from;
+    size_t bytes;
+    const void *place; /* where a kernel can (gpu.h); NULL: not known */
+    /* If it is to be made in parts (n_parts > 1): bytes of each but the last. Their start is
+     * executed after each of them; or this word counts what has arrived, from the first start on,
+     * and each is copied when it is there. */
+    int n_parts;
+    size_t part;
+    const _Atomic uint64_t *arrived;
+};
+
+/* Memory of the host, or registers of a device, that streams of one kind are to see as soon as that
+ * can be brought about. */
+struct mpixq_exposed {
+    char *memory;
+    size_t bytes;
+    bool is_io;                        /* registers */
+    const struct mpixq_stream_ops *by; /* by which kind; written once, before seen */
+    _Atomic(char *) seen;              /* where they see it; NULL: not yet, or they cannot */
+    struct mpixq_exposed *next;
+};
+
+/* One end of a pair whose data GPUs move by themselves: what is the same for each start. */
+struct mpixq_gpu_end {
+    struct mpixq_move move;        /* a start, but for what its value changes */
+    struct mpixq_end_state *state; /* NULL: nothing can be taken back */
+    char *first_slot;              /* where this GPU sees the slots of the receive; NULL: none */
+    uint64_t base;                 /* the value before the first start */
+};
+
+/* Bytes of a slot for a message, at both ends the same. */
+static inline size_t mpixq_slot_bytes(uint64_t bytes)
+{
+    return (bytes + MPIXQ_UNIT - 1) / MPIXQ_UNIT * sizeof(uint64_t);
+}
+
+/* The first half is all that a thread of the host reads of a start. */
+struct mpixq_op {
+    uint8_t kind;       /* enum mpixq_op_kind */
+    uint8_t by_gpu;     /* set by the stream: the GPU does its part by itself; 0 or 1 */
+    bool is_after_host; /* of a MOVE: the host has made the start before */
+    void *arg;          /* of the functions; of waits, who waits: see waits_for in stream.h */
+    union {
+        void (*call)(void *const args[], int n, bool by_gpu);
+        void (*run)(void *arg);
+        _Atomic uint64_t *word;          /* of a STORE */
+        const _Atomic uint64_t *awaited; /* of waits */
+    } u;
+    uint64_t value; /* of the word; of an end, that of the start */
+
+    /* What a GPU needs for its part. Of a RING: the doorbell, or NULL, and then where it sees
+     * it; of a WAIT: the memory that the word is in, or NULL, and then where it sees the word; of a
+     * MOVE and a TAKE: the end; of a MOVE NULL, if the start moves nothing. */
+    union {
+        const struct mpixq_exposed *exposed;
+        char *seen;
+        const struct mpixq_gpu_end *end;
+    } gpu;
+    /* Made before a start, or after a wait; NULL: none. Not set where the stream copies nothing. */
+    const struct mpixq_copy *copy;
+    /* Of waits. Poll is called again and again until the word is there, with the args of all that
+     * are waited for together and are not there yet; NULL: somebody else sets the word. */
+    void (*poll)(void *const args[], int n);
+    const atomic_int *failed;
+};
+
+static inline bool mpixq_op_is_wait(const struct mpixq_op *op)
+{
+    return op->kind >= MPIXQ_OP_WAIT;
+}
+
+/* A start that is a call, and perhaps something for a GPU before it, which the caller adds. */
+static inline void mpixq_op_call(struct mpixq_op *op, enum mpixq_op_kind kind,
+                                 void (*call)(void *const args[], int n, bool by_gpu), void *arg)
+{
+    op->kind = (uint8_t)kind;
+    op->by_gpu = false;
+    op->arg = arg;
+    op->u.call = call;
+}
+
+static inline void mpixq_op_wait(struct mpixq_op *op, enum mpixq_op_kind kind, void *arg,
+                                 const _Atomic uint64_t *word, uint64_t value,
+                                 const atomic_int *failed)
+{
+    op->kind = (uint8_t)kind;
+    op->by_gpu = false;
+    op->arg = arg;
+    op->u.awaited = word;
+    op->value = value;
+    op->gpu.exposed = NULL;
+    op->copy = NULL;
+    op->poll = NULL;
+    op->failed = failed;
+}
+
+static inline void mpixq_op_store(struct mpixq_op *op, _Atomic uint64_t *word, uint64_t value)
+{
+    op->kind = MPIXQ_OP_STORE;
+    op->by_gpu = false;
+    op->arg = NULL;
+    op->u.word = word;
+    op->value = value;
+    op->copy = NULL;
+}
+
+/* Where streams of this kind see it, or NULL. */
+static inline char *mpixq_exposed_to(const struct mpixq_exposed *exposed,
+                                     const struct mpixq_stream_ops *kind)
+{
+    char *seen =
+        exposed != NULL ? atomic_load_explicit(&exposed->seen, memory_order_acquire) : NULL;
+
+    return seen != NULL && exposed->by == kind ? seen : NULL;
+}
+
+#endif
