@@ -2,7 +2,7 @@
  * Copyright (c) 2026 the mpix-queue authors
  *
  * Seam: how one matched pair (pair.h) moves its data. Each channel is one constant table of
- * functions, none of them NULL. core/channels.c lists them, best first; it is the only place that
+ * functions, none of them NULL, and what only some channels have. core/channels.c lists them, best first; it is the only place that
  * knows which are built in. A channel knows nothing of requests: a pair need not have one.
  *
  * Both ends of a pair use the same channel, decided at match time: the sender offers every
@@ -22,6 +22,7 @@
 #include "pair.h"
 #include "wire.h"
 
+struct mpixq_channel_graphs;
 struct mpixq_facts;
 struct mpixq_op;
 struct mpixq_queue;
@@ -41,6 +42,9 @@ struct mpixq_channel {
                          buffers (stage.h) */
     bool of_gpus;     /* takes nothing but what it has prepared (below), and starts on queues only
                          whose stream is in the pair's place */
+
+    /* Its starts and waits can be captured into graphs (graphs.h); NULL: they cannot. */
+    const struct mpixq_channel_graphs *graphs;
 
     /* Prepare and tear down what the channel has once per process. In MPI_Init and
      * MPI_Finalize. Open returns an MPI code; close always succeeds, also after a failed open. */

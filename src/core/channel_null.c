@@ -6,6 +6,7 @@
 #include <stddef.h>
 
 #include "channel.h"
+#include "graphs.h"
 #include "trace.h"
 
 static int null_open(void)
@@ -94,10 +95,26 @@ static bool null_retire(struct mpixq_pair *pair)
     return true;
 }
 
+/* A graph has nothing of such a request, and nothing ever happens to it. */
+static void null_ignore(struct mpixq_pair *pair)
+{
+    (void)pair;
+}
+
+static enum mpixq_error null_refresh(struct mpixq_pair *pair)
+{
+    (void)pair;
+    return MPIXQ_E_NONE;
+}
+
+static const struct mpixq_channel_graphs null_graphs = {
+    .begin = null_ignore, .refresh = null_refresh, .halt = null_ignore, .close = null_ignore};
+
 const struct mpixq_channel mpixq_channel_null = {
     .name = "null",
     .id = MPIXQ_CHANNEL_NULL,
     .through_mpi = true,
+    .graphs = &null_graphs,
     .open = null_open,
     .close = null_close,
     .outlook = mpixq_channel_outlook_available,

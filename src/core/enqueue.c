@@ -7,13 +7,12 @@
 
 #include "alloc.h"
 #include "channel.h"
-#include "handles.h"
+#include "enqueue.h"
 #include "queue.h"
 #include "trace.h"
 
-/* Room for n elements in the queue's arrays; in turn. Grows rarely, so the enqueue path
- * does not allocate. */
-static bool make_room(struct mpixq_queue *queue, int n)
+/* Grows rarely, so the enqueue path does not allocate. */
+bool mpixq_enqueue_make_room(struct mpixq_queue *queue, int n)
 {
     int room = queue->room > 0 ? queue->room : 16;
     void *pairs, *list;
@@ -36,10 +35,9 @@ static bool make_room(struct mpixq_queue *queue, int n)
     return true;
 }
 
-/* May its first start be made on this queue, as far as that depends on the type of the queue and on
- * where the buffer is? Apart from the starts that follow, which are many. */
-__attribute__((cold, noinline)) static enum mpixq_error check_first(const struct mpixq_queue *queue,
-                                                                    const struct mpixq_request *req)
+/* Apart from the starts that follow, which are many. */
+__attribute__((cold, noinline)) enum mpixq_error
+mpixq_enqueue_check_first(const struct mpixq_queue *queue, const struct mpixq_request *req)
 {
     enum mpixq_error error = mpixq_queue_type_admits(queue, req);
     const void *place;
@@ -73,7 +71,8 @@ static enum mpixq_error check_start(const struct mpixq_queue *queue,
     case MPIXQ_MATCHING:
         return MPIXQ_E_MATCHING;
     case MPIXQ_MATCHED:
-        return mpixq_pair_has_failed(&req->pair) ? MPIXQ_E_REQUEST_FAILED : check_first(queue, req);
+        return mpixq_pair_has_failed(&req->pair) ? MPIXQ_E_REQUEST_FAILED
+                                                 : mpixq_enqueue_check_first(queue, req);
     case MPIXQ_STARTED:
         return MPIXQ_E_STARTED;
     case MPIXQ_HOST_STARTED:
@@ -103,103 +102,56 @@ static enum mpixq_error check_wait(const struct mpixq_queue *queue, const struct
     }
 }
 
-/* The record of a handle, or NULL. Arrays come again and again, so the record that was in its place
- * the last time is looked at first. */
-static struct mpixq_request *find_next(_Atomic(struct mpixq_request *) *place, MPI_Request handle)
+int mpixq_enqueue_fault(const struct mpixq_queue *queue, enum mpixq_error error,
+                        const struct mpixq_request *failed, int index, struct mpixq_fault *fault_p)
 {
-    struct mpixq_request *req = atomic_load_explicit(place, memory_order_relaxed);
-
-    if (req == NULL || !mpixq_handles_is(req, handle)) {
-        req = mpixq_request_find(handle);
-        atomic_store_explicit(place, req, memory_order_relaxed);
+    mpixq_fault_at(fault_p, index, failed);
+    if (error == MPIXQ_E_QUEUE_TYPE) {
+        mpixq_queue_type_explain(queue, failed, &fault_p->choice);
     }
-    return req;
+    return error == MPIXQ_E_REQUEST_FAILED ? mpixq_request_failure(failed)
+                                           : mpixq_error_code(error);
 }
 
-/* Look up all elements and check whether they may be started, or waited for. The pairs of those
- * that are not null, *n_p, go to queue->pairs. On an error *index_p is the element's, and *failed_p
- * its record, or NULL if it is unknown. Under the submission lock. */
-static enum mpixq_error collect(struct mpixq_queue *queue, int count, MPI_Request requests[],
-                                bool starts, int *n_p, struct mpixq_request **failed_p,
-                                int *index_p)
+/* May this thread submit to the stream just now? Not under the submission lock: that may call a GPU's
+ * library, which may block. */
+static inline enum mpixq_error admitted(const struct mpixq_queue *queue)
 {
-    _Atomic(struct mpixq_request *) *place = &queue->first_found;
-    uint64_t mark = ++queue->mark;
-    int n = 0;
-
-    *failed_p = NULL;
-    if (count > queue->room && !make_room(queue, count)) {
-        return MPIXQ_E_NO_MEMORY;
-    }
-    for (int i = 0; i < count; i++) {
-        struct mpixq_request *req;
-        enum mpixq_error error;
-
-        if (requests[i] == MPI_REQUEST_NULL) {
-            continue;
-        }
-        req = find_next(place, requests[i]);
-        if (req == NULL) {
-            *index_p = i;
-            return MPIXQ_E_UNKNOWN_REQUEST;
-        }
-        error = starts ? check_start(queue, req) : check_wait(queue, req);
-        if (error == MPIXQ_E_NONE && req->mark == mark) {
-            error = MPIXQ_E_TWICE;
-        }
-        if (error != MPIXQ_E_NONE) {
-            *failed_p = req;
-            *index_p = i;
-            return error;
-        }
-        req->mark = mark;
-        queue->pairs[n++] = &req->pair;
-        place = &req->followed_by;
-    }
-    *n_p = n;
-    return MPIXQ_E_NONE;
+    return (enum mpixq_error)queue->stream->ops->admits(queue->stream);
 }
 
 /* Take the submission lock of the queue, with the pairs of checked requests in queue->pairs, or
  * return the error without it. */
-static int take_checked(struct mpixq_queue *queue, int count, MPI_Request requests[], bool starts,
-                        int *n_p, struct mpixq_fault *fault_p)
+static inline __attribute__((always_inline)) int
+take_checked(struct mpixq_queue *queue, enum mpixq_error error, int count, MPI_Request requests[],
+             mpixq_enqueue_check *check, int *n_p, struct mpixq_fault *fault_p)
 {
-    struct mpixq_request *failed;
-    enum mpixq_error error;
-    int index;
-
     for (;;) {
+        struct mpixq_request *failed = NULL;
+        int index = -1;
+
         mpixq_queue_look(queue);
         if (mpixq_queue_has_failed(queue)) {
             return mpixq_queue_failure(queue, fault_p);
         }
-        failed = NULL;
-        index = -1;
-        /* Before the turn is taken: that may call a GPU's library, which may block. */
-        error = (enum mpixq_error)queue->stream->ops->admits(queue->stream);
         if (error == MPIXQ_E_NONE) {
             mpixq_turn_take(&queue->turn);
-            error = collect(queue, count, requests, starts, n_p, &failed, &index);
+            error = mpixq_enqueue_collect(queue, count, requests, check, n_p, &failed, &index);
             if (error == MPIXQ_E_NONE) {
                 return MPI_SUCCESS;
             }
             mpixq_turn_leave(&queue->turn);
         }
-        if (error == MPIXQ_E_OTHER_QUEUE) {
+        if (failed != NULL && error == MPIXQ_E_OTHER_QUEUE) {
             /* It is free if its wait there has completed; to see that takes the other queue's
              * turn. */
             mpixq_queue_settle(failed);
             if (atomic_load(&failed->pair.queue) == NULL) {
+                error = admitted(queue);
                 continue;
             }
         }
-        mpixq_fault_at(fault_p, index, failed);
-        if (error == MPIXQ_E_QUEUE_TYPE) {
-            mpixq_queue_type_explain(queue, failed, &fault_p->choice);
-        }
-        return error == MPIXQ_E_REQUEST_FAILED ? mpixq_request_failure(failed)
-                                               : mpixq_error_code(error);
+        return mpixq_enqueue_fault(queue, error, failed, index, fault_p);
     }
 }
 
@@ -274,12 +226,16 @@ static int start_pairs(struct mpixq_queue *queue, int n)
 int mpixq_queue_start(struct mpixq_queue *queue, int count, MPI_Request requests[],
                       struct mpixq_fault *fault_p)
 {
+    enum mpixq_error error = admitted(queue);
     int n, rc;
 
+    if (error == MPIXQ_E_CAPTURE) {
+        return mpixq_enqueue_graph_start(queue, count, requests, fault_p);
+    }
     if (mpixq_queue_was_told(queue)) {
         mpixq_queue_part_told(queue);
     }
-    rc = take_checked(queue, count, requests, true, &n, fault_p);
+    rc = take_checked(queue, error, count, requests, check_start, &n, fault_p);
     if (rc != MPI_SUCCESS) {
         return rc;
     }
@@ -326,8 +282,13 @@ static void wait_pairs(struct mpixq_queue *queue, int n)
 int mpixq_queue_wait(struct mpixq_queue *queue, int count, MPI_Request requests[],
                      struct mpixq_fault *fault_p)
 {
-    int n, rc = take_checked(queue, count, requests, false, &n, fault_p);
+    enum mpixq_error error = admitted(queue);
+    int n, rc;
 
+    if (error == MPIXQ_E_CAPTURE) {
+        return mpixq_enqueue_graph_wait(queue, count, requests, fault_p);
+    }
+    rc = take_checked(queue, error, count, requests, check_wait, &n, fault_p);
     if (rc == MPI_SUCCESS) {
         wait_pairs(queue, n);
         mpixq_turn_leave(&queue->turn);
@@ -337,14 +298,19 @@ int mpixq_queue_wait(struct mpixq_queue *queue, int count, MPI_Request requests[
 
 int mpixq_queue_wait_started(struct mpixq_queue *queue, struct mpixq_fault *fault_p)
 {
+    enum mpixq_error error = admitted(queue);
     struct mpixq_pair *pair;
-    int n, rc = take_checked(queue, 0, NULL, false, &n, fault_p);
+    int n, rc;
 
+    if (error == MPIXQ_E_CAPTURE) {
+        return mpixq_enqueue_graph_wait_started(queue, fault_p);
+    }
+    rc = take_checked(queue, error, 0, NULL, check_wait, &n, fault_p);
     if (rc != MPI_SUCCESS) {
         return rc;
     }
     DL_COUNT2(queue->started, pair, n, next_started);
-    if (make_room(queue, n)) {
+    if (mpixq_enqueue_make_room(queue, n)) {
         n = 0;
         DL_FOREACH2(queue->started, pair, next_started)
         {

@@ -113,8 +113,8 @@ MPIXQ_ERROR(GPU_OPS, MPIXQ_ERR_UNSUPPORTED,
             "this GPU has neither kernels of this build nor stream memory operations, or not those "
             "that MPIXQ_GPU_OPS asks for")
 MPIXQ_ERROR(CAPTURE, MPIXQ_ERR_UNSUPPORTED,
-            "the queue's stream is being captured into a graph, or is the default stream while one "
-            "is that waits for it: not in this version")
+            "the stream is being captured into a graph, or is the default stream while one is that "
+            "waits for it: make the queue before the capture, and on the stream that is captured")
 MPIXQ_ERROR(CAPTURED, MPIXQ_ERR_STATE,
             "the queue's stream is being captured into a graph, or is the default stream while one "
             "is that waits for it: end the capture first")
@@ -151,3 +151,20 @@ MPIXQ_ERROR(GAVE_UP, MPIXQ_ERR_MATCH, "the peer has given up its match of the re
 MPIXQ_ERROR(ARG_FN_INTERNAL, MPIXQ_ERR_ARG,
             "argument fn: an internal procedure that uses variables of its host, which may have "
             "returned when it runs: take one of a module, and hand over the variables by arg")
+MPIXQ_ERROR(
+    GRAPH_CHANNEL, MPIXQ_ERR_UNSUPPORTED,
+    "a start or wait cannot be captured into a graph unless channel ipc serves the request, "
+    "or it is to MPI_PROC_NULL")
+MPIXQ_ERROR(
+    GRAPH_VALUES, MPIXQ_ERR_UNSUPPORTED,
+    "a start or wait cannot be captured into a graph on a queue without kernels: "
+    "mpixq_stream_by is values (MPIXQ_GPU_OPS, or several processes on one GPU without MPS)")
+MPIXQ_ERROR(
+    GRAPH_STARTED, MPIXQ_ERR_STATE,
+    "the request is started in the capture that is under way, and its wait was not captured")
+MPIXQ_ERROR(REPLAY_TWICE, MPIXQ_ERR_STATE,
+            "a graph was replayed that starts a request which is started and was not waited for")
+MPIXQ_ERROR(REPLAY_FREED, MPIXQ_ERR_STATE,
+            "a graph was replayed that starts a request which was freed")
+MPIXQ_ERROR(REPLAY_ACTIVE, MPIXQ_ERR_STATE,
+            "a graph that is replayed has started the request, and that start has not completed")

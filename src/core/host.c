@@ -7,6 +7,7 @@
 
 #include "alloc.h"
 #include "channel.h"
+#include "graphs.h"
 #include "host_start.h"
 #include "queue.h"
 
@@ -349,6 +350,9 @@ int mpixq_host_get_status(MPI_Request handle, int *flag, MPI_Status *status, boo
     enum mpixq_state state = req != NULL ? settled_state(req) : MPIXQ_UNMATCHED;
     int code = MPI_SUCCESS;
 
+    if (req != NULL) {
+        mpixq_graphs_refresh(&req->pair);
+    }
     /* Completed by the host: it is inactive, as MPI has it. */
     *ask_p = req == NULL || mpixq_pair_started(&req->pair) == 0 || req->pair.channel == NULL ||
              state == MPIXQ_FAILED || (state == MPIXQ_MATCHED && req->pair.by_host);

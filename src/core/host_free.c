@@ -8,6 +8,7 @@
 #include <utlist.h>
 
 #include "channel.h"
+#include "graphs.h"
 #include "host.h"
 #include "host_start.h"
 #include "lock.h"
@@ -30,6 +31,12 @@ static enum mpixq_error check_one_free(struct mpixq_request *req)
     case MPIXQ_STARTED:
     case MPIXQ_WAITING:
         return MPIXQ_E_OWNED;
+    case MPIXQ_MATCHED:
+        mpixq_graphs_refresh(&req->pair);
+        return mpixq_graphs_have(&req->pair) && mpixq_pair_is_in_flight(&req->pair) &&
+                       !mpixq_pair_has_failed(&req->pair)
+                   ? MPIXQ_E_REPLAY_ACTIVE
+                   : MPIXQ_E_NONE;
     default:
         return MPIXQ_E_NONE;
     }
@@ -71,6 +78,9 @@ void mpixq_host_freed(struct mpixq_request *req)
         return;
     }
     if (mpixq_request_state(req) != MPIXQ_HOST_STARTED) {
+        if (mpixq_graphs_have(&req->pair)) {
+            req->pair.channel->graphs->close(&req->pair);
+        }
         if (req->pair.channel != NULL) {
             req->pair.channel->recall(&req->pair);
         }

@@ -3,6 +3,7 @@
 #include "host_start.h"
 
 #include "channel.h"
+#include "graphs.h"
 #include "log.h"
 #include "match.h"
 #include "queue.h"
@@ -29,6 +30,7 @@ enum mpixq_error mpixq_host_claim(MPI_Request handle, struct mpixq_request **req
     case MPIXQ_MATCHING:
         return MPIXQ_E_MATCHING;
     case MPIXQ_MATCHED:
+        mpixq_graphs_refresh(&req->pair);
         if (mpixq_pair_has_failed(&req->pair)) {
             return MPIXQ_E_REQUEST_FAILED;
         }

@@ -14,6 +14,7 @@
 #include "env.h"
 #include "facts.h"
 #include "failure.h"
+#include "graphs.h"
 #include "handles.h"
 #include "host.h"
 #include "liveness.h"
@@ -50,10 +51,25 @@ static const struct mpixq_control_user control_user = {
     .record = hear, .strange = mpixq_match_end_strange, .drive = mpixq_channels_drive};
 static const struct mpixq_failure_listener failure_listener = {.abandoned = mpixq_match_abandon,
                                                                .failed = mpixq_match_fail};
+
+/* What graphs that are replayed have done comes first: the looks of the matching are at that too. */
+static void kick(void)
+{
+    mpixq_graphs_look();
+    mpixq_match_kick();
+}
+
+static long sleep_ms(void)
+{
+    long watchdog = mpixq_watchdog_sleep_ms(), graphs = mpixq_graphs_sleep_ms();
+
+    return graphs < 0 || (watchdog >= 0 && watchdog < graphs) ? watchdog : graphs;
+}
+
 static const struct mpixq_progress_work progress_work = {.drive = mpixq_channels_drive,
                                                          .is_pending = mpixq_match_is_pending,
-                                                         .kick = mpixq_match_kick,
-                                                         .sleep_ms = mpixq_watchdog_sleep_ms};
+                                                         .kick = kick,
+                                                         .sleep_ms = sleep_ms};
 
 atomic_int mpixq_phase = MPIXQ_BEFORE;
 static int thread_level;
@@ -120,6 +136,7 @@ static int teardown(MPI_Comm comm, int key, void *value, void *extra)
     mpixq_host_close();
     mpixq_streams_look_at_places();
     mpixq_handles_each(recall, NULL); /* no other thread is here any more */
+    mpixq_graphs_close();
     mpixq_match_stop();
     mpixq_stats_tell();
     mpixq_trace_tell();

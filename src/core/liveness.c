@@ -14,6 +14,7 @@
 #include "comm.h"
 #include "control.h"
 #include "env.h"
+#include "graphs.h"
 #include "log.h"
 #include "match_internal.h"
 #include "progress.h"
@@ -50,7 +51,7 @@ static void look_at_match(struct mpixq_request *req, uint64_t now)
 
 static bool is_stuck(const struct mpixq_request *req)
 {
-    return mpixq_watchdog_is_pending(req, atomic_load(&req->pair.queue)) &&
+    return mpixq_watchdog_is_pending(req, mpixq_graphs_queue(&req->pair)) &&
            mpixq_pair_is_in_flight(&req->pair);
 }
 
@@ -80,7 +81,7 @@ static void fail_start(struct mpixq_request *req, uint64_t now, const char *why,
                    (unsigned long long)req->age.progress + 1, mpixq_request_name(req, name),
                    (double)(now - req->age.since_ns) / 1e9);
     mpixq_match_tell_failure(&req->pair);
-    mpixq_queue_fail(atomic_load(&req->pair.queue), &req->pair,
+    mpixq_queue_fail(mpixq_graphs_queue(&req->pair), &req->pair,
                      mpixq_error_code_saying(error, text), "wait");
     mpixq_progress_wake(); /* sends the news */
 }

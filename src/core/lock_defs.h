@@ -28,6 +28,7 @@ MPIXQ_LOCK(CXI_OPEN, "opening the NIC")
 /* Of these most are leaves: held for a few instructions, with nothing taken under them. */
 MPIXQ_LOCK(MATCH_OPS, "the table of handles of nonblocking matches")
 MPIXQ_LOCK(OPENER, "the thread that opens memory of peers: what it is called for, its sleep")
+MPIXQ_LOCK(GRAPHS, "pairs that were captured, and the graphs that hold them")
 MPIXQ_LOCK(HOST_FREE, "requests that were freed while the host's starts were active")
 MPIXQ_LOCK(HOST_STREAMS, "the list of host streams")
 MPIXQ_LOCK(HOST_STREAM, "who sleeps on a host stream, and who uses it")

@@ -11,6 +11,7 @@
 #include "alloc.h"
 #include "channel.h"
 #include "control.h"
+#include "graphs.h"
 #include "log.h"
 #include "match_channels.h"
 #include "offer.h"
@@ -190,7 +191,7 @@ void mpixq_match_fail(uint64_t id, int code, const char *operation)
     }
     pair = mpixq_match_by_id(id);
     if (pair != NULL) {
-        queue = atomic_load(&pair->queue);
+        queue = mpixq_graphs_queue(pair);
         if (queue == NULL) {
             /* For the host, which looks at it once the pair has failed. */
             (void)atomic_compare_exchange_strong(&pair->error, &none, code);

@@ -29,6 +29,7 @@
 #include "table.h"
 
 struct mpixq_channel;
+struct mpixq_counted;
 struct mpixq_prepared;
 struct mpixq_queue;
 struct mpixq_request;
@@ -61,6 +62,9 @@ struct mpixq_pair {
     _Atomic(struct mpixq_queue *) queue;
     /* Starts made: enqueued, or by the host. Written by who makes them. */
     _Atomic uint64_t started;
+    /* Starts of it were captured into a graph: its GPU counts them (graphs.h). NULL: the host does.
+     * Written once, in the turn of the queue by which it was captured. */
+    _Atomic(struct mpixq_counted *) counted;
     struct mpixq_pair *next_started, *prev_started; /* on the queue, without a wait; in its turn */
     struct mpixq_message message;                   /* constant */
     uint64_t bytes;                                 /* of the message: what the sender sends */
@@ -136,10 +140,15 @@ static inline const struct mpixq_copy *mpixq_pair_copy_after(const struct mpixq_
     return pair->staging != NULL && !mpixq_pair_is_send(pair) ? &pair->staging->copy : NULL;
 }
 
-/* One more start, by the one writer that there is: this is no atomic addition. */
+/* One more start, by the one writer that there is: this is no atomic addition. But where a GPU
+ * counts, others may raise it meanwhile. */
 static inline void mpixq_pair_count_start(struct mpixq_pair *pair, bool by_host)
 {
     atomic_store_explicit(&pair->by_host, by_host, memory_order_relaxed);
+    if (__builtin_expect(atomic_load(&pair->counted) != NULL, false)) {
+        (void)atomic_fetch_add(&pair->started, 1);
+        return;
+    }
     atomic_store_explicit(&pair->started,
                           atomic_load_explicit(&pair->started, memory_order_relaxed) + 1,
                           memory_order_release);
@@ -187,14 +196,30 @@ static inline bool mpixq_pair_is_in_flight(const struct mpixq_pair *pair)
     return mpixq_pair_executed(pair) > mpixq_pair_done(pair);
 }
 
-/* So many starts have completed, by another word. Others may say so too, with an older or a newer
- * number. */
+/* A counter is at least so much, by another word. Others may say so too, with an older or a newer
+ * number. Returns what it was. */
+static inline uint64_t mpixq_pair_raise(_Atomic uint64_t *counter, uint64_t value)
+{
+    uint64_t seen = atomic_load(counter);
+
+    while (seen < value && !atomic_compare_exchange_weak(counter, &seen, value)) {
+    }
+    return seen;
+}
+
+/* So many starts have completed. */
 static inline void mpixq_pair_raise_done(struct mpixq_pair *pair, uint64_t done)
 {
-    uint64_t seen = atomic_load(&pair->done);
+    (void)mpixq_pair_raise(&pair->done, done);
+}
 
-    while (seen < done && !atomic_compare_exchange_weak(&pair->done, &seen, done)) {
+/* So many were made by a GPU, of a pair whose starts it counts; some perhaps by no call. */
+static inline void mpixq_pair_raise_started(struct mpixq_pair *pair, uint64_t started)
+{
+    if (mpixq_pair_raise(&pair->started, started) < started) {
+        atomic_store_explicit(&pair->by_host, false, memory_order_relaxed);
     }
+    (void)mpixq_pair_raise(&pair->executed, started);
 }
 
 /* In one order with queue: who takes a pair for a queue sees that it has failed, or who says so

@@ -13,6 +13,7 @@
 #include "channel.h"
 #include "comm.h"
 #include "failure.h"
+#include "graphs.h"
 #include "lock.h"
 #include "log.h"
 #include "lost.h"
@@ -217,11 +218,22 @@ static bool has_passed(struct mpixq_queue *queue, uint64_t ticket)
     return true;
 }
 
+/* The stream has passed the last operation of the request. Of a pair whose starts its GPU counts
+ * there may have been others since, by a graph. */
+static bool has_ended_well(const struct mpixq_queue *queue, struct mpixq_request *req)
+{
+    if (atomic_load(&req->pair.counted) != NULL) {
+        (void)is_complete(req);
+        return !mpixq_queue_has_failed(queue) && !mpixq_pair_has_failed(&req->pair);
+    }
+    return is_complete(req) &&
+           !(mpixq_queue_has_failed(queue) && req->pair.channel->is_broken(&req->pair));
+}
+
 /* Take a request from the queue, whose turn is taken; the stream has passed its last operation. */
 static void detach(struct mpixq_queue *queue, struct mpixq_request *req)
 {
-    bool complete = is_complete(req) &&
-                    !(mpixq_queue_has_failed(queue) && req->pair.channel->is_broken(&req->pair));
+    bool complete = has_ended_well(queue, req);
     bool waiting = mpixq_request_state(req) == MPIXQ_WAITING;
 
     if (!waiting) {
@@ -290,6 +302,7 @@ static void retire(struct mpixq_queue *queue)
     {
         detach(queue, req);
     }
+    mpixq_graphs_leave(queue);
     /* Nobody who found the queue through a request may still be about to fail it. */
     mpixq_match_fence();
     mpixq_channels_detach(queue);
@@ -393,6 +406,7 @@ int mpixq_queue_synchronize(struct mpixq_queue *queue, struct mpixq_fault *fault
     atomic_store_explicit(&queue->host_waits_for, NULL, memory_order_release);
     /* Another thread may have enqueued the wait for what was only started when this call began. */
     ops->synchronize(queue->stream, ticket, &queue->failed);
+    mpixq_graphs_look();
     mpixq_trace_span(MPIXQ_TRACE_SYNCHRONIZED, queue->number, begin, 1);
     return mpixq_queue_failure(queue, fault_p);
 }
@@ -406,6 +420,7 @@ int mpixq_queue_test(struct mpixq_queue *queue, int *flag, struct mpixq_fault *f
     int code;
 
     mpixq_turn_give_back(&queue->turn, turn);
+    mpixq_graphs_look();
     mpixq_queue_look(queue);
     code = mpixq_queue_failure(queue, fault_p);
     if (code == MPI_SUCCESS) {
@@ -426,6 +441,7 @@ int mpixq_queues_close(void)
             mpixq_queue_set_failed(queue, MPI_ERR_OTHER); /* its waits drain */
         }
     }
+    mpixq_graphs_look(); /* likewise */
     LL_FOREACH2(all, queue, next_spare)
     {
         if (mpixq_queue_is_live(queue)) {

@@ -45,6 +45,7 @@ struct mpixq_queue {
     struct mpixq_pair *started;    /* started on it, and no wait was enqueued for them */
     uint64_t ticket;               /* of the last submission */
     uint64_t mark;                 /* of the last array call; no two queues have the same */
+    uint64_t capture;              /* of its stream, while calls put something into it */
     _Atomic(struct mpixq_request *) first_found; /* as followed_by of requests */
     uint64_t starts, waits, launches;
     uint64_t by_channel[MPIXQ_N_CHANNELS]; /* starts */

@@ -10,6 +10,7 @@
 #include "channel.h"
 #include "comm.h"
 #include "error.h"
+#include "graphs.h"
 #include "handles.h"
 #include "log.h"
 #include "noted.h"
@@ -297,6 +298,7 @@ bool mpixq_request_drop(MPI_Request handle, struct mpixq_request **req_p)
     comm = req->comm;
     type = held_type(req);
     was_matching = req->was_matching;
+    mpixq_graphs_forget(&req->pair);
     mpixq_staging_give_back(req->pair.staging);
     forget_prepared(req);
     mpixq_spin_lock(&lock);
@@ -350,6 +352,7 @@ void mpixq_request_destroy(struct mpixq_request *req)
     }
     end_note(req);
     let_go(req->pair.message.mode, req->comm, held_type(req));
+    mpixq_graphs_forget(&req->pair);
     mpixq_staging_give_back(req->pair.staging);
     forget_prepared(req);
     mpixq_spin_lock(&lock);

@@ -15,6 +15,7 @@
 #include "comm.h"
 #include "control.h"
 #include "dump.h"
+#include "graphs.h"
 #include "log.h"
 #include "match_internal.h"
 #include "progress.h"
@@ -213,6 +214,9 @@ static const void *waiting_place(const struct mpixq_request *req, struct mpixq_q
     if (queue == NULL) {
         return (atomic_load(&req->host_call) & 1) != 0 ? call_place(req) : NULL;
     }
+    if (atomic_load(&req->pair.queue) == NULL) { /* a graph has started it, and will wait */
+        return mpixq_pair_is_in_flight(&req->pair) ? stream_place(queue) : NULL;
+    }
     if (atomic_load_explicit(&queue->host_waits_for, memory_order_acquire) ==
         mpixq_pair_done_word(&req->pair)) {
         return queue;
@@ -239,7 +243,7 @@ void mpixq_watchdog_note(struct mpixq_request *req, uint64_t now_ns)
 /* Somebody waits, or will when what stands before is done, for a start since since_ns. */
 static void report_start(struct look *look, struct mpixq_request *req, uint64_t since_ns)
 {
-    const struct mpixq_queue *queue = atomic_load(&req->pair.queue);
+    const struct mpixq_queue *queue = mpixq_graphs_queue(&req->pair);
     char name[ROOM], who[32] = "the host", text[4 * ROOM];
 
     if (!is_due(look, &req->age, since_ns)) {
@@ -278,7 +282,7 @@ static void note_wait(struct look *look, struct mpixq_request *req, const void *
 
 static void note_start(struct look *look, struct mpixq_request *req)
 {
-    struct mpixq_queue *queue = atomic_load(&req->pair.queue);
+    struct mpixq_queue *queue = mpixq_graphs_queue(&req->pair);
     const void *place = NULL;
 
     if (mpixq_watchdog_is_pending(req, queue)) {
@@ -402,7 +406,7 @@ static void fail_start(struct mpixq_request *req)
 
     (void)snprintf(text, sizeof text, "waited longer than %ld s for %s: %.100s",
                    mpixq_env.watchdog_s, mpixq_request_name(req, name), mpixq_watchdog_lacks(req));
-    mpixq_queue_fail(atomic_load(&req->pair.queue), &req->pair,
+    mpixq_queue_fail(mpixq_graphs_queue(&req->pair), &req->pair,
                      mpixq_error_code_saying(MPIXQ_E_WAIT_TIMEOUT, text), "wait");
     mpixq_match_tell_failure(&req->pair);
     mpixq_progress_wake(); /* sends the news */

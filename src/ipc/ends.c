@@ -15,8 +15,6 @@
 #include "core/log.h"
 #include "ipc.h"
 
-enum { TOLD_BYTES = MPIXQ_SHARE_ENDS * (int)sizeof(uint64_t) };
-
 /* Guards the list, and is held while a GPU's library is called: nobody whom a GPU may wait for
  * takes it. */
 static struct mpixq_lock places_lock = MPIXQ_LOCK_INITIALIZER(MPIXQ_RANK_IPC_PLACES);
@@ -31,12 +29,13 @@ static void place_free(struct ipc_place *place)
                                 (void *)place->told); /* the process is about to end */
     }
     if (place->told != NULL) {
-        (void)munmap((void *)place->told, TOLD_BYTES);
+        (void)munmap((void *)place->told, IPC_TOLD_BYTES);
     }
     if (place->file >= 0) {
         (void)close(place->file);
     }
     mpixq_free(place->spare);
+    mpixq_free(place->closed);
     for (int i = 0; i < IPC_SIZES; i++) {
         mpixq_free(place->spare_slots[i]);
     }
@@ -53,7 +52,7 @@ static const char *show_told(struct ipc_place *place)
         (void)mpixq_share_unmap(place->share, told);
     }
     place->life = mpixq_share_life(place->share);
-    place->told_seen = mpixq_share_map(place->share, told, TOLD_BYTES, &why);
+    place->told_seen = mpixq_share_map(place->share, told, IPC_TOLD_BYTES, &why);
     return place->told_seen == NULL ? "the GPU cannot reach memory of the host" : NULL;
 }
 
@@ -63,10 +62,10 @@ static const char *take_told(struct ipc_place *place)
     void *told;
 
     place->file = memfd_create("mpix-queue", MFD_CLOEXEC);
-    if (place->file < 0 || ftruncate(place->file, TOLD_BYTES) != 0) {
+    if (place->file < 0 || ftruncate(place->file, IPC_TOLD_BYTES) != 0) {
         return "no memory that processes share";
     }
-    told = mmap(NULL, TOLD_BYTES, PROT_READ | PROT_WRITE, MAP_SHARED, place->file, 0);
+    told = mmap(NULL, IPC_TOLD_BYTES, PROT_READ | PROT_WRITE, MAP_SHARED, place->file, 0);
     if (told == MAP_FAILED) {
         return "no memory that processes share";
     }
@@ -101,11 +100,12 @@ static struct ipc_place *place_make(struct mpixq_share *share, const char **why_
     }
     place->share = share;
     place->file = -1;
-    place->spare = mpixq_alloc(MPIXQ_SHARE_ENDS * sizeof *place->spare); /* likewise */
-    if (place->spare != NULL) {
+    place->spare = mpixq_alloc(MPIXQ_SHARE_ENDS * sizeof *place->spare);   /* likewise */
+    place->closed = mpixq_alloc(MPIXQ_SHARE_ENDS * sizeof *place->closed); /* likewise */
+    if (place->spare != NULL && place->closed != NULL) {
         *why_p = take_told(place);
     }
-    if (place->spare == NULL || *why_p != NULL) {
+    if (*why_p != NULL) {
         place_free(place);
         return NULL;
     }
@@ -139,26 +139,34 @@ struct ipc_place *mpixq_ipc_place(const char *kind, void *where, const char **wh
     return place;
 }
 
+/* One that was closed comes last: its GPU has to open it again, which waits for that. */
 bool mpixq_ipc_end_take(struct ipc_place *place, unsigned *number_p)
 {
-    bool ok;
+    bool is_closed = false, ok = true;
 
     mpixq_lock_acquire(&ends_lock);
-    ok = place->n_spare > 0 || place->n_fresh < MPIXQ_SHARE_ENDS;
     if (place->n_spare > 0) {
         *number_p = place->spare[--place->n_spare];
-    } else if (ok) {
+    } else if (place->n_fresh < MPIXQ_SHARE_ENDS) {
         *number_p = (unsigned)place->n_fresh++;
+    } else {
+        ok = is_closed = place->n_closed > 0;
+        *number_p = ok ? place->closed[--place->n_closed] : 0;
     }
     mpixq_lock_release(&ends_lock);
+    if (is_closed) {
+        mpixq_share_reopen(place->share, mpixq_share_end(place->share, *number_p));
+    }
     return ok;
 }
 
-void mpixq_ipc_end_give_back(struct ipc_place *place, unsigned number, bool clean)
+void mpixq_ipc_end_give_back(struct ipc_place *place, const struct ipc_end *end, bool clean)
 {
     mpixq_lock_acquire(&ends_lock);
-    if (clean) {
-        place->spare[place->n_spare++] = number;
+    if (clean && end->was_closed) {
+        place->closed[place->n_closed++] = end->number;
+    } else if (clean) {
+        place->spare[place->n_spare++] = end->number;
     }
     mpixq_lock_release(&ends_lock);
 }

@@ -9,10 +9,11 @@
 
 enum { TOGETHER = 32 }; /* moves of a launch, at most */
 
-/* What comes to a slot is copied once it is there, by a call that looks. */
-static bool is_copied(const struct ipc_end *end)
+/* What comes to a slot is copied once it is there, by a call that looks. Likewise where the GPU
+ * counts starts it has to hear that this one was waited for. */
+static bool is_taken(const struct ipc_end *end)
 {
-    return !end->is_send && end->slots.first >= 0;
+    return end->gpu.is_counted || (!end->is_send && end->slots.first >= 0);
 }
 
 static void conclude(struct mpixq_pair *pair, uint64_t ticket)
@@ -23,10 +24,12 @@ static void conclude(struct mpixq_pair *pair, uint64_t ticket)
         atomic_fetch_add(&pair->executed, 1);
         return;
     }
-    if (ticket == 0 || !is_copied(end)) {
+    if (ticket == 0 || !is_taken(end)) {
         atomic_store(&end->launch, ticket);
     }
-    if (ticket != 0) {
+    if (ticket != 0 && end->gpu.is_counted) { /* no graph starts it meanwhile */
+        (void)mpixq_pair_raise(&pair->executed, mpixq_pair_started(pair));
+    } else if (ticket != 0) {
         atomic_fetch_add(&pair->executed, 1);
     } else {
         mpixq_failure_of(pair->id, mpixq_error_code(MPIXQ_E_GPU), "start");
@@ -118,7 +121,7 @@ void mpixq_ipc_attend(struct mpixq_pair *pair)
     const struct ipc_end *end = pair->end;
     const char *why;
 
-    if (is_copied(end) && atomic_load(&end->launch) == MPIXQ_IPC_LAUNCHING &&
+    if (is_taken(end) && atomic_load(&end->launch) == MPIXQ_IPC_LAUNCHING &&
         ipc_told(end) == mpixq_pair_started(pair) && !mpixq_pair_has_failed(pair)) {
         copy(pair);
     }

@@ -14,6 +14,7 @@
  *     start.c   starts and waits
  *     host.c    starts by the host
  *     live.c    ends whose starts are under way
+ *     graphs.c  pairs that were captured into graphs
  *
  * The host sees how far an end is by words of its own, which GPUs of both ends write.
  */
@@ -60,15 +61,24 @@ struct ipc_slots {
 /* Sizes of slots, each a quarter of the one before. */
 enum { IPC_SIZES = 4 };
 
+/* What the host has of an end: struct mpixq_told of stream/pieces.h. */
+struct ipc_told {
+    _Atomic uint64_t done, started, fault, halt;
+};
+_Static_assert(sizeof(struct ipc_told) == sizeof(struct mpixq_told), "the same words");
+enum { IPC_TOLD_BYTES = MPIXQ_SHARE_ENDS * (int)sizeof(struct mpixq_told) };
+
 /* The words of ends in one place. */
 struct ipc_place {
     struct mpixq_share *share;
     uint64_t life; /* of the share, in which its GPU has seen told */
     int file;
-    _Atomic uint64_t *told; /* of each end: the last value that both GPUs know to be done */
-    char *told_seen;        /* where the GPU sees them */
-    int n_fresh, n_spare;   /* ends that were never used; that were, and can be again */
+    struct ipc_told *told;        /* of each end */
+    struct mpixq_told *told_seen; /* where the GPU sees them */
+    int n_fresh, n_spare;         /* ends that were never used; that were, and can be again */
     unsigned *spare;
+    int n_closed; /* those that can be when their GPU has them open again */
+    unsigned *closed;
     size_t slots_used; /* of the memory for slots; likewise: those for each size */
     int n_spare_slots[IPC_SIZES];
     struct ipc_slots *spare_slots[IPC_SIZES]; /* NULL: there is no memory for that */
@@ -93,6 +103,7 @@ struct ipc_end {
     struct ipc_blob theirs;
     struct ipc_fd *their_fd; /* of their buffer, until that is open; or NULL */
     bool is_send, is_ready;
+    bool was_closed;        /* no replay of a graph starts it any more */
     bool is_hidden;         /* their GPU is not one that this process sees */
     bool has_peer;          /* it was matched by this channel */
     uint64_t base;          /* what its words hold, both ends agree, before the first start */
@@ -121,7 +132,7 @@ static inline bool mpixq_ipc_is_own(const struct ipc_blob *theirs)
  * starts that have been made. */
 static inline uint64_t ipc_told(const struct ipc_end *end)
 {
-    uint64_t told = atomic_load_explicit(&end->place->told[end->number], memory_order_acquire);
+    uint64_t told = atomic_load_explicit(&end->place->told[end->number].done, memory_order_acquire);
     uint64_t started = mpixq_pair_executed(end->pair);
 
     told = told > end->base ? told - end->base : 0;
@@ -145,10 +156,10 @@ static inline uint64_t ipc_done(const struct ipc_end *end)
 /* ends.c. Threads of the program: the place of a buffer, made when it is first asked for, or NULL,
  * and why. The rest: any thread. */
 struct ipc_place *mpixq_ipc_place(const char *kind, void *place, const char **why_p);
-/* An end in it; false: all are taken. Give back: it is used again if all that was started for it is
- * known to be over. */
+/* An end in it, by threads of the program; false: all are taken. Give back: it is used again if all
+ * that was started for it is known to be over. */
 bool mpixq_ipc_end_take(struct ipc_place *place, unsigned *number_p);
-void mpixq_ipc_end_give_back(struct ipc_place *place, unsigned number, bool clean);
+void mpixq_ipc_end_give_back(struct ipc_place *place, const struct ipc_end *end, bool clean);
 /* The same of the slots of a receive. */
 struct ipc_slots mpixq_ipc_slots_take(struct ipc_place *place, uint64_t bytes);
 void mpixq_ipc_slots_give_back(struct ipc_place *place, struct ipc_slots slots, bool clean);
@@ -187,6 +198,11 @@ void mpixq_ipc_drive(void);
 /* Before the end is freed. */
 void mpixq_ipc_drop(struct ipc_end *end);
 
+/* graphs.c. For the channel's table; and make the counters of a pair follow those of its GPU, if that
+ * counts. Any thread. */
+extern const struct mpixq_channel_graphs mpixq_ipc_graphs;
+void mpixq_ipc_count(const struct ipc_end *end);
+
 /* host.c. The starts that the host makes; and a look at what it waits for. */
 void mpixq_ipc_starts_by_host(void *const args[], int n, bool by_gpu);
 /* Until what the host has launched for it touches nothing any more; of a send that waits for no
@@ -194,7 +210,8 @@ void mpixq_ipc_starts_by_host(void *const args[], int n, bool by_gpu);
 void mpixq_ipc_await_launch(struct ipc_end *end);
 void mpixq_ipc_attend(struct mpixq_pair *pair);
 
-/* start.c: what a GPU needs of the last start. */
+/* start.c: one more start was made; what a GPU needs of the last one. */
+void mpixq_ipc_executed(const struct ipc_end *end);
 uint64_t mpixq_ipc_value(const struct ipc_end *end);
 void mpixq_ipc_start_op(struct ipc_end *end, struct mpixq_op *op);
 /* A ready receive without slots starts nothing. */

@@ -17,12 +17,12 @@
 #include <utlist.h>
 
 #include "core/alloc.h"
+#include "core/graphs.h"
 #include "core/lock.h"
 #include "core/match.h"
 #include "ipc.h"
 
 enum {
-    TOLD_BYTES = MPIXQ_SHARE_ENDS * (int)sizeof(uint64_t),
     ONE_BLOCK = 65536, /* bytes that a block moves sooner than several agree who does */
     PER_BLOCK = 16384, /* bytes that each of several moves */
     BLOCKS = 128       /* that move a message at most: more are no faster */
@@ -91,7 +91,7 @@ static void *map_file(const struct mpixq_process *process, int file)
     if (own < 0) {
         return MAP_FAILED;
     }
-    host = mmap(NULL, TOLD_BYTES, PROT_READ | PROT_WRITE, MAP_SHARED, own, 0);
+    host = mmap(NULL, IPC_TOLD_BYTES, PROT_READ | PROT_WRITE, MAP_SHARED, own, 0);
     (void)close(own);
     return host;
 }
@@ -102,7 +102,7 @@ static void unmap_file(struct ipc_import *import)
                    mpixq_memory_is_over(import->life);
 
     if (import->host != NULL && is_ours) {
-        (void)munmap(import->host, TOLD_BYTES);
+        (void)munmap(import->host, IPC_TOLD_BYTES);
     }
 }
 
@@ -136,7 +136,7 @@ static bool import_open(struct ipc_import *import, const struct ipc_fd *fd, cons
         return false;
     }
     import->host = host;
-    import->seen = mpixq_share_map(import->share, host, TOLD_BYTES, why_p);
+    import->seen = mpixq_share_map(import->share, host, IPC_TOLD_BYTES, why_p);
     return import->seen != NULL;
 }
 
@@ -218,7 +218,8 @@ static const char *get_all(struct ipc_end *end)
 
 /* Where the GPU sees what belongs to the other end. */
 struct other {
-    char *buffer, *told, *slots;
+    char *buffer, *slots;
+    struct mpixq_told *told;
     struct mpixq_end *end;
 };
 
@@ -232,11 +233,11 @@ static struct other find_other(const struct ipc_end *end)
 
     if (end->their_ends != NULL) {
         other.buffer = end->their_buffer != NULL ? end->their_buffer->seen + theirs->offset : NULL;
-        other.told = end->their_told->seen;
+        other.told = (struct mpixq_told *)(void *)end->their_told->seen;
         other.slots = mpixq_share_slots_of(end->their_ends->seen);
         other.end = mpixq_share_end_of(end->their_ends->seen, theirs->number);
     }
-    other.told += theirs->number * sizeof(uint64_t);
+    other.told += theirs->number;
     return other;
 }
 
@@ -253,7 +254,7 @@ static void fill_move(struct ipc_end *end)
                                 .bytes = end->pair->bytes,
                                 .own = mpixq_share_end(end->place->share, end->number),
                                 .peer = other.end,
-                                .own_told = end->place->told_seen + end->number * sizeof(uint64_t),
+                                .own_told = end->place->told_seen + end->number,
                                 .peer_told = other.told,
                                 .blocks = blocks > BLOCKS ? BLOCKS : (unsigned)blocks,
                                 .is_send = end->is_send,
@@ -303,7 +304,8 @@ static bool is_over(const struct ipc_end *end)
     uint64_t started = mpixq_pair_started(end->pair), theirs = mpixq_pair_peer_starts(end->pair);
     bool any = end->is_ready || mpixq_pair_has_failed(end->pair);
 
-    return ipc_done(end) >= (any || started < theirs ? started : theirs);
+    return !mpixq_graphs_have(end->pair) &&
+           ipc_done(end) >= (any || started < theirs ? started : theirs);
 }
 
 /* Under the lists' lock. */

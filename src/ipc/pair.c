@@ -8,12 +8,13 @@
 
 #include "core/alloc.h"
 #include "core/env.h"
+#include "core/graphs.h"
 #include "core/layout.h"
 #include "core/log.h"
 #include "core/match.h"
 #include "ipc.h"
 
-enum { VERSION = 5 };
+enum { VERSION = 6 };
 
 /* Of a pair that has something prepared: its first member. */
 static struct ipc_end *prepared_of(const struct mpixq_pair *pair)
@@ -40,7 +41,7 @@ static void end_free(struct ipc_end *end, bool clean)
         end->slots.base = end->base + mpixq_pair_started(end->pair);
         mpixq_ipc_slots_give_back(end->place, end->slots, clean);
     }
-    mpixq_ipc_end_give_back(end->place, end->number, clean);
+    mpixq_ipc_end_give_back(end->place, end, clean);
     mpixq_ipc_fd_leave(&end->their_fd);
     mpixq_share_drop(&end->allocation);
     mpixq_free(end);
@@ -72,7 +73,9 @@ static struct ipc_end *end_create(struct mpixq_pair *pair, const char *kind, voi
     *why_p = export_buffer(end);
     if (*why_p == NULL && mpixq_ipc_end_take(place, &end->number)) {
         end->allocation_id = mpixq_share_allocation_id(place->share, buffer);
-        end->base = atomic_load(&place->told[end->number]);
+        end->base = atomic_load(&place->told[end->number].done);
+        atomic_store(&place->told[end->number].fault, MPIXQ_NO_FAULT);
+        atomic_store(&place->told[end->number].halt, 0);
         return end;
     }
     if (*why_p == NULL) {
@@ -297,9 +300,12 @@ static void ipc_ended(struct mpixq_pair *pair)
     mpixq_ipc_gone(pair->end);
 }
 
+/* Kernels of graphs have the addresses of what is open. */
 static void ipc_release(struct mpixq_pair *pair)
 {
-    mpixq_ipc_let_go(pair->end);
+    if (!mpixq_graphs_have(pair)) {
+        mpixq_ipc_let_go(pair->end);
+    }
 }
 
 /* The peer's starts change the words of a sender, whose end so stays until the peer has freed its
@@ -311,7 +317,8 @@ static bool ipc_retire(struct mpixq_pair *pair)
     bool peer_is_gone = mpixq_pair_peer_is_gone(pair);
     bool clean = !mpixq_pair_has_failed(pair) && ipc_done(end) == mpixq_pair_started(pair);
 
-    if (end->is_send && !peer_is_gone && !mpixq_match_has_stopped()) {
+    if (((end->is_send && !peer_is_gone) || mpixq_graphs_have(pair)) &&
+        !mpixq_match_has_stopped()) {
         return false;
     }
     end_free(end,
@@ -352,6 +359,7 @@ const struct mpixq_channel mpixq_channel_ipc = {
     .name = "ipc",
     .id = MPIXQ_CHANNEL_IPC,
     .of_gpus = true,
+    .graphs = &mpixq_ipc_graphs,
     .open = ipc_open,
     .close = ipc_close,
     .outlook = ipc_outlook,

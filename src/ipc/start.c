@@ -20,11 +20,20 @@ static void book(void *const args[], int n, bool by_gpu)
             mpixq_failure_abandon(pair);
         } else {
             mpixq_trace_start_executed(pair);
-            atomic_fetch_add(&pair->executed, 1);
+            mpixq_ipc_executed(pair->end);
         }
     }
     if (by_gpu) {
         mpixq_ipc_note_starts(args, n);
+    }
+}
+
+void mpixq_ipc_executed(const struct ipc_end *end)
+{
+    if (end->gpu.is_counted) {
+        mpixq_ipc_count(end);
+    } else {
+        atomic_fetch_add(&end->pair->executed, 1);
     }
 }
 
@@ -51,7 +60,7 @@ static bool has_no_peer(const struct ipc_end *end)
 
 bool mpixq_ipc_starts_nothing(const struct ipc_end *end)
 {
-    return !end->is_send && end->is_ready && end->slots.first < 0;
+    return !end->is_send && end->is_ready && end->slots.first < 0 && !end->gpu.is_counted;
 }
 
 void mpixq_ipc_start_op(struct ipc_end *end, struct mpixq_op *op)
@@ -89,16 +98,20 @@ bool mpixq_ipc_wait(struct mpixq_queue *queue, struct mpixq_pair *pair, struct m
 {
     const struct ipc_end *end = pair->end;
 
-    mpixq_op_wait(op, MPIXQ_OP_TAKE, pair, &end->place->told[end->number], mpixq_ipc_value(end),
-                  &queue->failed);
+    mpixq_op_wait(op, MPIXQ_OP_TAKE, pair, &end->place->told[end->number].done,
+                  mpixq_ipc_value(end), &queue->failed);
     op->gpu.end = &end->gpu;
     return true;
 }
 
 bool mpixq_ipc_poll(struct mpixq_pair *pair)
 {
-    uint64_t done = ipc_done(pair->end);
+    uint64_t done;
 
+    if (((const struct ipc_end *)pair->end)->gpu.is_counted) {
+        mpixq_ipc_count(pair->end);
+    }
+    done = ipc_done(pair->end);
     if (mpixq_pair_done(pair) < done && done >= mpixq_pair_executed(pair)) {
         mpixq_trace_completed(pair);
     }

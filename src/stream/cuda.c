@@ -11,6 +11,7 @@
 #include "core/lock.h"
 #include "core/thread.h"
 #include "cuda_about.h"
+#include "cuda_graph.h"
 #include "cuda_nic.h"
 #include "cuda_nvml.h"
 #include "cuda_share.h"
@@ -47,6 +48,12 @@ static const struct mpixq_gpu_symbol symbols[] = {
     NEEDED(stream_context, "cuStreamGetCtx"),
     NEEDED(query, "cuStreamQuery"),
     NEEDED(is_capturing, "cuStreamIsCapturing"),
+    OPTIONAL(capture_info, "cuStreamGetCaptureInfo_v2"),
+    OPTIONAL(capture_info_3, "cuStreamGetCaptureInfo_v3"),
+    OPTIONAL(node_type, "cuGraphNodeGetType"),
+    OPTIONAL(user_object, "cuUserObjectCreate"),
+    OPTIONAL(user_object_release, "cuUserObjectRelease"),
+    OPTIONAL(retain_user_object, "cuGraphRetainUserObject"),
     OPTIONAL(exchange_mode, "cuThreadExchangeStreamCaptureMode"),
     OPTIONAL(load_function, "cuFuncLoad"),
     OPTIONAL(function_attribute, "cuFuncGetAttribute"),
@@ -449,6 +456,8 @@ const struct mpixq_gpu mpixq_gpu_cuda = {
     .files = &mpixq_cuda_files,
     .broken = cuda_broken,
     .is_capturing = cuda_is_capturing,
+    .capture = mpixq_cuda_capture,
+    .keep = mpixq_cuda_keep,
     .for_nic = mpixq_cuda_for_nic,
     .held = mpixq_cuda_held,
     .orders = mpixq_cuda_orders,

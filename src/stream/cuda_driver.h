@@ -41,6 +41,9 @@ enum {
     MPIXQ_CU_WAIT_GEQ = 0,
     MPIXQ_CU_PROGRAMMATIC_SERIALIZATION = 6,
     MPIXQ_CU_NOT_CAPTURING = 0,
+    MPIXQ_CU_NODE_IS_KERNEL = 0,
+    MPIXQ_CU_NO_DESTRUCTOR_SYNC = 1,
+    MPIXQ_CU_USER_OBJECT_MOVE = 1,
     MPIXQ_CU_INVALID_VALUE = 1,
     MPIXQ_CU_INVALID_CONTEXT = 201,
     MPIXQ_CU_NOT_READY = 600,
@@ -115,6 +118,15 @@ struct mpixq_cuda {
     int (*query)(void *stream);
     int (*is_capturing)(void *stream, int *status_p);
     /* NULL where the driver is too old. */
+    int (*capture_info)(void *stream, int *status_p, uint64_t *id_p, void **graph_p,
+                        void *const **after_p, size_t *n_p);
+    int (*capture_info_3)(void *stream, int *status_p, uint64_t *id_p, void **graph_p,
+                          void *const **after_p, const void **edges_p, size_t *n_p);
+    int (*node_type)(void *node, int *type_p);
+    int (*user_object)(void **object_p, void *data, void (*destroy)(void *data), unsigned count,
+                       unsigned flags);
+    int (*user_object_release)(void *object, unsigned count);
+    int (*retain_user_object)(void *graph, void *object, unsigned count, unsigned flags);
     int (*exchange_mode)(int *mode);
     int (*load_function)(void *function);
     int (*function_attribute)(int *value_p, int attribute, void *function);

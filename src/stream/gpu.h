@@ -97,6 +97,13 @@ struct mpixq_gpu_files {
     void (*chunk_unmap)(void *address, size_t bytes); /* waits until the GPU is idle */
 };
 
+/* The capture of a stream into a graph. */
+struct mpixq_gpu_capture {
+    uint64_t id; /* which no other one has; 0: it is not captured */
+    void *graph;
+    bool is_after_kernel; /* what comes next in it follows one kernel, and nothing else */
+};
+
 struct mpixq_gpu {
     const char *kind; /* value of the info key "type" */
     const char *name;
@@ -188,6 +195,10 @@ struct mpixq_gpu {
      * one that waits for it is? Asking does not harm the capture. *lost_p: the library knows no
      * such stream any more. */
     bool (*is_capturing)(void *stream, bool *lost_p);
+    /* The capture of this stream, and have gone called once its graph, and what was made of it, is
+     * no more: or never, if the library is too old for that. */
+    int (*capture)(void *stream, struct mpixq_gpu_capture *capture_p);
+    int (*keep)(void *graph, void (*gone)(void *arg), void *arg);
     /* May a NIC access the memory, which it will write, or only read, as far as the library
      * promises that the GPUs of this process and the NIC see what the other has written? trusts:
      * whatever that promises. NULL, and the device's number; or why not. */

@@ -167,6 +167,40 @@ static void await_parts(struct gpu_stream *stream, const struct mpixq_op list[],
     }
 }
 
+static bool is_counted(const struct mpixq_op *op)
+{
+    return op->kind == MPIXQ_OP_TAKE && op->gpu.end->is_counted;
+}
+
+/* The worker waits for the words of a list. But what stands in that of a pair whose starts its GPU
+ * counts is known to the GPU alone: the worker waits until the stream has passed such a wait, for
+ * which it opens the gate first. Returns whether there is one. */
+static bool follow_waits(struct gpu_stream *stream, struct mpixq_op list[], int n, uint64_t ticket)
+{
+    struct mpixq_op *first = NULL, last[2];
+    int n_counted = 0;
+
+    for (int i = n - 1; i >= 0; i--) {
+        first = is_counted(&list[i]) ? &list[i] : first;
+        n_counted += is_counted(&list[i]);
+    }
+    if (n_counted == 0) {
+        (void)host->submit(stream->worker, list, n, NULL);
+        return false;
+    }
+    for (int i = 0; n_counted < n && i < n; i++) {
+        if (!is_counted(&list[i])) {
+            (void)host->submit(stream->worker, &list[i], 1, NULL);
+        }
+    }
+    mpixq_op_store(&last[0], stream->words->gate, ticket);
+    mpixq_op_wait(&last[1], MPIXQ_OP_WAIT, first->arg, stream->words->reached, ticket,
+                  stream->failed);
+    (void)host->submit(stream->worker, &last[0], 1, NULL);
+    (void)host->submit(stream->worker, &last[1], 1, NULL);
+    return true;
+}
+
 static void wait_step(struct gpu_stream *stream, struct mpixq_op list[], int n, int step)
 {
     uint64_t ticket = ++stream->submitted;
@@ -176,10 +210,12 @@ static void wait_step(struct gpu_stream *stream, struct mpixq_op list[], int n, 
     mpixq_op_store(&open[1], stream->words->gate, ticket);
     atomic_store(&stream->waits, ticket);
     mpixq_streams_await_holders();
-    if (step == 0) {
-        (void)host->submit(stream->worker, list, n, NULL);
-    } else {
+    if (step > 0) {
         await_parts(stream, list, n, step);
+    } else if (follow_waits(stream, list, n, ticket)) {
+        (void)host->submit(stream->worker, open, 1, NULL);
+        note_code(stream, mpixq_gpu_submit_waits(&stream->lane, list, n, 0, ticket));
+        return;
     }
     (void)host->submit(stream->worker, open, 2, NULL);
     note_code(stream, mpixq_gpu_submit_waits(&stream->lane, list, n, step, ticket));
@@ -455,11 +491,12 @@ static struct mpixq_stream *hip_open(void *handle, const atomic_int *failed,
 }
 
 #define BUT_KIND                                                                                   \
-    .copies = true, .close = gpu_close, .how = gpu_how, .admits = gpu_admits,                      \
-    .may_wait = gpu_may_wait, .broken = gpu_broken, .submit = gpu_submit, .halt = gpu_halt,        \
-    .any_waits = mpixq_gpu_any_waits, .may_start_at = mpixq_gpu_may_start_at, .depth = gpu_depth,  \
-    .waits_for = gpu_waits_for, .handle = gpu_handle, .identity = gpu_identity,                    \
-    .passed = gpu_passed, .is_ahead = gpu_is_ahead, .synchronize = gpu_synchronize
+    .copies = true, .graphs = &mpixq_gpu_graphs, .close = gpu_close, .how = gpu_how,               \
+    .admits = gpu_admits, .may_wait = gpu_may_wait, .broken = gpu_broken, .submit = gpu_submit,    \
+    .halt = gpu_halt, .any_waits = mpixq_gpu_any_waits, .may_start_at = mpixq_gpu_may_start_at,    \
+    .depth = gpu_depth, .waits_for = gpu_waits_for, .handle = gpu_handle,                          \
+    .identity = gpu_identity, .passed = gpu_passed, .is_ahead = gpu_is_ahead,                      \
+    .synchronize = gpu_synchronize
 
 const struct mpixq_stream_ops mpixq_cuda_stream_ops = {.kind = "cudaStream_t",
                                                        .is_live = cuda_is_live,

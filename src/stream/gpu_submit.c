@@ -210,12 +210,19 @@ static void add_wait(struct mpixq_words *all, const struct mpixq_op *op)
     }
     all->at[i].address = &end->move.own->done;
     all->at[i].state = end->state;
+    all->at[i].to = end->move.to;
+    all->at[i].bytes = end->move.bytes;
+    if (end->is_counted) {
+        all->at[i].counted = end->move.own_told;
+        all->at[i].value = end->floor;
+        all->at[i].mine = end->move.is_send ? MPIXQ_STATE_SEND(0) : MPIXQ_STATE_RECEIVE(0);
+        all->at[i].slot = end->move.is_send ? NULL : end->first_slot;
+        return;
+    }
     /* What the state is at most while a start waits for the other end. */
     all->at[i].mine =
         end->move.is_send ? MPIXQ_STATE_SEND(op->value) : MPIXQ_STATE_RECEIVE(op->value);
     all->at[i].slot = end->move.is_send ? NULL : slot_of(end, op->value);
-    all->at[i].to = end->move.to;
-    all->at[i].bytes = end->move.bytes;
 }
 
 static bool is_word(const struct mpixq_op *op)
@@ -301,6 +308,13 @@ static void add_move(struct mpixq_moves *all, const struct mpixq_op *op)
     struct mpixq_move *move = &all->move[all->n++];
 
     *move = end->move;
+    if (end->is_counted) { /* by whom the start before is made is not known */
+        move->value = end->floor;
+        move->slot = end->first_slot;
+        move->is_early = end->floor == end->base;
+        move->is_counted = move->is_after_host = true;
+        return;
+    }
     move->value = op->value;
     move->slot = slot_of(end, op->value);
     move->is_early = op->value - end->base < MPIXQ_SLOTS;

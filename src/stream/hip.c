@@ -11,6 +11,7 @@
 #include "core/thread.h"
 #include "gpu.h"
 #include "hip_about.h"
+#include "hip_graph.h"
 #include "hip_share.h"
 
 struct mpixq_hip mpixq_hip;
@@ -46,6 +47,9 @@ static const struct mpixq_gpu_symbol symbols[] = {
     NEEDED(query, "hipStreamQuery"),
     NEEDED(write, "hipStreamWriteValue64"),
     NEEDED(wait, "hipStreamWaitValue64"),
+    OPTIONAL(capture_info, "hipStreamGetCaptureInfo_v2"),
+    OPTIONAL(user_object, "hipUserObjectCreate"),
+    OPTIONAL(retain_user_object, "hipGraphRetainUserObject"),
     OPTIONAL(exchange_mode, "hipThreadExchangeStreamCaptureMode"),
     OPTIONAL(properties, "hipGetDeviceProperties"),
     OPTIONAL(new_properties, "hipGetDevicePropertiesR0600"),
@@ -473,6 +477,8 @@ const struct mpixq_gpu mpixq_gpu_hip = {
     .files = &mpixq_hip_files,
     .broken = hip_broken,
     .is_capturing = hip_is_capturing,
+    .capture = mpixq_hip_capture,
+    .keep = mpixq_hip_keep,
     .for_nic = hip_for_nic,
     .held = hip_held,
     .orders = hip_orders,

@@ -36,6 +36,8 @@ enum {
     MPIXQ_HIP_WAIT_GEQ = 0,
     MPIXQ_HIP_COPY_DEFAULT = 4,
     MPIXQ_HIP_NOT_CAPTURING = 0,
+    MPIXQ_HIP_NO_DESTRUCTOR_SYNC = 1,
+    MPIXQ_HIP_USER_OBJECT_MOVE = 1,
     MPIXQ_HIP_NOT_READY = 600,
     MPIXQ_HIP_NOT_SUPPORTED = 801,
     MPIXQ_HIP_CAPTURE_IMPLICIT = 906,
@@ -92,6 +94,11 @@ struct mpixq_hip {
     int (*write)(void *stream, void *address, uint64_t value, unsigned flags);
     int (*wait)(void *stream, void *address, uint64_t value, unsigned flags, uint64_t mask);
     /* NULL where the runtime is too old. */
+    int (*capture_info)(void *stream, int *status_p, unsigned long long *id_p, void **graph_p,
+                        void *const **after_p, size_t *n_p);
+    int (*user_object)(void **object_p, void *data, void (*destroy)(void *data), unsigned count,
+                       unsigned flags);
+    int (*retain_user_object)(void *graph, void *object, unsigned count, unsigned flags);
     int (*exchange_mode)(int *mode);
     int (*properties)(void *properties_p, int device);
     int (*new_properties)(void *properties_p,

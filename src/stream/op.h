@@ -63,6 +63,9 @@ struct mpixq_gpu_end {
     struct mpixq_end_state *state; /* NULL: nothing can be taken back */
     char *first_slot;              /* where this GPU sees the slots of the receive; NULL: none */
     uint64_t base;                 /* the value before the first start */
+    /* Its GPU counts its starts, from this value on: that of an operation then says nothing. */
+    bool is_counted;
+    uint64_t floor;
 };
 
 /* Bytes of a slot for a message, at both ends the same. */

@@ -48,8 +48,11 @@ struct mpixq_words {
         unsigned long long value;
         struct mpixq_end_state *state; /* of a pair whose start this ends; NULL: of none */
         mpixq_word_t mine; /* what it is at most while the other end lets it be closed */
-        void *slot;        /* NULL: there is none */
-        char *to;          /* where the message belongs, and its */
+        /* Of a pair that its GPU counts (struct mpixq_told); NULL: of another one. Then address is
+         * that of its end, value its floor, mine that of start 0, and slot the first one. */
+        struct mpixq_told *counted;
+        void *slot; /* NULL: there is none */
+        char *to;   /* where the message belongs, and its */
         mpixq_word_t bytes;
     } at[MPIXQ_WORDS];
 };
@@ -72,12 +75,30 @@ struct mpixq_end {
     mpixq_word_t done; /* starts that have completed; by whoever moved the data */
     struct mpixq_end_state state;
     mpixq_word_t posted; /* of a sender with slots: the receive that was started last */
-    /* Blocks of a start that have come, and gone, and what the first one has found: 1 more than
-     * twice the start if it is to move. */
+    mpixq_word_t tried;  /* changed by GPUs that try whether they can, and for nothing else */
+    /* Of a pair that its GPU counts: starts that were made, and waits that have ended. Either is the
+     * floor of the pair until it is larger. */
+    mpixq_word_t started, waited;
+    /* What follows is 0 while nothing is under way. Blocks of a start that have come, and gone, and
+     * what the first one has found: 1 more than twice the start if it is to move. */
     mpixq_word_t come, gone, found;
     mpixq_word_t blocks; /* of a launch that are gone */
-    mpixq_word_t tried;  /* changed by GPUs that try whether they can, and for nothing else */
+    mpixq_word_t
+        closed; /* of a pair that its GPU counts: 1: it was freed, and nothing is started */
 };
+
+/* What an end has in memory of the host. Starts that both GPUs know to be done: by whoever moved the
+ * data. The rest is of a pair whose starts its own GPU counts: a graph that is replayed makes starts
+ * that no call of the host has numbered. So no start of such a pair is numbered by the host: its GPU
+ * makes the one after the last that it has made, and waits for the one after the last that it has
+ * waited for. Started and fault are written by that GPU, halt by the host. */
+struct mpixq_told {
+    mpixq_word_t done;
+    mpixq_word_t started;
+    mpixq_word_t fault; /* why a start was not made: one of these */
+    mpixq_word_t halt;  /* 1: nobody waits any more */
+};
+enum { MPIXQ_NO_FAULT, MPIXQ_STARTED_TWICE, MPIXQ_STARTED_FREED };
 enum { MPIXQ_TRY_CHANGES = 2 }; /* by how much, each time */
 
 /* Slots. A receive has MPIXQ_SLOTS of them in memory of its GPU, used in turn. Each word of one
@@ -93,12 +114,15 @@ struct mpixq_move {
     const char *from;
     mpixq_word_t bytes;
     struct mpixq_end *own, *peer; /* peer: where this GPU sees it */
-    void *own_told, *peer_told;   /* as done, for the hosts; or the message is in its slot */
-    mpixq_word_t value;           /* that done gets */
-    void *slot;                   /* of the receive, where this GPU sees it; NULL: it has none */
-    unsigned blocks;              /* that move it */
-    unsigned char is_send, is_ready, is_early; /* early: the slot was never used */
-    unsigned char is_after_host; /* who completed the start before may not have looked at done */
+    struct mpixq_told *own_told,
+        *peer_told;     /* done, for the hosts; or the message is in its slot */
+    mpixq_word_t value; /* that done gets; of a pair that its GPU counts, the floor */
+    void *slot;         /* of the receive, where this GPU sees it (counted: the first); or NULL */
+    unsigned blocks;    /* that move it */
+    unsigned char is_send : 1, is_ready : 1;
+    unsigned char is_early : 1;      /* the slot was never used; counted: before the floor */
+    unsigned char is_after_host : 1; /* who completed the one before may not have looked at done */
+    unsigned char is_counted : 1;    /* its GPU counts its starts */
 };
 
 struct mpixq_moves {

@@ -324,6 +324,34 @@ static int call_back(struct mpixq_share *share, struct mpixq_recall *recall)
     return code != 0 ? code : gpu->finish(share->stream);
 }
 
+/* A GPU that is broken starts nothing any more. */
+void mpixq_share_store(struct mpixq_share *share, mpixq_word_t *word, uint64_t value)
+{
+    const struct mpixq_gpu *gpu = share->gpu;
+    void *parameters[] = {&word, &value}, *before;
+
+    if (gpu->enter(share->place, &before) == 0) {
+        if (gpu->launch(share->stream, share->kernels.ring,
+                        (struct mpixq_grid){.blocks = 1, .threads = 1}, parameters) == 0) {
+            (void)gpu->finish(share->stream);
+        }
+        gpu->leave(share->place, before);
+    }
+}
+
+void mpixq_share_reopen(struct mpixq_share *share, struct mpixq_end *end)
+{
+    const size_t from = offsetof(struct mpixq_end, come);
+    void *before;
+
+    if (share->gpu->enter(share->place, &before) == 0) {
+        if (share->gpu->zero(share->stream, (char *)end + from, sizeof *end - from) == 0) {
+            (void)share->gpu->finish(share->stream);
+        }
+        share->gpu->leave(share->place, before);
+    }
+}
+
 bool mpixq_share_recall(struct mpixq_share *share, struct mpixq_recall *recall)
 {
     _Atomic uint64_t *outcome = share->outcome;

@@ -2,7 +2,7 @@
  * Copyright (c) 2026 the mpix-queue authors
  *
  * Seam: how work is put in order on an executor. Each kind of stream is one constant table of
- * functions, none of them NULL; stream/stream.c lists the kinds.
+ * functions, none of them NULL, and what only some kinds have; stream/stream.c lists the kinds.
  *
  * Everything submitted to a stream runs in the order of submission. Each submission gives a
  * ticket, a number that grows; the stream has passed a ticket when it has executed that
@@ -32,9 +32,26 @@ struct mpixq_refusal {
     const char *why; /* what the GPU's library says; or NULL */
 };
 
+/* Of kinds of streams that can be captured into graphs. All of these return MPI codes; those of a
+ * GPU's library name what it says, and may end the capture. */
+struct mpixq_stream_graphs {
+    /* The capture that the stream is in, which no other one has as its number; or why nothing of ours
+     * can be captured. */
+    int (*capture)(struct mpixq_stream *stream, uint64_t *capture_p);
+    /* Call gone once the graph that comes of the capture, and all that was made of it, is gone: by
+     * any thread, at any time, or never if the library cannot. */
+    int (*keep)(struct mpixq_stream *stream, void (*gone)(void *arg), void *arg,
+                struct mpixq_turn *turn);
+    /* Put a list of starts, or of waits, into the graph; each of an end whose starts its GPU counts.
+     * Lends the turn. */
+    int (*submit)(struct mpixq_stream *stream, struct mpixq_op list[], int n,
+                  struct mpixq_turn *turn);
+};
+
 struct mpixq_stream_ops {
-    const char *kind; /* value of the info key "type" */
-    bool copies;      /* between the memory of a GPU and the host's, too */
+    const char *kind;                         /* value of the info key "type" */
+    const struct mpixq_stream_graphs *graphs; /* NULL: it cannot be captured */
+    bool copies;                              /* between the memory of a GPU and the host's, too */
 
     /* May handle be a live stream of this kind? Of a stream of the host it is known; of others only
      * whether this process has any. Any thread. */
@@ -50,7 +67,7 @@ struct mpixq_stream_ops {
      * turn, as submit may change it, though not while it lends the turn. */
     const char *(*how)(const struct mpixq_stream *stream);
 
-    /* May the calling thread submit just now? An enum mpixq_error. */
+    /* May the calling thread submit just now? An enum mpixq_error; CAPTURE: it is captured. */
     int (*admits)(const struct mpixq_stream *stream);
     /* May it wait for the stream? Likewise. */
     int (*may_wait)(const struct mpixq_stream *stream);

@@ -122,7 +122,10 @@ static struct mpixq_words words_of(const void *parameters)
     struct mpixq_words all = *(const struct mpixq_words *)parameters;
 
     for (unsigned i = 0; i < all.n; i++) {
-        all.at[i].address = hip_double_reach(all.at[i].address, sizeof(uint64_t));
+        all.at[i].address =
+            hip_double_reach(all.at[i].address, all.at[i].counted != NULL ? sizeof(struct mpixq_end)
+                                                                          : sizeof(uint64_t));
+        all.at[i].counted = reach_or_null(all.at[i].counted, sizeof(*all.at[i].counted));
         all.at[i].state = reach_or_null(all.at[i].state, sizeof(uint64_t));
     }
     all.gate = hip_double_reach(all.gate, sizeof(uint64_t));
@@ -152,8 +155,8 @@ static void run_mpixq_move_all(const void *parameters)
         move->from = move->bytes == 0 ? NULL : hip_double_reach(move->from, move->bytes);
         move->own = hip_double_reach(move->own, sizeof(*move->own));
         move->peer = hip_double_reach(move->peer, sizeof(*move->peer));
-        move->own_told = hip_double_reach(move->own_told, sizeof(uint64_t));
-        move->peer_told = hip_double_reach(move->peer_told, sizeof(uint64_t));
+        move->own_told = hip_double_reach(move->own_told, sizeof(*move->own_told));
+        move->peer_told = hip_double_reach(move->peer_told, sizeof(move->peer_told->done));
     }
     all.word = reach_or_null(all.word, sizeof(uint64_t));
     mpixq_move_all(all);

@@ -1,0 +1,362 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * Copyright (c) 2026 the mpix-queue authors */
+#include "graphs.h"
+
+#include <stddef.h>
+#include <utlist.h>
+
+#include "alloc.h"
+#include "backoff.h"
+#include "channel.h"
+#include "failure.h"
+#include "lock.h"
+#include "progress.h"
+#include "queue.h"
+
+enum {
+    BUSY_MS = 1,       /* between two looks of the progress thread while starts are made, */
+    IDLE_MS = 10,      /* and when there was none */
+    IDLE_LOOKS = 100,  /* in so many looks */
+    TOLD_AT_A_TIME = 8 /* failures that are told in a look */
+};
+
+/* What a graph holds. It knows nothing but this, and may outlive MPI. */
+struct graph {
+    uint64_t capture;
+    const struct mpixq_stream_ops *kind;
+    int n, room;
+    struct mpixq_counted **of;
+    bool is_over; /* MPI_Finalize has let go of its pairs */
+    struct graph *next;
+};
+
+/* The lock guards all of these. */
+static struct {
+    struct mpixq_lock lock;
+    struct mpixq_counted *counted;
+    struct graph *graphs;
+    atomic_uint n_counted;
+    atomic_uint idle; /* looks since the last one that found a start */
+} made = {.lock = MPIXQ_LOCK_INITIALIZER(MPIXQ_RANK_GRAPHS)};
+
+bool mpixq_graphs_count(struct mpixq_pair *pair, struct mpixq_queue *queue)
+{
+    struct mpixq_counted *counted = atomic_load(&pair->counted);
+
+    if (counted == NULL) {
+        counted = mpixq_alloc(sizeof *counted); /* freed in mpixq_graphs_forget */
+        if (counted == NULL) {
+            return false;
+        }
+        counted->pair = pair;
+        pair->channel->graphs->begin(pair);
+        atomic_store(&pair->counted, counted);
+        mpixq_lock_acquire(&made.lock);
+        DL_APPEND(made.counted, counted);
+        atomic_store(&made.idle, 0);
+        mpixq_lock_release(&made.lock);
+        atomic_fetch_add(&made.n_counted, 1);
+        mpixq_progress_wake();
+    }
+    atomic_store(&counted->queue, queue);
+    return true;
+}
+
+/* Graphs. Under the lock. */
+
+static struct graph *find_graph(const struct mpixq_stream_ops *kind, uint64_t capture)
+{
+    struct graph *graph;
+
+    LL_FOREACH(made.graphs, graph)
+    {
+        if (graph->capture == capture && graph->kind == kind) {
+            break;
+        }
+    }
+    return graph;
+}
+
+static bool holds(const struct graph *graph, const struct mpixq_counted *counted)
+{
+    /* What a call captures again stands near the end, more often than not. */
+    for (int i = graph->n - 1; i >= 0; i--) {
+        if (graph->of[i] == counted) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static bool make_room(struct graph *graph, int n)
+{
+    int room = graph->room > 0 ? graph->room : 16;
+    void *of;
+
+    while (room - graph->n < n) {
+        room *= 2;
+    }
+    if (room == graph->room) {
+        return true;
+    }
+    of = mpixq_realloc(graph->of, (size_t)room * sizeof(*graph->of));
+    if (of != NULL) {
+        graph->of = of;
+        graph->room = room;
+    }
+    return of != NULL;
+}
+
+static bool add_pairs(struct graph *graph, struct mpixq_pair *const pairs[], int n)
+{
+    if (!make_room(graph, n)) {
+        return false;
+    }
+    for (int i = 0; i < n; i++) {
+        struct mpixq_counted *counted = atomic_load(&pairs[i]->counted);
+
+        if (!holds(graph, counted)) {
+            graph->of[graph->n++] = counted;
+            counted->n_graphs++;
+        }
+    }
+    return true;
+}
+
+static void graph_free(struct graph *graph)
+{
+    mpixq_free(graph->of);
+    mpixq_free(graph);
+}
+
+/* By a thread of the GPU's library, at any time, also after MPI_Finalize: the graph and all that was
+ * made of it are gone. What its pairs have left is given up by whoever looks for such pairs next. */
+static void graph_is_gone(void *arg)
+{
+    struct graph *graph = arg;
+
+    mpixq_lock_acquire(&made.lock);
+    if (!graph->is_over) {
+        LL_DELETE(made.graphs, graph);
+        for (int i = 0; i < graph->n; i++) {
+            graph->of[i]->n_graphs--;
+        }
+    }
+    mpixq_lock_release(&made.lock);
+    graph_free(graph);
+}
+
+/* Not under the lock, which the GPU's library may be about to take. A capture is of one thread at a
+ * time, so no other one is about to do so. */
+static int graph_new(struct mpixq_queue *queue, uint64_t capture)
+{
+    struct graph *graph = mpixq_alloc(sizeof *graph); /* freed in graph_is_gone */
+    int rc;
+
+    if (graph == NULL) {
+        return mpixq_error_code(MPIXQ_E_NO_MEMORY);
+    }
+    graph->capture = capture;
+    graph->kind = queue->stream->ops;
+    mpixq_lock_acquire(&made.lock);
+    LL_PREPEND(made.graphs, graph);
+    mpixq_lock_release(&made.lock);
+    rc = graph->kind->graphs->keep(queue->stream, graph_is_gone, graph, &queue->turn);
+    if (rc != MPI_SUCCESS) {
+        graph_is_gone(graph);
+    }
+    return rc;
+}
+
+int mpixq_graphs_hold(struct mpixq_queue *queue, uint64_t capture, struct mpixq_pair *const pairs[],
+                      int n)
+{
+    const struct mpixq_stream_ops *kind = queue->stream->ops;
+    bool is_known, added = false;
+    struct graph *graph;
+    int rc;
+
+    mpixq_lock_acquire(&made.lock);
+    is_known = find_graph(kind, capture) != NULL;
+    mpixq_lock_release(&made.lock);
+    rc = is_known ? MPI_SUCCESS : graph_new(queue, capture);
+    if (rc != MPI_SUCCESS) {
+        return rc;
+    }
+    mpixq_lock_acquire(&made.lock);
+    graph = find_graph(kind, capture);
+    added = graph != NULL && add_pairs(graph, pairs, n);
+    mpixq_lock_release(&made.lock);
+    return mpixq_error_code(added ? MPIXQ_E_NONE : MPIXQ_E_NO_MEMORY);
+}
+
+int mpixq_graphs_started(const struct mpixq_queue *queue, uint64_t capture,
+                         struct mpixq_pair *pairs[], int room)
+{
+    struct mpixq_counted *counted;
+    int n = 0;
+
+    mpixq_lock_acquire(&made.lock);
+    DL_FOREACH(made.counted, counted)
+    {
+        if (atomic_load(&counted->queue) == queue && counted->capture == capture &&
+            counted->is_started) {
+            if (n < room) {
+                pairs[n] = counted->pair;
+            }
+            n++;
+        }
+    }
+    mpixq_lock_release(&made.lock);
+    return n;
+}
+
+bool mpixq_graphs_have(const struct mpixq_pair *pair)
+{
+    const struct mpixq_counted *counted = atomic_load(&pair->counted);
+    bool have = false;
+
+    if (counted != NULL) {
+        mpixq_lock_acquire(&made.lock);
+        have = counted->n_graphs > 0;
+        mpixq_lock_release(&made.lock);
+    }
+    return have;
+}
+
+/* Looking. */
+
+/* What a replay met, for whoever is to be told without the lock. */
+struct told {
+    uint64_t id;
+    enum mpixq_error error;
+};
+
+/* A request that was freed has no peer any more to be told. */
+static void fail_queue(const struct mpixq_counted *counted, int code, const char *operation)
+{
+    struct mpixq_queue *queue = atomic_load(&counted->queue);
+
+    if (queue != NULL) {
+        mpixq_queue_fail(queue, counted->pair, code, operation);
+    }
+}
+
+static void halt(struct mpixq_counted *counted)
+{
+    if (!counted->is_halted) {
+        counted->is_halted = true;
+        counted->pair->channel->graphs->halt(counted->pair);
+    }
+}
+
+/* Under the lock. True: the failure is to be told. */
+static bool look_at(struct mpixq_counted *counted, struct told *told_p)
+{
+    struct mpixq_pair *pair = counted->pair;
+    uint64_t before = mpixq_pair_executed(pair);
+    enum mpixq_error error = pair->channel->graphs->refresh(pair);
+    struct mpixq_queue *queue = mpixq_graphs_queue(pair);
+    bool is_new = error != MPIXQ_E_NONE && !counted->is_reported;
+
+    if (mpixq_pair_executed(pair) != before) {
+        atomic_store(&made.idle, 0);
+    }
+    counted->is_reported = counted->is_reported || is_new;
+    if (is_new && error == MPIXQ_E_REPLAY_FREED) {
+        fail_queue(counted, mpixq_error_code(error), "replayed start");
+    }
+    if (mpixq_pair_has_failed(pair) && mpixq_pair_is_in_flight(pair) && queue != NULL &&
+        !mpixq_queue_has_failed(queue)) {
+        fail_queue(counted, mpixq_pair_peer_failed(pair), "replayed start");
+    }
+    if (mpixq_pair_has_failed(pair) || (queue != NULL && mpixq_queue_has_failed(queue))) {
+        halt(counted);
+    }
+    *told_p = (struct told){.id = pair->id, .error = error};
+    return is_new && error != MPIXQ_E_REPLAY_FREED;
+}
+
+void mpixq_graphs_look(void)
+{
+    struct told told[TOLD_AT_A_TIME];
+    struct mpixq_counted *counted;
+    int n = 0;
+
+    if (atomic_load(&made.n_counted) == 0) {
+        return;
+    }
+    mpixq_lock_acquire(&made.lock);
+    atomic_fetch_add(&made.idle, 1);
+    DL_FOREACH(made.counted, counted)
+    {
+        if (n < TOLD_AT_A_TIME && look_at(counted, &told[n])) {
+            n++;
+        }
+    }
+    mpixq_lock_release(&made.lock);
+    for (int i = 0; i < n; i++) {
+        mpixq_failure_of(told[i].id, mpixq_error_code(told[i].error), "replayed start");
+    }
+}
+
+long mpixq_graphs_sleep_ms(void)
+{
+    if (atomic_load(&made.n_counted) == 0) {
+        return -1;
+    }
+    return atomic_load(&made.idle) > IDLE_LOOKS ? IDLE_MS : BUSY_MS;
+}
+
+void mpixq_graphs_refresh_slow(struct mpixq_pair *pair)
+{
+    (void)pair->channel->graphs->refresh(pair);
+}
+
+/* The end. */
+
+void mpixq_graphs_leave(const struct mpixq_queue *queue)
+{
+    struct mpixq_counted *counted;
+
+    mpixq_lock_acquire(&made.lock);
+    DL_FOREACH(made.counted, counted)
+    {
+        if (atomic_load(&counted->queue) == queue) {
+            atomic_store(&counted->queue, NULL);
+        }
+    }
+    mpixq_lock_release(&made.lock);
+}
+
+void mpixq_graphs_forget(struct mpixq_pair *pair)
+{
+    struct mpixq_counted *counted = atomic_load(&pair->counted);
+
+    if (counted != NULL) {
+        mpixq_lock_acquire(&made.lock);
+        DL_DELETE(made.counted, counted);
+        mpixq_lock_release(&made.lock);
+        atomic_fetch_sub(&made.n_counted, 1);
+        atomic_store(&pair->counted, NULL);
+        mpixq_free(counted);
+    }
+}
+
+void mpixq_graphs_close(void)
+{
+    struct mpixq_counted *counted;
+    struct graph *graph;
+
+    mpixq_lock_acquire(&made.lock);
+    DL_FOREACH(made.counted, counted)
+    {
+        halt(counted);
+        counted->n_graphs = 0;
+    }
+    while ((graph = made.graphs) != NULL) {
+        LL_DELETE(made.graphs, graph);
+        graph->is_over = true; /* freed when it is gone */
+    }
+    mpixq_lock_release(&made.lock);
+}

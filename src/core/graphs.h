@@ -1,0 +1,102 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * Copyright (c) 2026 the mpix-queue authors
+ *
+ * Pairs whose starts and waits were captured into graphs of a GPU. Whoever replays such a graph calls
+ * nothing of ours, so the GPU counts the starts of these pairs, from the first capture on, whoever
+ * makes them; the host reads in words of the channel how many there were.
+ *
+ *     a capture   begins with the first call that puts something into it, and holds its pairs
+ *     a graph     holds them for as long as it, or one made of it, exists: the words and mappings
+ *                 that its kernels use stay until then, also if the request was freed
+ *
+ * The progress thread looks at the words now and then: they tell what it has to know of starts that
+ * are under way (liveness.h, watchdog.h), and what a replay could not do.
+ */
+#ifndef MPIXQ_GRAPHS_H
+#define MPIXQ_GRAPHS_H
+
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "error.h"
+#include "pair.h"
+
+struct mpixq_queue;
+
+/* Of such a pair, from its first capture until the pair is destroyed. */
+struct mpixq_counted {
+    struct mpixq_pair *pair;
+    /* On whose stream it was captured last, which fails if a replay does; NULL: it was freed. Written
+     * under the lock of graphs.c, or in the queue's turn while it is captured. */
+    _Atomic(struct mpixq_queue *) queue;
+    /* The capture that was under way when it was captured last, and whether it was started in that
+     * and not waited for. In the turn of the queue. */
+    uint64_t capture;
+    bool is_started;
+    /* Under the lock. */
+    unsigned n_graphs; /* that hold it */
+    bool is_reported, is_halted;
+    struct mpixq_counted *next, *prev;
+};
+
+/* What a channel whose starts and waits can be captured has besides (channel.h). */
+struct mpixq_channel_graphs {
+    /* Threads of the program, in the turn of a queue; the pair is inactive as far as the host knows:
+     * from now on its GPU counts, beginning with the starts that the host has counted. Once. */
+    void (*begin)(struct mpixq_pair *pair);
+    /* Any thread: make the counters of the pair follow those of the GPU, and tell what a replay could
+     * not do, or MPIXQ_E_NONE. Never blocks. */
+    enum mpixq_error (*refresh)(struct mpixq_pair *pair);
+    /* Any thread: its waits end, now and later. Never blocks. */
+    void (*halt)(struct mpixq_pair *pair);
+    /* Threads of the program, with no lock: the request is about to be freed, and no replay starts it
+     * from now on. Blocks until the GPU has taken note. */
+    void (*close)(struct mpixq_pair *pair);
+};
+
+/* From now on the GPU counts; by a capture on a stream of this queue. False: no memory. */
+bool mpixq_graphs_count(struct mpixq_pair *pair, struct mpixq_queue *queue);
+/* The graph that comes of this capture, of the stream of a queue, holds these pairs from now on. In
+ * the queue's turn. Returns an MPI code. */
+int mpixq_graphs_hold(struct mpixq_queue *queue, uint64_t capture, struct mpixq_pair *const pairs[],
+                      int n);
+/* Those that this capture has started on the queue and not waited for, at most room; returns how
+ * many there are. In its turn. */
+int mpixq_graphs_started(const struct mpixq_queue *queue, uint64_t capture,
+                         struct mpixq_pair *pairs[], int room);
+/* Does any graph have it? Any thread. */
+bool mpixq_graphs_have(const struct mpixq_pair *pair);
+
+/* Look at the words of all. Any thread that holds no lock that comes after that of graphs. */
+void mpixq_graphs_look(void);
+/* When the progress thread has to do so again, if it sleeps; -1: never. */
+long mpixq_graphs_sleep_ms(void);
+/* A queue goes, and nobody is told any more what its graphs meet. In its turn. */
+void mpixq_graphs_leave(const struct mpixq_queue *queue);
+/* The pair is destroyed; no graph has it. */
+void mpixq_graphs_forget(struct mpixq_pair *pair);
+/* In MPI_Finalize: waits end, and graphs hold nothing more. */
+void mpixq_graphs_close(void);
+
+/* The queue that hears of a failure of the pair; NULL: the host has started it. */
+static inline struct mpixq_queue *mpixq_graphs_queue(const struct mpixq_pair *pair)
+{
+    struct mpixq_queue *queue = atomic_load(&pair->queue);
+    const struct mpixq_counted *counted = atomic_load(&pair->counted);
+
+    return queue == NULL && counted != NULL && !atomic_load(&pair->by_host)
+               ? atomic_load(&counted->queue)
+               : queue;
+}
+
+/* The counters of a pair are to be right, as far as its GPU has come. */
+void mpixq_graphs_refresh_slow(struct mpixq_pair *pair);
+static inline void mpixq_graphs_refresh(struct mpixq_pair *pair)
+{
+    if (__builtin_expect(atomic_load(&pair->counted) != NULL, false)) {
+        mpixq_graphs_refresh_slow(pair);
+    }
+}
+
+#endif

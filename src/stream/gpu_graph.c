@@ -1,0 +1,103 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * Copyright (c) 2026 the mpix-queue authors
+ *
+ * Starts and waits that are captured into a graph: the GPU's part of them, and nothing else. No worker
+ * follows a graph that is replayed, so there are no tickets, and the kernels need nothing that the
+ * host would have to do for each replay. */
+#include <mpi.h>
+#include <stdio.h>
+
+#include "core/error.h"
+#include "core/thread.h"
+#include "gpu.h"
+#include "gpu_stream.h"
+
+static int text_of(const struct gpu_stream *stream, int code, const char *what)
+{
+    char text[256]; /* as much as Open MPI keeps of an error */
+
+    if (code == 0) {
+        return MPI_SUCCESS;
+    }
+    (void)snprintf(text, sizeof text, "%s: %.150s", what, stream->lane.gpu->text(code));
+    return mpixq_error_code_saying(MPIXQ_E_GPU, text);
+}
+
+static int find_capture(const struct gpu_stream *stream, struct mpixq_gpu_capture *capture_p)
+{
+    const struct mpixq_gpu *gpu = stream->lane.gpu;
+    void *before;
+    int code = gpu->enter(stream->lane.place, &before);
+
+    *capture_p = (struct mpixq_gpu_capture){0};
+    if (code == 0) {
+        code = gpu->capture(stream->lane.handle, capture_p);
+        gpu->leave(stream->lane.place, before);
+    }
+    return text_of(stream, code, "the capture of the stream cannot be asked for");
+}
+
+static int graph_capture(struct mpixq_stream *base, uint64_t *capture_p)
+{
+    struct gpu_stream *stream = (struct gpu_stream *)base;
+    struct mpixq_gpu_capture capture;
+    int rc = find_capture(stream, &capture);
+
+    if (rc != MPI_SUCCESS) {
+        return rc;
+    }
+    if (capture.id == 0) { /* a default stream, while another one is captured */
+        return mpixq_error_code(MPIXQ_E_CAPTURE);
+    }
+    if (stream->lane.by_values || stream->lane.kernels.move_all == NULL) {
+        return mpixq_error_code(MPIXQ_E_GRAPH_VALUES);
+    }
+    *capture_p = capture.id;
+    return MPI_SUCCESS;
+}
+
+static int graph_keep(struct mpixq_stream *base, void (*gone)(void *arg), void *arg,
+                      struct mpixq_turn *turn)
+{
+    const struct gpu_stream *stream = (const struct gpu_stream *)base;
+    const struct mpixq_gpu *gpu = stream->lane.gpu;
+    struct mpixq_gpu_capture capture;
+    int rc;
+
+    mpixq_turn_lend(turn);
+    rc = find_capture(stream, &capture);
+    if (rc == MPI_SUCCESS) {
+        gpu->relax();
+        rc = text_of(stream, gpu->keep(capture.graph, gone, arg), "the graph cannot be held");
+        gpu->restore();
+    }
+    mpixq_turn_take_back(turn);
+    return rc;
+}
+
+static int graph_submit(struct mpixq_stream *base, struct mpixq_op list[], int n,
+                        struct mpixq_turn *turn)
+{
+    const struct gpu_stream *stream = (const struct gpu_stream *)base;
+    struct mpixq_gpu_lane lane = stream->lane;
+    struct mpixq_gpu_capture capture;
+    int rc, code;
+
+    for (int i = 0; i < n; i++) {
+        list[i].by_gpu = true;
+    }
+    mpixq_turn_lend(turn);
+    rc = find_capture(stream, &capture);
+    if (rc == MPI_SUCCESS) {
+        lane.reached_at = NULL; /* nobody waits for a ticket */
+        lane.kernels.early = lane.kernels.early && capture.is_after_kernel;
+        code = mpixq_op_is_wait(list) ? mpixq_gpu_submit_waits(&lane, list, n, 0, 0)
+                                      : mpixq_gpu_submit_starts(&lane, list, n, 0, 0);
+        rc = text_of(stream, code, "nothing can be captured");
+    }
+    mpixq_turn_take_back(turn);
+    return rc;
+}
+
+const struct mpixq_stream_graphs mpixq_gpu_graphs = {
+    .capture = graph_capture, .keep = graph_keep, .submit = graph_submit};
