@@ -151,10 +151,7 @@ MPIXQ_ERROR(GAVE_UP, MPIXQ_ERR_MATCH, "the peer has given up its match of the re
 MPIXQ_ERROR(ARG_FN_INTERNAL, MPIXQ_ERR_ARG,
             "argument fn: an internal procedure that uses variables of its host, which may have "
             "returned when it runs: take one of a module, and hand over the variables by arg")
-MPIXQ_ERROR(
-    GRAPH_CHANNEL, MPIXQ_ERR_UNSUPPORTED,
-    "a start or wait cannot be captured into a graph unless channel ipc serves the request, "
-    "or it is to MPI_PROC_NULL")
+MPIXQ_ERROR(GRAPH_CHANNEL, MPIXQ_ERR_UNSUPPORTED, "cannot be captured into a graph")
 MPIXQ_ERROR(
     GRAPH_VALUES, MPIXQ_ERR_UNSUPPORTED,
     "a start or wait cannot be captured into a graph on a queue without kernels: "

@@ -226,21 +226,11 @@ bool mpixq_graphs_have(const struct mpixq_pair *pair)
 
 /* Looking. */
 
-/* What a replay met, for whoever is to be told without the lock. */
+/* A failure of a pair, for whoever is to be told without the lock. */
 struct told {
     uint64_t id;
-    enum mpixq_error error;
+    int code;
 };
-
-/* A request that was freed has no peer any more to be told. */
-static void fail_queue(const struct mpixq_counted *counted, int code, const char *operation)
-{
-    struct mpixq_queue *queue = atomic_load(&counted->queue);
-
-    if (queue != NULL) {
-        mpixq_queue_fail(queue, counted->pair, code, operation);
-    }
-}
 
 static void halt(struct mpixq_counted *counted)
 {
@@ -250,31 +240,53 @@ static void halt(struct mpixq_counted *counted)
     }
 }
 
-/* Under the lock. True: the failure is to be told. */
-static bool look_at(struct mpixq_counted *counted, struct told *told_p)
+/* A request that was freed has no peer any more that could be told. */
+static int take_error(struct mpixq_counted *counted, enum mpixq_error error)
+{
+    struct mpixq_queue *queue = atomic_load(&counted->queue);
+
+    if (error == MPIXQ_E_NONE || counted->is_reported) {
+        return MPI_SUCCESS;
+    }
+    counted->is_reported = true;
+    if (error != MPIXQ_E_REPLAY_FREED) {
+        return mpixq_error_code(error);
+    }
+    if (queue != NULL) {
+        mpixq_queue_fail(queue, counted->pair, mpixq_error_code(error), "replayed start");
+    }
+    return MPI_SUCCESS;
+}
+
+/* Why a start that was made fails, or MPI_SUCCESS: what a queue's graphs have started goes with the
+ * queue, as what its calls have started does. */
+static int find_failure(struct mpixq_pair *pair, struct mpixq_queue *queue)
+{
+    if (queue == NULL || atomic_load(&pair->queue) != NULL || !mpixq_pair_is_in_flight(pair)) {
+        return MPI_SUCCESS;
+    }
+    if (mpixq_queue_has_failed(queue)) {
+        return mpixq_pair_has_failed(pair) ? MPI_SUCCESS : atomic_load(&queue->failed);
+    }
+    return mpixq_pair_has_failed(pair) ? mpixq_pair_peer_failed(pair) : MPI_SUCCESS;
+}
+
+/* Under the lock. Returns the code of a failure that is to be told. */
+static int look_at(struct mpixq_counted *counted)
 {
     struct mpixq_pair *pair = counted->pair;
     uint64_t before = mpixq_pair_executed(pair);
-    enum mpixq_error error = pair->channel->graphs->refresh(pair);
+    int code = take_error(counted, pair->channel->graphs->refresh(pair));
     struct mpixq_queue *queue = mpixq_graphs_queue(pair);
-    bool is_new = error != MPIXQ_E_NONE && !counted->is_reported;
 
     if (mpixq_pair_executed(pair) != before) {
         atomic_store(&made.idle, 0);
     }
-    counted->is_reported = counted->is_reported || is_new;
-    if (is_new && error == MPIXQ_E_REPLAY_FREED) {
-        fail_queue(counted, mpixq_error_code(error), "replayed start");
-    }
-    if (mpixq_pair_has_failed(pair) && mpixq_pair_is_in_flight(pair) && queue != NULL &&
-        !mpixq_queue_has_failed(queue)) {
-        fail_queue(counted, mpixq_pair_peer_failed(pair), "replayed start");
-    }
+    code = code != MPI_SUCCESS ? code : find_failure(pair, queue);
     if (mpixq_pair_has_failed(pair) || (queue != NULL && mpixq_queue_has_failed(queue))) {
         halt(counted);
     }
-    *told_p = (struct told){.id = pair->id, .error = error};
-    return is_new && error != MPIXQ_E_REPLAY_FREED;
+    return code;
 }
 
 void mpixq_graphs_look(void)
@@ -290,13 +302,14 @@ void mpixq_graphs_look(void)
     atomic_fetch_add(&made.idle, 1);
     DL_FOREACH(made.counted, counted)
     {
-        if (n < TOLD_AT_A_TIME && look_at(counted, &told[n])) {
-            n++;
+        if (n < TOLD_AT_A_TIME) {
+            told[n] = (struct told){.id = counted->pair->id, .code = look_at(counted)};
+            n += told[n].code != MPI_SUCCESS;
         }
     }
     mpixq_lock_release(&made.lock);
     for (int i = 0; i < n; i++) {
-        mpixq_failure_of(told[i].id, mpixq_error_code(told[i].error), "replayed start");
+        mpixq_failure_of(told[i].id, told[i].code, "replayed start");
     }
 }
 

@@ -74,7 +74,7 @@ void mpixq_graphs_look(void);
 long mpixq_graphs_sleep_ms(void);
 /* A queue goes, and nobody is told any more what its graphs meet. In its turn. */
 void mpixq_graphs_leave(const struct mpixq_queue *queue);
-/* The pair is destroyed; no graph has it. */
+/* The request was freed, and no graph has the pair. */
 void mpixq_graphs_forget(struct mpixq_pair *pair);
 /* In MPI_Finalize: waits end, and graphs hold nothing more. */
 void mpixq_graphs_close(void);

@@ -90,6 +90,9 @@ void mpixq_match_retire(void)
     while (*link != NULL) {
         struct mpixq_request *req = *link, *next = req->next_released;
 
+        if (!mpixq_graphs_have(&req->pair)) {
+            mpixq_graphs_forget(&req->pair); /* which looks at what retire gives up */
+        }
         if (req->pair.channel->retire(&req->pair)) {
             *link = next;
             mpixq_match_id_remove(&req->pair);
@@ -244,6 +247,7 @@ static void let_go(struct mpixq_request *req, void *arg)
 
     mpixq_match_id_remove(&req->pair);
     mpixq_match_forget_opening(req);
+    mpixq_graphs_forget(&req->pair);
     if (req->pair.channel != NULL) {
         /* A receive may still lack its sender's release: nobody will wait for that any more. */
         if (!req->pair.channel->retire(&req->pair) && mpixq_request_is_send(req) &&

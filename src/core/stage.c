@@ -109,6 +109,20 @@ static void note_life(struct mpixq_pair *pair, uint64_t life)
     pair->life = (uint32_t)life; /* no process resets so often */
 }
 
+/* A message without data. If its buffer is in memory of a GPU, it may go as others from there do. */
+static void stage_empty(struct mpixq_request *req, unsigned kinds)
+{
+    struct mpixq_pair *pair = &req->pair;
+    void *place, *buffer = (void *)(uintptr_t)pair->message.buffer;
+    const char *kind = mpixq_memory_of(kinds, buffer, &place, &pair->moves);
+
+    if (kind != NULL && !pair->moves) {
+        pair->in_gpu = true;
+        note_life(pair, mpixq_memory_life(kind, place));
+        mpixq_channels_prepare(pair, &req->channels, kind, place, buffer);
+    }
+}
+
 static enum mpixq_error stage_one(struct mpixq_request *req, unsigned kinds)
 {
     struct mpixq_pair *pair = &req->pair;
@@ -119,6 +133,7 @@ static enum mpixq_error stage_one(struct mpixq_request *req, unsigned kinds)
 
     if (pair->message.count == 0 || !find_span(pair, &span) || span.bytes == 0) {
         mpixq_channels_reach(pair, &req->channels, NULL);
+        stage_empty(req, kinds);
         return MPIXQ_E_NONE;
     }
     kind = mpixq_memory_of(kinds, span.first, &place, &pair->moves);

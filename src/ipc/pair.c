@@ -28,6 +28,10 @@ static const char *export_buffer(struct ipc_end *end)
     const struct mpixq_message *message = &end->pair->message;
     uint64_t bytes = mpixq_type_bytes(message->type, message->count); /* it has no gaps */
 
+    if (bytes == 0) {
+        end->allocation.file = -1;
+        return NULL;
+    }
     return mpixq_share_export(end->place->share, end->buffer, (size_t)bytes, &end->allocation,
                               &end->offset);
 }
@@ -203,6 +207,12 @@ static uint64_t larger(uint64_t a, uint64_t b)
     return a > b ? a : b;
 }
 
+/* Data in a slot tells by itself that it is there; no data would not. */
+static bool takes_slots(const struct mpixq_pair *pair, const struct ipc_end *end)
+{
+    return pair->bytes > 0 && pair->bytes <= end->theirs.eager && pair->bytes <= eager(end);
+}
+
 static enum mpixq_error ipc_accept(struct mpixq_pair *pair, const struct mpixq_blob *theirs,
                                    struct mpixq_blob *mine, const char **why_p)
 {
@@ -217,7 +227,7 @@ static enum mpixq_error ipc_accept(struct mpixq_pair *pair, const struct mpixq_b
         return MPIXQ_E_NO_CHANNEL;
     }
     end->is_ready = end->theirs.is_ready != 0;
-    if (end->slots.first < 0 && pair->bytes <= end->theirs.eager && pair->bytes <= eager(end)) {
+    if (end->slots.first < 0 && takes_slots(pair, end)) {
         end->slots = mpixq_ipc_slots_take(end->place, pair->bytes);
     }
     end->base = larger(larger(end->base, end->theirs.base), end->slots.base);
