@@ -166,7 +166,8 @@ MPIXQ_PUBLIC int MPIXQ_Queue_free(MPIXQ_Queue *queue);
  * Block the calling thread until everything enqueued on the queue is done: all starts have been
  * executed, all started communication has completed, all waits have returned. A request that was
  * started without a wait stays started, and what it received in memory of a GPU may come to its
- * buffer only with that wait. Local.
+ * buffer only with that wait. For graphs that are replayed the program synchronizes the stream in
+ * which it launched them; then this call returns what they have met, if that is an error. Local.
  *
  * \param[in] queue  a live queue
  * \return MPI_SUCCESS, or
@@ -345,6 +346,13 @@ MPIXQ_PUBLIC int MPIXQ_Enqueue_start(MPIXQ_Queue queue, MPI_Request *request);
  * host nor the stream waits (the host does while the stream's own buffer is full). Buffers belong
  * to the library from the start until the wait has completed, as MPI says of active requests.
  *
+ * While the stream is being captured into a graph (CUDA, HIP), the starts are captured: they become
+ * kernels of the graph, no request changes its state, and each replay starts each request once. That
+ * is for requests of channel ipc, which are inactive or have their wait enqueued, and for those to
+ * MPI_PROC_NULL. Replays, plain enqueues and starts by the host of a request may follow each other in
+ * any order, one start at a time; the program orders them. A replay that starts what is started, or
+ * was freed, makes no start, and fails the queue that was captured. See "Graphs" in mpix_queue(7).
+ *
  * \param[in] queue     a live queue. The requests belong to it until their wait has completed: once
  *                      it is enqueued, MPI_Test and its like find them incomplete; Wait, Start,
  *                      Cancel and Request_free are errors
@@ -362,9 +370,9 @@ MPIXQ_PUBLIC int MPIXQ_Enqueue_start(MPIXQ_Queue queue, MPI_Request *request);
  *                                 stream runs
  *         MPIXQ_ERR_UNSUPPORTED   the type of the queue excludes the channel of an element; the
  *                                 text names it and says why it was chosen. Or the queue's stream
- *                                 cannot reach the buffer, or is being captured into a graph; that
- *                                 stays valid
- *         MPIXQ_ERR_COMM          an element failed before
+ *                                 cannot reach the buffer. Or the start cannot be captured into a
+ *                                 graph; the capture stays valid
+ *         MPIXQ_ERR_COMM          an element failed before, or the GPU's library reports an error
  *         MPIXQ_ERR_RESOURCES     no memory is left
  *         the queue's first error, if it has failed
  */
@@ -381,6 +389,11 @@ MPIXQ_PUBLIC int MPIXQ_Enqueue_wait(MPIXQ_Queue queue, MPI_Request *request);
  * tag and count. On a stream of a GPU the wait may occupy one block of a multiprocessor meanwhile,
  * and a cooperative launch that needs all of them runs when it has ended.
  *
+ * While the stream is being captured into a graph, the wait is captured, of each element, be it
+ * started in this capture or not; each replay waits for the start that was not waited for yet, and
+ * for nothing if there is none. MPIXQ_ALL_STARTED is every request then that this capture has started
+ * on the queue and not waited for.
+ *
  * \param[in] queue     the live queue on which the requests were started
  * \param[in] count     number of requests; 0 is allowed. MPIXQ_ALL_STARTED: every request started
  *                      on the queue and not yet waited for
@@ -392,9 +405,9 @@ MPIXQ_PUBLIC int MPIXQ_Enqueue_wait(MPIXQ_Queue queue, MPI_Request *request);
  *         MPIXQ_ERR_REQUEST       an element is not a request that the library knows
  *         MPIXQ_ERR_STATE         an element is not matched, started on another queue, twice in
  *                                 the array, or called from a function that a host stream runs
- *         MPIXQ_ERR_UNSUPPORTED   the queue's stream is being captured into a graph; that stays
- *                                 valid
- *         MPIXQ_ERR_COMM          an element failed before
+ *         MPIXQ_ERR_UNSUPPORTED   the wait cannot be captured into a graph, as of
+ *                                 MPIXQ_Enqueue_startall; the capture stays valid
+ *         MPIXQ_ERR_COMM          an element failed before, or the GPU's library reports an error
  *         MPIXQ_ERR_RESOURCES     no memory is left
  *         the queue's first error, if it has failed
  */

@@ -114,7 +114,7 @@ on_gpu()
         "$source" -o "$dir/$name" "$top_builddir/.libs/libmpix_queue.so" \
         "$double" -Wl,-rpath,"$top_builddir/.libs:${double%/*}" || exit 1
     for ranks; do
-        for channels in ipc,cxi,fallback cxi,fallback; do
+        for channels in ${channels_of:-ipc,cxi,fallback cxi,fallback}; do
             MPIXQ_CHANNELS=$channels expect "$ranks" "$dir/$name" "rank 0: $wanted" \
                 "rank $((ranks - 1)): $wanted"
         done
@@ -132,6 +132,7 @@ if [ "${1-}" = gpu ]; then
     kernel
     on_gpu ring_gpu '0 of 1048576 numbers are wrong' 1 3
     on_gpu two_queues_gpu '0 of 131072 numbers are wrong' 1 2 3
+    channels_of=ipc on_gpu graph_gpu '0 of 4096 numbers are wrong' 2 3 4
     on_gpu exchange_gpu_hip '0 of 1048576 numbers are wrong' 2 3
     [ $failed = 1 ] || [ -n "$hip" ] || { echo "skip: there is no hip_runtime_api.h"; exit 77; }
     exit $failed

@@ -14,7 +14,8 @@ services="core/alloc.h core/backoff.h core/env.h core/error.h core/log.h core/pr
     core/affinity.h core/facts.h core/ident.h core/layout.h core/lock.h core/mpi_turns.h core/near.h
     core/node.h core/piece.h core/process.h core/table.h
     core/thread.h core/trace.h"
-objects="core/channel.h core/failure.h core/match.h core/pair.h core/queue.h core/wire.h"
+objects="core/channel.h core/failure.h core/graphs.h
+    core/match.h core/pair.h core/queue.h core/wire.h"
 may_include()
 {
     case $1 in

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright (c) 2026 the mpix-queue authors
  *
- * Pairs whose starts and waits were captured into graphs of a GPU. Whoever replays such a graph calls
- * nothing of ours, so the GPU counts the starts of these pairs, from the first capture on, whoever
- * makes them; the host reads in words of the channel how many there were.
+ * Pairs whose starts and waits were captured into graphs of a GPU. Whoever replays such a graph
+ * calls nothing of ours, so the GPU counts the starts of these pairs, from the first capture on,
+ * whoever makes them; the host reads in words of the channel how many there were.
  *
  *     a capture   begins with the first call that puts something into it, and holds its pairs
  *     a graph     holds them for as long as it, or one made of it, exists: the words and mappings
@@ -27,8 +27,8 @@ struct mpixq_queue;
 /* Of such a pair, from its first capture until the pair is destroyed. */
 struct mpixq_counted {
     struct mpixq_pair *pair;
-    /* On whose stream it was captured last, which fails if a replay does; NULL: it was freed. Written
-     * under the lock of graphs.c, or in the queue's turn while it is captured. */
+    /* On whose stream it was captured last, which fails if a replay does; NULL: it was freed.
+     * Written under the lock of graphs.c, or in the queue's turn while it is captured. */
     _Atomic(struct mpixq_queue *) queue;
     /* The capture that was under way when it was captured last, and whether it was started in that
      * and not waited for. In the turn of the queue. */
@@ -42,16 +42,16 @@ struct mpixq_counted {
 
 /* What a channel whose starts and waits can be captured has besides (channel.h). */
 struct mpixq_channel_graphs {
-    /* Threads of the program, in the turn of a queue; the pair is inactive as far as the host knows:
-     * from now on its GPU counts, beginning with the starts that the host has counted. Once. */
+    /* Threads of the program, in the turn of a queue; the pair is inactive as far as the host
+     * knows: from now on its GPU counts, from the starts that the host has counted on. Once. */
     void (*begin)(struct mpixq_pair *pair);
-    /* Any thread: make the counters of the pair follow those of the GPU, and tell what a replay could
-     * not do, or MPIXQ_E_NONE. Never blocks. */
+    /* Any thread: make the counters of the pair follow those of the GPU, and tell what a replay
+     * could not do, or MPIXQ_E_NONE. Never blocks. */
     enum mpixq_error (*refresh)(struct mpixq_pair *pair);
     /* Any thread: its waits end, now and later. Never blocks. */
     void (*halt)(struct mpixq_pair *pair);
-    /* Threads of the program, with no lock: the request is about to be freed, and no replay starts it
-     * from now on. Blocks until the GPU has taken note. */
+    /* Threads of the program, with no lock: the request is about to be freed, and no replay starts
+     * it from now on. Blocks until the GPU has taken note. */
     void (*close)(struct mpixq_pair *pair);
 };
 

@@ -52,7 +52,7 @@ static const struct mpixq_control_user control_user = {
 static const struct mpixq_failure_listener failure_listener = {.abandoned = mpixq_match_abandon,
                                                                .failed = mpixq_match_fail};
 
-/* What graphs that are replayed have done comes first: the looks of the matching are at that too. */
+/* What graphs that are replayed have done comes first: looks of the matching are at that too. */
 static void kick(void)
 {
     mpixq_graphs_look();

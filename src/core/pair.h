@@ -62,8 +62,7 @@ struct mpixq_pair {
     _Atomic(struct mpixq_queue *) queue;
     /* Starts made: enqueued, or by the host. Written by who makes them. */
     _Atomic uint64_t started;
-    /* Starts of it were captured into a graph: its GPU counts them (graphs.h). NULL: the host does.
-     * Written once, in the turn of the queue by which it was captured. */
+    /* Its GPU counts its starts (graphs.h). NULL: the host does. Written once, at a capture. */
     _Atomic(struct mpixq_counted *) counted;
     struct mpixq_pair *next_started, *prev_started; /* on the queue, without a wait; in its turn */
     struct mpixq_message message;                   /* constant */
@@ -74,8 +73,8 @@ struct mpixq_pair {
      * the progress thread, a NIC), release; read by all, acquire. */
     _Atomic uint64_t done;
 
-    /* The request that MPI knows it by, for texts and error handlers, and for matching. NULL: there
-     * is none. Channels do without. Constant. */
+    /* The request that MPI knows it by, for texts, error handlers and matching; or NULL. Channels
+     * do without. Constant. */
     struct mpixq_request *owner;
 
     _Atomic bool by_host; /* the last start was made by the host; written by who makes it */
@@ -207,13 +206,11 @@ static inline uint64_t mpixq_pair_raise(_Atomic uint64_t *counter, uint64_t valu
     return seen;
 }
 
-/* So many starts have completed. */
 static inline void mpixq_pair_raise_done(struct mpixq_pair *pair, uint64_t done)
 {
     (void)mpixq_pair_raise(&pair->done, done);
 }
 
-/* So many were made by a GPU, of a pair whose starts it counts; some perhaps by no call. */
 static inline void mpixq_pair_raise_started(struct mpixq_pair *pair, uint64_t started)
 {
     if (mpixq_pair_raise(&pair->started, started) < started) {

@@ -23,12 +23,13 @@
 
 enum { LIVE = 0x6d717571 };
 
-/* Guards the list of queues. A leaf. */
-static struct mpixq_lock list_lock = MPIXQ_LOCK_INITIALIZER(MPIXQ_RANK_QUEUES);
-/* Every queue ever made, linked by next_spare: a handle that the user has freed can still be
- * looked at. */
-static struct mpixq_queue *all;
-static uint64_t n_queues; /* ever made; under list_lock */
+/* Every queue ever made, linked by next_spare: a handle that the user has freed can still be looked
+ * at. The lock, a leaf, guards the list. */
+static struct {
+    struct mpixq_lock lock;
+    struct mpixq_queue *all;
+    uint64_t n; /* ever made */
+} queues = {.lock = MPIXQ_LOCK_INITIALIZER(MPIXQ_RANK_QUEUES)};
 static _Atomic uint64_t last_number;
 
 bool mpixq_queue_is_live(const struct mpixq_queue *queue)
@@ -40,9 +41,9 @@ void mpixq_queues_each(void (*visit)(struct mpixq_queue *queue, void *arg), void
 {
     struct mpixq_queue *first, *queue;
 
-    mpixq_lock_acquire(&list_lock);
-    first = all;
-    mpixq_lock_release(&list_lock);
+    mpixq_lock_acquire(&queues.lock);
+    first = queues.all;
+    mpixq_lock_release(&queues.lock);
     /* Links stay as they are. */
     LL_FOREACH2(first, queue, next_spare)
     {
@@ -62,8 +63,8 @@ static struct mpixq_queue *queue_new(void)
 {
     struct mpixq_queue *queue;
 
-    mpixq_lock_acquire(&list_lock);
-    LL_FOREACH2(all, queue, next_spare)
+    mpixq_lock_acquire(&queues.lock);
+    LL_FOREACH2(queues.all, queue, next_spare)
     {
         if (atomic_load(&queue->magic) == 0) {
             atomic_store(&queue->magic, 1); /* taken, not live yet */
@@ -75,11 +76,11 @@ static struct mpixq_queue *queue_new(void)
         if (queue != NULL) {
             mpixq_lock_init(&queue->fail_lock, MPIXQ_RANK_QUEUE_FAIL);
             atomic_init(&queue->magic, 1);
-            queue->mark = ++n_queues << 44;
-            LL_PREPEND2(all, queue, next_spare);
+            queue->mark = ++queues.n << 44;
+            LL_PREPEND2(queues.all, queue, next_spare);
         }
     }
-    mpixq_lock_release(&list_lock);
+    mpixq_lock_release(&queues.lock);
     return queue;
 }
 
@@ -435,14 +436,14 @@ int mpixq_queues_close(void)
     int n = 0;
 
     /* All of them before the first is waited for: they may share a stream. */
-    LL_FOREACH2(all, queue, next_spare)
+    LL_FOREACH2(queues.all, queue, next_spare)
     {
         if (mpixq_queue_is_live(queue)) {
             mpixq_queue_set_failed(queue, MPI_ERR_OTHER); /* its waits drain */
         }
     }
     mpixq_graphs_look(); /* likewise */
-    LL_FOREACH2(all, queue, next_spare)
+    LL_FOREACH2(queues.all, queue, next_spare)
     {
         if (mpixq_queue_is_live(queue)) {
             n++;

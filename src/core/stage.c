@@ -109,7 +109,7 @@ static void note_life(struct mpixq_pair *pair, uint64_t life)
     pair->life = (uint32_t)life; /* no process resets so often */
 }
 
-/* A message without data. If its buffer is in memory of a GPU, it may go as others from there do. */
+/* A message without data. If its buffer is in memory of a GPU, it may go as others from there. */
 static void stage_empty(struct mpixq_request *req, unsigned kinds)
 {
     struct mpixq_pair *pair = &req->pair;

@@ -17,17 +17,15 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "gpu_files.h"
+
 /* Where memory is. MOVING: host and GPU both access it, and its pages are at either in turn. */
 enum mpixq_place_of_memory { MPIXQ_AT_HOST, MPIXQ_AT_GPU, MPIXQ_MOVING };
 
 enum { MPIXQ_GPU_NAME_ROOM = 64, MPIXQ_GPU_NO_MEMORY = 2 /* the code of both vendors */ };
-/* A GPU of this machine, under the same name for all processes; and memory of one, for another
- * process to open. */
+/* A GPU of this machine, under the same name for all processes. */
 struct mpixq_gpu_ident {
     unsigned char bytes[16];
-};
-struct mpixq_gpu_handle {
-    unsigned char bytes[64];
 };
 
 /* A GPU that the process sees: do kernels of another one reach its memory, by atomics too? */
@@ -72,30 +70,6 @@ struct mpixq_gpu_code {
 
 /* Whose memory kernels reach. */
 enum mpixq_gpu_reach { MPIXQ_REACH_NOTHING, MPIXQ_REACH_MEMORY, MPIXQ_REACH_ATOMICS };
-
-/* Memory that a process gives to others by a file. Any of this may not be there, and is an error
- * then. Two kinds have no handle: pieces of a pool, from which the library allocates in the order
- * of streams, and chunks, which the program maps to addresses by itself. */
-struct mpixq_gpu_files {
-    /* The pool that the memory at an address is a piece of; NULL: none. */
-    int (*pool_of)(const void *address, void **pool_p);
-    int (*pool_export)(void *pool, int *file_p);
-    int (*piece_export)(void *base, struct mpixq_gpu_handle *handle_p);
-    int (*pool_import)(int file, void **pool_p);
-    /* Let kernels of this place reach what comes from it. */
-    int (*pool_reach)(void *pool);
-    int (*piece_import)(void *pool, const struct mpixq_gpu_handle *handle, void **address_p);
-    void (*piece_free)(void *address); /* waits until the GPU is idle */
-    void (*pool_free)(void *pool);
-
-    /* The chunk that is mapped at an address; it is kept until it is released. */
-    int (*chunk_of)(const void *address, uint64_t *chunk_p);
-    void (*chunk_release)(uint64_t chunk);
-    int (*chunk_export)(uint64_t chunk, int *file_p);
-    /* So many bytes of one, for kernels of this place. */
-    int (*chunk_map)(int file, size_t bytes, void **address_p);
-    void (*chunk_unmap)(void *address, size_t bytes); /* waits until the GPU is idle */
-};
 
 /* The capture of a stream into a graph. */
 struct mpixq_gpu_capture {

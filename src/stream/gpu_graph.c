@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright (c) 2026 the mpix-queue authors
  *
- * Starts and waits that are captured into a graph: the GPU's part of them, and nothing else. No worker
- * follows a graph that is replayed, so there are no tickets, and the kernels need nothing that the
- * host would have to do for each replay. */
+ * Starts and waits that are captured into a graph: the GPU's part of them, and nothing else. No
+ * worker follows a graph that is replayed, so there are no tickets, and the kernels need nothing
+ * that the host would have to do for each replay. */
 #include <mpi.h>
 #include <stdio.h>
 

@@ -90,35 +90,6 @@ static void start_step(struct gpu_stream *stream, struct mpixq_op list[], int n,
     note_code(stream, mpixq_gpu_submit_starts(&stream->lane, list, n, step, ticket));
 }
 
-/* It rings the doorbells that it sees, and makes the starts of ends. */
-static void take_starts(const struct mpixq_stream *stream, struct mpixq_op list[], int n)
-{
-    for (int i = 0; stream->rings && i < n; i++) {
-        char *bell = list[i].kind == MPIXQ_OP_RING
-                         ? mpixq_exposed_to(list[i].gpu.exposed, stream->ops)
-                         : NULL;
-
-        list[i].by_gpu = bell != NULL || list[i].kind == MPIXQ_OP_MOVE;
-        list[i].gpu.seen = bell != NULL ? bell : list[i].gpu.seen;
-    }
-}
-
-/* It waits for words that it sees, if it does; and for ends in any case, since it has to see to
- * those that are given up. */
-static void take_waits(const struct mpixq_stream *stream, struct mpixq_op list[], int n)
-{
-    for (int i = 0; stream->rings && i < n; i++) {
-        const struct mpixq_exposed *exposed =
-            stream->watches && list[i].kind == MPIXQ_OP_WAIT ? list[i].gpu.exposed : NULL;
-        char *seen = mpixq_exposed_to(exposed, stream->ops);
-
-        list[i].by_gpu = seen != NULL || list[i].kind == MPIXQ_OP_TAKE;
-        if (seen != NULL) {
-            list[i].gpu.seen = seen + ((const char *)list[i].u.awaited - exposed->memory);
-        }
-    }
-}
-
 /* Any call of the GPU's library may block until the GPU goes on, which may take what another thread
  * is about to do. So that thread can borrow the queue's turn, and calls no such function (look). */
 static void submit_begin(struct mpixq_turn *turn)
@@ -140,7 +111,7 @@ static uint64_t submit_starts(struct gpu_stream *stream, struct mpixq_op list[],
 
     mpixq_gpu_lane_choose_again(&stream->lane);
     set_watches(stream);
-    take_starts(&stream->base, list, n);
+    mpixq_gpu_take_starts(&stream->base, list, n);
     submit_begin(turn);
     stream->lane.gpu->relax(); /* once for all steps */
     for (int step = 0; step < steps; step++) {
@@ -224,7 +195,7 @@ static void wait_step(struct gpu_stream *stream, struct mpixq_op list[], int n, 
 static uint64_t submit_waits(struct gpu_stream *stream, struct mpixq_op list[], int n,
                              struct mpixq_turn *turn)
 {
-    take_waits(&stream->base, list, n);
+    mpixq_gpu_take_waits(&stream->base, list, n);
     submit_begin(turn);
     stream->lane.gpu->relax(); /* likewise */
     for (int step = mpixq_gpu_steps(list, n) - 1; step >= 0; step--) {

@@ -36,6 +36,32 @@ static int wait_for_gate(const struct mpixq_gpu_lane *lane, uint64_t ticket, boo
                : lane->gpu->launch(lane->handle, lane->kernels.wait, threads(1), parameters);
 }
 
+void mpixq_gpu_take_starts(const struct mpixq_stream *stream, struct mpixq_op list[], int n)
+{
+    for (int i = 0; stream->rings && i < n; i++) {
+        char *bell = list[i].kind == MPIXQ_OP_RING
+                         ? mpixq_exposed_to(list[i].gpu.exposed, stream->ops)
+                         : NULL;
+
+        list[i].by_gpu = bell != NULL || list[i].kind == MPIXQ_OP_MOVE;
+        list[i].gpu.seen = bell != NULL ? bell : list[i].gpu.seen;
+    }
+}
+
+void mpixq_gpu_take_waits(const struct mpixq_stream *stream, struct mpixq_op list[], int n)
+{
+    for (int i = 0; stream->rings && i < n; i++) {
+        const struct mpixq_exposed *exposed =
+            stream->watches && list[i].kind == MPIXQ_OP_WAIT ? list[i].gpu.exposed : NULL;
+        char *seen = mpixq_exposed_to(exposed, stream->ops);
+
+        list[i].by_gpu = seen != NULL || list[i].kind == MPIXQ_OP_TAKE;
+        if (seen != NULL) {
+            list[i].gpu.seen = seen + ((const char *)list[i].u.awaited - exposed->memory);
+        }
+    }
+}
+
 /* What is to be copied for the operations of a list. */
 struct copies {
     const struct mpixq_op *list;

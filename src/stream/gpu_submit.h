@@ -47,6 +47,11 @@ int mpixq_gpu_steps(const struct mpixq_op list[], int n);
 int mpixq_gpu_part_at_start(const struct mpixq_copy *copy, int step);
 int mpixq_gpu_part_at_wait(const struct mpixq_copy *copy, int step);
 
+/* Which of a list the GPU does by itself. It rings the doorbells that it sees, and makes the starts
+ * of ends; it waits for words that it sees, if it does, and for ends in any case, since it has to
+ * see to those that are given up. */
+void mpixq_gpu_take_starts(const struct mpixq_stream *stream, struct mpixq_op list[], int n);
+void mpixq_gpu_take_waits(const struct mpixq_stream *stream, struct mpixq_op list[], int n);
 /* What the GPU does by itself of a list, as it says, belongs to step 0. Codes of the vendor. */
 int mpixq_gpu_submit_starts(const struct mpixq_gpu_lane *lane, const struct mpixq_op list[], int n,
                             int step, uint64_t ticket);

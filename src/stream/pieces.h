@@ -76,22 +76,21 @@ struct mpixq_end {
     struct mpixq_end_state state;
     mpixq_word_t posted; /* of a sender with slots: the receive that was started last */
     mpixq_word_t tried;  /* changed by GPUs that try whether they can, and for nothing else */
-    /* Of a pair that its GPU counts: starts that were made, and waits that have ended. Either is the
-     * floor of the pair until it is larger. */
+    /* Of a pair that its GPU counts: starts that were made, and waits that have ended. Either is
+     * the floor of the pair until it is larger. */
     mpixq_word_t started, waited;
     /* What follows is 0 while nothing is under way. Blocks of a start that have come, and gone, and
      * what the first one has found: 1 more than twice the start if it is to move. */
     mpixq_word_t come, gone, found;
     mpixq_word_t blocks; /* of a launch that are gone */
-    mpixq_word_t
-        closed; /* of a pair that its GPU counts: 1: it was freed, and nothing is started */
+    mpixq_word_t closed; /* of a pair that its GPU counts: 1: it was freed */
 };
 
-/* What an end has in memory of the host. Starts that both GPUs know to be done: by whoever moved the
- * data. The rest is of a pair whose starts its own GPU counts: a graph that is replayed makes starts
- * that no call of the host has numbered. So no start of such a pair is numbered by the host: its GPU
- * makes the one after the last that it has made, and waits for the one after the last that it has
- * waited for. Started and fault are written by that GPU, halt by the host. */
+/* What an end has in memory of the host. Starts that both GPUs know to be done: by whoever moved
+ * the data. The rest is of a pair whose starts its own GPU counts: a graph that is replayed makes
+ * starts that no call of the host has numbered. So no start of such a pair is numbered by the host:
+ * its GPU makes the one after the last that it has made, and waits for the one after the last that
+ * it has waited for. Started and fault are written by that GPU, halt by the host. */
 struct mpixq_told {
     mpixq_word_t done;
     mpixq_word_t started;

@@ -88,8 +88,8 @@ bool mpixq_share_has_moved(const struct mpixq_share *share, uint64_t ticket);
 /* NULL, or what the GPU reports: then it moves nothing more. */
 const char *mpixq_share_broken(const struct mpixq_share *share);
 
-/* Store a value in a word of an end, and, of one that was closed, make all words 0 that are to be so
- * while nothing is under way. Either blocks until the GPU has done so. */
+/* Store a value in a word of an end, and, of one that was closed, make all words 0 that are to be
+ * so while nothing is under way. Either blocks until the GPU has done so. */
 void mpixq_share_store(struct mpixq_share *share, mpixq_word_t *word, uint64_t value);
 void mpixq_share_reopen(struct mpixq_share *share, struct mpixq_end *end);
 

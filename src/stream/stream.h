@@ -32,18 +32,18 @@ struct mpixq_refusal {
     const char *why; /* what the GPU's library says; or NULL */
 };
 
-/* Of kinds of streams that can be captured into graphs. All of these return MPI codes; those of a
- * GPU's library name what it says, and may end the capture. */
+/* Of kinds of streams that can be captured into graphs. All of these return MPI codes; one of a
+ * GPU's library names what it says, and may end the capture. */
 struct mpixq_stream_graphs {
-    /* The capture that the stream is in, which no other one has as its number; or why nothing of ours
+    /* The capture that the stream is in, by a number that no other one has; or why nothing of ours
      * can be captured. */
     int (*capture)(struct mpixq_stream *stream, uint64_t *capture_p);
     /* Call gone once the graph that comes of the capture, and all that was made of it, is gone: by
      * any thread, at any time, or never if the library cannot. */
     int (*keep)(struct mpixq_stream *stream, void (*gone)(void *arg), void *arg,
                 struct mpixq_turn *turn);
-    /* Put a list of starts, or of waits, into the graph; each of an end whose starts its GPU counts.
-     * Lends the turn. */
+    /* Put a list of starts, or of waits, into the graph; each of an end whose GPU counts. Lends
+     * the turn. */
     int (*submit)(struct mpixq_stream *stream, struct mpixq_op list[], int n,
                   struct mpixq_turn *turn);
 };

@@ -259,6 +259,8 @@ HIP_FUNCTION(hipError_t, hipGraphDestroy, (hipGraph_t graph))
 HIP_FUNCTION(hipError_t, hipGraphInstantiate,
              (hipGraphExec_t * exec, hipGraph_t graph, hipGraphNode_t *wrong, char *log,
               size_t bytes))
+HIP_FUNCTION(hipError_t, hipGraphInstantiateWithFlags,
+             (hipGraphExec_t * exec, hipGraph_t graph, unsigned long long flags))
 HIP_FUNCTION(hipError_t, hipGraphExecUpdate,
              (hipGraphExec_t exec, hipGraph_t graph, hipGraphNode_t *wrong,
               hipGraphExecUpdateResult *result))

@@ -515,6 +515,13 @@ HIP_EXPORT hipError_t hipGraphInstantiate(hipGraphExec_t *exec, hipGraph_t graph
     return hip_leave(known ? hipSuccess : hipErrorInvalidValue);
 }
 
+HIP_EXPORT hipError_t hipGraphInstantiateWithFlags(hipGraphExec_t *exec, hipGraph_t graph,
+                                                   unsigned long long flags)
+{
+    (void)flags;
+    return hipGraphInstantiate(exec, graph, NULL, NULL, 0);
+}
+
 /* A launch that runs has copies of what it needs. */
 static hipGraphExecUpdateResult update(struct hipGraphExec *exec, const struct ihipGraph *graph)
 {
