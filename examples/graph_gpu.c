@@ -3,8 +3,8 @@
  *
  * Steps of communication that are captured into a graph: numbers go round the ring of ranks, STEPS
  * ranks further with each launch. Nothing of this library is called while the graph runs. Here "to
- * compute" is a copy, so any C compiler will do: build it as ring_gpu.c is built, and launch it on one
- * node, so that each rank has a GPU of its own.
+ * compute" is a copy, so any C compiler will do: build it as ring_gpu.c is built, and launch it on
+ * one node, so that each rank has a GPU of its own.
  */
 #include <mpix_queue.h>
 #include <stdio.h>

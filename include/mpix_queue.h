@@ -347,11 +347,12 @@ MPIXQ_PUBLIC int MPIXQ_Enqueue_start(MPIXQ_Queue queue, MPI_Request *request);
  * to the library from the start until the wait has completed, as MPI says of active requests.
  *
  * While the stream is being captured into a graph (CUDA, HIP), the starts are captured: they become
- * kernels of the graph, no request changes its state, and each replay starts each request once. That
- * is for requests of channel ipc, which are inactive or have their wait enqueued, and for those to
- * MPI_PROC_NULL. Replays, plain enqueues and starts by the host of a request may follow each other in
- * any order, one start at a time; the program orders them. A replay that starts what is started, or
- * was freed, makes no start, and fails the queue that was captured. See "Graphs" in mpix_queue(7).
+ * kernels of the graph, no request changes its state, and each replay starts each request once.
+ * That is for requests of channel ipc, which are inactive or have their wait enqueued, and for
+ * those to MPI_PROC_NULL. Replays, plain enqueues and starts by the host of a request may follow
+ * each other in any order, one start at a time; the program orders them. A replay that starts what
+ * is started, or was freed, makes no start, and fails the queue that was captured. See GRAPHS in
+ * mpix_queue(7).
  *
  * \param[in] queue     a live queue. The requests belong to it until their wait has completed: once
  *                      it is enqueued, MPI_Test and its like find them incomplete; Wait, Start,
@@ -391,8 +392,8 @@ MPIXQ_PUBLIC int MPIXQ_Enqueue_wait(MPIXQ_Queue queue, MPI_Request *request);
  *
  * While the stream is being captured into a graph, the wait is captured, of each element, be it
  * started in this capture or not; each replay waits for the start that was not waited for yet, and
- * for nothing if there is none. MPIXQ_ALL_STARTED is every request then that this capture has started
- * on the queue and not waited for.
+ * for nothing if there is none. MPIXQ_ALL_STARTED is every request then that this capture has
+ * started on the queue and not waited for.
  *
  * \param[in] queue     the live queue on which the requests were started
  * \param[in] count     number of requests; 0 is allowed. MPIXQ_ALL_STARTED: every request started

@@ -2,8 +2,9 @@
  * Copyright (c) 2026 the mpix-queue authors
  *
  * Seam: how one matched pair (pair.h) moves its data. Each channel is one constant table of
- * functions, none of them NULL, and what only some channels have. core/channels.c lists them, best first; it is the only place that
- * knows which are built in. A channel knows nothing of requests: a pair need not have one.
+ * functions, none of them NULL, and what only some channels have. core/channels.c lists them, best
+ * first; it is the only place that knows which are built in. A channel knows nothing of requests: a
+ * pair need not have one.
  *
  * Both ends of a pair use the same channel, decided at match time: the sender offers every
  * channel that could serve its pair, each with a blob for the other end; the receiver

@@ -117,8 +117,8 @@ int mpixq_enqueue_fault(const struct mpixq_queue *queue, enum mpixq_error error,
                                            : mpixq_error_code(error);
 }
 
-/* May this thread submit to the stream just now? Not under the submission lock: that may call a GPU's
- * library, which may block. */
+/* May this thread submit to the stream just now? Not under the submission lock: that may call a
+ * GPU's library, which may block. */
 static inline enum mpixq_error admitted(const struct mpixq_queue *queue)
 {
     return (enum mpixq_error)queue->stream->ops->admits(queue->stream);

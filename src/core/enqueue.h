@@ -16,16 +16,16 @@
 
 /* Room for n elements in the queue's arrays; in turn. */
 bool mpixq_enqueue_make_room(struct mpixq_queue *queue, int n);
-/* May a request that is matched be started on this queue, as far as that depends on the type of the
- * queue and on where the buffer is? */
+/* May a request that is matched be started on this queue, as far as that depends on the type of
+ * the queue and on where the buffer is? */
 enum mpixq_error mpixq_enqueue_check_first(const struct mpixq_queue *queue,
                                            const struct mpixq_request *req);
 /* What a call is to be told of an error at the request with this index, NULL if it is unknown. */
 int mpixq_enqueue_fault(const struct mpixq_queue *queue, enum mpixq_error error,
                         const struct mpixq_request *failed, int index, struct mpixq_fault *fault_p);
 
-/* The same while the stream of the queue is being captured. Each returns an MPI code, and what it is
- * about. */
+/* The same while the stream of the queue is being captured. Each returns an MPI code, and what it
+ * is about. */
 int mpixq_enqueue_graph_start(struct mpixq_queue *queue, int count, MPI_Request requests[],
                               struct mpixq_fault *fault_p);
 int mpixq_enqueue_graph_wait(struct mpixq_queue *queue, int count, MPI_Request requests[],

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright (c) 2026 the mpix-queue authors
  *
- * Starts and waits on a queue whose stream is being captured into a graph. They become kernels of the
- * graph, and nothing is started: no request changes its state, and a call that fails has put nothing
- * into the graph. Whoever replays it orders its starts with others of the same requests. */
+ * Starts and waits on a queue whose stream is being captured into a graph. They become kernels of
+ * the graph, and nothing is started: no request changes its state, and a call that fails has put
+ * nothing into the graph. Whoever replays it orders its starts with others of the same requests. */
 #include "channel.h"
 #include "enqueue.h"
 #include "graphs.h"

@@ -129,8 +129,8 @@ static void graph_free(struct graph *graph)
     mpixq_free(graph);
 }
 
-/* By a thread of the GPU's library, at any time, also after MPI_Finalize: the graph and all that was
- * made of it are gone. What its pairs have left is given up by whoever looks for such pairs next. */
+/* By a thread of the GPU's library, at any time, also after MPI_Finalize: the graph and all that
+ * was made of it are gone. What its pairs have left is given up by who looks for such next. */
 static void graph_is_gone(void *arg)
 {
     struct graph *graph = arg;
