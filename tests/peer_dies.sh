@@ -4,6 +4,7 @@
 #
 # peer_dies.sh fallback|sockets|double|ipc [apart|hip] - a process is killed while its peer waits
 # for it: the wait ends with an error that names the request and the peer, and the stream goes on.
+# With ipc also when start and wait are captured in a graph that is launched then.
 # Apart is for the double only; hip: on a stream of HIP, of the double of its runtime. By hand
 # MTEST_STREAM says which streams (tests/gpu/run). Ipc needs one, and has all buffers on GPUs.
 #
@@ -69,7 +70,7 @@ fi
 
 # shellcheck disable=SC2086 # the flags are words
 $CC ${SANITIZER_FLAGS-} -O2 -w -I "$top_srcdir/include" -o "$dir/probe" \
-    "$top_srcdir"/tests/{peer_dies_probe,mtest_gpu,mtest_gpu_kinds}.c "$library" \
+    "$top_srcdir"/tests/{peer_dies_probe,gpu_graph,mtest_gpu,mtest_gpu_kinds}.c "$library" \
     -Wl,-rpath,"$top_builddir/.libs" || exit 99
 
 # run HOW: returns when rank 0 has written all, or has had plenty of time. The launcher may be gone
@@ -118,24 +119,26 @@ dies()
 # waits for a minute, in which the others run.
 declare -A begun=()
 if [ $channel = ipc ]; then
-    for how in loop0 loop1 loop3; do
+    for how in {,replay-}loop{0,1,3}; do
         run $how &
         begun[$how]=$!
     done
 fi
 
 # A fabric may tell by an operation that fails, before anybody has looked at the process.
-for how in receive send; do
-    name=$([ $how = send ] && echo 'send to' || echo 'receive from')
-    dies $how "queue: kind 9: .* of $name 1 tag 7 .rank 1 of MPI_COMM_WORLD" "again: kind 9" \
+singles=(receive send)
+[ $channel != ipc ] || singles+=(replay-receive replay-send)
+for how in "${singles[@]}"; do
+    name=$([[ $how = *send ]] && echo 'send to' || echo 'receive from')
+    dies "$how" "queue: kind 9: .* of $name 1 tag 7 .rank 1 of MPI_COMM_WORLD" "again: kind 9" \
         "test: kind 9" "synchronize: kind 0" "drained: 1" "free: kind 0" "stream: kind 0" \
         "request: kind 0" "channel: $channel$"
 done
 if [ $channel = ipc ]; then
     # Whoever comes second moves the data, be the other one alive or not; then nobody comes.
-    for how in first-receive first-send loop0 loop1 loop3; do
+    for how in {,replay-}{first-receive,first-send,loop0,loop1,loop3}; do
         others=()
-        [[ $how = first* ]] || others=("other: kind 0"{,,,,,})
+        [[ $how = *first* ]] || others=("other: kind 0"{,,,,,})
         dies $how "queue: kind 9: .* .rank 1 of MPI_COMM_WORLD" "again: kind 9" "test: kind 9" \
             "synchronize: kind 0" "drained: 1" "free: kind 0" "stream: kind 0" \
             ${others[@]+"${others[@]}"} "request: kind 0" "channel: $channel$"

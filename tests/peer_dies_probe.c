@@ -11,6 +11,8 @@
  *      open-receive, open-send: a match, while rank 1 opens memory of rank 0, for which its GPU
  *      is to be idle (on the double of HIP's runtime)
  *      loopN: rank 1 dies in the midst of exchanges, sooner or later as N says
+ *      replay-HOW, of those on a queue: rank 0 launches a graph in which start and wait are
+ *      captured, and with replay-loopN rank 1 does as well
  *
  * The queue is on a stream of a GPU if MTEST_STREAM says so, and the buffers are where MTEST_BUFFER
  * does (mtest_gpu.h).
@@ -25,12 +27,14 @@
 
 #include <mpix_queue.h>
 
+#include "gpu_graph.h"
 #include "mtest_gpu.h"
 
 /* More than MPI takes into buffers of its own. */
 enum { TAG = 7, BYTES = 8 << 20, PAIRS = 3 };
 
 static int rank, drained;
+static int replays; /* of a graph, in place of plain exchanges */
 static char *buffer;
 static MPI_Request others[2 * PAIRS]; /* of exchange_until_death */
 static FILE *file;
@@ -91,11 +95,36 @@ static void *kill_later(void *how)
     return NULL;
 }
 
+/* Launch a graph of an exchange until that fails. Of launches a wait for the queue knows the errors
+ * alone. */
+static int replay(MPIX_Queue queue, void *stream, MPI_Request requests[], int n)
+{
+    void *executable;
+    int rc;
+
+    gpu_graph_begin(stream, GPU_GRAPH_GLOBAL);
+    rc = MPIX_Enqueue_startall(queue, n, requests);
+    rc = rc != MPI_SUCCESS ? rc : MPIX_Enqueue_waitall(queue, n, requests);
+    executable = gpu_graph_end_executable(stream);
+    while (rc == MPI_SUCCESS) {
+        for (int ahead = 0; ahead < 4; ahead++) {
+            gpu_graph_launch(executable, stream);
+        }
+        mtest_gpu_synchronize(stream);
+        rc = MPIX_Queue_wait(queue);
+    }
+    gpu_graph_free_executable(executable);
+    return rc;
+}
+
 /* Exchange until that fails. */
-static int exchange(MPIX_Queue queue, MPI_Request requests[], int n)
+static int exchange(MPIX_Queue queue, MPIX_Host_stream stream, MPI_Request requests[], int n)
 {
     int rc = MPI_SUCCESS;
 
+    if (replays) {
+        return replay(queue, mtest_gpu_stream_of(stream), requests, n);
+    }
     while (rc == MPI_SUCCESS) {
         for (int ahead = 0; rc == MPI_SUCCESS && ahead < 4; ahead++) {
             rc = MPIX_Enqueue_startall(queue, n, requests);
@@ -106,7 +135,7 @@ static int exchange(MPIX_Queue queue, MPI_Request requests[], int n)
     return rc;
 }
 
-static void exchange_until_death(MPIX_Queue queue, const char *how)
+static void exchange_until_death(MPIX_Queue queue, MPIX_Host_stream stream, const char *how)
 {
     static const int bytes[PAIRS] = {100, 60000, BYTES};
     pthread_t killer;
@@ -122,7 +151,7 @@ static void exchange_until_death(MPIX_Queue queue, const char *how)
     if (rank == 1) {
         pthread_create(&killer, NULL, kill_later, (void *)how);
     }
-    say("queue", exchange(queue, others, 2 * PAIRS));
+    say("queue", exchange(queue, stream, others, 2 * PAIRS));
 }
 
 static void wait_on_queue(MPIX_Queue queue, MPIX_Host_stream stream, MPI_Request *request,
@@ -131,10 +160,13 @@ static void wait_on_queue(MPIX_Queue queue, MPIX_Host_stream stream, MPI_Request
     int flag = 0;
 
     if (strncmp(how, "loop", 4) == 0) {
-        exchange_until_death(queue, how + 4);
+        exchange_until_death(queue, stream, how + 4);
     } else if (strncmp(how, "first", 5) == 0) {
         start_and_die(queue, stream, request);
-        say("queue", exchange(queue, request, 1));
+        say("queue", exchange(queue, stream, request, 1));
+    } else if (replays) {
+        die();
+        say("queue", exchange(queue, stream, request, 1));
     } else {
         die();
         say("start", MPIX_Enqueue_start(queue, request));
@@ -203,6 +235,7 @@ int main(int argc, char *argv[])
     MPIX_Queue queue;
     MPI_Request request;
     char channels[64] = "";
+    const char *how = argc == 3 ? argv[1] : "";
     MPI_Info info;
     int flag;
 
@@ -221,11 +254,18 @@ int main(int argc, char *argv[])
     if (argc != 3 || buffer == NULL || file == NULL) {
         return 2;
     }
+    if (strncmp(how, "replay-", 7) == 0) {
+        how += 7;
+        replays = 1;
+    }
+    if (replays && !gpu_graph_open()) {
+        return 3;
+    }
     setvbuf(file, NULL, _IOLBF, 0);
     fprintf(file, "pid: %ld\n", (long)getpid());
     MPIX_Host_stream_create(&stream);
     MPIX_Queue_init(&queue, MPIX_QUEUE_AUTO, &stream);
-    make(strstr(argv[1], "receive") == NULL, TAG, &request);
+    make(strstr(how, "receive") == NULL, TAG, &request);
     MPIX_Match(&request);
     /* Once while both live. */
     MPIX_Enqueue_start(queue, &request);
@@ -235,14 +275,14 @@ int main(int argc, char *argv[])
     MPI_Info_get(info, "mpixq_channels", sizeof channels - 1, channels, &flag);
     MPI_Info_free(&info);
     MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
-    if (strcmp(argv[1], "host") == 0) {
+    if (strcmp(how, "host") == 0) {
         wait_by_host(&request);
-    } else if (strcmp(argv[1], "match") == 0) {
+    } else if (strcmp(how, "match") == 0) {
         match_again();
-    } else if (strncmp(argv[1], "open", 4) == 0) {
-        match_opening(stream, strcmp(argv[1], "open-send") == 0);
+    } else if (strncmp(how, "open", 4) == 0) {
+        match_opening(stream, strcmp(how, "open-send") == 0);
     } else {
-        wait_on_queue(queue, stream, &request, argv[1]);
+        wait_on_queue(queue, stream, &request, how);
     }
     fprintf(file, "channel: %s\n", channels);
     fclose(file);
