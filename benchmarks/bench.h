@@ -22,6 +22,7 @@
 #include "bench_baseline.h"
 #include "bench_device.h"
 #include "bench_fabric.h"
+#include "bench_graph.h"
 
 /* MPICH spells MPI_STATUSES_IGNORE as address 1, which gcc takes for an array without elements. */
 #if defined(__GNUC__) && !defined(__clang__)

@@ -72,7 +72,7 @@ static const char *missing(const struct bench_options *opts, enum bench_mode mod
     if (!bench_on_device()) {
         return "a device (--device)";
     }
-    if (bench_mode_is_graph(mode) && !bench_device_has_graphs()) {
+    if (bench_mode_is_graph(mode) && !bench_graphs_are_there()) {
         return "graphs";
     }
     lack = baselines[mode]->find();

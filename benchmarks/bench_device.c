@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { NON_BLOCKING = 1, PORTABLE = 1, COPY_DEFAULT = 4, CAPTURE_OF_THREAD = 1, EARLY = 6 };
+enum { NON_BLOCKING = 1, PORTABLE = 1, COPY_DEFAULT = 4, EARLY = 6 };
 enum { THREADS = 256 };
 
 const char *const bench_device_names[] = {"host", "cuda", "hip", NULL};
@@ -55,12 +55,6 @@ static struct {
     int (*share)(unsigned char handle[64], void *memory);
     int (*map)(void **memory_p, struct handle handle, unsigned flags);
     int (*unmap)(void *memory);
-    int (*capture)(void *stream, int mode);
-    int (*captured)(void *stream, void **graph_p);
-    int (*instantiate)(void **exec_p, void *graph, unsigned long long flags);
-    int (*replay)(void *exec, void *stream);
-    int (*forget)(void *exec);
-    int (*drop_graph)(void *graph);
     int (*cuda_copy)(void *to, const void *from, size_t bytes, void *stream);
     int (*cuda_init)(unsigned flags);
     int (*cuda_retain)(void **context_p, int device);
@@ -107,17 +101,6 @@ static const struct function early_functions[] = {
     {(void **)&gpu.launch_with, {NULL, "cuLaunchKernelEx", NULL}},
 };
 
-/* Only some modes need these. */
-static const struct function graph_functions[] = {
-    {(void **)&gpu.capture, {NULL, "cuStreamBeginCapture_v2", "hipStreamBeginCapture"}},
-    {(void **)&gpu.captured, {NULL, "cuStreamEndCapture", "hipStreamEndCapture"}},
-    {(void **)&gpu.instantiate,
-     {NULL, "cuGraphInstantiateWithFlags", "hipGraphInstantiateWithFlags"}},
-    {(void **)&gpu.replay, {NULL, "cuGraphLaunch", "hipGraphLaunch"}},
-    {(void **)&gpu.forget, {NULL, "cuGraphExecDestroy", "hipGraphExecDestroy"}},
-    {(void **)&gpu.drop_graph, {NULL, "cuGraphDestroy", "hipGraphDestroy"}},
-};
-
 static const char *const libraries[][5] = {
     [BENCH_ON_CUDA] = {"libcuda.so.1"},
     [BENCH_ON_HIP] = {"libamdhip64.so.7", "libamdhip64.so.6", "libamdhip64.so.5", "libamdhip64.so"},
@@ -131,7 +114,8 @@ static const char *const kernel_names[] = {
 
 static enum bench_device device;
 static void *stream, *other_stream, *kernels[BENCH_KERNELS], *marks[BENCH_MARKS];
-static bool has_graphs, early; /* may kernels be launched before what they follow has ended? */
+static void *library;
+static bool early; /* may kernels be launched before what they follow has ended? */
 
 bool bench_parse_device(const char *text, enum bench_device *device_p)
 {
@@ -153,8 +137,7 @@ static void need(const char *what, int code)
 }
 
 /* Look up functions in the library; what is missing, or NULL. */
-static const char *look_up(void *library, enum bench_device wanted, const struct function table[],
-                           size_t num)
+static const char *look_up(enum bench_device wanted, const struct function table[], size_t num)
 {
     for (size_t i = 0; i < num; i++) {
         const char *name = table[i].names[wanted];
@@ -172,18 +155,21 @@ static const char *look_up(void *library, enum bench_device wanted, const struct
 /* The functions of the library, or what is missing. */
 static const char *find(enum bench_device wanted)
 {
-    void *library = NULL;
-
     for (int i = 0; library == NULL && libraries[wanted][i] != NULL; i++) {
         library = dlopen(libraries[wanted][i], RTLD_NOW); /* never closed */
     }
     if (library == NULL) {
         return libraries[wanted][0];
     }
-    has_graphs = look_up(library, wanted, graph_functions,
-                         sizeof graph_functions / sizeof graph_functions[0]) == NULL;
-    (void)look_up(library, wanted, early_functions, 1);
-    return look_up(library, wanted, functions, sizeof functions / sizeof functions[0]);
+    (void)look_up(wanted, early_functions, 1);
+    return look_up(wanted, functions, sizeof functions / sizeof functions[0]);
+}
+
+void *bench_device_symbol(const char *cuda, const char *hip)
+{
+    const char *name = device == BENCH_ON_CUDA ? cuda : hip;
+
+    return bench_on_device() && name != NULL ? dlsym(library, name) : NULL;
 }
 
 /* The ranks of a machine take turns at its devices. */
@@ -404,36 +390,6 @@ double bench_device_marked(void)
 
     need("read events", gpu.event_elapsed(&ms, marks[BENCH_MARK_BEGIN], marks[BENCH_MARK_END]));
     return ms * 1e-3;
-}
-
-bool bench_device_has_graphs(void)
-{
-    return has_graphs;
-}
-
-void bench_device_capture(void)
-{
-    need("begin to capture", gpu.capture(stream, CAPTURE_OF_THREAD));
-}
-
-void *bench_device_captured(void)
-{
-    void *graph, *exec;
-
-    need("end to capture", gpu.captured(stream, &graph));
-    need("make a graph", gpu.instantiate(&exec, graph, 0));
-    need("drop a graph", gpu.drop_graph(graph));
-    return exec;
-}
-
-void bench_device_replay(void *graph)
-{
-    need("launch a graph", gpu.replay(graph, stream));
-}
-
-void bench_device_forget(void *graph)
-{
-    need("destroy a graph", gpu.forget(graph));
 }
 
 void bench_device_run(void *kernel, size_t blocks, size_t rows, unsigned threads,

@@ -31,6 +31,8 @@ bool bench_on_device(void);
 void *bench_device_stream(void);
 enum bench_device bench_device_vendor(void);
 const char *bench_device_kind(void);
+/* A function of the vendor's library that not all of them have; NULL: this one has not. */
+void *bench_device_symbol(const char *cuda, const char *hip);
 
 /* Memory of the device, or bench_alloc. At least aligned to 16 bytes. */
 void *bench_memory(size_t bytes);
@@ -79,14 +81,6 @@ void bench_device_unmap(void *mapped, const struct bench_shared *shared);
 enum { BENCH_MARK_BEGIN, BENCH_MARK_END, BENCH_MARKS };
 void bench_device_mark(int mark);
 double bench_device_marked(void);
-
-/* What is put on the stream between the first two does not run, but can be launched as often as is
- * liked. */
-bool bench_device_has_graphs(void);
-void bench_device_capture(void);
-void *bench_device_captured(void);
-void bench_device_replay(void *graph);
-void bench_device_forget(void *graph);
 
 /* The kernel that adds to words. */
 struct bench_words {

@@ -89,7 +89,7 @@ void bench_queue_renew(struct bench_queue *bq)
         bq->ran[mode] = false;
         for (int i = 0; i <= BENCH_MAX_BATCH; i++) {
             if (bq->graphs[mode][i] != NULL) {
-                bench_device_forget(bq->graphs[mode][i]);
+                bench_graph_free(bq->graphs[mode][i]);
                 bq->graphs[mode][i] = NULL;
             }
         }
@@ -219,9 +219,9 @@ static void make_graph(struct bench_queue *bq, enum bench_mode mode, long iterat
     if (iterations > 0 && bq->graphs[mode][iterations] == NULL) {
         struct bench_counts before = bq->own;
 
-        bench_device_capture();
+        bench_graph_begin();
         enqueue(ctx, mode, iterations);
-        bq->graphs[mode][iterations] = bench_device_captured();
+        bq->graphs[mode][iterations] = bench_graph_end();
         bq->own = before;
     }
 }
@@ -233,7 +233,7 @@ static void put(struct bench_queue *bq, enum bench_mode mode, long iterations,
     double before = MPI_Wtime();
 
     if (iterations > 0 && bench_mode_is_graph(mode)) {
-        bench_device_replay(bq->graphs[mode][iterations]);
+        bench_graph_launch(bq->graphs[mode][iterations]);
         bench_calls_end(bq, before);
         bq->own.launches += 1;
     } else if (iterations > 0) {
