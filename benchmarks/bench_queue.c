@@ -8,6 +8,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+_Static_assert(BENCH_GRAPH % 2 == 0,
+               "a graph ends with the set of buffers that it did not begin with");
+_Static_assert(BENCH_MAX_BATCH == 2 * BENCH_GRAPH,
+               "a batch is a graph that is timed behind one that is not");
+
 static void get_value(MPI_Info info, const char *key, char value[MPI_MAX_INFO_VAL + 1])
 {
     int flag;
@@ -87,7 +92,7 @@ void bench_queue_renew(struct bench_queue *bq)
 {
     for (int mode = 0; mode < BENCH_NUM_MODES; mode++) {
         bq->ran[mode] = false;
-        for (int i = 0; i <= BENCH_MAX_BATCH; i++) {
+        for (int i = 0; i <= BENCH_GRAPH; i++) {
             if (bq->graphs[mode][i] != NULL) {
                 bench_graph_free(bq->graphs[mode][i]);
                 bq->graphs[mode][i] = NULL;
@@ -212,7 +217,7 @@ static double release(struct bench_queue *bq, bool along)
     return bench_on_device() ? bench_device_marked() : bq->ended - bq->began;
 }
 
-/* The graph of so many iterations, when it is first needed. Nothing is held meanwhile. */
+/* A graph of so many iterations, when it is first needed. Nothing is held meanwhile. */
 static void make_graph(struct bench_queue *bq, enum bench_mode mode, long iterations,
                        bench_enqueue *enqueue, void *ctx)
 {
@@ -226,34 +231,62 @@ static void make_graph(struct bench_queue *bq, enum bench_mode mode, long iterat
     }
 }
 
+/* Those that so many iterations take: one that is launched as often as it fits, and one of the
+ * rest. */
+static void make_graphs(struct bench_queue *bq, enum bench_mode mode, long iterations,
+                        bench_enqueue *enqueue, void *ctx)
+{
+    if (iterations >= BENCH_GRAPH) {
+        make_graph(bq, mode, BENCH_GRAPH, enqueue, ctx);
+    }
+    make_graph(bq, mode, iterations % BENCH_GRAPH, enqueue, ctx);
+}
+
+static void launch_graphs(struct bench_queue *bq, enum bench_mode mode, long iterations)
+{
+    for (long n; iterations > 0; iterations -= n) {
+        double before = MPI_Wtime();
+
+        n = iterations < BENCH_GRAPH ? iterations : BENCH_GRAPH;
+        bench_graph_launch(bq->graphs[mode][n]);
+        bench_calls_end(bq, before);
+        bq->own.launches += 1;
+    }
+}
+
 /* Put iterations on the stream, of which there may be none. */
 static void put(struct bench_queue *bq, enum bench_mode mode, long iterations,
                 bench_enqueue *enqueue, void *ctx)
 {
-    double before = MPI_Wtime();
-
-    if (iterations > 0 && bench_mode_is_graph(mode)) {
-        bench_graph_launch(bq->graphs[mode][iterations]);
-        bench_calls_end(bq, before);
-        bq->own.launches += 1;
+    if (bench_mode_is_graph(mode)) {
+        launch_graphs(bq, mode, iterations);
     } else if (iterations > 0) {
         enqueue(ctx, mode, iterations);
     }
 }
 
-/* On a device the first two are not timed, so that the ranks run in step and nothing is counted
- * that the gate leaves behind; the others stand for them. */
+/* How many come first on a device and are not timed, so that the ranks run in step and nothing is
+ * counted that the gate leaves behind; the others stand for them. */
+static long untimed(enum bench_mode mode, long iterations)
+{
+    if (!bench_on_device() || iterations < 4) {
+        return 0;
+    }
+    /* The whole graph, where that leaves as much: no other one is needed then. */
+    return bench_mode_is_graph(mode) && iterations >= 2 * BENCH_GRAPH ? BENCH_GRAPH : 2;
+}
+
 static double run_batch(struct bench_queue *bq, enum bench_mode mode, long iterations,
                         bench_enqueue *enqueue, void *ctx)
 {
     /* What a library does when it is used first may wait for the stream. */
     bool along = bq->along || (bench_mode_is_baseline(mode) && !bq->ran[mode]);
-    long first = bench_on_device() && iterations >= 4 ? 2 : 0, timed = iterations - first;
+    long first = untimed(mode, iterations), timed = iterations - first;
     double seconds;
 
     if (bench_mode_is_graph(mode)) {
-        make_graph(bq, mode, first, enqueue, ctx);
-        make_graph(bq, mode, timed, enqueue, ctx);
+        make_graphs(bq, mode, first, enqueue, ctx);
+        make_graphs(bq, mode, timed, enqueue, ctx);
     }
     bq->ran[mode] = true;
     hold(bq, along);

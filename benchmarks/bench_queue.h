@@ -11,6 +11,7 @@
 #include "bench.h"
 
 #define BENCH_MAX_BATCH 40 /* iterations on a device */
+#define BENCH_GRAPH 20     /* iterations in a graph; even, for the sets of buffers */
 
 /* The stream modes are timed on the stream: from a first function on it, the gate, to a last one,
  * or on a device between events behind the gate. The gate holds the stream until everything is
@@ -27,7 +28,7 @@ struct bench_queue {
     double began, ended;
     struct bench_counts own; /* of the modes of MPI, and of baselines; host: of all modes */
     bool ran[BENCH_NUM_MODES];
-    void *graphs[BENCH_NUM_MODES][BENCH_MAX_BATCH + 1]; /* of so many iterations, once made */
+    void *graphs[BENCH_NUM_MODES][BENCH_GRAPH + 1]; /* of so many iterations, once made */
 };
 
 /* Create stream and queue if a stream mode is wanted; otherwise both are null. */

@@ -94,6 +94,16 @@ static double iteration_seconds(struct run *run, enum bench_mode mode, double al
     return best;
 }
 
+static bool any_graph(const struct bench_options *opts)
+{
+    for (int mode = 0; mode < BENCH_NUM_MODES; mode++) {
+        if (opts->use_mode[mode] && bench_mode_is_graph((enum bench_mode)mode)) {
+            return true;
+        }
+    }
+    return false;
+}
+
 /* All modes get the same number of iterations, set by the slowest of them: equal work, and what is
  * fixed per trial weighs the same everywhere. */
 static void choose_iterations(struct run *run, double seconds, int num_modes)
@@ -119,6 +129,10 @@ static void choose_iterations(struct run *run, double seconds, int num_modes)
                 : run->app->min_iterations;
     if (run->iterations < least) {
         run->iterations = least;
+    }
+    /* Whole batches, so that a graph is launched again and again and none is made of a rest. */
+    if (any_graph(run->opts)) {
+        run->iterations -= run->iterations % BENCH_MAX_BATCH;
     }
 }
 
