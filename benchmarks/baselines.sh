@@ -76,7 +76,8 @@ each_size()
     done
 }
 
-# Medians of stream and stream-ready (S, R) over the best form of each baseline, for each size.
+# Medians of stream and stream-ready (S, R), and of their graphs, over the best form of each
+# baseline, for each size.
 compare()
 {
     [ -s "$1" ] && awk -F, '
@@ -94,9 +95,12 @@ compare()
             for (i = 1; i <= n; i++) {
                 for (k = 1; k <= 4; k++) {
                     if ((sizes[i], by[k]) in best) {
-                        printf "ratio %9s to %-15s %8.2f us: S %s, R %s\n", sizes[i],
-                            form[sizes[i], by[k]], best[sizes[i], by[k]],
-                            ratio(sizes[i], "stream", by[k]), ratio(sizes[i], "stream-ready", by[k])
+                        printf "ratio %9s to %-15s %8.2f us: S %s, R %s, graphs: %s, %s\n",
+                            sizes[i], form[sizes[i], by[k]], best[sizes[i], by[k]],
+                            ratio(sizes[i], "stream", by[k]),
+                            ratio(sizes[i], "stream-ready", by[k]),
+                            ratio(sizes[i], "stream-graph", by[k]),
+                            ratio(sizes[i], "stream-ready-graph", by[k])
                     }
                 }
             }
@@ -124,38 +128,39 @@ if [ "$device" = cuda ] && [ -n "$packages" ] && command -v nvcc >/dev/null; the
 fi
 
 ours=stream,stream-ready
+graphs=stream-graph,stream-ready-graph
 forms=nccl,nccl-one,nccl-graph,nccl-one-graph
 [ "$device" = cuda ] || forms=
 
 exchange()
 {
-    each_size exchange exchange "16 1K 8K 64K" --modes $ours,mpi-persistent,baselines \
+    each_size exchange exchange "16 1K 8K 64K" --modes $ours,$graphs,mpi-persistent,baselines \
         --seconds 3 --trials 100 --verify
 }
 
 hop()
 {
-    each_size hop pingpong "16 1K 8K 64K" --modes $ours,mpi-persistent,baselines --seconds 2.5 \
-        --trials 100 --verify
+    each_size hop pingpong "16 1K 8K 64K" --modes $ours,$graphs,mpi-persistent,baselines \
+        --seconds 2.5 --trials 100 --verify
 }
 
 large()
 {
-    bench large pingpong --sizes 256K,1M,8M,64M --modes $ours,peer-copy${forms:+,$forms} \
-        --seconds 10 --trials 40 --verify
+    bench large pingpong --sizes 256K,1M,8M,64M --seconds 10 --trials 40 --verify \
+        --modes $ours,$graphs,peer-copy${forms:+,$forms}
 }
 
 bare()
 {
-    each_size bare pingpong "16 1K 8K" --bare --modes $ours,baselines --seconds 2.5 --trials 100 \
-        --verify
+    each_size bare pingpong "16 1K 8K" --bare --modes $ours,$graphs,baselines --seconds 2.5 \
+        --trials 100 --verify
 }
 
 # Bandwidth. One block of a kernel would take its time.
 wide()
 {
     bench wide pingpong --bare --sizes 8M,64M --seconds 6 --trials 40 --verify \
-        --modes $ours,peer-copy,plain-copy${forms:+,nccl,nccl-one-graph}
+        --modes $ours,$graphs,peer-copy,plain-copy${forms:+,nccl,nccl-one-graph}
 }
 
 # So many cells a side for each of two ranks; for four, of a board with two of these each way. Every
@@ -167,7 +172,7 @@ halo()
         [ $side -lt 4096 ] || verify=--no-verify
         bench halo-$side halo --board $((side * (${RANKS:-2} / 2)))x$((2 * side)) $verify \
             --pattern "$top/examples/patterns/gosper-glider-gun.rle" --seconds 3 \
-            --modes $ours,mpi-persistent,peer-copy
+            --modes $ours,$graphs,mpi-persistent,peer-copy
     done
 }
 

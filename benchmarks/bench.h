@@ -40,7 +40,12 @@ extern const char *const bench_mode_names[BENCH_NUM_MODES];
 
 static inline bool bench_mode_is_stream(enum bench_mode mode)
 {
-    return mode == BENCH_STREAM || mode == BENCH_STREAM_READY;
+    return mode >= BENCH_STREAM && mode < BENCH_REQUEST_MODES;
+}
+
+static inline bool bench_mode_is_ready(enum bench_mode mode)
+{
+    return mode == BENCH_STREAM_READY || mode == BENCH_STREAM_READY_GRAPH;
 }
 
 static inline bool bench_mode_is_matched(enum bench_mode mode)
@@ -109,6 +114,9 @@ struct bench_usage {
     int num_extra;
     void *target;     /* passed to set */
     unsigned lacking; /* bit n: the program does not have mode n */
+    /* Whom this rank sends to, and receives as much from, in MPI_COMM_WORLD. */
+    const int *peers;
+    int num_peers;
 };
 
 /* Parse a size: a number with an optional suffix K, M or G (powers of 1024). */

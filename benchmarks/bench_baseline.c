@@ -75,14 +75,16 @@ static const char *missing(const struct bench_options *opts, enum bench_mode mod
     if (bench_mode_is_graph(mode) && !bench_graphs_are_there()) {
         return "graphs";
     }
+    if (bench_mode_is_stream(mode)) {
+        return NULL;
+    }
     lack = baselines[mode]->find();
     return lack == NULL && bench_mode_in_kernel(mode) ? bench_nvshmem_kernels(opts->nvshmem) : lack;
 }
 
-/* Is it there on all ranks? If not, that is told. */
-static bool is_there(const struct bench_options *opts, enum bench_mode mode)
+/* Does no rank lack anything? If one does, that is told. */
+static bool is_complete(const struct bench_options *opts, enum bench_mode mode, const char *lack)
 {
-    const char *lack = missing(opts, mode);
     int lacking = lack != NULL;
 
     MPI_Allreduce(MPI_IN_PLACE, &lacking, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
@@ -93,6 +95,18 @@ static bool is_there(const struct bench_options *opts, enum bench_mode mode)
                        lack != NULL ? lack : "nothing");
     }
     return lacking == 0;
+}
+
+static bool is_there(const struct bench_options *opts, const struct bench_usage *usage,
+                     enum bench_mode mode)
+{
+    if (!bench_mode_is_baseline(mode) && !bench_mode_is_graph(mode)) {
+        return true;
+    }
+    /* The second question is asked of all ranks together. */
+    return is_complete(opts, mode, missing(opts, mode)) &&
+           (!bench_mode_is_stream(mode) ||
+            is_complete(opts, mode, bench_graph_refused(usage, mode)));
 }
 
 /* The first mode that uses the same baseline. */
@@ -106,13 +120,12 @@ static bool is_first(const struct bench_options *opts, int mode)
     return true;
 }
 
-bool bench_baselines_open(struct bench_options *opts)
+bool bench_baselines_open(struct bench_options *opts, const struct bench_usage *usage)
 {
     int left = 0;
 
     for (int mode = 0; mode < BENCH_NUM_MODES; mode++) {
-        if (opts->use_mode[mode] && bench_mode_is_baseline((enum bench_mode)mode) &&
-            !is_there(opts, (enum bench_mode)mode)) {
+        if (opts->use_mode[mode] && !is_there(opts, usage, (enum bench_mode)mode)) {
             if (!opts->if_there[mode]) {
                 return false;
             }

@@ -20,6 +20,7 @@
 
 struct bench_counts;
 struct bench_options;
+struct bench_usage;
 
 /* A message in a block. The tag is the same at both ends; those of what a rank receives differ, and
  * are below the number of messages that are received. Messages between two ranks are in the same
@@ -96,7 +97,8 @@ static inline bool bench_mode_in_kernel(enum bench_mode mode)
 
 static inline bool bench_mode_is_graph(enum bench_mode mode)
 {
-    return mode == BENCH_NCCL_GRAPH || mode == BENCH_NCCL_ONE_GRAPH;
+    return mode == BENCH_STREAM_GRAPH || mode == BENCH_STREAM_READY_GRAPH ||
+           mode == BENCH_NCCL_GRAPH || mode == BENCH_NCCL_ONE_GRAPH;
 }
 
 const struct bench_baseline *bench_baseline(enum bench_mode mode);
@@ -104,10 +106,10 @@ const struct bench_baseline *bench_baseline(enum bench_mode mode);
 /* A stream of the device does it by itself, and can have it enqueued ahead. */
 bool bench_mode_is_enqueued(enum bench_mode mode);
 
-/* Those that are wanted. A mode that lacks something is told and left out where it was not named
- * by itself (opts->if_there); false if it was, or if none is left. Collective, after
- * bench_device_open. */
-bool bench_baselines_open(struct bench_options *opts);
+/* Those that are wanted. A mode, of these or of the library's graphs, that lacks something is told
+ * and left out where it was not named by itself (opts->if_there); false if it was, or if none is
+ * left. Collective, after bench_device_open. */
+bool bench_baselines_open(struct bench_options *opts, const struct bench_usage *usage);
 void bench_baselines_close(const struct bench_options *opts);
 
 /* Make the blocks of a link that has its mode and its parts. Collective. */

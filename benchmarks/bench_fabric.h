@@ -17,6 +17,8 @@ enum bench_mode {
     BENCH_HOST,           /* the same calls with matched requests */
     BENCH_STREAM,
     BENCH_STREAM_READY,
+    BENCH_STREAM_GRAPH,
+    BENCH_STREAM_READY_GRAPH,
     BENCH_REQUEST_MODES, /* those above have requests of MPI; those below are bench_baseline.h's */
     BENCH_MPI_AWARE = BENCH_REQUEST_MODES,
     BENCH_MPI_AWARE_ONE,

@@ -4,9 +4,11 @@
  * bench_graph.c - what the benchmarks use of the graphs of CUDA's driver and of HIP's runtime, by
  * their documentation
  */
-#include "bench.h"
+#include "bench_queue.h"
 
-enum { CAPTURE_OF_THREAD = 1 };
+#include <stdlib.h>
+
+enum { CAPTURE_OF_THREAD = 1, BYTES = 64 };
 
 /* What the two have in common, and what they have not. */
 static struct {
@@ -71,4 +73,86 @@ void bench_graph_launch(void *graph)
 void bench_graph_free(void *graph)
 {
     bench_need("destroy a graph", api.free(graph));
+}
+
+/* Messages like those of the program, by a communicator that returns errors. Receives first. */
+struct trial {
+    MPI_Comm comm;
+    int num; /* requests */
+    MPI_Request *requests;
+    char *memory;
+};
+
+static void open_trial(struct trial *trial, const struct bench_usage *usage, enum bench_mode mode)
+{
+    const struct bench_mpi *mpi = bench_mpi(mode);
+    int n = usage->num_peers;
+
+    MPI_Comm_dup(MPI_COMM_WORLD, &trial->comm);
+    MPI_Comm_set_errhandler(trial->comm, MPI_ERRORS_RETURN);
+    trial->num = 2 * n;
+    trial->requests = bench_alloc((size_t)trial->num * sizeof *trial->requests);
+    trial->memory = bench_memory((size_t)trial->num * BYTES);
+    for (int i = 0; i < n; i++) {
+        mpi->recv_init(trial->memory + (size_t)i * BYTES, BYTES, MPI_BYTE, usage->peers[i], 0,
+                       trial->comm, &trial->requests[i]);
+        mpi->send_init(trial->memory + (size_t)(n + i) * BYTES, BYTES, MPI_BYTE, usage->peers[i], 0,
+                       trial->comm, &trial->requests[n + i]);
+    }
+}
+
+static void close_trial(struct trial *trial, enum bench_mode mode)
+{
+    for (int i = 0; i < trial->num; i++) {
+        bench_mpi(mode)->request_free(&trial->requests[i]);
+    }
+    free(trial->requests);
+    MPI_Comm_free(&trial->comm);
+    bench_memory_free(trial->memory);
+}
+
+/* What is captured never runs. */
+static int capture(const struct trial *trial)
+{
+    MPIX_Queue queue;
+    int rc = bench_queue_on_device(&queue);
+
+    if (rc != MPI_SUCCESS) {
+        return rc;
+    }
+    bench_graph_begin();
+    rc = MPIX_Enqueue_startall(queue, trial->num, trial->requests);
+    if (rc == MPI_SUCCESS) {
+        rc = MPIX_Enqueue_waitall(queue, trial->num, trial->requests);
+    }
+    bench_graph_free(bench_graph_end());
+    MPIX_Queue_free(&queue);
+    return rc;
+}
+
+const char *bench_graph_refused(const struct bench_usage *usage, enum bench_mode mode)
+{
+    static char text[MPI_MAX_ERROR_STRING + 1];
+    MPI_Errhandler handler;
+    struct trial trial;
+    int rc, length;
+
+    if (usage->num_peers == 0) {
+        return NULL;
+    }
+    MPI_Comm_get_errhandler(MPI_COMM_WORLD, &handler);
+    MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
+    open_trial(&trial, usage, mode);
+    rc = MPIX_Matchall(trial.num, trial.requests);
+    if (rc == MPI_SUCCESS) {
+        rc = capture(&trial);
+    }
+    close_trial(&trial, mode);
+    MPI_Comm_set_errhandler(MPI_COMM_WORLD, handler);
+    MPI_Errhandler_free(&handler);
+    if (rc == MPI_SUCCESS) {
+        return NULL;
+    }
+    MPI_Error_string(rc, text, &length);
+    return text;
 }

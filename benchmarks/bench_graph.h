@@ -11,11 +11,19 @@
 
 #include <stdbool.h>
 
+#include "bench_fabric.h"
+
+struct bench_usage;
+
 /* Does the device have them? After bench_device_open. */
 bool bench_graphs_are_there(void);
 void bench_graph_begin(void);
 void *bench_graph_end(void); /* what can be launched */
 void bench_graph_launch(void *graph);
 void bench_graph_free(void *graph);
+
+/* Why the library does not capture what this mode of the program starts and waits for; NULL: it
+ * does. Collective. */
+const char *bench_graph_refused(const struct bench_usage *usage, enum bench_mode mode);
 
 #endif

@@ -54,6 +54,8 @@ const char *const bench_mode_names[BENCH_NUM_MODES] = {
     [BENCH_HOST] = "host",
     [BENCH_STREAM] = "stream",
     [BENCH_STREAM_READY] = "stream-ready",
+    [BENCH_STREAM_GRAPH] = "stream-graph",
+    [BENCH_STREAM_READY_GRAPH] = "stream-ready-graph",
     [BENCH_MPI_AWARE] = "mpi-aware",
     [BENCH_MPI_AWARE_ONE] = "mpi-aware-one",
     [BENCH_PEER_COPY] = "peer-copy",
@@ -365,5 +367,5 @@ bool bench_parse_options(struct bench_options *opts, const struct bench_usage *u
         return false;
     }
     return check_modes(opts, usage->lacking) && bench_check_channel(opts) &&
-           bench_device_open(opts) && bench_baselines_open(opts);
+           bench_device_open(opts) && bench_baselines_open(opts, usage);
 }

@@ -23,7 +23,8 @@ struct bench_queue {
     MPIX_Queue queue;
     MPI_Comm comm; /* for the gates, which start together on all ranks */
     bool along, each;
-    long depth; /* operations that the stream holds */
+    bool captures; /* what is put on the stream does not run now */
+    long depth;    /* operations that the stream holds */
     sem_t open;
     double began, ended;
     struct bench_counts own; /* of the modes of MPI, and of baselines; host: of all modes */
@@ -34,6 +35,8 @@ struct bench_queue {
 /* Create stream and queue if a stream mode is wanted; otherwise both are null. */
 void bench_queue_open(struct bench_queue *bq, const struct bench_options *opts);
 void bench_queue_close(struct bench_queue *bq);
+/* A queue on the stream of the device. */
+int bench_queue_on_device(MPIX_Queue *queue_p);
 /* Run iterations of so many operations on the stream, in batches that it can hold, each but the
  * last of an even number, so that two sets of buffers take turns across them. enqueue puts a batch
  * on the stream, always the same for a mode. Gives the seconds that it took there. Collective. */
@@ -44,7 +47,7 @@ double bench_queue_run(struct bench_queue *bq, enum bench_mode mode, long iterat
 void bench_queue_wait(struct bench_queue *bq);
 /* The buffers change: what was kept of earlier runs is of no use. */
 void bench_queue_renew(struct bench_queue *bq);
-/* Behind each iteration of a stream mode: with --enqueue each, until it is done. */
+/* Behind each iteration of a stream mode, or graph: with --enqueue each, until it is done. */
 void bench_queue_step(const struct bench_queue *bq);
 /* Put work on the stream. */
 void bench_queue_work(const struct bench_queue *bq, const struct bench_work *work, void *arg);

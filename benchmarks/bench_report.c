@@ -70,7 +70,7 @@ static void print_heading(FILE *out, const struct bench_options *opts, const cha
         bench_print_steps(out, opts);
     }
     fputc('\n', out);
-    fprintf(out, "%9s %-15s %10s %10s %8s %8s  %-8s %6s %6s %8s %6s %6s %8s\n", "bytes", "mode",
+    fprintf(out, "%9s %-18s %10s %10s %8s %8s  %-8s %6s %6s %8s %6s %6s %8s\n", "bytes", "mode",
             "median us", "p99 us", "ci95 us", "ratio", "channel", "starts", "waits", "launches",
             "posts", "rings", "host us");
 }
@@ -125,7 +125,7 @@ static void print_table_row(FILE *out, const struct bench_row *row, bool first, 
     if (bench_mode_is_enqueued(row->mode)) {
         snprintf(host, sizeof host, "%.2f", c->host * 1e6);
     }
-    fprintf(out, "%9s %-15s %10.2f %10.2f %8.2f %8s  %-8s %6.2f %6.2f %8.2f %6.2f %6.2f %8s\n",
+    fprintf(out, "%9s %-18s %10.2f %10.2f %8.2f %8s  %-8s %6.2f %6.2f %8.2f %6.2f %6.2f %8s\n",
             bytes, bench_mode_names[row->mode], row->us.median, row->us.p99, row->us.ci95, ratio,
             row->channel, c->starts, c->waits, c->launches, c->posts, c->rings, host);
     if (row->errors != 0) {
@@ -181,7 +181,7 @@ static void print_best(FILE *out, const struct bench_row rows[], int num,
     }
     fprintf(out, "%9s best of %s: %s %.2f", "", by->name, bench_mode_names[best->mode],
             best->us.median);
-    for (int mode = BENCH_STREAM; mode <= BENCH_STREAM_READY; mode++) {
+    for (int mode = BENCH_STREAM; mode < BENCH_REQUEST_MODES; mode++) {
         const struct bench_row *row = row_of(rows, num, (enum bench_mode)mode);
 
         if (row != NULL) {

@@ -45,7 +45,7 @@ const struct bench_mpi *bench_mpi(enum bench_mode mode)
                                            MPI_Startall,    MPI_Wait,       MPI_Waitall,
                                            MPI_Request_free};
 
-    return mode == BENCH_STREAM_READY ? &ready : bench_mode_is_matched(mode) ? &ours : &plain;
+    return bench_mode_is_ready(mode) ? &ready : bench_mode_is_matched(mode) ? &ours : &plain;
 }
 
 void *bench_alloc(size_t bytes)

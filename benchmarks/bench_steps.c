@@ -13,6 +13,8 @@ static const char *const steps[BENCH_NUM_MODES] = {
     [BENCH_HOST] = "the same, requests matched",
     [BENCH_STREAM] = "Enqueue_startall, Enqueue_waitall",
     [BENCH_STREAM_READY] = "the same, ready sends",
+    [BENCH_STREAM_GRAPH] = "stream, replayed as a graph of 20 iterations; launches: of the graph",
+    [BENCH_STREAM_READY_GRAPH] = "stream-ready, replayed likewise",
     [BENCH_MPI_AWARE] = "synchronize, Startall, Waitall with memory of the device",
     [BENCH_MPI_AWARE_ONE] = "the same, one message for each peer",
     [BENCH_PEER_COPY] = "a copy to the peer each; synchronize; an empty persistent message each",
@@ -35,7 +37,7 @@ void bench_print_steps(FILE *out, const struct bench_options *opts)
     fputs("calls between pack and unpack:\n", out);
     for (int mode = 0; mode < BENCH_NUM_MODES; mode++) {
         if (opts->use_mode[mode]) {
-            fprintf(out, "  %-15s %s\n", bench_mode_names[mode], steps[mode]);
+            fprintf(out, "  %-18s %s\n", bench_mode_names[mode], steps[mode]);
         }
     }
 }

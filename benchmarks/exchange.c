@@ -346,6 +346,17 @@ static bool options_fit(const struct exchange *ex, const struct bench_options *o
     return sizes_fit(ex, opts);
 }
 
+static void find_place(struct exchange *ex, struct bench_usage *usage)
+{
+    MPI_Comm_rank(MPI_COMM_WORLD, &ex->rank);
+    MPI_Comm_size(MPI_COMM_WORLD, &ex->ranks);
+    for (int d = 0; d < DIRECTIONS; d++) {
+        ex->peers[d] = rank_towards(ex, d, 1);
+    }
+    usage->peers = ex->peers;
+    usage->num_peers = DIRECTIONS;
+}
+
 int main(int argc, char *argv[])
 {
     static const struct bench_extra_option extra[] = {
@@ -371,8 +382,7 @@ int main(int argc, char *argv[])
     bench_parse_size_list("8,64,512,4K,32K,256K", opts.sizes, &opts.num_sizes);
     bench_set_channel(argc, argv);
     MPI_Init_thread(&argc, &argv, MPI_THREAD_MULTIPLE, &provided);
-    MPI_Comm_rank(MPI_COMM_WORLD, &ex.rank);
-    MPI_Comm_size(MPI_COMM_WORLD, &ex.ranks);
+    find_place(&ex, &usage);
     if (bench_parse_options(&opts, &usage, argc, argv, &status)) {
         status = BENCH_EXIT_USAGE;
         if (provided < MPI_THREAD_MULTIPLE) {

@@ -36,7 +36,8 @@ struct exchange_set {
 
 struct exchange {
     int rank, ranks;
-    int messages;  /* in each direction */
+    int peers[DIRECTIONS]; /* the next rank in each */
+    int messages;          /* in each direction */
     size_t beside; /* side of the matrices that are multiplied while a wait waits; 0: none */
     double skew;   /* microseconds that odd ranks are late in each exchange */
     size_t words;  /* of a message */

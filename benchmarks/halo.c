@@ -412,14 +412,12 @@ static int run_program(struct program *prog, int provided)
         bench_complain(&prog->opts, "this MPI does not offer MPI_THREAD_MULTIPLE");
         return status;
     }
-    make_grid(prog);
     if (load_pattern(prog)) {
         if (boards_fit(prog)) {
             status = measure_all(prog);
         }
         free(prog->pattern.cells);
     }
-    MPI_Comm_free(&prog->halo.comm);
     return status;
 }
 
@@ -441,6 +439,8 @@ int main(int argc, char *argv[])
         .extra = extra,
         .num_extra = 3,
         .target = &prog,
+        .peers = prog.halo.world,
+        .num_peers = LIFE_DIRECTIONS,
         .lacking = 1u << BENCH_MPI_AWARE_ONE | 1u << BENCH_PEER_COPY_ONE | 1u << BENCH_NCCL_ONE |
                    1u << BENCH_NCCL_GRAPH | 1u << BENCH_NCCL_ONE_GRAPH | 1u << BENCH_NVSHMEM_ONE |
                    1u << BENCH_NVSHMEM_DEVICE_ONE | 1u << BENCH_NVSHMEM_FUSED |
@@ -450,11 +450,13 @@ int main(int argc, char *argv[])
     bench_parse_size_list("64,256,1K", prog.opts.sizes, &prog.opts.num_sizes);
     bench_set_channel(argc, argv);
     MPI_Init_thread(&argc, &argv, MPI_THREAD_MULTIPLE, &provided);
+    make_grid(&prog);
     if (bench_parse_options(&prog.opts, &usage, argc, argv, &status)) {
         status = run_program(&prog, provided);
         bench_baselines_close(&prog.opts);
         bench_device_close();
     }
+    MPI_Comm_free(&prog.halo.comm);
     MPI_Finalize();
     return status;
 }

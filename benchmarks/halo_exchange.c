@@ -154,17 +154,29 @@ static void enqueue_baseline(struct halo *halo, enum bench_mode mode, long gener
 
 static void enqueue(void *ctx, enum bench_mode mode, long generations)
 {
-    (bench_mode_is_stream(mode) ? enqueue_stream : enqueue_baseline)(ctx, mode, generations);
+    struct halo *halo = ctx;
+
+    /* A graph begins after an even number of generations, whatever the board is at when it is made:
+     * launch_step turns the board when it is captured, and not when the graph is launched. */
+    if (bench_mode_is_graph(mode)) {
+        halo->board.current = 0;
+    }
+    (bench_mode_is_stream(mode) ? enqueue_stream : enqueue_baseline)(halo, mode, generations);
 }
 
 static double run_on_stream(struct halo *halo, enum bench_mode mode, long generations)
 {
     int operations = OPERATIONS;
+    double seconds;
 
     if (bench_mode_is_baseline(mode)) {
         operations = 3 + bench_baseline(mode)->operations * LIFE_DIRECTIONS;
     }
-    return bench_queue_run(&halo->bq, mode, generations, operations, enqueue, halo);
+    seconds = bench_queue_run(&halo->bq, mode, generations, operations, enqueue, halo);
+    if (bench_mode_is_graph(mode)) {
+        halo->board.current = (int)(generations % 2);
+    }
+    return seconds;
 }
 
 double halo_run(struct halo *halo, enum bench_mode mode, long generations)
@@ -242,6 +254,7 @@ void halo_open(struct halo *halo, const struct bench_options *opts)
 
 void halo_close(struct halo *halo, const struct bench_options *opts)
 {
+    bench_queue_renew(&halo->bq);
     for (int s = 0; s < HALO_SETS; s++) {
         for (int mode = BENCH_REQUEST_MODES; mode < BENCH_NUM_MODES; mode++) {
             if (opts->use_mode[mode]) {

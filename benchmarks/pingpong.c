@@ -180,8 +180,6 @@ static int measure_all(struct pingpong *pp, const struct bench_options *opts)
                                 : "ping-pong with pack and unpack, one-way time";
     struct bench_report report;
 
-    MPI_Comm_rank(MPI_COMM_WORLD, &pp->rank);
-    pp->peer = 1 - pp->rank;
     if (!bench_report_open(&report, opts, what, 1)) {
         return BENCH_EXIT_USAGE;
     }
@@ -221,6 +219,19 @@ static bool set_bare(void *target, const char *value)
     return true;
 }
 
+/* The number of ranks. With more or fewer than two nobody has a peer. */
+static int find_place(struct program *prog)
+{
+    int ranks;
+
+    MPI_Comm_rank(MPI_COMM_WORLD, &prog->pp.rank);
+    MPI_Comm_size(MPI_COMM_WORLD, &ranks);
+    prog->pp.peer = 1 - prog->pp.rank;
+    prog->usage.peers = &prog->pp.peer;
+    prog->usage.num_peers = ranks == 2 ? 1 : 0;
+    return ranks;
+}
+
 int main(int argc, char *argv[])
 {
     static const struct bench_extra_option extra[] = {
@@ -244,7 +255,7 @@ int main(int argc, char *argv[])
     bench_parse_size_list("8,32,128,512,2K,8K,32K,64K,256K,1M,4M", opts.sizes, &opts.num_sizes);
     bench_set_channel(argc, argv);
     MPI_Init_thread(&argc, &argv, MPI_THREAD_MULTIPLE, &provided);
-    MPI_Comm_size(MPI_COMM_WORLD, &ranks);
+    ranks = find_place(&prog);
     if (bench_parse_options(&opts, &prog.usage, argc, argv, &status)) {
         status = BENCH_EXIT_USAGE;
         if (provided < MPI_THREAD_MULTIPLE) {
