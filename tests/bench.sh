@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # Copyright (c) 2026 the mpix-queue authors
 #
-# bench.sh [cxi|hip] - short runs of the benchmarks: their data is right, their CSV has the promised
-# form, and mistakes in the command line are told with exit code 2
+# bench.sh [cxi|hip|graphs] - short runs of the benchmarks: their data is right, their CSV has the
+# promised form, and mistakes in the command line are told with exit code 2
 set -u
 dir=$(mktemp -d)
 trap 'rm -rf "$dir"' EXIT
@@ -59,11 +59,11 @@ expect_rows()
             $8 < $7 || $11 <= 0 || $12 <= 0 || ($2 ~ /^mpi-[bp]/ && $3 != "mpi") ||
             ($2 ~ /^mpi-aware/ && $3 != "aware") ||
             ($2 == "host" && $3 != "matched") ||
-            ($2 !~ /^stream/) != ($16 == "" && $17 == "") ||
+            ($2 !~ /^stream(-ready)?$/) != ($16 == "" && $17 == "") ||
             ($2 ~ /^(peer-|plain-|one-)/ && $3 != "peer") ||
             ($2 ~ /^(mpi-|host|peer-)/) != ($18 == "") || ($18 != "" && $18 < 0) ||
-            ($2 ~ /^stream/ && ($3 !~ /^(self|fallback|cxi|ipc)$/ || $13 <= 0 || $16 <= 0 ||
-                $17 <= 0))) { exit 1 }' \
+            ($2 ~ /^stream/ && ($3 !~ /^(self|fallback|cxi|ipc)$/ || $13 <= 0)) ||
+            ($2 ~ /^stream(-ready)?$/ && ($16 <= 0 || $17 <= 0))) { exit 1 }' \
             "$dir/csv"; then
         cat "$dir/csv"
         fail "$* wrote this CSV"
@@ -274,8 +274,60 @@ expect_wrong()
     fi
 }
 
+# expect_launches NUMBER: so many of an iteration in the last run, whose modes are of graphs.
+expect_launches()
+{
+    awk -F, -v launches="$1" '
+        NR > 1 && ($2 !~ /^stream.*-graph$/ || $3 != "ipc" || $13 != launches || $14 != 0 ||
+            $15 != 0) { exit 1 }' "$dir/csv" ||
+        { cat "$dir/csv"; fail "an iteration has not $1 launches of graphs"; }
+}
+
+# What is captured and replayed. A batch of 40 iterations is two launches, whose graph is the same;
+# a shorter one, or what is left of a trial, is a graph of two iterations, and one or two of the
+# rest.
+expect_graphs()
+{
+    local modes=stream-graph,stream-ready-graph when skipped lack
+    expect_rows 4 2 pingpong --device hip --sizes 24,64K --modes $modes
+    expect_launches 0.050
+    grep -q '^  stream-graph  *stream, replayed as a graph of 20 iterations; ' "$dir/out" ||
+        fail "the calls are not told"
+    expect_rows 4 2 pingpong --device hip --bare --sizes 24,64K --modes $modes
+    expect_rows 4 2 exchange --device hip --sizes 8,4K --modes $modes
+    expect_launches 0.050
+    expect_rows 2 3 exchange --device hip --sizes 40 --messages 3 --skew 1 --modes $modes
+    # Beside the same iterations that are enqueued, and those of MPI.
+    expect_rows 5 2 exchange --device hip --sizes 40 --modes $modes,mpi-persistent,stream,host
+    for when in along each; do
+        expect_rows 2 2 pingpong --device hip --sizes 24 --modes $modes --enqueue $when
+        expect_launches 0.050
+    done
+    expect_rows 2 4 halo --device hip --sizes 40 --pattern "$gun" --modes $modes
+    expect_launches 0.050
+    # Of 47 these are twice 20, 2 and 5; of 39 they are 2, 20 and 17.
+    HIP_DOUBLE_DEVICES=4 expect_rows 2 4 halo --device hip --sizes 40 --pattern "$gun" \
+        --modes $modes --generations 47
+    expect_launches 0.085
+    expect_rows 2 4 halo --device hip --sizes 40 --pattern "$gun" --modes $modes --generations 39
+    expect_launches 0.077
+    for skipped in bench_strips:7 bench_strips:80 bench_life:4; do
+        expect_wrong "HIP_DOUBLE_SKIP=$skipped" 4 halo --device hip --sizes 40 --generations 10 \
+            --pattern "$gun" --modes stream-ready-graph
+    done
+    # What the library does not capture.
+    lack="2 ranks lack something (this one: MPIX_Enqueue_startall: "
+    expect_usage "mode stream-graph cannot be used: $lack" 2 pingpong --device hip \
+        --channel fallback --modes stream-graph
+    MPIXQ_GPU_OPS=values expect_usage "mode stream-ready-graph cannot be used: $lack" 2 exchange \
+        --device hip --modes stream-ready-graph
+    expect_rows 6 2 pingpong --device hip --channel fallback --sizes 24 --modes all
+    grep -qF "mode stream-ready-graph is left out: $lack" "$dir/err" ||
+        fail "what is left out is not told"
+}
+
 # On a device, the double of HIP's runtime.
-if [ "${1-}" = hip ]; then
+if [ "${1-}" = hip ] || [ "${1-}" = graphs ]; then
     export LD_LIBRARY_PATH=$top_builddir/tests/hip_double/.libs${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}
     [ -e "$top_builddir/tests/hip_double/.libs/libamdhip64.so.5" ] || exit 99
     launch 2 pingpong --device hip --sizes 8 --seconds 0.1 --modes mpi-blocking
@@ -284,6 +336,10 @@ if [ "${1-}" = hip ]; then
         exit 77
     fi
     device=hip seconds=0.05
+    if [ "$1" = graphs ]; then
+        expect_graphs
+        exit $failed
+    fi
     expect_rows 10 2 pingpong --device hip --sizes 24,64K
     grep -q '^device: hip;' "$dir/out" || fail "the device is not told"
     # Odd numbers of words, and several messages in one kernel.
@@ -335,6 +391,8 @@ expect_rows 2 2 pingpong --bare --sizes 8 --modes mpi-persistent,stream
 expect_rows 5 2 pingpong --sizes 8 --modes all
 expect_usage "mode peer-copy cannot be used: 2 ranks lack something (this one: a device" 2 \
     exchange --modes stream,peer-copy
+expect_usage "mode stream-graph cannot be used: 2 ranks lack something (this one: a device" 2 \
+    exchange --modes stream-graph
 expect_usage "no mode is left" 2 exchange --modes baselines
 expect_usage "there is no mode one-kernel here" 2 pingpong --modes one-kernel
 expect_usage "--skew and --beside need --device" 2 exchange --skew 5
