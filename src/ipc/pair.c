@@ -310,12 +310,11 @@ static void ipc_ended(struct mpixq_pair *pair)
     mpixq_ipc_gone(pair->end);
 }
 
-/* Kernels of graphs have the addresses of what is open. */
+/* Kernels of graphs have the addresses of what is open, but this end was closed by now: they touch
+ * nothing but its own words. */
 static void ipc_release(struct mpixq_pair *pair)
 {
-    if (!mpixq_graphs_have(pair)) {
-        mpixq_ipc_let_go(pair->end);
-    }
+    mpixq_ipc_let_go(pair->end);
 }
 
 /* The peer's starts change the words of a sender, whose end so stays until the peer has freed its
