@@ -37,7 +37,8 @@ static void test_freed_peer(bool is_write)
         /* By now nothing is left to do at rank 1, whose fabric has to answer nevertheless. */
         (void)usleep(200000);
         MTEST_KIND_TEXT(mtest_transfer(queue, &r), MPIXQ_ERR_COMM,
-                        is_write ? "write of ready send" : "clear-to-send of receive");
+                        is_write ? "bytes: write failed (rank 1"
+                                 : "bytes: clear-to-send failed (rank 1");
         MTEST_KIND_TEXT(MPIX_Enqueue_start(queue, &r), MPIXQ_ERR_COMM, "rank 1");
     }
     MTEST_OK(MPIX_Queue_free(&queue));

@@ -9,11 +9,11 @@
 
 #include "mtest.h"
 
-enum { TAG = 7, INTS = 16, SHORT_INTS = 4, TEXTS = 5 };
+enum { TAG = 7, INTS = 16, SHORT_INTS = 4, BIG = 100000, TEXTS = 5 };
 
 static MPI_Comm halo; /* a duplicate of MPI_COMM_WORLD with this name */
 static int peer;
-static int buffer[INTS];
+static int buffer[BIG], in[BIG + INTS];
 
 static void says_at(int line, int code, const char *expected)
 {
@@ -113,11 +113,10 @@ static void test_match(void)
 /* The other functions of MPI that refuse a request, here one that a queue owns. */
 static void test_interposed(MPIX_Queue queue)
 {
-    static int in;
     MPI_Request r[2] = {MPI_REQUEST_NULL, MPI_REQUEST_NULL}, mine, receive;
     int flag, index, count;
 
-    MTEST_OK(MPI_Recv_init(&in, 1, MPI_INT, peer, TAG, halo, &r[0]));
+    MTEST_OK(MPI_Recv_init(in, 1, MPI_INT, peer, TAG, halo, &r[0]));
     MTEST_OK(MPI_Send_init(buffer, 1, MPI_INT, peer, TAG, halo, &r[1]));
     MTEST_OK(MPIX_Matchall(2, r));
     MTEST_OK(MPIX_Enqueue_startall(queue, 2, r));
@@ -169,6 +168,116 @@ static void test_texts_stay(MPIX_Queue queue)
         says_at(__LINE__, codes[i], expected);
         MTEST_OK(MPI_Request_free(&r[i]));
     }
+}
+
+/* The code's text begins so, or, where MPI keeps no texts of codes in its own class, MPI's is all
+ * there is. */
+static void begins_at(int line, int code, bool may_be_mpi, const char *expected)
+{
+    char text[MPI_MAX_ERROR_STRING] = "";
+    int length;
+
+    (void)MPI_Error_string(code, text, &length);
+    if (strncmp(text, expected, strlen(expected)) != 0 &&
+        !(may_be_mpi && strstr(text, "on halo") == NULL)) {
+        mtest_fail(__FILE__, line, "the text is \"%s\", expected \"%s\" first", text, expected);
+    }
+}
+
+#define BEGINS(call, kind, ...)                                                                    \
+    do {                                                                                           \
+        char expected_[512];                                                                       \
+        int code_;                                                                                 \
+        (void)snprintf(expected_, sizeof expected_, __VA_ARGS__);                                  \
+        MTEST_KIND((code_ = (call)), kind);                                                        \
+        begins_at(__LINE__, code_, false, expected_);                                              \
+    } while (0)
+
+/* A buffered send without a buffer, which MPI takes if it is small. */
+static void make_bad(MPI_Request r[2])
+{
+    MTEST_OK(MPI_Bsend_init(buffer, BIG, MPI_INT, peer, TAG, halo, &r[0]));
+    MTEST_OK(MPI_Recv_init(in, BIG + INTS, MPI_INT, peer, TAG, halo, &r[1]));
+    MTEST_OK(MPIX_Matchall(2, r));
+}
+
+/* What fails in a stream names the request that failed there in each call that hears of it. */
+static void test_later(void)
+{
+    MPIX_Queue queues[2];
+    MPI_Request r[2];
+    int flag;
+
+    make_bad(r);
+    for (int i = 1; i >= 0; i--) {
+        MTEST_OK(MPIX_Queue_init(&queues[i], MPIX_QUEUE_AUTO, NULL));
+        MTEST_OK(MPIX_Enqueue_start(queues[i], &r[i]));
+        MTEST_OK(MPI_Barrier(MPI_COMM_WORLD)); /* the receives have begun */
+    }
+#define SEND_FAILED                                                                                \
+    ": queue failed at buffered send to %d tag 7 on halo, 400000 bytes: start failed (rank %d of " \
+    "MPI_COMM_WORLD): ",                                                                           \
+        peer, peer
+#define RECEIVE_FAILED                                                                             \
+    ": queue failed at receive from %d tag 7 on halo, 400000 bytes: the peer (rank %d of "         \
+    "MPI_COMM_WORLD) reported a failure",                                                          \
+        peer, peer
+    for (int i = 0; i < 2; i++) {
+        BEGINS(MPIX_Queue_wait(queues[0]), MPIXQ_ERR_COMM, "MPIX_Queue_wait" SEND_FAILED);
+        BEGINS(MPIX_Queue_test(queues[0], &flag), MPIXQ_ERR_COMM, "MPIX_Queue_test" SEND_FAILED);
+        BEGINS(MPIX_Enqueue_start(queues[0], &r[0]), MPIXQ_ERR_COMM,
+               "MPIX_Enqueue_start" SEND_FAILED);
+        BEGINS(MPIX_Enqueue_waitall(queues[0], 1, r), MPIXQ_ERR_COMM,
+               "MPIX_Enqueue_waitall" SEND_FAILED);
+        SAYS(MPIX_Queue_wait(queues[1]), MPIXQ_ERR_COMM, "MPIX_Queue_wait" RECEIVE_FAILED);
+    }
+    for (int i = 0; i < 2; i++) {
+        MTEST_OK(MPIX_Queue_free(&queues[i]));
+        MTEST_OK(MPI_Request_free(&r[i]));
+    }
+}
+
+/* The same where the host starts. */
+static void test_later_by_host(void)
+{
+    MPI_Request r[2];
+    struct mtest_errors before;
+    int code = MPI_SUCCESS, flag = 0;
+    char expected[256];
+
+    make_bad(r);
+    MTEST_OK(MPI_Start(&r[1]));
+    MTEST_OK(MPI_Barrier(MPI_COMM_WORLD));
+    MTEST_CLASS((code = MPI_Start(&r[0])), MPI_ERR_BUFFER);
+    (void)snprintf(expected, sizeof expected,
+                   "MPI_Start: request (buffered send to %d tag 7 on halo, 400000 bytes): ", peer);
+    begins_at(__LINE__, code, true, expected);
+#define PEER_FAILED                                                                                \
+    " (receive from %d tag 7 on halo, 400064 bytes): the peer (rank %d of MPI_COMM_WORLD) "        \
+    "reported "                                                                                    \
+    "a "                                                                                           \
+    "failure",                                                                                     \
+        peer, peer
+    do { /* until the news has come */
+        before = mtest_errors();
+        code = MPI_Request_get_status(r[1], &flag, MPI_STATUS_IGNORE);
+    } while (code == MPI_SUCCESS && !flag);
+    mtest_kind(__FILE__, __LINE__, "MPI_Request_get_status", code, MPIXQ_ERR_COMM, NULL, before);
+    (void)snprintf(expected, sizeof expected, "MPI_Request_get_status: request" PEER_FAILED);
+    says_at(__LINE__, code, expected);
+    SAYS(MPI_Wait(&r[1], MPI_STATUS_IGNORE), MPIXQ_ERR_COMM, "MPI_Wait: request" PEER_FAILED);
+    MTEST_OK(MPI_Request_free(&r[0]));
+    MTEST_OK(MPI_Request_free(&r[1]));
+}
+
+/* A queue that cannot be made: the text says what there is of the channel. */
+static void test_init(void)
+{
+    MPIX_Queue queue = MPIX_QUEUE_NULL;
+
+    BEGINS(MPIX_Queue_init(&queue, MPIX_QUEUE_CXI, NULL), MPIXQ_ERR_UNSUPPORTED,
+           "MPIX_Queue_init: argument type: MPIX_QUEUE_CXI cannot be used here, as the channel cxi "
+           "is ");
 }
 
 /* The text, or what the library has written where MPI keeps no texts of codes in its own class. */
@@ -230,6 +339,9 @@ int main(int argc, char **argv)
     test_interposed(queue);
     test_texts_stay(queue);
     test_truncated();
+    test_later();
+    test_later_by_host();
+    test_init();
     MTEST_OK(MPIX_Queue_free(&queue));
     MTEST_OK(MPIX_Host_stream_destroy(&stream));
     MTEST_OK(MPI_Comm_free(&halo));

@@ -130,9 +130,9 @@ singles=(receive send)
 [ $channel != ipc ] || singles+=(replay-receive replay-send)
 for how in "${singles[@]}"; do
     name=$([[ $how = *send ]] && echo 'send to' || echo 'receive from')
-    dies "$how" "queue: kind 9: .* of $name 1 tag 7 .rank 1 of MPI_COMM_WORLD" "again: kind 9" \
-        "test: kind 9" "synchronize: kind 0" "drained: 1" "free: kind 0" "stream: kind 0" \
-        "request: kind 0" "channel: $channel$"
+    dies "$how" "queue: kind 9: MPIX_Queue_wait: queue failed at $name 1 tag 7 on MPI_COMM_WORLD, .*\
+ bytes: .*.rank 1 of MPI_COMM_WORLD" "again: kind 9" "test: kind 9" "synchronize: kind 0" \
+        "drained: 1" "free: kind 0" "stream: kind 0" "request: kind 0" "channel: $channel$"
 done
 if [ $channel = ipc ]; then
     # Whoever comes second moves the data, be the other one alive or not; then nobody comes.
@@ -149,7 +149,8 @@ if [ $channel = ipc ] && [ "${2-}" = hip ]; then
         dies $how "match: kind 9: .*the peer has ended" "request: kind 0" "channel: $channel$"
     done
 fi
-dies host "host: kind 9: .* of send to 1 tag 7 .rank 1 of" "request: kind 0" "channel: $channel$"
+dies host "host: kind 9: MPI_Wait: request .send to 1 tag 7 on MPI_COMM_WORLD, .*.rank 1 of" \
+    "request: kind 0" "channel: $channel$"
 if [ "${2-}" != apart ]; then
     dies match "match: kind 9: .*the peer has ended" "request: kind 0"
 fi

@@ -30,7 +30,7 @@ static void expect_timeout(MPIX_Queue queue, MPI_Request *r)
 {
     int flag = -1;
 
-    MTEST_KIND_TEXT(MPIX_Queue_wait(queue), MPIXQ_ERR_TIMEOUT, "waited longer than 1 s for ");
+    MTEST_KIND_TEXT(MPIX_Queue_wait(queue), MPIXQ_ERR_TIMEOUT, "waited longer than 1 s (rank ");
     MTEST_KIND(MPIX_Queue_wait(queue), MPIXQ_ERR_TIMEOUT);
     MTEST_KIND(MPIX_Queue_test(queue, &flag), MPIXQ_ERR_TIMEOUT);
     MTEST_EQ(flag, -1);

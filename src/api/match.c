@@ -105,13 +105,16 @@ static int prepare(const struct mpixq_call *call, int count, MPI_Request request
 }
 
 /* One that was matched is of no use after all, as this end of it has failed since. */
-static int raise_failure(const struct room *room)
+static int raise_failure(const struct mpixq_call *call, const struct room *room)
 {
+    struct mpixq_fault fault;
+
     for (int i = 0; i < room->n; i++) {
         const struct mpixq_request *req = room->records[i];
 
         if (mpixq_pair_has_failed(&req->pair) && atomic_load(&req->pair.error) != MPI_SUCCESS) {
-            return mpixq_error_raise(mpixq_request_comm(req), atomic_load(&req->pair.error));
+            mpixq_fault_at(&fault, req->op_index, req);
+            return mpixq_fault_raise_code(call, &fault, atomic_load(&req->pair.error));
         }
     }
     return MPI_SUCCESS;
@@ -133,7 +136,7 @@ static int match_now(const struct mpixq_call *call, int count, MPI_Request reque
     mpixq_channels_expose(NULL);
     rc = op.error != MPIXQ_E_NONE
              ? mpixq_error_raise(mpixq_match_op_comm(&op), mpixq_match_op_code(&op))
-             : raise_failure(&room);
+             : raise_failure(call, &room);
     room_free(&room);
     mpixq_match_op_end(&op);
     return rc;

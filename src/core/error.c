@@ -51,15 +51,22 @@ static pthread_once_t once_codes = PTHREAD_ONCE_INIT;
 static atomic_bool has_codes; /* for those who do not want to make them: codes is constant */
 
 /* Codes whose texts say what happened. Each kind has a few, which are used in turn, so that an
- * error does not change the text of the one before it. */
-enum { RING = 8 };
+ * error does not change the text of the one before it. Causes have others than what calls return,
+ * so that calls which fail for one cause, again and again, do not take its text away. */
+enum { RING = 8, MPI_RINGS = 4 };
 struct ring {
     atomic_int codes[RING]; /* 0: not added yet. Written under ring_lock, and once. */
-    int next;               /* this and texts: under ring_lock */
+    int next;               /* this and what follows: under ring_lock */
     char texts[RING][MPIXQ_ERROR_ROOM];
+    size_t why[RING]; /* of a cause: where in its text it no longer says which request */
 };
-static struct ring rings[N_KINDS];
-static struct ring truncate_ring; /* in MPI's own class */
+static struct ring rings[N_KINDS], causes[N_KINDS];
+/* In MPI's own classes, those that came first. Under ring_lock. */
+static struct {
+    int class; /* 0: nobody's yet */
+    bool is_impossible;
+    struct ring ring;
+} mpi_rings[MPI_RINGS];
 static struct mpixq_lock ring_lock = MPIXQ_LOCK_INITIALIZER(MPIXQ_RANK_ERROR);
 
 static void add_text(int code, const char *text)
@@ -98,70 +105,149 @@ int mpixq_error_code(enum mpixq_error error)
     return codes[error] != 0 ? codes[error] : MPI_ERR_OTHER;
 }
 
-/* Does MPI tell a code that was added to MPI_ERR_TRUNCATE from its own ones? MPICH 4.0 does not: it
- * gives such a code the text of another error. */
-static bool keeps_text(int code, const char *text)
+/* Does MPI tell a code that was added to a class of its own from those it has there? MPICH 4.0 does
+ * not: it gives such a code the text of another error. */
+static bool keeps_text(int code, int class, const char *text)
 {
     char said[MPI_MAX_ERROR_STRING];
-    int class = MPI_SUCCESS, length;
+    int found = MPI_SUCCESS, length;
 
-    return PMPI_Error_class(code, &class) == MPI_SUCCESS && class == MPI_ERR_TRUNCATE &&
+    return PMPI_Error_class(code, &found) == MPI_SUCCESS && found == class &&
            PMPI_Error_string(code, said, &length) == MPI_SUCCESS && strcmp(said, text) == 0;
 }
 
-/* The ring's code that has this text, or the next one, which has from now on; 0 without one. Under
- * ring_lock. */
-static int ring_code(struct ring *ring, int class, const char *text)
+/* The place in the ring that has this text, or the next one, which has from now on; -1 without one.
+ * Under ring_lock. */
+static int ring_place(struct ring *ring, int class, const char *text)
 {
     int place = ring->next, code;
 
     for (int i = 0; i < RING; i++) {
         if (atomic_load(&ring->codes[i]) != 0 && strcmp(ring->texts[i], text) == 0) {
-            return atomic_load(&ring->codes[i]);
+            return i;
         }
     }
     code = atomic_load(&ring->codes[place]);
     if (code == 0 && (class == 0 || PMPI_Add_error_code(class, &code) != MPI_SUCCESS)) {
-        return 0;
+        return -1;
     }
     add_text(code, text);
     (void)snprintf(ring->texts[place], sizeof ring->texts[place], "%s", text);
     atomic_store(&ring->codes[place], code);
     ring->next = (place + 1) % RING;
+    return place;
+}
+
+/* A code of this kind; 0 without one. */
+static int say(struct ring *of_kinds, int kind, const char *text, size_t why)
+{
+    struct ring *ring = &of_kinds[kind];
+    int place, code = 0;
+
+    mpixq_lock_acquire(&ring_lock);
+    place = ring_place(ring, classes[kind], text);
+    if (place >= 0) {
+        ring->why[place] = why;
+        code = atomic_load(&ring->codes[place]);
+    }
+    mpixq_lock_release(&ring_lock);
     return code;
 }
 
-/* As ring_code, in MPI's class. Under ring_lock. */
-static int truncate_code(const char *text)
+/* As say, in a class of MPI. */
+static int say_in_class(int class, const char *text)
 {
-    static bool is_impossible;
-    int code = is_impossible ? 0 : ring_code(&truncate_ring, MPI_ERR_TRUNCATE, text);
+    int i = 0, place, code = 0;
 
-    if (code != 0 && !keeps_text(code, text)) {
-        is_impossible = true;
+    mpixq_lock_acquire(&ring_lock);
+    while (i < MPI_RINGS && mpi_rings[i].class != 0 && mpi_rings[i].class != class) {
+        i++;
     }
-    if (is_impossible) {
-        mpixq_warn("%s", text); /* MPI's own text says nothing of it */
+    if (i < MPI_RINGS && !mpi_rings[i].is_impossible) {
+        mpi_rings[i].class = class;
+        place = ring_place(&mpi_rings[i].ring, class, text);
+        code = place >= 0 ? atomic_load(&mpi_rings[i].ring.codes[place]) : 0;
+        mpi_rings[i].is_impossible = code != 0 && !keeps_text(code, class, text);
+        code = mpi_rings[i].is_impossible ? 0 : code;
     }
-    return is_impossible || code == 0 ? MPI_ERR_TRUNCATE : code;
+    mpixq_lock_release(&ring_lock);
+    return code;
+}
+
+static void cut(const char *text, char cut_p[MPIXQ_ERROR_ROOM])
+{
+    if (snprintf(cut_p, MPIXQ_ERROR_ROOM, "%s", text) >= MPIXQ_ERROR_ROOM) {
+        memcpy(cut_p + MPIXQ_ERROR_ROOM - sizeof "...", "...", sizeof "...");
+    }
 }
 
 int mpixq_error_code_saying(enum mpixq_error error, const char *text)
 {
-    char cut[MPIXQ_ERROR_ROOM];
+    char fits[MPIXQ_ERROR_ROOM];
     int code = mpixq_error_code(error), said;
 
     if (code == MPI_SUCCESS || code == MPI_ERR_OTHER) {
         return code;
     }
-    if (snprintf(cut, sizeof cut, "%s", text) >= (int)sizeof cut) {
-        memcpy(cut + sizeof cut - sizeof "...", "...", sizeof "...");
+    cut(text, fits);
+    if (error != MPIXQ_E_TRUNCATE) {
+        said = say(rings, definitions[error].kind, fits, 0);
+        return said != 0 ? said : code;
     }
-    mpixq_lock_acquire(&ring_lock);
-    said = error == MPIXQ_E_TRUNCATE
-               ? truncate_code(cut)
-               : ring_code(&rings[definitions[error].kind], classes[definitions[error].kind], cut);
-    mpixq_lock_release(&ring_lock);
+    said = say_in_class(MPI_ERR_TRUNCATE, fits);
+    if (said == 0) {
+        mpixq_warn("%s", fits); /* MPI's own text says nothing of it */
+    }
+    return said != 0 ? said : code;
+}
+
+int mpixq_error_cause(enum mpixq_error error, const char *what, const char *why)
+{
+    char text[2 * MPIXQ_ERROR_ROOM], fits[MPIXQ_ERROR_ROOM];
+    int code = mpixq_error_code(error), said;
+    size_t where = what != NULL ? strlen(what) + strlen(": ") : 0;
+
+    if (code == MPI_SUCCESS || code == MPI_ERR_OTHER) {
+        return code;
+    }
+    (void)snprintf(text, sizeof text, "%s%s%s", what != NULL ? what : "", what != NULL ? ": " : "",
+                   why);
+    cut(text, fits);
+    said = say(causes, definitions[error].kind, fits, where < strlen(fits) ? where : 0);
+    return said != 0 ? said : code;
+}
+
+/* Of which kind is a cause, and its text? 0: the code is of none. */
+static int find_cause(int code, bool names_request, char text_p[MPIXQ_ERROR_ROOM])
+{
+    for (size_t k = 1; k < N_KINDS; k++) {
+        for (int i = 0; i < RING; i++) {
+            if (atomic_load(&causes[k].codes[i]) == code) {
+                mpixq_lock_acquire(&ring_lock);
+                (void)snprintf(text_p, MPIXQ_ERROR_ROOM, "%s",
+                               causes[k].texts[i] + (names_request ? causes[k].why[i] : 0));
+                mpixq_lock_release(&ring_lock);
+                return (int)k;
+            }
+        }
+    }
+    return 0;
+}
+
+int mpixq_error_code_at(int code, const char *where, bool names_request)
+{
+    char why[MPI_MAX_ERROR_STRING > MPIXQ_ERROR_ROOM ? MPI_MAX_ERROR_STRING : MPIXQ_ERROR_ROOM];
+    char text[sizeof why + 2 * MPIXQ_ERROR_ROOM], fits[MPIXQ_ERROR_ROOM];
+    int kind = find_cause(code, names_request, why), class = MPI_ERR_OTHER, length, said = 0;
+
+    if (kind == 0 && (!names_request || mpixq_error_kind(code) != MPIXQ_ERR_NONE ||
+                      PMPI_Error_class(code, &class) != MPI_SUCCESS ||
+                      PMPI_Error_string(code, why, &length) != MPI_SUCCESS)) {
+        return code;
+    }
+    (void)snprintf(text, sizeof text, "%s: %s", where, why);
+    cut(text, fits);
+    said = kind != 0 ? say(rings, kind, fits, 0) : say_in_class(class, fits);
     return said != 0 ? said : code;
 }
 
@@ -189,7 +275,8 @@ int mpixq_error_kind(int code)
     }
     for (size_t k = 1; code != 0 && k < N_KINDS; k++) {
         for (int i = 0; i < RING; i++) {
-            if (atomic_load(&rings[k].codes[i]) == code) {
+            if (atomic_load(&rings[k].codes[i]) == code ||
+                atomic_load(&causes[k].codes[i]) == code) {
                 return (int)k;
             }
         }

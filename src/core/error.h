@@ -7,6 +7,7 @@
 #define MPIXQ_ERROR_H
 
 #include <mpi.h>
+#include <stdbool.h>
 
 enum mpixq_error {
     MPIXQ_E_NONE,
@@ -26,6 +27,14 @@ enum { MPIXQ_ERROR_ROOM = 256 };
  * Of TRUNCATE it is in the class MPI_ERR_TRUNCATE; where MPI cannot keep texts of codes there, the
  * code is MPI_ERR_TRUNCATE and the text goes to the log. Any thread. */
 int mpixq_error_code_saying(enum mpixq_error error, const char *text);
+/* The code of what a later call fails for: its text says which request (NULL: none) and why. Such
+ * codes are others than those of mpixq_error_code_saying, of which calls that fail take theirs. Any
+ * thread. */
+int mpixq_error_cause(enum mpixq_error error, const char *what, const char *why);
+/* The code of a call that fails for this code. That of a cause becomes one of its kind with where
+ * before its text, or only before why, if where names the request. So does that of an error of MPI
+ * if where names a request and MPI keeps texts of codes in its class. Any other stays. */
+int mpixq_error_code_at(int code, const char *where, bool names_request);
 /* Which error has this code of mpixq_error_code; NONE for codes that say more, and those of MPI. */
 enum mpixq_error mpixq_error_of(int code);
 /* The text of an error, in this process's memory. */

@@ -14,21 +14,13 @@ enum { ROOM = 2 * MPIXQ_ERROR_ROOM };
 
 void mpixq_fault_at(struct mpixq_fault *fault, int index, const struct mpixq_request *req)
 {
-    struct mpixq_comm_view view;
-
     *fault = MPIXQ_FAULT_NONE;
-    fault->index = index;
-    if (req == NULL) {
-        return;
+    if (req != NULL) {
+        mpixq_pair_fault(&req->pair, fault);
+        fault->comm = mpixq_request_comm(req);
+        fault->bytes = mpixq_type_bytes(req->pair.message.type, req->pair.message.count);
     }
-    mpixq_comm_view(req->comm, &view);
-    fault->comm = mpixq_request_comm(req);
-    fault->verb = mpixq_pair_verb(&req->pair);
-    fault->peer = req->peer;
-    fault->tag = req->tag;
-    fault->rank = view.rank;
-    fault->size = view.size;
-    fault->bytes = mpixq_type_bytes(req->pair.message.type, req->pair.message.count);
+    fault->index = index;
 }
 
 /* The communicator's name, or what tells it from others. */
@@ -71,20 +63,34 @@ static void compare_ends(const struct mpixq_fault *fault, char text[ROOM])
                    (unsigned long long)fault->other_bytes);
 }
 
-int mpixq_fault_code(const struct mpixq_call *call, const struct mpixq_fault *fault,
-                     enum mpixq_error error)
+/* The function, and at which request it failed. */
+static void name_call(const struct mpixq_call *call, const struct mpixq_fault *fault,
+                      char text[2 * ROOM])
 {
-    char which[32] = "", what[ROOM] = "", ends[ROOM] = "", text[4 * ROOM];
+    char which[32] = "", what[ROOM] = "";
 
-    if (fault->index >= 0) {
-        (void)snprintf(which, sizeof which, ": request");
-        if (call->takes_array) {
-            (void)snprintf(which, sizeof which, ": requests[%d]", fault->index);
-        }
-    }
     if (fault->verb != NULL) {
         describe(fault, what);
     }
+    if (fault->index < 0) {
+        (void)snprintf(text, 2 * ROOM, "%s%s%s", call->name,
+                       what[0] != '\0' ? ": queue failed at " : "", what);
+        return;
+    }
+    (void)snprintf(which, sizeof which, "request");
+    if (call->takes_array) {
+        (void)snprintf(which, sizeof which, "requests[%d]", fault->index);
+    }
+    (void)snprintf(text, 2 * ROOM, "%s: %s%s%s%s", call->name, which, what[0] != '\0' ? " (" : "",
+                   what, what[0] != '\0' ? ")" : "");
+}
+
+int mpixq_fault_code(const struct mpixq_call *call, const struct mpixq_fault *fault,
+                     enum mpixq_error error)
+{
+    char where[2 * ROOM], ends[ROOM] = "", text[4 * ROOM];
+
+    name_call(call, fault, where);
     if (error == MPIXQ_E_TRUNCATE) {
         compare_ends(fault, ends);
     } else if (error == MPIXQ_E_CHANNELS || error == MPIXQ_E_NO_CHANNEL ||
@@ -92,10 +98,23 @@ int mpixq_fault_code(const struct mpixq_call *call, const struct mpixq_fault *fa
         (void)snprintf(ends, sizeof ends, ": ");
         mpixq_channel_choice_text(&fault->choice, ends + 2, sizeof ends - 2);
     }
-    (void)snprintf(text, sizeof text, "%s%s%s%s%s: %s%s", call->name, which,
-                   what[0] != '\0' ? " (" : "", what, what[0] != '\0' ? ")" : "",
-                   mpixq_error_text(error), ends);
+    (void)snprintf(text, sizeof text, "%s: %s%s", where, mpixq_error_text(error), ends);
     return mpixq_error_code_saying(error, text);
+}
+
+int mpixq_fault_code_of(const struct mpixq_call *call, const struct mpixq_fault *fault, int code)
+{
+    enum mpixq_error error = mpixq_error_of(code);
+    char where[2 * ROOM];
+
+    if (code == MPI_SUCCESS) {
+        return code;
+    }
+    if (error != MPIXQ_E_NONE) {
+        return mpixq_fault_code(call, fault, error);
+    }
+    name_call(call, fault, where);
+    return mpixq_error_code_at(code, where, fault->verb != NULL);
 }
 
 int mpixq_fault_raise(const struct mpixq_call *call, const struct mpixq_fault *fault,
@@ -108,8 +127,5 @@ int mpixq_fault_raise(const struct mpixq_call *call, const struct mpixq_fault *f
 
 int mpixq_fault_raise_code(const struct mpixq_call *call, const struct mpixq_fault *fault, int code)
 {
-    enum mpixq_error error = mpixq_error_of(code);
-
-    return error != MPIXQ_E_NONE ? mpixq_fault_raise(call, fault, error)
-                                 : mpixq_error_raise(fault->comm, code);
+    return mpixq_error_raise(fault->comm, mpixq_fault_code_of(call, fault, code));
 }

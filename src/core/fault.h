@@ -15,7 +15,6 @@
 #include "error.h"
 #include "served.h"
 
-struct mpixq_comm;
 struct mpixq_request;
 
 /* A function that the user calls, as its errors name it. */
@@ -28,7 +27,7 @@ struct mpixq_call {
  * request is copied, since another thread may free it once the call's locks are given back. */
 struct mpixq_fault {
     MPI_Comm comm;    /* whose error handler is invoked; MPI_COMM_NULL: that of MPI_COMM_WORLD */
-    int index;        /* of the request in the call's array; -1: it is about none */
+    int index;        /* of the request in the call's array; -1: it is about none there */
     const char *verb; /* "send to" and the like; NULL: the request is unknown */
     int peer, tag;    /* as the request was made */
     int rank, size;   /* of this process in the request's communicator, and that of it */
@@ -48,8 +47,9 @@ int mpixq_fault_code(const struct mpixq_call *call, const struct mpixq_fault *fa
 /* Fail with an error: invoke the error handler and return the code. */
 int mpixq_fault_raise(const struct mpixq_call *call, const struct mpixq_fault *fault,
                       enum mpixq_error error);
-/* The same with a code: if it is MPI's, or was made with its own text when something failed, it
- * stays. MPI_SUCCESS raises nothing. */
+/* The same with a code, of which mpixq_error_code_at says what becomes. MPI_SUCCESS stays, and
+ * raises nothing. */
+int mpixq_fault_code_of(const struct mpixq_call *call, const struct mpixq_fault *fault, int code);
 int mpixq_fault_raise_code(const struct mpixq_call *call, const struct mpixq_fault *fault,
                            int code);
 

@@ -344,8 +344,10 @@ int mpixq_host_end_some(struct mpixq_watch *watch, int rc, int n, const int indi
 
 /* Status. */
 
-int mpixq_host_get_status(MPI_Request handle, int *flag, MPI_Status *status, bool *ask_p)
+int mpixq_host_get_status(const struct mpixq_call *call, MPI_Request handle, int *flag,
+                          MPI_Status *status, bool *ask_p)
 {
+    struct mpixq_fault fault;
     struct mpixq_request *req = mpixq_request_find(handle);
     enum mpixq_state state = req != NULL ? settled_state(req) : MPIXQ_UNMATCHED;
     int code = MPI_SUCCESS;
@@ -371,5 +373,9 @@ int mpixq_host_get_status(MPI_Request handle, int *flag, MPI_Status *status, boo
     if (*flag && code == MPI_SUCCESS) {
         mpixq_host_write_status(req, status);
     }
-    return mpixq_error_raise(mpixq_request_comm(req), code);
+    if (code != MPI_SUCCESS) {
+        mpixq_fault_at(&fault, 0, req);
+        code = mpixq_fault_raise_code(call, &fault, code);
+    }
+    return code;
 }

@@ -135,6 +135,7 @@ void mpixq_host_freed(struct mpixq_request *req);
 void mpixq_host_close(void);
 
 /* MPI_Request_get_status of a matched request. *ask_p: MPI is to be asked instead. */
-int mpixq_host_get_status(MPI_Request handle, int *flag, MPI_Status *status, bool *ask_p);
+int mpixq_host_get_status(const struct mpixq_call *call, MPI_Request handle, int *flag,
+                          MPI_Status *status, bool *ask_p);
 
 #endif

@@ -13,11 +13,11 @@ static void note(struct mpixq_watch *watch, struct mpixq_ours *ours, bool done)
     ours->done = done || mpixq_host_has_failed(ours->req);
     if (ours->done) {
         ours->code = mpixq_host_result(ours->req);
-        if (mpixq_error_of(ours->code) != MPIXQ_E_NONE) {
+        if (ours->code != MPI_SUCCESS) {
             struct mpixq_fault fault;
 
             mpixq_fault_at(&fault, ours->index, ours->req);
-            ours->code = mpixq_fault_code(watch->function, &fault, mpixq_error_of(ours->code));
+            ours->code = mpixq_fault_code_of(watch->function, &fault, ours->code);
         }
         watch->failed |= ours->code != MPI_SUCCESS;
     }

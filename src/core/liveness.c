@@ -75,14 +75,15 @@ static const char *find_reason(struct mpixq_request *req, uint64_t now, enum mpi
 static void fail_start(struct mpixq_request *req, uint64_t now, const char *why,
                        enum mpixq_error error)
 {
-    char name[MPIXQ_NAME_ROOM], text[256];
+    char name[MPIXQ_NAME_ROOM], text[128];
 
-    (void)snprintf(text, sizeof text, "%s: start %llu of %s has waited %.1f s", why,
-                   (unsigned long long)req->age.progress + 1, mpixq_request_name(req, name),
-                   (double)(now - req->age.since_ns) / 1e9);
+    (void)snprintf(text, sizeof text,
+                   "%s: start %llu has waited %.1f s (rank %d of MPI_COMM_WORLD)", why,
+                   (unsigned long long)req->age.progress + 1,
+                   (double)(now - req->age.since_ns) / 1e9, req->pair.peer_world);
     mpixq_match_tell_failure(&req->pair);
     mpixq_queue_fail(mpixq_graphs_queue(&req->pair), &req->pair,
-                     mpixq_error_code_saying(error, text), "wait");
+                     mpixq_error_cause(error, mpixq_request_name(req, name), text), "wait");
     mpixq_progress_wake(); /* sends the news */
 }
 

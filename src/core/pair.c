@@ -4,7 +4,9 @@
 
 #include <stdio.h>
 
+#include "comm.h"
 #include "error.h"
+#include "fault.h"
 #include "request.h"
 
 const char *mpixq_pair_verb(const struct mpixq_pair *pair)
@@ -33,11 +35,30 @@ const char *mpixq_pair_describe(const struct mpixq_pair *pair, char *buffer, siz
     return buffer;
 }
 
+void mpixq_pair_fault(const struct mpixq_pair *pair, struct mpixq_fault *fault_p)
+{
+    const struct mpixq_request *req = pair->owner;
+    struct mpixq_comm_view view;
+
+    *fault_p = MPIXQ_FAULT_NONE;
+    if (req == NULL) {
+        return;
+    }
+    mpixq_comm_view(req->comm, &view);
+    fault_p->verb = mpixq_pair_verb(pair);
+    fault_p->peer = req->peer;
+    fault_p->tag = req->tag;
+    fault_p->rank = view.rank;
+    fault_p->size = view.size;
+    fault_p->bytes = pair->bytes;
+}
+
 int mpixq_pair_peer_failed(const struct mpixq_pair *pair)
 {
-    char what[64], text[160];
+    char what[64], why[96];
 
-    (void)snprintf(text, sizeof text, "%s: the peer (rank %d of MPI_COMM_WORLD) reported a failure",
-                   mpixq_pair_describe(pair, what, sizeof what), pair->peer_world);
-    return mpixq_error_code_saying(MPIXQ_E_PEER_FAILED, text);
+    (void)snprintf(why, sizeof why, "the peer (rank %d of MPI_COMM_WORLD) reported a failure",
+                   pair->peer_world);
+    return mpixq_error_cause(MPIXQ_E_PEER_FAILED, mpixq_pair_describe(pair, what, sizeof what),
+                             why);
 }

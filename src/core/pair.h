@@ -30,6 +30,7 @@
 
 struct mpixq_channel;
 struct mpixq_counted;
+struct mpixq_fault;
 struct mpixq_prepared;
 struct mpixq_queue;
 struct mpixq_request;
@@ -107,6 +108,9 @@ struct mpixq_pair {
 const char *mpixq_pair_verb(const struct mpixq_pair *pair);
 /* "send to 3 tag 7" and the like, for messages. Returns buffer. */
 const char *mpixq_pair_describe(const struct mpixq_pair *pair, char *buffer, size_t size);
+/* As much of what a call failed at as can be noted when a start fails, in any thread, without MPI:
+ * not the handle of the communicator. The index is -1. */
+void mpixq_pair_fault(const struct mpixq_pair *pair, struct mpixq_fault *fault_p);
 /* The code of a failure that the peer reported; its text names request and peer. */
 int mpixq_pair_peer_failed(const struct mpixq_pair *pair);
 

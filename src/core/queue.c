@@ -98,6 +98,7 @@ static void queue_reset(struct mpixq_queue *queue)
     atomic_store(&queue->failed, MPI_SUCCESS);
     atomic_store(&queue->is_freed, false);
     queue->failed_comm = NULL;
+    queue->failed_at = MPIXQ_FAULT_NONE;
     queue->number = atomic_fetch_add(&last_number, 1) + 1;
 }
 
@@ -149,7 +150,7 @@ static int open_stream(struct mpixq_queue *queue, const struct mpixq_stream_ops 
     }
     (void)snprintf(text, sizeof text, "argument stream_address, of kind %s: %.180s", ops->kind,
                    refusal.why);
-    return mpixq_error_code_saying((enum mpixq_error)refusal.error, text);
+    return mpixq_error_cause((enum mpixq_error)refusal.error, NULL, text);
 }
 
 int mpixq_queue_create(MPIXQ_Queue_type type, const char *kind, void *const *address,

@@ -74,6 +74,7 @@ struct mpixq_queue {
     struct mpixq_lock fail_lock;
     atomic_int failed;              /* first error, an MPI code; written once under fail_lock */
     struct mpixq_comm *failed_comm; /* of the request it came from */
+    struct mpixq_fault failed_at;   /* that request; it may be freed since */
 };
 
 /* All of these return an MPI code and, where it is an error, in *fault_p what it is about. They

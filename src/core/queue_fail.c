@@ -19,17 +19,17 @@ void mpixq_queue_set_failed(struct mpixq_queue *queue, int code)
 /* Tell what failed. An error of MPI becomes one of ours, whose text repeats what MPI says. */
 static int own_code(int code, const char *operation, const struct mpixq_pair *pair)
 {
-    enum { ROOM = 256 }; /* of an error text in Open MPI */
-    char what[64], reason[MPI_MAX_ERROR_STRING], text[ROOM];
+    char what[64], reason[MPI_MAX_ERROR_STRING], why[MPIXQ_ERROR_ROOM];
     int length;
 
+    (void)mpixq_pair_describe(pair, what, sizeof what);
     (void)PMPI_Error_string(code, reason, &length);
-    (void)snprintf(text, sizeof text, "%s of %s (rank %d of MPI_COMM_WORLD) failed: %.120s",
-                   operation, mpixq_pair_describe(pair, what, sizeof what), pair->peer_world,
-                   reason);
-    mpixq_err("queue failed: %s", text);
+    mpixq_err("queue failed: %s of %s (rank %d of MPI_COMM_WORLD) failed: %.120s", operation, what,
+              pair->peer_world, reason);
+    (void)snprintf(why, sizeof why, "%s failed (rank %d of MPI_COMM_WORLD): %.180s", operation,
+                   pair->peer_world, reason);
     return mpixq_error_kind(code) == MPIXQ_ERR_NONE
-               ? mpixq_error_code_saying(MPIXQ_E_COMMUNICATION, text)
+               ? mpixq_error_cause(MPIXQ_E_COMMUNICATION, what, why)
                : code;
 }
 
@@ -65,6 +65,7 @@ void mpixq_queue_fail(struct mpixq_queue *queue, struct mpixq_pair *pair, int co
     mpixq_lock_acquire(&queue->fail_lock);
     if (atomic_load(&queue->failed) == MPI_SUCCESS) {
         queue->failed_comm = comm_of(pair);
+        mpixq_pair_fault(pair, &queue->failed_at);
         mpixq_queue_set_failed(queue, own_code(code, operation, pair));
     }
     mpixq_lock_release(&queue->fail_lock);
@@ -93,7 +94,8 @@ void mpixq_queue_look(struct mpixq_queue *queue)
         (void)snprintf(text, sizeof text, "the GPU of stream %s reports: %.180s",
                        queue->stream->ops->kind, why);
         queue->failed_comm = NULL;
-        mpixq_queue_set_failed(queue, mpixq_error_code_saying(MPIXQ_E_GPU, text));
+        queue->failed_at = MPIXQ_FAULT_NONE;
+        mpixq_queue_set_failed(queue, mpixq_error_cause(MPIXQ_E_GPU, NULL, text));
     }
     mpixq_lock_release(&queue->fail_lock);
 }
@@ -104,7 +106,7 @@ int mpixq_queue_failure(struct mpixq_queue *queue, struct mpixq_fault *fault_p)
 
     mpixq_lock_acquire(&queue->fail_lock);
     code = atomic_load(&queue->failed);
-    *fault_p = MPIXQ_FAULT_NONE;
+    *fault_p = queue->failed_at;
     fault_p->comm = mpixq_comm_handle(queue->failed_comm);
     mpixq_lock_release(&queue->fail_lock);
     return code;

@@ -56,7 +56,7 @@ int mpixq_queue_type_unusable(void)
         : !mpixq_channel_set_has(&mpixq_env.channels, MPIXQ_CHANNEL_CXI)
             ? "not among MPIXQ_CHANNELS"
             : cxi->outlook());
-    return mpixq_error_code_saying(MPIXQ_E_CXI, text);
+    return mpixq_error_cause(MPIXQ_E_CXI, NULL, text);
 }
 
 /* A preference that comes too late to be followed. */

@@ -402,12 +402,14 @@ static void report_behind(struct look *look)
 /* End the wait for a start, and those for everything on its queue. */
 static void fail_start(struct mpixq_request *req)
 {
-    char name[ROOM], text[256];
+    char name[ROOM], text[MPIXQ_ERROR_ROOM];
 
-    (void)snprintf(text, sizeof text, "waited longer than %ld s for %s: %.100s",
-                   mpixq_env.watchdog_s, mpixq_request_name(req, name), mpixq_watchdog_lacks(req));
+    (void)snprintf(text, sizeof text,
+                   "waited longer than %ld s (rank %d of MPI_COMM_WORLD): %.160s",
+                   mpixq_env.watchdog_s, req->pair.peer_world, mpixq_watchdog_lacks(req));
     mpixq_queue_fail(mpixq_graphs_queue(&req->pair), &req->pair,
-                     mpixq_error_code_saying(MPIXQ_E_WAIT_TIMEOUT, text), "wait");
+                     mpixq_error_cause(MPIXQ_E_WAIT_TIMEOUT, mpixq_request_name(req, name), text),
+                     "wait");
     mpixq_match_tell_failure(&req->pair);
     mpixq_progress_wake(); /* sends the news */
 }

@@ -74,16 +74,13 @@ static void leave_over(struct cxi_end *end)
 
 void mpixq_cxi_fail(struct cxi_end *end, const char *what, int error)
 {
-    char which[64];
-
     if (end->failed) {
         return;
     }
     end->failed = true;
     leave_over(end);
-    (void)snprintf(end->text, sizeof end->text, "%s of %s (rank %d of MPI_COMM_WORLD) failed: %s",
-                   what, mpixq_pair_describe(end->pair, which, sizeof which), end->pair->peer_world,
-                   mpixq_cxi_strerror(error));
+    (void)snprintf(end->text, sizeof end->text, "%s failed (rank %d of MPI_COMM_WORLD): %s", what,
+                   end->pair->peer_world, mpixq_cxi_strerror(error));
     LL_APPEND2(nic.failed, end, next_failed);
 }
 
@@ -290,7 +287,7 @@ static void scan_live(void)
 static void deliver(void)
 {
     struct cxi_end *end;
-    char text[sizeof end->text];
+    char which[64], text[sizeof end->text];
     uint64_t id = 0;
 
     for (;;) {
@@ -299,13 +296,14 @@ static void deliver(void)
         if (end != NULL) {
             LL_DELETE2(nic.failed, end, next_failed);
             id = end->pair->id;
+            (void)mpixq_pair_describe(end->pair, which, sizeof which);
             memcpy(text, end->text, sizeof text);
         }
         mpixq_lock_release(&nic.lock);
         if (end == NULL) {
             return;
         }
-        mpixq_failure_of(id, mpixq_error_code_saying(MPIXQ_E_FABRIC, text), "transfer");
+        mpixq_failure_of(id, mpixq_error_cause(MPIXQ_E_FABRIC, which, text), "transfer");
     }
 }
 

@@ -128,7 +128,7 @@ void mpixq_ipc_attend(struct mpixq_pair *pair)
     if (atomic_fetch_add_explicit(&looks, 1, memory_order_relaxed) % RARELY == RARELY - 1) {
         why = mpixq_share_broken(end->place->share);
         if (why != NULL) {
-            mpixq_failure_of(pair->id, mpixq_error_code_saying(MPIXQ_E_GPU, why), "wait");
+            mpixq_failure_of(pair->id, mpixq_error_cause(MPIXQ_E_GPU, NULL, why), "wait");
         }
     }
 }

@@ -279,13 +279,14 @@ MPIXQ_OWN(Cancel);
 
 MPIXQ_INTERPOSE int MPI_Request_get_status(MPI_Request request, int *flag, MPI_Status *status)
 {
+    static const struct mpixq_call call = {"MPI_Request_get_status", false};
     bool ask = true;
     int rc = MPI_SUCCESS;
 
     if (mpixq_host_may_look(1, &request) && flag != NULL) {
         mpixq_match_open_in(false);
         mpixq_match_advance();
-        rc = mpixq_host_get_status(request, flag, status, &ask);
+        rc = mpixq_host_get_status(&call, request, flag, status, &ask);
     }
     return !ask ? rc : mpixq_next.Request_get_status(request, flag, status);
 }

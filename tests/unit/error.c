@@ -233,6 +233,50 @@ static void code_may_say_more(void **state)
     assert_int_equal(mpixq_error_code_saying(MPIXQ_E_NONE, "this happened"), MPI_SUCCESS);
 }
 
+/* A cause is told by each call with that call's name, and with the request named once. */
+static void a_cause_is_told_by_calls(void **state)
+{
+    int cause = mpixq_error_cause(MPIXQ_E_FABRIC, "send to 1", "no route");
+    int plain = mpixq_error_cause(MPIXQ_E_GPU, NULL, "it is gone"), told;
+    char text[32];
+
+    (void)state;
+    assert_says(cause, "send to 1: no route");
+    assert_int_equal(mpixq_error_kind(cause), MPIXQ_ERR_COMM);
+    assert_int_equal(mpixq_error_of(cause), MPIXQ_E_NONE);
+    told = mpixq_error_code_at(cause, "Wait", false);
+    assert_says(told, "Wait: send to 1: no route");
+    assert_int_equal(mpixq_error_kind(told), MPIXQ_ERR_COMM);
+    assert_says(mpixq_error_code_at(cause, "Wait: request (send to 1)", true),
+                "Wait: request (send to 1): no route");
+    assert_says(mpixq_error_code_at(plain, "Wait", true), "Wait: it is gone");
+    /* What is told is no cause, and takes no cause's place. */
+    assert_int_equal(mpixq_error_code_at(told, "Test", false), told);
+    for (int i = 0; i < 20; i++) {
+        snprintf(text, sizeof text, "Call %d", i);
+        (void)mpixq_error_code_at(cause, text, false);
+    }
+    assert_says(cause, "send to 1: no route");
+    assert_int_equal(mpixq_error_cause(MPIXQ_E_NONE, "a", "b"), MPI_SUCCESS);
+}
+
+/* MPI's own errors stay in their class, with the call where MPI lets them have it. */
+static void an_error_of_mpi_stays_in_its_class(void **state)
+{
+    int code = mpixq_error_code_at(MPI_ERR_BUFFER, "Start: request", true), length;
+    char text[MPI_MAX_ERROR_STRING];
+
+    (void)state;
+    assert_int_equal(class_of(code), MPI_ERR_BUFFER);
+    if (code != MPI_ERR_BUFFER) {
+        assert_int_equal(MPI_Error_string(code, text, &length), MPI_SUCCESS);
+        assert_memory_equal(text, "Start: request: ", strlen("Start: request: "));
+    }
+    assert_int_equal(mpixq_error_code_at(MPI_ERR_BUFFER, "Start", false), MPI_ERR_BUFFER);
+    assert_int_equal(mpixq_error_code_at(mpixq_error_code(MPIXQ_E_TWICE), "Start", true),
+                     mpixq_error_code(MPIXQ_E_TWICE));
+}
+
 static void what_is_too_long_is_cut(void **state)
 {
     char text[400], said[MPI_MAX_ERROR_STRING];
@@ -310,6 +354,8 @@ int main(int argc, char **argv)
         cmocka_unit_test(foreign_codes_have_no_kind),
         cmocka_unit_test(texts_are_those_of_mpi),
         cmocka_unit_test(code_may_say_more),
+        cmocka_unit_test(a_cause_is_told_by_calls),
+        cmocka_unit_test(an_error_of_mpi_stays_in_its_class),
         cmocka_unit_test(what_is_too_long_is_cut),
         cmocka_unit_test(truncate_stays_in_its_class),
         cmocka_unit_test(raise_invokes_one_handler_once),
