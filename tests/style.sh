@@ -2,8 +2,9 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # Copyright (c) 2026 the mpix-queue authors
 #
-# style.sh - what no compiler sees: licence lines, prints and exits outside of the log, code in
-# comments, marks of unfinished work, width, tabs and blanks at the end of lines
+# style.sh - what no compiler sees: licence lines, prints and exits outside of the log, waits by the
+# time of day, code in comments, marks of unfinished work, width, tabs and blanks at the end of
+# lines
 # shellcheck source=gate.bash
 . "$top_srcdir/tests/gate.bash"
 
@@ -39,6 +40,14 @@ check_prints()
         text ~ /(^|[^A-Za-z0-9_])(_?exit|quick_exit|abort|raise|kill|P?MPI_Abort) *\(/ {
             print FILENAME ":" FNR ": ends the process"
         }'
+}
+
+# Somebody may set the time of day. Conditions have their clock from src/core/lock.c.
+check_clocks()
+{
+    c_files src | xargs -d '\n' -r grep -HnE \
+        '\bCLOCK_REALTIME\b|\b(sem_timedwait|pthread_mutex_timedlock|gettimeofday)\b' |
+        sed -E 's/^([^:]*:[0-9]*):.*/\1: waits by the time of day/'
 }
 
 # Lines of comments that read as statements. The public header has examples in its comments.
@@ -103,6 +112,7 @@ check_tree()
 {
     check_licence
     check_prints
+    check_clocks
     check_comments
     check_lines
 }
@@ -128,6 +138,9 @@ faulty "printed outside of the log" src/core/x.c '    (void)fputs("x", file);'
 faulty "printed outside of the log" src/core/x.c '    print_to(stderr, "x");'
 faulty "ends the process" src/core/x.c '    abort();'
 faulty "ends the process" src/core/x.c '    PMPI_Abort(MPI_COMM_WORLD, 1);'
+faulty "waits by the time of day" src/core/x.c '    (void)clock_gettime(CLOCK_REALTIME, &t);'
+faulty "waits by the time of day" src/core/x.c '    return sem_timedwait(&bell, &until) == 0;'
+sound src/core/x.c '    (void)clock_gettime(CLOCK_MONOTONIC, &t);'
 faulty "code in a comment" src/core/x.c '/* x = y; */'
 faulty "code in a comment" tests/x.c '/* mpixq_free(x->y[0]); */'
 faulty "code in a comment" benchmarks/x.c '/* if (x) { */'

@@ -10,9 +10,10 @@
 #include <stddef.h>
 #include <stdio.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
+#include "backoff.h"
+#include "bell_ext.h"
 #include "log.h"
 #include "match_internal.h"
 #include "mpi_turns.h"
@@ -105,11 +106,7 @@ static void make_by_thread(void)
 /* Returns whether the bell was rung. */
 static bool listen(void)
 {
-    struct timespec until;
-
-    (void)clock_gettime(CLOCK_REALTIME, &until);
-    until.tv_sec += LOOK_S;
-    return sem_timedwait(&thread.bell, &until) == 0;
+    return mpixq_bell_wait_until(&thread.bell, mpixq_now_ns() + LOOK_S * 1000000000ull);
 }
 
 static void *dump_main(void *arg)

@@ -2,6 +2,8 @@
  * Copyright (c) 2026 the mpix-queue authors */
 #include "lock.h"
 
+#include <time.h>
+
 #include "backoff.h"
 
 void mpixq_cond_init(pthread_cond_t *cond)

@@ -13,7 +13,8 @@
 #include <pthread.h>
 #include <stdbool.h>
 #include <stdint.h>
-#include <time.h>
+
+#include "backoff.h"
 
 enum mpixq_lock_rank {
     MPIXQ_RANK_NONE, /* in builds that do not check */
@@ -76,15 +77,19 @@ static inline bool mpixq_lock_try(struct mpixq_lock *lock)
     return is_taken;
 }
 
-/* In any order, too: this wait ends. The time is of CLOCK_REALTIME. */
-static inline bool mpixq_lock_acquire_until(struct mpixq_lock *lock, const struct timespec *until)
+/* In any order, too: this wait ends, when mpixq_now_ns says so. For locks that are seldom held: it
+ * tries now and then, as a mutex itself is waited for by the time of day only. */
+static inline bool mpixq_lock_acquire_until(struct mpixq_lock *lock, uint64_t end_ns)
 {
-    bool is_taken = pthread_mutex_timedlock(&lock->mutex, until) == 0;
+    enum { BETWEEN_US = 200 };
 
-    if (MPIXQ_LOCK_CHECKS && is_taken) {
-        mpixq_lock_note(lock, lock->rank);
+    while (!mpixq_lock_try(lock)) {
+        if (mpixq_now_ns() >= end_ns) {
+            return false;
+        }
+        mpixq_sleep_us(BETWEEN_US);
     }
-    return is_taken;
+    return true;
 }
 
 static inline void mpixq_lock_release(struct mpixq_lock *lock)

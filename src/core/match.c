@@ -5,7 +5,6 @@
 #include <assert.h>
 #include <stddef.h>
 #include <string.h>
-#include <time.h>
 #include <utlist.h>
 
 #include "backoff.h"
@@ -42,11 +41,7 @@ void mpixq_match_enter(void)
 
 bool mpixq_match_enter_within(int seconds)
 {
-    struct timespec until;
-
-    (void)clock_gettime(CLOCK_REALTIME, &until);
-    until.tv_sec += seconds;
-    return mpixq_lock_acquire_until(&lock, &until);
+    return mpixq_lock_acquire_until(&lock, mpixq_now_ns() + (uint64_t)seconds * 1000000000u);
 }
 
 /* Leave the lock, then complete the handles of finished ops: MPI may call back into us there. */
