@@ -6,6 +6,7 @@
  * with the channel cxi (which must be usable); with argument "ipc" on streams of a GPU, where ipc
  * is.
  */
+#include "capture.h"
 #include "mtest.h"
 
 #include <string.h>
@@ -79,8 +80,12 @@ static void test_cxi(void)
     transfer(cxi, r[0], &in[0], &out[0]);
     transfer(any, r[1], &in[1], &out[1]);
     expect_refused(cxi, r[0], r[1], "MPIX_QUEUE_CXI");
-    /* MPI is a preference, which comes too late here. */
+    /* MPI is a preference, which comes too late here: that is said once. */
+    MTEST_EQ(CAPTURE_COUNT(mtest_rank, "MPIX_QUEUE_FALLBACK"), 0);
     transfer(mpi, r[0], &in[0], &out[0]);
+    transfer(mpi, r[0], &in[0], &out[0]);
+    MTEST_EQ(CAPTURE_COUNT(mtest_rank, "warning: queue ", "MPIX_QUEUE_FALLBACK", "of channel cxi"),
+             1);
     transfer(mpi, r[1], &in[1], &out[1]);
     MTEST_OK(MPI_Startall(2, r[1]));
     MTEST_OK(MPI_Waitall(2, r[1], MPI_STATUSES_IGNORE));
@@ -180,9 +185,11 @@ int main(int argc, char **argv)
     if (argc > 1 && strcmp(argv[1], "ipc") == 0) {
         test_ipc();
     } else {
+        capture_begin();
         test_cxi();
         test_reason_of_peer();
         test_ipc_without_gpu();
+        capture_end();
     }
     return mtest_end();
 }

@@ -4,6 +4,7 @@
  * Without the watchdog, a wait that has blocked a stream for MPIXQ_NOTICE_S is noticed in one line,
  * once, and so is a match that has waited for a fifth of that; nothing fails of it. Argument 1:
  * noticed (MPIXQ_NOTICE_S is 5), or off (it is 0).
+ * A second argument names the channel.
  */
 #include "capture.h"
 #include "mtest.h"
@@ -11,10 +12,14 @@
 #include <string.h>
 #include <time.h>
 
-enum { TAG = 7, N = 3, LONG_MS = 2500 };
+#include "mtest_gpu.h"
+
+/* MANY matches are more than two looks have lines for. */
+enum { TAG = 7, N = 3, MANY = 70, LONG_MS = 2500 };
 
 static int is_off;
-static int in[N], out[N];
+static int *in, *out;
+static const char *channel = "fallback";
 
 static void sleep_ms(int ms)
 {
@@ -49,6 +54,32 @@ static void test_match(MPI_Request r[N])
     MTEST_OK(MPIX_Matchall(N, r));
 }
 
+/* Of very many at once some are only counted, as a warning too. */
+static void test_many(void)
+{
+    MPI_Request r[MANY], match[MANY];
+
+    for (int i = 0; i < MANY; i++) {
+        MTEST_OK(mtest_init_raw(mtest_rank == 0 ? MTEST_RECV : MTEST_SEND, in, 0, MPI_INT,
+                                1 - mtest_rank, TAG + i, MPI_COMM_WORLD, &r[i]));
+        if (mtest_rank == 0) {
+            MTEST_OK(MPIX_Imatch(&r[i], &match[i]));
+        }
+    }
+    if (mtest_rank == 1 && !is_off) {
+        CAPTURE_WAIT(0, 1, "warning: and ", " more. MPIXQ_WATCHDOG_S reports more");
+    }
+    if (mtest_rank == 1) {
+        MTEST_OK(MPIX_Matchall(MANY, r));
+    } else {
+        MTEST_OK(MPI_Waitall(MANY, match, MPI_STATUSES_IGNORE));
+        MTEST_EQ(CAPTURE_COUNT(0, "error: "), 0);
+    }
+    for (int i = 0; i < MANY; i++) {
+        MTEST_OK(MPI_Request_free(&r[i]));
+    }
+}
+
 /* All three starts are missing: that is one wait, and one line. */
 static void test_wait(MPI_Request r[N])
 {
@@ -59,8 +90,8 @@ static void test_wait(MPI_Request r[N])
         MTEST_OK(MPIX_Enqueue_startall(queue, N, r));
         MTEST_OK(MPIX_Enqueue_waitall(queue, N, r));
     } else if (!is_off) {
-        CAPTURE_WAIT(0, 1, "warning: ", "start 1 of receive from 1 tag ", "by channel ",
-                     "has not started its send", "may just need as long",
+        CAPTURE_WAIT(0, 1, "warning: ", "start 1 of receive from 1 tag ", "by channel ", channel,
+                     "the peer has not started its ", "may just need as long",
                      "MPIXQ_WATCHDOG_S reports more");
     } else {
         sleep_ms(LONG_MS);
@@ -86,9 +117,13 @@ int main(int argc, char **argv)
 
     mtest_begin(&argc, &argv, MPI_THREAD_MULTIPLE);
     is_off = argc > 1 && strcmp(argv[1], "off") == 0;
+    channel = argc > 2 ? argv[2] : channel;
+    in = mtest_gpu_array(N * sizeof(*in));
+    out = mtest_gpu_array(N * sizeof(*out));
     capture_begin();
     test_match(r);
     test_wait(r);
+    test_many();
     MTEST_OK(MPI_Barrier(MPI_COMM_WORLD));
     for (int i = 0; i < N; i++) {
         MTEST_OK(MPI_Request_free(&r[i]));

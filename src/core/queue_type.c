@@ -65,7 +65,7 @@ static void say_once(const struct mpixq_queue *queue, const struct mpixq_request
     static atomic_bool said;
 
     if (!atomic_exchange(&said, true)) {
-        mpixq_info(
+        mpixq_warn(
             "queue %llu is of type MPIX_QUEUE_FALLBACK, and starts pairs of channel %s: they "
             "were matched before; MPIXQ_CHANNELS or MPIX_Matchall_info choose channels",
             (unsigned long long)queue->number, req->pair.channel->name);

@@ -107,6 +107,16 @@ static bool is_due(struct look *look, struct mpixq_age *age, uint64_t since_ns)
 
 enum { ROOM = MPIXQ_NAME_ROOM };
 
+/* What may be legitimate, as a notice says with more, is no error. */
+static void tell(const char *text, const char *more)
+{
+    if (mpixq_watchdog_notices()) {
+        mpixq_warn("%s%s. MPIXQ_WATCHDOG_S reports more, MPIXQ_NOTICE_S=0 nothing", text, more);
+    } else {
+        mpixq_err("watchdog: %s", text);
+    }
+}
+
 /* Matches. */
 
 static void note_match(struct look *look, struct mpixq_request *req)
@@ -134,13 +144,8 @@ static void report_match(struct look *look, struct mpixq_match_op *op)
         text, sizeof text, "%s has waited %.1f s for %d of %d requests, the first %s: %s",
         op->call->name, seconds(look, op->age.since_ns), atomic_load(&op->remaining), op->n,
         mpixq_request_name(op->first, name), mpixq_watchdog_why_unmatched(op->first, why));
-    if (mpixq_watchdog_notices()) {
-        mpixq_warn("%s. If both ends match their sends first, match all requests of each in one "
-                   "MPIX_Matchall. MPIXQ_WATCHDOG_S reports more, MPIXQ_NOTICE_S=0 nothing",
-                   text);
-    } else {
-        mpixq_err("watchdog: %s", text);
-    }
+    tell(text,
+         ". If both ends match their sends first, match all requests of each in one MPIX_Matchall");
 }
 
 static void report_matches(struct look *look)
@@ -164,6 +169,7 @@ static void report_matches(struct look *look)
 static void look_at_answers(struct look *look)
 {
     int peer = mpixq_control_unanswered();
+    char text[2 * ROOM];
 
     if (peer < 0) {
         answers_age.since_ns = 0;
@@ -171,10 +177,12 @@ static void look_at_answers(struct look *look)
     }
     mpixq_age_note(&answers_age, mpixq_control_sent(), look->now);
     if (is_old(look, answers_age.since_ns) && is_due(look, &answers_age, answers_age.since_ns)) {
-        mpixq_err("watchdog: the answer to a match of rank %d of MPI_COMM_WORLD has waited %.1f s: "
-                  "the peer takes no messages, since it runs below MPI_THREAD_MULTIPLE and is "
-                  "blocked outside of this library, MPI_Wait and MPI_Test",
-                  peer, seconds(look, answers_age.since_ns));
+        (void)snprintf(text, sizeof text,
+                       "the answer to a match of rank %d of MPI_COMM_WORLD has waited %.1f s: the "
+                       "peer takes no messages, since it runs below MPI_THREAD_MULTIPLE and is "
+                       "blocked outside of this library, MPI_Wait and MPI_Test",
+                       peer, seconds(look, answers_age.since_ns));
+        tell(text, "");
     }
     if (mpixq_watchdog_ends() && is_old(look, answers_age.since_ns)) {
         mpixq_control_excuse_answers();
@@ -256,13 +264,7 @@ static void report_start(struct look *look, struct mpixq_request *req, uint64_t 
                    who, seconds(look, since_ns), (unsigned long long)req->age.progress + 1,
                    mpixq_request_name(req, name), req->pair.channel->name,
                    mpixq_watchdog_lacks(req));
-    if (mpixq_watchdog_notices()) {
-        mpixq_warn("%s. The peer may just need as long. MPIXQ_WATCHDOG_S reports more, "
-                   "MPIXQ_NOTICE_S=0 nothing",
-                   text);
-    } else {
-        mpixq_err("watchdog: %s", text);
-    }
+    tell(text, ". The peer may just need as long");
 }
 
 /* A start is pending and somebody waits for it at a place. */
@@ -433,6 +435,7 @@ static void visit(struct mpixq_request *req, void *arg)
 static void look_now(uint64_t now)
 {
     struct look look = {.now = now};
+    char text[32];
 
     number++;
     mpixq_match_each(visit, &look);
@@ -445,7 +448,8 @@ static void look_now(uint64_t now)
     look_at_answers(&look);
     mpixq_control_progress(); /* this thread may not come by again soon */
     if (look.n_left_out > 0) {
-        mpixq_err("watchdog: and %d more", look.n_left_out);
+        (void)snprintf(text, sizeof text, "and %d more", look.n_left_out);
+        tell(text, "");
     }
 }
 
