@@ -4,10 +4,12 @@
  * The callback of an attribute of MPI_COMM_SELF that the program has set, in MPI_Finalize: the
  * library works in it as before. What was begun before MPI_Finalize ends there, started by a queue
  * and by the host; new requests are made and matched; queues and streams are freed. Meanwhile a
- * receive whose send comes late is waited for on a stream, and the callback calls MPI.
+ * receive whose send comes late is waited for on a stream, and the callback calls MPI. With the
+ * argument join the callback only waits for a thread that it has made, which does most of that.
  */
 #include "mtest.h"
 
+#include <pthread.h>
 #include <string.h>
 
 enum { N = 1000, TIMES = 20, CALLS = 500, GUARD = 0x5a5a5a5a };
@@ -22,6 +24,7 @@ static struct pair by_queue, by_host, late, fresh;
 static MPIX_Queue queue, second;
 static MPIX_Host_stream stream;
 static int code = MTEST_HARD;
+static bool joins;
 
 static int value(int rank, int tag, int round, int i)
 {
@@ -143,14 +146,49 @@ static void work(void)
     MTEST_OK(MPI_Info_free(&info));
 }
 
+/* In a thread of the callback's own. */
+static void *work_apart(void *arg)
+{
+    (void)arg;
+    MTEST_OK(MPIX_Enqueue_start(queue, &late.r[1]));
+    MTEST_OK(MPIX_Enqueue_wait(queue, &late.r[1]));
+    MTEST_OK(MPIX_Queue_wait(second));
+    MTEST_OK(MPIX_Queue_wait(queue));
+    check(&late, LATE, 0);
+    check(&by_queue, BY_QUEUE, 0);
+    for (int round = 1; round <= TIMES; round++) {
+        fill(&by_queue, BY_QUEUE, round);
+        enqueue(queue, &by_queue);
+        MTEST_OK(round % 2 == 0 ? MPIX_Queue_wait(queue) : MPIX_Host_stream_synchronize(stream));
+        check(&by_queue, BY_QUEUE, round);
+    }
+    return NULL;
+}
+
+static void work_by_thread(void)
+{
+    pthread_t thread;
+
+    if (pthread_create(&thread, NULL, work_apart, NULL) != 0) {
+        mtest_fail(__FILE__, __LINE__, "there is no thread");
+        return;
+    }
+    (void)pthread_join(thread, NULL);
+    finish_by_host();
+}
+
 static int on_delete(MPI_Comm comm, int key, void *attribute, void *extra)
 {
     (void)comm;
     (void)key;
     (void)attribute;
     (void)extra;
-    work();
-    release(&fresh);
+    if (joins) {
+        work_by_thread();
+    } else {
+        work();
+        release(&fresh);
+    }
     release(&by_queue);
     release(&by_host);
     release(&late);
@@ -166,6 +204,7 @@ int main(int argc, char **argv)
     int key = MPI_KEYVAL_INVALID;
 
     mtest_begin(&argc, &argv, MPI_THREAD_MULTIPLE);
+    joins = argc > 1 && strcmp(argv[1], "join") == 0;
     MTEST_OK(MPI_Comm_create_keyval(MPI_COMM_NULL_COPY_FN, on_delete, &key, NULL));
     MTEST_OK(MPI_Comm_set_attr(MPI_COMM_SELF, key, NULL));
     MTEST_OK(MPI_Comm_free_keyval(&key));

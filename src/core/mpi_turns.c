@@ -8,40 +8,68 @@
 
 atomic_bool mpixq_mpi_closed;
 
+/* The thread that ends MPI has the turn unless it rests. Where it is in no function of ours, nobody
+ * can tell whether it is in MPI. It is not while it waits, outside of MPI, for a thread of the
+ * program that is in a function of ours: so such a guest lets our threads in, too, but only once
+ * the one that ends MPI has been in no wait of ours for a while. */
+enum { GUEST_NS = 100000000, LOOK_NS = 10000000 };
+
 /* Threads that have entered before it was closed. */
 static atomic_int inside;
-/* Then: held by whoever may call MPI. */
-static struct mpixq_lock turn = MPIXQ_LOCK_INITIALIZER(MPIXQ_RANK_MPI);
-/* The thread that ends MPI has it whenever it is not resting, whatever else it takes. It rests
- * where it waits, so nobody waits for it who has something that it wants, and its turn is not
- * counted among the locks that it holds: taken again, it is checked as all. */
+/* Then. Under the lock. */
+static struct {
+    struct mpixq_lock lock;
+    pthread_cond_t changed;
+    bool is_taken;     /* a thread of ours is in MPI */
+    bool rests;        /* the thread that ends MPI does */
+    int guests;        /* other threads of the program that do */
+    uint64_t ender_ns; /* when the one that ends MPI was last seen */
+} turn = {.lock = MPIXQ_LOCK_INITIALIZER(MPIXQ_RANK_MPI)};
 
-static MPIXQ_THREAD_LOCAL bool has_turn; /* the calling thread */
-static MPIXQ_THREAD_LOCAL bool ends_mpi; /* likewise: it has closed MPI for the others */
+/* The calling thread. */
+static MPIXQ_THREAD_LOCAL enum { PROGRAMS, ENDS_MPI, OURS } role;
+static MPIXQ_THREAD_LOCAL bool is_noted; /* one of ours has the turn, another one rests */
+
+static bool may_take(void)
+{
+    return !turn.is_taken &&
+           (turn.rests || (turn.guests > 0 && mpixq_now_ns() - turn.ender_ns >= GUEST_NS));
+}
+
+static void take(void)
+{
+    mpixq_lock_acquire(&turn.lock);
+    while (!may_take()) {
+        (void)mpixq_cond_wait_ns(&turn.changed, &turn.lock, LOOK_NS);
+    }
+    turn.is_taken = true;
+    mpixq_lock_release(&turn.lock);
+    is_noted = true;
+}
 
 /* Who enters counts itself before it looks, and who closes the other way round: one of the two sees
  * the other. */
 void mpixq_mpi_enter(void)
 {
+    role = OURS;
     atomic_fetch_add(&inside, 1);
     if (atomic_load(&mpixq_mpi_closed)) {
         atomic_fetch_sub(&inside, 1);
-        mpixq_lock_acquire(&turn);
-        has_turn = true;
+        take();
     }
 }
 
 void mpixq_mpi_leave(void)
 {
-    if (has_turn) {
-        has_turn = false;
-        if (MPIXQ_LOCK_CHECKS && ends_mpi) {
-            mpixq_lock_note(&turn, turn.rank);
-        }
-        mpixq_lock_release(&turn);
-    } else {
+    if (!is_noted) {
         atomic_fetch_sub(&inside, 1);
+        return;
     }
+    is_noted = false;
+    mpixq_lock_acquire(&turn.lock);
+    turn.is_taken = false;
+    (void)pthread_cond_broadcast(&turn.changed);
+    mpixq_lock_release(&turn.lock);
 }
 
 void mpixq_mpi_pause(struct mpixq_backoff *backoff)
@@ -59,29 +87,47 @@ void mpixq_mpi_close(void)
 {
     struct mpixq_backoff backoff;
 
+    mpixq_cond_init(&turn.changed);
+    turn.ender_ns = mpixq_now_ns();
+    role = ENDS_MPI;
     mpixq_backoff_begin(&backoff);
     atomic_store(&mpixq_mpi_closed, true);
     while (atomic_load(&inside) > 0) {
         mpixq_backoff_pause(&backoff);
     }
-    ends_mpi = true;
-    mpixq_mpi_resume();
+}
+
+/* What the calling thread does is to be known to who waits for a turn. */
+static void note(bool rests)
+{
+    is_noted = rests;
+    if (role == ENDS_MPI) {
+        turn.rests = rests;
+        turn.ender_ns = mpixq_now_ns();
+    } else {
+        turn.guests += rests ? 1 : -1;
+    }
+    (void)pthread_cond_broadcast(&turn.changed);
 }
 
 void mpixq_mpi_rest(void)
 {
-    if (ends_mpi && has_turn) {
-        mpixq_mpi_leave();
+    if (role != OURS && !is_noted && atomic_load(&mpixq_mpi_closed)) {
+        mpixq_lock_acquire(&turn.lock);
+        note(true);
+        mpixq_lock_release(&turn.lock);
     }
 }
 
 void mpixq_mpi_resume(void)
 {
-    if (ends_mpi && !has_turn) {
-        mpixq_lock_acquire(&turn);
-        has_turn = true;
-        if (MPIXQ_LOCK_CHECKS) {
-            mpixq_lock_forget(&turn, turn.rank);
-        }
+    if (role == OURS || !is_noted) {
+        return;
     }
+    mpixq_lock_acquire(&turn.lock);
+    note(false);
+    while (turn.is_taken) {
+        mpixq_cond_wait(&turn.changed, &turn.lock);
+    }
+    mpixq_lock_release(&turn.lock);
 }
