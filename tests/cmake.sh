@@ -33,14 +33,16 @@ $MAKE -C "$top_builddir" install DESTDIR="$dir/root" >"$dir/install.log" 2>&1 ||
     { cat "$dir/install.log"; exit 1; }
 config=$(find "$dir/root" -name mpix_queueConfig.cmake)
 [ -f "$config" ] || { echo "failed: there is no mpix_queueConfig.cmake"; exit 1; }
+version=$(awk '/^#define MPIXQ_VERSION_M(AJ|IN)OR / { print $3 }' \
+    "$top_srcdir/include/mpix_queue.h" | paste -s -d .)
 mkdir "$dir/project"
 cp "$top_srcdir/tests/interpose_probe.c" "$dir/project"
-cat >"$dir/project/CMakeLists.txt" <<'END'
+cat >"$dir/project/CMakeLists.txt" <<END
 cmake_minimum_required(VERSION 3.13)
 project(consumer C)
-find_package(mpix_queue 0.1 REQUIRED)
+find_package(mpix_queue $version REQUIRED)
 set(CMAKE_C_STANDARD 11)
-link_libraries(${CMAKE_DL_LIBS})
+link_libraries(\${CMAKE_DL_LIBS})
 
 add_executable(alone interpose_probe.c)
 target_link_libraries(alone mpix_queue::mpix_queue)
@@ -87,14 +89,15 @@ for line in $(sed -n 's/^| CMake | `\(.*\)` and `\(.*\)` |$/\1\n\2/p' "$top_srcd
     tr ' ' '^'); do
     grep -qxF "${line//^/ }" "$dir/said/CMakeLists.txt" || fail "the project has no ${line//^/ }"
 done
-# Projects that have no C, whose MPI is that of the library as well: what they print is right.
+# Projects that have no C, whose MPI is that of the library as well, and which ask for an older
+# version: what they print is right.
 # other LANGUAGE RANKS SOURCE PATTERN
 other()
 {
     local project=$dir/$1
     mkdir -p "$project"
     printf '%s\n' 'cmake_minimum_required(VERSION 3.13)' "project(other $1)" \
-        'find_package(mpix_queue REQUIRED)' "add_executable(prog $3)" \
+        'find_package(mpix_queue 0.1 REQUIRED)' "add_executable(prog $3)" \
         'set_property(TARGET prog PROPERTY CXX_STANDARD 17)' \
         'target_link_libraries(prog mpix_queue::mpix_queue)' >"$project/CMakeLists.txt"
     show cmake -S "$project" -B "$project/made" -Dmpix_queue_DIR="${config%/*}" &&
@@ -107,8 +110,8 @@ other()
 other CXX 3 "$top_srcdir/examples/ring.cpp" 'rank [0-2]: 0 of 1000 sums are wrong'
 [ "${MPIXQ_TEST_FORTRAN:-no}" != yes ] ||
     other Fortran 2 "$top_srcdir/examples/exchange_fortran.f90" 'rank [01]: 1536'
-# An older version is asked for than there is, and a newer one.
-sed -i 's/mpix_queue 0.1/mpix_queue 99.0/' "$dir/project/CMakeLists.txt"
+# A newer version is asked for than there is.
+sed -i "s/mpix_queue $version/mpix_queue 99.0/" "$dir/project/CMakeLists.txt"
 if cmake -S "$dir/project" -B "$dir/newer" -Dmpix_queue_DIR="${config%/*}" >"$dir/log" 2>&1; then
     fail "version 99.0 was found"
 fi

@@ -3,11 +3,13 @@
 # Copyright (c) 2026 the mpix-queue authors
 #
 # What is written down twice says the same: code in the README and the documents and the examples;
-# the environment variables in the source, doc/environment.md and the manual; texts of errors and of
-# reports in the source and doc/troubleshooting.md; functions and kinds of error in the header and
-# in their pages; functions and constants in the header and the module for Fortran; options of the
-# benchmarks and in their pages; locks, and how late a waiting thread may be, in the source and the
-# design, the latter also in the manual. The README has at most 150 lines, an example less than 120.
+# the environment variables in the source, doc/environment.md and the manual; texts of errors, of
+# reports and of warnings in the source and doc/troubleshooting.md; functions and kinds of error in
+# the header and in their pages; functions and constants in the header and the module for Fortran;
+# options of the benchmarks and in their pages; locks, and how late a waiting thread may be, in the
+# source and the design, the latter also in the manual; the version; the programs that are
+# installed. Sections of documents have numbers that grow by one. The README has at most 150 lines,
+# an example less than 120.
 # Exit codes: 0 all equal; 1 not; 77 all equal, but there is no mandoc to check the pages' form.
 
 top=${top_srcdir:-${srcdir:-.}}
@@ -194,6 +196,40 @@ check_backoff()
     done
 }
 
+# The manual's limits are those of the version that the header has.
+check_version()
+{
+    version=$(awk '/^#define MPIXQ_VERSION_M(AJ|IN)OR / { print $3 }' \
+        "$top/include/mpix_queue.h" | paste -s -d .)
+    grep -q "^In version $version\$" "$top/man/mpix_queue.7" ||
+        fail "man/mpix_queue.7 does not have the limits of version $version"
+}
+
+# Headings of the form "## N. TEXT" of each document.
+check_sections()
+{
+    for file in "$top"/doc/*.md; do
+        awk -v file="$file" '
+            /^## [0-9]+\. / && $2 + 0 != ++n { printf "%s: %s: not %d\n", file, $0, n; wrong = 1 }
+            END { exit wrong }' "$file" || failed=1
+    done
+}
+
+# What is installed in bin, and what doc/install.md says of the package of Debian that has it.
+check_tools()
+{
+    row=$(grep '^| `mpix-queue-tools` |' "$top/doc/install.md")
+    awk '/^(dist_)?bin_(PROGRAMS|SCRIPTS) \+?= / { on = 1 } on { print } !/\\$/ { on = 0 }' \
+        "$top/Makefile.am" | tr -s ' \\' '\n' | sed -n 's/.*\///p' >"$tmp/programs"
+    [ "$(wc -l <"$tmp/programs")" -gt 5 ] || fail "Makefile.am: too few programs found"
+    while read -r program; do
+        case $row in
+        *"\`$program\`"*) ;;
+        *) fail "doc/install.md, mpix-queue-tools: there is no $program" ;;
+        esac
+    done <"$tmp/programs"
+}
+
 check_form()
 {
     for page in "$top"/man/*.[137]; do
@@ -272,6 +308,38 @@ texts_of_reports()
         grep -vx nothing # a start to MPI_PROC_NULL completes at once
 }
 
+# What a warning says, in the pieces between what is put in. A row has to have all pieces of one
+# that are two words and more.
+texts_of_warnings()
+{
+    cat "$top"/src/*/*.c | tr -s ' \n' '  ' |
+        grep -o 'mpixq_warn( *"[^"]*"\( *[A-Za-z0-9_]* *"[^"]*"\)*' |
+        sed -e 's/^[^"]*"//; s/"$//; s/" *[A-Za-z0-9_]* *"//g' \
+            -e 's/%[-.*0-9]*[lz]*[a-z]/\n/g; s/\n\n*/\t/g'
+}
+
+check_warnings()
+{
+    grep '^| ' "$top/doc/troubleshooting.md" | tr '`' ' ' | tr -s ' ' >"$tmp/rows"
+    texts_of_warnings >"$tmp/warnings"
+    [ "$(wc -l <"$tmp/warnings")" = "$(cat "$top"/src/*/*.c | grep -c 'mpixq_warn(')" ] ||
+        fail "not all texts of warnings were found"
+    awk -F '\t' 'NR == FNR { row[++rows] = $0; next }
+        {
+            n = split($0, piece)
+            for (r = 1; r <= rows; r++) {
+                for (i = 1; i <= n; i++) {
+                    gsub(/^[ .:;,]+|[ .:;,]+$/, "", piece[i])
+                    if (piece[i] ~ / / && index(row[r], piece[i]) == 0) break
+                }
+                if (i > n) next
+            }
+            print "doc/troubleshooting.md has no row of \047" $0 "\047"
+            wrong = 1
+        }
+        END { exit wrong }' "$tmp/rows" "$tmp/warnings" || failed=1
+}
+
 check_troubles()
 {
     tr -s ' \n' '  ' <"$top/doc/troubleshooting.md" >"$tmp/troubles"
@@ -300,7 +368,11 @@ check_options
 check_environment
 check_locks
 check_troubles
+check_warnings
 check_backoff
+check_version
+check_sections
+check_tools
 if command -v mandoc >/dev/null; then
     check_form
 fi
