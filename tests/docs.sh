@@ -215,6 +215,24 @@ check_sections()
     done
 }
 
+# Each launcher of doc/launchers.md runs what doc/slingshot.md has a site do first, and binds.
+check_launchers()
+{
+    for launcher in srun "flux run" mpiexec; do
+        grep -q "^    $launcher " "$top/doc/launchers.md" ||
+            fail "doc/launchers.md does not know $launcher"
+        for program in mpixq_nic_check mpixq_info mpixq_selftest ./prog; do
+            grep -q "^    *$launcher .*$program" "$top/doc/slingshot.md" ||
+                fail "doc/slingshot.md does not say how $launcher runs $program"
+        done
+    done
+    # What the lab notes say of an aim is what the table has.
+    row=$(grep -m 2 '^| `Enqueue_startall`, 16, stream busy' "$top/doc/performance.md" | tail -n 1 |
+        awk -F ' *[|] *' '{ print $3 }')
+    grep -q "takes $(echo "$row" | sed 's/\(...\)$/,\1/')\$" "$top/doc/lab-notes.md" ||
+        fail "doc/lab-notes.md says otherwise than $row instructions of a startall of 16"
+}
+
 # What is installed in bin, and what doc/install.md says of the package of Debian that has it.
 check_tools()
 {
@@ -372,6 +390,7 @@ check_warnings
 check_backoff
 check_version
 check_sections
+check_launchers
 check_tools
 if command -v mandoc >/dev/null; then
     check_form
