@@ -15,9 +15,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-static atomic_long messages, taken, requests, live, live_max, translations, sizes;
-static atomic_long blocks, bytes, bytes_max;
+static atomic_long messages, taken, requests, live, live_max, translations, sizes, collectives;
+static atomic_long counters, blocks, bytes, bytes_max;
 static atomic_int reported_size, is_node;
+static MPI_Comm node = MPI_COMM_NULL; /* the main thread's, in MPI_Init */
 
 struct counts counts_now(void)
 {
@@ -28,6 +29,8 @@ struct counts counts_now(void)
                            .live_max = atomic_load(&live_max),
                            .translations = atomic_load(&translations),
                            .sizes = atomic_load(&sizes),
+                           .collectives = atomic_load(&collectives),
+                           .counters = atomic_load(&counters),
                            .blocks = atomic_load(&blocks),
                            .bytes = atomic_load(&bytes),
                            .bytes_max = atomic_load(&bytes_max)};
@@ -149,12 +152,41 @@ int PMPI_Group_translate_ranks(MPI_Group first, int n, const int ranks[], MPI_Gr
     return next.function(first, n, ranks, second, result);
 }
 
+static void count_collective(MPI_Comm comm)
+{
+    atomic_fetch_add(&collectives, comm != MPI_COMM_SELF && comm != node);
+}
+
+#define COLLECTIVE(name, parameters, arguments, ...)                                               \
+    int name parameters                                                                            \
+    {                                                                                              \
+        NEXT(#name, __VA_ARGS__)                                                                   \
+        count_collective(comm);                                                                    \
+        return next.function arguments;                                                            \
+    }
+
+COLLECTIVE(PMPI_Comm_dup, (MPI_Comm comm, MPI_Comm *twin), (comm, twin), MPI_Comm, MPI_Comm *)
+COLLECTIVE(PMPI_Allreduce,
+           (const void *from, void *to, int count, MPI_Datatype type, MPI_Op op, MPI_Comm comm),
+           (from, to, count, type, op, comm), const void *, void *, int, MPI_Datatype, MPI_Op,
+           MPI_Comm)
+COLLECTIVE(PMPI_Allgather,
+           (const void *from, int sent, MPI_Datatype is, void *to, int taken_of_each,
+            MPI_Datatype becomes, MPI_Comm comm),
+           (from, sent, is, to, taken_of_each, becomes, comm), const void *, int, MPI_Datatype,
+           void *, int, MPI_Datatype, MPI_Comm)
+
 /* The ranks of a node, whose size the library asks for next, are not more for a large job. */
 int PMPI_Comm_split_type(MPI_Comm comm, int type, int key, MPI_Info info, MPI_Comm *part)
 {
     NEXT("PMPI_Comm_split_type", MPI_Comm, int, int, MPI_Info, MPI_Comm *)
+    int rc;
+
+    count_collective(comm);
     atomic_store(&is_node, 1);
-    return next.function(comm, type, key, info, part);
+    rc = next.function(comm, type, key, info, part);
+    node = rc == MPI_SUCCESS ? *part : node;
+    return rc;
 }
 
 /* Not the programs' own calls: they use MPI_Comm_size. */
@@ -168,6 +200,21 @@ int PMPI_Comm_size(MPI_Comm comm, int *size)
         *size = atomic_load(&reported_size);
     }
     return rc;
+}
+
+/* ---- The NIC -------------------------------------------------------------------------------- */
+
+struct cxi_counter;
+/* In a build without libfabric there is none, and nobody calls the second. */
+struct cxi_counter *__real_mpixq_cxi_counter_take(void) __attribute__((weak));
+struct cxi_counter *__wrap_mpixq_cxi_counter_take(void);
+
+struct cxi_counter *__wrap_mpixq_cxi_counter_take(void)
+{
+    struct cxi_counter *counter = __real_mpixq_cxi_counter_take();
+
+    atomic_fetch_add(&counters, counter != NULL);
+    return counter;
 }
 
 /* ---- The heap ------------------------------------------------------------------------------- */

@@ -3,10 +3,11 @@
  *
  * counts.h - what the library takes: calls of MPI, live MPI requests, memory
  *
- * A test program that links counts.c defines the PMPI_ functions that the library makes requests
- * and control messages with; they count and pass on. So that the allocations of the library, and no
- * others, are counted, it is linked with the static library and with --wrap for the functions of
- * the heap: what MPI allocates does not go through the program's own references to them.
+ * A test program that links counts.c defines the PMPI_ functions that the library makes requests,
+ * control messages and collective calls with; they count and pass on. So that the allocations of
+ * the library, and no others, are counted, it is linked with the static library and with --wrap for
+ * the functions of the heap, and for the one that takes a counter of the NIC: what MPI allocates
+ * does not go through the program's own references to them.
  */
 #ifndef COUNTS_H_INCLUDED
 #define COUNTS_H_INCLUDED
@@ -20,6 +21,8 @@ struct counts {
     long live_max;     /* and the most there were at a time */
     long translations; /* of ranks between groups, each of which may cost MPI the size of the job */
     long sizes;        /* questions for the size of a communicator */
+    long collectives;  /* collective calls of all processes: not of one alone, or of a node */
+    long counters;     /* of the NIC, taken by the channel cxi; 0 in a build without it */
     long blocks;       /* of memory allocated */
     long bytes;        /* in blocks that are live, with what malloc adds to them */
     long bytes_max;

@@ -4,7 +4,8 @@
  * What a process of a job of a million takes of memory and sends of control messages: in MPI_Init,
  * with the first pair, for each peer that it matches with, and for each request. The library is
  * told that every communicator has so many processes; what would grow with that is counted. The
- * arguments are the bytes that each may take, with which tools/scale computes (data/memory.csv).
+ * arguments are what each may take, with which tools/scale computes (data/memory.csv): bytes,
+ * counters of the NIC for a message each way, collective calls, control messages.
  */
 #include "mtest.h"
 
@@ -64,17 +65,18 @@ int main(int argc, char **argv)
 {
     struct counts at[4];
     long base = counts_now().bytes;
-    long init;
-    long request;
+    long init, collectives, request;
 
-    if (argc != 5) {
-        fprintf(stderr, "usage: job_memory INIT ONCE PEER REQUEST\n");
+    if (argc != 8) {
+        fprintf(stderr, "usage: job_memory INIT ONCE PEER REQUEST COUNTERS COLLECTIVES MESSAGES\n");
         return MTEST_HARD;
     }
     counts_set_size(JOB);
     mtest_begin(&argc, &argv, MPI_THREAD_MULTIPLE);
     init = counts_now().bytes - base;
+    collectives = counts_now().collectives;
     at_most(__LINE__, "bytes in MPI_Init", init, atol(argv[1]));
+    at_most(__LINE__, "collective calls", collectives, atol(argv[6]));
     match(mtest_rank ^ 1, 1); /* with what is there once, however many peers */
     at[0] = settled();
     match(mtest_rank ^ 1, MORE);
@@ -87,7 +89,10 @@ int main(int argc, char **argv)
     request = (at[1].bytes - at[0].bytes + 2 * MORE - 1) / (2L * MORE);
     at_most(__LINE__, "bytes of a request", request, atol(argv[4]));
     at_most(__LINE__, "bytes of a peer", at[3].bytes - at[2].bytes - 2 * request, atol(argv[3]));
-    at_most(__LINE__, "messages to a peer", at[3].messages - at[2].messages, 2);
+    at_most(__LINE__, "counters of a pair", (at[1].counters - at[0].counters + MORE - 1) / MORE,
+            atol(argv[5]));
+    at_most(__LINE__, "messages to a peer", at[3].messages - at[2].messages, atol(argv[7]));
+    MTEST_CHECK(counts_now().collectives == collectives); /* none but in MPI_Init */
     at_most(__LINE__, "bytes once", at[0].bytes - base - init, atol(argv[2]));
     for (int i = 0; i < made; i++) {
         MTEST_OK(MPI_Request_free(&requests[i]));
