@@ -2,9 +2,12 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # Copyright (c) 2026 the mpix-queue authors
 #
-# cmake.sh - a project of CMake finds the installed tree by find_package alone, and MPI with it; its
-# programs link MPI in front of the library, directly and by a library of the project, and work; so
-# do those of projects in C++ and in Fortran
+# cmake.sh host - a project of CMake finds the installed tree by find_package alone, and MPI with
+#                 it; its programs link MPI in front of the library, directly and by a library of
+#                 the project, and work, with the static library as well; so do those of projects in
+#                 C++ and in Fortran
+# cmake.sh cuda - a project in C++ and CUDA is linked as the others are; it is not run, where there
+#                 may be no GPU
 set -u
 : "${top_srcdir:?is set by make check}" "${top_builddir:?is set by make check}" "${MAKE:?}"
 : "${MPIEXEC:=none}" "${MPIEXEC_FLAGS:=}"
@@ -14,6 +17,11 @@ if ! command -v cmake >/dev/null; then
 elif [ "$MPIEXEC" = none ]; then
     echo "skip: no launcher was found by configure"
     exit 77
+fi
+if [ "${1:?host or cuda}" = cuda ]; then
+    CUDACXX=$(PATH=$PATH:/usr/local/cuda/bin command -v nvcc) ||
+        { echo "skip: there is no nvcc"; exit 77; }
+    export CUDACXX
 fi
 # shellcheck source=../tools/mpi_env.sh
 . "$top_srcdir/tools/mpi_env.sh"
@@ -33,6 +41,47 @@ $MAKE -C "$top_builddir" install DESTDIR="$dir/root" >"$dir/install.log" 2>&1 ||
     { cat "$dir/install.log"; exit 1; }
 config=$(find "$dir/root" -name mpix_queueConfig.cmake)
 [ -f "$config" ] || { echo "failed: there is no mpix_queueConfig.cmake"; exit 1; }
+
+# show COMMAND...: what it printed, if it fails.
+show()
+{
+    "$@" >"$dir/log" 2>&1 || { cat "$dir/log"; return 1; }
+}
+
+# said N LANGUAGES: the Nth project of doc/install.md, in these languages, in the folder said.
+said()
+{
+    mkdir "$dir/said"
+    awk -v n="$1" '/^```cmake$/ { on = ++found == n; next } /^```$/ { on = 0 } on' \
+        "$top_srcdir/doc/install.md" >"$dir/said/CMakeLists.txt"
+    grep -q "^project(prog $2)\$" "$dir/said/CMakeLists.txt" ||
+        fail "project $1 of doc/install.md is not in $2"
+}
+
+# needed PROGRAM: what it needs of MPI and the library, in that order.
+needed()
+{
+    readelf -d "$1" | sed -n 's/.*(NEEDED).*\[\(lib\(mpi\|mpich\|mpix_queue\)[._].*\)\]$/\1/p'
+}
+
+if [ "$1" = cuda ]; then
+    said 2 'LANGUAGES CXX CUDA'
+    cp "$top_srcdir/examples/exchange_gpu.cu" "$dir/said/prog.cu"
+    # With device code of several files CMake links it by nvcc first.
+    for separable in OFF ON; do
+        made=$dir/made-$separable
+        show cmake -S "$dir/said" -B "$made" -Dmpix_queue_DIR="${config%/*}" \
+            -DCMAKE_CUDA_SEPARABLE_COMPILATION=$separable \
+            -DMPI_CXX_LINK_FLAGS="-Wl,-z,now -Wl,-rpath,/none" &&
+            show cmake --build "$made" --verbose ||
+            { fail "the project in CUDA, separable $separable"; continue; }
+        needed "$made/prog" | head -n 1 | grep -q mpix_queue || fail "not the library first:" \
+            "$(needed "$made/prog" | paste -s)"
+        nm -D --defined-only "$made/prog" | grep -qw MPI_Send_init ||
+            fail "mpixq_first.o is not in the program in CUDA"
+    done
+    exit $failed
+fi
 version=$(awk '/^#define MPIXQ_VERSION_M(AJ|IN)OR / { print $3 }' \
     "$top_srcdir/include/mpix_queue.h" | paste -s -d .)
 mkdir "$dir/project"
@@ -50,6 +99,13 @@ target_link_libraries(alone mpix_queue::mpix_queue)
 add_executable(behind interpose_probe.c)
 target_link_libraries(behind MPI::MPI_C mpix_queue::mpix_queue)
 
+if(TARGET mpix_queue::static)
+    add_executable(static_alone interpose_probe.c)
+    target_link_libraries(static_alone mpix_queue::static)
+    add_executable(static_behind interpose_probe.c)
+    target_link_libraries(static_behind MPI::MPI_C mpix_queue::static)
+endif()
+
 add_library(between SHARED interpose_probe.c)
 target_compile_definitions(between PRIVATE PROBE_LIBRARY)
 target_link_libraries(between MPI::MPI_C mpix_queue::mpix_queue)
@@ -58,26 +114,24 @@ target_compile_definitions(by_library PRIVATE PROBE_MAIN)
 target_link_libraries(by_library MPI::MPI_C between)
 END
 
-# show COMMAND...: what it printed, if it fails.
-show()
-{
-    "$@" >"$dir/log" 2>&1 || { cat "$dir/log"; return 1; }
-}
 
 show cmake -S "$dir/project" -B "$dir/made" -Dmpix_queue_DIR="${config%/*}" || exit 1
 show cmake --build "$dir/made" --verbose || exit 1
-for program in alone behind by_library; do
+for program in alone behind by_library static_alone static_behind; do
     # shellcheck disable=SC2086
     MPIXQ_TEST_RANKS=2 timeout 60 $MPIEXEC $MPIEXEC_FLAGS -n 2 "$dir/made/$program" works \
         </dev/null || fail "$program"
+done
+for program in static_alone static_behind; do
+    if needed "$dir/made/$program" | grep mpix_queue; then
+        fail "$program needs the shared library"
+    fi
 done
 if nm -D --defined-only "$dir/made/libbetween.so" | grep -w MPI_Send_init; then
     fail "a library of the project defines functions of MPI"
 fi
 # The project of doc/install.md, with the program of the README.
-mkdir "$dir/said"
-awk '/^```cmake$/ { on = 1; next } /^```$/ { on = 0 } on' "$top_srcdir/doc/install.md" \
-    >"$dir/said/CMakeLists.txt"
+said 1 C
 cp "$top_srcdir/examples/exchange.c" "$dir/said/prog.c"
 show cmake -S "$dir/said" -B "$dir/said/made" -Dmpix_queue_DIR="${config%/*}" || exit 1
 show cmake --build "$dir/said/made" || exit 1
@@ -89,6 +143,16 @@ for line in $(sed -n 's/^| CMake | `\(.*\)` and `\(.*\)` |$/\1\n\2/p' "$top_srcd
     tr ' ' '^'); do
     grep -qxF "${line//^/ }" "$dir/said/CMakeLists.txt" || fail "the project has no ${line//^/ }"
 done
+# The same project, where the static library only is installed.
+mkdir "$dir/shared"
+mv "${config%/cmake/*}"/libmpix_queue.so* "$dir/shared"
+show cmake -S "$dir/said" -B "$dir/said/static" -Dmpix_queue_DIR="${config%/*}" &&
+    show cmake --build "$dir/said/static" || exit 1
+# shellcheck disable=SC2086
+printed=$(timeout 60 $MPIEXEC $MPIEXEC_FLAGS -n 2 "$dir/said/static/prog" </dev/null) ||
+    fail "the project of doc/install.md, static"
+[ "$(grep -c 'rank [01]: 1536' <<<"$printed")" = 2 ] || fail "the static project printed: $printed"
+mv "$dir"/shared/* "${config%/cmake/*}"
 # Projects that have no C, whose MPI is that of the library as well, and which ask for an older
 # version: what they print is right.
 # other LANGUAGE RANKS SOURCE PATTERN
