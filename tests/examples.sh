@@ -4,7 +4,8 @@
 #
 # examples.sh [gpu] - the examples, which "make check" has built, give the right numbers; gpu: those
 # for both kinds of GPUs, and the one for HIP, are compiled with HIP, and run on the double of its
-# runtime; the former compile with CUDA, and so does the one with a kernel of its own, by nvcc
+# runtime; the former compile with CUDA, and so does the one with a kernel of its own, by nvcc. What
+# is not there for these is told, by exit code 77. On GPUs they are run by tests/gpu/run.
 set -u
 : "${top_srcdir:?is set by make check}" "${top_builddir:?is set by make check}"
 if [ "$MPIEXEC" = none ]; then
@@ -15,7 +16,7 @@ fi
 . "$top_srcdir/tools/mpi_env.sh"
 dir=$(mktemp -d)
 trap 'rm -rf "$dir"' EXIT
-failed=0
+failed=0 lacks=
 
 # launch RANKS PROGRAM: what it prints, in the order of ranks. MPI may add lines of its own.
 launch()
@@ -64,9 +65,10 @@ kernel()
 {
     local nvcc mpicxx=${CC%% *} needed line
     mpicxx=${mpicxx/mpicc/mpicxx}
-    nvcc=$(command -v nvcc || folder nvcc /usr/local/cuda/bin) || return
-    [ "${nvcc##*/}" = nvcc ] || nvcc+=/nvcc
+    nvcc=$(PATH=$PATH:/usr/local/cuda/bin command -v nvcc) ||
+        { lacks="nvcc, so exchange_gpu.cu was not compiled"; return; }
     if [ "$mpicxx" = "${CC%% *}" ] || ! command -v "$mpicxx" >/dev/null; then
+        lacks="compiler of this MPI for C++, so exchange_gpu.cu was not compiled"
         return
     fi
     line=$(sed -n 's/^| CUDA | `\(.*\)` |$/\1/p' "$top_srcdir/README.md")
@@ -108,7 +110,8 @@ on_gpu()
         grep -q '<cuda' "$source" &&
         { $CC "${options[@]}" -isystem "$cuda" -fsyntax-only "$source" || failed=1; }
     hip=$(folder hip/hip_runtime_api.h ${HIP_PATH:+"$HIP_PATH/include"} \
-        ${ROCM_PATH:+"$ROCM_PATH/include"} /opt/rocm/include /usr/include) || return
+        ${ROCM_PATH:+"$ROCM_PATH/include"} /opt/rocm/include /usr/include) ||
+        { lacks=hip_runtime_api.h; return; }
     # shellcheck disable=SC2086
     $CC ${SANITIZER_FLAGS-} "${options[@]}" -DUSE_HIP -D__HIP_PLATFORM_AMD__ -isystem "$hip" \
         "$source" -o "$dir/$name" "$top_builddir/.libs/libmpix_queue.so" \
@@ -134,7 +137,7 @@ if [ "${1-}" = gpu ]; then
     on_gpu two_queues_gpu '0 of 131072 numbers are wrong' 1 2 3
     channels_of=ipc on_gpu graph_gpu '0 of 4096 numbers are wrong' 2 3 4
     on_gpu exchange_gpu_hip '0 of 1048576 numbers are wrong' 2 3
-    [ $failed = 1 ] || [ -n "$hip" ] || { echo "skip: there is no hip_runtime_api.h"; exit 77; }
+    [ $failed = 1 ] || [ -z "$lacks" ] || { echo "skip: there is no $lacks"; exit 77; }
     exit $failed
 fi
 
