@@ -9,6 +9,7 @@
  * trials every mode also runs some generations of a board full of random cells.
  */
 #include "halo.h"
+#include "rle.h"
 
 #include <errno.h>
 #include <limits.h>
@@ -103,21 +104,19 @@ static bool read_pattern(struct program *prog)
 static bool load_pattern(struct program *prog)
 {
     struct rle_pattern *p = &prog->pattern;
-    int header[5] = {0}, rank;
+    int header[3] = {0}, rank;
 
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     if (rank == 0 && read_pattern(prog)) {
-        memcpy(header, (int[]){1, p->width, p->height, p->rule.birth, p->rule.survive},
-               sizeof header);
+        memcpy(header, (int[]){1, p->width, p->height}, sizeof header);
     }
-    MPI_Bcast(header, 5, MPI_INT, 0, MPI_COMM_WORLD);
+    MPI_Bcast(header, 3, MPI_INT, 0, MPI_COMM_WORLD);
     if (!header[0]) {
         return false;
     }
     if (rank != 0) {
         p->width = header[1];
         p->height = header[2];
-        p->rule = (struct life_rule){(uint16_t)header[3], (uint16_t)header[4]};
         p->cells = bench_alloc((size_t)p->width * (size_t)p->height);
     }
     MPI_Bcast(p->cells, p->width * p->height, MPI_BYTE, 0, MPI_COMM_WORLD);
@@ -233,11 +232,10 @@ static void make_board(struct program *prog)
 
     prog->origin_x = x0;
     prog->origin_y = y0;
-    halo_create(&prog->halo, x1 - x0, y1 - y0, prog->pattern.rule);
+    halo_create(&prog->halo, x1 - x0, y1 - y0, LIFE_CONWAY);
     prog->reference = (struct life_board){.width = 0};
     if (prog->opts.verify) {
-        life_create(&prog->reference, (int)prog->board_width, (int)prog->board_height,
-                    prog->pattern.rule);
+        life_create(&prog->reference, (int)prog->board_width, (int)prog->board_height, LIFE_CONWAY);
     }
     prog->reference_generation = 0; /* its cells are placed when they are first needed */
 }

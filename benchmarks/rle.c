@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright (c) 2026 the mpix-queue authors
  *
- * rle.c - reader of run-length encoded patterns
+ * rle.c - reader of run-length encoded patterns of the Game of Life
  *
- *     #N Glider                          lines with '#' are comments
- *     x = 3, y = 3, rule = B3/S23        the header: size, and the rule (Life if it is left out)
+ *     #N Glider                          lines with '#' in front are comments
+ *     x = 3, y = 3, rule = B3/S23        the header: size, and the rule, which may be left out
  *     bob$2bo$3o!                        runs of b (dead), o (alive), $ (end of row), up to '!'
  *
  * A file comes from anywhere, so every number is checked before it is used.
@@ -12,220 +12,109 @@
 #include "rle.h"
 
 #include <ctype.h>
-#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 
-#define MAX_LINE 4096
+#define MAX_LINE 1024
 
-struct reader {
-    FILE *file;
-    const char *name;
-    int line;
-    char *message;
-    size_t message_size;
+/* Where the next run goes, and how long it is; -1 as long as it has no number. */
+struct cursor {
+    int x, y, count;
 };
 
-static bool fail(struct reader *reader, const char *format, ...)
-    __attribute__((format(printf, 2, 3)));
-
-static bool fail(struct reader *reader, const char *format, ...)
+/* The first line that is neither empty nor a comment. */
+static const char *read_header(FILE *file, int *line, struct rle_pattern *pattern)
 {
-    va_list args;
-    int used =
-        snprintf(reader->message, reader->message_size, "%s:%d: ", reader->name, reader->line);
-
-    if (used >= 0 && (size_t)used < reader->message_size) {
-        va_start(args, format);
-        vsnprintf(reader->message + used, reader->message_size - (size_t)used, format, args);
-        va_end(args);
-    }
-    return false;
-}
-
-/* Digits 0 to 8 as bits; returns the first character that is none. */
-static const char *parse_digits(const char *text, uint16_t *bits)
-{
-    *bits = 0;
-    while (*text >= '0' && *text <= '8') {
-        *bits = (uint16_t)(*bits | 1u << (*text - '0'));
-        text++;
-    }
-    return text;
-}
-
-/* B3/S23, or the older form 23/3 that names survival first. */
-bool rle_parse_rule(const char *text, struct life_rule *rule_p)
-{
-    struct life_rule rule;
-    bool named = toupper((unsigned char)*text) == 'B';
-
-    text = parse_digits(text + named, named ? &rule.birth : &rule.survive);
-    if (*text++ != '/') {
-        return false;
-    }
-    if (named && toupper((unsigned char)*text++) != 'S') {
-        return false;
-    }
-    text = parse_digits(text, named ? &rule.survive : &rule.birth);
-    if (*text != '\0') {
-        return false;
-    }
-    *rule_p = rule;
-    return true;
-}
-
-/* "x = 36" or the like: leaves *text behind the number and a comma, if there is one. */
-static bool parse_side(const char **text, char letter, int *side_p)
-{
-    int used = 0, side;
-    char name;
-
-    if (sscanf(*text, " %c = %7d %n", &name, &side, &used) < 2 || used == 0 || name != letter ||
-        side < 1 || side > RLE_MAX_SIDE) {
-        return false;
-    }
-    *text += used;
-    *text += **text == ',';
-    *side_p = side;
-    return true;
-}
-
-static bool parse_header(struct reader *reader, const char *text, struct rle_pattern *pattern)
-{
-    char rule[64] = "B3/S23";
+    char text[MAX_LINE];
     int used = 0;
 
-    if (!parse_side(&text, 'x', &pattern->width) || !parse_side(&text, 'y', &pattern->height)) {
-        return fail(reader,
-                    "the header should be 'x = WIDTH, y = HEIGHT, rule = B3/S23', sides "
-                    "from 1 to %d",
-                    RLE_MAX_SIDE);
+    do {
+        ++*line;
+        if (fgets(text, sizeof text, file) == NULL) {
+            return "the file has no header";
+        }
+        if (strchr(text, '\n') == NULL && !feof(file)) {
+            return "the line is too long";
+        }
+    } while (text[0] == '#' || text[strspn(text, " \t\r\n")] == '\0');
+    if (sscanf(text, " x = %6d , y = %6d %n, rule = B3/S23 %n", &pattern->width, &pattern->height,
+               &used, &used) < 2 ||
+        text[used] != '\0') {
+        return "the header should be 'x = WIDTH, y = HEIGHT, rule = B3/S23'";
     }
-    if ((long)pattern->width * pattern->height > RLE_MAX_CELLS) {
-        return fail(reader, "the pattern has more than %ld cells", RLE_MAX_CELLS);
+    if (pattern->width < 1 || pattern->width > RLE_MAX_SIDE || pattern->height < 1 ||
+        pattern->height > RLE_MAX_SIDE) {
+        return "a side is less than 1 or too large";
     }
-    text += strspn(text, " \t\r\n");
-    if (*text != '\0' && (sscanf(text, "rule = %63s %n", rule, &used) < 1 || text[used] != '\0')) {
-        return fail(reader, "'rule = ...' should follow the sides, and nothing else");
-    }
-    if (!rle_parse_rule(rule, &pattern->rule)) {
-        return fail(reader, "rule '%s' is not of the form B3/S23 or 23/3", rule);
-    }
-    return true;
+    return NULL;
 }
 
-/* The first line that is neither empty nor a comment must be the header. */
-static bool read_header(struct reader *reader, struct rle_pattern *pattern)
+static const char *put_run(struct rle_pattern *pattern, struct cursor *at, int tag, int count)
 {
-    char line[MAX_LINE];
-
-    while (fgets(line, sizeof line, reader->file) != NULL) {
-        reader->line++;
-        if (strchr(line, '\n') == NULL && !feof(reader->file)) {
-            return fail(reader, "the line is longer than %d characters or holds a zero byte",
-                        MAX_LINE - 2);
-        }
-        if (line[0] != '#' && line[strspn(line, " \t\r\n")] != '\0') {
-            return parse_header(reader, line, pattern);
-        }
+    if (count > (tag == '$' ? pattern->height - at->y : pattern->width - at->x) ||
+        at->y >= pattern->height) {
+        return "more cells than the header says";
     }
-    return fail(reader, ferror(reader->file) ? "cannot read the file" : "the file has no header");
-}
-
-/* Where the next run goes. */
-struct cursor {
-    int x, y;
-};
-
-static bool put_run(struct reader *reader, struct rle_pattern *pattern, struct cursor *at, int tag,
-                    int count)
-{
     if (tag == '$') {
-        if (count > pattern->height - at->y) {
-            return fail(reader, "more rows than y = %d", pattern->height);
-        }
         at->y += count;
         at->x = 0;
-        return true;
-    }
-    if (at->y >= pattern->height) {
-        return fail(reader, "more rows than y = %d", pattern->height);
-    }
-    if (count > pattern->width - at->x) {
-        return fail(reader, "row %d has more cells than x = %d", at->y + 1, pattern->width);
+        return NULL;
     }
     memset(pattern->cells + (size_t)at->y * (size_t)pattern->width + at->x, tag == 'o',
            (size_t)count);
     at->x += count;
-    return true;
+    return NULL;
 }
 
-/* Take one character of the runs. *count is the run count read so far, -1 if there is none. */
-static bool take(struct reader *reader, struct rle_pattern *pattern, struct cursor *at, int c,
-                 int *count)
+/* Take one character of the runs. */
+static const char *take(struct rle_pattern *pattern, struct cursor *at, int c)
 {
-    int run = *count < 0 ? 1 : *count;
+    int run = at->count < 0 ? 1 : at->count;
 
     if (isdigit(c)) {
-        *count = (*count < 0 ? 0 : *count) * 10 + (c - '0');
-        return *count <= RLE_MAX_SIDE ? true : fail(reader, "the run count is too large");
+        at->count = (at->count < 0 ? 0 : at->count) * 10 + (c - '0');
+        return at->count <= RLE_MAX_SIDE ? NULL : "a number is too large";
     }
-    if (c == 'b' || c == 'o' || c == '$') {
-        if (run == 0) {
-            return fail(reader, "the run count is 0");
-        }
-        *count = -1;
-        return put_run(reader, pattern, at, c, run);
+    if (c != 'b' && c != 'o' && c != '$') {
+        return "a character is none of b, o, $, ! and digits";
     }
-    return isprint(c) ? fail(reader, "'%c' is none of b, o, $, ! and digits", c)
-                      : fail(reader, "byte 0x%02x is none of b, o, $, ! and digits", (unsigned)c);
+    at->count = -1;
+    return run == 0 ? "a number is 0" : put_run(pattern, at, c, run);
 }
 
-static bool read_runs(struct reader *reader, struct rle_pattern *pattern)
+static const char *read_runs(FILE *file, int *line, struct rle_pattern *pattern)
 {
-    struct cursor at = {0, 0};
-    int c, count = -1;
-    bool line_start = true;
+    struct cursor at = {0, 0, -1};
+    const char *mistake = NULL;
+    int c;
 
-    reader->line++;
-    while ((c = getc(reader->file)) != EOF && c != '!') {
-        if (line_start && c == '#') {
-            while (c != '\n' && c != EOF) {
-                c = getc(reader->file);
-            }
+    ++*line;
+    while (mistake == NULL && (c = getc(file)) != '!') {
+        if (c == EOF) {
+            return "the pattern does not end with '!'";
         }
-        line_start = c == '\n';
-        reader->line += c == '\n';
-        if (c != EOF && !isspace(c) && !take(reader, pattern, &at, c, &count)) {
-            return false;
-        }
+        *line += c == '\n';
+        mistake = isspace(c) ? NULL : take(pattern, &at, c);
     }
-    if (c == EOF) {
-        return fail(reader, "the pattern does not end with '!'");
-    }
-    return count < 0 ? true : fail(reader, "a run count stands before '!'");
+    return mistake == NULL && at.count >= 0 ? "a number stands before '!'" : mistake;
 }
 
 bool rle_read(FILE *file, const char *name, struct rle_pattern *pattern, char *message,
               size_t message_size)
 {
-    struct reader reader = {
-        .file = file, .name = name, .message = message, .message_size = message_size};
+    int line = 0;
+    const char *mistake = read_header(file, &line, pattern);
 
     pattern->cells = NULL;
-    if (!read_header(&reader, pattern)) {
-        return false;
+    if (mistake == NULL) {
+        pattern->cells = calloc((size_t)pattern->width * (size_t)pattern->height, 1);
+        mistake = pattern->cells == NULL ? "no memory" : read_runs(file, &line, pattern);
     }
-    pattern->cells = calloc((size_t)pattern->width * (size_t)pattern->height, 1);
-    if (pattern->cells == NULL) {
-        return fail(&reader, "no memory for %d x %d cells", pattern->width, pattern->height);
-    }
-    if (!read_runs(&reader, pattern)) {
+    if (mistake != NULL) {
+        snprintf(message, message_size, "%s:%d: %s", name, line, mistake);
         rle_free(pattern);
-        return false;
     }
-    return true;
+    return mistake == NULL;
 }
 
 void rle_free(struct rle_pattern *pattern)

@@ -415,5 +415,5 @@ expect_usage "cannot open pattern" 2 halo --pattern "$dir/none.rle"
 expect_usage "smaller than the pattern" 2 halo --board 10x10 \
     --pattern "$gun"
 printf 'x = 2, y = 2\n3o!\n' >"$dir/bad.rle"
-expect_usage "bad.rle:2: row 1 has more" 2 halo --pattern "$dir/bad.rle"
+expect_usage "bad.rle:2: more cells than the header says" 2 halo --pattern "$dir/bad.rle"
 exit $failed
