@@ -2,11 +2,15 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # Copyright (c) 2026 the mpix-queue authors
 #
-# html.sh - the site of the documents and the man pages can be made; all its links lead somewhere,
-# to the anchors too, and the check of that finds those that do not
+# html.sh links - the site of the documents and the man pages can be made; all its links lead
+#                 somewhere, to the anchors too, and the check of that finds those that do not
+# html.sh looks - in Chromium no page is wider than its window, on a telephone and on a desk, and
+#                 all pictures are there; and the check of that finds those that are not
 set -u
 : "${top_srcdir:?is set by make check}"
-for tool in cmark-gfm mandoc python3; do
+tools="cmark-gfm mandoc python3"
+[ "${1:?links or looks}" = links ] || tools="cmark-gfm mandoc chromium"
+for tool in $tools; do
     command -v $tool >/dev/null || { echo "skip: there is no $tool"; exit 77; }
 done
 dir=$(mktemp -d)
@@ -26,6 +30,71 @@ links()
 
 bash "$top_srcdir/tools/html.sh" "$dir/site" >"$dir/log" 2>&1 || { cat "$dir/log"; exit 1; }
 cat "$dir/log" # warnings of mandoc
+
+# frames: a page with all pages of the site in it, in windows of both widths, and a script that says
+# which are wider, or lack a picture. Headless Chromium has no narrow windows of its own.
+frames()
+{
+    local page width
+    echo '<!DOCTYPE html><body><pre id="said"></pre>'
+    (cd "$dir/site" && find . -name '*.html') | sort | while IFS= read -r page; do
+        for width in 400 1280; do
+            echo "<iframe name='${page#./}' src='site/${page#./}' width=$width height=600></iframe>"
+        done
+    done
+    cat <<'END'
+<script>
+onload = function () {
+    var said = "looked at " + document.querySelectorAll("iframe").length + "\n";
+    document.querySelectorAll("iframe").forEach(function (frame) {
+        var page = frame.contentDocument, wide = page.documentElement.scrollWidth;
+        if (wide > frame.clientWidth) {
+            said += frame.name + ": " + wide + " wide in a window of " + frame.width + "\n";
+        }
+        page.querySelectorAll("img").forEach(function (img) {
+            if (!img.naturalWidth) {
+                said += frame.name + ": no picture " + img.getAttribute("src") + "\n";
+            }
+        });
+    });
+    document.getElementById("said").textContent = said;
+};
+</script>
+END
+}
+
+# looks: leaves in $said what Chromium says of the site; it has only to open the page.
+looks()
+{
+    frames >"$dir/frames.html"
+    # As root it has no sandbox; what it opens is ours. It asks nobody in the network.
+    timeout 100 chromium --headless --no-sandbox --disable-gpu --disable-background-networking \
+        --disable-dev-shm-usage --allow-file-access-from-files --user-data-dir="$dir/profile" \
+        --dump-dom "file://$dir/frames.html" >"$dir/dom" 2>"$dir/dom.log" </dev/null
+    said=$(sed -n 's/.*<pre id="said">//; /^looked at/,/<\/pre>/{ s/<\/pre>.*//; /./p }' "$dir/dom")
+    if ! grep -q '^looked at [1-9][0-9][0-9]' <<<"$said"; then
+        tail -n 5 "$dir/dom.log"
+        fail "Chromium has not looked at the pages: $said"
+    fi
+}
+
+if [ "$1" = looks ]; then
+    looks
+    echo "$said"
+    [ "$(wc -l <<<"$said")" = 1 ] || fail "these pages do not look well"
+    # A long word, a picture that is not there, and a page without style: each is found.
+    sed -i 's/<h1/<p>'"$(printf 'x%.0s' {1..90})"'<\/p>&/' "$dir/site/doc/abi.html"
+    sed -i 's/"exchange.svg"/"none.svg"/' "$dir/site/doc/tutorial.html"
+    sed -i 's/site.css/none.css/' "$dir/site/doc/gpu.html"
+    looks
+    for text in 'doc/abi.html: [0-9]* wide in a window of 400' \
+        'doc/gpu.html: [0-9]* wide in a window of 400' \
+        'doc/tutorial.html: no picture none.svg'; do
+        grep -q "^$text\$" <<<"$said" || fail "not found: $text, but: $said"
+    done
+    exit $failed
+fi
+
 links || fail "links: $said"
 echo "$said" | tail -n 1
 for page in doc/tutorial doc/troubleshooting man/mpix_queue.7 man/MPIX_Match.3; do

@@ -47,6 +47,7 @@ check     spin           spin
 check?    py:scipy       python3-numpy,python3-scipy
 check?    gnuplot        gnuplot-nox
 check?    cmark-gfm      cmark-gfm
+full?     chromium       chromium
 demo      gnuplot        gnuplot-nox
 scale     py:numpy       python3-numpy
 scale     py:scipy       python3-scipy

@@ -50,8 +50,9 @@ page()
     } >"$out/$1"
 }
 
-# Headings get the anchors that they have on GitHub, tables and pictures scroll by themselves, and
-# links lead to pages. In bytes: letters beyond ASCII are left out of anchors.
+# Headings get the anchors that they have on GitHub, tables and pictures scroll by themselves, words
+# of code are not broken at a hyphen unless they are long, and links lead to pages. In bytes:
+# letters beyond ASCII are left out of anchors.
 finish()
 {
     LC_ALL=C awk '
@@ -81,6 +82,21 @@ finish()
             }
             return done line
         }
+        function whole(line,   done, code, n, word, i) {
+            while (match(line, /<code>[^<]*<\/code>/)) {
+                n = split(substr(line, RSTART + 6, RLENGTH - 13), word, " ")
+                code = ""
+                for (i = 1; i <= n; i++) {
+                    if (length(word[i]) <= (word[i] ~ /-/ ? 24 : 16)) {
+                        word[i] = "<span class=\"word\">" word[i] "</span>"
+                    }
+                    code = code (i > 1 ? " " : "") word[i]
+                }
+                done = done substr(line, 1, RSTART - 1) "<code>" code "</code>"
+                line = substr(line, RSTART + RLENGTH)
+            }
+            return done line
+        }
         /^<h[1-6]>/ {
             text = $0
             sub(/^<h[1-6]>/, "", text)
@@ -90,6 +106,10 @@ finish()
                 " <a class=\"anchor\" href=\"#" id "\">#</a>" substr($0, length($0) - 4)
         }
         { gsub(/<table>/, "<div class=\"scroll\"><table>"); gsub(/<\/table>/, "</table></div>") }
+        { gsub(/<img [^>]*>/, "<span class=\"picture\">&</span>") }
+        /<pre/ { pre = 1 }
+        !pre { $0 = whole($0) }
+        /<\/pre>/ { pre = 0 }
         { print linked($0) }'
 }
 
