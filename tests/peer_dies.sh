@@ -139,7 +139,7 @@ if [ $channel = ipc ]; then
     for how in {,replay-}{first-receive,first-send,loop0,loop1,loop3}; do
         others=()
         [[ $how = *first* ]] || others=("other: kind 0"{,,,,,})
-        dies $how "queue: kind 9: .* .rank 1 of MPI_COMM_WORLD" "again: kind 9" "test: kind 9" \
+        dies "$how" "queue: kind 9: .* .rank 1 of MPI_COMM_WORLD" "again: kind 9" "test: kind 9" \
             "synchronize: kind 0" "drained: 1" "free: kind 0" "stream: kind 0" \
             ${others[@]+"${others[@]}"} "request: kind 0" "channel: $channel$"
     done
