@@ -180,7 +180,6 @@ static inline uint64_t mpixq_pair_done(const struct mpixq_pair *pair)
     return atomic_load_explicit(&pair->done, memory_order_acquire);
 }
 
-/* By which a stream waits, and others tell what it waits for. */
 static inline const _Atomic uint64_t *mpixq_pair_done_word(const struct mpixq_pair *pair)
 {
     return &pair->done;
@@ -199,8 +198,7 @@ static inline bool mpixq_pair_is_in_flight(const struct mpixq_pair *pair)
     return mpixq_pair_executed(pair) > mpixq_pair_done(pair);
 }
 
-/* A counter is at least so much, by another word. Others may say so too, with an older or a newer
- * number. Returns what it was. */
+/* A counter is at least so much, as others may say too. Returns what it was. */
 static inline uint64_t mpixq_pair_raise(_Atomic uint64_t *counter, uint64_t value)
 {
     uint64_t seen = atomic_load(counter);
@@ -246,9 +244,7 @@ static inline uint64_t mpixq_pair_peer_starts(const struct mpixq_pair *pair)
 
 static inline bool mpixq_pair_is_without_peer(const struct mpixq_pair *pair, uint64_t start)
 {
-    uint64_t end = atomic_load_explicit(&pair->peer_end, memory_order_acquire);
-
-    return end > 0 && start >= end;
+    return mpixq_pair_peer_is_gone(pair) && start > mpixq_pair_peer_starts(pair);
 }
 
 #endif

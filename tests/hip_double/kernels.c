@@ -117,16 +117,25 @@ static void *reach_or_null(const void *address, size_t bytes)
     return address == NULL ? NULL : hip_double_reach(address, bytes);
 }
 
+/* Of a pair that its GPU counts: a kernel touches nothing else once it is closed. */
+static int is_closed(const struct mpixq_end *own)
+{
+    return __atomic_load_n(&own->closed, __ATOMIC_ACQUIRE) != 0;
+}
+
 static struct mpixq_words words_of(const void *parameters)
 {
     struct mpixq_words all = *(const struct mpixq_words *)parameters;
 
     for (unsigned i = 0; i < all.n; i++) {
-        all.at[i].address =
-            hip_double_reach(all.at[i].address, all.at[i].counted != NULL ? sizeof(struct mpixq_end)
-                                                                          : sizeof(uint64_t));
+        int counted = all.at[i].counted != NULL;
+
+        all.at[i].address = hip_double_reach(all.at[i].address,
+                                             counted ? sizeof(struct mpixq_end) : sizeof(uint64_t));
         all.at[i].counted = reach_or_null(all.at[i].counted, sizeof(*all.at[i].counted));
-        all.at[i].state = reach_or_null(all.at[i].state, sizeof(uint64_t));
+        if (!counted || !is_closed(all.at[i].address)) {
+            all.at[i].state = reach_or_null(all.at[i].state, sizeof(uint64_t));
+        }
     }
     all.gate = hip_double_reach(all.gate, sizeof(uint64_t));
     all.halt = reach_or_null(all.halt, sizeof(uint64_t));
@@ -151,11 +160,14 @@ static void run_mpixq_move_all(const void *parameters)
     for (unsigned i = 0; i < all.n; i++) {
         struct mpixq_move *move = &all.move[i];
 
+        move->own = hip_double_reach(move->own, sizeof(*move->own));
+        move->own_told = hip_double_reach(move->own_told, sizeof(*move->own_told));
+        if (move->is_counted && is_closed(move->own)) {
+            continue;
+        }
         move->to = move->bytes == 0 ? NULL : hip_double_reach(move->to, move->bytes);
         move->from = move->bytes == 0 ? NULL : hip_double_reach(move->from, move->bytes);
-        move->own = hip_double_reach(move->own, sizeof(*move->own));
         move->peer = hip_double_reach(move->peer, sizeof(*move->peer));
-        move->own_told = hip_double_reach(move->own_told, sizeof(*move->own_told));
         move->peer_told = hip_double_reach(move->peer_told, sizeof(move->peer_told->done));
     }
     all.word = reach_or_null(all.word, sizeof(uint64_t));
