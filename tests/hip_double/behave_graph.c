@@ -246,13 +246,15 @@ static void note(void *word)
     behave_set(word, 1);
 }
 
-static bool graph_object(void)
+/* Of a graph, or of one that is its child. */
+static bool keeps_object(bool is_child)
 {
     struct word gate = new_word(), destroyed = new_word();
     hipStream_t stream = behave_stream();
     hipUserObject_t object;
     hipGraphExec_t exec;
-    hipGraph_t graph;
+    hipGraph_t graph, child;
+    hipGraphNode_t node;
     bool kept;
 
     NEED(hipUserObjectCreate(&object, destroyed.here, note, 1, 0) == hipErrorInvalidValue);
@@ -261,6 +263,12 @@ static bool graph_object(void)
     await(stream, gate);
     graph = end(stream);
     NEED(hipGraphRetainUserObject(graph, object, 1, hipGraphUserObjectMove) == hipSuccess);
+    if (is_child) {
+        child = graph;
+        NEED(hipGraphCreate(&graph, 0) == hipSuccess);
+        NEED(hipGraphAddChildGraphNode(&node, graph, NULL, 0, child) == hipSuccess);
+        NEED(hipGraphDestroy(child) == hipSuccess);
+    }
     exec = executable(graph);
     kept = !becomes(destroyed, 1);
     NEED(hipGraphLaunch(exec, stream) == hipSuccess);
@@ -269,6 +277,11 @@ static bool graph_object(void)
     behave_set(gate.here, 1);
     NEED(hipStreamSynchronize(stream) == hipSuccess);
     return kept && becomes(destroyed, 1);
+}
+
+static bool graph_object(void)
+{
+    return keeps_object(false) && keeps_object(true);
 }
 
 static bool capture_fork(void)

@@ -181,8 +181,8 @@ static void numbers_join(struct numbers *numbers, const size_t *others, size_t c
     }
 }
 
-/* Adds all of a graph to the entries, after those of before. Returns those that nothing of it comes
- * after; of an empty graph those before. */
+/* Adds all of a graph to the entries, after those of before, but for its own objects. Returns those
+ * that nothing of it comes after; of an empty graph those before. */
 static struct numbers add_all(struct hipGraphExec *exec, const struct ihipGraph *graph,
                               const struct numbers *before)
 {
@@ -203,6 +203,7 @@ static struct numbers add_all(struct hipGraphExec *exec, const struct ihipGraph 
             numbers_join(&after, before->at, before->count);
         }
         if (node->child != NULL) {
+            hip_users_copy(&exec->users, &node->child->users);
             ends[i] = add_all(exec, node->child, &after);
             free(after.at);
             continue;
