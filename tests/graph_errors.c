@@ -6,7 +6,7 @@
  * requests and queues that are freed before the graph. Two ranks, with MTEST_STREAM and
  * MTEST_BUFFER=device.
  *
- *     graph_errors            all that
+ *     graph_errors [cxi]      all that; cxi: where that serves memory of the host
  *     graph_errors values     nothing can be captured: MPIXQ_GPU_OPS=values
  *     graph_errors watchdog   a replay that lacks its peer: MPIXQ_WATCHDOG_ACTION=error
  */
@@ -397,10 +397,10 @@ static void test_watchdog(int waits)
     gpu_lanes_free(&l);
 }
 
-static void test_all(void)
+static void test_all(const char *channel)
 {
-    test_channel(peer, "fallback");
-    test_channel(mtest_rank, "channel");
+    test_channel(peer, channel);
+    test_channel(mtest_rank, "channel self");
     test_active();
     test_twice();
     test_dropped();
@@ -429,7 +429,7 @@ int main(int argc, char **argv)
         test_watchdog(1);
         test_dropped();
     } else {
-        test_all();
+        test_all(strcmp(run, "cxi") == 0 ? "channel cxi" : "channel fallback");
     }
     gpu_lanes_side_free(&side);
     return mtest_end();
