@@ -214,14 +214,8 @@ int mpixq_graphs_started(const struct mpixq_queue *queue, uint64_t capture,
 bool mpixq_graphs_have(const struct mpixq_pair *pair)
 {
     const struct mpixq_counted *counted = atomic_load(&pair->counted);
-    bool have = false;
 
-    if (counted != NULL) {
-        mpixq_lock_acquire(&made.lock);
-        have = counted->n_graphs > 0;
-        mpixq_lock_release(&made.lock);
-    }
-    return have;
+    return counted != NULL && atomic_load(&counted->n_graphs) > 0;
 }
 
 /* Looking. */

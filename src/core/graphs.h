@@ -35,7 +35,7 @@ struct mpixq_counted {
     uint64_t capture;
     bool is_started;
     /* Under the lock. */
-    unsigned n_graphs; /* that hold it */
+    _Atomic unsigned n_graphs; /* that hold it */
     bool is_reported, is_halted;
     struct mpixq_counted *next, *prev;
 };

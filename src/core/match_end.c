@@ -90,9 +90,11 @@ void mpixq_match_retire(void)
     while (*link != NULL) {
         struct mpixq_request *req = *link, *next = req->next_released;
 
-        if (!mpixq_graphs_have(&req->pair)) {
-            mpixq_graphs_forget(&req->pair); /* which looks at what retire gives up */
+        if (mpixq_graphs_have(&req->pair) && !mpixq_match_has_stopped()) {
+            link = &req->next_released;
+            continue;
         }
+        mpixq_graphs_forget(&req->pair); /* which looks at what retire gives up */
         if (req->pair.channel->retire(&req->pair)) {
             *link = next;
             mpixq_match_id_remove(&req->pair);
