@@ -3,17 +3,19 @@
 # Copyright (c) 2026 the mpix-queue authors
 #
 # cost_tables.sh - benchmarks/cost.sh counts, and what it counts is as promised: starts and waits do
-# without locks and system calls while the stream is busy, and always without memory; a pair takes
-# four control messages (offer, answer, and a release by each end), and a pair of many far fewer;
-# calls for requests that are not matched cost next to nothing more because others are
+# without locks and system calls while the stream is busy, and always without memory; a trace costs
+# these calls at most a twentieth of their instructions; a pair takes four control messages (offer,
+# answer, and a release by each end), and a pair of many far fewer; calls for requests that are not
+# matched cost next to nothing more because others are
 set -u
 : "${top_srcdir:?is set by make check}" "${top_builddir:?is set by make check}" "${CC:?}"
 if [ "$MPIEXEC" = none ]; then
     echo "skip: there is no mpiexec"
     exit 77
 fi
-out=$(mktemp)
-trap 'rm -f "$out"' EXIT
+dir=$(mktemp -d)
+trap 'rm -rf "$dir"' EXIT
+out=$dir/out
 
 # tables PART: what it prints, without titles, in $out
 tables()
@@ -46,6 +48,19 @@ for part in enqueue cxi; do
         /[0-9]$/ && $2 < 16 { bad($1 " in " $2 " instructions") }
         /[0-9]$/ && $7 != 0 { bad($1 " allocates") }
         /[0-9]$/ && group ~ /busy/ && $5 + $6 != 0 { bad($1 " locks, or asks the system") }'
+    mv "$out" "$dir/untraced"
+    MPIXQ_TRACE=$dir/trace.json tables "$part"
+    [ -s "$dir/trace.json" ] || { echo "$part: nothing was traced"; exit 1; }
+    expect 8 '
+        /[0-9]$/ && group ~ /busy/ {
+            do {
+                more = getline line <"'"$dir/untraced"'"
+                split(line, was)
+            } while (more > 0 && was[1] != $1)
+            if (more <= 0 || $2 <= was[2] || $2 > 1.05 * was[2]) {
+                bad($1 " takes " was[2] ", traced " $2)
+            }
+        }'
 done
 tables plain
 # MPI, then the library: nothing matched, a pair idle, in flight, many idle, all freed

@@ -9,7 +9,7 @@
 #include "channel.h"
 #include "enqueue.h"
 #include "queue.h"
-#include "trace.h"
+#include "trace_enqueue.h"
 
 /* Grows rarely, so the enqueue path does not allocate. */
 bool mpixq_enqueue_make_room(struct mpixq_queue *queue, int n)

@@ -14,6 +14,7 @@
 #include "log.h"
 #include "queue.h"
 #include "thread.h"
+#include "trace_enqueue.h"
 #include "trace_read.h"
 
 _Static_assert(sizeof(struct mpixq_trace_record) == 24, "three words in a slot");
@@ -22,12 +23,6 @@ _Static_assert(sizeof(struct mpixq_trace_match) == 2 * sizeof(struct mpixq_trace
 
 /* Requests in one record of a call; an array with more is several records. */
 enum { TOGETHER = 510 };
-
-/* What a thread that has no chunk yet finds full. */
-static struct {
-    _Atomic uint32_t used;
-    uint32_t thread;
-} none = {.used = MPIXQ_TRACE_SLOTS};
 
 bool mpixq_trace_on;
 bool mpixq_trace_has_ticks;
@@ -43,10 +38,8 @@ static struct moment {
 static atomic_uint n_taken, n_threads;
 static _Atomic uint64_t n_lost, end_ticks = UINT64_MAX;
 
-/* Of each thread: where its next records go. */
-static MPIXQ_THREAD_LOCAL struct mpixq_trace_chunk *own = (struct mpixq_trace_chunk *)&none;
-/* The same; if ticks are not to be had, always full. */
-static MPIXQ_THREAD_LOCAL struct mpixq_trace_chunk *own_quick = (struct mpixq_trace_chunk *)&none;
+/* A thread that has no chunk yet has no room. */
+MPIXQ_THREAD_LOCAL struct mpixq_trace_room mpixq_trace_room;
 static MPIXQ_THREAD_LOCAL uint32_t own_number; /* 1 more than it is; 0: none yet */
 static MPIXQ_THREAD_LOCAL const char *own_name;
 
@@ -82,25 +75,24 @@ take_chunk(uint32_t slots, uint64_t ticks, uint32_t n)
     if (own_number == 0) {
         own_number = atomic_fetch_add(&n_threads, 1) + 1;
     }
-    own = &chunks[i];
-    own_quick = mpixq_trace_has_ticks ? own : own_quick;
-    own->thread = own_number - 1;
-    own->name = own_name;
-    atomic_store_explicit(&own->used, slots, memory_order_release);
-    return own->slots;
+    chunks[i].thread = own_number - 1;
+    chunks[i].name = own_name;
+    mpixq_trace_room.next = chunks[i].slots + slots;
+    mpixq_trace_room.end = chunks[i].slots + MPIXQ_TRACE_SLOTS;
+    mpixq_trace_room.quick_end = mpixq_trace_has_ticks ? mpixq_trace_room.end : NULL;
+    return chunks[i].slots;
 }
 
 /* Room for a record of so many slots, which stands for n. */
 static inline struct mpixq_trace_record *take(uint32_t slots, uint64_t ticks, uint32_t n)
 {
-    struct mpixq_trace_chunk *chunk = own;
-    uint32_t used = atomic_load_explicit(&chunk->used, memory_order_relaxed);
+    struct mpixq_trace_record *record = mpixq_trace_room.next;
 
-    if (__builtin_expect(used + slots > MPIXQ_TRACE_SLOTS, false)) {
+    if (__builtin_expect(mpixq_trace_room.end - record < (ptrdiff_t)slots, false)) {
         return take_chunk(slots, ticks, n);
     }
-    atomic_store_explicit(&chunk->used, used + slots, memory_order_release);
-    return &chunk->slots[used];
+    mpixq_trace_room.next = record + slots;
+    return record;
 }
 
 void mpixq_trace_note(enum mpixq_trace_kind kind, uint64_t who, uint32_t n, unsigned more)
@@ -156,8 +148,7 @@ static inline void fill_call(struct mpixq_trace_record *record, enum mpixq_trace
 }
 
 /* In as many records as it takes. */
-__attribute__((cold, noinline)) static void note_calls(enum mpixq_trace_kind kind,
-                                                       const struct mpixq_queue *queue, uint32_t n)
+void mpixq_trace_note_calls(enum mpixq_trace_kind kind, const struct mpixq_queue *queue, uint32_t n)
 {
     uint64_t now = mpixq_trace_clock();
 
@@ -172,38 +163,18 @@ __attribute__((cold, noinline)) static void note_calls(enum mpixq_trace_kind kin
     }
 }
 
-/* What is usual takes no more than it must. Nobody has written to the records before. */
 void mpixq_trace_note_call(enum mpixq_trace_kind kind, const struct mpixq_queue *queue, uint32_t n)
 {
-    struct mpixq_trace_chunk *chunk = own_quick;
-    uint32_t used = atomic_load_explicit(&chunk->used, memory_order_relaxed);
+    struct mpixq_trace_record *record = mpixq_trace_room.next;
     uint32_t slots = (n + 2) / 3;
 
-    if (used + slots >= MPIXQ_TRACE_SLOTS || n > TOGETHER) {
-        note_calls(kind, queue, n);
+    if (mpixq_trace_room.quick_end - record <= (ptrdiff_t)slots || n > TOGETHER) {
+        mpixq_trace_note_calls(kind, queue, n);
         return;
     }
-    fill_call(&chunk->slots[used], kind, queue, 0, n, slots);
-    chunk->slots[used].ticks = mpixq_ticks_read();
-    atomic_store_explicit(&chunk->used, used + slots + 1, memory_order_release);
-}
-
-void mpixq_trace_note_one(enum mpixq_trace_kind kind, const struct mpixq_queue *queue)
-{
-    struct mpixq_trace_chunk *chunk = own_quick;
-    uint32_t used = atomic_load_explicit(&chunk->used, memory_order_relaxed);
-    struct mpixq_trace_record *record;
-
-    if (used >= MPIXQ_TRACE_SLOTS) {
-        note_calls(kind + MPIXQ_TRACE_STARTS - MPIXQ_TRACE_START, queue, 1);
-        return;
-    }
-    record = &chunk->slots[used];
-    record->who = name_of(queue->pairs[0]);
-    record->n = (uint32_t)queue->number;
-    record->kind = (uint8_t)kind;
+    fill_call(record, kind, queue, 0, n, slots);
     record->ticks = mpixq_ticks_read();
-    atomic_store_explicit(&chunk->used, used + 1, memory_order_release);
+    mpixq_trace_room.next = record + slots + 1;
 }
 
 /* 0: none, which is the host. */

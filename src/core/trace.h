@@ -94,8 +94,6 @@ MPIXQ_TRACE_SELDOM void mpixq_trace_note(enum mpixq_trace_kind kind, uint64_t wh
                                          unsigned more);
 MPIXQ_TRACE_SELDOM void mpixq_trace_note_span(enum mpixq_trace_kind kind, uint64_t who,
                                               uint64_t begin, uint32_t n);
-void mpixq_trace_note_call(enum mpixq_trace_kind kind, const struct mpixq_queue *queue, uint32_t n);
-void mpixq_trace_note_one(enum mpixq_trace_kind kind, const struct mpixq_queue *queue);
 MPIXQ_TRACE_SELDOM void mpixq_trace_note_pair(enum mpixq_trace_kind kind,
                                               const struct mpixq_pair *pair);
 MPIXQ_TRACE_SELDOM void mpixq_trace_note_started(const struct mpixq_pair *pair);
@@ -112,7 +110,7 @@ static inline void mpixq_trace_pair(enum mpixq_trace_kind kind, const struct mpi
     }
 }
 
-/* What happens. */
+/* What happens; what calls enqueue is in trace_enqueue.h. */
 
 static inline void mpixq_trace_match_begins(const struct mpixq_request *req)
 {
@@ -124,28 +122,6 @@ static inline void mpixq_trace_match_ends(const struct mpixq_request *req, bool 
 {
     if (mpixq_trace_is_on()) {
         mpixq_trace_note_match(req, is_matched ? MPIXQ_TRACE_MATCHED : MPIXQ_TRACE_UNMATCHED);
-    }
-}
-/* A call has enqueued starts of the first n records of a queue, or a wait for them. In its turn. Of
- * null requests alone nothing is recorded. */
-static inline void mpixq_trace_starts_enqueued(const struct mpixq_queue *queue, int n)
-{
-    if (mpixq_trace_is_on()) {
-        if (n == 1) {
-            mpixq_trace_note_one(MPIXQ_TRACE_START, queue);
-        } else if (n > 1) {
-            mpixq_trace_note_call(MPIXQ_TRACE_STARTS, queue, (uint32_t)n);
-        }
-    }
-}
-static inline void mpixq_trace_wait_enqueued(const struct mpixq_queue *queue, int n)
-{
-    if (mpixq_trace_is_on()) {
-        if (n == 1) {
-            mpixq_trace_note_one(MPIXQ_TRACE_WAIT, queue);
-        } else if (n > 1) {
-            mpixq_trace_note_call(MPIXQ_TRACE_WAITS, queue, (uint32_t)n);
-        }
     }
 }
 /* The start of a pair was executed, by a stream or by the host. Before anybody else can see it

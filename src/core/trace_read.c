@@ -47,12 +47,18 @@ static const struct mpixq_trace_record *peek(const struct mpixq_trace_reader *re
     return record->ticks < reader->all.end_ticks ? record : NULL;
 }
 
+/* Is there a record? */
+static bool holds(const struct mpixq_trace_chunk *chunk, uint32_t slot)
+{
+    return slot < MPIXQ_TRACE_SLOTS && chunk->slots[slot].kind != 0;
+}
+
 static void advance(struct mpixq_trace_reader *reader, uint32_t thread, uint32_t slots)
 {
     struct mpixq_trace_place *place = &reader->places[thread];
 
     place->slot += slots;
-    if (place->slot >= atomic_load(&reader->all.chunks[place->chunk].used)) {
+    if (!holds(&reader->all.chunks[place->chunk], place->slot)) {
         place->chunk = find_chunk(&reader->all, thread, place->chunk + 1);
         place->slot = 0;
     }
@@ -85,9 +91,8 @@ uint64_t mpixq_trace_cut(const struct mpixq_trace_all *all)
 
     for (uint32_t i = 0; i < all->n_chunks; i++) {
         const struct mpixq_trace_record *slots = all->chunks[i].slots;
-        uint32_t used = atomic_load(&all->chunks[i].used);
 
-        for (uint32_t k = 0; k < used; k += slots[k].slots + 1u) {
+        for (uint32_t k = 0; holds(&all->chunks[i], k); k += slots[k].slots + 1u) {
             n += slots[k].ticks >= all->end_ticks;
         }
     }

@@ -8,12 +8,12 @@
 
 #include "trace.h"
 
-/* A thread's records fill chunks, one after the other. */
+/* A thread's records fill chunks, one after the other. Behind the last is one without a kind, or
+ * the end: so who makes a record counts nothing. */
 enum { MPIXQ_TRACE_SLOTS = 680 };
 struct mpixq_trace_chunk {
-    _Atomic uint32_t used; /* slots; written by its thread */
-    uint32_t thread;       /* whose it is */
-    const char *name;      /* of a thread of the library; NULL: of the program */
+    uint64_t thread;  /* whose it is */
+    const char *name; /* of a thread of the library; NULL: of the program */
     uint64_t reserved[6];
     struct mpixq_trace_record slots[MPIXQ_TRACE_SLOTS];
 };
