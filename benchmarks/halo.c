@@ -21,6 +21,7 @@
 #define MPIXQ_PATTERN_DIR "."
 #endif
 
+#define BOARD_MAX_SIDE 65536
 #define BOARD_MAX_CELLS (1L << 31)
 #define SOUP_GENERATIONS 50
 #define SOUP_GENERATIONS_MIN 6
@@ -347,9 +348,10 @@ static bool board_fits(const struct program *prog, size_t width, size_t height)
 {
     const struct rle_pattern *p = &prog->pattern;
 
-    if (width > RLE_MAX_SIDE || height > RLE_MAX_SIDE || (long)(width * height) > BOARD_MAX_CELLS) {
+    if (width > BOARD_MAX_SIDE || height > BOARD_MAX_SIDE ||
+        (long)(width * height) > BOARD_MAX_CELLS) {
         bench_complain(&prog->opts, "board %zu x %zu is too large: at most %d a side and %ld cells",
-                       width, height, RLE_MAX_SIDE, BOARD_MAX_CELLS);
+                       width, height, BOARD_MAX_SIDE, BOARD_MAX_CELLS);
         return false;
     }
     if (width < (size_t)p->width || height < (size_t)p->height) {

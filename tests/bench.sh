@@ -378,6 +378,8 @@ MPIXQ_HOST_STREAM_DEPTH=64 expect_rows 5 2 exchange --sizes 8 --messages 40
 # Eight neighbours of which none is the rank itself need 9 ranks; 4 have each neighbour four times
 # or twice.
 expect_rows 5 4 halo --board 45x40 --generations 40 --pattern "$gun"
+# Boards are larger than patterns may be.
+expect_rows 1 2 halo --board 20000x40 --generations 2 --pattern "$gun" --modes stream
 # The other modes move the same cells, see above.
 for pattern in "$patterns"/*.rle; do
     expect_rows 1 2 halo --pattern "$pattern" --board 37x53 --generations 100 --modes stream
