@@ -27,7 +27,7 @@ static enum mpixq_error refresh(struct mpixq_pair *pair)
     static const enum mpixq_error errors[] = {[MPIXQ_NO_FAULT] = MPIXQ_E_NONE,
                                               [MPIXQ_STARTED_TWICE] = MPIXQ_E_REPLAY_TWICE,
                                               [MPIXQ_STARTED_FREED] = MPIXQ_E_REPLAY_FREED};
-    const struct ipc_end *end = pair->end;
+    struct ipc_end *end = pair->end;
     uint64_t fault;
 
     mpixq_ipc_count(end);
@@ -37,7 +37,7 @@ static enum mpixq_error refresh(struct mpixq_pair *pair)
 }
 
 /* A GPU tells of its starts by stores that may come later than what they bring about. */
-void mpixq_ipc_count(const struct ipc_end *end)
+void mpixq_ipc_count(struct ipc_end *end)
 {
     uint64_t started = atomic_load_explicit(&told_of(end)->started, memory_order_acquire);
 

@@ -13,7 +13,7 @@ enum { TOGETHER = 32 }; /* moves of a launch, at most */
  * counts starts it has to hear that this one was waited for. */
 static bool is_taken(const struct ipc_end *end)
 {
-    return end->gpu.is_counted || (!end->is_send && end->slots.first >= 0);
+    return mpixq_ipc_is_counted(end) || (!end->is_send && end->slots.first >= 0);
 }
 
 static void conclude(struct mpixq_pair *pair, uint64_t ticket)
@@ -21,16 +21,16 @@ static void conclude(struct mpixq_pair *pair, uint64_t ticket)
     struct ipc_end *end = pair->end;
 
     if (mpixq_ipc_starts_nothing(end)) {
-        atomic_fetch_add(&pair->executed, 1);
+        mpixq_ipc_executed(end);
         return;
     }
     if (ticket == 0 || !is_taken(end)) {
         atomic_store(&end->launch, ticket);
     }
-    if (ticket != 0 && end->gpu.is_counted) { /* no graph starts it meanwhile */
+    if (ticket != 0 && mpixq_ipc_is_counted(end)) { /* no graph starts it meanwhile */
         (void)mpixq_pair_raise(&pair->executed, mpixq_pair_started(pair));
     } else if (ticket != 0) {
-        atomic_fetch_add(&pair->executed, 1);
+        mpixq_ipc_executed(end);
     } else {
         mpixq_failure_of(pair->id, mpixq_error_code(MPIXQ_E_GPU), "start");
     }

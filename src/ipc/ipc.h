@@ -113,7 +113,8 @@ struct ipc_end {
     struct mpixq_gpu_end gpu;
     /* Of the last start by the host: its ticket, LAUNCHING until it has one; 0: none. */
     _Atomic uint64_t launch;
-    uint64_t by_host; /* the value of that start */
+    uint64_t by_host;        /* the value of that start */
+    _Atomic uint64_t booked; /* starts that were executed, before its GPU counts them */
     /* The peer has freed its end: starts from now on do not touch its buffer, which is closed once
      * those before are over. Written under the matching lock. */
     atomic_bool is_gone;
@@ -126,6 +127,12 @@ struct ipc_end {
 static inline bool mpixq_ipc_is_own(const struct ipc_blob *theirs)
 {
     return theirs->process.pid == mpixq_process_self().pid;
+}
+
+/* Does its GPU count its starts? Then what it needs for that is there. */
+static inline bool mpixq_ipc_is_counted(const struct ipc_end *end)
+{
+    return atomic_load(&end->pair->counted) != NULL;
 }
 
 /* Starts that have completed, or whose message is in its slot. There may be more such messages than
@@ -201,7 +208,7 @@ void mpixq_ipc_drop(struct ipc_end *end);
 /* graphs.c. For the channel's table; and make the counters of a pair that its GPU counts follow.
  * Any thread. */
 extern const struct mpixq_channel_graphs mpixq_ipc_graphs;
-void mpixq_ipc_count(const struct ipc_end *end);
+void mpixq_ipc_count(struct ipc_end *end);
 
 /* host.c. The starts that the host makes; and a look at what it waits for. */
 void mpixq_ipc_starts_by_host(void *const args[], int n, bool by_gpu);
@@ -211,7 +218,7 @@ void mpixq_ipc_await_launch(struct ipc_end *end);
 void mpixq_ipc_attend(struct mpixq_pair *pair);
 
 /* start.c: one more start was made; what a GPU needs of the last one. */
-void mpixq_ipc_executed(const struct ipc_end *end);
+void mpixq_ipc_executed(struct ipc_end *end);
 uint64_t mpixq_ipc_value(const struct ipc_end *end);
 void mpixq_ipc_start_op(struct ipc_end *end, struct mpixq_op *op);
 /* A ready receive without slots starts nothing. */

@@ -8,7 +8,7 @@
 
 /* The stream has reached starts that its GPU has made, or would have made if the queue had not
  * failed by then. No stream takes such a pair whose GPU does not make its starts. */
-static void book(void *const args[], int n, bool by_gpu)
+static void book_all(void *const args[], int n, bool by_gpu, void (*executed)(struct ipc_end *end))
 {
     for (int i = 0; i < n; i++) {
         struct mpixq_pair *pair = args[i];
@@ -20,7 +20,7 @@ static void book(void *const args[], int n, bool by_gpu)
             mpixq_failure_abandon(pair);
         } else {
             mpixq_trace_start_executed(pair);
-            mpixq_ipc_executed(pair->end);
+            executed(pair->end);
         }
     }
     if (by_gpu) {
@@ -28,13 +28,21 @@ static void book(void *const args[], int n, bool by_gpu)
     }
 }
 
-void mpixq_ipc_executed(const struct ipc_end *end)
+static void book(void *const args[], int n, bool by_gpu)
 {
-    if (end->gpu.is_counted) {
-        mpixq_ipc_count(end);
-    } else {
-        atomic_fetch_add(&end->pair->executed, 1);
-    }
+    book_all(args, n, by_gpu, mpixq_ipc_executed);
+}
+
+static void book_counted(void *const args[], int n, bool by_gpu)
+{
+    book_all(args, n, by_gpu, mpixq_ipc_count);
+}
+
+/* What was enqueued before its GPU counts may be executed after others have seen what that has
+ * counted. */
+void mpixq_ipc_executed(struct ipc_end *end)
+{
+    (void)mpixq_pair_raise(&end->pair->executed, atomic_fetch_add(&end->booked, 1) + 1);
 }
 
 uint64_t mpixq_ipc_value(const struct ipc_end *end)
@@ -60,7 +68,7 @@ static bool has_no_peer(const struct ipc_end *end)
 
 bool mpixq_ipc_starts_nothing(const struct ipc_end *end)
 {
-    return !end->is_send && end->is_ready && end->slots.first < 0 && !end->gpu.is_counted;
+    return !end->is_send && end->is_ready && end->slots.first < 0 && !mpixq_ipc_is_counted(end);
 }
 
 void mpixq_ipc_start_op(struct ipc_end *end, struct mpixq_op *op)
@@ -85,7 +93,8 @@ int mpixq_ipc_start(struct mpixq_queue *queue, struct mpixq_pair *const pairs[],
             mpixq_op_call(&list[i], MPIXQ_OP_CALL, mpixq_ipc_starts_by_host, pairs[i]);
             continue;
         }
-        mpixq_op_call(&list[i], MPIXQ_OP_MOVE, book, pairs[i]);
+        mpixq_op_call(&list[i], MPIXQ_OP_MOVE, mpixq_ipc_is_counted(end) ? book_counted : book,
+                      pairs[i]);
         list[i].gpu.end = NULL;
         if (!mpixq_ipc_starts_nothing(end)) {
             mpixq_ipc_start_op(end, &list[i]);
@@ -108,7 +117,7 @@ bool mpixq_ipc_poll(struct mpixq_pair *pair)
 {
     uint64_t done;
 
-    if (((const struct ipc_end *)pair->end)->gpu.is_counted) {
+    if (mpixq_ipc_is_counted(pair->end)) {
         mpixq_ipc_count(pair->end);
     }
     done = ipc_done(pair->end);
