@@ -149,7 +149,7 @@ static void test_hosts_hear_first(void **state)
     mpixq_move_all(all);
     assert_memory_equal(to, from, sizeof from);
     done = place_of(&sender.done);
-    assert_true(place_of(&told_sender.done) < done && place_of(&told_receiver) < done);
+    assert_true(place_of(&told_sender.done) < done && place_of(&told_receiver.done) < done);
     assert_ptr_equal(written[done - 1], NULL);
     assert_int_equal(sender.done, 9);
     assert_int_equal(receiver.done, 9);
