@@ -18,7 +18,31 @@
 #else
 #define LOADING
 #endif
+#define CAPTURED HANDLE(CUstream), ENUM(CUstreamCaptureStatus) *, cuuint64_t *, HANDLE(CUgraph) *
+#if CUDA_VERSION >= 12030
+typedef const CUgraphEdgeData *edges;
+#define CAPTURES                                                                                   \
+    CHECK(capture_info_new, cuStreamGetCaptureInfo_v3,                                             \
+          (CAPTURED, HANDLE(CUgraphNode) const **, CONST_HANDLE(edges) *, size_t *))
+#else
+#define CAPTURES
+#endif
+#if CUDA_VERSION < 13000
+#define CAPTURES_2                                                                                 \
+    CHECK(capture_info, cuStreamGetCaptureInfo_v2,                                                 \
+          (CAPTURED, HANDLE(CUgraphNode) const **, size_t *))
+#else
+#define CAPTURES_2
+#endif
 #define FUNCTIONS                                                                                  \
+    CAPTURES                                                                                       \
+    CAPTURES_2                                                                                     \
+    CHECK(node_type, cuGraphNodeGetType, (HANDLE(CUgraphNode), ENUM(CUgraphNodeType) *))           \
+    CHECK(user_object, cuUserObjectCreate,                                                         \
+          (HANDLE(CUuserObject) *, void *, void (*)(void *), unsigned, unsigned))                  \
+    CHECK(user_object_release, cuUserObjectRelease, (HANDLE(CUuserObject), unsigned))              \
+    CHECK(retain_user_object, cuGraphRetainUserObject,                                             \
+          (HANDLE(CUgraph), HANDLE(CUuserObject), unsigned, unsigned))                             \
     CHECK(init, cuInit, (unsigned))                                                                \
     CHECK(error_string, cuGetErrorString, (ENUM(CUresult), const char **))                         \
     CHECK(current, cuCtxGetCurrent, (HANDLE(CUcontext) *))                                         \

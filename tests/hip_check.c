@@ -11,7 +11,20 @@
 
 #define SAME_TYPE(a, b) _Static_assert(__builtin_types_compatible_p(a, b), #a)
 
+#if HIP_VERSION_MAJOR >= 6
+#define OBJECTS                                                                                    \
+    CHECK(user_object, hipUserObjectCreate, ENUM(hipError_t),                                      \
+          (HANDLE(hipUserObject_t) *, void *, void (*)(void *), unsigned, unsigned))               \
+    CHECK(retain_user_object, hipGraphRetainUserObject, ENUM(hipError_t),                          \
+          (HANDLE(hipGraph_t), HANDLE(hipUserObject_t), unsigned, unsigned))
+#else
+#define OBJECTS
+#endif
 #define FUNCTIONS                                                                                  \
+    OBJECTS                                                                                        \
+    CHECK(capture_info, hipStreamGetCaptureInfo_v2, ENUM(hipError_t),                              \
+          (HANDLE(hipStream_t), ENUM(hipStreamCaptureStatus) *, unsigned long long *,              \
+           HANDLE(hipGraph_t) *, HANDLE(hipGraphNode_t) const **, size_t *))                       \
     CHECK(version, hipRuntimeGetVersion, ENUM(hipError_t), (int *))                                \
     CHECK(error_string, hipGetErrorString, const char *, (ENUM(hipError_t)))                       \
     CHECK(last_error, hipGetLastError, ENUM(hipError_t), (void))                                   \

@@ -49,7 +49,7 @@ static const struct mpixq_gpu_symbol symbols[] = {
     NEEDED(query, "cuStreamQuery"),
     NEEDED(is_capturing, "cuStreamIsCapturing"),
     OPTIONAL(capture_info, "cuStreamGetCaptureInfo_v2"),
-    OPTIONAL(capture_info_3, "cuStreamGetCaptureInfo_v3"),
+    OPTIONAL(capture_info_new, "cuStreamGetCaptureInfo_v3"),
     OPTIONAL(node_type, "cuGraphNodeGetType"),
     OPTIONAL(user_object, "cuUserObjectCreate"),
     OPTIONAL(user_object_release, "cuUserObjectRelease"),

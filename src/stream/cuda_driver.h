@@ -120,8 +120,8 @@ struct mpixq_cuda {
     /* NULL where the driver is too old. */
     int (*capture_info)(void *stream, int *status_p, uint64_t *id_p, void **graph_p,
                         void *const **after_p, size_t *n_p);
-    int (*capture_info_3)(void *stream, int *status_p, uint64_t *id_p, void **graph_p,
-                          void *const **after_p, const void **edges_p, size_t *n_p);
+    int (*capture_info_new)(void *stream, int *status_p, uint64_t *id_p, void **graph_p,
+                            void *const **after_p, const void **edges_p, size_t *n_p);
     int (*node_type)(void *node, int *type_p);
     int (*user_object)(void **object_p, void *data, void (*destroy)(void *data), unsigned count,
                        unsigned flags);

@@ -13,9 +13,9 @@ static int ask(void *stream, int *status_p, struct mpixq_gpu_capture *capture_p,
 {
     const void *edges;
 
-    if (mpixq_cuda.capture_info_3 != NULL) {
-        return mpixq_cuda.capture_info_3(stream, status_p, &capture_p->id, &capture_p->graph,
-                                         after_p, &edges, n_p);
+    if (mpixq_cuda.capture_info_new != NULL) {
+        return mpixq_cuda.capture_info_new(stream, status_p, &capture_p->id, &capture_p->graph,
+                                           after_p, &edges, n_p);
     }
     return mpixq_cuda.capture_info != NULL
                ? mpixq_cuda.capture_info(stream, status_p, &capture_p->id, &capture_p->graph,
