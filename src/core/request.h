@@ -86,8 +86,13 @@ struct mpixq_request {
 
     struct mpixq_pair pair; /* in use from the match on; but for its message, which was captured */
 
-    struct mpixq_request *next_member, *prev_member; /* of the queue, likewise */
-    struct mpixq_comm *comm;                         /* constant */
+    struct mpixq_request *next_member; /* of the queue, likewise */
+    union {
+        struct mpixq_request *prev_member;
+        /* Freed while the host's start is active, so on no queue; under the lock of host_free.c. */
+        struct mpixq_request *next_freed;
+    };
+    struct mpixq_comm *comm; /* constant */
 
     /* The match. Under the matching lock. */
     struct mpixq_posted posted;
@@ -100,7 +105,6 @@ struct mpixq_request {
         struct mpixq_request *next_released;
     };
 
-    struct mpixq_request *next_freed; /* freed while active; under the lock of host_free.c */
     /* With the watchdog: twice the number of the call that waits for it, 1 more for the first that
      * the call lacks; 0: none. Written by the thread that calls. */
     _Atomic uint64_t host_call;
