@@ -12,6 +12,8 @@
  */
 #include <string.h>
 
+#include <unistd.h>
+
 #include "gpu_graph.h"
 #include "gpu_lanes.h"
 #include "mtest_gpu.h"
@@ -321,6 +323,36 @@ static void test_freed_requests(bool both)
     expect_works();
 }
 
+/* A queue fails while requests that it has captured are idle: they are as good as before. */
+static void test_idle(void)
+{
+    static struct gpu_lanes l, freed;
+    void *executable, *doomed;
+
+    make(&l, TAG);
+    make(&freed, TAG + 10);
+    executable = capture(&l);
+    gpu_graph_begin(side.stream, GPU_GRAPH_GLOBAL);
+    MTEST_OK(MPIX_Enqueue_startall(side.queue, 4, freed.r));
+    MTEST_OK(MPIX_Enqueue_waitall(side.queue, 4, freed.r));
+    doomed = gpu_graph_end_executable(side.stream);
+    gpu_graph_launch(executable, side.stream);
+    gpu_lanes_side_finish(&side);
+    for (int i = 0; i < 4; i++) {
+        MTEST_OK(MPI_Request_free(&freed.r[i]));
+    }
+    gpu_graph_launch(doomed, side.stream);
+    expect_failed(MPIXQ_ERR_STATE);
+    usleep(mtest_rank == 0 ? 50000 : 400000); /* so that the other one's wait would have ended */
+    gpu_lanes_exchange(&l, side.queue, side.stream);
+    gpu_lanes_side_finish(&side);
+    gpu_lanes_check(&l, 2, "after its queue has failed");
+    gpu_graph_free_executable(executable);
+    gpu_graph_free_executable(doomed);
+    gpu_lanes_free(&l);
+    gpu_lanes_free(&freed);
+}
+
 static void test_freed_queue(void)
 {
     static struct gpu_lanes l;
@@ -409,6 +441,7 @@ static void test_all(const char *channel)
     test_started_twice(1);
     test_freed_requests(true);
     test_freed_requests(false);
+    test_idle();
     test_freed_queue();
 }
 

@@ -226,14 +226,6 @@ struct told {
     int code;
 };
 
-static void halt(struct mpixq_counted *counted)
-{
-    if (!counted->is_halted) {
-        counted->is_halted = true;
-        counted->pair->channel->graphs->halt(counted->pair);
-    }
-}
-
 /* A request that was freed has no peer any more that could be told. */
 static int take_error(struct mpixq_counted *counted, enum mpixq_error error)
 {
@@ -252,33 +244,35 @@ static int take_error(struct mpixq_counted *counted, enum mpixq_error error)
     return MPI_SUCCESS;
 }
 
-/* Why a start that was made fails, or MPI_SUCCESS: what a queue's graphs have started goes with the
- * queue, as what its calls have started does. */
+/* Why a start that is under way will not complete, or MPI_SUCCESS: what a queue's graphs have
+ * started goes with the queue, as what its calls have started does. */
 static int find_failure(struct mpixq_pair *pair, struct mpixq_queue *queue)
 {
-    if (queue == NULL || atomic_load(&pair->queue) != NULL || !mpixq_pair_is_in_flight(pair)) {
+    if (!mpixq_pair_is_in_flight(pair)) {
         return MPI_SUCCESS;
     }
-    if (mpixq_queue_has_failed(queue)) {
-        return mpixq_pair_has_failed(pair) ? MPI_SUCCESS : atomic_load(&queue->failed);
+    if (mpixq_pair_has_failed(pair)) {
+        return mpixq_pair_peer_failed(pair);
     }
-    return mpixq_pair_has_failed(pair) ? mpixq_pair_peer_failed(pair) : MPI_SUCCESS;
+    return queue != NULL ? atomic_load(&queue->failed) : MPI_SUCCESS;
 }
 
-/* Under the lock. Returns the code of a failure that is to be told. */
+/* Under the lock. Returns the code of a failure that is to be told. Waits for a pair end only if it
+ * fails, since it stays halted: an idle one may be started again, on another queue. */
 static int look_at(struct mpixq_counted *counted)
 {
     struct mpixq_pair *pair = counted->pair;
     uint64_t before = mpixq_pair_executed(pair);
     int code = take_error(counted, pair->channel->graphs->refresh(pair));
-    struct mpixq_queue *queue = mpixq_graphs_queue(pair);
+    int failure = find_failure(pair, mpixq_graphs_queue(pair));
 
     if (mpixq_pair_executed(pair) != before) {
         atomic_store(&made.idle, 0);
     }
-    code = code != MPI_SUCCESS ? code : find_failure(pair, queue);
-    if (mpixq_pair_has_failed(pair) || (queue != NULL && mpixq_queue_has_failed(queue))) {
-        halt(counted);
+    if (failure != MPI_SUCCESS && !counted->is_halted) {
+        counted->is_halted = true;
+        pair->channel->graphs->halt(pair);
+        code = code != MPI_SUCCESS ? code : failure;
     }
     return code;
 }
@@ -358,7 +352,7 @@ void mpixq_graphs_close(void)
     mpixq_lock_acquire(&made.lock);
     DL_FOREACH(made.counted, counted)
     {
-        halt(counted);
+        counted->pair->channel->graphs->halt(counted->pair);
         counted->n_graphs = 0;
     }
     while ((graph = made.graphs) != NULL) {
