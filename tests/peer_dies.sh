@@ -4,7 +4,8 @@
 #
 # peer_dies.sh fallback|sockets|double|ipc [apart|hip] - a process is killed while its peer waits
 # for it: the wait ends with an error that names the request and the peer, and the stream goes on.
-# With ipc also when start and wait are captured in a graph that is launched then.
+# With ipc also when start and wait are captured in a graph that is launched then, unless
+# MPIXQ_GPU_OPS=unshared: then it depends on who else uses a GPU whether captures are possible.
 # Apart is for the double only; hip: on a stream of HIP, of the double of its runtime. By hand
 # MTEST_STREAM says which streams (tests/gpu/run). Ipc needs one, and has all buffers on GPUs.
 #
@@ -115,33 +116,43 @@ dies()
     done
 }
 
+kinds=("")
+[ $channel != ipc ] || [ "${MPIXQ_GPU_OPS-}" = unshared ] || kinds+=(replay-)
+
 # Which of these is killed while it moves data is a matter of chance. There the one that is left
 # waits for a minute, in which the others run.
 declare -A begun=()
 if [ $channel = ipc ]; then
-    for how in {,replay-}loop{0,1,3}; do
-        run $how &
-        begun[$how]=$!
+    for kind in "${kinds[@]}"; do
+        for how in "$kind"loop{0,1,3}; do
+            run "$how" &
+            begun[$how]=$!
+        done
     done
 fi
 
 # A fabric may tell by an operation that fails, before anybody has looked at the process.
-singles=(receive send)
-[ $channel != ipc ] || singles+=(replay-receive replay-send)
-for how in "${singles[@]}"; do
-    name=$([[ $how = *send ]] && echo 'send to' || echo 'receive from')
-    dies "$how" "queue: kind 9: MPIX_Queue_wait: queue failed at $name 1 tag 7 on MPI_COMM_WORLD,\
- .* bytes: .*.rank 1 of MPI_COMM_WORLD" "again: kind 9" "test: kind 9" "synchronize: kind 0" \
-        "drained: 1" "free: kind 0" "stream: kind 0" "request: kind 0" "channel: $channel$"
+# A fabric may tell by an operation that fails, before anybody has looked at the process.
+for kind in "${kinds[@]}"; do
+    for how in receive send; do
+        name=$([ $how = send ] && echo 'send to' || echo 'receive from')
+        dies "$kind$how" "queue: kind 9: MPIX_Queue_wait: queue failed at $name 1 tag 7 on\
+ MPI_COMM_WORLD, .* bytes: .*.rank 1 of MPI_COMM_WORLD" "again: kind 9" "test: kind 9" \
+            "synchronize: kind 0" "drained: 1" "free: kind 0" "stream: kind 0" \
+            "request: kind 0" "channel: $channel$"
+    done
 done
 if [ $channel = ipc ]; then
     # Whoever comes second moves the data, be the other one alive or not; then nobody comes.
-    for how in {,replay-}{first-receive,first-send,loop0,loop1,loop3}; do
-        others=()
-        [[ $how = *first* ]] || others=("other: kind 0"{,,,,,})
-        dies "$how" "queue: kind 9: .* .rank 1 of MPI_COMM_WORLD" "again: kind 9" "test: kind 9" \
-            "synchronize: kind 0" "drained: 1" "free: kind 0" "stream: kind 0" \
-            ${others[@]+"${others[@]}"} "request: kind 0" "channel: $channel$"
+    for kind in "${kinds[@]}"; do
+        for how in first-receive first-send loop0 loop1 loop3; do
+            others=()
+            [[ $how = first* ]] || others=("other: kind 0"{,,,,,})
+            dies "$kind$how" "queue: kind 9: .* .rank 1 of MPI_COMM_WORLD" "again: kind 9" \
+                "test: kind 9" "synchronize: kind 0" "drained: 1" "free: kind 0" \
+                "stream: kind 0" ${others[@]+"${others[@]}"} "request: kind 0" \
+                "channel: $channel$"
+        done
     done
 fi
 if [ $channel = ipc ] && [ "${2-}" = hip ]; then
