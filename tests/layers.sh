@@ -22,7 +22,9 @@ may_include()
     pmpi) echo "core/*" ;;
     # api.c asks whether the calls of the program come by; fortran.c is called like the names there.
     # Host streams are made and ended by users.
-    api) echo "core/* stream/stream.h stream/host_stream.h pmpi/next.h pmpi/fortran.h" ;;
+    api)
+        echo "core/* stream/stream.h stream/host_stream.h
+            pmpi/next.h pmpi/pull.h pmpi/fortran.h" ;;
     # Host streams are ended at MPI_Finalize.
     core) echo "stream/stream.h stream/host_stream.h stream/memory.h" ;;
     stream) echo "$services" ;;

@@ -2,13 +2,13 @@
  * Copyright (c) 2026 the mpix-queue authors */
 #include "api.h"
 
-#include <stdatomic.h>
 #include <stdbool.h>
 #include <stdio.h>
 
 #include "core/alloc.h"
 #include "core/lib.h"
 #include "pmpi/next.h"
+#include "pmpi/pull.h"
 #include "stream/stream.h"
 
 /* An error that names who takes the calls. */
@@ -16,7 +16,7 @@ static int fail_passed_by(const struct mpixq_call *call)
 {
     char why[MPIXQ_ERROR_ROOM] = "", text[2 * MPIXQ_ERROR_ROOM];
 
-    (void)mpixq_next_is_interposed(why, sizeof why); /* they do not, or nobody were here */
+    (void)mpixq_pull_is_interposed(why, sizeof why); /* they do not, or nobody were here */
     (void)snprintf(text, sizeof text, "%s: %s", call->name, why);
     return mpixq_error_raise(MPI_COMM_NULL, mpixq_error_code_saying(MPIXQ_E_INTERPOSE, text));
 }
@@ -39,28 +39,15 @@ static int enter(const struct mpixq_call *call, bool interposed)
     return MPI_SUCCESS;
 }
 
-static bool is_interposed(void)
-{
-    static atomic_int known; /* 0: not looked yet, 1: yes, 2: no */
-    int is = atomic_load_explicit(&known, memory_order_relaxed);
-
-    if (is == 0) {
-        mpixq_next_pull();
-        is = mpixq_next_is_interposed(NULL, 0) ? 1 : 2;
-        atomic_store_explicit(&known, is, memory_order_relaxed);
-    }
-    return is == 1;
-}
-
 int mpixq_api_enter(const struct mpixq_call *call)
 {
     /* While the library is not up, the first question is whether it can be. */
-    return enter(call, mpixq_lib_is_up() || is_interposed());
+    return enter(call, mpixq_lib_is_up() || mpixq_pull());
 }
 
 int mpixq_api_enter_interposed(const struct mpixq_call *call)
 {
-    return enter(call, is_interposed());
+    return enter(call, mpixq_pull());
 }
 
 int mpixq_api_fail(const struct mpixq_call *call, enum mpixq_error error)

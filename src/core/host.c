@@ -8,7 +8,6 @@
 #include "alloc.h"
 #include "channel.h"
 #include "graphs.h"
-#include "host_start.h"
 #include "queue.h"
 
 /* The state of a request for the host: one whose wait has completed is given back by its queue
@@ -78,11 +77,10 @@ int mpixq_host_check_cancel(const struct mpixq_call *call, MPI_Request request)
 
 void mpixq_watch_show(struct mpixq_watch *watch)
 {
-    static _Atomic uint64_t last_call;
     uint64_t first = 1;
 
     if (watch->call == 0) {
-        watch->call = atomic_fetch_add(&last_call, 1) + 1;
+        watch->call = atomic_fetch_add(&mpixq_host.last_call, 1) + 1;
     }
     for (int i = 0; i < watch->n_ours; i++) {
         bool waits = !watch->ours[i].done && !watch->ours[i].queued;

@@ -12,6 +12,7 @@
 #include <stdbool.h>
 
 #include "backoff.h"
+#include "host_start.h"
 #include "match.h"
 #include "noted.h"
 
@@ -51,11 +52,10 @@ struct mpixq_watch {
     struct mpixq_backoff backoff;
 };
 
-/* Requests that were freed while active: are there any? Let go of those that have completed. */
-extern atomic_long mpixq_host_n_freed;
+/* Are there any that were freed while active? Let go of those that have completed. */
 static inline bool mpixq_host_has_freed(void)
 {
-    return atomic_load_explicit(&mpixq_host_n_freed, memory_order_relaxed) > 0;
+    return atomic_load_explicit(&mpixq_host.n_freed, memory_order_relaxed) > 0;
 }
 void mpixq_host_reap(void);
 

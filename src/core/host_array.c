@@ -3,7 +3,6 @@
 #include "host_array.h"
 
 #include "channel.h"
-#include "host_start.h"
 #include "watchdog.h"
 
 enum { TOGETHER = 32 }; /* requests polled in one call */
@@ -117,8 +116,7 @@ static int poll_until_one(struct mpixq_watch *watch, int place, int end)
 
 int mpixq_ours_poll_any(struct mpixq_watch *watch)
 {
-    static atomic_uint turn;
-    unsigned calls = atomic_fetch_add_explicit(&turn, 1, memory_order_relaxed);
+    unsigned calls = atomic_fetch_add_explicit(&mpixq_host.polls, 1, memory_order_relaxed);
     int first = (int)(calls % (unsigned)watch->n_ours), which;
 
     /* One by itself, as most often it is done if any is. */

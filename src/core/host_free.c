@@ -10,17 +10,7 @@
 #include "channel.h"
 #include "graphs.h"
 #include "host.h"
-#include "host_start.h"
-#include "lock.h"
 #include "queue.h"
-
-/* Guards the list. A leaf: who looks at requests has taken them out, since a channel may call a
- * GPU's library for it, and that may block until others go on. */
-static struct {
-    struct mpixq_lock lock;
-    struct mpixq_request *first;
-} freed = {.lock = MPIXQ_LOCK_INITIALIZER(MPIXQ_RANK_HOST_FREE)};
-atomic_long mpixq_host_n_freed; /* those that somebody has taken out included */
 
 static enum mpixq_error check_one_free(struct mpixq_request *req)
 {
@@ -67,9 +57,9 @@ int mpixq_host_free(const struct mpixq_call *call, MPI_Request handle, struct mp
 
 static void put_in(struct mpixq_request *req)
 {
-    mpixq_lock_acquire(&freed.lock);
-    LL_PREPEND2(freed.first, req, next_freed);
-    mpixq_lock_release(&freed.lock);
+    mpixq_lock_acquire(&mpixq_host.freed_lock);
+    LL_PREPEND2(mpixq_host.freed, req, next_freed);
+    mpixq_lock_release(&mpixq_host.freed_lock);
 }
 
 void mpixq_host_freed(struct mpixq_request *req)
@@ -87,7 +77,7 @@ void mpixq_host_freed(struct mpixq_request *req)
         mpixq_match_release(req);
         return;
     }
-    atomic_fetch_add(&mpixq_host_n_freed, 1);
+    atomic_fetch_add(&mpixq_host.n_freed, 1);
     put_in(req);
     mpixq_host_reap();
 }
@@ -96,10 +86,10 @@ static struct mpixq_request *take_all(void)
 {
     struct mpixq_request *taken;
 
-    mpixq_lock_acquire(&freed.lock);
-    taken = freed.first;
-    freed.first = NULL;
-    mpixq_lock_release(&freed.lock);
+    mpixq_lock_acquire(&mpixq_host.freed_lock);
+    taken = mpixq_host.freed;
+    mpixq_host.freed = NULL;
+    mpixq_lock_release(&mpixq_host.freed_lock);
     return taken;
 }
 
@@ -108,7 +98,7 @@ static void release(struct mpixq_request *req)
     (void)mpixq_host_complete(req, mpixq_host_result(req), MPI_STATUS_IGNORE);
     req->pair.channel->recall(&req->pair); /* in MPI_Finalize it may be under way */
     mpixq_match_release(req);
-    atomic_fetch_sub(&mpixq_host_n_freed, 1);
+    atomic_fetch_sub(&mpixq_host.n_freed, 1);
 }
 
 void mpixq_host_reap(void)

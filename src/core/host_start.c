@@ -12,6 +12,8 @@
 
 enum { TOGETHER = 32 }; /* starts made in one call */
 
+struct mpixq_host mpixq_host = {.freed_lock = MPIXQ_LOCK_INITIALIZER(MPIXQ_RANK_HOST_FREE)};
+
 enum mpixq_error mpixq_host_claim(MPI_Request handle, struct mpixq_request **req_p)
 {
     struct mpixq_request *req = mpixq_request_find(handle);
@@ -179,9 +181,8 @@ int mpixq_host_complete(struct mpixq_request *req, int code, MPI_Status *status)
 void mpixq_host_missed(void)
 {
     enum { EVERY = 16 };
-    static atomic_uint misses;
 
-    if (atomic_fetch_add_explicit(&misses, 1, memory_order_relaxed) % EVERY == 0) {
+    if (atomic_fetch_add_explicit(&mpixq_host.misses, 1, memory_order_relaxed) % EVERY == 0) {
         mpixq_match_kick();
     }
 }

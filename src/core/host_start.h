@@ -17,7 +17,25 @@
 #include <stdbool.h>
 
 #include "fault.h"
+#include "lock.h"
 #include "request.h"
+
+/* What the calls of all threads share. A process has one; mpixq_host_close leaves nothing in it
+ * that needs to be freed. */
+struct mpixq_host {
+    _Atomic uint64_t last_call; /* number of the last one that the watchdog was shown */
+    /* Calls for any with elements of ours and others: who is looked at first, so that neither
+     * starves. And polls for any of ours, which begin elsewhere each time. */
+    atomic_uint mixed, polls;
+    atomic_uint misses; /* calls that found nothing complete */
+    /* Records whose requests were freed while active. The lock guards the list. A leaf: who looks
+     * at requests has taken them out, since a channel may call a GPU's library for it, and that
+     * may block until others go on. */
+    struct mpixq_lock freed_lock;
+    struct mpixq_request *freed;
+    atomic_long n_freed; /* those that somebody has taken out included */
+};
+extern struct mpixq_host mpixq_host;
 
 /* Take a request for a start by the host: *req_p is its record, now HOST_STARTED, or NULL if MPI is
  * to start it. On an error *req_p is the record that it is about. */

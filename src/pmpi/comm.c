@@ -9,6 +9,7 @@
 #include "core/comm.h"
 #include "core/lib.h"
 #include "next.h"
+#include "pull.h"
 
 void mpixq_pull_comm(void)
 {

@@ -6,7 +6,6 @@
  * interface, in which handles are numbers; in Open MPI and its heirs they are addresses, and
  * constants are objects of the library. */
 #include <dlfcn.h>
-#include <pthread.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <string.h>
@@ -20,9 +19,6 @@ enum {
     HAS_ADDRESSES = sizeof(MPI_Comm) == sizeof(void *),
     VERSION_ROOM = 8192 /* of MPICH, and more than any other: mpi.h tells that of our own MPI */
 };
-
-static bool foreign; /* constant after look */
-static pthread_once_t once = PTHREAD_ONCE_INIT;
 
 /* The name of the object that a handle of ours is the address of, or NULL. */
 static const char *name_of_world(void)
@@ -60,15 +56,16 @@ static void look(void)
     version_of_mpi(version);
     if (world != NULL) {
         /* Something in between may define functions only. */
-        foreign = mpixq_object_symbol(serves, world) == NULL && strstr(version, "Open MPI") == NULL;
+        mpixq_next.is_foreign =
+            mpixq_object_symbol(serves, world) == NULL && strstr(version, "Open MPI") == NULL;
     } else if (!HAS_ADDRESSES) {
-        foreign = mpixq_object_symbol(serves, "ompi_mpi_comm_world") != NULL;
+        mpixq_next.is_foreign = mpixq_object_symbol(serves, "ompi_mpi_comm_world") != NULL;
     }
-    if (foreign) {
+    if (mpixq_next.is_foreign) {
         mpixq_env_read();
         mpixq_err("%s was built for %s, and this process runs on another MPI, %.80s (%s): link or "
                   "preload the libmpix_queue of that MPI",
-                  dladdr(&once, &own) != 0 ? own.dli_fname : "libmpix_queue",
+                  dladdr(&mpixq_next, &own) != 0 ? own.dli_fname : "libmpix_queue",
                   HAS_ADDRESSES ? "Open MPI" : "MPICH and its like", version,
                   mpixq_object_name(serves));
     }
@@ -76,6 +73,6 @@ static void look(void)
 
 bool mpixq_next_is_foreign(void)
 {
-    (void)pthread_once(&once, look);
-    return foreign;
+    (void)pthread_once(&mpixq_next.foreign_once, look);
+    return mpixq_next.is_foreign;
 }

@@ -50,13 +50,6 @@ void mpixq_fortran_constants(void)
     }
 }
 
-void mpixq_pull_fortran(void)
-{
-    mpixq_pull_fortran_comm();
-    mpixq_pull_fortran_complete();
-    mpixq_pull_fortran_persistent();
-}
-
 #define ONE_OF(address, ...)                                                                       \
     is_one_of(address, (const MPI_Fint *const[]){__VA_ARGS__},                                     \
               sizeof((const MPI_Fint *const[]){__VA_ARGS__}) / sizeof(MPI_Fint *))

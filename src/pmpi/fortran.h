@@ -45,10 +45,9 @@ bool mpixq_fortran_ignores(const MPI_Fint *statuses);
 /* See to it that C finds MPI's constants of Fortran, MPI_F_STATUS_IGNORE for one. */
 void mpixq_fortran_constants(void);
 
-/* One per file of Fortran names, for mpixq_pull_fortran. */
+/* One per file of Fortran names that no other file needs. */
 void mpixq_pull_fortran_comm(void);
 void mpixq_pull_fortran_complete(void);
-void mpixq_pull_fortran_persistent(void);
 
 /* An array of requests as handles of C. */
 struct mpixq_fortran_requests {

@@ -8,9 +8,12 @@
 
 #include "fortran.h"
 #include "next.h"
+#include "pull.h"
 
-void mpixq_pull_fortran_persistent(void)
+void mpixq_pull_fortran(void)
 {
+    mpixq_pull_fortran_comm();
+    mpixq_pull_fortran_complete();
 }
 
 static void init(MPI_Fint *ierror)

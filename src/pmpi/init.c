@@ -4,6 +4,7 @@
 #include "core/env.h"
 #include "core/lib.h"
 #include "next.h"
+#include "pull.h"
 
 void mpixq_pull_init(void)
 {

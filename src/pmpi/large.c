@@ -6,6 +6,7 @@
 #include "core/lib.h"
 #include "core/request.h"
 #include "next.h"
+#include "pull.h"
 
 /* As mpixq_next. */
 static struct {

@@ -35,8 +35,8 @@ static bool only_queued(const struct mpixq_watch *watch)
 int mpixq_mixed_any(struct mpixq_watch *watch, int count, MPI_Request requests[], bool block,
                     int *index, int *flag, MPI_Status *status)
 {
-    static atomic_uint turn; /* who is looked at first, so that neither starves */
-    bool ours_first = atomic_fetch_add_explicit(&turn, 1, memory_order_relaxed) % 2 == 0;
+    bool ours_first =
+        atomic_fetch_add_explicit(&mpixq_host.mixed, 1, memory_order_relaxed) % 2 == 0;
     int rc = MPI_SUCCESS, which;
 
     for (;;) {

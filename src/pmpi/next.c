@@ -11,13 +11,12 @@
 
 #include "object.h"
 
-extern __typeof(MPI_Send_init) mpixq_own_Send_init;
-
 /* MPI's own names for them: right where nothing else is behind us, and in a static program. */
 struct mpixq_next mpixq_next = {
 #define MPIXQ_NEXT(name, parameters) .name = PMPI_##name,
 #include "next_defs.h"
 #undef MPIXQ_NEXT
+    .foreign_once = PTHREAD_ONCE_INIT,
 };
 
 /* mpixq_first.o, if it is in the program, or in a shared library: finds the next definition of a
@@ -103,16 +102,6 @@ bool mpixq_next_comes_to(const void *own, const char *name, char *why, size_t si
     return false;
 }
 
-bool mpixq_next_is_interposed(char *why, size_t size)
-{
-    __typeof(MPI_Send_init) *function = mpixq_own_Send_init;
-    void *own;
-
-    memcpy(&own, &function, sizeof own);
-    return mpixq_next_comes_to(own, "MPI_Send_init", why, size) &&
-           mpixq_fortran_is_interposed(why, size);
-}
-
 /* The library's own name in the dynamic section of the object that it is in; NULL: it is in the
  * program itself, or in another library, as an archive. */
 static const char *own_soname(const struct link_map *map)
@@ -173,17 +162,6 @@ bool mpixq_next_is_linked(void)
         }
     }
     return false;
-}
-
-void mpixq_next_pull(void)
-{
-    mpixq_pull_init();
-    mpixq_pull_persistent();
-    mpixq_pull_start();
-    mpixq_pull_complete();
-    mpixq_pull_comm();
-    mpixq_pull_large();
-    mpixq_pull_fortran();
 }
 
 __attribute__((constructor)) static void find_all(void)

@@ -8,6 +8,8 @@
 #define MPIXQ_NEXT_H
 
 #include <mpi.h>
+#include <pthread.h>
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stddef.h>
 
@@ -19,40 +21,30 @@
     extern __typeof(MPI_##name) mpixq_own_##name                                                   \
         __attribute__((alias("MPI_" #name), visibility("default")))
 
+/* What the dynamic linker has made of our functions, which a process has once: whom they pass calls
+ * on to, and whether calls come to them. Nothing in it needs to be freed. */
 struct mpixq_next {
+/* Set before main; constant afterwards. */
 #define MPIXQ_NEXT(name, parameters) int(*name) parameters;
 #include "next_defs.h"
 #undef MPIXQ_NEXT
+    pthread_once_t foreign_once;
+    bool is_foreign;     /* constant after foreign_once */
+    atomic_int comes_by; /* 0: not looked yet, 1: the program's calls do, 2: they do not */
 };
-
-/* Set before main; constant afterwards. */
 extern struct mpixq_next mpixq_next;
 
 /* Write the next definer of a function into the pointer at slot_p, which stays as it is if
  * there is none. */
 void mpixq_next_find(const char *name, void *slot_p);
-/* Do the program's calls come to us? Otherwise the text why, of at most size bytes, says who takes
- * which of them and what cures that. It may be NULL. */
-bool mpixq_next_is_interposed(char *why, size_t size);
-/* The same of one name: is it own, or what mpixq_first.o defines to call that? */
+/* Do the program's calls of this name come to own, or to what mpixq_first.o defines to call that?
+ * Otherwise the text why, of at most size bytes, says who takes them and what cures that. It may be
+ * NULL. */
 bool mpixq_next_comes_to(const void *own, const char *name, char *why, size_t size);
-/* And those from Fortran, if there is any? */
-bool mpixq_fortran_is_interposed(char *why, size_t size);
 /* Is the MPI of the process of another kind than that which the library was compiled for? Then it
  * was logged, and neither MPI's handles nor functions that take some may be used. */
 bool mpixq_next_is_foreign(void);
 /* Was the library linked into the program, rather than preloaded alone? */
 bool mpixq_next_is_linked(void);
-/* Pull in every file of this directory: referenced by whatever a program must call to use the
- * library. */
-void mpixq_next_pull(void);
-/* One per file that no other file needs. */
-void mpixq_pull_init(void);
-void mpixq_pull_persistent(void);
-void mpixq_pull_start(void);
-void mpixq_pull_complete(void);
-void mpixq_pull_comm(void);
-void mpixq_pull_large(void);
-void mpixq_pull_fortran(void);
 
 #endif

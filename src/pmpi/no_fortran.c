@@ -2,7 +2,7 @@
  * Copyright (c) 2026 the mpix-queue authors
  *
  * An MPI without Fortran, or whose INTEGER is not int: there is nothing to interpose. */
-#include "next.h"
+#include "pull.h"
 
 void mpixq_pull_fortran(void)
 {

@@ -2,7 +2,7 @@
  * Copyright (c) 2026 the mpix-queue authors
  *
  * An MPI without functions for counts beyond int: there is nothing to interpose. */
-#include "next.h"
+#include "pull.h"
 
 void mpixq_pull_large(void)
 {

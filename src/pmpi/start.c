@@ -10,6 +10,7 @@
 #include "core/host_start.h"
 #include "core/request.h"
 #include "next.h"
+#include "pull.h"
 
 /* Out of line, so that passing on is a jump and needs no frame. */
 #define SLOW __attribute__((noinline)) static

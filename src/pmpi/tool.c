@@ -4,63 +4,61 @@
  * The tool interface as a whole, and its categories. Built only where MPI has it. */
 #include "tool.h"
 
-#include <stdatomic.h>
 #include <stddef.h>
 #include <string.h>
 
-#include "core/lock.h"
 #include "next.h"
 
 static const char category[] = "mpix_queue";
 
-struct mpixq_tool_next mpixq_tool_next = {
+struct mpixq_tool mpixq_tool = {
+    .next =
+        {
 #define MPIXQ_NEXT(name, parameters) .name = PMPI_##name,
 #include "tool_defs.h"
 #undef MPIXQ_NEXT
+        },
+    .begins = -1,
+    .place_lock = MPIXQ_LOCK_INITIALIZER(MPIXQ_RANK_TOOL_PLACE),
+    .pvars = {.n = MPIXQ_TOOL_N_PVARS},
+    .categories = {.n = 1},
 };
 
 __attribute__((constructor)) static void find_all(void)
 {
-#define MPIXQ_NEXT(name, parameters) mpixq_next_find("MPI_" #name, &mpixq_tool_next.name);
+#define MPIXQ_NEXT(name, parameters) mpixq_next_find("MPI_" #name, &mpixq_tool.next.name);
 #include "tool_defs.h"
 #undef MPIXQ_NEXT
 }
 
-/* Begins that have not ended, of those that come by us; -1: none ever was. */
-static atomic_int begins = -1;
-
 bool mpixq_tool_is_up(void)
 {
-    int n = atomic_load(&begins), number;
+    int n = atomic_load(&mpixq_tool.begins), number;
 
     /* MPIs end the process when they are asked anything after the end. */
     return n > 0 || (n < 0 && PMPI_T_pvar_get_num(&number) == MPI_SUCCESS);
 }
 
-/* The lock orders who looks first; a range is constant once is_placed. */
-static struct mpixq_lock place_lock = MPIXQ_LOCK_INITIALIZER(MPIXQ_RANK_TOOL_PLACE);
-static atomic_bool is_placed;
-struct mpixq_tool_range mpixq_tool_categories = {.n = 1};
-
 bool mpixq_tool_is_placed(void)
 {
     int pvars, categories;
 
-    if (atomic_load_explicit(&is_placed, memory_order_acquire)) {
+    if (atomic_load_explicit(&mpixq_tool.is_placed, memory_order_acquire)) {
         return true;
     }
     if (mpixq_next_is_foreign() || !mpixq_tool_is_up()) {
         return false;
     }
-    mpixq_lock_acquire(&place_lock);
-    if (!atomic_load(&is_placed) && mpixq_tool_next.T_pvar_get_num(&pvars) == MPI_SUCCESS &&
-        mpixq_tool_next.T_category_get_num(&categories) == MPI_SUCCESS) {
-        mpixq_tool_pvars.first = pvars;
-        mpixq_tool_categories.first = categories;
-        atomic_store_explicit(&is_placed, true, memory_order_release);
+    mpixq_lock_acquire(&mpixq_tool.place_lock);
+    if (!atomic_load(&mpixq_tool.is_placed) &&
+        mpixq_tool.next.T_pvar_get_num(&pvars) == MPI_SUCCESS &&
+        mpixq_tool.next.T_category_get_num(&categories) == MPI_SUCCESS) {
+        mpixq_tool.pvars.first = pvars;
+        mpixq_tool.categories.first = categories;
+        atomic_store_explicit(&mpixq_tool.is_placed, true, memory_order_release);
     }
-    mpixq_lock_release(&place_lock);
-    return atomic_load(&is_placed);
+    mpixq_lock_release(&mpixq_tool.place_lock);
+    return atomic_load(&mpixq_tool.is_placed);
 }
 
 bool mpixq_tool_takes(const struct mpixq_tool_range *range, int *index)
@@ -94,11 +92,11 @@ void mpixq_tool_give_text(const char *text, char *text_p, int *length_p)
 
 MPIXQ_INTERPOSE int MPI_T_init_thread(int required, int *provided)
 {
-    int rc = mpixq_tool_next.T_init_thread(required, provided), none = -1;
+    int rc = mpixq_tool.next.T_init_thread(required, provided), none = -1;
 
     if (rc == MPI_SUCCESS) {
-        (void)atomic_compare_exchange_strong(&begins, &none, 0);
-        atomic_fetch_add(&begins, 1);
+        (void)atomic_compare_exchange_strong(&mpixq_tool.begins, &none, 0);
+        atomic_fetch_add(&mpixq_tool.begins, 1);
     }
     return rc;
 }
@@ -106,9 +104,10 @@ MPIXQ_OWN(T_init_thread);
 
 MPIXQ_INTERPOSE int MPI_T_finalize(void)
 {
-    int rc = mpixq_tool_next.T_finalize();
+    int rc = mpixq_tool.next.T_finalize();
 
-    if (rc == MPI_SUCCESS && atomic_load(&begins) > 0 && atomic_fetch_sub(&begins, 1) == 1) {
+    if (rc == MPI_SUCCESS && atomic_load(&mpixq_tool.begins) > 0 &&
+        atomic_fetch_sub(&mpixq_tool.begins, 1) == 1) {
         mpixq_tool_end_session(MPI_T_PVAR_SESSION_NULL);
     }
     return rc;
@@ -117,7 +116,7 @@ MPIXQ_OWN(T_finalize);
 
 static bool is_own(int *cat_index)
 {
-    return mpixq_tool_takes(&mpixq_tool_categories, cat_index);
+    return mpixq_tool_takes(&mpixq_tool.categories, cat_index);
 }
 
 static int up(void)
@@ -128,10 +127,10 @@ static int up(void)
 MPIXQ_INTERPOSE int MPI_T_category_get_num(int *num_cat)
 {
     bool placed = mpixq_tool_is_placed();
-    int rc = mpixq_tool_next.T_category_get_num(num_cat);
+    int rc = mpixq_tool.next.T_category_get_num(num_cat);
 
     if (rc == MPI_SUCCESS && placed) {
-        *num_cat = mpixq_tool_number(&mpixq_tool_categories, *num_cat);
+        *num_cat = mpixq_tool_number(&mpixq_tool.categories, *num_cat);
     }
     return rc;
 }
@@ -142,7 +141,7 @@ MPIXQ_INTERPOSE int MPI_T_category_get_info(int cat_index, char *name, int *name
                                             int *num_categories)
 {
     if (!is_own(&cat_index)) {
-        return mpixq_tool_next.T_category_get_info(cat_index, name, name_len, desc, desc_len,
+        return mpixq_tool.next.T_category_get_info(cat_index, name, name_len, desc, desc_len,
                                                    num_cvars, num_pvars, num_categories);
     }
     if (up() != MPI_SUCCESS) {
@@ -154,7 +153,7 @@ MPIXQ_INTERPOSE int MPI_T_category_get_info(int cat_index, char *name, int *name
         *num_cvars = 0;
     }
     if (num_pvars != NULL) {
-        *num_pvars = mpixq_tool_pvars.n;
+        *num_pvars = mpixq_tool.pvars.n;
     }
     if (num_categories != NULL) {
         *num_categories = 0;
@@ -169,12 +168,12 @@ MPIXQ_INTERPOSE int MPI_T_category_get_index(const char *name, int *cat_index)
     int rc;
 
     if (placed && name != NULL && cat_index != NULL && strcmp(name, category) == 0) {
-        *cat_index = mpixq_tool_categories.first;
+        *cat_index = mpixq_tool.categories.first;
         return up();
     }
-    rc = mpixq_tool_next.T_category_get_index(name, cat_index);
+    rc = mpixq_tool.next.T_category_get_index(name, cat_index);
     if (rc == MPI_SUCCESS && placed) {
-        *cat_index = mpixq_tool_from_next(&mpixq_tool_categories, *cat_index);
+        *cat_index = mpixq_tool_from_next(&mpixq_tool.categories, *cat_index);
     }
     return rc;
 }
@@ -183,7 +182,7 @@ MPIXQ_OWN(T_category_get_index);
 MPIXQ_INTERPOSE int MPI_T_category_get_cvars(int cat_index, int len, int indices[])
 {
     return is_own(&cat_index) ? up()
-                              : mpixq_tool_next.T_category_get_cvars(cat_index, len, indices);
+                              : mpixq_tool.next.T_category_get_cvars(cat_index, len, indices);
 }
 MPIXQ_OWN(T_category_get_cvars);
 
@@ -200,16 +199,16 @@ MPIXQ_INTERPOSE int MPI_T_category_get_pvars(int cat_index, int len, int indices
     int cvars, pvars, categories, rc;
 
     if (is_own(&cat_index)) {
-        for (int i = 0; up() == MPI_SUCCESS && i < len && i < mpixq_tool_pvars.n; i++) {
-            indices[i] = mpixq_tool_pvars.first + i;
+        for (int i = 0; up() == MPI_SUCCESS && i < len && i < mpixq_tool.pvars.n; i++) {
+            indices[i] = mpixq_tool.pvars.first + i;
         }
         return up();
     }
-    rc = mpixq_tool_next.T_category_get_pvars(cat_index, len, indices);
+    rc = mpixq_tool.next.T_category_get_pvars(cat_index, len, indices);
     if (rc == MPI_SUCCESS && mpixq_tool_is_placed() &&
-        mpixq_tool_next.T_category_get_info(cat_index, NULL, NULL, NULL, NULL, &cvars, &pvars,
+        mpixq_tool.next.T_category_get_info(cat_index, NULL, NULL, NULL, NULL, &cvars, &pvars,
                                             &categories) == MPI_SUCCESS) {
-        number_anew(&mpixq_tool_pvars, len, pvars, indices);
+        number_anew(&mpixq_tool.pvars, len, pvars, indices);
     }
     return rc;
 }
@@ -222,11 +221,11 @@ MPIXQ_INTERPOSE int MPI_T_category_get_categories(int cat_index, int len, int in
     if (is_own(&cat_index)) {
         return up();
     }
-    rc = mpixq_tool_next.T_category_get_categories(cat_index, len, indices);
+    rc = mpixq_tool.next.T_category_get_categories(cat_index, len, indices);
     if (rc == MPI_SUCCESS && mpixq_tool_is_placed() &&
-        mpixq_tool_next.T_category_get_info(cat_index, NULL, NULL, NULL, NULL, &cvars, &pvars,
+        mpixq_tool.next.T_category_get_info(cat_index, NULL, NULL, NULL, NULL, &cvars, &pvars,
                                             &categories) == MPI_SUCCESS) {
-        number_anew(&mpixq_tool_categories, len, categories, indices);
+        number_anew(&mpixq_tool.categories, len, categories, indices);
     }
     return rc;
 }

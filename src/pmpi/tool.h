@@ -18,22 +18,41 @@
 #define MPIXQ_TOOL_H
 
 #include <mpi.h>
+#include <stdatomic.h>
 #include <stdbool.h>
 
-struct mpixq_tool_next {
-#define MPIXQ_NEXT(name, parameters) int(*name) parameters;
-#include "tool_defs.h"
-#undef MPIXQ_NEXT
-};
+#include "core/lock.h"
 
-/* As mpixq_next. */
-extern struct mpixq_tool_next mpixq_tool_next;
+/* The number of our variables. */
+enum {
+    MPIXQ_TOOL_N_PVARS = 0
+#define MPIXQ_PVAR(name, class, member, description) +1
+#define MPIXQ_PVARS_OF(name, id) +4
+#include "pvar_defs.h"
+#undef MPIXQ_PVARS_OF
+#undef MPIXQ_PVAR
+};
 
 /* The indices of ours among those of the next definer. */
 struct mpixq_tool_range {
     int first, n;
 };
-extern struct mpixq_tool_range mpixq_tool_pvars, mpixq_tool_categories;
+
+/* The interface as we add to it, of which a process has one. Nothing in it needs to be freed. */
+struct mpixq_tool {
+    /* As mpixq_next. */
+    struct {
+#define MPIXQ_NEXT(name, parameters) int(*name) parameters;
+#include "tool_defs.h"
+#undef MPIXQ_NEXT
+    } next;
+    atomic_int begins; /* that have not ended, of those that come by us; -1: none ever was */
+    /* The lock orders who looks first; a range is constant once is_placed. */
+    struct mpixq_lock place_lock;
+    atomic_bool is_placed;
+    struct mpixq_tool_range pvars, categories;
+};
+extern struct mpixq_tool mpixq_tool;
 
 /* Is a tool's index one of ours? Otherwise *index becomes that of the next definer. */
 bool mpixq_tool_takes(const struct mpixq_tool_range *range, int *index);

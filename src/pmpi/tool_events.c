@@ -32,7 +32,7 @@ static int none(void)
 
 MPIXQ_INTERPOSE int MPI_T_category_get_num_events(int cat_index, int *num_events)
 {
-    if (!mpixq_tool_takes(&mpixq_tool_categories, &cat_index)) {
+    if (!mpixq_tool_takes(&mpixq_tool.categories, &cat_index)) {
         return next.T_category_get_num_events(cat_index, num_events);
     }
     if (num_events != NULL) {
@@ -44,7 +44,7 @@ MPIXQ_OWN(T_category_get_num_events);
 
 MPIXQ_INTERPOSE int MPI_T_category_get_events(int cat_index, int len, int indices[])
 {
-    return mpixq_tool_takes(&mpixq_tool_categories, &cat_index)
+    return mpixq_tool_takes(&mpixq_tool.categories, &cat_index)
                ? none()
                : next.T_category_get_events(cat_index, len, indices);
 }

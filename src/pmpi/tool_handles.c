@@ -28,16 +28,19 @@ struct block {
     struct block *next;
 };
 
-/* Guards all of it; also while a value is read, so that no count is lost before a reset. */
-static struct mpixq_lock lock = MPIXQ_LOCK_INITIALIZER(MPIXQ_RANK_TOOL_HANDLES);
-static struct block first, *last = &first;
+/* All handles. The lock guards all of it; also while a value is read, so that no count is lost
+ * before a reset. */
+static struct {
+    struct mpixq_lock lock;
+    struct block first, *last;
+} handles = {.lock = MPIXQ_LOCK_INITIALIZER(MPIXQ_RANK_TOOL_HANDLES), .last = &handles.first};
 
 /* The handle of ours at an address, or NULL. Under the lock. */
 static struct handle *find(MPI_T_pvar_handle handle)
 {
     uintptr_t at = (uintptr_t)handle;
 
-    for (struct block *block = &first; block != NULL; block = block->next) {
+    for (struct block *block = &handles.first; block != NULL; block = block->next) {
         uintptr_t begin = (uintptr_t)block->of;
 
         if (at >= begin && at < begin + sizeof block->of) {
@@ -50,35 +53,35 @@ static struct handle *find(MPI_T_pvar_handle handle)
 /* A handle that is not live; NULL without memory. Under the lock. */
 static struct handle *find_free(void)
 {
-    for (struct block *block = &first; block != NULL; block = block->next) {
+    for (struct block *block = &handles.first; block != NULL; block = block->next) {
         for (int i = 0; i < N_HANDLES; i++) {
             if (!block->of[i].is_live) {
                 return &block->of[i];
             }
         }
     }
-    last->next = mpixq_alloc(sizeof *last->next);
-    if (last->next == NULL) {
+    handles.last->next = mpixq_alloc(sizeof *handles.last->next);
+    if (handles.last->next == NULL) {
         return NULL;
     }
-    last = last->next;
-    return &last->of[0];
+    handles.last = handles.last->next;
+    return &handles.last->of[0];
 }
 
 bool mpixq_tool_has_handle(MPI_T_pvar_handle handle)
 {
     bool has;
 
-    mpixq_lock_acquire(&lock);
+    mpixq_lock_acquire(&handles.lock);
     has = find(handle) != NULL;
-    mpixq_lock_release(&lock);
+    mpixq_lock_release(&handles.lock);
     return has;
 }
 
 /* Call visit for each live handle of a session. Under the lock. */
 static void each(MPI_T_pvar_session session, void (*visit)(struct handle *handle))
 {
-    for (struct block *block = &first; block != NULL; block = block->next) {
+    for (struct block *block = &handles.first; block != NULL; block = block->next) {
         for (int i = 0; i < N_HANDLES; i++) {
             struct handle *handle = &block->of[i];
 
@@ -102,9 +105,9 @@ static void reset(struct handle *handle)
 
 void mpixq_tool_end_session(MPI_T_pvar_session session)
 {
-    mpixq_lock_acquire(&lock);
+    mpixq_lock_acquire(&handles.lock);
     each(session, end);
-    mpixq_lock_release(&lock);
+    mpixq_lock_release(&handles.lock);
 }
 
 /* The handle of ours, with the lock; otherwise *rc_p is why it cannot be used. */
@@ -120,14 +123,14 @@ static struct handle *enter(MPI_T_pvar_session session, MPI_T_pvar_handle handle
         *rc_p = MPI_T_ERR_INVALID_SESSION;
         return NULL;
     }
-    mpixq_lock_acquire(&lock);
+    mpixq_lock_acquire(&handles.lock);
     found = find(handle);
     if (found != NULL && (MPI_T_pvar_handle)(void *)found == handle && found->is_live &&
         found->session == session) {
         *rc_p = MPI_SUCCESS;
         return found;
     }
-    mpixq_lock_release(&lock);
+    mpixq_lock_release(&handles.lock);
     *rc_p = MPI_T_ERR_INVALID_HANDLE;
     return NULL;
 }
@@ -135,7 +138,7 @@ static struct handle *enter(MPI_T_pvar_session session, MPI_T_pvar_handle handle
 MPIXQ_INTERPOSE int MPI_T_pvar_session_free(MPI_T_pvar_session *session)
 {
     MPI_T_pvar_session ended = session != NULL ? *session : MPI_T_PVAR_SESSION_NULL;
-    int rc = mpixq_tool_next.T_pvar_session_free(session);
+    int rc = mpixq_tool.next.T_pvar_session_free(session);
 
     if (rc == MPI_SUCCESS && ended != MPI_T_PVAR_SESSION_NULL) {
         mpixq_tool_end_session(ended);
@@ -157,12 +160,12 @@ static int alloc(MPI_T_pvar_session session, int pvar, MPI_T_pvar_handle *handle
     if (handle == NULL) {
         return MPI_T_ERR_INVALID;
     }
-    mpixq_lock_acquire(&lock);
+    mpixq_lock_acquire(&handles.lock);
     made = find_free();
     if (made != NULL) {
         *made = (struct handle){.is_live = true, .session = session, .pvar = pvar};
     }
-    mpixq_lock_release(&lock);
+    mpixq_lock_release(&handles.lock);
     if (made == NULL) {
         return MPI_T_ERR_OUT_OF_HANDLES;
     }
@@ -176,10 +179,10 @@ static int alloc(MPI_T_pvar_session session, int pvar, MPI_T_pvar_handle *handle
 MPIXQ_INTERPOSE int MPI_T_pvar_handle_alloc(MPI_T_pvar_session session, int pvar_index,
                                             void *obj_handle, MPI_T_pvar_handle *handle, int *count)
 {
-    if (mpixq_tool_takes(&mpixq_tool_pvars, &pvar_index)) {
-        return alloc(session, pvar_index - mpixq_tool_pvars.first, handle, count);
+    if (mpixq_tool_takes(&mpixq_tool.pvars, &pvar_index)) {
+        return alloc(session, pvar_index - mpixq_tool.pvars.first, handle, count);
     }
-    return mpixq_tool_next.T_pvar_handle_alloc(session, pvar_index, obj_handle, handle, count);
+    return mpixq_tool.next.T_pvar_handle_alloc(session, pvar_index, obj_handle, handle, count);
 }
 MPIXQ_OWN(T_pvar_handle_alloc);
 
@@ -189,12 +192,12 @@ MPIXQ_INTERPOSE int MPI_T_pvar_handle_free(MPI_T_pvar_session session, MPI_T_pva
     int rc;
 
     if (handle == NULL || !mpixq_tool_has_handle(*handle)) {
-        return mpixq_tool_next.T_pvar_handle_free(session, handle);
+        return mpixq_tool.next.T_pvar_handle_free(session, handle);
     }
     own = enter(session, *handle, &rc);
     if (own != NULL) {
         own->is_live = false;
-        mpixq_lock_release(&lock);
+        mpixq_lock_release(&handles.lock);
         *handle = MPI_T_PVAR_HANDLE_NULL;
     }
     return rc;
@@ -207,7 +210,7 @@ static int refuse(MPI_T_pvar_session session, MPI_T_pvar_handle handle)
     int rc;
 
     if (enter(session, handle, &rc) != NULL) {
-        mpixq_lock_release(&lock);
+        mpixq_lock_release(&handles.lock);
         rc = MPI_T_ERR_PVAR_NO_STARTSTOP;
     }
     return rc;
@@ -217,14 +220,14 @@ static int refuse(MPI_T_pvar_session session, MPI_T_pvar_handle handle)
 MPIXQ_INTERPOSE int MPI_T_pvar_start(MPI_T_pvar_session session, MPI_T_pvar_handle handle)
 {
     return mpixq_tool_has_handle(handle) ? refuse(session, handle)
-                                         : mpixq_tool_next.T_pvar_start(session, handle);
+                                         : mpixq_tool.next.T_pvar_start(session, handle);
 }
 MPIXQ_OWN(T_pvar_start);
 
 MPIXQ_INTERPOSE int MPI_T_pvar_stop(MPI_T_pvar_session session, MPI_T_pvar_handle handle)
 {
     return mpixq_tool_has_handle(handle) ? refuse(session, handle)
-                                         : mpixq_tool_next.T_pvar_stop(session, handle);
+                                         : mpixq_tool.next.T_pvar_stop(session, handle);
 }
 MPIXQ_OWN(T_pvar_stop);
 
@@ -261,7 +264,7 @@ static int access_value(MPI_T_pvar_session session, MPI_T_pvar_handle handle,
     if (how->resets) {
         own->base = now;
     }
-    mpixq_lock_release(&lock);
+    mpixq_lock_release(&handles.lock);
     return MPI_SUCCESS;
 }
 
@@ -270,7 +273,7 @@ MPIXQ_INTERPOSE int MPI_T_pvar_read(MPI_T_pvar_session session, MPI_T_pvar_handl
     const struct access how = {.to = buf};
 
     return mpixq_tool_has_handle(handle) ? access_value(session, handle, &how)
-                                         : mpixq_tool_next.T_pvar_read(session, handle, buf);
+                                         : mpixq_tool.next.T_pvar_read(session, handle, buf);
 }
 MPIXQ_OWN(T_pvar_read);
 
@@ -280,7 +283,7 @@ MPIXQ_INTERPOSE int MPI_T_pvar_write(MPI_T_pvar_session session, MPI_T_pvar_hand
     const struct access how = {.from = buf};
 
     return mpixq_tool_has_handle(handle) ? access_value(session, handle, &how)
-                                         : mpixq_tool_next.T_pvar_write(session, handle, buf);
+                                         : mpixq_tool.next.T_pvar_write(session, handle, buf);
 }
 MPIXQ_OWN(T_pvar_write);
 
@@ -290,19 +293,19 @@ MPIXQ_INTERPOSE int MPI_T_pvar_readreset(MPI_T_pvar_session session, MPI_T_pvar_
     const struct access how = {.to = buf, .resets = buf != NULL};
 
     return mpixq_tool_has_handle(handle) ? access_value(session, handle, &how)
-                                         : mpixq_tool_next.T_pvar_readreset(session, handle, buf);
+                                         : mpixq_tool.next.T_pvar_readreset(session, handle, buf);
 }
 MPIXQ_OWN(T_pvar_readreset);
 
 /* All handles of a session: MPI's, and ours if MPI finds that it is one. */
 static int reset_all(MPI_T_pvar_session session)
 {
-    int rc = mpixq_tool_next.T_pvar_reset(session, MPI_T_PVAR_ALL_HANDLES);
+    int rc = mpixq_tool.next.T_pvar_reset(session, MPI_T_PVAR_ALL_HANDLES);
 
     if (rc == MPI_SUCCESS && session != MPI_T_PVAR_SESSION_NULL) {
-        mpixq_lock_acquire(&lock);
+        mpixq_lock_acquire(&handles.lock);
         each(session, reset);
-        mpixq_lock_release(&lock);
+        mpixq_lock_release(&handles.lock);
     }
     return rc;
 }
@@ -315,6 +318,6 @@ MPIXQ_INTERPOSE int MPI_T_pvar_reset(MPI_T_pvar_session session, MPI_T_pvar_hand
         return reset_all(session);
     }
     return mpixq_tool_has_handle(handle) ? access_value(session, handle, &how)
-                                         : mpixq_tool_next.T_pvar_reset(session, handle);
+                                         : mpixq_tool.next.T_pvar_reset(session, handle);
 }
 MPIXQ_OWN(T_pvar_reset);

@@ -31,7 +31,7 @@ static const struct pvar table[] = {
 #undef MPIXQ_PVAR
 };
 
-struct mpixq_tool_range mpixq_tool_pvars = {.n = sizeof table / sizeof table[0]};
+_Static_assert(sizeof table / sizeof table[0] == MPIXQ_TOOL_N_PVARS, "one for each");
 
 unsigned long long mpixq_tool_value(int pvar)
 {
@@ -46,10 +46,10 @@ unsigned long long mpixq_tool_value(int pvar)
 MPIXQ_INTERPOSE int MPI_T_pvar_get_num(int *num_pvar)
 {
     bool placed = mpixq_tool_is_placed();
-    int rc = mpixq_tool_next.T_pvar_get_num(num_pvar);
+    int rc = mpixq_tool.next.T_pvar_get_num(num_pvar);
 
     if (rc == MPI_SUCCESS && placed) {
-        *num_pvar = mpixq_tool_number(&mpixq_tool_pvars, *num_pvar);
+        *num_pvar = mpixq_tool_number(&mpixq_tool.pvars, *num_pvar);
     }
     return rc;
 }
@@ -69,15 +69,15 @@ MPIXQ_INTERPOSE int MPI_T_pvar_get_info(int pvar_index, char *name, int *name_le
 {
     const struct pvar *pvar;
 
-    if (!mpixq_tool_takes(&mpixq_tool_pvars, &pvar_index)) {
-        return mpixq_tool_next.T_pvar_get_info(pvar_index, name, name_len, verbosity, var_class,
+    if (!mpixq_tool_takes(&mpixq_tool.pvars, &pvar_index)) {
+        return mpixq_tool.next.T_pvar_get_info(pvar_index, name, name_len, verbosity, var_class,
                                                datatype, enumtype, desc, desc_len, bind, readonly,
                                                continuous, atomic);
     }
     if (!mpixq_tool_is_up()) {
         return MPI_T_ERR_NOT_INITIALIZED;
     }
-    pvar = &table[pvar_index - mpixq_tool_pvars.first];
+    pvar = &table[pvar_index - mpixq_tool.pvars.first];
     mpixq_tool_give_text(pvar->name, name, name_len);
     mpixq_tool_give_text(pvar->description, desc, desc_len);
     set(verbosity, MPI_T_VERBOSITY_USER_BASIC);
@@ -101,15 +101,15 @@ MPIXQ_INTERPOSE int MPI_T_pvar_get_index(const char *name, int var_class, int *p
     bool placed = mpixq_tool_is_placed();
     int rc;
 
-    for (int i = 0; placed && name != NULL && pvar_index != NULL && i < mpixq_tool_pvars.n; i++) {
+    for (int i = 0; placed && name != NULL && pvar_index != NULL && i < mpixq_tool.pvars.n; i++) {
         if (table[i].class == var_class && strcmp(table[i].name, name) == 0) {
-            *pvar_index = mpixq_tool_pvars.first + i;
+            *pvar_index = mpixq_tool.pvars.first + i;
             return mpixq_tool_is_up() ? MPI_SUCCESS : MPI_T_ERR_NOT_INITIALIZED;
         }
     }
-    rc = mpixq_tool_next.T_pvar_get_index(name, var_class, pvar_index);
+    rc = mpixq_tool.next.T_pvar_get_index(name, var_class, pvar_index);
     if (rc == MPI_SUCCESS && placed) {
-        *pvar_index = mpixq_tool_from_next(&mpixq_tool_pvars, *pvar_index);
+        *pvar_index = mpixq_tool_from_next(&mpixq_tool.pvars, *pvar_index);
     }
     return rc;
 }
