@@ -11,7 +11,6 @@
 #include "core/alloc.h"
 #include "core/log.h"
 #include "core/progress.h"
-#include "tags.h"
 
 struct end *mpixq_end_create(const struct mpixq_pair *pair, int tag, uint64_t part)
 {
@@ -152,7 +151,7 @@ static bool retire_send(struct mpixq_pair *pair, struct end *end)
     return true;
 }
 
-bool mpixq_end_retire(struct mpixq_pair *pair, MPI_Comm comm)
+bool mpixq_end_retire(struct mpixq_pair *pair, MPI_Comm comm, struct mpixq_tags *tags)
 {
     struct end *end = pair->end;
     int drained;
@@ -165,7 +164,7 @@ bool mpixq_end_retire(struct mpixq_pair *pair, MPI_Comm comm)
         return false;
     }
     if (drained > 0) {
-        mpixq_tag_give_back(pair->peer_world, end->tag);
+        mpixq_tag_give_back(tags, pair->peer_world, end->tag);
     } else {
         mpixq_warn(
             "a message of rank %d could not be received after its receive was freed: its tag "

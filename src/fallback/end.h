@@ -13,6 +13,7 @@
 
 #include "core/pair.h"
 #include "parts.h"
+#include "tags.h"
 
 /* This end of a pair. Made at match time, freed in mpixq_end_retire. */
 struct end {
@@ -52,6 +53,6 @@ static inline void mpixq_end_leave(struct end *end)
 void mpixq_end_deactivate(struct end *end);
 /* The channel's release and retire, on its communicator. */
 void mpixq_end_release(struct mpixq_pair *pair);
-bool mpixq_end_retire(struct mpixq_pair *pair, MPI_Comm comm);
+bool mpixq_end_retire(struct mpixq_pair *pair, MPI_Comm comm, struct mpixq_tags *tags);
 
 #endif

@@ -26,27 +26,31 @@
 #include "core/trace.h"
 #include "end.h"
 #include "persistent.h"
-#include "tags.h"
 
-static MPI_Comm comm = MPI_COMM_NULL; /* constant while the channel is open */
+/* What the channel has while it is open; fallback_close frees it. */
+static struct {
+    MPI_Comm comm; /* constant */
+    struct mpixq_tags tags;
+} fallback = {.comm = MPI_COMM_NULL};
 
 static int fallback_open(void)
 {
     int *upper = NULL, found = 0;
-    int rc = PMPI_Comm_dup(MPI_COMM_WORLD, &comm);
+    int rc = PMPI_Comm_dup(MPI_COMM_WORLD, &fallback.comm);
 
-    rc = rc ? rc : PMPI_Comm_set_errhandler(comm, MPI_ERRORS_RETURN);
-    rc = rc ? rc : PMPI_Comm_set_name(comm, "mpix_queue fallback");
-    rc = rc ? rc : PMPI_Comm_get_attr(comm, MPI_TAG_UB, &upper, &found);
-    mpixq_tags_open(rc == MPI_SUCCESS && found ? *upper : 32767); /* what MPI guarantees */
+    rc = rc ? rc : PMPI_Comm_set_errhandler(fallback.comm, MPI_ERRORS_RETURN);
+    rc = rc ? rc : PMPI_Comm_set_name(fallback.comm, "mpix_queue fallback");
+    rc = rc ? rc : PMPI_Comm_get_attr(fallback.comm, MPI_TAG_UB, &upper, &found);
+    mpixq_tags_open(&fallback.tags,
+                    rc == MPI_SUCCESS && found ? *upper : 32767); /* what MPI guarantees */
     return rc;
 }
 
 static void fallback_close(void)
 {
-    mpixq_tags_close();
-    if (comm != MPI_COMM_NULL) {
-        (void)PMPI_Comm_free(&comm);
+    mpixq_tags_close(&fallback.tags);
+    if (fallback.comm != MPI_COMM_NULL) {
+        (void)PMPI_Comm_free(&fallback.comm);
     }
 }
 
@@ -71,14 +75,14 @@ static enum mpixq_error fallback_accept(struct mpixq_pair *pair, const struct mp
         *why_p = "what the sender says of parts makes no sense";
         return error;
     }
-    tag = mpixq_tag_take(pair->peer_world);
+    tag = mpixq_tag_take(&fallback.tags, pair->peer_world);
     if (tag < 0) {
         *why_p = "all tags of this source are in use";
         return MPIXQ_E_NO_TAG;
     }
     pair->end = mpixq_end_create(pair, tag, part);
     if (pair->end == NULL) {
-        mpixq_tag_give_back(pair->peer_world, tag);
+        mpixq_tag_give_back(&fallback.tags, pair->peer_world, tag);
         *why_p = "no memory";
         return MPIXQ_E_NO_MEMORY;
     }
@@ -102,7 +106,7 @@ static enum mpixq_error fallback_connect(struct mpixq_pair *pair, const struct m
         return MPIXQ_E_PROTOCOL;
     }
     memcpy(&tag, theirs->bytes, sizeof tag);
-    if (tag < 0 || tag > mpixq_tags_largest()) {
+    if (tag < 0 || tag > fallback.tags.largest) {
         return MPIXQ_E_PROTOCOL;
     }
     pair->end = mpixq_end_create(pair, tag, part);
@@ -161,7 +165,7 @@ static void conclude_starts(struct mpixq_pair *const pairs[], int n, int rc)
 static void start_one(struct mpixq_pair *pair)
 {
     struct end *end = pair->end;
-    int rc = mpixq_persistent_start(pair, pair->peer_world, end->tag, comm, &end->request);
+    int rc = mpixq_persistent_start(pair, pair->peer_world, end->tag, fallback.comm, &end->request);
 
     conclude_starts(&pair, 1, rc);
 }
@@ -192,7 +196,7 @@ static void start_parts(struct mpixq_pair *pair)
     if (first) {
         mpixq_trace_start_executed(pair);
     }
-    rc = mpixq_parts_start(pair, end->tag, comm, &n);
+    rc = mpixq_parts_start(pair, end->tag, fallback.comm, &n);
 
     if (queue != NULL && n > first) {
         atomic_fetch_add_explicit(&queue->posts, (uint64_t)(n - first), memory_order_relaxed);
@@ -215,7 +219,7 @@ static void drop_start(struct mpixq_pair *pair)
     mpixq_failure_abandon(pair);
     if (end->parts != NULL) {
         mpixq_end_enter(end);
-        mpixq_parts_break_off(pair, end->tag, comm);
+        mpixq_parts_break_off(pair, end->tag, fallback.comm);
         mpixq_end_leave(end);
     }
 }
@@ -448,7 +452,7 @@ static const char *fallback_lacks(const struct mpixq_pair *pair)
 
 static bool fallback_retire(struct mpixq_pair *pair)
 {
-    return mpixq_end_retire(pair, comm);
+    return mpixq_end_retire(pair, fallback.comm, &fallback.tags);
 }
 
 const struct mpixq_channel mpixq_channel_fallback = {

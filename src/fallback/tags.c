@@ -6,7 +6,7 @@
 #include "core/log.h"
 #include "core/table.h"
 
-struct source {
+struct mpixq_tag_source {
     int rank;
     int next;  /* tags from here on were never used */
     int *free; /* given back */
@@ -14,43 +14,35 @@ struct source {
     UT_hash_handle hh;
 };
 
-static struct source *sources;
-static int largest_tag;
-
-void mpixq_tags_open(int largest)
+void mpixq_tags_open(struct mpixq_tags *tags, int largest)
 {
-    largest_tag = largest;
+    *tags = (struct mpixq_tags){.largest = largest};
 }
 
-int mpixq_tags_largest(void)
+void mpixq_tags_close(struct mpixq_tags *tags)
 {
-    return largest_tag;
-}
+    struct mpixq_tag_source *source, *next;
 
-void mpixq_tags_close(void)
-{
-    struct source *source, *next;
-
-    HASH_ITER(hh, sources, source, next)
+    HASH_ITER(hh, tags->sources, source, next)
     {
-        HASH_DEL(sources, source);
+        HASH_DEL(tags->sources, source);
         mpixq_free(source->free);
         mpixq_free(source);
     }
 }
 
-static struct source *source_get(int rank)
+static struct mpixq_tag_source *source_get(struct mpixq_tags *tags, int rank)
 {
-    struct source *source;
+    struct mpixq_tag_source *source;
 
-    HASH_FIND_INT(sources, &rank, source);
+    HASH_FIND_INT(tags->sources, &rank, source);
     if (source == NULL) {
         source = mpixq_alloc(sizeof *source); /* freed in mpixq_tags_close */
         if (source == NULL) {
             return NULL;
         }
         source->rank = rank;
-        HASH_ADD_INT(sources, rank, source);
+        HASH_ADD_INT(tags->sources, rank, source);
         if (!mpixq_in_table(source->hh)) {
             mpixq_free(source);
             return NULL;
@@ -59,9 +51,9 @@ static struct source *source_get(int rank)
     return source;
 }
 
-int mpixq_tag_take(int rank)
+int mpixq_tag_take(struct mpixq_tags *tags, int rank)
 {
-    struct source *source = source_get(rank);
+    struct mpixq_tag_source *source = source_get(tags, rank);
 
     if (source == NULL) {
         return -1;
@@ -70,15 +62,15 @@ int mpixq_tag_take(int rank)
         return source->free[--source->n_free];
     }
     /* Not next > largest after the fact: the largest tag may be INT_MAX. */
-    if (source->next < 0 || source->next > largest_tag) {
+    if (source->next < 0 || source->next > tags->largest) {
         return -1;
     }
-    return source->next == largest_tag ? (source->next = -1, largest_tag) : source->next++;
+    return source->next == tags->largest ? (source->next = -1, tags->largest) : source->next++;
 }
 
-void mpixq_tag_give_back(int rank, int tag)
+void mpixq_tag_give_back(struct mpixq_tags *tags, int rank, int tag)
 {
-    struct source *source = source_get(rank);
+    struct mpixq_tag_source *source = source_get(tags, rank);
 
     if (source != NULL && source->n_free == source->room) {
         int room = source->room > 0 ? source->room * 2 : 8;

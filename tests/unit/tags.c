@@ -14,12 +14,14 @@
 
 enum { N_TAGS = 500, N_SOURCES = 5 };
 
+static struct mpixq_tags tags;
+
 static int end(void **state)
 {
     (void)state;
     atomic_store(&mpixq_alloc_fail_in, 0);
-    mpixq_tags_close();
-    return sources == NULL && unit_live_blocks() == 0 ? 0 : -1;
+    mpixq_tags_close(&tags);
+    return tags.sources == NULL && unit_live_blocks() == 0 ? 0 : -1;
 }
 
 static void all_tags_are_distinct(void **state)
@@ -28,50 +30,50 @@ static void all_tags_are_distinct(void **state)
     for (int largest = 0; largest < 40; largest++) {
         bool seen[40] = {false};
 
-        mpixq_tags_open(largest);
-        assert_int_equal(mpixq_tags_largest(), largest);
+        mpixq_tags_open(&tags, largest);
+        assert_int_equal(tags.largest, largest);
         for (int i = 0; i <= largest; i++) {
-            int tag = mpixq_tag_take(7);
+            int tag = mpixq_tag_take(&tags, 7);
 
             assert_in_range(tag, 0, largest);
             assert_false(seen[tag]);
             seen[tag] = true;
         }
         for (int i = 0; i < 3; i++) {
-            assert_int_equal(mpixq_tag_take(7), -1);
+            assert_int_equal(mpixq_tag_take(&tags, 7), -1);
         }
-        mpixq_tags_close();
+        mpixq_tags_close(&tags);
     }
 }
 
 static void tags_given_back_come_again(void **state)
 {
     (void)state;
-    mpixq_tags_open(9);
+    mpixq_tags_open(&tags, 9);
     for (int i = 0; i < 10; i++) {
-        assert_true(mpixq_tag_take(0) >= 0);
+        assert_true(mpixq_tag_take(&tags, 0) >= 0);
     }
     for (int tag = 0; tag < 10; tag++) {
-        mpixq_tag_give_back(0, tag);
-        assert_int_equal(mpixq_tag_take(0), tag);
-        assert_int_equal(mpixq_tag_take(0), -1);
+        mpixq_tag_give_back(&tags, 0, tag);
+        assert_int_equal(mpixq_tag_take(&tags, 0), tag);
+        assert_int_equal(mpixq_tag_take(&tags, 0), -1);
     }
 }
 
 static void sources_are_apart(void **state)
 {
     (void)state;
-    mpixq_tags_open(0);
+    mpixq_tags_open(&tags, 0);
     for (int source = 0; source < 1000; source++) {
-        assert_int_equal(mpixq_tag_take(source), 0);
+        assert_int_equal(mpixq_tag_take(&tags, source), 0);
     }
     for (int source = 0; source < 1000; source++) {
-        assert_int_equal(mpixq_tag_take(source), -1);
+        assert_int_equal(mpixq_tag_take(&tags, source), -1);
     }
-    mpixq_tag_give_back(500, 0);
-    assert_int_equal(mpixq_tag_take(499), -1);
-    assert_int_equal(mpixq_tag_take(501), -1);
-    assert_int_equal(mpixq_tag_take(500), 0);
+    mpixq_tag_give_back(&tags, 500, 0);
+    assert_int_equal(mpixq_tag_take(&tags, 499), -1);
+    assert_int_equal(mpixq_tag_take(&tags, 501), -1);
+    assert_int_equal(mpixq_tag_take(&tags, 500), 0);
 }
 
 /* Random takes and returns against a table of what is in use. */
@@ -81,7 +83,7 @@ static void random_use(uint64_t seed, bool fail)
     int n_used[N_SOURCES] = {0};
     uint64_t random = seed;
 
-    mpixq_tags_open(N_TAGS - 1);
+    mpixq_tags_open(&tags, N_TAGS - 1);
     for (int step = 0; step < 5000; step++) {
         int source = unit_pick(&random, N_SOURCES), tag = unit_pick(&random, N_TAGS);
 
@@ -89,12 +91,12 @@ static void random_use(uint64_t seed, bool fail)
         atomic_store(&mpixq_alloc_fail_in, fail ? unit_pick(&random, 2) : 0);
         if (used[source][tag]) {
             atomic_store(&mpixq_alloc_fail_in, 0);
-            mpixq_tag_give_back(source, tag);
+            mpixq_tag_give_back(&tags, source, tag);
             used[source][tag] = false;
             n_used[source]--;
             continue;
         }
-        tag = mpixq_tag_take(source);
+        tag = mpixq_tag_take(&tags, source);
         if (tag < 0) {
             assert_true(n_used[source] == N_TAGS || (fail && n_used[source] == 0));
         } else {
@@ -109,7 +111,7 @@ static void random_use(uint64_t seed, bool fail)
         }
     }
     atomic_store(&mpixq_alloc_fail_in, 0);
-    mpixq_tags_close();
+    mpixq_tags_close(&tags);
     assert_int_equal(unit_live_blocks(), 0);
 }
 
@@ -123,21 +125,21 @@ static void no_tag_is_given_twice(void **state)
 
 static void largest_tag_may_be_the_largest_int(void **state)
 {
-    struct source *source;
+    struct mpixq_tag_source *source;
 
     (void)state;
-    mpixq_tags_open(INT_MAX);
-    assert_int_equal(mpixq_tag_take(3), 0);
-    source = source_get(3);
+    mpixq_tags_open(&tags, INT_MAX);
+    assert_int_equal(mpixq_tag_take(&tags, 3), 0);
+    source = source_get(&tags, 3);
     assert_non_null(source);
     source->next = INT_MAX - 1;
-    assert_int_equal(mpixq_tag_take(3), INT_MAX - 1);
-    assert_int_equal(mpixq_tag_take(3), INT_MAX);
-    assert_int_equal(mpixq_tag_take(3), -1);
-    assert_int_equal(mpixq_tag_take(3), -1);
-    mpixq_tag_give_back(3, INT_MAX);
-    assert_int_equal(mpixq_tag_take(3), INT_MAX);
-    assert_int_equal(mpixq_tag_take(3), -1);
+    assert_int_equal(mpixq_tag_take(&tags, 3), INT_MAX - 1);
+    assert_int_equal(mpixq_tag_take(&tags, 3), INT_MAX);
+    assert_int_equal(mpixq_tag_take(&tags, 3), -1);
+    assert_int_equal(mpixq_tag_take(&tags, 3), -1);
+    mpixq_tag_give_back(&tags, 3, INT_MAX);
+    assert_int_equal(mpixq_tag_take(&tags, 3), INT_MAX);
+    assert_int_equal(mpixq_tag_take(&tags, 3), -1);
 }
 
 /* Without memory there is no tag; with it there is, as if nothing had been. */
@@ -147,15 +149,15 @@ static void take_survives_failed_allocations(void **state)
     int tag;
 
     (void)state;
-    mpixq_tags_open(0);
+    mpixq_tags_open(&tags, 0);
     do {
         atomic_store(&mpixq_alloc_fail_in, n++);
-        tag = mpixq_tag_take(5);
+        tag = mpixq_tag_take(&tags, 5);
         assert_true(tag == 0 || unit_live_blocks() == 0);
     } while (tag < 0);
     assert_true(n > 3);
     atomic_store(&mpixq_alloc_fail_in, 0);
-    assert_int_equal(mpixq_tag_take(5), -1);
+    assert_int_equal(mpixq_tag_take(&tags, 5), -1);
 }
 
 /* A return that finds no memory costs that tag, and nothing else. */
@@ -166,27 +168,27 @@ static void return_survives_failed_allocations(void **state)
 
     (void)state;
     mpixq_env.log = 0; /* it warns */
-    mpixq_tags_open(N_TAGS - 1);
+    mpixq_tags_open(&tags, N_TAGS - 1);
     for (int i = 0; i < N_TAGS; i++) {
-        assert_int_equal(mpixq_tag_take(1), i);
+        assert_int_equal(mpixq_tag_take(&tags, 1), i);
     }
     for (int i = 0; i < N_TAGS; i++) {
         bool fail = i % 3 == 0; /* and let the list grow in between */
 
         atomic_store(&mpixq_alloc_fail_in, fail);
-        mpixq_tag_give_back(1, i);
+        mpixq_tag_give_back(&tags, 1, i);
         is_free[i] = !fail || atomic_load(&mpixq_alloc_fail_in) == 1;
         lost += !is_free[i];
     }
     atomic_store(&mpixq_alloc_fail_in, 0);
     assert_true(lost > 0);
     for (int i = 0; i < N_TAGS - lost; i++) {
-        tag = mpixq_tag_take(1);
+        tag = mpixq_tag_take(&tags, 1);
         assert_in_range(tag, 0, N_TAGS - 1);
         assert_true(is_free[tag]);
         is_free[tag] = false;
     }
-    assert_int_equal(mpixq_tag_take(1), -1);
+    assert_int_equal(mpixq_tag_take(&tags, 1), -1);
 }
 
 int main(void)
