@@ -8,7 +8,7 @@
 # whole. limits.bash says what the numbers are.
 # shellcheck source=limits.bash
 . "$top_srcdir/tests/limits.bash"
-declare -A most=([api]=1 [core]=4 [cxi]=11 [fallback]=1 [ipc]=3 [pmpi]=3 [stream]=9)
+declare -A most=([api]=1 [core]=4 [cxi]=8 [fallback]=1 [ipc]=3 [pmpi]=3 [stream]=9)
 
 # largest: of lines "file has|wants symbol" on standard input, the largest circle: the number of its
 # files, and their names.

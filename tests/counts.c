@@ -205,13 +205,14 @@ int PMPI_Comm_size(MPI_Comm comm, int *size)
 /* ---- The NIC -------------------------------------------------------------------------------- */
 
 struct cxi_counter;
+struct cxi_nic;
 /* In a build without libfabric there is none, and nobody calls the second. */
-struct cxi_counter *__real_mpixq_cxi_counter_take(void) __attribute__((weak));
-struct cxi_counter *__wrap_mpixq_cxi_counter_take(void);
+struct cxi_counter *__real_mpixq_cxi_counter_take(struct cxi_nic *nic) __attribute__((weak));
+struct cxi_counter *__wrap_mpixq_cxi_counter_take(struct cxi_nic *nic);
 
-struct cxi_counter *__wrap_mpixq_cxi_counter_take(void)
+struct cxi_counter *__wrap_mpixq_cxi_counter_take(struct cxi_nic *nic)
 {
-    struct cxi_counter *counter = __real_mpixq_cxi_counter_take();
+    struct cxi_counter *counter = __real_mpixq_cxi_counter_take(nic);
 
     atomic_fetch_add(&counters, counter != NULL);
     return counter;

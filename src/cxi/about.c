@@ -10,43 +10,42 @@
 #include "core/env.h"
 #include "core/facts.h"
 #include "core/log.h"
-#include "cxi.h"
+#include "libfabric.h"
+#include "nic.h"
 #include "shares.h"
-
-#define nic mpixq_cxi_nic
 
 enum { LIST_ROOM = 800 };
 
 /* Where the number of triggered operations is from. */
-static void describe_entries(char *text, size_t room)
+static void describe_entries(const struct cxi_nic *nic, char *text, size_t room)
 {
-    const char *guess = nic.why_no_depth, *why = nic.why_no_table;
+    const char *guess = nic->why_no_depth, *why = nic->why_no_table;
 
     if (mpixq_env.triggered_ops >= 0) {
         (void)snprintf(text, room, "MPIXQ_TRIGGERED_OPS");
-    } else if (guess != NULL && (nic.quirks->software || nic.entries == 0)) {
+    } else if (guess != NULL && (nic->quirks->software || nic->entries == 0)) {
         (void)snprintf(text, room, "%s", guess);
     } else {
-        (void)snprintf(text, room, "a share of %d%s%s, by %s%s%s", nic.entries,
+        (void)snprintf(text, room, "a share of %d%s%s, by %s%s%s", nic->entries,
                        guess != NULL ? ", a guess: " : "", guess != NULL ? guess : "",
                        why != NULL ? "the ranks of the node: " : "its users",
                        why != NULL ? why : "", why != NULL ? " in " MPIXQ_CXI_SHARES : "");
     }
 }
 
-static const char *rings(void)
+static const char *rings(const struct cxi_nic *nic)
 {
-    return nic.why_no_bell == NULL ? "doorbell" : "fi_cntr_add: ";
+    return nic->why_no_bell == NULL ? "doorbell" : "fi_cntr_add: ";
 }
 
-static const char *words(void)
+static const char *words(const struct cxi_nic *nic)
 {
-    return nic.atomic == FI_SUM ? "sum" : "maximum";
+    return nic->atomic == FI_SUM ? "sum" : "maximum";
 }
 
-static const char *takes_gpus(void)
+static const char *takes_gpus(const struct cxi_nic *nic)
 {
-    return nic.why_no_hmem == NULL ? "can be registered" : "by twins: ";
+    return nic->why_no_hmem == NULL ? "can be registered" : "by twins: ";
 }
 
 static const char *or_nothing(const char *why)
@@ -54,16 +53,25 @@ static const char *or_nothing(const char *why)
     return why != NULL ? why : "";
 }
 
-void mpixq_cxi_say(void)
+void mpixq_cxi_say(const struct cxi_nic *nic)
 {
     char entries[200];
 
-    describe_entries(entries, sizeof entries);
+    describe_entries(nic, entries, sizeof entries);
     mpixq_print("fabric: provider %s, domain %s (%s), %d triggered operations (%s), rings by %s%s, "
                 "words by %s, memory of GPUs %s%s",
-                nic.info->fabric_attr->prov_name, nic.info->domain_attr->name, nic.why_info,
-                mpixq_cxi_shares_limit(), entries, rings(), or_nothing(nic.why_no_bell), words(),
-                takes_gpus(), or_nothing(nic.why_no_hmem));
+                nic->info->fabric_attr->prov_name, nic->info->domain_attr->name, nic->why_info,
+                mpixq_cxi_shares_limit(), entries, rings(nic), or_nothing(nic->why_no_bell),
+                words(nic), takes_gpus(nic), or_nothing(nic->why_no_hmem));
+}
+
+void mpixq_cxi_say_counts(const struct cxi_nic *nic)
+{
+    mpixq_print("fabric: %llu pairs, %llu ends in memory of GPUs, %llu starts armed, %llu "
+                "taken over, %llu objects set aside, at most %d triggered operations at a time",
+                (unsigned long long)nic->counts.pairs, (unsigned long long)nic->counts.direct,
+                (unsigned long long)nic->counts.armed, (unsigned long long)nic->counts.taken_over,
+                (unsigned long long)nic->counts.set_aside, nic->counts.most_in_use);
 }
 
 /* Add to a list what is not in it; the names have no commas. */
@@ -126,33 +134,32 @@ static void tell_providers(struct mpixq_facts *facts)
     for (const struct fi_info *i = all; i != NULL; i = i->next) {
         tell_domains(facts, all, i);
     }
-    mpixq_cxi_free_all(all);
+    mpixq_cxi_free_infos(all);
 }
 
-static void tell_open(struct mpixq_facts *facts)
+static void tell_open(struct mpixq_facts *facts, const struct cxi_nic *nic)
 {
     char text[200], list[LIST_ROOM] = "";
 
-    for (const struct fi_info *i = nic.infos; i != NULL; i = i->next) {
+    for (const struct fi_info *i = nic->infos; i != NULL; i = i->next) {
         add_once(list, i->domain_attr->name);
     }
-    mpixq_fact(facts, "provider in use", "%s", provider_of(nic.info));
+    mpixq_fact(facts, "provider in use", "%s", provider_of(nic->info));
     mpixq_fact(facts, "NICs", "%s", list);
-    mpixq_fact(facts, "NIC in use", "%s (%s)", nic.info->domain_attr->name, nic.why_info);
-    describe_entries(text, sizeof text);
+    mpixq_fact(facts, "NIC in use", "%s (%s)", nic->info->domain_attr->name, nic->why_info);
+    describe_entries(nic, text, sizeof text);
     mpixq_fact(facts, "triggered operations", "%d (%s)", mpixq_cxi_shares_limit(), text);
-    mpixq_fact(facts, "rings by", "%s%s", rings(), or_nothing(nic.why_no_bell));
-    mpixq_fact(facts, "words by", "%s", words());
-    mpixq_fact(facts, "memory of GPUs", "%s%s", takes_gpus(), or_nothing(nic.why_no_hmem));
+    mpixq_fact(facts, "rings by", "%s%s", rings(nic), or_nothing(nic->why_no_bell));
+    mpixq_fact(facts, "words by", "%s", words(nic));
+    mpixq_fact(facts, "memory of GPUs", "%s%s", takes_gpus(nic), or_nothing(nic->why_no_hmem));
 }
 
-void mpixq_cxi_tell(struct mpixq_facts *facts)
+void mpixq_cxi_tell_of(struct mpixq_facts *facts, const struct cxi_nic *nic, const char *why)
 {
     tell_providers(facts);
-    if (atomic_load_explicit(&nic.state, memory_order_acquire) == CXI_OPEN) {
-        tell_open(facts);
+    if (nic != NULL) {
+        tell_open(facts, nic);
     } else {
-        mpixq_fact(facts, "NIC in use", "none: %s",
-                   nic.why != NULL ? nic.why : "nothing has opened one");
+        mpixq_fact(facts, "NIC in use", "none: %s", why);
     }
 }

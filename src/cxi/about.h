@@ -1,23 +1,18 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright (c) 2026 the mpix-queue authors
  *
- * What there is to say of the fabric, for people.
+ * What there is to say of a NIC, for people.
  */
 #ifndef MPIXQ_CXI_ABOUT_H
 #define MPIXQ_CXI_ABOUT_H
 
-#include <rdma/fabric.h>
-#include <stddef.h>
-
+struct cxi_nic;
 struct mpixq_facts;
 
-/* For MPIXQ_INFO, of the fabric that is open. */
-void mpixq_cxi_say(void);
-/* The entry of the channel's table. */
-void mpixq_cxi_tell(struct mpixq_facts *facts);
-
-/* nic.c. All that libfabric offers, and its version; or NULL, and why. */
-struct fi_info *mpixq_cxi_find_all(char *version_p, size_t room, const char **why_p);
-void mpixq_cxi_free_all(struct fi_info *all);
+/* For MPIXQ_INFO: when it has been opened, and before it is closed. */
+void mpixq_cxi_say(const struct cxi_nic *nic);
+void mpixq_cxi_say_counts(const struct cxi_nic *nic);
+/* For mpixq_info: what libfabric offers, and the NIC; with NULL, why there is none. */
+void mpixq_cxi_tell_of(struct mpixq_facts *facts, const struct cxi_nic *nic, const char *why);
 
 #endif

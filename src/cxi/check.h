@@ -11,7 +11,7 @@
 #include <assert.h>
 #include <utlist.h>
 
-#include "cxi.h"
+#include "nic.h"
 
 /* The list says the same as the end: it is there once, or not at all. */
 static inline bool mpixq_cxi_live_holds(const struct cxi_end *end)
@@ -19,7 +19,7 @@ static inline bool mpixq_cxi_live_holds(const struct cxi_end *end)
     const struct cxi_end *other;
     int n = 0;
 
-    DL_FOREACH2(mpixq_cxi_nic.live, other, next_live)
+    DL_FOREACH2(end->nic->live, other, next_live)
     {
         n += other == end;
     }
@@ -31,7 +31,7 @@ static inline bool mpixq_cxi_over_holds(const struct cxi_end *end)
     const struct cxi_end *other;
     int n = 0;
 
-    DL_FOREACH2(mpixq_cxi_nic.over, other, next_over)
+    DL_FOREACH2(end->nic->over, other, next_over)
     {
         n += other == end;
     }
@@ -57,27 +57,26 @@ static inline bool mpixq_cxi_is_last(const struct cxi_end *end, bool rung)
 }
 
 /* Each entry is free, or in use. */
-static inline bool mpixq_cxi_entries_add_up(int n)
+static inline bool mpixq_cxi_entries_add_up(const struct cxi_nic *nic, int n)
 {
     const struct cxi_entry *entry;
     int n_free = 0;
 
-    DL_FOREACH(mpixq_cxi_nic.free_writes, entry)
+    DL_FOREACH(nic->free_writes, entry)
     {
         n_free++;
     }
-    DL_FOREACH(mpixq_cxi_nic.free_atomics, entry)
+    DL_FOREACH(nic->free_atomics, entry)
     {
         n_free++;
     }
-    return n_free + mpixq_cxi_nic.in_use == n;
+    return n_free + nic->in_use == n;
 }
 
 /* Nobody has the counter. */
-static inline bool mpixq_cxi_is_free(const struct cxi_counter *counter)
+static inline bool mpixq_cxi_is_free(const struct cxi_nic *nic, const struct cxi_counter *counter)
 {
-    const struct cxi_counter *lists[] = {mpixq_cxi_nic.counters, mpixq_cxi_nic.doubtful,
-                                         mpixq_cxi_nic.aside};
+    const struct cxi_counter *lists[] = {nic->counters, nic->doubtful, nic->aside};
 
     for (int i = 0; i < 3; i++) {
         const struct cxi_counter *other;

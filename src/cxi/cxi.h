@@ -3,7 +3,8 @@
  *
  * What the files of this folder share. doc/cxi.md explains the protocol, and T, W, D and Q.
  *
- *     nic.c      libfabric, the fabric, domain and endpoint of the process, peers
+ *     process.c  the NIC of this process, which pairs and queues are given
+ *     nic.c      (nic.h) one NIC: its domain and endpoint; libfabric.c: what is loaded for it
  *     words.h    counters and words
  *     memory.c   regions; locality.c: the choice of a NIC
  *     quirks.c   what providers do differently
@@ -15,7 +16,8 @@
  *     end.c      (end.h) ends of pairs: made before a match, and closed after a free
  *     pair.c     matching, and the end of a pair: the channel's table
  *     start.c    starts and waits: armed, logged, executed
- *     probe.c    signs of life of peers; about.c: what there is to say of all this, for people
+ *     peers.c    addresses of peers, and their signs of life
+ *     about.c    what there is to say of all this, for people
  *     drive.c    completion queues, failures, starts taken over
  *
  * Threads. Everything is entered by any thread. nic.lock guards what changes after a pair was
@@ -46,6 +48,7 @@
 #include "words.h"
 
 struct cxi_end;
+struct cxi_nic;
 
 /* One operation in the hands of the NIC. All that it was told stays as it is until the operation is
  * known to be over. The context comes first: completions give its address back. */
@@ -83,7 +86,8 @@ struct cxi_logged {
 
 /* A queue of the library, or the host's own starts. */
 struct cxi_queue {
-    struct mpixq_queue *queue;  /* NULL: the host */
+    struct mpixq_queue *queue; /* NULL: the host */
+    struct cxi_nic *nic;
     struct cxi_counter *shared; /* Q; NULL: there was none left, and its starts are taken over */
     struct cxi_queue *prev, *next;
     uint64_t issued; /* rings of Q, given out at enqueue time: in the queue's turn */
@@ -98,6 +102,7 @@ struct cxi_queue {
 /* This end of a pair. */
 struct cxi_end {
     struct mpixq_pair *pair;     /* NULL: it is gone, and the end is to be closed */
+    struct cxi_nic *nic;         /* that serves it, like its queues */
     bool is_send, ready, direct; /* ready: no clear-to-send; direct: the buffer is in a GPU */
     bool delivered; /* the sender tells when the data is in place, which D counts too */
     bool shared;    /* a start of it rings Q: not if it has T, nor if it only waits for data */
@@ -135,57 +140,6 @@ struct cxi_end {
     char text[200]; /* what failed */
 };
 
-enum { CXI_UNTRIED, CXI_OPEN, CXI_UNUSABLE };
-
-struct cxi_nic {
-    atomic_int state; /* under open_lock, then constant; read by any thread */
-    /* It is unusable, or has none; else NULL. */
-    const char *why, *why_no_bell, *why_no_depth, *why_no_table;
-    const struct cxi_quirks *quirks;
-    struct fi_info *infos, *info;       /* what there is, and the one of it */
-    const char *why_info, *why_no_hmem; /* NULL: memory of GPUs can be registered */
-    struct fid_fabric *fabric;
-    struct fid_domain *domain;
-    struct fid_av *av;
-    struct fid_cq *cq;
-    struct fid_ep *ep;
-    struct fid_cntr *unused;  /* of the endpoint */
-    struct cxi_counter *sink; /* completions that nobody counts */
-    unsigned char address[64];
-    size_t address_bytes;
-    fi_addr_t self;
-    _Atomic uint64_t next_key;
-    enum fi_op atomic; /* FI_SUM; FI_MAX where there is no sum */
-
-    struct mpixq_lock lock;
-    int entries, in_use;        /* all of the NIC, and those that this process uses: shares.h */
-    uint64_t reads, reads_done; /* of completions: begun, and ended */
-    /* Of deferred work, and of plain operations: which may be what makes room for that. */
-    struct cxi_refusals {
-        unsigned in_a_row;
-        uint64_t retry_ns; /* none is tried before */
-    } posts, issues;
-    struct cxi_entry *free_writes, *free_atomics; /* the one that is longest free first */
-    struct cxi_entry *all_writes, *all_atomics;
-    struct cxi_counter *counters, *doubtful, *aside;
-    struct cxi_end *ends, *live, *over, *failed;
-    struct cxi_queue *queues, host;
-    atomic_int n_over, flying; /* ends in over, plain operations; read without the lock too */
-    uint64_t starts;           /* executed */
-    struct {
-        uint64_t pairs, direct, armed, taken_over, set_aside;
-        int most_in_use;
-    } counts; /* for MPIXQ_INFO */
-};
-
-extern struct cxi_nic mpixq_cxi_nic;
-/* nic.c */
-/* Open the fabric if that was not tried yet: is it usable? */
-bool mpixq_cxi_open(void);
-const char *mpixq_cxi_outlook(void); /* opens nothing */
-void mpixq_cxi_close(void);
-const char *mpixq_cxi_strerror(int error);
-
 /* ops.c; under nic.lock. Operations of a start are numbered from 0. */
 uint32_t mpixq_cxi_n_ops(const struct cxi_end *end);
 /* Hand operation i of a start to the NIC. 0, or -FI_EAGAIN: no entry, or it is busy. */
@@ -196,21 +150,22 @@ int mpixq_cxi_issue(struct cxi_end *end, uint32_t i, uint64_t epoch);
 /* start.c */
 enum mpixq_error mpixq_cxi_attach(struct mpixq_queue *queue);
 void mpixq_cxi_detach(struct mpixq_queue *queue);
-bool mpixq_cxi_queue_open(struct cxi_queue *cxq, struct mpixq_queue *queue, uint64_t log);
+bool mpixq_cxi_queue_open(struct cxi_queue *cxq, struct cxi_nic *nic, struct mpixq_queue *queue,
+                          uint64_t log);
 void mpixq_cxi_queue_close(struct cxi_queue *cxq);
 int mpixq_cxi_start(struct mpixq_queue *queue, struct mpixq_pair *const pairs[], int n,
                     struct mpixq_op list[]);
 bool mpixq_cxi_wait(struct mpixq_queue *queue, struct mpixq_pair *pair, struct mpixq_op *op);
 bool mpixq_cxi_poll(struct mpixq_pair *pair);
-void mpixq_cxi_arm_logged(void); /* under nic.lock, as far as there are entries */
+void mpixq_cxi_arm_logged(struct cxi_nic *nic); /* under its lock, as far as there are entries */
 void mpixq_cxi_count_posts(const struct cxi_end *end, uint64_t n); /* under nic.lock */
 void mpixq_cxi_unlog(const struct cxi_end *end); /* under nic.lock: take it out of the logs */
 
 /* drive.c: read completion queues, */
-void mpixq_cxi_read(void);
+void mpixq_cxi_read(struct cxi_nic *nic);
 /* and go on with what the host does; scan also looks at every start under way; */
-void mpixq_cxi_drive(bool scan);
-void mpixq_cxi_settle(void); /* or make known what has failed by now */
+void mpixq_cxi_drive(struct cxi_nic *nic, bool scan);
+void mpixq_cxi_settle(struct cxi_nic *nic); /* or make known what has failed by now */
 /* Under nic.lock. */
 void mpixq_cxi_fail(struct cxi_end *end, const char *what, int error);
 void mpixq_cxi_set_live(struct cxi_end *end, bool live);

@@ -3,24 +3,24 @@
  *
  * The extensions of libfabric's provider cxi that the channel uses. Without them it works as well:
  * libfabric's own call rings, and the table of quirks says how many entries there are. */
-#include "cxi.h"
 #include "cxi_ext.h"
+#include "libfabric.h"
+#include "nic.h"
 #include "supply.h"
-
-#define nic mpixq_cxi_nic
 
 /* No NIC has more entries. Of a domain for which none are reserved the provider subtracts its own
  * from nothing, and shows the result as a size. */
 enum { MAX_DEPTH = 2048 };
 
-volatile _Atomic uint64_t *mpixq_cxi_bell(struct fid_cntr *cntr, const char **why_p)
+volatile _Atomic uint64_t *mpixq_cxi_bell(const struct cxi_nic *nic, struct fid_cntr *cntr,
+                                          const char **why_p)
 {
     struct fi_cxi_cntr_ops *ops = NULL;
     void *page = NULL;
     size_t bytes = 0;
     int rc;
 
-    if (!nic.quirks->has_bells) {
+    if (!nic->quirks->has_bells) {
         *why_p = "the provider has no doorbells";
         return NULL;
     }
@@ -33,19 +33,19 @@ volatile _Atomic uint64_t *mpixq_cxi_bell(struct fid_cntr *cntr, const char **wh
     return (volatile _Atomic uint64_t *)((char *)page + MPIXQ_CXI_BELL_ADD);
 }
 
-int mpixq_cxi_depth(const char **why_p)
+int mpixq_cxi_depth(const struct cxi_nic *nic, const char **why_p)
 {
     struct fi_cxi_dom_ops *ops = NULL;
     size_t depth = 0;
     int rc;
 
-    if (!nic.quirks->has_depth) {
+    if (!nic->quirks->has_depth) {
         *why_p = "the provider has no limit";
         return -1;
     }
     /* Any of the names opens a table that has it. */
-    rc = fi_open_ops(&nic.domain->fid, FI_CXI_DOM_OPS_6, 0, (void **)&ops, NULL);
-    rc = rc ? rc : ops->get_dwq_depth(&nic.domain->fid, &depth);
+    rc = fi_open_ops(&nic->domain->fid, FI_CXI_DOM_OPS_6, 0, (void **)&ops, NULL);
+    rc = rc ? rc : ops->get_dwq_depth(&nic->domain->fid, &depth);
     if (rc != 0) {
         *why_p = mpixq_cxi_strerror(rc);
         return -1;

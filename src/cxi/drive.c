@@ -15,29 +15,28 @@
 #include "core/progress.h"
 #include "core/trace.h"
 #include "check.h"
-#include "cxi.h"
-#include "probe.h"
+#include "libfabric.h"
+#include "nic.h"
+#include "peers.h"
 #include "supply.h"
 
-#define nic mpixq_cxi_nic
-
 enum { KICK_EVERY = 16 }; /* scans */
-
-static struct mpixq_lock drive_lock = MPIXQ_LOCK_INITIALIZER(MPIXQ_RANK_CXI_DRIVE);
 
 /* Lists of ends; under nic.lock. */
 
 void mpixq_cxi_set_live(struct cxi_end *end, bool live)
 {
+    struct cxi_nic *nic = end->nic;
+
     if (live == end->is_live) {
         return;
     }
     end->is_live = live;
     if (live) {
-        DL_APPEND2(nic.live, end, prev_live, next_live);
+        DL_APPEND2(nic->live, end, prev_live, next_live);
         atomic_fetch_add(&mpixq_outstanding, 1);
     } else {
-        DL_DELETE2(nic.live, end, prev_live, next_live);
+        DL_DELETE2(nic->live, end, prev_live, next_live);
         atomic_fetch_sub(&mpixq_outstanding, 1);
     }
     assert(mpixq_cxi_live_holds(end));
@@ -45,6 +44,8 @@ void mpixq_cxi_set_live(struct cxi_end *end, bool live)
 
 void mpixq_cxi_take_over(struct cxi_end *end, uint64_t epoch)
 {
+    struct cxi_nic *nic = end->nic;
+
     if (end->failed) {
         return;
     }
@@ -53,9 +54,9 @@ void mpixq_cxi_take_over(struct cxi_end *end, uint64_t epoch)
     end->step = end->posted; /* those before it are the NIC's */
     end->posted = 0;
     end->settled = epoch;
-    DL_APPEND2(nic.over, end, prev_over, next_over);
-    nic.n_over++;
-    nic.counts.taken_over++;
+    DL_APPEND2(nic->over, end, prev_over, next_over);
+    nic->n_over++;
+    nic->counts.taken_over++;
     if (end->queue != NULL && end->queue->queue != NULL) {
         atomic_fetch_add_explicit(&end->queue->queue->stalls, 1, memory_order_relaxed);
     }
@@ -67,8 +68,8 @@ static void leave_over(struct cxi_end *end)
     assert(mpixq_cxi_over_holds(end));
     if (end->over != 0) {
         end->over = 0;
-        DL_DELETE2(nic.over, end, prev_over, next_over);
-        nic.n_over--;
+        DL_DELETE2(end->nic->over, end, prev_over, next_over);
+        end->nic->n_over--;
     }
 }
 
@@ -81,20 +82,21 @@ void mpixq_cxi_fail(struct cxi_end *end, const char *what, int error)
     leave_over(end);
     (void)snprintf(end->text, sizeof end->text, "%s failed (rank %d of MPI_COMM_WORLD): %s", what,
                    end->pair->peer_world, mpixq_cxi_strerror(error));
-    LL_APPEND2(nic.failed, end, next_failed);
+    LL_APPEND2(end->nic->failed, end, next_failed);
 }
 
 void mpixq_cxi_drop(struct cxi_end *end)
 {
+    struct cxi_nic *nic = end->nic;
     struct cxi_end *other;
 
     leave_over(end);
     mpixq_cxi_set_live(end, false);
     mpixq_cxi_unlog(end);
-    LL_FOREACH2(nic.failed, other, next_failed)
+    LL_FOREACH2(nic->failed, other, next_failed)
     {
         if (other == end) {
-            LL_DELETE2(nic.failed, end, next_failed);
+            LL_DELETE2(nic->failed, end, next_failed);
             break;
         }
     }
@@ -102,7 +104,7 @@ void mpixq_cxi_drop(struct cxi_end *end)
 
 /* Completions. */
 
-static void completed(struct cxi_entry *entry)
+static void completed(struct cxi_nic *nic, struct cxi_entry *entry)
 {
     if (entry != NULL && entry->probe != NULL) {
         mpixq_cxi_probed(entry->probe, false);
@@ -111,23 +113,23 @@ static void completed(struct cxi_entry *entry)
     if (entry == NULL || !entry->plain) {
         return; /* deferred work that was to be named if it failed */
     }
-    assert(entry->end->flying > 0 && nic.flying > 0);
+    assert(entry->end->flying > 0 && nic->flying > 0);
     entry->end->flying--;
-    nic.flying--;
+    nic->flying--;
     if (entry->counts) {
         /* As the entry that is replaced would have done. */
         (void)fi_cntr_add(entry->end->written->fid, 1);
     }
 }
 
-static void completed_badly(const struct fi_cq_err_entry *error)
+static void completed_badly(struct cxi_nic *nic, const struct fi_cq_err_entry *error)
 {
     struct cxi_entry *entry = error->op_context;
     struct cxi_end *end, *next;
 
     if (entry == NULL) {
         /* Whose it was is not known: of something that is under way. */
-        DL_FOREACH_SAFE2(nic.live, end, next, next_live)
+        DL_FOREACH_SAFE2(nic->live, end, next, next_live)
         {
             mpixq_cxi_fail(end, "operation", error->err);
         }
@@ -138,9 +140,9 @@ static void completed_badly(const struct fi_cq_err_entry *error)
         return;
     }
     if (entry->plain) {
-        assert(entry->end->flying > 0 && nic.flying > 0);
+        assert(entry->end->flying > 0 && nic->flying > 0);
         entry->end->flying--;
-        nic.flying--;
+        nic->flying--;
     }
     if (entry->end != NULL) {
         mpixq_cxi_fail(entry->end, entry->what, error->err);
@@ -148,55 +150,55 @@ static void completed_badly(const struct fi_cq_err_entry *error)
 }
 
 /* Returns how many there were. */
-static int read_errors(void)
+static int read_errors(struct cxi_nic *nic)
 {
     struct fi_cq_err_entry error = {.err = 0};
     int n = 0;
 
-    for (; fi_cq_readerr(nic.cq, &error, 0) == 1; n++) {
-        mpixq_lock_acquire(&nic.lock);
-        completed_badly(&error);
-        mpixq_lock_release(&nic.lock);
+    for (; fi_cq_readerr(nic->cq, &error, 0) == 1; n++) {
+        mpixq_lock_acquire(&nic->lock);
+        completed_badly(nic, &error);
+        mpixq_lock_release(&nic->lock);
         error = (struct fi_cq_err_entry){.err = 0};
     }
     return n;
 }
 
 /* Under drive_lock. */
-static void read_queue(void)
+static void read_queue(struct cxi_nic *nic)
 {
     enum { ROOM = 32 };
     struct fi_cq_entry entries[ROOM];
     ssize_t n;
 
-    mpixq_lock_acquire(&nic.lock);
-    nic.reads++;
-    mpixq_lock_release(&nic.lock);
+    mpixq_lock_acquire(&nic->lock);
+    nic->reads++;
+    mpixq_lock_release(&nic->lock);
     do {
-        n = fi_cq_read(nic.cq, entries, ROOM);
+        n = fi_cq_read(nic->cq, entries, ROOM);
         if (n == -FI_EAVAIL) {
-            n = read_errors();
+            n = read_errors(nic);
             continue;
         }
-        mpixq_lock_acquire(&nic.lock);
+        mpixq_lock_acquire(&nic->lock);
         if (n > 0) {
-            nic.posts.retry_ns = nic.issues.retry_ns = 0;
+            nic->posts.retry_ns = nic->issues.retry_ns = 0;
         }
         for (ssize_t i = 0; i < n; i++) {
-            completed(entries[i].op_context);
+            completed(nic, entries[i].op_context);
         }
-        mpixq_lock_release(&nic.lock);
+        mpixq_lock_release(&nic->lock);
     } while (n > 0);
-    mpixq_lock_acquire(&nic.lock);
-    nic.reads_done = nic.reads;
-    mpixq_lock_release(&nic.lock);
+    mpixq_lock_acquire(&nic->lock);
+    nic->reads_done = nic->reads;
+    mpixq_lock_release(&nic->lock);
 }
 
-void mpixq_cxi_read(void)
+void mpixq_cxi_read(struct cxi_nic *nic)
 {
-    if (mpixq_lock_try(&drive_lock)) {
-        read_queue();
-        mpixq_lock_release(&drive_lock);
+    if (mpixq_lock_try(&nic->drive_lock)) {
+        read_queue(nic);
+        mpixq_lock_release(&nic->drive_lock);
     }
 }
 
@@ -268,13 +270,12 @@ static void kick(const struct cxi_end *end)
     }
 }
 
-static void scan_live(void)
+static void scan_live(struct cxi_nic *nic)
 {
-    static unsigned scans; /* under drive_lock */
     struct cxi_end *end, *next;
-    bool kicks = nic.quirks->kicks && ++scans % KICK_EVERY == 0;
+    bool kicks = nic->quirks->kicks && ++nic->scans % KICK_EVERY == 0;
 
-    DL_FOREACH_SAFE2(nic.live, end, next, next_live)
+    DL_FOREACH_SAFE2(nic->live, end, next, next_live)
     {
         if (kicks) {
             kick(end);
@@ -284,22 +285,22 @@ static void scan_live(void)
 }
 
 /* Tell of failures, outside of nic.lock: the matching lock comes before it. */
-static void deliver(void)
+static void deliver(struct cxi_nic *nic)
 {
     struct cxi_end *end;
     char which[64], text[sizeof end->text];
     uint64_t id = 0;
 
     for (;;) {
-        mpixq_lock_acquire(&nic.lock);
-        end = nic.failed;
+        mpixq_lock_acquire(&nic->lock);
+        end = nic->failed;
         if (end != NULL) {
-            LL_DELETE2(nic.failed, end, next_failed);
+            LL_DELETE2(nic->failed, end, next_failed);
             id = end->pair->id;
             (void)mpixq_pair_describe(end->pair, which, sizeof which);
             memcpy(text, end->text, sizeof text);
         }
-        mpixq_lock_release(&nic.lock);
+        mpixq_lock_release(&nic->lock);
         if (end == NULL) {
             return;
         }
@@ -308,54 +309,49 @@ static void deliver(void)
 }
 
 /* Under drive_lock. */
-static void read_and_deliver(void)
+static void read_and_deliver(struct cxi_nic *nic)
 {
     bool has_failures;
 
-    read_queue();
-    mpixq_lock_acquire(&nic.lock);
-    has_failures = nic.failed != NULL;
-    mpixq_lock_release(&nic.lock);
+    read_queue(nic);
+    mpixq_lock_acquire(&nic->lock);
+    has_failures = nic->failed != NULL;
+    mpixq_lock_release(&nic->lock);
     if (has_failures) {
-        deliver();
+        deliver(nic);
     }
 }
 
-void mpixq_cxi_settle(void)
+void mpixq_cxi_settle(struct cxi_nic *nic)
 {
-    if (nic.state == CXI_OPEN) {
-        mpixq_lock_acquire(&drive_lock);
-        read_and_deliver();
-        mpixq_lock_release(&drive_lock);
-    }
+    mpixq_lock_acquire(&nic->drive_lock);
+    read_and_deliver(nic);
+    mpixq_lock_release(&nic->drive_lock);
 }
 
-void mpixq_cxi_drive(bool scan)
+void mpixq_cxi_drive(struct cxi_nic *nic, bool scan)
 {
     struct cxi_end *end, *next;
     bool has_failures;
 
-    if (atomic_load_explicit(&nic.state, memory_order_acquire) != CXI_OPEN) {
-        return;
-    }
-    if (!mpixq_lock_try(&drive_lock)) {
+    if (!mpixq_lock_try(&nic->drive_lock)) {
         mpixq_backoff_busy();
         return;
     }
-    read_queue();
-    mpixq_lock_acquire(&nic.lock);
-    DL_FOREACH_SAFE2(nic.over, end, next, next_over)
+    read_queue(nic);
+    mpixq_lock_acquire(&nic->lock);
+    DL_FOREACH_SAFE2(nic->over, end, next, next_over)
     {
         go_on(end);
     }
-    mpixq_cxi_arm_logged();
+    mpixq_cxi_arm_logged(nic);
     if (scan) {
-        scan_live();
+        scan_live(nic);
     }
-    has_failures = nic.failed != NULL;
-    mpixq_lock_release(&nic.lock);
+    has_failures = nic->failed != NULL;
+    mpixq_lock_release(&nic->lock);
     if (has_failures) {
-        deliver();
+        deliver(nic);
     }
-    mpixq_lock_release(&drive_lock);
+    mpixq_lock_release(&nic->drive_lock);
 }

@@ -16,20 +16,20 @@
 #include "core/thread.h"
 #include "check.h"
 #include "end.h"
+#include "nic.h"
+#include "process.h"
 #include "supply.h"
-
-#define nic mpixq_cxi_nic
 
 /* Those that this thread has released: it closes their regions before it lets their user go on. */
 static MPIXQ_THREAD_LOCAL struct cxi_end *own;
-/* Those that no pair has any more: for whoever comes by. Under nic.lock. */
-static struct cxi_end *gone;
-static atomic_int n_gone; /* those included that a thread has taken */
-
-const char *mpixq_cxi_obstacle(const struct mpixq_pair *pair)
+const char *mpixq_cxi_obstacle(const struct mpixq_pair *pair, struct cxi_nic **nic_p)
 {
-    if (!mpixq_cxi_open()) {
-        return nic.why;
+    const struct cxi_end *end = pair->reached;
+    const char *why;
+
+    *nic_p = end != NULL ? end->nic : mpixq_cxi_open(&why);
+    if (*nic_p == NULL) {
+        return why;
     }
     if (pair->message.mode == MPIXQ_MODE_BSEND) {
         return "a buffered send completes without its receive";
@@ -57,107 +57,111 @@ static void close_regions(struct cxi_end *end)
 
 void mpixq_cxi_end_free(struct cxi_end *end, bool clean)
 {
+    struct cxi_nic *nic = end->nic;
     uint64_t starts = clean && end->pair != NULL ? mpixq_pair_started(end->pair) : 0;
 
     close_regions(end);
-    mpixq_lock_acquire(&nic.lock);
+    mpixq_lock_acquire(&nic->lock);
     mpixq_cxi_drop(end);
     assert(!end->is_live && end->over == 0);
     mpixq_cxi_entries_forget(end);
-    mpixq_cxi_counter_put(end->trigger, clean, 2 * starts);
-    mpixq_cxi_counter_put(end->written, clean, mpixq_cxi_counted(end) * starts);
-    mpixq_cxi_counter_put(end->arrived, clean, mpixq_cxi_counted(end) * starts);
-    mpixq_cxi_word_put(end->word, clean);
-    mpixq_cxi_word_put(end->cts, clean);
-    mpixq_cxi_word_put(end->told, clean);
-    DL_DELETE(nic.ends, end);
-    mpixq_lock_release(&nic.lock);
+    mpixq_cxi_counter_put(nic, end->trigger, clean, 2 * starts);
+    mpixq_cxi_counter_put(nic, end->written, clean, mpixq_cxi_counted(end) * starts);
+    mpixq_cxi_counter_put(nic, end->arrived, clean, mpixq_cxi_counted(end) * starts);
+    mpixq_cxi_word_put(nic, end->word, clean);
+    mpixq_cxi_word_put(nic, end->cts, clean);
+    mpixq_cxi_word_put(nic, end->told, clean);
+    DL_DELETE(nic->ends, end);
+    mpixq_lock_release(&nic->lock);
     mpixq_free(end);
 }
 
 void mpixq_cxi_end_release(struct cxi_end *end)
 {
-    mpixq_lock_acquire(&nic.lock);
+    mpixq_lock_acquire(&end->nic->lock);
     end->is_leaving = true;
-    mpixq_lock_release(&nic.lock);
+    mpixq_lock_release(&end->nic->lock);
     LL_PREPEND2(own, end, next_leaving);
 }
 
 void mpixq_cxi_end_leave(struct cxi_end *end)
 {
-    mpixq_lock_acquire(&nic.lock);
+    struct cxi_nic *nic = end->nic;
+
+    mpixq_lock_acquire(&nic->lock);
     end->pair = NULL;
-    LL_PREPEND2(gone, end, next_leaving);
-    atomic_fetch_add(&n_gone, 1);
-    mpixq_lock_release(&nic.lock);
+    LL_PREPEND2(nic->gone, end, next_leaving);
+    atomic_fetch_add(&nic->n_gone, 1);
+    mpixq_lock_release(&nic->lock);
 }
 
-static struct cxi_end *take_gone(void)
+static struct cxi_end *take_gone(struct cxi_nic *nic)
 {
     struct cxi_end *end;
 
-    mpixq_lock_acquire(&nic.lock);
-    end = gone;
+    mpixq_lock_acquire(&nic->lock);
+    end = nic->gone;
     if (end != NULL) {
-        LL_DELETE2(gone, end, next_leaving);
+        LL_DELETE2(nic->gone, end, next_leaving);
     }
-    mpixq_lock_release(&nic.lock);
+    mpixq_lock_release(&nic->lock);
     return end;
 }
 
 /* One of them may be of memory that the caller is about to give back: so those are waited for that
  * another thread has taken. */
-static void free_gone(void)
+static void free_gone(struct cxi_nic *nic)
 {
     struct mpixq_backoff backoff;
     struct cxi_end *end;
 
     mpixq_backoff_begin(&backoff);
-    while (atomic_load(&n_gone) > 0) {
-        end = take_gone();
+    while (atomic_load(&nic->n_gone) > 0) {
+        end = take_gone(nic);
         if (end != NULL) {
             mpixq_cxi_end_free(end, true);
-            atomic_fetch_sub(&n_gone, 1);
+            atomic_fetch_sub(&nic->n_gone, 1);
         } else {
             mpixq_backoff_pause(&backoff);
         }
     }
 }
 
-void mpixq_cxi_tidy(void)
+void mpixq_cxi_tidy(struct cxi_nic *nic)
 {
     struct cxi_end *end;
 
     while ((end = own) != NULL) {
         LL_DELETE2(own, end, next_leaving);
         close_regions(end);
-        mpixq_lock_acquire(&nic.lock);
+        mpixq_lock_acquire(&end->nic->lock);
         end->is_leaving = false; /* it may go at once */
-        mpixq_lock_release(&nic.lock);
+        mpixq_lock_release(&end->nic->lock);
     }
-    free_gone();
+    free_gone(nic);
 }
 
 /* Take counters and words. */
 static bool supply(struct cxi_end *end)
 {
+    struct cxi_nic *nic = end->nic;
     bool ok;
 
-    mpixq_lock_acquire(&nic.lock);
-    DL_APPEND(nic.ends, end);
-    mpixq_lock_release(&nic.lock);
-    end->word = mpixq_cxi_word_take();
+    mpixq_lock_acquire(&nic->lock);
+    DL_APPEND(nic->ends, end);
+    mpixq_lock_release(&nic->lock);
+    end->word = mpixq_cxi_word_take(nic);
     ok = end->word != NULL;
     if (end->is_send) {
-        end->written = ok ? mpixq_cxi_counter_take() : NULL;
+        end->written = ok ? mpixq_cxi_counter_take(nic) : NULL;
         ok = end->written != NULL;
     } else {
-        end->arrived = ok ? mpixq_cxi_counter_take() : NULL;
+        end->arrived = ok ? mpixq_cxi_counter_take(nic) : NULL;
         ok = end->arrived != NULL;
     }
     if (end->is_send && !end->ready) {
-        end->trigger = ok ? mpixq_cxi_counter_take() : NULL;
-        end->cts = ok ? mpixq_cxi_word_take() : NULL;
+        end->trigger = ok ? mpixq_cxi_counter_take(nic) : NULL;
+        end->cts = ok ? mpixq_cxi_word_take(nic) : NULL;
         ok = end->trigger != NULL && end->cts != NULL;
     }
     if (ok) {
@@ -173,24 +177,28 @@ static bool supply(struct cxi_end *end)
  * have been registered before the match: see mpixq_cxi_reach. */
 static bool open_buffer(struct cxi_end *end, size_t bytes, struct fid_mr *buffer)
 {
-    if (nic.why_no_hmem == NULL && buffer == NULL && bytes > 0) {
+    struct cxi_nic *nic = end->nic;
+
+    if (nic->why_no_hmem == NULL && buffer == NULL && bytes > 0) {
         return false;
     }
     if (end->is_send) {
-        end->warm = buffer != NULL ? buffer : mpixq_cxi_warm(end->buffer, bytes);
+        end->warm = buffer != NULL ? buffer : mpixq_cxi_warm(nic, end->buffer, bytes);
         return true;
     }
-    end->region = buffer != NULL ? buffer : mpixq_cxi_region(end->buffer, bytes, end->arrived);
-    return end->region != NULL && (buffer == NULL || mpixq_cxi_bind(buffer, end->arrived));
+    end->region = buffer != NULL ? buffer : mpixq_cxi_region(nic, end->buffer, bytes, end->arrived);
+    return end->region != NULL && (buffer == NULL || mpixq_cxi_bind(nic, buffer, end->arrived));
 }
 
 /* A receive hears from its sender when the data is in place. */
 static bool open_told(struct cxi_end *end)
 {
+    struct cxi_word *told = mpixq_cxi_word_take(end->nic);
+
     end->delivered = true;
-    end->told = mpixq_cxi_word_take();
+    end->told = told;
     end->word_region =
-        end->told != NULL ? mpixq_cxi_region(end->told, sizeof *end->told, end->arrived) : NULL;
+        told != NULL ? mpixq_cxi_region(end->nic, told, sizeof *told, end->arrived) : NULL;
     return end->word_region != NULL;
 }
 
@@ -204,18 +212,19 @@ static bool open_regions(struct cxi_end *end, size_t bytes, struct fid_mr *buffe
         region_close(buffer);
     }
     if (ok && end->is_send && !end->ready) {
-        end->region = mpixq_cxi_region(end->cts, sizeof *end->cts, end->trigger);
+        end->region = mpixq_cxi_region(end->nic, end->cts, sizeof *end->cts, end->trigger);
         ok = end->region != NULL;
     }
     return ok && (end->is_send || !end->delivered || open_told(end));
 }
 
-static struct cxi_end *end_new(struct mpixq_pair *pair)
+static struct cxi_end *end_new(struct cxi_nic *nic, struct mpixq_pair *pair)
 {
     struct cxi_end *end = mpixq_alloc(sizeof *end); /* freed in mpixq_cxi_end_free */
 
     if (end != NULL) {
         end->pair = pair;
+        end->nic = nic;
         end->is_send = mpixq_pair_is_send(pair);
         end->buffer = (char *)mpixq_pair_buffer(pair);
         end->peer = FI_ADDR_NOTAVAIL;
@@ -225,9 +234,9 @@ static struct cxi_end *end_new(struct mpixq_pair *pair)
     return end;
 }
 
-bool mpixq_cxi_end_prepare(struct mpixq_pair *pair, struct fid_mr *buffer)
+bool mpixq_cxi_end_prepare(struct cxi_nic *nic, struct mpixq_pair *pair, struct fid_mr *buffer)
 {
-    struct cxi_end *end = end_new(pair);
+    struct cxi_end *end = end_new(nic, pair);
     size_t bytes;
     bool ok;
 
@@ -255,14 +264,15 @@ bool mpixq_cxi_end_prepare(struct mpixq_pair *pair, struct fid_mr *buffer)
     return true;
 }
 
-struct cxi_end *mpixq_cxi_end_take(struct mpixq_pair *pair, bool ready, bool delivered)
+struct cxi_end *mpixq_cxi_end_take(struct cxi_nic *nic, struct mpixq_pair *pair, bool ready,
+                                   bool delivered)
 {
     struct cxi_end *end = pair->reached;
     bool ok = end != NULL;
 
     pair->reached = NULL;
     if (end == NULL) {
-        end = end_new(pair);
+        end = end_new(nic, pair);
         ok = end != NULL && supply(end) && open_regions(end, (size_t)pair->bytes, NULL);
     }
     if (ok && delivered && !end->is_send && !end->delivered) {

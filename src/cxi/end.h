@@ -8,14 +8,15 @@
 
 #include "cxi.h"
 
-/* What keeps this end from using the fabric, or NULL. */
-const char *mpixq_cxi_obstacle(const struct mpixq_pair *pair);
+/* What keeps this end from using the fabric, or NULL; and the NIC that serves it, or is to. */
+const char *mpixq_cxi_obstacle(const struct mpixq_pair *pair, struct cxi_nic **nic_p);
 /* With no lock, before the match. The end is kept in pair->reached; buffer: a region of its buffer,
  * which the end takes over, or NULL. False: something is lacking. */
-bool mpixq_cxi_end_prepare(struct mpixq_pair *pair, struct fid_mr *buffer);
+bool mpixq_cxi_end_prepare(struct cxi_nic *nic, struct mpixq_pair *pair, struct fid_mr *buffer);
 /* Under the matching lock: that end, or a new one where none was prepared; for these flags of the
  * pair. NULL: something is lacking. */
-struct cxi_end *mpixq_cxi_end_take(struct mpixq_pair *pair, bool ready, bool delivered);
+struct cxi_end *mpixq_cxi_end_take(struct cxi_nic *nic, struct mpixq_pair *pair, bool ready,
+                                   bool delivered);
 /* Under the matching lock: its regions are closed in the next tidy of this thread, and then it may
  * be freed (is_leaving). */
 void mpixq_cxi_end_release(struct cxi_end *end);
@@ -25,6 +26,6 @@ void mpixq_cxi_end_leave(struct cxi_end *end);
  * been executed. */
 void mpixq_cxi_end_free(struct cxi_end *end, bool clean);
 /* The channel's tidy. */
-void mpixq_cxi_tidy(void);
+void mpixq_cxi_tidy(struct cxi_nic *nic);
 
 #endif

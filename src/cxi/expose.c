@@ -14,46 +14,35 @@
 #include "core/env.h"
 #include "core/lock.h"
 #include "core/log.h"
-#include "cxi.h"
+#include "nic.h"
 #include "supply.h"
 
-#define nic mpixq_cxi_nic
-
 /* One page of the system that a GPU's library knows: several doorbells may lie on one. */
-struct mapped {
+struct cxi_mapped {
     char *page, *seen;
-    struct mapped *next;
+    struct cxi_mapped *next;
 };
 
-/* Guards what follows, and is held while a GPU's library is called: nobody whom a GPU may wait for
- * takes it. */
-static struct mpixq_lock expose_lock = MPIXQ_LOCK_INITIALIZER(MPIXQ_RANK_CXI_EXPOSE);
-static const struct mpixq_stream_ops *_Atomic mapper; /* written once */
-static struct mapped *all_mapped;
-static bool refused; /* registers: then the GPU's library is not asked again */
-
-static struct mpixq_exposed *hidden, *shown; /* under nic.lock; shown: made known, or in vain */
-static unsigned lives_over;                  /* when that was done: what is known of devices */
-
-void mpixq_cxi_hidden(struct mpixq_exposed *exposed, void *memory, size_t bytes, bool is_io)
+void mpixq_cxi_hidden(struct cxi_exposure *exposure, struct mpixq_exposed *exposed, void *memory,
+                      size_t bytes, bool is_io)
 {
     exposed->memory = memory;
     exposed->bytes = bytes;
     exposed->is_io = is_io;
-    LL_PREPEND(hidden, exposed);
+    LL_PREPEND(exposure->hidden, exposed);
 }
 
-static struct mpixq_exposed *take_hidden(void)
+static struct mpixq_exposed *take_hidden(struct cxi_nic *nic)
 {
     struct mpixq_exposed *exposed;
 
-    mpixq_lock_acquire(&nic.lock);
-    exposed = hidden;
+    mpixq_lock_acquire(&nic->lock);
+    exposed = nic->exposure.hidden;
     if (exposed != NULL) {
-        LL_DELETE(hidden, exposed);
-        LL_PREPEND(shown, exposed);
+        LL_DELETE(nic->exposure.hidden, exposed);
+        LL_PREPEND(nic->exposure.shown, exposed);
     }
-    mpixq_lock_release(&nic.lock);
+    mpixq_lock_release(&nic->lock);
     return exposed;
 }
 
@@ -63,42 +52,42 @@ static size_t page_bytes(void)
 }
 
 /* Where GPUs see the page, or NULL. */
-static char *map_page(char *page, bool is_io)
+static char *map_page(struct cxi_exposure *exposure, char *page, bool is_io)
 {
-    struct mapped *mapped;
+    struct cxi_mapped *mapped;
     char *seen;
 
-    LL_FOREACH(all_mapped, mapped)
+    LL_FOREACH(exposure->mapped, mapped)
     {
         if (mapped->page == page) {
             return mapped->seen;
         }
     }
-    seen = is_io && refused ? NULL : mapper->map(page, page_bytes(), is_io);
-    refused = refused || (is_io && seen == NULL);
+    seen = is_io && exposure->refused ? NULL : exposure->mapper->map(page, page_bytes(), is_io);
+    exposure->refused = exposure->refused || (is_io && seen == NULL);
     mapped = seen != NULL ? mpixq_alloc(sizeof *mapped) : NULL; /* freed in the close */
     if (mapped == NULL) {
         if (seen != NULL) {
-            mapper->unmap(page);
+            exposure->mapper->unmap(page);
         }
         return NULL;
     }
-    *mapped = (struct mapped){.page = page, .seen = seen};
-    LL_PREPEND(all_mapped, mapped);
+    *mapped = (struct cxi_mapped){.page = page, .seen = seen};
+    LL_PREPEND(exposure->mapped, mapped);
     return seen;
 }
 
-static void expose(struct mpixq_exposed *exposed)
+static void expose(struct cxi_exposure *exposure, struct mpixq_exposed *exposed)
 {
     size_t offset = (uintptr_t)exposed->memory % page_bytes();
     char *seen = NULL;
 
     if (offset + exposed->bytes <= page_bytes()) {
-        seen = map_page(exposed->memory - offset, exposed->is_io);
+        seen = map_page(exposure, exposed->memory - offset, exposed->is_io);
     }
     if (seen != NULL) {
         if (exposed->by == NULL) { /* two vendors' GPUs in one process: the host rings for one */
-            exposed->by = mapper;
+            exposed->by = exposure->mapper;
         }
         atomic_store_explicit(&exposed->seen, seen + offset, memory_order_release);
     }
@@ -106,76 +95,82 @@ static void expose(struct mpixq_exposed *exposed)
 
 /* A device was reset, by which mappings may be gone: doorbells are the host's until they are made
  * known again. Not every library forgets what was mapped before. */
-static void hide_all(void)
+static void hide_all(struct cxi_nic *nic)
 {
     struct mpixq_exposed *exposed;
 
-    mpixq_lock_acquire(&nic.lock);
-    while ((exposed = shown) != NULL) {
-        LL_DELETE(shown, exposed);
-        LL_PREPEND(hidden, exposed);
+    mpixq_lock_acquire(&nic->lock);
+    while ((exposed = nic->exposure.shown) != NULL) {
+        LL_DELETE(nic->exposure.shown, exposed);
+        LL_PREPEND(nic->exposure.hidden, exposed);
         atomic_store(&exposed->seen, NULL);
     }
-    mpixq_lock_release(&nic.lock);
+    mpixq_lock_release(&nic->lock);
 }
 
-static void unmap_all(void)
+static void unmap_all(struct cxi_exposure *exposure)
 {
-    struct mapped *mapped;
+    struct cxi_mapped *mapped;
 
-    while ((mapped = all_mapped) != NULL) {
-        LL_DELETE(all_mapped, mapped);
-        mapper->unmap(mapped->page);
+    while ((mapped = exposure->mapped) != NULL) {
+        LL_DELETE(exposure->mapped, mapped);
+        exposure->mapper->unmap(mapped->page);
         mpixq_free(mapped);
     }
 }
 
-static void say(void)
+static void say(const struct cxi_nic *nic)
 {
-    const char *why = nic.why_no_bell != NULL ? nic.why_no_bell
-                      : refused               ? "registers of the NIC cannot be mapped"
-                                              : NULL;
+    const struct cxi_exposure *exposure = &nic->exposure;
+    const char *why = nic->why_no_bell != NULL ? nic->why_no_bell
+                      : exposure->refused      ? "registers of the NIC cannot be mapped"
+                                               : NULL;
 
     mpixq_print(
-        "fabric: for streams of kind %s %s%s", mapper->kind,
+        "fabric: for streams of kind %s %s%s", exposure->mapper->kind,
         why == NULL ? "the GPU rings by itself" : "the host rings: ", why == NULL ? "" : why);
 }
 
-void mpixq_cxi_expose(const struct mpixq_stream_ops *ops)
+void mpixq_cxi_expose(struct cxi_nic *nic, const struct mpixq_stream_ops *ops)
 {
+    struct cxi_exposure *exposure = &nic->exposure;
     struct mpixq_exposed *exposed;
     bool is_first;
 
-    if (atomic_load_explicit(&nic.state, memory_order_acquire) != CXI_OPEN ||
-        (ops == NULL && mapper == NULL)) {
+    if (ops == NULL && exposure->mapper == NULL) {
         return;
     }
-    mpixq_lock_acquire(&expose_lock);
-    is_first = mapper == NULL;
-    mapper = is_first ? ops : mapper;
-    if (lives_over != mpixq_memory_lives_over()) {
-        hide_all();
+    mpixq_lock_acquire(&exposure->lock);
+    is_first = exposure->mapper == NULL;
+    exposure->mapper = is_first ? ops : exposure->mapper;
+    if (exposure->lives_over != mpixq_memory_lives_over()) {
+        hide_all(nic);
     }
     if (mpixq_streams_hold_waits()) {
-        if (lives_over != mpixq_memory_lives_over()) {
-            lives_over = mpixq_memory_lives_over();
-            unmap_all();
+        if (exposure->lives_over != mpixq_memory_lives_over()) {
+            exposure->lives_over = mpixq_memory_lives_over();
+            unmap_all(exposure);
         }
-        while ((exposed = take_hidden()) != NULL) {
-            expose(exposed);
+        while ((exposed = take_hidden(nic)) != NULL) {
+            expose(exposure, exposed);
         }
         mpixq_streams_let_waits();
     }
     if (is_first && mpixq_env.info) {
-        say();
+        say(nic);
     }
-    mpixq_lock_release(&expose_lock);
+    mpixq_lock_release(&exposure->lock);
 }
 
-void mpixq_cxi_expose_close(void)
+void mpixq_cxi_exposure_open(struct cxi_exposure *exposure)
 {
-    unmap_all();
-    mapper = NULL;
-    hidden = shown = NULL;
-    refused = false;
+    mpixq_lock_init(&exposure->lock, MPIXQ_RANK_CXI_EXPOSE);
+}
+
+void mpixq_cxi_exposure_close(struct cxi_exposure *exposure)
+{
+    unmap_all(exposure);
+    exposure->mapper = NULL;
+    exposure->hidden = exposure->shown = NULL;
+    exposure->refused = false;
 }

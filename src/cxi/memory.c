@@ -8,33 +8,30 @@
 #include "core/env.h"
 #include "core/layout.h"
 #include "core/log.h"
-#include "cxi.h"
 #include "end.h"
-#include "probe.h"
+#include "libfabric.h"
+#include "nic.h"
+#include "peers.h"
+#include "process.h"
 #include "supply.h"
-
-#define nic mpixq_cxi_nic
-
-/* What atomics add, and what an empty buffer stands for: nothing is written there, but the arrival
- * is counted. */
-struct cxi_constants mpixq_cxi_constants = {.one = 1};
 
 /* Keys are used one after the other, so that none comes again before all others were used: what
  * comes late for a region that is gone then finds none. Any thread. */
-static uint64_t take_key(void)
+static uint64_t take_key(struct cxi_nic *nic)
 {
-    uint64_t key = atomic_load_explicit(&nic.next_key, memory_order_relaxed);
+    uint64_t key = atomic_load_explicit(&nic->next_key, memory_order_relaxed);
 
-    while (!atomic_compare_exchange_weak(&nic.next_key, &key,
+    while (!atomic_compare_exchange_weak(&nic->next_key, &key,
                                          key < UINT32_MAX ? key + 1 : CXI_PROBE_KEY + 1)) {
     }
     return key;
 }
 
-static int bind_region(struct fid_mr *region, struct cxi_counter *counter)
+static int bind_region(const struct cxi_nic *nic, struct fid_mr *region,
+                       struct cxi_counter *counter)
 {
-    bool by_endpoint = (nic.info->domain_attr->mr_mode & FI_MR_ENDPOINT) != 0;
-    int rc = by_endpoint ? fi_mr_bind(region, &nic.ep->fid, 0) : 0;
+    bool by_endpoint = (nic->info->domain_attr->mr_mode & FI_MR_ENDPOINT) != 0;
+    int rc = by_endpoint ? fi_mr_bind(region, &nic->ep->fid, 0) : 0;
 
     if (rc == 0 && counter != NULL) {
         rc = fi_mr_bind(region, &counter->fid->fid, FI_REMOTE_WRITE);
@@ -46,32 +43,33 @@ static int bind_region(struct fid_mr *region, struct cxi_counter *counter)
 }
 
 /* The attribute says what memory, and for what. */
-static int register_memory(struct fi_mr_attr *attr, struct fid_mr **region_p)
+static int register_memory(struct cxi_nic *nic, struct fi_mr_attr *attr, struct fid_mr **region_p)
 {
     bool by_peers = (attr->access & FI_REMOTE_WRITE) != 0;
     int rc = -FI_ENOKEY;
 
     for (uint32_t tries = 0; rc == -FI_ENOKEY && tries < 1u << 20; tries++) {
-        attr->requested_key = by_peers ? take_key() : 0;
-        rc = fi_mr_regattr(nic.domain, attr, 0, region_p);
+        attr->requested_key = by_peers ? take_key(nic) : 0;
+        rc = fi_mr_regattr(nic->domain, attr, 0, region_p);
     }
     return rc;
 }
 
-static struct fid_mr *register_of_host(void *address, size_t bytes, uint64_t access, int *rc_p)
+static struct fid_mr *register_of_host(struct cxi_nic *nic, void *address, size_t bytes,
+                                       uint64_t access, int *rc_p)
 {
     const struct iovec iov = {.iov_base = address, .iov_len = bytes};
     struct fi_mr_attr attr = {
         .mr_iov = &iov, .iov_count = 1, .access = access, .iface = FI_HMEM_SYSTEM};
     struct fid_mr *region = NULL;
 
-    *rc_p = register_memory(&attr, &region);
+    *rc_p = register_memory(nic, &attr, &region);
     return *rc_p == 0 ? region : NULL;
 }
 
-bool mpixq_cxi_bind(struct fid_mr *region, struct cxi_counter *counter)
+bool mpixq_cxi_bind(struct cxi_nic *nic, struct fid_mr *region, struct cxi_counter *counter)
 {
-    int rc = bind_region(region, counter);
+    int rc = bind_region(nic, region, counter);
 
     if (rc != 0) {
         mpixq_debug("fabric: a region could not be bound: %s", mpixq_cxi_strerror(rc));
@@ -79,29 +77,30 @@ bool mpixq_cxi_bind(struct fid_mr *region, struct cxi_counter *counter)
     return rc == 0;
 }
 
-struct fid_mr *mpixq_cxi_region(void *address, size_t bytes, struct cxi_counter *counter)
+struct fid_mr *mpixq_cxi_region(struct cxi_nic *nic, void *address, size_t bytes,
+                                struct cxi_counter *counter)
 {
     int rc;
     struct fid_mr *region =
-        register_of_host(bytes > 0 ? address : &mpixq_cxi_constants.nowhere,
+        register_of_host(nic, bytes > 0 ? address : &nic->constants.nowhere,
                          bytes > 0 ? bytes : sizeof(uint64_t), FI_REMOTE_WRITE, &rc);
 
     if (region == NULL) {
         mpixq_debug("fabric: %zu bytes could not be registered: %s", bytes, mpixq_cxi_strerror(rc));
-    } else if (!mpixq_cxi_bind(region, counter)) {
+    } else if (!mpixq_cxi_bind(nic, region, counter)) {
         (void)fi_close(&region->fid);
         region = NULL;
     }
     return region;
 }
 
-struct fid_mr *mpixq_cxi_warm(void *address, size_t bytes)
+struct fid_mr *mpixq_cxi_warm(struct cxi_nic *nic, void *address, size_t bytes)
 {
     struct fid_mr *region = NULL;
     int rc;
 
-    if (nic.quirks->warms && bytes > 0) {
-        region = register_of_host(address, bytes, FI_WRITE, &rc);
+    if (nic->quirks->warms && bytes > 0) {
+        region = register_of_host(nic, address, bytes, FI_WRITE, &rc);
         if (region == NULL) {
             mpixq_debug("fabric: %zu bytes are not kept mapped: %s", bytes, mpixq_cxi_strerror(rc));
         }
@@ -109,18 +108,19 @@ struct fid_mr *mpixq_cxi_warm(void *address, size_t bytes)
     return region;
 }
 
-uint64_t mpixq_cxi_remote_address(const void *address)
+uint64_t mpixq_cxi_remote_address(const struct cxi_nic *nic, const void *address)
 {
     /* Otherwise addresses are offsets in the region. */
-    return (nic.info->domain_attr->mr_mode & FI_MR_VIRT_ADDR) != 0 ? (uint64_t)(uintptr_t)address
-                                                                   : 0;
+    return (nic->info->domain_attr->mr_mode & FI_MR_VIRT_ADDR) != 0 ? (uint64_t)(uintptr_t)address
+                                                                    : 0;
 }
 
 /* Before a match. */
 
 /* NULL: the NIC has the whole buffer now; or why not. */
-static const char *register_buffer(const struct mpixq_pair *pair, const void *buffer,
-                                   struct fi_mr_attr *attr, struct fid_mr **region_p)
+static const char *register_buffer(struct cxi_nic *nic, const struct mpixq_pair *pair,
+                                   const void *buffer, struct fi_mr_attr *attr,
+                                   struct fid_mr **region_p)
 {
     const struct mpixq_message *message = &pair->message;
     struct iovec iov = {.iov_base = (void *)buffer,
@@ -131,12 +131,12 @@ static const char *register_buffer(const struct mpixq_pair *pair, const void *bu
     attr->mr_iov = &iov;
     attr->iov_count = 1;
     attr->access = mpixq_pair_is_send(pair) ? FI_WRITE : FI_REMOTE_WRITE;
-    rc = register_memory(attr, &region);
+    rc = register_memory(nic, attr, &region);
     *region_p = rc == 0 ? region : NULL;
     return rc == 0 ? NULL : mpixq_cxi_strerror(rc);
 }
 
-static const char *register_of_gpu(struct mpixq_pair *pair, const char *kind,
+static const char *register_of_gpu(struct cxi_nic *nic, struct mpixq_pair *pair, const char *kind,
                                    struct fid_mr **region_p)
 {
     bool trusts = mpixq_env.cxi_gpu == MPIXQ_CXI_GPU_DIRECT;
@@ -149,7 +149,7 @@ static const char *register_of_gpu(struct mpixq_pair *pair, const char *kind,
         attr.iface = FI_HMEM_CUDA;
         attr.device.cuda = device;
     }
-    why = why != NULL ? why : register_buffer(pair, pair->message.buffer, &attr, region_p);
+    why = why != NULL ? why : register_buffer(nic, pair, pair->message.buffer, &attr, region_p);
     if (why == NULL && !mpixq_memory_held(kind, pair->message.buffer)) {
         (void)fi_close(&(*region_p)->fid);
         *region_p = NULL;
@@ -159,12 +159,13 @@ static const char *register_of_gpu(struct mpixq_pair *pair, const char *kind,
 }
 
 /* The buffer as it is, if NICs reach it in memory of a GPU. */
-static struct fid_mr *region_of_gpu(struct mpixq_pair *pair, const char *kind, const char *why)
+static struct fid_mr *region_of_gpu(struct cxi_nic *nic, struct mpixq_pair *pair, const char *kind,
+                                    const char *why)
 {
     struct fid_mr *region = NULL;
     char text[64];
 
-    why = why != NULL ? why : register_of_gpu(pair, kind, &region);
+    why = why != NULL ? why : register_of_gpu(nic, pair, kind, &region);
     mpixq_debug("%s: the NIC %s%s", mpixq_pair_describe(pair, text, sizeof text),
                 why == NULL ? "can access its buffer itself" : "needs a twin of its buffer: ",
                 why == NULL ? "" : why);
@@ -177,22 +178,23 @@ void mpixq_cxi_reach(struct mpixq_pair *pair, const char *kind)
 {
     struct fi_mr_attr attr = {.iface = FI_HMEM_SYSTEM};
     struct fid_mr *region = NULL;
+    struct cxi_nic *nic = NULL;
     const char *why;
 
     pair->in_place = false;
     mpixq_cxi_ask_gpus();
-    why = mpixq_cxi_obstacle(pair);
+    why = mpixq_cxi_obstacle(pair, &nic);
     if (kind != NULL) {
-        region = region_of_gpu(pair, kind, why != NULL ? why : nic.why_no_hmem);
+        region = region_of_gpu(nic, pair, kind, why != NULL ? why : nic->why_no_hmem);
         pair->in_place = region != NULL;
     }
     if (why != NULL || (kind != NULL && region == NULL && pair->staging == NULL)) {
         return;
     }
-    if (region == NULL && nic.why_no_hmem == NULL && pair->message.count > 0) {
-        (void)register_buffer(pair, mpixq_pair_buffer(pair), &attr, &region);
+    if (region == NULL && nic->why_no_hmem == NULL && pair->message.count > 0) {
+        (void)register_buffer(nic, pair, mpixq_pair_buffer(pair), &attr, &region);
     }
-    if (!mpixq_cxi_end_prepare(pair, region)) {
+    if (!mpixq_cxi_end_prepare(nic, pair, region)) {
         pair->in_place = false;
     }
 }

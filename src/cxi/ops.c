@@ -8,10 +8,8 @@
 #include "core/backoff.h"
 #include "core/trace.h"
 #include "check.h"
-#include "cxi.h"
+#include "nic.h"
 #include "supply.h"
-
-#define nic mpixq_cxi_nic
 
 enum { MAX_FLYING = 256 }; /* plain operations: their completions must fit into the queue */
 
@@ -50,19 +48,20 @@ static void trace(const struct cxi_end *end, uint32_t i, unsigned plain)
 
 static void fill_write(struct cxi_end *end, struct cxi_entry *entry, uint32_t i)
 {
+    const struct cxi_nic *nic = end->nic;
     uint64_t offset = i * end->piece;
     uint64_t left = end->pair->bytes - offset;
     uint64_t bytes = left < end->piece ? left : end->piece;
     uint64_t flags = end->delivered ? FI_DELIVERY_COMPLETE : 0;
 
-    if (bytes == 0 && nic.quirks->flags_small) {
+    if (bytes == 0 && nic->quirks->flags_small) {
         flags |= FI_COMPLETION;
     }
     entry->u.write.local.iov_base = end->buffer + offset;
     entry->u.write.local.iov_len = bytes;
     entry->u.write.remote = (struct fi_rma_iov){
         .addr = end->remote_addr + offset, .len = bytes, .key = end->remote_key};
-    entry->u.write.op = (struct fi_op_rma){.ep = nic.ep,
+    entry->u.write.op = (struct fi_op_rma){.ep = nic->ep,
                                            .flags = flags,
                                            .msg = {.msg_iov = &entry->u.write.local,
                                                    .iov_count = 1,
@@ -74,32 +73,35 @@ static void fill_write(struct cxi_end *end, struct cxi_entry *entry, uint32_t i)
 
 static void fill_atomic(struct cxi_end *end, struct cxi_entry *entry, enum kind kind)
 {
+    struct cxi_nic *nic = end->nic;
     uint64_t key = kind == TELL ? end->told_key : end->remote_key;
     uint64_t address = kind == TELL ? end->told_addr : end->remote_addr;
     uint64_t base = kind == TELL ? end->told_base : end->remote_base;
 
     if (kind == DONE) {
-        mpixq_cxi_word_name(end->word, &key, &address);
+        mpixq_cxi_word_name(nic, end->word, &key, &address);
         base = end->word_base;
     }
     entry->operand = base + entry->epoch;
     entry->u.atomic.local = (struct fi_ioc){
-        .addr = nic.atomic == FI_SUM ? &mpixq_cxi_constants.one : &entry->operand, .count = 1};
+        .addr = nic->atomic == FI_SUM ? &nic->constants.one : &entry->operand, .count = 1};
     entry->u.atomic.remote = (struct fi_rma_ioc){.addr = address, .count = 1, .key = key};
-    entry->u.atomic.op = (struct fi_op_atomic){.ep = nic.ep,
-                                               .flags = nic.quirks->flags_small ? FI_COMPLETION : 0,
-                                               .msg = {.msg_iov = &entry->u.atomic.local,
-                                                       .iov_count = 1,
-                                                       .addr = kind == DONE ? nic.self : end->peer,
-                                                       .rma_iov = &entry->u.atomic.remote,
-                                                       .rma_iov_count = 1,
-                                                       .datatype = FI_UINT64,
-                                                       .op = nic.atomic,
-                                                       .context = &entry->work.context}};
+    entry->u.atomic.op =
+        (struct fi_op_atomic){.ep = nic->ep,
+                              .flags = nic->quirks->flags_small ? FI_COMPLETION : 0,
+                              .msg = {.msg_iov = &entry->u.atomic.local,
+                                      .iov_count = 1,
+                                      .addr = kind == DONE ? nic->self : end->peer,
+                                      .rma_iov = &entry->u.atomic.remote,
+                                      .rma_iov_count = 1,
+                                      .datatype = FI_UINT64,
+                                      .op = nic->atomic,
+                                      .context = &entry->work.context}};
 }
 
 static void fill(struct cxi_end *end, struct cxi_entry *entry, uint32_t i, uint64_t epoch)
 {
+    const struct cxi_nic *nic = end->nic;
     enum kind kind = kind_of(end, i);
 
     entry->end = end;
@@ -115,9 +117,9 @@ static void fill(struct cxi_end *end, struct cxi_entry *entry, uint32_t i, uint6
         entry->work.op_type = FI_OP_ATOMIC;
         entry->work.op.atomic = &entry->u.atomic.op;
     }
-    entry->work.completion_cntr = entry->counts                  ? end->written->fid
-                                  : nic.quirks->wants_completion ? nic.sink->fid
-                                                                 : NULL;
+    entry->work.completion_cntr = entry->counts                   ? end->written->fid
+                                  : nic->quirks->wants_completion ? nic->sink->fid
+                                                                  : NULL;
 }
 
 /* What operation i of a start waits for: doc/cxi.md, section 2. */
@@ -140,7 +142,7 @@ static void set_trigger(const struct cxi_end *end, struct cxi_entry *entry, uint
     }
     entry->work.triggering_cntr = counter->fid;
     entry->work.threshold = counter->base + threshold;
-    assert(entry->work.threshold <= nic.quirks->counter_max);
+    assert(entry->work.threshold <= end->nic->quirks->counter_max);
 }
 
 /* Operations that are refused. Each attempt can leave a reference to the mapping of its source with
@@ -170,8 +172,9 @@ static int held(struct cxi_refusals *refusals, int rc)
 
 int mpixq_cxi_post(struct cxi_end *end, uint32_t i, uint64_t epoch, uint64_t ring)
 {
+    struct cxi_nic *nic = end->nic;
     bool is_write = kind_of(end, i) == WRITE;
-    struct cxi_entry *entry = is_refusing(&nic.posts) ? NULL : mpixq_cxi_entry_take(end, is_write);
+    struct cxi_entry *entry = is_refusing(&nic->posts) ? NULL : mpixq_cxi_entry_take(end, is_write);
     int rc;
 
     if (entry == NULL) {
@@ -182,18 +185,18 @@ int mpixq_cxi_post(struct cxi_end *end, uint32_t i, uint64_t epoch, uint64_t rin
     set_trigger(end, entry, i, epoch, ring);
     /* The next start may be armed while the host is at this one. */
     assert(epoch == end->over || mpixq_cxi_is_last(end, ring == 0));
-    rc = fi_control(&nic.domain->fid, FI_QUEUE_WORK, &entry->work);
+    rc = fi_control(&nic->domain->fid, FI_QUEUE_WORK, &entry->work);
     if (rc != 0) {
         mpixq_cxi_entry_undo(end);
     } else {
         trace(end, i, 0);
     }
-    return held(&nic.posts, rc);
+    return held(&nic->posts, rc);
 }
 
-static bool has_counted(struct cxi_counter *counter, uint64_t n)
+static bool has_counted(const struct cxi_end *end, struct cxi_counter *counter, uint64_t n)
 {
-    return mpixq_cxi_counter_look(counter) - counter->base >= n;
+    return mpixq_cxi_counter_look(end->nic, counter) - counter->base >= n;
 }
 
 static bool is_due(const struct cxi_end *end, uint32_t i, uint64_t epoch)
@@ -206,33 +209,34 @@ static bool is_due(const struct cxi_end *end, uint32_t i, uint64_t epoch)
     if (kind == CTS) {
         return true; /* the stream has executed the start */
     }
-    return has_counted(end->is_send ? end->written : end->arrived,
+    return has_counted(end, end->is_send ? end->written : end->arrived,
                        mpixq_cxi_counted(end) * epoch - (kind == TELL));
 }
 
 int mpixq_cxi_issue(struct cxi_end *end, uint32_t i, uint64_t epoch)
 {
+    struct cxi_nic *nic = end->nic;
     bool is_write = kind_of(end, i) == WRITE;
     struct cxi_entry *entry = is_write ? &end->plain_write : &end->plain_atomic;
     int rc;
 
     assert(end->over == epoch && end->step == i);
-    if (!is_due(end, i, epoch) || nic.flying >= MAX_FLYING || is_refusing(&nic.issues)) {
+    if (!is_due(end, i, epoch) || nic->flying >= MAX_FLYING || is_refusing(&nic->issues)) {
         return 0;
     }
     entry->plain = true;
     entry->is_write = is_write;
     fill(end, entry, i, epoch);
-    rc = (int)(is_write ? fi_writemsg(nic.ep, &entry->u.write.op.msg,
+    rc = (int)(is_write ? fi_writemsg(nic->ep, &entry->u.write.op.msg,
                                       FI_COMPLETION | entry->u.write.op.flags)
-                        : fi_atomicmsg(nic.ep, &entry->u.atomic.op.msg, FI_COMPLETION));
-    rc = held(&nic.issues, rc);
+                        : fi_atomicmsg(nic->ep, &entry->u.atomic.op.msg, FI_COMPLETION));
+    rc = held(&nic->issues, rc);
     if (rc == -FI_EAGAIN) {
         return 0;
     }
     if (rc == 0) {
         end->flying++;
-        nic.flying++;
+        nic->flying++;
         trace(end, i, MPIXQ_TRACE_PLAIN);
     }
     return rc == 0 ? 1 : rc;

@@ -16,15 +16,13 @@
 #include "core/piece.h"
 #include "core/progress.h"
 #include "check.h"
-#include "about.h"
-#include "cxi.h"
 #include "end.h"
-#include "probe.h"
+#include "nic.h"
+#include "peers.h"
+#include "process.h"
 #include "supply.h"
 
-#define nic mpixq_cxi_nic
-
-enum { VERSION = 3, ROOM = sizeof mpixq_cxi_nic.address, READY = 1, DELIVERED = 2 };
+enum { VERSION = 3, ROOM = CXI_ADDRESS, READY = 1, DELIVERED = 2 };
 
 /* What the two ends tell each other, as it stands in the blobs: no padding. */
 struct endpoint {
@@ -51,29 +49,31 @@ _Static_assert(sizeof(struct answer) <= MPIXQ_WIRE_BLOB_BYTES, "room in a blob")
 
 static void fill_endpoint(const struct cxi_end *end, struct endpoint *mine, const void *memory)
 {
+    const struct cxi_nic *nic = end->nic;
+
     *mine = (struct endpoint){.version = VERSION,
-                              .provider = nic.quirks->wire,
-                              .address_bytes = (uint32_t)nic.address_bytes,
+                              .provider = nic->quirks->wire,
+                              .address_bytes = (uint32_t)nic->address_bytes,
                               .flags = (end->ready ? READY : 0) | (end->delivered ? DELIVERED : 0),
                               .base = end->cts_base};
-    memcpy(mine->address, nic.address, nic.address_bytes);
+    memcpy(mine->address, nic->address, nic->address_bytes);
     if (end->region != NULL) {
         mine->key = fi_mr_key(end->region);
-        mine->addr = mpixq_cxi_remote_address(memory);
+        mine->addr = mpixq_cxi_remote_address(nic, memory);
     }
 }
 
 /* Does it come from the same protocol and kind of network? */
-static bool is_compatible(const struct endpoint *theirs)
+static bool is_compatible(const struct cxi_nic *nic, const struct endpoint *theirs)
 {
-    return theirs->version == VERSION && theirs->provider == nic.quirks->wire &&
-           theirs->address_bytes == nic.address_bytes;
+    return theirs->version == VERSION && theirs->provider == nic->quirks->wire &&
+           theirs->address_bytes == nic->address_bytes;
 }
 
 static bool meet(struct cxi_end *end, const struct endpoint *theirs)
 {
-    end->peer =
-        mpixq_cxi_peer(end->pair->peer_world, theirs->address, (size_t)theirs->address_bytes);
+    end->peer = mpixq_cxi_peer(end->nic, end->pair->peer_world, theirs->address,
+                               (size_t)theirs->address_bytes);
     end->remote_key = theirs->key;
     end->remote_addr = theirs->addr;
     end->remote_base = theirs->base;
@@ -85,12 +85,14 @@ static bool meet(struct cxi_end *end, const struct endpoint *theirs)
  * process tells it. */
 static void count_pair(struct cxi_end *end)
 {
-    if (nic.counts.pairs++ == 0 && nic.quirks->software) {
+    struct cxi_nic *nic = end->nic;
+
+    if (nic->counts.pairs++ == 0 && nic->quirks->software) {
         atomic_fetch_add(&mpixq_outstanding, 1);
         mpixq_progress_wake();
     }
     if (end->direct) {
-        nic.counts.direct++;
+        nic->counts.direct++;
         mpixq_pair_unstage(end->pair);
     }
     end->pair->end = end;
@@ -101,17 +103,18 @@ static bool cxi_offer(struct mpixq_pair *pair, struct mpixq_blob *blob, const ch
     uint64_t piece;
     struct offer offer;
     struct cxi_end *end;
+    struct cxi_nic *nic;
 
-    *why_p = mpixq_cxi_obstacle(pair);
+    *why_p = mpixq_cxi_obstacle(pair, &nic);
     if (*why_p != NULL) {
         return false;
     }
-    piece = mpixq_piece_of(nic.info->ep_attr->max_msg_size);
+    piece = mpixq_piece_of(nic->info->ep_attr->max_msg_size);
     if (mpixq_count_pieces(pair->bytes, piece) > INT32_MAX) {
         *why_p = "the message is too large";
         return false;
     }
-    end = mpixq_cxi_end_take(pair, pair->message.mode == MPIXQ_MODE_RSEND, false);
+    end = mpixq_cxi_end_take(nic, pair, pair->message.mode == MPIXQ_MODE_RSEND, false);
     if (end == NULL) {
         *why_p = "no memory, or no counters or regions left";
         return false;
@@ -129,14 +132,15 @@ static bool cxi_offer(struct mpixq_pair *pair, struct mpixq_blob *blob, const ch
 }
 
 /* NULL, or why not. */
-static const char *read_offer(const struct mpixq_pair *pair, const struct mpixq_blob *theirs,
-                              struct offer *offer_p)
+static const char *read_offer(const struct cxi_nic *nic, const struct mpixq_pair *pair,
+                              const struct mpixq_blob *theirs, struct offer *offer_p)
 {
     if (theirs->length != sizeof *offer_p) {
         return "the peer's fabric is another one";
     }
     memcpy(offer_p, theirs->bytes, sizeof *offer_p);
-    if (!is_compatible(&offer_p->endpoint) || offer_p->piece == 0 || offer_p->pieces > INT32_MAX ||
+    if (!is_compatible(nic, &offer_p->endpoint) || offer_p->piece == 0 ||
+        offer_p->pieces > INT32_MAX ||
         offer_p->pieces != mpixq_count_pieces(pair->bytes, offer_p->piece)) {
         return "the peer's fabric is another one";
     }
@@ -150,7 +154,7 @@ static void fill_answer(const struct cxi_end *end, struct mpixq_blob *mine)
     fill_endpoint(end, &answer.endpoint, end->buffer);
     if (end->word_region != NULL) {
         answer.word_key = fi_mr_key(end->word_region);
-        answer.word_addr = mpixq_cxi_remote_address(end->told);
+        answer.word_addr = mpixq_cxi_remote_address(end->nic, end->told);
         answer.word_base = atomic_load(&end->told->value);
     }
     mine->length = sizeof answer;
@@ -162,13 +166,14 @@ static enum mpixq_error cxi_accept(struct mpixq_pair *pair, const struct mpixq_b
 {
     struct offer offer;
     struct cxi_end *end;
+    struct cxi_nic *nic;
 
-    *why_p = mpixq_cxi_obstacle(pair);
-    *why_p = *why_p != NULL ? *why_p : read_offer(pair, theirs, &offer);
+    *why_p = mpixq_cxi_obstacle(pair, &nic);
+    *why_p = *why_p != NULL ? *why_p : read_offer(nic, pair, theirs, &offer);
     if (*why_p != NULL) {
         return MPIXQ_E_NO_CHANNEL;
     }
-    end = mpixq_cxi_end_take(pair, (offer.endpoint.flags & READY) != 0,
+    end = mpixq_cxi_end_take(nic, pair, (offer.endpoint.flags & READY) != 0,
                              (offer.endpoint.flags & DELIVERED) != 0);
     if (end == NULL || !meet(end, &offer.endpoint)) {
         if (end != NULL) {
@@ -192,7 +197,7 @@ static enum mpixq_error cxi_connect(struct mpixq_pair *pair, const struct mpixq_
     pair->offered_end = NULL;
     if (theirs->length == sizeof answer) {
         memcpy(&answer, theirs->bytes, sizeof answer);
-        if (is_compatible(&answer.endpoint) && meet(end, &answer.endpoint)) {
+        if (is_compatible(end->nic, &answer.endpoint) && meet(end, &answer.endpoint)) {
             /* The receiver decides. */
             end->delivered = (answer.endpoint.flags & DELIVERED) != 0;
             end->told_key = answer.word_key;
@@ -220,9 +225,9 @@ static void cxi_release(struct mpixq_pair *pair)
 {
     struct cxi_end *end = pair->end;
 
-    mpixq_lock_acquire(&nic.lock);
+    mpixq_lock_acquire(&end->nic->lock);
     mpixq_cxi_unlog(end);
-    mpixq_lock_release(&nic.lock);
+    mpixq_lock_release(&end->nic->lock);
     /* The user may give the memory back once tidy has been called; who still writes to it gets an
      * error. */
     mpixq_cxi_end_release(end);
@@ -243,12 +248,12 @@ static bool cxi_retire(struct mpixq_pair *pair)
     struct cxi_end *end = pair->end;
     bool busy, clean;
 
-    mpixq_lock_acquire(&nic.lock);
+    mpixq_lock_acquire(&end->nic->lock);
     busy = end->is_leaving || end->flying > 0 || is_reading(pair, end);
     /* The peer may have sent a clear-to-send more: then T is not what it should be, which is seen.
      * */
     clean = !end->failed && mpixq_cxi_done(end) == mpixq_pair_started(pair);
-    mpixq_lock_release(&nic.lock);
+    mpixq_lock_release(&end->nic->lock);
     if (busy) {
         return false;
     }
@@ -276,28 +281,57 @@ static int cxi_channel_open(void)
     return MPI_SUCCESS; /* the fabric is opened when it is first asked for */
 }
 
+static void cxi_tidy(void)
+{
+    struct cxi_nic *nic = mpixq_cxi_opened();
+
+    if (nic != NULL) {
+        mpixq_cxi_tidy(nic);
+    }
+}
+
 static void cxi_channel_close(void)
 {
+    struct cxi_nic *nic = mpixq_cxi_opened();
     struct cxi_end *end, *next;
 
-    mpixq_cxi_tidy();
-    DL_FOREACH_SAFE(nic.ends, end, next)
-    {
-        mpixq_cxi_end_free(end, false); /* of a send that never ended */
+    if (nic != NULL) {
+        mpixq_cxi_tidy(nic);
+        DL_FOREACH_SAFE(nic->ends, end, next)
+        {
+            mpixq_cxi_end_free(end, false); /* of a send that never ended */
+        }
     }
     mpixq_cxi_close();
 }
 
 static void cxi_drive(void)
 {
-    mpixq_cxi_drive(true);
+    struct cxi_nic *nic = mpixq_cxi_opened();
+
+    if (nic != NULL) {
+        mpixq_cxi_drive(nic, true);
+    }
+}
+
+static void cxi_settle(void)
+{
+    struct cxi_nic *nic = mpixq_cxi_opened();
+
+    if (nic != NULL) {
+        mpixq_cxi_settle(nic);
+    }
 }
 
 /* Of a match that has ended, some ends may not be needed. */
 static void cxi_expose(const struct mpixq_stream_ops *ops)
 {
-    mpixq_cxi_tidy();
-    mpixq_cxi_expose(ops);
+    struct cxi_nic *nic = mpixq_cxi_opened();
+
+    if (nic != NULL) {
+        mpixq_cxi_tidy(nic);
+        mpixq_cxi_expose(nic, ops);
+    }
 }
 
 const struct mpixq_channel mpixq_channel_cxi = {
@@ -314,7 +348,7 @@ const struct mpixq_channel mpixq_channel_cxi = {
     .unreach = mpixq_cxi_unreach,
     .prepare = mpixq_channel_prepare_nothing,
     .drive = cxi_drive,
-    .settle = mpixq_cxi_settle,
+    .settle = cxi_settle,
     .offer = cxi_offer,
     .accept = cxi_accept,
     .connect = cxi_connect,
@@ -331,7 +365,7 @@ const struct mpixq_channel mpixq_channel_cxi = {
     .has_lost = mpixq_cxi_has_lost,
     .attend = mpixq_channel_ignore,
     .recall = mpixq_channel_ignore,
-    .tidy = mpixq_cxi_tidy,
+    .tidy = cxi_tidy,
     .ended = mpixq_channel_ignore,
     .release = cxi_release,
     .retire = cxi_retire,

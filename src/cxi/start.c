@@ -13,12 +13,11 @@
 #include "core/progress.h"
 #include "core/trace.h"
 #include "check.h"
-#include "cxi.h"
+#include "nic.h"
+#include "process.h"
 #include "shares.h"
 #include "start_log.h"
 #include "supply.h"
-
-#define nic mpixq_cxi_nic
 
 enum {
     LOG = 4096,     /* starts of a queue that wait to be armed; those beyond are taken over */
@@ -28,9 +27,11 @@ enum {
 
 /* Queues. */
 
-bool mpixq_cxi_queue_open(struct cxi_queue *cxq, struct mpixq_queue *queue, uint64_t log)
+bool mpixq_cxi_queue_open(struct cxi_queue *cxq, struct cxi_nic *nic, struct mpixq_queue *queue,
+                          uint64_t log)
 {
     cxq->queue = queue;
+    cxq->nic = nic;
     if (log > 0) {
         cxq->mask = log - 1;
         cxq->log = mpixq_alloc(log * sizeof *cxq->log); /* freed in mpixq_cxi_queue_close */
@@ -38,22 +39,23 @@ bool mpixq_cxi_queue_open(struct cxi_queue *cxq, struct mpixq_queue *queue, uint
             return false;
         }
     }
-    cxq->shared = mpixq_cxi_counter_take();
-    mpixq_lock_acquire(&nic.lock);
-    DL_APPEND(nic.queues, cxq);
-    mpixq_lock_release(&nic.lock);
+    cxq->shared = mpixq_cxi_counter_take(nic);
+    mpixq_lock_acquire(&nic->lock);
+    DL_APPEND(nic->queues, cxq);
+    mpixq_lock_release(&nic->lock);
     return true;
 }
 
 void mpixq_cxi_queue_close(struct cxi_queue *cxq)
 {
+    struct cxi_nic *nic = cxq->nic;
     struct cxi_end *end;
 
-    mpixq_lock_acquire(&nic.lock);
+    mpixq_lock_acquire(&nic->lock);
     while (log_first(cxq) != NULL) {
         log_pop(cxq);
     }
-    DL_FOREACH(nic.ends, end)
+    DL_FOREACH(nic->ends, end)
     {
         if (end->queue == cxq) {
             end->queue = NULL;
@@ -61,22 +63,25 @@ void mpixq_cxi_queue_close(struct cxi_queue *cxq)
     }
     assert(cxq->rung <= cxq->issued);
     /* If it was rung for all that it was posted for, nothing waits for it any more. */
-    mpixq_cxi_counter_put(cxq->shared, cxq->issued == cxq->rung, cxq->rung);
-    DL_DELETE(nic.queues, cxq);
-    mpixq_lock_release(&nic.lock);
+    mpixq_cxi_counter_put(nic, cxq->shared, cxq->issued == cxq->rung, cxq->rung);
+    DL_DELETE(nic->queues, cxq);
+    mpixq_lock_release(&nic->lock);
     mpixq_free(cxq->log);
 }
 
 enum mpixq_error mpixq_cxi_attach(struct mpixq_queue *queue)
 {
     struct cxi_queue *cxq;
+    struct cxi_nic *nic;
+    const char *why;
 
     mpixq_cxi_ask_gpus();
-    if (!mpixq_cxi_open()) {
+    nic = mpixq_cxi_open(&why);
+    if (nic == NULL) {
         return queue->type == MPIXQ_QUEUE_CXI ? MPIXQ_E_CXI : MPIXQ_E_NONE;
     }
     cxq = mpixq_alloc(sizeof *cxq); /* freed in mpixq_cxi_detach */
-    if (cxq == NULL || !mpixq_cxi_queue_open(cxq, queue, LOG)) {
+    if (cxq == NULL || !mpixq_cxi_queue_open(cxq, nic, queue, LOG)) {
         mpixq_free(cxq);
         return MPIXQ_E_NO_MEMORY;
     }
@@ -116,13 +121,13 @@ static bool make_room(const struct cxi_end *end)
     struct cxi_end *other;
 
     if (!has_room(end)) {
-        DL_FOREACH(nic.ends, other)
+        DL_FOREACH(end->nic->ends, other)
         {
             mpixq_cxi_entries_reap(other);
         }
     }
     if (!has_room(end)) {
-        mpixq_cxi_shares_ask(nic.in_use);
+        mpixq_cxi_shares_ask(end->nic->in_use);
     }
     return has_room(end);
 }
@@ -137,7 +142,7 @@ static const char no_room[] = "start, for which no counter has room,";
 /* Would a counter of the provider wrap? */
 static bool is_used_up(const struct cxi_end *end, uint64_t epoch, uint64_t ring)
 {
-    uint64_t max = nic.quirks->counter_max / 2; /* the other half is the base, at most */
+    uint64_t max = end->nic->quirks->counter_max / 2; /* the other half is the base, at most */
 
     return ring > max || epoch > max / 2 || epoch > max / mpixq_cxi_counted(end);
 }
@@ -177,7 +182,7 @@ static bool arm(struct cxi_queue *cxq, struct cxi_end *end, uint64_t ring)
     }
     end->posted = 0;
     end->settled = epoch;
-    nic.counts.armed++;
+    end->nic->counts.armed++;
     return true;
 }
 
@@ -193,13 +198,13 @@ static bool arm_first(struct cxi_queue *cxq, const struct cxi_logged *logged)
     return true;
 }
 
-void mpixq_cxi_arm_logged(void)
+void mpixq_cxi_arm_logged(struct cxi_nic *nic)
 {
     const struct cxi_logged *logged;
     struct cxi_queue *cxq;
     int n = 0;
 
-    DL_FOREACH(nic.queues, cxq)
+    DL_FOREACH(nic->queues, cxq)
     {
         while ((logged = log_first(cxq)) != NULL && n++ < AT_ONCE) {
             if (!arm_first(cxq, logged)) {
@@ -213,7 +218,7 @@ void mpixq_cxi_unlog(const struct cxi_end *end)
 {
     struct cxi_queue *cxq;
 
-    DL_FOREACH(nic.queues, cxq)
+    DL_FOREACH(end->nic->queues, cxq)
     {
         uint64_t tail = atomic_load_explicit(&cxq->tail, memory_order_acquire);
 
@@ -230,19 +235,20 @@ void mpixq_cxi_unlog(const struct cxi_end *end)
 static struct cxi_queue *queue_of(const struct mpixq_pair *pair)
 {
     const struct mpixq_queue *queue = atomic_load(&pair->queue);
+    const struct cxi_end *end = pair->end;
 
-    return queue != NULL ? queue->own[MPIXQ_CHANNEL_CXI] : &nic.host;
+    return queue != NULL ? queue->own[MPIXQ_CHANNEL_CXI] : &end->nic->host;
 }
 
 /* The start is the next of its pair. Nobody else will arm it: what the host itself starts is in
  * no log, and rings in the order in which it gets here. */
-static void arm_by_host(struct mpixq_pair *pair)
+static void arm_by_host(struct cxi_queue *host, struct mpixq_pair *pair)
 {
     struct cxi_end *end = pair->end;
-    uint64_t ring = end->shared ? ++nic.host.issued : 0;
+    uint64_t ring = end->shared ? ++host->issued : 0;
 
     if (end->settled == mpixq_pair_executed(pair)) {
-        (void)arm(&nic.host, end, ring);
+        (void)arm(host, end, ring);
     }
 }
 
@@ -324,9 +330,9 @@ static void count_rings(const struct cxi_queue *cxq, void *const args[], int n, 
 }
 
 /* Does something that a wait may depend on need the host? */
-static bool needs_host(void)
+static bool needs_host(const struct cxi_nic *nic)
 {
-    return nic.quirks->software || atomic_load(&nic.n_over) > 0 || atomic_load(&nic.flying) > 0;
+    return nic->quirks->software || atomic_load(&nic->n_over) > 0 || atomic_load(&nic->flying) > 0;
 }
 
 /* The queue has failed. What the GPU had rung for by then may be under way. */
@@ -334,11 +340,12 @@ static void drop(void *const args[], int n, bool rung)
 {
     for (int i = 0; i < n; i++) {
         struct mpixq_pair *pair = args[i];
+        struct cxi_end *end = pair->end;
 
         if (rung) {
-            mpixq_lock_acquire(&nic.lock);
-            ((struct cxi_end *)pair->end)->perhaps = mpixq_pair_executed(pair) + 1;
-            mpixq_lock_release(&nic.lock);
+            mpixq_lock_acquire(&end->nic->lock);
+            end->perhaps = mpixq_pair_executed(pair) + 1;
+            mpixq_lock_release(&end->nic->lock);
         }
         mpixq_failure_abandon(pair);
     }
@@ -349,6 +356,7 @@ static void drop(void *const args[], int n, bool rung)
 static void reach(void *const args[], int n, bool rung)
 {
     struct cxi_queue *cxq = queue_of(args[0]);
+    struct cxi_nic *nic = cxq->nic;
     uint64_t shared = 0;
     bool read;
 
@@ -356,12 +364,12 @@ static void reach(void *const args[], int n, bool rung)
         drop(args, n, rung);
         return;
     }
-    mpixq_lock_acquire(&nic.lock);
+    mpixq_lock_acquire(&nic->lock);
     for (int i = 0; i < n; i++) {
         struct mpixq_pair *pair = args[i];
 
-        if (cxq == &nic.host) {
-            arm_by_host(pair);
+        if (cxq->queue == NULL) {
+            arm_by_host(cxq, pair);
         } else {
             arm_in_time(cxq, pair);
         }
@@ -371,16 +379,16 @@ static void reach(void *const args[], int n, bool rung)
     for (int i = 0; i < n; i++) {
         execute(cxq, args[i], rung);
     }
-    read = nic.starts / READ_EVERY != (nic.starts + (uint64_t)n) / READ_EVERY;
-    nic.starts += (uint64_t)n;
-    mpixq_lock_release(&nic.lock);
+    read = nic->starts / READ_EVERY != (nic->starts + (uint64_t)n) / READ_EVERY;
+    nic->starts += (uint64_t)n;
+    mpixq_lock_release(&nic->lock);
     if (!rung) {
         ring(cxq, args, n, shared);
     }
     count_rings(cxq, args, n, shared);
     mpixq_progress_wake();
-    if (read && needs_host()) {
-        mpixq_cxi_read();
+    if (read && needs_host(nic)) {
+        mpixq_cxi_read(nic);
     }
 }
 
@@ -431,10 +439,15 @@ int mpixq_cxi_start(struct mpixq_queue *queue, struct mpixq_pair *const pairs[],
  * its queues costs time, and for failures the progress thread does. */
 static void poll_many(void *const args[], int n)
 {
-    (void)args;
-    (void)n;
-    if (needs_host()) {
-        mpixq_cxi_drive(false);
+    const struct cxi_nic *last = NULL;
+
+    for (int i = 0; i < n; i++) {
+        struct cxi_nic *nic = ((const struct cxi_end *)((struct mpixq_pair *)args[i])->end)->nic;
+
+        if (nic != last && needs_host(nic)) {
+            mpixq_cxi_drive(nic, false);
+        }
+        last = nic;
     }
 }
 
@@ -455,7 +468,7 @@ bool mpixq_cxi_poll(struct mpixq_pair *pair)
     uint64_t done = mpixq_cxi_done(end);
 
     if (done < mpixq_pair_started(pair)) {
-        mpixq_cxi_drive(false);
+        mpixq_cxi_drive(end->nic, false);
         done = mpixq_cxi_done(end);
     }
     if (mpixq_pair_done(pair) < done && done >= mpixq_pair_executed(pair)) {

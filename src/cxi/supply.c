@@ -12,13 +12,11 @@
 #include "core/log.h"
 #include "core/node.h"
 #include "check.h"
-#include "cxi.h"
 #include "cxi_ext.h"
 #include "locality.h"
+#include "nic.h"
 #include "shares.h"
 #include "supply.h"
-
-#define nic mpixq_cxi_nic
 
 enum { WORDS = 512 }; /* on a page */
 
@@ -31,65 +29,58 @@ enum {
 /* Words side by side, in one region, so that one wait looks at few cache lines. It lies at a
  * multiple of its size. */
 enum { PAGE = 8192 };
-struct page {
+struct cxi_page {
     struct cxi_word words[WORDS];
     struct mpixq_exposed exposed; /* the words */
     struct fid_mr *region;
     int n_free;
     uint16_t free[WORDS]; /* the next one to give out is the last */
-    struct page *next;
+    struct cxi_page *next;
 };
-static struct page *pages;
-
-/* Memory for pages that is kept mapped; NULL: they are allocated one by one. */
-enum { ARENA = 256 };
-static struct {
-    char *memory;
-    int used;
-    struct fid_mr *held;
-} arena;
+enum { ARENA = 256 }; /* pages */
 
 /* Counters. */
 
 /* One whose reads do not wait for the NIC, which may never answer: its commands, reads among them,
  * stand in one queue. Provider cxi before 2.0 refuses the flag: there no read waits. */
-static int open_fid(struct fid_cntr **fid_p)
+static int open_fid(const struct cxi_nic *nic, struct fid_cntr **fid_p)
 {
     struct fi_cntr_attr attr = {.events = FI_CNTR_EVENTS_COMP, .wait_obj = FI_WAIT_NONE};
     int rc;
 
-    attr.flags = nic.quirks->reads_late ? FI_CXI_CNTR_CACHED : 0;
-    rc = fi_cntr_open(nic.domain, &attr, fid_p, NULL);
+    attr.flags = nic->quirks->reads_late ? FI_CXI_CNTR_CACHED : 0;
+    rc = fi_cntr_open(nic->domain, &attr, fid_p, NULL);
     if (rc == -FI_ENOSYS && attr.flags != 0) {
         attr.flags = 0;
-        rc = fi_cntr_open(nic.domain, &attr, fid_p, NULL);
+        rc = fi_cntr_open(nic->domain, &attr, fid_p, NULL);
     }
     return rc;
 }
 
 /* Without nic.lock: the provider asks the NIC for it, which may take its time. */
-static struct cxi_counter *counter_open(void)
+static struct cxi_counter *counter_open(struct cxi_nic *nic)
 {
     struct cxi_counter *counter = mpixq_alloc(sizeof *counter); /* freed in counters_close */
 
     if (counter == NULL) {
         return NULL;
     }
-    if (open_fid(&counter->fid) != 0) {
+    if (open_fid(nic, &counter->fid) != 0) {
         mpixq_debug("fabric: no counter is left");
         mpixq_free(counter);
         return NULL;
     }
-    mpixq_lock_acquire(&nic.lock);
-    counter->bell = mpixq_cxi_bell(counter->fid, &nic.why_no_bell);
+    mpixq_lock_acquire(&nic->lock);
+    counter->bell = mpixq_cxi_bell(nic, counter->fid, &nic->why_no_bell);
     if (counter->bell != NULL) {
-        mpixq_cxi_hidden(&counter->exposed, (void *)counter->bell, sizeof *counter->bell, true);
+        mpixq_cxi_hidden(&nic->exposure, &counter->exposed, (void *)counter->bell,
+                         sizeof *counter->bell, true);
     }
-    mpixq_lock_release(&nic.lock);
+    mpixq_lock_release(&nic->lock);
     return counter;
 }
 
-uint64_t mpixq_cxi_counter_look(struct cxi_counter *counter)
+uint64_t mpixq_cxi_counter_look(const struct cxi_nic *nic, struct cxi_counter *counter)
 {
     uint64_t value = fi_cntr_read(counter->fid);
 
@@ -98,70 +89,70 @@ uint64_t mpixq_cxi_counter_look(struct cxi_counter *counter)
     /* The provider asks once for each answer, and forgets that it could not if the NIC's queue of
      * commands was full. To reset the failures, which are looked at nowhere, has the NIC show the
      * counter without that queue. */
-    if (nic.quirks->reads_late && counter->looks >= FORGOTTEN) {
+    if (nic->quirks->reads_late && counter->looks >= FORGOTTEN) {
         counter->looks = 0;
         (void)fi_cntr_seterr(counter->fid, 0);
     }
     return value;
 }
 
-static void set_aside(struct cxi_counter *counter)
+static void set_aside(struct cxi_nic *nic, struct cxi_counter *counter)
 {
-    LL_PREPEND(nic.aside, counter);
-    nic.counts.set_aside++;
+    LL_PREPEND(nic->aside, counter);
+    nic->counts.set_aside++;
 }
 
 /* Those that show what they have to by now can be used again. They are asked, not waited for. */
-static void settle_doubts(void)
+static void settle_doubts(struct cxi_nic *nic)
 {
     struct cxi_counter *counter, *next;
 
-    LL_FOREACH_SAFE(nic.doubtful, counter, next)
+    LL_FOREACH_SAFE(nic->doubtful, counter, next)
     {
-        uint64_t value = mpixq_cxi_counter_look(counter);
+        uint64_t value = mpixq_cxi_counter_look(nic, counter);
 
         if (value < counter->due) {
             continue;
         }
-        LL_DELETE(nic.doubtful, counter);
+        LL_DELETE(nic->doubtful, counter);
         if (value == counter->due) {
             counter->base = value;
-            LL_PREPEND(nic.counters, counter);
+            LL_PREPEND(nic->counters, counter);
         } else {
-            set_aside(counter);
+            set_aside(nic, counter);
         }
     }
 }
 
 /* One that was given back. None, and *others_p: there may be one later. */
-static struct cxi_counter *take_used(bool *others_p)
+static struct cxi_counter *take_used(struct cxi_nic *nic, bool *others_p)
 {
     struct cxi_counter *counter;
 
-    mpixq_lock_acquire(&nic.lock);
-    if (nic.counters == NULL) {
-        settle_doubts();
+    mpixq_lock_acquire(&nic->lock);
+    if (nic->counters == NULL) {
+        settle_doubts(nic);
     }
-    counter = nic.counters;
+    counter = nic->counters;
     if (counter != NULL) {
-        LL_DELETE(nic.counters, counter);
-        assert(!mpixq_cxi_is_free(counter) && counter->base < nic.quirks->counter_max / 2);
+        LL_DELETE(nic->counters, counter);
+        assert(!mpixq_cxi_is_free(nic, counter) && counter->base < nic->quirks->counter_max / 2);
     }
-    *others_p = nic.doubtful != NULL;
-    mpixq_lock_release(&nic.lock);
+    *others_p = nic->doubtful != NULL;
+    mpixq_lock_release(&nic->lock);
     return counter;
 }
 
-struct cxi_counter *mpixq_cxi_counter_take(void)
+struct cxi_counter *mpixq_cxi_counter_take(struct cxi_nic *nic)
 {
     bool others;
-    struct cxi_counter *counter = take_used(&others);
+    struct cxi_counter *counter = take_used(nic, &others);
 
-    counter = counter != NULL ? counter : counter_open();
+    counter = counter != NULL ? counter : counter_open(nic);
     /* There are no others than those given back. A NIC that works answers in microseconds. */
     for (int i = 0; counter == NULL && others && i < QUESTIONS; i++) {
         (void)sched_yield();
-        counter = take_used(&others);
+        counter = take_used(nic, &others);
     }
     return counter;
 }
@@ -178,26 +169,27 @@ void mpixq_cxi_ring(const struct cxi_counter *counter, uint64_t n)
     }
 }
 
-void mpixq_cxi_counter_put(struct cxi_counter *counter, bool clean, uint64_t value)
+void mpixq_cxi_counter_put(struct cxi_nic *nic, struct cxi_counter *counter, bool clean,
+                           uint64_t value)
 {
     if (counter == NULL) {
         return;
     }
-    assert(!mpixq_cxi_is_free(counter));
+    assert(!mpixq_cxi_is_free(nic, counter));
     /* What it shows may be behind what it has: a ring is on its way, or the provider answers from
      * memory. Nothing waits for it any more, so a mark can be added: what it shows from the mark on
      * has all in it that was counted before. */
-    value += counter->base + (nic.quirks->reads_late ? MARK : 0);
+    value += counter->base + (nic->quirks->reads_late ? MARK : 0);
     /* Half of the range is left for its next user. */
-    if (clean && value < nic.quirks->counter_max / 2) {
+    if (clean && value < nic->quirks->counter_max / 2) {
         counter->due = value;
-        LL_APPEND(nic.doubtful, counter);
-        if (nic.quirks->reads_late) {
+        LL_APPEND(nic->doubtful, counter);
+        if (nic->quirks->reads_late) {
             (void)fi_cntr_add(counter->fid, MARK);
-            (void)mpixq_cxi_counter_look(counter); /* asks: the answer is there when needed */
+            (void)mpixq_cxi_counter_look(nic, counter); /* asks: the answer is there when needed */
         }
     } else {
-        set_aside(counter);
+        set_aside(nic, counter);
     }
 }
 
@@ -214,44 +206,46 @@ static void counters_close(struct cxi_counter *list)
 
 /* Words. */
 
-bool mpixq_cxi_arena_open(void)
+bool mpixq_cxi_arena_open(struct cxi_nic *nic)
 {
-    arena.memory = mpixq_alloc_aligned(PAGE, (size_t)ARENA * PAGE); /* freed in supply_close */
-    arena.held = arena.memory != NULL ? mpixq_cxi_warm(arena.memory, (size_t)ARENA * PAGE) : NULL;
-    return arena.held != NULL;
+    nic->arena.memory = mpixq_alloc_aligned(PAGE, (size_t)ARENA * PAGE); /* freed in supply_close */
+    nic->arena.held = nic->arena.memory != NULL
+                          ? mpixq_cxi_warm(nic, nic->arena.memory, (size_t)ARENA * PAGE)
+                          : NULL;
+    return nic->arena.held != NULL;
 }
 
-static struct page *page_alloc(void)
+static struct cxi_page *page_alloc(struct cxi_nic *nic)
 {
     int i;
 
-    if (arena.memory == NULL) {
+    if (nic->arena.memory == NULL) {
         return mpixq_alloc_aligned(PAGE, PAGE);
     }
-    mpixq_lock_acquire(&nic.lock);
-    i = arena.used < ARENA ? arena.used++ : -1;
-    mpixq_lock_release(&nic.lock);
-    return i >= 0 ? (struct page *)(void *)(arena.memory + (size_t)i * PAGE) : NULL;
+    mpixq_lock_acquire(&nic->lock);
+    i = nic->arena.used < ARENA ? nic->arena.used++ : -1;
+    mpixq_lock_release(&nic->lock);
+    return i >= 0 ? (struct cxi_page *)(void *)(nic->arena.memory + (size_t)i * PAGE) : NULL;
 }
 
-static void page_free(struct page *page)
+static void page_free(const struct cxi_nic *nic, struct cxi_page *page)
 {
-    if (arena.memory == NULL) {
+    if (nic->arena.memory == NULL) {
         mpixq_free(page);
     }
 }
 
-static struct page *page_open(void)
+static struct cxi_page *page_open(struct cxi_nic *nic)
 {
-    struct page *page = page_alloc();
+    struct cxi_page *page = page_alloc(nic);
 
     _Static_assert(sizeof *page <= PAGE, "it lies on one page");
     if (page == NULL) {
         return NULL;
     }
-    page->region = mpixq_cxi_region(page->words, sizeof page->words, NULL);
+    page->region = mpixq_cxi_region(nic, page->words, sizeof page->words, NULL);
     if (page->region == NULL) {
-        page_free(page);
+        page_free(nic, page);
         return NULL;
     }
     for (int i = 0; i < WORDS; i++) {
@@ -260,9 +254,9 @@ static struct page *page_open(void)
     return page;
 }
 
-static struct page *page_of(const void *word)
+static struct cxi_page *page_of(const void *word)
 {
-    return (struct page *)((uintptr_t)word & ~(uintptr_t)(PAGE - 1));
+    return (struct cxi_page *)((uintptr_t)word & ~(uintptr_t)(PAGE - 1));
 }
 
 const struct mpixq_exposed *mpixq_cxi_page_of_word(const void *word)
@@ -271,11 +265,11 @@ const struct mpixq_exposed *mpixq_cxi_page_of_word(const void *word)
 }
 
 /* NULL: all are taken. Under nic.lock. */
-static struct cxi_word *take_word(void)
+static struct cxi_word *take_word(struct cxi_nic *nic)
 {
-    struct page *page;
+    struct cxi_page *page;
 
-    LL_FOREACH(pages, page)
+    LL_FOREACH(nic->pages, page)
     {
         if (page->n_free > 0) {
             break;
@@ -284,44 +278,45 @@ static struct cxi_word *take_word(void)
     return page != NULL ? &page->words[page->free[--page->n_free]] : NULL;
 }
 
-struct cxi_word *mpixq_cxi_word_take(void)
+struct cxi_word *mpixq_cxi_word_take(struct cxi_nic *nic)
 {
     struct cxi_word *word;
-    struct page *page;
+    struct cxi_page *page;
 
-    mpixq_lock_acquire(&nic.lock);
-    word = take_word();
-    mpixq_lock_release(&nic.lock);
+    mpixq_lock_acquire(&nic->lock);
+    word = take_word(nic);
+    mpixq_lock_release(&nic->lock);
     /* The provider waits for the NIC when it makes the region of a page known. */
-    page = word == NULL ? page_open() : NULL;
+    page = word == NULL ? page_open(nic) : NULL;
     if (page != NULL) {
-        mpixq_lock_acquire(&nic.lock);
-        mpixq_cxi_hidden(&page->exposed, page->words, sizeof page->words, false);
-        LL_PREPEND(pages, page); /* freed in mpixq_cxi_supply_close */
-        word = take_word();
-        mpixq_lock_release(&nic.lock);
+        mpixq_lock_acquire(&nic->lock);
+        mpixq_cxi_hidden(&nic->exposure, &page->exposed, page->words, sizeof page->words, false);
+        LL_PREPEND(nic->pages, page); /* freed in mpixq_cxi_supply_close */
+        word = take_word(nic);
+        mpixq_lock_release(&nic->lock);
     }
     return word;
 }
 
-void mpixq_cxi_word_put(struct cxi_word *word, bool clean)
+void mpixq_cxi_word_put(struct cxi_nic *nic, struct cxi_word *word, bool clean)
 {
-    struct page *page = page_of(word);
+    struct cxi_page *page = page_of(word);
 
     assert(word == NULL || page->n_free < WORDS);
     if (word != NULL && clean) {
         page->free[page->n_free++] = (uint16_t)(word - page->words);
     } else if (word != NULL) {
-        nic.counts.set_aside++;
+        nic->counts.set_aside++;
     }
 }
 
-void mpixq_cxi_word_name(const struct cxi_word *word, uint64_t *key_p, uint64_t *addr_p)
+void mpixq_cxi_word_name(const struct cxi_nic *nic, const struct cxi_word *word, uint64_t *key_p,
+                         uint64_t *addr_p)
 {
-    const struct page *page = page_of(word);
+    const struct cxi_page *page = page_of(word);
 
     *key_p = fi_mr_key(page->region);
-    *addr_p = mpixq_cxi_remote_address(page->words) +
+    *addr_p = mpixq_cxi_remote_address(nic, page->words) +
               (uint64_t)((const char *)word - (const char *)page->words);
 }
 
@@ -335,32 +330,32 @@ void mpixq_cxi_word_name(const struct cxi_word *word, uint64_t *key_p, uint64_t 
 enum { RESTING = 256 };
 
 /* Find out how many there are, and how many of these are for this process. */
-static void open_budget(void)
+static void open_budget(struct cxi_nic *nic)
 {
     struct cxi_sharer me = {.process = mpixq_process_self(),
                             .world = mpixq_node_ident(),
                             .ranks = mpixq_node_ranks(),
-                            .device = mpixq_cxi_nic_ident(nic.info)};
+                            .device = mpixq_cxi_nic_ident(nic->info)};
     int depth;
 
     if (mpixq_env.triggered_ops >= 0) {
-        nic.entries = (int)mpixq_env.triggered_ops;
-        mpixq_cxi_shares_fix(nic.entries);
+        nic->entries = (int)mpixq_env.triggered_ops;
+        mpixq_cxi_shares_fix(nic->entries);
         return;
     }
-    depth = mpixq_cxi_depth(&nic.why_no_depth);
-    nic.entries = depth >= 0 ? depth : nic.quirks->entries;
-    if (nic.quirks->software) {
-        mpixq_cxi_shares_fix(nic.entries); /* a limit of the library itself, for each process */
+    depth = mpixq_cxi_depth(nic, &nic->why_no_depth);
+    nic->entries = depth >= 0 ? depth : nic->quirks->entries;
+    if (nic->quirks->software) {
+        mpixq_cxi_shares_fix(nic->entries); /* a limit of the library itself, for each process */
         return;
     }
-    me.depth = nic.entries;
-    nic.why_no_table = mpixq_cxi_shares_join(MPIXQ_CXI_SHARES, &me);
+    me.depth = nic->entries;
+    nic->why_no_table = mpixq_cxi_shares_join(MPIXQ_CXI_SHARES, &me);
 }
 
-static struct cxi_entry *entries_open(struct cxi_entry **free_p)
+static struct cxi_entry *entries_open(const struct cxi_nic *nic, struct cxi_entry **free_p)
 {
-    int n = nic.entries + RESTING;
+    int n = nic->entries + RESTING;
     struct cxi_entry *all = mpixq_alloc((size_t)n * sizeof *all);
 
     for (int i = 0; all != NULL && i < n; i++) {
@@ -371,16 +366,17 @@ static struct cxi_entry *entries_open(struct cxi_entry **free_p)
 
 struct cxi_entry *mpixq_cxi_entry_take(struct cxi_end *end, bool is_write)
 {
-    struct cxi_entry **list = is_write ? &nic.free_writes : &nic.free_atomics, *entry = *list;
+    struct cxi_nic *nic = end->nic;
+    struct cxi_entry **list = is_write ? &nic->free_writes : &nic->free_atomics, *entry = *list;
 
-    if (entry == NULL || entry->rest >= nic.reads_done || !mpixq_cxi_shares_take()) {
+    if (entry == NULL || entry->rest >= nic->reads_done || !mpixq_cxi_shares_take()) {
         return NULL;
     }
     DL_DELETE(*list, entry);
-    nic.in_use++;
-    nic.counts.most_in_use =
-        nic.in_use > nic.counts.most_in_use ? nic.in_use : nic.counts.most_in_use;
-    assert(0 < nic.in_use && nic.in_use <= nic.entries);
+    nic->in_use++;
+    nic->counts.most_in_use =
+        nic->in_use > nic->counts.most_in_use ? nic->in_use : nic->counts.most_in_use;
+    assert(0 < nic->in_use && nic->in_use <= nic->entries);
     entry->end = end;
     entry->is_write = is_write;
     entry->next = NULL;
@@ -393,13 +389,13 @@ struct cxi_entry *mpixq_cxi_entry_take(struct cxi_end *end, bool is_write)
     return entry;
 }
 
-static void give_back(struct cxi_entry *entry)
+static void give_back(struct cxi_nic *nic, struct cxi_entry *entry)
 {
-    struct cxi_entry **list = entry->is_write ? &nic.free_writes : &nic.free_atomics;
+    struct cxi_entry **list = entry->is_write ? &nic->free_writes : &nic->free_atomics;
 
-    assert(0 < nic.in_use && nic.in_use <= nic.entries);
-    entry->rest = nic.reads;
-    nic.in_use--;
+    assert(0 < nic->in_use && nic->in_use <= nic->entries);
+    entry->rest = nic->reads;
+    nic->in_use--;
     mpixq_cxi_shares_give();
     DL_APPEND(*list, entry);
 }
@@ -413,7 +409,7 @@ void mpixq_cxi_entry_undo(struct cxi_end *end)
     while (end->newest != NULL && end->newest->next != NULL) {
         end->newest = end->newest->next;
     }
-    give_back(entry);
+    give_back(end->nic, entry);
 }
 
 void mpixq_cxi_entries_reap(struct cxi_end *end)
@@ -424,19 +420,21 @@ void mpixq_cxi_entries_reap(struct cxi_end *end)
         struct cxi_entry *entry = end->entries;
 
         end->entries = entry->next;
-        give_back(entry);
+        give_back(end->nic, entry);
     }
 }
 
 void mpixq_cxi_entries_forget(struct cxi_end *end)
 {
+    struct cxi_nic *nic = end->nic;
+
     mpixq_cxi_entries_reap(end);
     for (struct cxi_entry *entry = end->entries; entry != NULL; entry = entry->next) {
-        nic.counts.set_aside++; /* its place in the NIC is lost, and so it stays in use */
+        nic->counts.set_aside++; /* its place in the NIC is lost, and so it stays in use */
     }
     end->entries = NULL;
-    for (int i = 0; i < nic.entries + RESTING; i++) {
-        struct cxi_entry *both[] = {&nic.all_writes[i], &nic.all_atomics[i]};
+    for (int i = 0; i < nic->entries + RESTING; i++) {
+        struct cxi_entry *both[] = {&nic->all_writes[i], &nic->all_atomics[i]};
 
         for (int k = 0; k < 2; k++) {
             both[k]->end = both[k]->end == end ? NULL : both[k]->end;
@@ -446,51 +444,51 @@ void mpixq_cxi_entries_forget(struct cxi_end *end)
 
 /* All. */
 
-bool mpixq_cxi_supply_open(void)
+bool mpixq_cxi_supply_open(struct cxi_nic *nic)
 {
-    open_budget();
-    nic.reads = nic.reads_done = 1;
-    nic.all_writes = entries_open(&nic.free_writes);
-    nic.all_atomics = entries_open(&nic.free_atomics);
-    nic.sink = mpixq_cxi_counter_take();
-    return nic.all_writes != NULL && nic.all_atomics != NULL && nic.sink != NULL;
+    open_budget(nic);
+    nic->reads = nic->reads_done = 1;
+    nic->all_writes = entries_open(nic, &nic->free_writes);
+    nic->all_atomics = entries_open(nic, &nic->free_atomics);
+    nic->sink = mpixq_cxi_counter_take(nic);
+    return nic->all_writes != NULL && nic->all_atomics != NULL && nic->sink != NULL;
 }
 
-void mpixq_cxi_words_close(void)
+void mpixq_cxi_words_close(struct cxi_nic *nic)
 {
-    struct page *page;
+    struct cxi_page *page;
 
-    mpixq_cxi_expose_close();
-    LL_FOREACH(pages, page)
+    mpixq_cxi_exposure_close(&nic->exposure);
+    LL_FOREACH(nic->pages, page)
     {
         (void)fi_close(&page->region->fid);
     }
-    if (arena.held != NULL) {
-        (void)fi_close(&arena.held->fid);
-        arena.held = NULL;
+    if (nic->arena.held != NULL) {
+        (void)fi_close(&nic->arena.held->fid);
+        nic->arena.held = NULL;
     }
 }
 
-void mpixq_cxi_supply_close(void)
+void mpixq_cxi_supply_close(struct cxi_nic *nic)
 {
-    struct page *page, *next;
+    struct cxi_page *page, *next;
 
-    LL_FOREACH_SAFE(pages, page, next)
+    LL_FOREACH_SAFE(nic->pages, page, next)
     {
-        page_free(page);
+        page_free(nic, page);
     }
-    pages = NULL;
-    mpixq_free(arena.memory);
-    arena.memory = NULL;
-    arena.used = 0;
-    counters_close(nic.counters);
-    counters_close(nic.doubtful);
-    counters_close(nic.aside);
-    counters_close(nic.sink);
-    nic.counters = nic.doubtful = nic.aside = nic.sink = NULL;
-    assert(nic.all_writes == NULL || nic.all_atomics == NULL ||
-           mpixq_cxi_entries_add_up(2 * (nic.entries + RESTING)));
-    mpixq_free(nic.all_writes);
-    mpixq_free(nic.all_atomics);
-    nic.all_writes = nic.all_atomics = nic.free_writes = nic.free_atomics = NULL;
+    nic->pages = NULL;
+    mpixq_free(nic->arena.memory);
+    nic->arena.memory = NULL;
+    nic->arena.used = 0;
+    counters_close(nic->counters);
+    counters_close(nic->doubtful);
+    counters_close(nic->aside);
+    counters_close(nic->sink);
+    nic->counters = nic->doubtful = nic->aside = nic->sink = NULL;
+    assert(nic->all_writes == NULL || nic->all_atomics == NULL ||
+           mpixq_cxi_entries_add_up(nic, 2 * (nic->entries + RESTING)));
+    mpixq_free(nic->all_writes);
+    mpixq_free(nic->all_atomics);
+    nic->all_writes = nic->all_atomics = nic->free_writes = nic->free_atomics = NULL;
 }

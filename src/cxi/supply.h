@@ -1,62 +1,59 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright (c) 2026 the mpix-queue authors
  *
- * Peers, regions, counters, words and entries, and what the provider says of them.
+ * Regions, counters, words and entries, and what the provider says of them.
  */
 #ifndef MPIXQ_CXI_SUPPLY_H
 #define MPIXQ_CXI_SUPPLY_H
 
 #include "cxi.h"
 
-/* nic.c */
-/* Threads of the program, with no lock, before the fabric is opened: what do GPUs promise? */
-void mpixq_cxi_ask_gpus(void);
-/* Under the matching lock: the peer with this rank and address. FI_ADDR_NOTAVAIL on failure. */
-fi_addr_t mpixq_cxi_peer(int rank, const unsigned char *address, size_t bytes);
-
 /* memory.c */
-extern struct cxi_constants {
-    uint64_t one, nowhere;
-} mpixq_cxi_constants;
 /* Register memory for writes and atomics of peers, which counter counts if it is not NULL. */
-struct fid_mr *mpixq_cxi_region(void *address, size_t bytes, struct cxi_counter *counter);
+struct fid_mr *mpixq_cxi_region(struct cxi_nic *nic, void *address, size_t bytes,
+                                struct cxi_counter *counter);
 /* Keep memory mapped that is only sent from; NULL: it is not, which costs time and no more. */
-struct fid_mr *mpixq_cxi_warm(void *address, size_t bytes);
-uint64_t mpixq_cxi_remote_address(const void *address);
+struct fid_mr *mpixq_cxi_warm(struct cxi_nic *nic, void *address, size_t bytes);
+uint64_t mpixq_cxi_remote_address(const struct cxi_nic *nic, const void *address);
 /* Let peers use a region that is registered. */
-bool mpixq_cxi_bind(struct fid_mr *region, struct cxi_counter *counter);
+bool mpixq_cxi_bind(struct cxi_nic *nic, struct fid_mr *region, struct cxi_counter *counter);
 /* The channel's reach and unreach. */
 void mpixq_cxi_reach(struct mpixq_pair *pair, const char *kind);
 void mpixq_cxi_unreach(struct mpixq_pair *pair);
 
 /* cxi_ops.c */
 /* The doorbell of a counter, NULL if there is none: then *why_p says why. */
-volatile _Atomic uint64_t *mpixq_cxi_bell(struct fid_cntr *cntr, const char **why_p);
+volatile _Atomic uint64_t *mpixq_cxi_bell(const struct cxi_nic *nic, struct fid_cntr *cntr,
+                                          const char **why_p);
 /* Entries that the NIC has for all processes of the node; *why_p says why there are none, or, with
  * -1, why that is not known. */
-int mpixq_cxi_depth(const char **why_p);
+int mpixq_cxi_depth(const struct cxi_nic *nic, const char **why_p);
 
 /* supply.c */
 /* Without nic.lock: they may wait for the NIC, and streams would wait for the lock. NULL: there is
  * none left. */
-struct cxi_counter *mpixq_cxi_counter_take(void);
-struct cxi_word *mpixq_cxi_word_take(void);
+struct cxi_counter *mpixq_cxi_counter_take(struct cxi_nic *nic);
+struct cxi_word *mpixq_cxi_word_take(struct cxi_nic *nic);
 /* Under nic.lock where they are not called in open or close. */
-bool mpixq_cxi_arena_open(void); /* before it: all words are to be in memory that is kept mapped */
-bool mpixq_cxi_supply_open(void);
-void mpixq_cxi_words_close(void); /* before the endpoint, to which regions are bound */
-void mpixq_cxi_supply_close(void);
+/* Before it: all words are to be in memory that is kept mapped. */
+bool mpixq_cxi_arena_open(struct cxi_nic *nic);
+bool mpixq_cxi_supply_open(struct cxi_nic *nic);
+void mpixq_cxi_words_close(
+    struct cxi_nic *nic); /* before the endpoint, to which regions are bound */
+void mpixq_cxi_supply_close(struct cxi_nic *nic);
 /* What it has counted, as far as that is known here by now. Never waits for the NIC. */
-uint64_t mpixq_cxi_counter_look(struct cxi_counter *counter);
+uint64_t mpixq_cxi_counter_look(const struct cxi_nic *nic, struct cxi_counter *counter);
 /* Add to it, from a stream. The caller has seen to it that the NIC finds all that was written. */
 void mpixq_cxi_ring(const struct cxi_counter *counter, uint64_t n);
 /* Nothing refers to it any more, if value says how far it has counted since it was taken. */
-void mpixq_cxi_counter_put(struct cxi_counter *counter, bool clean, uint64_t value);
-void mpixq_cxi_word_put(struct cxi_word *word, bool clean);
+void mpixq_cxi_counter_put(struct cxi_nic *nic, struct cxi_counter *counter, bool clean,
+                           uint64_t value);
+void mpixq_cxi_word_put(struct cxi_nic *nic, struct cxi_word *word, bool clean);
 /* What GPUs are to see of it. */
 const struct mpixq_exposed *mpixq_cxi_page_of_word(const void *word);
 /* Where NICs find the word: key and address. */
-void mpixq_cxi_word_name(const struct cxi_word *word, uint64_t *key_p, uint64_t *addr_p);
+void mpixq_cxi_word_name(const struct cxi_nic *nic, const struct cxi_word *word, uint64_t *key_p,
+                         uint64_t *addr_p);
 /* An entry that lasts until its start is done; NULL: the budget is spent. */
 struct cxi_entry *mpixq_cxi_entry_take(struct cxi_end *end, bool is_write);
 /* It was not posted after all: the newest one of the end. */

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright (c) 2026 the mpix-queue authors
  *
- * Signs of life of peers, over the fabric.
+ * Peers: their addresses, and signs of life, over the fabric.
  */
-#ifndef MPIXQ_CXI_PROBE_H
-#define MPIXQ_CXI_PROBE_H
+#ifndef MPIXQ_CXI_PEERS_H
+#define MPIXQ_CXI_PEERS_H
 
 #include "cxi.h"
 
@@ -19,8 +19,10 @@ struct cxi_probe {
     int failures; /* in a row */
 };
 
-/* nic.c; under the matching lock: the probe of a peer, or NULL. */
-struct cxi_probe *mpixq_cxi_probe_of(int rank);
+/* Under the matching lock: the peer with this rank and address. FI_ADDR_NOTAVAIL on failure. */
+fi_addr_t mpixq_cxi_peer(struct cxi_nic *nic, int rank, const unsigned char *address, size_t bytes);
+/* When the endpoint is closed. */
+void mpixq_cxi_peers_close(struct cxi_nic *nic);
 /* The entry of the channel's table. */
 bool mpixq_cxi_has_lost(struct mpixq_pair *pair);
 /* Under nic.lock: the write has ended. */

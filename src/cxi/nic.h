@@ -1,0 +1,81 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * Copyright (c) 2026 the mpix-queue authors
+ *
+ * One NIC: a domain and an endpoint of it, and what pairs and queues have of these. Who holds it
+ * keeps it open: they reach it by the pair's end, or by the queue.
+ */
+#ifndef MPIXQ_CXI_NIC_H
+#define MPIXQ_CXI_NIC_H
+
+#include "cxi.h"
+
+struct cxi_page;
+struct cxi_peer;
+
+enum { CXI_ADDRESS = 64 }; /* bytes of an address, at most */
+
+struct cxi_nic {
+    const struct cxi_quirks *quirks;
+    struct fi_info *infos, *info; /* what there is, and the one of it */
+    const char *why_info, *why_no_bell, *why_no_depth, *why_no_table;
+    const char *why_no_hmem; /* NULL: memory of GPUs can be registered */
+    struct fid_fabric *fabric;
+    struct fid_domain *domain;
+    struct fid_av *av;
+    struct fid_cq *cq;
+    struct fid_ep *ep;
+    struct fid_cntr *unused;  /* of the endpoint */
+    struct cxi_counter *sink; /* completions that nobody counts */
+    unsigned char address[CXI_ADDRESS];
+    size_t address_bytes;
+    fi_addr_t self;
+    _Atomic uint64_t next_key;
+    enum fi_op atomic; /* FI_SUM; FI_MAX where there is no sum */
+    /* What atomics add, and what an empty buffer stands for: nothing is written there, but the
+     * arrival is counted. Probes go there as well. */
+    struct {
+        uint64_t one, nowhere;
+    } constants;
+    struct fid_mr *held;   /* the constants, which are kept mapped; NULL: they are not */
+    struct fid_mr *probed; /* the region with key CXI_PROBE_KEY */
+    struct cxi_exposure exposure;
+    struct cxi_peer *peers; /* whose address is in the address vector; under the matching lock */
+
+    struct mpixq_lock drive_lock; /* who has it reads completions; taken before the lock */
+    unsigned scans;               /* under it */
+    struct mpixq_lock lock;       /* of what follows */
+    int entries, in_use;          /* all of the NIC, and those that this process uses: shares.h */
+    uint64_t reads, reads_done;   /* of completions: begun, and ended */
+    /* Of deferred work, and of plain operations: which may be what makes room for that. */
+    struct cxi_refusals {
+        unsigned in_a_row;
+        uint64_t retry_ns; /* none is tried before */
+    } posts, issues;
+    struct cxi_entry *free_writes, *free_atomics; /* the one that is longest free first */
+    struct cxi_entry *all_writes, *all_atomics;
+    struct cxi_page *pages; /* of words */
+    struct {
+        char *memory; /* for pages, which is kept mapped; NULL: they are allocated one by one */
+        int used;
+        struct fid_mr *held;
+    } arena;
+    struct cxi_counter *counters, *doubtful, *aside;
+    struct cxi_end *ends, *live, *over, *failed;
+    struct cxi_end *gone; /* that no pair has any more: for whoever comes by */
+    atomic_int n_gone;    /* those included that a thread has taken */
+    struct cxi_queue *queues, host;
+    atomic_int n_over, flying; /* ends in over, plain operations; read without the lock too */
+    uint64_t starts;           /* executed */
+    struct {
+        uint64_t pairs, direct, armed, taken_over, set_aside;
+        int most_in_use;
+    } counts; /* for MPIXQ_INFO */
+};
+
+/* Open one. What memory of GPUs lacks, or NULL: then it is registered where the NIC takes it. NULL,
+ * and *why_p. */
+struct cxi_nic *mpixq_cxi_nic_new(const struct cxi_quirks *quirks, const char *gpus_lack,
+                                  const char **why_p);
+void mpixq_cxi_nic_free(struct cxi_nic *nic);
+
+#endif

@@ -1,0 +1,110 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * Copyright (c) 2026 the mpix-queue authors
+ *
+ * Peers of pairs.
+ *
+ * Is a peer there? A write of no bytes into a region that every process has, and that counts
+ * nothing. A NIC answers for a process that is stopped or busy; for one that has ended, or a node
+ * that is gone, the write fails. At most one is under way to each peer. Under the matching lock,
+ * and nic.lock where completions come in. */
+#include "peers.h"
+
+#include "core/alloc.h"
+#include "core/lock.h"
+#include "core/table.h"
+#include "nic.h"
+
+struct cxi_peer {
+    int rank;
+    fi_addr_t address;
+    struct cxi_probe probe;
+    UT_hash_handle hh;
+};
+
+fi_addr_t mpixq_cxi_peer(struct cxi_nic *nic, int rank, const unsigned char *address, size_t bytes)
+{
+    struct cxi_peer *peer;
+
+    HASH_FIND_INT(nic->peers, &rank, peer);
+    if (peer != NULL) {
+        return peer->address;
+    }
+    peer = bytes == nic->address_bytes ? mpixq_alloc(sizeof *peer) : NULL; /* freed in close */
+    if (peer == NULL) {
+        return FI_ADDR_NOTAVAIL;
+    }
+    peer->rank = rank;
+    if (fi_av_insert(nic->av, address, 1, &peer->address, 0, NULL) == 1) {
+        HASH_ADD_INT(nic->peers, rank, peer);
+    }
+    if (!mpixq_in_table(peer->hh)) {
+        mpixq_free(peer);
+        return FI_ADDR_NOTAVAIL;
+    }
+    return peer->address;
+}
+
+void mpixq_cxi_peers_close(struct cxi_nic *nic)
+{
+    struct cxi_peer *peer, *next;
+
+    HASH_ITER(hh, nic->peers, peer, next)
+    {
+        HASH_DEL(nic->peers, peer);
+        mpixq_free(peer);
+    }
+}
+
+/* Signs of life. */
+
+enum { ENOUGH = 2 }; /* failures in a row: one may be a trouble of the network that passes */
+
+/* Under nic.lock. What cannot be issued now is issued at a later look. */
+static void issue(struct cxi_nic *nic, struct cxi_probe *probe, fi_addr_t peer)
+{
+    struct cxi_entry *entry = &probe->entry;
+
+    entry->probe = probe;
+    entry->u.write.local = (struct iovec){.iov_base = &nic->constants.nowhere, .iov_len = 0};
+    entry->u.write.remote = (struct fi_rma_iov){.addr = 0, .len = 0, .key = CXI_PROBE_KEY};
+    entry->u.write.op = (struct fi_op_rma){.ep = nic->ep,
+                                           .msg = {.msg_iov = &entry->u.write.local,
+                                                   .iov_count = 1,
+                                                   .addr = peer,
+                                                   .rma_iov = &entry->u.write.remote,
+                                                   .rma_iov_count = 1,
+                                                   .context = &entry->work.context}};
+    probe->flying = fi_writemsg(nic->ep, &entry->u.write.op.msg, FI_COMPLETION) == 0;
+}
+
+static struct cxi_probe *probe_of(const struct cxi_nic *nic, int rank)
+{
+    struct cxi_peer *peer;
+
+    HASH_FIND_INT(nic->peers, &rank, peer);
+    return peer != NULL ? &peer->probe : NULL;
+}
+
+bool mpixq_cxi_has_lost(struct mpixq_pair *pair)
+{
+    const struct cxi_end *end = pair->end;
+    struct cxi_nic *nic = end->nic;
+    struct cxi_probe *probe = probe_of(nic, pair->peer_world);
+    bool is_lost = false;
+
+    mpixq_lock_acquire(&nic->lock);
+    if (probe != NULL) {
+        if (!probe->flying) {
+            issue(nic, probe, end->peer);
+        }
+        is_lost = probe->failures >= ENOUGH;
+    }
+    mpixq_lock_release(&nic->lock);
+    return is_lost;
+}
+
+void mpixq_cxi_probed(struct cxi_probe *probe, bool has_failed)
+{
+    probe->flying = false;
+    probe->failures = has_failed ? probe->failures + (probe->failures < ENOUGH) : 0;
+}

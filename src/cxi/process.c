@@ -1,0 +1,150 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * Copyright (c) 2026 the mpix-queue authors
+ *
+ * The NIC of this process. */
+#include "process.h"
+
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <unistd.h>
+
+#include "core/env.h"
+#include "core/lock.h"
+#include "core/log.h"
+#include "about.h"
+#include "libfabric.h"
+#include "nic.h"
+
+/* Choices of MPIXQ_FABRIC. */
+enum fabric_choice { FABRIC_AUTO, FABRIC_NONE, FABRIC_CXI, FABRIC_SOCKETS };
+
+static struct {
+    struct mpixq_lock lock;
+    struct cxi_nic *_Atomic nic; /* NULL: not open; written under the lock, read by any thread */
+    atomic_bool is_tried;        /* likewise */
+    const char *why;             /* there is none; under the lock, and constant once it was tried */
+    /* What keeps memory of GPUs from being registered, or NULL; as found by ask_gpus. */
+    const char *_Atomic gpus_lack;
+    char outlook[160]; /* under the lock; the reason does not change any more */
+} process = {.lock = MPIXQ_LOCK_INITIALIZER(MPIXQ_RANK_CXI_OPEN),
+             .gpus_lack = "no GPU was asked when it was opened"};
+
+void mpixq_cxi_ask_gpus(void)
+{
+    if (!atomic_load_explicit(&process.is_tried, memory_order_acquire)) {
+        atomic_store(&process.gpus_lack,
+                     !mpixq_memory_has_gpu() ? "no GPU was used when it was opened"
+                     : mpixq_env.cxi_gpu == MPIXQ_CXI_GPU_DIRECT || mpixq_memory_orders()
+                         ? NULL
+                         : "no GPU's library promises the order that it needs "
+                           "(MPIXQ_CXI_GPU)");
+    }
+}
+
+/* Which provider is wanted? To ask libfabric takes some 0.1 s, so where there is no such NIC it is
+ * not asked. */
+static const struct cxi_quirks *choose(const char **why_p)
+{
+    switch (mpixq_env.fabric) {
+    case FABRIC_SOCKETS:
+        return &mpixq_cxi_sockets;
+    case FABRIC_CXI:
+        return &mpixq_cxi_cxi;
+    case FABRIC_AUTO:
+        if (access("/sys/class/cxi", F_OK) == 0) {
+            return &mpixq_cxi_cxi;
+        }
+        *why_p = "there is no cxi device in /sys/class/cxi (MPIXQ_FABRIC)";
+        return NULL;
+    default:
+        *why_p = "MPIXQ_FABRIC is none";
+        return NULL;
+    }
+}
+
+static struct cxi_nic *try_open(void)
+{
+    const struct cxi_quirks *quirks = choose(&process.why);
+    struct cxi_nic *nic = NULL;
+
+    if (quirks != NULL) {
+        process.why = mpixq_cxi_load();
+    }
+    if (process.why == NULL) {
+        nic = mpixq_cxi_nic_new(quirks, atomic_load(&process.gpus_lack), &process.why);
+    }
+    if (nic == NULL) {
+        if (mpixq_env.info && quirks != NULL) { /* else that was said in MPI_Init */
+            mpixq_print("channel cxi: not available: %s", process.why);
+        }
+        mpixq_info("fabric not usable: %s", process.why);
+    } else if (mpixq_env.info) {
+        mpixq_cxi_say(nic);
+    }
+    return nic;
+}
+
+struct cxi_nic *mpixq_cxi_open(const char **why_p)
+{
+    struct cxi_nic *nic;
+
+    mpixq_lock_acquire(&process.lock);
+    if (!atomic_load_explicit(&process.is_tried, memory_order_relaxed)) {
+        process.why = NULL;
+        atomic_store_explicit(&process.nic, try_open(), memory_order_release);
+        atomic_store_explicit(&process.is_tried, true, memory_order_release);
+    }
+    nic = atomic_load_explicit(&process.nic, memory_order_relaxed);
+    *why_p = nic == NULL ? process.why : NULL;
+    mpixq_lock_release(&process.lock);
+    return nic;
+}
+
+struct cxi_nic *mpixq_cxi_opened(void)
+{
+    return atomic_load_explicit(&process.nic, memory_order_acquire);
+}
+
+const char *mpixq_cxi_outlook(void)
+{
+    const char *text = "available";
+
+    mpixq_lock_acquire(&process.lock);
+    if (!atomic_load_explicit(&process.is_tried, memory_order_relaxed)) {
+        process.why = NULL;
+        (void)choose(&process.why);
+        text = "available if the fabric can be opened, when it is first needed";
+    }
+    if (process.why != NULL) {
+        (void)snprintf(process.outlook, sizeof process.outlook, "not available: %s", process.why);
+        text = process.outlook;
+    }
+    mpixq_lock_release(&process.lock);
+    return text;
+}
+
+void mpixq_cxi_tell(struct mpixq_facts *facts)
+{
+    const char *why;
+
+    mpixq_lock_acquire(&process.lock);
+    why = process.why != NULL ? process.why : "nothing has opened one";
+    mpixq_lock_release(&process.lock);
+    mpixq_cxi_tell_of(facts, mpixq_cxi_opened(), why);
+}
+
+void mpixq_cxi_close(void)
+{
+    struct cxi_nic *nic = mpixq_cxi_opened();
+
+    atomic_store(&process.nic, NULL);
+    if (nic != NULL) {
+        if (mpixq_env.info) {
+            mpixq_cxi_say_counts(nic);
+        }
+        mpixq_cxi_nic_free(nic);
+    }
+    atomic_store(&process.is_tried, true);
+    process.why = "MPI is finalized";
+}

@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * Copyright (c) 2026 the mpix-queue authors
+ *
+ * The NIC of this process: what gives pairs and queues theirs, and the only place that knows that
+ * there is one. It is opened when the first pair or queue asks for it.
+ */
+#ifndef MPIXQ_CXI_PROCESS_H
+#define MPIXQ_CXI_PROCESS_H
+
+struct cxi_nic;
+struct mpixq_facts;
+
+/* Open it if that was not tried yet. NULL: it cannot be used, and *why_p says why. */
+struct cxi_nic *mpixq_cxi_open(const char **why_p);
+/* NULL: it is not open. */
+struct cxi_nic *mpixq_cxi_opened(void);
+/* Threads of the program, with no lock, before it is opened: what do GPUs promise? */
+void mpixq_cxi_ask_gpus(void);
+/* At the end of the process, when nobody uses it any more. */
+void mpixq_cxi_close(void);
+/* Entries of the channel's table. They open nothing. */
+const char *mpixq_cxi_outlook(void);
+void mpixq_cxi_tell(struct mpixq_facts *facts);
+
+#endif
