@@ -23,14 +23,18 @@
 typedef const CUgraphEdgeData *edges;
 #define CAPTURES                                                                                   \
     CHECK(capture_info_new, cuStreamGetCaptureInfo_v3,                                             \
-          (CAPTURED, HANDLE(CUgraphNode) const **, CONST_HANDLE(edges) *, size_t *))
+          (CAPTURED, HANDLE(CUgraphNode) const **, CONST_HANDLE(edges) *, size_t *))               \
+    CHECK(capture_after_new, cuStreamUpdateCaptureDependencies_v2,                                 \
+          (HANDLE(CUstream), HANDLE(CUgraphNode) *, CONST_HANDLE(edges), size_t, unsigned))
 #else
 #define CAPTURES
 #endif
 #if CUDA_VERSION < 13000
 #define CAPTURES_2                                                                                 \
     CHECK(capture_info, cuStreamGetCaptureInfo_v2,                                                 \
-          (CAPTURED, HANDLE(CUgraphNode) const **, size_t *))
+          (CAPTURED, HANDLE(CUgraphNode) const **, size_t *))                                      \
+    CHECK(capture_after, cuStreamUpdateCaptureDependencies,                                        \
+          (HANDLE(CUstream), HANDLE(CUgraphNode) *, size_t, unsigned))
 #else
 #define CAPTURES_2
 #endif

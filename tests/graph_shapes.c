@@ -201,6 +201,50 @@ static void test_joined(bool begins_elsewhere)
     }
 }
 
+/* All starts of two branches before their waits, twice. */
+static void cross(struct gpu_lanes *const l[2], const struct gpu_lanes_side *const sides[2])
+{
+    for (int i = 0; i < 2; i++) {
+        gpu_lanes_put(l[i], sides[i]->stream);
+        MTEST_OK(MPIX_Enqueue_startall(sides[i]->queue, 2 * l[i]->n, l[i]->r));
+    }
+    for (int i = 0; i < 2; i++) {
+        MTEST_OK(MPIX_Enqueue_waitall(sides[i]->queue, 2 * l[i]->n, l[i]->r));
+        gpu_lanes_get(l[i], sides[i]->stream);
+    }
+}
+
+/* Two queues in one capture, whose branches the ranks have in another order: a GPU that runs one
+ * branch after the other has to make the starts of both before it waits for any. */
+static void test_crossed(void)
+{
+    enum { ROUNDS_IN_A_GRAPH = 2 };
+    static struct gpu_lanes l, other_l;
+    struct gpu_lanes *const lanes[] = {mtest_rank == 0 ? &l : &other_l,
+                                       mtest_rank == 0 ? &other_l : &l};
+    struct gpu_lanes_side other;
+    const struct gpu_lanes_side *const sides[] = {&side, &other};
+    void *executable;
+
+    gpu_lanes_side_make(&other);
+    make(&l, TAG);
+    make(&other_l, TAG + 10);
+    gpu_graph_begin(side.stream, GPU_GRAPH_GLOBAL);
+    follow(other.stream, side.stream);
+    for (int i = 0; i < ROUNDS_IN_A_GRAPH; i++) {
+        cross(lanes, sides);
+    }
+    follow(side.stream, other.stream);
+    executable = gpu_graph_end_executable(side.stream);
+    launch(executable, side.stream, FEW);
+    mtest_gpu_synchronize(side.stream);
+    gpu_lanes_side_finish(&other);
+    end(&l, (long)ROUNDS_IN_A_GRAPH * FEW, "a branch");
+    end(&other_l, (long)ROUNDS_IN_A_GRAPH * FEW, "another branch");
+    gpu_graph_free_executable(executable);
+    gpu_lanes_side_free(&other);
+}
+
 /* Of one and of the other requests and of the same again; the children are gone by then. */
 static void test_children(void)
 {
@@ -322,6 +366,7 @@ int main(int argc, char **argv)
     test_all_started();
     test_joined(false);
     test_joined(true);
+    test_crossed();
     test_children();
     test_updated();
     if (argc < 2 || strcmp(argv[1], "one") != 0) {

@@ -25,6 +25,8 @@
     CHECK(capture_info, hipStreamGetCaptureInfo_v2, ENUM(hipError_t),                              \
           (HANDLE(hipStream_t), ENUM(hipStreamCaptureStatus) *, unsigned long long *,              \
            HANDLE(hipGraph_t) *, HANDLE(hipGraphNode_t) const **, size_t *))                       \
+    CHECK(capture_after, hipStreamUpdateCaptureDependencies, ENUM(hipError_t),                     \
+          (HANDLE(hipStream_t), HANDLE(hipGraphNode_t) *, size_t, unsigned))                       \
     CHECK(version, hipRuntimeGetVersion, ENUM(hipError_t), (int *))                                \
     CHECK(error_string, hipGetErrorString, const char *, (ENUM(hipError_t)))                       \
     CHECK(last_error, hipGetLastError, ENUM(hipError_t), (void))                                   \

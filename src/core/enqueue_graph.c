@@ -80,6 +80,7 @@ static int hold(struct mpixq_queue *queue, int n)
 /* The first n pairs are captured as started, or as waited for. */
 static int put_in(struct mpixq_queue *queue, int n, bool starts)
 {
+    struct mpixq_branches *branches = NULL;
     int rc = hold(queue, n), n_ops = 0;
 
     for (int i = 0; rc == MPI_SUCCESS && i < n; i++) {
@@ -89,7 +90,10 @@ static int put_in(struct mpixq_queue *queue, int n, bool starts)
                         : pair->channel->wait(queue, pair, &queue->list[n_ops]);
     }
     if (rc == MPI_SUCCESS && n_ops > 0) {
-        rc = queue->stream->ops->graphs->submit(queue->stream, queue->list, n_ops, &queue->turn);
+        branches = mpixq_graphs_branches(queue);
+        rc = branches == NULL ? mpixq_error_code(MPIXQ_E_CAPTURE)
+                              : queue->stream->ops->graphs->submit(queue->stream, queue->list,
+                                                                   n_ops, branches, &queue->turn);
     }
     for (int i = 0; rc == MPI_SUCCESS && i < n; i++) {
         struct mpixq_counted *counted = atomic_load(&queue->pairs[i]->counted);

@@ -26,6 +26,7 @@ struct graph {
     const struct mpixq_stream_ops *kind;
     int n, room;
     struct mpixq_counted **of;
+    struct mpixq_branches branches;
     bool is_over; /* MPI_Finalize has let go of its pairs */
     struct graph *next;
 };
@@ -125,6 +126,7 @@ static bool add_pairs(struct graph *graph, struct mpixq_pair *const pairs[], int
 
 static void graph_free(struct graph *graph)
 {
+    mpixq_free(graph->branches.of);
     mpixq_free(graph->of);
     mpixq_free(graph);
 }
@@ -188,6 +190,16 @@ int mpixq_graphs_hold(struct mpixq_queue *queue, uint64_t capture, struct mpixq_
     added = graph != NULL && add_pairs(graph, pairs, n);
     mpixq_lock_release(&made.lock);
     return mpixq_error_code(added ? MPIXQ_E_NONE : MPIXQ_E_NO_MEMORY);
+}
+
+struct mpixq_branches *mpixq_graphs_branches(const struct mpixq_queue *queue)
+{
+    struct graph *graph;
+
+    mpixq_lock_acquire(&made.lock);
+    graph = find_graph(queue->stream->ops, queue->capture);
+    mpixq_lock_release(&made.lock);
+    return graph != NULL ? &graph->branches : NULL;
 }
 
 int mpixq_graphs_started(const struct mpixq_queue *queue, uint64_t capture,

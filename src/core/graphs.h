@@ -22,6 +22,7 @@
 #include "error.h"
 #include "pair.h"
 
+struct mpixq_branches;
 struct mpixq_queue;
 
 /* Of such a pair, from its first capture until the pair is destroyed. */
@@ -61,6 +62,9 @@ bool mpixq_graphs_count(struct mpixq_pair *pair, struct mpixq_queue *queue);
  * the queue's turn. Returns an MPI code. */
 int mpixq_graphs_hold(struct mpixq_queue *queue, uint64_t capture, struct mpixq_pair *const pairs[],
                       int n);
+/* The branches of the capture of a queue, after mpixq_graphs_hold; NULL: its graph is gone, as
+ * another thread has ended the capture. In its turn. */
+struct mpixq_branches *mpixq_graphs_branches(const struct mpixq_queue *queue);
 /* Those that this capture has started on the queue and not waited for, at most room; returns how
  * many there are. In its turn. */
 int mpixq_graphs_started(const struct mpixq_queue *queue, uint64_t capture,

@@ -42,6 +42,7 @@ enum {
     MPIXQ_CU_PROGRAMMATIC_SERIALIZATION = 6,
     MPIXQ_CU_NOT_CAPTURING = 0,
     MPIXQ_CU_NODE_IS_KERNEL = 0,
+    MPIXQ_CU_ADD_DEPENDENCIES = 0,
     MPIXQ_CU_NO_DESTRUCTOR_SYNC = 1,
     MPIXQ_CU_USER_OBJECT_MOVE = 1,
     MPIXQ_CU_INVALID_VALUE = 1,
@@ -122,6 +123,9 @@ struct mpixq_cuda {
                         void *const **after_p, size_t *n_p);
     int (*capture_info_new)(void *stream, int *status_p, uint64_t *id_p, void **graph_p,
                             void *const **after_p, const void **edges_p, size_t *n_p);
+    int (*capture_after)(void *stream, void **nodes, size_t n, unsigned flags);
+    int (*capture_after_new)(void *stream, void **nodes, const void *edges, size_t n,
+                             unsigned flags);
     int (*node_type)(void *node, int *type_p);
     int (*user_object)(void **object_p, void *data, void (*destroy)(void *data), unsigned count,
                        unsigned flags);

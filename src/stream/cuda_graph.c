@@ -34,10 +34,21 @@ int mpixq_cuda_capture(void *stream, struct mpixq_gpu_capture *capture_p)
         capture_p->id = 0;
         return 0;
     }
-    capture_p->is_after_kernel = code == 0 && n == 1 && mpixq_cuda.node_type != NULL &&
-                                 mpixq_cuda.node_type(after[0], &type) == 0 &&
+    capture_p->last = code == 0 && n == 1 ? after[0] : NULL;
+    capture_p->is_after_kernel = capture_p->last != NULL && mpixq_cuda.node_type != NULL &&
+                                 mpixq_cuda.node_type(capture_p->last, &type) == 0 &&
                                  type == MPIXQ_CU_NODE_IS_KERNEL;
     return code;
+}
+
+int mpixq_cuda_come_after(void *stream, void *node)
+{
+    if (mpixq_cuda.capture_after_new != NULL) {
+        return mpixq_cuda.capture_after_new(stream, &node, NULL, 1, MPIXQ_CU_ADD_DEPENDENCIES);
+    }
+    return mpixq_cuda.capture_after != NULL
+               ? mpixq_cuda.capture_after(stream, &node, 1, MPIXQ_CU_ADD_DEPENDENCIES)
+               : 0;
 }
 
 int mpixq_cuda_keep(void *graph, void (*gone)(void *arg), void *arg)

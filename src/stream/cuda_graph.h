@@ -10,5 +10,6 @@ struct mpixq_gpu_capture;
 
 int mpixq_cuda_capture(void *stream, struct mpixq_gpu_capture *capture_p);
 int mpixq_cuda_keep(void *graph, void (*gone)(void *arg), void *arg);
+int mpixq_cuda_come_after(void *stream, void *node);
 
 #endif

@@ -75,7 +75,8 @@ enum mpixq_gpu_reach { MPIXQ_REACH_NOTHING, MPIXQ_REACH_MEMORY, MPIXQ_REACH_ATOM
 struct mpixq_gpu_capture {
     uint64_t id; /* which no other one has; 0: it is not captured */
     void *graph;
-    bool is_after_kernel; /* what comes next in it follows one kernel, and nothing else */
+    void *last;           /* the node that what comes next in it follows, if that is one */
+    bool is_after_kernel; /* and that is a kernel */
 };
 
 struct mpixq_gpu {
@@ -173,6 +174,9 @@ struct mpixq_gpu {
      * no more: or never, if the library is too old for that. */
     int (*capture)(void *stream, struct mpixq_gpu_capture *capture_p);
     int (*keep)(void *graph, void (*gone)(void *arg), void *arg);
+    /* What comes next in a captured stream comes after this node of the graph too; or not, if the
+     * library is too old for that. */
+    int (*come_after)(void *stream, void *node);
     /* May a NIC access the memory, which it will write, or only read, as far as the library
      * promises that the GPUs of this process and the NIC see what the other has written? trusts:
      * whatever that promises. NULL, and the device's number; or why not. */

@@ -7,6 +7,7 @@
 #include <mpi.h>
 #include <stdio.h>
 
+#include "core/alloc.h"
 #include "core/error.h"
 #include "core/thread.h"
 #include "gpu.h"
@@ -75,25 +76,99 @@ static int graph_keep(struct mpixq_stream *base, void (*gone)(void *arg), void *
     return rc;
 }
 
+/* That of the stream, made if it is the first time. NULL: no memory. */
+static struct mpixq_branch *find_branch(struct mpixq_branches *branches, const void *handle)
+{
+    int room = 2 * branches->room + 4;
+
+    for (int i = 0; i < branches->n; i++) {
+        if (branches->of[i].handle == handle) {
+            return &branches->of[i];
+        }
+    }
+    if (branches->n == branches->room) {
+        void *of = mpixq_realloc(branches->of, (size_t)room * sizeof(*branches->of));
+
+        if (of == NULL) {
+            return NULL;
+        }
+        branches->of = of;
+        branches->room = room;
+    }
+    branches->of[branches->n] = (struct mpixq_branch){.handle = handle};
+    return &branches->of[branches->n++];
+}
+
+/* A GPU may run the branches of a graph one after the other, in any order that the edges allow, and
+ * so wait in one for what the peer sends once it has heard of a start in another. Hence an edge
+ * from the last start of each other branch, if what stands in this one does not come after it. */
+static int come_after_starts(const struct gpu_stream *stream, struct mpixq_branches *branches,
+                             struct mpixq_branch *own, struct mpixq_gpu_capture *capture)
+{
+    const struct mpixq_gpu *gpu = stream->lane.gpu;
+    void *before;
+    int code = gpu->enter(stream->lane.place, &before);
+
+    if (code == 0) {
+        for (int i = 0; code == 0 && i < branches->n; i++) {
+            const struct mpixq_branch *other = &branches->of[i];
+
+            if (other != own && other->number > own->seen && other->start != capture->last) {
+                code = gpu->come_after(stream->lane.handle, other->start);
+                capture->is_after_kernel = false;
+            }
+        }
+        gpu->leave(stream->lane.place, before);
+    }
+    if (code == 0) {
+        own->seen = branches->n_starts;
+    }
+    return text_of(stream, code, "a wait cannot come after starts of other streams");
+}
+
+static int note_start(const struct gpu_stream *stream, struct mpixq_branches *branches,
+                      struct mpixq_branch *own)
+{
+    struct mpixq_gpu_capture capture;
+    int rc = find_capture(stream, &capture);
+
+    if (capture.last != NULL) {
+        own->start = capture.last;
+        own->number = ++branches->n_starts;
+    }
+    return rc;
+}
+
 static int graph_submit(struct mpixq_stream *base, struct mpixq_op list[], int n,
-                        struct mpixq_turn *turn)
+                        struct mpixq_branches *branches, struct mpixq_turn *turn)
 {
     const struct gpu_stream *stream = (const struct gpu_stream *)base;
     struct mpixq_gpu_lane lane = stream->lane;
+    struct mpixq_branch *own = find_branch(branches, lane.handle);
+    bool waits = mpixq_op_is_wait(list);
     struct mpixq_gpu_capture capture;
     int rc, code;
 
+    if (own == NULL) {
+        return mpixq_error_code(MPIXQ_E_NO_MEMORY);
+    }
     for (int i = 0; i < n; i++) {
         list[i].by_gpu = true;
     }
     mpixq_turn_lend(turn);
     rc = find_capture(stream, &capture);
+    if (rc == MPI_SUCCESS && waits) {
+        rc = come_after_starts(stream, branches, own, &capture);
+    }
     if (rc == MPI_SUCCESS) {
         lane.reached_at = NULL; /* nobody waits for a ticket */
         lane.kernels.early = lane.kernels.early && capture.is_after_kernel;
-        code = mpixq_op_is_wait(list) ? mpixq_gpu_submit_waits(&lane, list, n, 0, 0)
-                                      : mpixq_gpu_submit_starts(&lane, list, n, 0, 0);
+        code = waits ? mpixq_gpu_submit_waits(&lane, list, n, 0, 0)
+                     : mpixq_gpu_submit_starts(&lane, list, n, 0, 0);
         rc = text_of(stream, code, "nothing can be captured");
+    }
+    if (rc == MPI_SUCCESS && !waits) {
+        rc = note_start(stream, branches, own);
     }
     mpixq_turn_take_back(turn);
     return rc;

@@ -7,13 +7,13 @@
 #include "gpu.h"
 #include "hip_runtime.h"
 
-/* Nothing is launched early, so what stands before need not be known. */
+/* Nothing is launched early, so what kind of node stands before need not be known. */
 int mpixq_hip_capture(void *stream, struct mpixq_gpu_capture *capture_p)
 {
-    void *const *after;
+    void *const *after = NULL;
     int status = MPIXQ_HIP_NOT_CAPTURING, code;
     unsigned long long id = 0;
-    size_t n;
+    size_t n = 0;
 
     if (mpixq_hip.capture_info == NULL) {
         return MPIXQ_HIP_NOT_SUPPORTED;
@@ -24,7 +24,15 @@ int mpixq_hip_capture(void *stream, struct mpixq_gpu_capture *capture_p)
         return 0;
     }
     capture_p->id = id;
+    capture_p->last = code == 0 && n == 1 ? after[0] : NULL;
     return code;
+}
+
+int mpixq_hip_come_after(void *stream, void *node)
+{
+    return mpixq_hip.capture_after != NULL ? mpixq_hip_cleared(mpixq_hip.capture_after(
+                                                 stream, &node, 1, MPIXQ_HIP_ADD_DEPENDENCIES))
+                                           : 0;
 }
 
 /* The object is not given back where the graph does not take it, by versions that have no call for

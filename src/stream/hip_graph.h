@@ -10,5 +10,6 @@ struct mpixq_gpu_capture;
 
 int mpixq_hip_capture(void *stream, struct mpixq_gpu_capture *capture_p);
 int mpixq_hip_keep(void *graph, void (*gone)(void *arg), void *arg);
+int mpixq_hip_come_after(void *stream, void *node);
 
 #endif

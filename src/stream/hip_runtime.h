@@ -36,6 +36,7 @@ enum {
     MPIXQ_HIP_WAIT_GEQ = 0,
     MPIXQ_HIP_COPY_DEFAULT = 4,
     MPIXQ_HIP_NOT_CAPTURING = 0,
+    MPIXQ_HIP_ADD_DEPENDENCIES = 0,
     MPIXQ_HIP_NO_DESTRUCTOR_SYNC = 1,
     MPIXQ_HIP_USER_OBJECT_MOVE = 1,
     MPIXQ_HIP_NOT_READY = 600,
@@ -96,6 +97,7 @@ struct mpixq_hip {
     /* NULL where the runtime is too old. */
     int (*capture_info)(void *stream, int *status_p, unsigned long long *id_p, void **graph_p,
                         void *const **after_p, size_t *n_p);
+    int (*capture_after)(void *stream, void **nodes, size_t n, unsigned flags);
     int (*user_object)(void **object_p, void *data, void (*destroy)(void *data), unsigned count,
                        unsigned flags);
     int (*retain_user_object)(void *graph, void *object, unsigned count, unsigned flags);

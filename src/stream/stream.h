@@ -32,6 +32,19 @@ struct mpixq_refusal {
     const char *why; /* what the GPU's library says; or NULL */
 };
 
+/* The streams that a capture has come to, by their handles, with the last start in each, a node of
+ * the graph, and its number; and how many starts stand before what comes next there. The array is
+ * of mpixq_alloc, and freed by whoever has the branches. */
+struct mpixq_branches {
+    struct mpixq_branch {
+        const void *handle;
+        void *start;
+        uint64_t number, seen;
+    } * of;
+    int n, room;
+    uint64_t n_starts;
+};
+
 /* Of kinds of streams that can be captured into graphs. All of these return MPI codes; one of a
  * GPU's library names what it says, and may end the capture. */
 struct mpixq_stream_graphs {
@@ -42,10 +55,10 @@ struct mpixq_stream_graphs {
      * any thread, at any time, or never if the library cannot. */
     int (*keep)(struct mpixq_stream *stream, void (*gone)(void *arg), void *arg,
                 struct mpixq_turn *turn);
-    /* Put a list of starts, or of waits, into the graph; each of an end whose GPU counts. Lends
-     * the turn. */
+    /* Put a list of starts, or of waits, into the graph; each of an end whose GPU counts. A wait
+     * comes after all starts of the capture so far, whose branches these are. Lends the turn. */
     int (*submit)(struct mpixq_stream *stream, struct mpixq_op list[], int n,
-                  struct mpixq_turn *turn);
+                  struct mpixq_branches *branches, struct mpixq_turn *turn);
 };
 
 struct mpixq_stream_ops {

@@ -146,27 +146,70 @@ static bool graph_stream(void)
     return !early;
 }
 
-/* Of two branches one is held up; what comes after both waits for both. */
+/* Of two branches either may be held up, and the other one goes on; what comes after both waits for
+ * both. */
 static bool graph_branch(void)
 {
-    struct word gate = new_word(), other = new_word(), both = new_word();
+    struct word gates[] = {new_word(), new_word()}, passed[] = {new_word(), new_word()};
+    struct word both = new_word();
     hipStream_t stream = behave_stream(), branch = behave_stream();
     hipGraphExec_t exec;
-    bool passed, waited;
+    bool as_expected = true;
 
     begin(stream);
     NEED(hipStreamWaitEvent(branch, event_in(stream), 0) == hipSuccess);
-    await(stream, gate);
-    store(branch, other, 1);
+    await(stream, gates[0]);
+    store(stream, passed[0], 1);
+    await(branch, gates[1]);
+    store(branch, passed[1], 1);
     NEED(hipStreamWaitEvent(stream, event_in(branch), 0) == hipSuccess);
     store(stream, both, 1);
     exec = executable(end(stream));
-    NEED(hipGraphLaunch(exec, stream) == hipSuccess);
-    passed = becomes(other, 1);
-    waited = !becomes(both, 1);
+    for (int first = 0; first < 2; first++) {
+        for (int i = 0; i < 2; i++) {
+            behave_set(gates[i].here, 0);
+            behave_set(passed[i].here, 0);
+        }
+        behave_set(both.here, 0);
+        NEED(hipGraphLaunch(exec, stream) == hipSuccess);
+        behave_set(gates[first].here, 1);
+        as_expected = as_expected && becomes(passed[first], 1) && !becomes(both, 1);
+        behave_set(gates[!first].here, 1);
+        NEED(hipStreamSynchronize(stream) == hipSuccess && behave_get(both.here) == 1);
+    }
+    return as_expected;
+}
+
+/* As many branches as there are hardware queues, and one more, wait; the last one waits for nothing
+ * and is behind none of them. */
+static bool graph_order(void)
+{
+    enum { BRANCHES = 6 };
+    struct word gate = new_word(), last = new_word();
+    hipStream_t streams[BRANCHES];
+    hipGraphExec_t exec;
+    bool passed;
+
+    for (int i = 0; i < BRANCHES; i++) {
+        streams[i] = behave_stream();
+    }
+    begin(streams[0]);
+    for (int i = 1; i < BRANCHES; i++) {
+        NEED(hipStreamWaitEvent(streams[i], event_in(streams[0]), 0) == hipSuccess);
+    }
+    for (int i = 0; i < BRANCHES - 1; i++) {
+        await(streams[i], gate);
+    }
+    store(streams[BRANCHES - 1], last, 1);
+    for (int i = 1; i < BRANCHES; i++) {
+        NEED(hipStreamWaitEvent(streams[0], event_in(streams[i]), 0) == hipSuccess);
+    }
+    exec = executable(end(streams[0]));
+    NEED(hipGraphLaunch(exec, streams[0]) == hipSuccess);
+    passed = becomes(last, 1);
     behave_set(gate.here, 1);
-    NEED(hipStreamSynchronize(stream) == hipSuccess && behave_get(both.here) == 1);
-    return passed && waited;
+    NEED(hipStreamSynchronize(streams[0]) == hipSuccess && behave_get(last.here) == 1);
+    return passed;
 }
 
 static bool graph_again(void)
@@ -385,17 +428,11 @@ static bool capture_values(void)
 }
 
 const struct behave_case behave_graph_cases[] = {
-    {"graph-launch", graph_launch},
-    {"graph-stream", graph_stream},
-    {"graph-branch", graph_branch},
-    {"graph-again", graph_again},
-    {"graph-update", graph_update},
-    {"graph-child", graph_child},
-    {"graph-object", graph_object},
-    {"capture-fork", capture_fork},
-    {"capture-event", capture_event},
-    {"capture-merge", capture_merge},
-    {"capture-after", capture_after},
-    {"capture-values", capture_values},
-    {NULL, NULL},
+    {"graph-launch", graph_launch},     {"graph-stream", graph_stream},
+    {"graph-branch", graph_branch},     {"graph-order", graph_order},
+    {"graph-again", graph_again},       {"graph-update", graph_update},
+    {"graph-child", graph_child},       {"graph-object", graph_object},
+    {"capture-fork", capture_fork},     {"capture-event", capture_event},
+    {"capture-merge", capture_merge},   {"capture-after", capture_after},
+    {"capture-values", capture_values}, {NULL, NULL},
 };

@@ -6,7 +6,8 @@
  * A launch puts copies of the nodes into the stream, as far as each comes after the one before, and
  * into hidden streams where the graph has branches; so these are in hardware queues as the branches
  * of a program are, and can hold up each other. What stands before in the stream comes first, and
- * what follows comes last.
+ * what follows comes last. Of the orders that the edges allow it takes one that no program means:
+ * the branch that was captured last comes first, as far as it goes.
  */
 #include "double.h"
 
@@ -24,6 +25,7 @@ struct hipGraphExec {
     struct hipGraphExec *next;
     struct entry *entries;
     size_t count;
+    size_t *order; /* in which they are launched */
     struct hip_users users;
     struct hip_point last; /* the end of the launch before */
 };
@@ -236,6 +238,48 @@ static void free_entries(struct entry *entries, size_t count)
     free(entries);
 }
 
+/* How many of those that an entry comes after have no place in the order yet, if one has just got
+ * its own: 0 for those of which it was the last. */
+static size_t missing_after(const struct entry *entry, size_t placed, const bool *is_placed)
+{
+    size_t missing = 0;
+    bool comes_after = false;
+
+    for (size_t k = 0; k < entry->after_count; k++) {
+        missing += !is_placed[entry->after[k]];
+        comes_after = comes_after || entry->after[k] == placed;
+    }
+    return comes_after ? missing : entry->after_count + 1;
+}
+
+/* What became possible last comes next, and of several the one that was captured last. */
+static void put_in_order(struct hipGraphExec *exec)
+{
+    size_t *possible = calloc(exec->count + 1, sizeof(*possible)), n = 0, placed = 0;
+    bool *is_placed = calloc(exec->count + 1, sizeof(*is_placed));
+
+    exec->order = calloc(exec->count + 1, sizeof(*exec->order));
+    for (size_t i = 0; i < exec->count; i++) {
+        if (exec->entries[i].after_count == 0) {
+            possible[n++] = i;
+        }
+        exec->order[i] = i;
+    }
+    while (n > 0 && !hip_is_wrong("graph-order")) {
+        size_t next = possible[--n];
+
+        is_placed[next] = true;
+        exec->order[placed++] = next;
+        for (size_t i = next + 1; i < exec->count; i++) {
+            if (missing_after(&exec->entries[i], next, is_placed) == 0) {
+                possible[n++] = i;
+            }
+        }
+    }
+    free(possible);
+    free(is_placed);
+}
+
 static struct hipGraphExec *exec_new(const struct ihipGraph *graph)
 {
     struct hipGraphExec *exec = calloc(1, sizeof(*exec));
@@ -244,6 +288,7 @@ static struct hipGraphExec *exec_new(const struct ihipGraph *graph)
         hip_die("out of memory");
     }
     free(add_all(exec, graph, &(struct numbers){NULL, 0}).at);
+    put_in_order(exec);
     hip_users_copy(&exec->users, &graph->users);
     return exec;
 }
@@ -271,6 +316,7 @@ static void *exec_end(void *arg)
     }
     hip_users_clear(&exec->users);
     free_entries(exec->entries, exec->count);
+    free(exec->order);
     free(exec);
     pthread_mutex_unlock(&hip.lock);
     return NULL;
@@ -355,7 +401,7 @@ static hipError_t launch_in(struct hipGraphExec *exec, struct ihipStream_t *stre
         launch.before[launch.before_count++] = exec->last;
     }
     while (n < exec->count && error == hipSuccess && !is_skipped(exec)) {
-        error = put_entry(&launch, &exec->entries[n], n, begin);
+        error = put_entry(&launch, &exec->entries[exec->order[n]], exec->order[n], begin);
         n += error == hipSuccess;
     }
     if (error == hipSuccess) {
@@ -369,7 +415,7 @@ static hipError_t launch_in(struct hipGraphExec *exec, struct ihipStream_t *stre
         exec->last = end;
     }
     for (size_t i = 0; i < n; i++) {
-        hip_stream_drop(launch.points[i].stream);
+        hip_stream_drop(launch.points[exec->order[i]].stream);
     }
     free(launch.points);
     return error;
@@ -539,6 +585,7 @@ static hipGraphExecUpdateResult update(struct hipGraphExec *exec, const struct i
     }
     hip_users_clear(&other->users);
     free_entries(other->entries, other->count);
+    free(other->order);
     free(other);
     return result;
 }
