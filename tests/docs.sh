@@ -178,15 +178,15 @@ check_options()
 # The share of a wait by which its end may be noticed late: MPIXQ_BACKOFF_SHARE, in words.
 check_backoff()
 {
-    share=$(sed -n 's/^#define MPIXQ_BACKOFF_SHARE \([0-9]*\)$/\1/p' "$top/src/core/backoff.h")
+    share=$(sed -n 's/^#define MPIXQ_BACKOFF_SHARE \([0-9]*\)$/\1/p' "$top/src/util/backoff.h")
     case $share in
     4) word="a quarter" ;;
     8) word="an eighth" ;;
     16) word="a sixteenth" ;;
     32) word="a thirty-second" ;;
-    *) fail "src/core/backoff.h: no word for a share of '$share'" ;;
+    *) fail "src/util/backoff.h: no word for a share of '$share'" ;;
     esac
-    for file in src/core/backoff.h doc/design.md man/mpix_queue.7; do
+    for file in src/util/backoff.h doc/design.md man/mpix_queue.7; do
         # As running text: the words may stand in two lines.
         sed -e 's/^ \*//' "$top/$file" | tr -s ' \n' '  ' >"$tmp/text"
         for words in "sleeps between polls for $word of the time it has waited, at most" \
@@ -284,23 +284,23 @@ check_environment()
 {
     bash "$top/tools/environment.sh" rows >"$tmp/env.source"
     env_of_manual >"$tmp/env.manual"
-    same "environment in src/core/env_defs.h and man/mpix_queue.7" "$tmp/env.source" \
+    same "environment in src/util/env_defs.h and man/mpix_queue.7" "$tmp/env.source" \
         "$tmp/env.manual"
     bash "$top/tools/environment.sh" >"$tmp/env.page"
-    same "doc/environment.md and what tools/environment.sh makes of src/core/env_defs.h" \
+    same "doc/environment.md and what tools/environment.sh makes of src/util/env_defs.h" \
         "$tmp/env.page" "$top/doc/environment.md"
 }
 
 # Which there are, what they guard, and in which order they are taken.
 check_locks()
 {
-    sed -n 's/^MPIXQ_LOCK(\([A-Z_]*\), "\(.*\)")$/| \1 | \2 |/p' "$top/src/core/lock_defs.h" \
+    sed -n 's/^MPIXQ_LOCK(\([A-Z_]*\), "\(.*\)")$/| \1 | \2 |/p' "$top/src/util/lock_defs.h" \
         >"$tmp/locks.source"
-    [ "$(grep -c '^MPIXQ_LOCK' "$top/src/core/lock_defs.h")" = "$(wc -l <"$tmp/locks.source")" ] ||
-        fail "src/core/lock_defs.h: a lock is not on a line of its own"
+    [ "$(grep -c '^MPIXQ_LOCK' "$top/src/util/lock_defs.h")" = "$(wc -l <"$tmp/locks.source")" ] ||
+        fail "src/util/lock_defs.h: a lock is not on a line of its own"
     sed -n '/^| Lock | Guards |$/,/^$/p' "$top/doc/design.md" | sed 1,2d | sed '$d' \
         >"$tmp/locks.design"
-    same "locks in src/core/lock_defs.h and doc/design.md" "$tmp/locks.source" "$tmp/locks.design"
+    same "locks in src/util/lock_defs.h and doc/design.md" "$tmp/locks.source" "$tmp/locks.design"
 }
 
 # Texts of C in their pieces, joined, one to a line: of the errors, and of what reports say.
@@ -310,7 +310,7 @@ texts_of_errors()
         >"$tmp/errors.c"
     # $CC may carry options.
     # shellcheck disable=SC2086
-    ${CC:-cc} -E -P -I"$top/src/core" "$tmp/errors.c" | tr '\n' ' ' |
+    ${CC:-cc} -E -P -I"$top/src/comm" "$tmp/errors.c" | tr '\n' ' ' |
         sed -e 's/" *"//g' -e 's/ROW "\([^"]*\)"/\1\n/g' | sed -e 's/^ *//' -e '/^$/d'
 }
 
@@ -362,7 +362,7 @@ check_troubles()
 {
     tr -s ' \n' '  ' <"$top/doc/troubleshooting.md" >"$tmp/troubles"
     texts_of_errors >"$tmp/texts"
-    [ "$(wc -l <"$tmp/texts")" -gt 60 ] || fail "src/core/error_defs.h: too few texts found"
+    [ "$(wc -l <"$tmp/texts")" -gt 60 ] || fail "src/comm/error_defs.h: too few texts found"
     texts_of_reports >"$tmp/reports"
     [ "$(wc -l <"$tmp/reports")" -gt 15 ] || fail "too few texts of reports found"
     while IFS= read -r text; do

@@ -57,7 +57,7 @@ table()
     } >"$dir/env.c"
     # $CC may carry options.
     # shellcheck disable=SC2086
-    $CC -E -P -I"$top_srcdir/src/core" "$dir/env.c" | tr -s '\n ' '  ' |
+    $CC -E -P -I"$top_srcdir/src/util" "$dir/env.c" | tr -s '\n ' '  ' |
         sed -e 's/" *"//g' -e 's/ROW "\([^"]*\)"/\n\1\n/g' | grep '^MPIXQ_'
 }
 

@@ -2,33 +2,41 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # Copyright (c) 2026 the mpix-queue authors
 #
-# layers.sh - the rooms of doc/design.md: who may include whose headers, where the headers of
+# layers.sh - the folders of src/ as layers: who may include whose headers, where the headers of
 # vendors may be, and where builds may differ; that channels know pairs, not requests; and that all
 # locks have ranks
 # shellcheck source=gate.bash
 . "$top_srcdir/tests/gate.bash"
 
-# What a room may include of another one. What stands behind a seam gets the seam and what serves
-# all; a channel also sees the objects that it is handed.
-services="core/alloc.h core/backoff.h core/env.h core/error.h core/log.h core/progress.h
-    core/affinity.h core/facts.h core/ident.h core/layout.h core/lock.h core/mpi_turns.h core/near.h
-    core/node.h core/piece.h core/process.h core/table.h
-    core/thread.h core/trace.h"
-objects="core/channel.h core/failure.h core/graphs.h
-    core/match.h core/pair.h core/queue.h core/wire.h"
+# The folders of src/ are layers, from the lowest to the highest: a file includes headers of its own
+# folder and of lower ones, and nothing knows what stands above it. Of streams most see no more than
+# the seam; streams and channels get what serves all, and channels the objects that they are handed.
+services="util/affinity.h util/alloc.h util/backoff.h util/env.h util/facts.h util/ident.h
+    util/lock.h util/log.h util/mpi_turns.h util/near.h util/node.h util/piece.h util/process.h
+    util/progress.h util/table.h util/thread.h util/trace.h comm/error.h comm/layout.h"
+objects="core/channel.h core/failure.h core/graphs.h core/pair.h core/queue.h core/trace_pairs.h
+    match/match.h match/wire.h"
+seam="stream/memory.h stream/op.h stream/stream.h"
 may_include()
 {
     case $1 in
-    pmpi) echo "core/*" ;;
+    util) echo "" ;;
+    comm) echo "util/*" ;;
+    stream) echo "$services" ;;
+    core) echo "util/* comm/* $seam" ;;
+    match) echo "util/* comm/* core/* $seam" ;;
+    queue) echo "util/* comm/* core/* match/* $seam" ;;
+    host) echo "util/* comm/* core/* match/* queue/* $seam" ;;
+    ipc) echo "$services $objects stream/op.h stream/share.h" ;;
+    report) echo "util/* comm/* core/* match/* queue/* host/* $seam" ;;
+    # Host streams are ended at MPI_Finalize.
+    lib) echo "util/* comm/* core/* match/* queue/* host/* report/* $seam stream/host_stream.h" ;;
+    pmpi) echo "util/* comm/* core/* match/* queue/* host/* report/* lib/*" ;;
     # api.c asks whether the calls of the program come by; fortran.c is called like the names there.
     # Host streams are made and ended by users.
     api)
-        echo "core/* stream/stream.h stream/host_stream.h
+        echo "util/* comm/* core/* match/* queue/* host/* report/* lib/* $seam stream/host_stream.h
             pmpi/next.h pmpi/pull.h pmpi/fortran.h" ;;
-    # Host streams are ended at MPI_Finalize.
-    core) echo "stream/stream.h stream/host_stream.h stream/memory.h" ;;
-    stream) echo "$services" ;;
-    ipc) echo "$services $objects stream/op.h stream/share.h" ;;
     # A channel. What it makes of a start and of a wait are operations.
     *) echo "$services $objects stream/op.h" ;;
     esac
@@ -105,13 +113,13 @@ check_tree()
         grep -vE 'ifndef MPIXQ_[A-Z_]*_H$' |
         sed -E 's/^([^:]*:[0-9]*):.*/\1: #if outside of the arrays of the seams/'
     # Channels move the messages of pairs, which need not be a request's.
-    c_files src | grep -E '^src/(fallback|cxi|ipc)/|^src/core/channel(s|_[a-z]*)?\.[ch]$' |
+    c_files src | grep -E '^src/(fallback|cxi|ipc|self)/|^src/core/channel(s|_[a-z]*)?\.[ch]$' |
         xargs -d '\n' -r grep -HnE '\bmpixq_request\b|\bmpixq_request_|->owner\b' |
         sed -E 's/^([^:]*:[0-9]*):.*/\1: a channel knows nothing of requests/'
-    # A build that checks the order of locks sees those of src/core/lock.h.
-    c_files src | grep -vxE 'src/core/lock\.[ch]' |
+    # A build that checks the order of locks sees those of src/util/lock.h.
+    c_files src | grep -vxE 'src/util/lock\.[ch]' |
         xargs -d '\n' -r grep -HnE '\bpthread_(mutex|rwlock|spin|cond_(timed|clock)?wait)|\bmtx_' |
-        sed -E 's/^([^:]*:[0-9]*):.*/\1: a lock without a rank: src\/core\/lock.h/'
+        sed -E 's/^([^:]*:[0-9]*):.*/\1: a lock without a rank: src\/util\/lock.h/'
     check_rooms
 }
 
@@ -144,7 +152,7 @@ finds "src/core/channel_x.c:1: a channel knows nothing of requests" src/core/cha
     <<<'struct mpixq_request *req;'
 for line in 'static pthread_mutex_t lock;' 'pthread_mutex_lock(&x);' 'pthread_rwlock_t lock;' \
     'pthread_cond_wait(&woken, &lock.mutex);' 'pthread_cond_timedwait(&woken, &x, &until);'; do
-    finds "src/core/x.c:1: a lock without a rank: src/core/lock.h" src/core/x.c <<<"$line"
+    finds "src/core/x.c:1: a lock without a rank: src/util/lock.h" src/core/x.c <<<"$line"
 done
 gate_also=src/new/x.c finds "doc/design.md:1: no room src/new/ in section 2" doc/design.md \
     <<<'    src/core/   everything'
@@ -155,6 +163,6 @@ allows src/cxi/x.h <<<'#include <rdma/fi_trigger.h>'
 allows src/core/x.h <<<'#ifndef MPIXQ_X_H'
 allows src/core/channels.c <<<'#if HAVE_CXI'
 allows src/core/x.c <<<'pthread_cond_signal(&woken);'
-allows src/core/lock.h <<<'pthread_mutex_t mutex;'
+allows src/util/lock.h <<<'pthread_mutex_t mutex;'
 allows tests/x.c <<<'static pthread_mutex_t lock;'
 gate_end

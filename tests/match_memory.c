@@ -9,7 +9,7 @@
 
 #include <stdbool.h>
 
-#include "core/control.h"
+#include "match/control.h"
 #include "core/handles.h"
 
 enum { TAG = 5 };

@@ -27,7 +27,7 @@ check_licence()
 # order of locks, which users do not have.
 check_prints()
 {
-    c_files src | grep -vx 'src/core/log\.c' | xargs -d '\n' -r awk '
+    c_files src | grep -vx 'src/util/log\.c' | xargs -d '\n' -r awk '
         { text = $0 }
         # Not in comments, and not in strings.
         text ~ /^ *(\/\*|\*)/ { next }
@@ -36,13 +36,13 @@ check_prints()
         text ~ /(^|[^A-Za-z0-9_])(stdout|stderr)([^A-Za-z0-9_]|$)/ {
             print FILENAME ":" FNR ": printed outside of the log"
         }
-        FILENAME != "src/core/lock_check.c" &&
+        FILENAME != "src/util/lock_check.c" &&
         text ~ /(^|[^A-Za-z0-9_])(_?exit|quick_exit|abort|raise|kill|P?MPI_Abort) *\(/ {
             print FILENAME ":" FNR ": ends the process"
         }'
 }
 
-# Somebody may set the time of day. Conditions have their clock from src/core/lock.c.
+# Somebody may set the time of day. Conditions have their clock from src/util/lock.c.
 check_clocks()
 {
     c_files src | xargs -d '\n' -r grep -HnE \
@@ -157,7 +157,7 @@ done
 sound src/core/x.c "    mpixq_log(\"exit(1) and printf(%d)\");"
 sound src/core/x.c '    snprintf(line, sizeof line, "http://x");'
 sound src/core/x.c '/* An empty status, which an inactive request has; then nothing (or so). */'
-sound src/core/log.c '    (void)fprintf(stderr, "x");'
+sound src/util/log.c '    (void)fprintf(stderr, "x");'
 sound tests/x.c '    printf("%d", x);'
 sound src/core/x.c "$(printf '/* %95s */' ÄÖÜ)"
 gate_end

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # Copyright (c) 2026 the mpix-queue authors
 #
-# environment.sh [rows] - prints doc/environment.md, from the table in src/core/env_defs.h:
+# environment.sh [rows] - prints doc/environment.md, from the table in src/util/env_defs.h:
 #
 #     bash tools/environment.sh >doc/environment.md
 #
@@ -26,7 +26,7 @@ rows()
 END
     # $CC may carry options.
     # shellcheck disable=SC2086
-    ${CC:-cc} -E -P -x c -I"$top/src/core" "$tmp" | tr '\n' ' ' |
+    ${CC:-cc} -E -P -x c -I"$top/src/util" "$tmp" | tr '\n' ' ' |
         sed -e 's/" *"//g' -e 's/ROW "\([^"]*\)"/\1\n/g' |
         sed -e 's/^ *//' -e 's/|/, /g' -e '/^$/d'
     rm -f "$tmp"
@@ -37,7 +37,7 @@ page()
     cat <<'END'
 <!-- SPDX-License-Identifier: BSD-3-Clause -->
 <!-- Copyright (c) 2026 the mpix-queue authors -->
-<!-- Made by tools/environment.sh from src/core/env_defs.h: change that. -->
+<!-- Made by tools/environment.sh from src/util/env_defs.h: change that. -->
 
 # Environment variables
 

@@ -5,11 +5,11 @@
 #include <stdbool.h>
 #include <stdio.h>
 
-#include "core/alloc.h"
-#include "core/lib.h"
+#include "lib/lib.h"
 #include "pmpi/next.h"
 #include "pmpi/pull.h"
 #include "stream/stream.h"
+#include "util/alloc.h"
 
 /* An error that names who takes the calls. */
 static int fail_passed_by(const struct mpixq_call *call)

@@ -6,7 +6,7 @@
 #ifndef MPIXQ_API_H
 #define MPIXQ_API_H
 
-#include "core/error.h"
+#include "comm/error.h"
 #include "core/fault.h"
 #include "mpix_queue.h"
 

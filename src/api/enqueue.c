@@ -3,9 +3,9 @@
 #include <stddef.h>
 
 #include "api.h"
-#include "core/match.h"
-#include "core/queue.h"
-#include "core/ranges.h"
+#include "match/match.h"
+#include "queue/queues.h"
+#include "util/ranges.h"
 
 /* Each function has a form of its own of these, compiled for its number of requests; and calls one
  * out of line where ranges are taken, so that otherwise a call costs a test more. */

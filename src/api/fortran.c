@@ -9,7 +9,7 @@
 #include <dlfcn.h>
 
 #include "api.h"
-#include "core/lib.h"
+#include "lib/lib.h"
 
 /* The names of a specific procedure: without handles of MPI or with INTEGER ones, and with those of
  * mpi_f08, which have the same form. */

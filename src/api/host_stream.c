@@ -5,7 +5,7 @@
 #include <stddef.h>
 
 #include "api.h"
-#include "core/match.h"
+#include "match/match.h"
 
 int PMPIXQ_Host_stream_create(MPIXQ_Host_stream *stream)
 {

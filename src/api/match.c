@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright (c) 2026 the mpix-queue authors */
-#include "core/match.h"
+#include "match/match.h"
 
 #include <stddef.h>
 #include <stdio.h>
 
 #include "api.h"
-#include "core/alloc.h"
 #include "core/channel.h"
-#include "core/env.h"
-#include "core/progress.h"
-#include "core/ranges.h"
 #include "core/stage.h"
+#include "util/alloc.h"
+#include "util/env.h"
+#include "util/progress.h"
+#include "util/ranges.h"
 
 /* Room for the records of one call: short arrays need no memory of their own. */
 struct room {

@@ -4,12 +4,12 @@
 #include <string.h>
 
 #include "api.h"
-#include "core/alloc.h"
 #include "core/channel.h"
-#include "core/lib.h"
-#include "core/match.h"
-#include "core/queue.h"
-#include "core/ranges.h"
+#include "lib/lib.h"
+#include "match/match.h"
+#include "queue/queues.h"
+#include "util/alloc.h"
+#include "util/ranges.h"
 
 static int create(const struct mpixq_call *call, MPIXQ_Queue *queue, MPIXQ_Queue_type type,
                   void *stream_address, MPI_Info info)

@@ -18,11 +18,11 @@
 
 #include <stdbool.h>
 
-#include "channel_set.h"
-#include "error.h"
+#include "comm/error.h"
 #include "pair.h"
-#include "wire.h"
+#include "util/channel_set.h"
 
+struct mpixq_blob;
 struct mpixq_channel_graphs;
 struct mpixq_facts;
 struct mpixq_op;

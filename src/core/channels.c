@@ -6,10 +6,10 @@
 #include <stddef.h>
 
 #include "channel.h"
-#include "env.h"
-#include "facts.h"
-#include "log.h"
 #include "served.h"
+#include "util/env.h"
+#include "util/facts.h"
+#include "util/log.h"
 
 const struct mpixq_channel *const mpixq_channels[] = {
     &mpixq_channel_ipc, /* before self, which works on the host */

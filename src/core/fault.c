@@ -5,8 +5,8 @@
 #include <stddef.h>
 #include <stdio.h>
 
-#include "comm.h"
-#include "layout.h"
+#include "comm/comm.h"
+#include "comm/layout.h"
 #include "request.h"
 
 /* Longer than any text that MPI keeps: what is too long is cut once, at the end. */

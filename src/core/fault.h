@@ -12,7 +12,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "error.h"
+#include "comm/error.h"
 #include "served.h"
 
 struct mpixq_request;

@@ -5,13 +5,13 @@
 #include <stddef.h>
 #include <utlist.h>
 
-#include "alloc.h"
-#include "backoff.h"
 #include "channel.h"
 #include "failure.h"
-#include "lock.h"
-#include "progress.h"
 #include "queue.h"
+#include "util/alloc.h"
+#include "util/backoff.h"
+#include "util/lock.h"
+#include "util/progress.h"
 
 enum {
     BUSY_MS = 1,       /* between two looks of the progress thread while starts are made, */

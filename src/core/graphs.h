@@ -19,7 +19,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "error.h"
+#include "comm/error.h"
 #include "pair.h"
 
 struct mpixq_branches;

@@ -13,7 +13,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "alloc.h"
+#include "util/alloc.h"
 
 typedef _Atomic(struct mpixq_request *) link;
 

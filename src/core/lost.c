@@ -8,10 +8,10 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "error.h"
+#include "comm/error.h"
 #include "failure.h"
-#include "lock.h"
 #include "request.h"
+#include "util/lock.h"
 
 /* Requests that are lost, by their ids: what fails them takes locks, and so does who visits all. */
 struct lost {

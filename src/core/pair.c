@@ -4,8 +4,8 @@
 
 #include <stdio.h>
 
-#include "comm.h"
-#include "error.h"
+#include "comm/comm.h"
+#include "comm/error.h"
 #include "fault.h"
 #include "request.h"
 

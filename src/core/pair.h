@@ -26,7 +26,7 @@
 #include <stdint.h>
 
 #include "stream/memory.h"
-#include "table.h"
+#include "util/table.h"
 
 struct mpixq_channel;
 struct mpixq_counted;

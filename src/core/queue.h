@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright (c) 2026 the mpix-queue authors
  *
- * Queues: requests in the order of a stream. A queue checks the states of requests, asks each
- * request's channel what its start or wait means, and submits that to the stream as one
- * operation per call.
+ * A queue as all who meet it know it, and its first failure, which needs nothing else of it: so
+ * whoever finds a failure may announce it. What queues do is in queue/queues.h.
  *
  * Threads. The queue's turn makes checking, stepping and submitting one action. A submission
  * may wait for room in the stream meanwhile, or for a GPU's library; then it lends the turn, and
@@ -20,15 +19,16 @@
 #include <stdbool.h>
 
 #include "channel.h"
-#include "error.h"
+#include "comm/error.h"
 #include "fault.h"
-#include "lock.h"
 #include "mpix_queue.h"
 #include "request.h"
-#include "stream/stream.h"
-#include "thread.h"
+#include "util/lock.h"
+#include "util/thread.h"
 
 struct mpixq_comm;
+struct mpixq_op;
+struct mpixq_stream;
 
 struct mpixq_queue {
     atomic_uint magic; /* LIVE or not; memory of a queue is reused but never given back */
@@ -77,58 +77,19 @@ struct mpixq_queue {
     struct mpixq_fault failed_at;   /* that request; it may be freed since */
 };
 
-/* All of these return an MPI code and, where it is an error, in *fault_p what it is about. They
- * invoke no error handler themselves. */
-int mpixq_queue_create(MPIXQ_Queue_type type, const char *kind, void *const *address,
-                       struct mpixq_queue **queue_p);
-int mpixq_queue_destroy(struct mpixq_queue *queue);
-int mpixq_queue_synchronize(struct mpixq_queue *queue, struct mpixq_fault *fault_p);
-int mpixq_queue_test(struct mpixq_queue *queue, int *flag, struct mpixq_fault *fault_p);
-int mpixq_queue_start(struct mpixq_queue *queue, int count, MPI_Request requests[],
-                      struct mpixq_fault *fault_p);
-int mpixq_queue_wait(struct mpixq_queue *queue, int count, MPI_Request requests[],
-                     struct mpixq_fault *fault_p);
-int mpixq_queue_wait_started(struct mpixq_queue *queue, struct mpixq_fault *fault_p);
-int mpixq_queue_info(struct mpixq_queue *queue, MPI_Info *info_p);
-/* The handle of its stream. */
-void *mpixq_queue_stream(struct mpixq_queue *queue);
-/* What its type promises (queue_type.c): can it be kept by a queue on such a stream, as far as that
- * is known? An MPI code. And that of a type whose channel could not be opened. */
-int mpixq_queue_type_check(MPIXQ_Queue_type type, const struct mpixq_stream_ops *ops);
-int mpixq_queue_type_unusable(void);
-const char *mpixq_queue_type_name(MPIXQ_Queue_type type);
-/* May the queue start a matched request? If not, what is to be said of it. */
-enum mpixq_error mpixq_queue_type_admits(const struct mpixq_queue *queue,
-                                         const struct mpixq_request *req);
-void mpixq_queue_type_explain(const struct mpixq_queue *queue, const struct mpixq_request *req,
-                              struct mpixq_channel_choice *choice_p);
-/* What it is made on. */
-void mpixq_queue_print(const struct mpixq_queue *queue);
-
 /* Its first failure, once, under fail_lock where others may know the queue: its waits drain. */
 void mpixq_queue_set_failed(struct mpixq_queue *queue, int code);
 /* The first error of the queue, or MPI_SUCCESS. */
 int mpixq_queue_failure(struct mpixq_queue *queue, struct mpixq_fault *fault_p);
-
 /* If its stream executes nothing more, the queue has failed. In turn, or by who waits for it. */
 void mpixq_queue_look(struct mpixq_queue *queue);
-
-bool mpixq_queue_is_live(const struct mpixq_queue *queue);
-/* Call visit for each live queue, one after the other, in its turn. Any thread that has no turn. */
-void mpixq_queues_each(void (*visit)(struct mpixq_queue *queue, void *arg), void *arg);
-/* If the last wait of a request has completed, or its queue has failed, take it from its queue. */
-void mpixq_queue_settle(struct mpixq_request *req);
 /* A start or wait of a pair failed with an MPI code, or its peer says so. Any thread but a holder
  * of fail_lock. A queue of NULL: the host has started it, and the code is kept with the pair. */
 void mpixq_queue_fail(struct mpixq_queue *queue, struct mpixq_pair *pair, int code,
                       const char *operation);
-/* Of a queue that was told: take from it what is complete and has failed, so that to start that is
- * refused; and, in turn, fail it if one of the n pairs that have just been started had failed. */
-__attribute__((cold)) void mpixq_queue_part_told(struct mpixq_queue *queue);
+/* Of a queue that was told, in turn: fail it if one of the n pairs that have just been started had
+ * failed. */
 __attribute__((cold)) void mpixq_queue_fail_told(struct mpixq_queue *queue, int n);
-/* In MPI_Finalize: fail every live queue, so that its stream drains, and free it. Returns how
- * many there were. */
-int mpixq_queues_close(void);
 
 static inline bool mpixq_queue_has_failed(const struct mpixq_queue *queue)
 {

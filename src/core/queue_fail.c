@@ -5,10 +5,10 @@
  * failure word, so whoever finds a failure may call it. */
 #include <stdio.h>
 
-#include "comm.h"
-#include "lock.h"
-#include "log.h"
+#include "comm/comm.h"
 #include "queue.h"
+#include "util/lock.h"
+#include "util/log.h"
 
 void mpixq_queue_set_failed(struct mpixq_queue *queue, int code)
 {

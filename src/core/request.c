@@ -6,16 +6,16 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "alloc.h"
 #include "channel.h"
-#include "comm.h"
-#include "error.h"
+#include "comm/comm.h"
+#include "comm/error.h"
 #include "graphs.h"
 #include "handles.h"
-#include "log.h"
-#include "noted.h"
 #include "stats.h"
-#include "thread.h"
+#include "util/alloc.h"
+#include "util/log.h"
+#include "util/noted.h"
+#include "util/thread.h"
 
 atomic_long mpixq_active;
 atomic_long mpixq_buffered;

@@ -31,10 +31,10 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "age.h"
-#include "channel_set.h"
 #include "pair.h"
-#include "pairing.h"
+#include "posted.h"
+#include "util/age.h"
+#include "util/channel_set.h"
 
 enum mpixq_state {
     MPIXQ_UNMATCHED,

@@ -4,7 +4,7 @@
 
 #include <stdio.h>
 
-#include "comm.h"
+#include "comm/comm.h"
 #include "request.h"
 
 const char *mpixq_request_name(const struct mpixq_request *req, char text[MPIXQ_NAME_ROOM])

@@ -7,8 +7,8 @@
 #include <string.h>
 
 #include "channel.h"
-#include "log.h"
 #include "request.h"
+#include "util/log.h"
 
 enum { OTHER = MPIXQ_N_REASONS - 1, OF_PEER = MPIXQ_REASON_OF_PEER };
 

@@ -14,7 +14,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "channel_set.h"
+#include "util/channel_set.h"
 
 struct mpixq_request;
 

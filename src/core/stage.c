@@ -7,9 +7,9 @@
 #include <string.h>
 
 #include "channel.h"
-#include "env.h"
-#include "log.h"
 #include "lost.h"
+#include "util/env.h"
+#include "util/log.h"
 
 /* MPICH's names of kinds of GPUs in MPIX_GPU_query_support. */
 enum { MPICH_CUDA = 0, MPICH_HIP = 2 };

@@ -9,7 +9,7 @@
 #ifndef MPIXQ_STAGE_H
 #define MPIXQ_STAGE_H
 
-#include "error.h"
+#include "comm/error.h"
 #include "request.h"
 
 /* Before matching, by the thread that calls, without a lock: find out where the buffers of these

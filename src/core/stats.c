@@ -8,7 +8,7 @@
 
 #include "channel.h"
 #include "queue.h"
-#include "thread.h"
+#include "util/thread.h"
 
 static struct {
     struct mpixq_spin lock;

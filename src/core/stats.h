@@ -17,7 +17,7 @@
 
 #include <stdint.h>
 
-#include "channel_set.h"
+#include "util/channel_set.h"
 
 struct mpixq_queue;
 struct mpixq_pair;

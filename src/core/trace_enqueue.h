@@ -8,15 +8,7 @@
 #define MPIXQ_TRACE_ENQUEUE_H
 
 #include "queue.h"
-#include "thread.h"
-#include "trace.h"
-
-/* Of each thread: where its next records go. In a chunk that nobody has written to before. */
-struct mpixq_trace_room {
-    struct mpixq_trace_record *next, *end;
-    struct mpixq_trace_record *quick_end; /* the same; if ticks are not to be had, NULL */
-};
-extern MPIXQ_THREAD_LOCAL struct mpixq_trace_room mpixq_trace_room;
+#include "util/trace.h"
 
 MPIXQ_TRACE_SELDOM void mpixq_trace_note_calls(enum mpixq_trace_kind kind,
                                                const struct mpixq_queue *queue, uint32_t n);

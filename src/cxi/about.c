@@ -7,12 +7,12 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "core/env.h"
-#include "core/facts.h"
-#include "core/log.h"
 #include "libfabric.h"
 #include "nic.h"
 #include "shares.h"
+#include "util/env.h"
+#include "util/facts.h"
+#include "util/log.h"
 
 enum { LIST_ROOM = 800 };
 

@@ -41,10 +41,10 @@
 #include <stdint.h>
 
 #include "core/channel.h"
-#include "core/lock.h"
 #include "core/pair.h"
 #include "core/queue.h"
 #include "quirks.h"
+#include "util/lock.h"
 #include "words.h"
 
 struct cxi_end;

@@ -8,17 +8,17 @@
 #include <string.h>
 #include <utlist.h>
 
-#include "core/backoff.h"
-#include "core/failure.h"
-#include "core/lock.h"
-#include "core/log.h"
-#include "core/progress.h"
-#include "core/trace.h"
 #include "check.h"
+#include "core/failure.h"
 #include "libfabric.h"
 #include "nic.h"
 #include "peers.h"
 #include "supply.h"
+#include "util/backoff.h"
+#include "util/lock.h"
+#include "util/log.h"
+#include "util/progress.h"
+#include "util/trace.h"
 
 enum { KICK_EVERY = 16 }; /* scans */
 

@@ -8,17 +8,17 @@
 #include <stddef.h>
 #include <utlist.h>
 
-#include "core/alloc.h"
-#include "core/backoff.h"
-#include "core/env.h"
-#include "core/layout.h"
-#include "core/lock.h"
-#include "core/thread.h"
 #include "check.h"
+#include "comm/layout.h"
 #include "end.h"
 #include "nic.h"
 #include "process.h"
 #include "supply.h"
+#include "util/alloc.h"
+#include "util/backoff.h"
+#include "util/env.h"
+#include "util/lock.h"
+#include "util/thread.h"
 
 /* Those that this thread has released: it closes their regions before it lets their user go on. */
 static MPIXQ_THREAD_LOCAL struct cxi_end *own;

@@ -10,12 +10,12 @@
 #include <unistd.h>
 #include <utlist.h>
 
-#include "core/alloc.h"
-#include "core/env.h"
-#include "core/lock.h"
-#include "core/log.h"
 #include "nic.h"
 #include "supply.h"
+#include "util/alloc.h"
+#include "util/env.h"
+#include "util/lock.h"
+#include "util/log.h"
 
 /* One page of the system that a GPU's library knows: several doorbells may lie on one. */
 struct cxi_mapped {

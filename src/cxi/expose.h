@@ -9,8 +9,8 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#include "core/lock.h"
 #include "stream/op.h"
+#include "util/lock.h"
 
 struct cxi_mapped;
 struct cxi_nic;

@@ -10,10 +10,10 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "core/env.h"
-#include "core/near.h"
-#include "core/node.h"
 #include "cxi_ext.h"
+#include "util/env.h"
+#include "util/near.h"
+#include "util/node.h"
 
 enum { MAX_NICS = 64 };
 

@@ -8,7 +8,7 @@
 
 #include <rdma/fabric.h>
 
-#include "core/ident.h"
+#include "util/ident.h"
 
 /* One of the list that libfabric gave, and why that. NULL: none is the one that was asked for. */
 struct fi_info *mpixq_cxi_choose_nic(struct fi_info *list, const char **why_p);

@@ -5,15 +5,15 @@
  * channel. */
 #include <string.h>
 
-#include "core/env.h"
-#include "core/layout.h"
-#include "core/log.h"
+#include "comm/layout.h"
 #include "end.h"
 #include "libfabric.h"
 #include "nic.h"
 #include "peers.h"
 #include "process.h"
 #include "supply.h"
+#include "util/env.h"
+#include "util/log.h"
 
 /* Keys are used one after the other, so that none comes again before all others were used: what
  * comes late for a region that is gone then finds none. Any thread. */

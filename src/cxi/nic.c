@@ -4,16 +4,16 @@
  * A NIC is opened and closed: one domain and one endpoint of it, for all pairs and queues. */
 #include "nic.h"
 
-#include "core/alloc.h"
-#include "core/env.h"
-#include "core/lock.h"
-#include "core/log.h"
-#include "core/progress.h"
 #include "libfabric.h"
 #include "locality.h"
 #include "peers.h"
 #include "shares.h"
 #include "supply.h"
+#include "util/alloc.h"
+#include "util/env.h"
+#include "util/lock.h"
+#include "util/log.h"
+#include "util/progress.h"
 
 static int open_endpoint(struct cxi_nic *nic)
 {

@@ -5,11 +5,11 @@
  * does, then the atomic to its completion word. Of a receive: the clear-to-send, unless the send is
  * ready, then the atomic to its completion word. Each can be posted as deferred work, or issued by
  * the host when it sees that it is due. */
-#include "core/backoff.h"
-#include "core/trace.h"
 #include "check.h"
+#include "core/trace_pairs.h"
 #include "nic.h"
 #include "supply.h"
+#include "util/backoff.h"
 
 enum { MAX_FLYING = 256 }; /* plain operations: their completions must fit into the queue */
 

@@ -8,19 +8,20 @@
 #include <string.h>
 #include <utlist.h>
 
-#include "core/alloc.h"
-#include "core/env.h"
-#include "core/layout.h"
-#include "core/lock.h"
-#include "core/log.h"
-#include "core/piece.h"
-#include "core/progress.h"
 #include "check.h"
+#include "comm/layout.h"
 #include "end.h"
+#include "match/wire.h"
 #include "nic.h"
 #include "peers.h"
 #include "process.h"
 #include "supply.h"
+#include "util/alloc.h"
+#include "util/env.h"
+#include "util/lock.h"
+#include "util/log.h"
+#include "util/piece.h"
+#include "util/progress.h"
 
 enum { VERSION = 3, ROOM = CXI_ADDRESS, READY = 1, DELIVERED = 2 };
 

@@ -9,10 +9,10 @@
  * and nic.lock where completions come in. */
 #include "peers.h"
 
-#include "core/alloc.h"
-#include "core/lock.h"
-#include "core/table.h"
 #include "nic.h"
+#include "util/alloc.h"
+#include "util/lock.h"
+#include "util/table.h"
 
 struct cxi_peer {
     int rank;

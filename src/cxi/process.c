@@ -9,12 +9,12 @@
 #include <stdio.h>
 #include <unistd.h>
 
-#include "core/env.h"
-#include "core/lock.h"
-#include "core/log.h"
 #include "about.h"
 #include "libfabric.h"
 #include "nic.h"
+#include "util/env.h"
+#include "util/lock.h"
+#include "util/log.h"
 
 /* Choices of MPIXQ_FABRIC. */
 enum fabric_choice { FABRIC_AUTO, FABRIC_NONE, FABRIC_CXI, FABRIC_SOCKETS };

@@ -19,7 +19,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "core/backoff.h"
+#include "util/backoff.h"
 
 enum { CLAIMS = 1024, LINE = 128 };
 

@@ -18,8 +18,8 @@
 
 #include <stdbool.h>
 
-#include "core/ident.h"
-#include "core/process.h"
+#include "util/ident.h"
+#include "util/process.h"
 
 /* The usual folder of the table. */
 #define MPIXQ_CXI_SHARES "/dev/shm"

@@ -7,17 +7,17 @@
 #include <stddef.h>
 #include <utlist.h>
 
-#include "core/alloc.h"
-#include "core/failure.h"
-#include "core/lock.h"
-#include "core/progress.h"
-#include "core/trace.h"
 #include "check.h"
+#include "core/failure.h"
+#include "core/trace_pairs.h"
 #include "nic.h"
 #include "process.h"
 #include "shares.h"
 #include "start_log.h"
 #include "supply.h"
+#include "util/alloc.h"
+#include "util/lock.h"
+#include "util/progress.h"
 
 enum {
     LOG = 4096,     /* starts of a queue that wait to be armed; those beyond are taken over */

@@ -7,8 +7,8 @@
 #ifndef MPIXQ_CXI_START_LOG_H
 #define MPIXQ_CXI_START_LOG_H
 
-#include "core/progress.h"
 #include "cxi.h"
+#include "util/progress.h"
 
 static inline struct cxi_logged *log_at(const struct cxi_queue *cxq, uint64_t position)
 {

@@ -6,17 +6,17 @@
 #include <sched.h>
 #include <utlist.h>
 
-#include "core/alloc.h"
-#include "core/env.h"
-#include "core/lock.h"
-#include "core/log.h"
-#include "core/node.h"
 #include "check.h"
 #include "cxi_ext.h"
 #include "locality.h"
 #include "nic.h"
 #include "shares.h"
 #include "supply.h"
+#include "util/alloc.h"
+#include "util/env.h"
+#include "util/lock.h"
+#include "util/log.h"
+#include "util/node.h"
 
 enum { WORDS = 512 }; /* on a page */
 

@@ -8,9 +8,9 @@
 #include <limits.h>
 #include <stddef.h>
 
-#include "core/alloc.h"
-#include "core/log.h"
-#include "core/progress.h"
+#include "util/alloc.h"
+#include "util/log.h"
+#include "util/progress.h"
 
 struct end *mpixq_end_create(const struct mpixq_pair *pair, int tag, uint64_t part)
 {

@@ -16,16 +16,16 @@
 #include <stddef.h>
 #include <string.h>
 
-#include "core/alloc.h"
 #include "core/channel.h"
-#include "core/env.h"
 #include "core/failure.h"
-#include "core/log.h"
-#include "core/progress.h"
 #include "core/queue.h"
-#include "core/trace.h"
+#include "core/trace_pairs.h"
 #include "end.h"
 #include "persistent.h"
+#include "util/alloc.h"
+#include "util/env.h"
+#include "util/log.h"
+#include "util/progress.h"
 
 /* What the channel has while it is open; fallback_close frees it. */
 static struct {

@@ -6,10 +6,10 @@
 #include <stddef.h>
 #include <string.h>
 
-#include "core/alloc.h"
-#include "core/env.h"
-#include "core/layout.h"
+#include "comm/layout.h"
 #include "end.h"
+#include "util/alloc.h"
+#include "util/env.h"
 
 /* Each part costs the streams of both ends a copy and a word, so there are not many of them: with
  * so many all but a sixteenth of the copies can be hidden behind the transfer, or the other way

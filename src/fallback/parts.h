@@ -18,9 +18,9 @@
 #include <stdatomic.h>
 #include <stdbool.h>
 
-#include "core/error.h"
+#include "comm/error.h"
 #include "core/pair.h"
-#include "core/wire.h"
+#include "match/wire.h"
 
 struct mpixq_parts {
     size_t part; /* bytes of each but the last */

@@ -2,9 +2,9 @@
  * Copyright (c) 2026 the mpix-queue authors */
 #include "tags.h"
 
-#include "core/alloc.h"
-#include "core/log.h"
-#include "core/table.h"
+#include "util/alloc.h"
+#include "util/log.h"
+#include "util/table.h"
 
 struct mpixq_tag_source {
     int rank;

@@ -9,11 +9,11 @@
 #include <unistd.h>
 #include <utlist.h>
 
-#include "core/alloc.h"
-#include "core/env.h"
-#include "core/lock.h"
-#include "core/log.h"
 #include "ipc.h"
+#include "util/alloc.h"
+#include "util/env.h"
+#include "util/lock.h"
+#include "util/log.h"
 
 /* Guards the list, and is held while a GPU's library is called: nobody whom a GPU may wait for
  * takes it. */

@@ -19,9 +19,9 @@
 #include <unistd.h>
 #include <utlist.h>
 
-#include "core/alloc.h"
-#include "core/lock.h"
 #include "ipc.h"
+#include "util/alloc.h"
+#include "util/lock.h"
 
 /* Numbers of system calls, the same for all kinds of machines, which headers may be too old for. */
 enum { PIDFD_OPEN = 434, PIDFD_GETFD = 438 };

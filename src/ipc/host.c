@@ -3,9 +3,9 @@
  *
  * Starts by the host: it launches what a stream would have made, on one of our own. The other end
  * does not see by whom a start was made. Who waits looks at the words for the host. */
-#include "core/backoff.h"
 #include "core/failure.h"
 #include "ipc.h"
+#include "util/backoff.h"
 
 enum { TOGETHER = 32 }; /* moves of a launch, at most */
 

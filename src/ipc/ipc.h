@@ -26,9 +26,9 @@
 #include <stdint.h>
 
 #include "core/channel.h"
-#include "core/queue.h"
 #include "core/pair.h"
-#include "core/wire.h"
+#include "core/queue.h"
+#include "match/wire.h"
 #include "stream/share.h"
 
 /* What the two ends tell each other, as it stands in the blobs. */

@@ -5,9 +5,9 @@
  * hears of a peer which fails or ends, so the progress thread stays awake for as long. */
 #include <utlist.h>
 
-#include "core/lock.h"
-#include "core/progress.h"
 #include "ipc.h"
+#include "util/lock.h"
+#include "util/progress.h"
 
 /* Guards the list. A leaf. */
 static struct mpixq_lock live_lock = MPIXQ_LOCK_INITIALIZER(MPIXQ_RANK_IPC_LIVE);

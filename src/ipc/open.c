@@ -16,11 +16,11 @@
 #include <unistd.h>
 #include <utlist.h>
 
-#include "core/alloc.h"
 #include "core/graphs.h"
-#include "core/lock.h"
-#include "core/match.h"
 #include "ipc.h"
+#include "match/match.h"
+#include "util/alloc.h"
+#include "util/lock.h"
 
 enum {
     ONE_BLOCK = 65536, /* bytes that a block moves sooner than several agree who does */

@@ -6,13 +6,13 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "core/alloc.h"
-#include "core/env.h"
+#include "comm/layout.h"
 #include "core/graphs.h"
-#include "core/layout.h"
-#include "core/log.h"
-#include "core/match.h"
 #include "ipc.h"
+#include "match/match.h"
+#include "util/alloc.h"
+#include "util/env.h"
+#include "util/log.h"
 
 enum { VERSION = 6 };
 

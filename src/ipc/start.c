@@ -3,7 +3,7 @@
  *
  * Starts and waits. The stream's GPU makes them; its worker keeps the books, behind it. */
 #include "core/failure.h"
-#include "core/trace.h"
+#include "core/trace_pairs.h"
 #include "ipc.h"
 
 /* The stream has reached starts that its GPU has made, or would have made if the queue had not

@@ -6,8 +6,8 @@
  * communicators. */
 #include <stddef.h>
 
-#include "core/comm.h"
-#include "core/lib.h"
+#include "comm/comm.h"
+#include "lib/lib.h"
 #include "next.h"
 #include "pull.h"
 

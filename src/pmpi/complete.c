@@ -6,8 +6,8 @@
  * matching progresses, and an Imatch that failed is reported. */
 #include <stddef.h>
 
-#include "core/host.h"
-#include "core/match.h"
+#include "host/host.h"
+#include "match/match.h"
 #include "mixed.h"
 #include "next.h"
 #include "pull.h"

@@ -10,10 +10,10 @@
 #include <stdint.h>
 #include <string.h>
 
-#include "core/env.h"
-#include "core/log.h"
 #include "next.h"
 #include "object.h"
+#include "util/env.h"
+#include "util/log.h"
 
 enum {
     HAS_ADDRESSES = sizeof(MPI_Comm) == sizeof(void *),

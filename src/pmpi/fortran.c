@@ -4,9 +4,9 @@
  * Fortran: constants and arrays of handles. Entered by every thread of the program. */
 #include "fortran.h"
 
-#include "core/alloc.h"
-#include "core/error.h"
+#include "comm/error.h"
 #include "next.h"
+#include "util/alloc.h"
 
 /* MPI's constants that are told by their address, MPI_BOTTOM and its like. In Fortran they are
  * variables, in common blocks or modules, to which compiled programs refer: so the names below are

@@ -2,10 +2,10 @@
  * Copyright (c) 2026 the mpix-queue authors
  *
  * The Fortran names of the communicator constructors, and of what frees communicators. */
-#include "core/alloc.h"
-#include "core/error.h"
+#include "comm/error.h"
 #include "fortran.h"
 #include "next.h"
+#include "util/alloc.h"
 
 void mpixq_pull_fortran_comm(void)
 {

@@ -2,10 +2,10 @@
  * Copyright (c) 2026 the mpix-queue authors
  *
  * The Fortran names of what completes requests and tells about them. */
-#include "core/alloc.h"
-#include "core/error.h"
+#include "comm/error.h"
 #include "fortran.h"
 #include "next.h"
+#include "util/alloc.h"
 
 enum { STATUS_SIZE = sizeof(MPI_Status) / sizeof(MPI_Fint) };
 

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright (c) 2026 the mpix-queue authors */
-#include "core/affinity.h"
-#include "core/env.h"
-#include "core/lib.h"
+#include "lib/lib.h"
 #include "next.h"
 #include "pull.h"
+#include "util/affinity.h"
+#include "util/env.h"
 
 void mpixq_pull_init(void)
 {

@@ -3,8 +3,8 @@
  *
  * The persistent initialisers of MPI-4 whose counts go beyond int. Built only where MPI has
  * them. */
-#include "core/lib.h"
 #include "core/request.h"
+#include "lib/lib.h"
 #include "next.h"
 #include "pull.h"
 

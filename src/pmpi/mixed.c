@@ -2,8 +2,8 @@
  * Copyright (c) 2026 the mpix-queue authors */
 #include "mixed.h"
 
-#include "core/host_array.h"
-#include "core/host_start.h"
+#include "host/host_array.h"
+#include "host/host_start.h"
 #include "next.h"
 
 /* MPI's part of a call for any: has it completed one of the rest, or failed? */

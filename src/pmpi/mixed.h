@@ -11,7 +11,7 @@
 #ifndef MPIXQ_MIXED_H
 #define MPIXQ_MIXED_H
 
-#include "core/host.h"
+#include "host/host.h"
 
 /* Is this an error that says nothing of single elements? */
 static inline bool mpixq_is_ended(int rc)

@@ -2,11 +2,11 @@
  * Copyright (c) 2026 the mpix-queue authors
  *
  * Calls that complete all elements. */
-#include "core/host_array.h"
-#include "core/host_start.h"
-#include "core/progress.h"
+#include "host/host_array.h"
+#include "host/host_start.h"
 #include "mixed.h"
 #include "next.h"
+#include "util/progress.h"
 
 /* A call of Waitall. Those of the rest that are completed one by one become null in watch->rest,
  * and from the first on all statuses are written one by one, with MPI_ERROR. */

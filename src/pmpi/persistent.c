@@ -4,9 +4,9 @@
  * The persistent initialisers: remember what each request is made from. And what ends it. */
 #include <stddef.h>
 
-#include "core/host.h"
-#include "core/lib.h"
 #include "core/request.h"
+#include "host/host.h"
+#include "lib/lib.h"
 #include "next.h"
 #include "pull.h"
 

@@ -4,13 +4,13 @@
  * What starts requests: those that are matched are started by their channels, all others by MPI. */
 #include <stddef.h>
 
-#include "core/alloc.h"
 #include "core/fault.h"
-#include "core/host.h"
-#include "core/host_start.h"
 #include "core/request.h"
+#include "host/host.h"
+#include "host/host_start.h"
 #include "next.h"
 #include "pull.h"
+#include "util/alloc.h"
 
 /* Out of line, so that passing on is a jump and needs no frame. */
 #define SLOW __attribute__((noinline)) static

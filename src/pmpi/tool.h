@@ -21,7 +21,7 @@
 #include <stdatomic.h>
 #include <stdbool.h>
 
-#include "core/lock.h"
+#include "util/lock.h"
 
 /* The number of our variables. */
 enum {

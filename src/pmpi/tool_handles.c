@@ -8,10 +8,10 @@
 #include <stdint.h>
 #include <string.h>
 
-#include "core/alloc.h"
-#include "core/lock.h"
 #include "next.h"
 #include "tool.h"
+#include "util/alloc.h"
+#include "util/lock.h"
 
 enum { N_HANDLES = 64 };
 

@@ -8,14 +8,14 @@
 #include <stddef.h>
 #include <stdio.h>
 
-#include "core/lock.h"
-#include "core/thread.h"
 #include "cuda_about.h"
 #include "cuda_graph.h"
 #include "cuda_nic.h"
 #include "cuda_nvml.h"
 #include "cuda_share.h"
 #include "gpu.h"
+#include "util/lock.h"
+#include "util/thread.h"
 
 struct mpixq_cuda mpixq_cuda;
 

@@ -11,7 +11,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "core/log.h"
+#include "util/log.h"
 
 struct search {
     const char *wanted;

@@ -7,11 +7,11 @@
 #include <mpi.h>
 #include <stdio.h>
 
-#include "core/alloc.h"
-#include "core/error.h"
-#include "core/thread.h"
+#include "comm/error.h"
 #include "gpu.h"
 #include "gpu_stream.h"
+#include "util/alloc.h"
+#include "util/thread.h"
 
 static int text_of(const struct gpu_stream *stream, int code, const char *what)
 {

@@ -6,10 +6,10 @@
 #include <stdatomic.h>
 #include <utlist.h>
 
-#include "core/alloc.h"
-#include "core/lock.h"
-#include "core/log.h"
 #include "stream.h"
+#include "util/alloc.h"
+#include "util/lock.h"
+#include "util/log.h"
 
 struct place {
     const struct mpixq_gpu *gpu;

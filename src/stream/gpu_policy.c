@@ -4,9 +4,9 @@
 
 #include <stdatomic.h>
 
-#include "core/env.h"
-#include "core/log.h"
 #include "gpu_seat.h"
+#include "util/env.h"
+#include "util/log.h"
 
 enum { EVERY = 128 }; /* starts: to ask takes half a microsecond */
 

@@ -13,7 +13,7 @@
 #ifndef MPIXQ_GPU_POLICY_H
 #define MPIXQ_GPU_POLICY_H
 
-#include "core/error.h"
+#include "comm/error.h"
 #include "gpu_submit.h"
 
 /* Needs the stream and its place, which the calling thread has entered. */

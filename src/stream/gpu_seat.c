@@ -10,8 +10,8 @@
 #include <unistd.h>
 #include <utlist.h>
 
-#include "core/alloc.h"
-#include "core/lock.h"
+#include "util/alloc.h"
+#include "util/lock.h"
 
 struct mpixq_gpu_seat {
     off_t number; /* constant, as is folder while there are seats */

@@ -25,12 +25,7 @@
  * there are is in gpu_streams.c. */
 #include <pthread.h>
 
-#include "core/alloc.h"
-#include "core/backoff.h"
-#include "core/error.h"
-#include "core/log.h"
-#include "core/thread.h"
-#include "core/trace.h"
+#include "comm/error.h"
 #include "gpu.h"
 #include "gpu_ask.h"
 #include "gpu_life.h"
@@ -38,6 +33,11 @@
 #include "gpu_stream.h"
 #include "memory.h"
 #include "stream.h"
+#include "util/alloc.h"
+#include "util/backoff.h"
+#include "util/log.h"
+#include "util/thread.h"
+#include "util/trace.h"
 
 static atomic_int submitting; /* threads that may be in a call of a GPU's library that blocks */
 

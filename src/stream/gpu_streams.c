@@ -3,10 +3,10 @@
  */
 #include <utlist.h>
 
-#include "core/lock.h"
-#include "core/log.h"
 #include "gpu_life.h"
 #include "gpu_stream.h"
+#include "util/lock.h"
+#include "util/log.h"
 
 /* Open streams. The lock, which is a leaf, guards the list. */
 static struct {

@@ -4,11 +4,11 @@
 
 #include <utlist.h>
 
-#include "core/alloc.h"
-#include "core/lock.h"
-#include "core/log.h"
 #include "gpu_life.h"
 #include "gpu_pinned.h"
+#include "util/alloc.h"
+#include "util/lock.h"
+#include "util/log.h"
 
 enum {
     LINE = 128, /* no two words share what is moved at a time */

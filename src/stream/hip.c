@@ -7,12 +7,12 @@
 #include <stddef.h>
 #include <string.h>
 
-#include "core/lock.h"
-#include "core/thread.h"
 #include "gpu.h"
 #include "hip_about.h"
 #include "hip_graph.h"
 #include "hip_share.h"
+#include "util/lock.h"
+#include "util/thread.h"
 
 struct mpixq_hip mpixq_hip;
 const char *const mpixq_hip_libraries[] = {"libamdhip64.so.7", "libamdhip64.so.6",

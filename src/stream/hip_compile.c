@@ -9,10 +9,10 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "core/alloc.h"
-#include "core/log.h"
 #include "gpu.h"
 #include "hip_runtime.h"
+#include "util/alloc.h"
+#include "util/log.h"
 
 struct mpixq_hiprtc mpixq_hiprtc;
 

@@ -17,9 +17,9 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "core/lock.h"
 #include "host_stream.h"
 #include "stream.h"
+#include "util/lock.h"
 
 struct mpixq_slot {
     _Atomic uint64_t filled; /* for the position before this one */

@@ -9,13 +9,13 @@
 #include <time.h>
 #include <utlist.h>
 
-#include "core/alloc.h"
-#include "core/env.h"
-#include "core/lock.h"
-#include "core/mpi_turns.h"
-#include "core/thread.h"
-#include "core/trace.h"
 #include "host_ring.h"
+#include "util/alloc.h"
+#include "util/env.h"
+#include "util/lock.h"
+#include "util/mpi_turns.h"
+#include "util/thread.h"
+#include "util/trace.h"
 
 /* A waiter looks by itself this often: the executing thread checks the target without a fence,
  * which would cost each operation more than the rare waiter that is missed. */

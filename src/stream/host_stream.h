@@ -9,7 +9,7 @@
 
 #include <stdbool.h>
 
-#include "core/error.h"
+#include "comm/error.h"
 #include "mpix_queue.h"
 
 /* NULL without memory or thread, with the reason in *error_p. */

@@ -5,14 +5,14 @@
 #include <sched.h>
 #include <stddef.h>
 
-#include "core/affinity.h"
-#include "core/backoff.h"
-#include "core/lock.h"
-#include "core/mpi_turns.h"
-#include "core/progress.h"
-#include "core/thread.h"
-#include "core/trace.h"
 #include "host_ring.h"
+#include "util/affinity.h"
+#include "util/backoff.h"
+#include "util/lock.h"
+#include "util/mpi_turns.h"
+#include "util/progress.h"
+#include "util/thread.h"
+#include "util/trace.h"
 
 static MPIXQ_THREAD_LOCAL bool inside;
 

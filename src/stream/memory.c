@@ -5,11 +5,11 @@
 #include <string.h>
 #include <utlist.h>
 
-#include "core/alloc.h"
-#include "core/lock.h"
-#include "core/log.h"
 #include "gpu.h"
 #include "gpu_life.h"
+#include "util/alloc.h"
+#include "util/lock.h"
+#include "util/log.h"
 
 enum { SMALLEST = 4096 };
 

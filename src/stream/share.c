@@ -5,15 +5,15 @@
 #include <string.h>
 #include <utlist.h>
 
-#include "core/alloc.h"
-#include "core/env.h"
-#include "core/lock.h"
-#include "core/log.h"
 #include "gpu_life.h"
 #include "gpu_submit.h"
 #include "gpu_words.h"
 #include "share_files.h"
 #include "stream.h"
+#include "util/alloc.h"
+#include "util/env.h"
+#include "util/lock.h"
+#include "util/log.h"
 
 enum {
     LINE = 128, /* bytes of the words of an end: no two ends share what is moved at a time */

@@ -13,11 +13,11 @@
 #include <unistd.h>
 #include <utlist.h>
 
-#include "core/alloc.h"
-#include "core/lock.h"
 #include "gpu_life.h"
 #include "memory.h"
 #include "share.h"
+#include "util/alloc.h"
+#include "util/lock.h"
 
 /* What we give to others. */
 struct outgoing {

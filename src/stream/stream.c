@@ -9,9 +9,6 @@
 #include <stddef.h>
 #include <string.h>
 
-#include "core/backoff.h"
-#include "core/facts.h"
-#include "core/log.h"
 #include "gpu.h"
 #include "gpu_life.h"
 #include "gpu_policy.h"
@@ -19,6 +16,9 @@
 #include "host_stream.h"
 #include "memory.h"
 #include "share.h"
+#include "util/backoff.h"
+#include "util/facts.h"
+#include "util/log.h"
 
 /* A stream of the host is known by its handle, so it stands first; others are known by what the
  * process has loaded. */

@@ -9,8 +9,8 @@
 #include <stdlib.h>
 #include <time.h>
 
-#include "core/backoff.h"
-#include "core/env.h"
+#include "util/backoff.h"
+#include "util/env.h"
 
 /* Wait as a thread does whose work never comes, for some time; returns the number of polls. */
 static unsigned poll_for_us(uint64_t us)

@@ -7,7 +7,7 @@
 
 #include <string.h>
 
-#include "core/channel_set.h"
+#include "util/channel_set.h"
 
 /* The ids of a set as letters, in its order. */
 static const char *order(const struct mpixq_channel_set *set)

@@ -9,7 +9,7 @@
 #include <mpi.h>
 #include <string.h>
 
-#include "core/comm.h"
+#include "comm/comm.h"
 
 enum { SHIFT = 5, KEY = 7, SIDE = 5000 };
 

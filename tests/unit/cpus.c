@@ -7,7 +7,7 @@
 
 #include <string.h>
 
-#include "core/cpus.h"
+#include "util/cpus.h"
 
 static struct mpixq_cpus set(const char *list)
 {

@@ -11,8 +11,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "core/env.h"
-#include "core/log.h"
+#include "util/env.h"
+#include "util/log.h"
 
 static const struct mpixq_env defaults = {
     .log = MPIXQ_LOG_WARN,

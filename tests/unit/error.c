@@ -10,7 +10,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "core/error.h"
+#include "comm/error.h"
 #include "mpix_queue.h"
 
 enum { THREADS = 4 };

@@ -5,7 +5,7 @@
  */
 #include <stdatomic.h>
 
-#include "core/alloc.h"
+#include "util/alloc.h"
 #include "unit.h"
 
 void *__real_mpixq_alloc(size_t bytes);

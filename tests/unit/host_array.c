@@ -8,9 +8,9 @@
 
 #include "mpix_queue.h"
 
-#include "core/alloc.h"
+#include "util/alloc.h"
 #include "core/channel.h"
-#include "core/error.h"
+#include "comm/error.h"
 #include "core/request.h"
 #include "request.h"
 

@@ -9,8 +9,8 @@
 #include <pthread.h>
 #include <unistd.h>
 
-#include "core/affinity.h"
-#include "core/backoff.h"
+#include "util/affinity.h"
+#include "util/backoff.h"
 #include "stream/host_ring.h"
 
 static void functions_run_in_order(void **state)

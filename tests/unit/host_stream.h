@@ -10,7 +10,7 @@
 
 #include <stdatomic.h>
 
-#include "core/env.h"
+#include "util/env.h"
 #include "stream/host_stream.h"
 #include "stream/stream.h"
 

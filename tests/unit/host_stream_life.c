@@ -8,8 +8,8 @@
 #include <pthread.h>
 #include <unistd.h>
 
-#include "core/alloc.h"
-#include "core/thread.h"
+#include "util/alloc.h"
+#include "util/thread.h"
 
 /* The linker sends the library's call here (--wrap). */
 bool __real_mpixq_thread_create(pthread_t *thread_p, void *(*run)(void *), void *arg,

@@ -7,7 +7,7 @@
 
 #include <stdlib.h>
 
-#include "core/ident.h"
+#include "util/ident.h"
 
 static const struct mpixq_ident none, one = {.low = 1};
 

@@ -13,9 +13,9 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "core/backoff.h"
-#include "core/lock.h"
-#include "core/thread.h"
+#include "util/backoff.h"
+#include "util/lock.h"
+#include "util/thread.h"
 
 static struct mpixq_lock matching = MPIXQ_LOCK_INITIALIZER(MPIXQ_RANK_MATCH);
 static struct mpixq_lock comms = MPIXQ_LOCK_INITIALIZER(MPIXQ_RANK_COMM);

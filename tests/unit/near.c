@@ -11,7 +11,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "core/near.h"
+#include "util/near.h"
 
 static char folder[224];
 static const char names[][MPIXQ_PCI_ROOM] = {"0000:20:00.0", "0000:40:00.0", "0001:60:00.0",

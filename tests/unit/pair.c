@@ -10,7 +10,7 @@
 #include <time.h>
 
 #include "core/channel.h"
-#include "core/match_internal.h"
+#include "match/match_internal.h"
 #include "core/queue.h"
 #include "request.h"
 

@@ -9,8 +9,8 @@
 #include <mpi.h>
 #include <stdlib.h>
 
-#include "core/alloc.h"
-#include "core/pairing.h"
+#include "util/alloc.h"
+#include "match/pairing.h"
 
 enum { MAX_STEPS = 6000 };
 

@@ -5,7 +5,7 @@
  */
 #include "unit.h"
 
-#include "core/piece.h"
+#include "util/piece.h"
 
 #define GIB ((uint64_t)1 << 30)
 

@@ -11,7 +11,7 @@
 #include <cmocka.h>
 
 /* The thread itself. */
-#include "core/progress.c"
+#include "util/progress.c"
 
 static atomic_int rounds;
 static atomic_int kicks;

@@ -11,9 +11,9 @@
 #include <mpi.h>
 #include <string.h>
 
-#include "core/alloc.h"
-#include "core/env.h"
-#include "core/noted.h"
+#include "util/alloc.h"
+#include "util/env.h"
+#include "util/noted.h"
 #include "core/request.h"
 
 /* Handle number i, none that MPI uses in a program that makes no requests. Neighbours share their

@@ -9,7 +9,7 @@
 #include <pthread.h>
 #include <string.h>
 
-#include "core/alloc.h"
+#include "util/alloc.h"
 #include "core/request.h"
 
 /* A record as the table makes it, without the table. */

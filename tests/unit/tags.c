@@ -8,8 +8,8 @@
 
 #include <limits.h>
 
-#include "core/alloc.h"
-#include "core/env.h"
+#include "util/alloc.h"
+#include "util/env.h"
 #include "fallback/tags.c"
 
 enum { N_TAGS = 500, N_SOURCES = 5 };

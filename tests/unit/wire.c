@@ -9,9 +9,9 @@
 #include <string.h>
 #include <sys/mman.h>
 
-#include "core/error.h"
+#include "comm/error.h"
 #include "core/request.h"
-#include "core/wire.h"
+#include "match/wire.h"
 
 enum {
     PAGE_BYTES = 4096,

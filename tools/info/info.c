@@ -12,9 +12,9 @@
 
 #include "config.h"
 #include "core/channel.h"
-#include "core/env.h"
-#include "core/lib.h"
-#include "core/node.h"
+#include "util/env.h"
+#include "lib/lib.h"
+#include "util/node.h"
 #include "info.h"
 
 enum { FAILED = 1, WRONG_USAGE = 2, TOO_LATE = 3 };

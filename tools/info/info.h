@@ -21,7 +21,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#include "core/facts.h"
+#include "util/facts.h"
 
 enum section { BUILD, RUN, CHANNELS, SERVES, GPUS, FABRIC, VARIABLES, SECTIONS };
 extern const char *const section_names[SECTIONS];

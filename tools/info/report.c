@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "core/env.h"
+#include "util/env.h"
 #include "info.h"
 
 const char *const section_names[SECTIONS] = {"build", "run",    "channels", "serves",

@@ -11,8 +11,8 @@
 #include <string.h>
 
 #include "core/channel.h"
-#include "core/env.h"
-#include "core/node.h"
+#include "util/env.h"
+#include "util/node.h"
 #include "core/request.h"
 #include "core/served.h"
 #include "info.h"

@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "core/node.h"
+#include "util/node.h"
 #include "selftest.h"
 #include "stream/gpu.h"
 

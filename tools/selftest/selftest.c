@@ -15,11 +15,11 @@
 #include <unistd.h>
 
 #include "config.h"
-#include "core/backoff.h"
+#include "util/backoff.h"
 #include "core/channel.h"
-#include "core/facts.h"
-#include "core/lib.h"
-#include "core/node.h"
+#include "util/facts.h"
+#include "lib/lib.h"
+#include "util/node.h"
 
 enum { OPT_ALL = 'a', OPT_HELP = 'h', OPT_JSON = 'j', OPT_VERSION = 'V', OPT_SECONDS = 's' };
 enum { OPT_NO_GPU = 256, OPT_TIMEOUT, OPT_PAIRS, OPT_SLOW };

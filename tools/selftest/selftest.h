@@ -24,8 +24,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "core/channel_set.h"
-#include "core/ident.h"
+#include "util/channel_set.h"
+#include "util/ident.h"
 #include "mpix_queue.h"
 
 struct mpixq_gpu;

@@ -13,7 +13,7 @@
 
 #include "../info/missed.h"
 #include "core/channel.h"
-#include "core/env.h"
+#include "util/env.h"
 #include "core/request.h"
 #include "core/served.h"
 #include "selftest.h"

@@ -1,0 +1,308 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * Copyright (c) 2026 the mpix-queue authors
+ *
+ * The end of a pair: one side is freed, or has failed. Each side tells the other; a receive stays
+ * until its sender is gone, since what was sent must be received before the tag is used again. */
+#include "match_internal.h"
+
+#include <stddef.h>
+#include <utlist.h>
+
+#include "control.h"
+#include "core/channel.h"
+#include "core/graphs.h"
+#include "core/queue.h"
+#include "core/request_name.h"
+#include "match_channels.h"
+#include "offer.h"
+#include "util/alloc.h"
+#include "util/log.h"
+#include "util/progress.h"
+#include "util/thread.h"
+
+/* Both ends released, with something left to do. Under the matching lock. */
+static struct mpixq_request *retiring;
+/* Nothing left to do: to be destroyed once the lock is left. Under the lock. */
+static struct mpixq_request *retired;
+
+void mpixq_match_record_release(const struct mpixq_record *record, int source)
+{
+    struct mpixq_pair *pair = mpixq_match_by_id(record->u.release.id);
+    struct mpixq_request *req;
+    bool is_first;
+
+    if (pair == NULL) {
+        return; /* the receiver may be the second to free its end */
+    }
+    if (pair->peer_world != source || pair->channel == NULL ||
+        record->u.release.started == UINT64_MAX) {
+        mpixq_err("rank %d released a pair that does not exist", source);
+        return;
+    }
+    req = pair->owner;
+    is_first = !mpixq_pair_peer_is_gone(pair);
+    atomic_store_explicit(&pair->peer_end, record->u.release.started + 1, memory_order_release);
+    pair->channel->ended(pair);
+    if (!mpixq_pair_is_send(pair) && is_first && req != NULL && req->released) {
+        LL_PREPEND2(retiring, req, next_released);
+    }
+}
+
+/* Has its last wait completed, or is it about to be started on a queue for the first time? The
+ * state is read first: a start takes its step before it counts. */
+static bool is_idle(const struct mpixq_pair *pair)
+{
+    int state = pair->owner != NULL ? atomic_load(&pair->owner->state) : MPIXQ_WAITING;
+
+    return state == MPIXQ_WAITING ? mpixq_pair_is_complete(pair) : state != MPIXQ_STARTED;
+}
+
+/* A request belongs to its queue until its wait has completed, and stays in its list until somebody
+ * looks. In between its failure is not the queue's. Who starts it meanwhile takes the step and
+ * looks at told then; here told is written before the state is read: so one of both sees the
+ * other. */
+void mpixq_match_record_failure(const struct mpixq_record *record, int source)
+{
+    struct mpixq_pair *pair = mpixq_match_by_id(record->u.failure.id);
+    struct mpixq_queue *queue;
+
+    if (pair == NULL || pair->peer_world != source || pair->channel == NULL) {
+        return; /* freed meanwhile */
+    }
+    if (!mpixq_pair_is_complete(pair)) {
+        mpixq_match_poll(pair); /* done follows here only */
+    }
+    atomic_store(&pair->failed, true);
+    queue = atomic_load(&pair->queue);
+    if (queue == NULL) {
+        return;
+    }
+    atomic_store(&queue->told, true);
+    if (!is_idle(pair)) {
+        mpixq_queue_fail(queue, pair, mpixq_pair_peer_failed(pair), "peer");
+    }
+}
+
+void mpixq_match_retire(void)
+{
+    struct mpixq_request **link = &retiring;
+
+    while (*link != NULL) {
+        struct mpixq_request *req = *link, *next = req->next_released;
+
+        if (mpixq_graphs_have(&req->pair) && !mpixq_match_has_stopped()) {
+            link = &req->next_released;
+            continue;
+        }
+        mpixq_graphs_forget(&req->pair); /* which looks at what retire gives up */
+        if (req->pair.channel->retire(&req->pair)) {
+            *link = next;
+            mpixq_match_id_remove(&req->pair);
+            LL_PREPEND2(retired, req, next_released);
+        } else {
+            link = &req->next_released;
+        }
+    }
+}
+
+struct mpixq_request *mpixq_match_take_retired(void)
+{
+    struct mpixq_request *list = retired;
+
+    retired = NULL;
+    return list;
+}
+
+void mpixq_match_destroy(struct mpixq_request *list)
+{
+    struct mpixq_request *next;
+
+    for (; list != NULL; list = next) {
+        next = list->next_released;
+        mpixq_request_destroy(list);
+    }
+}
+
+static void release_locked(struct mpixq_request *req)
+{
+    struct mpixq_record record = {.kind = MPIXQ_WIRE_RELEASE};
+    bool is_send = mpixq_request_is_send(req), peer_is_gone = mpixq_pair_peer_is_gone(&req->pair);
+
+    mpixq_request_release(req);
+    req->pair.channel->release(&req->pair);
+    /* A sender whose words a GPU of the receiver writes stays until it hears of its end. */
+    if (req->pair.peer_world != MPI_PROC_NULL &&
+        (is_send || !peer_is_gone || req->pair.channel->of_gpus)) {
+        record.u.release = (struct mpixq_wire_release){
+            .id = req->pair.peer_id,
+            .started = is_send ? mpixq_pair_executed(&req->pair) : mpixq_pair_done(&req->pair)};
+        if (!mpixq_control_send(req->pair.peer_world, &record)) {
+            mpixq_err("no memory to release a pair with rank %d: its tag stays in use",
+                      req->pair.peer_world);
+        }
+    }
+    /* A receive waits for its sender, who may still start sends. */
+    if (is_send || req->pair.peer_world == MPI_PROC_NULL || peer_is_gone) {
+        LL_PREPEND2(retiring, req, next_released);
+    }
+}
+
+void mpixq_match_release(struct mpixq_request *req)
+{
+    bool is_left;
+
+    mpixq_match_enter();
+    release_locked(req);
+    mpixq_control_progress();
+    mpixq_match_retire();
+    is_left = retiring != NULL;
+    mpixq_match_leave();
+    mpixq_channels_tidy();
+    if (is_left) { /* a channel may have had to tidy first */
+        mpixq_match_enter();
+        mpixq_match_retire();
+        mpixq_match_leave();
+    }
+}
+
+void mpixq_match_tell_failure(const struct mpixq_pair *pair)
+{
+    struct mpixq_record record = {.kind = MPIXQ_WIRE_FAILURE, .u.failure.id = pair->peer_id};
+
+    if (!mpixq_control_send(pair->peer_world, &record)) {
+        mpixq_err("no memory to tell rank %d of a failure", pair->peer_world);
+    }
+}
+
+/* This thread polls a pair, and holds the matching lock. */
+static MPIXQ_THREAD_LOCAL bool polling;
+
+void mpixq_match_poll(struct mpixq_pair *pair)
+{
+    polling = true;
+    (void)pair->channel->poll(pair);
+    polling = false;
+}
+
+void mpixq_match_fail(uint64_t id, int code, const char *operation)
+{
+    struct mpixq_pair *pair;
+    struct mpixq_queue *queue;
+    bool has_lock = polling;
+    int none = MPI_SUCCESS;
+
+    if (!has_lock) {
+        mpixq_match_enter();
+    }
+    pair = mpixq_match_by_id(id);
+    if (pair != NULL) {
+        queue = mpixq_graphs_queue(pair);
+        if (queue == NULL) {
+            /* For the host, which looks at it once the pair has failed. */
+            (void)atomic_compare_exchange_strong(&pair->error, &none, code);
+        }
+        if (!atomic_exchange(&pair->failed, true)) {
+            mpixq_match_tell_failure(pair);
+        }
+        if (queue != NULL) {
+            mpixq_queue_fail(queue, pair, code, operation);
+        }
+    }
+    if (!has_lock) {
+        mpixq_match_leave();
+    }
+    mpixq_progress_wake();
+}
+
+void mpixq_match_abandon(struct mpixq_pair *pair)
+{
+    if (polling) {
+        mpixq_match_tell_failure(pair);
+    } else {
+        mpixq_match_enter();
+        mpixq_match_tell_failure(pair);
+        mpixq_match_leave();
+    }
+    mpixq_progress_wake(); /* sends it: the caller may hold more locks */
+}
+
+/* Sends that MPI reads to the end. */
+struct busy {
+    int n;
+    char first[MPIXQ_NAME_ROOM];
+};
+
+/* The process ends: no end is used any more, */
+static void release_left(struct mpixq_request *req, void *arg)
+{
+    (void)arg;
+    mpixq_channels_unreach(&req->pair);
+    if (req->pair.channel != NULL && !req->released) {
+        req->pair.channel->release(&req->pair);
+    }
+}
+
+/* and it is let go of, whatever it is doing. */
+static void let_go(struct mpixq_request *req, void *arg)
+{
+    struct busy *busy = arg;
+
+    mpixq_match_id_remove(&req->pair);
+    mpixq_match_forget_opening(req);
+    mpixq_graphs_forget(&req->pair);
+    if (req->pair.channel != NULL) {
+        /* A receive may still lack its sender's release: nobody will wait for that any more. */
+        if (!req->pair.channel->retire(&req->pair) && mpixq_request_is_send(req) &&
+            busy->n++ == 0) {
+            (void)mpixq_request_name(req, busy->first);
+        }
+    }
+    if (req->released) {
+        mpixq_request_destroy(req); /* the others are still in the table of handles */
+    }
+}
+
+static atomic_bool has_stopped;
+
+bool mpixq_match_has_stopped(void)
+{
+    return atomic_load(&has_stopped);
+}
+
+void mpixq_match_stop(void)
+{
+    mpixq_match_enter();
+    atomic_store(&has_stopped, true);
+    while (mpixq_pairing_take_posted(&mpixq_match_pairing) != NULL) {
+    }
+    mpixq_match_leave();
+}
+
+void mpixq_match_close(void)
+{
+    struct mpixq_offered *offered;
+    struct busy busy = {.n = 0};
+
+    mpixq_match_enter();
+    while ((offered = mpixq_pairing_take_offered(&mpixq_match_pairing)) != NULL) {
+        mpixq_offer_free(mpixq_offer_of(offered));
+    }
+    mpixq_match_each(release_left, NULL);
+    mpixq_match_leave();
+    mpixq_channels_tidy();
+    mpixq_match_enter();
+    mpixq_match_each(let_go, &busy);
+    mpixq_match_reasons_close();
+    mpixq_match_leave();
+    if (busy.n > 0) {
+        mpixq_warn("MPI_Finalize: %d sends were started and never received, the first the %s: "
+                   "their buffers are in use until the process ends",
+                   busy.n, busy.first);
+    }
+}
+
+void mpixq_match_fence(void)
+{
+    mpixq_match_enter();
+    mpixq_match_leave();
+}

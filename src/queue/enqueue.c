@@ -1,0 +1,331 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * Copyright (c) 2026 the mpix-queue authors
+ *
+ * Starts and waits on a queue. Each call first checks every element, then steps and submits all
+ * of them, so that a call that fails has changed nothing. */
+#include <utlist.h>
+
+#include "core/channel.h"
+#include "core/trace_enqueue.h"
+#include "enqueue.h"
+#include "queues.h"
+#include "util/alloc.h"
+
+/* Grows rarely, so the enqueue path does not allocate. */
+bool mpixq_enqueue_make_room(struct mpixq_queue *queue, int n)
+{
+    int room = queue->room > 0 ? queue->room : 16;
+    void *pairs, *list;
+
+    if (n <= queue->room) {
+        return true;
+    }
+    while (room < n) {
+        room = room > INT32_MAX / 2 ? n : room * 2;
+    }
+    /* The arrays stay with the queue's memory for good. */
+    pairs = mpixq_realloc(queue->pairs, (size_t)room * sizeof *queue->pairs);
+    queue->pairs = pairs != NULL ? pairs : queue->pairs;
+    list = mpixq_realloc(queue->list, (size_t)room * sizeof *queue->list);
+    queue->list = list != NULL ? list : queue->list;
+    if (pairs == NULL || list == NULL) {
+        return false;
+    }
+    queue->room = room;
+    return true;
+}
+
+/* Apart from the starts that follow, which are many. */
+__attribute__((cold, noinline)) enum mpixq_error
+mpixq_enqueue_check_first(const struct mpixq_queue *queue, const struct mpixq_request *req)
+{
+    enum mpixq_error error = mpixq_queue_type_admits(queue, req);
+    const void *place;
+
+    if (error != MPIXQ_E_NONE) {
+        return error;
+    }
+    if (!req->pair.channel->of_gpus) {
+        return req->pair.staging != NULL && !queue->stream->ops->copies ? MPIXQ_E_GPU_BUFFER
+                                                                        : MPIXQ_E_NONE;
+    }
+    if (!queue->stream->ops->copies) {
+        return MPIXQ_E_GPU_BUFFER;
+    }
+    place = atomic_load_explicit(&req->pair.prepared->place, memory_order_acquire);
+    return place == queue->stream->place ? MPIXQ_E_NONE : MPIXQ_E_OTHER_GPU;
+}
+
+/* May this request be started on this queue? */
+static enum mpixq_error check_start(const struct mpixq_queue *queue,
+                                    const struct mpixq_request *req)
+{
+    enum mpixq_state state = mpixq_request_state(req);
+
+    if (state == MPIXQ_WAITING) { /* the usual one, from the second start on */
+        return atomic_load(&req->pair.queue) == queue ? MPIXQ_E_NONE : MPIXQ_E_OTHER_QUEUE;
+    }
+    switch (state) {
+    case MPIXQ_UNMATCHED:
+        return MPIXQ_E_UNMATCHED;
+    case MPIXQ_MATCHING:
+        return MPIXQ_E_MATCHING;
+    case MPIXQ_MATCHED:
+        return mpixq_pair_has_failed(&req->pair) ? MPIXQ_E_REQUEST_FAILED
+                                                 : mpixq_enqueue_check_first(queue, req);
+    case MPIXQ_STARTED:
+        return MPIXQ_E_STARTED;
+    case MPIXQ_HOST_STARTED:
+        return MPIXQ_E_HOST_ACTIVE;
+    default:
+        return MPIXQ_E_REQUEST_FAILED;
+    }
+}
+
+/* May this queue wait for this request? One that is not started is not waited for. */
+static enum mpixq_error check_wait(const struct mpixq_queue *queue, const struct mpixq_request *req)
+{
+    switch (mpixq_request_state(req)) {
+    case MPIXQ_UNMATCHED:
+        return MPIXQ_E_UNMATCHED;
+    case MPIXQ_MATCHING:
+        return MPIXQ_E_MATCHING;
+    case MPIXQ_MATCHED:
+        return MPIXQ_E_NONE;
+    case MPIXQ_STARTED:
+    case MPIXQ_WAITING:
+        return atomic_load(&req->pair.queue) == queue ? MPIXQ_E_NONE : MPIXQ_E_OTHER_QUEUE;
+    case MPIXQ_HOST_STARTED:
+        return MPIXQ_E_HOST_ACTIVE;
+    default:
+        return MPIXQ_E_REQUEST_FAILED;
+    }
+}
+
+int mpixq_enqueue_fault(const struct mpixq_queue *queue, enum mpixq_error error,
+                        const struct mpixq_request *failed, int index, struct mpixq_fault *fault_p)
+{
+    mpixq_fault_at(fault_p, index, failed);
+    if (error == MPIXQ_E_QUEUE_TYPE) {
+        mpixq_queue_type_explain(queue, failed, &fault_p->choice);
+    } else if (error == MPIXQ_E_GRAPH_CHANNEL) {
+        fault_p->choice = (struct mpixq_channel_choice){.excluded_by = "a graph",
+                                                        .channel = failed->pair.channel->id};
+        fault_p->choice.why_not[MPIXQ_CHANNEL_IPC] = failed->why_not[MPIXQ_CHANNEL_IPC];
+    }
+    return error == MPIXQ_E_REQUEST_FAILED ? mpixq_request_failure(failed)
+                                           : mpixq_error_code(error);
+}
+
+/* May this thread submit to the stream just now? Not under the submission lock: that may call a
+ * GPU's library, which may block. */
+static inline enum mpixq_error admitted(const struct mpixq_queue *queue)
+{
+    return (enum mpixq_error)queue->stream->ops->admits(queue->stream);
+}
+
+/* Take the submission lock of the queue, with the pairs of checked requests in queue->pairs, or
+ * return the error without it. */
+static inline __attribute__((always_inline)) int
+take_checked(struct mpixq_queue *queue, enum mpixq_error error, int count, MPI_Request requests[],
+             mpixq_enqueue_check *check, int *n_p, struct mpixq_fault *fault_p)
+{
+    for (;;) {
+        struct mpixq_request *failed = NULL;
+        int index = -1;
+
+        mpixq_queue_look(queue);
+        if (mpixq_queue_has_failed(queue)) {
+            return mpixq_queue_failure(queue, fault_p);
+        }
+        if (error == MPIXQ_E_NONE) {
+            mpixq_turn_take(&queue->turn);
+            error = mpixq_enqueue_collect(queue, count, requests, check, n_p, &failed, &index);
+            if (error == MPIXQ_E_NONE) {
+                return MPI_SUCCESS;
+            }
+            mpixq_turn_leave(&queue->turn);
+        }
+        if (failed != NULL && error == MPIXQ_E_OTHER_QUEUE) {
+            /* It is free if its wait there has completed; to see that takes the other queue's
+             * turn. */
+            mpixq_queue_settle(failed);
+            if (atomic_load(&failed->pair.queue) == NULL) {
+                error = admitted(queue);
+                continue;
+            }
+        }
+        return mpixq_enqueue_fault(queue, error, failed, index, fault_p);
+    }
+}
+
+/* What the stream copies before starts, or after waits, if it can. */
+static void add_copies(struct mpixq_queue *queue, int n)
+{
+    for (int i = 0; i < n; i++) {
+        struct mpixq_op *op = &queue->list[i];
+
+        op->copy =
+            mpixq_op_is_wait(op) ? mpixq_pair_copy_after(op->arg) : mpixq_pair_copy_before(op->arg);
+    }
+}
+
+/* The first n operations of the list. */
+static void submit(struct mpixq_queue *queue, int n)
+{
+    if (n > 0) {
+        if (queue->stream->ops->copies) {
+            add_copies(queue, n);
+        }
+        queue->ticket = queue->stream->ops->submit(queue->stream, queue->list, n, &queue->turn);
+        queue->launches++;
+    }
+}
+
+/* The first start of a request on the queue. */
+static void join(struct mpixq_queue *queue, struct mpixq_request *req)
+{
+    DL_APPEND2(queue->members, req, prev_member, next_member);
+    atomic_store(&req->pair.queue, queue);
+    (void)mpixq_request_step(req, MPIXQ_START);
+    if (mpixq_pair_has_failed(&req->pair)) {
+        /* The peer said so after the check, when the request was not the queue's yet. */
+        mpixq_queue_fail(queue, &req->pair, mpixq_pair_peer_failed(&req->pair), "peer");
+    }
+}
+
+static void step_pairs(struct mpixq_queue *queue, int n)
+{
+    for (int i = 0; i < n; i++) {
+        struct mpixq_pair *pair = queue->pairs[i];
+        struct mpixq_request *req = mpixq_request_of(pair);
+
+        if (!mpixq_request_restart(req)) {
+            join(queue, req);
+        }
+        DL_APPEND2(queue->started, pair, prev_started, next_started);
+        mpixq_pair_count_start(pair, false);
+    }
+}
+
+/* Those of one channel that follow each other are started at once. Returns how many operations that
+ * takes. */
+static int start_pairs(struct mpixq_queue *queue, int n)
+{
+    int n_ops = 0;
+
+    for (int first = 0, end; first < n; first = end) {
+        const struct mpixq_channel *channel = queue->pairs[first]->channel;
+
+        end = first + 1;
+        while (end < n && queue->pairs[end]->channel == channel) {
+            end++;
+        }
+        n_ops += channel->start(queue, &queue->pairs[first], end - first, &queue->list[n_ops]);
+        queue->by_channel[channel->id] += (uint64_t)(end - first);
+    }
+    return n_ops;
+}
+
+int mpixq_queue_start(struct mpixq_queue *queue, int count, MPI_Request requests[],
+                      struct mpixq_fault *fault_p)
+{
+    enum mpixq_error error = admitted(queue);
+    int n, rc;
+
+    if (error == MPIXQ_E_CAPTURE) {
+        return mpixq_enqueue_graph_start(queue, count, requests, fault_p);
+    }
+    if (mpixq_queue_was_told(queue)) {
+        mpixq_queue_part_told(queue);
+    }
+    rc = take_checked(queue, error, count, requests, check_start, &n, fault_p);
+    if (rc != MPI_SUCCESS) {
+        return rc;
+    }
+    step_pairs(queue, n);
+    if (mpixq_queue_was_told(queue)) {
+        mpixq_queue_fail_told(queue, n);
+    }
+    queue->starts += (uint64_t)n; /* before the turn is lent: stats_read.c */
+    submit(queue, start_pairs(queue, n));
+    mpixq_trace_starts_enqueued(queue, n);
+    mpixq_turn_leave(&queue->turn);
+    return MPI_SUCCESS;
+}
+
+/* Enqueue one wait for the first n pairs. In turn. */
+static void wait_pairs(struct mpixq_queue *queue, int n)
+{
+    int n_ops = 0, n_waits = 0;
+
+    for (int i = 0; i < n; i++) {
+        struct mpixq_pair *pair = queue->pairs[i];
+        struct mpixq_request *req = mpixq_request_of(pair);
+
+        if (mpixq_request_state(req) != MPIXQ_STARTED) {
+            continue; /* not started, or waited for already */
+        }
+        (void)mpixq_request_step(req, MPIXQ_WAIT);
+        DL_DELETE2(queue->started, pair, prev_started, next_started);
+        n_waits++;
+        n_ops += pair->channel->wait(queue, pair, &queue->list[n_ops]);
+    }
+    submit(queue, n_ops);
+    for (int i = 0; i < n; i++) {
+        struct mpixq_request *req = mpixq_request_of(queue->pairs[i]);
+
+        if (mpixq_request_state(req) == MPIXQ_WAITING) {
+            req->ticket = queue->ticket;
+        }
+    }
+    queue->waits += (uint64_t)n_waits;
+    mpixq_trace_wait_enqueued(queue, n);
+}
+
+int mpixq_queue_wait(struct mpixq_queue *queue, int count, MPI_Request requests[],
+                     struct mpixq_fault *fault_p)
+{
+    enum mpixq_error error = admitted(queue);
+    int n, rc;
+
+    if (error == MPIXQ_E_CAPTURE) {
+        return mpixq_enqueue_graph_wait(queue, count, requests, fault_p);
+    }
+    rc = take_checked(queue, error, count, requests, check_wait, &n, fault_p);
+    if (rc == MPI_SUCCESS) {
+        wait_pairs(queue, n);
+        mpixq_turn_leave(&queue->turn);
+    }
+    return rc;
+}
+
+int mpixq_queue_wait_started(struct mpixq_queue *queue, struct mpixq_fault *fault_p)
+{
+    enum mpixq_error error = admitted(queue);
+    struct mpixq_pair *pair;
+    int n, rc;
+
+    if (error == MPIXQ_E_CAPTURE) {
+        return mpixq_enqueue_graph_wait_started(queue, fault_p);
+    }
+    rc = take_checked(queue, error, 0, NULL, check_wait, &n, fault_p);
+    if (rc != MPI_SUCCESS) {
+        return rc;
+    }
+    DL_COUNT2(queue->started, pair, n, next_started);
+    if (mpixq_enqueue_make_room(queue, n)) {
+        n = 0;
+        DL_FOREACH2(queue->started, pair, next_started)
+        {
+            mpixq_request_of(pair)->mark = queue->mark;
+            queue->pairs[n++] = pair;
+        }
+        wait_pairs(queue, n);
+    } else {
+        *fault_p = MPIXQ_FAULT_NONE;
+        rc = mpixq_error_code(MPIXQ_E_NO_MEMORY);
+    }
+    mpixq_turn_leave(&queue->turn);
+    return rc;
+}

@@ -1,0 +1,152 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * Copyright (c) 2026 the mpix-queue authors
+ *
+ * Starts and waits on a queue whose stream is being captured into a graph. They become kernels of
+ * the graph, and nothing is started: no request changes its state, and a call that fails has put
+ * nothing into the graph. Whoever replays it orders its starts with others of the same requests. */
+#include "core/channel.h"
+#include "core/graphs.h"
+#include "core/queue.h"
+#include "enqueue.h"
+
+/* What the captures of starts and of waits have in common. */
+static enum mpixq_error check(const struct mpixq_queue *queue, const struct mpixq_request *req)
+{
+    switch (mpixq_request_state(req)) {
+    case MPIXQ_UNMATCHED:
+        return MPIXQ_E_UNMATCHED;
+    case MPIXQ_MATCHING:
+        return MPIXQ_E_MATCHING;
+    case MPIXQ_STARTED:
+        return MPIXQ_E_STARTED;
+    case MPIXQ_HOST_STARTED:
+        return MPIXQ_E_HOST_ACTIVE;
+    case MPIXQ_MATCHED:
+    case MPIXQ_WAITING:
+        if (mpixq_pair_has_failed(&req->pair)) {
+            return MPIXQ_E_REQUEST_FAILED;
+        }
+        return req->pair.channel->graphs == NULL ? MPIXQ_E_GRAPH_CHANNEL
+                                                 : mpixq_enqueue_check_first(queue, req);
+    default:
+        return MPIXQ_E_REQUEST_FAILED;
+    }
+}
+
+static bool is_started(const struct mpixq_queue *queue, const struct mpixq_pair *pair)
+{
+    const struct mpixq_counted *counted = atomic_load(&pair->counted);
+
+    return counted != NULL && counted->capture == queue->capture && counted->is_started;
+}
+
+static enum mpixq_error check_start(const struct mpixq_queue *queue,
+                                    const struct mpixq_request *req)
+{
+    enum mpixq_error error = check(queue, req);
+
+    return error == MPIXQ_E_NONE && is_started(queue, &req->pair) ? MPIXQ_E_GRAPH_STARTED : error;
+}
+
+/* Take the submission lock of the queue, for the capture that is under way. */
+static int take(struct mpixq_queue *queue, struct mpixq_fault *fault_p)
+{
+    uint64_t capture = 0;
+    int rc;
+
+    *fault_p = MPIXQ_FAULT_NONE;
+    if (mpixq_queue_has_failed(queue)) {
+        return mpixq_queue_failure(queue, fault_p);
+    }
+    rc = queue->stream->ops->graphs->capture(queue->stream, &capture);
+    if (rc == MPI_SUCCESS) {
+        mpixq_turn_take(&queue->turn);
+        queue->capture = capture;
+    }
+    return rc;
+}
+
+/* From now on their GPU counts, and the graph holds them. */
+static int hold(struct mpixq_queue *queue, int n)
+{
+    for (int i = 0; i < n; i++) {
+        if (!mpixq_graphs_count(queue->pairs[i], queue)) {
+            return mpixq_error_code(MPIXQ_E_NO_MEMORY);
+        }
+    }
+    return n > 0 ? mpixq_graphs_hold(queue, queue->capture, queue->pairs, n) : MPI_SUCCESS;
+}
+
+/* The first n pairs are captured as started, or as waited for. */
+static int put_in(struct mpixq_queue *queue, int n, bool starts)
+{
+    struct mpixq_branches *branches = NULL;
+    int rc = hold(queue, n), n_ops = 0;
+
+    for (int i = 0; rc == MPI_SUCCESS && i < n; i++) {
+        struct mpixq_pair *pair = queue->pairs[i];
+
+        n_ops += starts ? pair->channel->start(queue, &pair, 1, &queue->list[n_ops])
+                        : pair->channel->wait(queue, pair, &queue->list[n_ops]);
+    }
+    if (rc == MPI_SUCCESS && n_ops > 0) {
+        branches = mpixq_graphs_branches(queue);
+        rc = branches == NULL ? mpixq_error_code(MPIXQ_E_CAPTURE)
+                              : queue->stream->ops->graphs->submit(queue->stream, queue->list,
+                                                                   n_ops, branches, &queue->turn);
+    }
+    for (int i = 0; rc == MPI_SUCCESS && i < n; i++) {
+        struct mpixq_counted *counted = atomic_load(&queue->pairs[i]->counted);
+
+        counted->capture = queue->capture;
+        counted->is_started = starts;
+    }
+    return rc;
+}
+
+static int capture(struct mpixq_queue *queue, int count, MPI_Request requests[], bool starts,
+                   struct mpixq_fault *fault_p)
+{
+    struct mpixq_request *failed;
+    enum mpixq_error error;
+    int n, index, rc = take(queue, fault_p);
+
+    if (rc != MPI_SUCCESS) {
+        return rc;
+    }
+    error = starts ? mpixq_enqueue_collect(queue, count, requests, check_start, &n, &failed, &index)
+                   : mpixq_enqueue_collect(queue, count, requests, check, &n, &failed, &index);
+    if (error == MPIXQ_E_NONE) {
+        rc = put_in(queue, n, starts);
+    }
+    mpixq_turn_leave(&queue->turn);
+    return error == MPIXQ_E_NONE ? rc : mpixq_enqueue_fault(queue, error, failed, index, fault_p);
+}
+
+int mpixq_enqueue_graph_start(struct mpixq_queue *queue, int count, MPI_Request requests[],
+                              struct mpixq_fault *fault_p)
+{
+    return capture(queue, count, requests, true, fault_p);
+}
+
+int mpixq_enqueue_graph_wait(struct mpixq_queue *queue, int count, MPI_Request requests[],
+                             struct mpixq_fault *fault_p)
+{
+    return capture(queue, count, requests, false, fault_p);
+}
+
+int mpixq_enqueue_graph_wait_started(struct mpixq_queue *queue, struct mpixq_fault *fault_p)
+{
+    int n, rc = take(queue, fault_p);
+
+    if (rc != MPI_SUCCESS) {
+        return rc;
+    }
+    n = mpixq_graphs_started(queue, queue->capture, queue->pairs, queue->room);
+    if (n > queue->room && mpixq_enqueue_make_room(queue, n)) {
+        n = mpixq_graphs_started(queue, queue->capture, queue->pairs, queue->room);
+    }
+    rc = n <= queue->room ? put_in(queue, n, false) : mpixq_error_code(MPIXQ_E_NO_MEMORY);
+    mpixq_turn_leave(&queue->turn);
+    return rc;
+}

@@ -1,0 +1,198 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * Copyright (c) 2026 the mpix-queue authors */
+#include "dump.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <semaphore.h>
+#include <signal.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "match/match_internal.h"
+#include "util/backoff.h"
+#include "util/bell_ext.h"
+#include "util/log.h"
+#include "util/mpi_turns.h"
+#include "util/progress.h"
+#include "util/thread.h"
+
+enum {
+    SIGNAL = SIGUSR2,
+    LOOK_S = 5, /* between two looks whose handler the signal has */
+    LOCK_S = 2  /* for the matching lock, which nobody has for long */
+};
+
+atomic_bool mpixq_dump_is_due;
+
+static struct sigaction before; /* of the program; constant once ours is there */
+static bool is_installed;
+static struct {
+    pthread_t id;
+    sem_t bell;
+    atomic_bool exists, stop;
+} thread;
+static atomic_bool was_reset; /* the program's was to be called once, and has been */
+
+/* What the handler writes itself: made before, since it may not make texts. Constant. */
+static char no_thread[192], in_finalize[96];
+
+static void write_text(const char *text)
+{
+    /* A line that cannot be written is lost: a handler can do nothing about it. */
+    ssize_t n = write(STDERR_FILENO, text, strlen(text));
+
+    (void)n;
+}
+
+/* The program's handler, as the system would call it. Its default, which ends the process, it did
+ * not ask for. */
+static void call_before(int number, siginfo_t *info, void *context)
+{
+    if ((before.sa_flags & SA_SIGINFO) != 0) {
+        before.sa_sigaction(number, info, context);
+    } else if (before.sa_handler != SIG_DFL && before.sa_handler != SIG_IGN) {
+        if ((before.sa_flags & (int)SA_RESETHAND) == 0 || !atomic_exchange(&was_reset, true)) {
+            before.sa_handler(number);
+        }
+    }
+}
+
+static void on_signal(int number, siginfo_t *info, void *context)
+{
+    int kept = errno;
+
+    if (atomic_load(&thread.exists)) {
+        (void)sem_post(&thread.bell);
+    } else if (atomic_load(&thread.stop)) {
+        write_text(in_finalize);
+    } else {
+        atomic_store(&mpixq_dump_is_due, true);
+        write_text(no_thread);
+    }
+    call_before(number, info, context);
+    errno = kept;
+}
+
+static bool is_ours(void)
+{
+    struct sigaction now;
+
+    return sigaction(SIGNAL, NULL, &now) == 0 && (now.sa_flags & SA_SIGINFO) != 0 &&
+           now.sa_sigaction == on_signal;
+}
+
+void mpixq_dump_make(void)
+{
+    atomic_store(&mpixq_dump_is_due, false);
+    mpixq_dump_print();
+}
+
+static void make_by_thread(void)
+{
+    mpixq_mpi_enter();
+    if (mpixq_match_enter_within(LOCK_S)) {
+        mpixq_dump_make();
+        mpixq_match_leave();
+    } else {
+        mpixq_print("dump: a thread has been matching for %d s: nothing can be said", LOCK_S);
+    }
+    mpixq_mpi_leave();
+}
+
+/* Returns whether the bell was rung. */
+static bool listen(void)
+{
+    return mpixq_bell_wait_until(&thread.bell, mpixq_now_ns() + LOOK_S * 1000000000ull);
+}
+
+static void *dump_main(void *arg)
+{
+    bool was_ours = true;
+
+    (void)arg;
+    while (!atomic_load(&thread.stop)) {
+        bool rung = listen();
+
+        if (rung && !atomic_load(&thread.stop)) {
+            make_by_thread();
+        }
+        if (was_ours && !is_ours()) {
+            was_ours = false;
+            mpixq_warn("SIGUSR2 has got another handler since MPI_Init: MPIXQ_DUMP works only if "
+                       "that calls the one before");
+        }
+    }
+    return NULL;
+}
+
+static void make_texts(void)
+{
+    (void)snprintf(no_thread, sizeof no_thread,
+                   "mpix_queue: rank %d: dump: comes when the process next waits in a function of "
+                   "the library, MPI_Wait or MPI_Test, as it has no thread for it\n",
+                   mpixq_log_rank);
+    (void)snprintf(in_finalize, sizeof in_finalize,
+                   "mpix_queue: rank %d: dump: none, as MPI_Finalize was called\n", mpixq_log_rank);
+}
+
+/* Calls that the program's handler interrupts, or does not, stay so. */
+static bool install(void)
+{
+    struct sigaction ours;
+
+    if (sigaction(SIGNAL, NULL, &before) != 0) {
+        return false;
+    }
+    ours = before;
+    if ((before.sa_flags & SA_SIGINFO) == 0 &&
+        (before.sa_handler == SIG_DFL || before.sa_handler == SIG_IGN)) {
+        (void)sigemptyset(&ours.sa_mask);
+        ours.sa_flags = SA_RESTART;
+    } else {
+        mpixq_info("SIGUSR2 has a handler, which MPIXQ_DUMP calls too");
+    }
+    ours.sa_flags = (ours.sa_flags & ~(int)SA_RESETHAND) | SA_SIGINFO;
+    ours.sa_sigaction = on_signal;
+    return sigaction(SIGNAL, &ours, NULL) == 0;
+}
+
+void mpixq_dump_open(void)
+{
+    if (!mpixq_env.dump) {
+        return;
+    }
+    make_texts();
+    if (mpixq_progress_has_threads() && sem_init(&thread.bell, 0, 0) == 0) {
+        atomic_store(&thread.exists,
+                     mpixq_thread_create_idle(&thread.id, dump_main, NULL, "mpixq-dump"));
+    }
+    is_installed = install();
+    if (!is_installed) {
+        mpixq_warn("SIGUSR2 cannot be handled: MPIXQ_DUMP does nothing");
+    }
+}
+
+/* The handler stays: whoever asks all processes may ask one that ends just now, and the default
+ * would kill it. */
+void mpixq_dump_close(void)
+{
+    atomic_store(&thread.stop, true);
+    if (atomic_exchange(&thread.exists, false)) {
+        (void)sem_post(&thread.bell);
+        mpixq_mpi_rest();
+        (void)pthread_join(thread.id, NULL);
+        mpixq_mpi_resume();
+    }
+}
+
+/* Unless the library is unloaded, with its code. */
+__attribute__((destructor)) static void uninstall(void)
+{
+    if (is_installed && is_ours()) {
+        (void)sigaction(SIGNAL, &before, NULL);
+    }
+}

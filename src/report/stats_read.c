@@ -1,0 +1,107 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * Copyright (c) 2026 the mpix-queue authors
+ *
+ * What this process has done so far: those that are gone, and those that are there. */
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include "core/served.h"
+#include "core/stats.h"
+#include "match/match_internal.h"
+#include "queue/queues.h"
+#include "util/thread.h"
+
+/* Under the matching lock. */
+static bool is_settled;
+static struct mpixq_stats settled; /* of requests */
+
+static void add_request(struct mpixq_request *req, void *sum)
+{
+    if (mpixq_request_state(req) > MPIXQ_MATCHING) {
+        mpixq_stats_add_pair(sum, &req->pair);
+    }
+}
+
+static void add_queue(struct mpixq_queue *queue, void *sum)
+{
+    mpixq_stats_add_queue(sum, queue);
+}
+
+/* Under the matching lock, under which requests are matched and released: none is found twice. */
+static void read_requests(struct mpixq_stats *sum_p)
+{
+    struct mpixq_stats queues;
+
+    if (is_settled) {
+        *sum_p = settled;
+        return;
+    }
+    mpixq_stats_gone(&queues, sum_p);
+    mpixq_request_each(add_request, sum_p);
+    for (uint32_t id = 0; id < MPIXQ_N_CHANNELS; id++) {
+        sum_p->of[id].pairs = mpixq_served_pairs(id);
+    }
+}
+
+/* A queue that goes meanwhile would be found twice or never: look again. */
+static void read_queues(struct mpixq_stats *sum_p)
+{
+    struct mpixq_stats now, requests;
+    uint64_t gone;
+
+    mpixq_stats_gone(sum_p, &requests);
+    do {
+        gone = sum_p->queues;
+        mpixq_queues_each(add_queue, sum_p);
+        mpixq_stats_gone(&now, &requests);
+        if (now.queues != gone) {
+            *sum_p = now;
+        }
+    } while (now.queues != gone);
+}
+
+/* A request that is being freed, or a start that is being made, is found or not. So the most that
+ * was ever found of each count is right. */
+static void keep_most(struct mpixq_stats *stats)
+{
+    static struct mpixq_spin lock = MPIXQ_SPIN_INITIALIZER;
+    static uint64_t most[sizeof *stats / sizeof(uint64_t)];
+    uint64_t found[sizeof most / sizeof most[0]];
+
+    memcpy(found, stats, sizeof found);
+    mpixq_spin_lock(&lock);
+    for (size_t i = 0; i < sizeof most / sizeof most[0]; i++) {
+        most[i] = found[i] > most[i] ? found[i] : most[i];
+    }
+    memcpy(stats, most, sizeof most);
+    mpixq_spin_unlock(&lock);
+}
+
+void mpixq_stats_read(struct mpixq_stats *stats_p)
+{
+    struct mpixq_stats queues;
+
+    mpixq_match_enter();
+    read_requests(stats_p);
+    mpixq_match_leave();
+    read_queues(&queues);
+    /* Requests count all starts, queues theirs, in the same turn. As requests were looked at first,
+     * what is left for the host may be too little, and never too much. */
+    stats_p->by_host = stats_p->starts > queues.starts ? stats_p->starts - queues.starts : 0;
+    stats_p->queues = queues.queues;
+    stats_p->waits = queues.waits;
+    stats_p->launches = queues.launches;
+    stats_p->posts = queues.posts;
+    stats_p->rings = queues.rings;
+    stats_p->stalls = queues.stalls;
+    keep_most(stats_p);
+}
+
+void mpixq_stats_settle(void)
+{
+    mpixq_match_enter();
+    read_requests(&settled);
+    is_settled = true;
+    mpixq_match_leave();
+}

@@ -1,0 +1,118 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * Copyright (c) 2026 the mpix-queue authors */
+#include "thread.h"
+
+#include <signal.h>
+#include <time.h>
+
+#include "affinity.h"
+#include "alloc.h"
+#include "backoff.h"
+
+MPIXQ_THREAD_LOCAL const char *mpixq_thread_name;
+
+MPIXQ_THREAD_LOCAL const char *mpixq_thread_name;
+
+struct start {
+    void *(*run)(void *);
+    void *arg;
+    const char *name;
+};
+
+static void *thread_main(void *arg)
+{
+    struct start start = *(struct start *)arg;
+    struct mpixq_seat seat;
+    void *result;
+
+    mpixq_free(arg);
+    mpixq_affinity_sit(&seat, start.name);
+    mpixq_thread_name = start.name;
+    result = start.run(start.arg);
+    mpixq_affinity_rise();
+    return result;
+}
+
+/* Signals of the program go to its own threads. Those that an instruction of ours causes cannot: if
+ * they are blocked, the process ends without its handler. */
+static void block_signals(sigset_t *kept_p)
+{
+    static const int own[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP, SIGSYS};
+    sigset_t all;
+
+    (void)sigfillset(&all);
+    for (size_t i = 0; i < sizeof own / sizeof own[0]; i++) {
+        (void)sigdelset(&all, own[i]);
+    }
+    (void)pthread_sigmask(SIG_SETMASK, &all, kept_p);
+}
+
+bool mpixq_thread_create_idle(pthread_t *thread_p, void *(*run)(void *), void *arg,
+                              const char *name)
+{
+    sigset_t kept;
+    int rc;
+
+    block_signals(&kept);
+    rc = pthread_create(thread_p, NULL, run, arg);
+    (void)pthread_sigmask(SIG_SETMASK, &kept, NULL);
+    if (rc == 0) {
+        (void)pthread_setname_np(*thread_p, name);
+    }
+    return rc == 0;
+}
+
+bool mpixq_thread_create(pthread_t *thread_p, void *(*run)(void *), void *arg, const char *name)
+{
+    struct start *start = mpixq_alloc(sizeof *start); /* freed by the thread */
+
+    if (start == NULL) {
+        return false;
+    }
+    *start = (struct start){.run = run, .arg = arg, .name = name};
+    if (!mpixq_thread_create_idle(thread_p, thread_main, start, name)) {
+        mpixq_free(start);
+        return false;
+    }
+    return true;
+}
+
+void mpixq_turn_wait(struct mpixq_turn *turn, enum mpixq_turn_state from)
+{
+    struct mpixq_backoff backoff;
+
+    mpixq_backoff_begin(&backoff);
+    while (!mpixq_turn_try(turn, from)) {
+        mpixq_backoff_pause(&backoff);
+    }
+}
+
+static enum mpixq_turn_state take_any(struct mpixq_turn *turn)
+{
+    struct mpixq_backoff backoff;
+
+    mpixq_backoff_begin(&backoff);
+    for (;;) {
+        if (mpixq_turn_try(turn, MPIXQ_TURN_FREE)) {
+            return MPIXQ_TURN_FREE;
+        }
+        if (mpixq_turn_try(turn, MPIXQ_TURN_LENT)) {
+            return MPIXQ_TURN_LENT;
+        }
+        mpixq_backoff_pause(&backoff);
+    }
+}
+
+enum mpixq_turn_state mpixq_turn_borrow(struct mpixq_turn *turn)
+{
+    enum mpixq_turn_state was;
+
+    if (MPIXQ_LOCK_CHECKS) {
+        mpixq_lock_check(MPIXQ_RANK_QUEUE);
+    }
+    was = take_any(turn);
+    if (MPIXQ_LOCK_CHECKS) {
+        mpixq_lock_note(turn, MPIXQ_RANK_QUEUE);
+    }
+    return was;
+}
