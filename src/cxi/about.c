@@ -61,8 +61,9 @@ void mpixq_cxi_say(const struct cxi_nic *nic)
     mpixq_print("fabric: provider %s, domain %s (%s), %d triggered operations (%s), rings by %s%s, "
                 "words by %s, memory of GPUs %s%s",
                 nic->info->fabric_attr->prov_name, nic->info->domain_attr->name, nic->why_info,
-                mpixq_cxi_shares_limit(), entries, rings(nic), or_nothing(nic->why_no_bell),
-                words(nic), takes_gpus(nic), or_nothing(nic->why_no_hmem));
+                mpixq_cxi_shares_limit(&nic->shares), entries, rings(nic),
+                or_nothing(nic->why_no_bell), words(nic), takes_gpus(nic),
+                or_nothing(nic->why_no_hmem));
 }
 
 void mpixq_cxi_say_counts(const struct cxi_nic *nic)
@@ -148,7 +149,8 @@ static void tell_open(struct mpixq_facts *facts, const struct cxi_nic *nic)
     mpixq_fact(facts, "NICs", "%s", list);
     mpixq_fact(facts, "NIC in use", "%s (%s)", nic->info->domain_attr->name, nic->why_info);
     describe_entries(nic, text, sizeof text);
-    mpixq_fact(facts, "triggered operations", "%d (%s)", mpixq_cxi_shares_limit(), text);
+    mpixq_fact(facts, "triggered operations", "%d (%s)", mpixq_cxi_shares_limit(&nic->shares),
+               text);
     mpixq_fact(facts, "rings by", "%s%s", rings(nic), or_nothing(nic->why_no_bell));
     mpixq_fact(facts, "words by", "%s", words(nic));
     mpixq_fact(facts, "memory of GPUs", "%s%s", takes_gpus(nic), or_nothing(nic->why_no_hmem));

@@ -66,7 +66,7 @@ static void close_all(struct cxi_nic *nic)
     CLOSE(nic->cq);
     CLOSE(nic->av);
     CLOSE(nic->domain);
-    mpixq_cxi_shares_leave(); /* the NIC has no entries of this process any more */
+    mpixq_cxi_shares_leave(&nic->shares); /* the NIC has no entries of this process any more */
     CLOSE(nic->fabric);
     if (nic->infos != NULL) {
         mpixq_cxi_free_infos(nic->infos);

@@ -8,6 +8,7 @@
 #define MPIXQ_CXI_NIC_H
 
 #include "cxi.h"
+#include "shares.h"
 
 struct cxi_page;
 struct cxi_peer;
@@ -39,7 +40,8 @@ struct cxi_nic {
     struct fid_mr *held;   /* the constants, which are kept mapped; NULL: they are not */
     struct fid_mr *probed; /* the region with key CXI_PROBE_KEY */
     struct cxi_exposure exposure;
-    struct cxi_peer *peers; /* whose address is in the address vector; under the matching lock */
+    struct cxi_shares shares; /* of its entries; under the lock once it is open */
+    struct cxi_peer *peers;   /* whose address is in the address vector; under the matching lock */
 
     struct mpixq_lock drive_lock; /* who has it reads completions; taken before the lock */
     unsigned scans;               /* under it */

@@ -16,7 +16,9 @@
 #ifndef MPIXQ_CXI_SHARES_H
 #define MPIXQ_CXI_SHARES_H
 
+#include <stdatomic.h>
 #include <stdbool.h>
+#include <stdint.h>
 
 #include "util/ident.h"
 #include "util/process.h"
@@ -33,21 +35,41 @@ struct cxi_sharer {
     int depth;                 /* entries of that */
 };
 
+/* A process on a NIC, in the table. The word has its limit in the upper half, which is written under
+ * the lock, and what it uses in the lower one, which is its own. */
+struct cxi_claim {
+    struct cxi_sharer who;  /* with pid 0 the claim is free */
+    _Atomic uint32_t share; /* what the limit is to be; written under the lock */
+    _Atomic uint64_t word;
+};
+
+/* What a process may use of a NIC. One to a process and table: the kernel's lock of a file is the
+ * process's, and is lost when the process closes the file anywhere. */
+struct cxi_shares {
+    struct cxi_sharer self;
+    struct cxi_claim alone, *mine; /* where there is no table; and that or the one in it */
+    struct cxi_table *table;       /* NULL: there is none */
+    int file;                      /* while there is one */
+    char path[256];
+    uint64_t asked_ns, looked_ns;
+};
+
 /* A fixed number of entries, without a table. */
-void mpixq_cxi_shares_fix(int entries);
+void mpixq_cxi_shares_fix(struct cxi_shares *shares, int entries);
 /* Divide by the table in a folder. NULL; or why it cannot be used: then by the ranks of the node.
  */
-const char *mpixq_cxi_shares_join(const char *folder, const struct cxi_sharer *me);
-void mpixq_cxi_shares_leave(void);
+const char *mpixq_cxi_shares_join(struct cxi_shares *shares, const char *folder,
+                                  const struct cxi_sharer *me);
+void mpixq_cxi_shares_leave(struct cxi_shares *shares);
 
 /* How many this process may use now, and how many of these it does not use. */
-int mpixq_cxi_shares_limit(void);
-int mpixq_cxi_shares_room(void);
+int mpixq_cxi_shares_limit(const struct cxi_shares *shares);
+int mpixq_cxi_shares_room(const struct cxi_shares *shares);
 /* Use one. False: there is none. */
-bool mpixq_cxi_shares_take(void);
-void mpixq_cxi_shares_give(void);
+bool mpixq_cxi_shares_take(struct cxi_shares *shares);
+void mpixq_cxi_shares_give(struct cxi_shares *shares);
 /* There is none left, with so many in use: have others given back some by now? Takes a moment only
  * if this process has less than its share. */
-void mpixq_cxi_shares_ask(int used);
+void mpixq_cxi_shares_ask(struct cxi_shares *shares, int used);
 
 #endif

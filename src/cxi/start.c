@@ -113,7 +113,7 @@ static bool has_room(const struct cxi_end *end)
 {
     uint32_t left = mpixq_cxi_n_ops(end) - end->posted;
 
-    return left <= (uint32_t)mpixq_cxi_shares_room();
+    return left <= (uint32_t)mpixq_cxi_shares_room(&end->nic->shares);
 }
 
 static bool make_room(const struct cxi_end *end)
@@ -127,7 +127,7 @@ static bool make_room(const struct cxi_end *end)
         }
     }
     if (!has_room(end)) {
-        mpixq_cxi_shares_ask(end->nic->in_use);
+        mpixq_cxi_shares_ask(&end->nic->shares, end->nic->in_use);
     }
     return has_room(end);
 }

@@ -340,17 +340,18 @@ static void open_budget(struct cxi_nic *nic)
 
     if (mpixq_env.triggered_ops >= 0) {
         nic->entries = (int)mpixq_env.triggered_ops;
-        mpixq_cxi_shares_fix(nic->entries);
+        mpixq_cxi_shares_fix(&nic->shares, nic->entries);
         return;
     }
     depth = mpixq_cxi_depth(nic, &nic->why_no_depth);
     nic->entries = depth >= 0 ? depth : nic->quirks->entries;
     if (nic->quirks->software) {
-        mpixq_cxi_shares_fix(nic->entries); /* a limit of the library itself, for each process */
+        mpixq_cxi_shares_fix(&nic->shares,
+                             nic->entries); /* a limit of the library itself, for each process */
         return;
     }
     me.depth = nic->entries;
-    nic->why_no_table = mpixq_cxi_shares_join(MPIXQ_CXI_SHARES, &me);
+    nic->why_no_table = mpixq_cxi_shares_join(&nic->shares, MPIXQ_CXI_SHARES, &me);
 }
 
 static struct cxi_entry *entries_open(const struct cxi_nic *nic, struct cxi_entry **free_p)
@@ -369,7 +370,7 @@ struct cxi_entry *mpixq_cxi_entry_take(struct cxi_end *end, bool is_write)
     struct cxi_nic *nic = end->nic;
     struct cxi_entry **list = is_write ? &nic->free_writes : &nic->free_atomics, *entry = *list;
 
-    if (entry == NULL || entry->rest >= nic->reads_done || !mpixq_cxi_shares_take()) {
+    if (entry == NULL || entry->rest >= nic->reads_done || !mpixq_cxi_shares_take(&nic->shares)) {
         return NULL;
     }
     DL_DELETE(*list, entry);
@@ -396,7 +397,7 @@ static void give_back(struct cxi_nic *nic, struct cxi_entry *entry)
     assert(0 < nic->in_use && nic->in_use <= nic->entries);
     entry->rest = nic->reads;
     nic->in_use--;
-    mpixq_cxi_shares_give();
+    mpixq_cxi_shares_give(&nic->shares);
     DL_APPEND(*list, entry);
 }
 

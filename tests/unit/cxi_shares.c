@@ -19,6 +19,7 @@
 enum { ROOM = 8 };
 
 static char folder[200];
+static struct cxi_shares shares; /* of a child */
 
 /* What a child is told, and what it answers. */
 struct order {
@@ -49,24 +50,24 @@ static int obey(const struct order *order)
 
     switch (order->what) {
     case JOIN:
-        return mpixq_cxi_shares_join(folder, &me) == NULL;
+        return mpixq_cxi_shares_join(&shares, folder, &me) == NULL;
     case LIMIT:
-        return mpixq_cxi_shares_limit();
+        return mpixq_cxi_shares_limit(&shares);
     case TAKE:
-        for (; done < order->n && mpixq_cxi_shares_take(); done++) {
+        for (; done < order->n && mpixq_cxi_shares_take(&shares); done++) {
         }
         return done;
     case GIVE:
         for (; done < order->n; done++) {
-            mpixq_cxi_shares_give();
+            mpixq_cxi_shares_give(&shares);
         }
-        return mpixq_cxi_shares_room();
+        return mpixq_cxi_shares_room(&shares);
     case ASK:
         (void)usleep(20000); /* it is not asked too often */
-        mpixq_cxi_shares_ask(order->n);
-        return mpixq_cxi_shares_limit();
+        mpixq_cxi_shares_ask(&shares, order->n);
+        return mpixq_cxi_shares_limit(&shares);
     case LEAVE:
-        mpixq_cxi_shares_leave();
+        mpixq_cxi_shares_leave(&shares);
         return 0;
     default:
         _exit(0);
