@@ -3,22 +3,27 @@
  *
  * What the files of this folder share. doc/cxi.md explains the protocol, and T, W, D and Q.
  *
- *     process.c  the NIC of this process, which pairs and queues are given
- *     nic.c      (nic.h) one NIC: its domain and endpoint; libfabric.c: what is loaded for it
- *     words.h    counters and words
- *     memory.c   regions; locality.c: the choice of a NIC
- *     quirks.c   what providers do differently
- *     shares.c   (shares.h) the division of entries among processes
- *     cxi_ops.c  the extensions of provider cxi: doorbells, and how many entries there are
- *     expose.c   (expose.h) doorbells and words for GPUs
- *     supply.c   (supply.h) counters, words and entries: taken, given back, set aside
- *     ops.c      one operation: posted as deferred work, or issued by the host
- *     end.c      (end.h) ends of pairs: made before a match, and closed after a free
- *     pair.c     matching, and the end of a pair: the channel's table
- *     start.c    starts and waits: armed, logged, executed
- *     peers.c    addresses of peers, and their signs of life
- *     about.c    what there is to say of all this, for people
- *     drive.c    completion queues, failures, starts taken over
+ *     libfabric.c  what is loaded of it; quirks.c: what providers do differently
+ *     locality.c   the choice of a NIC
+ *     shares.c     the division of its entries among processes
+ *     cxi_ops.c    the extensions of provider cxi: doorbells, and how many entries there are
+ *     memory.c     regions
+ *     expose.c     doorbells and words for GPUs (words.h: what NICs count in)
+ *     supply.c     counters, words and entries: taken, given back, set aside
+ *     ops.c        one operation: posted as deferred work, or issued by the host
+ *     peers.c      addresses of peers, and their signs of life
+ *     state.c      where an end stands: under way, taken over, failed
+ *     arm.c        queues, and starts of theirs: armed
+ *     drive.c      completion queues, and what the host does of starts taken over
+ *     start.c      starts and waits: logged (start_log.h), executed
+ *     end.c        ends of pairs: made before a match, and closed after a free
+ *     nic.c        one NIC, opened and closed (nic.h: all that is known of it)
+ *     about.c      what there is to say of it, for people
+ *     process.c    the NIC of this process, which pairs and queues are given
+ *     reach.c      the buffer and the end of a pair, before its match
+ *     pair.c       matching, and the end of a pair: the channel's table
+ *
+ * Each calls only those before it.
  *
  * Threads. Everything is entered by any thread. nic.lock guards what changes after a pair was
  * matched; it is taken under the locks of queues and of matching, and nothing is called under it
@@ -147,30 +152,45 @@ int mpixq_cxi_post(struct cxi_end *end, uint32_t i, uint64_t epoch, uint64_t rin
 /* Do it now. 1: done, 0: it is not due, or an error of libfabric. */
 int mpixq_cxi_issue(struct cxi_end *end, uint32_t i, uint64_t epoch);
 
-/* start.c */
-enum mpixq_error mpixq_cxi_attach(struct mpixq_queue *queue);
-void mpixq_cxi_detach(struct mpixq_queue *queue);
+/* arm.c; without nic.lock: */
 bool mpixq_cxi_queue_open(struct cxi_queue *cxq, struct cxi_nic *nic, struct mpixq_queue *queue,
                           uint64_t log);
 void mpixq_cxi_queue_close(struct cxi_queue *cxq);
+/* Under nic.lock: arm what is logged, as far as there are entries; */
+void mpixq_cxi_arm_logged(struct cxi_nic *nic);
+/* the first that is. False: no room; */
+bool mpixq_cxi_arm_first(struct cxi_queue *cxq, const struct cxi_logged *logged);
+/* or this one: post all operations of the start behind the settled ones. False: no room, or the NIC
+ * is busy; what was posted by then stays. */
+bool mpixq_cxi_arm(struct cxi_queue *cxq, struct cxi_end *end, uint64_t ring);
+void mpixq_cxi_unlog(const struct cxi_end *end); /* take it out of the logs */
+void mpixq_cxi_count_posts(const struct cxi_end *end, uint64_t n);
+/* The start is none that the counters of the provider have room for. */
+void mpixq_cxi_fail_if_used_up(struct cxi_end *end, uint64_t epoch, uint64_t ring);
+
+/* start.c */
 int mpixq_cxi_start(struct mpixq_queue *queue, struct mpixq_pair *const pairs[], int n,
                     struct mpixq_op list[]);
 bool mpixq_cxi_wait(struct mpixq_queue *queue, struct mpixq_pair *pair, struct mpixq_op *op);
 bool mpixq_cxi_poll(struct mpixq_pair *pair);
-void mpixq_cxi_arm_logged(struct cxi_nic *nic); /* under its lock, as far as there are entries */
-void mpixq_cxi_count_posts(const struct cxi_end *end, uint64_t n); /* under nic.lock */
-void mpixq_cxi_unlog(const struct cxi_end *end); /* under nic.lock: take it out of the logs */
 
 /* drive.c: read completion queues, */
 void mpixq_cxi_read(struct cxi_nic *nic);
 /* and go on with what the host does; scan also looks at every start under way; */
 void mpixq_cxi_drive(struct cxi_nic *nic, bool scan);
 void mpixq_cxi_settle(struct cxi_nic *nic); /* or make known what has failed by now */
-/* Under nic.lock. */
+
+/* state.c; under nic.lock. */
 void mpixq_cxi_fail(struct cxi_end *end, const char *what, int error);
 void mpixq_cxi_set_live(struct cxi_end *end, bool live);
 void mpixq_cxi_take_over(struct cxi_end *end, uint64_t epoch);
-void mpixq_cxi_drop(struct cxi_end *end);
+void mpixq_cxi_leave_over(struct cxi_end *end);
+void mpixq_cxi_drop(struct cxi_end *end); /* it is not to be found any more */
+
+static inline bool mpixq_cxi_has_failed(const struct cxi_queue *cxq)
+{
+    return cxq->queue != NULL && mpixq_queue_has_failed(cxq->queue);
+}
 
 /* What a start adds to W, or to D. */
 static inline uint64_t mpixq_cxi_counted(const struct cxi_end *end)

@@ -12,7 +12,6 @@
 #include "comm/layout.h"
 #include "end.h"
 #include "nic.h"
-#include "process.h"
 #include "supply.h"
 #include "util/alloc.h"
 #include "util/backoff.h"
@@ -22,24 +21,6 @@
 
 /* Those that this thread has released: it closes their regions before it lets their user go on. */
 static MPIXQ_THREAD_LOCAL struct cxi_end *own;
-const char *mpixq_cxi_obstacle(const struct mpixq_pair *pair, struct cxi_nic **nic_p)
-{
-    const struct cxi_end *end = pair->reached;
-    const char *why;
-
-    *nic_p = end != NULL ? end->nic : mpixq_cxi_open(&why);
-    if (*nic_p == NULL) {
-        return why;
-    }
-    if (pair->message.mode == MPIXQ_MODE_BSEND) {
-        return "a buffered send completes without its receive";
-    }
-    if (pair->message.count > 0 && !mpixq_is_contiguous(pair->message.type)) {
-        return "the datatype is not one piece of memory";
-    }
-    return NULL;
-}
-
 static void region_close(struct fid_mr *region)
 {
     if (region != NULL) {
@@ -62,6 +43,7 @@ void mpixq_cxi_end_free(struct cxi_end *end, bool clean)
 
     close_regions(end);
     mpixq_lock_acquire(&nic->lock);
+    mpixq_cxi_unlog(end);
     mpixq_cxi_drop(end);
     assert(!end->is_live && end->over == 0);
     mpixq_cxi_entries_forget(end);

@@ -8,8 +8,6 @@
 
 #include "cxi.h"
 
-/* What keeps this end from using the fabric, or NULL; and the NIC that serves it, or is to. */
-const char *mpixq_cxi_obstacle(const struct mpixq_pair *pair, struct cxi_nic **nic_p);
 /* With no lock, before the match. The end is kept in pair->reached; buffer: a region of its buffer,
  * which the end takes over, or NULL. False: something is lacking. */
 bool mpixq_cxi_end_prepare(struct cxi_nic *nic, struct mpixq_pair *pair, struct fid_mr *buffer);
@@ -25,7 +23,7 @@ void mpixq_cxi_end_leave(struct cxi_end *end);
 /* Under the matching lock, without regions, or with no lock. Clean: all that was posted for it has
  * been executed. */
 void mpixq_cxi_end_free(struct cxi_end *end, bool clean);
-/* The channel's tidy. */
+/* What this thread has released, and what no pair has any more. */
 void mpixq_cxi_tidy(struct cxi_nic *nic);
 
 #endif

@@ -10,14 +10,18 @@
 #include <unistd.h>
 
 #include "about.h"
+#include "comm/layout.h"
 #include "libfabric.h"
 #include "nic.h"
+#include "util/alloc.h"
 #include "util/env.h"
 #include "util/lock.h"
 #include "util/log.h"
 
 /* Choices of MPIXQ_FABRIC. */
 enum fabric_choice { FABRIC_AUTO, FABRIC_NONE, FABRIC_CXI, FABRIC_SOCKETS };
+
+enum { LOG = 4096 }; /* starts of a queue that wait to be armed; those beyond are taken over */
 
 static struct {
     struct mpixq_lock lock;
@@ -104,6 +108,55 @@ struct cxi_nic *mpixq_cxi_open(const char **why_p)
 struct cxi_nic *mpixq_cxi_opened(void)
 {
     return atomic_load_explicit(&process.nic, memory_order_acquire);
+}
+
+const char *mpixq_cxi_obstacle(const struct mpixq_pair *pair, struct cxi_nic **nic_p)
+{
+    const struct cxi_end *end = pair->reached;
+    const char *why;
+
+    *nic_p = end != NULL ? end->nic : mpixq_cxi_open(&why);
+    if (*nic_p == NULL) {
+        return why;
+    }
+    if (pair->message.mode == MPIXQ_MODE_BSEND) {
+        return "a buffered send completes without its receive";
+    }
+    if (pair->message.count > 0 && !mpixq_is_contiguous(pair->message.type)) {
+        return "the datatype is not one piece of memory";
+    }
+    return NULL;
+}
+
+enum mpixq_error mpixq_cxi_attach(struct mpixq_queue *queue)
+{
+    struct cxi_queue *cxq;
+    struct cxi_nic *nic;
+    const char *why;
+
+    mpixq_cxi_ask_gpus();
+    nic = mpixq_cxi_open(&why);
+    if (nic == NULL) {
+        return queue->type == MPIXQ_QUEUE_CXI ? MPIXQ_E_CXI : MPIXQ_E_NONE;
+    }
+    cxq = mpixq_alloc(sizeof *cxq); /* freed in mpixq_cxi_detach */
+    if (cxq == NULL || !mpixq_cxi_queue_open(cxq, nic, queue, LOG)) {
+        mpixq_free(cxq);
+        return MPIXQ_E_NO_MEMORY;
+    }
+    queue->own[MPIXQ_CHANNEL_CXI] = cxq;
+    return MPIXQ_E_NONE;
+}
+
+void mpixq_cxi_detach(struct mpixq_queue *queue)
+{
+    struct cxi_queue *cxq = queue->own[MPIXQ_CHANNEL_CXI];
+
+    if (cxq != NULL) {
+        mpixq_cxi_queue_close(cxq);
+        mpixq_free(cxq);
+        queue->own[MPIXQ_CHANNEL_CXI] = NULL;
+    }
 }
 
 const char *mpixq_cxi_outlook(void)

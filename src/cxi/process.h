@@ -7,8 +7,12 @@
 #ifndef MPIXQ_CXI_PROCESS_H
 #define MPIXQ_CXI_PROCESS_H
 
+#include "comm/error.h"
+
 struct cxi_nic;
 struct mpixq_facts;
+struct mpixq_pair;
+struct mpixq_queue;
 
 /* Open it if that was not tried yet. NULL: it cannot be used, and *why_p says why. */
 struct cxi_nic *mpixq_cxi_open(const char **why_p);
@@ -16,9 +20,14 @@ struct cxi_nic *mpixq_cxi_open(const char **why_p);
 struct cxi_nic *mpixq_cxi_opened(void);
 /* Threads of the program, with no lock, before it is opened: what do GPUs promise? */
 void mpixq_cxi_ask_gpus(void);
+/* What keeps this end from using the fabric, or NULL; and the NIC that serves it, or is to. */
+const char *mpixq_cxi_obstacle(const struct mpixq_pair *pair, struct cxi_nic **nic_p);
 /* At the end of the process, when nobody uses it any more. */
 void mpixq_cxi_close(void);
-/* Entries of the channel's table. They open nothing. */
+/* Entries of the channel's table. */
+enum mpixq_error mpixq_cxi_attach(struct mpixq_queue *queue);
+void mpixq_cxi_detach(struct mpixq_queue *queue);
+/* They open nothing. */
 const char *mpixq_cxi_outlook(void);
 void mpixq_cxi_tell(struct mpixq_facts *facts);
 

@@ -35,8 +35,8 @@ struct cxi_sharer {
     int depth;                 /* entries of that */
 };
 
-/* A process on a NIC, in the table. The word has its limit in the upper half, which is written under
- * the lock, and what it uses in the lower one, which is its own. */
+/* A process on a NIC, in the table. The word has its limit in the upper half, which is written
+ * under the lock, and what it uses in the lower one, which is its own. */
 struct cxi_claim {
     struct cxi_sharer who;  /* with pid 0 the claim is free */
     _Atomic uint32_t share; /* what the limit is to be; written under the lock */

@@ -1,234 +1,18 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright (c) 2026 the mpix-queue authors
  *
- * Starts and waits. The call that enqueues a start only logs it. It is armed, in the order of the
- * log, by whoever comes first: the progress thread, a thread that waits, or the one that executes
- * the stream, just before it rings. What has no room by then is taken over (drive.c). */
-#include <stddef.h>
-#include <utlist.h>
-
+ * Starts and waits. The call that enqueues a start only logs it, to be armed (arm.c) by the time
+ * that the stream has come to it. What has no room by then is taken over (drive.c). */
 #include "check.h"
 #include "core/failure.h"
 #include "core/trace_pairs.h"
 #include "nic.h"
-#include "process.h"
-#include "shares.h"
 #include "start_log.h"
 #include "supply.h"
-#include "util/alloc.h"
 #include "util/lock.h"
 #include "util/progress.h"
 
-enum {
-    LOG = 4096,     /* starts of a queue that wait to be armed; those beyond are taken over */
-    AT_ONCE = 64,   /* as many are armed under one hold of the lock, of those not needed yet */
-    READ_EVERY = 32 /* starts after which the one that executes them reads completion queues */
-};
-
-/* Queues. */
-
-bool mpixq_cxi_queue_open(struct cxi_queue *cxq, struct cxi_nic *nic, struct mpixq_queue *queue,
-                          uint64_t log)
-{
-    cxq->queue = queue;
-    cxq->nic = nic;
-    if (log > 0) {
-        cxq->mask = log - 1;
-        cxq->log = mpixq_alloc(log * sizeof *cxq->log); /* freed in mpixq_cxi_queue_close */
-        if (cxq->log == NULL) {
-            return false;
-        }
-    }
-    cxq->shared = mpixq_cxi_counter_take(nic);
-    mpixq_lock_acquire(&nic->lock);
-    DL_APPEND(nic->queues, cxq);
-    mpixq_lock_release(&nic->lock);
-    return true;
-}
-
-void mpixq_cxi_queue_close(struct cxi_queue *cxq)
-{
-    struct cxi_nic *nic = cxq->nic;
-    struct cxi_end *end;
-
-    mpixq_lock_acquire(&nic->lock);
-    while (log_first(cxq) != NULL) {
-        log_pop(cxq);
-    }
-    DL_FOREACH(nic->ends, end)
-    {
-        if (end->queue == cxq) {
-            end->queue = NULL;
-        }
-    }
-    assert(cxq->rung <= cxq->issued);
-    /* If it was rung for all that it was posted for, nothing waits for it any more. */
-    mpixq_cxi_counter_put(nic, cxq->shared, cxq->issued == cxq->rung, cxq->rung);
-    DL_DELETE(nic->queues, cxq);
-    mpixq_lock_release(&nic->lock);
-    mpixq_free(cxq->log);
-}
-
-enum mpixq_error mpixq_cxi_attach(struct mpixq_queue *queue)
-{
-    struct cxi_queue *cxq;
-    struct cxi_nic *nic;
-    const char *why;
-
-    mpixq_cxi_ask_gpus();
-    nic = mpixq_cxi_open(&why);
-    if (nic == NULL) {
-        return queue->type == MPIXQ_QUEUE_CXI ? MPIXQ_E_CXI : MPIXQ_E_NONE;
-    }
-    cxq = mpixq_alloc(sizeof *cxq); /* freed in mpixq_cxi_detach */
-    if (cxq == NULL || !mpixq_cxi_queue_open(cxq, nic, queue, LOG)) {
-        mpixq_free(cxq);
-        return MPIXQ_E_NO_MEMORY;
-    }
-    queue->own[MPIXQ_CHANNEL_CXI] = cxq;
-    return MPIXQ_E_NONE;
-}
-
-void mpixq_cxi_detach(struct mpixq_queue *queue)
-{
-    struct cxi_queue *cxq = queue->own[MPIXQ_CHANNEL_CXI];
-
-    if (cxq != NULL) {
-        mpixq_cxi_queue_close(cxq);
-        mpixq_free(cxq);
-        queue->own[MPIXQ_CHANNEL_CXI] = NULL;
-    }
-}
-
-void mpixq_cxi_count_posts(const struct cxi_end *end, uint64_t n)
-{
-    if (end->queue != NULL && end->queue->queue != NULL) {
-        atomic_fetch_add_explicit(&end->queue->queue->posts, n, memory_order_relaxed);
-    }
-}
-
-/* Arming. */
-
-static bool has_room(const struct cxi_end *end)
-{
-    uint32_t left = mpixq_cxi_n_ops(end) - end->posted;
-
-    return left <= (uint32_t)mpixq_cxi_shares_room(&end->nic->shares);
-}
-
-static bool make_room(const struct cxi_end *end)
-{
-    struct cxi_end *other;
-
-    if (!has_room(end)) {
-        DL_FOREACH(end->nic->ends, other)
-        {
-            mpixq_cxi_entries_reap(other);
-        }
-    }
-    if (!has_room(end)) {
-        mpixq_cxi_shares_ask(&end->nic->shares, end->nic->in_use);
-    }
-    return has_room(end);
-}
-
-static bool has_failed(const struct cxi_queue *cxq)
-{
-    return cxq->queue != NULL && mpixq_queue_has_failed(cxq->queue);
-}
-
-static const char no_room[] = "start, for which no counter has room,";
-
-/* Would a counter of the provider wrap? */
-static bool is_used_up(const struct cxi_end *end, uint64_t epoch, uint64_t ring)
-{
-    uint64_t max = end->nic->quirks->counter_max / 2; /* the other half is the base, at most */
-
-    return ring > max || epoch > max / 2 || epoch > max / mpixq_cxi_counted(end);
-}
-
-/* Post all operations of the start behind the settled ones. False: no room, or the NIC is busy;
- * what was posted by then stays. */
-static bool arm(struct cxi_queue *cxq, struct cxi_end *end, uint64_t ring)
-{
-    uint64_t epoch = end->settled + 1;
-    uint32_t n = mpixq_cxi_n_ops(end);
-
-    end->queue = cxq;
-    if (is_used_up(end, epoch, ring)) {
-        mpixq_cxi_fail(end, no_room, FI_EOVERFLOW);
-    }
-    if (end->failed || has_failed(cxq)) {
-        return true; /* nothing is to be posted any more */
-    }
-    assert(mpixq_pair_executed(end->pair) < epoch && (ring > cxq->rung || !end->shared));
-    assert(end->over == 0 || end->over < epoch);
-    mpixq_cxi_entries_reap(end);
-    if ((end->shared && cxq->shared == NULL) || !make_room(end)) {
-        return false;
-    }
-    while (end->posted < n) {
-        int rc = mpixq_cxi_post(end, end->posted, epoch, ring);
-
-        if (rc == -FI_EAGAIN) {
-            return false;
-        }
-        if (rc != 0) {
-            mpixq_cxi_fail(end, "post", rc);
-            return true;
-        }
-        end->posted++;
-        mpixq_cxi_count_posts(end, 1);
-    }
-    end->posted = 0;
-    end->settled = epoch;
-    end->nic->counts.armed++;
-    return true;
-}
-
-/* Arm the first of the log. False: no room. */
-static bool arm_first(struct cxi_queue *cxq, const struct cxi_logged *logged)
-{
-    /* Starts before it may have been left to be taken over; then so is this one. */
-    if (logged->end != NULL && logged->epoch == logged->end->settled + 1 &&
-        !arm(cxq, logged->end, logged->end->shared ? logged->ring : 0)) {
-        return false;
-    }
-    log_pop(cxq);
-    return true;
-}
-
-void mpixq_cxi_arm_logged(struct cxi_nic *nic)
-{
-    const struct cxi_logged *logged;
-    struct cxi_queue *cxq;
-    int n = 0;
-
-    DL_FOREACH(nic->queues, cxq)
-    {
-        while ((logged = log_first(cxq)) != NULL && n++ < AT_ONCE) {
-            if (!arm_first(cxq, logged)) {
-                return;
-            }
-        }
-    }
-}
-
-void mpixq_cxi_unlog(const struct cxi_end *end)
-{
-    struct cxi_queue *cxq;
-
-    DL_FOREACH(end->nic->queues, cxq)
-    {
-        uint64_t tail = atomic_load_explicit(&cxq->tail, memory_order_acquire);
-
-        for (uint64_t i = atomic_load(&cxq->head); i < tail; i++) {
-            struct cxi_logged *logged = log_at(cxq, i);
-
-            logged->end = logged->end == end ? NULL : logged->end;
-        }
-    }
-}
+enum { READ_EVERY = 32 }; /* starts after which who executes them reads completion queues */
 
 /* Starts. */
 
@@ -248,7 +32,7 @@ static void arm_by_host(struct cxi_queue *host, struct mpixq_pair *pair)
     uint64_t ring = end->shared ? ++host->issued : 0;
 
     if (end->settled == mpixq_pair_executed(pair)) {
-        (void)arm(host, end, ring);
+        (void)mpixq_cxi_arm(host, end, ring);
     }
 }
 
@@ -259,7 +43,7 @@ static void arm_in_time(struct cxi_queue *cxq, const struct mpixq_pair *pair)
     const struct cxi_logged *logged;
 
     while (end->settled == mpixq_pair_executed(pair) && (logged = log_first(cxq)) != NULL) {
-        if (!arm_first(cxq, logged)) {
+        if (!mpixq_cxi_arm_first(cxq, logged)) {
             return;
         }
     }
@@ -285,9 +69,7 @@ static void execute(struct cxi_queue *cxq, struct mpixq_pair *pair, bool rung)
     mpixq_trace_start_executed(pair);
     epoch = atomic_fetch_add(&pair->executed, 1) + 1;
     end->queue = cxq;
-    if (is_used_up(end, epoch, cxq->rung)) {
-        mpixq_cxi_fail(end, no_room, FI_EOVERFLOW);
-    }
+    mpixq_cxi_fail_if_used_up(end, epoch, cxq->rung);
     assert(end->failed || epoch <= end->settled + 1);
     if (!rung) {
         check_order(end, epoch);
@@ -360,7 +142,7 @@ static void reach(void *const args[], int n, bool rung)
     uint64_t shared = 0;
     bool read;
 
-    if (has_failed(cxq)) {
+    if (mpixq_cxi_has_failed(cxq)) {
         drop(args, n, rung);
         return;
     }

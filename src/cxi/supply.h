@@ -9,6 +9,8 @@
 #include "cxi.h"
 
 /* memory.c */
+/* Make memory known, by an attribute that says what memory, and for what. */
+int mpixq_cxi_register(struct cxi_nic *nic, struct fi_mr_attr *attr, struct fid_mr **region_p);
 /* Register memory for writes and atomics of peers, which counter counts if it is not NULL. */
 struct fid_mr *mpixq_cxi_region(struct cxi_nic *nic, void *address, size_t bytes,
                                 struct cxi_counter *counter);
@@ -17,7 +19,8 @@ struct fid_mr *mpixq_cxi_warm(struct cxi_nic *nic, void *address, size_t bytes);
 uint64_t mpixq_cxi_remote_address(const struct cxi_nic *nic, const void *address);
 /* Let peers use a region that is registered. */
 bool mpixq_cxi_bind(struct cxi_nic *nic, struct fid_mr *region, struct cxi_counter *counter);
-/* The channel's reach and unreach. */
+
+/* reach.c; the channel's reach and unreach. */
 void mpixq_cxi_reach(struct mpixq_pair *pair, const char *kind);
 void mpixq_cxi_unreach(struct mpixq_pair *pair);
 

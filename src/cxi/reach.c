@@ -1,0 +1,106 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * Copyright (c) 2026 the mpix-queue authors
+ *
+ * The reach of the channel: before a match the NIC is told of the buffer, and the end is made. */
+#include <string.h>
+
+#include "comm/layout.h"
+#include "end.h"
+#include "libfabric.h"
+#include "nic.h"
+#include "process.h"
+#include "supply.h"
+#include "util/env.h"
+#include "util/log.h"
+
+/* NULL: the NIC has the whole buffer now; or why not. */
+static const char *register_buffer(struct cxi_nic *nic, const struct mpixq_pair *pair,
+                                   const void *buffer, struct fi_mr_attr *attr,
+                                   struct fid_mr **region_p)
+{
+    const struct mpixq_message *message = &pair->message;
+    struct iovec iov = {.iov_base = (void *)buffer,
+                        .iov_len = (size_t)mpixq_type_bytes(message->type, message->count)};
+    struct fid_mr *region = NULL;
+    int rc;
+
+    attr->mr_iov = &iov;
+    attr->iov_count = 1;
+    attr->access = mpixq_pair_is_send(pair) ? FI_WRITE : FI_REMOTE_WRITE;
+    rc = mpixq_cxi_register(nic, attr, &region);
+    *region_p = rc == 0 ? region : NULL;
+    return rc == 0 ? NULL : mpixq_cxi_strerror(rc);
+}
+
+static const char *register_of_gpu(struct cxi_nic *nic, struct mpixq_pair *pair, const char *kind,
+                                   struct fid_mr **region_p)
+{
+    bool trusts = mpixq_env.cxi_gpu == MPIXQ_CXI_GPU_DIRECT;
+    struct fi_mr_attr attr = {.iface = FI_HMEM_ROCR};
+    int device = 0;
+    const char *why = mpixq_memory_for_nic(kind, pair->message.buffer, !mpixq_pair_is_send(pair),
+                                           trusts, &device);
+
+    if (strcmp(kind, "cudaStream_t") == 0) {
+        attr.iface = FI_HMEM_CUDA;
+        attr.device.cuda = device;
+    }
+    why = why != NULL ? why : register_buffer(nic, pair, pair->message.buffer, &attr, region_p);
+    if (why == NULL && !mpixq_memory_held(kind, pair->message.buffer)) {
+        (void)fi_close(&(*region_p)->fid);
+        *region_p = NULL;
+        why = "the program's copies of the memory cannot be made synchronous";
+    }
+    return why;
+}
+
+/* The buffer as it is, if NICs reach it in memory of a GPU. */
+static struct fid_mr *region_of_gpu(struct cxi_nic *nic, struct mpixq_pair *pair, const char *kind,
+                                    const char *why)
+{
+    struct fid_mr *region = NULL;
+    char text[64];
+
+    why = why != NULL ? why : register_of_gpu(nic, pair, kind, &region);
+    mpixq_debug("%s: the NIC %s%s", mpixq_pair_describe(pair, text, sizeof text),
+                why == NULL ? "can access its buffer itself" : "needs a twin of its buffer: ",
+                why == NULL ? "" : why);
+    return region;
+}
+
+/* In a domain for memory of GPUs any registration asks the GPU's library what memory that is, and
+ * so those of the host's are made here too: a match may be made by the progress thread. */
+void mpixq_cxi_reach(struct mpixq_pair *pair, const char *kind)
+{
+    struct fi_mr_attr attr = {.iface = FI_HMEM_SYSTEM};
+    struct fid_mr *region = NULL;
+    struct cxi_nic *nic = NULL;
+    const char *why;
+
+    pair->in_place = false;
+    mpixq_cxi_ask_gpus();
+    why = mpixq_cxi_obstacle(pair, &nic);
+    if (kind != NULL) {
+        region = region_of_gpu(nic, pair, kind, why != NULL ? why : nic->why_no_hmem);
+        pair->in_place = region != NULL;
+    }
+    if (why != NULL || (kind != NULL && region == NULL && pair->staging == NULL)) {
+        return;
+    }
+    if (region == NULL && nic->why_no_hmem == NULL && pair->message.count > 0) {
+        (void)register_buffer(nic, pair, mpixq_pair_buffer(pair), &attr, &region);
+    }
+    if (!mpixq_cxi_end_prepare(nic, pair, region)) {
+        pair->in_place = false;
+    }
+}
+
+void mpixq_cxi_unreach(struct mpixq_pair *pair)
+{
+    struct cxi_end *end = pair->reached;
+
+    pair->reached = NULL;
+    if (end != NULL) {
+        mpixq_cxi_end_leave(end);
+    }
+}
