@@ -276,7 +276,9 @@ static void test_started_twice(int at)
     gpu_lanes_put(&l, side.stream);
     gpu_graph_launch(start, side.stream);
     mtest_gpu_synchronize(side.stream);
-    barrier(); /* all are started, and so moved, but for what the waits take out of its slot */
+    /* All are started, and so moved, but for what the waits take out of its slot. */
+    barrier();
+    usleep(30000); /* and the progress thread has found nothing under way */
     if (mtest_rank == at) {
         gpu_graph_launch(start, side.stream);
         gpu_graph_launch(wait, side.stream);
@@ -429,6 +431,50 @@ static void test_watchdog(int waits)
     gpu_lanes_free(&l);
 }
 
+/* What ends the start of a replay is a captured wait: the host is refused while the start is under
+ * way, in calls for other requests too, and finds the request inactive before and after. */
+static void test_host_waits(void)
+{
+    static struct gpu_lanes l;
+    void *starts, *waits;
+    int flag = -1, index = -1;
+
+    gpu_lanes_make(&l, MTEST_SEND, 1, &sizes[1], peer, TAG, false);
+    gpu_graph_begin(side.stream, GPU_GRAPH_GLOBAL);
+    gpu_lanes_put(&l, side.stream);
+    MTEST_OK(MPIX_Enqueue_startall(side.queue, 2, l.r));
+    starts = gpu_graph_end_executable(side.stream);
+    gpu_graph_begin(side.stream, GPU_GRAPH_GLOBAL);
+    MTEST_OK(MPIX_Enqueue_waitall(side.queue, 2, l.r));
+    gpu_lanes_get(&l, side.stream);
+    waits = gpu_graph_end_executable(side.stream);
+    MTEST_OK(MPI_Waitall(2, l.r, MPI_STATUSES_IGNORE));
+    if (mtest_rank == 0) {
+        gpu_graph_launch(starts, side.stream);
+        mtest_gpu_synchronize(side.stream);
+        for (int i = 0; i < 2; i++) {
+            MTEST_KIND_TEXT(MPI_Wait(&l.r[i], MPI_STATUS_IGNORE), MPIXQ_ERR_STATE, "replayed");
+            MTEST_KIND(MPI_Test(&l.r[i], &flag, MPI_STATUS_IGNORE), MPIXQ_ERR_STATE);
+        }
+        MTEST_KIND(MPI_Waitall(2, l.r, MPI_STATUSES_IGNORE), MPIXQ_ERR_STATE);
+        MTEST_KIND(MPI_Waitany(2, l.r, &index, MPI_STATUS_IGNORE), MPIXQ_ERR_STATE);
+    }
+    barrier();
+    if (mtest_rank == 1) {
+        gpu_graph_launch(starts, side.stream);
+    }
+    gpu_graph_launch(waits, side.stream);
+    gpu_lanes_side_finish(&side);
+    gpu_lanes_check(&l, 1, "after waits by the host");
+    MTEST_OK(MPI_Waitall(2, l.r, MPI_STATUSES_IGNORE));
+    barrier();
+    gpu_lanes_exchange_by_host(&l);
+    gpu_lanes_check(&l, 2, "by the host");
+    gpu_graph_free_executable(starts);
+    gpu_graph_free_executable(waits);
+    gpu_lanes_free(&l);
+}
+
 static void test_all(const char *channel)
 {
     test_channel(peer, channel);
@@ -442,6 +488,7 @@ static void test_all(const char *channel)
     test_freed_requests(true);
     test_freed_requests(false);
     test_idle();
+    test_host_waits();
     test_freed_queue();
 }
 

@@ -51,6 +51,8 @@ bool mpixq_graphs_count(struct mpixq_pair *pair, struct mpixq_queue *queue)
         }
         counted->pair = pair;
         pair->channel->graphs->begin(pair);
+        counted->mirror =
+            pair->channel->graphs->mirror != NULL ? pair->channel->graphs->mirror(pair) : NULL;
         atomic_store(&pair->counted, counted);
         mpixq_lock_acquire(&made.lock);
         DL_APPEND(made.counted, counted);
@@ -289,6 +291,26 @@ static int look_at(struct mpixq_counted *counted)
     return code;
 }
 
+/* Of many pairs few are under way, and all others cost a look at the words of each. */
+static bool is_still_at_rest(const struct mpixq_counted *counted)
+{
+    return counted->is_at_rest && atomic_load(&counted->mirror[0]) == counted->seen[0] &&
+           atomic_load(&counted->mirror[1]) == counted->seen[1];
+}
+
+/* The words are read first: a start that is made meanwhile changes them after that. */
+static int look_at_all_of(struct mpixq_counted *counted)
+{
+    int code;
+
+    for (int i = 0; counted->mirror != NULL && i < MPIXQ_MIRROR_WORDS; i++) {
+        counted->seen[i] = atomic_load(&counted->mirror[i]);
+    }
+    code = look_at(counted);
+    counted->is_at_rest = counted->mirror != NULL && !mpixq_pair_is_in_flight(counted->pair);
+    return code;
+}
+
 void mpixq_graphs_look(void)
 {
     struct told told[TOLD_AT_A_TIME];
@@ -302,8 +324,8 @@ void mpixq_graphs_look(void)
     atomic_fetch_add(&made.idle, 1);
     DL_FOREACH(made.counted, counted)
     {
-        if (n < TOLD_AT_A_TIME) {
-            told[n] = (struct told){.id = counted->pair->id, .code = look_at(counted)};
+        if (!is_still_at_rest(counted) && n < TOLD_AT_A_TIME) {
+            told[n] = (struct told){.id = counted->pair->id, .code = look_at_all_of(counted)};
             n += told[n].code != MPI_SUCCESS;
         }
     }
@@ -324,6 +346,12 @@ long mpixq_graphs_sleep_ms(void)
 void mpixq_graphs_refresh_slow(struct mpixq_pair *pair)
 {
     (void)pair->channel->graphs->refresh(pair);
+}
+
+bool mpixq_graphs_have_started_slow(struct mpixq_pair *pair)
+{
+    mpixq_graphs_refresh_slow(pair);
+    return mpixq_pair_is_in_flight(pair) && !mpixq_pair_has_failed(pair);
 }
 
 /* The end. */

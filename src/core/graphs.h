@@ -25,6 +25,8 @@
 struct mpixq_branches;
 struct mpixq_queue;
 
+enum { MPIXQ_MIRROR_WORDS = 2 };
+
 /* Of such a pair, from its first capture until the pair is destroyed. */
 struct mpixq_counted {
     struct mpixq_pair *pair;
@@ -38,6 +40,11 @@ struct mpixq_counted {
     /* Under the lock. */
     _Atomic unsigned n_graphs; /* that hold it */
     bool is_reported, is_halted;
+    /* What is looked at of a pair at rest, NULL: all of it; what stood there at the last look, and
+     * whether nothing was under way then. */
+    const _Atomic uint64_t *mirror;
+    uint64_t seen[MPIXQ_MIRROR_WORDS];
+    bool is_at_rest;
     struct mpixq_counted *next, *prev;
 };
 
@@ -49,6 +56,9 @@ struct mpixq_channel_graphs {
     /* Any thread: make the counters of the pair follow those of the GPU, and tell what a replay
      * could not do, or MPIXQ_E_NONE. Never blocks. */
     enum mpixq_error (*refresh)(struct mpixq_pair *pair);
+    /* Words of the host, side by side, of which one changes whenever the GPU has made a start or
+     * could not make it; as long as there is the pair. NULL: there are none. */
+    const _Atomic uint64_t *(*mirror)(const struct mpixq_pair *pair);
     /* Any thread: its waits end, now and later. Never blocks. */
     void (*halt)(struct mpixq_pair *pair);
     /* Threads of the program, with no lock: the request is about to be freed, and no replay starts
@@ -92,6 +102,15 @@ static inline struct mpixq_queue *mpixq_graphs_queue(const struct mpixq_pair *pa
     return queue == NULL && counted != NULL && !atomic_load(&pair->by_host)
                ? atomic_load(&counted->queue)
                : queue;
+}
+
+/* Has a replay started a request that belongs to no queue, and is that start under way, as far as
+ * its GPU has come? */
+bool mpixq_graphs_have_started_slow(struct mpixq_pair *pair);
+static inline bool mpixq_graphs_have_started(struct mpixq_pair *pair)
+{
+    return __builtin_expect(atomic_load(&pair->counted) != NULL, false) &&
+           mpixq_graphs_have_started_slow(pair);
 }
 
 /* The counters of a pair are to be right, as far as its GPU has come. */

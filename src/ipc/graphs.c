@@ -3,6 +3,8 @@
  *
  * Pairs whose starts and waits were captured into graphs. From then on kernels number their starts
  * themselves, whoever makes them: those made before are the floor. */
+#include <stddef.h>
+
 #include "core/graphs.h"
 #include "ipc.h"
 
@@ -46,6 +48,15 @@ void mpixq_ipc_count(struct ipc_end *end)
     }
 }
 
+_Static_assert(offsetof(struct ipc_told, fault) ==
+                   offsetof(struct ipc_told, started) + sizeof(uint64_t),
+               "side by side");
+
+static const _Atomic uint64_t *mirror(const struct mpixq_pair *pair)
+{
+    return &told_of(pair->end)->started;
+}
+
 static void halt(struct mpixq_pair *pair)
 {
     atomic_store(&told_of(pair->end)->halt, 1);
@@ -60,4 +71,4 @@ static void close_end(struct mpixq_pair *pair)
 }
 
 const struct mpixq_channel_graphs mpixq_ipc_graphs = {
-    .begin = begin, .refresh = refresh, .halt = halt, .close = close_end};
+    .begin = begin, .refresh = refresh, .mirror = mirror, .halt = halt, .close = close_end};
