@@ -16,19 +16,26 @@ enum { THREADS = 3, PAIRS = 3, ROUNDS = 60, COUNT = 50, TAG = 100 };
 struct worker {
     pthread_t thread;
     int number;
-    MPI_Comm comm;                   /* of this thread alone, so that its matching has an order */
-    int (*in)[COUNT], (*out)[COUNT]; /* of each pair */
+    MPI_Comm comm; /* of this thread alone, so that its matching has an order */
+    int (*in)[COUNT], (*out)[COUNT];
     MPI_Request r[2 * PAIRS];
 };
 
 static int from, to;
+
+/* What a pair sends. Of that of a send that is freed while it is active only the peer can tell that
+ * it was read, which no checker of threads sees: so each round has another one. */
+static int *sent(const struct worker *w, int round, int p)
+{
+    return w->out[p == 0 && w->number == THREADS ? PAIRS + round : p];
+}
 
 static void fill(struct worker *w, int round)
 {
     for (int p = 0; p < PAIRS; p++) {
         for (int i = 0; i < COUNT; i++) {
             w->in[p][i] = -1;
-            w->out[p][i] = 1000 * round + 100 * w->number + 10 * p + mtest_rank + i;
+            sent(w, round, p)[i] = 1000 * round + 100 * w->number + 10 * p + mtest_rank + i;
         }
     }
 }
@@ -42,11 +49,12 @@ static void check(const struct worker *w, int round)
     }
 }
 
-static void make(struct worker *w)
+static void make(struct worker *w, int round)
 {
     for (int p = 0; p < PAIRS; p++) {
         MTEST_OK(MPI_Recv_init(w->in[p], COUNT, MPI_INT, from, TAG + p, w->comm, &w->r[2 * p]));
-        MTEST_OK(MPI_Send_init(w->out[p], COUNT, MPI_INT, to, TAG + p, w->comm, &w->r[2 * p + 1]));
+        MTEST_OK(MPI_Send_init(sent(w, round, p), COUNT, MPI_INT, to, TAG + p, w->comm,
+                               &w->r[2 * p + 1]));
     }
     /* The last pair stays MPI's. */
     MTEST_OK(MPIX_Matchall(2 * (PAIRS - 1), w->r));
@@ -84,7 +92,7 @@ static void *run(void *arg)
     MPIX_Queue queue = MPIX_QUEUE_NULL;
 
     MTEST_OK(MPIX_Queue_init(&queue, MPIX_QUEUE_AUTO, NULL));
-    make(w);
+    make(w, 0);
     for (int round = 0; round < ROUNDS; round++) {
         fill(w, round);
         if (round % 5 == 4) {
@@ -113,7 +121,7 @@ static void *churn(void *arg)
 
     for (int round = 0; round < ROUNDS; round++) {
         fill(w, round);
-        make(w);
+        make(w, round);
         MTEST_OK(MPI_Startall(2 * PAIRS, w->r));
         MTEST_OK(MPI_Request_free(&w->r[1]));
         MTEST_OK(MPI_Waitall(2 * PAIRS, w->r, MPI_STATUSES_IGNORE));
@@ -123,9 +131,9 @@ static void *churn(void *arg)
                 MTEST_OK(MPI_Request_free(&w->r[i]));
             }
         }
-        /* The freed send's buffer is written to again once it has been received everywhere. */
-        MTEST_OK(MPI_Barrier(w->comm));
     }
+    /* Buffers are given back once all has been received everywhere. */
+    MTEST_OK(MPI_Barrier(w->comm));
     return NULL;
 }
 
@@ -139,7 +147,7 @@ int main(int argc, char **argv)
     for (int t = 0; t <= THREADS; t++) {
         workers[t].number = t;
         workers[t].in = mtest_gpu_alloc(mtest_gpu_memory(), sizeof(int[PAIRS][COUNT]));
-        workers[t].out = mtest_gpu_alloc(mtest_gpu_memory(), sizeof(int[PAIRS][COUNT]));
+        workers[t].out = mtest_gpu_alloc(mtest_gpu_memory(), sizeof(int[PAIRS + ROUNDS][COUNT]));
         MTEST_OK(MPI_Comm_dup(MPI_COMM_WORLD, &workers[t].comm));
     }
     for (int t = 0; t <= THREADS; t++) {
