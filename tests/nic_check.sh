@@ -39,11 +39,20 @@ behaviours()
     sed -n 's/^| `\([a-z-]*\)` | .* | `\([A-Z_]*=[a-z0-9-]*\)` |$/\1 \2/p' "$readme"
 }
 
+# explains SETTING NAME TEXT: the double says why it ends the program.
+explains()
+{
+    env "$1" "$check" --only "$2" 2>&1 >"$out.$2" | grep -q "$3" || fail "$1 is not explained"
+    grep -q "^different *$2 .*crash" "$out.$2" || fail "$1 does not end the program"
+}
+
 same()
 {
     "$check" --risky 2>"$out.errors" >"$out" || fail "mpixq_nic_check returns $?"
     grep -q 'queue of an endpoint overflowed: it has room for 128, and 480 came' "$out.errors" ||
         fail "the overflow is not explained"
+    explains CXI_DOUBLE_REGION_CLOSE=abort region-close 'forget a region cannot be queued'
+    explains CXI_DOUBLE_ASSERTS=yes work-refused-close 'refused posts are believed'
     cat "$out"
     [ "$(grep -c '^same ' "$out")" -eq "$(behaviours | wc -l)" ] || fail "not all are the same"
 }

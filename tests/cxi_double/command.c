@@ -49,12 +49,7 @@ void nic_command_free(struct nic_command *command)
     struct nic_op *op = command->op;
 
     if (op != NULL) {
-        if (op->tracked) {
-            op->ep->outstanding--;
-            if (op->cntr != NULL) {
-                nic_cntr_reaped(op->cntr);
-            }
-        }
+        nic_request_give(op);
         nic_op_free(op);
     }
     if (command->ep != NULL) {

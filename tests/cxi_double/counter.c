@@ -60,14 +60,17 @@ void nic_cntr_set(struct nic_cntr *cntr, uint64_t value, bool failure)
     pthread_cond_broadcast(&nic.changed);
 }
 
-/* Endpoints that count on it have their software part done. */
+/* Endpoints that count on it have their software part done, if requests know it, or are believed
+ * to. */
 void nic_cntr_progress(struct nic_cntr *cntr)
 {
+    bool is_known = cntr->requests + cntr->left > 0;
+
     for (int i = 0; i < NIC_EPS; i++) {
         struct nic_ep *ep = nic.eps[i];
 
-        if (ep != NULL && (ep->write_cntr == cntr || ep->read_cntr == cntr ||
-                           ep->send_cntr == cntr || ep->recv_cntr == cntr)) {
+        if (ep != NULL && (ep->send_cntr == cntr || ep->recv_cntr == cntr ||
+                           (is_known && (ep->write_cntr == cntr || ep->read_cntr == cntr)))) {
             nic_ep_progress(ep);
         }
     }

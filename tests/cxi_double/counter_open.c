@@ -85,6 +85,10 @@ static int cntr_close(struct fid *fid)
         nic_die("a counter is closed that %d requests still count on; read the completion queue",
                 cntr->unreaped);
     }
+    if (cntr->left > 0 && nic_switches.asserts == NIC_ASSERTS_YES) {
+        nic_die("a counter is closed at which %d refused posts are believed to be under way",
+                cntr->left);
+    }
     nic_commands_cancel(cntr->domain, cntr, NULL);
     nic_triggers_cancel(cntr, NULL);
     nic_bell_close(cntr);

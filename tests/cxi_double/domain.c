@@ -5,6 +5,7 @@
  */
 #include "double.h"
 
+#include <semaphore.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -97,6 +98,10 @@ static int domain_close(struct fid *fid)
         pthread_mutex_unlock(&life);
         return -FI_EBUSY;
     }
+    if (domain->left > 0 && nic_switches.asserts == NIC_ASSERTS_YES) {
+        nic_die("a domain is closed where refused posts have left %d references to mappings",
+                domain->left);
+    }
     while (*place != domain) {
         place = &(*place)->next;
     }
@@ -118,14 +123,53 @@ static int domain_bind(struct fid *fid, struct fid *bound, uint64_t flags)
     return bound->fclass == FI_CLASS_EQ ? 0 : -FI_EINVAL;
 }
 
+/* Where the provider keeps count of the entries, those who queue work take turns: here the threads
+ * of a process, there all processes. A signal ends the wait for that, and the call. */
+static sem_t turn;
+
+static void open_turns(void)
+{
+    sem_init(&turn, 0, 1);
+}
+
+static int take_turn(void)
+{
+    static pthread_once_t once = PTHREAD_ONCE_INIT;
+    int rc;
+
+    pthread_once(&once, open_turns);
+    do {
+        rc = sem_wait(&turn);
+    } while (rc != 0 && nic_is_wrong("work-interrupted"));
+    return rc == 0 ? 0 : -FI_EINTR;
+}
+
+static int queue_work(struct nic_domain *domain, struct fi_deferred_work *work)
+{
+    bool in_turn = nic_switches.full == NIC_FULL_REFUSE;
+    int rc = in_turn ? take_turn() : 0;
+
+    if (rc != 0) {
+        return rc;
+    }
+    nic_lock();
+    rc = nic_dwq_queue(domain, work);
+    pthread_mutex_unlock(&nic.lock);
+    if (in_turn) {
+        sem_post(&turn);
+    }
+    return rc;
+}
+
 static int domain_control(struct fid *fid, int command, void *arg)
 {
     int rc = -FI_EINVAL;
 
-    nic_lock();
     if (command == FI_QUEUE_WORK && arg != NULL) {
-        rc = nic_dwq_queue(domain_of(fid), arg);
-    } else if (command == FI_CANCEL_WORK && nic_is_wrong("work-cancel")) {
+        return queue_work(domain_of(fid), arg);
+    }
+    nic_lock();
+    if (command == FI_CANCEL_WORK && nic_is_wrong("work-cancel")) {
         rc = 0;
     } else if (command == FI_FLUSH_WORK) {
         rc = nic_dwq_flush(domain_of(fid));

@@ -58,6 +58,7 @@ struct nic_domain {
     uint64_t next_key;
     int refs;
     int cntrs_used; /* of the pool; kept until the domain is closed */
+    int left;       /* references to mappings, by posts that were refused */
     unsigned place; /* its service on its NIC */
     bool prov_key, hybrid, hmem;
     uint64_t mr_mode, tx_order;
@@ -73,6 +74,7 @@ struct nic_cntr {
     struct nic_command *triggers; /* by threshold, then in the order of queueing */
     int refs;                     /* endpoints and regions that it is bound to */
     int unreaped;                 /* deferred operations that count on it */
+    int requests, left;           /* that know it, and that were refused */
     bool closed;                  /* but not freed, as requests still count on it */
     int reads;                    /* reads on their way in the command queue */
     uint64_t reads_done, last_read;
@@ -228,6 +230,10 @@ const struct nic_mr *nic_op_region(const struct nic_ep *ep, void *const *desc);
 /* Does the provider need a request for this one? */
 bool nic_op_is_tracked(const struct nic_op *op);
 void nic_op_start(struct nic_op *op);
+/* request.c: of an operation that is admitted, over, and refused with -FI_EAGAIN */
+void nic_request_take(const struct nic_op *op);
+void nic_request_give(const struct nic_op *op);
+void nic_request_leave(const struct nic_op *op);
 void nic_op_free(struct nic_op *op);
 void nic_op_answered(const struct nic_header *header, const void *body);
 void nic_ops_check_peers(void);

@@ -299,12 +299,13 @@ static void copy_source_early(struct nic_op *op)
     }
 }
 
-static void undo_build(struct nic_command *command, bool admitted)
+/* admitted: and then refused with rc. */
+static void undo_build(struct nic_command *command, bool admitted, int rc)
 {
-    if (command->op != NULL && admitted && command->op->tracked) {
-        command->op->ep->outstanding--;
-        if (command->op->cntr != NULL) {
-            nic_cntr_reaped(command->op->cntr);
+    if (command->op != NULL && admitted) {
+        nic_request_give(command->op);
+        if (rc == -FI_EAGAIN) {
+            nic_request_leave(command->op);
         }
     }
     if (command->op != NULL) {
@@ -448,7 +449,7 @@ int nic_dwq_queue(struct nic_domain *domain, struct fi_deferred_work *work)
         rc = put_and_tell(domain, &command, (work_flags(&command) & FI_CXI_CNTR_WB) != 0);
     }
     if (rc != 0) {
-        undo_build(&command, admitted);
+        undo_build(&command, admitted, rc);
     } else if (nic_switches.capture == NIC_CAPTURE_QUEUE) {
         /* The provider's own part of the structure, which no caller may rely on. */
         memset(&work->context, 0xa5, sizeof(work->context));

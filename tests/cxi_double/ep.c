@@ -69,12 +69,7 @@ static void report_op(const struct nic_ep *ep, const struct nic_op *op)
 
 static void reap_op(struct nic_ep *ep, struct nic_op *op)
 {
-    if (op->tracked) {
-        ep->outstanding--;
-        if (op->deferred && op->cntr != NULL) {
-            nic_cntr_reaped(op->cntr);
-        }
-    }
+    nic_request_give(op);
     report_op(ep, op);
     nic_op_free(op);
 }

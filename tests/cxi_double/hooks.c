@@ -55,6 +55,18 @@ static int hook_refused(void)
     return refused;
 }
 
+static int hook_left(void)
+{
+    int left = 0;
+
+    nic_lock();
+    for (const struct nic_domain *domain = nic.domains; domain != NULL; domain = domain->next) {
+        left += domain->left;
+    }
+    pthread_mutex_unlock(&nic.lock);
+    return left;
+}
+
 static void hook_regions(int microseconds)
 {
     nic_lock();
@@ -93,6 +105,7 @@ __attribute__((visibility("default"))) const struct cxi_double_hooks cxi_double_
     .stall = hook_stall,
     .refuse = hook_refuse,
     .refused = hook_refused,
+    .left = hook_left,
     .regions = hook_regions,
     .holding = hook_holding,
     .watch = hook_watch,

@@ -42,6 +42,8 @@ struct cxi_double_hooks {
      * counted anew, or none is; and how many were refused since. */
     void (*refuse)(int refuse);
     int (*refused)(void);
+    /* References to mappings that refused posts have left in open domains. */
+    int (*left)(void);
     /* From now on as with CXI_DOUBLE_REGION_US; and how many endpoints are held by it just now. */
     void (*regions)(int microseconds);
     int (*holding)(void);

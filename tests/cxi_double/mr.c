@@ -47,6 +47,9 @@ static int mr_close(struct fid *fid)
         return 0;
     }
     nic_lock();
+    if (mr->enabled && is_remote(mr) && nic_switches.region_close == NIC_CLOSE_ABORT) {
+        nic_die("the command that has the NIC forget a region cannot be queued");
+    }
     /* No longer found from here on; what found it before has its end. */
     if (mr->has_key) {
         for (place = bucket_of(mr->domain, mr->fid.key); *place != mr; place = &(*place)->next) {

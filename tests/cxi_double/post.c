@@ -136,7 +136,7 @@ static ssize_t post_locked(struct nic_ep *ep, const struct nic_op *want, fi_addr
     }
     rc = post_triggered(op);
     if (rc != 0) {
-        ep->outstanding -= op->tracked ? 1 : 0;
+        nic_request_give(op);
         nic_op_free(op);
     }
     return rc;

@@ -32,6 +32,12 @@ SWITCH_CHOICE(full, "CXI_DOUBLE_FULL", "stall", "stall|refuse",
               "Without a free trigger entry the command queue stands still, or the call fails.")
 SWITCH_CHOICE(refuse, "CXI_DOUBLE_REFUSE", "none", "none|again|interrupt",
               "Every second attempt to post fails with -FI_EAGAIN, or to defer with -FI_EINTR.")
+SWITCH_CHOICE(asserts, "CXI_DOUBLE_ASSERTS", "no", "no|yes",
+              "Whether closing a counter or a domain where refused posts have left something ends "
+              "the program, as where libfabric is built to be debugged.")
+SWITCH_CHOICE(region_close, "CXI_DOUBLE_REGION_CLOSE", "works", "works|abort",
+              "Closing a region that peers may access works, or ends the program, as where the "
+              "provider cannot queue the command for it or the driver fails.")
 SWITCH_CHOICE(
     asks, "CXI_DOUBLE_ASKS", "answered", "answered|half|lost",
     "Questions for a counter's value that does not wait for it: answered, or every second "

@@ -73,30 +73,30 @@ static int refusal(const struct nic_op *op)
 }
 
 /* Room in the transmit queue. What is not tracked needs none. */
+static bool has_room(const struct nic_op *op)
+{
+    return !nic_events_are_many(op->ep) &&
+           (!op->tracked || (size_t)op->ep->outstanding < op->ep->tx_size ||
+            nic_is_wrong("work-requests"));
+}
+
 int nic_op_admit(struct nic_op *op)
 {
     int rc = refusal(op);
 
-    if (rc != 0) {
-        return rc;
-    }
-    if (op->length > nic_max_message()) {
+    if (rc == 0 && op->length > nic_max_message()) {
         return -FI_EMSGSIZE;
     }
-    nic_hmem_look(op);
-    if (nic_events_are_many(op->ep)) {
-        return -FI_EAGAIN;
+    if (rc == 0) {
+        nic_hmem_look(op);
+        rc = has_room(op) ? 0 : -FI_EAGAIN;
     }
-    if (op->tracked) {
-        if ((size_t)op->ep->outstanding >= op->ep->tx_size && !nic_is_wrong("work-requests")) {
-            return -FI_EAGAIN;
-        }
-        op->ep->outstanding++;
-        if (op->deferred && op->cntr != NULL) {
-            op->cntr->unreaped++;
-        }
+    if (rc == 0) {
+        nic_request_take(op);
+    } else if (rc == -FI_EAGAIN) {
+        nic_request_leave(op);
     }
-    return 0;
+    return rc;
 }
 
 void nic_faults_reset(void)
@@ -357,9 +357,7 @@ void nic_ops_orphan(const struct nic_ep *ep)
 {
     for (uint32_t id = 0; id < op_room; id++) {
         if (ops[id] != NULL && ops[id]->ep == ep) {
-            if (ops[id]->deferred && ops[id]->tracked && ops[id]->cntr != NULL) {
-                nic_cntr_reaped(ops[id]->cntr);
-            }
+            nic_request_give(ops[id]);
             ops[id]->ep = NULL;
             ops[id]->cntr = NULL;
         }

@@ -31,7 +31,7 @@ struct behaviour {
 };
 
 extern const struct behaviour counter_behaviours[], work_behaviours[], region_behaviours[],
-    resource_behaviours[], limit_behaviours[], transport_behaviours[];
+    resource_behaviours[], refusal_behaviours[], limit_behaviours[], transport_behaviours[];
 
 /* What the process works with; open for all checks. */
 struct rig {

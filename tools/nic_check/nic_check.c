@@ -25,7 +25,8 @@ const char *rig_provider = "cxi";
 static int result_fd = STDOUT_FILENO;
 
 static const struct behaviour *const groups[] = {counter_behaviours,  work_behaviours,
-                                                 resource_behaviours, limit_behaviours,
+                                                 resource_behaviours, refusal_behaviours,
+                                                 limit_behaviours,
                                                  region_behaviours,   transport_behaviours};
 
 static void __attribute__((format(printf, 1, 0))) send_result(const char *format, va_list args)

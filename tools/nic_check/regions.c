@@ -91,6 +91,16 @@ static void bind_counter(void)
                                                                   : "one, for writes");
 }
 
+static void close_region(void)
+{
+    static uint64_t memory;
+    struct fid_mr *mr;
+
+    rig_open();
+    mr = mr_open(&memory, sizeof(memory), 200, NULL);
+    found(fi_close(&mr->fid) == 0 ? "works" : "refused");
+}
+
 static void region_count(void)
 {
     static uint64_t source[1024], target[1024];
@@ -214,6 +224,7 @@ const struct behaviour region_behaviours[] = {
     {"key-optimized", keys_optimized, "used up", true},
     {"region-endpoint", bind_enabled, "refused", false},
     {"region-counter", bind_counter, "one, for writes", false},
+    {"region-close", close_region, "works", false},
     {"region-count", region_count, "each operation once", false},
     {"region-failure", region_failure, "target knows nothing", false},
     {"atomic-sum", sum_offered, "offered", false},

@@ -5,6 +5,7 @@
  */
 #include "check.h"
 
+#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -125,6 +126,7 @@ static void *keep(size_t size)
         struct kept *next;
         max_align_t memory[];
     };
+    static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
     static struct kept *all;
     struct kept *kept = calloc(1, sizeof(*kept) + size);
 
@@ -132,8 +134,10 @@ static void *keep(size_t size)
         must(-FI_ENOMEM, "calloc");
         return NULL;
     }
+    pthread_mutex_lock(&lock);
     kept->next = all;
     all = kept;
+    pthread_mutex_unlock(&lock);
     return kept->memory;
 }
 
