@@ -26,6 +26,8 @@ fi
 export FI_PROVIDER_PATH=$top_builddir/tests/cxi_double/.libs FI_PROVIDER=cxi
 export CXI_DOUBLE_NAME=$$ IPATH_NO_BACKTRACE=1
 export CXI_DOUBLE_DELAY_US=500
+# And a GPU.
+export LD_LIBRARY_PATH=$top_builddir/tests/hip_double/.libs${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}
 
 fail()
 {
@@ -54,6 +56,9 @@ same()
     explains CXI_DOUBLE_REGION_CLOSE=abort region-close 'forget a region cannot be queued'
     explains CXI_DOUBLE_ASSERTS=yes work-refused-close 'refused posts are believed'
     cat "$out"
+    ldconfig -p 2>/dev/null | grep -qE 'libcuda\.so|libamdhip64\.so' ||
+        env -u LD_LIBRARY_PATH "$check" --only region-allocation |
+        grep -q '^left out *region-allocation *no GPU$' || fail "without a GPU it is not left out"
     [ "$(grep -c '^same ' "$out")" -eq "$(behaviours | wc -l)" ] || fail "not all are the same"
 }
 

@@ -345,7 +345,7 @@ int nic_domain_place(const struct fi_info *info, unsigned nic_number, unsigned *
 /* mr.c, av.c, cq.c, ep.c, post.c, provider.c, domain.c */
 extern struct fi_ops_mr nic_mr_ops;
 struct nic_mr *nic_mr_find(const struct nic_ep *ep, uint64_t key);
-/* Is this region open, and holds these bytes as the program sees them? */
+/* Is this region open, and has these bytes mapped, as the program sees them? */
 bool nic_mr_holds(const struct nic_domain *domain, const struct nic_mr *mr, const void *memory,
                   size_t bytes);
 int nic_av_open(struct fid_domain *fid, struct fi_av_attr *attr, struct fid_av **av_p,

@@ -135,12 +135,24 @@ static size_t source_bytes(const struct nic_op *op)
                                                          : op->count * nic_type_size(op->datatype);
 }
 
+/* The region that the source is read by: the one that the caller names, or one that holds it. */
+static const struct nic_mr *source_region(const struct nic_op *op)
+{
+    const struct nic_domain *domain = op->ep->domain;
+
+    if (op->region != NULL && nic_mr_holds(domain, op->region, op->source, source_bytes(op))) {
+        return op->region;
+    }
+    return holder(domain, op->source, source_bytes(op));
+}
+
 void nic_hmem_look(const struct nic_op *op)
 {
     void *alias;
 
+    /* Of what has a description the provider asks nothing. */
     if (op->source == NULL || !op->ep->domain->hmem || source_bytes(op) == 0 || !find_gpu() ||
-        holder(op->ep->domain, op->source, source_bytes(op)) != NULL) {
+        op->region != NULL || source_region(op) != NULL) {
         return;
     }
     gpu.ask();
@@ -152,9 +164,7 @@ void nic_hmem_look(const struct nic_op *op)
 
 void *nic_hmem_read(const struct nic_op *op)
 {
-    const struct nic_mr *mr = op->length > 0 && op->ep->domain->hmem
-                                  ? holder(op->ep->domain, op->source, op->length)
-                                  : NULL;
+    const struct nic_mr *mr = op->length > 0 && op->ep->domain->hmem ? source_region(op) : NULL;
     void *copy;
 
     if (mr == NULL || mr->gpu == NULL) {

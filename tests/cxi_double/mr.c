@@ -127,6 +127,7 @@ bool nic_mr_holds(const struct nic_domain *domain, const struct nic_mr *mr, cons
 {
     const struct nic_mr *open = domain->all_mrs;
     const char *base;
+    size_t length;
 
     while (open != NULL && open != mr) {
         open = open->next_of_all;
@@ -134,8 +135,13 @@ bool nic_mr_holds(const struct nic_domain *domain, const struct nic_mr *mr, cons
     if (open == NULL) {
         return false;
     }
-    base = mr->gpu != NULL ? mr->gpu : mr->base;
-    return (const char *)memory >= base && (const char *)memory + bytes <= base + mr->length;
+    base = mr->gpu != NULL ? mr->allocation : mr->base;
+    length = mr->gpu != NULL ? mr->allocated : mr->length;
+    if (mr->gpu != NULL && nic_is_wrong("region-allocation")) {
+        base = mr->gpu;
+        length = mr->length;
+    }
+    return (const char *)memory >= base && (const char *)memory + bytes <= base + length;
 }
 
 static void mr_publish(struct nic_mr *mr)

@@ -50,6 +50,8 @@ extern const char *rig_provider;
 
 /* Ends the process. found() is the result of the check. */
 void found(const char *format, ...) __attribute__((format(printf, 1, 2), noreturn));
+/* Here is nothing that it could be looked at with. */
+void left_out(const char *why) __attribute__((noreturn));
 /* An error that the check cannot do without. */
 void must(long rc, const char *what);
 
@@ -86,6 +88,8 @@ int queue_change(struct fid_cntr *trigger, uint64_t threshold, enum fi_op_type t
 bool await(struct fid_cntr *cntr, uint64_t value);
 bool await_failure(struct fid_cntr *cntr);
 bool await_error(struct fi_cq_err_entry *error_p);
+/* With these bytes in it. */
+void *gpu_memory(const void *data, size_t bytes, enum fi_hmem_iface *iface_p);
 bool await_word(const uint64_t *word, uint64_t value);
 void pause_ms(int milliseconds);
 uint64_t now_ms(void);
