@@ -4,7 +4,8 @@
  * The NIC refuses posts for a time, since it has no room or a signal came in between. The starts
  * are held, and made when it takes posts again. Meanwhile they are not tried at the rate at which
  * the program polls, for each attempt can cost a reference to a mapping that never comes back.
- * Argument 1: again (-FI_EAGAIN) or interrupt (-FI_EINTR).
+ * Argument 1: again (-FI_EAGAIN) or interrupt (-FI_EINTR); or signals: each second post is
+ * interrupted (CXI_DOUBLE_REFUSE=interrupt), and made all the same, so that the host has no part.
  */
 #include "mtest.h"
 
@@ -101,21 +102,50 @@ static void run(enum mtest_mode mode, int by_host)
     MTEST_OK(MPI_Request_free(&r));
 }
 
-int main(int argc, char **argv)
+static void run_refused(void)
 {
-    MPIX_Queue queue = MPIX_QUEUE_NULL;
-
-    mtest_begin(&argc, &argv, MPI_THREAD_MULTIPLE);
-    peer = 1 - mtest_rank;
-    refuse = argc > 1 && strcmp(argv[1], "again") == 0 ? NIC_REFUSE_AGAIN : NIC_REFUSE_INTERRUPT;
-    MTEST_OK(MPIX_Queue_init(&queue, MPIX_QUEUE_CXI, NULL));
-    hooks = cxi_hooks();
-    for (int by_host = 0; hooks != NULL && by_host < 2; by_host++) {
+    for (int by_host = 0; by_host < 2; by_host++) {
         run(MTEST_SEND, by_host);
         run(MTEST_RSEND, by_host);
     }
-    if (hooks != NULL) {
-        check_left();
+    check_left();
+}
+
+static void run_interrupted(MPIX_Queue queue)
+{
+    enum { ROUNDS = 100 };
+    MPI_Request r;
+
+    MTEST_OK(mtest_init_raw(mtest_rank == 0 ? MTEST_SEND : MTEST_RECV, &data[1], INTS, MPI_INT,
+                            peer, TAG, MPI_COMM_WORLD, &r));
+    MTEST_OK(MPIX_Match(&r));
+    for (int round = 1; round <= ROUNDS; round++) {
+        fill(round);
+        MTEST_OK(MPIX_Enqueue_start(queue, &r));
+        MTEST_OK(MPIX_Enqueue_wait(queue, &r));
+        MTEST_OK(MPIX_Queue_wait(queue));
+        check(round);
+    }
+    MTEST_OK(MPI_Request_free(&r));
+    MTEST_CHECK(hooks->refused() >= ROUNDS / 2);
+    MTEST_EQ(mtest_queue_count(queue, "mpixq_stalls"), 0);
+}
+
+int main(int argc, char **argv)
+{
+    MPIX_Queue queue = MPIX_QUEUE_NULL;
+    const char *which;
+
+    mtest_begin(&argc, &argv, MPI_THREAD_MULTIPLE);
+    which = argc > 1 ? argv[1] : "";
+    peer = 1 - mtest_rank;
+    refuse = strcmp(which, "again") == 0 ? NIC_REFUSE_AGAIN : NIC_REFUSE_INTERRUPT;
+    MTEST_OK(MPIX_Queue_init(&queue, MPIX_QUEUE_CXI, NULL));
+    hooks = cxi_hooks();
+    if (hooks != NULL && strcmp(which, "signals") == 0) {
+        run_interrupted(queue);
+    } else if (hooks != NULL) {
+        run_refused();
     }
     MTEST_EXCHANGE(queue, MPI_COMM_WORLD, peer);
     MTEST_OK(MPIX_Queue_free(&queue));

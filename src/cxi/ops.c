@@ -156,9 +156,22 @@ static bool is_refusing(const struct cxi_refusals *refusals)
     return refusals->in_a_row > 0 && mpixq_now_ns() < refusals->retry_ns;
 }
 
+/* With -FI_EINTR a signal came while we waited for others, as they take turns where the provider
+ * counts the entries. Nothing was taken then, and nothing lacks: so we wait again, but not for
+ * ever, as signals may come faster than turns. */
+static int queue_work(const struct cxi_nic *nic, struct fi_deferred_work *work)
+{
+    enum { TURNS = 4 };
+    int rc = -FI_EINTR;
+
+    for (int i = 0; i < TURNS && rc == -FI_EINTR; i++) {
+        rc = fi_control(&nic->domain->fid, FI_QUEUE_WORK, work);
+    }
+    return rc;
+}
+
 /* -FI_EAGAIN if the operation is to be held. With -FI_ENOSPC others have the entries that the NIC
- * should have had for us: so it is with few of them. With -FI_EINTR a signal came while we waited
- * for others, as they take turns where the provider counts the entries. */
+ * should have had for us: so it is with few of them. */
 static int held(struct cxi_refusals *refusals, int rc)
 {
     if (rc != -FI_EAGAIN && rc != -FI_ENOSPC && rc != -FI_EINTR) {
@@ -185,7 +198,7 @@ int mpixq_cxi_post(struct cxi_end *end, uint32_t i, uint64_t epoch, uint64_t rin
     set_trigger(end, entry, i, epoch, ring);
     /* The next start may be armed while the host is at this one. */
     assert(epoch == end->over || mpixq_cxi_is_last(end, ring == 0));
-    rc = fi_control(&nic->domain->fid, FI_QUEUE_WORK, &entry->work);
+    rc = queue_work(nic, &entry->work);
     if (rc != 0) {
         mpixq_cxi_entry_undo(end);
     } else {
