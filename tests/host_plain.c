@@ -436,6 +436,35 @@ static void let_go(struct plain *p)
         MTEST_OK(MPI_Start(&r));
         MTEST_KIND(MPI_Wait(&r, MPI_STATUS_IGNORE), MPIXQ_ERR_COMM);
         MTEST_OK(MPI_Request_free(&r));
+        MTEST_OK(MPI_Send(NULL, 0, MPI_INT, 0, TAG, MPI_COMM_WORLD));
+    } else { /* a wait that looks after others, as without threads nobody else does */
+        MTEST_OK(MPI_Irecv(NULL, 0, MPI_INT, 1, TAG, MPI_COMM_WORLD, &r));
+        MTEST_OK(MPI_Wait(&r, MPI_STATUS_IGNORE));
+    }
+}
+
+/* So it is by a process that is blocked in MPI, and calls nothing that the library is in. */
+static void let_go_blocked(void)
+{
+    MPI_Request r;
+    int word = mtest_rank == 0 ? 43 : GUARD;
+
+    if (mtest_rank == 0) {
+        MTEST_OK(MPI_Ssend_init(&word, 1, MPI_INT, 1, MATCHED_TAG, MPI_COMM_WORLD, &r));
+        MTEST_OK(MPIX_Match(&r));
+        MTEST_OK(MPI_Start(&r));
+        MTEST_OK(MPI_Request_free(&r));
+        MTEST_OK(MPI_Barrier(MPI_COMM_WORLD));
+    } else {
+        MTEST_OK(MPI_Recv_init(&word, 1, MPI_INT, 0, MATCHED_TAG, MPI_COMM_WORLD, &r));
+        MTEST_OK(MPIX_Match(&r));
+        MTEST_OK(MPI_Barrier(MPI_COMM_WORLD));
+        MTEST_OK(MPI_Start(&r));
+        MTEST_OK(MPI_Wait(&r, MPI_STATUS_IGNORE));
+        MTEST_EQ(word, 43);
+        MTEST_OK(MPI_Start(&r));
+        MTEST_KIND(MPI_Wait(&r, MPI_STATUS_IGNORE), MPIXQ_ERR_COMM);
+        MTEST_OK(MPI_Request_free(&r));
     }
     MTEST_OK(MPI_Barrier(MPI_COMM_WORLD));
 }
@@ -457,6 +486,9 @@ int main(int argc, char **argv)
     }
     if (mtest_size == 2) {
         let_go(&plain);
+    }
+    if (mtest_size == 2 && threads) {
+        let_go_blocked();
     }
     fill(&idle, 1);
     make(&idle, false);

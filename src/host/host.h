@@ -55,9 +55,11 @@ struct mpixq_watch {
 /* Are there any that were freed while active? Let go of those that have completed. */
 static inline bool mpixq_host_has_freed(void)
 {
-    return atomic_load_explicit(&mpixq_host.n_freed, memory_order_relaxed) > 0;
+    return atomic_load(&mpixq_host.n_freed) > 0;
 }
 void mpixq_host_reap(void);
+/* The progress thread, which does not do so itself: have that done, if no call comes by soon. */
+void mpixq_host_reap_later(void);
 
 /* Is anything matched, or being matched? */
 static inline bool mpixq_host_may_have(void)

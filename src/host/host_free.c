@@ -3,14 +3,18 @@
  *
  * MPI_Request_free of what the library has a part in. A request that the host has started may be
  * freed while it is active, as MPI allows: the record then waits here, without a handle, until the
- * communication has completed or failed, and only then is the pair released. */
+ * communication has completed or failed, and only then is the pair released: by calls of the
+ * program that come by, or by a thread of the library where there are none, since the peer may wait
+ * for word of it. */
 #include <stddef.h>
 #include <utlist.h>
 
 #include "core/channel.h"
 #include "core/graphs.h"
 #include "host.h"
+#include "match/opener.h"
 #include "queue/queues.h"
+#include "util/progress.h"
 
 static enum mpixq_error check_one_free(struct mpixq_request *req)
 {
@@ -78,6 +82,9 @@ void mpixq_host_freed(struct mpixq_request *req)
     atomic_fetch_add(&mpixq_host.n_freed, 1);
     put_in(req);
     mpixq_host_reap();
+    if (mpixq_host_has_freed()) {
+        mpixq_progress_wake();
+    }
 }
 
 static struct mpixq_request *take_all(void)
@@ -110,6 +117,20 @@ void mpixq_host_reap(void)
         } else {
             put_in(req);
         }
+    }
+}
+
+static bool reap_for_others(void)
+{
+    mpixq_host_reap();
+    return mpixq_host_has_freed();
+}
+
+/* A channel may call a GPU's library for it, which the progress thread must not. */
+void mpixq_host_reap_later(void)
+{
+    if (mpixq_host_has_freed()) {
+        mpixq_opener_wake(reap_for_others);
     }
 }
 

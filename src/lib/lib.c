@@ -57,6 +57,7 @@ static void kick(void)
 {
     mpixq_graphs_look();
     mpixq_match_kick();
+    mpixq_host_reap_later();
 }
 
 static long sleep_ms(void)
@@ -67,7 +68,7 @@ static long sleep_ms(void)
 }
 
 static const struct mpixq_progress_work progress_work = {.drive = mpixq_channels_drive,
-                                                         .is_pending = mpixq_match_is_pending,
+                                                         .is_pending = mpixq_host_is_needed,
                                                          .kick = kick,
                                                          .sleep_ms = sleep_ms};
 

@@ -2,6 +2,7 @@
  * Copyright (c) 2026 the mpix-queue authors */
 #include "opener.h"
 
+#include <assert.h>
 #include <pthread.h>
 #include <stddef.h>
 
@@ -12,10 +13,12 @@
 #include "util/progress.h"
 #include "util/thread.h"
 
-/* A thread of the program that is in a call has so long to come first. */
-enum { GRACE_US = 500 };
+enum {
+    GRACE_US = 500, /* that a thread of the program which is in a call has to come first */
+    MOST_WORKS = 2  /* functions that it can be called for */
+};
 
-typedef bool opening(void);
+typedef bool work(void);
 
 /* All of it under the lock. */
 static struct {
@@ -23,34 +26,43 @@ static struct {
     pthread_cond_t woken;
     pthread_t thread;
     bool running, failed; /* failed: it could not be made, and is not tried again */
-    bool called, stop;
-    opening *called_for;
+    bool stop;
+    work *called_for[MOST_WORKS]; /* NULL: nothing more */
 } opener = {.lock = MPIXQ_LOCK_INITIALIZER(MPIXQ_RANK_OPENER), .woken = PTHREAD_COND_INITIALIZER};
 
-/* NULL: stop. */
-static opening *await_call(void)
+/* Under the lock. The first that it was called for, and no longer is, or NULL. */
+static work *take_work(void)
 {
-    opening *open;
+    work *first = opener.called_for[0];
+
+    for (int i = 0; i < MOST_WORKS; i++) {
+        opener.called_for[i] = i + 1 < MOST_WORKS ? opener.called_for[i + 1] : NULL;
+    }
+    return first;
+}
+
+/* NULL: stop. */
+static work *await_work(void)
+{
+    work *next = NULL;
 
     mpixq_lock_acquire(&opener.lock);
-    while (!opener.called && !opener.stop) {
+    while (!opener.stop && (next = take_work()) == NULL) {
         mpixq_cond_wait(&opener.woken, &opener.lock);
     }
-    opener.called = false;
-    open = opener.stop ? NULL : opener.called_for;
     mpixq_lock_release(&opener.lock);
-    return open;
+    return next;
 }
 
 static void *opener_main(void *arg)
 {
-    opening *open;
+    work *next;
 
     (void)arg;
-    while ((open = await_call()) != NULL) {
+    while ((next = await_work()) != NULL) {
         mpixq_sleep_us(GRACE_US);
         mpixq_mpi_enter();
-        if (open()) {
+        if (next()) {
             mpixq_progress_wake(); /* sends what that has led to */
         }
         mpixq_mpi_leave();
@@ -58,7 +70,19 @@ static void *opener_main(void *arg)
     return NULL;
 }
 
-void mpixq_opener_wake(bool (*open)(void))
+/* Under the lock. */
+static void note_work(work *wanted)
+{
+    int i = 0;
+
+    while (opener.called_for[i] != NULL && opener.called_for[i] != wanted) {
+        i++;
+        assert(i < MOST_WORKS);
+    }
+    opener.called_for[i] = wanted;
+}
+
+void mpixq_opener_wake(bool (*wanted)(void))
 {
     if (!mpixq_progress_has_threads()) {
         return;
@@ -69,11 +93,11 @@ void mpixq_opener_wake(bool (*open)(void))
         opener.failed = !opener.running;
         if (opener.failed) {
             mpixq_warn("no thread could be made that opens memory of peers: pairs of the channel "
-                       "ipc are matched only inside calls");
+                       "ipc are matched, and requests freed while active let go of, only inside "
+                       "calls");
         }
     }
-    opener.called_for = open;
-    opener.called = true;
+    note_work(wanted);
     pthread_cond_signal(&opener.woken);
     mpixq_lock_release(&opener.lock);
 }
