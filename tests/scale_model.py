@@ -165,7 +165,8 @@ def check_fit():
                     point[name] *= 1.5
 
     best = fitted()
-    if not np.array_equal(best, fitted(lambda point: change(point, True))):
+    # Not to the last bit: how a sum is rounded depends on where in memory its terms are.
+    if not np.allclose(best, fitted(lambda point: change(point, True)), rtol=0, atol=1e-5):
         print("failed: held-out points change the fit")
         failed = 1
     if np.allclose(best, fitted(lambda point: change(point, False)), rtol=0.01):
