@@ -314,16 +314,17 @@ texts_of_errors()
         sed -e 's/" *"//g' -e 's/ROW "\([^"]*\)"/\1\n/g' | sed -e 's/^ *//' -e '/^$/d'
 }
 
-# What comes to a report's end from the functions of channels, which are called NAME_lacks, and from
-# the one that says why nothing is matched; without what is put together from pieces.
+# What comes to a report's end from the functions of channels, which are called
+# NAME_what_is_missing, and from the one that says why nothing is matched; without what is put
+# together from pieces.
 texts_of_reports()
 {
     for file in "$top"/src/*/*.c; do
-        awk '/^(static )?const char \*(.*lacks|mpixq_watchdog_why_unmatched)\(/ { on = 1 }
+        awk '/^(static )?const char \*(.*what_is_missing|mpixq_watchdog_why_unmatched)\(/ { on = 1 }
             on { line = $0; sub(/^ +/, "", line); printf "%s ", line }
             /^}/ { if (on) print ""; on = 0 }' "$file"
     done | sed 's/" *"//g' | grep -o '"[^"%]*"' | tr -d '"' | sort -u |
-        grep -vx nothing # a start to MPI_PROC_NULL completes at once
+        grep -vx nothing # of a channel whose starts complete at once
 }
 
 # What a warning says, in the pieces between what is put in. A row has to have all pieces of one

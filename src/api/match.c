@@ -6,7 +6,7 @@
 #include <stdio.h>
 
 #include "api.h"
-#include "core/channel.h"
+#include "core/channels.h"
 #include "core/stage.h"
 #include "util/alloc.h"
 #include "util/env.h"

@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "api.h"
-#include "core/channel.h"
+#include "core/channels.h"
 #include "lib/lib.h"
 #include "match/match.h"
 #include "queue/queues.h"
@@ -98,7 +98,7 @@ int PMPIXQ_Queue_free(MPIXQ_Queue *queue)
     }
     if (rc == MPI_SUCCESS) {
         *queue = MPIXQ_QUEUE_NULL;
-        mpixq_channels_tidy(); /* its waits may have kept that up */
+        mpixq_channels_clean_up(); /* its waits may have kept that up */
     }
     return rc;
 }

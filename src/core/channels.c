@@ -2,10 +2,10 @@
  * Copyright (c) 2026 the mpix-queue authors
  *
  * The channels of this build, best first. */
-#include <mpi.h>
-#include <stddef.h>
+#include "channels.h"
 
-#include "channel.h"
+#include <mpi.h>
+
 #include "served.h"
 #include "util/env.h"
 #include "util/facts.h"
@@ -33,14 +33,109 @@ const struct mpixq_channel *mpixq_channel_by_id(uint32_t id)
     return NULL;
 }
 
+/* All of them. */
+
 int mpixq_channels_open(void)
 {
     int rc = MPI_SUCCESS;
 
     for (int i = 0; rc == MPI_SUCCESS && mpixq_channels[i] != NULL; i++) {
-        rc = mpixq_channels[i]->open();
+        if (mpixq_channels[i]->open != NULL) {
+            rc = mpixq_channels[i]->open();
+        }
     }
     return rc;
+}
+
+void mpixq_channels_close(void)
+{
+    mpixq_served_print();
+    for (int i = 0; mpixq_channels[i] != NULL; i++) {
+        if (mpixq_channels[i]->close != NULL) {
+            mpixq_channels[i]->close();
+        }
+    }
+}
+
+static enum mpixq_error attach(const struct mpixq_channel *channel, struct mpixq_queue *queue)
+{
+    return channel->queues != NULL && channel->queues->attach != NULL &&
+                   mpixq_channel_set_has(&mpixq_env.channels, channel->id)
+               ? channel->queues->attach(queue)
+               : MPIXQ_E_NONE;
+}
+
+static void detach(const struct mpixq_channel *channel, struct mpixq_queue *queue)
+{
+    if (channel->queues != NULL && channel->queues->detach != NULL) {
+        channel->queues->detach(queue);
+    }
+}
+
+enum mpixq_error mpixq_channels_attach(struct mpixq_queue *queue)
+{
+    enum mpixq_error error = MPIXQ_E_NONE;
+    int n = 0;
+
+    for (; error == MPIXQ_E_NONE && mpixq_channels[n] != NULL; n++) {
+        error = attach(mpixq_channels[n], queue);
+    }
+    for (n -= 2; error != MPIXQ_E_NONE && n >= 0; n--) {
+        detach(mpixq_channels[n], queue);
+    }
+    return error;
+}
+
+void mpixq_channels_detach(struct mpixq_queue *queue)
+{
+    for (int i = 0; mpixq_channels[i] != NULL; i++) {
+        detach(mpixq_channels[i], queue);
+    }
+}
+
+void mpixq_channels_expose(const struct mpixq_stream_ops *ops)
+{
+    for (int i = 0; mpixq_channels[i] != NULL; i++) {
+        const struct mpixq_channel_gpus *gpus = mpixq_channels[i]->gpus;
+
+        if (gpus != NULL && gpus->expose != NULL) {
+            gpus->expose(ops);
+        }
+    }
+}
+
+void mpixq_channels_drive(void)
+{
+    for (int i = 0; mpixq_channels[i] != NULL; i++) {
+        if (mpixq_channels[i]->upkeep != NULL) {
+            mpixq_channels[i]->upkeep->drive();
+        }
+    }
+}
+
+void mpixq_channels_clean_up(void)
+{
+    for (int i = 0; mpixq_channels[i] != NULL; i++) {
+        if (mpixq_channels[i]->upkeep != NULL) {
+            mpixq_channels[i]->upkeep->clean_up();
+        }
+    }
+}
+
+void mpixq_channels_report_failures(const uint64_t starts[])
+{
+    for (int i = 0; mpixq_channels[i] != NULL; i++) {
+        if (starts[mpixq_channels[i]->id] > 0) {
+            mpixq_channel_report_failures(mpixq_channels[i]);
+        }
+    }
+}
+
+const char *mpixq_channel_availability(const struct mpixq_channel *channel)
+{
+    return channel->report != NULL && channel->report->availability != NULL
+               ? channel->report->availability()
+               : "available";
 }
 
 void mpixq_channels_tell(struct mpixq_facts *facts)
@@ -50,11 +145,22 @@ void mpixq_channels_tell(struct mpixq_facts *facts)
 
         mpixq_fact(facts, channel->name, "%s",
                    mpixq_channel_set_has(&mpixq_env.channels, channel->id)
-                       ? channel->outlook()
+                       ? mpixq_channel_availability(channel)
                        : "not available: MPIXQ_CHANNELS leaves it out");
     }
     if (mpixq_channel_by_id(MPIXQ_CHANNEL_CXI) == NULL) {
         mpixq_fact(facts, "cxi", "not available: the library was built without libfabric");
+    }
+}
+
+void mpixq_channels_describe(struct mpixq_facts *facts)
+{
+    for (int i = 0; mpixq_channels[i] != NULL; i++) {
+        const struct mpixq_channel_report *report = mpixq_channels[i]->report;
+
+        if (report != NULL && report->describe != NULL) {
+            report->describe(facts);
+        }
     }
 }
 
@@ -72,42 +178,17 @@ void mpixq_channels_print(void)
     mpixq_channels_tell(&facts);
 }
 
-enum mpixq_error mpixq_channels_attach(struct mpixq_queue *queue)
-{
-    enum mpixq_error error = MPIXQ_E_NONE;
-    int n = 0;
-
-    for (; error == MPIXQ_E_NONE && mpixq_channels[n] != NULL; n++) {
-        if (mpixq_channel_set_has(&mpixq_env.channels, mpixq_channels[n]->id)) {
-            error = mpixq_channels[n]->attach(queue);
-        }
-    }
-    for (n -= 2; error != MPIXQ_E_NONE && n >= 0; n--) {
-        mpixq_channels[n]->detach(queue);
-    }
-    return error;
-}
-
-void mpixq_channels_detach(struct mpixq_queue *queue)
-{
-    for (int i = 0; mpixq_channels[i] != NULL; i++) {
-        mpixq_channels[i]->detach(queue);
-    }
-}
-
-void mpixq_channels_expose(const struct mpixq_stream_ops *ops)
-{
-    for (int i = 0; mpixq_channels[i] != NULL; i++) {
-        mpixq_channels[i]->expose(ops);
-    }
-}
+/* Pairs that are not matched. */
 
 void mpixq_channels_reach(struct mpixq_pair *pair, const struct mpixq_channel_set *set,
                           const char *kind)
 {
     for (int i = 0; pair->reached == NULL && mpixq_channels[i] != NULL; i++) {
-        if (mpixq_channel_set_has(set, mpixq_channels[i]->id)) {
-            mpixq_channels[i]->reach(pair, kind);
+        const struct mpixq_channel_gpus *gpus = mpixq_channels[i]->gpus;
+
+        if (gpus != NULL && gpus->reach != NULL &&
+            mpixq_channel_set_has(set, mpixq_channels[i]->id)) {
+            gpus->reach(pair, kind);
             pair->reached_by = pair->reached != NULL ? (uint8_t)mpixq_channels[i]->id : 0;
         }
     }
@@ -116,7 +197,7 @@ void mpixq_channels_reach(struct mpixq_pair *pair, const struct mpixq_channel_se
 void mpixq_channels_unreach(struct mpixq_pair *pair)
 {
     if (pair->reached_by != 0) {
-        mpixq_channel_by_id(pair->reached_by)->unreach(pair);
+        mpixq_channel_by_id(pair->reached_by)->gpus->unreach(pair);
         pair->reached_by = 0;
     }
 }
@@ -125,39 +206,100 @@ void mpixq_channels_prepare(struct mpixq_pair *pair, const struct mpixq_channel_
                             const char *kind, void *place, void *buffer)
 {
     for (int i = 0; mpixq_channels[i] != NULL; i++) {
-        if (mpixq_channel_set_has(set, mpixq_channels[i]->id)) {
-            mpixq_channels[i]->prepare(pair, kind, place, buffer);
+        const struct mpixq_channel_gpus *gpus = mpixq_channels[i]->gpus;
+
+        if (gpus != NULL && gpus->prepare != NULL &&
+            mpixq_channel_set_has(set, mpixq_channels[i]->id)) {
+            gpus->prepare(pair, kind, place, buffer);
         }
     }
 }
 
-void mpixq_channels_drive(void)
+/* The channel of a pair. */
+
+void mpixq_channel_withdraw(const struct mpixq_channel *channel, struct mpixq_pair *pair)
 {
-    for (int i = 0; mpixq_channels[i] != NULL; i++) {
-        mpixq_channels[i]->drive();
+    if (channel->withdraw != NULL) {
+        channel->withdraw(pair);
     }
 }
 
-void mpixq_channels_tidy(void)
+bool mpixq_channel_must_open(const struct mpixq_channel *channel, const struct mpixq_pair *pair)
 {
-    for (int i = 0; mpixq_channels[i] != NULL; i++) {
-        mpixq_channels[i]->tidy();
+    return channel->peers != NULL && channel->peers->must_open(pair);
+}
+
+bool mpixq_channel_open_peer(const struct mpixq_channel *channel, struct mpixq_pair *pair,
+                             char *why_p, size_t room)
+{
+    return channel->peers == NULL || channel->peers->open_peer(pair, why_p, room);
+}
+
+void mpixq_channel_undo(const struct mpixq_channel *channel, struct mpixq_pair *pair)
+{
+    if (channel->peers != NULL) {
+        channel->peers->undo(pair);
     }
 }
 
-void mpixq_channels_settle(const uint64_t starts[])
+void mpixq_channel_poll_many(struct mpixq_pair *const pairs[], int n, bool done[])
 {
-    for (int i = 0; mpixq_channels[i] != NULL; i++) {
-        if (starts[mpixq_channels[i]->id] > 0) {
-            mpixq_channels[i]->settle();
-        }
+    const struct mpixq_channel *channel = pairs[0]->channel;
+
+    if (channel->poll_many != NULL) {
+        channel->poll_many(pairs, n, done);
+        return;
+    }
+    for (int i = 0; i < n; i++) {
+        done[i] = channel->poll(pairs[i]);
     }
 }
 
-void mpixq_channels_close(void)
+void mpixq_channel_recall(struct mpixq_pair *pair)
 {
-    mpixq_served_print();
-    for (int i = 0; mpixq_channels[i] != NULL; i++) {
-        mpixq_channels[i]->close();
+    const struct mpixq_channel_gpus *gpus = pair->channel->gpus;
+
+    if (gpus != NULL && gpus->recall != NULL) {
+        gpus->recall(pair);
     }
+}
+
+bool mpixq_channel_is_broken(struct mpixq_pair *pair)
+{
+    const struct mpixq_channel_queues *queues = pair->channel->queues;
+
+    return queues != NULL && queues->is_broken != NULL && queues->is_broken(pair);
+}
+
+bool mpixq_channel_has_lost(struct mpixq_pair *pair)
+{
+    const struct mpixq_channel_upkeep *upkeep = pair->channel->upkeep;
+
+    return upkeep != NULL && upkeep->has_lost != NULL && upkeep->has_lost(pair);
+}
+
+const char *mpixq_channel_what_is_missing(const struct mpixq_pair *pair)
+{
+    const struct mpixq_channel_report *report = pair->channel->report;
+
+    return report != NULL ? report->what_is_missing(pair) : "nothing";
+}
+
+void mpixq_channel_ended(struct mpixq_pair *pair)
+{
+    if (pair->channel->peers != NULL) {
+        pair->channel->peers->ended(pair);
+    }
+}
+
+void mpixq_channel_release(struct mpixq_pair *pair)
+{
+    if (pair->channel->release != NULL) {
+        pair->channel->release(pair);
+    }
+}
+
+bool mpixq_channel_retire(struct mpixq_pair *pair)
+{
+    return pair->channel->retire == NULL || pair->channel->retire(pair);
 }

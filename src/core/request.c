@@ -6,7 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "channel.h"
+#include "channels.h"
 #include "comm/comm.h"
 #include "comm/error.h"
 #include "graphs.h"
@@ -307,7 +307,7 @@ bool mpixq_request_drop(MPI_Request handle, struct mpixq_request **req_p)
     mpixq_spin_unlock(&lock);
     let_go(mode, comm, type);
     if (was_matching) {
-        mpixq_channels_tidy(); /* its match came to nothing */
+        mpixq_channels_clean_up(); /* its match came to nothing */
     }
     *req_p = NULL;
     return true;

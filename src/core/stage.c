@@ -6,7 +6,7 @@
 #include <stddef.h>
 #include <string.h>
 
-#include "channel.h"
+#include "channels.h"
 #include "lost.h"
 #include "util/env.h"
 #include "util/log.h"
@@ -167,7 +167,7 @@ void mpixq_unstage(struct mpixq_request *const reqs[], int n)
     for (int i = 0; i < n; i++) {
         mpixq_channels_unreach(&reqs[i]->pair);
     }
-    mpixq_channels_tidy();
+    mpixq_channels_clean_up();
 }
 
 enum mpixq_error mpixq_stage(struct mpixq_request *const reqs[], int n,

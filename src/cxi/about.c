@@ -156,7 +156,7 @@ static void tell_open(struct mpixq_facts *facts, const struct cxi_nic *nic)
     mpixq_fact(facts, "memory of GPUs", "%s%s", takes_gpus(nic), or_nothing(nic->why_no_hmem));
 }
 
-void mpixq_cxi_tell_of(struct mpixq_facts *facts, const struct cxi_nic *nic, const char *why)
+void mpixq_cxi_describe_nic(struct mpixq_facts *facts, const struct cxi_nic *nic, const char *why)
 {
     tell_providers(facts);
     if (nic != NULL) {

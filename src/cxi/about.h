@@ -13,6 +13,6 @@ struct mpixq_facts;
 void mpixq_cxi_say(const struct cxi_nic *nic);
 void mpixq_cxi_say_counts(const struct cxi_nic *nic);
 /* For mpixq_info: what libfabric offers, and the NIC; with NULL, why there is none. */
-void mpixq_cxi_tell_of(struct mpixq_facts *facts, const struct cxi_nic *nic, const char *why);
+void mpixq_cxi_describe_nic(struct mpixq_facts *facts, const struct cxi_nic *nic, const char *why);
 
 #endif

@@ -178,7 +178,7 @@ bool mpixq_cxi_poll(struct mpixq_pair *pair);
 void mpixq_cxi_read(struct cxi_nic *nic);
 /* and go on with what the host does; scan also looks at every start under way; */
 void mpixq_cxi_drive(struct cxi_nic *nic, bool scan);
-void mpixq_cxi_settle(struct cxi_nic *nic); /* or make known what has failed by now */
+void mpixq_cxi_report_failures(struct cxi_nic *nic); /* or make known what has failed by now */
 
 /* state.c; under nic.lock. */
 void mpixq_cxi_fail(struct cxi_end *end, const char *what, int error);

@@ -240,7 +240,7 @@ static void read_and_deliver(struct cxi_nic *nic)
     }
 }
 
-void mpixq_cxi_settle(struct cxi_nic *nic)
+void mpixq_cxi_report_failures(struct cxi_nic *nic)
 {
     mpixq_lock_acquire(&nic->drive_lock);
     read_and_deliver(nic);

@@ -109,7 +109,7 @@ static void free_gone(struct cxi_nic *nic)
     }
 }
 
-void mpixq_cxi_tidy(struct cxi_nic *nic)
+void mpixq_cxi_clean_up(struct cxi_nic *nic)
 {
     struct cxi_end *end;
 

@@ -15,15 +15,15 @@ bool mpixq_cxi_end_prepare(struct cxi_nic *nic, struct mpixq_pair *pair, struct 
  * pair. NULL: something is lacking. */
 struct cxi_end *mpixq_cxi_end_take(struct cxi_nic *nic, struct mpixq_pair *pair, bool ready,
                                    bool delivered);
-/* Under the matching lock: its regions are closed in the next tidy of this thread, and then it may
+/* Under the matching lock: its regions are closed when this thread cleans up next, and then it may
  * be freed (is_leaving). */
 void mpixq_cxi_end_release(struct cxi_end *end);
-/* Under any lock but the channel's: no pair has it any more, and some tidy closes it. */
+/* Under any lock but the channel's: no pair has it any more, and some clean-up closes it. */
 void mpixq_cxi_end_leave(struct cxi_end *end);
 /* Under the matching lock, without regions, or with no lock. Clean: all that was posted for it has
  * been executed. */
 void mpixq_cxi_end_free(struct cxi_end *end, bool clean);
 /* What this thread has released, and what no pair has any more. */
-void mpixq_cxi_tidy(struct cxi_nic *nic);
+void mpixq_cxi_clean_up(struct cxi_nic *nic);
 
 #endif

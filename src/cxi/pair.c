@@ -229,7 +229,7 @@ static void cxi_release(struct mpixq_pair *pair)
     mpixq_lock_acquire(&end->nic->lock);
     mpixq_cxi_unlog(end);
     mpixq_lock_release(&end->nic->lock);
-    /* The user may give the memory back once tidy has been called; who still writes to it gets an
+    /* The user may give the memory back after the next clean-up; who still writes to it gets an
      * error. */
     mpixq_cxi_end_release(end);
 }
@@ -263,7 +263,7 @@ static bool cxi_retire(struct mpixq_pair *pair)
     return true;
 }
 
-static const char *cxi_lacks(const struct mpixq_pair *pair)
+static const char *cxi_what_is_missing(const struct mpixq_pair *pair)
 {
     const struct cxi_end *end = pair->end;
 
@@ -277,17 +277,12 @@ static const char *cxi_lacks(const struct mpixq_pair *pair)
                  "receive";
 }
 
-static int cxi_channel_open(void)
-{
-    return MPI_SUCCESS; /* the fabric is opened when it is first asked for */
-}
-
-static void cxi_tidy(void)
+static void cxi_clean_up(void)
 {
     struct cxi_nic *nic = mpixq_cxi_opened();
 
     if (nic != NULL) {
-        mpixq_cxi_tidy(nic);
+        mpixq_cxi_clean_up(nic);
     }
 }
 
@@ -297,7 +292,7 @@ static void cxi_channel_close(void)
     struct cxi_end *end, *next;
 
     if (nic != NULL) {
-        mpixq_cxi_tidy(nic);
+        mpixq_cxi_clean_up(nic);
         DL_FOREACH_SAFE(nic->ends, end, next)
         {
             mpixq_cxi_end_free(end, false); /* of a send that never ended */
@@ -315,12 +310,12 @@ static void cxi_drive(void)
     }
 }
 
-static void cxi_settle(void)
+static void cxi_report_failures(void)
 {
     struct cxi_nic *nic = mpixq_cxi_opened();
 
     if (nic != NULL) {
-        mpixq_cxi_settle(nic);
+        mpixq_cxi_report_failures(nic);
     }
 }
 
@@ -330,44 +325,42 @@ static void cxi_expose(const struct mpixq_stream_ops *ops)
     struct cxi_nic *nic = mpixq_cxi_opened();
 
     if (nic != NULL) {
-        mpixq_cxi_tidy(nic);
+        mpixq_cxi_clean_up(nic);
         mpixq_cxi_expose(nic, ops);
     }
 }
 
+static const struct mpixq_channel_gpus cxi_gpus = {
+    .expose = cxi_expose, .reach = mpixq_cxi_reach, .unreach = mpixq_cxi_unreach};
+
+static const struct mpixq_channel_queues cxi_queues = {.attach = mpixq_cxi_attach,
+                                                       .detach = mpixq_cxi_detach};
+
+static const struct mpixq_channel_upkeep cxi_upkeep = {.drive = cxi_drive,
+                                                       .clean_up = cxi_clean_up,
+                                                       .report_failures = cxi_report_failures,
+                                                       .has_lost = mpixq_cxi_has_lost};
+
+static const struct mpixq_channel_report cxi_report = {.what_is_missing = cxi_what_is_missing,
+                                                       .availability = mpixq_cxi_availability,
+                                                       .describe = mpixq_cxi_describe};
+
+/* The fabric is opened when it is first asked for. */
 const struct mpixq_channel mpixq_channel_cxi = {
     .name = "cxi",
     .id = MPIXQ_CHANNEL_CXI,
-    .open = cxi_channel_open,
+    .gpus = &cxi_gpus,
+    .queues = &cxi_queues,
+    .upkeep = &cxi_upkeep,
+    .report = &cxi_report,
     .close = cxi_channel_close,
-    .outlook = mpixq_cxi_outlook,
-    .tell = mpixq_cxi_tell,
-    .attach = mpixq_cxi_attach,
-    .detach = mpixq_cxi_detach,
-    .expose = cxi_expose,
-    .reach = mpixq_cxi_reach,
-    .unreach = mpixq_cxi_unreach,
-    .prepare = mpixq_channel_prepare_nothing,
-    .drive = cxi_drive,
-    .settle = cxi_settle,
     .offer = cxi_offer,
     .accept = cxi_accept,
     .connect = cxi_connect,
-    .must_open = mpixq_channel_must_open_nothing,
-    .open_peer = mpixq_channel_open_nothing,
-    .undo = mpixq_channel_ignore,
     .withdraw = cxi_withdraw,
     .start = mpixq_cxi_start,
     .wait = mpixq_cxi_wait,
     .poll = mpixq_cxi_poll,
-    .is_broken = mpixq_channel_has_lost_nothing,
-    .poll_many = mpixq_channel_poll_each,
-    .lacks = cxi_lacks,
-    .has_lost = mpixq_cxi_has_lost,
-    .attend = mpixq_channel_ignore,
-    .recall = mpixq_channel_ignore,
-    .tidy = cxi_tidy,
-    .ended = mpixq_channel_ignore,
     .release = cxi_release,
     .retire = cxi_retire,
 };

@@ -30,7 +30,7 @@ static struct {
     const char *why;             /* there is none; under the lock, and constant once it was tried */
     /* What keeps memory of GPUs from being registered, or NULL; as found by ask_gpus. */
     const char *_Atomic gpus_lack;
-    char outlook[160]; /* under the lock; the reason does not change any more */
+    char availability[160]; /* under the lock; the reason does not change any more */
 } process = {.lock = MPIXQ_LOCK_INITIALIZER(MPIXQ_RANK_CXI_OPEN),
              .gpus_lack = "no GPU was asked when it was opened"};
 
@@ -159,7 +159,7 @@ void mpixq_cxi_detach(struct mpixq_queue *queue)
     }
 }
 
-const char *mpixq_cxi_outlook(void)
+const char *mpixq_cxi_availability(void)
 {
     const char *text = "available";
 
@@ -170,21 +170,22 @@ const char *mpixq_cxi_outlook(void)
         text = "available if the fabric can be opened, when it is first needed";
     }
     if (process.why != NULL) {
-        (void)snprintf(process.outlook, sizeof process.outlook, "not available: %s", process.why);
-        text = process.outlook;
+        (void)snprintf(process.availability, sizeof process.availability, "not available: %s",
+                       process.why);
+        text = process.availability;
     }
     mpixq_lock_release(&process.lock);
     return text;
 }
 
-void mpixq_cxi_tell(struct mpixq_facts *facts)
+void mpixq_cxi_describe(struct mpixq_facts *facts)
 {
     const char *why;
 
     mpixq_lock_acquire(&process.lock);
     why = process.why != NULL ? process.why : "nothing has opened one";
     mpixq_lock_release(&process.lock);
-    mpixq_cxi_tell_of(facts, mpixq_cxi_opened(), why);
+    mpixq_cxi_describe_nic(facts, mpixq_cxi_opened(), why);
 }
 
 void mpixq_cxi_close(void)

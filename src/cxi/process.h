@@ -28,7 +28,7 @@ void mpixq_cxi_close(void);
 enum mpixq_error mpixq_cxi_attach(struct mpixq_queue *queue);
 void mpixq_cxi_detach(struct mpixq_queue *queue);
 /* They open nothing. */
-const char *mpixq_cxi_outlook(void);
-void mpixq_cxi_tell(struct mpixq_facts *facts);
+const char *mpixq_cxi_availability(void);
+void mpixq_cxi_describe(struct mpixq_facts *facts);
 
 #endif

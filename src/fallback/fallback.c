@@ -113,11 +113,6 @@ static enum mpixq_error fallback_connect(struct mpixq_pair *pair, const struct m
     return pair->end != NULL ? MPIXQ_E_NONE : MPIXQ_E_NO_MEMORY;
 }
 
-static void fallback_withdraw(struct mpixq_pair *pair)
-{
-    (void)pair; /* an offer reserves nothing */
-}
-
 /* Starts and waits. */
 
 static void fail(struct mpixq_pair *pair, int rc, const char *operation)
@@ -438,7 +433,7 @@ static bool fallback_wait(struct mpixq_queue *queue, struct mpixq_pair *pair, st
     return true;
 }
 
-static const char *fallback_lacks(const struct mpixq_pair *pair)
+static const char *fallback_what_is_missing(const struct mpixq_pair *pair)
 {
     if (!mpixq_pair_is_send(pair)) {
         return "it is started here and lacks the data: the peer has not started its send, or the "
@@ -455,40 +450,23 @@ static bool fallback_retire(struct mpixq_pair *pair)
     return mpixq_end_retire(pair, fallback.comm, &fallback.tags);
 }
 
+static const struct mpixq_channel_report fallback_report = {.what_is_missing =
+                                                                fallback_what_is_missing};
+
 const struct mpixq_channel mpixq_channel_fallback = {
     .name = "fallback",
     .id = MPIXQ_CHANNEL_FALLBACK,
     .through_mpi = true,
+    .report = &fallback_report,
     .open = fallback_open,
     .close = fallback_close,
-    .outlook = mpixq_channel_outlook_available,
-    .tell = mpixq_channel_tell_nothing,
-    .attach = mpixq_channel_attach_nothing,
-    .detach = mpixq_channel_detach_nothing,
-    .expose = mpixq_channel_expose_nothing,
-    .reach = mpixq_channel_reach_nothing,
-    .unreach = mpixq_channel_unreach_nothing,
-    .prepare = mpixq_channel_prepare_nothing,
-    .drive = mpixq_channel_drive_nothing,
-    .settle = mpixq_channel_drive_nothing,
     .offer = fallback_offer,
     .accept = fallback_accept,
     .connect = fallback_connect,
-    .must_open = mpixq_channel_must_open_nothing,
-    .open_peer = mpixq_channel_open_nothing,
-    .undo = mpixq_channel_ignore,
-    .withdraw = fallback_withdraw,
     .start = fallback_start,
     .wait = fallback_wait,
     .poll = fallback_poll,
-    .is_broken = mpixq_channel_has_lost_nothing,
     .poll_many = fallback_poll_many,
-    .lacks = fallback_lacks,
-    .has_lost = mpixq_channel_has_lost_nothing,
-    .attend = mpixq_channel_ignore,
-    .recall = mpixq_channel_ignore,
-    .tidy = mpixq_channel_drive_nothing,
-    .ended = mpixq_channel_ignore,
     .release = mpixq_end_release,
     .retire = fallback_retire,
 };

@@ -5,7 +5,7 @@
 #include <stddef.h>
 #include <string.h>
 
-#include "core/channel.h"
+#include "core/channels.h"
 #include "core/graphs.h"
 #include "queue/queues.h"
 #include "util/alloc.h"

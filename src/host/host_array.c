@@ -2,7 +2,7 @@
  * Copyright (c) 2026 the mpix-queue authors */
 #include "host_array.h"
 
-#include "core/channel.h"
+#include "core/channels.h"
 
 enum { TOGETHER = 32 }; /* requests polled in one call */
 
@@ -23,9 +23,7 @@ static void note(struct mpixq_watch *watch, struct mpixq_ours *ours, bool done)
 
 static void attend(struct mpixq_request *req)
 {
-    if (req->pair.channel->of_gpus) {
-        req->pair.channel->attend(&req->pair);
-    }
+    mpixq_channel_attend(&req->pair);
 }
 
 static void poll_one(struct mpixq_watch *watch, struct mpixq_ours *ours)
@@ -59,7 +57,7 @@ static void poll_group(struct mpixq_watch *watch, int *place_p, int end)
         pairs[n++] = &ours->req->pair;
     }
     if (n > 0) {
-        pairs[0]->channel->poll_many(pairs, n, done);
+        mpixq_channel_poll_many(pairs, n, done);
     }
     for (int i = 0; i < n; i++) {
         note(watch, from[i], done[i]);

@@ -9,7 +9,7 @@
 #include <stddef.h>
 #include <utlist.h>
 
-#include "core/channel.h"
+#include "core/channels.h"
 #include "core/graphs.h"
 #include "host.h"
 #include "match/opener.h"
@@ -74,7 +74,7 @@ void mpixq_host_freed(struct mpixq_request *req)
             req->pair.channel->graphs->close(&req->pair);
         }
         if (req->pair.channel != NULL) {
-            req->pair.channel->recall(&req->pair);
+            mpixq_channel_recall(&req->pair);
         }
         mpixq_match_release(req);
         return;
@@ -101,7 +101,7 @@ static struct mpixq_request *take_all(void)
 static void release(struct mpixq_request *req)
 {
     (void)mpixq_host_complete(req, mpixq_host_result(req), MPI_STATUS_IGNORE);
-    req->pair.channel->recall(&req->pair); /* in MPI_Finalize it may be under way */
+    mpixq_channel_recall(&req->pair); /* in MPI_Finalize it may be under way */
     mpixq_match_release(req);
     atomic_fetch_sub(&mpixq_host.n_freed, 1);
 }

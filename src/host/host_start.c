@@ -2,7 +2,7 @@
  * Copyright (c) 2026 the mpix-queue authors */
 #include "host_start.h"
 
-#include "core/channel.h"
+#include "core/channels.h"
 #include "core/graphs.h"
 #include "match/match.h"
 #include "queue/queues.h"
@@ -132,7 +132,7 @@ bool mpixq_host_has_failed(const struct mpixq_request *req)
 
 bool mpixq_host_is_done(struct mpixq_request *req)
 {
-    req->pair.channel->attend(&req->pair);
+    mpixq_channel_attend(&req->pair);
     return req->pair.channel->poll(&req->pair) || mpixq_host_has_failed(req);
 }
 
@@ -141,7 +141,7 @@ int mpixq_host_result(const struct mpixq_request *req)
     int code;
 
     if (mpixq_pair_is_complete(&req->pair)) {
-        req->pair.channel->settle();
+        mpixq_channel_report_failures(req->pair.channel);
         return atomic_load(&req->pair.error);
     }
     if (!mpixq_host_has_failed(req)) {
@@ -173,7 +173,7 @@ int mpixq_host_complete(struct mpixq_request *req, int code, MPI_Status *status)
         mpixq_host_write_status(req, status);
     } else {
         mpixq_match_kick(); /* the peer hears of it now */
-        req->pair.channel->recall(&req->pair);
+        mpixq_channel_recall(&req->pair);
     }
     return code;
 }

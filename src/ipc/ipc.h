@@ -196,7 +196,7 @@ void mpixq_ipc_let_go(struct ipc_end *end);
 /* Close what none needs any more; the second one asks first whether peers have freed something.
  * Threads of the program. */
 void mpixq_ipc_close_unused(void);
-void mpixq_ipc_tidy(void);
+void mpixq_ipc_clean_up(void);
 void mpixq_ipc_imports_close(void);
 
 /* live.c. Starts of these pairs were executed, and the stream goes on. Any thread. */
@@ -230,6 +230,6 @@ bool mpixq_ipc_wait(struct mpixq_queue *queue, struct mpixq_pair *pair, struct m
 bool mpixq_ipc_is_broken(struct mpixq_pair *pair);
 bool mpixq_ipc_poll(struct mpixq_pair *pair);
 void mpixq_ipc_recall(struct mpixq_pair *pair);
-const char *mpixq_ipc_lacks(const struct mpixq_pair *pair);
+const char *mpixq_ipc_what_is_missing(const struct mpixq_pair *pair);
 
 #endif

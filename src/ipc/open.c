@@ -378,7 +378,7 @@ void mpixq_ipc_close_unused(void)
     mpixq_share_tidy();
 }
 
-void mpixq_ipc_tidy(void)
+void mpixq_ipc_clean_up(void)
 {
     if (any_open()) {
         mpixq_match_kick(); /* peers may have said that they have freed something */

@@ -298,11 +298,6 @@ static void ipc_undo(struct mpixq_pair *pair)
     pair->end = NULL;
 }
 
-static void ipc_withdraw(struct mpixq_pair *pair)
-{
-    (void)pair; /* what was prepared stays with it */
-}
-
 /* The end of a pair. */
 
 static void ipc_ended(struct mpixq_pair *pair)
@@ -339,12 +334,7 @@ static bool ipc_retire(struct mpixq_pair *pair)
 
 /* The channel. */
 
-static int ipc_open(void)
-{
-    return MPI_SUCCESS; /* each place is opened when a buffer in it is first matched */
-}
-
-static const char *ipc_outlook(void)
+static const char *ipc_availability(void)
 {
     return mpixq_memory_has_gpu()
                ? "available between buffers in memory of GPUs that reach each other's"
@@ -364,41 +354,41 @@ static void ipc_expose(const struct mpixq_stream_ops *ops)
     mpixq_ipc_close_unused();
 }
 
+static const struct mpixq_channel_gpus ipc_gpus = {.expose = ipc_expose,
+                                                   .prepare = ipc_prepare,
+                                                   .attend = mpixq_ipc_attend,
+                                                   .recall = mpixq_ipc_recall};
+
+static const struct mpixq_channel_peers ipc_peers = {
+    .must_open = ipc_must_open, .open_peer = ipc_open_peer, .undo = ipc_undo, .ended = ipc_ended};
+
+static const struct mpixq_channel_queues ipc_queues = {.is_broken = mpixq_ipc_is_broken};
+
+static const struct mpixq_channel_upkeep ipc_upkeep = {.drive = mpixq_ipc_drive,
+                                                       .clean_up = mpixq_ipc_clean_up};
+
+static const struct mpixq_channel_report ipc_report = {.what_is_missing = mpixq_ipc_what_is_missing,
+                                                       .availability = ipc_availability};
+
+/* Each place is opened when a buffer in it is first matched. What was prepared for an offer stays
+ * with the pair. */
 const struct mpixq_channel mpixq_channel_ipc = {
     .name = "ipc",
     .id = MPIXQ_CHANNEL_IPC,
     .of_gpus = true,
+    .gpus = &ipc_gpus,
+    .peers = &ipc_peers,
+    .queues = &ipc_queues,
+    .upkeep = &ipc_upkeep,
+    .report = &ipc_report,
     .graphs = &mpixq_ipc_graphs,
-    .open = ipc_open,
     .close = ipc_close,
-    .outlook = ipc_outlook,
-    .tell = mpixq_channel_tell_nothing,
-    .attach = mpixq_channel_attach_nothing,
-    .detach = mpixq_channel_detach_nothing,
-    .expose = ipc_expose,
-    .reach = mpixq_channel_reach_nothing,
-    .unreach = mpixq_channel_unreach_nothing,
-    .prepare = ipc_prepare,
-    .drive = mpixq_ipc_drive,
-    .settle = mpixq_channel_drive_nothing,
     .offer = ipc_offer,
     .accept = ipc_accept,
     .connect = ipc_connect,
-    .must_open = ipc_must_open,
-    .open_peer = ipc_open_peer,
-    .undo = ipc_undo,
-    .withdraw = ipc_withdraw,
     .start = mpixq_ipc_start,
     .wait = mpixq_ipc_wait,
     .poll = mpixq_ipc_poll,
-    .is_broken = mpixq_ipc_is_broken,
-    .poll_many = mpixq_channel_poll_each,
-    .lacks = mpixq_ipc_lacks,
-    .has_lost = mpixq_channel_has_lost_nothing,
-    .attend = mpixq_ipc_attend,
-    .recall = mpixq_ipc_recall,
-    .tidy = mpixq_ipc_tidy,
-    .ended = ipc_ended,
     .release = ipc_release,
     .retire = ipc_retire,
 };

@@ -161,7 +161,7 @@ void mpixq_ipc_recall(struct mpixq_pair *pair)
     (void)mpixq_share_recall(end->place->share, &recall);
 }
 
-const char *mpixq_ipc_lacks(const struct mpixq_pair *pair)
+const char *mpixq_ipc_what_is_missing(const struct mpixq_pair *pair)
 {
     const struct ipc_end *end = pair->end;
 

@@ -6,7 +6,7 @@
 #include <stddef.h>
 
 #include "comm/comm.h"
-#include "core/channel.h"
+#include "core/channels.h"
 #include "core/failure.h"
 #include "core/graphs.h"
 #include "core/handles.h"
@@ -112,7 +112,7 @@ static void recall(struct mpixq_request *req, void *arg)
 {
     (void)arg;
     if (req->pair.channel != NULL) {
-        req->pair.channel->recall(&req->pair);
+        mpixq_channel_recall(&req->pair);
     }
 }
 

@@ -10,7 +10,7 @@
 #include "comm/comm.h"
 #include "comm/layout.h"
 #include "control.h"
-#include "core/channel.h"
+#include "core/channels.h"
 #include "core/queue.h"
 #include "core/served.h"
 #include "core/stage.h"
@@ -205,11 +205,11 @@ void mpixq_match_agree(struct mpixq_request *req, const struct mpixq_record *rec
         mpixq_match_retire();
         error = mpixq_match_choose_channel(req, record, &mine, &channel);
     }
-    if (error == MPIXQ_E_NONE && channel->must_open(&req->pair)) {
+    if (error == MPIXQ_E_NONE && mpixq_channel_must_open(channel, &req->pair)) {
         if (mpixq_match_open_later(req, channel, record, &mine)) {
             return;
         }
-        channel->undo(&req->pair);
+        mpixq_channel_undo(channel, &req->pair);
         error = MPIXQ_E_NO_MEMORY;
     }
     settle(req, &record->u.offer, req->pair.peer_world, error, channel, &mine);
@@ -374,7 +374,8 @@ static void record_answer(const struct mpixq_record *record, int source)
         return;
     }
     error = mpixq_match_accepted_channel(req, record, &channel);
-    error = error == MPIXQ_E_NONE && channel->must_open(&req->pair) ? MPIXQ_E_PROTOCOL : error;
+    error = error == MPIXQ_E_NONE && mpixq_channel_must_open(channel, &req->pair) ? MPIXQ_E_PROTOCOL
+                                                                                  : error;
     if (error != MPIXQ_E_NONE && wire->error == MPIXQ_E_NONE) {
         mpixq_match_cut_off(source, wire->receiver_id);
     }

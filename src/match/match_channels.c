@@ -8,7 +8,7 @@
 
 #include <string.h>
 
-#include "core/channel.h"
+#include "core/channels.h"
 #include "core/served.h"
 #include "util/log.h"
 
@@ -119,7 +119,7 @@ void mpixq_match_drop_offers(struct mpixq_request *req, const struct mpixq_chann
         const struct mpixq_channel *channel = mpixq_channels[i];
 
         if (channel != except && (req->marked & (UINT32_C(1) << channel->id)) != 0) {
-            channel->withdraw(&req->pair);
+            mpixq_channel_withdraw(channel, &req->pair);
         }
     }
     req->marked = 0;

@@ -9,7 +9,7 @@
 #include <utlist.h>
 
 #include "control.h"
-#include "core/channel.h"
+#include "core/channels.h"
 #include "core/graphs.h"
 #include "core/queue.h"
 #include "core/request_name.h"
@@ -42,7 +42,7 @@ void mpixq_match_record_release(const struct mpixq_record *record, int source)
     req = pair->owner;
     is_first = !mpixq_pair_peer_is_gone(pair);
     atomic_store_explicit(&pair->peer_end, record->u.release.started + 1, memory_order_release);
-    pair->channel->ended(pair);
+    mpixq_channel_ended(pair);
     if (!mpixq_pair_is_send(pair) && is_first && req != NULL && req->released) {
         LL_PREPEND2(retiring, req, next_released);
     }
@@ -95,7 +95,7 @@ void mpixq_match_retire(void)
             continue;
         }
         mpixq_graphs_forget(&req->pair); /* which looks at what retire gives up */
-        if (req->pair.channel->retire(&req->pair)) {
+        if (mpixq_channel_retire(&req->pair)) {
             *link = next;
             mpixq_match_id_remove(&req->pair);
             LL_PREPEND2(retired, req, next_released);
@@ -129,7 +129,7 @@ static void release_locked(struct mpixq_request *req)
     bool is_send = mpixq_request_is_send(req), peer_is_gone = mpixq_pair_peer_is_gone(&req->pair);
 
     mpixq_request_release(req);
-    req->pair.channel->release(&req->pair);
+    mpixq_channel_release(&req->pair);
     /* A sender whose words a GPU of the receiver writes stays until it hears of its end. */
     if (req->pair.peer_world != MPI_PROC_NULL &&
         (is_send || !peer_is_gone || req->pair.channel->of_gpus)) {
@@ -157,8 +157,8 @@ void mpixq_match_release(struct mpixq_request *req)
     mpixq_match_retire();
     is_left = retiring != NULL;
     mpixq_match_leave();
-    mpixq_channels_tidy();
-    if (is_left) { /* a channel may have had to tidy first */
+    mpixq_channels_clean_up();
+    if (is_left) { /* a channel may have had to clean up first */
         mpixq_match_enter();
         mpixq_match_retire();
         mpixq_match_leave();
@@ -238,7 +238,7 @@ static void release_left(struct mpixq_request *req, void *arg)
     (void)arg;
     mpixq_channels_unreach(&req->pair);
     if (req->pair.channel != NULL && !req->released) {
-        req->pair.channel->release(&req->pair);
+        mpixq_channel_release(&req->pair);
     }
 }
 
@@ -252,8 +252,7 @@ static void let_go(struct mpixq_request *req, void *arg)
     mpixq_graphs_forget(&req->pair);
     if (req->pair.channel != NULL) {
         /* A receive may still lack its sender's release: nobody will wait for that any more. */
-        if (!req->pair.channel->retire(&req->pair) && mpixq_request_is_send(req) &&
-            busy->n++ == 0) {
+        if (!mpixq_channel_retire(&req->pair) && mpixq_request_is_send(req) && busy->n++ == 0) {
             (void)mpixq_request_name(req, busy->first);
         }
     }
@@ -289,7 +288,7 @@ void mpixq_match_close(void)
     }
     mpixq_match_each(release_left, NULL);
     mpixq_match_leave();
-    mpixq_channels_tidy();
+    mpixq_channels_clean_up();
     mpixq_match_enter();
     mpixq_match_each(let_go, &busy);
     mpixq_match_reasons_close();

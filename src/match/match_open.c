@@ -20,7 +20,7 @@
 #include <pthread.h>
 #include <utlist.h>
 
-#include "core/channel.h"
+#include "core/channels.h"
 #include "match_channels.h"
 #include "match_internal.h"
 #include "offer.h"
@@ -105,7 +105,7 @@ static void refuse_answer(struct mpixq_request *req, const struct mpixq_channel 
 {
     mpixq_match_refuse_channel(req, channel->id, why);
     req->marked &= ~(UINT32_C(1) << channel->id);
-    channel->withdraw(&req->pair);
+    mpixq_channel_withdraw(channel, &req->pair);
     send_verdict(req, MPIXQ_E_NO_CHANNEL);
 }
 
@@ -122,13 +122,13 @@ void mpixq_match_take_awaiting(struct mpixq_request *req, const struct mpixq_rec
     const struct mpixq_channel *channel = NULL;
     enum mpixq_error error = mpixq_match_accepted_channel(req, answer, &channel);
 
-    if (error == MPIXQ_E_NONE && !channel->must_open(&req->pair)) {
+    if (error == MPIXQ_E_NONE && !mpixq_channel_must_open(channel, &req->pair)) {
         error = MPIXQ_E_PROTOCOL;
     }
     if (error != MPIXQ_E_NONE) {
         fail_answer(req, error);
     } else if (!mpixq_match_open_later(req, channel, NULL, NULL)) {
-        channel->undo(&req->pair);
+        mpixq_channel_undo(channel, &req->pair);
         refuse_answer(req, channel, "no memory");
     }
 }
@@ -140,7 +140,7 @@ static void next_channel(struct mpixq_opening *opening)
     struct mpixq_record offer;
 
     (void)mpixq_offer_read(opening->offer, &offer);
-    opening->channel->undo(&req->pair);
+    mpixq_channel_undo(opening->channel, &req->pair);
     req->marked |= UINT32_C(1) << opening->channel->id;
     req->opening = NULL;
     opening_free(opening);
@@ -153,7 +153,7 @@ static void abandon(struct mpixq_opening *opening, enum mpixq_error error)
     struct mpixq_record nothing = {.n_blobs = 0};
     struct mpixq_request *req = opening->req;
 
-    opening->channel->undo(&req->pair);
+    mpixq_channel_undo(opening->channel, &req->pair);
     req->opening = NULL;
     opening_free(opening);
     if (mpixq_request_is_send(req)) {
@@ -193,7 +193,7 @@ static void conclude(struct mpixq_opening *opening)
         mpixq_match_answer(req->pair.peer_world, req->pair.peer_id, req, MPIXQ_E_NONE,
                            &opening->answer);
     } else if (mpixq_request_is_send(req)) {
-        opening->channel->undo(&req->pair);
+        mpixq_channel_undo(opening->channel, &req->pair);
         req->opening = NULL;
         refuse_answer(req, opening->channel, opening->why);
         opening_free(opening);
@@ -222,8 +222,8 @@ bool mpixq_match_open(void)
     mpixq_progress_wake(); /* peers go on, and are heard, while this thread waits for a GPU */
     LL_FOREACH(list, opening)
     {
-        opening->is_open =
-            opening->channel->open_peer(&opening->req->pair, opening->why, sizeof opening->why);
+        opening->is_open = mpixq_channel_open_peer(opening->channel, &opening->req->pair,
+                                                   opening->why, sizeof opening->why);
     }
     mpixq_match_enter();
     LL_FOREACH_SAFE(list, opening, next)

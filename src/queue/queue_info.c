@@ -4,7 +4,7 @@
  * What a queue uses and has done, for people. */
 #include <stdio.h>
 
-#include "core/channel.h"
+#include "core/channels.h"
 #include "queues.h"
 #include "stream/stream.h"
 #include "util/log.h"

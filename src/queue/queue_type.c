@@ -5,7 +5,7 @@
  * comes to a queue, so a type selects nothing: a queue takes a pair or refuses to start it. */
 #include <stdio.h>
 
-#include "core/channel.h"
+#include "core/channels.h"
 #include "core/served.h"
 #include "queues.h"
 #include "util/env.h"
@@ -55,7 +55,7 @@ int mpixq_queue_type_unusable(void)
         cxi == NULL ? "not in this build: the library was built without libfabric"
         : !mpixq_channel_set_has(&mpixq_env.channels, MPIXQ_CHANNEL_CXI)
             ? "not among MPIXQ_CHANNELS"
-            : cxi->outlook());
+            : mpixq_channel_availability(cxi));
     return mpixq_error_cause(MPIXQ_E_CXI, NULL, text);
 }
 

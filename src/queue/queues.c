@@ -9,7 +9,7 @@
 #include <utlist.h>
 
 #include "comm/comm.h"
-#include "core/channel.h"
+#include "core/channels.h"
 #include "core/failure.h"
 #include "core/graphs.h"
 #include "core/lost.h"
@@ -229,7 +229,7 @@ static bool has_ended_well(const struct mpixq_queue *queue, struct mpixq_request
         return !mpixq_queue_has_failed(queue) && !mpixq_pair_has_failed(&req->pair);
     }
     return is_complete(req) &&
-           !(mpixq_queue_has_failed(queue) && req->pair.channel->is_broken(&req->pair));
+           !(mpixq_queue_has_failed(queue) && mpixq_channel_is_broken(&req->pair));
 }
 
 /* Take a request from the queue, whose turn is taken; the stream has passed its last operation. */
@@ -359,7 +359,7 @@ static const _Atomic uint64_t *drive_started(struct mpixq_queue *queue)
         }
     }
     if (first == NULL) {
-        mpixq_channels_settle(queue->by_channel);
+        mpixq_channels_report_failures(queue->by_channel);
     }
     return first;
 }

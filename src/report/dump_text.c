@@ -94,7 +94,7 @@ static void print_start(const struct mpixq_request *req, struct mpixq_queue *que
     say_where(req, queue, where);
     mpixq_print("dump: start %llu of %s by channel %s, %s: %s",
                 (unsigned long long)req->age.progress + 1, mpixq_request_name(req, name),
-                req->pair.channel->name, where, mpixq_watchdog_lacks(req));
+                req->pair.channel->name, where, mpixq_watchdog_what_is_missing(req));
 }
 
 static void note_start(struct dump *dump, struct mpixq_request *req)

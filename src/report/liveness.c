@@ -10,7 +10,7 @@
 #include <stdio.h>
 
 #include "comm/comm.h"
-#include "core/channel.h"
+#include "core/channels.h"
 #include "core/graphs.h"
 #include "core/queue.h"
 #include "core/request_name.h"
@@ -62,7 +62,7 @@ static const char *find_reason(struct mpixq_request *req, uint64_t now, enum mpi
     if (mpixq_control_has_lost(req->pair.peer_world, now)) {
         return "the peer's process has ended";
     }
-    if (req->pair.channel->has_lost(&req->pair)) {
+    if (mpixq_channel_has_lost(&req->pair)) {
         return "the network does not reach the peer";
     }
     if (mpixq_pair_is_without_peer(&req->pair, mpixq_pair_done(&req->pair) + 1)) {

@@ -7,7 +7,7 @@
 #include <mpi.h>
 #include <stddef.h>
 
-#include "core/channel.h"
+#include "core/channels.h"
 #include "core/queue.h"
 #include "match/control.h"
 #include "match/match_channels.h"

@@ -9,7 +9,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "core/channel.h"
+#include "core/channels.h"
 
 enum {
     LINE = 512, /* bytes that one addition has at most */

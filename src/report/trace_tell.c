@@ -7,6 +7,7 @@
 #include <mpi.h>
 #include <string.h>
 
+#include "core/channels.h"
 #include "match/control.h"
 #include "match/match_channels.h"
 #include "trace_internal.h"

@@ -263,7 +263,7 @@ static void report_start(struct look *look, struct mpixq_request *req, uint64_t 
     (void)snprintf(text, sizeof text, "%s has waited %.1f s for start %llu of %s by channel %s: %s",
                    who, seconds(look, since_ns), (unsigned long long)req->age.progress + 1,
                    mpixq_request_name(req, name), req->pair.channel->name,
-                   mpixq_watchdog_lacks(req));
+                   mpixq_watchdog_what_is_missing(req));
     tell(text, ". The peer may just need as long");
 }
 
@@ -408,7 +408,7 @@ static void fail_start(struct mpixq_request *req)
 
     (void)snprintf(text, sizeof text,
                    "waited longer than %ld s (rank %d of MPI_COMM_WORLD): %.160s",
-                   mpixq_env.watchdog_s, req->pair.peer_world, mpixq_watchdog_lacks(req));
+                   mpixq_env.watchdog_s, req->pair.peer_world, mpixq_watchdog_what_is_missing(req));
     mpixq_queue_fail(mpixq_graphs_queue(&req->pair), &req->pair,
                      mpixq_error_cause(MPIXQ_E_WAIT_TIMEOUT, mpixq_request_name(req, name), text),
                      "wait");

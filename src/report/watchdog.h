@@ -36,7 +36,7 @@ enum { MPIXQ_WHY_ROOM = 320 };
 const char *mpixq_watchdog_why_unmatched(const struct mpixq_request *req,
                                          char text[MPIXQ_WHY_ROOM]);
 /* What the next start to complete waits for. */
-const char *mpixq_watchdog_lacks(const struct mpixq_request *req);
+const char *mpixq_watchdog_what_is_missing(const struct mpixq_request *req);
 /* Is a start of the request pending that may still complete, on its queue or on none? */
 bool mpixq_watchdog_is_pending(const struct mpixq_request *req, const struct mpixq_queue *queue);
 /* Note how far the starts of the request have got. If they have got on, no wait for them is old. */

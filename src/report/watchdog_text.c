@@ -5,7 +5,7 @@
 #include <stdio.h>
 
 #include "comm/comm.h"
-#include "core/channel.h"
+#include "core/channels.h"
 #include "core/request_name.h"
 #include "match/control.h"
 #include "match/match_internal.h"
@@ -40,9 +40,9 @@ const char *mpixq_watchdog_why_unmatched(const struct mpixq_request *req, char t
     return text;
 }
 
-const char *mpixq_watchdog_lacks(const struct mpixq_request *req)
+const char *mpixq_watchdog_what_is_missing(const struct mpixq_request *req)
 {
     return mpixq_pair_is_without_peer(&req->pair, req->age.progress + 1)
                ? "the peer has freed its end of the pair"
-               : req->pair.channel->lacks(&req->pair);
+               : mpixq_channel_what_is_missing(&req->pair);
 }

@@ -93,11 +93,6 @@ static enum mpixq_error self_connect(struct mpixq_pair *pair, const struct mpixq
     return pair->end != NULL ? MPIXQ_E_NONE : MPIXQ_E_PROTOCOL;
 }
 
-static void self_withdraw(struct mpixq_pair *pair)
-{
-    (void)pair;
-}
-
 static bool is_waiting_for_data(const struct mpixq_pair *pair)
 {
     return pair != NULL && mpixq_pair_is_in_flight(pair);
@@ -209,7 +204,7 @@ static bool self_poll(struct mpixq_pair *pair)
     return mpixq_pair_is_complete(pair);
 }
 
-static const char *self_lacks(const struct mpixq_pair *pair)
+static const char *self_what_is_missing(const struct mpixq_pair *pair)
 {
     struct self_link *link = pair->end;
     uint64_t wanted = mpixq_pair_done(pair) + 1;
@@ -266,40 +261,21 @@ static bool self_retire(struct mpixq_pair *pair)
     return true;
 }
 
+static const struct mpixq_channel_report self_report = {.what_is_missing = self_what_is_missing};
+
 const struct mpixq_channel mpixq_channel_self = {
     .name = "self",
     .id = MPIXQ_CHANNEL_SELF,
     .through_mpi = true,
+    .report = &self_report,
     .open = self_open,
     .close = self_close,
-    .outlook = mpixq_channel_outlook_available,
-    .tell = mpixq_channel_tell_nothing,
-    .attach = mpixq_channel_attach_nothing,
-    .detach = mpixq_channel_detach_nothing,
-    .expose = mpixq_channel_expose_nothing,
-    .reach = mpixq_channel_reach_nothing,
-    .unreach = mpixq_channel_unreach_nothing,
-    .prepare = mpixq_channel_prepare_nothing,
-    .drive = mpixq_channel_drive_nothing,
-    .settle = mpixq_channel_drive_nothing,
     .offer = self_offer,
     .accept = self_accept,
     .connect = self_connect,
-    .must_open = mpixq_channel_must_open_nothing,
-    .open_peer = mpixq_channel_open_nothing,
-    .undo = mpixq_channel_ignore,
-    .withdraw = self_withdraw,
     .start = self_start,
     .wait = self_wait,
     .poll = self_poll,
-    .is_broken = mpixq_channel_has_lost_nothing,
-    .poll_many = mpixq_channel_poll_each,
-    .lacks = self_lacks,
-    .has_lost = mpixq_channel_has_lost_nothing,
-    .attend = mpixq_channel_ignore,
-    .recall = mpixq_channel_ignore,
-    .tidy = mpixq_channel_drive_nothing,
-    .ended = mpixq_channel_ignore,
     .release = self_release,
     .retire = self_retire,
 };

@@ -6,10 +6,11 @@
  */
 #include "unit.h"
 
+#include <stdio.h>
 #include <string.h>
 #include <time.h>
 
-#include "core/channel.h"
+#include "core/channels.h"
 #include "match/match_internal.h"
 #include "core/queue.h"
 #include "request.h"
@@ -48,7 +49,8 @@ static bool match(const struct mpixq_channel *channel)
     if (has_offered) {
         assert_int_equal(channel->accept(&receiver, &offer, &answer, &why), MPIXQ_E_NONE);
         assert_int_equal(channel->connect(&sender, &answer), MPIXQ_E_NONE);
-        assert_false(channel->must_open(&sender) || channel->must_open(&receiver));
+        assert_false(mpixq_channel_must_open(channel, &sender) ||
+                     mpixq_channel_must_open(channel, &receiver));
     }
     mpixq_match_leave();
     if (!has_offered) {
@@ -117,14 +119,14 @@ static void let_go(void)
         assert_int_equal(mpixq_pair_peer_starts(ends[i]), STARTS);
         assert_false(mpixq_pair_is_without_peer(ends[i], STARTS));
         assert_true(mpixq_pair_is_without_peer(ends[i], STARTS + 1));
-        ends[i]->channel->ended(ends[i]);
-        ends[i]->channel->release(ends[i]);
+        mpixq_channel_ended(ends[i]);
+        mpixq_channel_release(ends[i]);
     }
     mpixq_match_leave();
-    ends[0]->channel->tidy(); /* what is not to be done under the lock */
+    mpixq_channels_clean_up(); /* what is not to be done under the lock */
     mpixq_match_enter();
     for (int i = 0; i < 2; i++) {
-        assert_true(ends[i]->channel->retire(ends[i]));
+        assert_true(mpixq_channel_retire(ends[i]));
         assert_null(ends[i]->end);
     }
     mpixq_match_leave();
@@ -171,6 +173,135 @@ static void null_channel_completes_at_once(void **state)
     sender.peer_world = MPI_PROC_NULL;
     start(&sender);
     complete(&sender, &sender);
+    forget_ids();
+}
+
+/* What may be asked of any channel is answered for one that has no more than starts and waits, */
+static void expect_the_least(const struct mpixq_channel *channel)
+{
+    struct mpixq_pair *pair = &sender;
+    bool done = false;
+
+    make(channel);
+    assert_string_equal(mpixq_channel_availability(channel), "available");
+    assert_string_equal(mpixq_channel_what_is_missing(pair), "nothing");
+    assert_false(mpixq_channel_must_open(channel, pair));
+    assert_true(mpixq_channel_open_peer(channel, pair, NULL, 0));
+    mpixq_channel_undo(channel, pair);
+    mpixq_channel_withdraw(channel, pair);
+    mpixq_channel_attend(pair);
+    mpixq_channel_recall(pair);
+    mpixq_channel_report_failures(channel);
+    assert_false(mpixq_channel_is_broken(pair) || mpixq_channel_has_lost(pair));
+    mpixq_channel_poll_many(&pair, 1, &done);
+    assert_true(done);
+    mpixq_channel_ended(pair);
+    mpixq_channel_release(pair);
+    assert_true(mpixq_channel_retire(pair));
+    forget_ids();
+}
+
+/* and of one that has of each part only some. */
+static void channels_need_not_have_all(void **state)
+{
+    static const struct mpixq_channel_gpus gpus = {.expose = NULL};
+    static const struct mpixq_channel_queues queues = {.attach = NULL};
+    static const struct mpixq_channel_upkeep upkeep = {.report_failures = NULL, .has_lost = NULL};
+    struct mpixq_channel partly = mpixq_channel_null;
+
+    (void)state;
+    expect_the_least(&mpixq_channel_null);
+    partly.gpus = &gpus;
+    partly.queues = &queues;
+    partly.upkeep = &upkeep;
+    expect_the_least(&partly);
+}
+
+static int asked;
+
+static void note_asked(struct mpixq_pair *pair)
+{
+    assert_ptr_equal(pair, &sender);
+    asked++;
+}
+
+static bool note_and_agree(struct mpixq_pair *pair)
+{
+    note_asked(pair);
+    return true;
+}
+
+static bool note_and_refuse(struct mpixq_pair *pair)
+{
+    note_asked(pair);
+    return false;
+}
+
+static void note_failures(void)
+{
+    asked++;
+}
+
+static const char *note_and_say(const struct mpixq_pair *pair)
+{
+    assert_ptr_equal(pair, &sender);
+    asked++;
+    return "all";
+}
+
+static bool note_and_open(const struct mpixq_pair *pair)
+{
+    return note_and_say(pair) != NULL;
+}
+
+static bool fail_to_open(struct mpixq_pair *pair, char *why_p, size_t room)
+{
+    note_asked(pair);
+    (void)snprintf(why_p, room, "why not");
+    return false;
+}
+
+/* What a channel has is asked, once, and its answer counts. */
+static void channels_are_asked_what_they_have(void **state)
+{
+    static const struct mpixq_channel_gpus gpus = {.attend = note_asked, .recall = note_asked};
+    static const struct mpixq_channel_peers peers = {.must_open = note_and_open,
+                                                     .open_peer = fail_to_open,
+                                                     .undo = note_asked,
+                                                     .ended = note_asked};
+    static const struct mpixq_channel_queues queues = {.is_broken = note_and_agree};
+    static const struct mpixq_channel_upkeep upkeep = {.report_failures = note_failures,
+                                                       .has_lost = note_and_agree};
+    static const struct mpixq_channel_report report = {.what_is_missing = note_and_say};
+    struct mpixq_channel full = mpixq_channel_null;
+    char why[20];
+
+    (void)state;
+    full.gpus = &gpus;
+    full.peers = &peers;
+    full.queues = &queues;
+    full.upkeep = &upkeep;
+    full.report = &report;
+    full.withdraw = full.release = note_asked;
+    full.retire = note_and_refuse;
+    make(&full);
+    asked = 0;
+    mpixq_channel_attend(&sender);
+    mpixq_channel_recall(&sender);
+    mpixq_channel_withdraw(&full, &sender);
+    mpixq_channel_undo(&full, &sender);
+    mpixq_channel_report_failures(&full);
+    mpixq_channel_ended(&sender);
+    mpixq_channel_release(&sender);
+    assert_int_equal(asked, 7);
+    assert_true(mpixq_channel_must_open(&full, &sender));
+    assert_false(mpixq_channel_open_peer(&full, &sender, why, sizeof why));
+    assert_string_equal(why, "why not");
+    assert_true(mpixq_channel_is_broken(&sender));
+    assert_true(mpixq_channel_has_lost(&sender));
+    assert_string_equal(mpixq_channel_what_is_missing(&sender), "all");
+    assert_false(mpixq_channel_retire(&sender));
+    assert_int_equal(asked, 13);
     forget_ids();
 }
 
@@ -244,6 +375,8 @@ static int run(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(channels_need_no_request),
         cmocka_unit_test(null_channel_completes_at_once),
+        cmocka_unit_test(channels_need_not_have_all),
+        cmocka_unit_test(channels_are_asked_what_they_have),
         cmocka_unit_test(failure_needs_no_request),
         cmocka_unit_test(done_never_goes_back),
         cmocka_unit_test(release_is_not_trusted),

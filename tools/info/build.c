@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "config.h"
-#include "core/channel.h"
+#include "core/channels.h"
 #include "info.h"
 #include "stream/stream.h"
 

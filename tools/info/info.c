@@ -11,7 +11,7 @@
 #include <unistd.h>
 
 #include "config.h"
-#include "core/channel.h"
+#include "core/channels.h"
 #include "util/env.h"
 #include "lib/lib.h"
 #include "util/node.h"
@@ -202,8 +202,8 @@ static bool look_around(struct report *report)
     if (mpixq_channel_by_id(MPIXQ_CHANNEL_CXI) == NULL) {
         mpixq_fact(report_of(report, FABRIC), "libfabric", "not in this build");
     }
-    for (int i = 0; wants(FABRIC) && mpixq_channels[i] != NULL; i++) {
-        mpixq_channels[i]->tell(report_of(report, FABRIC));
+    if (wants(FABRIC)) {
+        mpixq_channels_describe(report_of(report, FABRIC));
     }
     return any;
 }

@@ -16,7 +16,7 @@
 
 #include "config.h"
 #include "util/backoff.h"
-#include "core/channel.h"
+#include "core/channels.h"
 #include "util/facts.h"
 #include "lib/lib.h"
 #include "util/node.h"
@@ -178,7 +178,7 @@ static void know_myself(struct who *who)
     who->node = mpixq_node_ident();
     who->numa = getcpu(&cpu, &numa) == 0 ? (int)numa : -1;
     who->has_nic = access("/sys/class/cxi", F_OK) == 0 ||
-                   (cxi != NULL && strncmp(cxi->outlook(), "available", 9) == 0);
+                   (cxi != NULL && strncmp(mpixq_channel_availability(cxi), "available", 9) == 0);
 }
 
 /* In the order of rounds. */

@@ -12,7 +12,7 @@
 #include <string.h>
 
 #include "../info/missed.h"
-#include "core/channel.h"
+#include "core/channels.h"
 #include "util/env.h"
 #include "core/request.h"
 #include "core/served.h"
