@@ -12,7 +12,9 @@
  *
  * LATE_DATA: data comes some time after the count of the region. DELIVERED: the sender tells, after
  * the answer that says that data is in place; then W and D count the telling too. COUNTED_FAILURES:
- * W counts a write that has failed.
+ * W counts a write that has failed, and D a clear-to-send. OWN: W counts the end of the atomic to
+ * the sender's word as well, and D that of the clear-to-send and of the atomic to the receiver's,
+ * each some time after it was executed.
  *
  * Macros that break one rule each, so that the checks can be seen to fail:
  *   BREAK_HELD      what was not armed is not taken over
@@ -50,17 +52,27 @@
 #ifdef DELIVERED
 #define SEND_OPS 3
 #define POSTED_SEND(p, k) (post_write[AT(p, k)] + post_tell[AT(p, k)] + post_done[AT(p, k)])
-#define TELL_AT(k) (2 * (k) - 1)
-#define DONE_AT(k) (2 * (k))
+#define COUNTED 2
+#define TELL_AT(k) (DONE_AT(k) - 1)
 #else
+#define COUNTED 1
 #define SEND_OPS 2
 #define POSTED_SEND(p, k) (post_write[AT(p, k)] + post_done[AT(p, k)])
-#define DONE_AT(k) (k)
+#endif
+#ifdef OWN
+#define DONE_AT(k) ((COUNTED + 1) * (k) - 1)
+#define DATA_AT(k) ((COUNTED + 2) * (k) - 1)
+#define OWE(counter, p) owe_##counter[p]++;
+byte owe_W[2], owe_D[2];
+#else
+#define DONE_AT(k) (COUNTED * (k))
+#define DATA_AT(k) (COUNTED * (k))
+#define OWE(counter, p)
 #endif
 #ifdef BREAK_TOLD
 #define DATA_IS(p, k) (did_tell[AT(p, k)])
 #else
-#define DATA_IS(p, k) (D[p] >= DONE_AT(k))
+#define DATA_IS(p, k) (D[p] >= DATA_AT(k))
 #endif
 
 /* Counters and words. */
@@ -130,6 +142,7 @@ inline clear_to_send(p, k)
 {
     assert(!did_cts[AT(p, k)]);
     did_cts[AT(p, k)] = true;
+    OWE(D, p)
     cts[p]++;
     T[p]++;
 #ifdef BREAK_CTS
@@ -148,6 +161,7 @@ inline send_done(p, k)
     did_done[AT(p, k)] = true;
     send_word[p]++;
     assert(send_word[p] == k && W[p] == DONE_AT(k) && sends[p] == k);
+    OWE(W, p)
 }
 
 #ifdef DELIVERED
@@ -166,7 +180,8 @@ inline receive_done(p, k)
     assert(buffer[p] == k);
     did_data[AT(p, k)] = true;
     receive_word[p]++;
-    assert(receive_word[p] == k && D[p] == DONE_AT(k) && receives[p] == k);
+    assert(receive_word[p] == k && D[p] == DATA_AT(k) && receives[p] == k);
+    OWE(D, p)
 }
 
 /* The stream: starts in either order, and waits, which end by the word or by the failure. */
@@ -359,6 +374,11 @@ next:
 #else
 #define COUNT_FAILURE(p)
 #endif
+#if defined(COUNTED_FAILURES) && defined(OWN)
+#define COUNT_FAILED_CTS(p) D[p]++;
+#else
+#define COUNT_FAILED_CTS(p)
+#endif
 
 #define ROUND(p, k) \
     :: atomic { BY_NIC_WRITE(p, k) -> nic_write[AT(p, k)] = true; write(p, k) } \
@@ -366,7 +386,8 @@ next:
         fail(p, 1 - p) } \
     :: atomic { BY_NIC_DONE(p, k) -> nic_done[AT(p, k)] = true; send_done(p, k) } \
     :: atomic { BY_NIC_CTS(p, k) -> nic_cts[AT(p, k)] = true; clear_to_send(p, k) } \
-    :: atomic { BY_NIC_CTS(p, k) && may_fail -> nic_cts[AT(p, k)] = true; fail(1 - p, p) } \
+    :: atomic { BY_NIC_CTS(p, k) && may_fail -> nic_cts[AT(p, k)] = true; \
+        COUNT_FAILED_CTS(p) fail(1 - p, p) } \
     :: atomic { BY_NIC_DATA(p, k) -> nic_data[AT(p, k)] = true; receive_done(p, k) } \
     BY_HOST(send, p, k, 0, cts[p] >= k && !failed[p], write(p, k)) \
     POST_LATE(send, p, p, k, 0, cts[p] >= k, write, trigger[AT(p, k)] = 2 * k) \
@@ -381,6 +402,10 @@ proctype engine(byte p)
 {
     do
     :: atomic { landing[p] != 0 -> land(p) }
+#ifdef OWN
+    :: atomic { owe_W[p] > 0 -> owe_W[p]--; W[p]++ }
+    :: atomic { owe_D[p] > 0 -> owe_D[p]--; D[p]++ }
+#endif
     ROUND(p, 1)
 #if ROUNDS > 1
     ROUND(p, 2)

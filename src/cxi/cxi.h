@@ -77,7 +77,7 @@ struct cxi_entry {
     uint64_t operand;        /* of an atomic that does not add */
     const char *what;
     bool plain, is_write; /* plain: issued by the host, and part of its end, not deferred */
-    bool counts;          /* in W */
+    bool counts;          /* in W, or in D */
     uint64_t rest;        /* it was given back in this read of completions */
     struct cxi_entry *prev, *next;
 };
@@ -119,6 +119,8 @@ struct cxi_end {
     uint64_t remote_base;                            /* of the CTS word */
     uint64_t told_key, told_addr, told_base;         /* where it tells, if delivered */
     struct cxi_counter *trigger, *written, *arrived; /* T, W, D; NULL: none here */
+    uint32_t
+        own; /* atomics of a start that W or D counts when they are over: see cxi_nic.nameless */
     struct fid_mr *region;      /* of the buffer, or of the CTS word; NULL once released */
     struct fid_mr *word_region; /* of a word that the sender writes; likewise */
     struct fid_mr *warm;        /* of what is sent from; likewise; NULL: does without */
@@ -149,6 +151,8 @@ struct cxi_end {
 uint32_t mpixq_cxi_n_ops(const struct cxi_end *end);
 /* Hand operation i of a start to the NIC. 0, or -FI_EAGAIN: no entry, or it is busy. */
 int mpixq_cxi_post(struct cxi_end *end, uint32_t i, uint64_t epoch, uint64_t ring);
+/* What must have failed, by its counter, if it was something that has no name. */
+const char *mpixq_cxi_nameless(const struct cxi_end *end);
 /* Do it now. 1: done, 0: it is not due, or an error of libfabric. */
 int mpixq_cxi_issue(struct cxi_end *end, uint32_t i, uint64_t epoch);
 
@@ -182,6 +186,10 @@ void mpixq_cxi_report_failures(struct cxi_nic *nic); /* or make known what has f
 
 /* state.c; under nic.lock. */
 void mpixq_cxi_fail(struct cxi_end *end, const char *what, int error);
+/* Something failed, and its completion does not say what; */
+void mpixq_cxi_suspect(struct cxi_nic *nic);
+/* so look for those pairs whose counters show it. */
+void mpixq_cxi_find_failures(struct cxi_nic *nic);
 void mpixq_cxi_set_live(struct cxi_end *end, bool live);
 void mpixq_cxi_take_over(struct cxi_end *end, uint64_t epoch);
 void mpixq_cxi_leave_over(struct cxi_end *end);
@@ -195,7 +203,12 @@ static inline bool mpixq_cxi_has_failed(const struct cxi_queue *cxq)
 /* What a start adds to W, or to D. */
 static inline uint64_t mpixq_cxi_counted(const struct cxi_end *end)
 {
-    return end->pieces + end->delivered;
+    return end->pieces + end->delivered + end->own;
+}
+
+static inline struct cxi_counter *mpixq_cxi_counts_in(const struct cxi_end *end)
+{
+    return end->is_send ? end->written : end->arrived;
 }
 
 /* Starts that are done, here. */

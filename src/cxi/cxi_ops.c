@@ -56,3 +56,12 @@ int mpixq_cxi_depth(const struct cxi_nic *nic, const char **why_p)
     }
     return (int)depth;
 }
+
+bool mpixq_cxi_names_operands(const struct cxi_nic *nic)
+{
+    struct fi_cxi_dom_ops *ops = NULL;
+
+    return nic->quirks->has_hybrid &&
+           fi_open_ops(&nic->domain->fid, FI_CXI_DOM_OPS_6, 0, (void **)&ops, NULL) == 0 &&
+           ops->enable_hybrid_mr_desc(&nic->domain->fid, true) == 0;
+}

@@ -36,21 +36,16 @@ static void completed(struct cxi_nic *nic, struct cxi_entry *entry)
     nic->flying--;
     if (entry->counts) {
         /* As the entry that is replaced would have done. */
-        (void)fi_cntr_add(entry->end->written->fid, 1);
+        (void)fi_cntr_add(mpixq_cxi_counts_in(entry->end)->fid, 1);
     }
 }
 
 static void completed_badly(struct cxi_nic *nic, const struct fi_cq_err_entry *error)
 {
     struct cxi_entry *entry = error->op_context;
-    struct cxi_end *end, *next;
 
     if (entry == NULL) {
-        /* Whose it was is not known: of something that is under way. */
-        DL_FOREACH_SAFE2(nic->live, end, next, next_live)
-        {
-            mpixq_cxi_fail(end, "operation", error->err);
-        }
+        mpixq_cxi_suspect(nic);
         return;
     }
     if (entry->probe != NULL) {
@@ -109,6 +104,7 @@ static void read_queue(struct cxi_nic *nic)
     } while (n > 0);
     mpixq_lock_acquire(&nic->lock);
     nic->reads_done = nic->reads;
+    mpixq_cxi_find_failures(nic);
     mpixq_lock_release(&nic->lock);
 }
 

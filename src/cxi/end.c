@@ -268,5 +268,6 @@ struct cxi_end *mpixq_cxi_end_take(struct cxi_nic *nic, struct mpixq_pair *pair,
     }
     end->ready = ready;
     end->shared = end->is_send == ready;
+    end->own = !nic->nameless ? 0 : end->is_send ? 1 : (uint32_t)!ready + 1;
     return end;
 }

@@ -106,6 +106,7 @@ static const char *open_objects(struct cxi_nic *nic)
     }
     rc = mpixq_cxi_fabric(nic->info, &nic->fabric);
     rc = rc ? rc : fi_domain(nic->fabric, nic->info, &nic->domain, NULL);
+    nic->names_operands = rc == 0 && mpixq_cxi_names_operands(nic);
     rc = rc ? rc : open_endpoint(nic);
     rc = rc ? rc : name_endpoint(nic);
     if (rc != 0) {
@@ -133,6 +134,18 @@ static bool can_do_hmem(struct cxi_nic *nic)
     return nic->held != NULL && mpixq_cxi_arena_open(nic);
 }
 
+/* What atomics add is one word, in a region that they can name: then the provider keeps no request
+ * for them, and no event comes when they are over. */
+static void choose_names(struct cxi_nic *nic)
+{
+    if (nic->names_operands && nic->atomic == FI_SUM) {
+        nic->held = nic->held != NULL ? nic->held
+                                      : mpixq_cxi_warm(nic, &nic->constants, sizeof nic->constants);
+        nic->nameless = nic->held != NULL;
+        nic->held_desc = nic->nameless ? fi_mr_desc(nic->held) : NULL;
+    }
+}
+
 /* NULL, or why not. */
 static const char *open_fabric(struct cxi_nic *nic, const char *gpus_lack)
 {
@@ -148,6 +161,7 @@ static const char *open_fabric(struct cxi_nic *nic, const char *gpus_lack)
     if (why != NULL) {
         return why;
     }
+    choose_names(nic);
     nic->next_key = CXI_PROBE_KEY;
     nic->probed =
         mpixq_cxi_region(nic, &nic->constants.nowhere, sizeof nic->constants.nowhere, NULL);

@@ -32,12 +32,16 @@ struct cxi_nic {
     fi_addr_t self;
     _Atomic uint64_t next_key;
     enum fi_op atomic; /* FI_SUM; FI_MAX where there is no sum */
+    /* The provider lets operands be named; and deferred operations without data are posted so that
+     * their success makes no event, and their failure has no name. */
+    bool names_operands, nameless;
     /* What atomics add, and what an empty buffer stands for: nothing is written there, but the
      * arrival is counted. Probes go there as well. */
     struct {
         uint64_t one, nowhere;
     } constants;
     struct fid_mr *held;   /* the constants, which are kept mapped; NULL: they are not */
+    void *held_desc;       /* names it */
     struct fid_mr *probed; /* the region with key CXI_PROBE_KEY */
     struct cxi_exposure exposure;
     struct cxi_shares shares; /* of its entries; under the lock once it is open */
@@ -62,6 +66,11 @@ struct cxi_nic {
         struct fid_mr *held;
     } arena;
     struct cxi_counter *counters, *doubtful, *aside;
+    /* Failures without a name that were read, and those that counters have shown since; until then
+     * the pairs that they are of are looked for. */
+    struct {
+        uint64_t read, found, until_ns;
+    } unknown;
     struct cxi_end *ends, *live, *over, *failed;
     struct cxi_end *gone; /* that no pair has any more: for whoever comes by */
     atomic_int n_gone;    /* those included that a thread has taken */

@@ -54,7 +54,7 @@ static void fill_write(struct cxi_end *end, struct cxi_entry *entry, uint32_t i)
     uint64_t bytes = left < end->piece ? left : end->piece;
     uint64_t flags = end->delivered ? FI_DELIVERY_COMPLETE : 0;
 
-    if (bytes == 0 && nic->quirks->flags_small) {
+    if (bytes == 0 && nic->quirks->flags_small && !nic->nameless) {
         flags |= FI_COMPLETION;
     }
     entry->u.write.local.iov_base = end->buffer + offset;
@@ -86,17 +86,18 @@ static void fill_atomic(struct cxi_end *end, struct cxi_entry *entry, enum kind 
     entry->u.atomic.local = (struct fi_ioc){
         .addr = nic->atomic == FI_SUM ? &nic->constants.one : &entry->operand, .count = 1};
     entry->u.atomic.remote = (struct fi_rma_ioc){.addr = address, .count = 1, .key = key};
-    entry->u.atomic.op =
-        (struct fi_op_atomic){.ep = nic->ep,
-                              .flags = nic->quirks->flags_small ? FI_COMPLETION : 0,
-                              .msg = {.msg_iov = &entry->u.atomic.local,
-                                      .iov_count = 1,
-                                      .addr = kind == DONE ? nic->self : end->peer,
-                                      .rma_iov = &entry->u.atomic.remote,
-                                      .rma_iov_count = 1,
-                                      .datatype = FI_UINT64,
-                                      .op = nic->atomic,
-                                      .context = &entry->work.context}};
+    entry->u.atomic.op = (struct fi_op_atomic){
+        .ep = nic->ep,
+        .flags = nic->quirks->flags_small && !nic->nameless ? FI_COMPLETION : 0,
+        .msg = {.msg_iov = &entry->u.atomic.local,
+                .desc = nic->nameless ? &nic->held_desc : NULL,
+                .iov_count = 1,
+                .addr = kind == DONE ? nic->self : end->peer,
+                .rma_iov = &entry->u.atomic.remote,
+                .rma_iov_count = 1,
+                .datatype = FI_UINT64,
+                .op = nic->atomic,
+                .context = &entry->work.context}};
 }
 
 static void fill(struct cxi_end *end, struct cxi_entry *entry, uint32_t i, uint64_t epoch)
@@ -107,7 +108,7 @@ static void fill(struct cxi_end *end, struct cxi_entry *entry, uint32_t i, uint6
     entry->end = end;
     entry->epoch = epoch;
     entry->what = names[kind];
-    entry->counts = kind == WRITE || kind == TELL;
+    entry->counts = kind == WRITE || kind == TELL || end->own > 0;
     if (kind == WRITE) {
         fill_write(end, entry, i);
         entry->work.op_type = FI_OP_WRITE;
@@ -117,9 +118,16 @@ static void fill(struct cxi_end *end, struct cxi_entry *entry, uint32_t i, uint6
         entry->work.op_type = FI_OP_ATOMIC;
         entry->work.op.atomic = &entry->u.atomic.op;
     }
-    entry->work.completion_cntr = entry->counts                   ? end->written->fid
+    entry->work.completion_cntr = entry->counts                   ? mpixq_cxi_counts_in(end)->fid
                                   : nic->quirks->wants_completion ? nic->sink->fid
                                                                   : NULL;
+}
+
+/* How far W or D has come when such an atomic of a start is due. If its own end is counted there
+ * as well, then so is that of all atomics before it. */
+static uint64_t due(const struct cxi_end *end, enum kind kind, uint64_t epoch)
+{
+    return mpixq_cxi_counted(end) * epoch - (end->own > 0) - (kind == TELL);
 }
 
 /* What operation i of a start waits for: doc/cxi.md, section 2. */
@@ -137,8 +145,8 @@ static void set_trigger(const struct cxi_end *end, struct cxi_entry *entry, uint
         counter = end->queue->shared;
         threshold = ring;
     } else {
-        counter = end->is_send ? end->written : end->arrived;
-        threshold = mpixq_cxi_counted(end) * epoch - (kind == TELL);
+        counter = mpixq_cxi_counts_in(end);
+        threshold = due(end, kind, epoch);
     }
     entry->work.triggering_cntr = counter->fid;
     entry->work.threshold = counter->base + threshold;
@@ -222,8 +230,21 @@ static bool is_due(const struct cxi_end *end, uint32_t i, uint64_t epoch)
     if (kind == CTS) {
         return true; /* the stream has executed the start */
     }
-    return has_counted(end, end->is_send ? end->written : end->arrived,
-                       mpixq_cxi_counted(end) * epoch - (kind == TELL));
+    return has_counted(end, mpixq_cxi_counts_in(end), due(end, kind, epoch));
+}
+
+/* Of one that asks for no completion. The counter is shown as it was at the failure, or later: if
+ * a NIC counts failures towards thresholds, what comes behind the one that failed may have been
+ * executed by then, which the word shows. */
+const char *mpixq_cxi_nameless(const struct cxi_end *end)
+{
+    const struct cxi_counter *counter = mpixq_cxi_counts_in(end);
+    uint64_t counted = fi_cntr_read(counter->fid) - counter->base, epoch = mpixq_cxi_done(end) + 1;
+
+    if (counted >= due(end, DONE, epoch)) {
+        return names[DONE];
+    }
+    return !end->is_send ? names[CTS] : end->delivered ? names[TELL] : names[WRITE];
 }
 
 int mpixq_cxi_issue(struct cxi_end *end, uint32_t i, uint64_t epoch)

@@ -9,7 +9,10 @@
 #include "check.h"
 #include "libfabric.h"
 #include "nic.h"
+#include "util/backoff.h"
 #include "util/progress.h"
+
+enum { LOOK_NS = 10000000 }; /* for so long a failure is looked for in counters */
 
 void mpixq_cxi_set_live(struct cxi_end *end, bool live)
 {
@@ -70,6 +73,79 @@ void mpixq_cxi_fail(struct cxi_end *end, const char *what, int error)
     (void)snprintf(end->text, sizeof end->text, "%s failed (rank %d of MPI_COMM_WORLD): %s", what,
                    end->pair->peer_world, mpixq_cxi_strerror(error));
     LL_APPEND2(end->nic->failed, end, next_failed);
+}
+
+/* Failures without a name. Counters show their first one unasked, but when is not said. */
+
+void mpixq_cxi_suspect(struct cxi_nic *nic)
+{
+    nic->unknown.read++;
+    nic->unknown.until_ns = mpixq_now_ns() + LOOK_NS;
+}
+
+/* How many it shows that it did not show before. That is read from the memory of the host. */
+static uint64_t new_failures(struct cxi_counter *counter)
+{
+    uint64_t before = counter->failures, now = fi_cntr_readerr(counter->fid);
+
+    counter->failures = now;
+    return now > before ? now - before : 0;
+}
+
+/* Of pairs that are gone; nobody is to be told. */
+static uint64_t failures_of_gone(const struct cxi_nic *nic)
+{
+    struct cxi_counter *const lists[] = {nic->aside, nic->doubtful};
+    uint64_t n = 0;
+
+    for (int i = 0; i < 2; i++) {
+        struct cxi_counter *counter;
+
+        LL_FOREACH(lists[i], counter)
+        {
+            n += new_failures(counter);
+        }
+    }
+    return n;
+}
+
+static uint64_t failures_of_ends(const struct cxi_nic *nic)
+{
+    struct cxi_end *end;
+    uint64_t all = 0;
+
+    DL_FOREACH(nic->ends, end)
+    {
+        struct cxi_counter *counter = mpixq_cxi_counts_in(end);
+        uint64_t n = counter != NULL ? new_failures(counter) : 0;
+
+        if (n > 0 && end->pair != NULL) {
+            mpixq_cxi_fail(end, mpixq_cxi_nameless(end), FI_EIO);
+        }
+        all += n;
+    }
+    return all;
+}
+
+void mpixq_cxi_find_failures(struct cxi_nic *nic)
+{
+    struct cxi_end *end;
+
+    if (nic->unknown.read == 0) {
+        return;
+    }
+    nic->unknown.found += failures_of_ends(nic) + failures_of_gone(nic);
+    if (mpixq_now_ns() < nic->unknown.until_ns) {
+        return;
+    }
+    /* One that no counter shows is of something that is under way. */
+    DL_FOREACH2(nic->live, end, next_live)
+    {
+        if (nic->unknown.found < nic->unknown.read) {
+            mpixq_cxi_fail(end, "operation", FI_EIO);
+        }
+    }
+    nic->unknown.read = nic->unknown.found = 0;
 }
 
 void mpixq_cxi_drop(struct cxi_end *end)

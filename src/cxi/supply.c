@@ -87,11 +87,13 @@ uint64_t mpixq_cxi_counter_look(const struct cxi_nic *nic, struct cxi_counter *c
     counter->looks = value == counter->shown ? counter->looks + 1 : 0;
     counter->shown = value;
     /* The provider asks once for each answer, and forgets that it could not if the NIC's queue of
-     * commands was full. To reset the failures, which are looked at nowhere, has the NIC show the
-     * counter without that queue. */
+     * commands was full. To reset the failures has the NIC show the counter without that queue. The
+     * first one is shown unasked, and then its pair has failed, and needs no more news. */
     if (nic->quirks->reads_late && counter->looks >= FORGOTTEN) {
         counter->looks = 0;
-        (void)fi_cntr_seterr(counter->fid, 0);
+        if (fi_cntr_readerr(counter->fid) == 0) {
+            (void)fi_cntr_seterr(counter->fid, 0);
+        }
     }
     return value;
 }

@@ -31,6 +31,9 @@ volatile _Atomic uint64_t *mpixq_cxi_bell(const struct cxi_nic *nic, struct fid_
 /* Entries that the NIC has for all processes of the node; *why_p says why there are none, or, with
  * -1, why that is not known. */
 int mpixq_cxi_depth(const struct cxi_nic *nic, const char **why_p);
+/* Before the endpoint is made: may atomics name the region of their operand, so that the provider
+ * keeps no request for them? */
+bool mpixq_cxi_names_operands(const struct cxi_nic *nic);
 
 /* supply.c */
 /* Without nic.lock: they may wait for the NIC, and streams would wait for the lock. NULL: there is

@@ -18,9 +18,10 @@ struct cxi_counter {
     volatile _Atomic uint64_t *bell; /* its doorbell; NULL: libfabric rings */
     struct mpixq_exposed exposed;    /* the doorbell, if it has one */
     uint64_t base;
-    uint64_t due;   /* while it is doubtful: what it has to show before it is used again */
-    uint64_t shown; /* when it was looked at last, */
-    unsigned looks; /* and how often since that was new */
+    uint64_t due;      /* while it is doubtful: what it has to show before it is used again */
+    uint64_t shown;    /* when it was looked at last, */
+    unsigned looks;    /* and how often since that was new */
+    uint64_t failures; /* that it has shown: of nobody who takes it later, as it is set aside */
     struct cxi_counter *next;
 };
 

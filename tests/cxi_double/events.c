@@ -42,6 +42,7 @@ void nic_event_put(struct nic_op *op)
     *ep->ended_end = op;
     ep->ended_end = &op->next;
     ep->events++;
+    nic.deferred_events += op->deferred;
 }
 
 void nic_events_check(const struct nic_ep *ep)

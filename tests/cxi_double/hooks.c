@@ -7,6 +7,16 @@
 
 #include "double.h"
 
+static uint64_t hook_events(void)
+{
+    uint64_t events;
+
+    nic_lock();
+    events = nic.deferred_events;
+    pthread_mutex_unlock(&nic.lock);
+    return events;
+}
+
 static void hook_fault(int fault, int op, int first, int count)
 {
     nic_lock();
@@ -100,6 +110,7 @@ extern const struct cxi_double_hooks cxi_double_hooks;
 __attribute__((visibility("default"))) const struct cxi_double_hooks cxi_double_hooks = {
     .stores = nic_bell_stores,
     .calls = nic_lock_calls,
+    .events = hook_events,
     .fault = hook_fault,
     .hits = hook_hits,
     .stall = hook_stall,

@@ -30,6 +30,8 @@ struct cxi_double_hooks {
     uint64_t (*stores)(void);
     /* All other calls of the program that reach the NIC's state. */
     uint64_t (*calls)(void);
+    /* Events so far of deferred operations that were over. */
+    uint64_t (*events)(void);
     /* From now on as with CXI_DOUBLE_FAULT, _OP (NIC_FAULT_... and NIC_HIT_... of switches.h),
      * _FIRST and _COUNT, counted anew. */
     void (*fault)(int fault, int op, int first, int count);
