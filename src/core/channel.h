@@ -3,9 +3,9 @@
  *
  * Seam: how one matched pair (pair.h) moves its data. Each channel is one constant table: the
  * functions by which it takes and moves pairs, and tables of what only some channels have. Who uses
- * channels asks for those by channels.h. core/channels.c lists the channels, best first; it is the
- * only place that knows which are built in. A channel knows nothing of requests: a pair need not
- * have one.
+ * channels asks for those by channels.h. util/channel_defs.h lists the channels, best first, and
+ * core/channels.c knows which of them are built in. A channel knows nothing of requests: a pair
+ * need not have one.
  *
  * Both ends of a pair use the same channel, decided at match time: the sender offers every
  * channel that could serve its pair, each with a blob for the other end; the receiver
@@ -205,9 +205,9 @@ struct mpixq_channel {
 };
 
 extern const struct mpixq_channel mpixq_channel_null;
-extern const struct mpixq_channel mpixq_channel_self;
-extern const struct mpixq_channel mpixq_channel_ipc;
-extern const struct mpixq_channel mpixq_channel_fallback;
-extern const struct mpixq_channel mpixq_channel_cxi; /* where libfabric was found */
+#define MPIXQ_CHANNEL(number, NAME, name, build, choice)                                           \
+    extern const struct mpixq_channel mpixq_channel_##name;
+#include "util/channel_defs.h"
+#undef MPIXQ_CHANNEL
 
 #endif

@@ -11,13 +11,18 @@
 #include "util/facts.h"
 #include "util/log.h"
 
-const struct mpixq_channel *const mpixq_channels[] = {
-    &mpixq_channel_ipc, /* before self, which works on the host */
-    &mpixq_channel_self,
+/* What builds have, by util/channel_defs.h. */
+#define ALWAYS(name) &mpixq_channel_##name,
 #ifdef HAVE_LIBFABRIC
-    &mpixq_channel_cxi,
+#define WITH_LIBFABRIC(name) &mpixq_channel_##name,
+#else
+#define WITH_LIBFABRIC(name)
 #endif
-    &mpixq_channel_fallback, NULL,
+const struct mpixq_channel *const mpixq_channels[] = {
+#define MPIXQ_CHANNEL(number, NAME, name, build, choice) build(name)
+#include "util/channel_defs.h"
+#undef MPIXQ_CHANNEL
+    NULL,
 };
 
 const struct mpixq_channel *mpixq_channel_by_id(uint32_t id)

@@ -5,15 +5,24 @@
 #include <stdio.h>
 #include <string.h>
 
-static const char *const names[MPIXQ_N_CHANNELS] = {[MPIXQ_CHANNEL_NULL] = "null",
-                                                    [MPIXQ_CHANNEL_SELF] = "self",
-                                                    [MPIXQ_CHANNEL_FALLBACK] = "fallback",
-                                                    [MPIXQ_CHANNEL_CXI] = "cxi",
-                                                    [MPIXQ_CHANNEL_IPC] = "ipc"};
+static const char *const names[MPIXQ_N_CHANNELS] = {
+    [MPIXQ_CHANNEL_NULL] = "null",
+#define MPIXQ_CHANNEL(number, NAME, name, build, choice) [number] = #name,
+#include "channel_defs.h"
+#undef MPIXQ_CHANNEL
+};
 
 /* Those that can be chosen, best first. All builds know all names: a set may be written for several
  * machines. */
-static const uint8_t choices[] = {MPIXQ_CHANNEL_IPC, MPIXQ_CHANNEL_CXI, MPIXQ_CHANNEL_FALLBACK};
+#define CHOSEN(NAME) MPIXQ_CHANNEL_##NAME,
+#define KEPT(NAME)
+static const uint8_t choices[] = {
+#define MPIXQ_CHANNEL(number, NAME, name, build, choice) choice(NAME)
+#include "channel_defs.h"
+#undef MPIXQ_CHANNEL
+};
+#undef CHOSEN
+#undef KEPT
 enum { N_CHOICES = sizeof choices / sizeof choices[0] };
 
 const char *mpixq_channel_name(uint32_t id)
@@ -74,6 +83,17 @@ static void insert_self(struct mpixq_channel_set *set)
     set->n++;
 }
 
+static void say_bad(const char *name, size_t n, bool twice, char *why_p, size_t room)
+{
+    char known[64] = "";
+
+    if (!twice) {
+        (void)mpixq_channel_bits_text(UINT32_MAX, known, sizeof known);
+    }
+    (void)snprintf(why_p, room, twice ? "\"%.*s\" stands twice" : "\"%.*s\" is none of %s",
+                   n < 40 ? (int)n : 40, name, known);
+}
+
 bool mpixq_channel_set_parse(const char *text, struct mpixq_channel_set *set_p, char *why_p,
                              size_t room)
 {
@@ -85,10 +105,7 @@ bool mpixq_channel_set_parse(const char *text, struct mpixq_channel_set *set_p, 
         bool twice = mpixq_channel_set_has(&set, id);
 
         if (id == MPIXQ_CHANNEL_NULL || twice) {
-            (void)snprintf(why_p, room,
-                           twice ? "\"%.*s\" stands twice"
-                                 : "\"%.*s\" is none of ipc, cxi and fallback",
-                           n < 40 ? (int)n : 40, name);
+            say_bad(name, n, twice, why_p, room);
             return false;
         }
         set.ids[set.n++] = id;

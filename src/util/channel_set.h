@@ -10,14 +10,19 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Names of the channels on the wire. Append only. */
+/* Names of the channels on the wire: those of channel_defs.h. */
 enum mpixq_channel_id {
-    MPIXQ_CHANNEL_NULL,     /* MPI_PROC_NULL: nothing moves */
-    MPIXQ_CHANNEL_SELF,     /* both ends in this process */
-    MPIXQ_CHANNEL_FALLBACK, /* persistent requests of MPI */
-    MPIXQ_CHANNEL_CXI,      /* deferred work of the NIC */
-    MPIXQ_CHANNEL_IPC,      /* peer-mapped GPU memory */
-    MPIXQ_N_CHANNELS
+    MPIXQ_CHANNEL_NULL = 0, /* MPI_PROC_NULL: nothing moves */
+#define MPIXQ_CHANNEL(number, NAME, name, build, choice) MPIXQ_CHANNEL_##NAME = (number),
+#include "channel_defs.h"
+#undef MPIXQ_CHANNEL
+};
+/* Numbers follow each other, so their count is beyond the last. */
+enum {
+    MPIXQ_N_CHANNELS = 1
+#define MPIXQ_CHANNEL(number, NAME, name, build, choice) +1
+#include "channel_defs.h"
+#undef MPIXQ_CHANNEL
 };
 
 /* Ids in the order of preference. The channel self is always among them; null never is, since the
@@ -27,8 +32,8 @@ struct mpixq_channel_set {
     uint8_t ids[MPIXQ_N_CHANNELS];
 };
 
-/* Read "ipc,cxi,fallback" or a part of it in any order. False, with a reason for people in why_p,
- * if it is no such list; *set_p is as before then. */
+/* Read names of channels that can be chosen, in any order, as "ipc,fallback". False, with a reason
+ * for people in why_p, if it is no such list; *set_p is as before then. */
 bool mpixq_channel_set_parse(const char *text, struct mpixq_channel_set *set_p, char *why_p,
                              size_t room);
 bool mpixq_channel_set_has(const struct mpixq_channel_set *set, uint32_t id);
