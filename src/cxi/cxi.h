@@ -143,6 +143,7 @@ struct cxi_end {
     bool is_live;     /* executed, and not seen to be done, or not twice */
     uint64_t seen;    /* last start that was seen to be done while it was live */
     bool failed;
+    bool suspected; /* its counter shows a failure, perhaps of what has no name */
     struct cxi_end *prev_live, *next_live, *prev_over, *next_over, *next_failed;
     char text[200]; /* what failed */
 };
@@ -188,7 +189,10 @@ void mpixq_cxi_report_failures(struct cxi_nic *nic); /* or make known what has f
 void mpixq_cxi_fail(struct cxi_end *end, const char *what, int error);
 /* Something failed, and its completion does not say what; */
 void mpixq_cxi_suspect(struct cxi_nic *nic);
-/* so look for those pairs whose counters show it. */
+/* so count what counters show. If there is more than before, read the completion queue again: an
+ * operation that has a name is counted too, and its completion says more. */
+bool mpixq_cxi_count_failures(struct cxi_nic *nic);
+/* Then fail those pairs whose counters have shown it. */
 void mpixq_cxi_find_failures(struct cxi_nic *nic);
 void mpixq_cxi_set_live(struct cxi_end *end, bool live);
 void mpixq_cxi_take_over(struct cxi_end *end, uint64_t epoch);

@@ -77,16 +77,12 @@ static int read_errors(struct cxi_nic *nic)
     return n;
 }
 
-/* Under drive_lock. */
-static void read_queue(struct cxi_nic *nic)
+static void read_completions(struct cxi_nic *nic)
 {
     enum { ROOM = 32 };
     struct fi_cq_entry entries[ROOM];
     ssize_t n;
 
-    mpixq_lock_acquire(&nic->lock);
-    nic->reads++;
-    mpixq_lock_release(&nic->lock);
     do {
         n = fi_cq_read(nic->cq, entries, ROOM);
         if (n == -FI_EAVAIL) {
@@ -102,6 +98,23 @@ static void read_queue(struct cxi_nic *nic)
         }
         mpixq_lock_release(&nic->lock);
     } while (n > 0);
+}
+
+/* Under drive_lock. */
+static void read_queue(struct cxi_nic *nic)
+{
+    bool has_more;
+
+    mpixq_lock_acquire(&nic->lock);
+    nic->reads++;
+    mpixq_lock_release(&nic->lock);
+    read_completions(nic);
+    mpixq_lock_acquire(&nic->lock);
+    has_more = mpixq_cxi_count_failures(nic);
+    mpixq_lock_release(&nic->lock);
+    if (has_more) {
+        read_completions(nic);
+    }
     mpixq_lock_acquire(&nic->lock);
     nic->reads_done = nic->reads;
     mpixq_cxi_find_failures(nic);

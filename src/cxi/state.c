@@ -119,12 +119,32 @@ static uint64_t failures_of_ends(const struct cxi_nic *nic)
         struct cxi_counter *counter = mpixq_cxi_counts_in(end);
         uint64_t n = counter != NULL ? new_failures(counter) : 0;
 
-        if (n > 0 && end->pair != NULL) {
-            mpixq_cxi_fail(end, mpixq_cxi_nameless(end), FI_EIO);
-        }
+        end->suspected = end->suspected || n > 0;
         all += n;
     }
     return all;
+}
+
+bool mpixq_cxi_count_failures(struct cxi_nic *nic)
+{
+    uint64_t n = 0;
+
+    if (nic->unknown.read > 0) {
+        n = failures_of_ends(nic) + failures_of_gone(nic);
+        nic->unknown.found += n;
+    }
+    return n > 0;
+}
+
+/* One that no counter shows is of something that is under way. */
+static void fail_all_live(struct cxi_nic *nic)
+{
+    struct cxi_end *end;
+
+    DL_FOREACH2(nic->live, end, next_live)
+    {
+        mpixq_cxi_fail(end, "operation", FI_EIO);
+    }
 }
 
 void mpixq_cxi_find_failures(struct cxi_nic *nic)
@@ -134,18 +154,19 @@ void mpixq_cxi_find_failures(struct cxi_nic *nic)
     if (nic->unknown.read == 0) {
         return;
     }
-    nic->unknown.found += failures_of_ends(nic) + failures_of_gone(nic);
-    if (mpixq_now_ns() < nic->unknown.until_ns) {
-        return;
-    }
-    /* One that no counter shows is of something that is under way. */
-    DL_FOREACH2(nic->live, end, next_live)
+    DL_FOREACH(nic->ends, end)
     {
-        if (nic->unknown.found < nic->unknown.read) {
-            mpixq_cxi_fail(end, "operation", FI_EIO);
+        if (end->suspected && end->pair != NULL) {
+            mpixq_cxi_fail(end, mpixq_cxi_nameless(end), FI_EIO);
         }
+        end->suspected = false;
     }
-    nic->unknown.read = nic->unknown.found = 0;
+    if (mpixq_now_ns() >= nic->unknown.until_ns) {
+        if (nic->unknown.found < nic->unknown.read) {
+            fail_all_live(nic);
+        }
+        nic->unknown.read = nic->unknown.found = 0;
+    }
 }
 
 void mpixq_cxi_drop(struct cxi_end *end)
