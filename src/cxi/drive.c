@@ -103,19 +103,16 @@ static void read_completions(struct cxi_nic *nic)
 /* Under drive_lock. */
 static void read_queue(struct cxi_nic *nic)
 {
-    bool has_more;
-
     mpixq_lock_acquire(&nic->lock);
     nic->reads++;
     mpixq_lock_release(&nic->lock);
     read_completions(nic);
     mpixq_lock_acquire(&nic->lock);
-    has_more = mpixq_cxi_count_failures(nic);
-    mpixq_lock_release(&nic->lock);
-    if (has_more) {
+    if (mpixq_cxi_count_failures(nic)) {
+        mpixq_lock_release(&nic->lock);
         read_completions(nic);
+        mpixq_lock_acquire(&nic->lock);
     }
-    mpixq_lock_acquire(&nic->lock);
     nic->reads_done = nic->reads;
     mpixq_cxi_find_failures(nic);
     mpixq_lock_release(&nic->lock);
