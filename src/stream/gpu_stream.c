@@ -464,8 +464,7 @@ static struct mpixq_stream *hip_open(void *handle, const atomic_int *failed,
 #define BUT_KIND                                                                                   \
     .copies = true, .graphs = &mpixq_gpu_graphs, .close = gpu_close, .how = gpu_how,               \
     .admits = gpu_admits, .may_wait = gpu_may_wait, .broken = gpu_broken, .submit = gpu_submit,    \
-    .halt = gpu_halt, .any_waits = mpixq_gpu_any_waits, .may_start_at = mpixq_gpu_may_start_at,    \
-    .depth = gpu_depth, .waits_for = gpu_waits_for, .handle = gpu_handle,                          \
+    .halt = gpu_halt, .depth = gpu_depth, .waits_for = gpu_waits_for, .handle = gpu_handle,        \
     .identity = gpu_identity, .passed = gpu_passed, .is_ahead = gpu_is_ahead,                      \
     .synchronize = gpu_synchronize
 

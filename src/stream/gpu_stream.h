@@ -34,7 +34,8 @@ void mpixq_gpu_stream_add(struct gpu_stream *stream);
 void mpixq_gpu_stream_remove(struct gpu_stream *stream);
 /* Of streams of GPUs (stream.h): gpu_graph.c. */
 extern const struct mpixq_stream_graphs mpixq_gpu_graphs;
-/* any_waits and may_start_at of streams of GPUs (stream.h). */
+/* Is there a wait in one that it has not passed? And is one open in this place, or none at all by
+ * now? Any thread. */
 bool mpixq_gpu_any_waits(void);
 bool mpixq_gpu_may_start_at(const void *place);
 

@@ -5,6 +5,7 @@
 
 #include "gpu_life.h"
 #include "gpu_stream.h"
+#include "util/backoff.h"
 #include "util/lock.h"
 #include "util/log.h"
 
@@ -12,6 +13,7 @@
 static struct {
     struct mpixq_lock lock;
     struct gpu_stream *first;
+    atomic_int holders; /* threads that hold waits back */
 } streams = {.lock = MPIXQ_LOCK_INITIALIZER(MPIXQ_RANK_GPU_STREAMS)};
 
 void mpixq_gpu_stream_note(struct gpu_stream *stream, const char *text)
@@ -50,6 +52,36 @@ bool mpixq_gpu_any_waits(void)
     }
     mpixq_lock_release(&streams.lock);
     return stream != NULL;
+}
+
+/* A wait is counted before it looks for holders, and these look for waits behind: one sees the
+ * other. */
+bool mpixq_streams_hold_waits(void)
+{
+    atomic_fetch_add(&streams.holders, 1);
+    if (mpixq_gpu_any_waits()) {
+        mpixq_streams_let_waits();
+        return false;
+    }
+    return true;
+}
+
+void mpixq_streams_let_waits(void)
+{
+    atomic_fetch_sub(&streams.holders, 1);
+}
+
+void mpixq_streams_await_holders(void)
+{
+    struct mpixq_backoff backoff;
+
+    if (atomic_load(&streams.holders) == 0) {
+        return;
+    }
+    mpixq_backoff_begin(&backoff);
+    while (atomic_load(&streams.holders) > 0) {
+        mpixq_backoff_pause(&backoff);
+    }
 }
 
 bool mpixq_gpu_may_start_at(const void *place)

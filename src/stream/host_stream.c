@@ -382,18 +382,6 @@ static void host_halt(struct mpixq_stream *base)
     (void)base;
 }
 
-/* It blocks nobody. */
-static bool host_any_waits(void)
-{
-    return false;
-}
-
-static bool host_may_start_at(const void *place)
-{
-    (void)place;
-    return true;
-}
-
 static void *host_map(void *memory, size_t bytes, bool is_io)
 {
     (void)bytes;
@@ -429,8 +417,6 @@ const struct mpixq_stream_ops mpixq_host_stream_ops = {
     .broken = host_broken,
     .submit = host_submit,
     .halt = host_halt,
-    .any_waits = host_any_waits,
-    .may_start_at = host_may_start_at,
     .map = host_map,
     .unmap = host_unmap,
     .depth = host_depth,

@@ -6,6 +6,7 @@
 #include <utlist.h>
 
 #include "gpu_life.h"
+#include "gpu_stream.h"
 #include "gpu_submit.h"
 #include "gpu_words.h"
 #include "share_files.h"
@@ -100,7 +101,7 @@ static const struct mpixq_gpu *gpu_of(const char *kind)
 
 static bool may_open(const struct mpixq_gpu *gpu)
 {
-    return gpu->at_once || !mpixq_stream_kind(gpu->kind)->any_waits();
+    return gpu->at_once || !mpixq_gpu_any_waits();
 }
 
 /* For the first time, or in another life of its place: then what there was is gone. */
@@ -176,7 +177,7 @@ struct mpixq_share *mpixq_share_of(const char *kind, void *place, const char **w
         *why_p = "kernels are not to be used (MPIXQ_GPU_OPS)";
         return NULL;
     }
-    if (!mpixq_stream_kind(kind)->may_start_at(place)) {
+    if (!mpixq_gpu_may_start_at(place)) {
         *why_p = "there are queues, but none on a stream of that GPU";
         return NULL;
     }

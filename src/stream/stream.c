@@ -5,7 +5,6 @@
 #include "stream.h"
 
 #include <stdio.h>
-#include <stdatomic.h>
 #include <stddef.h>
 #include <string.h>
 
@@ -16,7 +15,6 @@
 #include "host_stream.h"
 #include "memory.h"
 #include "share.h"
-#include "util/backoff.h"
 #include "util/facts.h"
 #include "util/log.h"
 
@@ -28,14 +26,6 @@ static const struct mpixq_stream_ops *const kinds[] = {
     &mpixq_hip_stream_ops,
     NULL,
 };
-
-const struct mpixq_gpu *const mpixq_gpus[] = {
-    &mpixq_gpu_cuda,
-    &mpixq_gpu_hip,
-    NULL,
-};
-
-static atomic_int holders; /* threads that hold waits back */
 
 const struct mpixq_stream_ops *mpixq_stream_kind(const char *kind)
 {
@@ -67,38 +57,6 @@ const struct mpixq_stream_ops *mpixq_stream_recognise(const void *handle, bool *
 bool mpixq_stream_inside(void)
 {
     return mpixq_host_stream_inside();
-}
-
-/* A wait is counted before it looks for holders, and these look for waits behind: one sees the
- * other. */
-bool mpixq_streams_hold_waits(void)
-{
-    atomic_fetch_add(&holders, 1);
-    for (int i = 0; kinds[i] != NULL; i++) {
-        if (kinds[i]->any_waits()) {
-            mpixq_streams_let_waits();
-            return false;
-        }
-    }
-    return true;
-}
-
-void mpixq_streams_let_waits(void)
-{
-    atomic_fetch_sub(&holders, 1);
-}
-
-void mpixq_streams_await_holders(void)
-{
-    struct mpixq_backoff backoff;
-
-    if (atomic_load(&holders) == 0) {
-        return;
-    }
-    mpixq_backoff_begin(&backoff);
-    while (atomic_load(&holders) > 0) {
-        mpixq_backoff_pause(&backoff);
-    }
 }
 
 void mpixq_streams_look_again(void)

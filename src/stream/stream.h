@@ -100,9 +100,6 @@ struct mpixq_stream_ops {
     /* Where GPUs see this memory, of the host or (is_io) of a device, or NULL: they cannot. Threads
      * of the program, under no lock: it may block until GPUs go on, and so should be left for later
      * while a stream of these waits. */
-    bool (*any_waits)(void);
-    /* Is a stream of these open in this place, or none at all by now? Any thread. */
-    bool (*may_start_at)(const void *place);
     void *(*map)(void *memory, size_t bytes, bool is_io);
     void (*unmap)(void *memory);
 
