@@ -132,7 +132,7 @@ built_in()
     $CC -E -P -I. -include config.h -I"$top_srcdir/src" -I"$top_srcdir/include" \
         -I"$top_srcdir/src/${1%/*}" "$top_srcdir/src/$1" | tr '\n' ' ' |
         grep -o "$2\[\] = {[^}]*}" | grep -o '&[a-z_]*' |
-        sed -e 's/&mpixq_\(channel_\)\{0,1\}//' -e 's/_stream_ops//' | tr '\n' ',' |
+        sed -e 's/&mpixq_\(channel_\)\{0,1\}//' -e 's/_stream_kind//' | tr '\n' ',' |
         sed -e 's/,$//' -e 's/,/, /g'
 }
 

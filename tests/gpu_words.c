@@ -21,7 +21,8 @@
 enum { N = 70, BYTES = 4096, WORDS = BYTES / 8, FIRST = 3 };
 
 struct bench {
-    const struct mpixq_stream_ops *ops;
+    const struct mpixq_stream_kind *kind;
+    const struct mpixq_stream_ops *ops; /* of it */
     struct mpixq_stream *stream;
     void *handle;
     atomic_int failed;
@@ -45,7 +46,7 @@ static void open_stream(struct bench *b)
 
     b->handle = mtest_gpu_stream();
     atomic_store(&b->failed, 0);
-    b->stream = b->ops->open(b->handle, &b->failed, &refusal);
+    b->stream = b->ops->open(b->kind, b->handle, &b->failed, &refusal);
     MTEST_EQ(refusal.error, 0);
 }
 
@@ -67,7 +68,7 @@ static void clear(struct bench *b)
 /* The word i after the FIRST, seen where the GPU sees it, stands for this memory. */
 static const struct mpixq_exposed *expose(struct bench *b, int i, void *memory)
 {
-    b->exposed[i] = (struct mpixq_exposed){.memory = memory, .by = b->ops};
+    b->exposed[i] = (struct mpixq_exposed){.memory = memory, .by = b->kind};
     atomic_store(&b->exposed[i].seen, b->seen + 8 * (FIRST + i));
     return &b->exposed[i];
 }
@@ -285,12 +286,13 @@ int main(int argc, char **argv)
         mtest_skip("no GPU is asked for (MTEST_STREAM)");
         return mtest_end();
     }
-    b.ops = mpixq_stream_kind(mtest_gpu_kind());
+    b.kind = mpixq_stream_kind(mtest_gpu_kind());
+    b.ops = b.kind->ops;
     open_stream(&b); /* which finds the vendor's library */
     page = mmap(NULL, BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     MTEST_CHECK(page != MAP_FAILED);
     b.words = page;
-    b.seen = b.ops->map(page, BYTES, false);
+    b.seen = b.ops->map(b.kind, page, BYTES, false);
     MTEST_CHECK(b.seen != NULL);
     if (!is_as_asked(&b)) {
         mtest_skip("this build has no kernels for this GPU");
@@ -300,7 +302,7 @@ int main(int argc, char **argv)
         rings(&b);
         waits(&b);
         holds_waits_back(&b);
-        b.ops->unmap(page);
+        b.ops->unmap(b.kind, page);
     }
     (void)munmap(page, BYTES);
     return mtest_end();

@@ -28,7 +28,7 @@ struct mpixq_channel_graphs;
 struct mpixq_facts;
 struct mpixq_op;
 struct mpixq_queue;
-struct mpixq_stream_ops;
+struct mpixq_stream_kind;
 
 /* What a channel of_gpus prepares of a pair (below) begins with this. */
 struct mpixq_prepared {
@@ -42,7 +42,7 @@ struct mpixq_prepared {
 struct mpixq_channel_gpus {
     /* In the creation of a queue and at the end of a match: let GPUs reach what their starts and
      * waits touch, by these streams; NULL: by those that it was told of before, if any. */
-    void (*expose)(const struct mpixq_stream_ops *ops);
+    void (*expose)(const struct mpixq_stream_kind *kind);
 
     /* Before a match: the buffer is in memory of a GPU, which streams of this kind reach, or of the
      * host (NULL). Keep in pair->reached what takes a call of the GPU's library or an answer of a

@@ -98,13 +98,13 @@ void mpixq_channels_detach(struct mpixq_queue *queue)
     }
 }
 
-void mpixq_channels_expose(const struct mpixq_stream_ops *ops)
+void mpixq_channels_expose(const struct mpixq_stream_kind *kind)
 {
     for (int i = 0; mpixq_channels[i] != NULL; i++) {
         const struct mpixq_channel_gpus *gpus = mpixq_channels[i]->gpus;
 
         if (gpus != NULL && gpus->expose != NULL) {
-            gpus->expose(ops);
+            gpus->expose(kind);
         }
     }
 }

@@ -22,7 +22,7 @@ int mpixq_channels_open(void);
 void mpixq_channels_close(void);
 enum mpixq_error mpixq_channels_attach(struct mpixq_queue *queue);
 void mpixq_channels_detach(struct mpixq_queue *queue);
-void mpixq_channels_expose(const struct mpixq_stream_ops *ops);
+void mpixq_channels_expose(const struct mpixq_stream_kind *kind);
 void mpixq_channels_drive(void);
 void mpixq_channels_clean_up(void);
 /* Those that have starts: an array by their ids. */

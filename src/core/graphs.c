@@ -23,7 +23,7 @@ enum {
 /* What a graph holds. It knows nothing but this, and may outlive MPI. */
 struct graph {
     uint64_t capture;
-    const struct mpixq_stream_ops *kind;
+    const struct mpixq_stream_kind *kind;
     int n, room;
     struct mpixq_counted **of;
     struct mpixq_branches branches;
@@ -67,7 +67,7 @@ bool mpixq_graphs_count(struct mpixq_pair *pair, struct mpixq_queue *queue)
 
 /* Graphs. Under the lock. */
 
-static struct graph *find_graph(const struct mpixq_stream_ops *kind, uint64_t capture)
+static struct graph *find_graph(const struct mpixq_stream_kind *kind, uint64_t capture)
 {
     struct graph *graph;
 
@@ -161,11 +161,11 @@ static int graph_new(struct mpixq_queue *queue, uint64_t capture)
         return mpixq_error_code(MPIXQ_E_NO_MEMORY);
     }
     graph->capture = capture;
-    graph->kind = queue->stream->ops;
+    graph->kind = queue->stream->kind;
     mpixq_lock_acquire(&made.lock);
     LL_PREPEND(made.graphs, graph);
     mpixq_lock_release(&made.lock);
-    rc = graph->kind->graphs->keep(queue->stream, graph_is_gone, graph, &queue->turn);
+    rc = graph->kind->ops->graphs->keep(queue->stream, graph_is_gone, graph, &queue->turn);
     if (rc != MPI_SUCCESS) {
         graph_is_gone(graph);
     }
@@ -175,7 +175,7 @@ static int graph_new(struct mpixq_queue *queue, uint64_t capture)
 int mpixq_graphs_hold(struct mpixq_queue *queue, uint64_t capture, struct mpixq_pair *const pairs[],
                       int n)
 {
-    const struct mpixq_stream_ops *kind = queue->stream->ops;
+    const struct mpixq_stream_kind *kind = queue->stream->kind;
     bool is_known, added = false;
     struct graph *graph;
     int rc;
@@ -199,7 +199,7 @@ struct mpixq_branches *mpixq_graphs_branches(const struct mpixq_queue *queue)
     struct graph *graph;
 
     mpixq_lock_acquire(&made.lock);
-    graph = find_graph(queue->stream->ops, queue->capture);
+    graph = find_graph(queue->stream->kind, queue->capture);
     mpixq_lock_release(&made.lock);
     return graph != NULL ? &graph->branches : NULL;
 }

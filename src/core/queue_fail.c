@@ -92,7 +92,7 @@ void mpixq_queue_look(struct mpixq_queue *queue)
     mpixq_lock_acquire(&queue->fail_lock);
     if (atomic_load(&queue->failed) == MPI_SUCCESS) {
         (void)snprintf(text, sizeof text, "the GPU of stream %s reports: %.180s",
-                       queue->stream->ops->kind, why);
+                       queue->stream->kind->name, why);
         queue->failed_comm = NULL;
         queue->failed_at = MPIXQ_FAULT_NONE;
         mpixq_queue_set_failed(queue, mpixq_error_cause(MPIXQ_E_GPU, NULL, text));

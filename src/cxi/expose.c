@@ -51,6 +51,11 @@ static size_t page_bytes(void)
     return (size_t)sysconf(_SC_PAGESIZE);
 }
 
+static char *show(const struct mpixq_stream_kind *kind, char *page, bool is_io)
+{
+    return kind->ops->map(kind, page, page_bytes(), is_io);
+}
+
 /* Where GPUs see the page, or NULL. */
 static char *map_page(struct cxi_exposure *exposure, char *page, bool is_io)
 {
@@ -63,12 +68,12 @@ static char *map_page(struct cxi_exposure *exposure, char *page, bool is_io)
             return mapped->seen;
         }
     }
-    seen = is_io && exposure->refused ? NULL : exposure->mapper->map(page, page_bytes(), is_io);
+    seen = is_io && exposure->refused ? NULL : show(exposure->mapper, page, is_io);
     exposure->refused = exposure->refused || (is_io && seen == NULL);
     mapped = seen != NULL ? mpixq_alloc(sizeof *mapped) : NULL; /* freed in the close */
     if (mapped == NULL) {
         if (seen != NULL) {
-            exposure->mapper->unmap(page);
+            exposure->mapper->ops->unmap(exposure->mapper, page);
         }
         return NULL;
     }
@@ -114,7 +119,7 @@ static void unmap_all(struct cxi_exposure *exposure)
 
     while ((mapped = exposure->mapped) != NULL) {
         LL_DELETE(exposure->mapped, mapped);
-        exposure->mapper->unmap(mapped->page);
+        exposure->mapper->ops->unmap(exposure->mapper, mapped->page);
         mpixq_free(mapped);
     }
 }
@@ -127,22 +132,22 @@ static void say(const struct cxi_nic *nic)
                                                : NULL;
 
     mpixq_print(
-        "fabric: for streams of kind %s %s%s", exposure->mapper->kind,
+        "fabric: for streams of kind %s %s%s", exposure->mapper->name,
         why == NULL ? "the GPU rings by itself" : "the host rings: ", why == NULL ? "" : why);
 }
 
-void mpixq_cxi_expose(struct cxi_nic *nic, const struct mpixq_stream_ops *ops)
+void mpixq_cxi_expose(struct cxi_nic *nic, const struct mpixq_stream_kind *kind)
 {
     struct cxi_exposure *exposure = &nic->exposure;
     struct mpixq_exposed *exposed;
     bool is_first;
 
-    if (ops == NULL && exposure->mapper == NULL) {
+    if (kind == NULL && exposure->mapper == NULL) {
         return;
     }
     mpixq_lock_acquire(&exposure->lock);
     is_first = exposure->mapper == NULL;
-    exposure->mapper = is_first ? ops : exposure->mapper;
+    exposure->mapper = is_first ? kind : exposure->mapper;
     if (exposure->lives_over != mpixq_memory_lives_over()) {
         hide_all(nic);
     }

@@ -14,14 +14,14 @@
 
 struct cxi_mapped;
 struct cxi_nic;
-struct mpixq_stream_ops;
+struct mpixq_stream_kind;
 
 struct cxi_exposure {
     struct mpixq_exposed *hidden, *shown; /* under nic.lock; shown: made known, or in vain */
     /* Guards what follows, and is held while a GPU's library is called: nobody whom a GPU may wait
      * for takes it. */
     struct mpixq_lock lock;
-    const struct mpixq_stream_ops *_Atomic mapper; /* written once */
+    const struct mpixq_stream_kind *_Atomic mapper; /* written once */
     struct cxi_mapped *mapped;
     bool refused;        /* registers: then the GPU's library is not asked again */
     unsigned lives_over; /* when they were made known: what is known of devices */
@@ -32,7 +32,7 @@ void mpixq_cxi_exposure_open(struct cxi_exposure *exposure);
 void mpixq_cxi_hidden(struct cxi_exposure *exposure, struct mpixq_exposed *exposed, void *memory,
                       size_t bytes, bool is_io);
 /* The channel's expose. */
-void mpixq_cxi_expose(struct cxi_nic *nic, const struct mpixq_stream_ops *ops);
+void mpixq_cxi_expose(struct cxi_nic *nic, const struct mpixq_stream_kind *kind);
 /* Before any of it is closed. */
 void mpixq_cxi_exposure_close(struct cxi_exposure *exposure);
 

@@ -320,13 +320,13 @@ static void cxi_report_failures(void)
 }
 
 /* Of a match that has ended, some ends may not be needed. */
-static void cxi_expose(const struct mpixq_stream_ops *ops)
+static void cxi_expose(const struct mpixq_stream_kind *kind)
 {
     struct cxi_nic *nic = mpixq_cxi_opened();
 
     if (nic != NULL) {
         mpixq_cxi_clean_up(nic);
-        mpixq_cxi_expose(nic, ops);
+        mpixq_cxi_expose(nic, kind);
     }
 }
 

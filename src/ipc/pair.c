@@ -348,9 +348,9 @@ static void ipc_close(void)
     mpixq_ipc_places_close();
 }
 
-static void ipc_expose(const struct mpixq_stream_ops *ops)
+static void ipc_expose(const struct mpixq_stream_kind *kind)
 {
-    (void)ops;
+    (void)kind;
     mpixq_ipc_close_unused();
 }
 

@@ -14,7 +14,7 @@ void mpixq_queue_print(const struct mpixq_queue *queue)
     mpixq_print("queue %llu of type %s on %s stream of kind %s (%s); channels are chosen per pair, "
                 "when requests are matched (MPIXQ_LOG=debug tells each)",
                 (unsigned long long)queue->number, mpixq_queue_type_name(queue->type),
-                queue->owns_stream ? "its own" : "a", queue->stream->ops->kind,
+                queue->owns_stream ? "its own" : "a", queue->stream->kind->name,
                 queue->stream->ops->how(queue->stream));
 }
 
@@ -74,7 +74,7 @@ int mpixq_queue_info(struct mpixq_queue *queue, MPI_Info *info_p)
     }
     turn = mpixq_turn_borrow(&queue->turn);
     name_channels(queue, channels, sizeof channels);
-    rc = PMPI_Info_set(info, "type", queue->stream->ops->kind);
+    rc = PMPI_Info_set(info, "type", queue->stream->kind->name);
     rc = rc ? rc : PMPI_Info_set(info, "mpixq_stream_by", queue->stream->ops->how(queue->stream));
     rc = rc ? rc : PMPI_Info_set(info, "mpixq_queue_type", mpixq_queue_type_name(queue->type));
     rc = rc ? rc : PMPI_Info_set(info, "mpixq_stream_owned", queue->owns_stream ? "true" : "false");

@@ -105,61 +105,62 @@ static void queue_reset(struct mpixq_queue *queue)
 /* Which kind of stream is meant: as said, else as recognised. Without an address, a host stream of
  * the queue's own; so a null handle, which may be left of a host stream that was destroyed, is none
  * of those. */
-static enum mpixq_error choose_kind(const char *kind, void *const *address,
-                                    const struct mpixq_stream_ops **ops_p)
+static enum mpixq_error choose_kind(const char *name, void *const *address,
+                                    const struct mpixq_stream_kind **kind_p)
 {
-    const struct mpixq_stream_ops *ops = &mpixq_host_stream_ops;
+    const struct mpixq_stream_kind *kind = &mpixq_host_stream_kind;
     bool several = false;
 
-    if (kind != NULL) {
-        ops = mpixq_stream_kind(kind);
-        if (ops == NULL) {
+    if (name != NULL) {
+        kind = mpixq_stream_kind(name);
+        if (kind == NULL) {
             return MPIXQ_E_ARG_INFO_TYPE;
         }
     } else if (address != NULL) {
-        ops = mpixq_stream_recognise(*address, &several);
+        kind = mpixq_stream_recognise(*address, &several);
     }
     if (several) {
         return MPIXQ_E_SEVERAL_GPUS;
     }
-    if (address != NULL && *address == NULL && (ops == NULL || !ops->copies)) {
+    if (address != NULL && *address == NULL && (kind == NULL || !kind->ops->copies)) {
         return MPIXQ_E_NULL_STREAM;
     }
-    if (ops == NULL || (!ops->copies && address != NULL && !ops->is_live(*address))) {
+    if (kind == NULL ||
+        (!kind->ops->copies && address != NULL && !kind->ops->is_live(kind, *address))) {
         return MPIXQ_E_ARG_STREAM_ADDRESS;
     }
-    *ops_p = ops;
+    *kind_p = kind;
     return MPIXQ_E_NONE;
 }
 
 /* The stream of a new queue: MPI_SUCCESS, or an error. */
-static int open_stream(struct mpixq_queue *queue, const struct mpixq_stream_ops *ops,
+static int open_stream(struct mpixq_queue *queue, const struct mpixq_stream_kind *kind,
                        void *const *address)
 {
     void *handle = address != NULL ? *address : NULL;
     struct mpixq_refusal refusal = {0};
     char text[256]; /* as much as Open MPI keeps of an error */
 
-    queue->owns_stream = handle == NULL && !ops->copies;
-    queue->stream = ops->open(handle, &queue->failed, &refusal);
+    queue->owns_stream = handle == NULL && !kind->ops->copies;
+    queue->stream = kind->ops->open(kind, handle, &queue->failed, &refusal);
     if (queue->stream != NULL) {
         return MPI_SUCCESS;
     }
     if (refusal.why == NULL) {
         return mpixq_error_code((enum mpixq_error)refusal.error);
     }
-    (void)snprintf(text, sizeof text, "argument stream_address, of kind %s: %.180s", ops->kind,
+    (void)snprintf(text, sizeof text, "argument stream_address, of kind %s: %.180s", kind->name,
                    refusal.why);
     return mpixq_error_cause((enum mpixq_error)refusal.error, NULL, text);
 }
 
-int mpixq_queue_create(MPIXQ_Queue_type type, const char *kind, void *const *address,
+int mpixq_queue_create(MPIXQ_Queue_type type, const char *name, void *const *address,
                        struct mpixq_queue **queue_p)
 {
-    const struct mpixq_stream_ops *ops = NULL;
-    enum mpixq_error why = choose_kind(kind, address, &ops);
+    const struct mpixq_stream_kind *kind = NULL;
+    enum mpixq_error why = choose_kind(name, address, &kind);
     struct mpixq_queue *queue;
-    int rc = why != MPIXQ_E_NONE ? mpixq_error_code(why) : mpixq_queue_type_check(type, ops);
+    int rc = why != MPIXQ_E_NONE ? mpixq_error_code(why) : mpixq_queue_type_check(type, kind->ops);
 
     if (rc != MPI_SUCCESS) {
         return rc;
@@ -170,19 +171,19 @@ int mpixq_queue_create(MPIXQ_Queue_type type, const char *kind, void *const *add
     }
     queue_reset(queue);
     queue->type = type;
-    rc = open_stream(queue, ops, address);
+    rc = open_stream(queue, kind, address);
     if (queue->stream == NULL) {
         atomic_store(&queue->magic, 0);
         return rc;
     }
     why = mpixq_channels_attach(queue);
     if (why != MPIXQ_E_NONE) {
-        ops->close(queue->stream);
+        kind->ops->close(queue->stream);
         atomic_store(&queue->magic, 0);
         return why == MPIXQ_E_CXI ? mpixq_queue_type_unusable() : mpixq_error_code(why);
     }
     if (queue->stream->rings || queue->stream->watches) {
-        mpixq_channels_expose(ops);
+        mpixq_channels_expose(kind);
     }
     mpixq_streams_look_again();
     mpixq_lost_look();

@@ -8,6 +8,7 @@
 #include <stddef.h>
 #include <stdio.h>
 
+#include "comm/error.h"
 #include "cuda_about.h"
 #include "cuda_graph.h"
 #include "cuda_nic.h"
@@ -415,6 +416,7 @@ static const struct mpixq_gpu_code built_in[] = {
 const struct mpixq_gpu mpixq_gpu_cuda = {
     .kind = "cudaStream_t",
     .name = "CUDA",
+    .not_found = MPIXQ_E_CUDA,
     .code = built_in,
     .find = cuda_find,
     .is_used = cuda_is_used,

@@ -82,6 +82,7 @@ struct mpixq_gpu_capture {
 struct mpixq_gpu {
     const char *kind; /* value of the info key "type" */
     const char *name;
+    int not_found; /* enum mpixq_error, where its library is not there */
     /* For load, best first; ends with one without a name. */
     const struct mpixq_gpu_code *code;
 

@@ -41,7 +41,7 @@
 
 static atomic_int submitting; /* threads that may be in a call of a GPU's library that blocks */
 
-static const struct mpixq_stream_ops *const host = &mpixq_host_stream_ops;
+static const struct mpixq_stream_kind *const host = &mpixq_host_stream_kind;
 
 static void note_code(struct gpu_stream *stream, int code)
 {
@@ -67,7 +67,7 @@ static void await_reached(const struct gpu_stream *stream, uint64_t ticket)
     struct mpixq_op there;
 
     mpixq_op_wait(&there, MPIXQ_OP_WAIT, NULL, stream->words->reached, ticket, stream->failed);
-    (void)host->submit(stream->worker, &there, 1, NULL);
+    (void)host->ops->submit(stream->worker, &there, 1, NULL);
 }
 
 /* The worker executes the start of a message in parts after each of them. */
@@ -79,14 +79,14 @@ static void start_step(struct gpu_stream *stream, struct mpixq_op list[], int n,
     mpixq_op_store(&executed, &stream->executed, ticket);
     await_reached(stream, ticket);
     if (step == 0) {
-        (void)host->submit(stream->worker, list, n, NULL);
+        (void)host->ops->submit(stream->worker, list, n, NULL);
     }
     for (int i = 0; step > 0 && i < n; i++) {
         if (mpixq_gpu_part_at_start(list[i].copy, step) >= 0) {
-            (void)host->submit(stream->worker, &list[i], 1, NULL);
+            (void)host->ops->submit(stream->worker, &list[i], 1, NULL);
         }
     }
-    (void)host->submit(stream->worker, &executed, 1, NULL);
+    (void)host->ops->submit(stream->worker, &executed, 1, NULL);
     note_code(stream, mpixq_gpu_submit_starts(&stream->lane, list, n, step, ticket));
 }
 
@@ -133,7 +133,7 @@ static void await_parts(struct gpu_stream *stream, const struct mpixq_op list[],
         if (part >= 0) {
             one.u.awaited = copy->arrived;
             one.value = (one.value - 1) * (uint64_t)copy->n_parts + (uint64_t)part + 1;
-            (void)host->submit(stream->worker, &one, 1, NULL);
+            (void)host->ops->submit(stream->worker, &one, 1, NULL);
         }
     }
 }
@@ -156,19 +156,19 @@ static bool follow_waits(struct gpu_stream *stream, struct mpixq_op list[], int 
         n_counted += is_counted(&list[i]);
     }
     if (n_counted == 0) {
-        (void)host->submit(stream->worker, list, n, NULL);
+        (void)host->ops->submit(stream->worker, list, n, NULL);
         return false;
     }
     for (int i = 0; n_counted < n && i < n; i++) {
         if (!is_counted(&list[i])) {
-            (void)host->submit(stream->worker, &list[i], 1, NULL);
+            (void)host->ops->submit(stream->worker, &list[i], 1, NULL);
         }
     }
     mpixq_op_store(&last[0], stream->words->gate, ticket);
     mpixq_op_wait(&last[1], MPIXQ_OP_WAIT, first->arg, stream->words->reached, ticket,
                   stream->failed);
-    (void)host->submit(stream->worker, &last[0], 1, NULL);
-    (void)host->submit(stream->worker, &last[1], 1, NULL);
+    (void)host->ops->submit(stream->worker, &last[0], 1, NULL);
+    (void)host->ops->submit(stream->worker, &last[1], 1, NULL);
     return true;
 }
 
@@ -184,11 +184,11 @@ static void wait_step(struct gpu_stream *stream, struct mpixq_op list[], int n, 
     if (step > 0) {
         await_parts(stream, list, n, step);
     } else if (follow_waits(stream, list, n, ticket)) {
-        (void)host->submit(stream->worker, open, 1, NULL);
+        (void)host->ops->submit(stream->worker, open, 1, NULL);
         note_code(stream, mpixq_gpu_submit_waits(&stream->lane, list, n, 0, ticket));
         return;
     }
-    (void)host->submit(stream->worker, open, 2, NULL);
+    (void)host->ops->submit(stream->worker, open, 2, NULL);
     note_code(stream, mpixq_gpu_submit_waits(&stream->lane, list, n, step, ticket));
 }
 
@@ -307,12 +307,12 @@ static void gpu_synchronize(struct mpixq_stream *base, uint64_t ticket, const at
 
 static uint64_t gpu_depth(const struct mpixq_stream *base)
 {
-    return host->depth(((const struct gpu_stream *)base)->worker);
+    return host->ops->depth(((const struct gpu_stream *)base)->worker);
 }
 
 static const void *gpu_waits_for(const struct mpixq_stream *base)
 {
-    return host->waits_for(((const struct gpu_stream *)base)->worker);
+    return host->ops->waits_for(((const struct gpu_stream *)base)->worker);
 }
 
 static void *gpu_handle(struct mpixq_stream *base)
@@ -369,7 +369,7 @@ static enum mpixq_error prepare(struct gpu_stream *stream)
 static void stream_free(struct gpu_stream *stream)
 {
     if (stream->worker != NULL) {
-        host->close(stream->worker);
+        host->ops->close(stream->worker);
     }
     if (stream->words != NULL) {
         mpixq_gpu_words_give_back(stream->words);
@@ -394,10 +394,10 @@ static enum mpixq_error enter_and_prepare(struct gpu_stream *stream)
     return error;
 }
 
-static struct mpixq_stream *open_on(const struct mpixq_gpu *gpu, const struct mpixq_stream_ops *ops,
-                                    void *handle, const atomic_int *failed,
-                                    struct mpixq_refusal *refusal)
+static struct mpixq_stream *gpu_open(const struct mpixq_stream_kind *kind, void *handle,
+                                     const atomic_int *failed, struct mpixq_refusal *refusal)
 {
+    const struct mpixq_gpu *gpu = kind->gpu;
     struct gpu_stream *stream = mpixq_alloc(sizeof *stream);
 
     *refusal = (struct mpixq_refusal){.error = MPIXQ_E_NO_MEMORY};
@@ -405,11 +405,12 @@ static struct mpixq_stream *open_on(const struct mpixq_gpu *gpu, const struct mp
         return NULL;
     }
     if (!gpu->find(true)) {
-        refusal->error = gpu == &mpixq_gpu_cuda ? MPIXQ_E_CUDA : MPIXQ_E_HIP;
+        refusal->error = gpu->not_found;
         mpixq_free(stream);
         return NULL;
     }
-    stream->base.ops = ops;
+    stream->base.ops = kind->ops;
+    stream->base.kind = kind;
     stream->lane.gpu = gpu;
     stream->lane.handle = handle;
     stream->failed = failed;
@@ -417,7 +418,7 @@ static struct mpixq_stream *open_on(const struct mpixq_gpu *gpu, const struct mp
     refusal->error = (int)enter_and_prepare(stream);
     refusal->why = gpu_broken(&stream->base);
     if (refusal->error == MPIXQ_E_NONE) {
-        stream->worker = host->open(NULL, failed, refusal);
+        stream->worker = host->ops->open(host, NULL, failed, refusal);
     }
     if (stream->worker == NULL) {
         stream_free(stream);
@@ -435,48 +436,46 @@ static void gpu_close(struct mpixq_stream *base)
     stream_free(stream);
 }
 
-/* What depends on the kind. */
-
-static bool cuda_is_live(const void *handle)
+static bool gpu_is_live(const struct mpixq_stream_kind *kind, const void *handle)
 {
     (void)handle;
-    return mpixq_gpu_cuda.is_used();
+    return kind->gpu->is_used();
 }
 
-static struct mpixq_stream *cuda_open(void *handle, const atomic_int *failed,
-                                      struct mpixq_refusal *refusal)
+static void *gpu_map(const struct mpixq_stream_kind *kind, void *memory, size_t bytes, bool is_io)
 {
-    return open_on(&mpixq_gpu_cuda, &mpixq_cuda_stream_ops, handle, failed, refusal);
+    return mpixq_memory_map(kind->gpu, memory, bytes, is_io);
 }
 
-static bool hip_is_live(const void *handle)
+static void gpu_unmap(const struct mpixq_stream_kind *kind, void *memory)
 {
-    (void)handle;
-    return mpixq_gpu_hip.is_used();
+    mpixq_memory_unmap(kind->gpu, memory);
 }
 
-static struct mpixq_stream *hip_open(void *handle, const atomic_int *failed,
-                                     struct mpixq_refusal *refusal)
-{
-    return open_on(&mpixq_gpu_hip, &mpixq_hip_stream_ops, handle, failed, refusal);
-}
+static const struct mpixq_stream_ops ops = {
+    .graphs = &mpixq_gpu_graphs,
+    .copies = true,
+    .is_live = gpu_is_live,
+    .open = gpu_open,
+    .close = gpu_close,
+    .how = gpu_how,
+    .admits = gpu_admits,
+    .may_wait = gpu_may_wait,
+    .broken = gpu_broken,
+    .submit = gpu_submit,
+    .halt = gpu_halt,
+    .map = gpu_map,
+    .unmap = gpu_unmap,
+    .depth = gpu_depth,
+    .waits_for = gpu_waits_for,
+    .handle = gpu_handle,
+    .identity = gpu_identity,
+    .passed = gpu_passed,
+    .is_ahead = gpu_is_ahead,
+    .synchronize = gpu_synchronize,
+};
 
-#define BUT_KIND                                                                                   \
-    .copies = true, .graphs = &mpixq_gpu_graphs, .close = gpu_close, .how = gpu_how,               \
-    .admits = gpu_admits, .may_wait = gpu_may_wait, .broken = gpu_broken, .submit = gpu_submit,    \
-    .halt = gpu_halt, .depth = gpu_depth, .waits_for = gpu_waits_for, .handle = gpu_handle,        \
-    .identity = gpu_identity, .passed = gpu_passed, .is_ahead = gpu_is_ahead,                      \
-    .synchronize = gpu_synchronize
-
-const struct mpixq_stream_ops mpixq_cuda_stream_ops = {.kind = "cudaStream_t",
-                                                       .is_live = cuda_is_live,
-                                                       .open = cuda_open,
-                                                       .map = mpixq_memory_map_cuda,
-                                                       .unmap = mpixq_memory_unmap_cuda,
-                                                       BUT_KIND};
-const struct mpixq_stream_ops mpixq_hip_stream_ops = {.kind = "hipStream_t",
-                                                      .is_live = hip_is_live,
-                                                      .open = hip_open,
-                                                      .map = mpixq_memory_map_hip,
-                                                      .unmap = mpixq_memory_unmap_hip,
-                                                      BUT_KIND};
+const struct mpixq_stream_kind mpixq_cuda_stream_kind = {
+    .name = "cudaStream_t", .gpu = &mpixq_gpu_cuda, .ops = &ops};
+const struct mpixq_stream_kind mpixq_hip_stream_kind = {
+    .name = "hipStream_t", .gpu = &mpixq_gpu_hip, .ops = &ops};

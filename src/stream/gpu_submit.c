@@ -40,7 +40,7 @@ void mpixq_gpu_take_starts(const struct mpixq_stream *stream, struct mpixq_op li
 {
     for (int i = 0; stream->rings && i < n; i++) {
         char *bell = list[i].kind == MPIXQ_OP_RING
-                         ? mpixq_exposed_to(list[i].gpu.exposed, stream->ops)
+                         ? mpixq_exposed_to(list[i].gpu.exposed, stream->kind)
                          : NULL;
 
         list[i].by_gpu = bell != NULL || list[i].kind == MPIXQ_OP_MOVE;
@@ -53,7 +53,7 @@ void mpixq_gpu_take_waits(const struct mpixq_stream *stream, struct mpixq_op lis
     for (int i = 0; stream->rings && i < n; i++) {
         const struct mpixq_exposed *exposed =
             stream->watches && list[i].kind == MPIXQ_OP_WAIT ? list[i].gpu.exposed : NULL;
-        char *seen = mpixq_exposed_to(exposed, stream->ops);
+        char *seen = mpixq_exposed_to(exposed, stream->kind);
 
         list[i].by_gpu = seen != NULL || list[i].kind == MPIXQ_OP_TAKE;
         if (seen != NULL) {

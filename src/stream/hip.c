@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "gpu.h"
+#include "comm/error.h"
 #include "hip_about.h"
 #include "hip_graph.h"
 #include "hip_share.h"
@@ -436,6 +437,7 @@ static const struct mpixq_gpu_code built_in[] = {
 const struct mpixq_gpu mpixq_gpu_hip = {
     .kind = "hipStream_t",
     .name = "HIP",
+    .not_found = MPIXQ_E_HIP,
     .code = built_in,
     .find = hip_find,
     .is_used = hip_is_used,

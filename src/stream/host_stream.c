@@ -242,8 +242,9 @@ bool mpixq_host_stream_is_live(const struct mpixq_host_stream *stream)
     return s != NULL;
 }
 
-static bool host_is_live(const void *handle)
+static bool host_is_live(const struct mpixq_stream_kind *kind, const void *handle)
 {
+    (void)kind;
     return mpixq_host_stream_is_live(handle);
 }
 
@@ -277,7 +278,8 @@ struct mpixq_host_stream *mpixq_host_stream_create(enum mpixq_error *error_p)
     if (stream == NULL) {
         return NULL;
     }
-    stream->base.ops = &mpixq_host_stream_ops;
+    stream->base.ops = mpixq_host_stream_kind.ops;
+    stream->base.kind = &mpixq_host_stream_kind;
     stream->mask = size - 1;
     atomic_init(&stream->target, MPIXQ_NOBODY);
     mpixq_lock_init(&stream->lock, MPIXQ_RANK_HOST_STREAM);
@@ -324,12 +326,13 @@ enum mpixq_error mpixq_host_stream_destroy(struct mpixq_host_stream *stream)
     return MPIXQ_E_NONE;
 }
 
-static struct mpixq_stream *host_open(void *handle, const atomic_int *failed,
-                                      struct mpixq_refusal *refusal)
+static struct mpixq_stream *host_open(const struct mpixq_stream_kind *kind, void *handle,
+                                      const atomic_int *failed, struct mpixq_refusal *refusal)
 {
     struct mpixq_host_stream *stream = handle;
     enum mpixq_error error = MPIXQ_E_NONE;
 
+    (void)kind;
     (void)failed; /* what waits names its own */
     if (stream == NULL) {
         stream = mpixq_host_stream_create(&error);
@@ -382,15 +385,17 @@ static void host_halt(struct mpixq_stream *base)
     (void)base;
 }
 
-static void *host_map(void *memory, size_t bytes, bool is_io)
+static void *host_map(const struct mpixq_stream_kind *kind, void *memory, size_t bytes, bool is_io)
 {
+    (void)kind;
     (void)bytes;
     (void)is_io;
     return memory;
 }
 
-static void host_unmap(void *memory)
+static void host_unmap(const struct mpixq_stream_kind *kind, void *memory)
 {
+    (void)kind;
     (void)memory;
 }
 
@@ -405,8 +410,7 @@ int mpixq_host_streams_close(void)
     return n;
 }
 
-const struct mpixq_stream_ops mpixq_host_stream_ops = {
-    .kind = "mpix_host_stream",
+static const struct mpixq_stream_ops ops = {
     .copies = false,
     .is_live = host_is_live,
     .open = host_open,
@@ -427,3 +431,5 @@ const struct mpixq_stream_ops mpixq_host_stream_ops = {
     .is_ahead = host_is_ahead,
     .synchronize = host_synchronize,
 };
+
+const struct mpixq_stream_kind mpixq_host_stream_kind = {.name = "mpix_host_stream", .ops = &ops};

@@ -224,7 +224,7 @@ static int map_here(const struct mpixq_gpu *gpu, void *memory, size_t bytes, boo
     return code;
 }
 
-static void *map(const struct mpixq_gpu *gpu, void *memory, size_t bytes, bool is_io)
+void *mpixq_memory_map(const struct mpixq_gpu *gpu, void *memory, size_t bytes, bool is_io)
 {
     void *place, *before, *address = NULL;
     int code = gpu->place_of(NULL, &place);
@@ -241,31 +241,11 @@ static void *map(const struct mpixq_gpu *gpu, void *memory, size_t bytes, bool i
     return code == 0 ? address : NULL;
 }
 
-static void unmap(const struct mpixq_gpu *gpu, void *memory)
+void mpixq_memory_unmap(const struct mpixq_gpu *gpu, void *memory)
 {
     gpu->relax();
     (void)gpu->unmap(memory); /* the context may be gone, and the mapping with it */
     gpu->restore();
-}
-
-void *mpixq_memory_map_cuda(void *memory, size_t bytes, bool is_io)
-{
-    return map(&mpixq_gpu_cuda, memory, bytes, is_io);
-}
-
-void mpixq_memory_unmap_cuda(void *memory)
-{
-    unmap(&mpixq_gpu_cuda, memory);
-}
-
-void *mpixq_memory_map_hip(void *memory, size_t bytes, bool is_io)
-{
-    return map(&mpixq_gpu_hip, memory, bytes, is_io);
-}
-
-void mpixq_memory_unmap_hip(void *memory)
-{
-    unmap(&mpixq_gpu_hip, memory);
 }
 
 void mpixq_memory_close(void)

@@ -55,10 +55,8 @@ struct mpixq_staging *mpixq_staging_take(const char *kind, void *place, uint64_t
 /* Any thread, also under locks: it is kept for the next. NULL: nothing happens. */
 void mpixq_staging_give_back(struct mpixq_staging *staging);
 /* map and unmap of the seam (stream.h). */
-void *mpixq_memory_map_cuda(void *memory, size_t bytes, bool is_io);
-void mpixq_memory_unmap_cuda(void *memory);
-void *mpixq_memory_map_hip(void *memory, size_t bytes, bool is_io);
-void mpixq_memory_unmap_hip(void *memory);
+void *mpixq_memory_map(const struct mpixq_gpu *gpu, void *memory, size_t bytes, bool is_io);
+void mpixq_memory_unmap(const struct mpixq_gpu *gpu, void *memory);
 void mpixq_memory_close(void);
 
 #endif

@@ -16,7 +16,7 @@
 
 #include "pieces.h"
 
-struct mpixq_stream_ops;
+struct mpixq_stream_kind;
 
 enum mpixq_op_kind {
     /* Starts. Each but a store ends with a call of a function of the host, for all of a list that
@@ -51,9 +51,9 @@ struct mpixq_copy {
 struct mpixq_exposed {
     char *memory;
     size_t bytes;
-    bool is_io;                        /* registers */
-    const struct mpixq_stream_ops *by; /* by which kind; written once, before seen */
-    _Atomic(char *) seen;              /* where they see it; NULL: not yet, or they cannot */
+    bool is_io;                         /* registers */
+    const struct mpixq_stream_kind *by; /* by which kind; written once, before seen */
+    _Atomic(char *) seen;               /* where they see it; NULL: not yet, or they cannot */
     struct mpixq_exposed *next;
 };
 
@@ -146,7 +146,7 @@ static inline void mpixq_op_store(struct mpixq_op *op, _Atomic uint64_t *word, u
 
 /* Where streams of this kind see it, or NULL. */
 static inline char *mpixq_exposed_to(const struct mpixq_exposed *exposed,
-                                     const struct mpixq_stream_ops *kind)
+                                     const struct mpixq_stream_kind *kind)
 {
     char *seen =
         exposed != NULL ? atomic_load_explicit(&exposed->seen, memory_order_acquire) : NULL;

@@ -20,38 +20,38 @@
 
 /* A stream of the host is known by its handle, so it stands first; others are known by what the
  * process has loaded. */
-static const struct mpixq_stream_ops *const kinds[] = {
-    &mpixq_host_stream_ops,
-    &mpixq_cuda_stream_ops,
-    &mpixq_hip_stream_ops,
+static const struct mpixq_stream_kind *const kinds[] = {
+    &mpixq_host_stream_kind,
+    &mpixq_cuda_stream_kind,
+    &mpixq_hip_stream_kind,
     NULL,
 };
 
-const struct mpixq_stream_ops *mpixq_stream_kind(const char *kind)
+const struct mpixq_stream_kind *mpixq_stream_kind(const char *name)
 {
     for (int i = 0; kinds[i] != NULL; i++) {
-        if (strcmp(kinds[i]->kind, kind) == 0) {
+        if (strcmp(kinds[i]->name, name) == 0) {
             return kinds[i];
         }
     }
     return NULL;
 }
 
-const struct mpixq_stream_ops *mpixq_stream_recognise(const void *handle, bool *several_p)
+const struct mpixq_stream_kind *mpixq_stream_recognise(const void *handle, bool *several_p)
 {
-    const struct mpixq_stream_ops *ops = NULL;
+    const struct mpixq_stream_kind *kind = NULL;
 
     *several_p = false;
-    if (kinds[0]->is_live(handle)) {
+    if (kinds[0]->ops->is_live(kinds[0], handle)) {
         return kinds[0];
     }
     for (int i = 1; kinds[i] != NULL; i++) {
-        if (kinds[i]->is_live(handle)) {
-            *several_p = ops != NULL;
-            ops = kinds[i];
+        if (kinds[i]->ops->is_live(kinds[i], handle)) {
+            *several_p = kind != NULL;
+            kind = kinds[i];
         }
     }
-    return *several_p ? NULL : ops;
+    return *several_p ? NULL : kind;
 }
 
 bool mpixq_stream_inside(void)
@@ -120,7 +120,7 @@ void mpixq_streams_tell_built(struct mpixq_facts *facts)
 
     for (int i = 0; kinds[i] != NULL; i++) {
         used += (size_t)snprintf(kinds_text + used, sizeof kinds_text - used, "%s%s",
-                                 i > 0 ? ", " : "", kinds[i]->kind);
+                                 i > 0 ? ", " : "", kinds[i]->name);
     }
     mpixq_fact(facts, "streams", "%s", kinds_text);
     for (int i = 0; mpixq_gpus[i] != NULL; i++) {

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright (c) 2026 the mpix-queue authors
  *
- * Seam: how work is put in order on an executor. Each kind of stream is one constant table of
- * functions, none of them NULL, and what only some kinds have; stream/stream.c lists the kinds.
+ * Seam: how work is put in order on an executor. Each way of doing so is one constant
+ * table of functions, none of them NULL, and what only some have. A kind of stream is a name for
+ * one of them, and the vendor of its GPUs; stream/stream.c lists the kinds.
  *
  * Everything submitted to a stream runs in the order of submission. Each submission gives a
  * ticket, a number that grows; the stream has passed a ticket when it has executed that
@@ -19,8 +20,15 @@
 #include "op.h"
 
 struct mpixq_facts;
+struct mpixq_gpu;
 struct mpixq_turn;
 struct mpixq_stream; /* one open stream of any kind; its first member is the ops pointer */
+
+struct mpixq_stream_kind {
+    const char *name;            /* value of the info key "type" */
+    const struct mpixq_gpu *gpu; /* NULL: its streams are of the host */
+    const struct mpixq_stream_ops *ops;
+};
 
 static inline int mpixq_copy_parts(const struct mpixq_copy *copy)
 {
@@ -62,18 +70,17 @@ struct mpixq_stream_graphs {
 };
 
 struct mpixq_stream_ops {
-    const char *kind;                         /* value of the info key "type" */
     const struct mpixq_stream_graphs *graphs; /* NULL: it cannot be captured */
     bool copies;                              /* between the memory of a GPU and the host's, too */
 
     /* May handle be a live stream of this kind? Of a stream of the host it is known; of others only
      * whether this process has any. Any thread. */
-    bool (*is_live)(const void *handle);
+    bool (*is_live)(const struct mpixq_stream_kind *kind, const void *handle);
     /* Open the stream with this handle for a queue; NULL: make one that the queue owns, or, of a
      * GPU, its default stream. *failed is not 0 once the queue has failed. NULL on failure, and
      * *refusal says why. The stream must not be destroyed until it is closed. */
-    struct mpixq_stream *(*open)(void *handle, const atomic_int *failed,
-                                 struct mpixq_refusal *refusal);
+    struct mpixq_stream *(*open)(const struct mpixq_stream_kind *kind, void *handle,
+                                 const atomic_int *failed, struct mpixq_refusal *refusal);
     /* Also destroys a stream that open made; it is idle then, or broken. */
     void (*close)(struct mpixq_stream *stream);
     /* How starts and waits are put into the stream just now: a word for people. In the queue's
@@ -100,8 +107,8 @@ struct mpixq_stream_ops {
     /* Where GPUs see this memory, of the host or (is_io) of a device, or NULL: they cannot. Threads
      * of the program, under no lock: it may block until GPUs go on, and so should be left for later
      * while a stream of these waits. */
-    void *(*map)(void *memory, size_t bytes, bool is_io);
-    void (*unmap)(void *memory);
+    void *(*map)(const struct mpixq_stream_kind *kind, void *memory, size_t bytes, bool is_io);
+    void (*unmap)(const struct mpixq_stream_kind *kind, void *memory);
 
     /* How many operations the stream holds before a submission waits for room. */
     uint64_t (*depth)(const struct mpixq_stream *stream);
@@ -126,7 +133,8 @@ struct mpixq_stream_ops {
 };
 
 struct mpixq_stream {
-    const struct mpixq_stream_ops *ops;
+    const struct mpixq_stream_ops *ops; /* of its kind */
+    const struct mpixq_stream_kind *kind;
     /* It rings doorbells and moves data, and waits for words, by itself. The latter may change in a
      * submission. */
     bool rings, watches;
@@ -134,10 +142,10 @@ struct mpixq_stream {
 };
 
 /* The kind with this name, or NULL. */
-const struct mpixq_stream_ops *mpixq_stream_kind(const char *kind);
+const struct mpixq_stream_kind *mpixq_stream_kind(const char *name);
 /* The kind of which handle may be a live stream, or NULL: then *several_p says whether there are
  * several. A handle of NULL is no stream of the host's. */
-const struct mpixq_stream_ops *mpixq_stream_recognise(const void *handle, bool *several_p);
+const struct mpixq_stream_kind *mpixq_stream_recognise(const void *handle, bool *several_p);
 /* Does the calling thread run a function that was launched on a stream? */
 bool mpixq_stream_inside(void);
 
@@ -162,7 +170,7 @@ void mpixq_streams_print(void);
 /* For mpixq_info: which kinds this build has, and kernels for which GPUs. */
 void mpixq_streams_tell_built(struct mpixq_facts *facts);
 
-extern const struct mpixq_stream_ops mpixq_host_stream_ops;
-extern const struct mpixq_stream_ops mpixq_cuda_stream_ops, mpixq_hip_stream_ops;
+extern const struct mpixq_stream_kind mpixq_host_stream_kind;
+extern const struct mpixq_stream_kind mpixq_cuda_stream_kind, mpixq_hip_stream_kind;
 
 #endif

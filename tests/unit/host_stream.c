@@ -92,7 +92,7 @@ static void submitters_share_a_stream(void **state)
     struct mpixq_host_stream *host = create();
     pthread_t threads[THREADS];
     struct mpixq_refusal refusal;
-    struct mpixq_stream *stream = ops->open(host, NULL, &refusal);
+    struct mpixq_stream *stream = ops->open(kind, host, NULL, &refusal);
 
     (void)state;
     for (int t = 0; t < THREADS; t++) {
@@ -122,7 +122,7 @@ static void operations_of_all_kinds_keep_one_order(void **state)
     struct series series = {0};
     struct mpixq_host_stream *host = create();
     struct mpixq_refusal refusal;
-    struct mpixq_stream *stream = ops->open(host, NULL, &refusal);
+    struct mpixq_stream *stream = ops->open(kind, host, NULL, &refusal);
     _Atomic uint64_t word = 0;
     uint64_t random = 1, value = 0, last = 0, ticket;
 
@@ -412,7 +412,7 @@ static void full_stream_can_be_asked(void **state)
         struct mpixq_refusal refusal;
         uint64_t before;
 
-        s = (struct submitter){.host = host, .stream = ops->open(host, NULL, &refusal)};
+        s = (struct submitter){.host = host, .stream = ops->open(kind, host, NULL, &refusal)};
         before = store(s.stream, &word, 1);
         await(s.stream, &gate, 1);
         assert_int_equal(pthread_create(&thread, NULL, overfill, &s), 0);

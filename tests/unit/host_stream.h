@@ -16,7 +16,8 @@
 
 enum { DEPTH = 64 }; /* of the ring: the smallest */
 
-static const struct mpixq_stream_ops *const ops = &mpixq_host_stream_ops;
+static const struct mpixq_stream_kind *const kind = &mpixq_host_stream_kind;
+#define ops (mpixq_host_stream_kind.ops)
 static const atomic_int never; /* what fails never */
 
 static inline struct mpixq_host_stream *create(void)
@@ -38,7 +39,7 @@ static inline void destroy(struct mpixq_host_stream *stream)
 static inline struct mpixq_stream *open_own(void)
 {
     struct mpixq_refusal refusal = {0};
-    struct mpixq_stream *stream = ops->open(NULL, NULL, &refusal);
+    struct mpixq_stream *stream = ops->open(kind, NULL, NULL, &refusal);
 
     assert_non_null(stream);
     assert_int_equal(refusal.error, 0);

@@ -60,8 +60,8 @@ static void used_stream_is_not_destroyed(void **state)
     struct mpixq_refusal refusal;
 
     (void)state;
-    first = ops->open(host, NULL, &refusal);
-    second = ops->open(host, NULL, &refusal);
+    first = ops->open(kind, host, NULL, &refusal);
+    second = ops->open(kind, host, NULL, &refusal);
     assert_ptr_equal(first, host);
     assert_ptr_equal(second, host);
     assert_int_equal(mpixq_host_stream_destroy(host), MPIXQ_E_STREAM_BUSY);
@@ -84,10 +84,10 @@ static void live_streams_are_known(void **state)
         streams[i] = create();
     }
     assert_false(mpixq_host_stream_is_live(NULL));
-    assert_false(ops->is_live(&other));
-    assert_ptr_equal(mpixq_stream_recognise(streams[2], &several), ops);
+    assert_false(ops->is_live(kind, &other));
+    assert_ptr_equal(mpixq_stream_recognise(streams[2], &several), kind);
     assert_null(mpixq_stream_recognise(&other, &several));
-    assert_ptr_equal(mpixq_stream_kind("mpix_host_stream"), ops);
+    assert_ptr_equal(mpixq_stream_kind("mpix_host_stream"), kind);
     assert_null(mpixq_stream_kind("mpix_host"));
     destroy(streams[1]);
     destroy(streams[4]);
@@ -118,7 +118,7 @@ static void functions_know_that_they_are_inside(void **state)
     struct mpixq_host_stream *host = create();
     bool in_function = false, in_call = true;
     struct mpixq_refusal refusal;
-    struct mpixq_stream *stream = ops->open(host, NULL, &refusal);
+    struct mpixq_stream *stream = ops->open(kind, host, NULL, &refusal);
 
     (void)state;
     mpixq_host_stream_launch(host, note_inside, &in_function);
@@ -167,7 +167,7 @@ static void creation_survives_failures(void **state)
         assert_null(mpixq_host_stream_create(&error));
         assert_int_equal(error, MPIXQ_E_NO_MEMORY);
         atomic_store(&mpixq_alloc_fail_in, n);
-        assert_null(ops->open(NULL, NULL, &refusal));
+        assert_null(ops->open(kind, NULL, NULL, &refusal));
         assert_int_equal(refusal.error, MPIXQ_E_NO_MEMORY);
         assert_int_equal(unit_live_blocks(), before);
     }
