@@ -34,10 +34,10 @@ interface()
     # Names and fields of the table in the source, and those that are checked.
     cat "$top_srcdir/src/stream/$vendor"*.c |
         tr '\n' ' ' |
-        grep -oE '(NEEDED|OPTIONAL)\([a-z_]*, *"[A-Za-z0-9_]*"' |
-        sed 's/.*(\([a-z_]*\), *"\(.*\)"/\1 \2/' | sort >"$out.table"
-    grep -oE 'CHECK\([a-z_]*, [A-Za-z0-9_]*, *' "$check" | grep -v 'CHECK(field' |
-        sed 's/CHECK(\([a-z_]*\), \([A-Za-z0-9_]*\),.*/\1 \2/' | sort >"$out.checked"
+        grep -oE '(NEEDED|OPTIONAL)\([a-z_.]*, *"[A-Za-z0-9_]*"' |
+        sed 's/.*(\([a-z_.]*\), *"\(.*\)"/\1 \2/' | sort >"$out.table"
+    grep -oE 'CHECK\([a-z_.]*, [A-Za-z0-9_]*, *' "$check" | grep -v 'CHECK(field' |
+        sed 's/CHECK(\([a-z_.]*\), \([A-Za-z0-9_]*\),.*/\1 \2/' | sort >"$out.checked"
     [ "$(wc -l <"$out.table")" -gt 15 ] || fail "too few functions found in $vendor.c"
     diff "$out.table" "$out.checked" || fail "$check does not check what $vendor.c looks up"
     for folder; do

@@ -8,14 +8,18 @@
 #include <pthread.h>
 #include <stdio.h>
 
+#include "gpu_library.h"
+
 enum { ATOMICS = 3, REACHES = 0, UNKNOWN = 6 }; /* of nvmlGpuP2PCapsIndex_t, nvmlGpuP2PStatus_t */
 
 static struct {
+    pthread_once_t once;
+    bool found;
     int (*init)(void);
     int (*shutdown)(void);
     int (*by_uuid)(const char *uuid, void **device_p);
     int (*between)(void *one, void *other, int what, int *status_p);
-} nvml;
+} nvml = {.once = PTHREAD_ONCE_INIT};
 
 static const struct mpixq_gpu_symbol symbols[] = {
     {"nvmlInit_v2", (void **)&nvml.init, false},
@@ -25,14 +29,11 @@ static const struct mpixq_gpu_symbol symbols[] = {
     {NULL, NULL, false},
 };
 
-static pthread_once_t once = PTHREAD_ONCE_INIT;
-static bool found;
-
 static void find(void)
 {
     static const char *const libraries[] = {"libnvidia-ml.so.1", NULL};
 
-    found = mpixq_gpu_open(libraries, true, symbols);
+    nvml.found = mpixq_gpu_open(libraries, true, symbols);
 }
 
 /* A part of a GPU, if that is divided, has a name of another form, which is not found. */
@@ -54,8 +55,8 @@ bool mpixq_cuda_lacks_atomics(const struct mpixq_gpu_ident *here,
     int status = UNKNOWN, back = UNKNOWN;
     void *one, *other;
 
-    (void)pthread_once(&once, find);
-    if (!found || nvml.init() != 0) {
+    (void)pthread_once(&nvml.once, find);
+    if (!nvml.found || nvml.init() != 0) {
         return false;
     }
     if (device_of(here, &one) != 0 || device_of(there, &other) != 0 ||

@@ -3,11 +3,12 @@
  *
  * Finding a vendor's library. What the process has loaded is looked through in memory: asked for
  * what is not there, dlopen would look in every folder where a library may be, each time. */
-#include "gpu.h"
+#include "gpu_library.h"
 
 #include <dlfcn.h>
 #include <limits.h>
 #include <link.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -82,19 +83,6 @@ static int count(struct dl_phdr_info *object, size_t size, void *arg)
     return 1; /* the first one tells it */
 }
 
-bool mpixq_gpu_look(const char *const libraries[], unsigned long long *loaded_p,
-                    const struct mpixq_gpu_symbol symbols[])
-{
-    unsigned long long loaded = 0;
-
-    (void)dl_iterate_phdr(count, &loaded); /* 1 */
-    if (loaded == *loaded_p) {
-        return false;
-    }
-    *loaded_p = loaded;
-    return mpixq_gpu_open(libraries, false, symbols);
-}
-
 bool mpixq_gpu_open(const char *const libraries[], bool load,
                     const struct mpixq_gpu_symbol symbols[])
 {
@@ -114,21 +102,34 @@ bool mpixq_gpu_open(const char *const libraries[], bool load,
     return true;
 }
 
-void mpixq_gpu_relax(struct mpixq_gpu_relaxed *state, int (*exchange)(int *mode))
+/* Reads nothing from the disk. */
+static bool look(const char *const libraries[], unsigned long long *loaded_p,
+                 const struct mpixq_gpu_symbol symbols[])
 {
-    enum { RELAXED = 2 }; /* of both vendors */
-    int mode = RELAXED;
+    unsigned long long loaded = 0;
 
-    if (state->depth++ == 0 && exchange != NULL) {
-        state->is_exchanged = exchange(&mode) == 0;
-        state->before = mode;
+    (void)dl_iterate_phdr(count, &loaded); /* 1 */
+    if (loaded == *loaded_p) {
+        return false;
     }
+    *loaded_p = loaded;
+    return mpixq_gpu_open(libraries, false, symbols);
 }
 
-void mpixq_gpu_restore(struct mpixq_gpu_relaxed *state, int (*exchange)(int *mode))
+bool mpixq_gpu_find(struct mpixq_gpu_library *library, bool load, const char *const libraries[],
+                    const struct mpixq_gpu_symbol symbols[], void (*first)(void))
 {
-    if (--state->depth == 0 && state->is_exchanged) {
-        state->is_exchanged = false;
-        (void)exchange(&state->before); /* a mode that the thread had */
+    bool found;
+
+    mpixq_lock_acquire(&library->lock);
+    if (!library->found && (load ? mpixq_gpu_open(libraries, true, symbols)
+                                 : look(libraries, &library->loaded, symbols))) {
+        library->found = true;
+        if (first != NULL) {
+            first();
+        }
     }
+    found = library->found;
+    mpixq_lock_release(&library->lock);
+    return found;
 }

@@ -2,8 +2,9 @@
  * Copyright (c) 2026 the mpix-queue authors
  *
  * What CUDA's driver and HIP's runtime have in common, as far as we need it. Each is one constant
- * table of functions, none of them NULL, over a library that is found in the process when it runs;
- * so one build serves both, or neither. Results are codes of the vendor, 0 for success.
+ * table over a library that is found in the process when it runs; so one build serves both, or
+ * neither. It has the calls that are the same, and functions for what the vendors differ in; what
+ * is done by those calls is written once. Results are codes of the vendor, 0 for success.
  *
  * A place is where a stream lives: a context of CUDA, a device of HIP. The functions that name no
  * place work in the one that the calling thread has entered. None of them may be called by the
@@ -17,7 +18,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "gpu_files.h"
+#include "gpu_calls.h"
 
 /* Where memory is. MOVING: host and GPU both access it, and its pages are at either in turn. */
 enum mpixq_place_of_memory { MPIXQ_AT_HOST, MPIXQ_AT_GPU, MPIXQ_MOVING };
@@ -53,13 +54,6 @@ struct mpixq_grid {
     bool early; /* before what stands before in the stream has ended, which the kernel waits for */
 };
 
-/* A function of a vendor's library: where its address goes, and whether we can do without. */
-struct mpixq_gpu_symbol {
-    const char *name;
-    void **address_p;
-    bool optional;
-};
-
 /* What is built in of the kernels. Of size 0 if it could not be made. */
 struct mpixq_gpu_code {
     const char *what; /* for people */
@@ -79,150 +73,143 @@ struct mpixq_gpu_capture {
     bool is_after_kernel; /* and that is a kernel */
 };
 
+enum mpixq_gpu_vendor { MPIXQ_GPU_CUDA, MPIXQ_GPU_HIP, MPIXQ_GPU_VENDORS };
+
 struct mpixq_gpu {
+    enum mpixq_gpu_vendor vendor;
     const char *kind; /* value of the info key "type" */
     const char *name;
-    int not_found; /* enum mpixq_error, where its library is not there */
+    const char *library; /* for people */
+    int not_found;       /* enum mpixq_error, where its library is not there */
     /* For load, best first; ends with one without a name. */
     const struct mpixq_gpu_code *code;
+    /* What both vendors have, once the library is found. */
+    const struct mpixq_gpu_calls *calls;
+    /* What their calls name by other numbers. */
+    struct {
+        unsigned host_memory;    /* flags of memory that both sides see while a kernel runs */
+        unsigned enable_peer[2]; /* flags to open memory; if the first are invalid, the second */
+        int have_access, have_atomics, rdma_ordering; /* attributes */
+        int held_without; /* code, where copies cannot be ordered with what a NIC does */
+    } numbers;
+    /* Registers may be mapped as memory where the library does not know them. */
+    bool maps_io_as_memory;
+    /* To allocate memory, and to open what others export, never waits until the GPU is idle. */
+    bool at_once;
+    /* A function of modules whose kernels have the form that may be launched early; NULL: none. */
+    const char *early;
+    struct {
+        const char *no_device, *no_order, *order_for_owner, *no_reads;
+    } texts; /* why a NIC does not access memory */
 
     /* Is the library there? load: look for it on disk too. */
     bool (*find)(bool load);
     /* Does this process use it by now? */
     bool (*is_used)(void);
+    const char *(*text)(int code);
 
-    /* While a stream is captured into a graph, some calls of other threads end the capture, such as
-     * those that allocate, unless a thread says that it knows: from relax to restore this one does.
-     * They nest, and cost a call of the library each, the outermost ones. */
-    void (*relax)(void);
-    void (*restore)(void);
     /* The place of a stream; that of NULL is where the calling thread is. */
     int (*place_of)(void *stream, void **place_p);
     /* Which relaxes, until it is left. */
     int (*enter)(void *place, void **before_p);
     void (*leave)(void *place, void *before);
+    /* Use a GPU in the calling thread, for good. */
+    int (*use)(int device);
 
-    /* Memory of the host that each GPU sees, and its address there; it goes with the place. */
-    int (*host_alloc)(size_t bytes, void **host_p);
-    void (*host_free)(void *host);
-    int (*address)(void *host, void **address_p);
-    /* Memory that others have allocated, of the host or, if is_io, the registers of a device: the
-     * same, for all GPUs. May not be there at all, and is an error then. */
-    int (*map)(void *memory, size_t bytes, bool is_io);
-    int (*unmap)(void *memory); /* fails where the GPU is broken, and the memory stays mapped */
-    /* The same for one word that a stream can wait for. NULL, and success: any word will do. */
-    int (*word_alloc)(void **host_p);
-    void (*word_free)(void *host);
-
-    /* What all processes of the machine call this GPU. */
+    /* What all processes of the machine call this GPU; and one that the process sees, in short. */
     int (*identify)(char name_p[MPIXQ_GPU_NAME_ROOM]);
+    int (*ident_of)(int device, struct mpixq_gpu_ident *ident_p);
     /* Do processes take turns on it, so that a kernel that waits keeps the others from it? Else
      * *why_p is why not. */
     bool (*in_turns)(const char **why_p);
-
     /* Can streams write and wait for values here? */
     bool (*has_values)(void);
-    int (*load)(const void *code, void **module_p);
-    /* Loaded for good: its first launch waits for nothing. */
-    int (*function)(void *module, const char *name, void **function_p);
-    /* A function of modules whose kernels have the form that may be launched early; NULL: none. */
-    const char *early;
+    /* Until the word gate has reached opened; then passed is written to word, if that is not
+     * NULL. */
+    int (*wait)(void *stream, void *gate, uint64_t opened, void *word, uint64_t passed);
+    int (*copy)(void *stream, void *to, const void *from, size_t bytes);
     /* Code for the GPU of the place, made from the source of the kernels by a compiler that the
      * vendor has at run time; may take a second. To be freed when the module is used no more. NULL:
-     * *why_p is why not. */
+     * *why_p is why not. Without the function there is no compiler. */
     void *(*compile)(const char **why_p);
 
-    /* Submissions. wait: until the word gate has reached opened; then passed is written to word, if
-     * that is not NULL. */
-    int (*write)(void *stream, void *word, uint64_t value);
-    int (*wait)(void *stream, void *gate, uint64_t opened, void *word, uint64_t passed);
-    int (*launch)(void *stream, void *function, struct mpixq_grid grid, void **parameters);
-    int (*copy)(void *stream, void *to, const void *from, size_t bytes);
-    int (*zero)(void *stream, void *address, size_t bytes);
-    /* A stream that waits for no other one, kept until the process ends; and wait for it. */
-    int (*own_stream)(void **stream_p);
-    int (*finish)(void *stream);
+    /* Memory as programs have it; and such that GPUs change for each other. */
+    int (*alloc)(size_t bytes, void **address_p);
+    int (*words_alloc)(size_t bytes, void **address_p);
+    /* A word of the host that a stream can wait for. Without the function any word will do. */
+    int (*word_alloc)(void **host_p);
 
-    /* Memory that GPUs of several processes reach. May not be there at all, and is an error then.
-     * What is opened and allocated may have to wait until the GPU is idle, unless at_once. */
-    bool at_once;
-    /* All that this process sees; itself first, as reached. Returns how many, at most room. */
-    int (*peers)(struct mpixq_gpu_peer peers[], int room);
-    /* Is it known of two GPUs, of which this process does not see one, that operations of the one
-     * on memory of the other are not atomic? */
-    bool (*lacks_atomics)(const struct mpixq_gpu_ident *here, const struct mpixq_gpu_ident *there);
-    int (*span)(const void *address, void **base_p, size_t *bytes_p); /* of its allocation */
-    /* That of the allocation: no other one of this process has it, nor had it. 0: not known. */
-    uint64_t (*allocation_id)(const void *address);
-    /* Is the one that began here, with this number, known to be there no more? Not of a GPU that
-     * reports another error. */
-    bool (*is_gone)(const void *address, uint64_t id);
-    int (*share)(void *base, struct mpixq_gpu_handle *handle_p);
-    int (*open_shared)(const struct mpixq_gpu_handle *handle, void **address_p);
-    void (*close_shared)(void *address); /* waits until the GPU is idle, as does the next one */
-    int (*words_alloc)(size_t bytes, void **address_p); /* which GPUs change for each other */
-    void (*words_free)(void *address);
-    const struct mpixq_gpu_files *files;
-
-    /* NULL if all is well with the stream, else what the GPU reports: then it runs no more. Not
-     * while it is captured, which ends with that. */
-    const char *(*broken)(void *stream);
-    /* Is it captured into a graph; or the default stream of all threads, which cannot be used while
-     * one that waits for it is? Asking does not harm the capture. *lost_p: the library knows no
-     * such stream any more. */
-    bool (*is_capturing)(void *stream, bool *lost_p);
-    /* The capture of this stream, and have gone called once its graph, and what was made of it, is
-     * no more: or never, if the library is too old for that. */
-    int (*capture)(void *stream, struct mpixq_gpu_capture *capture_p);
-    int (*keep)(void *graph, void (*gone)(void *arg), void *arg);
-    /* What comes next in a captured stream comes after this node of the graph too; or not, if the
-     * library is too old for that. */
-    int (*come_after)(void *stream, void *node);
-    /* May a NIC access the memory, which it will write, or only read, as far as the library
-     * promises that the GPUs of this process and the NIC see what the other has written? trusts:
-     * whatever that promises. NULL, and the device's number; or why not. */
-    const char *(*for_nic)(const void *address, bool written, bool trusts, int *device_p);
-    /* A NIC has the memory from now on: copies that the program makes of it are to be ordered with
-     * what that does. 0, or they cannot be. */
-    int (*held)(const void *address);
-    /* Does that promise it of anything that a NIC writes? */
-    bool (*orders)(void);
+    /* An attribute of memory, by a number that both vendors have. */
+    int (*ask_pointer)(const void *address, int attribute, void *value_p);
+    int (*device_of)(const void *address, int *device_p);
     /* If the host cannot access it, *place_p is a place where kernels can; NULL: none is known. */
     enum mpixq_place_of_memory (*where)(const void *address, void **place_p);
-    const char *(*text)(int code);
-
-    /* For mpixq_info. How many GPUs there are; what one is called, and where it is on the bus; how
-     * far kernels of one reach memory of another. Use one in the calling thread, for good; and
-     * memory as programs have it, which words_free frees. */
-    const char *library;
-    int (*count)(int *count_p);
-    int (*describe)(int device, char name_p[MPIXQ_GPU_NAME_ROOM], char bus_p[MPIXQ_GPU_NAME_ROOM]);
-    enum mpixq_gpu_reach (*reach)(int from, int to);
-    int (*use)(int device);
-    int (*alloc)(size_t bytes, void **address_p);
+    /* Is the allocation that began here, with this number, known to be there no more? Not of a GPU
+     * that reports another error. */
+    bool (*is_gone)(const void *address, uint64_t id);
+    /* Is it known of two GPUs, of which this process does not see one, that operations of the one
+     * on memory of the other are not atomic? Without the function nobody can tell. */
+    bool (*lacks_atomics)(const struct mpixq_gpu_ident *here, const struct mpixq_gpu_ident *there);
+    /* Does the library know of the order in which GPUs see what a NIC writes? Without the function
+     * it does. */
+    bool (*tells_order)(void);
 };
 
 /* Ends with NULL. */
 extern const struct mpixq_gpu *const mpixq_gpus[];
 extern const struct mpixq_gpu mpixq_gpu_cuda, mpixq_gpu_hip;
 
-/* Open the first of these libraries that is there and look up the symbols, which end with one
- * without name. False: there is none, or it lacks one that we cannot do without. */
-bool mpixq_gpu_open(const char *const libraries[], bool load,
-                    const struct mpixq_gpu_symbol symbols[]);
-/* The same of what the process has loaded, if it has loaded anything since *loaded_p, of the last
- * look, which was in vain; 0: there was none. Reads nothing from the disk. */
-bool mpixq_gpu_look(const char *const libraries[], unsigned long long *loaded_p,
-                    const struct mpixq_gpu_symbol symbols[]);
+/* What both vendors do in the same way. Codes of the vendor, but for what says otherwise. */
 
-/* For relax and restore: state is of the thread and of the vendor, and exchange a function of the
- * vendor's library, or NULL. */
-struct mpixq_gpu_relaxed {
-    int depth, before;
-    bool is_exchanged;
-};
-void mpixq_gpu_relax(struct mpixq_gpu_relaxed *state, int (*exchange)(int *mode));
-void mpixq_gpu_restore(struct mpixq_gpu_relaxed *state, int (*exchange)(int *mode));
+/* A failure may leave a note, which the program would take for its own: the code, and none. */
+int mpixq_gpu_cleared(const struct mpixq_gpu *gpu, int code);
+
+/* While a stream is captured into a graph, some calls of other threads end the capture, such as
+ * those that allocate, unless a thread says that it knows: from relax to restore this one does.
+ * They nest, and cost a call of the library each, the outermost ones. */
+void mpixq_gpu_relax(const struct mpixq_gpu *gpu);
+void mpixq_gpu_restore(const struct mpixq_gpu *gpu);
+
+/* Memory of the host that each GPU sees, and its address there; it goes with the place. */
+int mpixq_gpu_host_alloc(const struct mpixq_gpu *gpu, size_t bytes, void **host_p);
+void mpixq_gpu_host_free(const struct mpixq_gpu *gpu, void *host);
+int mpixq_gpu_address(const struct mpixq_gpu *gpu, void *host, void **address_p);
+/* Memory that others have allocated, of the host or, if is_io, the registers of a device: the same,
+ * for all GPUs. unmap fails where the GPU is broken, and the memory stays mapped. */
+int mpixq_gpu_map(const struct mpixq_gpu *gpu, void *memory, size_t bytes, bool is_io);
+int mpixq_gpu_unmap(const struct mpixq_gpu *gpu, void *memory);
+/* A word that a stream can wait for. NULL, and success: any word will do. */
+int mpixq_gpu_word_alloc(const struct mpixq_gpu *gpu, void **host_p);
+/* What the table has allocated. */
+void mpixq_gpu_free(const struct mpixq_gpu *gpu, void *address);
+
+int mpixq_gpu_load(const struct mpixq_gpu *gpu, const void *code, void **module_p);
+/* Loaded for good: its first launch waits for nothing. */
+int mpixq_gpu_function(const struct mpixq_gpu *gpu, void *module, const char *name,
+                       void **function_p);
+int mpixq_gpu_launch(const struct mpixq_gpu *gpu, void *stream, void *function,
+                     struct mpixq_grid grid, void **parameters);
+int mpixq_gpu_write(const struct mpixq_gpu *gpu, void *stream, void *word, uint64_t value);
+int mpixq_gpu_zero(const struct mpixq_gpu *gpu, void *stream, void *address, size_t bytes);
+/* A stream that waits for no other one, kept until the process ends; and wait for it. */
+int mpixq_gpu_own_stream(const struct mpixq_gpu *gpu, void **stream_p);
+int mpixq_gpu_finish(const struct mpixq_gpu *gpu, void *stream);
+/* NULL if all is well with the stream, else what the GPU reports: then it runs no more. Not while
+ * it is captured, which ends with that. */
+const char *mpixq_gpu_broken(const struct mpixq_gpu *gpu, void *stream);
+
+/* Is it captured into a graph; or the default stream of all threads, which cannot be used while one
+ * that waits for it is? Asking does not harm the capture. *lost_p: the library knows no such stream
+ * any more. */
+bool mpixq_gpu_is_capturing(const struct mpixq_gpu *gpu, void *stream, bool *lost_p);
+/* The capture of this stream, and have gone called once its graph, and what was made of it, is no
+ * more: or never, if the library is too old for that. */
+int mpixq_gpu_find_capture(const struct mpixq_gpu *gpu, void *stream,
+                           struct mpixq_gpu_capture *capture_p);
+int mpixq_gpu_keep(const struct mpixq_gpu *gpu, void *graph, void (*gone)(void *arg), void *arg);
+/* What comes next in a captured stream comes after this node of the graph too; or not, if the
+ * library is too old for that. */
+int mpixq_gpu_come_after(const struct mpixq_gpu *gpu, void *stream, void *node);
 
 /* The vendors' handle of the default stream of each thread. */
 #define MPIXQ_GPU_PER_THREAD ((void *)2)

@@ -30,7 +30,7 @@ static bool is_default_captured(const struct mpixq_gpu_lane *lane, bool *is_lost
     if (lane->gpu->enter(lane->place, &before) != 0) {
         return false; /* the submission will fail, and say why */
     }
-    captured = lane->gpu->is_capturing(lane->handle, &unknown);
+    captured = mpixq_gpu_is_capturing(lane->gpu, lane->handle, &unknown);
     *is_lost_p = is_in_another_life(lane);
     lane->gpu->leave(lane->place, before);
     return captured;
@@ -45,7 +45,7 @@ bool mpixq_gpu_is_captured(const struct mpixq_gpu_lane *lane, bool *is_lost_p)
     if (mpixq_gpu_is_default(lane->handle)) {
         return is_default_captured(lane, is_lost_p);
     }
-    captured = lane->gpu->is_capturing(lane->handle, &unknown);
+    captured = mpixq_gpu_is_capturing(lane->gpu, lane->handle, &unknown);
     if (unknown && lane->gpu->enter(lane->place, &before) == 0) {
         *is_lost_p = is_in_another_life(lane);
         lane->gpu->leave(lane->place, before);
@@ -62,8 +62,8 @@ const char *mpixq_gpu_ask(const struct mpixq_gpu_lane *lane)
     if (mpixq_gpu_is_elsewhere(lane) || lane->gpu->enter(lane->place, &before) != 0) {
         return NULL;
     }
-    if (!lane->gpu->is_capturing(lane->handle, &unknown)) {
-        why = lane->gpu->broken(lane->handle);
+    if (!mpixq_gpu_is_capturing(lane->gpu, lane->handle, &unknown)) {
+        why = mpixq_gpu_broken(lane->gpu, lane->handle);
     }
     lane->gpu->leave(lane->place, before);
     return why;

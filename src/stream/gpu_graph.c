@@ -32,7 +32,7 @@ static int find_capture(const struct gpu_stream *stream, struct mpixq_gpu_captur
 
     *capture_p = (struct mpixq_gpu_capture){0};
     if (code == 0) {
-        code = gpu->capture(stream->lane.handle, capture_p);
+        code = mpixq_gpu_find_capture(gpu, stream->lane.handle, capture_p);
         gpu->leave(stream->lane.place, before);
     }
     return text_of(stream, code, "the capture of the stream cannot be asked for");
@@ -68,9 +68,10 @@ static int graph_keep(struct mpixq_stream *base, void (*gone)(void *arg), void *
     mpixq_turn_lend(turn);
     rc = find_capture(stream, &capture);
     if (rc == MPI_SUCCESS) {
-        gpu->relax();
-        rc = text_of(stream, gpu->keep(capture.graph, gone, arg), "the graph cannot be held");
-        gpu->restore();
+        mpixq_gpu_relax(gpu);
+        rc = text_of(stream, mpixq_gpu_keep(gpu, capture.graph, gone, arg),
+                     "the graph cannot be held");
+        mpixq_gpu_restore(gpu);
     }
     mpixq_turn_take_back(turn);
     return rc;
@@ -114,7 +115,7 @@ static int come_after_starts(const struct gpu_stream *stream, struct mpixq_branc
             const struct mpixq_branch *other = &branches->of[i];
 
             if (other != own && other->number > own->seen && other->start != capture->last) {
-                code = gpu->come_after(stream->lane.handle, other->start);
+                code = mpixq_gpu_come_after(gpu, stream->lane.handle, other->start);
                 capture->is_after_kernel = false;
             }
         }

@@ -6,6 +6,7 @@
 #include <stdatomic.h>
 #include <utlist.h>
 
+#include "gpu_share.h"
 #include "stream.h"
 #include "util/alloc.h"
 #include "util/lock.h"
@@ -67,7 +68,7 @@ static void keep(struct place *place)
         return;
     }
     if (place->gpu->words_alloc(sizeof(uint64_t), &place->kept) == 0) {
-        place->number = place->gpu->allocation_id(place->kept);
+        place->number = mpixq_gpu_allocation_id(place->gpu, place->kept);
     } else {
         place->kept = NULL;
     }
@@ -159,7 +160,7 @@ void mpixq_gpu_lives_close(void)
     while ((place = places.first) != NULL) {
         LL_DELETE(places.first, place);
         if (place->kept != NULL) {
-            place->gpu->words_free(place->kept);
+            mpixq_gpu_free(place->gpu, place->kept);
         }
         mpixq_free(place);
     }

@@ -18,7 +18,7 @@ static void *take_pages(size_t bytes)
 
 static int take_theirs(struct mpixq_pinned *pinned)
 {
-    int code = pinned->gpu->host_alloc(pinned->bytes, &pinned->host);
+    int code = mpixq_gpu_host_alloc(pinned->gpu, pinned->bytes, &pinned->host);
 
     if (code == 0) {
         memset(pinned->host, 0, pinned->bytes);
@@ -35,7 +35,7 @@ int mpixq_pinned_take(const struct mpixq_gpu *gpu, size_t bytes, struct mpixq_pi
     void *pages = take_pages(whole);
 
     *pinned_p = (struct mpixq_pinned){.gpu = gpu, .host = pages, .bytes = whole, .is_ours = true};
-    if (pages != NULL && gpu->map(pages, whole, false) == 0) {
+    if (pages != NULL && mpixq_gpu_map(gpu, pages, whole, false) == 0) {
         return 0;
     }
     if (pages != NULL) {
@@ -53,8 +53,8 @@ int mpixq_pinned_renew(struct mpixq_pinned *pinned)
     if (!pinned->is_ours) {
         return take_theirs(pinned);
     }
-    (void)pinned->gpu->unmap(pinned->host);
-    code = pinned->gpu->map(pinned->host, pinned->bytes, false);
+    (void)mpixq_gpu_unmap(pinned->gpu, pinned->host);
+    code = mpixq_gpu_map(pinned->gpu, pinned->host, pinned->bytes, false);
     if (code != 0) {
         mpixq_pinned_give_up(pinned, true);
     }
@@ -68,11 +68,11 @@ void mpixq_pinned_give_up(struct mpixq_pinned *pinned, bool over)
         return;
     }
     if (pinned->is_ours) {
-        if (pinned->gpu->unmap(pinned->host) == 0 || over) {
+        if (mpixq_gpu_unmap(pinned->gpu, pinned->host) == 0 || over) {
             (void)munmap(pinned->host, pinned->bytes); /* it is mapped */
         }
     } else if (!over) {
-        pinned->gpu->host_free(pinned->host);
+        mpixq_gpu_host_free(pinned->gpu, pinned->host);
     }
     *pinned = (struct mpixq_pinned){0};
 }

@@ -113,11 +113,11 @@ static uint64_t submit_starts(struct gpu_stream *stream, struct mpixq_op list[],
     set_watches(stream);
     mpixq_gpu_take_starts(&stream->base, list, n);
     submit_begin(turn);
-    stream->lane.gpu->relax(); /* once for all steps */
+    mpixq_gpu_relax(stream->lane.gpu); /* once for all steps */
     for (int step = 0; step < steps; step++) {
         start_step(stream, list, n, step);
     }
-    stream->lane.gpu->restore();
+    mpixq_gpu_restore(stream->lane.gpu);
     submit_end(turn);
     return stream->submitted;
 }
@@ -197,11 +197,11 @@ static uint64_t submit_waits(struct gpu_stream *stream, struct mpixq_op list[], 
 {
     mpixq_gpu_take_waits(&stream->base, list, n);
     submit_begin(turn);
-    stream->lane.gpu->relax(); /* likewise */
+    mpixq_gpu_relax(stream->lane.gpu); /* likewise */
     for (int step = mpixq_gpu_steps(list, n) - 1; step >= 0; step--) {
         wait_step(stream, list, n, step);
     }
-    stream->lane.gpu->restore();
+    mpixq_gpu_restore(stream->lane.gpu);
     submit_end(turn);
     return stream->submitted;
 }
@@ -341,7 +341,7 @@ static enum mpixq_error prepare(struct gpu_stream *stream)
     bool unknown;
     int code;
 
-    if (stream->lane.gpu->is_capturing(stream->lane.handle, &unknown)) {
+    if (mpixq_gpu_is_capturing(stream->lane.gpu, stream->lane.handle, &unknown)) {
         return MPIXQ_E_CAPTURE;
     }
     stream->lane.life = mpixq_gpu_life(stream->lane.gpu, stream->lane.place);
@@ -353,11 +353,13 @@ static enum mpixq_error prepare(struct gpu_stream *stream)
     if (stream->words == NULL) {
         return MPIXQ_E_NO_MEMORY;
     }
-    code = stream->lane.gpu->address(stream->words->reached, &stream->lane.reached_at);
-    code = code != 0 ? code : stream->lane.gpu->address(stream->words->halt, &stream->lane.halt_at);
+    code = mpixq_gpu_address(stream->lane.gpu, stream->words->reached, &stream->lane.reached_at);
+    code = code != 0
+               ? code
+               : mpixq_gpu_address(stream->lane.gpu, stream->words->halt, &stream->lane.halt_at);
     stream->lane.gate_at = stream->words->signal;
     if (code == 0 && stream->lane.gate_at == NULL) {
-        code = stream->lane.gpu->address(stream->words->gate, &stream->lane.gate_at);
+        code = mpixq_gpu_address(stream->lane.gpu, stream->words->gate, &stream->lane.gate_at);
     }
     stream->base.rings = stream->lane.kernels.ring_all != NULL;
     set_watches(stream);

@@ -20,9 +20,9 @@ static int write_reached(const struct mpixq_gpu_lane *lane, uint64_t ticket)
     void *reached_at = lane->reached_at;
     void *parameters[] = {&reached_at, &ticket};
 
-    return lane->by_values
-               ? lane->gpu->write(lane->handle, reached_at, ticket)
-               : lane->gpu->launch(lane->handle, lane->kernels.ring, threads(1), parameters);
+    return lane->by_values ? mpixq_gpu_write(lane->gpu, lane->handle, reached_at, ticket)
+                           : mpixq_gpu_launch(lane->gpu, lane->handle, lane->kernels.ring,
+                                              threads(1), parameters);
 }
 
 /* passes: then the ticket has been reached. */
@@ -31,9 +31,9 @@ static int wait_for_gate(const struct mpixq_gpu_lane *lane, uint64_t ticket, boo
     void *gate_at = lane->gate_at, *reached_at = passes ? lane->reached_at : NULL;
     void *parameters[] = {&gate_at, &ticket, &reached_at, &ticket};
 
-    return lane->by_values
-               ? lane->gpu->wait(lane->handle, gate_at, ticket, reached_at, ticket)
-               : lane->gpu->launch(lane->handle, lane->kernels.wait, threads(1), parameters);
+    return lane->by_values ? lane->gpu->wait(lane->handle, gate_at, ticket, reached_at, ticket)
+                           : mpixq_gpu_launch(lane->gpu, lane->handle, lane->kernels.wait,
+                                              threads(1), parameters);
 }
 
 void mpixq_gpu_take_starts(const struct mpixq_stream *stream, struct mpixq_op list[], int n)
@@ -148,8 +148,8 @@ static int copy_small(const struct mpixq_gpu_lane *lane, const struct copies *co
         if (pieces.n == MPIXQ_PIECES || left == 0) {
             pieces.word = left == 0 ? word : NULL;
             pieces.each = threads_of_each(pieces.n, largest);
-            code = lane->gpu->launch(lane->handle, lane->kernels.copy,
-                                     threads(pieces.n * pieces.each), parameters);
+            code = mpixq_gpu_launch(lane->gpu, lane->handle, lane->kernels.copy,
+                                    threads(pieces.n * pieces.each), parameters);
             pieces.n = 0;
             largest = 0;
         }
@@ -289,7 +289,7 @@ static int launch_words(const struct mpixq_gpu_lane *lane, void *kernel, struct 
         all->each = threads_of_word(all);
         all->word = tells && words == 0 ? lane->reached_at : NULL;
         grid.threads = all->n * all->each;
-        code = lane->gpu->launch(lane->handle, kernel, grid, parameters);
+        code = mpixq_gpu_launch(lane->gpu, lane->handle, kernel, grid, parameters);
     }
     return code;
 }
@@ -399,11 +399,11 @@ static int move(const struct mpixq_gpu_lane *lane, const struct mpixq_op *op, in
         fill_moves(&all, op, end);
         op = end;
         all.word = moves == 0 ? lane->reached_at : NULL;
-        code = lane->gpu->launch(lane->handle, lane->kernels.move_all,
-                                 (struct mpixq_grid){.blocks = all.blocks,
-                                                     .threads = MPIXQ_BLOCK_OF_MOVES,
-                                                     .early = lane->kernels.early},
-                                 parameters);
+        code = mpixq_gpu_launch(lane->gpu, lane->handle, lane->kernels.move_all,
+                                (struct mpixq_grid){.blocks = all.blocks,
+                                                    .threads = MPIXQ_BLOCK_OF_MOVES,
+                                                    .early = lane->kernels.early},
+                                parameters);
     }
     return code;
 }

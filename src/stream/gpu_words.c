@@ -52,7 +52,7 @@ static bool lay_out(struct mpixq_gpu_block *block)
         struct mpixq_gpu_words *words = &block->words[block->n];
 
         *words = (struct mpixq_gpu_words){.block = block};
-        if (block->memory.gpu->word_alloc(&words->signal) != 0) {
+        if (mpixq_gpu_word_alloc(block->memory.gpu, &words->signal) != 0) {
             break;
         }
         words->reached = (_Atomic uint64_t *)(void *)host;
@@ -68,7 +68,7 @@ static void block_free(struct mpixq_gpu_block *block)
 
     for (int i = 0; i < block->n; i++) {
         if (block->words[i].signal != NULL && !over) {
-            block->memory.gpu->word_free(block->words[i].signal);
+            mpixq_gpu_free(block->memory.gpu, block->words[i].signal);
         }
     }
     mpixq_pinned_give_up(&block->memory, over);
@@ -178,17 +178,18 @@ static bool load_code(const struct mpixq_gpu *gpu, const void *code, struct mpix
                       const char **why_p)
 {
     void *module, *early;
-    int error = gpu->load(code, &module); /* unloaded with the place */
+    int error = mpixq_gpu_load(gpu, code, &module); /* unloaded with the place */
 
-    error = error != 0 ? error : gpu->function(module, "mpixq_ring", &k->ring);
-    error = error != 0 ? error : gpu->function(module, "mpixq_wait", &k->wait);
-    error = error != 0 ? error : gpu->function(module, "mpixq_copy", &k->copy);
-    error = error != 0 ? error : gpu->function(module, "mpixq_ring_all", &k->ring_all);
-    error = error != 0 ? error : gpu->function(module, "mpixq_wait_all", &k->wait_all);
-    error = error != 0 ? error : gpu->function(module, "mpixq_move_all", &k->move_all);
-    error = error != 0 ? error : gpu->function(module, "mpixq_call_back", &k->call_back);
-    error = error != 0 ? error : gpu->function(module, "mpixq_try_end", &k->try_end);
-    k->early = error == 0 && gpu->early != NULL && gpu->function(module, gpu->early, &early) == 0;
+    error = error != 0 ? error : mpixq_gpu_function(gpu, module, "mpixq_ring", &k->ring);
+    error = error != 0 ? error : mpixq_gpu_function(gpu, module, "mpixq_wait", &k->wait);
+    error = error != 0 ? error : mpixq_gpu_function(gpu, module, "mpixq_copy", &k->copy);
+    error = error != 0 ? error : mpixq_gpu_function(gpu, module, "mpixq_ring_all", &k->ring_all);
+    error = error != 0 ? error : mpixq_gpu_function(gpu, module, "mpixq_wait_all", &k->wait_all);
+    error = error != 0 ? error : mpixq_gpu_function(gpu, module, "mpixq_move_all", &k->move_all);
+    error = error != 0 ? error : mpixq_gpu_function(gpu, module, "mpixq_call_back", &k->call_back);
+    error = error != 0 ? error : mpixq_gpu_function(gpu, module, "mpixq_try_end", &k->try_end);
+    k->early = error == 0 && gpu->early != NULL &&
+               mpixq_gpu_function(gpu, module, gpu->early, &early) == 0;
     if (error != 0) {
         *k = (struct mpixq_gpu_kernels){.why = NULL};
         *why_p = gpu->text(error);
@@ -218,6 +219,12 @@ static bool load_built_in(const struct mpixq_gpu *gpu, struct mpixq_gpu_kernels 
     return false;
 }
 
+static void *compile(const struct mpixq_gpu *gpu, const char **why_p)
+{
+    *why_p = "its library compiles no source";
+    return gpu->compile != NULL ? gpu->compile(why_p) : NULL;
+}
+
 /* Those that are built in, or, where they are for other GPUs only or there are none, new ones. */
 static struct mpixq_gpu_kernels load(const struct mpixq_gpu *gpu, void **compiled_p)
 {
@@ -229,7 +236,7 @@ static struct mpixq_gpu_kernels load(const struct mpixq_gpu *gpu, void **compile
         return kernels;
     }
     /* In an earlier life of the place it may have been compiled. */
-    *compiled_p = *compiled_p != NULL ? *compiled_p : gpu->compile(&compiled);
+    *compiled_p = *compiled_p != NULL ? *compiled_p : compile(gpu, &compiled);
     if (*compiled_p != NULL && load_code(gpu, *compiled_p, &kernels, &compiled)) {
         kernels.why = "they were compiled when the queue was made";
         return kernels;

@@ -10,16 +10,15 @@
 #include <string.h>
 
 #include "gpu.h"
+#include "gpu_library.h"
 #include "hip_runtime.h"
 #include "util/alloc.h"
 #include "util/log.h"
 
-struct mpixq_hiprtc mpixq_hiprtc;
-
 /* Optional only as it is looked for in several libraries. */
 #define OPTIONAL(field, name)                                                                      \
     {                                                                                              \
-        name, (void **)&mpixq_hiprtc.field, true                                                   \
+        name, (void **)&mpixq_hip.compiler.field, true                                             \
     }
 static const struct mpixq_gpu_symbol symbols[] = {
     OPTIONAL(create, "hiprtcCreateProgram"),       OPTIONAL(compile, "hiprtcCompileProgram"),
@@ -63,7 +62,7 @@ static bool find_kind(char *kind, size_t room)
     char *properties = mpixq_alloc(ROOM), *found = NULL;
     int (*ask)(void *, int) =
         mpixq_hip.new_properties != NULL ? mpixq_hip.new_properties : mpixq_hip.properties;
-    int device, code = mpixq_hip.device(&device);
+    int device, code = mpixq_hip.both.device(&device);
 
     if (properties != NULL && ask != NULL) {
         code = code != 0 ? code : ask(properties, device);
@@ -73,7 +72,7 @@ static bool find_kind(char *kind, size_t room)
         (void)snprintf(kind, room, "%s", found + 1);
     }
     if (code != 0) {
-        (void)mpixq_hip.last_error(); /* the program would take it for its own */
+        (void)mpixq_hip.both.last_error(); /* the program would take it for its own */
     }
     mpixq_free(properties);
     return found != NULL;
@@ -86,7 +85,7 @@ static int compile(void *program)
     int n = find_kind(kind, sizeof kind);
 
     (void)snprintf(option, sizeof option, "--offload-arch=%s", n > 0 ? kind : "");
-    return mpixq_hiprtc.compile(program, n, options);
+    return mpixq_hip.compiler.compile(program, n, options);
 }
 
 static void say_log(void *program)
@@ -94,10 +93,10 @@ static void say_log(void *program)
     size_t bytes = 0;
     char *log = NULL;
 
-    if (mpixq_hiprtc.log_size(program, &bytes) == 0 && bytes > 0) {
+    if (mpixq_hip.compiler.log_size(program, &bytes) == 0 && bytes > 0) {
         log = mpixq_alloc(bytes + 1);
     }
-    if (log != NULL && mpixq_hiprtc.log(program, log) == 0) {
+    if (log != NULL && mpixq_hip.compiler.log(program, log) == 0) {
         mpixq_debug("hiprtc: %s", log);
     }
     mpixq_free(log);
@@ -108,10 +107,10 @@ static void *code_of(void *program)
     size_t bytes = 0;
     char *code = NULL;
 
-    if (mpixq_hiprtc.code_size(program, &bytes) == 0 && bytes > 0) {
+    if (mpixq_hip.compiler.code_size(program, &bytes) == 0 && bytes > 0) {
         code = mpixq_alloc(bytes);
     }
-    if (code != NULL && mpixq_hiprtc.code(program, code) != 0) {
+    if (code != NULL && mpixq_hip.compiler.code(program, code) != 0) {
         mpixq_free(code);
         code = NULL;
     }
@@ -128,7 +127,7 @@ void *mpixq_hip_compile(const char **why_p)
         return NULL;
     }
     *why_p = "hiprtc cannot compile them";
-    if (mpixq_hiprtc.create(&program, source, "mpix_queue.hip", 0, NULL, NULL) != 0) {
+    if (mpixq_hip.compiler.create(&program, source, "mpix_queue.hip", 0, NULL, NULL) != 0) {
         return NULL;
     }
     if (compile(program) == 0) {
@@ -136,6 +135,6 @@ void *mpixq_hip_compile(const char **why_p)
     } else {
         say_log(program);
     }
-    (void)mpixq_hiprtc.destroy(&program); /* it was created */
+    (void)mpixq_hip.compiler.destroy(&program); /* it was created */
     return code;
 }

@@ -7,6 +7,7 @@
 
 #include "gpu.h"
 #include "gpu_life.h"
+#include "gpu_share.h"
 #include "util/alloc.h"
 #include "util/lock.h"
 #include "util/log.h"
@@ -33,7 +34,7 @@ void mpixq_memory_relax(unsigned kinds)
 {
     for (int i = 0; mpixq_gpus[i] != NULL; i++) {
         if ((kinds & 1U << i) != 0) {
-            mpixq_gpus[i]->relax();
+            mpixq_gpu_relax(mpixq_gpus[i]);
         }
     }
 }
@@ -42,7 +43,7 @@ void mpixq_memory_restore(unsigned kinds)
 {
     for (int i = 0; mpixq_gpus[i] != NULL; i++) {
         if ((kinds & 1U << i) != 0) {
-            mpixq_gpus[i]->restore();
+            mpixq_gpu_restore(mpixq_gpus[i]);
         }
     }
 }
@@ -71,7 +72,7 @@ const char *mpixq_memory_of(unsigned kinds, const void *address, void **place_p,
 bool mpixq_memory_orders(void)
 {
     for (int i = 0; mpixq_gpus[i] != NULL; i++) {
-        if (mpixq_gpus[i]->is_used() && mpixq_gpus[i]->orders()) {
+        if (mpixq_gpus[i]->is_used() && mpixq_gpu_orders(mpixq_gpus[i])) {
             return true;
         }
     }
@@ -91,12 +92,12 @@ static const struct mpixq_gpu *gpu_of(const char *kind)
 const char *mpixq_memory_for_nic(const char *kind, const void *address, bool written, bool trusts,
                                  int *device_p)
 {
-    return gpu_of(kind)->for_nic(address, written, trusts, device_p);
+    return mpixq_gpu_for_nic(gpu_of(kind), address, written, trusts, device_p);
 }
 
 bool mpixq_memory_held(const char *kind, const void *address)
 {
-    return gpu_of(kind)->held(address) == 0;
+    return mpixq_gpu_held(gpu_of(kind), address) == 0;
 }
 
 uint64_t mpixq_memory_life(const char *kind, void *place)
@@ -147,7 +148,7 @@ static int make_known(const struct mpixq_gpu *gpu, struct mpixq_staging *staging
                       : mpixq_pinned_renew(&staging->memory);
 
     if (code == 0) {
-        code = gpu->address(staging->memory.host, &staging->address);
+        code = mpixq_gpu_address(gpu, staging->memory.host, &staging->address);
         if (code != 0) {
             mpixq_pinned_give_up(&staging->memory, false);
         }
@@ -213,12 +214,12 @@ void mpixq_staging_give_back(struct mpixq_staging *staging)
 static int map_here(const struct mpixq_gpu *gpu, void *memory, size_t bytes, bool is_io,
                     void **address_p)
 {
-    int code = gpu->map(memory, bytes, is_io);
+    int code = mpixq_gpu_map(gpu, memory, bytes, is_io);
 
     if (code == 0) {
-        code = gpu->address(memory, address_p);
+        code = mpixq_gpu_address(gpu, memory, address_p);
         if (code != 0) {
-            (void)gpu->unmap(memory); /* it was mapped just now */
+            (void)mpixq_gpu_unmap(gpu, memory); /* it was mapped just now */
         }
     }
     return code;
@@ -243,9 +244,9 @@ void *mpixq_memory_map(const struct mpixq_gpu *gpu, void *memory, size_t bytes, 
 
 void mpixq_memory_unmap(const struct mpixq_gpu *gpu, void *memory)
 {
-    gpu->relax();
-    (void)gpu->unmap(memory); /* the context may be gone, and the mapping with it */
-    gpu->restore();
+    mpixq_gpu_relax(gpu);
+    (void)mpixq_gpu_unmap(gpu, memory); /* the context may be gone, and the mapping with it */
+    mpixq_gpu_restore(gpu);
 }
 
 void mpixq_memory_close(void)

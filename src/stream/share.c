@@ -6,6 +6,7 @@
 #include <utlist.h>
 
 #include "gpu_life.h"
+#include "gpu_share.h"
 #include "gpu_stream.h"
 #include "gpu_submit.h"
 #include "gpu_words.h"
@@ -50,7 +51,7 @@ static int take_host_words(struct mpixq_share *share)
     atomic_store(words, share->tickets);
     atomic_store(words + ZERO, 0);
     atomic_store(words + NEVER, UINT64_MAX);
-    return gpu->address(share->moved, &share->moved_at);
+    return mpixq_gpu_address(gpu, share->moved, &share->moved_at);
 }
 
 static int take_words(struct mpixq_share *share)
@@ -64,9 +65,9 @@ static int take_words(struct mpixq_share *share)
         return code;
     }
     share->ends = ends;
-    code = gpu->zero(share->stream, ends, bytes);
-    code = code != 0 ? code : gpu->finish(share->stream);
-    code = code != 0 ? code : gpu->share(ends, &share->handle);
+    code = mpixq_gpu_zero(gpu, share->stream, ends, bytes);
+    code = code != 0 ? code : mpixq_gpu_finish(gpu, share->stream);
+    code = code != 0 ? code : mpixq_gpu_share(gpu, ends, &share->handle);
     return code != 0 ? code : take_host_words(share);
 }
 
@@ -80,11 +81,11 @@ static const char *prepare(struct mpixq_share *share)
     if (share->kernels.move_all == NULL) {
         return share->kernels.why;
     }
-    share->n_peers = gpu->peers(share->peers, MPIXQ_SHARE_PEERS);
+    share->n_peers = mpixq_gpu_peers(gpu, share->peers, MPIXQ_SHARE_PEERS);
     if (share->n_peers == 0) {
         return "the GPU has no name that other processes know";
     }
-    code = gpu->own_stream(&share->stream);
+    code = mpixq_gpu_own_stream(gpu, &share->stream);
     code = code != 0 ? code : take_words(share);
     return code != 0 ? gpu->text(code) : NULL;
 }
@@ -201,7 +202,7 @@ void mpixq_shares_close(void)
 
         LL_DELETE(shares.first, share);
         if (share->ends != NULL && !over) {
-            share->gpu->words_free(share->ends);
+            mpixq_gpu_free(share->gpu, share->ends);
         }
         mpixq_pinned_give_up(&share->words, over);
         mpixq_free(share);
@@ -304,7 +305,7 @@ const char *mpixq_share_broken(const struct mpixq_share *share)
     void *before;
 
     if (share->gpu->enter(share->place, &before) == 0) {
-        why = share->gpu->broken(share->stream);
+        why = mpixq_gpu_broken(share->gpu, share->stream);
         share->gpu->leave(share->place, before);
     } else {
         why = "it cannot be used";
@@ -317,12 +318,12 @@ static int call_back(struct mpixq_share *share, struct mpixq_recall *recall)
 {
     const struct mpixq_gpu *gpu = share->gpu;
     void *parameters[] = {recall};
-    int code = gpu->address(share->outcome, &recall->outcome);
+    int code = mpixq_gpu_address(gpu, share->outcome, &recall->outcome);
 
     code = code != 0 ? code
-                     : gpu->launch(share->stream, share->kernels.call_back,
-                                   (struct mpixq_grid){.blocks = 1, .threads = 1}, parameters);
-    return code != 0 ? code : gpu->finish(share->stream);
+                     : mpixq_gpu_launch(gpu, share->stream, share->kernels.call_back,
+                                        (struct mpixq_grid){.blocks = 1, .threads = 1}, parameters);
+    return code != 0 ? code : mpixq_gpu_finish(gpu, share->stream);
 }
 
 /* A GPU that is broken starts nothing any more. */
@@ -332,9 +333,9 @@ void mpixq_share_store(struct mpixq_share *share, mpixq_word_t *word, uint64_t v
     void *parameters[] = {&word, &value}, *before;
 
     if (gpu->enter(share->place, &before) == 0) {
-        if (gpu->launch(share->stream, share->kernels.ring,
-                        (struct mpixq_grid){.blocks = 1, .threads = 1}, parameters) == 0) {
-            (void)gpu->finish(share->stream);
+        if (mpixq_gpu_launch(gpu, share->stream, share->kernels.ring,
+                             (struct mpixq_grid){.blocks = 1, .threads = 1}, parameters) == 0) {
+            (void)mpixq_gpu_finish(gpu, share->stream);
         }
         gpu->leave(share->place, before);
     }
@@ -346,8 +347,9 @@ void mpixq_share_reopen(struct mpixq_share *share, struct mpixq_end *end)
     void *before;
 
     if (share->gpu->enter(share->place, &before) == 0) {
-        if (share->gpu->zero(share->stream, (char *)end + from, sizeof *end - from) == 0) {
-            (void)share->gpu->finish(share->stream);
+        if (mpixq_gpu_zero(share->gpu, share->stream, (char *)end + from, sizeof *end - from) ==
+            0) {
+            (void)mpixq_gpu_finish(share->gpu, share->stream);
         }
         share->gpu->leave(share->place, before);
     }
@@ -378,13 +380,13 @@ static int try_once(struct mpixq_share *share, struct mpixq_end *end, uint64_t *
     _Atomic uint64_t *outcome = share->outcome;
     void *word = &end->tried, *at = NULL;
     void *parameters[] = {&word, &at};
-    int code = gpu->address(share->outcome, &at);
+    int code = mpixq_gpu_address(gpu, share->outcome, &at);
 
     atomic_store(outcome, 0);
     code = code != 0 ? code
-                     : gpu->launch(share->stream, share->kernels.try_end,
-                                   (struct mpixq_grid){.blocks = 1, .threads = 1}, parameters);
-    code = code != 0 ? code : gpu->finish(share->stream);
+                     : mpixq_gpu_launch(gpu, share->stream, share->kernels.try_end,
+                                        (struct mpixq_grid){.blocks = 1, .threads = 1}, parameters);
+    code = code != 0 ? code : mpixq_gpu_finish(gpu, share->stream);
     *found_p = atomic_load(outcome);
     return code;
 }
@@ -415,6 +417,12 @@ static const struct tried *find_tried(const struct mpixq_share *share,
     return NULL;
 }
 
+static bool lacks_atomics(const struct mpixq_share *share, const struct mpixq_gpu_ident *other)
+{
+    return share->gpu->lacks_atomics != NULL &&
+           share->gpu->lacks_atomics(&share->peers[0].ident, other);
+}
+
 const char *mpixq_share_try(struct mpixq_share *share, const struct mpixq_gpu_ident *other,
                             struct mpixq_end *end)
 {
@@ -428,7 +436,7 @@ const char *mpixq_share_try(struct mpixq_share *share, const struct mpixq_gpu_id
         return "a wait is pending on a stream, for which a first try of the peer's GPU might wait";
     }
     if (known == NULL) {
-        works = !share->gpu->lacks_atomics(&share->peers[0].ident, other) && try_twice(share, end);
+        works = !lacks_atomics(share, other) && try_twice(share, end);
         mpixq_streams_let_waits();
         if (share->n_tried < MPIXQ_SHARE_PEERS) {
             share->tried[share->n_tried++] = (struct tried){.gpu = *other, .works = works};

@@ -13,7 +13,9 @@
 #include <unistd.h>
 #include <utlist.h>
 
+#include "gpu_files.h"
 #include "gpu_life.h"
+#include "gpu_share.h"
 #include "memory.h"
 #include "share.h"
 #include "util/alloc.h"
@@ -77,8 +79,9 @@ static struct outgoing *use(const struct mpixq_gpu *gpu, uint64_t life, uint32_t
 
 static int export_file(const struct mpixq_gpu *gpu, uint32_t kind, uint64_t what, int *file_p)
 {
-    int code = kind == MPIXQ_SHARED_PIECE ? gpu->files->pool_export((void *)(uintptr_t)what, file_p)
-                                          : gpu->files->chunk_export(what, file_p);
+    int code = kind == MPIXQ_SHARED_PIECE
+                   ? mpixq_gpu_pool_export(gpu, (void *)(uintptr_t)what, file_p)
+                   : mpixq_gpu_chunk_export(gpu, what, file_p);
 
     if (code == 0) {
         (void)fcntl(*file_p, F_SETFD, FD_CLOEXEC); /* it is open, so that does not fail */
@@ -109,7 +112,7 @@ static const char *take(const struct mpixq_gpu *gpu, uint64_t life, uint32_t kin
         LL_PREPEND(outgoings, out);
         mpixq_lock_release(&lock);
     } else if (kind == MPIXQ_SHARED_CHUNK) {
-        gpu->files->chunk_release(what); /* the first user keeps it */
+        mpixq_gpu_chunk_release(gpu, what); /* the first user keeps it */
     }
     export_p->kind = kind;
     export_p->file = out->file;
@@ -122,7 +125,7 @@ static const char *export_piece(const struct mpixq_gpu *gpu, uint64_t life, void
                                 struct mpixq_gpu_export *export_p)
 {
     const char *why = take(gpu, life, MPIXQ_SHARED_PIECE, (uintptr_t)pool, export_p);
-    int code = why == NULL ? gpu->files->piece_export(base, &export_p->handle) : 0;
+    int code = why == NULL ? mpixq_gpu_piece_export(gpu, base, &export_p->handle) : 0;
 
     if (code != 0) {
         mpixq_share_drop(export_p);
@@ -138,10 +141,10 @@ static bool is_chunk(const struct mpixq_gpu *gpu, const char *base, size_t bytes
     uint64_t at_ends[2];
 
     for (int i = 0; i < 2; i++) {
-        if (gpu->files->chunk_of(base + (i == 0 ? 0 : bytes - 1), &at_ends[i]) != 0) {
+        if (mpixq_gpu_chunk_of(gpu, base + (i == 0 ? 0 : bytes - 1), &at_ends[i]) != 0) {
             return false;
         }
-        gpu->files->chunk_release(at_ends[i]); /* it is kept by the caller, if it is the same */
+        mpixq_gpu_chunk_release(gpu, at_ends[i]); /* it is kept by the caller, if it is the same */
     }
     return at_ends[0] == chunk && at_ends[1] == chunk;
 }
@@ -152,7 +155,7 @@ static const char *export_chunk(const struct mpixq_gpu *gpu, uint64_t life, cons
     const char *why = "it is neither an allocation nor of a pool, nor one chunk";
     uint64_t chunk;
 
-    if (gpu->files->chunk_of(base, &chunk) != 0) {
+    if (mpixq_gpu_chunk_of(gpu, base, &chunk) != 0) {
         return why;
     }
     memset(&export_p->handle, 0, sizeof export_p->handle);
@@ -161,7 +164,7 @@ static const char *export_chunk(const struct mpixq_gpu *gpu, uint64_t life, cons
         why = take(gpu, life, MPIXQ_SHARED_CHUNK, chunk, export_p);
     }
     if (why != NULL) {
-        gpu->files->chunk_release(chunk);
+        mpixq_gpu_chunk_release(gpu, chunk);
     }
     return why;
 }
@@ -171,7 +174,7 @@ const char *mpixq_files_export(const struct mpixq_gpu *gpu, uint64_t life, const
 {
     void *base, *pool = NULL;
     size_t room;
-    int code = gpu->span(buffer, &base, &room);
+    int code = mpixq_gpu_span(gpu, buffer, &base, &room);
 
     if (code != 0) {
         return gpu->text(code);
@@ -179,7 +182,7 @@ const char *mpixq_files_export(const struct mpixq_gpu *gpu, uint64_t life, const
     if (bytes > room - (size_t)((const char *)buffer - (const char *)base)) {
         return "it is in more than one chunk of memory";
     }
-    if (gpu->files->pool_of(base, &pool) == 0 && pool != NULL) {
+    if (mpixq_gpu_pool_of(gpu, base, &pool) == 0 && pool != NULL) {
         return export_piece(gpu, life, pool, base, export_p);
     }
     return export_chunk(gpu, life, base, room, export_p);
@@ -226,7 +229,7 @@ static void let_go(bool all)
     while ((out = take_out(all)) != NULL) {
         (void)close(out->file);
         if (out->kind == MPIXQ_SHARED_CHUNK && !mpixq_gpu_life_is_over(out->life)) {
-            out->gpu->files->chunk_release(out->what);
+            mpixq_gpu_chunk_release(out->gpu, out->what);
         }
         mpixq_free(out);
     }
@@ -268,7 +271,7 @@ static void leave_pool(struct pool *pool)
     if (--pool->users == 0) {
         LL_DELETE(pools, pool);
         if (!mpixq_gpu_life_is_over(pool->life)) {
-            pool->gpu->files->pool_free(pool->handle);
+            mpixq_gpu_pool_free(pool->gpu, pool->handle);
         }
         mpixq_free(pool);
     }
@@ -295,7 +298,7 @@ static int find_pool(const struct mpixq_gpu *gpu, uint64_t life,
         return MPIXQ_GPU_NO_MEMORY;
     }
     *pool = (struct pool){.gpu = gpu, .life = life, .owner = *owner, .id = id, .users = 1};
-    code = gpu->files->pool_import(file, &pool->handle);
+    code = mpixq_gpu_pool_import(gpu, file, &pool->handle);
     if (code != 0) {
         mpixq_free(pool);
         return code;
@@ -314,10 +317,10 @@ static int open_piece(uint64_t life, const struct mpixq_gpu_owner *owner,
     if (code != 0) {
         return code;
     }
-    code = in->gpu->files->pool_reach(in->pool->handle);
+    code = mpixq_gpu_pool_reach(in->gpu, in->pool->handle);
     code = code != 0
                ? code
-               : in->gpu->files->piece_import(in->pool->handle, &export->handle, &in->address);
+               : mpixq_gpu_piece_import(in->gpu, in->pool->handle, &export->handle, &in->address);
     if (code != 0) {
         leave_pool(in->pool);
     }
@@ -330,7 +333,7 @@ static int open_chunk(const struct mpixq_gpu_export *export, int file, struct in
 
     memcpy(&bytes, &export->handle, sizeof bytes);
     in->bytes = (size_t)bytes;
-    return in->gpu->files->chunk_map(file, in->bytes, &in->address);
+    return mpixq_gpu_chunk_map(in->gpu, file, in->bytes, &in->address);
 }
 
 int mpixq_files_open(const struct mpixq_gpu *gpu, uint64_t life,
@@ -377,10 +380,10 @@ bool mpixq_files_close(void *address)
         return false;
     }
     if (in->pool != NULL) {
-        in->gpu->files->piece_free(in->address);
+        mpixq_gpu_piece_free(in->gpu, in->address);
         leave_pool(in->pool);
     } else {
-        in->gpu->files->chunk_unmap(in->address, in->bytes);
+        mpixq_gpu_chunk_unmap(in->gpu, in->address, in->bytes);
     }
     mpixq_free(in);
     return true;

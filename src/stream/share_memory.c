@@ -3,6 +3,7 @@
  *
  * Memory that a share gives to peers, and what it has open of theirs.
  */
+#include "gpu_share.h"
 #include "share_files.h"
 #include "share_internal.h"
 
@@ -19,10 +20,10 @@ const char *mpixq_share_export(const struct mpixq_share *share, const void *buff
     if (code != 0) {
         return gpu->text(code);
     }
-    code = gpu->span(buffer, &base, &room);
+    code = mpixq_gpu_span(gpu, buffer, &base, &room);
     if (code != 0) {
         why = gpu->text(code);
-    } else if (gpu->share(base, &export.handle) != 0) {
+    } else if (mpixq_gpu_share(gpu, base, &export.handle) != 0) {
         why = mpixq_files_export(gpu, mpixq_share_life(share), buffer, bytes, &export);
     }
     gpu->leave(share->place, before);
@@ -40,7 +41,7 @@ uint64_t mpixq_share_allocation_id(const struct mpixq_share *share, const void *
     void *before;
 
     if (gpu->enter(share->place, &before) == 0) {
-        id = gpu->allocation_id(buffer);
+        id = mpixq_gpu_allocation_id(gpu, buffer);
         gpu->leave(share->place, before);
     }
     return id;
@@ -55,7 +56,7 @@ void *mpixq_share_open(const struct mpixq_share *share, const struct mpixq_gpu_o
 
     if (code == 0) {
         code = export->kind == MPIXQ_SHARED_HANDLE
-                   ? gpu->open_shared(&export->handle, &address)
+                   ? mpixq_gpu_open_shared(gpu, &export->handle, &address)
                    : mpixq_files_open(gpu, mpixq_share_life(share), owner, export, file, &address);
         gpu->leave(share->place, before);
     }
@@ -71,7 +72,7 @@ void mpixq_share_close(const struct mpixq_share *share, void *address)
 
     if (share->gpu->enter(share->place, &before) == 0) {
         if (!mpixq_files_close(address)) {
-            share->gpu->close_shared(address);
+            mpixq_gpu_close_shared(share->gpu, address);
         }
         share->gpu->leave(share->place, before);
     }
@@ -90,8 +91,8 @@ void *mpixq_share_map(const struct mpixq_share *share, void *memory, size_t byte
     int code = gpu->enter(share->place, &before);
 
     if (code == 0) {
-        code = gpu->map(memory, bytes, false);
-        code = code != 0 ? code : gpu->address(memory, &address);
+        code = mpixq_gpu_map(gpu, memory, bytes, false);
+        code = code != 0 ? code : mpixq_gpu_address(gpu, memory, &address);
         gpu->leave(share->place, before);
     }
     if (code != 0) {
@@ -106,7 +107,7 @@ bool mpixq_share_unmap(const struct mpixq_share *share, void *memory)
     int code = share->gpu->enter(share->place, &before);
 
     if (code == 0) {
-        code = share->gpu->unmap(memory);
+        code = mpixq_gpu_unmap(share->gpu, memory);
         share->gpu->leave(share->place, before);
     }
     return code == 0;

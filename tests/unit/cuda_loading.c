@@ -47,10 +47,10 @@ static int find_by(bool loads, bool answers, int code)
 
     found = loaded = asked = 0;
     answer = code;
-    mpixq_cuda.function = find;
-    mpixq_cuda.load_function = loads ? load : NULL;
-    mpixq_cuda.function_attribute = answers ? ask : NULL;
-    rc = mpixq_gpu_cuda.function(&module, "wait", &function);
+    mpixq_cuda.both.function = find;
+    mpixq_cuda.both.load_function = loads ? load : NULL;
+    mpixq_cuda.both.function_attribute = answers ? ask : NULL;
+    rc = mpixq_gpu_function(&mpixq_gpu_cuda, &module, "wait", &function);
     assert_ptr_equal(function, &kernel);
     assert_int_equal(found, 1);
     return rc;

@@ -7,6 +7,7 @@
 
 #include "info.h"
 #include "stream/gpu.h"
+#include "stream/gpu_share.h"
 
 enum { MOST_VENDORS = 4, MOST_BUFFERS = 2 };
 
@@ -31,7 +32,8 @@ static void tell_reach(struct mpixq_facts *facts, const struct mpixq_gpu *gpu, i
     char atomics[200] = "", memory[200] = "", name[64];
 
     for (int i = 0; i < count; i++) {
-        enum mpixq_gpu_reach reach = i == device ? MPIXQ_REACH_NOTHING : gpu->reach(device, i);
+        enum mpixq_gpu_reach reach =
+            i == device ? MPIXQ_REACH_NOTHING : mpixq_gpu_reach(gpu, device, i);
 
         if (reach == MPIXQ_REACH_ATOMICS) {
             add(atomics, sizeof atomics, i);
@@ -51,7 +53,7 @@ static void tell_devices(struct mpixq_facts *facts, const struct mpixq_gpu *gpu,
 {
     for (int device = 0; device < count; device++) {
         char what[MPIXQ_GPU_NAME_ROOM] = "", bus[MPIXQ_GPU_NAME_ROOM] = "", name[64];
-        int code = gpu->describe(device, what, bus);
+        int code = mpixq_gpu_describe(gpu, device, what, bus);
 
         (void)snprintf(name, sizeof name, "%s %d", gpu->name, device);
         if (code == 0) {
@@ -84,7 +86,7 @@ void tell_gpus(struct mpixq_facts *facts, int node_rank)
         int count = 0;
 
         now_at(gpu->library);
-        if (!gpu->find(true) || gpu->count(&count) != 0 || count < 1) {
+        if (!gpu->find(true) || mpixq_gpu_count(gpu, &count) != 0 || count < 1) {
             mpixq_fact(facts, gpu->name, "none: %s is not there, or finds no GPU", gpu->library);
         } else {
             mpixq_fact(facts, gpu->name, "%d found by %s", count, gpu->library);
@@ -116,7 +118,7 @@ void gpus_close(void)
     for (int i = 0; i < n_used; i++) {
         for (int j = 0; j < MOST_BUFFERS; j++) {
             if (used[i].buffers[j] != NULL) {
-                used[i].gpu->words_free(used[i].buffers[j]);
+                mpixq_gpu_free(used[i].gpu, used[i].buffers[j]);
             }
         }
     }

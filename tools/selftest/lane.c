@@ -13,6 +13,7 @@
 #include "util/node.h"
 #include "selftest.h"
 #include "stream/gpu.h"
+#include "stream/gpu_share.h"
 
 const char *lane_stream(int lane)
 {
@@ -69,18 +70,24 @@ static bool open_host(struct lane *lane, char why[TEXT])
            open_queue(lane, why);
 }
 
+static int alloc_buffer(const struct lane *lane, void **address_p)
+{
+    return lane->in_gpu ? lane->gpu->alloc(SPAN, address_p)
+                        : mpixq_gpu_host_alloc(lane->gpu, SPAN, address_p);
+}
+
 static bool open_gpu(struct lane *lane, char why[TEXT])
 {
     const struct mpixq_gpu *gpu = lane->gpu;
-    int (*alloc)(size_t bytes, void **address_p) = lane->in_gpu ? gpu->alloc : gpu->host_alloc;
 
-    return is_well_there(gpu, alloc(SPAN, (void **)&lane->send), "allocate", why) &&
-           is_well_there(gpu, alloc(SPAN, (void **)&lane->recv), "allocate", why) &&
-           is_well_there(gpu, gpu->host_alloc((size_t)STEPS * SPAN, (void **)&lane->source),
+    return is_well_there(gpu, alloc_buffer(lane, (void **)&lane->send), "allocate", why) &&
+           is_well_there(gpu, alloc_buffer(lane, (void **)&lane->recv), "allocate", why) &&
+           is_well_there(gpu,
+                         mpixq_gpu_host_alloc(gpu, (size_t)STEPS * SPAN, (void **)&lane->source),
                          "allocate for the host", why) &&
-           is_well_there(gpu, gpu->host_alloc((size_t)STEPS * SPAN, (void **)&lane->seen),
+           is_well_there(gpu, mpixq_gpu_host_alloc(gpu, (size_t)STEPS * SPAN, (void **)&lane->seen),
                          "allocate for the host", why) &&
-           is_well_there(gpu, gpu->own_stream(&lane->gpu_stream), "make a stream", why) &&
+           is_well_there(gpu, mpixq_gpu_own_stream(gpu, &lane->gpu_stream), "make a stream", why) &&
            open_queue(lane, why);
 }
 
@@ -92,14 +99,14 @@ static bool open_vendor(struct lane lanes[2], const struct mpixq_gpu *gpu, char 
     int count = 0, device;
 
     now_at(false, "the GPUs of %s", gpu->library);
-    if (!gpu->find(true) || gpu->count(&count) != 0 || count < 1) {
+    if (!gpu->find(true) || mpixq_gpu_count(gpu, &count) != 0 || count < 1) {
         return true;
     }
     device = mpixq_node_rank() % count;
     if (!is_well_there(gpu, gpu->use(device), "use a GPU", why)) {
         return false;
     }
-    if (gpu->describe(device, name, bus) != 0) {
+    if (mpixq_gpu_describe(gpu, device, name, bus) != 0) {
         (void)snprintf(bus, BUS, "GPU %d", device);
     }
     for (int i = 0; i < 2; i++) {
@@ -162,9 +169,9 @@ void lanes_free(struct lane lanes[LANES])
             if (lane->gpu == NULL) {
                 free(all[j]);
             } else if (all[j] != NULL && j < 2 && lane->in_gpu) {
-                lane->gpu->words_free(all[j]);
+                mpixq_gpu_free(lane->gpu, all[j]);
             } else if (all[j] != NULL) {
-                lane->gpu->host_free(all[j]);
+                mpixq_gpu_host_free(lane->gpu, all[j]);
             }
         }
     }
@@ -197,7 +204,7 @@ bool lane_finish(struct lane *lane, char why[TEXT])
 
     lane->n_jobs = 0;
     if (lane->gpu != NULL) {
-        int code = lane->gpu->finish(lane->gpu_stream);
+        int code = mpixq_gpu_finish(lane->gpu, lane->gpu_stream);
 
         return is_good && is_well_there(lane->gpu, code, "wait for a stream", why);
     }
