@@ -3,9 +3,9 @@
  *
  * Finding CUDA's driver in the process. */
 #include "cuda_driver.h"
-#include "gpu_library.h"
 
-struct mpixq_cuda mpixq_cuda;
+struct mpixq_cuda mpixq_cuda = {.library.lock = MPIXQ_LOCK_INITIALIZER(MPIXQ_RANK_CUDA)};
+const char *const mpixq_cuda_libraries[] = {"libcuda.so.1", NULL};
 
 #define NEEDED(field, name)                                                                        \
     {                                                                                              \
@@ -85,12 +85,8 @@ static const struct mpixq_gpu_symbol symbols[] = {
     {NULL, NULL, false},
 };
 
-static struct mpixq_gpu_library library = {.lock = MPIXQ_LOCK_INITIALIZER(MPIXQ_RANK_CUDA)};
-
 bool mpixq_cuda_find(bool load)
 {
-    static const char *const libraries[] = {"libcuda.so.1", NULL};
-
-    return mpixq_gpu_find(&library, load, libraries, symbols, NULL) &&
+    return mpixq_gpu_find(&mpixq_cuda.library, load, mpixq_cuda_libraries, symbols, NULL) &&
            (!load || mpixq_cuda.init(0) == 0);
 }

@@ -12,6 +12,7 @@
 #include <stdint.h>
 
 #include "gpu_calls.h"
+#include "gpu_library.h"
 
 enum {
     MPIXQ_CU_CONTEXT = 1,
@@ -48,6 +49,7 @@ struct mpixq_cuda_uuid {
 };
 
 struct mpixq_cuda {
+    struct mpixq_gpu_library library;
     struct mpixq_gpu_calls both;
     int (*init)(unsigned flags);
     int (*error_string)(int code, const char **text_p);
@@ -64,6 +66,7 @@ struct mpixq_cuda {
 };
 
 extern struct mpixq_cuda mpixq_cuda;
+extern const char *const mpixq_cuda_libraries[]; /* ends with NULL */
 
 /* find of struct mpixq_gpu. */
 bool mpixq_cuda_find(bool load);

@@ -21,15 +21,16 @@ struct place {
     struct place *next;
 };
 
-/* Held while the GPU's library is asked: nobody whom a GPU may wait for takes it. */
-static struct mpixq_lock ask_lock = MPIXQ_LOCK_INITIALIZER(MPIXQ_RANK_GPU_ASK);
-/* The lock guards the list, and the lives of what is in it. A leaf. */
 static struct {
+    /* Held while the GPU's library is asked: nobody whom a GPU may wait for takes it. */
+    struct mpixq_lock ask;
+    /* Guards the list, and the lives of what is in it. A leaf. */
     struct mpixq_lock lock;
     struct place *first;
     uint64_t last_life;
-} places = {.lock = MPIXQ_LOCK_INITIALIZER(MPIXQ_RANK_GPU_LIFE)};
-static atomic_uint n_over;
+    atomic_uint n_over;
+} places = {.ask = MPIXQ_LOCK_INITIALIZER(MPIXQ_RANK_GPU_ASK),
+            .lock = MPIXQ_LOCK_INITIALIZER(MPIXQ_RANK_GPU_LIFE)};
 
 static struct place *find(const struct mpixq_gpu *gpu, const void *where)
 {
@@ -85,7 +86,7 @@ static void begin_again(struct place *place)
     place->life = ++places.last_life;
     mpixq_lock_release(&places.lock);
     place->kept = NULL;
-    atomic_fetch_add(&n_over, 1);
+    atomic_fetch_add(&places.n_over, 1);
     mpixq_gpu_streams_end(before);
     mpixq_debug("%s: a device was reset", place->gpu->name);
 }
@@ -95,7 +96,7 @@ uint64_t mpixq_gpu_life(const struct mpixq_gpu *gpu, void *where)
     struct place *place;
     uint64_t life = 0;
 
-    mpixq_lock_acquire(&ask_lock);
+    mpixq_lock_acquire(&places.ask);
     place = find(gpu, where);
     place = place != NULL ? place : add(gpu, where);
     if (place != NULL) {
@@ -107,7 +108,7 @@ uint64_t mpixq_gpu_life(const struct mpixq_gpu *gpu, void *where)
         }
         life = place->life;
     }
-    mpixq_lock_release(&ask_lock);
+    mpixq_lock_release(&places.ask);
     return life;
 }
 
@@ -123,7 +124,7 @@ bool mpixq_gpu_life_is_over(uint64_t life)
 
 unsigned mpixq_gpu_lives_over(void)
 {
-    return atomic_load(&n_over);
+    return atomic_load(&places.n_over);
 }
 
 /* A context that is gone cannot be entered, and its memory be asked for. */
@@ -143,14 +144,14 @@ void mpixq_gpu_lives_look(void)
 {
     struct place *place;
 
-    mpixq_lock_acquire(&ask_lock);
+    mpixq_lock_acquire(&places.ask);
     LL_FOREACH(places.first, place)
     {
         if (is_over(place)) {
             begin_again(place);
         }
     }
-    mpixq_lock_release(&ask_lock);
+    mpixq_lock_release(&places.ask);
 }
 
 void mpixq_gpu_lives_close(void)

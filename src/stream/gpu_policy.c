@@ -10,11 +10,14 @@
 
 enum { EVERY = 128 }; /* starts: to ask takes half a microsecond */
 
-static atomic_uint times; /* at which streams are to choose again */
+static struct {
+    atomic_uint times;  /* at which streams are to choose again */
+    atomic_flag warned; /* that there are no kernels */
+} policy = {.warned = ATOMIC_FLAG_INIT};
 
 void mpixq_gpu_policy_look_again(void)
 {
-    atomic_fetch_add_explicit(&times, 1, memory_order_relaxed);
+    atomic_fetch_add_explicit(&policy.times, 1, memory_order_relaxed);
 }
 
 static void follow_sharing(struct mpixq_gpu_lane *lane)
@@ -42,7 +45,7 @@ static void take_seat(struct mpixq_gpu_lane *lane)
 
     /* Also if it does not matter to us: others look. */
     lane->seat = lane->gpu->identify(name) == 0 ? mpixq_gpu_seat_take(lane->gpu->kind, name) : NULL;
-    lane->looked_at = atomic_load_explicit(&times, memory_order_relaxed);
+    lane->looked_at = atomic_load_explicit(&policy.times, memory_order_relaxed);
 }
 
 static void print_choice(const struct mpixq_gpu_lane *lane, bool has_values)
@@ -57,9 +60,7 @@ static void print_choice(const struct mpixq_gpu_lane *lane, bool has_values)
 /* Nothing else tells who did not ask for it: all works, and takes longer. */
 static void warn_once(const struct mpixq_gpu_lane *lane)
 {
-    static atomic_flag warned = ATOMIC_FLAG_INIT;
-
-    if (!atomic_flag_test_and_set(&warned)) {
+    if (!atomic_flag_test_and_set(&policy.warned)) {
         mpixq_warn("no kernels for %s: %s; queues on its streams use stream memory operations, "
                    "which take longer, and the channel ipc serves none of them%s%s",
                    lane->gpu->name, lane->kernels.why, lane->kernels.cure != NULL ? ": " : "",
@@ -101,7 +102,7 @@ enum mpixq_error mpixq_gpu_lane_choose(struct mpixq_gpu_lane *lane)
 
 void mpixq_gpu_lane_choose_again(struct mpixq_gpu_lane *lane)
 {
-    unsigned now = atomic_load_explicit(&times, memory_order_relaxed);
+    unsigned now = atomic_load_explicit(&policy.times, memory_order_relaxed);
     bool by_values = lane->by_values;
 
     if (!lane->follows || (now == lane->looked_at && ++lane->starts % EVERY != 0)) {

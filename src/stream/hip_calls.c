@@ -2,10 +2,9 @@
  * Copyright (c) 2026 the mpix-queue authors
  *
  * Finding HIP's runtime in the process. */
-#include "gpu_library.h"
 #include "hip_runtime.h"
 
-struct mpixq_hip mpixq_hip;
+struct mpixq_hip mpixq_hip = {.library.lock = MPIXQ_LOCK_INITIALIZER(MPIXQ_RANK_HIP)};
 const char *const mpixq_hip_libraries[] = {"libamdhip64.so.7", "libamdhip64.so.6",
                                            "libamdhip64.so.5", "libamdhip64.so", NULL};
 
@@ -82,8 +81,6 @@ static const struct mpixq_gpu_symbol symbols[] = {
     {NULL, NULL, false},
 };
 
-static struct mpixq_gpu_library library = {.lock = MPIXQ_LOCK_INITIALIZER(MPIXQ_RANK_HIP)};
-
 /* Leaves no failure behind, which the program would take for its own. */
 static int cleared(int code)
 {
@@ -104,6 +101,6 @@ static void look_around(void)
 
 bool mpixq_hip_find(bool load)
 {
-    return mpixq_gpu_find(&library, load, mpixq_hip_libraries, symbols, look_around) &&
+    return mpixq_gpu_find(&mpixq_hip.library, load, mpixq_hip_libraries, symbols, look_around) &&
            mpixq_hip.n_devices > 0;
 }

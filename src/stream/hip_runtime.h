@@ -12,6 +12,7 @@
 #include <stdint.h>
 
 #include "gpu_calls.h"
+#include "gpu_library.h"
 
 enum {
     MPIXQ_HIP_COHERENT = 0x40000000,
@@ -52,6 +53,7 @@ struct mpixq_hiprtc {
 };
 
 struct mpixq_hip {
+    struct mpixq_gpu_library library;
     struct mpixq_gpu_calls both;
     int (*version)(int *version_p);
     const char *(*error_string)(int code);

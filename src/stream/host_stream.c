@@ -21,8 +21,11 @@
  * which would cost each operation more than the rare waiter that is missed. */
 #define RECHECK_NS 2000000
 
-static struct mpixq_lock list_lock = MPIXQ_LOCK_INITIALIZER(MPIXQ_RANK_HOST_STREAMS);
-static struct mpixq_host_stream *streams; /* all live ones */
+/* All live ones. */
+static struct {
+    struct mpixq_lock lock;
+    struct mpixq_host_stream *first;
+} live = {.lock = MPIXQ_LOCK_INITIALIZER(MPIXQ_RANK_HOST_STREAMS)};
 
 /* Submitting. */
 
@@ -231,14 +234,14 @@ bool mpixq_host_stream_is_live(const struct mpixq_host_stream *stream)
 {
     const struct mpixq_host_stream *s;
 
-    mpixq_lock_acquire(&list_lock);
-    LL_FOREACH(streams, s)
+    mpixq_lock_acquire(&live.lock);
+    LL_FOREACH(live.first, s)
     {
         if (s == stream) {
             break;
         }
     }
-    mpixq_lock_release(&list_lock);
+    mpixq_lock_release(&live.lock);
     return s != NULL;
 }
 
@@ -295,9 +298,9 @@ struct mpixq_host_stream *mpixq_host_stream_create(enum mpixq_error *error_p)
         stream_free(stream);
         return NULL;
     }
-    mpixq_lock_acquire(&list_lock);
-    LL_PREPEND(streams, stream);
-    mpixq_lock_release(&list_lock);
+    mpixq_lock_acquire(&live.lock);
+    LL_PREPEND(live.first, stream);
+    mpixq_lock_release(&live.lock);
     *error_p = MPIXQ_E_NONE;
     return stream;
 }
@@ -312,9 +315,9 @@ enum mpixq_error mpixq_host_stream_destroy(struct mpixq_host_stream *stream)
     if (busy) {
         return MPIXQ_E_STREAM_BUSY;
     }
-    mpixq_lock_acquire(&list_lock);
-    LL_DELETE(streams, stream);
-    mpixq_lock_release(&list_lock);
+    mpixq_lock_acquire(&live.lock);
+    LL_DELETE(live.first, stream);
+    mpixq_lock_release(&live.lock);
     mpixq_lock_acquire(&stream->lock);
     stream->stop = true; /* what is in the ring is still executed */
     pthread_cond_signal(&stream->submitted);
@@ -403,9 +406,9 @@ int mpixq_host_streams_close(void)
 {
     int n = 0;
 
-    while (streams != NULL) {
+    while (live.first != NULL) {
         n++;
-        (void)mpixq_host_stream_destroy(streams);
+        (void)mpixq_host_stream_destroy(live.first);
     }
     return n;
 }

@@ -30,9 +30,6 @@ static struct {
     struct mpixq_lock lock;
     struct mpixq_share *first;
 } shares = {.lock = MPIXQ_LOCK_INITIALIZER(MPIXQ_RANK_SHARE)};
-/* One launch of moves at a time; held while the stream may be full. Who waits for it would wait for
- * that as well. */
-static struct mpixq_lock moves_lock = MPIXQ_LOCK_INITIALIZER(MPIXQ_RANK_SHARE_MOVES);
 
 /* Words for the host. Tickets go on from one life of the place to the next. */
 static int take_host_words(struct mpixq_share *share)
@@ -128,6 +125,7 @@ static struct mpixq_share *add(const struct mpixq_gpu *gpu, void *place)
     if (share != NULL) {
         share->gpu = gpu;
         share->place = place;
+        mpixq_lock_init(&share->moves, MPIXQ_RANK_SHARE_MOVES);
         make(share);
         LL_PREPEND(shares.first, share);
     }
@@ -205,6 +203,7 @@ void mpixq_shares_close(void)
             mpixq_gpu_free(share->gpu, share->ends);
         }
         mpixq_pinned_give_up(&share->words, over);
+        mpixq_lock_destroy(&share->moves);
         mpixq_free(share);
     }
 }
@@ -283,11 +282,11 @@ uint64_t mpixq_share_submit(struct mpixq_share *share, struct mpixq_op list[], i
     for (int i = 0; i < n; i++) {
         list[i].by_gpu = true;
     }
-    mpixq_lock_acquire(&moves_lock);
+    mpixq_lock_acquire(&share->moves);
     ticket = ++share->tickets;
     code = mpixq_op_is_wait(list) ? mpixq_gpu_submit_waits(&lane, list, n, 0, ticket)
                                   : mpixq_gpu_submit_starts(&lane, list, n, 0, ticket);
-    mpixq_lock_release(&moves_lock);
+    mpixq_lock_release(&share->moves);
     if (code != 0) {
         mpixq_err("%s cannot move data: %s", share->gpu->name, share->gpu->text(code));
     }

@@ -50,13 +50,15 @@ struct incoming {
     struct incoming *next;
 };
 
-/* Guards outgoing and last_id. A leaf: no function of a GPU's library is called under it. */
-static struct mpixq_lock lock = MPIXQ_LOCK_INITIALIZER(MPIXQ_RANK_SHARE_FILES);
-static struct outgoing *outgoings;
-static uint32_t last_id;
-/* Who opens and closes does so one at a time. */
-static struct pool *pools;
-static struct incoming *incomings;
+static struct {
+    /* Guards outgoing and last_id. A leaf: no function of a GPU's library is called under it. */
+    struct mpixq_lock lock;
+    struct outgoing *outgoing;
+    uint32_t last_id;
+    /* Who opens and closes does so one at a time. */
+    struct pool *pools;
+    struct incoming *incoming;
+} files = {.lock = MPIXQ_LOCK_INITIALIZER(MPIXQ_RANK_SHARE_FILES)};
 
 /* Exports. */
 
@@ -65,15 +67,15 @@ static struct outgoing *use(const struct mpixq_gpu *gpu, uint64_t life, uint32_t
 {
     struct outgoing *out;
 
-    mpixq_lock_acquire(&lock);
-    LL_FOREACH(outgoings, out)
+    mpixq_lock_acquire(&files.lock);
+    LL_FOREACH(files.outgoing, out)
     {
         if (out->gpu == gpu && out->life == life && out->kind == kind && out->what == what) {
             out->users++;
             break;
         }
     }
-    mpixq_lock_release(&lock);
+    mpixq_lock_release(&files.lock);
     return out;
 }
 
@@ -107,10 +109,10 @@ static const char *take(const struct mpixq_gpu *gpu, uint64_t life, uint32_t kin
             mpixq_free(out);
             return gpu->text(code);
         }
-        mpixq_lock_acquire(&lock);
-        out->id = ++last_id;
-        LL_PREPEND(outgoings, out);
-        mpixq_lock_release(&lock);
+        mpixq_lock_acquire(&files.lock);
+        out->id = ++files.last_id;
+        LL_PREPEND(files.outgoing, out);
+        mpixq_lock_release(&files.lock);
     } else if (kind == MPIXQ_SHARED_CHUNK) {
         mpixq_gpu_chunk_release(gpu, what); /* the first user keeps it */
     }
@@ -195,30 +197,30 @@ void mpixq_share_drop(const struct mpixq_gpu_export *export)
     if (export->kind == MPIXQ_SHARED_HANDLE) {
         return;
     }
-    mpixq_lock_acquire(&lock);
-    LL_FOREACH(outgoings, out)
+    mpixq_lock_acquire(&files.lock);
+    LL_FOREACH(files.outgoing, out)
     {
         if (out->id == export->id) {
             out->users--;
             break;
         }
     }
-    mpixq_lock_release(&lock);
+    mpixq_lock_release(&files.lock);
 }
 
 static struct outgoing *take_out(bool all)
 {
     struct outgoing *out;
 
-    mpixq_lock_acquire(&lock);
-    LL_FOREACH(outgoings, out)
+    mpixq_lock_acquire(&files.lock);
+    LL_FOREACH(files.outgoing, out)
     {
         if (all || out->users == 0) {
-            LL_DELETE(outgoings, out);
+            LL_DELETE(files.outgoing, out);
             break;
         }
     }
-    mpixq_lock_release(&lock);
+    mpixq_lock_release(&files.lock);
     return out;
 }
 
@@ -239,9 +241,9 @@ static bool any_unused(void)
 {
     struct outgoing *out;
 
-    mpixq_lock_acquire(&lock);
-    LL_SEARCH_SCALAR(outgoings, out, users, 0);
-    mpixq_lock_release(&lock);
+    mpixq_lock_acquire(&files.lock);
+    LL_SEARCH_SCALAR(files.outgoing, out, users, 0);
+    mpixq_lock_release(&files.lock);
     return out != NULL;
 }
 
@@ -269,7 +271,7 @@ void mpixq_files_end(void)
 static void leave_pool(struct pool *pool)
 {
     if (--pool->users == 0) {
-        LL_DELETE(pools, pool);
+        LL_DELETE(files.pools, pool);
         if (!mpixq_gpu_life_is_over(pool->life)) {
             mpixq_gpu_pool_free(pool->gpu, pool->handle);
         }
@@ -284,7 +286,7 @@ static int find_pool(const struct mpixq_gpu *gpu, uint64_t life,
     struct pool *pool;
     int code;
 
-    LL_FOREACH(pools, pool)
+    LL_FOREACH(files.pools, pool)
     {
         if (pool->gpu == gpu && pool->id == id && !mpixq_gpu_life_is_over(pool->life) &&
             memcmp(&pool->owner, owner, sizeof *owner) == 0) {
@@ -303,7 +305,7 @@ static int find_pool(const struct mpixq_gpu *gpu, uint64_t life,
         mpixq_free(pool);
         return code;
     }
-    LL_PREPEND(pools, pool);
+    LL_PREPEND(files.pools, pool);
     *pool_p = pool;
     return 0;
 }
@@ -353,7 +355,7 @@ int mpixq_files_open(const struct mpixq_gpu *gpu, uint64_t life,
         mpixq_free(in);
         return code;
     }
-    LL_PREPEND(incomings, in);
+    LL_PREPEND(files.incoming, in);
     *address_p = in->address;
     return 0;
 }
@@ -362,10 +364,10 @@ static struct incoming *take_in(const void *address)
 {
     struct incoming *in;
 
-    LL_FOREACH(incomings, in)
+    LL_FOREACH(files.incoming, in)
     {
         if (in->address == address) {
-            LL_DELETE(incomings, in);
+            LL_DELETE(files.incoming, in);
             break;
         }
     }

@@ -11,6 +11,7 @@
 #include "gpu_pinned.h"
 #include "gpu_words.h"
 #include "share.h"
+#include "util/lock.h"
 
 enum { MPIXQ_SHARE_PEERS = 16 }; /* GPUs of a machine */
 
@@ -33,7 +34,10 @@ struct mpixq_share {
     struct mpixq_pinned words;
     void *outcome;          /* of a recall, for the host; one at a time */
     void *moved, *moved_at; /* the last ticket whose kernels have ended, for the host */
-    uint64_t tickets;       /* given out; under moves_lock */
+    /* One launch of moves at a time; held while the stream may be full. Who waits for it would wait
+     * for that as well. */
+    struct mpixq_lock moves;
+    uint64_t tickets; /* given out; under moves */
     struct mpixq_share *next;
 };
 
