@@ -231,6 +231,7 @@ const struct mpixq_gpu mpixq_gpu_cuda = {
     .kind = "cudaStream_t",
     .name = "CUDA",
     .library = "libcuda.so.1",
+    .libraries = mpixq_cuda_libraries,
     .not_found = MPIXQ_E_CUDA,
     .code = built_in,
     .calls = &mpixq_cuda.both,

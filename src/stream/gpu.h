@@ -50,7 +50,8 @@ struct mpixq_gpu_owner {
 };
 
 struct mpixq_grid {
-    unsigned blocks, threads; /* of each */
+    unsigned blocks, rows; /* blocks in each row; 0 rows are one */
+    unsigned threads;      /* of each block */
     bool early; /* before what stands before in the stream has ended, which the kernel waits for */
 };
 
@@ -79,8 +80,9 @@ struct mpixq_gpu {
     enum mpixq_gpu_vendor vendor;
     const char *kind; /* value of the info key "type" */
     const char *name;
-    const char *library; /* for people */
-    int not_found;       /* enum mpixq_error, where its library is not there */
+    const char *library;          /* for people */
+    const char *const *libraries; /* names of files, the best first; ends with NULL */
+    int not_found;                /* enum mpixq_error, where its library is not there */
     /* For load, best first; ends with one without a name. */
     const struct mpixq_gpu_code *code;
     /* What both vendors have, once the library is found. */

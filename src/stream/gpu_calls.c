@@ -90,9 +90,10 @@ int mpixq_gpu_write(const struct mpixq_gpu *gpu, void *stream, void *word, uint6
 int mpixq_gpu_launch(const struct mpixq_gpu *gpu, void *stream, void *function,
                      struct mpixq_grid grid, void **parameters)
 {
+    const unsigned rows = grid.rows > 0 ? grid.rows : 1;
     struct mpixq_gpu_launch_attribute early = {.id = MPIXQ_GPU_PROGRAMMATIC_SERIALIZATION,
                                                .value = {1}};
-    struct mpixq_gpu_launch with = {.blocks = {grid.blocks, 1, 1},
+    struct mpixq_gpu_launch with = {.blocks = {grid.blocks, rows, 1},
                                     .threads = {grid.threads, 1, 1},
                                     .stream = stream,
                                     .attributes = &early,
@@ -101,8 +102,8 @@ int mpixq_gpu_launch(const struct mpixq_gpu *gpu, void *stream, void *function,
     if (grid.early && gpu->calls->launch_with != NULL) {
         return mpixq_gpu_cleared(gpu, gpu->calls->launch_with(&with, function, parameters, NULL));
     }
-    return mpixq_gpu_cleared(gpu, gpu->calls->launch(function, grid.blocks, 1, 1, grid.threads, 1,
-                                                     1, 0, stream, parameters, NULL));
+    return mpixq_gpu_cleared(gpu, gpu->calls->launch(function, grid.blocks, rows, 1, grid.threads,
+                                                     1, 1, 0, stream, parameters, NULL));
 }
 
 int mpixq_gpu_zero(const struct mpixq_gpu *gpu, void *stream, void *address, size_t bytes)

@@ -224,6 +224,7 @@ const struct mpixq_gpu mpixq_gpu_hip = {
     .kind = "hipStream_t",
     .name = "HIP",
     .library = "libamdhip64.so",
+    .libraries = mpixq_hip_libraries,
     .not_found = MPIXQ_E_HIP,
     .code = built_in,
     .calls = &mpixq_hip.both,
