@@ -27,7 +27,8 @@ may_include()
     match) echo "util/* comm/* core/* $seam" ;;
     queue) echo "util/* comm/* core/* match/* $seam" ;;
     host) echo "util/* comm/* core/* match/* queue/* $seam" ;;
-    ipc) echo "$services $objects stream/op.h stream/share.h" ;;
+    # What GPUs of several processes share is that channel's alone, and is made of GPUs' streams.
+    ipc) echo "$services $objects $seam stream/pieces.h stream/gpu*.h" ;;
     report) echo "util/* comm/* core/* match/* queue/* host/* $seam" ;;
     # Host streams are ended at MPI_Finalize.
     lib) echo "util/* comm/* core/* match/* queue/* host/* report/* $seam stream/host_stream.h" ;;

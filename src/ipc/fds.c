@@ -42,26 +42,28 @@ struct note {
     uint64_t id;
 };
 
-/* Guards what follows. A leaf. */
-static struct mpixq_lock lock = MPIXQ_LOCK_INITIALIZER(MPIXQ_RANK_IPC_FDS);
-static struct ipc_fd *fds;
-static int mailbox[2] = {-1, -1};
+/* The lock guards the rest. A leaf. */
+static struct {
+    struct mpixq_lock lock;
+    struct ipc_fd *first;
+    int mailbox[2];
+} fds = {.lock = MPIXQ_LOCK_INITIALIZER(MPIXQ_RANK_IPC_FDS), .mailbox = {-1, -1}};
 
 int mpixq_ipc_mailbox(void)
 {
     static const int room = ROOM;
     int ends[2], box;
 
-    mpixq_lock_acquire(&lock);
-    if (mailbox[WRITE] < 0 &&
+    mpixq_lock_acquire(&fds.lock);
+    if (fds.mailbox[WRITE] < 0 &&
         socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0, ends) == 0) {
-        mailbox[READ] = ends[0];
-        mailbox[WRITE] = ends[1];
+        fds.mailbox[READ] = ends[0];
+        fds.mailbox[WRITE] = ends[1];
         /* As much as the system gives. */
-        (void)setsockopt(mailbox[WRITE], SOL_SOCKET, SO_SNDBUF, &room, sizeof room);
+        (void)setsockopt(fds.mailbox[WRITE], SOL_SOCKET, SO_SNDBUF, &room, sizeof room);
     }
-    box = mailbox[WRITE];
-    mpixq_lock_release(&lock);
+    box = fds.mailbox[WRITE];
+    mpixq_lock_release(&fds.lock);
     return box;
 }
 
@@ -69,7 +71,7 @@ static struct ipc_fd *find(const struct mpixq_process *process, uint32_t id)
 {
     struct ipc_fd *fd;
 
-    LL_FOREACH(fds, fd)
+    LL_FOREACH(fds.first, fd)
     {
         if (fd->id == id && memcmp(&fd->process, process, sizeof *process) == 0) {
             break;
@@ -88,7 +90,7 @@ static struct ipc_fd *add(const struct mpixq_process *process, uint32_t id, int 
         return NULL;
     }
     *fd = (struct ipc_fd){.process = *process, .id = id, .file = file};
-    LL_PREPEND(fds, fd);
+    LL_PREPEND(fds.first, fd);
     return fd;
 }
 
@@ -129,7 +131,7 @@ static struct ipc_fd *pull(const struct ipc_blob *theirs, const char **why_p)
 {
     struct ipc_fd *fd;
 
-    mpixq_lock_acquire(&lock);
+    mpixq_lock_acquire(&fds.lock);
     fd = find(&theirs->process, theirs->buffer.id);
     if (fd == NULL) {
         int file = copy_file(&theirs->process, theirs->buffer.file, why_p);
@@ -142,7 +144,7 @@ static struct ipc_fd *pull(const struct ipc_blob *theirs, const char **why_p)
     if (fd != NULL) {
         fd->users++;
     }
-    mpixq_lock_release(&lock);
+    mpixq_lock_release(&fds.lock);
     return fd;
 }
 
@@ -255,7 +257,7 @@ static void empty_mailbox(void)
                                  .msg_control = control.bytes,
                                  .msg_controllen = sizeof control.bytes};
 
-        n = recvmsg(mailbox[READ], &message, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
+        n = recvmsg(fds.mailbox[READ], &message, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
         if (n >= 0) {
             accept_files(&message, &note, n == sizeof note);
         }
@@ -266,7 +268,7 @@ struct ipc_fd *mpixq_ipc_fd_receive(const struct ipc_blob *theirs)
 {
     struct ipc_fd *fd;
 
-    mpixq_lock_acquire(&lock);
+    mpixq_lock_acquire(&fds.lock);
     empty_mailbox();
     fd = find(&theirs->process, theirs->buffer.id);
     if (fd != NULL && fd->unclaimed > 0) {
@@ -275,7 +277,7 @@ struct ipc_fd *mpixq_ipc_fd_receive(const struct ipc_blob *theirs)
     } else {
         fd = NULL;
     }
-    mpixq_lock_release(&lock);
+    mpixq_lock_release(&fds.lock);
     return fd;
 }
 
@@ -299,13 +301,13 @@ void mpixq_ipc_fd_leave(struct ipc_fd **fd_p)
     if (fd == NULL) {
         return;
     }
-    mpixq_lock_acquire(&lock);
+    mpixq_lock_acquire(&fds.lock);
     fd->users--;
     if (fd->users == 0 && fd->unclaimed == 0) {
-        LL_DELETE(fds, fd);
+        LL_DELETE(fds.first, fd);
         is_last = true;
     }
-    mpixq_lock_release(&lock);
+    mpixq_lock_release(&fds.lock);
     if (is_last) {
         drop(fd);
     }
@@ -316,14 +318,14 @@ void mpixq_ipc_fds_close(void)
 {
     struct ipc_fd *fd;
 
-    while ((fd = fds) != NULL) {
-        LL_DELETE(fds, fd);
+    while ((fd = fds.first) != NULL) {
+        LL_DELETE(fds.first, fd);
         drop(fd);
     }
     for (int i = READ; i <= WRITE; i++) {
-        if (mailbox[i] >= 0) {
-            (void)close(mailbox[i]);
-            mailbox[i] = -1;
+        if (fds.mailbox[i] >= 0) {
+            (void)close(fds.mailbox[i]);
+            fds.mailbox[i] = -1;
         }
     }
 }

@@ -29,7 +29,7 @@
 #include "core/pair.h"
 #include "core/queue.h"
 #include "match/wire.h"
-#include "stream/share.h"
+#include "share.h"
 
 /* What the two ends tell each other, as it stands in the blobs. */
 struct ipc_blob {

@@ -44,13 +44,15 @@ struct ipc_import {
     struct ipc_import *next;
 };
 
-/* Held while something is opened or closed: nobody whom a GPU may wait for takes it. */
-static struct mpixq_lock open_lock = MPIXQ_LOCK_INITIALIZER(MPIXQ_RANK_IPC_OPEN);
-/* Guards the lists, and how many use an import. A leaf. */
-static struct mpixq_lock lists_lock = MPIXQ_LOCK_INITIALIZER(MPIXQ_RANK_IPC_LISTS);
-static struct ipc_import *imports;
-static struct ipc_end
-    *gone; /* their peers have freed their ends, and they may have a buffer open */
+static struct {
+    /* Held while something is opened or closed: nobody whom a GPU may wait for takes it. */
+    struct mpixq_lock lock;
+    /* Guards the lists, and how many use an import. A leaf. */
+    struct mpixq_lock lists;
+    struct ipc_import *imports;
+    struct ipc_end *gone; /* their peers have freed their ends, and they may have a buffer open */
+} opened = {.lock = MPIXQ_LOCK_INITIALIZER(MPIXQ_RANK_IPC_OPEN),
+            .lists = MPIXQ_LOCK_INITIALIZER(MPIXQ_RANK_IPC_LISTS)};
 
 /* Imports. */
 
@@ -68,15 +70,15 @@ static struct ipc_import *find_import(const struct ipc_import *wanted)
 {
     struct ipc_import *import;
 
-    mpixq_lock_acquire(&lists_lock);
-    LL_FOREACH(imports, import)
+    mpixq_lock_acquire(&opened.lists);
+    LL_FOREACH(opened.imports, import)
     {
         if (has_handle(import, wanted)) {
             import->users += import->allocation == wanted->allocation;
             break;
         }
     }
-    mpixq_lock_release(&lists_lock);
+    mpixq_lock_release(&opened.lists);
     return import;
 }
 
@@ -165,9 +167,9 @@ static struct ipc_import *import_get(const struct ipc_import *wanted, const stru
         import_close(import);
         return NULL;
     }
-    mpixq_lock_acquire(&lists_lock);
-    LL_PREPEND(imports, import);
-    mpixq_lock_release(&lists_lock);
+    mpixq_lock_acquire(&opened.lists);
+    LL_PREPEND(opened.imports, import);
+    mpixq_lock_release(&opened.lists);
     return import;
 }
 
@@ -176,15 +178,15 @@ static struct ipc_import *take_unused(bool all)
 {
     struct ipc_import *import;
 
-    mpixq_lock_acquire(&lists_lock);
-    LL_FOREACH(imports, import)
+    mpixq_lock_acquire(&opened.lists);
+    LL_FOREACH(opened.imports, import)
     {
         if (all || import->users == 0) {
-            LL_DELETE(imports, import);
+            LL_DELETE(opened.imports, import);
             break;
         }
     }
-    mpixq_lock_release(&lists_lock);
+    mpixq_lock_release(&opened.lists);
     return import;
 }
 
@@ -290,11 +292,11 @@ static void leave(struct ipc_import **import_p)
 
 void mpixq_ipc_gone(struct ipc_end *end)
 {
-    mpixq_lock_acquire(&lists_lock);
+    mpixq_lock_acquire(&opened.lists);
     if (!atomic_exchange(&end->is_gone, true)) {
-        DL_APPEND2(gone, end, prev_gone, next_gone);
+        DL_APPEND2(opened.gone, end, prev_gone, next_gone);
     }
-    mpixq_lock_release(&lists_lock);
+    mpixq_lock_release(&opened.lists);
 }
 
 /* Are all starts over that can touch the peer's buffer? Of a pair that has failed, or whose sends
@@ -312,7 +314,7 @@ static bool is_over(const struct ipc_end *end)
 static void take_from_gone(struct ipc_end *end)
 {
     if (end->prev_gone != NULL) {
-        DL_DELETE2(gone, end, prev_gone, next_gone);
+        DL_DELETE2(opened.gone, end, prev_gone, next_gone);
         end->prev_gone = NULL;
     }
 }
@@ -322,25 +324,25 @@ static void let_go_of_gone(void)
 {
     struct ipc_end *end, *next;
 
-    mpixq_lock_acquire(&lists_lock);
-    DL_FOREACH_SAFE2(gone, end, next, next_gone)
+    mpixq_lock_acquire(&opened.lists);
+    DL_FOREACH_SAFE2(opened.gone, end, next, next_gone)
     {
         if (is_over(end)) {
             leave(&end->their_buffer);
             take_from_gone(end);
         }
     }
-    mpixq_lock_release(&lists_lock);
+    mpixq_lock_release(&opened.lists);
 }
 
 void mpixq_ipc_let_go(struct ipc_end *end)
 {
-    mpixq_lock_acquire(&lists_lock);
+    mpixq_lock_acquire(&opened.lists);
     take_from_gone(end);
     leave(&end->their_buffer);
     leave(&end->their_ends);
     leave(&end->their_told);
-    mpixq_lock_release(&lists_lock);
+    mpixq_lock_release(&opened.lists);
 }
 
 /* Under the open lock. */
@@ -362,18 +364,18 @@ static bool any_open(void)
 {
     bool any;
 
-    mpixq_lock_acquire(&lists_lock);
-    any = imports != NULL;
-    mpixq_lock_release(&lists_lock);
+    mpixq_lock_acquire(&opened.lists);
+    any = opened.imports != NULL;
+    mpixq_lock_release(&opened.lists);
     return any;
 }
 
 void mpixq_ipc_close_unused(void)
 {
     if (any_open()) {
-        mpixq_lock_acquire(&open_lock);
+        mpixq_lock_acquire(&opened.lock);
         close_unused();
-        mpixq_lock_release(&open_lock);
+        mpixq_lock_release(&opened.lock);
     }
     mpixq_share_tidy();
 }
@@ -410,13 +412,13 @@ bool mpixq_ipc_open(struct ipc_end *end, char *why_p, size_t room)
     const char *why;
     bool held;
 
-    mpixq_lock_acquire(&open_lock);
+    mpixq_lock_acquire(&opened.lock);
     held = mpixq_streams_hold_waits();
     why = open_all(end);
     if (held) {
         mpixq_streams_let_waits();
     }
-    mpixq_lock_release(&open_lock);
+    mpixq_lock_release(&opened.lock);
     mpixq_share_tidy();
     if (why == NULL) {
         mpixq_ipc_is_open(end);

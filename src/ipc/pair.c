@@ -343,9 +343,14 @@ static const char *ipc_availability(void)
 
 static void ipc_close(void)
 {
+    unsigned used = mpixq_memory_kinds();
+
     mpixq_ipc_imports_close();
     mpixq_ipc_fds_close();
     mpixq_ipc_places_close();
+    mpixq_memory_relax(used);
+    mpixq_shares_close();
+    mpixq_memory_restore(used);
 }
 
 static void ipc_expose(const struct mpixq_stream_kind *kind)

@@ -14,7 +14,6 @@
 #include "gpu_words.h"
 #include "host_stream.h"
 #include "memory.h"
-#include "share.h"
 #include "util/facts.h"
 #include "util/log.h"
 
@@ -75,7 +74,6 @@ void mpixq_streams_close(void)
 
     mpixq_memory_relax(used);
     mpixq_memory_close();
-    mpixq_shares_close();
     mpixq_gpu_words_close();
     mpixq_gpu_lives_close();
     mpixq_memory_restore(used);

@@ -3,9 +3,9 @@
  *
  * Memory that a share gives to peers, and what it has open of theirs.
  */
-#include "gpu_share.h"
 #include "share_files.h"
 #include "share_internal.h"
+#include "stream/gpu_share.h"
 
 const char *mpixq_share_export(const struct mpixq_share *share, const void *buffer, size_t bytes,
                                struct mpixq_gpu_export *export_p, uint64_t *offset_p)

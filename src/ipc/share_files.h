@@ -9,7 +9,7 @@
 
 #include <stdbool.h>
 
-#include "gpu.h"
+#include "stream/gpu.h"
 
 /* life: of the place that the calling thread has entered (gpu_life.h). NULL, or why not. */
 const char *mpixq_files_export(const struct mpixq_gpu *gpu, uint64_t life, const void *buffer,

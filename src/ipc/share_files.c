@@ -13,11 +13,11 @@
 #include <unistd.h>
 #include <utlist.h>
 
-#include "gpu_files.h"
-#include "gpu_life.h"
-#include "gpu_share.h"
-#include "memory.h"
 #include "share.h"
+#include "stream/gpu_files.h"
+#include "stream/gpu_life.h"
+#include "stream/gpu_share.h"
+#include "stream/memory.h"
 #include "util/alloc.h"
 #include "util/lock.h"
 
@@ -35,7 +35,7 @@ struct outgoing {
 /* What we have from others. */
 struct pool {
     const struct mpixq_gpu *gpu;
-    struct mpixq_gpu_owner owner;
+    struct mpixq_gpu_owner exporter;
     uint32_t id;
     void *handle;
     int users;
@@ -289,7 +289,7 @@ static int find_pool(const struct mpixq_gpu *gpu, uint64_t life,
     LL_FOREACH(files.pools, pool)
     {
         if (pool->gpu == gpu && pool->id == id && !mpixq_gpu_life_is_over(pool->life) &&
-            memcmp(&pool->owner, owner, sizeof *owner) == 0) {
+            memcmp(&pool->exporter, owner, sizeof *owner) == 0) {
             pool->users++;
             *pool_p = pool;
             return 0;
@@ -299,7 +299,7 @@ static int find_pool(const struct mpixq_gpu *gpu, uint64_t life,
     if (pool == NULL) {
         return MPIXQ_GPU_NO_MEMORY;
     }
-    *pool = (struct pool){.gpu = gpu, .life = life, .owner = *owner, .id = id, .users = 1};
+    *pool = (struct pool){.gpu = gpu, .life = life, .exporter = *owner, .id = id, .users = 1};
     code = mpixq_gpu_pool_import(gpu, file, &pool->handle);
     if (code != 0) {
         mpixq_free(pool);

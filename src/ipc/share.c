@@ -5,13 +5,13 @@
 #include <string.h>
 #include <utlist.h>
 
-#include "gpu_life.h"
-#include "gpu_share.h"
-#include "gpu_stream.h"
-#include "gpu_submit.h"
-#include "gpu_words.h"
 #include "share_files.h"
-#include "stream.h"
+#include "stream/gpu_life.h"
+#include "stream/gpu_share.h"
+#include "stream/gpu_stream.h"
+#include "stream/gpu_submit.h"
+#include "stream/gpu_words.h"
+#include "stream/stream.h"
 #include "util/alloc.h"
 #include "util/env.h"
 #include "util/lock.h"

@@ -13,9 +13,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "gpu.h"
-#include "pieces.h"
-#include "stream.h"
+#include "stream/gpu.h"
+#include "stream/pieces.h"
+#include "stream/stream.h"
 
 enum {
     MPIXQ_SHARE_ENDS = 16384,         /* that have words in a place */

@@ -8,9 +8,9 @@
 
 #include <stdatomic.h>
 
-#include "gpu_pinned.h"
-#include "gpu_words.h"
 #include "share.h"
+#include "stream/gpu_pinned.h"
+#include "stream/gpu_words.h"
 #include "util/lock.h"
 
 enum { MPIXQ_SHARE_PEERS = 16 }; /* GPUs of a machine */
