@@ -165,3 +165,6 @@ MPIXQ_ERROR(REPLAY_FREED, MPIXQ_ERR_STATE,
             "a graph was replayed that starts a request which was freed")
 MPIXQ_ERROR(REPLAY_ACTIVE, MPIXQ_ERR_STATE,
             "a graph that is replayed has started the request, and that start has not completed")
+MPIXQ_ERROR(GRAPH_GPU, MPIXQ_ERR_UNSUPPORTED,
+            "the request cannot be captured on this stream: graphs start it on streams of one GPU "
+            "only, that of its buffer or of its first capture, until the device is reset")

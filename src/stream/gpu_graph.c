@@ -140,6 +140,18 @@ static int note_start(const struct gpu_stream *stream, struct mpixq_branches *br
     return rc;
 }
 
+/* Copies that a graph makes are kernels. */
+static bool can_copy(const struct mpixq_gpu_lane *lane, const struct mpixq_op list[], int n)
+{
+    for (int i = 0; i < n; i++) {
+        if (list[i].copy != NULL &&
+            (lane->kernels.copy == NULL || list[i].copy->place != lane->place)) {
+            return false;
+        }
+    }
+    return true;
+}
+
 static int graph_submit(struct mpixq_stream *base, struct mpixq_op list[], int n,
                         struct mpixq_branches *branches, struct mpixq_turn *turn)
 {
@@ -152,6 +164,9 @@ static int graph_submit(struct mpixq_stream *base, struct mpixq_op list[], int n
 
     if (own == NULL) {
         return mpixq_error_code(MPIXQ_E_NO_MEMORY);
+    }
+    if (!can_copy(&lane, list, n)) {
+        return mpixq_error_code(MPIXQ_E_GRAPH_GPU);
     }
     for (int i = 0; i < n; i++) {
         list[i].by_gpu = true;

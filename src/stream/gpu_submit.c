@@ -91,7 +91,7 @@ int mpixq_gpu_part_at_wait(const struct mpixq_copy *copy, int step)
     return mpixq_copy_parts(copy) - 1 - step;
 }
 
-enum how { NOTHING, BY_ENGINE, BY_KERNEL };
+enum how { NOTHING, BY_ENGINE, BY_KERNEL, ONLY_BY_KERNEL };
 
 /* What of a copy is made in this step, and how. A kernel has to reach both ends. */
 static enum how piece_at(const struct mpixq_gpu_lane *lane, const struct copies *copies, int i,
@@ -110,6 +110,9 @@ static enum how piece_at(const struct mpixq_gpu_lane *lane, const struct copies 
         .to = (char *)copy->to + before,
         .from = (const char *)copy->from + before,
         .bytes = part == mpixq_copy_parts(copy) - 1 ? copy->bytes - before : copy->part};
+    if (copy->closed != NULL) {
+        return ONLY_BY_KERNEL;
+    }
     return lane->kernels.copy != NULL && piece_p->bytes <= MPIXQ_SMALL && copy->place == lane->place
                ? BY_KERNEL
                : BY_ENGINE;
@@ -139,9 +142,10 @@ static int copy_small(const struct mpixq_gpu_lane *lane, const struct copies *co
     for (int i = 0; code == 0 && left > 0; i++) {
         struct mpixq_piece *piece = &pieces.piece[pieces.n];
 
-        if (piece_at(lane, copies, i, piece) != BY_KERNEL) {
+        if (piece_at(lane, copies, i, piece) < BY_KERNEL) {
             continue;
         }
+        pieces.closed[pieces.n] = copies->list[i].copy->closed;
         largest = piece->bytes > largest ? piece->bytes : largest;
         pieces.n++;
         left--;
@@ -163,18 +167,22 @@ static int copy_and_tell(const struct mpixq_gpu_lane *lane, const struct copies 
 {
     struct mpixq_piece piece;
     int n_small = 0, code = 0;
+    bool together = false;
 
     for (int i = 0; i < copies->n; i++) {
-        n_small += piece_at(lane, copies, i, &piece) == BY_KERNEL;
+        enum how how = piece_at(lane, copies, i, &piece);
+
+        n_small += how >= BY_KERNEL;
+        together = together || how == ONLY_BY_KERNEL || n_small >= MPIXQ_SEVERAL;
     }
     for (int i = 0; code == 0 && i < copies->n; i++) {
         enum how how = piece_at(lane, copies, i, &piece);
 
-        if (how == BY_ENGINE || (how == BY_KERNEL && n_small < MPIXQ_SEVERAL)) {
+        if (how == BY_ENGINE || (how == BY_KERNEL && !together)) {
             code = lane->gpu->copy(lane->handle, piece.to, piece.from, piece.bytes);
         }
     }
-    if (code == 0 && n_small >= MPIXQ_SEVERAL) {
+    if (code == 0 && together) {
         return copy_small(lane, copies, n_small, tells ? lane->reached_at : NULL, ticket);
     }
     return code == 0 && tells ? write_reached(lane, ticket) : code;
@@ -438,7 +446,9 @@ static int submit_waits(const struct mpixq_gpu_lane *lane, const struct mpixq_op
     if (code == 0 && words > 0) {
         code = launch_words(lane, lane->kernels.wait_all, &all, list, words, !any, ticket);
     }
-    return code != 0 || !any ? code : copy_and_tell(lane, &copies, step == 0, ticket);
+    return code != 0 || !any
+               ? code
+               : copy_and_tell(lane, &copies, step == 0 && lane->reached_at != NULL, ticket);
 }
 
 int mpixq_gpu_submit_starts(const struct mpixq_gpu_lane *lane, const struct mpixq_op list[], int n,

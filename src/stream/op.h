@@ -44,6 +44,9 @@ struct mpixq_copy {
     int n_parts;
     size_t part;
     const _Atomic uint64_t *arrived;
+    /* In a graph: a word, where kernels see it, which is not 0 once the memory may be gone. They
+     * copy then, and not if it is. NULL outside of graphs. */
+    const void *closed;
 };
 
 /* Memory of the host, or registers of a device, that streams of one kind are to see as soon as that

@@ -29,6 +29,8 @@ struct mpixq_pieces {
     unsigned long long value;
     unsigned n;
     unsigned each; /* threads for a piece, of n times as many */
+    const void
+        *closed[MPIXQ_PIECES]; /* a word of each, which is not copied if that is not 0; or NULL */
     struct mpixq_piece piece[MPIXQ_PIECES];
 };
 
@@ -122,6 +124,7 @@ struct mpixq_move {
     unsigned char is_early : 1;      /* the slot was never used; counted: before the floor */
     unsigned char is_after_host : 1; /* who completed the one before may not have looked at done */
     unsigned char is_counted : 1;    /* its GPU counts its starts */
+    unsigned char is_host : 1;       /* the host moves the data: it is told, and no more */
 };
 
 struct mpixq_moves {

@@ -105,6 +105,12 @@ static void run_mpixq_copy(const void *parameters)
     struct mpixq_pieces all = *(const struct mpixq_pieces *)parameters;
 
     for (unsigned i = 0; i < all.n; i++) {
+        if (all.closed[i] != NULL) {
+            all.closed[i] = hip_double_reach(all.closed[i], sizeof(uint64_t));
+            if (__atomic_load_n((const uint64_t *)all.closed[i], __ATOMIC_ACQUIRE) != 0) {
+                continue;
+            }
+        }
         all.piece[i].to = hip_double_reach(all.piece[i].to, all.piece[i].bytes);
         all.piece[i].from = hip_double_reach(all.piece[i].from, all.piece[i].bytes);
     }
