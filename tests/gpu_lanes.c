@@ -3,6 +3,7 @@
  */
 #include "gpu_lanes.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 #include "gpu_graph.h"
@@ -20,12 +21,16 @@ bool gpu_lanes_can_run(int ranks)
         mtest_skip("no GPU is asked for (MTEST_STREAM), or its library has no graphs");
         return false;
     }
-    if (mtest_gpu_memory() != MTEST_DEVICE) {
-        mtest_skip("MTEST_BUFFER is not device");
-        return false;
-    }
     mtest_gpu_set_device(mtest_rank % mtest_gpu_devices());
     return true;
+}
+
+bool gpu_lanes_host_starts(void)
+{
+    const char *channels = getenv("MPIXQ_CHANNELS"), *aware = getenv("MPIXQ_GPU_AWARE");
+
+    return mtest_gpu_memory() != MTEST_DEVICE || channels == NULL || aware == NULL ||
+           strstr(channels, "ipc") != NULL || strcmp(aware, "no") != 0;
 }
 
 void gpu_lanes_side_make(struct gpu_lanes_side *side)
@@ -68,8 +73,8 @@ static void make_lane(struct gpu_lane *lane, size_t bytes)
     lane->bytes = bytes;
     lane->source = guarded(MTEST_PINNED, lane);
     lane->sink = guarded(MTEST_PINNED, lane);
-    lane->out = guarded(MTEST_DEVICE, lane);
-    lane->in = guarded(MTEST_DEVICE, lane);
+    lane->out = guarded(mtest_gpu_memory(), lane);
+    lane->in = guarded(mtest_gpu_memory(), lane);
     memset(lane->source, GUARD, raw_bytes(lane));
     memset(lane->sink, GUARD, raw_bytes(lane));
     mtest_gpu_copy_now(lane->out, lane->source, raw_bytes(lane));
@@ -97,6 +102,12 @@ void gpu_lanes_make(struct gpu_lanes *l, enum mtest_mode mode, int n, const size
     MTEST_OK(MPIX_Matchall(2 * n, l->r));
 }
 
+/* Such memory no graph copies: the functions in the stream do. */
+static bool is_pageable(void)
+{
+    return mtest_gpu_memory() == MTEST_PAGEABLE;
+}
+
 static void make_data(void *lanes)
 {
     struct gpu_lanes *l = lanes;
@@ -107,6 +118,9 @@ static void make_data(void *lanes)
 
         for (size_t k = 0; k < l->lane[i].bytes; k++) {
             data[k] = mtest_pattern(seed, k);
+        }
+        if (is_pageable()) {
+            memcpy(l->lane[i].out, l->lane[i].source, raw_bytes(&l->lane[i]));
         }
     }
     l->made++;
@@ -133,7 +147,12 @@ static void look_at_data(void *lanes)
 
     for (int i = 0; i < l->n; i++) {
         const struct gpu_lane *lane = &l->lane[i];
-        size_t wrong = count_wrong(lane->sink, lane, seed_of(l, l->peer, i, l->seen));
+        size_t wrong;
+
+        if (is_pageable()) {
+            memcpy(lane->sink, lane->in, raw_bytes(lane));
+        }
+        wrong = count_wrong(lane->sink, lane, seed_of(l, l->peer, i, l->seen));
 
         if (wrong != 0) {
             bool stale = l->seen > 0 &&
@@ -150,14 +169,14 @@ static void look_at_data(void *lanes)
 void gpu_lanes_put(struct gpu_lanes *l, void *stream)
 {
     mtest_gpu_launch(stream, make_data, l);
-    for (int i = 0; i < l->n; i++) {
+    for (int i = 0; i < l->n && !is_pageable(); i++) {
         mtest_gpu_copy(stream, l->lane[i].out, l->lane[i].source, raw_bytes(&l->lane[i]));
     }
 }
 
 void gpu_lanes_get(struct gpu_lanes *l, void *stream)
 {
-    for (int i = 0; i < l->n; i++) {
+    for (int i = 0; i < l->n && !is_pageable(); i++) {
         mtest_gpu_copy(stream, l->lane[i].sink, l->lane[i].in, raw_bytes(&l->lane[i]));
     }
     mtest_gpu_launch(stream, look_at_data, l);
@@ -171,8 +190,22 @@ void gpu_lanes_exchange(struct gpu_lanes *l, MPIX_Queue queue, void *stream)
     gpu_lanes_get(l, stream);
 }
 
+static void exchange_elsewhere(struct gpu_lanes *l)
+{
+    struct gpu_lanes_side side;
+
+    gpu_lanes_side_make(&side);
+    gpu_lanes_exchange(l, side.queue, side.stream);
+    gpu_lanes_side_finish(&side);
+    gpu_lanes_side_free(&side);
+}
+
 void gpu_lanes_exchange_by_host(struct gpu_lanes *l)
 {
+    if (!gpu_lanes_host_starts()) {
+        exchange_elsewhere(l);
+        return;
+    }
     make_data(l);
     for (int i = 0; i < l->n; i++) {
         mtest_gpu_copy_now(l->lane[i].out, l->lane[i].source, raw_bytes(&l->lane[i]));
@@ -237,7 +270,7 @@ void gpu_lanes_free(struct gpu_lanes *l)
     for (int i = 0; i < l->n; i++) {
         mtest_gpu_free(MTEST_PINNED, l->lane[i].source);
         mtest_gpu_free(MTEST_PINNED, l->lane[i].sink);
-        mtest_gpu_free(MTEST_DEVICE, l->lane[i].out);
-        mtest_gpu_free(MTEST_DEVICE, l->lane[i].in);
+        mtest_gpu_free(mtest_gpu_memory(), l->lane[i].out);
+        mtest_gpu_free(mtest_gpu_memory(), l->lane[i].in);
     }
 }

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright (c) 2026 the mpix-queue authors
  *
- * gpu_lanes.h - receives and sends in memory of a GPU, as many of each, with other data in each
- * exchange. Functions in the stream make that data and look at what was received, element by
- * element and the bytes around it: so they are part of what is captured, and an exchange that is
- * left out, made twice or late, or that moves what stood there before, is found.
+ * gpu_lanes.h - receives and sends in memory that MTEST_BUFFER says, as many of each, with other
+ * data in each exchange. Functions in the stream make that data and look at what was received,
+ * element by element and the bytes around it: so they are part of what is captured, and an exchange
+ * that is left out, made twice or late, or that moves what stood there before, is found.
  */
 #ifndef GPU_LANES_H_INCLUDED
 #define GPU_LANES_H_INCLUDED
@@ -15,8 +15,8 @@ enum { GPU_LANES_MOST = 70 };
 
 struct gpu_lane {
     size_t bytes;
-    unsigned char *source, *sink; /* pinned, with guard bytes as those of the GPU */
-    unsigned char *out, *in;
+    unsigned char *source, *sink; /* pinned, with guard bytes as the buffers */
+    unsigned char *out, *in;      /* the buffers */
 };
 
 struct gpu_lanes {
@@ -28,9 +28,11 @@ struct gpu_lanes {
     long made, seen;
 };
 
-/* Are there graphs, and buffers in device memory? If not, the test is skipped; another number of
- * ranks is a failure. Sets the device of the rank. */
+/* Are there graphs? If not, the test is skipped; another number of ranks is a failure. Sets the
+ * device of the rank. */
 bool gpu_lanes_can_run(int ranks);
+/* May the host start them? Not if their data goes by a twin in memory of the host. */
+bool gpu_lanes_host_starts(void);
 
 /* A queue on a stream of its own. */
 struct gpu_lanes_side {
@@ -51,11 +53,12 @@ void gpu_lanes_put(struct gpu_lanes *l, void *stream);
 void gpu_lanes_get(struct gpu_lanes *l, void *stream);
 /* Put, start, wait and get, all in one stream. */
 void gpu_lanes_exchange(struct gpu_lanes *l, MPIX_Queue queue, void *stream);
-/* The same with starts by the host. Nothing of these lanes is in any stream. */
+/* The same with starts by the host, or on a queue of its own if the host may not. Nothing of these
+ * lanes is in any stream. */
 void gpu_lanes_exchange_by_host(struct gpu_lanes *l);
 /* Their streams have ended: so many exchanges were made, and the data of the sends is as it was. */
 void gpu_lanes_check(struct gpu_lanes *l, long exchanges, const char *what);
-/* Fill all memory of the GPU, of which nothing is sent any more; and nobody has written to it. */
+/* Fill all buffers, of which nothing is sent any more; and nobody has written to it. */
 void gpu_lanes_mark(struct gpu_lanes *l, unsigned char with);
 void gpu_lanes_expect_mark(struct gpu_lanes *l, unsigned char with);
 void gpu_lanes_free(struct gpu_lanes *l);

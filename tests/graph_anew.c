@@ -2,7 +2,7 @@
  * Copyright (c) 2026 the mpix-queue authors
  *
  * Requests that are captured and freed, again and again: nothing of them is lost, and what takes
- * their place is not mixed up with them. Two ranks, with MTEST_STREAM and MTEST_BUFFER=device.
+ * their place is not mixed up with them. Two ranks, with MTEST_STREAM and MTEST_BUFFER.
  */
 #include "gpu_graph.h"
 #include "gpu_lanes.h"

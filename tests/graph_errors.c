@@ -4,7 +4,7 @@
  * Captured starts and waits that go wrong: what cannot be captured, and leaves the capture valid
  * and the rest of it right; starts that are replayed too often, and waits without a start; and
  * requests and queues that are freed before the graph. Two ranks, with MTEST_STREAM and
- * MTEST_BUFFER=device.
+ * MTEST_BUFFER.
  *
  *     graph_errors [cxi]      all that; cxi: where that serves memory of the host
  *     graph_errors values     nothing can be captured: MPIXQ_GPU_OPS=values
@@ -99,15 +99,15 @@ static void test_refused(MPI_Request others[2], int kind, const char *word)
     gpu_lanes_free(&l);
 }
 
-/* Requests in memory of the host, of which some channel takes care: the text names it. */
-static void test_channel(int to, const char *word)
+/* Requests in memory of the host of which the channel cxi takes care: the text names it. */
+static void test_channel(void)
 {
+    const char *word = "channel cxi";
     int out = mtest_rank, in = -1;
     MPI_Request r[2];
 
-    MTEST_OK(MPI_Recv_init(&in, 1, MPI_INT, to, TAG + 20, MPI_COMM_WORLD, &r[0]));
-    MTEST_OK(MPI_Send_init(&out, 1, MPI_INT, to, TAG + 20, MPI_COMM_WORLD, &r[1]));
-    test_refused(r, MPIXQ_ERR_STATE, NULL); /* not matched */
+    MTEST_OK(MPI_Recv_init(&in, 1, MPI_INT, peer, TAG + 20, MPI_COMM_WORLD, &r[0]));
+    MTEST_OK(MPI_Send_init(&out, 1, MPI_INT, peer, TAG + 20, MPI_COMM_WORLD, &r[1]));
     MTEST_OK(MPIX_Matchall(2, r));
     test_refused(r, MPIXQ_ERR_UNSUPPORTED, word);
     gpu_graph_begin(side.stream, GPU_GRAPH_GLOBAL);
@@ -119,7 +119,41 @@ static void test_channel(int to, const char *word)
     MTEST_OK(MPIX_Enqueue_startall(side.queue, 2, r));
     MTEST_OK(MPIX_Enqueue_waitall(side.queue, 2, r));
     MTEST_OK(MPIX_Queue_wait(side.queue));
-    MTEST_EQ(in, to);
+    MTEST_EQ(in, peer);
+    MTEST_OK(MPI_Request_free(&r[0]));
+    MTEST_OK(MPI_Request_free(&r[1]));
+}
+
+/* Requests in memory of the host, with a peer or within the process: refused while they are not
+ * matched, and then in one graph with lanes. */
+static void test_beside(int to)
+{
+    int out = 0, in = -1;
+    static struct gpu_lanes l;
+    void *executable;
+    MPI_Request r[2];
+
+    MTEST_OK(MPI_Recv_init(&in, 1, MPI_INT, to, TAG + 20, MPI_COMM_WORLD, &r[0]));
+    MTEST_OK(MPI_Send_init(&out, 1, MPI_INT, to, TAG + 20, MPI_COMM_WORLD, &r[1]));
+    test_refused(r, MPIXQ_ERR_STATE, NULL);
+    MTEST_OK(MPIX_Matchall(2, r));
+    make(&l, TAG);
+    gpu_graph_begin(side.stream, GPU_GRAPH_GLOBAL);
+    MTEST_OK(MPIX_Enqueue_startall(side.queue, 2, r));
+    gpu_lanes_exchange(&l, side.queue, side.stream);
+    MTEST_OK(MPIX_Enqueue_waitall(side.queue, 2, r));
+    executable = gpu_graph_end_executable(side.stream);
+    for (int i = 1; i <= FEW; i++) {
+        out = 100 * mtest_rank + i;
+        gpu_graph_launch(executable, side.stream);
+        mtest_gpu_synchronize(side.stream);
+        MTEST_EQ(in, 100 * to + i);
+        barrier(); /* the peer is about to write what is sent next */
+    }
+    gpu_lanes_side_finish(&side);
+    gpu_lanes_check(&l, FEW, "beside others");
+    gpu_graph_free_executable(executable);
+    gpu_lanes_free(&l);
     MTEST_OK(MPI_Request_free(&r[0]));
     MTEST_OK(MPI_Request_free(&r[1]));
 }
@@ -133,10 +167,12 @@ static void test_active(void)
     gpu_lanes_make(&l, MTEST_SEND, 1, sizes, peer, TAG + 20, false);
     two[0] = l.receives[0];
     two[1] = l.receives[0];
-    MTEST_OK(MPI_Start(&l.receives[0]));
-    test_refused(two, MPIXQ_ERR_STATE, NULL);
-    MTEST_OK(MPI_Start(&l.sends[0]));
-    MTEST_OK(MPI_Waitall(2, l.r, MPI_STATUSES_IGNORE));
+    if (gpu_lanes_host_starts()) {
+        MTEST_OK(MPI_Start(&l.receives[0]));
+        test_refused(two, MPIXQ_ERR_STATE, NULL);
+        MTEST_OK(MPI_Start(&l.sends[0]));
+        MTEST_OK(MPI_Waitall(2, l.r, MPI_STATUSES_IGNORE));
+    }
     barrier();
     MTEST_OK(MPIX_Enqueue_startall(side.queue, 2, l.r));
     test_refused(two, MPIXQ_ERR_STATE, NULL);
@@ -475,10 +511,14 @@ static void test_host_waits(void)
     gpu_lanes_free(&l);
 }
 
-static void test_all(const char *channel)
+static void test_all(bool cxi)
 {
-    test_channel(peer, channel);
-    test_channel(mtest_rank, "channel self");
+    if (cxi) {
+        test_channel();
+    } else {
+        test_beside(peer);
+    }
+    test_beside(mtest_rank);
     test_active();
     test_twice();
     test_dropped();
@@ -509,7 +549,7 @@ int main(int argc, char **argv)
         test_watchdog(1);
         test_dropped();
     } else {
-        test_all(strcmp(run, "cxi") == 0 ? "channel cxi" : "channel fallback");
+        test_all(strcmp(run, "cxi") == 0);
     }
     gpu_lanes_side_free(&side);
     return mtest_end();

@@ -3,7 +3,7 @@
  *
  * Many captured requests, of which the progress thread finds most at rest: those that are replayed
  * after a while, beside others that are not, get their data. Two ranks, with MTEST_STREAM and
- * MTEST_BUFFER=device.
+ * MTEST_BUFFER.
  *
  *     graph_many [sets [ms]]   so many sets of 126 requests, 2 unless told otherwise; at rest for
  *                              so long, 30 ms unless told otherwise

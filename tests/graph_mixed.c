@@ -4,7 +4,7 @@
  * Requests that are captured in graphs and started otherwise as well: by other graphs, by plain
  * starts on the queue and by the host, in any order, and independently at the two ends; in one
  * graph and waited for in another; and what is captured while the wait before is pending. Two
- * ranks, with MTEST_STREAM and MTEST_BUFFER=device.
+ * ranks, with MTEST_STREAM and MTEST_BUFFER.
  *
  *     graph_mixed [ROUNDS [SEED]]   so many exchanges in random order (150); less: and fewer sizes
  */
@@ -249,8 +249,8 @@ static void expect_status(MPI_Request r, int done, int tag, int bytes)
 /* Of a receive with more room than what comes needs, by replays: started, and then waited for. */
 static void test_status(int room, int sent)
 {
-    void *in = mtest_gpu_alloc(MTEST_DEVICE, (size_t)room);
-    void *out = mtest_gpu_alloc(MTEST_DEVICE, (size_t)sent);
+    void *in = mtest_gpu_alloc(mtest_gpu_memory(), (size_t)room);
+    void *out = mtest_gpu_alloc(mtest_gpu_memory(), (size_t)sent);
     void *start, *wait;
     MPI_Request r[2];
 
@@ -285,8 +285,8 @@ static void test_status(int room, int sent)
     gpu_graph_free_executable(wait);
     MTEST_OK(MPI_Request_free(&r[0]));
     MTEST_OK(MPI_Request_free(&r[1]));
-    mtest_gpu_free(MTEST_DEVICE, in);
-    mtest_gpu_free(MTEST_DEVICE, out);
+    mtest_gpu_free(mtest_gpu_memory(), in);
+    mtest_gpu_free(mtest_gpu_memory(), out);
 }
 
 int main(int argc, char **argv)

@@ -4,7 +4,7 @@
  * Graphs of other shapes with captured starts and waits: of several queues whose streams are joined
  * by events, of child graphs, updated, launched in other streams, captured by several threads at a
  * time, and with requests of which nothing is captured. Two ranks, with MTEST_STREAM and
- * MTEST_BUFFER=device.
+ * MTEST_BUFFER.
  *
  *     graph_shapes [one]   one: for GPUs whose streams hold up each other, as several threads have
  *                          their replays in another order at each rank

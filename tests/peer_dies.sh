@@ -4,8 +4,9 @@
 #
 # peer_dies.sh fallback|sockets|double|ipc [apart|hip] - a process is killed while its peer waits
 # for it: the wait ends with an error that names the request and the peer, and the stream goes on.
-# With ipc also when start and wait are captured in a graph that is launched then, unless
-# MPIXQ_GPU_OPS=unshared: then it depends on who else uses a GPU whether captures are possible.
+# With ipc, and with fallback on streams of HIP, also when start and wait are captured in a graph
+# that is launched then, unless MPIXQ_GPU_OPS=unshared: then it depends on who else uses a GPU
+# whether captures are possible.
 # Apart is for the double only; hip: on a stream of HIP, of the double of its runtime. By hand
 # MTEST_STREAM says which streams (tests/gpu/run). Ipc needs one, and has all buffers on GPUs.
 #
@@ -117,7 +118,9 @@ dies()
 }
 
 kinds=("")
-[ $channel != ipc ] || [ "${MPIXQ_GPU_OPS-}" = unshared ] || kinds+=(replay-)
+if [ $channel = ipc ] || [ "$channel ${2-}" = "fallback hip" ]; then
+    [ "${MPIXQ_GPU_OPS-}" = unshared ] || kinds+=(replay-)
+fi
 
 # Which of these is killed while it moves data is a matter of chance. There the one that is left
 # waits for a minute, in which the others run.

@@ -87,7 +87,7 @@ struct mpixq_channel_peers {
 struct mpixq_channel_queues {
     /* A queue is made, or is about to go and idle: prepare and tear down what the channel keeps for
      * it, in queue->own. An error keeps the queue from being made. Only where MPIXQ_CHANNELS has
-     * the channel. Both NULL: it keeps nothing. */
+     * the channel. Each NULL: there is nothing to do. */
     enum mpixq_error (*attach)(struct mpixq_queue *queue);
     void (*detach)(struct mpixq_queue *queue);
     /* In the turn of its queue, which has failed: is the pair of no use any more, even if the last

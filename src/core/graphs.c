@@ -8,6 +8,7 @@
 #include "channel.h"
 #include "failure.h"
 #include "queue.h"
+#include "tally.h"
 #include "util/alloc.h"
 #include "util/backoff.h"
 #include "util/lock.h"
@@ -40,29 +41,62 @@ static struct {
     atomic_uint idle; /* looks since the last one that found a start */
 } made = {.lock = MPIXQ_LOCK_INITIALIZER(MPIXQ_RANK_GRAPHS)};
 
-bool mpixq_graphs_count(struct mpixq_pair *pair, struct mpixq_queue *queue)
+/* The words of the channel, from which its GPU counts. */
+static enum mpixq_error make_words(struct mpixq_counted *counted, struct mpixq_queue *queue)
 {
-    struct mpixq_counted *counted = atomic_load(&pair->counted);
+    const struct mpixq_channel_graphs *graphs = counted->pair->channel->graphs;
+
+    if (graphs->go_on != NULL) {
+        counted->tally = mpixq_tally_create(counted->pair, queue); /* freed in forget */
+        if (counted->tally == NULL) {
+            return MPIXQ_E_NO_MEMORY;
+        }
+        counted->mirror = mpixq_tally_mirror(counted->tally);
+        return MPIXQ_E_NONE;
+    }
+    graphs->begin(counted->pair);
+    counted->mirror = graphs->mirror != NULL ? graphs->mirror(counted->pair) : NULL;
+    return MPIXQ_E_NONE;
+}
+
+static enum mpixq_error counted_new(struct mpixq_pair *pair, struct mpixq_queue *queue)
+{
+    struct mpixq_counted *counted = mpixq_alloc(sizeof *counted); /* freed in forget */
+    enum mpixq_error error;
 
     if (counted == NULL) {
-        counted = mpixq_alloc(sizeof *counted); /* freed in mpixq_graphs_forget */
-        if (counted == NULL) {
-            return false;
-        }
-        counted->pair = pair;
-        pair->channel->graphs->begin(pair);
-        counted->mirror =
-            pair->channel->graphs->mirror != NULL ? pair->channel->graphs->mirror(pair) : NULL;
-        atomic_store(&pair->counted, counted);
-        mpixq_lock_acquire(&made.lock);
-        DL_APPEND(made.counted, counted);
-        atomic_store(&made.idle, 0);
-        mpixq_lock_release(&made.lock);
-        atomic_fetch_add(&made.n_counted, 1);
-        mpixq_progress_wake();
+        return MPIXQ_E_NO_MEMORY;
+    }
+    counted->pair = pair;
+    error = make_words(counted, queue);
+    if (error != MPIXQ_E_NONE) {
+        mpixq_free(counted);
+        return error;
+    }
+    atomic_store(&pair->counted, counted);
+    mpixq_lock_acquire(&made.lock);
+    DL_APPEND(made.counted, counted);
+    atomic_store(&made.idle, 0);
+    mpixq_lock_release(&made.lock);
+    atomic_fetch_add(&made.n_counted, 1);
+    mpixq_progress_wake();
+    return MPIXQ_E_NONE;
+}
+
+enum mpixq_error mpixq_graphs_count(struct mpixq_pair *pair, struct mpixq_queue *queue)
+{
+    struct mpixq_counted *counted = atomic_load(&pair->counted);
+    enum mpixq_error error = counted == NULL ? counted_new(pair, queue) : MPIXQ_E_NONE;
+
+    if (error != MPIXQ_E_NONE) {
+        return error;
+    }
+    counted = atomic_load(&pair->counted);
+    if (counted->tally != NULL && !mpixq_tally_suits(counted->tally, queue->stream)) {
+        return MPIXQ_E_GRAPH_GPU;
     }
     atomic_store(&counted->queue, queue);
-    return true;
+    return MPIXQ_E_NONE;
 }
 
 /* Graphs. Under the lock. */
@@ -258,11 +292,21 @@ static int take_error(struct mpixq_counted *counted, enum mpixq_error error)
     return MPI_SUCCESS;
 }
 
+/* The channel of a tally executes a start after its GPU has made it. */
+static bool is_under_way(const struct mpixq_counted *counted)
+{
+    return counted->tally != NULL ? mpixq_tally_is_under_way(counted->tally)
+                                  : mpixq_pair_is_in_flight(counted->pair);
+}
+
 /* Why a start that is under way will not complete, or MPI_SUCCESS: what a queue's graphs have
  * started goes with the queue, as what its calls have started does. */
-static int find_failure(struct mpixq_pair *pair, struct mpixq_queue *queue)
+static int find_failure(const struct mpixq_counted *counted)
 {
-    if (!mpixq_pair_is_in_flight(pair)) {
+    struct mpixq_pair *pair = counted->pair;
+    const struct mpixq_queue *queue = mpixq_graphs_queue(pair);
+
+    if (!is_under_way(counted)) {
         return MPI_SUCCESS;
     }
     if (mpixq_pair_has_failed(pair)) {
@@ -276,11 +320,11 @@ static int find_failure(struct mpixq_pair *pair, struct mpixq_queue *queue)
 static int look_at(struct mpixq_counted *counted)
 {
     struct mpixq_pair *pair = counted->pair;
-    uint64_t before = mpixq_pair_executed(pair);
+    uint64_t before = mpixq_pair_started(pair);
     int code = take_error(counted, pair->channel->graphs->refresh(pair));
-    int failure = find_failure(pair, mpixq_graphs_queue(pair));
+    int failure = find_failure(counted);
 
-    if (mpixq_pair_executed(pair) != before) {
+    if (mpixq_pair_started(pair) != before) {
         atomic_store(&made.idle, 0);
     }
     if (failure != MPI_SUCCESS && !counted->is_halted) {
@@ -307,7 +351,7 @@ static int look_at_all_of(struct mpixq_counted *counted)
         counted->seen[i] = atomic_load(&counted->mirror[i]);
     }
     code = look_at(counted);
-    counted->is_at_rest = counted->mirror != NULL && !mpixq_pair_is_in_flight(counted->pair);
+    counted->is_at_rest = counted->mirror != NULL && !is_under_way(counted);
     return code;
 }
 
@@ -351,7 +395,7 @@ void mpixq_graphs_refresh_slow(struct mpixq_pair *pair)
 bool mpixq_graphs_have_started_slow(struct mpixq_pair *pair)
 {
     mpixq_graphs_refresh_slow(pair);
-    return mpixq_pair_is_in_flight(pair) && !mpixq_pair_has_failed(pair);
+    return is_under_way(atomic_load(&pair->counted)) && !mpixq_pair_has_failed(pair);
 }
 
 /* The end. */
@@ -370,6 +414,15 @@ void mpixq_graphs_leave(const struct mpixq_queue *queue)
     mpixq_lock_release(&made.lock);
 }
 
+void mpixq_graphs_stop(struct mpixq_pair *pair)
+{
+    const struct mpixq_counted *counted = atomic_load(&pair->counted);
+
+    if (counted != NULL && (counted->tally != NULL || mpixq_graphs_have(pair))) {
+        pair->channel->graphs->close(pair);
+    }
+}
+
 void mpixq_graphs_forget(struct mpixq_pair *pair)
 {
     struct mpixq_counted *counted = atomic_load(&pair->counted);
@@ -380,6 +433,9 @@ void mpixq_graphs_forget(struct mpixq_pair *pair)
         mpixq_lock_release(&made.lock);
         atomic_fetch_sub(&made.n_counted, 1);
         atomic_store(&pair->counted, NULL);
+        if (counted->tally != NULL) {
+            mpixq_tally_free(counted->tally);
+        }
         mpixq_free(counted);
     }
 }
@@ -393,6 +449,9 @@ void mpixq_graphs_close(void)
     DL_FOREACH(made.counted, counted)
     {
         counted->pair->channel->graphs->halt(counted->pair);
+        if (counted->tally != NULL) {
+            mpixq_tally_close(counted->pair); /* no thread drives it any more */
+        }
         counted->n_graphs = 0;
     }
     while ((graph = made.graphs) != NULL) {

@@ -21,15 +21,18 @@
 
 #include "comm/error.h"
 #include "pair.h"
+#include "stream/op.h"
 
 struct mpixq_branches;
 struct mpixq_queue;
+struct mpixq_tally;
 
 enum { MPIXQ_MIRROR_WORDS = 2 };
 
 /* Of such a pair, from its first capture until the pair is destroyed. */
 struct mpixq_counted {
     struct mpixq_pair *pair;
+    struct mpixq_tally *tally; /* NULL: its channel has no go_on */
     /* On whose stream it was captured last, which fails if a replay does; NULL: it was freed.
      * Written under the lock of graphs.c, or in the queue's turn while it is captured. */
     _Atomic(struct mpixq_queue *) queue;
@@ -51,13 +54,18 @@ struct mpixq_counted {
 /* What a channel whose starts and waits can be captured has besides (channel.h). */
 struct mpixq_channel_graphs {
     /* Threads of the program, in the turn of a queue; the pair is inactive as far as the host
-     * knows: from now on its GPU counts, from the starts that the host has counted on. Once. */
+     * knows: from now on its GPU counts, from the starts that the host has counted on. Once. NULL:
+     * it has go_on. */
     void (*begin)(struct mpixq_pair *pair);
+    /* Any thread, one at a time for each pair, with no lock but a queue's: go on with what the
+     * tally of the pair says (tally.h), whose functions are the others of the table then. Never
+     * blocks. NULL: GPUs move the data, or nobody does. */
+    void (*go_on)(struct mpixq_pair *pair);
     /* Any thread: make the counters of the pair follow those of the GPU, and tell what a replay
      * could not do, or MPIXQ_E_NONE. Never blocks. */
     enum mpixq_error (*refresh)(struct mpixq_pair *pair);
     /* Words of the host, side by side, of which one changes whenever the GPU has made a start or
-     * could not make it; as long as there is the pair. NULL: there are none. */
+     * could not make it; as long as there is the pair. NULL: there are none, or it has go_on. */
     const _Atomic uint64_t *(*mirror)(const struct mpixq_pair *pair);
     /* Any thread: its waits end, now and later. Never blocks. */
     void (*halt)(struct mpixq_pair *pair);
@@ -66,8 +74,9 @@ struct mpixq_channel_graphs {
     void (*close)(struct mpixq_pair *pair);
 };
 
-/* From now on the GPU counts; by a capture on a stream of this queue. False: no memory. */
-bool mpixq_graphs_count(struct mpixq_pair *pair, struct mpixq_queue *queue);
+/* From now on the GPU counts; by a capture on a stream of this queue. In its turn, which may be
+ * lent meanwhile. */
+enum mpixq_error mpixq_graphs_count(struct mpixq_pair *pair, struct mpixq_queue *queue);
 /* The graph that comes of this capture, of the stream of a queue, holds these pairs from now on. In
  * the queue's turn. Returns an MPI code. */
 int mpixq_graphs_hold(struct mpixq_queue *queue, uint64_t capture, struct mpixq_pair *const pairs[],
@@ -88,10 +97,20 @@ void mpixq_graphs_look(void);
 long mpixq_graphs_sleep_ms(void);
 /* A queue goes, and nobody is told any more what its graphs meet. In its turn. */
 void mpixq_graphs_leave(const struct mpixq_queue *queue);
+/* The request is about to be freed: no start that is counted from now on is made. With no lock. */
+void mpixq_graphs_stop(struct mpixq_pair *pair);
 /* The request was freed, and no graph has the pair. */
 void mpixq_graphs_forget(struct mpixq_pair *pair);
 /* In MPI_Finalize: waits end, and graphs hold nothing more. */
 void mpixq_graphs_close(void);
+
+/* Why a kernel has not made a start: fault of pieces.h. */
+static inline enum mpixq_error mpixq_graphs_error(uint64_t fault)
+{
+    return fault == MPIXQ_NO_FAULT        ? MPIXQ_E_NONE
+           : fault == MPIXQ_STARTED_FREED ? MPIXQ_E_REPLAY_FREED
+                                          : MPIXQ_E_REPLAY_TWICE;
+}
 
 /* The queue that hears of a failure of the pair; NULL: the host has started it. */
 static inline struct mpixq_queue *mpixq_graphs_queue(const struct mpixq_pair *pair)

@@ -135,12 +135,12 @@ static inline void mpixq_pair_unstage(struct mpixq_pair *pair)
 /* What the stream copies before a start, or after a wait for it; NULL: nothing. */
 static inline const struct mpixq_copy *mpixq_pair_copy_before(const struct mpixq_pair *pair)
 {
-    return pair->staging != NULL && mpixq_pair_is_send(pair) ? &pair->staging->copy : NULL;
+    return pair->staging != NULL && mpixq_pair_is_send(pair) ? pair->staging->made : NULL;
 }
 
 static inline const struct mpixq_copy *mpixq_pair_copy_after(const struct mpixq_pair *pair)
 {
-    return pair->staging != NULL && !mpixq_pair_is_send(pair) ? &pair->staging->copy : NULL;
+    return pair->staging != NULL && !mpixq_pair_is_send(pair) ? pair->staging->made : NULL;
 }
 
 /* One more start, by the one writer that there is: this is no atomic addition. But where a GPU

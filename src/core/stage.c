@@ -93,6 +93,7 @@ static enum mpixq_error make_staging(struct mpixq_pair *pair, const char *kind, 
         (char *)staging->memory.host + skew + ((const char *)pair->message.buffer - span->first);
     twin = (char *)staging->address + skew;
     staging->copy = (struct mpixq_copy){.bytes = span->bytes};
+    staging->made = &staging->copy;
     staging->copy.place = place;
     staging->copy.to = mpixq_pair_is_send(pair) ? twin : span->first;
     staging->copy.from = mpixq_pair_is_send(pair) ? span->first : twin;

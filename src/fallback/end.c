@@ -12,7 +12,7 @@
 #include "util/log.h"
 #include "util/progress.h"
 
-struct end *mpixq_end_create(const struct mpixq_pair *pair, int tag, uint64_t part)
+struct end *mpixq_end_create(const struct mpixq_pair *pair, int tag, uint64_t part, MPI_Comm comm)
 {
     struct end *end = mpixq_alloc(sizeof *end); /* freed in end_free */
 
@@ -29,6 +29,7 @@ struct end *mpixq_end_create(const struct mpixq_pair *pair, int tag, uint64_t pa
     end->request = MPI_REQUEST_NULL;
     end->drain = MPI_REQUEST_NULL;
     end->tag = tag;
+    end->comm = comm;
     return end;
 }
 
@@ -87,14 +88,15 @@ void mpixq_end_release(struct mpixq_pair *pair)
 
 /* Begin to receive, into nowhere, a message that was sent and never received. 1: begun, 0: it
  * has not arrived, -1: it cannot be done. */
-static int drain_begin(const struct mpixq_pair *pair, struct end *end, MPI_Comm comm)
+static int drain_begin(const struct mpixq_pair *pair, struct end *end)
 {
     MPI_Message message;
     MPI_Status status;
     MPI_Count bytes = 0;
     int flag = 0;
 
-    if (PMPI_Improbe(pair->peer_world, end->tag, comm, &flag, &message, &status) != MPI_SUCCESS) {
+    if (PMPI_Improbe(pair->peer_world, end->tag, end->comm, &flag, &message, &status) !=
+        MPI_SUCCESS) {
         return -1;
     }
     if (!flag) {
@@ -112,12 +114,12 @@ static int drain_begin(const struct mpixq_pair *pair, struct end *end, MPI_Comm 
 
 /* Receive what was sent and never received. 1: nothing is left, 0: not yet, -1: it cannot be
  * done. */
-static int drain(const struct mpixq_pair *pair, struct end *end, MPI_Comm comm)
+static int drain(const struct mpixq_pair *pair, struct end *end)
 {
     int flag = 0, begun, of_each = end->parts != NULL ? end->parts->n : 1;
 
     while (end->received < mpixq_pair_peer_starts(pair) * (uint64_t)of_each) {
-        begun = end->drain != MPI_REQUEST_NULL ? 1 : drain_begin(pair, end, comm);
+        begun = end->drain != MPI_REQUEST_NULL ? 1 : drain_begin(pair, end);
         if (begun <= 0) {
             return begun;
         }
@@ -151,7 +153,7 @@ static bool retire_send(struct mpixq_pair *pair, struct end *end)
     return true;
 }
 
-bool mpixq_end_retire(struct mpixq_pair *pair, MPI_Comm comm, struct mpixq_tags *tags)
+bool mpixq_end_retire(struct mpixq_pair *pair, struct mpixq_tags *tags)
 {
     struct end *end = pair->end;
     int drained;
@@ -159,7 +161,7 @@ bool mpixq_end_retire(struct mpixq_pair *pair, MPI_Comm comm, struct mpixq_tags 
     if (mpixq_pair_is_send(pair)) {
         return retire_send(pair, end);
     }
-    drained = drain(pair, end, comm);
+    drained = drain(pair, end);
     if (drained == 0) {
         return false;
     }

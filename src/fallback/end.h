@@ -19,6 +19,7 @@
 struct end {
     MPI_Request request; /* made at the first start */
     int tag;
+    MPI_Comm comm;             /* the channel's */
     atomic_bool busy;          /* a thread is in MPI with request */
     bool active;               /* started, not completed; under busy */
     bool counted;              /* in mpixq_outstanding; under busy */
@@ -30,7 +31,7 @@ struct end {
 };
 
 /* part: see parts.h; 0: the message goes whole. NULL: no memory. */
-struct end *mpixq_end_create(const struct mpixq_pair *pair, int tag, uint64_t part);
+struct end *mpixq_end_create(const struct mpixq_pair *pair, int tag, uint64_t part, MPI_Comm comm);
 
 static inline bool mpixq_end_try_enter(struct end *end)
 {
@@ -51,8 +52,8 @@ static inline void mpixq_end_leave(struct end *end)
 
 /* It is under way no more. Under busy, or with no other thread about. */
 void mpixq_end_deactivate(struct end *end);
-/* The channel's release and retire, on its communicator. */
+/* The channel's release and retire. */
 void mpixq_end_release(struct mpixq_pair *pair);
-bool mpixq_end_retire(struct mpixq_pair *pair, MPI_Comm comm, struct mpixq_tags *tags);
+bool mpixq_end_retire(struct mpixq_pair *pair, struct mpixq_tags *tags);
 
 #endif

@@ -19,9 +19,10 @@
 #include "core/channel.h"
 #include "core/failure.h"
 #include "core/queue.h"
+#include "core/tally.h"
 #include "core/trace_pairs.h"
 #include "end.h"
-#include "persistent.h"
+#include "start.h"
 #include "util/alloc.h"
 #include "util/env.h"
 #include "util/log.h"
@@ -80,7 +81,7 @@ static enum mpixq_error fallback_accept(struct mpixq_pair *pair, const struct mp
         *why_p = "all tags of this source are in use";
         return MPIXQ_E_NO_TAG;
     }
-    pair->end = mpixq_end_create(pair, tag, part);
+    pair->end = mpixq_end_create(pair, tag, part, fallback.comm);
     if (pair->end == NULL) {
         mpixq_tag_give_back(&fallback.tags, pair->peer_world, tag);
         *why_p = "no memory";
@@ -109,165 +110,21 @@ static enum mpixq_error fallback_connect(struct mpixq_pair *pair, const struct m
     if (tag < 0 || tag > fallback.tags.largest) {
         return MPIXQ_E_PROTOCOL;
     }
-    pair->end = mpixq_end_create(pair, tag, part);
+    pair->end = mpixq_end_create(pair, tag, part, fallback.comm);
     return pair->end != NULL ? MPIXQ_E_NONE : MPIXQ_E_NO_MEMORY;
 }
 
 /* Starts and waits. */
 
-static void fail(struct mpixq_pair *pair, int rc, const char *operation)
-{
-    mpixq_failure_abandon(pair);
-    mpixq_queue_fail(atomic_load(&pair->queue), pair, rc, operation);
-}
-
-/* Under busy there is one writer at a time: no need for an atomic addition. */
-static inline void count_one(_Atomic uint64_t *count)
-{
-    uint64_t before = atomic_load_explicit(count, memory_order_relaxed);
-
-    atomic_store_explicit(count, before + 1, memory_order_release);
-}
-
-enum { TOGETHER = 32 }; /* requests in one call of MPI */
-
-/* Requests were started, or not. Under busy, which is left. What the host starts is its own to
- * drive, as MPI has it, and not counted for the progress thread. */
-static void conclude_starts(struct mpixq_pair *const pairs[], int n, int rc)
-{
-    struct mpixq_queue *queue = atomic_load(&pairs[0]->queue); /* the same for all */
-
-    for (int i = 0; i < n; i++) {
-        struct end *end = pairs[i]->end;
-
-        if (rc == MPI_SUCCESS) {
-            end->active = true;
-            end->counted = queue != NULL;
-            count_one(&pairs[i]->executed);
-        }
-        mpixq_end_leave(end);
-        if (rc != MPI_SUCCESS) {
-            fail(pairs[i], rc, "start");
-        }
-    }
-    if (rc == MPI_SUCCESS && queue != NULL) {
-        atomic_fetch_add_explicit(&queue->posts, (uint64_t)n, memory_order_relaxed);
-        atomic_fetch_add(&mpixq_outstanding,
-                         n); /* before the thread is looked at: it may doze off */
-    }
-}
-
-static void start_one(struct mpixq_pair *pair)
-{
-    struct end *end = pair->end;
-    int rc = mpixq_persistent_start(pair, pair->peer_world, end->tag, fallback.comm, &end->request);
-
-    conclude_starts(&pair, 1, rc);
-}
-
-static void start_all(struct mpixq_pair *const pairs[], int n)
-{
-    MPI_Request requests[TOGETHER];
-    int rc;
-
-    for (int i = 0; i < n; i++) {
-        requests[i] = ((struct end *)pairs[i]->end)->request;
-    }
-    rc = PMPI_Startall(n, requests);
-    for (int i = 0; i < n; i++) {
-        ((struct end *)pairs[i]->end)->request = requests[i];
-    }
-    conclude_starts(pairs, n, rc);
-}
-
-/* Under busy, which is left. */
-static void start_parts(struct mpixq_pair *pair)
-{
-    struct end *end = pair->end;
-    struct mpixq_queue *queue = atomic_load(&pair->queue);
-    bool first = end->parts->begun == 0;
-    int n, rc;
-
-    if (first) {
-        mpixq_trace_start_executed(pair);
-    }
-    rc = mpixq_parts_start(pair, end->tag, fallback.comm, &n);
-
-    if (queue != NULL && n > first) {
-        atomic_fetch_add_explicit(&queue->posts, (uint64_t)(n - first), memory_order_relaxed);
-    }
-    if (first) { /* which counts one; with any under way it is active */
-        conclude_starts(&pair, 1, n > 0 ? MPI_SUCCESS : rc);
-    } else {
-        mpixq_end_leave(end);
-    }
-    if (rc != MPI_SUCCESS && (n > 0 || !first)) {
-        fail(pair, rc, "start");
-    }
-}
-
-/* The queue has failed. */
-static void drop_start(struct mpixq_pair *pair)
-{
-    struct end *end = pair->end;
-
-    mpixq_failure_abandon(pair);
-    if (end->parts != NULL) {
-        mpixq_end_enter(end);
-        mpixq_parts_break_off(pair, end->tag, fallback.comm);
-        mpixq_end_leave(end);
-    }
-}
-
-/* The stream has reached the starts, or the host makes them. One call of MPI starts those that it
- * can start again. */
-static void run_starts(void *const args[], int n, bool by_gpu)
-{
-    struct mpixq_queue *queue = atomic_load(&((struct mpixq_pair *)args[0])->queue);
-    struct mpixq_pair *pairs[TOGETHER];
-    int n_again = 0;
-
-    (void)by_gpu;
-    if (queue != NULL && mpixq_queue_has_failed(queue)) {
-        for (int i = 0; i < n; i++) {
-            drop_start(args[i]);
-        }
-        return;
-    }
-    for (int i = 0; i < n; i++) {
-        struct mpixq_pair *pair = args[i];
-        struct end *end = pair->end;
-
-        mpixq_end_enter(end);
-        if (end->parts != NULL) {
-            start_parts(pair);
-            continue;
-        }
-        mpixq_trace_start_executed(pair);
-        if (end->request == MPI_REQUEST_NULL) {
-            start_one(pair);
-            continue;
-        }
-        pairs[n_again++] = pair;
-        if (n_again == TOGETHER) {
-            start_all(pairs, n_again);
-            n_again = 0;
-        }
-    }
-    if (n_again > 0) {
-        start_all(pairs, n_again);
-    }
-    if (queue != NULL) {
-        mpixq_progress_wake();
-    }
-}
-
 static int fallback_start(struct mpixq_queue *queue, struct mpixq_pair *const pairs[], int n,
                           struct mpixq_op list[])
 {
-    (void)queue;
     for (int i = 0; i < n; i++) {
-        mpixq_op_call(&list[i], MPIXQ_OP_CALL, run_starts, pairs[i]);
+        struct mpixq_tally *tally = queue != NULL ? mpixq_tally_of(pairs[i]) : NULL;
+
+        if (tally == NULL || !mpixq_tally_start(tally, queue, &list[i])) {
+            mpixq_op_call(&list[i], MPIXQ_OP_CALL, mpixq_fallback_starts, pairs[i]);
+        }
     }
     return n;
 }
@@ -275,13 +132,17 @@ static int fallback_start(struct mpixq_queue *queue, struct mpixq_pair *const pa
 /* An active pair has completed. Under busy. */
 static void complete(struct mpixq_pair *pair)
 {
+    struct mpixq_tally *tally = mpixq_tally_of(pair);
     struct end *end = pair->end;
 
     mpixq_end_deactivate(end);
     end->received += end->parts == NULL;
     if (end->parts == NULL || !end->parts->broken_off) {
         mpixq_trace_completed(pair);
-        count_one(&pair->done);
+        mpixq_fallback_count(&pair->done);
+        if (tally != NULL) {
+            mpixq_tally_completed(tally);
+        }
     }
 }
 
@@ -293,7 +154,7 @@ static void conclude(struct mpixq_pair *pair, int rc, bool flag)
     }
     mpixq_end_leave(pair->end);
     if (rc != MPI_SUCCESS) {
-        fail(pair, rc, "completion");
+        mpixq_fallback_fail(pair, rc, "completion");
     }
 }
 
@@ -331,13 +192,13 @@ static int take_active(void *const args[], int n, struct mpixq_pair *pairs[])
     return n_active;
 }
 
-/* Test up to TOGETHER pairs in one call. */
+/* Test up to MPIXQ_TOGETHER pairs in one call. */
 static void test_some(void *const args[], int n)
 {
-    struct mpixq_pair *pairs[TOGETHER];
-    MPI_Request requests[TOGETHER];
-    MPI_Status statuses[TOGETHER];
-    int indices[TOGETHER], n_done = 0, rc;
+    struct mpixq_pair *pairs[MPIXQ_TOGETHER];
+    MPI_Request requests[MPIXQ_TOGETHER];
+    MPI_Status statuses[MPIXQ_TOGETHER];
+    int indices[MPIXQ_TOGETHER], n_done = 0, rc;
 
     n = take_active(args, n, pairs);
     if (n == 0) {
@@ -385,7 +246,7 @@ static bool test_one(void *arg)
 static void poll_many(void *const args[], int n)
 {
     while (n > 0 && test_one(args[0])) {
-        int together = n - 1 < TOGETHER ? n - 1 : TOGETHER;
+        int together = n - 1 < MPIXQ_TOGETHER ? n - 1 : MPIXQ_TOGETHER;
 
         if (together > 0) {
             test_some(args + 1, together);
@@ -410,10 +271,10 @@ static bool fallback_poll(struct mpixq_pair *pair)
 
 static void fallback_poll_many(struct mpixq_pair *const pairs[], int n, bool done[])
 {
-    void *args[TOGETHER];
+    void *args[MPIXQ_TOGETHER];
 
-    for (int i = 0; i < n; i += TOGETHER) {
-        int together = n - i < TOGETHER ? n - i : TOGETHER;
+    for (int i = 0; i < n; i += MPIXQ_TOGETHER) {
+        int together = n - i < MPIXQ_TOGETHER ? n - i : MPIXQ_TOGETHER;
 
         for (int k = 0; k < together; k++) {
             args[k] = pairs[i + k];
@@ -427,10 +288,46 @@ static void fallback_poll_many(struct mpixq_pair *const pairs[], int n, bool don
 
 static bool fallback_wait(struct mpixq_queue *queue, struct mpixq_pair *pair, struct mpixq_op *op)
 {
-    mpixq_op_wait(op, MPIXQ_OP_WAIT, pair, mpixq_pair_done_word(pair), mpixq_pair_started(pair),
-                  &queue->failed);
+    struct mpixq_tally *tally = mpixq_tally_of(pair);
+
+    if (tally != NULL && mpixq_tally_wait(tally, queue, op)) {
+        return true;
+    }
+    mpixq_op_wait(op, MPIXQ_OP_WAIT, pair,
+                  tally != NULL ? &tally->done : mpixq_pair_done_word(pair),
+                  tally != NULL ? tally->enqueued : mpixq_pair_started(pair), &queue->failed);
     op->poll = poll_many;
     return true;
+}
+
+/* What its tally says is to be started, and what is under way. */
+static void fallback_go_on(struct mpixq_pair *pair)
+{
+    struct mpixq_tally *tally = mpixq_tally_of(pair);
+    struct end *end = pair->end;
+    enum mpixq_tally_next next;
+
+    if (!mpixq_end_try_enter(end)) {
+        return;
+    }
+    if (end->active) {
+        if (mpixq_pair_has_failed(pair)) {
+            mpixq_end_leave(end);
+            return;
+        }
+        if (!test_taken(pair) || !mpixq_end_try_enter(end)) { /* which has left it */
+            return;
+        }
+    }
+    next = mpixq_tally_next(tally);
+    if (next == MPIXQ_TALLY_START) {
+        mpixq_fallback_start_whole(pair);
+    } else {
+        mpixq_end_leave(end);
+    }
+    if (next == MPIXQ_TALLY_DROP) {
+        mpixq_tally_dropped(tally);
+    }
 }
 
 static const char *fallback_what_is_missing(const struct mpixq_pair *pair)
@@ -447,9 +344,20 @@ static const char *fallback_what_is_missing(const struct mpixq_pair *pair)
 
 static bool fallback_retire(struct mpixq_pair *pair)
 {
-    return mpixq_end_retire(pair, fallback.comm, &fallback.tags);
+    return mpixq_end_retire(pair, &fallback.tags);
 }
 
+static const struct mpixq_channel_graphs fallback_graphs = {.go_on = fallback_go_on,
+                                                            .refresh = mpixq_tally_refresh,
+                                                            .halt = mpixq_tally_halt,
+                                                            .close = mpixq_tally_close};
+static enum mpixq_error fallback_attach(struct mpixq_queue *queue)
+{
+    mpixq_tallies_provide(queue->stream);
+    return MPIXQ_E_NONE;
+}
+
+static const struct mpixq_channel_queues fallback_queues = {.attach = fallback_attach};
 static const struct mpixq_channel_report fallback_report = {.what_is_missing =
                                                                 fallback_what_is_missing};
 
@@ -457,7 +365,9 @@ const struct mpixq_channel mpixq_channel_fallback = {
     .name = "fallback",
     .id = MPIXQ_CHANNEL_FALLBACK,
     .through_mpi = true,
+    .queues = &fallback_queues,
     .report = &fallback_report,
+    .graphs = &fallback_graphs,
     .open = fallback_open,
     .close = fallback_close,
     .offer = fallback_offer,

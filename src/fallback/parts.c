@@ -139,7 +139,7 @@ static int start_part(const struct mpixq_pair *pair, struct mpixq_parts *parts, 
 int mpixq_parts_start(const struct mpixq_pair *pair, int tag, MPI_Comm comm, int *n_p)
 {
     struct mpixq_parts *parts = parts_of(pair);
-    bool copied = pair->staging != NULL && mpixq_pair_is_send(pair);
+    bool copied = pair->staging != NULL && mpixq_pair_is_send(pair) && !parts->at_once;
     int first = parts->begun, end = copied ? first + 1 : parts->n, rc = MPI_SUCCESS;
 
     while (rc == MPI_SUCCESS && parts->begun < end) {

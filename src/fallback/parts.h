@@ -27,6 +27,7 @@ struct mpixq_parts {
     int n;
     int begun, done; /* of the current start: those that were started, and have completed */
     bool broken_off;
+    bool at_once;             /* the stream has copied all of a send */
     _Atomic uint64_t arrived; /* of all starts: those that have completed; released */
     MPI_Request requests[];   /* each made at its first start */
 };

@@ -70,9 +70,7 @@ void mpixq_host_freed(struct mpixq_request *req)
         return;
     }
     if (mpixq_request_state(req) != MPIXQ_HOST_STARTED) {
-        if (mpixq_graphs_have(&req->pair)) {
-            req->pair.channel->graphs->close(&req->pair);
-        }
+        mpixq_graphs_stop(&req->pair);
         if (req->pair.channel != NULL) {
             mpixq_channel_recall(&req->pair);
         }
@@ -101,6 +99,7 @@ static struct mpixq_request *take_all(void)
 static void release(struct mpixq_request *req)
 {
     (void)mpixq_host_complete(req, mpixq_host_result(req), MPI_STATUS_IGNORE);
+    mpixq_graphs_stop(&req->pair);
     mpixq_channel_recall(&req->pair); /* in MPI_Finalize it may be under way */
     mpixq_match_release(req);
     atomic_fetch_sub(&mpixq_host.n_freed, 1);

@@ -26,16 +26,11 @@ static void begin(struct mpixq_pair *pair)
 
 static enum mpixq_error refresh(struct mpixq_pair *pair)
 {
-    static const enum mpixq_error errors[] = {[MPIXQ_NO_FAULT] = MPIXQ_E_NONE,
-                                              [MPIXQ_STARTED_TWICE] = MPIXQ_E_REPLAY_TWICE,
-                                              [MPIXQ_STARTED_FREED] = MPIXQ_E_REPLAY_FREED};
     struct ipc_end *end = pair->end;
-    uint64_t fault;
 
     mpixq_ipc_count(end);
     mpixq_pair_raise_done(pair, ipc_done(end));
-    fault = atomic_load_explicit(&told_of(end)->fault, memory_order_acquire);
-    return fault < sizeof errors / sizeof *errors ? errors[fault] : MPIXQ_E_REPLAY_TWICE;
+    return mpixq_graphs_error(atomic_load_explicit(&told_of(end)->fault, memory_order_acquire));
 }
 
 /* A GPU tells of its starts by stores that may come later than what they bring about. */

@@ -9,6 +9,7 @@
 #include "core/channels.h"
 #include "core/failure.h"
 #include "core/graphs.h"
+#include "core/tally.h"
 #include "core/handles.h"
 #include "core/stats.h"
 #include "host/host.h"
@@ -46,15 +47,22 @@ static void hear(const struct mpixq_record *record, int source)
     }
 }
 
+static void drive(void)
+{
+    mpixq_channels_drive();
+    mpixq_tallies_drive();
+}
+
 /* Who calls whom upwards: the parts below know these functions only by such tables. */
 static const struct mpixq_control_user control_user = {
-    .record = hear, .strange = mpixq_match_end_strange, .drive = mpixq_channels_drive};
+    .record = hear, .strange = mpixq_match_end_strange, .drive = drive};
 static const struct mpixq_failure_listener failure_listener = {.abandoned = mpixq_match_abandon,
                                                                .failed = mpixq_match_fail};
 
 /* What graphs that are replayed have done comes first: looks of the matching are at that too. */
 static void kick(void)
 {
+    mpixq_tallies_drive(); /* it may be all that the progress thread does */
     mpixq_graphs_look();
     mpixq_match_kick();
     mpixq_host_reap_later();
@@ -67,10 +75,15 @@ static long sleep_ms(void)
     return graphs < 0 || (watchdog >= 0 && watchdog < graphs) ? watchdog : graphs;
 }
 
-static const struct mpixq_progress_work progress_work = {.drive = mpixq_channels_drive,
-                                                         .is_pending = mpixq_host_is_needed,
-                                                         .kick = kick,
-                                                         .sleep_ms = sleep_ms};
+static bool is_pending(void)
+{
+    bool expects = mpixq_tallies_expect();
+
+    return mpixq_host_is_needed() || expects;
+}
+
+static const struct mpixq_progress_work progress_work = {
+    .drive = drive, .is_pending = is_pending, .kick = kick, .sleep_ms = sleep_ms};
 
 atomic_int mpixq_phase = MPIXQ_BEFORE;
 static int thread_level;

@@ -70,25 +70,41 @@ static int take(struct mpixq_queue *queue, struct mpixq_fault *fault_p)
 static int hold(struct mpixq_queue *queue, int n)
 {
     for (int i = 0; i < n; i++) {
-        if (!mpixq_graphs_count(queue->pairs[i], queue)) {
-            return mpixq_error_code(MPIXQ_E_NO_MEMORY);
+        enum mpixq_error error = mpixq_graphs_count(queue->pairs[i], queue);
+
+        if (error != MPIXQ_E_NONE) {
+            return mpixq_error_code(error);
         }
     }
     return n > 0 ? mpixq_graphs_hold(queue, queue->capture, queue->pairs, n) : MPI_SUCCESS;
+}
+
+/* Fill the operations of the first n pairs. Returns how many there are. */
+static int fill(struct mpixq_queue *queue, int n, bool starts)
+{
+    int n_ops = 0;
+
+    for (int i = 0; i < n; i++) {
+        struct mpixq_pair *pair = queue->pairs[i];
+        struct mpixq_op *op = &queue->list[n_ops];
+
+        if (starts ? pair->channel->start(queue, &pair, 1, op) > 0
+                   : pair->channel->wait(queue, pair, op)) {
+            op->copy = pair->staging != NULL && starts == mpixq_pair_is_send(pair)
+                           ? &pair->staging->captured
+                           : NULL;
+            n_ops++;
+        }
+    }
+    return n_ops;
 }
 
 /* The first n pairs are captured as started, or as waited for. */
 static int put_in(struct mpixq_queue *queue, int n, bool starts)
 {
     struct mpixq_branches *branches = NULL;
-    int rc = hold(queue, n), n_ops = 0;
+    int rc = hold(queue, n), n_ops = rc == MPI_SUCCESS ? fill(queue, n, starts) : 0;
 
-    for (int i = 0; rc == MPI_SUCCESS && i < n; i++) {
-        struct mpixq_pair *pair = queue->pairs[i];
-
-        n_ops += starts ? pair->channel->start(queue, &pair, 1, &queue->list[n_ops])
-                        : pair->channel->wait(queue, pair, &queue->list[n_ops]);
-    }
     if (rc == MPI_SUCCESS && n_ops > 0) {
         branches = mpixq_graphs_branches(queue);
         rc = branches == NULL ? mpixq_error_code(MPIXQ_E_CAPTURE)

@@ -10,6 +10,7 @@
 #include "core/channel.h"
 #include "core/failure.h"
 #include "core/queue.h"
+#include "core/tally.h"
 #include "core/trace_pairs.h"
 #include "match/match.h"
 #include "util/alloc.h"
@@ -100,7 +101,7 @@ static bool is_waiting_for_data(const struct mpixq_pair *pair)
 
 static void fail_end(struct mpixq_pair *pair, int rc)
 {
-    mpixq_queue_fail(atomic_load(&pair->queue), pair, rc, "transfer");
+    mpixq_queue_fail(mpixq_graphs_queue(pair), pair, rc, "transfer");
 }
 
 static int take_tag(void)
@@ -132,6 +133,17 @@ static int copy(const struct mpixq_pair *send, const struct mpixq_pair *receive)
     return rc;
 }
 
+/* Under the lock. */
+static void complete(struct mpixq_pair *pair)
+{
+    struct mpixq_tally *tally = mpixq_tally_of(pair);
+
+    atomic_fetch_add_explicit(&pair->done, 1, memory_order_release);
+    if (tally != NULL) {
+        mpixq_tally_completed(tally);
+    }
+}
+
 /* Move the data if both ends have started, and once more if they have started again meanwhile: the
  * thread that started one of them has left it to this one. An end that is not done is not freed but
  * after a failure, and then it is not retired before this ends. */
@@ -157,11 +169,56 @@ static void move(struct self_link *link)
         if (rc == MPI_SUCCESS) {
             mpixq_trace_completed(send);
             mpixq_trace_completed(receive);
-            atomic_fetch_add_explicit(&send->done, 1, memory_order_release);
-            atomic_fetch_add_explicit(&receive->done, 1, memory_order_release);
+            complete(send);
+            complete(receive);
         }
     }
     mpixq_lock_release(&link->lock);
+}
+
+/* A thread makes a start that a tally counts. */
+static void start_counted(struct mpixq_pair *pair, struct mpixq_tally *tally,
+                          const struct mpixq_queue *queue)
+{
+    struct self_link *link = pair->end;
+    bool is_active;
+
+    mpixq_lock_acquire(&link->lock);
+    is_active = mpixq_pair_is_in_flight(pair);
+    if (!is_active) {
+        mpixq_tally_begin(tally, queue);
+        mpixq_trace_start_executed(pair);
+        atomic_fetch_add(&pair->executed, 1);
+    }
+    mpixq_lock_release(&link->lock);
+    if (is_active) {
+        fail_end(pair, mpixq_error_code(MPIXQ_E_REPLAY_ACTIVE));
+        return;
+    }
+    move(link);
+}
+
+/* What the tally says is to be started. */
+static void self_go_on(struct mpixq_pair *pair)
+{
+    struct mpixq_tally *tally = mpixq_tally_of(pair);
+    struct self_link *link = pair->end;
+    enum mpixq_tally_next next = MPIXQ_TALLY_NONE;
+
+    mpixq_lock_acquire(&link->lock);
+    if (!mpixq_pair_is_in_flight(pair)) {
+        next = mpixq_tally_next(tally);
+    }
+    if (next == MPIXQ_TALLY_START) {
+        mpixq_trace_start_executed(pair);
+        atomic_fetch_add(&pair->executed, 1);
+    }
+    mpixq_lock_release(&link->lock);
+    if (next == MPIXQ_TALLY_START) {
+        move(link);
+    } else if (next == MPIXQ_TALLY_DROP) {
+        mpixq_tally_dropped(tally);
+    }
 }
 
 /* The stream has reached the starts, or the host makes them. */
@@ -171,9 +228,14 @@ static void run_starts(void *const args[], int n, bool by_gpu)
     for (int i = 0; i < n; i++) {
         struct mpixq_pair *pair = args[i];
         struct mpixq_queue *queue = atomic_load(&pair->queue);
+        struct mpixq_tally *tally = mpixq_tally_of(pair);
 
         if (queue != NULL && mpixq_queue_has_failed(queue)) {
             mpixq_failure_abandon(pair);
+            continue;
+        }
+        if (tally != NULL && !mpixq_tally_is_older(tally)) {
+            start_counted(pair, tally, queue);
             continue;
         }
         mpixq_trace_start_executed(pair);
@@ -185,17 +247,26 @@ static void run_starts(void *const args[], int n, bool by_gpu)
 static int self_start(struct mpixq_queue *queue, struct mpixq_pair *const pairs[], int n,
                       struct mpixq_op list[])
 {
-    (void)queue;
     for (int i = 0; i < n; i++) {
-        mpixq_op_call(&list[i], MPIXQ_OP_CALL, run_starts, pairs[i]);
+        struct mpixq_tally *tally = queue != NULL ? mpixq_tally_of(pairs[i]) : NULL;
+
+        if (tally == NULL || !mpixq_tally_start(tally, queue, &list[i])) {
+            mpixq_op_call(&list[i], MPIXQ_OP_CALL, run_starts, pairs[i]);
+        }
     }
     return n;
 }
 
 static bool self_wait(struct mpixq_queue *queue, struct mpixq_pair *pair, struct mpixq_op *op)
 {
-    mpixq_op_wait(op, MPIXQ_OP_WAIT, pair, mpixq_pair_done_word(pair), mpixq_pair_started(pair),
-                  &queue->failed);
+    struct mpixq_tally *tally = mpixq_tally_of(pair);
+
+    if (tally != NULL && mpixq_tally_wait(tally, queue, op)) {
+        return true;
+    }
+    mpixq_op_wait(op, MPIXQ_OP_WAIT, pair,
+                  tally != NULL ? &tally->done : mpixq_pair_done_word(pair),
+                  tally != NULL ? tally->enqueued : mpixq_pair_started(pair), &queue->failed);
     return true;
 }
 
@@ -261,6 +332,10 @@ static bool self_retire(struct mpixq_pair *pair)
     return true;
 }
 
+static const struct mpixq_channel_graphs self_graphs = {.go_on = self_go_on,
+                                                        .refresh = mpixq_tally_refresh,
+                                                        .halt = mpixq_tally_halt,
+                                                        .close = mpixq_tally_close};
 static const struct mpixq_channel_report self_report = {.what_is_missing = self_what_is_missing};
 
 const struct mpixq_channel mpixq_channel_self = {
@@ -268,6 +343,7 @@ const struct mpixq_channel mpixq_channel_self = {
     .id = MPIXQ_CHANNEL_SELF,
     .through_mpi = true,
     .report = &self_report,
+    .graphs = &self_graphs,
     .open = self_open,
     .close = self_close,
     .offer = self_offer,

@@ -16,6 +16,10 @@
 /* What lies in memory of a GPU, and its twin in memory of the host. */
 struct mpixq_staging {
     struct mpixq_copy copy; /* into the twin, or from it */
+    /* At once, of a pair that was captured, and in its graphs: set by that. And what is made of a
+     * start or wait that is enqueued: one of the first two. */
+    struct mpixq_copy whole, captured;
+    const struct mpixq_copy *made;
     const void *buffer; /* for channels: as far before the twin as the user's is before the data */
     struct mpixq_pinned memory;
     void *address; /* for GPUs */

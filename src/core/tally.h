@@ -1,0 +1,100 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * Copyright (c) 2026 the mpix-queue authors
+ *
+ * Tallies: how graphs start and wait for pairs whose data the host moves. Such a pair has words in
+ * memory of the host that its GPU sees. A kernel of a start counts it there and does no more; a
+ * thread of the library finds the count, and makes the start; a kernel of a wait waits for the word
+ * that says how many are done. From the first capture on this is how streams of GPUs start the pair
+ * in any call. Threads that start it, of streams of the host and of programs, count there as well.
+ *
+ * A start follows the wait for the one before, so at most one is under way, whoever has made it.
+ */
+#ifndef MPIXQ_TALLY_H
+#define MPIXQ_TALLY_H
+
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "comm/error.h"
+#include "graphs.h"
+#include "pair.h"
+#include "stream/op.h"
+
+struct mpixq_stream;
+struct mpixq_tally_words;
+
+/* Who has made the start that the channel was given last. */
+enum mpixq_tally_by { MPIXQ_BY_GPU, MPIXQ_BY_STREAM, MPIXQ_BY_HOST };
+
+struct mpixq_tally {
+    struct mpixq_gpu_end gpu; /* for operations of streams */
+    struct mpixq_pair *pair;
+    struct mpixq_tally_words *words;
+    _Atomic uint64_t begun; /* starts that were given to the channel; in its exclusion */
+    atomic_bool is_closed;  /* no more are */
+    /* Starts by streams whose GPU cannot count: enqueued, in the turn of the queue; given to the
+     * channel; and completed, for which their waits wait. The first number is 1. */
+    uint64_t enqueued, given;
+    _Atomic uint64_t done;
+    enum mpixq_tally_by by; /* in the channel's exclusion */
+    /* Under the lock of tally.c. */
+    bool is_driven;
+    struct mpixq_tally *next, *prev;
+};
+
+/* Have words for pairs that are captured on this stream, so that no capture has to wait for a GPU
+ * to get them. No harm is done if there is no memory. In the creation of a queue. */
+void mpixq_tallies_provide(const struct mpixq_stream *stream);
+/* In the turn of a queue, which is lent meanwhile: the starts of the pair are counted from now on.
+ * NULL: there is no memory. Freed by mpixq_tally_free, once no graph and no thread has it. */
+struct mpixq_tally *mpixq_tally_create(struct mpixq_pair *pair, struct mpixq_queue *queue);
+void mpixq_tally_free(struct mpixq_tally *tally);
+/* Can this stream count, with these words? */
+bool mpixq_tally_suits(const struct mpixq_tally *tally, const struct mpixq_stream *stream);
+/* Has a start been made that has not completed? */
+bool mpixq_tally_is_under_way(const struct mpixq_tally *tally);
+/* One of the words that change with each start (graphs.h). */
+const _Atomic uint64_t *mpixq_tally_mirror(const struct mpixq_tally *tally);
+
+/* Any thread, with no lock but a queue's: let channels make the starts that were counted, and look
+ * at those under way. Never blocks. */
+void mpixq_tallies_drive(void);
+/* By the progress thread, in each round: was such a start found not long ago, so that more are to
+ * be expected? */
+bool mpixq_tallies_expect(void);
+
+/* For channels that have go_on. NULL: nothing of the pair was captured. */
+static inline struct mpixq_tally *mpixq_tally_of(const struct mpixq_pair *pair)
+{
+    const struct mpixq_counted *counted = atomic_load(&pair->counted);
+
+    return __builtin_expect(counted != NULL, false) ? counted->tally : NULL;
+}
+
+/* refresh, halt and close for their tables. */
+enum mpixq_error mpixq_tally_refresh(struct mpixq_pair *pair);
+void mpixq_tally_halt(struct mpixq_pair *pair);
+void mpixq_tally_close(struct mpixq_pair *pair);
+
+/* Fill the operation of a start, or of a wait, by this queue. False: its stream cannot count. Then
+ * a start is a call, and its wait one for the word done to reach the number enqueued. */
+bool mpixq_tally_start(struct mpixq_tally *tally, const struct mpixq_queue *queue,
+                       struct mpixq_op *op);
+bool mpixq_tally_wait(struct mpixq_tally *tally, const struct mpixq_queue *queue,
+                      struct mpixq_op *op);
+
+/* In the channel's exclusion, which keeps all but one thread from the starts of the pair. */
+enum mpixq_tally_next { MPIXQ_TALLY_NONE, MPIXQ_TALLY_START, MPIXQ_TALLY_DROP };
+/* By go_on: what is there to do? START: make one, which is counted as begun. DROP: its queue or the
+ * pair has failed, so it is not made, and mpixq_tally_dropped is to be called outside. */
+enum mpixq_tally_next mpixq_tally_next(struct mpixq_tally *tally);
+void mpixq_tally_dropped(struct mpixq_tally *tally);
+/* A thread makes a start; queue: by a stream, or NULL. It was enqueued before the first capture if
+ * mpixq_tally_is_older says so, and is none of the tally's. */
+bool mpixq_tally_is_older(const struct mpixq_tally *tally);
+void mpixq_tally_begin(struct mpixq_tally *tally, const struct mpixq_queue *queue);
+/* After done of the pair was counted. */
+void mpixq_tally_completed(struct mpixq_tally *tally);
+
+#endif
