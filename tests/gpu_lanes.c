@@ -11,6 +11,10 @@
 
 enum { GUARD_BYTES = 64, GUARD = 0xA7 };
 
+/* What MTEST_BUFFER says: functions in a stream may not ask for it, since that asks the GPU's
+ * library, which allows none of its calls there. */
+static bool is_pageable;
+
 bool gpu_lanes_can_run(int ranks)
 {
     if (mtest_size != ranks) {
@@ -21,6 +25,7 @@ bool gpu_lanes_can_run(int ranks)
         mtest_skip("no GPU is asked for (MTEST_STREAM), or its library has no graphs");
         return false;
     }
+    is_pageable = mtest_gpu_memory() == MTEST_PAGEABLE;
     mtest_gpu_set_device(mtest_rank % mtest_gpu_devices());
     return true;
 }
@@ -103,11 +108,6 @@ void gpu_lanes_make(struct gpu_lanes *l, enum mtest_mode mode, int n, const size
 }
 
 /* Such memory no graph copies: the functions in the stream do. */
-static bool is_pageable(void)
-{
-    return mtest_gpu_memory() == MTEST_PAGEABLE;
-}
-
 static void make_data(void *lanes)
 {
     struct gpu_lanes *l = lanes;
@@ -119,7 +119,7 @@ static void make_data(void *lanes)
         for (size_t k = 0; k < l->lane[i].bytes; k++) {
             data[k] = mtest_pattern(seed, k);
         }
-        if (is_pageable()) {
+        if (is_pageable) {
             memcpy(l->lane[i].out, l->lane[i].source, raw_bytes(&l->lane[i]));
         }
     }
@@ -149,7 +149,7 @@ static void look_at_data(void *lanes)
         const struct gpu_lane *lane = &l->lane[i];
         size_t wrong;
 
-        if (is_pageable()) {
+        if (is_pageable) {
             memcpy(lane->sink, lane->in, raw_bytes(lane));
         }
         wrong = count_wrong(lane->sink, lane, seed_of(l, l->peer, i, l->seen));
@@ -169,14 +169,14 @@ static void look_at_data(void *lanes)
 void gpu_lanes_put(struct gpu_lanes *l, void *stream)
 {
     mtest_gpu_launch(stream, make_data, l);
-    for (int i = 0; i < l->n && !is_pageable(); i++) {
+    for (int i = 0; i < l->n && !is_pageable; i++) {
         mtest_gpu_copy(stream, l->lane[i].out, l->lane[i].source, raw_bytes(&l->lane[i]));
     }
 }
 
 void gpu_lanes_get(struct gpu_lanes *l, void *stream)
 {
-    for (int i = 0; i < l->n && !is_pageable(); i++) {
+    for (int i = 0; i < l->n && !is_pageable; i++) {
         mtest_gpu_copy(stream, l->lane[i].sink, l->lane[i].in, raw_bytes(&l->lane[i]));
     }
     mtest_gpu_launch(stream, look_at_data, l);
