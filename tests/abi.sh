@@ -49,11 +49,12 @@ differs()
 
 # ---- Changes are found --------------------------------------------------------------------------
 
-# made_of HEADER: a library with its functions, which do nothing.
+# made_of HEADER: a library with its functions and those of the header for kernels beside it, which
+# do nothing.
 made_of()
 {
     # shellcheck disable=SC2086
-    awk 'BEGIN { print "#include <mpix_queue.h>" }
+    awk 'BEGIN { print "#include <mpix_queue_device.h>" }
         /^MPIXQ_PUBLIC [a-z]+ P/ { on = 1 }
         on { text = text $0 }
         on && /;$/ {
@@ -67,7 +68,7 @@ made_of()
             print "    __attribute__((weak, alias(\"P" name "\")));"
             on = 0
             text = ""
-        }' "$1" >"$dir/made.c" &&
+        }' "$1" "${1%/*}/mpix_queue_device.h" >"$dir/made.c" &&
         $CC -g -shared -fPIC -Wl,-soname,libmpix_queue.so.0 -I"${1%/*}" "$dir/made.c" \
             -Wl,--version-script="$top_srcdir/src/libmpix_queue.map" -o "$dir/made.so"
 }
@@ -76,10 +77,14 @@ made_of()
 finds()
 {
     local found
+    local header changed=0
     mkdir -p "$dir/include"
-    sed -E "$2" "$top_srcdir/include/mpix_queue.h" >"$dir/include/mpix_queue.h"
-    if cmp -s "$dir/include/mpix_queue.h" "$top_srcdir/include/mpix_queue.h"; then
-        echo "failed: $2 changes nothing in the header"
+    for header in "$top_srcdir"/include/mpix_queue*.h; do
+        sed -E "$2" "$header" >"$dir/include/${header##*/}"
+        cmp -s "$dir/include/${header##*/}" "$header" || changed=1
+    done
+    if [ $changed = 0 ]; then
+        echo "failed: $2 changes nothing in the headers"
         failed=1
     fi
     made_of "$dir/include/mpix_queue.h" || { failed=1; return; }
@@ -104,6 +109,11 @@ finds 'removed: constant MPIXQ_ALL_STARTED -1' 's/(MPIXQ_ALL_STARTED) \(-1\)/\1 
 finds '1 Added' '/^MPIXQ_PUBLIC int PMPIXQ_Queue_wait/a MPIXQ_PUBLIC int PMPIXQ_More(int more);'
 finds 'new: symbol MPIXQ_More' \
     '/^MPIXQ_PUBLIC int PMPIXQ_Queue_wait/a MPIXQ_PUBLIC int PMPIXQ_More(int more);'
+finds 'removed: constant MPIXQ_DEVICE_ABI 1' 's/(define MPIXQ_DEVICE_ABI) 1/\1 2/'
+finds "type of 'mpixq_dev_word.* changed|type size changed" \
+    's/(mpixq_dev_word done, state,) posted/\1 more, posted/'
+finds "parameter 5 of type 'int' changed" \
+    's/^( +MPIXQ_Device_request handles\[\],) int abi/\1 long abi/'
 
 # ---- The library --------------------------------------------------------------------------------
 

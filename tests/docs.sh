@@ -99,6 +99,17 @@ public_names()
         grep -vx -e 'MPIX_Queue' -e 'MPIX_Queue_type' -e 'MPIX_Host_stream'
 }
 
+# What kernels of programs call, and makes handles for them, under both spellings.
+device_names()
+{
+    sed -n -e 's/^MPIXQ_PUBLIC int \(MPIXQ_Device_[a-z_]*\)(.*/\1/p' \
+        -e 's/^MPIXQ_DEV[A-Z_]* .*\(MPIXQ_Device_[a-z_0-9]*\)(.*/\1/p' \
+        -e 's/^#define \(MPIX_Device_[a-z_0-9]*\)\((.*)\| MPIXQ_.*\)  *\\\{0,1\}$/\1/p' \
+        -e 's/^#define \(MPIX_Device_[a-z_0-9]*\) MPIXQ_.*/\1/p' \
+        "$top/include/mpix_queue_device.h" |
+        grep -vx -e 'MPIX_Device_request' -e 'MPIX_Device_access' -e 'MPIX_Device_scope' | sort -u
+}
+
 # Each name has a page, or a .so line to one, which lists it and shows its prototype.
 check_pages()
 {
@@ -106,6 +117,13 @@ check_pages()
     if [ "$(wc -l <"$tmp/names")" -lt 20 ]; then
         fail "include/mpix_queue.h: too few functions found"
     fi
+    device_names >"$tmp/names.device"
+    grep '^MPIX_' "$tmp/names.device" >"$tmp/names.short"
+    sed -n 's/^MPIXQ_/MPIX_/p' "$tmp/names.device" >"$tmp/names.long"
+    same "functions for kernels and their spellings MPIX_" "$tmp/names.long" "$tmp/names.short"
+    [ "$(wc -l <"$tmp/names.long")" -gt 15 ] ||
+        fail "include/mpix_queue_device.h: too few functions found"
+    cat "$tmp/names.device" >>"$tmp/names"
     while read -r name; do
         page=$top/man/$name.3
         if [ ! -f "$page" ]; then

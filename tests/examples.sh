@@ -4,7 +4,7 @@
 #
 # examples.sh [gpu] - the examples, which "make check" has built, give the right numbers; gpu: those
 # for both kinds of GPUs, and the one for HIP, are compiled with HIP, and run on the double of its
-# runtime; the former compile with CUDA, and so does the one with a kernel of its own, by nvcc. What
+# runtime; the former compile with CUDA, and so do those with kernels of their own, by nvcc. What
 # is not there for these is told, by exit code 77. On GPUs they are run by tests/gpu/run.
 set -u
 : "${top_srcdir:?is set by make check}" "${top_builddir:?is set by make check}"
@@ -66,9 +66,9 @@ kernel()
     local nvcc mpicxx=${CC%% *} needed line
     mpicxx=${mpicxx/mpicc/mpicxx}
     nvcc=$(PATH=$PATH:/usr/local/cuda/bin command -v nvcc) ||
-        { lacks="nvcc, so exchange_gpu.cu was not compiled"; return; }
+        { lacks="nvcc, so no kernel was compiled"; return; }
     if [ "$mpicxx" = "${CC%% *}" ] || ! command -v "$mpicxx" >/dev/null; then
-        lacks="compiler of this MPI for C++, so exchange_gpu.cu was not compiled"
+        lacks="compiler of this MPI for C++, so no kernel was compiled"
         return
     fi
     line=$(sed -n 's/^| CUDA | `\(.*\)` |$/\1/p' "$top_srcdir/README.md")
@@ -88,6 +88,12 @@ kernel()
         echo "failed: $line"
         failed=1
         return
+    fi
+    if ! "$nvcc" -Werror all-warnings -ccbin "$mpicxx" -I"$top_srcdir/include" \
+        "$top_srcdir/examples/halo_kernel.cu" -L"$top_builddir/.libs" -lmpix_queue \
+        -o "$dir/halo_kernel"; then
+        echo "failed: halo_kernel.cu"
+        failed=1
     fi
     unset -f nvcc pkg-config
     needed=$(readelf -d "$dir/prog" | sed -n 's/.*(NEEDED).*\[\(.*\)\]$/\1/p')

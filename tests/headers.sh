@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # Copyright (c) 2026 the mpix-queue authors
 #
-# headers.sh c|c++ - the public header compiles alone, without a warning, by every standard of the
-# language, with each set of spellings
+# headers.sh c|c++ - the public headers compile alone, without a warning, by every standard of the
+# language, with each set of spellings; that for kernels also without mpi.h
 set -u
 language=${1:?}
 dir=$(mktemp -d)
@@ -23,12 +23,41 @@ if ! $CC -x "$language" -c -o /dev/null "$dir/empty.c" 2>/dev/null; then
     exit 77
 fi
 # Twice, to see that the guard works.
-printf '#include <mpix_queue.h>\n#include <mpix_queue.h>\n' >"$dir/header.c"
+for header in mpix_queue mpix_queue_device; do
+    printf "#include <$header.h>\\n%.0s" 1 2 >"$dir/$header.c"
+done
+# For kernels alone there need be no mpi.h. What is a template is looked at where it is used.
+mkdir "$dir/without"
+echo '#error mpi.h is included' >"$dir/without/mpi.h"
+cat >"$dir/kernels_only.c" <<'END'
+#define MPIX_QUEUE_DEVICE_ONLY
+#include <mpix_queue_device.h>
+#include <mpix_queue_device.h>
+double use(MPIXQ_Device_access *access);
+double use(MPIXQ_Device_access *access)
+{
+#ifdef __cplusplus
+    MPIXQ_Device_put_as(access, 0, 1.5f);
+    MPIXQ_Device_put_as(access, 1, 1.5);
+    return MPIXQ_Device_get_as<double>(access, 1) + MPIXQ_Device_get_as<float>(access, 0);
+#else
+    return access->count;
+#endif
+}
+END
+
+# compile FILE OPTION...
+compile()
+{
+    echo "$CC -x $language ${*:2} $1"
+    $CC -x "$language" "${@:2}" "${flags[@]}" -I"$top_srcdir/include" "$dir/$1" || failed=1
+}
+
 for standard in $standards; do
     for names in -DMPIX_QUEUE_NO_ALIASES -UMPIX_QUEUE_NO_ALIASES -DMPIX_QUEUE_MPI_NAMES; do
-        echo "$CC -x $language -std=$standard $names"
-        $CC -x "$language" "-std=$standard" "$names" "${flags[@]}" -I"$top_srcdir/include" \
-            "$dir/header.c" || failed=1
+        compile mpix_queue.c "-std=$standard" "$names"
+        compile mpix_queue_device.c "-std=$standard" "$names"
     done
+    compile kernels_only.c "-std=$standard" -I"$dir/without"
 done
 exit $failed

@@ -79,7 +79,7 @@ check_include()
     fi
     [[ $3 = \"* && $file = src/* ]] || return
     case $header in
-    mpix_queue.h) ;;
+    mpix_queue.h | mpix_queue_device.h) ;;
     */*)
         # Outside of its folder a file is named with the folder.
         matches "$header" "$(may_include "$room")" || [ "${header%%/*}" = "$room" ] ||
@@ -161,6 +161,7 @@ allows src/pmpi/x.c <<<'#include "core/request.h"'
 allows src/stream/cuda_stream.c <<<'#include <cuda.h>'
 allows src/cxi/x.c <<<'#include "core/channel.h"'
 allows src/cxi/x.h <<<'#include <rdma/fi_trigger.h>'
+allows src/ipc/x.c <<<'#include "mpix_queue_device.h"'
 allows src/core/x.h <<<'#ifndef MPIXQ_X_H'
 allows src/core/channels.c <<<'#if HAVE_CXI'
 allows src/core/x.c <<<'pthread_cond_signal(&woken);'

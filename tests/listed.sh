@@ -50,7 +50,8 @@ for name in "${!needs[@]}"; do
 done
 for program in $(grep -x 'tests/[a-z_]*\|tests/unit/[a-z_]*\|tests/[a-z_]*\.sh' <<<"$words"); do
     case $program in
-    tests/run_tests | tests/testlist | tests/not_on_cxi | tests/out | tests/golden) continue ;;
+    tests/run_tests | tests/testlist | tests/not_on_cxi | tests/out | tests/golden | tests/device)
+            continue ;;
     esac
     name=${program#tests/}
     grep -qxF "${name%_static}" <<<"$entries" || fail "$program is not in tests/testlist"

@@ -14,11 +14,11 @@ fail()
     failed=1
 }
 
-declared=$(sed -n 's/^MPIXQ_PUBLIC .* \**\(MPIXQ_[A-Za-z_]*\)(.*/\1/p' \
-    "$top_srcdir/include/mpix_queue.h")
+headers=("$top_srcdir/include/mpix_queue.h" "$top_srcdir/include/mpix_queue_device.h")
+declared=$(sed -n 's/^MPIXQ_PUBLIC .* \**\(MPIXQ_[A-Za-z_]*\)(.*/\1/p' "${headers[@]}")
 [ "$(wc -w <<<"$declared")" -gt 20 ] || fail "found too few functions in the header: $declared"
 for name in $declared; do
-    grep -q "P$name(" "$top_srcdir/include/mpix_queue.h" || fail "P$name is not in the header"
+    grep -q "P$name(" "${headers[@]}" || fail "P$name is not in the header"
 done
 # What is passed on to the next definition, and what is passed on where MPI has it.
 interposed=$(sed -n 's/^MPIXQ_NEXT(\([A-Za-z_]*\),.*/MPI_\1/p' "$top_srcdir/src/pmpi/next_defs.h")

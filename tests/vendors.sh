@@ -2,11 +2,13 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # Copyright (c) 2026 the mpix-queue authors
 #
-# vendors.sh cuda|hip|kernels|cubins|compiled - what the library says of the vendors of GPUs
+# vendors.sh cuda|hip|kernels|device|cubins|compiled - what the library says of the vendors of GPUs
 #
 # cuda, hip  its declarations of their interfaces are those of their headers, where these are found,
 #            and tests/cuda_check.c or hip_check.c checks every function that is looked up
 # kernels    what makes words visible between GPU and host is in the compiled kernels
+# device     kernels of programs that use all of mpix_queue_device.h compile, without mpi.h and
+#            without headers of a vendor, and for CUDA by nvcc too
 # cubins     the fat binary of the build has machine code for the kinds of GPUs that ptxas knows,
 #            and in it what makes words visible, where there is a disassembler
 # compiled   hiprtc compiles the source that the library brings along, where it is found
@@ -70,18 +72,20 @@ assembly()
         [ -s "$out" ]
 }
 
+cuda_options=(--cuda-gpu-arch=sm_70 -nocudainc -nocudalib -Wno-unknown-cuda-version
+    -Xclang -target-feature -Xclang +ptx60)
+hip_options=(--offload-arch=gfx90a -nogpulib -nogpuinc)
+
 kernels()
 {
     local seen=0
-    if assembly -x cuda --cuda-gpu-arch=sm_70 -nocudainc -nocudalib -Wno-unknown-cuda-version \
-        -Xclang -target-feature -Xclang +ptx60 "$top_srcdir/src/stream/kernels_cuda.c"; then
+    if assembly -x cuda "${cuda_options[@]}" "$top_srcdir/src/stream/kernels_cuda.c"; then
         has "$out" 'st\.release\.sys\.u64' 'ld\.acquire\.sys\.u64' 'bar\.sync' \
             'ld\.global\.v2\.u64' 'st\.global\.v2\.u64'
         seen=1
     fi
     # Caches of the GPU are written back for the host to see, and emptied to see what it wrote.
-    if assembly -x hip --offload-arch=gfx90a -nogpulib -nogpuinc \
-        "$top_srcdir/src/stream/kernels_hip.c"; then
+    if assembly -x hip "${hip_options[@]}" "$top_srcdir/src/stream/kernels_hip.c"; then
         has "$out" buffer_wbl2 buffer_invl2 's_waitcnt .*vmcnt(0)' \
             global_load_dwordx4 global_store_dwordx4
         # Each wavefront's stores have left before the wavefronts meet.
@@ -96,6 +100,84 @@ kernels()
     GPU_CLANG=${GPU_CLANG:-clang} TMPDIR=$out.temporary \
         sh "$top_srcdir/tools/gpu_code.sh" hip "$top_srcdir" "$out.co" &&
         [ -z "$(ls -A "$out.temporary")" ] || fail "left behind: $(ls -A "$out.temporary")"
+}
+
+# A kernel that calls each function for kernels.
+device_source()
+{
+    cat <<'END'
+#define MPIX_QUEUE_DEVICE_ONLY
+#include "mpix_queue_device.h"
+#ifndef __global__
+#define __global__ __attribute__((global))
+#endif
+struct two { int a, b; };
+extern "C" __global__ void use(const MPIX_Device_request *r, unsigned *to, int n)
+{
+    MPIX_Device_access out, in;
+    int index, flag;
+    two pair = {1, 2};
+    const MPIXQ_Device_scope scopes[] = {MPIX_DEVICE_THREAD, MPIX_DEVICE_WARP, MPIX_DEVICE_BLOCK};
+
+    for (MPIXQ_Device_scope scope : scopes) {
+        to[0] |= MPIX_Device_start(&r[0], scope) | MPIX_Device_startall(n, r, scope) |
+                 MPIX_Device_wait(&r[0], 1000, scope) |
+                 MPIX_Device_waitall(n, r, MPIX_DEVICE_FOREVER, scope) |
+                 MPIX_Device_waitany(n, r, MPIX_DEVICE_FOREVER, scope, &index) |
+                 MPIX_Device_test(&r[0], &flag, scope);
+        to[1] |= MPIX_Device_begin(&out, &r[1], 1, MPIX_DEVICE_FOREVER, scope) |
+                 MPIX_Device_begin(&in, &r[2], 1, MPIX_DEVICE_FOREVER, scope);
+        MPIX_Device_put(&out, 0, MPIX_Device_get(&in, 0));
+        MPIX_Device_put64(&out, 1, MPIX_Device_get64(&in, 1));
+        MPIX_Device_put_as(&out, 2, MPIX_Device_get_as<float>(&in, 2));
+        MPIX_Device_put_as(&out, 3, MPIX_Device_get_as<double>(&in, 3));
+        MPIX_Device_put_as(&out, 4, pair);
+        to[2] |= MPIX_Device_end(&out, scope) | MPIX_Device_end(&in, scope) |
+                 MPIX_Device_begin_direct(&out, &r[1], 1, 1000, scope);
+        *(unsigned *)MPIX_Device_buffer(&r[1]) = 1;
+        to[3] |= MPIX_Device_end(&out, scope) | (unsigned)flag | (unsigned)index;
+    }
+}
+END
+}
+
+device()
+{
+    local seen=0 name nvcc include=$top_srcdir/include warnings=(-Wall -Wextra -Werror)
+    device_source >"$out.cu"
+    # None is forgotten above.
+    for name in $(sed -n 's/^MPIXQ_DEV .*\bMPIXQ_\(Device_[a-z_0-9]*\)(.*/\1/p' \
+        "$include/mpix_queue_device.h"); do
+        grep -q "MPIX_$name[(<]" "$out.cu" || fail "MPIX_$name is not tried"
+    done
+    # Whether there is a compiler at all is seen by a kernel without the header.
+    echo '__attribute__((global)) void nothing(void) {}' >"$out.empty.cu"
+    if assembly -x cuda "${cuda_options[@]}" "$out.empty.cu"; then
+        device_by cuda "${cuda_options[@]}" && has "$out" 'ld\.acquire\.sys\.u64' \
+            'st\.relaxed\.sys' 'fence\.acq_rel\.sys'
+        seen=1
+    fi
+    if assembly -x hip "${hip_options[@]}" "$out.empty.cu"; then
+        device_by hip "${hip_options[@]}" && has "$out" buffer_wbl2 buffer_invl2
+        seen=1
+    fi
+    if nvcc=$(PATH=$PATH:/usr/local/cuda/bin command -v nvcc); then
+        for name in -std=c++14 -std=c++17; do
+            "$nvcc" -Werror all-warnings $name -I"$include" -ptx -o "$out.ptx" "$out.cu" \
+                >"$out.log" 2>&1 || fail "nvcc $name: $(head -20 "$out.log")"
+        done
+        seen=1
+    fi
+    [ $seen = 1 ] || skip "there is no compiler for kernels"
+}
+
+# device_by LANGUAGE OPTION...: the assembly in $out.
+device_by()
+{
+    TMPDIR=$out.left "${GPU_CLANG:-clang}" -x "$@" -std=c++11 "${warnings[@]}" -I"$include" \
+        --cuda-device-only -O2 -S -o "$out" "$out.cu" >"$out.log" 2>&1 && return
+    fail "clang for $1: $(head -20 "$out.log")"
+    return 1
 }
 
 # tool VARIABLE NAME: of the build, else where CUDA's are.
@@ -207,7 +289,7 @@ case ${1-} in
 cuda) interface cuda cuda.h ${cuda_dir:+"$cuda_dir/include"} /usr/local/cuda/include /usr/include ;;
 hip) interface hip hip/hip_runtime_api.h ${HIP_PATH:+"$HIP_PATH/include"} \
     ${ROCM_PATH:+"$ROCM_PATH/include"} /opt/rocm/include /usr/include ;;
-kernels | cubins | compiled) "$1" ;;
-*) echo "usage: vendors.sh cuda|hip|kernels|cubins|compiled"; exit 99 ;;
+kernels | device | cubins | compiled) "$1" ;;
+*) echo "usage: vendors.sh cuda|hip|kernels|device|cubins|compiled"; exit 99 ;;
 esac
 exit $failed

@@ -4,10 +4,10 @@
 #
 # abi.sh describe|names LIBRARY INCLUDE - what abi/ stores of a shared library (doc/abi.md)
 #
-# describe  the functions of the header in folder INCLUDE and the types that they use, by abidw of
-#           libabigail; of structures that the header only names it has only the names. The library
+# describe  the functions of the headers in folder INCLUDE and the types that they use, by abidw of
+#           libabigail; of structures that the headers only name it has only the names. The library
 #           needs the compiler's debugging information (-g)
-# names     one line per symbol, with its version, and per constant of the header, with its value
+# names     one line per symbol, with its version, and per constant of the headers, with its value
 set -euo pipefail
 what=${1-} library=${2-} include=${3-}
 [ -f "$library" ] && [ -f "$include/mpix_queue.h" ] ||
@@ -38,7 +38,8 @@ names()
 # Made by tools/abi.sh names, which doc/abi.md explains.'
     sed -n -e 's/^    \(MPIXQ_[A-Z_]*\) = \([0-9]*\).*/constant \1 \2/p' \
         -e 's/^#define \(MPIXQ_[A-Z_]*\) (*\(-*[0-9][0-9]*\))*$/constant \1 \2/p' \
-        "$include/mpix_queue.h" | grep -v ' MPIXQ_VERSION_' | LC_ALL=C sort
+        "$include/mpix_queue.h" "$include/mpix_queue_device.h" |
+        grep -v ' MPIXQ_VERSION_' | LC_ALL=C sort
     nm -D --defined-only "$library" |
         awk '$2 != "A" { sub(/@+/, " ", $3); print "symbol", $3 }' | LC_ALL=C sort
 }

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # Copyright (c) 2026 the mpix-queue authors
 #
-# gpu_code.sh - the kernels of a folder (src/stream, benchmarks) as bytes in a C file
+# gpu_code.sh - the kernels of a folder (src/stream, benchmarks, tests/device) as bytes in a C file
 #
 #     gpu_code.sh cuda|hip SRCDIR OUTPUT    compile for one vendor; fails if that cannot be done
 #     gpu_code.sh cubins SRCDIR OUTPUT      machine code of CUDA in one file; says for what GPUs
@@ -17,11 +17,10 @@ set -u
 src=$2/src/stream
 prefix=mpixq
 header=gpu.h
-if [ "$1" = embed ] && [ "$3" = benchmarks ]; then
-    src=$2/$3
-    prefix=bench
-    header=bench_device.h
-fi
+case $1:${3-} in
+embed:benchmarks) src=$2/$3 prefix=bench header=bench_device.h ;;
+embed:tests/device) src=$2/$3 prefix=device header=device_code.h ;;
+esac
 
 # Compilers of HIP leave folders behind, two for each kind of GPU.
 TMPDIR=$(mktemp -d) && export TMPDIR || exit 1

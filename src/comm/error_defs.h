@@ -159,12 +159,30 @@ MPIXQ_ERROR(
 MPIXQ_ERROR(
     GRAPH_STARTED, MPIXQ_ERR_STATE,
     "the request is started in the capture that is under way, and its wait was not captured")
-MPIXQ_ERROR(REPLAY_TWICE, MPIXQ_ERR_STATE,
-            "a graph was replayed that starts a request which is started and was not waited for")
+MPIXQ_ERROR(
+    REPLAY_TWICE, MPIXQ_ERR_STATE,
+    "a graph was replayed, or a kernel run, that starts a request which is started and was not "
+    "waited for")
 MPIXQ_ERROR(REPLAY_FREED, MPIXQ_ERR_STATE,
-            "a graph was replayed that starts a request which was freed")
-MPIXQ_ERROR(REPLAY_ACTIVE, MPIXQ_ERR_STATE,
-            "a graph that is replayed has started the request, and that start has not completed")
+            "a graph was replayed, or a kernel run, that starts a request which was freed")
+MPIXQ_ERROR(
+    REPLAY_ACTIVE, MPIXQ_ERR_STATE,
+    "a graph that is replayed, or a kernel, has started the request, and that start has not "
+    "completed")
 MPIXQ_ERROR(GRAPH_GPU, MPIXQ_ERR_UNSUPPORTED,
             "the request cannot be captured on this stream: graphs start it on streams of one GPU "
             "only, that of its buffer or of its first capture, until the device is reset")
+MPIXQ_ERROR(ARG_HANDLES, MPIXQ_ERR_ARG, "argument handles: the array is NULL")
+MPIXQ_ERROR(ARG_HANDLE, MPIXQ_ERR_ARG,
+            "argument handles: an element is no handle of MPIX_Device_request_create, or was freed")
+MPIXQ_ERROR(NULL_REQUEST, MPIXQ_ERR_REQUEST, "null: there is nothing that a kernel could start")
+MPIXQ_ERROR(DEVICE_ABI, MPIXQ_ERR_UNSUPPORTED,
+            "argument abi: the kernels were compiled with a header of another version of the "
+            "library (MPIXQ_DEVICE_ABI)")
+MPIXQ_ERROR(DEVICE_CHANNEL, MPIXQ_ERR_UNSUPPORTED, "cannot be started by kernels")
+MPIXQ_ERROR(DEVICE_STREAM, MPIXQ_ERR_UNSUPPORTED,
+            "argument queue: it is not on a stream of a GPU on which the library uses kernels: "
+            "mpixq_stream_by is thread or values (MPIXQ_GPU_OPS, or several processes on one GPU "
+            "without MPS)")
+MPIXQ_ERROR(DEVICE_ACTIVE, MPIXQ_ERR_STATE,
+            "a kernel has started the request of a handle, and that start has not completed")

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright (c) 2026 the mpix-queue authors */
-#include "graphs.h"
+#include "graphs_made.h"
 
 #include <stddef.h>
 #include <utlist.h>
@@ -32,14 +32,7 @@ struct graph {
     struct graph *next;
 };
 
-/* The lock guards all of these. */
-static struct {
-    struct mpixq_lock lock;
-    struct mpixq_counted *counted;
-    struct graph *graphs;
-    atomic_uint n_counted;
-    atomic_uint idle; /* looks since the last one that found a start */
-} made = {.lock = MPIXQ_LOCK_INITIALIZER(MPIXQ_RANK_GRAPHS)};
+struct mpixq_graphs_made mpixq_graphs_made = {.lock = MPIXQ_LOCK_INITIALIZER(MPIXQ_RANK_GRAPHS)};
 
 /* The words of the channel, from which its GPU counts. */
 static enum mpixq_error make_words(struct mpixq_counted *counted, struct mpixq_queue *queue)
@@ -74,11 +67,11 @@ static enum mpixq_error counted_new(struct mpixq_pair *pair, struct mpixq_queue 
         return error;
     }
     atomic_store(&pair->counted, counted);
-    mpixq_lock_acquire(&made.lock);
-    DL_APPEND(made.counted, counted);
-    atomic_store(&made.idle, 0);
-    mpixq_lock_release(&made.lock);
-    atomic_fetch_add(&made.n_counted, 1);
+    mpixq_lock_acquire(&mpixq_graphs_made.lock);
+    DL_APPEND(mpixq_graphs_made.counted, counted);
+    atomic_store(&mpixq_graphs_made.idle, 0);
+    mpixq_lock_release(&mpixq_graphs_made.lock);
+    atomic_fetch_add(&mpixq_graphs_made.n_counted, 1);
     mpixq_progress_wake();
     return MPIXQ_E_NONE;
 }
@@ -105,7 +98,7 @@ static struct graph *find_graph(const struct mpixq_stream_kind *kind, uint64_t c
 {
     struct graph *graph;
 
-    LL_FOREACH(made.graphs, graph)
+    LL_FOREACH(mpixq_graphs_made.graphs, graph)
     {
         if (graph->capture == capture && graph->kind == kind) {
             break;
@@ -173,14 +166,14 @@ static void graph_is_gone(void *arg)
 {
     struct graph *graph = arg;
 
-    mpixq_lock_acquire(&made.lock);
+    mpixq_lock_acquire(&mpixq_graphs_made.lock);
     if (!graph->is_over) {
-        LL_DELETE(made.graphs, graph);
+        LL_DELETE(mpixq_graphs_made.graphs, graph);
         for (int i = 0; i < graph->n; i++) {
             graph->of[i]->n_graphs--;
         }
     }
-    mpixq_lock_release(&made.lock);
+    mpixq_lock_release(&mpixq_graphs_made.lock);
     graph_free(graph);
 }
 
@@ -196,9 +189,9 @@ static int graph_new(struct mpixq_queue *queue, uint64_t capture)
     }
     graph->capture = capture;
     graph->kind = queue->stream->kind;
-    mpixq_lock_acquire(&made.lock);
-    LL_PREPEND(made.graphs, graph);
-    mpixq_lock_release(&made.lock);
+    mpixq_lock_acquire(&mpixq_graphs_made.lock);
+    LL_PREPEND(mpixq_graphs_made.graphs, graph);
+    mpixq_lock_release(&mpixq_graphs_made.lock);
     rc = graph->kind->ops->graphs->keep(queue->stream, graph_is_gone, graph, &queue->turn);
     if (rc != MPI_SUCCESS) {
         graph_is_gone(graph);
@@ -214,17 +207,17 @@ int mpixq_graphs_hold(struct mpixq_queue *queue, uint64_t capture, struct mpixq_
     struct graph *graph;
     int rc;
 
-    mpixq_lock_acquire(&made.lock);
+    mpixq_lock_acquire(&mpixq_graphs_made.lock);
     is_known = find_graph(kind, capture) != NULL;
-    mpixq_lock_release(&made.lock);
+    mpixq_lock_release(&mpixq_graphs_made.lock);
     rc = is_known ? MPI_SUCCESS : graph_new(queue, capture);
     if (rc != MPI_SUCCESS) {
         return rc;
     }
-    mpixq_lock_acquire(&made.lock);
+    mpixq_lock_acquire(&mpixq_graphs_made.lock);
     graph = find_graph(kind, capture);
     added = graph != NULL && add_pairs(graph, pairs, n);
-    mpixq_lock_release(&made.lock);
+    mpixq_lock_release(&mpixq_graphs_made.lock);
     return mpixq_error_code(added ? MPIXQ_E_NONE : MPIXQ_E_NO_MEMORY);
 }
 
@@ -232,9 +225,9 @@ struct mpixq_branches *mpixq_graphs_branches(const struct mpixq_queue *queue)
 {
     struct graph *graph;
 
-    mpixq_lock_acquire(&made.lock);
+    mpixq_lock_acquire(&mpixq_graphs_made.lock);
     graph = find_graph(queue->stream->kind, queue->capture);
-    mpixq_lock_release(&made.lock);
+    mpixq_lock_release(&mpixq_graphs_made.lock);
     return graph != NULL ? &graph->branches : NULL;
 }
 
@@ -244,8 +237,8 @@ int mpixq_graphs_started(const struct mpixq_queue *queue, uint64_t capture,
     struct mpixq_counted *counted;
     int n = 0;
 
-    mpixq_lock_acquire(&made.lock);
-    DL_FOREACH(made.counted, counted)
+    mpixq_lock_acquire(&mpixq_graphs_made.lock);
+    DL_FOREACH(mpixq_graphs_made.counted, counted)
     {
         if (atomic_load(&counted->queue) == queue && counted->capture == capture &&
             counted->is_started) {
@@ -255,7 +248,7 @@ int mpixq_graphs_started(const struct mpixq_queue *queue, uint64_t capture,
             n++;
         }
     }
-    mpixq_lock_release(&made.lock);
+    mpixq_lock_release(&mpixq_graphs_made.lock);
     return n;
 }
 
@@ -325,7 +318,7 @@ static int look_at(struct mpixq_counted *counted)
     int failure = find_failure(counted);
 
     if (mpixq_pair_started(pair) != before) {
-        atomic_store(&made.idle, 0);
+        atomic_store(&mpixq_graphs_made.idle, 0);
     }
     if (failure != MPI_SUCCESS && !counted->is_halted) {
         counted->is_halted = true;
@@ -361,19 +354,19 @@ void mpixq_graphs_look(void)
     struct mpixq_counted *counted;
     int n = 0;
 
-    if (atomic_load(&made.n_counted) == 0) {
+    if (atomic_load(&mpixq_graphs_made.n_counted) == 0) {
         return;
     }
-    mpixq_lock_acquire(&made.lock);
-    atomic_fetch_add(&made.idle, 1);
-    DL_FOREACH(made.counted, counted)
+    mpixq_lock_acquire(&mpixq_graphs_made.lock);
+    atomic_fetch_add(&mpixq_graphs_made.idle, 1);
+    DL_FOREACH(mpixq_graphs_made.counted, counted)
     {
         if (!is_still_at_rest(counted) && n < TOLD_AT_A_TIME) {
             told[n] = (struct told){.id = counted->pair->id, .code = look_at_all_of(counted)};
             n += told[n].code != MPI_SUCCESS;
         }
     }
-    mpixq_lock_release(&made.lock);
+    mpixq_lock_release(&mpixq_graphs_made.lock);
     for (int i = 0; i < n; i++) {
         mpixq_failure_of(told[i].id, told[i].code, "replayed start");
     }
@@ -381,10 +374,10 @@ void mpixq_graphs_look(void)
 
 long mpixq_graphs_sleep_ms(void)
 {
-    if (atomic_load(&made.n_counted) == 0) {
+    if (atomic_load(&mpixq_graphs_made.n_counted) == 0) {
         return -1;
     }
-    return atomic_load(&made.idle) > IDLE_LOOKS ? IDLE_MS : BUSY_MS;
+    return atomic_load(&mpixq_graphs_made.idle) > IDLE_LOOKS ? IDLE_MS : BUSY_MS;
 }
 
 void mpixq_graphs_refresh_slow(struct mpixq_pair *pair)
@@ -404,14 +397,14 @@ void mpixq_graphs_leave(const struct mpixq_queue *queue)
 {
     struct mpixq_counted *counted;
 
-    mpixq_lock_acquire(&made.lock);
-    DL_FOREACH(made.counted, counted)
+    mpixq_lock_acquire(&mpixq_graphs_made.lock);
+    DL_FOREACH(mpixq_graphs_made.counted, counted)
     {
         if (atomic_load(&counted->queue) == queue) {
             atomic_store(&counted->queue, NULL);
         }
     }
-    mpixq_lock_release(&made.lock);
+    mpixq_lock_release(&mpixq_graphs_made.lock);
 }
 
 void mpixq_graphs_stop(struct mpixq_pair *pair)
@@ -428,10 +421,10 @@ void mpixq_graphs_forget(struct mpixq_pair *pair)
     struct mpixq_counted *counted = atomic_load(&pair->counted);
 
     if (counted != NULL) {
-        mpixq_lock_acquire(&made.lock);
-        DL_DELETE(made.counted, counted);
-        mpixq_lock_release(&made.lock);
-        atomic_fetch_sub(&made.n_counted, 1);
+        mpixq_lock_acquire(&mpixq_graphs_made.lock);
+        DL_DELETE(mpixq_graphs_made.counted, counted);
+        mpixq_lock_release(&mpixq_graphs_made.lock);
+        atomic_fetch_sub(&mpixq_graphs_made.n_counted, 1);
         atomic_store(&pair->counted, NULL);
         if (counted->tally != NULL) {
             mpixq_tally_free(counted->tally);
@@ -445,18 +438,18 @@ void mpixq_graphs_close(void)
     struct mpixq_counted *counted;
     struct graph *graph;
 
-    mpixq_lock_acquire(&made.lock);
-    DL_FOREACH(made.counted, counted)
+    mpixq_lock_acquire(&mpixq_graphs_made.lock);
+    DL_FOREACH(mpixq_graphs_made.counted, counted)
     {
         counted->pair->channel->graphs->halt(counted->pair);
         if (counted->tally != NULL) {
             mpixq_tally_close(counted->pair); /* no thread drives it any more */
         }
-        counted->n_graphs = 0;
+        counted->n_graphs = counted->n_handles = 0;
     }
-    while ((graph = made.graphs) != NULL) {
-        LL_DELETE(made.graphs, graph);
+    while ((graph = mpixq_graphs_made.graphs) != NULL) {
+        LL_DELETE(mpixq_graphs_made.graphs, graph);
         graph->is_over = true; /* freed when it is gone */
     }
-    mpixq_lock_release(&made.lock);
+    mpixq_lock_release(&mpixq_graphs_made.lock);
 }

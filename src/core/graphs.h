@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright (c) 2026 the mpix-queue authors
  *
- * Pairs whose starts and waits were captured into graphs of a GPU. Whoever replays such a graph
- * calls nothing of ours, so the GPU counts the starts of these pairs, from the first capture on,
- * whoever makes them; the host reads in words of the channel how many there were.
+ * Pairs whose starts and waits were captured into graphs of a GPU, or that kernels of the program
+ * start. Whoever replays such a graph, or launches such a kernel, calls nothing of ours, so the GPU
+ * counts the starts of these pairs, from the first capture or handle on, whoever makes them; the
+ * host reads in words of the channel how many there were.
  *
  *     a capture   begins with the first call that puts something into it, and holds its pairs
  *     a graph     holds them for as long as it, or one made of it, exists: the words and mappings
@@ -24,6 +25,7 @@
 #include "stream/op.h"
 
 struct mpixq_branches;
+struct mpixq_device_request;
 struct mpixq_queue;
 struct mpixq_tally;
 
@@ -41,7 +43,8 @@ struct mpixq_counted {
     uint64_t capture;
     bool is_started;
     /* Under the lock. */
-    _Atomic unsigned n_graphs; /* that hold it */
+    _Atomic unsigned n_graphs; /* that hold it, and handles */
+    unsigned n_handles;        /* of these */
     bool is_reported, is_halted;
     /* What is looked at of a pair at rest, NULL: all of it; what stood there at the last look, and
      * whether nothing was under way then. */
@@ -72,6 +75,9 @@ struct mpixq_channel_graphs {
     /* Threads of the program, with no lock: the request is about to be freed, and no replay starts
      * it from now on. Blocks until the GPU has taken note. */
     void (*close)(struct mpixq_pair *pair);
+    /* Fill what kernels of the program need to start the pair, whose GPU counts by now. NULL: they
+     * cannot. */
+    void (*describe)(const struct mpixq_pair *pair, struct mpixq_device_request *device);
 };
 
 /* From now on the GPU counts; by a capture on a stream of this queue. In its turn, which may be
@@ -88,7 +94,14 @@ struct mpixq_branches *mpixq_graphs_branches(const struct mpixq_queue *queue);
  * many there are. In its turn. */
 int mpixq_graphs_started(const struct mpixq_queue *queue, uint64_t capture,
                          struct mpixq_pair *pairs[], int room);
-/* Does any graph have it? Any thread. */
+/* A handle for kernels of the program has the pair, which the GPU counts, as a graph would; and has
+ * it no longer, by the name of the pair. Does such a pair have something under way? UNKNOWN: there
+ * is none of this name that handles have. Any thread. */
+void mpixq_graphs_take(struct mpixq_pair *pair);
+void mpixq_graphs_give_back(uint64_t id);
+enum mpixq_handled { MPIXQ_HANDLED_UNKNOWN, MPIXQ_HANDLED_IDLE, MPIXQ_HANDLED_ACTIVE };
+enum mpixq_handled mpixq_graphs_find_handled(uint64_t id);
+/* Does any graph have it, or a handle? Any thread. */
 bool mpixq_graphs_have(const struct mpixq_pair *pair);
 
 /* Look at the words of all. Any thread that holds no lock that comes after that of graphs. */

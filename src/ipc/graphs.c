@@ -8,6 +8,10 @@
 #include "core/graphs.h"
 #include "ipc.h"
 
+/* What is for kernels alone. */
+#define MPIX_QUEUE_DEVICE_ONLY
+#include "mpix_queue_device.h"
+
 static struct ipc_told *told_of(const struct ipc_end *end)
 {
     return &end->place->told[end->number];
@@ -65,5 +69,54 @@ static void close_end(struct mpixq_pair *pair)
     mpixq_share_store(end->place->share, &end->gpu.move.own->closed, 1);
 }
 
-const struct mpixq_channel_graphs mpixq_ipc_graphs = {
-    .begin = begin, .refresh = refresh, .mirror = mirror, .halt = halt, .close = close_end};
+/* The header for kernels has its own names for what the library's kernels have. */
+_Static_assert(
+    sizeof(struct mpixq_device_end) == sizeof(struct mpixq_end) &&
+        offsetof(struct mpixq_device_end, state) == offsetof(struct mpixq_end, state) &&
+        offsetof(struct mpixq_device_end, posted) == offsetof(struct mpixq_end, posted) &&
+        offsetof(struct mpixq_device_end, started) == offsetof(struct mpixq_end, started) &&
+        offsetof(struct mpixq_device_end, waited) == offsetof(struct mpixq_end, waited) &&
+        offsetof(struct mpixq_device_end, gone) == offsetof(struct mpixq_end, gone) &&
+        offsetof(struct mpixq_device_end, closed) == offsetof(struct mpixq_end, closed),
+    "the same words");
+_Static_assert(sizeof(struct mpixq_device_told) == sizeof(struct mpixq_told) &&
+                   offsetof(struct mpixq_device_told, started) ==
+                       offsetof(struct mpixq_told, started) &&
+                   offsetof(struct mpixq_device_told, fault) ==
+                       offsetof(struct mpixq_told, fault) &&
+                   offsetof(struct mpixq_device_told, halt) == offsetof(struct mpixq_told, halt),
+               "the same words");
+_Static_assert((int)MPIXQ_DEVICE_ERR_ACTIVE == (int)MPIXQ_STARTED_TWICE &&
+                   (int)MPIXQ_DEVICE_ERR_FREED == (int)MPIXQ_STARTED_FREED &&
+                   (int)MPIXQ_DEV_SLOTS == (int)MPIXQ_SLOTS,
+               "the same numbers");
+
+static void describe(const struct mpixq_pair *pair, struct mpixq_device_request *device)
+{
+    const struct ipc_end *end = pair->end;
+    const struct mpixq_move *move = &end->gpu.move;
+
+    *device = (struct mpixq_device_request){
+        .to = move->to,
+        .from = move->from,
+        .bytes = move->bytes,
+        .own = (struct mpixq_device_end *)(void *)move->own,
+        .peer = (struct mpixq_device_end *)(void *)move->peer,
+        .own_told = (struct mpixq_device_told *)(void *)move->own_told,
+        .peer_told = (struct mpixq_device_told *)(void *)move->peer_told,
+        .floor = end->gpu.floor,
+        .slots = (mpixq_dev_word *)(void *)end->gpu.first_slot,
+        .state = (mpixq_dev_word *)(void *)end->gpu.state,
+        .pair = pair->id,
+        .is_send = end->is_send,
+        .is_ready = end->is_ready,
+        .is_early = end->gpu.floor == end->base,
+        .abi = MPIXQ_DEVICE_ABI};
+}
+
+const struct mpixq_channel_graphs mpixq_ipc_graphs = {.begin = begin,
+                                                      .refresh = refresh,
+                                                      .mirror = mirror,
+                                                      .halt = halt,
+                                                      .close = close_end,
+                                                      .describe = describe};

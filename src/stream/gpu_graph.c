@@ -38,6 +38,13 @@ static int find_capture(const struct gpu_stream *stream, struct mpixq_gpu_captur
     return text_of(stream, code, "the capture of the stream cannot be asked for");
 }
 
+static bool graph_has_kernels(const struct mpixq_stream *base)
+{
+    const struct gpu_stream *stream = (const struct gpu_stream *)base;
+
+    return !stream->lane.by_values && stream->lane.kernels.move_all != NULL;
+}
+
 static int graph_capture(struct mpixq_stream *base, uint64_t *capture_p)
 {
     struct gpu_stream *stream = (struct gpu_stream *)base;
@@ -50,7 +57,7 @@ static int graph_capture(struct mpixq_stream *base, uint64_t *capture_p)
     if (capture.id == 0) { /* a default stream, while another one is captured */
         return mpixq_error_code(MPIXQ_E_CAPTURE);
     }
-    if (stream->lane.by_values || stream->lane.kernels.move_all == NULL) {
+    if (!graph_has_kernels(base)) {
         return mpixq_error_code(MPIXQ_E_GRAPH_VALUES);
     }
     *capture_p = capture.id;
@@ -190,5 +197,7 @@ static int graph_submit(struct mpixq_stream *base, struct mpixq_op list[], int n
     return rc;
 }
 
-const struct mpixq_stream_graphs mpixq_gpu_graphs = {
-    .capture = graph_capture, .keep = graph_keep, .submit = graph_submit};
+const struct mpixq_stream_graphs mpixq_gpu_graphs = {.capture = graph_capture,
+                                                     .has_kernels = graph_has_kernels,
+                                                     .keep = graph_keep,
+                                                     .submit = graph_submit};

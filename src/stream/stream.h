@@ -59,6 +59,8 @@ struct mpixq_stream_graphs {
     /* The capture that the stream is in, by a number that no other one has; or why nothing of ours
      * can be captured. */
     int (*capture)(struct mpixq_stream *stream, uint64_t *capture_p);
+    /* Is what its GPU does for starts and waits done by kernels? Any thread. */
+    bool (*has_kernels)(const struct mpixq_stream *stream);
     /* Call gone once the graph that comes of the capture, and all that was made of it, is gone: by
      * any thread, at any time, or never if the library cannot. */
     int (*keep)(struct mpixq_stream *stream, void (*gone)(void *arg), void *arg,

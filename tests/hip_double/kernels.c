@@ -9,6 +9,7 @@
 #include <time.h>
 
 #include "../../benchmarks/kernels.h"
+#include "../device/steps.h"
 #include "stream/pieces.h"
 
 /* The parameter of the kernels below. */
@@ -278,7 +279,46 @@ static void run_bench_product(const void *parameters)
                   hip_double_reach(p->c, bytes), p->side);
 }
 
+/* That of the tests of mpix_queue_device.h. */
+void mpixq_test_device(struct device_script all) __attribute__((weak));
+
+static void reach_handle(struct mpixq_device_request *r)
+{
+    r->own = hip_double_reach(r->own, sizeof(*r->own));
+    r->own_told = hip_double_reach(r->own_told, sizeof(*r->own_told));
+    if (__atomic_load_n(&r->own->closed, __ATOMIC_ACQUIRE) != 0) {
+        return; /* nothing else is touched */
+    }
+    r->to = r->bytes == 0 ? NULL : hip_double_reach(r->to, r->bytes);
+    r->from = r->bytes == 0 ? NULL : hip_double_reach(r->from, r->bytes);
+    r->peer = hip_double_reach(r->peer, sizeof(*r->peer));
+    r->peer_told = hip_double_reach(r->peer_told, sizeof(r->peer_told->done));
+    r->state = reach_or_null(r->state, sizeof(*r->state));
+    r->slots = reach_or_null(r->slots, 3 * (r->bytes + 3) / 4 * sizeof(*r->slots));
+}
+
+static void run_device(const void *parameters)
+{
+    struct device_script all = *(const struct device_script *)parameters;
+
+    for (unsigned i = 0; i < all.n_handles; i++) {
+        reach_handle(&all.handle[i]);
+    }
+    for (unsigned i = 0; i < all.n; i++) {
+        struct device_step *step = &all.step[i];
+
+        step->data = reach_or_null(step->data, all.handle[step->first].bytes);
+        step->result = hip_double_reach(step->result, sizeof(*step->result));
+    }
+    mpixq_test_device(all);
+}
+
 static const struct hip_kernel kernels[] = {
+    {"mpixq_test_device",
+     {sizeof(struct device_script)},
+     .grid = true,
+     .waits = true,
+     .run = run_device},
     {"mpixq_ring", {8, 8}, .run = run_mpixq_ring},
     {"mpixq_wait", {8, 8, 8, 8}, .waits = true, .run = run_mpixq_wait},
     {"mpixq_copy", {sizeof(struct mpixq_pieces)}, .run = run_mpixq_copy},

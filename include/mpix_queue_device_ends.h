@@ -1,0 +1,618 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * Copyright (c) 2026 the mpix-queue authors
+ *
+ * mpix_queue_device_ends.h - how the two ends of a pair meet, in kernels of the program: what the
+ * library's own kernels do for a start and for a wait, for one request and the threads of one unit.
+ * Included by mpix_queue_device.h only; nothing in here is part of the interface.
+ *
+ * A message that fits goes to one of three slots of the receive, each word of which holds four
+ * bytes of it and the number of the start: so the data tells that it has come. All others are moved
+ * to the buffer by the end that comes second, which the state of the pair tells.
+ */
+#ifndef MPIX_QUEUE_DEVICE_ENDS_H_INCLUDED
+#define MPIX_QUEUE_DEVICE_ENDS_H_INCLUDED
+
+enum {
+    MPIXQ_DEV_SLOTS = 3,
+    MPIXQ_DEV_RARELY = 32,
+    MPIXQ_DEV_LATE = 1 << 14,
+    MPIXQ_DEV_AT_ONCE = 4
+};
+enum { MPIXQ_DEV_REST, MPIXQ_DEV_MOVE, MPIXQ_DEV_SLOT };
+enum { MPIXQ_DEV_RECEIVE = 1, MPIXQ_DEV_SEND = 2, MPIXQ_DEV_BOTH = 3 };
+#define MPIXQ_DEV_CLOSED ((mpixq_dev_word)1 << 62)
+#define MPIXQ_DEV_BESIDE ((mpixq_dev_word)1 << 40) /* of a sum: participants above elements */
+#define MPIXQ_DEV_FAILURE (1u << 20)              /* of a sum of a unit: threads that have failed */
+#define MPIXQ_DEV_WRONG ((mpixq_dev_word)1 << 60) /* and those that have failed above these */
+
+struct __attribute__((aligned(16))) mpixq_dev_wide {
+    mpixq_dev_word low, high;
+};
+
+MPIXQ_DEV unsigned mpixq_dev_rank_in_block(void)
+{
+    return mpixq_dev_tid_x() +
+           mpixq_dev_ntid_x() * (mpixq_dev_tid_y() + mpixq_dev_ntid_y() * mpixq_dev_tid_z());
+}
+
+MPIXQ_DEV unsigned mpixq_dev_block_size(void)
+{
+    return mpixq_dev_ntid_x() * mpixq_dev_ntid_y() * mpixq_dev_ntid_z();
+}
+
+MPIXQ_DEV unsigned mpixq_dev_rank(MPIXQ_Device_scope scope)
+{
+    return scope == MPIXQ_DEVICE_THREAD ? 0
+           : scope == MPIXQ_DEVICE_WARP ? mpixq_dev_rank_in_block() % MPIXQ_DEV_WARP
+                                        : mpixq_dev_rank_in_block();
+}
+
+MPIXQ_DEV unsigned mpixq_dev_size(MPIXQ_Device_scope scope)
+{
+    return scope == MPIXQ_DEVICE_THREAD ? 1
+           : scope == MPIXQ_DEVICE_WARP ? MPIXQ_DEV_WARP
+                                        : mpixq_dev_block_size();
+}
+
+MPIXQ_DEV void mpixq_dev_meet(MPIXQ_Device_scope scope)
+{
+    if (scope == MPIXQ_DEVICE_WARP) {
+        mpixq_dev_meet_warp();
+    } else if (scope == MPIXQ_DEVICE_BLOCK) {
+        mpixq_dev_meet_block();
+    }
+}
+
+/* What the first thread of the unit says. */
+MPIXQ_DEV mpixq_dev_word mpixq_dev_tell(MPIXQ_Device_scope scope, mpixq_dev_word value)
+{
+#if !MPIXQ_DEV_HOST
+    static __attribute__((shared)) mpixq_dev_word said;
+
+    if (scope == MPIXQ_DEVICE_BLOCK) {
+        if (mpixq_dev_rank_in_block() == 0) {
+            said = value;
+        }
+        mpixq_dev_meet_block();
+        value = said;
+        mpixq_dev_meet_block();
+        return value;
+    }
+#endif
+    return scope == MPIXQ_DEVICE_WARP ? mpixq_dev_tell_warp(value) : value;
+}
+
+MPIXQ_DEV int mpixq_dev_any(MPIXQ_Device_scope scope, int flag)
+{
+    return scope == MPIXQ_DEVICE_THREAD ? flag
+           : scope == MPIXQ_DEVICE_WARP ? mpixq_dev_any_of_warp(flag)
+                                        : mpixq_dev_any_of_block(flag);
+}
+
+MPIXQ_DEV mpixq_dev_word mpixq_dev_later(mpixq_dev_word a, mpixq_dev_word b)
+{
+    return a > b ? a : b;
+}
+
+MPIXQ_DEV mpixq_dev_word mpixq_dev_next_start(const MPIXQ_Device_request *r)
+{
+    return mpixq_dev_later(mpixq_dev_peek(&r->own->started), r->floor) + 1;
+}
+
+MPIXQ_DEV mpixq_dev_word mpixq_dev_next_wait(const MPIXQ_Device_request *r)
+{
+    return mpixq_dev_later(mpixq_dev_peek(&r->own->waited), r->floor) + 1;
+}
+
+MPIXQ_DEV mpixq_dev_word mpixq_dev_units(const MPIXQ_Device_request *r)
+{
+    return (r->bytes + 3) / 4;
+}
+
+MPIXQ_DEV mpixq_dev_word *mpixq_dev_slot(const MPIXQ_Device_request *r, mpixq_dev_word value)
+{
+    return r->slots + value % MPIXQ_DEV_SLOTS * mpixq_dev_units(r);
+}
+
+/* What stands above the data in a word of a slot: never 0, which it has before its first use. */
+MPIXQ_DEV mpixq_dev_word mpixq_dev_flag(mpixq_dev_word value)
+{
+    return (value | (mpixq_dev_word)1 << 31) << 32;
+}
+
+MPIXQ_DEV mpixq_dev_word mpixq_dev_state(mpixq_dev_word value, int who)
+{
+    return 4 * value + (mpixq_dev_word)who;
+}
+
+/* Who waits, until when, and how often it has looked. */
+struct mpixq_dev_patience {
+    mpixq_dev_word deadline;
+    unsigned looks, late;
+};
+
+MPIXQ_DEV mpixq_dev_word mpixq_dev_deadline(mpixq_dev_word limit_ns)
+{
+    mpixq_dev_word now = limit_ns != MPIXQ_DEVICE_FOREVER ? mpixq_dev_clock() : 0;
+
+    return limit_ns < ~now ? now + limit_ns : MPIXQ_DEVICE_FOREVER;
+}
+
+/* Take the start of this end back, unless the other end has come by now. */
+MPIXQ_DEV int mpixq_dev_close(const MPIXQ_Device_request *r, mpixq_dev_word value)
+{
+    mpixq_dev_word mine = mpixq_dev_state(value, r->is_send ? MPIXQ_DEV_SEND : MPIXQ_DEV_RECEIVE);
+    mpixq_dev_word before = mpixq_dev_load(r->state);
+
+    while (before <= mine) {
+        mpixq_dev_word seen = mpixq_dev_replace(r->state, before, MPIXQ_DEV_CLOSED);
+
+        if (seen == before) {
+            return 1;
+        }
+        before = seen;
+    }
+    return before == MPIXQ_DEV_CLOSED;
+}
+
+/* After a look that has found nothing: MPIXQ_DEVICE_SUCCESS, or why nobody looks again. */
+MPIXQ_DEV int mpixq_dev_give_up(const MPIXQ_Device_request *r, mpixq_dev_word value,
+                                struct mpixq_dev_patience *patience)
+{
+    mpixq_dev_pause();
+    if (++patience->looks % MPIXQ_DEV_RARELY != 0) {
+        return MPIXQ_DEVICE_SUCCESS;
+    }
+    if (mpixq_dev_load(&r->own_told->halt) != 0 &&
+        (r->state == 0 || mpixq_dev_close(r, value) || ++patience->late > MPIXQ_DEV_LATE)) {
+        return MPIXQ_DEVICE_ERR_FAILED;
+    }
+    if (patience->deadline != MPIXQ_DEVICE_FOREVER && mpixq_dev_clock() >= patience->deadline) {
+        return MPIXQ_DEVICE_ERR_TIMEOUT;
+    }
+    return MPIXQ_DEVICE_SUCCESS;
+}
+
+/* The number of the next start; or 0, and why it cannot be made. */
+MPIXQ_DEV mpixq_dev_word mpixq_dev_find_number(const MPIXQ_Device_request *r, int *error)
+{
+    mpixq_dev_word value = mpixq_dev_next_start(r), waited = mpixq_dev_next_wait(r);
+    mpixq_dev_word closed = mpixq_dev_peek(&r->own->closed);
+
+    *error = closed != 0       ? MPIXQ_DEVICE_ERR_FREED
+             : waited != value ? MPIXQ_DEVICE_ERR_ACTIVE
+                               : MPIXQ_DEVICE_SUCCESS;
+    return *error == MPIXQ_DEVICE_SUCCESS ? value : 0;
+}
+
+/* The same, and the host is told why; it has the same numbers for that. */
+MPIXQ_DEV mpixq_dev_word mpixq_dev_number(const MPIXQ_Device_request *r, int *error)
+{
+    mpixq_dev_word value = mpixq_dev_find_number(r, error);
+
+    if (value == 0) {
+        mpixq_dev_put(&r->own_told->fault, (mpixq_dev_word)*error);
+    }
+    return value;
+}
+
+/* The two ends of a pair meet. Come, or find the other end there: then it is for this one to move
+ * the data. A later state: this start is in its slot. */
+MPIXQ_DEV int mpixq_dev_arrive(mpixq_dev_word *state, mpixq_dev_word value, int who, int other,
+                               mpixq_dev_word guess)
+{
+    mpixq_dev_word mine = mpixq_dev_state(value, who), theirs = mpixq_dev_state(value, other);
+    mpixq_dev_word both = mpixq_dev_state(value, MPIXQ_DEV_BOTH);
+
+    for (;;) {
+        mpixq_dev_word before = mpixq_dev_replace(state, guess, guess == theirs ? both : mine);
+
+        if (before == guess) {
+            return guess == theirs;
+        }
+        if (before == MPIXQ_DEV_CLOSED) {
+            return -1;
+        }
+        if (before > mine && before != theirs) {
+            return 0;
+        }
+        guess = before;
+    }
+}
+
+/* What was in the slot has been copied; and the start before, of which the host may have heard
+ * first, is known to be done, unless there was none. */
+MPIXQ_DEV int mpixq_dev_has_credit(const MPIXQ_Device_request *r, mpixq_dev_word value)
+{
+    mpixq_dev_word done = mpixq_dev_peek(&r->own->done); /* both are on their way at once */
+    mpixq_dev_word posted = mpixq_dev_peek(&r->own->posted);
+    int is_first = r->is_early && value == r->floor + 1;
+    int is_early = r->is_early && value - r->floor < MPIXQ_DEV_SLOTS;
+
+    return (is_first || done + 1 >= value) && (is_early || posted + MPIXQ_DEV_SLOTS > value);
+}
+
+MPIXQ_DEV int mpixq_dev_come_to_send(const MPIXQ_Device_request *r, mpixq_dev_word value)
+{
+    int asks = !r->is_ready || r->slots != 0, found;
+
+    if (r->slots != 0 && mpixq_dev_has_credit(r, value)) {
+        return MPIXQ_DEV_SLOT;
+    }
+    mpixq_dev_fence(); /* the receiver may copy what it holds */
+    found = mpixq_dev_arrive(asks ? &r->peer->state : &r->own->state, value, MPIXQ_DEV_SEND,
+                             MPIXQ_DEV_RECEIVE,
+                             asks ? mpixq_dev_state(value, MPIXQ_DEV_RECEIVE)
+                                  : mpixq_dev_state(value - 1, MPIXQ_DEV_SEND));
+    return (r->is_ready ? found >= 0 : found == 1) ? MPIXQ_DEV_MOVE : MPIXQ_DEV_REST;
+}
+
+MPIXQ_DEV int mpixq_dev_come_to_receive(const MPIXQ_Device_request *r, mpixq_dev_word value)
+{
+    int found;
+
+    if (r->slots != 0) {
+        mpixq_dev_put(&r->peer->posted, value);
+    } else if (r->is_ready) {
+        return MPIXQ_DEV_REST; /* such a start only counts */
+    }
+    found = mpixq_dev_arrive(
+        &r->own->state, value, MPIXQ_DEV_RECEIVE, MPIXQ_DEV_SEND,
+        mpixq_dev_state(value - 1, r->slots != 0 ? MPIXQ_DEV_RECEIVE : MPIXQ_DEV_BOTH));
+    if (found != 1 || r->is_ready) {
+        return MPIXQ_DEV_REST;
+    }
+    mpixq_dev_fence();
+    return MPIXQ_DEV_MOVE;
+}
+
+MPIXQ_DEV void mpixq_dev_tell_hosts(const MPIXQ_Device_request *r, mpixq_dev_word value)
+{
+    mpixq_dev_put(&r->peer_told->done, value);
+    mpixq_dev_put(&r->own_told->done, value);
+}
+
+/* The data is in the buffer of the receive. Who may send the next message to a slot by then tells
+ * the hosts by itself, which so must have heard of this one. */
+MPIXQ_DEV void mpixq_dev_tell_both(const MPIXQ_Device_request *r, mpixq_dev_word value)
+{
+    int hosts_first = !r->is_send && r->slots != 0;
+
+    if (hosts_first) {
+        mpixq_dev_tell_hosts(r, value);
+    }
+    mpixq_dev_fence();
+    mpixq_dev_put(&r->peer->done, value);
+    mpixq_dev_put(&r->own->done, value);
+    if (!hosts_first) {
+        mpixq_dev_tell_hosts(r, value);
+    }
+}
+
+MPIXQ_DEV void mpixq_dev_count_start(const MPIXQ_Device_request *r, mpixq_dev_word value)
+{
+    mpixq_dev_put(&r->own->started, value);
+    mpixq_dev_put(&r->own_told->started, value);
+}
+
+/* By the threads of a unit, several loads of each ahead of the stores. */
+MPIXQ_DEV void mpixq_dev_copy(char *to, const char *from, mpixq_dev_word bytes, unsigned rank,
+                              unsigned size)
+{
+    mpixq_dev_word done = 0, step = (mpixq_dev_word)MPIXQ_DEV_AT_ONCE * size;
+
+    if (((mpixq_dev_word)to | (mpixq_dev_word)from) % sizeof(struct mpixq_dev_wide) == 0) {
+        const struct mpixq_dev_wide *source = (const struct mpixq_dev_wide *)(const void *)from;
+        struct mpixq_dev_wide *target = (struct mpixq_dev_wide *)(void *)to;
+        struct mpixq_dev_wide some[MPIXQ_DEV_AT_ONCE];
+        mpixq_dev_word n = bytes / sizeof(struct mpixq_dev_wide);
+
+        for (mpixq_dev_word i = rank; i < n; i += step) {
+            for (unsigned k = 0; k < MPIXQ_DEV_AT_ONCE && i + k * size < n; k++) {
+                some[k] = source[i + k * size];
+            }
+            for (unsigned k = 0; k < MPIXQ_DEV_AT_ONCE && i + k * size < n; k++) {
+                target[i + k * size] = some[k];
+            }
+        }
+        done = n * sizeof(struct mpixq_dev_wide);
+    }
+    for (mpixq_dev_word i = done + rank; i < bytes; i += size) {
+        to[i] = from[i];
+    }
+}
+
+/* The data of a word of a slot, of which the last may have fewer bytes than 4. */
+MPIXQ_DEV mpixq_dev_word mpixq_dev_get_unit(const char *from, mpixq_dev_word bytes,
+                                            mpixq_dev_word unit)
+{
+    const unsigned char *at = (const unsigned char *)from + 4 * unit;
+    mpixq_dev_word value = 0;
+
+    for (unsigned i = 0; i < 4 && 4 * unit + i < bytes; i++) {
+        value |= (mpixq_dev_word)at[i] << 8 * i;
+    }
+    return value;
+}
+
+MPIXQ_DEV void mpixq_dev_set_unit(char *to, mpixq_dev_word bytes, mpixq_dev_word unit,
+                                  mpixq_dev_word value)
+{
+    for (unsigned i = 0; i < 4 && 4 * unit + i < bytes; i++) {
+        to[4 * unit + i] = (char)(value >> 8 * i);
+    }
+}
+
+/* Send a message to its slot. */
+MPIXQ_DEV void mpixq_dev_put_units(const MPIXQ_Device_request *r, mpixq_dev_word value,
+                                   unsigned rank, unsigned size)
+{
+    mpixq_dev_word *slot = mpixq_dev_slot(r, value), flag = mpixq_dev_flag(value);
+    const unsigned *from = (const unsigned *)(const void *)r->from;
+    mpixq_dev_word whole = (mpixq_dev_word)r->from % 4 == 0 ? r->bytes / 4 : 0;
+
+    for (mpixq_dev_word i = rank; i < whole; i += size) {
+        mpixq_dev_put(&slot[i], flag | from[i]);
+    }
+    for (mpixq_dev_word i = whole + rank; i < mpixq_dev_units(r); i += size) {
+        mpixq_dev_put(&slot[i], flag | mpixq_dev_get_unit(r->from, r->bytes, i));
+    }
+}
+
+/* Wait for a word of a slot. 0: the message comes to the buffer, where it is by now; or *error says
+ * why nobody waits any more. */
+MPIXQ_DEV int mpixq_dev_await_unit(const MPIXQ_Device_request *r, mpixq_dev_word value,
+                                   const mpixq_dev_word *word, mpixq_dev_word *found,
+                                   struct mpixq_dev_patience *patience, int *error)
+{
+    mpixq_dev_word flag = mpixq_dev_flag(value);
+
+    while (((*found = mpixq_dev_peek(word)) ^ flag) >> 32 != 0) {
+        if (mpixq_dev_peek(&r->own->done) >= value) {
+            (void)mpixq_dev_load(&r->own->done);
+            return 0;
+        }
+        *error = mpixq_dev_give_up(r, value, patience);
+        if (*error != MPIXQ_DEVICE_SUCCESS) {
+            return 0;
+        }
+    }
+    return 1;
+}
+
+/* Copy a message from its slot as it comes there; the share of one thread. */
+MPIXQ_DEV int mpixq_dev_take_units(const MPIXQ_Device_request *r, mpixq_dev_word value,
+                                   unsigned rank, unsigned size, mpixq_dev_word limit_ns)
+{
+    struct mpixq_dev_patience patience = {mpixq_dev_deadline(limit_ns), 0, 0};
+    const mpixq_dev_word *slot = mpixq_dev_slot(r, value);
+    mpixq_dev_word whole = (mpixq_dev_word)r->to % 4 == 0 ? r->bytes / 4 : 0, found;
+    unsigned *to = (unsigned *)(void *)r->to;
+    int error = MPIXQ_DEVICE_SUCCESS;
+
+    for (mpixq_dev_word i = rank; i < mpixq_dev_units(r); i += size) {
+        if (!mpixq_dev_await_unit(r, value, &slot[i], &found, &patience, &error)) {
+            break;
+        }
+        if (i < whole) {
+            to[i] = (unsigned)found;
+        } else {
+            mpixq_dev_set_unit(r->to, r->bytes, i, found);
+        }
+    }
+    return error;
+}
+
+MPIXQ_DEV int mpixq_dev_await_done(const MPIXQ_Device_request *r, mpixq_dev_word value,
+                                   mpixq_dev_word limit_ns)
+{
+    struct mpixq_dev_patience patience = {mpixq_dev_deadline(limit_ns), 0, 0};
+    int error = MPIXQ_DEVICE_SUCCESS;
+
+    while (error == MPIXQ_DEVICE_SUCCESS && mpixq_dev_load(&r->own->done) < value) {
+        error = mpixq_dev_give_up(r, value, &patience);
+    }
+    return error;
+}
+
+/* Are all words of the slot there; the share of one thread. */
+MPIXQ_DEV int mpixq_dev_are_here(const MPIXQ_Device_request *r, mpixq_dev_word value, unsigned rank,
+                                 unsigned size)
+{
+    const mpixq_dev_word *slot = mpixq_dev_slot(r, value);
+    mpixq_dev_word flag = mpixq_dev_flag(value);
+
+    for (mpixq_dev_word i = rank; i < mpixq_dev_units(r); i += size) {
+        if ((mpixq_dev_peek(&slot[i]) ^ flag) >> 32 != 0) {
+            return 0;
+        }
+    }
+    return 1;
+}
+
+/* What a call of several threads returns, of what each of them has found. */
+MPIXQ_DEV int mpixq_dev_agree(MPIXQ_Device_scope scope, int error)
+{
+    if (!mpixq_dev_any(scope, error != MPIXQ_DEVICE_SUCCESS)) {
+        return MPIXQ_DEVICE_SUCCESS;
+    }
+    for (int known = MPIXQ_DEVICE_ERR_ACTIVE; known < MPIXQ_DEVICE_ERR_COUNT; known++) {
+        if (mpixq_dev_any(scope, error == known)) {
+            return known;
+        }
+    }
+    return MPIXQ_DEVICE_ERR_COUNT;
+}
+
+/* By the first thread: come to the next start. Four times its number and what is to be done; or an
+ * error, which is less than 4. */
+MPIXQ_DEV mpixq_dev_word mpixq_dev_come(const MPIXQ_Device_request *r)
+{
+    int error, todo;
+    mpixq_dev_word value = mpixq_dev_number(r, &error);
+
+    if (value == 0) {
+        return (mpixq_dev_word)error;
+    }
+    todo = r->is_send ? mpixq_dev_come_to_send(r, value) : mpixq_dev_come_to_receive(r, value);
+    return 4 * value + (mpixq_dev_word)todo;
+}
+
+/* By the first thread: the start is made. */
+MPIXQ_DEV void mpixq_dev_conclude(const MPIXQ_Device_request *r, mpixq_dev_word value, int todo)
+{
+    mpixq_dev_count_start(r, value);
+    if (todo == MPIXQ_DEV_MOVE) {
+        mpixq_dev_tell_both(r, value);
+    } else if (todo == MPIXQ_DEV_SLOT) {
+        mpixq_dev_put(&r->own->done, value);
+        mpixq_dev_tell_hosts(r, value);
+    }
+}
+
+/* Starts element by element. */
+
+/* Each thread finds the number by itself: none changes it before all have ended. */
+MPIXQ_DEV void mpixq_dev_begin(MPIXQ_Device_access *access, const MPIXQ_Device_request *r,
+                               unsigned participants, mpixq_dev_word limit_ns)
+{
+    access->request = r;
+    access->slot = 0;
+    access->deadline = mpixq_dev_deadline(limit_ns);
+    access->participants = participants;
+    access->count = 0;
+    access->is_direct = 0;
+    access->is_wide = r->bytes % 8 == 0; /* then slots begin at multiples of 16 bytes */
+    access->error = MPIXQ_DEVICE_SUCCESS;
+    access->value = mpixq_dev_number(r, &access->error);
+    if (participants == 0) {
+        access->error = MPIXQ_DEVICE_ERR_ARG;
+    }
+}
+
+/* The host hears of a start whose end has to wait, so that it can tell if that is in vain. */
+MPIXQ_DEV int mpixq_dev_await_credit(const MPIXQ_Device_access *access)
+{
+    const MPIXQ_Device_request *r = access->request;
+    struct mpixq_dev_patience patience = {access->deadline, 0, 0};
+    int error = MPIXQ_DEVICE_SUCCESS;
+
+    while (error == MPIXQ_DEVICE_SUCCESS && !mpixq_dev_has_credit(r, access->value)) {
+        mpixq_dev_put(&r->own_told->started, access->value);
+        error = mpixq_dev_give_up(r, access->value, &patience);
+    }
+    return error;
+}
+
+/* By the first thread of each participant: the first of them to come finds the sender there, if it
+ * is, and for the others it is as if they had come alone. */
+MPIXQ_DEV void mpixq_dev_open_receive(const MPIXQ_Device_access *access)
+{
+    const MPIXQ_Device_request *r = access->request;
+
+    mpixq_dev_put(&r->own_told->started, access->value);
+    if (mpixq_dev_come_to_receive(r, access->value) == MPIXQ_DEV_MOVE) {
+        mpixq_dev_copy(r->to, r->from, r->bytes, 0, 1);
+        mpixq_dev_tell_both(r, access->value);
+    }
+}
+
+/* Wait for the receive, and be the one to move its data: from then on it cannot be taken back. */
+MPIXQ_DEV int mpixq_dev_await_receive(const MPIXQ_Device_access *access)
+{
+    const MPIXQ_Device_request *r = access->request;
+    struct mpixq_dev_patience patience = {access->deadline, 0, 0};
+    mpixq_dev_word *state = &r->peer->state;
+    mpixq_dev_word both = mpixq_dev_state(access->value, MPIXQ_DEV_BOTH);
+    mpixq_dev_word receive = mpixq_dev_state(access->value, MPIXQ_DEV_RECEIVE);
+    int error = MPIXQ_DEVICE_SUCCESS;
+
+    while (error == MPIXQ_DEVICE_SUCCESS) {
+        mpixq_dev_word before = mpixq_dev_replace(state, receive, both);
+
+        if (before == receive || before == both) {
+            mpixq_dev_fence();
+            return MPIXQ_DEVICE_SUCCESS;
+        }
+        mpixq_dev_put(&r->own_told->started, access->value);
+        error = before == MPIXQ_DEV_CLOSED ? MPIXQ_DEVICE_ERR_FAILED
+                                           : mpixq_dev_give_up(r, access->value, &patience);
+    }
+    return error;
+}
+
+/* The sum over all threads of the unit, to all of them. */
+MPIXQ_DEV unsigned mpixq_dev_sum(MPIXQ_Device_scope scope, unsigned count)
+{
+#if !MPIXQ_DEV_HOST
+    static __attribute__((shared)) unsigned sums;
+
+    if (scope == MPIXQ_DEVICE_WARP) {
+        for (unsigned lane = MPIXQ_DEV_WARP / 2; lane > 0; lane /= 2) {
+            count += mpixq_dev_from_lane(count, lane);
+        }
+        count = (unsigned)mpixq_dev_tell_warp(count);
+    } else if (scope == MPIXQ_DEVICE_BLOCK) {
+        if (mpixq_dev_rank_in_block() == 0) {
+            sums = 0;
+        }
+        mpixq_dev_meet_block();
+        if (count != 0) {
+            mpixq_dev_add_shared(&sums, count);
+        }
+        mpixq_dev_meet_block();
+        count = *(volatile unsigned *)&sums;
+        mpixq_dev_meet_block();
+    }
+#endif
+    (void)scope;
+    return count;
+}
+
+/* Of a receive the host has heard when it was begun. */
+MPIXQ_DEV mpixq_dev_word mpixq_dev_complete(const MPIXQ_Device_access *access)
+{
+    const MPIXQ_Device_request *r = access->request;
+
+    if (r->is_send) {
+        mpixq_dev_conclude(r, access->value, access->is_direct ? MPIXQ_DEV_MOVE : MPIXQ_DEV_SLOT);
+    } else {
+        mpixq_dev_put(&r->own->started, access->value);
+    }
+    mpixq_dev_put(&r->own->waited, access->value);
+    return MPIXQ_DEVICE_SUCCESS;
+}
+
+/* By the first thread of a unit that has put so many elements. Participants are counted above
+ * these, and those that have failed above them. Who stored data for the peer has released it. */
+MPIXQ_DEV mpixq_dev_word mpixq_dev_end(const MPIXQ_Device_access *access, mpixq_dev_word total,
+                                       int error)
+{
+    const MPIXQ_Device_request *r = access->request;
+    mpixq_dev_word failed = error != MPIXQ_DEVICE_SUCCESS ? MPIXQ_DEV_WRONG : 0;
+
+    if (access->participants > 1) {
+        mpixq_dev_word share = MPIXQ_DEV_BESIDE + total + failed;
+
+        if (access->is_direct) {
+            mpixq_dev_fence();
+        }
+        total = mpixq_dev_add_here(&r->own->gone, share) + share;
+        if (total / MPIXQ_DEV_BESIDE % (MPIXQ_DEV_WRONG / MPIXQ_DEV_BESIDE) <
+            access->participants) {
+            return MPIXQ_DEVICE_SUCCESS;
+        }
+        mpixq_dev_put(&r->own->gone, 0);
+        failed = total / MPIXQ_DEV_WRONG;
+        total %= MPIXQ_DEV_BESIDE;
+    }
+    if (failed != 0) {
+        return MPIXQ_DEVICE_SUCCESS; /* who has failed knows */
+    }
+    if (r->is_send && !access->is_direct && total != mpixq_dev_units(r)) {
+        return MPIXQ_DEVICE_ERR_COUNT;
+    }
+    return mpixq_dev_complete(access);
+}
+
+#endif /* MPIX_QUEUE_DEVICE_ENDS_H_INCLUDED */

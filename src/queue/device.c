@@ -1,0 +1,135 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * Copyright (c) 2026 the mpix-queue authors
+ *
+ * Handles of requests for kernels of the program. What a kernel needs of a pair is what kernels of
+ * a replayed graph need, so that its GPU counts its starts from now on; a handle holds it as a
+ * graph does. Nothing is started, and no request changes its state. */
+#include "device.h"
+
+#include <string.h>
+
+#include "core/channel.h"
+#include "core/graphs.h"
+#include "enqueue.h"
+#include "util/backoff.h"
+
+#define MPIX_QUEUE_DEVICE_ONLY
+#include "mpix_queue_device.h"
+
+static enum mpixq_error check(const struct mpixq_queue *queue, const struct mpixq_request *req)
+{
+    const struct mpixq_channel_graphs *graphs;
+
+    switch (mpixq_request_state(req)) {
+    case MPIXQ_UNMATCHED:
+        return MPIXQ_E_UNMATCHED;
+    case MPIXQ_MATCHING:
+        return MPIXQ_E_MATCHING;
+    case MPIXQ_STARTED:
+        return MPIXQ_E_STARTED;
+    case MPIXQ_HOST_STARTED:
+        return MPIXQ_E_HOST_ACTIVE;
+    case MPIXQ_MATCHED:
+    case MPIXQ_WAITING:
+        graphs = req->pair.channel->graphs;
+        if (mpixq_pair_has_failed(&req->pair)) {
+            return MPIXQ_E_REQUEST_FAILED;
+        }
+        return graphs == NULL || graphs->describe == NULL ? MPIXQ_E_DEVICE_CHANNEL
+                                                          : mpixq_enqueue_check_first(queue, req);
+    default:
+        return MPIXQ_E_REQUEST_FAILED;
+    }
+}
+
+/* In turn. The n pairs have no other one among them. */
+static int describe_all(struct mpixq_queue *queue, int n, struct mpixq_device_request *handles)
+{
+    for (int i = 0; i < n; i++) {
+        enum mpixq_error error = mpixq_graphs_count(queue->pairs[i], queue);
+
+        if (error != MPIXQ_E_NONE) {
+            return mpixq_error_code(error);
+        }
+    }
+    for (int i = 0; i < n; i++) {
+        struct mpixq_pair *pair = queue->pairs[i];
+
+        pair->channel->graphs->describe(pair, &handles[i]);
+        mpixq_graphs_take(pair);
+    }
+    return MPI_SUCCESS;
+}
+
+int mpixq_device_create(struct mpixq_queue *queue, int count, MPI_Request requests[],
+                        struct mpixq_device_request *handles, struct mpixq_fault *fault_p)
+{
+    const struct mpixq_stream_graphs *graphs = queue->stream->ops->graphs;
+    struct mpixq_request *failed;
+    enum mpixq_error error;
+    int n, index, rc = MPI_SUCCESS;
+
+    *fault_p = MPIXQ_FAULT_NONE;
+    if (mpixq_queue_has_failed(queue)) {
+        return mpixq_queue_failure(queue, fault_p);
+    }
+    if (graphs == NULL || !graphs->has_kernels(queue->stream)) {
+        return mpixq_error_code(MPIXQ_E_DEVICE_STREAM);
+    }
+    for (int i = 0; i < count; i++) {
+        if (requests[i] == MPI_REQUEST_NULL) {
+            return mpixq_enqueue_fault(queue, MPIXQ_E_NULL_REQUEST, NULL, i, fault_p);
+        }
+    }
+    mpixq_turn_take(&queue->turn);
+    error = mpixq_enqueue_collect(queue, count, requests, check, &n, &failed, &index);
+    if (error == MPIXQ_E_NONE) {
+        rc = describe_all(queue, n, handles);
+    }
+    mpixq_turn_leave(&queue->turn);
+    return error == MPIXQ_E_NONE ? rc : mpixq_enqueue_fault(queue, error, failed, index, fault_p);
+}
+
+/* What a GPU tells the host of a start that has completed may come a little later than what the
+ * wait for it has seen. */
+static enum mpixq_handled find_settled(uint64_t id)
+{
+    enum { PATIENCE_NS = 20000000 };
+    uint64_t end = mpixq_now_ns() + PATIENCE_NS;
+    enum mpixq_handled handled = mpixq_graphs_find_handled(id);
+    struct mpixq_backoff backoff;
+
+    mpixq_backoff_begin(&backoff);
+    while (handled == MPIXQ_HANDLED_ACTIVE && mpixq_now_ns() < end) {
+        mpixq_backoff_pause(&backoff);
+        handled = mpixq_graphs_find_handled(id);
+    }
+    return handled;
+}
+
+int mpixq_device_free(int count, struct mpixq_device_request *handles, struct mpixq_fault *fault_p)
+{
+    static const enum mpixq_error errors[] = {[MPIXQ_HANDLED_UNKNOWN] = MPIXQ_E_ARG_HANDLE,
+                                              [MPIXQ_HANDLED_IDLE] = MPIXQ_E_NONE,
+                                              [MPIXQ_HANDLED_ACTIVE] = MPIXQ_E_DEVICE_ACTIVE};
+
+    *fault_p = MPIXQ_FAULT_NONE;
+    for (int i = 0; i < count; i++) {
+        enum mpixq_error error =
+            handles[i].abi == 0 ? MPIXQ_E_NONE : errors[find_settled(handles[i].pair)];
+
+        if (error != MPIXQ_E_NONE) {
+            mpixq_fault_at(fault_p, i, NULL);
+            return mpixq_error_code(error);
+        }
+    }
+    for (int i = 0; i < count; i++) {
+        if (handles[i].abi != 0) {
+            mpixq_graphs_give_back(handles[i].pair);
+        }
+    }
+    if (count > 0) {
+        memset(handles, 0, (size_t)count * sizeof handles[0]);
+    }
+    return MPI_SUCCESS;
+}

@@ -1,0 +1,68 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * Copyright (c) 2026 the mpix-queue authors */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "../mtest.h"
+#include "../mtest_gpu.h"
+#include "device_code.h"
+
+static int (*load)(void **module, const void *code);
+static int (*find)(void **function, void *module, const char *name);
+static int (*launch)(void *function, unsigned grid_x, unsigned grid_y, unsigned grid_z,
+                     unsigned block_x, unsigned block_y, unsigned block_z, unsigned shared_bytes,
+                     void *stream, void **parameters, void **extra);
+static void *kernel;
+
+static void *symbol(bool hip, const char *cuda_name, const char *hip_name)
+{
+    void *found = mtest_gpu_symbol(hip ? hip_name : cuda_name);
+
+    if (found == NULL) {
+        fprintf(stderr, "device: there is no %s\n", hip ? hip_name : cuda_name);
+        exit(MTEST_HARD);
+    }
+    return found;
+}
+
+bool device_code_open(void)
+{
+    bool hip = strcmp(mtest_gpu_kind(), "hipStream_t") == 0;
+    void *module = NULL;
+
+    if ((hip ? device_code_hip_bytes : device_code_cuda_bytes) == 0) {
+        return false;
+    }
+    *(void **)&load = symbol(hip, "cuModuleLoadData", "hipModuleLoadData");
+    *(void **)&find = symbol(hip, "cuModuleGetFunction", "hipModuleGetFunction");
+    *(void **)&launch = symbol(hip, "cuLaunchKernel", "hipModuleLaunchKernel");
+    if (hip) {
+        MTEST_EQ(load(&module, device_code_hip), 0);
+    } else if ((device_code_cuda90_bytes == 0 || load(&module, device_code_cuda90) != 0)) {
+        MTEST_EQ(load(&module, device_code_cuda), 0);
+    }
+    MTEST_EQ(find(&kernel, module, "mpixq_test_device"), 0);
+    return kernel != NULL;
+}
+
+unsigned *device_code_results(unsigned **seen_p)
+{
+    bool hip = strcmp(mtest_gpu_kind(), "hipStream_t") == 0;
+    unsigned *results = mtest_gpu_alloc(MTEST_PINNED, 2 * DEVICE_STEPS * sizeof(*results));
+    int (*see)(void **seen, void *memory, unsigned flags);
+
+    memset(results, 0, 2 * DEVICE_STEPS * sizeof(*results));
+    *(void **)&see = symbol(hip, "cuMemHostGetDevicePointer_v2", "hipHostGetDevicePointer");
+    MTEST_EQ(see((void **)seen_p, results, 0), 0);
+    return results;
+}
+
+void device_code_launch(void *stream, unsigned blocks, unsigned threads,
+                        const struct device_script *script)
+{
+    struct device_script copy = *script;
+    void *parameters[] = {&copy};
+
+    MTEST_EQ(launch(kernel, blocks, 1, 1, threads, 1, 1, 0, stream, parameters, NULL), 0);
+}
