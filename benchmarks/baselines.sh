@@ -129,13 +129,19 @@ fi
 
 ours=stream,stream-ready
 graphs=stream-graph,stream-ready-graph
+fused=stream-fused,stream-fused-graph
 forms=nccl,nccl-one,nccl-graph,nccl-one-graph
 [ "$device" = cuda ] || forms=
 
 exchange()
 {
-    each_size exchange exchange "16 1K 8K 64K" --modes $ours,$graphs,mpi-persistent,baselines \
+    each_size exchange exchange "16 1K 8K" --modes $ours,$graphs,$fused,mpi-persistent,baselines \
         --seconds 3 --trials 100 --verify
+    each_size exchange exchange 64K --modes $ours,$graphs,mpi-persistent,baselines \
+        --seconds 3 --trials 100 --verify
+    # With slots for larger messages than by default.
+    MPIXQ_EAGER=65536 each_size exchange-slots exchange "16K 64K" --seconds 1 --trials 100 \
+        --modes $fused${forms:+,nvshmem-fused} --verify
 }
 
 hop()

@@ -48,6 +48,12 @@ static inline bool bench_mode_is_ready(enum bench_mode mode)
     return mode == BENCH_STREAM_READY || mode == BENCH_STREAM_READY_GRAPH;
 }
 
+/* Starts and waits are in a kernel of the benchmark. */
+static inline bool bench_mode_is_fused(enum bench_mode mode)
+{
+    return mode == BENCH_FUSED || mode == BENCH_FUSED_GRAPH;
+}
+
 static inline bool bench_mode_is_matched(enum bench_mode mode)
 {
     return mode == BENCH_HOST || bench_mode_is_stream(mode);

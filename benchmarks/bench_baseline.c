@@ -72,7 +72,8 @@ static const char *missing(const struct bench_options *opts, enum bench_mode mod
     if (!bench_on_device()) {
         return "a device (--device)";
     }
-    if (bench_mode_is_graph(mode) && !bench_graphs_are_there()) {
+    /* What cannot be captured cannot be started by kernels. */
+    if ((bench_mode_is_graph(mode) || mode == BENCH_FUSED) && !bench_graphs_are_there()) {
         return "graphs";
     }
     if (bench_mode_is_stream(mode)) {
@@ -100,7 +101,7 @@ static bool is_complete(const struct bench_options *opts, enum bench_mode mode, 
 static bool is_there(const struct bench_options *opts, const struct bench_usage *usage,
                      enum bench_mode mode)
 {
-    if (!bench_mode_is_baseline(mode) && !bench_mode_is_graph(mode)) {
+    if (!bench_mode_is_baseline(mode) && !bench_mode_is_graph(mode) && mode != BENCH_FUSED) {
         return true;
     }
     /* The second question is asked of all ranks together. */

@@ -98,7 +98,7 @@ static inline bool bench_mode_in_kernel(enum bench_mode mode)
 static inline bool bench_mode_is_graph(enum bench_mode mode)
 {
     return mode == BENCH_STREAM_GRAPH || mode == BENCH_STREAM_READY_GRAPH ||
-           mode == BENCH_NCCL_GRAPH || mode == BENCH_NCCL_ONE_GRAPH;
+           mode == BENCH_FUSED_GRAPH || mode == BENCH_NCCL_GRAPH || mode == BENCH_NCCL_ONE_GRAPH;
 }
 
 const struct bench_baseline *bench_baseline(enum bench_mode mode);

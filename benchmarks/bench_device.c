@@ -64,6 +64,7 @@ static const char *const kernel_names[] = {
     [BENCH_KERNEL_WORDS] = "bench_words", [BENCH_KERNEL_STRIPS] = "bench_strips",
     [BENCH_KERNEL_LIFE] = "bench_life",   [BENCH_KERNEL_BOUNCE] = "bench_bounce",
     [BENCH_KERNEL_DELAY] = "bench_delay", [BENCH_KERNEL_PRODUCT] = "bench_product",
+    [BENCH_KERNEL_FUSED] = "bench_fused",
 };
 
 static enum bench_device device;
@@ -337,6 +338,12 @@ void bench_device_run(void *kernel, size_t blocks, size_t rows, unsigned threads
 void bench_device_launch(enum bench_kernel kernel, size_t threads, size_t rows, void *parameters[])
 {
     bench_device_run(kernels[kernel], (threads + THREADS - 1) / THREADS, rows, THREADS, parameters);
+}
+
+void bench_device_start(enum bench_kernel kernel, size_t blocks, size_t rows, unsigned threads,
+                        void *parameters[])
+{
+    bench_device_run(kernels[kernel], blocks, rows, threads, parameters);
 }
 
 void bench_device_words(const struct bench_words *work)

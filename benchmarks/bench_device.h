@@ -52,6 +52,7 @@ enum bench_kernel {
     BENCH_KERNEL_BOUNCE,
     BENCH_KERNEL_DELAY,
     BENCH_KERNEL_PRODUCT,
+    BENCH_KERNEL_FUSED,
     BENCH_KERNELS
 };
 void bench_device_copy(void *to, const void *from, size_t bytes);
@@ -63,6 +64,8 @@ void *bench_device_load(const void *code);
 void *bench_device_find(void *module, const char *name);
 void bench_device_run(void *kernel, size_t blocks, size_t rows, unsigned threads,
                       void *parameters[]);
+void bench_device_start(enum bench_kernel kernel, size_t blocks, size_t rows, unsigned threads,
+                        void *parameters[]);
 void bench_device_synchronize(void); /* without a device nothing happens */
 void bench_device_delay(double us);  /* does nothing on the stream for so long */
 /* From now on the stream is another one, or, the second time, the first again. */

@@ -19,6 +19,8 @@ enum bench_mode {
     BENCH_STREAM_READY,
     BENCH_STREAM_GRAPH,
     BENCH_STREAM_READY_GRAPH,
+    BENCH_FUSED,
+    BENCH_FUSED_GRAPH,
     BENCH_REQUEST_MODES, /* those above have requests of MPI; those below are bench_baseline.h's */
     BENCH_MPI_AWARE = BENCH_REQUEST_MODES,
     BENCH_MPI_AWARE_ONE,

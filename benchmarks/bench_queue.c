@@ -330,8 +330,8 @@ void bench_queue_counts(const struct bench_queue *bq, enum bench_mode mode,
     MPI_Info info;
 
     *counts = bq->own;
-    /* The queue counts what is enqueued, and nothing of it when a graph is launched. */
-    if (!bench_mode_is_stream(mode) || bench_mode_is_graph(mode)) {
+    /* The queue counts what is enqueued, and nothing of it when a graph or a kernel is launched. */
+    if (!bench_mode_is_stream(mode) || bench_mode_is_graph(mode) || mode == BENCH_FUSED) {
         return;
     }
     MPIX_Queue_get_info(bq->queue, &info);
@@ -352,7 +352,7 @@ void bench_queue_channel(const struct bench_queue *bq, enum bench_mode mode,
     MPI_Info info;
 
     /* Of the library's graphs the queue tells nothing, see above; ipc alone can be captured. */
-    if (!bench_mode_is_stream(mode) || bench_mode_is_graph(mode)) {
+    if (!bench_mode_is_stream(mode) || bench_mode_is_graph(mode) || mode == BENCH_FUSED) {
         snprintf(name, BENCH_CHANNEL_LEN, "%s",
                  bench_mode_is_baseline(mode) ? bench_baseline(mode)->name
                  : bench_mode_is_stream(mode) ? "ipc"

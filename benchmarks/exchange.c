@@ -102,7 +102,7 @@ static void enqueue(void *ctx, enum bench_mode mode, long iterations)
     struct exchange *ex = ctx;
     MPIX_Queue queue = ex->bq.queue;
     int num = num_requests(ex);
-    bool fused = mode == BENCH_NVSHMEM_FUSED;
+    bool fused = mode == BENCH_NVSHMEM_FUSED || bench_mode_is_fused(mode);
 
     for (long k = 0; k < iterations; k++) {
         struct exchange_set *set = &ex->sets[k % SETS];
@@ -115,6 +115,9 @@ static void enqueue(void *ctx, enum bench_mode mode, long iterations)
         before = MPI_Wtime();
         if (bench_mode_is_baseline(mode)) {
             bench_link_move(&set->links[mode], BENCH_SENDS | BENCH_RECVS);
+        } else if (fused) {
+            exchange_fused_launch(set, mode);
+            ex->bq.own.launches += 1;
         } else {
             MPIX_Enqueue_startall(queue, num, set->requests[mode]);
             MPIX_Enqueue_waitall(queue, num, set->requests[mode]);
@@ -134,7 +137,7 @@ static double run_on_stream(struct exchange *ex, enum bench_mode mode, long iter
     /* On the stream: every start, every wait, and two functions. */
     int operations = 2 * num_requests(ex) + 2;
 
-    if (bench_mode_in_kernel(mode)) {
+    if (bench_mode_in_kernel(mode) || bench_mode_is_fused(mode)) {
         operations = 3;
     } else if (bench_mode_is_baseline(mode)) {
         operations = 2 + bench_baseline(mode)->operations * ex->sets[0].links[mode].num;
@@ -204,6 +207,9 @@ static void open_set(struct exchange_set *set, const struct bench_options *opts)
         if (bench_mode_is_matched((enum bench_mode)mode)) {
             MPIX_Matchall(num, set->requests[mode]);
         }
+        if (bench_mode_is_fused((enum bench_mode)mode)) {
+            exchange_fused_open(set, (enum bench_mode)mode);
+        }
     }
 }
 
@@ -215,6 +221,9 @@ static void close_set(struct exchange_set *set, const struct bench_options *opts
         }
     }
     for (int mode = 0; mode < BENCH_REQUEST_MODES; mode++) {
+        if (set->fused[mode] != NULL) {
+            exchange_fused_close(set, (enum bench_mode)mode);
+        }
         for (int i = 0; i < num_requests(set->ex); i++) {
             if (opts->use_mode[mode] && mode != BENCH_MPI_BLOCKING) {
                 bench_mpi((enum bench_mode)mode)->request_free(&set->requests[mode][i]);
@@ -343,7 +352,7 @@ static bool options_fit(const struct exchange *ex, const struct bench_options *o
         bench_complain(opts, "--beside needs ranks in pairs, not %d", ex->ranks);
         return false;
     }
-    return sizes_fit(ex, opts);
+    return sizes_fit(ex, opts) && exchange_fused_fits(ex, opts);
 }
 
 static void find_place(struct exchange *ex, struct bench_usage *usage)

@@ -32,6 +32,7 @@ struct exchange_set {
     uint64_t *mpi_send, *mpi_recv;
     MPI_Request *requests[BENCH_REQUEST_MODES]; /* receives first */
     struct bench_link links[BENCH_NUM_MODES];
+    struct bench_fused *fused[BENCH_REQUEST_MODES]; /* of those modes */
 };
 
 struct exchange {
@@ -79,6 +80,16 @@ extern const struct bench_work exchange_packing, exchange_unpacking;
 void exchange_begin(void *ctx, enum bench_mode mode);
 /* Wrong words after so many exchanges. */
 long exchange_errors(void *ctx, enum bench_mode mode, long iterations);
+
+/* ---- In one kernel (exchange_fused.c) -------------------------------------------------------- */
+
+/* Can the modes that are asked for do it? If not, rank 0 has told why. */
+bool exchange_fused_fits(const struct exchange *ex, const struct bench_options *opts);
+/* Of a set whose requests of this mode are matched. */
+void exchange_fused_open(struct exchange_set *set, enum bench_mode mode);
+void exchange_fused_close(struct exchange_set *set, enum bench_mode mode);
+/* Put an exchange on the stream. */
+void exchange_fused_launch(const struct exchange_set *set, enum bench_mode mode);
 
 /* The messages of the links. */
 void exchange_make_parts(struct exchange *ex);

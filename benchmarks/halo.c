@@ -442,7 +442,8 @@ int main(int argc, char *argv[])
         .peers = prog.halo.world,
         .num_peers = LIFE_DIRECTIONS,
         .lacking = 1u << BENCH_MPI_AWARE_ONE | 1u << BENCH_PEER_COPY_ONE | 1u << BENCH_NCCL_ONE |
-                   1u << BENCH_NCCL_GRAPH | 1u << BENCH_NCCL_ONE_GRAPH | 1u << BENCH_NVSHMEM_ONE |
+                   1u << BENCH_FUSED | 1u << BENCH_FUSED_GRAPH | 1u << BENCH_NCCL_GRAPH |
+                   1u << BENCH_NCCL_ONE_GRAPH | 1u << BENCH_NVSHMEM_ONE |
                    1u << BENCH_NVSHMEM_DEVICE_ONE | 1u << BENCH_NVSHMEM_FUSED |
                    1u << BENCH_PLAIN_COPY | 1u << BENCH_ONE_KERNEL};
     int provided, status;

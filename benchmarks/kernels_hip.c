@@ -54,4 +54,14 @@ MPIXQ_INLINE word_t clock_ns(void)
 #define EACH_X(i, n) for (word_t i = index_x(); i < (n); i = (n))
 #define EACH_Y(i, n) for (word_t i = __builtin_amdgcn_workgroup_id_y(); i < (n); i = (n))
 
+/* Of the blocks of a row, all of their threads together; the packet by which the kernel was
+ * launched has their numbers. */
+#define PACKET ((const __attribute__((address_space(4))) unsigned *)__builtin_amdgcn_dispatch_ptr())
+#define THREADS_X (PACKET[1] & 0xffffu)
+#define BLOCKS_X (PACKET[3] / THREADS_X)
+#define EACH_STRIDE(i, n)                                                                          \
+    for (word_t i = (word_t)__builtin_amdgcn_workgroup_id_x() * THREADS_X +                        \
+                    __builtin_amdgcn_workitem_id_x();                                              \
+         i < (n); i += PACKET[3])
+
 #include "kernels.inc"

@@ -9,6 +9,7 @@
 #include <stdint.h>
 
 #include "kernels.h"
+#include "kernels_fused.h"
 
 void bench_words(const uint64_t *from, uint64_t *to, uint64_t add, uint64_t words, uint64_t stride,
                  uint64_t messages);
@@ -17,5 +18,7 @@ void bench_life(struct bench_board board);
 void bench_bounce(struct bench_bounce all);
 void bench_delay(uint64_t nanoseconds);
 void bench_product(const float *a, const float *b, float *c, uint64_t side);
+
+void bench_fused(struct bench_fused all);
 
 #endif

@@ -243,7 +243,8 @@ int main(int argc, char *argv[])
                   .extra = extra,
                   .num_extra = 1,
                   .target = &prog,
-                  .lacking = 1u << BENCH_MPI_AWARE_ONE | 1u << BENCH_PEER_COPY_ONE |
+                  .lacking = 1u << BENCH_FUSED | 1u << BENCH_FUSED_GRAPH |
+                             1u << BENCH_MPI_AWARE_ONE | 1u << BENCH_PEER_COPY_ONE |
                              1u << BENCH_NVSHMEM_ONE | 1u << BENCH_NVSHMEM_DEVICE_ONE |
                              BARE_MODES}};
     struct bench_options opts = {.program = "mpixq_pingpong",

@@ -9,6 +9,7 @@
 #include <time.h>
 
 #include "../../benchmarks/kernels.h"
+#include "../../benchmarks/kernels_fused.h"
 #include "../device/steps.h"
 #include "stream/pieces.h"
 
@@ -313,7 +314,27 @@ static void run_device(const void *parameters)
     mpixq_test_device(all);
 }
 
+void bench_fused(struct bench_fused all) __attribute__((weak));
+
+static void run_bench_fused(const void *parameters)
+{
+    struct bench_fused all = *(const struct bench_fused *)parameters;
+    size_t words = (all.messages - 1) * all.stride + all.words;
+
+    for (unsigned long long i = 0; i < all.messages; i++) {
+        reach_handle(&all.send[i]);
+        reach_handle(&all.recv[i]);
+    }
+    all.data = hip_double_reach(all.data, words * sizeof(*all.data));
+    bench_fused(all);
+}
+
 static const struct hip_kernel kernels[] = {
+    {"bench_fused",
+     {sizeof(struct bench_fused)},
+     .grid = true,
+     .waits = true,
+     .run = run_bench_fused},
     {"mpixq_test_device",
      {sizeof(struct device_script)},
      .grid = true,
