@@ -116,12 +116,16 @@ static void test(int step, enum way way, int which_of_first)
     end(&p);
 }
 
-/* Words of its own, and twins, of which the last pair's may not be given back yet, are registered
- * as well, and kept: nothing but what belongs to the peer is from here on. */
+/* Words of its own, those that graphs count in, and twins, of which the last pair's may not be
+ * given back yet, are registered as well, and kept: nothing but what belongs to the peer is from
+ * here on. */
 static void register_own(void)
 {
+    MPIX_Queue queue = MPIX_QUEUE_NULL;
     struct pair p[3];
 
+    MTEST_OK(MPIX_Queue_init(&queue, MPIX_QUEUE_AUTO, NULL));
+    MTEST_OK(MPIX_Queue_free(&queue));
     for (int i = 0; i < 3; i++) {
         make(&p[i]);
         MTEST_OK(MPIX_Matchall(2, p[i].r));
