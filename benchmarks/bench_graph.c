@@ -4,6 +4,8 @@
  * bench_graph.c - what the benchmarks use of the graphs of CUDA's driver and of HIP's runtime, by
  * their documentation
  */
+#include <mpix_queue_device.h>
+
 #include "bench_queue.h"
 
 #include <stdlib.h>
@@ -111,23 +113,66 @@ static void close_trial(struct trial *trial, enum bench_mode mode)
     bench_memory_free(trial->memory);
 }
 
-/* What is captured never runs. */
-static int capture(const struct trial *trial)
-{
-    MPIX_Queue queue;
-    int rc = bench_queue_on_device(&queue);
+static char channels[BENCH_NUM_MODES][BENCH_CHANNEL_LEN];
 
-    if (rc != MPI_SUCCESS) {
-        return rc;
-    }
+/* What is captured never runs. */
+static int capture(MPIX_Queue queue, const struct trial *trial)
+{
+    int rc;
+
     bench_graph_begin();
     rc = MPIX_Enqueue_startall(queue, trial->num, trial->requests);
     if (rc == MPI_SUCCESS) {
         rc = MPIX_Enqueue_waitall(queue, trial->num, trial->requests);
     }
     bench_graph_free(bench_graph_end());
+    return rc;
+}
+
+static int make_handles(MPIX_Queue queue, const struct trial *trial)
+{
+    MPIX_Device_request *handles = bench_alloc((size_t)trial->num * sizeof *handles);
+    int rc = MPIX_Device_request_create(trial->num, trial->requests, queue, handles);
+
+    if (rc == MPI_SUCCESS) {
+        MPIX_Device_request_free(trial->num, handles);
+    }
+    free(handles);
+    return rc;
+}
+
+/* Started once, as the queue then tells by which channels they go. */
+static int start(MPIX_Queue queue, const struct trial *trial, enum bench_mode mode)
+{
+    int rc = MPIX_Enqueue_startall(queue, trial->num, trial->requests);
+
+    rc = rc == MPI_SUCCESS ? MPIX_Enqueue_waitall(queue, trial->num, trial->requests) : rc;
+    rc = rc == MPI_SUCCESS ? MPIX_Queue_wait(queue) : rc;
+    bench_queue_name_channels(queue, channels[mode]);
+    return rc;
+}
+
+static int try_on_queue(const struct trial *trial, enum bench_mode mode)
+{
+    MPIX_Queue queue;
+    int rc = bench_queue_on_device(&queue), all, lacking;
+
+    if (rc != MPI_SUCCESS) {
+        return rc;
+    }
+    rc = bench_mode_is_fused(mode) ? make_handles(queue, trial) : capture(queue, trial);
+    lacking = rc != MPI_SUCCESS;
+    MPI_Allreduce(&lacking, &all, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
+    if (all == 0) {
+        rc = start(queue, trial, mode);
+    }
     MPIX_Queue_free(&queue);
     return rc;
+}
+
+const char *bench_graph_channel(enum bench_mode mode)
+{
+    return channels[mode];
 }
 
 const char *bench_graph_refused(const struct bench_usage *usage, enum bench_mode mode)
@@ -145,7 +190,7 @@ const char *bench_graph_refused(const struct bench_usage *usage, enum bench_mode
     open_trial(&trial, usage, mode);
     rc = MPIX_Matchall(trial.num, trial.requests);
     if (rc == MPI_SUCCESS) {
-        rc = capture(&trial);
+        rc = try_on_queue(&trial, mode);
     }
     close_trial(&trial, mode);
     MPI_Comm_set_errhandler(MPI_COMM_WORLD, handler);

@@ -22,8 +22,10 @@ void *bench_graph_end(void); /* what can be launched */
 void bench_graph_launch(void *graph);
 void bench_graph_free(void *graph);
 
-/* Why the library does not capture what this mode of the program starts and waits for; NULL: it
- * does. Collective. */
+/* Why the library does not capture what this mode of the program starts and waits for, or makes no
+ * handles for its kernel; NULL: it does. Collective. */
 const char *bench_graph_refused(const struct bench_usage *usage, enum bench_mode mode);
+/* By which channels it goes then. */
+const char *bench_graph_channel(enum bench_mode mode);
 
 #endif

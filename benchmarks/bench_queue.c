@@ -345,22 +345,12 @@ void bench_queue_counts(const struct bench_queue *bq, enum bench_mode mode,
 
 /* The column names one channel. Messages to the own rank are not what is measured, so "self" gives
  * way to another; several others are joined by '+', since a comma would end the column. */
-void bench_queue_channel(const struct bench_queue *bq, enum bench_mode mode,
-                         char name[BENCH_CHANNEL_LEN])
+void bench_queue_name_channels(MPIX_Queue queue, char name[BENCH_CHANNEL_LEN])
 {
     char value[MPI_MAX_INFO_VAL + 1], *save = NULL;
     MPI_Info info;
 
-    /* Of the library's graphs the queue tells nothing, see above; ipc alone can be captured. */
-    if (!bench_mode_is_stream(mode) || bench_mode_is_graph(mode) || mode == BENCH_FUSED) {
-        snprintf(name, BENCH_CHANNEL_LEN, "%s",
-                 bench_mode_is_baseline(mode) ? bench_baseline(mode)->name
-                 : bench_mode_is_stream(mode) ? "ipc"
-                 : mode == BENCH_HOST         ? "matched"
-                                              : "mpi");
-        return;
-    }
-    MPIX_Queue_get_info(bq->queue, &info);
+    MPIX_Queue_get_info(queue, &info);
     get_value(info, "mpixq_channels", value);
     MPI_Info_free(&info);
     name[0] = '\0';
@@ -375,4 +365,19 @@ void bench_queue_channel(const struct bench_queue *bq, enum bench_mode mode,
     if (name[0] == '\0') {
         snprintf(name, BENCH_CHANNEL_LEN, "self");
     }
+}
+
+/* Of what graphs and kernels start the queue tells nothing, see above. */
+void bench_queue_channel(const struct bench_queue *bq, enum bench_mode mode,
+                         char name[BENCH_CHANNEL_LEN])
+{
+    if (bench_mode_is_stream(mode) && !bench_mode_is_graph(mode) && mode != BENCH_FUSED) {
+        bench_queue_name_channels(bq->queue, name);
+        return;
+    }
+    snprintf(name, BENCH_CHANNEL_LEN, "%s",
+             bench_mode_is_baseline(mode) ? bench_baseline(mode)->name
+             : bench_mode_is_stream(mode) ? bench_graph_channel(mode)
+             : mode == BENCH_HOST         ? "matched"
+                                          : "mpi");
 }

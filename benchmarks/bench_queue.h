@@ -37,6 +37,8 @@ void bench_queue_open(struct bench_queue *bq, const struct bench_options *opts);
 void bench_queue_close(struct bench_queue *bq);
 /* A queue on the stream of the device. */
 int bench_queue_on_device(MPIX_Queue *queue_p);
+/* By which channels the requests go that were enqueued on a queue. */
+void bench_queue_name_channels(MPIX_Queue queue, char name[BENCH_CHANNEL_LEN]);
 /* Run iterations of so many operations on the stream, in batches that it can hold, each but the
  * last of an even number, so that two sets of buffers take turns across them. enqueue puts a batch
  * on the stream, always the same for a mode. Gives the seconds that it took there. Collective. */

@@ -319,12 +319,23 @@ expect_graphs()
     # What the library does not capture.
     lack="2 ranks lack something (this one: MPIX_Enqueue_startall: "
     expect_usage "mode stream-graph cannot be used: $lack" 2 pingpong --device hip \
-        --channel fallback --modes stream-graph
+        --channel cxi --fabric sockets --modes stream-graph
     MPIXQ_GPU_OPS=values expect_usage "mode stream-ready-graph cannot be used: $lack" 2 exchange \
         --device hip --modes stream-ready-graph
-    expect_rows 6 2 pingpong --device hip --channel fallback --sizes 24 --modes all
-    grep -qF "mode stream-ready-graph is left out: $lack" "$dir/err" ||
-        fail "what is left out is not told"
+    expect_rows 8 2 pingpong --device hip --channel fallback --sizes 24 --modes all
+    awk -F, '$2 ~ /^stream/ && $3 != "fallback" { exit 1 }' "$dir/csv" ||
+        { cat "$dir/csv"; fail "the channel of a graph is not told"; }
+    # In one kernel, a launch each, or 20 as a graph.
+    expect_rows 4 2 exchange --device hip --sizes 8,8K --modes stream-fused,stream-fused-graph
+    awk -F, 'NR > 1 && ($3 != "ipc" || $13 != ($2 == "stream-fused" ? "1.000" : "0.050")) {
+        exit 1 }' "$dir/csv" || { cat "$dir/csv"; fail "not one launch"; }
+    expect_rows 2 3 exchange --device hip --sizes 40 --messages 3 \
+        --modes stream-fused,stream-fused-graph
+    lack="2 ranks lack something (this one: MPIX_Device_request_create: "
+    expect_usage "mode stream-fused cannot be used: $lack" 2 exchange --device hip \
+        --channel fallback --modes stream-fused
+    expect_usage "the modes stream-fused take at most 4 messages" 2 exchange --device hip \
+        --messages 5 --modes stream-fused
 }
 
 # On a device, the double of HIP's runtime.
