@@ -32,7 +32,7 @@ tree_files()
         grep -vE -e '^(aclocal\.m4|config(ure|\.h|\.h\.in|\.log|\.status)|stamp-h1|libtool)$' \
             -e '^(Makefile(\.in)?|mpix_queue(_first)?\.pc|install\.stamp|m4/(lt.*|libtool)\.m4)$' \
             -e '^mpix_queueConfig(Version)?\.cmake$|^src/pmpi/first\.c$' \
-            -e '^(src/stream|benchmarks)/((kernels|shipped)(90)?\.(ptx|co)|code\.c)$' \
+            -e '^(src/stream|benchmarks|tests/device)/((kernels|shipped)(90)?\.(ptx|co)|code\.c)$' \
             -e '\.(o|lo|l?a|log|trs|tar\..*)$|~$|\.dirstamp$' |
         xargs -d '\n' -r awk 'FNR == 1 { if (!/^\177ELF/) { print FILENAME } nextfile }'
 }
