@@ -186,12 +186,12 @@ static void starts_of_one_submission_keep_their_order(void **state)
         int n = 1 + unit_pick(&random, round % 10 == 0 ? N : 50);
 
         for (int i = 0; i < n; i++) {
-            int kind = unit_pick(&random, 3);
+            int what = unit_pick(&random, 3);
 
             checks[i] = (struct check){&word, value, &mistakes};
-            if (kind == 0) {
+            if (what == 0) {
                 mpixq_op_store(&list[i], &word, ++value);
-            } else if (kind == 1) {
+            } else if (what == 1) {
                 mpixq_op_call(&list[i], MPIXQ_OP_CALL, check_words, &checks[i]);
             } else {
                 mpixq_op_call(&list[i], MPIXQ_OP_CALL, run_items, next_item(&series, items));
