@@ -61,9 +61,10 @@ static void fill_end(struct mpixq_tally *tally, char *seen)
 }
 
 /* The words of most were provided, but their number is not known. */
-static struct mpixq_tally_words *take_words(struct mpixq_queue *queue, char **seen_p)
+static struct mpixq_tally_words *take_words(struct mpixq_queue *queue, char **seen_p,
+                                            const struct mpixq_tally_slab **slab_p)
 {
-    struct mpixq_tally_words *words = mpixq_tally_words_take(queue->stream, seen_p);
+    struct mpixq_tally_words *words = mpixq_tally_words_take(queue->stream, seen_p, slab_p);
     bool provided;
 
     if (words != NULL) {
@@ -72,7 +73,7 @@ static struct mpixq_tally_words *take_words(struct mpixq_queue *queue, char **se
     mpixq_turn_lend(&queue->turn);
     provided = mpixq_tally_words_provide(queue->stream);
     mpixq_turn_take_back(&queue->turn);
-    return provided ? mpixq_tally_words_take(queue->stream, seen_p) : NULL;
+    return provided ? mpixq_tally_words_take(queue->stream, seen_p, slab_p) : NULL;
 }
 
 struct mpixq_tally *mpixq_tally_create(struct mpixq_pair *pair, struct mpixq_queue *queue)
@@ -83,7 +84,7 @@ struct mpixq_tally *mpixq_tally_create(struct mpixq_pair *pair, struct mpixq_que
     if (tally == NULL) {
         return NULL;
     }
-    tally->words = take_words(queue, &seen);
+    tally->words = take_words(queue, &seen, &tally->slab);
     if (tally->words == NULL) {
         mpixq_free(tally);
         return NULL;
@@ -118,7 +119,7 @@ void mpixq_tally_free(struct mpixq_tally *tally)
 
 bool mpixq_tally_suits(const struct mpixq_tally *tally, const struct mpixq_stream *stream)
 {
-    return stream->rings && mpixq_tally_words_suit(tally->words, stream);
+    return stream->rings && mpixq_tally_words_suit(tally->slab, stream);
 }
 
 /* Of graphs (graphs.h). */

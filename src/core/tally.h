@@ -22,6 +22,7 @@
 #include "stream/op.h"
 
 struct mpixq_stream;
+struct mpixq_tally_slab;
 struct mpixq_tally_words;
 
 /* Who has made the start that the channel was given last. */
@@ -31,6 +32,7 @@ struct mpixq_tally {
     struct mpixq_gpu_end gpu; /* for operations of streams */
     struct mpixq_pair *pair;
     struct mpixq_tally_words *words;
+    const struct mpixq_tally_slab *slab; /* that the words are of */
     _Atomic uint64_t begun; /* starts that were given to the channel; in its exclusion */
     atomic_bool is_closed;  /* no more are */
     /* Starts by streams whose GPU cannot count: enqueued, in the turn of the queue; given to the

@@ -26,40 +26,40 @@ _Static_assert(offsetof(struct mpixq_tally_words, told.halt) -
                    offsetof(struct mpixq_told, halt),
                "as kernels have them");
 
-struct slab {
-    const struct mpixq_stream_kind *kind;
+struct mpixq_tally_slab {
+    const struct mpixq_stream_kind *kind; /* these are constant */
     const void *place;
     uint64_t life;
     struct mpixq_staging *memory;
     int n_free;
     uint16_t free[WORDS_OF_SLAB];
-    struct slab *next;
+    struct mpixq_tally_slab *next;
 };
 
 static struct {
     struct mpixq_lock lock;
-    struct slab *slabs;
+    struct mpixq_tally_slab *slabs;
 } made = {.lock = MPIXQ_LOCK_INITIALIZER(MPIXQ_RANK_TALLY_WORDS)};
 
-static struct mpixq_tally_words *first_of(const struct slab *slab)
+static struct mpixq_tally_words *first_of(const struct mpixq_tally_slab *slab)
 {
     return slab->memory->memory.host;
 }
 
-static bool suits(const struct slab *slab, const struct mpixq_stream *stream)
+bool mpixq_tally_words_suit(const struct mpixq_tally_slab *slab, const struct mpixq_stream *stream)
 {
     return slab->kind == stream->kind && slab->place == stream->place &&
            !mpixq_memory_is_over(slab->life);
 }
 
 /* Under the lock. NULL: there is none with words left. */
-static struct slab *find(const struct mpixq_stream *stream)
+static struct mpixq_tally_slab *find(const struct mpixq_stream *stream)
 {
-    struct slab *slab;
+    struct mpixq_tally_slab *slab;
 
     LL_FOREACH(made.slabs, slab)
     {
-        if (slab->n_free > 0 && suits(slab, stream)) {
+        if (slab->n_free > 0 && mpixq_tally_words_suit(slab, stream)) {
             break;
         }
     }
@@ -67,9 +67,9 @@ static struct slab *find(const struct mpixq_stream *stream)
 }
 
 /* Under the lock. */
-static struct slab *slab_of(const struct mpixq_tally_words *words)
+static struct mpixq_tally_slab *slab_of(const struct mpixq_tally_words *words)
 {
-    struct slab *slab;
+    struct mpixq_tally_slab *slab;
 
     LL_FOREACH(made.slabs, slab)
     {
@@ -80,9 +80,9 @@ static struct slab *slab_of(const struct mpixq_tally_words *words)
     return slab;
 }
 
-static struct slab *slab_new(const struct mpixq_stream *stream)
+static struct mpixq_tally_slab *slab_new(const struct mpixq_stream *stream)
 {
-    struct slab *slab = mpixq_alloc(sizeof *slab); /* never freed */
+    struct mpixq_tally_slab *slab = mpixq_alloc(sizeof *slab); /* never freed */
     void *place = (void *)(uintptr_t)stream->place;
 
     if (slab == NULL) {
@@ -104,7 +104,7 @@ static struct slab *slab_new(const struct mpixq_stream *stream)
 
 bool mpixq_tally_words_provide(const struct mpixq_stream *stream)
 {
-    struct slab *slab;
+    struct mpixq_tally_slab *slab;
 
     mpixq_lock_acquire(&made.lock);
     slab = find(stream);
@@ -121,10 +121,11 @@ bool mpixq_tally_words_provide(const struct mpixq_stream *stream)
     return slab != NULL;
 }
 
-struct mpixq_tally_words *mpixq_tally_words_take(const struct mpixq_stream *stream, char **seen_p)
+struct mpixq_tally_words *mpixq_tally_words_take(const struct mpixq_stream *stream, char **seen_p,
+                                                 const struct mpixq_tally_slab **slab_p)
 {
     struct mpixq_tally_words *words = NULL;
-    struct slab *slab;
+    struct mpixq_tally_slab *slab;
 
     mpixq_lock_acquire(&made.lock);
     slab = find(stream);
@@ -132,6 +133,7 @@ struct mpixq_tally_words *mpixq_tally_words_take(const struct mpixq_stream *stre
         int number = slab->free[--slab->n_free];
 
         words = first_of(slab) + number;
+        *slab_p = slab;
         *seen_p = (char *)slab->memory->address + (size_t)number * sizeof *words;
     }
     mpixq_lock_release(&made.lock);
@@ -143,21 +145,10 @@ struct mpixq_tally_words *mpixq_tally_words_take(const struct mpixq_stream *stre
 
 void mpixq_tally_words_give_back(struct mpixq_tally_words *words)
 {
-    struct slab *slab;
+    struct mpixq_tally_slab *slab;
 
     mpixq_lock_acquire(&made.lock);
     slab = slab_of(words);
     slab->free[slab->n_free++] = (uint16_t)(words - first_of(slab));
     mpixq_lock_release(&made.lock);
-}
-
-bool mpixq_tally_words_suit(const struct mpixq_tally_words *words,
-                            const struct mpixq_stream *stream)
-{
-    bool suit;
-
-    mpixq_lock_acquire(&made.lock);
-    suit = suits(slab_of(words), stream);
-    mpixq_lock_release(&made.lock);
-    return suit;
 }

@@ -12,6 +12,7 @@
 #include <stdint.h>
 
 struct mpixq_stream;
+struct mpixq_tally_slab;
 
 enum { MPIXQ_TALLY_LINE = 64 };
 
@@ -30,12 +31,12 @@ struct mpixq_tally_words {
 /* Have a slab for streams like this one. Threads of the program, with no lock but a queue's; may
  * block until the GPU goes on. False: there is no memory. */
 bool mpixq_tally_words_provide(const struct mpixq_stream *stream);
-/* All 0, for streams like this one; *seen_p is where these see them. NULL: none are left of what
- * was provided. */
-struct mpixq_tally_words *mpixq_tally_words_take(const struct mpixq_stream *stream, char **seen_p);
+/* All 0, for streams like this one; *seen_p is where these see them, and *slab_p what they are part
+ * of, which stays. NULL: none are left of what was provided. */
+struct mpixq_tally_words *mpixq_tally_words_take(const struct mpixq_stream *stream, char **seen_p,
+                                                 const struct mpixq_tally_slab **slab_p);
 void mpixq_tally_words_give_back(struct mpixq_tally_words *words);
-/* Do streams like this one see them, and is what they were taken in still there? */
-bool mpixq_tally_words_suit(const struct mpixq_tally_words *words,
-                            const struct mpixq_stream *stream);
+/* Do streams like this one see words of it, and is it still there? Takes no lock. */
+bool mpixq_tally_words_suit(const struct mpixq_tally_slab *slab, const struct mpixq_stream *stream);
 
 #endif
