@@ -18,28 +18,15 @@
 
 static enum mpixq_error check(const struct mpixq_queue *queue, const struct mpixq_request *req)
 {
+    enum mpixq_error error = mpixq_enqueue_check_idle(req);
     const struct mpixq_channel_graphs *graphs;
 
-    switch (mpixq_request_state(req)) {
-    case MPIXQ_UNMATCHED:
-        return MPIXQ_E_UNMATCHED;
-    case MPIXQ_MATCHING:
-        return MPIXQ_E_MATCHING;
-    case MPIXQ_STARTED:
-        return MPIXQ_E_STARTED;
-    case MPIXQ_HOST_STARTED:
-        return MPIXQ_E_HOST_ACTIVE;
-    case MPIXQ_MATCHED:
-    case MPIXQ_WAITING:
-        graphs = req->pair.channel->graphs;
-        if (mpixq_pair_has_failed(&req->pair)) {
-            return MPIXQ_E_REQUEST_FAILED;
-        }
-        return graphs == NULL || graphs->describe == NULL ? MPIXQ_E_DEVICE_CHANNEL
-                                                          : mpixq_enqueue_check_first(queue, req);
-    default:
-        return MPIXQ_E_REQUEST_FAILED;
+    if (error != MPIXQ_E_NONE) {
+        return error;
     }
+    graphs = req->pair.channel->graphs;
+    return graphs == NULL || graphs->describe == NULL ? MPIXQ_E_DEVICE_CHANNEL
+                                                      : mpixq_enqueue_check_first(queue, req);
 }
 
 /* In turn. The n pairs have no other one among them. */

@@ -102,6 +102,25 @@ static enum mpixq_error check_wait(const struct mpixq_queue *queue, const struct
     }
 }
 
+enum mpixq_error mpixq_enqueue_check_idle(const struct mpixq_request *req)
+{
+    switch (mpixq_request_state(req)) {
+    case MPIXQ_UNMATCHED:
+        return MPIXQ_E_UNMATCHED;
+    case MPIXQ_MATCHING:
+        return MPIXQ_E_MATCHING;
+    case MPIXQ_STARTED:
+        return MPIXQ_E_STARTED;
+    case MPIXQ_HOST_STARTED:
+        return MPIXQ_E_HOST_ACTIVE;
+    case MPIXQ_MATCHED:
+    case MPIXQ_WAITING:
+        return mpixq_pair_has_failed(&req->pair) ? MPIXQ_E_REQUEST_FAILED : MPIXQ_E_NONE;
+    default:
+        return MPIXQ_E_REQUEST_FAILED;
+    }
+}
+
 int mpixq_enqueue_fault(const struct mpixq_queue *queue, enum mpixq_error error,
                         const struct mpixq_request *failed, int index, struct mpixq_fault *fault_p)
 {

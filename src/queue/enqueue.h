@@ -20,6 +20,9 @@ bool mpixq_enqueue_make_room(struct mpixq_queue *queue, int n);
  * the queue and on where the buffer is? */
 enum mpixq_error mpixq_enqueue_check_first(const struct mpixq_queue *queue,
                                            const struct mpixq_request *req);
+/* Of a request that is to be started by others than calls of ours: is it matched, at rest as far as
+ * the host knows, and good? */
+enum mpixq_error mpixq_enqueue_check_idle(const struct mpixq_request *req);
 /* What a call is to be told of an error at the request with this index, NULL if it is unknown. */
 int mpixq_enqueue_fault(const struct mpixq_queue *queue, enum mpixq_error error,
                         const struct mpixq_request *failed, int index, struct mpixq_fault *fault_p);

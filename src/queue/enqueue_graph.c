@@ -12,25 +12,13 @@
 /* What the captures of starts and of waits have in common. */
 static enum mpixq_error check(const struct mpixq_queue *queue, const struct mpixq_request *req)
 {
-    switch (mpixq_request_state(req)) {
-    case MPIXQ_UNMATCHED:
-        return MPIXQ_E_UNMATCHED;
-    case MPIXQ_MATCHING:
-        return MPIXQ_E_MATCHING;
-    case MPIXQ_STARTED:
-        return MPIXQ_E_STARTED;
-    case MPIXQ_HOST_STARTED:
-        return MPIXQ_E_HOST_ACTIVE;
-    case MPIXQ_MATCHED:
-    case MPIXQ_WAITING:
-        if (mpixq_pair_has_failed(&req->pair)) {
-            return MPIXQ_E_REQUEST_FAILED;
-        }
-        return req->pair.channel->graphs == NULL ? MPIXQ_E_GRAPH_CHANNEL
-                                                 : mpixq_enqueue_check_first(queue, req);
-    default:
-        return MPIXQ_E_REQUEST_FAILED;
+    enum mpixq_error error = mpixq_enqueue_check_idle(req);
+
+    if (error != MPIXQ_E_NONE) {
+        return error;
     }
+    return req->pair.channel->graphs == NULL ? MPIXQ_E_GRAPH_CHANNEL
+                                             : mpixq_enqueue_check_first(queue, req);
 }
 
 static bool is_started(const struct mpixq_queue *queue, const struct mpixq_pair *pair)
