@@ -60,7 +60,8 @@ works "on host streams" 2 "$python" "$top_srcdir/tests/python_queue.py" \
 works "on a stream of HIP" 2 LD_LIBRARY_PATH="$top_builddir/tests/hip_double/.libs" \
     MPIXQ_CHANNELS=fallback MPIXQ_GPU_AWARE=no "$python" "$top_srcdir/tests/python_queue.py" hip
 works "the example" 2 "$python" "$top_srcdir/examples/exchange.py"
-[ "$(grep -cx 'rank [01]: 1536' "$dir/printed")" = 2 ] ||
+# Launchers may put the text of one rank into a line of another one.
+[ "$(grep -o 'rank [01]: 1536' "$dir/printed" | sort -u | wc -l)" = 2 ] ||
     { echo "failed: the example printed"; cat "$dir/printed"; failed=1; }
 
 # Behind mpi4py: preloaded, and not.
