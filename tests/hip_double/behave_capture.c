@@ -6,6 +6,7 @@
 #include "behave.h"
 
 #include <pthread.h>
+#include <stdlib.h>
 
 static void begin(hipStream_t stream, hipStreamCaptureMode mode)
 {
@@ -85,6 +86,7 @@ static bool capture_recorded(void)
     /* Which loads the module: not during a capture. */
     NEED(behave_launch(BEHAVE_STORE, stream, (struct behave_words){there, 0, NULL, 0}) == 0);
     begin(stream, hipStreamCaptureModeGlobal);
+    setenv("HIP_LAUNCH_BLOCKING", "1", 1); /* there is nothing yet that a launch could wait for */
     NEED(hipStreamWriteValue64(stream, there, 1, 0) == hipSuccess);
     NEED(behave_launch(BEHAVE_STORE, stream, (struct behave_words){there, 2, NULL, 0}) == 0);
     NEED(hipStreamEndCapture(stream, &graph) == hipSuccess);

@@ -128,6 +128,8 @@ struct hip_op {
     int after_count;
     bool waits;   /* may take until somebody else has done something */
     bool at_once; /* also if its stream is captured */
+    /* By a capture, which a call that waits for it then does not do; else the capture is lost. */
+    bool may_be_captured;
     void (*run)(struct hip_op *op);
     /* What run needs. */
     char *to;
@@ -167,7 +169,7 @@ void hip_look_up(void);
  * consumes it. point_p, if not NULL, gets where it is, with a reference. */
 hipError_t hip_submit(hipStream_t handle, struct hip_op *op, const struct hip_point *after,
                       struct hip_point *point_p);
-/* The same, and waits until it has run. */
+/* The same, and waits until it has run, unless it was captured. */
 hipError_t hip_submit_and_wait(hipStream_t handle, struct hip_op *op);
 /* event.c: where an event was recorded last, with a reference; stream NULL: nowhere yet, or in a
  * capture: that is *captured_p, which is the event's. Under hip.lock. */

@@ -353,6 +353,7 @@ HIP_EXPORT hipError_t hipModuleLaunchKernel(hipFunction_t function, unsigned gri
     op = kernel_op(kernel, parameters);
     op->blocks = grid_x;
     op->threads = block_x;
+    op->may_be_captured = true; /* also where launches wait */
     return hip_leave(launches_block() ? hip_submit_and_wait(stream, op)
                                       : hip_submit(stream, op, NULL, NULL));
 }

@@ -280,7 +280,8 @@ hipError_t hip_submit(hipStream_t handle, struct hip_op *op, const struct hip_po
     pthread_mutex_lock(&hip.lock);
     stream = hip_stream_of(handle);
     if (stream != NULL) {
-        error = hip_capture_put(stream, op, after == NULL && point_p == NULL, &taken);
+        error = hip_capture_put(stream, op,
+                                after == NULL && (point_p == NULL || op->may_be_captured), &taken);
         if (error == hipSuccess && !taken) {
             tell_watcher(handle, op);
             put = true;
@@ -307,10 +308,10 @@ void hip_await_point(const struct hip_point *point)
 
 hipError_t hip_submit_and_wait(hipStream_t handle, struct hip_op *op)
 {
-    struct hip_point point;
+    struct hip_point point = {NULL, 0};
     hipError_t error = hip_submit(handle, op, NULL, &point);
 
-    if (error == hipSuccess) {
+    if (error == hipSuccess && point.stream != NULL) { /* else it was captured */
         pthread_mutex_lock(&hip.lock);
         hip_await_point(&point);
         error = (hipError_t)hip.devices[point.stream->device].broken;
