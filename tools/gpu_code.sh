@@ -81,18 +81,34 @@ fat()
         [ -s "$3" ] && echo $made
 }
 
-# Code objects for what the compiler knows of this list: there is nothing common to all.
+# compile_hip_for OUTPUT ARCH...
+compile_hip_for()
+{
+    output=$1
+    shift
+    # shellcheck disable=SC2046
+    [ $# -gt 0 ] && "$GPU_CLANG" -x hip --cuda-device-only -nogpulib -nogpuinc -O2 \
+        $(printf ' --offload-arch=%s' "$@") -o "$output" "$src/kernels_hip.c" 2>/dev/null &&
+        [ -s "$output" ]
+}
+
+# Code objects for what the compiler knows of this list: there is nothing common to all. An empty
+# file tells that soon; one whose kernels fail for one kind of GPU alone is tried kind by kind.
 compile_hip()
 {
-    archs=
     [ -n "${GPU_CLANG-}" ] || return 1
+    known= good=
     for arch in gfx906 gfx908 gfx90a gfx942; do
-        "$GPU_CLANG" -x hip --cuda-device-only --offload-arch=$arch -nogpulib -nogpuinc -O2 -S \
-            -o /dev/null "$src/kernels_hip.c" 2>/dev/null && archs="$archs --offload-arch=$arch"
+        "$GPU_CLANG" -x hip --cuda-device-only --offload-arch=$arch -nogpulib -nogpuinc -S \
+            -o /dev/null /dev/null 2>/dev/null && known="$known $arch"
     done
     # shellcheck disable=SC2086
-    [ -n "$archs" ] && "$GPU_CLANG" -x hip --cuda-device-only $archs -nogpulib -nogpuinc -O2 \
-        -o "$1" "$src/kernels_hip.c" 2>/dev/null && [ -s "$1" ]
+    compile_hip_for "$1" $known && return
+    for arch in $known; do
+        compile_hip_for "$1" "$arch" && good="$good $arch"
+    done
+    # shellcheck disable=SC2086
+    compile_hip_for "$1" $good
 }
 
 # Of the library's only: what the compiler at build time does not know, one at run time may.
