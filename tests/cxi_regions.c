@@ -2,9 +2,14 @@
  * Copyright (c) 2026 the mpix-queue authors
  *
  * While the NIC takes its time for a region, the provider has the endpoint's lock, and a match or a
- * free waits for it.
+ * free waits for it. That is an endpoint of the regions, unless there can be one only
+ * (CXI_DOUBLE_EPS=1).
  *
  * Argument 1:
+ *     arm      what has its regions goes on: starts are armed, executed and completed meanwhile
+ *     told, lacking  no region is made by who matches what was prepared: for a sender that tells
+ *              when its data is there, of which the receiver learns then only; for a receive that
+ *              lacked a region when it was prepared, which goes by the fallback
  *     stream   what was posted before goes on: the stream gets past its waits meanwhile
  *     page     the same while the region is that of a new page of words
  *     match, free  another thread's matches and frees, and its queues, go on while one waits in a
@@ -196,6 +201,72 @@ static void test_others(bool is_free)
     }
 }
 
+/* Of both ranks: neither can go on without the other's posts. */
+static void test_arm(MPIX_Queue queue)
+{
+    pthread_t thread;
+
+    make(FEW);
+    hooks->regions(5000000);
+    MTEST_EQ(pthread_create(&thread, NULL, match_extra, NULL), 0);
+    await_holding();
+    hooks->regions(0); /* for those after this one */
+    MTEST_OK(MPI_Barrier(MPI_COMM_WORLD));
+    MTEST_OK(MPIX_Enqueue_startall(queue, 2 * FEW, r));
+    MTEST_OK(MPIX_Enqueue_waitall(queue, 2 * FEW, r));
+    MTEST_OK(MPIX_Queue_wait(queue));
+    MTEST_CHECK(hooks->holding() > 0);
+    MTEST_EQ(mtest_queue_count(queue, "mpixq_posts"), 4L * FEW);
+    MTEST_EQ(pthread_join(thread, NULL), 0);
+    check_and_free(FEW);
+}
+
+/* Rank 1 receives, and has prepared that before rank 0 sends. */
+static void test_prepared(bool lacks)
+{
+    MPIX_Queue queue = MPIX_QUEUE_NULL;
+    int data = mtest_rank == 0 ? 42 : -1;
+    uint64_t made = 0;
+    MPI_Request pair, match;
+
+    if (mtest_rank == 0) {
+        MTEST_OK(MPI_Send_init(&data, 1, MPI_INT, peer, 0, MPI_COMM_WORLD, &pair));
+        MTEST_OK(MPI_Barrier(MPI_COMM_WORLD));
+        MTEST_OK(MPIX_Match(&pair));
+    } else {
+        MTEST_OK(MPI_Recv_init(&data, 1, MPI_INT, peer, 0, MPI_COMM_WORLD, &pair));
+        hooks->no_regions(lacks);
+        MTEST_OK(MPIX_Imatchall(1, &pair, &match));
+        hooks->no_regions(false);
+        made = hooks->made();
+        MTEST_OK(MPI_Barrier(MPI_COMM_WORLD));
+        MTEST_OK(MPI_Wait(&match, MPI_STATUS_IGNORE));
+        MTEST_EQ(hooks->made() - made, 0);
+    }
+    MTEST_OK(MPIX_Queue_init(&queue, MPIX_QUEUE_AUTO, NULL));
+    MTEST_OK(MPIX_Enqueue_start(queue, &pair));
+    MTEST_OK(MPIX_Enqueue_wait(queue, &pair));
+    MTEST_OK(MPIX_Queue_wait(queue));
+    MTEST_EQ(data, 42);
+    if (!lacks) {
+        /* Write, notice and completion; clear-to-send and completion. */
+        MTEST_EQ(mtest_queue_count(queue, "mpixq_posts"), mtest_rank == 0 ? 3 : 2);
+    }
+    MTEST_OK(MPIX_Queue_free(&queue));
+    MTEST_OK(MPI_Request_free(&pair));
+}
+
+/* As a launcher or a site may set it for some ranks. */
+static void let_rank_0_tell(void)
+{
+    const char *rank = getenv("PMI_RANK");
+
+    rank = rank != NULL ? rank : getenv("OMPI_COMM_WORLD_RANK");
+    if (rank != NULL && strcmp(rank, "0") == 0) {
+        MTEST_EQ(setenv("MPIXQ_CXI_DATA", "delivered", 1), 0);
+    }
+}
+
 static void test_events(MPIX_Queue queue)
 {
     pthread_t thread;
@@ -216,7 +287,11 @@ int main(int argc, char **argv)
     MPIX_Host_stream stream = MPIX_HOST_STREAM_NULL;
     MPIX_Queue queue = MPIX_QUEUE_NULL;
     const char *what = argc > 1 ? argv[1] : "";
+    bool lacks = strcmp(what, "lacking") == 0, tells = strcmp(what, "told") == 0;
 
+    if (tells) {
+        let_rank_0_tell();
+    }
     mtest_begin(&argc, &argv, MPI_THREAD_MULTIPLE);
     peer = 1 - mtest_rank;
     MTEST_OK(MPIX_Host_stream_create(&stream));
@@ -228,6 +303,10 @@ int main(int argc, char **argv)
         test_stream(stream, queue, WORDS - 3 * FEW);
     } else if (hooks != NULL && (strcmp(what, "match") == 0 || strcmp(what, "free") == 0)) {
         test_others(strcmp(what, "free") == 0);
+    } else if (hooks != NULL && (lacks || tells)) {
+        test_prepared(lacks);
+    } else if (hooks != NULL && strcmp(what, "arm") == 0) {
+        test_arm(queue);
     } else if (hooks != NULL) {
         MTEST_EQ(strcmp(what, "events"), 0);
         test_events(queue);

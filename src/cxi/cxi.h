@@ -117,14 +117,12 @@ struct cxi_end {
     uint32_t pieces;                                 /* writes of a message */
     uint64_t remote_key, remote_addr;                /* of the buffer, or of the CTS word */
     uint64_t remote_base;                            /* of the CTS word */
-    uint64_t told_key, told_addr, told_base;         /* where it tells, if delivered */
     struct cxi_counter *trigger, *written, *arrived; /* T, W, D; NULL: none here */
     uint32_t
         own; /* atomics of a start that W or D counts when they are over: see cxi_nic.nameless */
-    struct fid_mr *region;      /* of the buffer, or of the CTS word; NULL once released */
-    struct fid_mr *word_region; /* of a word that the sender writes; likewise */
-    struct fid_mr *warm;        /* of what is sent from; likewise; NULL: does without */
-    struct cxi_word *word, *cts, *told;
+    struct fid_mr *region; /* of the buffer, or of the CTS word; NULL once released */
+    struct fid_mr *warm;   /* of what is sent from; likewise; NULL: does without */
+    struct cxi_word *word, *cts;
     const struct mpixq_exposed *page, *bell; /* of word, and of T; NULL: there is none */
     uint64_t word_base, cts_base;
     struct cxi_end *prev, *next; /* of all ends */

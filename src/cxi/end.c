@@ -31,9 +31,8 @@ static void region_close(struct fid_mr *region)
 static void close_regions(struct cxi_end *end)
 {
     region_close(end->region);
-    region_close(end->word_region);
     region_close(end->warm);
-    end->region = end->word_region = end->warm = NULL;
+    end->region = end->warm = NULL;
 }
 
 void mpixq_cxi_end_free(struct cxi_end *end, bool clean)
@@ -52,7 +51,6 @@ void mpixq_cxi_end_free(struct cxi_end *end, bool clean)
     mpixq_cxi_counter_put(nic, end->arrived, clean, mpixq_cxi_counted(end) * starts);
     mpixq_cxi_word_put(nic, end->word, clean);
     mpixq_cxi_word_put(nic, end->cts, clean);
-    mpixq_cxi_word_put(nic, end->told, clean);
     DL_DELETE(nic->ends, end);
     mpixq_lock_release(&nic->lock);
     mpixq_free(end);
@@ -172,20 +170,7 @@ static bool open_buffer(struct cxi_end *end, size_t bytes, struct fid_mr *buffer
     return end->region != NULL && (buffer == NULL || mpixq_cxi_bind(nic, buffer, end->arrived));
 }
 
-/* A receive hears from its sender when the data is in place. */
-static bool open_told(struct cxi_end *end)
-{
-    struct cxi_word *told = mpixq_cxi_word_take(end->nic);
-
-    end->delivered = true;
-    end->told = told;
-    end->word_region =
-        told != NULL ? mpixq_cxi_region(end->nic, told, sizeof *told, end->arrived) : NULL;
-    return end->word_region != NULL;
-}
-
-/* What peers write to: of a receive its buffer, and where they tell if they do; of a send the CTS
- * word. */
+/* What peers write to: of a receive its buffer, of a send the CTS word. */
 static bool open_regions(struct cxi_end *end, size_t bytes, struct fid_mr *buffer)
 {
     bool ok = open_buffer(end, bytes, buffer);
@@ -197,7 +182,7 @@ static bool open_regions(struct cxi_end *end, size_t bytes, struct fid_mr *buffe
         end->region = mpixq_cxi_region(end->nic, end->cts, sizeof *end->cts, end->trigger);
         ok = end->region != NULL;
     }
-    return ok && (end->is_send || !end->delivered || open_told(end));
+    return ok;
 }
 
 static struct cxi_end *end_new(struct cxi_nic *nic, struct mpixq_pair *pair)
@@ -246,27 +231,18 @@ bool mpixq_cxi_end_prepare(struct cxi_nic *nic, struct mpixq_pair *pair, struct 
     return true;
 }
 
-struct cxi_end *mpixq_cxi_end_take(struct cxi_nic *nic, struct mpixq_pair *pair, bool ready,
-                                   bool delivered)
+struct cxi_end *mpixq_cxi_end_take(struct mpixq_pair *pair, bool ready, bool delivered)
 {
     struct cxi_end *end = pair->reached;
-    bool ok = end != NULL;
+    const struct cxi_nic *nic;
 
-    pair->reached = NULL;
     if (end == NULL) {
-        end = end_new(nic, pair);
-        ok = end != NULL && supply(end) && open_regions(end, (size_t)pair->bytes, NULL);
-    }
-    if (ok && delivered && !end->is_send && !end->delivered) {
-        ok = open_told(end); /* the sender wants it, and this process did not know */
-    }
-    if (!ok) {
-        if (end != NULL) {
-            mpixq_cxi_end_leave(end);
-        }
         return NULL;
     }
+    pair->reached = NULL;
+    nic = end->nic;
     end->ready = ready;
+    end->delivered = end->delivered || delivered;
     end->shared = end->is_send == ready;
     end->own = !nic->nameless ? 0 : end->is_send ? 1 : (uint32_t)!ready + 1;
     return end;

@@ -11,10 +11,9 @@
 /* With no lock, before the match. The end is kept in pair->reached; buffer: a region of its buffer,
  * which the end takes over, or NULL. False: something is lacking. */
 bool mpixq_cxi_end_prepare(struct cxi_nic *nic, struct mpixq_pair *pair, struct fid_mr *buffer);
-/* Under the matching lock: that end, or a new one where none was prepared; for these flags of the
- * pair. NULL: something is lacking. */
-struct cxi_end *mpixq_cxi_end_take(struct cxi_nic *nic, struct mpixq_pair *pair, bool ready,
-                                   bool delivered);
+/* Under the matching lock: that end, for these flags of the pair. NULL: something was lacking, and
+ * no region is made known under that lock. */
+struct cxi_end *mpixq_cxi_end_take(struct mpixq_pair *pair, bool ready, bool delivered);
 /* Under the matching lock: its regions are closed when this thread cleans up next, and then it may
  * be freed (is_leaving). */
 void mpixq_cxi_end_release(struct cxi_end *end);

@@ -24,7 +24,7 @@ static int bind_region(const struct cxi_nic *nic, struct fid_mr *region,
                        struct cxi_counter *counter)
 {
     bool by_endpoint = (nic->info->domain_attr->mr_mode & FI_MR_ENDPOINT) != 0;
-    int rc = by_endpoint ? fi_mr_bind(region, &nic->ep->fid, 0) : 0;
+    int rc = by_endpoint ? fi_mr_bind(region, &mpixq_cxi_target(nic)->fid, 0) : 0;
 
     if (rc == 0 && counter != NULL) {
         rc = fi_mr_bind(region, &counter->fid->fid, FI_REMOTE_WRITE);

@@ -15,33 +15,18 @@
 #include "util/log.h"
 #include "util/progress.h"
 
-static int open_endpoint(struct cxi_nic *nic)
+/* One that writes into the queue. */
+static int open_endpoint(struct cxi_nic *nic, size_t entries, struct fid_cq **cq_p,
+                         struct fid_ep **ep_p)
 {
-    struct fi_cq_attr cq = {.size = 4096, .format = FI_CQ_FORMAT_CONTEXT, .wait_obj = FI_WAIT_NONE};
-    struct fi_av_attr av = {.type = nic->info->domain_attr->av_type};
-    struct fi_cntr_attr cntr = {.events = FI_CNTR_EVENTS_COMP, .wait_obj = FI_WAIT_NONE};
-    int rc = fi_av_open(nic->domain, &av, &nic->av, NULL);
+    struct fi_cq_attr cq = {
+        .size = entries, .format = FI_CQ_FORMAT_CONTEXT, .wait_obj = FI_WAIT_NONE};
+    int rc = fi_cq_open(nic->domain, &cq, cq_p, NULL);
 
-    rc = rc ? rc : fi_cq_open(nic->domain, &cq, &nic->cq, NULL);
-    rc = rc ? rc : fi_cntr_open(nic->domain, &cntr, &nic->unused, NULL);
-    rc = rc ? rc : fi_endpoint(nic->domain, nic->info, &nic->ep, NULL);
-    rc = rc ? rc : fi_ep_bind(nic->ep, &nic->av->fid, 0);
-    rc = rc ? rc
-            : fi_ep_bind(nic->ep, &nic->cq->fid, FI_TRANSMIT | FI_RECV | FI_SELECTIVE_COMPLETION);
-    rc = rc ? rc : fi_ep_bind(nic->ep, &nic->unused->fid, FI_READ | FI_WRITE);
-    return rc ? rc : fi_enable(nic->ep);
-}
-
-static int name_endpoint(struct cxi_nic *nic)
-{
-    int rc;
-
-    nic->address_bytes = sizeof nic->address;
-    rc = fi_getname(&nic->ep->fid, nic->address, &nic->address_bytes);
-    if (rc == 0 && fi_av_insert(nic->av, nic->address, 1, &nic->self, 0, NULL) != 1) {
-        rc = -FI_EADDRNOTAVAIL;
-    }
-    return rc;
+    rc = rc ? rc : fi_endpoint(nic->domain, nic->info, ep_p, NULL);
+    rc = rc ? rc : fi_ep_bind(*ep_p, &nic->av->fid, 0);
+    return rc ? rc
+              : fi_ep_bind(*ep_p, &(*cq_p)->fid, FI_TRANSMIT | FI_RECV | FI_SELECTIVE_COMPLETION);
 }
 
 static void *close_fid(struct fid *fid)
@@ -55,19 +40,70 @@ static void *close_fid(struct fid *fid)
 }
 #define CLOSE(object) ((object) = (object) != NULL ? close_fid(&(object)->fid) : NULL)
 
+/* Regions belong to an endpoint, whose lock the provider has while the NIC makes one known or
+ * forgets it. So they have one of their own, which posts nothing and whose queue nobody reads. If
+ * there is none left, they belong to the one that posts, and posts wait for them. */
+static void open_target(struct cxi_nic *nic)
+{
+    int rc;
+
+    if ((nic->info->domain_attr->mr_mode & FI_MR_ENDPOINT) == 0) {
+        return;
+    }
+    rc = open_endpoint(nic, 1, &nic->target_cq, &nic->target);
+    rc = rc ? rc : fi_enable(nic->target);
+    if (rc != 0) {
+        mpixq_debug("fabric: regions have no endpoint of their own: %s", mpixq_cxi_strerror(rc));
+        CLOSE(nic->target);
+        CLOSE(nic->target_cq);
+    }
+}
+
+static int open_endpoints(struct cxi_nic *nic)
+{
+    struct fi_av_attr av = {.type = nic->info->domain_attr->av_type};
+    struct fi_cntr_attr cntr = {.events = FI_CNTR_EVENTS_COMP, .wait_obj = FI_WAIT_NONE};
+    int rc = fi_av_open(nic->domain, &av, &nic->av, NULL);
+
+    rc = rc ? rc : fi_cntr_open(nic->domain, &cntr, &nic->unused, NULL);
+    rc = rc ? rc : open_endpoint(nic, 4096, &nic->cq, &nic->ep);
+    rc = rc ? rc : fi_ep_bind(nic->ep, &nic->unused->fid, FI_READ | FI_WRITE);
+    rc = rc ? rc : fi_enable(nic->ep);
+    if (rc == 0) {
+        open_target(nic);
+    }
+    return rc;
+}
+
+static int name_target(struct cxi_nic *nic)
+{
+    int rc;
+
+    nic->address_bytes = sizeof nic->address;
+    rc = fi_getname(&mpixq_cxi_target(nic)->fid, nic->address, &nic->address_bytes);
+    if (rc == 0 && fi_av_insert(nic->av, nic->address, 1, &nic->self, 0, NULL) != 1) {
+        rc = -FI_EADDRNOTAVAIL;
+    }
+    return rc;
+}
+
 static void close_all(struct cxi_nic *nic)
 {
     mpixq_cxi_words_close(nic);
     CLOSE(nic->probed);
     CLOSE(nic->held);
+    CLOSE(nic->target);
     CLOSE(nic->ep);
     mpixq_cxi_supply_close(nic);
     CLOSE(nic->unused);
+    CLOSE(nic->target_cq);
     CLOSE(nic->cq);
     CLOSE(nic->av);
     CLOSE(nic->domain);
     mpixq_cxi_shares_leave(&nic->shares); /* the NIC has no entries of this process any more */
     CLOSE(nic->fabric);
+    mpixq_free(nic->operands);
+    nic->operands = NULL;
     if (nic->infos != NULL) {
         mpixq_cxi_free_infos(nic->infos);
         nic->infos = nic->info = NULL;
@@ -107,8 +143,8 @@ static const char *open_objects(struct cxi_nic *nic)
     rc = mpixq_cxi_fabric(nic->info, &nic->fabric);
     rc = rc ? rc : fi_domain(nic->fabric, nic->info, &nic->domain, NULL);
     nic->names_operands = rc == 0 && mpixq_cxi_names_operands(nic);
-    rc = rc ? rc : open_endpoint(nic);
-    rc = rc ? rc : name_endpoint(nic);
+    rc = rc ? rc : open_endpoints(nic);
+    rc = rc ? rc : name_target(nic);
     if (rc != 0) {
         return mpixq_cxi_strerror(rc);
     }
@@ -134,16 +170,26 @@ static bool can_do_hmem(struct cxi_nic *nic)
     return nic->held != NULL && mpixq_cxi_arena_open(nic);
 }
 
-/* What atomics add is one word, in a region that they can name: then the provider keeps no request
- * for them, and no event comes when they are over. */
+/* Not the entries themselves: a region of those would be a hundred times as large. */
+static struct fid_mr *open_operands(struct cxi_nic *nic)
+{
+    size_t bytes = (size_t)(nic->entries + CXI_RESTING) * sizeof *nic->operands;
+
+    nic->operands = mpixq_alloc(bytes); /* freed in close_all */
+    return nic->operands != NULL ? mpixq_cxi_warm(nic, nic->operands, bytes) : NULL;
+}
+
+/* What deferred atomics add, or write, is in one region, which they can name: then the provider
+ * keeps no request for them, and no event comes when they are over. */
 static void choose_names(struct cxi_nic *nic)
 {
-    if (nic->names_operands && nic->atomic == FI_SUM) {
-        nic->held = nic->held != NULL ? nic->held
-                                      : mpixq_cxi_warm(nic, &nic->constants, sizeof nic->constants);
-        nic->nameless = nic->held != NULL;
-        nic->held_desc = nic->nameless ? fi_mr_desc(nic->held) : NULL;
+    if (nic->names_operands && nic->held == NULL) {
+        nic->held = nic->atomic == FI_SUM
+                        ? mpixq_cxi_warm(nic, &nic->constants, sizeof nic->constants)
+                        : open_operands(nic);
     }
+    nic->nameless = nic->names_operands && nic->held != NULL;
+    nic->held_desc = nic->nameless ? fi_mr_desc(nic->held) : NULL;
 }
 
 /* NULL, or why not. */
@@ -161,7 +207,6 @@ static const char *open_fabric(struct cxi_nic *nic, const char *gpus_lack)
     if (why != NULL) {
         return why;
     }
-    choose_names(nic);
     nic->next_key = CXI_PROBE_KEY;
     nic->probed =
         mpixq_cxi_region(nic, &nic->constants.nowhere, sizeof nic->constants.nowhere, NULL);
@@ -172,6 +217,7 @@ static const char *open_fabric(struct cxi_nic *nic, const char *gpus_lack)
         !mpixq_cxi_queue_open(&nic->host, nic, NULL, 0)) {
         return "no memory, or no counters";
     }
+    choose_names(nic);
     return NULL;
 }
 

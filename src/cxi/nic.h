@@ -24,10 +24,12 @@ struct cxi_nic {
     struct fid_domain *domain;
     struct fid_av *av;
     struct fid_cq *cq;
-    struct fid_ep *ep;
-    struct fid_cntr *unused;  /* of the endpoint */
-    struct cxi_counter *sink; /* completions that nobody counts */
-    unsigned char address[CXI_ADDRESS];
+    struct fid_ep *ep;                  /* posts */
+    struct fid_ep *target;              /* has the regions; NULL: ep does */
+    struct fid_cq *target_cq;           /* of it; nothing comes there */
+    struct fid_cntr *unused;            /* of the endpoint that posts */
+    struct cxi_counter *sink;           /* completions that nobody counts */
+    unsigned char address[CXI_ADDRESS]; /* of the target, as is self */
     size_t address_bytes;
     fi_addr_t self;
     _Atomic uint64_t next_key;
@@ -40,7 +42,10 @@ struct cxi_nic {
     struct {
         uint64_t one, nowhere;
     } constants;
-    struct fid_mr *held;   /* the constants, which are kept mapped; NULL: they are not */
+    /* What deferred atomics write, one for each entry, where there is no sum; NULL: they have it in
+     * their entries. */
+    uint64_t *operands;
+    struct fid_mr *held;   /* the constants, or those, which are kept mapped; NULL: they are not */
     void *held_desc;       /* names it */
     struct fid_mr *probed; /* the region with key CXI_PROBE_KEY */
     struct cxi_exposure exposure;
@@ -88,5 +93,11 @@ struct cxi_nic {
 struct cxi_nic *mpixq_cxi_nic_new(const struct cxi_quirks *quirks, const char *gpus_lack,
                                   const char **why_p);
 void mpixq_cxi_nic_free(struct cxi_nic *nic);
+
+/* The endpoint that regions belong to, and that peers know the address of. */
+static inline struct fid_ep *mpixq_cxi_target(const struct cxi_nic *nic)
+{
+    return nic->target != NULL ? nic->target : nic->ep;
+}
 
 #endif

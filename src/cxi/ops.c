@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright (c) 2026 the mpix-queue authors
  *
- * The operations of a start. Of a send: its writes, then, if the sender tells, the atomic that
- * does, then the atomic to its completion word. Of a receive: the clear-to-send, unless the send is
- * ready, then the atomic to its completion word. Each can be posted as deferred work, or issued by
- * the host when it sees that it is due. */
+ * The operations of a start. Of a send: its writes, then, if the sender tells, a write of no bytes
+ * to the same buffer that does, then the atomic to its completion word. Of a receive: the
+ * clear-to-send, unless the send is ready, then the atomic to its completion word. Each can be
+ * posted as deferred work, or issued by the host when it sees that it is due. */
 #include "check.h"
 #include "core/trace_pairs.h"
 #include "nic.h"
@@ -38,6 +38,11 @@ static enum kind kind_of(const struct cxi_end *end, uint32_t i)
     return !end->ready && i == 0 ? CTS : DONE;
 }
 
+static bool is_write(enum kind kind)
+{
+    return kind == WRITE || kind == TELL;
+}
+
 static void trace(const struct cxi_end *end, uint32_t i, unsigned plain)
 {
     const struct cxi_queue *cxq = end->queue;
@@ -46,13 +51,14 @@ static void trace(const struct cxi_end *end, uint32_t i, unsigned plain)
                        cxq != NULL ? cxq->queue : NULL);
 }
 
-static void fill_write(struct cxi_end *end, struct cxi_entry *entry, uint32_t i)
+static void fill_write(const struct cxi_end *end, struct cxi_entry *entry, uint32_t i)
 {
     const struct cxi_nic *nic = end->nic;
-    uint64_t offset = i * end->piece;
-    uint64_t left = end->pair->bytes - offset;
+    bool tells = i == end->pieces;
+    uint64_t offset = tells ? 0 : i * end->piece;
+    uint64_t left = tells ? 0 : end->pair->bytes - offset;
     uint64_t bytes = left < end->piece ? left : end->piece;
-    uint64_t flags = end->delivered ? FI_DELIVERY_COMPLETE : 0;
+    uint64_t flags = end->delivered && !tells ? FI_DELIVERY_COMPLETE : 0;
 
     if (bytes == 0 && nic->quirks->flags_small && !nic->nameless) {
         flags |= FI_COMPLETION;
@@ -71,26 +77,34 @@ static void fill_write(struct cxi_end *end, struct cxi_entry *entry, uint32_t i)
                                                    .context = &entry->work.context}};
 }
 
+/* What an atomic that does not add writes. One that the host issues has a completion anyway. */
+static uint64_t *operand_of(const struct cxi_nic *nic, struct cxi_entry *entry)
+{
+    return nic->nameless && !entry->plain ? &nic->operands[entry - nic->all_atomics]
+                                          : &entry->operand;
+}
+
 static void fill_atomic(struct cxi_end *end, struct cxi_entry *entry, enum kind kind)
 {
     struct cxi_nic *nic = end->nic;
-    uint64_t key = kind == TELL ? end->told_key : end->remote_key;
-    uint64_t address = kind == TELL ? end->told_addr : end->remote_addr;
-    uint64_t base = kind == TELL ? end->told_base : end->remote_base;
+    uint64_t key = end->remote_key, address = end->remote_addr, base = end->remote_base;
+    uint64_t *operand;
 
     if (kind == DONE) {
         mpixq_cxi_word_name(nic, end->word, &key, &address);
         base = end->word_base;
     }
-    entry->operand = base + entry->epoch;
-    entry->u.atomic.local = (struct fi_ioc){
-        .addr = nic->atomic == FI_SUM ? &nic->constants.one : &entry->operand, .count = 1};
+    operand = nic->atomic == FI_SUM ? &nic->constants.one : operand_of(nic, entry);
+    if (nic->atomic != FI_SUM) {
+        *operand = base + entry->epoch;
+    }
+    entry->u.atomic.local = (struct fi_ioc){.addr = operand, .count = 1};
     entry->u.atomic.remote = (struct fi_rma_ioc){.addr = address, .count = 1, .key = key};
     entry->u.atomic.op = (struct fi_op_atomic){
         .ep = nic->ep,
         .flags = nic->quirks->flags_small && !nic->nameless ? FI_COMPLETION : 0,
         .msg = {.msg_iov = &entry->u.atomic.local,
-                .desc = nic->nameless ? &nic->held_desc : NULL,
+                .desc = operand != &entry->operand && nic->nameless ? &nic->held_desc : NULL,
                 .iov_count = 1,
                 .addr = kind == DONE ? nic->self : end->peer,
                 .rma_iov = &entry->u.atomic.remote,
@@ -108,8 +122,8 @@ static void fill(struct cxi_end *end, struct cxi_entry *entry, uint32_t i, uint6
     entry->end = end;
     entry->epoch = epoch;
     entry->what = names[kind];
-    entry->counts = kind == WRITE || kind == TELL || end->own > 0;
-    if (kind == WRITE) {
+    entry->counts = is_write(kind) || end->own > 0;
+    if (is_write(kind)) {
         fill_write(end, entry, i);
         entry->work.op_type = FI_OP_WRITE;
         entry->work.op.rma = &entry->u.write.op;
@@ -123,7 +137,7 @@ static void fill(struct cxi_end *end, struct cxi_entry *entry, uint32_t i, uint6
                                                                   : NULL;
 }
 
-/* How far W or D has come when such an atomic of a start is due. If its own end is counted there
+/* How far W or D has come when such an operation of a start is due. If its own end is counted there
  * as well, then so is that of all atomics before it. */
 static uint64_t due(const struct cxi_end *end, enum kind kind, uint64_t epoch)
 {
@@ -194,8 +208,8 @@ static int held(struct cxi_refusals *refusals, int rc)
 int mpixq_cxi_post(struct cxi_end *end, uint32_t i, uint64_t epoch, uint64_t ring)
 {
     struct cxi_nic *nic = end->nic;
-    bool is_write = kind_of(end, i) == WRITE;
-    struct cxi_entry *entry = is_refusing(&nic->posts) ? NULL : mpixq_cxi_entry_take(end, is_write);
+    bool writes = is_write(kind_of(end, i));
+    struct cxi_entry *entry = is_refusing(&nic->posts) ? NULL : mpixq_cxi_entry_take(end, writes);
     int rc;
 
     if (entry == NULL) {
@@ -250,8 +264,8 @@ const char *mpixq_cxi_nameless(const struct cxi_end *end)
 int mpixq_cxi_issue(struct cxi_end *end, uint32_t i, uint64_t epoch)
 {
     struct cxi_nic *nic = end->nic;
-    bool is_write = kind_of(end, i) == WRITE;
-    struct cxi_entry *entry = is_write ? &end->plain_write : &end->plain_atomic;
+    bool writes = is_write(kind_of(end, i));
+    struct cxi_entry *entry = writes ? &end->plain_write : &end->plain_atomic;
     int rc;
 
     assert(end->over == epoch && end->step == i);
@@ -259,11 +273,11 @@ int mpixq_cxi_issue(struct cxi_end *end, uint32_t i, uint64_t epoch)
         return 0;
     }
     entry->plain = true;
-    entry->is_write = is_write;
+    entry->is_write = writes;
     fill(end, entry, i, epoch);
-    rc = (int)(is_write ? fi_writemsg(nic->ep, &entry->u.write.op.msg,
-                                      FI_COMPLETION | entry->u.write.op.flags)
-                        : fi_atomicmsg(nic->ep, &entry->u.atomic.op.msg, FI_COMPLETION));
+    rc = (int)(writes ? fi_writemsg(nic->ep, &entry->u.write.op.msg,
+                                    FI_COMPLETION | entry->u.write.op.flags)
+                      : fi_atomicmsg(nic->ep, &entry->u.atomic.op.msg, FI_COMPLETION));
     rc = held(&nic->issues, rc);
     if (rc == -FI_EAGAIN) {
         return 0;

@@ -23,7 +23,7 @@
 #include "util/piece.h"
 #include "util/progress.h"
 
-enum { VERSION = 3, ROOM = CXI_ADDRESS, READY = 1, DELIVERED = 2 };
+enum { VERSION = 4, ROOM = CXI_ADDRESS, READY = 1, DELIVERED = 2 };
 
 /* What the two ends tell each other, as it stands in the blobs: no padding. */
 struct endpoint {
@@ -38,13 +38,9 @@ struct offer {
     uint64_t piece; /* bytes of a write */
     uint64_t pieces;
 };
-struct answer {
-    struct endpoint endpoint;
-    uint64_t word_key, word_addr, word_base; /* where the sender tells, if it does */
-};
 _Static_assert(sizeof(struct endpoint) == 40 + ROOM, "layout");
-_Static_assert(sizeof(struct offer) == 56 + ROOM && sizeof(struct answer) == 64 + ROOM, "layout");
-_Static_assert(sizeof(struct answer) <= MPIXQ_WIRE_BLOB_BYTES, "room in a blob");
+_Static_assert(sizeof(struct offer) == 56 + ROOM, "layout");
+_Static_assert(sizeof(struct offer) <= MPIXQ_WIRE_BLOB_BYTES, "room in a blob");
 
 /* Matching. */
 
@@ -115,7 +111,7 @@ static bool cxi_offer(struct mpixq_pair *pair, struct mpixq_blob *blob, const ch
         *why_p = "the message is too large";
         return false;
     }
-    end = mpixq_cxi_end_take(nic, pair, pair->message.mode == MPIXQ_MODE_RSEND, false);
+    end = mpixq_cxi_end_take(pair, pair->message.mode == MPIXQ_MODE_RSEND, false);
     if (end == NULL) {
         *why_p = "no memory, or no counters or regions left";
         return false;
@@ -150,14 +146,9 @@ static const char *read_offer(const struct cxi_nic *nic, const struct mpixq_pair
 
 static void fill_answer(const struct cxi_end *end, struct mpixq_blob *mine)
 {
-    struct answer answer = {.word_base = 0};
+    struct endpoint answer;
 
-    fill_endpoint(end, &answer.endpoint, end->buffer);
-    if (end->word_region != NULL) {
-        answer.word_key = fi_mr_key(end->word_region);
-        answer.word_addr = mpixq_cxi_remote_address(end->nic, end->told);
-        answer.word_base = atomic_load(&end->told->value);
-    }
+    fill_endpoint(end, &answer, end->buffer);
     mine->length = sizeof answer;
     memcpy(mine->bytes, &answer, sizeof answer);
 }
@@ -174,7 +165,7 @@ static enum mpixq_error cxi_accept(struct mpixq_pair *pair, const struct mpixq_b
     if (*why_p != NULL) {
         return MPIXQ_E_NO_CHANNEL;
     }
-    end = mpixq_cxi_end_take(nic, pair, (offer.endpoint.flags & READY) != 0,
+    end = mpixq_cxi_end_take(pair, (offer.endpoint.flags & READY) != 0,
                              (offer.endpoint.flags & DELIVERED) != 0);
     if (end == NULL || !meet(end, &offer.endpoint)) {
         if (end != NULL) {
@@ -193,17 +184,14 @@ static enum mpixq_error cxi_accept(struct mpixq_pair *pair, const struct mpixq_b
 static enum mpixq_error cxi_connect(struct mpixq_pair *pair, const struct mpixq_blob *theirs)
 {
     struct cxi_end *end = pair->offered_end;
-    struct answer answer;
+    struct endpoint answer;
 
     pair->offered_end = NULL;
     if (theirs->length == sizeof answer) {
         memcpy(&answer, theirs->bytes, sizeof answer);
-        if (is_compatible(end->nic, &answer.endpoint) && meet(end, &answer.endpoint)) {
+        if (is_compatible(end->nic, &answer) && meet(end, &answer)) {
             /* The receiver decides. */
-            end->delivered = (answer.endpoint.flags & DELIVERED) != 0;
-            end->told_key = answer.word_key;
-            end->told_addr = answer.word_addr;
-            end->told_base = answer.word_base;
+            end->delivered = (answer.flags & DELIVERED) != 0;
             count_pair(end);
             return MPIXQ_E_NONE;
         }

@@ -329,7 +329,6 @@ void mpixq_cxi_word_name(const struct cxi_nic *nic, const struct cxi_word *word,
  * failures too. It is told by the address of its entry. So that is used for another operation only
  * when completions were read since it was given back; there are more entries than the NIC may have,
  * and the one that has rested longest is taken, so that there always is one. */
-enum { RESTING = 256 };
 
 /* Find out how many there are, and how many of these are for this process. */
 static void open_budget(struct cxi_nic *nic)
@@ -358,7 +357,7 @@ static void open_budget(struct cxi_nic *nic)
 
 static struct cxi_entry *entries_open(const struct cxi_nic *nic, struct cxi_entry **free_p)
 {
-    int n = nic->entries + RESTING;
+    int n = nic->entries + CXI_RESTING;
     struct cxi_entry *all = mpixq_alloc((size_t)n * sizeof *all);
 
     for (int i = 0; all != NULL && i < n; i++) {
@@ -436,7 +435,7 @@ void mpixq_cxi_entries_forget(struct cxi_end *end)
         nic->counts.set_aside++; /* its place in the NIC is lost, and so it stays in use */
     }
     end->entries = NULL;
-    for (int i = 0; i < nic->entries + RESTING; i++) {
+    for (int i = 0; i < nic->entries + CXI_RESTING; i++) {
         struct cxi_entry *both[] = {&nic->all_writes[i], &nic->all_atomics[i]};
 
         for (int k = 0; k < 2; k++) {
@@ -490,7 +489,7 @@ void mpixq_cxi_supply_close(struct cxi_nic *nic)
     counters_close(nic->sink);
     nic->counters = nic->doubtful = nic->aside = nic->sink = NULL;
     assert(nic->all_writes == NULL || nic->all_atomics == NULL ||
-           mpixq_cxi_entries_add_up(nic, 2 * (nic->entries + RESTING)));
+           mpixq_cxi_entries_add_up(nic, 2 * (nic->entries + CXI_RESTING)));
     mpixq_free(nic->all_writes);
     mpixq_free(nic->all_atomics);
     nic->all_writes = nic->all_atomics = nic->free_writes = nic->free_atomics = NULL;

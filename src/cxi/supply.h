@@ -36,6 +36,7 @@ int mpixq_cxi_depth(const struct cxi_nic *nic, const char **why_p);
 bool mpixq_cxi_names_operands(const struct cxi_nic *nic);
 
 /* supply.c */
+enum { CXI_RESTING = 256 }; /* entries beyond those of the NIC: see there */
 /* Without nic.lock: they may wait for the NIC, and streams would wait for the lock. NULL: there is
  * none left. */
 struct cxi_counter *mpixq_cxi_counter_take(struct cxi_nic *nic);

@@ -203,8 +203,8 @@ struct nic {
     struct nic_ep *eps[NIC_EPS];
     int users;   /* domains: the engine runs while there are any */
     bool stands; /* no command is taken from any queue: hooks.c */
-    bool refuses_all;
-    uint64_t deferred_events;
+    bool refuses_all, no_regions;
+    uint64_t deferred_events, regions_made;
     int refused, attempts; /* to post what CXI_DOUBLE_REFUSE chooses */
 };
 
@@ -250,7 +250,7 @@ bool nic_out_run(void);
 void nic_out_free_all(void);
 
 /* events.c */
-void nic_events_open(struct nic_ep *ep);
+int nic_events_open(struct nic_ep *ep); /* or -FI_ENOSPC: the NIC has no queue left */
 /* Too many to post anything more? */
 bool nic_events_are_many(const struct nic_ep *ep);
 void nic_event_put(struct nic_op *op);

@@ -265,11 +265,12 @@ static int ep_enable(struct nic_ep *ep)
     if (ep->tx_cq == NULL || ep->rx_cq == NULL) {
         return -FI_ENOCQ;
     }
-    rc = ep->enabled ? 0 : take_overflow(ep);
-    if (rc == 0) {
-        nic_events_open(ep);
-        ep->enabled = true;
+    if (ep->enabled) {
+        return 0;
     }
+    rc = nic_events_open(ep);
+    rc = rc == 0 ? take_overflow(ep) : rc;
+    ep->enabled = rc == 0;
     return rc;
 }
 

@@ -18,15 +18,23 @@
 /* A queue has whole pages of events. */
 enum { EVENTS_OF_A_PAGE = 64, FOR_THE_PROVIDER = 64 };
 
-void nic_events_open(struct nic_ep *ep)
+int nic_events_open(struct nic_ep *ep)
 {
     size_t wanted = 2 * ep->tx_size + FOR_THE_PROVIDER;
+    int taken = 0;
 
+    for (int i = 0; i < NIC_EPS; i++) {
+        taken += nic.eps[i] != NULL && nic.eps[i]->enabled;
+    }
+    if (taken >= nic_switches.eps) {
+        return -FI_ENOSPC;
+    }
     wanted = wanted < ep->tx_cq->size ? ep->tx_cq->size : wanted;
     ep->event_room = (wanted + EVENTS_OF_A_PAGE - 1) / EVENTS_OF_A_PAGE * EVENTS_OF_A_PAGE;
     if (nic_switches.events > 0) {
         ep->event_room = (size_t)nic_switches.events;
     }
+    return 0;
 }
 
 bool nic_events_are_many(const struct nic_ep *ep)

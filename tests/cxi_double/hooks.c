@@ -96,6 +96,23 @@ static int hook_holding(void)
     return holding;
 }
 
+static uint64_t hook_made(void)
+{
+    uint64_t made;
+
+    nic_lock();
+    made = nic.regions_made;
+    pthread_mutex_unlock(&nic.lock);
+    return made;
+}
+
+static void hook_no_regions(bool none)
+{
+    nic_lock();
+    nic.no_regions = none;
+    pthread_mutex_unlock(&nic.lock);
+}
+
 static void hook_watch(void (*post)(const struct cxi_double_post *post),
                        void (*bell)(uint32_t counter, uint32_t offset, uint64_t value))
 {
@@ -119,5 +136,7 @@ __attribute__((visibility("default"))) const struct cxi_double_hooks cxi_double_
     .left = hook_left,
     .regions = hook_regions,
     .holding = hook_holding,
+    .made = hook_made,
+    .no_regions = hook_no_regions,
     .watch = hook_watch,
 };

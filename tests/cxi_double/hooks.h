@@ -49,6 +49,9 @@ struct cxi_double_hooks {
     /* From now on as with CXI_DOUBLE_REGION_US; and how many endpoints are held by it just now. */
     void (*regions)(int microseconds);
     int (*holding)(void);
+    /* Regions that were enabled so far; and from now on the NIC has no more, or has some again. */
+    uint64_t (*made)(void);
+    void (*no_regions)(bool none);
     /* From now on these are called: for each deferred operation that was queued, in that order and
      * under the lock of the NIC; and for each store to a doorbell, in the order of its thread,
      * which may be in a signal handler. They may call nothing of the double. NULL: neither is. */

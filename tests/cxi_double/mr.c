@@ -161,7 +161,7 @@ static int mr_enable(struct nic_mr *mr)
         return -FI_EINVAL;
     }
     if (is_remote(mr)) {
-        if (!nic_pool_take(domain->place, mr->pool, 1)) {
+        if (nic.no_regions || !nic_pool_take(domain->place, mr->pool, 1)) {
             return -FI_ENOSPC;
         }
         if (domain->prov_key) {
@@ -173,6 +173,7 @@ static int mr_enable(struct nic_mr *mr)
         }
     }
     mr->enabled = true;
+    nic.regions_made += is_remote(mr);
     return 0;
 }
 

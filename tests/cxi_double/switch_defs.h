@@ -76,6 +76,7 @@ SWITCH_INT(close_ms, "CXI_DOUBLE_CLOSE_MS", 3000, 0, 60000,
            "Time that closing an endpoint waits for unfinished work, in milliseconds.")
 SWITCH_INT(nics, "CXI_DOUBLE_NICS", 1, 1, 4,
            "NICs that fi_getinfo shows, each with pools of its own.")
+SWITCH_INT(eps, "CXI_DOUBLE_EPS", 128, 1, 128, "Endpoints that a process can have enabled.")
 SWITCH_INT(max_message, "CXI_DOUBLE_MAX_MESSAGE", 0, 0, 2147483647,
            "Largest message in bytes; 0: 4 GiB less 1, as the provider has it.")
 SWITCH_INT(tles, "CXI_DOUBLE_TLES", 512, 0, 1000000,
