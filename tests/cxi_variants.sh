@@ -10,8 +10,8 @@
 #     any      all data is right, and some pairs may be served by others
 #     wrong    the test sees wrong data: what it sees elsewhere to be right is no accident
 # then comes what has to be in what the library says of the fabric (~ for a blank,
-# - for nothing), then variables: OPS for MPIXQ_TRIGGERED_OPS, NIC for MPIXQ_CXI_NIC, TOLD for
-# MPIXQ_CXI_DATA=delivered, else those of the double.
+# - for nothing), then variables: OPS for MPIXQ_TRIGGERED_OPS, NIC for MPIXQ_CXI_NIC, USE for
+# MPIXQ_NICS, TOLD for MPIXQ_CXI_DATA=delivered, else those of the double.
 set -u
 # shellcheck source=../tools/mpi_env.sh
 . "$top_srcdir/tools/mpi_env.sh"
@@ -72,6 +72,16 @@ right -                                 AMO_CNTR=fine LIFETIME=fine
 right domain~cxi0~(in~turns)            NICS=4
 right domain~cxi1~(in~turns)            NICS=4
 right domain~cxi2~(MPIXQ_CXI_NIC)       NICS=4 NIC=2
+right domain~cxi3~(MPIXQ_CXI_NIC)       NICS=4 NIC=3 USE=2
+right domain~cxi0~(in~turns)            NICS=4 NIC=3 USE=2
+right -                                 NICS=2 USE=2 OPS=3 CAPTURE=fire
+right -                                 NICS=2 USE=2 DATA=last LATE_US=5000 DELAY_US=2000 TOLD
+right -                                 NICS=2 USE=2 SUM=no BELLS=no
+right -                                 NICS=3 USE=3 REFUSE=again OPS=3
+right 1~is~left~out:~it~has~no          NICS=2 USE=2 BARE=0
+right 2~is~left~out:~it~has~no          NICS=2 USE=2 BARE=1
+right 2~is~left~out:~No~such~device     NICS=2 USE=2 BROKEN=1
+any   -                                 NICS=2 USE=2 LES=20
 any   no~NIC~of~the~number              NICS=4 NIC=4
 any   -                                 CNTRS=30
 any   -                                 LES=20
@@ -115,6 +125,7 @@ while read -r expected text variables; do
         -) ;;
         OPS=*) settings+=("MPIXQ_TRIGGERED_$word") ;;
         NIC=*) settings+=("MPIXQ_CXI_$word") ;;
+        USE=*) settings+=("MPIXQ_NICS=${word#USE=}") ;;
         TOLD) settings+=(MPIXQ_CXI_DATA=delivered) ;;
         *) settings+=("CXI_DOUBLE_$word") ;;
         esac

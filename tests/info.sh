@@ -243,6 +243,11 @@ cxi()
     says fabric "rings by" doorbell
     MPIXQ_TRIGGERED_OPS=5 on 1
     says fabric "triggered operations" "5 \\(MPIXQ_TRIGGERED_OPS\\)"
+    CXI_DOUBLE_NICS=3 CXI_DOUBLE_BROKEN=1 MPIXQ_NICS=3 MPIXQ_CXI_NIC=0 on 1
+    says fabric "NIC in use" "cxi0 \\(MPIXQ_CXI_NIC\\)"
+    says fabric "NIC in use (2)" "cxi2 \\(in turns\\)"
+    says fabric "triggered operations (2)" "504 \\(a share of 504, by its users\\)"
+    says fabric "NICs left out" "number 2: No such device"
     MPIXQ_CXI_NIC=7 on 1
     says fabric "NIC in use" "none: there is no NIC of the number MPIXQ_CXI_NIC"
     says serves "host memory, other node" fallback

@@ -53,6 +53,8 @@ struct mpixq_queue {
     struct mpixq_pair **pairs;
     struct mpixq_op *list; /* what is submitted for them */
 
+    int nics; /* that serve its pairs on the channel cxi; written when it is made */
+
     /* Counted by channels, any thread. */
     _Atomic uint64_t posts, rings;
     _Atomic uint64_t stalls; /* starts that the budget of the NIC had no room for in time */

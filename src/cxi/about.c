@@ -68,10 +68,12 @@ void mpixq_cxi_say(const struct cxi_nic *nic)
 
 void mpixq_cxi_say_counts(const struct cxi_nic *nic)
 {
-    mpixq_print("fabric: %llu pairs, %llu ends in memory of GPUs, %llu starts armed, %llu "
-                "taken over, %llu objects set aside, at most %d triggered operations at a time",
-                (unsigned long long)nic->counts.pairs, (unsigned long long)nic->counts.direct,
-                (unsigned long long)nic->counts.armed, (unsigned long long)nic->counts.taken_over,
+    mpixq_print("fabric: domain %s: %llu ends of pairs, %llu ends in memory of GPUs, %llu starts "
+                "armed, %llu taken over, %llu objects set aside, at most %d triggered operations "
+                "at a time",
+                nic->info->domain_attr->name, (unsigned long long)nic->counts.pairs,
+                (unsigned long long)nic->counts.direct, (unsigned long long)nic->counts.armed,
+                (unsigned long long)nic->counts.taken_over,
                 (unsigned long long)nic->counts.set_aside, nic->counts.most_in_use);
 }
 
@@ -117,7 +119,7 @@ static void tell_domains(struct mpixq_facts *facts, const struct fi_info *all,
     mpixq_fact_detail(facts, name, "%s", list);
 }
 
-static void tell_providers(struct mpixq_facts *facts)
+void mpixq_cxi_describe_fabric(struct mpixq_facts *facts)
 {
     char version[32], list[LIST_ROOM] = "";
     const char *why;
@@ -138,30 +140,41 @@ static void tell_providers(struct mpixq_facts *facts)
     mpixq_cxi_free_infos(all);
 }
 
-static void tell_open(struct mpixq_facts *facts, const struct cxi_nic *nic)
+/* Of a NIC; from the second on with its number. */
+static void fact_of(struct mpixq_facts *facts, const struct cxi_nic *nic, const char *name,
+                    const char *text, const char *more)
 {
-    char text[200], list[LIST_ROOM] = "";
+    char key[64];
+
+    (void)snprintf(key, sizeof key, nic->number > 0 ? "%s (%d)" : "%s", name, nic->number + 1);
+    mpixq_fact(facts, key, "%s%s", text, more);
+}
+
+/* What is the same for all is told once. */
+static void tell_provider(struct mpixq_facts *facts, const struct cxi_nic *nic)
+{
+    char list[LIST_ROOM] = "";
 
     for (const struct fi_info *i = nic->infos; i != NULL; i = i->next) {
         add_once(list, i->domain_attr->name);
     }
     mpixq_fact(facts, "provider in use", "%s", provider_of(nic->info));
     mpixq_fact(facts, "NICs", "%s", list);
-    mpixq_fact(facts, "NIC in use", "%s (%s)", nic->info->domain_attr->name, nic->why_info);
-    describe_entries(nic, text, sizeof text);
-    mpixq_fact(facts, "triggered operations", "%d (%s)", mpixq_cxi_shares_limit(&nic->shares),
-               text);
-    mpixq_fact(facts, "rings by", "%s%s", rings(nic), or_nothing(nic->why_no_bell));
-    mpixq_fact(facts, "words by", "%s", words(nic));
-    mpixq_fact(facts, "memory of GPUs", "%s%s", takes_gpus(nic), or_nothing(nic->why_no_hmem));
 }
 
-void mpixq_cxi_describe_nic(struct mpixq_facts *facts, const struct cxi_nic *nic, const char *why)
+void mpixq_cxi_describe_nic(struct mpixq_facts *facts, const struct cxi_nic *nic)
 {
-    tell_providers(facts);
-    if (nic != NULL) {
-        tell_open(facts, nic);
-    } else {
-        mpixq_fact(facts, "NIC in use", "none: %s", why);
+    char entries[200], text[260];
+
+    if (nic->number == 0) {
+        tell_provider(facts, nic);
     }
+    (void)snprintf(text, sizeof text, "%.100s (%s)", nic->info->domain_attr->name, nic->why_info);
+    fact_of(facts, nic, "NIC in use", text, "");
+    describe_entries(nic, entries, sizeof entries);
+    (void)snprintf(text, sizeof text, "%d (%s)", mpixq_cxi_shares_limit(&nic->shares), entries);
+    fact_of(facts, nic, "triggered operations", text, "");
+    fact_of(facts, nic, "rings by", rings(nic), or_nothing(nic->why_no_bell));
+    fact_of(facts, nic, "words by", words(nic), "");
+    fact_of(facts, nic, "memory of GPUs", takes_gpus(nic), or_nothing(nic->why_no_hmem));
 }

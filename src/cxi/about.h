@@ -12,7 +12,8 @@ struct mpixq_facts;
 /* For MPIXQ_INFO: when it has been opened, and before it is closed. */
 void mpixq_cxi_say(const struct cxi_nic *nic);
 void mpixq_cxi_say_counts(const struct cxi_nic *nic);
-/* For mpixq_info: what libfabric offers, and the NIC; with NULL, why there is none. */
-void mpixq_cxi_describe_nic(struct mpixq_facts *facts, const struct cxi_nic *nic, const char *why);
+/* For mpixq_info: what libfabric offers, and a NIC. */
+void mpixq_cxi_describe_fabric(struct mpixq_facts *facts);
+void mpixq_cxi_describe_nic(struct mpixq_facts *facts, const struct cxi_nic *nic);
 
 #endif

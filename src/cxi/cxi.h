@@ -19,7 +19,7 @@
  *     end.c        ends of pairs: made before a match, and closed after a free
  *     nic.c        one NIC, opened and closed (nic.h: all that is known of it)
  *     about.c      what there is to say of it, for people
- *     process.c    the NIC of this process, which pairs and queues are given
+ *     process.c    the NICs of this process: which pairs and queues are given
  *     reach.c      the buffer and the end of a pair, before its match
  *     pair.c       matching, and the end of a pair: the channel's table
  *
@@ -91,8 +91,8 @@ struct cxi_logged {
 
 /* A queue of the library, or the host's own starts. */
 struct cxi_queue {
-    struct mpixq_queue *queue; /* NULL: the host */
-    struct cxi_nic *nic;
+    struct mpixq_queue *queue;  /* NULL: the host */
+    struct cxi_nic *nic;        /* of its starts; each has a counter and a log of its own */
     struct cxi_counter *shared; /* Q; NULL: there was none left, and its starts are taken over */
     struct cxi_queue *prev, *next;
     uint64_t issued; /* rings of Q, given out at enqueue time: in the queue's turn */
@@ -104,6 +104,12 @@ struct cxi_queue {
     _Atomic uint64_t head, tail;
 };
 
+/* What a queue of the library has of each NIC, by their numbers. */
+struct cxi_queues {
+    int n;
+    struct cxi_queue of[];
+};
+
 /* This end of a pair. */
 struct cxi_end {
     struct mpixq_pair *pair;     /* NULL: it is gone, and the end is to be closed */
@@ -112,6 +118,7 @@ struct cxi_end {
     bool delivered; /* the sender tells when the data is in place, which D counts too */
     bool shared;    /* a start of it rings Q: not if it has T, nor if it only waits for data */
     fi_addr_t peer;
+    struct cxi_probe *probe; /* of that NIC; NULL: it has not met its peer */
     char *buffer;
     uint64_t piece;                                  /* bytes of a write but the last */
     uint32_t pieces;                                 /* writes of a message */

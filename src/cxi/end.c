@@ -52,6 +52,7 @@ void mpixq_cxi_end_free(struct cxi_end *end, bool clean)
     mpixq_cxi_word_put(nic, end->word, clean);
     mpixq_cxi_word_put(nic, end->cts, clean);
     DL_DELETE(nic->ends, end);
+    atomic_fetch_sub(&nic->n_ends[end->is_send], 1);
     mpixq_lock_release(&nic->lock);
     mpixq_free(end);
 }
@@ -129,6 +130,7 @@ static bool supply(struct cxi_end *end)
 
     mpixq_lock_acquire(&nic->lock);
     DL_APPEND(nic->ends, end);
+    atomic_fetch_add(&nic->n_ends[end->is_send], 1);
     mpixq_lock_release(&nic->lock);
     end->word = mpixq_cxi_word_take(nic);
     ok = end->word != NULL;

@@ -50,25 +50,45 @@ static struct fi_info *at(struct fi_info *list, int i)
     return list;
 }
 
-struct fi_info *mpixq_cxi_choose_nic(struct fi_info *list, const char **why_p)
+/* Returns how many there are. */
+static int put_in_order(const struct fi_info *list, int order[MAX_NICS], const char **why_p)
 {
     char names[MAX_NICS][MPIXQ_PCI_ROOM];
     struct mpixq_cpus own = {.words = {0}};
     int n = 0;
 
-    if (mpixq_env.cxi_nic >= 0) {
-        *why_p = "MPIXQ_CXI_NIC";
-        while (list != NULL && number_of(list) != mpixq_env.cxi_nic) {
-            list = list->next;
-        }
-        return list;
-    }
     for (const struct fi_info *i = list; i != NULL && n < MAX_NICS; i = i->next) {
         pci_name(i, names[n++]);
     }
     /* Of the main thread, which the launcher has bound; others may be bound otherwise by now. */
     (void)sched_getaffinity(getpid(), sizeof own, (cpu_set_t *)&own);
-    return at(list, mpixq_near_choose(names, n, MPIXQ_PCI_DEVICES, &own, mpixq_node_rank(), why_p));
+    mpixq_near_order(names, n, MPIXQ_PCI_DEVICES, &own, mpixq_node_rank(), order, why_p);
+    return n;
+}
+
+/* The one that the user names is the first, and the others follow in their order. */
+struct fi_info *mpixq_cxi_choose_nic(struct fi_info *list, int place, const char **why_p)
+{
+    int order[MAX_NICS], n;
+    struct fi_info *named = list;
+
+    while (mpixq_env.cxi_nic >= 0 && named != NULL && number_of(named) != mpixq_env.cxi_nic) {
+        named = named->next;
+    }
+    if (mpixq_env.cxi_nic >= 0 && (named == NULL || place == 0)) {
+        *why_p = "MPIXQ_CXI_NIC";
+        return named;
+    }
+    n = put_in_order(list, order, why_p);
+    place -= mpixq_env.cxi_nic >= 0;
+    for (int i = 0; i < n; i++) {
+        struct fi_info *info = at(list, order[i]);
+
+        if ((mpixq_env.cxi_nic < 0 || info != named) && place-- == 0) {
+            return info;
+        }
+    }
+    return NULL;
 }
 
 /* Of Slingshot's on the NIC, the one that the domain is of: the launcher has one for each job step,

@@ -125,6 +125,18 @@ static bool choose_atomic(struct cxi_nic *nic)
     return found;
 }
 
+/* Software is one NIC, by whichever interface. */
+static struct fi_info *choose(struct cxi_nic *nic)
+{
+    if (nic->quirks->software) {
+        nic->why_info = "the first";
+        return nic->place == 0 ? nic->infos : NULL;
+    }
+    return mpixq_cxi_choose_nic(nic->infos, nic->place, &nic->why_info);
+}
+
+static const char no_more[] = "there are less NICs";
+
 /* NULL, or why not. */
 static const char *open_objects(struct cxi_nic *nic)
 {
@@ -134,11 +146,9 @@ static const char *open_objects(struct cxi_nic *nic)
     if (nic->infos == NULL) {
         return "libfabric does not offer the provider with what is needed";
     }
-    nic->why_info = "the first";
-    nic->info =
-        nic->quirks->software ? nic->infos : mpixq_cxi_choose_nic(nic->infos, &nic->why_info);
+    nic->info = choose(nic);
     if (nic->info == NULL) {
-        return "there is no NIC of the number MPIXQ_CXI_NIC";
+        return nic->place == 0 ? "there is no NIC of the number MPIXQ_CXI_NIC" : no_more;
     }
     rc = mpixq_cxi_fabric(nic->info, &nic->fabric);
     rc = rc ? rc : fi_domain(nic->fabric, nic->info, &nic->domain, NULL);
@@ -231,8 +241,7 @@ static void discard(struct cxi_nic *nic)
     mpixq_free(nic);
 }
 
-struct cxi_nic *mpixq_cxi_nic_new(const struct cxi_quirks *quirks, const char *gpus_lack,
-                                  const char **why_p)
+struct cxi_nic *mpixq_cxi_nic_new(const struct cxi_wish *wish, const char **why_p)
 {
     struct cxi_nic *nic = mpixq_alloc(sizeof *nic); /* freed in discard */
 
@@ -243,10 +252,13 @@ struct cxi_nic *mpixq_cxi_nic_new(const struct cxi_quirks *quirks, const char *g
     mpixq_lock_init(&nic->lock, MPIXQ_RANK_CXI_NIC);
     mpixq_lock_init(&nic->drive_lock, MPIXQ_RANK_CXI_DRIVE);
     mpixq_cxi_exposure_open(&nic->exposure);
-    nic->quirks = quirks;
+    nic->quirks = wish->quirks;
+    nic->place = wish->place;
+    nic->among = wish->among;
     nic->constants.one = 1;
-    *why_p = open_fabric(nic, gpus_lack);
+    *why_p = open_fabric(nic, wish->gpus_lack);
     if (*why_p != NULL) {
+        *why_p = *why_p == no_more ? NULL : *why_p;
         discard(nic);
         return NULL;
     }

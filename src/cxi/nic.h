@@ -16,6 +16,9 @@ struct cxi_peer;
 enum { CXI_ADDRESS = 64 }; /* bytes of an address, at most */
 
 struct cxi_nic {
+    struct mpixq_lock *among; /* the NICs of this process, for their shares */
+    int place;                /* of those that this process has asked for, the nearest first */
+    int number;               /* of those that are open: what a queue has for it stands there */
     const struct cxi_quirks *quirks;
     struct fi_info *infos, *info; /* what there is, and the one of it */
     const char *why_info, *why_no_bell, *why_no_depth, *why_no_table;
@@ -77,6 +80,7 @@ struct cxi_nic {
         uint64_t read, found, until_ns;
     } unknown;
     struct cxi_end *ends, *live, *over, *failed;
+    atomic_int n_ends[2]; /* of receives, and of sends */
     struct cxi_end *gone; /* that no pair has any more: for whoever comes by */
     atomic_int n_gone;    /* those included that a thread has taken */
     struct cxi_queue *queues, host;
@@ -88,10 +92,16 @@ struct cxi_nic {
     } counts; /* for MPIXQ_INFO */
 };
 
-/* Open one. What memory of GPUs lacks, or NULL: then it is registered where the NIC takes it. NULL,
- * and *why_p. */
-struct cxi_nic *mpixq_cxi_nic_new(const struct cxi_quirks *quirks, const char *gpus_lack,
-                                  const char **why_p);
+/* What to open. */
+struct cxi_wish {
+    const struct cxi_quirks *quirks;
+    int place;             /* from 0 */
+    const char *gpus_lack; /* for their memory; or NULL: it is registered where the NIC takes it */
+    struct mpixq_lock *among; /* all that are opened */
+};
+
+/* Open one. NULL, and *why_p; NULL there too: there are less NICs. */
+struct cxi_nic *mpixq_cxi_nic_new(const struct cxi_wish *wish, const char **why_p);
 void mpixq_cxi_nic_free(struct cxi_nic *nic);
 
 /* The endpoint that regions belong to, and that peers know the address of. */

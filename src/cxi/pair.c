@@ -69,12 +69,10 @@ static bool is_compatible(const struct cxi_nic *nic, const struct endpoint *thei
 
 static bool meet(struct cxi_end *end, const struct endpoint *theirs)
 {
-    end->peer = mpixq_cxi_peer(end->nic, end->pair->peer_world, theirs->address,
-                               (size_t)theirs->address_bytes);
     end->remote_key = theirs->key;
     end->remote_addr = theirs->addr;
     end->remote_base = theirs->base;
-    return end->peer != FI_ADDR_NOTAVAIL;
+    return mpixq_cxi_meet(end, theirs->address, (size_t)theirs->address_bytes);
 }
 
 /* Both ends are bound: from now on somebody has to drive a provider that does not by itself. And to
@@ -267,54 +265,60 @@ static const char *cxi_what_is_missing(const struct mpixq_pair *pair)
 
 static void cxi_clean_up(void)
 {
-    struct cxi_nic *nic = mpixq_cxi_opened();
+    const struct cxi_nics *nics = mpixq_cxi_opened();
 
-    if (nic != NULL) {
-        mpixq_cxi_clean_up(nic);
+    for (int i = 0; i < nics->n; i++) {
+        mpixq_cxi_clean_up(nics->of[i]);
+    }
+}
+
+static void close_nic(struct cxi_nic *nic)
+{
+    struct cxi_end *end, *next;
+
+    mpixq_cxi_clean_up(nic);
+    DL_FOREACH_SAFE(nic->ends, end, next)
+    {
+        mpixq_cxi_end_free(end, false); /* of a send that never ended */
     }
 }
 
 static void cxi_channel_close(void)
 {
-    struct cxi_nic *nic = mpixq_cxi_opened();
-    struct cxi_end *end, *next;
+    const struct cxi_nics *nics = mpixq_cxi_opened();
 
-    if (nic != NULL) {
-        mpixq_cxi_clean_up(nic);
-        DL_FOREACH_SAFE(nic->ends, end, next)
-        {
-            mpixq_cxi_end_free(end, false); /* of a send that never ended */
-        }
+    for (int i = 0; i < nics->n; i++) {
+        close_nic(nics->of[i]);
     }
     mpixq_cxi_close();
 }
 
 static void cxi_drive(void)
 {
-    struct cxi_nic *nic = mpixq_cxi_opened();
+    const struct cxi_nics *nics = mpixq_cxi_opened();
 
-    if (nic != NULL) {
-        mpixq_cxi_drive(nic, true);
+    for (int i = 0; i < nics->n; i++) {
+        mpixq_cxi_drive(nics->of[i], true);
     }
 }
 
 static void cxi_report_failures(void)
 {
-    struct cxi_nic *nic = mpixq_cxi_opened();
+    const struct cxi_nics *nics = mpixq_cxi_opened();
 
-    if (nic != NULL) {
-        mpixq_cxi_report_failures(nic);
+    for (int i = 0; i < nics->n; i++) {
+        mpixq_cxi_report_failures(nics->of[i]);
     }
 }
 
 /* Of a match that has ended, some ends may not be needed. */
 static void cxi_expose(const struct mpixq_stream_kind *kind)
 {
-    struct cxi_nic *nic = mpixq_cxi_opened();
+    const struct cxi_nics *nics = mpixq_cxi_opened();
 
-    if (nic != NULL) {
-        mpixq_cxi_clean_up(nic);
-        mpixq_cxi_expose(nic, kind);
+    for (int i = 0; i < nics->n; i++) {
+        mpixq_cxi_clean_up(nics->of[i]);
+        mpixq_cxi_expose(nics->of[i], kind);
     }
 }
 

@@ -9,39 +9,55 @@
  * and nic.lock where completions come in. */
 #include "peers.h"
 
+#include <string.h>
+
 #include "nic.h"
 #include "util/alloc.h"
 #include "util/lock.h"
 #include "util/table.h"
 
+/* A NIC of a peer. */
 struct cxi_peer {
-    int rank;
+    unsigned char name[CXI_ADDRESS]; /* its address; 0 behind it */
     fi_addr_t address;
     struct cxi_probe probe;
     UT_hash_handle hh;
 };
 
-fi_addr_t mpixq_cxi_peer(struct cxi_nic *nic, int rank, const unsigned char *address, size_t bytes)
+static struct cxi_peer *peer_new(struct cxi_nic *nic, const unsigned char name[CXI_ADDRESS])
 {
-    struct cxi_peer *peer;
+    struct cxi_peer *peer = mpixq_alloc(sizeof *peer); /* freed in close */
 
-    HASH_FIND_INT(nic->peers, &rank, peer);
-    if (peer != NULL) {
-        return peer->address;
-    }
-    peer = bytes == nic->address_bytes ? mpixq_alloc(sizeof *peer) : NULL; /* freed in close */
     if (peer == NULL) {
-        return FI_ADDR_NOTAVAIL;
+        return NULL;
     }
-    peer->rank = rank;
-    if (fi_av_insert(nic->av, address, 1, &peer->address, 0, NULL) == 1) {
-        HASH_ADD_INT(nic->peers, rank, peer);
+    memcpy(peer->name, name, CXI_ADDRESS);
+    if (fi_av_insert(nic->av, name, 1, &peer->address, 0, NULL) == 1) {
+        HASH_ADD(hh, nic->peers, name, CXI_ADDRESS, peer);
     }
     if (!mpixq_in_table(peer->hh)) {
         mpixq_free(peer);
-        return FI_ADDR_NOTAVAIL;
+        return NULL;
     }
-    return peer->address;
+    return peer;
+}
+
+bool mpixq_cxi_meet(struct cxi_end *end, const unsigned char *address, size_t bytes)
+{
+    struct cxi_nic *nic = end->nic;
+    unsigned char name[CXI_ADDRESS] = {0};
+    struct cxi_peer *peer = NULL;
+
+    if (bytes == nic->address_bytes) {
+        memcpy(name, address, bytes);
+        HASH_FIND(hh, nic->peers, name, CXI_ADDRESS, peer);
+        peer = peer != NULL ? peer : peer_new(nic, name);
+    }
+    if (peer != NULL) {
+        end->peer = peer->address;
+        end->probe = &peer->probe;
+    }
+    return peer != NULL;
 }
 
 void mpixq_cxi_peers_close(struct cxi_nic *nic)
@@ -77,28 +93,18 @@ static void issue(struct cxi_nic *nic, struct cxi_probe *probe, fi_addr_t peer)
     probe->flying = fi_writemsg(nic->ep, &entry->u.write.op.msg, FI_COMPLETION) == 0;
 }
 
-static struct cxi_probe *probe_of(const struct cxi_nic *nic, int rank)
-{
-    struct cxi_peer *peer;
-
-    HASH_FIND_INT(nic->peers, &rank, peer);
-    return peer != NULL ? &peer->probe : NULL;
-}
-
 bool mpixq_cxi_has_lost(struct mpixq_pair *pair)
 {
     const struct cxi_end *end = pair->end;
     struct cxi_nic *nic = end->nic;
-    struct cxi_probe *probe = probe_of(nic, pair->peer_world);
-    bool is_lost = false;
+    struct cxi_probe *probe = end->probe;
+    bool is_lost;
 
     mpixq_lock_acquire(&nic->lock);
-    if (probe != NULL) {
-        if (!probe->flying) {
-            issue(nic, probe, end->peer);
-        }
-        is_lost = probe->failures >= ENOUGH;
+    if (!probe->flying) {
+        issue(nic, probe, end->peer);
     }
+    is_lost = probe->failures >= ENOUGH;
     mpixq_lock_release(&nic->lock);
     return is_lost;
 }

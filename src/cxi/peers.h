@@ -19,8 +19,9 @@ struct cxi_probe {
     int failures; /* in a row */
 };
 
-/* Under the matching lock: the peer with this rank and address. FI_ADDR_NOTAVAIL on failure. */
-fi_addr_t mpixq_cxi_peer(struct cxi_nic *nic, int rank, const unsigned char *address, size_t bytes);
+/* Under the matching lock: the NIC of a peer that has this address, for an end: its peer and probe.
+ * False: no memory. */
+bool mpixq_cxi_meet(struct cxi_end *end, const unsigned char *address, size_t bytes);
 /* When the endpoint is closed. */
 void mpixq_cxi_peers_close(struct cxi_nic *nic);
 /* The entry of the channel's table. */

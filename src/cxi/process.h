@@ -1,26 +1,35 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright (c) 2026 the mpix-queue authors
  *
- * The NIC of this process: what gives pairs and queues theirs, and the only place that knows that
- * there is one. It is opened when the first pair or queue asks for it.
+ * The NICs of this process: what gives pairs and queues theirs, and the only place that knows how
+ * many there are. They are opened when the first pair or queue asks for one.
  */
 #ifndef MPIXQ_CXI_PROCESS_H
 #define MPIXQ_CXI_PROCESS_H
 
 #include "comm/error.h"
 
+enum { CXI_NICS = 8 }; /* as many at most */
+
 struct cxi_nic;
 struct mpixq_facts;
 struct mpixq_pair;
 struct mpixq_queue;
 
-/* Open it if that was not tried yet. NULL: it cannot be used, and *why_p says why. */
-struct cxi_nic *mpixq_cxi_open(const char **why_p);
-/* NULL: it is not open. */
-struct cxi_nic *mpixq_cxi_opened(void);
-/* Threads of the program, with no lock, before it is opened: what do GPUs promise? */
+/* Those that are open, by their numbers, the nearest first. */
+struct cxi_nics {
+    int n;
+    struct cxi_nic *of[CXI_NICS];
+};
+
+/* Open them if that was not tried yet. NULL: none can be used, and *why_p says why. */
+const struct cxi_nics *mpixq_cxi_open(const char **why_p);
+/* None, until then. */
+const struct cxi_nics *mpixq_cxi_opened(void);
+/* Threads of the program, with no lock, before they are opened: what do GPUs promise? */
 void mpixq_cxi_ask_gpus(void);
-/* What keeps this end from using the fabric, or NULL; and the NIC that serves it, or is to. */
+/* What keeps this end from using the fabric, or NULL; and the NIC that serves it, or is to: the one
+ * with the fewest ends that go in the same direction, since each NIC has as much for either. */
 const char *mpixq_cxi_obstacle(const struct mpixq_pair *pair, struct cxi_nic **nic_p);
 /* At the end of the process, when nobody uses it any more. */
 void mpixq_cxi_close(void);

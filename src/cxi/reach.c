@@ -68,30 +68,54 @@ static struct fid_mr *region_of_gpu(struct cxi_nic *nic, struct mpixq_pair *pair
     return region;
 }
 
-/* In a domain for memory of GPUs any registration asks the GPU's library what memory that is, and
- * so those of the host's are made here too: a match may be made by the progress thread. */
-void mpixq_cxi_reach(struct mpixq_pair *pair, const char *kind)
+/* Make the end on this NIC. False: it lacks something that another may have. */
+static bool reach_by(struct cxi_nic *nic, struct mpixq_pair *pair, const char *kind)
 {
     struct fi_mr_attr attr = {.iface = FI_HMEM_SYSTEM};
     struct fid_mr *region = NULL;
-    struct cxi_nic *nic = NULL;
-    const char *why;
 
-    pair->in_place = false;
-    mpixq_cxi_ask_gpus();
-    why = mpixq_cxi_obstacle(pair, &nic);
     if (kind != NULL) {
-        region = region_of_gpu(nic, pair, kind, why != NULL ? why : nic->why_no_hmem);
+        region = region_of_gpu(nic, pair, kind, nic->why_no_hmem);
         pair->in_place = region != NULL;
     }
-    if (why != NULL || (kind != NULL && region == NULL && pair->staging == NULL)) {
-        return;
+    if (kind != NULL && region == NULL && pair->staging == NULL) {
+        return false;
     }
     if (region == NULL && nic->why_no_hmem == NULL && pair->message.count > 0) {
         (void)register_buffer(nic, pair, mpixq_pair_buffer(pair), &attr, &region);
     }
     if (!mpixq_cxi_end_prepare(nic, pair, region)) {
         pair->in_place = false;
+        return false;
+    }
+    return true;
+}
+
+/* In a domain for memory of GPUs any registration asks the GPU's library what memory that is, and
+ * so those of the host's are made here too: a match may be made by the progress thread. */
+void mpixq_cxi_reach(struct mpixq_pair *pair, const char *kind)
+{
+    const struct cxi_nics *nics;
+    struct cxi_nic *nic = NULL;
+    const char *why;
+
+    pair->in_place = false;
+    mpixq_cxi_ask_gpus();
+    why = mpixq_cxi_obstacle(pair, &nic);
+    if (why != NULL) {
+        if (kind != NULL) {
+            (void)region_of_gpu(nic, pair, kind, why); /* the log says so */
+        }
+        return;
+    }
+    if (reach_by(nic, pair, kind)) {
+        return;
+    }
+    nics = mpixq_cxi_opened();
+    for (int i = 0; i < nics->n; i++) {
+        if (nics->of[i] != nic && reach_by(nics->of[i], pair, kind)) {
+            return;
+        }
     }
 }
 

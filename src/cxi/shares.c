@@ -20,12 +20,13 @@
 #include <unistd.h>
 
 #include "util/backoff.h"
+#include "util/lock.h"
 
 enum { CLAIMS = 1024, LINE = 128 };
 
 /* The last digit is the version of the layout, which the name of the file has too. */
-#define MAGIC UINT64_C(0x4d50585153480001)
-#define NAME "mpixq-shares-1"
+#define MAGIC UINT64_C(0x4d50585153480002)
+#define NAME "mpixq-shares-2"
 
 /* How long to try to get the lock, which is held for microseconds. */
 #define LOCK_US 1000000
@@ -208,19 +209,22 @@ static bool is_mine(const struct cxi_shares *shares, const struct cxi_claim *cla
            is_on(claim, shares->self.device);
 }
 
-/* The processes of a world that are on a NIC, or may still come to it. */
+/* The processes of a world that are on a NIC, or may still come to it. One that has several NICs
+ * has come to all of them. */
 static uint32_t users_of_world(const struct cxi_shares *shares, const struct cxi_sharer *of)
 {
-    uint32_t here = 0, elsewhere = 0, ranks = (uint32_t)of->ranks;
+    uint32_t here = 0, elsewhere = 0, others = 0, ranks = (uint32_t)of->ranks;
 
     for (int i = 0; i < CLAIMS; i++) {
         const struct cxi_claim *claim = &shares->table->slots[i].claim;
 
         if (claim->who.process.pid != 0 && mpixq_ident_equal(claim->who.world, of->world)) {
             here += is_on(claim, of->device);
-            elsewhere += !is_on(claim, of->device);
+            elsewhere += !is_on(claim, of->device) && claim->who.place == 0;
+            others += is_on(claim, of->device) && claim->who.place > 0;
         }
     }
+    elsewhere -= others < elsewhere ? others : elsewhere; /* these are here as well */
     return ranks > here + elsewhere ? ranks - elsewhere : here;
 }
 
@@ -334,20 +338,10 @@ void mpixq_cxi_shares_fix(struct cxi_shares *shares, int entries)
     set_limit(&shares->alone, (uint32_t)entries, 0);
 }
 
-const char *mpixq_cxi_shares_join(struct cxi_shares *shares, const char *folder,
-                                  const struct cxi_sharer *me)
+static const char *join(struct cxi_shares *shares, const char *folder)
 {
-    const char *why = NULL;
+    const char *why = open_table(shares, folder);
 
-    shares->self = *me;
-    mpixq_cxi_shares_fix(shares, me->depth / me->ranks);
-    if (me->depth <= 0) {
-        return NULL; /* there is nothing to share */
-    }
-    if (mpixq_ident_is_none(me->process.home)) {
-        return "the system does not say what process this is";
-    }
-    why = open_table(shares, folder);
     if (why != NULL) {
         return why;
     }
@@ -359,6 +353,25 @@ const char *mpixq_cxi_shares_join(struct cxi_shares *shares, const char *folder,
     divide_all(shares);
     unlock(shares);
     return NULL;
+}
+
+const char *mpixq_cxi_shares_join(struct cxi_shares *shares, const char *folder,
+                                  const struct cxi_sharer *me)
+{
+    const char *why;
+
+    shares->self = *me;
+    mpixq_cxi_shares_fix(shares, me->depth / me->ranks);
+    if (me->depth <= 0) {
+        return NULL; /* there is nothing to share */
+    }
+    if (mpixq_ident_is_none(me->process.home)) {
+        return "the system does not say what process this is";
+    }
+    mpixq_lock_acquire(shares->among);
+    why = join(shares, folder);
+    mpixq_lock_release(shares->among);
+    return why;
 }
 
 static bool is_empty(const struct cxi_shares *shares)
@@ -387,6 +400,7 @@ void mpixq_cxi_shares_leave(struct cxi_shares *shares)
     if (shares->table == NULL) {
         return;
     }
+    mpixq_lock_acquire(shares->among);
     /* Otherwise it goes with the process. */
     if (lock_soon(shares)) {
         if (is_mine(shares, shares->mine)) {
@@ -399,6 +413,7 @@ void mpixq_cxi_shares_leave(struct cxi_shares *shares)
     }
     shares->mine = &shares->alone;
     close_file(shares);
+    mpixq_lock_release(shares->among);
 }
 
 /* Limit and use, both 0 where somebody has dropped the claim: another process may have it by now.
@@ -445,6 +460,18 @@ void mpixq_cxi_shares_give(struct cxi_shares *shares)
     }
 }
 
+/* Under the lock. */
+static void ask(struct cxi_shares *shares, int used, uint64_t now)
+{
+    if (now - shares->looked_ns >= LOOK_NS) {
+        shares->looked_ns = now;
+        drop_stale(shares);
+    }
+    if (is_mine(shares, shares->mine) || claim_one(shares, (uint32_t)used)) {
+        divide_all(shares);
+    }
+}
+
 void mpixq_cxi_shares_ask(struct cxi_shares *shares, int used)
 {
     uint64_t now;
@@ -455,16 +482,13 @@ void mpixq_cxi_shares_ask(struct cxi_shares *shares, int used)
         return;
     }
     now = mpixq_now_ns();
-    if (now - shares->asked_ns < ASK_NS || !lock(shares)) {
+    if (now - shares->asked_ns < ASK_NS || !mpixq_lock_try(shares->among)) {
         return;
     }
     shares->asked_ns = now;
-    if (now - shares->looked_ns >= LOOK_NS) {
-        shares->looked_ns = now;
-        drop_stale(shares);
+    if (lock(shares)) {
+        ask(shares, used, now);
+        unlock(shares);
     }
-    if (is_mine(shares, shares->mine) || claim_one(shares, (uint32_t)used)) {
-        divide_all(shares);
-    }
-    unlock(shares);
+    mpixq_lock_release(shares->among);
 }

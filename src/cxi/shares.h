@@ -23,6 +23,8 @@
 #include "util/ident.h"
 #include "util/process.h"
 
+struct mpixq_lock;
+
 /* The usual folder of the table. */
 #define MPIXQ_CXI_SHARES "/dev/shm"
 
@@ -32,6 +34,7 @@ struct cxi_sharer {
     struct mpixq_ident world;  /* its MPI_COMM_WORLD, on this node */
     int ranks;                 /* of that on this node */
     struct mpixq_ident device; /* its NIC */
+    int place;                 /* of that among those of the process, from 0 */
     int depth;                 /* entries of that */
 };
 
@@ -43,13 +46,15 @@ struct cxi_claim {
     _Atomic uint64_t word;
 };
 
-/* What a process may use of a NIC. One to a process and table: the kernel's lock of a file is the
- * process's, and is lost when the process closes the file anywhere. */
+/* What a process may use of a NIC. The kernel's lock of the file is the process's, and is lost when
+ * the process closes the file anywhere: so those of several NICs do one at a time what takes it, or
+ * closes, under another lock. */
 struct cxi_shares {
     struct cxi_sharer self;
     struct cxi_claim alone, *mine; /* where there is no table; and that or the one in it */
     struct cxi_table *table;       /* NULL: there is none */
     int file;                      /* while there is one */
+    struct mpixq_lock *among;      /* those of this process; set by who joins */
     char path[256];
     uint64_t asked_ns, looked_ns;
 };

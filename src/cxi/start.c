@@ -20,8 +20,9 @@ static struct cxi_queue *queue_of(const struct mpixq_pair *pair)
 {
     const struct mpixq_queue *queue = atomic_load(&pair->queue);
     const struct cxi_end *end = pair->end;
+    struct cxi_queues *all = queue != NULL ? queue->own[MPIXQ_CHANNEL_CXI] : NULL;
 
-    return queue != NULL ? queue->own[MPIXQ_CHANNEL_CXI] : &end->nic->host;
+    return all != NULL ? &all->of[end->nic->number] : &end->nic->host;
 }
 
 /* The start is the next of its pair. Nobody else will arm it: what the host itself starts is in
@@ -133,9 +134,9 @@ static void drop(void *const args[], int n, bool rung)
     }
 }
 
-/* The stream has reached the starts, which are all of one queue. Rung: the GPU has rung for them,
- * before. What is posted behind its ring is executed at once. */
-static void reach(void *const args[], int n, bool rung)
+/* The stream has reached the starts, which are all of one queue and NIC. Rung: the GPU has rung for
+ * them, before. What is posted behind its ring is executed at once. */
+static void reach_on_nic(void *const args[], int n, bool rung)
 {
     struct cxi_queue *cxq = queue_of(args[0]);
     struct cxi_nic *nic = cxq->nic;
@@ -174,22 +175,46 @@ static void reach(void *const args[], int n, bool rung)
     }
 }
 
-/* Starts of a queue. They are rung for by their own doorbells, or by that of the queue. */
-static void log_starts(struct cxi_queue *cxq, struct mpixq_pair *const pairs[], int n,
-                       struct mpixq_op list[])
+static const struct cxi_nic *nic_of(const void *arg)
+{
+    return ((const struct cxi_end *)((const struct mpixq_pair *)arg)->end)->nic;
+}
+
+/* Those of one NIC stand together, as the call that started them has put them there. */
+static void reach(void *const args[], int n, bool rung)
+{
+    for (int first = 0, end; first < n; first = end) {
+        end = first + 1;
+        while (end < n && nic_of(args[end]) == nic_of(args[first])) {
+            end++;
+        }
+        reach_on_nic(args + first, end - first, rung);
+    }
+}
+
+/* Starts of a queue, of those the ones on a NIC. They are rung for by their own doorbells, or by
+ * that of the queue. Returns how many there are. */
+static int log_starts(struct cxi_queue *cxq, struct mpixq_pair *const pairs[], int n,
+                      struct mpixq_op list[])
 {
     const struct mpixq_exposed *bell = cxq->shared != NULL ? &cxq->shared->exposed : NULL;
+    const struct cxi_nic *nic = cxq->nic;
     struct cxi_logged *log = cxq->log;
     uint64_t tail = atomic_load_explicit(&cxq->tail, memory_order_relaxed), mask = cxq->mask;
     uint64_t issued = cxq->issued, end_of_log = tail + log_room(cxq, tail, (uint64_t)n);
+    struct mpixq_op *op = list;
 
     for (int i = 0; i < n; i++) {
         struct mpixq_pair *pair = pairs[i];
         const struct cxi_end *end = pair->end;
 
+        if (end->nic != nic) {
+            continue;
+        }
         issued += end->shared;
-        mpixq_op_call(&list[i], MPIXQ_OP_RING, reach, pair);
-        list[i].gpu.exposed = end->shared ? bell : end->bell;
+        mpixq_op_call(op, MPIXQ_OP_RING, reach, pair);
+        op->gpu.exposed = end->shared ? bell : end->bell;
+        op++;
         if (tail < end_of_log) {
             struct cxi_logged *logged = &log[tail++ & mask];
 
@@ -199,15 +224,23 @@ static void log_starts(struct cxi_queue *cxq, struct mpixq_pair *const pairs[], 
         }
     }
     cxq->issued = issued;
-    log_publish(cxq, tail);
+    if (op > list) {
+        log_publish(cxq, tail);
+    }
+    return (int)(op - list);
 }
 
 int mpixq_cxi_start(struct mpixq_queue *queue, struct mpixq_pair *const pairs[], int n,
                     struct mpixq_op list[])
 {
-    if (queue != NULL) {
-        log_starts(queue->own[MPIXQ_CHANNEL_CXI], pairs, n, list);
-        return n;
+    struct cxi_queues *all = queue != NULL ? queue->own[MPIXQ_CHANNEL_CXI] : NULL;
+    int n_ops = 0;
+
+    if (all != NULL) {
+        for (int i = 0; i < all->n; i++) {
+            n_ops += log_starts(&all->of[i], pairs, n, list + n_ops);
+        }
+        return n_ops;
     }
     for (int i = 0; i < n; i++) {
         mpixq_op_call(&list[i], MPIXQ_OP_CALL, reach, pairs[i]);
@@ -221,15 +254,15 @@ int mpixq_cxi_start(struct mpixq_queue *queue, struct mpixq_pair *const pairs[],
  * its queues costs time, and for failures the progress thread does. */
 static void poll_many(void *const args[], int n)
 {
-    const struct cxi_nic *last = NULL;
+    unsigned seen = 0;
 
     for (int i = 0; i < n; i++) {
         struct cxi_nic *nic = ((const struct cxi_end *)((struct mpixq_pair *)args[i])->end)->nic;
 
-        if (nic != last && needs_host(nic)) {
+        if ((seen & 1u << nic->number) == 0 && needs_host(nic)) {
             mpixq_cxi_drive(nic, false);
         }
-        last = nic;
+        seen |= 1u << nic->number;
     }
 }
 

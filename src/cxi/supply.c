@@ -336,9 +336,11 @@ static void open_budget(struct cxi_nic *nic)
     struct cxi_sharer me = {.process = mpixq_process_self(),
                             .world = mpixq_node_ident(),
                             .ranks = mpixq_node_ranks(),
-                            .device = mpixq_cxi_nic_ident(nic->info)};
+                            .device = mpixq_cxi_nic_ident(nic->info),
+                            .place = nic->place};
     int depth;
 
+    nic->shares.among = nic->among;
     if (mpixq_env.triggered_ops >= 0) {
         nic->entries = (int)mpixq_env.triggered_ops;
         mpixq_cxi_shares_fix(&nic->shares, nic->entries);

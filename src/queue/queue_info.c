@@ -87,6 +87,7 @@ int mpixq_queue_info(struct mpixq_queue *queue, MPI_Info *info_p)
     rc = rc ? rc : set_count(info, "mpixq_launches", queue->launches);
     rc = rc ? rc : set_count(info, "mpixq_posts", atomic_load(&queue->posts));
     rc = rc ? rc : set_count(info, "mpixq_rings", atomic_load(&queue->rings));
+    rc = rc ? rc : set_count(info, "mpixq_nics", (uint64_t)queue->nics);
     rc = rc ? rc : set_count(info, "mpixq_stalls", atomic_load(&queue->stalls));
     mpixq_turn_give_back(&queue->turn, turn);
     if (rc != MPI_SUCCESS) {

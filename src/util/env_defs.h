@@ -54,8 +54,11 @@ MPIXQ_ENV_CHOICE(fabric, "MPIXQ_FABRIC", "auto", "auto|none|cxi|sockets",
                  "provider of libfabric for the channel cxi: auto takes cxi where there is such a "
                  "NIC; sockets runs the channel in software, for tests")
 MPIXQ_ENV_INT(cxi_nic, "MPIXQ_CXI_NIC", -1, -1, 255,
-              "number of the NIC for the channel cxi, as in cxi2; -1 for one that is near the "
-              "CPUs of the process")
+              "number of the NIC for the channel cxi, as in cxi2, or of the first of several; -1 "
+              "for one that is near the CPUs of the process")
+MPIXQ_ENV_INT(nics, "MPIXQ_NICS", 1, 1, 8,
+              "how many NICs the channel cxi of a process may use, the nearest first, or that of "
+              "MPIXQ_CXI_NIC; pairs are spread over them")
 MPIXQ_ENV_INT(triggered_ops, "MPIXQ_TRIGGERED_OPS", -1, -1, 16384,
               "triggered operations that the channel cxi of a process hands to the NIC at a time, "
               "-1 for a share of what the NIC has; what is beyond is done by the host")

@@ -23,7 +23,7 @@ MPIXQ_LOCK(GPU_ASK, "asking whether a device was reset")
 
 MPIXQ_LOCK(CXI_DRIVE, "who reads the NIC's completions")
 MPIXQ_LOCK(MATCH, "pairing, control messages, tags, requests that are matched or released")
-MPIXQ_LOCK(CXI_OPEN, "opening the NIC")
+MPIXQ_LOCK(CXI_OPEN, "opening the NICs")
 
 /* Of these most are leaves: held for a few instructions, with nothing taken under them. */
 MPIXQ_LOCK(MATCH_OPS, "the table of handles of nonblocking matches")
@@ -38,6 +38,7 @@ MPIXQ_LOCK(QUEUES, "the list of queues")
 MPIXQ_LOCK(QUEUE_FAIL, "a queue's first error")
 MPIXQ_LOCK(SELF_LINK, "starts of a pair within the process")
 MPIXQ_LOCK(CXI_NIC, "what changes after a pair was matched: entries, logs, starts taken over")
+MPIXQ_LOCK(CXI_SHARES, "the table of shares of NICs, among threads")
 MPIXQ_LOCK(IPC_ENDS, "which ends of a GPU's share are taken")
 MPIXQ_LOCK(IPC_FDS, "descriptors that peers have sent, and the mailbox")
 MPIXQ_LOCK(IPC_LIVE, "the list of ends with starts under way")

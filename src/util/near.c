@@ -37,25 +37,43 @@ static int nearness(const char *folder, const char *name, const struct mpixq_cpu
     return n;
 }
 
-int mpixq_near_choose(const char names[][MPIXQ_PCI_ROOM], int n, const char *folder,
-                      const struct mpixq_cpus *own, int turn, const char **why_p)
+/* Those that are equally near begin with the one whose turn it is. */
+static void take_turns(int equals[], int n, int turn)
 {
-    int best = 0, equals = 0, chosen = 0;
+    for (int left = turn % n; left > 0; left--) {
+        int first = equals[0];
 
-    for (int i = 0; i < n; i++) {
-        int near = nearness(folder, names[i], own);
+        for (int i = 0; i + 1 < n; i++) {
+            equals[i] = equals[i + 1];
+        }
+        equals[n - 1] = first;
+    }
+}
 
-        equals = near == best ? equals + 1 : near > best ? 1 : equals;
-        best = near > best ? near : best;
+void mpixq_near_order(const char names[][MPIXQ_PCI_ROOM], int n, const char *folder,
+                      const struct mpixq_cpus *own, int turn, int order[], const char **why_p)
+{
+    int done = 0, class = MPIXQ_CPUS_MAX, equals = 0;
+
+    while (done < n) {
+        int begin = done, next = -1;
+
+        for (int i = 0; i < n; i++) {
+            int near = nearness(folder, names[i], own);
+
+            if (near == class) {
+                order[done++] = i;
+            }
+            next = near < class && near > next ? near : next;
+        }
+        if (done > begin) {
+            take_turns(order + begin, done - begin, turn);
+            equals = equals == 0 ? done : equals;
+        }
+        class = next;
     }
     *why_p = n == 1        ? "the only one"
              : equals == 1 ? "near"
              : equals < n  ? "near, in turns"
                            : "in turns";
-    for (int left = turn % equals; chosen < n; chosen++) {
-        if (nearness(folder, names[chosen], own) == best && left-- == 0) {
-            break;
-        }
-    }
-    return chosen;
 }

@@ -13,9 +13,10 @@ enum { MPIXQ_PCI_ROOM = 24 };
 /* Where Linux describes its PCI devices, by names as in 0000:20:00.0. */
 #define MPIXQ_PCI_DEVICES "/sys/bus/pci/devices"
 
-/* Index of the device that most of our own CPUs are near to, of those that are equally near the one
- * whose turn it is. A name may be empty. *why_p says in a few words what decided. */
-int mpixq_near_choose(const char names[][MPIXQ_PCI_ROOM], int n, const char *folder,
-                      const struct mpixq_cpus *own, int turn, const char **why_p);
+/* The order in which to take them: first the device that most of our own CPUs are near to; of those
+ * that are equally near the one whose turn it is. A name may be empty. *why_p says in a few words
+ * what decided which comes first. */
+void mpixq_near_order(const char names[][MPIXQ_PCI_ROOM], int n, const char *folder,
+                      const struct mpixq_cpus *own, int turn, int order[], const char **why_p);
 
 #endif

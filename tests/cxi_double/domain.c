@@ -181,9 +181,9 @@ static int domain_control(struct fid *fid, int command, void *arg)
 /* The difference wraps where nothing is reserved, as the provider's does. */
 static int get_dwq_depth(struct fid *fid, size_t *depth_p)
 {
-    int depth = nic_switches.tles - NIC_KEPT_TLES;
+    bool is_bare = (int)(domain_of(fid)->place / NIC_GROUPS) == nic_switches.bare;
+    int depth = (is_bare ? 0 : nic_switches.tles) - NIC_KEPT_TLES;
 
-    (void)fid;
     *depth_p = (size_t)depth;
     return 0;
 }
@@ -292,6 +292,10 @@ int nic_domain_open(struct fid_fabric *fid, struct fi_info *info, struct fid_dom
 
     if (domain == NULL) {
         return -FI_ENOMEM;
+    }
+    if ((int)number_of(info) == nic_switches.broken) {
+        free(domain);
+        return -FI_ENODEV;
     }
     *domain = (struct nic_domain){
         .fid.fid = {.fclass = FI_CLASS_DOMAIN, .context = context, .ops = &domain_fid_ops},

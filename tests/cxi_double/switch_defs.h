@@ -77,6 +77,14 @@ SWITCH_INT(close_ms, "CXI_DOUBLE_CLOSE_MS", 3000, 0, 60000,
 SWITCH_INT(nics, "CXI_DOUBLE_NICS", 1, 1, 4,
            "NICs that fi_getinfo shows, each with pools of its own.")
 SWITCH_INT(eps, "CXI_DOUBLE_EPS", 128, 1, 128, "Endpoints that a process can have enabled.")
+SWITCH_INT(broken, "CXI_DOUBLE_BROKEN", -1, -1, 3,
+           "Number of a NIC of which no domain can be opened; -1: none.")
+SWITCH_INT(bare, "CXI_DOUBLE_BARE", -1, -1, 3,
+           "Number of a NIC on which no trigger entries are reserved; -1: none.")
+SWITCH_INT(
+    mbps, "CXI_DOUBLE_MBPS", 0, 0, 1000000,
+    "Bytes of writes and messages that a process sends by each NIC, in MB per second; 0: any "
+    "number.")
 SWITCH_INT(max_message, "CXI_DOUBLE_MAX_MESSAGE", 0, 0, 2147483647,
            "Largest message in bytes; 0: 4 GiB less 1, as the provider has it.")
 SWITCH_INT(tles, "CXI_DOUBLE_TLES", 512, 0, 1000000,

@@ -17,6 +17,7 @@ static uint32_t op_room;
 static uint32_t op_generation;
 static int faulted, fault_hits;
 static uint64_t last_due_ns[NIC_SLOTS];
+static uint64_t busy_ns[NIC_PLACES]; /* until then each NIC sends what it was given */
 
 struct nic_op *nic_op_new(struct nic_ep *ep, enum nic_kind kind)
 {
@@ -306,9 +307,22 @@ static void op_transmit(void *arg)
     }
 }
 
+/* A NIC of limited bandwidth sends one message after the other: when is this one gone? The target
+ * takes it whole. */
+static uint64_t behind_others(const struct nic_op *op, uint64_t due_ns)
+{
+    uint64_t *busy = &busy_ns[op->ep->domain->place / NIC_GROUPS];
+
+    if (nic_switches.mbps == 0 || (op->kind != NIC_WRITE && op->kind != NIC_SEND)) {
+        return due_ns;
+    }
+    *busy = (due_ns < *busy ? *busy : due_ns) + op->length * 1000 / (uint64_t)nic_switches.mbps;
+    return *busy;
+}
+
 void nic_op_start(struct nic_op *op)
 {
-    uint64_t due_ns = nic_now() + nic_random_delay() + op_fault(op);
+    uint64_t due_ns = behind_others(op, nic_now() + nic_random_delay() + op_fault(op));
 
     op_number(op);
     op->started_ns = nic_now();
@@ -375,4 +389,5 @@ void nic_ops_free_all(void)
     ops = NULL;
     op_room = 0;
     memset(last_due_ns, 0, sizeof(last_due_ns));
+    memset(busy_ns, 0, sizeof(busy_ns));
 }

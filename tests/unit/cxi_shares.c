@@ -15,11 +15,13 @@
 #include <unistd.h>
 
 #include "cxi/shares.h"
+#include "util/lock.h"
 
 enum { ROOM = 8 };
 
 static char folder[200];
-static struct cxi_shares shares; /* of a child */
+static struct mpixq_lock among = MPIXQ_LOCK_INITIALIZER(MPIXQ_RANK_CXI_SHARES);
+static struct cxi_shares shares = {.among = &among}; /* of a child */
 
 /* What a child is told, and what it answers. */
 struct order {
@@ -154,7 +156,7 @@ static void children_end(struct child children[], int n)
 /* The path of the table, which this process would use too. */
 static void table_path(char path[256])
 {
-    (void)snprintf(path, 256, "%s/mpixq-shares-1-%u-%016llx", folder, (unsigned)geteuid(),
+    (void)snprintf(path, 256, "%s/mpixq-shares-2-%u-%016llx", folder, (unsigned)geteuid(),
                    (unsigned long long)mpixq_process_self().home.low);
 }
 

@@ -59,12 +59,12 @@ static int choose(const char *list, int n, int turn, const char *reason)
 {
     struct mpixq_cpus own;
     const char *why = NULL;
-    int chosen;
+    int order[4];
 
     assert_true(mpixq_cpus_parse(list, &own));
-    chosen = mpixq_near_choose(names, n, folder, &own, turn, &why);
+    mpixq_near_order(names, n, folder, &own, turn, order, &why);
     assert_string_equal(why, reason);
-    return chosen;
+    return order[0];
 }
 
 static void the_nearest_is_chosen(void **state)
@@ -97,13 +97,42 @@ static void what_is_not_known_is_far(void **state)
     static const char odd[][MPIXQ_PCI_ROOM] = {"", "0000:99:00.0", "0000:40:00.0"};
     struct mpixq_cpus own;
     const char *why = NULL;
+    int order[3];
 
     (void)state;
     assert_true(mpixq_cpus_parse("6", &own));
-    assert_int_equal(mpixq_near_choose(odd, 3, folder, &own, 0, &why), 2);
-    assert_int_equal(mpixq_near_choose(odd, 2, folder, &own, 1, &why), 1);
+    mpixq_near_order(odd, 3, folder, &own, 0, order, &why);
+    assert_int_equal(order[0], 2);
+    mpixq_near_order(odd, 2, folder, &own, 1, order, &why);
+    assert_int_equal(order[0], 1);
     assert_string_equal(why, "in turns");
-    assert_int_equal(mpixq_near_choose(odd, 3, "/nowhere", &own, 4, &why), 1);
+    mpixq_near_order(odd, 3, "/nowhere", &own, 4, order, &why);
+    assert_int_equal(order[0], 1);
+}
+
+static void expect_order(const char *list, int turn, const int expected[4])
+{
+    struct mpixq_cpus own;
+    const char *why = NULL;
+    int order[4];
+
+    assert_true(mpixq_cpus_parse(list, &own));
+    mpixq_near_order(names, 4, folder, &own, turn, order, &why);
+    for (int i = 0; i < 4; i++) {
+        assert_int_equal(order[i], expected[i]);
+    }
+}
+
+/* Each of them once, the nearest first, and in each class by turns. */
+static void all_are_put_in_order(void **state)
+{
+    (void)state;
+    expect_order("0,4,5", 0, (const int[]){1, 0, 2, 3});
+    expect_order("0,4,5", 1, (const int[]){1, 0, 3, 2});
+    expect_order("8", 0, (const int[]){2, 3, 0, 1});
+    expect_order("8", 1, (const int[]){3, 2, 1, 0});
+    expect_order("8-12,4", 3, (const int[]){3, 2, 1, 0});
+    expect_order("100", 6, (const int[]){2, 3, 0, 1});
 }
 
 int main(void)
@@ -112,6 +141,7 @@ int main(void)
         cmocka_unit_test(the_nearest_is_chosen),
         cmocka_unit_test(equals_are_taken_in_turns),
         cmocka_unit_test(what_is_not_known_is_far),
+        cmocka_unit_test(all_are_put_in_order),
     };
 
     return cmocka_run_group_tests(tests, make_folder, remove_folder);
