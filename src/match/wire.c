@@ -30,17 +30,18 @@ struct blob_header {
 _Static_assert(sizeof(struct header) == MPIXQ_WIRE_HEADER_BYTES, "layout");
 _Static_assert(sizeof(struct record_header) == 8, "layout");
 _Static_assert(sizeof(struct mpixq_wire_offer) == 64, "layout");
-_Static_assert(sizeof(struct mpixq_wire_answer) == 32, "layout");
+_Static_assert(sizeof(struct mpixq_wire_answer) == 40, "layout");
 _Static_assert(sizeof(struct mpixq_wire_release) == 16, "layout");
 _Static_assert(sizeof(struct mpixq_wire_failure) == 8, "layout");
 _Static_assert(sizeof(struct mpixq_wire_withdraw) == 32, "layout");
 _Static_assert(sizeof(struct mpixq_wire_hello) == 32, "layout");
 _Static_assert(sizeof(struct mpixq_wire_reason) == 104, "layout");
-_Static_assert(sizeof(struct mpixq_wire_verdict) == 24, "layout");
+_Static_assert(sizeof(struct mpixq_wire_verdict) == 32, "layout");
 _Static_assert(sizeof(struct mpixq_stats) == (8 + 4 * MPIXQ_N_CHANNELS) * 8, "layout");
 _Static_assert(sizeof(struct mpixq_wire_missed) == 16, "layout");
 _Static_assert(sizeof(struct mpixq_wire_trace) == 32, "layout");
 _Static_assert(MPIXQ_E_COUNT <= UINT8_MAX, "an error in a byte");
+_Static_assert(MPIXQ_N_CHANNELS <= MPIXQ_WIRE_CHANNEL_IDS, "room for a channel");
 
 static size_t body_bytes(unsigned kind)
 {

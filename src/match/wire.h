@@ -18,12 +18,14 @@
 #include "util/ident.h"
 #include "util/process.h"
 
-#define MPIXQ_WIRE_VERSION 9
+#define MPIXQ_WIRE_VERSION 10
 /* Small enough to travel eagerly on every MPI. */
 #define MPIXQ_WIRE_MESSAGE_BYTES 4000
 #define MPIXQ_WIRE_HEADER_BYTES 8
 #define MPIXQ_WIRE_BLOB_BYTES 256
-#define MPIXQ_WIRE_MAX_CHANNELS 4
+#define MPIXQ_WIRE_MAX_CHANNELS (MPIXQ_N_CHANNELS - 1) /* null is never offered */
+/* Messages have room for channels with numbers below this: one more does not change them. */
+#define MPIXQ_WIRE_CHANNEL_IDS 7
 
 enum mpixq_wire_kind {
     MPIXQ_WIRE_OFFER = 1, /* sender to receiver: a send is being matched */
@@ -50,7 +52,7 @@ struct mpixq_blob {
  * by the ids, as numbers of reasons that it has told (served.h); or 0. */
 struct mpixq_wire_channels {
     uint8_t may;
-    uint8_t why_not[MPIXQ_N_CHANNELS];
+    uint8_t why_not[MPIXQ_WIRE_CHANNEL_IDS];
 };
 
 struct mpixq_wire_offer {
@@ -60,7 +62,6 @@ struct mpixq_wire_offer {
     int32_t source, dest, tag; /* ranks in the communicator */
     int32_t size, own_size; /* of the communicator, as the sender sees it: struct mpixq_comm_view */
     uint32_t mode;          /* enum mpixq_mode */
-    uint16_t reserved;
     struct mpixq_wire_channels channels;
 };
 
@@ -70,6 +71,7 @@ struct mpixq_wire_answer {
     uint8_t error;  /* enum mpixq_error; with an error there is no blob */
     uint8_t awaits; /* a verdict, by which alone the receiver is matched */
     struct mpixq_wire_channels channels;
+    uint8_t reserved[6];
 };
 
 struct mpixq_wire_release {
@@ -92,8 +94,8 @@ struct mpixq_wire_verdict {
     /* NONE: the pair is matched. NO_CHANNEL: not by this channel, and another answer will follow.
      * Else the match has failed. */
     uint8_t error;
-    uint8_t reserved;
     struct mpixq_wire_channels channels;
+    uint8_t reserved[7];
 };
 
 struct mpixq_wire_hello {

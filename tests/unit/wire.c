@@ -39,10 +39,10 @@ static int map_guard(void **state)
 static size_t body_bytes(enum mpixq_wire_kind kind)
 {
     static const size_t sizes[] = {
-        [MPIXQ_WIRE_OFFER] = OFFER_BYTES, [MPIXQ_WIRE_ANSWER] = 24,
+        [MPIXQ_WIRE_OFFER] = OFFER_BYTES, [MPIXQ_WIRE_ANSWER] = 34,
         [MPIXQ_WIRE_RELEASE] = 16,        [MPIXQ_WIRE_FAILURE] = 8,
         [MPIXQ_WIRE_WITHDRAW] = 32,       [MPIXQ_WIRE_HELLO] = 32,
-        [MPIXQ_WIRE_REASON] = 104,        [MPIXQ_WIRE_VERDICT] = 24,
+        [MPIXQ_WIRE_REASON] = 104,        [MPIXQ_WIRE_VERDICT] = 25,
         [MPIXQ_WIRE_MISSED] = 12,         [MPIXQ_WIRE_STATS] = (8 + 4 * MPIXQ_N_CHANNELS) * 8,
         [MPIXQ_WIRE_TRACE] = 32};
 
