@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright (c) 2026 the mpix-queue authors
  *
- * Pairs that handles for kernels of the program have: a handle holds one as a graph does. */
+ * Pairs that handles for kernels of the program have: a handle holds one as a graph does. And how
+ * long what GPUs tell of starts is waited for. */
 #include <stddef.h>
 #include <utlist.h>
 
 #include "channel.h"
 #include "graphs_made.h"
+#include "util/backoff.h"
 
 void mpixq_graphs_take(struct mpixq_pair *pair)
 {
@@ -45,8 +47,9 @@ void mpixq_graphs_give_back(uint64_t id)
     mpixq_lock_release(&mpixq_graphs_made.lock);
 }
 
-enum mpixq_handled mpixq_graphs_find_handled(uint64_t id)
+static enum mpixq_handled look_at_handled(void *id_p)
 {
+    uint64_t id = *(const uint64_t *)id_p;
     enum mpixq_handled taken = MPIXQ_HANDLED_UNKNOWN;
     const struct mpixq_counted *counted;
 
@@ -60,4 +63,38 @@ enum mpixq_handled mpixq_graphs_find_handled(uint64_t id)
     }
     mpixq_lock_release(&mpixq_graphs_made.lock);
     return taken;
+}
+
+static enum mpixq_handled look_at_pair(void *pair)
+{
+    return mpixq_graphs_have_started(pair) ? MPIXQ_HANDLED_ACTIVE : MPIXQ_HANDLED_IDLE;
+}
+
+static enum mpixq_handled look_for_a_while(enum mpixq_handled (*look)(void *arg), void *arg)
+{
+    enum { PATIENCE_NS = 20000000 };
+    enum mpixq_handled seen = look(arg);
+    struct mpixq_backoff backoff;
+    uint64_t end;
+
+    if (seen != MPIXQ_HANDLED_ACTIVE) {
+        return seen;
+    }
+    end = mpixq_now_ns() + PATIENCE_NS;
+    mpixq_backoff_begin(&backoff);
+    while (seen == MPIXQ_HANDLED_ACTIVE && mpixq_now_ns() < end) {
+        mpixq_backoff_pause(&backoff);
+        seen = look(arg);
+    }
+    return seen;
+}
+
+enum mpixq_handled mpixq_graphs_find_handled(uint64_t id)
+{
+    return look_for_a_while(look_at_handled, &id);
+}
+
+bool mpixq_graphs_keep_started(struct mpixq_pair *pair)
+{
+    return look_for_a_while(look_at_pair, pair) == MPIXQ_HANDLED_ACTIVE;
 }

@@ -95,12 +95,16 @@ struct mpixq_branches *mpixq_graphs_branches(const struct mpixq_queue *queue);
 int mpixq_graphs_started(const struct mpixq_queue *queue, uint64_t capture,
                          struct mpixq_pair *pairs[], int room);
 /* A handle for kernels of the program has the pair, which the GPU counts, as a graph would; and has
- * it no longer, by the name of the pair. Does such a pair have something under way? UNKNOWN: there
- * is none of this name that handles have. Any thread. */
+ * it no longer, by the name of the pair. Any thread. */
 void mpixq_graphs_take(struct mpixq_pair *pair);
 void mpixq_graphs_give_back(uint64_t id);
+/* Does such a pair have something under way? UNKNOWN: there is none of this name that handles have.
+ * And has a replay started this one, as mpixq_graphs_have_started says? What a GPU tells the host
+ * of a start that has completed may come a little later than what the wait for it has seen: so both
+ * look again for some milliseconds, before they say yes. Threads of the program. */
 enum mpixq_handled { MPIXQ_HANDLED_UNKNOWN, MPIXQ_HANDLED_IDLE, MPIXQ_HANDLED_ACTIVE };
 enum mpixq_handled mpixq_graphs_find_handled(uint64_t id);
+bool mpixq_graphs_keep_started(struct mpixq_pair *pair);
 /* Does any graph have it, or a handle? Any thread. */
 bool mpixq_graphs_have(const struct mpixq_pair *pair);
 

@@ -183,7 +183,7 @@ static enum mpixq_error watch_add(struct mpixq_watch *watch, bool needs_all, int
         return MPIXQ_E_NONE;
     case MPIXQ_MATCHED: /* inactive, and MPI returns at once; or a replay has started it */
         watch->has_rest = true;
-        return mpixq_graphs_have_started(&req->pair) ? MPIXQ_E_REPLAY_ACTIVE : MPIXQ_E_NONE;
+        return mpixq_graphs_keep_started(&req->pair) ? MPIXQ_E_REPLAY_ACTIVE : MPIXQ_E_NONE;
     case MPIXQ_HOST_STARTED:
         return watch_ours(watch, count, index, req, false);
     case MPIXQ_WAITING: /* its end is on the way */

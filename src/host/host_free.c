@@ -26,7 +26,7 @@ static enum mpixq_error check_one_free(struct mpixq_request *req)
     case MPIXQ_WAITING:
         return MPIXQ_E_OWNED;
     case MPIXQ_MATCHED:
-        return mpixq_graphs_have(&req->pair) && mpixq_graphs_have_started(&req->pair)
+        return mpixq_graphs_have(&req->pair) && mpixq_graphs_keep_started(&req->pair)
                    ? MPIXQ_E_REPLAY_ACTIVE
                    : MPIXQ_E_NONE;
     default:

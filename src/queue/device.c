@@ -11,7 +11,6 @@
 #include "core/channel.h"
 #include "core/graphs.h"
 #include "enqueue.h"
-#include "util/backoff.h"
 
 #define MPIX_QUEUE_DEVICE_ONLY
 #include "mpix_queue_device.h"
@@ -77,23 +76,6 @@ int mpixq_device_create(struct mpixq_queue *queue, int count, MPI_Request reques
     return error == MPIXQ_E_NONE ? rc : mpixq_enqueue_fault(queue, error, failed, index, fault_p);
 }
 
-/* What a GPU tells the host of a start that has completed may come a little later than what the
- * wait for it has seen. */
-static enum mpixq_handled find_settled(uint64_t id)
-{
-    enum { PATIENCE_NS = 20000000 };
-    uint64_t end = mpixq_now_ns() + PATIENCE_NS;
-    enum mpixq_handled handled = mpixq_graphs_find_handled(id);
-    struct mpixq_backoff backoff;
-
-    mpixq_backoff_begin(&backoff);
-    while (handled == MPIXQ_HANDLED_ACTIVE && mpixq_now_ns() < end) {
-        mpixq_backoff_pause(&backoff);
-        handled = mpixq_graphs_find_handled(id);
-    }
-    return handled;
-}
-
 int mpixq_device_free(int count, struct mpixq_device_request *handles, struct mpixq_fault *fault_p)
 {
     static const enum mpixq_error errors[] = {[MPIXQ_HANDLED_UNKNOWN] = MPIXQ_E_ARG_HANDLE,
@@ -103,7 +85,7 @@ int mpixq_device_free(int count, struct mpixq_device_request *handles, struct mp
     *fault_p = MPIXQ_FAULT_NONE;
     for (int i = 0; i < count; i++) {
         enum mpixq_error error =
-            handles[i].abi == 0 ? MPIXQ_E_NONE : errors[find_settled(handles[i].pair)];
+            handles[i].abi == 0 ? MPIXQ_E_NONE : errors[mpixq_graphs_find_handled(handles[i].pair)];
 
         if (error != MPIXQ_E_NONE) {
             mpixq_fault_at(fault_p, i, NULL);

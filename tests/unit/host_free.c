@@ -2,17 +2,20 @@
  * Copyright (c) 2026 the mpix-queue authors
  *
  * host_free.c - requests that are freed while the host's starts of them are active: a thread whose
- * look at one of them takes long, as a GPU's library may take, keeps no other thread from its own
+ * look at one of them takes long, as a GPU's library may take, keeps no other thread from its own;
+ * and requests that a replay has started, of whose end the host is told late
  */
 #include "unit.h"
 
 #include <pthread.h>
 #include <stdatomic.h>
 #include <time.h>
+#include <utlist.h>
 
 #include "mpix_queue.h"
 
 #include "core/channel.h"
+#include "core/graphs_made.h"
 #include "request.h"
 
 enum { PAIRS = 2 };
@@ -88,10 +91,71 @@ static void nobody_waits(void **state)
     }
 }
 
+/* What the GPU says: one start, whose end shows from the third look of the program on. Threads of
+ * the library look too. */
+static pthread_t program;
+static atomic_int looks;
+
+static enum mpixq_error refresh_late(struct mpixq_pair *pair)
+{
+    if (pthread_equal(pthread_self(), program) && atomic_fetch_add(&looks, 1) + 1 == 3) {
+        mpixq_pair_raise_done(pair, mpixq_pair_started(pair));
+        atomic_store(&atomic_load(&pair->counted)->n_graphs, 0);
+    }
+    return MPIXQ_E_NONE;
+}
+
+static void do_nothing(struct mpixq_pair *pair)
+{
+    (void)pair;
+}
+
+static const struct mpixq_channel_graphs told_late = {
+    .begin = do_nothing, .refresh = refresh_late, .halt = do_nothing, .close = do_nothing};
+
+/* As if a graph had started it, which has ended. */
+static void replay(MPI_Request request, struct mpixq_channel *channel)
+{
+    struct mpixq_pair *pair = &mpixq_request_find(request)->pair;
+    struct mpixq_counted *counted = mpixq_alloc(sizeof *counted); /* the library frees it */
+
+    assert_non_null(counted);
+    *channel = *pair->channel;
+    channel->graphs = &told_late;
+    pair->channel = channel;
+    counted->pair = pair;
+    counted->n_graphs = 1;
+    program = pthread_self();
+    atomic_store(&looks, 0);
+    atomic_store(&pair->counted, counted);
+    mpixq_lock_acquire(&mpixq_graphs_made.lock);
+    DL_APPEND(mpixq_graphs_made.counted, counted);
+    mpixq_lock_release(&mpixq_graphs_made.lock);
+    atomic_fetch_add(&mpixq_graphs_made.n_counted, 1);
+    mpixq_pair_raise_started(pair, mpixq_pair_started(pair) + 1);
+}
+
+static void host_is_told_late(void **state)
+{
+    static struct mpixq_channel channels[2];
+    MPI_Request pair[2];
+
+    (void)state;
+    (void)MPI_Recv_init(&in[0], 1, MPI_INT, 0, 0, MPI_COMM_SELF, &pair[0]);
+    (void)MPI_Send_init(&out[0], 1, MPI_INT, 0, 0, MPI_COMM_SELF, &pair[1]);
+    assert_int_equal(MPIXQ_Matchall(2, pair), MPI_SUCCESS);
+    for (int i = 0; i < 2; i++) {
+        replay(pair[i], &channels[i]);
+        assert_int_equal(MPI_Request_free(&pair[i]), MPI_SUCCESS);
+        assert_true(atomic_load(&looks) >= 3);
+    }
+}
+
 static int run(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(nobody_waits),
+        cmocka_unit_test(host_is_told_late),
     };
 
     return cmocka_run_group_tests(tests, NULL, all_is_gone);
