@@ -77,7 +77,8 @@ static int build_rma(const struct fi_deferred_work *work, struct nic_op **op_p)
     }
     op->key = rma->msg.rma_iov->key;
     op->offset = rma->msg.rma_iov->addr;
-    op->region = nic_op_region(op->ep, rma->msg.desc);
+    /* The provider does not hand on what the caller names for writes and reads. */
+    op->region = nic_is_wrong("work-write-named") ? nic_op_region(op->ep, rma->msg.desc) : NULL;
     op->tracked = nic_op_is_tracked(op);
     *op_p = op;
     return 0;

@@ -116,15 +116,12 @@ static void requests(void)
     found(queue_write(&work) == 0 ? "come back by reading" : "do not come back");
 }
 
-/* A source that a region of its own holds needs no request; one that it does not hold is an error of
- * the operation, and of nothing else. */
-static void registered(void)
+/* With few requests, and work that names a region of its source, which is to be looked at. */
+static struct work named_work(void)
 {
     struct fi_info *hints = rig_hints();
     struct fi_cxi_dom_ops *ops = NULL;
-    struct fi_cq_err_entry error = {.err = 0};
     struct work work;
-    int rc = 0;
 
     hints->tx_attr->size = 16;
     rig_open_with(hints, true);
@@ -135,19 +132,43 @@ static void registered(void)
     work = work_of(source, sizeof(uint64_t));
     work.threshold = 0;
     work.desc = fi_mr_desc(mr_open(source, sizeof(source), 201, NULL));
+    return work;
+}
+
+/* The operand of an atomic that a region of its own holds needs no request; one that it does not
+ * hold is an error of the operation, and of nothing else. */
+static void registered(void)
+{
+    struct work work = named_work();
+    struct fi_cq_err_entry error = {.err = 0};
+    int rc = 0;
+
     for (int i = 0; i < 64 && rc == 0; i++) {
-        rc = i % 2 == 0 ? queue_write(&work) : queue_atomic(&work, FI_SUM);
+        rc = queue_atomic(&work, FI_SUM);
         pause_ms(2);
     }
     if (rc != 0 || !await(work.counted, 64)) {
         found("needs requests");
     }
     work.source = (void *)((uintptr_t)source + (1ULL << 36));
-    must(queue_write(&work), "FI_QUEUE_WORK");
+    must(queue_atomic(&work, FI_SUM), "FI_QUEUE_WORK");
     if (!await_error(&error) || !await_failure(work.counted)) {
         found("a wrong address is no error");
     }
     found("no request, an error");
+}
+
+/* The data of a deferred write needs one all the same. */
+static void named_write(void)
+{
+    struct work work = named_work();
+    int rc = 0;
+
+    for (int i = 0; i < 64 && rc == 0; i++) {
+        rc = queue_write(&work);
+        pause_ms(2);
+    }
+    found(rc == 0 ? "needs no request" : rc == -FI_EAGAIN ? "needs a request" : "another error");
 }
 
 /* Where the provider keeps count, it has work refused before the entries are used up. */
@@ -179,6 +200,7 @@ const struct behaviour resource_behaviours[] = {
     {"work-full", full, "stalls until one fires", true},
     {"work-requests", requests, "come back by reading", false},
     {"work-registered", registered, "no request, an error", false},
+    {"work-write-named", named_write, "needs a request", false},
     {"work-limit", limit, "as told, -FI_ENOSPC", true},
     {NULL, NULL, NULL, false},
 };
