@@ -3,11 +3,13 @@
  *
  * Requests whose data the host moves, of a peer and within the process, started by graphs and, in
  * any order, by all others who can: the queue that was captured, a queue on a host stream, and the
- * host. Two ranks, with MTEST_STREAM and MTEST_BUFFER=pinned or pageable.
+ * host. Where a rank has two GPUs, not by a graph of the other one, which leaves its capture valid.
+ * Two ranks, with MTEST_STREAM and MTEST_BUFFER=pinned or pageable.
  *
  *     graph_elsewhere [ROUNDS]   so many exchanges of each pair (100)
  */
 #include <stdlib.h>
+#include <string.h>
 
 #include "gpu_graph.h"
 #include "gpu_lanes.h"
@@ -95,6 +97,29 @@ static void test_pair(int peer, int rounds)
     pair_free(&p);
 }
 
+static void test_other_gpu(int peer)
+{
+    int device = mtest_gpu_device(), devices = mtest_gpu_devices();
+    struct gpu_lanes_side other;
+    struct pair p;
+
+    pair_make(&p, peer);
+    mtest_gpu_set_device((device + 1) % devices);
+    gpu_lanes_side_make(&other);
+    gpu_graph_begin(other.stream, GPU_GRAPH_GLOBAL);
+    MTEST_KIND_TEXT(MPIX_Enqueue_startall(other.queue, 2, p.r), MPIXQ_ERR_UNSUPPORTED, "one GPU");
+    MTEST_CHECK(gpu_graph_is_valid(other.stream));
+    gpu_graph_end_dropped(other.stream);
+    gpu_lanes_side_free(&other);
+    mtest_gpu_set_device(device);
+    memset(p.out, mtest_rank + 1, BYTES);
+    exchange(&p, REPLAY);
+    MTEST_EQ(p.in[0], peer + 1);
+    MTEST_EQ(p.in[BYTES - 1], peer + 1);
+    MTEST_OK(MPIX_Queue_wait(side.queue));
+    pair_free(&p);
+}
+
 int main(int argc, char **argv)
 {
     int rounds = argc > 1 ? atoi(argv[1]) : ROUNDS;
@@ -107,6 +132,10 @@ int main(int argc, char **argv)
     MTEST_OK(MPIX_Queue_init(&host_queue, MPIX_QUEUE_AUTO, NULL));
     test_pair(1 - mtest_rank, rounds);
     test_pair(mtest_rank, rounds);
+    if (mtest_gpu_devices() > 1) {
+        test_other_gpu(1 - mtest_rank);
+        test_other_gpu(mtest_rank);
+    }
     MTEST_OK(MPIX_Queue_free(&host_queue));
     gpu_lanes_side_free(&side);
     return mtest_end();
