@@ -7,7 +7,8 @@
 # With ipc, and with fallback on streams of HIP, also when start and wait are captured in a graph
 # that is launched then, unless MPIXQ_GPU_OPS=unshared: then it depends on who else uses a GPU
 # whether captures are possible.
-# Apart is for the double only; hip: on a stream of HIP, of the double of its runtime. By hand
+# On the double of the cxi provider it also ends by itself, as that cannot close a region. Apart is
+# for that double only; hip: on a stream of HIP, of the double of its runtime. By hand
 # MTEST_STREAM says which streams (tests/gpu/run). Ipc needs one, and has all buffers on GPUs.
 #
 # Apart, the processes have different clocks, as in containers, so that they do not take what they
@@ -118,6 +119,9 @@ dies()
 }
 
 kinds=("")
+if [ "$1" = double ] && [ "${2-}" = "" ]; then
+    kinds+=(close-)
+fi
 if [ $channel = ipc ] || [ "$channel ${2-}" = "fallback hip" ]; then
     [ "${MPIXQ_GPU_OPS-}" = unshared ] || kinds+=(replay-)
 fi
@@ -135,7 +139,6 @@ if [ $channel = ipc ]; then
 fi
 
 # A fabric may tell by an operation that fails, before anybody has looked at the process.
-# A fabric may tell by an operation that fails, before anybody has looked at the process.
 for kind in "${kinds[@]}"; do
     for how in receive send; do
         name=$([ $how = send ] && echo 'send to' || echo 'receive from')
@@ -143,6 +146,11 @@ for kind in "${kinds[@]}"; do
  MPI_COMM_WORLD, .* bytes: .*.rank 1 of MPI_COMM_WORLD" "again: kind 9" "test: kind 9" \
             "synchronize: kind 0" "drained: 1" "free: kind 0" "stream: kind 0" \
             "request: kind 0" "channel: $channel$"
+        if [ "$kind" = close- ] &&
+            ! grep -q 'forget a region cannot be queued' "$dir/$kind$how.log"; then
+            echo "failed: $kind$how: rank 1 has ended for another reason"
+            failed=1
+        fi
     done
 done
 if [ $channel = ipc ]; then

@@ -11,6 +11,8 @@
  *      open-receive, open-send: a match, while rank 1 opens memory of rank 0, for which its GPU
  *      is to be idle (on the double of HIP's runtime)
  *      loopN: rank 1 dies in the midst of exchanges, sooner or later as N says
+ *      close-HOW, with the double of the cxi provider: rank 1 is not killed, but frees the request,
+ *      and its provider ends it since it cannot have the NIC forget the region
  *      replay-HOW, of those on a queue: rank 0 launches a graph in which start and wait are
  *      captured, and with replay-loopN rank 1 does as well
  *
@@ -35,6 +37,7 @@ enum { TAG = 7, BYTES = 8 << 20, PAIRS = 3 };
 
 static int rank, drained;
 static int replays; /* of a graph, in place of plain exchanges */
+static int closes;
 static char *buffer;
 static MPI_Request others[2 * PAIRS]; /* of exchange_until_death */
 static FILE *file;
@@ -64,11 +67,26 @@ static void make(int sends, int tag, MPI_Request *request)
     }
 }
 
-static void die(void)
+static void die(MPI_Request *request)
 {
     MPI_Barrier(MPI_COMM_WORLD);
+    if (rank == 1 && closes) {
+        MPI_Request_free(request);
+        sleep(60); /* alive, which rank 0 is not told */
+    }
     if (rank == 1) {
         kill(getpid(), SIGKILL);
+    }
+}
+
+/* Before MPI_Init, in which some libraries open the provider. */
+static void let_rank_1_abort(void)
+{
+    const char *mine = getenv("PMI_RANK");
+
+    mine = mine != NULL ? mine : getenv("OMPI_COMM_WORLD_RANK");
+    if (mine != NULL && strcmp(mine, "1") == 0) {
+        setenv("CXI_DOUBLE_REGION_CLOSE", "abort", 1);
     }
 }
 
@@ -85,7 +103,7 @@ static void start_and_die(MPIX_Queue queue, MPIX_Host_stream stream, MPI_Request
         MPIX_Host_stream_launch(stream, drain, &drained);
         MPIX_Host_stream_synchronize(stream);
     }
-    die();
+    die(request);
 }
 
 static void *kill_later(void *how)
@@ -165,10 +183,10 @@ static void wait_on_queue(MPIX_Queue queue, MPIX_Host_stream stream, MPI_Request
         start_and_die(queue, stream, request);
         say("queue", exchange(queue, stream, request, 1));
     } else if (replays) {
-        die();
+        die(request);
         say("queue", exchange(queue, stream, request, 1));
     } else {
-        die();
+        die(request);
         say("start", MPIX_Enqueue_start(queue, request));
         say("wait", MPIX_Enqueue_wait(queue, request));
         say("queue", MPIX_Queue_wait(queue));
@@ -189,17 +207,17 @@ static void wait_on_queue(MPIX_Queue queue, MPIX_Host_stream stream, MPI_Request
 
 static void wait_by_host(MPI_Request *request)
 {
-    die();
+    die(request);
     say("start", MPI_Start(request));
     say("host", MPI_Wait(request, MPI_STATUS_IGNORE));
     say("request", MPI_Request_free(request));
 }
 
-static void match_again(void)
+static void match_again(MPI_Request *matched)
 {
     MPI_Request request;
 
-    die();
+    die(matched);
     make(1, TAG + 1, &request);
     say("match", MPIX_Match(&request));
     say("request", MPI_Request_free(&request));
@@ -244,6 +262,11 @@ int main(int argc, char *argv[])
     signal(SIGTERM, SIG_IGN);
     signal(SIGHUP, SIG_IGN);
     signal(SIGPIPE, SIG_IGN);
+    if (strncmp(how, "close-", 6) == 0) {
+        how += 6;
+        closes = 1;
+        let_rank_1_abort();
+    }
     MPI_Init(&argc, &argv);
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     if (mtest_gpu_kind() != NULL) {
@@ -278,7 +301,7 @@ int main(int argc, char *argv[])
     if (strcmp(how, "host") == 0) {
         wait_by_host(&request);
     } else if (strcmp(how, "match") == 0) {
-        match_again();
+        match_again(&request);
     } else if (strncmp(how, "open", 4) == 0) {
         match_opening(stream, strcmp(how, "open-send") == 0);
     } else {
