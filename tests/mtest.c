@@ -61,42 +61,50 @@ void mtest_skip(const char *reason)
     }
 }
 
-static int captured_fd = -1;
-static int captured_from = -1;
+static char captured_name[256];
+static int captured_from = -1; /* the real standard error */
 
-void mtest_capture(void)
+const char *mtest_capture(void)
 {
     const char *folder = getenv("TMPDIR");
-    char name[256];
+    int fd;
 
-    (void)snprintf(name, sizeof name, "%.200s/mtest-XXXXXX", folder != NULL ? folder : "/tmp");
-    captured_fd = mkstemp(name);
-    if (captured_fd < 0) {
-        mtest_fail(__FILE__, __LINE__, "%s cannot be made", name);
-        return;
-    }
-    (void)unlink(name);
+    (void)snprintf(captured_name, sizeof captured_name, "%.200s/mtest-XXXXXX",
+                   folder != NULL ? folder : "/tmp");
+    fd = mkstemp(captured_name);
     fflush(stderr);
     captured_from = dup(STDERR_FILENO);
-    dup2(captured_fd, STDERR_FILENO);
+    if (fd < 0 || captured_from < 0 || dup2(fd, STDERR_FILENO) < 0) {
+        perror("mtest_capture");
+        exit(MTEST_HARD);
+    }
+    (void)close(fd);
+    return captured_name;
 }
 
 void mtest_captured(char *text_p, size_t room)
 {
-    ssize_t got;
+    size_t length = 0;
+    FILE *file;
+    int c;
 
-    text_p[0] = '\0';
-    if (captured_fd < 0) {
-        return;
-    }
     fflush(stderr);
-    dup2(captured_from, STDERR_FILENO);
+    (void)dup2(captured_from, STDERR_FILENO);
     (void)close(captured_from);
-    got = pread(captured_fd, text_p, room - 1, 0);
-    text_p[got > 0 ? got : 0] = '\0';
-    (void)close(captured_fd);
-    captured_fd = -1;
-    fputs(text_p, stderr);
+    file = fopen(captured_name, "r");
+    while (file != NULL && (c = getc(file)) != EOF) {
+        (void)putc(c, stderr);
+        if (length + 1 < room) {
+            text_p[length++] = (char)c;
+        }
+    }
+    if (room > 0) {
+        text_p[length] = '\0';
+    }
+    if (file != NULL) {
+        (void)fclose(file);
+    }
+    (void)unlink(captured_name);
 }
 
 void mtest_count_errors(MPI_Comm comm)

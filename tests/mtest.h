@@ -61,11 +61,13 @@ void mtest_skip(const char *reason);
 void mtest_fail(const char *file, int line, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 
-/* What this process writes to standard error from here on is kept; called by one thread, also
- * outside of MPI. */
-void mtest_capture(void);
+/* What this process writes to standard error from here on is kept in a file, whose name is
+ * returned; called by one thread, also outside of MPI, one after the other. capture.h has it read
+ * by other ranks. */
+const char *mtest_capture(void);
 
-/* The end of it: as much as there is room for, which is written to standard error as well. */
+/* The end of it: what was written goes to standard error after all, and as much as there is room
+ * for, which may be 0, to the text. */
 void mtest_captured(char *text_p, size_t room);
 
 /* ---- Checks --------------------------------------------------------------------------------- */
