@@ -131,12 +131,18 @@ static void open_gpu(void)
     kind = cuda ? "cudaStream_t" : "hipStream_t";
 }
 
-/* Any thread may be the first, and each has its own current context. */
+/* Any thread may be the first, and each has its own current context. Of HIP nothing has to be
+ * asked, and is all the same: where CUDA allows none of its calls, in a function of a stream, a
+ * test is to fail on the double too. */
 const char *mtest_gpu_kind(void)
 {
     void *current = NULL;
+    int device;
 
     pthread_once(&once, open_gpu);
+    if (gpu.hip_device != NULL) {
+        need("hipGetDevice", gpu.hip_device(&device));
+    }
     if (contexts[0] != NULL) {
         need("cuCtxGetCurrent", gpu.current(&current));
         need("cuCtxSetCurrent", current == NULL ? gpu.set_current(contexts[0]) : 0);
