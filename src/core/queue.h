@@ -89,6 +89,9 @@ void mpixq_queue_look(struct mpixq_queue *queue);
  * of fail_lock. A queue of NULL: the host has started it, and the code is kept with the pair. */
 void mpixq_queue_fail(struct mpixq_queue *queue, struct mpixq_pair *pair, int code,
                       const char *operation);
+/* Something that is no pair's failed with an MPI code; MPI_SUCCESS: nothing did. Any thread but a
+ * holder of fail_lock. */
+void mpixq_queue_fail_alone(struct mpixq_queue *queue, int code);
 /* Of a queue that was told, in turn: fail it if one of the n pairs that have just been started had
  * failed. */
 __attribute__((cold)) void mpixq_queue_fail_told(struct mpixq_queue *queue, int n);

@@ -81,23 +81,30 @@ void mpixq_queue_fail_told(struct mpixq_queue *queue, int n)
     }
 }
 
+void mpixq_queue_fail_alone(struct mpixq_queue *queue, int code)
+{
+    if (code == MPI_SUCCESS) {
+        return;
+    }
+    mpixq_lock_acquire(&queue->fail_lock);
+    if (atomic_load(&queue->failed) == MPI_SUCCESS) {
+        queue->failed_comm = NULL;
+        queue->failed_at = MPIXQ_FAULT_NONE;
+        mpixq_queue_set_failed(queue, code);
+    }
+    mpixq_lock_release(&queue->fail_lock);
+}
+
 void mpixq_queue_look(struct mpixq_queue *queue)
 {
     const char *why = queue->stream->ops->broken(queue->stream);
     char text[256]; /* as much as Open MPI keeps of an error */
 
-    if (why == NULL) {
-        return;
-    }
-    mpixq_lock_acquire(&queue->fail_lock);
-    if (atomic_load(&queue->failed) == MPI_SUCCESS) {
+    if (why != NULL && !mpixq_queue_has_failed(queue)) {
         (void)snprintf(text, sizeof text, "the GPU of stream %s reports: %.180s",
                        queue->stream->kind->name, why);
-        queue->failed_comm = NULL;
-        queue->failed_at = MPIXQ_FAULT_NONE;
-        mpixq_queue_set_failed(queue, mpixq_error_cause(MPIXQ_E_GPU, NULL, text));
+        mpixq_queue_fail_alone(queue, mpixq_error_cause(MPIXQ_E_GPU, NULL, text));
     }
-    mpixq_lock_release(&queue->fail_lock);
 }
 
 int mpixq_queue_failure(struct mpixq_queue *queue, struct mpixq_fault *fault_p)
