@@ -6,11 +6,46 @@
  */
 #include "mtest.h"
 
+#include <mpix_queue_rma.h>
+
 #include <stdlib.h>
 
 static void nothing(void *arg)
 {
     (void)arg;
+}
+
+/* Those for puts with signals, likewise. */
+static void call_puts(void)
+{
+    MPIX_Window window = MPIX_WINDOW_NULL;
+    MPIX_Signal signal = MPIX_SIGNAL_NULL;
+    MPIX_Plan plan = MPIX_PLAN_NULL;
+    MPIX_Blk blk = {{0}};
+    void *base = &blk;
+    int flag = -9;
+
+    MTEST_OTHER(MPIX_Window_create(base, 8, MPI_COMM_WORLD, MPI_INFO_NULL, &window));
+    MTEST_OTHER(MPIX_Window_allocate(8, MPI_COMM_WORLD, MPI_INFO_NULL, &base, &window));
+    MTEST_OTHER(MPIX_Window_free(&window));
+    MTEST_OTHER(MPIX_Window_flush(window));
+    MTEST_OTHER(MPIX_Signal_init(window, 1, &signal));
+    MTEST_OTHER(MPIX_Signal_reset(signal));
+    MTEST_OTHER(MPIX_Signal_test(signal, &flag));
+    MTEST_OTHER(MPIX_Signal_wait(signal));
+    MTEST_OTHER(MPIX_Signal_free(&signal));
+    MTEST_OTHER(MPIX_Blk_init(window, 0, 0, signal, &blk));
+    MTEST_OTHER(MPIX_Blk_set_signal(&blk, &blk));
+    MTEST_OTHER(MPIX_Put(&blk, &blk));
+    MTEST_OTHER(MPIX_Get(&blk, &blk));
+    MTEST_OTHER(MPIX_Plan_create(0, &blk, &blk, &plan));
+    MTEST_OTHER(MPIX_Plan_start(plan));
+    MTEST_OTHER(MPIX_Plan_free(&plan));
+    MTEST_OTHER(MPIX_Enqueue_put(MPIX_QUEUE_NULL, &blk, &blk));
+    MTEST_OTHER(MPIX_Enqueue_plan_start(MPIX_QUEUE_NULL, plan));
+    MTEST_OTHER(MPIX_Enqueue_signal_wait(MPIX_QUEUE_NULL, signal));
+    MTEST_OTHER(MPIX_Enqueue_signal_reset(MPIX_QUEUE_NULL, signal));
+    MTEST_CHECK(base == &blk && flag == -9);
 }
 
 static void call_everything(void)
@@ -47,6 +82,7 @@ static void call_everything(void)
     MTEST_OTHER(MPIX_Host_stream_launch(stream, nothing, NULL));
     MTEST_OTHER(MPIX_Host_stream_synchronize(stream));
     MTEST_OTHER(MPIX_Host_stream_query(stream, &flag));
+    call_puts();
     MTEST_EQ(flag, -9);
     MTEST_CHECK(queue == MPIX_QUEUE_NULL && stream == MPIX_HOST_STREAM_NULL);
     MTEST_CHECK(match == MPI_REQUEST_NULL && info == MPI_INFO_NULL);

@@ -23,7 +23,7 @@ if ! $CC -x "$language" -c -o /dev/null "$dir/empty.c" 2>/dev/null; then
     exit 77
 fi
 # Twice, to see that the guard works.
-for header in mpix_queue mpix_queue_device; do
+for header in mpix_queue mpix_queue_device mpix_queue_rma; do
     printf "#include <$header.h>\\n%.0s" 1 2 >"$dir/$header.c"
 done
 # For kernels alone there need be no mpi.h. What is a template is looked at where it is used.
@@ -57,6 +57,7 @@ for standard in $standards; do
     for names in -DMPIX_QUEUE_NO_ALIASES -UMPIX_QUEUE_NO_ALIASES -DMPIX_QUEUE_MPI_NAMES; do
         compile mpix_queue.c "-std=$standard" "$names"
         compile mpix_queue_device.c "-std=$standard" "$names"
+        compile mpix_queue_rma.c "-std=$standard" "$names"
     done
     compile kernels_only.c "-std=$standard" -I"$dir/without"
 done

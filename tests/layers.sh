@@ -26,18 +26,20 @@ may_include()
     core) echo "util/* comm/* $seam" ;;
     match) echo "util/* comm/* core/* $seam" ;;
     queue) echo "util/* comm/* core/* match/* $seam" ;;
-    host) echo "util/* comm/* core/* match/* queue/* $seam" ;;
+    host | rma) echo "util/* comm/* core/* match/* queue/* $seam" ;;
     # What GPUs of several processes share is that channel's alone, and is made of GPUs' streams.
     ipc) echo "$services $objects $seam stream/pieces.h stream/gpu*.h" ;;
     report) echo "util/* comm/* core/* match/* queue/* host/* $seam" ;;
     # Host streams are ended at MPI_Finalize.
-    lib) echo "util/* comm/* core/* match/* queue/* host/* report/* $seam stream/host_stream.h" ;;
+    lib)
+        echo "util/* comm/* core/* match/* queue/* host/* rma/* report/* $seam
+            stream/host_stream.h" ;;
     pmpi) echo "util/* comm/* core/* match/* queue/* host/* report/* lib/*" ;;
     # api.c asks whether the calls of the program come by; fortran.c is called like the names there.
     # Host streams are made and ended by users.
     api)
-        echo "util/* comm/* core/* match/* queue/* host/* report/* lib/* $seam stream/host_stream.h
-            pmpi/next.h pmpi/pull.h pmpi/fortran.h" ;;
+        echo "util/* comm/* core/* match/* queue/* host/* rma/* report/* lib/* $seam
+            stream/host_stream.h pmpi/next.h pmpi/pull.h pmpi/fortran.h" ;;
     # A channel. What it makes of a start and of a wait are operations.
     *) echo "$services $objects stream/op.h" ;;
     esac
@@ -79,7 +81,7 @@ check_include()
     fi
     [[ $3 = \"* && $file = src/* ]] || return
     case $header in
-    mpix_queue.h | mpix_queue_device.h) ;;
+    mpix_queue.h | mpix_queue_device.h | mpix_queue_rma.h) ;;
     */*)
         # Outside of its folder a file is named with the folder.
         matches "$header" "$(may_include "$room")" || [ "${header%%/*}" = "$room" ] ||
@@ -157,6 +159,8 @@ for line in 'static pthread_mutex_t lock;' 'pthread_mutex_lock(&x);' 'pthread_rw
 done
 gate_also=src/new/x.c finds "doc/design.md:1: no room src/new/ in section 2" doc/design.md \
     <<<'    src/core/   everything'
+finds "src/rma/x.c:1: rma may not include fallback/tags.h" src/rma/x.c \
+    <<<'#include "fallback/tags.h"'
 allows src/pmpi/x.c <<<'#include "core/request.h"'
 allows src/stream/cuda_stream.c <<<'#include <cuda.h>'
 allows src/cxi/x.c <<<'#include "core/channel.h"'

@@ -173,6 +173,14 @@ if [ $channel = ipc ] && [ "${2-}" = hip ]; then
 fi
 dies host "host: kind 9: MPI_Wait: request .send to 1 tag 7 on MPI_COMM_WORLD, .*.rank 1 of" \
     "request: kind 0" "channel: $channel$"
+if [ $channel = fallback ]; then
+    gone=("signal: kind 9: MPIX_Signal_wait: window 1: " "put: kind 9: MPIX_Put: window 1: "
+        "window: kind 9: MPIX_Window_free: window 1: " "gone: 1" "free: kind 0" "channel: ")
+    dies signal "first: kind 0" "reset: kind 0" "flush: kind 0" "${gone[@]}"
+    dies signal-queue "flush: kind 0" "enqueue: kind 0" \
+        "queue: kind 9: MPIX_Queue_wait: window 1: " "synchronize: kind 0" "drained: 1" "${gone[@]}"
+    dies signal-flush "flush: kind 0" "late: kind 9: MPIX_Window_flush: window 1: " "${gone[@]}"
+fi
 if [ "${2-}" != apart ]; then
     dies match "match: kind 9: .*the peer has ended" "request: kind 0"
 fi

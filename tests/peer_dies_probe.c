@@ -7,6 +7,8 @@
  *     peer_dies_probe HOW FILE
  *
  * HOW  receive, send: a start on a queue waits; host: MPI_Wait does; match: a second match
+ *      signal, signal-queue, signal-flush: puts with signals: the host waits for a signal, a stream
+ *      does, or the host waits until a large put is complete
  *      first-receive, first-send: the same as receive and send, but rank 1 has started by then
  *      open-receive, open-send: a match, while rank 1 opens memory of rank 0, for which its GPU
  *      is to be idle (on the double of HIP's runtime)
@@ -28,6 +30,7 @@
 #include <unistd.h>
 
 #include <mpix_queue.h>
+#include <mpix_queue_rma.h>
 
 #include "gpu_graph.h"
 #include "mtest_gpu.h"
@@ -223,6 +226,43 @@ static void match_again(MPI_Request *matched)
     say("request", MPI_Request_free(&request));
 }
 
+/* A signal was told while both lived; then nothing comes any more. */
+static void wait_for_puts(MPIX_Queue queue, MPIX_Host_stream stream, MPI_Request *request,
+                          const char *how)
+{
+    MPIX_Blk mine, theirs, out;
+    MPIX_Signal sig;
+    MPIX_Window window;
+    char *memory;
+
+    MPIX_Window_allocate(2 * BYTES, MPI_COMM_WORLD, MPI_INFO_NULL, &memory, &window);
+    MPIX_Signal_init(window, 1, &sig);
+    MPIX_Blk_init(window, 0, BYTES, MPIX_SIGNAL_NULL, &out);
+    MPIX_Blk_init(window, BYTES, BYTES, sig, &mine);
+    MPI_Sendrecv(&mine, sizeof mine, MPI_BYTE, 1 - rank, 0, &theirs, sizeof theirs, MPI_BYTE,
+                 1 - rank, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+    MPIX_Put(&out, &theirs);
+    say("first", MPIX_Signal_wait(sig));
+    say("reset", MPIX_Signal_reset(sig));
+    say("flush", MPIX_Window_flush(window));
+    die(request);
+    if (strcmp(how, "signal-queue") == 0) {
+        say("enqueue", MPIX_Enqueue_signal_wait(queue, sig));
+        say("queue", MPIX_Queue_wait(queue));
+        say("launch", MPIX_Host_stream_launch(stream, drain, &drained));
+        say("synchronize", MPIX_Host_stream_synchronize(stream));
+        fprintf(file, "drained: %d\n", drained);
+    } else if (strcmp(how, "signal-flush") == 0) {
+        MPIX_Put(&out, &theirs);
+        say("late", MPIX_Window_flush(window));
+    }
+    say("signal", MPIX_Signal_wait(sig));
+    say("put", MPIX_Put(&out, &theirs));
+    say("window", MPIX_Window_free(&window));
+    fprintf(file, "gone: %d\n", window == MPIX_WINDOW_NULL);
+    say("free", MPIX_Queue_free(&queue));
+}
+
 static void work(void *arg)
 {
     (void)arg;
@@ -304,6 +344,8 @@ int main(int argc, char *argv[])
         match_again(&request);
     } else if (strncmp(how, "open", 4) == 0) {
         match_opening(stream, strcmp(how, "open-send") == 0);
+    } else if (strncmp(how, "signal", 6) == 0) {
+        wait_for_puts(queue, stream, &request, how);
     } else {
         wait_on_queue(queue, stream, &request, how);
     }

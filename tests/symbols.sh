@@ -14,7 +14,7 @@ fail()
     failed=1
 }
 
-headers=("$top_srcdir/include/mpix_queue.h" "$top_srcdir/include/mpix_queue_device.h")
+headers=("$top_srcdir"/include/mpix_queue{,_device,_rma}.h)
 declared=$(sed -n 's/^MPIXQ_PUBLIC .* \**\(MPIXQ_[A-Za-z_]*\)(.*/\1/p' "${headers[@]}")
 [ "$(wc -w <<<"$declared")" -gt 20 ] || fail "found too few functions in the header: $declared"
 for name in $declared; do

@@ -9,17 +9,8 @@
 #include <dlfcn.h>
 
 #include "api.h"
+#include "fortran_names.h"
 #include "lib/lib.h"
-
-/* The names of a specific procedure: without handles of MPI or with INTEGER ones, and with those of
- * mpi_f08, which have the same form. */
-#define PLAIN(function, name)                                                                      \
-    MPIXQ_FORTRAN_ALIAS(function, name##_f_);                                                      \
-    MPIXQ_FORTRAN_ALIAS(function, name##_f__)
-#define HANDLES(function, name)                                                                    \
-    PLAIN(function, name);                                                                         \
-    MPIXQ_FORTRAN_ALIAS(function, name##_f08_);                                                    \
-    MPIXQ_FORTRAN_ALIAS(function, name##_f08__)
 
 /* While MPI is not up it must not be asked about handles, and C's functions look at none. */
 static int begin(struct mpixq_fortran_requests *r, int count, MPI_Fint *requests)
@@ -67,11 +58,6 @@ PLAIN(stream_ne, mpixq_host_stream_ne);
 
 /* ---- Queues --------------------------------------------------------------------------------- */
 
-static MPI_Info info_of(const MPI_Fint *info)
-{
-    return mpixq_lib_is_up() ? PMPI_Info_f2c(*info) : MPI_INFO_NULL;
-}
-
 /* A stream that is declared to be a host's: so a null handle of it is none, and not the default
  * stream of a GPU, which the C function would take it for. */
 static int init_host(MPIXQ_Queue *queue, MPI_Fint type, MPIXQ_Host_stream *stream, MPI_Info hints)
@@ -111,15 +97,15 @@ PLAIN(queue_init_ptr, mpixq_queue_init_ptr);
 static void queue_init_info(MPIXQ_Queue *queue, const MPI_Fint *type, MPIXQ_Host_stream *stream,
                             const MPI_Fint *info, MPI_Fint *ierror)
 {
-    mpixq_fortran_return(ierror, init_host(queue, *type, stream, info_of(info)));
+    mpixq_fortran_return(ierror, init_host(queue, *type, stream, mpixq_fortran_info(info)));
 }
 HANDLES(queue_init_info, mpixq_queue_init_info);
 
 static void queue_init_info_ptr(MPIXQ_Queue *queue, const MPI_Fint *type, void *const *address,
                                 const MPI_Fint *info, MPI_Fint *ierror)
 {
-    mpixq_fortran_return(
-        ierror, MPIXQ_Queue_init_info(queue, (MPIXQ_Queue_type)*type, *address, info_of(info)));
+    mpixq_fortran_return(ierror, MPIXQ_Queue_init_info(queue, (MPIXQ_Queue_type)*type, *address,
+                                                       mpixq_fortran_info(info)));
 }
 HANDLES(queue_init_info_ptr, mpixq_queue_init_info_ptr);
 
@@ -193,7 +179,7 @@ static void matchall_info(const MPI_Fint *count, MPI_Fint *requests, const MPI_F
     int rc = begin(&r, *count, requests);
 
     if (rc == MPI_SUCCESS) {
-        rc = MPIXQ_Matchall_info(*count, r.c, info_of(info));
+        rc = MPIXQ_Matchall_info(*count, r.c, mpixq_fortran_info(info));
         mpixq_fortran_requests_end(&r);
     }
     mpixq_fortran_return(ierror, rc);
@@ -238,7 +224,7 @@ static void imatchall_info(const MPI_Fint *count, MPI_Fint *requests, const MPI_
     int rc = begin(&r, *count, requests);
 
     if (rc == MPI_SUCCESS) {
-        rc = MPIXQ_Imatchall_info(*count, r.c, info_of(info), &made);
+        rc = MPIXQ_Imatchall_info(*count, r.c, mpixq_fortran_info(info), &made);
         mpixq_fortran_requests_end(&r);
     }
     if (rc == MPI_SUCCESS) {

@@ -11,10 +11,11 @@
 ! Every ierror may be left out.
 
 module mpix_queue
-    use, intrinsic :: iso_c_binding, only: c_intptr_t, c_ptr, c_funptr
-    use mpi_f08, only: MPI_Request, MPI_Info
+    use, intrinsic :: iso_c_binding, only: c_int64_t, c_intptr_t, c_ptr, c_funptr
+    use mpi_f08, only: MPI_ADDRESS_KIND, MPI_Comm, MPI_Info, MPI_Request
     implicit none
-    private :: c_intptr_t, c_ptr, c_funptr, MPI_Request, MPI_Info
+    private :: c_int64_t, c_intptr_t, c_ptr, c_funptr
+    private :: MPI_ADDRESS_KIND, MPI_Comm, MPI_Info, MPI_Request
 
     ! ---- Types and constants -------------------------------------------------------------------
 
@@ -27,8 +28,28 @@ module mpix_queue
         integer(c_intptr_t) :: MPIXQ_VAL = 0
     end type
 
+    type, bind(c) :: MPIXQ_Window
+        integer(c_intptr_t) :: MPIXQ_VAL = 0
+    end type
+
+    type, bind(c) :: MPIXQ_Signal
+        integer(c_intptr_t) :: MPIXQ_VAL = 0
+    end type
+
+    type, bind(c) :: MPIXQ_Plan
+        integer(c_intptr_t) :: MPIXQ_VAL = 0
+    end type
+
+    ! That of MPI_PROC_NULL unless something else is assigned.
+    type, bind(c) :: MPIXQ_Blk
+        integer(c_int64_t) :: MPIXQ_WORDS(8) = 0
+    end type
+
     type(MPIXQ_Queue), parameter :: MPIXQ_QUEUE_NULL = MPIXQ_Queue(0)
     type(MPIXQ_Host_stream), parameter :: MPIXQ_HOST_STREAM_NULL = MPIXQ_Host_stream(0)
+    type(MPIXQ_Window), parameter :: MPIXQ_WINDOW_NULL = MPIXQ_Window(0)
+    type(MPIXQ_Signal), parameter :: MPIXQ_SIGNAL_NULL = MPIXQ_Signal(0)
+    type(MPIXQ_Plan), parameter :: MPIXQ_PLAN_NULL = MPIXQ_Plan(0)
 
     integer, parameter :: MPIXQ_VERSION_MAJOR = 0
     integer, parameter :: MPIXQ_VERSION_MINOR = 2
@@ -200,6 +221,146 @@ module mpix_queue
     interface MPIX_Enqueue_waitall
         procedure :: MPIXQ_Enqueue_waitall_f08, MPIXQ_Enqueue_waitall_f, &
             MPIXQ_Enqueue_wait_started_f
+    end interface
+
+    interface MPIXQ_Window_create
+        procedure :: MPIXQ_Window_create_f08, MPIXQ_Window_create_f
+    end interface
+    interface MPIX_Window_create
+        procedure :: MPIXQ_Window_create_f08, MPIXQ_Window_create_f
+    end interface
+
+    interface MPIXQ_Window_allocate
+        procedure :: MPIXQ_Window_allocate_f08, MPIXQ_Window_allocate_f
+    end interface
+    interface MPIX_Window_allocate
+        procedure :: MPIXQ_Window_allocate_f08, MPIXQ_Window_allocate_f
+    end interface
+
+    interface MPIXQ_Window_free
+        procedure :: MPIXQ_Window_free_f
+    end interface
+    interface MPIX_Window_free
+        procedure :: MPIXQ_Window_free_f
+    end interface
+
+    interface MPIXQ_Window_flush
+        procedure :: MPIXQ_Window_flush_f
+    end interface
+    interface MPIX_Window_flush
+        procedure :: MPIXQ_Window_flush_f
+    end interface
+
+    interface MPIXQ_Signal_init
+        procedure :: MPIXQ_Signal_init_f
+    end interface
+    interface MPIX_Signal_init
+        procedure :: MPIXQ_Signal_init_f
+    end interface
+
+    interface MPIXQ_Signal_reset
+        procedure :: MPIXQ_Signal_reset_f
+    end interface
+    interface MPIX_Signal_reset
+        procedure :: MPIXQ_Signal_reset_f
+    end interface
+
+    interface MPIXQ_Signal_test
+        procedure :: MPIXQ_Signal_test_f
+    end interface
+    interface MPIX_Signal_test
+        procedure :: MPIXQ_Signal_test_f
+    end interface
+
+    interface MPIXQ_Signal_wait
+        procedure :: MPIXQ_Signal_wait_f
+    end interface
+    interface MPIX_Signal_wait
+        procedure :: MPIXQ_Signal_wait_f
+    end interface
+
+    interface MPIXQ_Signal_free
+        procedure :: MPIXQ_Signal_free_f
+    end interface
+    interface MPIX_Signal_free
+        procedure :: MPIXQ_Signal_free_f
+    end interface
+
+    interface MPIXQ_Blk_init
+        procedure :: MPIXQ_Blk_init_f
+    end interface
+    interface MPIX_Blk_init
+        procedure :: MPIXQ_Blk_init_f
+    end interface
+
+    interface MPIXQ_Blk_set_signal
+        procedure :: MPIXQ_Blk_set_signal_f
+    end interface
+    interface MPIX_Blk_set_signal
+        procedure :: MPIXQ_Blk_set_signal_f
+    end interface
+
+    interface MPIXQ_Put
+        procedure :: MPIXQ_Put_f
+    end interface
+    interface MPIX_Put
+        procedure :: MPIXQ_Put_f
+    end interface
+
+    interface MPIXQ_Get
+        procedure :: MPIXQ_Get_f
+    end interface
+    interface MPIX_Get
+        procedure :: MPIXQ_Get_f
+    end interface
+
+    interface MPIXQ_Plan_create
+        procedure :: MPIXQ_Plan_create_f
+    end interface
+    interface MPIX_Plan_create
+        procedure :: MPIXQ_Plan_create_f
+    end interface
+
+    interface MPIXQ_Plan_start
+        procedure :: MPIXQ_Plan_start_f
+    end interface
+    interface MPIX_Plan_start
+        procedure :: MPIXQ_Plan_start_f
+    end interface
+
+    interface MPIXQ_Plan_free
+        procedure :: MPIXQ_Plan_free_f
+    end interface
+    interface MPIX_Plan_free
+        procedure :: MPIXQ_Plan_free_f
+    end interface
+
+    interface MPIXQ_Enqueue_put
+        procedure :: MPIXQ_Enqueue_put_f
+    end interface
+    interface MPIX_Enqueue_put
+        procedure :: MPIXQ_Enqueue_put_f
+    end interface
+
+    interface MPIXQ_Enqueue_plan_start
+        procedure :: MPIXQ_Enqueue_plan_start_f
+    end interface
+    interface MPIX_Enqueue_plan_start
+        procedure :: MPIXQ_Enqueue_plan_start_f
+    end interface
+
+    interface MPIXQ_Enqueue_signal_wait
+        procedure :: MPIXQ_Enqueue_signal_wait_f
+    end interface
+    interface MPIX_Enqueue_signal_wait
+        procedure :: MPIXQ_Enqueue_signal_wait_f
+    end interface
+
+    interface MPIXQ_Enqueue_signal_reset
+        procedure :: MPIXQ_Enqueue_signal_reset_f
+    end interface
+    interface MPIX_Enqueue_signal_reset
+        procedure :: MPIXQ_Enqueue_signal_reset_f
     end interface
 
     interface MPIXQ_Host_stream_create
@@ -503,6 +664,170 @@ module mpix_queue
         subroutine MPIXQ_Enqueue_wait_started_f(queue, ierror)
             import :: MPIXQ_Queue
             type(MPIXQ_Queue), intent(in) :: queue
+            integer, optional, intent(out) :: ierror
+        end subroutine
+
+        subroutine MPIXQ_Window_create_f08(base, bytes, comm, info, win, ierror)
+            import :: c_ptr, MPI_ADDRESS_KIND, MPI_Comm, MPI_Info, MPIXQ_Window
+            type(c_ptr), intent(in) :: base
+            integer(kind=MPI_ADDRESS_KIND), intent(in) :: bytes
+            type(MPI_Comm), intent(in) :: comm
+            type(MPI_Info), intent(in) :: info
+            type(MPIXQ_Window), intent(inout) :: win
+            integer, optional, intent(out) :: ierror
+        end subroutine
+        subroutine MPIXQ_Window_create_f(base, bytes, comm, info, win, ierror)
+            import :: c_ptr, MPI_ADDRESS_KIND, MPIXQ_Window
+            type(c_ptr), intent(in) :: base
+            integer(kind=MPI_ADDRESS_KIND), intent(in) :: bytes
+            integer, intent(in) :: comm
+            integer, intent(in) :: info
+            type(MPIXQ_Window), intent(inout) :: win
+            integer, optional, intent(out) :: ierror
+        end subroutine
+
+        subroutine MPIXQ_Window_allocate_f08(bytes, comm, info, base, win, ierror)
+            import :: MPI_ADDRESS_KIND, MPI_Comm, MPI_Info, c_ptr, MPIXQ_Window
+            integer(kind=MPI_ADDRESS_KIND), intent(in) :: bytes
+            type(MPI_Comm), intent(in) :: comm
+            type(MPI_Info), intent(in) :: info
+            type(c_ptr), intent(inout) :: base
+            type(MPIXQ_Window), intent(inout) :: win
+            integer, optional, intent(out) :: ierror
+        end subroutine
+        subroutine MPIXQ_Window_allocate_f(bytes, comm, info, base, win, ierror)
+            import :: MPI_ADDRESS_KIND, c_ptr, MPIXQ_Window
+            integer(kind=MPI_ADDRESS_KIND), intent(in) :: bytes
+            integer, intent(in) :: comm
+            integer, intent(in) :: info
+            type(c_ptr), intent(inout) :: base
+            type(MPIXQ_Window), intent(inout) :: win
+            integer, optional, intent(out) :: ierror
+        end subroutine
+
+        subroutine MPIXQ_Window_free_f(win, ierror)
+            import :: MPIXQ_Window
+            type(MPIXQ_Window), intent(inout) :: win
+            integer, optional, intent(out) :: ierror
+        end subroutine
+
+        subroutine MPIXQ_Window_flush_f(win, ierror)
+            import :: MPIXQ_Window
+            type(MPIXQ_Window), intent(in) :: win
+            integer, optional, intent(out) :: ierror
+        end subroutine
+
+        subroutine MPIXQ_Signal_init_f(win, num_event, sig, ierror)
+            import :: MPIXQ_Window, MPIXQ_Signal
+            type(MPIXQ_Window), intent(in) :: win
+            integer, intent(in) :: num_event
+            type(MPIXQ_Signal), intent(inout) :: sig
+            integer, optional, intent(out) :: ierror
+        end subroutine
+
+        subroutine MPIXQ_Signal_reset_f(sig, ierror)
+            import :: MPIXQ_Signal
+            type(MPIXQ_Signal), intent(in) :: sig
+            integer, optional, intent(out) :: ierror
+        end subroutine
+
+        subroutine MPIXQ_Signal_test_f(sig, flag, ierror)
+            import :: MPIXQ_Signal
+            type(MPIXQ_Signal), intent(in) :: sig
+            logical, intent(out) :: flag
+            integer, optional, intent(out) :: ierror
+        end subroutine
+
+        subroutine MPIXQ_Signal_wait_f(sig, ierror)
+            import :: MPIXQ_Signal
+            type(MPIXQ_Signal), intent(in) :: sig
+            integer, optional, intent(out) :: ierror
+        end subroutine
+
+        subroutine MPIXQ_Signal_free_f(sig, ierror)
+            import :: MPIXQ_Signal
+            type(MPIXQ_Signal), intent(inout) :: sig
+            integer, optional, intent(out) :: ierror
+        end subroutine
+
+        subroutine MPIXQ_Blk_init_f(win, offset, bytes, sig, blk, ierror)
+            import :: MPIXQ_Window, MPI_ADDRESS_KIND, MPIXQ_Signal, MPIXQ_Blk
+            type(MPIXQ_Window), intent(in) :: win
+            integer(kind=MPI_ADDRESS_KIND), intent(in) :: offset
+            integer(kind=MPI_ADDRESS_KIND), intent(in) :: bytes
+            type(MPIXQ_Signal), intent(in) :: sig
+            type(MPIXQ_Blk), intent(inout) :: blk
+            integer, optional, intent(out) :: ierror
+        end subroutine
+
+        subroutine MPIXQ_Blk_set_signal_f(blk, from, ierror)
+            import :: MPIXQ_Blk
+            type(MPIXQ_Blk), intent(inout) :: blk
+            type(MPIXQ_Blk), optional, intent(in) :: from
+            integer, optional, intent(out) :: ierror
+        end subroutine
+
+        subroutine MPIXQ_Put_f(local, remote, ierror)
+            import :: MPIXQ_Blk
+            type(MPIXQ_Blk), intent(in) :: local
+            type(MPIXQ_Blk), intent(in) :: remote
+            integer, optional, intent(out) :: ierror
+        end subroutine
+
+        subroutine MPIXQ_Get_f(local, remote, ierror)
+            import :: MPIXQ_Blk
+            type(MPIXQ_Blk), intent(in) :: local
+            type(MPIXQ_Blk), intent(in) :: remote
+            integer, optional, intent(out) :: ierror
+        end subroutine
+
+        subroutine MPIXQ_Plan_create_f(count, local, remote, plan, ierror)
+            import :: MPIXQ_Blk, MPIXQ_Plan
+            integer, intent(in) :: count
+            type(MPIXQ_Blk), intent(in) :: local(*)
+            type(MPIXQ_Blk), intent(in) :: remote(*)
+            type(MPIXQ_Plan), intent(inout) :: plan
+            integer, optional, intent(out) :: ierror
+        end subroutine
+
+        subroutine MPIXQ_Plan_start_f(plan, ierror)
+            import :: MPIXQ_Plan
+            type(MPIXQ_Plan), intent(in) :: plan
+            integer, optional, intent(out) :: ierror
+        end subroutine
+
+        subroutine MPIXQ_Plan_free_f(plan, ierror)
+            import :: MPIXQ_Plan
+            type(MPIXQ_Plan), intent(inout) :: plan
+            integer, optional, intent(out) :: ierror
+        end subroutine
+
+        subroutine MPIXQ_Enqueue_put_f(queue, local, remote, ierror)
+            import :: MPIXQ_Queue, MPIXQ_Blk
+            type(MPIXQ_Queue), intent(in) :: queue
+            type(MPIXQ_Blk), intent(in) :: local
+            type(MPIXQ_Blk), intent(in) :: remote
+            integer, optional, intent(out) :: ierror
+        end subroutine
+
+        subroutine MPIXQ_Enqueue_plan_start_f(queue, plan, ierror)
+            import :: MPIXQ_Queue, MPIXQ_Plan
+            type(MPIXQ_Queue), intent(in) :: queue
+            type(MPIXQ_Plan), intent(in) :: plan
+            integer, optional, intent(out) :: ierror
+        end subroutine
+
+        subroutine MPIXQ_Enqueue_signal_wait_f(queue, sig, ierror)
+            import :: MPIXQ_Queue, MPIXQ_Signal
+            type(MPIXQ_Queue), intent(in) :: queue
+            type(MPIXQ_Signal), intent(in) :: sig
+            integer, optional, intent(out) :: ierror
+        end subroutine
+
+        subroutine MPIXQ_Enqueue_signal_reset_f(queue, sig, ierror)
+            import :: MPIXQ_Queue, MPIXQ_Signal
+            type(MPIXQ_Queue), intent(in) :: queue
+            type(MPIXQ_Signal), intent(in) :: sig
             integer, optional, intent(out) :: ierror
         end subroutine
 

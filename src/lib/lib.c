@@ -22,6 +22,7 @@
 #include "report/liveness.h"
 #include "report/trace_tell.h"
 #include "report/watchdog.h"
+#include "rma/rma.h"
 #include "stream/host_stream.h"
 #include "stream/stream.h"
 #include "util/affinity.h"
@@ -51,6 +52,7 @@ static void drive(void)
 {
     mpixq_channels_drive();
     mpixq_tallies_drive();
+    mpixq_rma_drive();
 }
 
 /* Who calls whom upwards: the parts below know these functions only by such tables. */
@@ -79,7 +81,7 @@ static bool is_pending(void)
 {
     bool expects = mpixq_tallies_expect();
 
-    return mpixq_host_is_needed() || expects;
+    return mpixq_host_is_needed() || expects || mpixq_rma_is_needed();
 }
 
 static const struct mpixq_progress_work progress_work = {
@@ -129,12 +131,27 @@ static void recall(struct mpixq_request *req, void *arg)
     }
 }
 
+/* What the program has not freed. */
+static void tell_left(int queues, int requests, int windows, int streams)
+{
+    if (queues + requests > 0) {
+        mpixq_warn("MPI_Finalize: not freed: %d queues, %d matched requests", queues, requests);
+    }
+    if (windows > 0) {
+        mpixq_warn("MPI_Finalize: not freed: %d windows", windows);
+    }
+    if (streams > 0) {
+        /* Nothing is lost: what they were to do is done. */
+        mpixq_info("MPI_Finalize: not destroyed: %d host streams", streams);
+    }
+}
+
 /* The callback of an attribute of MPI_COMM_SELF: MPI_Finalize deletes those first of all, whichever
  * way it is called, the last that was set first. This one was set in MPI_Init, so the callbacks of
  * the program have the library. */
 static int teardown(MPI_Comm comm, int key, void *value, void *extra)
 {
-    int queues, streams, requests = 0;
+    int queues, streams, windows, requests = 0;
 
     (void)comm;
     (void)key;
@@ -147,6 +164,7 @@ static int teardown(MPI_Comm comm, int key, void *value, void *extra)
     mpixq_dump_close();
     mpixq_progress_stop();
     mpixq_opener_stop();
+    windows = mpixq_rma_close();
     mpixq_host_close();
     mpixq_streams_look_at_places();
     mpixq_handles_each(recall, NULL); /* no other thread is here any more */
@@ -163,13 +181,7 @@ static int teardown(MPI_Comm comm, int key, void *value, void *extra)
     mpixq_streams_close();
     mpixq_comm_close();
     mpixq_node_close();
-    if (queues + requests > 0) {
-        mpixq_warn("MPI_Finalize: not freed: %d queues, %d matched requests", queues, requests);
-    }
-    if (streams > 0) {
-        /* Nothing is lost: what they were to do is done. */
-        mpixq_info("MPI_Finalize: not destroyed: %d host streams", streams);
-    }
+    tell_left(queues, requests, windows, streams);
     return MPI_SUCCESS;
 }
 

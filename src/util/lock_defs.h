@@ -23,9 +23,11 @@ MPIXQ_LOCK(GPU_ASK, "asking whether a device was reset")
 
 MPIXQ_LOCK(CXI_DRIVE, "who reads the NIC's completions")
 MPIXQ_LOCK(MATCH, "pairing, control messages, tags, requests that are matched or released")
+MPIXQ_LOCK(RMA_WINDOW, "a window: its messages, its table of signals")
 MPIXQ_LOCK(CXI_OPEN, "opening the NICs")
 
 /* Of these most are leaves: held for a few instructions, with nothing taken under them. */
+MPIXQ_LOCK(RMA_OBJECTS, "the lists of windows, signals and plans")
 MPIXQ_LOCK(MATCH_OPS, "the table of handles of nonblocking matches")
 MPIXQ_LOCK(OPENER, "the thread that opens memory of peers: what it is called for, its sleep")
 MPIXQ_LOCK(GRAPHS, "pairs that were captured, and the graphs that hold them")

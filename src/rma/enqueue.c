@@ -1,0 +1,233 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * Copyright (c) 2026 the mpix-queue authors
+ *
+ * Puts, plans and signals in the order of a queue: calls of a function of the host, and waits for
+ * the count of rounds of a signal that are over, which whoever waits drives. */
+#include <string.h>
+
+#include "put.h"
+#include "queue/queues.h"
+#include "rma.h"
+#include "util/alloc.h"
+#include "util/progress.h"
+#include "window.h"
+
+/* What a stream is to do when it gets there; freed by that. */
+struct call {
+    struct mpixq_queue *queue;
+    struct mpixq_plan *plan;     /* NULL: a put, or a reset */
+    struct mpixq_signal *signal; /* to reset; NULL: a put or a plan */
+    struct mpixq_transfer put;
+};
+
+/* What is to be started belongs to a window that may not be freed before. */
+static struct mpixq_window *window_of(const struct call *call)
+{
+    return call->signal != NULL ? NULL : call->plan != NULL ? call->plan->window : call->put.window;
+}
+
+static int make(struct call *call)
+{
+    if (call->signal != NULL) {
+        return mpixq_rma_signal_set(call->signal, true);
+    }
+    return call->plan != NULL ? mpixq_rma_start(call->plan->transfers, call->plan->n, false)
+                              : mpixq_rma_start(&call->put, 1, false);
+}
+
+/* Of a queue that has failed nothing is started any more. */
+static void run(void *const args[], int n, bool by_gpu)
+{
+    (void)by_gpu;
+    for (int i = 0; i < n; i++) {
+        struct call *call = args[i];
+        struct mpixq_window *window = window_of(call);
+
+        if (mpixq_queue_has_failed(call->queue)) {
+            if (call->signal != NULL) {
+                atomic_fetch_sub(&call->signal->armed, 1);
+            }
+        } else {
+            mpixq_queue_fail_alone(call->queue, make(call));
+            atomic_fetch_add_explicit(&call->queue->posts, call->signal == NULL,
+                                      memory_order_relaxed);
+        }
+        if (call->plan != NULL) {
+            atomic_fetch_sub(&call->plan->enqueued, 1);
+        }
+        if (window != NULL) {
+            atomic_fetch_sub(&window->enqueued, 1);
+        }
+        mpixq_free(call);
+    }
+}
+
+/* For streams: the windows of the signals that they wait for go on; and if a signal cannot come any
+ * more, the queue fails. */
+static void poll(void *const args[], int n)
+{
+    struct mpixq_window *last = NULL;
+
+    for (int i = 0; i < n; i++) {
+        const struct mpixq_rma_waiter *waiter = args[i];
+        bool complete;
+
+        if (waiter->signal->window != last) {
+            last = waiter->signal->window;
+            mpixq_rma_progress(last);
+        }
+        mpixq_queue_fail_alone(waiter->queue, mpixq_rma_signal_look(waiter->signal, &complete));
+    }
+}
+
+/* May the program enqueue this just now? An MPI code. */
+static int check(struct mpixq_queue *queue, struct mpixq_fault *fault_p)
+{
+    enum mpixq_error error = (enum mpixq_error)queue->stream->ops->admits(queue->stream);
+
+    *fault_p = MPIXQ_FAULT_NONE;
+    if (queue->type == MPIXQ_QUEUE_CXI || queue->type == MPIXQ_QUEUE_IPC) {
+        return mpixq_error_code(MPIXQ_E_WINDOW_QUEUE);
+    }
+    mpixq_queue_look(queue);
+    if (mpixq_queue_has_failed(queue)) {
+        return mpixq_queue_failure(queue, fault_p);
+    }
+    return mpixq_error_code(error == MPIXQ_E_CAPTURE ? MPIXQ_E_WINDOW_CAPTURE : error);
+}
+
+/* In turn. */
+static void submit(struct mpixq_queue *queue, struct mpixq_op *op)
+{
+    queue->mark++; /* no request is being submitted */
+    queue->ticket = queue->stream->ops->submit(queue->stream, op, 1, &queue->turn);
+    queue->launches++;
+}
+
+static int submit_call(struct mpixq_queue *queue, const struct call *what)
+{
+    struct call *call = mpixq_alloc(sizeof *call); /* freed in run */
+    struct mpixq_window *window = window_of(what);
+    struct mpixq_op op = {.copy = NULL};
+
+    if (call == NULL) {
+        return mpixq_error_code(MPIXQ_E_NO_MEMORY);
+    }
+    *call = *what;
+    call->queue = queue;
+    if (call->plan != NULL) {
+        atomic_fetch_add(&call->plan->enqueued, 1);
+    }
+    if (window != NULL) {
+        atomic_fetch_add(&window->enqueued, 1);
+    }
+    mpixq_op_call(&op, MPIXQ_OP_CALL, run, call);
+    mpixq_turn_take(&queue->turn);
+    submit(queue, &op);
+    mpixq_turn_leave(&queue->turn);
+    return MPI_SUCCESS;
+}
+
+int mpixq_rma_enqueue_put(struct mpixq_queue *queue, const MPIXQ_Blk *local,
+                          const MPIXQ_Blk *remote, struct mpixq_fault *fault_p)
+{
+    struct call call = {.plan = NULL};
+    int rc = check(queue, fault_p);
+
+    rc = rc ? rc : mpixq_transfer_check(local, remote, &call.put);
+    return rc == MPI_SUCCESS && call.put.window != NULL ? submit_call(queue, &call) : rc;
+}
+
+int mpixq_rma_enqueue_plan(struct mpixq_queue *queue, struct mpixq_plan *plan,
+                           struct mpixq_fault *fault_p)
+{
+    struct call call = {.plan = plan};
+    int rc = check(queue, fault_p);
+
+    rc = rc ? rc : mpixq_rma_plan_check(plan);
+    return rc == MPI_SUCCESS && plan->window != NULL ? submit_call(queue, &call) : rc;
+}
+
+/* The place of the queue among those that use the signal: one of a queue that was freed, or new. */
+static struct mpixq_rma_waiter *waiter_of(struct mpixq_signal *signal, struct mpixq_queue *queue)
+{
+    struct mpixq_rma_waiter *waiter;
+
+    mpixq_lock_acquire(&signal->window->lock);
+    waiter = signal->waiters;
+    while (waiter != NULL && waiter->queue != queue) {
+        waiter = waiter->next;
+    }
+    if (waiter == NULL) {
+        waiter = signal->leftover;
+        if (waiter != NULL) {
+            signal->leftover = waiter->next;
+        } else {
+            waiter = mpixq_alloc(sizeof *waiter); /* kept with the memory of the signal */
+        }
+        if (waiter != NULL) {
+            waiter->signal = signal;
+            waiter->queue = queue;
+            waiter->next = signal->waiters;
+            signal->waiters = waiter;
+        }
+    }
+    mpixq_lock_release(&signal->window->lock);
+    return waiter;
+}
+
+static void note(struct mpixq_rma_waiter *waiter, const struct mpixq_queue *queue)
+{
+    waiter->queue_number = queue->number;
+    waiter->ticket = queue->ticket;
+}
+
+int mpixq_rma_enqueue_wait(struct mpixq_queue *queue, struct mpixq_signal *signal,
+                           struct mpixq_fault *fault_p)
+{
+    struct mpixq_rma_waiter *waiter;
+    struct mpixq_op op;
+    int rc = check(queue, fault_p);
+
+    if (rc != MPI_SUCCESS) {
+        return rc;
+    }
+    waiter = waiter_of(signal, queue);
+    if (waiter == NULL) {
+        return mpixq_error_code(MPIXQ_E_NO_MEMORY);
+    }
+    mpixq_turn_take(&queue->turn);
+    mpixq_op_wait(&op, MPIXQ_OP_WAIT, waiter, &signal->fired, atomic_load(&signal->armed),
+                  &queue->failed);
+    op.poll = poll;
+    submit(queue, &op);
+    note(waiter, queue);
+    mpixq_turn_leave(&queue->turn);
+    return MPI_SUCCESS;
+}
+
+int mpixq_rma_enqueue_reset(struct mpixq_queue *queue, struct mpixq_signal *signal,
+                            struct mpixq_fault *fault_p)
+{
+    struct call call = {.queue = queue, .signal = signal};
+    struct mpixq_rma_waiter *waiter;
+    int rc = check(queue, fault_p);
+
+    if (rc != MPI_SUCCESS) {
+        return rc;
+    }
+    waiter = waiter_of(signal, queue);
+    if (waiter == NULL) {
+        return mpixq_error_code(MPIXQ_E_NO_MEMORY);
+    }
+    atomic_fetch_add(&signal->armed, 1); /* what is enqueued from here on is about that round */
+    rc = submit_call(queue, &call);
+    if (rc != MPI_SUCCESS) {
+        atomic_fetch_sub(&signal->armed, 1);
+        return rc;
+    }
+    mpixq_turn_take(&queue->turn);
+    note(waiter, queue);
+    mpixq_turn_leave(&queue->turn);
+    return MPI_SUCCESS;
+}

@@ -1,0 +1,482 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * Copyright (c) 2026 the mpix-queue authors */
+#include "protocol.h"
+
+#include <stdio.h>
+#include <string.h>
+#include <utlist.h>
+
+#include "signal_word.h"
+#include "transport.h"
+#include "util/alloc.h"
+#include "util/log.h"
+#include "window.h"
+
+enum { PART = 4 << 20 };
+
+static struct mpixq_rma_op *op_new(struct mpixq_window *window, enum mpixq_rma_message message)
+{
+    struct mpixq_rma_op *op = mpixq_alloc(sizeof *op);
+
+    if (op == NULL) {
+        mpixq_rma_window_fail(window, mpixq_error_code(MPIXQ_E_NO_MEMORY));
+        return NULL;
+    }
+    op->header.message = message;
+    op->header.key = ++window->last_key;
+    op->request = MPI_REQUEST_NULL;
+    return op;
+}
+
+static void answer(struct mpixq_window *window, struct mpixq_rma_peer *peer,
+                   enum mpixq_rma_message message, uint64_t to, uint64_t offset, uint64_t value)
+{
+    struct mpixq_rma_op *op = op_new(window, message);
+
+    if (op != NULL) {
+        op->header.to = to;
+        op->header.offset = offset;
+        op->header.value = value;
+        mpixq_rma_send(window, peer, MPIXQ_RMA_ANSWERS, op);
+    }
+}
+
+/* Data has moved: the signal of this end is told, if it is still there. */
+static void tell(struct mpixq_window *window, const struct mpixq_rma_op *op, int peer)
+{
+    struct mpixq_signal *signal;
+
+    (void)mpixq_rma_signal_find(window, op->signal, op->generation, &signal);
+    mpixq_rma_signal_add(signal, op->header.part, op->header.parts, peer, op->header.offset);
+}
+
+static void end(struct mpixq_window *window, struct mpixq_rma_op *op)
+{
+    window->n_own -= op->is_own;
+    mpixq_free(op);
+}
+
+/* ---- At the end that starts ---- */
+
+static void ask(struct mpixq_window *window, struct mpixq_rma_op *op)
+{
+    HASH_ADD(hh, window->asked, header.key, sizeof op->header.key, op);
+    if (!mpixq_in_table(op->hh)) {
+        mpixq_rma_window_fail(window, mpixq_error_code(MPIXQ_E_NO_MEMORY));
+        mpixq_free(op);
+    }
+}
+
+static void sent(struct mpixq_window *window, struct mpixq_rma_peer *peer, struct mpixq_rma_op *op)
+{
+    switch (op->header.message) {
+    case MPIXQ_RMA_PUT:
+    case MPIXQ_RMA_REPLY:
+        if (op->header.is_eager) {
+            tell(window, op, peer->rank);
+            end(window, op);
+        } else {
+            peer->waiting++;
+            ask(window, op);
+        }
+        break;
+    case MPIXQ_RMA_GET:
+        peer->gets++;
+        ask(window, op);
+        break;
+    default:
+        mpixq_free(op);
+        break;
+    }
+}
+
+/* What an answer is about, taken out of the table; NULL: an answer that makes no sense. */
+static struct mpixq_rma_op *take_asked(struct mpixq_window *window, uint64_t key, int peer)
+{
+    struct mpixq_rma_op *op;
+
+    HASH_FIND(hh, window->asked, &key, sizeof key, op);
+    if (op == NULL || op->peer != peer) {
+        return NULL;
+    }
+    HASH_DEL(window->asked, op);
+    return op;
+}
+
+/* ---- Data by rendezvous ---- */
+
+static int take_tag(struct mpixq_rma_peer *peer)
+{
+    for (int i = 0; i < MPIXQ_RMA_AHEAD; i++) {
+        if ((peer->tags >> i & 1) == 0) {
+            peer->tags |= 1U << i;
+            return i + 1;
+        }
+    }
+    return 0; /* the peer has more under way than it may */
+}
+
+/* Receive data from the peer into the op's memory, and tell it to send. */
+static void receive_data(struct mpixq_window *window, struct mpixq_rma_peer *peer,
+                         struct mpixq_rma_op *op, uint64_t key)
+{
+    int rc = MPI_ERR_OTHER;
+
+    op->tag = take_tag(peer);
+    op->peer = peer->rank;
+    if (op->tag != 0) {
+        rc = PMPI_Irecv(op->data, (int)op->header.bytes, MPI_BYTE, peer->rank, op->tag,
+                        window->comm, &op->request);
+    }
+    if (rc != MPI_SUCCESS) {
+        mpixq_rma_mpi_failed(window, rc, "receive data");
+        mpixq_free(op);
+        return;
+    }
+    DL_APPEND(window->moving, op);
+    answer(window, peer, MPIXQ_RMA_GO, key, op->header.offset, (uint64_t)op->tag);
+}
+
+static void send_data(struct mpixq_window *window, const struct mpixq_rma_header *header, int from)
+{
+    struct mpixq_rma_op *op = take_asked(window, header->to, from);
+    int rc;
+
+    if (op == NULL || op->header.message == MPIXQ_RMA_GET || header->value > MPIXQ_RMA_AHEAD) {
+        mpixq_rma_mpi_failed(window, MPI_ERR_OTHER, "understand an answer");
+        mpixq_free(op);
+        return;
+    }
+    rc = PMPI_Isend(op->data, (int)op->header.bytes, MPI_BYTE, from, (int)header->value,
+                    window->comm, &op->request);
+    if (rc != MPI_SUCCESS) {
+        mpixq_rma_mpi_failed(window, rc, "send data");
+        mpixq_free(op);
+        return;
+    }
+    DL_APPEND(window->moving, op);
+}
+
+static void answer_flush(struct mpixq_window *window, struct mpixq_rma_peer *peer)
+{
+    if (peer->to_answer != 0 && peer->arrived >= peer->to_answer) {
+        answer(window, peer, MPIXQ_RMA_FLUSHED, 0, 0, peer->arrived);
+        peer->to_answer = 0;
+    }
+}
+
+/* MPI has moved the data of an op. */
+static void moved(struct mpixq_window *window, struct mpixq_rma_op *op)
+{
+    struct mpixq_rma_peer *peer = mpixq_rma_peer(window, op->peer);
+
+    tell(window, op, op->peer);
+    if (op->tag == 0) {
+        peer->waiting--;
+    } else {
+        peer->tags &= ~(1U << (op->tag - 1));
+        if (op->is_own) {
+            peer->gets--;
+        } else {
+            peer->arrived++;
+            answer_flush(window, peer);
+        }
+    }
+    end(window, op);
+}
+
+static void look_at_data(struct mpixq_window *window)
+{
+    struct mpixq_rma_op *op, *next;
+
+    DL_FOREACH_SAFE(window->moving, op, next)
+    {
+        int done = 0, rc = PMPI_Test(&op->request, &done, MPI_STATUS_IGNORE);
+
+        if (rc != MPI_SUCCESS) {
+            mpixq_rma_mpi_failed(window, rc, "move data");
+            return;
+        }
+        if (done) {
+            DL_DELETE(window->moving, op);
+            moved(window, op);
+        }
+    }
+}
+
+/* ---- At the end that a put or get goes to ---- */
+
+/* What a message says of this window holds. */
+static enum mpixq_error check(const struct mpixq_window *window,
+                              const struct mpixq_rma_header *header, struct mpixq_signal **signal_p)
+{
+    if (!mpixq_blk_fits(header->offset, header->bytes, window->bytes)) {
+        return MPIXQ_E_BLK_RANGE;
+    }
+    if (header->bytes > PART || header->parts == 0 || header->parts > MPIXQ_SIGNAL_PARTS ||
+        header->part >= header->parts) {
+        return MPIXQ_E_BLK;
+    }
+    return mpixq_rma_signal_find(window, header->signal, header->generation, signal_p);
+}
+
+/* An op of this process about the block that the message names. */
+static struct mpixq_rma_op *op_about(struct mpixq_window *window,
+                                     const struct mpixq_rma_header *header,
+                                     enum mpixq_rma_message message)
+{
+    struct mpixq_rma_op *op = op_new(window, message);
+
+    if (op != NULL) {
+        op->header.part = header->part;
+        op->header.parts = header->parts;
+        op->header.offset = header->offset;
+        op->header.bytes = header->bytes;
+        op->data = window->base + header->offset;
+        op->signal = header->signal;
+        op->generation = header->generation;
+    }
+    return op;
+}
+
+static void refuse(struct mpixq_window *window, const struct mpixq_rma_header *header,
+                   struct mpixq_rma_peer *peer, enum mpixq_error error)
+{
+    mpixq_err("window %llu: rank %d wants %llu bytes at offset %llu: %s",
+              (unsigned long long)window->number, peer->rank, (unsigned long long)header->bytes,
+              (unsigned long long)header->offset, mpixq_error_text(error));
+    answer(window, peer, MPIXQ_RMA_REFUSE, header->key, header->offset, (uint64_t)error);
+    if (header->message == MPIXQ_RMA_PUT) {
+        peer->arrived++;
+        answer_flush(window, peer);
+    }
+}
+
+static void came_put(struct mpixq_window *window, const struct mpixq_rma_header *header,
+                     const void *data, struct mpixq_rma_peer *peer)
+{
+    struct mpixq_signal *signal;
+    enum mpixq_error error = check(window, header, &signal);
+    struct mpixq_rma_op *op;
+
+    if (error != MPIXQ_E_NONE) {
+        refuse(window, header, peer, error);
+        return;
+    }
+    if (header->is_eager) {
+        if (header->bytes > 0) {
+            memcpy(window->base + header->offset, data, header->bytes);
+        }
+        mpixq_rma_signal_add(signal, header->part, header->parts, peer->rank, header->offset);
+        peer->arrived++;
+        answer_flush(window, peer);
+        return;
+    }
+    op = op_about(window, header, MPIXQ_RMA_PUT);
+    if (op != NULL) {
+        receive_data(window, peer, op, header->key);
+    }
+}
+
+static void came_get(struct mpixq_window *window, const struct mpixq_rma_header *header,
+                     struct mpixq_rma_peer *peer)
+{
+    struct mpixq_signal *signal;
+    enum mpixq_error error = check(window, header, &signal);
+    struct mpixq_rma_op *op;
+
+    if (error != MPIXQ_E_NONE) {
+        refuse(window, header, peer, error);
+        return;
+    }
+    op = op_about(window, header, MPIXQ_RMA_REPLY);
+    if (op != NULL) {
+        op->header.to = header->key;
+        op->header.is_eager = header->bytes <= MPIXQ_RMA_EAGER;
+        mpixq_rma_send(window, peer, MPIXQ_RMA_DATA, op);
+    }
+}
+
+static void came_reply(struct mpixq_window *window, const struct mpixq_rma_header *header,
+                       const void *data, struct mpixq_rma_peer *peer)
+{
+    struct mpixq_rma_op *op = take_asked(window, header->to, peer->rank);
+
+    if (op == NULL || op->header.message != MPIXQ_RMA_GET || op->header.bytes != header->bytes) {
+        mpixq_rma_mpi_failed(window, MPI_ERR_OTHER, "understand the reply to a get");
+        mpixq_free(op);
+        return;
+    }
+    if (!header->is_eager) {
+        receive_data(window, peer, op, header->key);
+        return;
+    }
+    if (header->bytes > 0) {
+        memcpy(op->data, data, header->bytes);
+    }
+    tell(window, op, peer->rank);
+    peer->gets--;
+    end(window, op);
+}
+
+/* The code of a refusal, kept for the next flush. Data that was sent along has left its block, and
+ * its signal was told; what was to follow never will be, so its signal fails. */
+static void came_refusal(struct mpixq_window *window, const struct mpixq_rma_header *header,
+                         struct mpixq_rma_peer *peer)
+{
+    struct mpixq_rma_op *op = take_asked(window, header->to, peer->rank);
+    enum mpixq_error error =
+        header->value < MPIXQ_E_COUNT ? (enum mpixq_error)header->value : MPIXQ_E_BLK;
+    struct mpixq_signal *signal;
+    char what[96];
+    int code;
+
+    (void)snprintf(what, sizeof what, "refused by rank %d of window %llu, offset %llu", peer->rank,
+                   (unsigned long long)window->number, (unsigned long long)header->offset);
+    code = mpixq_error_cause(error, what, mpixq_error_text(error));
+    window->refused = window->refused == MPI_SUCCESS ? code : window->refused;
+    if (op != NULL) {
+        (void)mpixq_rma_signal_find(window, op->signal, op->generation, &signal);
+        mpixq_rma_signal_fail(signal, code);
+        peer->gets -= op->header.message == MPIXQ_RMA_GET;
+        peer->waiting -= op->header.message != MPIXQ_RMA_GET;
+        end(window, op);
+    }
+}
+
+static void came(struct mpixq_window *window, const struct mpixq_rma_header *header,
+                 const void *data, int from)
+{
+    struct mpixq_rma_peer *peer = mpixq_rma_peer(window, from);
+
+    if (peer == NULL) {
+        return;
+    }
+    switch (header->message) {
+    case MPIXQ_RMA_PUT:
+        came_put(window, header, data, peer);
+        break;
+    case MPIXQ_RMA_GET:
+        came_get(window, header, peer);
+        break;
+    case MPIXQ_RMA_REPLY:
+        came_reply(window, header, data, peer);
+        break;
+    case MPIXQ_RMA_GO:
+        send_data(window, header, from);
+        break;
+    case MPIXQ_RMA_REFUSE:
+        came_refusal(window, header, peer);
+        break;
+    case MPIXQ_RMA_FLUSH:
+        peer->to_answer = header->value > peer->to_answer ? header->value : peer->to_answer;
+        answer_flush(window, peer);
+        break;
+    case MPIXQ_RMA_FLUSHED:
+        peer->flushed = header->value > peer->flushed ? header->value : peer->flushed;
+        break;
+    default:
+        mpixq_rma_mpi_failed(window, MPI_ERR_OTHER, "understand a message");
+        break;
+    }
+}
+
+/* ---- What others call ---- */
+
+void mpixq_rma_protocol_go(struct mpixq_window *window)
+{
+    static const struct mpixq_rma_protocol protocol = {.sent = sent, .came = came};
+
+    mpixq_rma_transport_go(window, &protocol);
+    if (window->moving != NULL && atomic_load(&window->failed) == MPI_SUCCESS) {
+        look_at_data(window);
+    }
+}
+
+/* One part: what it says is about the remote block, what it has here about the local one. */
+static bool begin_part(const struct mpixq_transfer *transfer, bool is_get,
+                       struct mpixq_rma_peer *peer, uint32_t part, uint32_t parts)
+{
+    const struct mpixq_blk *local = &transfer->local, *remote = &transfer->remote;
+    uint64_t before = (uint64_t)part * PART, left = local->bytes - before;
+    struct mpixq_window *window = transfer->window;
+    struct mpixq_rma_op *op = op_new(window, is_get ? MPIXQ_RMA_GET : MPIXQ_RMA_PUT);
+
+    if (op == NULL) {
+        return false;
+    }
+    op->header.part = part;
+    op->header.parts = parts;
+    op->header.signal = remote->signal;
+    op->header.generation = remote->generation;
+    op->header.offset = remote->offset + before;
+    op->header.bytes = left < PART ? left : PART;
+    op->header.is_eager = !is_get && op->header.bytes <= MPIXQ_RMA_EAGER;
+    op->data = window->base + local->offset + before;
+    op->signal = local->signal;
+    op->generation = local->generation;
+    op->is_own = true;
+    window->n_own++;
+    peer->started += !is_get;
+    mpixq_rma_send(window, peer, is_get ? MPIXQ_RMA_GETS : MPIXQ_RMA_DATA, op);
+    return true;
+}
+
+int mpixq_rma_begin(const struct mpixq_transfer *transfer, bool is_get)
+{
+    struct mpixq_rma_peer *peer = mpixq_rma_peer(transfer->window, transfer->remote.rank);
+    uint64_t parts = transfer->local.bytes == 0 ? 1 : (transfer->local.bytes - 1) / PART + 1;
+
+    if (parts > MPIXQ_SIGNAL_PARTS) {
+        return mpixq_error_code(MPIXQ_E_BLK_PARTS);
+    }
+    for (uint32_t part = 0; peer != NULL && part < parts; part++) {
+        if (!begin_part(transfer, is_get, peer, part, (uint32_t)parts)) {
+            break;
+        }
+    }
+    return atomic_load(&transfer->window->failed);
+}
+
+bool mpixq_rma_is_flushed(struct mpixq_window *window)
+{
+    struct mpixq_rma_peer *peer, *next;
+    bool is_flushed = window->n_own == 0;
+
+    HASH_ITER(hh, window->peers, peer, next)
+    {
+        if (peer->asked < peer->started) {
+            peer->asked = peer->started;
+            answer(window, peer, MPIXQ_RMA_FLUSH, 0, 0, peer->started);
+        }
+        is_flushed = is_flushed && peer->flushed >= peer->started;
+    }
+    return is_flushed;
+}
+
+bool mpixq_rma_is_quiet(const struct mpixq_window *window)
+{
+    return window->flying == NULL && window->moving == NULL && window->asked == NULL &&
+           window->n_queued == 0;
+}
+
+void mpixq_rma_protocol_close(struct mpixq_window *window)
+{
+    struct mpixq_rma_op *op, *next;
+
+    HASH_ITER(hh, window->asked, op, next)
+    {
+        HASH_DEL(window->asked, op);
+        mpixq_free(op);
+    }
+    DL_FOREACH_SAFE(window->moving, op, next)
+    {
+        if (op->tag != 0) {
+            (void)PMPI_Cancel(&op->request);
+        }
+        (void)PMPI_Request_free(&op->request);
+        DL_DELETE(window->moving, op);
+        mpixq_free(op);
+    }
+    mpixq_rma_transport_close(window);
+}

@@ -1,0 +1,75 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * Copyright (c) 2026 the mpix-queue authors
+ *
+ * Puts with signals: windows, signals, blocks, puts, gets and plans, by the host and enqueued. In
+ * this version they go by messages of MPI, on a communicator of each window's own (protocol.c), and
+ * within the process by copies. What returns int returns an MPI code; no error handler is invoked.
+ */
+#ifndef MPIXQ_RMA_H
+#define MPIXQ_RMA_H
+
+#include <mpi.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "comm/error.h"
+#include "core/fault.h"
+#include "mpix_queue_rma.h"
+
+struct mpixq_queue;
+
+/* What a program asks of a new window. */
+struct mpixq_window_spec {
+    void *base; /* NULL, and it allocates: make it */
+    uint64_t bytes;
+    bool allocates; /* and all processes want as much */
+};
+
+/* Collective over comm. */
+int mpixq_rma_window_create(const struct mpixq_window_spec *spec, MPI_Comm comm,
+                            struct mpixq_window **window_p);
+void *mpixq_rma_window_base(const struct mpixq_window *window);
+/* Collective. *freed_p: it is gone, whatever is returned. */
+int mpixq_rma_window_destroy(struct mpixq_window *window, bool *freed_p);
+bool mpixq_rma_window_is_live(const struct mpixq_window *window);
+int mpixq_rma_flush(struct mpixq_window *window);
+
+enum mpixq_error mpixq_rma_signal_create(struct mpixq_window *window, int num_event,
+                                         struct mpixq_signal **signal_p);
+enum mpixq_error mpixq_rma_signal_destroy(struct mpixq_signal *signal);
+bool mpixq_rma_signal_is_live(const struct mpixq_signal *signal);
+int mpixq_rma_signal_reset(struct mpixq_signal *signal);
+int mpixq_rma_signal_test(struct mpixq_signal *signal, bool *complete_p);
+int mpixq_rma_signal_wait(struct mpixq_signal *signal);
+
+enum mpixq_error mpixq_rma_blk_make(struct mpixq_window *window, uint64_t offset, uint64_t bytes,
+                                    const struct mpixq_signal *signal, MPIXQ_Blk *blk);
+/* The signal of from, or none if that is NULL. */
+int mpixq_rma_blk_set_signal(MPIXQ_Blk *blk, const MPIXQ_Blk *from);
+
+int mpixq_rma_put(const MPIXQ_Blk *local, const MPIXQ_Blk *remote);
+int mpixq_rma_get(const MPIXQ_Blk *local, const MPIXQ_Blk *remote);
+int mpixq_rma_plan_create(int count, const MPIXQ_Blk local[], const MPIXQ_Blk remote[],
+                          struct mpixq_plan **plan_p);
+int mpixq_rma_plan_start(struct mpixq_plan *plan);
+enum mpixq_error mpixq_rma_plan_destroy(struct mpixq_plan *plan);
+bool mpixq_rma_plan_is_live(const struct mpixq_plan *plan);
+
+/* In the order of a live queue; *fault_p is what an error is about. */
+int mpixq_rma_enqueue_put(struct mpixq_queue *queue, const MPIXQ_Blk *local,
+                          const MPIXQ_Blk *remote, struct mpixq_fault *fault_p);
+int mpixq_rma_enqueue_plan(struct mpixq_queue *queue, struct mpixq_plan *plan,
+                           struct mpixq_fault *fault_p);
+int mpixq_rma_enqueue_wait(struct mpixq_queue *queue, struct mpixq_signal *signal,
+                           struct mpixq_fault *fault_p);
+int mpixq_rma_enqueue_reset(struct mpixq_queue *queue, struct mpixq_signal *signal,
+                            struct mpixq_fault *fault_p);
+
+/* Let all windows go on; and do they need that of the progress thread? */
+void mpixq_rma_drive(void);
+bool mpixq_rma_is_needed(void);
+/* In MPI_Finalize, when no other thread of the library is left: end what is left. Returns how many
+ * windows were not freed. */
+int mpixq_rma_close(void);
+
+#endif

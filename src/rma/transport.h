@@ -1,0 +1,103 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * Copyright (c) 2026 the mpix-queue authors
+ *
+ * Messages between the processes of a window, with a header and up to so many bytes of data, and
+ * larger data straight between windows. The memory for them is bounded: a process has posted a
+ * fixed number of receives, and has a fixed number of messages to a peer under way, which are
+ * synchronous sends, so that none of them waits in MPI's memory at the peer for long. All that is
+ * here is under the lock of the window.
+ *
+ * Messages to a peer wait in three lines. Answers go first: nothing keeps them back, as the peer
+ * takes messages at any time. Data that waits for an answer before it moves (a rendezvous) is kept
+ * back while as much of it is under way to that peer; so are gets. Neither waits for the other, so
+ * they do not wait in a circle.
+ */
+#ifndef MPIXQ_RMA_TRANSPORT_H
+#define MPIXQ_RMA_TRANSPORT_H
+
+#include <mpi.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "util/table.h"
+
+struct mpixq_window;
+
+enum {
+    MPIXQ_RMA_EAGER = 4096,  /* bytes of data in a message */
+    MPIXQ_RMA_RECEIVES = 16, /* messages that can come at a time */
+    MPIXQ_RMA_AHEAD = 8      /* messages under way to a peer; transfers by rendezvous; gets */
+};
+
+enum mpixq_rma_message {
+    MPIXQ_RMA_PUT = 1,
+    MPIXQ_RMA_GET,
+    MPIXQ_RMA_REPLY,  /* to a get: its data */
+    MPIXQ_RMA_GO,     /* to data by rendezvous: send it */
+    MPIXQ_RMA_REFUSE, /* to a put or a get: why it cannot be */
+    MPIXQ_RMA_FLUSH,
+    MPIXQ_RMA_FLUSHED
+};
+
+struct mpixq_rma_header {
+    uint32_t message; /* enum mpixq_rma_message */
+    uint32_t is_eager;
+    uint32_t part, parts;        /* of the program's put or get */
+    uint32_t signal, generation; /* at the process whose block the message is about */
+    uint64_t key;                /* by which an answer names this one */
+    uint64_t to;                 /* an answer: to which */
+    uint64_t offset, bytes;
+    uint64_t value; /* GO: the tag; REFUSE: the error; FLUSH, FLUSHED: how many puts */
+};
+
+/* A message that is to be sent, and what becomes of it: data that is to come or to go. */
+struct mpixq_rma_op {
+    struct mpixq_rma_header header;
+    int peer;
+    char *data;                  /* in the window of this process */
+    uint32_t signal, generation; /* of this process, that is told when the data has moved */
+    bool is_own;                 /* a put or get started here */
+    int tag;                     /* of data that comes; 0: none */
+    MPI_Request request;         /* of data that moves */
+    struct mpixq_rma_op *next, *prev;
+    UT_hash_handle hh; /* by header.key */
+};
+
+enum mpixq_rma_line { MPIXQ_RMA_ANSWERS, MPIXQ_RMA_DATA, MPIXQ_RMA_GETS, MPIXQ_RMA_N_LINES };
+
+struct mpixq_rma_peer {
+    int rank;
+    struct mpixq_rma_op *lines[MPIXQ_RMA_N_LINES];
+    int under_way; /* messages */
+    int waiting;   /* data by rendezvous, from the message on until it has moved */
+    int gets;
+    uint32_t tags;      /* a bit for each that data from there has */
+    uint64_t started;   /* puts to it */
+    uint64_t asked;     /* up to which a flush was asked for, */
+    uint64_t flushed;   /* and answered */
+    uint64_t arrived;   /* puts from it */
+    uint64_t to_answer; /* its flush waits for so many; 0: none does */
+    UT_hash_handle hh;
+};
+
+/* What has been sent does next; what has come. These may queue more. */
+struct mpixq_rma_protocol {
+    void (*sent)(struct mpixq_window *window, struct mpixq_rma_peer *peer, struct mpixq_rma_op *op);
+    void (*came)(struct mpixq_window *window, const struct mpixq_rma_header *header,
+                 const void *data, int peer);
+};
+
+/* NULL without memory, and the window has failed. */
+struct mpixq_rma_peer *mpixq_rma_peer(struct mpixq_window *window, int rank);
+void mpixq_rma_send(struct mpixq_window *window, struct mpixq_rma_peer *peer,
+                    enum mpixq_rma_line line, struct mpixq_rma_op *op);
+/* Take what has come, and send what can be sent. */
+void mpixq_rma_transport_go(struct mpixq_window *window, const struct mpixq_rma_protocol *protocol);
+/* Of a new window, which is not live yet: an MPI code. */
+int mpixq_rma_transport_open(struct mpixq_window *window);
+/* Nothing is on the way, or the window has failed. */
+void mpixq_rma_transport_close(struct mpixq_window *window);
+/* MPI has failed. */
+void mpixq_rma_mpi_failed(struct mpixq_window *window, int rc, const char *operation);
+
+#endif

@@ -1,0 +1,147 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * Copyright (c) 2026 the mpix-queue authors
+ *
+ * Windows and their signals, as the files of this folder share them. What the rest of the library
+ * calls is in rma.h.
+ *
+ * Threads. The lock of a window guards all that is not atomic or constant while the window is live.
+ * Whoever waits for a window drives it, besides the progress thread, and gives way to another that
+ * does. MPI is called under the lock, but for nothing that blocks; data within the process is
+ * copied without it.
+ */
+#ifndef MPIXQ_WINDOW_H
+#define MPIXQ_WINDOW_H
+
+#include <mpi.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "comm/error.h"
+#include "util/lock.h"
+#include "util/process.h"
+
+struct mpixq_queue;
+struct mpixq_rma_flight;
+struct mpixq_rma_op;
+struct mpixq_rma_peer;
+struct mpixq_rma_receive;
+
+/* What handles point to. Its memory is kept and used again, so a handle that was freed can still be
+ * looked at. */
+struct mpixq_rma_object {
+    atomic_uint magic; /* of its kind while it is live; 0: free; 1: taken and not live yet */
+    struct mpixq_rma_object *next_made;
+};
+
+enum mpixq_rma_kind { MPIXQ_RMA_WINDOW, MPIXQ_RMA_SIGNAL, MPIXQ_RMA_PLAN, MPIXQ_RMA_N_KINDS };
+
+/* A queue whose stream waits for a signal or resets it. */
+struct mpixq_rma_waiter {
+    struct mpixq_signal *signal;
+    struct mpixq_queue *queue;
+    uint64_t queue_number; /* tells it from later queues in its memory */
+    uint64_t ticket;       /* of the last of them */
+    struct mpixq_rma_waiter *next;
+};
+
+struct mpixq_signal {
+    struct mpixq_rma_object object;
+    struct mpixq_window *window;
+    uint32_t index, generation; /* by which blocks name it */
+    int num_event;
+    _Atomic int64_t word;              /* signal_word.h */
+    _Atomic uint64_t fired;            /* how often the word has become 0 */
+    _Atomic uint64_t armed;            /* how often it was set, or is to be by what is enqueued */
+    atomic_int failed;                 /* an MPI code: it can only be freed */
+    atomic_int surplus_from;           /* rank of the window whose event was one too many, or -1 */
+    _Atomic uint64_t surplus_at;       /* where that wrote, or read */
+    struct mpixq_rma_waiter *waiters;  /* they stay until it is freed */
+    struct mpixq_rma_waiter *leftover; /* of its life before; used first */
+};
+
+/* A place in the table of signals. */
+struct mpixq_rma_slot {
+    struct mpixq_signal *signal; /* NULL: free */
+    uint32_t generation;         /* of the next signal in it, or of this one */
+};
+
+/* A process of the window that this one could see end. */
+struct mpixq_rma_neighbour {
+    int rank;
+    struct mpixq_process process;
+};
+
+struct mpixq_window {
+    struct mpixq_rma_object object;
+    bool has_lock; /* it was made once, in a life before */
+    struct mpixq_lock lock;
+
+    /* Constant while it is live. */
+    _Atomic uint64_t id; /* the same at all of its processes, and no other window's */
+    uint64_t number;     /* for people: which window of this process it is */
+    MPI_Comm comm;       /* of the library alone */
+    int rank, size;
+    char *base;
+    uint64_t bytes;
+    bool owns_base;
+    struct mpixq_rma_neighbour *neighbours;
+    int n_neighbours;
+
+    atomic_int failed;    /* an MPI code: all waits fail */
+    atomic_long enqueued; /* puts and plans that streams have not started yet */
+    int busy[2];          /* of who frees it: may it not be freed, here and anywhere? */
+
+    /* Under the lock. */
+    struct mpixq_rma_slot *slots;
+    uint32_t n_slots;
+    int refused; /* the first refusal of a peer since the last flush: an MPI code */
+    uint64_t looked_ns, lost_ns;
+    /* The transport's, and the protocol's. */
+    struct mpixq_rma_peer *peers;      /* a table, by their ranks */
+    struct mpixq_rma_receive *receive; /* MPIXQ_RMA_RECEIVES of them, a ring */
+    int head;                          /* that which was posted first */
+    struct mpixq_rma_flight *flying, *spare;
+    struct mpixq_rma_op *asked;  /* a table, by their keys: they await an answer */
+    struct mpixq_rma_op *moving; /* MPI moves their data */
+    uint64_t last_key;
+    long n_queued; /* messages that are to be sent */
+    long n_own;    /* puts and gets started here and not complete here */
+};
+
+/* Objects. A new one is zero-filled but for what a life before it has left: it is not live. */
+void *mpixq_rma_object_new(enum mpixq_rma_kind kind, size_t bytes);
+void mpixq_rma_object_live(void *object, enum mpixq_rma_kind kind);
+void mpixq_rma_object_free(void *object);
+bool mpixq_rma_object_is_live(const void *object, enum mpixq_rma_kind kind);
+/* All ever made of a kind; some of them are not live. Also under locks. */
+struct mpixq_rma_object *mpixq_rma_objects(enum mpixq_rma_kind kind);
+
+/* The window with this id, or NULL. */
+struct mpixq_window *mpixq_rma_window_of(uint64_t id);
+
+/* Signals. */
+/* The signal that a block of this window names, in *signal_p: NULL, if it names none. Under the
+ * lock. */
+enum mpixq_error mpixq_rma_signal_find(const struct mpixq_window *window, uint32_t index,
+                                       uint32_t generation, struct mpixq_signal **signal_p);
+/* A part of a message of this peer has come, from there or to there. NULL: nobody is told. */
+void mpixq_rma_signal_add(struct mpixq_signal *signal, uint32_t part, uint32_t parts, int peer,
+                          uint64_t offset);
+void mpixq_rma_signal_fail(struct mpixq_signal *signal, int code);
+/* Is it complete? An MPI code: its failure, or that of its window; or too many have come. */
+int mpixq_rma_signal_look(const struct mpixq_signal *signal, bool *complete_p);
+/* Set it again; and if it was enqueued, that was counted in armed already. */
+int mpixq_rma_signal_set(struct mpixq_signal *signal, bool was_enqueued);
+/* Do streams still have to wait for it, or to reset it? */
+bool mpixq_rma_signal_is_busy(struct mpixq_signal *signal);
+/* Under the lock: no block names it any more. */
+void mpixq_rma_signal_drop(struct mpixq_signal *signal);
+
+/* Let the window go on, unless another thread is at it. Any thread that may call MPI. */
+void mpixq_rma_progress(struct mpixq_window *window);
+/* It has failed, for its first reason. Any thread. */
+void mpixq_rma_window_fail(struct mpixq_window *window, int code);
+
+#endif

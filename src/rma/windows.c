@@ -1,0 +1,362 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * Copyright (c) 2026 the mpix-queue authors
+ *
+ * The life of windows. */
+#include <stdio.h>
+#include <string.h>
+
+#include "comm/ranks.h"
+#include "match/match.h"
+#include "match/match_internal.h"
+#include "protocol.h"
+#include "rma.h"
+#include "stream/memory.h"
+#include "transport.h"
+#include "util/alloc.h"
+#include "util/backoff.h"
+#include "util/log.h"
+#include "util/progress.h"
+#include "window.h"
+
+/* What the processes of a window have to have in common: the form of blocks and messages. */
+enum { VERSION = 1, PAGE = 4096 };
+
+static _Atomic uint64_t last_number;
+
+/* Of a window that is not live: all that open has made. */
+static void dismantle(struct mpixq_window *window, bool keep_comm)
+{
+    mpixq_rma_protocol_close(window);
+    if (window->comm != MPI_COMM_NULL && !keep_comm) {
+        (void)PMPI_Comm_free(&window->comm);
+    }
+    if (window->owns_base) {
+        mpixq_free(window->base);
+    }
+    mpixq_free(window->neighbours);
+    mpixq_free(window->slots);
+    window->neighbours = NULL;
+    window->slots = NULL;
+    window->n_slots = 0;
+    mpixq_rma_object_free(window);
+}
+
+static struct mpixq_window *window_new(const struct mpixq_window_spec *spec)
+{
+    struct mpixq_window *window = mpixq_rma_object_new(MPIXQ_RMA_WINDOW, sizeof *window);
+
+    if (window == NULL) {
+        return NULL;
+    }
+    if (!window->has_lock) {
+        mpixq_lock_init(&window->lock, MPIXQ_RANK_RMA_WINDOW);
+        window->has_lock = true;
+    }
+    window->comm = MPI_COMM_NULL;
+    window->bytes = spec->bytes;
+    window->base = spec->base;
+    window->owns_base = spec->allocates && spec->bytes > 0;
+    window->number = atomic_fetch_add(&last_number, 1) + 1;
+    window->n_neighbours = 0;
+    window->refused = MPI_SUCCESS;
+    window->looked_ns = window->lost_ns = 0;
+    window->n_own = window->n_queued = 0;
+    atomic_store(&window->failed, MPI_SUCCESS);
+    atomic_store(&window->enqueued, 0);
+    if (window->owns_base) {
+        window->base = mpixq_alloc_aligned(PAGE, (spec->bytes + PAGE - 1) / PAGE * PAGE);
+    }
+    return window;
+}
+
+/* A communicator for the library, with nothing of what the program has attached to its own. */
+static int take_comm(MPI_Comm comm, MPI_Comm *own_p)
+{
+    int rank, rc = PMPI_Comm_rank(comm, &rank);
+
+    rc = rc ? rc : PMPI_Comm_split(comm, 0, rank, own_p);
+    rc = rc ? rc : PMPI_Comm_set_errhandler(*own_p, MPI_ERRORS_RETURN);
+    return rc ? rc : PMPI_Comm_set_name(*own_p, "mpix_queue window");
+}
+
+/* Do all processes have what they need, and want the same? */
+static enum mpixq_error agree(const struct mpixq_window_spec *spec, MPI_Comm comm, bool is_ready)
+{
+    int64_t mine[5] = {is_ready, VERSION, -VERSION, spec->allocates ? (int64_t)spec->bytes : 0, 0};
+    int64_t all[5];
+
+    mine[4] = -mine[3];
+    if (PMPI_Allreduce(mine, all, 5, MPI_INT64_T, MPI_MIN, comm) != MPI_SUCCESS) {
+        return MPIXQ_E_COMMUNICATION;
+    }
+    return all[1] != -all[2]   ? MPIXQ_E_VERSION
+           : all[3] != -all[4] ? MPIXQ_E_WINDOW_BYTES
+           : all[0] == 0       ? MPIXQ_E_NO_MEMORY
+                               : MPIXQ_E_NONE;
+}
+
+/* The first process of the window chooses a number that no other window has. */
+static int choose_id(struct mpixq_window *window)
+{
+    uint64_t id = ((uint64_t)(mpixq_log_rank + 1) << 32) + window->number;
+    int rc = PMPI_Bcast(&id, 1, MPI_UINT64_T, 0, window->comm);
+
+    atomic_store(&window->id, id);
+    return rc;
+}
+
+static struct mpixq_process own_process(void)
+{
+    struct mpixq_process process;
+
+    mpixq_match_enter(); /* who asks first finds it out */
+    process = mpixq_process_self();
+    mpixq_match_leave();
+    return process;
+}
+
+/* The processes that this one sees, and would see end. Of others nothing is kept. */
+static void keep_seen(struct mpixq_window *window, const struct mpixq_process all[])
+{
+    int n = 0;
+
+    for (int pass = 0; pass < 2; pass++) {
+        for (int i = 0; i < window->size; i++) {
+            if (i == window->rank || !mpixq_process_is_seen(&all[i])) {
+                continue;
+            }
+            if (pass == 0) {
+                n++;
+            } else if (window->n_neighbours < n) {
+                window->neighbours[window->n_neighbours++] =
+                    (struct mpixq_rma_neighbour){.rank = i, .process = all[i]};
+            }
+        }
+        if (pass == 0) {
+            window->neighbours = n > 0 ? mpixq_alloc((size_t)n * sizeof *window->neighbours) : NULL;
+            n = window->neighbours != NULL ? n : 0;
+        }
+    }
+}
+
+static int meet(struct mpixq_window *window)
+{
+    struct mpixq_process self = own_process();
+    struct mpixq_process *all = mpixq_alloc((size_t)window->size * sizeof *all);
+    enum mpixq_error error = agree(&(struct mpixq_window_spec){0}, window->comm, all != NULL);
+    int rc = mpixq_error_code(error);
+
+    rc =
+        rc ? rc
+           : PMPI_Allgather(&self, sizeof self, MPI_BYTE, all, sizeof self, MPI_BYTE, window->comm);
+    if (rc == MPI_SUCCESS) {
+        keep_seen(window, all);
+    }
+    mpixq_free(all);
+    return rc;
+}
+
+/* For MPIXQ_INFO. */
+static void print(const struct mpixq_window *window)
+{
+    char others[96] = "";
+
+    if (window->size > 1) {
+        (void)snprintf(others, sizeof others,
+                       "level 0 to %d peers (fallback: signals travel in messages of MPI), ",
+                       window->size - 1);
+    }
+    mpixq_print(
+        "window %llu: %llu bytes, rank %d of %d: %slevel 4 to itself (memory of the process)",
+        (unsigned long long)window->number, (unsigned long long)window->bytes, window->rank,
+        window->size, others);
+}
+
+/* All of it with the other processes, in the same order. */
+static int open_window(struct mpixq_window *window, const struct mpixq_window_spec *spec,
+                       MPI_Comm comm)
+{
+    MPI_Comm own = MPI_COMM_NULL;
+    int rc = take_comm(comm, &own), opened = MPI_ERR_OTHER;
+    enum mpixq_error error;
+
+    if (rc != MPI_SUCCESS) {
+        return rc;
+    }
+    if (window != NULL && (!window->owns_base || window->base != NULL)) {
+        window->comm = own;
+        (void)PMPI_Comm_rank(own, &window->rank);
+        (void)PMPI_Comm_size(own, &window->size);
+        opened = mpixq_rma_transport_open(window);
+    }
+    error = agree(spec, own, opened == MPI_SUCCESS);
+    if (error != MPIXQ_E_NONE) {
+        if (window == NULL || window->comm == MPI_COMM_NULL) {
+            (void)PMPI_Comm_free(&own);
+        }
+        return mpixq_error_code(error);
+    }
+    rc = choose_id(window);
+    return rc ? rc : meet(window);
+}
+
+/* Memory that the host cannot access, which this version does not move. */
+static bool is_hidden(void *base)
+{
+    unsigned kinds = mpixq_memory_kinds();
+    const char *kind;
+    bool moves;
+    void *place;
+
+    if (kinds == 0 || base == NULL) {
+        return false;
+    }
+    mpixq_memory_relax(kinds);
+    kind = mpixq_memory_of(kinds, base, &place, &moves);
+    mpixq_memory_restore(kinds);
+    return kind != NULL && !moves;
+}
+
+int mpixq_rma_window_create(const struct mpixq_window_spec *spec, MPI_Comm comm,
+                            struct mpixq_window **window_p)
+{
+    struct mpixq_window *window;
+    int rc;
+
+    if (spec->bytes > 0 && is_hidden(spec->base)) {
+        return mpixq_error_code(MPIXQ_E_WINDOW_GPU);
+    }
+    window = window_new(spec);
+    rc = open_window(window, spec, comm);
+    if (rc != MPI_SUCCESS) {
+        if (window != NULL) {
+            dismantle(window, false);
+        }
+        return rc;
+    }
+    mpixq_rma_object_live(window, MPIXQ_RMA_WINDOW);
+    if (mpixq_env.info) {
+        print(window);
+    }
+    if (window->size > 1) {
+        mpixq_progress_wake();
+    }
+    *window_p = window;
+    return MPI_SUCCESS;
+}
+
+void *mpixq_rma_window_base(const struct mpixq_window *window)
+{
+    return window->base;
+}
+
+bool mpixq_rma_window_is_live(const struct mpixq_window *window)
+{
+    return mpixq_rma_object_is_live(window, MPIXQ_RMA_WINDOW);
+}
+
+/* ---- The end ---- */
+
+static bool is_busy(struct mpixq_window *window)
+{
+    bool busy = atomic_load(&window->enqueued) > 0;
+
+    for (uint32_t i = 0; !busy && i < window->n_slots; i++) {
+        busy = window->slots[i].signal != NULL && mpixq_rma_signal_is_busy(window->slots[i].signal);
+    }
+    return busy;
+}
+
+/* Go on until the operation of all processes is complete; or the window has failed. */
+static int complete(struct mpixq_window *window, MPI_Request *request)
+{
+    struct mpixq_backoff backoff;
+    int done = 0, rc = MPI_SUCCESS;
+
+    mpixq_backoff_begin(&backoff);
+    backoff.moves = true;
+    while (rc == MPI_SUCCESS && !done) {
+        rc = atomic_load(&window->failed);
+        rc = rc ? rc : PMPI_Test(request, &done, MPI_STATUS_IGNORE);
+        if (rc == MPI_SUCCESS && !done) {
+            mpixq_rma_progress(window);
+            mpixq_match_advance();
+            mpixq_backoff_pause(&backoff);
+        }
+    }
+    return rc;
+}
+
+/* What others have asked of this process is answered once all have come here; what is left are
+ * answers whose arrival MPI has not told yet. */
+static int end_together(struct mpixq_window *window, int *refused_p)
+{
+    MPI_Request request = MPI_REQUEST_NULL;
+    struct mpixq_backoff backoff;
+    bool quiet = false;
+    int rc;
+
+    *refused_p = mpixq_rma_flush(window);
+    rc = atomic_load(&window->failed);
+    rc = rc ? rc : PMPI_Ibarrier(window->comm, &request);
+    rc = rc ? rc : complete(window, &request);
+    mpixq_backoff_begin(&backoff);
+    while (rc == MPI_SUCCESS && !quiet) {
+        mpixq_rma_progress(window);
+        mpixq_lock_acquire(&window->lock);
+        quiet = mpixq_rma_is_quiet(window);
+        mpixq_lock_release(&window->lock);
+        rc = quiet ? MPI_SUCCESS : atomic_load(&window->failed);
+        mpixq_backoff_pause(&backoff);
+    }
+    return rc;
+}
+
+/* Nobody drives it from here on. */
+static void retire(struct mpixq_window *window, bool keep_comm)
+{
+    mpixq_lock_acquire(&window->lock);
+    for (uint32_t i = 0; i < window->n_slots; i++) {
+        if (window->slots[i].signal != NULL) {
+            mpixq_rma_signal_drop(window->slots[i].signal);
+        }
+    }
+    atomic_store(&window->object.magic, 1); /* not live, and not to be taken yet */
+    mpixq_lock_release(&window->lock);
+    dismantle(window, keep_comm);
+}
+
+int mpixq_rma_window_destroy(struct mpixq_window *window, bool *freed_p)
+{
+    int rc = atomic_load(&window->failed), refused = MPI_SUCCESS;
+    MPI_Request request = MPI_REQUEST_NULL;
+
+    *freed_p = false;
+    window->busy[0] = window->busy[1] = is_busy(window);
+    if (rc == MPI_SUCCESS) {
+        rc = PMPI_Iallreduce(&window->busy[0], &window->busy[1], 1, MPI_INT, MPI_MAX, window->comm,
+                             &request);
+        rc = rc ? rc : complete(window, &request);
+    }
+    if (window->busy[1]) {
+        return mpixq_error_code(MPIXQ_E_WINDOW_BUSY);
+    }
+    rc = rc ? rc : end_together(window, &refused);
+    retire(window, rc != MPI_SUCCESS);
+    *freed_p = true;
+    return rc ? rc : refused;
+}
+
+int mpixq_rma_close(void)
+{
+    struct mpixq_rma_object *object = mpixq_rma_objects(MPIXQ_RMA_WINDOW);
+    int n = 0;
+
+    for (; object != NULL; object = object->next_made) {
+        if (mpixq_rma_object_is_live(object, MPIXQ_RMA_WINDOW)) {
+            n++;
+            retire((struct mpixq_window *)object, true);
+        }
+    }
+    return n;
+}
