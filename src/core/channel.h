@@ -175,16 +175,17 @@ struct mpixq_channel {
     void (*withdraw)(struct mpixq_pair *pair);
 
     /* Enqueue time, in the queue's turn, once for the pairs of one call; their started counts these
-     * starts already. Fill the operations by which the stream makes them (stream/op.h), at most one
-     * for each, with the pair as its arg, and return how many. Must not fail or block, allocate, or
+     * starts already. Fill the operations by which the stream makes them (stream/op.h), at most
+     * MPIXQ_PAIR_OPS for each, and one if the channel is not cxi, with the pair or that of a share
+     * as its arg, and return how many. Must not fail or block, allocate, or
      * call MPI. A queue of NULL: the host starts them, and the thread that does executes the
      * operations at once; the queue of the pairs is NULL then, until the next start. */
     int (*start)(struct mpixq_queue *queue, struct mpixq_pair *const pairs[], int n,
                  struct mpixq_op list[]);
 
-    /* The same for a wait for a pair: fill what the stream waits for, or return false. Never by the
-     * host, who polls. */
-    bool (*wait)(struct mpixq_queue *queue, struct mpixq_pair *pair, struct mpixq_op *op);
+    /* The same for a wait for a pair: fill what the stream waits for, with the pair as the arg of
+     * each. Never by the host, who polls. */
+    int (*wait)(struct mpixq_queue *queue, struct mpixq_pair *pair, struct mpixq_op list[]);
 
     /* Any thread: drive a started pair; has its last executed start completed, or failed? Must
      * not block. */

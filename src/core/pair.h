@@ -73,6 +73,7 @@ struct mpixq_pair {
     /* The completion word: starts that have completed. Written by whoever completes them (a stream,
      * the progress thread, a NIC), release; read by all, acquire. */
     _Atomic uint64_t done;
+    struct mpixq_pair *whole; /* of a share that only the channel knows; else NULL; constant */
 
     /* The request that MPI knows it by, for texts, error handlers and matching; or NULL. Channels
      * do without. Constant. */
@@ -104,9 +105,8 @@ struct mpixq_pair {
     _Atomic uint64_t peer_end;
 };
 
-/* "send to", "receive from" and the like. */
+/* "send to", "receive from" and the like; and "send to 3 tag 7", for messages: returns buffer. */
 const char *mpixq_pair_verb(const struct mpixq_pair *pair);
-/* "send to 3 tag 7" and the like, for messages. Returns buffer. */
 const char *mpixq_pair_describe(const struct mpixq_pair *pair, char *buffer, size_t size);
 /* As much of what a call failed at as can be noted when a start fails, in any thread, without MPI:
  * not the handle of the communicator. The index is -1. */

@@ -49,7 +49,7 @@ struct mpixq_queue {
     _Atomic(struct mpixq_request *) first_found; /* as followed_by of requests */
     uint64_t starts, waits, launches;
     uint64_t by_channel[MPIXQ_N_CHANNELS]; /* starts */
-    int room;                              /* elements in both arrays below, which one call fills */
+    int room; /* requests for which both arrays below have room, which one call fills */
     struct mpixq_pair **pairs;
     struct mpixq_op *list; /* what is submitted for them */
 

@@ -20,6 +20,7 @@
  *     nic.c        one NIC, opened and closed (nic.h: all that is known of it)
  *     about.c      what there is to say of it, for people
  *     process.c    the NICs of this process: which pairs and queues are given
+ *     stripe.c     messages in shares, one for each of several NICs
  *     reach.c      the buffer and the end of a pair, before its match
  *     pair.c       matching, and the end of a pair: the channel's table
  *
@@ -112,14 +113,19 @@ struct cxi_queues {
 
 /* This end of a pair. */
 struct cxi_end {
-    struct mpixq_pair *pair;     /* NULL: it is gone, and the end is to be closed */
-    struct cxi_nic *nic;         /* that serves it, like its queues */
+    struct mpixq_pair *pair; /* NULL: it is gone, and the end is to be closed */
+    struct cxi_nic *nic;     /* that serves it, like its queues */
+    /* (stripe.h) Of the first share of a message: the ends of the others, one after the other, each
+     * with a pair of its own; constant once it is matched. */
+    struct cxi_end *next_share;
+    struct mpixq_pair *own_pair; /* of another share: its pair; freed with the end */
     bool is_send, ready, direct; /* ready: no clear-to-send; direct: the buffer is in a GPU */
     bool delivered; /* the sender tells when the data is in place, which D counts too */
     bool shared;    /* a start of it rings Q: not if it has T, nor if it only waits for data */
     fi_addr_t peer;
     struct cxi_probe *probe; /* of that NIC; NULL: it has not met its peer */
     char *buffer;
+    uint64_t offset, bytes;                          /* of what it moves: of all, or of a share */
     uint64_t piece;                                  /* bytes of a write but the last */
     uint32_t pieces;                                 /* writes of a message */
     uint64_t remote_key, remote_addr;                /* of the buffer, or of the CTS word */
@@ -181,7 +187,7 @@ void mpixq_cxi_fail_if_used_up(struct cxi_end *end, uint64_t epoch, uint64_t rin
 /* start.c */
 int mpixq_cxi_start(struct mpixq_queue *queue, struct mpixq_pair *const pairs[], int n,
                     struct mpixq_op list[]);
-bool mpixq_cxi_wait(struct mpixq_queue *queue, struct mpixq_pair *pair, struct mpixq_op *op);
+int mpixq_cxi_wait(struct mpixq_queue *queue, struct mpixq_pair *pair, struct mpixq_op list[]);
 bool mpixq_cxi_poll(struct mpixq_pair *pair);
 
 /* drive.c: read completion queues, */
@@ -207,6 +213,12 @@ void mpixq_cxi_drop(struct cxi_end *end); /* it is not to be found any more */
 static inline bool mpixq_cxi_has_failed(const struct cxi_queue *cxq)
 {
     return cxq->queue != NULL && mpixq_queue_has_failed(cxq->queue);
+}
+
+/* The pair that others know. */
+static inline struct mpixq_pair *mpixq_cxi_whole(struct mpixq_pair *pair)
+{
+    return pair->whole != NULL ? pair->whole : pair;
 }
 
 /* What a start adds to W, or to D. */

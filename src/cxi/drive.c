@@ -161,18 +161,27 @@ static void go_on(struct cxi_end *end)
 
 /* What is under way. */
 
+/* The first share is under way until all of them are over; it is the first to be freed, too. */
+static bool are_done(const struct cxi_end *end, uint64_t started)
+{
+    while (end != NULL && mpixq_cxi_done(end) >= started) {
+        end = end->own_pair == NULL ? end->next_share : NULL;
+    }
+    return end == NULL;
+}
+
 static void look_at(struct cxi_end *end)
 {
     uint64_t started = mpixq_pair_executed(end->pair);
 
-    if (mpixq_cxi_done(end) >= started) {
+    if (are_done(end, started)) {
         mpixq_cxi_entries_reap(end);
         /* If the NIC counts failures like successes, this one may have failed: that is known when
          * the completion queue was read once more. */
         if (end->seen == started) {
             mpixq_cxi_set_live(end, false);
         }
-        if (end->seen != started) {
+        if (end->seen != started && end->own_pair == NULL) {
             mpixq_trace_completed(end->pair);
         }
         end->seen = started;
@@ -220,8 +229,8 @@ static void deliver(struct cxi_nic *nic)
         end = nic->failed;
         if (end != NULL) {
             LL_DELETE2(nic->failed, end, next_failed);
-            id = end->pair->id;
-            (void)mpixq_pair_describe(end->pair, which, sizeof which);
+            id = mpixq_cxi_whole(end->pair)->id;
+            (void)mpixq_pair_describe(mpixq_cxi_whole(end->pair), which, sizeof which);
             memcpy(text, end->text, sizeof text);
         }
         mpixq_lock_release(&nic->lock);

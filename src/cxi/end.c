@@ -54,6 +54,7 @@ void mpixq_cxi_end_free(struct cxi_end *end, bool clean)
     DL_DELETE(nic->ends, end);
     atomic_fetch_sub(&nic->n_ends[end->is_send], 1);
     mpixq_lock_release(&nic->lock);
+    mpixq_free(end->own_pair);
     mpixq_free(end);
 }
 
@@ -65,7 +66,7 @@ void mpixq_cxi_end_release(struct cxi_end *end)
     LL_PREPEND2(own, end, next_leaving);
 }
 
-void mpixq_cxi_end_leave(struct cxi_end *end)
+static void leave(struct cxi_end *end)
 {
     struct cxi_nic *nic = end->nic;
 
@@ -74,6 +75,16 @@ void mpixq_cxi_end_leave(struct cxi_end *end)
     LL_PREPEND2(nic->gone, end, next_leaving);
     atomic_fetch_add(&nic->n_gone, 1);
     mpixq_lock_release(&nic->lock);
+}
+
+void mpixq_cxi_end_leave(struct cxi_end *end)
+{
+    while (end != NULL) {
+        struct cxi_end *next = end->next_share;
+
+        leave(end);
+        end = next;
+    }
 }
 
 static struct cxi_end *take_gone(struct cxi_nic *nic)
@@ -203,7 +214,8 @@ static struct cxi_end *end_new(struct cxi_nic *nic, struct mpixq_pair *pair)
     return end;
 }
 
-bool mpixq_cxi_end_prepare(struct cxi_nic *nic, struct mpixq_pair *pair, struct fid_mr *buffer)
+struct cxi_end *mpixq_cxi_end_prepare(struct cxi_nic *nic, struct mpixq_pair *pair,
+                                      struct fid_mr *buffer)
 {
     struct cxi_end *end = end_new(nic, pair);
     size_t bytes;
@@ -211,7 +223,7 @@ bool mpixq_cxi_end_prepare(struct cxi_nic *nic, struct mpixq_pair *pair, struct 
 
     if (end == NULL) {
         region_close(buffer);
-        return false;
+        return NULL;
     }
     if (buffer != NULL && pair->in_place) {
         end->direct = true;
@@ -227,25 +239,24 @@ bool mpixq_cxi_end_prepare(struct cxi_nic *nic, struct mpixq_pair *pair, struct 
     }
     if (!ok || !open_regions(end, bytes, buffer)) {
         mpixq_cxi_end_free(end, true);
-        return false;
+        return NULL;
     }
-    pair->reached = end;
-    return true;
+    return end;
 }
 
 struct cxi_end *mpixq_cxi_end_take(struct mpixq_pair *pair, bool ready, bool delivered)
 {
     struct cxi_end *end = pair->reached;
-    const struct cxi_nic *nic;
 
     if (end == NULL) {
         return NULL;
     }
     pair->reached = NULL;
-    nic = end->nic;
-    end->ready = ready;
-    end->delivered = end->delivered || delivered;
-    end->shared = end->is_send == ready;
-    end->own = !nic->nameless ? 0 : end->is_send ? 1 : (uint32_t)!ready + 1;
+    for (struct cxi_end *share = end; share != NULL; share = share->next_share) {
+        share->ready = ready;
+        share->delivered = share->delivered || delivered;
+        share->shared = share->is_send == ready;
+        share->own = !share->nic->nameless ? 0 : share->is_send ? 1 : (uint32_t)!ready + 1;
+    }
     return end;
 }

@@ -8,16 +8,18 @@
 
 #include "cxi.h"
 
-/* With no lock, before the match. The end is kept in pair->reached; buffer: a region of its buffer,
- * which the end takes over, or NULL. False: something is lacking. */
-bool mpixq_cxi_end_prepare(struct cxi_nic *nic, struct mpixq_pair *pair, struct fid_mr *buffer);
-/* Under the matching lock: that end, for these flags of the pair. NULL: something was lacking, and
- * no region is made known under that lock. */
+/* With no lock, before the match. Buffer: a region of its buffer, which the end takes over, or
+ * NULL. NULL: something is lacking. */
+struct cxi_end *mpixq_cxi_end_prepare(struct cxi_nic *nic, struct mpixq_pair *pair,
+                                      struct fid_mr *buffer);
+/* Under the matching lock: the end in pair->reached, with its other shares, for these flags of the
+ * pair. NULL: something was lacking, and no region is made known under that lock. */
 struct cxi_end *mpixq_cxi_end_take(struct mpixq_pair *pair, bool ready, bool delivered);
 /* Under the matching lock: its regions are closed when this thread cleans up next, and then it may
  * be freed (is_leaving). */
 void mpixq_cxi_end_release(struct cxi_end *end);
-/* Under any lock but the channel's: no pair has it any more, and some clean-up closes it. */
+/* Under any lock but the channel's: no pair has it any more, nor its other shares, and some
+ * clean-up closes them. */
 void mpixq_cxi_end_leave(struct cxi_end *end);
 /* Under the matching lock, without regions, or with no lock. Clean: all that was posted for it has
  * been executed. */

@@ -47,7 +47,7 @@ static void trace(const struct cxi_end *end, uint32_t i, unsigned plain)
 {
     const struct cxi_queue *cxq = end->queue;
 
-    mpixq_trace_posted(end->pair, (unsigned)kind_of(end, i) + plain,
+    mpixq_trace_posted(mpixq_cxi_whole(end->pair), (unsigned)kind_of(end, i) + plain,
                        cxq != NULL ? cxq->queue : NULL);
 }
 
@@ -55,8 +55,8 @@ static void fill_write(const struct cxi_end *end, struct cxi_entry *entry, uint3
 {
     const struct cxi_nic *nic = end->nic;
     bool tells = i == end->pieces;
-    uint64_t offset = tells ? 0 : i * end->piece;
-    uint64_t left = tells ? 0 : end->pair->bytes - offset;
+    uint64_t offset = tells ? 0 : end->offset + i * end->piece;
+    uint64_t left = tells ? 0 : end->offset + end->bytes - offset;
     uint64_t bytes = left < end->piece ? left : end->piece;
     uint64_t flags = end->delivered && !tells ? FI_DELIVERY_COMPLETE : 0;
 

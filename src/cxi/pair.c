@@ -15,6 +15,7 @@
 #include "nic.h"
 #include "peers.h"
 #include "process.h"
+#include "stripe.h"
 #include "supply.h"
 #include "util/alloc.h"
 #include "util/env.h"
@@ -23,7 +24,7 @@
 #include "util/piece.h"
 #include "util/progress.h"
 
-enum { VERSION = 4, ROOM = CXI_ADDRESS, READY = 1, DELIVERED = 2 };
+enum { VERSION = 5, ROOM = CXI_ADDRESS, READY = 1, DELIVERED = 2 };
 
 /* What the two ends tell each other, as it stands in the blobs: no padding. */
 struct endpoint {
@@ -40,7 +41,8 @@ struct offer {
 };
 _Static_assert(sizeof(struct endpoint) == 40 + ROOM, "layout");
 _Static_assert(sizeof(struct offer) == 56 + ROOM, "layout");
-_Static_assert(sizeof(struct offer) <= MPIXQ_WIRE_BLOB_BYTES, "room in a blob");
+_Static_assert(sizeof(struct offer) + sizeof(struct cxi_stripes) <= MPIXQ_WIRE_BLOB_BYTES,
+               "room in a blob");
 
 /* Matching. */
 
@@ -86,11 +88,18 @@ static void count_pair(struct cxi_end *end)
         atomic_fetch_add(&mpixq_outstanding, 1);
         mpixq_progress_wake();
     }
-    if (end->direct) {
-        nic->counts.direct++;
-        mpixq_pair_unstage(end->pair);
-    }
+    nic->counts.direct += end->direct;
     end->pair->end = end;
+}
+
+static void count_shares(struct cxi_end *first)
+{
+    for (struct cxi_end *end = first; end != NULL; end = end->next_share) {
+        count_pair(end);
+    }
+    if (first->direct) {
+        mpixq_pair_unstage(first->pair);
+    }
 }
 
 static bool cxi_offer(struct mpixq_pair *pair, struct mpixq_blob *blob, const char **why_p)
@@ -122,15 +131,17 @@ static bool cxi_offer(struct mpixq_pair *pair, struct mpixq_blob *blob, const ch
     offer.pieces = end->pieces;
     blob->length = sizeof offer;
     memcpy(blob->bytes, &offer, sizeof offer);
+    mpixq_cxi_stripes_tell(end, blob);
     pair->offered_end = end;
     return true;
 }
 
 /* NULL, or why not. */
 static const char *read_offer(const struct cxi_nic *nic, const struct mpixq_pair *pair,
-                              const struct mpixq_blob *theirs, struct offer *offer_p)
+                              const struct mpixq_blob *theirs, struct offer *offer_p,
+                              struct cxi_stripes *stripes_p)
 {
-    if (theirs->length != sizeof *offer_p) {
+    if (!mpixq_cxi_stripes_hear(theirs, sizeof *offer_p, stripes_p)) {
         return "the peer's fabric is another one";
     }
     memcpy(offer_p, theirs->bytes, sizeof *offer_p);
@@ -149,49 +160,55 @@ static void fill_answer(const struct cxi_end *end, struct mpixq_blob *mine)
     fill_endpoint(end, &answer, end->buffer);
     mine->length = sizeof answer;
     memcpy(mine->bytes, &answer, sizeof answer);
+    mpixq_cxi_stripes_tell(end, mine);
 }
 
 static enum mpixq_error cxi_accept(struct mpixq_pair *pair, const struct mpixq_blob *theirs,
                                    struct mpixq_blob *mine, const char **why_p)
 {
+    struct cxi_stripes stripes;
     struct offer offer;
     struct cxi_end *end;
     struct cxi_nic *nic;
 
     *why_p = mpixq_cxi_obstacle(pair, &nic);
-    *why_p = *why_p != NULL ? *why_p : read_offer(nic, pair, theirs, &offer);
+    *why_p = *why_p != NULL ? *why_p : read_offer(nic, pair, theirs, &offer, &stripes);
     if (*why_p != NULL) {
         return MPIXQ_E_NO_CHANNEL;
     }
     end = mpixq_cxi_end_take(pair, (offer.endpoint.flags & READY) != 0,
                              (offer.endpoint.flags & DELIVERED) != 0);
-    if (end == NULL || !meet(end, &offer.endpoint)) {
+    if (end != NULL) {
+        end->piece = offer.piece;
+    }
+    if (end == NULL || !meet(end, &offer.endpoint) || !mpixq_cxi_stripes_agree(end, &stripes)) {
         if (end != NULL) {
             mpixq_cxi_end_leave(end);
         }
         *why_p = "no memory, or no counters or regions left";
         return MPIXQ_E_NO_CHANNEL;
     }
-    end->piece = offer.piece;
-    end->pieces = (uint32_t)offer.pieces;
     fill_answer(end, mine);
-    count_pair(end);
+    count_shares(end);
     return MPIXQ_E_NONE;
 }
 
 static enum mpixq_error cxi_connect(struct mpixq_pair *pair, const struct mpixq_blob *theirs)
 {
     struct cxi_end *end = pair->offered_end;
+    struct cxi_stripes stripes;
     struct endpoint answer;
 
     pair->offered_end = NULL;
-    if (theirs->length == sizeof answer) {
+    if (mpixq_cxi_stripes_hear(theirs, sizeof answer, &stripes)) {
         memcpy(&answer, theirs->bytes, sizeof answer);
         if (is_compatible(end->nic, &answer) && meet(end, &answer)) {
             /* The receiver decides. */
             end->delivered = (answer.flags & DELIVERED) != 0;
-            count_pair(end);
-            return MPIXQ_E_NONE;
+            if (mpixq_cxi_stripes_agree(end, &stripes)) {
+                count_shares(end);
+                return MPIXQ_E_NONE;
+            }
         }
     }
     mpixq_cxi_end_leave(end);
@@ -210,41 +227,60 @@ static void cxi_withdraw(struct mpixq_pair *pair)
 
 static void cxi_release(struct mpixq_pair *pair)
 {
-    struct cxi_end *end = pair->end;
-
-    mpixq_lock_acquire(&end->nic->lock);
-    mpixq_cxi_unlog(end);
-    mpixq_lock_release(&end->nic->lock);
-    /* The user may give the memory back after the next clean-up; who still writes to it gets an
-     * error. */
-    mpixq_cxi_end_release(end);
+    for (struct cxi_end *end = pair->end; end != NULL; end = end->next_share) {
+        mpixq_lock_acquire(&end->nic->lock);
+        mpixq_cxi_unlog(end);
+        mpixq_lock_release(&end->nic->lock);
+        /* The user may give the memory back after the next clean-up; who still writes to it gets an
+         * error. */
+        mpixq_cxi_end_release(end);
+    }
 }
 
 /* May the NIC be reading the buffer of a send? Then both sides have started, and it is not done. */
-static bool is_reading(const struct mpixq_pair *pair, const struct cxi_end *end)
+static bool is_reading(const struct cxi_end *end)
 {
-    uint64_t started = mpixq_pair_executed(pair);
+    uint64_t started = mpixq_pair_executed(end->pair);
 
     started = started < end->perhaps ? end->perhaps : started;
     return end->is_send && !end->failed && mpixq_cxi_done(end) < started &&
            (end->ready || mpixq_cxi_cts(end) >= started);
 }
 
-static bool cxi_retire(struct mpixq_pair *pair)
+static bool is_busy(struct cxi_end *end)
 {
-    struct cxi_end *end = pair->end;
-    bool busy, clean;
+    bool busy;
 
     mpixq_lock_acquire(&end->nic->lock);
-    busy = end->is_leaving || end->flying > 0 || is_reading(pair, end);
-    /* The peer may have sent a clear-to-send more: then T is not what it should be, which is seen.
-     * */
-    clean = !end->failed && mpixq_cxi_done(end) == mpixq_pair_started(pair);
+    busy = end->is_leaving || end->flying > 0 || is_reading(end);
     mpixq_lock_release(&end->nic->lock);
-    if (busy) {
-        return false;
+    return busy;
+}
+
+/* The peer may have sent a clear-to-send more: then T is not what it should be, which is seen. */
+static bool is_clean(struct cxi_end *end)
+{
+    bool clean;
+
+    mpixq_lock_acquire(&end->nic->lock);
+    clean = !end->failed && mpixq_cxi_done(end) == mpixq_pair_started(end->pair);
+    mpixq_lock_release(&end->nic->lock);
+    return clean;
+}
+
+static bool cxi_retire(struct mpixq_pair *pair)
+{
+    struct cxi_end *end, *next;
+
+    for (end = pair->end; end != NULL; end = end->next_share) {
+        if (is_busy(end)) {
+            return false;
+        }
     }
-    mpixq_cxi_end_free(end, clean);
+    for (end = pair->end; end != NULL; end = next) { /* the first one first: see drive.c */
+        next = end->next_share;
+        mpixq_cxi_end_free(end, is_clean(end));
+    }
     pair->end = NULL;
     return true;
 }
@@ -253,11 +289,14 @@ static const char *cxi_what_is_missing(const struct mpixq_pair *pair)
 {
     const struct cxi_end *end = pair->end;
 
+    while (end->next_share != NULL && mpixq_cxi_done(end) >= mpixq_pair_executed(end->pair)) {
+        end = end->next_share;
+    }
     if (!end->is_send) {
         return "it is started here and lacks the data: the peer has not started its send, or the "
                "write is under way";
     }
-    return end->ready || mpixq_cxi_cts(end) >= mpixq_pair_executed(pair)
+    return end->ready || mpixq_cxi_cts(end) >= mpixq_pair_executed(end->pair)
                ? "both ends have started, and the write is under way"
                : "it is started here and lacks the clear-to-send: the peer has not started its "
                  "receive";

@@ -93,9 +93,8 @@ static void issue(struct cxi_nic *nic, struct cxi_probe *probe, fi_addr_t peer)
     probe->flying = fi_writemsg(nic->ep, &entry->u.write.op.msg, FI_COMPLETION) == 0;
 }
 
-bool mpixq_cxi_has_lost(struct mpixq_pair *pair)
+static bool has_lost(const struct cxi_end *end)
 {
-    const struct cxi_end *end = pair->end;
     struct cxi_nic *nic = end->nic;
     struct cxi_probe *probe = end->probe;
     bool is_lost;
@@ -106,6 +105,17 @@ bool mpixq_cxi_has_lost(struct mpixq_pair *pair)
     }
     is_lost = probe->failures >= ENOUGH;
     mpixq_lock_release(&nic->lock);
+    return is_lost;
+}
+
+/* Each share has its NICs, at either end. */
+bool mpixq_cxi_has_lost(struct mpixq_pair *pair)
+{
+    bool is_lost = false;
+
+    for (const struct cxi_end *end = pair->end; end != NULL; end = end->next_share) {
+        is_lost = has_lost(end) || is_lost;
+    }
     return is_lost;
 }
 

@@ -9,6 +9,7 @@
 #include "libfabric.h"
 #include "nic.h"
 #include "process.h"
+#include "stripe.h"
 #include "supply.h"
 #include "util/env.h"
 #include "util/log.h"
@@ -68,8 +69,9 @@ static struct fid_mr *region_of_gpu(struct cxi_nic *nic, struct mpixq_pair *pair
     return region;
 }
 
-/* Make the end on this NIC. False: it lacks something that another may have. */
-static bool reach_by(struct cxi_nic *nic, struct mpixq_pair *pair, const char *kind)
+/* Make an end on this NIC, for the buffer in a GPU if that can be. NULL: it lacks something that
+ * another may have. */
+static struct cxi_end *end_on(struct cxi_nic *nic, struct mpixq_pair *pair, const char *kind)
 {
     struct fi_mr_attr attr = {.iface = FI_HMEM_SYSTEM};
     struct fid_mr *region = NULL;
@@ -79,16 +81,40 @@ static bool reach_by(struct cxi_nic *nic, struct mpixq_pair *pair, const char *k
         pair->in_place = region != NULL;
     }
     if (kind != NULL && region == NULL && pair->staging == NULL) {
-        return false;
+        return NULL;
     }
     if (region == NULL && nic->why_no_hmem == NULL && pair->message.count > 0) {
         (void)register_buffer(nic, pair, mpixq_pair_buffer(pair), &attr, &region);
     }
-    if (!mpixq_cxi_end_prepare(nic, pair, region)) {
-        pair->in_place = false;
-        return false;
+    return mpixq_cxi_end_prepare(nic, pair, region);
+}
+
+/* Where it is now known to be, be it in a GPU or in the host. */
+static struct cxi_end *share_on(struct cxi_nic *nic, struct mpixq_pair *pair, const char *kind)
+{
+    bool in_place = pair->in_place;
+    struct cxi_end *end = end_on(nic, pair, in_place ? kind : NULL);
+
+    pair->in_place = in_place;
+    if (end != NULL && end->direct != in_place) {
+        mpixq_cxi_end_leave(end);
+        end = NULL;
     }
-    return true;
+    return end;
+}
+
+/* A message that may be large enough has ends on several NICs; the match decides how many. */
+static void add_shares(struct mpixq_pair *pair, const char *kind)
+{
+    const struct cxi_nics *nics = mpixq_cxi_opened();
+    struct cxi_end *first = pair->reached;
+    int wanted = mpixq_cxi_stripes_wanted(pair, nics->n) - 1;
+
+    for (int i = 1; wanted > 0 && i < nics->n; i++) {
+        struct cxi_end *end = share_on(nics->of[(first->nic->number + i) % nics->n], pair, kind);
+
+        wanted -= end != NULL && mpixq_cxi_stripe_add(first, end);
+    }
 }
 
 /* In a domain for memory of GPUs any registration asks the GPU's library what memory that is, and
@@ -108,14 +134,15 @@ void mpixq_cxi_reach(struct mpixq_pair *pair, const char *kind)
         }
         return;
     }
-    if (reach_by(nic, pair, kind)) {
-        return;
-    }
+    pair->reached = end_on(nic, pair, kind);
     nics = mpixq_cxi_opened();
-    for (int i = 0; i < nics->n; i++) {
-        if (nics->of[i] != nic && reach_by(nics->of[i], pair, kind)) {
-            return;
-        }
+    for (int i = 0; pair->reached == NULL && i < nics->n; i++) {
+        pair->reached = nics->of[i] != nic ? end_on(nics->of[i], pair, kind) : NULL;
+    }
+    if (pair->reached != NULL) {
+        add_shares(pair, kind);
+    } else {
+        pair->in_place = false;
     }
 }
 

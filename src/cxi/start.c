@@ -18,7 +18,8 @@ enum { READ_EVERY = 32 }; /* starts after which who executes them reads completi
 
 static struct cxi_queue *queue_of(const struct mpixq_pair *pair)
 {
-    const struct mpixq_queue *queue = atomic_load(&pair->queue);
+    const struct mpixq_pair *whole = pair->whole != NULL ? pair->whole : pair;
+    const struct mpixq_queue *queue = atomic_load(&whole->queue);
     const struct cxi_end *end = pair->end;
     struct cxi_queues *all = queue != NULL ? queue->own[MPIXQ_CHANNEL_CXI] : NULL;
 
@@ -67,7 +68,9 @@ static void execute(struct cxi_queue *cxq, struct mpixq_pair *pair, bool rung)
     struct cxi_end *end = pair->end;
     uint64_t epoch;
 
-    mpixq_trace_start_executed(pair);
+    if (pair->whole == NULL) { /* else that of its first share stands for it */
+        mpixq_trace_start_executed(pair);
+    }
     epoch = atomic_fetch_add(&pair->executed, 1) + 1;
     end->queue = cxq;
     mpixq_cxi_fail_if_used_up(end, epoch, cxq->rung);
@@ -130,7 +133,7 @@ static void drop(void *const args[], int n, bool rung)
             end->perhaps = mpixq_pair_executed(pair) + 1;
             mpixq_lock_release(&end->nic->lock);
         }
-        mpixq_failure_abandon(pair);
+        mpixq_failure_abandon(mpixq_cxi_whole(pair));
     }
 }
 
@@ -192,6 +195,17 @@ static void reach(void *const args[], int n, bool rung)
     }
 }
 
+/* The share of a pair that goes by a NIC, or NULL. */
+static struct cxi_end *share_on(const struct mpixq_pair *pair, const struct cxi_nic *nic)
+{
+    struct cxi_end *end = pair->end;
+
+    while (end != NULL && end->nic != nic) {
+        end = end->next_share;
+    }
+    return end;
+}
+
 /* Starts of a queue, of those the ones on a NIC. They are rung for by their own doorbells, or by
  * that of the queue. Returns how many there are. */
 static int log_starts(struct cxi_queue *cxq, struct mpixq_pair *const pairs[], int n,
@@ -205,21 +219,23 @@ static int log_starts(struct cxi_queue *cxq, struct mpixq_pair *const pairs[], i
     struct mpixq_op *op = list;
 
     for (int i = 0; i < n; i++) {
-        struct mpixq_pair *pair = pairs[i];
-        const struct cxi_end *end = pair->end;
+        struct cxi_end *end = share_on(pairs[i], nic);
 
-        if (end->nic != nic) {
+        if (end == NULL) {
             continue;
         }
+        if (end->own_pair != NULL) {
+            mpixq_pair_count_start(end->own_pair, false);
+        }
         issued += end->shared;
-        mpixq_op_call(op, MPIXQ_OP_RING, reach, pair);
+        mpixq_op_call(op, MPIXQ_OP_RING, reach, end->pair);
         op->gpu.exposed = end->shared ? bell : end->bell;
         op++;
         if (tail < end_of_log) {
             struct cxi_logged *logged = &log[tail++ & mask];
 
-            logged->end = pair->end;
-            logged->epoch = mpixq_pair_started(pair);
+            logged->end = end;
+            logged->epoch = mpixq_pair_started(end->pair);
             logged->ring = issued;
         }
     }
@@ -243,9 +259,14 @@ int mpixq_cxi_start(struct mpixq_queue *queue, struct mpixq_pair *const pairs[],
         return n_ops;
     }
     for (int i = 0; i < n; i++) {
-        mpixq_op_call(&list[i], MPIXQ_OP_CALL, reach, pairs[i]);
+        for (struct cxi_end *end = pairs[i]->end; end != NULL; end = end->next_share) {
+            if (end->own_pair != NULL) {
+                mpixq_pair_count_start(end->own_pair, true);
+            }
+            mpixq_op_call(&list[n_ops++], MPIXQ_OP_CALL, reach, end->pair);
+        }
     }
-    return n;
+    return n_ops;
 }
 
 /* Waits. */
@@ -257,35 +278,52 @@ static void poll_many(void *const args[], int n)
     unsigned seen = 0;
 
     for (int i = 0; i < n; i++) {
-        struct cxi_nic *nic = ((const struct cxi_end *)((struct mpixq_pair *)args[i])->end)->nic;
+        const struct cxi_end *end = ((const struct mpixq_pair *)args[i])->end;
 
-        if ((seen & 1u << nic->number) == 0 && needs_host(nic)) {
-            mpixq_cxi_drive(nic, false);
+        for (; end != NULL; end = end->next_share) {
+            if ((seen & 1u << end->nic->number) == 0 && needs_host(end->nic)) {
+                mpixq_cxi_drive(end->nic, false);
+            }
+            seen |= 1u << end->nic->number;
         }
-        seen |= 1u << nic->number;
     }
 }
 
-bool mpixq_cxi_wait(struct mpixq_queue *queue, struct mpixq_pair *pair, struct mpixq_op *op)
+int mpixq_cxi_wait(struct mpixq_queue *queue, struct mpixq_pair *pair, struct mpixq_op list[])
 {
-    const struct cxi_end *end = pair->end;
+    struct mpixq_op *op = list;
 
-    mpixq_op_wait(op, MPIXQ_OP_WAIT, pair, &end->word->value,
-                  end->word_base + mpixq_pair_started(pair), &queue->failed);
-    op->poll = poll_many;
-    op->gpu.exposed = end->page;
-    return true;
+    for (const struct cxi_end *end = pair->end; end != NULL; end = end->next_share) {
+        mpixq_op_wait(op, MPIXQ_OP_WAIT, pair, &end->word->value,
+                      end->word_base + mpixq_pair_started(end->pair), &queue->failed);
+        op->poll = poll_many;
+        op->gpu.exposed = end->page;
+        op++;
+    }
+    return (int)(op - list);
+}
+
+/* Starts of the pair that are done: all shares of them. */
+static uint64_t drive_and_count(const struct mpixq_pair *pair)
+{
+    uint64_t done = UINT64_MAX, started = mpixq_pair_started(pair);
+
+    for (const struct cxi_end *end = pair->end; end != NULL; end = end->next_share) {
+        uint64_t here = mpixq_cxi_done(end);
+
+        if (here < started) {
+            mpixq_cxi_drive(end->nic, false);
+            here = mpixq_cxi_done(end);
+        }
+        done = here < done ? here : done;
+    }
+    return done;
 }
 
 bool mpixq_cxi_poll(struct mpixq_pair *pair)
 {
-    const struct cxi_end *end = pair->end;
-    uint64_t done = mpixq_cxi_done(end);
+    uint64_t done = drive_and_count(pair);
 
-    if (done < mpixq_pair_started(pair)) {
-        mpixq_cxi_drive(end->nic, false);
-        done = mpixq_cxi_done(end);
-    }
     if (mpixq_pair_done(pair) < done && done >= mpixq_pair_executed(pair)) {
         mpixq_trace_completed(pair);
     }

@@ -286,18 +286,18 @@ static void fallback_poll_many(struct mpixq_pair *const pairs[], int n, bool don
     }
 }
 
-static bool fallback_wait(struct mpixq_queue *queue, struct mpixq_pair *pair, struct mpixq_op *op)
+static int fallback_wait(struct mpixq_queue *queue, struct mpixq_pair *pair, struct mpixq_op *op)
 {
     struct mpixq_tally *tally = mpixq_tally_of(pair);
 
     if (tally != NULL && mpixq_tally_wait(tally, queue, op)) {
-        return true;
+        return 1;
     }
     mpixq_op_wait(op, MPIXQ_OP_WAIT, pair,
                   tally != NULL ? &tally->done : mpixq_pair_done_word(pair),
                   tally != NULL ? tally->enqueued : mpixq_pair_started(pair), &queue->failed);
     op->poll = poll_many;
-    return true;
+    return 1;
 }
 
 /* What its tally says is to be started, and what is under way. */

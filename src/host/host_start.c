@@ -57,7 +57,7 @@ void mpixq_host_unclaim(struct mpixq_request *req)
 /* Make the starts as a stream would, those with the same function in one call. */
 static void execute(const struct mpixq_op list[], int n)
 {
-    void *args[TOGETHER];
+    void *args[TOGETHER * MPIXQ_PAIR_OPS];
 
     for (int i = 0; i < n;) {
         const struct mpixq_op *first = &list[i];
@@ -72,7 +72,7 @@ static void execute(const struct mpixq_op list[], int n)
 
 static void start_together(struct mpixq_request *const reqs[], int n)
 {
-    struct mpixq_op list[TOGETHER];
+    struct mpixq_op list[TOGETHER * MPIXQ_PAIR_OPS];
     int n_ops = 0;
 
     for (int i = 0; i < n; i++) {

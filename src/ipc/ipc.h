@@ -226,7 +226,7 @@ bool mpixq_ipc_starts_nothing(const struct ipc_end *end);
 /* Functions of the channel's table. */
 int mpixq_ipc_start(struct mpixq_queue *queue, struct mpixq_pair *const pairs[], int n,
                     struct mpixq_op list[]);
-bool mpixq_ipc_wait(struct mpixq_queue *queue, struct mpixq_pair *pair, struct mpixq_op *op);
+int mpixq_ipc_wait(struct mpixq_queue *queue, struct mpixq_pair *pair, struct mpixq_op *op);
 bool mpixq_ipc_is_broken(struct mpixq_pair *pair);
 bool mpixq_ipc_poll(struct mpixq_pair *pair);
 void mpixq_ipc_recall(struct mpixq_pair *pair);

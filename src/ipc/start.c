@@ -103,14 +103,14 @@ int mpixq_ipc_start(struct mpixq_queue *queue, struct mpixq_pair *const pairs[],
     return n;
 }
 
-bool mpixq_ipc_wait(struct mpixq_queue *queue, struct mpixq_pair *pair, struct mpixq_op *op)
+int mpixq_ipc_wait(struct mpixq_queue *queue, struct mpixq_pair *pair, struct mpixq_op *op)
 {
     const struct ipc_end *end = pair->end;
 
     mpixq_op_wait(op, MPIXQ_OP_TAKE, pair, &end->place->told[end->number].done,
                   mpixq_ipc_value(end), &queue->failed);
     op->gpu.end = &end->gpu;
-    return true;
+    return 1;
 }
 
 bool mpixq_ipc_poll(struct mpixq_pair *pair)

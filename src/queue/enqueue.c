@@ -11,6 +11,14 @@
 #include "queues.h"
 #include "util/alloc.h"
 
+/* A message that goes by several NICs takes an operation for each of its shares. */
+static size_t ops_of_each(const struct mpixq_queue *queue)
+{
+    return queue->nics <= 1               ? 1
+           : queue->nics < MPIXQ_PAIR_OPS ? (size_t)queue->nics
+                                          : MPIXQ_PAIR_OPS;
+}
+
 /* Grows rarely, so the enqueue path does not allocate. */
 bool mpixq_enqueue_make_room(struct mpixq_queue *queue, int n)
 {
@@ -26,7 +34,7 @@ bool mpixq_enqueue_make_room(struct mpixq_queue *queue, int n)
     /* The arrays stay with the queue's memory for good. */
     pairs = mpixq_realloc(queue->pairs, (size_t)room * sizeof *queue->pairs);
     queue->pairs = pairs != NULL ? pairs : queue->pairs;
-    list = mpixq_realloc(queue->list, (size_t)room * sizeof *queue->list);
+    list = mpixq_realloc(queue->list, (size_t)room * ops_of_each(queue) * sizeof *queue->list);
     queue->list = list != NULL ? list : queue->list;
     if (pairs == NULL || list == NULL) {
         return false;
@@ -179,14 +187,18 @@ take_checked(struct mpixq_queue *queue, enum mpixq_error error, int count, MPI_R
     }
 }
 
-/* What the stream copies before starts, or after waits, if it can. */
+/* What the stream copies before starts, or after waits, if it can. Of several waits for one pair
+ * the last one has the copy. */
 static void add_copies(struct mpixq_queue *queue, int n)
 {
     for (int i = 0; i < n; i++) {
         struct mpixq_op *op = &queue->list[i];
 
-        op->copy =
-            mpixq_op_is_wait(op) ? mpixq_pair_copy_after(op->arg) : mpixq_pair_copy_before(op->arg);
+        if (!mpixq_op_is_wait(op)) {
+            op->copy = mpixq_pair_copy_before(op->arg);
+        } else if (i + 1 == n || op[1].arg != op->arg) {
+            op->copy = mpixq_pair_copy_after(op->arg);
+        }
     }
 }
 

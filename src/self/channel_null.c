@@ -26,12 +26,12 @@ static int null_start(struct mpixq_queue *queue, struct mpixq_pair *const pairs[
     return 0;
 }
 
-static bool null_wait(struct mpixq_queue *queue, struct mpixq_pair *pair, struct mpixq_op *op)
+static int null_wait(struct mpixq_queue *queue, struct mpixq_pair *pair, struct mpixq_op *op)
 {
     (void)queue;
     (void)pair;
     (void)op;
-    return false;
+    return 0;
 }
 
 static bool null_poll(struct mpixq_pair *pair)

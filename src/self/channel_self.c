@@ -257,17 +257,17 @@ static int self_start(struct mpixq_queue *queue, struct mpixq_pair *const pairs[
     return n;
 }
 
-static bool self_wait(struct mpixq_queue *queue, struct mpixq_pair *pair, struct mpixq_op *op)
+static int self_wait(struct mpixq_queue *queue, struct mpixq_pair *pair, struct mpixq_op *op)
 {
     struct mpixq_tally *tally = mpixq_tally_of(pair);
 
     if (tally != NULL && mpixq_tally_wait(tally, queue, op)) {
-        return true;
+        return 1;
     }
     mpixq_op_wait(op, MPIXQ_OP_WAIT, pair,
                   tally != NULL ? &tally->done : mpixq_pair_done_word(pair),
                   tally != NULL ? tally->enqueued : mpixq_pair_started(pair), &queue->failed);
-    return true;
+    return 1;
 }
 
 static bool self_poll(struct mpixq_pair *pair)

@@ -95,6 +95,17 @@ __attribute__((cold, noinline)) static void trace_passed(const struct mpixq_op *
     }
 }
 
+/* A wait for several words of one pair is over with the last of them. */
+static bool is_last_of(const struct mpixq_op *const pending[], int n, int left, int i)
+{
+    for (int k = 0; k < n; k++) {
+        if ((k < left || k > i) && pending[k]->arg == pending[i]->arg) {
+            return false;
+        }
+    }
+    return true;
+}
+
 /* Drop what needs no more waiting; returns what is left. */
 static int still_pending(const struct mpixq_op *pending[], int n)
 {
@@ -104,7 +115,7 @@ static int still_pending(const struct mpixq_op *pending[], int n)
         if (!has_reached(pending[i]) &&
             atomic_load_explicit(pending[i]->failed, memory_order_acquire) == 0) {
             pending[left++] = pending[i];
-        } else if (mpixq_trace_is_on()) {
+        } else if (mpixq_trace_is_on() && is_last_of(pending, n, left, i)) {
             trace_passed(pending[i]);
         }
     }

@@ -77,6 +77,8 @@ static inline size_t mpixq_slot_bytes(uint64_t bytes)
     return (bytes + MPIXQ_UNIT - 1) / MPIXQ_UNIT * sizeof(uint64_t);
 }
 
+enum { MPIXQ_PAIR_OPS = 4 }; /* of a start of a pair, or of a wait for it, at most */
+
 /* The first half is all that a thread of the host reads of a start. */
 struct mpixq_op {
     uint8_t kind;       /* enum mpixq_op_kind */

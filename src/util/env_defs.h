@@ -59,6 +59,9 @@ MPIXQ_ENV_INT(cxi_nic, "MPIXQ_CXI_NIC", -1, -1, 255,
 MPIXQ_ENV_INT(nics, "MPIXQ_NICS", 1, 1, 8,
               "how many NICs the channel cxi of a process may use, the nearest first, or that of "
               "MPIXQ_CXI_NIC; pairs are spread over them")
+MPIXQ_ENV_INT(stripe_kib, "MPIXQ_STRIPE_KIB", 1024, 0, 1048576,
+              "size of a message in KiB from which it is divided among the NICs of the process, up "
+              "to 4, if both ends have several and it is as large for either; 0: none is")
 MPIXQ_ENV_INT(triggered_ops, "MPIXQ_TRIGGERED_OPS", -1, -1, 16384,
               "triggered operations that the channel cxi of a process hands to the NIC at a time, "
               "-1 for a share of what the NIC has; what is beyond is done by the host")

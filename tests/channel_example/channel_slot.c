@@ -232,12 +232,12 @@ static int slot_start(struct mpixq_queue *queue, struct mpixq_pair *const pairs[
     return n;
 }
 
-static bool slot_wait(struct mpixq_queue *queue, struct mpixq_pair *pair, struct mpixq_op *op)
+static int slot_wait(struct mpixq_queue *queue, struct mpixq_pair *pair, struct mpixq_op *op)
 {
     mpixq_op_wait(op, MPIXQ_OP_WAIT, pair, mpixq_pair_done_word(pair), mpixq_pair_started(pair),
                   &queue->failed);
     op->poll = poll_args;
-    return true;
+    return 1;
 }
 
 /* A message that was sent stays in the slot, of which the receive has a mapping of its own. */
