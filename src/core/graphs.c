@@ -265,9 +265,12 @@ bool mpixq_graphs_have(const struct mpixq_pair *pair)
 struct told {
     uint64_t id;
     int code;
+    bool is_error; /* of a start, in its words */
 };
 
-/* A request that was freed has no peer any more that could be told. */
+/* A request that was freed has no peer any more that could be told. Any other error counts as
+ * reported once it was told: who looks meanwhile tells it too, and not before it has may a wait for
+ * the queue say that there was none. */
 static int take_error(struct mpixq_counted *counted, enum mpixq_error error)
 {
     struct mpixq_queue *queue = atomic_load(&counted->queue);
@@ -275,10 +278,10 @@ static int take_error(struct mpixq_counted *counted, enum mpixq_error error)
     if (error == MPIXQ_E_NONE || counted->is_reported) {
         return MPI_SUCCESS;
     }
-    counted->is_reported = true;
     if (error != MPIXQ_E_REPLAY_FREED) {
         return mpixq_error_code(error);
     }
+    counted->is_reported = true;
     if (queue != NULL) {
         mpixq_queue_fail(queue, counted->pair, mpixq_error_code(error), "replayed start");
     }
@@ -308,24 +311,25 @@ static int find_failure(const struct mpixq_counted *counted)
     return queue != NULL ? atomic_load(&queue->failed) : MPI_SUCCESS;
 }
 
-/* Under the lock. Returns the code of a failure that is to be told. Waits for a pair end only if it
- * fails, since it stays halted: an idle one may be started again, on another queue. */
-static int look_at(struct mpixq_counted *counted)
+/* Under the lock. Is there a failure that is to be told? Waits for a pair end only if it fails,
+ * since it stays halted: an idle one may be started again, on another queue. */
+static bool look_at(struct mpixq_counted *counted, struct told *told_p)
 {
     struct mpixq_pair *pair = counted->pair;
     uint64_t before = mpixq_pair_started(pair);
     int code = take_error(counted, pair->channel->graphs->refresh(pair));
     int failure = find_failure(counted);
 
+    *told_p = (struct told){.id = pair->id, .code = code, .is_error = code != MPI_SUCCESS};
     if (mpixq_pair_started(pair) != before) {
         atomic_store(&mpixq_graphs_made.idle, 0);
     }
     if (failure != MPI_SUCCESS && !counted->is_halted) {
         counted->is_halted = true;
         pair->channel->graphs->halt(pair);
-        code = code != MPI_SUCCESS ? code : failure;
+        told_p->code = code != MPI_SUCCESS ? code : failure;
     }
-    return code;
+    return told_p->code != MPI_SUCCESS;
 }
 
 /* Of many pairs few are under way, and all others cost a look at the words of each. */
@@ -336,16 +340,31 @@ static bool is_still_at_rest(const struct mpixq_counted *counted)
 }
 
 /* The words are read first: a start that is made meanwhile changes them after that. */
-static int look_at_all_of(struct mpixq_counted *counted)
+static bool look_at_all_of(struct mpixq_counted *counted, struct told *told_p)
 {
-    int code;
+    bool tells;
 
     for (int i = 0; counted->mirror != NULL && i < MPIXQ_MIRROR_WORDS; i++) {
         counted->seen[i] = atomic_load(&counted->mirror[i]);
     }
-    code = look_at(counted);
-    counted->is_at_rest = counted->mirror != NULL && !is_under_way(counted);
-    return code;
+    tells = look_at(counted, told_p);
+    counted->is_at_rest = counted->mirror != NULL && !is_under_way(counted) && !told_p->is_error;
+    return tells;
+}
+
+static void tell(const struct told *told)
+{
+    struct mpixq_counted *counted;
+
+    mpixq_failure_of(told->id, told->code, "replayed start");
+    if (told->is_error) {
+        mpixq_lock_acquire(&mpixq_graphs_made.lock);
+        DL_FOREACH(mpixq_graphs_made.counted, counted)
+        {
+            counted->is_reported = counted->is_reported || counted->pair->id == told->id;
+        }
+        mpixq_lock_release(&mpixq_graphs_made.lock);
+    }
 }
 
 void mpixq_graphs_look(void)
@@ -362,13 +381,12 @@ void mpixq_graphs_look(void)
     DL_FOREACH(mpixq_graphs_made.counted, counted)
     {
         if (!is_still_at_rest(counted) && n < TOLD_AT_A_TIME) {
-            told[n] = (struct told){.id = counted->pair->id, .code = look_at_all_of(counted)};
-            n += told[n].code != MPI_SUCCESS;
+            n += look_at_all_of(counted, &told[n]);
         }
     }
     mpixq_lock_release(&mpixq_graphs_made.lock);
     for (int i = 0; i < n; i++) {
-        mpixq_failure_of(told[i].id, told[i].code, "replayed start");
+        tell(&told[i]);
     }
 }
 
