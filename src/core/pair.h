@@ -57,26 +57,26 @@ struct mpixq_pair {
     const struct mpixq_channel *channel; /* that serves it; NULL: not matched */
     void *end;                           /* the channel's data of this end */
     struct mpixq_staging *staging;       /* buffer in its place for channels; NULL: none */
-    /* Whose starts these are, which also hears of their failures; NULL: the host's. Here, since
-     * who executes a start is given the pair. A request belongs to the queue of its pair. Written
-     * under the submission lock of the queue. */
+    /* Whose starts these are, which also hears of their failures; NULL: the host's. A request
+     * belongs to the queue of its pair. Written under the submission lock of the queue. */
     _Atomic(struct mpixq_queue *) queue;
     /* Starts made: enqueued, or by the host. Written by who makes them. */
     _Atomic uint64_t started;
     /* Its GPU counts its starts (graphs.h). NULL: the host does. Written once, at a capture. */
     _Atomic(struct mpixq_counted *) counted;
-    struct mpixq_pair *next_started, *prev_started; /* on the queue, without a wait; in its turn */
-    struct mpixq_message message;                   /* constant */
-    uint64_t bytes;                                 /* of the message: what the sender sends */
+    union { /* on the queue, without a wait, in its turn; or of what it is a share (constant) */
+        struct mpixq_pair *next_started, *whole;
+    };
+    struct mpixq_pair *prev_started;
+    struct mpixq_message message; /* constant */
+    uint64_t bytes;               /* of the message: what the sender sends */
     /* Starts that the stream, or the host, has reached. Written by it. */
     _Atomic uint64_t executed;
     /* The completion word: starts that have completed. Written by whoever completes them (a stream,
      * the progress thread, a NIC), release; read by all, acquire. */
     _Atomic uint64_t done;
-    struct mpixq_pair *whole; /* of a share that only the channel knows; else NULL; constant */
 
-    /* The request that MPI knows it by, for texts, error handlers and matching; or NULL. Channels
-     * do without. Constant. */
+    /* The request that MPI knows it by, for texts, error handlers, matching; or NULL. Constant. */
     struct mpixq_request *owner;
 
     _Atomic bool by_host; /* the last start was made by the host; written by who makes it */
@@ -85,6 +85,7 @@ struct mpixq_pair {
     bool in_gpu;        /* in memory that the host cannot access */
     bool moves;         /* in memory whose pages go from host to GPU and back */
     bool in_place;      /* reached is for the buffer itself, in memory of a GPU */
+    bool is_share;      /* of a pair, which only the channel knows; constant */
     uint8_t reached_by; /* id of the channel to which reached belongs; or 0 */
     atomic_int error;   /* MPI code of the first failure, if MPI gave one; written like done */
     uint32_t life;      /* of the place of the buffer, if that is in_gpu */
@@ -100,8 +101,7 @@ struct mpixq_pair {
     struct mpixq_prepared *prepared; /* of it, by a channel whose data GPUs move */
     const char *unprepared;          /* why such a channel could not; or NULL */
 
-    /* Once the peer has freed its end: 1 + the starts that it took part in; 0 before. Written under
-     * the matching lock. */
+    /* 0, or 1 + the starts that the peer took part in before its free; under the matching lock. */
     _Atomic uint64_t peer_end;
 };
 

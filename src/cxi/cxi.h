@@ -218,7 +218,7 @@ static inline bool mpixq_cxi_has_failed(const struct cxi_queue *cxq)
 /* The pair that others know. */
 static inline struct mpixq_pair *mpixq_cxi_whole(struct mpixq_pair *pair)
 {
-    return pair->whole != NULL ? pair->whole : pair;
+    return pair->is_share ? pair->whole : pair;
 }
 
 /* What a start adds to W, or to D. */

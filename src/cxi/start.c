@@ -18,7 +18,7 @@ enum { READ_EVERY = 32 }; /* starts after which who executes them reads completi
 
 static struct cxi_queue *queue_of(const struct mpixq_pair *pair)
 {
-    const struct mpixq_pair *whole = pair->whole != NULL ? pair->whole : pair;
+    const struct mpixq_pair *whole = pair->is_share ? pair->whole : pair;
     const struct mpixq_queue *queue = atomic_load(&whole->queue);
     const struct cxi_end *end = pair->end;
     struct cxi_queues *all = queue != NULL ? queue->own[MPIXQ_CHANNEL_CXI] : NULL;

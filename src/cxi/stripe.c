@@ -44,6 +44,7 @@ bool mpixq_cxi_stripe_add(struct cxi_end *first, struct cxi_end *end)
         mpixq_cxi_end_leave(end);
         return false;
     }
+    own->is_share = true;
     own->whole = first->pair;
     own->message = first->pair->message;
     end->own_pair = end->pair = own;
