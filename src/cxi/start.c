@@ -68,7 +68,7 @@ static void execute(struct cxi_queue *cxq, struct mpixq_pair *pair, bool rung)
     struct cxi_end *end = pair->end;
     uint64_t epoch;
 
-    if (pair->whole == NULL) { /* else that of its first share stands for it */
+    if (!pair->is_share) { /* else that of its first share stands for it */
         mpixq_trace_start_executed(pair);
     }
     epoch = atomic_fetch_add(&pair->executed, 1) + 1;
