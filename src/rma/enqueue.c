@@ -148,16 +148,28 @@ int mpixq_rma_enqueue_plan(struct mpixq_queue *queue, struct mpixq_plan *plan,
     return rc == MPI_SUCCESS && plan->window != NULL ? submit_call(queue, &call) : rc;
 }
 
-/* The place of the queue among those that use the signal: one of a queue that was freed, or new. */
-static struct mpixq_rma_waiter *waiter_of(struct mpixq_signal *signal, struct mpixq_queue *queue)
+static struct mpixq_rma_waiter *find_waiter(const struct mpixq_signal *signal,
+                                            const struct mpixq_queue *queue)
 {
-    struct mpixq_rma_waiter *waiter;
+    struct mpixq_rma_waiter *waiter = atomic_load(&signal->waiters);
 
-    mpixq_lock_acquire(&signal->window->lock);
-    waiter = signal->waiters;
     while (waiter != NULL && waiter->queue != queue) {
         waiter = waiter->next;
     }
+    return waiter;
+}
+
+/* The place of the queue among those that use the signal: one of a queue that was freed, or new.
+ * The lock, which is held while MPI moves data, is taken the first time only. */
+static struct mpixq_rma_waiter *waiter_of(struct mpixq_signal *signal, struct mpixq_queue *queue)
+{
+    struct mpixq_rma_waiter *waiter = find_waiter(signal, queue);
+
+    if (waiter != NULL) {
+        return waiter;
+    }
+    mpixq_lock_acquire(&signal->window->lock);
+    waiter = find_waiter(signal, queue);
     if (waiter == NULL) {
         waiter = signal->leftover;
         if (waiter != NULL) {
@@ -168,12 +180,25 @@ static struct mpixq_rma_waiter *waiter_of(struct mpixq_signal *signal, struct mp
         if (waiter != NULL) {
             waiter->signal = signal;
             waiter->queue = queue;
-            waiter->next = signal->waiters;
-            signal->waiters = waiter;
+            waiter->next = atomic_load(&signal->waiters);
+            atomic_store(&signal->waiters, waiter);
         }
     }
     mpixq_lock_release(&signal->window->lock);
     return waiter;
+}
+
+/* May the program enqueue something about the signal just now? An MPI code. */
+static int begin_with(struct mpixq_signal *signal, struct mpixq_queue *queue,
+                      struct mpixq_rma_waiter **waiter_p, struct mpixq_fault *fault_p)
+{
+    int rc = check(queue, fault_p);
+
+    if (rc != MPI_SUCCESS) {
+        return rc;
+    }
+    *waiter_p = waiter_of(signal, queue);
+    return *waiter_p != NULL ? MPI_SUCCESS : mpixq_error_code(MPIXQ_E_NO_MEMORY);
 }
 
 static void note(struct mpixq_rma_waiter *waiter, const struct mpixq_queue *queue)
@@ -187,14 +212,10 @@ int mpixq_rma_enqueue_wait(struct mpixq_queue *queue, struct mpixq_signal *signa
 {
     struct mpixq_rma_waiter *waiter;
     struct mpixq_op op;
-    int rc = check(queue, fault_p);
+    int rc = begin_with(signal, queue, &waiter, fault_p);
 
     if (rc != MPI_SUCCESS) {
         return rc;
-    }
-    waiter = waiter_of(signal, queue);
-    if (waiter == NULL) {
-        return mpixq_error_code(MPIXQ_E_NO_MEMORY);
     }
     mpixq_turn_take(&queue->turn);
     mpixq_op_wait(&op, MPIXQ_OP_WAIT, waiter, &signal->fired, atomic_load(&signal->armed),
@@ -211,14 +232,10 @@ int mpixq_rma_enqueue_reset(struct mpixq_queue *queue, struct mpixq_signal *sign
 {
     struct call call = {.queue = queue, .signal = signal};
     struct mpixq_rma_waiter *waiter;
-    int rc = check(queue, fault_p);
+    int rc = begin_with(signal, queue, &waiter, fault_p);
 
     if (rc != MPI_SUCCESS) {
         return rc;
-    }
-    waiter = waiter_of(signal, queue);
-    if (waiter == NULL) {
-        return mpixq_error_code(MPIXQ_E_NO_MEMORY);
     }
     atomic_fetch_add(&signal->armed, 1); /* what is enqueued from here on is about that round */
     rc = submit_call(queue, &call);

@@ -143,11 +143,8 @@ static bool is_waiting(struct mpixq_rma_waiter *waiter)
 /* Without the window's lock, since a queue's turn comes before it. */
 bool mpixq_rma_signal_is_busy(struct mpixq_signal *signal)
 {
-    struct mpixq_rma_waiter *waiter;
+    struct mpixq_rma_waiter *waiter = atomic_load(&signal->waiters);
 
-    mpixq_lock_acquire(&signal->window->lock);
-    waiter = signal->waiters;
-    mpixq_lock_release(&signal->window->lock);
     for (; waiter != NULL; waiter = waiter->next) {
         if (is_waiting(waiter)) {
             return true;
@@ -158,7 +155,7 @@ bool mpixq_rma_signal_is_busy(struct mpixq_signal *signal)
 
 void mpixq_rma_signal_drop(struct mpixq_signal *signal)
 {
-    struct mpixq_rma_waiter *waiter = signal->waiters;
+    struct mpixq_rma_waiter *waiter = atomic_load(&signal->waiters);
 
     signal->window->slots[signal->index - 1].signal = NULL;
     signal->window->slots[signal->index - 1].generation++;
@@ -169,7 +166,7 @@ void mpixq_rma_signal_drop(struct mpixq_signal *signal)
         signal->leftover = waiter;
         waiter = next;
     }
-    signal->waiters = NULL;
+    atomic_store(&signal->waiters, NULL);
     mpixq_rma_object_free(signal);
 }
 

@@ -51,13 +51,14 @@ struct mpixq_signal {
     struct mpixq_window *window;
     uint32_t index, generation; /* by which blocks name it */
     int num_event;
-    _Atomic int64_t word;              /* signal_word.h */
-    _Atomic uint64_t fired;            /* how often the word has become 0 */
-    _Atomic uint64_t armed;            /* how often it was set, or is to be by what is enqueued */
-    atomic_int failed;                 /* an MPI code: it can only be freed */
-    atomic_int surplus_from;           /* rank of the window whose event was one too many, or -1 */
-    _Atomic uint64_t surplus_at;       /* where that wrote, or read */
-    struct mpixq_rma_waiter *waiters;  /* they stay until it is freed */
+    _Atomic int64_t word;        /* signal_word.h */
+    _Atomic uint64_t fired;      /* how often the word has become 0 */
+    _Atomic uint64_t armed;      /* how often it was set, or is to be by what is enqueued */
+    atomic_int failed;           /* an MPI code: it can only be freed */
+    atomic_int surplus_from;     /* rank of the window whose event was one too many, or -1 */
+    _Atomic uint64_t surplus_at; /* where that wrote, or read */
+    /* They stay until it is freed; added under the lock, read without. */
+    _Atomic(struct mpixq_rma_waiter *) waiters;
     struct mpixq_rma_waiter *leftover; /* of its life before; used first */
 };
 
