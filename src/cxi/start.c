@@ -206,10 +206,12 @@ static struct cxi_end *share_on(const struct mpixq_pair *pair, const struct cxi_
     return end;
 }
 
-/* Starts of a queue, of those the ones on a NIC. They are rung for by their own doorbells, or by
- * that of the queue. Returns how many there are. */
-static int log_starts(struct cxi_queue *cxq, struct mpixq_pair *const pairs[], int n,
-                      struct mpixq_op list[])
+/* Starts of a queue, of those the ones on a NIC; all of them, if that is the only one, which costs
+ * no look for shares. They are rung for by their own doorbells, or by that of the queue. Returns
+ * how many there are. */
+__attribute__((always_inline)) static inline int log_starts(struct cxi_queue *cxq,
+                                                            struct mpixq_pair *const pairs[], int n,
+                                                            struct mpixq_op list[], bool is_only)
 {
     const struct mpixq_exposed *bell = cxq->shared != NULL ? &cxq->shared->exposed : NULL;
     const struct cxi_nic *nic = cxq->nic;
@@ -219,23 +221,23 @@ static int log_starts(struct cxi_queue *cxq, struct mpixq_pair *const pairs[], i
     struct mpixq_op *op = list;
 
     for (int i = 0; i < n; i++) {
-        struct cxi_end *end = share_on(pairs[i], nic);
+        struct cxi_end *end = is_only ? pairs[i]->end : share_on(pairs[i], nic);
 
-        if (end == NULL) {
+        if (!is_only && end == NULL) {
             continue;
         }
-        if (end->own_pair != NULL) {
+        if (!is_only && end->own_pair != NULL) {
             mpixq_pair_count_start(end->own_pair, false);
         }
         issued += end->shared;
-        mpixq_op_call(op, MPIXQ_OP_RING, reach, end->pair);
+        mpixq_op_call(op, MPIXQ_OP_RING, reach, is_only ? pairs[i] : end->pair);
         op->gpu.exposed = end->shared ? bell : end->bell;
         op++;
         if (tail < end_of_log) {
             struct cxi_logged *logged = &log[tail++ & mask];
 
             logged->end = end;
-            logged->epoch = mpixq_pair_started(end->pair);
+            logged->epoch = mpixq_pair_started(is_only ? pairs[i] : end->pair);
             logged->ring = issued;
         }
     }
@@ -252,9 +254,12 @@ int mpixq_cxi_start(struct mpixq_queue *queue, struct mpixq_pair *const pairs[],
     struct cxi_queues *all = queue != NULL ? queue->own[MPIXQ_CHANNEL_CXI] : NULL;
     int n_ops = 0;
 
+    if (all != NULL && all->n == 1) {
+        return log_starts(&all->of[0], pairs, n, list, true);
+    }
     if (all != NULL) {
         for (int i = 0; i < all->n; i++) {
-            n_ops += log_starts(&all->of[i], pairs, n, list + n_ops);
+            n_ops += log_starts(&all->of[i], pairs, n, list + n_ops, false);
         }
         return n_ops;
     }
@@ -289,18 +294,26 @@ static void poll_many(void *const args[], int n)
     }
 }
 
+static void fill_wait(const struct mpixq_queue *queue, struct mpixq_pair *pair,
+                      const struct cxi_end *end, uint64_t start, struct mpixq_op *op)
+{
+    mpixq_op_wait(op, MPIXQ_OP_WAIT, pair, &end->word->value, end->word_base + start,
+                  &queue->failed);
+    op->poll = poll_many;
+    op->gpu.exposed = end->page;
+}
+
 int mpixq_cxi_wait(struct mpixq_queue *queue, struct mpixq_pair *pair, struct mpixq_op list[])
 {
-    struct mpixq_op *op = list;
+    const struct cxi_end *end = pair->end;
+    int n = 1;
 
-    for (const struct cxi_end *end = pair->end; end != NULL; end = end->next_share) {
-        mpixq_op_wait(op, MPIXQ_OP_WAIT, pair, &end->word->value,
-                      end->word_base + mpixq_pair_started(end->pair), &queue->failed);
-        op->poll = poll_many;
-        op->gpu.exposed = end->page;
-        op++;
+    fill_wait(queue, pair, end, mpixq_pair_started(pair), &list[0]);
+    while (__builtin_expect(end->next_share != NULL, false)) {
+        end = end->next_share;
+        fill_wait(queue, pair, end, mpixq_pair_started(end->pair), &list[n++]);
     }
-    return (int)(op - list);
+    return n;
 }
 
 /* Starts of the pair that are done: all shares of them. */
