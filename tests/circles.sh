@@ -59,13 +59,10 @@ largest()
 # Of a room.
 count()
 {
-    local object file
-    for object in "${objects[@]}"; do
-        file=${object##*/libmpixq_la-}
-        nm "$object" | awk -v file="${file%.o}" '
-            $1 == "U" { print file, "wants", $2 }
-            NF == 3 && $2 ~ /^[TDBRVWC]$/ { print file, "has", $3 }'
-    done | largest
+    nm -A -P "${objects[@]}" | awk '
+        { file = $1; sub(/.*libmpixq_la-/, "", file); sub(/\.o:$/, "", file) }
+        $3 == "U" { print file, "wants", $2 }
+        $3 ~ /^[TDBRVWC]$/ { print file, "has", $2 }' | largest
 }
 
 # On made-up files: two that use each other beside one that both use; a circle of three; none.

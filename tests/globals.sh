@@ -12,11 +12,11 @@
 declare -A most=([api]=0 [comm]=16 [core]=22 [cxi]=3 [fallback]=1 [host]=1 [ipc]=7 [lib]=2
     [match]=34 [pmpi]=5 [queue]=3 [report]=19 [rma]=2 [self]=3 [stream]=13 [util]=54)
 
-# variables OBJECT: their names. What has only to be relocated is constant when the library is
+# variables OBJECT...: their names. What has only to be relocated is constant when the library is
 # loaded; sanitizers have variables of their own.
 variables()
 {
-    nm -f sysv "$1" | awk -F '|' '
+    nm -f sysv "$@" | awk -F '|' '
         { gsub(/ /, "") }
         $7 ~ /^\.(data|bss|tdata|tbss|lbss|ldata)/ && $7 !~ /^\.data\.rel\.ro/ &&
         $4 ~ /^(OBJECT|TLS)$/ { print $1 }
@@ -55,12 +55,12 @@ fi
 
 count()
 {
-    local object all=""
+    local object ours=()
     for object in "${objects[@]}"; do
         # What nvtx.c has besides is the vendor's, and not in every build.
-        [[ $object = */libmpixq_la-nvtx.o ]] || all+=" "$(variables "$object")
+        [[ $object = */libmpixq_la-nvtx.o ]] || ours+=("$object")
     done
-    wc -w <<<"$all"
+    echo "$(variables "${ours[@]}" | wc -w)" "$(variables "${ours[@]}" | tr '\n' ' ')"
 }
 
 rooms_end "variables that live as long as the process"

@@ -17,43 +17,45 @@ services="util/affinity.h util/alloc.h util/backoff.h util/env.h util/facts.h ut
 objects="core/channel.h core/failure.h core/graphs.h core/pair.h core/queue.h core/tally.h
     core/trace_pairs.h match/match.h match/wire.h"
 seam="stream/memory.h stream/op.h stream/stream.h"
-may_include()
+find_may_include()
 {
     case $1 in
-    util) echo "" ;;
-    comm) echo "util/*" ;;
-    stream) echo "$services" ;;
-    core) echo "util/* comm/* $seam" ;;
-    match) echo "util/* comm/* core/* $seam" ;;
-    queue) echo "util/* comm/* core/* match/* $seam" ;;
-    host | rma) echo "util/* comm/* core/* match/* queue/* $seam" ;;
+    util) may="" ;;
+    comm) may="util/*" ;;
+    stream) may="$services" ;;
+    core) may="util/* comm/* $seam" ;;
+    match) may="util/* comm/* core/* $seam" ;;
+    queue) may="util/* comm/* core/* match/* $seam" ;;
+    host | rma) may="util/* comm/* core/* match/* queue/* $seam" ;;
     # What GPUs of several processes share is that channel's alone, and is made of GPUs' streams.
-    ipc) echo "$services $objects $seam stream/pieces.h stream/gpu*.h" ;;
-    report) echo "util/* comm/* core/* match/* queue/* host/* $seam" ;;
+    ipc) may="$services $objects $seam stream/pieces.h stream/gpu*.h" ;;
+    report) may="util/* comm/* core/* match/* queue/* host/* $seam" ;;
     # Host streams are ended at MPI_Finalize.
     lib)
-        echo "util/* comm/* core/* match/* queue/* host/* rma/* report/* $seam
+        may="util/* comm/* core/* match/* queue/* host/* rma/* report/* $seam
             stream/host_stream.h" ;;
-    pmpi) echo "util/* comm/* core/* match/* queue/* host/* report/* lib/*" ;;
+    pmpi) may="util/* comm/* core/* match/* queue/* host/* report/* lib/*" ;;
     # api.c asks whether the calls of the program come by; fortran.c is called like the names there.
     # Host streams are made and ended by users.
     api)
-        echo "util/* comm/* core/* match/* queue/* host/* rma/* report/* lib/* $seam
+        may="util/* comm/* core/* match/* queue/* host/* rma/* report/* lib/* $seam
             stream/host_stream.h pmpi/next.h pmpi/pull.h pmpi/fortran.h" ;;
     # A channel. What it makes of a start and of a wait are operations.
-    *) echo "$services $objects stream/op.h" ;;
+    *) may="$services $objects stream/op.h" ;;
     esac
 }
 
-# vendor_files HEADER: where the headers of a vendor may be included; nothing for other headers.
-vendor_files()
+# find_vendor_files HEADER: sets files: where the headers of a vendor may be included; nothing for
+# other headers.
+find_vendor_files()
 {
+    files=
     case $1 in
-    nvtx3/*) echo '*/nvtx*' ;;
-    cuda*.h | cuda/* | nvrtc.h | nv*.h) echo '*/cuda* examples/*_gpu*' ;;
-    hip/* | hip*.h | hsa/* | rocm*) echo '*/hip* examples/*_gpu*' ;;
-    rdma/* | cxi*.h | libcxi/*) echo 'src/cxi/* */fabric* */cxi*' ;;
-    level_zero/* | sycl/*) echo 'src/stream/ze*' ;;
+    nvtx3/*) files='*/nvtx*' ;;
+    cuda*.h | cuda/* | nvrtc.h | nv*.h) files='*/cuda* examples/*_gpu*' ;;
+    hip/* | hip*.h | hsa/* | rocm*) files='*/hip* examples/*_gpu*' ;;
+    rdma/* | cxi*.h | libcxi/*) files='src/cxi/* */fabric* */cxi*' ;;
+    level_zero/* | sycl/*) files='src/stream/ze*' ;;
     esac
 }
 
@@ -72,10 +74,10 @@ matches()
 # check_include FILE LINE HEADER
 check_include()
 {
-    local file=$1 room=${1#src/} header=${3#[<\"]} files
+    local file=$1 room=${1#src/} header=${3#[<\"]} files may
     room=${room%%/*}
     header=${header%[>\"]}
-    files=$(vendor_files "$header")
+    find_vendor_files "$header"
     if [ -n "$files" ] && ! matches "$file" "$files"; then
         echo "$file:$2: $header is included outside of $files"
     fi
@@ -84,7 +86,8 @@ check_include()
     mpix_queue.h | mpix_queue_device.h | mpix_queue_rma.h) ;;
     */*)
         # Outside of its folder a file is named with the folder.
-        matches "$header" "$(may_include "$room")" || [ "${header%%/*}" = "$room" ] ||
+        find_may_include "$room"
+        matches "$header" "$may" || [ "${header%%/*}" = "$room" ] ||
             echo "$file:$2: $room may not include $header" ;;
     *) [ -f "${file%/*}/$header" ] || echo "$file:$2: there is no $header beside it" ;;
     esac
@@ -105,7 +108,7 @@ check_tree()
 {
     local file line text
     while IFS=: read -r file line text; do
-        read -r text _ < <(sed 's/^[# ]*include//' <<<"$text")
+        read -r text _ <<<"${text#*include}"
         check_include "$file" "$line" "$text"
     done < <(c_files | xargs -d '\n' -r grep -HnE '^ *# *include')
     # Only the arrays behind the seams say what is built in. The rest of src has no #if but the

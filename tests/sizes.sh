@@ -45,17 +45,17 @@ limits()
 check_tree()
 {
     local file first last name lines
-    while IFS= read -r file; do
+    while read -r lines file; do
         limits "$file"
-        lines=$(wc -l <"$file")
-        [ "$lines" -le "$file_limit" ] ||
+        [ "$file" = total ] || [ "$lines" -le "$file_limit" ] ||
             echo "$file:$lines: the file is longer than $file_limit lines"
-        while read -r first last name; do
-            [ $((last - first + 1)) -le "$function_limit" ] ||
-                echo "$file:$first: $name is longer than $function_limit lines"
-        done < <(ctags -x --_xformat='%n %{end} %N' --languages=C --langmap=C:.c.h --kinds-C=f \
-            "$file")
-    done < <(c_files)
+    done < <(c_files | xargs -d '\n' -r wc -l)
+    while read -r file first last name; do
+        limits "$file"
+        [ $((last - first + 1)) -le "$function_limit" ] ||
+            echo "$file:$first: $name is longer than $function_limit lines"
+    done < <(c_files | xargs -d '\n' -r ctags -x --_xformat='%F %n %{end} %N' --languages=C \
+        --langmap=C:.c.h --kinds-C=f)
 }
 
 # lines N [TEXT]: N lines.

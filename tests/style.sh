@@ -14,13 +14,25 @@ check_licence()
 {
     local bare='LICENSE|debian/(changelog|copyright|source/format)'
     tree_files | grep -vxE "$bare" | while IFS= read -r file; do
-        [ -f "$file" ] || continue
-        head -n 5 "$file" | grep -q 'SPDX-License-Identifier: [A-Z]' ||
-            echo "$file:1: no licence line"
-        [[ $file = *.rle || $file = .clang-format || $file = *.gitignore ]] ||
-            head -n 5 "$file" | grep -q 'Copyright (c) [0-9]* the mpix-queue authors' ||
-            echo "$file:1: no copyright line"
-    done
+        if [ -s "$file" ]; then
+            echo "$file"
+        elif [ -f "$file" ]; then
+            echo "$file:1: no licence line" >&3
+        fi
+    done 3>&1 | LC_ALL=C xargs -d '\n' -r awk '
+        function tell() {
+            if (name != "" && !licence) {
+                print name ":1: no licence line"
+            }
+            if (name != "" && !copyright && name !~ /\.rle$|^\.clang-format$|\.gitignore$/) {
+                print name ":1: no copyright line"
+            }
+        }
+        FNR == 1 { tell(); name = FILENAME; licence = copyright = 0 }
+        /SPDX-License-Identifier: [A-Z]/ { licence = 1 }
+        /Copyright \(c\) [0-9]* the mpix-queue authors/ { copyright = 1 }
+        FNR == 5 { nextfile }
+        END { tell() }'
 }
 
 # The library prints by its log, and neither ends nor kills the process: but a build that checks the
