@@ -5,11 +5,13 @@
  * Argument 1: many (256 requests, in one call and in several, sends or receives first), ahead
  * (rounds enqueued before the host waits once), queues (two that depend on each other), starts
  * (pairs started many times, all sizes in turn). Argument 2: how often. Argument 3, of starts: how
- * many sends are under way at once, with as many receives.
+ * many sends are under way at once, with as many receives; 4: the seconds for them, after which
+ * there are no more.
  */
 #include "mtest.h"
 
 #include <stdbool.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -178,9 +180,21 @@ static void test_queues(int times)
     MTEST_OK(MPIX_Queue_free(&q[1]));
 }
 
-/* So many starts, each time with other requests of other sizes, every byte checked. */
-static void test_starts(MPIX_Queue queue, int times, int at_once)
+/* Is there time for more? The first rank says. */
+static int goes_on(double begun, double seconds)
 {
+    int more = MPI_Wtime() - begun < seconds;
+
+    MPI_Bcast(&more, 1, MPI_INT, 0, MPI_COMM_WORLD);
+    return more;
+}
+
+/* So many starts, or as many as there is time for, each time with other requests of other sizes,
+ * every byte checked. */
+static void test_starts(MPIX_Queue queue, int times, int at_once, double seconds)
+{
+    enum { ROUNDS = 100 }; /* between looks at the clock */
+    double begun = MPI_Wtime();
     int groups = at_once < INTS ? 4 : 2;
     MPI_Request r[PAIRS];
 
@@ -205,6 +219,11 @@ static void test_starts(MPIX_Queue queue, int times, int at_once)
                 MTEST_EQ(in[p][k], k < 1 + p % INTS ? value(last, p, t, k) : -1);
             }
         }
+        if (t / (2 * at_once) % ROUNDS == ROUNDS - 1 && !goes_on(begun, seconds)) {
+            printf("rank %d: no more than %d starts in %.0f s\n", mtest_rank, t + 2 * at_once,
+                   seconds);
+            break;
+        }
     }
     unmake(groups * at_once);
 }
@@ -228,7 +247,7 @@ int main(int argc, char **argv)
         test_queues(times);
     } else {
         MTEST_CHECK(strcmp(what, "starts") == 0);
-        test_starts(queue, times, argc > 3 ? atoi(argv[3]) : 8);
+        test_starts(queue, times, argc > 3 ? atoi(argv[3]) : 8, argc > 4 ? atof(argv[4]) : 60);
     }
     MTEST_OK(MPIX_Queue_free(&queue));
     return mtest_end();

@@ -105,6 +105,29 @@ for line in '# row 3 is wrong' '1..25' '# passed 9 failed 14 skipped 2'; do
     failed=1
 done
 
+# A run whose time is over runs nothing more, and says so.
+env top_srcdir="$dir/source" top_builddir="$dir/build" MPIXQ_TEST_MPI=mpich \
+    MPIXQ_TEST_BUILD=plain MPIXQ_TEST_ONLY=passes MPIXQ_TEST_SELECT= MPIXQ_TEST_TIER= \
+    MPIXQ_TEST_WRAPPER= MPIXQ_TEST_RESULTS="$dir/late" MPIXQ_TEST_UNTIL="$(date +%s)" \
+    bash "$top_srcdir/tests/run_tests" --list "$dir/list" >"$dir/tap"
+[ $? -eq 0 ] && grep -qx 'ok 1 - passes # SKIP the time for tests was over' "$dir/tap" &&
+    ! grep -q '^not ok' "$dir/tap" && ! grep -v SKIP "$dir/tap" | grep -q '^ok' ||
+    { echo "failed: when its time was over there ran:"; cat "$dir/tap"; failed=1; }
+
+# What still runs when it is to end is no failure, and what has ended by then is what it was.
+env top_srcdir="$dir/source" top_builddir="$dir/build" MPIXQ_TEST_MPI=mpich \
+    MPIXQ_TEST_BUILD=plain MPIXQ_TEST_ONLY= MPIXQ_TEST_SELECT= MPIXQ_TEST_TIER= \
+    MPIXQ_TEST_WRAPPER= MPIXQ_TEST_RESULTS="$dir/late" MPIXQ_TEST_END="$(($(date +%s) + 2))" \
+    bash "$top_srcdir/tests/run_tests" --list <(
+        printf '%s 0 plain full\n' passes fails hangs
+    ) >"$dir/tap"
+grep '^ok\|^not ok' "$dir/tap" >"$dir/found"
+diff - "$dir/found" <<'EOF' || failed=1
+ok 1 - passes
+not ok 2 - fails
+ok 3 - hangs # SKIP the time for tests was over while it ran
+EOF
+
 # ---- Selection and tools ------------------------------------------------------------------------
 
 cat >"$dir/list" <<'LIST'

@@ -15,7 +15,7 @@ parse()
 {
     local word
     program=$1 ranks=${2-} places=${3-} tier=${4-} name=$1 kind=mpi bad=''
-    mode='' limit_s=120 environment=() arguments=() fabric='' stream='' pairs=''
+    mode='' limit_s=240 environment=() arguments=() fabric='' stream='' pairs=''
     case $program:$ranks in
     *.sh:*) kind=shell ;;
     *:0) kind=unit ;;

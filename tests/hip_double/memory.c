@@ -189,7 +189,7 @@ static bool map_block(struct hip_block *block)
         return false;
     }
     block->base = block->pages + block->page_bytes - hip_round_up(block->size, ALIGNMENT);
-    memset(block->pages, FILL, block->page_bytes);
+    hip_fill_new(block, file);
     if (hip_closed_to_host(block)) {
         hip_protect(block, false);
     }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright (c) 2026 the mpix-queue authors
  *
- * memory.h - what memory.c shares with pools.c and chunks.c
+ * memory.h - what memory.c shares with ops.c, pools.c and chunks.c
  */
 #ifndef HIP_DOUBLE_MEMORY_H
 #define HIP_DOUBLE_MEMORY_H
@@ -29,6 +29,10 @@ bool hip_of_device(enum hip_kind kind);
 bool hip_closed_to_host(const struct hip_block *block);
 char *hip_map_pages(size_t bytes, int file, uint64_t file_offset);
 void hip_protect(const struct hip_block *block, bool open);
+/* ops.c: fill memory that was not written. That of a device by its file, so that no page of it is
+ * mapped: to change the rights of some twenty MiB of pages, which the channel ipc has and hardly
+ * uses, takes longer than what is tested. */
+void hip_fill_new(const struct hip_block *block, int file);
 void hip_add(struct hip_block *block);
 void hip_forget(struct hip_block *block);
 /* Neither host nor devices reach it any more. */

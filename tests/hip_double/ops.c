@@ -9,6 +9,11 @@
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
+#include <unistd.h>
+
+#include "memory.h"
+
+enum { LARGE = 1 << 20 }; /* fills of more bytes leave memory unmapped */
 
 /* One end of a copy. */
 struct end {
@@ -59,9 +64,46 @@ HIP_EXPORT long hip_double_copied(void)
     return atomic_load(&copied);
 }
 
+/* Memory of a device by its file: how much was set, from the first byte on. */
+static size_t fill_file(int file, uint64_t file_offset, int value, size_t bytes)
+{
+    unsigned char some[16 * PAGE];
+    size_t done = 0;
+
+    memset(some, value, sizeof some);
+    while (done < bytes) {
+        size_t rest = bytes - done;
+        ssize_t n = pwrite(file, some, rest < sizeof some ? rest : sizeof some,
+                           (off_t)(file_offset + done));
+
+        if (n <= 0) {
+            break;
+        }
+        done += (size_t)n;
+    }
+    return done;
+}
+
+void hip_fill_new(const struct hip_block *block, int file)
+{
+    size_t done = file >= 0 ? fill_file(file, block->file_offset, FILL, block->page_bytes) : 0;
+
+    memset(block->pages + done, FILL, block->page_bytes - done);
+}
+
 static void run_fill(struct hip_op *op)
 {
-    memset(hip_open(op->to, op->bytes), (int)op->value, op->bytes);
+    struct hip_block block;
+    size_t offset, done = 0;
+
+    if (op->bytes > LARGE && hip_block_find(op->to, &block, &offset) && block.kind == HIP_DEVICE) {
+        done = fill_file(hip_memory_file(block.device),
+                         block.file_offset + (uint64_t)(block.base - block.pages) + offset,
+                         (int)op->value, op->bytes);
+    }
+    if (done < op->bytes) {
+        memset((char *)hip_open(op->to, op->bytes) + done, (int)op->value, op->bytes - done);
+    }
 }
 
 static hipError_t copy(void *to, const void *from, size_t bytes, hipMemcpyKind kind,
