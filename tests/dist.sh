@@ -22,7 +22,13 @@ export MPIXQ_TEST_SELECT=dist MPIXQ_TEST_TIER=full MPIXQ_TEST_ONLY="" MPIXQ_TEST
 # what listed.sh sees to.
 programs=$(bash "$top_srcdir/tests/run_tests" --print targets | tr ' ' '\n' |
     grep -E '^(tests|examples)/' | grep -v '\.la$' | sort -u | tr '\n' ' ')
-if ! $MAKE -C "$top_builddir" -j2 distcheck "check_PROGRAMS=$programs" >"$log" 2>&1 </dev/null; then
+# It builds as ./run does, which takes the fewest processes. debian.sh builds by libtool alone.
+# shellcheck source=tools/direct.sh
+. "$top_srcdir/tools/direct.sh"
+direct_find "$CC"
+if ! $MAKE -C "$top_builddir" -j2 distcheck "check_PROGRAMS=$programs" \
+    "LIBTOOL=bash $top_srcdir/tools/libtool.sh both /bin/bash ./libtool ---" \
+    >"$log" 2>&1 </dev/null; then
     grep -E '^(FAIL|ERROR)|error:|\*\*\*' "$log"
     tail -n 40 "$log"
     # It leaves its folder behind, write-protected.
