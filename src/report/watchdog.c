@@ -45,22 +45,17 @@ struct look {
     int n_lines, n_left_out;
 };
 
-static uint64_t number;  /* of looks */
-static uint64_t next_ns; /* when to look again */
-static struct mpixq_age answers_age;
-
-/* How old a wait is when somebody is told. */
-static uint64_t limit_ns(void)
-{
-    return (uint64_t)(mpixq_watchdog_is_on() ? mpixq_env.watchdog_s : mpixq_env.notice_s) *
-           1000000000u;
-}
+static struct {
+    uint64_t number;  /* of looks */
+    uint64_t next_ns; /* when to look again */
+    struct mpixq_age answers_age;
+} looks;
 
 /* The same of a match. While it waits no stream may be blocked, but that it lasts is a sign of two
  * ends that wait for each other. */
 static uint64_t match_limit_ns(void)
 {
-    return mpixq_watchdog_is_on() ? limit_ns() : limit_ns() / 5;
+    return mpixq_watchdog_is_on() ? mpixq_age_limit_ns() : mpixq_age_limit_ns() / 5;
 }
 
 long mpixq_watchdog_sleep_ms(void)
@@ -76,7 +71,7 @@ long mpixq_watchdog_sleep_ms(void)
 
 static bool is_old(const struct look *look, uint64_t since_ns)
 {
-    return look->now - since_ns >= limit_ns();
+    return look->now - since_ns >= mpixq_age_limit_ns();
 }
 
 static bool is_old_match(const struct look *look, uint64_t since_ns)
@@ -89,14 +84,12 @@ static double seconds(const struct look *look, uint64_t since_ns)
     return (double)(look->now - since_ns) / 1e9;
 }
 
-/* Is something of this age, which is old, to be reported now? Then it is again when it is twice as
- * old, or never if it is only noticed. */
+/* Is something of this age, which is old, to be reported now, and is there room for it? */
 static bool is_due(struct look *look, struct mpixq_age *age, uint64_t since_ns)
 {
-    if (look->now < age->report_ns) {
+    if (!mpixq_age_is_due(age, since_ns, look->now)) {
         return false;
     }
-    age->report_ns = mpixq_watchdog_notices() ? UINT64_MAX : look->now + (look->now - since_ns);
     if (look->n_lines == MAX_LINES) {
         look->n_left_out++;
         return false;
@@ -107,24 +100,14 @@ static bool is_due(struct look *look, struct mpixq_age *age, uint64_t since_ns)
 
 enum { ROOM = MPIXQ_NAME_ROOM };
 
-/* What may be legitimate, as a notice says with more, is no error. */
-static void tell(const char *text, const char *more)
-{
-    if (mpixq_watchdog_notices()) {
-        mpixq_warn("%s%s. MPIXQ_WATCHDOG_S reports more, MPIXQ_NOTICE_S=0 nothing", text, more);
-    } else {
-        mpixq_err("watchdog: %s", text);
-    }
-}
-
 /* Matches. */
 
 static void note_match(struct look *look, struct mpixq_request *req)
 {
     struct mpixq_match_op *op = req->op;
 
-    if (op->look != number) {
-        op->look = number;
+    if (op->look != looks.number) {
+        op->look = looks.number;
         op->first = req;
         LL_PREPEND2(look->ops, op, next_watched);
         mpixq_age_note(&op->age, (uint64_t)atomic_load(&op->remaining), look->now);
@@ -144,8 +127,9 @@ static void report_match(struct look *look, struct mpixq_match_op *op)
         text, sizeof text, "%s has waited %.1f s for %d of %d requests, the first %s: %s",
         op->call->name, seconds(look, op->age.since_ns), atomic_load(&op->remaining), op->n,
         mpixq_request_name(op->first, name), mpixq_watchdog_why_unmatched(op->first, why));
-    tell(text,
-         ". If both ends match their sends first, match all requests of each in one MPIX_Matchall");
+    mpixq_age_tell(
+        text,
+        ". If both ends match their sends first, match all requests of each in one MPIX_Matchall");
 }
 
 static void report_matches(struct look *look)
@@ -172,19 +156,20 @@ static void look_at_answers(struct look *look)
     char text[2 * ROOM];
 
     if (peer < 0) {
-        answers_age.since_ns = 0;
+        looks.answers_age.since_ns = 0;
         return;
     }
-    mpixq_age_note(&answers_age, mpixq_control_sent(), look->now);
-    if (is_old(look, answers_age.since_ns) && is_due(look, &answers_age, answers_age.since_ns)) {
+    mpixq_age_note(&looks.answers_age, mpixq_control_sent(), look->now);
+    if (is_old(look, looks.answers_age.since_ns) &&
+        is_due(look, &looks.answers_age, looks.answers_age.since_ns)) {
         (void)snprintf(text, sizeof text,
                        "the answer to a match of rank %d of MPI_COMM_WORLD has waited %.1f s: the "
                        "peer takes no messages, since it runs below MPI_THREAD_MULTIPLE and is "
                        "blocked outside of this library, MPI_Wait and MPI_Test",
-                       peer, seconds(look, answers_age.since_ns));
-        tell(text, "");
+                       peer, seconds(look, looks.answers_age.since_ns));
+        mpixq_age_tell(text, "");
     }
-    if (mpixq_watchdog_ends() && is_old(look, answers_age.since_ns)) {
+    if (mpixq_watchdog_ends() && is_old(look, looks.answers_age.since_ns)) {
         mpixq_control_excuse_answers();
     }
 }
@@ -264,7 +249,7 @@ static void report_start(struct look *look, struct mpixq_request *req, uint64_t 
                    who, seconds(look, since_ns), (unsigned long long)req->age.progress + 1,
                    mpixq_request_name(req, name), req->pair.channel->name,
                    mpixq_watchdog_what_is_missing(req));
-    tell(text, ". The peer may just need as long");
+    mpixq_age_tell(text, ". The peer may just need as long");
 }
 
 /* A start is pending and somebody waits for it at a place. */
@@ -306,8 +291,8 @@ static void note_start(struct look *look, struct mpixq_request *req)
 static void note_behind(struct look *look, struct mpixq_queue *queue, struct mpixq_request *req,
                         const struct place *place)
 {
-    if (queue->behind_look != number) {
-        queue->behind_look = number;
+    if (queue->behind_look != looks.number) {
+        queue->behind_look = looks.number;
         queue->behind = 0;
         queue->first_behind = req;
         mpixq_age_note(&queue->behind_age, place->blocker->waited_ns, place->blocker->waited_ns);
@@ -437,7 +422,7 @@ static void look_now(uint64_t now)
     struct look look = {.now = now};
     char text[32];
 
-    number++;
+    looks.number++;
     mpixq_match_each(visit, &look);
     if (look.n_places > 0 && mpixq_watchdog_is_on()) {
         mpixq_match_each(visit_other, &look);
@@ -449,7 +434,7 @@ static void look_now(uint64_t now)
     mpixq_control_progress(); /* this thread may not come by again soon */
     if (look.n_left_out > 0) {
         (void)snprintf(text, sizeof text, "and %d more", look.n_left_out);
-        tell(text, "");
+        mpixq_age_tell(text, "");
     }
 }
 
@@ -462,8 +447,8 @@ void mpixq_watchdog_check(void)
         return;
     }
     now = mpixq_now_ns();
-    if (now >= next_ns) {
-        next_ns = now + match_limit_ns() / LOOKS;
+    if (now >= looks.next_ns) {
+        looks.next_ns = now + match_limit_ns() / LOOKS;
         look_now(now);
     }
 }

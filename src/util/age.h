@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright (c) 2026 the mpix-queue authors
  *
- * What requests, queues and matches keep for the watchdog, and ask of its settings, without knowing
- * the watchdog itself.
+ * What requests, queues, matches and signals keep for the watchdog, what they ask of its settings,
+ * and how it speaks; without knowing the watchdog itself.
  */
 #ifndef MPIXQ_AGE_H
 #define MPIXQ_AGE_H
@@ -12,7 +12,7 @@
 
 #include "env.h"
 
-/* How long something has got no further. Under the matching lock. */
+/* How long something has got no further. Under a lock of who keeps it. */
 struct mpixq_age {
     uint64_t progress;  /* what tells that it does */
     uint64_t since_ns;  /* first seen so; 0: it is not under way */
@@ -42,5 +42,13 @@ static inline bool mpixq_watchdog_ends(void)
 {
     return mpixq_watchdog_is_on() && mpixq_env.watchdog_action == MPIXQ_WATCHDOG_ERROR;
 }
+
+/* How old a wait is when somebody is told; 0: nobody ever is. */
+uint64_t mpixq_age_limit_ns(void);
+/* Is something that has got no further since then, and is old, to be reported now? Then it is again
+ * when it is twice as old, or never if it is only noticed. */
+bool mpixq_age_is_due(struct mpixq_age *age, uint64_t since_ns, uint64_t now_ns);
+/* What may be legitimate, as a notice says with more, is no error. */
+void mpixq_age_tell(const char *text, const char *more);
 
 #endif
