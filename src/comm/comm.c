@@ -33,15 +33,19 @@ struct mpixq_comm {
     struct mpixq_ranks ranks; /* in MPI_COMM_WORLD, of peers */
 };
 
-/* One lock for all records; taken for a few instructions and local MPI calls. */
-static struct mpixq_lock lock = MPIXQ_LOCK_INITIALIZER(MPIXQ_RANK_COMM);
-/* Makes finding no record and attaching one a single step. MPI takes the other lock in it. */
-static struct mpixq_lock attach_lock = MPIXQ_LOCK_INITIALIZER(MPIXQ_RANK_COMM_ATTACH);
-static int keyval = MPI_KEYVAL_INVALID;
-/* Communicators freed so far: tells when a remembered record is stale. */
-static atomic_ulong n_frees;
-/* Set in MPI_Finalize, from where on deleted attributes must not call MPI any more. */
-static atomic_bool closed;
+static struct {
+    /* One lock for all records; taken for a few instructions and local MPI calls. */
+    struct mpixq_lock lock;
+    /* Makes finding no record and attaching one a single step. MPI takes the other lock in it. */
+    struct mpixq_lock attach_lock;
+    int keyval;
+    /* Communicators freed so far: tells when a remembered record is stale. */
+    atomic_ulong n_frees;
+    /* Set in MPI_Finalize, from where on deleted attributes must not call MPI any more. */
+    atomic_bool closed;
+} comms = {.lock = MPIXQ_LOCK_INITIALIZER(MPIXQ_RANK_COMM),
+           .attach_lock = MPIXQ_LOCK_INITIALIZER(MPIXQ_RANK_COMM_ATTACH),
+           .keyval = MPI_KEYVAL_INVALID};
 
 static struct mpixq_comm *record_create(struct mpixq_ident ident)
 {
@@ -69,7 +73,7 @@ void mpixq_comm_put(struct mpixq_comm *record)
     if (record == NULL || atomic_fetch_sub(&record->references, 1) != 1) {
         return;
     }
-    if (record->peers != MPI_GROUP_NULL && !atomic_load(&closed)) {
+    if (record->peers != MPI_GROUP_NULL && !atomic_load(&comms.closed)) {
         (void)PMPI_Group_free(&record->peers);
     }
     HASH_ITER(hh, record->groups, g, next)
@@ -106,9 +110,9 @@ static int copy_record(MPI_Comm old, int key, void *extra, void *value, void *co
     if (!is_dup) {
         return MPI_SUCCESS;
     }
-    mpixq_lock_acquire(&lock);
+    mpixq_lock_acquire(&comms.lock);
     n = parent->children++;
-    mpixq_lock_release(&lock);
+    mpixq_lock_release(&comms.lock);
     child = mpixq_ident_is_none(parent->ident)
                 ? NULL
                 : record_create(mpixq_ident_child(parent->ident, CHILD_DUP, n));
@@ -124,10 +128,10 @@ static int delete_record(MPI_Comm comm, int key, void *value, void *extra)
     (void)comm;
     (void)key;
     (void)extra;
-    mpixq_lock_acquire(&lock);
+    mpixq_lock_acquire(&comms.lock);
     record->handle = MPI_COMM_NULL;
-    mpixq_lock_release(&lock);
-    atomic_fetch_add_explicit(&n_frees, 1, memory_order_release);
+    mpixq_lock_release(&comms.lock);
+    atomic_fetch_add_explicit(&comms.n_frees, 1, memory_order_release);
     mpixq_comm_put(record);
     return MPI_SUCCESS;
 }
@@ -137,8 +141,8 @@ static struct mpixq_comm *record_of(MPI_Comm comm)
     struct mpixq_comm *record;
     int found = 0;
 
-    if (keyval == MPI_KEYVAL_INVALID || comm == MPI_COMM_NULL ||
-        PMPI_Comm_get_attr(comm, keyval, &record, &found) != MPI_SUCCESS || !found) {
+    if (comms.keyval == MPI_KEYVAL_INVALID || comm == MPI_COMM_NULL ||
+        PMPI_Comm_get_attr(comm, comms.keyval, &record, &found) != MPI_SUCCESS || !found) {
         return NULL;
     }
     return record;
@@ -173,16 +177,16 @@ static struct mpixq_comm *attach_anonymous(MPI_Comm comm)
 {
     struct mpixq_comm *record;
 
-    mpixq_lock_acquire(&attach_lock);
+    mpixq_lock_acquire(&comms.attach_lock);
     record = record_of(comm);
     if (record == NULL) {
         record = record_create((struct mpixq_ident){0});
-        if (record != NULL && PMPI_Comm_set_attr(comm, keyval, record) != MPI_SUCCESS) {
+        if (record != NULL && PMPI_Comm_set_attr(comm, comms.keyval, record) != MPI_SUCCESS) {
             mpixq_comm_put(record);
             record = NULL;
         }
     }
-    mpixq_lock_release(&attach_lock);
+    mpixq_lock_release(&comms.attach_lock);
     return record;
 }
 
@@ -198,9 +202,9 @@ static struct mpixq_comm *look_up(MPI_Comm comm)
     if (record == NULL) {
         return NULL;
     }
-    mpixq_lock_acquire(&lock);
+    mpixq_lock_acquire(&comms.lock);
     ok = describe(record, comm);
-    mpixq_lock_release(&lock);
+    mpixq_lock_release(&comms.lock);
     return ok ? record : NULL;
 }
 
@@ -225,7 +229,7 @@ __attribute__((noinline)) static struct mpixq_comm *get_another(MPI_Comm comm, u
 
 struct mpixq_comm *mpixq_comm_get(MPI_Comm comm)
 {
-    unsigned long frees = atomic_load_explicit(&n_frees, memory_order_acquire);
+    unsigned long frees = atomic_load_explicit(&comms.n_frees, memory_order_acquire);
     struct mpixq_comm *record = last.record;
 
     if (record == NULL || last.comm != comm || last.frees != frees) {
@@ -255,9 +259,9 @@ MPI_Comm mpixq_comm_handle(const struct mpixq_comm *record)
     if (record == NULL) {
         return MPI_COMM_NULL;
     }
-    mpixq_lock_acquire(&lock);
+    mpixq_lock_acquire(&comms.lock);
     comm = record->handle;
-    mpixq_lock_release(&lock);
+    mpixq_lock_release(&comms.lock);
     return comm;
 }
 
@@ -271,9 +275,9 @@ struct mpixq_comm *mpixq_comm_free_begin(MPI_Comm comm)
 void mpixq_comm_free_end(struct mpixq_comm *record, bool freed)
 {
     if (record != NULL && freed) {
-        mpixq_lock_acquire(&lock);
+        mpixq_lock_acquire(&comms.lock);
         record->handle = MPI_COMM_NULL;
-        mpixq_lock_release(&lock);
+        mpixq_lock_release(&comms.lock);
     }
     mpixq_comm_put(record);
 }
@@ -286,9 +290,9 @@ struct mpixq_ident mpixq_comm_child(MPI_Comm parent)
     if (record == NULL || mpixq_ident_is_none(record->ident)) {
         return (struct mpixq_ident){0};
     }
-    mpixq_lock_acquire(&lock);
+    mpixq_lock_acquire(&comms.lock);
     n = record->children++;
-    mpixq_lock_release(&lock);
+    mpixq_lock_release(&comms.lock);
     return mpixq_ident_child(record->ident, CHILD_COLLECTIVE, n);
 }
 
@@ -315,7 +319,7 @@ struct mpixq_ident mpixq_comm_group_child(MPI_Comm parent, MPI_Group group, int 
     if (!mpixq_ranks_each(group, add_to_hash, &key)) {
         return none;
     }
-    mpixq_lock_acquire(&lock);
+    mpixq_lock_acquire(&comms.lock);
     HASH_FIND(hh, record->groups, &key, sizeof key, count);
     if (count == NULL) {
         count = mpixq_alloc(sizeof *count); /* freed with the record */
@@ -324,13 +328,13 @@ struct mpixq_ident mpixq_comm_group_child(MPI_Comm parent, MPI_Group group, int 
             HASH_ADD(hh, record->groups, key, sizeof key, count);
         }
         if (count == NULL || !mpixq_in_table(count->hh)) {
-            mpixq_lock_release(&lock);
+            mpixq_lock_release(&comms.lock);
             mpixq_free(count);
             return none;
         }
     }
     n = count->calls++;
-    mpixq_lock_release(&lock);
+    mpixq_lock_release(&comms.lock);
     return mpixq_ident_child(key, CHILD_GROUP, n);
 }
 
@@ -342,7 +346,7 @@ void mpixq_comm_name_child(MPI_Comm child, struct mpixq_ident ident)
         return;
     }
     record = record_create(ident);
-    if (record == NULL || PMPI_Comm_set_attr(child, keyval, record) != MPI_SUCCESS) {
+    if (record == NULL || PMPI_Comm_set_attr(child, comms.keyval, record) != MPI_SUCCESS) {
         mpixq_warn("a communicator was made without identity: its requests cannot be matched");
         mpixq_comm_put(record);
     }
@@ -407,7 +411,7 @@ void mpixq_comm_name_intercomm(MPI_Comm child, struct mpixq_ident local_ident)
 {
     MPI_Group local, remote;
 
-    if (child == MPI_COMM_NULL || keyval == MPI_KEYVAL_INVALID ||
+    if (child == MPI_COMM_NULL || comms.keyval == MPI_KEYVAL_INVALID ||
         !groups_of(child, &local, &remote)) {
         return;
     }
@@ -423,7 +427,7 @@ void mpixq_comm_name_intercomm(MPI_Comm child, struct mpixq_ident local_ident)
 int mpixq_comm_open(void)
 {
     struct mpixq_ident world = {.high = 0, .low = 1}, self = {.high = 0, .low = 2};
-    int rc = PMPI_Comm_create_keyval(copy_record, delete_record, &keyval, NULL);
+    int rc = PMPI_Comm_create_keyval(copy_record, delete_record, &comms.keyval, NULL);
 
     rc = rc ? rc : mpixq_ranks_open();
     if (rc == MPI_SUCCESS) {
@@ -435,10 +439,10 @@ int mpixq_comm_open(void)
 
 void mpixq_comm_close(void)
 {
-    (void)PMPI_Comm_delete_attr(MPI_COMM_WORLD, keyval);
-    atomic_store(&closed, true);
+    (void)PMPI_Comm_delete_attr(MPI_COMM_WORLD, comms.keyval);
+    atomic_store(&comms.closed, true);
     mpixq_ranks_close();
-    if (keyval != MPI_KEYVAL_INVALID) {
-        (void)PMPI_Comm_free_keyval(&keyval);
+    if (comms.keyval != MPI_KEYVAL_INVALID) {
+        (void)PMPI_Comm_free_keyval(&comms.keyval);
     }
 }

@@ -45,29 +45,34 @@ static const char *const kind_texts[] = {
 #define N_KINDS (sizeof kind_texts / sizeof kind_texts[0])
 
 /* Written once under once_codes, constant afterwards. 0 where MPI gave no code. */
-static int codes[MPIXQ_E_COUNT];
-static int classes[N_KINDS];
-static pthread_once_t once_codes = PTHREAD_ONCE_INIT;
-static atomic_bool has_codes; /* for those who do not want to make them: codes is constant */
+static struct {
+    pthread_once_t once_codes;
+    int codes[MPIXQ_E_COUNT];
+    int classes[N_KINDS];
+    atomic_bool has_codes; /* for those who do not want to make them: codes is constant */
+} made = {.once_codes = PTHREAD_ONCE_INIT};
 
 /* Codes whose texts say what happened. Each kind has a few, which are used in turn, so that an
  * error does not change the text of the one before it. Causes have others than what calls return,
  * so that calls which fail for one cause, again and again, do not take its text away. */
 enum { RING = 8, MPI_RINGS = 4 };
 struct ring {
-    atomic_int codes[RING]; /* 0: not added yet. Written under ring_lock, and once. */
-    int next;               /* this and what follows: under ring_lock */
+    atomic_int codes[RING]; /* 0: not added yet. Written under the lock, and once. */
+    int next;               /* this and what follows: under the lock */
     char texts[RING][MPIXQ_ERROR_ROOM];
     size_t why[RING]; /* of a cause: where in its text it no longer says which request */
 };
-static struct ring rings[N_KINDS], causes[N_KINDS];
-/* In MPI's own classes, those that came first. Under ring_lock. */
+/* Under the lock. */
 static struct {
-    int class; /* 0: nobody's yet */
-    bool is_impossible;
-    struct ring ring;
-} mpi_rings[MPI_RINGS];
-static struct mpixq_lock ring_lock = MPIXQ_LOCK_INITIALIZER(MPIXQ_RANK_ERROR);
+    struct mpixq_lock lock;
+    struct ring rings[N_KINDS], causes[N_KINDS];
+    /* In MPI's own classes, those that came first. */
+    struct {
+        int class; /* 0: nobody's yet */
+        bool is_impossible;
+        struct ring ring;
+    } mpi_rings[MPI_RINGS];
+} texts_of = {.lock = MPIXQ_LOCK_INITIALIZER(MPIXQ_RANK_ERROR)};
 
 static void add_text(int code, const char *text)
 {
@@ -79,18 +84,18 @@ static void add_text(int code, const char *text)
 static void add_codes(void)
 {
     for (size_t k = 1; k < N_KINDS; k++) {
-        if (PMPI_Add_error_class(&classes[k]) == MPI_SUCCESS) {
-            add_text(classes[k], kind_texts[k]);
+        if (PMPI_Add_error_class(&made.classes[k]) == MPI_SUCCESS) {
+            add_text(made.classes[k], kind_texts[k]);
         }
     }
     for (size_t e = 1; e < MPIXQ_E_COUNT; e++) {
-        int class = classes[definitions[e].kind];
+        int class = made.classes[definitions[e].kind];
 
-        if (class != 0 && PMPI_Add_error_code(class, &codes[e]) == MPI_SUCCESS) {
-            add_text(codes[e], definitions[e].text);
+        if (class != 0 && PMPI_Add_error_code(class, &made.codes[e]) == MPI_SUCCESS) {
+            add_text(made.codes[e], definitions[e].text);
         }
     }
-    atomic_store_explicit(&has_codes, true, memory_order_release);
+    atomic_store_explicit(&made.has_codes, true, memory_order_release);
 }
 
 int mpixq_error_code(enum mpixq_error error)
@@ -101,8 +106,8 @@ int mpixq_error_code(enum mpixq_error error)
     if (error == MPIXQ_E_TRUNCATE) {
         return MPI_ERR_TRUNCATE;
     }
-    (void)pthread_once(&once_codes, add_codes);
-    return codes[error] != 0 ? codes[error] : MPI_ERR_OTHER;
+    (void)pthread_once(&made.once_codes, add_codes);
+    return made.codes[error] != 0 ? made.codes[error] : MPI_ERR_OTHER;
 }
 
 /* Does MPI tell a code that was added to a class of its own from those it has there? MPICH 4.0 does
@@ -117,7 +122,7 @@ static bool keeps_text(int code, int class, const char *text)
 }
 
 /* The place in the ring that has this text, or the next one, which has from now on; -1 without one.
- * Under ring_lock. */
+ * Under the lock. */
 static int ring_place(struct ring *ring, int class, const char *text)
 {
     int place = ring->next, code;
@@ -144,13 +149,13 @@ static int say(struct ring *of_kinds, int kind, const char *text, size_t why)
     struct ring *ring = &of_kinds[kind];
     int place, code = 0;
 
-    mpixq_lock_acquire(&ring_lock);
-    place = ring_place(ring, classes[kind], text);
+    mpixq_lock_acquire(&texts_of.lock);
+    place = ring_place(ring, made.classes[kind], text);
     if (place >= 0) {
         ring->why[place] = why;
         code = atomic_load(&ring->codes[place]);
     }
-    mpixq_lock_release(&ring_lock);
+    mpixq_lock_release(&texts_of.lock);
     return code;
 }
 
@@ -159,18 +164,19 @@ static int say_in_class(int class, const char *text)
 {
     int i = 0, place, code = 0;
 
-    mpixq_lock_acquire(&ring_lock);
-    while (i < MPI_RINGS && mpi_rings[i].class != 0 && mpi_rings[i].class != class) {
+    mpixq_lock_acquire(&texts_of.lock);
+    while (i < MPI_RINGS && texts_of.mpi_rings[i].class != 0 &&
+           texts_of.mpi_rings[i].class != class) {
         i++;
     }
-    if (i < MPI_RINGS && !mpi_rings[i].is_impossible) {
-        mpi_rings[i].class = class;
-        place = ring_place(&mpi_rings[i].ring, class, text);
-        code = place >= 0 ? atomic_load(&mpi_rings[i].ring.codes[place]) : 0;
-        mpi_rings[i].is_impossible = code != 0 && !keeps_text(code, class, text);
-        code = mpi_rings[i].is_impossible ? 0 : code;
+    if (i < MPI_RINGS && !texts_of.mpi_rings[i].is_impossible) {
+        texts_of.mpi_rings[i].class = class;
+        place = ring_place(&texts_of.mpi_rings[i].ring, class, text);
+        code = place >= 0 ? atomic_load(&texts_of.mpi_rings[i].ring.codes[place]) : 0;
+        texts_of.mpi_rings[i].is_impossible = code != 0 && !keeps_text(code, class, text);
+        code = texts_of.mpi_rings[i].is_impossible ? 0 : code;
     }
-    mpixq_lock_release(&ring_lock);
+    mpixq_lock_release(&texts_of.lock);
     return code;
 }
 
@@ -191,7 +197,7 @@ int mpixq_error_code_saying(enum mpixq_error error, const char *text)
     }
     cut(text, fits);
     if (error != MPIXQ_E_TRUNCATE) {
-        said = say(rings, definitions[error].kind, fits, 0);
+        said = say(texts_of.rings, definitions[error].kind, fits, 0);
         return said != 0 ? said : code;
     }
     said = say_in_class(MPI_ERR_TRUNCATE, fits);
@@ -213,7 +219,7 @@ int mpixq_error_cause(enum mpixq_error error, const char *what, const char *why)
     (void)snprintf(text, sizeof text, "%s%s%s", what != NULL ? what : "", what != NULL ? ": " : "",
                    why);
     cut(text, fits);
-    said = say(causes, definitions[error].kind, fits, where < strlen(fits) ? where : 0);
+    said = say(texts_of.causes, definitions[error].kind, fits, where < strlen(fits) ? where : 0);
     return said != 0 ? said : code;
 }
 
@@ -222,11 +228,12 @@ static int find_cause(int code, bool names_request, char text_p[MPIXQ_ERROR_ROOM
 {
     for (size_t k = 1; k < N_KINDS; k++) {
         for (int i = 0; i < RING; i++) {
-            if (atomic_load(&causes[k].codes[i]) == code) {
-                mpixq_lock_acquire(&ring_lock);
+            if (atomic_load(&texts_of.causes[k].codes[i]) == code) {
+                mpixq_lock_acquire(&texts_of.lock);
                 (void)snprintf(text_p, MPIXQ_ERROR_ROOM, "%s",
-                               causes[k].texts[i] + (names_request ? causes[k].why[i] : 0));
-                mpixq_lock_release(&ring_lock);
+                               texts_of.causes[k].texts[i] +
+                                   (names_request ? texts_of.causes[k].why[i] : 0));
+                mpixq_lock_release(&texts_of.lock);
                 return (int)k;
             }
         }
@@ -247,14 +254,14 @@ int mpixq_error_code_at(int code, const char *where, bool names_request)
     }
     (void)snprintf(text, sizeof text, "%s: %s", where, why);
     cut(text, fits);
-    said = kind != 0 ? say(rings, kind, fits, 0) : say_in_class(class, fits);
+    said = kind != 0 ? say(texts_of.rings, kind, fits, 0) : say_in_class(class, fits);
     return said != 0 ? said : code;
 }
 
 enum mpixq_error mpixq_error_of(int code)
 {
     for (int e = 1; code != 0 && e < MPIXQ_E_COUNT; e++) {
-        if (atomic_load_explicit(&has_codes, memory_order_acquire) && codes[e] == code) {
+        if (atomic_load_explicit(&made.has_codes, memory_order_acquire) && made.codes[e] == code) {
             return (enum mpixq_error)e;
         }
     }
@@ -275,8 +282,8 @@ int mpixq_error_kind(int code)
     }
     for (size_t k = 1; code != 0 && k < N_KINDS; k++) {
         for (int i = 0; i < RING; i++) {
-            if (atomic_load(&rings[k].codes[i]) == code ||
-                atomic_load(&causes[k].codes[i]) == code) {
+            if (atomic_load(&texts_of.rings[k].codes[i]) == code ||
+                atomic_load(&texts_of.causes[k].codes[i]) == code) {
                 return (int)k;
             }
         }

@@ -27,9 +27,11 @@ enum { FIRST_SIZE = 64 };
 static link first_chains[FIRST_SIZE];
 static struct table first = {.mask = FIRST_SIZE - 1, .chains = first_chains};
 
-static _Atomic(struct table *) current = &first;
-static _Atomic uint64_t version;
-static uint64_t n_records; /* under the caller's exclusion */
+static struct {
+    _Atomic(struct table *) current;
+    _Atomic uint64_t version;
+    uint64_t n_records; /* under the caller's exclusion */
+} handles = {.current = &first};
 
 /* Handles are short and well spread already: a cheap hash is enough. */
 static inline link *chain_of(const struct table *table, MPI_Request handle)
@@ -52,15 +54,16 @@ static inline void lead(link *from, struct mpixq_request *to)
 struct mpixq_request *mpixq_handles_find(MPI_Request handle)
 {
     for (;;) {
-        uint64_t before = atomic_load_explicit(&version, memory_order_acquire);
-        const struct table *table = atomic_load_explicit(&current, memory_order_acquire);
+        uint64_t before = atomic_load_explicit(&handles.version, memory_order_acquire);
+        const struct table *table = atomic_load_explicit(&handles.current, memory_order_acquire);
         struct mpixq_request *req = follow(chain_of(table, handle));
 
         while (req != NULL && atomic_load_explicit(&req->handle, memory_order_acquire) != handle) {
             req = follow(&req->next_by_handle);
         }
         if (req != NULL ||
-            (before % 2 == 0 && atomic_load_explicit(&version, memory_order_relaxed) == before)) {
+            (before % 2 == 0 &&
+             atomic_load_explicit(&handles.version, memory_order_relaxed) == before)) {
             return req;
         }
         if (before % 2 != 0) {
@@ -71,13 +74,15 @@ struct mpixq_request *mpixq_handles_find(MPI_Request handle)
 
 static void change_begin(void)
 {
-    atomic_store_explicit(&version, atomic_load_explicit(&version, memory_order_relaxed) + 1,
+    atomic_store_explicit(&handles.version,
+                          atomic_load_explicit(&handles.version, memory_order_relaxed) + 1,
                           memory_order_relaxed);
 }
 
 static void change_end(void)
 {
-    atomic_store_explicit(&version, atomic_load_explicit(&version, memory_order_relaxed) + 1,
+    atomic_store_explicit(&handles.version,
+                          atomic_load_explicit(&handles.version, memory_order_relaxed) + 1,
                           memory_order_release);
 }
 
@@ -92,7 +97,7 @@ static void push(const struct table *table, struct mpixq_request *req, MPI_Reque
 /* Twice as many chains; without memory they just get longer. In a change. */
 static void grow(void)
 {
-    struct table *old = atomic_load_explicit(&current, memory_order_relaxed);
+    struct table *old = atomic_load_explicit(&handles.current, memory_order_relaxed);
     uint64_t size = (old->mask + 1) * 2;
     struct table *table = mpixq_alloc(sizeof *table); /* both freed in mpixq_handles_close */
     link *chains = mpixq_alloc(size * sizeof *chains);
@@ -111,24 +116,24 @@ static void grow(void)
             push(table, req, atomic_load_explicit(&req->handle, memory_order_relaxed));
         }
     }
-    atomic_store_explicit(&current, table, memory_order_release);
+    atomic_store_explicit(&handles.current, table, memory_order_release);
 }
 
 void mpixq_handles_add(struct mpixq_request *req, MPI_Request handle)
 {
     change_begin();
-    if (n_records > atomic_load_explicit(&current, memory_order_relaxed)->mask) {
+    if (handles.n_records > atomic_load_explicit(&handles.current, memory_order_relaxed)->mask) {
         grow();
     }
     atomic_store_explicit(&req->handle, handle, memory_order_release);
-    push(atomic_load_explicit(&current, memory_order_relaxed), req, handle);
-    n_records++;
+    push(atomic_load_explicit(&handles.current, memory_order_relaxed), req, handle);
+    handles.n_records++;
     change_end();
 }
 
 void mpixq_handles_remove(struct mpixq_request *req)
 {
-    const struct table *table = atomic_load_explicit(&current, memory_order_relaxed);
+    const struct table *table = atomic_load_explicit(&handles.current, memory_order_relaxed);
     link *from = chain_of(table, atomic_load_explicit(&req->handle, memory_order_relaxed));
 
     while (follow(from) != req) {
@@ -137,13 +142,13 @@ void mpixq_handles_remove(struct mpixq_request *req)
     change_begin();
     atomic_store_explicit(&req->handle, MPI_REQUEST_NULL, memory_order_release);
     lead(from, follow(&req->next_by_handle));
-    n_records--;
+    handles.n_records--;
     change_end();
 }
 
 void mpixq_handles_each(void (*visit)(struct mpixq_request *req, void *arg), void *arg)
 {
-    const struct table *table = atomic_load_explicit(&current, memory_order_relaxed);
+    const struct table *table = atomic_load_explicit(&handles.current, memory_order_relaxed);
 
     for (uint64_t i = 0; i <= table->mask; i++) {
         struct mpixq_request *req, *next;
@@ -157,7 +162,7 @@ void mpixq_handles_each(void (*visit)(struct mpixq_request *req, void *arg), voi
 
 void mpixq_handles_close(void)
 {
-    struct table *table = atomic_exchange(&current, &first), *older;
+    struct table *table = atomic_exchange(&handles.current, &first), *older;
 
     for (; table != &first; table = older) {
         older = table->older;
@@ -167,5 +172,5 @@ void mpixq_handles_close(void)
     for (int i = 0; i < FIRST_SIZE; i++) {
         lead(&first_chains[i], NULL);
     }
-    n_records = 0;
+    handles.n_records = 0;
 }

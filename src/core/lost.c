@@ -20,8 +20,10 @@ struct lost {
     bool again; /* there are, or may be later, others */
 };
 
-static struct mpixq_lock lock = MPIXQ_LOCK_INITIALIZER(MPIXQ_RANK_LOST); /* one thread looks */
-static atomic_uint looked_at; /* so many lives were over; written under the lock */
+static struct {
+    struct mpixq_lock lock; /* one thread looks */
+    atomic_uint at;         /* so many lives were over; written under the lock */
+} looks = {.lock = MPIXQ_LOCK_INITIALIZER(MPIXQ_RANK_LOST)};
 
 /* Has it failed, and is it known why? The peer may have reset its device too, and said so first. */
 static bool is_known(struct mpixq_request *req)
@@ -68,7 +70,7 @@ static void look(unsigned over)
         }
     } while (lost.n == lost.room);
     if (!lost.again) {
-        atomic_store(&looked_at, over);
+        atomic_store(&looks.at, over);
     }
 }
 
@@ -76,9 +78,9 @@ void mpixq_lost_look(void)
 {
     unsigned over = mpixq_memory_lives_over();
 
-    if (over != atomic_load(&looked_at)) {
-        mpixq_lock_acquire(&lock);
+    if (over != atomic_load(&looks.at)) {
+        mpixq_lock_acquire(&looks.lock);
         look(over);
-        mpixq_lock_release(&lock);
+        mpixq_lock_release(&looks.lock);
     }
 }

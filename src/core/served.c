@@ -12,16 +12,19 @@
 
 enum { OTHER = MPIXQ_N_REASONS - 1, OF_PEER = MPIXQ_REASON_OF_PEER };
 
-static char texts[MPIXQ_N_REASONS][MPIXQ_REASON_BYTES + 1] = {[OTHER] =
-                                                                  "another (MPIXQ_LOG=debug)"};
-static int n_texts = 1; /* the first stands for no reason */
-
-static uint64_t n_pairs, by_channel[MPIXQ_N_CHANNELS];
-/* Pairs of a channel that a better one did not serve, by the two channels and the reason; and those
- * of them in which it is that of the peer. */
-static struct missed {
+/* Pairs of a channel that a better one did not serve, and those of them in which it is that of the
+ * peer. */
+struct missed {
     uint32_t all, at_peer;
-} missed[MPIXQ_N_CHANNELS][MPIXQ_N_CHANNELS][MPIXQ_N_REASONS];
+};
+
+static struct {
+    char texts[MPIXQ_N_REASONS][MPIXQ_REASON_BYTES + 1];
+    int n_texts; /* the first stands for no reason */
+    uint64_t n_pairs, by_channel[MPIXQ_N_CHANNELS];
+    /* By the two channels and the reason. */
+    struct missed missed[MPIXQ_N_CHANNELS][MPIXQ_N_CHANNELS][MPIXQ_N_REASONS];
+} served = {.texts = {[OTHER] = "another (MPIXQ_LOG=debug)"}, .n_texts = 1};
 
 uint8_t mpixq_reason(const char *text, size_t length)
 {
@@ -32,18 +35,18 @@ uint8_t mpixq_reason(const char *text, size_t length)
     for (size_t i = 0; i < length; i++) {
         wanted[i] = text[i] > ' ' && text[i] <= '~' ? text[i] : ' ';
     }
-    while (number < n_texts && strcmp(texts[number], wanted) != 0) {
+    while (number < served.n_texts && strcmp(served.texts[number], wanted) != 0) {
         number++;
     }
-    if (number == n_texts && number < OTHER) {
-        memcpy(texts[n_texts++], wanted, sizeof wanted);
+    if (number == served.n_texts && number < OTHER) {
+        memcpy(served.texts[served.n_texts++], wanted, sizeof wanted);
     }
     return (uint8_t)number;
 }
 
 const char *mpixq_reason_text(uint8_t number)
 {
-    return texts[number % OF_PEER];
+    return served.texts[number % OF_PEER];
 }
 
 /* The text is short, since there is little room in the error texts of some MPI. */
@@ -79,13 +82,13 @@ void mpixq_served_count(const struct mpixq_request *req)
     if (id == MPIXQ_CHANNEL_NULL || (id == MPIXQ_CHANNEL_SELF && mpixq_request_is_send(req))) {
         return;
     }
-    n_pairs++;
-    by_channel[id]++;
+    served.n_pairs++;
+    served.by_channel[id]++;
     for (int i = 0; i < set->n && set->ids[i] != id; i++) {
         uint32_t better = set->ids[i];
 
         if (better != MPIXQ_CHANNEL_SELF && req->why_not[better] != 0) {
-            struct missed *m = &missed[id][better][req->why_not[better] % OF_PEER];
+            struct missed *m = &served.missed[id][better][req->why_not[better] % OF_PEER];
 
             m->all++;
             m->at_peer += id != MPIXQ_CHANNEL_SELF && req->why_not[better] >= OF_PEER;
@@ -95,7 +98,7 @@ void mpixq_served_count(const struct mpixq_request *req)
 
 uint64_t mpixq_served_pairs(uint32_t channel)
 {
-    return by_channel[channel];
+    return served.by_channel[channel];
 }
 
 void mpixq_served_each_missed(void (*visit)(const struct mpixq_missed *missed, void *arg),
@@ -104,7 +107,7 @@ void mpixq_served_each_missed(void (*visit)(const struct mpixq_missed *missed, v
     for (int id = 0; id < MPIXQ_N_CHANNELS; id++) {
         for (int better = 0; better < MPIXQ_N_CHANNELS; better++) {
             for (int i = 1; i < MPIXQ_N_REASONS; i++) {
-                const struct missed *m = &missed[id][better][i];
+                const struct missed *m = &served.missed[id][better][i];
                 struct mpixq_missed told = {.all = m->all,
                                             .at_peer = m->at_peer,
                                             .served = (uint8_t)id,
@@ -143,11 +146,11 @@ static void add_reasons(struct line *line, uint32_t id)
 
     for (uint32_t better = 0; better < MPIXQ_N_CHANNELS; better++) {
         for (int i = 1; i < MPIXQ_N_REASONS; i++) {
-            const struct missed *m = &missed[id][better][i];
+            const struct missed *m = &served.missed[id][better][i];
 
             if (m->all > 0) {
                 add(line, "%s%u not %s: %s", separator, (unsigned)m->all,
-                    mpixq_channel_name(better), texts[i]);
+                    mpixq_channel_name(better), served.texts[i]);
                 separator = "; ";
             }
             if (m->at_peer > 0) {
@@ -166,10 +169,10 @@ void mpixq_served_print(void)
     if (!mpixq_env.info) {
         return;
     }
-    add(&line, "%llu pairs", (unsigned long long)n_pairs);
+    add(&line, "%llu pairs", (unsigned long long)served.n_pairs);
     for (uint32_t id = MPIXQ_N_CHANNELS; id-- > 0;) {
-        if (by_channel[id] > 0) {
-            add(&line, "%s%llu %s", separator, (unsigned long long)by_channel[id],
+        if (served.by_channel[id] > 0) {
+            add(&line, "%s%llu %s", separator, (unsigned long long)served.by_channel[id],
                 mpixq_channel_name(id));
             add_reasons(&line, id);
             separator = ", ";

@@ -38,28 +38,28 @@ struct peer {
     UT_hash_handle hh;
 };
 
-static const struct mpixq_control_user *user; /* constant once open */
-static MPI_Comm comm = MPI_COMM_NULL;
-static int own_rank;
-static struct peer *peers;
-static struct message *flying;
-static struct message *spare;
-static unsigned n_spare;
-static unsigned n_queued;  /* messages that wait for room in the window */
-static unsigned n_urgent;  /* messages queued or flying that are urgent */
-static unsigned n_answers; /* messages queued that hold answers */
-static bool are_excused;   /* nobody is to wait for these any more */
-static uint64_t n_sent;    /* messages sent so far */
-
-/* The one message that is being received. */
-static unsigned char incoming[MPIXQ_WIRE_MESSAGE_BYTES];
-static MPI_Request receive = MPI_REQUEST_NULL;
+static struct {
+    const struct mpixq_control_user *user; /* constant once open */
+    MPI_Comm comm;
+    int own_rank;
+    struct peer *peers;
+    struct message *flying, *spare;
+    unsigned n_spare;
+    unsigned n_queued;  /* messages that wait for room in the window */
+    unsigned n_urgent;  /* messages queued or flying that are urgent */
+    unsigned n_answers; /* messages queued that hold answers */
+    bool are_excused;   /* nobody is to wait for these any more */
+    uint64_t n_sent;    /* messages sent so far */
+    /* The one message that is being received. */
+    MPI_Request receive;
+    unsigned char incoming[MPIXQ_WIRE_MESSAGE_BYTES];
+} wire = {.comm = MPI_COMM_NULL, .receive = MPI_REQUEST_NULL};
 
 static struct peer *peer_find(int rank)
 {
     struct peer *peer;
 
-    HASH_FIND_INT(peers, &rank, peer);
+    HASH_FIND_INT(wire.peers, &rank, peer);
     return peer;
 }
 
@@ -73,7 +73,7 @@ static struct peer *peer_get(int rank)
             return NULL;
         }
         peer->rank = rank;
-        HASH_ADD_INT(peers, rank, peer);
+        HASH_ADD_INT(wire.peers, rank, peer);
         if (!mpixq_in_table(peer->hh)) {
             mpixq_free(peer);
             return NULL;
@@ -84,11 +84,11 @@ static struct peer *peer_get(int rank)
 
 static struct message *message_new(int rank)
 {
-    struct message *message = spare;
+    struct message *message = wire.spare;
 
     if (message != NULL) {
-        LL_DELETE(spare, message);
-        n_spare--;
+        LL_DELETE(wire.spare, message);
+        wire.n_spare--;
     } else {
         message = mpixq_alloc(sizeof *message); /* freed in message_done or mpixq_control_close */
     }
@@ -104,13 +104,13 @@ static struct message *message_new(int rank)
 /* The message is not needed any more. */
 static void message_done(struct message *message)
 {
-    n_urgent -= message->urgent;
-    if (n_spare == MAX_SPARE) {
+    wire.n_urgent -= message->urgent;
+    if (wire.n_spare == MAX_SPARE) {
         mpixq_free(message);
         return;
     }
-    LL_PREPEND(spare, message);
-    n_spare++;
+    LL_PREPEND(wire.spare, message);
+    wire.n_spare++;
 }
 
 /* A record of this kind was put into the queued message. A released pair can wait. */
@@ -118,11 +118,11 @@ static void note_kind(struct message *message, enum mpixq_wire_kind kind)
 {
     if (!message->urgent && kind != MPIXQ_WIRE_RELEASE) {
         message->urgent = true;
-        n_urgent++;
+        wire.n_urgent++;
     }
     if (!message->answers && (kind == MPIXQ_WIRE_ANSWER || kind == MPIXQ_WIRE_VERDICT)) {
         message->answers = true;
-        n_answers++;
+        wire.n_answers++;
     }
 }
 
@@ -139,7 +139,7 @@ static bool queue_record(struct peer *peer, const struct mpixq_record *record)
     }
     (void)mpixq_wire_append(last->bytes, &last->used, record); /* one record always fits */
     DL_APPEND(peer->queued, last);
-    n_queued++;
+    wire.n_queued++;
     note_kind(last, record->kind);
     return true;
 }
@@ -155,7 +155,7 @@ bool mpixq_control_send(int world_rank, const struct mpixq_record *record)
     if (peer->lost_ns != 0 || peer->is_strange) {
         return true; /* nobody will take it, or read it */
     }
-    if (!peer->was_greeted && world_rank != own_rank) {
+    if (!peer->was_greeted && world_rank != wire.own_rank) {
         hello.u.hello.process = mpixq_process_self();
         peer->was_greeted = queue_record(peer, &hello);
         if (!peer->was_greeted) {
@@ -182,16 +182,16 @@ static void give_up_messages(struct peer *peer)
     DL_FOREACH_SAFE(peer->queued, message, next)
     {
         DL_DELETE(peer->queued, message);
-        n_queued--;
-        n_answers -= message->answers;
-        are_excused = are_excused && n_answers > 0;
+        wire.n_queued--;
+        wire.n_answers -= message->answers;
+        wire.are_excused = wire.are_excused && wire.n_answers > 0;
         message_done(message);
     }
-    DL_FOREACH(flying, message)
+    DL_FOREACH(wire.flying, message)
     {
         if (message->peer == peer->rank && message->urgent) {
             message->urgent = false;
-            n_urgent--;
+            wire.n_urgent--;
         }
     }
 }
@@ -217,7 +217,7 @@ bool mpixq_control_has_lost(int world_rank, uint64_t now_ns)
 
 bool mpixq_control_is_urgent(void)
 {
-    return n_urgent > 0;
+    return wire.n_urgent > 0;
 }
 
 bool mpixq_control_has_taken(int world_rank)
@@ -229,7 +229,7 @@ bool mpixq_control_has_taken(int world_rank)
 
 bool mpixq_control_has_answered(void)
 {
-    return n_answers == 0 || are_excused;
+    return wire.n_answers == 0 || wire.are_excused;
 }
 
 int mpixq_control_unanswered(void)
@@ -237,7 +237,7 @@ int mpixq_control_unanswered(void)
     struct peer *peer, *next;
     struct message *message;
 
-    HASH_ITER(hh, peers, peer, next)
+    HASH_ITER(hh, wire.peers, peer, next)
     {
         DL_SEARCH_SCALAR(peer->queued, message, answers, true);
         if (message != NULL) {
@@ -249,12 +249,12 @@ int mpixq_control_unanswered(void)
 
 void mpixq_control_excuse_answers(void)
 {
-    are_excused = n_answers > 0;
+    wire.are_excused = wire.n_answers > 0;
 }
 
 uint64_t mpixq_control_sent(void)
 {
-    return n_sent;
+    return wire.n_sent;
 }
 
 /* Tell it that its messages cannot be read. */
@@ -267,7 +267,7 @@ static bool queue_refusal(struct peer *peer)
     }
     mpixq_wire_refuse(message->bytes);
     DL_APPEND(peer->queued, message);
-    n_queued++;
+    wire.n_queued++;
     note_kind(message, MPIXQ_WIRE_HELLO);
     return true;
 }
@@ -287,7 +287,7 @@ static void estrange(int source, bool tell)
     }
     mpixq_err("rank %d has another version of this library, or byte order: no match", source);
     peer->is_strange = true;
-    user->strange(source);
+    wire.user->strange(source);
 }
 
 bool mpixq_control_is_strange(int world_rank)
@@ -309,7 +309,7 @@ static void deliver(const unsigned char *bytes, size_t n, int source)
         return;
     }
     while ((got = mpixq_wire_next(bytes, n, &at, &record)) > 0) {
-        user->record(&record, source);
+        wire.user->record(&record, source);
     }
     if (got < 0) {
         mpixq_err("malformed control message of %zu bytes from rank %d dropped", n, source);
@@ -333,24 +333,24 @@ static void peer_flush(struct peer *peer)
         int rc;
 
         DL_DELETE(peer->queued, message);
-        n_queued--;
-        n_answers -= message->answers;
-        are_excused = are_excused && n_answers > 0;
-        if (peer->rank == own_rank) {
-            deliver(message->bytes, message->used, own_rank);
+        wire.n_queued--;
+        wire.n_answers -= message->answers;
+        wire.are_excused = wire.are_excused && wire.n_answers > 0;
+        if (peer->rank == wire.own_rank) {
+            deliver(message->bytes, message->used, wire.own_rank);
             message_done(message);
             continue;
         }
-        rc = PMPI_Issend(message->bytes, (int)message->used, MPI_BYTE, peer->rank, TAG, comm,
+        rc = PMPI_Issend(message->bytes, (int)message->used, MPI_BYTE, peer->rank, TAG, wire.comm,
                          &message->send);
         if (rc != MPI_SUCCESS) {
             send_failed(peer, rc);
             message_done(message);
             continue;
         }
-        n_sent++;
+        wire.n_sent++;
         peer->in_flight++;
-        DL_APPEND(flying, message);
+        DL_APPEND(wire.flying, message);
     }
 }
 
@@ -358,7 +358,7 @@ static void reap(void)
 {
     struct message *message, *next;
 
-    DL_FOREACH_SAFE(flying, message, next)
+    DL_FOREACH_SAFE(wire.flying, message, next)
     {
         struct peer *peer = peer_get(message->peer);
         int done = 0, rc = PMPI_Test(&message->send, &done, MPI_STATUS_IGNORE);
@@ -368,7 +368,7 @@ static void reap(void)
             done = 1;
         }
         if (done) {
-            DL_DELETE(flying, message);
+            DL_DELETE(wire.flying, message);
             message_done(message);
             peer->in_flight--;
         }
@@ -382,21 +382,20 @@ static bool receive_one(void)
     MPI_Message matched;
     int flag = 0, bytes = 0;
 
-    if (receive == MPI_REQUEST_NULL) {
-        if (PMPI_Improbe(MPI_ANY_SOURCE, TAG, comm, &flag, &matched, &status) != MPI_SUCCESS ||
-            !flag) {
-            return false;
-        }
-        if (PMPI_Imrecv(incoming, sizeof incoming, MPI_BYTE, &matched, &receive) != MPI_SUCCESS) {
+    if (wire.receive == MPI_REQUEST_NULL) {
+        if (PMPI_Improbe(MPI_ANY_SOURCE, TAG, wire.comm, &flag, &matched, &status) != MPI_SUCCESS ||
+            !flag ||
+            PMPI_Imrecv(wire.incoming, sizeof wire.incoming, MPI_BYTE, &matched, &wire.receive) !=
+                MPI_SUCCESS) {
             return false;
         }
     }
     flag = 0;
-    if (PMPI_Test(&receive, &flag, &status) != MPI_SUCCESS || !flag) {
+    if (PMPI_Test(&wire.receive, &flag, &status) != MPI_SUCCESS || !flag) {
         return false;
     }
     (void)PMPI_Get_count(&status, MPI_BYTE, &bytes);
-    deliver(incoming, (size_t)bytes, status.MPI_SOURCE);
+    deliver(wire.incoming, (size_t)bytes, status.MPI_SOURCE);
     return true;
 }
 
@@ -404,16 +403,16 @@ void mpixq_control_progress(void)
 {
     struct peer *peer, *next;
 
-    if (comm == MPI_COMM_NULL) {
+    if (wire.comm == MPI_COMM_NULL) {
         return;
     }
-    if (flying != NULL) {
+    if (wire.flying != NULL) {
         reap();
     }
     while (receive_one()) {
     }
-    if (n_queued > 0) {
-        HASH_ITER(hh, peers, peer, next)
+    if (wire.n_queued > 0) {
+        HASH_ITER(hh, wire.peers, peer, next)
         {
             peer_flush(peer);
         }
@@ -422,20 +421,20 @@ void mpixq_control_progress(void)
 
 int mpixq_control_open(const struct mpixq_control_user *who)
 {
-    int rc = PMPI_Comm_dup(MPI_COMM_WORLD, &comm);
+    int rc = PMPI_Comm_dup(MPI_COMM_WORLD, &wire.comm);
 
-    user = who;
-    rc = rc ? rc : PMPI_Comm_set_errhandler(comm, MPI_ERRORS_RETURN);
-    rc = rc ? rc : PMPI_Comm_set_name(comm, "mpix_queue control");
-    return rc ? rc : PMPI_Comm_rank(comm, &own_rank);
+    wire.user = who;
+    rc = rc ? rc : PMPI_Comm_set_errhandler(wire.comm, MPI_ERRORS_RETURN);
+    rc = rc ? rc : PMPI_Comm_set_name(wire.comm, "mpix_queue control");
+    return rc ? rc : PMPI_Comm_rank(wire.comm, &wire.own_rank);
 }
 
 /* Progress until all that was queued here has been taken. */
 static void flush(struct mpixq_backoff *backoff)
 {
-    while (n_queued > 0 || flying != NULL) {
+    while (wire.n_queued > 0 || wire.flying != NULL) {
         mpixq_control_progress();
-        user->drive();
+        wire.user->drive();
         mpixq_backoff_pause(backoff);
     }
 }
@@ -443,16 +442,16 @@ static void flush(struct mpixq_backoff *backoff)
 /* The number of messages that all processes have sent; -1 if it cannot be had. */
 static int64_t sent_by_all(struct mpixq_backoff *backoff)
 {
-    int64_t mine = (int64_t)n_sent, all = 0;
+    int64_t mine = (int64_t)wire.n_sent, all = 0;
     MPI_Request reduce = MPI_REQUEST_NULL;
     int done = 0;
 
-    if (PMPI_Iallreduce(&mine, &all, 1, MPI_INT64_T, MPI_SUM, comm, &reduce) != MPI_SUCCESS) {
+    if (PMPI_Iallreduce(&mine, &all, 1, MPI_INT64_T, MPI_SUM, wire.comm, &reduce) != MPI_SUCCESS) {
         return -1;
     }
     while (!done) {
         mpixq_control_progress();
-        user->drive();
+        wire.user->drive();
         mpixq_backoff_pause(backoff);
         if (PMPI_Test(&reduce, &done, MPI_STATUS_IGNORE) != MPI_SUCCESS) {
             return -1;
@@ -481,20 +480,20 @@ void mpixq_control_close(void)
     struct peer *peer, *next_peer;
     struct message *message, *next;
 
-    if (comm == MPI_COMM_NULL) {
+    if (wire.comm == MPI_COMM_NULL) {
         return;
     }
     drain();
-    LL_FOREACH_SAFE(spare, message, next)
+    LL_FOREACH_SAFE(wire.spare, message, next)
     {
         mpixq_free(message);
     }
-    spare = NULL;
-    n_spare = 0;
-    HASH_ITER(hh, peers, peer, next_peer)
+    wire.spare = NULL;
+    wire.n_spare = 0;
+    HASH_ITER(hh, wire.peers, peer, next_peer)
     {
-        HASH_DEL(peers, peer);
+        HASH_DEL(wire.peers, peer);
         mpixq_free(peer);
     }
-    (void)PMPI_Comm_free(&comm);
+    (void)PMPI_Comm_free(&wire.comm);
 }

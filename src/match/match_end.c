@@ -20,10 +20,12 @@
 #include "util/progress.h"
 #include "util/thread.h"
 
-/* Both ends released, with something left to do. Under the matching lock. */
-static struct mpixq_request *retiring;
-/* Nothing left to do: to be destroyed once the lock is left. Under the lock. */
-static struct mpixq_request *retired;
+/* Under the matching lock. */
+static struct {
+    struct mpixq_request *retiring; /* both ends released, with something left to do */
+    struct mpixq_request *retired;  /* nothing left: to be destroyed once the lock is left */
+    atomic_bool has_stopped;        /* read without it, too */
+} ends;
 
 void mpixq_match_record_release(const struct mpixq_record *record, int source)
 {
@@ -44,7 +46,7 @@ void mpixq_match_record_release(const struct mpixq_record *record, int source)
     atomic_store_explicit(&pair->peer_end, record->u.release.started + 1, memory_order_release);
     mpixq_channel_ended(pair);
     if (!mpixq_pair_is_send(pair) && is_first && req != NULL && req->released) {
-        LL_PREPEND2(retiring, req, next_released);
+        LL_PREPEND2(ends.retiring, req, next_released);
     }
 }
 
@@ -85,7 +87,7 @@ void mpixq_match_record_failure(const struct mpixq_record *record, int source)
 
 void mpixq_match_retire(void)
 {
-    struct mpixq_request **link = &retiring;
+    struct mpixq_request **link = &ends.retiring;
 
     while (*link != NULL) {
         struct mpixq_request *req = *link, *next = req->next_released;
@@ -98,7 +100,7 @@ void mpixq_match_retire(void)
         if (mpixq_channel_retire(&req->pair)) {
             *link = next;
             mpixq_match_id_remove(&req->pair);
-            LL_PREPEND2(retired, req, next_released);
+            LL_PREPEND2(ends.retired, req, next_released);
         } else {
             link = &req->next_released;
         }
@@ -107,9 +109,9 @@ void mpixq_match_retire(void)
 
 struct mpixq_request *mpixq_match_take_retired(void)
 {
-    struct mpixq_request *list = retired;
+    struct mpixq_request *list = ends.retired;
 
-    retired = NULL;
+    ends.retired = NULL;
     return list;
 }
 
@@ -143,7 +145,7 @@ static void release_locked(struct mpixq_request *req)
     }
     /* A receive waits for its sender, who may still start sends. */
     if (is_send || req->pair.peer_world == MPI_PROC_NULL || peer_is_gone) {
-        LL_PREPEND2(retiring, req, next_released);
+        LL_PREPEND2(ends.retiring, req, next_released);
     }
 }
 
@@ -155,7 +157,7 @@ void mpixq_match_release(struct mpixq_request *req)
     release_locked(req);
     mpixq_control_progress();
     mpixq_match_retire();
-    is_left = retiring != NULL;
+    is_left = ends.retiring != NULL;
     mpixq_match_leave();
     mpixq_channels_clean_up();
     if (is_left) { /* a channel may have had to clean up first */
@@ -261,17 +263,15 @@ static void let_go(struct mpixq_request *req, void *arg)
     }
 }
 
-static atomic_bool has_stopped;
-
 bool mpixq_match_has_stopped(void)
 {
-    return atomic_load(&has_stopped);
+    return atomic_load(&ends.has_stopped);
 }
 
 void mpixq_match_stop(void)
 {
     mpixq_match_enter();
-    atomic_store(&has_stopped, true);
+    atomic_store(&ends.has_stopped, true);
     while (mpixq_pairing_take_posted(&mpixq_match_pairing) != NULL) {
     }
     mpixq_match_leave();

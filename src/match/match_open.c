@@ -43,13 +43,14 @@ struct mpixq_opening {
     struct mpixq_opening *next;
 };
 
-static struct mpixq_opening *to_open; /* in order */
-/* Is something there? Written under the matching lock. */
-static atomic_bool any_to_open;
+static struct {
+    struct mpixq_opening *first; /* in order */
+    atomic_bool any;             /* written under the matching lock */
+} waiting;
 
 static void set_any(void)
 {
-    atomic_store(&any_to_open, to_open != NULL);
+    atomic_store(&waiting.any, waiting.first != NULL);
 }
 
 static void opening_free(struct mpixq_opening *opening)
@@ -76,7 +77,7 @@ bool mpixq_match_open_later(struct mpixq_request *req, const struct mpixq_channe
         }
     }
     req->opening = opening;
-    LL_APPEND(to_open, opening);
+    LL_APPEND(waiting.first, opening);
     set_any();
     if (req->op->has_handle) {
         mpixq_opener_wake(mpixq_match_open); /* else a thread waits for the match */
@@ -207,12 +208,12 @@ bool mpixq_match_open(void)
 {
     struct mpixq_opening *list, *opening, *next;
 
-    if (!atomic_load(&any_to_open)) {
+    if (!atomic_load(&waiting.any)) {
         return false;
     }
     mpixq_match_enter();
-    list = to_open;
-    to_open = NULL;
+    list = waiting.first;
+    waiting.first = NULL;
     set_any();
     LL_FOREACH(list, opening)
     {
@@ -291,7 +292,7 @@ bool mpixq_match_give_up_opening(struct mpixq_request *req, enum mpixq_error err
         return true;
     }
     if (opening->stage == TO_OPEN) {
-        LL_DELETE(to_open, opening);
+        LL_DELETE(waiting.first, opening);
         set_any();
     }
     abandon(opening, error);
@@ -313,7 +314,7 @@ void mpixq_match_forget_opening(struct mpixq_request *req)
 {
     if (mpixq_request_state(req) == MPIXQ_MATCHING && req->opening != NULL) {
         if (req->opening->stage == TO_OPEN) {
-            LL_DELETE(to_open, req->opening);
+            LL_DELETE(waiting.first, req->opening);
             set_any();
         }
         opening_free(req->opening);

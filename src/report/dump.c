@@ -28,17 +28,18 @@ enum {
 
 atomic_bool mpixq_dump_is_due;
 
-static struct sigaction before; /* of the program; constant once ours is there */
-static bool is_installed;
 static struct {
-    pthread_t id;
-    sem_t bell;
-    atomic_bool exists, stop;
-} thread;
-static atomic_bool was_reset; /* the program's was to be called once, and has been */
-
-/* What the handler writes itself: made before, since it may not make texts. Constant. */
-static char no_thread[192], in_finalize[96];
+    struct sigaction before; /* of the program; constant once ours is there */
+    bool is_installed;
+    atomic_bool was_reset; /* the program's was to be called once, and has been */
+    struct {
+        pthread_t id;
+        sem_t bell;
+        atomic_bool exists, stop;
+    } thread;
+    /* What the handler writes itself: made before, since it may not make texts. Constant. */
+    char no_thread[192], in_finalize[96];
+} dump;
 
 static void write_text(const char *text)
 {
@@ -52,11 +53,12 @@ static void write_text(const char *text)
  * not ask for. */
 static void call_before(int number, siginfo_t *info, void *context)
 {
-    if ((before.sa_flags & SA_SIGINFO) != 0) {
-        before.sa_sigaction(number, info, context);
-    } else if (before.sa_handler != SIG_DFL && before.sa_handler != SIG_IGN) {
-        if ((before.sa_flags & (int)SA_RESETHAND) == 0 || !atomic_exchange(&was_reset, true)) {
-            before.sa_handler(number);
+    if ((dump.before.sa_flags & SA_SIGINFO) != 0) {
+        dump.before.sa_sigaction(number, info, context);
+    } else if (dump.before.sa_handler != SIG_DFL && dump.before.sa_handler != SIG_IGN) {
+        if ((dump.before.sa_flags & (int)SA_RESETHAND) == 0 ||
+            !atomic_exchange(&dump.was_reset, true)) {
+            dump.before.sa_handler(number);
         }
     }
 }
@@ -65,13 +67,13 @@ static void on_signal(int number, siginfo_t *info, void *context)
 {
     int kept = errno;
 
-    if (atomic_load(&thread.exists)) {
-        (void)sem_post(&thread.bell);
-    } else if (atomic_load(&thread.stop)) {
-        write_text(in_finalize);
+    if (atomic_load(&dump.thread.exists)) {
+        (void)sem_post(&dump.thread.bell);
+    } else if (atomic_load(&dump.thread.stop)) {
+        write_text(dump.in_finalize);
     } else {
         atomic_store(&mpixq_dump_is_due, true);
-        write_text(no_thread);
+        write_text(dump.no_thread);
     }
     call_before(number, info, context);
     errno = kept;
@@ -106,7 +108,7 @@ static void make_by_thread(void)
 /* Returns whether the bell was rung. */
 static bool listen(void)
 {
-    return mpixq_bell_wait_until(&thread.bell, mpixq_now_ns() + LOOK_S * 1000000000ull);
+    return mpixq_bell_wait_until(&dump.thread.bell, mpixq_now_ns() + LOOK_S * 1000000000ull);
 }
 
 static void *dump_main(void *arg)
@@ -114,10 +116,10 @@ static void *dump_main(void *arg)
     bool was_ours = true;
 
     (void)arg;
-    while (!atomic_load(&thread.stop)) {
+    while (!atomic_load(&dump.thread.stop)) {
         bool rung = listen();
 
-        if (rung && !atomic_load(&thread.stop)) {
+        if (rung && !atomic_load(&dump.thread.stop)) {
             make_by_thread();
         }
         if (was_ours && !is_ours()) {
@@ -131,11 +133,11 @@ static void *dump_main(void *arg)
 
 static void make_texts(void)
 {
-    (void)snprintf(no_thread, sizeof no_thread,
+    (void)snprintf(dump.no_thread, sizeof dump.no_thread,
                    "mpix_queue: rank %d: dump: comes when the process next waits in a function of "
                    "the library, MPI_Wait or MPI_Test, as it has no thread for it\n",
                    mpixq_log_rank);
-    (void)snprintf(in_finalize, sizeof in_finalize,
+    (void)snprintf(dump.in_finalize, sizeof dump.in_finalize,
                    "mpix_queue: rank %d: dump: none, as MPI_Finalize was called\n", mpixq_log_rank);
 }
 
@@ -144,12 +146,12 @@ static bool install(void)
 {
     struct sigaction ours;
 
-    if (sigaction(SIGNAL, NULL, &before) != 0) {
+    if (sigaction(SIGNAL, NULL, &dump.before) != 0) {
         return false;
     }
-    ours = before;
-    if ((before.sa_flags & SA_SIGINFO) == 0 &&
-        (before.sa_handler == SIG_DFL || before.sa_handler == SIG_IGN)) {
+    ours = dump.before;
+    if ((dump.before.sa_flags & SA_SIGINFO) == 0 &&
+        (dump.before.sa_handler == SIG_DFL || dump.before.sa_handler == SIG_IGN)) {
         (void)sigemptyset(&ours.sa_mask);
         ours.sa_flags = SA_RESTART;
     } else {
@@ -166,12 +168,12 @@ void mpixq_dump_open(void)
         return;
     }
     make_texts();
-    if (mpixq_progress_has_threads() && sem_init(&thread.bell, 0, 0) == 0) {
-        atomic_store(&thread.exists,
-                     mpixq_thread_create_idle(&thread.id, dump_main, NULL, "mpixq-dump"));
+    if (mpixq_progress_has_threads() && sem_init(&dump.thread.bell, 0, 0) == 0) {
+        atomic_store(&dump.thread.exists,
+                     mpixq_thread_create_idle(&dump.thread.id, dump_main, NULL, "mpixq-dump"));
     }
-    is_installed = install();
-    if (!is_installed) {
+    dump.is_installed = install();
+    if (!dump.is_installed) {
         mpixq_warn("SIGUSR2 cannot be handled: MPIXQ_DUMP does nothing");
     }
 }
@@ -180,11 +182,11 @@ void mpixq_dump_open(void)
  * would kill it. */
 void mpixq_dump_close(void)
 {
-    atomic_store(&thread.stop, true);
-    if (atomic_exchange(&thread.exists, false)) {
-        (void)sem_post(&thread.bell);
+    atomic_store(&dump.thread.stop, true);
+    if (atomic_exchange(&dump.thread.exists, false)) {
+        (void)sem_post(&dump.thread.bell);
         mpixq_mpi_rest();
-        (void)pthread_join(thread.id, NULL);
+        (void)pthread_join(dump.thread.id, NULL);
         mpixq_mpi_resume();
     }
 }
@@ -192,7 +194,7 @@ void mpixq_dump_close(void)
 /* Unless the library is unloaded, with its code. */
 __attribute__((destructor)) static void uninstall(void)
 {
-    if (is_installed && is_ours()) {
-        (void)sigaction(SIGNAL, &before, NULL);
+    if (dump.is_installed && is_ours()) {
+        (void)sigaction(SIGNAL, &dump.before, NULL);
     }
 }

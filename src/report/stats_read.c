@@ -12,9 +12,12 @@
 #include "queue/queues.h"
 #include "util/thread.h"
 
-/* Under the matching lock. */
-static bool is_settled;
-static struct mpixq_stats settled; /* of requests */
+static struct {
+    bool is_settled; /* under the matching lock, as is what requests came to then */
+    struct mpixq_stats settled;
+    struct mpixq_spin lock; /* of the most that was told so far of each count */
+    uint64_t most[sizeof(struct mpixq_stats) / sizeof(uint64_t)];
+} kept = {.lock = MPIXQ_SPIN_INITIALIZER};
 
 static void add_request(struct mpixq_request *req, void *sum)
 {
@@ -33,8 +36,8 @@ static void read_requests(struct mpixq_stats *sum_p)
 {
     struct mpixq_stats queues;
 
-    if (is_settled) {
-        *sum_p = settled;
+    if (kept.is_settled) {
+        *sum_p = kept.settled;
         return;
     }
     mpixq_stats_gone(&queues, sum_p);
@@ -65,17 +68,15 @@ static void read_queues(struct mpixq_stats *sum_p)
  * was ever found of each count is right. */
 static void keep_most(struct mpixq_stats *stats)
 {
-    static struct mpixq_spin lock = MPIXQ_SPIN_INITIALIZER;
-    static uint64_t most[sizeof *stats / sizeof(uint64_t)];
-    uint64_t found[sizeof most / sizeof most[0]];
+    uint64_t found[sizeof kept.most / sizeof kept.most[0]];
 
     memcpy(found, stats, sizeof found);
-    mpixq_spin_lock(&lock);
-    for (size_t i = 0; i < sizeof most / sizeof most[0]; i++) {
-        most[i] = found[i] > most[i] ? found[i] : most[i];
+    mpixq_spin_lock(&kept.lock);
+    for (size_t i = 0; i < sizeof kept.most / sizeof kept.most[0]; i++) {
+        kept.most[i] = found[i] > kept.most[i] ? found[i] : kept.most[i];
     }
-    memcpy(stats, most, sizeof most);
-    mpixq_spin_unlock(&lock);
+    memcpy(stats, kept.most, sizeof kept.most);
+    mpixq_spin_unlock(&kept.lock);
 }
 
 void mpixq_stats_read(struct mpixq_stats *stats_p)
@@ -101,7 +102,7 @@ void mpixq_stats_read(struct mpixq_stats *stats_p)
 void mpixq_stats_settle(void)
 {
     mpixq_match_enter();
-    read_requests(&settled);
-    is_settled = true;
+    read_requests(&kept.settled);
+    kept.is_settled = true;
     mpixq_match_leave();
 }

@@ -26,19 +26,18 @@
  * look at the machine (hwloc, PSM) bind the thread that loads them to each CPU in turn. */
 #define MOMENT_US 5000
 
-/* Constant after mpixq_affinity_setup. */
-static struct mpixq_cpus at_load, before_init;
-static struct mpixq_cpus started_with;
-static const char *source = "the process was started with them";
-
-/* Under the lock. */
 static struct {
+    /* Constant after mpixq_affinity_setup. */
+    struct mpixq_cpus at_load, before_init, started_with;
+    const char *source;
+    /* Under the lock. */
     struct mpixq_lock lock;
     struct mpixq_seat *seats;
     bool knows_allowed;
     struct mpixq_cpus allowed;   /* to the threads of the library */
     short cores[MPIXQ_CPUS_MAX]; /* number of the core and 1; 0: not looked up yet */
-} places = {.lock = MPIXQ_LOCK_INITIALIZER(MPIXQ_RANK_AFFINITY)};
+} places = {.source = "the process was started with them",
+            .lock = MPIXQ_LOCK_INITIALIZER(MPIXQ_RANK_AFFINITY)};
 
 static MPIXQ_THREAD_LOCAL struct mpixq_seat *own;
 
@@ -57,16 +56,16 @@ static bool set_mask(const struct mpixq_cpus *cpus)
 /* As early as can be: the program may bind its main thread before it initialises MPI. */
 __attribute__((constructor)) static void remember_start(void)
 {
-    if (!get_mask(0, &at_load)) {
-        mpixq_cpus_add(&at_load, 0);
+    if (!get_mask(0, &places.at_load)) {
+        mpixq_cpus_add(&places.at_load, 0);
     }
-    before_init = started_with = at_load;
+    places.before_init = places.started_with = places.at_load;
 }
 
 void mpixq_affinity_before_init(void)
 {
-    if (!get_mask(0, &before_init)) {
-        before_init = at_load;
+    if (!get_mask(0, &places.before_init)) {
+        places.before_init = places.at_load;
     }
 }
 
@@ -111,25 +110,26 @@ void mpixq_affinity_setup(void)
 {
     struct mpixq_cpus now;
 
-    started_with = at_load;
-    if (get_mask(0, &now) && !mpixq_cpus_equal(&now, &before_init)) {
-        started_with = now;
-        source = "MPI bound the process to them";
-    } else if (add_openmp_places(&started_with)) {
-        source = "the process was started with them, as OpenMP tells";
+    places.started_with = places.at_load;
+    if (get_mask(0, &now) && !mpixq_cpus_equal(&now, &places.before_init)) {
+        places.started_with = now;
+        places.source = "MPI bound the process to them";
+    } else if (add_openmp_places(&places.started_with)) {
+        places.source = "the process was started with them, as OpenMP tells";
     }
 }
 
 int mpixq_affinity_count(void)
 {
-    return mpixq_cpus_count(&started_with);
+    return mpixq_cpus_count(&places.started_with);
 }
 
 void mpixq_affinity_print(void)
 {
     char list[256];
 
-    mpixq_print("CPUs %s: %s", mpixq_cpus_format(&started_with, list, sizeof list), source);
+    mpixq_print("CPUs %s: %s", mpixq_cpus_format(&places.started_with, list, sizeof list),
+                places.source);
 }
 
 /* Looking around. */
@@ -214,7 +214,7 @@ static bool add_neighbour(pid_t pid, struct neighbours *neighbours)
         return false;
     }
     mpixq_taken_add(neighbours->taken, &mask);
-    neighbours->with_ours += mpixq_cpus_meet(&mask, &started_with);
+    neighbours->with_ours += mpixq_cpus_meet(&mask, &places.started_with);
     return true;
 }
 
@@ -256,14 +256,14 @@ static void find_cpuset(struct mpixq_cpus *cpus_p)
 
     memset(&all, 0xff, sizeof all);
     if (!set_mask(&all) || !get_mask(0, cpus_p)) {
-        *cpus_p = started_with;
+        *cpus_p = places.started_with;
     }
 }
 
 /* Once, by the first thread. */
 static void find_allowed(void)
 {
-    places.allowed = started_with;
+    places.allowed = places.started_with;
     switch (mpixq_env.affinity.choice) {
     case MPIXQ_AFFINITY_CPUSET:
         find_cpuset(&places.allowed);
@@ -282,7 +282,7 @@ static void look_around(struct mpixq_taken *taken)
 {
     struct neighbours neighbours = {.taken = taken};
 
-    *taken = (struct mpixq_taken){.all = started_with};
+    *taken = (struct mpixq_taken){.all = places.started_with};
     mpixq_cpus_unite(&taken->all, &places.allowed);
     add_ranks(&neighbours);
     add_siblings(&neighbours);

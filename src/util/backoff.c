@@ -15,9 +15,11 @@
 #include "thread.h"
 
 /* Written at set-up and by the library's threads when they find a place; hints, so relaxed. */
-static atomic_int crowding = 1;  /* ranks for each CPU, rounded up */
-static atomic_bool only_one_cpu; /* for all threads of the process */
-static atomic_bool shares;       /* our threads have no CPU of their own */
+static struct {
+    atomic_int crowding;      /* ranks for each CPU, rounded up */
+    atomic_bool only_one_cpu; /* for all threads of the process */
+    atomic_bool shares;       /* our threads have no CPU of their own */
+} hints = {.crowding = 1};
 
 static MPIXQ_THREAD_LOCAL bool busy; /* another thread did what this one's last poll is for */
 
@@ -45,18 +47,18 @@ void mpixq_backoff_crowd(int ranks)
 {
     int cpus = mpixq_affinity_count();
 
-    atomic_store_explicit(&crowding, (ranks - 1) / cpus + 1, memory_order_relaxed);
-    atomic_store_explicit(&only_one_cpu, cpus == 1, memory_order_relaxed);
+    atomic_store_explicit(&hints.crowding, (ranks - 1) / cpus + 1, memory_order_relaxed);
+    atomic_store_explicit(&hints.only_one_cpu, cpus == 1, memory_order_relaxed);
 }
 
 int mpixq_backoff_crowding(void)
 {
-    return atomic_load_explicit(&crowding, memory_order_relaxed);
+    return atomic_load_explicit(&hints.crowding, memory_order_relaxed);
 }
 
 void mpixq_backoff_share(bool share)
 {
-    atomic_store_explicit(&shares, share, memory_order_relaxed);
+    atomic_store_explicit(&hints.shares, share, memory_order_relaxed);
 }
 
 void mpixq_backoff_busy(void)
@@ -66,9 +68,9 @@ void mpixq_backoff_busy(void)
 
 bool mpixq_backoff_yields(void)
 {
-    return atomic_load_explicit(&crowding, memory_order_relaxed) > 1 ||
-           atomic_load_explicit(&only_one_cpu, memory_order_relaxed) ||
-           atomic_load_explicit(&shares, memory_order_relaxed);
+    return atomic_load_explicit(&hints.crowding, memory_order_relaxed) > 1 ||
+           atomic_load_explicit(&hints.only_one_cpu, memory_order_relaxed) ||
+           atomic_load_explicit(&hints.shares, memory_order_relaxed);
 }
 
 #define MOVING_NS 200000   /* a wait that moves data goes on without sleep for so long */

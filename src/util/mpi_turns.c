@@ -14,10 +14,9 @@ atomic_bool mpixq_mpi_closed;
  * the one that ends MPI has been in no wait of ours for a while. */
 enum { GUEST_NS = 100000000, LOOK_NS = 10000000 };
 
-/* Threads that have entered before it was closed. */
-static atomic_int inside;
-/* Then. Under the lock. */
 static struct {
+    atomic_int inside; /* threads that have entered before it was closed */
+    /* Then. Under the lock. */
     struct mpixq_lock lock;
     pthread_cond_t changed;
     bool is_taken;     /* a thread of ours is in MPI */
@@ -27,8 +26,10 @@ static struct {
 } turn = {.lock = MPIXQ_LOCK_INITIALIZER(MPIXQ_RANK_MPI)};
 
 /* The calling thread. */
-static MPIXQ_THREAD_LOCAL enum { PROGRAMS, ENDS_MPI, OURS } role;
-static MPIXQ_THREAD_LOCAL bool is_noted; /* one of ours has the turn, another one rests */
+static MPIXQ_THREAD_LOCAL struct {
+    enum { PROGRAMS, ENDS_MPI, OURS } role;
+    bool is_noted; /* one of ours has the turn, another one rests */
+} own;
 
 static bool may_take(void)
 {
@@ -44,28 +45,28 @@ static void take(void)
     }
     turn.is_taken = true;
     mpixq_lock_release(&turn.lock);
-    is_noted = true;
+    own.is_noted = true;
 }
 
 /* Who enters counts itself before it looks, and who closes the other way round: one of the two sees
  * the other. */
 void mpixq_mpi_enter(void)
 {
-    role = OURS;
-    atomic_fetch_add(&inside, 1);
+    own.role = OURS;
+    atomic_fetch_add(&turn.inside, 1);
     if (atomic_load(&mpixq_mpi_closed)) {
-        atomic_fetch_sub(&inside, 1);
+        atomic_fetch_sub(&turn.inside, 1);
         take();
     }
 }
 
 void mpixq_mpi_leave(void)
 {
-    if (!is_noted) {
-        atomic_fetch_sub(&inside, 1);
+    if (!own.is_noted) {
+        atomic_fetch_sub(&turn.inside, 1);
         return;
     }
-    is_noted = false;
+    own.is_noted = false;
     mpixq_lock_acquire(&turn.lock);
     turn.is_taken = false;
     (void)pthread_cond_broadcast(&turn.changed);
@@ -89,10 +90,10 @@ void mpixq_mpi_close(void)
 
     mpixq_cond_init(&turn.changed);
     turn.ender_ns = mpixq_now_ns();
-    role = ENDS_MPI;
+    own.role = ENDS_MPI;
     mpixq_backoff_begin(&backoff);
     atomic_store(&mpixq_mpi_closed, true);
-    while (atomic_load(&inside) > 0) {
+    while (atomic_load(&turn.inside) > 0) {
         mpixq_backoff_pause(&backoff);
     }
 }
@@ -100,8 +101,8 @@ void mpixq_mpi_close(void)
 /* What the calling thread does is to be known to who waits for a turn. */
 static void note(bool rests)
 {
-    is_noted = rests;
-    if (role == ENDS_MPI) {
+    own.is_noted = rests;
+    if (own.role == ENDS_MPI) {
         turn.rests = rests;
         turn.ender_ns = mpixq_now_ns();
     } else {
@@ -112,7 +113,7 @@ static void note(bool rests)
 
 void mpixq_mpi_rest(void)
 {
-    if (role != OURS && !is_noted && atomic_load(&mpixq_mpi_closed)) {
+    if (own.role != OURS && !own.is_noted && atomic_load(&mpixq_mpi_closed)) {
         mpixq_lock_acquire(&turn.lock);
         note(true);
         mpixq_lock_release(&turn.lock);
@@ -121,7 +122,7 @@ void mpixq_mpi_rest(void)
 
 void mpixq_mpi_resume(void)
 {
-    if (role == OURS || !is_noted) {
+    if (own.role == OURS || !own.is_noted) {
         return;
     }
     mpixq_lock_acquire(&turn.lock);

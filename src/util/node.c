@@ -15,9 +15,11 @@ struct told {
     uint32_t home; /* where the number holds: some bits of it, as all are on one machine */
 };
 
-static int ranks = 1, rank;
-static struct told *all; /* by rank */
-static struct mpixq_ident ident;
+static struct {
+    int ranks, rank;
+    struct told *all; /* by rank */
+    struct mpixq_ident ident;
+} here = {.ranks = 1};
 
 static struct told tell(const struct mpixq_process *self)
 {
@@ -34,17 +36,17 @@ static int agree(MPI_Comm node, const struct mpixq_process *self)
     uint64_t mine[3], largest[3];
     int rc;
 
-    if (rank == 0) {
+    if (here.rank == 0) {
         first = mpixq_ident_add((struct mpixq_ident){.low = 2}, self, sizeof *self);
     }
     mine[0] = first.high;
     mine[1] = first.low;
-    mine[2] = all == NULL;
+    mine[2] = here.all == NULL;
     rc = PMPI_Allreduce(mine, largest, 3, MPI_UINT64_T, MPI_MAX, node);
     if (rc != MPI_SUCCESS) {
         return rc;
     }
-    ident = (struct mpixq_ident){.high = largest[0], .low = largest[1]};
+    here.ident = (struct mpixq_ident){.high = largest[0], .low = largest[1]};
     return largest[2] == 0 ? MPI_SUCCESS : MPI_ERR_NO_MEM;
 }
 
@@ -55,13 +57,15 @@ int mpixq_node_open(void)
     MPI_Comm node = MPI_COMM_NULL;
     int rc = PMPI_Comm_split_type(MPI_COMM_WORLD, MPI_COMM_TYPE_SHARED, 0, MPI_INFO_NULL, &node);
 
-    rc = rc ? rc : PMPI_Comm_size(node, &ranks);
-    rc = rc ? rc : PMPI_Comm_rank(node, &rank);
+    rc = rc ? rc : PMPI_Comm_size(node, &here.ranks);
+    rc = rc ? rc : PMPI_Comm_rank(node, &here.rank);
     if (rc == MPI_SUCCESS) {
-        all = mpixq_alloc((size_t)ranks * sizeof *all); /* freed in mpixq_node_close */
+        here.all =
+            mpixq_alloc((size_t)here.ranks * sizeof *here.all); /* freed in mpixq_node_close */
         rc = agree(node, &self);
     }
-    rc = rc ? rc : PMPI_Allgather(&mine, sizeof mine, MPI_BYTE, all, sizeof mine, MPI_BYTE, node);
+    rc = rc ? rc
+            : PMPI_Allgather(&mine, sizeof mine, MPI_BYTE, here.all, sizeof mine, MPI_BYTE, node);
     if (node != MPI_COMM_NULL) {
         (void)PMPI_Comm_free(&node);
     }
@@ -70,26 +74,28 @@ int mpixq_node_open(void)
 
 void mpixq_node_close(void)
 {
-    mpixq_free(all);
-    all = NULL;
+    mpixq_free(here.all);
+    here.all = NULL;
 }
 
 int mpixq_node_ranks(void)
 {
-    return ranks;
+    return here.ranks;
 }
 
 int mpixq_node_rank(void)
 {
-    return rank;
+    return here.rank;
 }
 
 pid_t mpixq_node_pid(int which)
 {
-    return all != NULL && all[which].home == all[rank].home ? (pid_t)all[which].pid : 0;
+    return here.all != NULL && here.all[which].home == here.all[here.rank].home
+               ? (pid_t)here.all[which].pid
+               : 0;
 }
 
 struct mpixq_ident mpixq_node_ident(void)
 {
-    return ident;
+    return here.ident;
 }

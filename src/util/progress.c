@@ -30,22 +30,22 @@ static struct {
     pthread_t id;
     bool running; /* under lock */
     bool failed;  /* under lock: it could not be made; not tried again */
+    atomic_bool stop;
+    /* Constant after setup. */
+    bool may_exist; /* MPI may be called by several threads */
+    const struct mpixq_progress_work *work;
 } thread = {.lock = MPIXQ_LOCK_INITIALIZER(MPIXQ_RANK_PROGRESS)};
-static atomic_bool stop;
-/* Constant after setup. */
-static bool has_threads;
-static const struct mpixq_progress_work *work;
 
 void mpixq_progress_setup(int thread_level, const struct mpixq_progress_work *what)
 {
-    work = what;
+    thread.work = what;
     mpixq_cond_init(&thread.woken);
-    has_threads = thread_level >= MPI_THREAD_MULTIPLE;
+    thread.may_exist = thread_level >= MPI_THREAD_MULTIPLE;
 }
 
 bool mpixq_progress_has_threads(void)
 {
-    return has_threads;
+    return thread.may_exist;
 }
 
 /* Where ranks outnumber CPUs, the round of one rank takes the time of another. */
@@ -61,16 +61,16 @@ static long round_us(void)
 {
     bool started = atomic_load(&mpixq_outstanding) > 0;
 
-    work->drive();
-    if (work->is_pending()) {
-        work->kick();
+    thread.work->drive();
+    if (thread.work->is_pending()) {
+        thread.work->kick();
         return drive_us();
     }
     if (!started) {
         return 0;
     }
     /* Also when others poll: a peer's report of a failure comes by the control messages. */
-    work->kick();
+    thread.work->kick();
     return atomic_load(&mpixq_pollers) > 0 ? TICK_US : drive_us();
 }
 
@@ -104,23 +104,23 @@ static void fall_asleep(void)
     mpixq_affinity_look_again();
     mpixq_lock_acquire(&thread.lock);
     atomic_store(&mpixq_progress_asleep, true);
-    if (atomic_load(&mpixq_outstanding) > 0 || work->is_pending()) {
+    if (atomic_load(&mpixq_outstanding) > 0 || thread.work->is_pending()) {
         atomic_store(&mpixq_progress_asleep, false);
     }
     mpixq_lock_release(&thread.lock);
     mpixq_mpi_enter();
-    work->drive(); /* what was put there before anybody could see that this one sleeps */
+    thread.work->drive(); /* what was put there before anybody could see that this one sleeps */
     mpixq_mpi_leave();
     mpixq_lock_acquire(&thread.lock);
-    while (atomic_load(&mpixq_progress_asleep) && !atomic_load(&stop)) {
-        if (!doze(work->sleep_ms())) {
+    while (atomic_load(&mpixq_progress_asleep) && !atomic_load(&thread.stop)) {
+        if (!doze(thread.work->sleep_ms())) {
             mpixq_lock_release(&thread.lock);
             mpixq_mpi_enter();
-            work->kick(); /* which lets the watchdog look */
+            thread.work->kick(); /* which lets the watchdog look */
             mpixq_mpi_leave();
             mpixq_lock_acquire(&thread.lock);
             atomic_store(&mpixq_progress_asleep,
-                         atomic_load(&mpixq_progress_asleep) && !work->is_pending());
+                         atomic_load(&mpixq_progress_asleep) && !thread.work->is_pending());
         }
     }
     mpixq_lock_release(&thread.lock);
@@ -133,7 +133,7 @@ static void *progress_main(void *arg)
 
     (void)arg;
     mpixq_range_push(range, 0);
-    while (!atomic_load(&stop)) {
+    while (!atomic_load(&thread.stop)) {
         long us;
 
         mpixq_mpi_enter();
@@ -156,7 +156,7 @@ static void *progress_main(void *arg)
 
 void mpixq_progress_wake_slow(void)
 {
-    if (!has_threads) {
+    if (!thread.may_exist) {
         return;
     }
     mpixq_lock_acquire(&thread.lock);
@@ -180,7 +180,7 @@ void mpixq_progress_stop(void)
 
     mpixq_lock_acquire(&thread.lock);
     join = thread.running;
-    atomic_store(&stop, true);
+    atomic_store(&thread.stop, true);
     if (join) {
         pthread_cond_signal(&thread.woken);
     }

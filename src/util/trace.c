@@ -20,29 +20,34 @@ _Static_assert(sizeof(struct mpixq_trace_chunk) == 16384, "chunks of 16 KiB");
 bool mpixq_trace_on;
 bool mpixq_trace_has_ticks;
 
-/* Constant while something is traced. */
-static struct mpixq_trace_chunk *chunks;
-static uint32_t n_chunks;
-/* When the clock was looked at by both, first and last. */
-static struct moment {
+/* When the clock was looked at by both. */
+struct moment {
     uint64_t ticks, ns;
-} first, last;
+};
 
-static atomic_uint n_taken, n_threads;
-static _Atomic uint64_t n_lost, end_ticks = UINT64_MAX;
+static struct {
+    /* Constant while something is traced. */
+    struct mpixq_trace_chunk *chunks;
+    uint32_t n_chunks;
+    struct moment first, last;
+    atomic_uint n_taken, n_threads;
+    _Atomic uint64_t n_lost, end_ticks;
+} room = {.end_ticks = UINT64_MAX};
 
 /* A thread that has no chunk yet has no room. */
 MPIXQ_THREAD_LOCAL struct mpixq_trace_room mpixq_trace_room;
-static MPIXQ_THREAD_LOCAL uint32_t own_number; /* 1 more than it is; 0: none yet */
-static MPIXQ_THREAD_LOCAL uint64_t own_begin;
+static MPIXQ_THREAD_LOCAL struct {
+    uint32_t number; /* 1 more than it is; 0: none yet */
+    uint64_t begin;
+} own;
 
 /* There is no room for records of now. */
 static void lose(uint64_t ticks, uint32_t n)
 {
-    uint64_t end = atomic_load(&end_ticks);
+    uint64_t end = atomic_load(&room.end_ticks);
 
-    atomic_fetch_add(&n_lost, n);
-    while (ticks < end && !atomic_compare_exchange_weak(&end_ticks, &end, ticks)) {
+    atomic_fetch_add(&room.n_lost, n);
+    while (ticks < end && !atomic_compare_exchange_weak(&room.end_ticks, &end, ticks)) {
     }
 }
 
@@ -50,23 +55,23 @@ static void lose(uint64_t ticks, uint32_t n)
 __attribute__((cold, noinline)) static struct mpixq_trace_record *
 take_chunk(uint32_t slots, uint64_t ticks, uint32_t n)
 {
-    uint32_t i = atomic_load(&n_taken);
+    uint32_t i = atomic_load(&room.n_taken);
 
     do {
-        if (i >= n_chunks) {
+        if (i >= room.n_chunks) {
             lose(ticks, n);
             return NULL;
         }
-    } while (!atomic_compare_exchange_weak(&n_taken, &i, i + 1));
-    if (own_number == 0) {
-        own_number = atomic_fetch_add(&n_threads, 1) + 1;
+    } while (!atomic_compare_exchange_weak(&room.n_taken, &i, i + 1));
+    if (own.number == 0) {
+        own.number = atomic_fetch_add(&room.n_threads, 1) + 1;
     }
-    chunks[i].thread = own_number - 1;
-    chunks[i].name = mpixq_thread_name;
-    mpixq_trace_room.next = chunks[i].slots + slots;
-    mpixq_trace_room.end = chunks[i].slots + MPIXQ_TRACE_SLOTS;
+    room.chunks[i].thread = own.number - 1;
+    room.chunks[i].name = mpixq_thread_name;
+    mpixq_trace_room.next = room.chunks[i].slots + slots;
+    mpixq_trace_room.end = room.chunks[i].slots + MPIXQ_TRACE_SLOTS;
     mpixq_trace_room.quick_end = mpixq_trace_has_ticks ? mpixq_trace_room.end : NULL;
-    return chunks[i].slots;
+    return room.chunks[i].slots;
 }
 
 struct mpixq_trace_record *mpixq_trace_take(uint32_t slots, uint64_t ticks, uint32_t n)
@@ -105,12 +110,12 @@ void mpixq_trace_note_span(enum mpixq_trace_kind kind, uint64_t who, uint64_t be
 
 void mpixq_trace_note_stream_begins(void)
 {
-    own_begin = mpixq_trace_clock();
+    own.begin = mpixq_trace_clock();
 }
 
 void mpixq_trace_note_stream_ends(enum mpixq_trace_kind kind, int n)
 {
-    mpixq_trace_note_span(kind, 0, own_begin, (uint32_t)n);
+    mpixq_trace_note_span(kind, 0, own.begin, (uint32_t)n);
 }
 
 /* Records name a pair by its address. */
@@ -157,53 +162,55 @@ void mpixq_trace_open(void)
 {
     size_t bytes = (size_t)mpixq_env.trace_kib * 1024;
 
-    n_chunks = (uint32_t)(bytes / sizeof *chunks);
+    room.n_chunks = (uint32_t)(bytes / sizeof *room.chunks);
     /* Freed in mpixq_trace_close. */
-    chunks = mpixq_alloc_aligned(64, n_chunks * sizeof *chunks);
-    if (chunks == NULL) {
+    room.chunks = mpixq_alloc_aligned(64, room.n_chunks * sizeof *room.chunks);
+    if (room.chunks == NULL) {
         mpixq_warn("no memory for MPIXQ_TRACE: %ld KiB; nothing is traced", mpixq_env.trace_kib);
         return;
     }
-    memset(chunks, 0, n_chunks * sizeof *chunks); /* so that it is there when it is written to */
+    memset(room.chunks, 0,
+           room.n_chunks * sizeof *room.chunks); /* so that it is there when it is written to */
     mpixq_trace_has_ticks = has_ticks();
-    first = look();
+    room.first = look();
     mpixq_trace_on = true;
 }
 
 bool mpixq_trace_is_open(void)
 {
-    return chunks != NULL;
+    return room.chunks != NULL;
 }
 
 void mpixq_trace_stop(void)
 {
     mpixq_trace_on = false;
-    last = look();
+    room.last = look();
 }
 
 void mpixq_trace_close(void)
 {
-    mpixq_free(chunks);
-    chunks = NULL;
+    mpixq_free(room.chunks);
+    room.chunks = NULL;
 }
 
 struct mpixq_trace_all mpixq_trace_all(void)
 {
-    return (struct mpixq_trace_all){.chunks = chunks,
-                                    .n_chunks = chunks != NULL ? atomic_load(&n_taken) : 0,
-                                    .n_threads = atomic_load(&n_threads),
-                                    .first_ticks = first.ticks,
-                                    .end_ticks = atomic_load(&end_ticks),
-                                    .n_lost = atomic_load(&n_lost)};
+    return (struct mpixq_trace_all){.chunks = room.chunks,
+                                    .n_chunks =
+                                        room.chunks != NULL ? atomic_load(&room.n_taken) : 0,
+                                    .n_threads = atomic_load(&room.n_threads),
+                                    .first_ticks = room.first.ticks,
+                                    .end_ticks = atomic_load(&room.end_ticks),
+                                    .n_lost = atomic_load(&room.n_lost)};
 }
 
 uint64_t mpixq_trace_ns(uint64_t ticks)
 {
     double rate;
 
-    if (!mpixq_trace_has_ticks || last.ticks == first.ticks) {
+    if (!mpixq_trace_has_ticks || room.last.ticks == room.first.ticks) {
         return ticks;
     }
-    rate = (double)(last.ns - first.ns) / (double)(last.ticks - first.ticks);
-    return first.ns + (uint64_t)(int64_t)((double)(int64_t)(ticks - first.ticks) * rate);
+    rate = (double)(room.last.ns - room.first.ns) / (double)(room.last.ticks - room.first.ticks);
+    return room.first.ns + (uint64_t)(int64_t)((double)(int64_t)(ticks - room.first.ticks) * rate);
 }
