@@ -56,7 +56,9 @@ void mpixq_trace_note_call(enum mpixq_trace_kind kind, const struct mpixq_queue 
     struct mpixq_trace_record *record = mpixq_trace_room.next;
     uint32_t slots = (n + 2) / 3;
 
-    if (mpixq_trace_room.quick_end - record <= (ptrdiff_t)slots || n > TOGETHER) {
+    /* Nothing may be subtracted from NULL, and a compiler makes any number of that. */
+    if (mpixq_trace_room.quick_end == NULL || n > TOGETHER ||
+        mpixq_trace_room.quick_end - record <= (ptrdiff_t)slots) {
         mpixq_trace_note_calls(kind, queue, n);
         return;
     }
