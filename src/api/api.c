@@ -6,6 +6,7 @@
 #include <stdio.h>
 
 #include "lib/lib.h"
+#include "match/match.h"
 #include "pmpi/next.h"
 #include "pmpi/pull.h"
 #include "stream/stream.h"
@@ -21,7 +22,7 @@ static int fail_passed_by(const struct mpixq_call *call)
     return mpixq_error_raise(MPI_COMM_NULL, mpixq_error_code_saying(MPIXQ_E_INTERPOSE, text));
 }
 
-static int enter(const struct mpixq_call *call, bool interposed)
+static int enter(const struct mpixq_call *call, bool interposed, bool inside)
 {
     enum mpixq_error error;
 
@@ -33,7 +34,7 @@ static int enter(const struct mpixq_call *call, bool interposed)
                : error == MPIXQ_E_INTERPOSE ? fail_passed_by(call)
                                             : mpixq_api_fail(call, error);
     }
-    if (mpixq_stream_inside()) {
+    if (!inside && mpixq_stream_inside()) {
         return mpixq_api_fail(call, MPIXQ_E_INSIDE);
     }
     return MPI_SUCCESS;
@@ -42,12 +43,27 @@ static int enter(const struct mpixq_call *call, bool interposed)
 int mpixq_api_enter(const struct mpixq_call *call)
 {
     /* While the library is not up, the first question is whether it can be. */
-    return enter(call, mpixq_lib_is_up() || mpixq_pull());
+    return enter(call, mpixq_lib_is_up() || mpixq_pull(), false);
+}
+
+int mpixq_api_enter_advancing(const struct mpixq_call *call)
+{
+    int rc = mpixq_api_enter(call);
+
+    if (rc == MPI_SUCCESS) {
+        mpixq_match_advance();
+    }
+    return rc;
+}
+
+int mpixq_api_enter_inside(const struct mpixq_call *call)
+{
+    return enter(call, mpixq_lib_is_up() || mpixq_pull(), true);
 }
 
 int mpixq_api_enter_interposed(const struct mpixq_call *call)
 {
-    return enter(call, mpixq_pull());
+    return enter(call, mpixq_pull(), false);
 }
 
 int mpixq_api_fail(const struct mpixq_call *call, enum mpixq_error error)

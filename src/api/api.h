@@ -21,8 +21,12 @@
 /* First thing in a public function: may it work now, in this thread? An MPI code; error
  * handlers have been invoked where MPI is up. */
 int mpixq_api_enter(const struct mpixq_call *call);
-/* The same where also the program's MPI calls must come by the library. */
+/* The same, and then matching goes on, as in most calls. */
+int mpixq_api_enter_advancing(const struct mpixq_call *call);
+/* The first where also the program's MPI calls must come by the library. */
 int mpixq_api_enter_interposed(const struct mpixq_call *call);
+/* The first, for functions that a host stream's functions may call. */
+int mpixq_api_enter_inside(const struct mpixq_call *call);
 /* Fail with an error that is about no request. */
 int mpixq_api_fail(const struct mpixq_call *call, enum mpixq_error error);
 

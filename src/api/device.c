@@ -5,7 +5,6 @@
 #include <stddef.h>
 
 #include "api.h"
-#include "match/match.h"
 #include "queue/device.h"
 #include "queue/queues.h"
 
@@ -14,12 +13,11 @@ int PMPIXQ_Device_request_create(int count, MPI_Request requests[], MPIXQ_Queue 
 {
     static const struct mpixq_call call = {"MPIX_Device_request_create", true};
     struct mpixq_fault fault;
-    int rc = mpixq_api_enter(&call);
+    int rc = mpixq_api_enter_advancing(&call);
 
     if (rc != MPI_SUCCESS) {
         return rc;
     }
-    mpixq_match_advance();
     if (count < 0) {
         return mpixq_api_fail(&call, MPIXQ_E_ARG_COUNT);
     }
@@ -44,12 +42,11 @@ int PMPIXQ_Device_request_free(int count, MPIXQ_Device_request handles[])
 {
     static const struct mpixq_call call = {"MPIX_Device_request_free", true};
     struct mpixq_fault fault;
-    int rc = mpixq_api_enter(&call);
+    int rc = mpixq_api_enter_advancing(&call);
 
     if (rc != MPI_SUCCESS) {
         return rc;
     }
-    mpixq_match_advance();
     if (count < 0) {
         return mpixq_api_fail(&call, MPIXQ_E_ARG_COUNT);
     }

@@ -5,19 +5,17 @@
 #include <stddef.h>
 
 #include "api.h"
-#include "match/match.h"
 
 int PMPIXQ_Host_stream_create(MPIXQ_Host_stream *stream)
 {
     static const struct mpixq_call call = {"MPIX_Host_stream_create", false};
-    int rc = mpixq_api_enter(&call);
+    int rc = mpixq_api_enter_advancing(&call);
     struct mpixq_host_stream *created;
     enum mpixq_error error;
 
     if (rc != MPI_SUCCESS) {
         return rc;
     }
-    mpixq_match_advance();
     if (stream == NULL) {
         return mpixq_api_fail(&call, MPIXQ_E_ARG_STREAM_P);
     }
@@ -33,12 +31,11 @@ MPIXQ_TWIN(Host_stream_create);
 /* The start of each function on a live stream. */
 static int enter(const struct mpixq_call *call, MPIXQ_Host_stream stream)
 {
-    int rc = mpixq_api_enter(call);
+    int rc = mpixq_api_enter_advancing(call);
 
     if (rc != MPI_SUCCESS) {
         return rc;
     }
-    mpixq_match_advance();
     if (stream == MPIXQ_HOST_STREAM_NULL || !mpixq_host_stream_is_live(stream)) {
         return mpixq_api_fail(call, MPIXQ_E_ARG_STREAM);
     }

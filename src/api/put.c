@@ -7,19 +7,8 @@
 #include <stddef.h>
 
 #include "api.h"
-#include "match/match.h"
 #include "queue/queues.h"
 #include "rma/rma.h"
-
-static int enter(const struct mpixq_call *call)
-{
-    int rc = mpixq_api_enter(call);
-
-    if (rc == MPI_SUCCESS) {
-        mpixq_match_advance();
-    }
-    return rc;
-}
 
 static int report(const struct mpixq_call *call, int code)
 {
@@ -28,7 +17,7 @@ static int report(const struct mpixq_call *call, int code)
 
 static int enter_put(const struct mpixq_call *call, const MPIXQ_Blk *local, const MPIXQ_Blk *remote)
 {
-    int rc = enter(call);
+    int rc = mpixq_api_enter_advancing(call);
 
     if (rc != MPI_SUCCESS) {
         return rc;
@@ -38,7 +27,7 @@ static int enter_put(const struct mpixq_call *call, const MPIXQ_Blk *local, cons
 
 static int enter_plan(const struct mpixq_call *call, MPIXQ_Plan plan)
 {
-    int rc = enter(call);
+    int rc = mpixq_api_enter_advancing(call);
 
     if (rc != MPI_SUCCESS) {
         return rc;
@@ -68,7 +57,7 @@ int PMPIXQ_Plan_create(int count, const MPIXQ_Blk local[], const MPIXQ_Blk remot
                        MPIXQ_Plan *plan)
 {
     static const struct mpixq_call call = {"MPIX_Plan_create", false};
-    int rc = enter(&call);
+    int rc = mpixq_api_enter_advancing(&call);
 
     if (rc != MPI_SUCCESS) {
         return rc;
@@ -98,7 +87,7 @@ MPIXQ_TWIN(Plan_start);
 int PMPIXQ_Plan_free(MPIXQ_Plan *plan)
 {
     static const struct mpixq_call call = {"MPIX_Plan_free", false};
-    int rc = enter(&call);
+    int rc = mpixq_api_enter_advancing(&call);
 
     if (rc != MPI_SUCCESS) {
         return rc;
@@ -161,7 +150,7 @@ static int enqueue_signal(const struct mpixq_call *call, MPIXQ_Queue queue, MPIX
                           enqueue_fn *fn)
 {
     struct mpixq_fault fault;
-    int rc = enter(call);
+    int rc = mpixq_api_enter_advancing(call);
 
     rc = rc ? rc : check_queue(call, queue);
     if (rc != MPI_SUCCESS) {

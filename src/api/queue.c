@@ -66,12 +66,11 @@ MPIXQ_TWIN(Queue_init);
 /* The start of each function on a live queue. */
 static int enter(const struct mpixq_call *call, MPIXQ_Queue queue)
 {
-    int rc = mpixq_api_enter(call);
+    int rc = mpixq_api_enter_advancing(call);
 
     if (rc != MPI_SUCCESS) {
         return rc;
     }
-    mpixq_match_advance();
     if (!mpixq_queue_is_live(queue)) {
         return mpixq_api_fail(call, MPIXQ_E_ARG_QUEUE);
     }

@@ -8,7 +8,6 @@
 #include <string.h>
 
 #include "api.h"
-#include "match/match.h"
 #include "rma/rma.h"
 #include "util/ranges.h"
 
@@ -96,12 +95,11 @@ MPIXQ_TWIN(Window_allocate);
 /* The start of each function on a live window. */
 static int enter(const struct mpixq_call *call, MPIXQ_Window win)
 {
-    int rc = mpixq_api_enter(call);
+    int rc = mpixq_api_enter_advancing(call);
 
     if (rc != MPI_SUCCESS) {
         return rc;
     }
-    mpixq_match_advance();
     return mpixq_rma_window_is_live(win) ? MPI_SUCCESS : mpixq_api_fail(call, MPIXQ_E_ARG_WINDOW);
 }
 
@@ -168,12 +166,11 @@ MPIXQ_TWIN(Signal_init);
 
 static int enter_signal(const struct mpixq_call *call, MPIXQ_Signal sig)
 {
-    int rc = mpixq_api_enter(call);
+    int rc = mpixq_api_enter_advancing(call);
 
     if (rc != MPI_SUCCESS) {
         return rc;
     }
-    mpixq_match_advance();
     return mpixq_rma_signal_is_live(sig) ? MPI_SUCCESS : mpixq_api_fail(call, MPIXQ_E_ARG_SIGNAL);
 }
 
