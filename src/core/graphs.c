@@ -266,6 +266,7 @@ struct told {
     uint64_t id;
     int code;
     bool is_error; /* of a start, in its words */
+    bool halts;    /* its waits are to end */
 };
 
 /* A request that was freed has no peer any more that could be told. Any other error counts as
@@ -312,7 +313,8 @@ static int find_failure(const struct mpixq_counted *counted)
 }
 
 /* Under the lock. Is there a failure that is to be told? Waits for a pair end only if it fails,
- * since it stays halted: an idle one may be started again, on another queue. */
+ * since it stays halted: an idle one may be started again, on another queue. They end after it was
+ * told, so that whoever has waited for them hears of it from the queue. */
 static bool look_at(struct mpixq_counted *counted, struct told *told_p)
 {
     struct mpixq_pair *pair = counted->pair;
@@ -326,7 +328,7 @@ static bool look_at(struct mpixq_counted *counted, struct told *told_p)
     }
     if (failure != MPI_SUCCESS && !counted->is_halted) {
         counted->is_halted = true;
-        pair->channel->graphs->halt(pair);
+        told_p->halts = true;
         told_p->code = code != MPI_SUCCESS ? code : failure;
     }
     return told_p->code != MPI_SUCCESS;
@@ -357,13 +359,15 @@ static void tell(const struct told *told)
     struct mpixq_counted *counted;
 
     mpixq_failure_of(told->id, told->code, "replayed start");
-    if (told->is_error) {
-        mpixq_lock_acquire(&mpixq_graphs_made.lock);
-        DL_FOREACH(mpixq_graphs_made.counted, counted)
-        {
-            counted->is_reported = counted->is_reported || counted->pair->id == told->id;
+    mpixq_lock_acquire(&mpixq_graphs_made.lock);
+    DL_FOREACH(mpixq_graphs_made.counted, counted)
+    {
+        if (counted->pair->id == told->id) {
+            counted->is_reported = counted->is_reported || told->is_error;
+            if (told->halts) {
+                counted->pair->channel->graphs->halt(counted->pair);
+            }
         }
-        mpixq_lock_release(&mpixq_graphs_made.lock);
     }
 }
 
