@@ -129,12 +129,18 @@ static int capture(MPIX_Queue queue, const struct trial *trial)
     return rc;
 }
 
+enum { NO_SLOTS = -1 }; /* no code of MPI */
+
+/* They have to have slots, which they have not where the host moves the data. */
 static int make_handles(MPIX_Queue queue, const struct trial *trial)
 {
     MPIX_Device_request *handles = bench_alloc((size_t)trial->num * sizeof *handles);
     int rc = MPIX_Device_request_create(trial->num, trial->requests, queue, handles);
 
     if (rc == MPI_SUCCESS) {
+        for (int i = 0; i < trial->num; i++) {
+            rc = MPIX_Device_has_elements(&handles[i]) ? rc : NO_SLOTS;
+        }
         MPIX_Device_request_free(trial->num, handles);
     }
     free(handles);
@@ -195,8 +201,8 @@ const char *bench_graph_refused(const struct bench_usage *usage, enum bench_mode
     close_trial(&trial, mode);
     MPI_Comm_set_errhandler(MPI_COMM_WORLD, handler);
     MPI_Errhandler_free(&handler);
-    if (rc == MPI_SUCCESS) {
-        return NULL;
+    if (rc == MPI_SUCCESS || rc == NO_SLOTS) {
+        return rc == MPI_SUCCESS ? NULL : "slots for messages in kernels";
     }
     MPI_Error_string(rc, text, &length);
     return text;

@@ -28,6 +28,12 @@
  * by read-only loads (__ldg, const __restrict__) in the kernel that waits for it. With HIP, buffers
  * are visible in the kernel that waits if they are fine-grained, else from the next kernel on.
  *
+ * Who moves the data. On the channel ipc kernels do, at either end. On the channels fallback and
+ * self the host does: a start stores a word that the progress thread of the library looks at, which
+ * may take a millisecond (ten after a pause), and a wait looks at the word that tells the end. Such
+ * requests have whole messages only, and cannot be started element by element. Nor can those to
+ * MPI_PROC_NULL, whose starts are complete at once, and for which no wait waits.
+ *
  * Residency. A wait, a get, and a put without credit last until the other end has done its part. If
  * that needs a block that does not run, because these blocks fill the GPU, they last for ever: see
  * time limits, and launch no more blocks than the GPU holds, or cooperatively.
@@ -92,6 +98,9 @@ struct mpixq_device_request {
     mpixq_dev_word *state; /* of the pair, where a start can be taken back; or none */
     mpixq_dev_word pair;   /* which one, for the library */
     unsigned is_send, is_ready, is_early, abi;
+    /* The host moves the data: own and own_told are words in its memory, and to and from are the
+     * buffer and a staging buffer, with the bytes to copy between these; or NULL. */
+    unsigned is_host;
 };
 typedef struct mpixq_device_request MPIXQ_Device_request;
 
@@ -118,9 +127,10 @@ extern "C" {
  * once. Threads as for every function of the library.
  *
  * \param[in]  count     number of requests and of handles; 0 is allowed
- * \param[in]  requests  matched, and inactive or waited for on a queue; their buffers are in memory
- *                       of the GPU of the queue, and a channel serves them by which kernels can
- *                       start: ipc. None is null
+ * \param[in]  requests  matched, and inactive or waited for on a queue; the channel of each is ipc,
+ *                       fallback or self, or its peer is MPI_PROC_NULL. Buffers are in memory of
+ *                       the GPU of the queue; or, not on ipc, in memory that MPI takes, which
+ *                       the kernels need not reach. None is null
  * \param[in]  queue     hears of failures (MPIXQ_Queue_wait), as of what its graphs start. It is on
  *                       a stream of a GPU on which it uses kernels, and outlives the kernels'
  *                       starts
@@ -132,8 +142,9 @@ extern "C" {
  *         MPIXQ_ERR_REQUEST      an element is null, or no request that the library knows
  *         MPIXQ_ERR_STATE        an element is not matched, or active
  *         MPIXQ_ERR_COMM         an element, or the queue, has failed
- *         MPIXQ_ERR_UNSUPPORTED  the channel of an element, or the stream of the queue, cannot, or
- *                                the library has another version of handles; the text says which
+ *         MPIXQ_ERR_UNSUPPORTED  the channel of an element, or the stream of the queue, cannot; an
+ *                                element is of another GPU than the queue; or the library has
+ *                                another version of handles. The text says which
  *         MPIXQ_ERR_RESOURCES    no memory
  */
 MPIXQ_PUBLIC int MPIXQ_Device_request_create(int count, MPI_Request requests[], MPIXQ_Queue queue,
@@ -168,8 +179,9 @@ MPIXQ_PUBLIC int PMPIXQ_Device_request_free(int count, MPIXQ_Device_request hand
 
 /**
  * Start a request, as MPI_Start does: what stands in the buffer of a send is sent. Never blocks;
- * the buffer may be used again after the wait. Of the two ends of a pair whoever starts second
- * moves a message that is too large for a slot, with the threads of this unit.
+ * the buffer may be used again after the wait. On ipc, of the two ends of a pair whoever starts
+ * second moves a message that is too large for a slot, with the threads of this unit. On fallback
+ * and self the host moves it; these threads only copy what MPI does not take from where it is.
  *
  * \param[in] r      the handle
  * \param[in] scope  the threads of the unit; MPIXQ_DEVICE_THREAD for messages of up to
@@ -189,6 +201,9 @@ MPIXQ_DEV int MPIXQ_Device_start(const MPIXQ_Device_request *r, MPIXQ_Device_sco
         return MPIXQ_DEVICE_ERR_ARG;
     }
     mpixq_dev_meet(scope);
+    if (mpixq_dev_is_null(r)) {
+        return MPIXQ_DEVICE_SUCCESS;
+    }
     if (rank == 0) {
         come = mpixq_dev_come(r);
     }
@@ -200,7 +215,7 @@ MPIXQ_DEV int MPIXQ_Device_start(const MPIXQ_Device_request *r, MPIXQ_Device_sco
     }
     if (todo == MPIXQ_DEV_SLOT) {
         mpixq_dev_put_units(r, value, rank, size);
-    } else if (todo == MPIXQ_DEV_MOVE) {
+    } else if (todo == MPIXQ_DEV_MOVE || mpixq_dev_is_staged(r, 1)) {
         mpixq_dev_copy(r->to, r->from, r->bytes, rank, size);
     }
     mpixq_dev_meet(scope);
@@ -220,6 +235,8 @@ MPIXQ_DEV int MPIXQ_Device_start(const MPIXQ_Device_request *r, MPIXQ_Device_sco
  * \param[in] scope     the threads of the unit
  * \return MPIXQ_DEVICE_SUCCESS, or
  *         MPIXQ_DEVICE_ERR_FAILED   the pair or its queue has failed, as when the peer has died
+ *         MPIXQ_DEVICE_ERR_FREED    the request was freed after the start, and the message, which
+ *                                   threads of this unit should copy, is not in the buffer
  *         MPIXQ_DEVICE_ERR_TIMEOUT  it takes longer; it can be waited for again
  */
 MPIXQ_DEV int MPIXQ_Device_wait(const MPIXQ_Device_request *r, unsigned long long limit_ns,
@@ -230,6 +247,9 @@ MPIXQ_DEV int MPIXQ_Device_wait(const MPIXQ_Device_request *r, unsigned long lon
     mpixq_dev_word value;
 
     mpixq_dev_meet(scope);
+    if (mpixq_dev_is_null(r)) {
+        return MPIXQ_DEVICE_SUCCESS;
+    }
     value = mpixq_dev_next_wait(r);
     if (mpixq_dev_next_start(r) <= value) {
         return MPIXQ_DEVICE_SUCCESS;
@@ -238,8 +258,13 @@ MPIXQ_DEV int MPIXQ_Device_wait(const MPIXQ_Device_request *r, unsigned long lon
         error = mpixq_dev_take_units(r, value, rank, mpixq_dev_size(scope), limit_ns);
     } else if (rank == 0) {
         error = mpixq_dev_await_done(r, value, limit_ns);
+        error = error != MPIXQ_DEVICE_SUCCESS ? error : mpixq_dev_check_open(r);
     }
     error = mpixq_dev_agree(scope, error);
+    if (error == MPIXQ_DEVICE_SUCCESS && mpixq_dev_is_staged(r, 0)) {
+        mpixq_dev_copy(r->to, r->from, r->bytes, rank, mpixq_dev_size(scope));
+        mpixq_dev_meet(scope);
+    }
     if (error == MPIXQ_DEVICE_SUCCESS && rank == 0) {
         mpixq_dev_put(&r->own->waited, value);
     }
@@ -263,6 +288,9 @@ MPIXQ_DEV int MPIXQ_Device_test(const MPIXQ_Device_request *r, int *flag, MPIXQ_
 
     mpixq_dev_meet(scope);
     *flag = 1;
+    if (mpixq_dev_is_null(r)) {
+        return MPIXQ_DEVICE_SUCCESS;
+    }
     value = mpixq_dev_next_wait(r);
     if (mpixq_dev_next_start(r) <= value) {
         return MPIXQ_DEVICE_SUCCESS;
@@ -291,7 +319,7 @@ MPIXQ_DEV int mpixq_dev_are_for_warps(const MPIXQ_Device_request *r, int count,
               mpixq_dev_block_size() % MPIXQ_DEV_WARP == 0 && !MPIXQ_DEV_HOST;
 
     for (int i = 0; are && i < count; i++) {
-        are = r[i].slots != 0;
+        are = r[i].slots != 0 || (r[i].is_host && r[i].bytes <= MPIXQ_DEVICE_THREAD_BYTES);
     }
     return are;
 }
@@ -375,7 +403,8 @@ MPIXQ_DEV int MPIXQ_Device_waitany(int count, const MPIXQ_Device_request *r,
             int is_active, error;
 
             mpixq_dev_meet(scope);
-            is_active = mpixq_dev_next_start(one) > mpixq_dev_next_wait(one);
+            is_active =
+                !mpixq_dev_is_null(one) && mpixq_dev_next_start(one) > mpixq_dev_next_wait(one);
             any |= is_active;
             error = is_active ? MPIXQ_Device_test(one, &flag, scope) : MPIXQ_DEVICE_SUCCESS;
             if (is_active && (flag || error != MPIXQ_DEVICE_SUCCESS)) {
@@ -393,7 +422,8 @@ MPIXQ_DEV int MPIXQ_Device_waitany(int count, const MPIXQ_Device_request *r,
  * Can a request be started element by element? On the host and in kernels.
  *
  * \param[in] r  the handle
- * \return 1: it has slots, and its message is a multiple of 4 bytes; 0: it cannot
+ * \return 1: it has slots, and its message is a multiple of 4 bytes; 0: it cannot, as where the
+ *         host moves the data
  */
 MPIXQ_DEV_ANYWHERE int MPIXQ_Device_has_elements(const MPIXQ_Device_request *r)
 {
@@ -517,6 +547,15 @@ MPIXQ_DEV unsigned long long MPIXQ_Device_get64(MPIXQ_Device_access *access,
 }
 
 /**
+ * Where the buffer of the peer is mapped, for stores between MPIXQ_Device_begin_direct and
+ * MPIXQ_Device_end; NULL of a receive, or if it is not.
+ */
+MPIXQ_DEV void *MPIXQ_Device_buffer(const MPIXQ_Device_request *r)
+{
+    return r->is_send && !r->is_host ? r->to : 0;
+}
+
+/**
  * Begin a send whose data the program stores into the buffer of the receive by itself, where
  * MPIXQ_Device_buffer says. Blocks until the receive is started. For any size; else as
  * MPIXQ_Device_begin.
@@ -529,7 +568,8 @@ MPIXQ_DEV int MPIXQ_Device_begin_direct(MPIXQ_Device_access *access, const MPIXQ
                                         MPIXQ_Device_scope scope)
 {
     mpixq_dev_begin(access, r, participants, limit_ns);
-    if (access->error == MPIXQ_DEVICE_SUCCESS && (!r->is_send || r->is_ready || r->to == 0)) {
+    if (access->error == MPIXQ_DEVICE_SUCCESS &&
+        (!r->is_send || r->is_ready || MPIXQ_Device_buffer(r) == 0)) {
         access->error = MPIXQ_DEVICE_ERR_ARG;
     }
     if (access->error == MPIXQ_DEVICE_SUCCESS) {
@@ -540,15 +580,6 @@ MPIXQ_DEV int MPIXQ_Device_begin_direct(MPIXQ_Device_access *access, const MPIXQ
         access->error = mpixq_dev_agree(scope, access->error);
     }
     return access->error;
-}
-
-/**
- * Where the buffer of the peer is mapped, for stores between MPIXQ_Device_begin_direct and
- * MPIXQ_Device_end; NULL of a receive, or if it is not.
- */
-MPIXQ_DEV void *MPIXQ_Device_buffer(const MPIXQ_Device_request *r)
-{
-    return r->is_send ? r->to : 0;
 }
 
 /**

@@ -8,6 +8,11 @@
  * A message that fits goes to one of three slots of the receive, each word of which holds four
  * bytes of it and the number of the start: so the data tells that it has come. All others are moved
  * to the buffer by the end that comes second, which the state of the pair tells.
+ *
+ * Where the host moves the data a start only counts, and a wait waits for done; both words are in
+ * memory of the host. If the buffer is in memory of the GPU that MPI does not take, the threads of
+ * the unit copy between it and a staging buffer: before a start of a send, which goes from there,
+ * and after a wait for a receive.
  */
 #ifndef MPIX_QUEUE_DEVICE_ENDS_H_INCLUDED
 #define MPIX_QUEUE_DEVICE_ENDS_H_INCLUDED
@@ -15,10 +20,12 @@
 enum {
     MPIXQ_DEV_SLOTS = 3,
     MPIXQ_DEV_RARELY = 32,
-    MPIXQ_DEV_LATE = 1 << 14,
+    /* looks, divided by RARELY, at who may have died while moving data: a second of a GPU, or less;
+     * of a thread of the host, which naps between them, ten */
+    MPIXQ_DEV_LATE = MPIXQ_DEV_HOST ? 1 << 12 : 1 << 14,
     MPIXQ_DEV_AT_ONCE = 4
 };
-enum { MPIXQ_DEV_REST, MPIXQ_DEV_MOVE, MPIXQ_DEV_SLOT };
+enum { MPIXQ_DEV_REST, MPIXQ_DEV_MOVE, MPIXQ_DEV_SLOT, MPIXQ_DEV_BY_HOST };
 enum { MPIXQ_DEV_RECEIVE = 1, MPIXQ_DEV_SEND = 2, MPIXQ_DEV_BOTH = 3 };
 #define MPIXQ_DEV_CLOSED ((mpixq_dev_word)1 << 62)
 #define MPIXQ_DEV_BESIDE ((mpixq_dev_word)1 << 40) /* of a sum: participants above elements */
@@ -185,11 +192,22 @@ MPIXQ_DEV mpixq_dev_word mpixq_dev_find_number(const MPIXQ_Device_request *r, in
     return *error == MPIXQ_DEVICE_SUCCESS ? value : 0;
 }
 
+/* Of a request to MPI_PROC_NULL there are no words: each start is complete at once. */
+MPIXQ_DEV int mpixq_dev_is_null(const MPIXQ_Device_request *r)
+{
+    return r->own == 0;
+}
+
 /* The same, and the host is told why; it has the same numbers for that. */
 MPIXQ_DEV mpixq_dev_word mpixq_dev_number(const MPIXQ_Device_request *r, int *error)
 {
-    mpixq_dev_word value = mpixq_dev_find_number(r, error);
+    mpixq_dev_word value;
 
+    if (mpixq_dev_is_null(r)) {
+        *error = MPIXQ_DEVICE_ERR_ARG;
+        return 0;
+    }
+    value = mpixq_dev_find_number(r, error);
     if (value == 0) {
         mpixq_dev_put(&r->own_told->fault, (mpixq_dev_word)*error);
     }
@@ -430,6 +448,20 @@ MPIXQ_DEV int mpixq_dev_are_here(const MPIXQ_Device_request *r, mpixq_dev_word v
     return 1;
 }
 
+/* Has the request a staging buffer, and is it for this direction? */
+MPIXQ_DEV int mpixq_dev_is_staged(const MPIXQ_Device_request *r, unsigned is_send)
+{
+    return r->is_host && r->is_send == is_send && r->to != 0;
+}
+
+/* By one thread: may the receive be copied out of its staging buffer? The buffer may be gone. */
+MPIXQ_DEV int mpixq_dev_check_open(const MPIXQ_Device_request *r)
+{
+    return mpixq_dev_is_staged(r, 0) && mpixq_dev_peek(&r->own->closed) != 0
+               ? MPIXQ_DEVICE_ERR_FREED
+               : MPIXQ_DEVICE_SUCCESS;
+}
+
 /* What a call of several threads returns, of what each of them has found. */
 MPIXQ_DEV int mpixq_dev_agree(MPIXQ_Device_scope scope, int error)
 {
@@ -454,13 +486,20 @@ MPIXQ_DEV mpixq_dev_word mpixq_dev_come(const MPIXQ_Device_request *r)
     if (value == 0) {
         return (mpixq_dev_word)error;
     }
-    todo = r->is_send ? mpixq_dev_come_to_send(r, value) : mpixq_dev_come_to_receive(r, value);
+    if (r->is_host) {
+        todo = MPIXQ_DEV_BY_HOST;
+    } else {
+        todo = r->is_send ? mpixq_dev_come_to_send(r, value) : mpixq_dev_come_to_receive(r, value);
+    }
     return 4 * value + (mpixq_dev_word)todo;
 }
 
-/* By the first thread: the start is made. */
+/* By the first thread: the start is made. Who moves the data for it sees what is sent. */
 MPIXQ_DEV void mpixq_dev_conclude(const MPIXQ_Device_request *r, mpixq_dev_word value, int todo)
 {
+    if (todo == MPIXQ_DEV_BY_HOST) {
+        mpixq_dev_fence();
+    }
     mpixq_dev_count_start(r, value);
     if (todo == MPIXQ_DEV_MOVE) {
         mpixq_dev_tell_both(r, value);

@@ -4,8 +4,9 @@
  * Requests that kernels of the program start: whole messages by a thread, a warp or a block, one by
  * one or several together; element by element; straight to the buffer of the peer; and by queues,
  * graphs and the host besides, in any order and independently at the two ends. Messages that a
- * kernel passes on as they come, and many exchanges in one kernel. Two ranks, with MTEST_STREAM and
- * MTEST_BUFFER=device.
+ * kernel passes on as they come, and many exchanges in one kernel. Two ranks, or one that sends to
+ * itself, with MTEST_STREAM. Where the host moves the data (MPIXQ_CHANNELS=fallback) there are
+ * whole messages alone, and the buffers may be in any memory (MTEST_BUFFER); else it is device.
  *
  *     device_mixed [ROUNDS [SEED]]   so many exchanges in random order (150); less: and fewer sizes
  */
@@ -197,7 +198,8 @@ static bool has_elements(const struct started *s)
 static enum way possible(const struct started *s, enum way way)
 {
     for (int i = 0; i < s->l.n; i++) {
-        if ((way == STORES && (s->l.lane[i].bytes == 0 || s->l.lane[i].bytes % 4 != 0)) ||
+        if ((way == STORES && (s->l.lane[i].bytes == 0 || s->l.lane[i].bytes % 4 != 0 ||
+                               MPIX_Device_buffer(&s->sends[i]) == NULL)) ||
             (way == BY_THREAD && s->l.lane[i].bytes > MPIXQ_DEVICE_THREAD_BYTES)) {
             return BY_BLOCK;
         }
@@ -313,6 +315,72 @@ static void test_modes(enum mtest_mode mode, const size_t *bytes)
     end(&s, exchanges, mtest_mode_name(mode));
 }
 
+/* Receives by a kernel and sends by a queue or the host, and the other way round. */
+static void test_halves(int n, const size_t bytes[])
+{
+    static struct started s;
+    int exchanges = 0;
+
+    make(&s, MTEST_SEND, n, bytes, 0);
+    for (int i = 0; i < 8; i++, exchanges++) {
+        bool by_host = i % 4 >= 2 && gpu_lanes_host_starts();
+        MPI_Request *others = i % 2 == 0 ? s.l.sends : s.l.receives;
+        struct device_script script = {0};
+
+        add(&script, DEVICE_STARTALL, i % 2 == 0 ? s.receives : s.sends, n, MPIX_DEVICE_BLOCK,
+            NULL);
+        script.n_handles = 0; /* the same again */
+        add(&script, DEVICE_WAITALL, i % 2 == 0 ? s.receives : s.sends, n, MPIX_DEVICE_BLOCK, NULL);
+        gpu_lanes_put(&s.l, side.stream);
+        if (by_host) {
+            gpu_lanes_side_finish(&side);
+            MTEST_OK(MPI_Startall(n, others));
+            run(&script, 1);
+            MTEST_OK(MPI_Waitall(n, others, MPI_STATUSES_IGNORE));
+        } else {
+            MTEST_OK(MPIX_Enqueue_startall(side.queue, n, others));
+            run(&script, 1);
+            MTEST_OK(MPIX_Enqueue_waitall(side.queue, n, others));
+        }
+        gpu_lanes_get(&s.l, side.stream);
+    }
+    end(&s, exchanges, "half by kernels");
+}
+
+/* To nobody: nothing has to be waited for, and nothing is touched. */
+static void test_null(void)
+{
+    unsigned char *buffer = mtest_gpu_alloc(mtest_gpu_memory(), GUARD_BYTES);
+    struct device_script script = {0};
+    MPIX_Device_request h[2];
+    MPI_Request r[2];
+
+    MTEST_OK(mtest_init_raw(MTEST_RECV, buffer, GUARD_BYTES, MPI_BYTE, MPI_PROC_NULL, TAG,
+                            MPI_COMM_WORLD, &r[0]));
+    MTEST_OK(mtest_init_raw(MTEST_SEND, buffer, GUARD_BYTES, MPI_BYTE, MPI_PROC_NULL, TAG,
+                            MPI_COMM_WORLD, &r[1]));
+    MTEST_OK(MPIX_Matchall(2, r));
+    MTEST_OK(MPIX_Device_request_create(2, r, side.queue, h));
+    MTEST_EQ(MPIX_Device_has_elements(&h[1]), 0);
+    add(&script, DEVICE_STARTALL, h, 2, MPIX_DEVICE_BLOCK, NULL);
+    add(&script, DEVICE_START, h, 1, MPIX_DEVICE_WARP, NULL); /* it is complete */
+    add(&script, DEVICE_WAITANY, h, 2, MPIX_DEVICE_BLOCK, NULL);
+    add(&script, DEVICE_TEST, h, 1, MPIX_DEVICE_THREAD, NULL);
+    add(&script, DEVICE_WAITALL, h, 2, MPIX_DEVICE_BLOCK, NULL);
+    add(&script, DEVICE_PUT, &h[1], 1, MPIX_DEVICE_BLOCK, NULL);
+    run(&script, 1);
+    gpu_lanes_side_finish(&side);
+    for (int i = 0; i < 5; i++) {
+        MTEST_EQ(results[i], MPIX_DEVICE_SUCCESS);
+    }
+    MTEST_EQ(results[5], MPIXQ_DEVICE_ERR_ARG);
+    results[5] = 0;
+    MTEST_OK(MPIX_Device_request_free(2, h));
+    MTEST_OK(MPI_Request_free(&r[0]));
+    MTEST_OK(MPI_Request_free(&r[1]));
+    mtest_gpu_free(mtest_gpu_memory(), buffer);
+}
+
 /* Each rank chooses by itself. */
 static void test_random(int rounds, unsigned long long seed, int n, const size_t bytes[])
 {
@@ -392,14 +460,14 @@ int main(int argc, char **argv)
     unsigned long long seed = argc > 2 ? strtoull(argv[2], NULL, 10) : SEED;
 
     mtest_begin(&argc, &argv, MPI_THREAD_MULTIPLE);
-    if (!gpu_lanes_can_run(2)) {
+    if (!gpu_lanes_can_run(mtest_size == 1 ? 1 : 2)) {
         return mtest_end();
     }
-    if (mtest_gpu_memory() != MTEST_DEVICE || !device_code_open()) {
-        mtest_skip("MTEST_BUFFER is not device, or there was no compiler for kernels");
+    if (!device_code_open()) {
+        mtest_skip("there was no compiler for kernels");
         return mtest_end();
     }
-    peer = 1 - mtest_rank;
+    peer = mtest_size - 1 - mtest_rank;
     results = device_code_results(&seen);
     gpu_lanes_side_make(&side);
     for (int i = 0; i < n; i++) {
@@ -407,6 +475,9 @@ int main(int argc, char **argv)
     }
     test_modes(MTEST_SSEND, &sizes[0]);
     test_modes(MTEST_SSEND, &sizes[1]);
+    test_halves(4, some);
+    test_halves(2, &sizes[1]);
+    test_null();
     test_forward(8192, 5);
     test_forward(16, 20);
     test_rounds(64, rounds < ROUNDS ? 100 : LOOPS);

@@ -56,10 +56,8 @@ static enum mpixq_handled look_at_handled(void *id_p)
     mpixq_lock_acquire(&mpixq_graphs_made.lock);
     counted = find_handled(id);
     if (counted != NULL) {
-        (void)counted->pair->channel->graphs->refresh(counted->pair);
-        taken = mpixq_pair_is_in_flight(counted->pair) && !mpixq_pair_has_failed(counted->pair)
-                    ? MPIXQ_HANDLED_ACTIVE
-                    : MPIXQ_HANDLED_IDLE;
+        taken =
+            mpixq_graphs_have_started(counted->pair) ? MPIXQ_HANDLED_ACTIVE : MPIXQ_HANDLED_IDLE;
     }
     mpixq_lock_release(&mpixq_graphs_made.lock);
     return taken;

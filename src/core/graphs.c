@@ -67,6 +67,9 @@ static enum mpixq_error counted_new(struct mpixq_pair *pair, struct mpixq_queue 
         return error;
     }
     atomic_store(&pair->counted, counted);
+    if (counted->tally != NULL) {
+        mpixq_tally_drive_from_now_on(counted->tally);
+    }
     mpixq_lock_acquire(&mpixq_graphs_made.lock);
     DL_APPEND(mpixq_graphs_made.counted, counted);
     atomic_store(&mpixq_graphs_made.idle, 0);

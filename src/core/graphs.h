@@ -76,7 +76,7 @@ struct mpixq_channel_graphs {
      * it from now on. Blocks until the GPU has taken note. */
     void (*close)(struct mpixq_pair *pair);
     /* Fill what kernels of the program need to start the pair, whose GPU counts by now. NULL: they
-     * cannot. */
+     * cannot. Threads of the program, in the turn of a queue. */
     void (*describe)(const struct mpixq_pair *pair, struct mpixq_device_request *device);
 };
 

@@ -15,6 +15,9 @@
 #include "util/lock.h"
 #include "util/progress.h"
 
+#define MPIX_QUEUE_DEVICE_ONLY
+#include "mpix_queue_device.h"
+
 /* Rounds of the progress thread, of 0.2 ms, after the last start that it has found. */
 enum { EXPECTED_ROUNDS = 50 };
 
@@ -100,11 +103,15 @@ struct mpixq_tally *mpixq_tally_create(struct mpixq_pair *pair, struct mpixq_que
         pair->staging->captured = pair->staging->whole;
         pair->staging->captured.closed = &tally->gpu.move.own->closed;
     }
+    return tally;
+}
+
+void mpixq_tally_drive_from_now_on(struct mpixq_tally *tally)
+{
     mpixq_lock_acquire(&all.lock);
     DL_APPEND(all.first, tally);
     mpixq_lock_release(&all.lock);
     atomic_fetch_add(&all.n, 1);
-    return tally;
 }
 
 void mpixq_tally_free(struct mpixq_tally *tally)
@@ -120,6 +127,14 @@ void mpixq_tally_free(struct mpixq_tally *tally)
 bool mpixq_tally_suits(const struct mpixq_tally *tally, const struct mpixq_stream *stream)
 {
     return stream->rings && mpixq_tally_words_suit(tally->slab, stream);
+}
+
+bool mpixq_tally_can_count(const struct mpixq_pair *pair, const struct mpixq_stream *stream)
+{
+    const struct mpixq_tally *tally = mpixq_tally_of(pair);
+
+    return stream->rings && (tally == NULL || mpixq_tally_suits(tally, stream)) &&
+           (pair->staging == NULL || pair->staging->copy.place == stream->place);
 }
 
 /* Of graphs (graphs.h). */
@@ -149,6 +164,30 @@ enum mpixq_error mpixq_tally_refresh(struct mpixq_pair *pair)
     raise_started(pair, count_of(tally));
     return mpixq_graphs_error(
         atomic_load_explicit(&tally->words->told.fault, memory_order_acquire));
+}
+
+/* The kernels copy what is staged, as the kernels of a graph do: nobody else comes in between. */
+void mpixq_tally_describe(const struct mpixq_pair *pair, struct mpixq_device_request *device)
+{
+    const struct mpixq_tally *tally = mpixq_tally_of(pair);
+    const struct mpixq_move *move = &tally->gpu.move;
+
+    *device = (struct mpixq_device_request){
+        .bytes = pair->bytes,
+        .own = (struct mpixq_device_end *)(void *)move->own,
+        .peer = (struct mpixq_device_end *)(void *)move->peer,
+        .own_told = (struct mpixq_device_told *)(void *)move->own_told,
+        .peer_told = (struct mpixq_device_told *)(void *)move->peer_told,
+        .floor = tally->gpu.floor,
+        .pair = pair->id,
+        .is_send = mpixq_pair_is_send(pair),
+        .is_host = 1,
+        .abi = MPIXQ_DEVICE_ABI};
+    if (pair->staging != NULL) {
+        device->to = pair->staging->whole.to;
+        device->from = pair->staging->whole.from;
+        device->bytes = pair->staging->whole.bytes;
+    }
 }
 
 void mpixq_tally_halt(struct mpixq_pair *pair)

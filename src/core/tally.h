@@ -51,6 +51,8 @@ void mpixq_tallies_provide(const struct mpixq_stream *stream);
 /* In the turn of a queue, which is lent meanwhile: the starts of the pair are counted from now on.
  * NULL: there is no memory. Freed by mpixq_tally_free, once no graph and no thread has it. */
 struct mpixq_tally *mpixq_tally_create(struct mpixq_pair *pair, struct mpixq_queue *queue);
+/* Once mpixq_tally_of finds it: a start may be under way, and threads then call go_on at once. */
+void mpixq_tally_drive_from_now_on(struct mpixq_tally *tally);
 void mpixq_tally_free(struct mpixq_tally *tally);
 /* Can this stream count, with these words? */
 bool mpixq_tally_suits(const struct mpixq_tally *tally, const struct mpixq_stream *stream);
@@ -74,8 +76,13 @@ static inline struct mpixq_tally *mpixq_tally_of(const struct mpixq_pair *pair)
     return __builtin_expect(counted != NULL, false) ? counted->tally : NULL;
 }
 
-/* refresh, halt and close for their tables. */
+/* Can kernels on this stream count the starts of a pair, which need not have a tally yet, and copy
+ * what is staged? */
+bool mpixq_tally_can_count(const struct mpixq_pair *pair, const struct mpixq_stream *stream);
+
+/* refresh, halt, close and describe for their tables. */
 enum mpixq_error mpixq_tally_refresh(struct mpixq_pair *pair);
+void mpixq_tally_describe(const struct mpixq_pair *pair, struct mpixq_device_request *device);
 void mpixq_tally_halt(struct mpixq_pair *pair);
 void mpixq_tally_close(struct mpixq_pair *pair);
 

@@ -350,7 +350,8 @@ static bool fallback_retire(struct mpixq_pair *pair)
 static const struct mpixq_channel_graphs fallback_graphs = {.go_on = fallback_go_on,
                                                             .refresh = mpixq_tally_refresh,
                                                             .halt = mpixq_tally_halt,
-                                                            .close = mpixq_tally_close};
+                                                            .close = mpixq_tally_close,
+                                                            .describe = mpixq_tally_describe};
 static enum mpixq_error fallback_attach(struct mpixq_queue *queue)
 {
     mpixq_tallies_provide(queue->stream);

@@ -3,13 +3,15 @@
  *
  * Handles of requests for kernels of the program. What a kernel needs of a pair is what kernels of
  * a replayed graph need, so that its GPU counts its starts from now on; a handle holds it as a
- * graph does. Nothing is started, and no request changes its state. */
+ * graph does. Nothing is started, and no request changes its state. Who moves the data then, GPUs
+ * or the host, is the channel's business, as it is for a graph. */
 #include "device.h"
 
 #include <string.h>
 
 #include "core/channel.h"
 #include "core/graphs.h"
+#include "core/tally.h"
 #include "enqueue.h"
 
 #define MPIX_QUEUE_DEVICE_ONLY
@@ -24,8 +26,22 @@ static enum mpixq_error check(const struct mpixq_queue *queue, const struct mpix
         return error;
     }
     graphs = req->pair.channel->graphs;
-    return graphs == NULL || graphs->describe == NULL ? MPIXQ_E_DEVICE_CHANNEL
-                                                      : mpixq_enqueue_check_first(queue, req);
+    if (graphs == NULL || graphs->describe == NULL) {
+        return MPIXQ_E_DEVICE_CHANNEL;
+    }
+    error = mpixq_enqueue_check_first(queue, req);
+    if (error != MPIXQ_E_NONE) {
+        return error;
+    }
+    return graphs->go_on == NULL || mpixq_tally_can_count(&req->pair, queue->stream)
+               ? MPIXQ_E_NONE
+               : MPIXQ_E_DEVICE_GPU;
+}
+
+/* Of a request to MPI_PROC_NULL a handle holds nothing, and so cannot be told from a freed copy. */
+static bool holds_pair(const struct mpixq_device_request *handle)
+{
+    return handle->own != NULL;
 }
 
 /* In turn. The n pairs have no other one among them. */
@@ -42,7 +58,9 @@ static int describe_all(struct mpixq_queue *queue, int n, struct mpixq_device_re
         struct mpixq_pair *pair = queue->pairs[i];
 
         pair->channel->graphs->describe(pair, &handles[i]);
-        mpixq_graphs_take(pair);
+        if (holds_pair(&handles[i])) {
+            mpixq_graphs_take(pair);
+        }
     }
     return MPI_SUCCESS;
 }
@@ -84,8 +102,9 @@ int mpixq_device_free(int count, struct mpixq_device_request *handles, struct mp
 
     *fault_p = MPIXQ_FAULT_NONE;
     for (int i = 0; i < count; i++) {
-        enum mpixq_error error =
-            handles[i].abi == 0 ? MPIXQ_E_NONE : errors[mpixq_graphs_find_handled(handles[i].pair)];
+        enum mpixq_error error = holds_pair(&handles[i])
+                                     ? errors[mpixq_graphs_find_handled(handles[i].pair)]
+                                     : MPIXQ_E_NONE;
 
         if (error != MPIXQ_E_NONE) {
             mpixq_fault_at(fault_p, i, NULL);
@@ -93,7 +112,7 @@ int mpixq_device_free(int count, struct mpixq_device_request *handles, struct mp
         }
     }
     for (int i = 0; i < count; i++) {
-        if (handles[i].abi != 0) {
+        if (holds_pair(&handles[i])) {
             mpixq_graphs_give_back(handles[i].pair);
         }
     }

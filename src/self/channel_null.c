@@ -10,6 +10,9 @@
 #include "core/graphs.h"
 #include "core/trace_pairs.h"
 
+#define MPIX_QUEUE_DEVICE_ONLY
+#include "mpix_queue_device.h"
+
 static int null_start(struct mpixq_queue *queue, struct mpixq_pair *const pairs[], int n,
                       struct mpixq_op list[])
 {
@@ -52,8 +55,18 @@ static enum mpixq_error null_refresh(struct mpixq_pair *pair)
     return MPIXQ_E_NONE;
 }
 
-static const struct mpixq_channel_graphs null_graphs = {
-    .begin = null_ignore, .refresh = null_refresh, .halt = null_ignore, .close = null_ignore};
+/* No words, by which kernels know it. */
+static void null_describe(const struct mpixq_pair *pair, struct mpixq_device_request *device)
+{
+    *device = (struct mpixq_device_request){
+        .is_send = mpixq_pair_is_send(pair), .is_host = 1, .abi = MPIXQ_DEVICE_ABI};
+}
+
+static const struct mpixq_channel_graphs null_graphs = {.begin = null_ignore,
+                                                        .refresh = null_refresh,
+                                                        .halt = null_ignore,
+                                                        .close = null_ignore,
+                                                        .describe = null_describe};
 
 const struct mpixq_channel mpixq_channel_null = {
     .name = "null",

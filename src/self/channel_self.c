@@ -335,7 +335,8 @@ static bool self_retire(struct mpixq_pair *pair)
 static const struct mpixq_channel_graphs self_graphs = {.go_on = self_go_on,
                                                         .refresh = mpixq_tally_refresh,
                                                         .halt = mpixq_tally_halt,
-                                                        .close = mpixq_tally_close};
+                                                        .close = mpixq_tally_close,
+                                                        .describe = mpixq_tally_describe};
 static const struct mpixq_channel_report self_report = {.what_is_missing = self_what_is_missing};
 
 const struct mpixq_channel mpixq_channel_self = {

@@ -24,5 +24,9 @@ unsigned *device_code_results(unsigned **seen_p);
 /* Put the kernel into a stream. */
 void device_code_launch(void *stream, unsigned blocks, unsigned threads,
                         const struct device_script *script);
+/* One step of one handle by one block, which ends; returns its result, the first of the results,
+ * which were made before. */
+unsigned device_code_run(void *stream, unsigned threads, const struct device_step *step,
+                         const MPIXQ_Device_request *r);
 
 #endif /* DEVICE_CODE_H_INCLUDED */

@@ -14,6 +14,7 @@ static int (*launch)(void *function, unsigned grid_x, unsigned grid_y, unsigned 
                      unsigned block_x, unsigned block_y, unsigned block_z, unsigned shared_bytes,
                      void *stream, void **parameters, void **extra);
 static void *kernel;
+static unsigned *results, *results_seen; /* of device_code_results */
 
 static void *symbol(bool hip, const char *cuda_name, const char *hip_name)
 {
@@ -49,12 +50,15 @@ bool device_code_open(void)
 unsigned *device_code_results(unsigned **seen_p)
 {
     bool hip = strcmp(mtest_gpu_kind(), "hipStream_t") == 0;
-    unsigned *results = mtest_gpu_alloc(MTEST_PINNED, 2 * DEVICE_STEPS * sizeof(*results));
     int (*see)(void **seen, void *memory, unsigned flags);
 
+    results = mtest_gpu_alloc(MTEST_PINNED, 2 * DEVICE_STEPS * sizeof(*results));
     memset(results, 0, 2 * DEVICE_STEPS * sizeof(*results));
     *(void **)&see = symbol(hip, "cuMemHostGetDevicePointer_v2", "hipHostGetDevicePointer");
-    MTEST_EQ(see((void **)seen_p, results, 0), 0);
+    MTEST_EQ(see((void **)&results_seen, results, 0), 0);
+    if (seen_p != NULL) {
+        *seen_p = results_seen;
+    }
     return results;
 }
 

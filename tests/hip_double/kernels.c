@@ -285,10 +285,18 @@ void mpixq_test_device(struct device_script all) __attribute__((weak));
 
 static void reach_handle(struct mpixq_device_request *r)
 {
+    if (r->own == NULL) {
+        return; /* of a request to MPI_PROC_NULL */
+    }
     r->own = hip_double_reach(r->own, sizeof(*r->own));
     r->own_told = hip_double_reach(r->own_told, sizeof(*r->own_told));
     if (__atomic_load_n(&r->own->closed, __ATOMIC_ACQUIRE) != 0) {
         return; /* nothing else is touched */
+    }
+    if (r->is_host) { /* what it copies, if it does, and no more */
+        r->to = reach_or_null(r->to, r->bytes);
+        r->from = reach_or_null(r->from, r->bytes);
+        return;
     }
     r->to = r->bytes == 0 ? NULL : hip_double_reach(r->to, r->bytes);
     r->from = r->bytes == 0 ? NULL : hip_double_reach(r->from, r->bytes);
