@@ -168,6 +168,11 @@ cxi()
     on 0 2
     tested host host "same node" "cxi*" 1 verified
     tested host host "same node" fallback 1 verified
+    says 'NICs' '  cxi0 \(.*\)  \[rank 0, and 1 more\]'
+    # Two of three for each rank; of the third all have what is left.
+    CXI_DOUBLE_NICS=3 MPIXQ_NICS=2 MPIXQ_CXI_NIC=2 on 0 2 --json
+    in_json 'r["nics"][0]["text"].startswith("cxi2 (MPIXQ_CXI_NIC), cxi")'
+    in_json 'sum(n["times"] for n in r["nics"]) == 2'
     MPIXQ_CXI_NIC=7 on 0 2
     tested host host "same node" "fallback*" 1 verified
     tested host host "same node" cxi 1 "not used: there is no NIC of the number MPIXQ_CXI_NIC"

@@ -51,10 +51,13 @@ static struct fi_info *at(struct fi_info *list, int i)
 }
 
 /* Returns how many there are. */
-static int put_in_order(const struct fi_info *list, int order[MAX_NICS], const char **why_p)
+static int put_in_order(const struct fi_info *list, const char *gpu, int order[MAX_NICS],
+                        const char **why_p)
 {
     char names[MAX_NICS][MPIXQ_PCI_ROOM];
     struct mpixq_cpus own = {.words = {0}};
+    struct mpixq_near to = {
+        .folder = MPIXQ_PCI_DEVICES, .gpu = gpu, .own = &own, .turn = mpixq_node_rank()};
     int n = 0;
 
     for (const struct fi_info *i = list; i != NULL && n < MAX_NICS; i = i->next) {
@@ -62,12 +65,13 @@ static int put_in_order(const struct fi_info *list, int order[MAX_NICS], const c
     }
     /* Of the main thread, which the launcher has bound; others may be bound otherwise by now. */
     (void)sched_getaffinity(getpid(), sizeof own, (cpu_set_t *)&own);
-    mpixq_near_order(names, n, MPIXQ_PCI_DEVICES, &own, mpixq_node_rank(), order, why_p);
+    mpixq_near_order(names, n, &to, order, why_p);
     return n;
 }
 
 /* The one that the user names is the first, and the others follow in their order. */
-struct fi_info *mpixq_cxi_choose_nic(struct fi_info *list, int place, const char **why_p)
+struct fi_info *mpixq_cxi_choose_nic(struct fi_info *list, int place, const char *gpu,
+                                     const char **why_p)
 {
     int order[MAX_NICS], n;
     struct fi_info *named = list;
@@ -79,7 +83,7 @@ struct fi_info *mpixq_cxi_choose_nic(struct fi_info *list, int place, const char
         *why_p = "MPIXQ_CXI_NIC";
         return named;
     }
-    n = put_in_order(list, order, why_p);
+    n = put_in_order(list, gpu, order, why_p);
     place -= mpixq_env.cxi_nic >= 0;
     for (int i = 0; i < n; i++) {
         struct fi_info *info = at(list, order[i]);

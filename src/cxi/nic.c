@@ -126,19 +126,19 @@ static bool choose_atomic(struct cxi_nic *nic)
 }
 
 /* Software is one NIC, by whichever interface. */
-static struct fi_info *choose(struct cxi_nic *nic)
+static struct fi_info *choose(struct cxi_nic *nic, const char *gpu)
 {
     if (nic->quirks->software) {
         nic->why_info = "the first";
         return nic->place == 0 ? nic->infos : NULL;
     }
-    return mpixq_cxi_choose_nic(nic->infos, nic->place, &nic->why_info);
+    return mpixq_cxi_choose_nic(nic->infos, nic->place, gpu, &nic->why_info);
 }
 
 static const char no_more[] = "there are less NICs";
 
 /* NULL, or why not. */
-static const char *open_objects(struct cxi_nic *nic)
+static const char *open_objects(struct cxi_nic *nic, const char *gpu)
 {
     int rc;
 
@@ -146,7 +146,7 @@ static const char *open_objects(struct cxi_nic *nic)
     if (nic->infos == NULL) {
         return "libfabric does not offer the provider with what is needed";
     }
-    nic->info = choose(nic);
+    nic->info = choose(nic, gpu);
     if (nic->info == NULL) {
         return nic->place == 0 ? "there is no NIC of the number MPIXQ_CXI_NIC" : no_more;
     }
@@ -203,16 +203,16 @@ static void choose_names(struct cxi_nic *nic)
 }
 
 /* NULL, or why not. */
-static const char *open_fabric(struct cxi_nic *nic, const char *gpus_lack)
+static const char *open_fabric(struct cxi_nic *nic, const struct cxi_wish *wish)
 {
     const char *why;
 
-    nic->why_no_hmem = no_hmem(nic, gpus_lack);
-    why = open_objects(nic);
+    nic->why_no_hmem = no_hmem(nic, wish->gpus_lack);
+    why = open_objects(nic, wish->gpu);
     if (nic->why_no_hmem == NULL && (why != NULL || !can_do_hmem(nic))) {
         nic->why_no_hmem = why != NULL ? why : "the provider does not do what that needs";
         close_all(nic);
-        why = open_objects(nic);
+        why = open_objects(nic, wish->gpu);
     }
     if (why != NULL) {
         return why;
@@ -256,7 +256,7 @@ struct cxi_nic *mpixq_cxi_nic_new(const struct cxi_wish *wish, const char **why_
     nic->place = wish->place;
     nic->among = wish->among;
     nic->constants.one = 1;
-    *why_p = open_fabric(nic, wish->gpus_lack);
+    *why_p = open_fabric(nic, wish);
     if (*why_p != NULL) {
         *why_p = *why_p == no_more ? NULL : *why_p;
         discard(nic);

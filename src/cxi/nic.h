@@ -96,6 +96,7 @@ struct cxi_nic {
 struct cxi_wish {
     const struct cxi_quirks *quirks;
     int place;             /* from 0 */
+    const char *gpu;       /* of the process, which it is to be near to; or empty */
     const char *gpus_lack; /* for their memory; or NULL: it is registered where the NIC takes it */
     struct mpixq_lock *among; /* all that are opened */
 };

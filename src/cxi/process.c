@@ -19,6 +19,7 @@
 #include "util/facts.h"
 #include "util/lock.h"
 #include "util/log.h"
+#include "util/near.h"
 
 /* Choices of MPIXQ_FABRIC. */
 enum fabric_choice { FABRIC_AUTO, FABRIC_NONE, FABRIC_CXI, FABRIC_SOCKETS };
@@ -35,14 +36,31 @@ static struct {
     char left_out[400];   /* NICs that are not used, and why; or empty; likewise */
     /* What keeps memory of GPUs from being registered, or NULL; as found by ask_gpus. */
     const char *_Atomic gpus_lack;
-    char availability[160]; /* under the lock; the reason does not change any more */
+    char gpu[MPIXQ_PCI_ROOM]; /* where that of the process is; or empty; likewise */
+    char availability[160];   /* under the lock; the reason does not change any more */
 } process = {.lock = MPIXQ_LOCK_INITIALIZER(MPIXQ_RANK_CXI_OPEN),
              .among = MPIXQ_LOCK_INITIALIZER(MPIXQ_RANK_CXI_SHARES),
              .gpus_lack = "no GPU was asked when it was opened"};
 
-void mpixq_cxi_ask_gpus(void)
+/* A GPU that is used now passes for that of the process. */
+static void ask_place_of_gpu(const char *kind, const void *address, const void *place)
+{
+    char name[MPIXQ_PCI_ROOM] = "";
+
+    if (!mpixq_memory_bus(kind, address, (void *)place, name)) {
+        return;
+    }
+    mpixq_lock_acquire(&process.lock);
+    if (!atomic_load_explicit(&process.is_tried, memory_order_relaxed)) {
+        memcpy(process.gpu, name, sizeof name);
+    }
+    mpixq_lock_release(&process.lock);
+}
+
+void mpixq_cxi_ask_gpus(const char *kind, const void *address, const void *place)
 {
     if (!atomic_load_explicit(&process.is_tried, memory_order_acquire)) {
+        ask_place_of_gpu(kind, address, place);
         atomic_store(&process.gpus_lack,
                      !mpixq_memory_has_gpu() ? "no GPU was used when it was opened"
                      : mpixq_env.cxi_gpu == MPIXQ_CXI_GPU_DIRECT || mpixq_memory_orders()
@@ -94,6 +112,7 @@ static void open_nics(const struct cxi_quirks *quirks)
     for (int place = 0; place < mpixq_env.nics; place++) {
         struct cxi_wish wish = {.quirks = quirks,
                                 .place = place,
+                                .gpu = process.gpu,
                                 .gpus_lack = atomic_load(&process.gpus_lack),
                                 .among = &process.among};
         const char *why;
@@ -156,6 +175,9 @@ static void try_open(void)
         return;
     }
     process.why = NULL; /* of those that are left out, it was */
+    if (mpixq_env.info && process.gpu[0] != '\0') {
+        mpixq_print("fabric: the GPU of the process is %s", process.gpu);
+    }
     for (int i = 0; mpixq_env.info && i < nics->n; i++) {
         mpixq_cxi_say(nics->of[i]);
     }
@@ -220,10 +242,11 @@ const char *mpixq_cxi_obstacle(const struct mpixq_pair *pair, struct cxi_nic **n
 enum mpixq_error mpixq_cxi_attach(struct mpixq_queue *queue)
 {
     const struct cxi_nics *nics;
+    const struct mpixq_stream *stream = queue->stream;
     struct cxi_queues *all;
     const char *why;
 
-    mpixq_cxi_ask_gpus();
+    mpixq_cxi_ask_gpus(stream->place != NULL ? stream->kind->name : NULL, NULL, stream->place);
     nics = mpixq_cxi_open(&why);
     if (nics == NULL) {
         return queue->type == MPIXQ_QUEUE_CXI ? MPIXQ_E_CXI : MPIXQ_E_NONE;
@@ -289,6 +312,9 @@ void mpixq_cxi_describe(struct mpixq_facts *facts)
     }
     if (nics->n == 0) {
         mpixq_fact(facts, "NIC in use", "none: %s", why);
+    }
+    if (process.gpu[0] != '\0') {
+        mpixq_fact(facts, "GPU of the process", "%s", process.gpu);
     }
     if (process.left_out[0] != '\0') {
         mpixq_fact(facts, "NICs left out", "%s", process.left_out);

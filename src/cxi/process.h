@@ -26,8 +26,10 @@ struct cxi_nics {
 const struct cxi_nics *mpixq_cxi_open(const char **why_p);
 /* None, until then. */
 const struct cxi_nics *mpixq_cxi_opened(void);
-/* Threads of the program, with no lock, before they are opened: what do GPUs promise? */
-void mpixq_cxi_ask_gpus(void);
+/* Threads of the program, with no lock, before they are opened: what do GPUs promise, and which is
+ * that of the process? That of memory of this kind, or of a place of it, as for mpixq_memory_bus;
+ * else the one that the thread uses. */
+void mpixq_cxi_ask_gpus(const char *kind, const void *address, const void *place);
 /* What keeps this end from using the fabric, or NULL; and the NIC that serves it, or is to: the one
  * with the fewest ends that go in the same direction, since each NIC has as much for either. */
 const char *mpixq_cxi_obstacle(const struct mpixq_pair *pair, struct cxi_nic **nic_p);

@@ -126,7 +126,7 @@ void mpixq_cxi_reach(struct mpixq_pair *pair, const char *kind)
     const char *why;
 
     pair->in_place = false;
-    mpixq_cxi_ask_gpus();
+    mpixq_cxi_ask_gpus(kind, kind != NULL ? pair->message.buffer : NULL, NULL);
     why = mpixq_cxi_obstacle(pair, &nic);
     if (why != NULL) {
         if (kind != NULL) {

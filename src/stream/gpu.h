@@ -96,6 +96,8 @@ struct mpixq_gpu {
     } numbers;
     /* Registers may be mapped as memory where the library does not know them. */
     bool maps_io_as_memory;
+    /* A thread that has chosen no GPU has the first one. */
+    bool first_is_default;
     /* To allocate memory, and to open what others export, never waits until the GPU is idle. */
     bool at_once;
     /* A function of modules whose kernels have the form that may be launched early; NULL: none. */
@@ -160,6 +162,8 @@ struct mpixq_gpu {
 /* Ends with NULL. */
 extern const struct mpixq_gpu *const mpixq_gpus[];
 extern const struct mpixq_gpu mpixq_gpu_cuda, mpixq_gpu_hip;
+/* The one with this info value, or NULL. */
+const struct mpixq_gpu *mpixq_gpu_of(const char *kind);
 
 /* What both vendors do in the same way. Codes of the vendor, but for what says otherwise. */
 

@@ -3,6 +3,7 @@
  *
  * The vendors of GPUs of this build. */
 #include <stddef.h>
+#include <string.h>
 
 #include "gpu.h"
 
@@ -11,3 +12,13 @@ const struct mpixq_gpu *const mpixq_gpus[] = {
     &mpixq_gpu_hip,
     NULL,
 };
+
+const struct mpixq_gpu *mpixq_gpu_of(const char *kind)
+{
+    int i = 0;
+
+    while (mpixq_gpus[i] != NULL && strcmp(mpixq_gpus[i]->kind, kind) != 0) {
+        i++;
+    }
+    return mpixq_gpus[i];
+}

@@ -235,6 +235,7 @@ const struct mpixq_gpu mpixq_gpu_hip = {
                 .rdma_ordering = MPIXQ_HIP_RDMA_ORDERING,
                 .held_without = 0},
     .maps_io_as_memory = true,
+    .first_is_default = true,
     .at_once = false,
     .early = NULL,
     .texts = {.no_device = "HIP does not tell its device",

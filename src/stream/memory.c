@@ -2,6 +2,7 @@
  * Copyright (c) 2026 the mpix-queue authors */
 #include "memory.h"
 
+#include <stdio.h>
 #include <string.h>
 #include <utlist.h>
 
@@ -79,30 +80,79 @@ bool mpixq_memory_orders(void)
     return false;
 }
 
-static const struct mpixq_gpu *gpu_of(const char *kind)
+/* With HIP a thread that has chosen no device has the first one, which is not to pass for a choice
+ * where there are several: that would bring all ranks of a node to the same GPU. */
+static bool find_device(const struct mpixq_gpu *gpu, int *device_p)
 {
-    int i = 0;
+    int n = 0;
 
-    while (mpixq_gpus[i] != NULL && strcmp(mpixq_gpus[i]->kind, kind) != 0) {
-        i++;
+    return mpixq_gpu_cleared(gpu, gpu->calls->device(device_p)) == 0 &&
+           mpixq_gpu_cleared(gpu, gpu->calls->device_count(&n)) == 0 &&
+           (!gpu->first_is_default || *device_p > 0 || n == 1);
+}
+
+/* The libraries write it with capitals, or with more digits. */
+static bool bus_of(const struct mpixq_gpu *gpu, int device, char name_p[MPIXQ_PCI_ROOM])
+{
+    unsigned domain, bus, slot, function;
+    char name[2 * MPIXQ_PCI_ROOM] = "";
+
+    if (gpu->calls->bus_id == NULL ||
+        mpixq_gpu_cleared(gpu, gpu->calls->bus_id(name, sizeof name, device)) != 0 ||
+        sscanf(name, "%x:%x:%x.%x", &domain, &bus, &slot, &function) != 4) {
+        return false;
     }
-    return mpixq_gpus[i];
+    (void)snprintf(name_p, MPIXQ_PCI_ROOM, "%04x:%02x:%02x.%x", domain, bus, slot, function);
+    return true;
+}
+
+static bool find_device_at(const struct mpixq_gpu *gpu, void *place, int *device_p)
+{
+    void *before;
+    bool found;
+
+    if (mpixq_gpu_cleared(gpu, gpu->enter(place, &before)) != 0) {
+        return false;
+    }
+    found = mpixq_gpu_cleared(gpu, gpu->calls->device(device_p)) == 0;
+    gpu->leave(place, before);
+    return found;
+}
+
+bool mpixq_memory_bus(const char *kind, const void *address, void *place,
+                      char name_p[MPIXQ_PCI_ROOM])
+{
+    const struct mpixq_gpu *gpu = kind != NULL ? mpixq_gpu_of(kind) : NULL;
+    int device;
+
+    if (gpu != NULL) {
+        bool found = address != NULL ? mpixq_gpu_cleared(gpu, gpu->device_of(address, &device)) == 0
+                                     : find_device_at(gpu, place, &device);
+        return found && bus_of(gpu, device, name_p);
+    }
+    for (int i = 0; mpixq_gpus[i] != NULL; i++) {
+        if (mpixq_gpus[i]->is_used() && find_device(mpixq_gpus[i], &device) &&
+            bus_of(mpixq_gpus[i], device, name_p)) {
+            return true;
+        }
+    }
+    return false;
 }
 
 const char *mpixq_memory_for_nic(const char *kind, const void *address, bool written, bool trusts,
                                  int *device_p)
 {
-    return mpixq_gpu_for_nic(gpu_of(kind), address, written, trusts, device_p);
+    return mpixq_gpu_for_nic(mpixq_gpu_of(kind), address, written, trusts, device_p);
 }
 
 bool mpixq_memory_held(const char *kind, const void *address)
 {
-    return mpixq_gpu_held(gpu_of(kind), address) == 0;
+    return mpixq_gpu_held(mpixq_gpu_of(kind), address) == 0;
 }
 
 uint64_t mpixq_memory_life(const char *kind, void *place)
 {
-    const struct mpixq_gpu *gpu = gpu_of(kind);
+    const struct mpixq_gpu *gpu = mpixq_gpu_of(kind);
     uint64_t life = 0;
     void *before;
 
@@ -171,7 +221,7 @@ static int make_known_in_place(const struct mpixq_gpu *gpu, struct mpixq_staging
 
 struct mpixq_staging *mpixq_staging_take(const char *kind, void *place, uint64_t life, size_t bytes)
 {
-    const struct mpixq_gpu *gpu = gpu_of(kind);
+    const struct mpixq_gpu *gpu = mpixq_gpu_of(kind);
     struct mpixq_staging *staging;
     size_t room = SMALLEST;
     int code;

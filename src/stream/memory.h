@@ -12,6 +12,7 @@
 
 #include "gpu_pinned.h"
 #include "stream.h"
+#include "util/near.h"
 
 /* What lies in memory of a GPU, and its twin in memory of the host. */
 struct mpixq_staging {
@@ -45,6 +46,12 @@ const char *mpixq_memory_for_nic(const char *kind, const void *address, bool wri
                                  int *device_p);
 /* And now it does: see held there. */
 bool mpixq_memory_held(const char *kind, const void *address);
+/* Where on the bus a GPU is, as Linux writes it: 0000:c1:00.0. The GPU is that of memory of this
+ * kind, if address is not NULL, or else that of a place of it; with a kind of NULL the one that
+ * the calling thread uses. False: it uses none, or none is known. Threads of the program, with no
+ * lock. */
+bool mpixq_memory_bus(const char *kind, const void *address, void *place,
+                      char name_p[MPIXQ_PCI_ROOM]);
 /* Could that be, without trust, of any such memory that it writes? */
 bool mpixq_memory_orders(void);
 /* Which life the place is in, where such memory is; NULL, or not known: 0. And was this one seen to

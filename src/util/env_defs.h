@@ -55,7 +55,7 @@ MPIXQ_ENV_CHOICE(fabric, "MPIXQ_FABRIC", "auto", "auto|none|cxi|sockets",
                  "NIC; sockets runs the channel in software, for tests")
 MPIXQ_ENV_INT(cxi_nic, "MPIXQ_CXI_NIC", -1, -1, 255,
               "number of the NIC for the channel cxi, as in cxi2, or of the first of several; -1 "
-              "for one that is near the CPUs of the process")
+              "for one that is near the GPU and the CPUs of the process")
 MPIXQ_ENV_INT(nics, "MPIXQ_NICS", 1, 1, 8,
               "how many NICs the channel cxi of a process may use, the nearest first, or that of "
               "MPIXQ_CXI_NIC; pairs are spread over them")

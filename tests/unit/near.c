@@ -55,6 +55,14 @@ static int remove_folder(void **state)
     return rmdir(folder);
 }
 
+static void order_names(const char list[][MPIXQ_PCI_ROOM], int n, const char *where,
+                        const struct mpixq_cpus *own, int turn, int order[], const char **why_p)
+{
+    struct mpixq_near to = {.folder = where, .gpu = "", .own = own, .turn = turn};
+
+    mpixq_near_order(list, n, &to, order, why_p);
+}
+
 static int choose(const char *list, int n, int turn, const char *reason)
 {
     struct mpixq_cpus own;
@@ -62,7 +70,7 @@ static int choose(const char *list, int n, int turn, const char *reason)
     int order[4];
 
     assert_true(mpixq_cpus_parse(list, &own));
-    mpixq_near_order(names, n, folder, &own, turn, order, &why);
+    order_names(names, n, folder, &own, turn, order, &why);
     assert_string_equal(why, reason);
     return order[0];
 }
@@ -101,12 +109,12 @@ static void what_is_not_known_is_far(void **state)
 
     (void)state;
     assert_true(mpixq_cpus_parse("6", &own));
-    mpixq_near_order(odd, 3, folder, &own, 0, order, &why);
+    order_names(odd, 3, folder, &own, 0, order, &why);
     assert_int_equal(order[0], 2);
-    mpixq_near_order(odd, 2, folder, &own, 1, order, &why);
+    order_names(odd, 2, folder, &own, 1, order, &why);
     assert_int_equal(order[0], 1);
     assert_string_equal(why, "in turns");
-    mpixq_near_order(odd, 3, "/nowhere", &own, 4, order, &why);
+    order_names(odd, 3, "/nowhere", &own, 4, order, &why);
     assert_int_equal(order[0], 1);
 }
 
@@ -117,7 +125,7 @@ static void expect_order(const char *list, int turn, const int expected[4])
     int order[4];
 
     assert_true(mpixq_cpus_parse(list, &own));
-    mpixq_near_order(names, 4, folder, &own, turn, order, &why);
+    order_names(names, 4, folder, &own, turn, order, &why);
     for (int i = 0; i < 4; i++) {
         assert_int_equal(order[i], expected[i]);
     }
@@ -135,13 +143,91 @@ static void all_are_put_in_order(void **state)
     expect_order("100", 6, (const int[]){2, 3, 0, 1});
 }
 
+/* A bus as Linux has it: each device is a link to where its way ends. */
+static const struct {
+    const char *name, *way, *cpus;
+} bus[] = {
+    {"0000:c2:00.0", "pci0000:c0/0000:c0:01.1/0000:c1:00.0/0000:c2:00.0", "0-7\n"}, /* a GPU */
+    {"0000:42:00.0", "pci0000:40/0000:40:03.1/0000:42:00.0", "16-23\n"},            /* another */
+    {"0000:83:00.0", "pci0000:80/0000:80:01.1/0000:83:00.0", "0-7\n"},              /* NICs */
+    {"0000:c8:00.0", "pci0000:c0/0000:c0:03.1/0000:c8:00.0", "0-7\n"},
+    {"0000:41:00.0", "pci0000:40/0000:40:01.1/0000:41:00.0", "16-23\n"},
+    {"0000:c3:00.0", "pci0000:c0/0000:c0:01.1/0000:c1:00.0/0000:c3:00.0", "0-7\n"},
+    {"0000:84:00.0", "pci0000:80/0000:80:01.1/0000:84:00.0", "0-7\n"},
+};
+enum { GPUS = 2, NICS = 5 };
+
+static void run(const char *command, const char *argument)
+{
+    char line[1024];
+
+    (void)snprintf(line, sizeof line, "%s %s/%s", command, folder, argument);
+    assert_int_equal(system(line), 0);
+}
+
+static void make_bus(void)
+{
+    char line[512], path[512];
+
+    for (int i = 0; i < GPUS + NICS; i++) {
+        FILE *file;
+
+        (void)snprintf(line, sizeof line, "bus/%s", bus[i].way);
+        run("mkdir -p", line);
+        (void)snprintf(path, sizeof path, "%s/bus/%s/local_cpulist", folder, bus[i].way);
+        file = fopen(path, "w");
+        assert_non_null(file);
+        assert_true(fputs(bus[i].cpus, file) >= 0);
+        assert_int_equal(fclose(file), 0);
+        (void)snprintf(line, sizeof line, "%s", bus[i].way);
+        (void)snprintf(path, sizeof path, "%s/bus/%s", folder, bus[i].name);
+        assert_int_equal(symlink(line, path), 0);
+    }
+}
+
+static void expect_near(const char *gpu, const char *list, int turn, const char *reason,
+                        const int expected[NICS])
+{
+    char nics[NICS][MPIXQ_PCI_ROOM], devices[256];
+    struct mpixq_cpus own;
+    struct mpixq_near to = {.folder = devices, .gpu = gpu, .own = &own, .turn = turn};
+    const char *why = NULL;
+    int order[NICS];
+
+    (void)snprintf(devices, sizeof devices, "%s/bus", folder);
+    for (int i = 0; i < NICS; i++) {
+        (void)snprintf(nics[i], sizeof nics[i], "%s", bus[GPUS + i].name);
+    }
+    assert_true(mpixq_cpus_parse(list, &own));
+    mpixq_near_order((const char(*)[MPIXQ_PCI_ROOM])nics, NICS, &to, order, &why);
+    assert_string_equal(why, reason);
+    for (int i = 0; i < NICS; i++) {
+        assert_int_equal(order[i], expected[i]);
+    }
+}
+
+/* Behind the same switch, at the same root, at the same CPUs, elsewhere. The CPUs of the process
+ * decide among those that are equally near to the GPU, and its turn among those that are left. */
+static void the_gpu_comes_first(void **state)
+{
+    (void)state;
+    make_bus();
+    expect_near(bus[0].name, "16-23", 0, "near the GPU", (const int[]){3, 1, 0, 4, 2});
+    expect_near(bus[0].name, "0", 1, "near the GPU", (const int[]){3, 1, 4, 0, 2});
+    expect_near(bus[1].name, "0", 0, "near the GPU", (const int[]){2, 0, 1, 3, 4});
+    expect_near(bus[1].name, "20", 3, "near the GPU", (const int[]){2, 4, 0, 1, 3});
+    /* It is not known, or there is none. */
+    expect_near("0000:99:00.0", "17", 0, "near", (const int[]){2, 0, 1, 3, 4});
+    expect_near("", "17", 0, "near", (const int[]){2, 0, 1, 3, 4});
+    run("rm -r", "bus");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(the_nearest_is_chosen),
-        cmocka_unit_test(equals_are_taken_in_turns),
-        cmocka_unit_test(what_is_not_known_is_far),
-        cmocka_unit_test(all_are_put_in_order),
+        cmocka_unit_test(the_nearest_is_chosen),    cmocka_unit_test(equals_are_taken_in_turns),
+        cmocka_unit_test(what_is_not_known_is_far), cmocka_unit_test(all_are_put_in_order),
+        cmocka_unit_test(the_gpu_comes_first),
     };
 
     return cmocka_run_group_tests(tests, make_folder, remove_folder);

@@ -157,6 +157,7 @@ void print_text(const struct plan *plan, const struct rows *rows, const struct v
     if (opts.all) {
         print_tests(rows);
     }
+    print_findings("NICs", verdict->nics, verdict->n_nics);
     print_findings("errors", verdict->errors, verdict->n_errors);
     print_findings("slow", verdict->slow, verdict->n_slow);
     printf("\nselftest: %s: %d tests verified, %d errors, %d reasons to be slow",
@@ -205,6 +206,7 @@ void print_json(const struct plan *plan, const struct rows *rows, const struct v
         print_json_test(plan, &rows->list[i]);
     }
     printf("\n  ]");
+    print_json_findings("nics", verdict->nics, verdict->n_nics);
     print_json_findings("errors", verdict->errors, verdict->n_errors);
     print_json_findings("slow", verdict->slow, verdict->n_slow);
     printf("\n}\n");

@@ -201,9 +201,40 @@ static void run_pairs(const struct plan *plan, struct lane lanes[LANES], struct 
 
 /* What is the matter with this rank, and not with a pair. */
 struct own {
-    char error[TEXT], slow[TEXT];
+    char error[TEXT], slow[TEXT], nics[2 * TEXT];
     int is_crowded;
 };
+
+/* What the channel cxi says of its NICs: which are in use, the nearest first, and why these. */
+struct nic_facts {
+    struct mpixq_facts facts;
+    char *text;
+};
+
+static void take_nic(struct mpixq_facts *facts, const char *name, const char *value, int detail)
+{
+    char *text = ((struct nic_facts *)facts)->text;
+    size_t used = strlen(text), room = 2 * TEXT - used;
+    const char *between = used > 0 ? ", " : "";
+
+    (void)detail;
+    if (strncmp(name, "NIC in use", strlen("NIC in use")) == 0) {
+        (void)snprintf(text + used, room, "%s%s", between, value);
+    } else if (strcmp(name, "GPU of the process") == 0) {
+        (void)snprintf(text + used, room, "%sGPU %s", between, value);
+    } else if (strcmp(name, "NICs left out") == 0) {
+        (void)snprintf(text + used, room, "%sleft out: %s", between, value);
+    }
+}
+
+static void look_at_nics(const struct who *who, struct own *own)
+{
+    struct nic_facts facts = {.facts = {.take = take_nic}, .text = own->nics};
+
+    if (who->has_nic) {
+        mpixq_channels_describe(&facts.facts);
+    }
+}
 
 static void look_at_streams(struct lane lanes[LANES], struct own *own)
 {
@@ -229,6 +260,9 @@ static void gather_own(struct verdict *verdict, const struct plan *plan, const s
     for (int i = 0; i < plan->ranks; i++) {
         if (all[i].error[0] != '\0') {
             verdict_add_error(verdict, i, all[i].error);
+        }
+        if (all[i].nics[0] != '\0') {
+            verdict_add_nics(verdict, i, all[i].nics);
         }
         if (all[i].slow[0] != '\0') {
             verdict_add_slow(verdict, i, all[i].slow);
@@ -283,6 +317,7 @@ static int run(struct lane lanes[LANES])
     plan_make(&plan, &who);
     run_pairs(&plan, lanes, &rows);
     look_at_streams(lanes, &own);
+    look_at_nics(&who, &own);
     now_at(true, "the other ranks, after the last test");
     rows_gather(&rows);
     gather_own(&verdict, &plan, &own);

@@ -150,8 +150,8 @@ struct finding {
     int n;         /* pairs */
 };
 struct verdict {
-    struct finding *errors, *slow;
-    int n_errors, n_slow, n_left_out, n_served;
+    struct finding *errors, *slow, *nics; /* nics: which a rank uses, and why these */
+    int n_errors, n_slow, n_nics, n_left_out, n_served;
     bool is_crowded; /* more ranks than CPUs: times say little */
     int rc;
 };
@@ -163,6 +163,7 @@ void verdict_find(struct verdict *verdict, const struct plan *plan, const struct
 /* Not of a row: what a rank says of itself. */
 void verdict_add_error(struct verdict *verdict, int rank, const char *text);
 void verdict_add_slow(struct verdict *verdict, int rank, const char *text);
+void verdict_add_nics(struct verdict *verdict, int rank, const char *text);
 void verdict_settle(struct verdict *verdict); /* its exit code */
 void verdict_free(struct verdict *verdict);
 

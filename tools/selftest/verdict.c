@@ -68,6 +68,11 @@ void verdict_add_slow(struct verdict *verdict, int rank, const char *text)
     find(&verdict->slow, &verdict->n_slow, rank, rank, text);
 }
 
+void verdict_add_nics(struct verdict *verdict, int rank, const char *text)
+{
+    find(&verdict->nics, &verdict->n_nics, rank, rank, text);
+}
+
 static const char *path(char *text, size_t room, const struct plan *plan, const struct row *row)
 {
     struct pair pair = {.low = row->low, .high = row->high};
@@ -229,4 +234,5 @@ void verdict_free(struct verdict *verdict)
 {
     free(verdict->errors);
     free(verdict->slow);
+    free(verdict->nics);
 }
