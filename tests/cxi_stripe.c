@@ -5,8 +5,8 @@
  * which it changes how they are divided:
  *
  *     cxi_stripe sizes N      each start is posted as that of so many shares as both ends have NICs
- *     cxi_stripe unequal      the ends have 2 and 4
- *     cxi_stripe limits       the larger limit of the two ends holds
+ *     cxi_stripe unequal      the ends have 2 and 4; with MPIXQ_INFO both are told so, once a NIC
+ *     cxi_stripe limits       the larger limit of the two ends holds; the other end is told so
  *     cxi_stripe fail         one share fails: so does the pair, and nothing else
  *     cxi_stripe freed        the peer has freed its end
  *     cxi_stripe flight       sends are freed while their shares are under way
@@ -173,6 +173,40 @@ static void test_sizes(int shares)
     }
     exchange(queue, MTEST_SSEND, 3 * KIB * KIB + 5, 7, counted(shares));
     queue_end(&queue, &stream);
+}
+
+/* How often MPIXQ_INFO has told why messages are not divided as they could be: for this reason, and
+ * for any. */
+static void count_told(const char *text, const char *reason, int *n_p, int *all_p)
+{
+    static const char about[] = "is not divided among all NICs: ";
+
+    *n_p = *all_p = 0;
+    for (const char *at = strstr(text, about); at != NULL; at = strstr(at, about)) {
+        at += sizeof about - 1;
+        *n_p += strncmp(at, reason, strlen(reason)) == 0;
+        ++*all_p;
+    }
+}
+
+/* Rank 0 has less NICs than rank 1, or another limit than it, which is larger. */
+static void test_told(bool by_limit)
+{
+    static char text[1 << 16];
+    bool is_last = mtest_rank == 1;
+    int n, all;
+
+    mtest_capture();
+    test_sizes(2);
+    mtest_captured(text, sizeof text);
+    count_told(text, is_last || by_limit ? "its peer has less for it" : "its peer has more for it",
+               &n, &all);
+    MTEST_EQ(n, all);
+    if (is_last && by_limit) {
+        MTEST_EQ(all, 0);
+    } else {
+        MTEST_CHECK(all >= 1 && all <= 4); /* NICs of the double */
+    }
 }
 
 /* A start of either request, by rank 0, after rank 1 has freed its end. */
@@ -358,6 +392,8 @@ int main(int argc, char **argv)
         test_host();
     } else if (strcmp(what, "peer") == 0) {
         test_peer();
+    } else if (strcmp(what, "unequal") == 0 || strcmp(what, "limits") == 0) {
+        test_told(strcmp(what, "limits") == 0);
     } else {
         test_sizes(shares);
     }

@@ -83,6 +83,7 @@ struct cxi_nic {
     atomic_int n_ends[2]; /* of receives, and of sends */
     struct cxi_end *gone; /* that no pair has any more: for whoever comes by */
     atomic_int n_gone;    /* those included that a thread has taken */
+    atomic_uint told;     /* bits of stripe.c: reasons that MPIXQ_INFO has told once */
     struct cxi_queue *queues, host;
     atomic_int n_over, flying; /* ends in over, plain operations; read without the lock too */
     uint64_t starts;           /* executed */

@@ -115,6 +115,7 @@ static void add_shares(struct mpixq_pair *pair, const char *kind)
 
         wanted -= end != NULL && mpixq_cxi_stripe_add(first, end);
     }
+    mpixq_cxi_stripes_lack(first, wanted);
 }
 
 /* In a domain for memory of GPUs any registration asks the GPU's library what memory that is, and

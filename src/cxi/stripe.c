@@ -14,22 +14,17 @@
 #include "peers.h"
 #include "supply.h"
 #include "util/alloc.h"
-#include "util/env.h"
+#include "util/log.h"
 #include "util/piece.h"
 
 enum { LINE = 64 }; /* shares begin where a line of a cache does, if the buffer does */
-
-static bool is_large(uint64_t bytes)
-{
-    return mpixq_env.stripe_kib > 0 && bytes / 1024 >= (uint64_t)mpixq_env.stripe_kib;
-}
 
 int mpixq_cxi_stripes_wanted(const struct mpixq_pair *pair, int nics)
 {
     const struct mpixq_message *message = &pair->message;
     int most = nics < MPIXQ_PAIR_OPS ? nics : MPIXQ_PAIR_OPS;
 
-    return is_large((uint64_t)mpixq_type_bytes(message->type, message->count)) ? most : 1;
+    return mpixq_cxi_is_large((uint64_t)mpixq_type_bytes(message->type, message->count)) ? most : 1;
 }
 
 bool mpixq_cxi_stripe_add(struct cxi_end *first, struct cxi_end *end)
@@ -63,6 +58,42 @@ static int count_others(const struct cxi_end *first)
         n++;
     }
     return n;
+}
+
+/* Why a message is not divided as it could be; each is told once of a NIC. */
+enum reason { NO_END, HERE_FEWER, THERE_FEWER };
+
+static void say(const struct cxi_end *first, enum reason reason, const char *text)
+{
+    unsigned bit = 1U << reason;
+    char what[64];
+
+    if (mpixq_env.info && (atomic_fetch_or(&first->nic->told, bit) & bit) == 0) {
+        mpixq_print("fabric: domain %s: the message of %s, and maybe others, is not divided among "
+                    "all NICs: %s",
+                    first->nic->info->domain_attr->name,
+                    mpixq_pair_describe(first->pair, what, sizeof what), text);
+    }
+}
+
+void mpixq_cxi_stripes_lack(const struct cxi_end *first, int lacking)
+{
+    if (lacking > 0) {
+        say(first, NO_END,
+            "there is no end on another: no memory, counters or regions left, an "
+            "address that is too long, or a buffer that it does not reach");
+    }
+}
+
+/* Both have it for large, and so one has less NICs, or less room on them. */
+static void say_fewer(const struct cxi_end *first, uint64_t mine, uint64_t theirs)
+{
+    if (mpixq_cxi_is_large(first->pair->bytes) && mine < theirs) {
+        say(first, HERE_FEWER, "its peer has more for it (MPIXQ_NICS)");
+    } else if (mpixq_cxi_is_large(first->pair->bytes) && mine > theirs) {
+        say(first, THERE_FEWER,
+            "its peer has less for it, or divides none of its size (MPIXQ_NICS, MPIXQ_STRIPE_KIB)");
+    }
 }
 
 /* What has a region is what the peer writes to: the buffer of a receive, or the CTS word. */
@@ -161,8 +192,9 @@ bool mpixq_cxi_stripes_agree(struct cxi_end *first, const struct cxi_stripes *th
     if (first->is_send && (uint64_t)n < theirs->n) {
         return false;
     }
+    say_fewer(first, (uint64_t)n, theirs->n);
     n = (uint64_t)n > theirs->n ? (int)theirs->n : n;
-    n = !first->is_send && !is_large(first->pair->bytes) ? 0 : n;
+    n = !first->is_send && !mpixq_cxi_is_large(first->pair->bytes) ? 0 : n;
     for (int i = 0; i < n; i++, end = end->next_share) {
         if (!meet(end, &theirs->of[i])) {
             return false;

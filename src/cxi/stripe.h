@@ -10,6 +10,7 @@
 #define MPIXQ_CXI_STRIPE_H
 
 #include "cxi.h"
+#include "util/env.h"
 
 struct mpixq_blob;
 
@@ -24,8 +25,17 @@ struct cxi_stripes {
     } of[CXI_OTHER_SHARES];
 };
 
+/* Large enough to be divided, as this process has it? */
+static inline bool mpixq_cxi_is_large(uint64_t bytes)
+{
+    return mpixq_env.stripe_kib > 0 && bytes / 1024 >= (uint64_t)mpixq_env.stripe_kib;
+}
+
 /* Before the match: into how many shares would this end divide it, with so many NICs? */
 int mpixq_cxi_stripes_wanted(const struct mpixq_pair *pair, int nics);
+/* So many shares less than wanted could have an end. MPIXQ_INFO tells why a message is not divided
+ * as it could be, once for each NIC and reason. */
+void mpixq_cxi_stripes_lack(const struct cxi_end *first, int lacking);
 /* Take an end on another NIC. False: no memory, and it has left. */
 bool mpixq_cxi_stripe_add(struct cxi_end *first, struct cxi_end *end);
 
