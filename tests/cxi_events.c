@@ -81,6 +81,8 @@ int main(int argc, char **argv)
         check(MTEST_RSEND, 1, 3 + tells, 1);
         check(MTEST_SEND, 1, 4 + tells, 1);
         check(MTEST_SEND, 0, 4 + tells, 0);
+        check(MTEST_SSEND, 1, 4 + tells, 1);
+        check(MTEST_SSEND, 0, 4 + tells, 0);
     }
     MTEST_OK(MPIX_Queue_free(&queue));
     return mtest_end();

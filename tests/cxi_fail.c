@@ -3,8 +3,8 @@
  *
  * Operations of the channel cxi that fail end the waits of their queue with an error that names
  * operation and peer, on the side that finds it, and nothing else is disturbed. Argument 1: write
- * (the receive was freed), cts (the send was freed), flight (queue freed with work in flight),
- * churn (pairs come and go).
+ * (the receive was freed), cts (the send was freed), eager (either was, with a message in the
+ * slot), flight (queue freed with work in flight), churn (pairs come and go).
  */
 #include "mtest.h"
 
@@ -13,6 +13,19 @@
 #include <unistd.h>
 
 enum { TAG = 1 };
+
+/* The queue of rank 0 has failed, and its end is freed. Another queue works. */
+static void expect_new_queue(MPIX_Queue queue, MPI_Request r)
+{
+    MTEST_OK(MPIX_Queue_free(&queue));
+    if (mtest_rank == 0) {
+        MTEST_OK(MPI_Request_free(&r));
+    }
+    MTEST_OK(MPI_Barrier(MPI_COMM_WORLD));
+    MTEST_OK(MPIX_Queue_init(&queue, MPIX_QUEUE_CXI, NULL));
+    MTEST_EXCHANGE(queue, MPI_COMM_WORLD, 1 - mtest_rank);
+    MTEST_OK(MPIX_Queue_free(&queue));
+}
 
 /* Rank 0 is the side that fails; it starts what the other end has freed. */
 static void test_freed_peer(bool is_write)
@@ -41,14 +54,46 @@ static void test_freed_peer(bool is_write)
                                  : "bytes: clear-to-send failed (rank 1");
         MTEST_KIND_TEXT(MPIX_Enqueue_start(queue, &r), MPIXQ_ERR_COMM, "rank 1");
     }
-    MTEST_OK(MPIX_Queue_free(&queue));
-    if (mtest_rank == 0) {
+    expect_new_queue(queue, r);
+}
+
+/* Rank 1 frees its end of an eager pair while a message lies in the slot. That is received if the
+ * receive is there yet; what its peer does not take part in fails. */
+static void test_eager(bool frees_send)
+{
+    int data[2] = {0, 0}, peer = 1 - mtest_rank;
+    bool is_sender = (mtest_rank == 1) == frees_send;
+    MPIX_Queue queue = MPIX_QUEUE_NULL;
+    MPI_Request r;
+
+    MTEST_OK(MPIX_Queue_init(&queue, MPIX_QUEUE_CXI, NULL));
+    if (is_sender) {
+        MTEST_OK(
+            mtest_init_raw(MTEST_SEND, data, sizeof data, MPI_BYTE, peer, TAG, MPI_COMM_WORLD, &r));
+    } else {
+        MTEST_OK(MPI_Recv_init(data, sizeof data, MPI_BYTE, peer, TAG, MPI_COMM_WORLD, &r));
+    }
+    MTEST_OK(MPIX_Match(&r));
+    if (is_sender) {
+        data[0] = 17;
+        data[1] = 18;
+        MTEST_OK(mtest_transfer(queue, &r));
+    }
+    MTEST_OK(MPI_Barrier(MPI_COMM_WORLD));
+    if (mtest_rank == 1) {
         MTEST_OK(MPI_Request_free(&r));
     }
     MTEST_OK(MPI_Barrier(MPI_COMM_WORLD));
-    MTEST_OK(MPIX_Queue_init(&queue, MPIX_QUEUE_CXI, NULL));
-    MTEST_EXCHANGE(queue, MPI_COMM_WORLD, peer);
-    MTEST_OK(MPIX_Queue_free(&queue));
+    if (mtest_rank == 0) {
+        if (frees_send) {
+            MTEST_OK(mtest_transfer(queue, &r));
+            MTEST_EQ(data[0], 17);
+            MTEST_EQ(data[1], 18);
+        }
+        MTEST_KIND_TEXT(mtest_transfer(queue, &r), MPIXQ_ERR_COMM, "the peer has freed its end");
+        MTEST_KIND_TEXT(MPIX_Enqueue_start(queue, &r), MPIXQ_ERR_COMM, "rank 1");
+    }
+    expect_new_queue(queue, r);
 }
 
 /* The stream is held while many starts are posted behind; then one of them fails, the others are
@@ -130,6 +175,9 @@ int main(int argc, char **argv)
         test_flight();
     } else if (strcmp(what, "churn") == 0) {
         test_churn();
+    } else if (strcmp(what, "eager") == 0) {
+        test_eager(true);
+        test_eager(false);
     } else {
         MTEST_CHECK(strcmp(what, "write") == 0 || strcmp(what, "cts") == 0);
         test_freed_peer(what[0] == 'w');

@@ -28,13 +28,13 @@ struct fault_case {
     const char *name; /* of the operation, as errors have it */
     enum mtest_mode mode;
     int rank, op;
-    bool is_own; /* a completion: the other end may be complete without it */
+    bool is_own; /* the other end may be complete without it */
 };
 
 static const struct cxi_double_hooks *hooks;
 static const struct fault_case *at;
 static int data[INTS], pieces = 1, peer;
-static bool by_host, is_lost, tells;
+static bool by_host, is_lost, tells, is_eager;
 static MPIX_Queue queue;
 static MPI_Request request;
 
@@ -225,7 +225,7 @@ static void run_twice(const struct fault_case *c)
 
 /* An operation of an empty message fails while a start of another queue of the same process waits
  * for its peer, which comes to pass all the same. That start has nothing executed yet that could be
- * hit: a send lacks its clear-to-send, and the receive of a ready send its data. */
+ * hit: a synchronous send lacks its clear-to-send, and the receive of a ready send its data. */
 static void run_apart(const struct fault_case *c)
 {
     MPIX_Queue second = MPIX_QUEUE_NULL;
@@ -238,7 +238,7 @@ static void run_apart(const struct fault_case *c)
     MTEST_OK(MPIX_Queue_init(&queue, MPIX_QUEUE_CXI, NULL));
     MTEST_OK(MPIX_Queue_init(&second, MPIX_QUEUE_CXI, NULL));
     for (int i = 0; i < 2; i++) {
-        enum mtest_mode mode = i == 0 ? c->mode : c->rank == RECEIVER ? MTEST_RSEND : MTEST_SEND;
+        enum mtest_mode mode = i == 0 ? c->mode : c->rank == RECEIVER ? MTEST_RSEND : MTEST_SSEND;
 
         MTEST_OK(mtest_init_raw(mtest_rank == SENDER ? mode : MTEST_RECV, data,
                                 i * (int)sizeof data, MPI_BYTE, peer, TAG + i, MPI_COMM_WORLD,
@@ -287,7 +287,7 @@ static void run(const char *what, const struct fault_case *c)
 static void run_all(const char *what)
 {
     const struct fault_case cases[] = {
-        {"clear-to-send", MTEST_SEND, RECEIVER, 1, false},
+        {"clear-to-send", MTEST_SEND, RECEIVER, 1, is_eager}, /* then it is for the next send */
         {"completion", MTEST_SEND, RECEIVER, 2, true},
         {"completion", MTEST_SEND, SENDER, pieces + 1 + tells, true},
         {"completion", MTEST_RSEND, RECEIVER, 1, true},
@@ -329,6 +329,7 @@ int main(int argc, char **argv)
     is_lost = argc > 1 && strcmp(argv[1], "lose") == 0;
     pieces = argc > 2 ? atoi(argv[2]) : 1;
     tells = getenv("MPIXQ_CXI_DATA") != NULL && strcmp(getenv("MPIXQ_CXI_DATA"), "delivered") == 0;
+    is_eager = !tells && (getenv("MPIXQ_EAGER") == NULL || atoi(getenv("MPIXQ_EAGER")) > 0);
     by_host = argc > 3 && strcmp(argv[3], "host") == 0;
     MTEST_OK(MPIX_Queue_init(&first, MPIX_QUEUE_CXI, NULL));
     hooks = cxi_hooks();

@@ -4,7 +4,7 @@
  * A process with several NICs spreads its pairs over them:
  *
  *     cxi_nics spread N    N NICs serve each queue, and as many counters are rung for the receives
- *                          of one call, each NIC having one of the queue
+ *                          and the eager sends of one call, each NIC having one of the queue
  *     cxi_nics unequal     the ends have different numbers of them
  *     cxi_nics limit       the double's NICs have the bandwidth that was set, or less
  */
@@ -44,7 +44,7 @@ static void exchange(MPIX_Queue queue, enum mtest_mode mode, long nics)
     int peer = 1 - mtest_rank;
     long posts = mtest_queue_count(queue, "mpixq_posts");
     long rings = mtest_queue_count(queue, "mpixq_rings");
-    long own = mode == MTEST_SEND ? NEIGHBOURS : 0; /* each of these has a counter of its own */
+    long own = mode == MTEST_SSEND ? NEIGHBOURS : 0; /* each of these has a counter of its own */
 
     for (int i = 0; i < NEIGHBOURS; i++) {
         MTEST_OK(MPI_Recv_init(&b.in[i][1], 1, MPI_INT, peer, i, MPI_COMM_WORLD, &r[2 * i]));
@@ -62,7 +62,7 @@ static void exchange(MPIX_Queue queue, enum mtest_mode mode, long nics)
         compare(&b, k);
     }
     MTEST_EQ(mtest_queue_count(queue, "mpixq_posts") - posts,
-             ROUNDS * NEIGHBOURS * (mode == MTEST_SEND ? 4 : 3));
+             ROUNDS * NEIGHBOURS * (mode == MTEST_RSEND ? 3 : 4));
     MTEST_EQ(mtest_queue_count(queue, "mpixq_rings") - rings, ROUNDS * (own + nics));
     for (int i = 0; i < 2 * NEIGHBOURS; i++) {
         MTEST_OK(MPI_Request_free(&r[i]));
@@ -76,6 +76,7 @@ static void test_spread(long nics)
     MTEST_OK(MPIX_Queue_init(&queue, MPIX_QUEUE_CXI, NULL));
     MTEST_EQ(mtest_queue_count(queue, "mpixq_nics"), nics);
     exchange(queue, MTEST_SEND, nics);
+    exchange(queue, MTEST_SSEND, nics);
     exchange(queue, MTEST_RSEND, nics);
     MTEST_OK(MPIX_Queue_free(&queue));
 }

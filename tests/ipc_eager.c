@@ -7,107 +7,20 @@
  * freed goes nowhere else. Rank 0 sends, rank 1 receives; with MTEST_STREAM and
  * MTEST_BUFFER=device, and the number of bytes that MPIXQ_EAGER lets go as an argument.
  */
-#include "mtest.h"
+#include "eager.h"
 
-#include <stdio.h>
 #include <stdlib.h>
-#include <time.h>
 
 #include "mtest_gpu.h"
 
-enum { TAG = 50, SLOTTED = 2, MANY = 700 };
+enum { SLOTTED = 2, MANY = 700 };
 
-static MPIX_Queue queue;
-static int peer, is_sender, limit;
-
-struct pair {
-    struct mtest_buf buf;
-    MPI_Request r;
-};
-
-static void make(struct pair *p, enum mtest_mode mode, int bytes, int tag)
+static void make(struct pair *p, enum mtest_mode mode, int bytes)
 {
+    p->bytes = bytes;
     mtest_buf_make(&p->buf, MPI_BYTE, bytes);
-    MTEST_OK(mtest_init(is_sender ? mode : MTEST_RECV, &p->buf, peer, tag, MPI_COMM_WORLD, &p->r));
+    MTEST_OK(mtest_init(is_sender ? mode : MTEST_RECV, &p->buf, peer, TAG, MPI_COMM_WORLD, &p->r));
     MTEST_OK(MPIX_Match(&p->r));
-}
-
-static void end(struct pair *p)
-{
-    MTEST_OK(MPI_Request_free(&p->r));
-    mtest_buf_free(&p->buf);
-}
-
-static void barrier(void)
-{
-    MTEST_OK(MPI_Barrier(MPI_COMM_WORLD));
-}
-
-static void start_and_wait(struct pair *p)
-{
-    MTEST_OK(MPIX_Enqueue_start(queue, &p->r));
-    MTEST_OK(MPIX_Enqueue_wait(queue, &p->r));
-}
-
-static void receive(struct pair *p, int seed)
-{
-    mtest_buf_clear(&p->buf);
-    start_and_wait(p);
-    MTEST_OK(MPIX_Queue_wait(queue));
-    MTEST_FULL(&p->buf, seed);
-}
-
-static void expect_stuck(void)
-{
-    int flag = 1;
-
-    for (int i = 0; i < 20; i++) {
-        MTEST_OK(MPIX_Queue_test(queue, &flag));
-        MTEST_EQ(flag, 0);
-        (void)nanosleep(&(struct timespec){.tv_nsec = 2000000}, NULL);
-    }
-}
-
-/* So many sends complete before the first receive starts, and one more does not. Then the same once
- * both ends have gone on for a while: what has been received makes room. */
-static void test_ahead(enum mtest_mode mode, int bytes, int ahead)
-{
-    struct pair p;
-    int seed = 0;
-
-    make(&p, mode, bytes, TAG);
-    for (int round = 0; round < 5; round++) {
-        if (is_sender) {
-            for (int i = 0; i < ahead; i++) {
-                mtest_buf_fill(&p.buf, seed + i);
-                start_and_wait(&p);
-                MTEST_OK(MPIX_Queue_wait(queue));
-            }
-            mtest_buf_fill(&p.buf, seed + ahead);
-            start_and_wait(&p);
-            expect_stuck();
-            barrier();
-            MTEST_OK(MPIX_Queue_wait(queue));
-        } else {
-            barrier();
-            for (int i = 0; i <= ahead; i++) {
-                receive(&p, seed + i);
-            }
-        }
-        seed += ahead + 1;
-        barrier();
-        for (int i = 0; i < round; i++, seed++) {
-            if (is_sender) {
-                mtest_buf_fill(&p.buf, seed);
-                start_and_wait(&p);
-                MTEST_OK(MPIX_Queue_wait(queue));
-            } else {
-                receive(&p, seed);
-            }
-            barrier();
-        }
-    }
-    end(&p);
 }
 
 /* The receive is there long before the send. */
@@ -115,7 +28,7 @@ static void test_late(int bytes)
 {
     struct pair p;
 
-    make(&p, MTEST_SEND, bytes, TAG);
+    make(&p, MTEST_SEND, bytes);
     for (int seed = 0; seed < 4; seed++) {
         if (is_sender) {
             mtest_buf_fill(&p.buf, seed);
@@ -139,7 +52,7 @@ static void test_answer(void)
     struct pair p;
     int word = is_sender;
 
-    make(&p, MTEST_SEND, limit > 64 ? 64 : limit, TAG);
+    make(&p, MTEST_SEND, limit > 64 ? 64 : limit);
     if (is_sender) {
         mtest_buf_fill(&p.buf, 3);
         start_and_wait(&p);
@@ -154,51 +67,13 @@ static void test_answer(void)
     end(&p);
 }
 
-/* Two messages are never received. Nobody after that pair sees them, whose slots may be used. */
-static void test_left(int bytes)
-{
-    struct pair p;
-
-    for (int i = 0; i < 6; i++) {
-        make(&p, MTEST_SEND, bytes, TAG);
-        for (int seed = 0; is_sender && seed < SLOTTED; seed++) {
-            mtest_buf_fill(&p.buf, 100 * i + seed);
-            start_and_wait(&p);
-            MTEST_OK(MPIX_Queue_wait(queue));
-        }
-        barrier();
-        end(&p);
-        make(&p, MTEST_SEND, bytes, TAG);
-        for (int seed = 0; seed < 5; seed++) {
-            if (is_sender) {
-                mtest_buf_fill(&p.buf, 10 * i + seed);
-                start_and_wait(&p);
-                MTEST_OK(MPIX_Queue_wait(queue));
-            } else {
-                receive(&p, 10 * i + seed);
-            }
-            barrier();
-        }
-        end(&p);
-    }
-}
-
 /* More receives than there is memory for slots: those that have none wait for each other. */
 static void test_many(void)
 {
     static struct pair p[MANY];
     static MPI_Request all[MANY];
 
-    for (int i = 0; i < MANY; i++) {
-        mtest_buf_make(&p[i].buf, MPI_BYTE, limit);
-        MTEST_OK(mtest_init(is_sender ? MTEST_SEND : MTEST_RECV, &p[i].buf, peer, TAG + i,
-                            MPI_COMM_WORLD, &all[i]));
-        mtest_buf_fill(&p[i].buf, i);
-        if (!is_sender) {
-            mtest_buf_clear(&p[i].buf);
-        }
-    }
-    MTEST_OK(MPIX_Matchall(MANY, all));
+    make_many(p, all, MANY);
     if (!is_sender) {
         barrier();
     }
@@ -209,11 +84,7 @@ static void test_many(void)
         barrier();
     }
     MTEST_OK(MPIX_Queue_wait(queue));
-    for (int i = 0; i < MANY; i++) {
-        MTEST_FULL(&p[i].buf, i);
-        MTEST_OK(MPI_Request_free(&all[i]));
-        mtest_buf_free(&p[i].buf);
-    }
+    end_many(p, all, MANY);
 }
 
 int main(int argc, char **argv)
@@ -236,8 +107,8 @@ int main(int argc, char **argv)
         test_ahead(MTEST_SEND, limit, SLOTTED);
         test_ahead(MTEST_SEND, limit - 3, SLOTTED);
         test_answer();
-        test_left(limit);
-        test_left(7);
+        test_left(limit, SLOTTED);
+        test_left(7, SLOTTED);
     }
     if (limit >= 8192) {
         test_many();

@@ -5,7 +5,8 @@
  * with the first pair, for each peer that it matches with, and for each request. The library is
  * told that every communicator has so many processes; what would grow with that is counted. The
  * arguments are what each may take, with which tools/scale computes (data/memory.csv): bytes,
- * counters of the NIC for a message each way, collective calls, control messages.
+ * counters of the NIC for a message each way, bytes of the slots of an eager receive of the default
+ * MPIXQ_EAGER, collective calls, control messages.
  */
 #include "mtest.h"
 
@@ -14,21 +15,21 @@
 
 #include "counts.h"
 
-enum { JOB = 1000000, MORE = 400 };
+enum { JOB = 1000000, MORE = 400, LARGE = 32, EAGER = 8192 };
 
-static int data[2 * MORE + 2];
-static MPI_Request requests[2 * MORE + 6];
+static char data[2][EAGER];
+static MPI_Request requests[2 * (MORE + LARGE) + 6];
 static int made;
 
-/* Sends to a peer and as many receives from it, matched. */
-static void match(int peer, int pairs)
+/* Sends to a peer and as many receives from it, matched. Nothing is sent. */
+static void match(int peer, int pairs, int bytes)
 {
     int first = made;
 
     for (int i = 0; i < pairs; i++) {
-        MTEST_OK(MPI_Send_init(&data[i], 1, MPI_INT, peer, i, MPI_COMM_WORLD, &requests[made]));
-        MTEST_OK(MPI_Recv_init(&data[MORE + i], 1, MPI_INT, peer, i, MPI_COMM_WORLD,
-                               &requests[made + 1]));
+        MTEST_OK(MPI_Send_init(data[0], bytes, MPI_BYTE, peer, i, MPI_COMM_WORLD, &requests[made]));
+        MTEST_OK(
+            MPI_Recv_init(data[1], bytes, MPI_BYTE, peer, i, MPI_COMM_WORLD, &requests[made + 1]));
         made += 2;
     }
     MTEST_OK(MPIX_Matchall(made - first, &requests[first]));
@@ -63,12 +64,13 @@ static void at_most(int line, const char *what, long value, long limit)
 
 int main(int argc, char **argv)
 {
-    struct counts at[4];
+    struct counts at[5];
     long base = counts_now().bytes;
     long init, collectives, request;
 
-    if (argc != 8) {
-        fprintf(stderr, "usage: job_memory INIT ONCE PEER REQUEST COUNTERS COLLECTIVES MESSAGES\n");
+    if (argc != 9) {
+        fprintf(stderr, "usage: job_memory INIT ONCE PEER REQUEST COUNTERS SLOTS COLLECTIVES "
+                        "MESSAGES\n");
         return MTEST_HARD;
     }
     counts_set_size(JOB);
@@ -76,22 +78,26 @@ int main(int argc, char **argv)
     init = counts_now().bytes - base;
     collectives = counts_now().collectives;
     at_most(__LINE__, "bytes in MPI_Init", init, atol(argv[1]));
-    at_most(__LINE__, "collective calls", collectives, atol(argv[6]));
-    match(mtest_rank ^ 1, 1); /* with what is there once, however many peers */
+    at_most(__LINE__, "collective calls", collectives, atol(argv[7]));
+    match(mtest_rank ^ 1, 1, 4); /* with what is there once, however many peers */
     at[0] = settled();
-    match(mtest_rank ^ 1, MORE);
+    match(mtest_rank ^ 1, LARGE, EAGER); /* fewer than may have slots */
+    at[4] = settled();
+    match(mtest_rank ^ 1, MORE, 4);
     at[1] = settled();
-    match(mtest_rank ^ 2, 1);
+    match(mtest_rank ^ 2, 1, 4);
     at[2] = settled();
-    match(mtest_rank ^ 3, 1);
+    match(mtest_rank ^ 3, 1, 4);
     at[3] = settled();
     MTEST_CHECK(at[3].sizes > 0); /* the library has heard how many there are */
-    request = (at[1].bytes - at[0].bytes + 2 * MORE - 1) / (2L * MORE);
+    request = (at[1].bytes - at[4].bytes + 2 * MORE - 1) / (2L * MORE);
     at_most(__LINE__, "bytes of a request", request, atol(argv[4]));
     at_most(__LINE__, "bytes of a peer", at[3].bytes - at[2].bytes - 2 * request, atol(argv[3]));
-    at_most(__LINE__, "counters of a pair", (at[1].counters - at[0].counters + MORE - 1) / MORE,
+    at_most(__LINE__, "counters of a pair", (at[1].counters - at[4].counters + MORE - 1) / MORE,
             atol(argv[5]));
-    at_most(__LINE__, "messages to a peer", at[3].messages - at[2].messages, atol(argv[7]));
+    at_most(__LINE__, "bytes of slots", (at[4].bytes - at[0].bytes) / LARGE - 2 * request,
+            atol(argv[6]));
+    at_most(__LINE__, "messages to a peer", at[3].messages - at[2].messages, atol(argv[8]));
     MTEST_CHECK(counts_now().collectives == collectives); /* none but in MPI_Init */
     at_most(__LINE__, "bytes once", at[0].bytes - base - init, atol(argv[2]));
     for (int i = 0; i < made; i++) {

@@ -2,15 +2,16 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # Copyright (c) 2026 the mpix-queue authors
 #
-# model.sh cxi|ipc - the protocol of doc/cxi.md, or of src/ipc, as doc/model/cxi.pml or ipc.pml has
-# it, holds for all interleavings; and with any one of its rules broken it does not, so that the
-# checks are known to see something
+# model.sh cxi|ipc - the protocol of doc/cxi.md, or of src/ipc, as doc/model/cxi.pml,
+# cxi_eager.pml and cxi_shares.pml, or ipc.pml, have it, holds for all interleavings; and with any
+# one of its rules broken it does not, so that the checks are known to see something
 set -u
 if ! command -v spin >/dev/null; then
     echo "skip: there is no spin"
     exit 77
 fi
 channel=$1
+model=$1
 dir=$(mktemp -d)
 trap 'rm -rf "$dir"' EXIT
 cd "$dir" || exit 99
@@ -22,7 +23,7 @@ errors()
 {
     local level=$1
     shift
-    spin -a "$@" "$top_srcdir/doc/model/$channel.pml" >log 2>&1 &&
+    spin -a "$@" "$top_srcdir/doc/model/$model.pml" >log 2>&1 &&
         gcc "-O$level" -w -DSAFETY -o pan pan.c >>log 2>&1 &&
         ./pan -m100000 -w22 >>log 2>&1
     # A search that was cut short proves nothing.
@@ -70,6 +71,31 @@ search_cxi()
     expect 1 -DROUNDS=1 -DONE_PAIR -DPARTLY -DBREAK_HALF
     for rule in RING NUMBER; do
         expect 1 -DROUNDS=2 -DONE_PAIR "-DBREAK_$rule"
+    done
+}
+
+search_cxi_eager()
+{
+    local rule
+    expect 0 -DSTARTS=4
+    expect 0 -DSTARTS=3 -DFAILURES -DCOUNTED=0
+    expect 0 -DSTARTS=3 -DFAILURES -DCOUNTED=1
+    for rule in LOOK JOINED EARLY LATE COUNTER OWN RING WORD FREED; do
+        expect 1 -DSTARTS=3 "-DBREAK_$rule"
+    done
+    expect 0 -DSTARTS=2 -DGPU
+    for rule in CLAIM BUSY DRAIN; do
+        expect 1 -DSTARTS=2 -DGPU "-DBREAK_$rule"
+    done
+}
+
+search_cxi_shares()
+{
+    local rule
+    expect 0 -DSHARES=2 -DROUNDS=3
+    expect 0 -DSHARES=3
+    for rule in FIRST JOINED CTS AGREE NUMBER ALONE TELL FREE; do
+        expect 1 "-DBREAK_$rule"
     done
 }
 
@@ -135,7 +161,14 @@ search_ipc()
 }
 
 case $channel in
-cxi) channel_level=1; search_cxi ;;
+cxi)
+    channel_level=1
+    search_cxi
+    model=cxi_eager
+    search_cxi_eager
+    model=cxi_shares
+    search_cxi_shares
+    ;;
 ipc) channel_level=0; search_ipc ;;
 *) exit 99 ;;
 esac

@@ -87,6 +87,7 @@ struct mpixq_pair {
     bool in_place;      /* reached is for the buffer itself, in memory of a GPU */
     bool is_share;      /* of a pair, which only the channel knows; constant */
     uint8_t reached_by; /* id of the channel to which reached belongs; or 0 */
+    bool is_awaited;    /* the send stays until it hears of the receive's end */
     atomic_int error;   /* MPI code of the first failure, if MPI gave one; written like done */
     uint32_t life;      /* of the place of the buffer, if that is in_gpu */
 
@@ -100,7 +101,6 @@ struct mpixq_pair {
     void *reached;                   /* what one needs for it during the match; else NULL */
     struct mpixq_prepared *prepared; /* of it, by a channel whose data GPUs move */
     const char *unprepared;          /* why such a channel could not; or NULL */
-
     /* 0, or 1 + the starts that the peer took part in before its free; under the matching lock. */
     _Atomic uint64_t peer_end;
 };

@@ -8,13 +8,16 @@
 #include <utlist.h>
 
 #include "check.h"
+#include "eager.h"
 #include "nic.h"
 #include "start_log.h"
 #include "supply.h"
 #include "util/alloc.h"
 #include "util/lock.h"
 
-enum { AT_ONCE = 64 }; /* as many are armed under one hold of the lock, of those not needed yet */
+/* Under one hold of the lock as many starts are armed, of those not needed yet; and as many of each
+ * queue are looked at, as those that lack their credit stay where they are. */
+enum { AT_ONCE = 64, LOOKS = 256 };
 
 /* Queues. */
 
@@ -119,10 +122,12 @@ bool mpixq_cxi_arm(struct cxi_queue *cxq, struct cxi_end *end, uint64_t ring)
     if (end->failed || mpixq_cxi_has_failed(cxq)) {
         return true; /* nothing is to be posted any more */
     }
-    assert(mpixq_pair_executed(end->pair) < epoch && (ring > cxq->rung || !end->shared));
+    assert(mpixq_pair_executed(end->pair) < epoch ? ring > cxq->rung || !end->shared
+                                                  : mpixq_cxi_is_to_slots(end) && ring == 0);
     assert(end->over == 0 || end->over < epoch);
     mpixq_cxi_entries_reap(end);
-    if ((end->shared && cxq->shared == NULL) || !make_room(end)) {
+    if ((end->shared && cxq->shared == NULL) || (ring > 0 && mpixq_cxi_lacks_credit(end, epoch)) ||
+        !make_room(end)) {
         return false;
     }
     while (end->posted < n) {
@@ -144,29 +149,71 @@ bool mpixq_cxi_arm(struct cxi_queue *cxq, struct cxi_end *end, uint64_t ring)
     return true;
 }
 
+/* An eager send may come to have its credit by the time that the stream is there; those behind it
+ * need not wait for that. */
+bool mpixq_cxi_is_early(const struct cxi_logged *logged)
+{
+    const struct cxi_end *end = logged->end;
+
+    return end != NULL && mpixq_cxi_is_to_slots(end) && logged->epoch > end->settled &&
+           (logged->epoch > end->settled + 1 || mpixq_cxi_lacks_credit(end, logged->epoch));
+}
+
+/* False: there is no room for it. */
+static bool arm_one(struct cxi_queue *cxq, const struct cxi_logged *logged)
+{
+    struct cxi_end *end = logged->end;
+
+    /* Starts before it may have been left to be taken over; then so is this one. */
+    return end == NULL || logged->epoch != end->settled + 1 ||
+           mpixq_cxi_arm(cxq, end, end->shared ? logged->ring : 0);
+}
+
 bool mpixq_cxi_arm_first(struct cxi_queue *cxq, const struct cxi_logged *logged)
 {
-    /* Starts before it may have been left to be taken over; then so is this one. */
-    if (logged->end != NULL && logged->epoch == logged->end->settled + 1 &&
-        !mpixq_cxi_arm(cxq, logged->end, logged->end->shared ? logged->ring : 0)) {
+    if (!arm_one(cxq, logged)) {
         return false;
     }
     log_pop(cxq);
     return true;
 }
 
+/* False: there is no room for more. */
+static bool arm_some(struct cxi_queue *cxq, int *left_p)
+{
+    uint64_t i = atomic_load_explicit(&cxq->head, memory_order_relaxed);
+    uint64_t tail = atomic_load_explicit(&cxq->tail, memory_order_acquire);
+    bool is_first = true;
+
+    for (int looks = LOOKS; *left_p > 0 && looks > 0 && i < tail; i++, looks--) {
+        struct cxi_logged *logged = log_at(cxq, i);
+
+        if (mpixq_cxi_is_early(logged)) {
+            is_first = false;
+            continue;
+        }
+        *left_p -= logged->end != NULL;
+        if (!arm_one(cxq, logged)) {
+            return false;
+        }
+        if (is_first) {
+            log_pop(cxq);
+        } else {
+            logged->end = NULL;
+        }
+    }
+    return true;
+}
+
 void mpixq_cxi_arm_logged(struct cxi_nic *nic)
 {
-    const struct cxi_logged *logged;
     struct cxi_queue *cxq;
-    int n = 0;
+    int left = AT_ONCE;
 
     DL_FOREACH(nic->queues, cxq)
     {
-        while ((logged = log_first(cxq)) != NULL && n++ < AT_ONCE) {
-            if (!mpixq_cxi_arm_first(cxq, logged)) {
-                return;
-            }
+        if (!arm_some(cxq, &left)) {
+            return;
         }
     }
 }

@@ -10,6 +10,7 @@
  *     memory.c     regions
  *     expose.c     doorbells and words for GPUs (words.h: what NICs count in)
  *     supply.c     counters, words and entries: taken, given back, set aside
+ *     eager.c      eager pairs: slots of receives, and the copies out of them (eager.h)
  *     ops.c        one operation: posted as deferred work, or issued by the host
  *     peers.c      addresses of peers, and their signs of life
  *     state.c      where an end stands: under way, taken over, failed
@@ -25,7 +26,6 @@
  *     pair.c       matching, and the end of a pair: the channel's table
  *
  * Each calls only those before it.
- *
  * Threads. Everything is entered by any thread. nic.lock guards what changes after a pair was
  * matched; it is taken under the locks of queues and of matching, and nothing is called under it
  * but libfabric and the heap; and not what makes the NIC know or forget a region or a counter. What
@@ -55,6 +55,7 @@
 
 struct cxi_end;
 struct cxi_nic;
+struct cxi_slots;
 
 /* One operation in the hands of the NIC. All that it was told stays as it is until the operation is
  * known to be over. The context comes first: completions give its address back. */
@@ -121,7 +122,8 @@ struct cxi_end {
     struct mpixq_pair *own_pair; /* of another share: its pair; freed with the end */
     bool is_send, ready, direct; /* ready: no clear-to-send; direct: the buffer is in a GPU */
     bool delivered; /* the sender tells when the data is in place, which D counts too */
-    bool shared;    /* a start of it rings Q: not if it has T, nor if it only waits for data */
+    bool shared;    /* a start of it rings Q: not if it rings T, nor if it only waits for data */
+    bool may_be_eager, eager; /* (eager.h) it could be, before the match; it is */
     fi_addr_t peer;
     struct cxi_probe *probe; /* of that NIC; NULL: it has not met its peer */
     char *buffer;
@@ -130,17 +132,21 @@ struct cxi_end {
     uint32_t pieces;                                 /* writes of a message */
     uint64_t remote_key, remote_addr;                /* of the buffer, or of the CTS word */
     uint64_t remote_base;                            /* of the CTS word */
+    uint64_t second_key, second_addr;                /* of the other slot, if eager */
     struct cxi_counter *trigger, *written, *arrived; /* T, W, D; NULL: none here */
     uint32_t
         own; /* atomics of a start that W or D counts when they are over: see cxi_nic.nameless */
     struct fid_mr *region; /* of the buffer, or of the CTS word; NULL once released */
     struct fid_mr *warm;   /* of what is sent from; likewise; NULL: does without */
     struct cxi_word *word, *cts;
+    struct cxi_slots *slots; /* of a receive that may be eager, or is; NULL: it has none */
     const struct mpixq_exposed *page, *bell; /* of word, and of T; NULL: there is none */
     uint64_t word_base, cts_base;
     struct cxi_end *prev, *next; /* of all ends */
     /* Under nic.lock. */
     bool is_leaving; /* its regions are to be closed, or being closed */
+    bool is_unclean; /* of one that no pair has any more: not all that was posted was executed, */
+    uint64_t starts; /* and how many there were */
     struct cxi_end *next_leaving;
     struct cxi_queue *queue;            /* of its last start */
     struct cxi_entry *entries, *newest; /* in the order of their posting */
@@ -172,12 +178,13 @@ int mpixq_cxi_issue(struct cxi_end *end, uint32_t i, uint64_t epoch);
 bool mpixq_cxi_queue_open(struct cxi_queue *cxq, struct cxi_nic *nic, struct mpixq_queue *queue,
                           uint64_t log);
 void mpixq_cxi_queue_close(struct cxi_queue *cxq);
-/* Under nic.lock: arm what is logged, as far as there are entries; */
+/* Under nic.lock: arm what is logged, as far as there are entries; the first of it. */
 void mpixq_cxi_arm_logged(struct cxi_nic *nic);
-/* the first that is. False: no room; */
 bool mpixq_cxi_arm_first(struct cxi_queue *cxq, const struct cxi_logged *logged);
-/* or this one: post all operations of the start behind the settled ones. False: no room, or the NIC
- * is busy; what was posted by then stays. */
+/* An eager send that lacks its credit, or that of an earlier start: those behind it go first. */
+bool mpixq_cxi_is_early(const struct cxi_logged *logged);
+/* Post all operations of the start behind the settled ones. False: no room, or the NIC is busy, or
+ * it lacks a credit; what was posted by then stays. */
 bool mpixq_cxi_arm(struct cxi_queue *cxq, struct cxi_end *end, uint64_t ring);
 void mpixq_cxi_unlog(const struct cxi_end *end); /* take it out of the logs */
 void mpixq_cxi_count_posts(const struct cxi_end *end, uint64_t n);
@@ -225,11 +232,6 @@ static inline struct mpixq_pair *mpixq_cxi_whole(struct mpixq_pair *pair)
 static inline uint64_t mpixq_cxi_counted(const struct cxi_end *end)
 {
     return end->pieces + end->delivered + end->own;
-}
-
-static inline struct cxi_counter *mpixq_cxi_counts_in(const struct cxi_end *end)
-{
-    return end->is_send ? end->written : end->arrived;
 }
 
 /* Starts that are done, here. */

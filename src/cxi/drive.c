@@ -10,6 +10,7 @@
 #include "check.h"
 #include "core/failure.h"
 #include "core/trace_pairs.h"
+#include "eager.h"
 #include "nic.h"
 #include "peers.h"
 #include "supply.h"
@@ -36,7 +37,7 @@ static void completed(struct cxi_nic *nic, struct cxi_entry *entry)
     nic->flying--;
     if (entry->counts) {
         /* As the entry that is replaced would have done. */
-        (void)fi_cntr_add(mpixq_cxi_counts_in(entry->end)->fid, 1);
+        (void)fi_cntr_add(mpixq_cxi_counts_in(entry->end, entry->epoch)->fid, 1);
     }
 }
 
@@ -194,6 +195,7 @@ static void look_at(struct cxi_end *end)
 static void kick(const struct cxi_end *end)
 {
     const struct cxi_counter *counters[] = {end->trigger, end->written, end->arrived,
+                                            end->slots != NULL ? end->slots->second : NULL,
                                             end->queue != NULL ? end->queue->shared : NULL};
 
     for (size_t i = 0; end->entries != NULL && i < sizeof counters / sizeof counters[0]; i++) {

@@ -10,6 +10,7 @@
 
 #include "check.h"
 #include "comm/layout.h"
+#include "eager.h"
 #include "end.h"
 #include "nic.h"
 #include "supply.h"
@@ -21,24 +22,19 @@
 
 /* Those that this thread has released: it closes their regions before it lets their user go on. */
 static MPIXQ_THREAD_LOCAL struct cxi_end *own;
-static void region_close(struct fid_mr *region)
-{
-    if (region != NULL) {
-        (void)fi_close(&region->fid);
-    }
-}
-
 static void close_regions(struct cxi_end *end)
 {
-    region_close(end->region);
-    region_close(end->warm);
-    end->region = end->warm = NULL;
+    mpixq_cxi_region_close(&end->region);
+    mpixq_cxi_region_close(&end->warm);
+    mpixq_cxi_slots_unreach(end->slots);
 }
 
 void mpixq_cxi_end_free(struct cxi_end *end, bool clean)
 {
     struct cxi_nic *nic = end->nic;
-    uint64_t starts = clean && end->pair != NULL ? mpixq_pair_started(end->pair) : 0;
+    /* A send that never ended outlives its pair, and is not clean. */
+    uint64_t starts = !clean ? 0 : end->pair != NULL ? mpixq_pair_started(end->pair) : end->starts;
+    uint64_t first = mpixq_cxi_has_slots(end) ? starts - starts / CXI_SLOTS : starts;
 
     close_regions(end);
     mpixq_lock_acquire(&nic->lock);
@@ -46,14 +42,17 @@ void mpixq_cxi_end_free(struct cxi_end *end, bool clean)
     mpixq_cxi_drop(end);
     assert(!end->is_live && end->over == 0);
     mpixq_cxi_entries_forget(end);
-    mpixq_cxi_counter_put(nic, end->trigger, clean, 2 * starts);
+    /* T of an eager send counts clear-to-sends only, and those only that came. */
+    mpixq_cxi_counter_put(nic, end->trigger, clean,
+                          mpixq_cxi_is_to_slots(end) ? mpixq_cxi_cts(end) : 2 * starts);
     mpixq_cxi_counter_put(nic, end->written, clean, mpixq_cxi_counted(end) * starts);
-    mpixq_cxi_counter_put(nic, end->arrived, clean, mpixq_cxi_counted(end) * starts);
+    mpixq_cxi_counter_put(nic, end->arrived, clean, mpixq_cxi_counted(end) * first);
     mpixq_cxi_word_put(nic, end->word, clean);
     mpixq_cxi_word_put(nic, end->cts, clean);
     DL_DELETE(nic->ends, end);
     atomic_fetch_sub(&nic->n_ends[end->is_send], 1);
     mpixq_lock_release(&nic->lock);
+    mpixq_cxi_slots_free(nic, end->slots, clean, mpixq_cxi_counted(end) * (starts - first));
     mpixq_free(end->own_pair);
     mpixq_free(end);
 }
@@ -66,25 +65,38 @@ void mpixq_cxi_end_release(struct cxi_end *end)
     LL_PREPEND2(own, end, next_leaving);
 }
 
+/* Under nic.lock. */
 static void leave(struct cxi_end *end)
 {
-    struct cxi_nic *nic = end->nic;
-
-    mpixq_lock_acquire(&nic->lock);
     end->pair = NULL;
-    LL_PREPEND2(nic->gone, end, next_leaving);
-    atomic_fetch_add(&nic->n_gone, 1);
-    mpixq_lock_release(&nic->lock);
+    LL_PREPEND2(end->nic->gone, end, next_leaving);
+    atomic_fetch_add(&end->nic->n_gone, 1);
 }
 
 void mpixq_cxi_end_leave(struct cxi_end *end)
 {
     while (end != NULL) {
         struct cxi_end *next = end->next_share;
+        struct cxi_nic *nic = end->nic;
 
+        mpixq_lock_acquire(&nic->lock);
         leave(end);
+        mpixq_lock_release(&nic->lock);
         end = next;
     }
+}
+
+/* In one hold of the lock: whoever reads completions finds its pair, or that it has none. */
+void mpixq_cxi_end_leave_used(struct cxi_end *end, bool clean)
+{
+    struct cxi_nic *nic = end->nic;
+
+    mpixq_lock_acquire(&nic->lock);
+    end->starts = mpixq_pair_started(end->pair);
+    end->is_unclean = !clean;
+    mpixq_cxi_drop(end); /* which is the last to look at the pair */
+    leave(end);
+    mpixq_lock_release(&nic->lock);
 }
 
 static struct cxi_end *take_gone(struct cxi_nic *nic)
@@ -105,13 +117,18 @@ static struct cxi_end *take_gone(struct cxi_nic *nic)
 static void free_gone(struct cxi_nic *nic)
 {
     struct mpixq_backoff backoff;
+    struct cxi_slots *slots;
     struct cxi_end *end;
 
     mpixq_backoff_begin(&backoff);
     while (atomic_load(&nic->n_gone) > 0) {
         end = take_gone(nic);
+        slots = end == NULL ? mpixq_cxi_slots_take_gone(nic) : NULL;
         if (end != NULL) {
-            mpixq_cxi_end_free(end, true);
+            mpixq_cxi_end_free(end, !end->is_unclean);
+            atomic_fetch_sub(&nic->n_gone, 1);
+        } else if (slots != NULL) {
+            mpixq_cxi_slots_free(nic, slots, true, 0);
             atomic_fetch_sub(&nic->n_gone, 1);
         } else {
             mpixq_backoff_pause(&backoff);
@@ -124,8 +141,18 @@ void mpixq_cxi_clean_up(struct cxi_nic *nic)
     struct cxi_end *end;
 
     while ((end = own) != NULL) {
+        bool is_awaited;
+
         LL_DELETE2(own, end, next_leaving);
-        close_regions(end);
+        mpixq_lock_acquire(&end->nic->lock);
+        is_awaited = mpixq_cxi_is_awaited(end);
+        mpixq_lock_release(&end->nic->lock);
+        if (is_awaited) {
+            /* Clear-to-sends for what lies in slots come until the receive is freed. */
+            mpixq_cxi_region_close(&end->warm);
+        } else {
+            close_regions(end);
+        }
         mpixq_lock_acquire(&end->nic->lock);
         end->is_leaving = false; /* it may go at once */
         mpixq_lock_release(&end->nic->lock);
@@ -189,7 +216,7 @@ static bool open_regions(struct cxi_end *end, size_t bytes, struct fid_mr *buffe
     bool ok = open_buffer(end, bytes, buffer);
 
     if (!ok && end->region == NULL && end->warm == NULL) {
-        region_close(buffer);
+        mpixq_cxi_region_close(&buffer);
     }
     if (ok && end->is_send && !end->ready) {
         end->region = mpixq_cxi_region(end->nic, end->cts, sizeof *end->cts, end->trigger);
@@ -222,7 +249,7 @@ struct cxi_end *mpixq_cxi_end_prepare(struct cxi_nic *nic, struct mpixq_pair *pa
     bool ok;
 
     if (end == NULL) {
-        region_close(buffer);
+        mpixq_cxi_region_close(&buffer);
         return NULL;
     }
     if (buffer != NULL && pair->in_place) {
@@ -235,12 +262,13 @@ struct cxi_end *mpixq_cxi_end_prepare(struct cxi_nic *nic, struct mpixq_pair *pa
     bytes = (size_t)mpixq_type_bytes(pair->message.type, pair->message.count);
     ok = supply(end);
     if (!ok) {
-        region_close(buffer);
+        mpixq_cxi_region_close(&buffer);
     }
     if (!ok || !open_regions(end, bytes, buffer)) {
         mpixq_cxi_end_free(end, true);
         return NULL;
     }
+    mpixq_cxi_eager_prepare(end, bytes);
     return end;
 }
 

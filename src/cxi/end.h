@@ -21,6 +21,8 @@ void mpixq_cxi_end_release(struct cxi_end *end);
 /* Under any lock but the channel's: no pair has it any more, nor its other shares, and some
  * clean-up closes them. */
 void mpixq_cxi_end_leave(struct cxi_end *end);
+/* The same, where regions are open though the end was in use; clean as below. */
+void mpixq_cxi_end_leave_used(struct cxi_end *end, bool clean);
 /* Under the matching lock, without regions, or with no lock. Clean: all that was posted for it has
  * been executed. */
 void mpixq_cxi_end_free(struct cxi_end *end, bool clean);

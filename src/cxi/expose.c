@@ -17,7 +17,8 @@
 #include "util/lock.h"
 #include "util/log.h"
 
-/* One page of the system that a GPU's library knows: several doorbells may lie on one. */
+/* Pages of the system that a GPU's library knows: one, on which several doorbells may lie, or those
+ * of a block of slots. */
 struct cxi_mapped {
     char *page, *seen;
     struct cxi_mapped *next;
@@ -51,13 +52,13 @@ static size_t page_bytes(void)
     return (size_t)sysconf(_SC_PAGESIZE);
 }
 
-static char *show(const struct mpixq_stream_kind *kind, char *page, bool is_io)
+static char *show(const struct mpixq_stream_kind *kind, char *page, size_t bytes, bool is_io)
 {
-    return kind->ops->map(kind, page, page_bytes(), is_io);
+    return kind->ops->map(kind, page, bytes, is_io);
 }
 
-/* Where GPUs see the page, or NULL. */
-static char *map_page(struct cxi_exposure *exposure, char *page, bool is_io)
+/* Where GPUs see the pages, or NULL. */
+static char *map_pages(struct cxi_exposure *exposure, char *page, size_t bytes, bool is_io)
 {
     struct cxi_mapped *mapped;
     char *seen;
@@ -68,7 +69,7 @@ static char *map_page(struct cxi_exposure *exposure, char *page, bool is_io)
             return mapped->seen;
         }
     }
-    seen = is_io && exposure->refused ? NULL : show(exposure->mapper, page, is_io);
+    seen = is_io && exposure->refused ? NULL : show(exposure->mapper, page, bytes, is_io);
     exposure->refused = exposure->refused || (is_io && seen == NULL);
     mapped = seen != NULL ? mpixq_alloc(sizeof *mapped) : NULL; /* freed in the close */
     if (mapped == NULL) {
@@ -85,11 +86,10 @@ static char *map_page(struct cxi_exposure *exposure, char *page, bool is_io)
 static void expose(struct cxi_exposure *exposure, struct mpixq_exposed *exposed)
 {
     size_t offset = (uintptr_t)exposed->memory % page_bytes();
-    char *seen = NULL;
+    size_t pages = (offset + exposed->bytes + page_bytes() - 1) / page_bytes();
+    char *seen =
+        map_pages(exposure, exposed->memory - offset, pages * page_bytes(), exposed->is_io);
 
-    if (offset + exposed->bytes <= page_bytes()) {
-        seen = map_page(exposure, exposed->memory - offset, exposed->is_io);
-    }
     if (seen != NULL) {
         if (exposed->by == NULL) { /* two vendors' GPUs in one process: the host rings for one */
             exposed->by = exposure->mapper;

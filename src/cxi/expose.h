@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright (c) 2026 the mpix-queue authors
  *
- * What GPUs see of a NIC: doorbells, which they ring by themselves, and the words that it writes.
+ * What GPUs see of a NIC: doorbells, which they ring by themselves, the words that it writes, and
+ * the slots of eager receives.
  */
 #ifndef MPIXQ_CXI_EXPOSE_H
 #define MPIXQ_CXI_EXPOSE_H

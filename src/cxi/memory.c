@@ -69,6 +69,14 @@ bool mpixq_cxi_bind(struct cxi_nic *nic, struct fid_mr *region, struct cxi_count
     return rc == 0;
 }
 
+void mpixq_cxi_region_close(struct fid_mr **region_p)
+{
+    if (*region_p != NULL) {
+        (void)fi_close(&(*region_p)->fid);
+        *region_p = NULL;
+    }
+}
+
 struct fid_mr *mpixq_cxi_region(struct cxi_nic *nic, void *address, size_t bytes,
                                 struct cxi_counter *counter)
 {
@@ -80,8 +88,7 @@ struct fid_mr *mpixq_cxi_region(struct cxi_nic *nic, void *address, size_t bytes
     if (region == NULL) {
         mpixq_debug("fabric: %zu bytes could not be registered: %s", bytes, mpixq_cxi_strerror(rc));
     } else if (!mpixq_cxi_bind(nic, region, counter)) {
-        (void)fi_close(&region->fid);
-        region = NULL;
+        mpixq_cxi_region_close(&region);
     }
     return region;
 }

@@ -4,6 +4,7 @@
  * A NIC is opened and closed: one domain and one endpoint of it, for all pairs and queues. */
 #include "nic.h"
 
+#include "eager.h"
 #include "libfabric.h"
 #include "locality.h"
 #include "peers.h"
@@ -95,6 +96,7 @@ static void close_all(struct cxi_nic *nic)
     CLOSE(nic->target);
     CLOSE(nic->ep);
     mpixq_cxi_supply_close(nic);
+    mpixq_cxi_blocks_close(nic);
     CLOSE(nic->unused);
     CLOSE(nic->target_cq);
     CLOSE(nic->cq);

@@ -10,8 +10,10 @@
 #include "cxi.h"
 #include "shares.h"
 
+struct cxi_block;
 struct cxi_page;
 struct cxi_peer;
+struct cxi_puts;
 
 enum { CXI_ADDRESS = 64 }; /* bytes of an address, at most */
 
@@ -53,7 +55,6 @@ struct cxi_nic {
     struct fid_mr *probed; /* the region with key CXI_PROBE_KEY */
     struct cxi_exposure exposure;
     struct cxi_shares shares; /* of its entries; under the lock once it is open */
-    struct cxi_peer *peers;   /* whose address is in the address vector; under the matching lock */
 
     struct mpixq_lock drive_lock; /* who has it reads completions; taken before the lock */
     unsigned scans;               /* under it */
@@ -80,15 +81,21 @@ struct cxi_nic {
         uint64_t read, found, until_ns;
     } unknown;
     struct cxi_end *ends, *live, *over, *failed;
-    atomic_int n_ends[2]; /* of receives, and of sends */
-    struct cxi_end *gone; /* that no pair has any more: for whoever comes by */
-    atomic_int n_gone;    /* those included that a thread has taken */
-    atomic_uint told;     /* bits of stripe.c: reasons that MPIXQ_INFO has told once */
+    atomic_int n_ends[2];         /* of receives, and of sends */
+    struct cxi_end *gone;         /* that no pair has any more: for whoever comes by */
+    struct cxi_slots *gone_slots; /* likewise */
+    struct cxi_block *blocks;     /* of slots that GPUs see: those in use, and others */
+    atomic_int n_gone;            /* those included that a thread has taken */
+    atomic_int n_slots;           /* receives that have some; without the lock too */
+    atomic_uint told;             /* bits of stripe.c: reasons that MPIXQ_INFO has told once */
     struct cxi_queue *queues, host;
-    atomic_int n_over, flying; /* ends in over, plain operations; read without the lock too */
-    uint64_t starts;           /* executed */
+    struct cxi_peer *peers;      /* whose address is in the address vector */
+    struct cxi_puts *puts_left;  /* of windows that are gone: not all of them are over */
+    atomic_int n_puts, n_probes; /* of windows, and under way; read without the lock too */
+    atomic_int n_over, flying;   /* ends in over, plain operations; read without the lock too */
+    uint64_t starts;             /* executed */
     struct {
-        uint64_t pairs, direct, armed, taken_over, set_aside;
+        uint64_t pairs, direct, eager, armed, taken_over, set_aside;
         int most_in_use;
     } counts; /* for MPIXQ_INFO */
 };
@@ -105,6 +112,11 @@ struct cxi_wish {
 /* Open one. NULL, and *why_p; NULL there too: there are less NICs. */
 struct cxi_nic *mpixq_cxi_nic_new(const struct cxi_wish *wish, const char **why_p);
 void mpixq_cxi_nic_free(struct cxi_nic *nic);
+
+/* ops.c; under nic.lock: has it room for what the host does now? And what the host's attempt, or a
+ * post, came to: -FI_EAGAIN if it is to be made again later. */
+bool mpixq_cxi_may_issue(const struct cxi_nic *nic);
+int mpixq_cxi_held(struct cxi_refusals *refusals, int rc);
 
 /* The endpoint that regions belong to, and that peers know the address of. */
 static inline struct fid_ep *mpixq_cxi_target(const struct cxi_nic *nic)

@@ -7,6 +7,7 @@
  * posted as deferred work, or issued by the host when it sees that it is due. */
 #include "check.h"
 #include "core/trace_pairs.h"
+#include "eager.h"
 #include "nic.h"
 #include "supply.h"
 #include "util/backoff.h"
@@ -59,14 +60,17 @@ static void fill_write(const struct cxi_end *end, struct cxi_entry *entry, uint3
     uint64_t left = tells ? 0 : end->offset + end->bytes - offset;
     uint64_t bytes = left < end->piece ? left : end->piece;
     uint64_t flags = end->delivered && !tells ? FI_DELIVERY_COMPLETE : 0;
+    bool second = end->eager && entry->epoch % CXI_SLOTS == 0;
 
     if (bytes == 0 && nic->quirks->flags_small && !nic->nameless) {
         flags |= FI_COMPLETION;
     }
     entry->u.write.local.iov_base = end->buffer + offset;
     entry->u.write.local.iov_len = bytes;
-    entry->u.write.remote = (struct fi_rma_iov){
-        .addr = end->remote_addr + offset, .len = bytes, .key = end->remote_key};
+    entry->u.write.remote =
+        (struct fi_rma_iov){.addr = (second ? end->second_addr : end->remote_addr) + offset,
+                            .len = bytes,
+                            .key = second ? end->second_key : end->remote_key};
     entry->u.write.op = (struct fi_op_rma){.ep = nic->ep,
                                            .flags = flags,
                                            .msg = {.msg_iov = &entry->u.write.local,
@@ -132,7 +136,7 @@ static void fill(struct cxi_end *end, struct cxi_entry *entry, uint32_t i, uint6
         entry->work.op_type = FI_OP_ATOMIC;
         entry->work.op.atomic = &entry->u.atomic.op;
     }
-    entry->work.completion_cntr = entry->counts                   ? mpixq_cxi_counts_in(end)->fid
+    entry->work.completion_cntr = entry->counts ? mpixq_cxi_counts_in(end, epoch)->fid
                                   : nic->quirks->wants_completion ? nic->sink->fid
                                                                   : NULL;
 }
@@ -141,7 +145,7 @@ static void fill(struct cxi_end *end, struct cxi_entry *entry, uint32_t i, uint6
  * as well, then so is that of all atomics before it. */
 static uint64_t due(const struct cxi_end *end, enum kind kind, uint64_t epoch)
 {
-    return mpixq_cxi_counted(end) * epoch - (end->own > 0) - (kind == TELL);
+    return mpixq_cxi_counted(end) * mpixq_cxi_ordinal(end, epoch) - (end->own > 0) - (kind == TELL);
 }
 
 /* What operation i of a start waits for: doc/cxi.md, section 2. */
@@ -155,11 +159,14 @@ static void set_trigger(const struct cxi_end *end, struct cxi_entry *entry, uint
     if (kind == WRITE && !end->shared) {
         counter = end->trigger;
         threshold = 2 * epoch;
+    } else if (kind == WRITE && mpixq_cxi_is_to_slots(end) && ring == 0) {
+        counter = end->trigger; /* the stream is at the start */
+        threshold = mpixq_cxi_credits(end, epoch);
     } else if (kind == WRITE || kind == CTS) {
         counter = end->queue->shared;
         threshold = ring;
     } else {
-        counter = mpixq_cxi_counts_in(end);
+        counter = mpixq_cxi_counts_in(end, epoch);
         threshold = due(end, kind, epoch);
     }
     entry->work.triggering_cntr = counter->fid;
@@ -194,7 +201,7 @@ static int queue_work(const struct cxi_nic *nic, struct fi_deferred_work *work)
 
 /* -FI_EAGAIN if the operation is to be held. With -FI_ENOSPC others have the entries that the NIC
  * should have had for us: so it is with few of them. */
-static int held(struct cxi_refusals *refusals, int rc)
+int mpixq_cxi_held(struct cxi_refusals *refusals, int rc)
 {
     if (rc != -FI_EAGAIN && rc != -FI_ENOSPC && rc != -FI_EINTR) {
         refusals->in_a_row = 0;
@@ -226,7 +233,7 @@ int mpixq_cxi_post(struct cxi_end *end, uint32_t i, uint64_t epoch, uint64_t rin
     } else {
         trace(end, i, 0);
     }
-    return held(&nic->posts, rc);
+    return mpixq_cxi_held(&nic->posts, rc);
 }
 
 static bool has_counted(const struct cxi_end *end, struct cxi_counter *counter, uint64_t n)
@@ -239,12 +246,12 @@ static bool is_due(const struct cxi_end *end, uint32_t i, uint64_t epoch)
     enum kind kind = kind_of(end, i);
 
     if (kind == WRITE) {
-        return end->ready || mpixq_cxi_cts(end) >= epoch;
+        return mpixq_cxi_is_clear(end, epoch);
     }
     if (kind == CTS) {
         return true; /* the stream has executed the start */
     }
-    return has_counted(end, mpixq_cxi_counts_in(end), due(end, kind, epoch));
+    return has_counted(end, mpixq_cxi_counts_in(end, epoch), due(end, kind, epoch));
 }
 
 /* Of one that asks for no completion. The counter is shown as it was at the failure, or later: if
@@ -252,8 +259,9 @@ static bool is_due(const struct cxi_end *end, uint32_t i, uint64_t epoch)
  * executed by then, which the word shows. */
 const char *mpixq_cxi_nameless(const struct cxi_end *end)
 {
-    const struct cxi_counter *counter = mpixq_cxi_counts_in(end);
-    uint64_t counted = fi_cntr_read(counter->fid) - counter->base, epoch = mpixq_cxi_done(end) + 1;
+    uint64_t epoch = mpixq_cxi_done(end) + 1;
+    const struct cxi_counter *counter = mpixq_cxi_counts_in(end, epoch);
+    uint64_t counted = fi_cntr_read(counter->fid) - counter->base;
 
     if (counted >= due(end, DONE, epoch)) {
         return names[DONE];
@@ -261,15 +269,20 @@ const char *mpixq_cxi_nameless(const struct cxi_end *end)
     return !end->is_send ? names[CTS] : end->delivered ? names[TELL] : names[WRITE];
 }
 
+bool mpixq_cxi_may_issue(const struct cxi_nic *nic)
+{
+    return nic->flying < MAX_FLYING && !is_refusing(&nic->issues);
+}
+
 int mpixq_cxi_issue(struct cxi_end *end, uint32_t i, uint64_t epoch)
 {
     struct cxi_nic *nic = end->nic;
     bool writes = is_write(kind_of(end, i));
-    struct cxi_entry *entry = writes ? &end->plain_write : &end->plain_atomic;
+    struct cxi_entry *entry = writes ? &end->plain_write : mpixq_cxi_plain_atomic(end, epoch);
     int rc;
 
     assert(end->over == epoch && end->step == i);
-    if (!is_due(end, i, epoch) || nic->flying >= MAX_FLYING || is_refusing(&nic->issues)) {
+    if (!is_due(end, i, epoch) || !mpixq_cxi_may_issue(nic)) {
         return 0;
     }
     entry->plain = true;
@@ -278,7 +291,7 @@ int mpixq_cxi_issue(struct cxi_end *end, uint32_t i, uint64_t epoch)
     rc = (int)(writes ? fi_writemsg(nic->ep, &entry->u.write.op.msg,
                                     FI_COMPLETION | entry->u.write.op.flags)
                       : fi_atomicmsg(nic->ep, &entry->u.atomic.op.msg, FI_COMPLETION));
-    rc = held(&nic->issues, rc);
+    rc = mpixq_cxi_held(&nic->issues, rc);
     if (rc == -FI_EAGAIN) {
         return 0;
     }

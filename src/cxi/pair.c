@@ -10,7 +10,9 @@
 
 #include "check.h"
 #include "comm/layout.h"
+#include "eager.h"
 #include "end.h"
+#include "match/match.h"
 #include "match/wire.h"
 #include "nic.h"
 #include "peers.h"
@@ -24,12 +26,12 @@
 #include "util/piece.h"
 #include "util/progress.h"
 
-enum { VERSION = 5, ROOM = CXI_ADDRESS, READY = 1, DELIVERED = 2 };
+enum { VERSION = 6, ROOM = CXI_ADDRESS, READY = 1, DELIVERED = 2, EAGER = 4 };
 
 /* What the two ends tell each other, as it stands in the blobs: no padding. */
 struct endpoint {
     uint32_t version, provider;
-    uint64_t key, addr; /* of the CTS word, or of the buffer */
+    uint64_t key, addr; /* of the CTS word, or of the buffer, or of its first slot */
     uint64_t base;      /* of the CTS word */
     uint32_t address_bytes, flags;
     unsigned char address[ROOM];
@@ -39,25 +41,32 @@ struct offer {
     uint64_t piece; /* bytes of a write */
     uint64_t pieces;
 };
+struct answer {
+    struct endpoint endpoint;
+    uint64_t second_key, second_addr, slots; /* if it is eager: of the other slot; their number */
+};
 _Static_assert(sizeof(struct endpoint) == 40 + ROOM, "layout");
-_Static_assert(sizeof(struct offer) == 56 + ROOM, "layout");
-_Static_assert(sizeof(struct offer) + sizeof(struct cxi_stripes) <= MPIXQ_WIRE_BLOB_BYTES,
+_Static_assert(sizeof(struct offer) == 56 + ROOM && sizeof(struct answer) == 64 + ROOM, "layout");
+_Static_assert(sizeof(struct answer) + sizeof(struct cxi_stripes) <= MPIXQ_WIRE_BLOB_BYTES,
                "room in a blob");
 
 /* Matching. */
 
-static void fill_endpoint(const struct cxi_end *end, struct endpoint *mine, const void *memory)
+static void fill_endpoint(const struct cxi_end *end, struct endpoint *mine, struct fid_mr *region,
+                          const void *memory)
 {
     const struct cxi_nic *nic = end->nic;
+    bool eager = end->is_send ? end->may_be_eager : end->eager;
 
     *mine = (struct endpoint){.version = VERSION,
                               .provider = nic->quirks->wire,
                               .address_bytes = (uint32_t)nic->address_bytes,
-                              .flags = (end->ready ? READY : 0) | (end->delivered ? DELIVERED : 0),
+                              .flags = (end->ready ? READY : 0) | (end->delivered ? DELIVERED : 0) |
+                                       (eager ? EAGER : 0),
                               .base = end->cts_base};
     memcpy(mine->address, nic->address, nic->address_bytes);
-    if (end->region != NULL) {
-        mine->key = fi_mr_key(end->region);
+    if (region != NULL) {
+        mine->key = fi_mr_key(region);
         mine->addr = mpixq_cxi_remote_address(nic, memory);
     }
 }
@@ -89,6 +98,7 @@ static void count_pair(struct cxi_end *end)
         mpixq_progress_wake();
     }
     nic->counts.direct += end->direct;
+    nic->counts.eager += end->eager;
     end->pair->end = end;
 }
 
@@ -126,7 +136,7 @@ static bool cxi_offer(struct mpixq_pair *pair, struct mpixq_blob *blob, const ch
     end->piece = piece;
     end->pieces = (uint32_t)mpixq_count_pieces(pair->bytes, piece);
     memset(&offer, 0, sizeof offer);
-    fill_endpoint(end, &offer.endpoint, end->cts);
+    fill_endpoint(end, &offer.endpoint, end->region, end->cts);
     offer.piece = piece;
     offer.pieces = end->pieces;
     blob->length = sizeof offer;
@@ -155,9 +165,18 @@ static const char *read_offer(const struct cxi_nic *nic, const struct mpixq_pair
 
 static void fill_answer(const struct cxi_end *end, struct mpixq_blob *mine)
 {
-    struct endpoint answer;
+    struct answer answer = {.slots = 0};
 
-    fill_endpoint(end, &answer, end->buffer);
+    if (end->eager) {
+        const struct cxi_slots *slots = end->slots;
+
+        fill_endpoint(end, &answer.endpoint, slots->regions[0], slots->memory);
+        answer.second_key = fi_mr_key(slots->regions[1]);
+        answer.second_addr = mpixq_cxi_remote_address(end->nic, slots->memory + slots->gpu.room);
+        answer.slots = CXI_SLOTS;
+    } else {
+        fill_endpoint(end, &answer.endpoint, end->region, end->buffer);
+    }
     mine->length = sizeof answer;
     memcpy(mine->bytes, &answer, sizeof answer);
     mpixq_cxi_stripes_tell(end, mine);
@@ -188,27 +207,40 @@ static enum mpixq_error cxi_accept(struct mpixq_pair *pair, const struct mpixq_b
         *why_p = "no memory, or no counters or regions left";
         return MPIXQ_E_NO_CHANNEL;
     }
+    mpixq_cxi_eager_decide(end, (offer.endpoint.flags & EAGER) != 0);
     fill_answer(end, mine);
     count_shares(end);
     return MPIXQ_E_NONE;
+}
+
+/* The receiver has decided. False: that makes no sense. */
+static bool learn(struct cxi_end *end, const struct answer *answer)
+{
+    end->delivered = (answer->endpoint.flags & DELIVERED) != 0;
+    end->eager = (answer->endpoint.flags & EAGER) != 0;
+    if (!end->eager) {
+        return true;
+    }
+    end->second_key = answer->second_key;
+    end->second_addr = answer->second_addr;
+    end->shared = true; /* it is rung for together with others, like a ready send */
+    end->pair->is_awaited = true;
+    return end->may_be_eager && !end->delivered && answer->slots == CXI_SLOTS;
 }
 
 static enum mpixq_error cxi_connect(struct mpixq_pair *pair, const struct mpixq_blob *theirs)
 {
     struct cxi_end *end = pair->offered_end;
     struct cxi_stripes stripes;
-    struct endpoint answer;
+    struct answer answer;
 
     pair->offered_end = NULL;
     if (mpixq_cxi_stripes_hear(theirs, sizeof answer, &stripes)) {
         memcpy(&answer, theirs->bytes, sizeof answer);
-        if (is_compatible(end->nic, &answer) && meet(end, &answer)) {
-            /* The receiver decides. */
-            end->delivered = (answer.flags & DELIVERED) != 0;
-            if (mpixq_cxi_stripes_agree(end, &stripes)) {
-                count_shares(end);
-                return MPIXQ_E_NONE;
-            }
+        if (is_compatible(end->nic, &answer.endpoint) && meet(end, &answer.endpoint) &&
+            learn(end, &answer) && mpixq_cxi_stripes_agree(end, &stripes)) {
+            count_shares(end);
+            return MPIXQ_E_NONE;
         }
     }
     mpixq_cxi_end_leave(end);
@@ -231,6 +263,7 @@ static void cxi_release(struct mpixq_pair *pair)
         mpixq_lock_acquire(&end->nic->lock);
         mpixq_cxi_unlog(end);
         mpixq_lock_release(&end->nic->lock);
+        mpixq_cxi_slots_shut(end);
         /* The user may give the memory back after the next clean-up; who still writes to it gets an
          * error. */
         mpixq_cxi_end_release(end);
@@ -244,7 +277,7 @@ static bool is_reading(const struct cxi_end *end)
 
     started = started < end->perhaps ? end->perhaps : started;
     return end->is_send && !end->failed && mpixq_cxi_done(end) < started &&
-           (end->ready || mpixq_cxi_cts(end) >= started);
+           mpixq_cxi_is_clear(end, started);
 }
 
 static bool is_busy(struct cxi_end *end)
@@ -268,18 +301,34 @@ static bool is_clean(struct cxi_end *end)
     return clean;
 }
 
+/* What lies in slots may be received yet, with a clear-to-send for each. */
+static bool is_awaited(const struct cxi_end *end)
+{
+    bool awaited;
+
+    mpixq_lock_acquire(&end->nic->lock);
+    awaited = end->region != NULL && mpixq_cxi_is_awaited(end) &&
+              !mpixq_pair_peer_is_gone(end->pair) && !mpixq_match_has_stopped();
+    mpixq_lock_release(&end->nic->lock);
+    return awaited;
+}
+
 static bool cxi_retire(struct mpixq_pair *pair)
 {
     struct cxi_end *end, *next;
 
     for (end = pair->end; end != NULL; end = end->next_share) {
-        if (is_busy(end)) {
+        if (is_busy(end) || is_awaited(end)) {
             return false;
         }
     }
     for (end = pair->end; end != NULL; end = next) { /* the first one first: see drive.c */
         next = end->next_share;
-        mpixq_cxi_end_free(end, is_clean(end));
+        if (end->region != NULL) {
+            mpixq_cxi_end_leave_used(end, is_clean(end)); /* the matching lock is held */
+        } else {
+            mpixq_cxi_end_free(end, is_clean(end));
+        }
     }
     pair->end = NULL;
     return true;
@@ -292,11 +341,18 @@ static const char *cxi_what_is_missing(const struct mpixq_pair *pair)
     while (end->next_share != NULL && mpixq_cxi_done(end) >= mpixq_pair_executed(end->pair)) {
         end = end->next_share;
     }
+    if (mpixq_cxi_has_slots(end) && mpixq_cxi_done(end) >= mpixq_pair_executed(end->pair)) {
+        return "its message lies in a slot, from where whoever waits has not copied it yet";
+    }
     if (!end->is_send) {
         return "it is started here and lacks the data: the peer has not started its send, or the "
                "write is under way";
     }
-    return end->ready || mpixq_cxi_cts(end) >= mpixq_pair_executed(end->pair)
+    if (mpixq_cxi_lacks_credit(end, mpixq_pair_executed(end->pair))) {
+        return "it is started here and finds no free slot: the peer has not started the receive "
+               "before it";
+    }
+    return mpixq_cxi_is_clear(end, mpixq_pair_executed(end->pair))
                ? "both ends have started, and the write is under way"
                : "it is started here and lacks the clear-to-send: the peer has not started its "
                  "receive";

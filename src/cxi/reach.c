@@ -48,8 +48,7 @@ static const char *register_of_gpu(struct cxi_nic *nic, struct mpixq_pair *pair,
     }
     why = why != NULL ? why : register_buffer(nic, pair, pair->message.buffer, &attr, region_p);
     if (why == NULL && !mpixq_memory_held(kind, pair->message.buffer)) {
-        (void)fi_close(&(*region_p)->fid);
-        *region_p = NULL;
+        mpixq_cxi_region_close(region_p);
         why = "the program's copies of the memory cannot be made synchronous";
     }
     return why;

@@ -6,6 +6,7 @@
 #include "check.h"
 #include "core/failure.h"
 #include "core/trace_pairs.h"
+#include "eager.h"
 #include "nic.h"
 #include "start_log.h"
 #include "supply.h"
@@ -45,7 +46,14 @@ static void arm_in_time(struct cxi_queue *cxq, const struct mpixq_pair *pair)
     const struct cxi_logged *logged;
 
     while (end->settled == mpixq_pair_executed(pair) && (logged = log_first(cxq)) != NULL) {
-        if (!mpixq_cxi_arm_first(cxq, logged)) {
+        bool is_last = logged->end == end;
+
+        if (mpixq_cxi_is_early(logged)) {
+            log_pop(cxq); /* it will wait for its credit in the NIC */
+            if (is_last) {
+                return;
+            }
+        } else if (!mpixq_cxi_arm_first(cxq, logged)) {
             return;
         }
     }
@@ -59,6 +67,14 @@ static void check_order(struct cxi_end *end, uint64_t epoch)
     } else if (!end->is_send && !end->ready && mpixq_cxi_done(end) >= epoch) {
         mpixq_cxi_fail(end, "write, which came before the start,", FI_EOTHER);
     }
+}
+
+/* The stream is at the start, so that the NIC may begin it on the clear-to-send that it lacks. Like
+ * a ring, this comes behind what the program wrote. */
+static void arm_at_last(struct cxi_queue *cxq, struct cxi_end *end)
+{
+    __sync_synchronize();
+    (void)mpixq_cxi_arm(cxq, end, 0);
 }
 
 /* The stream has reached a start: what was not armed by now is the host's. If the GPU has rung for
@@ -79,9 +95,18 @@ static void execute(struct cxi_queue *cxq, struct mpixq_pair *pair, bool rung)
         check_order(end, epoch);
     }
     mpixq_cxi_set_live(end, true);
+    if (end->settled < epoch && mpixq_cxi_is_to_slots(end)) {
+        arm_at_last(cxq, end);
+    }
     if (end->settled < epoch) {
         mpixq_cxi_take_over(end, epoch);
     }
+}
+
+/* Of an eager send T only counts clear-to-sends. */
+static bool rings_alone(const struct cxi_end *end)
+{
+    return end->trigger != NULL && !end->shared;
 }
 
 /* Ring for so many starts of a queue that share its counter, and for those that have their own. */
@@ -93,7 +118,7 @@ static void ring(const struct cxi_queue *cxq, void *const args[], int n, uint64_
     for (int i = 0; i < n; i++) {
         const struct cxi_end *end = ((struct mpixq_pair *)args[i])->end;
 
-        if (end->trigger != NULL) {
+        if (rings_alone(end)) {
             mpixq_cxi_ring(end->trigger, 1);
         }
     }
@@ -107,7 +132,7 @@ static void count_rings(const struct cxi_queue *cxq, void *const args[], int n, 
     uint64_t rings = shared > 0;
 
     for (int i = 0; cxq->queue != NULL && i < n; i++) {
-        rings += ((const struct cxi_end *)((struct mpixq_pair *)args[i])->end)->trigger != NULL;
+        rings += rings_alone(((struct mpixq_pair *)args[i])->end);
     }
     if (cxq->queue != NULL) {
         atomic_fetch_add_explicit(&cxq->queue->rings, rings, memory_order_relaxed);
@@ -283,9 +308,10 @@ static void poll_many(void *const args[], int n)
     unsigned seen = 0;
 
     for (int i = 0; i < n; i++) {
-        const struct cxi_end *end = ((const struct mpixq_pair *)args[i])->end;
+        struct cxi_end *end = ((struct mpixq_pair *)args[i])->end;
 
         for (; end != NULL; end = end->next_share) {
+            mpixq_cxi_take(end);
             if ((seen & 1u << end->nic->number) == 0 && needs_host(end->nic)) {
                 mpixq_cxi_drive(end->nic, false);
             }
@@ -297,10 +323,15 @@ static void poll_many(void *const args[], int n)
 static void fill_wait(const struct mpixq_queue *queue, struct mpixq_pair *pair,
                       const struct cxi_end *end, uint64_t start, struct mpixq_op *op)
 {
-    mpixq_op_wait(op, MPIXQ_OP_WAIT, pair, &end->word->value, end->word_base + start,
-                  &queue->failed);
+    if (__builtin_expect(mpixq_cxi_has_slots(end), false)) { /* who waits copies */
+        mpixq_op_wait(op, MPIXQ_OP_DRAIN, pair, end->slots->gpu.taken, start, &queue->failed);
+        op->gpu.slots = &end->slots->gpu;
+    } else {
+        mpixq_op_wait(op, MPIXQ_OP_WAIT, pair, &end->word->value, end->word_base + start,
+                      &queue->failed);
+        op->gpu.exposed = end->page;
+    }
     op->poll = poll_many;
-    op->gpu.exposed = end->page;
 }
 
 int mpixq_cxi_wait(struct mpixq_queue *queue, struct mpixq_pair *pair, struct mpixq_op list[])
@@ -321,12 +352,15 @@ static uint64_t drive_and_count(const struct mpixq_pair *pair)
 {
     uint64_t done = UINT64_MAX, started = mpixq_pair_started(pair);
 
-    for (const struct cxi_end *end = pair->end; end != NULL; end = end->next_share) {
-        uint64_t here = mpixq_cxi_done(end);
+    for (struct cxi_end *end = pair->end; end != NULL; end = end->next_share) {
+        uint64_t here;
 
+        mpixq_cxi_take(end);
+        here = mpixq_cxi_complete(end);
         if (here < started) {
             mpixq_cxi_drive(end->nic, false);
-            here = mpixq_cxi_done(end);
+            mpixq_cxi_take(end);
+            here = mpixq_cxi_complete(end);
         }
         done = here < done ? here : done;
     }

@@ -7,6 +7,7 @@
 #include <utlist.h>
 
 #include "check.h"
+#include "eager.h"
 #include "libfabric.h"
 #include "nic.h"
 #include "util/backoff.h"
@@ -65,7 +66,7 @@ void mpixq_cxi_leave_over(struct cxi_end *end)
 
 void mpixq_cxi_fail(struct cxi_end *end, const char *what, int error)
 {
-    if (end->failed) {
+    if (end->failed || end->pair == NULL) {
         return;
     }
     end->failed = true;
@@ -116,11 +117,13 @@ static uint64_t failures_of_ends(const struct cxi_nic *nic)
 
     DL_FOREACH(nic->ends, end)
     {
-        struct cxi_counter *counter = mpixq_cxi_counts_in(end);
-        uint64_t n = counter != NULL ? new_failures(counter) : 0;
+        for (uint64_t i = 0; i < (mpixq_cxi_has_slots(end) ? CXI_SLOTS : 1); i++) {
+            struct cxi_counter *counter = mpixq_cxi_counts_in(end, i + 1);
+            uint64_t n = counter != NULL ? new_failures(counter) : 0;
 
-        end->suspected = end->suspected || n > 0;
-        all += n;
+            end->suspected = end->suspected || n > 0;
+            all += n;
+        }
     }
     return all;
 }

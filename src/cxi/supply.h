@@ -16,6 +16,8 @@ struct fid_mr *mpixq_cxi_region(struct cxi_nic *nic, void *address, size_t bytes
                                 struct cxi_counter *counter);
 /* Keep memory mapped that is only sent from; NULL: it is not, which costs time and no more. */
 struct fid_mr *mpixq_cxi_warm(struct cxi_nic *nic, void *address, size_t bytes);
+/* Close it, if there is one, and set it to NULL. */
+void mpixq_cxi_region_close(struct fid_mr **region_p);
 uint64_t mpixq_cxi_remote_address(const struct cxi_nic *nic, const void *address);
 /* Let peers use a region that is registered. */
 bool mpixq_cxi_bind(struct cxi_nic *nic, struct fid_mr *region, struct cxi_counter *counter);

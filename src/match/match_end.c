@@ -132,9 +132,9 @@ static void release_locked(struct mpixq_request *req)
 
     mpixq_request_release(req);
     mpixq_channel_release(&req->pair);
-    /* A sender whose words a GPU of the receiver writes stays until it hears of its end. */
+    /* A sender whose words the receiver's GPU or NIC writes stays until it hears of its end. */
     if (req->pair.peer_world != MPI_PROC_NULL &&
-        (is_send || !peer_is_gone || req->pair.channel->of_gpus)) {
+        (is_send || !peer_is_gone || req->pair.channel->of_gpus || req->pair.is_awaited)) {
         record.u.release = (struct mpixq_wire_release){
             .id = req->pair.peer_id,
             .started = is_send ? mpixq_pair_executed(&req->pair) : mpixq_pair_done(&req->pair)};

@@ -4,6 +4,7 @@
 
 #include <string.h>
 
+#include "gpu_slots.h"
 #include "op.h"
 
 /* Bytes of several messages that a block moves. */
@@ -55,7 +56,9 @@ void mpixq_gpu_take_waits(const struct mpixq_stream *stream, struct mpixq_op lis
             stream->watches && list[i].kind == MPIXQ_OP_WAIT ? list[i].gpu.exposed : NULL;
         char *seen = mpixq_exposed_to(exposed, stream->kind);
 
-        list[i].by_gpu = seen != NULL || list[i].kind == MPIXQ_OP_TAKE;
+        list[i].by_gpu = seen != NULL || list[i].kind == MPIXQ_OP_TAKE ||
+                         (list[i].kind == MPIXQ_OP_DRAIN && stream->watches &&
+                          mpixq_gpu_slots_claim(stream, &list[i]));
         if (seen != NULL) {
             list[i].gpu.seen = seen + ((const char *)list[i].u.awaited - exposed->memory);
         }
@@ -188,16 +191,19 @@ static int copy_and_tell(const struct mpixq_gpu_lane *lane, const struct copies 
     return code == 0 && tells ? write_reached(lane, ticket) : code;
 }
 
-/* Of a block for n words, the threads of each: one, but for messages that are copied from slots. */
+/* Of a block for n words, the threads of each: one, but for messages that are copied from slots. Of
+ * one that has nothing but data a thread copies WIDER times as much, and each thread looks at the
+ * word for itself. */
 static unsigned threads_of_word(const struct mpixq_words *all)
 {
-    enum { WARP = 32, ROUNDS = 4 }; /* words of a slot that a thread copies */
+    enum { WARP = 32, ROUNDS = 4, WIDER = 4 }; /* rounds: words of a slot that a thread copies */
     size_t largest = 0, wanted, most = (size_t)(MPIXQ_THREADS / all->n / WARP) * WARP;
 
     for (unsigned i = 0; i < all->n; i++) {
-        if (all->at[i].slot != NULL && all->at[i].bytes > largest) {
-            largest = all->at[i].bytes;
-        }
+        size_t bytes = all->at[i].slot == NULL ? 0 : all->at[i].bytes;
+
+        bytes = all->at[i].taken != NULL ? (bytes + WIDER - 1) / WIDER : bytes;
+        largest = bytes > largest ? bytes : largest;
     }
     if (largest == 0) {
         return 1;
@@ -237,6 +243,10 @@ static void add_wait(struct mpixq_words *all, const struct mpixq_op *op)
     unsigned i = all->n++;
 
     memset(&all->at[i], 0, sizeof all->at[i]);
+    if (op->kind == MPIXQ_OP_DRAIN) {
+        mpixq_gpu_slots_add(all, i, op);
+        return;
+    }
     all->at[i].value = op->value;
     if (op->kind == MPIXQ_OP_WAIT) {
         all->at[i].address = op->gpu.seen;
@@ -288,7 +298,8 @@ static int launch_words(const struct mpixq_gpu_lane *lane, void *kernel, struct 
     all->value = ticket;
     grid.early = lane->kernels.early && kernel == lane->kernels.wait_all;
     while (code == 0 && words > 0) {
-        for (all->n = 0; all->n < MPIXQ_WORDS && words > 0; op++) {
+        all->n = all->n_whole = 0;
+        for (; all->n < MPIXQ_WORDS && words > 0; op++) {
             if (is_word(op)) {
                 add(all, op);
                 words--;

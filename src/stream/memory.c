@@ -70,6 +70,37 @@ const char *mpixq_memory_of(unsigned kinds, const void *address, void **place_p,
     return where == MPIXQ_AT_GPU ? kind : NULL;
 }
 
+static char *seen_here(const struct mpixq_gpu *gpu, const char *address, size_t bytes)
+{
+    void *first, *last;
+
+    return mpixq_gpu_address(gpu, (char *)address, &first) == 0 &&
+                   mpixq_gpu_address(gpu, (char *)address + bytes - 1, &last) == 0 &&
+                   (char *)last == (char *)first + bytes - 1
+               ? first
+               : NULL;
+}
+
+char *mpixq_memory_seen(const void *address, size_t bytes, const void **place_p, uint64_t *life_p)
+{
+    void *place, *before;
+    char *seen = NULL;
+    int device;
+
+    for (int i = 0; seen == NULL && bytes > 0 && mpixq_gpus[i] != NULL; i++) {
+        const struct mpixq_gpu *gpu = mpixq_gpus[i];
+
+        if (gpu->is_used() && gpu->device_of(address, &device) == 0 &&
+            gpu->place_of(NULL, &place) == 0 && gpu->enter(place, &before) == 0) {
+            seen = seen_here(gpu, address, bytes);
+            *place_p = place;
+            *life_p = mpixq_gpu_life(gpu, place);
+            gpu->leave(place, before);
+        }
+    }
+    return seen;
+}
+
 bool mpixq_memory_orders(void)
 {
     for (int i = 0; mpixq_gpus[i] != NULL; i++) {

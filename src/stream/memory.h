@@ -41,6 +41,9 @@ void mpixq_memory_restore(unsigned kinds);
  * GPU and the host cannot access it; else NULL. *place_p is where kernels can, or NULL. *moves_p:
  * the host can, and so can a GPU, and the pages are with the one or the other. */
 const char *mpixq_memory_of(unsigned kinds, const void *address, void **place_p, bool *moves_p);
+/* Where kernels in the place of the calling thread find this memory of the host, all of it; NULL:
+ * they do not reach it, as what is not pinned. *life_p is the life of the place. */
+char *mpixq_memory_seen(const void *address, size_t bytes, const void **place_p, uint64_t *life_p);
 /* May a NIC access memory of a GPU that is reached by streams of this kind? As for_nic of gpu.h. */
 const char *mpixq_memory_for_nic(const char *kind, const void *address, bool written, bool trusts,
                                  int *device_p);

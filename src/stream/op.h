@@ -28,7 +28,10 @@ enum mpixq_op_kind {
     MPIXQ_OP_RUN,   /* a function of the program */
     /* Waits: until word has reached value, acquire, or *failed is not 0. */
     MPIXQ_OP_WAIT, /* a GPU that sees the word waits for it by itself */
-    MPIXQ_OP_TAKE  /* a GPU waits for an end, and copies what lies in a slot */
+    MPIXQ_OP_TAKE, /* a GPU waits for an end, and copies what lies in a slot */
+    /* A GPU that sees what it needs waits for another word, which says that a message lies in a
+     * slot of the host's memory, copies that, and writes the word. */
+    MPIXQ_OP_DRAIN
 };
 
 /* What a stream of a GPU copies in its order, between its memory and the host's: addresses as the
@@ -71,6 +74,33 @@ struct mpixq_gpu_end {
     uint64_t floor;
 };
 
+/* A receive whose messages come to slots of equal size in memory of the host, used in turn, the
+ * first by start 1. Whoever waits for start k copies it, once a word says that it has come, and
+ * writes k to taken: a thread of the host, which is busy meanwhile, or a GPU, for which its stream
+ * has claimed the start before. Only one of them does. */
+struct mpixq_gpu_slots {
+    const struct mpixq_exposed *page, *block; /* memory with the word, and with slots and taken */
+    const _Atomic uint64_t *word;             /* base + k: start k has come */
+    uint64_t base;
+    char *first;
+    uint64_t room, bytes; /* of a slot, and of a message */
+    unsigned n;
+    _Atomic uint64_t *taken;
+    /* Where kernels of a place, in one life of it, find the buffer if that is the host's memory;
+     * NULL: they do not reach it, or it has a twin, out of which the stream copies. */
+    char *to;
+    const void *place;
+    uint64_t life;
+    atomic_bool busy;         /* a thread copies; or none may any more */
+    _Atomic uint64_t claimed; /* the last start that a GPU copies */
+    uint64_t left;            /* the last one that was left to threads; in the queue's turn */
+    /* Of the wait that is submitted, by its stream: the word, the slot, where that belongs, and
+     * taken, as the GPU sees them. */
+    struct {
+        char *word, *slot, *to, *taken;
+    } seen;
+};
+
 /* Bytes of a slot for a message, at both ends the same. */
 static inline size_t mpixq_slot_bytes(uint64_t bytes)
 {
@@ -95,11 +125,12 @@ struct mpixq_op {
 
     /* What a GPU needs for its part. Of a RING: the doorbell, or NULL, and then where it sees
      * it; of a WAIT: the memory that the word is in, or NULL, and then where it sees the word; of a
-     * MOVE and a TAKE: the end; of a MOVE NULL, if the start moves nothing. */
+     * MOVE and a TAKE: the end; of a MOVE NULL, if the start moves nothing; of a DRAIN: the slots. */
     union {
         const struct mpixq_exposed *exposed;
         char *seen;
         const struct mpixq_gpu_end *end;
+        struct mpixq_gpu_slots *slots;
     } gpu;
     /* Made before a start, or after a wait; NULL: none. Not set where the stream copies nothing. */
     const struct mpixq_copy *copy;

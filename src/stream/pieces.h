@@ -44,7 +44,8 @@ struct mpixq_words {
     void *word; /* as above */
     unsigned long long value;
     unsigned n;
-    unsigned each; /* threads for a word */
+    unsigned n_whole; /* of these have slots with nothing but data: see taken */
+    unsigned each;    /* threads for a word */
     struct {
         void *address;
         unsigned long long value;
@@ -56,6 +57,9 @@ struct mpixq_words {
         void *slot; /* NULL: there is none */
         char *to;   /* where the message belongs, and its */
         mpixq_word_t bytes;
+        /* The slot has nothing but the data, which is there once the word says so. Then it is
+         * copied, and mine is stored here. NULL: it is another one, or there is none. */
+        void *taken;
     } at[MPIXQ_WORDS];
 };
 

@@ -93,6 +93,8 @@ MPIXQ_ENV_INT(part_kib, "MPIXQ_PART_KIB", 1024, 0, 1048576,
               "many KiB if there are two, so that copies and transfer overlap; 0: whole")
 MPIXQ_ENV_CHOICE(ipc, "MPIXQ_IPC", "auto", "auto|no",
                  "deprecated: no takes ipc out of the default of MPIXQ_CHANNELS")
-MPIXQ_ENV_INT(eager, "MPIXQ_EAGER", 8192, 0, 65536,
-              "bytes of a message up to which a send on the channel ipc completes without its "
-              "receive, if memory for that is left, as both ends have it; 0: none does")
+MPIXQ_ENV_INT(
+    eager, "MPIXQ_EAGER", 8192, 0, 65536,
+    "bytes of a message up to which a send on the channels ipc and cxi completes without "
+    "its receive, if memory for that is left, as both ends have it, and on cxi not if the NIC "
+    "receives into memory of a GPU; 0: none does")

@@ -131,6 +131,18 @@ static int is_closed(const struct mpixq_end *own)
     return __atomic_load_n(&own->closed, __ATOMIC_ACQUIRE) != 0;
 }
 
+/* A slot of the host's memory, where it is copied to, and the word that says so. */
+static void reach_slot(struct mpixq_words *all, unsigned i)
+{
+    size_t bytes = all->at[i].bytes;
+
+    if (all->at[i].taken != NULL) {
+        all->at[i].taken = hip_double_reach(all->at[i].taken, sizeof(uint64_t));
+        all->at[i].slot = bytes > 0 ? hip_double_reach(all->at[i].slot, bytes) : NULL;
+        all->at[i].to = bytes > 0 ? hip_double_reach(all->at[i].to, bytes) : NULL;
+    }
+}
+
 static struct mpixq_words words_of(const void *parameters)
 {
     struct mpixq_words all = *(const struct mpixq_words *)parameters;
@@ -144,6 +156,7 @@ static struct mpixq_words words_of(const void *parameters)
         if (!counted || !is_closed(all.at[i].address)) {
             all.at[i].state = reach_or_null(all.at[i].state, sizeof(uint64_t));
         }
+        reach_slot(&all, i);
     }
     all.gate = hip_double_reach(all.gate, sizeof(uint64_t));
     all.halt = reach_or_null(all.halt, sizeof(uint64_t));

@@ -131,12 +131,70 @@ static void waits_for_what_lives(void **state)
     assert_int_equal(states[0].value, MPIXQ_STATE_BOTH(1));
 }
 
+/* Slots with nothing but data: each message is copied when its word is there, of any length and to
+ * any address, and nothing beside it is written. */
+static void copies_whole(void **state)
+{
+    enum { ROOM = 64 };
+    static char from[WORDS][ROOM], to[WORDS][ROOM + 2];
+    uint64_t taken[WORDS] = {0};
+    struct mpixq_words all = failed_wait();
+
+    (void)state;
+    gate = halt = 0;
+    memset(from, 'a', sizeof from);
+    memset(to, 'z', sizeof to);
+    all.n_whole = WORDS;
+    for (int i = 0; i < WORDS; i++) {
+        done[i] = i > 0 ? 40 : 0;
+        all.at[i].state = NULL;
+        all.at[i].value = 40;
+        all.at[i].mine = 3;
+        all.at[i].slot = from[i];
+        all.at[i].to = to[i] + 1;
+        all.at[i].bytes = i < 4 ? (uint64_t)i : ROOM;
+        all.at[i].taken = &taken[i];
+    }
+    arriving = &done[0];
+    arrives_at = 5;
+    all.at[0].value = 1;
+    mpixq_wait_all(all);
+    assert_int_equal(naps, 5);
+    for (int i = 0; i < WORDS; i++) {
+        assert_int_equal(taken[i], 3);
+        assert_int_equal(to[i][0], 'z');
+        assert_int_equal(to[i][all.at[i].bytes + 1], 'z');
+        assert_true(all.at[i].bytes == 0 || memcmp(to[i] + 1, from[i], all.at[i].bytes) == 0);
+    }
+}
+
+/* A message that does not come before the queue has failed is not copied, nor said to be. */
+static void copies_nothing(void **state)
+{
+    static char from[4], to[4] = "zzz";
+    uint64_t taken = 0;
+    struct mpixq_words all = failed_wait();
+
+    (void)state;
+    all.n = all.n_whole = 1;
+    all.at[0].state = NULL;
+    all.at[0].slot = from;
+    all.at[0].to = to;
+    all.at[0].bytes = 3;
+    all.at[0].taken = &taken;
+    mpixq_wait_all(all);
+    assert_int_equal(taken, 0);
+    assert_string_equal(to, "zzz");
+    assert_int_equal(left, 7);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(looks_once_for_all),   cmocka_unit_test(looks_once_for_slots),
         cmocka_unit_test(takes_what_comes),     cmocka_unit_test(closes_pairs),
-        cmocka_unit_test(waits_for_what_lives),
+        cmocka_unit_test(waits_for_what_lives), cmocka_unit_test(copies_whole),
+        cmocka_unit_test(copies_nothing),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -14,7 +14,8 @@ def say(report):
                    if row["channel"] in (channel, "any")}
         for peers in PEERS:
             heap = counted["bytes in MPI_Init"] + counted["bytes once"] + \
-                peers * counted["bytes of a peer"] + 2 * peers * counted["bytes of a request"]
+                peers * counted["bytes of a peer"] + 2 * peers * counted["bytes of a request"] + \
+                peers * counted["bytes of slots"]
             rows.append(["%s, %d neighbours" % (channel, peers), "%d" % (heap / 1024),
                          str(counted["messages to a peer"] * peers),
                          str(counted["counters of a pair"] * peers),

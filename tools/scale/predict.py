@@ -8,13 +8,13 @@ import sim
 
 GRAPH = 2.5  # the host's us for a graph of an exchange: measured on an H200, doc/performance.md
 ENTRIES = 56  # of a NIC that the library uses by default, for all ranks on it (doc/cxi.md)
-EAGER = 8192
+EAGER = 8192  # the longest message that does not wait for its receive (MPIXQ_EAGER)
 
 # name: kernels that pack, graph, eager, whether it can be had today
 FORMS = {
     "queue": (8, False, False, True),
     "merged": (1, False, False, True),
-    "eager": (1, False, True, False),
+    "eager": (1, False, True, True),
     "graph": (1, True, False, False),
     "fused": (0, False, False, False),
 }

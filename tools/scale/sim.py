@@ -73,8 +73,9 @@ class Rank:
 def messages(rank, p, point, posts, rung, clear, latency):
     """The NIC does the writes, the longer ones when they are clear: when the last has arrived."""
     last = 0.0
+    eager = point["eager"]  # 0: none are
     for size, post, ring in zip(point["bytes"], posts, rung):
-        start = np.maximum(ring, np.where(size < point["eager"], 0.0, clear))
+        start = np.maximum(ring, np.where((eager > 0) & (size <= eager), 0.0, clear))
         gone = rank.execute(post, start, size * p["G"] * 1e-6)
         last = np.maximum(last, gone + latency)
     return last
