@@ -6,6 +6,7 @@
  */
 #include "mtest.h"
 
+#include <mpix_queue_partitions.h>
 #include <mpix_queue_rma.h>
 
 #include <stdlib.h>
@@ -48,6 +49,24 @@ static void call_puts(void)
     MTEST_CHECK(base == &blk && flag == -9);
 }
 
+/* And those of partitioned requests. */
+static void call_partitions(void)
+{
+    MPI_Request request = MPI_REQUEST_NULL;
+    int buf = 0, flag = -9;
+
+    MTEST_OTHER(
+        MPIX_Psend_init(&buf, 1, 1, MPI_INT, 0, 0, MPI_COMM_WORLD, MPI_INFO_NULL, &request));
+    MTEST_OTHER(
+        MPIX_Precv_init(&buf, 1, 1, MPI_INT, 0, 0, MPI_COMM_WORLD, MPI_INFO_NULL, &request));
+    MTEST_OTHER(MPIX_Pready(0, request));
+    MTEST_OTHER(MPIX_Pready_range(0, 0, request));
+    MTEST_OTHER(MPIX_Pready_list(1, &buf, request));
+    MTEST_OTHER(MPIX_Parrived(request, 0, &flag));
+    MTEST_OTHER(MPIX_Pbuf_prepare(request));
+    MTEST_CHECK(request == MPI_REQUEST_NULL && flag == -9);
+}
+
 static void call_everything(void)
 {
     MPIX_Queue queue = MPIX_QUEUE_NULL;
@@ -83,6 +102,7 @@ static void call_everything(void)
     MTEST_OTHER(MPIX_Host_stream_synchronize(stream));
     MTEST_OTHER(MPIX_Host_stream_query(stream, &flag));
     call_puts();
+    call_partitions();
     MTEST_EQ(flag, -9);
     MTEST_CHECK(queue == MPIX_QUEUE_NULL && stream == MPIX_HOST_STREAM_NULL);
     MTEST_CHECK(match == MPI_REQUEST_NULL && info == MPI_INFO_NULL);

@@ -96,7 +96,8 @@ public_names()
 {
     sed -n -e 's/^MPIXQ_PUBLIC int \(MPIXQ_[A-Za-z_]*\)(.*/\1/p' \
         -e 's/^#define \(MPIX_[A-Z][a-z][A-Za-z_]*\) MPIXQ_.*/\1/p' "$top/include/mpix_queue.h" \
-        "$top/include/mpix_queue_rma.h" | grep -vx -e 'MPIX_Queue' -e 'MPIX_Queue_type' \
+        "$top/include/mpix_queue_rma.h" "$top/include/mpix_queue_partitions.h" |
+        grep -vx -e 'MPIX_Queue' -e 'MPIX_Queue_type' \
         -e 'MPIX_Host_stream' -e 'MPIX_Window' -e 'MPIX_Signal' -e 'MPIX_Plan' -e 'MPIX_Blk'
 }
 

@@ -11,13 +11,14 @@
 #include "capture.h"
 #include "mtest.h"
 
+#include <mpix_queue_partitions.h>
 #include <signal.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
-enum { TAG = 7, N = 3, WORD = 64 };
+enum { TAG = 7, TAG_PARTED = 20, N = 3, WORD = 64 };
 
 static volatile sig_atomic_t calls; /* of the program's handler */
 static volatile sig_atomic_t had_info;
@@ -161,6 +162,38 @@ static void test_host(bool has_thread)
     MTEST_OK(MPI_Barrier(MPI_COMM_WORLD));
 }
 
+/* A partitioned request is told as one, with none of its messages. */
+static void test_parted(void)
+{
+    static const char one[] = "dump: 0 requests are being matched, 1 have a start that is pending";
+    int starts, ends;
+    MPI_Request r;
+
+    MTEST_OK(mtest_rank == 0 ? MPIX_Precv_init(in, N, 1, MPI_INT, 1, TAG_PARTED, MPI_COMM_WORLD,
+                                               MPI_INFO_NULL, &r)
+                             : MPIX_Psend_init(out, N, 1, MPI_INT, 0, TAG_PARTED, MPI_COMM_WORLD,
+                                               MPI_INFO_NULL, &r));
+    MTEST_OK(MPIX_Match(&r));
+    if (mtest_rank == 0) {
+        starts = CAPTURE_COUNT(0, "dump: start ");
+        ends = CAPTURE_COUNT(0, one);
+        MTEST_OK(MPI_Start(&r));
+        signal_rank(0);
+        CAPTURE_WAIT(0, ends + 1, one);
+        CAPTURE_WAIT(0, 1, "dump: start 1 of receive from 1 tag 20 (",
+                     "12 bytes) by channel partit", "by the host: partitions have not come");
+        MTEST_EQ(CAPTURE_COUNT(0, "dump: start "), starts + 1);
+    }
+    MTEST_OK(MPI_Barrier(MPI_COMM_WORLD));
+    if (mtest_rank == 1) {
+        MTEST_OK(MPI_Start(&r));
+        MTEST_OK(MPIX_Pready_range(0, N - 1, r));
+    }
+    MTEST_OK(MPI_Wait(&r, MPI_STATUS_IGNORE));
+    MTEST_OK(MPI_Request_free(&r));
+    MTEST_OK(MPI_Barrier(MPI_COMM_WORLD));
+}
+
 /* The program's handler has been called each time, as the system calls it; a later one is told. */
 static void test_chained(void)
 {
@@ -237,6 +270,7 @@ int main(int argc, char **argv)
         test_queue();
         test_match();
         test_host(true);
+        test_parted();
     }
     capture_end();
     return after(is_chained, mtest_verdict());

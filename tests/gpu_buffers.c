@@ -7,6 +7,7 @@
  */
 #include "mtest.h"
 
+#include <mpix_queue_partitions.h>
 #include <string.h>
 
 #include "mtest_gpu.h"
@@ -78,6 +79,21 @@ static void exchange(struct side *s)
     mtest_gpu_free(s->memory, s->in);
 }
 
+/* Where the buffers of the messages are shows late, and the error is the same. */
+static void test_limit_of_parts(int *block, MPI_Datatype gaps)
+{
+    int out[2] = {1, 2};
+    MPI_Request both[2];
+
+    MTEST_OK(MPIX_Precv_init(block, 1, 1, gaps, mtest_rank, TAG, MPI_COMM_WORLD, MPI_INFO_NULL,
+                             &both[0]));
+    MTEST_OK(MPIX_Psend_init(out, 2, 1, MPI_INT, mtest_rank, TAG, MPI_COMM_WORLD, MPI_INFO_NULL,
+                             &both[1]));
+    MTEST_KIND_TEXT(MPIX_Matchall(2, both), MPIXQ_ERR_UNSUPPORTED, "gaps");
+    MTEST_OK(MPI_Request_free(&both[0]));
+    MTEST_OK(MPI_Request_free(&both[1]));
+}
+
 /* MPIXQ_GPU_AWARE is no here. */
 static void test_limits(struct side *s)
 {
@@ -92,6 +108,7 @@ static void test_limits(struct side *s)
     MTEST_OK(MPI_Recv_init(block, 1, gaps, mtest_rank, TAG, MPI_COMM_WORLD, &r));
     MTEST_KIND_TEXT(MPIX_Match(&r), MPIXQ_ERR_UNSUPPORTED, "gaps");
     MTEST_OK(MPI_Request_free(&r));
+    test_limit_of_parts(block, gaps);
 
     MTEST_OK(PMPIXQ_Queue_init(&on_host, MPIX_QUEUE_AUTO, NULL));
     MTEST_OK(MPI_Recv_init(&in, 1, MPI_INT, mtest_rank, TAG, MPI_COMM_WORLD, &self[0]));

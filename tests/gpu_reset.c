@@ -8,6 +8,7 @@
  * With the argument "freed", only what has freed its requests in time.
  */
 #include <dirent.h>
+#include <mpix_queue_partitions.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -248,6 +249,33 @@ static void test_lost(bool both)
     place_end(&place);
 }
 
+/* A partitioned request, which only the host starts, and only where GPUs move its data. */
+static void test_lost_parts(void)
+{
+    enum { PARTITIONS = 3, OF_EACH = BYTES / PARTITIONS };
+    unsigned char *in = mtest_gpu_alloc(MTEST_DEVICE, BYTES);
+    unsigned char *out = mtest_gpu_alloc(MTEST_DEVICE, BYTES);
+    struct place place;
+    MPI_Request r[2];
+
+    MTEST_OK(MPIX_Precv_init(in, PARTITIONS, OF_EACH, MPI_BYTE, peer, TAG, MPI_COMM_WORLD,
+                             MPI_INFO_NULL, &r[0]));
+    MTEST_OK(MPIX_Psend_init(out, PARTITIONS, OF_EACH, MPI_BYTE, peer, TAG, MPI_COMM_WORLD,
+                             MPI_INFO_NULL, &r[1]));
+    MTEST_OK(MPIX_Matchall(2, r));
+    MTEST_OK(MPI_Startall(2, r));
+    MTEST_OK(MPIX_Pready_range(0, PARTITIONS - 1, r[1]));
+    MTEST_OK(MPI_Waitall(2, r, MPI_STATUSES_IGNORE));
+    MTEST_OK(MPI_Barrier(MPI_COMM_WORLD));
+    mtest_gpu_reset();
+    place = place_make(mtest_gpu_stream());
+    MTEST_KIND_TEXT(MPI_Start(&r[0]), MPIXQ_ERR_COMM, "reset");
+    MTEST_KIND_TEXT(MPI_Start(&r[1]), MPIXQ_ERR_COMM, "reset");
+    MTEST_OK(MPI_Request_free(&r[0]));
+    MTEST_OK(MPI_Request_free(&r[1]));
+    place_end(&place);
+}
+
 /* A queue that was there is an error, also while nobody has made another one since; and can be
  * freed. By the default stream, whose handle is as good as before, and by one that is gone: to a
  * driver of CUDA that may be any address. */
@@ -279,17 +307,23 @@ static void test_queue(void *stream, bool other_first)
 
 int main(int argc, char **argv)
 {
+    const char *channels;
+
     mtest_begin(&argc, &argv, MPI_THREAD_MULTIPLE);
     if (mtest_gpu_kind() == NULL || mtest_size != 2) {
         mtest_skip("no GPU is asked for (MTEST_STREAM), or these are not two ranks");
         return mtest_end();
     }
     peer = 1 - mtest_rank;
+    channels = getenv("MPIXQ_CHANNELS");
     test_freed();
     test_kept();
     if (argc < 2 || strcmp(argv[1], "freed") != 0) {
         test_lost(true);
         test_lost(false);
+        if (channels != NULL && strstr(channels, "ipc") != NULL) {
+            test_lost_parts();
+        }
         test_queue(NULL, false);
         test_queue(NULL, true);
         if (strcmp(mtest_gpu_kind(), "hipStream_t") == 0) {

@@ -5,7 +5,8 @@
  * data all the same, if they can. With an argument:
  *
  *     none      they cannot: each pair goes by the next channel, at both ends
- *     multiple  who has begun MPIX_Imatch, and calls nothing of the library then, is matched too
+ *     multiple  who has begun MPIX_Imatch, and calls nothing of the library then, is matched too,
+ *               also the parts of partitioned requests
  *
  * For any even number of ranks, with MTEST_STREAM and MTEST_BUFFER=device. On the double of HIP's
  * runtime HIP_DOUBLE_VISIBLE=own hides the other GPUs, and HIP_DOUBLE_HIDDEN says what becomes of
@@ -13,6 +14,7 @@
  */
 #include "mtest.h"
 
+#include <mpix_queue_partitions.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -73,23 +75,50 @@ static void transfer(struct side *s, MPIX_Queue queue)
     }
 }
 
-static void match(struct side *s, enum mode mode)
+static void match(int n, MPI_Request r[], enum mode mode)
 {
     MPI_Request op = MPI_REQUEST_NULL;
 
     if (mode != ALONE) {
-        MTEST_OK(MPIX_Matchall(2 * SIZES, s->r));
+        MTEST_OK(MPIX_Matchall(n, r));
         return;
     }
     /* The other one comes to the barrier when its match is done. */
     if (mtest_rank % 2 == 0) {
-        MTEST_OK(MPIX_Imatchall(2 * SIZES, s->r, &op));
+        MTEST_OK(MPIX_Imatchall(n, r, &op));
         MTEST_OK(MPI_Barrier(MPI_COMM_WORLD));
         MTEST_OK(MPI_Wait(&op, MPI_STATUS_IGNORE));
     } else {
-        MTEST_OK(MPIX_Matchall(2 * SIZES, s->r));
+        MTEST_OK(MPIX_Matchall(n, r));
         MTEST_OK(MPI_Barrier(MPI_COMM_WORLD));
     }
+}
+
+/* Messages of a request are matched after it, and open memory of the peer then. */
+static void test_parted(enum mode mode)
+{
+    enum { PARTITIONS = 4, OF_EACH = 20000 };
+    struct mtest_buf in, out;
+    MPI_Request r[2];
+
+    mtest_buf_make(&in, MPI_BYTE, PARTITIONS * OF_EACH);
+    mtest_buf_make(&out, MPI_BYTE, PARTITIONS * OF_EACH);
+    mtest_buf_clear(&in);
+    mtest_buf_fill(&out, 7 + mtest_rank);
+    MTEST_OK(MPIX_Precv_init(in.buf, PARTITIONS, OF_EACH, MPI_BYTE, peer, TAG, MPI_COMM_WORLD,
+                             MPI_INFO_NULL, &r[0]));
+    MTEST_OK(MPIX_Psend_init(out.buf, PARTITIONS, OF_EACH, MPI_BYTE, peer, TAG, MPI_COMM_WORLD,
+                             MPI_INFO_NULL, &r[1]));
+    match(2, r, mode);
+    MTEST_OK(MPI_Startall(2, r));
+    MTEST_OK(MPIX_Pready_range(0, PARTITIONS - 1, r[1]));
+    MTEST_OK(MPI_Waitall(2, r, MPI_STATUSES_IGNORE));
+    MTEST_FULL(&in, 7 + peer);
+    MTEST_OK(MPI_Request_free(&r[0]));
+    MTEST_OK(MPI_Request_free(&r[1]));
+    MTEST_OK(MPI_Barrier(MPI_COMM_WORLD));
+    mtest_buf_free(&in);
+    mtest_buf_free(&out);
 }
 
 /* No other channel may: then both ends hear why it cannot. */
@@ -131,7 +160,7 @@ int main(int argc, char **argv)
     MTEST_OK(MPIX_Queue_init(&queue, MPIX_QUEUE_AUTO, NULL));
     for (int i = 0; i < 2; i++) {
         make(&s);
-        match(&s, mode);
+        match(2 * SIZES, s.r, mode);
         transfer(&s, queue);
         end(&s);
     }
@@ -140,6 +169,8 @@ int main(int argc, char **argv)
     MTEST_OK(MPIX_Queue_free(&queue));
     if (mode == SERVES_NOT) {
         test_only();
+    } else {
+        test_parted(mode);
     }
     return mtest_end();
 }

@@ -24,4 +24,9 @@ static inline MPI_Info mpixq_fortran_info(const MPI_Fint *info)
     return mpixq_lib_is_up() ? PMPI_Info_f2c(*info) : MPI_INFO_NULL;
 }
 
+static inline MPI_Comm mpixq_fortran_comm(const MPI_Fint *comm)
+{
+    return mpixq_lib_is_up() ? PMPI_Comm_f2c(*comm) : MPI_COMM_NULL;
+}
+
 #endif

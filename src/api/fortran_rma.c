@@ -7,24 +7,19 @@
 #include "api.h"
 #include "fortran_names.h"
 
-static MPI_Comm comm_of(const MPI_Fint *comm)
-{
-    return mpixq_lib_is_up() ? PMPI_Comm_f2c(*comm) : MPI_COMM_NULL;
-}
-
 static void window_create(void *const *base, const MPI_Aint *bytes, const MPI_Fint *comm,
                           const MPI_Fint *info, MPIXQ_Window *win, MPI_Fint *ierror)
 {
-    mpixq_fortran_return(
-        ierror, MPIXQ_Window_create(*base, *bytes, comm_of(comm), mpixq_fortran_info(info), win));
+    mpixq_fortran_return(ierror, MPIXQ_Window_create(*base, *bytes, mpixq_fortran_comm(comm),
+                                                     mpixq_fortran_info(info), win));
 }
 HANDLES(window_create, mpixq_window_create);
 
 static void window_allocate(const MPI_Aint *bytes, const MPI_Fint *comm, const MPI_Fint *info,
                             void **base, MPIXQ_Window *win, MPI_Fint *ierror)
 {
-    mpixq_fortran_return(
-        ierror, MPIXQ_Window_allocate(*bytes, comm_of(comm), mpixq_fortran_info(info), base, win));
+    mpixq_fortran_return(ierror, MPIXQ_Window_allocate(*bytes, mpixq_fortran_comm(comm),
+                                                       mpixq_fortran_info(info), base, win));
 }
 HANDLES(window_allocate, mpixq_window_allocate);
 

@@ -61,6 +61,11 @@ static int collect(const struct mpixq_call *call, int count, MPI_Request request
 
     for (int i = 0; error == MPIXQ_E_NONE && i < room->n; i++) {
         room->records[i]->channels = *channels;
+        if (room->records[i]->is_partitioned && room->records[i]->peer != MPI_PROC_NULL &&
+            !mpixq_match_prepare_split(room->records[i], call)) {
+            error = MPIXQ_E_NO_MEMORY;
+            mpixq_fault_at(&fault, room->records[i]->op_index, room->records[i]);
+        }
     }
     if (error == MPIXQ_E_NONE) {
         error = mpixq_stage(room->records, room->n, &failed);

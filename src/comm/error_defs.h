@@ -2,8 +2,7 @@
  * Copyright (c) 2026 the mpix-queue authors
  *
  * Every error of the library: MPIXQ_ERROR(name, kind, text). The order is that of the wire: a match
- * message names an error by its place here, so append, and raise MPIXQ_WIRE_VERSION otherwise.
- */
+ * message names an error by its place here, so append, and raise MPIXQ_WIRE_VERSION otherwise. */
 MPIXQ_ERROR(
     INTERPOSE, MPIXQ_ERR_INTERPOSE,
     "MPI calls pass by libmpix_queue. Causes: linked after MPI, behind another library, dropped "
@@ -189,45 +188,5 @@ MPIXQ_ERROR(DEVICE_STREAM, MPIXQ_ERR_UNSUPPORTED,
             "without MPS)")
 MPIXQ_ERROR(DEVICE_ACTIVE, MPIXQ_ERR_STATE,
             "a kernel has started the request of a handle, and that start has not completed")
-MPIXQ_ERROR(ARG_WINDOW_P, MPIXQ_ERR_ARG, "argument win: the address is NULL")
-MPIXQ_ERROR(ARG_WINDOW, MPIXQ_ERR_ARG, "argument win: null, freed, or not a window")
-MPIXQ_ERROR(ARG_BASE, MPIXQ_ERR_ARG, "argument base: NULL")
-MPIXQ_ERROR(ARG_RANGE, MPIXQ_ERR_ARG,
-            "arguments offset and bytes: negative, or beyond the end of the window")
-MPIXQ_ERROR(ARG_COMM, MPIXQ_ERR_ARG, "argument comm: null, or an intercommunicator")
-MPIXQ_ERROR(WINDOW_BYTES, MPIXQ_ERR_ARG, "argument bytes: not the same at all processes")
-MPIXQ_ERROR(WINDOW_GPU, MPIXQ_ERR_UNSUPPORTED,
-            "argument base: in memory of a GPU that the host cannot access, where this version has "
-            "no windows")
-MPIXQ_ERROR(WINDOW_BUSY, MPIXQ_ERR_STATE,
-            "at some process a stream has yet to make what was enqueued for the window")
-MPIXQ_ERROR(WINDOW_CAPTURE, MPIXQ_ERR_UNSUPPORTED,
-            "puts, plans and signals cannot be captured into a graph")
-MPIXQ_ERROR(WINDOW_QUEUE, MPIXQ_ERR_UNSUPPORTED,
-            "argument queue: its type excludes the fallback, by which all windows go")
-MPIXQ_ERROR(ARG_SIGNAL_P, MPIXQ_ERR_ARG, "argument sig: the address is NULL")
-MPIXQ_ERROR(ARG_SIGNAL, MPIXQ_ERR_ARG, "argument sig: null, freed, or not a signal")
-MPIXQ_ERROR(SIGNAL_OTHER, MPIXQ_ERR_ARG, "argument sig: a signal of another window")
-MPIXQ_ERROR(ARG_EVENTS, MPIXQ_ERR_ARG, "argument num_event: less than 1")
-MPIXQ_ERROR(SIGNAL_OUTSTANDING, MPIXQ_ERR_STATE, "the signal is not complete: wait for it first")
-MPIXQ_ERROR(SIGNAL_SURPLUS, MPIXQ_ERR_STATE,
-            "puts came before the reset that they are meant for, or are surplus")
-MPIXQ_ERROR(SIGNAL_BUSY, MPIXQ_ERR_STATE, "a stream has yet to wait for the signal or to reset it")
-MPIXQ_ERROR(ARG_BLK, MPIXQ_ERR_ARG, "argument blk, local or remote: NULL")
-MPIXQ_ERROR(BLK, MPIXQ_ERR_ARG,
-            "no block of MPIX_Blk_init, one that was changed, or of another "
-            "version")
-MPIXQ_ERROR(BLK_WINDOW, MPIXQ_ERR_STATE,
-            "a block of a window that this process has freed, or "
-            "never had")
-MPIXQ_ERROR(BLK_OTHER, MPIXQ_ERR_ARG, "a block of another window or process than the other block")
-MPIXQ_ERROR(BLK_LOCAL, MPIXQ_ERR_ARG, "a block of another process")
-MPIXQ_ERROR(BLK_BYTES, MPIXQ_ERR_ARG, "the block has more or less bytes than the other block")
-MPIXQ_ERROR(BLK_PARTS, MPIXQ_ERR_ARG, "the block is so large that it has too many parts")
-MPIXQ_ERROR(BLK_RANGE, MPIXQ_ERR_ARG, "the block lies outside of the window")
-MPIXQ_ERROR(BLK_STALE, MPIXQ_ERR_STATE, "the signal of the block was freed")
-MPIXQ_ERROR(ARG_PLAN_P, MPIXQ_ERR_ARG, "argument plan: the address is NULL")
-MPIXQ_ERROR(ARG_PLAN, MPIXQ_ERR_ARG, "argument plan: null, freed, or not a plan")
-MPIXQ_ERROR(PLAN_WINDOWS, MPIXQ_ERR_ARG, "arguments local and remote: blocks of several windows")
-MPIXQ_ERROR(PLAN_FREED, MPIXQ_ERR_STATE, "argument plan: its window was freed")
-MPIXQ_ERROR(PLAN_BUSY, MPIXQ_ERR_STATE, "a stream has yet to start the plan")
+#include "error_partitions_defs.h"
+#include "error_rma_defs.h"

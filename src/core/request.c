@@ -101,16 +101,22 @@ static void note(struct mpixq_request *req)
 {
     MPI_Request handle = atomic_load_explicit(&req->handle, memory_order_relaxed);
 
-    atomic_store(&req->note, mpixq_noted_add(handle));
+    if (handle != MPI_REQUEST_NULL) { /* a part of a partitioned request has none */
+        atomic_store(&req->note, mpixq_noted_add(handle));
+    }
 }
 
-/* Once, whether its match fails or it loses its handle. */
+/* Once, whether its match fails or it loses its handle. A partitioned one is noted, and looked at,
+ * as long as it has a handle: MPI must never be given it to start. */
 static void end_note(struct mpixq_request *req)
 {
     uint16_t ended = atomic_exchange(&req->note, 0);
 
     if (ended != 0) {
         mpixq_noted_remove(ended);
+        if (req->is_partitioned) {
+            atomic_fetch_sub(&mpixq_active, 1);
+        }
     }
 }
 
@@ -129,10 +135,14 @@ bool mpixq_request_step(struct mpixq_request *req, enum mpixq_event event)
     }
     if (from == MPIXQ_UNMATCHED) {
         req->was_matching = true;
-        note(req);
+        if (!req->is_partitioned) {
+            note(req);
+        }
         atomic_fetch_add(&mpixq_active, 1);
     } else if (to == MPIXQ_UNMATCHED) {
-        end_note(req);
+        if (!req->is_partitioned) {
+            end_note(req);
+        }
         atomic_fetch_sub(&mpixq_active, 1);
     }
     return true;
@@ -269,9 +279,64 @@ void mpixq_request_capture(const struct mpixq_captured *args, MPI_Comm comm, MPI
     }
 }
 
+struct mpixq_request *mpixq_request_capture_partitioned(const struct mpixq_captured *args,
+                                                        MPI_Comm comm, MPI_Request handle,
+                                                        struct mpixq_parted *parted)
+{
+    struct mpixq_request *req;
+
+    mpixq_request_capture(args, comm, handle);
+    req = mpixq_request_find(handle);
+    if (req != NULL) {
+        req->was_matching = true; /* what follows is written to */
+        req->is_partitioned = true;
+        req->pair.end = parted;
+        note(req);
+        atomic_fetch_add(&mpixq_active, 1);
+    }
+    return req;
+}
+
+struct mpixq_request *mpixq_request_make_part(const struct mpixq_request *req)
+{
+    struct held type = {.handle = req->pair.message.type}; /* which is the whole's to free */
+    struct mpixq_request *part = NULL;
+
+    if (hold_type(&type)) {
+        mpixq_spin_lock(&lock);
+        part = record_new();
+        mpixq_spin_unlock(&lock);
+    }
+    if (part == NULL) {
+        let_go(req->pair.message.mode, NULL, type);
+        return NULL;
+    }
+    part->was_matching = part->is_part = true;
+    part->peer = req->peer;
+    part->tag = req->tag;
+    part->holds_type = type.is_ours;
+    part->comm = mpixq_comm_hold(req->comm);
+    part->pair.owner = part;
+    part->pair.message = req->pair.message;
+    part->pair.message.type = type.handle;
+    atomic_store(&part->handle, MPI_REQUEST_NULL);
+    return part;
+}
+
 struct mpixq_request *mpixq_request_find(MPI_Request handle)
 {
     return handle != MPI_REQUEST_NULL ? mpixq_handles_find(handle) : NULL;
+}
+
+/* What belongs to the record, and is not given back under the lock of the records. */
+static void forget_parts(struct mpixq_request *req)
+{
+    if (req->is_partitioned) {
+        struct mpixq_parted *parted = req->pair.end;
+
+        parted->forget(parted);
+        req->is_partitioned = false;
+    }
 }
 
 static void forget_prepared(struct mpixq_request *req)
@@ -298,9 +363,13 @@ bool mpixq_request_drop(MPI_Request handle, struct mpixq_request **req_p)
     comm = req->comm;
     type = held_type(req);
     was_matching = req->was_matching;
-    mpixq_graphs_forget(&req->pair);
-    mpixq_staging_give_back(req->pair.staging);
-    forget_prepared(req);
+    if (was_matching) { /* else it has none of these */
+        mpixq_graphs_forget(&req->pair);
+        mpixq_staging_give_back(req->pair.staging);
+        forget_prepared(req);
+        end_note(req);
+        forget_parts(req);
+    }
     mpixq_spin_lock(&lock);
     mpixq_handles_remove(req);
     record_recycle(req);
@@ -355,6 +424,7 @@ void mpixq_request_destroy(struct mpixq_request *req)
     mpixq_graphs_forget(&req->pair);
     mpixq_staging_give_back(req->pair.staging);
     forget_prepared(req);
+    forget_parts(req);
     mpixq_spin_lock(&lock);
     record_recycle(req);
     mpixq_spin_unlock(&lock);

@@ -36,6 +36,12 @@
 #include "util/age.h"
 #include "util/channel_set.h"
 
+/* What a partitioned request has in pair.end begins with this. */
+struct mpixq_parted {
+    /* Not under the lock of the records: the request is destroyed. */
+    void (*forget)(struct mpixq_parted *parted);
+};
+
 enum mpixq_state {
     MPIXQ_UNMATCHED,
     MPIXQ_MATCHING,
@@ -76,6 +82,8 @@ struct mpixq_request {
     bool was_matching;     /* what follows may have been written to */
     bool released;         /* freed by the user */
     bool holds_type;       /* its datatype is one of ours, equal to the user's */
+    bool is_partitioned;   /* pair.end is a struct mpixq_parted, matched or not; constant */
+    bool is_part;          /* of such a one, and unknown to the program; constant */
     struct mpixq_channel_set channels; /* that may serve it; written before it is matched */
     uint8_t why_not[MPIXQ_N_CHANNELS]; /* of the others: numbers of reasons (served.h), or 0 */
 
@@ -117,6 +125,12 @@ struct mpixq_request {
 /* Register a request that MPI has just made; args->message.type is the user's. May fail, with a
  * warning. */
 void mpixq_request_capture(const struct mpixq_captured *args, MPI_Comm comm, MPI_Request handle);
+/* The same for a partitioned request: its record, noted from now on, or NULL without memory. */
+struct mpixq_request *mpixq_request_capture_partitioned(const struct mpixq_captured *args,
+                                                        MPI_Comm comm, MPI_Request handle,
+                                                        struct mpixq_parted *parted);
+/* A record without a handle for a part of it; NULL without memory. */
+struct mpixq_request *mpixq_request_make_part(const struct mpixq_request *req);
 /* The record of a handle, or NULL. */
 struct mpixq_request *mpixq_request_find(MPI_Request handle);
 /* To free a request: true if the record was unmatched and is gone. False if *req_p is matched

@@ -157,7 +157,7 @@ static enum mpixq_error stage_one(struct mpixq_request *req, unsigned kinds)
 /* No GPU is used. */
 static void reach_of_host(struct mpixq_request *req)
 {
-    if (req->peer != MPI_PROC_NULL) {
+    if (req->peer != MPI_PROC_NULL && !req->is_partitioned) {
         req->was_matching = true;
         mpixq_channels_reach(&req->pair, &req->channels, NULL);
     }
@@ -185,7 +185,7 @@ enum mpixq_error mpixq_stage(struct mpixq_request *const reqs[], int n,
     }
     mpixq_memory_relax(kinds);
     for (int i = 0; error == MPIXQ_E_NONE && i < n; i++) {
-        if (reqs[i]->peer != MPI_PROC_NULL) {
+        if (reqs[i]->peer != MPI_PROC_NULL && !reqs[i]->is_partitioned) {
             reqs[i]->was_matching = true; /* be it matched or not */
             error = stage_one(reqs[i], kinds);
         }

@@ -7,7 +7,9 @@
 #include <stddef.h>
 
 #include "channel.h"
+#include "partitions.h"
 #include "queue.h"
+#include "request.h"
 #include "util/thread.h"
 
 static struct {
@@ -34,8 +36,13 @@ void mpixq_stats_add_pair(struct mpixq_stats *stats, const struct mpixq_pair *pa
     if (pair->channel == NULL) {
         return;
     }
+    if (pair->owner == NULL || !pair->owner->is_part) {
+        stats->starts += starts;
+    }
+    if (pair->channel == &mpixq_channel_partitions) { /* what goes by channels are its parts */
+        return;
+    }
     of = &stats->of[pair->channel->id];
-    stats->starts += starts;
     of->starts += starts;
     *(mpixq_pair_is_send(pair) ? &of->sent : &of->received) += starts * pair->bytes;
 }

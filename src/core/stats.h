@@ -5,7 +5,8 @@
  * MPIXQ_STATS: what each rank and all together have done, as a table at MPI_Finalize.
  *
  * Nothing is counted for it. Queues have their counts, and a pair its starts and the bytes of
- * each; both are added up when they go, and looked at while they are there.
+ * each; both are added up when they go, and looked at while they are there. A partitioned request
+ * has the starts, and its parts have what goes by channels.
  *
  * In MPI_Finalize every rank tells rank 0, by control messages, which prints a line for each and
  * one for all. Nobody has to be there for that: rank 0 prints what it has when it has heard of

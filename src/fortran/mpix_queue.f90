@@ -12,10 +12,11 @@
 
 module mpix_queue
     use, intrinsic :: iso_c_binding, only: c_int64_t, c_intptr_t, c_ptr, c_funptr
-    use mpi_f08, only: MPI_ADDRESS_KIND, MPI_Comm, MPI_Info, MPI_Request
+    use mpi_f08, only: MPI_ADDRESS_KIND, MPI_COUNT_KIND, MPI_Comm, MPI_Datatype, MPI_Info, &
+        MPI_Request
     implicit none
     private :: c_int64_t, c_intptr_t, c_ptr, c_funptr
-    private :: MPI_ADDRESS_KIND, MPI_Comm, MPI_Info, MPI_Request
+    private :: MPI_ADDRESS_KIND, MPI_COUNT_KIND, MPI_Comm, MPI_Datatype, MPI_Info, MPI_Request
 
     ! ---- Types and constants -------------------------------------------------------------------
 
@@ -221,6 +222,55 @@ module mpix_queue
     interface MPIX_Enqueue_waitall
         procedure :: MPIXQ_Enqueue_waitall_f08, MPIXQ_Enqueue_waitall_f, &
             MPIXQ_Enqueue_wait_started_f
+    end interface
+
+    interface MPIXQ_Psend_init
+        procedure :: MPIXQ_Psend_init_f08, MPIXQ_Psend_init_f
+    end interface
+    interface MPIX_Psend_init
+        procedure :: MPIXQ_Psend_init_f08, MPIXQ_Psend_init_f
+    end interface
+
+    interface MPIXQ_Precv_init
+        procedure :: MPIXQ_Precv_init_f08, MPIXQ_Precv_init_f
+    end interface
+    interface MPIX_Precv_init
+        procedure :: MPIXQ_Precv_init_f08, MPIXQ_Precv_init_f
+    end interface
+
+    interface MPIXQ_Pready
+        procedure :: MPIXQ_Pready_f08, MPIXQ_Pready_f
+    end interface
+    interface MPIX_Pready
+        procedure :: MPIXQ_Pready_f08, MPIXQ_Pready_f
+    end interface
+
+    interface MPIXQ_Pready_range
+        procedure :: MPIXQ_Pready_range_f08, MPIXQ_Pready_range_f
+    end interface
+    interface MPIX_Pready_range
+        procedure :: MPIXQ_Pready_range_f08, MPIXQ_Pready_range_f
+    end interface
+
+    interface MPIXQ_Pready_list
+        procedure :: MPIXQ_Pready_list_f08, MPIXQ_Pready_list_f
+    end interface
+    interface MPIX_Pready_list
+        procedure :: MPIXQ_Pready_list_f08, MPIXQ_Pready_list_f
+    end interface
+
+    interface MPIXQ_Parrived
+        procedure :: MPIXQ_Parrived_f08, MPIXQ_Parrived_f
+    end interface
+    interface MPIX_Parrived
+        procedure :: MPIXQ_Parrived_f08, MPIXQ_Parrived_f
+    end interface
+
+    interface MPIXQ_Pbuf_prepare
+        procedure :: MPIXQ_Pbuf_prepare_f08, MPIXQ_Pbuf_prepare_f
+    end interface
+    interface MPIX_Pbuf_prepare
+        procedure :: MPIXQ_Pbuf_prepare_f08, MPIXQ_Pbuf_prepare_f
     end interface
 
     interface MPIXQ_Window_create
@@ -664,6 +714,124 @@ module mpix_queue
         subroutine MPIXQ_Enqueue_wait_started_f(queue, ierror)
             import :: MPIXQ_Queue
             type(MPIXQ_Queue), intent(in) :: queue
+            integer, optional, intent(out) :: ierror
+        end subroutine
+
+        subroutine MPIXQ_Psend_init_f08(buf, partitions, count, datatype, dest, tag, comm, info, &
+            request, ierror)
+            import :: c_ptr, MPI_COUNT_KIND, MPI_Datatype, MPI_Comm, MPI_Info, MPI_Request
+            type(c_ptr), intent(in) :: buf
+            integer, intent(in) :: partitions
+            integer(kind=MPI_COUNT_KIND), intent(in) :: count
+            type(MPI_Datatype), intent(in) :: datatype
+            integer, intent(in) :: dest, tag
+            type(MPI_Comm), intent(in) :: comm
+            type(MPI_Info), intent(in) :: info
+            type(MPI_Request), intent(inout) :: request
+            integer, optional, intent(out) :: ierror
+        end subroutine
+        subroutine MPIXQ_Psend_init_f(buf, partitions, count, datatype, dest, tag, comm, info, &
+            request, ierror)
+            import :: c_ptr, MPI_COUNT_KIND
+            type(c_ptr), intent(in) :: buf
+            integer, intent(in) :: partitions
+            integer(kind=MPI_COUNT_KIND), intent(in) :: count
+            integer, intent(in) :: datatype
+            integer, intent(in) :: dest, tag
+            integer, intent(in) :: comm
+            integer, intent(in) :: info
+            integer, intent(inout) :: request
+            integer, optional, intent(out) :: ierror
+        end subroutine
+
+        subroutine MPIXQ_Precv_init_f08(buf, partitions, count, datatype, source, tag, comm, info, &
+            request, ierror)
+            import :: c_ptr, MPI_COUNT_KIND, MPI_Datatype, MPI_Comm, MPI_Info, MPI_Request
+            type(c_ptr), intent(in) :: buf
+            integer, intent(in) :: partitions
+            integer(kind=MPI_COUNT_KIND), intent(in) :: count
+            type(MPI_Datatype), intent(in) :: datatype
+            integer, intent(in) :: source, tag
+            type(MPI_Comm), intent(in) :: comm
+            type(MPI_Info), intent(in) :: info
+            type(MPI_Request), intent(inout) :: request
+            integer, optional, intent(out) :: ierror
+        end subroutine
+        subroutine MPIXQ_Precv_init_f(buf, partitions, count, datatype, source, tag, comm, info, &
+            request, ierror)
+            import :: c_ptr, MPI_COUNT_KIND
+            type(c_ptr), intent(in) :: buf
+            integer, intent(in) :: partitions
+            integer(kind=MPI_COUNT_KIND), intent(in) :: count
+            integer, intent(in) :: datatype
+            integer, intent(in) :: source, tag
+            integer, intent(in) :: comm
+            integer, intent(in) :: info
+            integer, intent(inout) :: request
+            integer, optional, intent(out) :: ierror
+        end subroutine
+
+        subroutine MPIXQ_Pready_f08(partition, request, ierror)
+            import :: MPI_Request
+            integer, intent(in) :: partition
+            type(MPI_Request), intent(in) :: request
+            integer, optional, intent(out) :: ierror
+        end subroutine
+        subroutine MPIXQ_Pready_f(partition, request, ierror)
+            integer, intent(in) :: partition
+            integer, intent(in) :: request
+            integer, optional, intent(out) :: ierror
+        end subroutine
+
+        subroutine MPIXQ_Pready_range_f08(partition_low, partition_high, request, ierror)
+            import :: MPI_Request
+            integer, intent(in) :: partition_low
+            integer, intent(in) :: partition_high
+            type(MPI_Request), intent(in) :: request
+            integer, optional, intent(out) :: ierror
+        end subroutine
+        subroutine MPIXQ_Pready_range_f(partition_low, partition_high, request, ierror)
+            integer, intent(in) :: partition_low
+            integer, intent(in) :: partition_high
+            integer, intent(in) :: request
+            integer, optional, intent(out) :: ierror
+        end subroutine
+
+        subroutine MPIXQ_Pready_list_f08(length, array_of_partitions, request, ierror)
+            import :: MPI_Request
+            integer, intent(in) :: length
+            integer, intent(in) :: array_of_partitions(*)
+            type(MPI_Request), intent(in) :: request
+            integer, optional, intent(out) :: ierror
+        end subroutine
+        subroutine MPIXQ_Pready_list_f(length, array_of_partitions, request, ierror)
+            integer, intent(in) :: length
+            integer, intent(in) :: array_of_partitions(*)
+            integer, intent(in) :: request
+            integer, optional, intent(out) :: ierror
+        end subroutine
+
+        subroutine MPIXQ_Parrived_f08(request, partition, flag, ierror)
+            import :: MPI_Request
+            type(MPI_Request), intent(in) :: request
+            integer, intent(in) :: partition
+            logical, intent(out) :: flag
+            integer, optional, intent(out) :: ierror
+        end subroutine
+        subroutine MPIXQ_Parrived_f(request, partition, flag, ierror)
+            integer, intent(in) :: request
+            integer, intent(in) :: partition
+            logical, intent(out) :: flag
+            integer, optional, intent(out) :: ierror
+        end subroutine
+
+        subroutine MPIXQ_Pbuf_prepare_f08(request, ierror)
+            import :: MPI_Request
+            type(MPI_Request), intent(in) :: request
+            integer, optional, intent(out) :: ierror
+        end subroutine
+        subroutine MPIXQ_Pbuf_prepare_f(request, ierror)
+            integer, intent(in) :: request
             integer, optional, intent(out) :: ierror
         end subroutine
 

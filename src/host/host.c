@@ -24,7 +24,8 @@ static bool is_ours(MPI_Request handle)
 {
     const struct mpixq_request *req = mpixq_request_find(handle);
 
-    return req != NULL ? mpixq_request_state(req) != MPIXQ_UNMATCHED : mpixq_match_has_ops();
+    return req != NULL ? mpixq_request_state(req) != MPIXQ_UNMATCHED || req->is_partitioned
+                       : mpixq_match_has_ops();
 }
 
 bool mpixq_host_has_any(int count, const MPI_Request requests[])

@@ -4,6 +4,7 @@
 
 #include "core/channels.h"
 #include "core/graphs.h"
+#include "core/partitions.h"
 #include "match/match.h"
 #include "queue/queues.h"
 #include "stream/stream.h"
@@ -27,6 +28,9 @@ enum mpixq_error mpixq_host_claim(MPI_Request handle, struct mpixq_request **req
     }
     switch (mpixq_request_state(req)) {
     case MPIXQ_UNMATCHED:
+        if (req->is_partitioned) {
+            return MPIXQ_E_UNMATCHED; /* MPI knows nothing of partitions */
+        }
         *req_p = NULL;
         return MPIXQ_E_NONE;
     case MPIXQ_MATCHING:
@@ -36,7 +40,8 @@ enum mpixq_error mpixq_host_claim(MPI_Request handle, struct mpixq_request **req
         if (mpixq_pair_has_failed(&req->pair)) {
             return MPIXQ_E_REQUEST_FAILED;
         }
-        if (req->pair.staging != NULL) {
+        if (req->pair.staging != NULL ||
+            (req->is_partitioned && mpixq_partitions_of(req)->is_staged)) {
             return MPIXQ_E_GPU_BUFFER;
         }
         return mpixq_request_step(req, MPIXQ_HOST_START) ? MPIXQ_E_NONE : MPIXQ_E_HOST_AGAIN;

@@ -11,6 +11,7 @@
 #include "core/graphs.h"
 #include "core/tally.h"
 #include "core/handles.h"
+#include "core/partitions.h"
 #include "core/stats.h"
 #include "host/host.h"
 #include "match/control.h"
@@ -84,8 +85,15 @@ static bool is_pending(void)
     return mpixq_host_is_needed() || expects || mpixq_rma_is_needed();
 }
 
+/* Not where control messages are driven, under the matching lock. */
+static void drive_all(void)
+{
+    drive();
+    mpixq_partitions_drive();
+}
+
 static const struct mpixq_progress_work progress_work = {
-    .drive = drive, .is_pending = is_pending, .kick = kick, .sleep_ms = sleep_ms};
+    .drive = drive_all, .is_pending = is_pending, .kick = kick, .sleep_ms = sleep_ms};
 
 atomic_int mpixq_phase = MPIXQ_BEFORE;
 static int thread_level;

@@ -85,11 +85,26 @@ static uint64_t bytes_of(const struct mpixq_request *req)
     return mpixq_type_bytes(req->pair.message.type, req->pair.message.count);
 }
 
-static void finish(struct mpixq_request *req, enum mpixq_error error, uint64_t other_bytes,
-                   uint32_t other_channels)
+/* The last of its requests has left MATCHING: from then on the op may be gone, once the lock is. */
+static void op_ends(struct mpixq_match_op *op)
+{
+    struct mpixq_split *split = op->split;
+    bool has_handle = op->has_handle;
+
+    if (atomic_fetch_sub(&op->remaining, 1) != 1) {
+        return;
+    }
+    if (split != NULL) {
+        mpixq_match_split_ended(split);
+    } else if (has_handle) {
+        LL_PREPEND2(done_ops, op, next_done);
+    }
+}
+
+void mpixq_match_finish_told(struct mpixq_request *req, enum mpixq_error error,
+                             uint64_t other_bytes, uint32_t other_channels)
 {
     struct mpixq_match_op *op = req->op;
-    bool has_handle = op->has_handle;
 
     if (error != MPIXQ_E_NONE) {
         char text[64];
@@ -105,14 +120,12 @@ static void finish(struct mpixq_request *req, enum mpixq_error error, uint64_t o
     n_matching--;
     mpixq_trace_match_ends(req, error == MPIXQ_E_NONE); /* then it may be started */
     (void)mpixq_request_step(req, error == MPIXQ_E_NONE ? MPIXQ_MATCH_OK : MPIXQ_MATCH_FAIL);
-    if (atomic_fetch_sub(&op->remaining, 1) == 1 && has_handle) {
-        LL_PREPEND2(done_ops, op, next_done);
-    }
+    op_ends(op);
 }
 
 void mpixq_match_finish(struct mpixq_request *req, enum mpixq_error error)
 {
-    finish(req, error, 0, 0);
+    mpixq_match_finish_told(req, error, 0, 0);
 }
 
 void mpixq_match_matched(struct mpixq_request *req, const struct mpixq_channel *channel)
@@ -128,7 +141,7 @@ void mpixq_match_matched(struct mpixq_request *req, const struct mpixq_channel *
     mpixq_match_finish(req, MPIXQ_E_NONE);
 }
 
-static void begin_send(struct mpixq_request *req, const struct mpixq_comm_view *view)
+static void begin_send(struct mpixq_request *req, const struct mpixq_comm_view *view, int tag)
 {
     struct mpixq_record record = {.kind = MPIXQ_WIRE_OFFER};
 
@@ -139,11 +152,15 @@ static void begin_send(struct mpixq_request *req, const struct mpixq_comm_view *
                                                .bytes = req->pair.bytes,
                                                .source = view->rank,
                                                .dest = req->peer,
-                                               .tag = req->tag,
+                                               .tag = tag,
                                                .size = view->size,
                                                .own_size = view->own_size,
                                                .mode = req->pair.message.mode};
-    mpixq_match_offer_channels(req, &record);
+    if (req->is_partitioned) {
+        mpixq_match_tell_split(req, &record);
+    } else {
+        mpixq_match_offer_channels(req, &record);
+    }
     if (!mpixq_match_send(req->pair.peer_world, &record, &record.u.offer.channels)) {
         mpixq_match_drop_offers(req, NULL);
         mpixq_match_finish(req, MPIXQ_E_NO_MEMORY);
@@ -174,6 +191,9 @@ static enum mpixq_error check_pair(const struct mpixq_request *req,
     if (offer->dest != view.rank || offer->size != view.own_size || offer->own_size != view.size) {
         return MPIXQ_E_VIEW;
     }
+    if (req->is_partitioned && offer->bytes != req->pair.bytes) {
+        return MPIXQ_E_PARTITION_BYTES;
+    }
     return offer->bytes > req->pair.bytes ? MPIXQ_E_TRUNCATE : MPIXQ_E_NONE;
 }
 
@@ -190,7 +210,7 @@ static void settle(struct mpixq_request *req, const struct mpixq_wire_offer *off
     if (error == MPIXQ_E_NONE) {
         mpixq_match_matched(req, channel);
     } else {
-        finish(req, error, offer->bytes, offer->channels.may);
+        mpixq_match_finish_told(req, error, offer->bytes, offer->channels.may);
     }
 }
 
@@ -231,17 +251,21 @@ static void pair(struct mpixq_request *req, const struct mpixq_record *record, i
     req->pair.source = offer->source;
     req->pair.source_tag = offer->tag;
     req->pair.bytes = offer->bytes;
-    mpixq_match_agree(req, record);
+    if (req->is_partitioned) {
+        mpixq_match_agree_split(req, record);
+    } else {
+        mpixq_match_agree(req, record);
+    }
 }
 
-static void begin_receive(struct mpixq_request *req, const struct mpixq_comm_view *view)
+static void begin_receive(struct mpixq_request *req, const struct mpixq_comm_view *view, int tag)
 {
     struct mpixq_offered *offered = NULL;
     struct mpixq_record record;
 
     req->posted.ident = view->ident;
     req->posted.source = req->peer;
-    req->posted.tag = req->tag;
+    req->posted.tag = tag;
     if (!mpixq_pairing_post(&mpixq_match_pairing, &req->posted, &offered)) {
         mpixq_match_finish(req, MPIXQ_E_NO_MEMORY);
     } else if (offered != NULL) {
@@ -255,6 +279,7 @@ static void begin_receive(struct mpixq_request *req, const struct mpixq_comm_vie
 static void begin_one(struct mpixq_request *req)
 {
     struct mpixq_comm_view view;
+    int tag;
 
     req->pair.bytes = bytes_of(req);
     req->marked = 0;
@@ -274,12 +299,12 @@ static void begin_one(struct mpixq_request *req)
         mpixq_match_finish(req, MPIXQ_E_VERSION);
         return;
     }
-    mpixq_comm_view(req->comm, &view);
+    mpixq_match_envelope(req, &view, &tag);
     if (mpixq_request_is_send(req)) {
         req->pair.peer_world = mpixq_comm_world_rank(req->comm, req->peer);
-        begin_send(req, &view);
+        begin_send(req, &view, tag);
     } else {
-        begin_receive(req, &view);
+        begin_receive(req, &view, tag);
     }
 }
 
@@ -302,9 +327,10 @@ void mpixq_match_begin(struct mpixq_request **records, int n, struct mpixq_match
     for (int i = 0; i < n; i++) {
         begin_one(records[i]);
     }
-    if (atomic_fetch_sub(&op->remaining, 1) == 1 && op->has_handle) {
-        LL_PREPEND2(done_ops, op, next_done);
+    if (op->given_up != MPIXQ_E_NONE) { /* parts, before they had begun */
+        mpixq_match_give_up();
     }
+    op_ends(op);
     mpixq_control_progress();
     mpixq_match_retire();
     mpixq_match_leave();
@@ -339,7 +365,8 @@ static void record_offer(const struct mpixq_record *record, int source)
 static bool is_known(struct mpixq_request *req, const struct mpixq_wire_answer *wire, int source)
 {
     bool is_ours = req != NULL && mpixq_request_is_send(req) && req->pair.peer_world == source;
-    bool waits = is_ours && mpixq_request_state(req) == MPIXQ_MATCHING && req->opening == NULL;
+    bool waits = is_ours && mpixq_request_state(req) == MPIXQ_MATCHING && req->opening == NULL &&
+                 !mpixq_match_is_split_answered(req);
 
     if (is_ours && !waits && wire->error != MPIXQ_E_NONE &&
         req->pair.peer_id == wire->receiver_id) {
@@ -369,6 +396,10 @@ static void record_answer(const struct mpixq_record *record, int source)
         return;
     }
     req->pair.peer_id = wire->receiver_id;
+    if (req->is_partitioned) {
+        mpixq_match_split_answered(req, record);
+        return;
+    }
     if (wire->awaits && wire->error == MPIXQ_E_NONE) {
         mpixq_match_take_awaiting(req, record);
         return;
@@ -383,7 +414,7 @@ static void record_answer(const struct mpixq_record *record, int source)
     if (error == MPIXQ_E_NONE) {
         mpixq_match_matched(req, channel);
     } else {
-        finish(req, error, wire->bytes, wire->channels.may);
+        mpixq_match_finish_told(req, error, wire->bytes, wire->channels.may);
     }
 }
 

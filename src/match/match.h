@@ -30,6 +30,8 @@
 #include "wire.h"
 
 struct mpixq_comm;
+struct mpixq_comm_view;
+struct mpixq_split;
 
 /* One call of Match or Imatch. */
 struct mpixq_match_op {
@@ -40,9 +42,10 @@ struct mpixq_match_op {
     struct mpixq_comm *error_comm; /* held */
     enum mpixq_error error;
     const struct mpixq_call *call; /* that began it */
-    bool has_handle;
-    uint16_t note;      /* of the handle (noted.h), while it is in the table */
-    MPI_Request handle; /* of Imatch: a generalized request */
+    bool has_handle; /* nobody waits in a call: it, or that of which the requests are parts */
+    struct mpixq_split *split; /* of a partitioned request, whose parts these are; or NULL */
+    uint16_t note;             /* of the handle (noted.h), while it is in the table */
+    MPI_Request handle;        /* of Imatch: a generalized request */
     struct mpixq_match_op *next_done;
     int n; /* requests, constant once begun */
     /* Of the watchdog, under the matching lock. */
@@ -50,7 +53,7 @@ struct mpixq_match_op {
     uint64_t look;               /* in which it saw the op last, */
     struct mpixq_request *first; /* the first of its requests by index that was not matched */
     struct mpixq_match_op *next_watched;
-    bool expired; /* its requests are to be given up */
+    enum mpixq_error given_up; /* not NONE: those of its requests that are not matched end so */
     UT_hash_handle hh;
 };
 
@@ -59,6 +62,9 @@ struct mpixq_match_op {
 enum mpixq_error mpixq_match_check(int count, MPI_Request requests[],
                                    struct mpixq_request **records, int *n_p,
                                    struct mpixq_fault *fault_p);
+/* What the match of a partitioned request needs, before it begins, and what is left of an earlier
+ * one given back. False without memory. */
+bool mpixq_match_prepare_split(struct mpixq_request *req, const struct mpixq_call *call);
 /* Begin to match; requests that cannot be begun fail in op. */
 void mpixq_match_begin(struct mpixq_request **records, int n, struct mpixq_match_op *op);
 /* Block until op is complete, progressing. */

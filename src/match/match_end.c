@@ -33,8 +33,8 @@ void mpixq_match_record_release(const struct mpixq_record *record, int source)
     struct mpixq_request *req;
     bool is_first;
 
-    if (pair == NULL) {
-        return; /* the receiver may be the second to free its end */
+    if (pair == NULL || (pair->owner != NULL && mpixq_match_split_released(pair->owner, source))) {
+        return; /* the receiver may be the second to free its end; or its match is given up */
     }
     if (pair->peer_world != source || pair->channel == NULL ||
         record->u.release.started == UINT64_MAX) {
@@ -125,7 +125,7 @@ void mpixq_match_destroy(struct mpixq_request *list)
     }
 }
 
-static void release_locked(struct mpixq_request *req)
+void mpixq_match_release_one(struct mpixq_request *req)
 {
     struct mpixq_record record = {.kind = MPIXQ_WIRE_RELEASE};
     bool is_send = mpixq_request_is_send(req), peer_is_gone = mpixq_pair_peer_is_gone(&req->pair);
@@ -154,7 +154,10 @@ void mpixq_match_release(struct mpixq_request *req)
     bool is_left;
 
     mpixq_match_enter();
-    release_locked(req);
+    if (req->is_partitioned && req->peer != MPI_PROC_NULL) {
+        mpixq_match_release_parts(req);
+    }
+    mpixq_match_release_one(req);
     mpixq_control_progress();
     mpixq_match_retire();
     is_left = ends.retiring != NULL;

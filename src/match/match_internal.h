@@ -29,6 +29,32 @@ void mpixq_match_answer(int world, uint64_t sender_id, const struct mpixq_reques
 void mpixq_match_matched(struct mpixq_request *req, const struct mpixq_channel *channel);
 /* A request has left MATCHING. The op may be gone once the lock is left. */
 void mpixq_match_finish(struct mpixq_request *req, enum mpixq_error error);
+/* The same with what the peer has told of its end. */
+void mpixq_match_finish_told(struct mpixq_request *req, enum mpixq_error error,
+                             uint64_t other_bytes, uint32_t other_channels);
+/* The envelope by which a request pairs: that of the program, or one that no other request has. */
+void mpixq_match_envelope(const struct mpixq_request *req, struct mpixq_comm_view *view_p,
+                          int *tag_p);
+
+/* match_split.c: partitioned requests, which agree first and are matched when their parts are. */
+/* What a record says of this end. */
+void mpixq_match_tell_split(const struct mpixq_request *req, struct mpixq_record *record);
+/* Receiver: it pairs with this offer. Sender: this is its answer. And has it agreed so? */
+void mpixq_match_agree_split(struct mpixq_request *req, const struct mpixq_record *offer);
+void mpixq_match_split_answered(struct mpixq_request *req, const struct mpixq_record *record);
+bool mpixq_match_is_split_answered(const struct mpixq_request *req);
+/* All parts have been matched, or failed. */
+void mpixq_match_split_ended(struct mpixq_split *split);
+/* It has agreed with its peer, and is to end with an error. False: it has not. */
+bool mpixq_match_give_up_split(struct mpixq_request *req, enum mpixq_error error);
+/* The peer has released its end. Is that of a request whose parts are matched or still to be? Then
+ * it is given up, if the peer is this one. */
+bool mpixq_match_split_released(struct mpixq_request *req, int source);
+/* Threads of the program, with no lock, as mpixq_match_open. */
+bool mpixq_match_begin_splits(void);
+void mpixq_match_release_parts(struct mpixq_request *req);
+/* Under the matching lock, as mpixq_match_release. */
+void mpixq_match_release_one(struct mpixq_request *req);
 /* The receiver has matched, but this end cannot: it will start nothing, and is as good as freed. */
 void mpixq_match_cut_off(int world, uint64_t receiver_id);
 /* match_open.c: the pair has a channel, and this end has to open something for it first. The offer
@@ -48,8 +74,8 @@ void mpixq_match_forget_opening(struct mpixq_request *req);
 int mpixq_match_peer(const struct mpixq_request *req);
 /* End a request that is not matched with an error. */
 void mpixq_match_give_up_one(struct mpixq_request *req, enum mpixq_error error);
-/* End the requests that are not matched of all ops that have expired, with an error. */
-void mpixq_match_give_up(enum mpixq_error error);
+/* End the requests that are not matched of all ops that are given up. */
+void mpixq_match_give_up(void);
 /* Is the peer of the request a process whose messages cannot be read, or which cannot read any? */
 bool mpixq_match_is_strange(const struct mpixq_request *req);
 /* Tell the peer that a start has failed. */

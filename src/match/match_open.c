@@ -207,9 +207,10 @@ static void conclude(struct mpixq_opening *opening)
 bool mpixq_match_open(void)
 {
     struct mpixq_opening *list, *opening, *next;
+    bool has_begun = mpixq_match_begin_splits();
 
     if (!atomic_load(&waiting.any)) {
-        return false;
+        return has_begun;
     }
     mpixq_match_enter();
     list = waiting.first;
@@ -232,7 +233,7 @@ bool mpixq_match_open(void)
         conclude(opening);
     }
     mpixq_match_leave();
-    return list != NULL;
+    return has_begun || list != NULL;
 }
 
 void mpixq_match_open_in(bool is_for_match)

@@ -19,10 +19,11 @@ static void withdraw_offer(struct mpixq_request *req)
 {
     struct mpixq_record record = {.kind = MPIXQ_WIRE_WITHDRAW};
     struct mpixq_comm_view view;
+    int tag;
 
-    mpixq_comm_view(req->comm, &view);
+    mpixq_match_envelope(req, &view, &tag);
     record.u.withdraw = (struct mpixq_wire_withdraw){
-        .sender_id = req->pair.id, .ident = view.ident, .source = view.rank, .tag = req->tag};
+        .sender_id = req->pair.id, .ident = view.ident, .source = view.rank, .tag = tag};
     if (!mpixq_control_send(req->pair.peer_world, &record)) {
         mpixq_err("no memory to withdraw an offer to rank %d, which may still pair it",
                   req->pair.peer_world);
@@ -32,7 +33,7 @@ static void withdraw_offer(struct mpixq_request *req)
 
 void mpixq_match_give_up_one(struct mpixq_request *req, enum mpixq_error error)
 {
-    if (mpixq_match_give_up_opening(req, error)) {
+    if (mpixq_match_give_up_opening(req, error) || mpixq_match_give_up_split(req, error)) {
         return;
     }
     if (mpixq_request_is_send(req)) {
@@ -43,16 +44,17 @@ void mpixq_match_give_up_one(struct mpixq_request *req, enum mpixq_error error)
     mpixq_match_finish(req, error);
 }
 
-static void give_up_expired(struct mpixq_request *req, void *arg)
+static void give_up_with_op(struct mpixq_request *req, void *arg)
 {
-    if (mpixq_request_state(req) == MPIXQ_MATCHING && req->op->expired) {
-        mpixq_match_give_up_one(req, *(const enum mpixq_error *)arg);
+    (void)arg;
+    if (mpixq_request_state(req) == MPIXQ_MATCHING && req->op->given_up != MPIXQ_E_NONE) {
+        mpixq_match_give_up_one(req, req->op->given_up);
     }
 }
 
-void mpixq_match_give_up(enum mpixq_error error)
+void mpixq_match_give_up(void)
 {
-    mpixq_match_each(give_up_expired, &error);
+    mpixq_match_each(give_up_with_op, NULL);
 }
 
 struct withdrawn {

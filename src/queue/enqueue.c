@@ -6,6 +6,7 @@
 #include <utlist.h>
 
 #include "core/channel.h"
+#include "core/partitions.h"
 #include "core/trace_enqueue.h"
 #include "enqueue.h"
 #include "queues.h"
@@ -52,6 +53,10 @@ mpixq_enqueue_check_first(const struct mpixq_queue *queue, const struct mpixq_re
 
     if (error != MPIXQ_E_NONE) {
         return error;
+    }
+    if (req->is_partitioned &&
+        (mpixq_partitions_of(req)->of_gpus || mpixq_partitions_of(req)->is_staged)) {
+        return MPIXQ_E_PARTITION_QUEUE;
     }
     if (!req->pair.channel->of_gpus) {
         return req->pair.staging != NULL && !queue->stream->ops->copies ? MPIXQ_E_GPU_BUFFER

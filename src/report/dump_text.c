@@ -122,8 +122,12 @@ static void note_start(struct dump *dump, struct mpixq_request *req)
     }
 }
 
+/* The program knows of no parts. */
 static void visit(struct mpixq_request *req, void *arg)
 {
+    if (req->is_part) {
+        return;
+    }
     if (mpixq_request_state(req) == MPIXQ_MATCHING) {
         note_match(arg, req);
     } else {

@@ -43,7 +43,9 @@ static void look_at_match(struct mpixq_request *req, uint64_t now)
     if (peer < 0 || !mpixq_control_has_lost(peer, now)) {
         return;
     }
-    mpixq_err("match of %s ended: the peer's process has ended", mpixq_request_name(req, name));
+    if (!req->is_part) { /* which its whole is told for */
+        mpixq_err("match of %s ended: the peer's process has ended", mpixq_request_name(req, name));
+    }
     mpixq_match_give_up_one(req, MPIXQ_E_PEER_GONE);
 }
 
@@ -120,7 +122,7 @@ static void visit(struct mpixq_request *req, void *arg)
 
     if (mpixq_request_state(req) == MPIXQ_MATCHING) {
         look_at_match(req, now);
-    } else if (req->pair.channel != NULL) {
+    } else if (req->pair.channel != NULL && !req->is_part) { /* their whole finds what they lack */
         look_at_start(req, now);
     }
 }

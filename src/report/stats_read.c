@@ -6,6 +6,7 @@
 #include <stdint.h>
 #include <string.h>
 
+#include "core/partitions.h"
 #include "core/served.h"
 #include "core/stats.h"
 #include "match/match_internal.h"
@@ -21,8 +22,17 @@ static struct {
 
 static void add_request(struct mpixq_request *req, void *sum)
 {
-    if (mpixq_request_state(req) > MPIXQ_MATCHING) {
-        mpixq_stats_add_pair(sum, &req->pair);
+    const struct mpixq_partitions *partitions;
+
+    if (mpixq_request_state(req) <= MPIXQ_MATCHING) {
+        return;
+    }
+    mpixq_stats_add_pair(sum, &req->pair);
+    partitions = mpixq_partitions_of(req);
+    for (int i = 0; partitions != NULL && i < partitions->n_room; i++) {
+        if (partitions->parts[i] != NULL) { /* not gone */
+            mpixq_stats_add_pair(sum, &partitions->parts[i]->pair);
+        }
     }
 }
 

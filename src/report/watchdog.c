@@ -141,11 +141,12 @@ static void report_matches(struct look *look)
     {
         report_match(look, op);
         if (mpixq_watchdog_ends() && is_old_match(look, op->age.since_ns)) {
-            op->expired = expired = true;
+            op->given_up = MPIXQ_E_MATCH_TIMEOUT;
+            expired = true;
         }
     }
     if (expired) {
-        mpixq_match_give_up(MPIXQ_E_MATCH_TIMEOUT);
+        mpixq_match_give_up();
     }
 }
 
@@ -408,8 +409,12 @@ static void end_waits(const struct look *look)
     }
 }
 
+/* Parts are given up, or fail, with their whole. */
 static void visit(struct mpixq_request *req, void *arg)
 {
+    if (req->is_part) {
+        return;
+    }
     if (mpixq_request_state(req) == MPIXQ_MATCHING) {
         note_match(arg, req);
     } else {

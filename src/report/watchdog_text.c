@@ -20,6 +20,10 @@ const char *mpixq_watchdog_why_unmatched(const struct mpixq_request *req, char t
     if (opening != NULL) {
         return opening;
     }
+    if (mpixq_match_is_split_answered(req)) {
+        return "it is paired, and the messages that it consists of are still to be matched by both "
+               "ends";
+    }
     if (mpixq_request_is_send(req)) {
         return mpixq_control_has_taken(req->pair.peer_world)
                    ? "the peer knows of the send and has begun no match of a receive that fits"

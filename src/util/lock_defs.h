@@ -21,6 +21,7 @@ MPIXQ_LOCK(CXI_EXPOSE, "mappings of the NIC's words for GPUs")
 MPIXQ_LOCK(GPU_WORDS, "words and kernels of streams on GPUs")
 MPIXQ_LOCK(GPU_ASK, "asking whether a device was reset")
 
+MPIXQ_LOCK(PARTITIONS, "partitioned requests that queues have started")
 MPIXQ_LOCK(CXI_DRIVE, "who reads the NIC's completions")
 MPIXQ_LOCK(MATCH, "pairing, control messages, tags, requests that are matched or released")
 MPIXQ_LOCK(RMA_WINDOW, "a window: its messages, its table of signals")

@@ -8,10 +8,14 @@
 /* Types that the library has made and not freed: the linker sends its calls here (--wrap), and not
  * those of this file, which go by the other names. */
 static int types_held;
-static bool fail_types;
+static bool fail_types, fail_envelopes;
 
 int __real_PMPI_Type_contiguous(int count, MPI_Datatype of, MPI_Datatype *type);
 int __wrap_PMPI_Type_contiguous(int count, MPI_Datatype of, MPI_Datatype *type);
+int __real_PMPI_Type_get_envelope(MPI_Datatype type, int *ints, int *addresses, int *types,
+                                  int *combiner);
+int __wrap_PMPI_Type_get_envelope(MPI_Datatype type, int *ints, int *addresses, int *types,
+                                  int *combiner);
 int __real_PMPI_Type_free(MPI_Datatype *type);
 int __wrap_PMPI_Type_free(MPI_Datatype *type);
 
@@ -21,6 +25,13 @@ int __wrap_PMPI_Type_contiguous(int count, MPI_Datatype of, MPI_Datatype *type)
 
     types_held += rc == MPI_SUCCESS;
     return rc;
+}
+
+int __wrap_PMPI_Type_get_envelope(MPI_Datatype type, int *ints, int *addresses, int *types,
+                                  int *combiner)
+{
+    return fail_envelopes ? MPI_ERR_TYPE
+                          : __real_PMPI_Type_get_envelope(type, ints, addresses, types, combiner);
 }
 
 int __wrap_PMPI_Type_free(MPI_Datatype *type)
@@ -104,6 +115,32 @@ static void request_without_its_type_is_unknown(void **test_state)
     assert_int_equal(atomic_load(&mpixq_buffered), 0);
     assert_int_equal(types_held, 0);
     MPI_Type_free(&type);
+}
+
+/* A part of a request holds a type of its own, and gives back no other where it cannot. */
+static void part_holds_a_type_of_its_own(void **test_state)
+{
+    MPI_Datatype type = derived_type();
+    struct mpixq_request *req, *part;
+
+    (void)test_state;
+    capture_as(0, MPIXQ_MODE_SEND, type);
+    MPI_Type_free(&type);
+    req = mpixq_request_find(made_up(0));
+    fail_envelopes = true;
+    assert_null(mpixq_request_make_part(req));
+    fail_envelopes = false;
+    assert_int_equal(types_held, 1);
+    fail_types = true;
+    assert_null(mpixq_request_make_part(req));
+    fail_types = false;
+    assert_int_equal(types_held, 1);
+    part = mpixq_request_make_part(req);
+    assert_non_null(part);
+    assert_int_equal(types_held, 2);
+    mpixq_request_destroy(part);
+    assert_int_equal(types_held, 1);
+    assert_true(drop(0));
 }
 
 /* A request that there is no memory for is unknown, and nothing of it stays. */
@@ -191,6 +228,7 @@ static int run_all(void)
         cmocka_unit_test_teardown(freed_records_are_used_again, all_types_are_gone),
         cmocka_unit_test_teardown(derived_type_lives_as_long_as_the_request, all_types_are_gone),
         cmocka_unit_test_teardown(request_without_its_type_is_unknown, all_types_are_gone),
+        cmocka_unit_test_teardown(part_holds_a_type_of_its_own, all_types_are_gone),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
