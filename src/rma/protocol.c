@@ -6,6 +6,7 @@
 #include <string.h>
 #include <utlist.h>
 
+#include "message.h"
 #include "signal_word.h"
 #include "transport.h"
 #include "util/alloc.h"
@@ -14,48 +15,6 @@
 
 enum { PART = 4 << 20 };
 
-static struct mpixq_rma_op *op_new(struct mpixq_window *window, enum mpixq_rma_message message)
-{
-    struct mpixq_rma_op *op = mpixq_alloc(sizeof *op);
-
-    if (op == NULL) {
-        mpixq_rma_window_fail(window, mpixq_error_code(MPIXQ_E_NO_MEMORY));
-        return NULL;
-    }
-    op->header.message = message;
-    op->header.key = ++window->last_key;
-    op->request = MPI_REQUEST_NULL;
-    return op;
-}
-
-static void answer(struct mpixq_window *window, struct mpixq_rma_peer *peer,
-                   enum mpixq_rma_message message, uint64_t to, uint64_t offset, uint64_t value)
-{
-    struct mpixq_rma_op *op = op_new(window, message);
-
-    if (op != NULL) {
-        op->header.to = to;
-        op->header.offset = offset;
-        op->header.value = value;
-        mpixq_rma_send(window, peer, MPIXQ_RMA_ANSWERS, op);
-    }
-}
-
-/* Data has moved: the signal of this end is told, if it is still there. */
-static void tell(struct mpixq_window *window, const struct mpixq_rma_op *op, int peer)
-{
-    struct mpixq_signal *signal;
-
-    (void)mpixq_rma_signal_find(window, op->signal, op->generation, &signal);
-    mpixq_rma_signal_add(signal, op->header.part, op->header.parts, peer, op->header.offset);
-}
-
-static void end(struct mpixq_window *window, struct mpixq_rma_op *op)
-{
-    window->n_own -= op->is_own;
-    mpixq_free(op);
-}
-
 /* ---- At the end that starts ---- */
 
 static void ask(struct mpixq_window *window, struct mpixq_rma_op *op)
@@ -63,7 +22,7 @@ static void ask(struct mpixq_window *window, struct mpixq_rma_op *op)
     HASH_ADD(hh, window->asked, header.key, sizeof op->header.key, op);
     if (!mpixq_in_table(op->hh)) {
         mpixq_rma_window_fail(window, mpixq_error_code(MPIXQ_E_NO_MEMORY));
-        mpixq_free(op);
+        mpixq_rma_op_free(window, op);
     }
 }
 
@@ -73,8 +32,8 @@ static void sent(struct mpixq_window *window, struct mpixq_rma_peer *peer, struc
     case MPIXQ_RMA_PUT:
     case MPIXQ_RMA_REPLY:
         if (op->header.is_eager) {
-            tell(window, op, peer->rank);
-            end(window, op);
+            mpixq_rma_tell(window, op, peer->rank);
+            mpixq_rma_end(window, op);
         } else {
             peer->waiting++;
             ask(window, op);
@@ -85,7 +44,7 @@ static void sent(struct mpixq_window *window, struct mpixq_rma_peer *peer, struc
         ask(window, op);
         break;
     default:
-        mpixq_free(op);
+        mpixq_rma_op_free(window, op);
         break;
     }
 }
@@ -130,11 +89,11 @@ static void receive_data(struct mpixq_window *window, struct mpixq_rma_peer *pee
     }
     if (rc != MPI_SUCCESS) {
         mpixq_rma_mpi_failed(window, rc, "receive data");
-        mpixq_free(op);
+        mpixq_rma_op_free(window, op);
         return;
     }
     DL_APPEND(window->moving, op);
-    answer(window, peer, MPIXQ_RMA_GO, key, op->header.offset, (uint64_t)op->tag);
+    mpixq_rma_answer(window, peer, MPIXQ_RMA_GO, key, op->header.offset, (uint64_t)op->tag);
 }
 
 static void send_data(struct mpixq_window *window, const struct mpixq_rma_header *header, int from)
@@ -144,14 +103,14 @@ static void send_data(struct mpixq_window *window, const struct mpixq_rma_header
 
     if (op == NULL || op->header.message == MPIXQ_RMA_GET || header->value > MPIXQ_RMA_AHEAD) {
         mpixq_rma_mpi_failed(window, MPI_ERR_OTHER, "understand an answer");
-        mpixq_free(op);
+        mpixq_rma_op_free(window, op);
         return;
     }
     rc = PMPI_Isend(op->data, (int)op->header.bytes, MPI_BYTE, from, (int)header->value,
                     window->comm, &op->request);
     if (rc != MPI_SUCCESS) {
         mpixq_rma_mpi_failed(window, rc, "send data");
-        mpixq_free(op);
+        mpixq_rma_op_free(window, op);
         return;
     }
     DL_APPEND(window->moving, op);
@@ -160,7 +119,7 @@ static void send_data(struct mpixq_window *window, const struct mpixq_rma_header
 static void answer_flush(struct mpixq_window *window, struct mpixq_rma_peer *peer)
 {
     if (peer->to_answer != 0 && peer->arrived >= peer->to_answer) {
-        answer(window, peer, MPIXQ_RMA_FLUSHED, 0, 0, peer->arrived);
+        mpixq_rma_answer(window, peer, MPIXQ_RMA_FLUSHED, 0, 0, peer->arrived);
         peer->to_answer = 0;
     }
 }
@@ -170,7 +129,7 @@ static void moved(struct mpixq_window *window, struct mpixq_rma_op *op)
 {
     struct mpixq_rma_peer *peer = mpixq_rma_peer(window, op->peer);
 
-    tell(window, op, op->peer);
+    mpixq_rma_tell(window, op, op->peer);
     if (op->tag == 0) {
         peer->waiting--;
     } else {
@@ -182,7 +141,7 @@ static void moved(struct mpixq_window *window, struct mpixq_rma_op *op)
             answer_flush(window, peer);
         }
     }
-    end(window, op);
+    mpixq_rma_end(window, op);
 }
 
 static void look_at_data(struct mpixq_window *window)
@@ -225,7 +184,7 @@ static struct mpixq_rma_op *op_about(struct mpixq_window *window,
                                      const struct mpixq_rma_header *header,
                                      enum mpixq_rma_message message)
 {
-    struct mpixq_rma_op *op = op_new(window, message);
+    struct mpixq_rma_op *op = mpixq_rma_message_new(window, message);
 
     if (op != NULL) {
         op->header.part = header->part;
@@ -245,7 +204,7 @@ static void refuse(struct mpixq_window *window, const struct mpixq_rma_header *h
     mpixq_err("window %llu: rank %d wants %llu bytes at offset %llu: %s",
               (unsigned long long)window->number, peer->rank, (unsigned long long)header->bytes,
               (unsigned long long)header->offset, mpixq_error_text(error));
-    answer(window, peer, MPIXQ_RMA_REFUSE, header->key, header->offset, (uint64_t)error);
+    mpixq_rma_answer(window, peer, MPIXQ_RMA_REFUSE, header->key, header->offset, (uint64_t)error);
     if (header->message == MPIXQ_RMA_PUT) {
         peer->arrived++;
         answer_flush(window, peer);
@@ -304,7 +263,7 @@ static void came_reply(struct mpixq_window *window, const struct mpixq_rma_heade
 
     if (op == NULL || op->header.message != MPIXQ_RMA_GET || op->header.bytes != header->bytes) {
         mpixq_rma_mpi_failed(window, MPI_ERR_OTHER, "understand the reply to a get");
-        mpixq_free(op);
+        mpixq_rma_op_free(window, op);
         return;
     }
     if (!header->is_eager) {
@@ -314,9 +273,9 @@ static void came_reply(struct mpixq_window *window, const struct mpixq_rma_heade
     if (header->bytes > 0) {
         memcpy(op->data, data, header->bytes);
     }
-    tell(window, op, peer->rank);
+    mpixq_rma_tell(window, op, peer->rank);
     peer->gets--;
-    end(window, op);
+    mpixq_rma_end(window, op);
 }
 
 /* The code of a refusal, kept for the next flush. Data that was sent along has left its block, and
@@ -327,31 +286,28 @@ static void came_refusal(struct mpixq_window *window, const struct mpixq_rma_hea
     struct mpixq_rma_op *op = take_asked(window, header->to, peer->rank);
     enum mpixq_error error =
         header->value < MPIXQ_E_COUNT ? (enum mpixq_error)header->value : MPIXQ_E_BLK;
-    struct mpixq_signal *signal;
     char what[96];
-    int code;
 
     (void)snprintf(what, sizeof what, "refused by rank %d of window %llu, offset %llu", peer->rank,
                    (unsigned long long)window->number, (unsigned long long)header->offset);
-    code = mpixq_error_cause(error, what, mpixq_error_text(error));
-    window->refused = window->refused == MPI_SUCCESS ? code : window->refused;
+    mpixq_rma_give_up(window, op, mpixq_error_cause(error, what, mpixq_error_text(error)));
     if (op != NULL) {
-        (void)mpixq_rma_signal_find(window, op->signal, op->generation, &signal);
-        mpixq_rma_signal_fail(signal, code);
         peer->gets -= op->header.message == MPIXQ_RMA_GET;
         peer->waiting -= op->header.message != MPIXQ_RMA_GET;
-        end(window, op);
+        mpixq_rma_end(window, op);
     }
 }
 
-static void came(struct mpixq_window *window, const struct mpixq_rma_header *header,
-                 const void *data, int from)
+static void came_flush(struct mpixq_window *window, const struct mpixq_rma_header *header,
+                       struct mpixq_rma_peer *peer)
 {
-    struct mpixq_rma_peer *peer = mpixq_rma_peer(window, from);
+    peer->to_answer = header->value > peer->to_answer ? header->value : peer->to_answer;
+    answer_flush(window, peer);
+}
 
-    if (peer == NULL) {
-        return;
-    }
+static void came(struct mpixq_window *window, const struct mpixq_rma_header *header,
+                 const void *data, struct mpixq_rma_peer *peer)
+{
     switch (header->message) {
     case MPIXQ_RMA_PUT:
         came_put(window, header, data, peer);
@@ -363,17 +319,18 @@ static void came(struct mpixq_window *window, const struct mpixq_rma_header *hea
         came_reply(window, header, data, peer);
         break;
     case MPIXQ_RMA_GO:
-        send_data(window, header, from);
+        send_data(window, header, peer->rank);
         break;
     case MPIXQ_RMA_REFUSE:
         came_refusal(window, header, peer);
         break;
     case MPIXQ_RMA_FLUSH:
-        peer->to_answer = header->value > peer->to_answer ? header->value : peer->to_answer;
-        answer_flush(window, peer);
+        came_flush(window, header, peer);
         break;
     case MPIXQ_RMA_FLUSHED:
         peer->flushed = header->value > peer->flushed ? header->value : peer->flushed;
+        break;
+    case MPIXQ_RMA_CREDIT:
         break;
     default:
         mpixq_rma_mpi_failed(window, MPI_ERR_OTHER, "understand a message");
@@ -393,30 +350,17 @@ void mpixq_rma_protocol_go(struct mpixq_window *window)
     }
 }
 
-/* One part: what it says is about the remote block, what it has here about the local one. */
 static bool begin_part(const struct mpixq_transfer *transfer, bool is_get,
                        struct mpixq_rma_peer *peer, uint32_t part, uint32_t parts)
 {
-    const struct mpixq_blk *local = &transfer->local, *remote = &transfer->remote;
-    uint64_t before = (uint64_t)part * PART, left = local->bytes - before;
     struct mpixq_window *window = transfer->window;
-    struct mpixq_rma_op *op = op_new(window, is_get ? MPIXQ_RMA_GET : MPIXQ_RMA_PUT);
+    struct mpixq_rma_op *op =
+        mpixq_rma_part_new(transfer, is_get ? MPIXQ_RMA_GET : MPIXQ_RMA_PUT, part, parts, PART);
 
     if (op == NULL) {
         return false;
     }
-    op->header.part = part;
-    op->header.parts = parts;
-    op->header.signal = remote->signal;
-    op->header.generation = remote->generation;
-    op->header.offset = remote->offset + before;
-    op->header.bytes = left < PART ? left : PART;
     op->header.is_eager = !is_get && op->header.bytes <= MPIXQ_RMA_EAGER;
-    op->data = window->base + local->offset + before;
-    op->signal = local->signal;
-    op->generation = local->generation;
-    op->is_own = true;
-    window->n_own++;
     peer->started += !is_get;
     mpixq_rma_send(window, peer, is_get ? MPIXQ_RMA_GETS : MPIXQ_RMA_DATA, op);
     return true;
@@ -447,7 +391,7 @@ bool mpixq_rma_is_flushed(struct mpixq_window *window)
     {
         if (peer->asked < peer->started) {
             peer->asked = peer->started;
-            answer(window, peer, MPIXQ_RMA_FLUSH, 0, 0, peer->started);
+            mpixq_rma_answer(window, peer, MPIXQ_RMA_FLUSH, 0, 0, peer->started);
         }
         is_flushed = is_flushed && peer->flushed >= peer->started;
     }

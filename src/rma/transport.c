@@ -15,7 +15,6 @@ enum { TAG = 0, SPARE = 64 /* messages kept for later ones */, AT_ONCE = 64 };
 struct mpixq_rma_flight {
     struct mpixq_rma_header header;
     char data[MPIXQ_RMA_EAGER];
-    int peer;
     MPI_Request request;
     struct mpixq_rma_flight *next, *prev;
 };
@@ -37,6 +36,33 @@ void mpixq_rma_mpi_failed(struct mpixq_window *window, int rc, const char *opera
     (void)snprintf(what, sizeof what, "window %llu", (unsigned long long)window->number);
     (void)snprintf(why, sizeof why, "MPI failed to %s: %.180s", operation, text);
     mpixq_rma_window_fail(window, mpixq_error_cause(MPIXQ_E_COMMUNICATION, what, why));
+}
+
+struct mpixq_rma_op *mpixq_rma_op_new(struct mpixq_window *window)
+{
+    struct mpixq_rma_op *op = window->spare_ops;
+
+    if (op != NULL) {
+        LL_DELETE(window->spare_ops, op);
+        window->n_spare_ops--;
+        *op = (struct mpixq_rma_op){.peer = 0};
+        return op;
+    }
+    op = mpixq_alloc(sizeof *op); /* freed in mpixq_rma_op_free or mpixq_rma_transport_close */
+    if (op == NULL) {
+        mpixq_rma_window_fail(window, mpixq_error_code(MPIXQ_E_NO_MEMORY));
+    }
+    return op;
+}
+
+void mpixq_rma_op_free(struct mpixq_window *window, struct mpixq_rma_op *op)
+{
+    if (op != NULL && window->n_spare_ops < SPARE) {
+        LL_PREPEND(window->spare_ops, op);
+        window->n_spare_ops++;
+    } else {
+        mpixq_free(op);
+    }
 }
 
 struct mpixq_rma_peer *mpixq_rma_peer(struct mpixq_window *window, int rank)
@@ -76,25 +102,42 @@ static struct mpixq_rma_flight *take_flight(struct mpixq_window *window)
         return mpixq_alloc(sizeof *flight); /* freed in mpixq_rma_transport_close */
     }
     LL_DELETE(window->spare, flight);
+    window->n_spare--;
     return flight;
+}
+
+static bool takes_credit(const struct mpixq_rma_header *header)
+{
+    return header->message == MPIXQ_RMA_PUT || header->message == MPIXQ_RMA_GET;
+}
+
+/* May a message go, as far as the peer is concerned? */
+static bool may_go(const struct mpixq_rma_peer *peer, const struct mpixq_rma_op *op)
+{
+    if (takes_credit(&op->header) && peer->sent - peer->known == MPIXQ_RMA_CREDITS) {
+        return false;
+    }
+    switch (op->header.message) {
+    case MPIXQ_RMA_GET:
+        return peer->gets < MPIXQ_RMA_AHEAD;
+    case MPIXQ_RMA_PUT:
+    case MPIXQ_RMA_REPLY:
+        return op->header.is_eager || peer->waiting < MPIXQ_RMA_AHEAD;
+    default:
+        return true;
+    }
 }
 
 /* The next message to the peer that may go, out of its line; or NULL. */
 static struct mpixq_rma_op *take_next(struct mpixq_rma_peer *peer)
 {
-    struct mpixq_rma_op *op;
-
-    if (peer->under_way == MPIXQ_RMA_AHEAD) {
-        return NULL;
-    }
     for (int line = 0; line < MPIXQ_RMA_N_LINES; line++) {
-        op = peer->lines[line];
-        if (op == NULL || (line == MPIXQ_RMA_GETS && peer->gets == MPIXQ_RMA_AHEAD) ||
-            (line == MPIXQ_RMA_DATA && !op->header.is_eager && peer->waiting == MPIXQ_RMA_AHEAD)) {
-            continue;
+        struct mpixq_rma_op *op = peer->lines[line];
+
+        if (op != NULL && may_go(peer, op)) {
+            DL_DELETE(peer->lines[line], op);
+            return op;
         }
-        DL_DELETE(peer->lines[line], op);
-        return op;
     }
     return NULL;
 }
@@ -112,19 +155,21 @@ static bool send_one(struct mpixq_window *window, struct mpixq_rma_peer *peer,
         return false;
     }
     flight->header = op->header;
-    flight->peer = peer->rank;
+    flight->header.taken = peer->taken;
     if (bytes > 0) {
         memcpy(flight->data, op->data, bytes);
     }
-    rc = PMPI_Issend(flight, (int)(sizeof flight->header + bytes), MPI_BYTE, peer->rank, TAG,
-                     window->comm, &flight->request);
+    rc = PMPI_Isend(flight, (int)(sizeof flight->header + bytes), MPI_BYTE, peer->rank, TAG,
+                    window->comm, &flight->request);
     if (rc != MPI_SUCCESS) {
         LL_PREPEND(window->spare, flight);
+        window->n_spare++;
         mpixq_rma_mpi_failed(window, rc, "send");
         return false;
     }
     DL_APPEND(window->flying, flight);
-    peer->under_way++;
+    peer->told = peer->taken;
+    peer->sent += takes_credit(&op->header);
     return true;
 }
 
@@ -140,7 +185,7 @@ static void send_queued(struct mpixq_window *window, const struct mpixq_rma_prot
             if (send_one(window, peer, op)) {
                 protocol->sent(window, peer, op);
             } else {
-                mpixq_free(op);
+                mpixq_rma_op_free(window, op);
             }
         }
     }
@@ -148,10 +193,8 @@ static void send_queued(struct mpixq_window *window, const struct mpixq_rma_prot
 
 static void reap(struct mpixq_window *window)
 {
-    struct mpixq_rma_flight *flight, *next, *spare;
-    int n_spare;
+    struct mpixq_rma_flight *flight, *next;
 
-    LL_COUNT(window->spare, spare, n_spare);
     DL_FOREACH_SAFE(window->flying, flight, next)
     {
         int done = 0, rc = PMPI_Test(&flight->request, &done, MPI_STATUS_IGNORE);
@@ -162,9 +205,9 @@ static void reap(struct mpixq_window *window)
         }
         if (done) {
             DL_DELETE(window->flying, flight);
-            mpixq_rma_peer(window, flight->peer)->under_way--; /* it is there */
-            if (n_spare++ < SPARE) {
+            if (window->n_spare < SPARE) {
                 LL_PREPEND(window->spare, flight);
+                window->n_spare++;
             } else {
                 mpixq_free(flight);
             }
@@ -186,6 +229,43 @@ static bool is_whole(const struct mpixq_rma_header *header, int bytes)
     return bytes >= (int)sizeof *header && (uint64_t)bytes == expected;
 }
 
+/* What a peer says that it has taken was sent. A message about this alone goes before any answer to
+ * the one that makes it go, so who ends the window has it before that. */
+static void count_credits(struct mpixq_window *window, struct mpixq_rma_peer *peer,
+                          const struct mpixq_rma_header *header)
+{
+    struct mpixq_rma_op *op;
+
+    if (header->taken - peer->known <= peer->sent - peer->known) {
+        peer->known = header->taken;
+    }
+    peer->taken += takes_credit(header);
+    if (peer->taken - peer->told == MPIXQ_RMA_CREDITS / 2) {
+        op = mpixq_rma_op_new(window);
+        if (op != NULL) {
+            op->header.message = MPIXQ_RMA_CREDIT;
+            mpixq_rma_send(window, peer, MPIXQ_RMA_ANSWERS, op);
+        }
+    }
+}
+
+static void take(struct mpixq_window *window, const struct mpixq_rma_protocol *protocol,
+                 const struct mpixq_rma_receive *receive, int bytes, int source)
+{
+    struct mpixq_rma_peer *peer;
+
+    if (!is_whole(&receive->header, bytes)) {
+        mpixq_err("malformed message of %d bytes for window %llu from rank %d of it dropped", bytes,
+                  (unsigned long long)window->number, source);
+        return;
+    }
+    peer = mpixq_rma_peer(window, source);
+    if (peer != NULL) {
+        count_credits(window, peer, &receive->header);
+        protocol->came(window, &receive->header, receive->data, peer);
+    }
+}
+
 /* Messages of a peer are taken in the order in which they came: the receives are a ring. */
 static void take_arrived(struct mpixq_window *window, const struct mpixq_rma_protocol *protocol)
 {
@@ -200,13 +280,7 @@ static void take_arrived(struct mpixq_window *window, const struct mpixq_rma_pro
         }
         if (rc == MPI_SUCCESS) {
             (void)PMPI_Get_count(&status, MPI_BYTE, &bytes);
-            if (is_whole(&receive->header, bytes)) {
-                protocol->came(window, &receive->header, receive->data, status.MPI_SOURCE);
-            } else {
-                mpixq_err(
-                    "malformed message of %d bytes for window %llu from rank %d of it dropped",
-                    bytes, (unsigned long long)window->number, status.MPI_SOURCE);
-            }
+            take(window, protocol, receive, bytes, status.MPI_SOURCE);
             rc = post(window, receive);
         }
         if (rc != MPI_SUCCESS) {
@@ -219,12 +293,17 @@ static void take_arrived(struct mpixq_window *window, const struct mpixq_rma_pro
 
 void mpixq_rma_transport_go(struct mpixq_window *window, const struct mpixq_rma_protocol *protocol)
 {
-    take_arrived(window, protocol);
-    if (window->flying != NULL && atomic_load(&window->failed) == MPI_SUCCESS) {
-        reap(window);
-    }
+    /* What waits for nothing is not kept waiting by a look at what has come, nor answers by one at
+     * what has left. */
     if (window->n_queued > 0) {
         send_queued(window, protocol);
+    }
+    take_arrived(window, protocol);
+    if (window->n_queued > 0) {
+        send_queued(window, protocol);
+    }
+    if (window->flying != NULL && atomic_load(&window->failed) == MPI_SUCCESS) {
+        reap(window);
     }
 }
 
@@ -277,8 +356,13 @@ void mpixq_rma_transport_close(struct mpixq_window *window)
 {
     struct mpixq_rma_flight *flight, *next_flight;
     struct mpixq_rma_peer *peer, *next_peer;
+    struct mpixq_rma_op *op, *next_op;
 
     end_receives(window);
+    LL_FOREACH_SAFE(window->spare_ops, op, next_op)
+    {
+        mpixq_free(op);
+    }
     LL_FOREACH_SAFE(window->spare, flight, next_flight)
     {
         mpixq_free(flight);
@@ -293,5 +377,7 @@ void mpixq_rma_transport_close(struct mpixq_window *window)
         end_peer(peer);
     }
     window->spare = window->flying = NULL;
+    window->spare_ops = NULL;
+    window->n_spare = window->n_spare_ops = 0;
     window->n_queued = 0;
 }

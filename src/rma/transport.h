@@ -2,10 +2,13 @@
  * Copyright (c) 2026 the mpix-queue authors
  *
  * Messages between the processes of a window, with a header and up to so many bytes of data, and
- * larger data straight between windows. The memory for them is bounded: a process has posted a
- * fixed number of receives, and has a fixed number of messages to a peer under way, which are
- * synchronous sends, so that none of them waits in MPI's memory at the peer for long. All that is
- * here is under the lock of the window.
+ * larger data straight between windows. All that is here is under the lock of the window.
+ *
+ * The memory for them is bounded, whatever a peer does. A process sends a peer so many puts and
+ * gets that it has not taken, and no more: each message says how many its sender has taken from
+ * who gets it, and one that says only this (CREDIT) goes when nothing else has gone for so many of
+ * them. Answers are bounded by what they answer. Synchronous sends would bound them as well, at
+ * the price of an answer by MPI to each.
  *
  * Messages to a peer wait in three lines. Answers go first: nothing keeps them back, as the peer
  * takes messages at any time. Data that waits for an answer before it moves (a rendezvous) is kept
@@ -26,7 +29,8 @@ struct mpixq_window;
 enum {
     MPIXQ_RMA_EAGER = 4096,  /* bytes of data in a message */
     MPIXQ_RMA_RECEIVES = 16, /* messages that can come at a time */
-    MPIXQ_RMA_AHEAD = 8      /* messages under way to a peer; transfers by rendezvous; gets */
+    MPIXQ_RMA_CREDITS = 16,  /* puts and gets that a peer has not taken */
+    MPIXQ_RMA_AHEAD = 8      /* transfers by rendezvous to a peer; gets */
 };
 
 enum mpixq_rma_message {
@@ -36,7 +40,8 @@ enum mpixq_rma_message {
     MPIXQ_RMA_GO,     /* to data by rendezvous: send it */
     MPIXQ_RMA_REFUSE, /* to a put or a get: why it cannot be */
     MPIXQ_RMA_FLUSH,
-    MPIXQ_RMA_FLUSHED
+    MPIXQ_RMA_FLUSHED,
+    MPIXQ_RMA_CREDIT
 };
 
 struct mpixq_rma_header {
@@ -44,6 +49,7 @@ struct mpixq_rma_header {
     uint32_t is_eager;
     uint32_t part, parts;        /* of the program's put or get */
     uint32_t signal, generation; /* at the process whose block the message is about */
+    uint64_t taken;              /* puts and gets from who gets this */
     uint64_t key;                /* by which an answer names this one */
     uint64_t to;                 /* an answer: to which */
     uint64_t offset, bytes;
@@ -54,11 +60,11 @@ struct mpixq_rma_header {
 struct mpixq_rma_op {
     struct mpixq_rma_header header;
     int peer;
-    char *data;                  /* in the window of this process */
-    uint32_t signal, generation; /* of this process, that is told when the data has moved */
-    bool is_own;                 /* a put or get started here */
-    int tag;                     /* of data that comes; 0: none */
-    MPI_Request request;         /* of data that moves */
+    char *data;                    /* in the window of this process */
+    uint32_t signal, generation;   /* of this process, that is told when the data has moved */
+    bool is_own;                   /* a put or get started here */
+    int tag;                       /* of data that comes; 0: none */
+    MPI_Request request;           /* of data that moves */
     struct mpixq_rma_op *next, *prev;
     UT_hash_handle hh; /* by header.key */
 };
@@ -68,8 +74,9 @@ enum mpixq_rma_line { MPIXQ_RMA_ANSWERS, MPIXQ_RMA_DATA, MPIXQ_RMA_GETS, MPIXQ_R
 struct mpixq_rma_peer {
     int rank;
     struct mpixq_rma_op *lines[MPIXQ_RMA_N_LINES];
-    int under_way; /* messages */
-    int waiting;   /* data by rendezvous, from the message on until it has moved */
+    uint64_t sent, known; /* puts and gets to it; of these it has said that it took so many */
+    uint64_t taken, told; /* likewise from it; so many it was told of */
+    int waiting;          /* data by rendezvous, from the message on until it has moved */
     int gets;
     uint32_t tags;      /* a bit for each that data from there has */
     uint64_t started;   /* puts to it */
@@ -84,10 +91,14 @@ struct mpixq_rma_peer {
 struct mpixq_rma_protocol {
     void (*sent)(struct mpixq_window *window, struct mpixq_rma_peer *peer, struct mpixq_rma_op *op);
     void (*came)(struct mpixq_window *window, const struct mpixq_rma_header *header,
-                 const void *data, int peer);
+                 const void *data, struct mpixq_rma_peer *peer);
 };
 
-/* NULL without memory, and the window has failed. */
+/* A new one, zero-filled; NULL without memory, and the window has failed. */
+struct mpixq_rma_op *mpixq_rma_op_new(struct mpixq_window *window);
+/* NULL: there was none. */
+void mpixq_rma_op_free(struct mpixq_window *window, struct mpixq_rma_op *op);
+/* Likewise. */
 struct mpixq_rma_peer *mpixq_rma_peer(struct mpixq_window *window, int rank);
 void mpixq_rma_send(struct mpixq_window *window, struct mpixq_rma_peer *peer,
                     enum mpixq_rma_line line, struct mpixq_rma_op *op);

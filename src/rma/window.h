@@ -104,6 +104,8 @@ struct mpixq_window {
     struct mpixq_rma_receive *receive; /* MPIXQ_RMA_RECEIVES of them, a ring */
     int head;                          /* that which was posted first */
     struct mpixq_rma_flight *flying, *spare;
+    struct mpixq_rma_op *spare_ops;
+    int n_spare, n_spare_ops;
     struct mpixq_rma_op *asked;  /* a table, by their keys: they await an answer */
     struct mpixq_rma_op *moving; /* MPI moves their data */
     uint64_t last_key;

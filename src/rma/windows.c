@@ -19,7 +19,7 @@
 #include "window.h"
 
 /* What the processes of a window have to have in common: the form of blocks and messages. */
-enum { VERSION = 1, PAGE = 4096 };
+enum { VERSION = 2, PAGE = 4096 };
 
 static _Atomic uint64_t last_number;
 
