@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright (c) 2026 the mpix-queue authors
  *
- * What enqueueing requests that were started before must not do in the calling thread: allocate,
- * take a lock of the C library, or make a system call (which is also how a line would be logged). A
- * gate keeps the stream busy meanwhile, since waking a stream that sleeps is a system call.
+ * What enqueueing requests that were started before must not do in the calling thread, nor puts,
+ * plans, and waits and resets of signals, of which as many were enqueued before: allocate, take a
+ * lock of the C library, or make a system call (which is also how a line would be logged). A gate
+ * keeps the stream busy meanwhile, since waking a stream that sleeps is a system call.
  */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE /* RTLD_NEXT */
@@ -11,6 +12,7 @@
 #include "mtest.h"
 
 #include <dlfcn.h>
+#include <mpix_queue_rma.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdlib.h>
@@ -234,6 +236,71 @@ static void test_set(MPIX_Queue queue, MPIX_Host_stream stream, int to, int from
     }
 }
 
+enum { PUTS = 3 }; /* of a round: one, and a plan of the others */
+
+struct puts {
+    MPIX_Window win;
+    MPIX_Signal came;
+    MPIX_Blk local[PUTS], remote[PUTS];
+    MPIX_Plan plan;
+    int words[2 * PUTS]; /* what is put, and what comes */
+};
+
+static void puts_make(struct puts *p, int to, int from)
+{
+    MPI_Aint each = sizeof p->words[0];
+    MPIX_Blk mine[PUTS];
+
+    MTEST_OK(MPIX_Window_create(p->words, sizeof p->words, MPI_COMM_WORLD, MPI_INFO_NULL, &p->win));
+    MTEST_OK(MPIX_Signal_init(p->win, PUTS, &p->came));
+    for (int i = 0; i < PUTS; i++) {
+        MTEST_OK(MPIX_Blk_init(p->win, i * each, each, MPIX_SIGNAL_NULL, &p->local[i]));
+        MTEST_OK(MPIX_Blk_init(p->win, (PUTS + i) * each, each, p->came, &mine[i]));
+    }
+    MTEST_OK(MPI_Sendrecv(mine, sizeof mine, MPI_BYTE, from, 0, p->remote, sizeof p->remote,
+                          MPI_BYTE, to, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE));
+    MTEST_OK(MPIX_Plan_create(PUTS - 1, &p->local[1], &p->remote[1], &p->plan));
+}
+
+static void put_all(MPIX_Queue queue, const struct puts *p)
+{
+    MTEST_OK(MPIX_Enqueue_put(queue, &p->local[0], &p->remote[0]));
+    MTEST_OK(MPIX_Enqueue_plan_start(queue, p->plan));
+    MTEST_OK(MPIX_Enqueue_signal_wait(queue, p->came));
+    MTEST_OK(MPIX_Enqueue_signal_reset(queue, p->came));
+}
+
+static void test_puts(MPIX_Queue queue, MPIX_Host_stream stream, int to, int from)
+{
+    struct puts p;
+
+    puts_make(&p, to, from);
+    for (int round = 0; round < ROUNDS; round++) {
+        struct mtest_gate gate = {0};
+
+        for (int i = 0; i < PUTS; i++) {
+            p.words[i] = mtest_rank * 1000 + round * 10 + i;
+        }
+        MTEST_OK(MPIX_Host_stream_launch(stream, mtest_gate_fn, &gate));
+        mtest_gate_wait_reached(&gate);
+        if (round > 0) {
+            count_begin();
+        }
+        put_all(queue, &p);
+        if (round > 0) {
+            count_end("puts, and a signal");
+        }
+        mtest_gate_open(&gate);
+        MTEST_OK(MPIX_Queue_wait(queue));
+        for (int i = 0; i < PUTS; i++) {
+            MTEST_EQ(p.words[PUTS + i], from * 1000 + round * 10 + i);
+        }
+        MTEST_OK(MPI_Barrier(MPI_COMM_WORLD)); /* who is ahead would put into the next round */
+    }
+    MTEST_OK(MPIX_Plan_free(&p.plan));
+    MTEST_OK(MPIX_Window_free(&p.win));
+}
+
 int main(int argc, char **argv)
 {
     MPIX_Host_stream stream;
@@ -251,6 +318,9 @@ int main(int argc, char **argv)
     test_set(queue, stream, mtest_rank, mtest_rank);
     test_set(queue, stream, (mtest_rank + 1) % mtest_size,
              (mtest_rank + mtest_size - 1) % mtest_size);
+    test_puts(queue, stream, mtest_rank, mtest_rank);
+    test_puts(queue, stream, (mtest_rank + 1) % mtest_size,
+              (mtest_rank + mtest_size - 1) % mtest_size);
     MTEST_OK(MPIX_Queue_free(&queue));
     MTEST_OK(MPIX_Host_stream_destroy(&stream));
     return mtest_end();

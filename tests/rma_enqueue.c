@@ -171,7 +171,20 @@ static void test_fails(MPIX_Host_stream stream)
     MTEST_OK(MPIX_Signal_free(&signal));
 }
 
-/* What a stream of a GPU cannot do, and memory that the host cannot access. */
+/* To MPI_PROC_NULL, for which nothing is needed. */
+static void enqueue_nothing(MPIX_Queue queue, const MPIX_Blk *local)
+{
+    MPIX_Plan plan;
+    MPIX_Blk null;
+
+    memset(&null, 0, sizeof null);
+    MTEST_OK(MPIX_Plan_create(1, local, &null, &plan));
+    MTEST_OK(MPIX_Enqueue_put(queue, local, &null));
+    MTEST_OK(MPIX_Enqueue_plan_start(queue, plan));
+    MTEST_OK(MPIX_Plan_free(&plan));
+}
+
+/* What a stream of a GPU cannot do. */
 static void test_gpu(MPIX_Queue queue, MPIX_Host_stream stream, int has_ipc)
 {
     void *handle = mtest_gpu_stream_of(stream), *executable;
@@ -194,12 +207,14 @@ static void test_gpu(MPIX_Queue queue, MPIX_Host_stream stream, int has_ipc)
         MTEST_KIND_TEXT(MPIX_Enqueue_plan_start(queue, plan), MPIXQ_ERR_UNSUPPORTED, "graph");
         MTEST_KIND_TEXT(MPIX_Enqueue_signal_wait(queue, signal), MPIXQ_ERR_UNSUPPORTED, "graph");
         MTEST_KIND_TEXT(MPIX_Enqueue_signal_reset(queue, signal), MPIXQ_ERR_UNSUPPORTED, "graph");
+        enqueue_nothing(queue, &blk);
         executable = gpu_graph_end_executable(handle); /* the capture is still valid */
         gpu_graph_free_executable(executable);
     }
     if (has_ipc) {
         MTEST_OK(MPIX_Queue_init(&strict, MPIX_QUEUE_IPC, &stream));
         MTEST_KIND_TEXT(MPIX_Enqueue_put(strict, &blk, &blk), MPIXQ_ERR_UNSUPPORTED, "fallback");
+        enqueue_nothing(strict, &blk);
         MTEST_OK(MPIX_Queue_free(&strict));
     }
     MTEST_OK(MPIX_Plan_free(&plan));

@@ -28,6 +28,7 @@
 
 struct mpixq_comm;
 struct mpixq_op;
+struct mpixq_rma_calls;
 struct mpixq_stream;
 
 struct mpixq_queue {
@@ -51,7 +52,8 @@ struct mpixq_queue {
     uint64_t by_channel[MPIXQ_N_CHANNELS]; /* starts */
     int room; /* requests for which both arrays below have room, which one call fills */
     struct mpixq_pair **pairs;
-    struct mpixq_op *list; /* what is submitted for them */
+    struct mpixq_op *list;         /* what is submitted for them */
+    struct mpixq_rma_calls *calls; /* of rma; stays with the memory */
 
     int nics; /* that serve its pairs on the channel cxi; written when it is made */
 

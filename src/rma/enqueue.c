@@ -3,22 +3,83 @@
  *
  * Puts, plans and signals in the order of a queue: calls of a function of the host, and waits for
  * the count of rounds of a signal that are over, which whoever waits drives. */
-#include <string.h>
+#include <utlist.h>
 
 #include "put.h"
 #include "queue/queues.h"
 #include "rma.h"
 #include "util/alloc.h"
 #include "util/progress.h"
+#include "waiters.h"
 #include "window.h"
 
-/* What a stream is to do when it gets there; freed by that. */
+/* What a stream is to do when it gets there. */
 struct call {
+    struct call *next;
     struct mpixq_queue *queue;
     struct mpixq_plan *plan;     /* NULL: a put, or a reset */
     struct mpixq_signal *signal; /* to reset; NULL: a put or a plan */
     struct mpixq_transfer put;
 };
+
+/* Those of a queue, which are used again: nothing is allocated unless more are under way than ever
+ * before. */
+struct mpixq_rma_calls {
+    struct call *spare;          /* in turn */
+    _Atomic(struct call *) back; /* from streams; taken all at once */
+    struct chunk {
+        struct chunk *next;
+        struct call calls[32];
+    } * chunks;
+};
+
+/* In turn. */
+static bool more_calls(struct mpixq_rma_calls *calls)
+{
+    struct chunk *chunk = mpixq_alloc(sizeof *chunk); /* kept with the memory of the queue */
+
+    if (chunk == NULL) {
+        return false;
+    }
+    LL_PREPEND(calls->chunks, chunk);
+    for (size_t i = 0; i < sizeof chunk->calls / sizeof chunk->calls[0]; i++) {
+        LL_PREPEND(calls->spare, &chunk->calls[i]);
+    }
+    return true;
+}
+
+/* In turn. NULL: there is no memory. */
+static struct call *take_call(struct mpixq_queue *queue)
+{
+    struct mpixq_rma_calls *calls = queue->calls;
+    struct call *call;
+
+    if (calls == NULL) {
+        queue->calls = calls = mpixq_alloc(sizeof *calls); /* kept likewise */
+        if (calls == NULL) {
+            return NULL;
+        }
+    }
+    if (calls->spare == NULL) {
+        calls->spare = atomic_exchange_explicit(&calls->back, NULL, memory_order_acquire);
+    }
+    if (calls->spare == NULL && !more_calls(calls)) {
+        return NULL;
+    }
+    call = calls->spare;
+    calls->spare = call->next;
+    return call;
+}
+
+static void give_back(struct call *call)
+{
+    struct mpixq_rma_calls *calls = call->queue->calls;
+
+    call->next = atomic_load_explicit(&calls->back, memory_order_relaxed);
+    while (!atomic_compare_exchange_weak_explicit(&calls->back, &call->next, call,
+                                                  memory_order_release, memory_order_relaxed)) {
+    }
+}
 
 /* What is to be started belongs to a window that may not be freed before. */
 static struct mpixq_window *window_of(const struct call *call)
@@ -58,7 +119,7 @@ static void run(void *const args[], int n, bool by_gpu)
         if (window != NULL) {
             atomic_fetch_sub(&window->enqueued, 1);
         }
-        mpixq_free(call);
+        give_back(call);
     }
 }
 
@@ -80,20 +141,24 @@ static void poll(void *const args[], int n)
     }
 }
 
-/* May the program enqueue this just now? An MPI code. */
-static int check(struct mpixq_queue *queue, struct mpixq_fault *fault_p)
+/* May the program enqueue something of a window just now? An MPI code. What moves nothing, as it
+ * goes to MPI_PROC_NULL, needs no way of the queue's, and no place in a graph. */
+static int check(struct mpixq_queue *queue, bool moves, struct mpixq_fault *fault_p)
 {
     enum mpixq_error error = (enum mpixq_error)queue->stream->ops->admits(queue->stream);
 
     *fault_p = MPIXQ_FAULT_NONE;
-    if (queue->type == MPIXQ_QUEUE_CXI || queue->type == MPIXQ_QUEUE_IPC) {
+    if (moves && (queue->type == MPIXQ_QUEUE_CXI || queue->type == MPIXQ_QUEUE_IPC)) {
         return mpixq_error_code(MPIXQ_E_WINDOW_QUEUE);
     }
     mpixq_queue_look(queue);
     if (mpixq_queue_has_failed(queue)) {
         return mpixq_queue_failure(queue, fault_p);
     }
-    return mpixq_error_code(error == MPIXQ_E_CAPTURE ? MPIXQ_E_WINDOW_CAPTURE : error);
+    if (error == MPIXQ_E_CAPTURE) {
+        error = moves ? MPIXQ_E_WINDOW_CAPTURE : MPIXQ_E_NONE;
+    }
+    return mpixq_error_code(error);
 }
 
 /* In turn. */
@@ -106,11 +171,14 @@ static void submit(struct mpixq_queue *queue, struct mpixq_op *op)
 
 static int submit_call(struct mpixq_queue *queue, const struct call *what)
 {
-    struct call *call = mpixq_alloc(sizeof *call); /* freed in run */
     struct mpixq_window *window = window_of(what);
     struct mpixq_op op = {.copy = NULL};
+    struct call *call;
 
+    mpixq_turn_take(&queue->turn);
+    call = take_call(queue);
     if (call == NULL) {
+        mpixq_turn_leave(&queue->turn);
         return mpixq_error_code(MPIXQ_E_NO_MEMORY);
     }
     *call = *what;
@@ -122,7 +190,6 @@ static int submit_call(struct mpixq_queue *queue, const struct call *what)
         atomic_fetch_add(&window->enqueued, 1);
     }
     mpixq_op_call(&op, MPIXQ_OP_CALL, run, call);
-    mpixq_turn_take(&queue->turn);
     submit(queue, &op);
     mpixq_turn_leave(&queue->turn);
     return MPI_SUCCESS;
@@ -132,9 +199,10 @@ int mpixq_rma_enqueue_put(struct mpixq_queue *queue, const MPIXQ_Blk *local,
                           const MPIXQ_Blk *remote, struct mpixq_fault *fault_p)
 {
     struct call call = {.plan = NULL};
-    int rc = check(queue, fault_p);
+    int rc = mpixq_transfer_check(local, remote, &call.put), ready;
 
-    rc = rc ? rc : mpixq_transfer_check(local, remote, &call.put);
+    ready = check(queue, call.put.window != NULL, fault_p);
+    rc = ready ? ready : rc;
     return rc == MPI_SUCCESS && call.put.window != NULL ? submit_call(queue, &call) : rc;
 }
 
@@ -142,69 +210,24 @@ int mpixq_rma_enqueue_plan(struct mpixq_queue *queue, struct mpixq_plan *plan,
                            struct mpixq_fault *fault_p)
 {
     struct call call = {.plan = plan};
-    int rc = check(queue, fault_p);
+    int rc = mpixq_rma_plan_check(plan), ready;
 
-    rc = rc ? rc : mpixq_rma_plan_check(plan);
+    ready = check(queue, plan->window != NULL, fault_p);
+    rc = ready ? ready : rc;
     return rc == MPI_SUCCESS && plan->window != NULL ? submit_call(queue, &call) : rc;
-}
-
-static struct mpixq_rma_waiter *find_waiter(const struct mpixq_signal *signal,
-                                            const struct mpixq_queue *queue)
-{
-    struct mpixq_rma_waiter *waiter = atomic_load(&signal->waiters);
-
-    while (waiter != NULL && waiter->queue != queue) {
-        waiter = waiter->next;
-    }
-    return waiter;
-}
-
-/* The place of the queue among those that use the signal: one of a queue that was freed, or new.
- * The lock, which is held while MPI moves data, is taken the first time only. */
-static struct mpixq_rma_waiter *waiter_of(struct mpixq_signal *signal, struct mpixq_queue *queue)
-{
-    struct mpixq_rma_waiter *waiter = find_waiter(signal, queue);
-
-    if (waiter != NULL) {
-        return waiter;
-    }
-    mpixq_lock_acquire(&signal->window->lock);
-    waiter = find_waiter(signal, queue);
-    if (waiter == NULL) {
-        waiter = signal->leftover;
-        if (waiter != NULL) {
-            signal->leftover = waiter->next;
-        } else {
-            waiter = mpixq_alloc(sizeof *waiter); /* kept with the memory of the signal */
-        }
-        if (waiter != NULL) {
-            waiter->signal = signal;
-            waiter->queue = queue;
-            waiter->next = atomic_load(&signal->waiters);
-            atomic_store(&signal->waiters, waiter);
-        }
-    }
-    mpixq_lock_release(&signal->window->lock);
-    return waiter;
 }
 
 /* May the program enqueue something about the signal just now? An MPI code. */
 static int begin_with(struct mpixq_signal *signal, struct mpixq_queue *queue,
                       struct mpixq_rma_waiter **waiter_p, struct mpixq_fault *fault_p)
 {
-    int rc = check(queue, fault_p);
+    int rc = check(queue, true, fault_p);
 
     if (rc != MPI_SUCCESS) {
         return rc;
     }
-    *waiter_p = waiter_of(signal, queue);
+    *waiter_p = mpixq_rma_waiter_of(signal, queue);
     return *waiter_p != NULL ? MPI_SUCCESS : mpixq_error_code(MPIXQ_E_NO_MEMORY);
-}
-
-static void note(struct mpixq_rma_waiter *waiter, const struct mpixq_queue *queue)
-{
-    waiter->queue_number = queue->number;
-    waiter->ticket = queue->ticket;
 }
 
 int mpixq_rma_enqueue_wait(struct mpixq_queue *queue, struct mpixq_signal *signal,
@@ -222,7 +245,7 @@ int mpixq_rma_enqueue_wait(struct mpixq_queue *queue, struct mpixq_signal *signa
                   &queue->failed);
     op.poll = poll;
     submit(queue, &op);
-    note(waiter, queue);
+    mpixq_rma_waiter_note(waiter, queue);
     mpixq_turn_leave(&queue->turn);
     return MPI_SUCCESS;
 }
@@ -244,7 +267,7 @@ int mpixq_rma_enqueue_reset(struct mpixq_queue *queue, struct mpixq_signal *sign
         return rc;
     }
     mpixq_turn_take(&queue->turn);
-    note(waiter, queue);
+    mpixq_rma_waiter_note(waiter, queue);
     mpixq_turn_leave(&queue->turn);
     return MPI_SUCCESS;
 }

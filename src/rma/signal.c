@@ -10,6 +10,7 @@
 #include "rma.h"
 #include "signal_word.h"
 #include "util/alloc.h"
+#include "waiters.h"
 #include "window.h"
 
 enum { NOBODY = -1 };
@@ -123,21 +124,9 @@ int mpixq_rma_signal_set(struct mpixq_signal *signal, bool was_enqueued)
     return mpixq_signal_has_overflow(word) ? surplus(signal, word) : outstanding(signal, word);
 }
 
-/* A queue that was freed has nothing left to do. */
-static bool is_waiting(struct mpixq_rma_waiter *waiter)
+static bool is_waiting(const struct mpixq_rma_waiter *waiter)
 {
-    struct mpixq_queue *queue = waiter->queue;
-    enum mpixq_turn_state turn;
-    bool is;
-
-    if (!mpixq_queue_is_live(queue)) {
-        return false;
-    }
-    turn = mpixq_turn_borrow(&queue->turn);
-    is = mpixq_queue_is_live(queue) && queue->number == waiter->queue_number &&
-         !queue->stream->ops->passed(queue->stream, waiter->ticket);
-    mpixq_turn_give_back(&queue->turn, turn);
-    return is;
+    return mpixq_rma_is_under_way(waiter->queue, waiter->queue_number, waiter->ticket);
 }
 
 /* Without the window's lock, since a queue's turn comes before it. */

@@ -1,0 +1,67 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * Copyright (c) 2026 the mpix-queue authors */
+#include "waiters.h"
+
+#include "queue/queues.h"
+#include "util/alloc.h"
+
+static struct mpixq_rma_waiter *find_waiter(const struct mpixq_signal *signal,
+                                            const struct mpixq_queue *queue)
+{
+    struct mpixq_rma_waiter *waiter = atomic_load(&signal->waiters);
+
+    while (waiter != NULL && waiter->queue != queue) {
+        waiter = waiter->next;
+    }
+    return waiter;
+}
+
+/* The place of the queue among those that use the signal: one of a queue that was freed, or new.
+ * The lock, which is held while MPI moves data, is taken the first time only. */
+struct mpixq_rma_waiter *mpixq_rma_waiter_of(struct mpixq_signal *signal, struct mpixq_queue *queue)
+{
+    struct mpixq_rma_waiter *waiter = find_waiter(signal, queue);
+
+    if (waiter != NULL) {
+        return waiter;
+    }
+    mpixq_lock_acquire(&signal->window->lock);
+    waiter = find_waiter(signal, queue);
+    if (waiter == NULL) {
+        waiter = signal->leftover;
+        if (waiter != NULL) {
+            signal->leftover = waiter->next;
+        } else {
+            waiter = mpixq_alloc(sizeof *waiter); /* kept with the memory of the signal */
+        }
+        if (waiter != NULL) {
+            waiter->signal = signal;
+            waiter->queue = queue;
+            waiter->next = atomic_load(&signal->waiters);
+            atomic_store(&signal->waiters, waiter);
+        }
+    }
+    mpixq_lock_release(&signal->window->lock);
+    return waiter;
+}
+
+void mpixq_rma_waiter_note(struct mpixq_rma_waiter *waiter, const struct mpixq_queue *queue)
+{
+    waiter->queue_number = queue->number;
+    waiter->ticket = queue->ticket;
+}
+
+bool mpixq_rma_is_under_way(struct mpixq_queue *queue, uint64_t number, uint64_t ticket)
+{
+    enum mpixq_turn_state turn;
+    bool is;
+
+    if (!mpixq_queue_is_live(queue)) {
+        return false;
+    }
+    turn = mpixq_turn_borrow(&queue->turn);
+    is = mpixq_queue_is_live(queue) && queue->number == number &&
+         !queue->stream->ops->passed(queue->stream, ticket);
+    mpixq_turn_give_back(&queue->turn, turn);
+    return is;
+}
