@@ -4,44 +4,18 @@
  * Random puts and gets of any size between all ranks, by the host, by plans and enqueued, with and
  * without signals at either end, against a model that all ranks compute. What a signal counted is
  * there when the wait for it returns; all is there after a flush, and nothing else has changed.
- * Arguments: rounds, puts and gets in each, first seed.
+ * Arguments: rounds, puts and gets in each, first seed; and "nics": all puts but one to each signal
+ * go by NICs.
  */
-#include "mtest.h"
-
-#include <mpix_queue_rma.h>
+#define RMA_AREA (24 << 20)
+#include "rma_random.h"
 
 #include <stdlib.h>
-#include <string.h>
 
-enum { AREA = 24 << 20, GUARD = 0xa5, GAP = 24, MAX_OPS = 64 };
+static int by_nics;
 
-/* One of the round, as all ranks know it. */
-struct op {
-    int is_get, from, to; /* who starts it, and whose block is the remote one */
-    int way;              /* by the host, by a plan, enqueued */
-    int local_signal, remote_signal;
-    size_t bytes, source, target; /* offsets at the process that has the data, and that gets it */
-    MPIX_Blk remote;
-};
-
-static struct op ops[MAX_OPS];
-static unsigned char *memory, *model;
-static MPIX_Window window;
-static MPIX_Signal local_signal, remote_signal;
-
-static int sender(const struct op *op)
+static void fetch(void)
 {
-    return op->is_get ? op->to : op->from;
-}
-
-static int receiver(const struct op *op)
-{
-    return op->is_get ? op->from : op->to;
-}
-
-static unsigned char data_at(int rank, size_t offset)
-{
-    return (unsigned char)(offset * 7 + offset / 251 + (size_t)rank * 31);
 }
 
 static size_t random_bytes(unsigned long long *seed)
@@ -54,177 +28,42 @@ static size_t random_bytes(unsigned long long *seed)
     return sizes[mtest_random(seed) % (sizeof sizes / sizeof sizes[0])];
 }
 
-static void choose(int n, unsigned long long *seed)
+/* The signals of all ranks have heard of this one, which has the right to have NICs tell them. */
+static void tell_all_once(int events)
 {
-    size_t used[64] = {0};
+    MPIX_Blk mine, all[64], out;
 
-    for (int i = 0; i < n; i++) {
-        struct op *op = &ops[i];
-        int to;
-
-        memset(op, 0, sizeof *op);
-        op->is_get = mtest_random(seed) % 3 == 0;
-        op->from = (int)(mtest_random(seed) % (unsigned)mtest_size);
-        op->to = (int)(mtest_random(seed) % (unsigned)mtest_size);
-        op->way = op->is_get ? 0 : (int)(mtest_random(seed) % 3);
-        op->local_signal = mtest_random(seed) % 4 != 0;
-        op->remote_signal = mtest_random(seed) % 4 != 0;
-        op->bytes = random_bytes(seed);
-        to = receiver(op);
-        op->bytes = used[to] + op->bytes + 2 * (size_t)GAP > AREA ? 100 : op->bytes;
-        op->target = AREA + used[to] + GAP;
-        used[to] += op->bytes + GAP;
-        op->source = mtest_random(seed) % (AREA - op->bytes);
+    MTEST_OK(MPIX_Blk_init(window, 0, 0, events > 0 ? remote_signal : MPIX_SIGNAL_NULL, &mine));
+    MTEST_OK(MPIX_Blk_init(window, 0, 0, MPIX_SIGNAL_NULL, &out));
+    MPI_Allgather(&mine, sizeof mine, MPI_BYTE, all, sizeof mine, MPI_BYTE, MPI_COMM_WORLD);
+    for (int i = 0; i < mtest_size; i++) {
+        MTEST_OK(MPIX_Put(&out, &all[i]));
     }
-}
-
-/* How many events this rank's signals get. */
-static int count_events(int n, int is_remote)
-{
-    int events = 0;
-
-    for (int i = 0; i < n; i++) {
-        events += is_remote ? ops[i].to == mtest_rank && ops[i].remote_signal
-                            : ops[i].from == mtest_rank && ops[i].local_signal;
-    }
-    return events;
-}
-
-static void make_signal(int events, MPIX_Signal *signal)
-{
-    *signal = MPIX_SIGNAL_NULL;
-    if (events > 0) {
-        MTEST_OK(MPIX_Signal_init(window, events, signal));
-    }
-}
-
-/* Each rank makes the blocks that others name, and all get them as bytes. */
-static void exchange_blocks(int n)
-{
-    MPIX_Blk mine[MAX_OPS], all[MAX_OPS];
-
-    memset(mine, 0, sizeof mine);
-    for (int i = 0; i < n; i++) {
-        if (ops[i].to == mtest_rank) {
-            MTEST_OK(
-                MPIX_Blk_init(window, (MPI_Aint)(ops[i].is_get ? ops[i].source : ops[i].target),
-                              (MPI_Aint)ops[i].bytes,
-                              ops[i].remote_signal ? remote_signal : MPIX_SIGNAL_NULL, &mine[i]));
-        }
-    }
-    MPI_Allreduce(mine, all, (int)(n * sizeof mine[0]), MPI_BYTE, MPI_BOR, MPI_COMM_WORLD);
-    for (int i = 0; i < n; i++) {
-        ops[i].remote = all[i];
-    }
-}
-
-static void start(int n, MPIX_Queue queue, MPIX_Plan *plan)
-{
-    MPIX_Blk local, locals[MAX_OPS], remotes[MAX_OPS];
-    int n_planned = 0;
-
-    for (int i = 0; i < n; i++) {
-        struct op *op = &ops[i];
-
-        if (op->from != mtest_rank) {
-            continue;
-        }
-        MTEST_OK(MPIX_Blk_init(window, (MPI_Aint)(op->is_get ? op->target : op->source),
-                               (MPI_Aint)op->bytes,
-                               op->local_signal ? local_signal : MPIX_SIGNAL_NULL, &local));
-        if (op->is_get) {
-            MTEST_OK(MPIX_Get(&local, &op->remote));
-        } else if (op->way == 0) {
-            MTEST_OK(MPIX_Put(&local, &op->remote));
-        } else if (op->way == 1) {
-            MTEST_OK(MPIX_Enqueue_put(queue, &local, &op->remote));
-        } else {
-            locals[n_planned] = local;
-            remotes[n_planned++] = op->remote;
-        }
-    }
-    MTEST_OK(MPIX_Plan_create(n_planned, locals, remotes, plan));
-    if (n % 2 == 0) {
-        MTEST_OK(MPIX_Plan_start(*plan));
-    } else {
-        MTEST_OK(MPIX_Enqueue_plan_start(queue, *plan));
-    }
-}
-
-static void wait_for(MPIX_Signal signal, MPIX_Queue queue, int by_queue)
-{
-    int flag = 0;
-
-    if (signal == MPIX_SIGNAL_NULL) {
-        return;
-    }
-    if (by_queue) {
-        MTEST_OK(MPIX_Enqueue_signal_wait(queue, signal));
-        MTEST_OK(MPIX_Queue_wait(queue));
-    } else {
-        MTEST_OK(MPIX_Signal_wait(signal));
-    }
-    MTEST_OK(MPIX_Signal_test(signal, &flag));
-    MTEST_EQ(flag, 1);
-}
-
-static int is_there(const struct op *op)
-{
-    for (size_t i = 0; i < op->bytes; i++) {
-        if (memory[op->target + i] != data_at(sender(op), op->source + i)) {
-            return 0;
-        }
-    }
-    return 1;
-}
-
-/* The data of which a signal has told. */
-static void check_told(int n, int is_get)
-{
-    for (int i = 0; i < n; i++) {
-        const struct op *op = &ops[i];
-        int told = is_get ? op->local_signal : op->remote_signal;
-
-        if (told && op->is_get == is_get && receiver(op) == mtest_rank && !is_there(op)) {
-            mtest_fail(__FILE__, __LINE__, "%s %d of %zu bytes, %d to %d, is not there",
-                       is_get ? "get" : "put", i, op->bytes, op->from, op->to);
-        }
-    }
-}
-
-static void check_all(int n)
-{
-    memset(model, GUARD, AREA);
-    for (int i = 0; i < n; i++) {
-        for (size_t k = 0; receiver(&ops[i]) == mtest_rank && k < ops[i].bytes; k++) {
-            model[ops[i].target - AREA + k] = data_at(sender(&ops[i]), ops[i].source + k);
-        }
-    }
-    MTEST_CHECK(memcmp(model, memory + AREA, AREA) == 0);
+    MTEST_OK(MPIX_Window_flush(window));
+    MPI_Barrier(MPI_COMM_WORLD);
 }
 
 static void run_round(int n, unsigned long long seed, MPIX_Queue queue)
 {
     MPIX_Plan plan = MPIX_PLAN_NULL;
+    int events;
 
-    choose(n, &seed);
+    choose(n, BY_QUEUE + 1, &seed);
+    events = count_events(n, 1) + (by_nics ? mtest_size : 0);
     memset(memory + AREA, GUARD, AREA);
     make_signal(count_events(n, 0), &local_signal);
-    make_signal(count_events(n, 1), &remote_signal);
+    make_signal(events, &remote_signal);
     exchange_blocks(n);
-    start(n, queue, &plan);
-    wait_for(remote_signal, queue, n % 3 == 0);
+    if (by_nics) {
+        tell_all_once(events);
+    }
+    start(n, queue, n % 2 != 0, &plan);
+    wait_for(remote_signal, n % 3 == 0 ? queue : MPIX_QUEUE_NULL);
     check_told(n, 0);
-    wait_for(local_signal, queue, n % 3 == 1);
+    wait_for(local_signal, n % 3 == 1 ? queue : MPIX_QUEUE_NULL);
     check_told(n, 1);
     MTEST_OK(MPIX_Queue_wait(queue));
-    MTEST_OK(MPIX_Window_flush(window));
-    MPI_Barrier(MPI_COMM_WORLD);
-    check_all(n);
-    MTEST_OK(MPIX_Plan_free(&plan));
-    MTEST_OK(MPIX_Signal_free(&local_signal));
-    MTEST_OK(MPIX_Signal_free(&remote_signal));
-    MPI_Barrier(MPI_COMM_WORLD);
+    end_round(n, &plan);
 }
 
 int main(int argc, char **argv)
@@ -233,17 +72,15 @@ int main(int argc, char **argv)
     unsigned long long seed = argc > 3 ? (unsigned long long)atoi(argv[3]) : 1;
     MPIX_Queue queue;
 
+    by_nics = argc > 4;
     mtest_begin(&argc, &argv, MPI_THREAD_MULTIPLE);
     model = malloc(AREA);
     MTEST_OK(
         MPIX_Window_allocate(2 * (MPI_Aint)AREA, MPI_COMM_WORLD, MPI_INFO_NULL, &memory, &window));
-    for (size_t i = 0; i < AREA; i++) {
-        memory[i] = data_at(mtest_rank, i);
-    }
+    fill_source();
     MTEST_OK(MPIX_Queue_init(&queue, MPIX_QUEUE_AUTO, NULL));
     for (int round = 0; round < rounds; round++) {
-        run_round(n + round % 6 < MAX_OPS ? n + round % 6 : MAX_OPS,
-                  seed + (unsigned long long)round, queue);
+        run_round(ops_of_round(n, round), seed + (unsigned long long)round, queue);
     }
     MTEST_OK(MPIX_Queue_free(&queue));
     MTEST_OK(MPIX_Window_free(&window));

@@ -159,8 +159,7 @@ int PMPIXQ_Signal_init(MPIXQ_Window win, int num_event, MPIXQ_Signal *sig)
     if (sig == NULL) {
         return mpixq_api_fail(&call, MPIXQ_E_ARG_SIGNAL_P);
     }
-    return mpixq_fault_raise(&call, &MPIXQ_FAULT_NONE,
-                             mpixq_rma_signal_create(win, num_event, sig));
+    return report(&call, MPI_COMM_NULL, mpixq_rma_signal_create(win, num_event, sig));
 }
 MPIXQ_TWIN(Signal_init);
 

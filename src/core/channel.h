@@ -25,6 +25,7 @@
 
 struct mpixq_blob;
 struct mpixq_channel_graphs;
+struct mpixq_channel_windows;
 struct mpixq_facts;
 struct mpixq_op;
 struct mpixq_queue;
@@ -146,6 +147,8 @@ struct mpixq_channel {
     const struct mpixq_channel_report *report; /* NULL: a start is complete at once */
     /* Its starts and waits can be captured into graphs (graphs.h); NULL: they cannot. */
     const struct mpixq_channel_graphs *graphs;
+    /* Puts of windows in memory of the host (windows.h); NULL: they go by messages. */
+    const struct mpixq_channel_windows *windows;
 
     /* Prepare and tear down what the channel has once per process. In MPI_Init and MPI_Finalize.
      * Open returns an MPI code; close always succeeds, also after a failed open. NULL: there is

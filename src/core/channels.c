@@ -158,6 +158,17 @@ void mpixq_channels_tell(struct mpixq_facts *facts)
     }
 }
 
+const struct mpixq_channel_windows *mpixq_channels_windows(void)
+{
+    for (int i = 0; mpixq_channels[i] != NULL; i++) {
+        if (mpixq_channels[i]->windows != NULL &&
+            mpixq_channel_set_has(&mpixq_env.channels, mpixq_channels[i]->id)) {
+            return mpixq_channels[i]->windows;
+        }
+    }
+    return NULL;
+}
+
 void mpixq_channels_describe(struct mpixq_facts *facts)
 {
     for (int i = 0; mpixq_channels[i] != NULL; i++) {

@@ -32,6 +32,8 @@ void mpixq_channels_report_failures(const uint64_t starts[]);
 void mpixq_channels_print(void);
 void mpixq_channels_tell(struct mpixq_facts *facts);
 void mpixq_channels_describe(struct mpixq_facts *facts);
+/* How NICs make puts of windows; NULL: no channel does, of those that MPIXQ_CHANNELS has. */
+const struct mpixq_channel_windows *mpixq_channels_windows(void);
 const char *mpixq_channel_availability(const struct mpixq_channel *channel);
 
 /* Those of a set, for a pair that is not matched. */

@@ -15,6 +15,7 @@
  *     peers.c      addresses of peers, and their signs of life
  *     state.c      where an end stands: under way, taken over, failed
  *     arm.c        queues, and starts of theirs: armed
+ *     puts.c       puts of windows: posted by the host (puts.h)
  *     drive.c      completion queues, and what the host does of starts taken over
  *     start.c      starts and waits: logged (start_log.h), executed
  *     end.c        ends of pairs: made before a match, and closed after a free
@@ -23,6 +24,7 @@
  *     process.c    the NICs of this process: which pairs and queues are given
  *     stripe.c     messages in shares, one for each of several NICs
  *     reach.c      the buffer and the end of a pair, before its match
+ *     window.c     windows, and the processes of them that NICs reach
  *     pair.c       matching, and the end of a pair: the channel's table
  *
  * Each calls only those before it.
@@ -79,7 +81,7 @@ struct cxi_entry {
     uint64_t operand;        /* of an atomic that does not add */
     const char *what;
     bool plain, is_write; /* plain: issued by the host, and part of its end, not deferred */
-    bool counts;          /* in W, or in D */
+    bool counts, is_put;  /* in W, or in D; part of a put of a window */
     uint64_t rest;        /* it was given back in this read of completions */
     struct cxi_entry *prev, *next;
 };

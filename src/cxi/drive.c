@@ -13,6 +13,7 @@
 #include "eager.h"
 #include "nic.h"
 #include "peers.h"
+#include "puts.h"
 #include "supply.h"
 #include "util/backoff.h"
 #include "util/lock.h"
@@ -26,7 +27,11 @@ enum { KICK_EVERY = 16 }; /* scans */
 static void completed(struct cxi_nic *nic, struct cxi_entry *entry)
 {
     if (entry != NULL && entry->probe != NULL) {
-        mpixq_cxi_probed(entry->probe, false);
+        mpixq_cxi_probed(nic, entry->probe, false);
+        return;
+    }
+    if (entry != NULL && entry->is_put) {
+        mpixq_cxi_put_ended((struct cxi_put *)entry, 0);
         return;
     }
     if (entry == NULL || !entry->plain) {
@@ -50,7 +55,11 @@ static void completed_badly(struct cxi_nic *nic, const struct fi_cq_err_entry *e
         return;
     }
     if (entry->probe != NULL) {
-        mpixq_cxi_probed(entry->probe, true);
+        mpixq_cxi_probed(nic, entry->probe, true);
+        return;
+    }
+    if (entry->is_put) {
+        mpixq_cxi_put_ended((struct cxi_put *)entry, error->err);
         return;
     }
     if (entry->plain) {

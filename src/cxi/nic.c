@@ -8,6 +8,7 @@
 #include "libfabric.h"
 #include "locality.h"
 #include "peers.h"
+#include "puts.h"
 #include "shares.h"
 #include "supply.h"
 #include "util/alloc.h"
@@ -93,6 +94,7 @@ static void close_all(struct cxi_nic *nic)
     mpixq_cxi_words_close(nic);
     CLOSE(nic->probed);
     CLOSE(nic->held);
+    mpixq_cxi_puts_release_left(nic);
     CLOSE(nic->target);
     CLOSE(nic->ep);
     mpixq_cxi_supply_close(nic);
@@ -237,6 +239,7 @@ static void discard(struct cxi_nic *nic)
 {
     close_all(nic);
     mpixq_cxi_peers_close(nic);
+    mpixq_cxi_puts_free_left(nic);
     mpixq_lock_destroy(&nic->exposure.lock);
     mpixq_lock_destroy(&nic->drive_lock);
     mpixq_lock_destroy(&nic->lock);

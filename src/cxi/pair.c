@@ -25,6 +25,7 @@
 #include "util/log.h"
 #include "util/piece.h"
 #include "util/progress.h"
+#include "window.h"
 
 enum { VERSION = 6, ROOM = CXI_ADDRESS, READY = 1, DELIVERED = 2, EAGER = 4 };
 
@@ -440,6 +441,7 @@ const struct mpixq_channel mpixq_channel_cxi = {
     .queues = &cxi_queues,
     .upkeep = &cxi_upkeep,
     .report = &cxi_report,
+    .windows = &mpixq_cxi_windows,
     .close = cxi_channel_close,
     .offer = cxi_offer,
     .accept = cxi_accept,

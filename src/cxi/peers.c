@@ -5,8 +5,8 @@
  *
  * Is a peer there? A write of no bytes into a region that every process has, and that counts
  * nothing. A NIC answers for a process that is stopped or busy; for one that has ended, or a node
- * that is gone, the write fails. At most one is under way to each peer. Under the matching lock,
- * and nic.lock where completions come in. */
+ * that is gone, the write fails. At most one is under way to each peer. The table of peers is under
+ * nic.lock, as pairs and windows meet them. */
 #include "peers.h"
 
 #include <string.h>
@@ -42,22 +42,29 @@ static struct cxi_peer *peer_new(struct cxi_nic *nic, const unsigned char name[C
     return peer;
 }
 
-bool mpixq_cxi_meet(struct cxi_end *end, const unsigned char *address, size_t bytes)
+bool mpixq_cxi_find_peer(struct cxi_nic *nic, const unsigned char *address, size_t bytes,
+                         fi_addr_t *peer_p, struct cxi_probe **probe_p)
 {
-    struct cxi_nic *nic = end->nic;
     unsigned char name[CXI_ADDRESS] = {0};
     struct cxi_peer *peer = NULL;
 
     if (bytes == nic->address_bytes) {
         memcpy(name, address, bytes);
+        mpixq_lock_acquire(&nic->lock);
         HASH_FIND(hh, nic->peers, name, CXI_ADDRESS, peer);
         peer = peer != NULL ? peer : peer_new(nic, name);
+        mpixq_lock_release(&nic->lock);
     }
     if (peer != NULL) {
-        end->peer = peer->address;
-        end->probe = &peer->probe;
+        *peer_p = peer->address;
+        *probe_p = &peer->probe;
     }
     return peer != NULL;
+}
+
+bool mpixq_cxi_meet(struct cxi_end *end, const unsigned char *address, size_t bytes)
+{
+    return mpixq_cxi_find_peer(end->nic, address, bytes, &end->peer, &end->probe);
 }
 
 void mpixq_cxi_peers_close(struct cxi_nic *nic)
@@ -91,17 +98,16 @@ static void issue(struct cxi_nic *nic, struct cxi_probe *probe, fi_addr_t peer)
                                                    .rma_iov_count = 1,
                                                    .context = &entry->work.context}};
     probe->flying = fi_writemsg(nic->ep, &entry->u.write.op.msg, FI_COMPLETION) == 0;
+    nic->n_probes += probe->flying;
 }
 
-static bool has_lost(const struct cxi_end *end)
+bool mpixq_cxi_is_lost(struct cxi_nic *nic, struct cxi_probe *probe, fi_addr_t peer)
 {
-    struct cxi_nic *nic = end->nic;
-    struct cxi_probe *probe = end->probe;
     bool is_lost;
 
     mpixq_lock_acquire(&nic->lock);
     if (!probe->flying) {
-        issue(nic, probe, end->peer);
+        issue(nic, probe, peer);
     }
     is_lost = probe->failures >= ENOUGH;
     mpixq_lock_release(&nic->lock);
@@ -114,13 +120,14 @@ bool mpixq_cxi_has_lost(struct mpixq_pair *pair)
     bool is_lost = false;
 
     for (const struct cxi_end *end = pair->end; end != NULL; end = end->next_share) {
-        is_lost = has_lost(end) || is_lost;
+        is_lost = mpixq_cxi_is_lost(end->nic, end->probe, end->peer) || is_lost;
     }
     return is_lost;
 }
 
-void mpixq_cxi_probed(struct cxi_probe *probe, bool has_failed)
+void mpixq_cxi_probed(struct cxi_nic *nic, struct cxi_probe *probe, bool has_failed)
 {
+    nic->n_probes -= probe->flying;
     probe->flying = false;
     probe->failures = has_failed ? probe->failures + (probe->failures < ENOUGH) : 0;
 }

@@ -19,14 +19,18 @@ struct cxi_probe {
     int failures; /* in a row */
 };
 
-/* Under the matching lock: the NIC of a peer that has this address, for an end: its peer and probe.
- * False: no memory. */
+/* The NIC of a peer that has this address: where it is, and its probe. False: no memory. */
+bool mpixq_cxi_find_peer(struct cxi_nic *nic, const unsigned char *address, size_t bytes,
+                         fi_addr_t *peer_p, struct cxi_probe **probe_p);
+/* The same for an end. */
 bool mpixq_cxi_meet(struct cxi_end *end, const unsigned char *address, size_t bytes);
+/* Has it failed to answer? Asks again. */
+bool mpixq_cxi_is_lost(struct cxi_nic *nic, struct cxi_probe *probe, fi_addr_t peer);
 /* When the endpoint is closed. */
 void mpixq_cxi_peers_close(struct cxi_nic *nic);
 /* The entry of the channel's table. */
 bool mpixq_cxi_has_lost(struct mpixq_pair *pair);
 /* Under nic.lock: the write has ended. */
-void mpixq_cxi_probed(struct cxi_probe *probe, bool has_failed);
+void mpixq_cxi_probed(struct cxi_nic *nic, struct cxi_probe *probe, bool has_failed);
 
 #endif

@@ -110,15 +110,10 @@ int mpixq_rma_blk_set_signal(MPIXQ_Blk *blk, const MPIXQ_Blk *from)
 static enum mpixq_error check_own(struct mpixq_window *window, const struct mpixq_blk *block)
 {
     struct mpixq_signal *signal;
-    enum mpixq_error error;
 
-    if (!mpixq_blk_fits(block->offset, block->bytes, window->bytes)) {
-        return MPIXQ_E_BLK_RANGE;
-    }
-    mpixq_lock_acquire(&window->lock);
-    error = mpixq_rma_signal_find(window, block->signal, block->generation, &signal);
-    mpixq_lock_release(&window->lock);
-    return error;
+    return mpixq_blk_fits(block->offset, block->bytes, window->bytes)
+               ? mpixq_rma_signal_find(window, block->signal, block->generation, &signal)
+               : MPIXQ_E_BLK_RANGE;
 }
 
 static int check_remote(struct mpixq_transfer *transfer, struct mpixq_window *window)

@@ -7,6 +7,9 @@
  * then. */
 #include <stdio.h>
 
+#include "core/channels.h"
+#include "core/windows.h"
+#include "direct.h"
 #include "protocol.h"
 #include "rma.h"
 #include "util/backoff.h"
@@ -14,34 +17,32 @@
 #include "util/log.h"
 #include "window.h"
 
-enum { LOOKS = 2 /* in MPIXQ_LIVENESS_S */ };
+enum {
+    LOOKS = 2,  /* in MPIXQ_LIVENESS_S */
+    POLLS = 16, /* before the clock is looked at; of those that sleep each takes some ms at most */
+};
 
-static void lose(struct mpixq_window *window, const struct mpixq_rma_neighbour *lost)
+static void lose(struct mpixq_window *window, int rank, const char *how)
 {
     char what[64], why[MPIXQ_ERROR_ROOM];
 
     (void)snprintf(what, sizeof what, "window %llu", (unsigned long long)window->number);
-    (void)snprintf(why, sizeof why, "rank %d of it has ended: its process %llu is gone", lost->rank,
-                   (unsigned long long)lost->process.pid);
+    (void)snprintf(why, sizeof why, "rank %d of it has ended: %s", rank, how);
     mpixq_rma_window_fail(window, mpixq_error_cause(MPIXQ_E_PEER_GONE, what, why));
 }
 
-static void look_for_lost(struct mpixq_window *window)
+static void look_at_neighbours(struct mpixq_window *window, uint64_t now)
 {
-    uint64_t limit = (uint64_t)mpixq_env.liveness_s * 1000000000U, now;
+    char how[64];
 
-    if (limit == 0 || window->n_neighbours == 0 || atomic_load(&window->failed) != MPI_SUCCESS) {
-        return;
-    }
-    now = mpixq_now_ns();
-    if (now - window->looked_ns < limit / LOOKS) {
-        return;
-    }
-    window->looked_ns = now;
     for (int i = 0; i < window->n_neighbours; i++) {
-        if (mpixq_process_has_ended(&window->neighbours[i].process)) {
+        const struct mpixq_rma_neighbour *neighbour = &window->neighbours[i];
+
+        if (mpixq_process_has_ended(&neighbour->process)) {
             if (window->lost_ns != 0) {
-                lose(window, &window->neighbours[i]);
+                (void)snprintf(how, sizeof how, "its process %llu is gone",
+                               (unsigned long long)neighbour->process.pid);
+                lose(window, neighbour->rank, how);
             }
             window->lost_ns = now;
             return;
@@ -49,10 +50,39 @@ static void look_for_lost(struct mpixq_window *window)
     }
 }
 
+/* Those that NICs reach are asked by NICs, too, which they need not be seen for. */
+static void look_for_lost(struct mpixq_window *window)
+{
+    uint64_t limit = (uint64_t)mpixq_env.liveness_s * 1000000000U, now;
+    int rank;
+
+    if (++window->polls % POLLS != 0 || limit == 0 ||
+        (window->n_neighbours == 0 && !mpixq_rma_direct_reaches(window)) ||
+        atomic_load(&window->failed) != MPI_SUCCESS) {
+        return;
+    }
+    now = mpixq_now_ns();
+    if (now - window->looked_ns < limit / LOOKS) {
+        return;
+    }
+    window->looked_ns = now;
+    rank = mpixq_rma_direct_lost(window);
+    if (rank >= 0) {
+        lose(window, rank, "its NIC does not answer for it");
+    } else {
+        look_at_neighbours(window, now);
+    }
+}
+
 void mpixq_rma_progress(struct mpixq_window *window)
 {
+    const struct mpixq_channel_windows *nics = mpixq_channels_windows();
+
     if (window->size == 1) {
         return;
+    }
+    if (nics != NULL) {
+        nics->read();
     }
     if (!mpixq_lock_try(&window->lock)) {
         mpixq_backoff_busy();

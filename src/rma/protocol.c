@@ -6,7 +6,9 @@
 #include <string.h>
 #include <utlist.h>
 
+#include "direct.h"
 #include "message.h"
+#include "rights.h"
 #include "signal_word.h"
 #include "transport.h"
 #include "util/alloc.h"
@@ -222,6 +224,7 @@ static void came_put(struct mpixq_window *window, const struct mpixq_rma_header 
         refuse(window, header, peer, error);
         return;
     }
+    mpixq_rma_rights_grant(window, peer, header);
     if (header->is_eager) {
         if (header->bytes > 0) {
             memcpy(window->base + header->offset, data, header->bytes);
@@ -305,6 +308,22 @@ static void came_flush(struct mpixq_window *window, const struct mpixq_rma_heade
     answer_flush(window, peer);
 }
 
+/* A put by NICs that its sender could not complete: who waits for it waits for nothing. */
+static void came_failure(struct mpixq_window *window, const struct mpixq_rma_header *header,
+                         struct mpixq_rma_peer *peer)
+{
+    struct mpixq_signal *signal;
+    char what[96];
+
+    (void)snprintf(what, sizeof what, "put by rank %d of window %llu, offset %llu", peer->rank,
+                   (unsigned long long)window->number, (unsigned long long)header->offset);
+    (void)mpixq_rma_signal_find(window, header->signal, header->generation, &signal);
+    mpixq_rma_signal_fail(
+        signal, mpixq_error_cause(MPIXQ_E_FABRIC, what, mpixq_error_text(MPIXQ_E_FABRIC)));
+    peer->arrived++;
+    answer_flush(window, peer);
+}
+
 static void came(struct mpixq_window *window, const struct mpixq_rma_header *header,
                  const void *data, struct mpixq_rma_peer *peer)
 {
@@ -332,8 +351,11 @@ static void came(struct mpixq_window *window, const struct mpixq_rma_header *hea
         break;
     case MPIXQ_RMA_CREDIT:
         break;
+    case MPIXQ_RMA_FAILED:
+        came_failure(window, header, peer);
+        break;
     default:
-        mpixq_rma_mpi_failed(window, MPI_ERR_OTHER, "understand a message");
+        mpixq_rma_rights_came(window, header, data, peer);
         break;
     }
 }
@@ -345,6 +367,7 @@ void mpixq_rma_protocol_go(struct mpixq_window *window)
     static const struct mpixq_rma_protocol protocol = {.sent = sent, .came = came};
 
     mpixq_rma_transport_go(window, &protocol);
+    mpixq_rma_direct_go(window);
     if (window->moving != NULL && atomic_load(&window->failed) == MPI_SUCCESS) {
         look_at_data(window);
     }
@@ -360,6 +383,7 @@ static bool begin_part(const struct mpixq_transfer *transfer, bool is_get,
     if (op == NULL) {
         return false;
     }
+    op->header.value = !is_get && window->direct != NULL;
     op->header.is_eager = !is_get && op->header.bytes <= MPIXQ_RMA_EAGER;
     peer->started += !is_get;
     mpixq_rma_send(window, peer, is_get ? MPIXQ_RMA_GETS : MPIXQ_RMA_DATA, op);
@@ -373,6 +397,9 @@ int mpixq_rma_begin(const struct mpixq_transfer *transfer, bool is_get)
 
     if (parts > MPIXQ_SIGNAL_PARTS) {
         return mpixq_error_code(MPIXQ_E_BLK_PARTS);
+    }
+    if (!is_get && peer != NULL && mpixq_rma_direct_begin(transfer, peer)) {
+        return atomic_load(&transfer->window->failed);
     }
     for (uint32_t part = 0; peer != NULL && part < parts; part++) {
         if (!begin_part(transfer, is_get, peer, part, (uint32_t)parts)) {
@@ -401,7 +428,7 @@ bool mpixq_rma_is_flushed(struct mpixq_window *window)
 bool mpixq_rma_is_quiet(const struct mpixq_window *window)
 {
     return window->flying == NULL && window->moving == NULL && window->asked == NULL &&
-           window->n_queued == 0;
+           window->n_queued == 0 && mpixq_rma_direct_is_quiet(window);
 }
 
 void mpixq_rma_protocol_close(struct mpixq_window *window)

@@ -43,6 +43,9 @@ int mpixq_rma_start(const struct mpixq_transfer transfers[], int n, bool is_get)
     }
     /* To others first: they travel while data within the process is copied. */
     mpixq_lock_acquire(&window->lock);
+    if (window->direct != NULL) {
+        mpixq_rma_protocol_go(window); /* what was revoked is known then */
+    }
     for (int i = 0; rc == MPI_SUCCESS && i < n; i++) {
         if (transfers[i].window != NULL && transfers[i].remote.rank != window->rank) {
             rc = mpixq_rma_begin(&transfers[i], is_get);

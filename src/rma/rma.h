@@ -34,8 +34,8 @@ int mpixq_rma_window_destroy(struct mpixq_window *window, bool *freed_p);
 bool mpixq_rma_window_is_live(const struct mpixq_window *window);
 int mpixq_rma_flush(struct mpixq_window *window);
 
-enum mpixq_error mpixq_rma_signal_create(struct mpixq_window *window, int num_event,
-                                         struct mpixq_signal **signal_p);
+int mpixq_rma_signal_create(struct mpixq_window *window, int num_event,
+                            struct mpixq_signal **signal_p);
 enum mpixq_error mpixq_rma_signal_destroy(struct mpixq_signal *signal);
 bool mpixq_rma_signal_is_live(const struct mpixq_signal *signal);
 int mpixq_rma_signal_reset(struct mpixq_signal *signal);

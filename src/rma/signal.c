@@ -1,19 +1,17 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright (c) 2026 the mpix-queue authors
  *
- * Signals. A round of a signal begins when it is set and ends when its word has become 0; armed and
- * fired count beginnings and ends, so that a stream can wait for the end of the round which its
- * program means, whatever the host does meanwhile. */
+ * Signals. A round of a signal begins when it is set and ends when the sum of its words has become
+ * 0. Nobody is told by a NIC that it was the last to add, so whoever looks at a signal, and each
+ * thread that adds, counts the end of the round. Rounds and fired count beginnings and ends, and
+ * armed the beginnings that are enqueued as well, so that a stream can wait for the end of the
+ * round which its program means, whatever the host does meanwhile. */
 #include <stdio.h>
 
-#include "queue/queues.h"
 #include "rma.h"
 #include "signal_word.h"
-#include "util/alloc.h"
 #include "waiters.h"
 #include "window.h"
-
-enum { NOBODY = -1 };
 
 static void describe(const struct mpixq_signal *signal, char text[64])
 {
@@ -28,7 +26,7 @@ static int surplus(const struct mpixq_signal *signal, int64_t word)
     int peer = atomic_load(&signal->surplus_from);
 
     describe(signal, what);
-    if (peer != NOBODY) {
+    if (peer != MPIXQ_RMA_NOBODY) {
         (void)snprintf(whose, sizeof whose, " (the first at offset %llu, by rank %d)",
                        (unsigned long long)atomic_load(&signal->surplus_at), peer);
     }
@@ -47,36 +45,78 @@ static int outstanding(const struct mpixq_signal *signal, int64_t word)
     return mpixq_error_cause(MPIXQ_E_SIGNAL_OUTSTANDING, what, why);
 }
 
+static int not_zero(const struct mpixq_signal *signal, int64_t word)
+{
+    return mpixq_signal_has_overflow(word) ? surplus(signal, word) : outstanding(signal, word);
+}
+
 enum mpixq_error mpixq_rma_signal_find(const struct mpixq_window *window, uint32_t index,
                                        uint32_t generation, struct mpixq_signal **signal_p)
 {
+    struct mpixq_rma_slot *slot;
+
     *signal_p = NULL;
     if (index == 0) {
         return MPIXQ_E_NONE;
     }
-    if (index > window->n_slots || window->slots[index - 1].signal == NULL ||
-        window->slots[index - 1].generation != generation) {
+    if (index > window->n_slots) {
         return MPIXQ_E_BLK_STALE;
     }
-    *signal_p = window->slots[index - 1].signal;
-    return MPIXQ_E_NONE;
+    slot = &window->slots[index - 1];
+    if (slot->generation != generation) {
+        return MPIXQ_E_BLK_STALE;
+    }
+    *signal_p = slot->signal;
+    return *signal_p != NULL ? MPIXQ_E_NONE : MPIXQ_E_BLK_STALE;
+}
+
+/* What all but this process have added. They only add, so it may be read word by word. */
+static uint64_t added_by_others(const struct mpixq_signal *signal)
+{
+    uint64_t sum = 0;
+
+    for (int i = 0; i < signal->window->n_nics; i++) {
+        sum += (uint64_t)atomic_load(&signal->words->nic[i]);
+    }
+    return sum;
+}
+
+/* A reset of another thread may come between the words: then the first one has changed. */
+int64_t mpixq_rma_signal_sum(const struct mpixq_signal *signal)
+{
+    int64_t host, sum;
+
+    do {
+        host = atomic_load(&signal->words->host);
+        sum = (int64_t)((uint64_t)host + added_by_others(signal));
+    } while (atomic_load(&signal->words->host) != host);
+    return sum;
+}
+
+/* If the round is over, have that counted. Returns the sum. */
+static int64_t settle(struct mpixq_signal *signal)
+{
+    uint64_t round = atomic_load(&signal->rounds), fired = atomic_load(&signal->fired);
+    int64_t sum = mpixq_rma_signal_sum(signal);
+
+    /* Those before it are over as well: a thread that began this one may not have counted that. */
+    while (sum == 0 && fired < round &&
+           !atomic_compare_exchange_weak(&signal->fired, &fired, round)) {
+    }
+    return sum;
 }
 
 void mpixq_rma_signal_add(struct mpixq_signal *signal, uint32_t part, uint32_t parts, int peer,
                           uint64_t offset)
 {
-    int64_t addend, now;
-    int nobody = NOBODY;
+    int nobody = MPIXQ_RMA_NOBODY;
 
     if (signal == NULL) {
         return;
     }
-    addend = mpixq_signal_addend(part, parts);
-    now = atomic_fetch_add(&signal->word, addend) + addend;
-    if (now == 0) {
-        atomic_fetch_add(&signal->fired, 1);
-    } else if (mpixq_signal_has_overflow(now) &&
-               atomic_compare_exchange_strong(&signal->surplus_from, &nobody, peer)) {
+    atomic_fetch_add(&signal->words->host, mpixq_signal_addend(part, parts));
+    if (mpixq_signal_has_overflow(settle(signal)) &&
+        atomic_compare_exchange_strong(&signal->surplus_from, &nobody, peer)) {
         atomic_store(&signal->surplus_at, offset);
     }
 }
@@ -90,15 +130,15 @@ void mpixq_rma_signal_fail(struct mpixq_signal *signal, int code)
     }
 }
 
-int mpixq_rma_signal_look(const struct mpixq_signal *signal, bool *complete_p)
+int mpixq_rma_signal_look(struct mpixq_signal *signal, bool *complete_p)
 {
     int failed = atomic_load(&signal->failed);
-    int64_t word;
+    int64_t sum;
 
+    sum = settle(signal);
     *complete_p = atomic_load(&signal->fired) >= atomic_load(&signal->armed);
-    word = atomic_load(&signal->word);
-    if (mpixq_signal_has_overflow(word)) {
-        return surplus(signal, word);
+    if (mpixq_signal_has_overflow(sum)) {
+        return surplus(signal, sum);
     }
     if (failed != MPI_SUCCESS) {
         return failed;
@@ -106,10 +146,26 @@ int mpixq_rma_signal_look(const struct mpixq_signal *signal, bool *complete_p)
     return *complete_p ? MPI_SUCCESS : atomic_load(&signal->window->failed);
 }
 
+/* Let a new round begin, if the one before is over. Returns the sum as it was. */
+static int64_t begin_round(struct mpixq_signal *signal)
+{
+    int64_t host, sum;
+
+    do {
+        host = atomic_load(&signal->words->host);
+        sum = settle(signal);
+    } while (sum == 0 && !atomic_compare_exchange_strong(&signal->words->host, &host,
+                                                         host + signal->num_event));
+    if (sum == 0) {
+        atomic_fetch_add(&signal->rounds, 1);
+    }
+    return sum;
+}
+
 int mpixq_rma_signal_set(struct mpixq_signal *signal, bool was_enqueued)
 {
-    int64_t word = 0;
     int failed = atomic_load(&signal->failed);
+    int64_t sum;
 
     if (failed != MPI_SUCCESS) {
         return failed;
@@ -117,11 +173,12 @@ int mpixq_rma_signal_set(struct mpixq_signal *signal, bool was_enqueued)
     if (!was_enqueued) {
         atomic_fetch_add(&signal->armed, 1);
     }
-    if (atomic_compare_exchange_strong(&signal->word, &word, signal->num_event)) {
+    sum = begin_round(signal);
+    if (sum == 0) {
         return MPI_SUCCESS;
     }
     atomic_fetch_sub(&signal->armed, 1);
-    return mpixq_signal_has_overflow(word) ? surplus(signal, word) : outstanding(signal, word);
+    return not_zero(signal, sum);
 }
 
 static bool is_waiting(const struct mpixq_rma_waiter *waiter)
@@ -156,77 +213,21 @@ void mpixq_rma_signal_drop(struct mpixq_signal *signal)
         waiter = next;
     }
     atomic_store(&signal->waiters, NULL);
+    signal->words = &signal->own_words; /* those of the window may go */
     mpixq_rma_object_free(signal);
 }
 
-/* A place in the table; under the lock. 0 without memory, else the place from 1 on. */
-static uint32_t take_slot(struct mpixq_window *window)
-{
-    enum { MORE = 16 };
-    struct mpixq_rma_slot *slots;
-    uint32_t i = 0;
-
-    while (i < window->n_slots && window->slots[i].signal != NULL) {
-        i++;
-    }
-    if (i == window->n_slots) {
-        slots = mpixq_realloc(window->slots, (window->n_slots + MORE) * sizeof *slots);
-        if (slots == NULL) {
-            return 0;
-        }
-        window->slots = slots;
-        for (int k = 0; k < MORE; k++) {
-            slots[window->n_slots++] = (struct mpixq_rma_slot){.generation = 1};
-        }
-    }
-    return i + 1;
-}
-
-enum mpixq_error mpixq_rma_signal_create(struct mpixq_window *window, int num_event,
-                                         struct mpixq_signal **signal_p)
-{
-    struct mpixq_signal *signal = mpixq_rma_object_new(MPIXQ_RMA_SIGNAL, sizeof *signal);
-
-    if (signal == NULL) {
-        return MPIXQ_E_NO_MEMORY;
-    }
-    mpixq_lock_acquire(&window->lock);
-    signal->index = take_slot(window);
-    if (signal->index != 0) {
-        signal->window = window;
-        signal->generation = window->slots[signal->index - 1].generation;
-        signal->num_event = num_event;
-        atomic_store(&signal->word, num_event);
-        atomic_store(&signal->fired, 0);
-        atomic_store(&signal->armed, 1);
-        atomic_store(&signal->failed, MPI_SUCCESS);
-        atomic_store(&signal->surplus_from, NOBODY);
-        window->slots[signal->index - 1].signal = signal;
-        mpixq_rma_object_live(signal, MPIXQ_RMA_SIGNAL);
-    }
-    mpixq_lock_release(&window->lock);
-    if (signal->index == 0) {
-        mpixq_rma_object_free(signal);
-        return MPIXQ_E_NO_MEMORY;
-    }
-    *signal_p = signal;
-    return MPIXQ_E_NONE;
-}
-
-enum mpixq_error mpixq_rma_signal_destroy(struct mpixq_signal *signal)
+void mpixq_rma_signal_begin(struct mpixq_signal *signal)
 {
     struct mpixq_window *window = signal->window;
 
-    if (mpixq_rma_signal_is_busy(signal)) {
-        return MPIXQ_E_SIGNAL_BUSY;
+    signal->words = &signal->own_words;
+    if (signal->index <= MPIXQ_RMA_PLACES) {
+        signal->words = &window->words[signal->index - 1];
     }
-    mpixq_lock_acquire(&window->lock);
-    mpixq_rma_signal_drop(signal);
-    mpixq_lock_release(&window->lock);
-    return MPIXQ_E_NONE;
-}
-
-bool mpixq_rma_signal_is_live(const struct mpixq_signal *signal)
-{
-    return mpixq_rma_object_is_live(signal, MPIXQ_RMA_SIGNAL);
+    atomic_store(&signal->words->host,
+                 (int64_t)((uint64_t)signal->num_event - added_by_others(signal)));
+    atomic_store(&signal->rounds, 1);
+    atomic_store(&signal->fired, 0);
+    atomic_store(&signal->armed, 1);
 }

@@ -24,6 +24,8 @@
 
 #include "util/table.h"
 
+struct mpixq_nic_peer;
+struct mpixq_rma_grant;
 struct mpixq_window;
 
 enum {
@@ -41,7 +43,11 @@ enum mpixq_rma_message {
     MPIXQ_RMA_REFUSE, /* to a put or a get: why it cannot be */
     MPIXQ_RMA_FLUSH,
     MPIXQ_RMA_FLUSHED,
-    MPIXQ_RMA_CREDIT
+    MPIXQ_RMA_CREDIT,
+    MPIXQ_RMA_GRANT, /* these are of direct.h */
+    MPIXQ_RMA_REVOKE,
+    MPIXQ_RMA_REVOKED,
+    MPIXQ_RMA_FAILED
 };
 
 struct mpixq_rma_header {
@@ -53,7 +59,8 @@ struct mpixq_rma_header {
     uint64_t key;                /* by which an answer names this one */
     uint64_t to;                 /* an answer: to which */
     uint64_t offset, bytes;
-    uint64_t value; /* GO: the tag; REFUSE: the error; FLUSH, FLUSHED: how many puts */
+    /* GO: the tag; REFUSE: the error; FLUSH, FLUSHED: how many puts; PUT: its sender has NICs */
+    uint64_t value;
 };
 
 /* A message that is to be sent, and what becomes of it: data that is to come or to go. */
@@ -64,6 +71,7 @@ struct mpixq_rma_op {
     uint32_t signal, generation;   /* of this process, that is told when the data has moved */
     bool is_own;                   /* a put or get started here */
     int tag;                       /* of data that comes; 0: none */
+    struct mpixq_rma_grant *grant; /* of a put by NICs; NULL: no signal */
     MPI_Request request;           /* of data that moves */
     struct mpixq_rma_op *next, *prev;
     UT_hash_handle hh; /* by header.key */
@@ -84,6 +92,10 @@ struct mpixq_rma_peer {
     uint64_t flushed;   /* and answered */
     uint64_t arrived;   /* puts from it */
     uint64_t to_answer; /* its flush waits for so many; 0: none does */
+    /* (direct.h) What each has of NICs was told it, and was heard of it. */
+    bool has_told, has_heard;
+    struct mpixq_nic_peer *nics;    /* by which it is reached; NULL: it is not */
+    struct mpixq_rma_grant *grants; /* a table, by their signals */
     UT_hash_handle hh;
 };
 

@@ -23,7 +23,9 @@
 #include "util/process.h"
 
 struct mpixq_queue;
+struct mpixq_rma_direct;
 struct mpixq_rma_flight;
+struct mpixq_rma_grantee;
 struct mpixq_rma_op;
 struct mpixq_rma_peer;
 struct mpixq_rma_receive;
@@ -37,6 +39,16 @@ struct mpixq_rma_object {
 
 enum mpixq_rma_kind { MPIXQ_RMA_WINDOW, MPIXQ_RMA_SIGNAL, MPIXQ_RMA_PLAN, MPIXQ_RMA_N_KINDS };
 
+/* Where events of a signal are counted. Atomic operations of a NIC, of another one and of the CPU
+ * on one word are none beside each other, so each adds to a word of its own; what signal_word.h
+ * says holds for the sum. Nobody but its NIC writes a NIC's word while the window is there. */
+enum { MPIXQ_RMA_NICS = 8, MPIXQ_RMA_PLACES = 512 /* of signals that NICs can add to */ };
+struct mpixq_signal_words {
+    _Atomic int64_t host; /* threads of this process add to it */
+    _Atomic int64_t nic[MPIXQ_RMA_NICS];
+    int64_t unused[15 - MPIXQ_RMA_NICS]; /* two cache lines */
+};
+
 /* A queue whose stream waits for a signal or resets it. */
 struct mpixq_rma_waiter {
     struct mpixq_signal *signal;
@@ -46,26 +58,38 @@ struct mpixq_rma_waiter {
     struct mpixq_rma_waiter *next;
 };
 
+enum { MPIXQ_RMA_NOBODY = -1 };
+
 struct mpixq_signal {
     struct mpixq_rma_object object;
     struct mpixq_window *window;
     uint32_t index, generation; /* by which blocks name it */
     int num_event;
-    _Atomic int64_t word;        /* signal_word.h */
-    _Atomic uint64_t fired;      /* how often the word has become 0 */
+    struct mpixq_signal_words *words; /* of the window; or own_words, if it has no place there */
+    struct mpixq_signal_words own_words;
+    _Atomic uint64_t rounds;     /* how often it was set */
+    _Atomic uint64_t fired;      /* how many of these rounds were seen to be over */
     _Atomic uint64_t armed;      /* how often it was set, or is to be by what is enqueued */
     atomic_int failed;           /* an MPI code: it can only be freed */
-    atomic_int surplus_from;     /* rank of the window whose event was one too many, or -1 */
+    atomic_int surplus_from;     /* rank of the window whose event was one too many, or NOBODY */
     _Atomic uint64_t surplus_at; /* where that wrote, or read */
     /* They stay until it is freed; added under the lock, read without. */
     _Atomic(struct mpixq_rma_waiter *) waiters;
     struct mpixq_rma_waiter *leftover; /* of its life before; used first */
 };
 
-/* A place in the table of signals. */
+/* A place in the table of signals. The last two are under the lock, in the table in use. */
 struct mpixq_rma_slot {
-    struct mpixq_signal *signal; /* NULL: free */
-    uint32_t generation;         /* of the next signal in it, or of this one */
+    _Atomic(struct mpixq_signal *) signal; /* NULL: free */
+    _Atomic uint32_t generation;           /* of the next signal in it, or of this one */
+    struct mpixq_rma_grantee *grantees;    /* (direct.h) who may add to it, by NICs */
+    int n_revoking; /* who may have to its last one: it is not to be used yet */
+};
+
+/* A table of them. One that has become too small stays, since it is read without the lock. */
+struct mpixq_rma_slots {
+    struct mpixq_rma_slots *next;
+    struct mpixq_rma_slot slots[];
 };
 
 /* A process of the window that this one could see end. */
@@ -87,18 +111,26 @@ struct mpixq_window {
     char *base;
     uint64_t bytes;
     bool owns_base;
+    struct mpixq_signal_words *words; /* MPIXQ_RMA_PLACES of them, on pages of their own */
+    int n_nics;                       /* that may add to them */
+    struct mpixq_rma_direct *direct;  /* puts by NICs; NULL: none, */
+    const char *why_not_direct;       /* and why */
     struct mpixq_rma_neighbour *neighbours;
     int n_neighbours;
 
     atomic_int failed;    /* an MPI code: all waits fail */
     atomic_long enqueued; /* puts and plans that streams have not started yet */
-    int busy[2];          /* of who frees it: may it not be freed, here and anywhere? */
+    int busy[2];            /* of who frees it: may it not be freed, here and anywhere? */
+
+    /* Written under the lock, the table first. Who has no lock reads the number first. */
+    _Atomic(struct mpixq_rma_slot *) slots;
+    _Atomic uint32_t n_slots;
 
     /* Under the lock. */
-    struct mpixq_rma_slot *slots;
-    uint32_t n_slots;
+    struct mpixq_rma_slots *tables; /* of signals: the one in use, and those that were too small */
     int refused; /* the first refusal of a peer since the last flush: an MPI code */
     uint64_t looked_ns, lost_ns;
+    unsigned polls; /* of look_for_lost */
     /* The transport's, and the protocol's. */
     struct mpixq_rma_peer *peers;      /* a table, by their ranks */
     struct mpixq_rma_receive *receive; /* MPIXQ_RMA_RECEIVES of them, a ring */
@@ -126,15 +158,19 @@ struct mpixq_window *mpixq_rma_window_of(uint64_t id);
 
 /* Signals. */
 /* The signal that a block of this window names, in *signal_p: NULL, if it names none. Under the
- * lock. */
+ * lock, without which it may be freed meanwhile. */
 enum mpixq_error mpixq_rma_signal_find(const struct mpixq_window *window, uint32_t index,
                                        uint32_t generation, struct mpixq_signal **signal_p);
 /* A part of a message of this peer has come, from there or to there. NULL: nobody is told. */
 void mpixq_rma_signal_add(struct mpixq_signal *signal, uint32_t part, uint32_t parts, int peer,
                           uint64_t offset);
 void mpixq_rma_signal_fail(struct mpixq_signal *signal, int code);
+/* What signal_word.h describes: the sum of all words that the signal is counted in. */
+int64_t mpixq_rma_signal_sum(const struct mpixq_signal *signal);
 /* Is it complete? An MPI code: its failure, or that of its window; or too many have come. */
-int mpixq_rma_signal_look(const struct mpixq_signal *signal, bool *complete_p);
+int mpixq_rma_signal_look(struct mpixq_signal *signal, bool *complete_p);
+/* Under the lock, in a place of the table: what was added to that before is made up for. */
+void mpixq_rma_signal_begin(struct mpixq_signal *signal);
 /* Set it again; and if it was enqueued, that was counted in armed already. */
 int mpixq_rma_signal_set(struct mpixq_signal *signal, bool was_enqueued);
 /* Do streams still have to wait for it, or to reset it? */

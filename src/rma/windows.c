@@ -4,8 +4,10 @@
  * The life of windows. */
 #include <stdio.h>
 #include <string.h>
+#include <utlist.h>
 
 #include "comm/ranks.h"
+#include "direct.h"
 #include "match/match.h"
 #include "match/match_internal.h"
 #include "protocol.h"
@@ -26,6 +28,9 @@ static _Atomic uint64_t last_number;
 /* Of a window that is not live: all that open has made. */
 static void dismantle(struct mpixq_window *window, bool keep_comm)
 {
+    struct mpixq_rma_slots *table, *next;
+
+    mpixq_rma_direct_close(window);
     mpixq_rma_protocol_close(window);
     if (window->comm != MPI_COMM_NULL && !keep_comm) {
         (void)PMPI_Comm_free(&window->comm);
@@ -33,8 +38,14 @@ static void dismantle(struct mpixq_window *window, bool keep_comm)
     if (window->owns_base) {
         mpixq_free(window->base);
     }
+    mpixq_free(window->words);
     mpixq_free(window->neighbours);
-    mpixq_free(window->slots);
+    LL_FOREACH_SAFE(window->tables, table, next)
+    {
+        mpixq_free(table);
+    }
+    window->tables = NULL;
+    window->words = NULL;
     window->neighbours = NULL;
     window->slots = NULL;
     window->n_slots = 0;
@@ -55,7 +66,10 @@ static struct mpixq_window *window_new(const struct mpixq_window_spec *spec)
     window->comm = MPI_COMM_NULL;
     window->bytes = spec->bytes;
     window->base = spec->base;
+    window->direct = NULL;
     window->owns_base = spec->allocates && spec->bytes > 0;
+    window->words = mpixq_alloc_aligned(PAGE, MPIXQ_RMA_PLACES * sizeof *window->words);
+    window->n_nics = 0;
     window->number = atomic_fetch_add(&last_number, 1) + 1;
     window->n_neighbours = 0;
     window->refused = MPI_SUCCESS;
@@ -156,15 +170,29 @@ static int meet(struct mpixq_window *window)
     return rc;
 }
 
+/* What others are reached by, as far as it is known before they are. */
+static void describe_others(const struct mpixq_window *window, char *text, size_t room)
+{
+    if (window->direct != NULL) {
+        (void)snprintf(text, room,
+                       "level 0 to %d peers (fallback: signals travel in messages of MPI) until "
+                       "they have given rights to their NICs (cxi, of %d here: level 3), ",
+                       window->size - 1, window->n_nics);
+    } else {
+        (void)snprintf(text, room,
+                       "level 0 to %d peers (fallback: signals travel in messages of MPI; no NICs: "
+                       "%.100s), ",
+                       window->size - 1, window->why_not_direct);
+    }
+}
+
 /* For MPIXQ_INFO. */
 static void print(const struct mpixq_window *window)
 {
-    char others[96] = "";
+    char others[256] = "";
 
     if (window->size > 1) {
-        (void)snprintf(others, sizeof others,
-                       "level 0 to %d peers (fallback: signals travel in messages of MPI), ",
-                       window->size - 1);
+        describe_others(window, others, sizeof others);
     }
     mpixq_print(
         "window %llu: %llu bytes, rank %d of %d: %slevel 4 to itself (memory of the process)",
@@ -183,7 +211,7 @@ static int open_window(struct mpixq_window *window, const struct mpixq_window_sp
     if (rc != MPI_SUCCESS) {
         return rc;
     }
-    if (window != NULL && (!window->owns_base || window->base != NULL)) {
+    if (window != NULL && window->words != NULL && (!window->owns_base || window->base != NULL)) {
         window->comm = own;
         (void)PMPI_Comm_rank(own, &window->rank);
         (void)PMPI_Comm_size(own, &window->size);
@@ -197,7 +225,11 @@ static int open_window(struct mpixq_window *window, const struct mpixq_window_sp
         return mpixq_error_code(error);
     }
     rc = choose_id(window);
-    return rc ? rc : meet(window);
+    rc = rc ? rc : meet(window);
+    if (rc == MPI_SUCCESS) {
+        mpixq_rma_direct_open(window);
+    }
+    return rc;
 }
 
 /* Memory that the host cannot access, which this version does not move. */

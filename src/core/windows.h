@@ -1,0 +1,69 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * Copyright (c) 2026 the mpix-queue authors
+ *
+ * Seam: windows (src/rma/) whose puts NICs make, beside pairs: a write into the window of a peer,
+ * and, once that can be seen there, an addition to a word of the signal. Each NIC of the peer adds
+ * to a word of its own. A channel that has this says so in its table (channel.h).
+ *
+ * Nothing that a peer says is relied on but within its own window: regions bound what is written.
+ */
+#ifndef MPIXQ_CORE_WINDOWS_H
+#define MPIXQ_CORE_WINDOWS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* What NICs have of a window of this process; and a process of the window that they reach. */
+struct mpixq_nic_window;
+struct mpixq_nic_peer;
+
+enum { MPIXQ_NIC_BLOB = 1024 /* bytes, at most, that a process tells another one of its window */ };
+
+/* A window, and the words of its signals: of each the first NIC's, and the others' behind it. */
+struct mpixq_nic_memory {
+    void *base, *words;
+    size_t bytes, words_bytes;
+};
+
+/* A part of a put. */
+struct mpixq_nic_part {
+    struct mpixq_nic_peer *peer;
+    char *from;
+    uint64_t offset, bytes; /* in the peer's window */
+    bool tells;             /* a signal: addend is added then, */
+    uint64_t word;          /* to the word of the first NIC, so far into the peer's words */
+    uint64_t addend;
+    void *arg; /* of who starts it */
+};
+
+struct mpixq_channel_windows {
+    /* Threads of the program, with no lock. NULL, and why not. */
+    struct mpixq_nic_window *(*open)(const struct mpixq_nic_memory *memory, const char **why_p);
+    /* Likewise; peers are forgotten. What is under way is waited for, but not for ever. */
+    void (*close)(struct mpixq_nic_window *window);
+    /* How many NICs may add to the words. */
+    int (*nics)(const struct mpixq_nic_window *window);
+
+    /* The rest under the lock of the window. */
+    /* What others have to know, as bytes: how many. */
+    size_t (*tell)(const struct mpixq_nic_window *window, unsigned char blob[MPIXQ_NIC_BLOB]);
+    /* The process that told this. NULL, and why it is not reached. */
+    struct mpixq_nic_peer *(*meet)(struct mpixq_nic_window *window, const void *blob, size_t bytes,
+                                   const char **why_p);
+    /* How large the window of a peer is, as that has told. */
+    uint64_t (*bytes)(const struct mpixq_nic_peer *peer);
+    /* So many parts has a put of so many bytes, more than 0, each but the last of *piece_p. */
+    uint64_t (*parts)(const struct mpixq_nic_peer *peer, uint64_t bytes, uint64_t *piece_p);
+    /* False: there is no room now. */
+    bool (*start)(const struct mpixq_nic_part *part);
+    /* One that is over, and what has failed, or NULL. False: there is none. */
+    bool (*take)(struct mpixq_nic_window *window, void **arg_p, const char **why_p);
+    /* Has the NIC of the peer said that it will not answer any more? Asks it again. */
+    bool (*has_lost)(struct mpixq_nic_peer *peer);
+
+    /* With no lock but a queue's: what is under way goes on, in all windows. */
+    void (*read)(void);
+};
+
+#endif

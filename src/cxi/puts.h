@@ -1,0 +1,62 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * Copyright (c) 2026 the mpix-queue authors
+ *
+ * Puts that the host posts: what a window has under way on one NIC. A write that is answered when
+ * its data can be seen, then an atomic that adds to a word of the peer: so that the word never says
+ * more than is there, in whatever order the network has operations arrive.
+ */
+#ifndef MPIXQ_CXI_PUTS_H
+#define MPIXQ_CXI_PUTS_H
+
+#include "cxi.h"
+
+enum { CXI_PUTS = 64 /* of a window under way on a NIC */ };
+
+/* Of a put the place where it goes, and what it is. */
+struct cxi_target {
+    fi_addr_t peer;
+    uint64_t key, addr;           /* of what is written */
+    uint64_t word_key, word_addr; /* of the word that is added to */
+};
+
+struct cxi_put {
+    struct cxi_entry entry; /* is_put; its operand is what is added */
+    struct cxi_puts *puts;
+    struct cxi_target target;
+    char *from;
+    uint64_t bytes;
+    bool tells, adds; /* adds: it is at that, the write is over */
+    int error;        /* of libfabric; 0: none */
+    void *arg;
+    struct cxi_put *prev, *next;
+};
+
+struct cxi_puts {
+    struct cxi_nic *nic;
+    struct fid_mr *held; /* them, as atomics read their operands here */
+    /* Under nic.lock. */
+    struct cxi_put *spare, *waiting, *over; /* waiting: for the NIC to take it */
+    int flying;
+    atomic_int n_over, n_open; /* read without the lock too; open: neither spare nor over */
+    struct cxi_puts *next_left;
+    struct cxi_put of[CXI_PUTS];
+};
+
+/* NULL: no memory, or it cannot be kept mapped. */
+struct cxi_puts *mpixq_cxi_puts_new(struct cxi_nic *nic);
+/* Nothing is under way; or it is kept until the NIC is closed. */
+void mpixq_cxi_puts_free(struct cxi_puts *puts);
+/* Before and after the endpoint is closed. */
+void mpixq_cxi_puts_release_left(struct cxi_nic *nic);
+void mpixq_cxi_puts_free_left(struct cxi_nic *nic);
+
+/* Any thread. False: there is no room. */
+bool mpixq_cxi_put(struct cxi_puts *puts, const struct cxi_put *what);
+/* Let the NIC take what waits. */
+void mpixq_cxi_puts_go(struct cxi_puts *puts);
+/* One that is over. False: there is none. */
+bool mpixq_cxi_puts_take(struct cxi_puts *puts, void **arg_p, int *error_p);
+/* Under nic.lock: an operation of it has ended, with an error of libfabric or 0. */
+void mpixq_cxi_put_ended(struct cxi_put *put, int error);
+
+#endif

@@ -1,0 +1,351 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * Copyright (c) 2026 the mpix-queue authors
+ *
+ * Windows. Each NIC of a process has regions of its own of the window and of the words of signals.
+ * A NIC of who puts goes to one NIC of the peer, which adds to the words that are its own. */
+#include "window.h"
+
+#include <stdio.h>
+#include <string.h>
+#include <utlist.h>
+
+#include "libfabric.h"
+#include "nic.h"
+#include "peers.h"
+#include "process.h"
+#include "puts.h"
+#include "stripe.h"
+#include "supply.h"
+#include "util/alloc.h"
+#include "util/backoff.h"
+#include "util/piece.h"
+
+enum { LINE = 64 /* parts begin where a line of a cache does */, PATIENCE_S = 2 };
+
+/* What a process tells others: no padding. */
+struct blob {
+    uint32_t wire, n;
+    uint64_t bytes;
+    struct blob_nic {
+        unsigned char address[CXI_ADDRESS];
+        uint64_t address_bytes, key, addr, word_key, word_addr;
+    } of[CXI_NICS];
+};
+_Static_assert(sizeof(struct blob) <= MPIXQ_NIC_BLOB, "the seam has room for it");
+
+/* What a NIC has of the window. */
+struct part_of {
+    struct cxi_nic *nic;
+    struct fid_mr *base, *words;
+    struct fid_mr *warm; /* of what is put from */
+    struct cxi_puts *puts;
+};
+
+struct mpixq_nic_window {
+    struct mpixq_nic_peer *peers;
+    unsigned turn; /* of NICs, so that all have puts */
+    struct blob blob;
+    int n;
+    struct part_of of[CXI_NICS];
+};
+
+struct mpixq_nic_peer {
+    struct mpixq_nic_window *window;
+    struct mpixq_nic_peer *next;
+    uint64_t bytes; /* of its window */
+    /* By the NICs of this process. */
+    struct cxi_target target[CXI_NICS];
+    struct cxi_probe *probe[CXI_NICS];
+};
+
+static void close_part(struct part_of *part)
+{
+    mpixq_cxi_region_close(&part->base);
+    mpixq_cxi_region_close(&part->words);
+    mpixq_cxi_puts_free(part->puts);
+    mpixq_cxi_region_close(&part->warm);
+    *part = (struct part_of){.nic = NULL};
+}
+
+/* What GPUs' libraries are asked of is asked here, as posts come from any thread. */
+static const char *open_part(struct part_of *part, const struct mpixq_nic_memory *memory)
+{
+    struct cxi_nic *nic = part->nic;
+
+    if (nic->atomic != FI_SUM) {
+        return "the NIC has no atomic sum";
+    }
+    part->base = mpixq_cxi_region(nic, memory->base, memory->bytes, NULL);
+    part->words = mpixq_cxi_region(nic, memory->words, memory->words_bytes, NULL);
+    part->warm = mpixq_cxi_warm(nic, memory->base, memory->bytes);
+    part->puts = mpixq_cxi_puts_new(nic);
+    if (part->base == NULL || part->words == NULL || part->puts == NULL) {
+        return "the NIC has no regions left, or there is no memory";
+    }
+    return part->warm == NULL && memory->bytes > 0 && nic->why_no_hmem == NULL
+               ? "the window cannot be kept mapped"
+               : NULL;
+}
+
+static void describe(struct blob_nic *to, const struct part_of *part,
+                     const struct mpixq_nic_memory *memory)
+{
+    const struct cxi_nic *nic = part->nic;
+
+    memcpy(to->address, nic->address, nic->address_bytes);
+    to->address_bytes = nic->address_bytes;
+    to->key = fi_mr_key(part->base);
+    to->addr = mpixq_cxi_remote_address(nic, memory->base);
+    to->word_key = fi_mr_key(part->words);
+    to->word_addr = mpixq_cxi_remote_address(nic, memory->words);
+}
+
+/* Words are told apart by the NICs' places here. */
+static const char *open_parts(struct mpixq_nic_window *window, const struct cxi_nics *nics,
+                              const struct mpixq_nic_memory *memory)
+{
+    const char *why = NULL;
+
+    for (int i = 0; i < nics->n; i++) {
+        struct part_of *part = &window->of[window->n];
+        const char *lack;
+
+        part->nic = nics->of[i];
+        lack = open_part(part, memory);
+        if (lack == NULL) {
+            describe(&window->blob.of[window->n++], part, memory);
+        } else {
+            close_part(part);
+            why = lack;
+        }
+    }
+    window->blob.n = (uint32_t)window->n;
+    window->blob.bytes = memory->bytes;
+    return window->n > 0 ? NULL : why;
+}
+
+static struct mpixq_nic_window *window_open(const struct mpixq_nic_memory *memory,
+                                            const char **why_p)
+{
+    struct mpixq_nic_window *window;
+    const struct cxi_nics *nics;
+
+    mpixq_cxi_ask_gpus(NULL, NULL, NULL);
+    nics = mpixq_cxi_open(why_p);
+    if (nics == NULL) {
+        return NULL;
+    }
+    window = mpixq_alloc(sizeof *window); /* freed in close, or here */
+    if (window == NULL) {
+        *why_p = "no memory";
+        return NULL;
+    }
+    *why_p = open_parts(window, nics, memory);
+    if (*why_p != NULL) {
+        mpixq_free(window);
+        return NULL;
+    }
+    window->blob.wire = nics->of[0]->quirks->wire;
+    return window;
+}
+
+static bool is_open(const struct mpixq_nic_window *window)
+{
+    int n = 0;
+
+    for (int i = 0; i < window->n; i++) {
+        n += atomic_load(&window->of[i].puts->n_open) - atomic_load(&window->of[i].puts->n_over);
+    }
+    return n > 0;
+}
+
+/* Only of a window that has failed something is under way still. */
+static void window_close(struct mpixq_nic_window *window)
+{
+    uint64_t until_ns = mpixq_now_ns() + (uint64_t)PATIENCE_S * 1000000000;
+    struct mpixq_nic_peer *peer, *next;
+    struct mpixq_backoff backoff;
+
+    mpixq_backoff_begin(&backoff);
+    while (is_open(window) && mpixq_now_ns() < until_ns) {
+        for (int i = 0; i < window->n; i++) {
+            mpixq_cxi_read(window->of[i].nic);
+            mpixq_cxi_puts_go(window->of[i].puts);
+        }
+        mpixq_backoff_pause(&backoff);
+    }
+    for (int i = 0; i < window->n; i++) {
+        close_part(&window->of[i]);
+    }
+    LL_FOREACH_SAFE(window->peers, peer, next)
+    {
+        mpixq_free(peer);
+    }
+    mpixq_free(window);
+}
+
+static int window_nics(const struct mpixq_nic_window *window)
+{
+    return window->n;
+}
+
+static size_t window_tell(const struct mpixq_nic_window *window, unsigned char blob[MPIXQ_NIC_BLOB])
+{
+    memcpy(blob, &window->blob, sizeof window->blob);
+    return sizeof window->blob;
+}
+
+/* The peer's NIC that one of this process goes to. */
+static bool aim(struct mpixq_nic_peer *peer, int i, const struct blob *blob)
+{
+    const struct blob_nic *theirs = &blob->of[(uint32_t)i % blob->n];
+    struct cxi_target *target = &peer->target[i];
+
+    target->key = theirs->key;
+    target->addr = theirs->addr;
+    target->word_key = theirs->word_key;
+    target->word_addr = theirs->word_addr + (uint32_t)i % blob->n * sizeof(uint64_t);
+    return theirs->address_bytes <= CXI_ADDRESS &&
+           mpixq_cxi_find_peer(peer->window->of[i].nic, theirs->address, theirs->address_bytes,
+                               &target->peer, &peer->probe[i]);
+}
+
+static struct mpixq_nic_peer *window_meet(struct mpixq_nic_window *window, const void *bytes,
+                                          size_t n, const char **why_p)
+{
+    struct mpixq_nic_peer *peer;
+    struct blob blob;
+    bool met = true;
+
+    if (n != sizeof blob) {
+        *why_p = "what it says of its NICs makes no sense";
+        return NULL;
+    }
+    memcpy(&blob, bytes, sizeof blob);
+    if (blob.wire != window->blob.wire || blob.n == 0 || blob.n > CXI_NICS) {
+        *why_p = blob.wire != window->blob.wire ? "its NICs are of another provider"
+                                                : "what it says of its NICs makes no sense";
+        return NULL;
+    }
+    peer = mpixq_alloc(sizeof *peer); /* freed in close, or here */
+    if (peer != NULL) {
+        peer->window = window;
+        peer->bytes = blob.bytes;
+    }
+    for (int i = 0; peer != NULL && met && i < window->n; i++) {
+        met = aim(peer, i, &blob);
+    }
+    if (peer == NULL || !met) {
+        mpixq_free(peer);
+        *why_p = "no memory, or no such address";
+        return NULL;
+    }
+    LL_PREPEND(window->peers, peer);
+    return peer;
+}
+
+static uint64_t window_bytes(const struct mpixq_nic_peer *peer)
+{
+    return peer->bytes;
+}
+
+static uint64_t window_parts(const struct mpixq_nic_peer *peer, uint64_t bytes, uint64_t *piece_p)
+{
+    const struct mpixq_nic_window *window = peer->window;
+    uint64_t most = UINT64_MAX, share = bytes;
+
+    for (int i = 0; i < window->n; i++) {
+        uint64_t piece = mpixq_piece_of(window->of[i].nic->info->ep_attr->max_msg_size);
+
+        most = piece < most ? piece : most;
+    }
+    if (window->n > 1 && mpixq_cxi_is_large(bytes)) {
+        share = (bytes - 1) / (unsigned)window->n + 1;
+        share = (share + LINE - 1) / LINE * LINE;
+    }
+    *piece_p = share < most ? share : most;
+    return (bytes - 1) / *piece_p + 1;
+}
+
+static bool window_start(const struct mpixq_nic_part *part)
+{
+    struct mpixq_nic_window *window = part->peer->window;
+    bool started = false;
+
+    for (int i = 0; !started && i < window->n; i++) {
+        unsigned turn = window->turn++ % (unsigned)window->n;
+        struct cxi_put put = {.from = part->from,
+                              .bytes = part->bytes,
+                              .target = part->peer->target[turn],
+                              .tells = part->tells,
+                              .arg = part->arg};
+
+        put.entry.operand = part->addend;
+        put.target.addr += part->offset;
+        put.target.word_addr += part->word;
+        started = mpixq_cxi_put(window->of[turn].puts, &put);
+    }
+    return started;
+}
+
+static bool window_take(struct mpixq_nic_window *window, void **arg_p, const char **why_p)
+{
+    bool taken = false;
+    int error = 0;
+
+    for (int i = 0; !taken && i < window->n; i++) {
+        struct cxi_puts *puts = window->of[i].puts;
+
+        taken = mpixq_cxi_puts_take(puts, arg_p, &error);
+        if (!taken && atomic_load(&puts->n_open) > 0) {
+            mpixq_cxi_puts_go(puts);
+        }
+    }
+    *why_p = error != 0 ? mpixq_cxi_strerror(error) : NULL;
+    return taken;
+}
+
+static bool window_has_lost(struct mpixq_nic_peer *peer)
+{
+    const struct mpixq_nic_window *window = peer->window;
+    bool is_lost = false;
+
+    for (int i = 0; i < window->n; i++) {
+        is_lost =
+            mpixq_cxi_is_lost(window->of[i].nic, peer->probe[i], peer->target[i].peer) || is_lost;
+    }
+    return is_lost;
+}
+
+static bool is_probing(const struct cxi_nic *nic)
+{
+    return atomic_load(&nic->n_probes) > 0;
+}
+
+/* Of software also what peers do moves by that. */
+static void windows_read(void)
+{
+    const struct cxi_nics *nics = mpixq_cxi_opened();
+
+    for (int i = 0; i < nics->n; i++) {
+        struct cxi_nic *nic = nics->of[i];
+
+        if (nic->quirks->software || atomic_load(&nic->n_puts) > 0 || is_probing(nic)) {
+            mpixq_cxi_read(nic);
+        }
+    }
+}
+
+const struct mpixq_channel_windows mpixq_cxi_windows = {
+    .open = window_open,
+    .close = window_close,
+    .nics = window_nics,
+    .tell = window_tell,
+    .meet = window_meet,
+    .bytes = window_bytes,
+    .parts = window_parts,
+    .start = window_start,
+    .take = window_take,
+    .has_lost = window_has_lost,
+    .read = windows_read,
+};

@@ -1,0 +1,240 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * Copyright (c) 2026 the mpix-queue authors */
+#include "direct.h"
+
+#include <stdio.h>
+#include <utlist.h>
+
+#include "core/channels.h"
+#include "core/windows.h"
+#include "message.h"
+#include "rights.h"
+#include "signal_word.h"
+#include "util/alloc.h"
+#include "util/env.h"
+#include "util/log.h"
+
+_Static_assert((int)MPIXQ_NIC_BLOB <= (int)MPIXQ_RMA_EAGER, "it fits into a message");
+
+void mpixq_rma_direct_open(struct mpixq_window *window)
+{
+    const struct mpixq_channel_windows *ops = mpixq_channels_windows();
+    const struct mpixq_nic_memory memory = {
+        .base = window->base,
+        .bytes = window->bytes,
+        .words = window->words,
+        .words_bytes = MPIXQ_RMA_PLACES * sizeof *window->words,
+    };
+    struct mpixq_rma_direct *direct;
+
+    window->why_not_direct = "MPIXQ_CHANNELS has no channel of NICs, or this build";
+    if (ops == NULL || window->size == 1) {
+        return;
+    }
+    direct = mpixq_alloc(sizeof *direct); /* freed in close, or here */
+    if (direct == NULL) {
+        window->why_not_direct = "no memory";
+        return;
+    }
+    direct->ops = ops;
+    direct->nics = ops->open(&memory, &window->why_not_direct);
+    if (direct->nics == NULL) {
+        mpixq_debug("window %llu: no puts by NICs: %s", (unsigned long long)window->number,
+                    window->why_not_direct);
+        mpixq_free(direct);
+        return;
+    }
+    window->n_nics = ops->nics(direct->nics);
+    direct->blob_bytes = ops->tell(direct->nics, direct->blob);
+    window->direct = direct;
+}
+
+static void free_list(struct mpixq_rma_op *list)
+{
+    struct mpixq_rma_op *op, *next;
+
+    DL_FOREACH_SAFE(list, op, next)
+    {
+        mpixq_free(op);
+    }
+}
+
+void mpixq_rma_direct_close(struct mpixq_window *window)
+{
+    struct mpixq_rma_direct *direct = window->direct;
+
+    if (direct == NULL) {
+        return;
+    }
+    direct->ops->close(direct->nics);
+    free_list(direct->waiting);
+    free_list(direct->flying);
+    mpixq_rma_rights_close(window);
+    mpixq_free(direct);
+    window->direct = NULL;
+}
+
+/* May NICs make it? *grant_p: NULL if there is no signal. */
+static bool may_begin(const struct mpixq_transfer *transfer, const struct mpixq_rma_peer *peer,
+                      struct mpixq_rma_grant **grant_p)
+{
+    const struct mpixq_rma_direct *direct = transfer->window->direct;
+    const struct mpixq_blk *remote = &transfer->remote;
+
+    *grant_p = NULL;
+    if (direct == NULL || peer->nics == NULL ||
+        !mpixq_blk_fits(remote->offset, remote->bytes, direct->ops->bytes(peer->nics))) {
+        return false;
+    }
+    if (remote->signal != 0) {
+        *grant_p = mpixq_rma_grant_find(peer, remote->signal, remote->generation);
+        return *grant_p != NULL && !(*grant_p)->is_revoked;
+    }
+    return true;
+}
+
+/* False: no memory, and the window has failed. */
+static bool begin_part(const struct mpixq_transfer *transfer, struct mpixq_rma_peer *peer,
+                       struct mpixq_rma_grant *grant, uint32_t part, uint32_t parts, uint64_t piece)
+{
+    struct mpixq_rma_direct *direct = transfer->window->direct;
+    struct mpixq_rma_op *op = mpixq_rma_part_new(transfer, MPIXQ_RMA_FAILED, part, parts, piece);
+
+    if (op == NULL) {
+        return false;
+    }
+    op->peer = peer->rank;
+    op->grant = grant;
+    if (grant != NULL) {
+        grant->flying++;
+    }
+    direct->n++;
+    DL_APPEND(direct->waiting, op);
+    return true;
+}
+
+bool mpixq_rma_direct_begin(const struct mpixq_transfer *transfer, struct mpixq_rma_peer *peer)
+{
+    struct mpixq_rma_direct *direct = transfer->window->direct;
+    uint64_t bytes = transfer->local.bytes, piece = 1, parts = 1;
+    struct mpixq_rma_grant *grant;
+
+    if (!may_begin(transfer, peer, &grant) || (bytes == 0 && grant == NULL)) {
+        return false;
+    }
+    if (bytes > 0) {
+        parts = direct->ops->parts(peer->nics, bytes, &piece);
+    }
+    if (parts > MPIXQ_SIGNAL_PARTS) {
+        return false; /* which says so */
+    }
+    for (uint32_t part = 0; part < parts; part++) {
+        if (!begin_part(transfer, peer, grant, part, (uint32_t)parts, piece)) {
+            break;
+        }
+    }
+    return true;
+}
+
+static bool start(struct mpixq_window *window, const struct mpixq_rma_op *op)
+{
+    const struct mpixq_rma_header *header = &op->header;
+    const struct mpixq_nic_part part = {
+        .peer = mpixq_rma_peer(window, op->peer)->nics,
+        .from = op->data,
+        .offset = header->offset,
+        .bytes = header->bytes,
+        .tells = op->grant != NULL,
+        .word = op->grant == NULL ? 0
+                                  : (header->signal - 1) * sizeof(struct mpixq_signal_words) +
+                                        offsetof(struct mpixq_signal_words, nic),
+        .addend = (uint64_t)mpixq_signal_addend(header->part, header->parts),
+        .arg = (void *)op,
+    };
+
+    return window->direct->ops->start(&part);
+}
+
+/* Whoever waits for the signal of the peer is told by a message, which a flush waits for, too. */
+static void fail(struct mpixq_window *window, struct mpixq_rma_op *op, const char *why)
+{
+    struct mpixq_rma_peer *peer = mpixq_rma_peer(window, op->peer);
+    struct mpixq_rma_op *message;
+    char what[96], text[MPIXQ_ERROR_ROOM];
+    int code;
+
+    (void)snprintf(what, sizeof what, "put to rank %d of window %llu, offset %llu", op->peer,
+                   (unsigned long long)window->number, (unsigned long long)op->header.offset);
+    (void)snprintf(text, sizeof text, "%s: %s", mpixq_error_text(MPIXQ_E_FABRIC), why);
+    code = mpixq_error_cause(MPIXQ_E_FABRIC, what, text);
+    mpixq_rma_give_up(window, op, code);
+    message = mpixq_rma_message_new(window, MPIXQ_RMA_FAILED);
+    if (message != NULL) {
+        message->header.signal = op->header.signal;
+        message->header.generation = op->header.generation;
+        message->header.offset = op->header.offset;
+        peer->started++;
+        mpixq_rma_send(window, peer, MPIXQ_RMA_ANSWERS, message);
+    }
+}
+
+static void finish(struct mpixq_window *window, struct mpixq_rma_op *op, const char *why)
+{
+    struct mpixq_rma_grant *grant = op->grant;
+
+    DL_DELETE(window->direct->flying, op);
+    window->direct->n--;
+    if (why != NULL) {
+        fail(window, op, why);
+    } else {
+        mpixq_rma_tell(window, op, op->peer);
+    }
+    if (grant != NULL && --grant->flying == 0 && grant->is_revoked) {
+        mpixq_rma_grant_give_back(window, mpixq_rma_peer(window, op->peer), grant);
+    }
+    mpixq_rma_end(window, op);
+}
+
+void mpixq_rma_direct_go(struct mpixq_window *window)
+{
+    struct mpixq_rma_direct *direct = window->direct;
+    struct mpixq_rma_op *op;
+    const char *why;
+    void *over;
+
+    if (direct == NULL || direct->n == 0) {
+        return;
+    }
+    while (direct->ops->take(direct->nics, &over, &why)) {
+        finish(window, over, why);
+    }
+    while ((op = direct->waiting) != NULL && start(window, op)) {
+        DL_DELETE(direct->waiting, op);
+        DL_APPEND(direct->flying, op);
+    }
+}
+
+bool mpixq_rma_direct_is_quiet(const struct mpixq_window *window)
+{
+    return window->direct == NULL || (window->direct->n == 0 && window->direct->n_awaited == 0);
+}
+
+bool mpixq_rma_direct_reaches(const struct mpixq_window *window)
+{
+    return window->direct != NULL && window->direct->n_peers > 0;
+}
+
+int mpixq_rma_direct_lost(struct mpixq_window *window)
+{
+    struct mpixq_rma_direct *direct = window->direct;
+    struct mpixq_rma_peer *peer, *next;
+    int lost = -1;
+
+    HASH_ITER(hh, window->peers, peer, next)
+    {
+        if (peer->nics != NULL && direct->ops->has_lost(peer->nics)) {
+            lost = peer->rank;
+        }
+    }
+    return lost;
+}

@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * Copyright (c) 2026 the mpix-queue authors
+ *
+ * Puts by NICs (core/windows.h): a write and an atomic addition, once a peer has given the right to
+ * that (rights.h). All under the lock of the window unless said otherwise.
+ */
+#ifndef MPIXQ_RMA_DIRECT_H
+#define MPIXQ_RMA_DIRECT_H
+
+#include <stdbool.h>
+
+#include "blk.h"
+#include "transport.h"
+
+struct mpixq_window;
+
+/* Of a window that is not live; threads of the program, with no lock. */
+void mpixq_rma_direct_open(struct mpixq_window *window);
+void mpixq_rma_direct_close(struct mpixq_window *window);
+
+/* Start a put by NICs, if that may be. False: it is to go by message. */
+bool mpixq_rma_direct_begin(const struct mpixq_transfer *transfer, struct mpixq_rma_peer *peer);
+/* What waits is started, and what is over is told. */
+void mpixq_rma_direct_go(struct mpixq_window *window);
+/* Nothing is under way, and nothing is to be answered. */
+bool mpixq_rma_direct_is_quiet(const struct mpixq_window *window);
+/* Do NICs reach any? */
+bool mpixq_rma_direct_reaches(const struct mpixq_window *window);
+/* A process that NICs reach and that does not answer any more: its rank, or -1. */
+int mpixq_rma_direct_lost(struct mpixq_window *window);
+
+#endif
