@@ -15,9 +15,12 @@
  * signal, only MPIX_Window_flush tells that they have. Once a wait for a signal has returned, all
  * data of the events that it counted is visible to who waited.
  *
- * In this version puts go by messages of MPI: a process takes part while its progress thread runs,
- * or, below MPI_THREAD_MULTIPLE, only inside of the functions that wait, test, flush, reset, put,
- * get and free. Windows are in memory that the host can access.
+ * Between windows in memory that the host can access puts go by messages of MPI, or, where both
+ * processes have NICs of the channel cxi, by these, from the second put to a signal on. A process
+ * takes part while its progress thread runs, or, below MPI_THREAD_MULTIPLE, only inside of the
+ * functions that wait, test, flush, reset, put, get and free. Between windows in memory of GPUs
+ * that reach each other the GPUs do it all; streams, graphs and kernels can put too
+ * (mpix_queue_device_rma.h).
  *
  * Names, errors and threads: as mpix_queue.h says, but that errors invoke the handler of
  * MPI_COMM_WORLD, and that of comm in MPIX_Window_create and MPIX_Window_allocate. There are no
@@ -67,7 +70,8 @@ typedef struct MPIXQ_Blk {
  * \return MPI_SUCCESS, or, with nothing created,
  *         MPIXQ_ERR_INTERPOSE     MPI calls do not come by the library
  *         MPIXQ_ERR_ARG           base, bytes, comm or win; found before others are waited for
- *         MPIXQ_ERR_UNSUPPORTED   memory of a GPU that the host cannot access; likewise
+ *         MPIXQ_ERR_UNSUPPORTED   memory of a GPU that the host cannot access, and that the GPUs of
+ *                                 some process cannot map; or of the host at some processes
  *         MPIXQ_ERR_RESOURCES     no memory, at some process
  *         MPIXQ_ERR_MATCH         processes run other versions of the library
  */
@@ -75,10 +79,18 @@ MPIXQ_PUBLIC int MPIXQ_Window_create(void *base, MPI_Aint bytes, MPI_Comm comm, 
                                      MPIXQ_Window *win);
 
 /**
- * As MPIXQ_Window_create, of memory of the host that the library allocates, zeroed and aligned to
+ * As MPIXQ_Window_create, of memory that the library allocates, zeroed, that of the host aligned to
  * pages, and frees with the window. All processes give the same bytes, else MPIXQ_ERR_ARG at all.
  *
+ * \param[in]  info  MPI_INFO_NULL, or hints. Key "mpixq_memory": "host", as without it; or "cuda"
+ *                   or "hip": memory of the GPU that the calling thread uses, at all processes.
+ *                   Unknown keys are ignored
  * \param[out] base  address of a pointer to the memory; NULL is stored if bytes is 0
+ * \return as MPIXQ_Window_create, or
+ *         MPIXQ_ERR_ARG          info: another value
+ *         MPIXQ_ERR_UNSUPPORTED  the library of that kind of GPU is not there
+ *         MPIXQ_ERR_RESOURCES    no memory, at some process; or, with HIP, a wait is pending on a
+ *                                stream, for which the allocation might wait
  */
 MPIXQ_PUBLIC int MPIXQ_Window_allocate(MPI_Aint bytes, MPI_Comm comm, MPI_Info info, void *base,
                                        MPIXQ_Window *win);
@@ -147,10 +159,11 @@ MPIXQ_PUBLIC int MPIXQ_Signal_test(MPIXQ_Signal sig, int *flag);
  * Block until a signal is complete: as often as it was set, enqueued resets included.
  *
  * \return MPI_SUCCESS, or
- *         MPIXQ_ERR_ARG    no live signal, flag is NULL; or that of a put or get with this signal
- *                          that was refused: see MPIXQ_Window_flush
- *         MPIXQ_ERR_STATE  likewise; or more events have come than it was set to, as in a reset
- *         MPIXQ_ERR_COMM   the window has failed: a process of it has ended, or MPI failed
+ *         MPIXQ_ERR_ARG      no live signal, flag is NULL; or that of a put or get with this signal
+ *                            that was refused: see MPIXQ_Window_flush
+ *         MPIXQ_ERR_STATE    likewise; or more events have come than it was set to, as in a reset
+ *         MPIXQ_ERR_COMM     the window has failed: a process of it has ended, or MPI failed
+ *         MPIXQ_ERR_TIMEOUT  the watchdog has ended a wait for it (MPIXQ_WATCHDOG_ACTION=error)
  */
 MPIXQ_PUBLIC int MPIXQ_Signal_wait(MPIXQ_Signal sig);
 
@@ -238,11 +251,20 @@ MPIXQ_PUBLIC int MPIXQ_Plan_free(MPIXQ_Plan *plan);
  * fails the queue. MPIXQ_Queue_wait waits until puts are started and signals reset, and not until
  * puts are complete; that a stream of a GPU is synchronized does not tell either.
  *
+ * Of a window in memory of GPUs each call is one kernel in the stream of the queue, which has to be
+ * of the GPU that has the window; a plan is one for each 32 puts. Puts are complete when the stream
+ * has passed them. A wait or reset is about the signal as it is when the stream gets there. While
+ * the stream is being captured, the kernels become nodes of the graph, which then holds the window
+ * and the signal: neither can be freed before it is destroyed.
+ *
  * \param[in] queue  a live queue
  * \return MPI_SUCCESS, or, with nothing enqueued, an error of these functions, of the queue, or
  *         MPIXQ_ERR_ARG          no live queue
- *         MPIXQ_ERR_UNSUPPORTED  the stream is being captured into a graph, or the queue is of type
- *                                MPIXQ_QUEUE_CXI or MPIXQ_QUEUE_IPC
+ *         MPIXQ_ERR_UNSUPPORTED  in memory of the host: the stream is being captured, or the queue
+ *                                is of type MPIXQ_QUEUE_CXI or MPIXQ_QUEUE_IPC. In memory of GPUs:
+ *                                the stream is not of that GPU, or has no kernels that wait, or the
+ *                                queue is of type MPIXQ_QUEUE_CXI
+ *         MPIXQ_ERR_RESOURCES    no memory, or 64 queues use the window in memory of GPUs
  */
 MPIXQ_PUBLIC int MPIXQ_Enqueue_put(MPIXQ_Queue queue, const MPIXQ_Blk *local,
                                    const MPIXQ_Blk *remote);

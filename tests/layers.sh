@@ -26,7 +26,9 @@ find_may_include()
     core) may="util/* comm/* $seam" ;;
     match) may="util/* comm/* core/* $seam" ;;
     queue) may="util/* comm/* core/* match/* $seam" ;;
-    host | rma) may="util/* comm/* core/* match/* queue/* $seam" ;;
+    host) may="util/* comm/* core/* match/* queue/* $seam" ;;
+    # Windows in memory of GPUs are shared as the channel between them shares buffers.
+    rma) may="util/* comm/* core/* match/* queue/* $seam ipc/window.h" ;;
     # What GPUs of several processes share is that channel's alone, and is made of GPUs' streams.
     ipc) may="$services $objects $seam stream/pieces.h stream/gpu*.h" ;;
     report) may="util/* comm/* core/* match/* queue/* host/* $seam" ;;

@@ -9,6 +9,8 @@
 
 #include "api.h"
 #include "rma/rma.h"
+#include "stream/memory.h"
+#include "util/alloc.h"
 #include "util/ranges.h"
 
 /* A code, by the error handler of a communicator. */
@@ -68,22 +70,38 @@ int PMPIXQ_Window_create(void *base, MPI_Aint bytes, MPI_Comm comm, MPI_Info inf
 }
 MPIXQ_TWIN(Window_create);
 
+/* Which memory info asks for. The value, if there is one, is the caller's to free. */
+static int read_memory(const struct mpixq_call *call, MPI_Info info, char **value_p,
+                       struct mpixq_window_spec *spec)
+{
+    int rc = mpixq_api_info(call, info, "mpixq_memory", value_p);
+
+    if (rc != MPI_SUCCESS || *value_p == NULL || strcmp(*value_p, "host") == 0) {
+        return rc;
+    }
+    spec->wants = *value_p;
+    return mpixq_memory_is_kind(*value_p) ? MPI_SUCCESS
+                                          : mpixq_api_fail(call, MPIXQ_E_ARG_MEMORY_INFO);
+}
+
 int PMPIXQ_Window_allocate(MPI_Aint bytes, MPI_Comm comm, MPI_Info info, void *base,
                            MPIXQ_Window *win)
 {
     static const struct mpixq_call call = {"MPIX_Window_allocate", false};
     struct mpixq_window_spec spec = {.bytes = (uint64_t)bytes, .allocates = true};
     int rc = mpixq_api_enter_interposed(&call);
+    char *value = NULL;
     void *made;
 
-    (void)info;
     if (rc != MPI_SUCCESS) {
         return rc;
     }
     if (base == NULL) {
         return mpixq_api_fail(&call, MPIXQ_E_ARG_BASE);
     }
-    rc = create(&call, &spec, bytes, comm, win);
+    rc = read_memory(&call, info, &value, &spec);
+    rc = rc ? rc : create(&call, &spec, bytes, comm, win);
+    mpixq_free(value);
     if (rc == MPI_SUCCESS) {
         made = mpixq_rma_window_base(*win);
         memcpy(base, &made, sizeof made); /* of a type that the caller has chosen */

@@ -6,19 +6,35 @@
 MPIXQ_ERROR(ARG_WINDOW_P, MPIXQ_ERR_ARG, "argument win: the address is NULL")
 MPIXQ_ERROR(ARG_WINDOW, MPIXQ_ERR_ARG, "argument win: null, freed, or not a window")
 MPIXQ_ERROR(ARG_BASE, MPIXQ_ERR_ARG, "argument base: NULL")
+MPIXQ_ERROR(ARG_MEMORY_INFO, MPIXQ_ERR_ARG,
+            "argument info: the value of key mpixq_memory is neither host nor cuda nor hip")
 MPIXQ_ERROR(ARG_RANGE, MPIXQ_ERR_ARG,
             "arguments offset and bytes: negative, or beyond the end of the window")
 MPIXQ_ERROR(ARG_COMM, MPIXQ_ERR_ARG, "argument comm: null, or an intercommunicator")
 MPIXQ_ERROR(WINDOW_BYTES, MPIXQ_ERR_ARG, "argument bytes: not the same at all processes")
 MPIXQ_ERROR(WINDOW_GPU, MPIXQ_ERR_UNSUPPORTED,
-            "argument base: in memory of a GPU that the host cannot access, where this version has "
-            "no windows")
+            "argument base: in memory of a GPU that the GPUs of all processes of the window cannot "
+            "map")
+MPIXQ_ERROR(WINDOW_MIXED, MPIXQ_ERR_UNSUPPORTED,
+            "argument base: memory of a GPU at some processes, and of the host, or none, at "
+            "others")
+MPIXQ_ERROR(WINDOW_ENQUEUE, MPIXQ_ERR_UNSUPPORTED,
+            "the window is in memory of a GPU, and the queue on no stream of that GPU")
+MPIXQ_ERROR(WINDOW_VALUES, MPIXQ_ERR_UNSUPPORTED,
+            "the window is in memory of a GPU, and the stream of the queue uses no kernels to wait "
+            "(MPIXQ_GPU_OPS, or several processes on one GPU without MPS)")
+MPIXQ_ERROR(WINDOW_LANES, MPIXQ_ERR_RESOURCES,
+            "a window in memory of GPUs cannot be used on more than 64 queues at a time")
+MPIXQ_ERROR(DEVICE_WINDOW, MPIXQ_ERR_UNSUPPORTED,
+            "the window is in memory of the host: kernels put to windows in memory of GPUs only")
+MPIXQ_ERROR(SIGNALS_MAPPED, MPIXQ_ERR_RESOURCES,
+            "a window in memory of GPUs has no more than 1024 signals at a time")
 MPIXQ_ERROR(WINDOW_BUSY, MPIXQ_ERR_STATE,
-            "at some process a stream has yet to make what was enqueued for the window")
+            "at some process a stream or graph has yet to make what was enqueued for the window")
 MPIXQ_ERROR(WINDOW_CAPTURE, MPIXQ_ERR_UNSUPPORTED,
-            "puts, plans and signals cannot be captured into a graph")
+            "puts to windows in memory of the host cannot be captured into a graph")
 MPIXQ_ERROR(WINDOW_QUEUE, MPIXQ_ERR_UNSUPPORTED,
-            "argument queue: its type excludes the fallback, by which all windows go")
+            "argument queue: its type excludes the fallback (in memory of GPUs: the channel ipc)")
 MPIXQ_ERROR(ARG_SIGNAL_P, MPIXQ_ERR_ARG, "argument sig: the address is NULL")
 MPIXQ_ERROR(ARG_SIGNAL, MPIXQ_ERR_ARG, "argument sig: null, freed, or not a signal")
 MPIXQ_ERROR(SIGNAL_OTHER, MPIXQ_ERR_ARG, "argument sig: a signal of another window")
@@ -26,11 +42,11 @@ MPIXQ_ERROR(ARG_EVENTS, MPIXQ_ERR_ARG, "argument num_event: less than 1")
 MPIXQ_ERROR(SIGNAL_OUTSTANDING, MPIXQ_ERR_STATE, "the signal is not complete: wait for it first")
 MPIXQ_ERROR(SIGNAL_SURPLUS, MPIXQ_ERR_STATE,
             "puts came before the reset that they are meant for, or are surplus")
-MPIXQ_ERROR(SIGNAL_BUSY, MPIXQ_ERR_STATE, "a stream has yet to wait for the signal or to reset it")
+MPIXQ_ERROR(SIGNAL_BUSY, MPIXQ_ERR_STATE,
+            "a stream or graph has yet to wait for the signal or to reset it")
 MPIXQ_ERROR(ARG_BLK, MPIXQ_ERR_ARG, "argument blk, local or remote: NULL")
 MPIXQ_ERROR(BLK, MPIXQ_ERR_ARG,
-            "no block of MPIX_Blk_init, one that was changed, or of another "
-            "version")
+            "no block of MPIX_Blk_init, one that was changed, or of another version")
 MPIXQ_ERROR(BLK_WINDOW, MPIXQ_ERR_STATE,
             "a block of a window that this process has freed, or "
             "never had")

@@ -372,14 +372,24 @@ static void tell(const struct told *told)
             }
         }
     }
+    mpixq_lock_release(&mpixq_graphs_made.lock);
+}
+
+void mpixq_graphs_set_looker(mpixq_graphs_looker *looker)
+{
+    atomic_store(&mpixq_graphs_made.looker, looker);
 }
 
 void mpixq_graphs_look(void)
 {
+    mpixq_graphs_looker *looker = atomic_load(&mpixq_graphs_made.looker);
     struct told told[TOLD_AT_A_TIME];
     struct mpixq_counted *counted;
     int n = 0;
 
+    if (looker != NULL) {
+        looker();
+    }
     if (atomic_load(&mpixq_graphs_made.n_counted) == 0) {
         return;
     }

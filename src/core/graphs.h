@@ -110,6 +110,9 @@ bool mpixq_graphs_have(const struct mpixq_pair *pair);
 
 /* Look at the words of all. Any thread that holds no lock that comes after that of graphs. */
 void mpixq_graphs_look(void);
+/* Who looks with it at what has no pairs. */
+typedef void mpixq_graphs_looker(void);
+void mpixq_graphs_set_looker(mpixq_graphs_looker *looker);
 /* When the progress thread has to do so again, if it sleeps; -1: never. */
 long mpixq_graphs_sleep_ms(void);
 /* A queue goes, and nobody is told any more what its graphs meet. In its turn. */

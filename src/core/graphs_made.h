@@ -18,6 +18,7 @@ struct mpixq_graphs_made {
     struct graph *graphs;
     atomic_uint n_counted;
     atomic_uint idle; /* looks since the last one that found a start */
+    _Atomic(mpixq_graphs_looker *) looker;
 };
 extern struct mpixq_graphs_made mpixq_graphs_made;
 

@@ -36,7 +36,7 @@ struct mpixq_queue {
     MPIXQ_Queue_type type;
     struct mpixq_stream *stream;
     bool owns_stream;
-    uint64_t number; /* for people: which queue of this process it is */
+    _Atomic uint64_t number; /* which queue of this process it is: for people, and windows */
     struct mpixq_queue *next_spare;
     void *own[MPIXQ_N_CHANNELS]; /* what channels keep for it */
 

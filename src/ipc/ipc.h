@@ -15,6 +15,7 @@
  *     host.c    starts by the host
  *     live.c    ends whose starts are under way
  *     graphs.c  pairs that were captured into graphs
+ *     window.c  windows, which need no pairs (window.h)
  *
  * The host sees how far an end is by words of its own, which GPUs of both ends write.
  */
@@ -198,6 +199,13 @@ void mpixq_ipc_let_go(struct ipc_end *end);
 void mpixq_ipc_close_unused(void);
 void mpixq_ipc_clean_up(void);
 void mpixq_ipc_imports_close(void);
+
+/* The same of a window of the peer, as its blob says: its buffer, or the words of its signals.
+ * NULL, and why. And one that is needed no more: any thread. */
+struct ipc_import *mpixq_ipc_import(struct mpixq_share *share, const struct ipc_blob *theirs,
+                                    bool words, const char **why_p);
+char *mpixq_ipc_import_seen(const struct ipc_import *import);
+void mpixq_ipc_import_leave(struct ipc_import **import_p);
 
 /* live.c. Starts of these pairs were executed, and the stream goes on. Any thread. */
 void mpixq_ipc_note_starts(void *const args[], int n);

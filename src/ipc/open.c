@@ -190,6 +190,64 @@ static struct ipc_import *take_unused(bool all)
     return import;
 }
 
+/* Under the lists' lock. */
+static void leave(struct ipc_import **import_p)
+{
+    if (*import_p != NULL) {
+        (*import_p)->users--;
+        *import_p = NULL;
+    }
+}
+
+/* Of windows. */
+
+struct ipc_import *mpixq_ipc_import(struct mpixq_share *share, const struct ipc_blob *theirs,
+                                    bool words, const char **why_p)
+{
+    struct ipc_import wanted = {.share = share,
+                                .life = mpixq_share_life(share),
+                                .process = theirs->process,
+                                .gpu = theirs->gpu,
+                                .memory = theirs->buffer,
+                                .allocation = words ? theirs->life : theirs->allocation,
+                                .file = -1};
+    struct ipc_import *import = NULL;
+    struct ipc_fd *fd = NULL;
+    bool held;
+
+    if (words) {
+        wanted.memory = (struct mpixq_gpu_export){.handle = theirs->ends, .file = -1};
+    } else if ((*why_p = mpixq_ipc_fd_take(theirs, &fd)) != NULL) {
+        return NULL;
+    }
+    mpixq_ipc_close_unused();
+    mpixq_lock_acquire(&opened.lock);
+    held = mpixq_streams_hold_waits();
+    if (mpixq_share_may_open(share)) {
+        import = import_get(&wanted, fd, why_p);
+    } else {
+        *why_p = "a wait is pending on a stream, and to open memory might wait for it";
+    }
+    if (held) {
+        mpixq_streams_let_waits();
+    }
+    mpixq_lock_release(&opened.lock);
+    mpixq_ipc_fd_leave(&fd);
+    return import;
+}
+
+char *mpixq_ipc_import_seen(const struct ipc_import *import)
+{
+    return import->seen;
+}
+
+void mpixq_ipc_import_leave(struct ipc_import **import_p)
+{
+    mpixq_lock_acquire(&opened.lists);
+    leave(import_p);
+    mpixq_lock_release(&opened.lists);
+}
+
 /* Ends. */
 
 /* NULL, or why that cannot be. */
@@ -280,14 +338,6 @@ void mpixq_ipc_is_open(struct ipc_end *end)
     fill_move(end);
     atomic_store_explicit(&end->prepared.place, mpixq_share_place(end->place->share),
                           memory_order_release);
-}
-
-static void leave(struct ipc_import **import_p)
-{
-    if (*import_p != NULL) {
-        (*import_p)->users--;
-        *import_p = NULL;
-    }
 }
 
 void mpixq_ipc_gone(struct ipc_end *end)

@@ -6,6 +6,7 @@
 #include <utlist.h>
 
 #include "share_files.h"
+#include "share_window.h"
 #include "stream/gpu_life.h"
 #include "stream/gpu_share.h"
 #include "stream/gpu_stream.h"
@@ -87,16 +88,6 @@ static const char *prepare(struct mpixq_share *share)
     return code != 0 ? gpu->text(code) : NULL;
 }
 
-static const struct mpixq_gpu *gpu_of(const char *kind)
-{
-    int i = 0;
-
-    while (strcmp(mpixq_gpus[i]->kind, kind) != 0) {
-        i++;
-    }
-    return mpixq_gpus[i];
-}
-
 static bool may_open(const struct mpixq_gpu *gpu)
 {
     return gpu->at_once || !mpixq_gpu_any_waits();
@@ -126,6 +117,7 @@ static struct mpixq_share *add(const struct mpixq_gpu *gpu, void *place)
         share->gpu = gpu;
         share->place = place;
         mpixq_lock_init(&share->moves, MPIXQ_RANK_SHARE_MOVES);
+        mpixq_lock_init(&share->seating, MPIXQ_RANK_SHARE);
         make(share);
         LL_PREPEND(shares.first, share);
     }
@@ -181,7 +173,7 @@ struct mpixq_share *mpixq_share_of(const char *kind, void *place, const char **w
         return NULL;
     }
     mpixq_lock_acquire(&shares.lock);
-    share = find_or_make(gpu_of(kind), place, why_p);
+    share = find_or_make(mpixq_gpu_of(kind), place, why_p);
     mpixq_lock_release(&shares.lock);
     if (share != NULL && share->why != NULL) {
         *why_p = share->why;
@@ -199,11 +191,13 @@ void mpixq_shares_close(void)
         bool over = is_over(share);
 
         LL_DELETE(shares.first, share);
+        mpixq_share_seats_free(share);
         if (share->ends != NULL && !over) {
             mpixq_gpu_free(share->gpu, share->ends);
         }
         mpixq_pinned_give_up(&share->words, over);
         mpixq_lock_destroy(&share->moves);
+        mpixq_lock_destroy(&share->seating);
         mpixq_free(share);
     }
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright (c) 2026 the mpix-queue authors
  *
- * What a share consists of: for share.c and share_memory.c alone.
+ * What a share consists of: for share.c, share_memory.c and share_window.c alone.
  */
 #ifndef MPIXQ_SHARE_INTERNAL_H
 #define MPIXQ_SHARE_INTERNAL_H
@@ -37,7 +37,9 @@ struct mpixq_share {
     /* One launch of moves at a time; held while the stream may be full. Who waits for it would wait
      * for that as well. */
     struct mpixq_lock moves;
-    uint64_t tickets; /* given out; under moves */
+    uint64_t tickets;          /* given out; under moves */
+    struct mpixq_lock seating; /* guards the next one; held while the GPU's library is called */
+    struct mpixq_share_seat *seats; /* of windows (share_window.c) */
     struct mpixq_share *next;
 };
 

@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright (c) 2026 the mpix-queue authors
  *
- * Puts, plans and signals in the order of a queue: calls of a function of the host, and waits for
- * the count of rounds of a signal that are over, which whoever waits drives. */
+ * Puts, plans and signals in the order of a queue. For windows in memory of the host: calls of a
+ * function of the host, and waits for the count of rounds of a signal that are over, which whoever
+ * waits drives. For others: queued.c. */
 #include <utlist.h>
 
 #include "put.h"
 #include "queue/queues.h"
+#include "queued.h"
 #include "rma.h"
 #include "util/alloc.h"
 #include "util/progress.h"
@@ -201,6 +203,9 @@ int mpixq_rma_enqueue_put(struct mpixq_queue *queue, const MPIXQ_Blk *local,
     struct call call = {.plan = NULL};
     int rc = mpixq_transfer_check(local, remote, &call.put), ready;
 
+    if (call.put.window != NULL && call.put.window->mapped != NULL) {
+        return mpixq_rma_queued_puts(queue, call.put.window, &call.put, 1, fault_p);
+    }
     ready = check(queue, call.put.window != NULL, fault_p);
     rc = ready ? ready : rc;
     return rc == MPI_SUCCESS && call.put.window != NULL ? submit_call(queue, &call) : rc;
@@ -212,6 +217,9 @@ int mpixq_rma_enqueue_plan(struct mpixq_queue *queue, struct mpixq_plan *plan,
     struct call call = {.plan = plan};
     int rc = mpixq_rma_plan_check(plan), ready;
 
+    if (rc == MPI_SUCCESS && plan->window != NULL && plan->window->mapped != NULL) {
+        return mpixq_rma_queued_puts(queue, plan->window, plan->transfers, plan->n, fault_p);
+    }
     ready = check(queue, plan->window != NULL, fault_p);
     rc = ready ? ready : rc;
     return rc == MPI_SUCCESS && plan->window != NULL ? submit_call(queue, &call) : rc;
@@ -235,8 +243,12 @@ int mpixq_rma_enqueue_wait(struct mpixq_queue *queue, struct mpixq_signal *signa
 {
     struct mpixq_rma_waiter *waiter;
     struct mpixq_op op;
-    int rc = begin_with(signal, queue, &waiter, fault_p);
+    int rc;
 
+    if (signal->window->mapped != NULL) {
+        return mpixq_rma_queued_wait(queue, signal, fault_p);
+    }
+    rc = begin_with(signal, queue, &waiter, fault_p);
     if (rc != MPI_SUCCESS) {
         return rc;
     }
@@ -255,8 +267,12 @@ int mpixq_rma_enqueue_reset(struct mpixq_queue *queue, struct mpixq_signal *sign
 {
     struct call call = {.queue = queue, .signal = signal};
     struct mpixq_rma_waiter *waiter;
-    int rc = begin_with(signal, queue, &waiter, fault_p);
+    int rc;
 
+    if (signal->window->mapped != NULL) {
+        return mpixq_rma_queued_reset(queue, signal, fault_p);
+    }
+    rc = begin_with(signal, queue, &waiter, fault_p);
     if (rc != MPI_SUCCESS) {
         return rc;
     }

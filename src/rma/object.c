@@ -2,6 +2,7 @@
  * Copyright (c) 2026 the mpix-queue authors */
 #include "window.h"
 
+#include "ipc/window.h"
 #include "util/alloc.h"
 #include "util/log.h"
 
@@ -83,6 +84,9 @@ void mpixq_rma_window_fail(struct mpixq_window *window, int code)
 
     if (atomic_compare_exchange_strong(&window->failed, &none, code)) {
         (void)PMPI_Error_string(code, text, &length);
+        if (window->mapped != NULL) {
+            mpixq_mapped_fail(window->mapped);
+        }
         mpixq_err("window %llu failed: %.160s", (unsigned long long)window->number, text);
     }
 }

@@ -11,6 +11,7 @@
 #include "core/windows.h"
 #include "direct.h"
 #include "protocol.h"
+#include "queued.h"
 #include "rma.h"
 #include "util/backoff.h"
 #include "util/env.h"
@@ -106,12 +107,24 @@ void mpixq_rma_drive(void)
     }
 }
 
+void mpixq_rma_look(void)
+{
+    struct mpixq_rma_object *object = mpixq_rma_objects(MPIXQ_RMA_WINDOW);
+
+    for (; object != NULL; object = object->next_made) {
+        if (mpixq_rma_object_is_live(object, MPIXQ_RMA_WINDOW)) {
+            mpixq_rma_queued_look((struct mpixq_window *)object);
+        }
+    }
+}
+
 bool mpixq_rma_is_needed(void)
 {
     struct mpixq_rma_object *object = mpixq_rma_objects(MPIXQ_RMA_WINDOW);
 
     while (object != NULL && (!mpixq_rma_object_is_live(object, MPIXQ_RMA_WINDOW) ||
-                              ((struct mpixq_window *)object)->size == 1)) {
+                              (((struct mpixq_window *)object)->size == 1 &&
+                               atomic_load(&((struct mpixq_window *)object)->graphs) == 0))) {
         object = object->next_made;
     }
     return object != NULL;

@@ -171,6 +171,9 @@ static void look_at_data(struct mpixq_window *window)
 static enum mpixq_error check(const struct mpixq_window *window,
                               const struct mpixq_rma_header *header, struct mpixq_signal **signal_p)
 {
+    if (window->mapped != NULL) {
+        return MPIXQ_E_BLK; /* nobody sends what GPUs move */
+    }
     if (!mpixq_blk_fits(header->offset, header->bytes, window->bytes)) {
         return MPIXQ_E_BLK_RANGE;
     }

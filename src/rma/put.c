@@ -4,6 +4,7 @@
 
 #include <string.h>
 
+#include "mapped.h"
 #include "protocol.h"
 #include "rma.h"
 #include "util/alloc.h"
@@ -30,6 +31,20 @@ static void copy_within(const struct mpixq_transfer *transfer, bool is_get)
     mpixq_lock_release(&window->lock);
 }
 
+/* The next flush tells of it, as when the other process refuses. */
+static void refuse(const struct mpixq_transfer *transfer, int code)
+{
+    struct mpixq_window *window = transfer->window;
+    struct mpixq_signal *signal;
+
+    mpixq_lock_acquire(&window->lock);
+    window->refused = window->refused == MPI_SUCCESS ? code : window->refused;
+    (void)mpixq_rma_signal_find(window, transfer->local.signal, transfer->local.generation,
+                                &signal);
+    mpixq_rma_signal_fail(signal, code);
+    mpixq_lock_release(&window->lock);
+}
+
 int mpixq_rma_start(const struct mpixq_transfer transfers[], int n, bool is_get)
 {
     struct mpixq_window *window = NULL;
@@ -40,6 +55,9 @@ int mpixq_rma_start(const struct mpixq_transfer transfers[], int n, bool is_get)
     }
     if (window == NULL) {
         return MPI_SUCCESS;
+    }
+    if (window->mapped != NULL) {
+        return mpixq_rma_mapped_start(transfers, n, is_get, refuse);
     }
     /* To others first: they travel while data within the process is copied. */
     mpixq_lock_acquire(&window->lock);

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright (c) 2026 the mpix-queue authors
  *
- * Puts with signals: windows, signals, blocks, puts, gets and plans, by the host and enqueued. In
- * this version they go by messages of MPI, on a communicator of each window's own (protocol.c), and
- * within the process by copies. What returns int returns an MPI code; no error handler is invoked.
+ * Puts with signals: windows, signals, blocks, puts, gets and plans, by the host and enqueued. They
+ * go by messages of MPI, on a communicator of each window's own (protocol.c), or by NICs
+ * (direct.c); in memory of GPUs by these (mapped.c, queued.c), and in memory of the host by copies
+ * within the process. What returns int returns an MPI code; no error handler is invoked.
  */
 #ifndef MPIXQ_RMA_H
 #define MPIXQ_RMA_H
@@ -22,7 +23,11 @@ struct mpixq_queue;
 struct mpixq_window_spec {
     void *base; /* NULL, and it allocates: make it */
     uint64_t bytes;
-    bool allocates; /* and all processes want as much */
+    bool allocates;    /* and all processes want as much */
+    const char *wants; /* allocates, on a GPU of this kind, which the thread uses; NULL: no GPU */
+    /* Of the GPU that has the memory (stream/memory.h), found by create; or NULL. */
+    const char *kind;
+    void *place;
 };
 
 /* Collective over comm. */
@@ -68,6 +73,8 @@ int mpixq_rma_enqueue_reset(struct mpixq_queue *queue, struct mpixq_signal *sign
 /* Let all windows go on; and do they need that of the progress thread? */
 void mpixq_rma_drive(void);
 bool mpixq_rma_is_needed(void);
+/* Have queues fail whose graphs have, as far as GPUs have said so. Under no lock. */
+void mpixq_rma_look(void);
 /* In MPI_Finalize, when no other thread of the library is left: end what is left. Returns how many
  * windows were not freed. */
 int mpixq_rma_close(void);

@@ -8,6 +8,7 @@
  * round which its program means, whatever the host does meanwhile. */
 #include <stdio.h>
 
+#include "mapped.h"
 #include "rma.h"
 #include "signal_word.h"
 #include "waiters.h"
@@ -48,6 +49,17 @@ static int outstanding(const struct mpixq_signal *signal, int64_t word)
 static int not_zero(const struct mpixq_signal *signal, int64_t word)
 {
     return mpixq_signal_has_overflow(word) ? surplus(signal, word) : outstanding(signal, word);
+}
+
+int mpixq_rma_signal_not_zero(const struct mpixq_window *window, uint64_t index, int64_t word)
+{
+    const struct mpixq_signal *signal =
+        index > 0 && index <= window->n_slots ? window->slots[index - 1].signal : NULL;
+
+    return signal != NULL
+               ? not_zero(signal, word)
+               : mpixq_error_code(mpixq_signal_has_overflow(word) ? MPIXQ_E_SIGNAL_SURPLUS
+                                                                  : MPIXQ_E_SIGNAL_OUTSTANDING);
 }
 
 enum mpixq_error mpixq_rma_signal_find(const struct mpixq_window *window, uint32_t index,
@@ -135,8 +147,17 @@ int mpixq_rma_signal_look(struct mpixq_signal *signal, bool *complete_p)
     int failed = atomic_load(&signal->failed);
     int64_t sum;
 
-    sum = settle(signal);
-    *complete_p = atomic_load(&signal->fired) >= atomic_load(&signal->armed);
+    if (signal->window->mapped != NULL) {
+        int rc = mpixq_rma_mapped_read(signal, &sum);
+
+        if (rc != MPI_SUCCESS) {
+            return rc;
+        }
+        *complete_p = sum == 0;
+    } else {
+        sum = settle(signal);
+        *complete_p = atomic_load(&signal->fired) >= atomic_load(&signal->armed);
+    }
     if (mpixq_signal_has_overflow(sum)) {
         return surplus(signal, sum);
     }
@@ -170,6 +191,10 @@ int mpixq_rma_signal_set(struct mpixq_signal *signal, bool was_enqueued)
     if (failed != MPI_SUCCESS) {
         return failed;
     }
+    if (signal->window->mapped != NULL) {
+        failed = mpixq_rma_mapped_set(signal, &sum);
+        return failed != MPI_SUCCESS || sum == 0 ? failed : not_zero(signal, sum);
+    }
     if (!was_enqueued) {
         atomic_fetch_add(&signal->armed, 1);
     }
@@ -196,7 +221,7 @@ bool mpixq_rma_signal_is_busy(struct mpixq_signal *signal)
             return true;
         }
     }
-    return false;
+    return mpixq_rma_graphs_have(&signal->graphs);
 }
 
 void mpixq_rma_signal_drop(struct mpixq_signal *signal)

@@ -4,6 +4,7 @@
  * Signals come and go: their places in the table of their window. */
 #include <utlist.h>
 
+#include "mapped.h"
 #include "protocol.h"
 #include "rights.h"
 #include "rma.h"
@@ -59,11 +60,20 @@ static bool take_place(struct mpixq_window *window, struct mpixq_signal *signal)
     return true;
 }
 
+/* GPUs know it before any block names it. */
+static int show(struct mpixq_signal *signal)
+{
+    return signal->window->mapped == NULL         ? MPI_SUCCESS
+           : signal->index > MPIXQ_MAPPED_SIGNALS ? mpixq_error_code(MPIXQ_E_SIGNALS_MAPPED)
+                                                  : mpixq_rma_mapped_begin(signal);
+}
+
 int mpixq_rma_signal_create(struct mpixq_window *window, int num_event,
                             struct mpixq_signal **signal_p)
 {
     struct mpixq_signal *signal = mpixq_rma_object_new(MPIXQ_RMA_SIGNAL, sizeof *signal);
     bool has_place;
+    int rc;
 
     if (signal == NULL) {
         return mpixq_error_code(MPIXQ_E_NO_MEMORY);
@@ -75,9 +85,15 @@ int mpixq_rma_signal_create(struct mpixq_window *window, int num_event,
     mpixq_lock_acquire(&window->lock);
     has_place = take_place(window, signal);
     mpixq_lock_release(&window->lock);
-    if (!has_place) {
+    rc = has_place ? show(signal) : mpixq_error_code(MPIXQ_E_NO_MEMORY);
+    if (rc != MPI_SUCCESS) {
+        mpixq_lock_acquire(&window->lock);
+        if (has_place) {
+            window->slots[signal->index - 1].signal = NULL;
+        }
+        mpixq_lock_release(&window->lock);
         mpixq_rma_object_free(signal);
-        return mpixq_error_code(MPIXQ_E_NO_MEMORY);
+        return rc;
     }
     mpixq_rma_object_live(signal, MPIXQ_RMA_SIGNAL);
     *signal_p = signal;
@@ -90,6 +106,9 @@ enum mpixq_error mpixq_rma_signal_destroy(struct mpixq_signal *signal)
 
     if (mpixq_rma_signal_is_busy(signal)) {
         return MPIXQ_E_SIGNAL_BUSY;
+    }
+    if (window->mapped != NULL) {
+        mpixq_rma_mapped_forget(signal);
     }
     mpixq_lock_acquire(&window->lock);
     mpixq_rma_rights_revoke(window, signal->index);

@@ -2,6 +2,7 @@
  * Copyright (c) 2026 the mpix-queue authors
  *
  * What the host waits for: a signal, or all that it has started. */
+#include "mapped.h"
 #include "match/match.h"
 #include "protocol.h"
 #include "rma.h"
@@ -79,6 +80,9 @@ int mpixq_rma_flush(struct mpixq_window *window)
     int rc = MPI_SUCCESS;
     bool done = false;
 
+    if (window->mapped != NULL) {
+        rc = mpixq_rma_mapped_flush(window);
+    }
     wait_begin(&backoff);
     while (rc == MPI_SUCCESS && !done) {
         mpixq_lock_acquire(&window->lock);

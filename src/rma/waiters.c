@@ -4,6 +4,8 @@
 
 #include "queue/queues.h"
 #include "util/alloc.h"
+#include "util/backoff.h"
+#include "util/progress.h"
 
 static struct mpixq_rma_waiter *find_waiter(const struct mpixq_signal *signal,
                                             const struct mpixq_queue *queue)
@@ -64,4 +66,21 @@ bool mpixq_rma_is_under_way(struct mpixq_queue *queue, uint64_t number, uint64_t
          !queue->stream->ops->passed(queue->stream, ticket);
     mpixq_turn_give_back(&queue->turn, turn);
     return is;
+}
+
+bool mpixq_rma_graphs_have(const atomic_long *graphs)
+{
+    enum { PATIENCE_NS = 250000000 };
+    struct mpixq_backoff backoff;
+    uint64_t end;
+
+    if (atomic_load(graphs) == 0) {
+        return false;
+    }
+    end = mpixq_now_ns() + PATIENCE_NS;
+    mpixq_backoff_begin(&backoff);
+    while (atomic_load(graphs) > 0 && mpixq_now_ns() < end) {
+        mpixq_backoff_pause(&backoff);
+    }
+    return atomic_load(graphs) > 0;
 }

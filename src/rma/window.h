@@ -19,9 +19,11 @@
 #include <stdint.h>
 
 #include "comm/error.h"
+#include "stream/memory.h"
 #include "util/lock.h"
 #include "util/process.h"
 
+struct mpixq_mapped;
 struct mpixq_queue;
 struct mpixq_rma_direct;
 struct mpixq_rma_flight;
@@ -60,6 +62,15 @@ struct mpixq_rma_waiter {
 
 enum { MPIXQ_RMA_NOBODY = -1 };
 
+/* A queue whose stream has something to do with a window in memory of GPUs (queued.c). */
+struct mpixq_rma_lane {
+    struct mpixq_window *window;
+    _Atomic(struct mpixq_queue *) queue; /* NULL: none ever was; written under the window's lock */
+    _Atomic uint64_t queue_number;       /* tells it from later queues in its memory */
+    _Atomic uint64_t ticket;             /* of the last of them; in the turn of the queue */
+    atomic_long graphs;                  /* that have some */
+};
+
 struct mpixq_signal {
     struct mpixq_rma_object object;
     struct mpixq_window *window;
@@ -76,6 +87,7 @@ struct mpixq_signal {
     /* They stay until it is freed; added under the lock, read without. */
     _Atomic(struct mpixq_rma_waiter *) waiters;
     struct mpixq_rma_waiter *leftover; /* of its life before; used first */
+    atomic_long graphs;                /* that wait for it or reset it */
 };
 
 /* A place in the table of signals. The last two are under the lock, in the table in use. */
@@ -111,8 +123,10 @@ struct mpixq_window {
     char *base;
     uint64_t bytes;
     bool owns_base;
+    struct mpixq_made made;           /* the base, if it owns that and it is memory of a GPU */
     struct mpixq_signal_words *words; /* MPIXQ_RMA_PLACES of them, on pages of their own */
     int n_nics;                       /* that may add to them */
+    struct mpixq_mapped *mapped;      /* memory of GPUs (mapped.h); NULL: of the host */
     struct mpixq_rma_direct *direct;  /* puts by NICs; NULL: none, */
     const char *why_not_direct;       /* and why */
     struct mpixq_rma_neighbour *neighbours;
@@ -120,6 +134,11 @@ struct mpixq_window {
 
     atomic_int failed;    /* an MPI code: all waits fail */
     atomic_long enqueued; /* puts and plans that streams have not started yet */
+    /* In memory of GPUs: MPIXQ_MAPPED_LANES, made when it is first enqueued for, and kept with the
+     * memory of the window; and graphs that have something of it. */
+    _Atomic(struct mpixq_rma_lane *) lanes;
+    atomic_long graphs;
+    atomic_bool had_graphs; /* whose failures may be found when they are gone */
     int busy[2];            /* of who frees it: may it not be freed, here and anywhere? */
 
     /* Written under the lock, the table first. Who has no lock reads the number first. */
@@ -175,6 +194,8 @@ void mpixq_rma_signal_begin(struct mpixq_signal *signal);
 int mpixq_rma_signal_set(struct mpixq_signal *signal, bool was_enqueued);
 /* Do streams still have to wait for it, or to reset it? */
 bool mpixq_rma_signal_is_busy(struct mpixq_signal *signal);
+/* Why the signal with this index, if it still is one, was not 0 but this. An MPI code. */
+int mpixq_rma_signal_not_zero(const struct mpixq_window *window, uint64_t index, int64_t word);
 /* Under the lock: no block names it any more. */
 void mpixq_rma_signal_drop(struct mpixq_signal *signal);
 

@@ -8,9 +8,11 @@
 
 #include "comm/ranks.h"
 #include "direct.h"
+#include "mapped.h"
 #include "match/match.h"
 #include "match/match_internal.h"
 #include "protocol.h"
+#include "queued.h"
 #include "rma.h"
 #include "stream/memory.h"
 #include "transport.h"
@@ -25,6 +27,17 @@ enum { VERSION = 2, PAGE = 4096 };
 
 static _Atomic uint64_t last_number;
 
+/* Queues of its life before are no longer known. */
+static void forget_lanes(struct mpixq_window *window)
+{
+    struct mpixq_rma_lane *lanes = atomic_load(&window->lanes);
+
+    for (int i = 0; lanes != NULL && i < MPIXQ_MAPPED_LANES; i++) {
+        atomic_store(&lanes[i].queue_number, 0);
+        atomic_store(&lanes[i].queue, NULL);
+    }
+}
+
 /* Of a window that is not live: all that open has made. */
 static void dismantle(struct mpixq_window *window, bool keep_comm)
 {
@@ -32,12 +45,15 @@ static void dismantle(struct mpixq_window *window, bool keep_comm)
 
     mpixq_rma_direct_close(window);
     mpixq_rma_protocol_close(window);
+    mpixq_mapped_close(window->mapped);
+    window->mapped = NULL;
     if (window->comm != MPI_COMM_NULL && !keep_comm) {
         (void)PMPI_Comm_free(&window->comm);
     }
-    if (window->owns_base) {
+    if (window->owns_base && window->made.gpu == NULL) {
         mpixq_free(window->base);
     }
+    mpixq_memory_unmake(&window->made);
     mpixq_free(window->words);
     mpixq_free(window->neighbours);
     LL_FOREACH_SAFE(window->tables, table, next)
@@ -66,8 +82,10 @@ static struct mpixq_window *window_new(const struct mpixq_window_spec *spec)
     window->comm = MPI_COMM_NULL;
     window->bytes = spec->bytes;
     window->base = spec->base;
+    window->mapped = NULL;
     window->direct = NULL;
     window->owns_base = spec->allocates && spec->bytes > 0;
+    forget_lanes(window);
     window->words = mpixq_alloc_aligned(PAGE, MPIXQ_RMA_PLACES * sizeof *window->words);
     window->n_nics = 0;
     window->number = atomic_fetch_add(&last_number, 1) + 1;
@@ -77,7 +95,9 @@ static struct mpixq_window *window_new(const struct mpixq_window_spec *spec)
     window->n_own = window->n_queued = 0;
     atomic_store(&window->failed, MPI_SUCCESS);
     atomic_store(&window->enqueued, 0);
-    if (window->owns_base) {
+    atomic_store(&window->had_graphs, false);
+    window->made = (struct mpixq_made){.gpu = NULL};
+    if (window->owns_base && spec->wants == NULL) {
         window->base = mpixq_alloc_aligned(PAGE, (spec->bytes + PAGE - 1) / PAGE * PAGE);
     }
     return window;
@@ -96,15 +116,17 @@ static int take_comm(MPI_Comm comm, MPI_Comm *own_p)
 /* Do all processes have what they need, and want the same? */
 static enum mpixq_error agree(const struct mpixq_window_spec *spec, MPI_Comm comm, bool is_ready)
 {
-    int64_t mine[5] = {is_ready, VERSION, -VERSION, spec->allocates ? (int64_t)spec->bytes : 0, 0};
-    int64_t all[5];
+    int64_t bytes = spec->allocates ? (int64_t)spec->bytes : 0;
+    int64_t in_gpu = spec->kind != NULL || spec->wants != NULL;
+    int64_t mine[7] = {is_ready, VERSION, -VERSION, bytes, -bytes, in_gpu, -in_gpu};
+    int64_t all[7];
 
-    mine[4] = -mine[3];
-    if (PMPI_Allreduce(mine, all, 5, MPI_INT64_T, MPI_MIN, comm) != MPI_SUCCESS) {
+    if (PMPI_Allreduce(mine, all, 7, MPI_INT64_T, MPI_MIN, comm) != MPI_SUCCESS) {
         return MPIXQ_E_COMMUNICATION;
     }
     return all[1] != -all[2]   ? MPIXQ_E_VERSION
            : all[3] != -all[4] ? MPIXQ_E_WINDOW_BYTES
+           : all[5] != -all[6] ? MPIXQ_E_WINDOW_MIXED
            : all[0] == 0       ? MPIXQ_E_NO_MEMORY
                                : MPIXQ_E_NONE;
 }
@@ -173,7 +195,10 @@ static int meet(struct mpixq_window *window)
 /* What others are reached by, as far as it is known before they are. */
 static void describe_others(const struct mpixq_window *window, char *text, size_t room)
 {
-    if (window->direct != NULL) {
+    if (window->mapped != NULL) {
+        (void)snprintf(text, room, "level 4 to %d peers (ipc: GPUs copy and add to signals), ",
+                       window->size - 1);
+    } else if (window->direct != NULL) {
         (void)snprintf(text, room,
                        "level 0 to %d peers (fallback: signals travel in messages of MPI) until "
                        "they have given rights to their NICs (cxi, of %d here: level 3), ",
@@ -194,10 +219,9 @@ static void print(const struct mpixq_window *window)
     if (window->size > 1) {
         describe_others(window, others, sizeof others);
     }
-    mpixq_print(
-        "window %llu: %llu bytes, rank %d of %d: %slevel 4 to itself (memory of the process)",
-        (unsigned long long)window->number, (unsigned long long)window->bytes, window->rank,
-        window->size, others);
+    mpixq_print("window %llu: %llu bytes, rank %d of %d: %slevel 4 to itself (memory of %s)",
+                (unsigned long long)window->number, (unsigned long long)window->bytes, window->rank,
+                window->size, others, window->mapped != NULL ? "its GPU" : "the process");
 }
 
 /* All of it with the other processes, in the same order. */
@@ -226,40 +250,73 @@ static int open_window(struct mpixq_window *window, const struct mpixq_window_sp
     }
     rc = choose_id(window);
     rc = rc ? rc : meet(window);
-    if (rc == MPI_SUCCESS) {
+    if (rc == MPI_SUCCESS && spec->kind == NULL) {
         mpixq_rma_direct_open(window);
     }
-    return rc;
+    return rc || spec->kind == NULL ? rc : mpixq_rma_map(window, spec);
 }
 
-/* Memory that the host cannot access, which this version does not move. */
-static bool is_hidden(void *base)
+/* Memory that the host cannot access: of which GPU. */
+static void find_gpu(struct mpixq_window_spec *spec)
 {
     unsigned kinds = mpixq_memory_kinds();
-    const char *kind;
     bool moves;
-    void *place;
 
-    if (kinds == 0 || base == NULL) {
-        return false;
+    if (kinds != 0 && spec->base != NULL && spec->bytes > 0) {
+        mpixq_memory_relax(kinds);
+        spec->kind = mpixq_memory_of(kinds, spec->base, &spec->place, &moves);
+        mpixq_memory_restore(kinds);
     }
-    mpixq_memory_relax(kinds);
-    kind = mpixq_memory_of(kinds, base, &place, &moves);
-    mpixq_memory_restore(kinds);
-    return kind != NULL && !moves;
 }
 
-int mpixq_rma_window_create(const struct mpixq_window_spec *spec, MPI_Comm comm,
+/* The base of a window that is to be in memory of a GPU. An MPI code. */
+static int make_base(struct mpixq_window_spec *spec, struct mpixq_made *made)
+{
+    struct mpixq_refusal refusal;
+    enum mpixq_error error;
+
+    if (!mpixq_memory_make(spec->wants, spec->bytes, made, &refusal)) {
+        error = (enum mpixq_error)refusal.error;
+        return refusal.why == NULL ? mpixq_error_code(error)
+                                   : mpixq_error_cause(error, "memory of the window", refusal.why);
+    }
+    spec->base = made->address;
+    spec->kind = made->kind;
+    spec->place = made->place;
+    return MPI_SUCCESS;
+}
+
+/* Without what it needs, this process only tells the others so. */
+static int make_window(struct mpixq_window_spec *spec, MPI_Comm comm,
+                       struct mpixq_window **window_p)
+{
+    struct mpixq_made made = {.gpu = NULL};
+    int made_rc = MPI_SUCCESS, rc;
+
+    if (spec->wants != NULL) {
+        made_rc = make_base(spec, &made);
+    } else {
+        find_gpu(spec);
+    }
+    *window_p = made_rc == MPI_SUCCESS ? window_new(spec) : NULL;
+    if (*window_p != NULL) {
+        (*window_p)->made = made;
+    } else {
+        mpixq_memory_unmake(&made);
+    }
+    rc = open_window(*window_p, spec, comm);
+    return made_rc ? made_rc : rc;
+}
+
+int mpixq_rma_window_create(const struct mpixq_window_spec *wanted, MPI_Comm comm,
                             struct mpixq_window **window_p)
 {
+    struct mpixq_window_spec spec = *wanted;
     struct mpixq_window *window;
     int rc;
 
-    if (spec->bytes > 0 && is_hidden(spec->base)) {
-        return mpixq_error_code(MPIXQ_E_WINDOW_GPU);
-    }
-    window = window_new(spec);
-    rc = open_window(window, spec, comm);
+    spec.wants = spec.bytes > 0 ? spec.wants : NULL;
+    rc = make_window(&spec, comm, &window);
     if (rc != MPI_SUCCESS) {
         if (window != NULL) {
             dismantle(window, false);
@@ -291,7 +348,8 @@ bool mpixq_rma_window_is_live(const struct mpixq_window *window)
 
 static bool is_busy(struct mpixq_window *window)
 {
-    bool busy = atomic_load(&window->enqueued) > 0;
+    bool busy = atomic_load(&window->enqueued) > 0 ||
+                (window->mapped != NULL && mpixq_rma_queued_is_busy(window));
 
     for (uint32_t i = 0; !busy && i < window->n_slots; i++) {
         busy = window->slots[i].signal != NULL && mpixq_rma_signal_is_busy(window->slots[i].signal);

@@ -192,14 +192,29 @@ static void wait_step(struct gpu_stream *stream, struct mpixq_op list[], int n, 
     note_code(stream, mpixq_gpu_submit_waits(&stream->lane, list, n, step, ticket));
 }
 
+/* What its GPU waits for by itself ends with a call, as a start does. */
+static void signal_step(struct gpu_stream *stream, const struct mpixq_op *op)
+{
+    struct mpixq_op start = *op;
+
+    start.kind = MPIXQ_OP_PUT;
+    atomic_store(&stream->waits, stream->submitted + 1);
+    mpixq_streams_await_holders();
+    start_step(stream, &start, 1, 0);
+}
+
 static uint64_t submit_waits(struct gpu_stream *stream, struct mpixq_op list[], int n,
                              struct mpixq_turn *turn)
 {
     mpixq_gpu_take_waits(&stream->base, list, n);
     submit_begin(turn);
     mpixq_gpu_relax(stream->lane.gpu); /* likewise */
-    for (int step = mpixq_gpu_steps(list, n) - 1; step >= 0; step--) {
-        wait_step(stream, list, n, step);
+    if (list->kind == MPIXQ_OP_SIGNAL) {
+        signal_step(stream, list);
+    } else {
+        for (int step = mpixq_gpu_steps(list, n) - 1; step >= 0; step--) {
+            wait_step(stream, list, n, step);
+        }
     }
     mpixq_gpu_restore(stream->lane.gpu);
     submit_end(turn);

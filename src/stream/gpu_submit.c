@@ -469,7 +469,8 @@ int mpixq_gpu_submit_starts(const struct mpixq_gpu_lane *lane, const struct mpix
     int code = lane->gpu->enter(lane->place, &before);
 
     if (code == 0) {
-        code = submit_starts(lane, list, n, step, ticket);
+        code = mpixq_op_is_launch(list) ? mpixq_gpu_submit_launch(lane, list->gpu.launch, ticket)
+                                        : submit_starts(lane, list, n, step, ticket);
         lane->gpu->leave(lane->place, before);
     }
     return code;
@@ -482,7 +483,8 @@ int mpixq_gpu_submit_waits(const struct mpixq_gpu_lane *lane, const struct mpixq
     int code = lane->gpu->enter(lane->place, &before);
 
     if (code == 0) {
-        code = submit_waits(lane, list, n, step, ticket);
+        code = mpixq_op_is_launch(list) ? mpixq_gpu_submit_launch(lane, list->gpu.launch, ticket)
+                                        : submit_waits(lane, list, n, step, ticket);
         lane->gpu->leave(lane->place, before);
     }
     return code;

@@ -57,5 +57,8 @@ int mpixq_gpu_submit_starts(const struct mpixq_gpu_lane *lane, const struct mpix
                             int step, uint64_t ticket);
 int mpixq_gpu_submit_waits(const struct mpixq_gpu_lane *lane, const struct mpixq_op list[], int n,
                            int step, uint64_t ticket);
+/* In the place of the lane. */
+int mpixq_gpu_submit_launch(const struct mpixq_gpu_lane *lane, const struct mpixq_launch *what,
+                            uint64_t ticket);
 
 #endif

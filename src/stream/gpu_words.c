@@ -22,6 +22,7 @@ struct mpixq_gpu_block {
     void *place;
     uint64_t life;
     int n, n_taken;
+    int n_kept; /* that were given back, and that graphs still may have */
     struct mpixq_gpu_words words[BLOCK / PAIR];
     struct mpixq_gpu_block *next;
 };
@@ -109,7 +110,8 @@ static struct mpixq_gpu_block *block_again(const struct mpixq_gpu *gpu, const vo
         return NULL;
     }
     block->life = life;
-    block->n = 0; /* what the library had allocated for its words is gone */
+    block->n = 0;      /* what the library had allocated for its words is gone, */
+    block->n_kept = 0; /* and so are graphs */
     if (mpixq_pinned_renew(&block->memory) == 0 && lay_out(block)) {
         return block;
     }
@@ -126,7 +128,7 @@ static struct mpixq_gpu_block *block_with_room(const struct mpixq_gpu *gpu, cons
     LL_FOREACH(made.blocks, block)
     {
         if (block->memory.gpu == gpu && block->place == place && block->life == life &&
-            block->n_taken < block->n) {
+            block->n_taken + block->n_kept < block->n) {
             break;
         }
     }
@@ -168,8 +170,12 @@ struct mpixq_gpu_words *mpixq_gpu_words_take(const struct mpixq_gpu *gpu, void *
 void mpixq_gpu_words_give_back(struct mpixq_gpu_words *words)
 {
     mpixq_lock_acquire(&made.lock);
-    words->is_taken = false;
     words->block->n_taken--;
+    if (words->in_graph) {
+        words->block->n_kept++;
+    } else {
+        words->is_taken = false;
+    }
     mpixq_lock_release(&made.lock);
 }
 
@@ -188,6 +194,11 @@ static bool load_code(const struct mpixq_gpu *gpu, const void *code, struct mpix
     error = error != 0 ? error : mpixq_gpu_function(gpu, module, "mpixq_move_all", &k->move_all);
     error = error != 0 ? error : mpixq_gpu_function(gpu, module, "mpixq_call_back", &k->call_back);
     error = error != 0 ? error : mpixq_gpu_function(gpu, module, "mpixq_try_end", &k->try_end);
+    error = error != 0 ? error : mpixq_gpu_function(gpu, module, "mpixq_put_all", &k->put_all);
+    error =
+        error != 0 ? error : mpixq_gpu_function(gpu, module, "mpixq_set_signal", &k->set_signal);
+    error = error != 0 ? error
+                       : mpixq_gpu_function(gpu, module, "mpixq_await_signal", &k->await_signal);
     k->early = error == 0 && gpu->early != NULL &&
                mpixq_gpu_function(gpu, module, gpu->early, &early) == 0;
     if (error != 0) {

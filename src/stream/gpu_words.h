@@ -20,6 +20,7 @@ struct mpixq_gpu_words {
     void *signal;              /* where gate is, if that needs memory of its own */
     struct mpixq_gpu_block *block;
     bool is_taken;
+    bool in_graph; /* kernels of graphs look at halt; by who has taken them */
 };
 
 /* Words, all 0, for this life of the place that the calling thread has entered, or NULL: no
@@ -27,12 +28,14 @@ struct mpixq_gpu_words {
  * with the place. */
 struct mpixq_gpu_words *mpixq_gpu_words_take(const struct mpixq_gpu *gpu, void *place,
                                              uint64_t life);
+/* Those that are in a graph, which may live longer, are used again in a later life only. */
 void mpixq_gpu_words_give_back(struct mpixq_gpu_words *words);
 
 struct mpixq_gpu_kernels {
     /* NULL: they cannot be had here. */
     void *ring, *wait, *copy, *ring_all, *wait_all, *move_all, *call_back, *try_end;
-    bool early; /* wait_all and move_all may be launched early */
+    void *put_all, *set_signal, *await_signal;
+    bool early; /* wait_all, move_all and the last three may be launched early */
     const char *why;
     const char *cure; /* if there are none and something helps; else NULL */
 };

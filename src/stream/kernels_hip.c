@@ -77,6 +77,12 @@ static __attribute__((device)) inline void put(word_t *word, word_t value)
     __atomic_store_n(word, value, __ATOMIC_RELAXED);
 }
 
+/* Not as in cuda.inc: whether the end of a kernel flushes what hosts see is up to the runtime. */
+static __attribute__((device)) inline void store_end(word_t *word, word_t value)
+{
+    store(word, value);
+}
+
 /* The threads of the block meet. What each wavefront wrote has left for the system by then: the
  * release by the first waits for its own stores only. */
 static __attribute__((device)) inline void meet(void)

@@ -76,6 +76,11 @@ static inline void put(word_t *word, word_t value)
     store(word, value);
 }
 
+static inline void store_end(word_t *word, word_t value)
+{
+    store(word, value);
+}
+
 /* One thread is all of the block. */
 static inline void meet(void)
 {

@@ -18,5 +18,8 @@ void mpixq_copy(struct mpixq_pieces all);
 void mpixq_move_all(struct mpixq_moves all);
 void mpixq_call_back(struct mpixq_recall one);
 void mpixq_try_end(mpixq_word_t *word, mpixq_word_t *outcome);
+void mpixq_put_all(struct mpixq_puts all);
+void mpixq_set_signal(struct mpixq_set one);
+void mpixq_await_signal(struct mpixq_await one);
 
 #endif

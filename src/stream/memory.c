@@ -6,6 +6,7 @@
 #include <string.h>
 #include <utlist.h>
 
+#include "comm/error.h"
 #include "gpu.h"
 #include "gpu_life.h"
 #include "gpu_share.h"
@@ -19,6 +20,7 @@ enum { SMALLEST = 4096 };
 static struct {
     struct mpixq_lock lock;
     struct mpixq_staging *first;
+    struct mpixq_made *made; /* to be freed, once no wait is pending */
 } spare = {.lock = MPIXQ_LOCK_INITIALIZER(MPIXQ_RANK_STAGING)};
 
 unsigned mpixq_memory_kinds(void)
@@ -330,13 +332,131 @@ void mpixq_memory_unmap(const struct mpixq_gpu *gpu, void *memory)
     mpixq_gpu_restore(gpu);
 }
 
+/* ---- Memory of GPUs for the program ---- */
+
+bool mpixq_memory_is_kind(const char *kind)
+{
+    return mpixq_gpu_of(kind) != NULL;
+}
+
+/* What goes with its device has gone already. */
+static void free_block(const struct mpixq_made *block)
+{
+    void *before;
+
+    if (!mpixq_gpu_life_is_over(block->life) && block->gpu->enter(block->place, &before) == 0) {
+        mpixq_gpu_free(block->gpu, block->address);
+        block->gpu->leave(block->place, before);
+    }
+}
+
+/* Nobody waits on a stream meanwhile. */
+static void free_kept(void)
+{
+    struct mpixq_made *block, *next, *all;
+
+    mpixq_lock_acquire(&spare.lock);
+    all = spare.made;
+    spare.made = NULL;
+    mpixq_lock_release(&spare.lock);
+    LL_FOREACH_SAFE(all, block, next)
+    {
+        free_block(block);
+        mpixq_free(block);
+    }
+}
+
+static void keep(const struct mpixq_made *block)
+{
+    struct mpixq_made *copy = mpixq_alloc(sizeof *copy); /* freed in free_kept, or at the end */
+
+    if (copy != NULL) { /* else it is lost, which does less harm than to wait */
+        *copy = *block;
+        mpixq_lock_acquire(&spare.lock);
+        LL_PREPEND(spare.made, copy);
+        mpixq_lock_release(&spare.lock);
+    }
+}
+
+static int take_here(struct mpixq_made *block)
+{
+    int code = block->gpu->alloc(block->bytes, &block->address);
+
+    block->life = code == 0 ? mpixq_gpu_life(block->gpu, block->place) : 0;
+    return code;
+}
+
+static int take(struct mpixq_made *block)
+{
+    void *before;
+    int code = block->gpu->place_of(NULL, &block->place);
+
+    code = code != 0 ? code : block->gpu->enter(block->place, &before);
+    if (code == 0) {
+        code = take_here(block);
+        block->gpu->leave(block->place, before);
+    }
+    return mpixq_gpu_cleared(block->gpu, code);
+}
+
+bool mpixq_memory_make(const char *kind, size_t bytes, struct mpixq_made *made_p,
+                       struct mpixq_refusal *refusal)
+{
+    const struct mpixq_gpu *gpu = mpixq_gpu_of(kind);
+    struct mpixq_made block = {.gpu = gpu, .kind = gpu->kind, .bytes = bytes};
+    bool alone;
+    int code;
+
+    *made_p = (struct mpixq_made){.gpu = NULL};
+    if (!gpu->find(true)) {
+        *refusal = (struct mpixq_refusal){.error = gpu->not_found};
+        return false;
+    }
+    *refusal = (struct mpixq_refusal){
+        .error = MPIXQ_E_NO_MEMORY,
+        .why = "a wait is pending on a stream, and to allocate memory might wait for it"};
+    alone = mpixq_streams_hold_waits();
+    if (alone) {
+        free_kept();
+    } else if (!gpu->at_once) {
+        return false;
+    }
+    code = take(&block);
+    if (alone) {
+        mpixq_streams_let_waits();
+    }
+    refusal->why = gpu->text(code);
+    *made_p = code == 0 ? block : *made_p;
+    return code == 0;
+}
+
+void mpixq_memory_unmake(struct mpixq_made *made)
+{
+    if (made->gpu == NULL) {
+        return;
+    }
+    if (mpixq_streams_hold_waits()) {
+        free_kept();
+        free_block(made);
+        mpixq_streams_let_waits();
+    } else {
+        keep(made);
+    }
+    *made = (struct mpixq_made){.gpu = NULL};
+}
+
 void mpixq_memory_close(void)
 {
     struct mpixq_staging *staging;
+    struct mpixq_made *made;
 
     while ((staging = spare.first) != NULL) {
         LL_DELETE(spare.first, staging);
         mpixq_pinned_give_up(&staging->memory, mpixq_gpu_life_is_over(staging->life));
         mpixq_free(staging);
+    }
+    while ((made = spare.made) != NULL) { /* the memory goes with the process */
+        LL_DELETE(spare.made, made);
+        mpixq_free(made);
     }
 }

@@ -73,4 +73,24 @@ void *mpixq_memory_map(const struct mpixq_gpu *gpu, void *memory, size_t bytes, 
 void mpixq_memory_unmap(const struct mpixq_gpu *gpu, void *memory);
 void mpixq_memory_close(void);
 
+/* Memory of a GPU that the library allocates for the program. All zeros: none. */
+struct mpixq_made {
+    const struct mpixq_gpu *gpu;
+    const char *kind; /* as mpixq_memory_of tells it, and the place */
+    void *place, *address;
+    uint64_t life;
+    size_t bytes;
+    struct mpixq_made *next; /* of what is to be freed */
+};
+
+/* Is it the info value of a kind of GPU? */
+bool mpixq_memory_is_kind(const char *kind);
+/* At least one byte, as programs have it, of the GPU that the calling thread uses. Its content is
+ * not defined. */
+bool mpixq_memory_make(const char *kind, size_t bytes, struct mpixq_made *made_p,
+                       struct mpixq_refusal *refusal);
+/* All zeros: nothing happens. While a wait is pending on a stream of a GPU it is kept, and freed by
+ * a later call of one of these, since to free it may mean to wait for that GPU. */
+void mpixq_memory_unmake(struct mpixq_made *made);
+
 #endif

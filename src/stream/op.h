@@ -24,6 +24,7 @@ enum mpixq_op_kind {
     MPIXQ_OP_CALL,  /* that is all */
     MPIXQ_OP_RING,  /* a GPU that sees the doorbell rings it before the call */
     MPIXQ_OP_MOVE,  /* a GPU makes the start of an end before the call */
+    MPIXQ_OP_PUT,   /* a GPU launches something before the call; alone in its list, as SIGNAL */
     MPIXQ_OP_STORE, /* value into word, release */
     MPIXQ_OP_RUN,   /* a function of the program */
     /* Waits: until word has reached value, acquire, or *failed is not 0. */
@@ -31,7 +32,10 @@ enum mpixq_op_kind {
     MPIXQ_OP_TAKE, /* a GPU waits for an end, and copies what lies in a slot */
     /* A GPU that sees what it needs waits for another word, which says that a message lies in a
      * slot of the host's memory, copies that, and writes the word. */
-    MPIXQ_OP_DRAIN
+    MPIXQ_OP_DRAIN,
+    /* A GPU launches something that waits, and then there is a call as after a start: there is no
+     * word for the host. Of streams of GPUs that have kernels, as PUT. */
+    MPIXQ_OP_SIGNAL
 };
 
 /* What a stream of a GPU copies in its order, between its memory and the host's: addresses as the
@@ -101,6 +105,15 @@ struct mpixq_gpu_slots {
     } seen;
 };
 
+/* A launch that is about a window in memory of GPUs. */
+enum mpixq_launch_kind { MPIXQ_LAUNCH_PUTS, MPIXQ_LAUNCH_SET, MPIXQ_LAUNCH_AWAIT };
+struct mpixq_launch {
+    enum mpixq_launch_kind kind;
+    unsigned blocks, threads;
+    void *parameters;            /* of the kernel */
+    struct mpixq_behind *behind; /* in them: word, value and halt are the stream's to fill */
+};
+
 /* Bytes of a slot for a message, at both ends the same. */
 static inline size_t mpixq_slot_bytes(uint64_t bytes)
 {
@@ -125,12 +138,14 @@ struct mpixq_op {
 
     /* What a GPU needs for its part. Of a RING: the doorbell, or NULL, and then where it sees
      * it; of a WAIT: the memory that the word is in, or NULL, and then where it sees the word; of a
-     * MOVE and a TAKE: the end; of a MOVE NULL, if the start moves nothing; of a DRAIN: the slots. */
+     * MOVE and a TAKE: the end; of a MOVE NULL, if the start moves nothing; of a DRAIN: the slots;
+     * of a PUT and a SIGNAL: what is launched, which is read before submit returns. */
     union {
         const struct mpixq_exposed *exposed;
         char *seen;
         const struct mpixq_gpu_end *end;
         struct mpixq_gpu_slots *slots;
+        const struct mpixq_launch *launch;
     } gpu;
     /* Made before a start, or after a wait; NULL: none. Not set where the stream copies nothing. */
     const struct mpixq_copy *copy;
@@ -143,6 +158,11 @@ struct mpixq_op {
 static inline bool mpixq_op_is_wait(const struct mpixq_op *op)
 {
     return op->kind >= MPIXQ_OP_WAIT;
+}
+
+static inline bool mpixq_op_is_launch(const struct mpixq_op *op)
+{
+    return op->kind == MPIXQ_OP_PUT || op->kind == MPIXQ_OP_SIGNAL;
 }
 
 /* A start that is a call, and perhaps something for a GPU before it, which the caller adds. */

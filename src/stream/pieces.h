@@ -151,4 +151,71 @@ struct mpixq_recall {
     void *outcome;
 };
 
+/* Windows in memory of GPUs (src/rma/). */
+
+/* What a signal has in memory of its process's GPU. */
+struct mpixq_mapped_words {
+    mpixq_word_t word;       /* rma/signal_word.h */
+    mpixq_word_t generation; /* of the signal that is here; 0: none */
+    mpixq_word_t unused;
+    mpixq_word_t tried; /* as in struct mpixq_end: a place for each process of the window */
+};
+
+/* What the kernels of a queue that are about a window have in common, in memory of the GPU. */
+struct mpixq_mapped_lane {
+    mpixq_word_t blocks; /* of a launch that tells its end: those that are gone, or 0 */
+    mpixq_word_t halted; /* number of a queue of which one has failed: those after it do nothing */
+    mpixq_word_t unused[2];
+};
+/* Of a launch on a queue. */
+struct mpixq_behind {
+    void *word; /* where value is stored when it is done; NULL: nowhere */
+    mpixq_word_t value;
+    const void *halt;               /* a word of the host that is not 0 once the queue has failed */
+    struct mpixq_mapped_lane *lane; /* NULL: on no queue */
+    mpixq_word_t number;            /* of the queue, which no later one has */
+    struct mpixq_mapped_fault *fault;
+};
+/* Why the first one has failed, in memory of the host: kind is stored last. */
+struct mpixq_mapped_fault {
+    mpixq_word_t kind, index, found; /* which signal, and what it was */
+};
+enum { MPIXQ_MAPPED_NO_FAULT, MPIXQ_MAPPED_NOT_ZERO, MPIXQ_MAPPED_WINDOW_FAILED };
+
+/* A put, or a get, and the signals of both ends, where this GPU sees them; NULL: there is none.
+ * Each of the blocks that copy it is a part, which tells the signals by itself. */
+struct mpixq_put {
+    char *to;
+    const char *from;
+    mpixq_word_t bytes;
+    struct mpixq_mapped_words *local, *remote;
+    mpixq_word_t generation; /* of the remote one: nothing is copied if it is another by now, */
+    mpixq_word_t stale;      /* and this is stored in told */
+    mpixq_word_t local_generation; /* the local one is not told if it is another by now */
+    void *told;
+};
+enum { MPIXQ_PUTS = 32 /* of a launch */, MPIXQ_PARTS_SHIFT = 33 /* parts in a word */ };
+struct mpixq_puts {
+    struct mpixq_behind behind;
+    unsigned n, blocks; /* of each, and all of the launch */
+    struct mpixq_put put[MPIXQ_PUTS];
+};
+
+/* A signal is set to a number of events again, if it is 0; what it was is stored in told, if that
+ * is not NULL. */
+struct mpixq_set {
+    struct mpixq_behind behind;
+    struct mpixq_mapped_words *signal;
+    mpixq_word_t index, events;
+    void *told;
+};
+
+/* A signal is waited for until it is 0, or too many have come, or its window has failed. */
+struct mpixq_await {
+    struct mpixq_behind behind;
+    struct mpixq_mapped_words *signal;
+    mpixq_word_t index;
+    const void *failed; /* a word of the host that is not 0 once the window has failed */
+};
+
 #endif

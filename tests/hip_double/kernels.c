@@ -78,6 +78,9 @@ void mpixq_wait_all(struct mpixq_words all) __attribute__((weak));
 void mpixq_move_all(struct mpixq_moves all) __attribute__((weak));
 void mpixq_call_back(struct mpixq_recall one) __attribute__((weak));
 void mpixq_try_end(mpixq_word_t *word, mpixq_word_t *outcome) __attribute__((weak));
+void mpixq_put_all(struct mpixq_puts all) __attribute__((weak));
+void mpixq_set_signal(struct mpixq_set one) __attribute__((weak));
+void mpixq_await_signal(struct mpixq_await one) __attribute__((weak));
 
 static void run_mpixq_ring(const void *parameters)
 {
@@ -218,6 +221,51 @@ static void run_mpixq_try_end(const void *parameters)
         word = &copy;
     }
     mpixq_try_end(word, hip_double_reach(p->outcome, sizeof(uint64_t)));
+}
+
+static void reach_behind(struct mpixq_behind *behind)
+{
+    behind->word = reach_or_null(behind->word, sizeof(uint64_t));
+    behind->halt = reach_or_null(behind->halt, sizeof(uint64_t));
+    behind->lane = reach_or_null(behind->lane, sizeof(*behind->lane));
+    behind->fault = reach_or_null(behind->fault, sizeof(*behind->fault));
+}
+
+static void run_mpixq_put_all(const void *parameters)
+{
+    struct mpixq_puts all = *(const struct mpixq_puts *)parameters;
+
+    for (unsigned i = 0; i < all.n; i++) {
+        struct mpixq_put *put = &all.put[i];
+
+        put->to = put->bytes == 0 ? NULL : hip_double_reach(put->to, put->bytes);
+        put->from = put->bytes == 0 ? NULL : hip_double_reach(put->from, put->bytes);
+        put->local = reach_or_null(put->local, sizeof(*put->local));
+        put->remote = reach_or_null(put->remote, sizeof(*put->remote));
+        put->told = hip_double_reach(put->told, sizeof(uint64_t));
+    }
+    reach_behind(&all.behind);
+    mpixq_put_all(all);
+}
+
+static void run_mpixq_set_signal(const void *parameters)
+{
+    struct mpixq_set one = *(const struct mpixq_set *)parameters;
+
+    one.signal = hip_double_reach(one.signal, sizeof(*one.signal));
+    one.told = reach_or_null(one.told, sizeof(uint64_t));
+    reach_behind(&one.behind);
+    mpixq_set_signal(one);
+}
+
+static void run_mpixq_await_signal(const void *parameters)
+{
+    struct mpixq_await one = *(const struct mpixq_await *)parameters;
+
+    one.signal = hip_double_reach(one.signal, sizeof(*one.signal));
+    one.failed = hip_double_reach(one.failed, sizeof(uint64_t));
+    reach_behind(&one.behind);
+    mpixq_await_signal(one);
 }
 
 /* Those of the benchmarks, likewise: one call does what a grid of any size does. */
@@ -369,6 +417,12 @@ static const struct hip_kernel kernels[] = {
     {"mpixq_move_all", {sizeof(struct mpixq_moves)}, .grid = true, .run = run_mpixq_move_all},
     {"mpixq_call_back", {sizeof(struct mpixq_recall)}, .waits = true, .run = run_mpixq_call_back},
     {"mpixq_try_end", {8, 8}, .run = run_mpixq_try_end},
+    {"mpixq_put_all", {sizeof(struct mpixq_puts)}, .grid = true, .run = run_mpixq_put_all},
+    {"mpixq_await_signal",
+     {sizeof(struct mpixq_await)},
+     .waits = true,
+     .run = run_mpixq_await_signal},
+    {"mpixq_set_signal", {sizeof(struct mpixq_set)}, .run = run_mpixq_set_signal},
     {"bench_words", {8, 8, 8, 8, 8, 8}, .grid = true, .run = run_bench_words},
     {"bench_strips", {sizeof(struct bench_strips)}, .grid = true, .run = run_bench_strips},
     {"bench_life", {sizeof(struct bench_board)}, .grid = true, .run = run_bench_life},

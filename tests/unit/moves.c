@@ -26,6 +26,11 @@ static inline void put(word_t *word, word_t value)
     written[n_written++] = word;
 }
 
+static inline void store_end(word_t *word, word_t value)
+{
+    put(word, value);
+}
+
 static inline void release(void)
 {
     written[n_written++] = NULL;
