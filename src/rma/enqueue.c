@@ -13,6 +13,7 @@
 #include "util/alloc.h"
 #include "util/progress.h"
 #include "waiters.h"
+#include "watch.h"
 #include "window.h"
 
 /* What a stream is to do when it gets there. */
@@ -139,6 +140,7 @@ static void poll(void *const args[], int n)
             last = waiter->signal->window;
             mpixq_rma_progress(last);
         }
+        mpixq_rma_watch_signal(waiter->signal, waiter->queue);
         mpixq_queue_fail_alone(waiter->queue, mpixq_rma_signal_look(waiter->signal, &complete));
     }
 }

@@ -8,6 +8,7 @@
 #include "rma.h"
 #include "util/backoff.h"
 #include "util/progress.h"
+#include "watch.h"
 #include "window.h"
 
 /* Of a thread of the program: it drives the window, so the progress thread need not hurry. */
@@ -53,6 +54,7 @@ int mpixq_rma_signal_wait(struct mpixq_signal *signal)
     wait_begin(&backoff);
     while (rc == MPI_SUCCESS && !complete) {
         wait_on(signal->window, &backoff);
+        mpixq_rma_watch_signal(signal, NULL);
         rc = mpixq_rma_signal_look(signal, &complete);
     }
     wait_end();
@@ -91,6 +93,7 @@ int mpixq_rma_flush(struct mpixq_window *window)
         mpixq_lock_release(&window->lock);
         if (rc == MPI_SUCCESS && !done) {
             wait_on(window, &backoff);
+            mpixq_rma_watch_flush(window);
         }
     }
     wait_end();

@@ -20,6 +20,7 @@
 
 #include "comm/error.h"
 #include "stream/memory.h"
+#include "util/age.h"
 #include "util/lock.h"
 #include "util/process.h"
 
@@ -49,6 +50,14 @@ struct mpixq_signal_words {
     _Atomic int64_t host; /* threads of this process add to it */
     _Atomic int64_t nic[MPIXQ_RMA_NICS];
     int64_t unused[15 - MPIXQ_RMA_NICS]; /* two cache lines */
+};
+
+/* How long somebody has waited for a signal, or for puts to be complete (watch.h). All but polls
+ * under the lock of the window. */
+struct mpixq_rma_watched {
+    atomic_uint polls;
+    uint64_t looked_ns;
+    struct mpixq_age age;
 };
 
 /* A queue whose stream waits for a signal or resets it. */
@@ -88,6 +97,7 @@ struct mpixq_signal {
     _Atomic(struct mpixq_rma_waiter *) waiters;
     struct mpixq_rma_waiter *leftover; /* of its life before; used first */
     atomic_long graphs;                /* that wait for it or reset it */
+    struct mpixq_rma_watched watched;
 };
 
 /* A place in the table of signals. The last two are under the lock, in the table in use. */
@@ -149,7 +159,8 @@ struct mpixq_window {
     struct mpixq_rma_slots *tables; /* of signals: the one in use, and those that were too small */
     int refused; /* the first refusal of a peer since the last flush: an MPI code */
     uint64_t looked_ns, lost_ns;
-    unsigned polls; /* of look_for_lost */
+    unsigned polls;                   /* of look_for_lost */
+    struct mpixq_rma_watched watched; /* flushes */
     /* The transport's, and the protocol's. */
     struct mpixq_rma_peer *peers;      /* a table, by their ranks */
     struct mpixq_rma_receive *receive; /* MPIXQ_RMA_RECEIVES of them, a ring */

@@ -92,6 +92,7 @@ static struct mpixq_window *window_new(const struct mpixq_window_spec *spec)
     window->n_neighbours = 0;
     window->refused = MPI_SUCCESS;
     window->looked_ns = window->lost_ns = 0;
+    window->watched.age = (struct mpixq_age){.since_ns = 0};
     window->n_own = window->n_queued = 0;
     atomic_store(&window->failed, MPI_SUCCESS);
     atomic_store(&window->enqueued, 0);
