@@ -91,6 +91,12 @@ MPIXQ_DEV mpixq_dev_word mpixq_dev_replace(mpixq_dev_word *word, mpixq_dev_word 
     return before;
 }
 
+/* To what is seen by the system. */
+MPIXQ_DEV void mpixq_dev_add(mpixq_dev_word *word, mpixq_dev_word value)
+{
+    __asm__ volatile("red.relaxed.sys.add.u64 [%0], %1;" ::"l"(word), "l"(value) : "memory");
+}
+
 /* Acquire and release, within this GPU. */
 MPIXQ_DEV mpixq_dev_word mpixq_dev_add_here(mpixq_dev_word *word, mpixq_dev_word value)
 {
@@ -233,6 +239,11 @@ MPIXQ_DEV mpixq_dev_word mpixq_dev_replace(mpixq_dev_word *word, mpixq_dev_word 
     return expected;
 }
 
+MPIXQ_DEV void mpixq_dev_add(mpixq_dev_word *word, mpixq_dev_word value)
+{
+    (void)__atomic_fetch_add(word, value, __ATOMIC_RELAXED);
+}
+
 MPIXQ_DEV mpixq_dev_word mpixq_dev_add_here(mpixq_dev_word *word, mpixq_dev_word value)
 {
     return __atomic_fetch_add(word, value, __ATOMIC_ACQ_REL);
@@ -364,6 +375,11 @@ MPIXQ_DEV mpixq_dev_word mpixq_dev_replace(mpixq_dev_word *word, mpixq_dev_word 
     (void)__atomic_compare_exchange_n(word, &expected, value, 0, __ATOMIC_ACQ_REL,
                                       __ATOMIC_ACQUIRE);
     return expected;
+}
+
+MPIXQ_DEV void mpixq_dev_add(mpixq_dev_word *word, mpixq_dev_word value)
+{
+    (void)__atomic_fetch_add(word, value, __ATOMIC_ACQ_REL);
 }
 
 MPIXQ_DEV mpixq_dev_word mpixq_dev_add_here(mpixq_dev_word *word, mpixq_dev_word value)

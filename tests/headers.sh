@@ -23,7 +23,7 @@ if ! $CC -x "$language" -c -o /dev/null "$dir/empty.c" 2>/dev/null; then
     exit 77
 fi
 # Twice, to see that the guard works.
-for header in mpix_queue mpix_queue_device mpix_queue_rma; do
+for header in mpix_queue mpix_queue_{device,rma,device_rma,partitions}; do
     printf "#include <$header.h>\\n%.0s" 1 2 >"$dir/$header.c"
 done
 # For kernels alone there need be no mpi.h. What is a template is looked at where it is used.
@@ -31,8 +31,8 @@ mkdir "$dir/without"
 echo '#error mpi.h is included' >"$dir/without/mpi.h"
 cat >"$dir/kernels_only.c" <<'END'
 #define MPIX_QUEUE_DEVICE_ONLY
-#include <mpix_queue_device.h>
-#include <mpix_queue_device.h>
+#include <mpix_queue_device_rma.h>
+#include <mpix_queue_device_rma.h>
 double use(MPIXQ_Device_access *access);
 double use(MPIXQ_Device_access *access)
 {
@@ -58,6 +58,8 @@ for standard in $standards; do
         compile mpix_queue.c "-std=$standard" "$names"
         compile mpix_queue_device.c "-std=$standard" "$names"
         compile mpix_queue_rma.c "-std=$standard" "$names"
+        compile mpix_queue_partitions.c "-std=$standard" "$names"
+        compile mpix_queue_device_rma.c "-std=$standard" "$names"
     done
     compile kernels_only.c "-std=$standard" -I"$dir/without"
 done

@@ -20,7 +20,7 @@ has()
     [[ $'\n'$1$'\n' = *$'\n'"$2"$'\n'* ]]
 }
 
-headers=("$top_srcdir"/include/mpix_queue{,_device,_rma,_partitions}.h)
+headers=("$top_srcdir"/include/mpix_queue{,_device,_rma,_device_rma,_partitions}.h)
 declared=$(sed -n 's/^MPIXQ_PUBLIC .* \**\(MPIXQ_[A-Za-z_]*\)(.*/\1/p' "${headers[@]}")
 [ "$(wc -w <<<"$declared")" -gt 20 ] || fail "found too few functions in the header: $declared"
 text=$(cat "${headers[@]}")

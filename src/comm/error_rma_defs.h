@@ -27,6 +27,9 @@ MPIXQ_ERROR(WINDOW_LANES, MPIXQ_ERR_RESOURCES,
             "a window in memory of GPUs cannot be used on more than 64 queues at a time")
 MPIXQ_ERROR(DEVICE_WINDOW, MPIXQ_ERR_UNSUPPORTED,
             "the window is in memory of the host: kernels put to windows in memory of GPUs only")
+MPIXQ_ERROR(ARG_RANK, MPIXQ_ERR_ARG, "argument rank: negative, or not of the window")
+MPIXQ_ERROR(ARG_TRANSFER, MPIXQ_ERR_ARG, "argument transfer: NULL")
+MPIXQ_ERROR(ARG_DEVICE_SIGNAL, MPIXQ_ERR_ARG, "argument signal: NULL")
 MPIXQ_ERROR(SIGNALS_MAPPED, MPIXQ_ERR_RESOURCES,
             "a window in memory of GPUs has no more than 1024 signals at a time")
 MPIXQ_ERROR(WINDOW_BUSY, MPIXQ_ERR_STATE,

@@ -17,6 +17,8 @@
 #include "core/fault.h"
 #include "mpix_queue_rma.h"
 
+struct mpixq_device_signal;
+struct mpixq_device_transfer;
 struct mpixq_queue;
 
 /* What a program asks of a new window. */
@@ -69,6 +71,15 @@ int mpixq_rma_enqueue_wait(struct mpixq_queue *queue, struct mpixq_signal *signa
                            struct mpixq_fault *fault_p);
 int mpixq_rma_enqueue_reset(struct mpixq_queue *queue, struct mpixq_signal *signal,
                             struct mpixq_fault *fault_p);
+
+/* For kernels (device.c). */
+int mpixq_rma_device_transfer(const MPIXQ_Blk *local, const MPIXQ_Blk *remote,
+                              struct mpixq_device_transfer *transfer_p);
+int mpixq_rma_device_signal(const struct mpixq_signal *signal,
+                            struct mpixq_device_signal *signal_p);
+/* *base_p: NULL, where kernels do not see it. */
+enum mpixq_error mpixq_rma_device_window(const struct mpixq_window *window, int rank,
+                                         void **base_p);
 
 /* Let all windows go on; and do they need that of the progress thread? */
 void mpixq_rma_drive(void);

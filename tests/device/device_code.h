@@ -10,6 +10,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+#include "puts.h"
 #include "steps.h"
 
 extern const unsigned char device_code_cuda[], device_code_cuda90[], device_code_hip[],
@@ -28,5 +29,8 @@ void device_code_launch(void *stream, unsigned blocks, unsigned threads,
  * which were made before. */
 unsigned device_code_run(void *stream, unsigned threads, const struct device_step *step,
                          const MPIXQ_Device_request *r);
+
+/* As device_code_launch, of the kernel of puts.inc. */
+void device_code_launch_puts(void *stream, unsigned threads, const struct puts_script *script);
 
 #endif /* DEVICE_CODE_H_INCLUDED */

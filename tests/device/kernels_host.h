@@ -6,8 +6,10 @@
 #ifndef DEVICE_KERNELS_HOST_H_INCLUDED
 #define DEVICE_KERNELS_HOST_H_INCLUDED
 
+#include "puts.h"
 #include "steps.h"
 
 void mpixq_test_device(struct device_script all);
+void mpixq_test_puts(struct puts_script all);
 
 #endif /* DEVICE_KERNELS_HOST_H_INCLUDED */

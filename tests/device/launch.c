@@ -13,7 +13,7 @@ static int (*find)(void **function, void *module, const char *name);
 static int (*launch)(void *function, unsigned grid_x, unsigned grid_y, unsigned grid_z,
                      unsigned block_x, unsigned block_y, unsigned block_z, unsigned shared_bytes,
                      void *stream, void **parameters, void **extra);
-static void *kernel;
+static void *kernel, *puts_kernel;
 static unsigned *results, *results_seen; /* of device_code_results */
 
 static void *symbol(bool hip, const char *cuda_name, const char *hip_name)
@@ -44,7 +44,8 @@ bool device_code_open(void)
         MTEST_EQ(load(&module, device_code_cuda), 0);
     }
     MTEST_EQ(find(&kernel, module, "mpixq_test_device"), 0);
-    return kernel != NULL;
+    MTEST_EQ(find(&puts_kernel, module, "mpixq_test_puts"), 0);
+    return kernel != NULL && puts_kernel != NULL;
 }
 
 unsigned *device_code_results(unsigned **seen_p)
@@ -69,4 +70,25 @@ void device_code_launch(void *stream, unsigned blocks, unsigned threads,
     void *parameters[] = {&copy};
 
     MTEST_EQ(launch(kernel, blocks, 1, 1, threads, 1, 1, 0, stream, parameters, NULL), 0);
+}
+
+unsigned device_code_run(void *stream, unsigned threads, const struct device_step *step,
+                         const MPIXQ_Device_request *r)
+{
+    struct device_script script = {.n = 1, .n_handles = 1, .step = {*step}, .handle = {*r}};
+
+    script.step[0].first = 0;
+    script.step[0].result = results_seen;
+    results[0] = results[1] = 0;
+    device_code_launch(stream, 1, threads, &script);
+    mtest_gpu_synchronize(stream);
+    return results[0];
+}
+
+void device_code_launch_puts(void *stream, unsigned threads, const struct puts_script *script)
+{
+    struct puts_script copy = *script;
+    void *parameters[] = {&copy};
+
+    MTEST_EQ(launch(puts_kernel, 1, 1, 1, threads, 1, 1, 0, stream, parameters, NULL), 0);
 }

@@ -10,6 +10,7 @@
 
 #include "../../benchmarks/kernels.h"
 #include "../../benchmarks/kernels_fused.h"
+#include "../device/puts.h"
 #include "../device/steps.h"
 #include "stream/pieces.h"
 
@@ -383,6 +384,37 @@ static void run_device(const void *parameters)
     mpixq_test_device(all);
 }
 
+void mpixq_test_puts(struct puts_script all) __attribute__((weak));
+
+static void reach_transfer(struct mpixq_device_transfer *transfer)
+{
+    if (transfer->abi != 0 && transfer->bytes > 0) {
+        transfer->to = hip_double_reach(transfer->to, transfer->bytes);
+        transfer->from = hip_double_reach(transfer->from, transfer->bytes);
+    }
+    transfer->local = reach_or_null(transfer->local, sizeof(*transfer->local));
+    transfer->remote = reach_or_null(transfer->remote, sizeof(*transfer->remote));
+}
+
+static void run_puts(const void *parameters)
+{
+    struct puts_script all = *(const struct puts_script *)parameters;
+
+    for (unsigned i = 0; i < all.n; i++) {
+        struct puts_step *step = &all.step[i];
+
+        for (int k = 0; k < 2; k++) {
+            reach_transfer(&step->transfer[k]);
+            step->signal[k].word = reach_or_null(step->signal[k].word, sizeof(uint64_t));
+            step->signal[k].failed = reach_or_null(step->signal[k].failed, sizeof(uint64_t));
+            step->data[k] = reach_or_null(step->data[k], step->words * sizeof(unsigned));
+            step->got[k] = reach_or_null(step->got[k], step->words * sizeof(unsigned));
+        }
+        step->result = hip_double_reach(step->result, 2 * sizeof(*step->result));
+    }
+    mpixq_test_puts(all);
+}
+
 void bench_fused(struct bench_fused all) __attribute__((weak));
 
 static void run_bench_fused(const void *parameters)
@@ -398,17 +430,13 @@ static void run_bench_fused(const void *parameters)
     bench_fused(all);
 }
 
+/* Blocks wait for other processes. */
+#define MEET(type, fn) {sizeof(struct type)}, .grid = true, .waits = true, .run = (fn)
+
 static const struct hip_kernel kernels[] = {
-    {"bench_fused",
-     {sizeof(struct bench_fused)},
-     .grid = true,
-     .waits = true,
-     .run = run_bench_fused},
-    {"mpixq_test_device",
-     {sizeof(struct device_script)},
-     .grid = true,
-     .waits = true,
-     .run = run_device},
+    {"bench_fused", MEET(bench_fused, run_bench_fused)},
+    {"mpixq_test_device", MEET(device_script, run_device)},
+    {"mpixq_test_puts", MEET(puts_script, run_puts)},
     {"mpixq_ring", {8, 8}, .run = run_mpixq_ring},
     {"mpixq_wait", {8, 8, 8, 8}, .waits = true, .run = run_mpixq_wait},
     {"mpixq_copy", {sizeof(struct mpixq_pieces)}, .run = run_mpixq_copy},
