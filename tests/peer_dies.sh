@@ -2,14 +2,18 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # Copyright (c) 2026 the mpix-queue authors
 #
-# peer_dies.sh fallback|sockets|double|ipc [apart|hip] - a process is killed while its peer waits
-# for it: the wait ends with an error that names the request and the peer, and the stream goes on.
+# peer_dies.sh fallback|sockets|double|ipc [apart|hip|nics] - a process is killed while its peer
+# waits for it: the wait ends with an error that names the request and the peer, and the stream goes
+# on. With cxi also where the message is small: it may lie in a slot when its sender dies.
 # With ipc, and with fallback on streams of HIP, also when start and wait are captured in a graph
-# that is launched then, unless MPIXQ_GPU_OPS=unshared: then it depends on who else uses a GPU
-# whether captures are possible.
+# that is launched then, and when a kernel starts and waits, unless MPIXQ_GPU_OPS=unshared: then it
+# depends on who else uses a GPU whether captures and handles for kernels are possible.
+# And with partitioned requests.
 # On the double of the cxi provider it also ends by itself, as that cannot close a region. Apart is
-# for that double only; hip: on a stream of HIP, of the double of its runtime. By hand
-# MTEST_STREAM says which streams (tests/gpu/run). Ipc needs one, and has all buffers on GPUs.
+# for that double only, and so is nics: there each message goes in shares by two NICs, and a process
+# is killed while they are under way as well. Hip: on a stream of HIP, of the double of its runtime.
+# By hand MTEST_STREAM says which streams (tests/gpu/run). Ipc needs one, and has all buffers on
+# GPUs.
 #
 # Apart, the processes have different clocks, as in containers, so that they do not take what they
 # see of each other for the same: only the fabric can tell that the other one has ended.
@@ -27,7 +31,8 @@ apart=()
 # shellcheck disable=SC2016
 shield=(bash -c '"$@"; exit 0' bash)
 failed=0
-patience=100
+patience=100 # looks of 0.2 s, once the launcher is gone, which has so many seconds
+limit=60
 
 skip()
 {
@@ -50,6 +55,7 @@ ipc)
     # Who was killed in the midst of moving data is waited for until that can no longer be: on the
     # double ten seconds, more where others use the cores as well.
     patience=1200
+    limit=240
     ;;
 sockets) export MPIXQ_FABRIC=sockets ;;
 double)
@@ -66,6 +72,12 @@ if [ "${2-}" = hip ]; then
     [ -e "$folder/libamdhip64.so.5" ] || exit 99
     export MTEST_STREAM=hip LD_LIBRARY_PATH=$folder${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}
 fi
+shares=1
+if [ "${2-}" = nics ]; then
+    # A message of 8 MiB takes some 20 ms.
+    export CXI_DOUBLE_NICS=2 CXI_DOUBLE_MBPS=200 MPIXQ_NICS=2 MPIXQ_STRIPE_KIB=64
+    shares=2
+fi
 if [ "${2-}" = apart ]; then
     apart=(unshare --time --fork)
     "${apart[@]}" true 2>/dev/null || skip "a clock of one's own is not permitted here"
@@ -73,7 +85,9 @@ fi
 
 # shellcheck disable=SC2086 # the flags are words
 $CC ${SANITIZER_FLAGS-} -O2 -w -I "$top_srcdir/include" -o "$dir/probe" \
-    "$top_srcdir"/tests/{peer_dies_probe,gpu_graph,mtest_gpu,mtest_gpu_kinds}.c "$library" \
+    "$top_srcdir"/tests/{peer_dies_probe,gpu_graph,mtest,mtest_gpu,mtest_gpu_kinds}.c \
+    "$top_srcdir/tests/device/launch.c" \
+    -I "$top_srcdir/tests/device" "$top_builddir/tests/device/code.c" "$library" \
     -Wl,-rpath,"$top_builddir/.libs" || exit 99
 
 # run HOW: returns when rank 0 has written all, or has had plenty of time. The launcher may be gone
@@ -82,7 +96,7 @@ run()
 {
     local tries pid
     # shellcheck disable=SC2086 # the flags are words
-    timeout 60 $MPIEXEC $MPIEXEC_FLAGS "${keep[@]}" -n 2 ${apart[@]+"${apart[@]}"} \
+    timeout "$limit" $MPIEXEC $MPIEXEC_FLAGS "${keep[@]}" -n 2 ${apart[@]+"${apart[@]}"} \
         "${shield[@]}" "$dir/probe" "$1" "$dir/$1" >"$dir/$1.log" 2>&1 </dev/null
     for ((tries = 0; tries < patience; tries++)); do
         grep -q '^channel: ' "$dir/$1" 2>/dev/null && return
@@ -118,12 +132,14 @@ dies()
     done
 }
 
+# MPIXQ_DEVICE_ERR_FAILED, of the wait
+kernel_failed=("kernel: 0 3$" "handles: kind 0")
 kinds=("")
 if [ "$1" = double ] && [ "${2-}" = "" ]; then
     kinds+=(close-)
 fi
 if [ $channel = ipc ] || [ "$channel ${2-}" = "fallback hip" ]; then
-    [ "${MPIXQ_GPU_OPS-}" = unshared ] || kinds+=(replay-)
+    [ "${MPIXQ_GPU_OPS-}" = unshared ] || kinds+=(replay- kernel-)
 fi
 
 # Which of these is killed while it moves data is a matter of chance. There the one that is left
@@ -139,13 +155,27 @@ if [ $channel = ipc ]; then
 fi
 
 # A fabric may tell by an operation that fails, before anybody has looked at the process.
+if [ $channel = cxi ]; then
+    for how in eager-{,first-}{receive,send}; do
+        dies $how "queue: kind 9: .* .rank 1 of MPI_COMM_WORLD" "again: kind 9" "test: kind 9" \
+            "synchronize: kind 0" "drained: 1" "free: kind 0" "stream: kind 0" \
+            "request: kind 0" "channel: $channel$"
+    done
+fi
 for kind in "${kinds[@]}"; do
     for how in receive send; do
         name=$([ $how = send ] && echo 'send to' || echo 'receive from')
-        dies "$kind$how" "queue: kind 9: MPIX_Queue_wait: queue failed at $name 1 tag 7 on\
+        tells=()
+        [ "$kind" != kernel- ] || tells=("${kernel_failed[@]}")
+        dies "$kind$how" ${tells[@]+"${tells[@]}"} \
+            "queue: kind 9: MPIX_Queue_wait: queue failed at $name 1 tag 7 on\
  MPI_COMM_WORLD, .* bytes: .*.rank 1 of MPI_COMM_WORLD" "again: kind 9" "test: kind 9" \
             "synchronize: kind 0" "drained: 1" "free: kind 0" "stream: kind 0" \
             "request: kind 0" "channel: $channel$"
+        if [ $shares -gt 1 ] && ! grep -q "^posts: $((2 * shares))$" "$dir/$kind$how"; then
+            echo "failed: $kind$how: the message was not divided"
+            failed=1
+        fi
         if [ "$kind" = close- ] &&
             ! grep -q 'forget a region cannot be queued' "$dir/$kind$how.log"; then
             echo "failed: $kind$how: rank 1 has ended for another reason"
@@ -153,13 +183,26 @@ for kind in "${kinds[@]}"; do
         fi
     done
 done
+if [ $shares -gt 1 ]; then
+    for how in first-receive first-send loop0 loop1 loop3; do
+        others=()
+        [[ $how = first* ]] || others=("other: kind 0"{,,,,,})
+        dies $how "queue: kind 9: .* .rank 1 of MPI_COMM_WORLD" "again: kind 9" \
+            "test: kind 9" "synchronize: kind 0" "drained: 1" "free: kind 0" \
+            "stream: kind 0" ${others[@]+"${others[@]}"} "request: kind 0" \
+            "channel: $channel$"
+    done
+fi
 if [ $channel = ipc ]; then
     # Whoever comes second moves the data, be the other one alive or not; then nobody comes.
     for kind in "${kinds[@]}"; do
         for how in first-receive first-send loop0 loop1 loop3; do
             others=()
             [[ $how = first* ]] || others=("other: kind 0"{,,,,,})
-            dies "$kind$how" "queue: kind 9: .* .rank 1 of MPI_COMM_WORLD" "again: kind 9" \
+            tells=()
+            [ "$kind" != kernel- ] || tells=("${kernel_failed[@]}")
+            dies "$kind$how" ${tells[@]+"${tells[@]}"} \
+                "queue: kind 9: .* .rank 1 of MPI_COMM_WORLD" "again: kind 9" \
                 "test: kind 9" "synchronize: kind 0" "drained: 1" "free: kind 0" \
                 "stream: kind 0" ${others[@]+"${others[@]}"} "request: kind 0" \
                 "channel: $channel$"
@@ -173,9 +216,23 @@ if [ $channel = ipc ] && [ "${2-}" = hip ]; then
 fi
 dies host "host: kind 9: MPI_Wait: request .send to 1 tag 7 on MPI_COMM_WORLD, .*.rank 1 of" \
     "request: kind 0" "channel: $channel$"
-if [ $channel = fallback ]; then
-    gone=("signal: kind 9: MPIX_Signal_wait: window 1: " "put: kind 9: MPIX_Put: window 1: "
-        "window: kind 9: MPIX_Window_free: window 1: " "gone: 1" "free: kind 0" "channel: ")
+dies partitions "parts: kind 0" "once: kind 0" "start: kind 0" "prepare: kind 9" \
+    "receive: kind 9: MPI_Wait: request .receive from 1 tag 7 on MPI_COMM_WORLD, .*" \
+    "send: kind 9" "free: kind 0" "request: kind 0" "request: kind 0" "channel: $channel$"
+if [ $channel != ipc ]; then # which queues refuse
+    dies partitions-queue "once: kind 0" "start: kind 0" "wait: kind 0" "queue: kind 9: .*" \
+        "free: kind 0" "request: kind 0" "request: kind 0" "channel: $channel$"
+fi
+gone=("signal: kind 9: MPIX_Signal_wait: window 1: " "put: kind 9: MPIX_Put: window 1: "
+    "window: kind 9: MPIX_Window_free: window 1: " "gone: 1" "free: kind 0" "channel: ")
+if [ $channel = ipc ]; then
+    dies signal-mapped "first: kind 0" "reset: kind 0" "flush: kind 0" "${gone[@]:0:2}" \
+        "end: kind 9: MPIX_Window_flush: window 1: " "${gone[@]:2}"
+    # MPIXQ_DEVICE_ERR_FAILED
+    dies signal-mapped-kernel "first: kind 0" "reset: kind 0" "flush: kind 0" "kernel: 3" \
+        "${gone[@]}"
+fi
+if [ $channel = fallback ] || [ $channel = cxi ]; then
     dies signal "first: kind 0" "reset: kind 0" "flush: kind 0" "${gone[@]}"
     dies signal-queue "flush: kind 0" "enqueue: kind 0" \
         "queue: kind 9: MPIX_Queue_wait: window 1: " "synchronize: kind 0" "drained: 1" "${gone[@]}"

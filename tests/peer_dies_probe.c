@@ -9,6 +9,7 @@
  * HOW  receive, send: a start on a queue waits; host: MPI_Wait does; match: a second match
  *      signal, signal-queue, signal-flush: puts with signals: the host waits for a signal, a stream
  *      does, or the host waits until a large put is complete
+ *      partitions, partitions-queue: MPI_Wait waits for partitioned requests, or a queue does
  *      first-receive, first-send: the same as receive and send, but rank 1 has started by then
  *      open-receive, open-send: a match, while rank 1 opens memory of rank 0, for which its GPU
  *      is to be idle (on the double of HIP's runtime)
@@ -17,6 +18,8 @@
  *      and its provider ends it since it cannot have the NIC forget the region
  *      replay-HOW, of those on a queue: rank 0 launches a graph in which start and wait are
  *      captured, and with replay-loopN rank 1 does as well
+ *      kernel-HOW, likewise: a kernel starts and waits, and rank 0 writes what the wait returns
+ *      eager-HOW: the message is small, and its send does not wait for the receive
  *
  * The queue is on a stream of a GPU if MTEST_STREAM says so, and the buffers are where MTEST_BUFFER
  * does (mtest_gpu.h).
@@ -30,16 +33,19 @@
 #include <unistd.h>
 
 #include <mpix_queue.h>
-#include <mpix_queue_rma.h>
+#include <mpix_queue_device_rma.h>
+#include <mpix_queue_partitions.h>
 
+#include "device/device_code.h"
 #include "gpu_graph.h"
 #include "mtest_gpu.h"
 
 /* More than MPI takes into buffers of its own. */
-enum { TAG = 7, BYTES = 8 << 20, PAIRS = 3 };
+enum { TAG = 7, BYTES = 8 << 20, PAIRS = 3, FEW = 100 };
 
-static int rank, drained;
+static int rank, drained, size = BYTES;
 static int replays; /* of a graph, in place of plain exchanges */
+static int by_kernel;
 static int closes;
 static char *buffer;
 static MPI_Request others[2 * PAIRS]; /* of exchange_until_death */
@@ -64,9 +70,9 @@ static void say(const char *what, int code)
 static void make(int sends, int tag, MPI_Request *request)
 {
     if (sends == (rank == 0)) {
-        MPI_Send_init(buffer, BYTES, MPI_BYTE, 1 - rank, tag, MPI_COMM_WORLD, request);
+        MPI_Send_init(buffer, size, MPI_BYTE, 1 - rank, tag, MPI_COMM_WORLD, request);
     } else {
-        MPI_Recv_init(buffer, BYTES, MPI_BYTE, 1 - rank, tag, MPI_COMM_WORLD, request);
+        MPI_Recv_init(buffer, size, MPI_BYTE, 1 - rank, tag, MPI_COMM_WORLD, request);
     }
 }
 
@@ -138,6 +144,35 @@ static int replay(MPIX_Queue queue, void *stream, MPI_Request requests[], int n)
     return rc;
 }
 
+/* A kernel starts, and waits without a time limit, until that fails. */
+static int run_kernels(MPIX_Queue queue, void *stream, MPI_Request requests[], int n)
+{
+    struct device_script script = {.n = 2, .n_handles = (unsigned)n};
+    unsigned *seen, *results;
+    int rc;
+
+    if (!device_code_open()) {
+        exit(4);
+    }
+    results = device_code_results(&seen);
+    for (unsigned i = 0; i < 2; i++) {
+        script.step[i] = (struct device_step){.todo = i == 0 ? DEVICE_STARTALL : DEVICE_WAITALL,
+                                              .count = (unsigned)n,
+                                              .scope = MPIX_DEVICE_BLOCK,
+                                              .limit_ns = MPIX_DEVICE_FOREVER,
+                                              .result = &seen[i]};
+    }
+    rc = MPIX_Device_request_create(n, requests, queue, script.handle);
+    while (rc == MPI_SUCCESS) {
+        device_code_launch(stream, 1, 64, &script);
+        mtest_gpu_synchronize(stream);
+        rc = MPIX_Queue_wait(queue);
+    }
+    fprintf(file, "kernel: %u %u\n", results[0], results[1]);
+    say("handles", MPIX_Device_request_free(n, script.handle));
+    return rc;
+}
+
 /* Exchange until that fails. */
 static int exchange(MPIX_Queue queue, MPIX_Host_stream stream, MPI_Request requests[], int n)
 {
@@ -145,6 +180,9 @@ static int exchange(MPIX_Queue queue, MPIX_Host_stream stream, MPI_Request reque
 
     if (replays) {
         return replay(queue, mtest_gpu_stream_of(stream), requests, n);
+    }
+    if (by_kernel) {
+        return run_kernels(queue, mtest_gpu_stream_of(stream), requests, n);
     }
     while (rc == MPI_SUCCESS) {
         for (int ahead = 0; rc == MPI_SUCCESS && ahead < 4; ahead++) {
@@ -185,7 +223,8 @@ static void wait_on_queue(MPIX_Queue queue, MPIX_Host_stream stream, MPI_Request
     } else if (strncmp(how, "first", 5) == 0) {
         start_and_die(queue, stream, request);
         say("queue", exchange(queue, stream, request, 1));
-    } else if (replays) {
+    } else if (replays || by_kernel || size == FEW) {
+        /* A send that waits for no receive may be quicker than the death; one of the next fails. */
         die(request);
         say("queue", exchange(queue, stream, request, 1));
     } else {
@@ -226,6 +265,59 @@ static void match_again(MPI_Request *matched)
     say("request", MPI_Request_free(&request));
 }
 
+/* Of a send and a receive in 4 partitions, which completed once: all that starts again fails. */
+static void wait_for_partitions(MPIX_Queue queue, MPI_Request *request, int by_queue)
+{
+    enum { N = 4, EACH = BYTES / 2 / N };
+    MPI_Request both[2];
+
+    MPIX_Psend_init(buffer, N, EACH, MPI_BYTE, 1 - rank, TAG, MPI_COMM_WORLD, MPI_INFO_NULL,
+                    &both[0]);
+    MPIX_Precv_init(buffer + BYTES / 2, N, EACH, MPI_BYTE, 1 - rank, TAG, MPI_COMM_WORLD,
+                    MPI_INFO_NULL, &both[1]);
+    say("parts", MPIX_Matchall(2, both));
+    MPI_Startall(2, both);
+    MPIX_Pready_range(0, N - 1, both[0]);
+    say("once", MPI_Waitall(2, both, MPI_STATUSES_IGNORE));
+    die(request);
+    if (by_queue) {
+        say("start", MPIX_Enqueue_startall(queue, 2, both));
+        MPIX_Pready_range(0, N - 1, both[0]);
+        say("wait", MPIX_Enqueue_waitall(queue, 2, both));
+        say("queue", MPIX_Queue_wait(queue));
+    } else {
+        say("start", MPI_Startall(2, both));
+        MPIX_Pready_range(0, N - 1, both[0]);
+        say("prepare", MPIX_Pbuf_prepare(both[0]));
+        say("receive", MPI_Wait(&both[1], MPI_STATUS_IGNORE));
+        say("send", MPI_Wait(&both[0], MPI_STATUS_IGNORE));
+    }
+    say("free", MPIX_Queue_free(&queue));
+    say("request", MPI_Request_free(&both[0]));
+    say("request", MPI_Request_free(&both[1]));
+}
+
+/* By a kernel, which has no time limit. */
+static void wait_in_kernel(MPIX_Host_stream stream, MPIX_Signal sig)
+{
+    struct puts_script script = {.n = 1};
+    struct puts_step *step = &script.step[0];
+    unsigned *seen, *results;
+
+    if (!device_code_open()) {
+        exit(4);
+    }
+    results = device_code_results(&seen);
+    MPIX_Device_signal_init(sig, &step->signal[0]);
+    step->todo = PUTS_WAIT;
+    step->scope = MPIX_DEVICE_BLOCK;
+    step->limit_ns = MPIX_DEVICE_FOREVER;
+    step->result = seen;
+    device_code_launch_puts(mtest_gpu_stream_of(stream), 64, &script);
+    mtest_gpu_synchronize(mtest_gpu_stream_of(stream));
+    fprintf(file, "kernel: %u\n", results[0]);
+}
+
 /* A signal was told while both lived; then nothing comes any more. */
 static void wait_for_puts(MPIX_Queue queue, MPIX_Host_stream stream, MPI_Request *request,
                           const char *how)
@@ -235,7 +327,12 @@ static void wait_for_puts(MPIX_Queue queue, MPIX_Host_stream stream, MPI_Request
     MPIX_Window window;
     char *memory;
 
-    MPIX_Window_allocate(2 * BYTES, MPI_COMM_WORLD, MPI_INFO_NULL, &memory, &window);
+    if (strncmp(how, "signal-mapped", 13) == 0) {
+        memory = take(2 * (size_t)BYTES);
+        MPIX_Window_create(memory, 2 * BYTES, MPI_COMM_WORLD, MPI_INFO_NULL, &window);
+    } else {
+        MPIX_Window_allocate(2 * BYTES, MPI_COMM_WORLD, MPI_INFO_NULL, &memory, &window);
+    }
     MPIX_Signal_init(window, 1, &sig);
     MPIX_Blk_init(window, 0, BYTES, MPIX_SIGNAL_NULL, &out);
     MPIX_Blk_init(window, BYTES, BYTES, sig, &mine);
@@ -252,12 +349,15 @@ static void wait_for_puts(MPIX_Queue queue, MPIX_Host_stream stream, MPI_Request
         say("launch", MPIX_Host_stream_launch(stream, drain, &drained));
         say("synchronize", MPIX_Host_stream_synchronize(stream));
         fprintf(file, "drained: %d\n", drained);
+    } else if (strcmp(how, "signal-mapped-kernel") == 0) {
+        wait_in_kernel(stream, sig);
     } else if (strcmp(how, "signal-flush") == 0) {
         MPIX_Put(&out, &theirs);
         say("late", MPIX_Window_flush(window));
     }
     say("signal", MPIX_Signal_wait(sig));
     say("put", MPIX_Put(&out, &theirs));
+    say("end", MPIX_Window_flush(window));
     say("window", MPIX_Window_free(&window));
     fprintf(file, "gone: %d\n", window == MPIX_WINDOW_NULL);
     say("free", MPIX_Queue_free(&queue));
@@ -292,7 +392,7 @@ int main(int argc, char *argv[])
     MPIX_Host_stream stream = MPIX_HOST_STREAM_NULL;
     MPIX_Queue queue;
     MPI_Request request;
-    char channels[64] = "";
+    char channels[64] = "", posts[64] = "";
     const char *how = argc == 3 ? argv[1] : "";
     MPI_Info info;
     int flag;
@@ -321,7 +421,15 @@ int main(int argc, char *argv[])
         how += 7;
         replays = 1;
     }
-    if (replays && !gpu_graph_open()) {
+    if (strncmp(how, "kernel-", 7) == 0) {
+        how += 7;
+        by_kernel = 1;
+    }
+    if (strncmp(how, "eager-", 6) == 0) {
+        how += 6;
+        size = FEW;
+    }
+    if ((replays || by_kernel) && !gpu_graph_open()) {
         return 3;
     }
     setvbuf(file, NULL, _IOLBF, 0);
@@ -336,6 +444,8 @@ int main(int argc, char *argv[])
     MPIX_Queue_wait(queue);
     MPIX_Queue_get_info(queue, &info);
     MPI_Info_get(info, "mpixq_channels", sizeof channels - 1, channels, &flag);
+    MPI_Info_get(info, "mpixq_posts", sizeof posts - 1, posts, &flag);
+    fprintf(file, "posts: %s\n", posts);
     MPI_Info_free(&info);
     MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
     if (strcmp(how, "host") == 0) {
@@ -344,6 +454,8 @@ int main(int argc, char *argv[])
         match_again(&request);
     } else if (strncmp(how, "open", 4) == 0) {
         match_opening(stream, strcmp(how, "open-send") == 0);
+    } else if (strncmp(how, "partitions", 10) == 0) {
+        wait_for_partitions(queue, &request, strcmp(how, "partitions-queue") == 0);
     } else if (strncmp(how, "signal", 6) == 0) {
         wait_for_puts(queue, stream, &request, how);
     } else {
