@@ -54,7 +54,7 @@ differs()
 made_of()
 {
     # shellcheck disable=SC2086
-    awk 'BEGIN { print "#include <mpix_queue_device.h>\n#include <mpix_queue_rma.h>" }
+    awk 'BEGIN { print "#include <mpix_queue_device_rma.h>\n#include <mpix_queue_partitions.h>" }
         /^MPIXQ_PUBLIC [a-z]+ P/ { on = 1 }
         on { text = text $0 }
         on && /;$/ {
@@ -68,7 +68,7 @@ made_of()
             print "    __attribute__((weak, alias(\"P" name "\")));"
             on = 0
             text = ""
-        }' "$1" "${1%/*}"/mpix_queue_{device,rma}.h >"$dir/made.c" &&
+        }' "$1" "${1%/*}"/mpix_queue_{device,rma,device_rma,partitions}.h >"$dir/made.c" &&
         $CC -g -shared -fPIC -Wl,-soname,libmpix_queue.so.0 -I"${1%/*}" "$dir/made.c" \
             -Wl,--version-script="$top_srcdir/src/libmpix_queue.map" -o "$dir/made.so"
 }

@@ -38,7 +38,8 @@ names()
 # Made by tools/abi.sh names, which doc/abi.md explains.'
     sed -n -e 's/^    \(MPIXQ_[A-Z_]*\) = \([0-9]*\).*/constant \1 \2/p' \
         -e 's/^#define \(MPIXQ_[A-Z_]*\) (*\(-*[0-9][0-9]*\))*$/constant \1 \2/p' \
-        "$include/mpix_queue.h" "$include/mpix_queue_device.h" "$include/mpix_queue_rma.h" |
+        "$include/mpix_queue.h" "$include/mpix_queue_device.h" "$include/mpix_queue_rma.h" \
+        "$include/mpix_queue_device_rma.h" "$include/mpix_queue_partitions.h" |
         grep -v ' MPIXQ_VERSION_' | LC_ALL=C sort
     nm -D --defined-only "$library" |
         awk '$2 != "A" { sub(/@+/, " ", $3); print "symbol", $3 }' | LC_ALL=C sort
