@@ -82,6 +82,7 @@ struct bench_counts {
     double posts;    /* operations handed to MPI or a NIC */
     double rings;    /* words or counters written to trigger communication */
     double host;     /* seconds that the calls took which enqueue starts and waits */
+    double cpu;      /* seconds of CPU time that all threads of the process took */
 };
 
 /* ---- Options (bench_options.c) --------------------------------------------------------------- */
@@ -101,8 +102,9 @@ struct bench_options {
     bool csv;             /* write CSV, to stdout unless csv_path is set */
     const char *csv_path; /* then the table goes to stdout as well */
     bool verify;
-    bool along; /* enqueue while the clock runs, rather than before, */
-    bool each;  /* and wait for each iteration before the next */
+    bool along;  /* enqueue while the clock runs, rather than before, */
+    bool sleeps; /* the host does, while it waits for the device */
+    bool each;   /* and wait for each iteration before the next */
 };
 
 /* An option that only one program has. */

@@ -146,11 +146,30 @@ static void *load_kernels(void)
     return module;
 }
 
-static void open_on(int number)
+/* Whoever synchronizes with the device sleeps instead of looking at a word again and again. */
+static void let_host_sleep(int number)
+{
+    enum { BLOCKING_SYNC = 4 }; /* of both vendors */
+    void *set = bench_device_symbol("cuDevicePrimaryCtxSetFlags_v2", "hipSetDeviceFlags");
+
+    if (set == NULL) {
+        fprintf(stderr, "benchmark: %s has no --blocking-sync\n", gpu->name);
+        MPI_Abort(MPI_COMM_WORLD, BENCH_EXIT_USAGE);
+    } else if (device == BENCH_ON_CUDA) {
+        need("let the host sleep", ((int (*)(int, unsigned))set)(number, BLOCKING_SYNC));
+    } else {
+        need("let the host sleep", ((int (*)(unsigned))set)(BLOCKING_SYNC));
+    }
+}
+
+static void open_on(int number, bool sleeps)
 {
     void *module;
 
     need("use a device", gpu->use(number));
+    if (sleeps) {
+        let_host_sleep(number);
+    }
     need("make a stream", mpixq_gpu_own_stream(gpu, &stream));
     for (int i = 0; i < BENCH_MARKS; i++) {
         need("make an event", more.event_create(&marks[i], 0));
@@ -197,7 +216,7 @@ bool bench_device_open(const struct bench_options *opts)
     }
     device = wanted;
     gpu = vendors[wanted];
-    open_on(choose(count));
+    open_on(choose(count), opts->sleeps);
     return true;
 }
 

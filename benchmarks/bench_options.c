@@ -25,6 +25,7 @@ enum {
     OPT_FABRIC,
     OPT_DEVICE,
     OPT_NVSHMEM,
+    OPT_BLOCKING_SYNC,
     OPT_VERIFY,
     OPT_NO_VERIFY
 };
@@ -41,6 +42,7 @@ static const struct option common_options[] = {
     {"fabric", required_argument, NULL, OPT_FABRIC},
     {"device", required_argument, NULL, OPT_DEVICE},
     {"nvshmem", required_argument, NULL, OPT_NVSHMEM},
+    {"blocking-sync", no_argument, NULL, OPT_BLOCKING_SYNC},
     {"verify", no_argument, NULL, OPT_VERIFY},
     {"no-verify", no_argument, NULL, OPT_NO_VERIFY},
     {"help", no_argument, NULL, OPT_HELP},
@@ -269,6 +271,9 @@ static bool set_common(struct bench_options *opts, int option, const char *value
         return bench_parse_fabric(value, &opts->fabric);
     case OPT_DEVICE:
         return bench_parse_device(value, &opts->device);
+    case OPT_BLOCKING_SYNC:
+        opts->sleeps = true;
+        return true;
     case OPT_NVSHMEM:
         opts->nvshmem = value;
         return true;
@@ -304,6 +309,7 @@ static void print_help(const struct bench_options *opts, const struct bench_usag
         "  --fabric NAME     of the channel cxi: auto (default), none, sockets or cxi\n"
         "  --device NAME     where buffers lie and are packed: host (default), cuda or hip\n"
         "  --nvshmem FILE    kernels that put by NVSHMEM, made by benchmarks/nvshmem.sh\n"
+        "  --blocking-sync   the host sleeps while it waits for the device, for the column cpu_us\n"
         "  --verify          check the data after every trial%s\n"
         "  --no-verify       do not%s\n"
         "  --csv[=FILE]      write CSV to stdout, or to FILE beside the table\n"

@@ -14,7 +14,7 @@
 
 #define CSV_HEADER                                                                                 \
     "bench,mode,channel,device,ranks,bytes,median_us,p99_us,ci95_us,ratio,"                        \
-    "starts,waits,launches,posts,rings,published_launches,published_posts,host_us\n"
+    "starts,waits,launches,posts,rings,published_launches,published_posts,host_us,cpu_us\n"
 
 static bool is_root(void)
 {
@@ -62,17 +62,17 @@ static void print_heading(FILE *out, const struct bench_options *opts, const cha
                 bench_device_names[opts->device]);
     }
     fprintf(out, "ci95: half width of the bootstrap interval of the median; ratio: to "
-                 "mpi-persistent,\n~ where an interval is wider than a tenth of the time; last six "
-                 "columns: per iteration,\nmean of the ranks; the last: of the calls that "
-                 "enqueue\n");
+                 "mpi-persistent,\n~ where an interval is wider than a tenth of the time; last "
+                 "seven columns: per iteration,\nmean of the ranks; host: of the calls that "
+                 "enqueue; cpu: of all threads of a process\n");
     print_published(out, opts, messages);
     if (bench_on_device()) {
         bench_print_steps(out, opts);
     }
     fputc('\n', out);
-    fprintf(out, "%9s %-18s %10s %10s %8s %8s  %-8s %6s %6s %8s %6s %6s %8s\n", "bytes", "mode",
+    fprintf(out, "%9s %-18s %10s %10s %8s %8s  %-8s %6s %6s %8s %6s %6s %8s %8s\n", "bytes", "mode",
             "median us", "p99 us", "ci95 us", "ratio", "channel", "starts", "waits", "launches",
-            "posts", "rings", "host us");
+            "posts", "rings", "host us", "cpu us");
 }
 
 bool bench_report_open(struct bench_report *report, const struct bench_options *opts,
@@ -125,9 +125,10 @@ static void print_table_row(FILE *out, const struct bench_row *row, bool first, 
     if (bench_mode_is_enqueued(row->mode)) {
         snprintf(host, sizeof host, "%.2f", c->host * 1e6);
     }
-    fprintf(out, "%9s %-18s %10.2f %10.2f %8.2f %8s  %-8s %6.2f %6.2f %8.2f %6.2f %6.2f %8s\n",
+    fprintf(out,
+            "%9s %-18s %10.2f %10.2f %8.2f %8s  %-8s %6.2f %6.2f %8.2f %6.2f %6.2f %8s %8.2f\n",
             bytes, bench_mode_names[row->mode], row->us.median, row->us.p99, row->us.ci95, ratio,
-            row->channel, c->starts, c->waits, c->launches, c->posts, c->rings, host);
+            row->channel, c->starts, c->waits, c->launches, c->posts, c->rings, host, c->cpu * 1e6);
     if (row->errors != 0) {
         fprintf(out, "%9s WRONG DATA: %ld items\n", "", row->errors);
     }
@@ -148,10 +149,10 @@ static void print_csv_row(FILE *out, const struct bench_row *row, const char *de
     if (bench_mode_is_enqueued(row->mode)) {
         snprintf(host, sizeof host, "%.4f", c->host * 1e6);
     }
-    fprintf(out, "%s,%s,%s,%s,%d,%zu,%.4f,%.4f,%.4f,%s,%.3f,%.3f,%.3f,%.3f,%.3f,%s,%s\n",
+    fprintf(out, "%s,%s,%s,%s,%d,%zu,%.4f,%.4f,%.4f,%s,%.3f,%.3f,%.3f,%.3f,%.3f,%s,%s,%.4f\n",
             row->bench, bench_mode_names[row->mode], row->channel, device, row->ranks, row->bytes,
             row->us.median, row->us.p99, row->us.ci95, ratio, c->starts, c->waits, c->launches,
-            c->posts, c->rings, published, host);
+            c->posts, c->rings, published, host, c->cpu * 1e6);
 }
 
 static const struct bench_row *row_of(const struct bench_row rows[], int num, enum bench_mode mode)

@@ -12,6 +12,7 @@
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #define MIN_TRIALS 5
 #define MAX_ITERATIONS 1000000
@@ -29,6 +30,7 @@ struct run {
     double *seconds[BENCH_NUM_MODES]; /* of each trial */
     struct bench_counts counts[BENCH_NUM_MODES];
     long errors[BENCH_NUM_MODES];
+    double cpu; /* seconds of it that all runs took so far */
     long iterations;
     int trials;
 };
@@ -62,13 +64,24 @@ void *bench_alloc(size_t bytes)
     return memset(memory, 0, bytes);
 }
 
+/* All threads of the process. */
+static double cpu_seconds(void)
+{
+    struct timespec now;
+
+    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &now);
+    return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
+}
+
 static double timed_run(struct run *run, enum bench_mode mode, long iterations)
 {
-    double elapsed, slowest;
+    double elapsed, slowest, before;
 
     run->app->begin(run->ctx, mode);
     MPI_Barrier(MPI_COMM_WORLD);
+    before = cpu_seconds();
     elapsed = run->app->run(run->ctx, mode, iterations);
+    run->cpu += cpu_seconds() - before;
     /* Every rank must see the same time, since decisions follow from it. */
     MPI_Allreduce(&elapsed, &slowest, 1, MPI_DOUBLE, MPI_MAX, MPI_COMM_WORLD);
     return slowest;
@@ -145,6 +158,7 @@ static void add_difference(struct bench_counts *sum, const struct bench_counts *
     sum->posts += after->posts - before->posts;
     sum->rings += after->rings - before->rings;
     sum->host += after->host - before->host;
+    sum->cpu += after->cpu - before->cpu;
 }
 
 /* A mode that follows another finds its threads asleep, and the scheduler takes some milliseconds
@@ -156,8 +170,10 @@ static void run_trial(struct run *run, enum bench_mode mode)
 
     timed_run(run, mode, run->iterations / WARM_UP_PART + 1);
     bench_queue_counts(run->app->bq, mode, &before);
+    before.cpu = run->cpu;
     run->seconds[mode][run->trials] = timed_run(run, mode, run->iterations);
     bench_queue_counts(run->app->bq, mode, &after);
+    after.cpu = run->cpu;
     add_difference(&run->counts[mode], &before, &after);
     if (run->opts->verify) {
         run->errors[mode] += run->app->errors(run->ctx, mode, run->iterations);
@@ -210,7 +226,8 @@ static struct bench_counts mean_counts(const struct run *run, enum bench_mode mo
     MPI_Allreduce(&run->counts[mode], &sum, (int)(sizeof sum / sizeof(double)), MPI_DOUBLE, MPI_SUM,
                   MPI_COMM_WORLD);
     return (struct bench_counts){sum.starts * per, sum.waits * per, sum.launches * per,
-                                 sum.posts * per,  sum.rings * per, sum.host * per};
+                                 sum.posts * per,  sum.rings * per, sum.host * per,
+                                 sum.cpu * per};
 }
 
 static void fill_row(const struct run *run, enum bench_mode mode, struct bench_row *row)

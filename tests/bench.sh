@@ -111,7 +111,7 @@ expect_conclusion()
 }
 device=host
 header=bench,mode,channel,device,ranks,bytes,median_us,p99_us,ci95_us,ratio,starts,waits,launches
-header+=,posts,rings,published_launches,published_posts,host_us
+header+=,posts,rings,published_launches,published_posts,host_us,cpu_us
 
 # expect_stream LAUNCHES POSTS RINGS READY_POSTS READY_RINGS PROGRAM: what the CSV of the last run
 # says of an iteration in the two modes, in the column channel as well. LAUNCHES may be "any".
@@ -365,6 +365,7 @@ if [ "${1-}" = hip ] || [ "${1-}" = graphs ]; then
     # Odd numbers of words, and several messages in one kernel.
     expect_rows 10 2 exchange --device hip --sizes 8,4K
     expect_rows 2 1 exchange --device hip --sizes 40 --messages 3 --modes stream,stream-ready
+    expect_rows 1 2 pingpong --device hip --sizes 8 --modes stream --blocking-sync
     HIP_DOUBLE_VERSION=6 HIP_DOUBLE_QUEUES=1 \
         expect_rows 1 2 pingpong --device hip --sizes 8 --modes stream --enqueue along
     HIP_DOUBLE_DEVICES=0 expect_usage "--device hip cannot be used: 2 ranks lack" 2 pingpong \

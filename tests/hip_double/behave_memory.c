@@ -447,32 +447,29 @@ static bool device_count(void)
     return hipGetDeviceCount(&count) == hipSuccess && count == 1;
 }
 
+/* One way for the host to wait, or none. */
+static bool device_flags(void)
+{
+    return hipSetDeviceFlags(hipDeviceScheduleBlockingSync) == hipSuccess &&
+           hipSetDeviceFlags(hipDeviceScheduleSpin | hipDeviceMapHost) == hipSuccess &&
+           hipSetDeviceFlags(hipDeviceScheduleSpin | hipDeviceScheduleYield) ==
+               hipErrorInvalidValue &&
+           hipSetDeviceFlags(0x100) == hipErrorInvalidValue;
+}
+
 const struct behave_case behave_memory_cases[] = {
-    {"device-count", device_count},
-    {"host-access", host_access},
-    {"memory-freed", memory_freed},
-    {"memory-margin", memory_margin},
-    {"memory-kernel", memory_kernel},
-    {"memory-peer", memory_peer},
-    {"memory-peer-offered", memory_peer_offered},
-    {"memory-address", memory_address},
-    {"memory-id", memory_id},
-    {"memory-moved", memory_moved},
-    {"memory-full", memory_full},
-    {"memory-types", memory_types},
-    {"memory-unknown", memory_unknown},
-    {"memory-range", memory_range},
-    {"memory-io", memory_io},
-    {"memory-io-plain", memory_io_plain},
-    {"memory-shared", memory_shared},
-    {"memory-rdma", memory_rdma},
-    {"memory-nic", memory_nic},
-    {"error-last", error_last},
-    {"error-injected", error_injected},
-    {"error-sticky", error_sticky},
-    {"image-refused", image_refused},
-    {"image-bundle", image_bundle},
-    {"image-compiled", image_compiled},
-    {"image-kind", image_kind},
-    {NULL, NULL},
+    {"device-count", device_count},       {"device-flags", device_flags},
+    {"host-access", host_access},         {"memory-freed", memory_freed},
+    {"memory-margin", memory_margin},     {"memory-kernel", memory_kernel},
+    {"memory-peer", memory_peer},         {"memory-peer-offered", memory_peer_offered},
+    {"memory-address", memory_address},   {"memory-id", memory_id},
+    {"memory-moved", memory_moved},       {"memory-full", memory_full},
+    {"memory-types", memory_types},       {"memory-unknown", memory_unknown},
+    {"memory-range", memory_range},       {"memory-io", memory_io},
+    {"memory-io-plain", memory_io_plain}, {"memory-shared", memory_shared},
+    {"memory-rdma", memory_rdma},         {"memory-nic", memory_nic},
+    {"error-last", error_last},           {"error-injected", error_injected},
+    {"error-sticky", error_sticky},       {"image-refused", image_refused},
+    {"image-bundle", image_bundle},       {"image-compiled", image_compiled},
+    {"image-kind", image_kind},           {NULL, NULL},
 };

@@ -410,6 +410,20 @@ HIP_EXPORT hipError_t hipSetDevice(int device)
     return hip_leave(hipSuccess);
 }
 
+/* How a host waits, of which one way can be chosen. Here it does not matter. */
+HIP_EXPORT hipError_t hipSetDeviceFlags(unsigned flags)
+{
+    unsigned waits = flags & hipDeviceScheduleMask;
+
+    HIP_ENTER(hipSetDeviceFlags);
+    if ((flags &
+         ~(unsigned)(hipDeviceScheduleMask | hipDeviceMapHost | hipDeviceLmemResizeToMax)) != 0 ||
+        ((waits & (waits - 1)) != 0 && !hip_is_wrong("device-flags"))) {
+        return hip_leave(hipErrorInvalidValue);
+    }
+    return hip_leave(hipSuccess);
+}
+
 static bool is_device(int device)
 {
     return device >= 0 && device < hip_switches.devices;

@@ -16,7 +16,7 @@
 
 #include "bench.h"
 
-enum { COLUMNS = 13 };
+enum { COLUMNS = 14 };
 
 /* The fields of the table's only line. */
 static int print_row(const struct bench_row *row, char *fields[COLUMNS], char **text)
@@ -46,7 +46,7 @@ static void keeps_columns_apart(void **state)
     static const char *const expected[COLUMNS] = {
         "1073741824",    "stream-ready", "123456789012.25", "223456789012.25", "123456789012.50",
         "~123456789.00", "fallback",     "1234567.00",      "2234567.00",      "3234567.00",
-        "4234567.00",    "5234567.00",   "6234567.00"};
+        "4234567.00",    "5234567.00",   "6234567.00",      "7234567.00"};
     const struct bench_row row = {
         .mode = BENCH_STREAM_READY,
         .channel = "fallback",
@@ -58,7 +58,8 @@ static void keeps_columns_apart(void **state)
                           .launches = 3234567,
                           .posts = 4234567,
                           .rings = 5234567,
-                          .host = 6.234567},
+                          .host = 6.234567,
+                          .cpu = 7.234567},
     };
     char *fields[COLUMNS] = {NULL}, *text = NULL;
 
