@@ -9,6 +9,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "kernels.h"
+
 static const struct bench_baseline *const baselines[BENCH_NUM_MODES] = {
     [BENCH_MPI_AWARE] = &bench_aware,
     [BENCH_MPI_AWARE_ONE] = &bench_aware,
@@ -25,6 +27,12 @@ static const struct bench_baseline *const baselines[BENCH_NUM_MODES] = {
     [BENCH_NVSHMEM_FUSED] = &bench_nvshmem,
     [BENCH_PLAIN_COPY] = &bench_plain,
     [BENCH_ONE_KERNEL] = &bench_kernel,
+    [BENCH_MPI_PUT] = &bench_mpi_put,
+    [BENCH_MPI_PUT_ALLOC] = &bench_mpi_put,
+    [BENCH_HOST_PUT] = &bench_host_put,
+    [BENCH_STREAM_PUT] = &bench_stream_put,
+    [BENCH_STREAM_PUT_GRAPH] = &bench_stream_put,
+    [BENCH_DEVICE_PUT] = &bench_device_put,
 };
 
 const struct bench_baseline *bench_baseline(enum bench_mode mode)
@@ -32,10 +40,43 @@ const struct bench_baseline *bench_baseline(enum bench_mode mode)
     return baselines[mode];
 }
 
+int bench_baseline_operations(enum bench_mode mode, int messages)
+{
+    const struct bench_baseline *by = bench_baseline(mode);
+
+    return by->on_queue ? by->operations : by->operations * messages;
+}
+
+/* Not measured: a guess of what a block is good for. */
+enum { LEAST_PART = 16384, LEAST_THREADS = 64 };
+
+size_t bench_put_part_bytes(size_t bytes)
+{
+    size_t each = (bytes + BENCH_PUT_PARTS - 1) / BENCH_PUT_PARTS;
+
+    each = (each + 15) / 16 * 16;
+    return each < LEAST_PART ? LEAST_PART : each;
+}
+
+unsigned bench_put_threads(size_t part_bytes)
+{
+    size_t threads = (part_bytes / 16 + 31) / 32 * 32;
+
+    return threads < LEAST_THREADS       ? LEAST_THREADS
+           : threads > BENCH_PUT_THREADS ? BENCH_PUT_THREADS
+                                         : (unsigned)threads;
+}
+
 bool bench_mode_is_enqueued(enum bench_mode mode)
 {
     return bench_mode_is_stream(mode) ||
            (bench_mode_is_baseline(mode) && !baselines[mode]->by_host);
+}
+
+bool bench_mode_is_queued(enum bench_mode mode)
+{
+    return bench_mode_is_stream(mode) ||
+           (bench_mode_is_baseline(mode) && baselines[mode]->on_queue);
 }
 
 void bench_need(const char *what, int code)
@@ -65,10 +106,29 @@ const char *bench_load(const char *const libraries[], const struct bench_symbol 
     return NULL;
 }
 
+/* Collective, so what it asks first is the same on all ranks. */
+static const char *missing_put(enum bench_mode mode)
+{
+    bool needs_device = mode == BENCH_STREAM_PUT_GRAPH || mode == BENCH_DEVICE_PUT;
+    const char *lack;
+
+    if (bench_on_device() && !needs_device && mode != BENCH_STREAM_PUT) {
+        return "windows in memory of a device, for the host";
+    }
+    if (!bench_on_device() && needs_device) {
+        return "a device (--device)";
+    }
+    lack = baselines[mode]->find != NULL ? baselines[mode]->find() : NULL;
+    return lack == NULL && bench_mode_is_graph(mode) && !bench_graphs_are_there() ? "graphs" : lack;
+}
+
 static const char *missing(const struct bench_options *opts, enum bench_mode mode)
 {
     const char *lack;
 
+    if (mode >= BENCH_PUT_MODES) {
+        return missing_put(mode);
+    }
     if (!bench_on_device()) {
         return "a device (--device)";
     }
@@ -139,7 +199,7 @@ bool bench_baselines_open(struct bench_options *opts, const struct bench_usage *
         return false;
     }
     for (int mode = BENCH_REQUEST_MODES; mode < BENCH_NUM_MODES; mode++) {
-        if (opts->use_mode[mode] && is_first(opts, mode)) {
+        if (opts->use_mode[mode] && is_first(opts, mode) && baselines[mode]->open != NULL) {
             baselines[mode]->open();
         }
     }
@@ -149,7 +209,7 @@ bool bench_baselines_open(struct bench_options *opts, const struct bench_usage *
 void bench_baselines_close(const struct bench_options *opts)
 {
     for (int mode = BENCH_REQUEST_MODES; mode < BENCH_NUM_MODES; mode++) {
-        if (opts->use_mode[mode] && is_first(opts, mode)) {
+        if (opts->use_mode[mode] && is_first(opts, mode) && baselines[mode]->close != NULL) {
             baselines[mode]->close();
         }
     }
@@ -159,8 +219,10 @@ void bench_link_open(struct bench_link *link)
 {
     const struct bench_baseline *by = baselines[link->mode];
 
-    link->send = by->alloc(link->bytes);
-    link->recv = by->alloc(link->bytes);
+    if (by->alloc != NULL) {
+        link->send = by->alloc(link->bytes);
+        link->recv = by->alloc(link->bytes);
+    }
     link->sent = link->received = 0;
     by->make(link);
     MPI_Barrier(MPI_COMM_WORLD);
@@ -175,8 +237,10 @@ void bench_link_close(struct bench_link *link)
     MPI_Barrier(MPI_COMM_WORLD);
     by->unmake(link);
     MPI_Barrier(MPI_COMM_WORLD);
-    by->free(link->recv);
-    by->free(link->send);
+    if (by->alloc != NULL) {
+        by->free(link->recv);
+        by->free(link->send);
+    }
 }
 
 void bench_link_move(struct bench_link *link, int what)

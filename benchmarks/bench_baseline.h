@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright (c) 2026 the mpix-queue authors
  *
- * bench_baseline.h - what the library is compared with between GPUs: other ways to move the same
- * messages
+ * bench_baseline.h - other ways to move the same messages: what the library is compared with
+ * between GPUs, and puts with signals, its own and by MPI
  *
  * A baseline is a table of functions. A link is what a rank sends and receives at once by one of
- * them: two blocks of memory of its GPU, and the messages as parts of them. All of it is CPU-driven
- * or on the stream of the device, and writes to the receive buffers of others when it likes: the
- * benchmarks are such that ready sends are right, see there, and so is this.
+ * them: two blocks of memory, and the messages as parts of them. All of it is CPU-driven or on the
+ * stream, and writes to the receive buffers of others when it likes: the benchmarks are such that
+ * ready sends are right, see there, and so is this.
  */
 #ifndef MPIXQ_BENCH_BASELINE_H
 #define MPIXQ_BENCH_BASELINE_H
@@ -15,6 +15,8 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+
+#include <mpix_queue.h>
 
 #include "bench_fabric.h"
 
@@ -44,19 +46,25 @@ struct bench_link {
     unsigned char *data;
     bool follows;
     struct bench_counts *counts;
-    void *own; /* of the baseline */
+    MPIX_Queue queue; /* of those that are enqueued on one */
+    void *own;        /* of the baseline */
 };
 
-enum { BENCH_SENDS = 1, BENCH_RECVS = 2 };
+/* The rest: what is left of sends whose memory is not to be written yet. Each of the calls for
+ * receives sees to it too. */
+enum { BENCH_SENDS = 1, BENCH_RECVS = 2, BENCH_REST = 4 };
 
 struct bench_baseline {
     const char *name; /* column channel */
     bool by_host;     /* the host drives it, so nothing is enqueued ahead */
-    int operations;   /* on the stream for each message, at most */
-    /* What is missing here; NULL: nothing. */
+    bool on_queue;    /* of the library */
+    int operations;   /* on the stream at most: for each message; on_queue: for all */
+    /* What is missing here; NULL: nothing. Of the modes put it is collective, and may be NULL, as
+     * may the two that follow, which are collective for all, like the four after them. */
     const char *(*find)(void);
-    void (*open)(void); /* collective, as are the next four */
+    void (*open)(void);
     void (*close)(void);
+    /* The blocks; NULL: make and unmake do. */
     void *(*alloc)(size_t bytes);
     void (*free)(void *memory);
     void (*make)(struct bench_link *link);
@@ -66,7 +74,7 @@ struct bench_baseline {
 };
 
 extern const struct bench_baseline bench_aware, bench_peer, bench_nccl, bench_nvshmem, bench_plain,
-    bench_kernel;
+    bench_kernel, bench_mpi_put, bench_host_put, bench_stream_put, bench_device_put;
 
 /* By a link of bench_kernel: one end of a ping-pong of so many round trips, in one kernel. */
 void bench_peer_bounce(struct bench_link *link, bool leads, long rounds);
@@ -74,6 +82,8 @@ void bench_peer_bounce(struct bench_link *link, bool leads, long rounds);
 /* The kernels for NVSHMEM are in this file, from which they are loaded when it is opened. What is
  * missing; NULL: nothing. */
 const char *bench_nvshmem_kernels(const char *path);
+/* What puts in memory of the device lack, on a queue as well. Collective. */
+const char *bench_put_on_device(bool on_queue);
 
 static inline bool bench_mode_is_baseline(enum bench_mode mode)
 {
@@ -92,16 +102,27 @@ static inline bool bench_mode_is_one(enum bench_mode mode)
 static inline bool bench_mode_in_kernel(enum bench_mode mode)
 {
     return mode == BENCH_NVSHMEM_DEVICE || mode == BENCH_NVSHMEM_DEVICE_ONE ||
-           mode == BENCH_NVSHMEM_FUSED;
+           mode == BENCH_NVSHMEM_FUSED || mode == BENCH_DEVICE_PUT;
 }
 
 static inline bool bench_mode_is_graph(enum bench_mode mode)
 {
     return mode == BENCH_STREAM_GRAPH || mode == BENCH_STREAM_READY_GRAPH ||
-           mode == BENCH_FUSED_GRAPH || mode == BENCH_NCCL_GRAPH || mode == BENCH_NCCL_ONE_GRAPH;
+           mode == BENCH_FUSED_GRAPH || mode == BENCH_NCCL_GRAPH || mode == BENCH_NCCL_ONE_GRAPH ||
+           mode == BENCH_STREAM_PUT_GRAPH;
 }
 
 const struct bench_baseline *bench_baseline(enum bench_mode mode);
+/* What a baseline takes on the stream at most, to send and receive so many messages. */
+int bench_baseline_operations(enum bench_mode mode, int messages);
+
+/* Of puts in kernels, NVSHMEM's and this library's: the bytes that a block puts of a message, but
+ * for the last one, as both of its ends know; and threads for so many bytes, of 16 each. */
+size_t bench_put_part_bytes(size_t bytes);
+unsigned bench_put_threads(size_t part_bytes);
+
+/* What is enqueued goes on a queue of the library. */
+bool bench_mode_is_queued(enum bench_mode mode);
 
 /* A stream of the device does it by itself, and can have it enqueued ahead. */
 bool bench_mode_is_enqueued(enum bench_mode mode);

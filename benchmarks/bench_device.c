@@ -64,7 +64,7 @@ static const char *const kernel_names[] = {
     [BENCH_KERNEL_WORDS] = "bench_words", [BENCH_KERNEL_STRIPS] = "bench_strips",
     [BENCH_KERNEL_LIFE] = "bench_life",   [BENCH_KERNEL_BOUNCE] = "bench_bounce",
     [BENCH_KERNEL_DELAY] = "bench_delay", [BENCH_KERNEL_PRODUCT] = "bench_product",
-    [BENCH_KERNEL_FUSED] = "bench_fused",
+    [BENCH_KERNEL_FUSED] = "bench_fused", [BENCH_KERNEL_PUTS] = "bench_puts",
 };
 
 static enum bench_device device;

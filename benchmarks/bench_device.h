@@ -53,6 +53,7 @@ enum bench_kernel {
     BENCH_KERNEL_DELAY,
     BENCH_KERNEL_PRODUCT,
     BENCH_KERNEL_FUSED,
+    BENCH_KERNEL_PUTS,
     BENCH_KERNELS
 };
 void bench_device_copy(void *to, const void *from, size_t bytes);

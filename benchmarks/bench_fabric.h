@@ -37,6 +37,13 @@ enum bench_mode {
     BENCH_NVSHMEM_FUSED,
     BENCH_PLAIN_COPY,
     BENCH_ONE_KERNEL,
+    BENCH_PUT_MODES, /* most of them on the host, too or only */
+    BENCH_MPI_PUT = BENCH_PUT_MODES,
+    BENCH_MPI_PUT_ALLOC,
+    BENCH_HOST_PUT,
+    BENCH_STREAM_PUT,
+    BENCH_STREAM_PUT_GRAPH,
+    BENCH_DEVICE_PUT,
     BENCH_NUM_MODES
 };
 

@@ -15,8 +15,6 @@
 #include <string.h>
 
 enum { WITH_UNIQUE_ID = 8, SIGNAL_SET = 9, COMPARE_GE = 5, MAJOR = 3 };
-/* A block puts so many bytes at least. Not measured: a guess of what one is good for. */
-enum { LEAST_PART = 16384, LEAST_THREADS = 64 };
 
 /* The layouts are versioned: 1, and their size. */
 #define VERSION_OF(object) ((1 << 16) + (int)sizeof(object))
@@ -191,13 +189,11 @@ static struct bench_put put_of(const struct bench_link *link, const struct bench
                                unsigned char *block)
 {
     const struct nvshmem_link *own = link->own;
-    unsigned long long most = (part->bytes + BENCH_PUT_PARTS - 1) / BENCH_PUT_PARTS;
 
-    most = (most + 15) / 16 * 16;
     return (struct bench_put){.here = block + part->offset,
                               .data = link->data == NULL ? NULL : link->data + part->offset,
                               .bytes = part->bytes,
-                              .each = most < LEAST_PART ? LEAST_PART : most,
+                              .each = bench_put_part_bytes(part->bytes),
                               .peer = (unsigned long long)part->peer,
                               .signals = (void *)(own->signals + part->tag * BENCH_PUT_PARTS)};
 }
@@ -222,10 +218,7 @@ static void make_puts(struct bench_link *link)
         bytes = bytes < each ? bytes : each;
         largest = bytes > largest ? bytes : largest;
     }
-    own->threads = (unsigned)(largest / 16 + 31) / 32 * 32;
-    own->threads = own->threads < LEAST_THREADS       ? LEAST_THREADS
-                   : own->threads > BENCH_PUT_THREADS ? BENCH_PUT_THREADS
-                                                      : own->threads;
+    own->threads = bench_put_threads(largest);
     own->puts = bench_memory(2 * n * sizeof *puts);
     bench_memory_copy(own->puts, puts, 2 * n * sizeof *puts);
     free(puts);

@@ -75,6 +75,12 @@ const char *const bench_mode_names[BENCH_NUM_MODES] = {
     [BENCH_NVSHMEM_FUSED] = "nvshmem-fused",
     [BENCH_PLAIN_COPY] = "plain-copy",
     [BENCH_ONE_KERNEL] = "one-kernel",
+    [BENCH_MPI_PUT] = "mpi-put",
+    [BENCH_MPI_PUT_ALLOC] = "mpi-put-alloc",
+    [BENCH_HOST_PUT] = "host-put",
+    [BENCH_STREAM_PUT] = "stream-put",
+    [BENCH_STREAM_PUT_GRAPH] = "stream-put-graph",
+    [BENCH_DEVICE_PUT] = "device-put",
 };
 
 void bench_complain(const struct bench_options *opts, const char *format, ...)
@@ -190,7 +196,8 @@ bool bench_parse_size_list(const char *text, size_t sizes[], int *num_p)
 static bool take_mode(void *target, const char *part)
 {
     struct bench_options *opts = target;
-    bool all = strcmp(part, "all") == 0, found = all || strcmp(part, "baselines") == 0;
+    bool all = strcmp(part, "all") == 0, baselines = strcmp(part, "baselines") == 0;
+    bool puts = strcmp(part, "put") == 0;
 
     for (int mode = 0; mode < BENCH_NUM_MODES; mode++) {
         if (strcmp(part, bench_mode_names[mode]) == 0) {
@@ -198,11 +205,14 @@ static bool take_mode(void *target, const char *part)
             opts->if_there[mode] = false;
             return true;
         }
-        if (found && !opts->use_mode[mode] && (all || mode >= BENCH_REQUEST_MODES)) {
+        bool is_put = mode >= BENCH_PUT_MODES, is_baseline = mode >= BENCH_REQUEST_MODES;
+
+        if (!opts->use_mode[mode] &&
+            (all || (puts && is_put) || (baselines && is_baseline && !is_put))) {
             opts->use_mode[mode] = opts->if_there[mode] = true;
         }
     }
-    return found;
+    return all || baselines || puts;
 }
 
 /* False: a mode was named that the program has not. */
@@ -283,6 +293,27 @@ static bool set_common(struct bench_options *opts, int option, const char *value
     }
 }
 
+static void print_modes(const bool which[BENCH_NUM_MODES], char before)
+{
+    for (int mode = 0; mode < BENCH_NUM_MODES; mode++) {
+        if (which[mode]) {
+            printf("%c%s", before, bench_mode_names[mode]);
+            before = ',';
+        }
+    }
+}
+
+/* Those between two that the program has. */
+static void print_kind(const struct bench_usage *usage, int from, int to, char before)
+{
+    bool which[BENCH_NUM_MODES] = {false};
+
+    for (int mode = from; mode < to; mode++) {
+        which[mode] = (usage->lacking >> mode & 1) == 0;
+    }
+    print_modes(which, before);
+}
+
 static void print_help(const struct bench_options *opts, const struct bench_usage *usage)
 {
     printf("Usage: mpiexec -n RANKS %s [OPTION]...\n%s\n\n", opts->program, usage->summary);
@@ -291,16 +322,15 @@ static void print_help(const struct bench_options *opts, const struct bench_usag
     for (int i = 0; i < opts->num_sizes; i++) {
         printf("%s%zu", i == 0 ? " " : ",", opts->sizes[i]);
     }
-    printf("\n  --modes LIST      of mpi-blocking,mpi-persistent,host,stream,stream-ready (default "
-           "these);\n"
-           "                    with --device also, for all that are there: baselines");
-    for (int mode = BENCH_REQUEST_MODES; mode < BENCH_NUM_MODES; mode++) {
-        if ((usage->lacking >> mode & 1) == 0) {
-            printf(",%s", bench_mode_names[mode]);
-        }
-    }
+    printf("\n  --modes LIST      of mpi-blocking,mpi-persistent,host,stream,stream-ready;\n"
+           "                    also, where they are there, put, which are");
+    print_kind(usage, BENCH_PUT_MODES, BENCH_NUM_MODES, ' ');
+    printf(";\n                    with --device also, for all that are there: baselines");
+    print_kind(usage, BENCH_REQUEST_MODES, BENCH_PUT_MODES, ',');
+    printf("; all;\n                    default");
+    print_modes(opts->use_mode, ' ');
     printf(
-        "; all\n"
+        "\n"
         "  --seconds S       time for everything together (default %g)\n"
         "  --trials N        trials of each mode and size (default %d)\n"
         "  --enqueue WHEN    in the stream modes: ahead of the clock (default), or along with it;\n"

@@ -80,7 +80,7 @@ void bench_queue_open(struct bench_queue *bq, const struct bench_options *opts)
     *bq = (struct bench_queue){
         .stream = MPIX_HOST_STREAM_NULL, .queue = MPIX_QUEUE_NULL, .comm = MPI_COMM_NULL};
     for (int mode = 0; mode < BENCH_NUM_MODES; mode++) {
-        stream |= opts->use_mode[mode] && bench_mode_is_stream((enum bench_mode)mode);
+        stream |= opts->use_mode[mode] && bench_mode_is_queued((enum bench_mode)mode);
         enqueued |= opts->use_mode[mode] && bench_mode_is_enqueued((enum bench_mode)mode);
     }
     if (stream) {
@@ -125,7 +125,7 @@ void bench_queue_close(struct bench_queue *bq)
 static long batch_of(struct bench_queue *bq, enum bench_mode mode, int operations)
 {
     /* Room for the gate, the end, and what an app does once per batch. */
-    long depth = bench_mode_is_baseline(mode) ? DEVICE_DEPTH : bq->depth;
+    long depth = bench_mode_is_queued(mode) ? bq->depth : DEVICE_DEPTH;
     long iterations = (depth - 8) / operations / 2 * 2;
 
     if (mode == BENCH_ONE_KERNEL) {
@@ -166,6 +166,16 @@ void bench_queue_work(const struct bench_queue *bq, const struct bench_work *wor
         work->launch(arg);
     } else {
         MPIX_Host_stream_launch(bq->stream, work->call, arg);
+    }
+}
+
+void bench_link_work(const struct bench_queue *bq, enum bench_mode mode,
+                     const struct bench_work *work, void *arg)
+{
+    if (bench_on_device() || bench_mode_is_enqueued(mode)) {
+        bench_queue_work(bq, work, arg);
+    } else {
+        work->call(arg);
     }
 }
 
@@ -260,7 +270,7 @@ static void launch_graphs(struct bench_queue *bq, enum bench_mode mode, long ite
         bench_graph_launch(bq->graphs[mode][n]);
         bench_calls_end(bq, before);
         bq->own.launches += 1;
-        if (bench_mode_is_stream(mode)) {
+        if (bench_mode_is_queued(mode)) {
             bench_queue_step(bq);
         }
     }
@@ -331,12 +341,14 @@ void bench_queue_counts(const struct bench_queue *bq, enum bench_mode mode,
 
     *counts = bq->own;
     /* The queue counts what is enqueued, and nothing of it when a graph or a kernel is launched. */
-    if (!bench_mode_is_stream(mode) || bench_mode_is_graph(mode) || mode == BENCH_FUSED) {
+    if (!bench_mode_is_queued(mode) || bench_mode_is_graph(mode) || mode == BENCH_FUSED) {
         return;
     }
     MPIX_Queue_get_info(bq->queue, &info);
-    counts->starts = get_count(info, "mpixq_starts");
-    counts->waits = get_count(info, "mpixq_waits");
+    if (bench_mode_is_stream(mode)) {
+        counts->starts = get_count(info, "mpixq_starts");
+        counts->waits = get_count(info, "mpixq_waits");
+    }
     counts->launches = get_count(info, "mpixq_launches");
     counts->posts = get_count(info, "mpixq_posts");
     counts->rings = get_count(info, "mpixq_rings");

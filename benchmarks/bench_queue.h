@@ -58,6 +58,9 @@ static inline void bench_calls_end(struct bench_queue *bq, double before)
 {
     bq->own.host += MPI_Wtime() - before;
 }
+/* Do work in its place among the moves of a baseline: on the stream, or now. */
+void bench_link_work(const struct bench_queue *bq, enum bench_mode mode,
+                     const struct bench_work *work, void *arg);
 /* By a mode so far. */
 void bench_queue_counts(const struct bench_queue *bq, enum bench_mode mode,
                         struct bench_counts *counts);

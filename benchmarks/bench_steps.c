@@ -32,6 +32,13 @@ static const char *const steps[BENCH_NUM_MODES] = {
     [BENCH_NVSHMEM_FUSED] = "one kernel for pack, putmem_signal_block, signal_wait_until, unpack",
     [BENCH_PLAIN_COPY] = "a copy to the peer, which is not told; one after the other",
     [BENCH_ONE_KERNEL] = "one kernel at each end that copies and signals in a loop, by one block",
+    [BENCH_MPI_PUT] = "MPI_Put each, flush, an empty persistent message for each peer",
+    [BENCH_MPI_PUT_ALLOC] = "the same, in memory that MPI_Win_allocate gives",
+    [BENCH_HOST_PUT] = "Plan_start; Signal_wait, Signal_reset of what comes and of what leaves",
+    [BENCH_STREAM_PUT] = "the same, enqueued; on a device not what is about what leaves",
+    [BENCH_STREAM_PUT_GRAPH] = "stream-put, replayed as a graph of 20 iterations",
+    [BENCH_DEVICE_PUT] =
+        "one kernel: for each message Device_put_signal; Device_signal_wait, reset",
 };
 
 void bench_print_steps(FILE *out, const struct bench_options *opts)

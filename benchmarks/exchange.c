@@ -110,7 +110,7 @@ static void enqueue(void *ctx, enum bench_mode mode, long iterations)
 
         be_late(ex);
         if (!fused) {
-            bench_queue_work(&ex->bq, &exchange_packing, set);
+            bench_link_work(&ex->bq, mode, &exchange_packing, set);
         }
         before = MPI_Wtime();
         if (bench_mode_is_baseline(mode)) {
@@ -124,9 +124,9 @@ static void enqueue(void *ctx, enum bench_mode mode, long iterations)
         }
         bench_calls_end(&ex->bq, before);
         if (!fused) {
-            bench_queue_work(&ex->bq, &exchange_unpacking, set);
+            bench_link_work(&ex->bq, mode, &exchange_unpacking, set);
         }
-        if (bench_mode_is_stream(mode)) {
+        if (bench_mode_is_queued(mode)) {
             bench_queue_step(&ex->bq);
         }
     }
@@ -140,7 +140,7 @@ static double run_on_stream(struct exchange *ex, enum bench_mode mode, long iter
     if (bench_mode_in_kernel(mode) || bench_mode_is_fused(mode)) {
         operations = 3;
     } else if (bench_mode_is_baseline(mode)) {
-        operations = 2 + bench_baseline(mode)->operations * ex->sets[0].links[mode].num;
+        operations = 2 + bench_baseline_operations(mode, ex->sets[0].links[mode].num);
     }
     return bench_queue_run(&ex->bq, mode, iterations, operations, enqueue, ex);
 }
@@ -177,7 +177,8 @@ static void open_link(struct exchange_set *set, enum bench_mode mode)
                                 .recvs = few ? ex->few_recvs : ex->recvs,
                                 .bytes = block_bytes(ex),
                                 .data = mode == BENCH_NVSHMEM_FUSED ? (void *)ex->data : NULL,
-                                .counts = &ex->bq.own};
+                                .counts = &ex->bq.own,
+                                .queue = ex->bq.queue};
     bench_link_open(link);
 }
 

@@ -76,7 +76,7 @@ void halo_restart(struct halo *halo, enum bench_mode mode)
         set->send = linked ? set->links[mode].send : set->own_send;
         set->recv = linked ? set->links[mode].recv : set->own_recv;
         memset(set->mpi_recv, 0xff, block_bytes(halo));
-        if (bench_on_device()) {
+        if (set->recv != set->mpi_recv) {
             bench_memory_copy(set->recv, set->mpi_recv, block_bytes(halo));
         }
     }

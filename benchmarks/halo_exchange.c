@@ -19,6 +19,12 @@
  *      So one of the messages of g-1 that A has received was sent by B.
  *   3. B started that send after it had unpacked and computed g-2, by the order of its stream.
  *
+ * So it is with puts. A put of g goes into the set that B has unpacked in g-2, and it tells a
+ * signal that B has waited for and reset in g-2, before it unpacked: no event of g can be counted
+ * for g-2, and none comes too early. A packs its own set again once the signal of what leaves has
+ * said that the memory may be written. Hence nothing but signals keeps the ranks in step, and each
+ * set has one plan, which puts all eight borders.
+ *
  * With one set it would not hold: step 3 says nothing about B having unpacked g-1. The first two
  * generations of a trial have no g-2; the barrier before the trial stands for it, since each rank
  * has waited for all of the trial before. All modes use the two sets, so that they do equal work.
@@ -144,11 +150,14 @@ static void enqueue_baseline(struct halo *halo, enum bench_mode mode, long gener
         struct halo_set *set = &halo->sets[g % HALO_SETS];
         double before;
 
-        bench_queue_work(&halo->bq, &halo_packing, set);
+        bench_link_work(&halo->bq, mode, &halo_packing, set);
         before = MPI_Wtime();
         bench_link_move(&set->links[mode], BENCH_SENDS | BENCH_RECVS);
         bench_calls_end(&halo->bq, before);
-        bench_queue_work(&halo->bq, &halo_stepping, set);
+        bench_link_work(&halo->bq, mode, &halo_stepping, set);
+        if (bench_mode_is_queued(mode)) {
+            bench_queue_step(&halo->bq);
+        }
     }
 }
 
@@ -170,7 +179,7 @@ static double run_on_stream(struct halo *halo, enum bench_mode mode, long genera
     double seconds;
 
     if (bench_mode_is_baseline(mode)) {
-        operations = 3 + bench_baseline(mode)->operations * LIFE_DIRECTIONS;
+        operations = 3 + bench_baseline_operations(mode, LIFE_DIRECTIONS);
     }
     seconds = bench_queue_run(&halo->bq, mode, generations, operations, enqueue, halo);
     if (bench_mode_is_graph(mode)) {
@@ -225,7 +234,8 @@ static void open_link(struct halo *halo, struct halo_set *set, enum bench_mode m
                                 .sends = halo->sends,
                                 .recvs = halo->recvs,
                                 .bytes = life_offset(&halo->board, LIFE_DIRECTIONS),
-                                .counts = &halo->bq.own};
+                                .counts = &halo->bq.own,
+                                .queue = halo->bq.queue};
     bench_link_open(link);
 }
 

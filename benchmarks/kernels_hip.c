@@ -57,6 +57,8 @@ MPIXQ_INLINE word_t clock_ns(void)
 /* Of the blocks of a row, all of their threads together; the packet by which the kernel was
  * launched has their numbers. */
 #define PACKET ((const __attribute__((address_space(4))) unsigned *)__builtin_amdgcn_dispatch_ptr())
+#define BLOCK_X ((word_t)__builtin_amdgcn_workgroup_id_x())
+#define BLOCK_Y ((word_t)__builtin_amdgcn_workgroup_id_y())
 #define THREADS_X (PACKET[1] & 0xffffu)
 #define BLOCKS_X (PACKET[3] / THREADS_X)
 #define EACH_STRIDE(i, n)                                                                          \

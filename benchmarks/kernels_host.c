@@ -50,6 +50,8 @@ static inline word_t clock_ns(void)
 #define EACH_X(i, n) for (word_t i = 0; i < (n); i++)
 #define EACH_Y(i, n) for (word_t i = 0; i < (n); i++)
 
+#define BLOCK_X 0
+#define BLOCK_Y 0
 #define BLOCKS_X 1u
 #define EACH_STRIDE(i, n) EACH_X(i, n)
 

@@ -10,6 +10,7 @@
 
 #include "kernels.h"
 #include "kernels_fused.h"
+#include "kernels_puts.h"
 
 void bench_words(const uint64_t *from, uint64_t *to, uint64_t add, uint64_t words, uint64_t stride,
                  uint64_t messages);
@@ -20,5 +21,6 @@ void bench_delay(uint64_t nanoseconds);
 void bench_product(const float *a, const float *b, float *c, uint64_t side);
 
 void bench_fused(struct bench_fused all);
+void bench_puts(struct bench_device_puts all);
 
 #endif

@@ -57,7 +57,7 @@ static long errors(void *ctx, enum bench_mode mode, long iterations)
         hops = (uint64_t)pp->peer; /* what each sends is always the same */
     }
     bench_memory_copy(pp->image, pp->recv_buffer + pp->words, sizeof GUARD);
-    wrong += bench_on_device() && pp->image[0] != GUARD;
+    wrong += (bench_on_device() || bench_mode_is_baseline(mode)) && pp->image[0] != GUARD;
     bench_memory_copy(pp->image, pp->bare ? pp->recv_buffer : pp->data,
                       pp->words * sizeof *pp->data);
     if (mode == BENCH_PLAIN_COPY && pp->rank == 0) {
@@ -128,7 +128,8 @@ static void open_modes(struct pingpong *pp, const struct bench_options *opts)
                                     .bytes = (bytes + 63) / 64 * 64 + 128,
                                     .data = fused && !pp->bare ? (void *)pp->data : NULL,
                                     .follows = pp->rank == 1,
-                                    .counts = &pp->bq.own};
+                                    .counts = &pp->bq.own,
+                                    .queue = pp->bq.queue};
             bench_link_open(&pp->links[mode]);
         } else if (opts->use_mode[mode]) {
             make_requests(pp, (enum bench_mode)mode);

@@ -195,6 +195,13 @@ static void enqueue_stream(struct pingpong *pp, enum bench_mode mode, long itera
     }
 }
 
+static void work_by(struct pingpong *pp, enum bench_mode mode, const struct bench_work *work)
+{
+    if (!pp->bare) {
+        bench_link_work(&pp->bq, mode, work, pp);
+    }
+}
+
 static void move(struct pingpong *pp, enum bench_mode mode, int what)
 {
     double before = MPI_Wtime();
@@ -218,9 +225,9 @@ static void enqueue_baseline(struct pingpong *pp, enum bench_mode mode, long ite
             if (!together) {
                 move(pp, mode, BENCH_RECVS);
             }
-            work(pp, &unpacking);
+            work_by(pp, mode, &unpacking);
         }
-        work(pp, &packing);
+        work_by(pp, mode, &packing);
         if (together && (pp->rank == 0 || i < iterations - 1)) {
             move(pp, mode, BENCH_SENDS | BENCH_RECVS);
         } else {
@@ -230,8 +237,14 @@ static void enqueue_baseline(struct pingpong *pp, enum bench_mode mode, long ite
             if (!together) {
                 move(pp, mode, BENCH_RECVS);
             }
-            work(pp, &unpacking);
+            work_by(pp, mode, &unpacking);
         }
+        if (bench_mode_is_queued(mode)) {
+            bench_queue_step(&pp->bq);
+        }
+    }
+    if (pp->rank == 1 && mode >= BENCH_PUT_MODES) {
+        move(pp, mode, BENCH_REST);
     }
 }
 
@@ -262,7 +275,7 @@ static double run_on_stream(struct pingpong *pp, enum bench_mode mode, long iter
     int operations = OPERATIONS;
 
     if (bench_mode_is_baseline(mode)) {
-        operations = 2 + bench_baseline(mode)->operations;
+        operations = 2 + bench_baseline_operations(mode, 1);
     }
     return bench_queue_run(&pp->bq, mode, iterations, operations, enqueue, pp);
 }

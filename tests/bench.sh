@@ -55,14 +55,15 @@ expect_rows()
     grep -q 'data verified' "$dir/out" || fail "$* did not verify"
     if [ "$(head -n 1 "$dir/csv")" != "$header" ] || [ "$(wc -l <"$dir/csv")" -ne $((rows + 1)) ] ||
         ! awk -F, -v ranks="$1" -v device="$device" '
-            NR > 1 && (NF != 18 || $4 != device || $5 != ranks || $7 <= 0 ||
-            $8 < $7 || $11 <= 0 || $12 <= 0 || ($2 ~ /^mpi-[bp]/ && $3 != "mpi") ||
+            NR > 1 && (NF != 19 || $19 <= 0 || $4 != device || $5 != ranks || $7 <= 0 ||
+            $8 < $7 || $11 <= 0 || $12 <= 0 || ($2 ~ /^mpi-[bp][el]/ && $3 != "mpi") ||
             ($2 ~ /^mpi-aware/ && $3 != "aware") ||
             ($2 == "host" && $3 != "matched") ||
             ($2 !~ /^stream(-ready)?$/) != ($16 == "" && $17 == "") ||
             ($2 ~ /^(peer-|plain-|one-)/ && $3 != "peer") ||
             ($2 ~ /^(mpi-|host|peer-)/) != ($18 == "") || ($18 != "" && $18 < 0) ||
-            ($2 ~ /^stream/ && ($3 !~ /^(self|fallback|cxi|ipc)$/ || $13 <= 0)) ||
+            ($2 ~ /^mpi-put/ && $3 != "rma") || ($2 ~ /^[hsd].*-put/ && $3 != "put") ||
+            ($2 ~ /^stream/ && ($3 !~ /^(self|fallback|cxi|ipc|put)$/ || $13 <= 0)) ||
             ($2 ~ /^stream(-ready)?$/ && ($16 <= 0 || $17 <= 0))) { exit 1 }' \
             "$dir/csv"; then
         cat "$dir/csv"
@@ -83,7 +84,7 @@ expect_conclusion()
     awk -F, 'NR > 1 { print $2, $6, ($9 > 0.1 * $7) }' "$dir/csv" | awk '
         { mode[NR] = $1; at[NR] = $2; wide[NR] = $3; if ($1 == "mpi-persistent") base[$2] = $3 }
         END { for (i = 1; i <= NR; i++) print mode[i], wide[i] || base[at[i]] }' >"$dir/marks"
-    awk '{ for (i = 1; i <= 2; i++) if ($i ~ /^(mpi-|host$|stream)/ && $(i + 1) ~ /^[0-9.]+$/)
+    awk '{ for (i = 1; i <= 2; i++) if ($i ~ /^(mpi-|host|stream)/ && $(i + 1) ~ /^[0-9.]+$/)
             print $i, $(i + 4) ~ /^~/ ? 1 : 0 }' "$dir/out" | diff "$dir/marks" - ||
         fail "the marks of $program are not those of its CSV"
     if [ $((3 * wide)) -gt "$n" ]; then
@@ -144,7 +145,8 @@ expect_cxi()
         NR == 3 && ($16 != 18 || $17 != 24) { exit 1 }' "$dir/csv" || fail "published counts"
     grep -q "^channel: cxi, fabric: $fabric, .*: its times mean" "$dir/out" ||
         fail "the fabric $fabric is not told"
-    # Rank 1 has one start and one wait more in each batch.
+    # Rank 1 has one start and one wait more in each batch; with eager sends it rings for the start
+    # of a receive there.
     expect_rows 2 2 pingpong --sizes 1K --channel cxi --fabric "$fabric" \
         --modes stream,stream-ready
     expect_stream any 4 "$3" 3 1 pingpong
@@ -257,6 +259,12 @@ expect_missing()
     grep -qF "mode nvshmem is left out: 2 ranks lack something (this one: CUDA)" "$dir/err" ||
         fail "what is left out is not told"
     expect_usage "mode nvshmem cannot be used: 2 ranks lack" 2 pingpong --device hip --modes nvshmem
+    expect_usage "mode host-put cannot be used: 2 ranks lack something (this one: windows in" 2 \
+        pingpong --device hip --modes stream,host-put
+    MPIXQ_GPU_OPS=values expect_usage "mode stream-put cannot be used: 2 ranks lack something" 2 \
+        pingpong --device hip --modes stream,stream-put
+    HIP_DOUBLE_DEVICES=2 HIP_DOUBLE_PEER=no expect_usage "mode device-put cannot be used: 2 ranks" \
+        2 exchange --device hip --modes device-put
     expect_usage "mode nvshmem-device cannot be used: 2 ranks lack" 2 exchange --device hip \
         --nvshmem "$dir/none" --modes nvshmem-device
     expect_usage "there is no mode nvshmem-dev-one here" 2 pingpong --device hip \
@@ -346,6 +354,24 @@ expect_graphs()
         --messages 5 --modes stream-fused
 }
 
+# Puts in memory of the device: three launches for all messages, a graph for 20 iterations, or one
+# kernel. In the ping-pong a rank begins with a kernel that only waits.
+expect_puts()
+{
+    local modes=stream-put,stream-put-graph,device-put
+    for program in "2 pingpong --sizes 24,1M" "2 exchange --sizes 8,70008 --messages 5" \
+        "1 exchange --sizes 40" "3 exchange --sizes 40" "2 halo --sizes 40 --pattern $gun" \
+        "2 pingpong --sizes 40 --enqueue each" "2 exchange --sizes 40 --enqueue along"; do
+        # shellcheck disable=SC2086
+        set -- $program
+        expect_rows "$(($(tr -cd , <<<"$4" | wc -c) * 3 + 3))" "$@" --device hip --modes $modes
+        awk -F, 'NR > 1 && ($2 == "stream-put" && $13 != 3 || $2 ~ /graph/ && $13 != 0.05 ||
+            $2 == "device-put" && ($13 < 1 || $13 > 1.5)) { exit 1 }' "$dir/csv" ||
+            { cat "$dir/csv"; fail "$program: wrong numbers of launches"; }
+    done
+    expect_rows 2 2 pingpong --device hip --sizes 24 --bare --modes stream-put,device-put
+}
+
 # On a device, the double of HIP's runtime.
 if [ "${1-}" = hip ] || [ "${1-}" = graphs ]; then
     export LD_LIBRARY_PATH=$top_builddir/tests/hip_double/.libs${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}
@@ -411,7 +437,7 @@ launch 1 halo --help || fail "--help ended with $?"
 grep -q -- --generations "$dir/out" || fail "--help does not help"
 
 expect_rows 2 2 pingpong --bare --sizes 8 --modes mpi-persistent,stream
-expect_rows 5 2 pingpong --sizes 8 --modes all
+expect_rows 9 2 pingpong --sizes 8 --modes all
 expect_usage "mode peer-copy cannot be used: 2 ranks lack something (this one: a device" 2 \
     exchange --modes stream,peer-copy
 expect_usage "mode stream-graph cannot be used: 2 ranks lack something (this one: a device" 2 \

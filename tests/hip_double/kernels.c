@@ -5,11 +5,13 @@
  */
 #include "double.h"
 
+#include <stdlib.h>
 #include <string.h>
 #include <time.h>
 
 #include "../../benchmarks/kernels.h"
 #include "../../benchmarks/kernels_fused.h"
+#include "../../benchmarks/kernels_puts.h"
 #include "../device/puts.h"
 #include "../device/steps.h"
 #include "stream/pieces.h"
@@ -430,11 +432,31 @@ static void run_bench_fused(const void *parameters)
     bench_fused(all);
 }
 
+void bench_puts(struct bench_device_puts all) __attribute__((weak));
+
+static void run_bench_puts(const void *parameters)
+{
+    struct bench_device_puts all = *(const struct bench_device_puts *)parameters;
+    size_t bytes = (size_t)(all.messages * all.parts) * sizeof(*all.transfers);
+    struct mpixq_device_transfer *transfers = malloc(bytes + 1);
+
+    memcpy(transfers, hip_double_reach((void *)(uintptr_t)all.transfers, bytes), bytes);
+    for (size_t i = 0; i < bytes / sizeof(*transfers); i++) {
+        reach_transfer(&transfers[i]);
+    }
+    all.transfers = transfers;
+    all.came.word = reach_or_null(all.came.word, sizeof(uint64_t));
+    all.came.failed = reach_or_null(all.came.failed, sizeof(uint64_t));
+    bench_puts(all);
+    free(transfers);
+}
+
 /* Blocks wait for other processes. */
 #define MEET(type, fn) {sizeof(struct type)}, .grid = true, .waits = true, .run = (fn)
 
 static const struct hip_kernel kernels[] = {
     {"bench_fused", MEET(bench_fused, run_bench_fused)},
+    {"bench_puts", MEET(bench_device_puts, run_bench_puts)},
     {"mpixq_test_device", MEET(device_script, run_device)},
     {"mpixq_test_puts", MEET(puts_script, run_puts)},
     {"mpixq_ring", {8, 8}, .run = run_mpixq_ring},
