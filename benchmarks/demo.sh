@@ -40,7 +40,7 @@ done
 [ ${#trees[@]} -gt 0 ] || die "no tree given"
 # Wrong data is found by what a run writes, so nothing old may lie there.
 mkdir -p "$out"
-rm -f "$out"/{pingpong,exchange,halo}*.{csv,txt,svg,png}
+rm -f "$out"/{pingpong,exchange,halo,transpose}*.{csv,txt,svg,png}
 
 # shellcheck source=../tools/mpi_env.sh
 . "$here/../tools/mpi_env.sh"
@@ -77,7 +77,7 @@ program()
 }
 
 failures=0
-runs=0 of=$((3 * ${#trees[@]}))
+runs=0 of=$((4 * ${#trees[@]}))
 [ -z "${trees[openmpi]-}" ] || of=$((of + 1))
 showed=()
 
@@ -163,6 +163,13 @@ done
 [ -z "${trees[openmpi]-}" ] || bench openmpi halo 4
 plot halo "Game of Life, 8-point halo on a periodic grid\n$facts" \
     "bytes that a rank sends per generation" "time per generation, us" ${csvs[@]+"${csvs[@]}"}
+
+csvs=()
+for mpi in mpich openmpi; do
+    [ -z "${trees[$mpi]-}" ] || bench "$mpi" transpose 2
+done
+plot transpose "Transposition of a matrix; put: plans of puts with signals\n$facts" \
+    "bytes that a rank sends" "time, us" ${csvs[@]+"${csvs[@]}"}
 
 printf '\n==== What it showed ====\n\n'
 [ ${#showed[@]} -eq 0 ] || printf '%s\n' "${showed[@]}"

@@ -399,6 +399,8 @@ if [ "${1-}" = hip ] || [ "${1-}" = graphs ]; then
     expect_usage "--device: 'fast' is not valid" 2 pingpong --device fast
     expect_halo_on_device
     expect_baselines
+    expect_usage "--device: matrices are in memory of the host only" 1 transpose --device hip \
+        --modes stream
     exit $failed
 fi
 
@@ -430,6 +432,38 @@ expect_rows 1 2 halo --board 20000x40 --generations 2 --pattern "$gun" --modes s
 for pattern in "$patterns"/*.rle; do
     expect_rows 1 2 halo --pattern "$pattern" --board 37x53 --generations 100 --modes stream
 done
+
+# Puts: to itself, to one neighbour, and to more of them, whose parts of the board differ in size;
+# short ones, and one that goes in parts. An iteration is one plan.
+expect_rows 12 2 pingpong --sizes 8,24,5M --modes put
+expect_rows 5 2 pingpong --bare --sizes 64K --modes mpi-persistent,put --enqueue along
+expect_rows 2 2 pingpong --sizes 40 --modes host-put,stream-put --enqueue each
+expect_rows 6 1 halo --sizes 40,51 --pattern "$gun" --modes mpi-persistent,host-put,stream-put
+expect_rows 10 2 halo --sizes 40,51 --pattern "$gun" --modes mpi-persistent,put
+expect_conclusion
+expect_rows 4 3 halo --board 37x95 --generations 15 --pattern "$gun" --modes put
+expect_rows 3 4 halo --board 5x3 --generations 11 --pattern "$patterns/glider.rle" \
+    --modes mpi-blocking,host-put,stream-put
+awk -F, '$2 == "stream-put" && ($13 != 5 || $14 != 1) || $2 == "host-put" && $14 != 8 { exit 1 }' \
+    "$dir/csv" || { cat "$dir/csv"; fail "a generation takes other operations"; }
+expect_rows 4 1 exchange --sizes 8,4K --modes host-put,stream-put
+expect_rows 4 3 exchange --sizes 1K --messages 7 --modes put
+# Blocks of unequal size, and of none: for some ranks, and for all but one.
+expect_rows 14 1 transpose --sizes 1,40
+expect_rows 7 2 transpose --matrix 7x40
+expect_rows 9 3 transpose --matrix 10x7 --modes all
+expect_usage "there is no mode device-put here" 2 transpose --modes device-put
+expect_usage "mode stream-put-graph cannot be used: 2 ranks lack something (this one: a device" 2 \
+    pingpong --modes stream-put-graph
+expect_rows 7 4 transpose --matrix 3x70
+expect_rows 3 4 transpose --matrix 1x1 --modes mpi-blocking,host-put,stream-put
+awk -F, '$2 == "mpi-blocking" && $14 != 1 || $2 == "host-put" && $14 != 4 { bad = 1 }
+    $2 == "stream-put" && ($13 != 5 || $14 != 1) { bad = 1 } END { exit bad }' "$dir/csv" ||
+    { cat "$dir/csv"; fail "a transposition takes other operations"; }
+expect_usage "matrix 70000 x 2 is too large" 1 transpose --matrix 70000x2
+expect_usage "--matrix: '7'" 1 transpose --matrix 7
+# A stream that is too short for what two iterations enqueue.
+MPIXQ_HOST_STREAM_DEPTH=64 expect_rows 1 2 exchange --sizes 8 --messages 40 --modes stream
 
 launch 2 pingpong --sizes 8 --seconds 0.2 --trials 2 --csv || fail "--csv ended with $?"
 [ "$(head -n 1 "$dir/out")" = "$header" ] || fail "--csv does not write CSV to stdout"
