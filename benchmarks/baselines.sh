@@ -15,7 +15,7 @@
 # LD_LIBRARY_PATH, or among the packages of python3; what is not found is left out, which the tables
 # say. The parts are the functions below; all of them take some two minutes. Multicast by NVLink
 # stays off, since a failing program can leave it unusable for others.
-parts="exchange hop large bare wide halo skew beside shared"
+parts="exchange hop large bare wide puts halo skew beside shared"
 set -u
 device=${1:?cuda or hip} build=$(cd "${2:?a build tree}" && pwd) folder=${3:-baselines}
 shift $(($# < 3 ? $# : 3))
@@ -29,8 +29,8 @@ for library in nccl nvshmem; do
         export LD_LIBRARY_PATH="${LD_LIBRARY_PATH:+$LD_LIBRARY_PATH:}$packages/$library/lib"
 done
 # What is shown of a table: what the modes do, and their rows, with what is below them.
-shown='^ *[0-9]* *(mpi-|host|stream|peer-|plain-|nccl|nvshmem|one-|a product|GB/s|bytes)|^board'
-shown+='|left out|verified|WRONG'
+shown='^ *[0-9]* *(mpi-|host|stream|peer-|plain-|nccl|nvshmem|one-|device-|a product|GB/s'
+shown+='|bytes)|^board|left out|verified|WRONG'
 
 # bench NAME PROGRAM OPTION...: run it, and show the table and the comparison.
 bench()
@@ -167,6 +167,15 @@ wide()
 {
     bench wide pingpong --bare --sizes 8M,64M --seconds 6 --trials 40 --verify \
         --modes $ours,$graphs,peer-copy,plain-copy${forms:+,nccl,nccl-one-graph}
+}
+
+# Puts with signals beside NVSHMEM's, on the stream and in a kernel, and beside requests.
+puts()
+{
+    local modes=stream,stream-graph,stream-put,stream-put-graph,device-put
+    modes+=${forms:+,nvshmem}${nvshmem:+,nvshmem-device}
+    each_size puts-exchange exchange "16 8K 64K" --modes $modes --seconds 2 --trials 100 --verify
+    each_size puts-hop pingpong "16 8K 64K 1M" --modes $modes --seconds 2 --trials 100 --verify
 }
 
 # So many cells a side for each of two ranks; for four, of a board with two of these each way. Every
