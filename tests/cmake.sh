@@ -25,6 +25,8 @@ if [ "${1:?host or cuda}" = cuda ]; then
 fi
 # shellcheck source=../tools/mpi_env.sh
 . "$top_srcdir/tools/mpi_env.sh"
+# shellcheck source=printed.bash
+. "$top_srcdir/tests/printed.bash"
 dir=$(mktemp -d)
 trap 'rm -rf "$dir"' EXIT
 failed=0
@@ -138,7 +140,7 @@ show cmake --build "$dir/said/made" || exit 1
 # shellcheck disable=SC2086
 printed=$(timeout 60 $MPIEXEC $MPIEXEC_FLAGS -n 2 "$dir/said/made/prog" </dev/null) ||
     fail "the project of doc/install.md"
-[ "$(grep -c 'rank [01]: 1536' <<<"$printed")" = 2 ] || fail "the project printed: $printed"
+each_printed 2 'rank [01]: 1536' <<<"$printed" || fail "the project printed: $printed"
 for line in $(sed -n 's/^| CMake | `\(.*\)` and `\(.*\)` |$/\1\n\2/p' "$top_srcdir/README.md" |
     tr ' ' '^'); do
     grep -qxF "${line//^/ }" "$dir/said/CMakeLists.txt" || fail "the project has no ${line//^/ }"
@@ -151,7 +153,7 @@ show cmake -S "$dir/said" -B "$dir/said/static" -Dmpix_queue_DIR="${config%/*}" 
 # shellcheck disable=SC2086
 printed=$(timeout 60 $MPIEXEC $MPIEXEC_FLAGS -n 2 "$dir/said/static/prog" </dev/null) ||
     fail "the project of doc/install.md, static"
-[ "$(grep -c 'rank [01]: 1536' <<<"$printed")" = 2 ] || fail "the static project printed: $printed"
+each_printed 2 'rank [01]: 1536' <<<"$printed" || fail "the static project printed: $printed"
 mv "$dir"/shared/* "${config%/cmake/*}"
 # Projects that have no C, whose MPI is that of the library as well, and which ask for an older
 # version: what they print is right.
@@ -169,7 +171,7 @@ other()
     # shellcheck disable=SC2086
     printed=$(timeout 60 $MPIEXEC $MPIEXEC_FLAGS -n "$2" "$project/made/prog" </dev/null) ||
         fail "the program in $1"
-    [ "$(grep -cx "$4" <<<"$printed")" = "$2" ] || fail "the program in $1 printed: $printed"
+    each_printed "$2" "$4" <<<"$printed" || fail "the program in $1 printed: $printed"
 }
 other CXX 3 "$top_srcdir/examples/ring.cpp" 'rank [0-2]: 0 of 1000 sums are wrong'
 [ "${MPIXQ_TEST_FORTRAN:-no}" != yes ] ||

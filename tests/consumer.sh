@@ -6,6 +6,8 @@
 # with the static library, and has the library in front of MPI even with --as-needed; so does one in
 # Fortran, whose module is in the installed tree as well
 set -u
+# shellcheck source=printed.bash
+. "$top_srcdir/tests/printed.bash"
 dir=$(mktemp -d)
 trap 'rm -rf "$dir"' EXIT
 failed=0
@@ -84,7 +86,7 @@ check_number()
     check_ranks "$1" 2 'rank [01]: 1536'
 }
 
-# check_ranks NAME RANKS PATTERN: each rank prints a line like that.
+# check_ranks NAME RANKS PATTERN: each rank prints that, and with it its number.
 check_ranks()
 {
     local printed
@@ -97,7 +99,7 @@ check_ranks()
     printed=$(LD_LIBRARY_PATH=$libdir${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH} \
         timeout 60 $MPIEXEC ${MPIEXEC_FLAGS-} -n "$2" "$dir/$1" </dev/null) ||
         fail "$1 ended with an error"
-    [ "$(grep -c "$3" <<<"$printed")" = "$2" ] || fail "$1 printed: $printed"
+    each_printed "$2" "$3" <<<"$printed" || fail "$1 printed: $printed"
 }
 
 cat >"$dir/uses.c" <<'EOF'

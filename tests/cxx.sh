@@ -11,6 +11,8 @@
 set -u
 : "${top_srcdir:?is set by make check}" "${top_builddir:?is set by make check}" "${CC:?}"
 : "${MPIEXEC:=none}" "${MPIEXEC_FLAGS:=}"
+# shellcheck source=printed.bash
+. "$top_srcdir/tests/printed.bash"
 dir=$(mktemp -d)
 trap 'rm -rf "$dir"' EXIT
 failed=0
@@ -96,7 +98,7 @@ hip)
 example)
     for ranks in 1 3; do
         run $ranks ring "$top_srcdir/examples/ring.cpp"
-        [ "$(grep -cx 'rank [0-2]: 0 of 1000 sums are wrong' "$dir/printed")" = $ranks ] || failed=1
+        each_printed $ranks 'rank [0-2]: 0 of 1000 sums are wrong' <"$dir/printed" || failed=1
     done
     ;;
 *) exit 99 ;;

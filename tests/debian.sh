@@ -21,6 +21,8 @@ if [ "$default" != "$MPIXQ_TEST_MPI" ] || [ "$MPIEXEC" = none ]; then
 fi
 # shellcheck source=../tools/mpi_env.sh
 . "$top_srcdir/tools/mpi_env.sh"
+# shellcheck source=printed.bash
+. "$top_srcdir/tests/printed.bash"
 # Here and not in /tmp: ccache knows what it has compiled by where it lies.
 build=$(cd "$top_builddir" && pwd)/debian-build
 rm -rf "$build"
@@ -75,7 +77,7 @@ numbers()
 {
     local printed
     printed=$(launch "${@:2}" 2>&1)
-    [ "$(grep -cx 'rank [01]: 1536' <<<"$printed")" = 2 ] || fail "$1 printed: $printed"
+    each_printed 2 'rank [01]: 1536' <<<"$printed" || fail "$1 printed: $printed"
 }
 "mpicc.$default" "$root"/usr/share/doc/libmpix-queue-dev/examples/exchange.c "${flags[@]}" \
     -o exchange || fail "the program in C"

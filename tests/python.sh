@@ -14,6 +14,8 @@ if [ "$MPIEXEC" = none ] || [ ! -f "$top_builddir/.libs/libmpix_queue.so.0" ]; t
 fi
 # shellcheck source=../tools/mpi_env.sh
 . "$top_srcdir/tools/mpi_env.sh"
+# shellcheck source=printed.bash
+. "$top_srcdir/tests/printed.bash"
 # Debian's mpi4py is for Debian's Python, which may not be the first one.
 for python in python3 /usr/bin/python3 ''; do
     "${python:-false}" -c 'import mpi4py' 2>/dev/null && break
@@ -60,8 +62,7 @@ works "on host streams" 2 "$python" "$top_srcdir/tests/python_queue.py" \
 works "on a stream of HIP" 2 LD_LIBRARY_PATH="$top_builddir/tests/hip_double/.libs" \
     MPIXQ_CHANNELS=fallback MPIXQ_GPU_AWARE=no "$python" "$top_srcdir/tests/python_queue.py" hip
 works "the example" 2 "$python" "$top_srcdir/examples/exchange.py"
-# Launchers may put the text of one rank into a line of another one.
-[ "$(grep -o 'rank [01]: 1536' "$dir/printed" | sort -u | wc -l)" = 2 ] ||
+each_printed 2 'rank [01]: 1536' <"$dir/printed" ||
     { echo "failed: the example printed"; cat "$dir/printed"; failed=1; }
 
 # Behind mpi4py: preloaded, and not.
