@@ -83,6 +83,12 @@ search_cxi_eager()
     for rule in LOOK JOINED EARLY LATE COUNTER OWN RING WORD FREED; do
         expect 1 -DSTARTS=3 "-DBREAK_$rule"
     done
+    expect 0 -DSTARTS=3 -DPARTLY=1
+    expect 0 -DSTARTS=3 -DPARTLY=2
+    for rule in HALF CREDIT; do
+        expect 1 -DSTARTS=3 -DPARTLY=1 "-DBREAK_$rule"
+    done
+    expect 1 -DSTARTS=3 -DPARTLY=2 -DBREAK_COUNT
     expect 0 -DSTARTS=2 -DGPU
     for rule in CLAIM BUSY DRAIN; do
         expect 1 -DSTARTS=2 -DGPU "-DBREAK_$rule"

@@ -7,8 +7,13 @@
  * execute what is armed in any order that the counters allow; a write lands, is counted and is
  * answered at different times, and its answer may come before its data; an atomic arrives, and its
  * end is counted, some time after it was executed. What has come is copied by a thread of the host,
- * as soon as it sees it, or (GPU) by a GPU in the wait for it, which its stream has claimed. With FAILURES any one write may fail, which W
- * counts (COUNTED) or not, and which the ends hear of at any time.
+ * as soon as it sees it, or (GPU) by a GPU in the wait for it, which its stream has claimed. With
+ * FAILURES any one write may fail, which W counts (COUNTED) or not, and which the ends hear of at
+ * any time. With PARTLY the NIC of the sender (1) or of the receiver (2) is short of entries: a
+ * start may have got none, or only the first of its two, when the stream comes to it. What is left
+ * is taken over by the host, which executes each operation when it sees it due, or posts it late.
+ * The other end then arms all in one way, and nothing is freed, which keeps the number of states
+ * low.
  *
  * Names: T, W, D, Q and the words are those of doc/cxi.md; D[p] counts for the starts whose number
  * is p modulo 2. Starts count from 1, arrays by start from 0.
@@ -28,9 +33,15 @@
  *   BREAK_CLAIM     a thread copies without a look at what is claimed
  *   BREAK_BUSY      a wait is claimed though a thread is copying
  *   BREAK_DRAIN     the wait of a GPU ends before its copy
+ *   BREAK_HALF      a start that was armed in part is taken over as a whole
+ *   BREAK_CREDIT    a send that was taken over is executed without a look at its credit
+ *   BREAK_COUNT     so is the end of a receive, without a look at what has come
  */
 #ifndef STARTS
 #define STARTS 3
+#endif
+#ifndef PARTLY
+#define PARTLY 0
 #endif
 #define SLOT(k) ((k) % 2)
 
@@ -56,12 +67,55 @@ bool busy;                     /* a thread copies */
 byte sends, receives; /* executed by the streams */
 byte slot[2], buffer;
 /* By start: of a send what its write waits for, and how far that is, and whether its word is told; */
-bool on_ring[STARTS], on_credit[STARTS];
+bool on_ring[STARTS], on_credit[STARTS], word_posted[STARTS];
 bool wrote[STARTS], landed[STARTS], counted[STARTS], answered[STARTS], told[STARTS];
 /* of a receive. */
-bool armed[STARTS], cleared[STARTS], seen[STARTS], cleared_end[STARTS], done[STARTS], done_end[STARTS];
+bool cts_posted[STARTS] = PARTLY == 1, done_posted[STARTS] = PARTLY == 1;
+bool cleared[STARTS], seen[STARTS], cleared_end[STARTS], done[STARTS], done_end[STARTS];
+/* Taken over: the host's next operation of the start, or how many there are. */
+byte over_send[STARTS] = 2, over_receive[STARTS] = 2;
 bool freed, broke, failed;
 byte ended;
+
+#define IF_ROOM(whose, what) if :: what :: PARTLY == whose -> skip fi
+#define IS_POSTED(k) (on_ring[k - 1] || on_credit[k - 1])
+
+/* The stream comes to a send: the first entry or both may be there already. */
+inline execute_send(k)
+{
+    sends = k;
+    if
+#ifdef BREAK_LATE
+    :: !IS_POSTED(k) -> on_ring[k - 1] = CLEAR(k); word_posted[k - 1] = true
+#else
+    :: !IS_POSTED(k) -> IF_ROOM(1, on_credit[k - 1] = true)
+#endif
+    :: else
+    fi;
+    if
+    :: IS_POSTED(k) && !word_posted[k - 1] -> IF_ROOM(1, word_posted[k - 1] = true)
+    :: else
+    fi;
+#ifdef BREAK_HALF
+    over_send[k - 1] = (word_posted[k - 1] -> 2 : 0)
+#else
+    over_send[k - 1] = (word_posted[k - 1] -> 2 : (IS_POSTED(k) -> 1 : 0))
+#endif
+}
+
+inline execute_receive(k)
+{
+    receives = k;
+    if
+    :: !cts_posted[k - 1] -> IF_ROOM(2, cts_posted[k - 1] = true)
+    :: else
+    fi;
+    if
+    :: cts_posted[k - 1] && !done_posted[k - 1] -> IF_ROOM(2, done_posted[k - 1] = true)
+    :: else
+    fi;
+    over_receive[k - 1] = (done_posted[k - 1] -> 2 : (cts_posted[k - 1] -> 1 : 0))
+}
 
 inline write(k)
 {
@@ -75,24 +129,14 @@ proctype sender()
 
     do
     :: k <= STARTS && !failed ->
-        atomic {
-            sends = k;
-            if
-            :: on_ring[k - 1] || on_credit[k - 1] -> skip
-#ifdef BREAK_LATE
-            :: else -> on_ring[k - 1] = CLEAR(k)
-#else
-            :: else -> on_credit[k - 1] = true
-#endif
-            fi
-        }
+        atomic { execute_send(k) }
         Qs++;
         (send_word >= k || failed);
         k++
     :: else -> break
     od;
     if
-    :: freed = true
+    :: PARTLY == 0 -> freed = true
     :: skip
     fi;
     ended++
@@ -112,11 +156,15 @@ proctype sender_host()
     byte k = 1;
 
     do
-    :: atomic { k <= STARTS && sends < k && MAY_ARM(k) -> on_ring[k - 1] = true; k++ }
+#if PARTLY != 2
+    :: atomic { k <= STARTS && sends < k && MAY_ARM(k) -> on_ring[k - 1] = true;
+        IF_ROOM(1, word_posted[k - 1] = true); k++ }
 #ifdef BREAK_EARLY
-    :: atomic { k <= STARTS && sends < k && !CLEAR(k) -> on_credit[k - 1] = true; k++ }
+    :: atomic { k <= STARTS && sends < k && !CLEAR(k) -> on_credit[k - 1] = true;
+        word_posted[k - 1] = true; k++ }
 #endif
     :: atomic { k <= STARTS && sends >= k -> k++ }
+#endif
     :: ended == 2 -> break
     od
 }
@@ -145,6 +193,60 @@ proctype sender_host()
 #define STARTED(k) (Qr >= (k))
 #endif
 
+#ifdef BREAK_CREDIT
+#define MAY_WRITE(k) true
+#else
+#define MAY_WRITE(k) CLEAR(k)
+#endif
+#ifdef BREAK_COUNT
+#define MAY_END(k) true
+#else
+#define MAY_END(k) (D[CLASS(k)] >= DUE(k))
+#endif
+
+inline tell_send(k)
+{
+    assert(!told[k - 1] && sends >= k);
+    told[k - 1] = true;
+    send_word++
+}
+
+inline clear(k)
+{
+    assert(!cleared[k - 1]);
+    cleared[k - 1] = true;
+    if
+    :: HAS_REGION -> cts++; assert(cts <= sends + 1)
+    :: else -> failed = true
+    fi
+}
+
+inline tell_receive(k)
+{
+    assert(!done[k - 1] && cleared_end[k - 1]);
+    done[k - 1] = true;
+    receive_word++;
+    assert(receive_word == k)
+}
+
+/* What a failure found taken over is left as it is. */
+#define OVER(end, k, step) (over_##end[k - 1] == (step) && !failed)
+#if PARTLY == 1
+#define BY_HOST(k) \
+    :: atomic { OVER(send, k, 0) && MAY_WRITE(k) -> over_send[k - 1] = 1; write(k) } \
+    :: atomic { OVER(send, k, 0) && !CLEAR(k) -> over_send[k - 1] = 1; on_credit[k - 1] = true } \
+    :: atomic { OVER(send, k, 1) && W >= (k) -> over_send[k - 1] = 2; tell_send(k) } \
+    :: atomic { OVER(send, k, 1) && W < (k) -> over_send[k - 1] = 2; word_posted[k - 1] = true }
+#elif PARTLY == 2
+#define BY_HOST(k) \
+    :: atomic { OVER(receive, k, 0) -> over_receive[k - 1] = 1; clear(k) } \
+    :: atomic { OVER(receive, k, 1) && MAY_END(k) -> over_receive[k - 1] = 2; tell_receive(k) } \
+    :: atomic { OVER(receive, k, 1) && D[CLASS(k)] < DUE(k) -> over_receive[k - 1] = 2; \
+        done_posted[k - 1] = true }
+#else
+#define BY_HOST(k)
+#endif
+
 /* A slot is written only when what was in it has been copied. The word says that a start is over
  * only if all that was posted for it was executed, so that its entries can be used again. */
 #define SEND(k) \
@@ -155,20 +257,16 @@ proctype sender_host()
     :: atomic { landed[k - 1] && !counted[k - 1] -> counted[k - 1] = true; D[CLASS(k)]++ } \
     :: atomic { wrote[k - 1] && !answered[k - 1] -> answered[k - 1] = true; W++ } \
     FAIL(k) \
-    :: atomic { W >= (k) && (on_ring[k - 1] || on_credit[k - 1]) && !told[k - 1] -> \
-        told[k - 1] = true; send_word++; assert(sends >= k) }
+    :: atomic { W >= (k) && word_posted[k - 1] && !told[k - 1] -> tell_send(k) }
 #define RECEIVE(k) \
-    :: atomic { armed[k - 1] && STARTED(k) && !cleared[k - 1] -> cleared[k - 1] = true; \
-        if \
-        :: HAS_REGION -> cts++; assert(cts <= sends + 1) \
-        :: else -> failed = true \
-        fi } \
+    :: atomic { cts_posted[k - 1] && STARTED(k) && !cleared[k - 1] -> clear(k) } \
     :: atomic { cleared[k - 1] && !seen[k - 1] -> seen[k - 1] = true; T++ } \
     :: atomic { cleared[k - 1] && !cleared_end[k - 1] -> cleared_end[k - 1] = true; \
         COUNT_END(k) } \
-    :: atomic { armed[k - 1] && D[CLASS(k)] >= DUE(k) && !done[k - 1] -> done[k - 1] = true; \
-        assert(cleared_end[k - 1]); receive_word++; assert(receive_word == k) } \
-    :: atomic { done[k - 1] && !done_end[k - 1] -> done_end[k - 1] = true; COUNT_END(k) }
+    :: atomic { done_posted[k - 1] && D[CLASS(k)] >= DUE(k) && !done[k - 1] -> \
+        tell_receive(k) } \
+    :: atomic { done[k - 1] && !done_end[k - 1] -> done_end[k - 1] = true; COUNT_END(k) } \
+    BY_HOST(k)
 
 proctype network()
 {
@@ -208,7 +306,7 @@ proctype receiver()
     do
     :: k <= STARTS && !failed ->
         assert(buffer == 0); /* the program's, which it reads and writes between its waits */
-        atomic { receives = k; armed[k - 1] = true } /* if the host had not armed it before */
+        atomic { execute_receive(k) }
         Qr++;
 #ifdef GPU
         if
@@ -241,10 +339,12 @@ proctype receiver()
 
 proctype receiver_host()
 {
-    byte r = 1, k;
+    byte r = (PARTLY == 1 -> STARTS + 1 : 1), k;
 
     do
-    :: atomic { r <= STARTS -> armed[r - 1] = true; r++ }
+    :: atomic { r <= STARTS && receives < r -> cts_posted[r - 1] = true;
+        IF_ROOM(2, done_posted[r - 1] = true); r++ }
+    :: atomic { r <= STARTS && receives >= r -> r++ }
 #ifndef GPU
     :: atomic { receive_word > taken && receives > taken && !failed ->
         k = taken + 1; buffer = slot[SLOT(k)]; taken = k }
