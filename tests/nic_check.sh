@@ -59,6 +59,12 @@ same()
     ldconfig -p 2>/dev/null | grep -qE 'libcuda\.so|libamdhip64\.so' ||
         env -u LD_LIBRARY_PATH "$check" --only region-allocation |
         grep -q '^left out *region-allocation *no GPU$' || fail "without a GPU it is not left out"
+    # Also where the event that the wait is told by fires for failures too.
+    CXI_DOUBLE_CHAIN=sum "$check" --only counter-wait-failure | grep -q '^same ' ||
+        fail "where failures count for thresholds, a wait for a counter takes one for a success"
+    CXI_DOUBLE_CHAIN=sum CXI_DOUBLE_WRONG=counter-wait-failure "$check" \
+        --only counter-wait-failure | grep -q '^different .* success' ||
+        fail "a wait that takes a failure for a success is not found"
     [ "$(grep -c '^same ' "$out")" -eq "$(behaviours | wc -l)" ] || fail "not all are the same"
 }
 
