@@ -155,6 +155,7 @@ static uint64_t cntr_word(struct nic_cntr *cntr)
     bool news;
 
     nic_lock();
+    nic.counter_reads++;
     word = cntr_fetch(cntr);
     news = word != cntr->last_read;
     cntr->last_read = word;

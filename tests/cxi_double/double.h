@@ -204,7 +204,7 @@ struct nic {
     int users;   /* domains: the engine runs while there are any */
     bool stands; /* no command is taken from any queue: hooks.c */
     bool refuses_all, no_regions;
-    uint64_t deferred_events, regions_made;
+    uint64_t deferred_events, regions_made, counter_reads;
     int refused, attempts; /* to post what CXI_DOUBLE_REFUSE chooses */
 };
 

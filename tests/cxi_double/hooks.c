@@ -17,6 +17,16 @@ static uint64_t hook_events(void)
     return events;
 }
 
+static uint64_t hook_reads(void)
+{
+    uint64_t reads;
+
+    nic_lock();
+    reads = nic.counter_reads;
+    pthread_mutex_unlock(&nic.lock);
+    return reads;
+}
+
 static void hook_fault(int fault, int op, int first, int count)
 {
     nic_lock();
@@ -128,6 +138,7 @@ __attribute__((visibility("default"))) const struct cxi_double_hooks cxi_double_
     .stores = nic_bell_stores,
     .calls = nic_lock_calls,
     .events = hook_events,
+    .reads = hook_reads,
     .fault = hook_fault,
     .hits = hook_hits,
     .stall = hook_stall,

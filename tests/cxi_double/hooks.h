@@ -32,6 +32,8 @@ struct cxi_double_hooks {
     uint64_t (*calls)(void);
     /* Events so far of deferred operations that were over. */
     uint64_t (*events)(void);
+    /* Calls of fi_cntr_read and fi_cntr_readerr so far. */
+    uint64_t (*reads)(void);
     /* From now on as with CXI_DOUBLE_FAULT, _OP (NIC_FAULT_... and NIC_HIT_... of switches.h),
      * _FIRST and _COUNT, counted anew. */
     void (*fault)(int fault, int op, int first, int count);
