@@ -64,12 +64,14 @@ static bool is_running(const struct nic_slot *slot)
            start_time_of(slot->pid) == slot->start_time;
 }
 
-static int pool_limit(enum nic_pool pool)
+static int pool_limit(unsigned place, enum nic_pool pool)
 {
+    enum { LEFT = 16 };
     const int limits[] = {nic_switches.tles, nic_switches.cntrs, nic_switches.ptltes,
                           nic_switches.les};
+    bool is_crowded = pool == NIC_CNTRS && (int)(place / NIC_GROUPS) == nic_switches.crowded;
 
-    return limits[pool];
+    return is_crowded && limits[pool] > LEFT ? LEFT : limits[pool];
 }
 
 int nic_place_find(unsigned nic_number, uint32_t service, unsigned *place_p)
@@ -100,7 +102,7 @@ bool nic_pool_take(unsigned place, enum nic_pool pool, int count)
     unsigned at = pool_place(place, pool);
     _Atomic int *total = &nic_segment->pools[at][pool];
 
-    if (atomic_fetch_add(total, count) + count > pool_limit(pool)) {
+    if (atomic_fetch_add(total, count) + count > pool_limit(at, pool)) {
         atomic_fetch_sub(total, count);
         return false;
     }

@@ -81,6 +81,8 @@ SWITCH_INT(broken, "CXI_DOUBLE_BROKEN", -1, -1, 3,
            "Number of a NIC of which no domain can be opened; -1: none.")
 SWITCH_INT(bare, "CXI_DOUBLE_BARE", -1, -1, 3,
            "Number of a NIC on which no trigger entries are reserved; -1: none.")
+SWITCH_INT(crowded, "CXI_DOUBLE_CROWDED", -1, -1, 3,
+           "Number of a NIC on which other programs have left 16 counters; -1: none.")
 SWITCH_INT(
     mbps, "CXI_DOUBLE_MBPS", 0, 0, 1000000,
     "Bytes of writes and messages that a process sends by each NIC, in MB per second; 0: any "
