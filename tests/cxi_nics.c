@@ -110,21 +110,13 @@ static void test_limit(void)
     free(out);
 }
 
-/* What the launcher says this rank will be, before MPI says so; 0 if it does not. */
-static int early_rank(void)
-{
-    const char *mpich = getenv("PMI_RANK"), *openmpi = getenv("OMPI_COMM_WORLD_RANK");
-
-    return atoi(mpich != NULL ? mpich : openmpi != NULL ? openmpi : "0");
-}
-
 int main(int argc, char **argv)
 {
     const char *what = argc > 1 ? argv[1] : "";
     long nics = argc > 2 ? atol(argv[2]) : 0;
 
     if (strcmp(what, "unequal") == 0) {
-        nics = early_rank() == 0 ? 1 : 3;
+        nics = mtest_early_rank() == 0 ? 1 : 3;
         (void)setenv("MPIXQ_NICS", nics == 1 ? "1" : "3", 1);
     }
     mtest_begin(&argc, &argv, MPI_THREAD_MULTIPLE);

@@ -389,25 +389,17 @@ static void test_peer(void)
     bytes_free(&b);
 }
 
-/* What the launcher says this rank will be, before MPI says so; 0 if it does not. */
-static int early_rank(void)
-{
-    const char *mpich = getenv("PMI_RANK"), *openmpi = getenv("OMPI_COMM_WORLD_RANK");
-
-    return atoi(mpich != NULL ? mpich : openmpi != NULL ? openmpi : "0");
-}
-
 /* What the ends differ in. Returns how many shares a message above the limit has. */
 static int differ(const char *what, int shares)
 {
     if (strcmp(what, "unequal") == 0) {
-        (void)setenv("MPIXQ_NICS", early_rank() == 0 ? "2" : "4", 1);
+        (void)setenv("MPIXQ_NICS", mtest_early_rank() == 0 ? "2" : "4", 1);
         return 2;
     }
-    if (strcmp(what, "limits") == 0 && early_rank() == 0) {
+    if (strcmp(what, "limits") == 0 && mtest_early_rank() == 0) {
         (void)setenv("MPIXQ_STRIPE_KIB", "16", 1);
     }
-    if (strcmp(what, "fail") == 0 && early_rank() != 0) {
+    if (strcmp(what, "fail") == 0 && mtest_early_rank() != 0) {
         (void)unsetenv("CXI_DOUBLE_FAULT");
     }
     return shares;

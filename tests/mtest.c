@@ -292,6 +292,13 @@ int mtest_transfer(MPIX_Queue queue, MPI_Request *request)
     return rc == MPI_SUCCESS ? MPIX_Queue_wait(queue) : rc;
 }
 
+int mtest_early_rank(void)
+{
+    const char *mpich = getenv("PMI_RANK"), *openmpi = getenv("OMPI_COMM_WORLD_RANK");
+
+    return atoi(mpich != NULL ? mpich : openmpi != NULL ? openmpi : "0");
+}
+
 void mtest_backoff(unsigned *tries)
 {
     unsigned shift = *tries < 8 ? *tries : 8;

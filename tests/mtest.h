@@ -153,6 +153,8 @@ int mtest_kind_of(int code);
 int mtest_transfer(MPIX_Queue queue, MPI_Request *request);
 /* Sleep, longer at each call with the same counter: 10 us to 2 ms. */
 void mtest_backoff(unsigned *tries);
+/* What the launcher says this rank will be, before MPI says so; 0 if it does not. */
+int mtest_early_rank(void);
 
 /* A function for a host stream that holds the stream until the gate is opened. */
 struct mtest_gate {

@@ -313,6 +313,8 @@ static void test_print(void)
     MTEST_CHECK(strstr(text, "level 4 to itself (memory of the process)") != NULL);
     MTEST_EQ(strstr(text, "peers (fallback: signals travel in messages of MPI") != NULL,
              mtest_size > 1);
+    MTEST_EQ(strstr(text, "more than 4096 bytes are read from memory of") != NULL,
+             mtest_size > 1 && !by_nics);
     MTEST_EQ(strstr(text, "rights to their NICs") != NULL, mtest_size > 1 && by_nics);
     MTEST_EQ(strstr(text, "no NICs: ") != NULL, mtest_size > 1 && !by_nics);
     MTEST_OK(MPIX_Window_free(&w));

@@ -5,12 +5,13 @@
  * without signals at either end, against a model that all ranks compute. What a signal counted is
  * there when the wait for it returns; all is there after a flush, and nothing else has changed.
  * Arguments: rounds, puts and gets in each, first seed; and "nics": all puts but one to each signal
- * go by NICs.
+ * go by NICs; or "unequal": odd ranks have MPIXQ_CMA=no.
  */
 #define RMA_AREA (24 << 20)
 #include "rma_random.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 static int by_nics;
 
@@ -72,7 +73,10 @@ int main(int argc, char **argv)
     unsigned long long seed = argc > 3 ? (unsigned long long)atoi(argv[3]) : 1;
     MPIX_Queue queue;
 
-    by_nics = argc > 4;
+    by_nics = argc > 4 && strcmp(argv[4], "nics") == 0;
+    if (argc > 4 && strcmp(argv[4], "unequal") == 0 && mtest_early_rank() % 2 == 1) {
+        (void)setenv("MPIXQ_CMA", "no", 1);
+    }
     mtest_begin(&argc, &argv, MPI_THREAD_MULTIPLE);
     model = malloc(AREA);
     MTEST_OK(

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright (c) 2026 the mpix-queue authors */
+#include "pull.h"
 #include "window.h"
 
 #include "ipc/window.h"
@@ -82,6 +83,7 @@ void mpixq_rma_window_fail(struct mpixq_window *window, int code)
     char text[MPI_MAX_ERROR_STRING] = "";
     int none = MPI_SUCCESS, length;
 
+    mpixq_rma_pull_end(window);
     if (atomic_compare_exchange_strong(&window->failed, &none, code)) {
         (void)PMPI_Error_string(code, text, &length);
         if (window->mapped != NULL) {

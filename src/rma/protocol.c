@@ -8,6 +8,7 @@
 
 #include "direct.h"
 #include "message.h"
+#include "pull.h"
 #include "rights.h"
 #include "signal_word.h"
 #include "transport.h"
@@ -77,12 +78,49 @@ static int take_tag(struct mpixq_rma_peer *peer)
     return 0; /* the peer has more under way than it may */
 }
 
-/* Receive data from the peer into the op's memory, and tell it to send. */
+static void answer_flush(struct mpixq_window *window, struct mpixq_rma_peer *peer)
+{
+    if (peer->to_answer != 0 && peer->arrived >= peer->to_answer) {
+        mpixq_rma_answer(window, peer, MPIXQ_RMA_FLUSHED, 0, 0, peer->arrived);
+        peer->to_answer = 0;
+    }
+}
+
+/* The data of an op has moved: to this process, or away. */
+static void has_come(struct mpixq_window *window, struct mpixq_rma_peer *peer,
+                     struct mpixq_rma_op *op)
+{
+    mpixq_rma_tell(window, op, peer->rank);
+    if (op->is_own) {
+        peer->gets--;
+    } else {
+        peer->arrived++;
+        answer_flush(window, peer);
+    }
+    mpixq_rma_end(window, op);
+}
+
+static void has_left(struct mpixq_window *window, struct mpixq_rma_peer *peer,
+                     struct mpixq_rma_op *op)
+{
+    if (op != NULL) {
+        mpixq_rma_tell(window, op, peer->rank);
+        peer->waiting--;
+        mpixq_rma_end(window, op);
+    }
+}
+
+/* Read data into the op's memory; or receive it from the peer, and tell that to send. */
 static void receive_data(struct mpixq_window *window, struct mpixq_rma_peer *peer,
-                         struct mpixq_rma_op *op, uint64_t key)
+                         struct mpixq_rma_op *op, const struct mpixq_rma_header *header)
 {
     int rc = MPI_ERR_OTHER;
 
+    if (mpixq_rma_pull(peer->neighbour, op->data, header->from, op->header.bytes)) {
+        mpixq_rma_answer(window, peer, MPIXQ_RMA_TAKEN, header->key, op->header.offset, 0);
+        has_come(window, peer, op);
+        return;
+    }
     op->tag = take_tag(peer);
     op->peer = peer->rank;
     if (op->tag != 0) {
@@ -95,17 +133,29 @@ static void receive_data(struct mpixq_window *window, struct mpixq_rma_peer *pee
         return;
     }
     DL_APPEND(window->moving, op);
-    mpixq_rma_answer(window, peer, MPIXQ_RMA_GO, key, op->header.offset, (uint64_t)op->tag);
+    mpixq_rma_answer(window, peer, MPIXQ_RMA_GO, header->key, op->header.offset, (uint64_t)op->tag);
+}
+
+/* The data of which op the answer is about: its tag, if it has one. NULL: the window has failed. */
+static struct mpixq_rma_op *take_leaving(struct mpixq_window *window,
+                                         const struct mpixq_rma_header *header, int from)
+{
+    struct mpixq_rma_op *op = take_asked(window, header->to, from);
+
+    if (op != NULL && op->header.message != MPIXQ_RMA_GET && header->value <= MPIXQ_RMA_AHEAD) {
+        return op;
+    }
+    mpixq_rma_mpi_failed(window, MPI_ERR_OTHER, "understand an answer");
+    mpixq_rma_op_free(window, op);
+    return NULL;
 }
 
 static void send_data(struct mpixq_window *window, const struct mpixq_rma_header *header, int from)
 {
-    struct mpixq_rma_op *op = take_asked(window, header->to, from);
+    struct mpixq_rma_op *op = take_leaving(window, header, from);
     int rc;
 
-    if (op == NULL || op->header.message == MPIXQ_RMA_GET || header->value > MPIXQ_RMA_AHEAD) {
-        mpixq_rma_mpi_failed(window, MPI_ERR_OTHER, "understand an answer");
-        mpixq_rma_op_free(window, op);
+    if (op == NULL) {
         return;
     }
     rc = PMPI_Isend(op->data, (int)op->header.bytes, MPI_BYTE, from, (int)header->value,
@@ -118,32 +168,17 @@ static void send_data(struct mpixq_window *window, const struct mpixq_rma_header
     DL_APPEND(window->moving, op);
 }
 
-static void answer_flush(struct mpixq_window *window, struct mpixq_rma_peer *peer)
-{
-    if (peer->to_answer != 0 && peer->arrived >= peer->to_answer) {
-        mpixq_rma_answer(window, peer, MPIXQ_RMA_FLUSHED, 0, 0, peer->arrived);
-        peer->to_answer = 0;
-    }
-}
-
 /* MPI has moved the data of an op. */
 static void moved(struct mpixq_window *window, struct mpixq_rma_op *op)
 {
     struct mpixq_rma_peer *peer = mpixq_rma_peer(window, op->peer);
 
-    mpixq_rma_tell(window, op, op->peer);
     if (op->tag == 0) {
-        peer->waiting--;
+        has_left(window, peer, op);
     } else {
         peer->tags &= ~(1U << (op->tag - 1));
-        if (op->is_own) {
-            peer->gets--;
-        } else {
-            peer->arrived++;
-            answer_flush(window, peer);
-        }
+        has_come(window, peer, op);
     }
-    mpixq_rma_end(window, op);
 }
 
 static void look_at_data(struct mpixq_window *window)
@@ -239,7 +274,7 @@ static void came_put(struct mpixq_window *window, const struct mpixq_rma_header 
     }
     op = op_about(window, header, MPIXQ_RMA_PUT);
     if (op != NULL) {
-        receive_data(window, peer, op, header->key);
+        receive_data(window, peer, op, header);
     }
 }
 
@@ -258,6 +293,7 @@ static void came_get(struct mpixq_window *window, const struct mpixq_rma_header 
     if (op != NULL) {
         op->header.to = header->key;
         op->header.is_eager = header->bytes <= MPIXQ_RMA_EAGER;
+        op->header.from = (uint64_t)(uintptr_t)op->data;
         mpixq_rma_send(window, peer, MPIXQ_RMA_DATA, op);
     }
 }
@@ -273,7 +309,7 @@ static void came_reply(struct mpixq_window *window, const struct mpixq_rma_heade
         return;
     }
     if (!header->is_eager) {
-        receive_data(window, peer, op, header->key);
+        receive_data(window, peer, op, header);
         return;
     }
     if (header->bytes > 0) {
@@ -343,6 +379,9 @@ static void came(struct mpixq_window *window, const struct mpixq_rma_header *hea
     case MPIXQ_RMA_GO:
         send_data(window, header, peer->rank);
         break;
+    case MPIXQ_RMA_TAKEN:
+        has_left(window, peer, take_leaving(window, header, peer->rank));
+        break;
     case MPIXQ_RMA_REFUSE:
         came_refusal(window, header, peer);
         break;
@@ -388,6 +427,7 @@ static bool begin_part(const struct mpixq_transfer *transfer, bool is_get,
     }
     op->header.value = !is_get && window->direct != NULL;
     op->header.is_eager = !is_get && op->header.bytes <= MPIXQ_RMA_EAGER;
+    op->header.from = is_get ? 0 : (uint64_t)(uintptr_t)op->data;
     peer->started += !is_get;
     mpixq_rma_send(window, peer, is_get ? MPIXQ_RMA_GETS : MPIXQ_RMA_DATA, op);
     return true;

@@ -5,7 +5,9 @@
  *
  *     put   up to 4 KiB   PUT with the data  --->  into the window; event
  *                         event: the data is in the message
- *           more          PUT                --->  checked, a receive into the window posted
+ *           more          PUT                --->  checked, and read from there (pull.h); event
+ *                         event              <---  TAKEN
+ *           else          PUT                --->  checked, a receive into the window posted
  *                                            <---  GO, with its tag
  *                         MPI_Isend of the window's memory; event at each end when it is done
  *     get                 GET                --->  checked

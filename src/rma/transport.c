@@ -65,6 +65,16 @@ void mpixq_rma_op_free(struct mpixq_window *window, struct mpixq_rma_op *op)
     }
 }
 
+static const struct mpixq_rma_neighbour *find_neighbour(const struct mpixq_window *window, int rank)
+{
+    for (int i = 0; i < window->n_neighbours; i++) {
+        if (window->neighbours[i].rank == rank) {
+            return &window->neighbours[i];
+        }
+    }
+    return NULL;
+}
+
 struct mpixq_rma_peer *mpixq_rma_peer(struct mpixq_window *window, int rank)
 {
     struct mpixq_rma_peer *peer;
@@ -76,6 +86,7 @@ struct mpixq_rma_peer *mpixq_rma_peer(struct mpixq_window *window, int rank)
     peer = mpixq_alloc(sizeof *peer); /* freed in mpixq_rma_transport_close */
     if (peer != NULL) {
         peer->rank = rank;
+        peer->neighbour = find_neighbour(window, rank);
         HASH_ADD_INT(window->peers, rank, peer);
         if (mpixq_in_table(peer->hh)) {
             return peer;

@@ -26,6 +26,7 @@
 
 struct mpixq_nic_peer;
 struct mpixq_rma_grant;
+struct mpixq_rma_neighbour;
 struct mpixq_window;
 
 enum {
@@ -39,7 +40,8 @@ enum mpixq_rma_message {
     MPIXQ_RMA_PUT = 1,
     MPIXQ_RMA_GET,
     MPIXQ_RMA_REPLY,  /* to a get: its data */
-    MPIXQ_RMA_GO,     /* to data by rendezvous: send it */
+    MPIXQ_RMA_GO,     /* to data by rendezvous: send it, */
+    MPIXQ_RMA_TAKEN,  /* or it was read from there */
     MPIXQ_RMA_REFUSE, /* to a put or a get: why it cannot be */
     MPIXQ_RMA_FLUSH,
     MPIXQ_RMA_FLUSHED,
@@ -59,6 +61,7 @@ struct mpixq_rma_header {
     uint64_t key;                /* by which an answer names this one */
     uint64_t to;                 /* an answer: to which */
     uint64_t offset, bytes;
+    uint64_t from; /* data by rendezvous: where it is in the memory of its sender */
     /* GO: the tag; REFUSE: the error; FLUSH, FLUSHED: how many puts; PUT: its sender has NICs */
     uint64_t value;
 };
@@ -81,6 +84,7 @@ enum mpixq_rma_line { MPIXQ_RMA_ANSWERS, MPIXQ_RMA_DATA, MPIXQ_RMA_GETS, MPIXQ_R
 
 struct mpixq_rma_peer {
     int rank;
+    const struct mpixq_rma_neighbour *neighbour; /* NULL: it is none */
     struct mpixq_rma_op *lines[MPIXQ_RMA_N_LINES];
     uint64_t sent, known; /* puts and gets to it; of these it has said that it took so many */
     uint64_t taken, told; /* likewise from it; so many it was told of */

@@ -114,10 +114,13 @@ struct mpixq_rma_slots {
     struct mpixq_rma_slot slots[];
 };
 
-/* A process of the window that this one could see end. */
+/* A process of the window that this one could see end; and (pull.h) its mark, where that is, and
+ * whether this one can read its memory. */
 struct mpixq_rma_neighbour {
     int rank;
     struct mpixq_process process;
+    uint64_t mark, mark_at;
+    bool can_read;
 };
 
 struct mpixq_window {
@@ -142,8 +145,9 @@ struct mpixq_window {
     struct mpixq_rma_neighbour *neighbours;
     int n_neighbours;
 
-    atomic_int failed;    /* an MPI code: all waits fail */
-    atomic_long enqueued; /* puts and plans that streams have not started yet */
+    _Atomic uint64_t mark; /* (pull.h) by which others know it; 0: none */
+    atomic_int failed;     /* an MPI code: all waits fail */
+    atomic_long enqueued;  /* puts and plans that streams have not started yet */
     /* In memory of GPUs: MPIXQ_MAPPED_LANES, made when it is first enqueued for, and kept with the
      * memory of the window; and graphs that have something of it. */
     _Atomic(struct mpixq_rma_lane *) lanes;

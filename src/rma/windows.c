@@ -12,6 +12,7 @@
 #include "match/match.h"
 #include "match/match_internal.h"
 #include "protocol.h"
+#include "pull.h"
 #include "queued.h"
 #include "rma.h"
 #include "stream/memory.h"
@@ -23,7 +24,7 @@
 #include "window.h"
 
 /* What the processes of a window have to have in common: the form of blocks and messages. */
-enum { VERSION = 2, PAGE = 4096 };
+enum { VERSION = 3, PAGE = 4096 };
 
 static _Atomic uint64_t last_number;
 
@@ -43,6 +44,7 @@ static void dismantle(struct mpixq_window *window, bool keep_comm)
 {
     struct mpixq_rma_slots *table, *next;
 
+    mpixq_rma_pull_end(window);
     mpixq_rma_direct_close(window);
     mpixq_rma_protocol_close(window);
     mpixq_mapped_close(window->mapped);
@@ -152,21 +154,34 @@ static struct mpixq_process own_process(void)
     return process;
 }
 
+/* What the processes of a window say of themselves; no padding. */
+struct card {
+    struct mpixq_process process;
+    uint64_t mark, mark_at;
+};
+
+static void keep(struct mpixq_window *window, struct mpixq_rma_neighbour *neighbour, int rank,
+                 const struct card *card)
+{
+    *neighbour = (struct mpixq_rma_neighbour){
+        .rank = rank, .process = card->process, .mark = card->mark, .mark_at = card->mark_at};
+    neighbour->can_read = mpixq_rma_pull_can(window, neighbour);
+}
+
 /* The processes that this one sees, and would see end. Of others nothing is kept. */
-static void keep_seen(struct mpixq_window *window, const struct mpixq_process all[])
+static void keep_seen(struct mpixq_window *window, const struct card all[])
 {
     int n = 0;
 
     for (int pass = 0; pass < 2; pass++) {
         for (int i = 0; i < window->size; i++) {
-            if (i == window->rank || !mpixq_process_is_seen(&all[i])) {
+            if (i == window->rank || !mpixq_process_is_seen(&all[i].process)) {
                 continue;
             }
             if (pass == 0) {
                 n++;
             } else if (window->n_neighbours < n) {
-                window->neighbours[window->n_neighbours++] =
-                    (struct mpixq_rma_neighbour){.rank = i, .process = all[i]};
+                keep(window, &window->neighbours[window->n_neighbours++], i, &all[i]);
             }
         }
         if (pass == 0) {
@@ -178,8 +193,9 @@ static void keep_seen(struct mpixq_window *window, const struct mpixq_process al
 
 static int meet(struct mpixq_window *window)
 {
-    struct mpixq_process self = own_process();
-    struct mpixq_process *all = mpixq_alloc((size_t)window->size * sizeof *all);
+    const struct card self = {own_process(), atomic_load(&window->mark),
+                              (uint64_t)(uintptr_t)&window->mark};
+    struct card *all = mpixq_alloc((size_t)window->size * sizeof *all);
     enum mpixq_error error = agree(&(struct mpixq_window_spec){0}, window->comm, all != NULL);
     int rc = mpixq_error_code(error);
 
@@ -191,6 +207,16 @@ static int meet(struct mpixq_window *window)
     }
     mpixq_free(all);
     return rc;
+}
+
+static int count_readable(const struct mpixq_window *window)
+{
+    int n = 0;
+
+    for (int i = 0; i < window->n_neighbours; i++) {
+        n += window->neighbours[i].can_read;
+    }
+    return n;
 }
 
 /* What others are reached by, as far as it is known before they are. */
@@ -206,16 +232,17 @@ static void describe_others(const struct mpixq_window *window, char *text, size_
                        window->size - 1, window->n_nics);
     } else {
         (void)snprintf(text, room,
-                       "level 0 to %d peers (fallback: signals travel in messages of MPI; no NICs: "
-                       "%.100s), ",
-                       window->size - 1, window->why_not_direct);
+                       "level 0 to %d peers (fallback: signals travel in messages of MPI, and more "
+                       "than %d bytes are read from memory of %d of them; no NICs: %.100s), ",
+                       window->size - 1, MPIXQ_RMA_EAGER, count_readable(window),
+                       window->why_not_direct);
     }
 }
 
 /* For MPIXQ_INFO. */
 static void print(const struct mpixq_window *window)
 {
-    char others[256] = "";
+    char others[320] = "";
 
     if (window->size > 1) {
         describe_others(window, others, sizeof others);
@@ -249,6 +276,7 @@ static int open_window(struct mpixq_window *window, const struct mpixq_window_sp
         }
         return mpixq_error_code(error);
     }
+    mpixq_rma_pull_open(window);
     rc = choose_id(window);
     rc = rc ? rc : meet(window);
     if (rc == MPI_SUCCESS && spec->kind == NULL) {

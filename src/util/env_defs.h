@@ -98,3 +98,8 @@ MPIXQ_ENV_INT(
     "bytes of a message up to which a send on the channels ipc and cxi completes without "
     "its receive, if memory for that is left, as both ends have it, and on cxi not if the NIC "
     "receives into memory of a GPU; 0: none does")
+MPIXQ_ENV_CHOICE(
+    cma, "MPIXQ_CMA", "auto", "auto|no",
+    "puts and gets of more than 4096 bytes between processes of a node, by the "
+    "fallback: auto has the process that the data is for read it from the memory of "
+    "the other (process_vm_readv), where the system lets both do so; else MPI moves it")
