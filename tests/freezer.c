@@ -115,7 +115,7 @@ static bool is_spared(pid_t thread, pid_t spared, const char *const names[])
     (void)snprintf(path, sizeof path, "/proc/self/task/%d/comm", (int)thread);
     file = fopen(path, "r");
     if (file != NULL) {
-        (void)fscanf(file, "%31s", name);
+        (void)!fscanf(file, "%31s", name);
         (void)fclose(file);
     }
     while (*names != NULL && strcmp(name, *names) != 0) {

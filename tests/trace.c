@@ -232,7 +232,7 @@ static char *read_file(const char *path)
         mtest_fail(__FILE__, __LINE__, "cannot read %s", path);
         return text;
     }
-    (void)fread(text, 1, (1 << 22) - 1, file);
+    (void)!fread(text, 1, (1 << 22) - 1, file);
     fclose(file);
     return text;
 }
