@@ -331,6 +331,35 @@ static void test_freed_meanwhile(void)
     MTEST_OK(MPIX_Window_free(&w));
 }
 
+/* While this thread captures a stream, which forbids calls that might wait for what is captured, a
+ * window is allocated, put to and freed, and the capture stays valid. */
+static void test_while_capturing(void)
+{
+    bool hip = strcmp(mtest_gpu_kind(), "hipStream_t") == 0;
+    int (*begin)(void *, int), (*end)(void *, void **), (*destroy)(void *), rc;
+    void *stream = mtest_gpu_stream(), *graph = NULL, *base;
+    MPIX_Blk mine, theirs, source;
+    MPIX_Window w;
+
+    *(void **)&begin = mtest_gpu_symbol(hip ? "hipStreamBeginCapture" : "cuStreamBeginCapture_v2");
+    *(void **)&end = mtest_gpu_symbol(hip ? "hipStreamEndCapture" : "cuStreamEndCapture");
+    *(void **)&destroy = mtest_gpu_symbol(hip ? "hipGraphDestroy" : "cuGraphDestroy");
+    MTEST_CHECK(begin != NULL && end != NULL && destroy != NULL);
+    MTEST_EQ(begin(stream, 0), 0); /* of the mode that forbids most */
+    w = allocate(mtest_gpu_kind(), 2 * (MPI_Aint)AREA, &base, &rc);
+    MTEST_OK(rc);
+    MTEST_OK(MPIX_Blk_init(w, AREA, AREA, MPIX_SIGNAL_NULL, &mine));
+    MTEST_OK(MPIX_Blk_init(w, 0, AREA, MPIX_SIGNAL_NULL, &source));
+    theirs = of_next(&mine);
+    MTEST_OK(MPIX_Put(&source, &theirs));
+    MTEST_OK(MPIX_Window_flush(w));
+    MTEST_OK(MPIX_Window_free(&w));
+    MTEST_EQ(end(stream, &graph), 0);
+    MTEST_CHECK(graph != NULL);
+    MTEST_EQ(destroy(graph), 0);
+    mtest_gpu_stream_end(stream);
+}
+
 /* Where it cannot be, every process is told so. */
 static void expect_refused(void)
 {
@@ -377,6 +406,7 @@ int main(int argc, char **argv)
     } else if (argc > 1 && strcmp(argv[1], "allocated") == 0) {
         test_allocated();
         test_freed_meanwhile();
+        test_while_capturing();
     } else {
         run_all(rounds, n, argc > 3 ? (unsigned long long)atoi(argv[3]) : 1);
     }
