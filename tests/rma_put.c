@@ -67,6 +67,41 @@ static void run_round(int n, unsigned long long seed, MPIX_Queue queue)
     end_round(n, &plan);
 }
 
+/* All to the next rank, which looks at what has come now and then only. */
+static void test_many(void)
+{
+    enum { MANY = 300, BYTES = 5000 };
+    int next = (mtest_rank + 1) % mtest_size, previous = (mtest_rank + mtest_size - 1) % mtest_size;
+    MPIX_Blk mine[MANY], theirs[MANY], out;
+
+    memset(memory + AREA, GUARD, AREA);
+    make_signal(MANY, &remote_signal);
+    for (int i = 0; i < MANY; i++) {
+        MTEST_OK(MPIX_Blk_init(window, AREA + (MPI_Aint)i * (BYTES + GAP), BYTES, remote_signal,
+                               &mine[i]));
+    }
+    MPI_Sendrecv(mine, sizeof mine, MPI_BYTE, previous, 0, theirs, sizeof theirs, MPI_BYTE, next, 0,
+                 MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+    for (int i = 0; i < MANY; i++) {
+        MTEST_OK(MPIX_Blk_init(window, i, BYTES, MPIX_SIGNAL_NULL, &out));
+        MTEST_OK(MPIX_Put(&out, &theirs[i]));
+    }
+    MTEST_OK(MPIX_Signal_wait(remote_signal));
+    for (size_t at = AREA; at < 2 * (size_t)AREA; at++) {
+        size_t i = (at - AREA) / (BYTES + GAP), in = (at - AREA) % (BYTES + GAP);
+        int expected = i < MANY && in < BYTES ? data_at(previous, i + in) : GUARD;
+
+        if (memory[at] != expected) {
+            mtest_fail(__FILE__, __LINE__, "byte %zu of put %zu is %d, expected %d", in, i,
+                       memory[at], expected);
+            break;
+        }
+    }
+    MTEST_OK(MPIX_Window_flush(window));
+    MPI_Barrier(MPI_COMM_WORLD);
+    MTEST_OK(MPIX_Signal_free(&remote_signal));
+}
+
 int main(int argc, char **argv)
 {
     int rounds = argc > 1 ? atoi(argv[1]) : 8, n = argc > 2 ? atoi(argv[2]) : 20;
@@ -86,6 +121,7 @@ int main(int argc, char **argv)
     for (int round = 0; round < rounds; round++) {
         run_round(ops_of_round(n, round), seed + (unsigned long long)round, queue);
     }
+    test_many();
     MTEST_OK(MPIX_Queue_free(&queue));
     MTEST_OK(MPIX_Window_free(&window));
     MTEST_CHECK(window == MPIX_WINDOW_NULL);

@@ -16,7 +16,9 @@
 #include "util/log.h"
 #include "window.h"
 
-enum { PART = 4 << 20 };
+/* Receives for data of a peer are posted in the order in which it is told to send, and that is the
+ * order in which it sends: so all data can have one tag. */
+enum { PART = 4 << 20, DATA_TAG = 1 };
 
 /* ---- At the end that starts ---- */
 
@@ -67,17 +69,6 @@ static struct mpixq_rma_op *take_asked(struct mpixq_window *window, uint64_t key
 
 /* ---- Data by rendezvous ---- */
 
-static int take_tag(struct mpixq_rma_peer *peer)
-{
-    for (int i = 0; i < MPIXQ_RMA_AHEAD; i++) {
-        if ((peer->tags >> i & 1) == 0) {
-            peer->tags |= 1U << i;
-            return i + 1;
-        }
-    }
-    return 0; /* the peer has more under way than it may */
-}
-
 static void answer_flush(struct mpixq_window *window, struct mpixq_rma_peer *peer)
 {
     if (peer->to_answer != 0 && peer->arrived >= peer->to_answer) {
@@ -114,35 +105,33 @@ static void has_left(struct mpixq_window *window, struct mpixq_rma_peer *peer,
 static void receive_data(struct mpixq_window *window, struct mpixq_rma_peer *peer,
                          struct mpixq_rma_op *op, const struct mpixq_rma_header *header)
 {
-    int rc = MPI_ERR_OTHER;
+    int rc;
 
     if (mpixq_rma_pull(peer->neighbour, op->data, header->from, op->header.bytes)) {
         mpixq_rma_answer(window, peer, MPIXQ_RMA_TAKEN, header->key, op->header.offset, 0);
         has_come(window, peer, op);
         return;
     }
-    op->tag = take_tag(peer);
+    op->comes = true;
     op->peer = peer->rank;
-    if (op->tag != 0) {
-        rc = PMPI_Irecv(op->data, (int)op->header.bytes, MPI_BYTE, peer->rank, op->tag,
-                        window->comm, &op->request);
-    }
+    rc = PMPI_Irecv(op->data, (int)op->header.bytes, MPI_BYTE, peer->rank, DATA_TAG, window->comm,
+                    &op->request);
     if (rc != MPI_SUCCESS) {
         mpixq_rma_mpi_failed(window, rc, "receive data");
         mpixq_rma_op_free(window, op);
         return;
     }
     DL_APPEND(window->moving, op);
-    mpixq_rma_answer(window, peer, MPIXQ_RMA_GO, header->key, op->header.offset, (uint64_t)op->tag);
+    mpixq_rma_answer(window, peer, MPIXQ_RMA_GO, header->key, op->header.offset, 0);
 }
 
-/* The data of which op the answer is about: its tag, if it has one. NULL: the window has failed. */
+/* The data of which op the answer is about. NULL: the window has failed. */
 static struct mpixq_rma_op *take_leaving(struct mpixq_window *window,
                                          const struct mpixq_rma_header *header, int from)
 {
     struct mpixq_rma_op *op = take_asked(window, header->to, from);
 
-    if (op != NULL && op->header.message != MPIXQ_RMA_GET && header->value <= MPIXQ_RMA_AHEAD) {
+    if (op != NULL && op->header.message != MPIXQ_RMA_GET) {
         return op;
     }
     mpixq_rma_mpi_failed(window, MPI_ERR_OTHER, "understand an answer");
@@ -158,8 +147,8 @@ static void send_data(struct mpixq_window *window, const struct mpixq_rma_header
     if (op == NULL) {
         return;
     }
-    rc = PMPI_Isend(op->data, (int)op->header.bytes, MPI_BYTE, from, (int)header->value,
-                    window->comm, &op->request);
+    rc = PMPI_Isend(op->data, (int)op->header.bytes, MPI_BYTE, from, DATA_TAG, window->comm,
+                    &op->request);
     if (rc != MPI_SUCCESS) {
         mpixq_rma_mpi_failed(window, rc, "send data");
         mpixq_rma_op_free(window, op);
@@ -173,11 +162,10 @@ static void moved(struct mpixq_window *window, struct mpixq_rma_op *op)
 {
     struct mpixq_rma_peer *peer = mpixq_rma_peer(window, op->peer);
 
-    if (op->tag == 0) {
-        has_left(window, peer, op);
-    } else {
-        peer->tags &= ~(1U << (op->tag - 1));
+    if (op->comes) {
         has_come(window, peer, op);
+    } else {
+        has_left(window, peer, op);
     }
 }
 
@@ -485,7 +473,7 @@ void mpixq_rma_protocol_close(struct mpixq_window *window)
     }
     DL_FOREACH_SAFE(window->moving, op, next)
     {
-        if (op->tag != 0) {
+        if (op->comes) {
             (void)PMPI_Cancel(&op->request);
         }
         (void)PMPI_Request_free(&op->request);

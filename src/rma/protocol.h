@@ -8,7 +8,7 @@
  *           more          PUT                --->  checked, and read from there (pull.h); event
  *                         event              <---  TAKEN
  *           else          PUT                --->  checked, a receive into the window posted
- *                                            <---  GO, with its tag
+ *                                            <---  GO
  *                         MPI_Isend of the window's memory; event at each end when it is done
  *     get                 GET                --->  checked
  *                                            <---  REPLY: as a put into the block of the getter

@@ -62,7 +62,7 @@ struct mpixq_rma_header {
     uint64_t to;                 /* an answer: to which */
     uint64_t offset, bytes;
     uint64_t from; /* data by rendezvous: where it is in the memory of its sender */
-    /* GO: the tag; REFUSE: the error; FLUSH, FLUSHED: how many puts; PUT: its sender has NICs */
+    /* REFUSE: the error; FLUSH, FLUSHED: how many puts; PUT: its sender has NICs */
     uint64_t value;
 };
 
@@ -73,7 +73,7 @@ struct mpixq_rma_op {
     char *data;                    /* in the window of this process */
     uint32_t signal, generation;   /* of this process, that is told when the data has moved */
     bool is_own;                   /* a put or get started here */
-    int tag;                       /* of data that comes; 0: none */
+    bool comes;                    /* its data is received, and not sent */
     struct mpixq_rma_grant *grant; /* of a put by NICs; NULL: no signal */
     MPI_Request request;           /* of data that moves */
     struct mpixq_rma_op *next, *prev;
@@ -90,7 +90,6 @@ struct mpixq_rma_peer {
     uint64_t taken, told; /* likewise from it; so many it was told of */
     int waiting;          /* data by rendezvous, from the message on until it has moved */
     int gets;
-    uint32_t tags;      /* a bit for each that data from there has */
     uint64_t started;   /* puts to it */
     uint64_t asked;     /* up to which a flush was asked for, */
     uint64_t flushed;   /* and answered */
