@@ -105,9 +105,8 @@ static void fail(struct mpixq_pair *pair, struct mpixq_pair *part)
     int code = atomic_load(&part->error);
 
     if (!mpixq_pair_has_failed(pair)) {
-        mpixq_failure_abandon(pair);
-        mpixq_queue_fail(atomic_load(&pair->queue), pair,
-                         code != MPI_SUCCESS ? code : mpixq_pair_peer_failed(part), "partition");
+        mpixq_failure_of(pair->id, code != MPI_SUCCESS ? code : mpixq_pair_peer_failed(part),
+                         "partition");
     }
 }
 
