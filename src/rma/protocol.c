@@ -144,7 +144,8 @@ static void send_data(struct mpixq_window *window, const struct mpixq_rma_header
     struct mpixq_rma_op *op = take_leaving(window, header, from);
     int rc;
 
-    if (op == NULL) {
+    if (op == NULL || atomic_load(&window->failed) != MPI_SUCCESS) {
+        mpixq_rma_op_free(window, op); /* the program may have used the block again */
         return;
     }
     rc = PMPI_Isend(op->data, (int)op->header.bytes, MPI_BYTE, from, DATA_TAG, window->comm,
@@ -462,6 +463,26 @@ bool mpixq_rma_is_quiet(const struct mpixq_window *window)
            window->n_queued == 0 && mpixq_rma_direct_is_quiet(window);
 }
 
+/* What MPI has begun to receive cannot be cancelled. */
+static void end_data(struct mpixq_window *window)
+{
+    uint64_t until_ns = mpixq_rma_patience();
+    struct mpixq_rma_op *op, *next;
+
+    DL_FOREACH(window->moving, op)
+    {
+        if (op->comes && op->request != MPI_REQUEST_NULL) {
+            (void)PMPI_Cancel(&op->request);
+        }
+    }
+    DL_FOREACH_SAFE(window->moving, op, next)
+    {
+        window->in_use |= !mpixq_rma_request_end(&op->request, until_ns);
+        DL_DELETE(window->moving, op);
+        mpixq_free(op);
+    }
+}
+
 void mpixq_rma_protocol_close(struct mpixq_window *window)
 {
     struct mpixq_rma_op *op, *next;
@@ -471,14 +492,6 @@ void mpixq_rma_protocol_close(struct mpixq_window *window)
         HASH_DEL(window->asked, op);
         mpixq_free(op);
     }
-    DL_FOREACH_SAFE(window->moving, op, next)
-    {
-        if (op->comes) {
-            (void)PMPI_Cancel(&op->request);
-        }
-        (void)PMPI_Request_free(&op->request);
-        DL_DELETE(window->moving, op);
-        mpixq_free(op);
-    }
+    end_data(window);
     mpixq_rma_transport_close(window);
 }

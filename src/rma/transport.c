@@ -7,10 +7,12 @@
 #include <utlist.h>
 
 #include "util/alloc.h"
+#include "util/backoff.h"
 #include "util/log.h"
 #include "window.h"
 
 enum { TAG = 0, SPARE = 64 /* messages kept for later ones */, AT_ONCE = 64 };
+enum { PATIENCE_NS = 2000000000 }; /* with what MPI has under way when a window ends */
 
 struct mpixq_rma_flight {
     struct mpixq_rma_header header;
@@ -336,15 +338,45 @@ int mpixq_rma_transport_open(struct mpixq_window *window)
     return rc;
 }
 
+uint64_t mpixq_rma_patience(void)
+{
+    return mpixq_now_ns() + PATIENCE_NS;
+}
+
+bool mpixq_rma_request_end(MPI_Request *request, uint64_t until_ns)
+{
+    struct mpixq_backoff backoff;
+    int done = 0;
+
+    mpixq_backoff_begin(&backoff);
+    while (*request != MPI_REQUEST_NULL && !done) {
+        if (PMPI_Test(request, &done, MPI_STATUS_IGNORE) != MPI_SUCCESS || done) {
+            return true; /* it has ended, in one way or the other */
+        }
+        if (mpixq_now_ns() >= until_ns) {
+            (void)PMPI_Request_free(request);
+            return false;
+        }
+        mpixq_backoff_pause(&backoff);
+    }
+    return true;
+}
+
+/* One that has begun to come, from a process that is gone, never ends: then its memory is kept. */
 static void end_receives(struct mpixq_window *window)
 {
+    uint64_t until_ns = mpixq_rma_patience();
+    bool ended = true;
+
     for (int i = 0; window->receive != NULL && i < MPIXQ_RMA_RECEIVES; i++) {
         if (window->receive[i].request != MPI_REQUEST_NULL) {
             (void)PMPI_Cancel(&window->receive[i].request);
-            (void)PMPI_Wait(&window->receive[i].request, MPI_STATUS_IGNORE);
+            ended = mpixq_rma_request_end(&window->receive[i].request, until_ns) && ended;
         }
     }
-    mpixq_free(window->receive);
+    if (ended) {
+        mpixq_free(window->receive);
+    }
     window->receive = NULL;
 }
 
@@ -380,7 +412,9 @@ void mpixq_rma_transport_close(struct mpixq_window *window)
     }
     DL_FOREACH_SAFE(window->flying, flight, next_flight)
     {
-        (void)PMPI_Request_free(&flight->request);
+        if (flight->request != MPI_REQUEST_NULL) {
+            (void)PMPI_Request_free(&flight->request);
+        }
     }
     HASH_ITER(hh, window->peers, peer, next_peer)
     {

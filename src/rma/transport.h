@@ -123,6 +123,10 @@ void mpixq_rma_transport_go(struct mpixq_window *window, const struct mpixq_rma_
 int mpixq_rma_transport_open(struct mpixq_window *window);
 /* Nothing is on the way, or the window has failed. */
 void mpixq_rma_transport_close(struct mpixq_window *window);
+/* Of a window that ends: let MPI complete a request, until this time. False: it may use the memory
+ * of the request later on. */
+uint64_t mpixq_rma_patience(void);
+bool mpixq_rma_request_end(MPI_Request *request, uint64_t until_ns);
 /* MPI has failed. */
 void mpixq_rma_mpi_failed(struct mpixq_window *window, int rc, const char *operation);
 

@@ -52,7 +52,10 @@ static void dismantle(struct mpixq_window *window, bool keep_comm)
     if (window->comm != MPI_COMM_NULL && !keep_comm) {
         (void)PMPI_Comm_free(&window->comm);
     }
-    if (window->owns_base && window->made.gpu == NULL) {
+    if (window->in_use) {
+        mpixq_debug("window %llu: MPI has not completed what it moves for it",
+                    (unsigned long long)window->number);
+    } else if (window->owns_base && window->made.gpu == NULL) {
         mpixq_free(window->base);
     }
     mpixq_memory_unmake(&window->made);
@@ -87,6 +90,7 @@ static struct mpixq_window *window_new(const struct mpixq_window_spec *spec)
     window->mapped = NULL;
     window->direct = NULL;
     window->owns_base = spec->allocates && spec->bytes > 0;
+    window->in_use = false;
     forget_lanes(window);
     window->words = mpixq_alloc_aligned(PAGE, MPIXQ_RMA_PLACES * sizeof *window->words);
     window->n_nics = 0;
