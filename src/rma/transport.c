@@ -349,7 +349,7 @@ bool mpixq_rma_request_end(MPI_Request *request, uint64_t until_ns)
     int done = 0;
 
     mpixq_backoff_begin(&backoff);
-    while (*request != MPI_REQUEST_NULL && !done) {
+    while (*request != MPI_REQUEST_NULL) {
         if (PMPI_Test(request, &done, MPI_STATUS_IGNORE) != MPI_SUCCESS || done) {
             return true; /* it has ended, in one way or the other */
         }
