@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "mapped.h"
+#include "message.h"
 #include "protocol.h"
 #include "rma.h"
 #include "util/alloc.h"
@@ -34,14 +35,12 @@ static void copy_within(const struct mpixq_transfer *transfer, bool is_get)
 /* The next flush tells of it, as when the other process refuses. */
 static void refuse(const struct mpixq_transfer *transfer, int code)
 {
+    const struct mpixq_rma_op op = {.signal = transfer->local.signal,
+                                    .generation = transfer->local.generation};
     struct mpixq_window *window = transfer->window;
-    struct mpixq_signal *signal;
 
     mpixq_lock_acquire(&window->lock);
-    window->refused = window->refused == MPI_SUCCESS ? code : window->refused;
-    (void)mpixq_rma_signal_find(window, transfer->local.signal, transfer->local.generation,
-                                &signal);
-    mpixq_rma_signal_fail(signal, code);
+    mpixq_rma_give_up(window, &op, code);
     mpixq_lock_release(&window->lock);
 }
 
