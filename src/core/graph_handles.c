@@ -70,7 +70,7 @@ static enum mpixq_handled look_at_pair(void *pair)
 
 static enum mpixq_handled look_for_a_while(enum mpixq_handled (*look)(void *arg), void *arg)
 {
-    enum { PATIENCE_NS = 20000000 };
+    enum { PATIENCE_NS = 500000000 };
     enum mpixq_handled seen = look(arg);
     struct mpixq_backoff backoff;
     uint64_t end;

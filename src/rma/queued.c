@@ -56,6 +56,7 @@ static struct mpixq_rma_lane *reserve(struct mpixq_window *window, struct mpixq_
             (is_over(lane) && atomic_load(&lane->graphs) == 0)) {
             atomic_store(&lane->queue, queue);
             atomic_store(&lane->ticket, 0);
+            atomic_store(&lane->held, 0);
             mpixq_mapped_lane_begin(window->mapped, (unsigned)i);
             atomic_store(&lane->queue_number, queue->number);
             return lane;
@@ -216,18 +217,25 @@ static void graph_is_gone(void *arg)
     mpixq_free(hold);
 }
 
-/* In turn. */
+/* What the graph has not had before, once for each: the GPU's library gives each such object of a
+ * graph up by itself. In turn. */
 static int hold(struct mpixq_queue *queue, struct mpixq_rma_lane *lane, struct mpixq_signal *signal)
 {
-    struct hold *hold = mpixq_alloc(sizeof *hold); /* freed in graph_is_gone */
+    bool has_lane = atomic_load(&lane->held) == queue->capture;
+    bool has_signal = signal == NULL || atomic_load(&signal->held) == queue->capture;
+    struct hold *hold;
     int rc;
 
+    if (has_lane && has_signal) {
+        return MPI_SUCCESS;
+    }
+    hold = mpixq_alloc(sizeof *hold); /* freed in graph_is_gone */
     if (hold == NULL) {
         return mpixq_error_code(MPIXQ_E_NO_MEMORY);
     }
-    hold->graphs[0] = &lane->window->graphs;
-    hold->graphs[1] = &lane->graphs;
-    hold->graphs[2] = signal != NULL ? &signal->graphs : NULL;
+    hold->graphs[0] = has_lane ? NULL : &lane->window->graphs;
+    hold->graphs[1] = has_lane ? NULL : &lane->graphs;
+    hold->graphs[2] = has_signal ? NULL : &signal->graphs;
     atomic_store(&lane->window->had_graphs, true);
     for (int i = 0; i < 3; i++) {
         if (hold->graphs[i] != NULL) {
@@ -237,8 +245,13 @@ static int hold(struct mpixq_queue *queue, struct mpixq_rma_lane *lane, struct m
     rc = queue->stream->ops->graphs->keep(queue->stream, graph_is_gone, hold, &queue->turn);
     if (rc != MPI_SUCCESS) {
         graph_is_gone(hold);
+        return rc;
     }
-    return rc;
+    atomic_store(&lane->held, queue->capture);
+    if (signal != NULL) {
+        atomic_store(&signal->held, queue->capture);
+    }
+    return MPI_SUCCESS;
 }
 
 /* Put it into the graph: a branch of it is a start, or a wait that comes after all starts. */

@@ -70,14 +70,14 @@ bool mpixq_rma_is_under_way(struct mpixq_queue *queue, uint64_t number, uint64_t
 
 bool mpixq_rma_graphs_have(const atomic_long *graphs)
 {
-    enum { PATIENCE_NS = 250000000 };
+    static const uint64_t patience_ns = 3000000000; /* which only a program that errs waits out */
     struct mpixq_backoff backoff;
     uint64_t end;
 
     if (atomic_load(graphs) == 0) {
         return false;
     }
-    end = mpixq_now_ns() + PATIENCE_NS;
+    end = mpixq_now_ns() + patience_ns;
     mpixq_backoff_begin(&backoff);
     while (atomic_load(graphs) > 0 && mpixq_now_ns() < end) {
         mpixq_backoff_pause(&backoff);

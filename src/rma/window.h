@@ -78,6 +78,7 @@ struct mpixq_rma_lane {
     _Atomic uint64_t queue_number;       /* tells it from later queues in its memory */
     _Atomic uint64_t ticket;             /* of the last of them; in the turn of the queue */
     atomic_long graphs;                  /* that have some */
+    _Atomic uint64_t held;               /* number of the last capture whose graph was counted */
 };
 
 struct mpixq_signal {
@@ -97,6 +98,7 @@ struct mpixq_signal {
     _Atomic(struct mpixq_rma_waiter *) waiters;
     struct mpixq_rma_waiter *leftover; /* of its life before; used first */
     atomic_long graphs;                /* that wait for it or reset it */
+    _Atomic uint64_t held;             /* number of the last capture whose graph was counted */
     struct mpixq_rma_watched watched;
 };
 

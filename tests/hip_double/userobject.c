@@ -6,6 +6,7 @@
 #include "double.h"
 
 #include <stdlib.h>
+#include <unistd.h>
 
 struct hipUserObject {
     struct hipUserObject *next;
@@ -32,6 +33,7 @@ static void *destroy(void *arg)
     struct hipUserObject *object = arg;
 
     hip_in_host_function = true;
+    usleep((useconds_t)hip_switches.objects_ms * 1000);
     object->destroy(object->data);
     free(object);
     return NULL;
