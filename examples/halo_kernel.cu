@@ -1,12 +1,16 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright (c) 2026 the mpix-queue authors
  *
- * A halo exchange inside of one kernel: the rows of a grid are spread over the ring of ranks, each
- * number becomes the sum of those above and below it, and one launch makes all steps. The threads
- * put the rows at the edges straight to the neighbours and get theirs, without a buffer in between.
- * Build it as exchange_gpu.cu is built, and launch it on one node, so that each rank has a GPU of
- * its own.
+ * A halo exchange in one kernel: a ring of ranks shares the rows of a grid, each number becomes the
+ * sum of those above and below, and one launch makes all steps. The threads put the rows at the
+ * edges straight to the neighbours. For CUDA and HIP (doc/gpu.md); one node, a GPU for each rank.
  */
+#ifdef __HIP__
+#include <hip/hip_runtime.h>
+#define GPU(name) hip##name
+#else
+#define GPU(name) cuda##name
+#endif
 #include <mpix_queue_device.h>
 #include <numeric>
 #include <stdio.h>
@@ -17,10 +21,10 @@ enum { STEPS = 1000, TO_UP = 0, TO_DOWN, FROM_UP, FROM_DOWN, REQUESTS };
 
 struct handles { MPIX_Device_request of[REQUESTS]; };
 
-static void check(cudaError_t error)
+static void check(GPU(Error_t) error)
 {
-    if (error != cudaSuccess) {
-        fprintf(stderr, "%s\n", cudaGetErrorString(error));
+    if (error != GPU(Success)) {
+        fprintf(stderr, "%s\n", GPU(GetErrorString)(error));
         MPI_Abort(MPI_COMM_WORLD, 1);
     }
 }
@@ -44,9 +48,8 @@ __global__ void make_steps(struct handles all, unsigned *grid)
         unsigned above = MPIX_Device_get(&access[FROM_UP], me);
         unsigned last = MPIX_Device_get(&access[FROM_DOWN], me);
         for (int row = 0; row < ROWS; row++) {
-            unsigned below = row < ROWS - 1 ? column[(row + 1) * COLUMNS] : last;
             unsigned old = column[row * COLUMNS];
-            column[row * COLUMNS] = above + below;
+            column[row * COLUMNS] = above + (row < ROWS - 1 ? column[(row + 1) * COLUMNS] : last);
             above = old;
         }
         for (int i = 0; i < REQUESTS; i++) {
@@ -61,9 +64,8 @@ static void compute(std::vector<unsigned> &column, int rows)
     for (int step = 0; step < STEPS; step++) {
         unsigned first = column[0], above = column[rows - 1];
         for (int row = 0; row < rows; row++) {
-            unsigned old = column[row];
-            column[row] = above + (row < rows - 1 ? column[row + 1] : first);
-            above = old;
+            std::swap(above, column[row]);
+            column[row] += row < rows - 1 ? column[row + 1] : first;
         }
     }
 }
@@ -75,7 +77,7 @@ int main(int argc, char **argv)
     MPIX_Queue queue;
     MPI_Request req[REQUESTS];
     struct handles all;
-    cudaStream_t stream;
+    GPU(Stream_t) stream;
 
     MPI_Init(&argc, &argv);
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
@@ -85,25 +87,23 @@ int main(int argc, char **argv)
     for (int i = 0; i < N; i++) {
         numbers[i] = whole[rank * ROWS + i / COLUMNS];
     }
-    check(cudaStreamCreate(&stream));
-    check(cudaMalloc((void **)&grid, BYTES + REQUESTS * COLUMNS * sizeof(unsigned)));
-    check(cudaMemcpy(grid, numbers.data(), BYTES, cudaMemcpyHostToDevice));
-    for (int i = 0; i < REQUESTS; i++) { /* what goes up has tag 0, and what goes down 1 */
-        int peer = (rank + (i % 2 == 0 ? size - 1 : 1)) % size, tag = i < FROM_UP ? i : 3 - i;
+    check(GPU(StreamCreate)(&stream));
+    check(GPU(Malloc)((void **)&grid, BYTES + REQUESTS * COLUMNS * sizeof(unsigned)));
+    check(GPU(Memcpy)(grid, numbers.data(), BYTES, GPU(MemcpyHostToDevice)));
+    for (int i = 0; i < 2; i++) { /* what goes up has tag 0, and what goes down 1 */
+        int peer = (rank + (i == TO_UP ? size - 1 : 1)) % size;
         unsigned *edge = grid + N + i * COLUMNS;
-        if (i < FROM_UP) {
-            MPI_Send_init(edge, COLUMNS, MPI_UNSIGNED, peer, tag, MPI_COMM_WORLD, &req[i]);
-        } else {
-            MPI_Recv_init(edge, COLUMNS, MPI_UNSIGNED, peer, tag, MPI_COMM_WORLD, &req[i]);
-        }
+        MPI_Send_init(edge, COLUMNS, MPI_UNSIGNED, peer, i, MPI_COMM_WORLD, &req[TO_UP + i]);
+        MPI_Recv_init(edge + 2 * COLUMNS, COLUMNS, MPI_UNSIGNED, peer, 1 - i, MPI_COMM_WORLD,
+                      &req[FROM_UP + i]);
     }
     MPIX_Matchall(REQUESTS, req);
     MPIX_Queue_init(&queue, MPIX_QUEUE_AUTO, &stream);
     MPIX_Device_request_create(REQUESTS, req, queue, all.of);
     make_steps<<<1, COLUMNS, 0, stream>>>(all, grid);
-    check(cudaStreamSynchronize(stream));
+    check(GPU(StreamSynchronize)(stream));
     MPIX_Queue_wait(queue);
-    check(cudaMemcpy(numbers.data(), grid, BYTES, cudaMemcpyDeviceToHost));
+    check(GPU(Memcpy)(numbers.data(), grid, BYTES, GPU(MemcpyDeviceToHost)));
     compute(whole, size * ROWS);
     for (int i = 0; i < N; i++) {
         wrong += numbers[i] != whole[rank * ROWS + i / COLUMNS];

@@ -103,6 +103,34 @@ kernel()
     fi
 }
 
+# find_hip: the folder of its headers into hip; none: the rest is skipped.
+find_hip()
+{
+    hip=$(folder hip/hip_runtime_api.h ${HIP_PATH:+"$HIP_PATH/include"} \
+        ${ROCM_PATH:+"$ROCM_PATH/include"} /opt/rocm/include /usr/include) ||
+        { lacks=hip_runtime_api.h; return 1; }
+}
+
+# The kernel with HIP, for GPUs and the host: as hipcc does it, which is a clang, but without what
+# AMD's libraries have for GPUs. Whether there is such a clang is seen by a source without headers.
+kernel_of_hip()
+{
+    local mpicxx=${CC%% *} hip clang=${GPU_CLANG:-clang}
+    local hipcc=("$clang" -x hip --offload-arch=gfx90a -nogpulib -nogpuinc -fsyntax-only)
+    mpicxx=${mpicxx/mpicc/mpicxx}
+    find_hip || return
+    echo '__attribute__((global)) void nothing(void) {}' >"$dir/empty.cu"
+    if ! "${hipcc[@]}" "$dir/empty.cu" 2>/dev/null || [ "$mpicxx" = "${CC%% *}" ] ||
+        ! command -v "$mpicxx" >/dev/null; then
+        lacks="compiler of HIP, or of this MPI for C++, so no kernel was compiled with HIP"
+        return
+    fi
+    MPICH_CXX=$clang OMPI_CXX=$clang "$mpicxx" "${hipcc[@]:1}" -Wall -Wextra -Werror \
+        -Wno-unused-command-line-argument -Wno-ignored-optimization-argument \
+        -isystem "$hip" -I"$top_srcdir/include" "$top_srcdir/examples/halo_kernel.cu" ||
+        { echo "failed: halo_kernel.cu with HIP"; failed=1; }
+}
+
 # on_gpu PROGRAM LINE RANKS...: it compiles with CUDA if it can, and with HIP on its double each of
 # so many ranks prints the line; with the buffers as they are, and by MPI, which takes no memory of
 # GPUs.
@@ -115,9 +143,7 @@ on_gpu()
     cuda=$(folder cuda_runtime_api.h /usr/local/cuda/include /usr/include) &&
         grep -q '<cuda' "$source" &&
         { $CC "${options[@]}" -isystem "$cuda" -fsyntax-only "$source" || failed=1; }
-    hip=$(folder hip/hip_runtime_api.h ${HIP_PATH:+"$HIP_PATH/include"} \
-        ${ROCM_PATH:+"$ROCM_PATH/include"} /opt/rocm/include /usr/include) ||
-        { lacks=hip_runtime_api.h; return; }
+    find_hip || return
     # shellcheck disable=SC2086
     $CC ${SANITIZER_FLAGS-} "${options[@]}" -DUSE_HIP -D__HIP_PLATFORM_AMD__ -isystem "$hip" \
         "$source" -o "$dir/$name" "$top_builddir/.libs/libmpix_queue.so" \
@@ -139,6 +165,7 @@ told()
 
 if [ "${1-}" = gpu ]; then
     kernel
+    kernel_of_hip
     on_gpu ring_gpu '0 of 1048576 numbers are wrong' 1 3
     on_gpu two_queues_gpu '0 of 131072 numbers are wrong' 1 2 3
     channels_of=ipc on_gpu graph_gpu '0 of 4096 numbers are wrong' 2 3 4
