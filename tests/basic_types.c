@@ -3,10 +3,15 @@
  *
  * Derived datatypes, the same on both sides and different but compatible; buffers given with an
  * offset or by absolute addresses. The bytes in the gaps are checked too.
+ *
+ *     basic_types [staged]
+ *
+ * staged: what memory of a GPU can receive that MPI does not take
  */
 #include "mtest.h"
 
 #include <stdio.h>
+#include <string.h>
 
 enum { TYPES = 7 };
 
@@ -140,6 +145,86 @@ static void test_compatible_types(MPIX_Queue queue)
     MTEST_OK(MPI_Type_free(&six));
 }
 
+enum { ORDERS = 5, SIDE = 4 };
+
+/* 16 ints without a gap: as they lie in memory, by columns, backwards, and in some order. */
+static void make_orders(MPI_Datatype types[ORDERS], int counts[ORDERS])
+{
+    static const int ones[] = {1, 1, 1, 1}, at[] = {2, 0, 3, 1};
+    static const MPI_Aint bytes[] = {0, 4, 8, 12};
+    MPI_Datatype ints[] = {MPI_INT, MPI_INT, MPI_INT, MPI_INT};
+    MPI_Datatype column = MPI_DATATYPE_NULL;
+
+    MTEST_OK(MPI_Type_contiguous(SIDE, MPI_INT, &types[0]));
+    MTEST_OK(MPI_Type_create_struct(SIDE, ones, bytes, ints, &types[1]));
+    MTEST_OK(MPI_Type_vector(SIDE, 1, SIDE, MPI_INT, &column));
+    MTEST_OK(MPI_Type_create_resized(column, 0, sizeof(int), &types[2]));
+    MTEST_OK(MPI_Type_vector(SIDE * SIDE, 1, -1, MPI_INT, &types[3]));
+    MTEST_OK(MPI_Type_indexed(SIDE, ones, at, MPI_INT, &types[4]));
+    MTEST_OK(MPI_Type_free(&column));
+    for (int i = 0; i < ORDERS; i++) {
+        counts[i] = i == 3 ? 1 : SIDE;
+        MTEST_OK(MPI_Type_commit(&types[i]));
+    }
+}
+
+/* The order of the message is that of the datatype, not that of memory. */
+static void test_orders(MPIX_Queue queue)
+{
+    MPI_Datatype types[ORDERS];
+    int counts[ORDERS];
+    struct mtest_buf out, in;
+
+    make_orders(types, counts);
+    for (int i = 0; i < ORDERS; i++) {
+        for (int j = 0; j < ORDERS; j++) {
+            int before = mtest_failures();
+
+            mtest_buf_make(&out, types[i], counts[i]);
+            mtest_buf_make(&in, types[j], counts[j]);
+            transfer(&out, &in, counts[j], queue);
+            mtest_buf_free(&in);
+            mtest_buf_free(&out);
+            if (mtest_failures() > before) {
+                fprintf(stderr, "rank %d: failed: from order %d to %d\n", mtest_rank, i, j);
+            }
+        }
+    }
+    for (int i = 0; i < ORDERS; i++) {
+        MTEST_OK(MPI_Type_free(&types[i]));
+    }
+}
+
+/* Half a matrix into columns: what lies between is not touched; or the match is refused, where the
+ * data goes by a staging buffer. */
+static void test_short(MPIX_Queue queue, bool is_staged)
+{
+    MPI_Datatype types[ORDERS];
+    int counts[ORDERS];
+    struct mtest_buf out, in;
+    MPI_Request r = MPI_REQUEST_NULL;
+
+    make_orders(types, counts);
+    mtest_buf_make(&out, types[0], SIDE / 2);
+    mtest_buf_make(&in, types[2], SIDE);
+    if (!is_staged) {
+        transfer(&out, &in, SIDE / 2, queue);
+    } else {
+        if (mtest_rank == 0) {
+            MTEST_OK(mtest_init(MTEST_SEND, &out, 1, 3, MPI_COMM_WORLD, &r));
+        } else {
+            MTEST_OK(mtest_init(MTEST_RECV, &in, 0, 3, MPI_COMM_WORLD, &r));
+        }
+        MTEST_KIND_TEXT(MPIX_Match(&r), MPIXQ_ERR_UNSUPPORTED, "gaps");
+        MTEST_OK(MPI_Request_free(&r));
+    }
+    mtest_buf_free(&in);
+    mtest_buf_free(&out);
+    for (int i = 0; i < ORDERS; i++) {
+        MTEST_OK(MPI_Type_free(&types[i]));
+    }
+}
+
 /* The address is in the datatype and the buffer is MPI_BOTTOM. */
 static void test_bottom(MPIX_Queue queue)
 {
@@ -178,12 +263,17 @@ static void test_bottom(MPIX_Queue queue)
 int main(int argc, char **argv)
 {
     MPIX_Queue queue = MPIX_QUEUE_NULL;
+    bool is_staged = argc > 1 && strcmp(argv[1], "staged") == 0;
 
     mtest_begin(&argc, &argv, MPI_THREAD_MULTIPLE);
     MTEST_OK(MPIX_Queue_init(&queue, MPIX_QUEUE_AUTO, NULL));
-    test_same_types(queue);
-    test_compatible_types(queue);
-    test_bottom(queue);
+    test_orders(queue);
+    test_short(queue, is_staged);
+    if (!is_staged) {
+        test_same_types(queue);
+        test_compatible_types(queue);
+        test_bottom(queue);
+    }
     MTEST_OK(MPIX_Queue_free(&queue));
     return mtest_end();
 }

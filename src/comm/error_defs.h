@@ -125,7 +125,7 @@ MPIXQ_ERROR(GPU_BUFFER, MPIXQ_ERR_UNSUPPORTED,
             "started on a queue on a stream of that GPU only")
 MPIXQ_ERROR(GPU_TYPE, MPIXQ_ERR_UNSUPPORTED,
             "the receive's buffer is in memory of a GPU that MPI cannot access (MPIXQ_GPU_AWARE), "
-            "and its datatype leaves gaps, which cannot be copied through the host")
+            "and the message leaves gaps there, which cannot be copied through the host")
 MPIXQ_ERROR(
     OTHER_GPU, MPIXQ_ERR_UNSUPPORTED,
     "the buffer is in memory of a GPU that moves its data by itself: it can be started on a "

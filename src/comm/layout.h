@@ -13,6 +13,10 @@
 /* Bytes of the data of so many elements, gaps not counted. */
 uint64_t mpixq_type_bytes(MPI_Datatype type, MPI_Count count);
 
+/* Is the data of so many elements one piece of memory, in the order of the type map, wherever it
+ * begins? */
+bool mpixq_is_in_order(MPI_Datatype type, MPI_Count count);
+
 /* Is an array of the type one piece of memory, in the order of the type map, that begins at the
  * buffer's address? */
 bool mpixq_is_contiguous(MPI_Datatype type);

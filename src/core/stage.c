@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "channels.h"
+#include "comm/layout.h"
 #include "lost.h"
 #include "util/env.h"
 #include "util/log.h"
@@ -53,7 +54,8 @@ static bool mpi_takes(const char *kind)
 struct span {
     char *first;
     size_t bytes;
-    bool is_dense; /* all of them are data */
+    bool is_dense;    /* as many of them as there is data, */
+    bool is_in_order; /* each is, in the order of the message */
 };
 
 static bool find_span(const struct mpixq_pair *pair, struct span *span)
@@ -69,6 +71,7 @@ static bool find_span(const struct mpixq_pair *pair, struct span *span)
     span->first = (char *)pair->message.buffer + true_lower + (extent < 0 ? steps * extent : 0);
     span->bytes = (size_t)(true_extent + steps * (extent < 0 ? -extent : extent));
     span->is_dense = size * pair->message.count == (MPI_Count)span->bytes;
+    span->is_in_order = span->is_dense && mpixq_is_in_order(type, pair->message.count);
     return true;
 }
 
@@ -94,6 +97,7 @@ static enum mpixq_error make_staging(struct mpixq_pair *pair, const char *kind, 
     twin = (char *)staging->address + skew;
     staging->copy = (struct mpixq_copy){.bytes = span->bytes};
     staging->made = &staging->copy;
+    staging->needs_all = !span->is_in_order;
     staging->copy.place = place;
     staging->copy.to = mpixq_pair_is_send(pair) ? twin : span->first;
     staging->copy.from = mpixq_pair_is_send(pair) ? span->first : twin;
@@ -147,7 +151,7 @@ static enum mpixq_error stage_one(struct mpixq_request *req, unsigned kinds)
     }
     if (error == MPIXQ_E_NONE && !pair->moves) {
         mpixq_channels_reach(pair, &req->channels, kind);
-        if (kind != NULL && span.is_dense) {
+        if (kind != NULL && span.is_in_order) {
             mpixq_channels_prepare(pair, &req->channels, kind, place, span.first);
         }
     }
@@ -199,13 +203,18 @@ enum mpixq_error mpixq_stage(struct mpixq_request *const reqs[], int n,
     return error;
 }
 
+enum mpixq_error mpixq_stage_short(const struct mpixq_pair *pair)
+{
+    return pair->staging != NULL && pair->staging->needs_all ? MPIXQ_E_GPU_TYPE : MPIXQ_E_NONE;
+}
+
 void mpixq_stage_matched(struct mpixq_pair *pair)
 {
     if (pair->channel->of_gpus) {
         mpixq_staging_give_back(pair->staging);
         pair->staging = NULL;
     } else if (pair->staging != NULL && !mpixq_pair_is_send(pair)) {
-        /* It may be less than the receive has room for. What is copied has no gaps. */
+        /* It may be less than the receive has room for, if that leaves no gaps. */
         pair->staging->copy.bytes = pair->bytes;
     }
 }

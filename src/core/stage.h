@@ -19,7 +19,9 @@ enum mpixq_error mpixq_stage(struct mpixq_request *const reqs[], int n,
                              struct mpixq_request **failed_p);
 /* By the same thread: they are not matched after all. Twins stay, for the next time. */
 void mpixq_unstage(struct mpixq_request *const reqs[], int n);
-/* Under the matching lock: the channel and the size of the messages are known. */
+/* Under the matching lock: may this receive get a message that is shorter than it? */
+enum mpixq_error mpixq_stage_short(const struct mpixq_pair *pair);
+/* Likewise: the channel and the size of the messages are known. */
 void mpixq_stage_matched(struct mpixq_pair *pair);
 
 #endif

@@ -116,7 +116,7 @@ static const char *obstacle(const struct mpixq_pair *pair)
     if (pair->prepared == NULL) {
         return !pair->in_gpu              ? "the buffer is not in memory of a GPU"
                : pair->unprepared != NULL ? pair->unprepared
-                                          : "the datatype leaves gaps";
+                                          : "the datatype is not one piece of memory in its order";
     }
     if (pair->message.mode == MPIXQ_MODE_BSEND) {
         return "a buffered send completes without its receive";

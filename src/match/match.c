@@ -194,7 +194,10 @@ static enum mpixq_error check_pair(const struct mpixq_request *req,
     if (req->is_partitioned && offer->bytes != req->pair.bytes) {
         return MPIXQ_E_PARTITION_BYTES;
     }
-    return offer->bytes > req->pair.bytes ? MPIXQ_E_TRUNCATE : MPIXQ_E_NONE;
+    if (offer->bytes > req->pair.bytes) {
+        return MPIXQ_E_TRUNCATE;
+    }
+    return offer->bytes < req->pair.bytes ? mpixq_stage_short(&req->pair) : MPIXQ_E_NONE;
 }
 
 /* Receiver: the match of this receive and this offer ends so. */

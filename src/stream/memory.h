@@ -21,6 +21,7 @@ struct mpixq_staging {
      * start or wait that is enqueued: one of the first two. */
     struct mpixq_copy whole, captured;
     const struct mpixq_copy *made;
+    bool needs_all;     /* of a receive: a shorter message would leave gaps in what is copied */
     const void *buffer; /* for channels: as far before the twin as the user's is before the data */
     struct mpixq_pinned memory;
     void *address; /* for GPUs */
