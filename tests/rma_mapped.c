@@ -224,6 +224,12 @@ static void test_frees(void)
     }
 }
 
+/* What the program calls the memory of its GPU. */
+static const char *gpu_memory(void)
+{
+    return strcmp(mtest_gpu_kind(), "hipStream_t") == 0 ? "hip" : "cuda";
+}
+
 /* A window of memory of the library, of this kind. NULL: no window, and an error. */
 static MPIX_Window allocate(const char *kind, MPI_Aint bytes, void **base_p, int *rc_p)
 {
@@ -256,7 +262,7 @@ static void expect_no_memory(const char *kind, int error, const char *text)
 /* It is zeroed, each time, others put to it, and it is freed while a stream waits. */
 static void test_allocated(void)
 {
-    const char *kind = mtest_gpu_kind();
+    const char *kind = gpu_memory();
     MPIX_Blk mine, theirs, source;
     MPIX_Window empty;
     void *base;
@@ -295,6 +301,7 @@ static void test_allocated(void)
     MTEST_CHECK(base == NULL);
     MTEST_OK(MPIX_Window_free(&empty));
     expect_no_memory("gpu", MPIXQ_ERR_ARG, "mpixq_memory");
+    expect_no_memory(mtest_gpu_kind(), MPIXQ_ERR_ARG, "mpixq_memory");
     if (mtest_size > 1) {
         expect_no_memory(mtest_rank == 0 ? kind : NULL, MPIXQ_ERR_UNSUPPORTED, "at some processes");
         expect_no_memory(mtest_rank == 0 ? kind : "host", MPIXQ_ERR_UNSUPPORTED, "some processes");
@@ -310,7 +317,7 @@ static void test_freed_meanwhile(void)
     MPIX_Window w;
     void *base;
 
-    w = allocate(mtest_gpu_kind(), AREA, &base, &rc);
+    w = allocate(gpu_memory(), AREA, &base, &rc);
     MTEST_OK(rc);
     MTEST_OK(MPIX_Queue_init(&queue, MPIX_QUEUE_AUTO, NULL));
     MTEST_OK(MPI_Recv_init(&in, 1, MPI_INT, mtest_rank, 3, MPI_COMM_WORLD, &r[0]));
@@ -326,7 +333,7 @@ static void test_freed_meanwhile(void)
     MTEST_OK(MPI_Request_free(&r[0]));
     MTEST_OK(MPI_Request_free(&r[1]));
     MTEST_OK(MPIX_Queue_free(&queue));
-    w = allocate(mtest_gpu_kind(), AREA, &base, &rc);
+    w = allocate(gpu_memory(), AREA, &base, &rc);
     MTEST_OK(rc);
     MTEST_OK(MPIX_Window_free(&w));
 }
@@ -346,7 +353,7 @@ static void test_while_capturing(void)
     *(void **)&destroy = mtest_gpu_symbol(hip ? "hipGraphDestroy" : "cuGraphDestroy");
     MTEST_CHECK(begin != NULL && end != NULL && destroy != NULL);
     MTEST_EQ(begin(stream, 0), 0); /* of the mode that forbids most */
-    w = allocate(mtest_gpu_kind(), 2 * (MPI_Aint)AREA, &base, &rc);
+    w = allocate(gpu_memory(), 2 * (MPI_Aint)AREA, &base, &rc);
     MTEST_OK(rc);
     MTEST_OK(MPIX_Blk_init(w, AREA, AREA, MPIX_SIGNAL_NULL, &mine));
     MTEST_OK(MPIX_Blk_init(w, 0, AREA, MPIX_SIGNAL_NULL, &source));

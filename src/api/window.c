@@ -79,9 +79,8 @@ static int read_memory(const struct mpixq_call *call, MPI_Info info, char **valu
     if (rc != MPI_SUCCESS || *value_p == NULL || strcmp(*value_p, "host") == 0) {
         return rc;
     }
-    spec->wants = *value_p;
-    return mpixq_memory_is_kind(*value_p) ? MPI_SUCCESS
-                                          : mpixq_api_fail(call, MPIXQ_E_ARG_MEMORY_INFO);
+    spec->wants = mpixq_memory_kind(*value_p);
+    return spec->wants != NULL ? MPI_SUCCESS : mpixq_api_fail(call, MPIXQ_E_ARG_MEMORY_INFO);
 }
 
 int PMPIXQ_Window_allocate(MPI_Aint bytes, MPI_Comm comm, MPI_Info info, void *base,

@@ -229,6 +229,7 @@ static const struct mpixq_gpu_code built_in[] = {
 const struct mpixq_gpu mpixq_gpu_cuda = {
     .vendor = MPIXQ_GPU_CUDA,
     .kind = "cudaStream_t",
+    .memory = "cuda",
     .name = "CUDA",
     .library = "libcuda.so.1",
     .libraries = mpixq_cuda_libraries,

@@ -78,7 +78,8 @@ enum mpixq_gpu_vendor { MPIXQ_GPU_CUDA, MPIXQ_GPU_HIP, MPIXQ_GPU_VENDORS };
 
 struct mpixq_gpu {
     enum mpixq_gpu_vendor vendor;
-    const char *kind; /* value of the info key "type" */
+    const char *kind;   /* value of the info key "type" */
+    const char *memory; /* value of the info key "mpixq_memory" */
     const char *name;
     const char *library;          /* for people */
     const char *const *libraries; /* names of files, the best first; ends with NULL */

@@ -222,6 +222,7 @@ static const struct mpixq_gpu_code built_in[] = {
 const struct mpixq_gpu mpixq_gpu_hip = {
     .vendor = MPIXQ_GPU_HIP,
     .kind = "hipStream_t",
+    .memory = "hip",
     .name = "HIP",
     .library = "libamdhip64.so",
     .libraries = mpixq_hip_libraries,

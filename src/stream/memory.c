@@ -334,9 +334,14 @@ void mpixq_memory_unmap(const struct mpixq_gpu *gpu, void *memory)
 
 /* ---- Memory of GPUs for the program ---- */
 
-bool mpixq_memory_is_kind(const char *kind)
+const char *mpixq_memory_kind(const char *value)
 {
-    return mpixq_gpu_of(kind) != NULL;
+    int i = 0;
+
+    while (mpixq_gpus[i] != NULL && strcmp(mpixq_gpus[i]->memory, value) != 0) {
+        i++;
+    }
+    return mpixq_gpus[i] != NULL ? mpixq_gpus[i]->kind : NULL;
 }
 
 /* What goes with its device has gone already. */

@@ -84,8 +84,9 @@ struct mpixq_made {
     struct mpixq_made *next; /* of what is to be freed */
 };
 
-/* Is it the info value of a kind of GPU? */
-bool mpixq_memory_is_kind(const char *kind);
+/* The kind of GPU, as mpixq_memory_of tells it, that has this value of the info key mpixq_memory;
+ * NULL: none has. */
+const char *mpixq_memory_kind(const char *value);
 /* At least one byte, as programs have it, of the GPU that the calling thread uses. Its content is
  * not defined. */
 bool mpixq_memory_make(const char *kind, size_t bytes, struct mpixq_made *made_p,
