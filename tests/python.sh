@@ -2,9 +2,9 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # Copyright (c) 2026 the mpix-queue authors
 #
-# python.sh - mpix_queue.py, as installed, with mpi4py: on host streams, on a stream of HIP's
-# double, preloaded, and refused with a reason where it comes too late; its example gives the right
-# numbers
+# python.sh - the package mpix_queue for Python, as installed, with mpi4py: on host streams, on a
+# stream of HIP's double, preloaded, and refused with a reason where it comes too late; its
+# example gives the right numbers
 set -u
 : "${top_srcdir:?is set by make check}" "${top_builddir:?is set by make check}"
 : "${MPIEXEC:=none}" "${MPIEXEC_FLAGS:=}"
@@ -53,17 +53,23 @@ works()
 }
 
 # As in an installed tree, and found there by where the module is.
-mkdir -p "$dir/inst/share/mpix-queue/python" "$dir/inst/lib"
-cp "$top_srcdir/src/python/mpix_queue.py" "$dir/inst/share/mpix-queue/python"
+mkdir -p "$dir/inst/share/mpix-queue/python/mpix_queue" "$dir/inst/lib"
+cp "$top_srcdir"/src/python/mpix_queue/*.py "$dir/inst/share/mpix-queue/python/mpix_queue"
 ln -s "$(cd "$top_builddir" && pwd)/.libs/libmpix_queue.so.0" "$dir/inst/lib"
 export PYTHONPATH=$dir/inst/share/mpix-queue/python${PYTHONPATH:+:$PYTHONPATH}
 works "on host streams" 2 "$python" "$top_srcdir/tests/python_queue.py" \
     "$top_srcdir/include/mpix_queue.h"
 works "on a stream of HIP" 2 LD_LIBRARY_PATH="$top_builddir/tests/hip_double/.libs" \
     MPIXQ_CHANNELS=fallback MPIXQ_GPU_AWARE=no "$python" "$top_srcdir/tests/python_queue.py" hip
-works "the example" 2 "$python" "$top_srcdir/examples/exchange.py"
-each_printed 2 'rank [01]: 1536' <"$dir/printed" ||
-    { echo "failed: the example printed"; cat "$dir/printed"; failed=1; }
+
+# numbers RANKS EXAMPLE PATTERN: each rank prints what it should.
+numbers()
+{
+    works "$2" "$1" "$python" "$top_srcdir/examples/$2"
+    each_printed "$1" "$3" <"$dir/printed" ||
+        { echo "failed: $2 printed"; cat "$dir/printed"; failed=1; }
+}
+numbers 2 exchange.py 'rank [01]: 1536'
 
 # Behind mpi4py: preloaded, and not.
 {

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # Copyright (c) 2026 the mpix-queue authors
-"""What mpix_queue.py does, on 2 ranks: exchanges whose data is compared, functions on streams,
-results and errors. With the argument hip: on a stream of HIP's runtime or of its double."""
+"""What mpix_queue does with matching, queues and host streams, on 2 ranks: exchanges whose data is
+compared, functions on streams, results and errors. With the argument hip: on a stream of HIP's
+runtime or of its double."""
 import ctypes
 import re
 import sys
@@ -9,18 +10,11 @@ from array import array
 
 import mpix_queue
 from mpi4py import MPI
+from python_check import check, comm, end, fails, kind_of, rank
 
 N, STEPS, GUARD = 37, 10, -77
-comm = MPI.COMM_WORLD
-rank, wrong = comm.Get_rank(), 0
 peer = 1 - rank
-
-
-def check(what, text):
-    global wrong
-    if not what:
-        print("rank %d: not true: %s" % (rank, text), flush=True)
-        wrong += 1
+launched = mpix_queue._queue._launched
 
 
 def value(who, step, i):
@@ -49,16 +43,6 @@ class Exchange:
     def free(self):
         for request in self.requests:
             request.Free()
-
-
-def kind_of(function, *arguments):
-    """The kind of the error that it raises, or None."""
-    try:
-        function(*arguments)
-    except mpix_queue.Error as error:
-        check(str(error) == MPI.Get_error_string(error.Get_error_code()), "the text of an error")
-        return error.kind
-    return None
 
 
 def steps(queue):
@@ -116,9 +100,9 @@ def streams():
         except Exception as error:
             found = type(error)
         check(found == expected, "%s is raised, not %s" % (expected, found))
-    check(stream.query() and not seen and not mpix_queue._launched, "all of them ran")
+    check(stream.query() and not seen and not launched, "all of them ran")
     stream.destroy()
-    check(kind_of(stream.launch, print) == mpix_queue.ERR_ARG and not mpix_queue._launched,
+    check(kind_of(stream.launch, print) == mpix_queue.ERR_ARG and not launched,
           "a stream that is destroyed launches nothing")
     e.free()
 
@@ -130,6 +114,11 @@ def errors():
     info.Set("mpixq_channels", "no such")
     check(kind_of(mpix_queue.match, [], info) == mpix_queue.ERR_ARG, "hints are handed on")
     info.Free()
+    # Handles of another kind would be addresses of something else.
+    fails(TypeError, "requests is no Request", mpix_queue.match, [comm])
+    fails(TypeError, "request is no Request", mpix_queue.is_matched, 1)
+    fails(TypeError, "info is no Info", mpix_queue.match, [], comm)
+    fails(TypeError, "info is no Info", lambda: mpix_queue.Queue(info=5))
     # A start that its "with" statement leaves gets its wait.
     e = Exchange(3)
     mpix_queue.match(e.requests)
@@ -173,4 +162,4 @@ else:
     streams()
     errors()
     constants(sys.argv[1])
-sys.exit(comm.allreduce(wrong) != 0)
+end()
