@@ -3,8 +3,8 @@
 # Copyright (c) 2026 the mpix-queue authors
 #
 # python.sh - the package mpix_queue for Python, as installed, with mpi4py: on host streams, on a
-# stream of HIP's double, preloaded, and refused with a reason where it comes too late; its
-# example gives the right numbers
+# stream of HIP's double, preloaded, and refused with a reason where it comes too late; partitioned
+# requests; its example gives the right numbers
 set -u
 : "${top_srcdir:?is set by make check}" "${top_builddir:?is set by make check}"
 : "${MPIEXEC:=none}" "${MPIEXEC_FLAGS:=}"
@@ -61,6 +61,10 @@ works "on host streams" 2 "$python" "$top_srcdir/tests/python_queue.py" \
     "$top_srcdir/include/mpix_queue.h"
 works "on a stream of HIP" 2 LD_LIBRARY_PATH="$top_builddir/tests/hip_double/.libs" \
     MPIXQ_CHANNELS=fallback MPIXQ_GPU_AWARE=no "$python" "$top_srcdir/tests/python_queue.py" hip
+for ranks in 1 2 3; do
+    works "partitioned requests, $ranks ranks" $ranks "$python" \
+        "$top_srcdir/tests/python_partitions.py"
+done
 
 # numbers RANKS EXAMPLE PATTERN: each rank prints what it should.
 numbers()

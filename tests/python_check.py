@@ -41,5 +41,11 @@ def fails(kind, text, function, *arguments):
         check(False, "an error %s with %r" % (kind, text))
 
 
+def hint(key, value):
+    info = MPI.Info.Create()
+    info.Set(key, value)
+    return info
+
+
 def end():
     sys.exit(comm.allreduce(_wrong) != 0)

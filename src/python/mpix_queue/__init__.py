@@ -16,9 +16,10 @@
         stream.synchronize()
 
 Requests are those of mpi4py, one or a list of them, and must be kept while they are matched: they
-hold their buffers. What the functions do is said in mpix_queue.h, under the names of C. Those that
-fail raise Error, since mpi4py has MPI return its errors, and TypeError where an argument is no
-object of mpi4py.
+hold their buffers. What the functions do is said in mpix_queue.h, under the names of C; those of
+partitioned requests (psend_init and precv_init make them) in mpix_queue_partitions.h. Those that
+fail raise Error, since mpi4py has MPI return its errors; for what is no argument of C at all, they
+raise TypeError or ValueError.
 
 The library has to come before MPI, so this module loads it and must be imported before mpi4py.MPI,
 unless the library is preloaded. It must be the one for the MPI of mpi4py.
@@ -26,5 +27,8 @@ unless the library is preloaded. It must be the one for the MPI of mpi4py.
 from ._library import (  # noqa: F401: for programs; this one has to be the first
     ERR_ARG, ERR_COMM, ERR_INTERPOSE, ERR_MATCH, ERR_NONE, ERR_REQUEST, ERR_RESOURCES, ERR_STATE,
     ERR_THREAD_LEVEL, ERR_TIMEOUT, ERR_UNSUPPORTED, Error, version)
+from ._partitions import (  # noqa: F401
+    PartitionedRequest, parrived, pbuf_prepare, pready, pready_list, pready_range, precv_init,
+    psend_init)
 from ._queue import (  # noqa: F401
     QUEUE_AUTO, QUEUE_CXI, QUEUE_FALLBACK, QUEUE_IPC, HostStream, Queue, imatch, is_matched, match)

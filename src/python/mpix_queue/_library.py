@@ -2,6 +2,7 @@
 # Copyright (c) 2026 the mpix-queue authors
 """The library, loaded before MPI, its errors, and arguments for its functions."""
 import ctypes
+import operator
 import os
 import sys
 
@@ -56,6 +57,7 @@ def _handle_type(kind):
     return ctypes.c_int if MPI._sizeof(kind) == ctypes.sizeof(ctypes.c_int) else ctypes.c_void_p
 
 
+Comm, Datatype = _handle_type(MPI.Comm), _handle_type(MPI.Datatype)
 Info, Request = _handle_type(MPI.Info), _handle_type(MPI.Request)
 Flag = ctypes.POINTER(ctypes.c_int)
 
@@ -82,6 +84,28 @@ def instance(value, kind, name):
 def handle(value, kind, name):
     """The handle of C of an object of mpi4py."""
     return MPI._handleof(instance(value, kind, name))
+
+
+def integer(value, name, kind=ctypes.c_int):
+    """The value as an integer of that type of C, which cuts off what does not fit."""
+    try:
+        value = operator.index(value)
+    except TypeError:
+        raise TypeError("%s is no integer, but a %s" % (name, type(value).__name__)) from None
+    if kind(value).value != value:
+        raise ValueError("%s is too large for C: %d" % (name, value))
+    return value
+
+
+def memory_of(data, name, writable=True):
+    """The contiguous memory that an object gives by any protocol that mpi4py knows, and none of
+    None. What this returns holds the object."""
+    try:
+        return MPI.memory.frombuffer(bytearray() if data is None else data, not writable)
+    except TypeError as error:
+        raise TypeError("%s: %s" % (name, error)) from None
+    except (BufferError, ValueError) as error:
+        raise ValueError("%s: %s" % (name, error)) from None
 
 
 def handles_of(requests):
