@@ -4,7 +4,7 @@
 #
 # python.sh - the package mpix_queue for Python, as installed, with mpi4py: on host streams, on a
 # stream of HIP's double, preloaded, and refused with a reason where it comes too late; partitioned
-# requests; its example gives the right numbers
+# requests and puts; its examples give the right numbers
 set -u
 : "${top_srcdir:?is set by make check}" "${top_builddir:?is set by make check}"
 : "${MPIEXEC:=none}" "${MPIEXEC_FLAGS:=}"
@@ -64,7 +64,11 @@ works "on a stream of HIP" 2 LD_LIBRARY_PATH="$top_builddir/tests/hip_double/.li
 for ranks in 1 2 3; do
     works "partitioned requests, $ranks ranks" $ranks "$python" \
         "$top_srcdir/tests/python_partitions.py"
+    works "puts, $ranks ranks" $ranks "$python" "$top_srcdir/tests/python_rma.py"
 done
+works "puts in memory of GPUs" 2 LD_LIBRARY_PATH="$top_builddir/tests/hip_double/.libs" \
+    MPIXQ_CHANNELS=ipc,cxi,fallback MPIXQ_GPU_AWARE=no "$python" "$top_srcdir/tests/python_rma.py" \
+    hip
 
 # numbers RANKS EXAMPLE PATTERN: each rank prints what it should.
 numbers()
@@ -74,6 +78,9 @@ numbers()
         { echo "failed: $2 printed"; cat "$dir/printed"; failed=1; }
 }
 numbers 2 exchange.py 'rank [01]: 1536'
+# Each number has been passed on by ten ranks, and is one more from each.
+numbers 1 puts.py 'rank 0: 10'
+numbers 3 puts.py 'rank \(0: 12\|1: 10\|2: 11\)'
 
 # Behind mpi4py: preloaded, and not.
 {

@@ -17,9 +17,10 @@
 
 Requests are those of mpi4py, one or a list of them, and must be kept while they are matched: they
 hold their buffers. What the functions do is said in mpix_queue.h, under the names of C; those of
-partitioned requests (psend_init and precv_init make them) in mpix_queue_partitions.h. Those that
-fail raise Error, since mpi4py has MPI return its errors; for what is no argument of C at all, they
-raise TypeError or ValueError.
+partitioned requests (psend_init and precv_init make them) in mpix_queue_partitions.h, and those of
+puts with signals (Window, Signal, Block, put, get, Plan) in mpix_queue_rma.h. Those that fail raise
+Error, since mpi4py has MPI return its errors; for what is no argument of C at all, they raise
+TypeError or ValueError.
 
 The library has to come before MPI, so this module loads it and must be imported before mpi4py.MPI,
 unless the library is preloaded. It must be the one for the MPI of mpi4py.
@@ -32,3 +33,4 @@ from ._partitions import (  # noqa: F401
     psend_init)
 from ._queue import (  # noqa: F401
     QUEUE_AUTO, QUEUE_CXI, QUEUE_FALLBACK, QUEUE_IPC, HostStream, Queue, imatch, is_matched, match)
+from ._rma import Block, Plan, Signal, Window, get, put  # noqa: F401

@@ -59,6 +59,7 @@ def _handle_type(kind):
 
 Comm, Datatype = _handle_type(MPI.Comm), _handle_type(MPI.Datatype)
 Info, Request = _handle_type(MPI.Info), _handle_type(MPI.Request)
+Aint = ctypes.c_ssize_t
 Flag = ctypes.POINTER(ctypes.c_int)
 
 

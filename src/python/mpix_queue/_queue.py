@@ -1,12 +1,13 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # Copyright (c) 2026 the mpix-queue authors
-"""Matching, host streams and queues: mpix_queue.h."""
+"""Matching, host streams and queues: mpix_queue.h, and what mpix_queue_rma.h enqueues."""
 import ctypes
 import itertools
 
 from ._library import (
     MPI, Error, Flag, Info, Request, check, declare, flag, handle, handles_of, instance, library,
     made)
+from ._rma import Block, Plan, Signal
 
 QUEUE_AUTO, QUEUE_FALLBACK, QUEUE_CXI, QUEUE_IPC = range(4)
 _ALL_STARTED = -1
@@ -24,6 +25,10 @@ declare({
     "Is_matched": [Request, Flag],
     "Enqueue_startall": [_pointer, _number, _requests],
     "Enqueue_waitall": [_pointer, _number, _requests],
+    "Enqueue_put": [_pointer, ctypes.POINTER(Block), ctypes.POINTER(Block)],
+    "Enqueue_plan_start": [_pointer, _pointer],
+    "Enqueue_signal_wait": [_pointer, _pointer],
+    "Enqueue_signal_reset": [_pointer, _pointer],
     "Host_stream_create": [ctypes.POINTER(_pointer)],
     "Host_stream_destroy": [ctypes.POINTER(_pointer)],
     "Host_stream_launch": [_pointer, _Function, _pointer],
@@ -131,6 +136,25 @@ class Queue:
         """Enqueue a wait for started requests; for all that were started if none are named."""
         count, array = (_ALL_STARTED, None) if requests is None else handles_of(requests)
         check(library.MPIXQ_Enqueue_waitall(self.handle, count, array))
+
+    def put(self, local, remote):
+        """Enqueue a put from one block to another."""
+        check(library.MPIXQ_Enqueue_put(self.handle, instance(local, Block, "local"),
+                                        instance(remote, Block, "remote")))
+
+    def plan_start(self, plan):
+        """Enqueue the puts of a plan."""
+        check(library.MPIXQ_Enqueue_plan_start(self.handle, instance(plan, Plan, "plan").handle))
+
+    def signal_wait(self, signal):
+        """Enqueue a wait for a signal."""
+        signal = instance(signal, Signal, "signal")
+        check(library.MPIXQ_Enqueue_signal_wait(self.handle, signal.handle))
+
+    def signal_reset(self, signal):
+        """Enqueue that a signal is set to its number of events again."""
+        signal = instance(signal, Signal, "signal")
+        check(library.MPIXQ_Enqueue_signal_reset(self.handle, signal.handle))
 
     def synchronize(self):
         """Wait, on the host, for all that was enqueued."""
