@@ -31,7 +31,7 @@ find_may_include()
     rma) may="util/* comm/* core/* match/* queue/* $seam ipc/window.h" ;;
     # What GPUs of several processes share is that channel's alone, and is made of GPUs' streams.
     ipc) may="$services $objects $seam stream/pieces.h stream/gpu*.h" ;;
-    report) may="util/* comm/* core/* match/* queue/* host/* $seam" ;;
+    report) may="util/* comm/* core/* match/* queue/* host/* rma/rma.h $seam" ;;
     # Host streams are ended at MPI_Finalize.
     lib)
         may="util/* comm/* core/* match/* queue/* host/* rma/* report/* $seam

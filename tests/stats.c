@@ -236,11 +236,18 @@ static void check_channels(const char *text)
     MTEST_CHECK(strstr(strstr(text, pairs), ", on 2 ranks, the first 0\n") != NULL);
 }
 
+/* There are no windows, and nothing is said of them. */
+static void check_quiet(const char *text)
+{
+    MTEST_CHECK(strstr(text, "windows") == NULL && strstr(text, "puts") == NULL);
+}
+
 static void check(const char *text, const char *which, const long long counts[2][COLUMNS])
 {
     bool is_late = strcmp(which, "late") == 0, is_absent = strcmp(which, "absent") == 0;
     bool prints = (mtest_rank == 0) || is_absent;
 
+    check_quiet(text);
     MTEST_EQ(tables_in(text), strcmp(which, "silent") == 0 ? 0 : is_late * prints + prints);
     if (strcmp(which, "silent") == 0 || !prints) {
         return;

@@ -4,9 +4,10 @@
  * What this process has done, for tools (performance variables, src/pmpi/tool.c) and for
  * MPIXQ_STATS: what each rank and all together have done, as a table at MPI_Finalize.
  *
- * Nothing is counted for it. Queues have their counts, and a pair its starts and the bytes of
- * each; both are added up when they go, and looked at while they are there. A partitioned request
- * has the starts, and its parts have what goes by channels.
+ * Nothing is counted for it where it can be derived. Queues have their counts, and a pair its
+ * starts and the bytes of each; both are added up when they go, and looked at while they are there.
+ * A partitioned request has the starts, and its parts have what goes by channels. A window counts
+ * its puts and gets, with bytes; its memory is kept, and so are these (src/rma/counts.c).
  *
  * In MPI_Finalize every rank tells rank 0, by control messages, which prints a line for each and
  * one for all. Nobody has to be there for that: rank 0 prints what it has when it has heard of
@@ -24,6 +25,29 @@ struct mpixq_queue;
 struct mpixq_pair;
 struct mpixq_record;
 
+/* How puts and gets went: by messages of MPI; the data of some of these was read out of the memory
+ * of the other process; by NICs; by GPUs; within the process. */
+enum mpixq_stats_way {
+    MPIXQ_WAY_MESSAGES,
+    MPIXQ_WAY_READ,
+    MPIXQ_WAY_NICS,
+    MPIXQ_WAY_GPUS,
+    MPIXQ_WAY_SELF,
+    MPIXQ_N_WAYS
+};
+
+struct mpixq_stats_moved {
+    uint64_t transfers, bytes;
+};
+
+/* Of windows. Without what graphs and kernels put, of which the host is not told. */
+struct mpixq_stats_rma {
+    uint64_t windows, puts, by_host; /* puts: all, those by the host included */
+    uint64_t gets, bytes_put, bytes_got;
+    uint64_t waits, resets; /* of signals */
+    struct mpixq_stats_moved by[MPIXQ_N_WAYS];
+};
+
 /* Of one rank. Travels as it stands (wire.h). */
 struct mpixq_stats {
     uint64_t queues, starts, by_host; /* starts: all, those by the host included */
@@ -32,6 +56,7 @@ struct mpixq_stats {
         uint64_t pairs, starts;
         uint64_t sent, received; /* bytes of the messages of these starts */
     } of[MPIXQ_N_CHANNELS];
+    struct mpixq_stats_rma rma;
 };
 
 /* Of this process, at any time: before MPI_Init, after MPI_Finalize, in any thread that holds

@@ -11,6 +11,7 @@
 #include "core/stats.h"
 #include "match/match_internal.h"
 #include "queue/queues.h"
+#include "rma/rma.h"
 #include "util/thread.h"
 
 static struct {
@@ -106,6 +107,7 @@ void mpixq_stats_read(struct mpixq_stats *stats_p)
     stats_p->posts = queues.posts;
     stats_p->rings = queues.rings;
     stats_p->stalls = queues.stalls;
+    mpixq_rma_stats(&stats_p->rma);
     keep_most(stats_p);
 }
 

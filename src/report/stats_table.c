@@ -61,6 +61,22 @@ void mpixq_stats_table_miss(struct mpixq_stats_table *table, int rank,
     m->at_peer += missed->at_peer;
 }
 
+static void add_up_rma(struct mpixq_stats_rma *sum, const struct mpixq_stats_rma *counts)
+{
+    sum->windows += counts->windows;
+    sum->puts += counts->puts;
+    sum->by_host += counts->by_host;
+    sum->gets += counts->gets;
+    sum->bytes_put += counts->bytes_put;
+    sum->bytes_got += counts->bytes_got;
+    sum->waits += counts->waits;
+    sum->resets += counts->resets;
+    for (int way = 0; way < MPIXQ_N_WAYS; way++) {
+        sum->by[way].transfers += counts->by[way].transfers;
+        sum->by[way].bytes += counts->by[way].bytes;
+    }
+}
+
 static void add_up(struct mpixq_stats *sum, const struct mpixq_stats *counts)
 {
     sum->queues += counts->queues;
@@ -77,6 +93,7 @@ static void add_up(struct mpixq_stats *sum, const struct mpixq_stats *counts)
         sum->of[id].sent += counts->of[id].sent;
         sum->of[id].received += counts->of[id].received;
     }
+    add_up_rma(&sum->rma, &counts->rma);
 }
 
 /* "2 fallback, 2 self": pairs by channel. */
@@ -125,6 +142,69 @@ static void print_channels(const struct mpixq_stats *sum)
         }
     }
 }
+
+/* ---- Windows, where there were any ---- */
+
+static const char *const ways[MPIXQ_N_WAYS] = {
+    [MPIXQ_WAY_MESSAGES] = "messages", [MPIXQ_WAY_READ] = "read", [MPIXQ_WAY_NICS] = "NICs",
+    [MPIXQ_WAY_GPUS] = "GPUs",         [MPIXQ_WAY_SELF] = "self",
+};
+
+/* "12 messages, 4 of them read, 2 self": puts and gets by the way they went. */
+static const char *ways_text(const struct mpixq_stats_rma *counts, char text[ROOM])
+{
+    size_t used = 0;
+
+    (void)snprintf(text, ROOM, "none");
+    for (int way = 0; way < MPIXQ_N_WAYS; way++) {
+        if (counts->by[way].transfers > 0) {
+            used += (size_t)snprintf(text + used, ROOM - used, "%s%llu %s%s", used > 0 ? ", " : "",
+                                     (count)counts->by[way].transfers,
+                                     way == MPIXQ_WAY_READ ? "of them " : "", ways[way]);
+        }
+    }
+    return text;
+}
+
+static void print_rma_row(const char *name, const struct mpixq_stats_rma *c)
+{
+    char text[ROOM];
+
+    mpixq_print("stats: %7s %7llu %9llu %8llu %9llu %9llu %8llu %14llu %14llu  %s", name,
+                (count)c->windows, (count)c->puts, (count)c->by_host, (count)c->gets,
+                (count)c->waits, (count)c->resets, (count)c->bytes_put, (count)c->bytes_got,
+                ways_text(c, text));
+}
+
+static void print_rma(const struct mpixq_stats_table *table, const struct mpixq_stats_rma *sum)
+{
+    char name[16];
+
+    if (sum->windows == 0) {
+        return;
+    }
+    mpixq_print("stats: %7s %7s %9s %8s %9s %9s %8s %14s %14s  %s", "rank", "windows", "puts",
+                "by host", "gets", "waits", "resets", "bytes put", "got", "puts and gets by way");
+    for (int i = 0; i < table->size; i++) {
+        if (table->rows[i].is_known) {
+            (void)snprintf(name, sizeof name, "%d", i);
+            print_rma_row(name, &table->rows[i].counts.rma);
+        }
+    }
+    if (table->known > 1) {
+        print_rma_row("all", sum);
+    }
+    mpixq_print("stats: %8s %9s %14s", "way", "transfers", "bytes");
+    for (int way = 0; way < MPIXQ_N_WAYS; way++) {
+        if (sum->by[way].transfers > 0) {
+            mpixq_print("stats: %8s %9llu %14llu%s", ways[way], (count)sum->by[way].transfers,
+                        (count)sum->by[way].bytes,
+                        way == MPIXQ_WAY_READ ? "  of those by messages" : "");
+        }
+    }
+}
+
+/* ---- The table ---- */
 
 static void print_missed(uint32_t served, uint32_t better, uint8_t reason,
                          const struct mpixq_stats_missed *m)
@@ -175,6 +255,7 @@ void mpixq_stats_table_print(struct mpixq_stats_table *table, const char *title)
     }
     print_channels(&sum);
     print_all_missed(table);
+    print_rma(table, &sum.rma);
     table->was_printed = true;
     table->is_late = false;
 }

@@ -95,8 +95,9 @@ static int make(struct call *call)
     if (call->signal != NULL) {
         return mpixq_rma_signal_set(call->signal, true);
     }
-    return call->plan != NULL ? mpixq_rma_start(call->plan->transfers, call->plan->n, false)
-                              : mpixq_rma_start(&call->put, 1, false);
+    return call->plan != NULL
+               ? mpixq_rma_start(call->plan->transfers, call->plan->n, MPIXQ_CALL_QUEUED)
+               : mpixq_rma_start(&call->put, 1, MPIXQ_CALL_QUEUED);
 }
 
 /* Of a queue that has failed nothing is started any more. */
@@ -260,6 +261,7 @@ int mpixq_rma_enqueue_wait(struct mpixq_queue *queue, struct mpixq_signal *signa
     op.poll = poll;
     submit(queue, &op);
     mpixq_rma_waiter_note(waiter, queue);
+    atomic_fetch_add_explicit(&signal->waits, 1, memory_order_relaxed);
     mpixq_turn_leave(&queue->turn);
     return MPI_SUCCESS;
 }

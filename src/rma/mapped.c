@@ -151,7 +151,18 @@ int mpixq_rma_mapped_describe(const struct mpixq_transfer *transfer, struct mpix
     return described(transfer, false, put);
 }
 
-int mpixq_rma_mapped_start(const struct mpixq_transfer transfers[], int n, bool is_get,
+void mpixq_rma_mapped_count(struct mpixq_window *window, enum mpixq_rma_call call,
+                            const struct mpixq_puts *puts)
+{
+    uint64_t bytes = 0;
+
+    for (unsigned i = 0; i < puts->n; i++) {
+        bytes += puts->put[i].bytes;
+    }
+    mpixq_rma_count_by_gpus(window, call, puts->n, bytes);
+}
+
+int mpixq_rma_mapped_start(const struct mpixq_transfer transfers[], int n, enum mpixq_rma_call call,
                            void (*refuse)(const struct mpixq_transfer *transfer, int code))
 {
     struct mpixq_window *window = NULL;
@@ -162,7 +173,7 @@ int mpixq_rma_mapped_start(const struct mpixq_transfer transfers[], int n, bool 
     all.behind = (struct mpixq_behind){.lane = NULL};
     for (int i = 0; why == NULL && i < n; i++) {
         if (transfers[i].window != NULL) {
-            int code = described(&transfers[i], is_get, &all.put[all.n]);
+            int code = described(&transfers[i], call == MPIXQ_CALL_GET, &all.put[all.n]);
 
             if (code == MPI_SUCCESS) {
                 window = transfers[i].window;
@@ -173,6 +184,8 @@ int mpixq_rma_mapped_start(const struct mpixq_transfer transfers[], int n, bool 
         }
         if (all.n == MPIXQ_PUTS || (all.n > 0 && i == n - 1)) {
             why = mpixq_mapped_put(window->mapped, &all);
+            all.n = why == NULL ? all.n : 0;
+            mpixq_rma_mapped_count(window, call, &all);
             all.n = 0;
         }
     }

@@ -14,12 +14,16 @@
 /* Collective: share the window, whose base the spec says to be there, with all others. */
 int mpixq_rma_map(struct mpixq_window *window, const struct mpixq_window_spec *spec);
 
+/* GPUs were given these. */
+void mpixq_rma_mapped_count(struct mpixq_window *window, enum mpixq_rma_call call,
+                            const struct mpixq_puts *puts);
+
 /* What the other process would check: this one has been told what it needs for that. */
 int mpixq_rma_mapped_check(const struct mpixq_transfer *transfer);
 /* The same, and what a GPU needs of a put, for one, which told lacks. */
 int mpixq_rma_mapped_describe(const struct mpixq_transfer *transfer, struct mpixq_put *put);
 /* refuse: of one that goes outside. */
-int mpixq_rma_mapped_start(const struct mpixq_transfer transfers[], int n, bool is_get,
+int mpixq_rma_mapped_start(const struct mpixq_transfer transfers[], int n, enum mpixq_rma_call call,
                            void (*refuse)(const struct mpixq_transfer *transfer, int code));
 int mpixq_rma_mapped_flush(struct mpixq_window *window);
 

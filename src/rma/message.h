@@ -27,6 +27,9 @@ void mpixq_rma_answer_signal(struct mpixq_window *window, struct mpixq_rma_peer 
 /* Data has moved: the signal of this end is told, if it is still there. */
 void mpixq_rma_tell(struct mpixq_window *window, const struct mpixq_rma_op *op, int peer);
 void mpixq_rma_end(struct mpixq_window *window, struct mpixq_rma_op *op);
+/* Its data, if it has any, went by being read out of memory, which is counted where it was started;
+ * returns it. NULL: there is none. */
+struct mpixq_rma_op *mpixq_rma_was_read(struct mpixq_window *window, struct mpixq_rma_op *op);
 /* It never will: the next flush says why, and the signal of this end fails. */
 void mpixq_rma_give_up(struct mpixq_window *window, const struct mpixq_rma_op *op, int code);
 

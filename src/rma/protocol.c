@@ -109,7 +109,7 @@ static void receive_data(struct mpixq_window *window, struct mpixq_rma_peer *pee
 
     if (mpixq_rma_pull(peer->neighbour, op->data, header->from, op->header.bytes)) {
         mpixq_rma_answer(window, peer, MPIXQ_RMA_TAKEN, header->key, op->header.offset, 0);
-        has_come(window, peer, op);
+        has_come(window, peer, mpixq_rma_was_read(window, op));
         return;
     }
     op->comes = true;
@@ -369,7 +369,8 @@ static void came(struct mpixq_window *window, const struct mpixq_rma_header *hea
         send_data(window, header, peer->rank);
         break;
     case MPIXQ_RMA_TAKEN:
-        has_left(window, peer, take_leaving(window, header, peer->rank));
+        has_left(window, peer,
+                 mpixq_rma_was_read(window, take_leaving(window, header, peer->rank)));
         break;
     case MPIXQ_RMA_REFUSE:
         came_refusal(window, header, peer);
@@ -422,18 +423,20 @@ static bool begin_part(const struct mpixq_transfer *transfer, bool is_get,
     return true;
 }
 
-int mpixq_rma_begin(const struct mpixq_transfer *transfer, bool is_get)
+int mpixq_rma_begin(const struct mpixq_transfer *transfer, enum mpixq_rma_call call)
 {
     struct mpixq_rma_peer *peer = mpixq_rma_peer(transfer->window, transfer->remote.rank);
+    enum mpixq_stats_way way;
+    bool is_get = call == MPIXQ_CALL_GET;
     uint64_t parts = transfer->local.bytes == 0 ? 1 : (transfer->local.bytes - 1) / PART + 1;
 
     if (parts > MPIXQ_SIGNAL_PARTS) {
         return mpixq_error_code(MPIXQ_E_BLK_PARTS);
     }
-    if (!is_get && peer != NULL && mpixq_rma_direct_begin(transfer, peer)) {
-        return atomic_load(&transfer->window->failed);
-    }
-    for (uint32_t part = 0; peer != NULL && part < parts; part++) {
+    way = !is_get && peer != NULL && mpixq_rma_direct_begin(transfer, peer) ? MPIXQ_WAY_NICS
+                                                                            : MPIXQ_WAY_MESSAGES;
+    mpixq_rma_count(transfer->window, way, call, transfer->local.bytes);
+    for (uint32_t part = 0; peer != NULL && way != MPIXQ_WAY_NICS && part < parts; part++) {
         if (!begin_part(transfer, is_get, peer, part, (uint32_t)parts)) {
             break;
         }

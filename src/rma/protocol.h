@@ -26,11 +26,10 @@
 #include <stdbool.h>
 
 #include "blk.h"
-
-struct mpixq_window;
+#include "window.h"
 
 /* Start a put or a get to another process of the window; under the lock. An MPI code. */
-int mpixq_rma_begin(const struct mpixq_transfer *transfer, bool is_get);
+int mpixq_rma_begin(const struct mpixq_transfer *transfer, enum mpixq_rma_call call);
 /* Let it go on; under the lock. */
 void mpixq_rma_protocol_go(struct mpixq_window *window);
 /* Under the lock: ask for what is missing, and tell whether all that was started from here is

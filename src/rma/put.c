@@ -12,10 +12,11 @@
 #include "util/progress.h"
 
 /* Within the process: the signals as they are when the data is there, if they still are. */
-static void copy_within(const struct mpixq_transfer *transfer, bool is_get)
+static void copy_within(const struct mpixq_transfer *transfer, enum mpixq_rma_call call)
 {
     const struct mpixq_blk *local = &transfer->local, *remote = &transfer->remote;
     struct mpixq_window *window = transfer->window;
+    bool is_get = call == MPIXQ_CALL_GET;
     struct mpixq_signal *here, *there;
     char *from, *to;
 
@@ -29,6 +30,7 @@ static void copy_within(const struct mpixq_transfer *transfer, bool is_get)
     (void)mpixq_rma_signal_find(window, remote->signal, remote->generation, &there);
     mpixq_rma_signal_add(here, 0, 1, window->rank, remote->offset);
     mpixq_rma_signal_add(there, 0, 1, window->rank, remote->offset);
+    mpixq_rma_count(window, MPIXQ_WAY_SELF, call, local->bytes);
     mpixq_lock_release(&window->lock);
 }
 
@@ -44,7 +46,7 @@ static void refuse(const struct mpixq_transfer *transfer, int code)
     mpixq_lock_release(&window->lock);
 }
 
-int mpixq_rma_start(const struct mpixq_transfer transfers[], int n, bool is_get)
+int mpixq_rma_start(const struct mpixq_transfer transfers[], int n, enum mpixq_rma_call call)
 {
     struct mpixq_window *window = NULL;
     int rc = MPI_SUCCESS, n_sent = 0;
@@ -56,7 +58,7 @@ int mpixq_rma_start(const struct mpixq_transfer transfers[], int n, bool is_get)
         return MPI_SUCCESS;
     }
     if (window->mapped != NULL) {
-        return mpixq_rma_mapped_start(transfers, n, is_get, refuse);
+        return mpixq_rma_mapped_start(transfers, n, call, refuse);
     }
     /* To others first: they travel while data within the process is copied. */
     mpixq_lock_acquire(&window->lock);
@@ -65,7 +67,7 @@ int mpixq_rma_start(const struct mpixq_transfer transfers[], int n, bool is_get)
     }
     for (int i = 0; rc == MPI_SUCCESS && i < n; i++) {
         if (transfers[i].window != NULL && transfers[i].remote.rank != window->rank) {
-            rc = mpixq_rma_begin(&transfers[i], is_get);
+            rc = mpixq_rma_begin(&transfers[i], call);
             n_sent++;
         }
     }
@@ -75,28 +77,28 @@ int mpixq_rma_start(const struct mpixq_transfer transfers[], int n, bool is_get)
     mpixq_lock_release(&window->lock);
     for (int i = 0; rc == MPI_SUCCESS && i < n; i++) {
         if (transfers[i].window != NULL && transfers[i].remote.rank == window->rank) {
-            copy_within(&transfers[i], is_get);
+            copy_within(&transfers[i], call);
         }
     }
     return rc;
 }
 
-static int start_one(const MPIXQ_Blk *local, const MPIXQ_Blk *remote, bool is_get)
+static int start_one(const MPIXQ_Blk *local, const MPIXQ_Blk *remote, enum mpixq_rma_call call)
 {
     struct mpixq_transfer transfer;
     int rc = mpixq_transfer_check(local, remote, &transfer);
 
-    return rc ? rc : mpixq_rma_start(&transfer, 1, is_get);
+    return rc ? rc : mpixq_rma_start(&transfer, 1, call);
 }
 
 int mpixq_rma_put(const MPIXQ_Blk *local, const MPIXQ_Blk *remote)
 {
-    return start_one(local, remote, false);
+    return start_one(local, remote, MPIXQ_CALL_PUT);
 }
 
 int mpixq_rma_get(const MPIXQ_Blk *local, const MPIXQ_Blk *remote)
 {
-    return start_one(local, remote, true);
+    return start_one(local, remote, MPIXQ_CALL_GET);
 }
 
 /* ---- Plans ---- */
@@ -159,7 +161,7 @@ int mpixq_rma_plan_start(struct mpixq_plan *plan)
 {
     int rc = mpixq_rma_plan_check(plan);
 
-    return rc ? rc : mpixq_rma_start(plan->transfers, plan->n, false);
+    return rc ? rc : mpixq_rma_start(plan->transfers, plan->n, MPIXQ_CALL_PUT);
 }
 
 enum mpixq_error mpixq_rma_plan_destroy(struct mpixq_plan *plan)

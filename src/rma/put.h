@@ -19,7 +19,7 @@ struct mpixq_plan {
 };
 
 /* Start transfers, all of one window. An MPI code. Under no lock. */
-int mpixq_rma_start(const struct mpixq_transfer transfers[], int n, bool is_get);
+int mpixq_rma_start(const struct mpixq_transfer transfers[], int n, enum mpixq_rma_call call);
 /* Its window is still there, and has not failed: an MPI code. */
 int mpixq_rma_plan_check(const struct mpixq_plan *plan);
 

@@ -324,10 +324,15 @@ static int launch_puts(struct mpixq_queue *queue, struct mpixq_rma_lane *lane, b
                                 .threads = MPIXQ_BLOCK_OF_MOVES,
                                 .parameters = all,
                                 .behind = &all->behind};
+    int rc;
 
     mpixq_mapped_fill(lane->window->mapped, all);
     what.blocks = all->blocks;
-    return launch(queue, lane, NULL, captured, &what);
+    rc = launch(queue, lane, NULL, captured, &what);
+    if (rc == MPI_SUCCESS && !captured) { /* of how often a graph makes them the host is not told */
+        mpixq_rma_mapped_count(lane->window, MPIXQ_CALL_QUEUED, all);
+    }
+    return rc;
 }
 
 /* All are good, or nothing is enqueued. */
@@ -384,7 +389,11 @@ static int launch_one(struct mpixq_queue *queue, struct mpixq_signal *signal,
     int rc = check(queue, signal->window, &captured, fault_p);
 
     rc = rc ? rc : lane_of(signal->window, queue, &lane);
-    return rc ? rc : launch(queue, lane, signal, captured, &what);
+    rc = rc ? rc : launch(queue, lane, signal, captured, &what);
+    if (rc == MPI_SUCCESS && !captured) { /* nor here */
+        atomic_fetch_add(kind == MPIXQ_LAUNCH_SET ? &signal->rounds : &signal->waits, 1);
+    }
+    return rc;
 }
 
 int mpixq_rma_queued_wait(struct mpixq_queue *queue, struct mpixq_signal *signal,

@@ -20,6 +20,7 @@
 struct mpixq_device_signal;
 struct mpixq_device_transfer;
 struct mpixq_queue;
+struct mpixq_stats_rma;
 
 /* What a program asks of a new window. */
 struct mpixq_window_spec {
@@ -80,6 +81,9 @@ int mpixq_rma_device_signal(const struct mpixq_signal *signal,
 /* *base_p: NULL, where kernels do not see it. */
 enum mpixq_error mpixq_rma_device_window(const struct mpixq_window *window, int rank,
                                          void **base_p);
+
+/* What was put and got so far. Any thread, at any time. */
+void mpixq_rma_stats(struct mpixq_stats_rma *stats_p);
 
 /* Let all windows go on; and do they need that of the progress thread? */
 void mpixq_rma_drive(void);

@@ -193,6 +193,7 @@ int mpixq_rma_signal_set(struct mpixq_signal *signal, bool was_enqueued)
     }
     if (signal->window->mapped != NULL) {
         failed = mpixq_rma_mapped_set(signal, &sum);
+        atomic_fetch_add(&signal->rounds, failed == MPI_SUCCESS && sum == 0);
         return failed != MPI_SUCCESS || sum == 0 ? failed : not_zero(signal, sum);
     }
     if (!was_enqueued) {
@@ -245,6 +246,7 @@ void mpixq_rma_signal_drop(struct mpixq_signal *signal)
 void mpixq_rma_signal_begin(struct mpixq_signal *signal)
 {
     struct mpixq_window *window = signal->window;
+    uint64_t before;
 
     signal->words = &signal->own_words;
     if (signal->index <= MPIXQ_RMA_PLACES) {
@@ -252,7 +254,8 @@ void mpixq_rma_signal_begin(struct mpixq_signal *signal)
     }
     atomic_store(&signal->words->host,
                  (int64_t)((uint64_t)signal->num_event - added_by_others(signal)));
-    atomic_store(&signal->rounds, 1);
+    before = atomic_exchange(&signal->rounds, 1);
+    atomic_fetch_add(&signal->resets, before > 0 ? before - 1 : 0); /* after that (counts.c) */
     atomic_store(&signal->fired, 0);
     atomic_store(&signal->armed, 1);
 }

@@ -48,6 +48,7 @@ int mpixq_rma_signal_wait(struct mpixq_signal *signal)
     bool complete;
     int rc = mpixq_rma_signal_test(signal, &complete);
 
+    atomic_fetch_add_explicit(&signal->waits, 1, memory_order_relaxed);
     if (rc != MPI_SUCCESS || complete) {
         return rc;
     }

@@ -19,6 +19,7 @@
 #include <stdint.h>
 
 #include "comm/error.h"
+#include "core/stats.h"
 #include "stream/memory.h"
 #include "util/age.h"
 #include "util/lock.h"
@@ -50,6 +51,22 @@ struct mpixq_signal_words {
     _Atomic int64_t host; /* threads of this process add to it */
     _Atomic int64_t nic[MPIXQ_RMA_NICS];
     int64_t unused[15 - MPIXQ_RMA_NICS]; /* two cache lines */
+};
+
+/* What the program called for a put or a get. */
+enum mpixq_rma_call {
+    MPIXQ_CALL_PUT,    /* MPIX_Put, MPIX_Plan_start */
+    MPIXQ_CALL_QUEUED, /* the same, enqueued */
+    MPIXQ_CALL_GET,
+    MPIXQ_N_CALLS
+};
+
+/* What was started on a window, in all lives of its memory (counts.c); read without the lock. */
+struct mpixq_rma_counts {
+    _Atomic uint64_t lives;
+    struct mpixq_rma_moved {
+        _Atomic uint64_t transfers, bytes;
+    } by[MPIXQ_N_WAYS][MPIXQ_N_CALLS];
 };
 
 /* How long somebody has waited for a signal, or for puts to be complete (watch.h). All but polls
@@ -91,6 +108,8 @@ struct mpixq_signal {
     _Atomic uint64_t rounds;     /* how often it was set */
     _Atomic uint64_t fired;      /* how many of these rounds were seen to be over */
     _Atomic uint64_t armed;      /* how often it was set, or is to be by what is enqueued */
+    _Atomic uint64_t waits;      /* for it, in all lives of its memory; and resets, */
+    _Atomic uint64_t resets;     /* in those before this one */
     atomic_int failed;           /* an MPI code: it can only be freed */
     atomic_int surplus_from;     /* rank of the window whose event was one too many, or NOBODY */
     _Atomic uint64_t surplus_at; /* where that wrote, or read */
@@ -129,6 +148,7 @@ struct mpixq_window {
     struct mpixq_rma_object object;
     bool has_lock; /* it was made once, in a life before */
     struct mpixq_lock lock;
+    struct mpixq_rma_counts counts;
 
     /* Constant while it is live. */
     _Atomic uint64_t id; /* the same at all of its processes, and no other window's */
@@ -216,6 +236,11 @@ int mpixq_rma_signal_not_zero(const struct mpixq_window *window, uint64_t index,
 /* Under the lock: no block names it any more. */
 void mpixq_rma_signal_drop(struct mpixq_signal *signal);
 
+/* A put or a get was started, under the lock; or GPUs were given some, without. */
+void mpixq_rma_count(struct mpixq_window *window, enum mpixq_stats_way way,
+                     enum mpixq_rma_call call, uint64_t bytes);
+void mpixq_rma_count_by_gpus(struct mpixq_window *window, enum mpixq_rma_call call,
+                             uint64_t transfers, uint64_t bytes);
 /* Let the window go on, unless another thread is at it. Any thread that may call MPI. */
 void mpixq_rma_progress(struct mpixq_window *window);
 /* It has failed, for its first reason. Any thread. */

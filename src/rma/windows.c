@@ -357,6 +357,7 @@ int mpixq_rma_window_create(const struct mpixq_window_spec *wanted, MPI_Comm com
         return rc;
     }
     mpixq_rma_object_live(window, MPIXQ_RMA_WINDOW);
+    atomic_fetch_add_explicit(&window->counts.lives, 1, memory_order_relaxed);
     if (mpixq_env.info) {
         print(window);
     }

@@ -17,7 +17,7 @@ MPIXQ_ENV_CHOICE(info, "MPIXQ_INFO", "0", "0|1",
                  "served at MPI_Finalize")
 MPIXQ_ENV_CHOICE(stats, "MPIXQ_STATS", "0", "0|1",
                  "print at MPI_Finalize, on rank 0, what each rank and all together have done: "
-                 "starts, launches, posts, bytes, channels, and why not better ones")
+                 "starts, launches, posts, puts, bytes, channels, and why not better ones")
 MPIXQ_ENV_TEXT(trace, "MPIXQ_TRACE", "none", "FILE",
                "record what requests and queues do, and when, and write it to this file at "
                "MPI_Finalize, on rank 0, for viewers of traces and mpixq_trace; set in all ranks")

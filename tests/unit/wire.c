@@ -38,13 +38,18 @@ static int map_guard(void **state)
 
 static size_t body_bytes(enum mpixq_wire_kind kind)
 {
-    static const size_t sizes[] = {
-        [MPIXQ_WIRE_OFFER] = OFFER_BYTES, [MPIXQ_WIRE_ANSWER] = 34,
-        [MPIXQ_WIRE_RELEASE] = 16,        [MPIXQ_WIRE_FAILURE] = 8,
-        [MPIXQ_WIRE_WITHDRAW] = 32,       [MPIXQ_WIRE_HELLO] = 32,
-        [MPIXQ_WIRE_REASON] = 104,        [MPIXQ_WIRE_VERDICT] = 25,
-        [MPIXQ_WIRE_MISSED] = 12,         [MPIXQ_WIRE_STATS] = (8 + 4 * MPIXQ_N_CHANNELS) * 8,
-        [MPIXQ_WIRE_TRACE] = 32};
+    static const size_t sizes[] = {[MPIXQ_WIRE_OFFER] = OFFER_BYTES,
+                                   [MPIXQ_WIRE_ANSWER] = 34,
+                                   [MPIXQ_WIRE_RELEASE] = 16,
+                                   [MPIXQ_WIRE_FAILURE] = 8,
+                                   [MPIXQ_WIRE_WITHDRAW] = 32,
+                                   [MPIXQ_WIRE_HELLO] = 32,
+                                   [MPIXQ_WIRE_REASON] = 104,
+                                   [MPIXQ_WIRE_VERDICT] = 25,
+                                   [MPIXQ_WIRE_MISSED] = 12,
+                                   [MPIXQ_WIRE_TRACE] = 32,
+                                   [MPIXQ_WIRE_STATS] =
+                                       (16 + 4 * MPIXQ_N_CHANNELS + 2 * MPIXQ_N_WAYS) * 8};
 
     return sizes[kind];
 }
@@ -78,6 +83,17 @@ static struct mpixq_wire_offer random_offer(uint64_t *random)
                                      .own_size = own_size,
                                      .mode = (uint32_t)unit_pick(random, MPIXQ_MODE_RECV),
                                      .channels = random_channels(random)};
+}
+
+static struct mpixq_stats random_stats(uint64_t *random)
+{
+    struct mpixq_stats stats = {.queues = random64(random), .by_host = 7};
+
+    stats.stalls = random64(random);
+    stats.of[MPIXQ_N_CHANNELS - 1].received = random64(random);
+    stats.rma.windows = random64(random);
+    stats.rma.by[MPIXQ_N_WAYS - 1].bytes = random64(random);
+    return stats;
 }
 
 static struct mpixq_record random_record(uint64_t *random, enum mpixq_wire_kind kind,
@@ -124,9 +140,7 @@ static struct mpixq_record random_record(uint64_t *random, enum mpixq_wire_kind 
                                         .channels = random_channels(random)};
         break;
     case MPIXQ_WIRE_STATS:
-        record.u.stats = (struct mpixq_stats){.queues = random64(random), .by_host = 7};
-        record.u.stats.stalls = random64(random);
-        record.u.stats.of[MPIXQ_N_CHANNELS - 1].received = random64(random);
+        record.u.stats = random_stats(random);
         break;
     case MPIXQ_WIRE_MISSED:
         record.u.missed.missed =
