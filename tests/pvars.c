@@ -14,7 +14,7 @@
 
 typedef unsigned long long count;
 
-enum { N = 25, PAIRS = 3, TIMES = 4, BY_HOST = 2, ROOM = 256 };
+enum { N = 43, PAIRS = 3, TIMES = 4, BY_HOST = 2, ROOM = 256 };
 
 static const char *const names[N] = {"mpixq_queues",
                                      "mpixq_starts",
@@ -40,7 +40,25 @@ static const char *const names[N] = {"mpixq_queues",
                                      "mpixq_starts_self",
                                      "mpixq_bytes_sent_self",
                                      "mpixq_bytes_received_self",
-                                     "mpixq_starts_null"};
+                                     "mpixq_starts_null",
+                                     "mpixq_windows",
+                                     "mpixq_puts",
+                                     "mpixq_puts_by_host",
+                                     "mpixq_gets",
+                                     "mpixq_bytes_put",
+                                     "mpixq_bytes_got",
+                                     "mpixq_signal_waits",
+                                     "mpixq_signal_resets",
+                                     "mpixq_transfers_messages",
+                                     "mpixq_transfer_bytes_messages",
+                                     "mpixq_transfers_read",
+                                     "mpixq_transfer_bytes_read",
+                                     "mpixq_transfers_nics",
+                                     "mpixq_transfer_bytes_nics",
+                                     "mpixq_transfers_gpus",
+                                     "mpixq_transfer_bytes_gpus",
+                                     "mpixq_transfers_self",
+                                     "mpixq_transfer_bytes_self"};
 
 static count expected[N]; /* what has been done so far */
 

@@ -28,7 +28,9 @@ enum {
     MPIXQ_TOOL_N_PVARS = 0
 #define MPIXQ_PVAR(name, class, member, description) +1
 #define MPIXQ_PVARS_OF(name, id) +4
+#define MPIXQ_PVARS_BY(name, id, how) +2
 #include "pvar_defs.h"
+#undef MPIXQ_PVARS_BY
 #undef MPIXQ_PVARS_OF
 #undef MPIXQ_PVAR
 };

@@ -26,7 +26,12 @@ static const struct pvar table[] = {
                "bytes of the sends that were started, channel " #name)                             \
     MPIXQ_PVAR(mpixq_bytes_received_##name, AGGREGATE, of[id].received,                            \
                "bytes of the receives that were started, channel " #name)
+#define MPIXQ_PVARS_BY(name, id, how)                                                              \
+    MPIXQ_PVAR(mpixq_transfers_##name, COUNTER, rma.by[id].transfers, "puts and gets " how)        \
+    MPIXQ_PVAR(mpixq_transfer_bytes_##name, AGGREGATE, rma.by[id].bytes,                           \
+               "bytes of the puts and gets " how)
 #include "pvar_defs.h"
+#undef MPIXQ_PVARS_BY
 #undef MPIXQ_PVARS_OF
 #undef MPIXQ_PVAR
 };
