@@ -24,6 +24,7 @@ static void conclude(struct mpixq_pair *pair, uint64_t ticket)
         mpixq_ipc_executed(end);
         return;
     }
+    atomic_store(&end->moved_by, ticket);
     if (ticket == 0 || !is_taken(end)) {
         atomic_store(&end->launch, ticket);
     }
@@ -88,8 +89,11 @@ void mpixq_ipc_starts_by_host(void *const args[], int n, bool by_gpu)
 void mpixq_ipc_await_launch(struct ipc_end *end)
 {
     struct mpixq_share *share = end->place->share;
+    uint64_t none = MPIXQ_IPC_LAUNCHING;
     struct mpixq_backoff backoff;
 
+    /* No call will copy anything for it, as the pair has failed. */
+    (void)atomic_compare_exchange_strong(&end->launch, &none, atomic_load(&end->moved_by));
     mpixq_backoff_begin(&backoff);
     while (!mpixq_share_has_moved(share, atomic_load(&end->launch)) &&
            mpixq_share_broken(share) == NULL) {

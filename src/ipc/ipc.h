@@ -112,10 +112,12 @@ struct ipc_end {
     /* Once all is open. */
     struct ipc_import *their_buffer, *their_ends, *their_told;
     struct mpixq_gpu_end gpu;
-    /* Of the last start by the host: its ticket, LAUNCHING until it has one; 0: none. */
+    /* Of the last start by the host: the ticket by which it is over, LAUNCHING until it has one; 0:
+     * none. It is that of the start itself, or of the copy that a call has made for it. */
     _Atomic uint64_t launch;
-    uint64_t by_host;        /* the value of that start */
-    _Atomic uint64_t booked; /* starts that were executed, before its GPU counts them */
+    _Atomic uint64_t moved_by; /* the ticket of the start itself */
+    uint64_t by_host;          /* the value of that start */
+    _Atomic uint64_t booked;   /* starts that were executed, before its GPU counts them */
     /* The peer has freed its end: starts from now on do not touch its buffer, which is closed once
      * those before are over. Written under the matching lock. */
     atomic_bool is_gone;
