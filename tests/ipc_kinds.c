@@ -3,8 +3,9 @@
  *
  * The channel ipc: kinds of device memory that other processes open by files. Each with each other;
  * buffers in more than one chunk, and in memory that cannot be opened, which go by another channel;
- * memory that is freed and comes again at the same address; and that no file is left open, nor
- * given to programs that are executed. With an argument, what if a file cannot be had:
+ * memory that is freed and comes again at the same address, and pools that are ended and come again
+ * with the same handle; and that no file is left open, nor given to programs that are executed.
+ * With an argument, what if a file cannot be had:
  *
  *     refused R     the system refuses the files of others to rank R, or (R is 2) to both
  *     hidden R      rank R lets nobody have its files
@@ -86,15 +87,23 @@ static void check(const struct part *p, int seed)
     mtest_gpu_free(MTEST_PINNED, host);
 }
 
+static MPI_Request request(const struct part *p, int sender, int tag)
+{
+    MPI_Request r = MPI_REQUEST_NULL;
+
+    MTEST_OK(mtest_rank == sender
+                 ? MPI_Send_init(p->at, p->bytes, MPI_BYTE, peer, tag, MPI_COMM_WORLD, &r)
+                 : MPI_Recv_init(p->at, p->bytes, MPI_BYTE, peer, tag, MPI_COMM_WORLD, &r));
+    return r;
+}
+
 /* Rank 0 sends, or rank 1. Returns the starts that went by the channel. */
 static long transfer(const struct part *p, int sender, int rounds)
 {
     long before = mtest_queue_count(queue, "mpixq_starts_ipc");
     bool sends = mtest_rank == sender;
-    MPI_Request r;
+    MPI_Request r = request(p, sender, TAG);
 
-    MTEST_OK(sends ? MPI_Send_init(p->at, p->bytes, MPI_BYTE, peer, TAG, MPI_COMM_WORLD, &r)
-                   : MPI_Recv_init(p->at, p->bytes, MPI_BYTE, peer, TAG, MPI_COMM_WORLD, &r));
     MTEST_OK(MPIX_Match(&r));
     for (int seed = 1; seed <= rounds; seed++) {
         fill(p, sends, seed);
@@ -175,6 +184,57 @@ static void test_again(void)
     }
 }
 
+/* A receive of rank 1 that its queue waits for, until its peer has started as well. */
+static void start_and_wait(MPI_Request *r)
+{
+    MTEST_OK(MPIX_Enqueue_start(queue, r));
+    MTEST_OK(MPIX_Enqueue_wait(queue, r));
+}
+
+/* Rank 1 frees a receive, ends the pool of its buffer and makes a new one, to which the GPU's
+ * library may give the handle of the old one. Nothing of the old one is closed by then if a wait is
+ * in a stream, and its words are still used if the peer keeps its send. */
+static void test_new_pool(bool is_waiting, bool peer_keeps)
+{
+    struct part p = {.room = 80000, .bytes = 70000}, other = {.room = 20000, .bytes = 20000};
+    MPI_Request r[2];
+
+    p.memory = make(mtest_rank == 1 ? "pool" : "device", p.room);
+    p.at = p.memory + 5;
+    other.memory = other.at = make("device", other.room);
+    r[0] = request(&p, 0, TAG + 1);
+    r[1] = request(&other, 0, TAG + 2);
+    MTEST_OK(MPIX_Matchall(2, r));
+    if (mtest_rank == 1 && is_waiting) {
+        start_and_wait(&r[1]);
+    }
+    MTEST_OK(MPI_Barrier(MPI_COMM_WORLD));
+    if (mtest_rank == 1 || !peer_keeps) {
+        MTEST_OK(MPI_Request_free(&r[0]));
+    }
+    MTEST_OK(MPI_Barrier(MPI_COMM_WORLD));
+    if (mtest_rank == 1) {
+        mtest_gpu_free(MTEST_DEVICE, p.memory);
+        mtest_gpu_pool_end();
+        p.memory = make("pool", p.room);
+        p.at = p.memory + 5;
+    }
+    if (mtest_rank == 0 && is_waiting) {
+        start_and_wait(&r[1]);
+    }
+    MTEST_OK(MPIX_Queue_wait(queue));
+    MTEST_OK(MPI_Barrier(MPI_COMM_WORLD));
+    MTEST_EQ(transfer(&p, 0, 2), 2);
+    for (int i = 0; i < 2; i++) {
+        if (r[i] != MPI_REQUEST_NULL) {
+            MTEST_OK(MPI_Request_free(&r[i]));
+        }
+    }
+    MTEST_OK(MPI_Barrier(MPI_COMM_WORLD));
+    mtest_gpu_free(MTEST_DEVICE, p.memory);
+    mtest_gpu_free(MTEST_DEVICE, other.memory);
+}
+
 /* Files that are open, and how many of them go to other programs. */
 static int count_files(int *open_to_others_p)
 {
@@ -222,9 +282,7 @@ static void match_once(const struct part *p)
     MPI_Request r;
 
     before = count_files(&others_before);
-    MTEST_OK(mtest_rank == 0
-                 ? MPI_Send_init(p->at, p->bytes, MPI_BYTE, peer, TAG, MPI_COMM_WORLD, &r)
-                 : MPI_Recv_init(p->at, p->bytes, MPI_BYTE, peer, TAG, MPI_COMM_WORLD, &r));
+    r = request(p, 0, TAG);
     MTEST_OK(MPIX_Match(&r));
     MTEST_CHECK(count_files(&others) > before);
     /* A driver may have its own ways. */
@@ -348,6 +406,9 @@ int main(int argc, char **argv)
     if (argc == 3) {
         test_obstacle(argv[1], atoi(argv[2]));
     } else {
+        for (int i = 0; i < 4; i++) { /* before others have used the heap from which handles are */
+            test_new_pool(i % 2 == 1, i / 2 == 1);
+        }
         test_each();
         test_border();
         test_private();

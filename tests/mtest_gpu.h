@@ -62,6 +62,9 @@ void mtest_gpu_free(enum mtest_memory memory, void *block);
  * kinds NULL. And free it, if it is such; false: it is not. */
 void *mtest_gpu_special_alloc(const char *kind, size_t bytes);
 bool mtest_gpu_special_free(void *block);
+/* The pool of such pieces on the current device, of which there are none, is ended: what comes next
+ * is of a new one. */
+void mtest_gpu_pool_end(void);
 /* The device is reset: there is none of it any more, nor of any other device that a test uses. */
 void mtest_gpu_special_reset(int device);
 /* The same of pools and chunks that other processes cannot open. */

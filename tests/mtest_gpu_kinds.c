@@ -19,6 +19,7 @@ static struct {
     int (*pool_create)(void **pool, const void *props);
     int (*pool_alloc)(void **address, size_t bytes, void *pool, void *stream);
     int (*pool_free)(void *address, void *stream);
+    int (*pool_destroy)(void *pool);
     int (*granularity)(size_t *bytes, const void *props, int option);
     int (*create)(uintptr_t *chunk, size_t bytes, const void *props, unsigned long long flags);
     int (*release)(uintptr_t chunk);
@@ -38,6 +39,7 @@ static struct {
     {(void **)&gpu.pool_create, "cuMemPoolCreate", "hipMemPoolCreate"},
     {(void **)&gpu.pool_alloc, "cuMemAllocFromPoolAsync", "hipMallocFromPoolAsync"},
     {(void **)&gpu.pool_free, "cuMemFreeAsync", "hipFreeAsync"},
+    {(void **)&gpu.pool_destroy, "cuMemPoolDestroy", "hipMemPoolDestroy"},
     {(void **)&gpu.granularity, "cuMemGetAllocationGranularity", "hipMemGetAllocationGranularity"},
     {(void **)&gpu.create, "cuMemCreate", "hipMemCreate"},
     {(void **)&gpu.release, "cuMemRelease", "hipMemRelease"},
@@ -102,7 +104,7 @@ static void note(void *address, size_t chunk, int chunks)
     pthread_mutex_unlock(&lock);
 }
 
-/* Pools stay until the program ends. */
+/* Pools stay until the program ends, or it ends one. */
 static void *pool_of_device(bool open)
 {
     int device = mtest_gpu_device();
@@ -118,6 +120,18 @@ static void *pool_of_device(bool open)
     }
     pthread_mutex_unlock(&lock);
     return pools[open][device];
+}
+
+void mtest_gpu_pool_end(void)
+{
+    void **pool;
+
+    (void)pool_of_device(true);
+    pthread_mutex_lock(&lock);
+    pool = &pools[true][mtest_gpu_device()];
+    need("destroy a pool", gpu.pool_destroy(*pool));
+    *pool = NULL;
+    pthread_mutex_unlock(&lock);
 }
 
 /* The two have the members in other orders. */

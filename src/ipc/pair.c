@@ -36,6 +36,13 @@ static const char *export_buffer(struct ipc_end *end)
                               &end->offset);
 }
 
+/* Once its request is freed the program may end the pool of its buffer, and make another one. */
+static void hide_buffer(struct ipc_end *end)
+{
+    mpixq_share_drop(&end->allocation);
+    end->allocation = (struct mpixq_gpu_export){.kind = MPIXQ_SHARED_HANDLE, .file = -1};
+}
+
 /* Clean: the GPUs of both ends are done with its words. */
 static void end_free(struct ipc_end *end, bool clean)
 {
@@ -47,7 +54,7 @@ static void end_free(struct ipc_end *end, bool clean)
     }
     mpixq_ipc_end_give_back(end->place, end, clean);
     mpixq_ipc_fd_leave(&end->their_fd);
-    mpixq_share_drop(&end->allocation);
+    hide_buffer(end);
     mpixq_free(end);
 }
 
@@ -310,6 +317,7 @@ static void ipc_ended(struct mpixq_pair *pair)
 static void ipc_release(struct mpixq_pair *pair)
 {
     mpixq_ipc_let_go(pair->end);
+    hide_buffer(pair->end);
 }
 
 /* The peer's starts change the words of a sender, whose end so stays until the peer has freed its

@@ -62,8 +62,10 @@ static struct {
 
 /* Exports. */
 
+/* One that somebody uses, or a chunk, which is kept. A pool of which nobody uses a piece may be
+ * gone, and another one have its handle: its entry is taken out. */
 static struct outgoing *use(const struct mpixq_gpu *gpu, uint64_t life, uint32_t kind,
-                            uint64_t what)
+                            uint64_t what, struct outgoing **left_p)
 {
     struct outgoing *out;
 
@@ -71,12 +73,28 @@ static struct outgoing *use(const struct mpixq_gpu *gpu, uint64_t life, uint32_t
     LL_FOREACH(files.outgoing, out)
     {
         if (out->gpu == gpu && out->life == life && out->kind == kind && out->what == what) {
-            out->users++;
             break;
         }
     }
+    if (out != NULL && out->users == 0 && kind == MPIXQ_SHARED_PIECE) {
+        LL_DELETE(files.outgoing, out);
+        *left_p = out;
+        out = NULL;
+    }
+    if (out != NULL) {
+        out->users++;
+    }
     mpixq_lock_release(&files.lock);
     return out;
+}
+
+static void let_go_of(struct outgoing *out)
+{
+    (void)close(out->file);
+    if (out->kind == MPIXQ_SHARED_CHUNK && !mpixq_gpu_life_is_over(out->life)) {
+        mpixq_gpu_chunk_release(out->gpu, out->what);
+    }
+    mpixq_free(out);
 }
 
 static int export_file(const struct mpixq_gpu *gpu, uint32_t kind, uint64_t what, int *file_p)
@@ -91,15 +109,19 @@ static int export_file(const struct mpixq_gpu *gpu, uint32_t kind, uint64_t what
     return code;
 }
 
-/* Two threads at a time may export the same thing twice: each has its own id then. */
+/* Two threads at a time may export the same thing twice: each has its own id then. To close what
+ * was left of a pool is no call of the GPU's library, and waits for no GPU. */
 static const char *take(const struct mpixq_gpu *gpu, uint64_t life, uint32_t kind, uint64_t what,
                         struct mpixq_gpu_export *export_p)
 {
-    struct outgoing *out = use(gpu, life, kind, what);
+    struct outgoing *left = NULL, *out = use(gpu, life, kind, what, &left);
     int code = 0;
 
+    if (left != NULL) {
+        let_go_of(left);
+    }
     if (out == NULL) {
-        out = mpixq_alloc(sizeof *out); /* freed in let_go */
+        out = mpixq_alloc(sizeof *out); /* freed in let_go_of */
         if (out == NULL) {
             return "no memory";
         }
@@ -229,11 +251,7 @@ static void let_go(bool all)
     struct outgoing *out;
 
     while ((out = take_out(all)) != NULL) {
-        (void)close(out->file);
-        if (out->kind == MPIXQ_SHARED_CHUNK && !mpixq_gpu_life_is_over(out->life)) {
-            mpixq_gpu_chunk_release(out->gpu, out->what);
-        }
-        mpixq_free(out);
+        let_go_of(out);
     }
 }
 
