@@ -12,8 +12,9 @@
 # folder and of lower ones, and nothing knows what stands above it. Of streams most see no more than
 # the seam; streams and channels get what serves all, and channels the objects that they are handed.
 services="util/affinity.h util/alloc.h util/backoff.h util/env.h util/facts.h util/ident.h
-    util/lock.h util/log.h util/mpi_turns.h util/near.h util/node.h util/piece.h util/process.h
-    util/progress.h util/table.h util/thread.h util/trace.h comm/error.h comm/layout.h"
+    util/lock.h util/log.h util/mpi_turns.h util/near.h util/node.h util/patience.h util/piece.h
+    util/process.h util/progress.h util/table.h util/thread.h util/trace.h comm/error.h
+    comm/layout.h"
 objects="core/channel.h core/failure.h core/graphs.h core/pair.h core/queue.h core/tally.h
     core/trace_pairs.h core/windows.h match/match.h match/wire.h"
 seam="stream/memory.h stream/op.h stream/stream.h"

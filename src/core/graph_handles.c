@@ -9,6 +9,7 @@
 #include "channel.h"
 #include "graphs_made.h"
 #include "util/backoff.h"
+#include "util/patience.h"
 
 void mpixq_graphs_take(struct mpixq_pair *pair)
 {
@@ -72,15 +73,15 @@ static enum mpixq_handled look_for_a_while(enum mpixq_handled (*look)(void *arg)
 {
     enum { PATIENCE_NS = 500000000 };
     enum mpixq_handled seen = look(arg);
+    struct mpixq_patience patience;
     struct mpixq_backoff backoff;
-    uint64_t end;
 
     if (seen != MPIXQ_HANDLED_ACTIVE) {
         return seen;
     }
-    end = mpixq_now_ns() + PATIENCE_NS;
+    mpixq_patience_begin(&patience, mpixq_now_ns(), PATIENCE_NS);
     mpixq_backoff_begin(&backoff);
-    while (seen == MPIXQ_HANDLED_ACTIVE && mpixq_now_ns() < end) {
+    while (seen == MPIXQ_HANDLED_ACTIVE && mpixq_patience_goes_on(&patience, mpixq_now_ns())) {
         mpixq_backoff_pause(&backoff);
         seen = look(arg);
     }

@@ -9,6 +9,7 @@
 
 #include "cxi.h"
 #include "shares.h"
+#include "util/patience.h"
 
 struct cxi_block;
 struct cxi_page;
@@ -75,10 +76,12 @@ struct cxi_nic {
         struct fid_mr *held;
     } arena;
     struct cxi_counter *counters, *doubtful, *aside;
-    /* Failures without a name that were read, and those that counters have shown since; until then
-     * the pairs that they are of are looked for. */
+    /* Failures without a name that were read, and those that counters have shown since; so long the
+     * pairs that they are of are looked for. */
     struct {
-        uint64_t read, found, until_ns;
+        uint64_t read, found;
+        struct mpixq_patience patience;
+        bool is_over; /* as the last look at the counters began */
     } unknown;
     struct cxi_end *ends, *live, *over, *failed;
     atomic_int n_ends[2];         /* of receives, and of sends */

@@ -81,7 +81,8 @@ void mpixq_cxi_fail(struct cxi_end *end, const char *what, int error)
 void mpixq_cxi_suspect(struct cxi_nic *nic)
 {
     nic->unknown.read++;
-    nic->unknown.until_ns = mpixq_now_ns() + LOOK_NS;
+    nic->unknown.is_over = false;
+    mpixq_patience_begin(&nic->unknown.patience, mpixq_now_ns(), LOOK_NS);
 }
 
 /* How many it shows that it did not show before. That is read from the memory of the host. */
@@ -133,6 +134,7 @@ bool mpixq_cxi_count_failures(struct cxi_nic *nic)
     uint64_t n = 0;
 
     if (nic->unknown.read > 0) {
+        nic->unknown.is_over = !mpixq_patience_goes_on(&nic->unknown.patience, mpixq_now_ns());
         n = failures_of_ends(nic) + failures_of_gone(nic);
         nic->unknown.found += n;
     }
@@ -164,7 +166,7 @@ void mpixq_cxi_find_failures(struct cxi_nic *nic)
         }
         end->suspected = false;
     }
-    if (mpixq_now_ns() >= nic->unknown.until_ns) {
+    if (nic->unknown.is_over) {
         if (nic->unknown.found < nic->unknown.read) {
             fail_all_live(nic);
         }

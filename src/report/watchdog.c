@@ -37,7 +37,7 @@ struct place {
 };
 
 struct look {
-    uint64_t now;
+    uint64_t now, before; /* that of some looks ago: mpixq_looks_note */
     int n_places;
     struct place places[MAX_PLACES];
     struct mpixq_match_op *ops; /* that are under way, by next_watched */
@@ -48,6 +48,7 @@ struct look {
 static struct {
     uint64_t number;  /* of looks */
     uint64_t next_ns; /* when to look again */
+    struct mpixq_looks last;
     struct mpixq_age answers_age;
 } looks;
 
@@ -71,12 +72,12 @@ long mpixq_watchdog_sleep_ms(void)
 
 static bool is_old(const struct look *look, uint64_t since_ns)
 {
-    return look->now - since_ns >= mpixq_age_limit_ns();
+    return mpixq_age_is_old(since_ns, look->before, look->now, mpixq_age_limit_ns());
 }
 
 static bool is_old_match(const struct look *look, uint64_t since_ns)
 {
-    return look->now - since_ns >= match_limit_ns();
+    return mpixq_age_is_old(since_ns, look->before, look->now, match_limit_ns());
 }
 
 static double seconds(const struct look *look, uint64_t since_ns)
@@ -424,7 +425,7 @@ static void visit(struct mpixq_request *req, void *arg)
 
 static void look_now(uint64_t now)
 {
-    struct look look = {.now = now};
+    struct look look = {.now = now, .before = mpixq_looks_note(&looks.last, now)};
     char text[32];
 
     looks.number++;

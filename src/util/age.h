@@ -19,6 +19,30 @@ struct mpixq_age {
     uint64_t report_ns; /* not to be reported again before; 0: not reported */
 };
 
+/* The last looks of somebody, one after the other. A clock does not tell a wait from a machine that
+ * stood still: what is old was seen so in each of some looks. */
+enum { MPIXQ_AGE_LOOKS = 3 };
+struct mpixq_looks {
+    uint64_t at_ns[MPIXQ_AGE_LOOKS];
+    unsigned n;
+};
+
+/* One more. Returns when the one that was MPIXQ_AGE_LOOKS before was; 0: there was none. */
+static inline uint64_t mpixq_looks_note(struct mpixq_looks *looks, uint64_t now_ns)
+{
+    uint64_t *at_ns = &looks->at_ns[looks->n++ % MPIXQ_AGE_LOOKS], before_ns = *at_ns;
+
+    *at_ns = now_ns;
+    return before_ns;
+}
+
+/* Is what has got no further since then older than a limit, as a look has found that began now? */
+static inline bool mpixq_age_is_old(uint64_t since_ns, uint64_t before_ns, uint64_t now_ns,
+                                    uint64_t limit_ns)
+{
+    return now_ns - since_ns >= limit_ns && since_ns <= before_ns;
+}
+
 /* What tells of progress is so now. */
 static inline void mpixq_age_note(struct mpixq_age *age, uint64_t progress, uint64_t now_ns)
 {
