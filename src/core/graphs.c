@@ -449,6 +449,7 @@ void mpixq_graphs_stop(struct mpixq_pair *pair)
     if (counted != NULL && (counted->tally != NULL || mpixq_graphs_have(pair))) {
         pair->channel->graphs->close(pair);
     }
+    mpixq_graphs_refresh(pair);
 }
 
 void mpixq_graphs_forget(struct mpixq_pair *pair)

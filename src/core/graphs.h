@@ -117,7 +117,8 @@ void mpixq_graphs_set_looker(mpixq_graphs_looker *looker);
 long mpixq_graphs_sleep_ms(void);
 /* A queue goes, and nobody is told any more what its graphs meet. In its turn. */
 void mpixq_graphs_leave(const struct mpixq_queue *queue);
-/* The request is about to be freed: no start that is counted from now on is made. With no lock. */
+/* The request is about to be freed: no start that is counted from now on is made, and the counters
+ * of the pair have those that were, also if nobody has looked since. With no lock. */
 void mpixq_graphs_stop(struct mpixq_pair *pair);
 /* The request was freed, and no graph has the pair. */
 void mpixq_graphs_forget(struct mpixq_pair *pair);

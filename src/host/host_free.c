@@ -25,8 +25,8 @@ static enum mpixq_error check_one_free(struct mpixq_request *req)
     case MPIXQ_STARTED:
     case MPIXQ_WAITING:
         return MPIXQ_E_OWNED;
-    case MPIXQ_MATCHED:
-        return mpixq_graphs_have(&req->pair) && mpixq_graphs_keep_started(&req->pair)
+    case MPIXQ_MATCHED: /* also if its graphs are gone, what their GPU tells may still come */
+        return mpixq_graphs_keep_started(&req->pair) && mpixq_graphs_have(&req->pair)
                    ? MPIXQ_E_REPLAY_ACTIVE
                    : MPIXQ_E_NONE;
     default:

@@ -40,7 +40,12 @@ static enum mpixq_error refresh(struct mpixq_pair *pair)
 /* A GPU tells of its starts by stores that may come later than what they bring about. */
 void mpixq_ipc_count(struct ipc_end *end)
 {
-    uint64_t started = atomic_load_explicit(&told_of(end)->started, memory_order_acquire);
+    uint64_t started;
+
+    if (!mpixq_ipc_is_counted(end)) {
+        return;
+    }
+    started = atomic_load_explicit(&told_of(end)->started, memory_order_acquire);
 
     if (started > end->gpu.floor) {
         mpixq_pair_raise_started(end->pair, started - end->base);

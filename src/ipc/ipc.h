@@ -215,7 +215,7 @@ void mpixq_ipc_drive(void);
 /* Before the end is freed. */
 void mpixq_ipc_drop(struct ipc_end *end);
 
-/* graphs.c. For the channel's table; and make the counters of a pair that its GPU counts follow.
+/* graphs.c. For the channel's table; and make the counters of a pair follow, if its GPU counts.
  * Any thread. */
 extern const struct mpixq_channel_graphs mpixq_ipc_graphs;
 void mpixq_ipc_count(struct ipc_end *end);

@@ -351,13 +351,17 @@ void mpixq_ipc_gone(struct ipc_end *end)
 
 /* Are all starts over that can touch the peer's buffer? Of a pair that has failed, or whose sends
  * do not ask for their receives, that may be any. */
-static bool is_over(const struct ipc_end *end)
+static bool is_over(struct ipc_end *end)
 {
-    uint64_t started = mpixq_pair_started(end->pair), theirs = mpixq_pair_peer_starts(end->pair);
+    uint64_t started, theirs = mpixq_pair_peer_starts(end->pair);
     bool any = end->is_ready || mpixq_pair_has_failed(end->pair);
 
-    return !mpixq_graphs_have(end->pair) &&
-           ipc_done(end) >= (any || started < theirs ? started : theirs);
+    if (mpixq_graphs_have(end->pair)) {
+        return false;
+    }
+    mpixq_ipc_count(end);
+    started = mpixq_pair_started(end->pair);
+    return ipc_done(end) >= (any || started < theirs ? started : theirs);
 }
 
 /* Under the lists' lock. */

@@ -117,9 +117,7 @@ bool mpixq_ipc_poll(struct mpixq_pair *pair)
 {
     uint64_t done;
 
-    if (mpixq_ipc_is_counted(pair->end)) {
-        mpixq_ipc_count(pair->end);
-    }
+    mpixq_ipc_count(pair->end);
     done = ipc_done(pair->end);
     if (mpixq_pair_done(pair) < done && done >= mpixq_pair_executed(pair)) {
         mpixq_trace_completed(pair);
@@ -145,6 +143,7 @@ void mpixq_ipc_recall(struct mpixq_pair *pair)
     if (end == NULL) {
         return;
     }
+    mpixq_ipc_count(end);
     if (ipc_done(end) >= mpixq_pair_started(pair) || mpixq_memory_is_over(end->life)) {
         return;
     }

@@ -85,6 +85,14 @@ void mpixq_match_record_failure(const struct mpixq_record *record, int source)
     }
 }
 
+/* What the GPU has counted last tells the channel which words may be used again, and from which
+ * number on. */
+static void forget_graphs(struct mpixq_pair *pair)
+{
+    mpixq_graphs_refresh(pair);
+    mpixq_graphs_forget(pair);
+}
+
 void mpixq_match_retire(void)
 {
     struct mpixq_request **link = &ends.retiring;
@@ -96,7 +104,7 @@ void mpixq_match_retire(void)
             link = &req->next_released;
             continue;
         }
-        mpixq_graphs_forget(&req->pair); /* which looks at what retire gives up */
+        forget_graphs(&req->pair); /* which looks at what retire gives up */
         if (mpixq_channel_retire(&req->pair)) {
             *link = next;
             mpixq_match_id_remove(&req->pair);
@@ -254,7 +262,7 @@ static void let_go(struct mpixq_request *req, void *arg)
 
     mpixq_match_id_remove(&req->pair);
     mpixq_match_forget_opening(req);
-    mpixq_graphs_forget(&req->pair);
+    forget_graphs(&req->pair);
     if (req->pair.channel != NULL) {
         /* A receive may still lack its sender's release: nobody will wait for that any more. */
         if (!mpixq_channel_retire(&req->pair) && mpixq_request_is_send(req) && busy->n++ == 0) {

@@ -3,7 +3,8 @@
  *
  * host_free.c - requests that are freed while the host's starts of them are active: a thread whose
  * look at one of them takes long, as a GPU's library may take, keeps no other thread from its own;
- * and requests that a replay has started, of whose end the host is told late
+ * and requests that a replay has started, of whose end the host is told late, or of which nobody has
+ * seen that they were started when their graph is gone
  */
 #include "unit.h"
 
@@ -113,18 +114,19 @@ static void do_nothing(struct mpixq_pair *pair)
 static const struct mpixq_channel_graphs told_late = {
     .begin = do_nothing, .refresh = refresh_late, .halt = do_nothing, .close = do_nothing};
 
-/* As if a graph had started it, which has ended. */
-static void replay(MPI_Request request, struct mpixq_channel *channel)
+/* As if a graph had started it, which has ended; so many graphs are there still. */
+static void replay(MPI_Request request, struct mpixq_channel *channel,
+                   const struct mpixq_channel_graphs *graphs, unsigned n_graphs)
 {
     struct mpixq_pair *pair = &mpixq_request_find(request)->pair;
     struct mpixq_counted *counted = mpixq_alloc(sizeof *counted); /* the library frees it */
 
     assert_non_null(counted);
     *channel = *pair->channel;
-    channel->graphs = &told_late;
+    channel->graphs = graphs;
     pair->channel = channel;
     counted->pair = pair;
-    counted->n_graphs = 1;
+    counted->n_graphs = n_graphs;
     program = pthread_self();
     atomic_store(&looks, 0);
     atomic_store(&pair->counted, counted);
@@ -132,7 +134,6 @@ static void replay(MPI_Request request, struct mpixq_channel *channel)
     DL_APPEND(mpixq_graphs_made.counted, counted);
     mpixq_lock_release(&mpixq_graphs_made.lock);
     atomic_fetch_add(&mpixq_graphs_made.n_counted, 1);
-    mpixq_pair_raise_started(pair, mpixq_pair_started(pair) + 1);
 }
 
 static void host_is_told_late(void **state)
@@ -145,9 +146,83 @@ static void host_is_told_late(void **state)
     (void)MPI_Send_init(&out[0], 1, MPI_INT, 0, 0, MPI_COMM_SELF, &pair[1]);
     assert_int_equal(MPIXQ_Matchall(2, pair), MPI_SUCCESS);
     for (int i = 0; i < 2; i++) {
-        replay(pair[i], &channels[i]);
+        struct mpixq_pair *one = &mpixq_request_find(pair[i])->pair;
+
+        replay(pair[i], &channels[i], &told_late, 1);
+        mpixq_pair_raise_started(one, mpixq_pair_started(one) + 1);
         assert_int_equal(MPI_Request_free(&pair[i]), MPI_SUCCESS);
         assert_true(atomic_load(&looks) >= 3);
+    }
+}
+
+/* What the GPU says: two starts, which have completed. No thread of the library has looked. */
+enum { REPLAYS = 2 };
+
+static enum mpixq_error refresh_all(struct mpixq_pair *pair)
+{
+    if (pthread_equal(pthread_self(), program)) {
+        mpixq_pair_raise_started(pair, REPLAYS);
+        mpixq_pair_raise_done(pair, REPLAYS);
+    }
+    return MPIXQ_E_NONE;
+}
+
+static const struct mpixq_channel_graphs told_at_once = {
+    .begin = do_nothing, .refresh = refresh_all, .halt = do_nothing, .close = do_nothing};
+
+/* What a channel goes by when it gives words, slots and tags to the next pair: at the free of the
+ * request, and once the peer has told of its own. */
+static struct seen {
+    uint64_t started, done, peer;
+} released[2], retired[2];
+static int n_released, n_retired;
+static const struct mpixq_channel *real_end;
+
+static struct seen look_at(const struct mpixq_pair *pair)
+{
+    return (struct seen){.started = mpixq_pair_started(pair),
+                         .done = mpixq_pair_done(pair),
+                         .peer = mpixq_pair_peer_starts(pair)};
+}
+
+static void note_release(struct mpixq_pair *pair)
+{
+    released[n_released++ % 2] = look_at(pair);
+    real_end->release(pair);
+}
+
+static bool note_retire(struct mpixq_pair *pair)
+{
+    retired[n_retired++ % 2] = look_at(pair);
+    return real_end->retire(pair);
+}
+
+static void nobody_has_looked(void **state)
+{
+    static struct mpixq_channel channels[2];
+    MPI_Request pair[2];
+
+    (void)state;
+    (void)MPI_Recv_init(&in[0], 1, MPI_INT, 0, 0, MPI_COMM_SELF, &pair[0]);
+    (void)MPI_Send_init(&out[0], 1, MPI_INT, 0, 0, MPI_COMM_SELF, &pair[1]);
+    assert_int_equal(MPIXQ_Matchall(2, pair), MPI_SUCCESS);
+    for (int i = 0; i < 2; i++) {
+        real_end = mpixq_request_find(pair[i])->pair.channel;
+        replay(pair[i], &channels[i], &told_at_once, 0);
+        channels[i].release = note_release;
+        channels[i].retire = note_retire;
+    }
+    for (int i = 0; i < 2; i++) {
+        assert_int_equal(MPI_Request_free(&pair[i]), MPI_SUCCESS);
+    }
+    assert_int_equal(n_released, 2);
+    assert_int_equal(n_retired, 2);
+    for (int i = 0; i < 2; i++) {
+        assert_int_equal(released[i].started, REPLAYS);
+        assert_int_equal(released[i].done, REPLAYS);
+        assert_int_equal(retired[i].started, REPLAYS);
+        assert_int_equal(retired[i].done, REPLAYS);
+        assert_int_equal(retired[i].peer, REPLAYS);
     }
 }
 
@@ -156,6 +231,7 @@ static int run(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(nobody_waits),
         cmocka_unit_test(host_is_told_late),
+        cmocka_unit_test(nobody_has_looked),
     };
 
     return cmocka_run_group_tests(tests, NULL, all_is_gone);
