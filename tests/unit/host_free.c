@@ -3,8 +3,8 @@
  *
  * host_free.c - requests that are freed while the host's starts of them are active: a thread whose
  * look at one of them takes long, as a GPU's library may take, keeps no other thread from its own;
- * and requests that a replay has started, of whose end the host is told late, or of which nobody has
- * seen that they were started when their graph is gone
+ * and requests that a replay has started, of whose end the host is told late, or of which nobody
+ * has seen that they were started when their graph is gone
  */
 #include "unit.h"
 
