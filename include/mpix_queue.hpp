@@ -341,7 +341,8 @@ class requests
         drop();
     }
 
-    /* Add a request for n elements, or for count of a datatype of MPI. */
+    /* Add a request for n elements, or for count of a datatype of MPI, where comm is always given:
+     * MPIs whose handles are of type int make the number of arguments the only difference. */
     template <class T>
     status send(const T *data, std::size_t n, int to, int tag, MPI_Comm comm = MPI_COMM_WORLD)
     {
@@ -360,17 +361,17 @@ class requests
         return make(MPI_Recv_init, data, n * bytes<T>(), datatype<T>(), from, tag, comm);
     }
     status send(const void *data, std::size_t count, MPI_Datatype type, int to, int tag,
-                MPI_Comm comm = MPI_COMM_WORLD)
+                MPI_Comm comm)
     {
         return make(MPI_Send_init, data, count, type, to, tag, comm);
     }
     status rsend(const void *data, std::size_t count, MPI_Datatype type, int to, int tag,
-                 MPI_Comm comm = MPI_COMM_WORLD)
+                 MPI_Comm comm)
     {
         return make(MPI_Rsend_init, data, count, type, to, tag, comm);
     }
     status receive(void *data, std::size_t count, MPI_Datatype type, int from, int tag,
-                   MPI_Comm comm = MPI_COMM_WORLD)
+                   MPI_Comm comm)
     {
         return make(MPI_Recv_init, data, count, type, from, tag, comm);
     }

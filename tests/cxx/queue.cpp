@@ -8,6 +8,7 @@
 
 #include "check.hpp"
 
+#include <algorithm>
 #include <array>
 #include <atomic>
 #include <cstdint>
@@ -85,6 +86,40 @@ static void steps(mpixq::queue &queue, int rank, int peer)
         c.expect(peer, step);
     }
     CHECK(a.r.free().ok() && a.r.size() == 0);
+}
+
+/* Requests of every mode by a datatype of MPI, which to some is a number, as ranks and tags are. */
+static void datatypes(int rank, int peer)
+{
+    enum { SENT = -3 };
+    std::vector<int> out(2 * N), in(2 * N + 2, GUARD), ready(2 * N), taken(2 * N + 2, GUARD);
+    MPI_Datatype pairs = MPI_DATATYPE_NULL;
+    mpixq::requests r;
+
+    MPI_Type_vector(N, 1, 2, MPI_INT, &pairs);
+    MPI_Type_commit(&pairs);
+    CHECK(r.receive(in.data() + 1, 1, pairs, peer, 6, MPI_COMM_WORLD).ok());
+    CHECK(r.receive(taken.data() + 1, N, MPI_INT, peer, 7, MPI_COMM_WORLD).ok());
+    CHECK(r.send(out.data(), N, MPI_INT, peer, 6, MPI_COMM_WORLD).ok());
+    CHECK(r.rsend(ready.data(), 1, pairs, peer, 7, MPI_COMM_WORLD).ok());
+    MPI_Type_free(&pairs);
+    CHECK(r.match().ok());
+    std::fill(ready.begin(), ready.end(), SENT);
+    for (int i = 0; i < N; i++) {
+        out[i] = 100 * rank + i;
+        ready[2 * i] = 200 * rank + i;
+    }
+    {
+        auto queue = *mpixq::queue::create();
+
+        CHECK(queue.start(r).ok() && queue.wait(r).ok());
+    }
+    for (int i = 0; i < N; i++) {
+        CHECK(in[1 + 2 * i] == 100 * peer + i && in[2 + 2 * i] == GUARD);
+        CHECK(taken[1 + i] == 200 * peer + i && taken[1 + N + i] == GUARD);
+    }
+    CHECK(in.front() == GUARD && in.back() == GUARD);
+    CHECK(taken.front() == GUARD && taken.back() == GUARD);
 }
 
 static int starts(const mpixq::queue &queue)
@@ -246,6 +281,7 @@ int main(int argc, char **argv)
     } else {
         owners(rank, 1 - rank);
         launches();
+        datatypes(rank, 1 - rank);
         unfinished(rank, 1 - rank);
         errors(1 - rank);
         throwing(1 - rank);
