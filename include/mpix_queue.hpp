@@ -26,6 +26,7 @@
  * Owners can be moved and not copied. Their destructors do nothing while MPI is not up.
  *
  * Everything else is as in C, and handles of C and these may be mixed: get() gives them.
+ * Partitioned requests are in mpix_queue_partitions.hpp.
  */
 #ifndef MPIX_QUEUE_HPP_INCLUDED
 #define MPIX_QUEUE_HPP_INCLUDED
@@ -210,6 +211,12 @@ template <class T, class From> result<T> made(int code, From &&from)
 
     return s.ok() ? result<T>(T(std::forward<From>(from))) : result<T>(s);
 }
+
+/* Of a type that goes as bytes, how many; else 1. */
+template <class T> constexpr std::size_t bytes() noexcept
+{
+    return std::is_same_v<std::remove_cv_t<T>, bool> ? sizeof(T) : 1;
+}
 } // namespace detail
 
 /* ---- Requests ------------------------------------------------------------------------------- */
@@ -346,40 +353,52 @@ class requests
     template <class T>
     status send(const T *data, std::size_t n, int to, int tag, MPI_Comm comm = MPI_COMM_WORLD)
     {
-        return make(MPI_Send_init, data, n * bytes<T>(), datatype<T>(), to, tag, comm);
+        return init(MPI_Send_init, data, n * detail::bytes<T>(), datatype<T>(), to, tag, comm);
     }
     /* The receive is known to be started when this starts: see MPIXQ_Enqueue_startall. */
     template <class T>
     status rsend(const T *data, std::size_t n, int to, int tag, MPI_Comm comm = MPI_COMM_WORLD)
     {
-        return make(MPI_Rsend_init, data, n * bytes<T>(), datatype<T>(), to, tag, comm);
+        return init(MPI_Rsend_init, data, n * detail::bytes<T>(), datatype<T>(), to, tag, comm);
     }
     template <class T>
     status receive(T *data, std::size_t n, int from, int tag, MPI_Comm comm = MPI_COMM_WORLD)
     {
         static_assert(!std::is_const_v<T>, "what is received is written");
-        return make(MPI_Recv_init, data, n * bytes<T>(), datatype<T>(), from, tag, comm);
+        return init(MPI_Recv_init, data, n * detail::bytes<T>(), datatype<T>(), from, tag, comm);
     }
     status send(const void *data, std::size_t count, MPI_Datatype type, int to, int tag,
                 MPI_Comm comm)
     {
-        return make(MPI_Send_init, data, count, type, to, tag, comm);
+        return init(MPI_Send_init, data, count, type, to, tag, comm);
     }
     status rsend(const void *data, std::size_t count, MPI_Datatype type, int to, int tag,
                  MPI_Comm comm)
     {
-        return make(MPI_Rsend_init, data, count, type, to, tag, comm);
+        return init(MPI_Rsend_init, data, count, type, to, tag, comm);
     }
     status receive(void *data, std::size_t count, MPI_Datatype type, int from, int tag,
                    MPI_Comm comm)
     {
-        return make(MPI_Recv_init, data, count, type, from, tag, comm);
+        return init(MPI_Recv_init, data, count, type, from, tag, comm);
     }
 
     /* Take over one that was made elsewhere. */
     void add(MPI_Request request)
     {
         list_.push_back(request);
+    }
+    /* Add the one that a function makes, which takes its address and returns a code of MPI. */
+    template <class Make> status make(Make &&function)
+    {
+        /* A place first: then nothing can fail once there is a request. */
+        list_.push_back(MPI_REQUEST_NULL);
+        int code = function(&list_.back());
+
+        if (code != MPI_SUCCESS) {
+            list_.pop_back();
+        }
+        return detail::checked(code);
     }
 
     status match(MPI_Info info = MPI_INFO_NULL)
@@ -417,26 +436,15 @@ class requests
     }
 
   private:
-    /* Of a type that goes as bytes, how many; else 1. */
-    template <class T> static constexpr std::size_t bytes() noexcept
-    {
-        return std::is_same_v<std::remove_cv_t<T>, bool> ? sizeof(T) : 1;
-    }
-
     template <class Init, class Data>
-    status make(Init init, Data *data, std::size_t count, MPI_Datatype type, int peer, int tag,
+    status init(Init function, Data *data, std::size_t count, MPI_Datatype type, int peer, int tag,
                 MPI_Comm comm)
     {
-        /* A place first: then nothing can fail once there is a request. */
-        list_.push_back(MPI_REQUEST_NULL);
         /* More than MPI counts is an error there. */
         int n = count > INT_MAX ? -1 : static_cast<int>(count);
-        int code = init(data, n, type, peer, tag, comm, &list_.back());
 
-        if (code != MPI_SUCCESS) {
-            list_.pop_back();
-        }
-        return detail::checked(code);
+        return make(
+            [=](MPI_Request *place) { return function(data, n, type, peer, tag, comm, place); });
     }
 
     void drop() noexcept

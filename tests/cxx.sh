@@ -2,12 +2,14 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # Copyright (c) 2026 the mpix-queue authors
 #
-# cxx.sh compile|host|hip|example - mpix_queue.hpp
+# cxx.sh compile|host|partitions|hip|example - mpix_queue.hpp, and that for partitions
 #
-# compile  it compiles alone, by g++ and by clang++, by C++17 and later, with both forms of errors
-#          and without exceptions at all, and no compiler has a warning
-# host     the programs in tests/cxx on 2 ranks, on host streams; hip: on streams of HIP's double
-# example  examples/ring.cpp gives the right numbers
+# compile  each compiles alone and in several files of a program, by g++ and by clang++, by C++17
+#          and later, with both forms of errors and without exceptions at all, and no compiler has a
+#          warning
+# host     the programs in tests/cxx on 2 ranks, on host streams: queues, and in partitions these;
+#          hip: all on streams of HIP's double
+# example  the examples in C++ give the right numbers
 set -u
 : "${top_srcdir:?is set by make check}" "${top_builddir:?is set by make check}" "${CC:?}"
 : "${MPIEXEC:=none}" "${MPIEXEC_FLAGS:=}"
@@ -26,34 +28,62 @@ if ! "${cxx[@]}" "$dir/empty.cpp" -o "$dir/empty" -lstdc++ 2>/dev/null; then
     exit 77
 fi
 
-compile()
+# every_standard COMPILER FORM: all headers, twice, to see that guards work.
+every_standard()
 {
-    local compiler standard form includes
-    # shellcheck disable=SC2086
-    includes=$({ $CC -show 2>/dev/null || $CC --showme; } | tr ' ' '\n' | grep '^-I' |
-        sed 's/^-I/-isystem/')
-    for form in '' '#define MPIXQ_EXCEPTIONS'; do
-        printf '%s\n' "$form" '#include <mpix_queue.hpp>' '#include <mpix_queue.hpp>' \
-            >"$dir/alone.cpp"
-        for compiler in g++ clang++; do
-            command -v "$compiler" >/dev/null || { echo "there is no $compiler"; continue; }
-            for standard in c++17 c++20 "c++17 -DMPIX_QUEUE_NO_ALIASES" \
-                "c++17 -DMPIX_QUEUE_MPI_NAMES" "c++17 -fno-exceptions -fno-rtti"; do
-                [[ $form = *EXC* && $standard = *-fno* ]] && continue
-                # shellcheck disable=SC2086
-                "$compiler" -std=$standard "${cxx[@]:$skip}" $includes -Wshadow -fsyntax-only \
-                    "$dir/alone.cpp" || failed=1
-            done
-        done
+    local standard
+    printf '%s\n' "$2" '#include <mpix_queue_partitions.hpp>' '#include <mpix_queue.hpp>' \
+        '#include <mpix_queue_partitions.hpp>' >"$dir/every.cpp"
+    for standard in c++17 c++20 "c++17 -DMPIX_QUEUE_NO_ALIASES" "c++17 -DMPIX_QUEUE_MPI_NAMES" \
+        "c++17 -fno-exceptions -fno-rtti"; do
+        [[ $2 = *EXC* && $standard = *-fno* ]] && continue
+        # shellcheck disable=SC2086
+        "$1" -std=$standard "${cxx[@]:$skip}" $includes -Wshadow -fsyntax-only \
+            "$dir/every.cpp" || failed=1
     done
+}
+
+# alone COMPILER FORM HEADER: it needs no other, and two files that have it can be linked.
+alone()
+{
+    printf '%s\n' "$2" "#include <$3>" >"$dir/alone.cpp"
+    # shellcheck disable=SC2086
+    "$1" -std=c++17 "${cxx[@]:$skip}" $includes -c "$dir/alone.cpp" -o "$dir/one.o" &&
+        cp "$dir/one.o" "$dir/other.o" &&
+        ld -r "$dir/one.o" "$dir/other.o" -o "$dir/both.o" || failed=1
+}
+
+# cannot_copy TYPE: functions that copy one do not compile.
+cannot_copy()
+{
     # shellcheck disable=SC2016
-    printf '%s\n' '#include <mpix_queue.hpp>' \
-        'mpixq::queue f(const mpixq::queue &q) { return q; }' >"$dir/copies.cpp"
+    printf '%s\n' '#include <mpix_queue.hpp>' "mpixq::$1 f(const mpixq::$1 &x) { return x; }" \
+        >"$dir/copies.cpp"
     if "${cxx[@]}" -fsyntax-only "$dir/copies.cpp" 2>"$dir/log"; then
-        echo "failed: a queue can be copied"
+        echo "failed: a $1 can be copied"
         failed=1
     fi
     grep -q deleted "$dir/log" || { cat "$dir/log"; failed=1; }
+}
+
+compile()
+{
+    local compiler form header type includes
+    # shellcheck disable=SC2086
+    includes=$({ $CC -show 2>/dev/null || $CC --showme; } | tr ' ' '\n' | grep '^-I' |
+        sed 's/^-I/-isystem/')
+    for compiler in g++ clang++; do
+        command -v "$compiler" >/dev/null || { echo "there is no $compiler"; continue; }
+        for form in '' '#define MPIXQ_EXCEPTIONS'; do
+            every_standard "$compiler" "$form"
+            for header in mpix_queue.hpp mpix_queue_partitions.hpp; do
+                alone "$compiler" "$form" "$header"
+            done
+        done
+    done
+    for type in queue host_stream; do
+        cannot_copy $type
+    done
 }
 # What belongs to $CC and not to any compiler: all before -std.
 skip=0
@@ -86,19 +116,29 @@ run()
     [ $rc -eq 0 ] || { echo "failed: $name on $ranks ranks ended with $rc"; failed=1; }
 }
 
+# program NAME THROWING: the files of these names in tests/cxx, on 2 ranks.
+program()
+{
+    run 2 "$1" "$top_srcdir/tests/cxx/$1.cpp" "$top_srcdir/tests/cxx/$2.cpp"
+}
+
 case ${1:?what} in
 compile) compile ;;
-host) run 2 queue "$top_srcdir/tests/cxx/queue.cpp" "$top_srcdir/tests/cxx/throwing.cpp" ;;
+host) program queue throwing ;;
+partitions) program "$1" "$1_throwing" ;;
 hip)
     double=$top_builddir/tests/hip_double/.libs
     export LD_LIBRARY_PATH=$double${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH} MTEST_STREAM=hip
     export MPIXQ_CHANNELS=fallback MPIXQ_GPU_AWARE=no
-    run 2 queue "$top_srcdir/tests/cxx/queue.cpp" "$top_srcdir/tests/cxx/throwing.cpp"
+    program queue throwing
+    program partitions partitions_throwing
     ;;
 example)
     for ranks in 1 3; do
         run $ranks ring "$top_srcdir/examples/ring.cpp"
         each_printed $ranks 'rank [0-2]: 0 of 1000 sums are wrong' <"$dir/printed" || failed=1
+        run $ranks parts "$top_srcdir/examples/parts.cpp"
+        each_printed $ranks 'rank [0-2]: 0 of 40000 numbers are wrong' <"$dir/printed" || failed=1
     done
     ;;
 *) exit 99 ;;

@@ -6,10 +6,10 @@
 # the environment variables in the source, doc/environment.md and the manual; texts of errors, of
 # reports and of warnings in the source and doc/troubleshooting.md; functions and kinds of error in
 # the header and in their pages; functions and constants in the header and the module for Fortran;
-# options of the benchmarks and in their pages; locks, and how late a waiting thread may be, in the
-# source and the design, the latter also in the manual; the version; the programs that are
-# installed. Sections of documents have numbers that grow by one. The README has at most 150 lines,
-# an example less than 120.
+# functions for partitioned requests in C and in C++; options of the benchmarks and in
+# their pages; locks, and how late a waiting thread may be, in the source and the design, the latter
+# also in the manual; the version; the programs that are installed. Sections of documents have
+# numbers that grow by one. The README has at most 150 lines, an example less than 120.
 # Exit codes: 0 all equal; 1 not; 77 all equal, but there is no mandoc to check the pages' form.
 
 top=${top_srcdir:-${srcdir:-.}}
@@ -152,6 +152,19 @@ check_kinds()
         "$top/man/MPIX_Error_kind.3" >"$tmp/kinds.page"
     same "kinds of error in the header and man/MPIX_Error_kind.3" "$tmp/kinds.header" \
         "$tmp/kinds.page"
+}
+
+# What C++ calls for partitioned requests, comments left out, is all that there is.
+check_cxx()
+{
+    for header in mpix_queue_partitions; do
+        sed -n 's/^MPIXQ_PUBLIC int \(MPIXQ_[A-Za-z_]*\)(.*/\1/p' "$top/include/$header.h" | sort \
+            >"$tmp/names.c"
+        grep -v '^ *\(\/\*\|\*\)' "$top/include/$header.hpp" |
+            grep -o '\bMPIXQ_[A-Z][a-z][A-Za-z_]*[(,]' | tr -d '(,' | sort -u >"$tmp/names.cxx"
+        same "functions in include/$header.h and include/$header.hpp" "$tmp/names.c" \
+            "$tmp/names.cxx"
+    done
 }
 
 # The functions under both spellings, and the constants that are numbers.
@@ -403,6 +416,7 @@ END
 check_programs
 check_pages
 check_kinds
+check_cxx
 check_fortran
 check_options
 check_environment

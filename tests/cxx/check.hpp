@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright (c) 2026 the mpix-queue authors
  *
- * check.hpp - what the two files of the test of mpix_queue.hpp share
+ * check.hpp - what the files of the tests of mpix_queue*.hpp share
  */
 #ifndef CHECK_HPP
 #define CHECK_HPP
@@ -19,7 +19,7 @@ extern int wrong;
         }                                                                                          \
     } while (0)
 
-/* In throwing.cpp, which has the form with exceptions. */
+/* In throwing.cpp and its like, which have the form with exceptions. */
 void throwing(int peer);
 
 #endif

@@ -6,23 +6,9 @@
 #include <mpix_queue.hpp>
 
 #include "check.hpp"
+#include "thrown.hpp"
 
-#include <string>
 #include <vector>
-
-/* The kind of what is thrown, MPIXQ_ERR_NONE if nothing is. */
-template <class F> static MPIXQ_Error kind_of(F &&function)
-{
-    try {
-        function();
-    } catch (const mpixq::error &e) {
-        CHECK(e.kind() == e.reason().kind() && !e.reason().ok());
-        CHECK(std::string(e.what()) == e.reason().message());
-        CHECK(e.code() != MPI_SUCCESS);
-        return e.kind();
-    }
-    return MPIXQ_ERR_NONE;
-}
 
 void throwing(int peer)
 {
