@@ -25,8 +25,8 @@
  *
  * Owners can be moved and not copied. Their destructors do nothing while MPI is not up.
  *
- * Everything else is as in C, and handles of C and these may be mixed: get() gives them.
- * Partitioned requests are in mpix_queue_partitions.hpp.
+ * Everything else is as in C, and handles of C and these may be mixed: get() gives them. Puts with
+ * signals are in mpix_queue_rma.hpp, partitioned requests in mpix_queue_partitions.hpp.
  */
 #ifndef MPIX_QUEUE_HPP_INCLUDED
 #define MPIX_QUEUE_HPP_INCLUDED

@@ -2,13 +2,13 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # Copyright (c) 2026 the mpix-queue authors
 #
-# cxx.sh compile|host|partitions|hip|example - mpix_queue.hpp, and that for partitions
+# cxx.sh compile|host|rma|partitions|hip|example - mpix_queue.hpp, and those for puts and partitions
 #
 # compile  each compiles alone and in several files of a program, by g++ and by clang++, by C++17
 #          and later, with both forms of errors and without exceptions at all, and no compiler has a
 #          warning
-# host     the programs in tests/cxx on 2 ranks, on host streams: queues, and in partitions these;
-#          hip: all on streams of HIP's double
+# host     the programs in tests/cxx on 2 ranks, on host streams: queues, and in rma and partitions
+#          these; hip: all on streams of HIP's double
 # example  the examples in C++ give the right numbers
 set -u
 : "${top_srcdir:?is set by make check}" "${top_builddir:?is set by make check}" "${CC:?}"
@@ -32,7 +32,8 @@ fi
 every_standard()
 {
     local standard
-    printf '%s\n' "$2" '#include <mpix_queue_partitions.hpp>' '#include <mpix_queue.hpp>' \
+    printf '%s\n' "$2" '#include <mpix_queue_rma.hpp>' '#include <mpix_queue_partitions.hpp>' \
+        '#include <mpix_queue.hpp>' '#include <mpix_queue_rma.hpp>' \
         '#include <mpix_queue_partitions.hpp>' >"$dir/every.cpp"
     for standard in c++17 c++20 "c++17 -DMPIX_QUEUE_NO_ALIASES" "c++17 -DMPIX_QUEUE_MPI_NAMES" \
         "c++17 -fno-exceptions -fno-rtti"; do
@@ -57,7 +58,7 @@ alone()
 cannot_copy()
 {
     # shellcheck disable=SC2016
-    printf '%s\n' '#include <mpix_queue.hpp>' "mpixq::$1 f(const mpixq::$1 &x) { return x; }" \
+    printf '%s\n' '#include <mpix_queue_rma.hpp>' "mpixq::$1 f(const mpixq::$1 &x) { return x; }" \
         >"$dir/copies.cpp"
     if "${cxx[@]}" -fsyntax-only "$dir/copies.cpp" 2>"$dir/log"; then
         echo "failed: a $1 can be copied"
@@ -76,12 +77,12 @@ compile()
         command -v "$compiler" >/dev/null || { echo "there is no $compiler"; continue; }
         for form in '' '#define MPIXQ_EXCEPTIONS'; do
             every_standard "$compiler" "$form"
-            for header in mpix_queue.hpp mpix_queue_partitions.hpp; do
+            for header in mpix_queue.hpp mpix_queue_rma.hpp mpix_queue_partitions.hpp; do
                 alone "$compiler" "$form" "$header"
             done
         done
     done
-    for type in queue host_stream; do
+    for type in queue window signal plan; do
         cannot_copy $type
     done
 }
@@ -125,18 +126,21 @@ program()
 case ${1:?what} in
 compile) compile ;;
 host) program queue throwing ;;
-partitions) program "$1" "$1_throwing" ;;
+rma | partitions) program "$1" "$1_throwing" ;;
 hip)
     double=$top_builddir/tests/hip_double/.libs
     export LD_LIBRARY_PATH=$double${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH} MTEST_STREAM=hip
     export MPIXQ_CHANNELS=fallback MPIXQ_GPU_AWARE=no
     program queue throwing
+    program rma rma_throwing
     program partitions partitions_throwing
     ;;
 example)
     for ranks in 1 3; do
-        run $ranks ring "$top_srcdir/examples/ring.cpp"
-        each_printed $ranks 'rank [0-2]: 0 of 1000 sums are wrong' <"$dir/printed" || failed=1
+        for example in ring gather; do
+            run $ranks $example "$top_srcdir/examples/$example.cpp"
+            each_printed $ranks 'rank [0-2]: 0 of 1000 sums are wrong' <"$dir/printed" || failed=1
+        done
         run $ranks parts "$top_srcdir/examples/parts.cpp"
         each_printed $ranks 'rank [0-2]: 0 of 40000 numbers are wrong' <"$dir/printed" || failed=1
     done

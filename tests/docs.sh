@@ -6,7 +6,7 @@
 # the environment variables in the source, doc/environment.md and the manual; texts of errors, of
 # reports and of warnings in the source and doc/troubleshooting.md; functions and kinds of error in
 # the header and in their pages; functions and constants in the header and the module for Fortran;
-# functions for partitioned requests in C and in C++; options of the benchmarks and in
+# functions for puts and partitioned requests in C and in C++; options of the benchmarks and in
 # their pages; locks, and how late a waiting thread may be, in the source and the design, the latter
 # also in the manual; the version; the programs that are installed. Sections of documents have
 # numbers that grow by one. The README has at most 150 lines, an example less than 120.
@@ -154,10 +154,10 @@ check_kinds()
         "$tmp/kinds.page"
 }
 
-# What C++ calls for partitioned requests, comments left out, is all that there is.
+# What C++ calls for puts and partitioned requests, comments left out, is all that there is.
 check_cxx()
 {
-    for header in mpix_queue_partitions; do
+    for header in mpix_queue_rma mpix_queue_partitions; do
         sed -n 's/^MPIXQ_PUBLIC int \(MPIXQ_[A-Za-z_]*\)(.*/\1/p' "$top/include/$header.h" | sort \
             >"$tmp/names.c"
         grep -v '^ *\(\/\*\|\*\)' "$top/include/$header.hpp" |
