@@ -194,6 +194,49 @@ static void test_devices(void)
     gpu_lanes_side_free(&other);
 }
 
+/* Lanes of the next device, with handles for a queue there. */
+static void make_far(struct gpu_lanes_side *far, struct gpu_lanes *l, MPIX_Device_request h[])
+{
+    mtest_gpu_set_device((mtest_rank + 1) % mtest_gpu_devices());
+    gpu_lanes_side_make(far);
+    gpu_lanes_make(l, MTEST_SEND, 2, sizes, peer, TAG + 10, false);
+    MTEST_OK(MPIX_Device_request_create(4, l->r, far->queue, h));
+    mtest_gpu_set_device(mtest_rank % mtest_gpu_devices());
+}
+
+/* A capture on another queue takes the first request, and is refused for the second one: it is
+ * still the queue of the first one's handle that hears of its failures. */
+static void test_refused_behind(void)
+{
+    struct gpu_lanes_side far, other;
+    MPIX_Device_request h[4], h_far[4];
+    static struct gpu_lanes l, l_far;
+    MPI_Request both[2];
+
+    make(&l, h);
+    make_far(&far, &l_far, h_far);
+    gpu_lanes_side_make(&other);
+    both[0] = l.r[0];
+    both[1] = l_far.r[0];
+    gpu_graph_begin(other.stream, GPU_GRAPH_GLOBAL);
+    MTEST_KIND(MPIX_Enqueue_startall(other.queue, 2, both), MPIXQ_ERR_UNSUPPORTED);
+    gpu_graph_end_dropped(other.stream);
+    for (int i = 0; i < 4; i++) {
+        MTEST_OK(MPI_Request_free(&l.r[i]));
+    }
+    MTEST_OK(MPI_Barrier(MPI_COMM_WORLD));
+    MTEST_EQ(start(&h[0]), MPIXQ_DEVICE_ERR_FREED);
+    mtest_gpu_synchronize(side.stream);
+    MTEST_KIND(MPIX_Queue_wait(side.queue), MPIXQ_ERR_STATE);
+    MTEST_OK(MPIX_Queue_wait(other.queue));
+    gpu_lanes_side_free(&side);
+    gpu_lanes_side_make(&side);
+    end(&l, h);
+    end(&l_far, h_far);
+    gpu_lanes_side_free(&other);
+    gpu_lanes_side_free(&far);
+}
+
 static void test_channel(void)
 {
     static struct gpu_lanes l;
@@ -226,6 +269,9 @@ int main(int argc, char **argv)
         test_channel();
     } else if (strcmp(which, "devices") == 0) {
         test_devices();
+        if (mtest_gpu_devices() >= 2 && mtest_gpu_memory() != MTEST_DEVICE) {
+            test_refused_behind();
+        }
     } else {
         test_no_elements();
         test_staging();

@@ -91,8 +91,14 @@ enum mpixq_error mpixq_graphs_count(struct mpixq_pair *pair, struct mpixq_queue 
     if (counted->tally != NULL && !mpixq_tally_suits(counted->tally, queue->stream)) {
         return MPIXQ_E_GRAPH_GPU;
     }
-    atomic_store(&counted->queue, queue);
     return MPIXQ_E_NONE;
+}
+
+void mpixq_graphs_go_to(const struct mpixq_pair *pair, struct mpixq_queue *queue)
+{
+    struct mpixq_counted *counted = atomic_load(&pair->counted);
+
+    atomic_store(&counted->queue, queue);
 }
 
 /* Graphs. Under the lock. */

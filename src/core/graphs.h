@@ -83,6 +83,9 @@ struct mpixq_channel_graphs {
 /* From now on the GPU counts; by a capture on a stream of this queue. In its turn, which may be
  * lent meanwhile. */
 enum mpixq_error mpixq_graphs_count(struct mpixq_pair *pair, struct mpixq_queue *queue);
+/* It is this queue that hears of failures of the pair from now on, since a call for it has done all
+ * that may fail. Likewise in its turn. */
+void mpixq_graphs_go_to(const struct mpixq_pair *pair, struct mpixq_queue *queue);
 /* The graph that comes of this capture, of the stream of a queue, holds these pairs from now on. In
  * the queue's turn. Returns an MPI code. */
 int mpixq_graphs_hold(struct mpixq_queue *queue, uint64_t capture, struct mpixq_pair *const pairs[],

@@ -57,6 +57,7 @@ static int describe_all(struct mpixq_queue *queue, int n, struct mpixq_device_re
     for (int i = 0; i < n; i++) {
         struct mpixq_pair *pair = queue->pairs[i];
 
+        mpixq_graphs_go_to(pair, queue);
         pair->channel->graphs->describe(pair, &handles[i]);
         if (holds_pair(&handles[i])) {
             mpixq_graphs_take(pair);

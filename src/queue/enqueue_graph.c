@@ -102,6 +102,7 @@ static int put_in(struct mpixq_queue *queue, int n, bool starts)
     for (int i = 0; rc == MPI_SUCCESS && i < n; i++) {
         struct mpixq_counted *counted = atomic_load(&queue->pairs[i]->counted);
 
+        mpixq_graphs_go_to(queue->pairs[i], queue);
         counted->capture = queue->capture;
         counted->is_started = starts;
     }
