@@ -2,9 +2,10 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # Copyright (c) 2026 the mpix-queue authors
 #
-# model.sh cxi|ipc - the protocol of doc/cxi.md, or of src/ipc, as doc/model/cxi.pml,
-# cxi_eager.pml and cxi_shares.pml, or ipc.pml, have it, holds for all interleavings; and with any
-# one of its rules broken it does not, so that the checks are known to see something
+# model.sh cxi|ipc|partitions - the protocol of doc/cxi.md, or of src/ipc, or partitioned requests,
+# as doc/model/cxi.pml, cxi_eager.pml and cxi_shares.pml, or ipc.pml, or partitions.pml, have it,
+# holds for all interleavings; and with any one of its rules broken it does not, so that the checks
+# are known to see something
 set -u
 if ! command -v spin >/dev/null; then
     echo "skip: there is no spin"
@@ -166,6 +167,26 @@ search_ipc()
     expect 1 -DHOSTS=3 -DSTARTS=4 -DSLOTTED -DBREAK_AFTER
 }
 
+search_partitions()
+{
+    local rule
+    expect 0 -DHOSTS=3
+    expect 0 -DHOSTS=3 -DIDLE
+    expect 0 -DHOSTS=3 -DEAGER
+    expect 0 -DHOSTS=3 -DTWICE
+    expect 0 -DHOSTS=2
+    for rule in CALL BEGUN WORD INSIDE; do
+        expect 1 -DHOSTS=3 "-DBREAK_$rule"
+    done
+    expect 1 -DHOSTS=3 -DIDLE -DBREAK_LOOK
+    for rule in CLAIM BACK; do
+        expect 1 -DHOSTS=3 -DTWICE "-DBREAK_$rule"
+    done
+    for rule in SUM BUSY AGAIN DONE LIST DRIVE; do
+        expect 1 -DHOSTS=2 "-DBREAK_$rule"
+    done
+}
+
 case $channel in
 cxi)
     channel_level=1
@@ -176,6 +197,7 @@ cxi)
     search_cxi_shares
     ;;
 ipc) channel_level=0; search_ipc ;;
+partitions) channel_level=1; search_partitions ;;
 *) exit 99 ;;
 esac
 exit $failed
