@@ -311,12 +311,14 @@ static int find_failure(const struct mpixq_counted *counted)
 {
     struct mpixq_pair *pair = counted->pair;
     const struct mpixq_queue *queue = mpixq_graphs_queue(pair);
+    int code = MPI_SUCCESS;
 
     if (!is_under_way(counted)) {
         return MPI_SUCCESS;
     }
     if (mpixq_pair_has_failed(pair)) {
-        return mpixq_pair_peer_failed(pair);
+        code = atomic_load(&pair->error);
+        return code != MPI_SUCCESS ? code : mpixq_pair_peer_failed(pair);
     }
     return queue != NULL ? atomic_load(&queue->failed) : MPI_SUCCESS;
 }

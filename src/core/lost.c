@@ -25,11 +25,13 @@ static struct {
     atomic_uint at;         /* so many lives were over; written under the lock */
 } looks = {.lock = MPIXQ_LOCK_INITIALIZER(MPIXQ_RANK_LOST)};
 
-/* Has it failed, and is it known why? The peer may have reset its device too, and said so first. */
-static bool is_known(struct mpixq_request *req)
+/* Has it failed, and is it known why? The peer may have reset its device too, and said so first.
+ * One that was collected is not looked at again, whatever has become of it: so each look ends. */
+static bool is_known(const struct mpixq_request *req)
 {
-    return mpixq_pair_has_failed(&req->pair) &&
-           (atomic_load(&req->pair.queue) != NULL || atomic_load(&req->pair.error) != MPI_SUCCESS);
+    return req->is_lost ||
+           (mpixq_pair_has_failed(&req->pair) && (atomic_load(&req->pair.queue) != NULL ||
+                                                  atomic_load(&req->pair.error) != MPI_SUCCESS));
 }
 
 /* A request that is being matched has nobody yet who could be told. */
@@ -46,6 +48,7 @@ static void collect(struct mpixq_request *req, void *arg)
         lost->again = true;
     }
     if (state != MPIXQ_MATCHING && lost->n < lost->room) {
+        req->is_lost = true;
         lost->ids[lost->n++] = req->pair.id;
     }
 }

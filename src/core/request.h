@@ -84,6 +84,7 @@ struct mpixq_request {
     bool holds_type;       /* its datatype is one of ours, equal to the user's */
     bool is_partitioned;   /* pair.end is a struct mpixq_parted, matched or not; constant */
     bool is_part;          /* of such a one, and unknown to the program; constant */
+    bool is_lost;          /* its buffer went with its device; of lost.c, under its lock */
     struct mpixq_channel_set channels; /* that may serve it; written before it is matched */
     uint8_t why_not[MPIXQ_N_CHANNELS]; /* of the others: numbers of reasons (served.h), or 0 */
 

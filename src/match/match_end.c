@@ -210,8 +210,9 @@ void mpixq_match_fail(uint64_t id, int code, const char *operation)
     pair = mpixq_match_by_id(id);
     if (pair != NULL) {
         queue = mpixq_graphs_queue(pair);
-        if (queue == NULL) {
-            /* For the host, which looks at it once the pair has failed. */
+        if (atomic_load(&pair->queue) == NULL) {
+            /* For calls that look at it once the pair has failed: of the host, and, if a graph or a
+             * handle has the pair, of any, as it belongs to no queue that would say so. */
             (void)atomic_compare_exchange_strong(&pair->error, &none, code);
         }
         if (!atomic_exchange(&pair->failed, true)) {
