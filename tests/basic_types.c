@@ -155,7 +155,11 @@ static void make_orders(MPI_Datatype types[ORDERS], int counts[ORDERS])
     MPI_Datatype ints[] = {MPI_INT, MPI_INT, MPI_INT, MPI_INT};
     MPI_Datatype column = MPI_DATATYPE_NULL;
 
+#if MPI_VERSION >= 4
+    MTEST_OK(MPI_Type_contiguous_c(SIDE, MPI_INT, &types[0]));
+#else
     MTEST_OK(MPI_Type_contiguous(SIDE, MPI_INT, &types[0]));
+#endif
     MTEST_OK(MPI_Type_create_struct(SIDE, ones, bytes, ints, &types[1]));
     MTEST_OK(MPI_Type_vector(SIDE, 1, SIDE, MPI_INT, &column));
     MTEST_OK(MPI_Type_create_resized(column, 0, sizeof(int), &types[2]));

@@ -7,6 +7,7 @@
 #define MPIXQ_CONTENTS_H
 
 #include <mpi.h>
+#include <stdbool.h>
 
 /* How much there is to know. Types made by MPI-4's functions for large counts have counts in place
  * of integers and addresses. */
@@ -20,5 +21,14 @@ struct mpixq_envelope {
 int mpixq_type_envelope(MPI_Datatype type, struct mpixq_envelope *envelope);
 int mpixq_type_contents(MPI_Datatype type, const struct mpixq_envelope *envelope, int ints[],
                         MPI_Aint addresses[], MPI_Count counts[], MPI_Datatype types[]);
+
+/* Nobody frees these, and they are made of nothing: as those of Fortran that have no names. */
+static inline bool mpixq_type_is_predefined(const struct mpixq_envelope *envelope)
+{
+    return envelope->combiner == MPI_COMBINER_NAMED ||
+           envelope->combiner == MPI_COMBINER_F90_REAL ||
+           envelope->combiner == MPI_COMBINER_F90_COMPLEX ||
+           envelope->combiner == MPI_COMBINER_F90_INTEGER;
+}
 
 #endif

@@ -39,7 +39,7 @@ static void free_derived(MPI_Datatype type)
 {
     struct mpixq_envelope has;
 
-    if (mpixq_type_envelope(type, &has) == MPI_SUCCESS && has.combiner != MPI_COMBINER_NAMED) {
+    if (mpixq_type_envelope(type, &has) == MPI_SUCCESS && !mpixq_type_is_predefined(&has)) {
         (void)PMPI_Type_free(&type);
     }
 }
@@ -121,37 +121,51 @@ static bool append(struct piece *all, MPI_Count first, MPI_Count bytes)
 
 static bool find_piece(MPI_Datatype type, int depth, struct piece *piece);
 
-/* So many of them, at a displacement of so many bytes, or of extents of the type. */
-static bool append_block(struct piece *all, MPI_Datatype type, int depth, MPI_Count n,
-                         MPI_Count bytes, MPI_Count extents)
-{
-    MPI_Count low, extent;
-    struct piece one;
+/* One element of a type, found once for all blocks of it. */
+struct element {
+    struct piece piece;
+    MPI_Count extent;
+};
 
-    if (n == 0) {
-        return true;
-    }
-    if (!find_piece(type, depth, &one) ||
-        PMPI_Type_get_extent_x(type, &low, &extent) != MPI_SUCCESS ||
-        (n > 1 && one.bytes > 0 && extent != one.bytes)) {
+static bool find_element(MPI_Datatype type, int depth, struct element *element)
+{
+    MPI_Count low;
+
+    return find_piece(type, depth, &element->piece) &&
+           PMPI_Type_get_extent_x(type, &low, &element->extent) == MPI_SUCCESS;
+}
+
+/* So many of them, at a displacement of so many bytes. */
+static bool append_elements(struct piece *all, const struct element *element, MPI_Count n,
+                            MPI_Count at)
+{
+    if (n > 1 && element->piece.bytes > 0 && element->extent != element->piece.bytes) {
         return false;
     }
-    return append(all, bytes + extents * extent + one.first, n * one.bytes);
+    return append(all, at + element->piece.first, n * element->piece.bytes);
+}
+
+static bool append_block(struct piece *all, MPI_Datatype type, int depth, MPI_Count n)
+{
+    struct element element;
+
+    return n == 0 || (find_element(type, depth, &element) && append_elements(all, &element, n, 0));
 }
 
 /* One after the other, as far as their distance goes: in extents, or bytes. */
 static bool append_vector(struct piece *all, const struct contents *contents, int depth)
 {
-    MPI_Count low, extent, stride, n = contents->numbers[0], length = contents->numbers[1];
+    MPI_Count stride, n = contents->numbers[0], length = contents->numbers[1];
+    struct element element;
 
-    if (PMPI_Type_get_extent_x(contents->types[0], &low, &extent) != MPI_SUCCESS) {
+    if (!find_element(contents->types[0], depth, &element)) {
         return false;
     }
-    stride = contents->places != NULL ? contents->places[0] : contents->numbers[2] * extent;
-    if (n > 1 && length > 0 && stride != length * extent) {
+    stride = contents->places != NULL ? contents->places[0] : contents->numbers[2] * element.extent;
+    if (n > 1 && length > 0 && stride != length * element.extent) {
         return false;
     }
-    return append_block(all, contents->types[0], depth, n * length, 0, 0);
+    return append_elements(all, &element, n * length, 0);
 }
 
 /* Those that have a list of blocks: where the lengths and the displacements are. */
@@ -161,30 +175,41 @@ static bool append_blocks(struct piece *all, const struct contents *contents, in
     bool is_equal = contents->has.combiner == MPI_COMBINER_INDEXED_BLOCK ||
                     contents->has.combiner == MPI_COMBINER_HINDEXED_BLOCK;
     const MPI_Count *lengths = contents->numbers + 1, *extents = lengths + (is_equal ? 1 : n);
-    bool result = true;
+    MPI_Datatype known = MPI_DATATYPE_NULL;
+    struct element element;
 
-    for (MPI_Count i = 0; result && i < n; i++) {
+    for (MPI_Count i = 0; i < n; i++) {
         MPI_Datatype type = contents->types[contents->has.n_types > 1 ? i : 0];
         MPI_Count length = lengths[is_equal ? 0 : i];
 
-        result = contents->places != NULL
-                     ? append_block(all, type, depth, length, contents->places[i], 0)
-                     : append_block(all, type, depth, length, 0, extents[i]);
+        if (length == 0) {
+            continue;
+        }
+        if (type != known && !find_element(type, depth, &element)) {
+            return false;
+        }
+        known = type;
+        if (!append_elements(all, &element, length,
+                             contents->places != NULL ? contents->places[i]
+                                                      : extents[i] * element.extent)) {
+            return false;
+        }
     }
-    return result;
+    return true;
 }
 
 /* Its elements are in the order of memory. */
 static bool append_subarray(struct piece *all, MPI_Datatype type, const struct contents *contents,
                             int depth)
 {
-    struct piece one = {.bytes = 0}, two = {.bytes = 0};
+    struct piece some = {.bytes = 0};
+    struct element element;
     MPI_Count size, low, extent;
 
     return PMPI_Type_size_x(type, &size) == MPI_SUCCESS &&
            PMPI_Type_get_true_extent_x(type, &low, &extent) == MPI_SUCCESS && size == extent &&
-           append_block(&one, contents->types[0], depth, 1, 0, 0) &&
-           (size == one.bytes || append_block(&two, contents->types[0], depth, 2, 0, 0)) &&
+           find_element(contents->types[0], depth, &element) &&
+           append_elements(&some, &element, size == element.piece.bytes ? 1 : 2, 0) &&
            append(all, low, size);
 }
 
@@ -194,9 +219,9 @@ static bool append_contents(struct piece *all, MPI_Datatype type, const struct c
     switch (contents->has.combiner) {
     case MPI_COMBINER_DUP:
     case MPI_COMBINER_RESIZED:
-        return append_block(all, contents->types[0], depth, 1, 0, 0);
+        return append_block(all, contents->types[0], depth, 1);
     case MPI_COMBINER_CONTIGUOUS:
-        return append_block(all, contents->types[0], depth, contents->numbers[0], 0, 0);
+        return append_block(all, contents->types[0], depth, contents->numbers[0]);
     case MPI_COMBINER_VECTOR:
     case MPI_COMBINER_HVECTOR:
         return append_vector(all, contents, depth);
@@ -230,7 +255,7 @@ static bool find_piece(MPI_Datatype type, int depth, struct piece *piece)
     if (depth == 0 || mpixq_type_envelope(type, &contents.has) != MPI_SUCCESS) {
         return false;
     }
-    if (contents.has.combiner == MPI_COMBINER_NAMED) {
+    if (mpixq_type_is_predefined(&contents.has)) {
         return PMPI_Type_get_true_extent_x(type, &low, &extent) == MPI_SUCCESS && size == extent &&
                append(piece, low, size);
     }
@@ -246,12 +271,12 @@ bool mpixq_is_in_order(MPI_Datatype type, MPI_Count count)
 {
     struct piece all = {.bytes = 0};
 
-    return append_block(&all, type, MAX_DEPTH, count, 0, 0);
+    return append_block(&all, type, MAX_DEPTH, count);
 }
 
 bool mpixq_is_contiguous(MPI_Datatype type)
 {
     struct piece two = {.bytes = 0};
 
-    return append_block(&two, type, MAX_DEPTH, 2, 0, 0) && two.first == 0;
+    return append_block(&two, type, MAX_DEPTH, 2) && two.first == 0;
 }

@@ -104,7 +104,7 @@ void mpixq_graphs_give_back(uint64_t id);
 /* Does such a pair have something under way? UNKNOWN: there is none of this name that handles have.
  * And has a replay started this one, as mpixq_graphs_have_started says? What a GPU tells the host
  * of a start that has completed may come a little later than what the wait for it has seen: so both
- * look again for some milliseconds, before they say yes. Threads of the program. */
+ * look again for up to half a second, before they say yes. Threads of the program. */
 enum mpixq_handled { MPIXQ_HANDLED_UNKNOWN, MPIXQ_HANDLED_IDLE, MPIXQ_HANDLED_ACTIVE };
 enum mpixq_handled mpixq_graphs_find_handled(uint64_t id);
 bool mpixq_graphs_keep_started(struct mpixq_pair *pair);

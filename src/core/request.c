@@ -8,6 +8,7 @@
 
 #include "channels.h"
 #include "comm/comm.h"
+#include "comm/contents.h"
 #include "comm/error.h"
 #include "graphs.h"
 #include "handles.h"
@@ -175,16 +176,16 @@ static bool hold_type(struct held *type)
 {
     /* The last predefined type that was seen: those are never freed, and programs use few. */
     static MPIXQ_THREAD_LOCAL MPI_Datatype known = MPI_DATATYPE_NULL;
-    int n_ints, n_addresses, n_types, combiner;
+    struct mpixq_envelope envelope;
     MPI_Datatype users = type->handle;
 
     if (users == known) {
         return true;
     }
-    if (PMPI_Type_get_envelope(users, &n_ints, &n_addresses, &n_types, &combiner) != MPI_SUCCESS) {
+    if (mpixq_type_envelope(users, &envelope) != MPI_SUCCESS) {
         return false;
     }
-    if (combiner == MPI_COMBINER_NAMED) {
+    if (mpixq_type_is_predefined(&envelope)) {
         known = users;
         return true;
     }

@@ -71,7 +71,7 @@ static bool find_span(const struct mpixq_pair *pair, struct span *span)
     span->first = (char *)pair->message.buffer + true_lower + (extent < 0 ? steps * extent : 0);
     span->bytes = (size_t)(true_extent + steps * (extent < 0 ? -extent : extent));
     span->is_dense = size * pair->message.count == (MPI_Count)span->bytes;
-    span->is_in_order = span->is_dense && mpixq_is_in_order(type, pair->message.count);
+    span->is_in_order = false; /* until somebody asks */
     return true;
 }
 
@@ -145,6 +145,8 @@ static enum mpixq_error stage_one(struct mpixq_request *req, unsigned kinds)
     pair->in_gpu = kind != NULL;
     if (kind != NULL) {
         note_life(pair, mpixq_memory_life(kind, place));
+        span.is_in_order =
+            span.is_dense && mpixq_is_in_order(pair->message.type, pair->message.count);
     }
     if (kind != NULL && pair->staging == NULL && !mpi_takes(kind)) {
         error = make_staging(pair, kind, place, &span);

@@ -5,6 +5,7 @@
 #include "queue/queues.h"
 #include "util/alloc.h"
 #include "util/backoff.h"
+#include "util/patience.h"
 #include "util/progress.h"
 
 static struct mpixq_rma_waiter *find_waiter(const struct mpixq_signal *signal,
@@ -71,15 +72,15 @@ bool mpixq_rma_is_under_way(struct mpixq_queue *queue, uint64_t number, uint64_t
 bool mpixq_rma_graphs_have(const atomic_long *graphs)
 {
     static const uint64_t patience_ns = 3000000000; /* which only a program that errs waits out */
+    struct mpixq_patience patience;
     struct mpixq_backoff backoff;
-    uint64_t end;
 
     if (atomic_load(graphs) == 0) {
         return false;
     }
-    end = mpixq_now_ns() + patience_ns;
+    mpixq_patience_begin(&patience, mpixq_now_ns(), patience_ns);
     mpixq_backoff_begin(&backoff);
-    while (atomic_load(graphs) > 0 && mpixq_now_ns() < end) {
+    while (atomic_load(graphs) > 0 && mpixq_patience_goes_on(&patience, mpixq_now_ns())) {
         mpixq_backoff_pause(&backoff);
     }
     return atomic_load(graphs) > 0;

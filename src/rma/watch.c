@@ -25,14 +25,16 @@ static bool is_time(struct mpixq_rma_watched *watched)
  * no further, if that is too long, else 0. Where nobody has looked for a while nobody waited. */
 static uint64_t look(struct mpixq_rma_watched *watched, uint64_t progress)
 {
-    uint64_t now = mpixq_now_ns(), limit = mpixq_age_limit_ns();
+    uint64_t now = mpixq_now_ns(), limit = mpixq_age_limit_ns(), before;
 
     if (now - watched->looked_ns > limit / LOOKS + 1000000000u) {
         watched->age.since_ns = 0;
     }
     watched->looked_ns = now;
+    before = mpixq_looks_note(&watched->last, now);
     mpixq_age_note(&watched->age, progress, now);
-    return now - watched->age.since_ns >= limit ? now - watched->age.since_ns : 0;
+    return mpixq_age_is_old(watched->age.since_ns, before, now, limit) ? now - watched->age.since_ns
+                                                                       : 0;
 }
 
 /* Is what is so old to be told now? */

@@ -74,6 +74,7 @@ struct mpixq_rma_counts {
 struct mpixq_rma_watched {
     atomic_uint polls;
     uint64_t looked_ns;
+    struct mpixq_looks last;
     struct mpixq_age age;
 };
 

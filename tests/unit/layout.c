@@ -10,7 +10,7 @@
 
 #include "comm/layout.h"
 
-enum { ROUNDS = 20000, LIST = 3, MIDDLE = 1 << 15, BYTES = 2 * MIDDLE, PACKED = 1 << 16 };
+enum { ROUNDS = 5000, LIST = 3, MIDDLE = 1 << 15, BYTES = 2 * MIDDLE, PACKED = 1 << 16 };
 
 static uint64_t state = 1;
 
@@ -23,6 +23,12 @@ static int random_below(int n)
 static int next_place(int expected)
 {
     return random_below(4) > 0 ? expected : random_below(7) - 3;
+}
+
+/* Blocks of a vector do not overlap: Open MPI 4.1 packs others wrong. */
+static int next_stride(int length)
+{
+    return random_below(4) > 0 ? length : length + random_below(3);
 }
 
 static MPI_Datatype make_list(int kind, MPI_Datatype inner, MPI_Aint extent)
@@ -86,13 +92,13 @@ static MPI_Datatype make_large(int kind, MPI_Datatype inner, MPI_Aint extent)
         MPI_Type_contiguous_c(n, inner, &type);
         break;
     case 1:
-        MPI_Type_create_hvector_c(2, n, next_place((int)n) * extent, inner, &type);
+        MPI_Type_create_hvector_c(2, n, next_stride((int)n) * extent, inner, &type);
         break;
     case 2:
         MPI_Type_create_hindexed_c(2, lengths, bytes, inner, &type);
         break;
     case 3:
-        MPI_Type_vector_c(2, n, next_place((int)n), inner, &type);
+        MPI_Type_vector_c(2, n, next_stride((int)n), inner, &type);
         break;
     default:
         MPI_Type_create_struct_c(2, lengths, bytes, inners, &type);
@@ -125,10 +131,10 @@ static MPI_Datatype make_derived(MPI_Datatype inner)
         MPI_Type_contiguous(n, inner, &type);
         break;
     case 12:
-        MPI_Type_vector(1 + random_below(2), n, next_place(n), inner, &type);
+        MPI_Type_vector(1 + random_below(2), n, next_stride(n), inner, &type);
         break;
     case 13:
-        MPI_Type_create_hvector(2, n, next_place(n) * extent, inner, &type);
+        MPI_Type_create_hvector(2, n, next_stride(n) * extent, inner, &type);
         break;
     case 14:
         MPI_Type_create_resized(inner, low, extent + random_below(3) * 4 - 4, &type);
@@ -154,17 +160,17 @@ static MPI_Datatype make_type(int depth)
     return type;
 }
 
+/* The number of each byte: its lower half, and its upper one. */
+static unsigned char memory[2][BYTES];
+
 /* Where each byte of the message comes from, as MPI says; their number. */
 static int find_places(MPI_Datatype type, int count, int places[])
 {
-    static unsigned char memory[BYTES], packed[2][PACKED];
+    static unsigned char packed[2][PACKED];
     int at[2] = {0, 0};
 
     for (int half = 0; half < 2; half++) {
-        for (int i = 0; i < BYTES; i++) {
-            memory[i] = (unsigned char)(half == 0 ? i : i >> 8);
-        }
-        if (MPI_Pack(memory + MIDDLE, count, type, packed[half], PACKED, &at[half],
+        if (MPI_Pack(memory[half] + MIDDLE, count, type, packed[half], PACKED, &at[half],
                      MPI_COMM_SELF) != MPI_SUCCESS) {
             return -1;
         }
@@ -217,8 +223,9 @@ static void test_random(void **ctx)
     assert_true(in_order > ROUNDS / 20 && contiguous > ROUNDS / 20 && not_in_order > ROUNDS / 20);
 }
 
-/* As a matrix is transposed: no gap, and not the order of memory. */
-static void test_transpose(void **ctx)
+/* As a matrix is transposed, and as an array is turned round: no gap, and not the order of memory.
+ * And what is sent twice. */
+static void test_orders(void **ctx)
 {
     MPI_Datatype column, type;
 
@@ -230,6 +237,12 @@ static void test_transpose(void **ctx)
     assert_true(mpixq_is_in_order(type, 0));
     MPI_Type_free(&type);
     MPI_Type_free(&column);
+    MPI_Type_vector(4, 1, -1, MPI_INT, &type);
+    assert_false(mpixq_is_in_order(type, 1));
+    MPI_Type_free(&type);
+    MPI_Type_vector(2, 2, 1, MPI_INT, &type);
+    assert_false(mpixq_is_in_order(type, 1));
+    MPI_Type_free(&type);
 }
 
 /* What has more blocks, or more types in each other, than any that is one piece. */
@@ -261,11 +274,15 @@ int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_random),
-        cmocka_unit_test(test_transpose),
+        cmocka_unit_test(test_orders),
         cmocka_unit_test(test_limits),
     };
     int failed;
 
+    for (int i = 0; i < BYTES; i++) {
+        memory[0][i] = (unsigned char)i;
+        memory[1][i] = (unsigned char)(i >> 8);
+    }
     MPI_Init(&argc, &argv);
     failed = cmocka_run_group_tests(tests, NULL, NULL);
     MPI_Finalize();

@@ -5,6 +5,8 @@
  */
 #include "request.h"
 
+#include "comm/contents.h"
+
 /* Types that the library has made and not freed: the linker sends its calls here (--wrap), and not
  * those of this file, which go by the other names. */
 static int types_held;
@@ -12,10 +14,8 @@ static bool fail_types, fail_envelopes;
 
 int __real_PMPI_Type_contiguous(int count, MPI_Datatype of, MPI_Datatype *type);
 int __wrap_PMPI_Type_contiguous(int count, MPI_Datatype of, MPI_Datatype *type);
-int __real_PMPI_Type_get_envelope(MPI_Datatype type, int *ints, int *addresses, int *types,
-                                  int *combiner);
-int __wrap_PMPI_Type_get_envelope(MPI_Datatype type, int *ints, int *addresses, int *types,
-                                  int *combiner);
+int __real_mpixq_type_envelope(MPI_Datatype type, struct mpixq_envelope *envelope);
+int __wrap_mpixq_type_envelope(MPI_Datatype type, struct mpixq_envelope *envelope);
 int __real_PMPI_Type_free(MPI_Datatype *type);
 int __wrap_PMPI_Type_free(MPI_Datatype *type);
 
@@ -27,11 +27,9 @@ int __wrap_PMPI_Type_contiguous(int count, MPI_Datatype of, MPI_Datatype *type)
     return rc;
 }
 
-int __wrap_PMPI_Type_get_envelope(MPI_Datatype type, int *ints, int *addresses, int *types,
-                                  int *combiner)
+int __wrap_mpixq_type_envelope(MPI_Datatype type, struct mpixq_envelope *envelope)
 {
-    return fail_envelopes ? MPI_ERR_TYPE
-                          : __real_PMPI_Type_get_envelope(type, ints, addresses, types, combiner);
+    return fail_envelopes ? MPI_ERR_TYPE : __real_mpixq_type_envelope(type, envelope);
 }
 
 int __wrap_PMPI_Type_free(MPI_Datatype *type)
