@@ -44,12 +44,12 @@ static int take_host_words(struct mpixq_share *share)
     if (code != 0) {
         return code;
     }
-    share->moved = words;
+    atomic_store(&share->moved, words);
     share->outcome = words + OUTCOME;
     atomic_store(words, share->tickets);
     atomic_store(words + ZERO, 0);
     atomic_store(words + NEVER, UINT64_MAX);
-    return mpixq_gpu_address(gpu, share->moved, &share->moved_at);
+    return mpixq_gpu_address(gpu, words, &share->moved_at);
 }
 
 static int take_words(struct mpixq_share *share)
@@ -289,7 +289,7 @@ uint64_t mpixq_share_submit(struct mpixq_share *share, struct mpixq_op list[], i
 
 bool mpixq_share_has_moved(const struct mpixq_share *share, uint64_t ticket)
 {
-    return atomic_load_explicit((_Atomic uint64_t *)share->moved, memory_order_acquire) >= ticket;
+    return atomic_load_explicit(atomic_load(&share->moved), memory_order_acquire) >= ticket;
 }
 
 const char *mpixq_share_broken(const struct mpixq_share *share)

@@ -32,8 +32,11 @@ struct mpixq_share {
     char *ends;
     struct mpixq_gpu_handle handle; /* of ends */
     struct mpixq_pinned words;
-    void *outcome;          /* of a recall, for the host; one at a time */
-    void *moved, *moved_at; /* the last ticket whose kernels have ended, for the host */
+    void *outcome; /* of a recall, for the host; one at a time */
+    /* The last ticket whose kernels have ended, for the host: pairs of a life that is over are
+     * looked at while the place is made anew. */
+    _Atomic(_Atomic uint64_t *) moved;
+    void *moved_at;
     /* One launch of moves at a time; held while the stream may be full. Who waits for it would wait
      * for that as well. */
     struct mpixq_lock moves;
