@@ -386,12 +386,11 @@ static void check_variables(const char *when)
 /* ---- The table ------------------------------------------------------------------------------ */
 
 /* The line behind "stats:", which begins with a name, and from where on numbers stand in it. */
-static const char *find_line(const char *text, const char *format, const char *name)
+static const char *find_line(const char *text, int width, const char *name)
 {
-    char begin[64], padded[32];
+    char begin[64];
 
-    (void)snprintf(padded, sizeof padded, format, name);
-    (void)snprintf(begin, sizeof begin, ": stats: %s ", padded);
+    (void)snprintf(begin, sizeof begin, ": stats: %*s ", width, name);
     text = text != NULL ? strstr(text, begin) : NULL;
     return text != NULL ? text + strlen(begin) : NULL;
 }
@@ -417,7 +416,7 @@ static const char *compare(const char *text, const char *what, int n, const long
 
 static void check_row(const char *text, const char *name, const struct counts *expected)
 {
-    const char *at_end = compare(find_line(text, "%7s", name), name, COLUMNS, expected->column);
+    const char *at_end = compare(find_line(text, 7, name), name, COLUMNS, expected->column);
     char ways[256] = "  ";
     size_t used = 2;
 
@@ -449,7 +448,7 @@ static void check_table(const char *text, const struct counts ranks[2])
     for (int i = 0; i < WAYS; i++) {
         long long both[2] = {sum.by[i].transfers += ranks[1].by[i].transfers,
                              sum.by[i].bytes += ranks[1].by[i].bytes};
-        const char *line = find_line(windows, "%8s", way_names[i]);
+        const char *line = find_line(windows, 8, way_names[i]);
 
         MTEST_CHECK((line != NULL) == (both[0] > 0));
         if (line != NULL) {

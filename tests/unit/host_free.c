@@ -136,15 +136,21 @@ static void replay(MPI_Request request, struct mpixq_channel *channel,
     atomic_fetch_add(&mpixq_graphs_made.n_counted, 1);
 }
 
+/* A receive and a send of this process, matched. */
+static void make_pair(MPI_Request pair[2])
+{
+    (void)MPI_Recv_init(&in[0], 1, MPI_INT, 0, 0, MPI_COMM_SELF, &pair[0]);
+    (void)MPI_Send_init(&out[0], 1, MPI_INT, 0, 0, MPI_COMM_SELF, &pair[1]);
+    assert_int_equal(MPIXQ_Matchall(2, pair), MPI_SUCCESS);
+}
+
 static void host_is_told_late(void **state)
 {
     static struct mpixq_channel channels[2];
     MPI_Request pair[2];
 
     (void)state;
-    (void)MPI_Recv_init(&in[0], 1, MPI_INT, 0, 0, MPI_COMM_SELF, &pair[0]);
-    (void)MPI_Send_init(&out[0], 1, MPI_INT, 0, 0, MPI_COMM_SELF, &pair[1]);
-    assert_int_equal(MPIXQ_Matchall(2, pair), MPI_SUCCESS);
+    make_pair(pair);
     for (int i = 0; i < 2; i++) {
         struct mpixq_pair *one = &mpixq_request_find(pair[i])->pair;
 
@@ -203,9 +209,7 @@ static void nobody_has_looked(void **state)
     MPI_Request pair[2];
 
     (void)state;
-    (void)MPI_Recv_init(&in[0], 1, MPI_INT, 0, 0, MPI_COMM_SELF, &pair[0]);
-    (void)MPI_Send_init(&out[0], 1, MPI_INT, 0, 0, MPI_COMM_SELF, &pair[1]);
-    assert_int_equal(MPIXQ_Matchall(2, pair), MPI_SUCCESS);
+    make_pair(pair);
     for (int i = 0; i < 2; i++) {
         real_end = mpixq_request_find(pair[i])->pair.channel;
         replay(pair[i], &channels[i], &told_at_once, 0);
