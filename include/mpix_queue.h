@@ -77,7 +77,7 @@ typedef enum MPIXQ_Error {
     MPIXQ_ERR_NONE = 0,         /* not an error of this library */
     MPIXQ_ERR_INTERPOSE = 1,    /* MPI calls do not come by the library (link order) */
     MPIXQ_ERR_ARG = 2,          /* an argument is not what it should be; the text names it */
-    MPIXQ_ERR_REQUEST = 3,      /* not a persistent point-to-point request that the library knows */
+    MPIXQ_ERR_REQUEST = 3,      /* no persistent request that the library knows and can match */
     MPIXQ_ERR_STATE = 4,        /* the request or queue is not in a state that allows the call */
     MPIXQ_ERR_MATCH = 5,        /* the two ends of a pair do not fit, or cannot be paired */
     MPIXQ_ERR_UNSUPPORTED = 6,  /* not available on this machine or in this version */
@@ -257,6 +257,12 @@ MPIXQ_PUBLIC int MPIXQ_Matchall(int count, MPI_Request requests[]);
  * binds to the first send that fits. Only requests given to a matching function take part; no other
  * message is touched. Afterwards the requests' communicator and datatype may be freed.
  *
+ * A persistent collective is matched by all processes of its communicator: by MPI_Barrier_init,
+ * MPI_Bcast_init, MPI_Allreduce_init, MPI_Allgather_init, MPI_Neighbor_alltoall_init or
+ * MPI_Neighbor_alltoallv_init, and the MPIX_ functions of Open MPI 4.1 with these names. Requests
+ * of different collectives may be matched, and started, in another order on each process, where
+ * the calls below do not block in between. From then on the library moves their data.
+ *
  * The match also chooses the channel of each pair, which it keeps: the first, in the order of the
  * receiver, of those that both ends may use and can use. An end may use those of MPIXQ_CHANNELS or,
  * of these, those that info names. Pairs within the process have the channel self besides, which
@@ -264,8 +270,9 @@ MPIXQ_PUBLIC int MPIXQ_Matchall(int count, MPI_Request requests[]);
  *
  * \param[in] count     number of requests; 0 is allowed
  * \param[in] requests  inactive requests from MPI_Send_init, MPI_Bsend_init, MPI_Ssend_init,
- *                      MPI_Rsend_init or MPI_Recv_init. MPI_REQUEST_NULL and requests to
- *                      MPI_PROC_NULL are allowed. The handles are not changed
+ *                      MPI_Rsend_init or MPI_Recv_init, or from an initialiser of collectives
+ *                      (mpix_queue(7)). MPI_REQUEST_NULL and requests to MPI_PROC_NULL are allowed.
+ *                      The handles are not changed
  * \param[in] info      MPI_INFO_NULL, or hints, for all of the requests; the caller keeps it, and
  *                      the peers may give others. Key "mpixq_channels": the channels that they may
  *                      use, best first, as in "cxi,fallback"; the names are ipc, cxi and fallback.
@@ -274,7 +281,7 @@ MPIXQ_PUBLIC int MPIXQ_Matchall(int count, MPI_Request requests[]);
  *         MPIXQ_ERR_INTERPOSE     MPI calls do not come by the library
  *         MPIXQ_ERR_ARG           count is negative, requests is NULL, or the value of an info key
  *                                 is no such list
- *         MPIXQ_ERR_REQUEST       an element is not a persistent point-to-point request, or its
+ *         MPIXQ_ERR_REQUEST       an element is no persistent request that can be matched, or its
  *                                 making was not seen
  *         MPIXQ_ERR_STATE         an element is active, matched, being matched or stands twice in
  *                                 the array, or called from a function that a host stream runs
@@ -285,7 +292,8 @@ MPIXQ_PUBLIC int MPIXQ_Matchall(int count, MPI_Request requests[]);
  *         or, with the requests that failed unmatched again and the others matched, the code of the
  *         first failing request by index:
  *         MPI_ERR_TRUNCATE        the receive is smaller than the send (on both sides)
- *         MPIXQ_ERR_MATCH         the two ends see the communicator differently, or there is no
+ *         MPIXQ_ERR_MATCH         the two ends see the communicator differently, the processes of a
+ *                                 collective do not agree about its arguments, or there is no
  *                                 channel that both may use; the text names those of either
  *         MPIXQ_ERR_RESOURCES     no tag or memory is left, or no channel that both ends may use
  *                                 can serve the pair; the text says why

@@ -5,9 +5,10 @@
 #
 # Checks that $CC compiles and links MPI programs, and finds which MPI it is and its launcher. Sets
 # and substitutes MPIXQ_MPI_NAME (mpich, openmpi or other); sets mpixq_mpi_version,
-# mpixq_mpi_standard, mpixq_mpi_large_count and mpixq_cv_mpi_tool for the summary; defines
-# HAVE_MPI_LARGE_COUNT to 0 or 1 (and the Automake conditional of that name), and the Automake
-# conditionals HAVE_MPI_TOOL and HAVE_MPI_TOOL_EVENTS.
+# mpixq_mpi_standard, mpixq_mpi_large_count, mpixq_cv_mpi_collective and mpixq_cv_mpi_tool for the
+# summary; defines HAVE_MPI_LARGE_COUNT, HAVE_MPI_COLLECTIVE and HAVE_MPI_COLLECTIVE_EXT to 0 or 1
+# (and Automake conditionals of these names), and the Automake conditionals HAVE_MPI_TOOL and
+# HAVE_MPI_TOOL_EVENTS.
 
 AC_DEFUN([MPIXQ_CHECK_MPI], [
     AC_CHECK_HEADER([mpi.h], [],
@@ -61,6 +62,8 @@ AC_DEFUN([_MPIXQ_MPI_FEATURES], [
         [1 if MPI has the functions with large counts (MPI_Send_init_c and its like), else 0])
     AM_CONDITIONAL([HAVE_MPI_LARGE_COUNT], [test "$mpixq_mpi_large_count" = yes])
 
+    _MPIXQ_MPI_COLLECTIVE
+
     AC_CACHE_CHECK([for performance variables of MPI_T], [mpixq_cv_mpi_tool],
         [AC_LINK_IFELSE(
             [AC_LANG_PROGRAM([[#include <mpi.h>]],
@@ -75,6 +78,39 @@ AC_DEFUN([_MPIXQ_MPI_FEATURES], [
             [mpixq_cv_mpi_tool_events=yes], [mpixq_cv_mpi_tool_events=no])])
     AM_CONDITIONAL([HAVE_MPI_TOOL_EVENTS],
         [test "$mpixq_cv_mpi_tool" = yes && test "$mpixq_cv_mpi_tool_events" = yes])
+])
+
+# Persistent collectives: those of MPI-4, or else Open MPI's of before, an extension that a build of
+# it may lack. Open MPI 5 has both.
+AC_DEFUN([_MPIXQ_MPI_COLLECTIVE], [
+    AC_CACHE_CHECK([for persistent collectives], [mpixq_cv_mpi_collective],
+        [mpixq_cv_mpi_collective=no
+        _MPIXQ_PROBE_COLLECTIVE([mpix], [MPIX_], [#include <mpi-ext.h>])
+        _MPIXQ_PROBE_COLLECTIVE([mpi], [MPI_], [])])
+    AS_CASE([$mpixq_cv_mpi_collective], [mpi], [mpixq_value=1 mpixq_ext_value=0],
+        [mpix], [mpixq_value=0 mpixq_ext_value=1], [mpixq_value=0 mpixq_ext_value=0])
+    AC_DEFINE_UNQUOTED([HAVE_MPI_COLLECTIVE], [$mpixq_value],
+        [1 if MPI has MPI_Allreduce_init and its like, else 0])
+    AC_DEFINE_UNQUOTED([HAVE_MPI_COLLECTIVE_EXT], [$mpixq_ext_value],
+        [1 if it has not, but MPIX_Allreduce_init and its like in mpi-ext.h, else 0])
+    AM_CONDITIONAL([HAVE_MPI_COLLECTIVE], [test "$mpixq_cv_mpi_collective" = mpi])
+    AM_CONDITIONAL([HAVE_MPI_COLLECTIVE_EXT], [test "$mpixq_cv_mpi_collective" = mpix])
+])
+
+# _MPIXQ_PROBE_COLLECTIVE(VALUE, PREFIX, INCLUDE): take the value if these names can be linked.
+AC_DEFUN([_MPIXQ_PROBE_COLLECTIVE], [
+    AC_LINK_IFELSE([AC_LANG_PROGRAM([[#include <mpi.h>
+        ]$3], [[MPI_Request r; int n = 0, x;
+        return P]$2[Barrier_init(MPI_COMM_SELF, MPI_INFO_NULL, &r)
+            + P]$2[Bcast_init(&x, 1, MPI_INT, 0, MPI_COMM_SELF, MPI_INFO_NULL, &r)
+            + P]$2[Allreduce_init(&x, &n, 1, MPI_INT, MPI_SUM, MPI_COMM_SELF, MPI_INFO_NULL, &r)
+            + P]$2[Allgather_init(&x, 1, MPI_INT, &n, 1, MPI_INT, MPI_COMM_SELF, MPI_INFO_NULL,
+                &r)
+            + P]$2[Neighbor_alltoall_init(&x, 1, MPI_INT, &n, 1, MPI_INT, MPI_COMM_SELF,
+                MPI_INFO_NULL, &r)
+            + P]$2[Neighbor_alltoallv_init(&x, &n, &n, MPI_INT, &n, &n, &n, MPI_INT,
+                MPI_COMM_SELF, MPI_INFO_NULL, &r);]])],
+        [mpixq_cv_mpi_collective=$1])
 ])
 
 # The launcher must belong to the compiler: with that of another MPI a test becomes N programs of

@@ -4,11 +4,11 @@
 # MPIXQ_CHECK_FORTRAN
 #
 # Two things that do not depend on each other. Whether calls from Fortran can be seen, which is a
-# matter of the C interface of MPI: sets mpixq_fortran_seen for the summary and the Automake
-# conditional HAVE_MPI_FORTRAN. And --with-fortran: a Fortran compiler of MPI with the module
-# mpi_f08, for the module mpix_queue and the tests; sets FC, FCFLAGS, HAVE_FORTRAN (yes or no) and
-# the Automake conditional of that name. No library for Fortran is built, so that nothing of
-# Automake's or Libtool's Fortran is needed.
+# matter of the C interface of MPI: sets mpixq_fortran_seen for the summary, defines
+# HAVE_MPI_FORTRAN to 0 or 1, and sets the Automake conditional of that name. And --with-fortran: a
+# Fortran compiler of MPI with the module mpi_f08, for the module mpix_queue and the tests; sets FC,
+# FCFLAGS, HAVE_FORTRAN (yes or no) and the Automake conditional of that name. No library for
+# Fortran is built, so that nothing of Automake's or Libtool's Fortran is needed.
 
 AC_DEFUN([MPIXQ_CHECK_FORTRAN], [
     AC_REQUIRE([MPIXQ_CHECK_MPI])
@@ -22,6 +22,9 @@ AC_DEFUN([MPIXQ_CHECK_FORTRAN], [
             [mpixq_cv_mpi_fortran=yes], [mpixq_cv_mpi_fortran=no])])
     AS_IF([test "$mpixq_cv_mpi_fortran" = yes], [mpixq_fortran_seen="yes"],
         [mpixq_fortran_seen="no: this MPI converts no handles, or its INTEGER is not int"])
+    AS_IF([test "$mpixq_cv_mpi_fortran" = yes], [mpixq_value=1], [mpixq_value=0])
+    AC_DEFINE_UNQUOTED([HAVE_MPI_FORTRAN], [$mpixq_value],
+        [1 if MPI's functions have names for Fortran in the library too, else 0])
     AM_CONDITIONAL([HAVE_MPI_FORTRAN], [test "$mpixq_cv_mpi_fortran" = yes])
 
     AC_ARG_VAR([FC], [Fortran compiler of MPI])

@@ -87,7 +87,7 @@ fi
 version=$(awk '/^#define MPIXQ_VERSION_M(AJ|IN)OR / { print $3 }' \
     "$top_srcdir/include/mpix_queue.h" | paste -s -d .)
 mkdir "$dir/project"
-cp "$top_srcdir/tests/interpose_probe.c" "$dir/project"
+cp "$top_srcdir/tests/interpose_probe.c" "$top_srcdir/tests/collective_names.h" "$dir/project"
 cat >"$dir/project/CMakeLists.txt" <<END
 cmake_minimum_required(VERSION 3.13)
 project(consumer C)

@@ -161,6 +161,16 @@ check_summary()
         says 'large counts' 'no: *'
     fi
     if compiles <<<'#include <mpi.h>
+        int main(void) { return MPI_Allreduce_init != 0; }'; then
+        says collectives yes
+    elif compiles <<<'#include <mpi.h>
+        #include <mpi-ext.h>
+        int main(void) { return MPIX_Allreduce_init != 0; }'; then
+        says collectives 'yes, by names of MPIX_ *'
+    else
+        says collectives 'no: *'
+    fi
+    if compiles <<<'#include <mpi.h>
         int main(void) { return MPI_T_pvar_get_index != 0; }'; then
         says MPI_T yes
     else

@@ -84,8 +84,9 @@ static void test_match(void)
     r[0] = make_send(MPI_COMM_WORLD);
     r[1] = other;
     SAYS(MPIX_Matchall(2, r), MPIXQ_ERR_REQUEST,
-         "MPIX_Matchall: requests[1]: not a persistent point-to-point request, or it was made by a "
-         "call that did not come by libmpix_queue (PMPI, partitioned, before MPI_Init)");
+         "MPIX_Matchall: requests[1]: not a persistent request of messages or of a collective that "
+         "can be matched, or it was made by a call that did not come by libmpix_queue (PMPI, "
+         "partitioned, before MPI_Init)");
     MTEST_OK(MPI_Wait(&other, MPI_STATUS_IGNORE));
     r[1] = r[0];
     SAYS(MPIX_Imatchall(2, r, &match), MPIXQ_ERR_STATE,

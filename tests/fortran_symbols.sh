@@ -46,13 +46,13 @@ compare()
 check_fortran()
 {
     local in_c in_fortran module
-    in_c=$(words 'MPI_.*' | grep -v -e '_c$' -e '^MPI_T_' | tr 'A-Z' 'a-z')
+    in_c=$(words 'MPIX?_.*' | grep -v -e '_c$' -e '^MPI_T_' | tr 'A-Z' 'a-z')
     [ "$(wc -w <<<"$in_c")" -gt 30 ] || fail "found too few interposed functions: $in_c"
-    in_fortran=$(words 'mpi_.*')
+    in_fortran=$(words 'mpix?_.*')
     compare "names of Fortran" "$(sed -e 's/.*/&_ &__ &_f08_/' <<<"$in_c")" "$in_fortran"
-    compare "names of Fortran in mpixq_first.o" "$in_fortran" "$(grep '^mpi_' <<<"$first")"
+    compare "names of Fortran in mpixq_first.o" "$in_fortran" "$(grep -E '^mpix?_' <<<"$first")"
     compare "entries for them" "$(sed 's/^/mpixq_own_/' <<<"$in_c")" \
-        "$(words 'mpixq_own_mpi_.*')"
+        "$(words 'mpixq_own_mpix?_.*')"
     module=$(sed -n 's/^ *\(subroutine\|pure function\) \(MPIXQ_[A-Za-z0-9_]*\)(.*/\2/p' \
         "$top_srcdir/src/fortran/mpix_queue.f90" | tr 'A-Z' 'a-z')
     compare "procedures of the module" "$(sed -e 's/.*/&_ &__/' <<<"$module")" \
@@ -71,10 +71,10 @@ check_names()
     defined=$(ldd "$dir/any" | awk '$3 ~ /mpi/ { print $3 }' |
         xargs -r nm -D --defined-only | awk '{ sub(/@.*/, "", $3); print $3 }')
     rm -rf "$dir"
-    for name in $(words 'MPI_.*' | grep -v -e '_c$' -e '^MPI_T_' | tr 'A-Z' 'a-z'); do
+    for name in $(words 'MPIX?_.*' | grep -v -e '_c$' -e '^MPI_T_' | tr 'A-Z' 'a-z'); do
         grep -qx "${name}_" <<<"$defined" || fail "MPI has no ${name}_"
         case $name in
-        mpi_*send_init | mpi_recv_init) grep -qxE "${name}_f08(ts)?_" <<<"$defined" ;;
+        mpi_*_init) grep -qxE "${name}_f08(ts)?_" <<<"$defined" ;;
         *) grep -qx "${name}_f08_" <<<"$defined" ;;
         esac || fail "MPI has no ${name}_f08_"
     done
@@ -83,7 +83,7 @@ check_names()
 if [ "${MPIXQ_TEST_FORTRAN:-no}" = yes ]; then
     check_fortran
     check_names
-elif [ -n "$(words 'mpi_.*')" ]; then
+elif [ -n "$(words 'mpix?_.*')" ]; then
     check_fortran
 else
     echo "skip: configure found no MPI that converts handles of Fortran"

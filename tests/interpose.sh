@@ -38,7 +38,8 @@ export MPIXQ_TEST_RANKS=$ranks LD_LIBRARY_PATH=$lib:$dir${LD_LIBRARY_PATH:+:$LD_
 build()
 {
     # shellcheck disable=SC2086
-    $CC ${CFLAGS-} -I "$top_srcdir/include" -o "$dir/$1" "${@:2}" || exit 1
+    $CC ${CFLAGS-} -DHAVE_CONFIG_H -I "$top_builddir" -I "$top_srcdir/include" -o "$dir/$1" \
+        "${@:2}" || exit 1
 }
 
 # MPI's libraries as the compiler links them, to put them in front.
@@ -57,7 +58,7 @@ need()
 }
 
 # run works|refused [CALLS]: the verdict of the ranks, with PRELOAD in front of the program; TAKER
-# is what the error is to name
+# is what the error is to name, and SERVER, if it is set, the file that defines what is called
 PRELOAD=
 export TAKER=
 run()
@@ -90,8 +91,10 @@ first=$top_builddir/mpixq_first.o
 [[ $case_wanted != first* ]] || need "$first"
 case $case_wanted in
 linked)
+    export SERVER=libmpix_queue
     build probe "$source" -L "$lib" -lmpix_queue
     run works || exit 1
+    unset SERVER
     # Such a program has addresses of its own for functions of others.
     build probe -fno-pie -no-pie "$source" -L "$lib" -lmpix_queue
     run works
@@ -100,7 +103,7 @@ preload)
     mpi_first probe "$source" -L "$lib" -lmpix_queue
     run refused || exit 1
     PRELOAD=$lib/libmpix_queue.so
-    run works
+    SERVER=libmpix_queue run works
     ;;
 static)
     need "$lib/libmpix_queue.a"

@@ -4,8 +4,9 @@
  * What interpose.sh links in several ways: exchanges messages through a queue, or finds that the
  * library says that MPI calls do not come by it. As a whole program, or with -DPROBE_LIBRARY the
  * part for a shared library and with -DPROBE_MAIN the rest of that program.
- * Argument 1: works or refused; argument 2: the number of MPI_Send_init calls that a tool saw. The
- * variable TAKER is what the error is to name.
+ * Argument 1: works or refused; argument 2: the number of MPI_Send_init calls that a tool saw,
+ * which then saw the other functions as well. The variable TAKER is what the error is to name,
+ * SERVER in which file the functions are to be that the program calls.
  */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE
@@ -15,6 +16,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#ifdef HAVE_CONFIG_H
+#include "config.h"
+#endif
 #ifndef PROBE_LIBRARY
 #include <mpi.h>
 #endif
@@ -22,6 +26,7 @@
 int probe_run(int argc, char **argv);
 
 #ifndef PROBE_MAIN
+#include "collective_names.h"
 #include "mpix_queue.h"
 
 enum { PAIRS = 3, TIMES = 5 };
@@ -84,17 +89,123 @@ static void expect_refused(MPI_Request r[2 * PAIRS])
     expect(queue == MPIX_QUEUE_NULL && match == MPI_REQUEST_NULL, "nothing was created");
 }
 
-/* The tool exports a counter. */
+static void add(void *in, void *inout, int *n, MPI_Datatype *type)
+{
+    (void)type;
+    for (int i = 0; i < *n; i++) {
+        ((int *)inout)[i] += ((int *)in)[i];
+    }
+}
+
+/* Whom calls of a name from anywhere come to. */
+static void expect_served(const char *name)
+{
+    const char *server = getenv("SERVER");
+    void *found = dlsym(RTLD_DEFAULT, name);
+    Dl_info info = {0};
+
+    if (server != NULL && (found == NULL || dladdr(found, &info) == 0 || info.dli_fname == NULL ||
+                           strstr(info.dli_fname, server) == NULL)) {
+        fprintf(stderr, "%s is in %s, expected %s\n", name,
+                info.dli_fname != NULL ? info.dli_fname : "nobody", server);
+        wrong = 1;
+    }
+}
+
+#if HAVE_COLLECTIVES
+#define TEXT_OF(name) #name
+#define TEXT(name) TEXT_OF(name)
+
+static void run_and_free(MPI_Request r[], int n)
+{
+    expect(MPI_Startall(n, r) == MPI_SUCCESS, "collectives are started");
+    expect(MPI_Waitall(n, r, MPI_STATUSES_IGNORE) == MPI_SUCCESS, "they complete");
+    for (int i = 0; i < n; i++) {
+        MPI_Request_free(&r[i]);
+    }
+}
+
+/* Among all, and among the neighbours of a ring of two. */
+static void make_collectives(int rank, MPI_Comm ring, MPI_Op op)
+{
+    const int one[] = {1, 1}, at[] = {0, 1}, mine[] = {rank + 1, rank + 1};
+    int all[2] = {0}, sum = 0, root = rank, to[2] = {0}, from[2] = {0};
+    MPI_Request r[6];
+
+    COLLECTIVE(Barrier_init)(MPI_COMM_WORLD, MPI_INFO_NULL, &r[0]);
+    COLLECTIVE(Bcast_init)(&root, 1, MPI_INT, 1, MPI_COMM_WORLD, MPI_INFO_NULL, &r[1]);
+    COLLECTIVE(Allreduce_init)(mine, &sum, 1, MPI_INT, op, MPI_COMM_WORLD, MPI_INFO_NULL, &r[2]);
+    COLLECTIVE(Allgather_init)
+    (mine, 1, MPI_INT, all, 1, MPI_INT, MPI_COMM_WORLD, MPI_INFO_NULL, &r[3]);
+    COLLECTIVE(Neighbor_alltoall_init)
+    (mine, 1, MPI_INT, to, 1, MPI_INT, ring, MPI_INFO_NULL, &r[4]);
+    COLLECTIVE(Neighbor_alltoallv_init)
+    (mine, one, at, MPI_INT, from, one, at, MPI_INT, ring, MPI_INFO_NULL, &r[5]);
+    run_and_free(r, 6);
+    expect(root == 1 && sum == 3 && all[0] == 1 && all[1] == 2, "among all the data has come");
+    expect(to[0] == 2 - rank && to[1] == 2 - rank, "so it has among neighbours");
+    expect(from[0] == 2 - rank && from[1] == 2 - rank, "and with counts");
+}
+
+static void expect_collectives(int rank, MPI_Op op)
+{
+    const int two = 2, around = 1;
+    MPI_Comm ring = MPI_COMM_NULL;
+
+    MPI_Cart_create(MPI_COMM_WORLD, 1, &two, &around, 0, &ring);
+    make_collectives(rank, ring, op);
+    MPI_Comm_free(&ring);
+    expect_served(TEXT(COLLECTIVE(Barrier_init)));
+    expect_served(TEXT(COLLECTIVE(Bcast_init)));
+    expect_served(TEXT(COLLECTIVE(Allreduce_init)));
+    expect_served(TEXT(COLLECTIVE(Allgather_init)));
+    expect_served(TEXT(COLLECTIVE(Neighbor_alltoall_init)));
+    expect_served(TEXT(COLLECTIVE(Neighbor_alltoallv_init)));
+}
+
+#else
+
+static void expect_collectives(int rank, MPI_Op op)
+{
+    (void)rank;
+    (void)op;
+}
+
+#endif
+
+/* The functions that no request of a pair needs. */
+static void expect_others(int rank)
+{
+    MPI_Op op = MPI_OP_NULL, unused = MPI_OP_NULL;
+
+    MPI_Op_create(add, 1, &op);
+    expect_collectives(rank, op);
+    MPI_Op_create(add, 1, &unused);
+    expect(MPI_Op_free(&unused) == MPI_SUCCESS && unused == MPI_OP_NULL, "an operation is freed");
+    expect(MPI_Op_free(&op) == MPI_SUCCESS && op == MPI_OP_NULL, "so is that of a request");
+    expect_served("MPI_Op_free");
+}
+
+/* The tool exports a counter, and bits. */
 static void expect_tool(int calls)
 {
+    const unsigned all = HAVE_COLLECTIVES ? 127 : 1;
     union {
         void *object;
         int (*function)(void);
     } tool = {.object = dlsym(RTLD_DEFAULT, "probe_tool_calls")};
+    union {
+        void *object;
+        unsigned (*function)(void);
+    } others = {.object = dlsym(RTLD_DEFAULT, "probe_tool_others")};
 
-    expect(tool.object != NULL, "the tool is loaded");
+    expect(tool.object != NULL && others.object != NULL, "the tool is loaded");
     if (tool.object != NULL && tool.function() != calls) {
         fprintf(stderr, "the tool saw %d calls, expected %d\n", tool.function(), calls);
+        wrong = 1;
+    }
+    if (others.object != NULL && others.function() != all) {
+        fprintf(stderr, "the tool saw %#x of the others, expected %#x\n", others.function(), all);
         wrong = 1;
     }
 }
@@ -131,6 +242,7 @@ int probe_run(int argc, char **argv)
     for (int i = 0; i < 2 * PAIRS; i++) {
         MPI_Request_free(&r[i]);
     }
+    expect_others(rank);
     if (argc > 2) {
         expect_tool(atoi(argv[2]));
     }

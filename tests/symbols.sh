@@ -32,6 +32,15 @@ interposed=$(sed -n 's/^MPIXQ_NEXT(\([A-Za-z_]*\),.*/MPI_\1/p' "$top_srcdir/src/
 [ "$(wc -w <<<"$interposed")" -gt 20 ] || fail "found too few functions in next_defs.h: $interposed"
 optional=$(sed -n 's/^MPIXQ_NEXT(\([A-Za-z_]*\),.*/MPI_\1/p' "$top_srcdir/src/pmpi/large_defs.h" \
     "$top_srcdir"/src/pmpi/tool*_defs.h)
+# Persistent collectives, which begin with MPI_ or with MPIX_, as MPI has them; or are none at all.
+collectives=$(sed -n 's/^MPIXQ_NEXT(\([A-Za-z_]*\),.*/\1/p' \
+    "$top_srcdir/src/pmpi/collective_defs.h")
+[ "$(wc -w <<<"$collectives")" -gt 5 ] || fail "found too few collectives: $collectives"
+prefix=$(sed -n -e 's/^#define HAVE_MPI_COLLECTIVE 1$/MPI_/p' \
+    -e 's/^#define HAVE_MPI_COLLECTIVE_EXT 1$/MPIX_/p' "$top_builddir/config.h")
+for name in ${prefix:+$collectives}; do
+    interposed+=$'\n'$prefix$name
+done
 
 # defined FILE FLAG...: "type name" per symbol that others see.
 defined()
@@ -46,7 +55,7 @@ undefined()
 {
     nm "${@:2}" --undefined-only "$1" 2>/dev/null | awk '
         /:$/ { fortran = /-fortran/ }
-        NF == 2 && !(fortran && $2 ~ /^MPI_/) { sub(/@.*/, "", $2); print $2 }' |
+        NF == 2 && !(fortran && $2 ~ /^MPIX?_/) { sub(/@.*/, "", $2); print $2 }' |
         sort -u
 }
 
@@ -61,7 +70,7 @@ check_library()
         has "$symbols" "T P$name" || fail "$file: P$name is not exported"
     done
     for name in $interposed; do
-        has "$symbols" "T $name" || fail "$file: $name is in next_defs.h, not exported"
+        has "$symbols" "T $name" || fail "$file: $name is in a table, not exported"
     done
     while read -r type name; do
         case $name in
@@ -71,13 +80,15 @@ check_library()
             has "$declared" "${name#P}" ||
                 fail "$file: $name is exported, not in the header" ;;
         # What mpixq_first.o calls; tests/fortran_symbols.sh knows those for Fortran.
-        mpixq_own_mpi_*) [ "$type" = T ] || fail "$file: $name is of type $type" ;;
-        mpixq_own_*)
-            [ "$type" = T ] && has "$symbols" "T MPI_${name#mpixq_own_}" ||
-                fail "$file: $name is exported for no function of MPI" ;;
-        mpi_*_ | mpixq_*_f_ | mpixq_*_f__ | mpixq_*_f08_ | mpixq_*_f08__)
+        mpixq_own_mpi_* | mpixq_own_mpix_*)
             [ "$type" = T ] || fail "$file: $name is of type $type" ;;
-        MPI_*)
+        mpixq_own_*)
+            [ "$type" = T ] && { has "$symbols" "T MPI_${name#mpixq_own_}" ||
+                has "$symbols" "T MPIX_${name#mpixq_own_}"; } ||
+                fail "$file: $name is exported for no function of MPI" ;;
+        mpi_*_ | mpix_*_ | mpixq_*_f_ | mpixq_*_f__ | mpixq_*_f08_ | mpixq_*_f08__)
+            [ "$type" = T ] || fail "$file: $name is of type $type" ;;
+        MPI_* | MPIX_*)
             [ "$type" = T ] || fail "$file: $name is of type $type"
             has "$interposed"$'\n'"$optional" "$name" ||
                 fail "$file: $name is exported and passed on to nobody" ;;
@@ -91,12 +102,12 @@ check_library()
     done <<<"$symbols"
     # A call of MPI_x from inside would come back to ourselves or to a tool. These three are
     # variables.
-    for name in $(grep '^MPI_' <<<"$wanted" |
+    for name in $(grep '^MPIX\{0,1\}_' <<<"$wanted" |
         grep -vx -e MPI_UNWEIGHTED -e MPI_WEIGHTS_EMPTY -e MPI_T_PVAR_ALL_HANDLES); do
         fail "$file: $name is called, not P$name"
     done
     # What comes in passes on: the next one may be MPI itself.
-    for name in $(sed -n 's/^T \(MPI_.*\)/\1/p' <<<"$symbols"); do
+    for name in $(sed -n 's/^T \(MPIX\{0,1\}_.*\)/\1/p' <<<"$symbols"); do
         has "$wanted" "P$name" ||
             fail "$file: $name is defined, but P$name is nowhere called"
     done
@@ -108,8 +119,8 @@ check_first()
     local symbols differ
     symbols=$(defined "$1")
     ! grep -v '^W ' <<<"$symbols" || fail "$1: not weak, as shown above"
-    differ=$(diff <(defined "$2" -D | sed -n 's/^T \(\(MPI\|mpi\)_.*\)/\1/p' | sort) \
-        <(sed -n 's/^W \(\(MPI\|mpi\)_.*\)/\1/p' <<<"$symbols" | sort)) ||
+    differ=$(diff <(defined "$2" -D | sed -n 's/^T \(\(MPI\|mpi\|MPIX\|mpix\)_.*\)/\1/p' | sort) \
+        <(sed -n 's/^W \(\(MPI\|mpi\|MPIX\|mpix\)_.*\)/\1/p' <<<"$symbols" | sort)) ||
         fail "$1 and $2 differ in what they define:" "$differ"
     differ=$(comm -23 <(undefined "$1" | grep -v '^_' | sort) \
         <(defined "$2" -D | sed 's/^. //' | sort))

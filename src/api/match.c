@@ -61,9 +61,8 @@ static int collect(const struct mpixq_call *call, int count, MPI_Request request
 
     for (int i = 0; error == MPIXQ_E_NONE && i < room->n; i++) {
         room->records[i]->channels = *channels;
-        if (room->records[i]->is_partitioned && room->records[i]->peer != MPI_PROC_NULL &&
-            !mpixq_match_prepare_split(room->records[i], call)) {
-            error = MPIXQ_E_NO_MEMORY;
+        error = mpixq_match_prepare_split(room->records[i], call);
+        if (error != MPIXQ_E_NONE) {
             mpixq_fault_at(&fault, room->records[i]->op_index, room->records[i]);
         }
     }

@@ -81,7 +81,7 @@ static int make(const struct mpixq_call *call, struct mpixq_captured *args, int 
     }
     made = mpixq_partitions_create(partitions, most, is_send);
     if (made == NULL ||
-        mpixq_request_capture_partitioned(args, comm, handle, &made->parted) == NULL) {
+        mpixq_request_capture_parts(args, comm, handle, &made->parted.base) == NULL) {
         mpixq_partitions_free(made);
         (void)PMPI_Request_free(&handle);
         return mpixq_api_fail(call, MPIXQ_E_NO_MEMORY);

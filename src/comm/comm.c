@@ -24,7 +24,8 @@ struct group_count {
 struct mpixq_comm {
     atomic_int references;
     struct mpixq_ident ident;
-    uint64_t children;          /* under lock */
+    uint64_t children; /* under lock */
+    _Atomic uint64_t collectives;
     struct group_count *groups; /* under lock */
     MPI_Comm handle;            /* under lock; MPI_COMM_NULL once freed */
     bool described;             /* under lock; the rest is constant once set */
@@ -64,6 +65,11 @@ struct mpixq_comm *mpixq_comm_hold(struct mpixq_comm *record)
 {
     atomic_fetch_add(&record->references, 1);
     return record;
+}
+
+uint64_t mpixq_comm_count_collective(struct mpixq_comm *record)
+{
+    return atomic_fetch_add(&record->collectives, 1) + 1;
 }
 
 void mpixq_comm_put(struct mpixq_comm *record)

@@ -41,6 +41,8 @@ struct mpixq_comm *mpixq_comm_get(MPI_Comm comm);
 struct mpixq_comm *mpixq_comm_hold(struct mpixq_comm *record);
 void mpixq_comm_put(struct mpixq_comm *record);
 void mpixq_comm_view(const struct mpixq_comm *record, struct mpixq_comm_view *view_p);
+/* One more persistent collective is made on it, by all processes in the same order: its number. */
+uint64_t mpixq_comm_count_collective(struct mpixq_comm *record);
 /* Rank in MPI_COMM_WORLD of a peer's rank, or MPI_UNDEFINED. Also after the communicator was
  * freed. */
 int mpixq_comm_world_rank(struct mpixq_comm *record, int peer);

@@ -34,9 +34,10 @@ MPIXQ_ERROR(ARG_MATCH, MPIXQ_ERR_ARG, "argument match: the address is NULL")
 MPIXQ_ERROR(ARG_STREAM_P, MPIXQ_ERR_ARG, "argument stream: the address is NULL")
 MPIXQ_ERROR(ARG_STREAM, MPIXQ_ERR_ARG, "argument stream: null, destroyed, or not a host stream")
 MPIXQ_ERROR(ARG_FN, MPIXQ_ERR_ARG, "argument fn: NULL")
-MPIXQ_ERROR(UNKNOWN_REQUEST, MPIXQ_ERR_REQUEST,
-            "not a persistent point-to-point request, or it was made by a call "
-            "that did not come by libmpix_queue (PMPI, partitioned, before MPI_Init)")
+MPIXQ_ERROR(
+    UNKNOWN_REQUEST, MPIXQ_ERR_REQUEST,
+    "not a persistent request of messages or of a collective that can be matched, or it was "
+    "made by a call that did not come by libmpix_queue (PMPI, partitioned, before MPI_Init)")
 MPIXQ_ERROR(ACTIVE, MPIXQ_ERR_STATE, "the request is active: complete it before it is matched")
 MPIXQ_ERROR(ALREADY_MATCHED, MPIXQ_ERR_STATE, "the request is matched already")
 MPIXQ_ERROR(MATCHING, MPIXQ_ERR_STATE, "the request is being matched")
@@ -188,5 +189,8 @@ MPIXQ_ERROR(DEVICE_STREAM, MPIXQ_ERR_UNSUPPORTED,
             "without MPS)")
 MPIXQ_ERROR(DEVICE_ACTIVE, MPIXQ_ERR_STATE,
             "a kernel has started the request of a handle, and that start has not completed")
+MPIXQ_ERROR(COLLECTIVE_BYTES, MPIXQ_ERR_MATCH,
+            "the processes of a collective operation do not agree about its counts, datatypes or "
+            "root")
 #include "error_partitions_defs.h"
 #include "error_rma_defs.h"

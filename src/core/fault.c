@@ -42,6 +42,12 @@ static void describe(const struct mpixq_fault *fault, char text[ROOM])
 {
     char peer[24] = "any source", tag[24] = "any tag", comm[MPI_MAX_OBJECT_NAME];
 
+    name_comm(fault, comm);
+    if (fault->peer == MPIXQ_FAULT_NO_PEER) {
+        (void)snprintf(text, ROOM, "%s on %s, %llu bytes", fault->verb, comm,
+                       (unsigned long long)fault->bytes);
+        return;
+    }
     if (fault->peer == MPI_PROC_NULL) {
         (void)snprintf(peer, sizeof peer, "MPI_PROC_NULL");
     } else if (fault->peer != MPI_ANY_SOURCE) {
@@ -50,7 +56,6 @@ static void describe(const struct mpixq_fault *fault, char text[ROOM])
     if (fault->tag != MPI_ANY_TAG) {
         (void)snprintf(tag, sizeof tag, "tag %d", fault->tag);
     }
-    name_comm(fault, comm);
     (void)snprintf(text, ROOM, "%s %s %s on %s, %llu bytes", fault->verb, peer, tag, comm,
                    (unsigned long long)fault->bytes);
 }

@@ -8,6 +8,7 @@
 #ifndef MPIXQ_FAULT_H
 #define MPIXQ_FAULT_H
 
+#include <limits.h>
 #include <mpi.h>
 #include <stdbool.h>
 #include <stdint.h>
@@ -36,6 +37,7 @@ struct mpixq_fault {
     struct mpixq_channel_choice choice; /* if it is about channels */
 };
 
+#define MPIXQ_FAULT_NO_PEER INT_MIN /* the peer of a collective */
 #define MPIXQ_FAULT_NONE ((struct mpixq_fault){.comm = MPI_COMM_NULL, .index = -1})
 
 /* A fault at the request with this index in the call's array; req is NULL if it is unknown. */

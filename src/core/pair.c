@@ -4,10 +4,17 @@
 
 #include <stdio.h>
 
+#include "collective.h"
 #include "comm/comm.h"
 #include "comm/error.h"
 #include "fault.h"
 #include "request.h"
+
+/* Which has no one peer. */
+static bool is_whole_collective(const struct mpixq_pair *pair)
+{
+    return pair->message.mode >= MPIXQ_MODE_COLLECTIVE;
+}
 
 const char *mpixq_pair_verb(const struct mpixq_pair *pair)
 {
@@ -17,6 +24,12 @@ const char *mpixq_pair_verb(const struct mpixq_pair *pair)
         [MPIXQ_MODE_SSEND] = "synchronous send to",
         [MPIXQ_MODE_RSEND] = "ready send to",
         [MPIXQ_MODE_RECV] = "receive from",
+        [MPIXQ_MODE_COLLECTIVE + MPIXQ_BARRIER] = "barrier",
+        [MPIXQ_MODE_COLLECTIVE + MPIXQ_BCAST] = "broadcast",
+        [MPIXQ_MODE_COLLECTIVE + MPIXQ_ALLREDUCE] = "allreduce",
+        [MPIXQ_MODE_COLLECTIVE + MPIXQ_ALLGATHER] = "allgather",
+        [MPIXQ_MODE_COLLECTIVE + MPIXQ_NEIGHBOR_ALLTOALL] = "neighbor alltoall",
+        [MPIXQ_MODE_COLLECTIVE + MPIXQ_NEIGHBOR_ALLTOALLV] = "neighbor alltoallv",
     };
 
     return verbs[pair->message.mode];
@@ -26,7 +39,9 @@ const char *mpixq_pair_describe(const struct mpixq_pair *pair, char *buffer, siz
 {
     const struct mpixq_request *owner = pair->owner;
 
-    if (owner != NULL) {
+    if (is_whole_collective(pair)) {
+        (void)snprintf(buffer, size, "%s", mpixq_pair_verb(pair));
+    } else if (owner != NULL) {
         (void)snprintf(buffer, size, "%s %d tag %d", mpixq_pair_verb(pair), owner->peer,
                        owner->tag);
     } else {
@@ -46,7 +61,7 @@ void mpixq_pair_fault(const struct mpixq_pair *pair, struct mpixq_fault *fault_p
     }
     mpixq_comm_view(req->comm, &view);
     fault_p->verb = mpixq_pair_verb(pair);
-    fault_p->peer = req->peer;
+    fault_p->peer = is_whole_collective(pair) ? MPIXQ_FAULT_NO_PEER : req->peer;
     fault_p->tag = req->tag;
     fault_p->rank = view.rank;
     fault_p->size = view.size;

@@ -40,7 +40,8 @@ enum mpixq_mode {
     MPIXQ_MODE_BSEND,
     MPIXQ_MODE_SSEND,
     MPIXQ_MODE_RSEND,
-    MPIXQ_MODE_RECV
+    MPIXQ_MODE_RECV,
+    MPIXQ_MODE_COLLECTIVE /* and what follows: collectives, as collective.h numbers them */
 };
 
 /* What is sent, or where it is received. The datatype lives as long as the pair: a derived one is
@@ -116,7 +117,7 @@ int mpixq_pair_peer_failed(const struct mpixq_pair *pair);
 
 static inline bool mpixq_pair_is_send(const struct mpixq_pair *pair)
 {
-    return pair->message.mode != MPIXQ_MODE_RECV;
+    return pair->message.mode < MPIXQ_MODE_RECV;
 }
 
 /* What channels, and MPI, are given as the buffer. */
@@ -135,12 +136,12 @@ static inline void mpixq_pair_unstage(struct mpixq_pair *pair)
 /* What the stream copies before a start, or after a wait for it; NULL: nothing. */
 static inline const struct mpixq_copy *mpixq_pair_copy_before(const struct mpixq_pair *pair)
 {
-    return pair->staging != NULL && mpixq_pair_is_send(pair) ? pair->staging->made : NULL;
+    return pair->staging != NULL ? pair->staging->before : NULL;
 }
 
 static inline const struct mpixq_copy *mpixq_pair_copy_after(const struct mpixq_pair *pair)
 {
-    return pair->staging != NULL && !mpixq_pair_is_send(pair) ? pair->staging->made : NULL;
+    return pair->staging != NULL ? pair->staging->after : NULL;
 }
 
 /* One more start, by the one writer that there is: this is no atomic addition. But where a GPU
@@ -221,8 +222,7 @@ static inline void mpixq_pair_raise_started(struct mpixq_pair *pair, uint64_t st
     (void)mpixq_pair_raise(&pair->executed, started);
 }
 
-/* In one order with queue: who takes a pair for a queue sees that it has failed, or who says so
- * sees the queue. */
+/* In one order with queue: who takes a pair for one sees that it failed, or who says so sees it. */
 static inline bool mpixq_pair_has_failed(const struct mpixq_pair *pair)
 {
     return atomic_load(&pair->failed);

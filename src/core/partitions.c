@@ -10,23 +10,11 @@
 #include "comm/layout.h"
 #include "util/alloc.h"
 
-static void free_parts(struct mpixq_partitions *partitions)
-{
-    for (int i = 0; i < partitions->n_room; i++) {
-        if (partitions->parts[i] != NULL) {
-            mpixq_request_destroy(partitions->parts[i]);
-        }
-    }
-    mpixq_free(partitions->parts);
-    partitions->parts = NULL;
-    partitions->n_room = 0;
-}
-
 void mpixq_partitions_free(struct mpixq_partitions *partitions)
 {
     if (partitions != NULL) {
-        free_parts(partitions);
-        mpixq_free(partitions->split);
+        mpixq_parted_free_parts(&partitions->parted);
+        mpixq_free(partitions->parted.split);
         mpixq_free((void *)partitions->ready);
         mpixq_free((void *)partitions->claimed);
         mpixq_free((void *)partitions->arrived);
@@ -35,14 +23,33 @@ void mpixq_partitions_free(struct mpixq_partitions *partitions)
     }
 }
 
-static void forget(struct mpixq_parted *parted)
+static void forget(struct mpixq_parts_base *parts)
 {
-    mpixq_partitions_free((struct mpixq_partitions *)(void *)parted);
+    mpixq_partitions_free((struct mpixq_partitions *)(void *)parts);
 }
 
 static int most_messages(int n, int most)
 {
     return n < 1 ? 1 : n < most ? n : most;
+}
+
+static void matched(struct mpixq_request *req)
+{
+    struct mpixq_partitions *partitions = mpixq_partitions_of(req);
+
+    partitions->is_staged = partitions->of_gpus = req->pair.in_gpu = false;
+    for (int i = 0; i <= partitions->n_parts; i++) {
+        const struct mpixq_pair *part = &partitions->parted.parts[i]->pair;
+
+        if (part->in_gpu) { /* whether a device was reset is asked of what has a handle */
+            req->pair.in_gpu = true;
+            req->pair.life = part->life;
+        }
+        partitions->is_staged |= part->staging != NULL;
+        partitions->of_gpus |= part->channel->of_gpus;
+    }
+    partitions->parted.pair = &req->pair;
+    req->pair.channel = &mpixq_channel_partitions;
 }
 
 struct mpixq_partitions *mpixq_partitions_create(int n, int most, bool is_send)
@@ -53,7 +60,9 @@ struct mpixq_partitions *mpixq_partitions_create(int n, int most, bool is_send)
     if (made == NULL) {
         return NULL;
     }
-    made->parted.forget = forget;
+    made->parted.base.forget = forget;
+    made->parted.matched = matched;
+    made->parted.go_on = mpixq_partitions_go_on_with;
     made->n = n;
     made->most = most;
     if (is_send) {
@@ -73,21 +82,18 @@ struct mpixq_partitions *mpixq_partitions_create(int n, int most, bool is_send)
 bool mpixq_partitions_renew(struct mpixq_request *req)
 {
     struct mpixq_partitions *partitions = mpixq_partitions_of(req);
+    struct mpixq_parted *parted = &partitions->parted;
     int n = most_messages(partitions->n, partitions->most) + 1;
 
-    free_parts(partitions);
-    partitions->parts = mpixq_alloc((size_t)n * sizeof *partitions->parts);
-    if (partitions->parts == NULL) {
+    if (!mpixq_parted_make_room(parted, n)) {
         return false;
     }
-    for (; partitions->n_room < n; partitions->n_room++) {
-        struct mpixq_request *part = mpixq_request_make_part(req);
-
-        if (part == NULL) {
-            free_parts(partitions);
+    for (; parted->n_room < n; parted->n_room++) {
+        parted->parts[parted->n_room] = mpixq_request_make_part(req, req->pair.message.type);
+        if (parted->parts[parted->n_room] == NULL) {
+            mpixq_parted_free_parts(parted);
             return false;
         }
-        partitions->parts[partitions->n_room] = part;
     }
     return true;
 }
@@ -123,9 +129,10 @@ void mpixq_partitions_cut(struct mpixq_request *req, int n_parts)
 
     (void)PMPI_Type_get_extent(whole->type, &lower, &extent);
     partitions->n_parts = n_parts;
+    partitions->parted.n_used = n_parts + 1;
     partitions->of_each = partitions->n / n_parts;
     for (int i = 0; i <= n_parts; i++) {
-        struct mpixq_request *part = partitions->parts[i];
+        struct mpixq_request *part = partitions->parted.parts[i];
         struct mpixq_message *message = &part->pair.message;
 
         part->channels = req->channels;
@@ -139,23 +146,4 @@ void mpixq_partitions_cut(struct mpixq_request *req, int n_parts)
             message->buffer = (const char *)whole->buffer + i * count * extent;
         }
     }
-}
-
-void mpixq_partitions_matched(struct mpixq_request *req)
-{
-    struct mpixq_partitions *partitions = mpixq_partitions_of(req);
-
-    partitions->is_staged = partitions->of_gpus = req->pair.in_gpu = false;
-    for (int i = 0; i <= partitions->n_parts; i++) {
-        const struct mpixq_pair *part = &partitions->parts[i]->pair;
-
-        if (part->in_gpu) { /* whether a device was reset is asked of what has a handle */
-            req->pair.in_gpu = true;
-            req->pair.life = part->life;
-        }
-        partitions->is_staged |= part->staging != NULL;
-        partitions->of_gpus |= part->channel->of_gpus;
-    }
-    partitions->pair = &req->pair;
-    req->pair.channel = &mpixq_channel_partitions;
 }

@@ -1,14 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright (c) 2026 the mpix-queue authors
  *
- * Partitioned requests. What MPI knows as one request moves as several messages: each is the pair
- * of a request of its own, which has no handle, is matched like any other, and goes by whichever
- * channel serves it. One more such pair, without data and from the receiver to the sender, says
- * that the receive is started: the send is complete only then, though its messages are sent as soon
- * as they are ready, and wait for the receive as others do.
- *
- * To everybody else a partitioned request has one pair, whose channel is the table here: a start
- * of it is a function of the host, and it is complete when all of its parts are.
+ * Partitioned requests, which consist of others (parted.h): their messages, and one more, without
+ * data and from the receiver to the sender, which says that the receive is started. The send is
+ * complete only then, though its messages are sent as soon as they are ready, and wait for the
+ * receive as others do.
  *
  * Counts, not flags: the n-th time that a partition is ready belongs to the n-th start, whether the
  * stream has come to that or not.
@@ -22,9 +18,8 @@
 
 #include "channel.h"
 #include "comm/error.h"
+#include "parted.h"
 #include "request.h"
-
-struct mpixq_split;
 
 /* Messages of a request, unless info says otherwise, and at most. */
 enum { MPIXQ_PARTITIONS_USUAL = 16, MPIXQ_PARTITIONS_MOST = 1024 };
@@ -34,13 +29,10 @@ struct mpixq_partitions {
     int n;                      /* of the program; constant */
     int most;                   /* messages that this end admits; constant */
     /* Written by the match; constant once it has ended. */
-    int n_parts;                  /* messages */
-    int of_each;                  /* partitions of a message */
-    bool is_staged;               /* some go through memory of the host, */
-    bool of_gpus;                 /* or are moved by GPUs */
-    struct mpixq_request **parts; /* room for n_room, and after the messages the one without data */
-    int n_room;
-    struct mpixq_split *split; /* of the matching, while it is under way; one block of memory */
+    int n_parts;    /* messages; the part without data follows them */
+    int of_each;    /* partitions of a message */
+    bool is_staged; /* some go through memory of the host, */
+    bool of_gpus;   /* or are moved by GPUs */
     /* Of a send. How often each partition was ready; how often any of a message; how many starts of
      * a message were begun. */
     _Atomic uint64_t *ready, *arrived, *begun;
@@ -48,11 +40,6 @@ struct mpixq_partitions {
     /* Threads that say what is ready: all that they begin may complete, and be freed, before they
      * have left. */
     atomic_int inside;
-    atomic_bool busy; /* a thread is looking at the parts */
-    /* Started on a queue, and not complete: in the list of the progress thread, under its lock. */
-    bool is_listed;
-    struct mpixq_pair *pair;
-    struct mpixq_partitions *prev, *next;
 };
 
 /* For a request of so many partitions; NULL without memory. */
@@ -65,8 +52,6 @@ bool mpixq_partitions_renew(struct mpixq_request *req);
 int mpixq_partitions_agree(int n, int most, int other_n, int other_most);
 /* Both ends have agreed: say what each of the parts is. */
 void mpixq_partitions_cut(struct mpixq_request *req, int n_parts);
-/* All parts are matched. */
-void mpixq_partitions_matched(struct mpixq_request *req);
 
 static inline struct mpixq_partitions *mpixq_partitions_of(const struct mpixq_request *req)
 {
@@ -83,8 +68,7 @@ bool mpixq_partitions_has_arrived(struct mpixq_request *req, int partition, uint
 bool mpixq_partitions_is_prepared(struct mpixq_request *req, uint64_t start);
 /* Go on with what is started: threads of the program, or of its stream, with no lock. */
 void mpixq_partitions_go_on(struct mpixq_pair *pair);
-/* By the progress thread: with all that queues have started. */
-void mpixq_partitions_drive(void);
+void mpixq_partitions_go_on_with(struct mpixq_pair *pair, bool has_lock); /* of parted */
 
 extern const struct mpixq_channel mpixq_channel_partitions;
 

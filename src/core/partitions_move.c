@@ -1,12 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright (c) 2026 the mpix-queue authors
  *
- * The parts of a partitioned request are started and completed as the host starts others. A thread
- * of the program, of the stream or, for what queues have started, the progress thread goes on with
- * them; so requests whose data GPUs move by themselves are not started on queues, since the
- * progress thread may not call a GPU's library. */
+ * A partitioned request that is started: its messages go as soon as they are ready. */
 #include <stddef.h>
-#include <utlist.h>
 
 #include "channels.h"
 #include "failure.h"
@@ -16,59 +12,6 @@
 #include "util/backoff.h"
 #include "util/lock.h"
 #include "util/progress.h"
-
-/* Those that queues have started and that are not complete. */
-static struct {
-    struct mpixq_lock lock;
-    struct mpixq_partitions *first;
-    atomic_int n; /* written under the lock */
-} listed = {.lock = MPIXQ_LOCK_INITIALIZER(MPIXQ_RANK_PARTITIONS)};
-
-static void list(struct mpixq_partitions *partitions)
-{
-    mpixq_lock_acquire(&listed.lock);
-    DL_APPEND(listed.first, partitions);
-    partitions->is_listed = true;
-    atomic_fetch_add(&listed.n, 1);
-    mpixq_lock_release(&listed.lock);
-    atomic_fetch_add(&mpixq_outstanding, 1);
-}
-
-/* The progress thread has the lock when it finds that they are complete. */
-static void unlist(struct mpixq_partitions *partitions, bool has_lock)
-{
-    bool was_listed;
-
-    if (!has_lock) {
-        mpixq_lock_acquire(&listed.lock);
-    }
-    was_listed = partitions->is_listed;
-    if (was_listed) {
-        DL_DELETE(listed.first, partitions);
-        partitions->is_listed = false;
-        atomic_fetch_sub(&listed.n, 1);
-    }
-    if (!has_lock) {
-        mpixq_lock_release(&listed.lock);
-    }
-    if (was_listed) {
-        atomic_fetch_sub(&mpixq_outstanding, 1);
-    }
-}
-
-/* As the host starts a request. */
-static void start_part(struct mpixq_request *part)
-{
-    struct mpixq_op list[MPIXQ_PAIR_OPS];
-    struct mpixq_pair *pair = &part->pair;
-    int n;
-
-    mpixq_pair_count_start(pair, true);
-    n = pair->channel->start(NULL, &pair, 1, list);
-    for (int i = 0; i < n; i++) {
-        list[i].u.call(&list[i].arg, 1, false);
-    }
-}
 
 /* Is all of a message ready for this start? The sum is looked at first: it is enough but where some
  * partitions are ahead, ready for a later start already. */
@@ -95,84 +38,45 @@ static void send_ready(struct mpixq_partitions *partitions, uint64_t start)
 
         if (atomic_load(&partitions->begun[i]) < start && is_ready(partitions, i, start) &&
             atomic_compare_exchange_strong(&partitions->begun[i], &before, start)) {
-            start_part(partitions->parts[i]);
+            mpixq_parted_start(partitions->parted.parts[i]);
         }
     }
-}
-
-static void fail(struct mpixq_pair *pair, struct mpixq_pair *part)
-{
-    int code = atomic_load(&part->error);
-
-    if (!mpixq_pair_has_failed(pair)) {
-        mpixq_failure_of(pair->id, code != MPI_SUCCESS ? code : mpixq_pair_peer_failed(part),
-                         "partition");
-    }
-}
-
-/* Is this part complete for the start? */
-static bool look_at(struct mpixq_pair *pair, struct mpixq_request *part, uint64_t start)
-{
-    if (mpixq_pair_done(&part->pair) >= start) {
-        return true;
-    }
-    if (mpixq_pair_started(&part->pair) >= start) {
-        mpixq_channel_attend(&part->pair);
-        (void)part->pair.channel->poll(&part->pair);
-    }
-    if (mpixq_pair_has_failed(&part->pair)) {
-        fail(pair, &part->pair);
-    }
-    return mpixq_pair_done(&part->pair) >= start;
-}
-
-static void complete(struct mpixq_partitions *partitions, uint64_t start, bool has_lock)
-{
-    for (int i = 0; i <= partitions->n_parts; i++) {
-        mpixq_channel_report_failures(partitions->parts[i]->pair.channel);
-        if (mpixq_pair_has_failed(&partitions->parts[i]->pair)) {
-            fail(partitions->pair, &partitions->parts[i]->pair);
-            return;
-        }
-    }
-    unlist(partitions, has_lock);
-    mpixq_trace_completed(partitions->pair);
-    mpixq_pair_raise_done(partitions->pair, start);
 }
 
 /* The parts that are under way. One thread at a time; others have nothing to do meanwhile. */
 static void look(struct mpixq_partitions *partitions, uint64_t start, bool has_lock)
 {
+    struct mpixq_parted *parted = &partitions->parted;
     bool all = true;
 
-    if (atomic_exchange(&partitions->busy, true)) {
+    if (atomic_exchange(&parted->busy, true)) {
         return;
     }
-    if (mpixq_pair_done(partitions->pair) < start) {
+    if (mpixq_pair_done(parted->pair) < start) {
         for (int i = partitions->n_parts; i >= 0; i--) {
-            all = look_at(partitions->pair, partitions->parts[i], start) && all;
+            all = mpixq_parted_look_at(parted->pair, parted->parts[i], start) && all;
         }
         if (all) {
-            complete(partitions, start, has_lock);
+            mpixq_parted_complete(parted, start, has_lock);
         }
     }
-    atomic_store(&partitions->busy, false);
+    atomic_store(&parted->busy, false);
 }
 
 bool mpixq_partitions_is_prepared(struct mpixq_request *req, uint64_t start)
 {
     const struct mpixq_partitions *partitions = mpixq_partitions_of(req);
 
-    return mpixq_pair_done(&partitions->parts[partitions->n_parts]->pair) >= start;
+    return mpixq_pair_done(&partitions->parted.parts[partitions->n_parts]->pair) >= start;
 }
 
-static void go_on(struct mpixq_pair *pair, bool has_lock)
+void mpixq_partitions_go_on_with(struct mpixq_pair *pair, bool has_lock)
 {
     struct mpixq_partitions *partitions = pair->end;
     uint64_t start = atomic_load(&pair->executed); /* in one order with what is ready */
 
     if (mpixq_pair_has_failed(pair)) {
-        unlist(partitions, has_lock);
+        mpixq_parted_unlist(&partitions->parted, has_lock);
         return;
     }
     if (mpixq_pair_done(pair) >= start) {
@@ -186,21 +90,7 @@ static void go_on(struct mpixq_pair *pair, bool has_lock)
 
 void mpixq_partitions_go_on(struct mpixq_pair *pair)
 {
-    go_on(pair, false);
-}
-
-void mpixq_partitions_drive(void)
-{
-    struct mpixq_partitions *partitions, *next;
-
-    if (atomic_load(&listed.n) == 0 || !mpixq_lock_try(&listed.lock)) {
-        return;
-    }
-    DL_FOREACH_SAFE(listed.first, partitions, next)
-    {
-        go_on(partitions->pair, true);
-    }
-    mpixq_lock_release(&listed.lock);
+    mpixq_partitions_go_on_with(pair, false);
 }
 
 /* What the program says, and asks. */
@@ -279,7 +169,7 @@ bool mpixq_partitions_has_arrived(struct mpixq_request *req, int partition, uint
         return true;
     }
     mpixq_partitions_go_on(&req->pair);
-    part = &partitions->parts[partition / partitions->of_each]->pair;
+    part = &partitions->parted.parts[partition / partitions->of_each]->pair;
     if (mpixq_pair_done(part) < start) {
         return false;
     }
@@ -295,11 +185,11 @@ static void start_whole(struct mpixq_pair *pair, struct mpixq_queue *queue)
 
     mpixq_trace_start_executed(pair);
     if (queue != NULL) {
-        list(partitions);
+        mpixq_parted_list(&partitions->parted);
     }
     for (int i = mpixq_pair_is_send(pair) ? partitions->n_parts : 0; i <= partitions->n_parts;
          i++) {
-        start_part(partitions->parts[i]);
+        mpixq_parted_start(partitions->parted.parts[i]);
     }
     atomic_fetch_add(&pair->executed, 1); /* others go on with it from here */
     mpixq_partitions_go_on(pair);
@@ -307,19 +197,8 @@ static void start_whole(struct mpixq_pair *pair, struct mpixq_queue *queue)
 
 static void run_starts(void *const args[], int n, bool by_gpu)
 {
-    struct mpixq_queue *queue = atomic_load(&((struct mpixq_pair *)args[0])->queue);
-
     (void)by_gpu;
-    for (int i = 0; i < n; i++) {
-        if (queue != NULL && mpixq_queue_has_failed(queue)) {
-            mpixq_failure_abandon(args[i]);
-        } else {
-            start_whole(args[i], queue);
-        }
-    }
-    if (queue != NULL) {
-        mpixq_progress_wake();
-    }
+    mpixq_parted_run(args, n, start_whole);
 }
 
 static int partitions_start(struct mpixq_queue *queue, struct mpixq_pair *const pairs[], int n,
@@ -332,27 +211,6 @@ static int partitions_start(struct mpixq_queue *queue, struct mpixq_pair *const 
     return n;
 }
 
-static void go_on_with(void *const args[], int n)
-{
-    for (int i = 0; i < n; i++) {
-        mpixq_partitions_go_on(args[i]);
-    }
-}
-
-static int partitions_wait(struct mpixq_queue *queue, struct mpixq_pair *pair, struct mpixq_op *op)
-{
-    mpixq_op_wait(op, MPIXQ_OP_WAIT, pair, mpixq_pair_done_word(pair), mpixq_pair_started(pair),
-                  &queue->failed);
-    op->poll = go_on_with;
-    return 1;
-}
-
-/* Only tells: it may be called under locks that starts of parts must not be made under. */
-static bool partitions_poll(struct mpixq_pair *pair)
-{
-    return mpixq_pair_is_complete(pair);
-}
-
 /* By who frees the request, or has seen it fail, with no lock. */
 static void partitions_recall(struct mpixq_pair *pair)
 {
@@ -363,12 +221,7 @@ static void partitions_recall(struct mpixq_pair *pair)
     while (atomic_load(&partitions->inside) > 0) {
         mpixq_backoff_pause(&backoff);
     }
-    unlist(partitions, false);
-    for (int i = 0; i <= partitions->n_parts; i++) {
-        if (partitions->parts[i] != NULL) { /* not let go of */
-            mpixq_channel_recall(&partitions->parts[i]->pair);
-        }
-    }
+    mpixq_parted_recall(pair);
 }
 
 static const char *partitions_what_is_missing(const struct mpixq_pair *pair)
@@ -380,7 +233,7 @@ static const char *partitions_what_is_missing(const struct mpixq_pair *pair)
         return "partitions have not come: the peer has not started its send, some of them are not "
                "ready there, or they are under way";
     }
-    if (mpixq_pair_done(&partitions->parts[partitions->n_parts]->pair) < start) {
+    if (mpixq_pair_done(&partitions->parted.parts[partitions->n_parts]->pair) < start) {
         return "the peer has not started its receive";
     }
     for (int i = 0; i < partitions->n_parts; i++) {
@@ -391,20 +244,7 @@ static const char *partitions_what_is_missing(const struct mpixq_pair *pair)
     return "all partitions are ready, and some are under way";
 }
 
-/* The parts go to the same peer, and some by a network that can tell. */
-static bool partitions_has_lost(struct mpixq_pair *pair)
-{
-    const struct mpixq_partitions *partitions = pair->end;
-
-    for (int i = 0; i <= partitions->n_parts; i++) {
-        if (mpixq_channel_has_lost(&partitions->parts[i]->pair)) {
-            return true;
-        }
-    }
-    return false;
-}
-
-static const struct mpixq_channel_upkeep partitions_upkeep = {.has_lost = partitions_has_lost};
+static const struct mpixq_channel_upkeep partitions_upkeep = {.has_lost = mpixq_parted_has_lost};
 static const struct mpixq_channel_gpus partitions_gpus = {.attend = mpixq_partitions_go_on,
                                                           .recall = partitions_recall};
 static const struct mpixq_channel_report partitions_report = {.what_is_missing =
@@ -419,6 +259,6 @@ const struct mpixq_channel mpixq_channel_partitions = {
     .upkeep = &partitions_upkeep,
     .report = &partitions_report,
     .start = partitions_start,
-    .wait = partitions_wait,
-    .poll = partitions_poll,
+    .wait = mpixq_parted_wait,
+    .poll = mpixq_parted_poll,
 };

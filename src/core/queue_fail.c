@@ -7,6 +7,7 @@
 
 #include "comm/comm.h"
 #include "queue.h"
+#include "request_name.h"
 #include "util/lock.h"
 #include "util/log.h"
 
@@ -19,15 +20,14 @@ void mpixq_queue_set_failed(struct mpixq_queue *queue, int code)
 /* Tell what failed. An error of MPI becomes one of ours, whose text repeats what MPI says. */
 static int own_code(int code, const char *operation, const struct mpixq_pair *pair)
 {
-    char what[64], reason[MPI_MAX_ERROR_STRING], why[MPIXQ_ERROR_ROOM];
+    char what[64], peer[MPIXQ_PEER_ROOM], reason[MPI_MAX_ERROR_STRING], why[MPIXQ_ERROR_ROOM];
     int length;
 
     (void)mpixq_pair_describe(pair, what, sizeof what);
     (void)PMPI_Error_string(code, reason, &length);
-    mpixq_err("queue failed: %s of %s (rank %d of MPI_COMM_WORLD) failed: %.120s", operation, what,
-              pair->peer_world, reason);
-    (void)snprintf(why, sizeof why, "%s failed (rank %d of MPI_COMM_WORLD): %.180s", operation,
-                   pair->peer_world, reason);
+    mpixq_err("queue failed: %s of %s%s failed: %.120s", operation, what,
+              mpixq_name_peer(pair, peer), reason);
+    (void)snprintf(why, sizeof why, "%s failed%s: %.180s", operation, peer, reason);
     return mpixq_error_kind(code) == MPIXQ_ERR_NONE
                ? mpixq_error_cause(MPIXQ_E_COMMUNICATION, what, why)
                : code;
@@ -36,13 +36,13 @@ static int own_code(int code, const char *operation, const struct mpixq_pair *pa
 /* Kept with the pair until a call of the host looks at it. */
 static void fail_by_host(struct mpixq_pair *pair, int code, const char *operation)
 {
-    char what[64], reason[MPI_MAX_ERROR_STRING];
+    char what[64], peer[MPIXQ_PEER_ROOM], reason[MPI_MAX_ERROR_STRING];
     int none = MPI_SUCCESS, length;
 
     if (atomic_compare_exchange_strong(&pair->error, &none, code)) {
         (void)PMPI_Error_string(code, reason, &length);
-        mpixq_err("%s of %s (rank %d of MPI_COMM_WORLD), started by the host, failed: %.120s",
-                  operation, mpixq_pair_describe(pair, what, sizeof what), pair->peer_world,
+        mpixq_err("%s of %s%s, started by the host, failed: %.120s", operation,
+                  mpixq_pair_describe(pair, what, sizeof what), mpixq_name_peer(pair, peer),
                   reason);
     }
     atomic_store_explicit(&pair->failed, true, memory_order_release);

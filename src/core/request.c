@@ -8,8 +8,8 @@
 
 #include "channels.h"
 #include "comm/comm.h"
-#include "comm/contents.h"
 #include "comm/error.h"
+#include "comm/types.h"
 #include "graphs.h"
 #include "handles.h"
 #include "stats.h"
@@ -107,15 +107,21 @@ static void note(struct mpixq_request *req)
     }
 }
 
-/* Once, whether its match fails or it loses its handle. A partitioned one is noted, and looked at,
- * as long as it has a handle: MPI must never be given it to start. */
+/* A partitioned one is noted, and looked at, as long as it has a handle: MPI must never be given it
+ * to start. A collective is until MPI starts it. */
+static bool is_always_noted(const struct mpixq_request *req)
+{
+    return req->is_partitioned || (req->is_collective && !req->is_part && !req->was_started);
+}
+
+/* Once, whether its match fails or it loses its handle. */
 static void end_note(struct mpixq_request *req)
 {
     uint16_t ended = atomic_exchange(&req->note, 0);
 
     if (ended != 0) {
         mpixq_noted_remove(ended);
-        if (req->is_partitioned) {
+        if (is_always_noted(req)) {
             atomic_fetch_sub(&mpixq_active, 1);
         }
     }
@@ -136,12 +142,12 @@ bool mpixq_request_step(struct mpixq_request *req, enum mpixq_event event)
     }
     if (from == MPIXQ_UNMATCHED) {
         req->was_matching = true;
-        if (!req->is_partitioned) {
+        if (!is_always_noted(req)) {
             note(req);
         }
         atomic_fetch_add(&mpixq_active, 1);
     } else if (to == MPIXQ_UNMATCHED) {
-        if (!req->is_partitioned) {
+        if (!is_always_noted(req)) {
             end_note(req);
         }
         atomic_fetch_sub(&mpixq_active, 1);
@@ -163,36 +169,6 @@ static void record_recycle(struct mpixq_request *req)
     }
     req->next_member = spare;
     spare = req;
-}
-
-/* A datatype that is held as long as a request: the user's, or an equal one of ours. */
-struct held {
-    MPI_Datatype handle;
-    bool is_ours;
-};
-
-/* Keep the datatype: a derived one may be freed by the user before the request is. */
-static bool hold_type(struct held *type)
-{
-    /* The last predefined type that was seen: those are never freed, and programs use few. */
-    static MPIXQ_THREAD_LOCAL MPI_Datatype known = MPI_DATATYPE_NULL;
-    struct mpixq_envelope envelope;
-    MPI_Datatype users = type->handle;
-
-    if (users == known) {
-        return true;
-    }
-    if (mpixq_type_envelope(users, &envelope) != MPI_SUCCESS) {
-        return false;
-    }
-    if (mpixq_type_is_predefined(&envelope)) {
-        known = users;
-        return true;
-    }
-    /* Not MPI_Type_dup, which copies attributes too: the user's callbacks would run here, and for
-     * the copy again when we free it. */
-    type->is_ours = PMPI_Type_contiguous(1, users, &type->handle) == MPI_SUCCESS;
-    return type->is_ours && PMPI_Type_commit(&type->handle) == MPI_SUCCESS;
 }
 
 /* A record to be filled, from the spare ones if there is one. Under the lock. */
@@ -222,20 +198,18 @@ static struct mpixq_request *table_add(struct mpixq_request *req, MPI_Request ha
     return old;
 }
 
-static struct held held_type(const struct mpixq_request *req)
+static struct mpixq_held_type held_type(const struct mpixq_request *req)
 {
-    return (struct held){req->pair.message.type, req->holds_type};
+    return (struct mpixq_held_type){req->pair.message.type, req->holds_type};
 }
 
 /* What a record holds on to, apart from its memory. */
-static void let_go(enum mpixq_mode mode, struct mpixq_comm *comm, struct held type)
+static void let_go(enum mpixq_mode mode, struct mpixq_comm *comm, struct mpixq_held_type type)
 {
     if (mode == MPIXQ_MODE_BSEND) {
         atomic_fetch_sub(&mpixq_buffered, 1);
     }
-    if (type.is_ours) {
-        (void)PMPI_Type_free(&type.handle);
-    }
+    mpixq_type_let_go(&type);
     mpixq_comm_put(comm);
 }
 
@@ -251,12 +225,12 @@ void mpixq_request_capture(const struct mpixq_captured *args, MPI_Comm comm, MPI
 {
     struct mpixq_comm *record = mpixq_comm_get(comm);
     struct mpixq_request *req = NULL, *old = NULL;
-    struct held type = {.handle = args->message.type};
+    struct mpixq_held_type type = {.handle = args->message.type};
 
     if (args->message.mode == MPIXQ_MODE_BSEND) {
         atomic_fetch_add(&mpixq_buffered, 1);
     }
-    if (record != NULL && hold_type(&type)) {
+    if (record != NULL && mpixq_type_hold(&type)) {
         mpixq_spin_lock(&lock);
         req = record_new();
         if (req != NULL) {
@@ -280,9 +254,9 @@ void mpixq_request_capture(const struct mpixq_captured *args, MPI_Comm comm, MPI
     }
 }
 
-struct mpixq_request *mpixq_request_capture_partitioned(const struct mpixq_captured *args,
-                                                        MPI_Comm comm, MPI_Request handle,
-                                                        struct mpixq_parted *parted)
+struct mpixq_request *mpixq_request_capture_parts(const struct mpixq_captured *args, MPI_Comm comm,
+                                                  MPI_Request handle,
+                                                  struct mpixq_parts_base *parts)
 {
     struct mpixq_request *req;
 
@@ -290,20 +264,27 @@ struct mpixq_request *mpixq_request_capture_partitioned(const struct mpixq_captu
     req = mpixq_request_find(handle);
     if (req != NULL) {
         req->was_matching = true; /* what follows is written to */
-        req->is_partitioned = true;
-        req->pair.end = parted;
+        req->is_collective = args->message.mode > MPIXQ_MODE_RECV;
+        req->is_partitioned = !req->is_collective;
+        req->pair.end = parts;
         note(req);
         atomic_fetch_add(&mpixq_active, 1);
     }
     return req;
 }
 
-struct mpixq_request *mpixq_request_make_part(const struct mpixq_request *req)
+void mpixq_request_is_mpis(struct mpixq_request *req)
 {
-    struct held type = {.handle = req->pair.message.type}; /* which is the whole's to free */
+    end_note(req);
+    req->was_started = true;
+}
+
+struct mpixq_request *mpixq_request_make_part(const struct mpixq_request *req, MPI_Datatype of)
+{
+    struct mpixq_held_type type = {.handle = of}; /* which is the whole's to free */
     struct mpixq_request *part = NULL;
 
-    if (hold_type(&type)) {
+    if (mpixq_type_hold(&type)) {
         mpixq_spin_lock(&lock);
         part = record_new();
         mpixq_spin_unlock(&lock);
@@ -313,6 +294,7 @@ struct mpixq_request *mpixq_request_make_part(const struct mpixq_request *req)
         return NULL;
     }
     part->was_matching = part->is_part = true;
+    part->is_collective = req->is_collective;
     part->peer = req->peer;
     part->tag = req->tag;
     part->holds_type = type.is_ours;
@@ -332,11 +314,11 @@ struct mpixq_request *mpixq_request_find(MPI_Request handle)
 /* What belongs to the record, and is not given back under the lock of the records. */
 static void forget_parts(struct mpixq_request *req)
 {
-    if (req->is_partitioned) {
-        struct mpixq_parted *parted = req->pair.end;
+    if (mpixq_request_is_parted(req)) {
+        struct mpixq_parts_base *parts = req->pair.end;
 
-        parted->forget(parted);
-        req->is_partitioned = false;
+        parts->forget(parts);
+        req->is_partitioned = req->is_collective = false;
     }
 }
 
@@ -352,7 +334,7 @@ bool mpixq_request_drop(MPI_Request handle, struct mpixq_request **req_p)
 {
     struct mpixq_request *req = mpixq_request_find(handle);
     struct mpixq_comm *comm;
-    struct held type;
+    struct mpixq_held_type type;
     enum mpixq_mode mode;
     bool was_matching;
 

@@ -36,10 +36,9 @@
 #include "util/age.h"
 #include "util/channel_set.h"
 
-/* What a partitioned request has in pair.end begins with this. */
-struct mpixq_parted {
-    /* Not under the lock of the records: the request is destroyed. */
-    void (*forget)(struct mpixq_parted *parted);
+/* What a request that consists of others (parted.h) has in pair.end begins with this. */
+struct mpixq_parts_base {
+    void (*forget)(struct mpixq_parts_base *parts); /* the request is destroyed; with no lock */
 };
 
 enum mpixq_state {
@@ -82,8 +81,10 @@ struct mpixq_request {
     bool was_matching;     /* what follows may have been written to */
     bool released;         /* freed by the user */
     bool holds_type;       /* its datatype is one of ours, equal to the user's */
-    bool is_partitioned;   /* pair.end is a struct mpixq_parted, matched or not; constant */
-    bool is_part;          /* of such a one, and unknown to the program; constant */
+    bool is_partitioned;   /* these two: it consists of parts (parted.h); constant */
+    bool is_collective;    /* or is part of such a one */
+    bool is_part;          /* of another one, and unknown to the program; constant */
+    bool was_started;      /* a collective, by MPI */
     bool is_lost;          /* its buffer went with its device; of lost.c, under its lock */
     struct mpixq_channel_set channels; /* that may serve it; written before it is matched */
     uint8_t why_not[MPIXQ_N_CHANNELS]; /* of the others: numbers of reasons (served.h), or 0 */
@@ -126,12 +127,16 @@ struct mpixq_request {
 /* Register a request that MPI has just made; args->message.type is the user's. May fail, with a
  * warning. */
 void mpixq_request_capture(const struct mpixq_captured *args, MPI_Comm comm, MPI_Request handle);
-/* The same for a partitioned request: its record, noted from now on, or NULL without memory. */
-struct mpixq_request *mpixq_request_capture_partitioned(const struct mpixq_captured *args,
-                                                        MPI_Comm comm, MPI_Request handle,
-                                                        struct mpixq_parted *parted);
-/* A record without a handle for a part of it; NULL without memory. */
-struct mpixq_request *mpixq_request_make_part(const struct mpixq_request *req);
+/* The same for a request of parts, a collective if its mode says so: its record, or NULL without
+ * memory. A partitioned one is noted from now on; so is a collective until MPI starts it, since
+ * MPICH does not tell those that never were started from those that are active. */
+struct mpixq_request *mpixq_request_capture_parts(const struct mpixq_captured *args, MPI_Comm comm,
+                                                  MPI_Request handle,
+                                                  struct mpixq_parts_base *parts);
+/* MPI starts a collective that is not matched. */
+void mpixq_request_is_mpis(struct mpixq_request *req);
+/* A record without a handle for a part of it, of this datatype; NULL without memory. */
+struct mpixq_request *mpixq_request_make_part(const struct mpixq_request *req, MPI_Datatype type);
 /* The record of a handle, or NULL. */
 struct mpixq_request *mpixq_request_find(MPI_Request handle);
 /* To free a request: true if the record was unmatched and is gone. False if *req_p is matched
@@ -183,6 +188,11 @@ static inline bool mpixq_request_restart(struct mpixq_request *req)
 static inline struct mpixq_request *mpixq_request_of(struct mpixq_pair *pair)
 {
     return (struct mpixq_request *)(void *)((char *)pair - offsetof(struct mpixq_request, pair));
+}
+
+static inline bool mpixq_request_is_parted(const struct mpixq_request *req)
+{
+    return req->is_partitioned || (req->is_collective && !req->is_part);
 }
 
 static inline bool mpixq_request_is_send(const struct mpixq_request *req)

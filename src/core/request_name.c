@@ -7,7 +7,16 @@
 #include "comm/comm.h"
 #include "request.h"
 
-const char *mpixq_request_name(const struct mpixq_request *req, char text[MPIXQ_NAME_ROOM])
+const char *mpixq_name_peer(const struct mpixq_pair *pair, char text[MPIXQ_PEER_ROOM])
+{
+    text[0] = '\0';
+    if (pair->message.mode < MPIXQ_MODE_COLLECTIVE) {
+        (void)snprintf(text, MPIXQ_PEER_ROOM, " (rank %d of MPI_COMM_WORLD)", pair->peer_world);
+    }
+    return text;
+}
+
+static void name_message(const struct mpixq_request *req, char text[MPIXQ_NAME_ROOM])
 {
     bool is_paired = mpixq_request_state(req) != MPIXQ_MATCHING;
     int peer = !is_paired || mpixq_request_is_send(req) ? req->peer : req->pair.source;
@@ -26,5 +35,15 @@ const char *mpixq_request_name(const struct mpixq_request *req, char text[MPIXQ_
     }
     (void)snprintf(text, MPIXQ_NAME_ROOM, "%s %s %s (%s%llu bytes)", mpixq_pair_verb(&req->pair),
                    from, with, rank, (unsigned long long)req->pair.bytes);
+}
+
+const char *mpixq_request_name(const struct mpixq_request *req, char text[MPIXQ_NAME_ROOM])
+{
+    if (req->is_collective && !req->is_part) {
+        (void)snprintf(text, MPIXQ_NAME_ROOM, "%s (%llu bytes)", mpixq_pair_verb(&req->pair),
+                       (unsigned long long)req->pair.bytes);
+    } else {
+        name_message(req, text);
+    }
     return text;
 }

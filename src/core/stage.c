@@ -96,7 +96,8 @@ static enum mpixq_error make_staging(struct mpixq_pair *pair, const char *kind, 
         (char *)staging->memory.host + skew + ((const char *)pair->message.buffer - span->first);
     twin = (char *)staging->address + skew;
     staging->copy = (struct mpixq_copy){.bytes = span->bytes};
-    staging->made = &staging->copy;
+    staging->before = mpixq_pair_is_send(pair) ? &staging->copy : NULL;
+    staging->after = mpixq_pair_is_send(pair) ? NULL : &staging->copy;
     staging->needs_all = !span->is_in_order;
     staging->copy.place = place;
     staging->copy.to = mpixq_pair_is_send(pair) ? twin : span->first;

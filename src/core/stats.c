@@ -7,7 +7,7 @@
 #include <stddef.h>
 
 #include "channel.h"
-#include "partitions.h"
+#include "parted.h"
 #include "queue.h"
 #include "request.h"
 #include "util/thread.h"
@@ -39,7 +39,8 @@ void mpixq_stats_add_pair(struct mpixq_stats *stats, const struct mpixq_pair *pa
     if (pair->owner == NULL || !pair->owner->is_part) {
         stats->starts += starts;
     }
-    if (pair->channel == &mpixq_channel_partitions) { /* what goes by channels are its parts */
+    if (pair->owner != NULL && mpixq_request_is_parted(pair->owner) &&
+        pair->channel != &mpixq_channel_null) { /* what goes by channels are its parts */
         return;
     }
     of = &stats->of[pair->channel->id];

@@ -99,7 +99,8 @@ struct mpixq_tally *mpixq_tally_create(struct mpixq_pair *pair, struct mpixq_que
         pair->staging->whole = pair->staging->copy;
         pair->staging->whole.n_parts = 0;
         pair->staging->whole.arrived = NULL;
-        pair->staging->made = &pair->staging->whole;
+        pair->staging->before = mpixq_pair_is_send(pair) ? &pair->staging->whole : NULL;
+        pair->staging->after = mpixq_pair_is_send(pair) ? NULL : &pair->staging->whole;
         pair->staging->captured = pair->staging->whole;
         pair->staging->captured.closed = &tally->gpu.move.own->closed;
     }

@@ -7,6 +7,7 @@
 
 #include "core/channels.h"
 #include "core/graphs.h"
+#include "host_start.h"
 #include "queue/queues.h"
 #include "util/alloc.h"
 
@@ -184,6 +185,7 @@ static enum mpixq_error watch_add(struct mpixq_watch *watch, bool needs_all, int
         return MPIXQ_E_NONE;
     case MPIXQ_MATCHED: /* inactive, and MPI returns at once; or a replay has started it */
         watch->has_rest = true;
+        watch->n_hidden += req->is_collective;
         return mpixq_graphs_keep_started(&req->pair) ? MPIXQ_E_REPLAY_ACTIVE : MPIXQ_E_NONE;
     case MPIXQ_HOST_STARTED:
         return watch_ours(watch, count, index, req, false);
@@ -198,11 +200,31 @@ static enum mpixq_error watch_add(struct mpixq_watch *watch, bool needs_all, int
     }
 }
 
+/* An inactive collective that MPI is not to see. */
+static bool is_hidden(MPI_Request handle)
+{
+    const struct mpixq_request *req = mpixq_request_find(handle);
+
+    return req != NULL && req->is_collective && mpixq_request_state(req) == MPIXQ_MATCHED;
+}
+
+static bool hide_collectives(struct mpixq_watch *watch)
+{
+    MPI_Request in_place = mpixq_host_inactive();
+
+    for (int i = 0; watch->n_hidden > 0 && i < watch->count; i++) {
+        if (is_hidden(watch->requests[i])) {
+            watch->rest[i] = in_place;
+        }
+    }
+    return watch->n_hidden == 0 || in_place != MPI_REQUEST_NULL;
+}
+
 /* What MPI gets in place of the array. */
 static enum mpixq_error watch_rest(struct mpixq_watch *watch, int count,
                                    const MPI_Request requests[])
 {
-    if (count > N_FEW(watch->few_rest)) {
+    if (count > N_FEW(watch->few_rest) && watch->rest == watch->few_rest) {
         watch->rest = mpixq_alloc((size_t)count * sizeof *watch->rest); /* freed in watch_end */
     }
     if (watch->rest == NULL) {
@@ -212,7 +234,7 @@ static enum mpixq_error watch_rest(struct mpixq_watch *watch, int count,
     for (int i = 0; i < watch->n_ours; i++) {
         watch->rest[watch->ours[i].index] = MPI_REQUEST_NULL;
     }
-    return MPIXQ_E_NONE;
+    return hide_collectives(watch) ? MPIXQ_E_NONE : MPIXQ_E_NO_MEMORY;
 }
 
 int mpixq_host_begin(struct mpixq_watch *watch, const struct mpixq_call *call, bool needs_all,
@@ -223,7 +245,9 @@ int mpixq_host_begin(struct mpixq_watch *watch, const struct mpixq_call *call, b
     struct mpixq_request *req = NULL;
 
     watch->function = call;
-    watch->n = watch->n_ours = watch->n_queued = 0;
+    watch->n = watch->n_ours = watch->n_queued = watch->n_hidden = 0;
+    watch->count = count;
+    watch->requests = requests;
     watch->call = 0;
     watch->items = watch->few;
     watch->ours = watch->few_ours;
@@ -238,9 +262,9 @@ int mpixq_host_begin(struct mpixq_watch *watch, const struct mpixq_call *call, b
             }
         }
     }
-    if (error == MPIXQ_E_NONE && watch->n_ours > 0) {
-        watch->backoff.moves = true;
-        error = watch->has_rest ? watch_rest(watch, count, requests) : MPIXQ_E_NONE;
+    watch->backoff.moves |= watch->n_ours > 0;
+    if (error == MPIXQ_E_NONE && watch->n_ours + watch->n_hidden > 0 && watch->has_rest) {
+        error = watch_rest(watch, count, requests);
     }
     if (error != MPIXQ_E_NONE) {
         watch_end(watch);
@@ -281,6 +305,11 @@ bool mpixq_host_again(struct mpixq_watch *watch, int rc, bool done)
     return true;
 }
 
+MPI_Request *mpixq_host_for_mpi(const struct mpixq_watch *watch)
+{
+    return watch->n_hidden > 0 ? watch->rest : watch->requests;
+}
+
 static struct mpixq_match_op *failed_op(const struct mpixq_watch *watch, int index)
 {
     for (int i = 0; i < watch->n; i++) {
@@ -298,6 +327,15 @@ static void end_matches(struct mpixq_watch *watch)
 {
     bool any = watch->n > 0;
 
+    if (watch->n_hidden > 0 && watch->n_ours == 0) {
+        MPI_Request in_place = mpixq_host_inactive();
+
+        for (int i = 0; i < watch->count; i++) {
+            if (watch->rest[i] != in_place) {
+                watch->requests[i] = watch->rest[i];
+            }
+        }
+    }
     watch_end(watch);
     if (any) {
         mpixq_channels_expose(NULL);
@@ -345,11 +383,11 @@ int mpixq_host_end_some(struct mpixq_watch *watch, int rc, int n, const int indi
 
 /* Status. */
 
-int mpixq_host_get_status(const struct mpixq_call *call, MPI_Request handle, int *flag,
+int mpixq_host_get_status(const struct mpixq_call *call, MPI_Request *handle_p, int *flag,
                           MPI_Status *status, bool *ask_p)
 {
     struct mpixq_fault fault;
-    struct mpixq_request *req = mpixq_request_find(handle);
+    struct mpixq_request *req = mpixq_request_find(*handle_p);
     enum mpixq_state state = req != NULL ? settled_state(req) : MPIXQ_UNMATCHED;
     int code = MPI_SUCCESS;
 
@@ -357,6 +395,10 @@ int mpixq_host_get_status(const struct mpixq_call *call, MPI_Request handle, int
         mpixq_graphs_refresh(&req->pair);
     }
     /* Completed by the host: it is inactive, as MPI has it. */
+    if (is_hidden(*handle_p)) {
+        *handle_p = mpixq_host_inactive();
+        return MPI_SUCCESS;
+    }
     *ask_p = req == NULL || mpixq_pair_started(&req->pair) == 0 || req->pair.channel == NULL ||
              state == MPIXQ_FAILED || (state == MPIXQ_MATCHED && req->pair.by_host);
     if (*ask_p) {

@@ -48,6 +48,11 @@ struct mpixq_watch {
     bool has_rest;
     MPI_Request *rest;
     MPI_Request few_rest[32];
+    /* Of these, matched collectives that are inactive: MPICH takes one that it never started for
+     * active. In their place MPI gets a request of ours that is inactive, also if there are none of
+     * the above. */
+    int n_hidden, count;
+    MPI_Request *requests; /* of the program */
 
     struct mpixq_backoff backoff;
 };
@@ -104,6 +109,10 @@ static inline bool mpixq_host_must_look(int count, const MPI_Request requests[])
  * been invoked. */
 int mpixq_host_check_cancel(const struct mpixq_call *call, MPI_Request request);
 
+/* What MPI gets if none of the elements is ours: the array, or one in its place, from which
+ * mpixq_host_end_one and _some copy back. */
+MPI_Request *mpixq_host_for_mpi(const struct mpixq_watch *watch);
+
 /* Before a completing call: check and find the elements that are not MPI's alone. needs_all: it
  * cannot return before the last of them is complete, and so refuses those that a queue waits for.
  * Every begin that succeeds has its end. */
@@ -136,8 +145,8 @@ void mpixq_host_freed(struct mpixq_request *req);
 /* In MPI_Finalize: of all of them. */
 void mpixq_host_close(void);
 
-/* MPI_Request_get_status of a matched request. *ask_p: MPI is to be asked instead. */
-int mpixq_host_get_status(const struct mpixq_call *call, MPI_Request handle, int *flag,
+/* MPI_Request_get_status of a matched request. *ask_p: MPI is to be asked instead, of *handle_p. */
+int mpixq_host_get_status(const struct mpixq_call *call, MPI_Request *handle_p, int *flag,
                           MPI_Status *status, bool *ask_p);
 
 #endif

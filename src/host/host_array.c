@@ -136,11 +136,12 @@ void mpixq_ours_pause(struct mpixq_watch *watch)
 void mpixq_ours_copy_back(const struct mpixq_watch *watch, int count, MPI_Request requests[])
 {
     int next = 0;
+    MPI_Request hidden = watch->n_hidden > 0 ? mpixq_host_inactive() : MPI_REQUEST_NULL;
 
     for (int i = 0; watch->has_rest && i < count; i++) {
         if (next < watch->n_ours && watch->ours[next].index == i) {
             next++;
-        } else {
+        } else if (watch->n_hidden == 0 || watch->rest[i] != hidden) {
             requests[i] = watch->rest[i];
         }
     }

@@ -136,6 +136,11 @@ void mpixq_host_reap_later(void)
 void mpixq_host_close(void)
 {
     struct mpixq_request *req = take_all(), *next;
+    MPI_Request inactive = atomic_exchange(&mpixq_host.inactive, MPI_REQUEST_NULL);
+
+    if (inactive != MPI_REQUEST_NULL) {
+        (void)PMPI_Request_free(&inactive);
+    }
 
     for (; req != NULL; req = next) {
         next = req->next_freed;

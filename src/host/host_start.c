@@ -13,7 +13,35 @@
 
 enum { TOGETHER = 32 }; /* starts made in one call */
 
-struct mpixq_host mpixq_host = {.freed_lock = MPIXQ_LOCK_INITIALIZER(MPIXQ_RANK_HOST_FREE)};
+struct mpixq_host mpixq_host = {.freed_lock = MPIXQ_LOCK_INITIALIZER(MPIXQ_RANK_HOST_FREE),
+                                .inactive = MPI_REQUEST_NULL};
+
+MPI_Request mpixq_host_inactive(void)
+{
+    MPI_Request known = atomic_load(&mpixq_host.inactive), made;
+
+    if (known != MPI_REQUEST_NULL ||
+        PMPI_Recv_init(NULL, 0, MPI_BYTE, MPI_PROC_NULL, 0, MPI_COMM_SELF, &made) != MPI_SUCCESS) {
+        return known;
+    }
+    if (atomic_compare_exchange_strong(&mpixq_host.inactive, &known, made)) {
+        return made; /* freed in mpixq_host_close */
+    }
+    (void)PMPI_Request_free(&made);
+    return known;
+}
+
+static enum mpixq_error claim_unmatched(struct mpixq_request **req_p)
+{
+    if ((*req_p)->is_partitioned) {
+        return MPIXQ_E_UNMATCHED; /* MPI knows nothing of partitions */
+    }
+    if ((*req_p)->is_collective) {
+        mpixq_request_is_mpis(*req_p);
+    }
+    *req_p = NULL;
+    return MPIXQ_E_NONE;
+}
 
 enum mpixq_error mpixq_host_claim(MPI_Request handle, struct mpixq_request **req_p)
 {
@@ -28,11 +56,7 @@ enum mpixq_error mpixq_host_claim(MPI_Request handle, struct mpixq_request **req
     }
     switch (mpixq_request_state(req)) {
     case MPIXQ_UNMATCHED:
-        if (req->is_partitioned) {
-            return MPIXQ_E_UNMATCHED; /* MPI knows nothing of partitions */
-        }
-        *req_p = NULL;
-        return MPIXQ_E_NONE;
+        return claim_unmatched(req_p);
     case MPIXQ_MATCHING:
         return MPIXQ_E_MATCHING;
     case MPIXQ_MATCHED:

@@ -33,9 +33,13 @@ struct mpixq_host {
      * may block until others go on. */
     struct mpixq_lock freed_lock;
     struct mpixq_request *freed;
-    atomic_long n_freed; /* those that somebody has taken out included */
+    atomic_long n_freed;           /* those that somebody has taken out included */
+    _Atomic(MPI_Request) inactive; /* see mpixq_host_inactive; made when it is needed */
 };
 extern struct mpixq_host mpixq_host;
+
+/* A request that is never started, for MPI in place of others; MPI_REQUEST_NULL without memory. */
+MPI_Request mpixq_host_inactive(void);
 
 /* Take a request for a start by the host: *req_p is its record, now HOST_STARTED, or NULL if MPI is
  * to start it. On an error *req_p is the record that it is about. */

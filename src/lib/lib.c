@@ -6,12 +6,13 @@
 #include <stddef.h>
 
 #include "comm/comm.h"
+#include "comm/ops.h"
 #include "core/channels.h"
 #include "core/failure.h"
 #include "core/graphs.h"
 #include "core/tally.h"
 #include "core/handles.h"
-#include "core/partitions.h"
+#include "core/parted.h"
 #include "core/stats.h"
 #include "host/host.h"
 #include "match/control.h"
@@ -89,7 +90,7 @@ static bool is_pending(void)
 static void drive_all(void)
 {
     drive();
-    mpixq_partitions_drive();
+    mpixq_parted_drive();
 }
 
 static const struct mpixq_progress_work progress_work = {
@@ -187,6 +188,7 @@ static int teardown(MPI_Comm comm, int key, void *value, void *extra)
     mpixq_requests_close();
     mpixq_channels_close();
     mpixq_streams_close();
+    mpixq_ops_close();
     mpixq_comm_close();
     mpixq_node_close();
     tell_left(queues, requests, windows, streams);

@@ -182,24 +182,6 @@ void mpixq_match_answer(int world, uint64_t sender_id, const struct mpixq_reques
     }
 }
 
-static enum mpixq_error check_pair(const struct mpixq_request *req,
-                                   const struct mpixq_wire_offer *offer)
-{
-    struct mpixq_comm_view view;
-
-    mpixq_comm_view(req->comm, &view);
-    if (offer->dest != view.rank || offer->size != view.own_size || offer->own_size != view.size) {
-        return MPIXQ_E_VIEW;
-    }
-    if (req->is_partitioned && offer->bytes != req->pair.bytes) {
-        return MPIXQ_E_PARTITION_BYTES;
-    }
-    if (offer->bytes > req->pair.bytes) {
-        return MPIXQ_E_TRUNCATE;
-    }
-    return offer->bytes < req->pair.bytes ? mpixq_stage_short(&req->pair) : MPIXQ_E_NONE;
-}
-
 /* Receiver: the match of this receive and this offer ends so. */
 static void settle(struct mpixq_request *req, const struct mpixq_wire_offer *offer, int world,
                    enum mpixq_error error, const struct mpixq_channel *channel,
@@ -242,7 +224,7 @@ void mpixq_match_agree(struct mpixq_request *req, const struct mpixq_record *rec
 static void pair(struct mpixq_request *req, const struct mpixq_record *record, int world)
 {
     const struct mpixq_wire_offer *offer = &record->u.offer;
-    enum mpixq_error error = check_pair(req, offer);
+    enum mpixq_error error = mpixq_match_check_pair(req, offer);
     struct mpixq_record mine = {.n_blobs = 0};
 
     if (error != MPIXQ_E_NONE) {
@@ -286,6 +268,10 @@ static void begin_one(struct mpixq_request *req)
 
     req->pair.bytes = bytes_of(req);
     req->marked = 0;
+    if (req->is_collective && !req->is_part) {
+        mpixq_match_begin_collective(req);
+        return;
+    }
     if (req->peer == MPI_PROC_NULL) {
         req->pair.peer_world = MPI_PROC_NULL;
         req->pair.source = MPI_PROC_NULL;

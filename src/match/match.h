@@ -62,9 +62,10 @@ struct mpixq_match_op {
 enum mpixq_error mpixq_match_check(int count, MPI_Request requests[],
                                    struct mpixq_request **records, int *n_p,
                                    struct mpixq_fault *fault_p);
-/* What the match of a partitioned request needs, before it begins, and what is left of an earlier
- * one given back. False without memory. */
-bool mpixq_match_prepare_split(struct mpixq_request *req, const struct mpixq_call *call);
+/* What the match of a request of parts needs, if this is one, before it begins, and what is left of
+ * an earlier one given back. */
+enum mpixq_error mpixq_match_prepare_split(struct mpixq_request *req,
+                                           const struct mpixq_call *call);
 /* Begin to match; requests that cannot be begun fail in op. */
 void mpixq_match_begin(struct mpixq_request **records, int n, struct mpixq_match_op *op);
 /* Block until op is complete, progressing. */

@@ -8,8 +8,10 @@
 
 #include <string.h>
 
+#include "comm/comm.h"
 #include "core/channels.h"
 #include "core/served.h"
+#include "core/stage.h"
 #include "util/log.h"
 
 static const char left_out[] = "left out by MPIXQ_CHANNELS or mpixq_channels";
@@ -215,4 +217,22 @@ void mpixq_match_tell_choice(const struct mpixq_request *req, uint32_t theirs,
 
         choice_p->why_not[id] = both ? req->why_not[id] : 0;
     }
+}
+
+enum mpixq_error mpixq_match_check_pair(const struct mpixq_request *req,
+                                        const struct mpixq_wire_offer *offer)
+{
+    struct mpixq_comm_view view;
+
+    mpixq_comm_view(req->comm, &view);
+    if (offer->dest != view.rank || offer->size != view.own_size || offer->own_size != view.size) {
+        return MPIXQ_E_VIEW;
+    }
+    if ((req->is_partitioned || req->is_collective) && offer->bytes != req->pair.bytes) {
+        return req->is_partitioned ? MPIXQ_E_PARTITION_BYTES : MPIXQ_E_COLLECTIVE_BYTES;
+    }
+    if (offer->bytes > req->pair.bytes) {
+        return MPIXQ_E_TRUNCATE;
+    }
+    return offer->bytes < req->pair.bytes ? mpixq_stage_short(&req->pair) : MPIXQ_E_NONE;
 }

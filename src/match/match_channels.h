@@ -12,6 +12,9 @@
 #include "core/served.h"
 #include "wire.h"
 
+/* Receiver: do this receive and this offer fit, which belong together? */
+enum mpixq_error mpixq_match_check_pair(const struct mpixq_request *req,
+                                        const struct mpixq_wire_offer *offer);
 /* Sender: offer every channel that could serve, and say why not the others. */
 void mpixq_match_offer_channels(struct mpixq_request *req, struct mpixq_record *record);
 /* Give up what the channels have reserved for the offer of a send, but for one that was taken. */

@@ -162,7 +162,7 @@ void mpixq_match_release(struct mpixq_request *req)
     bool is_left;
 
     mpixq_match_enter();
-    if (req->is_partitioned && req->peer != MPI_PROC_NULL) {
+    if (mpixq_match_has_parts(req)) {
         mpixq_match_release_parts(req);
     }
     mpixq_match_release_one(req);
@@ -182,6 +182,9 @@ void mpixq_match_tell_failure(const struct mpixq_pair *pair)
 {
     struct mpixq_record record = {.kind = MPIXQ_WIRE_FAILURE, .u.failure.id = pair->peer_id};
 
+    if (pair->peer_world == MPI_PROC_NULL) { /* a collective's: its messages' are told */
+        return;
+    }
     if (!mpixq_control_send(pair->peer_world, &record)) {
         mpixq_err("no memory to tell rank %d of a failure", pair->peer_world);
     }

@@ -36,7 +36,13 @@ void mpixq_match_finish_told(struct mpixq_request *req, enum mpixq_error error,
 void mpixq_match_envelope(const struct mpixq_request *req, struct mpixq_comm_view *view_p,
                           int *tag_p);
 
-/* match_split.c: partitioned requests, which agree first and are matched when their parts are. */
+/* match_split.c: requests that are matched when their parts are. Partitioned ones agree first. */
+static inline bool mpixq_match_has_parts(const struct mpixq_request *req)
+{
+    return (req->is_partitioned && req->peer != MPI_PROC_NULL) ||
+           (req->is_collective && !req->is_part);
+}
+void mpixq_match_begin_collective(struct mpixq_request *req);
 /* What a record says of this end. */
 void mpixq_match_tell_split(const struct mpixq_request *req, struct mpixq_record *record);
 /* Receiver: it pairs with this offer. Sender: this is its answer. And has it agreed so? */

@@ -41,7 +41,9 @@ static enum mpixq_error check_state(const struct mpixq_request *req)
 {
     switch (mpixq_request_state(req)) {
     case MPIXQ_UNMATCHED:
-        return is_active(req->handle) ? MPIXQ_E_ACTIVE : MPIXQ_E_NONE;
+        /* Of a collective that was never started MPICH says what it says of an active one. */
+        return (!req->is_collective || req->was_started) && is_active(req->handle) ? MPIXQ_E_ACTIVE
+                                                                                   : MPIXQ_E_NONE;
     case MPIXQ_MATCHING:
         return MPIXQ_E_MATCHING;
     default:
@@ -54,14 +56,14 @@ static enum mpixq_error check_one(const struct mpixq_request *req)
     struct mpixq_comm_view view;
     enum mpixq_error error = check_state(req);
 
-    if (error != MPIXQ_E_NONE || req->peer == MPI_PROC_NULL) {
+    if (error != MPIXQ_E_NONE || (req->peer == MPI_PROC_NULL && !req->is_collective)) {
         return error;
     }
     mpixq_comm_view(req->comm, &view);
     if (mpixq_ident_is_none(view.ident)) {
         return MPIXQ_E_NO_IDENTITY;
     }
-    if (req->peer != MPI_ANY_SOURCE &&
+    if (req->peer != MPI_ANY_SOURCE && !req->is_collective &&
         mpixq_comm_world_rank(req->comm, req->peer) == MPI_UNDEFINED) {
         return MPIXQ_E_FOREIGN_PEER;
     }

@@ -1,6 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright (c) 2026 the mpix-queue authors
  *
+ * The match of requests that consist of others. Those of a collective are known from the start: it
+ * is matched when they are, by an envelope that nobody else has, and tells its peers nothing
+ * itself.
+ *
  * Partitioned requests pair like others, with partitioned ones only, and tell each other how many
  * partitions they have. So both know how many messages there are; each of them, and the one that
  * says that the receive is started, is the pair of a request of its own. These are matched next,
@@ -19,6 +23,7 @@
 
 #include "comm/comm.h"
 #include "core/partitions.h"
+#include "core/schedule.h"
 #include "core/stage.h"
 #include "match_internal.h"
 #include "opener.h"
@@ -31,7 +36,7 @@ struct mpixq_split {
     struct mpixq_match_op op; /* of the parts */
     struct mpixq_request *req;
     struct mpixq_ident ident; /* of the parts, in place of that of the communicator */
-    int n_parts;
+    int n_messages;           /* of a partitioned one */
     enum stage stage;
     enum mpixq_error staged; /* why buffers of parts cannot be had, or NONE */
     struct mpixq_split *next;
@@ -42,8 +47,9 @@ struct told {
     int32_t n, most;
 };
 
-/* Identities are told apart by this from those of communicators. */
+/* Identities are told apart by these from those of communicators. */
 #define PARTITIONED UINT32_C(0x70617274)
+#define COLLECTIVE UINT32_C(0x636f6c6c)
 
 /* In order, under the matching lock; and whether there is any. */
 static struct {
@@ -58,30 +64,43 @@ static void set_any(void)
 
 static void split_free(struct mpixq_request *req)
 {
-    struct mpixq_partitions *partitions = mpixq_partitions_of(req);
+    struct mpixq_parted *parted = mpixq_parted_of(req);
 
-    if (partitions->split != NULL) {
-        mpixq_comm_put(partitions->split->op.error_comm);
-        mpixq_free(partitions->split);
-        partitions->split = NULL;
+    if (parted->split != NULL) {
+        mpixq_comm_put(parted->split->op.error_comm);
+        mpixq_free(parted->split);
+        parted->split = NULL;
     }
 }
 
-bool mpixq_match_prepare_split(struct mpixq_request *req, const struct mpixq_call *call)
+static enum mpixq_error make_parts(struct mpixq_request *req)
 {
-    struct mpixq_partitions *partitions = mpixq_partitions_of(req);
-    struct mpixq_split *split = mpixq_alloc(sizeof *split); /* freed in split_free */
+    if (req->is_collective) {
+        return mpixq_collective_prepare(req);
+    }
+    return mpixq_partitions_renew(req) ? MPIXQ_E_NONE : MPIXQ_E_NO_MEMORY;
+}
 
+enum mpixq_error mpixq_match_prepare_split(struct mpixq_request *req, const struct mpixq_call *call)
+{
+    struct mpixq_split *split;
+    enum mpixq_error error;
+
+    if (!mpixq_match_has_parts(req)) {
+        return MPIXQ_E_NONE;
+    }
     split_free(req);
-    if (split == NULL || !mpixq_partitions_renew(req)) {
+    split = mpixq_alloc(sizeof *split); /* freed in split_free */
+    error = split == NULL ? MPIXQ_E_NO_MEMORY : make_parts(req);
+    if (error != MPIXQ_E_NONE) {
         mpixq_free(split);
-        return false;
+        return error;
     }
     mpixq_match_op_init(&split->op, call);
     split->op.split = split;
     split->req = req;
-    partitions->split = split;
-    return true;
+    mpixq_parted_of(req)->split = split;
+    return MPIXQ_E_NONE;
 }
 
 void mpixq_match_envelope(const struct mpixq_request *req, struct mpixq_comm_view *view_p,
@@ -93,7 +112,7 @@ void mpixq_match_envelope(const struct mpixq_request *req, struct mpixq_comm_vie
     *tag_p = req->tag;
     if (split != NULL) {
         view_p->ident = split->ident;
-        *tag_p = req->op_index;
+        *tag_p = req->is_collective ? req->tag : req->op_index;
     } else if (req->is_partitioned) {
         view_p->ident = mpixq_ident_child(view_p->ident, PARTITIONED, 0);
     }
@@ -123,12 +142,43 @@ static struct mpixq_ident ident_of(const struct mpixq_request *req)
     return mpixq_ident_add(mpixq_ident_child(view.ident, PARTITIONED, 1), key, sizeof key);
 }
 
-/* The other end has said so: have a thread of the program match the parts. An error: it makes no
- * sense, and nothing is begun. */
-static enum mpixq_error begin_later(struct mpixq_request *req, const struct mpixq_record *theirs)
+/* Have a thread of the program match the parts. */
+static void begin_later(struct mpixq_split *split)
+{
+    bool has_handle = split->req->op->has_handle;
+
+    split->op.has_handle = has_handle; /* whether parts have somebody who opens for them */
+    split->stage = TO_BEGIN;
+    LL_APPEND(to_begin.first, split);
+    set_any();
+    if (has_handle) {
+        mpixq_opener_wake(mpixq_match_open); /* else a thread waits for the match */
+    }
+}
+
+void mpixq_match_begin_collective(struct mpixq_request *req)
+{
+    struct mpixq_collective *collective = mpixq_collective_of(req);
+    struct mpixq_split *split = collective->parted.split;
+    struct mpixq_comm_view view;
+
+    req->pair.peer_world = MPI_PROC_NULL;
+    req->pair.source = MPI_PROC_NULL;
+    req->pair.source_tag = MPI_ANY_TAG;
+    if (!mpixq_match_id_add(&req->pair)) { /* by which its failure is announced */
+        mpixq_match_finish(req, MPIXQ_E_NO_MEMORY);
+        return;
+    }
+    mpixq_comm_view(req->comm, &view);
+    split->ident = mpixq_ident_child(view.ident, COLLECTIVE, collective->number);
+    begin_later(split);
+}
+
+/* The other end has said so. An error: it makes no sense, and nothing is begun. */
+static enum mpixq_error begin_agreed(struct mpixq_request *req, const struct mpixq_record *theirs)
 {
     struct mpixq_partitions *partitions = mpixq_partitions_of(req);
-    struct mpixq_split *split = partitions->split;
+    struct mpixq_split *split = partitions->parted.split;
     struct told told;
 
     if (theirs->n_blobs != 1 || theirs->blobs[0].channel != MPIXQ_CHANNEL_NULL ||
@@ -139,21 +189,15 @@ static enum mpixq_error begin_later(struct mpixq_request *req, const struct mpix
     if (told.n < 0 || told.most < 1) {
         return MPIXQ_E_PROTOCOL;
     }
-    split->n_parts = mpixq_partitions_agree(partitions->n, partitions->most, told.n, told.most);
+    split->n_messages = mpixq_partitions_agree(partitions->n, partitions->most, told.n, told.most);
     split->ident = ident_of(req);
-    split->op.has_handle = req->op->has_handle; /* whether parts have somebody who opens for them */
-    split->stage = TO_BEGIN;
-    LL_APPEND(to_begin.first, split);
-    set_any();
-    if (req->op->has_handle) {
-        mpixq_opener_wake(mpixq_match_open); /* else a thread waits for the match */
-    }
+    begin_later(split);
     return MPIXQ_E_NONE;
 }
 
 void mpixq_match_agree_split(struct mpixq_request *req, const struct mpixq_record *offer)
 {
-    enum mpixq_error error = begin_later(req, offer);
+    enum mpixq_error error = begin_agreed(req, offer);
     struct mpixq_record mine = {.n_blobs = 0};
 
     if (error == MPIXQ_E_NONE) {
@@ -171,7 +215,7 @@ void mpixq_match_split_answered(struct mpixq_request *req, const struct mpixq_re
     enum mpixq_error error = (enum mpixq_error)wire->error;
 
     if (error == MPIXQ_E_NONE) {
-        error = begin_later(req, record);
+        error = begin_agreed(req, record);
         if (error != MPIXQ_E_NONE) {
             mpixq_match_cut_off(req->pair.peer_world, wire->receiver_id);
         }
@@ -183,17 +227,22 @@ void mpixq_match_split_answered(struct mpixq_request *req, const struct mpixq_re
 
 bool mpixq_match_is_split_answered(const struct mpixq_request *req)
 {
-    return req->is_partitioned && mpixq_partitions_of(req)->split->stage != NOT_AGREED;
+    const struct mpixq_parted *parted = mpixq_parted_of(req);
+
+    return parted != NULL && parted->split != NULL && parted->split->stage != NOT_AGREED;
 }
 
 /* A buffer that cannot be had fails the match at both ends, as the parts have no channel then; this
  * one knows why. */
 static void begin_parts(struct mpixq_split *split)
 {
-    struct mpixq_request **parts = mpixq_partitions_of(split->req)->parts, *failed = NULL;
-    int n = split->n_parts + 1;
+    struct mpixq_request **parts = mpixq_parted_of(split->req)->parts, *failed = NULL;
+    int n;
 
-    mpixq_partitions_cut(split->req, split->n_parts);
+    if (split->req->is_partitioned) {
+        mpixq_partitions_cut(split->req, split->n_messages);
+    }
+    n = mpixq_parted_of(split->req)->n_used;
     split->staged = mpixq_stage(parts, n, &failed);
     if (split->staged != MPIXQ_E_NONE) {
         for (int i = 0; i < n; i++) {
@@ -228,13 +277,13 @@ bool mpixq_match_begin_splits(void)
 
 void mpixq_match_release_parts(struct mpixq_request *req)
 {
-    struct mpixq_partitions *partitions = mpixq_partitions_of(req);
+    struct mpixq_parted *parted = mpixq_parted_of(req);
 
-    for (int i = 0; i < partitions->n_room; i++) {
-        struct mpixq_request *part = partitions->parts[i];
+    for (int i = 0; i < parted->n_room; i++) {
+        struct mpixq_request *part = parted->parts[i];
 
         if (mpixq_request_state(part) != MPIXQ_UNMATCHED) {
-            partitions->parts[i] = NULL; /* as with requests that the program frees */
+            parted->parts[i] = NULL; /* as with requests that the program frees */
             mpixq_match_release_one(part);
         }
     }
@@ -245,7 +294,9 @@ static void fail_whole(struct mpixq_split *split, enum mpixq_error error, uint32
 {
     struct mpixq_request *req = split->req;
 
-    mpixq_match_cut_off(req->pair.peer_world, req->pair.peer_id);
+    if (req->is_partitioned) {
+        mpixq_match_cut_off(req->pair.peer_world, req->pair.peer_id);
+    }
     mpixq_match_release_parts(req);
     mpixq_match_finish_told(req, error, 0, other_channels);
     split_free(req);
@@ -259,18 +310,19 @@ void mpixq_match_split_ended(struct mpixq_split *split)
 
     if (error == MPIXQ_E_NONE) {
         split_free(req);
-        mpixq_partitions_matched(req);
+        mpixq_parted_of(req)->matched(req);
         mpixq_match_finish(req, MPIXQ_E_NONE);
         return;
     }
-    memcpy(req->why_not, mpixq_partitions_of(req)->parts[first]->why_not, sizeof req->why_not);
+    memcpy(req->why_not, mpixq_parted_of(req)->parts[first]->why_not, sizeof req->why_not);
     fail_whole(split, split->staged != MPIXQ_E_NONE ? split->staged : error,
                split->op.fault.choice.there);
 }
 
 bool mpixq_match_give_up_split(struct mpixq_request *req, enum mpixq_error error)
 {
-    struct mpixq_split *split = req->is_partitioned ? mpixq_partitions_of(req)->split : NULL;
+    const struct mpixq_parted *parted = mpixq_parted_of(req);
+    struct mpixq_split *split = parted != NULL ? parted->split : NULL;
 
     if (split == NULL || split->stage == NOT_AGREED) {
         return false;

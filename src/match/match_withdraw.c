@@ -110,7 +110,9 @@ int mpixq_match_peer(const struct mpixq_request *req)
     if (req->opening != NULL) {
         return req->pair.peer_world;
     }
-    return req->peer != MPI_ANY_SOURCE ? mpixq_comm_world_rank(req->comm, req->peer) : -1;
+    return req->peer == MPI_ANY_SOURCE || req->peer == MPI_PROC_NULL /* of a collective */
+               ? -1
+               : mpixq_comm_world_rank(req->comm, req->peer);
 }
 
 bool mpixq_match_is_strange(const struct mpixq_request *req)

@@ -43,10 +43,10 @@ SLOW int wait(MPI_Request *request, MPI_Status *status)
         return mpixq_host_end_one(&watch, rc, MPI_UNDEFINED);
     }
     while (mpixq_host_again(&watch, rc, flag)) {
-        rc = mpixq_next.Test(request, &flag, status);
+        rc = mpixq_next.Test(mpixq_host_for_mpi(&watch), &flag, status);
     }
     if (rc == MPI_SUCCESS && !flag) {
-        rc = mpixq_next.Wait(request, status);
+        rc = mpixq_next.Wait(mpixq_host_for_mpi(&watch), status);
     }
     return mpixq_host_end_one(&watch, rc, 0);
 }
@@ -76,14 +76,14 @@ SLOW int waitany(int count, MPI_Request requests[], int *index, MPI_Status *stat
         return mpixq_host_end_one(&watch, rc, rc == MPI_SUCCESS ? *index : MPI_UNDEFINED);
     }
     while (mpixq_host_again(&watch, rc, flag)) {
-        rc = mpixq_next.Testany(count, requests, index, &flag, status);
+        rc = mpixq_next.Testany(count, mpixq_host_for_mpi(&watch), index, &flag, status);
         if (rc == MPI_SUCCESS && flag && *index == MPI_UNDEFINED) {
             flag = 0; /* MPICH leaves the status alone here, but not in Waitany */
             break;
         }
     }
     if (rc == MPI_SUCCESS && !flag) {
-        rc = mpixq_next.Waitany(count, requests, index, status);
+        rc = mpixq_next.Waitany(count, mpixq_host_for_mpi(&watch), index, status);
     }
     return mpixq_host_end_one(&watch, rc, rc == MPI_SUCCESS ? *index : MPI_UNDEFINED);
 }
@@ -112,7 +112,7 @@ SLOW int waitall(int count, MPI_Request requests[], MPI_Status statuses[])
     if (watch.n_ours + watch.n > 0 || (mpixq_match_is_pending() && watch.has_rest)) {
         rc = mpixq_mixed_waitall(&watch, count, requests, statuses);
     } else {
-        rc = mpixq_next.Waitall(count, requests, statuses);
+        rc = mpixq_next.Waitall(count, mpixq_host_for_mpi(&watch), statuses);
     }
     return mpixq_host_end_some(&watch, rc, has_statuses(rc) ? count : 0, NULL, statuses);
 }
@@ -142,11 +142,11 @@ SLOW int waitsome(int count, MPI_Request requests[], int *n, int indices[], MPI_
         return mpixq_host_end_some(&watch, rc, has_statuses(rc) ? *n : 0, indices, statuses);
     }
     while (mpixq_host_again(&watch, rc, done)) {
-        rc = mpixq_next.Testsome(count, requests, n, indices, statuses);
+        rc = mpixq_next.Testsome(count, mpixq_host_for_mpi(&watch), n, indices, statuses);
         done = rc == MPI_SUCCESS && *n != 0;
     }
     if (rc == MPI_SUCCESS && !done) {
-        rc = mpixq_next.Waitsome(count, requests, n, indices, statuses);
+        rc = mpixq_next.Waitsome(count, mpixq_host_for_mpi(&watch), n, indices, statuses);
     }
     return mpixq_host_end_some(&watch, rc, has_statuses(rc) ? *n : 0, indices, statuses);
 }
@@ -174,7 +174,7 @@ SLOW int test(MPI_Request *request, int *flag, MPI_Status *status)
         return rc;
     }
     rc = watch.n_ours > 0 ? mpixq_mixed_any(&watch, 1, request, false, &index, flag, status)
-                          : mpixq_next.Test(request, flag, status);
+                          : mpixq_next.Test(mpixq_host_for_mpi(&watch), flag, status);
     return mpixq_host_end_one(&watch, rc, rc == MPI_SUCCESS && *flag ? 0 : MPI_UNDEFINED);
 }
 
@@ -198,8 +198,9 @@ SLOW int testany(int count, MPI_Request requests[], int *index, int *flag, MPI_S
     if (rc != MPI_SUCCESS) {
         return rc;
     }
-    rc = watch.n_ours > 0 ? mpixq_mixed_any(&watch, count, requests, false, index, flag, status)
-                          : mpixq_next.Testany(count, requests, index, flag, status);
+    rc = watch.n_ours > 0
+             ? mpixq_mixed_any(&watch, count, requests, false, index, flag, status)
+             : mpixq_next.Testany(count, mpixq_host_for_mpi(&watch), index, flag, status);
     return mpixq_host_end_one(&watch, rc, rc == MPI_SUCCESS && *flag ? *index : MPI_UNDEFINED);
 }
 
@@ -227,7 +228,7 @@ SLOW int testall(int count, MPI_Request requests[], int *flag, MPI_Status status
         return rc;
     }
     rc = watch.n_ours > 0 ? mpixq_mixed_testall(&watch, count, requests, flag, statuses)
-                          : mpixq_next.Testall(count, requests, flag, statuses);
+                          : mpixq_next.Testall(count, mpixq_host_for_mpi(&watch), flag, statuses);
     /* An error of one leaves the flag 0, and has completed others. */
     done = rc == MPI_ERR_IN_STATUS || (rc == MPI_SUCCESS && *flag);
     return mpixq_host_end_some(&watch, rc, done ? count : 0, NULL, statuses);
@@ -254,8 +255,9 @@ SLOW int testsome(int count, MPI_Request requests[], int *n, int indices[], MPI_
     if (rc != MPI_SUCCESS) {
         return rc;
     }
-    rc = watch.n_ours > 0 ? mpixq_mixed_some(&watch, count, requests, false, n, indices, statuses)
-                          : mpixq_next.Testsome(count, requests, n, indices, statuses);
+    rc = watch.n_ours > 0
+             ? mpixq_mixed_some(&watch, count, requests, false, n, indices, statuses)
+             : mpixq_next.Testsome(count, mpixq_host_for_mpi(&watch), n, indices, statuses);
     return mpixq_host_end_some(&watch, rc, has_statuses(rc) ? *n : 0, indices, statuses);
 }
 
@@ -287,7 +289,7 @@ MPIXQ_INTERPOSE int MPI_Request_get_status(MPI_Request request, int *flag, MPI_S
     if (mpixq_host_may_look(1, &request) && flag != NULL) {
         mpixq_match_open_in(false);
         mpixq_match_advance();
-        rc = mpixq_host_get_status(&call, request, flag, status, &ask);
+        rc = mpixq_host_get_status(&call, &request, flag, status, &ask);
     }
     return !ask ? rc : mpixq_next.Request_get_status(request, flag, status);
 }

@@ -29,12 +29,14 @@ WEAK CONSTANT(mpich_unweighted, "mpifcmb5_");
 WEAK CONSTANT(mpich_weights_empty, "mpifcmb9_");
 /* mpi_f08 of MPICH. Its other buffers come to us as C's, through MPI_Send_init and its like. */
 WEAK CONSTANT(mpich_f08_bottom, "MPIR_F08_MPI_BOTTOM");
+WEAK CONSTANT(mpich_f08_in_place, "MPIR_F08_MPI_IN_PLACE");
 WEAK CONSTANT(mpich_f08_status_ignore, "MPIR_F08_MPI_STATUS_IGNORE_OBJ");
 WEAK CONSTANT(mpich_f08_statuses_ignore, "MPIR_F08_MPI_STATUSES_IGNORE_OBJ");
 MODULE_CONSTANT(mpi_unweighted);
 MODULE_CONSTANT(mpi_weights_empty);
 /* Open MPI. */
 WEAK CONSTANT(ompi_bottom, "mpi_fortran_bottom_");
+WEAK CONSTANT(ompi_in_place, "mpi_fortran_in_place_");
 WEAK CONSTANT(ompi_status_ignore, "mpi_fortran_status_ignore_");
 WEAK CONSTANT(ompi_statuses_ignore, "mpi_fortran_statuses_ignore_");
 WEAK CONSTANT(ompi_unweighted, "mpi_fortran_unweighted_");
@@ -67,6 +69,13 @@ static bool is_one_of(const void *address, const MPI_Fint *const constants[], si
 const void *mpixq_fortran_buffer(const void *buf)
 {
     return ONE_OF(buf, mpich_1, mpich_f08_bottom, ompi_bottom) ? MPI_BOTTOM : buf;
+}
+
+const void *mpixq_fortran_in_place(const void *buf)
+{
+    return ONE_OF(buf, mpich_1 == NULL ? NULL : mpich_1 + 1, mpich_f08_in_place, ompi_in_place)
+               ? MPI_IN_PLACE
+               : mpixq_fortran_buffer(buf);
 }
 
 const int *mpixq_fortran_weights(const MPI_Fint *weights)

@@ -40,6 +40,8 @@ static inline MPI_Fint mpixq_fortran_logical(int flag)
 
 /* The addresses that stand for constants: those of C, or the argument as it is. */
 const void *mpixq_fortran_buffer(const void *buf);
+/* One that may be MPI_IN_PLACE as well. */
+const void *mpixq_fortran_in_place(const void *buf);
 const int *mpixq_fortran_weights(const MPI_Fint *weights);
 bool mpixq_fortran_ignores(const MPI_Fint *statuses);
 /* See to it that C finds MPI's constants of Fortran, MPI_F_STATUS_IGNORE for one. */
@@ -48,6 +50,7 @@ void mpixq_fortran_constants(void);
 /* One per file of Fortran names that no other file needs. */
 void mpixq_pull_fortran_comm(void);
 void mpixq_pull_fortran_complete(void);
+void mpixq_pull_fortran_collective(void);
 
 /* An array of requests as handles of C. */
 struct mpixq_fortran_requests {

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright (c) 2026 the mpix-queue authors
  *
- * The Fortran names of what begins and ends MPI, of the persistent initialisers, and of what starts
- * and frees requests. Where mpi_f08 takes buffers by descriptor the names end in _f08ts_; they are
- * not here, as those functions of MPICH call MPI_Send_init and its like in C. */
+ * The Fortran names of what begins and ends MPI, of the persistent initialisers of messages, of
+ * what starts and frees requests, and of what frees operations. Where mpi_f08 takes buffers by
+ * descriptor the names end in _f08ts_; they are not here, as those functions of MPICH call
+ * MPI_Send_init and its like in C. */
 #include <string.h>
 
 #include "fortran.h"
@@ -14,6 +15,7 @@ void mpixq_pull_fortran(void)
 {
     mpixq_pull_fortran_comm();
     mpixq_pull_fortran_complete();
+    mpixq_pull_fortran_collective();
 }
 
 static void init(MPI_Fint *ierror)
@@ -145,6 +147,18 @@ static void cancel(const MPI_Fint *request, MPI_Fint *ierror)
     mpixq_fortran_return(ierror, MPI_Cancel(&c));
 }
 MPIXQ_FORTRAN(cancel, mpi_cancel);
+
+static void op_free(MPI_Fint *op, MPI_Fint *ierror)
+{
+    MPI_Op c = PMPI_Op_f2c(*op);
+    int rc = MPI_Op_free(&c);
+
+    if (rc == MPI_SUCCESS) {
+        *op = PMPI_Op_c2f(c);
+    }
+    mpixq_fortran_return(ierror, rc);
+}
+MPIXQ_FORTRAN(op_free, mpi_op_free);
 
 typedef void any_fn(void);
 

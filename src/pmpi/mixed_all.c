@@ -41,7 +41,9 @@ static void concluded(struct all *all, int i, MPI_Request handle, int rc)
 {
     MPI_Status *status = status_of(all, i);
 
-    all->requests[i] = handle;
+    if (handle != mpixq_host_inactive()) {
+        all->requests[i] = handle;
+    }
     all->watch->rest[i] = MPI_REQUEST_NULL;
     if (status != MPI_STATUS_IGNORE && rc != MPI_ERR_IN_STATUS) {
         status->MPI_ERROR = rc;

@@ -17,9 +17,11 @@
 
 /* After the definition of MPI_name: a name for it that means ours whoever else defines MPI_name. By
  * it mpixq_first.o, if it is in the program, passes the program's calls on to us. */
-#define MPIXQ_OWN(name)                                                                            \
-    extern __typeof(MPI_##name) mpixq_own_##name                                                   \
-        __attribute__((alias("MPI_" #name), visibility("default")))
+#define MPIXQ_OWN(name) MPIXQ_OWN_OF(MPI_##name, name)
+/* The same where the function may be called otherwise. */
+#define MPIXQ_OWN_OF(function, name) MPIXQ_OWN_ALIAS(function, mpixq_own_##name)
+#define MPIXQ_OWN_ALIAS(function, own)                                                             \
+    extern __typeof(function) own __attribute__((alias(#function), visibility("default")))
 
 /* What the dynamic linker has made of our functions, which a process has once: whom they pass calls
  * on to, and whether calls come to them. Nothing in it needs to be freed. */

@@ -30,6 +30,8 @@ bool mpixq_pull(void)
         mpixq_pull_start();
         mpixq_pull_complete();
         mpixq_pull_comm();
+        mpixq_pull_op();
+        mpixq_pull_collective();
         mpixq_pull_large();
         mpixq_pull_fortran();
         comes_by = mpixq_pull_is_interposed(NULL, 0) ? 1 : 2;

@@ -23,6 +23,8 @@ void mpixq_pull_persistent(void);
 void mpixq_pull_start(void);
 void mpixq_pull_complete(void);
 void mpixq_pull_comm(void);
+void mpixq_pull_op(void);
+void mpixq_pull_collective(void);
 void mpixq_pull_large(void);
 void mpixq_pull_fortran(void);
 /* And do calls from Fortran come to us, if there is any? */

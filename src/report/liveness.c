@@ -122,7 +122,9 @@ static void visit(struct mpixq_request *req, void *arg)
 
     if (mpixq_request_state(req) == MPIXQ_MATCHING) {
         look_at_match(req, now);
-    } else if (req->pair.channel != NULL && !req->is_part) { /* their whole finds what they lack */
+    } else if (req->pair.channel != NULL && req->is_collective == req->is_part) {
+        /* Of a partitioned one the whole finds what its parts lack; parts of a collective go to
+         * several peers. */
         look_at_start(req, now);
     }
 }

@@ -6,7 +6,7 @@
 #include <stdint.h>
 #include <string.h>
 
-#include "core/partitions.h"
+#include "core/parted.h"
 #include "core/served.h"
 #include "core/stats.h"
 #include "match/match_internal.h"
@@ -23,16 +23,16 @@ static struct {
 
 static void add_request(struct mpixq_request *req, void *sum)
 {
-    const struct mpixq_partitions *partitions;
+    const struct mpixq_parted *parted;
 
     if (mpixq_request_state(req) <= MPIXQ_MATCHING) {
         return;
     }
     mpixq_stats_add_pair(sum, &req->pair);
-    partitions = mpixq_partitions_of(req);
-    for (int i = 0; partitions != NULL && i < partitions->n_room; i++) {
-        if (partitions->parts[i] != NULL) { /* not gone */
-            mpixq_stats_add_pair(sum, &partitions->parts[i]->pair);
+    parted = mpixq_parted_of(req);
+    for (int i = 0; parted != NULL && i < parted->n_room; i++) {
+        if (parted->parts[i] != NULL) { /* not gone */
+            mpixq_stats_add_pair(sum, &parted->parts[i]->pair);
         }
     }
 }

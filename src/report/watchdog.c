@@ -391,11 +391,10 @@ static void report_behind(struct look *look)
 /* End the wait for a start, and those for everything on its queue. */
 static void fail_start(struct mpixq_request *req)
 {
-    char name[ROOM], text[MPIXQ_ERROR_ROOM];
+    char name[ROOM], peer[MPIXQ_PEER_ROOM], text[MPIXQ_ERROR_ROOM];
 
-    (void)snprintf(text, sizeof text,
-                   "waited longer than %ld s (rank %d of MPI_COMM_WORLD): %.160s",
-                   mpixq_env.watchdog_s, req->pair.peer_world, mpixq_watchdog_what_is_missing(req));
+    (void)snprintf(text, sizeof text, "waited longer than %ld s%s: %.160s", mpixq_env.watchdog_s,
+                   mpixq_name_peer(&req->pair, peer), mpixq_watchdog_what_is_missing(req));
     mpixq_queue_fail(mpixq_graphs_queue(&req->pair), &req->pair,
                      mpixq_error_cause(MPIXQ_E_WAIT_TIMEOUT, mpixq_request_name(req, name), text),
                      "wait");

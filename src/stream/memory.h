@@ -17,10 +17,11 @@
 /* What lies in memory of a GPU, and its twin in memory of the host. */
 struct mpixq_staging {
     struct mpixq_copy copy; /* into the twin, or from it */
-    /* At once, of a pair that was captured, and in its graphs: set by that. And what is made of a
-     * start or wait that is enqueued: one of the first two. */
+    /* At once, of a pair that was captured, and in its graphs: set by that. And what is made before
+     * a start that is enqueued and after a wait: of the first two, or NULL. A collective has both,
+     * and not both of its staging buffers need be this one. */
     struct mpixq_copy whole, captured;
-    const struct mpixq_copy *made;
+    const struct mpixq_copy *before, *after;
     bool needs_all;     /* of a receive: a shorter message would leave gaps in what is copied */
     const void *buffer; /* for channels: as far before the twin as the user's is before the data */
     struct mpixq_pinned memory;

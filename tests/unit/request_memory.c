@@ -126,14 +126,14 @@ static void part_holds_a_type_of_its_own(void **test_state)
     MPI_Type_free(&type);
     req = mpixq_request_find(made_up(0));
     fail_envelopes = true;
-    assert_null(mpixq_request_make_part(req));
+    assert_null(mpixq_request_make_part(req, req->pair.message.type));
     fail_envelopes = false;
     assert_int_equal(types_held, 1);
     fail_types = true;
-    assert_null(mpixq_request_make_part(req));
+    assert_null(mpixq_request_make_part(req, req->pair.message.type));
     fail_types = false;
     assert_int_equal(types_held, 1);
-    part = mpixq_request_make_part(req);
+    part = mpixq_request_make_part(req, req->pair.message.type);
     assert_non_null(part);
     assert_int_equal(types_held, 2);
     mpixq_request_destroy(part);

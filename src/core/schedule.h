@@ -1,0 +1,124 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * Copyright (c) 2026 the mpix-queue authors
+ *
+ * Collective requests, which consist of others (parted.h). When one is matched, this process writes
+ * down what it has to do in it: a list of steps, in rounds. In a round its messages move together,
+ * each by a part of the request; when all of them are complete, what is to be done with their data
+ * is done here; and then the next round begins. A start goes through the list once.
+ *
+ * The list depends on nothing but the arguments of the collective, the number of processes and the
+ * rank. So all processes agree about who sends what to whom, without talking about it: a message is
+ * known by the communicator, by which collective of it that was (collectives are made in the same
+ * order everywhere), by its tag and the ranks of its ends.
+ *
+ * A reduction combines contributions in the order of ranks, and the same ones with each other on
+ * all processes: so its result is the same everywhere, bit by bit, and in each run with as many
+ * processes; and operations need not be commutative.
+ */
+#ifndef MPIXQ_SCHEDULE_H
+#define MPIXQ_SCHEDULE_H
+
+#include <mpi.h>
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "collective.h"
+#include "comm/error.h"
+#include "comm/types.h"
+#include "parted.h"
+
+enum mpixq_step_kind { MPIXQ_STEP_SEND, MPIXQ_STEP_RECV, MPIXQ_STEP_COPY, MPIXQ_STEP_REDUCE };
+
+/* So many elements somewhere. */
+struct mpixq_span {
+    void *at;
+    MPI_Count count;
+    MPI_Datatype type;
+};
+
+struct mpixq_step {
+    enum mpixq_step_kind kind;
+    int round;
+    int peer, tag;              /* of a message: rank in the communicator */
+    struct mpixq_span from;     /* to be sent or copied; or the first of two to be combined */
+    struct mpixq_span to;       /* to be received or written; or the second, and the result */
+    struct mpixq_request *part; /* of a message */
+};
+
+/* Edges of a communicator's topology, of one direction. */
+struct mpixq_edges {
+    int n;
+    int *peers; /* MPI_PROC_NULL: there is nobody */
+    int *tags;  /* tells edges between the same two processes apart, alike at both ends */
+};
+
+struct mpixq_collective {
+    struct mpixq_parted parted; /* first */
+    struct mpixq_collective_args
+        args; /* with buffers of the program; constant, as are the arrays */
+    struct mpixq_held_type send_type, recv_type; /* of these */
+    bool holds_op;
+    bool keeps_order; /* its operation's arguments may not change places */
+    uint64_t number;  /* of the communicator's collectives */
+    int rank, size;
+    struct mpixq_edges in, out; /* of neighbor collectives */
+
+    /* Written when it is matched. Buffers that messages are sent from and received into: those of
+     * the program, or memory of the host in their place, through which data of GPUs goes. */
+    const char *send;
+    char *recv;
+    struct mpixq_staging *staged_send; /* if that of recv, which the pair has, is another one */
+    struct mpixq_copy copy_in;         /* into it, before a start */
+    struct mpixq_step *steps;
+    int n_steps, n_room, n_rounds;
+    bool lacks_memory; /* for a step, which is written here instead */
+    struct mpixq_step lost;
+    char missing[128]; /* a text; the matching lock guards it */
+    char *work;        /* where contributions of others arrive */
+    /* Of the start that is under way: by the thread that is busy with it. */
+    atomic_int round; /* others read it */
+    int first;        /* its first step */
+    bool has_begun;   /* its messages are started */
+};
+
+/* stage_collective.c: find out where the buffers are, and have memory in place of those of GPUs. */
+enum mpixq_error mpixq_collective_stage(struct mpixq_request *req);
+
+/* schedule_write.c: write the list. False without memory. */
+bool mpixq_schedule_write(struct mpixq_collective *collective);
+/* schedule_reduce.c */
+void mpixq_schedule_allreduce(struct mpixq_collective *collective);
+
+/* schedule_steps.c: for who writes a list. */
+void mpixq_schedule_send(struct mpixq_collective *collective, int peer, int tag,
+                         struct mpixq_span from);
+void mpixq_schedule_recv(struct mpixq_collective *collective, int peer, int tag,
+                         struct mpixq_span to);
+void mpixq_schedule_copy(struct mpixq_collective *collective, struct mpixq_span from,
+                         struct mpixq_span to);
+/* to = from combined with to */
+void mpixq_schedule_reduce(struct mpixq_collective *collective, struct mpixq_span from,
+                           struct mpixq_span to);
+static inline void mpixq_schedule_next_round(struct mpixq_collective *collective)
+{
+    collective->n_rounds++;
+}
+
+/* schedule_move.c: of parted. */
+void mpixq_collective_go_on(struct mpixq_pair *pair, bool has_lock);
+
+/* schedule_copy.c: what the host does with data. MPI codes. */
+int mpixq_schedule_do(const struct mpixq_collective *collective, const struct mpixq_step *step);
+
+static inline struct mpixq_collective *mpixq_collective_of(const struct mpixq_request *req)
+{
+    return req->is_collective && !req->is_part ? req->pair.end : NULL;
+}
+
+/* collective_keep.c: write the list of a whole that is to be matched, and make the parts, in place
+ * of those of an earlier match. Threads of the program. */
+enum mpixq_error mpixq_collective_prepare(struct mpixq_request *req);
+
+extern const struct mpixq_channel mpixq_channel_collective;
+
+#endif

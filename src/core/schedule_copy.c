@@ -1,0 +1,68 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * Copyright (c) 2026 the mpix-queue authors
+ *
+ * What the host does with data between messages. Any thread that goes on with a collective. */
+#include <string.h>
+
+#include "comm/layout.h"
+#include "schedule.h"
+#include "util/alloc.h"
+
+/* Is it one piece of memory, in the order of the type map? Then where it begins. */
+static bool is_piece(const struct mpixq_span *span, char **first_p)
+{
+    MPI_Aint lower, extent, true_lower, true_extent, steps = (MPI_Aint)span->count - 1;
+
+    (void)PMPI_Type_get_extent(span->type, &lower, &extent);
+    (void)PMPI_Type_get_true_extent(span->type, &true_lower, &true_extent);
+    *first_p = (char *)span->at + true_lower;
+    return extent >= 0 &&
+           mpixq_type_bytes(span->type, span->count) == (uint64_t)(true_extent + steps * extent) &&
+           mpixq_is_in_order(span->type, span->count);
+}
+
+/* Data with gaps, or between different types. */
+static int copy_packed(const struct mpixq_span *from, const struct mpixq_span *to)
+{
+    int size, at = 0, rc = PMPI_Pack_size((int)from->count, from->type, MPI_COMM_SELF, &size);
+    char *packed;
+
+    if (rc != MPI_SUCCESS) {
+        return rc;
+    }
+    packed = mpixq_alloc((size_t)size + 1); /* freed below */
+    if (packed == NULL) {
+        return mpixq_error_code(MPIXQ_E_NO_MEMORY);
+    }
+    rc = PMPI_Pack(from->at, (int)from->count, from->type, packed, size, &at, MPI_COMM_SELF);
+    size = at;
+    at = 0;
+    rc = rc ? rc : PMPI_Unpack(packed, size, &at, to->at, (int)to->count, to->type, MPI_COMM_SELF);
+    mpixq_free(packed);
+    return rc;
+}
+
+static int copy(const struct mpixq_span *from, const struct mpixq_span *to)
+{
+    char *source, *target;
+    uint64_t bytes = mpixq_type_bytes(from->type, from->count);
+
+    if (bytes == 0) {
+        return MPI_SUCCESS;
+    }
+    if (!is_piece(from, &source) || !is_piece(to, &target)) {
+        return copy_packed(from, to);
+    }
+    memmove(target, source, (size_t)bytes);
+    return MPI_SUCCESS;
+}
+
+int mpixq_schedule_do(const struct mpixq_collective *collective, const struct mpixq_step *step)
+{
+    if (step->kind == MPIXQ_STEP_COPY) {
+        return copy(&step->from, &step->to);
+    }
+    return step->to.count == 0 ? MPI_SUCCESS
+                               : PMPI_Reduce_local(step->from.at, step->to.at, (int)step->to.count,
+                                                   step->to.type, collective->args.op);
+}

@@ -1,0 +1,204 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * Copyright (c) 2026 the mpix-queue authors
+ *
+ * A collective that is started. The progress thread goes on with each, also where the host has
+ * started it: others may wait for what this process does in a later round, while the thread that
+ * started it is blocked elsewhere. */
+#include <stddef.h>
+#include <stdio.h>
+
+#include "channels.h"
+#include "failure.h"
+#include "queue.h"
+#include "schedule.h"
+#include "stream/op.h"
+#include "trace_pairs.h"
+
+static bool is_message(const struct mpixq_step *step)
+{
+    return step->kind == MPIXQ_STEP_SEND || step->kind == MPIXQ_STEP_RECV;
+}
+
+/* The first step of a later round than that of the step at first. */
+static int end_of_round(const struct mpixq_collective *collective)
+{
+    int end = collective->first;
+
+    while (end < collective->n_steps && collective->steps[end].round == collective->round) {
+        end++;
+    }
+    return end;
+}
+
+/* Receives first: what is sent at once finds them. */
+static void start_messages(struct mpixq_collective *collective, int end)
+{
+    for (int i = collective->first; i < end; i++) {
+        if (is_message(&collective->steps[i])) {
+            mpixq_parted_start(collective->steps[i].part);
+        }
+    }
+    collective->has_begun = true;
+}
+
+static bool are_complete(struct mpixq_collective *collective, int end, uint64_t start)
+{
+    bool all = true;
+
+    for (int i = collective->first; i < end; i++) {
+        if (is_message(&collective->steps[i])) {
+            all = mpixq_parted_look_at(collective->parted.pair, collective->steps[i].part, start) &&
+                  all;
+        }
+    }
+    return all;
+}
+
+/* What the data of the round is for. False: that has failed. */
+static bool do_steps(struct mpixq_collective *collective, int end)
+{
+    for (int i = collective->first; i < end; i++) {
+        const struct mpixq_step *step = &collective->steps[i];
+        int rc = is_message(step) ? MPI_SUCCESS : mpixq_schedule_do(collective, step);
+
+        if (rc != MPI_SUCCESS) {
+            mpixq_failure_of(collective->parted.pair->id, rc, "collective");
+            return false;
+        }
+    }
+    return true;
+}
+
+/* Go on by a round, if that can be done at once. */
+static bool advance(struct mpixq_collective *collective, uint64_t start, bool has_lock)
+{
+    int end;
+
+    if (collective->round == collective->n_rounds) {
+        mpixq_parted_complete(&collective->parted, start, has_lock);
+        return false;
+    }
+    end = end_of_round(collective);
+    if (!collective->has_begun) {
+        start_messages(collective, end);
+    }
+    if (!are_complete(collective, end, start) || !do_steps(collective, end)) {
+        return false;
+    }
+    collective->has_begun = false;
+    collective->first = end;
+    atomic_fetch_add(&collective->round, 1);
+    return true;
+}
+
+/* Others wait for what this process does not do any more. */
+static void fail_parts(struct mpixq_collective *collective)
+{
+    int code = atomic_load(&collective->parted.pair->error);
+
+    for (int i = 0; i < collective->parted.n_used; i++) {
+        struct mpixq_request *part = collective->parted.parts[i];
+
+        if (part != NULL && !mpixq_pair_has_failed(&part->pair)) {
+            mpixq_failure_of(part->pair.id,
+                             code != MPI_SUCCESS ? code : mpixq_pair_peer_failed(&part->pair),
+                             "collective");
+        }
+    }
+}
+
+void mpixq_collective_go_on(struct mpixq_pair *pair, bool has_lock)
+{
+    struct mpixq_collective *collective = pair->end;
+    struct mpixq_parted *parted = &collective->parted;
+    uint64_t start = mpixq_pair_executed(pair);
+
+    if (mpixq_pair_done(pair) >= start || atomic_exchange(&parted->busy, true)) {
+        return;
+    }
+    while (!mpixq_pair_has_failed(pair) && mpixq_pair_done(pair) < start &&
+           advance(collective, start, has_lock)) {
+    }
+    if (mpixq_pair_has_failed(pair)) {
+        fail_parts(collective);
+        mpixq_parted_unlist(parted, has_lock);
+    }
+    atomic_store(&parted->busy, false);
+}
+
+static void start_whole(struct mpixq_pair *pair, struct mpixq_queue *queue)
+{
+    struct mpixq_collective *collective = pair->end;
+
+    (void)queue;
+    mpixq_trace_start_executed(pair);
+    atomic_store(&collective->round, 0);
+    collective->first = 0;
+    collective->has_begun = false;
+    mpixq_parted_list(&collective->parted);
+    atomic_fetch_add(&pair->executed, 1); /* others go on with it from here */
+    mpixq_collective_go_on(pair, false);
+}
+
+static void run_starts(void *const args[], int n, bool by_gpu)
+{
+    (void)by_gpu;
+    mpixq_parted_run(args, n, start_whole);
+}
+
+static int collective_start(struct mpixq_queue *queue, struct mpixq_pair *const pairs[], int n,
+                            struct mpixq_op ops[])
+{
+    (void)queue;
+    for (int i = 0; i < n; i++) {
+        mpixq_op_call(&ops[i], MPIXQ_OP_CALL, run_starts, pairs[i]);
+    }
+    return n;
+}
+
+static const char *name_message(struct mpixq_collective *collective, const struct mpixq_step *step)
+{
+    (void)snprintf(collective->missing, sizeof collective->missing,
+                   "round %d of %d: rank %d of its communicator has not %s", step->round + 1,
+                   collective->n_rounds, step->peer,
+                   step->kind == MPIXQ_STEP_SEND ? "received the message of this process"
+                                                 : "sent its message");
+    return collective->missing;
+}
+
+/* The first message that is not complete. */
+static const char *collective_what_is_missing(const struct mpixq_pair *pair)
+{
+    struct mpixq_collective *collective = pair->end;
+    uint64_t start = mpixq_pair_done(pair) + 1;
+    int round = atomic_load(&collective->round);
+
+    for (int i = 0; i < collective->n_steps; i++) {
+        const struct mpixq_step *step = &collective->steps[i];
+
+        if (step->round == round && is_message(step) &&
+            mpixq_pair_done(&step->part->pair) < start) {
+            return name_message(collective, step);
+        }
+    }
+    return "its last messages are under way";
+}
+
+static const struct mpixq_channel_upkeep collective_upkeep = {.has_lost = mpixq_parted_has_lost};
+static const struct mpixq_channel_gpus collective_gpus = {.attend = mpixq_parted_attend,
+                                                          .recall = mpixq_parted_recall};
+static const struct mpixq_channel_report collective_report = {.what_is_missing =
+                                                                  collective_what_is_missing};
+
+/* For queues and their counts it is one of the fallback's, which the host makes as well. */
+const struct mpixq_channel mpixq_channel_collective = {
+    .name = "collective",
+    .id = MPIXQ_CHANNEL_FALLBACK,
+    .through_mpi = true,
+    .gpus = &collective_gpus,
+    .upkeep = &collective_upkeep,
+    .report = &collective_report,
+    .start = collective_start,
+    .wait = mpixq_parted_wait,
+    .poll = mpixq_parted_poll,
+};
