@@ -11,7 +11,8 @@
 #     wrong-order    probe only: linked after MPI: refused
 #     fortran-first  probe only: in front of MPI, but after its Fortran libraries: refused
 #     first          mpixq_first.o in the program, and MPI in front of the library
-#     tool-behind    probe only: a tool for C behind the library sees the calls, which come as C's
+#     tool-behind    probe and collectives: a tool for C behind the library sees the calls, which
+#                    come as C's
 set -u
 interface=${1:?which interface} program=${2:?which program} case_wanted=${3:-linked}
 : "${top_srcdir:?is set by make check}" "${top_builddir:?is set by make check}" "${CC:?}"
@@ -41,6 +42,13 @@ esac
 # Words on purpose, here and below: compilers and flags may carry options.
 # shellcheck disable=SC2206
 fortran=($FC $FCFLAGS ${SANITIZER_FLAGS-} -DINTERFACE=$number -I"$source" -I"$top_builddir/fortran")
+# Persistent collectives have names of their own where they are an extension of MPI.
+collectives=$(sed -n 's/^#define HAVE_MPI_COLLECTIVE\(_EXT\)* 1$/yes\1/p' "$top_builddir/config.h")
+if [ "$program$collectives" = collectives ]; then
+    echo "skip: this MPI has no persistent collectives"
+    exit 77
+fi
+[ "$collectives" != yes_EXT ] || fortran+=(-DCOLLECTIVES_OF_EXTENSION)
 # What gfortran needs to take a procedure with buffers of several types, and the names of files.
 for flag in -fallow-argument-mismatch -ffree-line-length-none -w; do
     echo 'end' >"$dir/flag.f90"
@@ -125,10 +133,13 @@ first)
     ;;
 tool-behind)
     # shellcheck disable=SC2086
-    $CC ${CFLAGS-} -shared -fPIC -o "$dir/libprobetool.so" "$top_srcdir/tests/interpose_tool.c" ||
-        exit 1
+    $CC ${CFLAGS-} -shared -fPIC -DHAVE_CONFIG_H -I "$top_builddir" -o "$dir/libprobetool.so" \
+        "$top_srcdir/tests/interpose_tool.c" || exit 1
     link "$program" -L "$lib" -lmpix_queue -Wl,--no-as-needed -L "$dir" -lprobetool
-    run works 3
+    case $program in
+    collectives) run works 127 ;;
+    *) run works 3 ;;
+    esac
     ;;
 *)
     echo "no such case: $case_wanted"

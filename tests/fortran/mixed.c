@@ -13,6 +13,7 @@ int mixed_split(int comm, int color, int key, int *child);
 int mixed_ignored(void);
 int mixed_request(int *number, int peer, int tag, int *request);
 int mixed_tool_calls(void);
+int mixed_tool_others(void);
 void mixed_at_end(void (*call)(void));
 
 static void (*at_end)(void);
@@ -50,6 +51,16 @@ int mixed_tool_calls(void)
     } tool = {.object = dlsym(RTLD_DEFAULT, "probe_tool_calls")};
 
     return tool.object != NULL ? tool.function() : -1;
+}
+
+int mixed_tool_others(void)
+{
+    union {
+        void *object;
+        unsigned (*function)(void);
+    } tool = {.object = dlsym(RTLD_DEFAULT, "probe_tool_others")};
+
+    return tool.object != NULL ? (int)tool.function() : -1;
 }
 
 static int on_delete(MPI_Comm comm, int key, void *value, void *extra)

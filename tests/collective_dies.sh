@@ -1,0 +1,101 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: BSD-3-Clause
+# Copyright (c) 2026 the mpix-queue authors
+#
+# collective_dies.sh fallback|sockets|double RANKS - of 3 or 4 processes in a persistent collective
+# that is matched one is killed, before it starts or in the midst of starts: what all others wait
+# for ends with an error, also at those that do not wait for the one that has died, but for one that
+# has failed. Then their requests can be freed.
+#
+# The verdict is what the ranks that are left have written, and not what the launcher says. That
+# would end all ranks if it learned of the death, whatever it is told; so a shell stands in between,
+# which the signals that the launcher sends then do not end, nor by that the other ranks.
+set -u
+: "${top_srcdir:?is set by make check}" "${top_builddir:?is set by make check}" "${CC:?}"
+library=$top_builddir/.libs/libmpix_queue.so
+# shellcheck source=../tools/mpi_env.sh
+. "$top_srcdir/tools/mpi_env.sh"
+dir=$(mktemp -d)
+trap 'rm -rf "$dir"' EXIT
+# shellcheck disable=SC2016
+shield=(bash -c 'trap "" USR1 TERM HUP PIPE; "$@"; exit 0' bash)
+failed=0
+patience=150 # looks of 0.2 s, once the launcher is gone, which has so many seconds
+limit=60
+ranks=$2
+
+skip()
+{
+    echo "skip: $*"
+    exit 77
+}
+
+case ${MPIXQ_TEST_MPI-} in
+mpich) keep=(-disable-auto-cleanup) ;;
+openmpi) keep=(--mca orte_enable_recovery 1) ;;
+*) skip "it is not known how to keep the launcher from ending the other ranks" ;;
+esac
+[ -f "$library" ] || skip "no shared library in this build"
+case $1 in
+sockets) export MPIXQ_FABRIC=sockets ;;
+double)
+    [ "$(uname -m)" = x86_64 ] || skip "the double has doorbells on x86-64 only"
+    export MPIXQ_FABRIC=cxi FI_PROVIDER=cxi CXI_DOUBLE_NAME=$$
+    export FI_PROVIDER_PATH=$top_builddir/tests/cxi_double/.libs
+    ;;
+esac
+if [ "$1" != fallback ] && [ "${MPIXQ_TEST_LIBFABRIC:-yes}" != yes ]; then
+    skip "built without libfabric"
+fi
+
+# shellcheck disable=SC2086 # the flags are words
+$CC ${SANITIZER_FLAGS-} -O2 -w -I "$top_srcdir/include" -I "$top_builddir" -o "$dir/probe" \
+    "$top_srcdir/tests/collective_dies_probe.c" "$library" -lpthread \
+    -Wl,-rpath,"$top_builddir/.libs" || exit 99
+
+# ended FILE: all ranks but the one that was killed have written all.
+ended()
+{
+    local rank
+    for ((rank = 0; rank < ranks; rank++)); do
+        [ $rank -eq 1 ] || grep -q '^end: ' "$1.$rank" 2>/dev/null || return 1
+    done
+}
+
+# dies KIND WAY HOW
+dies()
+{
+    local name="$1 $2 $3" file=$dir/$1-$2-$3 rank line tries
+    # shellcheck disable=SC2086 # the flags are words
+    timeout -k 5 "$limit" $MPIEXEC $MPIEXEC_FLAGS "${keep[@]}" -n "$ranks" "${shield[@]}" \
+        "$dir/probe" "$1" "$2" "$3" "$file" >"$file.log" 2>&1 </dev/null
+    for ((tries = 0; tries < patience; tries++)); do
+        ended "$file" && break
+        sleep 0.2
+    done
+    for ((rank = 0; rank < ranks; rank++)); do
+        [ $rank -ne 1 ] || continue
+        for line in "match: kind 0" "once: kind 0" "failed: kind 9" "again: kind 9" \
+            "queue: kind 0" "request: kind 0" "end: 1"; do
+            grep -q "^$line" "$file.$rank" 2>/dev/null && continue
+            echo "failed: $name: rank $rank: no '$line' in"
+            cat "$file.$rank" "$file.log"
+            kill -9 "$(sed -n 's/^pid: //p' "$file.$rank")" 2>/dev/null
+            failed=1
+            break
+        done
+    done
+}
+
+for kind in barrier small large; do
+    for way in host queue; do
+        dies $kind $way before
+    done
+done
+# MPI itself ends a process that moves a large message as its peer dies: UCX by its channel cma.
+for how in loop0 loop1 loop3; do
+    dies small queue $how
+    dies barrier host $how
+    [ "$1" = fallback ] || dies large host $how
+done
+exit $failed

@@ -1,0 +1,304 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * Copyright (c) 2026 the mpix-queue authors
+ *
+ * Collectives whose buffers are in memory of a GPU, or only one of the two is, on a queue on a
+ * stream of it: every element and the guards, several starts with new data. What the stream writes
+ * before a start is sent, and what it reads after the wait is what was received. The host cannot
+ * start them, and what leaves gaps there is refused on all ranks.
+ */
+#include "mtest.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "collective_names.h"
+#include "mtest_gpu.h"
+
+enum { MOST = 30000, GUARD = 16, ROUNDS = 3, UNSET = -77 };
+
+static void *stream;
+static MPIX_Queue queue;
+static int ranks;
+
+/* Integers in some memory, with guards on both sides, and what the host has of them. */
+struct array {
+    enum mtest_memory memory;
+    int n;
+    int *all, *copy; /* of the n and the guards; copy is the host's */
+};
+
+static size_t bytes_of(const struct array *a)
+{
+    return ((size_t)a->n + 2 * GUARD) * sizeof(int);
+}
+
+static int *data_of(const struct array *a)
+{
+    return a->all + GUARD;
+}
+
+static void make(struct array *a, enum mtest_memory memory, int n)
+{
+    *a = (struct array){.memory = memory, .n = n};
+    a->copy = malloc(bytes_of(a));
+    a->all = memory == MTEST_PAGEABLE ? malloc(bytes_of(a)) : mtest_gpu_alloc(memory, bytes_of(a));
+    MTEST_CHECK(a->copy != NULL && a->all != NULL);
+}
+
+static void unmake(struct array *a)
+{
+    if (a->memory == MTEST_PAGEABLE) {
+        free(a->all);
+    } else {
+        mtest_gpu_free(a->memory, a->all);
+    }
+    free(a->copy);
+}
+
+/* value(i), in the order of the stream if it is the GPU's; else now, when the stream is idle. */
+static void fill(struct array *a, int (*value)(int i))
+{
+    for (int i = 0; i < a->n + 2 * GUARD; i++) {
+        a->copy[i] = i < GUARD || i >= GUARD + a->n ? UNSET : value(i - GUARD);
+    }
+    if (a->memory == MTEST_PAGEABLE) {
+        memcpy(a->all, a->copy, bytes_of(a));
+    } else {
+        mtest_gpu_copy(stream, a->all, a->copy, bytes_of(a));
+    }
+}
+
+static void expect(int line, const char *name, struct array *a, int (*value)(int i))
+{
+    int wrong = 0;
+
+    for (int i = 0; i < a->n + 2 * GUARD; i++) {
+        int want = i < GUARD || i >= GUARD + a->n ? UNSET : value(i - GUARD);
+
+        if (a->copy[i] != want && wrong++ < 3) {
+            mtest_fail(__FILE__, line, "%s: element %d of %d is %d, expected %d", name, i - GUARD,
+                       a->n, a->copy[i], want);
+        }
+    }
+}
+
+static void fetch(struct array *a)
+{
+    if (a->memory != MTEST_PAGEABLE) {
+        mtest_gpu_copy(stream, a->copy, a->all, bytes_of(a));
+    }
+}
+
+static void settle(struct array *a)
+{
+    if (a->memory == MTEST_PAGEABLE) {
+        memcpy(a->copy, a->all, bytes_of(a));
+    }
+}
+
+/* What a case sends and has to receive: functions of these. */
+static int round_now, root, block;
+
+static int own(int i)
+{
+    return 1000 * round_now + 17 * mtest_rank + i;
+}
+
+static int unset(int i)
+{
+    (void)i;
+    return UNSET;
+}
+
+static int sum(int i)
+{
+    return ranks * (1000 * round_now + i) + 17 * (ranks * (ranks - 1) / 2);
+}
+
+static int of_root(int i)
+{
+    return 1000 * round_now + 17 * root + i;
+}
+
+static int own_or_unset(int i)
+{
+    return mtest_rank == root ? own(i) : UNSET;
+}
+
+static int gathered(int i)
+{
+    return 1000 * round_now + 17 * (i / block) + i % block;
+}
+
+static int own_block(int i)
+{
+    return i / block == mtest_rank ? gathered(i) : UNSET;
+}
+
+/* Of a ring: below and above; and each sends what is for below first. */
+static int from_neighbors(int i)
+{
+    int other = (mtest_rank + (i < block ? ranks - 1 : 1)) % ranks;
+
+    return 1000 * round_now + 17 * other + (i < block ? block + i : i - block);
+}
+
+static void run(const char *name, MPI_Request *r, struct array *in, int (*before)(int),
+                struct array *out, int (*untouched)(int), int (*after)(int))
+{
+    MTEST_OK(MPIX_Match(r));
+    for (round_now = 0; round_now < ROUNDS; round_now++) {
+        if (in != out) {
+            fill(in, before);
+        }
+        fill(out, untouched);
+        MTEST_OK(MPIX_Enqueue_start(queue, r));
+        MTEST_OK(MPIX_Enqueue_wait(queue, r));
+        fetch(out);
+        mtest_gpu_synchronize(stream);
+        MTEST_OK(MPIX_Queue_wait(queue));
+        settle(out);
+        expect(__LINE__, name, out, after);
+    }
+    if (in->memory == MTEST_DEVICE && out->memory == MTEST_DEVICE) {
+        MTEST_KIND(MPI_Start(r), MPIXQ_ERR_UNSUPPORTED);
+    }
+    MTEST_OK(MPI_Request_free(r));
+}
+
+static void reduce(enum mtest_memory from, enum mtest_memory to, int n)
+{
+    struct array in, out;
+    MPI_Request r;
+
+    make(&in, from, n);
+    make(&out, to, n);
+    MTEST_OK(COLLECTIVE(Allreduce_init)(data_of(&in), data_of(&out), n, MPI_INT, MPI_SUM,
+                                        MPI_COMM_WORLD, MPI_INFO_NULL, &r));
+    run("allreduce", &r, &in, own, &out, unset, sum);
+    MTEST_OK(COLLECTIVE(Allreduce_init)(MPI_IN_PLACE, data_of(&out), n, MPI_INT, MPI_SUM,
+                                        MPI_COMM_WORLD, MPI_INFO_NULL, &r));
+    run("allreduce in place", &r, &out, own, &out, own, sum);
+    unmake(&in);
+    unmake(&out);
+}
+
+static void broadcast(int n)
+{
+    struct array all;
+    MPI_Request r;
+
+    make(&all, MTEST_DEVICE, n);
+    for (root = 0; root < ranks; root++) {
+        MTEST_OK(COLLECTIVE(Bcast_init)(data_of(&all), n, MPI_INT, root, MPI_COMM_WORLD,
+                                        MPI_INFO_NULL, &r));
+        run("broadcast", &r, &all, own_or_unset, &all, own_or_unset, of_root);
+    }
+    unmake(&all);
+}
+
+static void gather(enum mtest_memory from, enum mtest_memory to, int n)
+{
+    struct array in, out;
+    MPI_Request r;
+
+    block = n;
+    make(&in, from, n);
+    make(&out, to, n * ranks);
+    MTEST_OK(COLLECTIVE(Allgather_init)(data_of(&in), n, MPI_INT, data_of(&out), n, MPI_INT,
+                                        MPI_COMM_WORLD, MPI_INFO_NULL, &r));
+    run("allgather", &r, &in, own, &out, unset, gathered);
+    MTEST_OK(COLLECTIVE(Allgather_init)(MPI_IN_PLACE, 0, MPI_DATATYPE_NULL, data_of(&out), n,
+                                        MPI_INT, MPI_COMM_WORLD, MPI_INFO_NULL, &r));
+    run("allgather in place", &r, &out, own_block, &out, own_block, gathered);
+    unmake(&in);
+    unmake(&out);
+}
+
+static void neighbors(enum mtest_memory from, enum mtest_memory to, int n)
+{
+    const int periodic = 1, counts[2] = {n, n}, places[2] = {0, n};
+    struct array in, out;
+    MPI_Request r;
+    MPI_Comm ring;
+
+    block = n;
+    MTEST_OK(MPI_Cart_create(MPI_COMM_WORLD, 1, &ranks, &periodic, 0, &ring));
+    make(&in, from, 2 * n);
+    make(&out, to, 2 * n);
+    MTEST_OK(COLLECTIVE(Neighbor_alltoall_init)(data_of(&in), n, MPI_INT, data_of(&out), n, MPI_INT,
+                                                ring, MPI_INFO_NULL, &r));
+    run("neighbor alltoall", &r, &in, own, &out, unset, from_neighbors);
+    MTEST_OK(COLLECTIVE(Neighbor_alltoallv_init)(data_of(&in), counts, places, MPI_INT,
+                                                 data_of(&out), counts, places, MPI_INT, ring,
+                                                 MPI_INFO_NULL, &r));
+    run("neighbor alltoallv", &r, &in, own, &out, unset, from_neighbors);
+    MTEST_OK(MPI_Comm_free(&ring));
+    unmake(&in);
+    unmake(&out);
+}
+
+/* Every other integer. */
+static void refuse_gaps(void)
+{
+    struct array in, out;
+    MPI_Datatype gaps;
+    MPI_Request r;
+
+    make(&in, MTEST_DEVICE, 8);
+    make(&out, MTEST_DEVICE, 8);
+    MTEST_OK(MPI_Type_vector(4, 1, 2, MPI_INT, &gaps));
+    MTEST_OK(MPI_Type_commit(&gaps));
+    MTEST_OK(COLLECTIVE(Allgather_init)(data_of(&in), 4, MPI_INT, data_of(&out), 1, gaps,
+                                        MPI_COMM_SELF, MPI_INFO_NULL, &r));
+    MTEST_KIND(MPIX_Match(&r), MPIXQ_ERR_UNSUPPORTED);
+    MTEST_KIND(MPIX_Enqueue_start(queue, &r), MPIXQ_ERR_STATE);
+    MTEST_OK(MPI_Request_free(&r));
+    MTEST_OK(MPI_Type_free(&gaps));
+    unmake(&in);
+    unmake(&out);
+}
+
+static void barrier(void)
+{
+    MPI_Request r;
+
+    MTEST_OK(COLLECTIVE(Barrier_init)(MPI_COMM_WORLD, MPI_INFO_NULL, &r));
+    MTEST_OK(MPIX_Match(&r));
+    for (int i = 0; i < ROUNDS; i++) {
+        MTEST_OK(MPIX_Enqueue_start(queue, &r));
+        MTEST_OK(MPIX_Enqueue_wait(queue, &r));
+    }
+    MTEST_OK(MPIX_Queue_wait(queue));
+    MTEST_OK(MPI_Request_free(&r));
+}
+
+int main(int argc, char **argv)
+{
+    static const int counts[] = {1, 5, 1000, MOST};
+
+    mtest_begin(&argc, &argv, MPI_THREAD_MULTIPLE);
+    MPI_Comm_size(MPI_COMM_WORLD, &ranks);
+    if (!HAVE_COLLECTIVES || mtest_gpu_kind() == NULL) {
+        mtest_skip("this MPI has no persistent collectives, or MTEST_STREAM names no GPU");
+        return mtest_end();
+    }
+    stream = mtest_gpu_stream();
+    MTEST_OK(mtest_gpu_queue(&queue, MPIX_QUEUE_AUTO, &stream));
+    for (size_t i = 0; i < sizeof counts / sizeof counts[0]; i++) {
+        reduce(MTEST_DEVICE, MTEST_DEVICE, counts[i]);
+        reduce(MTEST_PAGEABLE, MTEST_DEVICE, counts[i]);
+        reduce(MTEST_DEVICE, MTEST_PAGEABLE, counts[i]);
+        reduce(MTEST_PINNED, MTEST_MANAGED, counts[i]);
+        broadcast(counts[i]);
+        gather(MTEST_DEVICE, MTEST_DEVICE, counts[i]);
+        gather(MTEST_DEVICE, MTEST_PINNED, counts[i]);
+        neighbors(MTEST_DEVICE, MTEST_DEVICE, counts[i]);
+        neighbors(MTEST_PAGEABLE, MTEST_DEVICE, counts[i]);
+    }
+    barrier();
+    refuse_gaps();
+    MTEST_OK(MPIX_Queue_free(&queue));
+    mtest_gpu_stream_end(stream);
+    return mtest_end();
+}
