@@ -9,6 +9,8 @@
  */
 #include "mtest.h"
 
+#include <string.h>
+
 #include "collective_names.h"
 
 enum { COUNT = 5, WHEN = 4, MANY = 300 };
@@ -462,6 +464,36 @@ static void test_progress(void)
     }
 }
 
+/* One call for a match, a matched collective that is inactive, and requests that MPI has: those
+ * that are persistent keep their handles. */
+static void test_inactive_among_others(void)
+{
+    int out = 7, in = -1;
+    MPI_Request all[4], kept[4];
+    struct sum idle, matching;
+
+    sum_match(&idle, MPI_COMM_WORLD);
+    sum_make(&matching, MPI_COMM_WORLD);
+    all[1] = idle.r;
+    MTEST_OK(MPI_Recv_init(&in, 1, MPI_INT, mtest_rank, 3, MPI_COMM_WORLD, &all[2]));
+    MTEST_OK(MPI_Send_init(&out, 1, MPI_INT, mtest_rank, 3, MPI_COMM_WORLD, &all[3]));
+    MTEST_OK(MPI_Startall(2, &all[2]));
+    MTEST_OK(MPIX_Imatch(&matching.r, &all[0]));
+    memcpy(kept, all, sizeof kept);
+    MTEST_OK(MPI_Waitall(4, all, MPI_STATUSES_IGNORE));
+    MTEST_CHECK(all[0] == MPI_REQUEST_NULL);
+    for (int i = 1; i < 4; i++) {
+        MTEST_CHECK(all[i] == kept[i]);
+    }
+    MTEST_EQ(in, out);
+    sum_run(MPIX_QUEUE_NULL, &idle, 5);
+    sum_run(MPIX_QUEUE_NULL, &matching, 6);
+    MTEST_OK(MPI_Request_free(&idle.r));
+    MTEST_OK(MPI_Request_free(&matching.r));
+    MTEST_OK(MPI_Request_free(&kept[2]));
+    MTEST_OK(MPI_Request_free(&kept[3]));
+}
+
 int main(int argc, char **argv)
 {
     mtest_begin(&argc, &argv, MPI_THREAD_MULTIPLE);
@@ -485,6 +517,7 @@ int main(int argc, char **argv)
     test_states();
     test_unmatched_start();
     test_progress();
+    test_inactive_among_others();
     for (int i = 0; i < 2; i++) {
         MTEST_OK(MPIX_Queue_free(&queues[i]));
         MTEST_OK(MPIX_Host_stream_destroy(&streams[i]));

@@ -252,7 +252,7 @@ int mpixq_host_begin(struct mpixq_watch *watch, const struct mpixq_call *call, b
     watch->items = watch->few;
     watch->ours = watch->few_ours;
     watch->rest = watch->few_rest;
-    watch->failed = watch->has_rest = false;
+    watch->failed = watch->has_rest = watch->copies_back = false;
     mpixq_backoff_begin(&watch->backoff);
     for (int i = 0; error == MPIXQ_E_NONE && requests != NULL && i < count; i++) {
         if (requests[i] != MPI_REQUEST_NULL) {
@@ -305,9 +305,10 @@ bool mpixq_host_again(struct mpixq_watch *watch, int rc, bool done)
     return true;
 }
 
-MPI_Request *mpixq_host_for_mpi(const struct mpixq_watch *watch)
+MPI_Request *mpixq_host_for_mpi(struct mpixq_watch *watch)
 {
-    return watch->n_hidden > 0 ? watch->rest : watch->requests;
+    watch->copies_back = watch->n_hidden > 0;
+    return watch->copies_back ? watch->rest : watch->requests;
 }
 
 static struct mpixq_match_op *failed_op(const struct mpixq_watch *watch, int index)
@@ -327,7 +328,7 @@ static void end_matches(struct mpixq_watch *watch)
 {
     bool any = watch->n > 0;
 
-    if (watch->n_hidden > 0 && watch->n_ours == 0) {
+    if (watch->copies_back) {
         MPI_Request in_place = mpixq_host_inactive();
 
         for (int i = 0; i < watch->count; i++) {

@@ -52,6 +52,7 @@ struct mpixq_watch {
      * active. In their place MPI gets a request of ours that is inactive, also if there are none of
      * the above. */
     int n_hidden, count;
+    bool copies_back;      /* MPI got rest, and none of them is ours */
     MPI_Request *requests; /* of the program */
 
     struct mpixq_backoff backoff;
@@ -111,7 +112,7 @@ int mpixq_host_check_cancel(const struct mpixq_call *call, MPI_Request request);
 
 /* What MPI gets if none of the elements is ours: the array, or one in its place, from which
  * mpixq_host_end_one and _some copy back. */
-MPI_Request *mpixq_host_for_mpi(const struct mpixq_watch *watch);
+MPI_Request *mpixq_host_for_mpi(struct mpixq_watch *watch);
 
 /* Before a completing call: check and find the elements that are not MPI's alone. needs_all: it
  * cannot return before the last of them is complete, and so refuses those that a queue waits for.
