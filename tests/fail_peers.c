@@ -65,11 +65,8 @@ static int hear(MPIX_Queue queue, MPI_Request *request, int i)
                   starts(queue, "mpixq_starts_cxi") + starts(queue, "mpixq_starts_ipc") > 0;
     int rc = MPIX_Queue_wait(queue);
 
-    if (rc == MPI_SUCCESS && by_gpu) {
-        rc = MPIX_Enqueue_start(queue, request);
-        rc = rc == MPI_SUCCESS ? MPIX_Queue_wait(queue) : rc;
-    }
-    return rc;
+    /* The news may still be under way, so it is waited for. */
+    return rc == MPI_SUCCESS && by_gpu ? mtest_transfer(queue, request) : rc;
 }
 
 static void expect_failed(MPIX_Queue queues[N], MPI_Request receive[N])

@@ -113,7 +113,8 @@ static void saturation(void)
     open_small();
     for (int i = 0; i < 20000 && rc == 0; i++) {
         rc = write_nothing(MISSING_KEY);
-        if (i % 32 == 31) {
+        /* No more may be on the way than there is room for, or the program ends. */
+        if (i % 8 == 7) {
             pause_ms(1);
         }
     }
