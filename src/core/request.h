@@ -75,17 +75,17 @@ struct mpixq_request {
     _Atomic(struct mpixq_request *) next_by_handle;
     _Atomic(MPI_Request) handle; /* the user's; MPI_REQUEST_NULL once freed */
 
-    atomic_int state;      /* enum mpixq_state; only mpixq_request_step and _restart write it */
-    int peer, tag;         /* it was made for, with pair.message; constant */
-    _Atomic uint16_t note; /* of its handle (noted.h), unless UNMATCHED or freed; or 0 */
-    bool was_matching;     /* what follows may have been written to */
-    bool released;         /* freed by the user */
-    bool holds_type;       /* its datatype is one of ours, equal to the user's */
-    bool is_partitioned;   /* these two: it consists of parts (parted.h); constant */
-    bool is_collective;    /* or is part of such a one */
-    bool is_part;          /* of another one, and unknown to the program; constant */
-    bool was_started;      /* a collective, by MPI */
-    bool is_lost;          /* its buffer went with its device; of lost.c, under its lock */
+    atomic_int state;        /* enum mpixq_state; only mpixq_request_step and _restart write it */
+    int peer, tag;           /* it was made for, with pair.message; constant */
+    _Atomic uint16_t note;   /* of its handle (noted.h), unless UNMATCHED or freed; or 0 */
+    bool was_matching;       /* what follows may have been written to */
+    bool released;           /* freed by the user */
+    bool holds_type;         /* its datatype is one of ours, equal to the user's */
+    bool is_partitioned : 1; /* these three are constant: it consists of parts (parted.h) */
+    bool is_collective : 1;  /* so does this, or it is part of such a one */
+    bool is_part : 1;        /* of another one, and unknown to the program */
+    bool was_started;        /* a collective, by MPI */
+    bool is_lost;            /* its buffer went with its device; of lost.c, under its lock */
     struct mpixq_channel_set channels; /* that may serve it; written before it is matched */
     uint8_t why_not[MPIXQ_N_CHANNELS]; /* of the others: numbers of reasons (served.h), or 0 */
 
