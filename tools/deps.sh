@@ -48,6 +48,7 @@ check?    py:scipy       python3-numpy,python3-scipy
 check?    gnuplot        gnuplot-nox
 check?    cmark-gfm      cmark-gfm
 full?     chromium       chromium
+full?     tcc            tcc
 demo      gnuplot        gnuplot-nox
 scale     py:numpy       python3-numpy
 scale     py:scipy       python3-scipy
