@@ -35,6 +35,19 @@ uint64_t mpixq_type_bytes(MPI_Datatype type, MPI_Count count)
     return (uint64_t)count * (uint64_t)bytes;
 }
 
+bool mpixq_type_reach(MPI_Datatype type, MPI_Count count, MPI_Count *first_p, uint64_t *bytes_p)
+{
+    MPI_Count lower, extent, true_lower, true_extent, steps = count - 1;
+
+    if (PMPI_Type_get_extent_x(type, &lower, &extent) != MPI_SUCCESS ||
+        PMPI_Type_get_true_extent_x(type, &true_lower, &true_extent) != MPI_SUCCESS) {
+        return false;
+    }
+    *first_p = true_lower + (extent < 0 ? steps * extent : 0);
+    *bytes_p = (uint64_t)(true_extent + steps * (extent < 0 ? -extent : extent));
+    return true;
+}
+
 static void free_derived(MPI_Datatype type)
 {
     struct mpixq_envelope has;

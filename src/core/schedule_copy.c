@@ -11,13 +11,14 @@
 /* Is it one piece of memory, in the order of the type map? Then where it begins. */
 static bool is_piece(const struct mpixq_span *span, char **first_p)
 {
-    MPI_Aint lower, extent, true_lower, true_extent, steps = (MPI_Aint)span->count - 1;
+    MPI_Count first;
+    uint64_t bytes;
 
-    (void)PMPI_Type_get_extent(span->type, &lower, &extent);
-    (void)PMPI_Type_get_true_extent(span->type, &true_lower, &true_extent);
-    *first_p = (char *)span->at + true_lower;
-    return extent >= 0 &&
-           mpixq_type_bytes(span->type, span->count) == (uint64_t)(true_extent + steps * extent) &&
+    if (!mpixq_type_reach(span->type, span->count, &first, &bytes)) {
+        return false;
+    }
+    *first_p = (char *)span->at + first;
+    return mpixq_type_bytes(span->type, span->count) == bytes &&
            mpixq_is_in_order(span->type, span->count);
 }
 

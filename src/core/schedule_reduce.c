@@ -134,16 +134,12 @@ static void exchange_halves(const struct member *me)
 static char *make_work(struct mpixq_collective *collective)
 {
     const struct mpixq_collective_args *args = &collective->args;
-    MPI_Aint lower, extent, true_lower, true_extent, steps = args->recvcount - 1;
-    MPI_Aint first;
+    MPI_Count first = 0;
+    uint64_t bytes = 0;
 
-    (void)PMPI_Type_get_extent(args->recvtype, &lower, &extent);
-    (void)PMPI_Type_get_true_extent(args->recvtype, &true_lower, &true_extent);
-    first = true_lower + (extent < 0 ? steps * extent : 0);
+    (void)mpixq_type_reach(args->recvtype, args->recvcount, &first, &bytes);
     mpixq_free(collective->work);
-    /* Freed with the collective. */
-    collective->work =
-        mpixq_alloc((size_t)(true_extent + steps * (extent < 0 ? -extent : extent)) + 1);
+    collective->work = mpixq_alloc((size_t)bytes + 1); /* freed with the collective */
     collective->lacks_memory |= collective->work == NULL;
     return collective->lacks_memory ? NULL : collective->work - first;
 }

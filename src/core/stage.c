@@ -60,17 +60,16 @@ struct span {
 
 static bool find_span(const struct mpixq_pair *pair, struct span *span)
 {
-    MPI_Count lower, true_lower, extent, true_extent, size, steps = pair->message.count - 1;
-    MPI_Datatype type = pair->message.type;
+    const struct mpixq_message *message = &pair->message;
+    MPI_Count first;
+    uint64_t bytes;
 
-    if (PMPI_Type_get_extent_x(type, &lower, &extent) != MPI_SUCCESS ||
-        PMPI_Type_get_true_extent_x(type, &true_lower, &true_extent) != MPI_SUCCESS ||
-        PMPI_Type_size_x(type, &size) != MPI_SUCCESS) {
+    if (!mpixq_type_reach(message->type, message->count, &first, &bytes)) {
         return false;
     }
-    span->first = (char *)pair->message.buffer + true_lower + (extent < 0 ? steps * extent : 0);
-    span->bytes = (size_t)(true_extent + steps * (extent < 0 ? -extent : extent));
-    span->is_dense = size * pair->message.count == (MPI_Count)span->bytes;
+    span->first = (char *)message->buffer + first;
+    span->bytes = (size_t)bytes;
+    span->is_dense = mpixq_type_bytes(message->type, message->count) == bytes;
     span->is_in_order = false; /* until somebody asks */
     return true;
 }

@@ -23,17 +23,17 @@ struct extent {
 static void add(struct extent *extent, const void *buffer, MPI_Datatype type, MPI_Count at,
                 MPI_Count count)
 {
-    MPI_Aint lower, step, true_lower, true_extent, last;
+    MPI_Aint lower, step;
+    MPI_Count before;
+    uint64_t bytes;
     char *first, *end;
 
-    if (mpixq_type_bytes(type, count) == 0) {
+    if (mpixq_type_bytes(type, count) == 0 || !mpixq_type_reach(type, count, &before, &bytes)) {
         return;
     }
     (void)PMPI_Type_get_extent(type, &lower, &step);
-    (void)PMPI_Type_get_true_extent(type, &true_lower, &true_extent);
-    last = (MPI_Aint)(count - 1) * step;
-    first = (char *)(uintptr_t)buffer + (MPI_Aint)at * step + true_lower + (last < 0 ? last : 0);
-    end = first + true_extent + (last < 0 ? -last : last);
+    first = (char *)(uintptr_t)buffer + (MPI_Aint)at * step + before;
+    end = first + bytes;
     extent->first = extent->first == NULL || first < extent->first ? first : extent->first;
     extent->end = end > extent->end ? end : extent->end;
     extent->is_in_order =
@@ -59,61 +59,36 @@ static void find_neighbors(const struct mpixq_collective *collective, bool is_se
     }
 }
 
-/* What is read: of the send buffer, or in place. */
-static struct extent find_read(const struct mpixq_collective *collective)
+/* What is read, of the send buffer or in place; or what is written. */
+static struct extent find(const struct mpixq_collective *collective, bool reads)
 {
     const struct mpixq_collective_args *args = &collective->args;
     bool in_place = args->sendbuf == MPI_IN_PLACE;
     struct extent extent = {.first = NULL};
+    MPI_Count count = args->recvcount;
 
     switch (args->kind) {
     case MPIXQ_BARRIER:
         break;
     case MPIXQ_BCAST:
-        add(&extent, args->recvbuf, args->recvtype, 0,
-            collective->rank == args->root ? args->recvcount : 0);
+        if ((collective->rank == args->root) == reads) {
+            add(&extent, args->recvbuf, args->recvtype, 0, count);
+        }
         break;
     case MPIXQ_ALLREDUCE:
-        add(&extent, in_place ? args->recvbuf : args->sendbuf, args->recvtype, 0, args->recvcount);
+        add(&extent, reads && !in_place ? args->sendbuf : args->recvbuf, args->recvtype, 0, count);
         break;
     case MPIXQ_ALLGATHER:
-        if (in_place) {
-            add(&extent, args->recvbuf, args->recvtype,
-                (MPI_Count)collective->rank * args->recvcount, args->recvcount);
-        } else {
+        if (reads && !in_place) {
             add(&extent, args->sendbuf, args->sendtype, 0, args->sendcount);
+        } else {
+            add(&extent, args->recvbuf, args->recvtype, reads ? collective->rank * count : 0,
+                reads ? count : collective->size * count);
         }
         break;
     case MPIXQ_NEIGHBOR_ALLTOALL:
     case MPIXQ_NEIGHBOR_ALLTOALLV:
-        find_neighbors(collective, true, &extent);
-        break;
-    }
-    return extent;
-}
-
-static struct extent find_written(const struct mpixq_collective *collective)
-{
-    const struct mpixq_collective_args *args = &collective->args;
-    struct extent extent = {.first = NULL};
-
-    switch (args->kind) {
-    case MPIXQ_BARRIER:
-        break;
-    case MPIXQ_BCAST:
-        add(&extent, args->recvbuf, args->recvtype, 0,
-            collective->rank == args->root ? 0 : args->recvcount);
-        break;
-    case MPIXQ_ALLREDUCE:
-        add(&extent, args->recvbuf, args->recvtype, 0, args->recvcount);
-        break;
-    case MPIXQ_ALLGATHER:
-        add(&extent, args->recvbuf, args->recvtype, 0,
-            (MPI_Count)collective->size * args->recvcount);
-        break;
-    case MPIXQ_NEIGHBOR_ALLTOALL:
-    case MPIXQ_NEIGHBOR_ALLTOALLV:
-        find_neighbors(collective, false, &extent);
+        find_neighbors(collective, reads, &extent);
         break;
     }
     return extent;
@@ -173,7 +148,7 @@ static char *moved(const struct mpixq_staging *staging, const struct extent *ext
 static enum mpixq_error stage_recv(struct mpixq_request *req, unsigned kinds, bool reads_in_place)
 {
     struct mpixq_collective *collective = mpixq_collective_of(req);
-    struct extent read = find_read(collective), written = find_written(collective);
+    struct extent read = find(collective, true), written = find(collective, false);
     const struct extent *whole = written.first != NULL ? &written : &read;
     struct mpixq_staging *staging;
     enum mpixq_error error;
@@ -204,7 +179,7 @@ static enum mpixq_error stage_recv(struct mpixq_request *req, unsigned kinds, bo
 static enum mpixq_error stage_send(struct mpixq_request *req, unsigned kinds)
 {
     struct mpixq_collective *collective = mpixq_collective_of(req);
-    struct extent read = find_read(collective);
+    struct extent read = find(collective, true);
     enum mpixq_error error = stage(&req->pair, kinds, &read, &collective->staged_send);
     struct mpixq_staging *staging = collective->staged_send;
 
