@@ -417,6 +417,34 @@ static void test_unmatched_start(void)
     MTEST_OK(MPI_Request_free(&s.r));
 }
 
+/* An array of starts: MPI is asked for what is not matched, which is active then; and it is not, if
+ * another element cannot be started. */
+static void test_unmatched_startall(void)
+{
+    MPI_Request both[2], other;
+    struct sum s;
+
+    sum_match(&s, MPI_COMM_WORLD);
+    MTEST_OK(COLLECTIVE(Allreduce_init)(&s.out, &s.in, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD,
+                                        MPI_INFO_NULL, &other));
+    MTEST_OK(MPI_Startall(1, &other));
+    MTEST_KIND(MPIX_Match(&other), MPIXQ_ERR_STATE);
+    MTEST_OK(MPI_Wait(&other, MPI_STATUS_IGNORE));
+    MTEST_EQ(s.in, sum_of(&s, 1));
+    MTEST_OK(MPI_Request_free(&other));
+
+    MTEST_OK(COLLECTIVE(Barrier_init)(MPI_COMM_WORLD, MPI_INFO_NULL, &both[0]));
+    both[1] = s.r;
+    sum_start(MPIX_QUEUE_NULL, &s, 2);
+    MTEST_KIND(MPI_Startall(2, both), MPIXQ_ERR_STATE);
+    MTEST_OK(MPIX_Match(&both[0]));
+    sum_complete(MPIX_QUEUE_NULL, &s, 2);
+    start(MPIX_QUEUE_NULL, &both[0]);
+    complete(MPIX_QUEUE_NULL, &both[0]);
+    MTEST_OK(MPI_Request_free(&both[0]));
+    MTEST_OK(MPI_Request_free(&s.r));
+}
+
 /* ---- Progress ------------------------------------------------------------------------------- */
 
 /* One rank waits in MPI for the others before it waits for what it has started; these wait for that
@@ -464,6 +492,33 @@ static void test_progress(void)
     }
 }
 
+/* Two collectives are started everywhere, and one rank waits for the other one first: each wait
+ * goes on with both, also without a progress thread. */
+static void test_order(void)
+{
+    struct sum s[2];
+    MPI_Comm reverse;
+
+    MTEST_OK(MPI_Comm_split(MPI_COMM_WORLD, 0, -mtest_rank, &reverse));
+    sum_make(&s[0], MPI_COMM_WORLD);
+    sum_make(&s[1], reverse);
+    MTEST_OK(MPI_Comm_free(&reverse));
+    for (int i = 0; i < 2; i++) {
+        MTEST_OK(MPIX_Match(&s[i].r));
+    }
+    for (int run = 0; run < 20; run++) {
+        int first = mtest_rank == run % mtest_size;
+
+        sum_start(MPIX_QUEUE_NULL, &s[0], run);
+        sum_start(MPIX_QUEUE_NULL, &s[1], 100 + run);
+        sum_complete(MPIX_QUEUE_NULL, &s[first], 100 * first + run);
+        sum_complete(MPIX_QUEUE_NULL, &s[!first], 100 * !first + run);
+    }
+    for (int i = 0; i < 2; i++) {
+        MTEST_OK(MPI_Request_free(&s[i].r));
+    }
+}
+
 /* One call for a match, a matched collective that is inactive, and requests that MPI has: those
  * that are persistent keep their handles. */
 static void test_inactive_among_others(void)
@@ -496,9 +551,15 @@ static void test_inactive_among_others(void)
 
 int main(int argc, char **argv)
 {
-    mtest_begin(&argc, &argv, MPI_THREAD_MULTIPLE);
+    bool is_single = argc > 1; /* order, where there are no queues */
+
+    mtest_begin(&argc, &argv, is_single ? MPI_THREAD_SINGLE : MPI_THREAD_MULTIPLE);
     if (!HAVE_COLLECTIVES) {
         mtest_skip("this MPI has no persistent collectives");
+        return mtest_end();
+    }
+    test_order();
+    if (is_single) {
         return mtest_end();
     }
     for (int i = 0; i < 2; i++) {
@@ -516,6 +577,7 @@ int main(int argc, char **argv)
     test_two_queues();
     test_states();
     test_unmatched_start();
+    test_unmatched_startall();
     test_progress();
     test_inactive_among_others();
     for (int i = 0; i < 2; i++) {

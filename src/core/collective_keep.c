@@ -223,7 +223,9 @@ static bool keep(struct mpixq_collective *collective, MPI_Comm comm)
         }
     }
     if (args->kind == MPIXQ_ALLREDUCE) {
-        collective->keeps_order = !mpixq_op_is_predefined(args->op);
+        /* Of MPI's own these two may have a zero of either sign or a number beside a NaN. */
+        collective->keeps_order =
+            !mpixq_op_is_predefined(args->op) || args->op == MPI_MAX || args->op == MPI_MIN;
         collective->holds_op = mpixq_op_hold(args->op);
         return collective->holds_op;
     }

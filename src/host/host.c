@@ -21,11 +21,13 @@ static enum mpixq_state settled_state(struct mpixq_request *req)
     return mpixq_request_state(req);
 }
 
+/* One of parts too that is not matched, unless it is a collective that MPI has started by now. */
 static bool is_ours(MPI_Request handle)
 {
     const struct mpixq_request *req = mpixq_request_find(handle);
 
-    return req != NULL ? mpixq_request_state(req) != MPIXQ_UNMATCHED || req->is_partitioned
+    return req != NULL ? mpixq_request_state(req) != MPIXQ_UNMATCHED ||
+                             (mpixq_request_is_parted(req) && !req->was_started)
                        : mpixq_match_has_ops();
 }
 
@@ -200,12 +202,13 @@ static enum mpixq_error watch_add(struct mpixq_watch *watch, bool needs_all, int
     }
 }
 
-/* An inactive collective that MPI is not to see. */
+/* An inactive collective, or one that has failed, which MPI is not to see. */
 static bool is_hidden(MPI_Request handle)
 {
-    const struct mpixq_request *req = mpixq_request_find(handle);
+    struct mpixq_request *req = mpixq_request_find(handle);
 
-    return req != NULL && req->is_collective && mpixq_request_state(req) == MPIXQ_MATCHED;
+    return req != NULL && req->is_collective && !mpixq_graphs_have_started(&req->pair) &&
+           (mpixq_request_state(req) == MPIXQ_MATCHED || mpixq_request_state(req) == MPIXQ_FAILED);
 }
 
 static bool hide_collectives(struct mpixq_watch *watch)
@@ -273,6 +276,7 @@ int mpixq_host_begin(struct mpixq_watch *watch, const struct mpixq_call *call, b
     mpixq_host_reap();
     mpixq_match_open_in(watch->n > 0);
     mpixq_match_advance();
+    mpixq_host_drive();
     return MPI_SUCCESS;
 }
 
@@ -301,6 +305,7 @@ bool mpixq_host_again(struct mpixq_watch *watch, int rc, bool done)
     }
     mpixq_match_open_in(watch->n > 0);
     mpixq_match_kick();
+    mpixq_host_drive();
     mpixq_backoff_pause(&watch->backoff);
     return true;
 }

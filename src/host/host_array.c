@@ -130,6 +130,7 @@ void mpixq_ours_pause(struct mpixq_watch *watch)
     if (mpixq_match_is_pending() || mpixq_ours_is_thorough(watch)) {
         mpixq_match_kick(); /* also hears of peers that have failed */
     }
+    mpixq_host_drive();
     mpixq_backoff_pause(&watch->backoff);
 }
 

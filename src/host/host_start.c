@@ -4,11 +4,13 @@
 
 #include "core/channels.h"
 #include "core/graphs.h"
+#include "core/parted.h"
 #include "core/partitions.h"
 #include "match/match.h"
 #include "queue/queues.h"
 #include "stream/stream.h"
 #include "util/log.h"
+#include "util/progress.h"
 #include "util/trace.h"
 
 enum { TOGETHER = 32 }; /* starts made in one call */
@@ -36,11 +38,18 @@ static enum mpixq_error claim_unmatched(struct mpixq_request **req_p)
     if ((*req_p)->is_partitioned) {
         return MPIXQ_E_UNMATCHED; /* MPI knows nothing of partitions */
     }
-    if ((*req_p)->is_collective) {
-        mpixq_request_is_mpis(*req_p);
-    }
     *req_p = NULL;
     return MPIXQ_E_NONE;
+}
+
+void mpixq_host_mpi_started(MPI_Request handle)
+{
+    struct mpixq_request *req = mpixq_request_find(handle);
+
+    if (req != NULL && req->is_collective && !req->was_started &&
+        mpixq_request_state(req) == MPIXQ_UNMATCHED) {
+        mpixq_request_is_mpis(req);
+    }
 }
 
 enum mpixq_error mpixq_host_claim(MPI_Request handle, struct mpixq_request **req_p)
@@ -63,6 +72,9 @@ enum mpixq_error mpixq_host_claim(MPI_Request handle, struct mpixq_request **req
         mpixq_graphs_refresh(&req->pair);
         if (mpixq_pair_has_failed(&req->pair)) {
             return MPIXQ_E_REQUEST_FAILED;
+        }
+        if (mpixq_graphs_keep_started(&req->pair)) {
+            return MPIXQ_E_REPLAY_ACTIVE;
         }
         if (req->pair.staging != NULL ||
             (req->is_partitioned && mpixq_partitions_of(req)->is_staged)) {
@@ -207,10 +219,18 @@ int mpixq_host_complete(struct mpixq_request *req, int code, MPI_Status *status)
     return code;
 }
 
+void mpixq_host_drive(void)
+{
+    if (!mpixq_progress_has_threads()) {
+        mpixq_parted_drive();
+    }
+}
+
 void mpixq_host_missed(void)
 {
     enum { EVERY = 16 };
 
+    mpixq_host_drive();
     if (atomic_fetch_add_explicit(&mpixq_host.misses, 1, memory_order_relaxed) % EVERY == 0) {
         mpixq_match_kick();
     }

@@ -46,6 +46,8 @@ MPI_Request mpixq_host_inactive(void);
 enum mpixq_error mpixq_host_claim(MPI_Request handle, struct mpixq_request **req_p);
 /* Give back what was claimed and not started. */
 void mpixq_host_unclaim(struct mpixq_request *req);
+/* MPI has started what is behind this handle: a collective that is not matched is active now. */
+void mpixq_host_mpi_started(MPI_Request handle);
 /* Start what was claimed; NULL entries are passed over. MPI_SUCCESS, or the code of the first start
  * that failed, whose handler has been invoked; the others have started. */
 int mpixq_host_start(const struct mpixq_call *call, struct mpixq_request *const reqs[], int n);
@@ -64,5 +66,8 @@ void mpixq_host_write_status(const struct mpixq_request *req, MPI_Status *status
 /* A test has found nothing: now and then, listen to the peers, whose failures nobody else hears of,
  * and drive MPI. */
 void mpixq_host_missed(void);
+/* Without a progress thread a call that waits goes on with all that consist of parts, as others may
+ * wait for what this process does for them. */
+void mpixq_host_drive(void);
 
 #endif

@@ -67,6 +67,9 @@ SLOW int start_checked(MPI_Request *request)
         return mpixq_host_start(&start_call, &req, 1);
     }
     rc = mpixq_next.Start(request);
+    if (rc == MPI_SUCCESS) {
+        mpixq_host_mpi_started(before);
+    }
     /* Open MPI gives a buffered send whose last message has not left another handle. */
     if (*request != before) {
         mpixq_request_rename(before, *request);
@@ -103,8 +106,8 @@ static int claim(struct starts *starts, const MPI_Request requests[])
     return MPI_SUCCESS;
 }
 
-/* MPI has started the rest: give the user the handles that it has changed. */
-static void copy_back(const struct starts *starts, MPI_Request requests[])
+/* MPI was to start the rest: give the user the handles that it has changed. */
+static void copy_back(const struct starts *starts, MPI_Request requests[], bool are_started)
 {
     int n_rest = 0;
 
@@ -112,6 +115,9 @@ static void copy_back(const struct starts *starts, MPI_Request requests[])
         if (starts->ours[i] == NULL) {
             MPI_Request after = starts->rest[n_rest++];
 
+            if (are_started) {
+                mpixq_host_mpi_started(requests[i]);
+            }
             if (after != requests[i]) {
                 mpixq_request_rename(requests[i], after);
                 requests[i] = after;
@@ -129,7 +135,7 @@ static int start_apart(struct starts *starts, MPI_Request requests[])
     }
     if (n_rest > 0) {
         rc = mpixq_next.Startall(n_rest, starts->rest);
-        copy_back(starts, requests);
+        copy_back(starts, requests, rc == MPI_SUCCESS);
     }
     if (rc != MPI_SUCCESS) {
         unclaim(starts, starts->n);
