@@ -143,8 +143,8 @@ extern "C" {
  *         MPIXQ_ERR_STATE        an element is not matched, or active
  *         MPIXQ_ERR_COMM         an element, or the queue, has failed
  *         MPIXQ_ERR_UNSUPPORTED  the channel of an element, or the stream of the queue, cannot; an
- *                                element is of another GPU than the queue; or the library has
- *                                another version of handles. The text says which
+ *                                element is partitioned, a collective that reads and writes memory
+ *                                of GPUs, or of another GPU; or handles have another version
  *         MPIXQ_ERR_RESOURCES    no memory
  */
 MPIXQ_PUBLIC int MPIXQ_Device_request_create(int count, MPI_Request requests[], MPIXQ_Queue queue,

@@ -4,20 +4,26 @@
  * Collectives whose buffers are in memory of a GPU, or only one of the two is, on a queue on a
  * stream of it: every element and the guards, several starts with new data. What the stream writes
  * before a start is sent, and what it reads after the wait is what was received. The host cannot
- * start them, and what leaves gaps there is refused on all ranks.
+ * start them, and what leaves gaps there is refused on all ranks. Argument "graph": the same from a
+ * graph that is captured once and replayed, and every other time by the queue after all; what was
+ * freed is not started by its graph. "fails", with the watchdog: one rank does not replay what the
+ * others do, whose waits end with errors, as does its own when it replays after all.
  */
 #include "mtest.h"
 
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "collective_names.h"
+#include "gpu_graph.h"
 #include "mtest_gpu.h"
 
 enum { MOST = 30000, GUARD = 16, ROUNDS = 3, UNSET = -77 };
 
 static void *stream;
 static MPIX_Queue queue;
+static bool by_graph;
 static int ranks;
 
 /* Integers in some memory, with guards on both sides, and what the host has of them. */
@@ -143,17 +149,36 @@ static int from_neighbors(int i)
     return 1000 * round_now + 17 * other + (i < block ? block + i : i - block);
 }
 
+static void enqueue(MPI_Request *r)
+{
+    MTEST_OK(MPIX_Enqueue_start(queue, r));
+    MTEST_OK(MPIX_Enqueue_wait(queue, r));
+}
+
+static void *capture(MPI_Request *r)
+{
+    gpu_graph_begin(stream, GPU_GRAPH_GLOBAL);
+    enqueue(r);
+    return gpu_graph_end_executable(stream);
+}
+
 static void run(const char *name, MPI_Request *r, struct array *in, int (*before)(int),
                 struct array *out, int (*untouched)(int), int (*after)(int))
 {
+    void *graph;
+
     MTEST_OK(MPIX_Match(r));
-    for (round_now = 0; round_now < ROUNDS; round_now++) {
+    graph = by_graph ? capture(r) : NULL;
+    for (round_now = 0; round_now < (by_graph ? 2 : 1) * ROUNDS; round_now++) {
         if (in != out) {
             fill(in, before);
         }
         fill(out, untouched);
-        MTEST_OK(MPIX_Enqueue_start(queue, r));
-        MTEST_OK(MPIX_Enqueue_wait(queue, r));
+        if (graph != NULL && round_now % 3 != 2) {
+            gpu_graph_launch(graph, stream);
+        } else {
+            enqueue(r);
+        }
         fetch(out);
         mtest_gpu_synchronize(stream);
         MTEST_OK(MPIX_Queue_wait(queue));
@@ -164,6 +189,9 @@ static void run(const char *name, MPI_Request *r, struct array *in, int (*before
         MTEST_KIND(MPI_Start(r), MPIXQ_ERR_UNSUPPORTED);
     }
     MTEST_OK(MPI_Request_free(r));
+    if (graph != NULL) {
+        gpu_graph_free_executable(graph);
+    }
 }
 
 static void reduce(enum mtest_memory from, enum mtest_memory to, int n)
@@ -259,18 +287,142 @@ static void refuse_gaps(void)
     unmake(&out);
 }
 
+/* By the queue, and by the host, which also has its turn with what graphs start. */
 static void barrier(void)
 {
+    MPI_Request r;
+    void *graph;
+
+    MTEST_OK(COLLECTIVE(Barrier_init)(MPI_COMM_WORLD, MPI_INFO_NULL, &r));
+    MTEST_OK(MPIX_Match(&r));
+    graph = by_graph ? capture(&r) : NULL;
+    for (int i = 0; i < ROUNDS; i++) {
+        enqueue(&r);
+        for (int k = 0; graph != NULL && k < 100; k++) {
+            gpu_graph_launch(graph, stream);
+        }
+        mtest_gpu_synchronize(stream);
+        MTEST_OK(MPIX_Queue_wait(queue));
+        MTEST_OK(MPI_Start(&r));
+        MTEST_OK(MPI_Wait(&r, MPI_STATUS_IGNORE));
+    }
+    MTEST_OK(MPI_Request_free(&r));
+    if (graph != NULL) {
+        gpu_graph_free_executable(graph);
+    }
+}
+
+/* One that was freed: its graph starts nothing, and the queue says why. */
+static void replay_freed(void)
+{
+    MPIX_Queue own_queue = MPIX_QUEUE_NULL;
+    void *own_stream = mtest_gpu_stream(), *graph;
+    MPI_Request r;
+
+    MTEST_OK(mtest_gpu_queue(&own_queue, MPIX_QUEUE_AUTO, &own_stream));
+    MTEST_OK(COLLECTIVE(Barrier_init)(MPI_COMM_WORLD, MPI_INFO_NULL, &r));
+    MTEST_OK(MPIX_Match(&r));
+    gpu_graph_begin(own_stream, GPU_GRAPH_GLOBAL);
+    MTEST_OK(MPIX_Enqueue_start(own_queue, &r));
+    MTEST_KIND(MPIX_Enqueue_start(own_queue, &r), MPIXQ_ERR_STATE);
+    MTEST_OK(MPIX_Enqueue_wait(own_queue, &r));
+    graph = gpu_graph_end_executable(own_stream);
+    gpu_graph_launch(graph, own_stream);
+    mtest_gpu_synchronize(own_stream);
+    MTEST_OK(MPIX_Queue_wait(own_queue));
+    MTEST_OK(MPI_Request_free(&r));
+    gpu_graph_launch(graph, own_stream);
+    mtest_gpu_synchronize(own_stream); /* it does not wait for what does not come */
+    MTEST_KIND(MPIX_Queue_wait(own_queue), MPIXQ_ERR_STATE);
+    gpu_graph_free_executable(graph);
+    MTEST_OK(MPIX_Queue_free(&own_queue));
+    mtest_gpu_stream_end(own_stream);
+}
+
+/* Rank 0 replays a start without a wait, and then once more: the others, who wait for that, hear of
+ * it. */
+static void replay_twice(void)
+{
+    MPIX_Queue own_queue = MPIX_QUEUE_NULL;
+    void *own_stream = mtest_gpu_stream(), *graph;
+    MPI_Request r;
+
+    MTEST_OK(mtest_gpu_queue(&own_queue, MPIX_QUEUE_AUTO, &own_stream));
+    MTEST_OK(COLLECTIVE(Barrier_init)(MPI_COMM_WORLD, MPI_INFO_NULL, &r));
+    MTEST_OK(MPIX_Match(&r));
+    gpu_graph_begin(own_stream, GPU_GRAPH_GLOBAL);
+    MTEST_OK(MPIX_Enqueue_start(own_queue, &r));
+    if (mtest_rank != 0) {
+        MTEST_OK(MPIX_Enqueue_wait(own_queue, &r));
+    }
+    graph = gpu_graph_end_executable(own_stream);
+    gpu_graph_launch(graph, own_stream);
+    mtest_gpu_synchronize(own_stream);
+    MTEST_OK(MPIX_Queue_wait(own_queue));
+    MTEST_OK(MPI_Barrier(MPI_COMM_WORLD));
+    gpu_graph_launch(graph, own_stream);
+    mtest_gpu_synchronize(own_stream);
+    MTEST_CLASS(MPIX_Queue_wait(own_queue), MTEST_ANY_CLASS);
+    MTEST_OK(MPIX_Queue_free(&own_queue));
+    MTEST_OK(MPI_Request_free(&r));
+    gpu_graph_free_executable(graph);
+    mtest_gpu_stream_end(own_stream);
+}
+
+/* A start by the host while a graph's is under way is refused, and does that no harm. */
+static void start_during_replay(void)
+{
+    void *graph;
     MPI_Request r;
 
     MTEST_OK(COLLECTIVE(Barrier_init)(MPI_COMM_WORLD, MPI_INFO_NULL, &r));
     MTEST_OK(MPIX_Match(&r));
-    for (int i = 0; i < ROUNDS; i++) {
-        MTEST_OK(MPIX_Enqueue_start(queue, &r));
-        MTEST_OK(MPIX_Enqueue_wait(queue, &r));
+    graph = capture(&r);
+    for (int i = 0; i < ROUNDS && ranks > 1; i++) {
+        int flag = 1;
+
+        if (mtest_rank == 0) {
+            gpu_graph_launch(graph, stream);
+            usleep(i * 20000);
+            MTEST_OK(MPI_Request_get_status(r, &flag, MPI_STATUS_IGNORE));
+            MTEST_EQ(flag, i == 0 ? flag : 0);
+            MTEST_KIND(MPI_Start(&r), MPIXQ_ERR_STATE);
+        }
+        MTEST_OK(MPI_Barrier(MPI_COMM_WORLD));
+        if (mtest_rank != 0) {
+            gpu_graph_launch(graph, stream);
+        }
+        mtest_gpu_synchronize(stream);
+        MTEST_OK(MPIX_Queue_wait(queue));
     }
-    MTEST_OK(MPIX_Queue_wait(queue));
     MTEST_OK(MPI_Request_free(&r));
+    gpu_graph_free_executable(graph);
+}
+
+static void fail(void)
+{
+    void *graph;
+    MPI_Request r;
+    int last = mtest_rank == ranks - 1;
+
+    MTEST_OK(COLLECTIVE(Barrier_init)(MPI_COMM_WORLD, MPI_INFO_NULL, &r));
+    MTEST_OK(MPIX_Match(&r));
+    graph = capture(&r);
+    gpu_graph_launch(graph, stream);
+    mtest_gpu_synchronize(stream);
+    MTEST_OK(MPIX_Queue_wait(queue));
+    for (int i = 0; i < 2; i++) {
+        if (last == i) {
+            gpu_graph_launch(graph, stream);
+            mtest_gpu_synchronize(stream);
+            MTEST_CLASS(MPIX_Queue_wait(queue), MTEST_ANY_CLASS);
+        }
+        MTEST_OK(MPI_Barrier(MPI_COMM_WORLD));
+    }
+    MTEST_OK(MPIX_Queue_free(&queue));
+    MTEST_OK(MPI_Request_free(&r));
+    gpu_graph_free_executable(graph);
+    MTEST_OK(mtest_gpu_queue(&queue, MPIX_QUEUE_AUTO, &stream));
 }
 
 int main(int argc, char **argv)
@@ -283,8 +435,16 @@ int main(int argc, char **argv)
         mtest_skip("this MPI has no persistent collectives, or MTEST_STREAM names no GPU");
         return mtest_end();
     }
+    by_graph = argc > 1;
+    if (by_graph && !gpu_graph_open()) {
+        mtest_skip("there are no graphs");
+        return mtest_end();
+    }
     stream = mtest_gpu_stream();
     MTEST_OK(mtest_gpu_queue(&queue, MPIX_QUEUE_AUTO, &stream));
+    if (by_graph && strcmp(argv[1], "fails") == 0) {
+        fail();
+    }
     for (size_t i = 0; i < sizeof counts / sizeof counts[0]; i++) {
         reduce(MTEST_DEVICE, MTEST_DEVICE, counts[i]);
         reduce(MTEST_PAGEABLE, MTEST_DEVICE, counts[i]);
@@ -297,6 +457,11 @@ int main(int argc, char **argv)
         neighbors(MTEST_PAGEABLE, MTEST_DEVICE, counts[i]);
     }
     barrier();
+    if (by_graph) {
+        replay_freed();
+        replay_twice();
+        start_during_replay();
+    }
     refuse_gaps();
     MTEST_OK(MPIX_Queue_free(&queue));
     mtest_gpu_stream_end(stream);

@@ -183,6 +183,8 @@ MPIXQ_ERROR(DEVICE_CHANNEL, MPIXQ_ERR_UNSUPPORTED, "cannot be started by kernels
 MPIXQ_ERROR(DEVICE_GPU, MPIXQ_ERR_UNSUPPORTED,
             "kernels of this queue's GPU cannot start the request: its buffer is in memory of "
             "another GPU, or graphs or kernels of another one start it")
+MPIXQ_ERROR(DEVICE_BOTH, MPIXQ_ERR_UNSUPPORTED,
+            "kernels cannot start a collective that reads memory of a GPU and writes such as well")
 MPIXQ_ERROR(DEVICE_STREAM, MPIXQ_ERR_UNSUPPORTED,
             "argument queue: it is not on a stream of a GPU on which the library uses kernels: "
             "mpixq_stream_by is thread or values (MPIXQ_GPU_OPS, or several processes on one GPU "

@@ -29,3 +29,5 @@ MPIXQ_ERROR(PARTITION_BYTES, MPIXQ_ERR_MATCH,
 MPIXQ_ERROR(PARTITION_QUEUE, MPIXQ_ERR_UNSUPPORTED,
             "a partitioned request whose buffer is in memory of a GPU, and that does not go by MPI "
             "or a NIC from there, cannot be started on a queue in this version")
+MPIXQ_ERROR(PARTITION_GRAPH, MPIXQ_ERR_UNSUPPORTED,
+            "a partitioned request cannot be captured into a graph, or be started by kernels")

@@ -9,6 +9,7 @@
 #include "failure.h"
 #include "queue.h"
 #include "stream/op.h"
+#include "tally.h"
 #include "trace_pairs.h"
 #include "util/alloc.h"
 #include "util/backoff.h"
@@ -142,15 +143,19 @@ void mpixq_parted_complete(struct mpixq_parted *parted, uint64_t start, bool has
 
 /* The channels. */
 
-/* It was enqueued and will not be started: peers would wait for it. */
-static void abandon(struct mpixq_pair *pair)
+void mpixq_parted_abandon(struct mpixq_pair *pair)
 {
     const struct mpixq_parted *parted = pair->end;
 
     mpixq_failure_abandon(pair);
-    for (int i = 0; pair->owner->is_collective && i < parted->n_used; i++) {
-        atomic_store(&pair->failed, true); /* which it has no peer to be told of */
-        mpixq_failure_abandon(&parted->parts[i]->pair);
+    if (!pair->owner->is_collective) {
+        return;
+    }
+    atomic_store(&pair->failed, true); /* which it has no peer to be told of */
+    for (int i = 0; i < parted->n_used; i++) {
+        if (parted->parts[i] != NULL) { /* not let go of */
+            mpixq_failure_abandon(&parted->parts[i]->pair);
+        }
     }
 }
 
@@ -160,7 +165,7 @@ void mpixq_parted_run(void *const args[], int n, mpixq_parted_start_fn *start)
 
     for (int i = 0; i < n; i++) {
         if (queue != NULL && mpixq_queue_has_failed(queue)) {
-            abandon(args[i]);
+            mpixq_parted_abandon(args[i]);
         } else {
             start(args[i], queue);
         }
@@ -184,9 +189,7 @@ static void go_on_with(void *const args[], int n)
 
 int mpixq_parted_wait(struct mpixq_queue *queue, struct mpixq_pair *pair, struct mpixq_op *op)
 {
-    mpixq_op_wait(op, MPIXQ_OP_WAIT, pair, mpixq_pair_done_word(pair), mpixq_pair_started(pair),
-                  &queue->failed);
-    op->poll = go_on_with;
+    mpixq_tally_wait(queue, pair, go_on_with, op);
     return 1;
 }
 

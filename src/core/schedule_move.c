@@ -12,7 +12,9 @@
 #include "queue.h"
 #include "schedule.h"
 #include "stream/op.h"
+#include "tally.h"
 #include "trace_pairs.h"
+#include "util/backoff.h"
 
 static bool is_message(const struct mpixq_step *step)
 {
@@ -69,13 +71,27 @@ static bool do_steps(struct mpixq_collective *collective, int end)
     return true;
 }
 
+static void complete(struct mpixq_collective *collective, uint64_t start, bool has_lock)
+{
+    struct mpixq_pair *pair = collective->parted.pair;
+    struct mpixq_tally *tally = mpixq_tally_of(pair);
+
+    if (tally != NULL) {
+        mpixq_tally_completes(tally, start);
+    }
+    mpixq_parted_complete(&collective->parted, start, has_lock);
+    if (tally != NULL && mpixq_pair_done(pair) >= start) {
+        mpixq_tally_completed(tally);
+    }
+}
+
 /* Go on by a round, if that can be done at once. */
 static bool advance(struct mpixq_collective *collective, uint64_t start, bool has_lock)
 {
     int end;
 
     if (collective->round == collective->n_rounds) {
-        mpixq_parted_complete(&collective->parted, start, has_lock);
+        complete(collective, start, has_lock);
         return false;
     }
     end = end_of_round(collective);
@@ -126,18 +142,96 @@ void mpixq_collective_go_on(struct mpixq_pair *pair, bool has_lock)
     atomic_store(&parted->busy, false);
 }
 
-static void start_whole(struct mpixq_pair *pair, struct mpixq_queue *queue)
+/* Nobody else looks at it, or by who is busy with it. */
+static void begin(struct mpixq_pair *pair)
 {
     struct mpixq_collective *collective = pair->end;
 
-    (void)queue;
     mpixq_trace_start_executed(pair);
     atomic_store(&collective->round, 0);
     collective->first = 0;
     collective->has_begun = false;
     mpixq_parted_list(&collective->parted);
     atomic_fetch_add(&pair->executed, 1); /* others go on with it from here */
+}
+
+static bool is_active(const struct mpixq_pair *pair)
+{
+    return mpixq_pair_executed(pair) > mpixq_pair_done(pair);
+}
+
+/* By a thread, of a collective that graphs or kernels start as well; not busy, so they may. */
+static void start_counted(struct mpixq_pair *pair, struct mpixq_tally *tally,
+                          struct mpixq_queue *queue)
+{
+    struct mpixq_parted *parted = pair->end;
+    struct mpixq_backoff backoff;
+    bool was_active;
+
+    mpixq_backoff_begin(&backoff);
+    while (atomic_exchange(&parted->busy, true)) {
+        mpixq_backoff_pause(&backoff);
+    }
+    was_active = is_active(pair) || mpixq_tally_is_under_way(tally);
+    if (!was_active) {
+        mpixq_tally_begin(tally, queue);
+        begin(pair);
+    }
+    atomic_store(&parted->busy, false);
+    if (was_active) {
+        mpixq_parted_abandon(pair);
+        mpixq_queue_fail(mpixq_graphs_queue(pair), pair, mpixq_error_code(MPIXQ_E_REPLAY_ACTIVE),
+                         "start");
+    }
+}
+
+static void start_whole(struct mpixq_pair *pair, struct mpixq_queue *queue)
+{
+    struct mpixq_tally *tally = mpixq_tally_of(pair);
+
+    if (tally != NULL && !mpixq_tally_is_older(tally)) {
+        start_counted(pair, tally, queue);
+    } else {
+        begin(pair);
+    }
     mpixq_collective_go_on(pair, false);
+}
+
+/* What a graph or a kernel has counted is started. */
+static enum mpixq_tally_next start_next(struct mpixq_pair *pair, struct mpixq_tally *tally)
+{
+    struct mpixq_parted *parted = pair->end;
+    enum mpixq_tally_next next = MPIXQ_TALLY_NONE;
+
+    if (atomic_exchange(&parted->busy, true)) {
+        return MPIXQ_TALLY_NONE;
+    }
+    if (!is_active(pair)) {
+        next = mpixq_tally_next(tally);
+    }
+    if (next == MPIXQ_TALLY_START) {
+        begin(pair);
+    }
+    atomic_store(&parted->busy, false);
+    return next;
+}
+
+static void follow_graphs(struct mpixq_pair *pair)
+{
+    struct mpixq_tally *tally = mpixq_tally_of(pair);
+
+    mpixq_collective_go_on(pair, false);
+    switch (start_next(pair, tally)) {
+    case MPIXQ_TALLY_NONE:
+        break;
+    case MPIXQ_TALLY_START:
+        mpixq_collective_go_on(pair, false);
+        break;
+    case MPIXQ_TALLY_DROP:
+        mpixq_parted_abandon(pair);
+        mpixq_tally_dropped(tally);
+        break;
+    }
 }
 
 static void run_starts(void *const args[], int n, bool by_gpu)
@@ -149,9 +243,12 @@ static void run_starts(void *const args[], int n, bool by_gpu)
 static int collective_start(struct mpixq_queue *queue, struct mpixq_pair *const pairs[], int n,
                             struct mpixq_op ops[])
 {
-    (void)queue;
     for (int i = 0; i < n; i++) {
-        mpixq_op_call(&ops[i], MPIXQ_OP_CALL, run_starts, pairs[i]);
+        struct mpixq_tally *tally = queue != NULL ? mpixq_tally_of(pairs[i]) : NULL;
+
+        if (tally == NULL || !mpixq_tally_start(tally, queue, &ops[i])) {
+            mpixq_op_call(&ops[i], MPIXQ_OP_CALL, run_starts, pairs[i]);
+        }
     }
     return n;
 }
@@ -190,6 +287,12 @@ static const struct mpixq_channel_gpus collective_gpus = {.attend = mpixq_parted
 static const struct mpixq_channel_report collective_report = {.what_is_missing =
                                                                   collective_what_is_missing};
 
+static const struct mpixq_channel_graphs collective_graphs = {.go_on = follow_graphs,
+                                                              .refresh = mpixq_tally_refresh,
+                                                              .halt = mpixq_tally_halt,
+                                                              .close = mpixq_tally_close,
+                                                              .describe = mpixq_tally_describe};
+
 /* For queues and their counts it is one of the fallback's, which the host makes as well. */
 const struct mpixq_channel mpixq_channel_collective = {
     .name = "collective",
@@ -198,6 +301,7 @@ const struct mpixq_channel mpixq_channel_collective = {
     .gpus = &collective_gpus,
     .upkeep = &collective_upkeep,
     .report = &collective_report,
+    .graphs = &collective_graphs,
     .start = collective_start,
     .wait = mpixq_parted_wait,
     .poll = mpixq_parted_poll,

@@ -63,6 +63,22 @@ static void fill_end(struct mpixq_tally *tally, char *seen)
     gpu->floor = mpixq_pair_started(tally->pair);
 }
 
+/* What is staged is copied at once from now on, and in graphs unless the request was freed. */
+static void fill_copy(const struct mpixq_tally *tally, int which, const struct mpixq_copy **copy_p)
+{
+    struct mpixq_copy *whole = &tally->pair->staging->whole[which];
+
+    if (*copy_p == NULL) {
+        return;
+    }
+    *whole = **copy_p;
+    whole->n_parts = 0;
+    whole->arrived = NULL;
+    tally->pair->staging->captured[which] = *whole;
+    tally->pair->staging->captured[which].closed = &tally->gpu.move.own->closed;
+    *copy_p = whole;
+}
+
 /* The words of most were provided, but their number is not known. */
 static struct mpixq_tally_words *take_words(struct mpixq_queue *queue, char **seen_p,
                                             const struct mpixq_tally_slab **slab_p)
@@ -96,13 +112,8 @@ struct mpixq_tally *mpixq_tally_create(struct mpixq_pair *pair, struct mpixq_que
     fill_end(tally, seen);
     atomic_store(&tally->begun, tally->gpu.floor);
     if (pair->staging != NULL) {
-        pair->staging->whole = pair->staging->copy;
-        pair->staging->whole.n_parts = 0;
-        pair->staging->whole.arrived = NULL;
-        pair->staging->before = mpixq_pair_is_send(pair) ? &pair->staging->whole : NULL;
-        pair->staging->after = mpixq_pair_is_send(pair) ? NULL : &pair->staging->whole;
-        pair->staging->captured = pair->staging->whole;
-        pair->staging->captured.closed = &tally->gpu.move.own->closed;
+        fill_copy(tally, 0, &pair->staging->before);
+        fill_copy(tally, 1, &pair->staging->after);
     }
     return tally;
 }
@@ -135,7 +146,7 @@ bool mpixq_tally_can_count(const struct mpixq_pair *pair, const struct mpixq_str
     const struct mpixq_tally *tally = mpixq_tally_of(pair);
 
     return stream->rings && (tally == NULL || mpixq_tally_suits(tally, stream)) &&
-           (pair->staging == NULL || pair->staging->copy.place == stream->place);
+           (pair->staging == NULL || pair->staging->place == stream->place);
 }
 
 /* Of graphs (graphs.h). */
@@ -172,6 +183,8 @@ void mpixq_tally_describe(const struct mpixq_pair *pair, struct mpixq_device_req
 {
     const struct mpixq_tally *tally = mpixq_tally_of(pair);
     const struct mpixq_move *move = &tally->gpu.move;
+    const struct mpixq_copy *before = mpixq_pair_copy_before(pair);
+    const struct mpixq_copy *copy = before != NULL ? before : mpixq_pair_copy_after(pair);
 
     *device = (struct mpixq_device_request){
         .bytes = pair->bytes,
@@ -181,13 +194,13 @@ void mpixq_tally_describe(const struct mpixq_pair *pair, struct mpixq_device_req
         .peer_told = (struct mpixq_device_told *)(void *)move->peer_told,
         .floor = tally->gpu.floor,
         .pair = pair->id,
-        .is_send = mpixq_pair_is_send(pair),
+        .is_send = mpixq_pair_is_send(pair) || before != NULL,
         .is_host = 1,
         .abi = MPIXQ_DEVICE_ABI};
-    if (pair->staging != NULL) {
-        device->to = pair->staging->whole.to;
-        device->from = pair->staging->whole.from;
-        device->bytes = pair->staging->whole.bytes;
+    if (copy != NULL) {
+        device->to = copy->to;
+        device->from = copy->from;
+        device->bytes = copy->bytes;
     }
 }
 
@@ -300,16 +313,21 @@ bool mpixq_tally_start(struct mpixq_tally *tally, const struct mpixq_queue *queu
     return true;
 }
 
-bool mpixq_tally_wait(struct mpixq_tally *tally, const struct mpixq_queue *queue,
-                      struct mpixq_op *op)
+void mpixq_tally_wait(const struct mpixq_queue *queue, struct mpixq_pair *pair,
+                      mpixq_op_poll_fn *poll, struct mpixq_op *op)
 {
-    if (!mpixq_tally_suits(tally, queue->stream)) {
-        return false;
+    struct mpixq_tally *tally = mpixq_tally_of(pair);
+
+    if (tally != NULL && mpixq_tally_suits(tally, queue->stream)) {
+        mpixq_op_wait(op, MPIXQ_OP_TAKE, pair, mpixq_pair_done_word(pair), mpixq_pair_started(pair),
+                      &queue->failed);
+        op->gpu.end = &tally->gpu;
+        return;
     }
-    mpixq_op_wait(op, MPIXQ_OP_TAKE, tally->pair, mpixq_pair_done_word(tally->pair),
-                  mpixq_pair_started(tally->pair), &queue->failed);
-    op->gpu.end = &tally->gpu;
-    return true;
+    mpixq_op_wait(op, MPIXQ_OP_WAIT, pair,
+                  tally != NULL ? &tally->done : mpixq_pair_done_word(pair),
+                  tally != NULL ? tally->enqueued : mpixq_pair_started(pair), &queue->failed);
+    op->poll = poll;
 }
 
 /* Of channels. */
@@ -357,16 +375,21 @@ void mpixq_tally_begin(struct mpixq_tally *tally, const struct mpixq_queue *queu
     atomic_store(&tally->words->told.started, number);
 }
 
-/* A start of a thread is waited for by threads alone, unless a graph waits for it by now. */
+/* A start of a thread is waited for by threads alone, unless a graph waits for it by now. Whoever
+ * sees it done may replay a graph with the next one at once, whose kernel wants it waited for. */
+void mpixq_tally_completes(struct mpixq_tally *tally, uint64_t done)
+{
+    if (tally->by != MPIXQ_BY_GPU) {
+        (void)mpixq_pair_raise(&tally->words->own.waited, done);
+    }
+}
+
 void mpixq_tally_completed(struct mpixq_tally *tally)
 {
-    uint64_t done = mpixq_pair_done(tally->pair);
-
-    atomic_store(&tally->words->own.done, done);
+    atomic_store(&tally->words->own.done, mpixq_pair_done(tally->pair));
     if (tally->by == MPIXQ_BY_GPU) {
         return;
     }
-    (void)mpixq_pair_raise(&tally->words->own.waited, done);
     if (tally->by == MPIXQ_BY_STREAM) {
         atomic_store_explicit(&tally->done, tally->given, memory_order_release);
     }

@@ -86,12 +86,14 @@ void mpixq_tally_describe(const struct mpixq_pair *pair, struct mpixq_device_req
 void mpixq_tally_halt(struct mpixq_pair *pair);
 void mpixq_tally_close(struct mpixq_pair *pair);
 
-/* Fill the operation of a start, or of a wait, by this queue. False: its stream cannot count. Then
- * a start is a call, and its wait one for the word done to reach the number enqueued. */
+/* Fill the operation of a start by this queue. False: its stream cannot count, and the start is a
+ * call. */
 bool mpixq_tally_start(struct mpixq_tally *tally, const struct mpixq_queue *queue,
                        struct mpixq_op *op);
-bool mpixq_tally_wait(struct mpixq_tally *tally, const struct mpixq_queue *queue,
-                      struct mpixq_op *op);
+/* Fill that of a wait, also of a pair without a tally. A GPU that cannot count, and a thread, which
+ * polls if it is given a function, wait for the word done to reach the number enqueued. */
+void mpixq_tally_wait(const struct mpixq_queue *queue, struct mpixq_pair *pair,
+                      mpixq_op_poll_fn *poll, struct mpixq_op *op);
 
 /* In the channel's exclusion, which keeps all but one thread from the starts of the pair. */
 enum mpixq_tally_next { MPIXQ_TALLY_NONE, MPIXQ_TALLY_START, MPIXQ_TALLY_DROP };
@@ -103,7 +105,8 @@ void mpixq_tally_dropped(struct mpixq_tally *tally);
  * mpixq_tally_is_older says so, and is none of the tally's. */
 bool mpixq_tally_is_older(const struct mpixq_tally *tally);
 void mpixq_tally_begin(struct mpixq_tally *tally, const struct mpixq_queue *queue);
-/* After done of the pair was counted. */
+/* Before done of the pair is counted up to this number, and after that. */
+void mpixq_tally_completes(struct mpixq_tally *tally, uint64_t done);
 void mpixq_tally_completed(struct mpixq_tally *tally);
 
 #endif

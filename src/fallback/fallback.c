@@ -139,6 +139,9 @@ static void complete(struct mpixq_pair *pair)
     end->received += end->parts == NULL;
     if (end->parts == NULL || !end->parts->broken_off) {
         mpixq_trace_completed(pair);
+        if (tally != NULL) {
+            mpixq_tally_completes(tally, mpixq_pair_done(pair) + 1);
+        }
         mpixq_fallback_count(&pair->done);
         if (tally != NULL) {
             mpixq_tally_completed(tally);
@@ -288,15 +291,7 @@ static void fallback_poll_many(struct mpixq_pair *const pairs[], int n, bool don
 
 static int fallback_wait(struct mpixq_queue *queue, struct mpixq_pair *pair, struct mpixq_op *op)
 {
-    struct mpixq_tally *tally = mpixq_tally_of(pair);
-
-    if (tally != NULL && mpixq_tally_wait(tally, queue, op)) {
-        return 1;
-    }
-    mpixq_op_wait(op, MPIXQ_OP_WAIT, pair,
-                  tally != NULL ? &tally->done : mpixq_pair_done_word(pair),
-                  tally != NULL ? tally->enqueued : mpixq_pair_started(pair), &queue->failed);
-    op->poll = poll_many;
+    mpixq_tally_wait(queue, pair, poll_many, op);
     return 1;
 }
 

@@ -141,7 +141,7 @@ static void start_counted(struct mpixq_pair *pair, struct mpixq_tally *tally,
 {
     struct end *end = pair->end;
 
-    if (end->active) {
+    if (end->active || mpixq_tally_is_under_way(tally)) {
         mpixq_end_leave(end);
         mpixq_fallback_fail(pair, mpixq_error_code(MPIXQ_E_REPLAY_ACTIVE), "start");
         return;

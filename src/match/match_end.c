@@ -182,7 +182,8 @@ void mpixq_match_tell_failure(const struct mpixq_pair *pair)
 {
     struct mpixq_record record = {.kind = MPIXQ_WIRE_FAILURE, .u.failure.id = pair->peer_id};
 
-    if (pair->peer_world == MPI_PROC_NULL) { /* a collective's: its messages' are told */
+    if (pair->peer_world == MPI_PROC_NULL) {
+        mpixq_match_fail_parts(pair->owner);
         return;
     }
     if (!mpixq_control_send(pair->peer_world, &record)) {

@@ -289,6 +289,20 @@ void mpixq_match_release_parts(struct mpixq_request *req)
     }
 }
 
+void mpixq_match_fail_parts(const struct mpixq_request *req)
+{
+    const struct mpixq_parted *parted =
+        req != NULL && req->is_collective ? mpixq_parted_of(req) : NULL;
+
+    for (int i = 0; parted != NULL && i < parted->n_used; i++) {
+        struct mpixq_request *part = parted->parts[i];
+
+        if (part != NULL && !atomic_exchange(&part->pair.failed, true)) {
+            mpixq_match_tell_failure(&part->pair);
+        }
+    }
+}
+
 /* The match of the whole ends with an error. The peer may take it for matched. */
 static void fail_whole(struct mpixq_split *split, enum mpixq_error error, uint32_t other_channels)
 {

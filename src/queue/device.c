@@ -27,7 +27,10 @@ static enum mpixq_error check(const struct mpixq_queue *queue, const struct mpix
     }
     graphs = req->pair.channel->graphs;
     if (graphs == NULL || graphs->describe == NULL) {
-        return MPIXQ_E_DEVICE_CHANNEL;
+        return req->is_partitioned ? MPIXQ_E_PARTITION_GRAPH : MPIXQ_E_DEVICE_CHANNEL;
+    }
+    if (mpixq_pair_copy_before(&req->pair) != NULL && mpixq_pair_copy_after(&req->pair) != NULL) {
+        return MPIXQ_E_DEVICE_BOTH;
     }
     error = mpixq_enqueue_check_first(queue, req);
     if (error != MPIXQ_E_NONE) {

@@ -17,8 +17,10 @@ static enum mpixq_error check(const struct mpixq_queue *queue, const struct mpix
     if (error != MPIXQ_E_NONE) {
         return error;
     }
-    return req->pair.channel->graphs == NULL ? MPIXQ_E_GRAPH_CHANNEL
-                                             : mpixq_enqueue_check_first(queue, req);
+    if (req->pair.channel->graphs == NULL) {
+        return req->is_partitioned ? MPIXQ_E_PARTITION_GRAPH : MPIXQ_E_GRAPH_CHANNEL;
+    }
+    return mpixq_enqueue_check_first(queue, req);
 }
 
 static bool is_started(const struct mpixq_queue *queue, const struct mpixq_pair *pair)
@@ -75,12 +77,11 @@ static int fill(struct mpixq_queue *queue, int n, bool starts)
     for (int i = 0; i < n; i++) {
         struct mpixq_pair *pair = queue->pairs[i];
         struct mpixq_op *op = &queue->list[n_ops];
+        bool copies = (starts ? mpixq_pair_copy_before(pair) : mpixq_pair_copy_after(pair)) != NULL;
 
         if (starts ? pair->channel->start(queue, &pair, 1, op) > 0
                    : pair->channel->wait(queue, pair, op)) {
-            op->copy = pair->staging != NULL && starts == mpixq_pair_is_send(pair)
-                           ? &pair->staging->captured
-                           : NULL;
+            op->copy = copies ? &pair->staging->captured[starts ? 0 : 1] : NULL;
             n_ops++;
         }
     }

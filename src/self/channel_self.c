@@ -138,6 +138,9 @@ static void complete(struct mpixq_pair *pair)
 {
     struct mpixq_tally *tally = mpixq_tally_of(pair);
 
+    if (tally != NULL) {
+        mpixq_tally_completes(tally, mpixq_pair_done(pair) + 1);
+    }
     atomic_fetch_add_explicit(&pair->done, 1, memory_order_release);
     if (tally != NULL) {
         mpixq_tally_completed(tally);
@@ -184,7 +187,7 @@ static void start_counted(struct mpixq_pair *pair, struct mpixq_tally *tally,
     bool is_active;
 
     mpixq_lock_acquire(&link->lock);
-    is_active = mpixq_pair_is_in_flight(pair);
+    is_active = mpixq_pair_is_in_flight(pair) || mpixq_tally_is_under_way(tally);
     if (!is_active) {
         mpixq_tally_begin(tally, queue);
         mpixq_trace_start_executed(pair);
@@ -259,14 +262,7 @@ static int self_start(struct mpixq_queue *queue, struct mpixq_pair *const pairs[
 
 static int self_wait(struct mpixq_queue *queue, struct mpixq_pair *pair, struct mpixq_op *op)
 {
-    struct mpixq_tally *tally = mpixq_tally_of(pair);
-
-    if (tally != NULL && mpixq_tally_wait(tally, queue, op)) {
-        return 1;
-    }
-    mpixq_op_wait(op, MPIXQ_OP_WAIT, pair,
-                  tally != NULL ? &tally->done : mpixq_pair_done_word(pair),
-                  tally != NULL ? tally->enqueued : mpixq_pair_started(pair), &queue->failed);
+    mpixq_tally_wait(queue, pair, NULL, op);
     return 1;
 }
 

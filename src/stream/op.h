@@ -122,6 +122,9 @@ static inline size_t mpixq_slot_bytes(uint64_t bytes)
 
 enum { MPIXQ_PAIR_OPS = 4 }; /* of a start of a pair, or of a wait for it, at most */
 
+/* Any thread: drive those that are waited for. Must not block. */
+typedef void mpixq_op_poll_fn(void *const args[], int n);
+
 /* The first half is all that a thread of the host reads of a start. */
 struct mpixq_op {
     uint8_t kind;       /* enum mpixq_op_kind */
@@ -151,7 +154,7 @@ struct mpixq_op {
     const struct mpixq_copy *copy;
     /* Of waits. Poll is called again and again until the word is there, with the args of all that
      * are waited for together and are not there yet; NULL: somebody else sets the word. */
-    void (*poll)(void *const args[], int n);
+    mpixq_op_poll_fn *poll;
     const atomic_int *failed;
 };
 
