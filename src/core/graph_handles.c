@@ -93,7 +93,7 @@ enum mpixq_handled mpixq_graphs_find_handled(uint64_t id)
     return look_for_a_while(look_at_handled, &id);
 }
 
-bool mpixq_graphs_keep_started(struct mpixq_pair *pair)
+bool mpixq_graphs_keep_started_slow(struct mpixq_pair *pair)
 {
     return look_for_a_while(look_at_pair, pair) == MPIXQ_HANDLED_ACTIVE;
 }

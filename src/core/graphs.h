@@ -107,7 +107,12 @@ void mpixq_graphs_give_back(uint64_t id);
  * look again for up to half a second, before they say yes. Threads of the program. */
 enum mpixq_handled { MPIXQ_HANDLED_UNKNOWN, MPIXQ_HANDLED_IDLE, MPIXQ_HANDLED_ACTIVE };
 enum mpixq_handled mpixq_graphs_find_handled(uint64_t id);
-bool mpixq_graphs_keep_started(struct mpixq_pair *pair);
+bool mpixq_graphs_keep_started_slow(struct mpixq_pair *pair);
+static inline bool mpixq_graphs_keep_started(struct mpixq_pair *pair)
+{
+    return __builtin_expect(atomic_load(&pair->counted) != NULL, false) &&
+           mpixq_graphs_keep_started_slow(pair);
+}
 /* Does any graph have it, or a handle? Any thread. */
 bool mpixq_graphs_have(const struct mpixq_pair *pair);
 

@@ -313,20 +313,18 @@ bool mpixq_tally_start(struct mpixq_tally *tally, const struct mpixq_queue *queu
     return true;
 }
 
-void mpixq_tally_wait(const struct mpixq_queue *queue, struct mpixq_pair *pair,
-                      mpixq_op_poll_fn *poll, struct mpixq_op *op)
+void mpixq_tally_wait_slow(const struct mpixq_queue *queue, struct mpixq_tally *tally,
+                           mpixq_op_poll_fn *poll, struct mpixq_op *op)
 {
-    struct mpixq_tally *tally = mpixq_tally_of(pair);
+    struct mpixq_pair *pair = tally->pair;
 
-    if (tally != NULL && mpixq_tally_suits(tally, queue->stream)) {
+    if (mpixq_tally_suits(tally, queue->stream)) {
         mpixq_op_wait(op, MPIXQ_OP_TAKE, pair, mpixq_pair_done_word(pair), mpixq_pair_started(pair),
                       &queue->failed);
         op->gpu.end = &tally->gpu;
         return;
     }
-    mpixq_op_wait(op, MPIXQ_OP_WAIT, pair,
-                  tally != NULL ? &tally->done : mpixq_pair_done_word(pair),
-                  tally != NULL ? tally->enqueued : mpixq_pair_started(pair), &queue->failed);
+    mpixq_op_wait(op, MPIXQ_OP_WAIT, pair, &tally->done, tally->enqueued, &queue->failed);
     op->poll = poll;
 }
 

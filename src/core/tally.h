@@ -19,6 +19,7 @@
 #include "comm/error.h"
 #include "graphs.h"
 #include "pair.h"
+#include "queue.h"
 #include "stream/op.h"
 
 struct mpixq_stream;
@@ -92,8 +93,21 @@ bool mpixq_tally_start(struct mpixq_tally *tally, const struct mpixq_queue *queu
                        struct mpixq_op *op);
 /* Fill that of a wait, also of a pair without a tally. A GPU that cannot count, and a thread, which
  * polls if it is given a function, wait for the word done to reach the number enqueued. */
-void mpixq_tally_wait(const struct mpixq_queue *queue, struct mpixq_pair *pair,
-                      mpixq_op_poll_fn *poll, struct mpixq_op *op);
+void mpixq_tally_wait_slow(const struct mpixq_queue *queue, struct mpixq_tally *tally,
+                           mpixq_op_poll_fn *poll, struct mpixq_op *op);
+static inline void mpixq_tally_wait(const struct mpixq_queue *queue, struct mpixq_pair *pair,
+                                    mpixq_op_poll_fn *poll, struct mpixq_op *op)
+{
+    struct mpixq_tally *tally = mpixq_tally_of(pair);
+
+    if (tally != NULL) {
+        mpixq_tally_wait_slow(queue, tally, poll, op);
+        return;
+    }
+    mpixq_op_wait(op, MPIXQ_OP_WAIT, pair, mpixq_pair_done_word(pair), mpixq_pair_started(pair),
+                  &queue->failed);
+    op->poll = poll;
+}
 
 /* In the channel's exclusion, which keeps all but one thread from the starts of the pair. */
 enum mpixq_tally_next { MPIXQ_TALLY_NONE, MPIXQ_TALLY_START, MPIXQ_TALLY_DROP };
