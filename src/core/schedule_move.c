@@ -107,22 +107,6 @@ static bool advance(struct mpixq_collective *collective, uint64_t start, bool ha
     return true;
 }
 
-/* Others wait for what this process does not do any more. */
-static void fail_parts(struct mpixq_collective *collective)
-{
-    int code = atomic_load(&collective->parted.pair->error);
-
-    for (int i = 0; i < collective->parted.n_used; i++) {
-        struct mpixq_request *part = collective->parted.parts[i];
-
-        if (part != NULL && !mpixq_pair_has_failed(&part->pair)) {
-            mpixq_failure_of(part->pair.id,
-                             code != MPI_SUCCESS ? code : mpixq_pair_peer_failed(&part->pair),
-                             "collective");
-        }
-    }
-}
-
 void mpixq_collective_go_on(struct mpixq_pair *pair, bool has_lock)
 {
     struct mpixq_collective *collective = pair->end;
@@ -136,7 +120,7 @@ void mpixq_collective_go_on(struct mpixq_pair *pair, bool has_lock)
            advance(collective, start, has_lock)) {
     }
     if (mpixq_pair_has_failed(pair)) {
-        fail_parts(collective);
+        mpixq_parted_abandon(pair);
         mpixq_parted_unlist(parted, has_lock);
     }
     atomic_store(&parted->busy, false);
@@ -160,7 +144,7 @@ static bool is_active(const struct mpixq_pair *pair)
     return mpixq_pair_executed(pair) > mpixq_pair_done(pair);
 }
 
-/* By a thread, of a collective that graphs or kernels start as well; not busy, so they may. */
+/* A start by a thread of what graphs or kernels start as well. */
 static void start_counted(struct mpixq_pair *pair, struct mpixq_tally *tally,
                           struct mpixq_queue *queue)
 {

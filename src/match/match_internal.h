@@ -59,8 +59,8 @@ bool mpixq_match_split_released(struct mpixq_request *req, int source);
 /* Threads of the program, with no lock, as mpixq_match_open. */
 bool mpixq_match_begin_splits(void);
 void mpixq_match_release_parts(struct mpixq_request *req);
-/* A collective has failed; or NULL, or another request: nothing. Under the lock: its messages have
- * failed too, and their peers are told. */
+/* Under the lock: if it is a collective, all its messages fail with it, and their peers are told.
+ * NULL, or another request: nothing happens. */
 void mpixq_match_fail_parts(const struct mpixq_request *req);
 /* Under the matching lock, as mpixq_match_release. */
 void mpixq_match_release_one(struct mpixq_request *req);
