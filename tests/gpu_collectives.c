@@ -312,61 +312,66 @@ static void barrier(void)
     }
 }
 
-/* One that was freed: its graph starts nothing, and the queue says why. */
+/* A barrier that is captured on a queue of its own, which then fails. */
+struct doomed {
+    void *stream, *graph;
+    MPIX_Queue queue;
+    MPI_Request r;
+};
+
+static void doomed_make(struct doomed *d, bool with_wait)
+{
+    *d = (struct doomed){.stream = mtest_gpu_stream(), .queue = MPIX_QUEUE_NULL};
+    MTEST_OK(mtest_gpu_queue(&d->queue, MPIX_QUEUE_AUTO, &d->stream));
+    MTEST_OK(COLLECTIVE(Barrier_init)(MPI_COMM_WORLD, MPI_INFO_NULL, &d->r));
+    MTEST_OK(MPIX_Match(&d->r));
+    gpu_graph_begin(d->stream, GPU_GRAPH_GLOBAL);
+    MTEST_OK(MPIX_Enqueue_start(d->queue, &d->r));
+    MTEST_KIND(MPIX_Enqueue_start(d->queue, &d->r), MPIXQ_ERR_STATE);
+    if (with_wait) {
+        MTEST_OK(MPIX_Enqueue_wait(d->queue, &d->r));
+    }
+    d->graph = gpu_graph_end_executable(d->stream);
+}
+
+static int doomed_replay(struct doomed *d)
+{
+    gpu_graph_launch(d->graph, d->stream);
+    mtest_gpu_synchronize(d->stream);
+    return MPIX_Queue_wait(d->queue);
+}
+
+static void doomed_end(struct doomed *d)
+{
+    gpu_graph_free_executable(d->graph);
+    MTEST_OK(MPIX_Queue_free(&d->queue));
+    mtest_gpu_stream_end(d->stream);
+}
+
+/* One that was freed: its graph starts nothing, waits for nothing, and the queue says why. */
 static void replay_freed(void)
 {
-    MPIX_Queue own_queue = MPIX_QUEUE_NULL;
-    void *own_stream = mtest_gpu_stream(), *graph;
-    MPI_Request r;
+    struct doomed d;
 
-    MTEST_OK(mtest_gpu_queue(&own_queue, MPIX_QUEUE_AUTO, &own_stream));
-    MTEST_OK(COLLECTIVE(Barrier_init)(MPI_COMM_WORLD, MPI_INFO_NULL, &r));
-    MTEST_OK(MPIX_Match(&r));
-    gpu_graph_begin(own_stream, GPU_GRAPH_GLOBAL);
-    MTEST_OK(MPIX_Enqueue_start(own_queue, &r));
-    MTEST_KIND(MPIX_Enqueue_start(own_queue, &r), MPIXQ_ERR_STATE);
-    MTEST_OK(MPIX_Enqueue_wait(own_queue, &r));
-    graph = gpu_graph_end_executable(own_stream);
-    gpu_graph_launch(graph, own_stream);
-    mtest_gpu_synchronize(own_stream);
-    MTEST_OK(MPIX_Queue_wait(own_queue));
-    MTEST_OK(MPI_Request_free(&r));
-    gpu_graph_launch(graph, own_stream);
-    mtest_gpu_synchronize(own_stream); /* it does not wait for what does not come */
-    MTEST_KIND(MPIX_Queue_wait(own_queue), MPIXQ_ERR_STATE);
-    gpu_graph_free_executable(graph);
-    MTEST_OK(MPIX_Queue_free(&own_queue));
-    mtest_gpu_stream_end(own_stream);
+    doomed_make(&d, true);
+    MTEST_OK(doomed_replay(&d));
+    MTEST_OK(MPI_Request_free(&d.r));
+    MTEST_KIND(doomed_replay(&d), MPIXQ_ERR_STATE);
+    doomed_end(&d);
 }
 
 /* Rank 0 replays a start without a wait, and then once more: the others, who wait for that, hear of
  * it. */
 static void replay_twice(void)
 {
-    MPIX_Queue own_queue = MPIX_QUEUE_NULL;
-    void *own_stream = mtest_gpu_stream(), *graph;
-    MPI_Request r;
+    struct doomed d;
 
-    MTEST_OK(mtest_gpu_queue(&own_queue, MPIX_QUEUE_AUTO, &own_stream));
-    MTEST_OK(COLLECTIVE(Barrier_init)(MPI_COMM_WORLD, MPI_INFO_NULL, &r));
-    MTEST_OK(MPIX_Match(&r));
-    gpu_graph_begin(own_stream, GPU_GRAPH_GLOBAL);
-    MTEST_OK(MPIX_Enqueue_start(own_queue, &r));
-    if (mtest_rank != 0) {
-        MTEST_OK(MPIX_Enqueue_wait(own_queue, &r));
-    }
-    graph = gpu_graph_end_executable(own_stream);
-    gpu_graph_launch(graph, own_stream);
-    mtest_gpu_synchronize(own_stream);
-    MTEST_OK(MPIX_Queue_wait(own_queue));
+    doomed_make(&d, mtest_rank != 0);
+    MTEST_OK(doomed_replay(&d));
     MTEST_OK(MPI_Barrier(MPI_COMM_WORLD));
-    gpu_graph_launch(graph, own_stream);
-    mtest_gpu_synchronize(own_stream);
-    MTEST_CLASS(MPIX_Queue_wait(own_queue), MTEST_ANY_CLASS);
-    MTEST_OK(MPIX_Queue_free(&own_queue));
-    MTEST_OK(MPI_Request_free(&r));
-    gpu_graph_free_executable(graph);
-    mtest_gpu_stream_end(own_stream);
+    MTEST_CLASS(doomed_replay(&d), MTEST_ANY_CLASS);
+    MTEST_OK(MPI_Request_free(&d.r));
+    doomed_end(&d);
 }
 
 /* A start by the host while a graph's is under way is refused, and does that no harm. */
@@ -383,9 +388,11 @@ static void start_during_replay(void)
 
         if (mtest_rank == 0) {
             gpu_graph_launch(graph, stream);
-            usleep(i * 20000);
-            MTEST_OK(MPI_Request_get_status(r, &flag, MPI_STATUS_IGNORE));
-            MTEST_EQ(flag, i == 0 ? flag : 0);
+            for (int looks = 0; flag && looks < 10000; looks++) { /* until the GPU has counted it */
+                usleep(1000);
+                MTEST_OK(MPI_Request_get_status(r, &flag, MPI_STATUS_IGNORE));
+            }
+            MTEST_EQ(flag, 0);
             MTEST_KIND(MPI_Start(&r), MPIXQ_ERR_STATE);
         }
         MTEST_OK(MPI_Barrier(MPI_COMM_WORLD));
