@@ -522,6 +522,10 @@ int main(int argc, char **argv)
     bool twins = argc > 3 && strcmp(argv[3], "twins") == 0;
 
     mtest_begin(&argc, &argv, MPI_THREAD_MULTIPLE);
+    if (mtest_size > MAX_EDGES / 2) {
+        mtest_fail(__FILE__, __LINE__, "%d ranks, expected at most %d", mtest_size, MAX_EDGES / 2);
+        return mtest_end();
+    }
     if (!HAVE_COLLECTIVES) {
         mtest_skip("this MPI has no persistent collectives");
         return mtest_end();
