@@ -41,7 +41,11 @@ bool mpixq_gpu_is_captured(const struct mpixq_gpu_lane *lane, bool *is_lost_p)
     bool captured, unknown;
     void *before;
 
-    *is_lost_p = false;
+    /* What a handle names that went with its device may be anything by now. */
+    *is_lost_p = mpixq_gpu_life_is_over(lane->life);
+    if (*is_lost_p) {
+        return false;
+    }
     if (mpixq_gpu_is_default(lane->handle)) {
         return is_default_captured(lane, is_lost_p);
     }
@@ -59,7 +63,8 @@ const char *mpixq_gpu_ask(const struct mpixq_gpu_lane *lane)
     bool unknown;
     void *before;
 
-    if (mpixq_gpu_is_elsewhere(lane) || lane->gpu->enter(lane->place, &before) != 0) {
+    if (mpixq_gpu_is_elsewhere(lane) || mpixq_gpu_life_is_over(lane->life) ||
+        lane->gpu->enter(lane->place, &before) != 0) {
         return NULL;
     }
     if (!mpixq_gpu_is_capturing(lane->gpu, lane->handle, &unknown)) {

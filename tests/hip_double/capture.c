@@ -7,6 +7,7 @@
 #include "double.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 /* Of the thread: what it lets itself do, and what tells it from others. */
 static _Thread_local int thread_mode = hipStreamCaptureModeGlobal;
@@ -414,6 +415,17 @@ HIP_EXPORT hipError_t hipStreamEndCapture(hipStream_t handle, hipGraph_t *graph)
     return hip_leave(error);
 }
 
+/* Of a stream that is gone with its device CUDA says so, or reads memory that may be another's by
+ * then, and dies: so who knows of the reset must not ask. */
+static void ask_gone(const void *handle)
+{
+    const char *dies = getenv("HIP_DOUBLE_GONE");
+
+    if (dies != NULL && strcmp(dies, "dies") == 0) {
+        hip_die("the stream %p is gone with its device, and is asked for its capture", handle);
+    }
+}
+
 static hipError_t ask_for(hipStream_t handle, const struct answer *answer)
 {
     hipError_t error = hipErrorContextIsDestroyed;
@@ -424,6 +436,9 @@ static hipError_t ask_for(hipStream_t handle, const struct answer *answer)
     }
     pthread_mutex_lock(&hip.lock);
     stream = hip_stream_of(handle);
+    if (stream == NULL) {
+        ask_gone(handle);
+    }
     if (stream != NULL) {
         error = ask(stream, answer);
         hip_stream_drop(stream);
