@@ -62,6 +62,14 @@ struct mpixq_channel_gpus {
      * takes a call of a GPU's library. Must not wait for a peer. */
     void (*attend)(struct mpixq_pair *pair);
 
+    /* Of a pair of a channel of_gpus, for a collective that it is a part of: have its GPU execute
+     * one operation, and is it done? Returns a ticket; 0: the GPU reports an error. The second one:
+     * any thread. And the word, where its GPU sees it, that is not 0 once graphs may not use what
+     * belongs to the request any more (close of graphs.h). */
+    uint64_t (*execute)(struct mpixq_pair *pair, struct mpixq_op *op);
+    bool (*has_executed)(const struct mpixq_pair *pair, uint64_t ticket);
+    const void *(*closed)(const struct mpixq_pair *pair);
+
     /* Before the user's free of a request, when a call tells that a start by the host has failed,
      * or in MPI_Finalize: take back what was started and has not completed, so that nothing reads
      * or writes its buffer any more. */
@@ -180,7 +188,8 @@ struct mpixq_channel {
     /* Enqueue time, in the queue's turn, once for the pairs of one call; their started counts these
      * starts already. Fill the operations by which the stream makes them (stream/op.h), at most
      * MPIXQ_PAIR_OPS for each, and one if the channel is not cxi, with the pair or that of a share
-     * as its arg, and return how many. Must not fail or block, allocate, or
+     * as its arg, and return how many; of a collective that GPUs move those of its parts, too
+     * (schedule.h). Must not fail or block, allocate, or
      * call MPI. A queue of NULL: the host starts them, and the thread that does executes the
      * operations at once; the queue of the pairs is NULL then, until the next start. */
     int (*start)(struct mpixq_queue *queue, struct mpixq_pair *const pairs[], int n,

@@ -24,6 +24,7 @@ static void forget(struct mpixq_parts_base *parts)
     mpixq_free(parted->split);
     mpixq_free(collective->steps);
     mpixq_free(collective->work);
+    mpixq_memory_unmake_later(&collective->made);
     mpixq_staging_give_back(collective->staged_send);
     mpixq_type_let_go(&collective->send_type);
     mpixq_type_let_go(&collective->recv_type);
@@ -41,7 +42,13 @@ static void matched(struct mpixq_request *req)
     struct mpixq_collective *collective = mpixq_collective_of(req);
 
     collective->parted.pair = &req->pair;
-    req->pair.channel = &mpixq_channel_collective;
+    collective->parted.go_on =
+        collective->by_gpus ? mpixq_collective_look_gpus : mpixq_collective_go_on;
+    if (collective->by_gpus) {
+        mpixq_collective_matched_gpus(req);
+    } else {
+        req->pair.channel = &mpixq_channel_collective;
+    }
 }
 
 /* Edges. */
@@ -242,7 +249,6 @@ static struct mpixq_collective *create(const struct mpixq_collective_args *args,
     }
     made->parted.base.forget = forget;
     made->parted.matched = matched;
-    made->parted.go_on = mpixq_collective_go_on;
     made->args = *args;
     made->number = number;
     made->rank = view->rank;
@@ -303,6 +309,9 @@ static struct mpixq_request *make_part(struct mpixq_request *req, const struct m
         part->peer = step->peer;
         part->tag = step->tag;
         part->channels = req->channels;
+        if (mpixq_collective_of(req)->by_gpus) { /* which the others are not made for */
+            mpixq_channel_set_remove(&part->channels, MPIXQ_CHANNEL_CXI);
+        }
         part->pair.message.mode = is_send ? MPIXQ_MODE_SEND : MPIXQ_MODE_RECV;
         part->pair.message.buffer = span->at;
         part->pair.message.count = span->count;
@@ -315,8 +324,10 @@ enum mpixq_error mpixq_collective_prepare(struct mpixq_request *req)
     struct mpixq_collective *collective = mpixq_collective_of(req);
     struct mpixq_parted *parted = &collective->parted;
 
-    enum mpixq_error error = mpixq_collective_stage(req);
+    enum mpixq_error error;
 
+    collective->is_direct = mpixq_schedule_may_be_direct(req);
+    error = mpixq_collective_stage(req);
     if (error != MPIXQ_E_NONE) {
         return error;
     }

@@ -454,7 +454,8 @@ void mpixq_graphs_stop(struct mpixq_pair *pair)
 {
     const struct mpixq_counted *counted = atomic_load(&pair->counted);
 
-    if (counted != NULL && (counted->tally != NULL || mpixq_graphs_have(pair))) {
+    if (counted != NULL &&
+        (counted->tally != NULL || pair->owner->is_collective || mpixq_graphs_have(pair))) {
         pair->channel->graphs->close(pair);
     }
     mpixq_graphs_refresh(pair);

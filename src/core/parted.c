@@ -45,12 +45,19 @@ bool mpixq_parted_make_room(struct mpixq_parted *parted, int n)
 
 void mpixq_parted_list(struct mpixq_parted *parted)
 {
+    bool was_listed;
+
     mpixq_lock_acquire(&listed.lock);
-    DL_APPEND(listed.first, parted);
-    parted->is_listed = true;
-    atomic_fetch_add(&listed.n, 1);
+    was_listed = parted->is_listed;
+    if (!was_listed) {
+        DL_APPEND(listed.first, parted);
+        parted->is_listed = true;
+        atomic_fetch_add(&listed.n, 1);
+    }
     mpixq_lock_release(&listed.lock);
-    atomic_fetch_add(&mpixq_outstanding, 1);
+    if (!was_listed) {
+        atomic_fetch_add(&mpixq_outstanding, 1);
+    }
 }
 
 /* The progress thread has the lock when it finds that they are complete. */
@@ -102,7 +109,7 @@ void mpixq_parted_start(struct mpixq_request *part)
     }
 }
 
-static void fail(struct mpixq_pair *pair, struct mpixq_pair *part)
+void mpixq_parted_fail(struct mpixq_pair *pair, struct mpixq_pair *part)
 {
     int code = atomic_load(&part->error);
 
@@ -122,7 +129,7 @@ bool mpixq_parted_look_at(struct mpixq_pair *pair, struct mpixq_request *part, u
         (void)part->pair.channel->poll(&part->pair);
     }
     if (mpixq_pair_has_failed(&part->pair)) {
-        fail(pair, &part->pair);
+        mpixq_parted_fail(pair, &part->pair);
     }
     return mpixq_pair_done(&part->pair) >= start;
 }
@@ -132,7 +139,7 @@ void mpixq_parted_complete(struct mpixq_parted *parted, uint64_t start, bool has
     for (int i = 0; i < parted->n_used; i++) {
         mpixq_channel_report_failures(parted->parts[i]->pair.channel);
         if (mpixq_pair_has_failed(&parted->parts[i]->pair)) {
-            fail(parted->pair, &parted->parts[i]->pair);
+            mpixq_parted_fail(parted->pair, &parted->parts[i]->pair);
             return;
         }
     }

@@ -62,6 +62,8 @@ void mpixq_parted_drive(void);
 void mpixq_parted_start(struct mpixq_request *part);
 /* Is this part complete for the start? If it has failed, so has the whole. */
 bool mpixq_parted_look_at(struct mpixq_pair *pair, struct mpixq_request *part, uint64_t start);
+/* The whole fails as this part did. */
+void mpixq_parted_fail(struct mpixq_pair *pair, struct mpixq_pair *part);
 /* All parts are: so is the whole, unless one has failed. */
 void mpixq_parted_complete(struct mpixq_parted *parted, uint64_t start, bool has_lock);
 

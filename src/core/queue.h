@@ -50,7 +50,9 @@ struct mpixq_queue {
     _Atomic(struct mpixq_request *) first_found; /* as followed_by of requests */
     uint64_t starts, waits, launches;
     uint64_t by_channel[MPIXQ_N_CHANNELS]; /* starts */
-    int room; /* requests for which both arrays below have room, which one call fills */
+    /* Requests for which both arrays below have room, which one call fills; operations for each of
+     * these, and how many a request of the queue takes, or a call is about to need. */
+    int room, each, wanted;
     struct mpixq_pair **pairs;
     struct mpixq_op *list;         /* what is submitted for them */
     struct mpixq_rma_calls *calls; /* of rma; stays with the memory */

@@ -33,8 +33,9 @@ static void name_message(const struct mpixq_request *req, char text[MPIXQ_NAME_R
     if (tag != MPI_ANY_TAG) {
         (void)snprintf(with, sizeof with, "tag %d", tag);
     }
-    (void)snprintf(text, MPIXQ_NAME_ROOM, "%s %s %s (%s%llu bytes)", mpixq_pair_verb(&req->pair),
-                   from, with, rank, (unsigned long long)req->pair.bytes);
+    (void)snprintf(text, MPIXQ_NAME_ROOM, "%s%s %s %s (%s%llu bytes)",
+                   req->is_collective ? "collective's " : "", mpixq_pair_verb(&req->pair), from,
+                   with, rank, (unsigned long long)req->pair.bytes);
 }
 
 const char *mpixq_request_name(const struct mpixq_request *req, char text[MPIXQ_NAME_ROOM])

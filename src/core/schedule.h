@@ -26,6 +26,8 @@
 #include "comm/error.h"
 #include "comm/types.h"
 #include "parted.h"
+#include "stream/combine.h"
+#include "stream/memory.h"
 
 enum mpixq_step_kind { MPIXQ_STEP_SEND, MPIXQ_STEP_RECV, MPIXQ_STEP_COPY, MPIXQ_STEP_REDUCE };
 
@@ -74,7 +76,16 @@ struct mpixq_collective {
     bool lacks_memory; /* for a step, which is written here instead */
     struct mpixq_step lost;
     char missing[128]; /* a text; the matching lock guards it */
-    char *work;        /* where contributions of others arrive */
+    char *work;        /* where contributions of others arrive, in memory of the host */
+    bool is_direct;    /* each message goes from who has the data to who wants it */
+    /* Moved by GPUs: the buffers are theirs, in this place, and what comes last in a wait, if
+     * anything does. */
+    bool by_gpus, combines;
+    const char *kind;
+    void *place;
+    struct mpixq_made made; /* as work */
+    struct mpixq_combine combine;
+    _Atomic uint64_t combined_at; /* after a start by the host: its ticket; 0: not begun */
     /* Of the start that is under way: by the thread that is busy with it. */
     atomic_int round; /* others read it */
     int first;        /* its first step */
@@ -88,6 +99,29 @@ enum mpixq_error mpixq_collective_stage(struct mpixq_request *req);
 bool mpixq_schedule_write(struct mpixq_collective *collective);
 /* schedule_reduce.c */
 void mpixq_schedule_allreduce(struct mpixq_collective *collective);
+
+/* schedule_direct.c: may all processes of this collective, which agree about that, send directly to
+ * those that want the data, in one round? And the list for that; in the work buffer contributions
+ * lie so many bytes from each other, of which the first one is where its data is. */
+bool mpixq_schedule_may_be_direct(const struct mpixq_request *req);
+void mpixq_schedule_direct(struct mpixq_collective *collective);
+size_t mpixq_schedule_stride(const struct mpixq_collective *collective, MPI_Count *first_p);
+
+/* schedule_gpus.c: can a kernel combine with these, as far as its operation and type say? */
+bool mpixq_collective_can_combine(const struct mpixq_collective *collective);
+/* Have memory for contributions in the place. False: there is none. */
+bool mpixq_collective_make_work(struct mpixq_collective *collective);
+/* Its parts are matched. */
+void mpixq_collective_matched_gpus(struct mpixq_request *req);
+/* Of parted. */
+void mpixq_collective_look_gpus(struct mpixq_pair *pair, bool has_lock);
+/* May it be started by streams of this place, or of the host (NULL), and how many operations does
+ * that take, or a wait, at most? And by the host? */
+enum mpixq_error mpixq_collective_admits(const struct mpixq_request *req, const void *place,
+                                         int *ops_p);
+bool mpixq_collective_is_staged(const struct mpixq_request *req);
+/* What is to be captured with it: a part, or NULL behind the last one. */
+struct mpixq_pair *mpixq_collective_part(const struct mpixq_pair *pair, int i);
 
 /* schedule_steps.c: for who writes a list. */
 void mpixq_schedule_send(struct mpixq_collective *collective, int peer, int tag,
@@ -119,6 +153,7 @@ static inline struct mpixq_collective *mpixq_collective_of(const struct mpixq_re
  * of those of an earlier match. Threads of the program. */
 enum mpixq_error mpixq_collective_prepare(struct mpixq_request *req);
 
-extern const struct mpixq_channel mpixq_channel_collective;
+/* Moved by the host, and by GPUs. */
+extern const struct mpixq_channel mpixq_channel_collective, mpixq_channel_collective_gpus;
 
 #endif

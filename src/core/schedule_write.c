@@ -139,6 +139,10 @@ bool mpixq_schedule_write(struct mpixq_collective *collective)
 
     collective->n_steps = collective->n_rounds = 0;
     collective->lacks_memory = false;
-    writers[collective->args.kind](collective);
+    if (collective->is_direct) {
+        mpixq_schedule_direct(collective);
+    } else {
+        writers[collective->args.kind](collective);
+    }
     return !collective->lacks_memory;
 }

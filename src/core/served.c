@@ -8,9 +8,13 @@
 
 #include "channel.h"
 #include "request.h"
+#include "schedule.h"
 #include "util/log.h"
 
 enum { OTHER = MPIXQ_N_REASONS - 1, OF_PEER = MPIXQ_REASON_OF_PEER };
+
+/* How collectives are done. */
+enum { BY_GPUS, IN_ONE_ROUND, IN_ROUNDS, N_WAYS };
 
 /* Pairs of a channel that a better one did not serve, and those of them in which it is that of the
  * peer. */
@@ -24,6 +28,7 @@ static struct {
     uint64_t n_pairs, by_channel[MPIXQ_N_CHANNELS];
     /* By the two channels and the reason. */
     struct missed missed[MPIXQ_N_CHANNELS][MPIXQ_N_CHANNELS][MPIXQ_N_REASONS];
+    uint64_t collectives[N_WAYS];
 } served = {.texts = {[OTHER] = "another (MPIXQ_LOG=debug)"}, .n_texts = 1};
 
 uint8_t mpixq_reason(const char *text, size_t length)
@@ -77,8 +82,14 @@ void mpixq_channel_choice_text(const struct mpixq_channel_choice *choice, char *
 void mpixq_served_count(const struct mpixq_request *req)
 {
     const struct mpixq_channel_set *set = &req->channels;
+    const struct mpixq_collective *collective = mpixq_collective_of(req);
     uint32_t id = req->pair.channel->id;
 
+    if (collective != NULL) {
+        served.collectives[collective->by_gpus         ? BY_GPUS
+                           : collective->n_rounds <= 1 ? IN_ONE_ROUND
+                                                       : IN_ROUNDS]++;
+    }
     if (id == MPIXQ_CHANNEL_NULL || (id == MPIXQ_CHANNEL_SELF && mpixq_request_is_send(req))) {
         return;
     }
@@ -179,4 +190,12 @@ void mpixq_served_print(void)
         }
     }
     mpixq_print("%s", line.text);
+    if (served.collectives[BY_GPUS] + served.collectives[IN_ONE_ROUND] +
+            served.collectives[IN_ROUNDS] >
+        0) {
+        mpixq_print("collectives: %llu by GPUs, by the host %llu in one round and %llu in several",
+                    (unsigned long long)served.collectives[BY_GPUS],
+                    (unsigned long long)served.collectives[IN_ONE_ROUND],
+                    (unsigned long long)served.collectives[IN_ROUNDS]);
+    }
 }

@@ -196,10 +196,63 @@ static enum mpixq_error stage_send(struct mpixq_request *req, unsigned kinds)
     return MPIXQ_E_NONE;
 }
 
+/* The channels by which GPUs do it, or, between two that do not reach each other, the host. */
+static bool has_channels(const struct mpixq_channel_set *set)
+{
+    return mpixq_channel_set_has(set, MPIXQ_CHANNEL_IPC) &&
+           (mpixq_channel_set_has(set, MPIXQ_CHANNEL_FALLBACK) ||
+            !mpixq_channel_set_has(set, MPIXQ_CHANNEL_CXI));
+}
+
+/* Is all that is read and written in memory of one GPU, whose kernels can do what is to be done
+ * with it? Then this process needs no staging buffers. */
+static bool find_gpu(struct mpixq_request *req, unsigned kinds)
+{
+    struct mpixq_collective *collective = mpixq_collective_of(req);
+    const struct extent both[] = {find(collective, true), find(collective, false)};
+    const char *kind = NULL;
+    void *place;
+
+    collective->place = NULL;
+    for (size_t i = 0; i < sizeof both / sizeof both[0]; i++) {
+        if (both[i].first == NULL) {
+            continue;
+        }
+        kind = mpixq_memory_of(kinds, both[i].first, &place, &req->pair.moves);
+        if (kind == NULL || req->pair.moves || place == NULL || !both[i].is_in_order ||
+            (collective->place != NULL && collective->place != place)) {
+            return false;
+        }
+        collective->kind = kind;
+        collective->place = place;
+    }
+    return collective->place != NULL &&
+           (collective->args.kind != MPIXQ_ALLREDUCE || mpixq_collective_can_combine(collective)) &&
+           mpixq_memory_has_kernels(collective->kind, collective->place);
+}
+
+static bool goes_by_gpus(struct mpixq_request *req, unsigned kinds)
+{
+    struct mpixq_collective *collective = mpixq_collective_of(req);
+    bool is_one_round = collective->is_direct || collective->args.kind == MPIXQ_NEIGHBOR_ALLTOALL ||
+                        collective->args.kind == MPIXQ_NEIGHBOR_ALLTOALLV;
+
+    collective->by_gpus = is_one_round && has_channels(&req->channels) && find_gpu(req, kinds) &&
+                          mpixq_collective_make_work(collective);
+    if (collective->by_gpus) {
+        req->pair.in_gpu = true;
+        req->pair.life = (uint32_t)mpixq_memory_life(collective->kind, collective->place);
+    }
+    return collective->by_gpus;
+}
+
 static void unstage(struct mpixq_request *req)
 {
     struct mpixq_collective *collective = mpixq_collective_of(req);
 
+    collective->by_gpus = collective->combines = false;
+    collective->combine = (struct mpixq_combine){.to = NULL};
+    mpixq_memory_unmake_later(&collective->made);
     mpixq_pair_unstage(&req->pair);
     mpixq_staging_give_back(collective->staged_send);
     collective->staged_send = NULL;
@@ -221,9 +274,13 @@ enum mpixq_error mpixq_collective_stage(struct mpixq_request *req)
         return MPIXQ_E_NONE;
     }
     mpixq_memory_relax(kinds);
-    error = stage_recv(req, kinds, in_place);
-    if (error == MPIXQ_E_NONE && !in_place) {
-        error = stage_send(req, kinds);
+    if (goes_by_gpus(req, kinds)) {
+        error = MPIXQ_E_NONE;
+    } else {
+        error = stage_recv(req, kinds, in_place);
+        if (error == MPIXQ_E_NONE && !in_place) {
+            error = stage_send(req, kinds);
+        }
     }
     mpixq_lost_look();
     mpixq_memory_restore(kinds);

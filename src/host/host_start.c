@@ -6,6 +6,7 @@
 #include "core/graphs.h"
 #include "core/parted.h"
 #include "core/partitions.h"
+#include "core/schedule.h"
 #include "match/match.h"
 #include "queue/queues.h"
 #include "stream/stream.h"
@@ -77,7 +78,8 @@ enum mpixq_error mpixq_host_claim(MPI_Request handle, struct mpixq_request **req
             return MPIXQ_E_REPLAY_ACTIVE;
         }
         if (req->pair.staging != NULL ||
-            (req->is_partitioned && mpixq_partitions_of(req)->is_staged)) {
+            (req->is_partitioned && mpixq_partitions_of(req)->is_staged) ||
+            (req->is_collective && mpixq_collective_is_staged(req))) {
             return MPIXQ_E_GPU_BUFFER;
         }
         return mpixq_request_step(req, MPIXQ_HOST_START) ? MPIXQ_E_NONE : MPIXQ_E_HOST_AGAIN;

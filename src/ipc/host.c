@@ -136,3 +136,24 @@ void mpixq_ipc_attend(struct mpixq_pair *pair)
         }
     }
 }
+
+uint64_t mpixq_ipc_execute(struct mpixq_pair *pair, struct mpixq_op *op)
+{
+    const struct ipc_end *end = pair->end;
+
+    return mpixq_share_submit(end->place->share, op, 1);
+}
+
+bool mpixq_ipc_has_executed(const struct mpixq_pair *pair, uint64_t ticket)
+{
+    const struct ipc_end *end = pair->end;
+
+    return mpixq_share_has_moved(end->place->share, ticket);
+}
+
+const void *mpixq_ipc_closed(const struct mpixq_pair *pair)
+{
+    const struct ipc_end *end = pair->end;
+
+    return &end->gpu.move.own->closed;
+}

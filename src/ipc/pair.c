@@ -370,6 +370,9 @@ static void ipc_expose(const struct mpixq_stream_kind *kind)
 static const struct mpixq_channel_gpus ipc_gpus = {.expose = ipc_expose,
                                                    .prepare = ipc_prepare,
                                                    .attend = mpixq_ipc_attend,
+                                                   .execute = mpixq_ipc_execute,
+                                                   .has_executed = mpixq_ipc_has_executed,
+                                                   .closed = mpixq_ipc_closed,
                                                    .recall = mpixq_ipc_recall};
 
 static const struct mpixq_channel_peers ipc_peers = {

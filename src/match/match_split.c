@@ -170,7 +170,9 @@ void mpixq_match_begin_collective(struct mpixq_request *req)
         return;
     }
     mpixq_comm_view(req->comm, &view);
-    split->ident = mpixq_ident_child(view.ident, COLLECTIVE, collective->number);
+    /* Processes with other settings are not matched at all. */
+    split->ident = mpixq_ident_child(view.ident, COLLECTIVE,
+                                     2 * collective->number + (collective->is_direct ? 1 : 0));
     begin_later(split);
 }
 

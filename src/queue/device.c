@@ -17,7 +17,7 @@
 #define MPIX_QUEUE_DEVICE_ONLY
 #include "mpix_queue_device.h"
 
-static enum mpixq_error check(const struct mpixq_queue *queue, const struct mpixq_request *req)
+static enum mpixq_error check(struct mpixq_queue *queue, const struct mpixq_request *req)
 {
     enum mpixq_error error = mpixq_enqueue_check_idle(req);
     const struct mpixq_channel_graphs *graphs;
@@ -27,7 +27,9 @@ static enum mpixq_error check(const struct mpixq_queue *queue, const struct mpix
     }
     graphs = req->pair.channel->graphs;
     if (graphs == NULL || graphs->describe == NULL) {
-        return req->is_partitioned ? MPIXQ_E_PARTITION_GRAPH : MPIXQ_E_DEVICE_CHANNEL;
+        return req->is_partitioned                    ? MPIXQ_E_PARTITION_GRAPH
+               : req->is_collective && graphs != NULL ? MPIXQ_E_DEVICE_BOTH
+                                                      : MPIXQ_E_DEVICE_CHANNEL;
     }
     if (mpixq_pair_copy_before(&req->pair) != NULL && mpixq_pair_copy_after(&req->pair) != NULL) {
         return MPIXQ_E_DEVICE_BOTH;

@@ -7,26 +7,28 @@
 
 #include "core/channel.h"
 #include "core/partitions.h"
+#include "core/schedule.h"
 #include "core/trace_enqueue.h"
 #include "enqueue.h"
 #include "queues.h"
 #include "util/alloc.h"
 
-/* A message that goes by several NICs takes an operation for each of its shares. */
-static size_t ops_of_each(const struct mpixq_queue *queue)
+/* A message that goes by several NICs takes an operation for each of its shares, and a collective
+ * that GPUs move one for each of its messages. */
+static int ops_of_each(const struct mpixq_queue *queue)
 {
-    return queue->nics <= 1               ? 1
-           : queue->nics < MPIXQ_PAIR_OPS ? (size_t)queue->nics
-                                          : MPIXQ_PAIR_OPS;
+    int shares = queue->nics <= 1 ? 1 : queue->nics < MPIXQ_PAIR_OPS ? queue->nics : MPIXQ_PAIR_OPS;
+
+    return queue->wanted > shares ? queue->wanted : shares;
 }
 
 /* Grows rarely, so the enqueue path does not allocate. */
 bool mpixq_enqueue_make_room(struct mpixq_queue *queue, int n)
 {
-    int room = queue->room > 0 ? queue->room : 16;
+    int room = queue->room > 0 ? queue->room : 16, each = ops_of_each(queue);
     void *pairs, *list;
 
-    if (n <= queue->room) {
+    if (n <= queue->room && each <= queue->each) {
         return true;
     }
     while (room < n) {
@@ -35,18 +37,29 @@ bool mpixq_enqueue_make_room(struct mpixq_queue *queue, int n)
     /* The arrays stay with the queue's memory for good. */
     pairs = mpixq_realloc(queue->pairs, (size_t)room * sizeof *queue->pairs);
     queue->pairs = pairs != NULL ? pairs : queue->pairs;
-    list = mpixq_realloc(queue->list, (size_t)room * ops_of_each(queue) * sizeof *queue->list);
+    list = mpixq_realloc(queue->list, (size_t)room * (size_t)each * sizeof *queue->list);
     queue->list = list != NULL ? list : queue->list;
     if (pairs == NULL || list == NULL) {
         return false;
     }
     queue->room = room;
+    queue->each = each;
     return true;
+}
+
+static enum mpixq_error check_collective(struct mpixq_queue *queue, const struct mpixq_request *req)
+{
+    const void *place = queue->stream->ops->copies ? queue->stream->place : NULL;
+    int ops = 0;
+    enum mpixq_error error = mpixq_collective_admits(req, place, &ops);
+
+    queue->wanted = ops > queue->wanted ? ops : queue->wanted;
+    return error;
 }
 
 /* Apart from the starts that follow, which are many. */
 __attribute__((cold, noinline)) enum mpixq_error
-mpixq_enqueue_check_first(const struct mpixq_queue *queue, const struct mpixq_request *req)
+mpixq_enqueue_check_first(struct mpixq_queue *queue, const struct mpixq_request *req)
 {
     enum mpixq_error error = mpixq_queue_type_admits(queue, req);
     const void *place;
@@ -57,6 +70,9 @@ mpixq_enqueue_check_first(const struct mpixq_queue *queue, const struct mpixq_re
     if (req->is_partitioned &&
         (mpixq_partitions_of(req)->of_gpus || mpixq_partitions_of(req)->is_staged)) {
         return MPIXQ_E_PARTITION_QUEUE;
+    }
+    if (req->pair.channel == &mpixq_channel_collective_gpus) {
+        return check_collective(queue, req);
     }
     if (!req->pair.channel->of_gpus) {
         return req->pair.staging != NULL && !queue->stream->ops->copies ? MPIXQ_E_GPU_BUFFER
@@ -70,8 +86,7 @@ mpixq_enqueue_check_first(const struct mpixq_queue *queue, const struct mpixq_re
 }
 
 /* May this request be started on this queue? */
-static enum mpixq_error check_start(const struct mpixq_queue *queue,
-                                    const struct mpixq_request *req)
+static enum mpixq_error check_start(struct mpixq_queue *queue, const struct mpixq_request *req)
 {
     enum mpixq_state state = mpixq_request_state(req);
 
@@ -96,7 +111,7 @@ static enum mpixq_error check_start(const struct mpixq_queue *queue,
 }
 
 /* May this queue wait for this request? One that is not started is not waited for. */
-static enum mpixq_error check_wait(const struct mpixq_queue *queue, const struct mpixq_request *req)
+static enum mpixq_error check_wait(struct mpixq_queue *queue, const struct mpixq_request *req)
 {
     switch (mpixq_request_state(req)) {
     case MPIXQ_UNMATCHED:

@@ -17,8 +17,8 @@
 /* Room for n elements in the queue's arrays; in turn. */
 bool mpixq_enqueue_make_room(struct mpixq_queue *queue, int n);
 /* May a request that is matched be started on this queue, as far as that depends on the type of
- * the queue and on where the buffer is? */
-enum mpixq_error mpixq_enqueue_check_first(const struct mpixq_queue *queue,
+ * the queue and on where the buffer is? In turn. */
+enum mpixq_error mpixq_enqueue_check_first(struct mpixq_queue *queue,
                                            const struct mpixq_request *req);
 /* Of a request that is to be started by others than calls of ours: is it matched, at rest as far as
  * the host knows, and good? */
@@ -49,7 +49,7 @@ static inline struct mpixq_request *mpixq_enqueue_find(_Atomic(struct mpixq_requ
     return req;
 }
 
-typedef enum mpixq_error mpixq_enqueue_check(const struct mpixq_queue *queue,
+typedef enum mpixq_error mpixq_enqueue_check(struct mpixq_queue *queue,
                                              const struct mpixq_request *req);
 
 /* Look up all elements and check each. The pairs of those that are not null, *n_p, go to
@@ -96,7 +96,8 @@ mpixq_enqueue_collect(struct mpixq_queue *queue, int count, MPI_Request requests
         place = &req->followed_by;
     }
     *n_p = n;
-    return MPIXQ_E_NONE;
+    return queue->wanted <= queue->each || mpixq_enqueue_make_room(queue, n) ? MPIXQ_E_NONE
+                                                                             : MPIXQ_E_NO_MEMORY;
 }
 
 #endif

@@ -7,10 +7,11 @@
 #include "core/channel.h"
 #include "core/graphs.h"
 #include "core/queue.h"
+#include "core/schedule.h"
 #include "enqueue.h"
 
 /* What the captures of starts and of waits have in common. */
-static enum mpixq_error check(const struct mpixq_queue *queue, const struct mpixq_request *req)
+static enum mpixq_error check(struct mpixq_queue *queue, const struct mpixq_request *req)
 {
     enum mpixq_error error = mpixq_enqueue_check_idle(req);
 
@@ -30,8 +31,7 @@ static bool is_started(const struct mpixq_queue *queue, const struct mpixq_pair 
     return counted != NULL && counted->capture == queue->capture && counted->is_started;
 }
 
-static enum mpixq_error check_start(const struct mpixq_queue *queue,
-                                    const struct mpixq_request *req)
+static enum mpixq_error check_start(struct mpixq_queue *queue, const struct mpixq_request *req)
 {
     enum mpixq_error error = check(queue, req);
 
@@ -56,17 +56,54 @@ static int take(struct mpixq_queue *queue, struct mpixq_fault *fault_p)
     return rc;
 }
 
-/* From now on their GPU counts, and the graph holds them. */
+/* From now on their GPU counts, */
+static int count(struct mpixq_queue *queue, struct mpixq_pair *pair)
+{
+    enum mpixq_error error = MPIXQ_E_NONE;
+    struct mpixq_pair *part;
+
+    for (int i = 0; error == MPIXQ_E_NONE && (part = mpixq_collective_part(pair, i)) != NULL; i++) {
+        error = mpixq_graphs_count(part, queue);
+    }
+    error = error == MPIXQ_E_NONE ? mpixq_graphs_count(pair, queue) : error;
+    return mpixq_error_code(error);
+}
+
+/* and the graph holds them. */
 static int hold(struct mpixq_queue *queue, int n)
 {
-    for (int i = 0; i < n; i++) {
-        enum mpixq_error error = mpixq_graphs_count(queue->pairs[i], queue);
+    int rc = MPI_SUCCESS;
 
-        if (error != MPIXQ_E_NONE) {
-            return mpixq_error_code(error);
+    for (int i = 0; rc == MPI_SUCCESS && i < n; i++) {
+        struct mpixq_pair *part;
+
+        rc = count(queue, queue->pairs[i]);
+        for (int k = 0;
+             rc == MPI_SUCCESS && (part = mpixq_collective_part(queue->pairs[i], k)) != NULL; k++) {
+            rc = mpixq_graphs_hold(queue, queue->capture, &part, 1);
         }
     }
-    return n > 0 ? mpixq_graphs_hold(queue, queue->capture, queue->pairs, n) : MPI_SUCCESS;
+    return rc == MPI_SUCCESS && n > 0 ? mpixq_graphs_hold(queue, queue->capture, queue->pairs, n)
+                                      : rc;
+}
+
+static void go_to(struct mpixq_queue *queue, struct mpixq_pair *pair)
+{
+    struct mpixq_pair *part;
+
+    for (int i = 0; (part = mpixq_collective_part(pair, i)) != NULL; i++) {
+        mpixq_graphs_go_to(part, queue);
+    }
+    mpixq_graphs_go_to(pair, queue);
+}
+
+/* What the kernels copy for an operation, as graphs do. */
+static void set_copy(struct mpixq_op *op, bool starts)
+{
+    struct mpixq_pair *pair = op->arg;
+    bool copies = (starts ? mpixq_pair_copy_before(pair) : mpixq_pair_copy_after(pair)) != NULL;
+
+    op->copy = copies ? &pair->staging->captured[starts ? 0 : 1] : NULL;
 }
 
 /* Fill the operations of the first n pairs. Returns how many there are. */
@@ -76,13 +113,11 @@ static int fill(struct mpixq_queue *queue, int n, bool starts)
 
     for (int i = 0; i < n; i++) {
         struct mpixq_pair *pair = queue->pairs[i];
-        struct mpixq_op *op = &queue->list[n_ops];
-        bool copies = (starts ? mpixq_pair_copy_before(pair) : mpixq_pair_copy_after(pair)) != NULL;
+        int end = n_ops + (starts ? pair->channel->start(queue, &pair, 1, &queue->list[n_ops])
+                                  : pair->channel->wait(queue, pair, &queue->list[n_ops]));
 
-        if (starts ? pair->channel->start(queue, &pair, 1, op) > 0
-                   : pair->channel->wait(queue, pair, op)) {
-            op->copy = copies ? &pair->staging->captured[starts ? 0 : 1] : NULL;
-            n_ops++;
+        for (; n_ops < end; n_ops++) {
+            set_copy(&queue->list[n_ops], starts);
         }
     }
     return n_ops;
@@ -103,7 +138,7 @@ static int put_in(struct mpixq_queue *queue, int n, bool starts)
     for (int i = 0; rc == MPI_SUCCESS && i < n; i++) {
         struct mpixq_counted *counted = atomic_load(&queue->pairs[i]->counted);
 
-        mpixq_graphs_go_to(queue->pairs[i], queue);
+        go_to(queue, queue->pairs[i]);
         counted->capture = queue->capture;
         counted->is_started = starts;
     }

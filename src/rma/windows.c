@@ -308,7 +308,7 @@ static int make_base(struct mpixq_window_spec *spec, struct mpixq_made *made)
     struct mpixq_refusal refusal;
     enum mpixq_error error;
 
-    if (!mpixq_memory_make(spec->wants, spec->bytes, made, &refusal)) {
+    if (!mpixq_memory_make(spec->wants, NULL, spec->bytes, made, &refusal)) {
         error = (enum mpixq_error)refusal.error;
         return refusal.why == NULL ? mpixq_error_code(error)
                                    : mpixq_error_cause(error, "memory of the window", refusal.why);

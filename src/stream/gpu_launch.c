@@ -1,8 +1,53 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright (c) 2026 the mpix-queue authors
  *
- * What a stream of a GPU launches for windows in memory of GPUs: one kernel for each call. */
+ * What a stream of a GPU launches for windows in memory of GPUs, one kernel for each call, to
+ * combine contributions to reductions, and to say how far it has come. */
+#include "combine.h"
 #include "gpu_submit.h"
+
+int mpixq_gpu_write_reached(const struct mpixq_gpu_lane *lane, uint64_t ticket)
+{
+    void *reached_at = lane->reached_at;
+    void *parameters[] = {&reached_at, &ticket};
+
+    return lane->by_values
+               ? mpixq_gpu_write(lane->gpu, lane->handle, reached_at, ticket)
+               : mpixq_gpu_launch(lane->gpu, lane->handle, lane->kernels.ring,
+                                  (struct mpixq_grid){.blocks = 1, .threads = 1}, parameters);
+}
+
+/* A block tells by itself that it is done; of several nobody knows which one is the last. */
+static int combine(const struct mpixq_gpu_lane *lane, const struct mpixq_combine *what, bool tells,
+                   uint64_t ticket)
+{
+    struct mpixq_combine all = *what;
+    void *parameters[] = {&all};
+    int code;
+
+    all.word = tells && all.blocks == 1 ? lane->reached_at : NULL;
+    all.value = ticket;
+    code = mpixq_gpu_launch(lane->gpu, lane->handle, lane->kernels.combine_all,
+                            (struct mpixq_grid){.blocks = all.blocks,
+                                                .threads = MPIXQ_BLOCK_OF_MOVES,
+                                                .early = lane->kernels.early},
+                            parameters);
+    return code != 0 || !tells || all.blocks == 1 ? code : mpixq_gpu_write_reached(lane, ticket);
+}
+
+int mpixq_gpu_combine(const struct mpixq_gpu_lane *lane, const struct mpixq_op *op, int combines,
+                      bool tells, uint64_t ticket)
+{
+    int code = 0;
+
+    for (; code == 0 && combines > 0; op++) {
+        if (op->kind == MPIXQ_OP_COMBINE) {
+            combines--;
+            code = combine(lane, op->gpu.combine, tells && combines == 0, ticket);
+        }
+    }
+    return code;
+}
 
 int mpixq_gpu_submit_launch(const struct mpixq_gpu_lane *lane, const struct mpixq_launch *what,
                             uint64_t ticket)

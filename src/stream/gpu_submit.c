@@ -7,23 +7,10 @@
 #include "gpu_slots.h"
 #include "op.h"
 
-/* Bytes of several messages that a block moves. */
-#define GROUP_BYTES 8192
-
 /* A block. */
 static struct mpixq_grid threads(unsigned n)
 {
     return (struct mpixq_grid){.blocks = 1, .threads = n};
-}
-
-static int write_reached(const struct mpixq_gpu_lane *lane, uint64_t ticket)
-{
-    void *reached_at = lane->reached_at;
-    void *parameters[] = {&reached_at, &ticket};
-
-    return lane->by_values ? mpixq_gpu_write(lane->gpu, lane->handle, reached_at, ticket)
-                           : mpixq_gpu_launch(lane->gpu, lane->handle, lane->kernels.ring,
-                                              threads(1), parameters);
 }
 
 /* passes: then the ticket has been reached. */
@@ -57,6 +44,7 @@ void mpixq_gpu_take_waits(const struct mpixq_stream *stream, struct mpixq_op lis
         char *seen = mpixq_exposed_to(exposed, stream->kind);
 
         list[i].by_gpu = seen != NULL || list[i].kind == MPIXQ_OP_TAKE ||
+                         list[i].kind == MPIXQ_OP_COMBINE ||
                          (list[i].kind == MPIXQ_OP_DRAIN && stream->watches &&
                           mpixq_gpu_slots_claim(stream, &list[i]));
         if (seen != NULL) {
@@ -188,7 +176,7 @@ static int copy_and_tell(const struct mpixq_gpu_lane *lane, const struct copies 
     if (code == 0 && together) {
         return copy_small(lane, copies, n_small, tells ? lane->reached_at : NULL, ticket);
     }
-    return code == 0 && tells ? write_reached(lane, ticket) : code;
+    return code == 0 && tells ? mpixq_gpu_write_reached(lane, ticket) : code;
 }
 
 /* Of a block for n words, the threads of each: one, but for messages that are copied from slots. Of
@@ -210,14 +198,6 @@ static unsigned threads_of_word(const struct mpixq_words *all)
     }
     wanted = (largest / MPIXQ_UNIT / ROUNDS / WARP + 1) * WARP;
     return (unsigned)(wanted < most ? wanted : most);
-}
-
-/* The slot of a start of this value, or NULL. */
-static char *slot_of(const struct mpixq_gpu_end *end, uint64_t value)
-{
-    return end->first_slot != NULL
-               ? end->first_slot + value % MPIXQ_SLOTS * mpixq_slot_bytes(end->move.bytes)
-               : NULL;
 }
 
 /* A doorbell is rung once in a launch, for all starts that it is rung for. */
@@ -266,12 +246,12 @@ static void add_wait(struct mpixq_words *all, const struct mpixq_op *op)
     /* What the state is at most while a start waits for the other end. */
     all->at[i].mine =
         end->move.is_send ? MPIXQ_STATE_SEND(op->value) : MPIXQ_STATE_RECEIVE(op->value);
-    all->at[i].slot = end->move.is_send ? NULL : slot_of(end, op->value);
+    all->at[i].slot = end->move.is_send ? NULL : mpixq_gpu_slot_of(end, op->value);
 }
 
 static bool is_word(const struct mpixq_op *op)
 {
-    return op->by_gpu && op->kind != MPIXQ_OP_MOVE;
+    return op->by_gpu && op->kind != MPIXQ_OP_MOVE && op->kind != MPIXQ_OP_COMBINE;
 }
 
 static int count_words(const struct mpixq_op list[], int n)
@@ -321,121 +301,16 @@ static int ring(const struct mpixq_gpu_lane *lane, const struct mpixq_op list[],
     return launch_words(lane, lane->kernels.ring_all, &all, list, words, tells, ticket);
 }
 
-static bool is_move(const struct mpixq_op *op)
-{
-    return op->by_gpu && op->kind == MPIXQ_OP_MOVE && op->gpu.end != NULL;
-}
-
-static int count_moves(const struct mpixq_op list[], int n)
-{
-    int moves = 0;
-
-    for (int i = 0; i < n; i++) {
-        moves += is_move(&list[i]);
-    }
-    return moves;
-}
-
-static unsigned groups(const struct mpixq_moves *all, unsigned n)
-{
-    return (n + all->group - 1) / all->group;
-}
-
-/* Whoever starts it has to ask another GPU whether the other end has come. */
-static bool is_far(const struct mpixq_gpu_end *end)
-{
-    return end->move.is_send && !end->move.is_ready && end->first_slot == NULL;
-}
-
-static void add_move(struct mpixq_moves *all, const struct mpixq_op *op)
-{
-    const struct mpixq_gpu_end *end = op->gpu.end;
-    struct mpixq_move *move = &all->move[all->n++];
-
-    *move = end->move;
-    if (end->is_counted) { /* by whom the start before is made is not known */
-        move->value = end->floor;
-        move->slot = end->first_slot;
-        move->is_early = end->floor == end->base;
-        move->is_counted = move->is_after_host = true;
-        return;
-    }
-    move->value = op->value;
-    move->slot = slot_of(end, op->value);
-    move->is_early = op->value - end->base < MPIXQ_SLOTS;
-    move->is_after_host = op->is_after_host;
-}
-
-/* Add the moves before end that one block can do, or not, that are far or not. */
-static void add_moves(struct mpixq_moves *all, const struct mpixq_op *op,
-                      const struct mpixq_op *end, bool small, bool far)
-{
-    for (; op < end; op++) {
-        if (is_move(op) && (op->gpu.end->move.blocks == 1) == small && is_far(op->gpu.end) == far) {
-            all->blocks += small ? 0 : op->gpu.end->move.blocks;
-            add_move(all, op);
-        }
-    }
-}
-
-static void fill_moves(struct mpixq_moves *all, const struct mpixq_op *op,
-                       const struct mpixq_op *end)
-{
-    size_t largest = 1;
-
-    all->n = all->blocks = 0;
-    add_moves(all, op, end, true, false);
-    all->n_near = all->n;
-    add_moves(all, op, end, true, true);
-    all->n_small = all->n;
-    for (unsigned i = 0; i < all->n_small; i++) {
-        largest = all->move[i].bytes > largest ? all->move[i].bytes : largest;
-    }
-    add_moves(all, op, end, false, true);
-    add_moves(all, op, end, false, false);
-    all->group = largest * MPIXQ_GROUP <= GROUP_BYTES ? MPIXQ_GROUP : GROUP_BYTES / largest;
-    all->group = all->group < 1 ? 1 : all->group;
-    all->blocks += groups(all, all->n_near) + groups(all, all->n_small - all->n_near);
-}
-
-/* There are so many moves in the list, one at least. The last launch tells that the ticket is
- * reached. */
-static int move(const struct mpixq_gpu_lane *lane, const struct mpixq_op *op, int moves,
-                uint64_t ticket)
-{
-    struct mpixq_moves all;
-    void *parameters[] = {&all};
-    int code = 0;
-
-    all.value = ticket;
-    while (code == 0 && moves > 0) {
-        const struct mpixq_op *end = op;
-
-        for (int n = 0; n < MPIXQ_MOVES && moves > 0; end++) {
-            n += is_move(end);
-            moves -= is_move(end);
-        }
-        fill_moves(&all, op, end);
-        op = end;
-        all.word = moves == 0 ? lane->reached_at : NULL;
-        code = mpixq_gpu_launch(lane->gpu, lane->handle, lane->kernels.move_all,
-                                (struct mpixq_grid){.blocks = all.blocks,
-                                                    .threads = MPIXQ_BLOCK_OF_MOVES,
-                                                    .early = lane->kernels.early},
-                                parameters);
-    }
-    return code;
-}
-
 static int submit_starts(const struct mpixq_gpu_lane *lane, const struct mpixq_op list[], int n,
                          int step, uint64_t ticket)
 {
     struct copies copies = {.list = list, .n = n, .step = step, .part_at = mpixq_gpu_part_at_start};
-    int words = step == 0 ? count_words(list, n) : 0, moves = step == 0 ? count_moves(list, n) : 0;
+    int words = step == 0 ? count_words(list, n) : 0,
+        moves = step == 0 ? mpixq_gpu_count_moves(list, n) : 0;
     int code = copy_and_tell(lane, &copies, words == 0 && moves == 0, ticket);
 
     code = code != 0 || words == 0 ? code : ring(lane, list, words, moves == 0, ticket);
-    return code != 0 || moves == 0 ? code : move(lane, list, moves, ticket);
+    return code != 0 || moves == 0 ? code : mpixq_gpu_move(lane, list, moves, ticket);
 }
 
 static int submit_waits(const struct mpixq_gpu_lane *lane, const struct mpixq_op list[], int n,
@@ -443,23 +318,27 @@ static int submit_waits(const struct mpixq_gpu_lane *lane, const struct mpixq_op
 {
     struct copies copies = {.list = list, .n = n, .step = step, .part_at = mpixq_gpu_part_at_wait};
     struct mpixq_words all = {.gate = lane->gate_at, .opened = ticket, .halt = lane->halt_at};
-    int words = step == 0 ? count_words(list, n) : 0, code = 0;
-    bool any = false;
+    int words = step == 0 ? count_words(list, n) : 0, combines = 0, code = 0;
+    bool any = false, tells = step == 0 && lane->reached_at != NULL;
 
     for (int i = 0; i < n; i++) {
         any = any || list[i].copy != NULL;
+        combines += step == 0 && list[i].kind == MPIXQ_OP_COMBINE;
     }
     /* What is copied afterwards has not been reached yet. The worker opens the gate in any case.
      * Behind it the kernel waits no more, but closes pairs whose wait is given up. */
-    if (lane->by_values || words < n) {
-        code = wait_for_gate(lane, ticket, !any && words == 0);
+    if (lane->by_values || words + combines < n) {
+        code = wait_for_gate(lane, ticket, !any && words + combines == 0);
     }
     if (code == 0 && words > 0) {
-        code = launch_words(lane, lane->kernels.wait_all, &all, list, words, !any, ticket);
+        code = launch_words(lane, lane->kernels.wait_all, &all, list, words, !any && combines == 0,
+                            ticket);
     }
-    return code != 0 || !any
-               ? code
-               : copy_and_tell(lane, &copies, step == 0 && lane->reached_at != NULL, ticket);
+    if (code == 0 && any) {
+        code = copy_and_tell(lane, &copies, tells && combines == 0, ticket);
+    }
+    return code != 0 || combines == 0 ? code
+                                      : mpixq_gpu_combine(lane, list, combines, tells, ticket);
 }
 
 int mpixq_gpu_submit_starts(const struct mpixq_gpu_lane *lane, const struct mpixq_op list[], int n,

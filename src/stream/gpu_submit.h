@@ -57,7 +57,24 @@ int mpixq_gpu_submit_starts(const struct mpixq_gpu_lane *lane, const struct mpix
                             int step, uint64_t ticket);
 int mpixq_gpu_submit_waits(const struct mpixq_gpu_lane *lane, const struct mpixq_op list[], int n,
                            int step, uint64_t ticket);
-/* In the place of the lane. */
+/* The slot of a start of this value, or NULL. */
+static inline char *mpixq_gpu_slot_of(const struct mpixq_gpu_end *end, uint64_t value)
+{
+    return end->first_slot != NULL
+               ? end->first_slot + value % MPIXQ_SLOTS * mpixq_slot_bytes(end->move.bytes)
+               : NULL;
+}
+
+/* In the place of the lane, all of what follows. gpu_launch.c: the ticket is reached. */
+int mpixq_gpu_write_reached(const struct mpixq_gpu_lane *lane, uint64_t ticket);
+/* gpu_moves.c: the moves that are the GPU's in a list of so many operations; and to make them, one
+ * at least. The last launch tells that the ticket is reached. */
+int mpixq_gpu_count_moves(const struct mpixq_op list[], int n);
+int mpixq_gpu_move(const struct mpixq_gpu_lane *lane, const struct mpixq_op *op, int moves,
+                   uint64_t ticket);
+/* What is to be combined, one at least; and what is about windows. */
+int mpixq_gpu_combine(const struct mpixq_gpu_lane *lane, const struct mpixq_op *op, int combines,
+                      bool tells, uint64_t ticket);
 int mpixq_gpu_submit_launch(const struct mpixq_gpu_lane *lane, const struct mpixq_launch *what,
                             uint64_t ticket);
 

@@ -199,6 +199,8 @@ static bool load_code(const struct mpixq_gpu *gpu, const void *code, struct mpix
         error != 0 ? error : mpixq_gpu_function(gpu, module, "mpixq_set_signal", &k->set_signal);
     error = error != 0 ? error
                        : mpixq_gpu_function(gpu, module, "mpixq_await_signal", &k->await_signal);
+    error =
+        error != 0 ? error : mpixq_gpu_function(gpu, module, "mpixq_combine_all", &k->combine_all);
     k->early = error == 0 && gpu->early != NULL &&
                mpixq_gpu_function(gpu, module, gpu->early, &early) == 0;
     if (error != 0) {

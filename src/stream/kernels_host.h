@@ -8,6 +8,7 @@
 
 #include <stdint.h>
 
+#include "combine.h"
 #include "pieces.h"
 
 void mpixq_ring(uint64_t *word, uint64_t value);
@@ -21,5 +22,6 @@ void mpixq_try_end(mpixq_word_t *word, mpixq_word_t *outcome);
 void mpixq_put_all(struct mpixq_puts all);
 void mpixq_set_signal(struct mpixq_set one);
 void mpixq_await_signal(struct mpixq_await one);
+void mpixq_combine_all(struct mpixq_combine all);
 
 #endif

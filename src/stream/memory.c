@@ -10,7 +10,9 @@
 #include "gpu.h"
 #include "gpu_life.h"
 #include "gpu_share.h"
+#include "gpu_words.h"
 #include "util/alloc.h"
+#include "util/env.h"
 #include "util/lock.h"
 #include "util/log.h"
 
@@ -194,6 +196,19 @@ uint64_t mpixq_memory_life(const char *kind, void *place)
         gpu->leave(place, before);
     }
     return life;
+}
+
+bool mpixq_memory_has_kernels(const char *kind, void *place)
+{
+    const struct mpixq_gpu *gpu = mpixq_gpu_of(kind);
+    struct mpixq_gpu_kernels kernels = {.ring = NULL};
+    void *before;
+
+    if (mpixq_env.gpu_ops != MPIXQ_GPU_OPS_VALUES && gpu->enter(place, &before) == 0) {
+        kernels = mpixq_gpu_kernels(gpu, place, mpixq_gpu_life(gpu, place));
+        gpu->leave(place, before);
+    }
+    return kernels.combine_all != NULL;
 }
 
 bool mpixq_memory_is_over(uint64_t life)
@@ -394,7 +409,7 @@ static int take_here(struct mpixq_made *block)
 static int take(struct mpixq_made *block)
 {
     void *before;
-    int code = block->gpu->place_of(NULL, &block->place);
+    int code = block->place != NULL ? 0 : block->gpu->place_of(NULL, &block->place);
 
     code = code != 0 ? code : block->gpu->enter(block->place, &before);
     if (code == 0) {
@@ -404,11 +419,11 @@ static int take(struct mpixq_made *block)
     return mpixq_gpu_cleared(block->gpu, code);
 }
 
-bool mpixq_memory_make(const char *kind, size_t bytes, struct mpixq_made *made_p,
+bool mpixq_memory_make(const char *kind, void *place, size_t bytes, struct mpixq_made *made_p,
                        struct mpixq_refusal *refusal)
 {
     const struct mpixq_gpu *gpu = mpixq_gpu_of(kind);
-    struct mpixq_made block = {.gpu = gpu, .kind = gpu->kind, .bytes = bytes};
+    struct mpixq_made block = {.gpu = gpu, .kind = gpu->kind, .place = place, .bytes = bytes};
     bool alone;
     int code;
 
@@ -448,6 +463,14 @@ void mpixq_memory_unmake(struct mpixq_made *made)
         keep(made);
     }
     *made = (struct mpixq_made){.gpu = NULL};
+}
+
+void mpixq_memory_unmake_later(struct mpixq_made *made)
+{
+    if (made->gpu != NULL) {
+        keep(made);
+        *made = (struct mpixq_made){.gpu = NULL};
+    }
 }
 
 void mpixq_memory_close(void)

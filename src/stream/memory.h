@@ -76,7 +76,10 @@ void *mpixq_memory_map(const struct mpixq_gpu *gpu, void *memory, size_t bytes, 
 void mpixq_memory_unmap(const struct mpixq_gpu *gpu, void *memory);
 void mpixq_memory_close(void);
 
-/* Memory of a GPU that the library allocates for the program. All zeros: none. */
+/* Can kernels of ours run in a place where such memory is? */
+bool mpixq_memory_has_kernels(const char *kind, void *place);
+
+/* Memory of a GPU that the library allocates. All zeros: none. */
 struct mpixq_made {
     const struct mpixq_gpu *gpu;
     const char *kind; /* as mpixq_memory_of tells it, and the place */
@@ -89,12 +92,14 @@ struct mpixq_made {
 /* The kind of GPU, as mpixq_memory_of tells it, that has this value of the info key mpixq_memory;
  * NULL: none has. */
 const char *mpixq_memory_kind(const char *value);
-/* At least one byte, as programs have it, of the GPU that the calling thread uses. Its content is
- * not defined. */
-bool mpixq_memory_make(const char *kind, size_t bytes, struct mpixq_made *made_p,
+/* At least one byte, as programs have it, in this place, or if that is NULL of the GPU that the
+ * calling thread uses. Its content is not defined. */
+bool mpixq_memory_make(const char *kind, void *place, size_t bytes, struct mpixq_made *made_p,
                        struct mpixq_refusal *refusal);
 /* All zeros: nothing happens. While a wait is pending on a stream of a GPU it is kept, and freed by
  * a later call of one of these, since to free it may mean to wait for that GPU. */
 void mpixq_memory_unmake(struct mpixq_made *made);
+/* The same, but it is kept in any case. Any thread. */
+void mpixq_memory_unmake_later(struct mpixq_made *made);
 
 #endif

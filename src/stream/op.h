@@ -16,6 +16,7 @@
 
 #include "pieces.h"
 
+struct mpixq_combine; /* combine.h */
 struct mpixq_stream_kind;
 
 enum mpixq_op_kind {
@@ -33,6 +34,9 @@ enum mpixq_op_kind {
     /* A GPU that sees what it needs waits for another word, which says that a message lies in a
      * slot of the host's memory, copies that, and writes the word. */
     MPIXQ_OP_DRAIN,
+    /* Behind the waits of its list a GPU combines what has come. The host has nothing to wait for
+     * there. Of streams of GPUs that have kernels, as PUT. */
+    MPIXQ_OP_COMBINE,
     /* A GPU launches something that waits, and then there is a call as after a start: there is no
      * word for the host. Of streams of GPUs that have kernels, as PUT. */
     MPIXQ_OP_SIGNAL
@@ -142,13 +146,14 @@ struct mpixq_op {
     /* What a GPU needs for its part. Of a RING: the doorbell, or NULL, and then where it sees
      * it; of a WAIT: the memory that the word is in, or NULL, and then where it sees the word; of a
      * MOVE and a TAKE: the end; of a MOVE NULL, if the start moves nothing; of a DRAIN: the slots;
-     * of a PUT and a SIGNAL: what is launched, which is read before submit returns. */
+     * of a PUT, a SIGNAL and a COMBINE: what is launched, which is read before submit returns. */
     union {
         const struct mpixq_exposed *exposed;
         char *seen;
         const struct mpixq_gpu_end *end;
         struct mpixq_gpu_slots *slots;
         const struct mpixq_launch *launch;
+        const struct mpixq_combine *combine;
     } gpu;
     /* Made before a start, or after a wait; NULL: none. Not set where the stream copies nothing. */
     const struct mpixq_copy *copy;
@@ -191,6 +196,15 @@ static inline void mpixq_op_wait(struct mpixq_op *op, enum mpixq_op_kind kind, v
     op->copy = NULL;
     op->poll = NULL;
     op->failed = failed;
+}
+
+/* A word that has reached 0 is any word. */
+static inline void mpixq_op_combine(struct mpixq_op *op, void *arg,
+                                    const struct mpixq_combine *combine,
+                                    const _Atomic uint64_t *word, const atomic_int *failed)
+{
+    mpixq_op_wait(op, MPIXQ_OP_COMBINE, arg, word, 0, failed);
+    op->gpu.combine = combine;
 }
 
 static inline void mpixq_op_store(struct mpixq_op *op, _Atomic uint64_t *word, uint64_t value)

@@ -98,6 +98,11 @@ MPIXQ_ENV_INT(
     "bytes of a message up to which a send on the channels ipc and cxi completes without "
     "its receive, if memory for that is left, as both ends have it, and on cxi not if the NIC "
     "receives into memory of a GPU; 0: none does")
+MPIXQ_ENV_INT(
+    direct_ranks, "MPIXQ_DIRECT_RANKS", 8, 0, 8,
+    "processes of one node in a collective, at most, that send directly to each other, in "
+    "one round, what is short enough for that; GPUs move and combine data by themselves "
+    "there; the same in all processes; 0: none do")
 MPIXQ_ENV_CHOICE(
     cma, "MPIXQ_CMA", "auto", "auto|no",
     "puts and gets of more than 4096 bytes between processes of a node, by the "

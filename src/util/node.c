@@ -13,6 +13,7 @@
 struct told {
     uint32_t pid;  /* 0: the system does not tell enough */
     uint32_t home; /* where the number holds: some bits of it, as all are on one machine */
+    int32_t world; /* rank in MPI_COMM_WORLD */
 };
 
 static struct {
@@ -24,8 +25,11 @@ static struct {
 static struct told tell(const struct mpixq_process *self)
 {
     bool known = !mpixq_ident_is_none(self->home);
+    int world = -1;
 
-    return (struct told){.pid = known ? (uint32_t)self->pid : 0, .home = (uint32_t)self->home.low};
+    (void)PMPI_Comm_rank(MPI_COMM_WORLD, &world);
+    return (struct told){
+        .pid = known ? (uint32_t)self->pid : 0, .home = (uint32_t)self->home.low, .world = world};
 }
 
 /* Agree on the identity, which is made of rank 0's process, and on whether all have memory: no rank
@@ -93,6 +97,16 @@ pid_t mpixq_node_pid(int which)
     return here.all != NULL && here.all[which].home == here.all[here.rank].home
                ? (pid_t)here.all[which].pid
                : 0;
+}
+
+bool mpixq_node_has(int world)
+{
+    for (int i = 0; here.all != NULL && i < here.ranks; i++) {
+        if (here.all[i].world == world) {
+            return true;
+        }
+    }
+    return false;
 }
 
 struct mpixq_ident mpixq_node_ident(void)

@@ -9,6 +9,7 @@
 #ifndef MPIXQ_NODE_H
 #define MPIXQ_NODE_H
 
+#include <stdbool.h>
 #include <sys/types.h>
 
 #include "ident.h"
@@ -23,6 +24,8 @@ int mpixq_node_rank(void);
 /* The process of a rank of the node; 0 if this process knows it by no number, as in a container of
  * its own. */
 pid_t mpixq_node_pid(int rank);
+/* Is this rank of MPI_COMM_WORLD one of them? All of them say the same. */
+bool mpixq_node_has(int world);
 /* The same on the ranks of the node, and on no other process. */
 struct mpixq_ident mpixq_node_ident(void);
 

@@ -14,6 +14,7 @@
 #include "../../benchmarks/kernels_puts.h"
 #include "../device/puts.h"
 #include "../device/steps.h"
+#include "stream/combine.h"
 #include "stream/pieces.h"
 
 /* The parameter of the kernels below. */
@@ -84,6 +85,7 @@ void mpixq_try_end(mpixq_word_t *word, mpixq_word_t *outcome) __attribute__((wea
 void mpixq_put_all(struct mpixq_puts all) __attribute__((weak));
 void mpixq_set_signal(struct mpixq_set one) __attribute__((weak));
 void mpixq_await_signal(struct mpixq_await one) __attribute__((weak));
+void mpixq_combine_all(struct mpixq_combine all) __attribute__((weak));
 
 static void run_mpixq_ring(const void *parameters)
 {
@@ -224,6 +226,19 @@ static void run_mpixq_try_end(const void *parameters)
         word = &copy;
     }
     mpixq_try_end(word, hip_double_reach(p->outcome, sizeof(uint64_t)));
+}
+
+static void run_mpixq_combine_all(const void *parameters)
+{
+    struct mpixq_combine all = *(const struct mpixq_combine *)parameters;
+
+    for (unsigned i = 0; i < all.n; i++) {
+        all.from[i] = hip_double_reach((void *)(uintptr_t)all.from[i], all.bytes);
+    }
+    all.to = hip_double_reach(all.to, all.bytes);
+    all.closed = reach_or_null((void *)(uintptr_t)all.closed, sizeof(uint64_t));
+    all.word = reach_or_null(all.word, sizeof(uint64_t));
+    mpixq_combine_all(all);
 }
 
 static void reach_behind(struct mpixq_behind *behind)
@@ -473,6 +488,10 @@ static const struct hip_kernel kernels[] = {
      .waits = true,
      .run = run_mpixq_await_signal},
     {"mpixq_set_signal", {sizeof(struct mpixq_set)}, .run = run_mpixq_set_signal},
+    {"mpixq_combine_all",
+     {sizeof(struct mpixq_combine)},
+     .grid = true,
+     .run = run_mpixq_combine_all},
     {"bench_words", {8, 8, 8, 8, 8, 8}, .grid = true, .run = run_bench_words},
     {"bench_strips", {sizeof(struct bench_strips)}, .grid = true, .run = run_bench_strips},
     {"bench_life", {sizeof(struct bench_board)}, .grid = true, .run = run_bench_life},

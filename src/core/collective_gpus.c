@@ -1,0 +1,142 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * Copyright (c) 2026 the mpix-queue authors
+ *
+ * What collectives need that GPUs are to move, before they are started (schedule_gpus.c). */
+#include "channel.h"
+#include "schedule.h"
+
+/* Those of MPI, in sizes that depend on the system: of integers the number of the smallest. */
+static const struct {
+    MPI_Datatype type;
+    enum mpixq_number smallest;
+} types[] = {
+    {MPI_SIGNED_CHAR, MPIXQ_INT8},
+    {MPI_SHORT, MPIXQ_INT8},
+    {MPI_INT, MPIXQ_INT8},
+    {MPI_LONG, MPIXQ_INT8},
+    {MPI_LONG_LONG, MPIXQ_INT8},
+    {MPI_INT8_T, MPIXQ_INT8},
+    {MPI_INT16_T, MPIXQ_INT8},
+    {MPI_INT32_T, MPIXQ_INT8},
+    {MPI_INT64_T, MPIXQ_INT8},
+    {MPI_AINT, MPIXQ_INT8},
+    {MPI_OFFSET, MPIXQ_INT8},
+    {MPI_COUNT, MPIXQ_INT8},
+    {MPI_UNSIGNED_CHAR, MPIXQ_UINT8},
+    {MPI_BYTE, MPIXQ_UINT8},
+    {MPI_UNSIGNED_SHORT, MPIXQ_UINT8},
+    {MPI_UNSIGNED, MPIXQ_UINT8},
+    {MPI_UNSIGNED_LONG, MPIXQ_UINT8},
+    {MPI_UNSIGNED_LONG_LONG, MPIXQ_UINT8},
+    {MPI_UINT8_T, MPIXQ_UINT8},
+    {MPI_UINT16_T, MPIXQ_UINT8},
+    {MPI_UINT32_T, MPIXQ_UINT8},
+    {MPI_UINT64_T, MPIXQ_UINT8},
+    {MPI_FLOAT, MPIXQ_FLOAT},
+    {MPI_DOUBLE, MPIXQ_DOUBLE},
+};
+
+static bool find_number(MPI_Datatype type, unsigned char *number_p)
+{
+    for (size_t i = 0; i < sizeof types / sizeof types[0]; i++) {
+        int bytes = 0, wider = 0;
+
+        if (types[i].type != type) {
+            continue;
+        }
+        (void)PMPI_Type_size(type, &bytes);
+        while (types[i].smallest < MPIXQ_FLOAT && 1 << wider < bytes) {
+            wider++;
+        }
+        *number_p = (unsigned char)((int)types[i].smallest + wider);
+        return true;
+    }
+    return false;
+}
+
+static bool find_operation(MPI_Op op, unsigned char *operation_p)
+{
+    const struct {
+        MPI_Op op;
+        enum mpixq_operation operation;
+    } known[] = {
+        {MPI_SUM, MPIXQ_SUM},   {MPI_PROD, MPIXQ_PROD}, {MPI_MIN, MPIXQ_MIN},
+        {MPI_MAX, MPIXQ_MAX},   {MPI_LAND, MPIXQ_LAND}, {MPI_LOR, MPIXQ_LOR},
+        {MPI_LXOR, MPIXQ_LXOR}, {MPI_BAND, MPIXQ_BAND}, {MPI_BOR, MPIXQ_BOR},
+        {MPI_BXOR, MPIXQ_BXOR},
+    };
+
+    for (size_t i = 0; i < sizeof known / sizeof known[0]; i++) {
+        if (known[i].op == op) {
+            *operation_p = (unsigned char)known[i].operation;
+            return true;
+        }
+    }
+    return false;
+}
+
+bool mpixq_collective_can_combine(const struct mpixq_collective *collective)
+{
+    unsigned char number, operation;
+
+    return find_number(collective->args.recvtype, &number) &&
+           find_operation(collective->args.op, &operation) &&
+           (number < MPIXQ_FLOAT || operation < MPIXQ_LAND);
+}
+
+bool mpixq_collective_make_work(struct mpixq_collective *collective)
+{
+    struct mpixq_combine *all = &collective->combine;
+    struct mpixq_refusal refusal;
+    MPI_Count first;
+    size_t bytes;
+
+    if (collective->args.kind != MPIXQ_ALLREDUCE) {
+        return true;
+    }
+    bytes = (size_t)collective->size * mpixq_schedule_stride(collective, &first);
+    (void)find_number(collective->args.recvtype, &all->number);
+    (void)find_operation(collective->args.op, &all->operation);
+    return mpixq_memory_make(collective->kind, collective->place, bytes, &collective->made,
+                             &refusal);
+}
+
+/* Blocks that combine: enough for the memory to be busy. */
+static unsigned blocks_for(uint64_t bytes)
+{
+    enum { OF_BLOCK = 16 * 1024, MOST = 128 };
+    uint64_t blocks = bytes / OF_BLOCK + 1;
+
+    return blocks < MOST ? (unsigned)blocks : MOST;
+}
+
+void mpixq_collective_matched_gpus(struct mpixq_request *req)
+{
+    struct mpixq_collective *collective = mpixq_collective_of(req);
+
+    collective->combine.blocks = blocks_for(collective->combine.bytes);
+    req->pair.channel = &mpixq_channel_collective_gpus;
+}
+
+enum mpixq_error mpixq_collective_admits(const struct mpixq_request *req, const void *place,
+                                         int *ops_p)
+{
+    const struct mpixq_collective *collective = mpixq_collective_of(req);
+
+    *ops_p = collective->parted.n_used + 1;
+    return place == NULL                ? MPIXQ_E_GPU_BUFFER
+           : place == collective->place ? MPIXQ_E_NONE
+                                        : MPIXQ_E_OTHER_GPU;
+}
+
+bool mpixq_collective_is_staged(const struct mpixq_request *req)
+{
+    const struct mpixq_collective *collective = mpixq_collective_of(req);
+
+    for (int i = 0; collective->by_gpus && i < collective->parted.n_used; i++) {
+        if (collective->parted.parts[i]->pair.staging != NULL) {
+            return true;
+        }
+    }
+    return false;
+}

@@ -1,0 +1,242 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * Copyright (c) 2026 the mpix-queue authors
+ *
+ * Lists of one round, for few processes of one node: whoever has data sends it to each process that
+ * wants it, and each combines all contributions by itself, in the order of ranks. There a further
+ * round takes longer than the bytes that it saves; and with one round GPUs can do all of it by
+ * themselves, as nothing has to be done between two messages. */
+#include <stdint.h>
+
+#include "comm/comm.h"
+#include "comm/layout.h"
+#include "schedule.h"
+#include "util/alloc.h"
+#include "util/env.h"
+#include "util/node.h"
+
+enum {
+    MOST_BYTES = 64 * 1024, /* that each process sends to more than one other, */
+    FEW = 2,                /* or more than so many: */
+    FEW_OF_BCAST = 4        /* its root alone does */
+};
+
+static bool is_one_node(const struct mpixq_request *req, int size)
+{
+    for (int rank = 0; rank < size; rank++) {
+        int world = mpixq_comm_world_rank(req->comm, rank);
+
+        if (world == MPI_UNDEFINED || !mpixq_node_has(world)) {
+            return false;
+        }
+    }
+    return true;
+}
+
+bool mpixq_schedule_may_be_direct(const struct mpixq_request *req)
+{
+    const struct mpixq_collective *collective = mpixq_collective_of(req);
+    const struct mpixq_collective_args *args = &collective->args;
+    int most = (int)mpixq_env.direct_ranks;
+
+    switch (args->kind) {
+    case MPIXQ_NEIGHBOR_ALLTOALL:
+    case MPIXQ_NEIGHBOR_ALLTOALLV: /* are so anyway */
+        return false;
+    case MPIXQ_ALLREDUCE:
+    case MPIXQ_BCAST:
+        if (mpixq_type_bytes(args->recvtype, args->recvcount) > MOST_BYTES) {
+            int few = args->kind == MPIXQ_BCAST ? FEW_OF_BCAST : FEW;
+
+            most = most < few ? most : few;
+        }
+        break;
+    default:
+        break;
+    }
+    return collective->size > 1 && collective->size <= most && is_one_node(req, collective->size);
+}
+
+static struct mpixq_span span_of(const void *at, MPI_Count count, MPI_Datatype type)
+{
+    return (struct mpixq_span){.at = (void *)(uintptr_t)at, .count = count, .type = type};
+}
+
+static void swap_with(struct mpixq_collective *collective, int peer, struct mpixq_span from,
+                      struct mpixq_span to)
+{
+    mpixq_schedule_recv(collective, peer, 0, to);
+    mpixq_schedule_send(collective, peer, 0, from);
+}
+
+static void write_barrier(struct mpixq_collective *collective)
+{
+    const struct mpixq_span nothing = {.type = MPI_BYTE};
+
+    for (int peer = 0; peer < collective->size; peer++) {
+        if (peer != collective->rank) {
+            swap_with(collective, peer, nothing, nothing);
+        }
+    }
+}
+
+static void write_bcast(struct mpixq_collective *collective)
+{
+    const struct mpixq_collective_args *args = &collective->args;
+    struct mpixq_span all = span_of(collective->recv, args->recvcount, args->recvtype);
+
+    if (collective->rank != args->root) {
+        mpixq_schedule_recv(collective, args->root, 0, all);
+        return;
+    }
+    for (int peer = 0; peer < collective->size; peer++) {
+        if (peer != args->root) {
+            mpixq_schedule_send(collective, peer, 0, all);
+        }
+    }
+}
+
+/* What this process has is copied to its block by the host, or last of all by its GPU. */
+static void copy_own(struct mpixq_collective *collective, struct mpixq_span from,
+                     struct mpixq_span to)
+{
+    if (!collective->by_gpus) {
+        mpixq_schedule_copy(collective, from, to);
+        return;
+    }
+    collective->combines = from.count > 0;
+    collective->combine.n = 1;
+    collective->combine.from[0] = from.at;
+    collective->combine.to = to.at;
+    collective->combine.bytes = mpixq_type_bytes(from.type, from.count);
+}
+
+static void write_allgather(struct mpixq_collective *collective)
+{
+    const struct mpixq_collective_args *args = &collective->args;
+    MPI_Aint lower, extent = 0;
+    struct mpixq_span own, block;
+
+    (void)PMPI_Type_get_extent(args->recvtype, &lower, &extent);
+    block = span_of(collective->recv + collective->rank * args->recvcount * extent, args->recvcount,
+                    args->recvtype);
+    own = args->sendbuf == MPI_IN_PLACE
+              ? block
+              : span_of(collective->send, args->sendcount, args->sendtype);
+    for (int peer = 0; peer < collective->size; peer++) {
+        if (peer != collective->rank) {
+            swap_with(collective, peer, own,
+                      span_of(collective->recv + peer * args->recvcount * extent, args->recvcount,
+                              args->recvtype));
+        }
+    }
+    if (args->sendbuf != MPI_IN_PLACE) {
+        copy_own(collective, own, block);
+    }
+}
+
+size_t mpixq_schedule_stride(const struct mpixq_collective *collective, MPI_Count *first_p)
+{
+    enum { APART = 256 }; /* GPUs move what begins at such addresses best */
+    const struct mpixq_collective_args *args = &collective->args;
+    uint64_t bytes = 0;
+
+    *first_p = 0;
+    (void)mpixq_type_reach(args->recvtype, args->recvcount, first_p, &bytes);
+    return (size_t)(bytes + 2 * APART - 1) / APART * APART;
+}
+
+static char *make_work(struct mpixq_collective *collective, size_t stride, const void *own)
+{
+    enum { WIDEST = 16 }; /* as in stage.c */
+
+    if (collective->by_gpus) {
+        return (char *)collective->made.address + (uintptr_t)own % WIDEST;
+    }
+    mpixq_free(collective->work);
+    collective->work = mpixq_alloc(stride * (size_t)collective->size); /* freed with it */
+    collective->lacks_memory |= collective->work == NULL;
+    return collective->work;
+}
+
+/* Where the contributions are by then. The host combines two, in the place of the second one. */
+static void combine(struct mpixq_collective *collective, char *const at[])
+{
+    const struct mpixq_collective_args *args = &collective->args;
+    int last = collective->size - 1;
+
+    for (int rank = 1; rank <= last; rank++) {
+        mpixq_schedule_reduce(collective, span_of(at[rank - 1], args->recvcount, args->recvtype),
+                              span_of(at[rank], args->recvcount, args->recvtype));
+    }
+    if (at[last] != collective->recv) {
+        mpixq_schedule_copy(collective, span_of(at[last], args->recvcount, args->recvtype),
+                            span_of(collective->recv, args->recvcount, args->recvtype));
+    }
+}
+
+static void combine_by_gpu(struct mpixq_collective *collective, char *const at[])
+{
+    struct mpixq_combine *all = &collective->combine;
+
+    for (int rank = 0; rank < collective->size; rank++) {
+        all->from[rank] = at[rank];
+    }
+    all->from[collective->rank] =
+        collective->args.sendbuf == MPI_IN_PLACE ? collective->recv : collective->send;
+    all->n = (unsigned)collective->size;
+    all->to = collective->recv;
+    all->count = (uint64_t)collective->args.recvcount;
+    all->bytes = mpixq_type_bytes(collective->args.recvtype, collective->args.recvcount);
+    collective->combines = true;
+}
+
+static void write_allreduce(struct mpixq_collective *collective)
+{
+    const struct mpixq_collective_args *args = &collective->args;
+    bool in_place = args->sendbuf == MPI_IN_PLACE;
+    struct mpixq_span own =
+        span_of(in_place ? collective->recv : collective->send, args->recvcount, args->recvtype);
+    MPI_Count first;
+    size_t stride = mpixq_schedule_stride(collective, &first);
+    char *work = args->recvcount > 0 ? make_work(collective, stride, own.at) : NULL;
+    char *at[MPIXQ_CONTRIBUTIONS];
+
+    if (work == NULL) {
+        return;
+    }
+    for (int rank = 0; rank < collective->size; rank++) {
+        at[rank] =
+            rank == collective->rank ? collective->recv : work + (size_t)rank * stride - first;
+        if (rank != collective->rank) {
+            swap_with(collective, rank, own, span_of(at[rank], args->recvcount, args->recvtype));
+        }
+    }
+    if (collective->by_gpus) {
+        combine_by_gpu(collective, at);
+        return;
+    }
+    if (!in_place) {
+        mpixq_schedule_copy(collective, own,
+                            span_of(collective->recv, args->recvcount, args->recvtype));
+    }
+    combine(collective, at);
+}
+
+void mpixq_schedule_direct(struct mpixq_collective *collective)
+{
+    switch (collective->args.kind) {
+    case MPIXQ_BARRIER:
+        write_barrier(collective);
+        break;
+    case MPIXQ_BCAST:
+        write_bcast(collective);
+        break;
+    case MPIXQ_ALLGATHER:
+        write_allgather(collective);
+        break;
+    default:
+        write_allreduce(collective);
+        break;
+    }
+    mpixq_schedule_next_round(collective);
+}

@@ -1,0 +1,396 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * Copyright (c) 2026 the mpix-queue authors
+ *
+ * Collectives of one round whose buffers are in memory of a GPU. What starts and waits for one
+ * starts and waits for its parts, in the same list of operations, whatever channels serve them; in
+ * the best case GPUs move all data, and no thread has a part in it. Behind the waits the GPU
+ * combines what has come, as the last operation of the list.
+ *
+ * The parts count starts as the whole does. The host follows them, to know how far the whole is and
+ * whether one has failed: the progress thread, for what was started by calls; for graphs, who looks
+ * at all pairs that graphs have. */
+#include <stddef.h>
+
+#include "channels.h"
+#include "failure.h"
+#include "queue.h"
+#include "schedule.h"
+#include "stream/op.h"
+#include "tally.h"
+#include "trace_pairs.h"
+
+/* Where graphs find out that they may not use the buffers any more. */
+static const void *find_closed(const struct mpixq_parted *parted)
+{
+    const struct mpixq_tally *tally = NULL;
+
+    for (int i = 0; i < parted->n_used; i++) {
+        const struct mpixq_pair *part = &parted->parts[i]->pair;
+
+        if (part->channel->gpus != NULL && part->channel->gpus->closed != NULL) {
+            return part->channel->gpus->closed(part);
+        }
+        tally = tally != NULL ? tally : mpixq_tally_of(part);
+    }
+    return tally != NULL ? &tally->gpu.move.own->closed : NULL;
+}
+
+/* How far it is. */
+
+static struct mpixq_pair *part_of(const struct mpixq_parted *parted, int i)
+{
+    return parted->parts[i] != NULL ? &parted->parts[i]->pair : NULL; /* NULL: let go of */
+}
+
+struct mpixq_pair *mpixq_collective_part(const struct mpixq_pair *pair, int i)
+{
+    const struct mpixq_parted *parted = pair->end;
+
+    return pair->channel == &mpixq_channel_collective_gpus && i < parted->n_used
+               ? part_of(parted, i)
+               : NULL;
+}
+
+static bool are_complete(const struct mpixq_pair *pair, uint64_t start)
+{
+    const struct mpixq_parted *parted = pair->end;
+    bool all = true;
+
+    for (int i = 0; i < parted->n_used; i++) {
+        struct mpixq_pair *part = part_of(parted, i);
+
+        if (part != NULL && mpixq_pair_done(part) < start) {
+            (void)part->channel->poll(part);
+            all = all && mpixq_pair_done(part) >= start;
+        }
+    }
+    return all;
+}
+
+static struct mpixq_pair *find_failed(const struct mpixq_pair *pair)
+{
+    const struct mpixq_parted *parted = pair->end;
+
+    for (int i = 0; i < parted->n_used; i++) {
+        struct mpixq_pair *part = part_of(parted, i);
+
+        if (part != NULL && mpixq_pair_has_failed(part)) {
+            return part;
+        }
+    }
+    return NULL;
+}
+
+/* What the host has started is combined by a call of the program, which may call a GPU's library;
+ * in a stream, its own operation does that. */
+static bool is_combined_by_call(const struct mpixq_pair *pair)
+{
+    const struct mpixq_collective *collective = pair->end;
+
+    return collective->combines && atomic_load(&pair->by_host);
+}
+
+static void finish(struct mpixq_pair *pair, uint64_t start)
+{
+    if (mpixq_pair_raise(&pair->done, start) < start) {
+        mpixq_trace_completed(pair);
+    }
+}
+
+static bool gpus_poll(struct mpixq_pair *pair)
+{
+    uint64_t start = mpixq_pair_executed(pair);
+
+    if (mpixq_pair_done(pair) < start && !is_combined_by_call(pair) && are_complete(pair, start)) {
+        finish(pair, start);
+    }
+    return mpixq_pair_is_complete(pair) || mpixq_pair_has_failed(pair);
+}
+
+void mpixq_collective_look_gpus(struct mpixq_pair *pair, bool has_lock)
+{
+    struct mpixq_pair *failed;
+
+    (void)gpus_poll(pair);
+    failed = mpixq_pair_is_in_flight(pair) ? find_failed(pair) : NULL;
+    if (failed != NULL) {
+        mpixq_parted_fail(pair, failed);
+    }
+    if (mpixq_pair_has_failed(pair)) {
+        mpixq_parted_abandon(pair);
+    }
+    /* Only by who drives the list: who starts it again lists it once the start counts. */
+    if (has_lock && (mpixq_pair_has_failed(pair) || !mpixq_pair_is_in_flight(pair))) {
+        mpixq_parted_unlist(pair->end, true);
+    }
+}
+
+/* Starts. */
+
+static void count_executed(struct mpixq_pair *pair)
+{
+    mpixq_trace_start_executed(pair);
+    atomic_fetch_add(&pair->executed, 1);
+    mpixq_parted_list(pair->end);
+}
+
+/* Starts that the host makes, of parts of one channel in as few launches as it takes. */
+static void start_parts(struct mpixq_parted *parted)
+{
+    enum { TOGETHER = 32 };
+    void *args[TOGETHER];
+    struct mpixq_op op, first = {.u.call = NULL};
+    int n = 0;
+
+    for (int i = 0; i < parted->n_used; i++) {
+        struct mpixq_pair *part = part_of(parted, i);
+
+        if (part == NULL) {
+            continue;
+        }
+        mpixq_pair_count_start(part, true);
+        (void)part->channel->start(NULL, &part, 1, &op);
+        if (n > 0 && (n == TOGETHER || op.u.call != first.u.call)) {
+            first.u.call(args, n, false);
+            n = 0;
+        }
+        first = op;
+        args[n++] = op.arg;
+    }
+    if (n > 0) {
+        first.u.call(args, n, false);
+    }
+}
+
+static void start_by_host(void *const args[], int n, bool by_gpu)
+{
+    (void)by_gpu;
+    for (int i = 0; i < n; i++) {
+        struct mpixq_pair *pair = args[i];
+        struct mpixq_collective *collective = pair->end;
+
+        atomic_store(&collective->combined_at, 0);
+        start_parts(&collective->parted);
+        count_executed(pair);
+    }
+}
+
+static enum mpixq_error gpus_refresh(struct mpixq_pair *pair);
+
+/* The stream has reached starts, and those of the parts. */
+static void book(void *const args[], int n, bool by_gpu)
+{
+    (void)by_gpu;
+    for (int i = 0; i < n; i++) {
+        struct mpixq_pair *pair = args[i];
+        const struct mpixq_queue *queue = atomic_load(&pair->queue);
+
+        if (queue != NULL && mpixq_queue_has_failed(queue)) {
+            mpixq_parted_abandon(pair);
+        } else if (atomic_load(&pair->counted) != NULL) {
+            mpixq_trace_start_executed(pair);
+            (void)gpus_refresh(pair);
+        } else {
+            count_executed(pair);
+        }
+    }
+}
+
+/* A start that is captured counts for none of them. */
+static int start_one(struct mpixq_queue *queue, struct mpixq_pair *pair, struct mpixq_op list[])
+{
+    const struct mpixq_parted *parted = pair->end;
+    uint64_t started = mpixq_pair_started(pair);
+    int n = 0;
+
+    for (int i = 0; i < parted->n_used; i++) {
+        struct mpixq_pair *part = part_of(parted, i);
+
+        atomic_store_explicit(&part->by_host, false, memory_order_relaxed);
+        (void)mpixq_pair_raise(&part->started, started);
+        n += part->channel->start(queue, &part, 1, &list[n]);
+    }
+    mpixq_op_call(&list[n], MPIXQ_OP_MOVE, book, pair);
+    list[n].gpu.end = NULL;
+    return n + 1;
+}
+
+static int gpus_start(struct mpixq_queue *queue, struct mpixq_pair *const pairs[], int n,
+                      struct mpixq_op list[])
+{
+    int n_ops = 0;
+
+    for (int i = 0; i < n; i++) {
+        if (queue != NULL) {
+            n_ops += start_one(queue, pairs[i], &list[n_ops]);
+        } else {
+            mpixq_op_call(&list[n_ops++], MPIXQ_OP_CALL, start_by_host, pairs[i]);
+        }
+    }
+    return n_ops;
+}
+
+/* Waits. */
+
+static int gpus_wait(struct mpixq_queue *queue, struct mpixq_pair *pair, struct mpixq_op list[])
+{
+    struct mpixq_collective *collective = pair->end;
+    const struct mpixq_parted *parted = &collective->parted;
+    int n = 0;
+
+    for (int i = 0; i < parted->n_used; i++) {
+        struct mpixq_pair *part = part_of(parted, i);
+
+        n += part->channel->wait(queue, part, &list[n]);
+        if (part->channel->of_gpus) { /* there are no copies of the part */
+            list[n - 1].arg = pair;   /* which the program has started, and waits for */
+        }
+    }
+    if (collective->combines) {
+        if (collective->combine.closed == NULL) {
+            collective->combine.closed = find_closed(parted);
+        }
+        mpixq_op_combine(&list[n++], pair, &collective->combine, mpixq_pair_done_word(pair),
+                         &queue->failed);
+    }
+    return n;
+}
+
+/* Any part that a GPU has started knows its GPU. */
+static uint64_t execute(struct mpixq_pair *pair, struct mpixq_op *op)
+{
+    struct mpixq_pair *part;
+
+    for (int i = 0; (part = mpixq_collective_part(pair, i)) != NULL; i++) {
+        if (part->channel->gpus != NULL && part->channel->gpus->execute != NULL) {
+            return part->channel->gpus->execute(part, op);
+        }
+    }
+    return 0;
+}
+
+static bool has_executed(const struct mpixq_pair *pair, uint64_t ticket)
+{
+    const struct mpixq_pair *part;
+
+    for (int i = 0; (part = mpixq_collective_part(pair, i)) != NULL; i++) {
+        if (part->channel->gpus != NULL && part->channel->gpus->has_executed != NULL) {
+            return part->channel->gpus->has_executed(part, ticket);
+        }
+    }
+    return false;
+}
+
+/* A start by the host whose parts are complete. By one thread. */
+static void combine_by_call(struct mpixq_pair *pair, uint64_t start)
+{
+    struct mpixq_collective *collective = pair->end;
+    uint64_t ticket = atomic_load(&collective->combined_at);
+    struct mpixq_op op;
+
+    if (ticket != 0) {
+        if (has_executed(pair, ticket)) {
+            finish(pair, start);
+        }
+        return;
+    }
+    mpixq_op_combine(&op, NULL, &collective->combine, NULL, NULL);
+    ticket = execute(pair, &op);
+    atomic_store(&collective->combined_at, ticket);
+    if (ticket == 0) {
+        mpixq_failure_of(pair->id, mpixq_error_code(MPIXQ_E_GPU), "collective");
+    }
+}
+
+static void gpus_attend(struct mpixq_pair *pair)
+{
+    struct mpixq_parted *parted = pair->end;
+    uint64_t start = mpixq_pair_executed(pair);
+
+    for (int i = 0; mpixq_pair_done(pair) < start && i < parted->n_used; i++) {
+        struct mpixq_pair *part = part_of(parted, i);
+
+        if (part != NULL && mpixq_pair_done(part) < start) {
+            mpixq_channel_attend(part);
+        }
+    }
+    if (mpixq_pair_done(pair) < start && is_combined_by_call(pair) &&
+        !mpixq_pair_has_failed(pair) && are_complete(pair, start) &&
+        !atomic_exchange(&parted->busy, true)) {
+        combine_by_call(pair, start);
+        atomic_store(&parted->busy, false);
+    }
+    mpixq_collective_look_gpus(pair, false);
+}
+
+/* Graphs: the parts are counted by the GPU, and the whole is as far as they are. */
+
+static void gpus_begin(struct mpixq_pair *pair)
+{
+    (void)pair; /* the parts have begun */
+}
+
+static enum mpixq_error gpus_refresh(struct mpixq_pair *pair)
+{
+    uint64_t started = 0, done = UINT64_MAX;
+    struct mpixq_pair *part;
+
+    for (int i = 0; (part = mpixq_collective_part(pair, i)) != NULL; i++) {
+        mpixq_graphs_refresh(part);
+        started = mpixq_pair_started(part) > started ? mpixq_pair_started(part) : started;
+        done = mpixq_pair_done(part) < done ? mpixq_pair_done(part) : done;
+    }
+    if (atomic_load(&pair->by_host) && started <= mpixq_pair_started(pair)) {
+        return MPIXQ_E_NONE; /* who has started it says when it is complete */
+    }
+    mpixq_pair_raise_started(pair, started);
+    mpixq_pair_raise_done(pair, done < started ? done : started);
+    return mpixq_pair_is_in_flight(pair) && find_failed(pair) != NULL ? MPIXQ_E_REQUEST_FAILED
+                                                                      : MPIXQ_E_NONE;
+}
+
+static void gpus_halt(struct mpixq_pair *pair)
+{
+    struct mpixq_pair *part;
+
+    for (int i = 0; (part = mpixq_collective_part(pair, i)) != NULL; i++) {
+        if (atomic_load(&part->counted) != NULL) {
+            part->channel->graphs->halt(part);
+        }
+    }
+}
+
+static void gpus_close(struct mpixq_pair *pair)
+{
+    struct mpixq_pair *part;
+
+    for (int i = 0; (part = mpixq_collective_part(pair, i)) != NULL; i++) {
+        mpixq_graphs_stop(part);
+    }
+}
+
+static const char *gpus_what_is_missing(const struct mpixq_pair *pair)
+{
+    return mpixq_channel_collective.report->what_is_missing(pair);
+}
+
+static const struct mpixq_channel_upkeep gpus_upkeep = {.has_lost = mpixq_parted_has_lost};
+static const struct mpixq_channel_gpus gpus_gpus = {.attend = gpus_attend,
+                                                    .recall = mpixq_parted_recall};
+static const struct mpixq_channel_report gpus_report = {.what_is_missing = gpus_what_is_missing};
+static const struct mpixq_channel_graphs gpus_graphs = {
+    .begin = gpus_begin, .refresh = gpus_refresh, .halt = gpus_halt, .close = gpus_close};
+
+/* For queues and their counts it is one of ipc, as its parts are if GPUs reach each other. */
+const struct mpixq_channel mpixq_channel_collective_gpus = {
+    .name = "collective",
+    .id = MPIXQ_CHANNEL_IPC,
+    .through_mpi = true,
+    .gpus = &gpus_gpus,
+    .upkeep = &gpus_upkeep,
+    .report = &gpus_report,
+    .graphs = &gpus_graphs,
+    .start = gpus_start,
+    .wait = gpus_wait,
+    .poll = gpus_poll,
+};

@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * Copyright (c) 2026 the mpix-queue authors
+ *
+ * The parameter of the kernel that combines, as those in pieces.h.
+ */
+#ifndef MPIXQ_COMBINE_H
+#define MPIXQ_COMBINE_H
+
+#include "pieces.h"
+
+/* What an element is. */
+enum mpixq_number {
+    MPIXQ_INT8,
+    MPIXQ_INT16,
+    MPIXQ_INT32,
+    MPIXQ_INT64,
+    MPIXQ_UINT8,
+    MPIXQ_UINT16,
+    MPIXQ_UINT32,
+    MPIXQ_UINT64,
+    MPIXQ_FLOAT,
+    MPIXQ_DOUBLE
+};
+enum mpixq_operation {
+    MPIXQ_SUM,
+    MPIXQ_PROD,
+    MPIXQ_MIN,
+    MPIXQ_MAX,
+    MPIXQ_LAND, /* from here on not of floating-point numbers */
+    MPIXQ_LOR,
+    MPIXQ_LXOR,
+    MPIXQ_BAND,
+    MPIXQ_BOR,
+    MPIXQ_BXOR
+};
+enum { MPIXQ_CONTRIBUTIONS = 8 };
+/* Contributions to a reduction are combined, the first with the second, the result with the third,
+ * and so on, and what comes last goes to to, which may be one of them. Of one alone it is a copy. */
+struct mpixq_combine {
+    void *word; /* where value is stored when that is done, by a launch of one block; or NULL */
+    mpixq_word_t value;
+    const void *closed; /* a word: nothing is done if it is not 0; or NULL */
+    char *to;
+    const char *from[MPIXQ_CONTRIBUTIONS];
+    mpixq_word_t count; /* of elements */
+    mpixq_word_t bytes; /* of them */
+    unsigned n, blocks;
+    unsigned char number, operation;
+};
+
+#endif

@@ -1,0 +1,277 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * Copyright (c) 2026 the mpix-queue authors
+ *
+ * Reductions of numbers in memory of a GPU: each operation of MPI with each type that it has, small
+ * and large, with new numbers in each start. The result is that of MPI_Reduce_local, of one
+ * contribution after the other in the order of ranks, bit by bit, on every rank; guards are as they
+ * were. Those with an operation or a type that kernels do not know are done by the host. */
+#include "mtest.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "collective_names.h"
+#include "mtest_gpu.h"
+
+enum { MOST = 20000, GUARD = 64, ROUNDS = 2, UNSET = 0x5b };
+
+static void *stream;
+static MPIX_Queue queue;
+static int ranks;
+
+struct type {
+    MPI_Datatype type;
+    const char *name;
+    bool is_float, has_arithmetic;
+};
+
+struct operation {
+    MPI_Op op;
+    const char *name;
+    bool of_floats, is_bitwise;
+};
+
+/* Floating-point numbers of which sums depend on the order, and products stay finite; none is zero,
+ * since which of two zeros is larger is up to MPI. */
+static void make_numbers(unsigned char *to, const struct type *type, int bytes, int n,
+                         unsigned *state)
+{
+    for (int i = 0; i < n; i++) {
+        *state = *state * 1103515245U + 12345U;
+        if (type->is_float && bytes == (int)sizeof(float)) {
+            float value = (float)(int)(*state >> 8) / 8388608.0f - 1.0000001f;
+
+            memcpy(to + (size_t)i * sizeof value, &value, sizeof value);
+        } else if (type->is_float) {
+            double value = (double)(int)(*state >> 4) / 134217728.0 - 1.00000000001;
+
+            memcpy(to + (size_t)i * sizeof value, &value, sizeof value);
+        } else {
+            for (int k = 0; k < bytes; k++) {
+                *state = *state * 1103515245U + 12345U;
+                to[i * bytes + k] = *state % 5 == 0 ? 0 : (unsigned char)(*state >> 16);
+            }
+        }
+    }
+}
+
+/* MPICH 4.0 takes unsigned numbers for signed ones there. */
+static bool is_unsigned_extreme(const struct type *type, MPI_Op op)
+{
+    return type->name[0] == 'u' && (op == MPI_MIN || op == MPI_MAX);
+}
+
+static bool mpi_knows_unsigned(void)
+{
+    unsigned char low = 99, high = 185;
+
+    MTEST_OK(MPI_Reduce_local(&low, &high, 1, MPI_UNSIGNED_CHAR, MPI_MIN));
+    return high == low;
+}
+
+static void choose(const unsigned char *a, unsigned char *b, int n, size_t bytes, bool lower)
+{
+    for (int i = 0; i < n; i++, a += bytes, b += bytes) {
+        unsigned long long x = 0, y = 0;
+
+        memcpy(&x, a, bytes);
+        memcpy(&y, b, bytes);
+        if (lower ? x < y : x > y) {
+            memcpy(b, a, bytes);
+        }
+    }
+}
+
+/* What all ranks are to have: from[k] is what rank k has. */
+static void fold(unsigned char *const from[], int n, const struct type *type, MPI_Op op)
+{
+    int bytes = 0;
+
+    MPI_Type_size(type->type, &bytes);
+    for (int k = 1; k < ranks; k++) {
+        if (is_unsigned_extreme(type, op)) {
+            choose(from[k - 1], from[k], n, (size_t)bytes, op == MPI_MIN);
+        } else {
+            MTEST_OK(MPI_Reduce_local(from[k - 1], from[k], n, type->type, op));
+        }
+    }
+}
+
+struct buffers {
+    unsigned char *in, *out;      /* of the GPU, with guards */
+    unsigned char *host, *result; /* copies */
+    unsigned char **all;          /* of each rank */
+};
+
+static void check(const struct buffers *b, const struct type *type, const struct operation *op,
+                  int n, int bytes)
+{
+    const unsigned char *want = b->all[ranks - 1];
+    size_t data = (size_t)n * (size_t)bytes;
+    int wrong = 0;
+
+    for (size_t i = 0; i < data + 2 * GUARD; i++) {
+        unsigned char right = i < GUARD || i >= GUARD + data ? UNSET : want[i - GUARD];
+
+        if (b->result[i] != right && wrong++ < 3) {
+            mtest_fail(__FILE__, __LINE__, "%s of %d %s: byte %ld of %ld is %d, expected %d",
+                       op->name, n, type->name, (long)i - GUARD, (long)data, b->result[i], right);
+        }
+    }
+}
+
+static void run(const struct buffers *b, const struct type *type, const struct operation *op, int n,
+                bool in_place)
+{
+    int bytes = 0;
+    size_t data, room;
+    MPI_Request r;
+
+    MPI_Type_size(type->type, &bytes);
+    data = (size_t)n * (size_t)bytes;
+    room = data + 2 * GUARD;
+    MTEST_OK(COLLECTIVE(Allreduce_init)(in_place ? MPI_IN_PLACE : b->in + GUARD, b->out + GUARD, n,
+                                        type->type, op->op, MPI_COMM_WORLD, MPI_INFO_NULL, &r));
+    MTEST_OK(MPIX_Match(&r));
+    for (int round = 0; round < ROUNDS; round++) {
+        for (int k = 0; k < ranks; k++) {
+            unsigned state = 7u * (unsigned)(round + 3 * k + n + bytes) + 1u;
+
+            make_numbers(b->all[k], type, bytes, n, &state);
+        }
+        memset(b->host, UNSET, room);
+        mtest_gpu_copy(stream, b->out, b->host, room);
+        mtest_gpu_synchronize(stream);
+        memcpy(b->host + GUARD, b->all[mtest_rank], data);
+        mtest_gpu_copy(stream, in_place ? b->out : b->in, b->host, room);
+        MTEST_OK(MPIX_Enqueue_start(queue, &r));
+        MTEST_OK(MPIX_Enqueue_wait(queue, &r));
+        mtest_gpu_copy(stream, b->result, b->out, room);
+        mtest_gpu_synchronize(stream);
+        MTEST_OK(MPIX_Queue_wait(queue));
+        fold(b->all, n, type, op->op);
+        check(b, type, op, n, bytes);
+    }
+    MTEST_OK(MPI_Request_free(&r));
+}
+
+static const struct buffers *make(struct buffers *b)
+{
+    size_t room = MOST * sizeof(double) + 2 * GUARD;
+
+    b->in = mtest_gpu_alloc(MTEST_DEVICE, room);
+    b->out = mtest_gpu_alloc(MTEST_DEVICE, room);
+    b->host = malloc(room);
+    b->result = malloc(room);
+    b->all = malloc((size_t)ranks * sizeof *b->all);
+    for (int k = 0; k < ranks; k++) {
+        b->all[k] = malloc(room);
+    }
+    return b;
+}
+
+static void unmake(struct buffers *b)
+{
+    mtest_gpu_free(MTEST_DEVICE, b->in);
+    mtest_gpu_free(MTEST_DEVICE, b->out);
+    for (int k = 0; k < ranks; k++) {
+        free(b->all[k]);
+    }
+    free(b->all);
+    free(b->host);
+    free(b->result);
+}
+
+static void run_all(const struct buffers *b)
+{
+    const struct type types[] = {
+        {MPI_SIGNED_CHAR, "signed char", false, true},
+        {MPI_UNSIGNED_CHAR, "unsigned char", false, true},
+        {MPI_SHORT, "short", false, true},
+        {MPI_UNSIGNED_SHORT, "unsigned short", false, true},
+        {MPI_INT, "int", false, true},
+        {MPI_UNSIGNED, "unsigned", false, true},
+        {MPI_LONG, "long", false, true},
+        {MPI_UNSIGNED_LONG_LONG, "unsigned long long", false, true},
+        {MPI_INT8_T, "int8_t", false, true},
+        {MPI_UINT16_T, "uint16_t", false, true},
+        {MPI_INT32_T, "int32_t", false, true},
+        {MPI_INT64_T, "int64_t", false, true},
+        {MPI_AINT, "MPI_Aint", false, true},
+        {MPI_BYTE, "byte", false, false},
+        {MPI_FLOAT, "float", true, true},
+        {MPI_DOUBLE, "double", true, true},
+    };
+    const struct operation ops[] = {
+        {MPI_SUM, "sum", true, false},
+        {MPI_PROD, "product", true, false},
+        {MPI_MIN, "minimum", true, false},
+        {MPI_MAX, "maximum", true, false},
+        {MPI_LAND, "logical and", false, false},
+        {MPI_LOR, "logical or", false, false},
+        {MPI_LXOR, "logical exclusive or", false, false},
+        {MPI_BAND, "and", false, true},
+        {MPI_BOR, "or", false, true},
+        {MPI_BXOR, "exclusive or", false, true},
+    };
+    const int counts[] = {1, 37, 3000};
+    const char *channels = getenv("MPIXQ_CHANNELS");
+    bool knows_unsigned =
+        (channels != NULL && strstr(channels, "ipc") != NULL) || mpi_knows_unsigned();
+
+    for (size_t t = 0; t < sizeof types / sizeof types[0]; t++) {
+        for (size_t o = 0; o < sizeof ops / sizeof ops[0]; o++) {
+            /* MPI does not say what a logical operation is of an address. */
+            if ((types[t].is_float && !ops[o].of_floats) ||
+                (!types[t].has_arithmetic && !ops[o].is_bitwise) ||
+                (types[t].type == MPI_AINT && o > 3) ||
+                (is_unsigned_extreme(&types[t], ops[o].op) && !knows_unsigned)) {
+                continue;
+            }
+            for (size_t c = 0; c < sizeof counts / sizeof counts[0]; c++) {
+                run(b, &types[t], &ops[o], counts[c], (t + o + c) % 2 == 1);
+            }
+        }
+    }
+    /* What is long, more than two combine in another order. */
+    run(b, &types[ranks == 2 ? 15 : 4], &ops[0], MOST, false);
+    run(b, &types[ranks == 2 ? 15 : 4], &ops[0], MOST, true);
+}
+
+/* In the order of ranks, as it does not commute: a - b / 2. */
+static void subtract(void *in, void *inout, int *n, MPI_Datatype *type)
+{
+    const double *a = in;
+    double *b = inout;
+
+    (void)type;
+    for (int i = 0; i < *n; i++) {
+        b[i] = a[i] - b[i] / 2;
+    }
+}
+
+int main(int argc, char **argv)
+{
+    const struct type doubles = {MPI_DOUBLE, "double", true, true};
+    struct operation own = {MPI_OP_NULL, "difference", true, false};
+    struct buffers b;
+
+    mtest_begin(&argc, &argv, MPI_THREAD_MULTIPLE);
+    MPI_Comm_size(MPI_COMM_WORLD, &ranks);
+    if (!HAVE_COLLECTIVES || mtest_gpu_kind() == NULL) {
+        mtest_skip("this MPI has no persistent collectives, or MTEST_STREAM names no GPU");
+        return mtest_end();
+    }
+    mtest_gpu_set_device(mtest_rank % mtest_gpu_devices());
+    stream = mtest_gpu_stream();
+    MTEST_OK(mtest_gpu_queue(&queue, MPIX_QUEUE_AUTO, &stream));
+    (void)make(&b);
+    run_all(&b);
+    MTEST_OK(MPI_Op_create(subtract, 0, &own.op));
+    run(&b, &doubles, &own, 100, false);
+    MTEST_OK(MPI_Op_free(&own.op));
+    unmake(&b);
+    MTEST_OK(MPIX_Queue_free(&queue));
+    mtest_gpu_stream_end(stream);
+    return mtest_end();
+}
