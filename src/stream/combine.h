@@ -34,8 +34,8 @@ enum mpixq_operation {
     MPIXQ_BXOR
 };
 enum { MPIXQ_CONTRIBUTIONS = 8 };
-/* Contributions to a reduction are combined, the first with the second, the result with the third,
- * and so on, and what comes last goes to to, which may be one of them. Of one alone it is a copy. */
+/* Contributions to a reduction are combined, the first with the second, what that gives with the
+ * third, and so on; the result goes to to, which may be one of them. Of one alone it is a copy. */
 struct mpixq_combine {
     void *word; /* where value is stored when that is done, by a launch of one block; or NULL */
     mpixq_word_t value;
