@@ -4,7 +4,7 @@
 
 #include <stddef.h>
 
-#include "pair.h"
+#include "request.h"
 
 static const struct mpixq_failure_listener *heard_by; /* NULL: nothing was ever matched */
 
@@ -13,10 +13,16 @@ void mpixq_failure_listen(const struct mpixq_failure_listener *listener)
     heard_by = listener;
 }
 
+/* Those of a collective are its parts'. */
+static bool has_peers(const struct mpixq_pair *pair)
+{
+    return pair->peer_world != MPI_PROC_NULL ||
+           (pair->owner != NULL && pair->owner->is_collective && !pair->owner->is_part);
+}
+
 void mpixq_failure_abandon(struct mpixq_pair *pair)
 {
-    if (pair->peer_world != MPI_PROC_NULL && !atomic_exchange(&pair->failed, true) &&
-        heard_by != NULL) {
+    if (has_peers(pair) && !atomic_exchange(&pair->failed, true) && heard_by != NULL) {
         heard_by->abandoned(pair);
     }
 }

@@ -19,8 +19,8 @@ struct mpixq_failure_listener {
 /* It is kept; before any request is matched. */
 void mpixq_failure_listen(const struct mpixq_failure_listener *listener);
 
-/* A start has failed, or was enqueued and will not be made: the peer would wait for it. Not
- * if the pair is known to have failed. */
+/* A start has failed, or was enqueued and will not be made: the peer would wait for it, and of a
+ * collective those of all its parts. Not if the pair is known to have failed. */
 void mpixq_failure_abandon(struct mpixq_pair *pair);
 /* A start of the end with this number has failed with an MPI code. No lock but a queue's may be
  * held. */

@@ -97,3 +97,9 @@ bool mpixq_graphs_keep_started_slow(struct mpixq_pair *pair)
 {
     return look_for_a_while(look_at_pair, pair) == MPIXQ_HANDLED_ACTIVE;
 }
+
+void mpixq_graphs_fence(void)
+{
+    mpixq_lock_acquire(&mpixq_graphs_made.lock);
+    mpixq_lock_release(&mpixq_graphs_made.lock);
+}

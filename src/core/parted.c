@@ -150,29 +150,13 @@ void mpixq_parted_complete(struct mpixq_parted *parted, uint64_t start, bool has
 
 /* The channels. */
 
-void mpixq_parted_abandon(struct mpixq_pair *pair)
-{
-    const struct mpixq_parted *parted = pair->end;
-
-    mpixq_failure_abandon(pair);
-    if (!pair->owner->is_collective) {
-        return;
-    }
-    atomic_store(&pair->failed, true); /* which it has no peer to be told of */
-    for (int i = 0; i < parted->n_used; i++) {
-        if (parted->parts[i] != NULL) { /* not let go of */
-            mpixq_failure_abandon(&parted->parts[i]->pair);
-        }
-    }
-}
-
 void mpixq_parted_run(void *const args[], int n, mpixq_parted_start_fn *start)
 {
     struct mpixq_queue *queue = atomic_load(&((struct mpixq_pair *)args[0])->queue);
 
     for (int i = 0; i < n; i++) {
         if (queue != NULL && mpixq_queue_has_failed(queue)) {
-            mpixq_parted_abandon(args[i]);
+            mpixq_failure_abandon(args[i]);
         } else {
             start(args[i], queue);
         }

@@ -72,9 +72,6 @@ void mpixq_parted_complete(struct mpixq_parted *parted, uint64_t start, bool has
 /* Start those, by the function of their kind, that are of no queue that has failed. */
 typedef void mpixq_parted_start_fn(struct mpixq_pair *pair, struct mpixq_queue *queue);
 void mpixq_parted_run(void *const args[], int n, mpixq_parted_start_fn *start);
-/* A start was enqueued, or counted, and will not be made or finished: tell the peers, which would
- * wait for it. */
-void mpixq_parted_abandon(struct mpixq_pair *pair);
 /* A wait whose thread goes on with them meanwhile. */
 struct mpixq_op;
 int mpixq_parted_wait(struct mpixq_queue *queue, struct mpixq_pair *pair, struct mpixq_op *op);

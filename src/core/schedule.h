@@ -85,6 +85,7 @@ struct mpixq_collective {
     void *place;
     struct mpixq_made made; /* as work */
     struct mpixq_combine combine;
+    atomic_bool is_closed; /* freed, once it was in a graph: who looks at graphs lets it be */
     _Atomic uint64_t combined_at; /* after a start by the host: its ticket; 0: not begun */
     /* Of the start that is under way: by the thread that is busy with it. */
     atomic_int round; /* others read it */

@@ -13,6 +13,7 @@
 
 #include "channels.h"
 #include "failure.h"
+#include "graphs.h"
 #include "queue.h"
 #include "schedule.h"
 #include "stream/op.h"
@@ -117,7 +118,7 @@ void mpixq_collective_look_gpus(struct mpixq_pair *pair, bool has_lock)
         mpixq_parted_fail(pair, failed);
     }
     if (mpixq_pair_has_failed(pair)) {
-        mpixq_parted_abandon(pair);
+        mpixq_failure_abandon(pair);
     }
     /* Only by who drives the list: who starts it again lists it once the start counts. */
     if (has_lock && (mpixq_pair_has_failed(pair) || !mpixq_pair_is_in_flight(pair))) {
@@ -186,7 +187,7 @@ static void book(void *const args[], int n, bool by_gpu)
         const struct mpixq_queue *queue = atomic_load(&pair->queue);
 
         if (queue != NULL && mpixq_queue_has_failed(queue)) {
-            mpixq_parted_abandon(pair);
+            mpixq_failure_abandon(pair);
         } else if (atomic_load(&pair->counted) != NULL) {
             mpixq_trace_start_executed(pair);
             (void)gpus_refresh(pair);
@@ -330,11 +331,19 @@ static void gpus_begin(struct mpixq_pair *pair)
     (void)pair; /* the parts have begun */
 }
 
+static bool is_closed(const struct mpixq_pair *pair)
+{
+    return atomic_load(&((const struct mpixq_collective *)pair->end)->is_closed);
+}
+
 static enum mpixq_error gpus_refresh(struct mpixq_pair *pair)
 {
     uint64_t started = 0, done = UINT64_MAX;
     struct mpixq_pair *part;
 
+    if (is_closed(pair)) {
+        return MPIXQ_E_NONE;
+    }
     for (int i = 0; (part = mpixq_collective_part(pair, i)) != NULL; i++) {
         mpixq_graphs_refresh(part);
         started = mpixq_pair_started(part) > started ? mpixq_pair_started(part) : started;
@@ -353,7 +362,7 @@ static void gpus_halt(struct mpixq_pair *pair)
 {
     struct mpixq_pair *part;
 
-    for (int i = 0; (part = mpixq_collective_part(pair, i)) != NULL; i++) {
+    for (int i = 0; !is_closed(pair) && (part = mpixq_collective_part(pair, i)) != NULL; i++) {
         if (atomic_load(&part->counted) != NULL) {
             part->channel->graphs->halt(part);
         }
@@ -367,6 +376,24 @@ static void gpus_close(struct mpixq_pair *pair)
     for (int i = 0; (part = mpixq_collective_part(pair, i)) != NULL; i++) {
         mpixq_graphs_stop(part);
     }
+    (void)gpus_refresh(pair);
+    /* The parts are about to go, each by itself; who looks at graphs just now may be about to look at
+     * them. */
+    atomic_store(&((struct mpixq_collective *)pair->end)->is_closed, true);
+    mpixq_graphs_fence();
+}
+
+/* Where the waits of its parts were given up, nobody knows what has been combined. */
+static bool gpus_is_broken(struct mpixq_pair *pair)
+{
+    const struct mpixq_collective *collective = pair->end;
+    bool is_broken = collective->combines;
+    struct mpixq_pair *part;
+
+    for (int i = 0; (part = mpixq_collective_part(pair, i)) != NULL; i++) {
+        is_broken = is_broken || mpixq_channel_is_broken(part);
+    }
+    return is_broken;
 }
 
 static const char *gpus_what_is_missing(const struct mpixq_pair *pair)
@@ -375,6 +402,7 @@ static const char *gpus_what_is_missing(const struct mpixq_pair *pair)
 }
 
 static const struct mpixq_channel_upkeep gpus_upkeep = {.has_lost = mpixq_parted_has_lost};
+static const struct mpixq_channel_queues gpus_queues = {.is_broken = gpus_is_broken};
 static const struct mpixq_channel_gpus gpus_gpus = {.attend = gpus_attend,
                                                     .recall = mpixq_parted_recall};
 static const struct mpixq_channel_report gpus_report = {.what_is_missing = gpus_what_is_missing};
@@ -387,6 +415,7 @@ const struct mpixq_channel mpixq_channel_collective_gpus = {
     .id = MPIXQ_CHANNEL_IPC,
     .through_mpi = true,
     .gpus = &gpus_gpus,
+    .queues = &gpus_queues,
     .upkeep = &gpus_upkeep,
     .report = &gpus_report,
     .graphs = &gpus_graphs,

@@ -120,7 +120,7 @@ void mpixq_collective_go_on(struct mpixq_pair *pair, bool has_lock)
            advance(collective, start, has_lock)) {
     }
     if (mpixq_pair_has_failed(pair)) {
-        mpixq_parted_abandon(pair);
+        mpixq_failure_abandon(pair);
         mpixq_parted_unlist(parted, has_lock);
     }
     atomic_store(&parted->busy, false);
@@ -163,7 +163,7 @@ static void start_counted(struct mpixq_pair *pair, struct mpixq_tally *tally,
     }
     atomic_store(&parted->busy, false);
     if (was_active) {
-        mpixq_parted_abandon(pair);
+        mpixq_failure_abandon(pair);
         mpixq_queue_fail(mpixq_graphs_queue(pair), pair, mpixq_error_code(MPIXQ_E_REPLAY_ACTIVE),
                          "start");
     }
@@ -212,7 +212,7 @@ static void follow_graphs(struct mpixq_pair *pair)
         mpixq_collective_go_on(pair, false);
         break;
     case MPIXQ_TALLY_DROP:
-        mpixq_parted_abandon(pair);
+        mpixq_failure_abandon(pair);
         mpixq_tally_dropped(tally);
         break;
     }

@@ -251,6 +251,7 @@ static void unstage(struct mpixq_request *req)
     struct mpixq_collective *collective = mpixq_collective_of(req);
 
     collective->by_gpus = collective->combines = false;
+    atomic_store(&collective->is_closed, false);
     collective->combine = (struct mpixq_combine){.to = NULL};
     mpixq_memory_unmake_later(&collective->made);
     mpixq_pair_unstage(&req->pair);
