@@ -36,6 +36,18 @@
 /* Exit codes; every rank exits with the same one, because launchers combine unequal codes. */
 enum { BENCH_EXIT_OK = 0, BENCH_EXIT_WRONG_DATA = 1, BENCH_EXIT_USAGE = 2 };
 
+#define BENCH_BIT(mode) (UINT64_C(1) << (mode))
+#define BENCH_PIPELINED                                                                            \
+    (BENCH_BIT(BENCH_MPI_PIPELINED) | BENCH_BIT(BENCH_STREAM_PIPELINED) |                          \
+     BENCH_BIT(BENCH_STREAM_PIPELINED_GRAPH))
+
+/* For use_mode: what all programs measure unless told otherwise. */
+#define BENCH_USUAL_MODES                                                                          \
+    {                                                                                              \
+        [BENCH_MPI_BLOCKING] = true, [BENCH_MPI_PERSISTENT] = true, [BENCH_HOST] = true,           \
+        [BENCH_STREAM] = true, [BENCH_STREAM_READY] = true                                         \
+    }
+
 extern const char *const bench_mode_names[BENCH_NUM_MODES];
 
 static inline bool bench_mode_is_stream(enum bench_mode mode)
@@ -121,7 +133,7 @@ struct bench_usage {
     const struct bench_extra_option *extra;
     int num_extra;
     void *target;     /* passed to set */
-    unsigned lacking; /* bit n: the program does not have mode n */
+    uint64_t lacking; /* BENCH_BIT of each mode that the program does not have */
     /* Whom this rank sends to, and receives as much from, in MPI_COMM_WORLD. */
     const int *peers;
     int num_peers;
@@ -199,6 +211,7 @@ struct bench_report {
     const char *device;
     long errors; /* sum over the rows that were written */
     bool verify;
+    const char *unit;       /* of the column bytes; NULL: bytes */
     int medians, uncertain; /* rows, and those whose interval is wide */
     /* Of a stream mode, with certain times: the size next to 64 KiB; no bytes if there was none. */
     struct bench_conclusion {

@@ -105,10 +105,18 @@ static inline bool bench_mode_in_kernel(enum bench_mode mode)
            mode == BENCH_NVSHMEM_FUSED || mode == BENCH_DEVICE_PUT;
 }
 
+/* One reduction for each iteration of conjugate gradients, beside a product with the matrix. */
+static inline bool bench_mode_is_pipelined(enum bench_mode mode)
+{
+    return mode == BENCH_MPI_PIPELINED || mode == BENCH_STREAM_PIPELINED ||
+           mode == BENCH_STREAM_PIPELINED_GRAPH;
+}
+
 static inline bool bench_mode_is_graph(enum bench_mode mode)
 {
     return mode == BENCH_STREAM_GRAPH || mode == BENCH_STREAM_READY_GRAPH ||
-           mode == BENCH_FUSED_GRAPH || mode == BENCH_NCCL_GRAPH || mode == BENCH_NCCL_ONE_GRAPH ||
+           mode == BENCH_FUSED_GRAPH || mode == BENCH_STREAM_PIPELINED_GRAPH ||
+           mode == BENCH_NCCL_GRAPH || mode == BENCH_NCCL_ONE_GRAPH ||
            mode == BENCH_STREAM_PUT_GRAPH;
 }
 

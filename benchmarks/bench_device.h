@@ -54,6 +54,13 @@ enum bench_kernel {
     BENCH_KERNEL_PRODUCT,
     BENCH_KERNEL_FUSED,
     BENCH_KERNEL_PUTS,
+    BENCH_KERNEL_CG_START,
+    BENCH_KERNEL_CG_PACK,
+    BENCH_KERNEL_CG_MULTIPLY,
+    BENCH_KERNEL_CG_STEP,
+    BENCH_KERNEL_CG_TURN,
+    BENCH_KERNEL_CG_PIPE,
+    BENCH_KERNEL_CG_SUM,
     BENCH_KERNELS
 };
 void bench_device_copy(void *to, const void *from, size_t bytes);

@@ -14,6 +14,7 @@ struct bench_options;
 enum bench_mode {
     BENCH_MPI_BLOCKING,
     BENCH_MPI_PERSISTENT, /* the others are compared with this one */
+    BENCH_MPI_PIPELINED,  /* of mpixq_cg, as are all pipelined ones */
     BENCH_HOST,           /* the same calls with matched requests */
     BENCH_STREAM,
     BENCH_STREAM_READY,
@@ -21,6 +22,8 @@ enum bench_mode {
     BENCH_STREAM_READY_GRAPH,
     BENCH_FUSED,
     BENCH_FUSED_GRAPH,
+    BENCH_STREAM_PIPELINED,
+    BENCH_STREAM_PIPELINED_GRAPH,
     BENCH_REQUEST_MODES, /* those above have requests of MPI; those below are bench_baseline.h's */
     BENCH_MPI_AWARE = BENCH_REQUEST_MODES,
     BENCH_MPI_AWARE_ONE,

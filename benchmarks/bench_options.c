@@ -53,6 +53,7 @@ static const struct option common_options[] = {
 const char *const bench_mode_names[BENCH_NUM_MODES] = {
     [BENCH_MPI_BLOCKING] = "mpi-blocking",
     [BENCH_MPI_PERSISTENT] = "mpi-persistent",
+    [BENCH_MPI_PIPELINED] = "mpi-pipelined",
     [BENCH_HOST] = "host",
     [BENCH_STREAM] = "stream",
     [BENCH_STREAM_READY] = "stream-ready",
@@ -60,6 +61,8 @@ const char *const bench_mode_names[BENCH_NUM_MODES] = {
     [BENCH_STREAM_READY_GRAPH] = "stream-ready-graph",
     [BENCH_FUSED] = "stream-fused",
     [BENCH_FUSED_GRAPH] = "stream-fused-graph",
+    [BENCH_STREAM_PIPELINED] = "stream-pipelined",
+    [BENCH_STREAM_PIPELINED_GRAPH] = "stream-pipe-graph",
     [BENCH_MPI_AWARE] = "mpi-aware",
     [BENCH_MPI_AWARE_ONE] = "mpi-aware-one",
     [BENCH_PEER_COPY] = "peer-copy",
@@ -216,7 +219,7 @@ static bool take_mode(void *target, const char *part)
 }
 
 /* False: a mode was named that the program has not. */
-static bool check_modes(struct bench_options *opts, unsigned lacking)
+static bool check_modes(struct bench_options *opts, uint64_t lacking)
 {
     for (int mode = 0; mode < BENCH_NUM_MODES; mode++) {
         if (opts->use_mode[mode] && (lacking >> mode & 1) != 0) {
@@ -314,6 +317,22 @@ static void print_kind(const struct bench_usage *usage, int from, int to, char b
     print_modes(which, before);
 }
 
+static void print_mode_list(const struct bench_usage *usage)
+{
+    printf("\n  --modes LIST      of mpi-blocking,mpi-persistent,host,stream,stream-ready;\n"
+           "                    also, where they are there,");
+    if ((usage->lacking & BENCH_PIPELINED) == 0) {
+        printf(" mpi-pipelined,stream-pipelined;\n                    with --device also");
+        print_kind(usage, BENCH_STREAM_GRAPH, BENCH_STREAM_PIPELINED, ' ');
+        print_kind(usage, BENCH_STREAM_PIPELINED_GRAPH, BENCH_REQUEST_MODES, ',');
+    } else {
+        printf(" put, which are");
+        print_kind(usage, BENCH_PUT_MODES, BENCH_NUM_MODES, ' ');
+        printf(";\n                    with --device also, for all that are there: baselines");
+        print_kind(usage, BENCH_REQUEST_MODES, BENCH_PUT_MODES, ',');
+    }
+}
+
 static void print_help(const struct bench_options *opts, const struct bench_usage *usage)
 {
     printf("Usage: mpiexec -n RANKS %s [OPTION]...\n%s\n\n", opts->program, usage->summary);
@@ -322,11 +341,7 @@ static void print_help(const struct bench_options *opts, const struct bench_usag
     for (int i = 0; i < opts->num_sizes; i++) {
         printf("%s%zu", i == 0 ? " " : ",", opts->sizes[i]);
     }
-    printf("\n  --modes LIST      of mpi-blocking,mpi-persistent,host,stream,stream-ready;\n"
-           "                    also, where they are there, put, which are");
-    print_kind(usage, BENCH_PUT_MODES, BENCH_NUM_MODES, ' ');
-    printf(";\n                    with --device also, for all that are there: baselines");
-    print_kind(usage, BENCH_REQUEST_MODES, BENCH_PUT_MODES, ',');
+    print_mode_list(usage);
     printf("; all;\n                    default");
     print_modes(opts->use_mode, ' ');
     printf(

@@ -269,11 +269,12 @@ static void print_conclusion(const struct bench_report *report, const struct ben
                  "%s too busy a machine: %d of %d times are uncertain by more than a tenth",
                  report->verify ? ";" : ":", report->uncertain, report->medians);
     } else if (c->bytes > 0) {
-        bool kib = c->bytes % 1024 == 0;
+        bool kib = report->unit == NULL && c->bytes % 1024 == 0;
+        const char *unit = report->unit == NULL ? "bytes" : report->unit;
 
         snprintf(times, sizeof times, "%s %s takes %.2f of the time of mpi-persistent at %zu %s",
                  report->verify ? ";" : ":", bench_mode_names[c->mode], c->ratio,
-                 kib ? c->bytes / 1024 : c->bytes, kib ? "KiB" : "bytes");
+                 kib ? c->bytes / 1024 : c->bytes, kib ? "KiB" : unit);
     }
     if (*data != '\0' || *times != '\0') {
         fprintf(report->table, "\n%s%s%s\n", opts->program, data, times);

@@ -10,6 +10,7 @@
 static const char *const steps[BENCH_NUM_MODES] = {
     [BENCH_MPI_BLOCKING] = "copy to the host, synchronize, MPI without requests kept, copy back",
     [BENCH_MPI_PERSISTENT] = "copy to the host, synchronize, Startall, Waitall, copy back",
+    [BENCH_MPI_PIPELINED] = "the same, beside one Iallreduce for each iteration",
     [BENCH_HOST] = "the same, requests matched",
     [BENCH_STREAM] = "Enqueue_startall, Enqueue_waitall",
     [BENCH_STREAM_READY] = "the same, ready sends",
@@ -17,6 +18,8 @@ static const char *const steps[BENCH_NUM_MODES] = {
     [BENCH_STREAM_READY_GRAPH] = "stream-ready, replayed likewise",
     [BENCH_FUSED] = "one kernel for pack, put, get and unpack of all messages",
     [BENCH_FUSED_GRAPH] = "stream-fused, replayed likewise",
+    [BENCH_STREAM_PIPELINED] = "stream, beside one allreduce for each iteration",
+    [BENCH_STREAM_PIPELINED_GRAPH] = "stream-pipelined, replayed likewise",
     [BENCH_MPI_AWARE] = "synchronize, Startall, Waitall with memory of the device",
     [BENCH_MPI_AWARE_ONE] = "the same, one message for each peer",
     [BENCH_PEER_COPY] = "a copy to the peer each; synchronize; an empty persistent message each",

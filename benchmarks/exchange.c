@@ -381,11 +381,11 @@ int main(int argc, char *argv[])
         .extra = extra,
         .num_extra = 3,
         .target = &ex,
-        .lacking = 1u << BENCH_PLAIN_COPY | 1u << BENCH_ONE_KERNEL};
+        .lacking = BENCH_PIPELINED | BENCH_BIT(BENCH_PLAIN_COPY) | BENCH_BIT(BENCH_ONE_KERNEL)};
     struct bench_options opts = {.program = "mpixq_exchange",
                                  .seconds = 10,
                                  .trials = 30,
-                                 .use_mode = {true, true, true, true, true},
+                                 .use_mode = BENCH_USUAL_MODES,
                                  .verify = true};
     int provided, status;
 

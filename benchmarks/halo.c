@@ -421,6 +421,13 @@ static int run_program(struct program *prog, int provided)
     return status;
 }
 
+#define LACKING                                                                                    \
+    (BENCH_PIPELINED | BENCH_BIT(BENCH_MPI_AWARE_ONE) | BENCH_BIT(BENCH_PEER_COPY_ONE) |           \
+     BENCH_BIT(BENCH_NCCL_ONE) | BENCH_BIT(BENCH_FUSED) | BENCH_BIT(BENCH_FUSED_GRAPH) |           \
+     BENCH_BIT(BENCH_NCCL_GRAPH) | BENCH_BIT(BENCH_NCCL_ONE_GRAPH) |                               \
+     BENCH_BIT(BENCH_NVSHMEM_ONE) | BENCH_BIT(BENCH_NVSHMEM_DEVICE_ONE) |                          \
+     BENCH_BIT(BENCH_NVSHMEM_FUSED) | BENCH_BIT(BENCH_PLAIN_COPY) | BENCH_BIT(BENCH_ONE_KERNEL))
+
 int main(int argc, char *argv[])
 {
     static const struct bench_extra_option extra[] = {
@@ -430,7 +437,7 @@ int main(int argc, char *argv[])
     struct program prog = {.opts = {.program = "mpixq_halo",
                                     .seconds = 12,
                                     .trials = 30,
-                                    .use_mode = {true, true, true, true, true},
+                                    .use_mode = BENCH_USUAL_MODES,
                                     .verify = true},
                            .pattern_name = "gosper-glider-gun.rle"};
     struct bench_usage usage = {
@@ -441,11 +448,7 @@ int main(int argc, char *argv[])
         .target = &prog,
         .peers = prog.halo.world,
         .num_peers = LIFE_DIRECTIONS,
-        .lacking = 1u << BENCH_MPI_AWARE_ONE | 1u << BENCH_PEER_COPY_ONE | 1u << BENCH_NCCL_ONE |
-                   1u << BENCH_FUSED | 1u << BENCH_FUSED_GRAPH | 1u << BENCH_NCCL_GRAPH |
-                   1u << BENCH_NCCL_ONE_GRAPH | 1u << BENCH_NVSHMEM_ONE |
-                   1u << BENCH_NVSHMEM_DEVICE_ONE | 1u << BENCH_NVSHMEM_FUSED |
-                   1u << BENCH_PLAIN_COPY | 1u << BENCH_ONE_KERNEL};
+        .lacking = LACKING};
     int provided, status;
 
     bench_parse_size_list("64,256,1K", prog.opts.sizes, &prog.opts.num_sizes);

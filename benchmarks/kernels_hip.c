@@ -34,6 +34,14 @@ MPIXQ_INLINE void meet(void)
     __builtin_amdgcn_fence(__ATOMIC_ACQUIRE, "");
 }
 
+/* For memory that only the block has. */
+MPIXQ_INLINE void join(void)
+{
+    __builtin_amdgcn_fence(__ATOMIC_RELEASE, "workgroup");
+    __builtin_amdgcn_s_barrier();
+    __builtin_amdgcn_fence(__ATOMIC_ACQUIRE, "workgroup");
+}
+
 MPIXQ_INLINE void nap(void)
 {
     __builtin_amdgcn_s_sleep(1);
@@ -49,6 +57,7 @@ MPIXQ_INLINE word_t clock_ns(void)
 #define LET_LATER_COME
 #define THREAD ((word_t)__builtin_amdgcn_workitem_id_x())
 #define THREADS 256
+#define BLOCK_MEMORY static __attribute__((shared))
 #define PATIENCE (1ull << 24)
 
 #define EACH_X(i, n) for (word_t i = index_x(); i < (n); i = (n))

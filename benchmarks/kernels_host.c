@@ -28,6 +28,10 @@ static inline void meet(void)
 {
 }
 
+static inline void join(void)
+{
+}
+
 static inline void nap(void)
 {
     (void)nanosleep(&(struct timespec){.tv_nsec = 20000}, NULL);
@@ -45,6 +49,7 @@ static inline word_t clock_ns(void)
 #define LET_LATER_COME
 #define THREAD 0
 #define THREADS 1
+#define BLOCK_MEMORY
 #define PATIENCE (1ull << 20)
 
 #define EACH_X(i, n) for (word_t i = 0; i < (n); i++)

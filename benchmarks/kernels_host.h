@@ -9,6 +9,7 @@
 #include <stdint.h>
 
 #include "kernels.h"
+#include "kernels_cg.h"
 #include "kernels_fused.h"
 #include "kernels_puts.h"
 
@@ -19,6 +20,14 @@ void bench_life(struct bench_board board);
 void bench_bounce(struct bench_bounce all);
 void bench_delay(uint64_t nanoseconds);
 void bench_product(const float *a, const float *b, float *c, uint64_t side);
+
+void bench_cg_start(struct bench_cg all);
+void bench_cg_pack(struct bench_cg all);
+void bench_cg_multiply(struct bench_cg all);
+void bench_cg_step(struct bench_cg all);
+void bench_cg_turn(struct bench_cg all);
+void bench_cg_pipe(struct bench_cg all);
+void bench_cg_sum(struct bench_cg all, uint64_t of);
 
 void bench_fused(struct bench_fused all);
 void bench_puts(struct bench_device_puts all);

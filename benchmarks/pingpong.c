@@ -208,7 +208,7 @@ struct program {
     struct bench_usage usage;
 };
 
-#define BARE_MODES (1u << BENCH_PLAIN_COPY | 1u << BENCH_ONE_KERNEL)
+#define BARE_MODES (BENCH_BIT(BENCH_PLAIN_COPY) | BENCH_BIT(BENCH_ONE_KERNEL))
 
 static bool set_bare(void *target, const char *value)
 {
@@ -244,14 +244,12 @@ int main(int argc, char *argv[])
                   .extra = extra,
                   .num_extra = 1,
                   .target = &prog,
-                  .lacking = 1u << BENCH_FUSED | 1u << BENCH_FUSED_GRAPH |
-                             1u << BENCH_MPI_AWARE_ONE | 1u << BENCH_PEER_COPY_ONE |
-                             1u << BENCH_NVSHMEM_ONE | 1u << BENCH_NVSHMEM_DEVICE_ONE |
-                             BARE_MODES}};
-    struct bench_options opts = {.program = "mpixq_pingpong",
-                                 .seconds = 20,
-                                 .trials = 40,
-                                 .use_mode = {true, true, true, true, true}};
+                  .lacking = BENCH_PIPELINED | BENCH_BIT(BENCH_FUSED) |
+                             BENCH_BIT(BENCH_FUSED_GRAPH) | BENCH_BIT(BENCH_MPI_AWARE_ONE) |
+                             BENCH_BIT(BENCH_PEER_COPY_ONE) | BENCH_BIT(BENCH_NVSHMEM_ONE) |
+                             BENCH_BIT(BENCH_NVSHMEM_DEVICE_ONE) | BARE_MODES}};
+    struct bench_options opts = {
+        .program = "mpixq_pingpong", .seconds = 20, .trials = 40, .use_mode = BENCH_USUAL_MODES};
     int provided, ranks, status;
 
     bench_parse_size_list("8,32,128,512,2K,8K,32K,64K,256K,1M,4M", opts.sizes, &opts.num_sizes);

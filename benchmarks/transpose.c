@@ -143,14 +143,14 @@ static void find_place(struct transpose *tr, struct bench_usage *usage)
 }
 
 /* All that need a device. */
-static unsigned lacking(void)
+static uint64_t lacking(void)
 {
-    unsigned modes = 0;
+    uint64_t modes = BENCH_PIPELINED;
 
     for (int mode = BENCH_STREAM_GRAPH; mode < BENCH_PUT_MODES; mode++) {
-        modes |= 1u << mode;
+        modes |= BENCH_BIT(mode);
     }
-    return modes | 1u << BENCH_STREAM_PUT_GRAPH | 1u << BENCH_DEVICE_PUT;
+    return modes | BENCH_BIT(BENCH_STREAM_PUT_GRAPH) | BENCH_BIT(BENCH_DEVICE_PUT);
 }
 
 int main(int argc, char *argv[])
@@ -161,7 +161,7 @@ int main(int argc, char *argv[])
     static struct program prog = {.opts = {.program = "mpixq_transpose",
                                            .seconds = 10,
                                            .trials = 30,
-                                           .use_mode = {true, true, true, true, true},
+                                           .use_mode = BENCH_USUAL_MODES,
                                            .verify = true}};
     struct bench_usage usage = {.summary =
                                     "A distributed matrix, transposed there and back by all ranks.",

@@ -10,6 +10,7 @@
 #include <time.h>
 
 #include "../../benchmarks/kernels.h"
+#include "../../benchmarks/kernels_cg.h"
 #include "../../benchmarks/kernels_fused.h"
 #include "../../benchmarks/kernels_puts.h"
 #include "../device/puts.h"
@@ -466,6 +467,85 @@ static void run_bench_puts(const void *parameters)
     free(transfers);
 }
 
+void bench_cg_start(struct bench_cg all) __attribute__((weak));
+void bench_cg_pack(struct bench_cg all) __attribute__((weak));
+void bench_cg_multiply(struct bench_cg all) __attribute__((weak));
+void bench_cg_step(struct bench_cg all) __attribute__((weak));
+void bench_cg_turn(struct bench_cg all) __attribute__((weak));
+void bench_cg_pipe(struct bench_cg all) __attribute__((weak));
+void bench_cg_sum(struct bench_cg all, uint64_t of) __attribute__((weak));
+
+static void *reach_some(const volatile void *address, size_t bytes)
+{
+    return bytes == 0 ? NULL : hip_double_reach(address, bytes);
+}
+
+/* All but the numbers. The halo may be received while a kernel touches the elements before it. */
+static struct bench_cg cg_of(const void *parameters)
+{
+    struct bench_cg all = *(const struct bench_cg *)parameters;
+    size_t bytes = all.rows * sizeof(double), halo = all.halo * sizeof(double);
+
+    all.begin = hip_double_reach(all.begin, (all.slices + 1) * sizeof(*all.begin));
+    all.columns = reach_some(all.columns, all.entries * sizeof(*all.columns));
+    all.values = reach_some(all.values, all.entries * sizeof(*all.values));
+    all.in = reach_some(all.in, bytes + halo);
+    all.x = reach_some(all.x, bytes);
+    all.r = reach_some(all.r, bytes);
+    all.p = reach_some(all.p, bytes);
+    all.q = reach_some(all.q, bytes);
+    all.w = reach_some(all.w, bytes);
+    all.s = reach_some(all.s, bytes);
+    all.z = reach_some(all.z, bytes);
+    all.b = reach_some(all.b, bytes);
+    all.image = reach_some(all.image, bytes);
+    all.index = reach_some(all.index, all.sends * sizeof(*all.index));
+    all.send = reach_some(all.send, all.sends * sizeof(double));
+    all.partials = hip_double_reach(all.partials, 2 * all.blocks * sizeof(double));
+    all.scalars = hip_double_reach(all.scalars, sizeof(*all.scalars));
+    return all;
+}
+
+static void run_cg_start(const void *parameters)
+{
+    bench_cg_start(cg_of(parameters));
+}
+
+static void run_cg_pack(const void *parameters)
+{
+    bench_cg_pack(cg_of(parameters));
+}
+
+static void run_cg_multiply(const void *parameters)
+{
+    bench_cg_multiply(cg_of(parameters));
+}
+
+static void run_cg_step(const void *parameters)
+{
+    bench_cg_step(cg_of(parameters));
+}
+
+static void run_cg_turn(const void *parameters)
+{
+    bench_cg_turn(cg_of(parameters));
+}
+
+static void run_cg_pipe(const void *parameters)
+{
+    bench_cg_pipe(cg_of(parameters));
+}
+
+static void run_cg_sum(const void *parameters)
+{
+    const struct {
+        struct bench_cg all;
+        uint64_t of;
+    } *p = parameters;
+
+    bench_cg_sum(cg_of(parameters), p->of);
+}
+
 /* Blocks wait for other processes. */
 #define MEET(type, fn) {sizeof(struct type)}, .grid = true, .waits = true, .run = (fn)
 
@@ -498,6 +578,13 @@ static const struct hip_kernel kernels[] = {
     {"bench_bounce", {sizeof(struct bench_bounce)}, .waits = true, .run = run_bench_bounce},
     {"bench_delay", {8}, .run = run_bench_delay},
     {"bench_product", {8, 8, 8, 8}, .grid = true, .run = run_bench_product},
+    {"bench_cg_start", {sizeof(struct bench_cg)}, .grid = true, .run = run_cg_start},
+    {"bench_cg_pack", {sizeof(struct bench_cg)}, .grid = true, .run = run_cg_pack},
+    {"bench_cg_multiply", {sizeof(struct bench_cg)}, .grid = true, .run = run_cg_multiply},
+    {"bench_cg_step", {sizeof(struct bench_cg)}, .grid = true, .run = run_cg_step},
+    {"bench_cg_turn", {sizeof(struct bench_cg)}, .grid = true, .run = run_cg_turn},
+    {"bench_cg_pipe", {sizeof(struct bench_cg)}, .grid = true, .run = run_cg_pipe},
+    {"bench_cg_sum", {sizeof(struct bench_cg), 8}, .run = run_cg_sum},
     {"add_numbers", {8, 8}, .grid = true, .run = run_add_numbers},
     {"hip_test_store", {sizeof(struct hip_test_words)}, .run = run_store},
     {"hip_test_wait", {sizeof(struct hip_test_words)}, .waits = true, .run = run_wait},
