@@ -24,8 +24,8 @@ done <<<"$words"
 for file in src/*/*.[ch] tests/*.[ch] tests/unit/*.[ch] tests/*_double/* tests/*.sh tests/*.bash \
     tests/*.py benchmarks/*.[ch] benchmarks/*.sh src/fortran/* tests/fortran/* examples/*.c \
     examples/*.cu examples/*.f90 examples/*.cpp examples/*.py src/python/*/*.py tests/cxx/* \
-    doc/*.* doc/*/* abi/* debian/* debian/source/* examples/patterns/* man/*.[137] tools/* \
-    tools/*/* \
+    doc/*.* doc/*/* abi/* debian/* debian/source/* examples/patterns/* examples/matrices/* \
+    man/*.[137] tools/* tools/*/* \
     $(find spack -name '*.py' -o -name '*.yaml'); do
     [ ! -d "$file" ] || continue
     [ -n "${is_word[$file]-}${is_word[${file%.c}]-}" ] || fail "$file is not in Makefile.am"
