@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # Copyright (c) 2026 the mpix-queue authors
 #
-# bench.sh [cxi|hip|graphs] - short runs of the benchmarks: their data is right, their CSV has the
-# promised form, and mistakes in the command line are told with exit code 2
+# bench.sh [cxi|hip|graphs|cg|cg-hip] - short runs of the benchmarks: their data is right, their CSV
+# has the promised form, and mistakes in the command line are told with exit code 2
 set -u
 dir=$(mktemp -d)
 trap 'rm -rf "$dir"' EXIT
@@ -59,12 +59,12 @@ expect_rows()
             $8 < $7 || $11 <= 0 || $12 <= 0 || ($2 ~ /^mpi-[bp][el]/ && $3 != "mpi") ||
             ($2 ~ /^mpi-aware/ && $3 != "aware") ||
             ($2 == "host" && $3 != "matched") ||
-            ($2 !~ /^stream(-ready)?$/) != ($16 == "" && $17 == "") ||
+            ($1 == "cg" || $2 !~ /^stream(-ready)?$/) != ($16 == "" && $17 == "") ||
             ($2 ~ /^(peer-|plain-|one-)/ && $3 != "peer") ||
             ($2 ~ /^(mpi-|host|peer-)/) != ($18 == "") || ($18 != "" && $18 < 0) ||
             ($2 ~ /^mpi-put/ && $3 != "rma") || ($2 ~ /^[hsd].*-put/ && $3 != "put") ||
-            ($2 ~ /^stream/ && ($3 !~ /^(self|fallback|cxi|ipc|put)$/ || $13 <= 0)) ||
-            ($2 ~ /^stream(-ready)?$/ && ($16 <= 0 || $17 <= 0))) { exit 1 }' \
+            ($2 ~ /^stream/ && ($3 !~ /^(self|fallback|cxi|ipc|put|fallback\+ipc)$/ || $13 <= 0)) ||
+            ($1 != "cg" && $2 ~ /^stream(-ready)?$/ && ($16 <= 0 || $17 <= 0))) { exit 1 }' \
             "$dir/csv"; then
         cat "$dir/csv"
         fail "$* wrote this CSV"
@@ -282,7 +282,7 @@ expect_wrong()
     local setting=$1 rc=0
     shift
     export "${setting?}"
-    launch "$@" --seconds 0.05 --trials 3 --verify || rc=$?
+    launch "$@" --seconds "${brief:-0.05}" --trials 3 --verify || rc=$?
     unset "${setting%%=*}"
     if [ "$rc" -ne 1 ] || ! grep -q 'items had wrong data' "$dir/err"; then
         fail "$setting $* ended with $rc"
@@ -372,8 +372,88 @@ expect_puts()
     expect_rows 2 2 pingpong --device hip --sizes 24 --bare --modes stream-put,device-put
 }
 
+# needs_collectives: skip where MPI has none.
+needs_collectives()
+{
+    launch 1 cg --help || fail "--help ended with $?"
+    if grep -q 'has no persistent collectives' "$dir/err"; then
+        echo "skip: this MPI has no persistent collectives"
+        exit 77
+    fi
+}
+
+# expect_refused TEXT MATRIX: a file that begins like this is told to be wrong.
+expect_refused()
+{
+    printf '%%%%MatrixMarket matrix coordinate %b' "$2" >"$dir/bad.mtx"
+    expect_usage "--matrix: $dir/bad.mtx$1" 2 cg --matrix "$dir/bad.mtx"
+}
+
+# Conjugate gradients: generated matrices, of which a rank may have one row, and one from a file; to
+# the end, and a number of iterations that no look ends; in what counts, an iteration.
+expect_cg()
+{
+    local plate=$top_srcdir/examples/matrices/plate.mtx
+    local some=mpi-persistent,mpi-pipelined,stream,stream-pipelined
+    expect_rows 14 1 cg --sizes 1,300
+    expect_rows 14 2 cg --sizes 1,2K
+    awk -F, '$2 ~ /^stream(-ready)?$/ && ($11 != 4 || $12 != 4 || $13 != 6) { exit 1 }
+        $2 == "stream-pipelined" && ($11 != 3 || $12 != 3 || $13 != 4) { exit 1 }
+        NR > 1 && $6 != 1 && $6 != 2048 { exit 1 }' "$dir/csv" ||
+        { cat "$dir/csv"; fail "an iteration takes other operations"; }
+    expect_rows 7 2 cg --matrix "$plate"
+    expect_rows 7 2 cg --sizes 300 --every 7 --iterations 30 --tolerance 0 --enqueue each
+    # On and on, when nothing but rounding is left, and then nothing at all.
+    expect_rows 4 2 cg --sizes 20 --iterations 400 --tolerance 0 --modes $some
+    expect_rows 1 2 cg --matrix "$plate" --iterations 5000 --every 1000 --tolerance 0 --modes stream
+    expect_rows 4 3 cg --matrix "$plate" --modes $some
+    expect_rows 4 3 cg --sizes 40 --stencil 7 --modes $some --every 1
+    # A rank without rows.
+    printf '%%%%MatrixMarket matrix coordinate integer general\n1 1 1\n1 1 4\n' >"$dir/one.mtx"
+    expect_rows 7 2 cg --matrix "$dir/one.mtx"
+    expect_usage "--matrix: cannot open $dir/none.mtx" 2 cg --matrix "$dir/none.mtx"
+    expect_refused ":2: the matrix is not square" 'real general\n2 3 1\n1 1 1\n'
+    expect_refused ":4: fewer entries" 'real general\n2 2 2\n1 1 1\n'
+    expect_refused ": the matrix is not symmetric" 'real general\n2 2 3\n1 1 1\n2 2 1\n1 2 1\n'
+    expect_refused ": the matrix is not positive definite, as iteration 2 of a solve shows" \
+        'real symmetric\n2 2 3\n1 1 1\n2 2 1\n2 1 3\n'
+    expect_usage "--stencil: '6'" 1 cg --stencil 6
+    expect_usage "--every: '0'" 1 cg --every 0
+    expect_usage "--iterations: '0'" 1 cg --iterations 0
+    expect_usage "--tolerance: '1'" 1 cg --tolerance 1
+    expect_usage "--sizes: 2147483648 rows for each of 2 ranks" 2 cg --sizes 2G
+    expect_usage "there is no mode peer-copy here" 2 cg --modes peer-copy
+    expect_usage "mode stream-pipe-graph cannot be used: 2 ranks lack something (this one: a dev" \
+        2 cg --modes stream-pipe-graph
+}
+
+# The same by kernels, and in graphs of as many iterations as are between two looks.
+expect_cg_on_device()
+{
+    local kernel
+    expect_rows 20 2 cg --device hip --sizes 50,700 --modes all
+    awk -F, '$2 ~ /graph$/ && $13 != 0.05 { exit 1 }' "$dir/csv" ||
+        { cat "$dir/csv"; fail "an iteration has not 0.05 launches of graphs"; }
+    HIP_DOUBLE_DEVICES=4 expect_rows 4 3 cg --device hip --sizes 300 --stencil 7 --every 8 \
+        --modes mpi-pipelined,stream-ready,stream-pipelined,stream-graph
+    expect_rows 3 2 cg --device hip --matrix "$top_srcdir/examples/matrices/plate.mtx" \
+        --modes mpi-blocking,stream,stream-pipe-graph
+    expect_rows 2 2 cg --device hip --channel fallback --sizes 300 --modes stream,stream-graph
+    # What a kernel leaves out is seen. In so short a time the first trial is iterations 14 to 53,
+    # behind one and one to choose their number and 11 to warm up: of one solve, not at its end.
+    local brief=0.0001
+    for kernel in pack:30 multiply:30 step:30 turn:30 sum:60 sum:61; do
+        expect_wrong "HIP_DOUBLE_SKIP=bench_cg_$kernel" 2 cg --device hip --sizes 700 \
+            --iterations 40 --tolerance 0 --modes stream
+    done
+    for kernel in pipe:30 sum:30; do
+        expect_wrong "HIP_DOUBLE_SKIP=bench_cg_$kernel" 2 cg --device hip --sizes 700 \
+            --iterations 40 --tolerance 0 --modes stream-pipelined
+    done
+}
+
 # On a device, the double of HIP's runtime.
-if [ "${1-}" = hip ] || [ "${1-}" = graphs ]; then
+if [[ ${1-} =~ ^(hip|graphs|cg-hip)$ ]]; then
     export LD_LIBRARY_PATH=$top_builddir/tests/hip_double/.libs${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}
     [ -e "$top_builddir/tests/hip_double/.libs/libamdhip64.so.5" ] || exit 99
     launch 2 pingpong --device hip --sizes 8 --seconds 0.1 --modes mpi-blocking
@@ -382,10 +462,17 @@ if [ "${1-}" = hip ] || [ "${1-}" = graphs ]; then
         exit 77
     fi
     device=hip seconds=0.05
-    if [ "$1" = graphs ]; then
+    case $1 in
+    graphs)
         expect_graphs
         exit $failed
-    fi
+        ;;
+    cg-hip)
+        needs_collectives
+        expect_cg_on_device
+        exit $failed
+        ;;
+    esac
     expect_rows 10 2 pingpong --device hip --sizes 24,64K
     grep -q '^device: hip;' "$dir/out" || fail "the device is not told"
     # Odd numbers of words, and several messages in one kernel.
@@ -401,6 +488,12 @@ if [ "${1-}" = hip ] || [ "${1-}" = graphs ]; then
     expect_baselines
     expect_usage "--device: matrices are in memory of the host only" 1 transpose --device hip \
         --modes stream
+    exit $failed
+fi
+
+if [ "${1-}" = cg ]; then
+    needs_collectives
+    expect_cg
     exit $failed
 fi
 
