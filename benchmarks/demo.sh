@@ -40,7 +40,7 @@ done
 [ ${#trees[@]} -gt 0 ] || die "no tree given"
 # Wrong data is found by what a run writes, so nothing old may lie there.
 mkdir -p "$out"
-rm -f "$out"/{pingpong,exchange,halo,transpose}*.{csv,txt,svg,png}
+rm -f "$out"/{pingpong,exchange,halo,transpose,cg}*.{csv,txt,svg,png}
 
 # shellcheck source=../tools/mpi_env.sh
 . "$here/../tools/mpi_env.sh"
@@ -77,7 +77,7 @@ program()
 }
 
 failures=0
-runs=0 of=$((4 * ${#trees[@]}))
+runs=0 of=$((5 * ${#trees[@]}))
 [ -z "${trees[openmpi]-}" ] || of=$((of + 1))
 showed=()
 
@@ -105,7 +105,8 @@ bench()
         "$(sed -n "s/^mpixq_$name: //p" "$log" | tail -n 1)")")
 }
 
-# plot NAME HEADING XNAME YNAME CSV...
+# plot NAME HEADING XNAME YNAME CSV...: with what $settings sets for plot.gp
+settings=
 plot()
 {
     local name=$1 heading=$2 xname=$3 yname=$4 csv titles=
@@ -115,7 +116,7 @@ plot()
         titles+="\"$(title_of "$csv")\" "
     done
     gnuplot -e "files='$*'; titles='$titles'; heading=\"$heading\"; xname='$xname';
-                yname='$yname'; out='$out/$name'" "$here/plot.gp"
+                yname='$yname'; out='$out/$name'; $settings" "$here/plot.gp"
     if [ ! -s "$out/$name.svg" ] || [ ! -s "$out/$name.png" ]; then
         die "gnuplot made no picture of $name"
     fi
@@ -170,6 +171,15 @@ for mpi in mpich openmpi; do
 done
 plot transpose "Transposition of a matrix; put: plans of puts with signals\n$facts" \
     "bytes that a rank sends" "time, us" ${csvs[@]+"${csvs[@]}"}
+
+csvs=()
+for mpi in mpich openmpi; do
+    [ -z "${trees[$mpi]-}" ] || bench "$mpi" cg 2
+done
+settings="unit=''; modes='mpi-blocking mpi-persistent host stream stream-ready mpi-pipelined"
+settings+=" stream-pipelined'"
+plot cg "Conjugate gradients; pipelined: with one sum in place of two\n$facts" \
+    "rows of a rank" "time per iteration, us" ${csvs[@]+"${csvs[@]}"}
 
 printf '\n==== What it showed ====\n\n'
 [ ${#showed[@]} -eq 0 ] || printf '%s\n' "${showed[@]}"

@@ -9,7 +9,9 @@
 # writes NAME.svg and NAME.png: for each CSV file a column with the times above (log axes, bars are
 # 95 % intervals) and the ratios to mpi-persistent below.
 
-modes = "mpi-blocking mpi-persistent host stream stream-ready"
+# With unit='' sizes are numbers and not bytes; with modes='...' there are more than these five.
+if (!exists("unit")) unit = "B"
+if (!exists("modes")) modes = "mpi-blocking mpi-persistent host stream stream-ready"
 n = words(files)
 
 set datafile separator ","
@@ -20,13 +22,16 @@ set style line 2 lc rgb "#000000" lw 1.5 pt 6 ps 0.9
 set style line 3 lc rgb "#009e73" lw 1.5 pt 5 ps 0.7
 set style line 4 lc rgb "#0072b2" lw 2.0 pt 7 ps 0.8
 set style line 5 lc rgb "#d55e00" lw 2.0 pt 9 ps 0.9
+set style line 6 lc rgb "#e69f00" lw 1.5 pt 11 ps 0.9
+set style line 7 lc rgb "#cc79a7" lw 2.0 pt 13 ps 0.9
 set grid lc rgb "#dddddd" lw 1
 set border 3
 set tics nomirror
 set logscale x 2
 # Sizes, not powers: 512, 4 KiB, 2 MiB.
 size_name(b) = b < 1024 ? sprintf("%.0f", b) : \
-               b < 1048576 ? sprintf("%.0f KiB", b / 1024.0) : sprintf("%.0f MiB", b / 1048576.0)
+               b < 1048576 ? sprintf("%.0f Ki", b / 1024.0) . unit : \
+               sprintf("%.0f Mi", b / 1048576.0) . unit
 
 # One x range for all panels, and one y range for each row, so that the columns can be compared.
 low = 1e30; high = 0; y_low = 1e30; y_high = 0; r_low = 1; r_high = 1

@@ -30,7 +30,7 @@ demo()
 
 demo "$top_builddir" || fail "ended with $?"
 [ "$(tail -n 1 "$dir/out")" = "demo: verified" ] || fail "does not end with 'demo: verified'"
-for name in pingpong exchange halo transpose; do
+for name in pingpong exchange halo transpose cg; do
     sed '1,/^==== What it showed/d' "$dir/out" |
         grep -qE "^$name .* data verified(; (too busy|stream(-ready)? takes [0-9.]+ of).*)?$" ||
         fail "does not say what $name showed"
@@ -44,7 +44,7 @@ done
 
 # A tree whose ping-pong found wrong data.
 mkdir -p "$dir/tree/bin"
-ln -s "$(cd "$top_builddir" && pwd)"/benchmarks/mpixq_{exchange,halo,transpose} "$dir/tree/bin/"
+ln -s "$(cd "$top_builddir" && pwd)"/benchmarks/mpixq_{exchange,halo,transpose,cg} "$dir/tree/bin/"
 printf '#!/bin/sh\necho "mpixq_pingpong: DATA WRONG"\nexit 1\n' >"$dir/tree/bin/mpixq_pingpong"
 chmod +x "$dir/tree/bin/mpixq_pingpong"
 demo "$dir/tree" && fail "did not fail, though a run did"
