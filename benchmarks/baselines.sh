@@ -15,7 +15,7 @@
 # LD_LIBRARY_PATH, or among the packages of python3; what is not found is left out, which the tables
 # say. The parts are the functions below; all of them take some two minutes. Multicast by NVLink
 # stays off, since a failing program can leave it unusable for others.
-parts="exchange hop large bare wide puts halo cg skew beside shared"
+parts="exchange hop large bare wide puts halo reduce cg skew beside shared"
 set -u
 device=${1:?cuda or hip} build=$(cd "${2:?a build tree}" && pwd) folder=${3:-baselines}
 shift $(($# < 3 ? $# : 3))
@@ -189,6 +189,13 @@ halo()
             --pattern "$top/examples/patterns/gosper-glider-gun.rle" --seconds 3 \
             --modes $ours,$graphs,mpi-persistent,peer-copy
     done
+}
+
+# Sums over all ranks.
+reduce()
+{
+    bench reduce allreduce --sizes 8,1K,8K,64K,1M,16M --seconds 12 --trials 60 --verify \
+        --modes mpi-blocking,stream,stream-graph${forms:+,nccl,nccl-graph}
 }
 
 # Rank 0 solves it alone to verify it, so the large one is not.

@@ -76,6 +76,8 @@ struct bench_baseline {
 extern const struct bench_baseline bench_aware, bench_peer, bench_nccl, bench_nvshmem, bench_plain,
     bench_kernel, bench_mpi_put, bench_host_put, bench_stream_put, bench_device_put;
 
+/* The sum of so many words of a link of bench_nccl without parts, over all ranks. */
+void bench_nccl_allreduce(struct bench_link *link, size_t words);
 /* By a link of bench_kernel: one end of a ping-pong of so many round trips, in one kernel. */
 void bench_peer_bounce(struct bench_link *link, bool leads, long rounds);
 

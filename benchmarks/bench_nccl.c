@@ -11,7 +11,8 @@
 
 #include <stdlib.h>
 
-enum { CHAR_TYPE = 0, OLDEST = 2700 }; /* ncclInt8; 2.7 is the first with sends */
+/* ncclInt8, ncclUint64, ncclSum; 2.7 is the first with sends. */
+enum { CHAR_TYPE = 0, UINT64_TYPE = 5, SUM = 0, OLDEST = 2700 };
 
 struct unique_id {
     char bytes[128];
@@ -26,6 +27,8 @@ static struct {
     int (*group_end)(void);
     int (*send)(const void *buffer, size_t count, int type, int peer, void *comm, void *stream);
     int (*recv)(void *buffer, size_t count, int type, int peer, void *comm, void *stream);
+    int (*all_reduce)(const void *from, void *to, size_t count, int type, int operation, void *comm,
+                      void *stream);
     int (*enroll)(const void *comm, void *buffer, size_t bytes, void **handle_p);
     int (*dismiss)(const void *comm, void *handle);
 } nccl;
@@ -39,6 +42,7 @@ static const struct bench_symbol symbols[] = {
     {(void **)&nccl.group_end, "ncclGroupEnd", false},
     {(void **)&nccl.send, "ncclSend", false},
     {(void **)&nccl.recv, "ncclRecv", false},
+    {(void **)&nccl.all_reduce, "ncclAllReduce", false},
     {(void **)&nccl.enroll, "ncclCommRegister", true},
     {(void **)&nccl.dismiss, "ncclCommDeregister", true},
 };
@@ -154,6 +158,13 @@ static void move(struct bench_link *link, int what)
         }
     }
     bench_need("ncclGroupEnd", nccl.group_end());
+    link->counts->launches += 1;
+}
+
+void bench_nccl_allreduce(struct bench_link *link, size_t words)
+{
+    bench_need("ncclAllReduce", nccl.all_reduce(link->send, link->recv, words, UINT64_TYPE, SUM,
+                                                comm, bench_device_stream()));
     link->counts->launches += 1;
 }
 

@@ -59,12 +59,13 @@ expect_rows()
             $8 < $7 || $11 <= 0 || $12 <= 0 || ($2 ~ /^mpi-[bp][el]/ && $3 != "mpi") ||
             ($2 ~ /^mpi-aware/ && $3 != "aware") ||
             ($2 == "host" && $3 != "matched") ||
-            ($1 == "cg" || $2 !~ /^stream(-ready)?$/) != ($16 == "" && $17 == "") ||
+            ($1 ~ /^(cg|allreduce)$/ || $2 !~ /^stream(-ready)?$/) != ($16 == "" && $17 == "") ||
             ($2 ~ /^(peer-|plain-|one-)/ && $3 != "peer") ||
             ($2 ~ /^(mpi-|host|peer-)/) != ($18 == "") || ($18 != "" && $18 < 0) ||
             ($2 ~ /^mpi-put/ && $3 != "rma") || ($2 ~ /^[hsd].*-put/ && $3 != "put") ||
             ($2 ~ /^stream/ && ($3 !~ /^(self|fallback|cxi|ipc|put|fallback\+ipc)$/ || $13 <= 0)) ||
-            ($1 != "cg" && $2 ~ /^stream(-ready)?$/ && ($16 <= 0 || $17 <= 0))) { exit 1 }' \
+            ($1 !~ /^(cg|allreduce)$/ && $2 ~ /^stream(-ready)?$/ &&
+                ($16 <= 0 || $17 <= 0))) { exit 1 }' \
             "$dir/csv"; then
         cat "$dir/csv"
         fail "$* wrote this CSV"
@@ -389,6 +390,34 @@ expect_refused()
     expect_usage "--matrix: $dir/bad.mtx$1" 2 cg --matrix "$dir/bad.mtx"
 }
 
+# Sums of vectors.
+expect_allreduce()
+{
+    expect_rows 8 2 allreduce --sizes 8,40K
+    expect_rows 4 3 allreduce --sizes 1000
+    expect_rows 4 1 allreduce --sizes 64
+    expect_rows 2 2 allreduce --sizes 1M --modes mpi-persistent,stream --enqueue each
+    awk -F, '$2 == "stream" && ($11 != 1 || $12 != 1 || $13 != 2) { exit 1 }' "$dir/csv" ||
+        { cat "$dir/csv"; fail "a sum takes other operations"; }
+    expect_usage "--sizes: 12 bytes are no vector" 2 allreduce --sizes 12
+    expect_usage "there is no mode stream-ready here" 2 allreduce --modes stream-ready
+    expect_usage "mode stream-graph cannot be used: 2 ranks lack something (this one: a device" \
+        2 allreduce --modes stream-graph
+}
+
+# By GPUs, and what they leave to the host: three ranks with more than 64 KiB.
+expect_allreduce_on_device()
+{
+    expect_rows 10 2 allreduce --device hip --sizes 8,200K --modes all
+    awk -F, '$2 ~ /graph$/ && $13 != 0.05 { exit 1 }' "$dir/csv" ||
+        { cat "$dir/csv"; fail "a sum has not 0.05 launches of graphs"; }
+    grep -q '^allreduce,stream,ipc,' "$dir/csv" || fail "GPUs do not reduce"
+    expect_rows 4 3 allreduce --device hip --sizes 8,200K --modes stream,stream-graph
+    expect_rows 2 2 allreduce --device hip --channel fallback --sizes 1K --modes stream,stream-graph
+    expect_wrong HIP_DOUBLE_SKIP=bench_words:30 2 allreduce --device hip --sizes 8 \
+        --modes stream
+}
+
 # Conjugate gradients: generated matrices, of which a rank may have one row, and one from a file; to
 # the end, and a number of iterations that no look ends; in what counts, an iteration.
 expect_cg()
@@ -469,6 +498,7 @@ if [[ ${1-} =~ ^(hip|graphs|cg-hip)$ ]]; then
         ;;
     cg-hip)
         needs_collectives
+        expect_allreduce_on_device
         expect_cg_on_device
         exit $failed
         ;;
@@ -493,6 +523,7 @@ fi
 
 if [ "${1-}" = cg ]; then
     needs_collectives
+    expect_allreduce
     expect_cg
     exit $failed
 fi

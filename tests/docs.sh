@@ -194,7 +194,7 @@ options_of()
 # The options of each benchmark and those that its page explains.
 check_options()
 {
-    for program in cg exchange pingpong halo transpose; do
+    for program in allreduce cg exchange pingpong halo transpose; do
         options_of "$top/benchmarks/bench_options.c" "$top/benchmarks/$program.c" >"$tmp/options"
         sed -n 's/^\.It Fl -//p' "$top/man/mpixq_$program.1" |
             sed -e 's/ , Fl -/\n/g' | sed 's/ .*//' | sort >"$tmp/explained"

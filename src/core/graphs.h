@@ -123,7 +123,7 @@ typedef void mpixq_graphs_looker(void);
 void mpixq_graphs_set_looker(mpixq_graphs_looker *looker);
 /* When the progress thread has to do so again, if it sleeps; -1: never. */
 long mpixq_graphs_sleep_ms(void);
-/* Until who is looking at them just now has done so. With no lock that comes after that of graphs. */
+/* Until who looks at them just now has done so. With no lock that comes after that of graphs. */
 void mpixq_graphs_fence(void);
 /* A queue goes, and nobody is told any more what its graphs meet. In its turn. */
 void mpixq_graphs_leave(const struct mpixq_queue *queue);

@@ -377,8 +377,7 @@ static void gpus_close(struct mpixq_pair *pair)
         mpixq_graphs_stop(part);
     }
     (void)gpus_refresh(pair);
-    /* The parts are about to go, each by itself; who looks at graphs just now may be about to look at
-     * them. */
+    /* The parts are about to go, each by itself; who looks at graphs just now may look at them. */
     atomic_store(&((struct mpixq_collective *)pair->end)->is_closed, true);
     mpixq_graphs_fence();
 }

@@ -1,0 +1,363 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * Copyright (c) 2026 the mpix-queue authors
+ *
+ * allreduce.c - mpixq_allreduce: the sum of a vector over all ranks, again and again
+ *
+ *     each iteration: add 1 to the vector of this rank, reduce
+ *
+ * The vector is of 64-bit integers. In the modes of MPI the host adds up a copy of the vector: with
+ * --device a kernel adds 1, and what MPI sends and receives is copied to and from pinned memory. In
+ * the stream modes the persistent collective is matched, and enqueued with the vectors of the
+ * device.
+ */
+#include "bench_queue.h"
+
+#include <limits.h>
+#include <stdlib.h>
+
+#include "config.h"
+
+#if HAVE_MPI_COLLECTIVE
+#define ALLREDUCE_INIT MPI_Allreduce_init
+#define OWN_ALLREDUCE_INIT PMPI_Allreduce_init
+#elif HAVE_MPI_COLLECTIVE_EXT
+#include <mpi-ext.h>
+#define ALLREDUCE_INIT MPIX_Allreduce_init
+#define OWN_ALLREDUCE_INIT PMPIX_Allreduce_init
+#endif
+
+enum { GUARD = 16 }; /* words behind the result */
+
+struct allreduce {
+    int rank, ranks;
+    size_t words;
+    uint64_t *data, *sum;         /* of the device, if there is one */
+    uint64_t *mpi_data, *mpi_sum; /* what MPI gets */
+    uint64_t *image;              /* what was found */
+    MPI_Request requests[BENCH_REQUEST_MODES];
+    struct bench_link links[BENCH_NUM_MODES]; /* of NCCL: its own memory */
+    struct bench_queue bq;
+};
+
+#if HAVE_MPI_COLLECTIVE || HAVE_MPI_COLLECTIVE_EXT
+static const bool has_persistent = true;
+
+static void make_request(struct allreduce *ar, enum bench_mode mode)
+{
+    bool on_stream = bench_mode_is_stream(mode);
+    const uint64_t *from = on_stream ? ar->data : ar->mpi_data;
+    uint64_t *to = on_stream ? ar->sum : ar->mpi_sum;
+
+    if (mode == BENCH_MPI_PERSISTENT) {
+        OWN_ALLREDUCE_INIT(from, to, (int)ar->words, MPI_UINT64_T, MPI_SUM, MPI_COMM_WORLD,
+                           MPI_INFO_NULL, &ar->requests[mode]);
+        return;
+    }
+    ALLREDUCE_INIT(from, to, (int)ar->words, MPI_UINT64_T, MPI_SUM, MPI_COMM_WORLD, MPI_INFO_NULL,
+                   &ar->requests[mode]);
+    MPIX_Match(&ar->requests[mode]);
+}
+#else
+static const bool has_persistent = false;
+
+static void make_request(struct allreduce *ar, enum bench_mode mode)
+{
+    (void)ar, (void)mode;
+}
+#endif
+
+static size_t bytes_of(const struct allreduce *ar)
+{
+    return (ar->words + GUARD) * sizeof *ar->data;
+}
+
+/* The work of an iteration: the vector that this mode reduces. */
+struct vector {
+    uint64_t *data;
+    size_t words;
+};
+
+static void add_one(void *arg)
+{
+    const struct vector *vector = arg;
+
+    for (size_t i = 0; i < vector->words; i++) {
+        vector->data[i]++;
+    }
+}
+
+static void launch_add_one(void *arg)
+{
+    const struct vector *vector = arg;
+    const struct bench_words work = {.from = vector->data,
+                                     .to = vector->data,
+                                     .add = 1,
+                                     .words = vector->words,
+                                     .stride = vector->words,
+                                     .messages = 1};
+
+    bench_device_words(&work);
+}
+
+static void nothing(void *arg)
+{
+    (void)arg;
+}
+
+static const struct bench_work adding = {add_one, launch_add_one};
+static const struct bench_work no_work = {nothing, nothing};
+
+static struct vector vector_of(const struct allreduce *ar, enum bench_mode mode)
+{
+    uint64_t *data = bench_mode_is_baseline(mode) ? (void *)ar->links[mode].send : ar->data;
+
+    return (struct vector){.data = data, .words = ar->words};
+}
+
+static uint64_t *sum_of(const struct allreduce *ar, enum bench_mode mode)
+{
+    return bench_mode_is_baseline(mode) ? (void *)ar->links[mode].recv : ar->sum;
+}
+
+/* ---- Iterations ------------------------------------------------------------------------------ */
+
+static void run_mpi(struct allreduce *ar, enum bench_mode mode, long iterations)
+{
+    struct vector vector = {bench_on_device() ? ar->data : ar->mpi_data, ar->words};
+    MPI_Request *request = &ar->requests[mode];
+
+    for (long k = 0; k < iterations; k++) {
+        bench_mpi_pack(&adding, &vector, ar->mpi_data, ar->data, ar->words * sizeof *ar->data);
+        if (mode == BENCH_MPI_BLOCKING) {
+            PMPI_Allreduce(ar->mpi_data, ar->mpi_sum, (int)ar->words, MPI_UINT64_T, MPI_SUM,
+                           MPI_COMM_WORLD);
+        } else {
+            bench_mpi(mode)->start(request);
+            bench_mpi(mode)->wait(request, MPI_STATUS_IGNORE);
+        }
+        bench_mpi_unpack(&no_work, NULL, ar->sum, ar->mpi_sum, ar->words * sizeof *ar->sum);
+    }
+    bench_device_synchronize();
+}
+
+static void enqueue(void *ctx, enum bench_mode mode, long iterations)
+{
+    struct allreduce *ar = ctx;
+    static struct vector vectors[BENCH_NUM_MODES]; /* host streams read it later */
+
+    vectors[mode] = vector_of(ar, mode);
+    for (long k = 0; k < iterations; k++) {
+        double before;
+
+        bench_link_work(&ar->bq, mode, &adding, &vectors[mode]);
+        before = MPI_Wtime();
+        if (bench_mode_is_baseline(mode)) {
+            bench_nccl_allreduce(&ar->links[mode], ar->words);
+        } else {
+            MPIX_Enqueue_start(ar->bq.queue, &ar->requests[mode]);
+            MPIX_Enqueue_wait(ar->bq.queue, &ar->requests[mode]);
+        }
+        bench_calls_end(&ar->bq, before);
+        if (bench_mode_is_queued(mode)) {
+            bench_queue_step(&ar->bq);
+        }
+    }
+}
+
+static double run(void *ctx, enum bench_mode mode, long iterations)
+{
+    enum { OPERATIONS = 4 }; /* on the stream: a function, start, wait, and what combines */
+    struct allreduce *ar = ctx;
+    double begin = MPI_Wtime();
+
+    ar->bq.own.starts += (double)iterations;
+    ar->bq.own.waits += (double)iterations;
+    if (bench_mode_is_enqueued(mode)) {
+        return bench_queue_run(&ar->bq, mode, iterations, OPERATIONS, enqueue, ar);
+    }
+    run_mpi(ar, mode, iterations);
+    ar->bq.own.posts += (double)iterations;
+    return MPI_Wtime() - begin;
+}
+
+/* ---- The data -------------------------------------------------------------------------------- */
+
+static uint64_t first(size_t word, int rank)
+{
+    return 1000003 * (uint64_t)rank + 7 * word;
+}
+
+static void begin(void *ctx, enum bench_mode mode)
+{
+    struct allreduce *ar = ctx;
+    uint64_t *data = vector_of(ar, mode).data;
+
+    for (size_t i = 0; i < ar->words + GUARD; i++) {
+        ar->image[i] = i < ar->words ? first(i, ar->rank) : ~UINT64_C(0);
+    }
+    bench_memory_copy(data, ar->image, bytes_of(ar));
+    for (size_t i = 0; i < ar->words; i++) {
+        ar->image[i] = ~UINT64_C(0);
+    }
+    bench_memory_copy(sum_of(ar, mode), ar->image, bytes_of(ar));
+}
+
+/* Words of the sum, and guards, that are not what they have to be. */
+static long errors(void *ctx, enum bench_mode mode, long iterations)
+{
+    struct allreduce *ar = ctx;
+    uint64_t ranks = (uint64_t)ar->ranks;
+    long wrong = 0;
+
+    bench_memory_copy(ar->image, sum_of(ar, mode), bytes_of(ar));
+    for (size_t i = 0; i < ar->words + GUARD; i++) {
+        uint64_t right =
+            ranks * (7 * i + (uint64_t)iterations) + 1000003 * (ranks * (ranks - 1) / 2);
+
+        wrong += ar->image[i] != (i < ar->words ? right : ~UINT64_C(0));
+    }
+    return wrong;
+}
+
+static void open_modes(struct allreduce *ar, const struct bench_options *opts)
+{
+    ar->data = bench_memory(bytes_of(ar));
+    ar->sum = bench_memory(bytes_of(ar));
+    ar->mpi_data = bench_staging(ar->data, bytes_of(ar));
+    ar->mpi_sum = bench_staging(ar->sum, bytes_of(ar));
+    ar->image = bench_alloc(bytes_of(ar));
+    for (int m = BENCH_MPI_PERSISTENT; m < BENCH_NUM_MODES; m++) {
+        enum bench_mode mode = (enum bench_mode)m;
+
+        if (opts->use_mode[m] && bench_mode_is_baseline(mode)) {
+            ar->links[m] = (struct bench_link){
+                .mode = mode, .bytes = bytes_of(ar), .counts = &ar->bq.own, .queue = ar->bq.queue};
+            bench_link_open(&ar->links[m]);
+        } else if (opts->use_mode[m]) {
+            make_request(ar, mode);
+        }
+    }
+}
+
+static void close_modes(struct allreduce *ar, const struct bench_options *opts)
+{
+    for (int m = BENCH_MPI_PERSISTENT; m < BENCH_NUM_MODES; m++) {
+        enum bench_mode mode = (enum bench_mode)m;
+
+        if (opts->use_mode[m] && bench_mode_is_baseline(mode)) {
+            bench_link_close(&ar->links[m]);
+        } else if (opts->use_mode[m]) {
+            bench_mpi(mode)->request_free(&ar->requests[m]);
+        }
+    }
+    free(ar->image);
+    bench_staging_free(ar->mpi_data);
+    bench_staging_free(ar->mpi_sum);
+    bench_memory_free(ar->data);
+    bench_memory_free(ar->sum);
+}
+
+/* ---- The program ----------------------------------------------------------------------------- */
+
+static void measure_size(struct allreduce *ar, const struct bench_options *opts, size_t bytes,
+                         struct bench_report *report)
+{
+    const struct bench_app app = {.bench = "allreduce",
+                                  .hops = 1,
+                                  .min_iterations = 1,
+                                  .begin = begin,
+                                  .run = run,
+                                  .errors = errors,
+                                  .bq = &ar->bq};
+    struct bench_row rows[BENCH_NUM_MODES];
+    int num;
+
+    ar->words = bytes / sizeof *ar->data;
+    open_modes(ar, opts);
+    num = bench_measure(opts, &app, ar, bytes, opts->seconds / opts->num_sizes, 0, rows);
+    bench_report_rows(report, rows, num);
+    bench_queue_renew(&ar->bq);
+    close_modes(ar, opts);
+}
+
+static int measure_all(struct allreduce *ar, const struct bench_options *opts)
+{
+    struct bench_report report;
+
+    if (!bench_report_open(&report, opts, "sum of a vector of 64-bit integers over all ranks", 0)) {
+        return BENCH_EXIT_USAGE;
+    }
+    bench_queue_open(&ar->bq, opts);
+    for (int i = 0; i < opts->num_sizes; i++) {
+        measure_size(ar, opts, opts->sizes[i], &report);
+    }
+    bench_queue_close(&ar->bq);
+    return bench_report_close(&report, opts);
+}
+
+static bool options_fit(const struct bench_options *opts)
+{
+    for (int i = 0; i < opts->num_sizes; i++) {
+        if (opts->sizes[i] % sizeof(uint64_t) != 0 || opts->sizes[i] == 0 ||
+            opts->sizes[i] / sizeof(uint64_t) > INT_MAX) {
+            bench_complain(opts,
+                           "--sizes: %zu bytes are no vector of 1 to 2^31 - 1 words of 8 bytes",
+                           opts->sizes[i]);
+            return false;
+        }
+    }
+    return true;
+}
+
+static void choose_modes(struct bench_options *opts, struct bench_usage *usage)
+{
+    for (int mode = BENCH_STREAM_READY; mode < BENCH_NUM_MODES; mode++) {
+        usage->lacking |= BENCH_BIT(mode);
+    }
+    usage->lacking |= BENCH_BIT(BENCH_MPI_PIPELINED);
+    usage->lacking &=
+        ~(BENCH_BIT(BENCH_STREAM_GRAPH) | BENCH_BIT(BENCH_NCCL) | BENCH_BIT(BENCH_NCCL_GRAPH));
+    opts->use_mode[BENCH_MPI_BLOCKING] = opts->use_mode[BENCH_MPI_PERSISTENT] = true;
+    opts->use_mode[BENCH_HOST] = opts->use_mode[BENCH_STREAM] = true;
+    if (has_persistent) {
+        return;
+    }
+    bench_complain(opts, "this MPI has no persistent collectives: only mpi-blocking is there");
+    for (int mode = BENCH_MPI_PERSISTENT; mode < BENCH_REQUEST_MODES; mode++) {
+        usage->lacking |= BENCH_BIT(mode);
+        opts->use_mode[mode] = false;
+    }
+}
+
+int main(int argc, char *argv[])
+{
+    static struct allreduce ar;
+    static struct bench_options opts = {
+        .program = "mpixq_allreduce", .seconds = 10, .trials = 30, .verify = true};
+    struct bench_usage usage = {.summary = "The sum of a vector over all ranks.",
+                                .sizes_help = "bytes of the vector"};
+    int provided, status, peers[2];
+
+    bench_parse_size_list("8,1K,64K", opts.sizes, &opts.num_sizes);
+    bench_set_channel(argc, argv);
+    MPI_Init_thread(&argc, &argv, MPI_THREAD_MULTIPLE, &provided);
+    MPI_Comm_rank(MPI_COMM_WORLD, &ar.rank);
+    MPI_Comm_size(MPI_COMM_WORLD, &ar.ranks);
+    peers[0] = (ar.rank + 1) % ar.ranks;
+    peers[1] = (ar.rank + ar.ranks - 1) % ar.ranks;
+    usage.peers = peers;
+    usage.num_peers = 2;
+    choose_modes(&opts, &usage);
+    if (bench_parse_options(&opts, &usage, argc, argv, &status)) {
+        status = BENCH_EXIT_USAGE;
+        if (provided < MPI_THREAD_MULTIPLE) {
+            bench_complain(&opts, "this MPI does not offer MPI_THREAD_MULTIPLE");
+        } else if (options_fit(&opts)) {
+            status = measure_all(&ar, &opts);
+        }
+        bench_baselines_close(&opts);
+        bench_device_close();
+    }
+    MPI_Finalize();
+    return status;
+}
