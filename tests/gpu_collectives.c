@@ -308,6 +308,59 @@ static void neighbors(enum mtest_memory from, enum mtest_memory to, int n)
     unmake(&out);
 }
 
+/* A graph that waits twice for a start combines once. */
+static void wait_twice(int n)
+{
+    struct array all;
+    MPI_Request r;
+    void *graph;
+
+    make(&all, MTEST_DEVICE, n);
+    MTEST_OK(COLLECTIVE(Allreduce_init)(MPI_IN_PLACE, data_of(&all), n, MPI_INT, MPI_SUM,
+                                        MPI_COMM_WORLD, MPI_INFO_NULL, &r));
+    MTEST_OK(MPIX_Match(&r));
+    gpu_graph_begin(stream, GPU_GRAPH_GLOBAL);
+    enqueue(&r);
+    MTEST_OK(MPIX_Enqueue_wait(queue, &r));
+    graph = gpu_graph_end_executable(stream);
+    for (round_now = 0; round_now < ROUNDS; round_now++) {
+        fill(&all, own);
+        gpu_graph_launch(graph, stream);
+        fetch(&all);
+        mtest_gpu_synchronize(stream);
+        MTEST_OK(MPIX_Queue_wait(queue));
+        expect(__LINE__, "allreduce, waited for twice", &all, sum);
+    }
+    MTEST_OK(MPI_Request_free(&r));
+    gpu_graph_free_executable(graph);
+    unmake(&all);
+}
+
+/* Integers that lie so many behind where their type says. */
+static void displaced(void)
+{
+    enum { BEHIND = 4, EACH = 3 };
+    const int length = 1;
+    const MPI_Aint at = BEHIND * sizeof(int);
+    MPI_Datatype hindexed, one;
+    struct array in, out;
+    MPI_Request r;
+
+    block = EACH;
+    make(&in, MTEST_DEVICE, EACH);
+    make(&out, MTEST_DEVICE, EACH * ranks);
+    MTEST_OK(MPI_Type_create_hindexed(1, &length, &at, MPI_INT, &hindexed));
+    MTEST_OK(MPI_Type_create_resized(hindexed, 0, sizeof(int), &one));
+    MTEST_OK(MPI_Type_commit(&one));
+    MTEST_OK(COLLECTIVE(Allgather_init)(data_of(&in) - BEHIND, EACH, one, data_of(&out) - BEHIND,
+                                        EACH, one, MPI_COMM_WORLD, MPI_INFO_NULL, &r));
+    run("allgather of a displaced type", &r, &in, own, &out, unset, gathered);
+    MTEST_OK(MPI_Type_free(&hindexed));
+    MTEST_OK(MPI_Type_free(&one));
+    unmake(&in);
+    unmake(&out);
+}
+
 /* Every other integer. */
 static void refuse_gaps(void)
 {
@@ -523,6 +576,56 @@ static void fail(bool replays)
     MTEST_OK(mtest_gpu_queue(&queue, MPIX_QUEUE_AUTO, &stream));
 }
 
+/* The queue of rank 0 fails, as a message does not come, while its sum waits for the others: they
+ * hear of it, the buffer is as it was, and the request has failed. */
+static void other_fails(void)
+{
+    struct array all;
+    MPI_Request r[2] = {MPI_REQUEST_NULL, MPI_REQUEST_NULL};
+    int rc;
+
+    round_now = 0;
+    make(&all, MTEST_DEVICE, n_sums);
+    fill(&all, own);
+    mtest_gpu_synchronize(stream);
+    MTEST_OK(COLLECTIVE(Allreduce_init)(MPI_IN_PLACE, data_of(&all), n_sums, MPI_INT, MPI_SUM,
+                                        MPI_COMM_WORLD, MPI_INFO_NULL, &r[0]));
+    if (mtest_rank == 0) {
+        MTEST_OK(MPI_Recv_init(NULL, 0, MPI_INT, 1, 5, MPI_COMM_WORLD, &r[1]));
+    } else if (mtest_rank == 1) {
+        MTEST_OK(MPI_Send_init(NULL, 0, MPI_INT, 0, 5, MPI_COMM_WORLD, &r[1]));
+    }
+    MTEST_OK(MPIX_Matchall(2, r));
+    if (mtest_rank == 0) {
+        MTEST_OK(MPIX_Enqueue_startall(queue, 2, r));
+        MTEST_OK(MPIX_Enqueue_waitall(queue, 2, r));
+        MTEST_CLASS(MPIX_Queue_wait(queue), MTEST_ANY_CLASS);
+        MTEST_OK(MPIX_Queue_free(&queue));
+        fetch(&all);
+        mtest_gpu_synchronize(stream);
+        expect(__LINE__, "allreduce whose queue has failed", &all, own);
+        MTEST_OK(mtest_gpu_queue(&queue, MPIX_QUEUE_AUTO, &stream));
+        MTEST_CLASS(MPIX_Enqueue_start(queue, &r[0]), MTEST_ANY_CLASS);
+    }
+    MTEST_OK(MPI_Barrier(MPI_COMM_WORLD));
+    for (int i = 0; mtest_rank != 0 && i < 2; i++) { /* once what has come may be used */
+        rc = MPIX_Enqueue_start(queue, &r[0]);
+        rc = rc == MPI_SUCCESS ? MPIX_Enqueue_wait(queue, &r[0]) : rc;
+        mtest_gpu_synchronize(stream);
+        rc = rc == MPI_SUCCESS ? MPIX_Queue_wait(queue) : rc;
+        mtest_forgive(rc != MPI_SUCCESS);
+        MTEST_CHECK(i == 0 || rc != MPI_SUCCESS);
+    }
+    MTEST_OK(MPIX_Queue_free(&queue));
+    for (int i = 0; i < 2; i++) {
+        if (r[i] != MPI_REQUEST_NULL) {
+            MTEST_OK(MPI_Request_free(&r[i]));
+        }
+    }
+    MTEST_OK(mtest_gpu_queue(&queue, MPIX_QUEUE_AUTO, &stream));
+    unmake(&all);
+}
+
 /* With slots, if the channel has them, and without. */
 static void fail_all(bool refuses)
 {
@@ -539,6 +642,9 @@ static void fail_all(bool refuses)
         } else {
             fail(true);
             fail(false);
+            if (n_sums > 0) {
+                other_fails();
+            }
         }
         unmake(&sums[0]);
         unmake(&sums[1]);
@@ -581,7 +687,10 @@ int main(int argc, char **argv)
         mixed(counts[i]);
     }
     barrier();
+    displaced();
     if (by_graph) {
+        wait_twice(SHORT);
+        wait_twice(MOST / 2);
         fail_all(true);
     }
     refuse_gaps();

@@ -2,9 +2,10 @@
  * Copyright (c) 2026 the mpix-queue authors
  *
  * Reductions of numbers in memory of a GPU: each operation of MPI with each type that it has, small
- * and large, with new numbers in each start. The result is that of MPI_Reduce_local, of one
- * contribution after the other in the order of ranks, bit by bit, on every rank; guards are as they
- * were. Those with an operation or a type that kernels do not know are done by the host. */
+ * and large, with new numbers in each start. The result is that of one contribution after the other
+ * in the order of ranks, bit by bit, on every rank, also where the host does it, by the same code,
+ * or by MPI_Reduce_local with an operation that kernels do not know; guards are as they were.
+ * Argument "mixed": rank 0 has its numbers in memory of the host. */
 #include "mtest.h"
 
 #include <stdlib.h>
@@ -18,6 +19,7 @@ enum { MOST = 20000, GUARD = 64, ROUNDS = 2, UNSET = 0x5b };
 static void *stream;
 static MPIX_Queue queue;
 static int ranks;
+static enum mtest_memory memory = MTEST_DEVICE;
 
 struct type {
     MPI_Datatype type;
@@ -25,8 +27,11 @@ struct type {
     bool is_float, has_arithmetic;
 };
 
+enum which { SUM, PRODUCT, MINIMUM, MAXIMUM, LOGICAL_AND, LOGICAL_OR, LOGICAL_XOR, AND, OR, XOR };
+
 struct operation {
     MPI_Op op;
+    enum which which;
     const char *name;
     bool of_floats, is_bitwise;
 };
@@ -55,45 +60,76 @@ static void make_numbers(unsigned char *to, const struct type *type, int bytes, 
     }
 }
 
-/* MPICH 4.0 takes unsigned numbers for signed ones there. */
-static bool is_unsigned_extreme(const struct type *type, MPI_Op op)
+/* An integer, extended to 64 bits. */
+static unsigned long long load(const unsigned char *at, size_t bytes, bool is_unsigned)
 {
-    return type->name[0] == 'u' && (op == MPI_MIN || op == MPI_MAX);
+    unsigned long long value = 0, sign = 1ULL << (8 * bytes - 1);
+
+    memcpy(&value, at, bytes);
+    return !is_unsigned && bytes < sizeof value && (value & sign) != 0 ? value - 2 * sign : value;
 }
 
-static bool mpi_knows_unsigned(void)
+static bool is_less(unsigned long long x, unsigned long long y, bool is_unsigned)
 {
-    unsigned char low = 99, high = 185;
-
-    MTEST_OK(MPI_Reduce_local(&low, &high, 1, MPI_UNSIGNED_CHAR, MPI_MIN));
-    return high == low;
+    return is_unsigned ? x < y : (long long)x < (long long)y;
 }
 
-static void choose(const unsigned char *a, unsigned char *b, int n, size_t bytes, bool lower)
+static unsigned long long apply(enum which which, unsigned long long x, unsigned long long y,
+                                bool is_unsigned)
 {
-    for (int i = 0; i < n; i++, a += bytes, b += bytes) {
-        unsigned long long x = 0, y = 0;
+    switch (which) {
+    case SUM:
+        return x + y;
+    case PRODUCT:
+        return x * y;
+    case MINIMUM:
+        return is_less(x, y, is_unsigned) ? x : y;
+    case MAXIMUM:
+        return is_less(y, x, is_unsigned) ? x : y;
+    case LOGICAL_AND:
+        return x && y;
+    case LOGICAL_OR:
+        return x || y;
+    case LOGICAL_XOR:
+        return !x != !y;
+    case AND:
+        return x & y;
+    case OR:
+        return x | y;
+    default:
+        return x ^ y;
+    }
+}
 
-        memcpy(&x, a, bytes);
-        memcpy(&y, b, bytes);
-        if (lower ? x < y : x > y) {
-            memcpy(b, a, bytes);
+/* Integers wrap around. Not so MPI's everywhere: Open MPI 4.1 may add small ones with
+ * saturation, and MPICH 4.0 takes unsigned ones for signed ones in minima and maxima. */
+static void fold_integers(unsigned char *const from[], int n, size_t bytes, bool is_unsigned,
+                          enum which which)
+{
+    for (int k = 1; k < ranks; k++) {
+        for (size_t i = 0; i < (size_t)n * bytes; i += bytes) {
+            unsigned long long value = apply(which, load(from[k - 1] + i, bytes, is_unsigned),
+                                             load(from[k] + i, bytes, is_unsigned), is_unsigned);
+
+            memcpy(from[k] + i, &value, bytes);
         }
     }
 }
 
 /* What all ranks are to have: from[k] is what rank k has. */
-static void fold(unsigned char *const from[], int n, const struct type *type, MPI_Op op)
+static void fold(unsigned char *const from[], int n, const struct type *type,
+                 const struct operation *op)
 {
     int bytes = 0;
 
     MPI_Type_size(type->type, &bytes);
+    if (!type->is_float) {
+        fold_integers(from, n, (size_t)bytes, type->name[0] == 'u' || !type->has_arithmetic,
+                      op->which);
+        return;
+    }
     for (int k = 1; k < ranks; k++) {
-        if (is_unsigned_extreme(type, op)) {
-            choose(from[k - 1], from[k], n, (size_t)bytes, op == MPI_MIN);
-        } else {
-            MTEST_OK(MPI_Reduce_local(from[k - 1], from[k], n, type->type, op));
-        }
+        MTEST_OK(MPI_Reduce_local(from[k - 1], from[k], n, type->type, op->op));
     }
 }
 
@@ -149,7 +185,7 @@ static void run(const struct buffers *b, const struct type *type, const struct o
         mtest_gpu_copy(stream, b->result, b->out, room);
         mtest_gpu_synchronize(stream);
         MTEST_OK(MPIX_Queue_wait(queue));
-        fold(b->all, n, type, op->op);
+        fold(b->all, n, type, op);
         check(b, type, op, n, bytes);
     }
     MTEST_OK(MPI_Request_free(&r));
@@ -159,8 +195,8 @@ static const struct buffers *make(struct buffers *b)
 {
     size_t room = MOST * sizeof(double) + 2 * GUARD;
 
-    b->in = mtest_gpu_alloc(MTEST_DEVICE, room);
-    b->out = mtest_gpu_alloc(MTEST_DEVICE, room);
+    b->in = mtest_gpu_alloc(memory, room);
+    b->out = mtest_gpu_alloc(memory, room);
     b->host = malloc(room);
     b->result = malloc(room);
     b->all = malloc((size_t)ranks * sizeof *b->all);
@@ -172,8 +208,8 @@ static const struct buffers *make(struct buffers *b)
 
 static void unmake(struct buffers *b)
 {
-    mtest_gpu_free(MTEST_DEVICE, b->in);
-    mtest_gpu_free(MTEST_DEVICE, b->out);
+    mtest_gpu_free(memory, b->in);
+    mtest_gpu_free(memory, b->out);
     for (int k = 0; k < ranks; k++) {
         free(b->all[k]);
     }
@@ -203,29 +239,25 @@ static void run_all(const struct buffers *b)
         {MPI_DOUBLE, "double", true, true},
     };
     const struct operation ops[] = {
-        {MPI_SUM, "sum", true, false},
-        {MPI_PROD, "product", true, false},
-        {MPI_MIN, "minimum", true, false},
-        {MPI_MAX, "maximum", true, false},
-        {MPI_LAND, "logical and", false, false},
-        {MPI_LOR, "logical or", false, false},
-        {MPI_LXOR, "logical exclusive or", false, false},
-        {MPI_BAND, "and", false, true},
-        {MPI_BOR, "or", false, true},
-        {MPI_BXOR, "exclusive or", false, true},
+        {MPI_SUM, SUM, "sum", true, false},
+        {MPI_PROD, PRODUCT, "product", true, false},
+        {MPI_MIN, MINIMUM, "minimum", true, false},
+        {MPI_MAX, MAXIMUM, "maximum", true, false},
+        {MPI_LAND, LOGICAL_AND, "logical and", false, false},
+        {MPI_LOR, LOGICAL_OR, "logical or", false, false},
+        {MPI_LXOR, LOGICAL_XOR, "logical exclusive or", false, false},
+        {MPI_BAND, AND, "and", false, true},
+        {MPI_BOR, OR, "or", false, true},
+        {MPI_BXOR, XOR, "exclusive or", false, true},
     };
     const int counts[] = {1, 37, 3000};
-    const char *channels = getenv("MPIXQ_CHANNELS");
-    bool knows_unsigned =
-        (channels != NULL && strstr(channels, "ipc") != NULL) || mpi_knows_unsigned();
 
     for (size_t t = 0; t < sizeof types / sizeof types[0]; t++) {
         for (size_t o = 0; o < sizeof ops / sizeof ops[0]; o++) {
             /* MPI does not say what a logical operation is of an address. */
             if ((types[t].is_float && !ops[o].of_floats) ||
                 (!types[t].has_arithmetic && !ops[o].is_bitwise) ||
-                (types[t].type == MPI_AINT && o > 3) ||
-                (is_unsigned_extreme(&types[t], ops[o].op) && !knows_unsigned)) {
+                (types[t].type == MPI_AINT && o > 3)) {
                 continue;
             }
             for (size_t c = 0; c < sizeof counts / sizeof counts[0]; c++) {
@@ -253,7 +285,7 @@ static void subtract(void *in, void *inout, int *n, MPI_Datatype *type)
 int main(int argc, char **argv)
 {
     const struct type doubles = {MPI_DOUBLE, "double", true, true};
-    struct operation own = {MPI_OP_NULL, "difference", true, false};
+    struct operation own = {MPI_OP_NULL, SUM, "difference", true, false};
     struct buffers b;
 
     mtest_begin(&argc, &argv, MPI_THREAD_MULTIPLE);
@@ -261,6 +293,9 @@ int main(int argc, char **argv)
     if (!HAVE_COLLECTIVES || mtest_gpu_kind() == NULL) {
         mtest_skip("this MPI has no persistent collectives, or MTEST_STREAM names no GPU");
         return mtest_end();
+    }
+    if (argc > 1 && mtest_rank == 0) {
+        memory = MTEST_PINNED;
     }
     mtest_gpu_set_device(mtest_rank % mtest_gpu_devices());
     stream = mtest_gpu_stream();

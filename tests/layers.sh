@@ -17,7 +17,7 @@ services="util/affinity.h util/alloc.h util/backoff.h util/env.h util/facts.h ut
     comm/layout.h"
 objects="core/channel.h core/failure.h core/graphs.h core/pair.h core/queue.h core/tally.h
     core/trace_pairs.h core/windows.h match/match.h match/wire.h"
-seam="stream/combine.h stream/memory.h stream/op.h stream/stream.h"
+seam="stream/combine.h stream/combine.inc stream/memory.h stream/op.h stream/stream.h"
 find_may_include()
 {
     case $1 in

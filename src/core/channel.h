@@ -27,6 +27,7 @@ struct mpixq_blob;
 struct mpixq_channel_graphs;
 struct mpixq_channel_windows;
 struct mpixq_facts;
+struct mpixq_gpu_end;
 struct mpixq_op;
 struct mpixq_queue;
 struct mpixq_stream_kind;
@@ -64,11 +65,10 @@ struct mpixq_channel_gpus {
 
     /* Of a pair of a channel of_gpus, for a collective that it is a part of: have its GPU execute
      * one operation, and is it done? Returns a ticket; 0: the GPU reports an error. The second one:
-     * any thread. And the word, where its GPU sees it, that is not 0 once graphs may not use what
-     * belongs to the request any more (close of graphs.h). */
+     * any thread. And its end, for what combines. */
     uint64_t (*execute)(struct mpixq_pair *pair, struct mpixq_op *op);
     bool (*has_executed)(const struct mpixq_pair *pair, uint64_t ticket);
-    const void *(*closed)(const struct mpixq_pair *pair);
+    struct mpixq_gpu_end *(*end)(struct mpixq_pair *pair);
 
     /* Before the user's free of a request, when a call tells that a start by the host has failed,
      * or in MPI_Finalize: take back what was started and has not completed, so that nothing reads

@@ -3,6 +3,7 @@
  *
  * What collectives need that GPUs are to move, before they are started (schedule_gpus.c). */
 #include "channel.h"
+#include "comm/layout.h"
 #include "schedule.h"
 
 /* Those of MPI, in sizes that depend on the system: of integers the number of the smallest. */
@@ -75,28 +76,39 @@ static bool find_operation(MPI_Op op, unsigned char *operation_p)
     return false;
 }
 
-bool mpixq_collective_can_combine(const struct mpixq_collective *collective)
+bool mpixq_collective_can_combine(struct mpixq_collective *collective)
 {
-    unsigned char number, operation;
+    struct mpixq_combine *all = &collective->combine;
 
-    return find_number(collective->args.recvtype, &number) &&
-           find_operation(collective->args.op, &operation) &&
-           (number < MPIXQ_FLOAT || operation < MPIXQ_LAND);
+    return find_number(collective->args.recvtype, &all->number) &&
+           find_operation(collective->args.op, &all->operation) &&
+           (all->number < MPIXQ_FLOAT || all->operation < MPIXQ_LAND);
+}
+
+size_t mpixq_schedule_stride(const struct mpixq_collective *collective, MPI_Count *first_p)
+{
+    enum { APART = 256 }; /* GPUs move what begins at such addresses best */
+    const struct mpixq_collective_args *args = &collective->args;
+    uint64_t bytes = 0;
+
+    *first_p = 0;
+    (void)mpixq_type_reach(args->recvtype, args->recvcount, first_p, &bytes);
+    return (size_t)(bytes + 2 * APART - 1) / APART * APART;
 }
 
 bool mpixq_collective_make_work(struct mpixq_collective *collective)
 {
-    struct mpixq_combine *all = &collective->combine;
     struct mpixq_refusal refusal;
     MPI_Count first;
     size_t bytes;
 
-    if (collective->args.kind != MPIXQ_ALLREDUCE) {
+    if (collective->args.kind != MPIXQ_ALLREDUCE && collective->args.kind != MPIXQ_ALLGATHER) {
         return true;
     }
-    bytes = (size_t)collective->size * mpixq_schedule_stride(collective, &first);
-    (void)find_number(collective->args.recvtype, &all->number);
-    (void)find_operation(collective->args.op, &all->operation);
+    bytes = MPIXQ_COMBINE_HEAD;
+    if (collective->args.kind == MPIXQ_ALLREDUCE) {
+        bytes += (size_t)collective->size * mpixq_schedule_stride(collective, &first);
+    }
     return mpixq_memory_make(collective->kind, collective->place, bytes, &collective->made,
                              &refusal);
 }

@@ -29,7 +29,13 @@
 #include "stream/combine.h"
 #include "stream/memory.h"
 
-enum mpixq_step_kind { MPIXQ_STEP_SEND, MPIXQ_STEP_RECV, MPIXQ_STEP_COPY, MPIXQ_STEP_REDUCE };
+enum mpixq_step_kind {
+    MPIXQ_STEP_SEND,
+    MPIXQ_STEP_RECV,
+    MPIXQ_STEP_COPY,
+    MPIXQ_STEP_REDUCE,
+    MPIXQ_STEP_COMBINE /* all contributions at once, as combine says, and as GPUs do */
+};
 
 /* So many elements somewhere. */
 struct mpixq_span {
@@ -102,14 +108,18 @@ bool mpixq_schedule_write(struct mpixq_collective *collective);
 void mpixq_schedule_allreduce(struct mpixq_collective *collective);
 
 /* schedule_direct.c: may all processes of this collective, which agree about that, send directly to
- * those that want the data, in one round? And the list for that; in the work buffer contributions
- * lie so many bytes from each other, of which the first one is where its data is. */
+ * those that want the data, in one round? And the list for that. */
 bool mpixq_schedule_may_be_direct(const struct mpixq_request *req);
 void mpixq_schedule_direct(struct mpixq_collective *collective);
+
+/* collective_gpus.c: in the work buffer contributions lie so many bytes from each other, with their
+ * data first_p behind where they are said to be. */
 size_t mpixq_schedule_stride(const struct mpixq_collective *collective, MPI_Count *first_p);
 
-/* schedule_gpus.c: can a kernel combine with these, as far as its operation and type say? */
-bool mpixq_collective_can_combine(const struct mpixq_collective *collective);
+/* Memory of a GPU for contributions has so much before them, for a word by which it combines. */
+enum { MPIXQ_COMBINE_HEAD = 256 };
+/* Can a kernel combine with these, as far as operation and type say? Then combine has them. */
+bool mpixq_collective_can_combine(struct mpixq_collective *collective);
 /* Have memory for contributions in the place. False: there is none. */
 bool mpixq_collective_make_work(struct mpixq_collective *collective);
 /* Its parts are matched. */
@@ -123,6 +133,15 @@ enum mpixq_error mpixq_collective_admits(const struct mpixq_request *req, const 
 bool mpixq_collective_is_staged(const struct mpixq_request *req);
 /* What is to be captured with it: a part, or NULL behind the last one. */
 struct mpixq_pair *mpixq_collective_part(const struct mpixq_pair *pair, int i);
+/* The whole leaves its queue; in the turn of that. */
+static inline void mpixq_collective_leave(const struct mpixq_pair *pair)
+{
+    struct mpixq_pair *part;
+
+    for (int i = 0; (part = mpixq_collective_part(pair, i)) != NULL; i++) {
+        atomic_store(&part->queue, NULL);
+    }
+}
 
 /* schedule_steps.c: for who writes a list. */
 void mpixq_schedule_send(struct mpixq_collective *collective, int peer, int tag,
@@ -134,6 +153,7 @@ void mpixq_schedule_copy(struct mpixq_collective *collective, struct mpixq_span 
 /* to = from combined with to */
 void mpixq_schedule_reduce(struct mpixq_collective *collective, struct mpixq_span from,
                            struct mpixq_span to);
+void mpixq_schedule_combine(struct mpixq_collective *collective);
 static inline void mpixq_schedule_next_round(struct mpixq_collective *collective)
 {
     collective->n_rounds++;
@@ -144,6 +164,8 @@ void mpixq_collective_go_on(struct mpixq_pair *pair, bool has_lock);
 
 /* schedule_copy.c: what the host does with data. MPI codes. */
 int mpixq_schedule_do(const struct mpixq_collective *collective, const struct mpixq_step *step);
+/* schedule_combine.c */
+void mpixq_schedule_combine_now(const struct mpixq_collective *collective);
 
 static inline struct mpixq_collective *mpixq_collective_of(const struct mpixq_request *req)
 {

@@ -63,6 +63,10 @@ int mpixq_schedule_do(const struct mpixq_collective *collective, const struct mp
     if (step->kind == MPIXQ_STEP_COPY) {
         return copy(&step->from, &step->to);
     }
+    if (step->kind == MPIXQ_STEP_COMBINE) {
+        mpixq_schedule_combine_now(collective);
+        return MPI_SUCCESS;
+    }
     return step->to.count == 0 ? MPI_SUCCESS
                                : PMPI_Reduce_local(step->from.at, step->to.at, (int)step->to.count,
                                                    step->to.type, collective->args.op);

@@ -95,6 +95,18 @@ static void write_bcast(struct mpixq_collective *collective)
     }
 }
 
+/* Where the data begins. */
+static char *first_of(const struct mpixq_span *span)
+{
+    MPI_Count first = 0;
+    uint64_t bytes;
+
+    if (span->count > 0) {
+        (void)mpixq_type_reach(span->type, span->count, &first, &bytes);
+    }
+    return (char *)span->at + first;
+}
+
 /* What this process has is copied to its block by the host, or last of all by its GPU. */
 static void copy_own(struct mpixq_collective *collective, struct mpixq_span from,
                      struct mpixq_span to)
@@ -103,11 +115,11 @@ static void copy_own(struct mpixq_collective *collective, struct mpixq_span from
         mpixq_schedule_copy(collective, from, to);
         return;
     }
-    collective->combines = from.count > 0;
-    collective->combine.n = 1;
-    collective->combine.from[0] = from.at;
-    collective->combine.to = to.at;
     collective->combine.bytes = mpixq_type_bytes(from.type, from.count);
+    collective->combines = collective->combine.bytes > 0;
+    collective->combine.n = 1;
+    collective->combine.from[0] = first_of(&from);
+    collective->combine.to = first_of(&to);
 }
 
 static void write_allgather(struct mpixq_collective *collective)
@@ -134,23 +146,12 @@ static void write_allgather(struct mpixq_collective *collective)
     }
 }
 
-size_t mpixq_schedule_stride(const struct mpixq_collective *collective, MPI_Count *first_p)
-{
-    enum { APART = 256 }; /* GPUs move what begins at such addresses best */
-    const struct mpixq_collective_args *args = &collective->args;
-    uint64_t bytes = 0;
-
-    *first_p = 0;
-    (void)mpixq_type_reach(args->recvtype, args->recvcount, first_p, &bytes);
-    return (size_t)(bytes + 2 * APART - 1) / APART * APART;
-}
-
 static char *make_work(struct mpixq_collective *collective, size_t stride, const void *own)
 {
     enum { WIDEST = 16 }; /* as in stage.c */
 
     if (collective->by_gpus) {
-        return (char *)collective->made.address + (uintptr_t)own % WIDEST;
+        return (char *)collective->made.address + MPIXQ_COMBINE_HEAD + (uintptr_t)own % WIDEST;
     }
     mpixq_free(collective->work);
     collective->work = mpixq_alloc(stride * (size_t)collective->size); /* freed with it */
@@ -174,7 +175,8 @@ static void combine(struct mpixq_collective *collective, char *const at[])
     }
 }
 
-static void combine_by_gpu(struct mpixq_collective *collective, char *const at[])
+/* All at once, by a GPU or as one does. */
+static void combine_all(struct mpixq_collective *collective, char *const at[])
 {
     struct mpixq_combine *all = &collective->combine;
 
@@ -187,7 +189,25 @@ static void combine_by_gpu(struct mpixq_collective *collective, char *const at[]
     all->to = collective->recv;
     all->count = (uint64_t)collective->args.recvcount;
     all->bytes = mpixq_type_bytes(collective->args.recvtype, collective->args.recvcount);
-    collective->combines = true;
+    if (collective->by_gpus) {
+        collective->combines = true;
+    } else {
+        mpixq_schedule_combine(collective);
+    }
+}
+
+/* MPI's own functions are faster for what is long. */
+static bool does_as_gpus(struct mpixq_collective *collective)
+{
+    const struct mpixq_collective_args *args = &collective->args;
+    int bytes = 1;
+
+    (void)PMPI_Type_size(args->recvtype, &bytes);
+    return collective->by_gpus ||
+           (mpixq_collective_can_combine(collective) &&
+            mpixq_type_bytes(args->recvtype, args->recvcount) <= MOST_BYTES &&
+            (uintptr_t)collective->recv % (unsigned)bytes == 0 &&
+            (args->sendbuf == MPI_IN_PLACE || (uintptr_t)collective->send % (unsigned)bytes == 0));
 }
 
 static void write_allreduce(struct mpixq_collective *collective)
@@ -211,8 +231,8 @@ static void write_allreduce(struct mpixq_collective *collective)
             swap_with(collective, rank, own, span_of(at[rank], args->recvcount, args->recvtype));
         }
     }
-    if (collective->by_gpus) {
-        combine_by_gpu(collective, at);
+    if (does_as_gpus(collective)) {
+        combine_all(collective, at);
         return;
     }
     if (!in_place) {

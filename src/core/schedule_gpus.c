@@ -19,21 +19,34 @@
 #include "stream/op.h"
 #include "tally.h"
 #include "trace_pairs.h"
+#include "util/progress.h"
 
-/* Where graphs find out that they may not use the buffers any more. */
-static const void *find_closed(const struct mpixq_parted *parted)
+/* The end of a part whose waits say whether there is something to combine, and whose word graphs
+ * look at: the first one that GPUs move, or that they count. NULL: the host makes all starts. */
+static struct mpixq_gpu_end *find_end(const struct mpixq_parted *parted)
 {
-    const struct mpixq_tally *tally = NULL;
+    struct mpixq_tally *tally = NULL;
 
     for (int i = 0; i < parted->n_used; i++) {
-        const struct mpixq_pair *part = &parted->parts[i]->pair;
+        struct mpixq_pair *part = &parted->parts[i]->pair;
 
-        if (part->channel->gpus != NULL && part->channel->gpus->closed != NULL) {
-            return part->channel->gpus->closed(part);
+        if (part->channel->gpus != NULL && part->channel->gpus->end != NULL) {
+            return part->channel->gpus->end(part);
         }
         tally = tally != NULL ? tally : mpixq_tally_of(part);
     }
-    return tally != NULL ? &tally->gpu.move.own->closed : NULL;
+    return tally != NULL ? &tally->gpu : NULL;
+}
+
+static void set_end(struct mpixq_collective *collective)
+{
+    struct mpixq_gpu_end *end = find_end(&collective->parted);
+
+    if (end != NULL) {
+        end->go = collective->made.address; /* its first word */
+        collective->combine.go = end->go;
+        collective->combine.closed = &end->move.own->closed;
+    }
 }
 
 /* How far it is. */
@@ -113,7 +126,9 @@ void mpixq_collective_look_gpus(struct mpixq_pair *pair, bool has_lock)
     struct mpixq_pair *failed;
 
     (void)gpus_poll(pair);
-    failed = mpixq_pair_is_in_flight(pair) ? find_failed(pair) : NULL;
+    failed = mpixq_pair_is_in_flight(pair) && !are_complete(pair, mpixq_pair_executed(pair))
+                 ? find_failed(pair)
+                 : NULL;
     if (failed != NULL) {
         mpixq_parted_fail(pair, failed);
     }
@@ -149,6 +164,7 @@ static void start_parts(struct mpixq_parted *parted)
         if (part == NULL) {
             continue;
         }
+        atomic_store(&part->queue, NULL);
         mpixq_pair_count_start(part, true);
         (void)part->channel->start(NULL, &part, 1, &op);
         if (n > 0 && (n == TOGETHER || op.u.call != first.u.call)) {
@@ -172,8 +188,14 @@ static void start_by_host(void *const args[], int n, bool by_gpu)
 
         atomic_store(&collective->combined_at, 0);
         start_parts(&collective->parted);
-        count_executed(pair);
+        if (find_failed(pair) == NULL) {
+            count_executed(pair);
+        } else { /* who has started it is told at once */
+            mpixq_parted_fail(pair, find_failed(pair));
+            mpixq_failure_abandon(pair);
+        }
     }
+    mpixq_progress_wake();
 }
 
 static enum mpixq_error gpus_refresh(struct mpixq_pair *pair);
@@ -208,6 +230,8 @@ static int start_one(struct mpixq_queue *queue, struct mpixq_pair *pair, struct 
         struct mpixq_pair *part = part_of(parted, i);
 
         atomic_store_explicit(&part->by_host, false, memory_order_relaxed);
+        /* A capture has none: then it is that of the graphs. */
+        atomic_store(&part->queue, atomic_load(&pair->queue));
         (void)mpixq_pair_raise(&part->started, started);
         n += part->channel->start(queue, &part, 1, &list[n]);
     }
@@ -248,8 +272,8 @@ static int gpus_wait(struct mpixq_queue *queue, struct mpixq_pair *pair, struct 
         }
     }
     if (collective->combines) {
-        if (collective->combine.closed == NULL) {
-            collective->combine.closed = find_closed(parted);
+        if (collective->combine.go == NULL) {
+            set_end(collective);
         }
         mpixq_op_combine(&list[n++], pair, &collective->combine, mpixq_pair_done_word(pair),
                          &queue->failed);
@@ -286,6 +310,7 @@ static bool has_executed(const struct mpixq_pair *pair, uint64_t ticket)
 static void combine_by_call(struct mpixq_pair *pair, uint64_t start)
 {
     struct mpixq_collective *collective = pair->end;
+    struct mpixq_combine combine = collective->combine;
     uint64_t ticket = atomic_load(&collective->combined_at);
     struct mpixq_op op;
 
@@ -295,7 +320,8 @@ static void combine_by_call(struct mpixq_pair *pair, uint64_t start)
         }
         return;
     }
-    mpixq_op_combine(&op, NULL, &collective->combine, NULL, NULL);
+    combine.go = NULL; /* there need not have been a wait of a GPU */
+    mpixq_op_combine(&op, NULL, &combine, NULL, NULL);
     ticket = execute(pair, &op);
     atomic_store(&collective->combined_at, ticket);
     if (ticket == 0) {

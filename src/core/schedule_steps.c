@@ -68,3 +68,8 @@ void mpixq_schedule_reduce(struct mpixq_collective *collective, struct mpixq_spa
     step->from = from;
     step->to = to;
 }
+
+void mpixq_schedule_combine(struct mpixq_collective *collective)
+{
+    (void)add(collective, MPIXQ_STEP_COMBINE);
+}

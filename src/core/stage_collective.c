@@ -204,6 +204,15 @@ static bool has_channels(const struct mpixq_channel_set *set)
             !mpixq_channel_set_has(set, MPIXQ_CHANNEL_CXI));
 }
 
+/* As GPUs access numbers. */
+static bool is_aligned(const struct extent *extent, const struct mpixq_collective *collective)
+{
+    int bytes = 1;
+
+    (void)PMPI_Type_size(collective->args.recvtype, &bytes);
+    return (uintptr_t)extent->first % (unsigned)(bytes > 0 ? bytes : 1) == 0;
+}
+
 /* Is all that is read and written in memory of one GPU, whose kernels can do what is to be done
  * with it? Then this process needs no staging buffers. */
 static bool find_gpu(struct mpixq_request *req, unsigned kinds)
@@ -227,7 +236,9 @@ static bool find_gpu(struct mpixq_request *req, unsigned kinds)
         collective->place = place;
     }
     return collective->place != NULL &&
-           (collective->args.kind != MPIXQ_ALLREDUCE || mpixq_collective_can_combine(collective)) &&
+           (collective->args.kind != MPIXQ_ALLREDUCE ||
+            (mpixq_collective_can_combine(collective) && is_aligned(&both[0], collective) &&
+             is_aligned(&both[1], collective))) &&
            mpixq_memory_has_kernels(collective->kind, collective->place);
 }
 

@@ -151,9 +151,7 @@ bool mpixq_ipc_has_executed(const struct mpixq_pair *pair, uint64_t ticket)
     return mpixq_share_has_moved(end->place->share, ticket);
 }
 
-const void *mpixq_ipc_closed(const struct mpixq_pair *pair)
+struct mpixq_gpu_end *mpixq_ipc_gpu_end(struct mpixq_pair *pair)
 {
-    const struct ipc_end *end = pair->end;
-
-    return &end->gpu.move.own->closed;
+    return &((struct ipc_end *)pair->end)->gpu;
 }

@@ -228,7 +228,7 @@ void mpixq_ipc_await_launch(struct ipc_end *end);
 void mpixq_ipc_attend(struct mpixq_pair *pair);
 uint64_t mpixq_ipc_execute(struct mpixq_pair *pair, struct mpixq_op *op);
 bool mpixq_ipc_has_executed(const struct mpixq_pair *pair, uint64_t ticket);
-const void *mpixq_ipc_closed(const struct mpixq_pair *pair);
+struct mpixq_gpu_end *mpixq_ipc_gpu_end(struct mpixq_pair *pair);
 
 /* start.c: one more start was made; what a GPU needs of the last one. */
 void mpixq_ipc_executed(struct ipc_end *end);

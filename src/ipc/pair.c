@@ -372,7 +372,7 @@ static const struct mpixq_channel_gpus ipc_gpus = {.expose = ipc_expose,
                                                    .attend = mpixq_ipc_attend,
                                                    .execute = mpixq_ipc_execute,
                                                    .has_executed = mpixq_ipc_has_executed,
-                                                   .closed = mpixq_ipc_closed,
+                                                   .end = mpixq_ipc_gpu_end,
                                                    .recall = mpixq_ipc_recall};
 
 static const struct mpixq_channel_peers ipc_peers = {

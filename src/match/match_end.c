@@ -176,6 +176,7 @@ void mpixq_match_release(struct mpixq_request *req)
         mpixq_match_retire();
         mpixq_match_leave();
     }
+    mpixq_memory_tidy(); /* what collectives had */
 }
 
 void mpixq_match_tell_failure(const struct mpixq_pair *pair)

@@ -59,13 +59,12 @@ static int take(struct mpixq_queue *queue, struct mpixq_fault *fault_p)
 /* From now on their GPU counts, */
 static int count(struct mpixq_queue *queue, struct mpixq_pair *pair)
 {
-    enum mpixq_error error = MPIXQ_E_NONE;
+    enum mpixq_error error = mpixq_graphs_count(pair, queue);
     struct mpixq_pair *part;
 
     for (int i = 0; error == MPIXQ_E_NONE && (part = mpixq_collective_part(pair, i)) != NULL; i++) {
         error = mpixq_graphs_count(part, queue);
     }
-    error = error == MPIXQ_E_NONE ? mpixq_graphs_count(pair, queue) : error;
     return mpixq_error_code(error);
 }
 

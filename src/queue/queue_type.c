@@ -6,6 +6,7 @@
 #include <stdio.h>
 
 #include "core/channels.h"
+#include "core/schedule.h"
 #include "core/served.h"
 #include "queues.h"
 #include "util/env.h"
@@ -72,10 +73,22 @@ static void say_once(const struct mpixq_queue *queue, const struct mpixq_request
     }
 }
 
+/* By which its data goes, as bits: that of a collective is that of its parts. */
+static uint32_t channels_of(const struct mpixq_pair *pair)
+{
+    uint32_t channels = 1u << pair->channel->id;
+    const struct mpixq_pair *part;
+
+    for (int i = 0; (part = mpixq_collective_part(pair, i)) != NULL; i++) {
+        channels |= 1u << part->channel->id;
+    }
+    return channels;
+}
+
 enum mpixq_error mpixq_queue_type_admits(const struct mpixq_queue *queue,
                                          const struct mpixq_request *req)
 {
-    uint32_t channel = 1u << req->pair.channel->id;
+    uint32_t channel = channels_of(&req->pair);
 
     if (queue->type == MPIXQ_QUEUE_FALLBACK &&
         (channel & (1u << MPIXQ_CHANNEL_CXI | 1u << MPIXQ_CHANNEL_IPC)) != 0) {

@@ -13,6 +13,7 @@
 #include "core/failure.h"
 #include "core/graphs.h"
 #include "core/lost.h"
+#include "core/schedule.h"
 #include "core/stats.h"
 #include "match/match.h"
 #include "util/alloc.h"
@@ -243,6 +244,7 @@ static void detach(struct mpixq_queue *queue, struct mpixq_request *req)
         DL_DELETE2(queue->started, &req->pair, prev_started, next_started);
     }
     DL_DELETE2(queue->members, req, prev_member, next_member);
+    mpixq_collective_leave(&req->pair);
     atomic_store(&req->pair.queue, NULL);
     (void)mpixq_request_step(req, complete && waiting ? MPIXQ_DONE : MPIXQ_FAIL);
     if (!complete) {

@@ -15,6 +15,7 @@
 #include "core/graphs.h"
 #include "core/queue.h"
 #include "core/request_name.h"
+#include "core/schedule.h"
 #include "dump.h"
 #include "match/control.h"
 #include "match/match_internal.h"
@@ -202,6 +203,19 @@ static const void *stream_place(const struct mpixq_queue *queue)
     return queue->stream->ops->identity(queue->stream);
 }
 
+/* A stream waits for a pair, or for a part of a collective. */
+static bool is_or_has(const struct mpixq_pair *pair, const void *waits_for)
+{
+    const struct mpixq_pair *part;
+    bool found = pair == waits_for;
+
+    for (int i = 0; !found && waits_for != NULL && (part = mpixq_collective_part(pair, i)) != NULL;
+         i++) {
+        found = part == waits_for;
+    }
+    return found;
+}
+
 /* Where somebody waits for a request's start just now, or NULL: at its stream, its queue for
  * MPIX_Queue_wait, or a call of MPI. Of several things that are waited for the first counts. */
 static const void *waiting_place(const struct mpixq_request *req, struct mpixq_queue *queue)
@@ -216,7 +230,8 @@ static const void *waiting_place(const struct mpixq_request *req, struct mpixq_q
         mpixq_pair_done_word(&req->pair)) {
         return queue;
     }
-    return queue->stream->ops->waits_for(queue->stream) == &req->pair ? stream_place(queue) : NULL;
+    return is_or_has(&req->pair, queue->stream->ops->waits_for(queue->stream)) ? stream_place(queue)
+                                                                               : NULL;
 }
 
 bool mpixq_watchdog_is_pending(const struct mpixq_request *req, const struct mpixq_queue *queue)

@@ -1,12 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright (c) 2026 the mpix-queue authors
  *
- * The parameter of the kernel that combines, as those in pieces.h.
+ * The parameters of what combines, as others in pieces.h. Includes nothing either.
  */
 #ifndef MPIXQ_COMBINE_H
 #define MPIXQ_COMBINE_H
-
-#include "pieces.h"
 
 /* What an element is. */
 enum mpixq_number {
@@ -38,12 +36,13 @@ enum { MPIXQ_CONTRIBUTIONS = 8 };
  * third, and so on; the result goes to to, which may be one of them. Of one alone it is a copy. */
 struct mpixq_combine {
     void *word; /* where value is stored when that is done, by a launch of one block; or NULL */
-    mpixq_word_t value;
-    const void *closed; /* a word: nothing is done if it is not 0; or NULL */
+    unsigned long long value;
+    const void *closed, *halt; /* words: nothing is done if one of them is not 0; or NULL */
+    void *go;                  /* a word of its GPU: nor if this is 0; or NULL */
     char *to;
     const char *from[MPIXQ_CONTRIBUTIONS];
-    mpixq_word_t count; /* of elements */
-    mpixq_word_t bytes; /* of them */
+    unsigned long long count; /* of elements */
+    unsigned long long bytes; /* of them */
     unsigned n, blocks;
     unsigned char number, operation;
 };

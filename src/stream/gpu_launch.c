@@ -3,7 +3,6 @@
  *
  * What a stream of a GPU launches for windows in memory of GPUs, one kernel for each call, to
  * combine contributions to reductions, and to say how far it has come. */
-#include "combine.h"
 #include "gpu_submit.h"
 
 int mpixq_gpu_write_reached(const struct mpixq_gpu_lane *lane, uint64_t ticket)
@@ -27,6 +26,7 @@ static int combine(const struct mpixq_gpu_lane *lane, const struct mpixq_combine
 
     all.word = tells && all.blocks == 1 ? lane->reached_at : NULL;
     all.value = ticket;
+    all.halt = lane->halt_at;
     code = mpixq_gpu_launch(lane->gpu, lane->handle, lane->kernels.combine_all,
                             (struct mpixq_grid){.blocks = all.blocks,
                                                 .threads = MPIXQ_BLOCK_OF_MOVES,

@@ -184,7 +184,8 @@ static int copy_and_tell(const struct mpixq_gpu_lane *lane, const struct copies 
  * word for itself. */
 static unsigned threads_of_word(const struct mpixq_words *all)
 {
-    enum { WARP = 32, ROUNDS = 4, WIDER = 4 }; /* rounds: words of a slot that a thread copies */
+    /* Rounds: words of a slot that a thread copies. */
+    enum { WARP = 32, ROUNDS = 4, WIDER = 4, COMBINING = 256 };
     size_t largest = 0, wanted, most = (size_t)(MPIXQ_THREADS / all->n / WARP) * WARP;
 
     for (unsigned i = 0; i < all->n; i++) {
@@ -193,10 +194,13 @@ static unsigned threads_of_word(const struct mpixq_words *all)
         bytes = all->at[i].taken != NULL ? (bytes + WIDER - 1) / WIDER : bytes;
         largest = bytes > largest ? bytes : largest;
     }
-    if (largest == 0) {
+    if (largest == 0 && all->combine.n == 0) {
         return 1;
     }
     wanted = (largest / MPIXQ_UNIT / ROUNDS / WARP + 1) * WARP;
+    if (all->combine.n > 0 && wanted * all->n < COMBINING) {
+        wanted = (COMBINING / all->n / WARP + 1) * WARP;
+    }
     return (unsigned)(wanted < most ? wanted : most);
 }
 
@@ -234,6 +238,7 @@ static void add_wait(struct mpixq_words *all, const struct mpixq_op *op)
     }
     all->at[i].address = &end->move.own->done;
     all->at[i].state = end->state;
+    all->at[i].go = end->go;
     all->at[i].to = end->move.to;
     all->at[i].bytes = end->move.bytes;
     if (end->is_counted) {
@@ -313,6 +318,21 @@ static int submit_starts(const struct mpixq_gpu_lane *lane, const struct mpixq_o
     return code != 0 || moves == 0 ? code : mpixq_gpu_move(lane, list, moves, ticket);
 }
 
+/* What the kernel that waits combines by itself: one thing, behind all waits, if a block is enough
+ * for it. */
+static const struct mpixq_combine *find_fused(const struct mpixq_op list[], int n, int words)
+{
+    const struct mpixq_combine *found = NULL;
+
+    for (int i = 0; i < n; i++) {
+        if (list[i].copy != NULL || (found != NULL && list[i].kind == MPIXQ_OP_COMBINE)) {
+            return NULL;
+        }
+        found = list[i].kind == MPIXQ_OP_COMBINE ? list[i].gpu.combine : found;
+    }
+    return found != NULL && words > 0 && words <= MPIXQ_WORDS && found->blocks == 1 ? found : NULL;
+}
+
 static int submit_waits(const struct mpixq_gpu_lane *lane, const struct mpixq_op list[], int n,
                         int step, uint64_t ticket)
 {
@@ -320,6 +340,7 @@ static int submit_waits(const struct mpixq_gpu_lane *lane, const struct mpixq_op
     struct mpixq_words all = {.gate = lane->gate_at, .opened = ticket, .halt = lane->halt_at};
     int words = step == 0 ? count_words(list, n) : 0, combines = 0, code = 0;
     bool any = false, tells = step == 0 && lane->reached_at != NULL;
+    const struct mpixq_combine *fused = step == 0 ? find_fused(list, n, words) : NULL;
 
     for (int i = 0; i < n; i++) {
         any = any || list[i].copy != NULL;
@@ -329,6 +350,11 @@ static int submit_waits(const struct mpixq_gpu_lane *lane, const struct mpixq_op
      * Behind it the kernel waits no more, but closes pairs whose wait is given up. */
     if (lane->by_values || words + combines < n) {
         code = wait_for_gate(lane, ticket, !any && words + combines == 0);
+    }
+    if (fused != NULL) {
+        all.combine = *fused;
+        all.combine.halt = lane->halt_at;
+        combines = 0;
     }
     if (code == 0 && words > 0) {
         code = launch_words(lane, lane->kernels.wait_all, &all, list, words, !any && combines == 0,

@@ -104,6 +104,9 @@ static __attribute__((device)) inline void meet(void)
 #define EACH_WORD(i, all) for (unsigned i = THREAD / (all).each; i < (all).n; i = (all).n)
 #define PART(all) (THREAD % (all).each)
 #define PARTS(all) ((all).each)
+/* Of a block with words. */
+#define BLOCK_SHARE THREAD
+#define BLOCK_SHARES (all.n * all.each)
 #define EACH_BLOCK(block, all) for (unsigned block = BLOCK, left = 1; left > 0; left--)
 #define BLOCKS_OF(move) ((move).blocks)
 #define BLOCKS_OF_ALL(all) ((all).blocks)

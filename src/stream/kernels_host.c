@@ -97,6 +97,8 @@ static inline void meet(void)
 #define PARTS(all) 1
 #define MPIXQ_SHARED
 #define THREAD 0u
+#define BLOCK_SHARE 0
+#define BLOCK_SHARES 1
 #define THREADS 1u
 #define EACH_BLOCK(block, all) for (unsigned block = 0; block < (all).blocks; block++)
 #define BLOCKS_OF(move) ((move).blocks)

@@ -8,7 +8,6 @@
 
 #include <stdint.h>
 
-#include "combine.h"
 #include "pieces.h"
 
 void mpixq_ring(uint64_t *word, uint64_t value);

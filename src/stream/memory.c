@@ -347,8 +347,6 @@ void mpixq_memory_unmap(const struct mpixq_gpu *gpu, void *memory)
     mpixq_gpu_restore(gpu);
 }
 
-/* ---- Memory of GPUs for the program ---- */
-
 const char *mpixq_memory_kind(const char *value)
 {
     int i = 0;
@@ -470,6 +468,14 @@ void mpixq_memory_unmake_later(struct mpixq_made *made)
     if (made->gpu != NULL) {
         keep(made);
         *made = (struct mpixq_made){.gpu = NULL};
+    }
+}
+
+void mpixq_memory_tidy(void)
+{
+    if (mpixq_streams_hold_waits()) {
+        free_kept();
+        mpixq_streams_let_waits();
     }
 }
 

@@ -101,5 +101,7 @@ bool mpixq_memory_make(const char *kind, void *place, size_t bytes, struct mpixq
 void mpixq_memory_unmake(struct mpixq_made *made);
 /* The same, but it is kept in any case. Any thread. */
 void mpixq_memory_unmake_later(struct mpixq_made *made);
+/* Free what is kept, if no wait is pending. */
+void mpixq_memory_tidy(void);
 
 #endif

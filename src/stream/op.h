@@ -80,6 +80,7 @@ struct mpixq_gpu_end {
     /* Its GPU counts its starts, from this value on: that of an operation then says nothing. */
     bool is_counted;
     uint64_t floor;
+    void *go; /* a word of its GPU that waits set, for what combines (combine.h); or NULL */
 };
 
 /* A receive whose messages come to slots of equal size in memory of the host, used in turn, the

@@ -2,10 +2,12 @@
  * Copyright (c) 2026 the mpix-queue authors
  *
  * The parameters of the kernels that copy, ring, watch and move: the same for the host and for each
- * GPU. Includes nothing, as compilers of kernels have no headers.
+ * GPU. Includes nothing of others, as compilers of kernels have no headers.
  */
 #ifndef MPIXQ_PIECES_H
 #define MPIXQ_PIECES_H
+
+#include "combine.h"
 
 enum {
     MPIXQ_PIECES = 32, /* of a launch: they fit into its parameters; most arrays have fewer */
@@ -44,8 +46,9 @@ struct mpixq_words {
     void *word; /* as above */
     unsigned long long value;
     unsigned n;
-    unsigned n_whole; /* of these have slots with nothing but data: see taken */
-    unsigned each;    /* threads for a word */
+    unsigned n_whole;             /* of these have slots with nothing but data: see taken */
+    unsigned each;                /* threads for a word */
+    struct mpixq_combine combine; /* of what has come; word and value are of no use; n is 0: no */
     struct {
         void *address;
         unsigned long long value;
@@ -60,6 +63,7 @@ struct mpixq_words {
         /* The slot has nothing but the data, which is there once the word says so. Then it is
          * copied, and mine is stored here. NULL: it is another one, or there is none. */
         void *taken;
+        void *go; /* where the start that was waited for is stored, or 0; or NULL */
     } at[MPIXQ_WORDS];
 };
 

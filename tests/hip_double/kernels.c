@@ -15,7 +15,6 @@
 #include "../../benchmarks/kernels_puts.h"
 #include "../device/puts.h"
 #include "../device/steps.h"
-#include "stream/combine.h"
 #include "stream/pieces.h"
 
 /* The parameter of the kernels below. */
@@ -152,6 +151,22 @@ static void reach_slot(struct mpixq_words *all, unsigned i)
     }
 }
 
+/* What was freed may be gone, and is not touched then. */
+static void reach_combine(struct mpixq_combine *all)
+{
+    all->closed = reach_or_null(all->closed, sizeof(uint64_t));
+    if (all->closed != NULL &&
+        __atomic_load_n((const uint64_t *)all->closed, __ATOMIC_ACQUIRE) != 0) {
+        return;
+    }
+    for (unsigned i = 0; i < all->n; i++) {
+        all->from[i] = hip_double_reach((void *)(uintptr_t)all->from[i], all->bytes);
+    }
+    all->to = all->n > 0 ? hip_double_reach(all->to, all->bytes) : NULL;
+    all->halt = reach_or_null(all->halt, sizeof(uint64_t));
+    all->go = reach_or_null(all->go, sizeof(uint64_t));
+}
+
 static struct mpixq_words words_of(const void *parameters)
 {
     struct mpixq_words all = *(const struct mpixq_words *)parameters;
@@ -165,11 +180,13 @@ static struct mpixq_words words_of(const void *parameters)
         if (!counted || !is_closed(all.at[i].address)) {
             all.at[i].state = reach_or_null(all.at[i].state, sizeof(uint64_t));
         }
+        all.at[i].go = reach_or_null(all.at[i].go, sizeof(uint64_t));
         reach_slot(&all, i);
     }
     all.gate = hip_double_reach(all.gate, sizeof(uint64_t));
     all.halt = reach_or_null(all.halt, sizeof(uint64_t));
     all.word = reach_or_null(all.word, sizeof(uint64_t));
+    reach_combine(&all.combine);
     return all;
 }
 
@@ -233,11 +250,7 @@ static void run_mpixq_combine_all(const void *parameters)
 {
     struct mpixq_combine all = *(const struct mpixq_combine *)parameters;
 
-    for (unsigned i = 0; i < all.n; i++) {
-        all.from[i] = hip_double_reach((void *)(uintptr_t)all.from[i], all.bytes);
-    }
-    all.to = hip_double_reach(all.to, all.bytes);
-    all.closed = reach_or_null((void *)(uintptr_t)all.closed, sizeof(uint64_t));
+    reach_combine(&all);
     all.word = reach_or_null(all.word, sizeof(uint64_t));
     mpixq_combine_all(all);
 }
