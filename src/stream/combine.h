@@ -37,8 +37,10 @@ enum { MPIXQ_CONTRIBUTIONS = 8 };
 struct mpixq_combine {
     void *word; /* where value is stored when that is done, by a launch of one block; or NULL */
     unsigned long long value;
-    const void *closed, *halt; /* words: nothing is done if one of them is not 0; or NULL */
-    void *go;                  /* a word of its GPU: nor if this is 0; or NULL */
+    /* Nothing is done if go, a word of the GPU, is 0; or, if it is NULL, if closed, another one, is
+     * not NULL and not 0. */
+    void *go;
+    const void *closed;
     char *to;
     const char *from[MPIXQ_CONTRIBUTIONS];
     unsigned long long count; /* of elements */

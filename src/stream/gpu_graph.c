@@ -184,8 +184,7 @@ static int graph_submit(struct mpixq_stream *base, struct mpixq_op list[], int n
         rc = come_after_starts(stream, branches, own, &capture);
     }
     if (rc == MPI_SUCCESS) {
-        stream->words->in_graph |=
-            list->kind == MPIXQ_OP_SIGNAL || list[n - 1].kind == MPIXQ_OP_COMBINE;
+        stream->words->in_graph |= list->kind == MPIXQ_OP_SIGNAL;
         lane.reached_at = NULL; /* nobody waits for a ticket */
         lane.kernels.early = lane.kernels.early && capture.is_after_kernel;
         code = waits ? mpixq_gpu_submit_waits(&lane, list, n, 0, 0)

@@ -26,7 +26,6 @@ static int combine(const struct mpixq_gpu_lane *lane, const struct mpixq_combine
 
     all.word = tells && all.blocks == 1 ? lane->reached_at : NULL;
     all.value = ticket;
-    all.halt = lane->halt_at;
     code = mpixq_gpu_launch(lane->gpu, lane->handle, lane->kernels.combine_all,
                             (struct mpixq_grid){.blocks = all.blocks,
                                                 .threads = MPIXQ_BLOCK_OF_MOVES,

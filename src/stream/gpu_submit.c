@@ -269,6 +269,20 @@ static int count_words(const struct mpixq_op list[], int n)
     return words;
 }
 
+/* Whether words are of what is combined, and which is the first that is combined here. */
+static void find_combined(struct mpixq_words *all)
+{
+    all->is_combined = 0;
+    all->first = all->n;
+    for (unsigned i = 0; i < all->n; i++) {
+        if (all->at[i].go != NULL) {
+            all->is_combined = 1;
+            all->first = all->at[i].go == all->combine.go ? i : all->first;
+        }
+    }
+    all->is_combined = all->is_combined || all->combine.n > 0;
+}
+
 /* Until the gate has reached opened. The last launch tells that the ticket is reached, if that is
  * wanted. There are so many words in the list, one at least. */
 static int launch_words(const struct mpixq_gpu_lane *lane, void *kernel, struct mpixq_words *all,
@@ -290,6 +304,7 @@ static int launch_words(const struct mpixq_gpu_lane *lane, void *kernel, struct 
                 words--;
             }
         }
+        find_combined(all);
         all->each = threads_of_word(all);
         all->word = tells && words == 0 ? lane->reached_at : NULL;
         grid.threads = all->n * all->each;
@@ -353,7 +368,6 @@ static int submit_waits(const struct mpixq_gpu_lane *lane, const struct mpixq_op
     }
     if (fused != NULL) {
         all.combine = *fused;
-        all.combine.halt = lane->halt_at;
         combines = 0;
     }
     if (code == 0 && words > 0) {

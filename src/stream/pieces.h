@@ -46,9 +46,12 @@ struct mpixq_words {
     void *word; /* as above */
     unsigned long long value;
     unsigned n;
-    unsigned n_whole;             /* of these have slots with nothing but data: see taken */
-    unsigned each;                /* threads for a word */
-    struct mpixq_combine combine; /* of what has come; word and value are of no use; n is 0: no */
+    unsigned n_whole; /* of these have slots with nothing but data: see taken */
+    unsigned each;    /* threads for a word */
+    /* What has come is combined: here, if that is to do something (n > 0), and the word with this
+     * number, if there is one, was waited for; or behind it, as go of a word says. */
+    unsigned is_combined, first;
+    struct mpixq_combine combine;
     struct {
         void *address;
         unsigned long long value;

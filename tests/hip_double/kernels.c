@@ -163,7 +163,6 @@ static void reach_combine(struct mpixq_combine *all)
         all->from[i] = hip_double_reach((void *)(uintptr_t)all->from[i], all->bytes);
     }
     all->to = all->n > 0 ? hip_double_reach(all->to, all->bytes) : NULL;
-    all->halt = reach_or_null(all->halt, sizeof(uint64_t));
     all->go = reach_or_null(all->go, sizeof(uint64_t));
 }
 

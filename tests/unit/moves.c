@@ -91,6 +91,8 @@ static inline void meet(void)
 #define BLOCKS_OF_ALL(all) 1u
 #define PART(all) 0
 #define PARTS(all) 1
+#define BLOCK_SHARE THREAD
+#define BLOCK_SHARES THREADS
 #define PART_OF_GROUP(n) 0
 #define PARTS_OF_GROUP(n) 1
 #define THREAD 0u
