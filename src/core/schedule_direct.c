@@ -15,10 +15,27 @@
 #include "util/node.h"
 
 enum {
-    MOST_BYTES = 64 * 1024, /* that each process sends to more than one other, */
-    FEW = 2,                /* or more than so many: */
-    FEW_OF_BCAST = 4        /* its root alone does */
+    FEW_BYTES = 32 * 1024 - 1, /* that a process sends to each other one at most, */
+    MORE_BYTES = 64 * 1024,    /* or, where GPUs may move them: then as many as there are between */
+    PAIR = 2,                  /* so few; of a broadcast as many among so few, as its root alone */
+    FEW_OF_BCAST = 4           /* sends them */
 };
+
+/* Up to so many bytes. Two hosts of which each combines one half, of which it tells the other, are
+ * faster with more. */
+static uint64_t most_bytes(const struct mpixq_collective *collective)
+{
+    bool is_bcast = collective->args.kind == MPIXQ_BCAST;
+    bool by_gpus = mpixq_node_sees_gpus();
+
+    if (mpixq_env.direct_kib >= 0) {
+        return (uint64_t)mpixq_env.direct_kib * 1024;
+    }
+    if (is_bcast ? collective->size <= FEW_OF_BCAST : by_gpus && collective->size <= PAIR) {
+        return UINT64_MAX;
+    }
+    return by_gpus ? MORE_BYTES : FEW_BYTES;
+}
 
 static bool is_one_node(const struct mpixq_request *req, int size)
 {
@@ -36,7 +53,7 @@ bool mpixq_schedule_may_be_direct(const struct mpixq_request *req)
 {
     const struct mpixq_collective *collective = mpixq_collective_of(req);
     const struct mpixq_collective_args *args = &collective->args;
-    int most = (int)mpixq_env.direct_ranks;
+    bool is_short = true;
 
     switch (args->kind) {
     case MPIXQ_NEIGHBOR_ALLTOALL:
@@ -44,16 +61,13 @@ bool mpixq_schedule_may_be_direct(const struct mpixq_request *req)
         return false;
     case MPIXQ_ALLREDUCE:
     case MPIXQ_BCAST:
-        if (mpixq_type_bytes(args->recvtype, args->recvcount) > MOST_BYTES) {
-            int few = args->kind == MPIXQ_BCAST ? FEW_OF_BCAST : FEW;
-
-            most = most < few ? most : few;
-        }
+        is_short = mpixq_type_bytes(args->recvtype, args->recvcount) <= most_bytes(collective);
         break;
     default:
         break;
     }
-    return collective->size > 1 && collective->size <= most && is_one_node(req, collective->size);
+    return collective->size > 1 && collective->size <= (int)mpixq_env.direct_ranks && is_short &&
+           is_one_node(req, collective->size);
 }
 
 static struct mpixq_span span_of(const void *at, MPI_Count count, MPI_Datatype type)
@@ -129,16 +143,16 @@ static void write_allgather(struct mpixq_collective *collective)
     struct mpixq_span own, block;
 
     (void)PMPI_Type_get_extent(args->recvtype, &lower, &extent);
-    block = span_of(collective->recv + collective->rank * args->recvcount * extent, args->recvcount,
-                    args->recvtype);
+    block = span_of(collective->recv + (MPI_Count)collective->rank * args->recvcount * extent,
+                    args->recvcount, args->recvtype);
     own = args->sendbuf == MPI_IN_PLACE
               ? block
               : span_of(collective->send, args->sendcount, args->sendtype);
     for (int peer = 0; peer < collective->size; peer++) {
         if (peer != collective->rank) {
             swap_with(collective, peer, own,
-                      span_of(collective->recv + peer * args->recvcount * extent, args->recvcount,
-                              args->recvtype));
+                      span_of(collective->recv + (MPI_Count)peer * args->recvcount * extent,
+                              args->recvcount, args->recvtype));
         }
     }
     if (args->sendbuf != MPI_IN_PLACE) {
@@ -196,20 +210,6 @@ static void combine_all(struct mpixq_collective *collective, char *const at[])
     }
 }
 
-/* MPI's own functions are faster for what is long. */
-static bool does_as_gpus(struct mpixq_collective *collective)
-{
-    const struct mpixq_collective_args *args = &collective->args;
-    int bytes = 1;
-
-    (void)PMPI_Type_size(args->recvtype, &bytes);
-    return collective->by_gpus ||
-           (mpixq_collective_can_combine(collective) &&
-            mpixq_type_bytes(args->recvtype, args->recvcount) <= MOST_BYTES &&
-            (uintptr_t)collective->recv % (unsigned)bytes == 0 &&
-            (args->sendbuf == MPI_IN_PLACE || (uintptr_t)collective->send % (unsigned)bytes == 0));
-}
-
 static void write_allreduce(struct mpixq_collective *collective)
 {
     const struct mpixq_collective_args *args = &collective->args;
@@ -231,7 +231,7 @@ static void write_allreduce(struct mpixq_collective *collective)
             swap_with(collective, rank, own, span_of(at[rank], args->recvcount, args->recvtype));
         }
     }
-    if (does_as_gpus(collective)) {
+    if (collective->by_gpus || mpixq_collective_can_combine(collective)) {
         combine_all(collective, at);
         return;
     }

@@ -230,8 +230,8 @@ static int start_one(struct mpixq_queue *queue, struct mpixq_pair *pair, struct 
         struct mpixq_pair *part = part_of(parted, i);
 
         atomic_store_explicit(&part->by_host, false, memory_order_relaxed);
-        /* A capture has none: then it is that of the graphs. */
-        atomic_store(&part->queue, atomic_load(&pair->queue));
+        /* In a capture it is that of the graphs. */
+        atomic_store(&part->queue, atomic_load(&pair->queue) == queue ? queue : NULL);
         (void)mpixq_pair_raise(&part->started, started);
         n += part->channel->start(queue, &part, 1, &list[n]);
     }

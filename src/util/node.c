@@ -5,6 +5,7 @@
 #include <mpi.h>
 #include <stdbool.h>
 #include <stdint.h>
+#include <unistd.h>
 
 #include "alloc.h"
 #include "process.h"
@@ -14,6 +15,7 @@ struct told {
     uint32_t pid;  /* 0: the system does not tell enough */
     uint32_t home; /* where the number holds: some bits of it, as all are on one machine */
     int32_t world; /* rank in MPI_COMM_WORLD */
+    int32_t gpus;  /* 1: it sees devices of GPUs */
 };
 
 static struct {
@@ -28,8 +30,11 @@ static struct told tell(const struct mpixq_process *self)
     int world = -1;
 
     (void)PMPI_Comm_rank(MPI_COMM_WORLD, &world);
-    return (struct told){
-        .pid = known ? (uint32_t)self->pid : 0, .home = (uint32_t)self->home.low, .world = world};
+    return (struct told){.pid = known ? (uint32_t)self->pid : 0,
+                         .home = (uint32_t)self->home.low,
+                         .world = world,
+                         .gpus =
+                             access("/dev/nvidiactl", F_OK) == 0 || access("/dev/kfd", F_OK) == 0};
 }
 
 /* Agree on the identity, which is made of rank 0's process, and on whether all have memory: no rank
@@ -97,6 +102,16 @@ pid_t mpixq_node_pid(int which)
     return here.all != NULL && here.all[which].home == here.all[here.rank].home
                ? (pid_t)here.all[which].pid
                : 0;
+}
+
+bool mpixq_node_sees_gpus(void)
+{
+    for (int i = 0; here.all != NULL && i < here.ranks; i++) {
+        if (here.all[i].gpus == 0) {
+            return false;
+        }
+    }
+    return here.all != NULL;
 }
 
 bool mpixq_node_has(int world)

@@ -26,6 +26,8 @@ int mpixq_node_rank(void);
 pid_t mpixq_node_pid(int rank);
 /* Is this rank of MPI_COMM_WORLD one of them? All of them say the same. */
 bool mpixq_node_has(int world);
+/* Do all of them see GPUs, whether or not they use them? All say the same. */
+bool mpixq_node_sees_gpus(void);
 /* The same on the ranks of the node, and on no other process. */
 struct mpixq_ident mpixq_node_ident(void);
 
