@@ -188,13 +188,48 @@ static void copies_nothing(void **state)
     assert_int_equal(left, 7);
 }
 
+/* Two contributions are combined behind the wait if they have come, and are left alone if not: by the
+ * kernel that waits, or by one behind it, which a word tells. */
+static void combines_what_has_come(void **state)
+{
+    struct mpixq_words all = failed_wait();
+    int mine = 1, theirs = 41, sum = -1;
+    uint64_t go = 9;
+
+    (void)state;
+    all.is_combined = 1;
+    all.at[0].go = &go;
+    all.combine = (struct mpixq_combine){.to = (char *)&sum,
+                                         .from = {(char *)&mine, (char *)&theirs},
+                                         .count = 1,
+                                         .bytes = sizeof sum,
+                                         .n = 2,
+                                         .blocks = 1,
+                                         .number = MPIXQ_INT32,
+                                         .operation = MPIXQ_SUM,
+                                         .go = &go};
+    mpixq_wait_all(all);
+    mpixq_combine_all(all.combine);
+    assert_int_equal(sum, -1);
+    assert_int_equal(go, 0);
+    for (int i = 0; i < WORDS; i++) {
+        done[i] = 1;
+    }
+    mpixq_wait_all(all);
+    assert_int_equal(sum, 42);
+    assert_int_equal(go, 1);
+    sum = -1;
+    mpixq_combine_all(all.combine);
+    assert_int_equal(sum, 42);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(looks_once_for_all),   cmocka_unit_test(looks_once_for_slots),
         cmocka_unit_test(takes_what_comes),     cmocka_unit_test(closes_pairs),
         cmocka_unit_test(waits_for_what_lives), cmocka_unit_test(copies_whole),
-        cmocka_unit_test(copies_nothing),
+        cmocka_unit_test(copies_nothing),       cmocka_unit_test(combines_what_has_come),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
