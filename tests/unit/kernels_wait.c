@@ -188,7 +188,7 @@ static void copies_nothing(void **state)
     assert_int_equal(left, 7);
 }
 
-/* Two contributions are combined behind the wait if they have come, and are left alone if not: by the
+/* Two contributions are combined behind the wait if they have come, and left alone if not: by the
  * kernel that waits, or by one behind it, which a word tells. */
 static void combines_what_has_come(void **state)
 {
