@@ -8,10 +8,10 @@
  * gaps there is refused on all ranks. Argument "graph": the same from a graph that is captured once
  * and replayed, and every other time by the queue after all; what was freed is not started by its
  * graph. "fails", with the watchdog: one rank does not replay what the others do, whose waits end
- * with errors, as does its own when it replays after all.
- */
+ * with errors, as does its own when it replays after all. */
 #include "mtest.h"
 
+#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
