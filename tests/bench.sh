@@ -94,7 +94,7 @@ expect_conclusion()
         return
     fi
     awk -F, -v said="$said" '
-        function far(b) { return b > 65536 ? b / 65536 : 65536 / b }
+        function far(b) { b += 0; return b > 65536 ? b / 65536 : 65536 / b } # not a string
         NR > 1 { wide[$6, $2] = $9 > 0.1 * $7; ratio[$6, $2] = $10; bytes[$6] = $6 }
         END {
             for (b in bytes) {
