@@ -24,9 +24,10 @@ static int own_code(int code, const char *operation, const struct mpixq_pair *pa
     int length;
 
     (void)mpixq_pair_describe(pair, what, sizeof what);
+    /* Not among what is logged, which nobody looks at where nothing is. */
+    (void)mpixq_name_peer(pair, peer);
     (void)PMPI_Error_string(code, reason, &length);
-    mpixq_err("queue failed: %s of %s%s failed: %.120s", operation, what,
-              mpixq_name_peer(pair, peer), reason);
+    mpixq_err("queue failed: %s of %s%s failed: %.120s", operation, what, peer, reason);
     (void)snprintf(why, sizeof why, "%s failed%s: %.180s", operation, peer, reason);
     return mpixq_error_kind(code) == MPIXQ_ERR_NONE
                ? mpixq_error_cause(MPIXQ_E_COMMUNICATION, what, why)

@@ -7,6 +7,8 @@
 #include "unit.h"
 
 #include <pthread.h>
+#include <sched.h>
+#include <string.h>
 
 #include "mpix_queue.h"
 
@@ -135,6 +137,23 @@ static void started_is_the_queues(void **state)
     assert_comm(MPIXQ_Queue_wait(queue));
 }
 
+/* What MPI says becomes an error of ours that names the peer, also where nothing is logged. */
+static void error_of_mpi_names_the_peer(void **state)
+{
+    struct mpixq_pair *pair = &mpixq_request_find(ends[FIRST][RECEIVE])->pair;
+    char text[MPI_MAX_ERROR_STRING];
+    int rc, length;
+
+    (void)state;
+    mpixq_queue_fail((struct mpixq_queue *)queue, pair, MPI_ERR_TRUNCATE, "MPI_Start");
+    rc = MPIXQ_Queue_wait(queue);
+    assert_comm(rc);
+    assert_int_equal(MPI_Error_string(rc, text, &length), MPI_SUCCESS);
+    if (strstr(text, "MPI_Start failed (rank 0 of MPI_COMM_WORLD): ") == NULL) {
+        fail_msg("%s", text);
+    }
+}
+
 /* One thread starts what another one hears to have failed. */
 static struct {
     atomic_int round;
@@ -155,6 +174,7 @@ static void *tell_each_round(void *arg)
 
     for (int i = 1; i <= rounds; i++) {
         while (atomic_load(&other.round) < i) {
+            sched_yield();
         }
         spin(other.pause);
         tell(other.id);
@@ -174,6 +194,7 @@ static bool race(int round, uint64_t *random)
     spin(pause);
     rc = MPIXQ_Enqueue_start(queue, &ends[FIRST][RECEIVE]);
     while (atomic_load(&other.told) < round) {
+        sched_yield();
     }
     if (rc != MPI_SUCCESS) {
         assert_comm(rc);
@@ -210,6 +231,7 @@ static int run(void)
         cmocka_unit_test_setup_teardown(complete_is_not_the_queues, set_up, tear_down),
         cmocka_unit_test_setup_teardown(pending_is_the_queues, set_up, tear_down),
         cmocka_unit_test_setup_teardown(started_is_the_queues, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(error_of_mpi_names_the_peer, set_up, tear_down),
         cmocka_unit_test_setup_teardown(start_meets_failure, set_up, tear_down),
     };
 
