@@ -419,9 +419,7 @@ HIP_EXPORT hipError_t hipStreamEndCapture(hipStream_t handle, hipGraph_t *graph)
  * then, and dies: so who knows of the reset must not ask. */
 static void ask_gone(const void *handle)
 {
-    const char *dies = getenv("HIP_DOUBLE_GONE");
-
-    if (dies != NULL && strcmp(dies, "dies") == 0) {
+    if (hip_switches.gone == GONE_DIES) {
         hip_die("the stream %p is gone with its device, and is asked for its capture", handle);
     }
 }

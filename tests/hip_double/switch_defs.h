@@ -63,6 +63,9 @@ SWITCH_CHOICE(destroy, "HIP_DOUBLE_DESTROY", "waits", "waits|later",
               "hipStreamDestroy waits for the stream, or returns and the work goes on.")
 SWITCH_INT(objects_ms, "HIP_DOUBLE_OBJECTS_MS", 0, 0, 60000,
            "Milliseconds from the end of a graph to that of the objects of the user that it kept.")
+SWITCH_CHOICE(gone, "HIP_DOUBLE_GONE", "tells", "tells|dies",
+              "Whoever asks a stream that went with its device for its capture is told so, or ends "
+              "the process, as CUDA does now and then.")
 SWITCH_CHOICE(ordering, "HIP_DOUBLE_ORDERING", "none", "none|owner|all",
               "Which devices are said to see what NICs write into device memory in its order: "
               "none, the one that has it, or all.")
