@@ -414,6 +414,8 @@ expect_allreduce_on_device()
     grep -q '^allreduce,stream,ipc,' "$dir/csv" || fail "GPUs do not reduce"
     expect_rows 4 3 allreduce --device hip --sizes 8,200K --modes stream,stream-graph
     expect_rows 2 2 allreduce --device hip --channel fallback --sizes 1K --modes stream,stream-graph
+    # The 30th is one of the first trial, behind 1, 1 and 11 that warm up.
+    local brief=0.0001
     expect_wrong HIP_DOUBLE_SKIP=bench_words:30 2 allreduce --device hip --sizes 8 \
         --modes stream
 }
