@@ -348,31 +348,48 @@ static const struct mpixq_combine *find_fused(const struct mpixq_op list[], int 
     return found != NULL && words > 0 && words <= MPIXQ_WORDS && found->blocks == 1 ? found : NULL;
 }
 
+/* Does the GPU copy out of slots? */
+static bool any_drain(const struct mpixq_op list[], int n)
+{
+    for (int i = 0; i < n; i++) {
+        if (list[i].kind == MPIXQ_OP_DRAIN && list[i].by_gpu) {
+            return true;
+        }
+    }
+    return false;
+}
+
 static int submit_waits(const struct mpixq_gpu_lane *lane, const struct mpixq_op list[], int n,
                         int step, uint64_t ticket)
 {
     struct copies copies = {.list = list, .n = n, .step = step, .part_at = mpixq_gpu_part_at_wait};
     struct mpixq_words all = {.gate = lane->gate_at, .opened = ticket, .halt = lane->halt_at};
     int words = step == 0 ? count_words(list, n) : 0, combines = 0, code = 0;
-    bool any = false, tells = step == 0 && lane->reached_at != NULL;
+    bool any = false, tells = step == 0 && lane->reached_at != NULL, gate, is_last;
     const struct mpixq_combine *fused = step == 0 ? find_fused(list, n, words) : NULL;
 
     for (int i = 0; i < n; i++) {
         any = any || list[i].copy != NULL;
         combines += step == 0 && list[i].kind == MPIXQ_OP_COMBINE;
     }
+    gate = lane->by_values || words + combines < n;
+    is_last = gate && words > 0 && any_drain(list, n);
     /* What is copied afterwards has not been reached yet. The worker opens the gate in any case.
      * Behind it the kernel waits no more, but closes pairs whose wait is given up. */
-    if (lane->by_values || words + combines < n) {
+    if (gate && !is_last) {
         code = wait_for_gate(lane, ticket, !any && words + combines == 0);
     }
-    if (fused != NULL) {
+    if (fused != NULL && !is_last) {
         all.combine = *fused;
         combines = 0;
     }
     if (code == 0 && words > 0) {
-        code = launch_words(lane, lane->kernels.wait_all, &all, list, words, !any && combines == 0,
-                            ticket);
+        code = launch_words(lane, lane->kernels.wait_all, &all, list, words,
+                            !any && !is_last && combines == 0, ticket);
+    }
+    /* It opens it once the GPU has copied, which therefore comes first. */
+    if (code == 0 && is_last) {
+        code = wait_for_gate(lane, ticket, !any && combines == 0);
     }
     if (code == 0 && any) {
         code = copy_and_tell(lane, &copies, tells && combines == 0, ticket);
