@@ -21,8 +21,8 @@
  * it opens all gates, the GPU drains, and starts are dropped by whom they belong to; those that the
  * GPU would do by itself are halted. So a wait needs no error word: the gate is one.
  *
- * What is put into the GPU's stream is in gpu_submit.c, and by what in gpu_policy.c; which streams
- * there are is in gpu_streams.c. */
+ * What is submitted to both is in gpu_worker.c, what is put into the GPU's stream in gpu_submit.c,
+ * and by what in gpu_policy.c; which streams there are is in gpu_streams.c. */
 #include <pthread.h>
 
 #include "comm/error.h"
@@ -37,200 +37,12 @@
 #include "util/backoff.h"
 #include "util/log.h"
 #include "util/thread.h"
-#include "util/trace.h"
-
-static atomic_int submitting; /* threads that may be in a call of a GPU's library that blocks */
 
 static const struct mpixq_stream_kind *const host = &mpixq_host_stream_kind;
-
-static void note_code(struct gpu_stream *stream, int code)
-{
-    mpixq_gpu_stream_note(stream, code != 0 ? stream->lane.gpu->text(code) : NULL);
-}
 
 static const char *gpu_broken(const struct mpixq_stream *base)
 {
     return atomic_load_explicit(&((const struct gpu_stream *)base)->broken, memory_order_acquire);
-}
-
-/* Submitting. */
-
-static void set_watches(struct gpu_stream *stream)
-{
-    stream->base.watches = !stream->lane.by_values && stream->lane.kernels.wait_all != NULL;
-}
-
-/* The worker's own operations, for which nobody waits but the stream. */
-
-static void await_reached(const struct gpu_stream *stream, uint64_t ticket)
-{
-    struct mpixq_op there;
-
-    mpixq_op_wait(&there, MPIXQ_OP_WAIT, NULL, stream->words->reached, ticket, stream->failed);
-    (void)host->ops->submit(stream->worker, &there, 1, NULL);
-}
-
-/* The worker executes the start of a message in parts after each of them. */
-static void start_step(struct gpu_stream *stream, struct mpixq_op list[], int n, int step)
-{
-    uint64_t ticket = ++stream->submitted;
-    struct mpixq_op executed;
-
-    mpixq_op_store(&executed, &stream->executed, ticket);
-    await_reached(stream, ticket);
-    if (step == 0) {
-        (void)host->ops->submit(stream->worker, list, n, NULL);
-    }
-    for (int i = 0; step > 0 && i < n; i++) {
-        if (mpixq_gpu_part_at_start(list[i].copy, step) >= 0) {
-            (void)host->ops->submit(stream->worker, &list[i], 1, NULL);
-        }
-    }
-    (void)host->ops->submit(stream->worker, &executed, 1, NULL);
-    note_code(stream, mpixq_gpu_submit_starts(&stream->lane, list, n, step, ticket));
-}
-
-/* Any call of the GPU's library may block until the GPU goes on, which may take what another thread
- * is about to do. So that thread can borrow the queue's turn, and calls no such function (look). */
-static void submit_begin(struct mpixq_turn *turn)
-{
-    atomic_fetch_add(&submitting, 1);
-    mpixq_turn_lend(turn);
-}
-
-static void submit_end(struct mpixq_turn *turn)
-{
-    mpixq_turn_take_back(turn);
-    atomic_fetch_sub(&submitting, 1);
-}
-
-static uint64_t submit_starts(struct gpu_stream *stream, struct mpixq_op list[], int n,
-                              struct mpixq_turn *turn)
-{
-    int steps = mpixq_gpu_steps(list, n);
-
-    mpixq_gpu_lane_choose_again(&stream->lane);
-    set_watches(stream);
-    mpixq_gpu_take_starts(&stream->base, list, n);
-    submit_begin(turn);
-    mpixq_gpu_relax(stream->lane.gpu); /* once for all steps */
-    for (int step = 0; step < steps; step++) {
-        start_step(stream, list, n, step);
-    }
-    mpixq_gpu_restore(stream->lane.gpu);
-    submit_end(turn);
-    return stream->submitted;
-}
-
-/* The worker waits for the parts that are copied next. */
-static void await_parts(struct gpu_stream *stream, const struct mpixq_op list[], int n, int step)
-{
-    for (int i = 0; i < n; i++) {
-        const struct mpixq_copy *copy = list[i].copy;
-        int part = mpixq_gpu_part_at_wait(copy, step);
-        struct mpixq_op one = list[i];
-
-        if (part >= 0) {
-            one.u.awaited = copy->arrived;
-            one.value = (one.value - 1) * (uint64_t)copy->n_parts + (uint64_t)part + 1;
-            (void)host->ops->submit(stream->worker, &one, 1, NULL);
-        }
-    }
-}
-
-static bool is_counted(const struct mpixq_op *op)
-{
-    return op->kind == MPIXQ_OP_TAKE && op->gpu.end->is_counted;
-}
-
-/* The worker waits for the words of a list. But what stands in that of a pair whose starts its GPU
- * counts is known to the GPU alone: the worker waits until the stream has passed such a wait, for
- * which it opens the gate first. Returns whether there is one. */
-static bool follow_waits(struct gpu_stream *stream, struct mpixq_op list[], int n, uint64_t ticket)
-{
-    struct mpixq_op *first = NULL, last[2];
-    int n_counted = 0;
-
-    for (int i = n - 1; i >= 0; i--) {
-        first = is_counted(&list[i]) ? &list[i] : first;
-        n_counted += is_counted(&list[i]);
-    }
-    if (n_counted == 0) {
-        (void)host->ops->submit(stream->worker, list, n, NULL);
-        return false;
-    }
-    for (int i = 0; n_counted < n && i < n; i++) {
-        if (!is_counted(&list[i])) {
-            (void)host->ops->submit(stream->worker, &list[i], 1, NULL);
-        }
-    }
-    mpixq_op_store(&last[0], stream->words->gate, ticket);
-    mpixq_op_wait(&last[1], MPIXQ_OP_WAIT, first->arg, stream->words->reached, ticket,
-                  stream->failed);
-    (void)host->ops->submit(stream->worker, &last[0], 1, NULL);
-    (void)host->ops->submit(stream->worker, &last[1], 1, NULL);
-    return true;
-}
-
-static void wait_step(struct gpu_stream *stream, struct mpixq_op list[], int n, int step)
-{
-    uint64_t ticket = ++stream->submitted;
-    struct mpixq_op open[2];
-
-    mpixq_op_store(&open[0], &stream->executed, ticket);
-    mpixq_op_store(&open[1], stream->words->gate, ticket);
-    atomic_store(&stream->waits, ticket);
-    mpixq_streams_await_holders();
-    if (step > 0) {
-        await_parts(stream, list, n, step);
-    } else if (follow_waits(stream, list, n, ticket)) {
-        (void)host->ops->submit(stream->worker, open, 1, NULL);
-        note_code(stream, mpixq_gpu_submit_waits(&stream->lane, list, n, 0, ticket));
-        return;
-    }
-    (void)host->ops->submit(stream->worker, open, 2, NULL);
-    note_code(stream, mpixq_gpu_submit_waits(&stream->lane, list, n, step, ticket));
-}
-
-/* What its GPU waits for by itself ends with a call, as a start does. */
-static void signal_step(struct gpu_stream *stream, const struct mpixq_op *op)
-{
-    struct mpixq_op start = *op;
-
-    start.kind = MPIXQ_OP_PUT;
-    atomic_store(&stream->waits, stream->submitted + 1);
-    mpixq_streams_await_holders();
-    start_step(stream, &start, 1, 0);
-}
-
-static uint64_t submit_waits(struct gpu_stream *stream, struct mpixq_op list[], int n,
-                             struct mpixq_turn *turn)
-{
-    mpixq_gpu_take_waits(&stream->base, list, n);
-    submit_begin(turn);
-    mpixq_gpu_relax(stream->lane.gpu); /* likewise */
-    if (list->kind == MPIXQ_OP_SIGNAL) {
-        signal_step(stream, list);
-    } else {
-        for (int step = mpixq_gpu_steps(list, n) - 1; step >= 0; step--) {
-            wait_step(stream, list, n, step);
-        }
-    }
-    mpixq_gpu_restore(stream->lane.gpu);
-    submit_end(turn);
-    return stream->submitted;
-}
-
-static uint64_t gpu_submit(struct mpixq_stream *base, struct mpixq_op list[], int n,
-                           struct mpixq_turn *turn)
-{
-    struct gpu_stream *stream = (struct gpu_stream *)base;
-    uint64_t begin = mpixq_trace_begin();
-    uint64_t ticket = mpixq_op_is_wait(list) ? submit_waits(stream, list, n, turn)
-                                             : submit_starts(stream, list, n, turn);
-
-    mpixq_trace_span(MPIXQ_TRACE_SUBMITTED, 0, begin, n);
-    return ticket;
 }
 
 static void gpu_halt(struct mpixq_stream *base)
@@ -256,7 +68,7 @@ static int gpu_may_wait(const struct mpixq_stream *base)
     const struct gpu_stream *stream = (const struct gpu_stream *)base;
     bool lost;
 
-    return atomic_load(&submitting) == 0 && !mpixq_gpu_is_elsewhere(&stream->lane) &&
+    return !mpixq_gpu_stream_is_submitting() && !mpixq_gpu_is_elsewhere(&stream->lane) &&
                    mpixq_gpu_is_captured(&stream->lane, &lost)
                ? MPIXQ_E_CAPTURED
                : MPIXQ_E_NONE;
@@ -284,7 +96,7 @@ static void look(struct gpu_stream *stream)
 {
     enum { EVERY = 64 };
 
-    if (atomic_load(&submitting) == 0 &&
+    if (!mpixq_gpu_stream_is_submitting() &&
         atomic_fetch_add_explicit(&stream->looks, 1, memory_order_relaxed) % EVERY == 0) {
         mpixq_gpu_stream_note(stream, mpixq_gpu_ask(&stream->lane));
     }
@@ -377,9 +189,9 @@ static enum mpixq_error prepare(struct gpu_stream *stream)
         code = mpixq_gpu_address(stream->lane.gpu, stream->words->gate, &stream->lane.gate_at);
     }
     stream->base.rings = stream->lane.kernels.ring_all != NULL;
-    set_watches(stream);
+    mpixq_gpu_stream_set_watches(stream);
     stream->base.place = stream->lane.place;
-    note_code(stream, code);
+    mpixq_gpu_stream_note_code(stream, code);
     return code == 0 ? MPIXQ_E_NONE : MPIXQ_E_GPU;
 }
 
@@ -402,7 +214,7 @@ static enum mpixq_error enter_and_prepare(struct gpu_stream *stream)
     int code = stream->lane.gpu->place_of(stream->lane.handle, &stream->lane.place);
 
     code = code != 0 ? code : stream->lane.gpu->enter(stream->lane.place, &before);
-    note_code(stream, code);
+    mpixq_gpu_stream_note_code(stream, code);
     if (code != 0) {
         return MPIXQ_E_GPU;
     }
@@ -479,7 +291,7 @@ static const struct mpixq_stream_ops ops = {
     .admits = gpu_admits,
     .may_wait = gpu_may_wait,
     .broken = gpu_broken,
-    .submit = gpu_submit,
+    .submit = mpixq_gpu_stream_submit,
     .halt = gpu_halt,
     .map = gpu_map,
     .unmap = gpu_unmap,

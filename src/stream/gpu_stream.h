@@ -30,6 +30,22 @@ struct gpu_stream {
 
 /* What the GPU reports of it, if that is not NULL and the first. */
 void mpixq_gpu_stream_note(struct gpu_stream *stream, const char *text);
+static inline void mpixq_gpu_stream_note_code(struct gpu_stream *stream, int code)
+{
+    mpixq_gpu_stream_note(stream, code != 0 ? stream->lane.gpu->text(code) : NULL);
+}
+
+static inline void mpixq_gpu_stream_set_watches(struct gpu_stream *stream)
+{
+    stream->base.watches = !stream->lane.by_values && stream->lane.kernels.wait_all != NULL;
+}
+
+/* gpu_worker.c: of the table of streams; and may a thread be in a call of a GPU's library that
+ * blocks? */
+uint64_t mpixq_gpu_stream_submit(struct mpixq_stream *base, struct mpixq_op list[], int n,
+                                 struct mpixq_turn *turn);
+bool mpixq_gpu_stream_is_submitting(void);
+/* gpu_streams.c */
 void mpixq_gpu_stream_add(struct gpu_stream *stream);
 void mpixq_gpu_stream_remove(struct gpu_stream *stream);
 /* Of streams of GPUs (stream.h): gpu_graph.c. */
