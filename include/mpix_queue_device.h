@@ -28,11 +28,12 @@
  * by read-only loads (__ldg, const __restrict__) in the kernel that waits for it. With HIP, buffers
  * are visible in the kernel that waits if they are fine-grained, else from the next kernel on.
  *
- * Who moves the data. On the channel ipc kernels do, at either end. On the channels fallback and
- * self the host does: a start stores a word that the progress thread of the library looks at, which
- * may take a millisecond (ten after a pause), and a wait looks at the word that tells the end. Such
- * requests have whole messages only, and cannot be started element by element. Nor can those to
- * MPI_PROC_NULL, whose starts are complete at once, and for which no wait waits.
+ * Who moves the data. On the channel ipc kernels do, at either end. On the channels cxi, fallback
+ * and self the host does, or has the NIC do it: a start stores a word that the progress thread of
+ * the library looks at, which may take a millisecond (ten after a pause), and a wait looks at the
+ * word that tells the end. Such requests have whole messages only, and cannot be started element
+ * by element. Nor can those to MPI_PROC_NULL, whose starts are complete at once, and for which no
+ * wait waits.
  *
  * Residency. A wait, a get, and a put without credit last until the other end has done its part. If
  * that needs a block that does not run, because these blocks fill the GPU, they last for ever: see
@@ -127,10 +128,9 @@ extern "C" {
  * once. Threads as for every function of the library.
  *
  * \param[in]  count     number of requests and of handles; 0 is allowed
- * \param[in]  requests  matched, and inactive or waited for on a queue; the channel of each is ipc,
- *                       fallback or self, or its peer is MPI_PROC_NULL. Buffers are in memory of
- *                       the GPU of the queue; or, not on ipc, in memory that MPI takes, which
- *                       the kernels need not reach. None is null
+ * \param[in]  requests  matched, not partitioned, and inactive or waited for on a queue. Buffers
+ *                       are in memory of the GPU of the queue; or, not on ipc, in memory that MPI
+ *                       or the NIC takes, which the kernels need not reach. None is null
  * \param[in]  queue     hears of failures (MPIXQ_Queue_wait), as of what its graphs start. It is on
  *                       a stream of a GPU on which it uses kernels, and outlives the kernels'
  *                       starts
@@ -142,9 +142,9 @@ extern "C" {
  *         MPIXQ_ERR_REQUEST      an element is null, or no request that the library knows
  *         MPIXQ_ERR_STATE        an element is not matched, or active
  *         MPIXQ_ERR_COMM         an element, or the queue, has failed
- *         MPIXQ_ERR_UNSUPPORTED  the channel of an element, or the stream of the queue, cannot; an
- *                                element is partitioned, a collective that reads and writes memory
- *                                of GPUs, or of another GPU; or handles have another version
+ *         MPIXQ_ERR_UNSUPPORTED  the stream of the queue cannot; an element is partitioned, a
+ *                                collective that reads and writes memory of GPUs, or of another
+ *                                GPU; or handles have another version
  *         MPIXQ_ERR_RESOURCES    no memory
  */
 MPIXQ_PUBLIC int MPIXQ_Device_request_create(int count, MPI_Request requests[], MPIXQ_Queue queue,
@@ -180,8 +180,8 @@ MPIXQ_PUBLIC int PMPIXQ_Device_request_free(int count, MPIXQ_Device_request hand
 /**
  * Start a request, as MPI_Start does: what stands in the buffer of a send is sent. Never blocks;
  * the buffer may be used again after the wait. On ipc, of the two ends of a pair whoever starts
- * second moves a message that is too large for a slot, with the threads of this unit. On fallback
- * and self the host moves it; these threads only copy what MPI does not take from where it is.
+ * second moves a message that is too large for a slot, with the threads of this unit. On other
+ * channels the host or a NIC moves it; these threads only copy what neither takes from where it is.
  *
  * \param[in] r      the handle
  * \param[in] scope  the threads of the unit; MPIXQ_DEVICE_THREAD for messages of up to
@@ -423,7 +423,7 @@ MPIXQ_DEV int MPIXQ_Device_waitany(int count, const MPIXQ_Device_request *r,
  *
  * \param[in] r  the handle
  * \return 1: it has slots, and its message is a multiple of 4 bytes; 0: it cannot, as where the
- *         host moves the data
+ *         host makes the starts
  */
 MPIXQ_DEV_ANYWHERE int MPIXQ_Device_has_elements(const MPIXQ_Device_request *r)
 {

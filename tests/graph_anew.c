@@ -3,7 +3,11 @@
  *
  * Requests that are captured and freed, again and again: nothing of them is lost, and what takes
  * their place is not mixed up with them. Two ranks, with MTEST_STREAM and MTEST_BUFFER.
+ *
+ *     graph_anew [few]    few: not more requests than there are words for, as a NIC has not room
  */
+#include <string.h>
+
 #include "gpu_graph.h"
 #include "gpu_lanes.h"
 #include "mtest_gpu.h"
@@ -100,7 +104,9 @@ int main(int argc, char **argv)
     peer = 1 - mtest_rank;
     gpu_lanes_side_make(&side);
     test_made_anew();
-    test_words();
+    if (argc < 2 || strcmp(argv[1], "few") != 0) {
+        test_words();
+    }
     gpu_lanes_side_free(&side);
     return mtest_end();
 }

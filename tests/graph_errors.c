@@ -6,7 +6,7 @@
  * requests and queues that are freed before the graph. Two ranks, with MTEST_STREAM and
  * MTEST_BUFFER.
  *
- *     graph_errors [cxi]      all that; cxi: where that serves memory of the host
+ *     graph_errors            all that
  *     graph_errors values     nothing can be captured: MPIXQ_GPU_OPS=values
  *     graph_errors watchdog   a replay that lacks its peer: MPIXQ_WATCHDOG_ACTION=error
  */
@@ -97,31 +97,6 @@ static void test_refused(MPI_Request others[2], int kind, const char *word)
     gpu_lanes_check(&l, FEW, "beside what was refused");
     gpu_graph_free_executable(executable);
     gpu_lanes_free(&l);
-}
-
-/* Requests in memory of the host of which the channel cxi takes care: the text names it. */
-static void test_channel(void)
-{
-    const char *word = "channel cxi";
-    int out = mtest_rank, in = -1;
-    MPI_Request r[2];
-
-    MTEST_OK(MPI_Recv_init(&in, 1, MPI_INT, peer, TAG + 20, MPI_COMM_WORLD, &r[0]));
-    MTEST_OK(MPI_Send_init(&out, 1, MPI_INT, peer, TAG + 20, MPI_COMM_WORLD, &r[1]));
-    MTEST_OK(MPIX_Matchall(2, r));
-    test_refused(r, MPIXQ_ERR_UNSUPPORTED, word);
-    gpu_graph_begin(side.stream, GPU_GRAPH_GLOBAL);
-    for (int i = 0; i < 2; i++) {
-        MTEST_KIND_TEXT(MPIX_Enqueue_wait(side.queue, &r[i]), MPIXQ_ERR_UNSUPPORTED, word);
-    }
-    MTEST_CHECK(gpu_graph_is_valid(side.stream));
-    gpu_graph_end_dropped(side.stream);
-    MTEST_OK(MPIX_Enqueue_startall(side.queue, 2, r));
-    MTEST_OK(MPIX_Enqueue_waitall(side.queue, 2, r));
-    MTEST_OK(MPIX_Queue_wait(side.queue));
-    MTEST_EQ(in, peer);
-    MTEST_OK(MPI_Request_free(&r[0]));
-    MTEST_OK(MPI_Request_free(&r[1]));
 }
 
 /* Requests in memory of the host, with a peer or within the process: refused while they are not
@@ -515,13 +490,9 @@ static void test_host_waits(void)
     gpu_lanes_free(&l);
 }
 
-static void test_all(bool cxi)
+static void test_all(void)
 {
-    if (cxi) {
-        test_channel();
-    } else {
-        test_beside(peer);
-    }
+    test_beside(peer);
     test_beside(mtest_rank);
     test_active();
     test_twice();
@@ -553,7 +524,7 @@ int main(int argc, char **argv)
         test_watchdog(1);
         test_dropped();
     } else {
-        test_all(strcmp(run, "cxi") == 0);
+        test_all();
     }
     gpu_lanes_side_free(&side);
     return mtest_end();

@@ -151,7 +151,6 @@ MPIXQ_ERROR(GAVE_UP, MPIXQ_ERR_MATCH, "the peer has given up its match of the re
 MPIXQ_ERROR(ARG_FN_INTERNAL, MPIXQ_ERR_ARG,
             "argument fn: an internal procedure that uses variables of its host, which may have "
             "returned when it runs: take one of a module, and hand over the variables by arg")
-MPIXQ_ERROR(GRAPH_CHANNEL, MPIXQ_ERR_UNSUPPORTED, "cannot be captured into a graph")
 MPIXQ_ERROR(
     GRAPH_VALUES, MPIXQ_ERR_UNSUPPORTED,
     "a start or wait cannot be captured into a graph on a queue without kernels: "
@@ -179,7 +178,6 @@ MPIXQ_ERROR(NULL_REQUEST, MPIXQ_ERR_REQUEST, "null: there is nothing that a kern
 MPIXQ_ERROR(DEVICE_ABI, MPIXQ_ERR_UNSUPPORTED,
             "argument abi: the kernels were compiled with a header of another version of the "
             "library (MPIXQ_DEVICE_ABI)")
-MPIXQ_ERROR(DEVICE_CHANNEL, MPIXQ_ERR_UNSUPPORTED, "cannot be started by kernels")
 MPIXQ_ERROR(DEVICE_GPU, MPIXQ_ERR_UNSUPPORTED,
             "kernels of this queue's GPU cannot start the request: its buffer is in memory of "
             "another GPU, or graphs or kernels of another one start it")

@@ -99,8 +99,7 @@ int mpixq_fault_code(const struct mpixq_call *call, const struct mpixq_fault *fa
     if (error == MPIXQ_E_TRUNCATE) {
         compare_ends(fault, ends);
     } else if (error == MPIXQ_E_CHANNELS || error == MPIXQ_E_NO_CHANNEL ||
-               error == MPIXQ_E_QUEUE_TYPE || error == MPIXQ_E_GRAPH_CHANNEL ||
-               error == MPIXQ_E_DEVICE_CHANNEL) {
+               error == MPIXQ_E_QUEUE_TYPE) {
         (void)snprintf(ends, sizeof ends, ": ");
         mpixq_channel_choice_text(&fault->choice, ends + 2, sizeof ends - 2);
     }

@@ -29,7 +29,7 @@ const char *mpixq_reason_text(uint8_t number);
 
 /* Why a pair has no channel, or goes by one that a queue does not take: for texts of errors. */
 struct mpixq_channel_choice {
-    const char *excluded_by; /* a type of queue, or a graph; NULL: there is no channel */
+    const char *excluded_by; /* a type of queue; NULL: there is no channel */
     uint32_t channel;        /* by which it goes */
     uint32_t here, there;    /* without one: those that this end and its peer may use, as bits */
     uint8_t why_not[MPIXQ_N_CHANNELS]; /* reasons against the others, or 0 */

@@ -126,6 +126,11 @@ void mpixq_tally_drive_from_now_on(struct mpixq_tally *tally)
     atomic_fetch_add(&all.n, 1);
 }
 
+bool mpixq_tallies_any(void)
+{
+    return atomic_load(&all.n) > 0;
+}
+
 void mpixq_tally_free(struct mpixq_tally *tally)
 {
     mpixq_lock_acquire(&all.lock);
@@ -256,7 +261,7 @@ void mpixq_tallies_drive(void)
 {
     struct mpixq_tally *tally;
 
-    if (atomic_load(&all.n) == 0) {
+    if (!mpixq_tallies_any()) {
         return;
     }
     mpixq_lock_acquire(&all.lock);

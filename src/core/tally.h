@@ -69,6 +69,9 @@ void mpixq_tallies_drive(void);
  * be expected? */
 bool mpixq_tallies_expect(void);
 
+/* Has any pair one? That costs less to ask than of each pair. */
+bool mpixq_tallies_any(void);
+
 /* For channels that have go_on. NULL: nothing of the pair was captured. */
 static inline struct mpixq_tally *mpixq_tally_of(const struct mpixq_pair *pair)
 {

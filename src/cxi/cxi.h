@@ -17,7 +17,8 @@
  *     arm.c        queues, and starts of theirs: armed
  *     puts.c       puts of windows: posted by the host (puts.h)
  *     drive.c      completion queues, and what the host does of starts taken over
- *     start.c      starts and waits: logged (start_log.h), executed
+ *     execute.c    starts that a stream, or the host, has come to; counted.c: that a GPU counts
+ *     start.c      starts and waits: logged (start_log.h)
  *     end.c        ends of pairs: made before a match, and closed after a free
  *     nic.c        one NIC, opened and closed (nic.h: all that is known of it)
  *     about.c      what there is to say of it, for people
@@ -136,8 +137,7 @@ struct cxi_end {
     uint64_t remote_base;                            /* of the CTS word */
     uint64_t second_key, second_addr;                /* of the other slot, if eager */
     struct cxi_counter *trigger, *written, *arrived; /* T, W, D; NULL: none here */
-    uint32_t
-        own; /* atomics of a start that W or D counts when they are over: see cxi_nic.nameless */
+    uint32_t own; /* atomics of a start that W or D counts when over: see cxi_nic.nameless */
     struct fid_mr *region; /* of the buffer, or of the CTS word; NULL once released */
     struct fid_mr *warm;   /* of what is sent from; likewise; NULL: does without */
     struct cxi_word *word, *cts;
@@ -145,6 +145,7 @@ struct cxi_end {
     const struct mpixq_exposed *page, *bell; /* of word, and of T; NULL: there is none */
     uint64_t word_base, cts_base;
     struct cxi_end *prev, *next; /* of all ends */
+    atomic_bool is_entered;      /* (counted.c) by a thread */
     /* Under nic.lock. */
     bool is_leaving; /* its regions are to be closed, or being closed */
     bool is_unclean; /* of one that no pair has any more: not all that was posted was executed, */
@@ -158,11 +159,10 @@ struct cxi_end {
     uint32_t step;   /* next operation of it */
     int flying;      /* plain operations */
     struct cxi_entry plain_write, plain_atomic;
-    uint64_t perhaps; /* a start that the GPU may have rung for before the queue failed */
-    bool is_live;     /* executed, and not seen to be done, or not twice */
-    uint64_t seen;    /* last start that was seen to be done while it was live */
-    bool failed;
-    bool suspected; /* its counter shows a failure, perhaps of what has no name */
+    uint64_t perhaps;       /* a start that the GPU may have rung for before the queue failed */
+    bool is_live;           /* executed, and not seen to be done, or not twice */
+    uint64_t seen;          /* last start that was seen to be done while it was live */
+    bool failed, suspected; /* its counter shows a failure, perhaps of what has no name */
     struct cxi_end *prev_live, *next_live, *prev_over, *next_over, *next_failed;
     char text[200]; /* what failed */
 };

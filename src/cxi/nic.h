@@ -121,6 +121,12 @@ void mpixq_cxi_nic_free(struct cxi_nic *nic);
 bool mpixq_cxi_may_issue(const struct cxi_nic *nic);
 int mpixq_cxi_held(struct cxi_refusals *refusals, int rc);
 
+/* Does something that a wait may depend on need the host? */
+static inline bool mpixq_cxi_needs_host(const struct cxi_nic *nic)
+{
+    return nic->quirks->software || atomic_load(&nic->n_over) > 0 || atomic_load(&nic->flying) > 0;
+}
+
 /* The endpoint that regions belong to, and that peers know the address of. */
 static inline struct fid_ep *mpixq_cxi_target(const struct cxi_nic *nic)
 {

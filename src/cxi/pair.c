@@ -10,6 +10,7 @@
 
 #include "check.h"
 #include "comm/layout.h"
+#include "counted.h"
 #include "eager.h"
 #include "end.h"
 #include "match/match.h"
@@ -441,6 +442,7 @@ const struct mpixq_channel mpixq_channel_cxi = {
     .queues = &cxi_queues,
     .upkeep = &cxi_upkeep,
     .report = &cxi_report,
+    .graphs = &mpixq_cxi_graphs,
     .windows = &mpixq_cxi_windows,
     .close = cxi_channel_close,
     .offer = cxi_offer,

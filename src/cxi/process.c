@@ -12,6 +12,7 @@
 
 #include "about.h"
 #include "comm/layout.h"
+#include "core/tally.h"
 #include "libfabric.h"
 #include "nic.h"
 #include "util/alloc.h"
@@ -263,6 +264,7 @@ enum mpixq_error mpixq_cxi_attach(struct mpixq_queue *queue)
         }
     }
     queue->nics = all->n;
+    mpixq_tallies_provide(stream);
     return MPIXQ_E_NONE;
 }
 

@@ -26,10 +26,11 @@ static enum mpixq_error check(struct mpixq_queue *queue, const struct mpixq_requ
         return error;
     }
     graphs = req->pair.channel->graphs;
-    if (graphs == NULL || graphs->describe == NULL) {
-        return req->is_partitioned                    ? MPIXQ_E_PARTITION_GRAPH
-               : req->is_collective && graphs != NULL ? MPIXQ_E_DEVICE_BOTH
-                                                      : MPIXQ_E_DEVICE_CHANNEL;
+    if (graphs == NULL) {
+        return MPIXQ_E_PARTITION_GRAPH;
+    }
+    if (graphs->describe == NULL) { /* of collectives that GPUs do */
+        return MPIXQ_E_DEVICE_BOTH;
     }
     if (mpixq_pair_copy_before(&req->pair) != NULL && mpixq_pair_copy_after(&req->pair) != NULL) {
         return MPIXQ_E_DEVICE_BOTH;

@@ -155,11 +155,6 @@ int mpixq_enqueue_fault(const struct mpixq_queue *queue, enum mpixq_error error,
     mpixq_fault_at(fault_p, index, failed);
     if (error == MPIXQ_E_QUEUE_TYPE) {
         mpixq_queue_type_explain(queue, failed, &fault_p->choice);
-    } else if (error == MPIXQ_E_GRAPH_CHANNEL || error == MPIXQ_E_DEVICE_CHANNEL) {
-        fault_p->choice = (struct mpixq_channel_choice){
-            .excluded_by = error == MPIXQ_E_GRAPH_CHANNEL ? "a graph" : "kernels",
-            .channel = failed->pair.channel->id};
-        fault_p->choice.why_not[MPIXQ_CHANNEL_IPC] = failed->why_not[MPIXQ_CHANNEL_IPC];
     }
     return error == MPIXQ_E_REQUEST_FAILED ? mpixq_request_failure(failed)
                                            : mpixq_error_code(error);

@@ -18,10 +18,8 @@ static enum mpixq_error check(struct mpixq_queue *queue, const struct mpixq_requ
     if (error != MPIXQ_E_NONE) {
         return error;
     }
-    if (req->pair.channel->graphs == NULL) {
-        return req->is_partitioned ? MPIXQ_E_PARTITION_GRAPH : MPIXQ_E_GRAPH_CHANNEL;
-    }
-    return mpixq_enqueue_check_first(queue, req);
+    return req->pair.channel->graphs == NULL ? MPIXQ_E_PARTITION_GRAPH
+                                             : mpixq_enqueue_check_first(queue, req);
 }
 
 static bool is_started(const struct mpixq_queue *queue, const struct mpixq_pair *pair)
