@@ -307,6 +307,34 @@ static void test_started_twice(int at)
     expect_works();
 }
 
+/* What a replay has started is started on another queue, before its message has come: both queues
+ * hear of it, and the wait of the replay ends. */
+static void test_started_elsewhere(int at)
+{
+    struct gpu_lanes_side other;
+    static struct gpu_lanes l;
+    void *executable;
+
+    make(&l, TAG);
+    executable = capture_raw(l.receives, 2);
+    gpu_lanes_side_make(&other);
+    if (mtest_rank == at) {
+        gpu_graph_launch(executable, side.stream);
+        MTEST_OK(MPIX_Enqueue_start(other.queue, l.receives));
+        mtest_gpu_synchronize(other.stream);
+        mtest_gpu_synchronize(side.stream);
+        MTEST_KIND(MPIX_Queue_wait(other.queue), MPIXQ_ERR_STATE);
+        expect_failed(MPIXQ_ERR_STATE);
+    } else {
+        expect_failed_or_not();
+    }
+    barrier();
+    gpu_graph_free_executable(executable);
+    gpu_lanes_free(&l);
+    gpu_lanes_side_free(&other);
+    expect_works();
+}
+
 /* The requests are freed, at both ends or at one, and their memory holds something else; then comes
  * a replay. */
 static void test_freed_requests(bool both)
@@ -500,6 +528,8 @@ static void test_all(void)
     test_wait_alone();
     test_started_twice(0);
     test_started_twice(1);
+    test_started_elsewhere(0);
+    test_started_elsewhere(1);
     test_freed_requests(true);
     test_freed_requests(false);
     test_idle();

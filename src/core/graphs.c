@@ -240,27 +240,6 @@ struct mpixq_branches *mpixq_graphs_branches(const struct mpixq_queue *queue)
     return graph != NULL ? &graph->branches : NULL;
 }
 
-int mpixq_graphs_started(const struct mpixq_queue *queue, uint64_t capture,
-                         struct mpixq_pair *pairs[], int room)
-{
-    struct mpixq_counted *counted;
-    int n = 0;
-
-    mpixq_lock_acquire(&mpixq_graphs_made.lock);
-    DL_FOREACH(mpixq_graphs_made.counted, counted)
-    {
-        if (atomic_load(&counted->queue) == queue && counted->capture == capture &&
-            counted->is_started) {
-            if (n < room) {
-                pairs[n] = counted->pair;
-            }
-            n++;
-        }
-    }
-    mpixq_lock_release(&mpixq_graphs_made.lock);
-    return n;
-}
-
 bool mpixq_graphs_have(const struct mpixq_pair *pair)
 {
     const struct mpixq_counted *counted = atomic_load(&pair->counted);
@@ -365,6 +344,17 @@ static bool look_at_all_of(struct mpixq_counted *counted, struct told *told_p)
     return tells;
 }
 
+/* Of two starts of a request one may be of a queue, and the other of a replay, whose wait ends
+ * now. */
+static void tell_captured(const struct mpixq_counted *counted, int code)
+{
+    struct mpixq_queue *queue = atomic_load(&counted->queue);
+
+    if (queue != NULL && queue != atomic_load(&counted->pair->queue)) {
+        mpixq_queue_fail(queue, counted->pair, code, "replayed start");
+    }
+}
+
 static void tell(const struct told *told)
 {
     struct mpixq_counted *counted;
@@ -375,6 +365,9 @@ static void tell(const struct told *told)
     {
         if (counted->pair->id == told->id) {
             counted->is_reported = counted->is_reported || told->is_error;
+            if (told->is_error) {
+                tell_captured(counted, told->code);
+            }
             if (told->halts) {
                 counted->pair->channel->graphs->halt(counted->pair);
             }
@@ -435,20 +428,6 @@ bool mpixq_graphs_have_started_slow(struct mpixq_pair *pair)
 }
 
 /* The end. */
-
-void mpixq_graphs_leave(const struct mpixq_queue *queue)
-{
-    struct mpixq_counted *counted;
-
-    mpixq_lock_acquire(&mpixq_graphs_made.lock);
-    DL_FOREACH(mpixq_graphs_made.counted, counted)
-    {
-        if (atomic_load(&counted->queue) == queue) {
-            atomic_store(&counted->queue, NULL);
-        }
-    }
-    mpixq_lock_release(&mpixq_graphs_made.lock);
-}
 
 void mpixq_graphs_stop(struct mpixq_pair *pair)
 {
