@@ -22,6 +22,7 @@
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 #include "mpix_queue.h"
 
@@ -193,7 +194,12 @@ void mtest_buf_expect(const char *file, int line, struct mtest_buf *b, int eleme
 void mtest_buf_put_in(MPIX_Host_stream stream, struct mtest_buf *b);
 void mtest_buf_get_in(MPIX_Host_stream stream, struct mtest_buf *b);
 /* The pattern of a seed as contiguous bytes. */
-unsigned char mtest_pattern(int seed, size_t index);
+static inline unsigned char mtest_pattern(int seed, size_t index)
+{
+    uint64_t x = (uint64_t)index * 0x9E3779B97F4A7C15ULL + (uint64_t)(uint32_t)seed * 0xD1B54A33ULL;
+
+    return (unsigned char)((x >> 32) ^ (x >> 11));
+}
 
 #define MTEST_FULL(b, seed) mtest_buf_expect(__FILE__, __LINE__, (b), (b)->count, (seed))
 #define MTEST_PART(b, elements, seed) mtest_buf_expect(__FILE__, __LINE__, (b), (elements), (seed))

@@ -29,13 +29,6 @@ static void *checked_malloc(size_t bytes)
     return p;
 }
 
-unsigned char mtest_pattern(int seed, size_t index)
-{
-    uint64_t x = (uint64_t)index * 0x9E3779B97F4A7C15ULL + (uint64_t)(uint32_t)seed * 0xD1B54A33ULL;
-
-    return (unsigned char)((x >> 32) ^ (x >> 11));
-}
-
 /* Between the two copies of a buffer in memory of a GPU. */
 static void move(struct mtest_buf *b, bool to_device)
 {

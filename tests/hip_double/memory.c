@@ -22,9 +22,6 @@
 
 enum { TOMBSTONES = 4096 };
 
-/* Set in addresses for devices of memory that is moved: no address of a program has it. */
-#define MOVED ((uintptr_t)1 << 56)
-
 pthread_mutex_t hip_memory_lock = PTHREAD_MUTEX_INITIALIZER;
 struct hip_block *hip_blocks;
 static int files[HIP_DEVICES]; /* the number plus 1 */
@@ -44,44 +41,6 @@ bool hip_of_device(enum hip_kind kind)
 bool hip_closed_to_host(const struct hip_block *block)
 {
     return hip_of_device(block->kind) && hip_switches.access == ACCESS_NONE;
-}
-
-/* Under hip_memory_lock. */
-struct hip_block *hip_find(const void *address, bool *moved_p)
-{
-    uintptr_t place = (uintptr_t)address & ~MOVED;
-    bool moved = ((uintptr_t)address & MOVED) != 0;
-
-    for (struct hip_block *block = hip_blocks; block != NULL; block = block->next) {
-        uintptr_t base = (uintptr_t)block->base;
-
-        if (!block->freed && place >= base && place < base + block->size &&
-            (!moved || block->moved)) {
-            *moved_p = moved;
-            return block;
-        }
-    }
-    return NULL;
-}
-
-bool hip_block_find(const void *address, struct hip_block *block_p, size_t *offset_p)
-{
-    const struct hip_block *block;
-    bool moved;
-
-    pthread_mutex_lock(&hip_memory_lock);
-    block = hip_find(address, &moved);
-    if (block != NULL) {
-        *block_p = *block;
-        *offset_p = ((uintptr_t)address & ~MOVED) - (uintptr_t)block->base;
-    }
-    pthread_mutex_unlock(&hip_memory_lock);
-    return block != NULL;
-}
-
-void *hip_moved(const struct hip_block *block, size_t offset)
-{
-    return (void *)((uintptr_t)(block->base + offset) | (block->moved ? MOVED : 0));
 }
 
 /* Under hip_memory_lock: the file that is a device's memory, or -1. */
@@ -129,7 +88,7 @@ void hip_protect(const struct hip_block *block, bool open)
     }
 }
 
-void hip_forget(struct hip_block *block)
+static void unlink_block(const struct hip_block *block)
 {
     struct hip_block **place = &hip_blocks;
 
@@ -137,6 +96,11 @@ void hip_forget(struct hip_block *block)
         place = &(*place)->next;
     }
     *place = block->next;
+}
+
+void hip_forget(struct hip_block *block)
+{
+    unlink_block(block);
     free(block);
 }
 
@@ -262,20 +226,27 @@ void hip_check_margins(const struct hip_block *block)
     }
 }
 
-/* Of the many that are freed, the oldest are forgotten: their addresses may come back. */
+/* Behind all that live, which are looked for more often. Of the many that are freed, the oldest are
+ * forgotten: their addresses may come back. */
 static void bury(struct hip_block *block)
 {
-    struct hip_block **place = &hip_blocks, **oldest = NULL;
+    struct hip_block **place = &hip_blocks;
 
+    unlink_block(block);
+    while (*place != NULL && !(*place)->freed) {
+        place = &(*place)->next;
+    }
     block->freed = true;
+    block->next = *place;
+    *place = block;
     if (++hip_freed <= TOMBSTONES) {
         return;
     }
-    for (; *place != NULL; place = &(*place)->next) {
-        oldest = (*place)->freed ? place : oldest;
+    while ((*place)->next != NULL) {
+        place = &(*place)->next;
     }
-    block = *oldest;
-    *oldest = block->next;
+    block = *place;
+    *place = NULL;
     munmap(block->pages - PAGE, block->page_bytes + 2 * PAGE);
     free(block);
     hip_freed--;
@@ -553,8 +524,9 @@ void hip_close_all(void)
         return;
     }
     pthread_mutex_lock(&hip_memory_lock);
-    for (struct hip_block *block = hip_blocks; block != NULL; block = block->next) {
+    for (struct hip_block *block = hip_blocks; block != NULL && opened > 0; block = block->next) {
         if ((block->holders & me) != 0) {
+            opened--;
             block->holders &= ~me;
             if (block->holders == 0 && !block->freed) {
                 hip_protect(block, false);

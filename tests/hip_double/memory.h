@@ -10,8 +10,11 @@
 
 enum { PAGE = 4096, ALIGNMENT = 256, FILL = 0xdb };
 
+/* Set in addresses for devices of memory that is moved: no address of a program has it. */
+#define MOVED ((uintptr_t)1 << 56)
+
 extern pthread_mutex_t hip_memory_lock;
-/* Under it, as are the functions. */
+/* Under it, as are the functions. Those that live come first, and then the freed ones. */
 extern struct hip_block *hip_blocks;
 extern int hip_freed; /* of them, kept as what was there */
 
