@@ -604,7 +604,9 @@ int MPIXQ_Queue_init(MPIXQ_Queue *queue, MPIXQ_Queue_type type, void *stream_add
     use = use != NULL ? use : disguise_make();
     rc = mtest_gpu_queue(queue, type, &use->stream);
     if (given == NULL && rc == MPI_SUCCESS) {
+        pthread_mutex_lock(&lock);
         use->queue = *queue;
+        pthread_mutex_unlock(&lock);
     } else if (given == NULL) {
         disguise_end(use);
     }
