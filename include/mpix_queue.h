@@ -357,10 +357,9 @@ MPIXQ_PUBLIC int MPIXQ_Enqueue_start(MPIXQ_Queue queue, MPI_Request *request);
  * While the stream is being captured into a graph (CUDA, HIP), the starts are captured: they become
  * kernels of the graph, no request changes its state, and each replay starts each request once.
  * That is for requests that are inactive or have their wait enqueued, and for no partitioned ones.
- * Replays, plain enqueues and starts by the host of a request may follow
- * each other in any order, one start at a time; the program orders them. A replay that starts what
- * is started, or was freed, makes no start, and fails the queue that was captured. See GRAPHS in
- * mpix_queue(7).
+ * Replays, plain enqueues and starts by the host of a request may follow each other in any order,
+ * one start at a time; the program orders them. A replay that starts what is started, or was freed,
+ * makes no start, and fails the queue that was captured. See GRAPHS in mpix_queue(7).
  *
  * \param[in] queue     a live queue. The requests belong to it until their wait has completed: once
  *                      it is enqueued, MPI_Test and its like find them incomplete; Wait, Start,

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright (c) 2026 the mpix-queue authors
  *
- * Pairs that handles for kernels of the program have: a handle holds one as a graph does; and those
- * that a queue has captured. And how long what GPUs tell of starts is waited for. */
+ * Pairs that handles for kernels of the program have: a handle holds one as a graph does. And how
+ * long what GPUs tell of starts is waited for. */
 #include <stddef.h>
 #include <utlist.h>
 
@@ -101,42 +101,5 @@ bool mpixq_graphs_keep_started_slow(struct mpixq_pair *pair)
 void mpixq_graphs_fence(void)
 {
     mpixq_lock_acquire(&mpixq_graphs_made.lock);
-    mpixq_lock_release(&mpixq_graphs_made.lock);
-}
-
-/* Of queues. */
-
-int mpixq_graphs_started(const struct mpixq_queue *queue, uint64_t capture,
-                         struct mpixq_pair *pairs[], int room)
-{
-    struct mpixq_counted *counted;
-    int n = 0;
-
-    mpixq_lock_acquire(&mpixq_graphs_made.lock);
-    DL_FOREACH(mpixq_graphs_made.counted, counted)
-    {
-        if (atomic_load(&counted->queue) == queue && counted->capture == capture &&
-            counted->is_started) {
-            if (n < room) {
-                pairs[n] = counted->pair;
-            }
-            n++;
-        }
-    }
-    mpixq_lock_release(&mpixq_graphs_made.lock);
-    return n;
-}
-
-void mpixq_graphs_leave(const struct mpixq_queue *queue)
-{
-    struct mpixq_counted *counted;
-
-    mpixq_lock_acquire(&mpixq_graphs_made.lock);
-    DL_FOREACH(mpixq_graphs_made.counted, counted)
-    {
-        if (atomic_load(&counted->queue) == queue) {
-            atomic_store(&counted->queue, NULL);
-        }
-    }
     mpixq_lock_release(&mpixq_graphs_made.lock);
 }
