@@ -243,7 +243,8 @@ uint64_t mpixq_cxi_drive_and_count(const struct mpixq_pair *pair)
 {
     uint64_t started = mpixq_pair_started(pair);
 
-    for (const struct cxi_end *end = pair->end; end != NULL; end = end->next_share) {
+    for (struct cxi_end *end = pair->end; end != NULL; end = end->next_share) {
+        mpixq_cxi_take(end); /* what is there needs no NIC */
         if (mpixq_cxi_complete(end) < started) {
             mpixq_cxi_drive(end->nic, false);
         }
