@@ -10,6 +10,7 @@
  *     graph_errors values     nothing can be captured: MPIXQ_GPU_OPS=values
  *     graph_errors watchdog   a replay that lacks its peer: MPIXQ_WATCHDOG_ACTION=error
  */
+#include <stdlib.h>
 #include <string.h>
 
 #include <unistd.h>
@@ -308,13 +309,18 @@ static void test_started_twice(int at)
 }
 
 /* What a replay has started is started on another queue, before its message has come: both queues
- * hear of it, and the wait of the replay ends. */
+ * hear of it, and the wait of the replay ends. With one hardware queue the start would be behind
+ * that wait, and nothing would ever run it. */
 static void test_started_elsewhere(int at)
 {
+    const char *queues = getenv("HIP_DOUBLE_QUEUES");
     struct gpu_lanes_side other;
     static struct gpu_lanes l;
     void *executable;
 
+    if (queues != NULL && strcmp(queues, "1") == 0) {
+        return;
+    }
     make(&l, TAG);
     executable = capture_raw(l.receives, 2);
     gpu_lanes_side_make(&other);
