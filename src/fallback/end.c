@@ -9,8 +9,12 @@
 #include <stddef.h>
 
 #include "util/alloc.h"
+#include "util/backoff.h"
 #include "util/log.h"
 #include "util/progress.h"
+
+/* For so long a free waits for MPI to let go of a buffer. */
+#define LET_GO_NS UINT64_C(1000000000)
 
 struct end *mpixq_end_create(const struct mpixq_pair *pair, int tag, uint64_t part, MPI_Comm comm)
 {
@@ -33,12 +37,17 @@ struct end *mpixq_end_create(const struct mpixq_pair *pair, int tag, uint64_t pa
     return end;
 }
 
-void mpixq_end_deactivate(struct end *end)
+static void uncount(struct end *end)
 {
-    end->active = false;
     if (end->counted) {
         atomic_fetch_sub_explicit(&mpixq_outstanding, 1, memory_order_relaxed);
     }
+}
+
+void mpixq_end_deactivate(struct end *end)
+{
+    end->active = false;
+    uncount(end);
 }
 
 static void end_free(struct mpixq_pair *pair)
@@ -48,25 +57,6 @@ static void end_free(struct mpixq_pair *pair)
     pair->end = NULL;
 }
 
-/* A receive that is still under way takes no more data; a send cannot be recalled. */
-static void recall(struct mpixq_pair *pair, struct end *end)
-{
-    MPI_Status status;
-    int cancelled = 0;
-
-    if (mpixq_pair_is_send(pair)) {
-        return;
-    }
-    if (end->parts != NULL) {
-        mpixq_parts_recall(pair);
-    } else if (PMPI_Cancel(&end->request) == MPI_SUCCESS &&
-               PMPI_Wait(&end->request, &status) == MPI_SUCCESS) {
-        (void)PMPI_Test_cancelled(&status, &cancelled);
-        end->received += !cancelled;
-    }
-    mpixq_end_deactivate(end);
-}
-
 static void free_request(struct end *end)
 {
     if (end->request != MPI_REQUEST_NULL) {
@@ -74,14 +64,63 @@ static void free_request(struct end *end)
     }
 }
 
+/* Of a receive that MPI was asked to cancel: has MPI let go of its buffer? One that it has matched
+ * with a large message already ends once all data have come. */
+static bool has_let_go(const struct mpixq_pair *pair, struct end *end)
+{
+    MPI_Status status;
+    int flag = 0, cancelled = 0;
+
+    if (end->parts != NULL) {
+        if (!mpixq_parts_have_let_go(pair)) {
+            return false;
+        }
+    } else if (PMPI_Test(&end->request, &flag, &status) == MPI_SUCCESS) {
+        if (!flag) {
+            return false;
+        }
+        (void)PMPI_Test_cancelled(&status, &cancelled);
+        end->received += !cancelled;
+    }
+    end->recalled = false;
+    uncount(end);
+    free_request(end);
+    return true;
+}
+
+/* A receive that is still under way takes no more data, unless they come already and its sender
+ * has stopped: other matches and frees would wait for that sender, too. */
+static void recall(struct mpixq_pair *pair, struct end *end)
+{
+    uint64_t until_ns = mpixq_now_ns() + LET_GO_NS;
+    struct mpixq_backoff backoff;
+
+    if (end->parts != NULL) {
+        mpixq_parts_cancel(pair);
+    } else {
+        (void)PMPI_Cancel(&end->request);
+    }
+    end->active = false;
+    end->recalled = true;
+    mpixq_backoff_begin(&backoff);
+    while (!has_let_go(pair, end)) {
+        if (mpixq_now_ns() > until_ns) {
+            mpixq_warn("a receive was freed while its message came, and rank %d does not go on "
+                       "sending that: MPI may write into the buffer until it does",
+                       pair->peer_world);
+            return;
+        }
+        mpixq_backoff_pause(&backoff);
+    }
+}
+
 void mpixq_end_release(struct mpixq_pair *pair)
 {
     struct end *end = pair->end;
 
-    if (end->active) {
+    if (end->active && !mpixq_pair_is_send(pair)) {
         recall(pair, end);
-    }
-    if (!end->active) {
+    } else if (!end->active) {
         free_request(end);
     }
 }
@@ -160,6 +199,9 @@ bool mpixq_end_retire(struct mpixq_pair *pair, struct mpixq_tags *tags)
 
     if (mpixq_pair_is_send(pair)) {
         return retire_send(pair, end);
+    }
+    if (end->recalled && !has_let_go(pair, end)) {
+        return false;
     }
     drained = drain(pair, end);
     if (drained == 0) {

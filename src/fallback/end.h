@@ -23,6 +23,7 @@ struct end {
     atomic_bool busy;          /* a thread is in MPI with request */
     bool active;               /* started, not completed; under busy */
     bool counted;              /* in mpixq_outstanding; under busy */
+    bool recalled;             /* released while active; MPI was asked to cancel it */
     uint64_t received;         /* messages of MPI */
     struct mpixq_parts *parts; /* NULL: request is for the whole message */
     /* Draining after the release of a receive, one message at a time. */

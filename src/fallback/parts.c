@@ -202,20 +202,31 @@ int mpixq_parts_test(const struct mpixq_pair *pair, int *flag_p)
 }
 
 /* The last one first: what arrives meanwhile is for those before it. */
-void mpixq_parts_recall(const struct mpixq_pair *pair)
+void mpixq_parts_cancel(const struct mpixq_pair *pair)
+{
+    struct mpixq_parts *parts = parts_of(pair);
+
+    for (int i = parts->begun - 1; i >= parts->done; i--) {
+        (void)PMPI_Cancel(&parts->requests[i]);
+    }
+}
+
+bool mpixq_parts_have_let_go(const struct mpixq_pair *pair)
 {
     struct mpixq_parts *parts = parts_of(pair);
     struct end *end = pair->end;
 
-    for (int i = parts->begun - 1; i >= parts->done; i--) {
+    for (; parts->done < parts->begun; parts->done++) {
         MPI_Status status;
-        int cancelled = 0;
+        int flag = 0, cancelled = 0;
 
-        if (PMPI_Cancel(&parts->requests[i]) == MPI_SUCCESS &&
-            PMPI_Wait(&parts->requests[i], &status) == MPI_SUCCESS) {
+        if (PMPI_Test(&parts->requests[parts->done], &flag, &status) == MPI_SUCCESS) {
+            if (!flag) {
+                return false;
+            }
             (void)PMPI_Test_cancelled(&status, &cancelled);
             end->received += !cancelled;
         }
     }
-    parts->begun = parts->done = 0;
+    return true;
 }

@@ -50,7 +50,9 @@ int mpixq_parts_start(const struct mpixq_pair *pair, int tag, MPI_Comm comm, int
 void mpixq_parts_break_off(const struct mpixq_pair *pair, int tag, MPI_Comm comm);
 /* *flag_p: all have completed, and may be started again. */
 int mpixq_parts_test(const struct mpixq_pair *pair, int *flag_p);
-/* Of a receive: take back those that have not completed, and count the others. */
-void mpixq_parts_recall(const struct mpixq_pair *pair);
+/* Of a receive: ask MPI to cancel those that have not completed; */
+void mpixq_parts_cancel(const struct mpixq_pair *pair);
+/* has it, or have they come, which counts them? */
+bool mpixq_parts_have_let_go(const struct mpixq_pair *pair);
 
 #endif

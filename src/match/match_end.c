@@ -16,9 +16,13 @@
 #include "match_channels.h"
 #include "offer.h"
 #include "util/alloc.h"
+#include "util/backoff.h"
 #include "util/log.h"
 #include "util/progress.h"
 #include "util/thread.h"
+
+/* For so long MPI_Finalize waits for messages of pairs that were freed. */
+#define MESSAGES_NS UINT64_C(1000000000)
 
 /* Under the matching lock. */
 static struct {
@@ -280,6 +284,26 @@ static void let_go(struct mpixq_request *req, void *arg)
     }
 }
 
+/* What MPI has under way for pairs that were freed ends first, if it does soon: an MPI_Finalize may
+ * wait for it, when the peer is no longer there to end it. */
+static void await_messages(void)
+{
+    uint64_t until_ns = mpixq_now_ns() + MESSAGES_NS;
+    struct mpixq_backoff backoff;
+    bool are_left;
+
+    mpixq_backoff_begin(&backoff);
+    do {
+        mpixq_match_enter();
+        mpixq_match_retire();
+        are_left = ends.retiring != NULL && atomic_load(&mpixq_outstanding) > 0;
+        mpixq_match_leave();
+        if (are_left) {
+            mpixq_backoff_pause(&backoff);
+        }
+    } while (are_left && mpixq_now_ns() < until_ns);
+}
+
 bool mpixq_match_has_stopped(void)
 {
     return atomic_load(&ends.has_stopped);
@@ -306,6 +330,7 @@ void mpixq_match_close(void)
     mpixq_match_each(release_left, NULL);
     mpixq_match_leave();
     mpixq_channels_clean_up();
+    await_messages();
     mpixq_match_enter();
     mpixq_match_each(let_go, &busy);
     mpixq_match_reasons_close();

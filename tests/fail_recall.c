@@ -1,0 +1,137 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * Copyright (c) 2026 the mpix-queue authors
+ *
+ * A receive is freed after its queue has failed, while MPI has matched it with a large message
+ * whose sender is stopped. MPI cannot cancel it any more, and the data do not come: the free
+ * returns all the same, other pairs are matched and used meanwhile, and once the sender goes on it
+ * ends as usual.
+ */
+#include "mtest.h"
+
+#include <signal.h>
+#include <stdio.h>
+#include <time.h>
+#include <unistd.h>
+
+enum { TAG = 7, N = 3 << 20, MOST_S = 30 };
+
+/* Is it stopped? Linux tells a process's state behind its name. */
+static int is_stopped(long pid)
+{
+    char path[64], state = 0;
+    FILE *file;
+    int n;
+
+    (void)snprintf(path, sizeof path, "/proc/%ld/stat", pid);
+    file = fopen(path, "r");
+    if (file == NULL) {
+        return -1;
+    }
+    n = fscanf(file, "%*d (%*[^)]) %c", &state);
+    (void)fclose(file);
+    return n == 1 ? state == 'T' : -1;
+}
+
+static void await_stop(long pid)
+{
+    struct timespec begin, now;
+    int state;
+
+    (void)clock_gettime(CLOCK_MONOTONIC, &begin);
+    do {
+        usleep(1000);
+        state = is_stopped(pid);
+        (void)clock_gettime(CLOCK_MONOTONIC, &now);
+    } while (state == 0 && now.tv_sec - begin.tv_sec < MOST_S);
+    MTEST_EQ(state, 1);
+}
+
+/* A message to this rank itself. */
+static void use_another_pair(void)
+{
+    MPIX_Queue queue = MPIX_QUEUE_NULL;
+
+    MTEST_OK(MPIX_Queue_init(&queue, MPIX_QUEUE_AUTO, NULL));
+    mtest_exchange(__FILE__, __LINE__, queue, MPI_COMM_SELF, 0);
+    MTEST_OK(MPIX_Queue_free(&queue));
+}
+
+/* The sender's process is stopped here until the receiver has it go on. */
+static void send_and_stop(MPI_Request *send)
+{
+    MPIX_Queue queue = MPIX_QUEUE_NULL;
+    int rc;
+
+    MTEST_OK(MPIX_Queue_init(&queue, MPIX_QUEUE_AUTO, NULL));
+    MTEST_OK(MPIX_Enqueue_start(queue, send));
+    MTEST_OK(MPIX_Enqueue_wait(queue, send));
+    usleep(300000); /* MPI announces the message meanwhile */
+    MTEST_EQ(raise(SIGSTOP), 0);
+    rc = MPIX_Queue_wait(queue); /* it may have been received, or its peer's failure heard of */
+    mtest_forgive(rc != MPI_SUCCESS);
+    MTEST_OK(MPIX_Queue_free(&queue));
+    MTEST_OK(MPI_Request_free(send));
+}
+
+static void receive_in_vain(MPI_Request *receive, long pid)
+{
+    MPIX_Queue queue = MPIX_QUEUE_NULL;
+    struct timespec begin, end;
+
+    await_stop(pid);
+    MTEST_OK(MPIX_Queue_init(&queue, MPIX_QUEUE_AUTO, NULL));
+    MTEST_OK(MPIX_Enqueue_start(queue, receive));
+    MTEST_OK(MPIX_Enqueue_wait(queue, receive));
+    MTEST_KIND(MPIX_Queue_wait(queue), MPIXQ_ERR_TIMEOUT); /* the watchdog */
+    (void)clock_gettime(CLOCK_MONOTONIC, &begin);
+    MTEST_OK(MPIX_Queue_free(&queue));
+    MTEST_OK(MPI_Request_free(receive));
+    use_another_pair();
+    (void)clock_gettime(CLOCK_MONOTONIC, &end);
+    MTEST_CHECK(end.tv_sec - begin.tv_sec < MOST_S);
+    MTEST_EQ(kill((pid_t)pid, SIGCONT), 0);
+}
+
+static void test_stopped(int sender)
+{
+    struct mtest_buf b;
+    MPI_Request request;
+    long pid = getpid();
+
+    mtest_buf_make(&b, MPI_BYTE, N);
+    mtest_buf_clear(&b);
+    MTEST_OK(mtest_init(mtest_rank == sender ? MTEST_SEND : MTEST_RECV, &b, 1 - mtest_rank, TAG,
+                        MPI_COMM_WORLD, &request));
+    MTEST_OK(MPIX_Match(&request));
+    MTEST_OK(MPI_Bcast(&pid, 1, MPI_LONG, sender, MPI_COMM_WORLD));
+    if (mtest_rank == sender) {
+        send_and_stop(&request);
+    } else {
+        receive_in_vain(&request, pid);
+    }
+    MTEST_OK(MPI_Barrier(MPI_COMM_WORLD));
+    use_another_pair();
+    MTEST_OK(MPI_Barrier(MPI_COMM_WORLD));
+    mtest_buf_free(&b);
+}
+
+/* The tag of such a pair is used again in vain or not: another message arrives as it is. */
+static void test_after(void)
+{
+    MPIX_Queue queue = MPIX_QUEUE_NULL;
+
+    MTEST_OK(MPIX_Queue_init(&queue, MPIX_QUEUE_AUTO, NULL));
+    for (int i = 0; i < 3; i++) {
+        mtest_exchange(__FILE__, __LINE__, queue, MPI_COMM_WORLD, 1 - mtest_rank);
+    }
+    MTEST_OK(MPIX_Queue_free(&queue));
+}
+
+int main(int argc, char *argv[])
+{
+    mtest_begin(&argc, &argv, MPI_THREAD_MULTIPLE);
+    test_stopped(0);
+    test_stopped(1);
+    test_after();
+    return mtest_end();
+}
