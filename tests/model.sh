@@ -2,10 +2,10 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # Copyright (c) 2026 the mpix-queue authors
 #
-# model.sh cxi|ipc|partitions - the protocol of doc/cxi.md, or of src/ipc, or partitioned requests,
-# as doc/model/cxi.pml, cxi_eager.pml and cxi_shares.pml, or ipc.pml, or partitions.pml, have it,
-# holds for all interleavings; and with any one of its rules broken it does not, so that the checks
-# are known to see something
+# model.sh cxi|ipc|partitions|tally - the protocol of doc/cxi.md, or of src/ipc, or partitioned
+# requests, or starts that a GPU counts for the host, as doc/model/cxi.pml, cxi_eager.pml and
+# cxi_shares.pml, or ipc.pml, or partitions.pml, or tally.pml, have it, holds for all interleavings;
+# and with any one of its rules broken it does not, so that the checks are known to see something
 set -u
 if ! command -v spin >/dev/null; then
     echo "skip: there is no spin"
@@ -191,6 +191,17 @@ search_partitions()
     done
 }
 
+search_tally()
+{
+    local rule
+    expect 0 -DROUNDS=4
+    expect 0 -DROUNDS=4 -DFAILURES
+    for rule in ENTER BEGUN WAITED BY DONE DRIVE WORD FREE; do
+        expect 1 "-DBREAK_$rule"
+    done
+    expect 1 -DFAILURES -DBREAK_HALT
+}
+
 case $channel in
 cxi)
     channel_level=1
@@ -202,6 +213,7 @@ cxi)
     ;;
 ipc) channel_level=0; search_ipc ;;
 partitions) channel_level=1; search_partitions ;;
+tally) channel_level=0; search_tally ;;
 *) exit 99 ;;
 esac
 exit $failed
