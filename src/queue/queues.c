@@ -20,6 +20,7 @@
 #include "util/backoff.h"
 #include "util/lock.h"
 #include "util/log.h"
+#include "util/patience.h"
 #include "util/trace.h"
 
 enum { LIVE = 0x6d717571 };
@@ -205,21 +206,33 @@ static bool is_complete(struct mpixq_request *req)
     return mpixq_pair_is_complete(&req->pair);
 }
 
-/* A program may know from its stream that a GPU is there; then a thread of ours is about to be. */
-static bool has_passed(struct mpixq_queue *queue, uint64_t ticket)
+/* A program may know from its stream that a GPU is there; then a thread of ours is about to be, but
+ * what a failed queue has left need not end. */
+static bool follows_soon(struct mpixq_queue *queue, uint64_t ticket)
 {
+    enum { PATIENCE_NS = 500000000 };
     const struct mpixq_stream_ops *ops = queue->stream->ops;
+    struct mpixq_patience patience;
     struct mpixq_backoff backoff;
 
+    mpixq_patience_begin(&patience, mpixq_now_ns(), PATIENCE_NS);
     mpixq_backoff_begin(&backoff);
     while (!ops->passed(queue->stream, ticket)) {
-        if (!ops->is_ahead(queue->stream, ticket) || mpixq_queue_has_failed(queue)) {
+        if (mpixq_queue_has_failed(queue) && !mpixq_patience_goes_on(&patience, mpixq_now_ns())) {
             return false;
         }
         mpixq_match_advance();
         mpixq_backoff_pause(&backoff);
     }
     return true;
+}
+
+static bool has_passed(struct mpixq_queue *queue, uint64_t ticket)
+{
+    const struct mpixq_stream_ops *ops = queue->stream->ops;
+
+    return ops->passed(queue->stream, ticket) ||
+           (ops->is_ahead(queue->stream, ticket) && follows_soon(queue, ticket));
 }
 
 /* The stream has passed the last operation of the request. Of a pair whose starts its GPU counts

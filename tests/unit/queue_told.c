@@ -14,6 +14,7 @@
 
 #include "match/match_internal.h"
 #include "core/queue.h"
+#include "stream/stream.h"
 #include "request.h"
 
 /* Of a link from this process to itself, which is served by the channel self. */
@@ -154,6 +155,41 @@ static void error_of_mpi_names_the_peer(void **state)
     }
 }
 
+static const struct mpixq_stream_ops *real_ops;
+static int n_late;
+
+static bool passed_late(const struct mpixq_stream *stream, uint64_t ticket)
+{
+    return --n_late < 0 && real_ops->passed(stream, ticket);
+}
+
+static bool is_there(const struct mpixq_stream *stream, uint64_t ticket)
+{
+    (void)stream;
+    (void)ticket;
+    return true;
+}
+
+/* A GPU has passed all, which the program may know, and the thread that follows it comes later. */
+static void failed_is_free_once_the_thread_follows(void **state)
+{
+    struct mpixq_stream *stream = ((struct mpixq_queue *)queue)->stream;
+    struct mpixq_stream_ops ops = *stream->ops;
+
+    (void)state;
+    assert_int_equal(MPIXQ_Enqueue_start(queue, &ends[FIRST][RECEIVE]), MPI_SUCCESS);
+    tell(id_of(ends[FIRST][RECEIVE]));
+    assert_comm(MPIXQ_Queue_wait(queue));
+    real_ops = stream->ops;
+    ops.passed = passed_late;
+    ops.is_ahead = is_there;
+    n_late = 100;
+    stream->ops = &ops;
+    unmake(FIRST);
+    stream->ops = real_ops;
+    make(FIRST);
+}
+
 /* One thread starts what another one hears to have failed. */
 static struct {
     atomic_int round;
@@ -232,6 +268,7 @@ static int run(void)
         cmocka_unit_test_setup_teardown(pending_is_the_queues, set_up, tear_down),
         cmocka_unit_test_setup_teardown(started_is_the_queues, set_up, tear_down),
         cmocka_unit_test_setup_teardown(error_of_mpi_names_the_peer, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(failed_is_free_once_the_thread_follows, set_up, tear_down),
         cmocka_unit_test_setup_teardown(start_meets_failure, set_up, tear_down),
     };
 
