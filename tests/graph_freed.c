@@ -3,7 +3,8 @@
  *
  * Requests that are freed right after their replay, when the stream was synchronized and the graph
  * destroyed, before a thread of the library has seen that they were started. What takes the place
- * of a receive then waits for its own sender. Two ranks, with MTEST_STREAM and MTEST_BUFFER.
+ * of a receive then waits for its own sender. And one that is freed beside a replay of another.
+ * Two ranks, with MTEST_STREAM and MTEST_BUFFER.
  *
  *     graph_freed [lives]   so many requests, one after the other; 15 unless told otherwise
  */
@@ -106,6 +107,52 @@ static void take_its_place(int life, int seed)
     }
 }
 
+static void transfer(struct mtest_buf *b, MPI_Request *r, int seed)
+{
+    MTEST_OK(MPIX_Enqueue_start(side.queue, r));
+    MTEST_OK(MPIX_Enqueue_wait(side.queue, r));
+    gpu_lanes_side_finish(&side);
+    if (mtest_rank == 1) {
+        MTEST_FULL(b, seed);
+    }
+}
+
+/* The message for which a replay of rank 1 waits is sent once that rank has freed another request,
+ * which lets go of memory of its peer: the GPU's library may wait there for all that GPUs do. */
+static void free_beside_replay(void)
+{
+    struct mtest_buf awaited, other;
+    MPI_Request r[2];
+    void *executable = NULL;
+
+    make(&awaited, 0, 1);
+    make(&other, 0, 2);
+    init(&awaited, 0, TAG, &r[0]);
+    init(&other, 0, TAG + 1, &r[1]);
+    MTEST_OK(MPIX_Matchall(2, r));
+    transfer(&other, &r[1], 2);
+    if (mtest_rank == 1) {
+        gpu_graph_begin(side.stream, GPU_GRAPH_GLOBAL);
+        MTEST_OK(MPIX_Enqueue_start(side.queue, &r[0]));
+        MTEST_OK(MPIX_Enqueue_wait(side.queue, &r[0]));
+        executable = gpu_graph_end_executable(side.stream);
+        gpu_graph_launch(executable, side.stream);
+        usleep(SEEN_US);
+    }
+    MTEST_OK(MPI_Request_free(&r[1]));
+    MTEST_OK(MPI_Barrier(MPI_COMM_WORLD));
+    if (mtest_rank == 0) {
+        transfer(&awaited, &r[0], 1);
+    } else {
+        gpu_lanes_side_finish(&side);
+        MTEST_FULL(&awaited, 1);
+        gpu_graph_free_executable(executable);
+    }
+    MTEST_OK(MPI_Request_free(&r[0]));
+    mtest_buf_free(&awaited);
+    mtest_buf_free(&other);
+}
+
 int main(int argc, char **argv)
 {
     int lives = argc > 1 ? atoi(argv[1]) : 15;
@@ -120,6 +167,7 @@ int main(int argc, char **argv)
         replay_and_free(3 * i);
         take_its_place(i, 3 * i + 1);
     }
+    free_beside_replay();
     for (int i = 0; i < lives; i++) {
         MTEST_OK(MPI_Request_free(&next[i].r[0]));
         MTEST_OK(MPI_Request_free(&next[i].r[1]));

@@ -427,6 +427,25 @@ bool mpixq_graphs_have_started_slow(struct mpixq_pair *pair)
     return is_under_way(atomic_load(&pair->counted)) && !mpixq_pair_has_failed(pair);
 }
 
+bool mpixq_graphs_any_wait(void)
+{
+    struct mpixq_counted *counted;
+
+    if (atomic_load(&mpixq_graphs_made.n_counted) == 0) {
+        return false;
+    }
+    mpixq_lock_acquire(&mpixq_graphs_made.lock);
+    DL_FOREACH(mpixq_graphs_made.counted, counted)
+    {
+        if (!counted->is_halted && !is_still_at_rest(counted) &&
+            mpixq_graphs_have_started(counted->pair)) {
+            break;
+        }
+    }
+    mpixq_lock_release(&mpixq_graphs_made.lock);
+    return counted != NULL;
+}
+
 /* The end. */
 
 void mpixq_graphs_stop(struct mpixq_pair *pair)
@@ -465,6 +484,7 @@ void mpixq_graphs_close(void)
     mpixq_lock_acquire(&mpixq_graphs_made.lock);
     DL_FOREACH(mpixq_graphs_made.counted, counted)
     {
+        counted->is_halted = true;
         counted->pair->channel->graphs->halt(counted->pair);
         if (counted->tally != NULL) {
             mpixq_tally_close(counted->pair); /* no thread drives it any more */

@@ -116,6 +116,9 @@ static inline bool mpixq_graphs_keep_started(struct mpixq_pair *pair)
 /* Does any graph have it, or a handle? Any thread. */
 bool mpixq_graphs_have(const struct mpixq_pair *pair);
 
+/* Is any start that a GPU counts under way, as far as it has come? As mpixq_graphs_look. */
+bool mpixq_graphs_any_wait(void);
+
 /* Look at the words of all. Any thread that holds no lock that comes after that of graphs. */
 void mpixq_graphs_look(void);
 /* Who looks with it at what has no pairs. */

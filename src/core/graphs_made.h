@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright (c) 2026 the mpix-queue authors
  *
- * What graphs.c knows, and graph_handles.c too: nobody else.
+ * What graphs.c knows, and the other files whose names begin so: nobody else.
  */
 #ifndef MPIXQ_GRAPHS_MADE_H
 #define MPIXQ_GRAPHS_MADE_H

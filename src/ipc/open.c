@@ -405,7 +405,7 @@ static void close_unused(void)
     struct ipc_import *import;
 
     let_go_of_gone();
-    if (!mpixq_streams_hold_waits()) {
+    if (!mpixq_streams_hold_frees()) {
         return;
     }
     while ((import = take_unused(false)) != NULL) {

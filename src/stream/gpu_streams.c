@@ -14,6 +14,7 @@ static struct {
     struct mpixq_lock lock;
     struct gpu_stream *first;
     atomic_int holders; /* threads that hold waits back */
+    _Atomic(mpixq_streams_waiter *) waiter;
 } streams = {.lock = MPIXQ_LOCK_INITIALIZER(MPIXQ_RANK_GPU_STREAMS)};
 
 void mpixq_gpu_stream_note(struct gpu_stream *stream, const char *text)
@@ -64,6 +65,18 @@ bool mpixq_streams_hold_waits(void)
         return false;
     }
     return true;
+}
+
+bool mpixq_streams_hold_frees(void)
+{
+    mpixq_streams_waiter *waits = atomic_load(&streams.waiter);
+
+    return (waits == NULL || !waits()) && mpixq_streams_hold_waits();
+}
+
+void mpixq_streams_ask(mpixq_streams_waiter *waits)
+{
+    atomic_store(&streams.waiter, waits);
 }
 
 void mpixq_streams_let_waits(void)

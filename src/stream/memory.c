@@ -453,7 +453,7 @@ void mpixq_memory_unmake(struct mpixq_made *made)
     if (made->gpu == NULL) {
         return;
     }
-    if (mpixq_streams_hold_waits()) {
+    if (mpixq_streams_hold_frees()) {
         free_kept();
         free_block(made);
         mpixq_streams_let_waits();
@@ -473,7 +473,7 @@ void mpixq_memory_unmake_later(struct mpixq_made *made)
 
 void mpixq_memory_tidy(void)
 {
-    if (mpixq_streams_hold_waits()) {
+    if (mpixq_streams_hold_frees()) {
         free_kept();
         mpixq_streams_let_waits();
     }
