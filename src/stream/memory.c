@@ -433,10 +433,9 @@ bool mpixq_memory_make(const char *kind, void *place, size_t bytes, struct mpixq
     *refusal = (struct mpixq_refusal){
         .error = MPIXQ_E_NO_MEMORY,
         .why = "a wait is pending on a stream, and to allocate memory might wait for it"};
+    mpixq_memory_tidy();
     alone = mpixq_streams_hold_waits();
-    if (alone) {
-        free_kept();
-    } else if (!gpu->at_once) {
+    if (!alone && !gpu->at_once) {
         return false;
     }
     code = take(&block);
