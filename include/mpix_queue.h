@@ -12,9 +12,9 @@
  *     MPIX_Queue_wait                     the host waits for everything that was enqueued
  *     MPI_Request_free, MPIX_Queue_free
  *
- * Names. The library exports MPIXQ_ names, each with a PMPIXQ_ profiling twin. This header spells
- * them MPIX_ through macros, as in MPIX_Queue and MPIX_Match, unless MPIX_QUEUE_NO_ALIASES is
- * defined (some MPI libraries declare MPIX_Queue themselves, with another meaning). With
+ * Names. The library exports MPIXQ_ names, each also with a PMPIXQ_ profiling name. This header
+ * spells them MPIX_ through macros, as in MPIX_Queue and MPIX_Match, unless MPIX_QUEUE_NO_ALIASES
+ * is defined (some MPI libraries declare MPIX_Queue themselves, with another meaning). With
  * MPIX_QUEUE_MPI_NAMES defined it offers the spellings MPI_Queue, MPI_Match, ... as well.
  *
  * Errors. Every function returns MPI_SUCCESS or an MPI error code. A call that fails invokes one
@@ -482,7 +482,7 @@ MPIXQ_PUBLIC int MPIXQ_Host_stream_synchronize(MPIXQ_Host_stream stream);
  */
 MPIXQ_PUBLIC int MPIXQ_Host_stream_query(MPIXQ_Host_stream stream, int *flag);
 
-/* ---- Profiling twins: second names of the same functions, for tools that define the first --- */
+/* ---- Profiling names: second names of the same functions, for tools that define the first --- */
 
 MPIXQ_PUBLIC int PMPIXQ_Get_version(int *major, int *minor, int *patch);
 MPIXQ_PUBLIC int PMPIXQ_Error_kind(int errorcode, int *kind);

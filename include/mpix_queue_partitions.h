@@ -158,7 +158,7 @@ MPIXQ_PUBLIC int MPIXQ_Parrived(MPI_Request request, int partition, int *flag);
  */
 MPIXQ_PUBLIC int MPIXQ_Pbuf_prepare(MPI_Request request);
 
-/* ---- Profiling twins ------------------------------------------------------------------------ */
+/* ---- Profiling names ------------------------------------------------------------------------ */
 
 MPIXQ_PUBLIC int PMPIXQ_Psend_init(const void *buf, int partitions, MPI_Count count,
                                    MPI_Datatype datatype, int dest, int tag, MPI_Comm comm,

@@ -272,7 +272,7 @@ MPIXQ_PUBLIC int MPIXQ_Enqueue_plan_start(MPIXQ_Queue queue, MPIXQ_Plan plan);
 MPIXQ_PUBLIC int MPIXQ_Enqueue_signal_wait(MPIXQ_Queue queue, MPIXQ_Signal sig);
 MPIXQ_PUBLIC int MPIXQ_Enqueue_signal_reset(MPIXQ_Queue queue, MPIXQ_Signal sig);
 
-/* ---- Profiling twins ------------------------------------------------------------------------ */
+/* ---- Profiling names ------------------------------------------------------------------------ */
 
 MPIXQ_PUBLIC int PMPIXQ_Window_create(void *base, MPI_Aint bytes, MPI_Comm comm, MPI_Info info,
                                       MPIXQ_Window *win);

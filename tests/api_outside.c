@@ -2,7 +2,7 @@
  * Copyright (c) 2026 the mpix-queue authors
  *
  * Before MPI_Init and after MPI_Finalize every function returns MPI_ERR_OTHER and does nothing; the
- * version can be asked for at any time. The profiling twins are the same functions.
+ * version can be asked for at any time. The profiling names are the same functions.
  */
 #include "mtest.h"
 
@@ -108,8 +108,8 @@ static void call_everything(void)
     MTEST_CHECK(match == MPI_REQUEST_NULL && info == MPI_INFO_NULL);
 }
 
-/* The twins do the work too. */
-static void use_twins(void)
+/* The profiling names do the work too. */
+static void use_profiling_names(void)
 {
     MPIX_Host_stream stream = MPIX_HOST_STREAM_NULL, told = MPIX_HOST_STREAM_NULL;
     MPIX_Queue queue = MPIX_QUEUE_NULL;
@@ -159,7 +159,7 @@ int main(int argc, char **argv)
 
     call_everything();
     mtest_begin(&argc, &argv, MPI_THREAD_MULTIPLE);
-    use_twins();
+    use_profiling_names();
     code = mtest_end();
     call_everything();
     return mtest_failures() > 0 ? 1 : code;

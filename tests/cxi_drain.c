@@ -60,15 +60,15 @@ static void watch(bool watches)
     }
 }
 
-/* A kernel copies all of them, and nothing else does; or the host all. Of what goes by a twin the
- * stream copies each then. */
+/* A kernel copies all of them, and nothing else does; or the host all. Of what goes by a staging
+ * buffer the stream copies each then. */
 static void expect_copies(long n, long n_empty)
 {
-    long in_twin = mtest_gpu_memory() == MTEST_DEVICE ? n - n_empty : 0;
+    long is_staged = mtest_gpu_memory() == MTEST_DEVICE ? n - n_empty : 0;
 
     if (is_counted) {
         MTEST_EQ(atomic_exchange(&drains, 0), by_kernel ? n : 0);
-        MTEST_EQ(atomic_exchange(&drain_copies, 0), by_kernel ? 0 : in_twin);
+        MTEST_EQ(atomic_exchange(&drain_copies, 0), by_kernel ? 0 : is_staged);
     }
 }
 
@@ -132,7 +132,7 @@ static void test_many(void)
     }
 }
 
-/* Of starts by the queue and by the host, who may start nothing that has a twin. */
+/* Of starts by the queue and by the host, who may start nothing that has a staging buffer. */
 static void test_turns(void)
 {
     struct pair p;

@@ -202,7 +202,8 @@ static void judge(enum freezer_state state, int rounds, bool expects_cpu)
     MTEST_EQ(stores, (1 + nics) * ROUNDS);
 }
 
-/* Two more where senders tell, as they do if receives are in memory of a GPU, without twins. */
+/* Two more where senders tell, as they do if receives are in memory of a GPU, without staging
+ * buffers. */
 static long posts_of_round(void)
 {
     return is_in_gpu() ? 9 : 7;

@@ -5,7 +5,7 @@
  * its waits have completed: at once requests are free and the queue is idle. The peer comes late,
  * so that threads of the library that wait beside the GPU are asleep when it goes on.
  *
- * With the argument "host" MPI_Start follows, which takes requests without twins.
+ * With the argument "host" MPI_Start follows, which takes requests without staging buffers.
  */
 #include <string.h>
 #include <time.h>

@@ -31,7 +31,7 @@ struct gpu_lanes {
 /* Are there graphs? If not, the test is skipped; another number of ranks is a failure. Sets the
  * device of the rank. */
 bool gpu_lanes_can_run(int ranks);
-/* May the host start them? Not if their data goes by a twin in memory of the host. */
+/* May the host start them? Not if their data goes by a staging buffer. */
 bool gpu_lanes_host_starts(void);
 
 /* A queue on a stream of its own. */

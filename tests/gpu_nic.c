@@ -378,7 +378,7 @@ static void test_imatch_many(void)
 }
 
 /* The buffer of the receive, which is the first, is registered, and then cannot be used. It has a
- * twin, unless MPI takes it. */
+ * staging buffer, unless MPI takes it. */
 static void test_refusal(void)
 {
     enum { ERROR = 1 };

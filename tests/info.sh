@@ -257,7 +257,7 @@ cxi()
     look 0 "$program"
     says serves "HIP memory, same node" ipc
     says serves "HIP memory, other node" cxi
-    says fabric "memory of GPUs" "by twins: no GPU's library promises .*"
+    says fabric "memory of GPUs" "by staging buffers: no GPU's library promises .*"
     MPIXQ_CXI_GPU=direct look 0 "$program"
     says fabric "memory of GPUs" "can be registered"
     same_json "$program"

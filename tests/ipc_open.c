@@ -116,9 +116,9 @@ static void test(int step, enum way way, int which_of_first)
     end(&p);
 }
 
-/* Words of its own, those that graphs count in, and twins, of which the last pair's may not be
- * given back yet, are registered as well, and kept: nothing but what belongs to the peer is from
- * here on. */
+/* Words of its own, those that graphs count in, and staging buffers, of which the last pair's may
+ * not be given back yet, are registered as well, and kept: nothing but what belongs to the peer is
+ * from here on. */
 static void register_own(void)
 {
     MPIX_Queue queue = MPIX_QUEUE_NULL;

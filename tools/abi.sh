@@ -13,8 +13,8 @@ what=${1-} library=${2-} include=${3-}
 [ -f "$library" ] && [ -f "$include/mpix_queue.h" ] ||
     { echo "usage: abi.sh describe|names LIBRARY INCLUDE" >&2; exit 1; }
 
-# Where the sources were is no part of it. Calls of MPI look as MPI says, and the twins and the
-# names for Fortran are other names of the same functions.
+# Where the sources were is no part of it. Calls of MPI look as MPI says, and the profiling names
+# and those for Fortran are other names of the same functions.
 describe()
 {
     local suppressions

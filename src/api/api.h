@@ -15,7 +15,7 @@
  * well, weakly, so that a profiling tool may define MPIXQ_name and call PMPIXQ_name. The alias must
  * stand in the file that defines the function; the prototype in mpix_queue.h makes it visible.
  */
-#define MPIXQ_TWIN(name)                                                                           \
+#define MPIXQ_PROFILED(name)                                                                       \
     extern __typeof__(PMPIXQ_##name) MPIXQ_##name __attribute__((weak, alias("PMPIXQ_" #name)))
 
 /* First thing in a public function: may it work now, in this thread? An MPI code; error

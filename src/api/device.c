@@ -36,7 +36,7 @@ int PMPIXQ_Device_request_create(int count, MPI_Request requests[], MPIXQ_Queue 
     rc = mpixq_device_create(queue, count, requests, handles, &fault);
     return mpixq_fault_raise_code(&call, &fault, rc);
 }
-MPIXQ_TWIN(Device_request_create);
+MPIXQ_PROFILED(Device_request_create);
 
 int PMPIXQ_Device_request_free(int count, MPIXQ_Device_request handles[])
 {
@@ -56,4 +56,4 @@ int PMPIXQ_Device_request_free(int count, MPIXQ_Device_request handles[])
     rc = mpixq_device_free(count, handles, &fault);
     return mpixq_fault_raise_code(&call, &fault, rc);
 }
-MPIXQ_TWIN(Device_request_free);
+MPIXQ_PROFILED(Device_request_free);

@@ -29,7 +29,7 @@ int PMPIXQ_Device_transfer_init(const MPIXQ_Blk *local, const MPIXQ_Blk *remote,
     return mpixq_fault_raise_code(&call, &MPIXQ_FAULT_NONE,
                                   mpixq_rma_device_transfer(local, remote, transfer));
 }
-MPIXQ_TWIN(Device_transfer_init);
+MPIXQ_PROFILED(Device_transfer_init);
 
 int PMPIXQ_Device_signal_init(MPIXQ_Signal sig, MPIXQ_Device_signal *signal, int abi)
 {
@@ -50,7 +50,7 @@ int PMPIXQ_Device_signal_init(MPIXQ_Signal sig, MPIXQ_Device_signal *signal, int
     }
     return mpixq_fault_raise_code(&call, &MPIXQ_FAULT_NONE, mpixq_rma_device_signal(sig, signal));
 }
-MPIXQ_TWIN(Device_signal_init);
+MPIXQ_PROFILED(Device_signal_init);
 
 int PMPIXQ_Device_window_ptr(MPIXQ_Window win, int rank, void *base)
 {
@@ -75,4 +75,4 @@ int PMPIXQ_Device_window_ptr(MPIXQ_Window win, int rank, void *base)
     memcpy(base, &found, sizeof found); /* of a type that the caller has chosen */
     return MPI_SUCCESS;
 }
-MPIXQ_TWIN(Device_window_ptr);
+MPIXQ_PROFILED(Device_window_ptr);

@@ -106,7 +106,7 @@ int PMPIXQ_Enqueue_startall(MPIXQ_Queue queue, int count, MPI_Request requests[]
 
     return start(&call, queue, count, requests);
 }
-MPIXQ_TWIN(Enqueue_startall);
+MPIXQ_PROFILED(Enqueue_startall);
 
 int PMPIXQ_Enqueue_waitall(MPIXQ_Queue queue, int count, MPI_Request requests[])
 {
@@ -114,7 +114,7 @@ int PMPIXQ_Enqueue_waitall(MPIXQ_Queue queue, int count, MPI_Request requests[])
 
     return wait(&call, queue, count, requests);
 }
-MPIXQ_TWIN(Enqueue_waitall);
+MPIXQ_PROFILED(Enqueue_waitall);
 
 int PMPIXQ_Enqueue_start(MPIXQ_Queue queue, MPI_Request *request)
 {
@@ -122,7 +122,7 @@ int PMPIXQ_Enqueue_start(MPIXQ_Queue queue, MPI_Request *request)
 
     return start(&call, queue, 1, request);
 }
-MPIXQ_TWIN(Enqueue_start);
+MPIXQ_PROFILED(Enqueue_start);
 
 int PMPIXQ_Enqueue_wait(MPIXQ_Queue queue, MPI_Request *request)
 {
@@ -130,4 +130,4 @@ int PMPIXQ_Enqueue_wait(MPIXQ_Queue queue, MPI_Request *request)
 
     return wait(&call, queue, 1, request);
 }
-MPIXQ_TWIN(Enqueue_wait);
+MPIXQ_PROFILED(Enqueue_wait);

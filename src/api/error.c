@@ -12,4 +12,4 @@ int PMPIXQ_Error_kind(int errorcode, int *kind)
     *kind = mpixq_error_kind(errorcode);
     return MPI_SUCCESS;
 }
-MPIXQ_TWIN(Error_kind);
+MPIXQ_PROFILED(Error_kind);

@@ -26,7 +26,7 @@ int PMPIXQ_Host_stream_create(MPIXQ_Host_stream *stream)
     *stream = created;
     return MPI_SUCCESS;
 }
-MPIXQ_TWIN(Host_stream_create);
+MPIXQ_PROFILED(Host_stream_create);
 
 /* The start of each function on a live stream. */
 static int enter(const struct mpixq_call *call, MPIXQ_Host_stream stream)
@@ -68,7 +68,7 @@ int PMPIXQ_Host_stream_destroy(MPIXQ_Host_stream *stream)
     *stream = MPIXQ_HOST_STREAM_NULL;
     return MPI_SUCCESS;
 }
-MPIXQ_TWIN(Host_stream_destroy);
+MPIXQ_PROFILED(Host_stream_destroy);
 
 int PMPIXQ_Host_stream_launch(MPIXQ_Host_stream stream, void (*fn)(void *), void *arg)
 {
@@ -84,7 +84,7 @@ int PMPIXQ_Host_stream_launch(MPIXQ_Host_stream stream, void (*fn)(void *), void
     mpixq_host_stream_launch(stream, fn, arg);
     return MPI_SUCCESS;
 }
-MPIXQ_TWIN(Host_stream_launch);
+MPIXQ_PROFILED(Host_stream_launch);
 
 int PMPIXQ_Host_stream_synchronize(MPIXQ_Host_stream stream)
 {
@@ -96,7 +96,7 @@ int PMPIXQ_Host_stream_synchronize(MPIXQ_Host_stream stream)
     }
     return rc;
 }
-MPIXQ_TWIN(Host_stream_synchronize);
+MPIXQ_PROFILED(Host_stream_synchronize);
 
 int PMPIXQ_Host_stream_query(MPIXQ_Host_stream stream, int *flag)
 {
@@ -112,4 +112,4 @@ int PMPIXQ_Host_stream_query(MPIXQ_Host_stream stream, int *flag)
     *flag = mpixq_host_stream_is_idle(stream);
     return MPI_SUCCESS;
 }
-MPIXQ_TWIN(Host_stream_query);
+MPIXQ_PROFILED(Host_stream_query);

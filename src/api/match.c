@@ -162,7 +162,7 @@ int PMPIXQ_Matchall(int count, MPI_Request requests[])
 
     return match(&call, count, requests, MPI_INFO_NULL);
 }
-MPIXQ_TWIN(Matchall);
+MPIXQ_PROFILED(Matchall);
 
 int PMPIXQ_Matchall_info(int count, MPI_Request requests[], MPI_Info info)
 {
@@ -170,7 +170,7 @@ int PMPIXQ_Matchall_info(int count, MPI_Request requests[], MPI_Info info)
 
     return match(&call, count, requests, info);
 }
-MPIXQ_TWIN(Matchall_info);
+MPIXQ_PROFILED(Matchall_info);
 
 int PMPIXQ_Match(MPI_Request *request)
 {
@@ -178,7 +178,7 @@ int PMPIXQ_Match(MPI_Request *request)
 
     return match(&call, 1, request, MPI_INFO_NULL);
 }
-MPIXQ_TWIN(Match);
+MPIXQ_PROFILED(Match);
 
 static int begin(const struct mpixq_call *call, int count, MPI_Request requests[], MPI_Info info,
                  MPI_Request *match)
@@ -225,7 +225,7 @@ int PMPIXQ_Imatchall(int count, MPI_Request requests[], MPI_Request *match)
 
     return match_later(&call, count, requests, MPI_INFO_NULL, match);
 }
-MPIXQ_TWIN(Imatchall);
+MPIXQ_PROFILED(Imatchall);
 
 int PMPIXQ_Imatchall_info(int count, MPI_Request requests[], MPI_Info info, MPI_Request *match)
 {
@@ -233,7 +233,7 @@ int PMPIXQ_Imatchall_info(int count, MPI_Request requests[], MPI_Info info, MPI_
 
     return match_later(&call, count, requests, info, match);
 }
-MPIXQ_TWIN(Imatchall_info);
+MPIXQ_PROFILED(Imatchall_info);
 
 int PMPIXQ_Imatch(MPI_Request *request, MPI_Request *match)
 {
@@ -241,7 +241,7 @@ int PMPIXQ_Imatch(MPI_Request *request, MPI_Request *match)
 
     return match_later(&call, 1, request, MPI_INFO_NULL, match);
 }
-MPIXQ_TWIN(Imatch);
+MPIXQ_PROFILED(Imatch);
 
 int PMPIXQ_Is_matched(MPI_Request request, int *flag)
 {
@@ -266,4 +266,4 @@ int PMPIXQ_Is_matched(MPI_Request request, int *flag)
                             mpixq_request_state(req) != MPIXQ_MATCHING);
     return MPI_SUCCESS;
 }
-MPIXQ_TWIN(Is_matched);
+MPIXQ_PROFILED(Is_matched);

@@ -101,7 +101,7 @@ int PMPIXQ_Psend_init(const void *buf, int partitions, MPI_Count count, MPI_Data
 
     return make(&call, &args, partitions, count, comm, info, request);
 }
-MPIXQ_TWIN(Psend_init);
+MPIXQ_PROFILED(Psend_init);
 
 int PMPIXQ_Precv_init(void *buf, int partitions, MPI_Count count, MPI_Datatype datatype, int source,
                       int tag, MPI_Comm comm, MPI_Info info, MPI_Request *request)
@@ -114,7 +114,7 @@ int PMPIXQ_Precv_init(void *buf, int partitions, MPI_Count count, MPI_Datatype d
 
     return make(&call, &args, partitions, count, comm, info, request);
 }
-MPIXQ_TWIN(Precv_init);
+MPIXQ_PROFILED(Precv_init);
 
 static int fail_at(const struct mpixq_call *call, const struct mpixq_request *req,
                    enum mpixq_error error)
@@ -171,7 +171,7 @@ int PMPIXQ_Pready(int partition, MPI_Request request)
 
     return rc != MPI_SUCCESS ? rc : ready(&call, request, partition, 1, NULL);
 }
-MPIXQ_TWIN(Pready);
+MPIXQ_PROFILED(Pready);
 
 int PMPIXQ_Pready_range(int partition_low, int partition_high, MPI_Request request)
 {
@@ -189,7 +189,7 @@ int PMPIXQ_Pready_range(int partition_low, int partition_high, MPI_Request reque
     }
     return ready(&call, request, partition_low, partition_high - partition_low + 1, NULL);
 }
-MPIXQ_TWIN(Pready_range);
+MPIXQ_PROFILED(Pready_range);
 
 int PMPIXQ_Pready_list(int length, const int array_of_partitions[], MPI_Request request)
 {
@@ -205,7 +205,7 @@ int PMPIXQ_Pready_list(int length, const int array_of_partitions[], MPI_Request 
     }
     return ready(&call, request, 0, length, length > 0 ? array_of_partitions : &none);
 }
-MPIXQ_TWIN(Pready_list);
+MPIXQ_PROFILED(Pready_list);
 
 /* Of the request, with which nothing else is wrong. */
 static int look_arrived(const struct mpixq_call *call, struct mpixq_request *req, int partition,
@@ -260,7 +260,7 @@ int PMPIXQ_Parrived(MPI_Request request, int partition, int *flag)
     }
     return look_arrived(&call, req, partition, flag);
 }
-MPIXQ_TWIN(Parrived);
+MPIXQ_PROFILED(Parrived);
 
 /* Is there nothing more to wait for? */
 static bool is_prepared(struct mpixq_request *req, uint64_t start)
@@ -303,4 +303,4 @@ int PMPIXQ_Pbuf_prepare(MPI_Request request)
     return is_started(req) ? await_prepared(&call, req)
                            : fail_at(&call, req, MPIXQ_E_PARTITION_INACTIVE);
 }
-MPIXQ_TWIN(Pbuf_prepare);
+MPIXQ_PROFILED(Pbuf_prepare);

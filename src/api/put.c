@@ -42,7 +42,7 @@ int PMPIXQ_Put(const MPIXQ_Blk *local, const MPIXQ_Blk *remote)
 
     return rc ? rc : report(&call, mpixq_rma_put(local, remote));
 }
-MPIXQ_TWIN(Put);
+MPIXQ_PROFILED(Put);
 
 int PMPIXQ_Get(const MPIXQ_Blk *local, const MPIXQ_Blk *remote)
 {
@@ -51,7 +51,7 @@ int PMPIXQ_Get(const MPIXQ_Blk *local, const MPIXQ_Blk *remote)
 
     return rc ? rc : report(&call, mpixq_rma_get(local, remote));
 }
-MPIXQ_TWIN(Get);
+MPIXQ_PROFILED(Get);
 
 int PMPIXQ_Plan_create(int count, const MPIXQ_Blk local[], const MPIXQ_Blk remote[],
                        MPIXQ_Plan *plan)
@@ -73,7 +73,7 @@ int PMPIXQ_Plan_create(int count, const MPIXQ_Blk local[], const MPIXQ_Blk remot
     }
     return report(&call, mpixq_rma_plan_create(count, local, remote, plan));
 }
-MPIXQ_TWIN(Plan_create);
+MPIXQ_PROFILED(Plan_create);
 
 int PMPIXQ_Plan_start(MPIXQ_Plan plan)
 {
@@ -82,7 +82,7 @@ int PMPIXQ_Plan_start(MPIXQ_Plan plan)
 
     return rc ? rc : report(&call, mpixq_rma_plan_start(plan));
 }
-MPIXQ_TWIN(Plan_start);
+MPIXQ_PROFILED(Plan_start);
 
 int PMPIXQ_Plan_free(MPIXQ_Plan *plan)
 {
@@ -105,7 +105,7 @@ int PMPIXQ_Plan_free(MPIXQ_Plan *plan)
     }
     return rc;
 }
-MPIXQ_TWIN(Plan_free);
+MPIXQ_PROFILED(Plan_free);
 
 /* ---- Enqueued ------------------------------------------------------------------------------- */
 
@@ -127,7 +127,7 @@ int PMPIXQ_Enqueue_put(MPIXQ_Queue queue, const MPIXQ_Blk *local, const MPIXQ_Bl
     rc = mpixq_rma_enqueue_put(queue, local, remote, &fault);
     return mpixq_fault_raise_code(&call, &fault, rc);
 }
-MPIXQ_TWIN(Enqueue_put);
+MPIXQ_PROFILED(Enqueue_put);
 
 int PMPIXQ_Enqueue_plan_start(MPIXQ_Queue queue, MPIXQ_Plan plan)
 {
@@ -142,7 +142,7 @@ int PMPIXQ_Enqueue_plan_start(MPIXQ_Queue queue, MPIXQ_Plan plan)
     rc = mpixq_rma_enqueue_plan(queue, plan, &fault);
     return mpixq_fault_raise_code(&call, &fault, rc);
 }
-MPIXQ_TWIN(Enqueue_plan_start);
+MPIXQ_PROFILED(Enqueue_plan_start);
 
 typedef int enqueue_fn(struct mpixq_queue *, struct mpixq_signal *, struct mpixq_fault *);
 
@@ -169,7 +169,7 @@ int PMPIXQ_Enqueue_signal_wait(MPIXQ_Queue queue, MPIXQ_Signal sig)
 
     return enqueue_signal(&call, queue, sig, mpixq_rma_enqueue_wait);
 }
-MPIXQ_TWIN(Enqueue_signal_wait);
+MPIXQ_PROFILED(Enqueue_signal_wait);
 
 int PMPIXQ_Enqueue_signal_reset(MPIXQ_Queue queue, MPIXQ_Signal sig)
 {
@@ -177,4 +177,4 @@ int PMPIXQ_Enqueue_signal_reset(MPIXQ_Queue queue, MPIXQ_Signal sig)
 
     return enqueue_signal(&call, queue, sig, mpixq_rma_enqueue_reset);
 }
-MPIXQ_TWIN(Enqueue_signal_reset);
+MPIXQ_PROFILED(Enqueue_signal_reset);

@@ -53,7 +53,7 @@ int PMPIXQ_Queue_init_info(MPIXQ_Queue *queue, MPIXQ_Queue_type type, void *stre
 
     return init(&call, queue, type, stream_address, info);
 }
-MPIXQ_TWIN(Queue_init_info);
+MPIXQ_PROFILED(Queue_init_info);
 
 int PMPIXQ_Queue_init(MPIXQ_Queue *queue, MPIXQ_Queue_type type, void *stream_address)
 {
@@ -61,7 +61,7 @@ int PMPIXQ_Queue_init(MPIXQ_Queue *queue, MPIXQ_Queue_type type, void *stream_ad
 
     return init(&call, queue, type, stream_address, MPI_INFO_NULL);
 }
-MPIXQ_TWIN(Queue_init);
+MPIXQ_PROFILED(Queue_init);
 
 /* The start of each function on a live queue. */
 static int enter(const struct mpixq_call *call, MPIXQ_Queue queue)
@@ -101,7 +101,7 @@ int PMPIXQ_Queue_free(MPIXQ_Queue *queue)
     }
     return rc;
 }
-MPIXQ_TWIN(Queue_free);
+MPIXQ_PROFILED(Queue_free);
 
 int PMPIXQ_Queue_wait(MPIXQ_Queue queue)
 {
@@ -117,7 +117,7 @@ int PMPIXQ_Queue_wait(MPIXQ_Queue queue)
     mpixq_range_pop();
     return rc != MPI_SUCCESS ? mpixq_fault_raise_code(&call, &fault, rc) : MPI_SUCCESS;
 }
-MPIXQ_TWIN(Queue_wait);
+MPIXQ_PROFILED(Queue_wait);
 
 int PMPIXQ_Queue_test(MPIXQ_Queue queue, int *flag)
 {
@@ -134,7 +134,7 @@ int PMPIXQ_Queue_test(MPIXQ_Queue queue, int *flag)
     rc = mpixq_queue_test(queue, flag, &fault);
     return rc != MPI_SUCCESS ? mpixq_fault_raise_code(&call, &fault, rc) : MPI_SUCCESS;
 }
-MPIXQ_TWIN(Queue_test);
+MPIXQ_PROFILED(Queue_test);
 
 int PMPIXQ_Queue_get_stream(MPIXQ_Queue queue, void *stream)
 {
@@ -152,7 +152,7 @@ int PMPIXQ_Queue_get_stream(MPIXQ_Queue queue, void *stream)
     memcpy(stream, &handle, sizeof handle); /* of a type that the caller has chosen */
     return MPI_SUCCESS;
 }
-MPIXQ_TWIN(Queue_get_stream);
+MPIXQ_PROFILED(Queue_get_stream);
 
 int PMPIXQ_Queue_get_info(MPIXQ_Queue queue, MPI_Info *info_used)
 {
@@ -167,4 +167,4 @@ int PMPIXQ_Queue_get_info(MPIXQ_Queue queue, MPI_Info *info_used)
     }
     return mpixq_queue_info(queue, info_used); /* MPI's errors: it has invoked the handler */
 }
-MPIXQ_TWIN(Queue_get_info);
+MPIXQ_PROFILED(Queue_get_info);

@@ -20,4 +20,4 @@ int PMPIXQ_Get_version(int *major, int *minor, int *patch)
     }
     return MPI_SUCCESS;
 }
-MPIXQ_TWIN(Get_version);
+MPIXQ_PROFILED(Get_version);

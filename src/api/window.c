@@ -68,7 +68,7 @@ int PMPIXQ_Window_create(void *base, MPI_Aint bytes, MPI_Comm comm, MPI_Info inf
     }
     return create(&call, &spec, bytes, comm, win);
 }
-MPIXQ_TWIN(Window_create);
+MPIXQ_PROFILED(Window_create);
 
 /* Which memory info asks for. The value, if there is one, is the caller's to free. */
 static int read_memory(const struct mpixq_call *call, MPI_Info info, char **value_p,
@@ -107,7 +107,7 @@ int PMPIXQ_Window_allocate(MPI_Aint bytes, MPI_Comm comm, MPI_Info info, void *b
     }
     return rc;
 }
-MPIXQ_TWIN(Window_allocate);
+MPIXQ_PROFILED(Window_allocate);
 
 /* The start of each function on a live window. */
 static int enter(const struct mpixq_call *call, MPIXQ_Window win)
@@ -143,7 +143,7 @@ int PMPIXQ_Window_free(MPIXQ_Window *win)
     *win = freed ? MPIXQ_WINDOW_NULL : *win;
     return report(&call, MPI_COMM_NULL, rc);
 }
-MPIXQ_TWIN(Window_free);
+MPIXQ_PROFILED(Window_free);
 
 int PMPIXQ_Window_flush(MPIXQ_Window win)
 {
@@ -158,7 +158,7 @@ int PMPIXQ_Window_flush(MPIXQ_Window win)
     mpixq_range_pop();
     return report(&call, MPI_COMM_NULL, rc);
 }
-MPIXQ_TWIN(Window_flush);
+MPIXQ_PROFILED(Window_flush);
 
 /* ---- Signals -------------------------------------------------------------------------------- */
 
@@ -178,7 +178,7 @@ int PMPIXQ_Signal_init(MPIXQ_Window win, int num_event, MPIXQ_Signal *sig)
     }
     return report(&call, MPI_COMM_NULL, mpixq_rma_signal_create(win, num_event, sig));
 }
-MPIXQ_TWIN(Signal_init);
+MPIXQ_PROFILED(Signal_init);
 
 static int enter_signal(const struct mpixq_call *call, MPIXQ_Signal sig)
 {
@@ -197,7 +197,7 @@ int PMPIXQ_Signal_reset(MPIXQ_Signal sig)
 
     return rc ? rc : report(&call, MPI_COMM_NULL, mpixq_rma_signal_reset(sig));
 }
-MPIXQ_TWIN(Signal_reset);
+MPIXQ_PROFILED(Signal_reset);
 
 int PMPIXQ_Signal_test(MPIXQ_Signal sig, int *flag)
 {
@@ -217,7 +217,7 @@ int PMPIXQ_Signal_test(MPIXQ_Signal sig, int *flag)
     }
     return rc;
 }
-MPIXQ_TWIN(Signal_test);
+MPIXQ_PROFILED(Signal_test);
 
 int PMPIXQ_Signal_wait(MPIXQ_Signal sig)
 {
@@ -232,7 +232,7 @@ int PMPIXQ_Signal_wait(MPIXQ_Signal sig)
     mpixq_range_pop();
     return report(&call, MPI_COMM_NULL, rc);
 }
-MPIXQ_TWIN(Signal_wait);
+MPIXQ_PROFILED(Signal_wait);
 
 int PMPIXQ_Signal_free(MPIXQ_Signal *sig)
 {
@@ -255,7 +255,7 @@ int PMPIXQ_Signal_free(MPIXQ_Signal *sig)
     }
     return rc;
 }
-MPIXQ_TWIN(Signal_free);
+MPIXQ_PROFILED(Signal_free);
 
 /* ---- Blocks --------------------------------------------------------------------------------- */
 
@@ -280,7 +280,7 @@ int PMPIXQ_Blk_init(MPIXQ_Window win, MPI_Aint offset, MPI_Aint bytes, MPIXQ_Sig
     return mpixq_fault_raise(&call, &MPIXQ_FAULT_NONE,
                              mpixq_rma_blk_make(win, (uint64_t)offset, (uint64_t)bytes, sig, blk));
 }
-MPIXQ_TWIN(Blk_init);
+MPIXQ_PROFILED(Blk_init);
 
 int PMPIXQ_Blk_set_signal(MPIXQ_Blk *blk, const MPIXQ_Blk *from)
 {
@@ -295,4 +295,4 @@ int PMPIXQ_Blk_set_signal(MPIXQ_Blk *blk, const MPIXQ_Blk *from)
     }
     return report(&call, MPI_COMM_NULL, mpixq_rma_blk_set_signal(blk, from));
 }
-MPIXQ_TWIN(Blk_set_signal);
+MPIXQ_PROFILED(Blk_set_signal);

@@ -81,7 +81,7 @@ static enum mpixq_error make_staging(struct mpixq_pair *pair, const char *kind, 
     enum { WIDEST = 16 };
     size_t skew = (uintptr_t)span->first % WIDEST;
     struct mpixq_staging *staging;
-    void *twin;
+    void *staged;
 
     if (!span->is_dense && !mpixq_pair_is_send(pair)) {
         return MPIXQ_E_GPU_TYPE;
@@ -93,19 +93,19 @@ static enum mpixq_error make_staging(struct mpixq_pair *pair, const char *kind, 
     }
     staging->buffer =
         (char *)staging->memory.host + skew + ((const char *)pair->message.buffer - span->first);
-    twin = (char *)staging->address + skew;
+    staged = (char *)staging->address + skew;
     staging->copy = (struct mpixq_copy){.bytes = span->bytes};
     staging->before = mpixq_pair_is_send(pair) ? &staging->copy : NULL;
     staging->after = mpixq_pair_is_send(pair) ? NULL : &staging->copy;
     staging->needs_all = !span->is_in_order;
     staging->copy.place = place;
-    staging->copy.to = mpixq_pair_is_send(pair) ? twin : span->first;
-    staging->copy.from = mpixq_pair_is_send(pair) ? span->first : twin;
+    staging->copy.to = mpixq_pair_is_send(pair) ? staged : span->first;
+    staging->copy.from = mpixq_pair_is_send(pair) ? span->first : staged;
     pair->staging = staging;
     return MPIXQ_E_NONE;
 }
 
-/* A match that came to nothing may have left a twin of another life of the place. */
+/* A match that came to nothing may have left a staging buffer of another life of the place. */
 static void note_life(struct mpixq_pair *pair, uint64_t life)
 {
     if (pair->life != life) {

@@ -45,7 +45,7 @@ static const char *words(const struct cxi_nic *nic)
 
 static const char *takes_gpus(const struct cxi_nic *nic)
 {
-    return nic->why_no_hmem == NULL ? "can be registered" : "by twins: ";
+    return nic->why_no_hmem == NULL ? "can be registered" : "by staging buffers: ";
 }
 
 static const char *or_nothing(const char *why)

@@ -173,7 +173,7 @@ static struct cxi_slots *slots_new(struct cxi_nic *nic, size_t bytes, struct cxi
 }
 
 /* What a GPU has to see to copy a message by itself. Of a buffer in its own memory, which has a
- * twin, the stream knows where it is. */
+ * staging buffer, the stream knows where it is. */
 static void find_buffer(const struct cxi_end *end, size_t bytes, struct mpixq_gpu_slots *gpu)
 {
     gpu->page = end->page;

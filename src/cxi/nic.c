@@ -167,9 +167,9 @@ static const char *open_objects(struct cxi_nic *nic, const char *gpu)
 
 static const char *no_hmem(const struct cxi_nic *nic, const char *gpus_lack)
 {
-    return !nic->quirks->has_hmem                     ? "the provider does not take it"
-           : mpixq_env.cxi_gpu == MPIXQ_CXI_GPU_TWINS ? "MPIXQ_CXI_GPU is twins"
-                                                      : gpus_lack;
+    return !nic->quirks->has_hmem                      ? "the provider does not take it"
+           : mpixq_env.cxi_gpu == MPIXQ_CXI_GPU_STAGED ? "MPIXQ_CXI_GPU is staged"
+                                                       : gpus_lack;
 }
 
 /* To post from memory that is not kept mapped, or to register it, would call the GPU's library, and

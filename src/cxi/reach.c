@@ -63,7 +63,7 @@ static struct fid_mr *region_of_gpu(struct cxi_nic *nic, struct mpixq_pair *pair
 
     why = why != NULL ? why : register_of_gpu(nic, pair, kind, &region);
     mpixq_debug("%s: the NIC %s%s", mpixq_pair_describe(pair, text, sizeof text),
-                why == NULL ? "can access its buffer itself" : "needs a twin of its buffer: ",
+                why == NULL ? "can access its buffer itself" : "needs a staging buffer: ",
                 why == NULL ? "" : why);
     return region;
 }

@@ -3,8 +3,9 @@
  *
  * Messages in parts. If one end of a pair has its buffer in memory of a GPU that MPI does not take,
  * a large message goes as several messages of MPI, with the tag of the pair and in order: while one
- * is on its way the GPUs copy others, out of the twin and into it. Both ends agree when they are
- * matched; either of them may be in memory that MPI takes, and starts all parts at once then.
+ * is on its way the GPUs copy others, out of the staging buffer and into it. Both ends agree when
+ * they are matched; either of them may be in memory that MPI takes, and starts all parts at once
+ * then.
  *
  * A start that was begun sends all its parts. If the queue fails in between, those that are left
  * are sent empty, which tells the receiver: a part of another size than agreed on ends the start.
@@ -43,8 +44,8 @@ bool mpixq_parts_agree(const struct mpixq_pair *pair, uint64_t part);
 struct mpixq_parts *mpixq_parts_create(const struct mpixq_pair *pair, uint64_t part);
 void mpixq_parts_free(struct mpixq_parts *parts);
 
-/* Start what there is to start: the next part, if a stream copies into the twin, else all. *n_p is
- * how many were started, also if one could not be. */
+/* Start what there is to start: the next part, if a stream copies into the staging buffer, else
+ * all. *n_p is how many were started, also if one could not be. */
 int mpixq_parts_start(const struct mpixq_pair *pair, int tag, MPI_Comm comm, int *n_p);
 /* Send what is left of a start that was begun as empty messages. */
 void mpixq_parts_break_off(const struct mpixq_pair *pair, int tag, MPI_Comm comm);

@@ -76,7 +76,7 @@ static void refuse_left_out(struct mpixq_request *req)
     }
 }
 
-/* Is the channel in this build, and can it reach the buffer, or its twin? */
+/* Is the channel in this build, and can it reach the buffer, or its staging buffer? */
 static bool reaches(const struct mpixq_channel *channel, const struct mpixq_request *req,
                     const char **why_p)
 {

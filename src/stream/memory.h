@@ -14,9 +14,9 @@
 #include "stream.h"
 #include "util/near.h"
 
-/* What lies in memory of a GPU, and its twin in memory of the host. */
+/* What lies in memory of a GPU, and its staging buffer in memory of the host. */
 struct mpixq_staging {
-    struct mpixq_copy copy; /* into the twin, or from it */
+    struct mpixq_copy copy; /* into the staging buffer, or from it */
     /* What is made before a start that is enqueued, and after a wait, or NULL: this copy, or
      * another one; a collective has both, and not both of its staging buffers need be this one. Of
      * a pair that was captured these are whole, which is at once, and its graphs have captured: set
@@ -24,7 +24,7 @@ struct mpixq_staging {
     const struct mpixq_copy *before, *after;
     struct mpixq_copy whole[2], captured[2];
     bool needs_all;     /* of a receive: a shorter message would leave gaps in what is copied */
-    const void *buffer; /* for channels: as far before the twin as the user's is before the data */
+    const void *buffer; /* for channels: as far before it as the user's is before the data */
     struct mpixq_pinned memory;
     void *address; /* for GPUs */
     void *place;   /* where the buffer is; NULL: not known */

@@ -96,7 +96,7 @@ struct mpixq_gpu_slots {
     unsigned n;
     _Atomic uint64_t *taken;
     /* Where kernels of a place, in one life of it, find the buffer if that is the host's memory;
-     * NULL: they do not reach it, or it has a twin, out of which the stream copies. */
+     * NULL: they do not reach it, or it has a staging buffer, out of which the stream copies. */
     char *to;
     const void *place;
     uint64_t life;

@@ -12,7 +12,7 @@
 #include "cpus.h"
 
 enum mpixq_cxi_data_choice { MPIXQ_CXI_DATA_COUNTED, MPIXQ_CXI_DATA_DELIVERED };
-enum mpixq_cxi_gpu_choice { MPIXQ_CXI_GPU_AUTO, MPIXQ_CXI_GPU_TWINS, MPIXQ_CXI_GPU_DIRECT };
+enum mpixq_cxi_gpu_choice { MPIXQ_CXI_GPU_AUTO, MPIXQ_CXI_GPU_STAGED, MPIXQ_CXI_GPU_DIRECT };
 enum mpixq_fallback_choice { MPIXQ_FALLBACK_ALLOW, MPIXQ_FALLBACK_FORBID };
 enum mpixq_thread_choice { MPIXQ_THREAD_AUTO, MPIXQ_THREAD_KEEP, MPIXQ_THREAD_MULTIPLE };
 enum mpixq_gpu_ops_choice {

@@ -69,10 +69,10 @@ MPIXQ_ENV_CHOICE(cxi_data, "MPIXQ_CXI_DATA", "counted", "counted|delivered",
                  "when a receive on the channel cxi is complete: counted, when its NIC has counted "
                  "the data; delivered, when the sender's knows it to be in place, for NICs that "
                  "count too early")
-MPIXQ_ENV_CHOICE(cxi_gpu, "MPIXQ_CXI_GPU", "auto", "auto|twins|direct",
+MPIXQ_ENV_CHOICE(cxi_gpu, "MPIXQ_CXI_GPU", "auto", "auto|staged|direct",
                  "buffers in memory of GPUs on the channel cxi: auto has the NIC access those for "
                  "which the GPU's library promises the order that this needs, and copies the "
-                 "others through memory of the host; twins copies all; direct copies none that "
+                 "others through memory of the host; staged copies all; direct copies none that "
                  "can be registered, for systems known to keep the order")
 MPIXQ_ENV_CHANNELS(channels, "MPIXQ_CHANNELS", "ipc,cxi,fallback", "LIST",
                    "channels that pairs of this process may use, best first: some of ipc, cxi and "
