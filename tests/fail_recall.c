@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright (c) 2026 the mpix-queue authors
  *
- * A receive is freed after its queue has failed, while MPI has matched it with a large message
- * whose sender is stopped. MPI cannot cancel it any more, and the data do not come: the free
- * returns all the same, other pairs are matched and used meanwhile, and once the sender goes on it
- * ends as usual.
+ * Receives are freed after their queue has failed, while MPI has matched them with large messages
+ * whose sender is stopped. MPI cannot cancel them any more, and the data do not come: the frees
+ * return all the same, and soon; other pairs are matched and used meanwhile, and once the sender
+ * goes on they end as usual.
  */
 #include "mtest.h"
 
@@ -13,7 +13,7 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { TAG = 7, N = 3 << 20, MOST_S = 30 };
+enum { TAG = 7, LARGE = 3 << 20, SMALLER = 1 << 18, MANY = 40, MOST_S = 30 };
 
 /* Is it stopped? Linux tells a process's state behind its name. */
 static int is_stopped(long pid)
@@ -56,36 +56,47 @@ static void use_another_pair(void)
     MTEST_OK(MPIX_Queue_free(&queue));
 }
 
+static void start_all(MPIX_Queue queue, MPI_Request r[])
+{
+    MTEST_OK(MPIX_Enqueue_startall(queue, MANY, r));
+    MTEST_OK(MPIX_Enqueue_waitall(queue, MANY, r));
+}
+
+static void free_all(MPI_Request r[])
+{
+    for (int i = 0; i < MANY; i++) {
+        MTEST_OK(MPI_Request_free(&r[i]));
+    }
+}
+
 /* The sender's process is stopped here until the receiver has it go on. */
-static void send_and_stop(MPI_Request *send)
+static void send_and_stop(MPI_Request sends[])
 {
     MPIX_Queue queue = MPIX_QUEUE_NULL;
     int rc;
 
     MTEST_OK(MPIX_Queue_init(&queue, MPIX_QUEUE_AUTO, NULL));
-    MTEST_OK(MPIX_Enqueue_start(queue, send));
-    MTEST_OK(MPIX_Enqueue_wait(queue, send));
-    usleep(300000); /* MPI announces the message meanwhile */
+    start_all(queue, sends);
+    usleep(300000); /* MPI announces the messages meanwhile */
     MTEST_EQ(raise(SIGSTOP), 0);
-    rc = MPIX_Queue_wait(queue); /* it may have been received, or its peer's failure heard of */
+    rc = MPIX_Queue_wait(queue); /* they may have come, or the peer's failure been heard of */
     mtest_forgive(rc != MPI_SUCCESS);
     MTEST_OK(MPIX_Queue_free(&queue));
-    MTEST_OK(MPI_Request_free(send));
+    free_all(sends);
 }
 
-static void receive_in_vain(MPI_Request *receive, long pid)
+static void receive_in_vain(MPI_Request receives[], long pid)
 {
     MPIX_Queue queue = MPIX_QUEUE_NULL;
     struct timespec begin, end;
 
     await_stop(pid);
     MTEST_OK(MPIX_Queue_init(&queue, MPIX_QUEUE_AUTO, NULL));
-    MTEST_OK(MPIX_Enqueue_start(queue, receive));
-    MTEST_OK(MPIX_Enqueue_wait(queue, receive));
+    start_all(queue, receives);
     MTEST_KIND(MPIX_Queue_wait(queue), MPIXQ_ERR_TIMEOUT); /* the watchdog */
     (void)clock_gettime(CLOCK_MONOTONIC, &begin);
     MTEST_OK(MPIX_Queue_free(&queue));
-    MTEST_OK(MPI_Request_free(receive));
+    free_all(receives);
     use_another_pair();
     (void)clock_gettime(CLOCK_MONOTONIC, &end);
     MTEST_CHECK(end.tv_sec - begin.tv_sec < MOST_S);
@@ -94,25 +105,27 @@ static void receive_in_vain(MPI_Request *receive, long pid)
 
 static void test_stopped(int sender)
 {
-    struct mtest_buf b;
-    MPI_Request request;
+    static struct mtest_buf all[2][MANY]; /* MPI may write there until it ends */
+    struct mtest_buf *b = all[sender];
+    MPI_Request r[MANY];
     long pid = getpid();
 
-    mtest_buf_make(&b, MPI_BYTE, N);
-    mtest_buf_clear(&b);
-    MTEST_OK(mtest_init(mtest_rank == sender ? MTEST_SEND : MTEST_RECV, &b, 1 - mtest_rank, TAG,
-                        MPI_COMM_WORLD, &request));
-    MTEST_OK(MPIX_Match(&request));
+    for (int i = 0; i < MANY; i++) {
+        mtest_buf_make(&b[i], MPI_BYTE, i == 0 ? LARGE : SMALLER);
+        mtest_buf_clear(&b[i]);
+        MTEST_OK(mtest_init(mtest_rank == sender ? MTEST_SEND : MTEST_RECV, &b[i], 1 - mtest_rank,
+                            TAG + i, MPI_COMM_WORLD, &r[i]));
+    }
+    MTEST_OK(MPIX_Matchall(MANY, r));
     MTEST_OK(MPI_Bcast(&pid, 1, MPI_LONG, sender, MPI_COMM_WORLD));
     if (mtest_rank == sender) {
-        send_and_stop(&request);
+        send_and_stop(r);
     } else {
-        receive_in_vain(&request, pid);
+        receive_in_vain(r, pid);
     }
     MTEST_OK(MPI_Barrier(MPI_COMM_WORLD));
     use_another_pair();
     MTEST_OK(MPI_Barrier(MPI_COMM_WORLD));
-    mtest_buf_free(&b);
 }
 
 /* The tag of such a pair is used again in vain or not: another message arrives as it is. */

@@ -13,8 +13,9 @@
 #include "util/log.h"
 #include "util/progress.h"
 
-/* For so long a free waits for MPI to let go of a buffer. */
+/* For so long a free waits for MPI to let go of a buffer, and others after it do not. */
 #define LET_GO_NS UINT64_C(1000000000)
+#define AGAIN_NS UINT64_C(10000000000)
 
 struct end *mpixq_end_create(const struct mpixq_pair *pair, int tag, uint64_t part, MPI_Comm comm)
 {
@@ -88,13 +89,30 @@ static bool has_let_go(const struct mpixq_pair *pair, struct end *end)
     return true;
 }
 
-/* A receive that is still under way takes no more data, unless they come already and its sender
- * has stopped: other matches and frees would wait for that sender, too. */
-static void recall(struct mpixq_pair *pair, struct end *end)
+/* Where many are freed the first one waits for all. Returns whether it did so in vain. */
+static bool await_cancel(const struct mpixq_pair *pair, struct end *end, uint64_t *until_ns_p)
 {
-    uint64_t until_ns = mpixq_now_ns() + LET_GO_NS;
+    uint64_t now_ns = mpixq_now_ns();
+    bool is_first = now_ns > *until_ns_p + AGAIN_NS;
     struct mpixq_backoff backoff;
 
+    if (is_first) {
+        *until_ns_p = now_ns + LET_GO_NS;
+    }
+    mpixq_backoff_begin(&backoff);
+    while (!has_let_go(pair, end)) {
+        if (mpixq_now_ns() > *until_ns_p) {
+            return is_first;
+        }
+        mpixq_backoff_pause(&backoff);
+    }
+    return false;
+}
+
+/* A receive that is still under way takes no more data, unless they come already and its sender
+ * has stopped: other matches and frees would wait for that sender, too. */
+static void recall(struct mpixq_pair *pair, struct end *end, uint64_t *until_ns_p)
+{
     if (end->parts != NULL) {
         mpixq_parts_cancel(pair);
     } else {
@@ -102,24 +120,19 @@ static void recall(struct mpixq_pair *pair, struct end *end)
     }
     end->active = false;
     end->recalled = true;
-    mpixq_backoff_begin(&backoff);
-    while (!has_let_go(pair, end)) {
-        if (mpixq_now_ns() > until_ns) {
-            mpixq_warn("a receive was freed while its message came, and rank %d does not go on "
-                       "sending that: MPI may write into the buffer until it does",
-                       pair->peer_world);
-            return;
-        }
-        mpixq_backoff_pause(&backoff);
+    if (await_cancel(pair, end, until_ns_p)) {
+        mpixq_warn("a receive was freed while its message came, and rank %d does not go on "
+                   "sending that: MPI may write into the buffer until it does",
+                   pair->peer_world);
     }
 }
 
-void mpixq_end_release(struct mpixq_pair *pair)
+void mpixq_end_release(struct mpixq_pair *pair, uint64_t *until_ns_p)
 {
     struct end *end = pair->end;
 
     if (end->active && !mpixq_pair_is_send(pair)) {
-        recall(pair, end);
+        recall(pair, end, until_ns_p);
     } else if (!end->active) {
         free_request(end);
     }

@@ -53,8 +53,9 @@ static inline void mpixq_end_leave(struct end *end)
 
 /* It is under way no more. Under busy, or with no other thread about. */
 void mpixq_end_deactivate(struct end *end);
-/* The channel's release and retire. */
-void mpixq_end_release(struct mpixq_pair *pair);
+/* The channel's release and retire. *until_ns_p: until when the last free that had to wait did so,
+ * 0 at first. */
+void mpixq_end_release(struct mpixq_pair *pair, uint64_t *until_ns_p);
 bool mpixq_end_retire(struct mpixq_pair *pair, struct mpixq_tags *tags);
 
 #endif

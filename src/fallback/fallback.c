@@ -32,6 +32,7 @@
 static struct {
     MPI_Comm comm; /* constant */
     struct mpixq_tags tags;
+    uint64_t until_ns; /* the last free that waited for a message did so; under the matching lock */
 } fallback = {.comm = MPI_COMM_NULL};
 
 static int fallback_open(void)
@@ -337,6 +338,11 @@ static const char *fallback_what_is_missing(const struct mpixq_pair *pair)
                  "receive, or the message is under way";
 }
 
+static void fallback_release(struct mpixq_pair *pair)
+{
+    mpixq_end_release(pair, &fallback.until_ns);
+}
+
 static bool fallback_retire(struct mpixq_pair *pair)
 {
     return mpixq_end_retire(pair, &fallback.tags);
@@ -373,6 +379,6 @@ const struct mpixq_channel mpixq_channel_fallback = {
     .wait = fallback_wait,
     .poll = fallback_poll,
     .poll_many = fallback_poll_many,
-    .release = mpixq_end_release,
+    .release = fallback_release,
     .retire = fallback_retire,
 };
