@@ -7,8 +7,10 @@
  * Two ranks, with MTEST_STREAM and MTEST_BUFFER.
  *
  *     graph_freed [lives]   so many requests, one after the other; 15 unless told otherwise
+ *     graph_freed match     a match beside a replay
  */
 #include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
 #include "gpu_graph.h"
@@ -117,13 +119,70 @@ static void transfer(struct mtest_buf *b, MPI_Request *r, int seed)
     }
 }
 
+/* A replay of rank 1 waits from now on. NULL on rank 0. */
+static void *replay_one(MPI_Request *r)
+{
+    void *executable;
+
+    if (mtest_rank == 0) {
+        return NULL;
+    }
+    gpu_graph_begin(side.stream, GPU_GRAPH_GLOBAL);
+    MTEST_OK(MPIX_Enqueue_start(side.queue, r));
+    MTEST_OK(MPIX_Enqueue_wait(side.queue, r));
+    executable = gpu_graph_end_executable(side.stream);
+    gpu_graph_launch(executable, side.stream);
+    usleep(SEEN_US);
+    return executable;
+}
+
+/* It ends, as the other rank sends now. */
+static void end_replay(struct mtest_buf *b, MPI_Request *r, void *executable)
+{
+    MTEST_OK(MPI_Barrier(MPI_COMM_WORLD));
+    if (mtest_rank == 0) {
+        transfer(b, r, 1);
+    } else {
+        gpu_lanes_side_finish(&side);
+        MTEST_FULL(b, 1);
+        gpu_graph_free_executable(executable);
+    }
+}
+
+/* The first pair that can go by the channel ipc is matched while a replay waits for another one. A
+ * kernel that tries that channel would wait, too, where all streams share a hardware queue. */
+static void match_beside_replay(void)
+{
+    struct mtest_buf awaited, other;
+    MPI_Request r[2];
+    MPI_Info info;
+    void *executable;
+
+    make(&awaited, 0, 1);
+    make(&other, 0, 2);
+    init(&awaited, 0, TAG, &r[0]);
+    init(&other, 0, TAG + 1, &r[1]);
+    MTEST_OK(MPI_Info_create(&info));
+    MTEST_OK(MPI_Info_set(info, "mpixq_channels", "fallback"));
+    MTEST_OK(MPIX_Matchall_info(1, r, info));
+    MTEST_OK(MPI_Info_free(&info));
+    executable = replay_one(&r[0]);
+    MTEST_OK(MPIX_Match(&r[1]));
+    end_replay(&awaited, &r[0], executable);
+    transfer(&other, &r[1], 2);
+    MTEST_OK(MPI_Request_free(&r[0]));
+    MTEST_OK(MPI_Request_free(&r[1]));
+    mtest_buf_free(&awaited);
+    mtest_buf_free(&other);
+}
+
 /* The message for which a replay of rank 1 waits is sent once that rank has freed another request,
  * which lets go of memory of its peer: the GPU's library may wait there for all that GPUs do. */
 static void free_beside_replay(void)
 {
     struct mtest_buf awaited, other;
     MPI_Request r[2];
-    void *executable = NULL;
+    void *executable;
 
     make(&awaited, 0, 1);
     make(&other, 0, 2);
@@ -131,23 +190,9 @@ static void free_beside_replay(void)
     init(&other, 0, TAG + 1, &r[1]);
     MTEST_OK(MPIX_Matchall(2, r));
     transfer(&other, &r[1], 2);
-    if (mtest_rank == 1) {
-        gpu_graph_begin(side.stream, GPU_GRAPH_GLOBAL);
-        MTEST_OK(MPIX_Enqueue_start(side.queue, &r[0]));
-        MTEST_OK(MPIX_Enqueue_wait(side.queue, &r[0]));
-        executable = gpu_graph_end_executable(side.stream);
-        gpu_graph_launch(executable, side.stream);
-        usleep(SEEN_US);
-    }
+    executable = replay_one(&r[0]);
     MTEST_OK(MPI_Request_free(&r[1]));
-    MTEST_OK(MPI_Barrier(MPI_COMM_WORLD));
-    if (mtest_rank == 0) {
-        transfer(&awaited, &r[0], 1);
-    } else {
-        gpu_lanes_side_finish(&side);
-        MTEST_FULL(&awaited, 1);
-        gpu_graph_free_executable(executable);
-    }
+    end_replay(&awaited, &r[0], executable);
     MTEST_OK(MPI_Request_free(&r[0]));
     mtest_buf_free(&awaited);
     mtest_buf_free(&other);
@@ -163,6 +208,11 @@ int main(int argc, char **argv)
     }
     lives = lives < 1 || lives > MOST ? MOST : lives;
     gpu_lanes_side_make(&side);
+    if (argc > 1 && strcmp(argv[1], "match") == 0) {
+        match_beside_replay();
+        gpu_lanes_side_free(&side);
+        return mtest_end();
+    }
     for (int i = 0; i < lives; i++) {
         replay_and_free(3 * i);
         take_its_place(i, 3 * i + 1);

@@ -405,7 +405,7 @@ static void close_unused(void)
     struct ipc_import *import;
 
     let_go_of_gone();
-    if (!mpixq_streams_hold_frees()) {
+    if (!mpixq_streams_hold_all()) {
         return;
     }
     while ((import = take_unused(false)) != NULL) {

@@ -145,7 +145,7 @@ static struct mpixq_share *find_or_make(const struct mpixq_gpu *gpu, void *place
         return share;
     }
     *why_p = "a wait is pending on a stream, and to share memory might wait for it";
-    if (!gpu->at_once && !mpixq_streams_hold_waits()) {
+    if (!gpu->at_once && !mpixq_streams_hold_all()) {
         return NULL;
     }
     *why_p = "no memory";
@@ -424,7 +424,7 @@ const char *mpixq_share_try(struct mpixq_share *share, const struct mpixq_gpu_id
 
     mpixq_lock_acquire(&shares.lock);
     known = find_tried(share, other);
-    if (known == NULL && !mpixq_streams_hold_waits()) {
+    if (known == NULL && !mpixq_streams_hold_all()) {
         mpixq_lock_release(&shares.lock);
         return "a wait is pending on a stream, for which a first try of the peer's GPU might wait";
     }

@@ -270,7 +270,7 @@ void mpixq_share_tidy(void)
 {
     unsigned kinds;
 
-    if (any_unused() && mpixq_streams_hold_frees()) {
+    if (any_unused() && mpixq_streams_hold_all()) {
         kinds = mpixq_memory_kinds();
         mpixq_memory_relax(kinds);
         let_go(false);

@@ -67,7 +67,7 @@ bool mpixq_streams_hold_waits(void)
     return true;
 }
 
-bool mpixq_streams_hold_frees(void)
+bool mpixq_streams_hold_all(void)
 {
     mpixq_streams_waiter *waits = atomic_load(&streams.waiter);
 

@@ -452,7 +452,7 @@ void mpixq_memory_unmake(struct mpixq_made *made)
     if (made->gpu == NULL) {
         return;
     }
-    if (mpixq_streams_hold_frees()) {
+    if (mpixq_streams_hold_all()) {
         free_kept();
         free_block(made);
         mpixq_streams_let_waits();
@@ -472,7 +472,7 @@ void mpixq_memory_unmake_later(struct mpixq_made *made)
 
 void mpixq_memory_tidy(void)
 {
-    if (mpixq_streams_hold_frees()) {
+    if (mpixq_streams_hold_all()) {
         free_kept();
         mpixq_streams_let_waits();
     }

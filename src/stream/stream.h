@@ -157,9 +157,9 @@ bool mpixq_stream_inside(void);
  * Threads of the program. */
 bool mpixq_streams_hold_waits(void);
 void mpixq_streams_let_waits(void);
-/* Likewise, before a call that frees or closes memory, which can as well come later: false also
+/* Likewise, for what can as well come later, or be done without, as frees of memory: false also
  * while graphs or kernels of the program wait. Whoever knows of these is asked. */
-bool mpixq_streams_hold_frees(void);
+bool mpixq_streams_hold_all(void);
 typedef bool mpixq_streams_waiter(void);
 void mpixq_streams_ask(mpixq_streams_waiter *waits);
 /* Of a stream of a GPU, whose wait is counted by now. */
