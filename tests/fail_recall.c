@@ -10,6 +10,7 @@
 
 #include <signal.h>
 #include <stdio.h>
+#include <string.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -89,6 +90,7 @@ static void receive_in_vain(MPI_Request receives[], long pid)
 {
     MPIX_Queue queue = MPIX_QUEUE_NULL;
     struct timespec begin, end;
+    char text[400];
 
     await_stop(pid);
     MTEST_OK(MPIX_Queue_init(&queue, MPIX_QUEUE_AUTO, NULL));
@@ -96,7 +98,10 @@ static void receive_in_vain(MPI_Request receives[], long pid)
     MTEST_KIND(MPIX_Queue_wait(queue), MPIXQ_ERR_TIMEOUT); /* the watchdog */
     (void)clock_gettime(CLOCK_MONOTONIC, &begin);
     MTEST_OK(MPIX_Queue_free(&queue));
+    mtest_capture();
     free_all(receives);
+    mtest_captured(text, sizeof text);
+    MTEST_CHECK(strstr(text, "freed while its message came") != NULL); /* it is as said above */
     use_another_pair();
     (void)clock_gettime(CLOCK_MONOTONIC, &end);
     MTEST_CHECK(end.tv_sec - begin.tv_sec < MOST_S);

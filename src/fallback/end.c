@@ -65,23 +65,12 @@ static void free_request(struct end *end)
     }
 }
 
-/* Of a receive that MPI was asked to cancel: has MPI let go of its buffer? One that it has matched
- * with a large message already ends once all data have come. */
+/* Of a receive that MPI was asked to cancel. */
 static bool has_let_go(const struct mpixq_pair *pair, struct end *end)
 {
-    MPI_Status status;
-    int flag = 0, cancelled = 0;
-
-    if (end->parts != NULL) {
-        if (!mpixq_parts_have_let_go(pair)) {
-            return false;
-        }
-    } else if (PMPI_Test(&end->request, &flag, &status) == MPI_SUCCESS) {
-        if (!flag) {
-            return false;
-        }
-        (void)PMPI_Test_cancelled(&status, &cancelled);
-        end->received += !cancelled;
+    if (end->parts != NULL ? !mpixq_parts_have_let_go(pair)
+                           : !mpixq_end_lets_go(end, &end->request)) {
+        return false;
     }
     end->recalled = false;
     uncount(end);
@@ -89,24 +78,23 @@ static bool has_let_go(const struct mpixq_pair *pair, struct end *end)
     return true;
 }
 
-/* Where many are freed the first one waits for all. Returns whether it did so in vain. */
+/* Where many are freed the first one waits for all. Returns whether MPI has let go. */
 static bool await_cancel(const struct mpixq_pair *pair, struct end *end, uint64_t *until_ns_p)
 {
     uint64_t now_ns = mpixq_now_ns();
-    bool is_first = now_ns > *until_ns_p + AGAIN_NS;
     struct mpixq_backoff backoff;
 
-    if (is_first) {
+    if (*until_ns_p == 0 || now_ns > *until_ns_p + AGAIN_NS) {
         *until_ns_p = now_ns + LET_GO_NS;
     }
     mpixq_backoff_begin(&backoff);
     while (!has_let_go(pair, end)) {
         if (mpixq_now_ns() > *until_ns_p) {
-            return is_first;
+            return false;
         }
         mpixq_backoff_pause(&backoff);
     }
-    return false;
+    return true;
 }
 
 /* A receive that is still under way takes no more data, unless they come already and its sender
@@ -120,7 +108,7 @@ static void recall(struct mpixq_pair *pair, struct end *end, uint64_t *until_ns_
     }
     end->active = false;
     end->recalled = true;
-    if (await_cancel(pair, end, until_ns_p)) {
+    if (!await_cancel(pair, end, until_ns_p)) {
         mpixq_warn("a receive was freed while its message came, and rank %d does not go on "
                    "sending that: MPI may write into the buffer until it does",
                    pair->peer_world);

@@ -51,6 +51,23 @@ static inline void mpixq_end_leave(struct end *end)
     atomic_store_explicit(&end->busy, false, memory_order_release);
 }
 
+/* Of a request that MPI was asked to cancel: has MPI let go of its buffer? One that it has matched
+ * with a large message already ends once all data have come, and is counted. */
+static inline bool mpixq_end_lets_go(struct end *end, MPI_Request *request)
+{
+    MPI_Status status;
+    int flag = 0, cancelled = 0;
+
+    if (PMPI_Test(request, &flag, &status) != MPI_SUCCESS) {
+        return true;
+    }
+    if (flag) {
+        (void)PMPI_Test_cancelled(&status, &cancelled);
+        end->received += !cancelled;
+    }
+    return flag;
+}
+
 /* It is under way no more. Under busy, or with no other thread about. */
 void mpixq_end_deactivate(struct end *end);
 /* The channel's release and retire. *until_ns_p: until when the last free that had to wait did so,

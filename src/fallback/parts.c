@@ -214,19 +214,10 @@ void mpixq_parts_cancel(const struct mpixq_pair *pair)
 bool mpixq_parts_have_let_go(const struct mpixq_pair *pair)
 {
     struct mpixq_parts *parts = parts_of(pair);
-    struct end *end = pair->end;
 
-    for (; parts->done < parts->begun; parts->done++) {
-        MPI_Status status;
-        int flag = 0, cancelled = 0;
-
-        if (PMPI_Test(&parts->requests[parts->done], &flag, &status) == MPI_SUCCESS) {
-            if (!flag) {
-                return false;
-            }
-            (void)PMPI_Test_cancelled(&status, &cancelled);
-            end->received += !cancelled;
-        }
+    while (parts->done < parts->begun &&
+           mpixq_end_lets_go(pair->end, &parts->requests[parts->done])) {
+        parts->done++;
     }
-    return true;
+    return parts->done == parts->begun;
 }
