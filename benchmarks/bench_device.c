@@ -61,21 +61,14 @@ static const struct code {
 };
 
 static const char *const kernel_names[] = {
-    [BENCH_KERNEL_WORDS] = "bench_words",
-    [BENCH_KERNEL_STRIPS] = "bench_strips",
-    [BENCH_KERNEL_LIFE] = "bench_life",
-    [BENCH_KERNEL_BOUNCE] = "bench_bounce",
-    [BENCH_KERNEL_DELAY] = "bench_delay",
-    [BENCH_KERNEL_PRODUCT] = "bench_product",
-    [BENCH_KERNEL_FUSED] = "bench_fused",
-    [BENCH_KERNEL_PUTS] = "bench_puts",
-    [BENCH_KERNEL_CG_START] = "bench_cg_start",
-    [BENCH_KERNEL_CG_PACK] = "bench_cg_pack",
-    [BENCH_KERNEL_CG_MULTIPLY] = "bench_cg_multiply",
-    [BENCH_KERNEL_CG_STEP] = "bench_cg_step",
-    [BENCH_KERNEL_CG_TURN] = "bench_cg_turn",
-    [BENCH_KERNEL_CG_PIPE] = "bench_cg_pipe",
-    [BENCH_KERNEL_CG_SUM] = "bench_cg_sum",
+    [BENCH_KERNEL_WORDS] = "bench_words",     [BENCH_KERNEL_STRIPS] = "bench_strips",
+    [BENCH_KERNEL_LIFE] = "bench_life",       [BENCH_KERNEL_BOUNCE] = "bench_bounce",
+    [BENCH_KERNEL_DELAY] = "bench_delay",     [BENCH_KERNEL_PRODUCT] = "bench_product",
+    [BENCH_KERNEL_FUSED] = "bench_fused",     [BENCH_KERNEL_PUTS] = "bench_puts",
+    [BENCH_KERNEL_HALO] = "bench_halo",       [BENCH_KERNEL_CG_START] = "bench_cg_start",
+    [BENCH_KERNEL_CG_PACK] = "bench_cg_pack", [BENCH_KERNEL_CG_MULTIPLY] = "bench_cg_multiply",
+    [BENCH_KERNEL_CG_STEP] = "bench_cg_step", [BENCH_KERNEL_CG_TURN] = "bench_cg_turn",
+    [BENCH_KERNEL_CG_PIPE] = "bench_cg_pipe", [BENCH_KERNEL_CG_SUM] = "bench_cg_sum",
 };
 
 static enum bench_device device;

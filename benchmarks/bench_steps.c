@@ -16,7 +16,8 @@ static const char *const steps[BENCH_NUM_MODES] = {
     [BENCH_STREAM_READY] = "the same, ready sends",
     [BENCH_STREAM_GRAPH] = "stream, replayed as a graph of 20 iterations; launches: of the graph",
     [BENCH_STREAM_READY_GRAPH] = "stream-ready, replayed likewise",
-    [BENCH_FUSED] = "one kernel for pack, put, get and unpack of all messages",
+    [BENCH_FUSED] =
+        "one kernel for pack, put, get and unpack of all messages, and all that is computed",
     [BENCH_FUSED_GRAPH] = "stream-fused, replayed likewise",
     [BENCH_STREAM_PIPELINED] = "stream, beside one allreduce for each iteration",
     [BENCH_STREAM_PIPELINED_GRAPH] = "stream-pipelined, replayed likewise",

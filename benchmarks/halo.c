@@ -324,13 +324,13 @@ static void measure_board(struct program *prog, double seconds, struct bench_rep
 static void make_grid(struct program *prog)
 {
     MPI_Group world, grid;
-    int ranks, rank;
+    int ranks;
 
     MPI_Comm_size(MPI_COMM_WORLD, &ranks);
     MPI_Dims_create(ranks, 2, prog->dims);
     MPI_Cart_create(MPI_COMM_WORLD, 2, prog->dims, (int[]){1, 1}, 0, &prog->halo.comm);
-    MPI_Comm_rank(prog->halo.comm, &rank);
-    MPI_Cart_coords(prog->halo.comm, rank, 2, prog->coords);
+    MPI_Comm_rank(prog->halo.comm, &prog->halo.rank);
+    MPI_Cart_coords(prog->halo.comm, prog->halo.rank, 2, prog->coords);
     for (int d = 0; d < LIFE_DIRECTIONS; d++) {
         int coords[2] = {prog->coords[0] + life_dy[d], prog->coords[1] + life_dx[d]};
 
@@ -423,8 +423,7 @@ static int run_program(struct program *prog, int provided)
 
 #define LACKING                                                                                    \
     (BENCH_PIPELINED | BENCH_BIT(BENCH_MPI_AWARE_ONE) | BENCH_BIT(BENCH_PEER_COPY_ONE) |           \
-     BENCH_BIT(BENCH_NCCL_ONE) | BENCH_BIT(BENCH_FUSED) | BENCH_BIT(BENCH_FUSED_GRAPH) |           \
-     BENCH_BIT(BENCH_NCCL_GRAPH) | BENCH_BIT(BENCH_NCCL_ONE_GRAPH) |                               \
+     BENCH_BIT(BENCH_NCCL_ONE) | BENCH_BIT(BENCH_NCCL_GRAPH) | BENCH_BIT(BENCH_NCCL_ONE_GRAPH) |   \
      BENCH_BIT(BENCH_NVSHMEM_ONE) | BENCH_BIT(BENCH_NVSHMEM_DEVICE_ONE) |                          \
      BENCH_BIT(BENCH_NVSHMEM_FUSED) | BENCH_BIT(BENCH_PLAIN_COPY) | BENCH_BIT(BENCH_ONE_KERNEL))
 

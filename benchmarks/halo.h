@@ -26,10 +26,12 @@ struct halo_set {
     /* Receives first, then sends; each mode has its own. */
     MPI_Request requests[BENCH_REQUEST_MODES][HALO_REQUESTS];
     struct bench_link links[BENCH_NUM_MODES];
+    struct bench_halo *fused[BENCH_REQUEST_MODES]; /* of those modes */
 };
 
 struct halo {
     MPI_Comm comm; /* periodic 2-D grid of all ranks */
+    int rank;
     int neighbours[LIFE_DIRECTIONS];
     int world[LIFE_DIRECTIONS]; /* these in MPI_COMM_WORLD */
     struct life_board board;    /* on a device in its memory */
@@ -59,6 +61,16 @@ void halo_fetch(struct halo *halo);
 /* Done with a set: copy the borders to its send buffers; copy its receive buffers to the ghosts,
  * and compute the next generation. */
 extern const struct bench_work halo_packing, halo_stepping;
+
+/* ---- In one kernel (halo_fused.c) ------------------------------------------------------------ */
+
+/* Bytes of a message: a multiple of what kernels put at once, and no more than is there for it. */
+size_t halo_fused_bytes(size_t border);
+/* Of a set whose requests of this mode are matched. */
+void halo_fused_open(struct halo_set *set, enum bench_mode mode);
+void halo_fused_close(struct halo_set *set, enum bench_mode mode);
+/* Put a generation on the stream. */
+void halo_fused_launch(struct halo_set *set, enum bench_mode mode);
 
 /* ---- Communication (halo_exchange.c) --------------------------------------------------------- */
 

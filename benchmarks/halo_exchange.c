@@ -8,7 +8,8 @@
  * In the MPI modes the host does this. In the stream modes it enqueues all generations of a trial
  * and then waits once; pack, unpack and compute are the same functions, run by the stream. With
  * --device all modes do these by kernels, and what MPI sends and receives is copied to and from
- * pinned memory, all messages of a generation at once.
+ * pinned memory, all messages of a generation at once. In the modes stream-fused one kernel does a
+ * generation (halo_fused.c); the borders of the rank itself it copies without a message.
  *
  * Ready sends. A ready send says that the receive buffer may be written. Claim: with two sets of
  * buffers, used in turn, it may. Let rank A send to rank B in generation g, into the set that B
@@ -54,10 +55,11 @@ struct border {
 static struct border border(const struct halo_set *set, enum bench_mode mode, int direction)
 {
     const struct life_board *board = &set->halo->board;
-    size_t offset = life_offset(board, direction);
+    size_t offset = life_offset(board, direction), bytes = life_border(board, direction);
     bool on_stream = bench_mode_is_stream(mode);
 
-    return (struct border){.bytes = (int)life_border(board, direction),
+    return (struct border){.bytes =
+                               (int)(bench_mode_is_fused(mode) ? halo_fused_bytes(bytes) : bytes),
                            .peer = set->halo->neighbours[direction],
                            .send = (on_stream ? set->own_send : set->mpi_send) + offset,
                            .recv = (on_stream ? set->own_recv : set->mpi_recv) + offset};
@@ -161,16 +163,30 @@ static void enqueue_baseline(struct halo *halo, enum bench_mode mode, long gener
     }
 }
 
+static void enqueue_fused(struct halo *halo, enum bench_mode mode, long generations)
+{
+    for (long g = 0; g < generations; g++) {
+        double before = MPI_Wtime();
+
+        halo_fused_launch(&halo->sets[g % HALO_SETS], mode);
+        bench_calls_end(&halo->bq, before);
+        halo->bq.own.launches += 1;
+        bench_queue_step(&halo->bq);
+    }
+}
+
 static void enqueue(void *ctx, enum bench_mode mode, long generations)
 {
     struct halo *halo = ctx;
 
     /* A graph begins after an even number of generations, whatever the board is at when it is made:
-     * launch_step turns the board when it is captured, and not when the graph is launched. */
+     * the board is turned when a launch is captured, and not when the graph is launched. */
     if (bench_mode_is_graph(mode)) {
         halo->board.current = 0;
     }
-    (bench_mode_is_stream(mode) ? enqueue_stream : enqueue_baseline)(halo, mode, generations);
+    (bench_mode_is_fused(mode)    ? enqueue_fused
+     : bench_mode_is_stream(mode) ? enqueue_stream
+                                  : enqueue_baseline)(halo, mode, generations);
 }
 
 static double run_on_stream(struct halo *halo, enum bench_mode mode, long generations)
@@ -178,7 +194,9 @@ static double run_on_stream(struct halo *halo, enum bench_mode mode, long genera
     int operations = OPERATIONS;
     double seconds;
 
-    if (bench_mode_is_baseline(mode)) {
+    if (bench_mode_is_fused(mode)) {
+        operations = 1;
+    } else if (bench_mode_is_baseline(mode)) {
         operations = 3 + bench_baseline_operations(mode, LIFE_DIRECTIONS);
     }
     seconds = bench_queue_run(&halo->bq, mode, generations, operations, enqueue, halo);
@@ -188,9 +206,20 @@ static double run_on_stream(struct halo *halo, enum bench_mode mode, long genera
     return seconds;
 }
 
+/* The requests of a generation. */
+static int num_started(const struct halo *halo, enum bench_mode mode)
+{
+    int own = 0;
+
+    for (int d = 0; bench_mode_is_fused(mode) && d < LIFE_DIRECTIONS; d++) {
+        own += halo->neighbours[d] == halo->rank;
+    }
+    return HALO_REQUESTS - 2 * own;
+}
+
 double halo_run(struct halo *halo, enum bench_mode mode, long generations)
 {
-    double started = (double)generations * HALO_REQUESTS, begin = MPI_Wtime();
+    double started = (double)generations * num_started(halo, mode), begin = MPI_Wtime();
 
     halo->bq.own.starts += started;
     halo->bq.own.waits += started;
@@ -258,6 +287,9 @@ void halo_open(struct halo *halo, const struct bench_options *opts)
             if (bench_mode_is_matched(mode)) {
                 MPIX_Matchall(HALO_REQUESTS, halo->sets[s].requests[mode]);
             }
+            if (bench_mode_is_fused(mode)) {
+                halo_fused_open(&halo->sets[s], mode);
+            }
         }
     }
 }
@@ -272,6 +304,9 @@ void halo_close(struct halo *halo, const struct bench_options *opts)
             }
         }
         for (int mode = BENCH_MPI_PERSISTENT; mode < BENCH_REQUEST_MODES; mode++) {
+            if (halo->sets[s].fused[mode] != NULL) {
+                halo_fused_close(&halo->sets[s], (enum bench_mode)mode);
+            }
             for (int i = 0; opts->use_mode[mode] && i < HALO_REQUESTS; i++) {
                 bench_mpi((enum bench_mode)mode)->request_free(&halo->sets[s].requests[mode][i]);
             }

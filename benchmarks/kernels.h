@@ -37,6 +37,12 @@ struct bench_board {
     unsigned long long birth, survive; /* bit n: with n living neighbours */
 };
 
+/* A border of a board, in either generation: its first cell, the ghost beyond that, and the
+ * distance from cell to cell, which is 1 in a row. */
+struct bench_border {
+    unsigned long long cell, ghost, count, step;
+};
+
 /* One end of a ping-pong between two GPUs by one kernel at each. The words lie in memory of the
  * GPU that reads them. */
 struct bench_bounce {

@@ -75,4 +75,11 @@ MPIXQ_INLINE word_t clock_ns(void)
                     __builtin_amdgcn_workitem_id_x();                                              \
          i < (n); i += PACKET[3])
 
+/* Of the warps of a block each has one, if there are as many warps. */
+#define LANES ((word_t)MPIXQ_DEV_WARP)
+#define LANE (THREAD % LANES)
+#define WARP_HAS(n) 1
+#define FEW_REGISTERS
+#define EACH_WARP(i, n) for (word_t i = THREAD / LANES; i < (n); i = (n))
+
 #include "kernels.inc"

@@ -47,7 +47,6 @@ static inline word_t clock_ns(void)
 
 #define AWAIT_EARLIER
 #define LET_LATER_COME
-#define THREAD 0
 #define THREADS 1
 #define BLOCK_MEMORY
 #define PATIENCE (1ull << 20)
@@ -55,9 +54,19 @@ static inline word_t clock_ns(void)
 #define EACH_X(i, n) for (word_t i = 0; i < (n); i++)
 #define EACH_Y(i, n) for (word_t i = 0; i < (n); i++)
 
+/* One thread is all of the grid, unless a test has blocks of its own. */
+#ifndef BLOCK_X
 #define BLOCK_X 0
-#define BLOCK_Y 0
 #define BLOCKS_X 1u
+#define THREAD 0
+#define THREADS_X 1u
+#define WARP_HAS(n) (n)
+#define EACH_WARP(i, n) EACH_X(i, n)
+#endif
+#define BLOCK_Y 0
 #define EACH_STRIDE(i, n) EACH_X(i, n)
+#define LANES 1
+#define LANE 0
+#define FEW_REGISTERS
 
 #include "kernels.inc"

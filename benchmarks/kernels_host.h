@@ -30,6 +30,7 @@ void bench_cg_pipe(struct bench_cg all);
 void bench_cg_sum(struct bench_cg all, uint64_t of);
 
 void bench_fused(struct bench_fused all);
+void bench_halo(struct bench_halo all);
 void bench_puts(struct bench_device_puts all);
 
 #endif

@@ -196,6 +196,19 @@ struct bench_board life_stepping(const struct life_board *board)
                                 .survive = board->rule.survive};
 }
 
+struct bench_border life_edge(const struct life_board *board, int direction)
+{
+    const uint8_t *cells = board->cells[board->current];
+    size_t step;
+    const uint8_t *ghost = border_start(board, direction, true, &step);
+    const uint8_t *cell = border_start(board, direction, false, &step);
+
+    return (struct bench_border){.cell = (unsigned long long)(cell - cells),
+                                 .ghost = (unsigned long long)(ghost - cells),
+                                 .count = life_border(board, direction),
+                                 .step = step};
+}
+
 void life_wrap(struct life_board *board)
 {
     size_t ghosts_too = (size_t)board->width + 2;

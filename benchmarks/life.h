@@ -74,6 +74,7 @@ void life_unpack(struct life_board *board, const uint8_t *block);
 struct bench_strips life_packing(const struct life_board *board, uint8_t *block);
 struct bench_strips life_unpacking(const struct life_board *board, const uint8_t *block);
 struct bench_board life_stepping(const struct life_board *board);
+struct bench_border life_edge(const struct life_board *board, int direction);
 
 /* Fill the ghosts from the board's own other side: a board that wraps around by itself. */
 void life_wrap(struct life_board *board);

@@ -349,12 +349,39 @@ expect_graphs()
         exit 1 }' "$dir/csv" || { cat "$dir/csv"; fail "not one launch"; }
     expect_rows 2 3 exchange --device hip --sizes 40 --messages 3 \
         --modes stream-fused,stream-fused-graph
+    expect_halo_fused
     expect_puts
     lack="2 ranks lack something (this one: slots for messages in kernels)"
     expect_usage "mode stream-fused cannot be used: $lack" 2 exchange --device hip \
         --channel fallback --modes stream-fused
+    expect_usage "mode stream-fused-graph cannot be used: $lack" 2 halo --device hip \
+        --channel fallback --modes stream-fused-graph
     expect_usage "the modes stream-fused take at most 4 messages" 2 exchange --device hip \
         --messages 5 --modes stream-fused
+}
+
+# A generation in one kernel: of a rank that is its own neighbour on two sides, or on all, without
+# messages then; of parts whose borders have other numbers of cells than a kernel puts at once, of
+# one or two cells a side, and beside the same by several kernels.
+expect_halo_fused()
+{
+    local modes=stream-fused,stream-fused-graph mode
+    expect_rows 4 2 halo --device hip --sizes 40,51 --pattern "$gun" --modes $modes
+    awk -F, 'NR > 1 && ($3 != "ipc" || $11 != 12 || $14 != 0 ||
+        $13 != ($2 == "stream-fused" ? "1.000" : "0.050")) { exit 1 }' "$dir/csv" ||
+        { cat "$dir/csv"; fail "not one launch and twelve messages"; }
+    HIP_DOUBLE_DEVICES=4 expect_rows 4 4 halo --device hip --board 131x41 --generations 47 \
+        --pattern "$gun" --modes $modes,stream,stream-graph
+    expect_rows 2 4 halo --device hip --board 5x3 --generations 11 \
+        --pattern "$patterns/glider.rle" --modes $modes
+    expect_rows 2 3 halo --device hip --board 37x95 --generations 15 --pattern "$gun" \
+        --modes $modes --enqueue each
+    launch 1 halo --device hip --board 37x95 --generations 15 --pattern "$gun" --verify \
+        --trials 3 --modes $modes || fail "one rank ended with $?"
+    for mode in stream-fused stream-fused-graph; do
+        expect_wrong HIP_DOUBLE_SKIP=bench_halo:4 2 halo --device hip --sizes 40 \
+            --generations 10 --pattern "$gun" --modes $mode
+    done
 }
 
 # Puts in memory of the device: three launches for all messages, a graph for 20 iterations, or one

@@ -460,6 +460,22 @@ static void run_bench_fused(const void *parameters)
     bench_fused(all);
 }
 
+void bench_halo(struct bench_halo all) __attribute__((weak));
+
+static void run_bench_halo(const void *parameters)
+{
+    struct bench_halo all = *(const struct bench_halo *)parameters;
+    size_t bytes = (all.board.height + 2) * all.board.stride;
+
+    for (int i = 0; i < BENCH_BORDERS; i++) {
+        reach_handle(&all.send[i]);
+        reach_handle(&all.recv[i]);
+    }
+    all.board.from = all.ghosts = hip_double_reach(all.ghosts, bytes);
+    all.board.to = hip_double_reach(all.board.to, bytes);
+    bench_halo(all);
+}
+
 void bench_puts(struct bench_device_puts all) __attribute__((weak));
 
 static void run_bench_puts(const void *parameters)
@@ -564,6 +580,7 @@ static void run_cg_sum(const void *parameters)
 static const struct hip_kernel kernels[] = {
     {"bench_fused", MEET(bench_fused, run_bench_fused)},
     {"bench_puts", MEET(bench_device_puts, run_bench_puts)},
+    {"bench_halo", MEET(bench_halo, run_bench_halo)},
     {"mpixq_test_device", MEET(device_script, run_device)},
     {"mpixq_test_puts", MEET(puts_script, run_puts)},
     {"mpixq_ring", {8, 8}, .run = run_mpixq_ring},
