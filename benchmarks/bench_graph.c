@@ -80,6 +80,7 @@ void bench_graph_free(void *graph)
 /* Messages like those of the program, by a communicator that returns errors. Receives first. */
 struct trial {
     MPI_Comm comm;
+    const int *peers;
     int num; /* requests */
     MPI_Request *requests;
     char *memory;
@@ -92,6 +93,7 @@ static void open_trial(struct trial *trial, const struct bench_usage *usage, enu
 
     MPI_Comm_dup(MPI_COMM_WORLD, &trial->comm);
     MPI_Comm_set_errhandler(trial->comm, MPI_ERRORS_RETURN);
+    trial->peers = usage->peers;
     trial->num = 2 * n;
     trial->requests = bench_alloc((size_t)trial->num * sizeof *trial->requests);
     trial->memory = bench_memory((size_t)trial->num * BYTES);
@@ -131,15 +133,19 @@ static int capture(MPIX_Queue queue, const struct trial *trial)
 
 enum { NO_SLOTS = -1 }; /* no code of MPI */
 
-/* They have to have slots, which they have not where the host moves the data. */
+/* They have to have slots, which they have not where the host moves the data. What goes to the rank
+ * itself the kernels copy without a message. */
 static int make_handles(MPIX_Queue queue, const struct trial *trial)
 {
     MPIX_Device_request *handles = bench_alloc((size_t)trial->num * sizeof *handles);
-    int rc = MPIX_Device_request_create(trial->num, trial->requests, queue, handles);
+    int rc = MPIX_Device_request_create(trial->num, trial->requests, queue, handles), rank;
 
+    MPI_Comm_rank(trial->comm, &rank);
     if (rc == MPI_SUCCESS) {
         for (int i = 0; i < trial->num; i++) {
-            rc = MPIX_Device_has_elements(&handles[i]) ? rc : NO_SLOTS;
+            bool is_own = trial->peers[i % (trial->num / 2)] == rank;
+
+            rc = is_own || MPIX_Device_has_elements(&handles[i]) ? rc : NO_SLOTS;
         }
         MPIX_Device_request_free(trial->num, handles);
     }

@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright (c) 2026 the mpix-queue authors
  *
- * exchange.c - mpixq_exchange: n messages each way between the neighbours of a ring
+ * exchange.c - mpixq_exchange: n messages each way between the neighbours of a ring, or of a grid
  *
- *     each exchange: pack, start 2 n receives and 2 n sends, wait for all, unpack
+ *     each exchange: pack, start all receives and sends, wait for all, unpack
  *
  * Every rank sends n messages to the rank on its right and n to the one on its left, and receives
- * as many from each. With two ranks both neighbours are the other rank, with one they are the rank
- * itself; the tag tells the direction in which a message travels, which keeps such messages apart.
+ * as many from each; on a grid, to and from eight neighbours. Some of them may be the same rank, or
+ * be this rank itself, as on a ring of two ranks, or of one; the tag tells the direction in which a
+ * message travels, which keeps such messages apart.
  *
  * In the MPI modes the host does this. In the stream modes it enqueues all exchanges of a trial and
  * then waits once: an exchange is one startall and one waitall, whatever n is. Pack and unpack are
@@ -19,7 +20,8 @@
  * used in k-2; to be shown: B has unpacked k-2.
  *
  *   1. A starts its sends of k after its wait for k-1 is over, so A has received all of k-1.
- *   2. On a ring the neighbours of A have A as a neighbour. So A has received messages of B's k-1.
+ *   2. On a ring, or a grid, the neighbours of A have A as a neighbour. So A has received messages
+ *      of B's k-1.
  *   3. B started those after it had unpacked k-2, by the order of its stream.
  *
  * The first two exchanges of a trial have no k-2; the barrier before the trial stands for it, since
@@ -32,9 +34,10 @@
 
 static int tag(const struct exchange_set *set, int direction, int message)
 {
-    int index = (int)(set - set->ex->sets);
+    const struct exchange *ex = set->ex;
+    int index = (int)(set - ex->sets);
 
-    return (index * DIRECTIONS + direction) * set->ex->messages + message;
+    return (index * ex->directions + direction) * ex->messages + message;
 }
 
 typedef int make_recv(void *, int, MPI_Datatype, int, int, MPI_Comm, MPI_Request *);
@@ -52,8 +55,8 @@ static void make(const struct exchange_set *set, enum bench_mode mode, make_recv
     MPI_Request *requests = set->requests[mode];
     int bytes = (int)(ex->words * sizeof *ex->data);
 
-    for (int d = 0; d < DIRECTIONS; d++) {
-        int to = rank_towards(ex, d, 1), from = rank_towards(ex, d, -1);
+    for (int d = 0; d < ex->directions; d++) {
+        int to = ex->peers[d], from = exchange_towards(ex, d, -1);
 
         for (int m = 0; m < ex->messages; m++) {
             int i = d * ex->messages + m;
@@ -61,7 +64,7 @@ static void make(const struct exchange_set *set, enum bench_mode mode, make_recv
 
             recv(in + offset, bytes, MPI_BYTE, from, tag(set, d, m), MPI_COMM_WORLD, &requests[i]);
             send(out + offset, bytes, MPI_BYTE, to, tag(set, d, m), MPI_COMM_WORLD,
-                 &requests[DIRECTIONS * ex->messages + i]);
+                 &requests[num_messages(ex) + i]);
         }
     }
 }
@@ -145,10 +148,21 @@ static double run_on_stream(struct exchange *ex, enum bench_mode mode, long iter
     return bench_queue_run(&ex->bq, mode, iterations, operations, enqueue, ex);
 }
 
+/* The requests of an exchange. One kernel for all has none for the rank itself. */
+static int num_started(const struct exchange *ex, enum bench_mode mode)
+{
+    int own = 0;
+
+    for (int d = 0; bench_mode_is_fused(mode) && d < ex->directions; d++) {
+        own += ex->peers[d] == ex->rank;
+    }
+    return num_requests(ex) - 2 * own * ex->messages;
+}
+
 static double run(void *ctx, enum bench_mode mode, long iterations)
 {
     struct exchange *ex = ctx;
-    double started = (double)iterations * num_requests(ex), begin = MPI_Wtime();
+    double started = (double)iterations * num_started(ex, mode), begin = MPI_Wtime();
 
     ex->bq.own.starts += started;
     ex->bq.own.waits += started;
@@ -172,7 +186,7 @@ static void open_link(struct exchange_set *set, enum bench_mode mode)
     bool few = bench_mode_is_one(mode);
 
     *link = (struct bench_link){.mode = mode,
-                                .num = few ? ex->num_few : DIRECTIONS * ex->messages,
+                                .num = few ? ex->num_few : num_messages(ex),
                                 .sends = few ? ex->few_sends : ex->sends,
                                 .recvs = few ? ex->few_recvs : ex->recvs,
                                 .bytes = block_bytes(ex),
@@ -244,7 +258,7 @@ static void measure_size(struct exchange *ex, const struct bench_options *opts, 
 {
     const struct bench_app app = {.bench = "exchange",
                                   .hops = 1,
-                                  .messages = DIRECTIONS * ex->messages,
+                                  .messages = num_messages(ex),
                                   .min_iterations = 2,
                                   .begin = exchange_begin,
                                   .run = run,
@@ -282,14 +296,21 @@ static int measure_all(struct exchange *ex, const struct bench_options *opts)
 {
     struct bench_report report;
     char what[128];
-    int length = snprintf(what, sizeof what, "%d messages each way between neighbours of a ring",
-                          ex->messages);
+    int length =
+        snprintf(what, sizeof what, "%d messages each way between neighbours of a ", ex->messages);
+
+    if (ex->directions == RING_DIRECTIONS) {
+        length += snprintf(what + length, sizeof what - (size_t)length, "ring");
+    } else {
+        length += snprintf(what + length, sizeof what - (size_t)length, "grid of %d x %d",
+                           ex->dims[1], ex->dims[0]);
+    }
 
     if (ex->skew > 0) {
         (void)snprintf(what + length, sizeof what - (size_t)length,
                        "; odd ranks are %.0f us late, which the times have in them", ex->skew);
     }
-    if (!bench_report_open(&report, opts, what, DIRECTIONS * ex->messages)) {
+    if (!bench_report_open(&report, opts, what, num_messages(ex))) {
         return BENCH_EXIT_USAGE;
     }
     bench_queue_open(&ex->bq, opts);
@@ -324,6 +345,16 @@ static bool set_messages(void *target, const char *value)
     return true;
 }
 
+static bool set_grid(void *target, const char *value)
+{
+    struct exchange *ex = target;
+
+    (void)value; /* it has none */
+    exchange_make_grid(ex);
+    ex->usage->num_peers = ex->directions;
+    return true;
+}
+
 static bool set_skew(void *target, const char *value)
 {
     long us;
@@ -343,8 +374,16 @@ static bool set_beside(void *target, const char *value)
 }
 
 /* What these options need is there. */
-static bool options_fit(const struct exchange *ex, const struct bench_options *opts)
+static bool options_fit(struct exchange *ex, const struct bench_options *opts)
 {
+    if (ex->messages == 0) {
+        ex->messages = ex->directions == RING_DIRECTIONS ? 4 : 1;
+    }
+    if (num_messages(ex) > RING_DIRECTIONS * MAX_MESSAGES) {
+        bench_complain(opts, "--grid takes at most %d messages to each neighbour",
+                       RING_DIRECTIONS * MAX_MESSAGES / ex->directions);
+        return false;
+    }
     if ((ex->skew > 0 || ex->beside > 0) && !bench_on_device()) {
         bench_complain(opts, "--skew and --beside need --device");
         return false;
@@ -360,26 +399,36 @@ static void find_place(struct exchange *ex, struct bench_usage *usage)
 {
     MPI_Comm_rank(MPI_COMM_WORLD, &ex->rank);
     MPI_Comm_size(MPI_COMM_WORLD, &ex->ranks);
-    for (int d = 0; d < DIRECTIONS; d++) {
-        ex->peers[d] = rank_towards(ex, d, 1);
-    }
+    exchange_make_ring(ex);
     usage->peers = ex->peers;
-    usage->num_peers = DIRECTIONS;
+    usage->num_peers = ex->directions;
+    ex->usage = usage;
+}
+
+static int run_program(struct exchange *ex, const struct bench_options *opts, int provided)
+{
+    if (provided < MPI_THREAD_MULTIPLE) {
+        bench_complain(opts, "this MPI does not offer MPI_THREAD_MULTIPLE");
+        return BENCH_EXIT_USAGE;
+    }
+    return options_fit(ex, opts) ? measure_all(ex, opts) : BENCH_EXIT_USAGE;
 }
 
 int main(int argc, char *argv[])
 {
     static const struct bench_extra_option extra[] = {
-        {"messages", "N", "messages to each neighbour (default 4)", set_messages},
+        {"messages", "N", "messages to each neighbour (default 4, on a grid 1)", set_messages},
+        {"grid", NULL, "a grid, where each rank has eight neighbours", set_grid},
         {"skew", "US", "with --device: microseconds that odd ranks are late each time", set_skew},
         {"beside", "N", "with --device: time also a product of N x N while a wait waits",
          set_beside}};
-    static struct exchange ex = {.messages = 4};
+    static struct exchange ex;
     struct bench_usage usage = {
-        .summary = "A ring of ranks, each exchanging N messages each way with both neighbours.",
+        .summary =
+            "A ring or grid of ranks, each exchanging N messages each way with its neighbours.",
         .sizes_help = "message sizes in bytes, multiples of 8",
         .extra = extra,
-        .num_extra = 3,
+        .num_extra = sizeof extra / sizeof extra[0],
         .target = &ex,
         .lacking = BENCH_PIPELINED | BENCH_BIT(BENCH_PLAIN_COPY) | BENCH_BIT(BENCH_ONE_KERNEL)};
     struct bench_options opts = {.program = "mpixq_exchange",
@@ -394,12 +443,7 @@ int main(int argc, char *argv[])
     MPI_Init_thread(&argc, &argv, MPI_THREAD_MULTIPLE, &provided);
     find_place(&ex, &usage);
     if (bench_parse_options(&opts, &usage, argc, argv, &status)) {
-        status = BENCH_EXIT_USAGE;
-        if (provided < MPI_THREAD_MULTIPLE) {
-            bench_complain(&opts, "this MPI does not offer MPI_THREAD_MULTIPLE");
-        } else if (options_fit(&ex, &opts)) {
-            status = measure_all(&ex, &opts);
-        }
+        status = run_program(&ex, &opts, provided);
         bench_baselines_close(&opts);
         bench_device_close();
     }

@@ -10,13 +10,13 @@
 
 #include <stdint.h>
 
-#define MAX_MESSAGES 1024
+#define MAX_MESSAGES 1024 /* to a neighbour, and half of those to all of them */
 #define LINE_WORDS 8
 #define MAX_SIDE 16384                /* of a matrix */
 #define MAX_BYTES ((size_t)256 << 20) /* of all messages in one direction */
 
-/* The directions in which messages travel. */
-enum { RIGHT, LEFT, DIRECTIONS };
+/* The directions in which messages travel: on a ring the first two, on a grid all. */
+enum { RING_DIRECTIONS = 2, GRID_DIRECTIONS = 8 };
 
 enum { SETS = 2 };
 
@@ -37,8 +37,10 @@ struct exchange_set {
 
 struct exchange {
     int rank, ranks;
-    int peers[DIRECTIONS]; /* the next rank in each */
-    int messages;          /* in each direction */
+    int dims[2]; /* rows and columns of ranks; a ring is one row */
+    int directions;
+    int peers[GRID_DIRECTIONS]; /* the next rank in each */
+    int messages;               /* in each direction; 0: as usual */
     size_t beside; /* side of the matrices that are multiplied while a wait waits; 0: none */
     double skew;   /* microseconds that odd ranks are late in each exchange */
     size_t words;  /* of a message */
@@ -47,29 +49,41 @@ struct exchange {
     uint64_t *image; /* for the host: what goes to such memory, or comes from it */
     struct exchange_set sets[SETS];
     /* Of the links: one for each message, or as few as there can be. */
-    struct bench_part *sends, *recvs, few_sends[DIRECTIONS], few_recvs[DIRECTIONS];
+    struct bench_part *sends, *recvs, few_sends[GRID_DIRECTIONS], few_recvs[GRID_DIRECTIONS];
     int num_few;
     struct bench_queue bq;
+    struct bench_usage *usage;
 };
+
+/* Each way. */
+static inline int num_messages(const struct exchange *ex)
+{
+    return ex->directions * ex->messages;
+}
 
 static inline int num_requests(const struct exchange *ex)
 {
-    return 2 * DIRECTIONS * ex->messages;
+    return 2 * num_messages(ex);
 }
 
 /* Of the messages of all directions. */
 static inline size_t block_bytes(const struct exchange *ex)
 {
-    return (size_t)(DIRECTIONS * ex->messages) * ex->stride * sizeof(uint64_t);
+    return (size_t)num_messages(ex) * ex->stride * sizeof(uint64_t);
 }
+
+/* ---- The ranks (exchange_grid.c) ------------------------------------------------------------- */
+
+/* Make the ranks a ring, or a grid that is periodic in both directions. */
+void exchange_make_ring(struct exchange *ex);
+void exchange_make_grid(struct exchange *ex);
 
 /* The rank that is so many steps away in a direction. */
-static inline int rank_towards(const struct exchange *ex, int direction, long steps)
-{
-    long shift = (direction == RIGHT ? steps : -steps) % ex->ranks;
+int exchange_towards(const struct exchange *ex, int direction, long steps);
 
-    return (int)((ex->rank + shift + ex->ranks) % ex->ranks);
-}
+/* The messages of the links. */
+void exchange_make_parts(struct exchange *ex);
+void exchange_free_parts(struct exchange *ex);
 
 /* ---- The data (exchange_data.c) -------------------------------------------------------------- */
 
@@ -90,9 +104,5 @@ void exchange_fused_open(struct exchange_set *set, enum bench_mode mode);
 void exchange_fused_close(struct exchange_set *set, enum bench_mode mode);
 /* Put an exchange on the stream. */
 void exchange_fused_launch(const struct exchange_set *set, enum bench_mode mode);
-
-/* The messages of the links. */
-void exchange_make_parts(struct exchange *ex);
-void exchange_free_parts(struct exchange *ex);
 
 #endif

@@ -20,44 +20,56 @@ bool exchange_fused_fits(const struct exchange *ex, const struct bench_options *
     if (!opts->use_mode[BENCH_FUSED] && !opts->use_mode[BENCH_FUSED_GRAPH]) {
         return true;
     }
-    if (DIRECTIONS * ex->messages > BENCH_FUSED_MESSAGES) {
+    if (num_messages(ex) > BENCH_FUSED_MESSAGES) {
         bench_complain(opts, "the modes stream-fused take at most %d messages to each neighbour",
-                       BENCH_FUSED_MESSAGES / DIRECTIONS);
+                       BENCH_FUSED_MESSAGES / ex->directions);
         return false;
     }
     return true;
 }
 
+static void make_handles(struct exchange_set *set, enum bench_mode mode, int message)
+{
+    const struct exchange *ex = set->ex;
+    struct bench_fused *fused = set->fused[mode];
+    MPI_Request *recv = &set->requests[mode][message], *send = recv + num_messages(ex);
+
+    MPIX_Device_request_create(1, recv, ex->bq.queue, &fused->recv[message]);
+    MPIX_Device_request_create(1, send, ex->bq.queue, &fused->send[message]);
+    if (!MPIX_Device_has_elements(&fused->send[message]) ||
+        !MPIX_Device_has_elements(&fused->recv[message])) {
+        fprintf(stderr,
+                "benchmark: mode %s: no slots for messages of %zu bytes: raise MPIXQ_EAGER "
+                "(65536 at most), or take fewer modes\n",
+                bench_mode_names[mode], ex->words * sizeof *ex->data);
+        MPI_Abort(MPI_COMM_WORLD, BENCH_EXIT_USAGE);
+    }
+}
+
 void exchange_fused_open(struct exchange_set *set, enum bench_mode mode)
 {
     const struct exchange *ex = set->ex;
-    int n = DIRECTIONS * ex->messages;
-    struct bench_fused *fused = bench_alloc(sizeof *fused);
+    int n = num_messages(ex);
 
-    *fused = (struct bench_fused){.data = (unsigned long long *)(void *)ex->data,
-                                  .words = ex->words,
-                                  .stride = ex->stride,
-                                  .messages = (unsigned long long)n};
-    MPIX_Device_request_create(n, set->requests[mode], ex->bq.queue, fused->recv);
-    MPIX_Device_request_create(n, set->requests[mode] + n, ex->bq.queue, fused->send);
+    set->fused[mode] = bench_alloc(sizeof *set->fused[mode]);
+    *set->fused[mode] = (struct bench_fused){.data = (unsigned long long *)(void *)ex->data,
+                                             .words = ex->words,
+                                             .stride = ex->stride,
+                                             .messages = (unsigned long long)n};
     for (int i = 0; i < n; i++) {
-        if (!MPIX_Device_has_elements(&fused->send[i]) ||
-            !MPIX_Device_has_elements(&fused->recv[i])) {
-            fprintf(stderr,
-                    "benchmark: mode %s: no slots for messages of %zu bytes: raise MPIXQ_EAGER "
-                    "(65536 at most), or take fewer modes\n",
-                    bench_mode_names[mode], ex->words * sizeof *ex->data);
-            MPI_Abort(MPI_COMM_WORLD, BENCH_EXIT_USAGE);
+        /* Where it is this rank, the sender is as well. */
+        if (ex->peers[i / ex->messages] != ex->rank) {
+            make_handles(set, mode, i);
         }
     }
-    set->fused[mode] = fused;
 }
 
 void exchange_fused_close(struct exchange_set *set, enum bench_mode mode)
 {
     struct bench_fused *fused = set->fused[mode];
-    int n = DIRECTIONS * set->ex->messages;
+    int n = num_messages(set->ex);
 
+    /* Of those that are all zero there is nothing to free. */
     MPIX_Device_request_free(n, fused->recv);
     MPIX_Device_request_free(n, fused->send);
     free(fused);

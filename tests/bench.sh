@@ -221,6 +221,13 @@ expect_baselines()
         $2 == "peer-copy-one" && ($13 != 1 || $14 != 2) { bad = 1 } END { exit bad }' \
         "$dir/csv" || { cat "$dir/csv"; fail "a baseline takes other operations"; }
     expect_rows 2 3 exchange --device hip --sizes 40 --messages 3 --modes peer-copy,peer-copy-one
+    # On a grid of 2 x 2 three of the ranks are eight neighbours.
+    expect_rows 2 2 exchange --device hip --sizes 40 --grid --modes peer-copy,peer-copy-one
+    expect_rows 2 4 exchange --device hip --sizes 40 --grid --messages 2 \
+        --modes peer-copy,peer-copy-one
+    awk -F, '$2 == "peer-copy" && ($13 != 16 || $14 != 32) { bad = 1 }
+        $2 == "peer-copy-one" && ($13 != 3 || $14 != 6) { bad = 1 } END { exit bad }' \
+        "$dir/csv" || { cat "$dir/csv"; fail "a baseline takes other operations on a grid"; }
     expect_rows 4 2 exchange --device hip --sizes 40 --modes $all,peer-copy-one --skew 50
     expect_rows 2 2 exchange --device hip --sizes 40 --modes stream,stream-ready --beside 32
     grep -q 'a product of 32 x 32 .* beside stream .*; alone .* beside stream-ready ' "$dir/out" ||
@@ -382,6 +389,13 @@ expect_halo_fused()
         expect_wrong HIP_DOUBLE_SKIP=bench_halo:4 2 halo --device hip --sizes 40 \
             --generations 10 --pattern "$gun" --modes $mode
     done
+    # The neighbours of a grid, of whom some are the rank itself.
+    for mode in stream-fused stream-fused-graph; do
+        expect_rows 1 2 exchange --device hip --grid --sizes 40 --modes $mode
+        expect_rows 1 4 exchange --device hip --grid --sizes 40 --modes $mode
+    done
+    expect_usage "the modes stream-fused take at most 1 messages" 2 exchange --device hip \
+        --grid --messages 2 --modes stream-fused
 }
 
 # Puts in memory of the device: three launches for all messages, a graph for 20 iterations, or one
@@ -390,7 +404,8 @@ expect_puts()
 {
     local modes=stream-put,stream-put-graph,device-put
     for program in "2 pingpong --sizes 24,1M" "2 exchange --sizes 8,70008 --messages 5" \
-        "1 exchange --sizes 40" "3 exchange --sizes 40" "2 halo --sizes 40 --pattern $gun" \
+        "1 exchange --sizes 40" "3 exchange --sizes 40" "4 exchange --sizes 40 --grid" \
+        "2 halo --sizes 40 --pattern $gun" \
         "2 pingpong --sizes 40 --enqueue each" "2 exchange --sizes 40 --enqueue along"; do
         # shellcheck disable=SC2086
         set -- $program
@@ -572,6 +587,15 @@ expect_rows 10 2 exchange --sizes 8,64K
 awk -F, '$2 ~ /^stream/ && ($11 != 16 || $12 != 16 || $13 != 2 || $14 != 16) { exit 1 }' \
     "$dir/csv" || { cat "$dir/csv"; fail "an exchange takes other operations"; }
 expect_rows 5 3 exchange --sizes 1K --messages 7
+# A grid: of one rank, of two that are their own neighbours, and with neighbours that differ.
+expect_rows 5 1 exchange --grid --sizes 8
+expect_rows 10 2 exchange --grid --sizes 8,4K --messages 3
+expect_rows 4 4 exchange --grid --sizes 1K --modes mpi-persistent,stream,stream-ready,stream-put
+grep -q '1 messages each way between neighbours of a grid of 2 x 2' "$dir/out" ||
+    fail "the grid is not told"
+awk -F, '$2 == "stream" && ($11 != 16 || $13 != 2 || $14 != 16) { exit 1 }' "$dir/csv" ||
+    { cat "$dir/csv"; fail "an exchange on a grid takes other operations"; }
+expect_rows 2 6 exchange --messages 2 --grid --sizes 8 --modes mpi-persistent,stream
 channel=fallback
 expect_rows 2 2 exchange --sizes 8 --channel fallback --modes stream,stream-ready
 expect_stream 2 16 0 16 0 exchange
@@ -646,6 +670,7 @@ expect_usage "size 12 is not" 2 pingpong --sizes 12
 expect_usage "size 12 is not" 2 exchange --sizes 12
 expect_usage "100 messages exceed" 2 exchange --sizes 4M --messages 100
 expect_usage "--messages: '0'" 1 exchange --messages 0
+expect_usage "--grid takes at most 256 messages" 2 exchange --messages 257 --grid
 expect_usage "--modes: 'fast'" 2 halo --modes fast
 expect_usage "--seconds: '0'" 2 halo --seconds 0
 expect_usage "cannot write" 2 pingpong --csv="$dir/no/such"
