@@ -11,11 +11,15 @@
 #
 # BUILD is a build tree, FOLDER (./baselines if not given) gets the tables and CSV of the runs, and
 # all.csv with the rows of all, each behind the name of its run, of which plot_baselines.gp makes
-# pictures. MPIEXEC and MPIEXEC_FLAGS start the programs, RANKS (2) of them. Libraries are found by
-# LD_LIBRARY_PATH, or among the packages of python3; what is not found is left out, which the tables
-# say. The parts are the functions below; all of them take some two minutes. Multicast by NVLink
+# pictures. MPIEXEC and MPIEXEC_FLAGS start the programs, RANKS (2) of them, but of the ping-pong
+# two; with 4, a GPU for each, the exchanges are those of a grid with eight neighbours. Libraries
+# are found by LD_LIBRARY_PATH, or among the packages of python3; what is not found is left out,
+# which the tables say. The parts are the functions below; all of them take some two minutes, and
+# those for four ranks, which are fewer unless they are named, one and a half. Multicast by NVLink
 # stays off, since a failing program can leave it unusable for others.
 parts="exchange hop large bare wide puts halo reduce cg skew beside shared"
+grid=
+[ "${RANKS:-2}" != 4 ] || { parts="exchange halo reduce cg" grid=--grid; }
 set -u
 device=${1:?cuda or hip} build=$(cd "${2:?a build tree}" && pwd) folder=${3:-baselines}
 shift $(($# < 3 ? $# : 3))
@@ -35,10 +39,12 @@ shown+='|bytes)|^board|left out|verified|WRONG'
 # bench NAME PROGRAM OPTION...: run it, and show the table and the comparison.
 bench()
 {
-    local name=$1 program=$2 start=$SECONDS rc=0
+    local name=$1 program=$2 start=$SECONDS rc=0 ranks=${RANKS:-2}
     shift 2
+    [ "$program" != pingpong ] || ranks=2
+    [ "$program" != exchange ] || set -- "$@" $grid
     # shellcheck disable=SC2086 # the flags are words
-    timeout "${limit:-60}" ${MPIEXEC:-mpiexec} ${MPIEXEC_FLAGS-} -n "${RANKS:-2}" \
+    timeout "${limit:-60}" ${MPIEXEC:-mpiexec} ${MPIEXEC_FLAGS-} -n "$ranks" \
         "$build/benchmarks/mpixq_$program" --device "$device" "--csv=$folder/$name.csv" \
         ${nvshmem:+"$nvshmem"} "$@" \
         >"$folder/$name.txt" 2>&1 || rc=$?
@@ -76,8 +82,8 @@ each_size()
     done
 }
 
-# Medians of stream and stream-ready (S, R), and of their graphs, over the best form of each
-# baseline, for each size.
+# Medians of stream and stream-ready (S, R), of their graphs, and of one kernel and its graph, over
+# the best form of each baseline, for each size.
 compare()
 {
     [ -s "$1" ] && awk -F, '
@@ -95,12 +101,15 @@ compare()
             for (i = 1; i <= n; i++) {
                 for (k = 1; k <= 4; k++) {
                     if ((sizes[i], by[k]) in best) {
-                        printf "ratio %9s to %-15s %8.2f us: S %s, R %s, graphs: %s, %s\n",
+                        printf "ratio %9s to %-15s %8.2f us: S %s, R %s, graphs: %s, %s, " \
+                            "fused: %s, %s\n",
                             sizes[i], form[sizes[i], by[k]], best[sizes[i], by[k]],
                             ratio(sizes[i], "stream", by[k]),
                             ratio(sizes[i], "stream-ready", by[k]),
                             ratio(sizes[i], "stream-graph", by[k]),
-                            ratio(sizes[i], "stream-ready-graph", by[k])
+                            ratio(sizes[i], "stream-ready-graph", by[k]),
+                            ratio(sizes[i], "stream-fused", by[k]),
+                            ratio(sizes[i], "stream-fused-graph", by[k])
                     }
                 }
             }
@@ -179,16 +188,26 @@ puts()
 }
 
 # So many cells a side for each of two ranks; for four, of a board with two of these each way. Every
-# rank computes the whole board to verify it, so the large ones are not.
+# rank computes the whole board to verify it, so the large ones are not. In one kernel the largest
+# needs slots for larger messages than by default.
 halo()
 {
-    local side verify=--verify
+    local side verify=--verify modes=$ours,$graphs,$fused,mpi-persistent,peer-copy
     for side in 256 1024 4096 16384; do
         [ $side -lt 4096 ] || verify=--no-verify
-        bench halo-$side halo --board $((side * (${RANKS:-2} / 2)))x$((2 * side)) $verify \
-            --pattern "$top/examples/patterns/gosper-glider-gun.rle" --seconds 3 \
-            --modes $ours,$graphs,mpi-persistent,peer-copy
+        [ $side -le 8192 ] || modes=$ours,$graphs,mpi-persistent,peer-copy
+        halo_of "halo-$side" $side $verify --seconds 3 --modes $modes
     done
+    MPIXQ_EAGER=$side halo_of "halo-slots-$side" $side $verify --seconds 1 --modes $fused
+}
+
+# halo_of NAME SIDE OPTION...
+halo_of()
+{
+    local name=$1 side=$2
+    shift 2
+    bench "$name" halo --board $((side * (${RANKS:-2} / 2)))x$((2 * side)) \
+        --pattern "$top/examples/patterns/gosper-glider-gun.rle" "$@"
 }
 
 # Sums over all ranks.
