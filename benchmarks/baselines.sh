@@ -42,7 +42,7 @@ bench()
     local name=$1 program=$2 start=$SECONDS rc=0 ranks=${RANKS:-2}
     shift 2
     [ "$program" != pingpong ] || ranks=2
-    [ "$program" != exchange ] || set -- "$@" $grid
+    [ "$program" != exchange ] || set -- "$@" ${grid:+"$grid"}
     # shellcheck disable=SC2086 # the flags are words
     timeout "${limit:-60}" ${MPIEXEC:-mpiexec} ${MPIEXEC_FLAGS-} -n "$ranks" \
         "$build/benchmarks/mpixq_$program" --device "$device" "--csv=$folder/$name.csv" \
