@@ -14,10 +14,10 @@
 # pictures. MPIEXEC and MPIEXEC_FLAGS start the programs, RANKS (2) of them, but of the ping-pong
 # two; with 4, a GPU for each, the exchanges are those of a grid with eight neighbours. Libraries
 # are found by LD_LIBRARY_PATH, or among the packages of python3; what is not found is left out,
-# which the tables say. The parts are the functions below; all of them take some two minutes, and
+# which the tables say. The parts are the functions below; all of them take some three minutes, and
 # those for four ranks, which are fewer unless they are named, one and a half. Multicast by NVLink
 # stays off, since a failing program can leave it unusable for others.
-parts="exchange hop large bare wide puts halo reduce cg skew beside shared"
+parts="exchange hop large bare wide puts halo reduce cg jacobi skew beside shared"
 grid=
 [ "${RANKS:-2}" != 4 ] || { parts="exchange halo reduce cg" grid=--grid; }
 set -u
@@ -34,7 +34,7 @@ for library in nccl nvshmem; do
 done
 # What is shown of a table: what the modes do, and their rows, with what is below them.
 shown='^ *[0-9]* *(mpi-|host|stream|peer-|plain-|nccl|nvshmem|one-|device-|a product|GB/s'
-shown+='|bytes)|^board|left out|verified|WRONG'
+shown+='|bytes)|^(board|grid)|left out|verified|WRONG'
 
 # bench NAME PROGRAM OPTION...: run it, and show the table and the comparison.
 bench()
@@ -82,8 +82,8 @@ each_size()
     done
 }
 
-# Medians of stream and stream-ready (S, R), of their graphs, and of one kernel and its graph, over
-# the best form of each baseline, for each size.
+# Medians of stream and stream-ready (S, R), of their graphs, and of steps in one kernel, plain and
+# in a graph, over the best form of each baseline, for each size.
 compare()
 {
     [ -s "$1" ] && awk -F, '
@@ -223,6 +223,20 @@ cg()
     local modes=mpi-persistent,mpi-pipelined,$ours,$graphs,stream-pipelined,stream-pipe-graph
     bench cg cg --sizes 4K,64K --modes $modes --seconds 4 --verify
     bench cg-large cg --sizes 1M --modes $modes --seconds 3 --no-verify
+}
+
+# With slots for rows of 8K. Every rank computes the whole grid to verify it, so the large one is
+# not.
+jacobi()
+{
+    local every modes=mpi-persistent,$ours,$graphs,$fused
+    modes+=${forms:+,$forms,nvshmem}${nvshmem:+,nvshmem-fused}
+    for every in 1 100; do
+        MPIXQ_EAGER=65536 each_size "jacobi-$every" jacobi "1K 2K" --norm-every $every \
+            --modes "$modes" --seconds 3 --trials 60 --verify
+        MPIXQ_EAGER=65536 each_size "jacobi-$every" jacobi 8K --norm-every $every \
+            --modes "$modes" --seconds 3 --trials 20 --no-verify
+    done
 }
 
 # A ping-pong does not see whether a receiver is late.

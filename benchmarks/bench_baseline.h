@@ -78,12 +78,22 @@ extern const struct bench_baseline bench_aware, bench_peer, bench_nccl, bench_nv
 
 /* The sum of so many words of a link of bench_nccl without parts, over all ranks. */
 void bench_nccl_allreduce(struct bench_link *link, size_t words);
+/* The same of numbers (double) in the blocks, so many bytes behind their beginnings; by NCCL, and
+ * enqueued by NVSHMEM. */
+void bench_nccl_sum(struct bench_link *link, size_t offset, size_t numbers);
+bool bench_nvshmem_has_sum(void);
+void bench_nvshmem_sum(struct bench_link *link, size_t offset, size_t numbers);
+/* What bench_nccl is given in between is one group. */
+void bench_nccl_begin(void);
+void bench_nccl_end(void);
 /* By a link of bench_kernel: one end of a ping-pong of so many round trips, in one kernel. */
 void bench_peer_bounce(struct bench_link *link, bool leads, long rounds);
 
 /* The kernels for NVSHMEM are in this file, from which they are loaded when it is opened. What is
  * missing; NULL: nothing. */
 const char *bench_nvshmem_kernels(const char *path);
+/* Of those kernels, one that other code launches. */
+void *bench_nvshmem_find(const char *name);
 /* What puts in memory of the device lack, on a queue as well. Collective. */
 const char *bench_put_on_device(bool on_queue);
 

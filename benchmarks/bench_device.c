@@ -31,21 +31,24 @@ static struct {
     int (*event_destroy)(void *event);
     int (*event_record)(void *event, void *stream);
     int (*event_elapsed)(float *ms_p, void *from, void *to);
+    int (*stream_wait)(void *stream, void *event, unsigned flags);
 } more;
 
-static const struct mpixq_gpu_symbol symbols[][7] = {
+static const struct mpixq_gpu_symbol symbols[][8] = {
     [BENCH_ON_CUDA] = {{"cuStreamDestroy_v2", (void **)&more.stream_destroy, false},
                        {"cuLaunchHostFunc", (void **)&more.call, false},
                        {"cuEventCreate", (void **)&more.event_create, false},
                        {"cuEventDestroy_v2", (void **)&more.event_destroy, false},
                        {"cuEventRecord", (void **)&more.event_record, false},
-                       {"cuEventElapsedTime", (void **)&more.event_elapsed, false}},
+                       {"cuEventElapsedTime", (void **)&more.event_elapsed, false},
+                       {"cuStreamWaitEvent", (void **)&more.stream_wait, false}},
     [BENCH_ON_HIP] = {{"hipStreamDestroy", (void **)&more.stream_destroy, false},
                       {"hipLaunchHostFunc", (void **)&more.call, false},
                       {"hipEventCreateWithFlags", (void **)&more.event_create, false},
                       {"hipEventDestroy", (void **)&more.event_destroy, false},
                       {"hipEventRecord", (void **)&more.event_record, false},
-                      {"hipEventElapsedTime", (void **)&more.event_elapsed, false}},
+                      {"hipEventElapsedTime", (void **)&more.event_elapsed, false},
+                      {"hipStreamWaitEvent", (void **)&more.stream_wait, false}},
 };
 
 /* Best first: machine code is for some GPUs only, and for drivers of its age; the second form of
@@ -61,20 +64,34 @@ static const struct code {
 };
 
 static const char *const kernel_names[] = {
-    [BENCH_KERNEL_WORDS] = "bench_words",     [BENCH_KERNEL_STRIPS] = "bench_strips",
-    [BENCH_KERNEL_LIFE] = "bench_life",       [BENCH_KERNEL_BOUNCE] = "bench_bounce",
-    [BENCH_KERNEL_DELAY] = "bench_delay",     [BENCH_KERNEL_PRODUCT] = "bench_product",
-    [BENCH_KERNEL_FUSED] = "bench_fused",     [BENCH_KERNEL_PUTS] = "bench_puts",
-    [BENCH_KERNEL_HALO] = "bench_halo",       [BENCH_KERNEL_CG_START] = "bench_cg_start",
-    [BENCH_KERNEL_CG_PACK] = "bench_cg_pack", [BENCH_KERNEL_CG_MULTIPLY] = "bench_cg_multiply",
-    [BENCH_KERNEL_CG_STEP] = "bench_cg_step", [BENCH_KERNEL_CG_TURN] = "bench_cg_turn",
-    [BENCH_KERNEL_CG_PIPE] = "bench_cg_pipe", [BENCH_KERNEL_CG_SUM] = "bench_cg_sum",
+    [BENCH_KERNEL_WORDS] = "bench_words",
+    [BENCH_KERNEL_STRIPS] = "bench_strips",
+    [BENCH_KERNEL_LIFE] = "bench_life",
+    [BENCH_KERNEL_BOUNCE] = "bench_bounce",
+    [BENCH_KERNEL_DELAY] = "bench_delay",
+    [BENCH_KERNEL_PRODUCT] = "bench_product",
+    [BENCH_KERNEL_FUSED] = "bench_fused",
+    [BENCH_KERNEL_PUTS] = "bench_puts",
+    [BENCH_KERNEL_HALO] = "bench_halo",
+    [BENCH_KERNEL_CG_START] = "bench_cg_start",
+    [BENCH_KERNEL_CG_PACK] = "bench_cg_pack",
+    [BENCH_KERNEL_CG_MULTIPLY] = "bench_cg_multiply",
+    [BENCH_KERNEL_CG_STEP] = "bench_cg_step",
+    [BENCH_KERNEL_CG_TURN] = "bench_cg_turn",
+    [BENCH_KERNEL_CG_PIPE] = "bench_cg_pipe",
+    [BENCH_KERNEL_CG_SUM] = "bench_cg_sum",
+    [BENCH_KERNEL_JACOBI_START] = "bench_jacobi_start",
+    [BENCH_KERNEL_JACOBI_STEP] = "bench_jacobi_step",
+    [BENCH_KERNEL_JACOBI_OPEN] = "bench_jacobi_open",
+    [BENCH_KERNEL_JACOBI_FUSED] = "bench_jacobi_fused",
 };
 
 static enum bench_device device;
 static const struct mpixq_gpu *gpu; /* NULL: there is no device */
 static void *stream, *other_stream, *kernels[BENCH_KERNELS], *marks[BENCH_MARKS];
-static bool early; /* may kernels be launched before what they follow has ended? */
+static void *fork_event, *join_event; /* once needed */
+static bool joined; /* the next kernel follows two branches, and is not launched early */
+static bool early;  /* may kernels be launched before what they follow has ended? */
 
 bool bench_parse_device(const char *text, enum bench_device *device_p)
 {
@@ -234,6 +251,10 @@ void bench_device_close(void)
         if (other_stream != NULL) {
             need("destroy a stream", more.stream_destroy(other_stream));
         }
+        if (fork_event != NULL) {
+            need("destroy an event", more.event_destroy(fork_event));
+            need("destroy an event", more.event_destroy(join_event));
+        }
     }
 }
 
@@ -352,9 +373,12 @@ double bench_device_marked(void)
 void bench_device_run(void *kernel, size_t blocks, size_t rows, unsigned threads,
                       void *parameters[])
 {
-    const struct mpixq_grid grid = {
-        .blocks = (unsigned)blocks, .rows = (unsigned)rows, .threads = threads, .early = early};
+    const struct mpixq_grid grid = {.blocks = (unsigned)blocks,
+                                    .rows = (unsigned)rows,
+                                    .threads = threads,
+                                    .early = early && !joined};
 
+    joined = false;
     need("launch a kernel", mpixq_gpu_launch(gpu, stream, kernel, grid, parameters));
 }
 
@@ -397,6 +421,31 @@ void bench_device_turn(void)
     }
     stream = other_stream;
     other_stream = turned;
+}
+
+void bench_device_fork(void)
+{
+    enum { NO_TIMING = 2 }; /* of both vendors */
+
+    if (fork_event == NULL) {
+        need("make an event", more.event_create(&fork_event, NO_TIMING));
+        need("make an event", more.event_create(&join_event, NO_TIMING));
+    }
+    need("record an event", more.event_record(fork_event, stream));
+    bench_device_turn();
+    need("wait for an event", more.stream_wait(stream, fork_event, 0));
+}
+
+void bench_device_back(void)
+{
+    need("record an event", more.event_record(join_event, stream));
+    bench_device_turn();
+}
+
+void bench_device_join(void)
+{
+    need("wait for an event", more.stream_wait(stream, join_event, 0));
+    joined = true;
 }
 
 void bench_device_call(void (*fn)(void *), void *arg)

@@ -62,6 +62,10 @@ enum bench_kernel {
     BENCH_KERNEL_CG_TURN,
     BENCH_KERNEL_CG_PIPE,
     BENCH_KERNEL_CG_SUM,
+    BENCH_KERNEL_JACOBI_START,
+    BENCH_KERNEL_JACOBI_STEP,
+    BENCH_KERNEL_JACOBI_OPEN,
+    BENCH_KERNEL_JACOBI_FUSED,
     BENCH_KERNELS
 };
 void bench_device_copy(void *to, const void *from, size_t bytes);
@@ -79,6 +83,11 @@ void bench_device_synchronize(void); /* without a device nothing happens */
 void bench_device_delay(double us);  /* does nothing on the stream for so long */
 /* From now on the stream is another one, or, the second time, the first again. */
 void bench_device_turn(void);
+/* From now on the stream is another one, which begins behind what is on this one; back to this one;
+ * let what follows on it wait for what was put on the other. As branches of a graph, too. */
+void bench_device_fork(void);
+void bench_device_back(void);
+void bench_device_join(void);
 
 /* Memory of another process of this machine: what tells it, and where it is for this one. */
 struct bench_shared {

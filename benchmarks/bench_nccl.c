@@ -11,8 +11,8 @@
 
 #include <stdlib.h>
 
-/* ncclInt8, ncclUint64, ncclSum; 2.7 is the first with sends. */
-enum { CHAR_TYPE = 0, UINT64_TYPE = 5, SUM = 0, OLDEST = 2700 };
+/* ncclInt8, ncclUint64, ncclFloat64, ncclSum; 2.7 is the first with sends. */
+enum { CHAR_TYPE = 0, UINT64_TYPE = 5, DOUBLE_TYPE = 8, SUM = 0, OLDEST = 2700 };
 
 struct unique_id {
     char bytes[128];
@@ -166,6 +166,23 @@ void bench_nccl_allreduce(struct bench_link *link, size_t words)
     bench_need("ncclAllReduce", nccl.all_reduce(link->send, link->recv, words, UINT64_TYPE, SUM,
                                                 comm, bench_device_stream()));
     link->counts->launches += 1;
+}
+
+void bench_nccl_sum(struct bench_link *link, size_t offset, size_t numbers)
+{
+    bench_need("ncclAllReduce", nccl.all_reduce(link->send + offset, link->recv + offset, numbers,
+                                                DOUBLE_TYPE, SUM, comm, bench_device_stream()));
+    link->counts->launches += 1;
+}
+
+void bench_nccl_begin(void)
+{
+    bench_need("ncclGroupStart", nccl.group_start());
+}
+
+void bench_nccl_end(void)
+{
+    bench_need("ncclGroupEnd", nccl.group_end());
 }
 
 const struct bench_baseline bench_nccl = {

@@ -14,7 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { WITH_UNIQUE_ID = 8, SIGNAL_SET = 9, COMPARE_GE = 5, MAJOR = 3 };
+enum { WITH_UNIQUE_ID = 8, SIGNAL_SET = 9, COMPARE_GE = 5, MAJOR = 3, WORLD = 0 };
 
 /* The layouts are versioned: 1, and their size. */
 #define VERSION_OF(object) ((1 << 16) + (int)sizeof(object))
@@ -51,6 +51,7 @@ static struct {
     void (*put_signal)(void *to, const void *from, size_t bytes, uint64_t *signal, uint64_t value,
                        int op, int peer, void *stream);
     void (*wait_signal)(uint64_t *signal, int compare, uint64_t value, void *stream);
+    int (*sum)(int team, double *to, const double *from, size_t count, void *stream);
     int (*enroll)(void *module);
     int (*dismiss)(void *module);
 } nvshmem;
@@ -65,6 +66,7 @@ static const struct bench_symbol symbols[] = {
     {(void **)&nvshmem.free, "nvshmem_free", false},
     {(void **)&nvshmem.put_signal, "nvshmemx_putmem_signal_on_stream", false},
     {(void **)&nvshmem.wait_signal, "nvshmemx_signal_wait_until_on_stream", false},
+    {(void **)&nvshmem.sum, "nvshmemx_double_sum_reduce_on_stream", true},
     {(void **)&nvshmem.enroll, "nvshmemx_cumodule_init", true},
     {(void **)&nvshmem.dismiss, "nvshmemx_cumodule_finalize", true},
 };
@@ -115,6 +117,11 @@ const char *bench_nvshmem_kernels(const char *path)
     fclose(file);
     kernel_file = path;
     return NULL;
+}
+
+void *bench_nvshmem_find(const char *name)
+{
+    return bench_device_find(module, name);
 }
 
 static void load_kernels(void)
@@ -308,6 +315,20 @@ static void move(struct bench_link *link, int what)
                             link->received, stream);
     }
     link->counts->launches += what == (BENCH_SENDS | BENCH_RECVS) ? 2 * link->num : link->num;
+}
+
+bool bench_nvshmem_has_sum(void)
+{
+    return nvshmem.sum != NULL;
+}
+
+void bench_nvshmem_sum(struct bench_link *link, size_t offset, size_t numbers)
+{
+    bench_need("nvshmemx_double_sum_reduce_on_stream",
+               nvshmem.sum(WORLD, (double *)(void *)(link->recv + offset),
+                           (const double *)(const void *)(link->send + offset), numbers,
+                           bench_device_stream()));
+    link->counts->launches += 1;
 }
 
 const struct bench_baseline bench_nvshmem = {

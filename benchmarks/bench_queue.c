@@ -99,13 +99,13 @@ void bench_queue_renew(struct bench_queue *bq)
 {
     for (int mode = 0; mode < BENCH_NUM_MODES; mode++) {
         bq->ran[mode] = false;
-        for (int i = 0; i <= BENCH_GRAPH; i++) {
-            if (bq->graphs[mode][i] != NULL) {
-                bench_graph_free(bq->graphs[mode][i]);
-                bq->graphs[mode][i] = NULL;
-            }
-        }
     }
+    for (int i = 0; i < bq->num_graphs; i++) {
+        bench_graph_free(bq->graphs[i].graph);
+    }
+    free(bq->graphs);
+    bq->graphs = NULL;
+    bq->num_graphs = 0;
 }
 
 void bench_queue_close(struct bench_queue *bq)
@@ -234,31 +234,61 @@ static double release(struct bench_queue *bq, bool along)
     return bench_on_device() ? bench_device_marked() : bq->ended - bq->began;
 }
 
-/* A graph of so many iterations, when it is first needed. Nothing is held meanwhile. */
+/* The graph of so many iterations from the position on; NULL: there is none yet. */
+static void *find_graph(const struct bench_queue *bq, enum bench_mode mode, long iterations)
+{
+    long phase = bq->every > 0 ? bq->position % bq->every : 0;
+
+    for (int i = 0; i < bq->num_graphs; i++) {
+        const struct bench_kept_graph *kept = &bq->graphs[i];
+
+        if (kept->mode == mode && kept->iterations == iterations && kept->phase == phase) {
+            return kept->graph;
+        }
+    }
+    return NULL;
+}
+
+/* When it is first needed. Nothing is held meanwhile. */
 static void make_graph(struct bench_queue *bq, enum bench_mode mode, long iterations,
                        bench_enqueue *enqueue, void *ctx)
 {
-    if (iterations > 0 && bq->graphs[mode][iterations] == NULL) {
-        struct bench_counts before = bq->own;
+    struct bench_counts before = bq->own;
+    struct bench_kept_graph *kept;
 
-        bq->captures = true;
-        bench_graph_begin();
-        enqueue(ctx, mode, iterations);
-        bq->graphs[mode][iterations] = bench_graph_end();
-        bq->captures = false;
-        bq->own = before;
+    if (find_graph(bq, mode, iterations) != NULL) {
+        return;
     }
+    kept = realloc(bq->graphs, (size_t)(bq->num_graphs + 1) * sizeof *kept);
+    bench_need("keep a graph", kept == NULL);
+    bq->graphs = kept;
+    kept += bq->num_graphs++;
+    kept->mode = mode;
+    kept->iterations = iterations;
+    kept->phase = bq->every > 0 ? bq->position % bq->every : 0;
+    bq->captures = true;
+    bench_graph_begin();
+    enqueue(ctx, mode, iterations);
+    kept->graph = bench_graph_end();
+    bq->captures = false;
+    bq->own = before;
 }
 
-/* Those that so many iterations take: one that is launched as often as it fits, and one of the
- * rest. */
+static long graph_of(long iterations)
+{
+    return iterations < BENCH_GRAPH ? iterations : BENCH_GRAPH;
+}
+
+/* Those that so many iterations take, as launch_graphs launches them: one as often as it fits, and
+ * one of the rest. */
 static void make_graphs(struct bench_queue *bq, enum bench_mode mode, long iterations,
                         bench_enqueue *enqueue, void *ctx)
 {
-    if (iterations >= BENCH_GRAPH) {
-        make_graph(bq, mode, BENCH_GRAPH, enqueue, ctx);
+    for (long n; iterations > 0; iterations -= n) {
+        n = graph_of(iterations);
+        make_graph(bq, mode, n, enqueue, ctx);
+        bq->position += n;
     }
-    make_graph(bq, mode, iterations % BENCH_GRAPH, enqueue, ctx);
 }
 
 static void launch_graphs(struct bench_queue *bq, enum bench_mode mode, long iterations)
@@ -266,8 +296,9 @@ static void launch_graphs(struct bench_queue *bq, enum bench_mode mode, long ite
     for (long n; iterations > 0; iterations -= n) {
         double before = MPI_Wtime();
 
-        n = iterations < BENCH_GRAPH ? iterations : BENCH_GRAPH;
-        bench_graph_launch(bq->graphs[mode][n]);
+        n = graph_of(iterations);
+        bench_graph_launch(find_graph(bq, mode, n));
+        bq->position += n;
         bench_calls_end(bq, before);
         bq->own.launches += 1;
         if (bench_mode_is_queued(mode)) {
@@ -284,6 +315,7 @@ static void put(struct bench_queue *bq, enum bench_mode mode, long iterations,
         launch_graphs(bq, mode, iterations);
     } else if (iterations > 0) {
         enqueue(ctx, mode, iterations);
+        bq->position += iterations;
     }
 }
 
@@ -303,12 +335,13 @@ static double run_batch(struct bench_queue *bq, enum bench_mode mode, long itera
 {
     /* What a library does when it is used first may wait for the stream. */
     bool along = bq->along || (bench_mode_is_baseline(mode) && !bq->ran[mode]);
-    long first = untimed(mode, iterations), timed = iterations - first;
+    long first = untimed(mode, iterations), timed = iterations - first, position = bq->position;
     double seconds;
 
     if (bench_mode_is_graph(mode)) {
         make_graphs(bq, mode, first, enqueue, ctx);
         make_graphs(bq, mode, timed, enqueue, ctx);
+        bq->position = position;
     }
     bq->ran[mode] = true;
     hold(bq, along);
@@ -327,6 +360,7 @@ double bench_queue_run(struct bench_queue *bq, enum bench_mode mode, long iterat
     long batch = batch_of(bq, mode, operations), n;
     double seconds = 0;
 
+    bq->position = 0;
     for (; iterations > 0; iterations -= n) {
         n = iterations < batch ? iterations : batch;
         seconds += run_batch(bq, mode, n, enqueue, ctx);

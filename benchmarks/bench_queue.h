@@ -29,7 +29,18 @@ struct bench_queue {
     double began, ended;
     struct bench_counts own; /* of the modes of MPI, and of baselines; host: of all modes */
     bool ran[BENCH_NUM_MODES];
-    void *graphs[BENCH_NUM_MODES][BENCH_GRAPH + 1]; /* of so many iterations, once made */
+    /* What is enqueued is the same again after so many iterations; 0: each time. */
+    long every;
+    long position; /* iterations of the run before those that enqueue puts on the stream */
+    struct bench_kept_graph *graphs; /* once made */
+    int num_graphs;
+};
+
+/* Of so many iterations, from one on that is so far behind the last that was like the first. */
+struct bench_kept_graph {
+    enum bench_mode mode;
+    long iterations, phase;
+    void *graph;
 };
 
 /* Create stream and queue if a stream mode is wanted; otherwise both are null. */

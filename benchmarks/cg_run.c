@@ -21,28 +21,13 @@
  * in; B gave it after it had multiplied, by the order of its stream. Before the first iteration of
  * a trial stands a barrier.
  */
+#include "bench_collective.h"
 #include "cg.h"
-#include "config.h"
 
 #include <math.h>
 #include <stdlib.h>
 
-#if HAVE_MPI_COLLECTIVE
-#define ALLREDUCE_INIT MPI_Allreduce_init
-#elif HAVE_MPI_COLLECTIVE_EXT
-#include <mpi-ext.h>
-#define ALLREDUCE_INIT MPIX_Allreduce_init
-#else
-static int no_allreduce_init(const void *from, void *to, int count, MPI_Datatype type, MPI_Op op,
-                             MPI_Comm comm, MPI_Info info, MPI_Request *request)
-{
-    (void)from, (void)to, (void)count, (void)type, (void)op, (void)info, (void)request;
-    return MPI_Comm_call_errhandler(comm, MPI_ERR_OTHER);
-}
-#define ALLREDUCE_INIT no_allreduce_init
-#endif
-
-const bool cg_has_sums = HAVE_MPI_COLLECTIVE || HAVE_MPI_COLLECTIVE_EXT;
+const bool cg_has_sums = BENCH_HAS_COLLECTIVES;
 
 static int num_requests(const struct cg *cg)
 {
@@ -95,8 +80,8 @@ static void make_sums(struct cg *cg, enum bench_mode mode)
     int num = num_sums(mode);
 
     for (int i = 0; i < num; i++) {
-        ALLREDUCE_INIT(MPI_IN_PLACE, sums + i, 2 / num, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD,
-                       MPI_INFO_NULL, &cg->sums[mode][i]);
+        BENCH_ALLREDUCE_INIT(MPI_IN_PLACE, sums + i, 2 / num, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD,
+                             MPI_INFO_NULL, &cg->sums[mode][i]);
     }
     MPIX_Matchall(num, cg->sums[mode]);
 }

@@ -42,6 +42,13 @@ MPIXQ_INLINE void join(void)
     __builtin_amdgcn_fence(__ATOMIC_ACQUIRE, "workgroup");
 }
 
+/* Add one; what was there. What any thread of this GPU has written before it did so is there for
+ * those that see it, and for those that they meet. */
+MPIXQ_INLINE word_t count_one(word_t *word)
+{
+    return __atomic_fetch_add(word, 1, __ATOMIC_ACQ_REL);
+}
+
 MPIXQ_INLINE void nap(void)
 {
     __builtin_amdgcn_s_sleep(1);
@@ -58,6 +65,7 @@ MPIXQ_INLINE word_t clock_ns(void)
 #define THREAD ((word_t)__builtin_amdgcn_workitem_id_x())
 #define THREADS 256
 #define BLOCK_MEMORY static __attribute__((shared))
+#define UNROLL _Pragma("unroll")
 #define PATIENCE (1ull << 24)
 
 #define EACH_X(i, n) for (word_t i = index_x(); i < (n); i = (n))

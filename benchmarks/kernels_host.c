@@ -32,6 +32,14 @@ static inline void join(void)
 {
 }
 
+static inline word_t count_one(unsigned long long *word)
+{
+    word_t before = *word;
+
+    *word = before + 1;
+    return before;
+}
+
 static inline void nap(void)
 {
     (void)nanosleep(&(struct timespec){.tv_nsec = 20000}, NULL);
@@ -49,6 +57,7 @@ static inline word_t clock_ns(void)
 #define LET_LATER_COME
 #define THREADS 1
 #define BLOCK_MEMORY
+#define UNROLL
 #define PATIENCE (1ull << 20)
 
 #define EACH_X(i, n) for (word_t i = 0; i < (n); i++)

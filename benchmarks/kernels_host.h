@@ -11,6 +11,7 @@
 #include "kernels.h"
 #include "kernels_cg.h"
 #include "kernels_fused.h"
+#include "kernels_jacobi.h"
 #include "kernels_puts.h"
 
 void bench_words(const uint64_t *from, uint64_t *to, uint64_t add, uint64_t words, uint64_t stride,
@@ -28,6 +29,11 @@ void bench_cg_step(struct bench_cg all);
 void bench_cg_turn(struct bench_cg all);
 void bench_cg_pipe(struct bench_cg all);
 void bench_cg_sum(struct bench_cg all, uint64_t of);
+
+void bench_jacobi_start(struct bench_jacobi_start all);
+void bench_jacobi_step(struct bench_jacobi all, uint64_t part);
+void bench_jacobi_open(struct bench_jacobi_fused all);
+void bench_jacobi_fused(struct bench_jacobi_fused all);
 
 void bench_fused(struct bench_fused all);
 void bench_halo(struct bench_halo all);

@@ -15,6 +15,7 @@
 #include "../../benchmarks/kernels_puts.h"
 #include "../device/puts.h"
 #include "../device/steps.h"
+#include "kernels.h"
 #include "stream/pieces.h"
 
 /* The parameter of the kernels below. */
@@ -375,7 +376,7 @@ static void run_bench_product(const void *parameters)
 /* That of the tests of mpix_queue_device.h. */
 void mpixq_test_device(struct device_script all) __attribute__((weak));
 
-static void reach_handle(struct mpixq_device_request *r)
+void hip_reach_handle(struct mpixq_device_request *r)
 {
     if (r->own == NULL) {
         return; /* of a request to MPI_PROC_NULL */
@@ -403,7 +404,7 @@ static void run_device(const void *parameters)
     struct device_script all = *(const struct device_script *)parameters;
 
     for (unsigned i = 0; i < all.n_handles; i++) {
-        reach_handle(&all.handle[i]);
+        hip_reach_handle(&all.handle[i]);
     }
     for (unsigned i = 0; i < all.n; i++) {
         struct device_step *step = &all.step[i];
@@ -453,8 +454,8 @@ static void run_bench_fused(const void *parameters)
     size_t words = (all.messages - 1) * all.stride + all.words;
 
     for (unsigned long long i = 0; i < all.messages; i++) {
-        reach_handle(&all.send[i]);
-        reach_handle(&all.recv[i]);
+        hip_reach_handle(&all.send[i]);
+        hip_reach_handle(&all.recv[i]);
     }
     all.data = hip_double_reach(all.data, words * sizeof(*all.data));
     bench_fused(all);
@@ -613,6 +614,16 @@ static const struct hip_kernel kernels[] = {
     {"bench_cg_step", {sizeof(struct bench_cg)}, .grid = true, .run = run_cg_step},
     {"bench_cg_turn", {sizeof(struct bench_cg)}, .grid = true, .run = run_cg_turn},
     {"bench_cg_pipe", {sizeof(struct bench_cg)}, .grid = true, .run = run_cg_pipe},
+    {"bench_jacobi_start",
+     {sizeof(struct bench_jacobi_start)},
+     .grid = true,
+     .run = hip_run_jacobi_start},
+    {"bench_jacobi_step",
+     {sizeof(struct bench_jacobi), 8},
+     .grid = true,
+     .run = hip_run_jacobi_step},
+    {"bench_jacobi_open", MEET(bench_jacobi_fused, hip_run_jacobi_open)},
+    {"bench_jacobi_fused", MEET(bench_jacobi_fused, hip_run_jacobi_fused)},
     {"bench_cg_sum", {sizeof(struct bench_cg), 8}, .run = run_cg_sum},
     {"add_numbers", {8, 8}, .grid = true, .run = run_add_numbers},
     {"hip_test_store", {sizeof(struct hip_test_words)}, .run = run_store},

@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * Copyright (c) 2026 the mpix-queue authors
+ *
+ * bench_collective.h - the persistent sum over all ranks, by the name that this MPI has for it
+ */
+#ifndef MPIXQ_BENCH_COLLECTIVE_H
+#define MPIXQ_BENCH_COLLECTIVE_H
+
+#include <mpi.h>
+
+#include "config.h"
+
+#define BENCH_HAS_COLLECTIVES (HAVE_MPI_COLLECTIVE || HAVE_MPI_COLLECTIVE_EXT)
+
+#if HAVE_MPI_COLLECTIVE
+#define BENCH_ALLREDUCE_INIT MPI_Allreduce_init
+#elif HAVE_MPI_COLLECTIVE_EXT
+#include <mpi-ext.h>
+#define BENCH_ALLREDUCE_INIT MPIX_Allreduce_init
+#else
+static inline int bench_no_allreduce_init(const void *from, void *to, int count, MPI_Datatype type,
+                                          MPI_Op op, MPI_Comm comm, MPI_Info info,
+                                          MPI_Request *request)
+{
+    (void)from, (void)to, (void)count, (void)type, (void)op, (void)info, (void)request;
+    return MPI_Comm_call_errhandler(comm, MPI_ERR_OTHER);
+}
+#define BENCH_ALLREDUCE_INIT bench_no_allreduce_init
+#endif
+
+#endif
