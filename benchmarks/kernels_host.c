@@ -56,7 +56,7 @@ static inline word_t clock_ns(void)
 #define AWAIT_EARLIER
 #define LET_LATER_COME
 #define THREADS 1
-#define BLOCK_MEMORY
+#define BLOCK_MEMORY static _Thread_local /* of the one thread that a block is */
 #define UNROLL
 #define PATIENCE (1ull << 20)
 

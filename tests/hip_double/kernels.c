@@ -469,8 +469,8 @@ static void run_bench_halo(const void *parameters)
     size_t bytes = (all.board.height + 2) * all.board.stride;
 
     for (int i = 0; i < BENCH_BORDERS; i++) {
-        reach_handle(&all.send[i]);
-        reach_handle(&all.recv[i]);
+        hip_reach_handle(&all.send[i]);
+        hip_reach_handle(&all.recv[i]);
     }
     all.board.from = all.ghosts = hip_double_reach(all.ghosts, bytes);
     all.board.to = hip_double_reach(all.board.to, bytes);

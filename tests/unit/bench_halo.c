@@ -66,6 +66,7 @@ static void connect(struct world *w, int out)
                                            .slots = w->slots[out],
                                            .abi = MPIXQ_DEVICE_ABI};
 
+    request.state = &to->recv.state;
     request.own = &to->recv;
     request.own_told = &to->recv_told;
     request.peer = &from->send;
@@ -124,7 +125,7 @@ static void run_block(struct world *w, MPIXQ_Device_access in[])
         receive_border(&w->all, &edges, place.thread, &in[place.thread]);
     }
     for (place.thread = 0; place.thread < place.threads; place.thread++) {
-        compute_edges(&w->all.board, &edges);
+        compute_edge_cells(&w->all.board, &edges);
     }
     for (place.thread = 0; place.thread < place.threads; place.thread++) {
         if (MPIXQ_Device_has_elements(&w->all.recv[place.thread])) {
@@ -138,7 +139,7 @@ static void run_inside(const struct world *w)
     for (word_t row = 1; row < w->all.rows; row++) {
         for (place.block = 0; place.block < place.blocks; place.block++) {
             for (place.thread = 0; place.thread < place.threads; place.thread++) {
-                compute_inside(&w->all, row);
+                compute_inner_cells(&w->all, row);
             }
         }
     }
