@@ -53,7 +53,7 @@
 #include "mpix_queue_device_words.h"
 
 /* What kernels and library have to agree on; for MPIXQ_Device_request_create. */
-#define MPIXQ_DEVICE_ABI 1
+#define MPIXQ_DEVICE_ABI 2
 
 typedef enum MPIXQ_Device_scope {
     MPIXQ_DEVICE_THREAD = 0,

@@ -20,6 +20,7 @@
 enum {
     MPIXQ_DEV_SLOTS = 3,
     MPIXQ_DEV_RARELY = 32,
+    MPIXQ_DEV_SOON = 12, /* looks */
     /* looks, divided by RARELY, at who may have died while moving data: a second of a GPU, or less;
      * of a thread of the host, which naps between them, ten */
     MPIXQ_DEV_LATE = MPIXQ_DEV_HOST ? 1 << 12 : 1 << 14,
@@ -250,16 +251,34 @@ MPIXQ_DEV int mpixq_dev_has_credit(const MPIXQ_Device_request *r, mpixq_dev_word
     return (is_first || done + 1 >= value) && (is_early || posted + MPIXQ_DEV_SLOTS > value);
 }
 
+/* Who receives may be about to say that it has come, where both come at the same time: then it is for
+ * this end to move the data. */
+MPIXQ_DEV int mpixq_dev_finds_receiver(const MPIXQ_Device_request *r, mpixq_dev_word value)
+{
+    mpixq_dev_word *state = r->state, receive = mpixq_dev_state(value, MPIXQ_DEV_RECEIVE);
+    mpixq_dev_word found = mpixq_dev_peek(state);
+
+    for (unsigned looks = 1; looks < MPIXQ_DEV_SOON && found < receive; looks++) {
+        found = mpixq_dev_peek(state);
+    }
+    return found == receive &&
+           mpixq_dev_replace(state, receive, mpixq_dev_state(value, MPIXQ_DEV_BOTH)) == receive;
+}
+
 MPIXQ_DEV int mpixq_dev_come_to_send(const MPIXQ_Device_request *r, mpixq_dev_word value)
 {
-    int asks = !r->is_ready || r->slots != 0, found;
+    /* A ready send without slots has nothing to take back, and only looks whether its receive was. */
+    mpixq_dev_word *state = r->state != 0 ? r->state : &r->own->state;
+    int asks = r->slots != 0, found;
 
-    if (r->slots != 0 && mpixq_dev_has_credit(r, value)) {
+    if (asks && mpixq_dev_has_credit(r, value)) {
         return MPIXQ_DEV_SLOT;
     }
+    if (!asks && !r->is_ready && mpixq_dev_finds_receiver(r, value)) {
+        return MPIXQ_DEV_MOVE;
+    }
     mpixq_dev_fence(); /* the receiver may copy what it holds */
-    found = mpixq_dev_arrive(asks ? &r->peer->state : &r->own->state, value, MPIXQ_DEV_SEND,
-                             MPIXQ_DEV_RECEIVE,
+    found = mpixq_dev_arrive(state, value, MPIXQ_DEV_SEND, MPIXQ_DEV_RECEIVE,
                              asks ? mpixq_dev_state(value, MPIXQ_DEV_RECEIVE)
                                   : mpixq_dev_state(value - 1, MPIXQ_DEV_SEND));
     return (r->is_ready ? found >= 0 : found == 1) ? MPIXQ_DEV_MOVE : MPIXQ_DEV_REST;
@@ -275,7 +294,7 @@ MPIXQ_DEV int mpixq_dev_come_to_receive(const MPIXQ_Device_request *r, mpixq_dev
         return MPIXQ_DEV_REST; /* such a start only counts */
     }
     found = mpixq_dev_arrive(
-        &r->own->state, value, MPIXQ_DEV_RECEIVE, MPIXQ_DEV_SEND,
+        r->state, value, MPIXQ_DEV_RECEIVE, MPIXQ_DEV_SEND,
         mpixq_dev_state(value - 1, r->slots != 0 ? MPIXQ_DEV_RECEIVE : MPIXQ_DEV_BOTH));
     if (found != 1 || r->is_ready) {
         return MPIXQ_DEV_REST;
@@ -561,7 +580,7 @@ MPIXQ_DEV int mpixq_dev_await_receive(const MPIXQ_Device_access *access)
 {
     const MPIXQ_Device_request *r = access->request;
     struct mpixq_dev_patience patience = {access->deadline, 0, 0};
-    mpixq_dev_word *state = &r->peer->state;
+    mpixq_dev_word *state = r->state;
     mpixq_dev_word both = mpixq_dev_state(access->value, MPIXQ_DEV_BOTH);
     mpixq_dev_word receive = mpixq_dev_state(access->value, MPIXQ_DEV_RECEIVE);
     int error = MPIXQ_DEVICE_SUCCESS;

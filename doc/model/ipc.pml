@@ -131,7 +131,7 @@
 #define TOGETHER(e, n) BOTH(n)
 #endif
 /* In whose memory the state is. */
-#define HOME (IS_READY -> SENDER : RECEIVER)
+#define HOME (HAS_SLOTS -> RECEIVER : SENDER)
 
 /* Words that GPUs see. */
 byte state;

@@ -324,12 +324,11 @@ static void fill_move(struct ipc_end *end)
         end->gpu.first_slot = (end->is_send ? other.slots : mpixq_share_slots(end->place->share));
         end->gpu.first_slot += end->slots.first;
     }
-    /* A ready send waits for nobody, so there is nothing to take back; without slots its receive
-     * never starts. */
-    if (end->is_ready && end->slots.first < 0) {
-        end->gpu.state = end->is_send ? NULL : &move->peer->state;
-    } else {
-        end->gpu.state = end->is_send ? &move->peer->state : &move->own->state;
+    end->gpu.state =
+        end->is_send == (end->slots.first >= 0) ? &move->peer->state : &move->own->state;
+    /* A ready send waits for nobody, so there is nothing to take back. */
+    if (end->is_ready && end->is_send && end->slots.first < 0) {
+        end->gpu.state = NULL;
     }
 }
 

@@ -14,7 +14,7 @@
 #include "util/env.h"
 #include "util/log.h"
 
-enum { VERSION = 6 };
+enum { VERSION = 7 };
 
 /* Of a pair that has something prepared: its first member. */
 static struct ipc_end *prepared_of(const struct mpixq_pair *pair)

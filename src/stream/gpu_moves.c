@@ -31,7 +31,7 @@ static unsigned groups(const struct mpixq_moves *all, unsigned n)
 /* Whoever starts it has to ask another GPU whether the other end has come. */
 static bool is_far(const struct mpixq_gpu_end *end)
 {
-    return end->move.is_send && !end->move.is_ready && end->first_slot == NULL;
+    return !end->move.is_send && !end->move.is_ready && end->first_slot == NULL;
 }
 
 static void add_move(struct mpixq_moves *all, const struct mpixq_op *op)
@@ -78,8 +78,8 @@ static void fill_moves(struct mpixq_moves *all, const struct mpixq_op *op,
     for (unsigned i = 0; i < all->n_small; i++) {
         largest = all->move[i].bytes > largest ? all->move[i].bytes : largest;
     }
-    add_moves(all, op, end, false, true);
     add_moves(all, op, end, false, false);
+    add_moves(all, op, end, false, true);
     all->group = largest * MPIXQ_GROUP <= GROUP_BYTES ? MPIXQ_GROUP : GROUP_BYTES / largest;
     all->group = all->group < 1 ? 1 : all->group;
     all->blocks += groups(all, all->n_near) + groups(all, all->n_small - all->n_near);

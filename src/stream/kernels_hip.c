@@ -94,6 +94,7 @@ static __attribute__((device)) inline void meet(void)
 
 #define AWAIT_EARLIER
 #define LET_LATER_COME
+#define ONE_BY_ONE _Pragma("nounroll")
 #define MPIXQ_SHARED static __attribute__((shared))
 #define THREAD ((unsigned)__builtin_amdgcn_workitem_id_x())
 #define THREADS (MPIXQ_BLOCK_OF_MOVES)

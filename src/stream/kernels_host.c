@@ -96,6 +96,7 @@ static inline void meet(void)
 #define PART(all) 0
 #define PARTS(all) 1
 #define MPIXQ_SHARED
+#define ONE_BY_ONE
 #define THREAD 0u
 #define BLOCK_SHARE 0
 #define BLOCK_SHARES 1

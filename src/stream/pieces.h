@@ -73,8 +73,9 @@ struct mpixq_words {
 /* Pairs whose data GPUs move by themselves (src/ipc/). */
 
 /* Who has come: the value of the last start that came to this word, times 4, and one of these. It
- * only grows, from one pair that uses the word to the next. In memory of the receiver's GPU; of a
- * ready send, which does not ask whether its receive has come, in that of the sender's. */
+ * only grows, from one pair that uses the word to the next. In memory of the sender's GPU, which so
+ * need not ask the receiver's before it moves the data; of a receive with slots, of which a sender
+ * seldom asks, in that of the receiver's. */
 struct mpixq_end_state {
     mpixq_word_t value;
 };

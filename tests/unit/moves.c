@@ -57,7 +57,9 @@ static inline word_t replace(word_t *word, word_t expected, word_t value)
 {
     word_t before = *word;
 
-    *word = before == expected ? value : before;
+    if (before == expected) {
+        put(word, value);
+    }
     return before;
 }
 
@@ -79,6 +81,7 @@ static inline void meet(void)
 #define MPIXQ_KERNEL static void
 #define MPIXQ_INLINE static inline
 #define MPIXQ_SHARED
+#define ONE_BY_ONE
 #define AWAIT_EARLIER
 #define LET_LATER_COME
 #define IS_FIRST true
@@ -170,11 +173,59 @@ static void test_data_comes_first(void **state)
     struct mpixq_moves all = start(false, 9);
 
     (void)state;
-    receiver.state.value = MPIXQ_STATE_SEND(9);
+    sender.state.value = MPIXQ_STATE_SEND(9);
     all.move[0].slot = NULL;
     mpixq_move_all(all);
+    assert_int_equal(sender.state.value, MPIXQ_STATE_BOTH(9));
+    assert_int_equal(receiver.state.value, MPIXQ_STATE_BOTH(8));
     assert_true(place_of(NULL) < place_of(&sender.done));
     assert_true(place_of(&sender.done) < place_of(&told_receiver.done));
+}
+
+/* A sender that finds its receiver there moves the data, by memory of its own GPU alone, and nothing
+ * has to be visible before. */
+static void test_finds_receiver(void **state)
+{
+    struct mpixq_moves all = start(true, 9);
+
+    (void)state;
+    sender.state.value = MPIXQ_STATE_RECEIVE(9);
+    all.move[0].slot = NULL;
+    mpixq_move_all(all);
+    assert_memory_equal(to, from, sizeof from);
+    assert_ptr_equal(written[0], &sender.state.value);
+    assert_int_equal(sender.state.value, MPIXQ_STATE_BOTH(9));
+    assert_int_equal(receiver.state.value, MPIXQ_STATE_BOTH(8));
+    assert_int_equal(receiver.done, 9);
+}
+
+/* One that does not says that it has come, behind what it sends: the receiver will read that. */
+static void test_leaves_it_to_receiver(void **state)
+{
+    struct mpixq_moves all = start(true, 9);
+
+    (void)state;
+    sender.state.value = MPIXQ_STATE_BOTH(8);
+    all.move[0].slot = NULL;
+    mpixq_move_all(all);
+    assert_int_equal(sender.state.value, MPIXQ_STATE_SEND(9));
+    assert_true(place_of(NULL) < place_of(&sender.state.value));
+    assert_int_equal(receiver.done, 8);
+    assert_int_equal(to[0], 't');
+}
+
+/* Nor does one whose receiver was taken back ever move anything. */
+static void test_receiver_is_gone(void **state)
+{
+    struct mpixq_moves all = start(true, 9);
+
+    (void)state;
+    sender.state.value = MPIXQ_STATE_CLOSED;
+    all.move[0].slot = NULL;
+    mpixq_move_all(all);
+    assert_int_equal(sender.state.value, MPIXQ_STATE_CLOSED);
+    assert_int_equal(receiver.done, 8);
+    assert_int_equal(to[0], 't');
 }
 
 /* The host has seen that start 8 was done, and the GPU has not: start 9 does not go ahead. */
@@ -190,6 +241,23 @@ static void test_host_was_faster(void **state)
     assert_int_equal(sender.done, 7);
     assert_int_equal(told_sender.done, 8);
     assert_int_equal(slots[9 % MPIXQ_SLOTS][0], 0);
+}
+
+/* Words that the pair before has left are smaller than the first number of this one: that does not
+ * keep its first send, which its GPU counts, from its slot. */
+static void test_first_goes_ahead(void **state)
+{
+    struct mpixq_moves all = start(true, 9);
+
+    (void)state;
+    sender.done = sender.posted = 0;
+    all.move[0].value = 8;
+    all.move[0].slot = slots[0];
+    all.move[0].is_counted = all.move[0].is_early = all.move[0].is_after_host = true;
+    mpixq_move_all(all);
+    assert_int_equal(sender.started, 9);
+    assert_int_equal(sender.done, 9);
+    assert_int_not_equal(slots[9 % MPIXQ_SLOTS][0], 0);
 }
 
 static void test_goes_ahead(void **state)
@@ -214,10 +282,10 @@ static void test_goes_ahead(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_hosts_hear_first),
-        cmocka_unit_test(test_data_comes_first),
-        cmocka_unit_test(test_host_was_faster),
-        cmocka_unit_test(test_goes_ahead),
+        cmocka_unit_test(test_hosts_hear_first), cmocka_unit_test(test_data_comes_first),
+        cmocka_unit_test(test_finds_receiver),   cmocka_unit_test(test_leaves_it_to_receiver),
+        cmocka_unit_test(test_receiver_is_gone), cmocka_unit_test(test_host_was_faster),
+        cmocka_unit_test(test_first_goes_ahead), cmocka_unit_test(test_goes_ahead),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
