@@ -251,8 +251,8 @@ MPIXQ_DEV int mpixq_dev_has_credit(const MPIXQ_Device_request *r, mpixq_dev_word
     return (is_first || done + 1 >= value) && (is_early || posted + MPIXQ_DEV_SLOTS > value);
 }
 
-/* Who receives may be about to say that it has come, where both come at the same time: then it is for
- * this end to move the data. */
+/* Who receives may be about to say that it has come, where both come at the same time: then it is
+ * for this end to move the data. */
 MPIXQ_DEV int mpixq_dev_finds_receiver(const MPIXQ_Device_request *r, mpixq_dev_word value)
 {
     mpixq_dev_word *state = r->state, receive = mpixq_dev_state(value, MPIXQ_DEV_RECEIVE);
@@ -267,7 +267,7 @@ MPIXQ_DEV int mpixq_dev_finds_receiver(const MPIXQ_Device_request *r, mpixq_dev_
 
 MPIXQ_DEV int mpixq_dev_come_to_send(const MPIXQ_Device_request *r, mpixq_dev_word value)
 {
-    /* A ready send without slots has nothing to take back, and only looks whether its receive was. */
+    /* A ready send without slots has nothing to take back: it looks whether its receive was. */
     mpixq_dev_word *state = r->state != 0 ? r->state : &r->own->state;
     int asks = r->slots != 0, found;
 

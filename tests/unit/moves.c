@@ -182,8 +182,8 @@ static void test_data_comes_first(void **state)
     assert_true(place_of(&sender.done) < place_of(&told_receiver.done));
 }
 
-/* A sender that finds its receiver there moves the data, by memory of its own GPU alone, and nothing
- * has to be visible before. */
+/* A sender that finds its receiver there moves the data, by memory of its own GPU alone, and
+ * nothing has to be visible before. */
 static void test_finds_receiver(void **state)
 {
     struct mpixq_moves all = start(true, 9);
@@ -243,7 +243,7 @@ static void test_host_was_faster(void **state)
     assert_int_equal(slots[9 % MPIXQ_SLOTS][0], 0);
 }
 
-/* Words that the pair before has left are smaller than the first number of this one: that does not
+/* Words that the pair before has left may be less than the first number of this one: that does not
  * keep its first send, which its GPU counts, from its slot. */
 static void test_first_goes_ahead(void **state)
 {
