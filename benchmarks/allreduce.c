@@ -10,21 +10,11 @@
  * the stream modes the persistent collective is matched, and enqueued with the vectors of the
  * device.
  */
+#include "bench_collective.h"
 #include "bench_queue.h"
 
 #include <limits.h>
 #include <stdlib.h>
-
-#include "config.h"
-
-#if HAVE_MPI_COLLECTIVE
-#define ALLREDUCE_INIT MPI_Allreduce_init
-#define OWN_ALLREDUCE_INIT PMPI_Allreduce_init
-#elif HAVE_MPI_COLLECTIVE_EXT
-#include <mpi-ext.h>
-#define ALLREDUCE_INIT MPIX_Allreduce_init
-#define OWN_ALLREDUCE_INIT PMPIX_Allreduce_init
-#endif
 
 enum { GUARD = 16 }; /* words behind the result */
 
@@ -39,9 +29,6 @@ struct allreduce {
     struct bench_queue bq;
 };
 
-#if HAVE_MPI_COLLECTIVE || HAVE_MPI_COLLECTIVE_EXT
-static const bool has_persistent = true;
-
 static void make_request(struct allreduce *ar, enum bench_mode mode)
 {
     bool on_stream = bench_mode_is_stream(mode);
@@ -49,22 +36,14 @@ static void make_request(struct allreduce *ar, enum bench_mode mode)
     uint64_t *to = on_stream ? ar->sum : ar->mpi_sum;
 
     if (mode == BENCH_MPI_PERSISTENT) {
-        OWN_ALLREDUCE_INIT(from, to, (int)ar->words, MPI_UINT64_T, MPI_SUM, MPI_COMM_WORLD,
-                           MPI_INFO_NULL, &ar->requests[mode]);
+        BENCH_OWN_ALLREDUCE_INIT(from, to, (int)ar->words, MPI_UINT64_T, MPI_SUM, MPI_COMM_WORLD,
+                                 MPI_INFO_NULL, &ar->requests[mode]);
         return;
     }
-    ALLREDUCE_INIT(from, to, (int)ar->words, MPI_UINT64_T, MPI_SUM, MPI_COMM_WORLD, MPI_INFO_NULL,
-                   &ar->requests[mode]);
+    BENCH_ALLREDUCE_INIT(from, to, (int)ar->words, MPI_UINT64_T, MPI_SUM, MPI_COMM_WORLD,
+                         MPI_INFO_NULL, &ar->requests[mode]);
     MPIX_Match(&ar->requests[mode]);
 }
-#else
-static const bool has_persistent = false;
-
-static void make_request(struct allreduce *ar, enum bench_mode mode)
-{
-    (void)ar, (void)mode;
-}
-#endif
 
 static size_t bytes_of(const struct allreduce *ar)
 {
@@ -319,14 +298,7 @@ static void choose_modes(struct bench_options *opts, struct bench_usage *usage)
         ~(BENCH_BIT(BENCH_STREAM_GRAPH) | BENCH_BIT(BENCH_NCCL) | BENCH_BIT(BENCH_NCCL_GRAPH));
     opts->use_mode[BENCH_MPI_BLOCKING] = opts->use_mode[BENCH_MPI_PERSISTENT] = true;
     opts->use_mode[BENCH_HOST] = opts->use_mode[BENCH_STREAM] = true;
-    if (has_persistent) {
-        return;
-    }
-    bench_complain(opts, "this MPI has no persistent collectives: only mpi-blocking is there");
-    for (int mode = BENCH_MPI_PERSISTENT; mode < BENCH_REQUEST_MODES; mode++) {
-        usage->lacking |= BENCH_BIT(mode);
-        opts->use_mode[mode] = false;
-    }
+    bench_leave_collectives(opts, usage, BENCH_MPI_PERSISTENT, "mpi-blocking is");
 }
 
 int main(int argc, char *argv[])

@@ -78,6 +78,16 @@ void bench_queue_counts(const struct bench_queue *bq, enum bench_mode mode,
 void bench_queue_channel(const struct bench_queue *bq, enum bench_mode mode,
                          char name[BENCH_CHANNEL_LEN]);
 
+/* ---- Kernels that exchange by themselves (bench_fused.c) ------------------------------------- */
+
+struct mpixq_device_request;
+
+/* Handles by which a kernel receives and sends messages of so many bytes element by element. Ends
+ * the program if they have no slots. */
+void bench_queue_handles(const struct bench_queue *bq, enum bench_mode mode, size_t bytes,
+                         MPI_Request *recv, MPI_Request *send, struct mpixq_device_request *in,
+                         struct mpixq_device_request *out);
+
 /* ---- Beside other work (bench_beside.c) ------------------------------------------------------ */
 
 struct bench_beside {

@@ -11,6 +11,7 @@
  *
  * Verification: after a trial rank 0 makes as many iterations alone, and compares (cg_check.c).
  */
+#include "bench_collective.h"
 #include "cg.h"
 
 #include <errno.h>
@@ -261,14 +262,7 @@ static void choose_modes(struct bench_options *opts, struct bench_usage *usage)
         opts->use_mode[mode] = true;
     }
     opts->use_mode[BENCH_STREAM_PIPELINED] = true;
-    if (cg_has_sums) {
-        return;
-    }
-    bench_complain(opts, "this MPI has no persistent collectives: only its own modes are there");
-    for (int mode = BENCH_HOST; mode < BENCH_REQUEST_MODES; mode++) {
-        usage->lacking |= BENCH_BIT(mode);
-        opts->use_mode[mode] = false;
-    }
+    bench_leave_collectives(opts, usage, BENCH_HOST, "its own modes are");
 }
 
 int main(int argc, char *argv[])

@@ -103,9 +103,6 @@ extern const struct bench_work cg_sum_curvature, cg_sum_residual, cg_sum_both;
 
 /* ---- Communication (cg_run.c) ---------------------------------------------------------------- */
 
-/* Has this MPI persistent collectives, which all modes but those of MPI need? */
-extern const bool cg_has_sums;
-
 /* Requests of the modes. Collective. */
 void cg_open(struct cg *cg, const struct bench_options *opts);
 void cg_close(struct cg *cg, const struct bench_options *opts);

@@ -27,8 +27,6 @@
 #include <math.h>
 #include <stdlib.h>
 
-const bool cg_has_sums = BENCH_HAS_COLLECTIVES;
-
 static int num_requests(const struct cg *cg)
 {
     return cg->num_from + cg->num_to;

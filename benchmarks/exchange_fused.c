@@ -32,18 +32,10 @@ static void make_handles(struct exchange_set *set, enum bench_mode mode, int mes
 {
     const struct exchange *ex = set->ex;
     struct bench_fused *fused = set->fused[mode];
-    MPI_Request *recv = &set->requests[mode][message], *send = recv + num_messages(ex);
+    MPI_Request *recv = &set->requests[mode][message];
 
-    MPIX_Device_request_create(1, recv, ex->bq.queue, &fused->recv[message]);
-    MPIX_Device_request_create(1, send, ex->bq.queue, &fused->send[message]);
-    if (!MPIX_Device_has_elements(&fused->send[message]) ||
-        !MPIX_Device_has_elements(&fused->recv[message])) {
-        fprintf(stderr,
-                "benchmark: mode %s: no slots for messages of %zu bytes: raise MPIXQ_EAGER "
-                "(65536 at most), or take fewer modes\n",
-                bench_mode_names[mode], ex->words * sizeof *ex->data);
-        MPI_Abort(MPI_COMM_WORLD, BENCH_EXIT_USAGE);
-    }
+    bench_queue_handles(&ex->bq, mode, ex->words * sizeof *ex->data, recv, recv + num_messages(ex),
+                        &fused->recv[message], &fused->send[message]);
 }
 
 void exchange_fused_open(struct exchange_set *set, enum bench_mode mode)

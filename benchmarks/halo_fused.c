@@ -29,18 +29,11 @@ static void make_handles(struct halo_set *set, enum bench_mode mode, int directi
 {
     const struct halo *halo = set->halo;
     struct bench_halo *fused = set->fused[mode];
-    MPI_Request *recv = &set->requests[mode][direction], *send = recv + LIFE_DIRECTIONS;
+    MPI_Request *recv = &set->requests[mode][direction];
 
-    MPIX_Device_request_create(1, recv, halo->bq.queue, &fused->recv[direction]);
-    MPIX_Device_request_create(1, send, halo->bq.queue, &fused->send[direction]);
-    if (!MPIX_Device_has_elements(&fused->recv[direction]) ||
-        !MPIX_Device_has_elements(&fused->send[direction])) {
-        fprintf(stderr,
-                "benchmark: mode %s: no slots for messages of %zu bytes: raise MPIXQ_EAGER "
-                "(65536 at most), or take fewer modes\n",
-                bench_mode_names[mode], halo_fused_bytes(life_border(&halo->board, direction)));
-        MPI_Abort(MPI_COMM_WORLD, BENCH_EXIT_USAGE);
-    }
+    bench_queue_handles(&halo->bq, mode, halo_fused_bytes(life_border(&halo->board, direction)),
+                        recv, recv + LIFE_DIRECTIONS, &fused->recv[direction],
+                        &fused->send[direction]);
 }
 
 void halo_fused_open(struct halo_set *set, enum bench_mode mode)

@@ -10,6 +10,7 @@
  *
  * Verification: each rank makes the same steps alone, and compares (jacobi_check.c).
  */
+#include "bench_collective.h"
 #include "jacobi.h"
 
 #include <stdlib.h>
@@ -113,14 +114,7 @@ static void choose_modes(const struct jacobi *jac, struct bench_options *opts,
     if (jac->ranks > BENCH_JACOBI_RANKS) {
         usage->lacking |= BENCH_BIT(BENCH_FUSED) | BENCH_BIT(BENCH_FUSED_GRAPH);
     }
-    if (jacobi_has_sums) {
-        return;
-    }
-    bench_complain(opts, "this MPI has no persistent collectives: only its own modes are there");
-    for (int mode = BENCH_HOST; mode < BENCH_REQUEST_MODES; mode++) {
-        usage->lacking |= BENCH_BIT(mode);
-        opts->use_mode[mode] = false;
-    }
+    bench_leave_collectives(opts, usage, BENCH_HOST, "its own modes are");
 }
 
 int main(int argc, char *argv[])

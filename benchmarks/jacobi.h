@@ -112,9 +112,6 @@ size_t jacobi_blocks(const struct bench_jacobi *step);
 
 /* ---- Communication (jacobi_run.c) ------------------------------------------------------------ */
 
-/* Has this MPI persistent collectives, which all modes but those of MPI need? */
-extern const bool jacobi_has_sums;
-
 /* Requests and links of the modes; one that cannot be used with this grid is told and no longer
  * wanted. Collective. */
 void jacobi_open(struct jacobi *jac, struct bench_options *opts);
