@@ -14,7 +14,7 @@
 # pictures. MPIEXEC and MPIEXEC_FLAGS start the programs, RANKS (2) of them, but of the ping-pong
 # two; with 4, a GPU for each, the exchanges are those of a grid with eight neighbours. Libraries
 # are found by LD_LIBRARY_PATH, or among the packages of python3; what is not found is left out,
-# which the tables say. The parts are the functions below; all of them take some three minutes, and
+# which the tables say. The parts are the functions below; all of them take some four minutes, and
 # those for four ranks, which are fewer unless they are named, one and a half. Multicast by NVLink
 # stays off, since a failing program can leave it unusable for others.
 parts="exchange hop large bare wide puts halo reduce cg jacobi skew beside shared"

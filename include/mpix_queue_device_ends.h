@@ -251,8 +251,8 @@ MPIXQ_DEV int mpixq_dev_has_credit(const MPIXQ_Device_request *r, mpixq_dev_word
     return (is_first || done + 1 >= value) && (is_early || posted + MPIXQ_DEV_SLOTS > value);
 }
 
-/* Who receives may be about to say that it has come, where both come at the same time: then it is
- * for this end to move the data. */
+/* If both ends come at the same time, what says that the receiver has come is still on its way. So
+ * look a few times; if it is there, it is for this end to move the data. */
 MPIXQ_DEV int mpixq_dev_finds_receiver(const MPIXQ_Device_request *r, mpixq_dev_word value)
 {
     mpixq_dev_word *state = r->state, receive = mpixq_dev_state(value, MPIXQ_DEV_RECEIVE);
