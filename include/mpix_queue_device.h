@@ -28,12 +28,11 @@
  * by read-only loads (__ldg, const __restrict__) in the kernel that waits for it. With HIP, buffers
  * are visible in the kernel that waits if they are fine-grained, else from the next kernel on.
  *
- * Who moves the data. On the channel ipc kernels do, at either end. On the channels cxi, fallback
- * and self the host does, or has the NIC do it: a start stores a word that the progress thread of
- * the library looks at, which may take a millisecond (ten after a pause), and a wait looks at the
- * word that tells the end. Such requests have whole messages only, and cannot be started element
- * by element. Nor can those to MPI_PROC_NULL, whose starts are complete at once, and for which no
- * wait waits.
+ * Who moves the data. On the channel ipc kernels do, at either end. On the channels fallback and
+ * self the host does: a start stores a word that the progress thread of the library looks at, which
+ * may take a millisecond (ten after a pause). On the channel cxi the NIC does: a start rings its
+ * doorbell, and a wait looks at its word; that thread hands it starts ahead. Such requests have
+ * whole messages only, as have those to MPI_PROC_NULL, whose starts and waits do nothing.
  *
  * Residency. A wait, a get, and a put without credit last until the other end has done its part. If
  * that needs a block that does not run, because these blocks fill the GPU, they last for ever: see
@@ -99,9 +98,10 @@ struct mpixq_device_request {
     mpixq_dev_word *state; /* of the pair, where a start can be taken back; or none */
     mpixq_dev_word pair;   /* which one, for the library */
     unsigned is_send, is_ready, is_early, abi;
-    /* The host moves the data: own and own_told are words in its memory, and to and from are the
-     * buffer and a staging buffer, with the bytes to copy between these; or NULL. */
+    /* The host or a NIC moves the data: own and own_told are words in memory of the host, and to
+     * and from are the buffer and a staging buffer, with the bytes to copy between them; or NULL */
     unsigned is_host;
+    mpixq_dev_word *bell; /* that a start rings; or none */
 };
 typedef struct mpixq_device_request MPIXQ_Device_request;
 

@@ -518,6 +518,9 @@ MPIXQ_DEV void mpixq_dev_conclude(const MPIXQ_Device_request *r, mpixq_dev_word 
 {
     if (todo == MPIXQ_DEV_BY_HOST) {
         mpixq_dev_fence();
+        if (r->bell != 0) {
+            mpixq_dev_put(r->bell, 1);
+        }
     }
     mpixq_dev_count_start(r, value);
     if (todo == MPIXQ_DEV_MOVE) {

@@ -11,24 +11,40 @@
  *
  * With MTEST_BUFFER=device the NIC accesses buffers in memory of the GPU.
  *
- * Argument 1: free, or cpu: the same, in a setting where the CPU must do the work, so that this
- * program has to find that it did.
+ * Argument 1: free; kernels: the same, of kernels that start and wait by handles, for as many
+ * rounds as are armed ahead, and then with requests that are freed with all of that armed, again
+ * and again; or cpu: as free, in a setting where the CPU must do the work, so that this
+ * program has to find that it did; kernels-cpu likewise.
  */
+#include <mpix_queue_device.h>
+
 #include "mtest.h"
 
 #include <string.h>
 #include <unistd.h>
 
 #include "cxi_hooks.h"
+#include "device/device_code.h"
 #include "freezer.h"
 #include "mtest_gpu.h"
 
-enum { ROUNDS = 24, INTS = 1000, MAX_RANKS = 4, LIMIT_S = 30, LIMIT_OF_CPU_S = 3 };
+enum {
+    ROUNDS = 24,
+    ROUNDS_AHEAD = 2,
+    INTS = 1000,
+    MAX_RANKS = 4,
+    LIMIT_S = 30,
+    LIMIT_OF_CPU_S = 3
+};
 /* The NIC, and the GPU, if the stream is one of a GPU. */
 static const char *const devices[] = {"cxi_double", "hip_double", NULL};
 /* The worker of a GPU's stream sleeps and looks in turn until the stream goes on, and holds nothing
  * meanwhile that these need. */
 static const char *const never_quiet[] = {"cxi_double", "hip_double", "mpixq-stream", NULL};
+/* Nor is the progress thread, which looks at what kernels count now and then, and holds no lock
+ * that a kernel takes: those take none. */
+static const char *const never_quiet_by_kernels[] = {"cxi_double", "hip_double", "mpixq-stream",
+                                                     "mpixq-progress", NULL};
 
 /* Shared by the ranks. */
 static struct {
@@ -44,6 +60,11 @@ static int peer, round_number, wrong;
 static atomic_int executor;
 static uint64_t calls, stores; /* of the executor while all else is stopped */
 static uint64_t nics;          /* of the queue, each with a counter to ring */
+/* Of the requests, for kernels; and where those tell errors. */
+static bool by_kernels;
+static MPIX_Device_request handles[4];
+static unsigned *results_seen;
+static atomic_long n_posts; /* of this process, since it is counted */
 
 static int value(int rank, int kind, int round, int i)
 {
@@ -169,18 +190,45 @@ static void enqueue_puts(MPIX_Host_stream stream)
     enqueue_copy(stream, sources[1], out[1]);
 }
 
+/* Start requests, and wait for two. */
+static void enqueue(MPIX_Queue queue, MPIX_Host_stream stream, MPI_Request r[4], int first_start,
+                    int n_starts, int first_wait)
+{
+    struct device_script script = {.n = 2, .n_handles = 4};
+
+    if (!by_kernels) {
+        MTEST_OK(MPIX_Enqueue_startall(queue, n_starts, r + first_start));
+        MTEST_OK(MPIX_Enqueue_waitall(queue, 2, r + first_wait));
+        return;
+    }
+    script.step[0] = (struct device_step){
+        .todo = DEVICE_STARTALL, .first = (unsigned)first_start, .count = (unsigned)n_starts};
+    script.step[1] =
+        (struct device_step){.todo = DEVICE_WAITALL, .first = (unsigned)first_wait, .count = 2};
+    for (int i = 0; i < 2; i++) {
+        script.step[i].scope = MPIX_DEVICE_BLOCK;
+        script.step[i].limit_ns = MPIX_DEVICE_FOREVER;
+        script.step[i].result = results_seen + i;
+    }
+    memcpy(script.handle, handles, sizeof handles);
+    device_code_launch(mtest_gpu_stream_of(stream), 1, 64, &script);
+}
+
 static void enqueue_round(MPIX_Queue queue, MPIX_Host_stream stream, MPI_Request r[4])
 {
     /* The standard send says that the data of the ready one was looked at. */
-    MTEST_OK(MPIX_Enqueue_startall(queue, 3, r));
-    MTEST_OK(MPIX_Enqueue_waitall(queue, 2, r));
+    enqueue(queue, stream, r, 0, 3, 0);
     enqueue_copy(stream, in[1], sinks[1]);
     MTEST_OK(MPIX_Host_stream_launch(stream, check_ready, NULL));
-    MTEST_OK(MPIX_Enqueue_start(queue, &r[3]));
-    MTEST_OK(MPIX_Enqueue_waitall(queue, 2, r + 2));
+    enqueue(queue, stream, r, 3, 1, 2);
     enqueue_copy(stream, in[0], sinks[0]);
     MTEST_OK(MPIX_Host_stream_launch(stream, check_standard, NULL));
     enqueue_puts(stream);
+}
+
+static int n_rounds(void)
+{
+    return by_kernels ? ROUNDS_AHEAD : ROUNDS;
 }
 
 static void judge(enum freezer_state state, int rounds, bool expects_cpu)
@@ -196,10 +244,11 @@ static void judge(enum freezer_state state, int rounds, bool expects_cpu)
         return;
     }
     MTEST_EQ(state, FREEZER_THAWED);
-    MTEST_EQ(rounds, ROUNDS + 1);
+    MTEST_EQ(rounds, n_rounds() + 1);
     MTEST_EQ(calls, 0);
-    /* The standard send has a counter of its own. */
-    MTEST_EQ(stores, (1 + nics) * ROUNDS);
+    /* The standard send has a counter of its own; those that kernels ring for all have, but the
+     * ready receive needs none. */
+    MTEST_EQ(stores, (by_kernels ? 3 : 1 + nics) * (uint64_t)n_rounds());
 }
 
 /* Two more where senders tell, as they do if receives are in memory of a GPU, without staging
@@ -209,6 +258,26 @@ static long posts_of_round(void)
     return is_in_gpu() ? 9 : 7;
 }
 
+static long count_posts(MPIX_Queue queue)
+{
+    return by_kernels ? atomic_load(&n_posts) : mtest_queue_count(queue, "mpixq_posts");
+}
+
+static void note_post(const struct cxi_double_post *post)
+{
+    (void)post;
+    atomic_fetch_add(&n_posts, 1);
+}
+
+static void handles_make(MPIX_Queue queue, MPI_Request r[4])
+{
+    if (by_kernels) {
+        MTEST_CHECK(device_code_open());
+        (void)device_code_results(&results_seen);
+        MTEST_OK(MPIX_Device_request_create(4, r, queue, handles));
+    }
+}
+
 static void run(MPIX_Queue queue, MPIX_Host_stream stream, MPI_Request r[4], bool expects_cpu)
 {
     enum freezer_state state;
@@ -216,33 +285,79 @@ static void run(MPIX_Queue queue, MPIX_Host_stream stream, MPI_Request r[4], boo
     long posts;
     int rounds;
 
+    hooks->watch(note_post, NULL);
+    handles_make(queue, r);
     MTEST_OK(MPIX_Host_stream_launch(stream, say_who, NULL));
     MTEST_OK(MPIX_Host_stream_launch(stream, fill, NULL));
     enqueue_puts(stream);
     enqueue_round(queue, stream, r);
     MTEST_OK(MPIX_Queue_wait(queue));
-    posts = mtest_queue_count(queue, "mpixq_posts");
+    MTEST_OK(MPIX_Host_stream_synchronize(stream));
+    /* What kernels start is armed ahead, whether or not anything is enqueued. */
+    posts = by_kernels ? posts_of_round() : count_posts(queue);
     MTEST_OK(MPI_Barrier(MPI_COMM_WORLD));
     MTEST_OK(MPIX_Host_stream_launch(stream, hold, NULL));
-    for (int k = 0; k < ROUNDS; k++) {
+    for (int k = 0; k < n_rounds(); k++) {
         enqueue_round(queue, stream, r);
     }
     MTEST_OK(MPIX_Host_stream_launch(stream, finish, NULL));
     if (!expects_cpu) {
         /* All of it comes into the hands of the NIC while the stream holds. */
-        while (mtest_queue_count(queue, "mpixq_posts") - posts < posts_of_round() * ROUNDS) {
+        while (count_posts(queue) - posts < posts_of_round() * n_rounds()) {
             mtest_backoff(&tries);
         }
-        MTEST_EQ(mtest_queue_count(queue, "mpixq_posts") - posts, posts_of_round() * ROUNDS);
+        MTEST_EQ(count_posts(queue) - posts, posts_of_round() * n_rounds());
     }
     /* Who was stopped while it holds a lock would stop the executor too. */
-    while (!freezer_is_quiet(atomic_load(&executor), never_quiet)) {
+    while (!freezer_is_quiet(atomic_load(&executor),
+                             by_kernels ? never_quiet_by_kernels : never_quiet)) {
     }
     state = freezer_run(atomic_load(&executor), devices, expects_cpu ? LIMIT_OF_CPU_S : LIMIT_S);
     MTEST_OK(MPIX_Queue_wait(queue));
     MTEST_OK(MPIX_Host_stream_synchronize(stream));
     rounds = round_number;
+    hooks->watch(NULL, NULL);
     judge(state, rounds, expects_cpu);
+}
+
+static void requests_make(MPI_Request r[4])
+{
+    MTEST_OK(MPI_Recv_init(sinks[1], INTS, MPI_INT, peer, 1, MPI_COMM_WORLD, &r[0]));
+    MTEST_OK(MPI_Rsend_init(sources[1], INTS, MPI_INT, peer, 1, MPI_COMM_WORLD, &r[1]));
+    MTEST_OK(MPI_Recv_init(sinks[0], INTS, MPI_INT, peer, 0, MPI_COMM_WORLD, &r[2]));
+    MTEST_OK(MPI_Send_init(sources[0], INTS, MPI_INT, peer, 0, MPI_COMM_WORLD, &r[3]));
+    MTEST_OK(MPIX_Matchall(4, r));
+}
+
+static void requests_free(MPI_Request r[4])
+{
+    if (by_kernels) {
+        MTEST_OK(MPIX_Device_request_free(4, handles));
+    }
+    for (int i = 0; i < 4; i++) {
+        MTEST_OK(MPI_Request_free(&r[i]));
+    }
+}
+
+/* Entries that were armed for nobody come back, or there would soon be none to be armed. */
+static void free_unstarted(MPIX_Queue queue)
+{
+    enum { TIMES = 40 };
+    MPI_Request r[4];
+
+    hooks->watch(note_post, NULL);
+    for (int k = 0; k < TIMES; k++) {
+        unsigned tries = 0;
+
+        atomic_store(&n_posts, 0);
+        requests_make(r);
+        MTEST_OK(MPIX_Device_request_create(4, r, queue, handles));
+        while (atomic_load(&n_posts) < posts_of_round() * ROUNDS_AHEAD) {
+            mtest_backoff(&tries);
+        }
+        requests_free(r);
+    }
+    hooks->watch(NULL, NULL);
 }
 
 int main(int argc, char **argv)
@@ -254,7 +369,10 @@ int main(int argc, char **argv)
     MPI_Request r[4];
     int unit;
 
+    bool expects_cpu = argc > 1 && strstr(argv[1], "cpu") != NULL;
+
     freezer_begin();
+    by_kernels = argc > 1 && strncmp(argv[1], "kernels", 7) == 0;
     mtest_begin(&argc, &argv, MPI_THREAD_MULTIPLE);
     peer = 1 - mtest_rank;
     MTEST_OK(MPI_Win_allocate_shared(mtest_rank == 0 ? (MPI_Aint)sizeof *all : 0, 1, MPI_INFO_NULL,
@@ -265,17 +383,14 @@ int main(int argc, char **argv)
     nics = (uint64_t)mtest_queue_count(queue, "mpixq_nics");
     hooks = cxi_hooks();
     buffers_make();
-    MTEST_OK(MPI_Recv_init(sinks[1], INTS, MPI_INT, peer, 1, MPI_COMM_WORLD, &r[0]));
-    MTEST_OK(MPI_Rsend_init(sources[1], INTS, MPI_INT, peer, 1, MPI_COMM_WORLD, &r[1]));
-    MTEST_OK(MPI_Recv_init(sinks[0], INTS, MPI_INT, peer, 0, MPI_COMM_WORLD, &r[2]));
-    MTEST_OK(MPI_Send_init(sources[0], INTS, MPI_INT, peer, 0, MPI_COMM_WORLD, &r[3]));
-    MTEST_OK(MPIX_Matchall(4, r));
+    requests_make(r);
     MTEST_EQ(mtest_size, 2);
     if (hooks != NULL) {
-        run(queue, stream, r, argc > 1 && strcmp(argv[1], "cpu") == 0);
+        run(queue, stream, r, expects_cpu);
     }
-    for (int i = 0; i < 4; i++) {
-        MTEST_OK(MPI_Request_free(&r[i]));
+    requests_free(r);
+    if (by_kernels && !expects_cpu && hooks != NULL) {
+        free_unstarted(queue);
     }
     buffers_free();
     MTEST_OK(MPIX_Queue_free(&queue));

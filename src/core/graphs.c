@@ -487,7 +487,7 @@ void mpixq_graphs_close(void)
         counted->is_halted = true;
         counted->pair->channel->graphs->halt(counted->pair);
         if (counted->tally != NULL) {
-            mpixq_tally_close(counted->pair); /* no thread drives it any more */
+            mpixq_tally_shut(counted->tally);
         }
         counted->n_graphs = counted->n_handles = 0;
     }

@@ -115,6 +115,10 @@ struct mpixq_tally *mpixq_tally_create(struct mpixq_pair *pair, struct mpixq_que
         fill_copy(tally, 0, &pair->staging->before);
         fill_copy(tally, 1, &pair->staging->after);
     }
+    if (pair->channel->graphs->equip != NULL) {
+        pair->channel->graphs->equip(pair, queue, tally);
+    }
+    tally->gpu.move.to = tally->bell;
     return tally;
 }
 
@@ -137,8 +141,20 @@ void mpixq_tally_free(struct mpixq_tally *tally)
     DL_DELETE(all.first, tally);
     mpixq_lock_release(&all.lock);
     atomic_fetch_sub(&all.n, 1);
-    mpixq_tally_words_give_back(tally->words);
+    if (!tally->is_done_by_nic) {
+        mpixq_tally_words_give_back(tally->words);
+    }
     mpixq_free(tally);
+}
+
+_Atomic uint64_t *mpixq_tally_done_word(const struct mpixq_tally *tally)
+{
+    return &tally->words->own.done;
+}
+
+void mpixq_tally_return(struct mpixq_tally_words *words)
+{
+    mpixq_tally_words_give_back(words);
 }
 
 bool mpixq_tally_suits(const struct mpixq_tally *tally, const struct mpixq_stream *stream)
@@ -197,6 +213,7 @@ void mpixq_tally_describe(const struct mpixq_pair *pair, struct mpixq_device_req
         .peer = (struct mpixq_device_end *)(void *)move->peer,
         .own_told = (struct mpixq_device_told *)(void *)move->own_told,
         .peer_told = (struct mpixq_device_told *)(void *)move->peer_told,
+        .bell = (mpixq_dev_word *)(void *)tally->bell,
         .floor = tally->gpu.floor,
         .pair = pair->id,
         .is_send = mpixq_pair_is_send(pair) || before != NULL,
@@ -214,23 +231,51 @@ void mpixq_tally_halt(struct mpixq_pair *pair)
     atomic_store(&mpixq_tally_of(pair)->words->told.halt, 1);
 }
 
+/* Have the right to drive it, which one thread has at a time. */
+static void begin_drive(struct mpixq_tally *tally)
+{
+    struct mpixq_backoff backoff;
+    bool was_driven;
+
+    mpixq_backoff_begin(&backoff);
+    do {
+        mpixq_lock_acquire(&all.lock);
+        was_driven = tally->is_driven;
+        tally->is_driven = true;
+        mpixq_lock_release(&all.lock);
+        if (was_driven) {
+            mpixq_backoff_pause(&backoff);
+        }
+    } while (was_driven);
+}
+
+static void end_drive(struct mpixq_tally *tally)
+{
+    mpixq_lock_acquire(&all.lock);
+    tally->is_driven = false;
+    mpixq_lock_release(&all.lock);
+}
+
+void mpixq_tally_shut(struct mpixq_tally *tally)
+{
+    atomic_store(&tally->words->own.closed, 1);
+    begin_drive(tally);
+    atomic_store(&tally->is_closed, true);
+    end_drive(tally);
+}
+
+/* A kernel may have waited for what a NIC has done, and no thread has followed yet. */
 void mpixq_tally_close(struct mpixq_pair *pair)
 {
     struct mpixq_tally *tally = mpixq_tally_of(pair);
-    struct mpixq_backoff backoff;
-    bool is_driven = true;
 
     atomic_store(&tally->words->own.closed, 1);
-    atomic_store(&tally->is_closed, true);
-    mpixq_backoff_begin(&backoff);
-    while (is_driven) {
-        mpixq_lock_acquire(&all.lock);
-        is_driven = tally->is_driven;
-        mpixq_lock_release(&all.lock);
-        if (is_driven) {
-            mpixq_backoff_pause(&backoff);
-        }
+    if (tally->is_rung || tally->is_done_by_nic) {
+        begin_drive(tally);
+        pair->channel->graphs->go_on(pair);
+        end_drive(tally);
     }
+    mpixq_tally_shut(tally);
 }
 
 /* Driving. */
@@ -389,7 +434,9 @@ void mpixq_tally_completes(struct mpixq_tally *tally, uint64_t done)
 
 void mpixq_tally_completed(struct mpixq_tally *tally)
 {
-    atomic_store(&tally->words->own.done, mpixq_pair_done(tally->pair));
+    if (!tally->is_done_by_nic) {
+        atomic_store(&tally->words->own.done, mpixq_pair_done(tally->pair));
+    }
     if (tally->by == MPIXQ_BY_GPU) {
         return;
     }

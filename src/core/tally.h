@@ -34,6 +34,11 @@ struct mpixq_tally {
     struct mpixq_pair *pair;
     struct mpixq_tally_words *words;
     const struct mpixq_tally_slab *slab; /* that the words are of */
+    /* Of a channel that equips it. Kernels ring this doorbell of a NIC for a start, where GPUs see
+     * it; NULL: none. They do, or none is to be rung, so whoever finds the start does not. And the
+     * NIC itself counts in the word done: then the words are the channel's to give back. */
+    char *bell;
+    bool is_rung, is_done_by_nic;
     _Atomic uint64_t begun; /* starts that were given to the channel; in its exclusion */
     atomic_bool is_closed;  /* no more are */
     /* Starts by streams whose GPU cannot count: enqueued, in the turn of the queue; given to the
@@ -55,6 +60,9 @@ struct mpixq_tally *mpixq_tally_create(struct mpixq_pair *pair, struct mpixq_que
 /* Once mpixq_tally_of finds it: a start may be under way, and threads then call go_on at once. */
 void mpixq_tally_drive_from_now_on(struct mpixq_tally *tally);
 void mpixq_tally_free(struct mpixq_tally *tally);
+/* The word done, for a NIC; and the words that it was one of, which nobody touches any more. */
+_Atomic uint64_t *mpixq_tally_done_word(const struct mpixq_tally *tally);
+void mpixq_tally_return(struct mpixq_tally_words *words);
 /* Can this stream count, with these words? */
 bool mpixq_tally_suits(const struct mpixq_tally *tally, const struct mpixq_stream *stream);
 /* Has a start been made that has not completed? */
@@ -89,6 +97,8 @@ enum mpixq_error mpixq_tally_refresh(struct mpixq_pair *pair);
 void mpixq_tally_describe(const struct mpixq_pair *pair, struct mpixq_device_request *device);
 void mpixq_tally_halt(struct mpixq_pair *pair);
 void mpixq_tally_close(struct mpixq_pair *pair);
+/* No thread drives it any more, and none will. */
+void mpixq_tally_shut(struct mpixq_tally *tally);
 
 /* Fill the operation of a start by this queue. False: its stream cannot count, and the start is a
  * call. */

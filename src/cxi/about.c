@@ -69,11 +69,13 @@ void mpixq_cxi_say(const struct cxi_nic *nic)
 void mpixq_cxi_say_counts(const struct cxi_nic *nic)
 {
     mpixq_print("fabric: domain %s: %llu ends of pairs, %llu ends in memory of GPUs, %llu eager "
-                "ends, %llu starts armed, %llu taken over, %llu objects set aside, at most %d "
+                "ends, %llu ends that kernels ring for, %llu starts armed, %llu taken over, %llu "
+                "objects set aside, at most %d "
                 "triggered operations at a time",
                 nic->info->domain_attr->name, (unsigned long long)nic->counts.pairs,
                 (unsigned long long)nic->counts.direct, (unsigned long long)nic->counts.eager,
-                (unsigned long long)nic->counts.armed, (unsigned long long)nic->counts.taken_over,
+                (unsigned long long)nic->counts.rung_by_gpus, (unsigned long long)nic->counts.armed,
+                (unsigned long long)nic->counts.taken_over,
                 (unsigned long long)nic->counts.set_aside, nic->counts.most_in_use);
 }
 

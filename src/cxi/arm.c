@@ -7,6 +7,7 @@
 #include <stddef.h>
 #include <utlist.h>
 
+#include "ahead.h"
 #include "check.h"
 #include "eager.h"
 #include "nic.h"
@@ -122,12 +123,13 @@ bool mpixq_cxi_arm(struct cxi_queue *cxq, struct cxi_end *end, uint64_t ring)
     if (end->failed || mpixq_cxi_has_failed(cxq)) {
         return true; /* nothing is to be posted any more */
     }
-    assert(mpixq_pair_executed(end->pair) < epoch ? ring > cxq->rung || !end->shared
-                                                  : mpixq_cxi_is_to_slots(end) && ring == 0);
+    assert(mpixq_pair_executed(end->pair) >= epoch ? mpixq_cxi_is_to_slots(end) && ring == 0
+           : mpixq_cxi_rings_queue(end, epoch)     ? ring > cxq->rung
+                                                   : ring == mpixq_cxi_own_rings(end, epoch));
     assert(end->over == 0 || end->over < epoch);
     mpixq_cxi_entries_reap(end);
-    if ((end->shared && cxq->shared == NULL) || (ring > 0 && mpixq_cxi_lacks_credit(end, epoch)) ||
-        !make_room(end)) {
+    if ((mpixq_cxi_rings_queue(end, epoch) && cxq->shared == NULL) ||
+        (ring > 0 && mpixq_cxi_lacks_credit(end, epoch)) || !make_room(end)) {
         return false;
     }
     while (end->posted < n) {

@@ -9,14 +9,17 @@
  *     cxi_ops.c    the extensions of provider cxi: doorbells, and how many entries there are
  *     memory.c     regions
  *     expose.c     doorbells and words for GPUs (words.h: what NICs count in)
- *     supply.c     counters, words and entries: taken, given back, set aside
+ *     entries.c    entries: budgeted, taken, given back
+ *     supply.c     counters and words: taken, given back, set aside
  *     eager.c      eager pairs: slots of receives, and the copies out of them (eager.h)
  *     ops.c        one operation: posted as deferred work, or issued by the host
  *     peers.c      addresses of peers, and their signs of life
  *     state.c      where an end stands: under way, taken over, failed
  *     arm.c        queues, and starts of theirs: armed
+ *     ahead.c      starts that GPUs ring for: armed ahead of them (ahead.h)
  *     puts.c       puts of windows: posted by the host (puts.h)
  *     drive.c      completion queues, and what the host does of starts taken over
+ *     equip.c      what ends have whose starts GPUs ring for: from the first one to the last
  *     execute.c    starts that a stream, or the host, has come to; counted.c: that a GPU counts
  *     start.c      starts and waits: logged (start_log.h)
  *     end.c        ends of pairs: made before a match, and closed after a free
@@ -52,9 +55,9 @@
 #include "core/channel.h"
 #include "core/pair.h"
 #include "core/queue.h"
+#include "parts.h"
 #include "quirks.h"
 #include "util/lock.h"
-#include "words.h"
 
 struct cxi_end;
 struct cxi_nic;
@@ -87,34 +90,6 @@ struct cxi_entry {
     struct cxi_entry *prev, *next;
 };
 
-/* A start that waits to be armed. */
-struct cxi_logged {
-    struct cxi_end *end; /* NULL: freed meanwhile */
-    uint64_t epoch;
-    uint64_t ring; /* of Q, if it shares that */
-};
-
-/* A queue of the library, or the host's own starts. */
-struct cxi_queue {
-    struct mpixq_queue *queue;  /* NULL: the host */
-    struct cxi_nic *nic;        /* of its starts; each has a counter and a log of its own */
-    struct cxi_counter *shared; /* Q; NULL: there was none left, and its starts are taken over */
-    struct cxi_queue *prev, *next;
-    uint64_t issued; /* rings of Q, given out at enqueue time: in the queue's turn */
-    uint64_t rung;   /* made by the stream: under nic.lock */
-    /* The log: written in the queue's turn, read under nic.lock. */
-    struct cxi_logged *log; /* NULL: the host's */
-    uint64_t mask;          /* of positions: its size less one */
-    uint64_t full;          /* the position that had no room when it was looked at last */
-    _Atomic uint64_t head, tail;
-};
-
-/* What a queue of the library has of each NIC, by their numbers. */
-struct cxi_queues {
-    int n;
-    struct cxi_queue of[];
-};
-
 /* This end of a pair. */
 struct cxi_end {
     struct mpixq_pair *pair; /* NULL: it is gone, and the end is to be closed */
@@ -142,10 +117,12 @@ struct cxi_end {
     struct fid_mr *warm;   /* of what is sent from; likewise; NULL: does without */
     struct cxi_word *word, *cts;
     struct cxi_slots *slots; /* of a receive that may be eager, or is; NULL: it has none */
+    _Atomic(struct cxi_ahead *) ahead;       /* NULL: no GPU counts its starts, or it is divided */
     const struct mpixq_exposed *page, *bell; /* of word, and of T; NULL: there is none */
     uint64_t word_base, cts_base;
     struct cxi_end *prev, *next; /* of all ends */
-    atomic_bool is_entered;      /* (counted.c) by a thread */
+    struct cxi_end *prev_ahead, *next_ahead;
+    atomic_bool is_entered; /* (counted.c) by a thread */
     /* Under nic.lock. */
     bool is_leaving; /* its regions are to be closed, or being closed */
     bool is_unclean; /* of one that no pair has any more: not all that was posted was executed, */
@@ -239,6 +216,12 @@ static inline uint64_t mpixq_cxi_counted(const struct cxi_end *end)
 /* Starts that are done, here. */
 static inline uint64_t mpixq_cxi_done(const struct cxi_end *end)
 {
+    const struct cxi_ahead *ahead = atomic_load_explicit(&end->ahead, memory_order_acquire);
+    uint64_t done = __builtin_expect(ahead != NULL, false) ? mpixq_cxi_done_ahead(ahead) : 0;
+
+    if (__builtin_expect(done > 0, false)) {
+        return done;
+    }
     return atomic_load_explicit(&end->word->value, memory_order_acquire) - end->word_base;
 }
 

@@ -7,6 +7,7 @@
 #include <string.h>
 #include <utlist.h>
 
+#include "ahead.h"
 #include "check.h"
 #include "core/failure.h"
 #include "core/trace_pairs.h"
@@ -203,8 +204,11 @@ static void look_at(struct cxi_end *end)
 
 static void kick(const struct cxi_end *end)
 {
-    const struct cxi_counter *counters[] = {end->trigger, end->written, end->arrived,
+    const struct cxi_counter *counters[] = {end->trigger,
+                                            end->written,
+                                            end->arrived,
                                             end->slots != NULL ? end->slots->second : NULL,
+                                            mpixq_cxi_ring_of(end, UINT64_MAX),
                                             end->queue != NULL ? end->queue->shared : NULL};
 
     for (size_t i = 0; end->entries != NULL && i < sizeof counters / sizeof counters[0]; i++) {
@@ -289,6 +293,7 @@ void mpixq_cxi_drive(struct cxi_nic *nic, bool scan)
         go_on(end);
     }
     mpixq_cxi_arm_logged(nic);
+    mpixq_cxi_arm_ahead(nic);
     if (scan) {
         scan_live(nic);
     }

@@ -8,6 +8,7 @@
 #include <stddef.h>
 #include <utlist.h>
 
+#include "ahead.h"
 #include "check.h"
 #include "comm/layout.h"
 #include "eager.h"
@@ -35,9 +36,12 @@ void mpixq_cxi_end_free(struct cxi_end *end, bool clean)
     /* A send that never ended outlives its pair, and is not clean. */
     uint64_t starts = !clean ? 0 : end->pair != NULL ? mpixq_pair_started(end->pair) : end->starts;
     uint64_t first = mpixq_cxi_has_slots(end) ? starts - starts / CXI_SLOTS : starts;
+    bool is_over;
 
     close_regions(end);
+    is_over = clean && mpixq_cxi_disarm(end, starts);
     mpixq_lock_acquire(&nic->lock);
+    clean = clean && end->entries == NULL && !(is_over && end->delivered);
     mpixq_cxi_unlog(end);
     mpixq_cxi_drop(end);
     assert(!end->is_live && end->over == 0);
@@ -45,14 +49,19 @@ void mpixq_cxi_end_free(struct cxi_end *end, bool clean)
     /* T of an eager send counts clear-to-sends only, and those only that came. */
     mpixq_cxi_counter_put(nic, end->trigger, clean,
                           mpixq_cxi_is_to_slots(end) ? mpixq_cxi_cts(end) : 2 * starts);
-    mpixq_cxi_counter_put(nic, end->written, clean, mpixq_cxi_counted(end) * starts);
-    mpixq_cxi_counter_put(nic, end->arrived, clean, mpixq_cxi_counted(end) * first);
-    mpixq_cxi_word_put(nic, end->word, clean);
-    mpixq_cxi_word_put(nic, end->cts, clean);
+    mpixq_cxi_ahead_put(end, clean, starts);
+    mpixq_cxi_counter_put(nic, end->written, clean,
+                          mpixq_cxi_counted(end) * starts + mpixq_cxi_extra(end, 1));
+    mpixq_cxi_counter_put(nic, end->arrived, clean,
+                          mpixq_cxi_counted(end) * first + mpixq_cxi_extra(end, 1));
+    mpixq_cxi_word_put(nic, end->word, clean || is_over);
+    mpixq_cxi_word_put(nic, end->cts, clean || is_over);
     DL_DELETE(nic->ends, end);
     atomic_fetch_sub(&nic->n_ends[end->is_send], 1);
     mpixq_lock_release(&nic->lock);
-    mpixq_cxi_slots_free(nic, end->slots, clean, mpixq_cxi_counted(end) * (starts - first));
+    mpixq_cxi_slots_free(nic, end->slots, clean,
+                         mpixq_cxi_counted(end) * (starts - first) + mpixq_cxi_extra(end, 0));
+    mpixq_cxi_ahead_free(end);
     mpixq_free(end->own_pair);
     mpixq_free(end);
 }

@@ -5,6 +5,7 @@
  * (drive.c). */
 #include "execute.h"
 
+#include "ahead.h"
 #include "check.h"
 #include "core/failure.h"
 #include "core/trace_pairs.h"
@@ -32,7 +33,9 @@ static struct cxi_queue *queue_of(const struct mpixq_pair *pair)
 static void arm_by_host(struct cxi_queue *host, struct mpixq_pair *pair)
 {
     struct cxi_end *end = pair->end;
-    uint64_t ring = end->shared ? ++host->issued : 0;
+    uint64_t epoch = mpixq_pair_executed(pair) + 1;
+    uint64_t ring =
+        mpixq_cxi_rings_queue(end, epoch) ? ++host->issued : mpixq_cxi_own_rings(end, epoch);
 
     if (end->settled == mpixq_pair_executed(pair)) {
         (void)mpixq_cxi_arm(host, end, ring);
@@ -103,10 +106,12 @@ static void execute(struct cxi_queue *cxq, struct mpixq_pair *pair, bool rung)
     }
 }
 
-/* Of an eager send T only counts clear-to-sends. */
-static bool rings_alone(const struct cxi_end *end)
+/* The counter that the start which was executed last rings alone, or NULL. */
+static struct cxi_counter *ring_of(const void *arg)
 {
-    return end->trigger != NULL && !end->shared;
+    const struct mpixq_pair *pair = arg;
+
+    return mpixq_cxi_ring_of(pair->end, mpixq_pair_executed(pair));
 }
 
 /* Ring for so many starts of a queue that share its counter, and for those that have their own. */
@@ -116,10 +121,10 @@ static void ring(const struct cxi_queue *cxq, void *const args[], int n, uint64_
      * sanitizer has none, and GCC says so. */
     __sync_synchronize();
     for (int i = 0; i < n; i++) {
-        const struct cxi_end *end = ((struct mpixq_pair *)args[i])->end;
+        const struct cxi_counter *alone = ring_of(args[i]);
 
-        if (rings_alone(end)) {
-            mpixq_cxi_ring(end->trigger, 1);
+        if (alone != NULL) {
+            mpixq_cxi_ring(alone, 1);
         }
     }
     if (shared > 0 && cxq->shared != NULL) {
@@ -132,7 +137,7 @@ static void count_rings(const struct cxi_queue *cxq, void *const args[], int n, 
     uint64_t rings = shared > 0;
 
     for (int i = 0; cxq->queue != NULL && i < n; i++) {
-        rings += rings_alone(((struct mpixq_pair *)args[i])->end);
+        rings += ring_of(args[i]) != NULL;
     }
     if (cxq->queue != NULL) {
         atomic_fetch_add_explicit(&cxq->queue->rings, rings, memory_order_relaxed);
@@ -177,7 +182,7 @@ static void reach_on_nic(struct cxi_queue *cxq, void *const args[], int n, bool 
         } else {
             arm_in_time(cxq, pair);
         }
-        shared += ((const struct cxi_end *)pair->end)->shared;
+        shared += mpixq_cxi_rings_queue(pair->end, mpixq_pair_executed(pair) + 1);
     }
     cxq->rung += shared;
     for (int i = 0; i < n; i++) {
@@ -213,7 +218,7 @@ void mpixq_cxi_executes(void *const args[], int n, bool rung)
     }
 }
 
-void mpixq_cxi_start_now(struct mpixq_pair *pair)
+void mpixq_cxi_start_now(struct mpixq_pair *pair, bool rung)
 {
     for (struct cxi_end *end = pair->end; end != NULL; end = end->next_share) {
         void *arg = end->pair;
@@ -221,7 +226,7 @@ void mpixq_cxi_start_now(struct mpixq_pair *pair)
         if (end->own_pair != NULL) {
             mpixq_pair_count_start(end->own_pair, true);
         }
-        reach_on_nic(&end->nic->host, &arg, 1, false);
+        reach_on_nic(&end->nic->host, &arg, 1, rung);
     }
 }
 

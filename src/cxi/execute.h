@@ -12,9 +12,9 @@
  * host makes them, as they belong to none. Rung: a GPU has rung for them before. A function of
  * operations (stream/op.h). */
 void mpixq_cxi_executes(void *const args[], int n, bool rung);
-/* The host makes the next start of a pair, of all its shares, whatever its queue. No other thread
- * starts it, and nothing of it is logged. */
-void mpixq_cxi_start_now(struct mpixq_pair *pair);
+/* The host makes the next start of a pair, of all its shares, whatever its queue; or a kernel has
+ * rung for it. No other thread starts it, and nothing of it is logged. */
+void mpixq_cxi_start_now(struct mpixq_pair *pair, bool rung);
 
 /* Starts that are complete here, of all shares, after what lies in slots was copied; and the same
  * once the NICs were driven, if it is fewer than those that were made. */

@@ -113,6 +113,26 @@ static void hide_all(struct cxi_nic *nic)
     mpixq_lock_release(&nic->lock);
 }
 
+/* Its page stays mapped, as others may lie on it. */
+void mpixq_cxi_forget(struct cxi_nic *nic, struct mpixq_exposed *gone)
+{
+    struct mpixq_exposed **lists[] = {&nic->exposure.hidden, &nic->exposure.shown}, *exposed;
+
+    mpixq_lock_acquire(&nic->exposure.lock);
+    mpixq_lock_acquire(&nic->lock);
+    for (int i = 0; i < 2; i++) {
+        LL_FOREACH(*lists[i], exposed)
+        {
+            if (exposed == gone) {
+                LL_DELETE(*lists[i], gone);
+                break;
+            }
+        }
+    }
+    mpixq_lock_release(&nic->lock);
+    mpixq_lock_release(&nic->exposure.lock);
+}
+
 static void unmap_all(struct cxi_exposure *exposure)
 {
     struct cxi_mapped *mapped;

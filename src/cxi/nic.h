@@ -83,7 +83,7 @@ struct cxi_nic {
         struct mpixq_patience patience;
         bool is_over; /* as the last look at the counters began */
     } unknown;
-    struct cxi_end *ends, *live, *over, *failed;
+    struct cxi_end *ends, *live, *over, *ahead, *failed;
     atomic_int n_ends[2];         /* of receives, and of sends */
     struct cxi_end *gone;         /* that no pair has any more: for whoever comes by */
     struct cxi_slots *gone_slots; /* likewise */
@@ -98,7 +98,8 @@ struct cxi_nic {
     atomic_int n_over, flying;   /* ends in over, plain operations; read without the lock too */
     uint64_t starts;             /* executed */
     struct {
-        uint64_t pairs, direct, eager, armed, taken_over, set_aside;
+        uint64_t pairs, direct, eager, rung_by_gpus, armed, taken_over, set_aside;
+        unsigned cancelled; /* writes that were armed and never started */
         int most_in_use;
     } counts; /* for MPIXQ_INFO */
 };

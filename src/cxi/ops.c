@@ -5,6 +5,7 @@
  * to the same buffer that does, then the atomic to its completion word. Of a receive: the
  * clear-to-send, unless the send is ready, then the atomic to its completion word. Each can be
  * posted as deferred work, or issued by the host when it sees that it is due. */
+#include "ahead.h"
 #include "check.h"
 #include "core/trace_pairs.h"
 #include "eager.h"
@@ -88,6 +89,21 @@ static uint64_t *operand_of(const struct cxi_nic *nic, struct cxi_entry *entry)
                                           : &entry->operand;
 }
 
+/* Where NICs find the word that a start is completed in, and what it was before the first. */
+static uint64_t name_done(const struct cxi_end *end, uint64_t epoch, uint64_t *key_p,
+                          uint64_t *address_p)
+{
+    const struct cxi_ahead *ahead = mpixq_cxi_ahead_of(end, epoch);
+
+    if (ahead == NULL || ahead->done == NULL) {
+        mpixq_cxi_word_name(end->nic, end->word, key_p, address_p);
+        return end->word_base;
+    }
+    *key_p = fi_mr_key(ahead->region);
+    *address_p = mpixq_cxi_remote_address(end->nic, ahead->done);
+    return 0;
+}
+
 static void fill_atomic(struct cxi_end *end, struct cxi_entry *entry, enum kind kind)
 {
     struct cxi_nic *nic = end->nic;
@@ -95,8 +111,7 @@ static void fill_atomic(struct cxi_end *end, struct cxi_entry *entry, enum kind 
     uint64_t *operand;
 
     if (kind == DONE) {
-        mpixq_cxi_word_name(nic, end->word, &key, &address);
-        base = end->word_base;
+        base = name_done(end, entry->epoch, &key, &address);
     }
     operand = nic->atomic == FI_SUM ? &nic->constants.one : operand_of(nic, entry);
     if (nic->atomic != FI_SUM) {
@@ -163,7 +178,8 @@ static void set_trigger(const struct cxi_end *end, struct cxi_entry *entry, uint
         counter = end->trigger; /* the stream is at the start */
         threshold = mpixq_cxi_credits(end, epoch);
     } else if (kind == WRITE || kind == CTS) {
-        counter = end->queue->shared;
+        counter = mpixq_cxi_ring_of(end, epoch);
+        counter = counter != NULL ? counter : end->queue->shared;
         threshold = ring;
     } else {
         counter = mpixq_cxi_counts_in(end, epoch);

@@ -8,6 +8,7 @@
 #include <string.h>
 #include <utlist.h>
 
+#include "ahead.h"
 #include "check.h"
 #include "comm/layout.h"
 #include "counted.h"
@@ -264,6 +265,7 @@ static void cxi_release(struct mpixq_pair *pair)
     for (struct cxi_end *end = pair->end; end != NULL; end = end->next_share) {
         mpixq_lock_acquire(&end->nic->lock);
         mpixq_cxi_unlog(end);
+        mpixq_cxi_ahead_stop(end);
         mpixq_lock_release(&end->nic->lock);
         mpixq_cxi_slots_shut(end);
         /* The user may give the memory back after the next clean-up; who still writes to it gets an
@@ -292,13 +294,18 @@ static bool is_busy(struct cxi_end *end)
     return busy;
 }
 
-/* The peer may have sent a clear-to-send more: then T is not what it should be, which is seen. */
+/* The peer may have sent a clear-to-send more: then T is not what it should be, which is seen. So
+ * is what a notice of delivery adds that a sender had armed and let go of. */
 static bool is_clean(struct cxi_end *end)
 {
+    uint64_t started = mpixq_pair_started(end->pair), done;
     bool clean;
 
     mpixq_lock_acquire(&end->nic->lock);
-    clean = !end->failed && mpixq_cxi_done(end) == mpixq_pair_started(end->pair);
+    mpixq_cxi_entries_reap(end);
+    done = mpixq_cxi_done(end);
+    clean =
+        !end->failed && (done == started || (done > started && atomic_load(&end->ahead) != NULL));
     mpixq_lock_release(&end->nic->lock);
     return clean;
 }
@@ -326,7 +333,7 @@ static bool cxi_retire(struct mpixq_pair *pair)
     }
     for (end = pair->end; end != NULL; end = next) { /* the first one first: see drive.c */
         next = end->next_share;
-        if (end->region != NULL) {
+        if (end->region != NULL || end->entries != NULL) {
             mpixq_cxi_end_leave_used(end, is_clean(end)); /* the matching lock is held */
         } else {
             mpixq_cxi_end_free(end, is_clean(end));

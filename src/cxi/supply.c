@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright (c) 2026 the mpix-queue authors
  *
- * Counters, words and entries. What a NIC may still touch is never given out again: it is set
- * aside, and closed after the endpoint. */
+ * Counters and words. What a NIC may still touch is never given out again: it is set aside, and
+ * closed after the endpoint. */
 #include <sched.h>
 #include <utlist.h>
 
@@ -195,6 +195,16 @@ void mpixq_cxi_counter_put(struct cxi_nic *nic, struct cxi_counter *counter, boo
     }
 }
 
+void mpixq_cxi_counter_close(struct cxi_nic *nic, struct cxi_counter *counter)
+{
+    if (counter == NULL) {
+        return;
+    }
+    mpixq_cxi_forget(nic, &counter->exposed);
+    (void)fi_close(&counter->fid->fid);
+    mpixq_free(counter);
+}
+
 static void counters_close(struct cxi_counter *list)
 {
     struct cxi_counter *counter, *next;
@@ -322,138 +332,14 @@ void mpixq_cxi_word_name(const struct cxi_nic *nic, const struct cxi_word *word,
               (uint64_t)((const char *)word - (const char *)page->words);
 }
 
-/* Entries. Those of writes and of atomics are kept apart: a provider may look at the completion
- * counter of an atomic's entry after the atomic has been executed, and all atomics have the same.
- *
- * A failure may stand in the completion queue when its start is said to be done, if the NIC counts
- * failures too. It is told by the address of its entry. So that is used for another operation only
- * when completions were read since it was given back; there are more entries than the NIC may have,
- * and the one that has rested longest is taken, so that there always is one. */
-
-/* Find out how many there are, and how many of these are for this process. */
-static void open_budget(struct cxi_nic *nic)
-{
-    struct cxi_sharer me = {.process = mpixq_process_self(),
-                            .world = mpixq_node_ident(),
-                            .ranks = mpixq_node_ranks(),
-                            .device = mpixq_cxi_nic_ident(nic->info),
-                            .place = nic->place};
-    int depth;
-
-    nic->shares.among = nic->among;
-    if (mpixq_env.triggered_ops >= 0) {
-        nic->entries = (int)mpixq_env.triggered_ops;
-        mpixq_cxi_shares_fix(&nic->shares, nic->entries);
-        return;
-    }
-    depth = mpixq_cxi_depth(nic, &nic->why_no_depth);
-    nic->entries = depth >= 0 ? depth : nic->quirks->entries;
-    if (nic->quirks->software) {
-        mpixq_cxi_shares_fix(&nic->shares,
-                             nic->entries); /* a limit of the library itself, for each process */
-        return;
-    }
-    me.depth = nic->entries;
-    nic->why_no_table = mpixq_cxi_shares_join(&nic->shares, MPIXQ_CXI_SHARES, &me);
-}
-
-static struct cxi_entry *entries_open(const struct cxi_nic *nic, struct cxi_entry **free_p)
-{
-    int n = nic->entries + CXI_RESTING;
-    struct cxi_entry *all = mpixq_alloc((size_t)n * sizeof *all);
-
-    for (int i = 0; all != NULL && i < n; i++) {
-        DL_APPEND(*free_p, &all[i]);
-    }
-    return all;
-}
-
-struct cxi_entry *mpixq_cxi_entry_take(struct cxi_end *end, bool is_write)
-{
-    struct cxi_nic *nic = end->nic;
-    struct cxi_entry **list = is_write ? &nic->free_writes : &nic->free_atomics, *entry = *list;
-
-    if (entry == NULL || entry->rest >= nic->reads_done || !mpixq_cxi_shares_take(&nic->shares)) {
-        return NULL;
-    }
-    DL_DELETE(*list, entry);
-    nic->in_use++;
-    nic->counts.most_in_use =
-        nic->in_use > nic->counts.most_in_use ? nic->in_use : nic->counts.most_in_use;
-    assert(0 < nic->in_use && nic->in_use <= nic->entries);
-    entry->end = end;
-    entry->is_write = is_write;
-    entry->next = NULL;
-    if (end->entries == NULL) {
-        end->entries = entry;
-    } else {
-        end->newest->next = entry;
-    }
-    end->newest = entry;
-    return entry;
-}
-
-static void give_back(struct cxi_nic *nic, struct cxi_entry *entry)
-{
-    struct cxi_entry **list = entry->is_write ? &nic->free_writes : &nic->free_atomics;
-
-    assert(0 < nic->in_use && nic->in_use <= nic->entries);
-    entry->rest = nic->reads;
-    nic->in_use--;
-    mpixq_cxi_shares_give(&nic->shares);
-    DL_APPEND(*list, entry);
-}
-
-void mpixq_cxi_entry_undo(struct cxi_end *end)
-{
-    struct cxi_entry *entry = end->newest;
-
-    LL_DELETE(end->entries, entry);
-    end->newest = end->entries;
-    while (end->newest != NULL && end->newest->next != NULL) {
-        end->newest = end->newest->next;
-    }
-    give_back(end->nic, entry);
-}
-
-void mpixq_cxi_entries_reap(struct cxi_end *end)
-{
-    uint64_t done = end->entries != NULL ? mpixq_cxi_done(end) : 0;
-
-    while (end->entries != NULL && end->entries->epoch <= done) {
-        struct cxi_entry *entry = end->entries;
-
-        end->entries = entry->next;
-        give_back(end->nic, entry);
-    }
-}
-
-void mpixq_cxi_entries_forget(struct cxi_end *end)
-{
-    struct cxi_nic *nic = end->nic;
-
-    mpixq_cxi_entries_reap(end);
-    for (struct cxi_entry *entry = end->entries; entry != NULL; entry = entry->next) {
-        nic->counts.set_aside++; /* its place in the NIC is lost, and so it stays in use */
-    }
-    end->entries = NULL;
-    for (int i = 0; i < nic->entries + CXI_RESTING; i++) {
-        struct cxi_entry *both[] = {&nic->all_writes[i], &nic->all_atomics[i]};
-
-        for (int k = 0; k < 2; k++) {
-            both[k]->end = both[k]->end == end ? NULL : both[k]->end;
-        }
-    }
-}
-
 /* All. */
 
 bool mpixq_cxi_supply_open(struct cxi_nic *nic)
 {
-    open_budget(nic);
+    mpixq_cxi_budget_open(nic);
     nic->reads = nic->reads_done = 1;
-    nic->all_writes = entries_open(nic, &nic->free_writes);
-    nic->all_atomics = entries_open(nic, &nic->free_atomics);
+    nic->all_writes = mpixq_cxi_entries_open(nic, &nic->free_writes);
+    nic->all_atomics = mpixq_cxi_entries_open(nic, &nic->free_atomics);
     nic->sink = mpixq_cxi_counter_take(nic);
     return nic->all_writes != NULL && nic->all_atomics != NULL && nic->sink != NULL;
 }

@@ -57,18 +57,26 @@ void mpixq_cxi_ring(const struct cxi_counter *counter, uint64_t n);
 /* Nothing refers to it any more, if value says how far it has counted since it was taken. */
 void mpixq_cxi_counter_put(struct cxi_nic *nic, struct cxi_counter *counter, bool clean,
                            uint64_t value);
+/* Without nic.lock: close it, which cancels what waits for it; NULL: nothing happens. */
+void mpixq_cxi_counter_close(struct cxi_nic *nic, struct cxi_counter *counter);
 void mpixq_cxi_word_put(struct cxi_nic *nic, struct cxi_word *word, bool clean);
 /* What GPUs are to see of it. */
 const struct mpixq_exposed *mpixq_cxi_page_of_word(const void *word);
 /* Where NICs find the word: key and address. */
 void mpixq_cxi_word_name(const struct cxi_nic *nic, const struct cxi_word *word, uint64_t *key_p,
                          uint64_t *addr_p);
+/* entries.c */
+/* Find out how many there are, and how many of these are for this process. */
+void mpixq_cxi_budget_open(struct cxi_nic *nic);
+struct cxi_entry *mpixq_cxi_entries_open(const struct cxi_nic *nic, struct cxi_entry **free_p);
 /* An entry that lasts until its start is done; NULL: the budget is spent. */
 struct cxi_entry *mpixq_cxi_entry_take(struct cxi_end *end, bool is_write);
 /* It was not posted after all: the newest one of the end. */
 void mpixq_cxi_entry_undo(struct cxi_end *end);
 /* Give back the entries of starts that are done. */
 void mpixq_cxi_entries_reap(struct cxi_end *end);
+/* All of its operations are over, whatever its word shows. */
+void mpixq_cxi_entries_over(struct cxi_end *end);
 /* The end goes: what is left may stay with the NIC. */
 void mpixq_cxi_entries_forget(struct cxi_end *end);
 

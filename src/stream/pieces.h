@@ -136,7 +136,9 @@ struct mpixq_move {
     unsigned char is_early : 1;      /* the slot was never used; counted: before the floor */
     unsigned char is_after_host : 1; /* who completed the one before may not have looked at done */
     unsigned char is_counted : 1;    /* its GPU counts its starts */
-    unsigned char is_host : 1;       /* the host moves the data: it is told, and no more */
+    /* The host, or the NIC, moves the data: it is told, and the doorbell at to is rung, if there is
+     * one, and no more. */
+    unsigned char is_host : 1;
 };
 
 struct mpixq_moves {

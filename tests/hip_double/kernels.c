@@ -212,7 +212,9 @@ static void run_mpixq_move_all(const void *parameters)
         if (move->is_counted && is_closed(move->own)) {
             continue;
         }
-        move->to = move->bytes == 0 ? NULL : hip_double_reach(move->to, move->bytes);
+        move->to = move->is_host      ? reach_or_null(move->to, sizeof(uint64_t))
+                   : move->bytes == 0 ? NULL
+                                      : hip_double_reach(move->to, move->bytes);
         move->from = move->bytes == 0 ? NULL : hip_double_reach(move->from, move->bytes);
         move->peer = hip_double_reach(move->peer, sizeof(*move->peer));
         move->peer_told = hip_double_reach(move->peer_told, sizeof(move->peer_told->done));
@@ -386,9 +388,10 @@ void hip_reach_handle(struct mpixq_device_request *r)
     if (__atomic_load_n(&r->own->closed, __ATOMIC_ACQUIRE) != 0) {
         return; /* nothing else is touched */
     }
-    if (r->is_host) { /* what it copies, if it does, and no more */
+    if (r->is_host) { /* what it copies, if it does, and rings, and no more */
         r->to = reach_or_null(r->to, r->bytes);
         r->from = reach_or_null(r->from, r->bytes);
+        r->bell = reach_or_null(r->bell, sizeof(*r->bell));
         return;
     }
     r->to = r->bytes == 0 ? NULL : hip_double_reach(r->to, r->bytes);
