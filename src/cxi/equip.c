@@ -12,8 +12,12 @@
 #include "util/alloc.h"
 #include "util/backoff.h"
 #include "util/lock.h"
+#include "util/node.h"
 
-enum { LIMIT_NS = 100000000 }; /* for the NIC to complete what nobody has started, at the end */
+enum {
+    LIMIT_NS = 100000000, /* for the NIC to complete what nobody has started, at the end */
+    OF_NODE = 512         /* counters R of all ranks of a node: a NIC has 2,047 for all purposes */
+};
 
 /* The beginning. */
 
@@ -30,20 +34,36 @@ static char *show(const struct cxi_counter *counter, struct cxi_nic *nic,
     return bell;
 }
 
+/* R, or NULL. */
+static struct cxi_counter *take_own_ring(struct cxi_nic *nic)
+{
+    struct cxi_counter *counter = NULL;
+
+    if (atomic_fetch_add(&nic->n_own_rings, 1) < OF_NODE / mpixq_node_ranks()) {
+        counter = mpixq_cxi_counter_take(nic);
+    }
+    if (counter == NULL) {
+        atomic_fetch_sub(&nic->n_own_rings, 1);
+    }
+    return counter;
+}
+
 /* A doorbell for its starts. What rings that of its queue gets its own, if kernels see it. */
 static void find_bell(struct cxi_end *end, struct cxi_ahead *ahead, struct mpixq_tally *tally,
                       const struct mpixq_stream_kind *kind)
 {
     struct cxi_nic *nic = end->nic;
-    struct cxi_counter *counter = end->shared ? mpixq_cxi_counter_take(nic) : end->trigger;
+    struct cxi_counter *counter = end->shared ? take_own_ring(nic) : end->trigger;
 
     tally->bell = counter != NULL ? show(counter, nic, kind) : NULL;
     tally->is_rung = tally->bell != NULL || (counter == NULL && !end->shared);
     if (end->shared && tally->is_rung) {
         ahead->ring = counter;
-    } else if (end->shared) {
+        ahead->has_own_ring = true;
+    } else if (end->shared && counter != NULL) {
         mpixq_lock_acquire(&nic->lock);
         mpixq_cxi_counter_put(nic, counter, true, 0);
+        atomic_fetch_sub(&nic->n_own_rings, 1);
         mpixq_lock_release(&nic->lock);
     }
 }
@@ -166,10 +186,9 @@ bool mpixq_cxi_disarm(struct cxi_end *end, uint64_t starts)
         nic->counts.cancelled += count_writes(end);
     }
     mpixq_lock_release(&nic->lock);
-    if (!is_armed) {
+    if (!is_armed || !mpixq_cxi_counter_close(nic, counter)) {
         return false;
     }
-    mpixq_cxi_counter_close(nic, counter);
     mpixq_lock_acquire(&nic->lock);
     let_complete(end, ahead, starts);
     mpixq_lock_release(&nic->lock);
@@ -187,6 +206,7 @@ void mpixq_cxi_ahead_put(struct cxi_end *end, bool clean, uint64_t starts)
     struct cxi_ahead *ahead = atomic_load(&end->ahead);
 
     if (ahead != NULL) {
+        atomic_fetch_sub(&end->nic->n_own_rings, ahead->has_own_ring);
         mpixq_cxi_counter_put(end->nic, ahead->ring, clean, starts - ahead->floor);
     }
 }

@@ -113,24 +113,75 @@ static void hide_all(struct cxi_nic *nic)
     mpixq_lock_release(&nic->lock);
 }
 
-/* Its page stays mapped, as others may lie on it. */
-void mpixq_cxi_forget(struct cxi_nic *nic, struct mpixq_exposed *gone)
+static char *page_of(const struct mpixq_exposed *exposed)
 {
-    struct mpixq_exposed **lists[] = {&nic->exposure.hidden, &nic->exposure.shown}, *exposed;
+    return exposed->memory - (uintptr_t)exposed->memory % page_bytes();
+}
 
-    mpixq_lock_acquire(&nic->exposure.lock);
-    mpixq_lock_acquire(&nic->lock);
-    for (int i = 0; i < 2; i++) {
-        LL_FOREACH(*lists[i], exposed)
-        {
-            if (exposed == gone) {
-                LL_DELETE(*lists[i], gone);
-                break;
-            }
+/* Under nic.lock. */
+static bool is_alone(const struct cxi_exposure *exposure, const struct mpixq_exposed *exposed)
+{
+    const struct mpixq_exposed *other;
+
+    LL_FOREACH(exposure->shown, other)
+    {
+        if (other != exposed && page_of(other) == page_of(exposed)) {
+            return false;
         }
     }
+    return true;
+}
+
+/* Another one may come to lie at that address, on another page of the device. */
+static bool unmap(struct cxi_exposure *exposure, const struct mpixq_exposed *exposed)
+{
+    struct cxi_mapped *mapped;
+
+    if (!mpixq_streams_hold_waits()) {
+        return false;
+    }
+    LL_SEARCH_SCALAR(exposure->mapped, mapped, page, page_of(exposed));
+    if (mapped != NULL) {
+        LL_DELETE(exposure->mapped, mapped);
+        exposure->mapper->ops->unmap(exposure->mapper, mapped->page);
+        mpixq_free(mapped);
+    }
+    mpixq_streams_let_waits();
+    return true;
+}
+
+/* Is in the list; then it is taken out. Under nic.lock. */
+static bool take_out(struct mpixq_exposed **list, struct mpixq_exposed *exposed)
+{
+    struct mpixq_exposed *other;
+
+    LL_FOREACH(*list, other)
+    {
+        if (other == exposed) {
+            LL_DELETE(*list, exposed);
+            return true;
+        }
+    }
+    return false;
+}
+
+bool mpixq_cxi_hide(struct cxi_nic *nic, struct mpixq_exposed *exposed)
+{
+    struct cxi_exposure *exposure = &nic->exposure;
+    bool may;
+
+    mpixq_lock_acquire(&exposure->lock);
+    mpixq_lock_acquire(&nic->lock);
+    may = is_alone(exposure, exposed);
     mpixq_lock_release(&nic->lock);
-    mpixq_lock_release(&nic->exposure.lock);
+    may = may && (atomic_load(&exposed->seen) == NULL || unmap(exposure, exposed));
+    if (may) {
+        mpixq_lock_acquire(&nic->lock);
+        (void)(take_out(&exposure->hidden, exposed) || take_out(&exposure->shown, exposed));
+        mpixq_lock_release(&nic->lock);
+    }
+    mpixq_lock_release(&exposure->lock);
+    return may;
 }
 
 static void unmap_all(struct cxi_exposure *exposure)

@@ -32,8 +32,9 @@ void mpixq_cxi_exposure_open(struct cxi_exposure *exposure);
 /* Under nic.lock: it is there from now on, until the NIC is closed. */
 void mpixq_cxi_hidden(struct cxi_exposure *exposure, struct mpixq_exposed *exposed, void *memory,
                       size_t bytes, bool is_io);
-/* It is gone. With no lock. */
-void mpixq_cxi_forget(struct cxi_nic *nic, struct mpixq_exposed *exposed);
+/* It is about to go. With no lock. False: it cannot, as GPUs see its page still: others lie there,
+ * or one of our waits is in a stream. */
+bool mpixq_cxi_hide(struct cxi_nic *nic, struct mpixq_exposed *exposed);
 /* The channel's expose. */
 void mpixq_cxi_expose(struct cxi_nic *nic, const struct mpixq_stream_kind *kind);
 /* Before any of it is closed. */

@@ -94,6 +94,7 @@ struct cxi_nic {
     struct cxi_queue *queues, host;
     struct cxi_peer *peers;      /* whose address is in the address vector */
     struct cxi_puts *puts_left;  /* of windows that are gone: not all of them are over */
+    atomic_int n_own_rings;      /* counters R of ends whose starts GPUs count */
     atomic_int n_puts, n_probes; /* of windows, and under way; read without the lock too */
     atomic_int n_over, flying;   /* ends in over, plain operations; read without the lock too */
     uint64_t starts;             /* executed */

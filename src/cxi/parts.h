@@ -51,6 +51,7 @@ struct cxi_queues {
 struct cxi_ahead {
     uint64_t floor;           /* starts before it: those behind have what follows */
     struct cxi_counter *ring; /* R: rung for each; NULL: they ring T, or Q, or nothing */
+    bool has_own_ring;        /* also once that is closed */
     /* A word of the tally, in which the NIC counts those that are done; NULL: in the end's. */
     _Atomic uint64_t *done;
     struct mpixq_tally_words *words; /* that it is one of */

@@ -195,14 +195,20 @@ void mpixq_cxi_counter_put(struct cxi_nic *nic, struct cxi_counter *counter, boo
     }
 }
 
-void mpixq_cxi_counter_close(struct cxi_nic *nic, struct cxi_counter *counter)
+bool mpixq_cxi_counter_close(struct cxi_nic *nic, struct cxi_counter *counter)
 {
     if (counter == NULL) {
-        return;
+        return true;
     }
-    mpixq_cxi_forget(nic, &counter->exposed);
+    if (counter->bell != NULL && !mpixq_cxi_hide(nic, &counter->exposed)) {
+        mpixq_lock_acquire(&nic->lock);
+        set_aside(nic, counter);
+        mpixq_lock_release(&nic->lock);
+        return false;
+    }
     (void)fi_close(&counter->fid->fid);
     mpixq_free(counter);
+    return true;
 }
 
 static void counters_close(struct cxi_counter *list)

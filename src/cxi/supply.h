@@ -57,8 +57,9 @@ void mpixq_cxi_ring(const struct cxi_counter *counter, uint64_t n);
 /* Nothing refers to it any more, if value says how far it has counted since it was taken. */
 void mpixq_cxi_counter_put(struct cxi_nic *nic, struct cxi_counter *counter, bool clean,
                            uint64_t value);
-/* Without nic.lock: close it, which cancels what waits for it; NULL: nothing happens. */
-void mpixq_cxi_counter_close(struct cxi_nic *nic, struct cxi_counter *counter);
+/* Without nic.lock: close it, which cancels what waits for it; NULL: nothing happens. False: that
+ * cannot be, and it is set aside. */
+bool mpixq_cxi_counter_close(struct cxi_nic *nic, struct cxi_counter *counter);
 void mpixq_cxi_word_put(struct cxi_nic *nic, struct cxi_word *word, bool clean);
 /* What GPUs are to see of it. */
 const struct mpixq_exposed *mpixq_cxi_page_of_word(const void *word);
