@@ -19,9 +19,10 @@ enum {
 static bool has_room(const struct cxi_end *end)
 {
     const struct cxi_shares *shares = &end->nic->shares;
-    int n = (int)mpixq_cxi_n_ops(end);
+    int n = (int)mpixq_cxi_n_ops(end), limit = mpixq_cxi_shares_limit(shares);
 
-    return mpixq_cxi_shares_room(shares) - n >= mpixq_cxi_shares_limit(shares) / 2 &&
+    return mpixq_cxi_shares_room(shares) - n >= limit / 2 &&
+           (!end->is_send || !end->delivered || end->nic->counts.left < limit / 4) &&
            end->nic->counts.cancelled < CANCELLED;
 }
 

@@ -41,7 +41,7 @@ void mpixq_cxi_end_free(struct cxi_end *end, bool clean)
     close_regions(end);
     is_over = clean && mpixq_cxi_disarm(end, starts);
     mpixq_lock_acquire(&nic->lock);
-    clean = clean && end->entries == NULL && !(is_over && end->delivered);
+    clean = clean && end->entries == NULL;
     mpixq_cxi_unlog(end);
     mpixq_cxi_drop(end);
     assert(!end->is_live && end->over == 0);

@@ -114,8 +114,7 @@ static void reap(struct cxi_end *end, uint64_t done)
     }
 }
 
-/* Of starts that were armed ahead, and that nobody has made as far as the host knows, not all may
- * have been executed, though a notice of delivery that a sender has let go of has completed one. */
+/* Of starts that were armed ahead those are kept that nobody has made as far as the host knows. */
 void mpixq_cxi_entries_reap(struct cxi_end *end)
 {
     uint64_t done = end->entries != NULL ? mpixq_cxi_done(end) : 0, starts = done;

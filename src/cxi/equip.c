@@ -143,6 +143,13 @@ static void let_complete(const struct cxi_end *end, struct cxi_ahead *ahead, uin
     }
 }
 
+/* Notices of delivery would go to the peer, and fail if that has closed what they go to, without a
+ * name: nobody could tell this failure from one of another pair. They are left where they are. */
+static bool tells(const struct cxi_end *end)
+{
+    return end->is_send && end->delivered;
+}
+
 /* For which the provider keeps something. */
 static unsigned count_writes(const struct cxi_end *end)
 {
@@ -152,6 +159,18 @@ static unsigned count_writes(const struct cxi_end *end)
     LL_FOREACH(end->entries, entry)
     {
         n += entry->is_write && entry->u.write.local.iov_len > 0;
+    }
+    return n;
+}
+
+static int count_left(const struct cxi_end *end)
+{
+    const struct cxi_entry *entry;
+    int n = 0;
+
+    LL_FOREACH(end->entries, entry)
+    {
+        n += entry->work.triggering_cntr == end->written->fid;
     }
     return n;
 }
@@ -184,9 +203,10 @@ bool mpixq_cxi_disarm(struct cxi_end *end, uint64_t starts)
     if (is_armed) {
         counter = take_ring(end, ahead);
         nic->counts.cancelled += count_writes(end);
+        nic->counts.left += tells(end) ? count_left(end) : 0;
     }
     mpixq_lock_release(&nic->lock);
-    if (!is_armed || !mpixq_cxi_counter_close(nic, counter)) {
+    if (!is_armed || !mpixq_cxi_counter_close(nic, counter) || tells(end)) {
         return false;
     }
     mpixq_lock_acquire(&nic->lock);

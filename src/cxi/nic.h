@@ -102,7 +102,8 @@ struct cxi_nic {
         uint64_t pairs, direct, eager, rung_by_gpus, armed, taken_over, set_aside;
         unsigned cancelled; /* writes that were armed and never started */
         int most_in_use;
-    } counts; /* for MPIXQ_INFO */
+        int left; /* notices and completions behind such writes, that stay with the NIC */
+    } counts;     /* for MPIXQ_INFO */
 };
 
 /* What to open. */

@@ -294,18 +294,13 @@ static bool is_busy(struct cxi_end *end)
     return busy;
 }
 
-/* The peer may have sent a clear-to-send more: then T is not what it should be, which is seen. So
- * is what a notice of delivery adds that a sender had armed and let go of. */
+/* The peer may have sent a clear-to-send more: then T is not what it should be, which is seen. */
 static bool is_clean(struct cxi_end *end)
 {
-    uint64_t started = mpixq_pair_started(end->pair), done;
     bool clean;
 
     mpixq_lock_acquire(&end->nic->lock);
-    mpixq_cxi_entries_reap(end);
-    done = mpixq_cxi_done(end);
-    clean =
-        !end->failed && (done == started || (done > started && atomic_load(&end->ahead) != NULL));
+    clean = !end->failed && mpixq_cxi_done(end) == mpixq_pair_started(end->pair);
     mpixq_lock_release(&end->nic->lock);
     return clean;
 }
