@@ -300,6 +300,7 @@ static bool is_clean(struct cxi_end *end)
     bool clean;
 
     mpixq_lock_acquire(&end->nic->lock);
+    mpixq_cxi_entries_reap(end);
     clean = !end->failed && mpixq_cxi_done(end) == mpixq_pair_started(end->pair);
     mpixq_lock_release(&end->nic->lock);
     return clean;
@@ -327,11 +328,13 @@ static bool cxi_retire(struct mpixq_pair *pair)
         }
     }
     for (end = pair->end; end != NULL; end = next) { /* the first one first: see drive.c */
+        bool clean = is_clean(end);
+
         next = end->next_share;
         if (end->region != NULL || end->entries != NULL) {
-            mpixq_cxi_end_leave_used(end, is_clean(end)); /* the matching lock is held */
+            mpixq_cxi_end_leave_used(end, clean); /* the matching lock is held */
         } else {
-            mpixq_cxi_end_free(end, is_clean(end));
+            mpixq_cxi_end_free(end, clean);
         }
     }
     pair->end = NULL;

@@ -179,6 +179,7 @@ void mpixq_match_release(struct mpixq_request *req)
         mpixq_match_enter();
         mpixq_match_retire();
         mpixq_match_leave();
+        mpixq_channels_clean_up();
     }
     mpixq_memory_tidy(); /* what collectives had */
 }
