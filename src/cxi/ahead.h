@@ -21,9 +21,11 @@ void mpixq_cxi_ahead_stop(struct cxi_end *end);
  * let go of what is armed and will never be started. With no lock. Blocks until the NIC has
  * answered. True: there was some, and it has. */
 bool mpixq_cxi_disarm(struct cxi_end *end, uint64_t starts);
-/* The end goes: under nic.lock the counter; and, without it, the rest. */
+/* The end goes: under nic.lock the counter; and, without it, the rest. Left: the NIC still has
+ * operations of it, so its word stays until the NIC is closed. */
 void mpixq_cxi_ahead_put(struct cxi_end *end, bool clean, uint64_t starts);
-void mpixq_cxi_ahead_free(struct cxi_end *end);
+void mpixq_cxi_ahead_free(struct cxi_end *end, bool left);
+void mpixq_cxi_ahead_close(struct cxi_nic *nic); /* before the endpoint */
 
 /* What the counters of odd starts, and of others, have counted by that. */
 static inline uint64_t mpixq_cxi_extra(const struct cxi_end *end, unsigned odd)

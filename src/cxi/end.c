@@ -36,7 +36,7 @@ void mpixq_cxi_end_free(struct cxi_end *end, bool clean)
     /* A send that never ended outlives its pair, and is not clean. */
     uint64_t starts = !clean ? 0 : end->pair != NULL ? mpixq_pair_started(end->pair) : end->starts;
     uint64_t first = mpixq_cxi_has_slots(end) ? starts - starts / CXI_SLOTS : starts;
-    bool is_over;
+    bool is_over, left;
 
     close_regions(end);
     is_over = clean && mpixq_cxi_disarm(end, starts);
@@ -45,6 +45,7 @@ void mpixq_cxi_end_free(struct cxi_end *end, bool clean)
     mpixq_cxi_unlog(end);
     mpixq_cxi_drop(end);
     assert(!end->is_live && end->over == 0);
+    left = end->entries != NULL;
     mpixq_cxi_entries_forget(end);
     /* T of an eager send counts clear-to-sends only, and those only that came. */
     mpixq_cxi_counter_put(nic, end->trigger, clean,
@@ -61,7 +62,7 @@ void mpixq_cxi_end_free(struct cxi_end *end, bool clean)
     mpixq_lock_release(&nic->lock);
     mpixq_cxi_slots_free(nic, end->slots, clean,
                          mpixq_cxi_counted(end) * (starts - first) + mpixq_cxi_extra(end, 0));
-    mpixq_cxi_ahead_free(end);
+    mpixq_cxi_ahead_free(end, left);
     mpixq_free(end->own_pair);
     mpixq_free(end);
 }

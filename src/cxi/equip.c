@@ -4,6 +4,9 @@
  * What an end has whose starts a GPU counts: a doorbell that kernels ring, and a word that the NIC
  * writes for them. */
 #include "ahead.h"
+
+#include <utlist.h>
+
 #include "check.h"
 #include "eager.h"
 #include "expose.h"
@@ -12,6 +15,7 @@
 #include "util/alloc.h"
 #include "util/backoff.h"
 #include "util/lock.h"
+#include "util/log.h"
 #include "util/node.h"
 
 enum {
@@ -66,6 +70,10 @@ static void find_bell(struct cxi_end *end, struct cxi_ahead *ahead, struct mpixq
         atomic_fetch_sub(&nic->n_own_rings, 1);
         mpixq_lock_release(&nic->lock);
     }
+    if (!tally->is_rung) {
+        mpixq_debug("fabric: a thread rings for starts by kernels: %s",
+                    counter == NULL ? "no counter is left for it" : "GPUs do not see its doorbell");
+    }
 }
 
 /* What comes to slots has to be copied before kernels may know of it. */
@@ -95,6 +103,8 @@ void mpixq_cxi_equip(struct mpixq_pair *pair, struct mpixq_queue *queue, struct 
         ahead = mpixq_alloc(sizeof *ahead); /* freed in mpixq_cxi_ahead_free */
     }
     if (ahead == NULL) {
+        mpixq_debug("fabric: a thread rings for starts by kernels: %s",
+                    end->next_share != NULL ? "the message goes in shares" : "no memory");
         return;
     }
     ahead->floor = tally->gpu.floor;
@@ -231,13 +241,32 @@ void mpixq_cxi_ahead_put(struct cxi_end *end, bool clean, uint64_t starts)
     }
 }
 
-void mpixq_cxi_ahead_free(struct cxi_end *end)
+/* What failed there would have no name. */
+void mpixq_cxi_ahead_free(struct cxi_end *end, bool left)
 {
     struct cxi_ahead *ahead = atomic_load(&end->ahead);
+    struct cxi_nic *nic = end->nic;
 
+    if (ahead != NULL && ahead->words != NULL && left) {
+        mpixq_lock_acquire(&nic->lock);
+        LL_PREPEND2(nic->ahead_left, ahead, next_left);
+        mpixq_lock_release(&nic->lock);
+        return;
+    }
     if (ahead != NULL && ahead->words != NULL) {
         mpixq_cxi_region_close(&ahead->region);
         mpixq_tally_return(ahead->words);
     }
     mpixq_free(ahead);
+}
+
+void mpixq_cxi_ahead_close(struct cxi_nic *nic)
+{
+    struct cxi_ahead *ahead;
+
+    while ((ahead = nic->ahead_left) != NULL) {
+        LL_DELETE2(nic->ahead_left, ahead, next_left);
+        mpixq_cxi_region_close(&ahead->region);
+        mpixq_free(ahead);
+    }
 }

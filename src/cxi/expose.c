@@ -3,7 +3,7 @@
  *
  * Doorbells and words for GPUs. They are made known to a GPU's library when a queue is created and
  * at the end of a match, since that may wait until GPUs go on; and not while one of our waits is in
- * a stream, for that might never end. A start whose doorbells the GPU does not see by then is rung
+ * a stream, or in a replay or a kernel, for that might never end. A start whose doorbells the GPU does not see by then is rung
  * for by the stream's worker, as on streams of the host. */
 #include "expose.h"
 
@@ -137,7 +137,7 @@ static bool unmap(struct cxi_exposure *exposure, const struct mpixq_exposed *exp
 {
     struct cxi_mapped *mapped;
 
-    if (!mpixq_streams_hold_waits()) {
+    if (!mpixq_streams_hold_all()) {
         return false;
     }
     LL_SEARCH_SCALAR(exposure->mapped, mapped, page, page_of(exposed));
@@ -222,7 +222,7 @@ void mpixq_cxi_expose(struct cxi_nic *nic, const struct mpixq_stream_kind *kind)
     if (exposure->lives_over != mpixq_memory_lives_over()) {
         hide_all(nic);
     }
-    if (mpixq_streams_hold_waits()) {
+    if (mpixq_streams_hold_all()) {
         if (exposure->lives_over != mpixq_memory_lives_over()) {
             exposure->lives_over = mpixq_memory_lives_over();
             unmap_all(exposure);

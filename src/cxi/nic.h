@@ -92,12 +92,13 @@ struct cxi_nic {
     atomic_int n_slots;           /* receives that have some; without the lock too */
     atomic_uint told;             /* bits of stripe.c: reasons that MPIXQ_INFO has told once */
     struct cxi_queue *queues, host;
-    struct cxi_peer *peers;      /* whose address is in the address vector */
-    struct cxi_puts *puts_left;  /* of windows that are gone: not all of them are over */
-    atomic_int n_own_rings;      /* counters R of ends whose starts GPUs count */
-    atomic_int n_puts, n_probes; /* of windows, and under way; read without the lock too */
-    atomic_int n_over, flying;   /* ends in over, plain operations; read without the lock too */
-    uint64_t starts;             /* executed */
+    struct cxi_peer *peers;       /* whose address is in the address vector */
+    struct cxi_ahead *ahead_left; /* of ends that are gone: the NIC may write their words */
+    struct cxi_puts *puts_left;   /* of windows that are gone: not all of them are over */
+    atomic_int n_own_rings;       /* counters R of ends whose starts GPUs count */
+    atomic_int n_puts, n_probes;  /* of windows, and under way; read without the lock too */
+    atomic_int n_over, flying;    /* ends in over, plain operations; read without the lock too */
+    uint64_t starts;              /* executed */
     struct {
         uint64_t pairs, direct, eager, rung_by_gpus, armed, taken_over, set_aside;
         unsigned cancelled; /* writes that were armed and never started */

@@ -383,6 +383,7 @@ static void close_nic(struct cxi_nic *nic)
     {
         mpixq_cxi_end_free(end, false); /* of a send that never ended */
     }
+    mpixq_cxi_ahead_close(nic);
 }
 
 static void cxi_channel_close(void)

@@ -59,6 +59,7 @@ struct cxi_ahead {
     /* Under nic.lock. */
     bool is_listed;    /* kernels ring for them, or there is nothing to ring: the next are armed */
     uint64_t extra[2]; /* at the end: see mpixq_cxi_extra */
+    struct cxi_ahead *next_left;
 };
 
 /* Starts that are done, if it is any of those; or 0. */
