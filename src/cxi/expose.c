@@ -3,8 +3,8 @@
  *
  * Doorbells and words for GPUs. They are made known to a GPU's library when a queue is created and
  * at the end of a match, since that may wait until GPUs go on; and not while one of our waits is in
- * a stream, or in a replay or a kernel, for that might never end. A start whose doorbells the GPU does not see by then is rung
- * for by the stream's worker, as on streams of the host. */
+ * a stream, a replay or a kernel, for that might never end. A start whose doorbells the GPU does
+ * not see by then is rung for by the stream's worker, as on streams of the host. */
 #include "expose.h"
 
 #include <unistd.h>
