@@ -18,12 +18,9 @@
 #include "util/env.h"
 #include "util/lock.h"
 #include "util/log.h"
-#include "util/node.h"
 
 enum {
-    RECEIVES =
-        64, /* of a process that have slots of a NIC: each costs one of its 2,047 counters, */
-    OF_NODE = 512, /* of which all ranks of the node together have no more than these for that */
+    RECEIVES = 64, /* of a process that have slots of a NIC: each costs one of its counters */
     LINE = 64      /* a slot begins on a line of the cache of its own */
 };
 
@@ -144,7 +141,7 @@ static bool open_slots(struct cxi_nic *nic, struct cxi_slots *slots, struct cxi_
 
 static int most_receives(void)
 {
-    int share = OF_NODE / mpixq_node_ranks();
+    int share = mpixq_cxi_counter_share();
 
     return share < RECEIVES ? share : RECEIVES;
 }
@@ -206,20 +203,22 @@ void mpixq_cxi_eager_decide(struct cxi_end *end, bool would)
 {
     struct cxi_nic *nic = end->nic;
 
+    /* Who looks for failures without a name looks at this end, too. */
+    mpixq_lock_acquire(&nic->lock);
     end->eager = would && end->slots != NULL && !end->ready && !end->delivered &&
                  end->pair->bytes <= end->slots->gpu.room;
+    if (!end->eager && end->slots != NULL) {
+        LL_PREPEND2(nic->gone_slots, end->slots, next_gone);
+        atomic_fetch_add(&nic->n_gone, 1);
+        end->slots = NULL;
+    }
+    mpixq_lock_release(&nic->lock);
     end->pair->is_awaited = end->eager;
     if (end->eager) {
         end->slots->gpu.bytes = end->pair->bytes;
         /* Both of its atomics count in D: the last step but one is then that of a start which was
          * rung for, whatever has come before that. */
         end->own = 2;
-    } else if (end->slots != NULL) {
-        mpixq_lock_acquire(&nic->lock);
-        LL_PREPEND2(nic->gone_slots, end->slots, next_gone);
-        atomic_fetch_add(&nic->n_gone, 1);
-        mpixq_lock_release(&nic->lock);
-        end->slots = NULL;
     }
 }
 

@@ -16,12 +16,8 @@
 #include "util/backoff.h"
 #include "util/lock.h"
 #include "util/log.h"
-#include "util/node.h"
 
-enum {
-    LIMIT_NS = 100000000, /* for the NIC to complete what nobody has started, at the end */
-    OF_NODE = 512         /* counters R of all ranks of a node: a NIC has 2,047 for all purposes */
-};
+enum { LIMIT_NS = 100000000 }; /* for the NIC to complete what nobody has started, at the end */
 
 /* The beginning. */
 
@@ -43,7 +39,7 @@ static struct cxi_counter *take_own_ring(struct cxi_nic *nic)
 {
     struct cxi_counter *counter = NULL;
 
-    if (atomic_fetch_add(&nic->n_own_rings, 1) < OF_NODE / mpixq_node_ranks()) {
+    if (atomic_fetch_add(&nic->n_own_rings, 1) < mpixq_cxi_counter_share()) {
         counter = mpixq_cxi_counter_take(nic);
     }
     if (counter == NULL) {

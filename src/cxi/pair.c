@@ -220,7 +220,9 @@ static enum mpixq_error cxi_accept(struct mpixq_pair *pair, const struct mpixq_b
 static bool learn(struct cxi_end *end, const struct answer *answer)
 {
     end->delivered = (answer->endpoint.flags & DELIVERED) != 0;
+    mpixq_lock_acquire(&end->nic->lock); /* who looks for failures without a name reads it */
     end->eager = (answer->endpoint.flags & EAGER) != 0;
+    mpixq_lock_release(&end->nic->lock);
     if (!end->eager) {
         return true;
     }

@@ -22,6 +22,7 @@ enum { WORDS = 512 }; /* on a page */
 
 enum {
     MARK = 1 << 16,   /* far more than can have been counted too much */
+    OF_NODE = 512,    /* counters of all its ranks for one purpose */
     FORGOTTEN = 256,  /* looks without news after which the provider may have forgotten to ask */
     QUESTIONS = 10000 /* until a counter that was given back is taken for lost, for now */
 };
@@ -143,6 +144,11 @@ static struct cxi_counter *take_used(struct cxi_nic *nic, bool *others_p)
     *others_p = nic->doubtful != NULL;
     mpixq_lock_release(&nic->lock);
     return counter;
+}
+
+int mpixq_cxi_counter_share(void)
+{
+    return OF_NODE / mpixq_node_ranks();
 }
 
 struct cxi_counter *mpixq_cxi_counter_take(struct cxi_nic *nic)

@@ -42,6 +42,9 @@ enum { CXI_RESTING = 256 }; /* entries beyond those of the NIC: see there */
 /* Without nic.lock: they may wait for the NIC, and streams would wait for the lock. NULL: there is
  * none left. */
 struct cxi_counter *mpixq_cxi_counter_take(struct cxi_nic *nic);
+/* Of the 2,047 counters of a NIC, those that this rank may use for one purpose that not all ends
+ * need: the ranks of its node together have 512. */
+int mpixq_cxi_counter_share(void);
 struct cxi_word *mpixq_cxi_word_take(struct cxi_nic *nic);
 /* Under nic.lock where they are not called in open or close. */
 /* Before it: all words are to be in memory that is kept mapped. */
