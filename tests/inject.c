@@ -20,6 +20,7 @@ static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static int starts_to_failure;
 static int tests_to_failure;
 static int failures;
+static long started;
 static int watching;
 static int watched_count;
 static MPI_Request watched[WATCHED];
@@ -83,6 +84,16 @@ int inject_stop(void)
     return count;
 }
 
+long inject_started(void)
+{
+    long count;
+
+    pthread_mutex_lock(&lock);
+    count = started;
+    pthread_mutex_unlock(&lock);
+    return count;
+}
+
 static int fail_start(int count)
 {
     int fail = 0;
@@ -100,9 +111,11 @@ static int fail_start(int count)
     return fail;
 }
 
+/* These were started. */
 static void watch(int count, const MPI_Request *requests)
 {
     pthread_mutex_lock(&lock);
+    started += count;
     for (int i = 0; watching && i < count && watched_count < WATCHED; i++) {
         watched[watched_count++] = requests[i];
     }
