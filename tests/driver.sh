@@ -233,7 +233,7 @@ done <"$dir/results"
 # ---- The whole list, and who counts -------------------------------------------------------------
 
 # Each entry of a tree is in the quick check or in the rest, and none is in both.
-for tree in mpich:plain:once mpich:asan: mpich:tsan: openmpi:plain:; do
+for tree in mpich:plain:once openmpi:asan: mpich:tsan: openmpi:plain:; do
     IFS=: read -r mpi kind once <<<"$tree"
     for tier in full quick rest; do
         run_list MPIXQ_TEST_MPI="$mpi" MPIXQ_TEST_SELECT="$kind $once" \
