@@ -3,7 +3,8 @@
  *
  * Requests that are freed right after their replay, when the stream was synchronized and the graph
  * destroyed, before a thread of the library has seen that they were started. What takes the place
- * of a receive then waits for its own sender. And one that is freed beside a replay of another.
+ * of a receive then waits for its own sender. And those that are freed beside a replay of another,
+ * replayed before or not.
  * Two ranks, with MTEST_STREAM and MTEST_BUFFER.
  *
  *     graph_freed [lives]   so many requests, one after the other; 15 unless told otherwise
@@ -55,6 +56,14 @@ static void pause_together(useconds_t us)
     MTEST_OK(MPI_Barrier(MPI_COMM_WORLD));
 }
 
+static void *capture(MPI_Request *r)
+{
+    gpu_graph_begin(side.stream, GPU_GRAPH_GLOBAL);
+    MTEST_OK(MPIX_Enqueue_start(side.queue, r));
+    MTEST_OK(MPIX_Enqueue_wait(side.queue, r));
+    return gpu_graph_end_executable(side.stream);
+}
+
 /* From rank 0 to rank 1, replayed once and freed. */
 static void replay_and_free(int seed)
 {
@@ -65,10 +74,7 @@ static void replay_and_free(int seed)
     make(&b, 0, seed);
     init(&b, 0, TAG, &r);
     MTEST_OK(MPIX_Match(&r));
-    gpu_graph_begin(side.stream, GPU_GRAPH_GLOBAL);
-    MTEST_OK(MPIX_Enqueue_start(side.queue, &r));
-    MTEST_OK(MPIX_Enqueue_wait(side.queue, &r));
-    executable = gpu_graph_end_executable(side.stream);
+    executable = capture(&r);
     pause_together(REST_US);
     gpu_graph_launch(executable, side.stream);
     mtest_gpu_synchronize(side.stream);
@@ -127,10 +133,7 @@ static void *replay_one(MPI_Request *r)
     if (mtest_rank == 0) {
         return NULL;
     }
-    gpu_graph_begin(side.stream, GPU_GRAPH_GLOBAL);
-    MTEST_OK(MPIX_Enqueue_start(side.queue, r));
-    MTEST_OK(MPIX_Enqueue_wait(side.queue, r));
-    executable = gpu_graph_end_executable(side.stream);
+    executable = capture(r);
     gpu_graph_launch(executable, side.stream);
     usleep(SEEN_US);
     return executable;
@@ -176,26 +179,45 @@ static void match_beside_replay(void)
     mtest_buf_free(&other);
 }
 
-/* The message for which a replay of rank 1 waits is sent once that rank has freed another request,
- * which lets go of memory of its peer: the GPU's library may wait there for all that GPUs do. */
+static void transfer_by_replay(struct mtest_buf *b, MPI_Request *r, int seed)
+{
+    void *executable = capture(r);
+
+    gpu_graph_launch(executable, side.stream);
+    gpu_lanes_side_finish(&side);
+    gpu_graph_free_executable(executable);
+    if (mtest_rank == 1) {
+        MTEST_FULL(b, seed);
+    }
+    usleep(SEEN_US); /* what destroys graphs has gone by then */
+}
+
+/* The message for which a replay of rank 1 waits is sent once that rank has freed other requests,
+ * which lets go of memory of its peer, or of a doorbell that GPUs see: the GPU's library may wait
+ * there for all that GPUs do. */
 static void free_beside_replay(void)
 {
-    struct mtest_buf awaited, other;
-    MPI_Request r[2];
+    struct mtest_buf awaited, other[2];
+    MPI_Request r[3];
     void *executable;
 
     make(&awaited, 0, 1);
-    make(&other, 0, 2);
     init(&awaited, 0, TAG, &r[0]);
-    init(&other, 0, TAG + 1, &r[1]);
-    MTEST_OK(MPIX_Matchall(2, r));
-    transfer(&other, &r[1], 2);
+    for (int i = 0; i < 2; i++) {
+        make(&other[i], 0, 2 + i);
+        init(&other[i], 0, TAG + 1 + i, &r[1 + i]);
+    }
+    MTEST_OK(MPIX_Matchall(3, r));
+    transfer(&other[0], &r[1], 2);
+    transfer_by_replay(&other[1], &r[2], 3);
     executable = replay_one(&r[0]);
     MTEST_OK(MPI_Request_free(&r[1]));
+    MTEST_OK(MPI_Request_free(&r[2]));
     end_replay(&awaited, &r[0], executable);
     MTEST_OK(MPI_Request_free(&r[0]));
     mtest_buf_free(&awaited);
-    mtest_buf_free(&other);
+    mtest_buf_free(&other[0]);
+    mtest_buf_free(&other[1]);
 }
 
 int main(int argc, char **argv)
