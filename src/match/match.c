@@ -22,25 +22,17 @@
 #include "util/log.h"
 #include "util/progress.h"
 
-/* The matching lock, and what it guards. */
-static struct mpixq_lock lock = MPIXQ_LOCK_INITIALIZER(MPIXQ_RANK_MATCH);
-struct mpixq_pairing mpixq_match_pairing;
-static long n_matching;
-static struct mpixq_match_op *done_ops; /* handles to complete once the lock is left */
 atomic_bool mpixq_match_pending;
-/* Written under the lock, read by anyone: is an answer still here? A receive is matched when it is
- * answered, but a call that matched it must not end before: the process may not progress again, and
- * its peer waits. */
-static atomic_bool answering;
 
 void mpixq_match_enter(void)
 {
-    mpixq_lock_acquire(&lock);
+    mpixq_lock_acquire(&mpixq_matching.lock);
 }
 
 bool mpixq_match_enter_within(int seconds)
 {
-    return mpixq_lock_acquire_until(&lock, mpixq_now_ns() + (uint64_t)seconds * 1000000000u);
+    return mpixq_lock_acquire_until(&mpixq_matching.lock,
+                                    mpixq_now_ns() + (uint64_t)seconds * 1000000000u);
 }
 
 /* Leave the lock, then complete the handles of finished ops: MPI may call back into us there. */
@@ -50,12 +42,12 @@ void mpixq_match_leave(void)
     struct mpixq_match_op *op = NULL, *next;
 
     if (mpixq_control_has_answered()) {
-        op = done_ops;
-        done_ops = NULL;
+        op = mpixq_matching.done_ops;
+        mpixq_matching.done_ops = NULL;
     }
-    atomic_store(&answering, !mpixq_control_has_answered());
-    atomic_store(&mpixq_match_pending, n_matching > 0 || mpixq_control_is_urgent());
-    mpixq_lock_release(&lock);
+    atomic_store(&mpixq_matching.is_answering, !mpixq_control_has_answered());
+    atomic_store(&mpixq_match_pending, mpixq_matching.n_matching > 0 || mpixq_control_is_urgent());
+    mpixq_lock_release(&mpixq_matching.lock);
     for (; op != NULL; op = next) {
         next = op->next_done;
         (void)PMPI_Grequest_complete(op->handle);
@@ -97,7 +89,7 @@ static void op_ends(struct mpixq_match_op *op)
     if (split != NULL) {
         mpixq_match_split_ended(split);
     } else if (has_handle) {
-        LL_PREPEND2(done_ops, op, next_done);
+        LL_PREPEND2(mpixq_matching.done_ops, op, next_done);
     }
 }
 
@@ -117,7 +109,7 @@ void mpixq_match_finish_told(struct mpixq_request *req, enum mpixq_error error,
     }
     mpixq_channels_unreach(&req->pair);
     req->op = NULL;
-    n_matching--;
+    mpixq_matching.n_matching--;
     mpixq_trace_match_ends(req, error == MPIXQ_E_NONE); /* then it may be started */
     (void)mpixq_request_step(req, error == MPIXQ_E_NONE ? MPIXQ_MATCH_OK : MPIXQ_MATCH_FAIL);
     op_ends(op);
@@ -251,7 +243,7 @@ static void begin_receive(struct mpixq_request *req, const struct mpixq_comm_vie
     req->posted.ident = view->ident;
     req->posted.source = req->peer;
     req->posted.tag = tag;
-    if (!mpixq_pairing_post(&mpixq_match_pairing, &req->posted, &offered)) {
+    if (!mpixq_pairing_post(&mpixq_matching.pairing, &req->posted, &offered)) {
         mpixq_match_finish(req, MPIXQ_E_NO_MEMORY);
     } else if (offered != NULL) {
         int world = mpixq_offer_read(mpixq_offer_of(offered), &record);
@@ -309,7 +301,7 @@ void mpixq_match_begin(struct mpixq_request **records, int n, struct mpixq_match
     op->n = n;
     for (int i = 0; i < n; i++) {
         records[i]->op = op;
-        n_matching++;
+        mpixq_matching.n_matching++;
         (void)mpixq_request_step(records[i], MPIXQ_MATCH_BEGIN);
         mpixq_trace_match_begins(records[i]);
     }
@@ -336,7 +328,7 @@ static void record_offer(const struct mpixq_record *record, int source)
     struct mpixq_posted *posted = NULL;
 
     if (offer == NULL ||
-        !mpixq_pairing_offer(&mpixq_match_pairing, mpixq_offer_offered(offer), &posted)) {
+        !mpixq_pairing_offer(&mpixq_matching.pairing, mpixq_offer_offered(offer), &posted)) {
         struct mpixq_record nothing = {.n_blobs = 0};
 
         mpixq_match_answer(source, record->u.offer.sender_id, NULL, MPIXQ_E_NO_MEMORY, &nothing);
@@ -443,22 +435,18 @@ void mpixq_match_record(const struct mpixq_record *record, int source)
 
 /* Progress. */
 
-enum { MOST_LOOKS = 4 };
-static void (*looks[MOST_LOOKS])(void); /* constant once requests are matched */
-static int n_looks;
-
 void mpixq_match_add_look(void (*look)(void))
 {
-    assert(n_looks < MOST_LOOKS);
-    looks[n_looks++] = look;
+    assert(mpixq_matching.n_looks < MPIXQ_MATCH_LOOKS);
+    mpixq_matching.looks[mpixq_matching.n_looks++] = look;
 }
 
 void mpixq_match_kick(void)
 {
-    if (mpixq_lock_try(&lock)) {
+    if (mpixq_lock_try(&mpixq_matching.lock)) {
         mpixq_control_progress();
-        for (int i = 0; i < n_looks; i++) {
-            looks[i]();
+        for (int i = 0; i < mpixq_matching.n_looks; i++) {
+            mpixq_matching.looks[i]();
         }
         mpixq_match_retire();
         mpixq_match_leave();
@@ -477,7 +465,7 @@ void mpixq_match_wait(struct mpixq_match_op *op)
     struct mpixq_backoff backoff;
 
     mpixq_backoff_begin(&backoff);
-    while (!mpixq_match_op_is_complete(op) || atomic_load(&answering)) {
+    while (!mpixq_match_op_is_complete(op) || atomic_load(&mpixq_matching.is_answering)) {
         (void)mpixq_match_open();
         mpixq_match_kick();
         mpixq_backoff_pause(&backoff);

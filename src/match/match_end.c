@@ -24,13 +24,6 @@
 /* For so long MPI_Finalize waits for messages of pairs that were freed. */
 #define MESSAGES_NS UINT64_C(1000000000)
 
-/* Under the matching lock. */
-static struct {
-    struct mpixq_request *retiring; /* both ends released, with something left to do */
-    struct mpixq_request *retired;  /* nothing left: to be destroyed once the lock is left */
-    atomic_bool has_stopped;        /* read without it, too */
-} ends;
-
 void mpixq_match_record_release(const struct mpixq_record *record, int source)
 {
     struct mpixq_pair *pair = mpixq_match_by_id(record->u.release.id);
@@ -50,7 +43,7 @@ void mpixq_match_record_release(const struct mpixq_record *record, int source)
     atomic_store_explicit(&pair->peer_end, record->u.release.started + 1, memory_order_release);
     mpixq_channel_ended(pair);
     if (!mpixq_pair_is_send(pair) && is_first && req != NULL && req->released) {
-        LL_PREPEND2(ends.retiring, req, next_released);
+        LL_PREPEND2(mpixq_matching.retiring, req, next_released);
     }
 }
 
@@ -99,7 +92,7 @@ static void forget_graphs(struct mpixq_pair *pair)
 
 void mpixq_match_retire(void)
 {
-    struct mpixq_request **link = &ends.retiring;
+    struct mpixq_request **link = &mpixq_matching.retiring;
 
     while (*link != NULL) {
         struct mpixq_request *req = *link, *next = req->next_released;
@@ -112,7 +105,7 @@ void mpixq_match_retire(void)
         if (mpixq_channel_retire(&req->pair)) {
             *link = next;
             mpixq_match_id_remove(&req->pair);
-            LL_PREPEND2(ends.retired, req, next_released);
+            LL_PREPEND2(mpixq_matching.retired, req, next_released);
         } else {
             link = &req->next_released;
         }
@@ -121,9 +114,9 @@ void mpixq_match_retire(void)
 
 struct mpixq_request *mpixq_match_take_retired(void)
 {
-    struct mpixq_request *list = ends.retired;
+    struct mpixq_request *list = mpixq_matching.retired;
 
-    ends.retired = NULL;
+    mpixq_matching.retired = NULL;
     return list;
 }
 
@@ -157,7 +150,7 @@ void mpixq_match_release_one(struct mpixq_request *req)
     }
     /* A receive waits for its sender, who may still start sends. */
     if (is_send || req->pair.peer_world == MPI_PROC_NULL || peer_is_gone) {
-        LL_PREPEND2(ends.retiring, req, next_released);
+        LL_PREPEND2(mpixq_matching.retiring, req, next_released);
     }
 }
 
@@ -172,7 +165,7 @@ void mpixq_match_release(struct mpixq_request *req)
     mpixq_match_release_one(req);
     mpixq_control_progress();
     mpixq_match_retire();
-    is_left = ends.retiring != NULL;
+    is_left = mpixq_matching.retiring != NULL;
     mpixq_match_leave();
     mpixq_channels_clean_up();
     if (is_left) { /* a channel may have had to clean up first */
@@ -297,7 +290,7 @@ static void await_messages(void)
     do {
         mpixq_match_enter();
         mpixq_match_retire();
-        are_left = ends.retiring != NULL && atomic_load(&mpixq_outstanding) > 0;
+        are_left = mpixq_matching.retiring != NULL && atomic_load(&mpixq_outstanding) > 0;
         mpixq_match_leave();
         if (are_left) {
             mpixq_backoff_pause(&backoff);
@@ -307,14 +300,14 @@ static void await_messages(void)
 
 bool mpixq_match_has_stopped(void)
 {
-    return atomic_load(&ends.has_stopped);
+    return atomic_load(&mpixq_matching.has_stopped);
 }
 
 void mpixq_match_stop(void)
 {
     mpixq_match_enter();
-    atomic_store(&ends.has_stopped, true);
-    while (mpixq_pairing_take_posted(&mpixq_match_pairing) != NULL) {
+    atomic_store(&mpixq_matching.has_stopped, true);
+    while (mpixq_pairing_take_posted(&mpixq_matching.pairing) != NULL) {
     }
     mpixq_match_leave();
 }
@@ -325,7 +318,7 @@ void mpixq_match_close(void)
     struct busy busy = {.n = 0};
 
     mpixq_match_enter();
-    while ((offered = mpixq_pairing_take_offered(&mpixq_match_pairing)) != NULL) {
+    while ((offered = mpixq_pairing_take_offered(&mpixq_matching.pairing)) != NULL) {
         mpixq_offer_free(mpixq_offer_of(offered));
     }
     mpixq_match_each(release_left, NULL);

@@ -7,10 +7,40 @@
 #ifndef MPIXQ_MATCH_INTERNAL_H
 #define MPIXQ_MATCH_INTERNAL_H
 
+#include <stdalign.h>
+
 #include "match.h"
 #include "pairing.h"
+#include "util/lock.h"
 
-extern struct mpixq_pairing mpixq_match_pairing;
+struct mpixq_listener;
+struct mpixq_opening;
+
+enum { MPIXQ_MATCH_LOOKS = 4 }; /* of mpixq_match_add_look, at most */
+
+/* What matching knows, from MPI_Init to MPI_Finalize: the matching lock, and what it guards. */
+struct mpixq_matching {
+    struct mpixq_lock lock;
+    struct mpixq_pairing pairing;           /* offers and receives that wait for each other */
+    long n_matching;                        /* requests in that state */
+    struct mpixq_match_op *done_ops;        /* handles to complete once the lock is left */
+    void (*looks[MPIXQ_MATCH_LOOKS])(void); /* constant once requests are matched */
+    int n_looks;
+    struct mpixq_pair *ids; /* every end that a peer may name */
+    uint64_t last_id;
+    struct mpixq_listener *listeners; /* processes that reasons were told to, or came from */
+    struct mpixq_opening *to_open;    /* in order */
+    struct mpixq_split *to_begin;     /* in order */
+    struct mpixq_request *retiring;   /* both ends released, with something left to do */
+    struct mpixq_request *retired;    /* nothing left: to be destroyed once the lock is left */
+    /* Written under the lock and read by anyone, and so not beside it. */
+    alignas(64) atomic_bool has_to_open, has_to_begin; /* is there one in these lists? */
+    /* Is an answer still here? A receive is matched when it is answered, but a call that matched it
+     * must not end before: the process may not progress again, and its peer waits. */
+    atomic_bool is_answering;
+    atomic_bool has_stopped; /* nothing is paired any more */
+};
+extern struct mpixq_matching mpixq_matching __attribute__((visibility("hidden"))); /* as static */
 
 void mpixq_match_enter(void);
 /* False: others had the lock all the time. */

@@ -14,11 +14,12 @@
 #include "util/log.h"
 #include "util/noted.h"
 
-/* Imatch handles. The lock, which is a leaf, guards the table. */
+/* Handles of Imatch. The lock, which is a leaf, guards the table. */
 static struct {
     struct mpixq_lock lock;
     struct mpixq_match_op *table;
-    atomic_long n; /* written under the lock */
+    atomic_long n;              /* written under the lock */
+    _Atomic uint64_t last_mark; /* of a check; without the lock */
 } ops = {.lock = MPIXQ_LOCK_INITIALIZER(MPIXQ_RANK_MATCH_OPS)};
 
 /* MPI cannot be asked whether a persistent request is active. Its status tells: flag 0 while it
@@ -74,8 +75,7 @@ enum mpixq_error mpixq_match_check(int count, MPI_Request requests[],
                                    struct mpixq_request **records, int *n_p,
                                    struct mpixq_fault *fault_p)
 {
-    static _Atomic uint64_t last_mark;
-    uint64_t mark = atomic_fetch_add(&last_mark, 1) + 1;
+    uint64_t mark = atomic_fetch_add(&ops.last_mark, 1) + 1;
 
     *n_p = 0;
     for (int i = 0; i < count; i++) {

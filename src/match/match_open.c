@@ -43,14 +43,9 @@ struct mpixq_opening {
     struct mpixq_opening *next;
 };
 
-static struct {
-    struct mpixq_opening *first; /* in order */
-    atomic_bool any;             /* written under the matching lock */
-} waiting;
-
 static void set_any(void)
 {
-    atomic_store(&waiting.any, waiting.first != NULL);
+    atomic_store(&mpixq_matching.has_to_open, mpixq_matching.to_open != NULL);
 }
 
 static void opening_free(struct mpixq_opening *opening)
@@ -77,7 +72,7 @@ bool mpixq_match_open_later(struct mpixq_request *req, const struct mpixq_channe
         }
     }
     req->opening = opening;
-    LL_APPEND(waiting.first, opening);
+    LL_APPEND(mpixq_matching.to_open, opening);
     set_any();
     if (req->op->has_handle) {
         mpixq_opener_wake(mpixq_match_open); /* else a thread waits for the match */
@@ -209,12 +204,12 @@ bool mpixq_match_open(void)
     struct mpixq_opening *list, *opening, *next;
     bool has_begun = mpixq_match_begin_splits();
 
-    if (!atomic_load(&waiting.any)) {
+    if (!atomic_load(&mpixq_matching.has_to_open)) {
         return has_begun;
     }
     mpixq_match_enter();
-    list = waiting.first;
-    waiting.first = NULL;
+    list = mpixq_matching.to_open;
+    mpixq_matching.to_open = NULL;
     set_any();
     LL_FOREACH(list, opening)
     {
@@ -293,7 +288,7 @@ bool mpixq_match_give_up_opening(struct mpixq_request *req, enum mpixq_error err
         return true;
     }
     if (opening->stage == TO_OPEN) {
-        LL_DELETE(waiting.first, opening);
+        LL_DELETE(mpixq_matching.to_open, opening);
         set_any();
     }
     abandon(opening, error);
@@ -315,7 +310,7 @@ void mpixq_match_forget_opening(struct mpixq_request *req)
 {
     if (mpixq_request_state(req) == MPIXQ_MATCHING && req->opening != NULL) {
         if (req->opening->stage == TO_OPEN) {
-            LL_DELETE(waiting.first, req->opening);
+            LL_DELETE(mpixq_matching.to_open, req->opening);
             set_any();
         }
         opening_free(req->opening);

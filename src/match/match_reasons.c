@@ -10,29 +10,29 @@
 
 #include "control.h"
 #include "core/served.h"
+#include "match_internal.h"
 #include "util/alloc.h"
 #include "util/table.h"
 
-struct listener {
+struct mpixq_listener {
     int rank;
     uint64_t told;                  /* our reasons that it knows, as bits by their numbers */
     uint8_t heard[MPIXQ_N_REASONS]; /* our numbers of its reasons, by its own; or 0 */
     UT_hash_handle hh;
 };
-static struct listener *listeners;
 
-static struct listener *listener_of(int world)
+static struct mpixq_listener *listener_of(int world)
 {
-    struct listener *listener;
+    struct mpixq_listener *listener;
 
-    HASH_FIND_INT(listeners, &world, listener);
+    HASH_FIND_INT(mpixq_matching.listeners, &world, listener);
     if (listener == NULL) {
         listener = mpixq_alloc(sizeof *listener); /* freed in mpixq_match_reasons_close */
         if (listener == NULL) {
             return NULL;
         }
         listener->rank = world;
-        HASH_ADD_INT(listeners, rank, listener);
+        HASH_ADD_INT(mpixq_matching.listeners, rank, listener);
         if (!mpixq_in_table(listener->hh)) {
             mpixq_free(listener);
             return NULL;
@@ -41,7 +41,7 @@ static struct listener *listener_of(int world)
     return listener;
 }
 
-static bool tell_one(struct listener *listener, uint8_t number)
+static bool tell_one(struct mpixq_listener *listener, uint8_t number)
 {
     struct mpixq_record record = {.kind = MPIXQ_WIRE_REASON};
     struct mpixq_wire_reason *reason = &record.u.reason;
@@ -64,7 +64,7 @@ static bool tell_one(struct listener *listener, uint8_t number)
 bool mpixq_match_send(int world, const struct mpixq_record *record,
                       const struct mpixq_wire_channels *channels)
 {
-    struct listener *listener = listener_of(world);
+    struct mpixq_listener *listener = listener_of(world);
     bool done = listener != NULL;
 
     for (int id = 0; done && id < MPIXQ_N_CHANNELS; id++) {
@@ -76,7 +76,7 @@ bool mpixq_match_send(int world, const struct mpixq_record *record,
 void mpixq_match_record_reason(const struct mpixq_record *record, int source)
 {
     const struct mpixq_wire_reason *reason = &record->u.reason;
-    struct listener *listener = listener_of(source);
+    struct mpixq_listener *listener = listener_of(source);
 
     if (listener != NULL) {
         listener->heard[reason->number] = mpixq_reason(reason->text, reason->length);
@@ -85,19 +85,19 @@ void mpixq_match_record_reason(const struct mpixq_record *record, int source)
 
 uint8_t mpixq_match_reason_of(int world, uint8_t number)
 {
-    struct listener *listener;
+    struct mpixq_listener *listener;
 
-    HASH_FIND_INT(listeners, &world, listener);
+    HASH_FIND_INT(mpixq_matching.listeners, &world, listener);
     return listener != NULL && number < MPIXQ_N_REASONS ? listener->heard[number] : 0;
 }
 
 void mpixq_match_reasons_close(void)
 {
-    struct listener *listener, *next;
+    struct mpixq_listener *listener, *next;
 
-    HASH_ITER(hh, listeners, listener, next)
+    HASH_ITER(hh, mpixq_matching.listeners, listener, next)
     {
-        HASH_DEL(listeners, listener);
+        HASH_DEL(mpixq_matching.listeners, listener);
         mpixq_free(listener);
     }
 }

@@ -51,15 +51,9 @@ struct told {
 #define PARTITIONED UINT32_C(0x70617274)
 #define COLLECTIVE UINT32_C(0x636f6c6c)
 
-/* In order, under the matching lock; and whether there is any. */
-static struct {
-    struct mpixq_split *first;
-    atomic_bool any;
-} to_begin;
-
 static void set_any(void)
 {
-    atomic_store(&to_begin.any, to_begin.first != NULL);
+    atomic_store(&mpixq_matching.has_to_begin, mpixq_matching.to_begin != NULL);
 }
 
 static void split_free(struct mpixq_request *req)
@@ -149,7 +143,7 @@ static void begin_later(struct mpixq_split *split)
 
     split->op.has_handle = has_handle; /* whether parts have somebody who opens for them */
     split->stage = TO_BEGIN;
-    LL_APPEND(to_begin.first, split);
+    LL_APPEND(mpixq_matching.to_begin, split);
     set_any();
     if (has_handle) {
         mpixq_opener_wake(mpixq_match_open); /* else a thread waits for the match */
@@ -258,12 +252,12 @@ bool mpixq_match_begin_splits(void)
 {
     struct mpixq_split *list, *split, *next;
 
-    if (!atomic_load(&to_begin.any)) {
+    if (!atomic_load(&mpixq_matching.has_to_begin)) {
         return false;
     }
     mpixq_match_enter();
-    list = to_begin.first;
-    to_begin.first = NULL;
+    list = mpixq_matching.to_begin;
+    mpixq_matching.to_begin = NULL;
     set_any();
     LL_FOREACH(list, split)
     {
@@ -344,7 +338,7 @@ bool mpixq_match_give_up_split(struct mpixq_request *req, enum mpixq_error error
         return false;
     }
     if (split->stage == TO_BEGIN) {
-        LL_DELETE(to_begin.first, split);
+        LL_DELETE(mpixq_matching.to_begin, split);
         set_any();
         fail_whole(split, error, 0);
     } else if (split->op.given_up == MPIXQ_E_NONE) {

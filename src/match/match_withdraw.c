@@ -39,7 +39,7 @@ void mpixq_match_give_up_one(struct mpixq_request *req, enum mpixq_error error)
     if (mpixq_request_is_send(req)) {
         withdraw_offer(req);
     } else {
-        mpixq_pairing_drop_posted(&mpixq_match_pairing, &req->posted);
+        mpixq_pairing_drop_posted(&mpixq_matching.pairing, &req->posted);
     }
     mpixq_match_finish(req, error);
 }
@@ -77,7 +77,7 @@ void mpixq_match_record_withdraw(const struct mpixq_record *record, int source)
 {
     const struct mpixq_wire_withdraw *wire = &record->u.withdraw;
     struct mpixq_offered *offered =
-        mpixq_pairing_find_offered(&mpixq_match_pairing, wire->ident, wire->source, wire->tag);
+        mpixq_pairing_find_offered(&mpixq_matching.pairing, wire->ident, wire->source, wire->tag);
 
     for (; offered != NULL; offered = mpixq_pairing_next_offered(offered)) {
         struct mpixq_offer *offer = mpixq_offer_of(offered);
@@ -85,7 +85,7 @@ void mpixq_match_record_withdraw(const struct mpixq_record *record, int source)
 
         if (mpixq_offer_read(offer, &theirs) == source &&
             theirs.u.offer.sender_id == wire->sender_id) {
-            mpixq_pairing_drop_offered(&mpixq_match_pairing, offered);
+            mpixq_pairing_drop_offered(&mpixq_matching.pairing, offered);
             mpixq_offer_free(offer);
             return;
         }

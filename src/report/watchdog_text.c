@@ -31,7 +31,7 @@ const char *mpixq_watchdog_why_unmatched(const struct mpixq_request *req, char t
                      "below MPI_THREAD_MULTIPLE and is blocked outside of this library, MPI_Wait "
                      "and MPI_Test";
     }
-    n = mpixq_pairing_count_misfits(&mpixq_match_pairing, &req->posted, &first);
+    n = mpixq_pairing_count_misfits(&mpixq_matching.pairing, &req->posted, &first);
     if (n == 0) {
         return "no peer has said that it matches a send that fits: it has begun no such match, or "
                "it runs below MPI_THREAD_MULTIPLE and is blocked outside of this library, MPI_Wait "
