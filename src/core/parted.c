@@ -56,7 +56,7 @@ void mpixq_parted_list(struct mpixq_parted *parted)
     }
     mpixq_lock_release(&listed.lock);
     if (!was_listed) {
-        atomic_fetch_add(&mpixq_outstanding, 1);
+        atomic_fetch_add(&mpixq_progress.outstanding, 1);
     }
 }
 
@@ -78,7 +78,7 @@ void mpixq_parted_unlist(struct mpixq_parted *parted, bool has_lock)
         mpixq_lock_release(&listed.lock);
     }
     if (was_listed) {
-        atomic_fetch_sub(&mpixq_outstanding, 1);
+        atomic_fetch_sub(&mpixq_progress.outstanding, 1);
     }
 }
 

@@ -273,7 +273,7 @@ struct cxi_nic *mpixq_cxi_nic_new(const struct cxi_wish *wish, const char **why_
 void mpixq_cxi_nic_free(struct cxi_nic *nic)
 {
     if (nic->counts.pairs > 0 && nic->quirks->software) {
-        atomic_fetch_sub(&mpixq_outstanding, 1);
+        atomic_fetch_sub(&mpixq_progress.outstanding, 1);
     }
     mpixq_cxi_queue_close(&nic->host);
     discard(nic);

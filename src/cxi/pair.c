@@ -97,7 +97,7 @@ static void count_pair(struct cxi_end *end)
     struct cxi_nic *nic = end->nic;
 
     if (nic->counts.pairs++ == 0 && nic->quirks->software) {
-        atomic_fetch_add(&mpixq_outstanding, 1);
+        atomic_fetch_add(&mpixq_progress.outstanding, 1);
         mpixq_progress_wake();
     }
     nic->counts.direct += end->direct;

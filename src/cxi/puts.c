@@ -41,7 +41,7 @@ static void count(struct cxi_nic *nic, int n)
     int before = atomic_fetch_add(&nic->n_puts, n);
 
     if ((before == 0) != (before + n == 0)) {
-        atomic_fetch_add(&mpixq_outstanding, before == 0 ? 1 : -1);
+        atomic_fetch_add(&mpixq_progress.outstanding, before == 0 ? 1 : -1);
     }
 }
 

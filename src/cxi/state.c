@@ -25,10 +25,10 @@ void mpixq_cxi_set_live(struct cxi_end *end, bool live)
     end->is_live = live;
     if (live) {
         DL_APPEND2(nic->live, end, prev_live, next_live);
-        atomic_fetch_add(&mpixq_outstanding, 1);
+        atomic_fetch_add(&mpixq_progress.outstanding, 1);
     } else {
         DL_DELETE2(nic->live, end, prev_live, next_live);
-        atomic_fetch_sub(&mpixq_outstanding, 1);
+        atomic_fetch_sub(&mpixq_progress.outstanding, 1);
     }
     assert(mpixq_cxi_live_holds(end));
 }

@@ -41,7 +41,7 @@ struct end *mpixq_end_create(const struct mpixq_pair *pair, int tag, uint64_t pa
 static void uncount(struct end *end)
 {
     if (end->counted) {
-        atomic_fetch_sub_explicit(&mpixq_outstanding, 1, memory_order_relaxed);
+        atomic_fetch_sub_explicit(&mpixq_progress.outstanding, 1, memory_order_relaxed);
     }
 }
 

@@ -22,7 +22,7 @@ struct end {
     MPI_Comm comm;             /* the channel's */
     atomic_bool busy;          /* a thread is in MPI with request */
     bool active;               /* started, not completed; under busy */
-    bool counted;              /* in mpixq_outstanding; under busy */
+    bool counted;              /* as outstanding; under busy */
     bool recalled;             /* released while active; MPI was asked to cancel it */
     uint64_t received;         /* messages of MPI */
     struct mpixq_parts *parts; /* NULL: request is for the whole message */

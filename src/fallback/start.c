@@ -42,7 +42,7 @@ static void conclude_starts(struct mpixq_pair *const pairs[], int n, int rc)
         atomic_fetch_add_explicit(&queue->posts, (uint64_t)n, memory_order_relaxed);
     }
     if (rc == MPI_SUCCESS && !by_host) {
-        atomic_fetch_add(&mpixq_outstanding,
+        atomic_fetch_add(&mpixq_progress.outstanding,
                          n); /* before the thread is looked at: it may doze off */
     }
 }

@@ -24,10 +24,10 @@ static void set_live(struct ipc_end *end, bool is_live)
     end->is_live = is_live;
     if (is_live) {
         DL_APPEND2(live.first, end, prev_live, next_live);
-        atomic_fetch_add(&mpixq_outstanding, 1);
+        atomic_fetch_add(&mpixq_progress.outstanding, 1);
     } else {
         DL_DELETE2(live.first, end, prev_live, next_live);
-        atomic_fetch_sub(&mpixq_outstanding, 1);
+        atomic_fetch_sub(&mpixq_progress.outstanding, 1);
     }
 }
 

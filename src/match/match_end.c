@@ -290,7 +290,7 @@ static void await_messages(void)
     do {
         mpixq_match_enter();
         mpixq_match_retire();
-        are_left = mpixq_matching.retiring != NULL && atomic_load(&mpixq_outstanding) > 0;
+        are_left = mpixq_matching.retiring != NULL && atomic_load(&mpixq_progress.outstanding) > 0;
         mpixq_match_leave();
         if (are_left) {
             mpixq_backoff_pause(&backoff);

@@ -16,7 +16,7 @@ static void wait_begin(struct mpixq_backoff *backoff)
 {
     mpixq_backoff_begin(backoff);
     backoff->moves = true;
-    atomic_fetch_add_explicit(&mpixq_pollers, 1, memory_order_relaxed);
+    atomic_fetch_add_explicit(&mpixq_progress.pollers, 1, memory_order_relaxed);
 }
 
 static void wait_on(struct mpixq_window *window, struct mpixq_backoff *backoff)
@@ -28,7 +28,7 @@ static void wait_on(struct mpixq_window *window, struct mpixq_backoff *backoff)
 
 static void wait_end(void)
 {
-    atomic_fetch_sub_explicit(&mpixq_pollers, 1, memory_order_relaxed);
+    atomic_fetch_sub_explicit(&mpixq_progress.pollers, 1, memory_order_relaxed);
 }
 
 int mpixq_rma_signal_test(struct mpixq_signal *signal, bool *complete_p)

@@ -150,7 +150,7 @@ static void run_waits(struct mpixq_host_stream *stream, uint64_t head, int n)
     mpixq_backoff_begin(&backoff);
     backoff.moves = any_polls(pending, left);
     polls = backoff.moves;
-    atomic_fetch_add_explicit(&mpixq_pollers, polls, memory_order_relaxed);
+    atomic_fetch_add_explicit(&mpixq_progress.pollers, polls, memory_order_relaxed);
     mpixq_mpi_enter();
     for (;;) {
         poll_pending(pending, left);
@@ -164,7 +164,7 @@ static void run_waits(struct mpixq_host_stream *stream, uint64_t head, int n)
     }
     mpixq_mpi_leave();
     atomic_store_explicit(&stream->waits_for, NULL, memory_order_release);
-    atomic_fetch_sub_explicit(&mpixq_pollers, polls, memory_order_relaxed);
+    atomic_fetch_sub_explicit(&mpixq_progress.pollers, polls, memory_order_relaxed);
 }
 
 /* Is it the same call, of starts of which the GPU has done as much? */

@@ -384,6 +384,11 @@ void mpixq_affinity_rise(void)
     own = NULL;
 }
 
+const char *mpixq_affinity_name(void)
+{
+    return own != NULL ? own->name : NULL;
+}
+
 void mpixq_affinity_look_again(void)
 {
     uint64_t now = own != NULL ? mpixq_now_ns() : 0;

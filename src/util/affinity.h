@@ -41,6 +41,8 @@ struct mpixq_seat {
 /* The calling thread takes a place, and gives it up before it ends. */
 void mpixq_affinity_sit(struct mpixq_seat *seat, const char *name);
 void mpixq_affinity_rise(void);
+/* What the calling thread is called, for people; NULL: it has no place, as one of the program. */
+const char *mpixq_affinity_name(void);
 /* The calling thread goes to sleep: a moment to look, once in a second at most, whether others have
  * been bound to its CPUs since. Does nothing in threads without a place. */
 void mpixq_affinity_look_again(void);

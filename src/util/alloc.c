@@ -6,16 +6,15 @@
 #include <stdlib.h>
 #include <string.h>
 
-atomic_ulong mpixq_alloc_count;
-atomic_long mpixq_alloc_fail_in;
+struct mpixq_allocs mpixq_allocs;
 
 static bool must_fail(void)
 {
-    atomic_fetch_add_explicit(&mpixq_alloc_count, 1, memory_order_relaxed);
-    if (atomic_load_explicit(&mpixq_alloc_fail_in, memory_order_relaxed) <= 0) {
+    atomic_fetch_add_explicit(&mpixq_allocs.count, 1, memory_order_relaxed);
+    if (atomic_load_explicit(&mpixq_allocs.fail_in, memory_order_relaxed) <= 0) {
         return false;
     }
-    return atomic_fetch_sub(&mpixq_alloc_fail_in, 1) == 1;
+    return atomic_fetch_sub(&mpixq_allocs.fail_in, 1) == 1;
 }
 
 void *mpixq_alloc(size_t bytes)

@@ -17,9 +17,13 @@ void *mpixq_realloc(void *block, size_t bytes);
 void *mpixq_alloc_aligned(size_t alignment, size_t bytes);
 void mpixq_free(void *block);
 
-/* Allocations made so far, in this process. Any thread may read it. */
-extern atomic_ulong mpixq_alloc_count;
-/* For tests: when above 0, counts down with each allocation, and the one that reaches 0 fails. */
-extern atomic_long mpixq_alloc_fail_in;
+/* Of this process; any thread. */
+struct mpixq_allocs {
+    atomic_ulong count; /* allocations made so far */
+    /* For tests: when above 0, counts down with each allocation, and the one that reaches 0
+     * fails. */
+    atomic_long fail_in;
+};
+extern struct mpixq_allocs mpixq_allocs;
 
 #endif

@@ -91,7 +91,6 @@ static const struct {
 };
 
 struct mpixq_env mpixq_env;
-static bool env_was_read;
 
 /* Index of text among choices, which are separated by bars; -1 if it is none of them. */
 static long choice_index(const char *choices, const char *text)
@@ -228,10 +227,10 @@ static void read_one(const struct variable *v)
 
 void mpixq_env_read(void)
 {
-    if (env_was_read) {
+    if (mpixq_env.was_read) {
         return;
     }
-    env_was_read = true;
+    mpixq_env.was_read = true;
     for (size_t i = 0; i < N_VARIABLES; i++) {
         read_one(&variables[i]);
     }

@@ -51,6 +51,7 @@ struct mpixq_env {
 #undef MPIXQ_ENV_CPUS
 #undef MPIXQ_ENV_CHANNELS
 #undef MPIXQ_ENV_TEXT
+    bool was_read;
 };
 
 /* Written by mpixq_env_read, constant afterwards. */

@@ -2,11 +2,12 @@
  * Copyright (c) 2026 the mpix-queue authors */
 #include "mpi_turns.h"
 
+#include <stdatomic.h>
+#include <stdbool.h>
+
 #include "backoff.h"
 #include "lock.h"
 #include "thread.h"
-
-atomic_bool mpixq_mpi_closed;
 
 /* The thread that ends MPI has the turn unless it rests. Where it is in no function of ours, nobody
  * can tell whether it is in MPI. It is not while it waits, outside of MPI, for a thread of the
@@ -15,7 +16,8 @@ atomic_bool mpixq_mpi_closed;
 enum { GUEST_NS = 100000000, LOOK_NS = 10000000 };
 
 static struct {
-    atomic_int inside; /* threads that have entered before it was closed */
+    atomic_bool is_closed; /* MPI is being ended */
+    atomic_int inside;     /* threads that have entered before */
     /* Then. Under the lock. */
     struct mpixq_lock lock;
     pthread_cond_t changed;
@@ -54,7 +56,7 @@ void mpixq_mpi_enter(void)
 {
     own.role = OURS;
     atomic_fetch_add(&turn.inside, 1);
-    if (atomic_load(&mpixq_mpi_closed)) {
+    if (atomic_load(&turn.is_closed)) {
         atomic_fetch_sub(&turn.inside, 1);
         take();
     }
@@ -75,7 +77,7 @@ void mpixq_mpi_leave(void)
 
 void mpixq_mpi_pause(struct mpixq_backoff *backoff)
 {
-    if (!atomic_load_explicit(&mpixq_mpi_closed, memory_order_relaxed)) {
+    if (!atomic_load_explicit(&turn.is_closed, memory_order_relaxed)) {
         mpixq_backoff_pause(backoff);
         return;
     }
@@ -92,7 +94,7 @@ void mpixq_mpi_close(void)
     turn.ender_ns = mpixq_now_ns();
     own.role = ENDS_MPI;
     mpixq_backoff_begin(&backoff);
-    atomic_store(&mpixq_mpi_closed, true);
+    atomic_store(&turn.is_closed, true);
     while (atomic_load(&turn.inside) > 0) {
         mpixq_backoff_pause(&backoff);
     }
@@ -113,7 +115,7 @@ static void note(bool rests)
 
 void mpixq_mpi_rest(void)
 {
-    if (own.role != OURS && !own.is_noted && atomic_load(&mpixq_mpi_closed)) {
+    if (own.role != OURS && !own.is_noted && atomic_load(&turn.is_closed)) {
         mpixq_lock_acquire(&turn.lock);
         note(true);
         mpixq_lock_release(&turn.lock);

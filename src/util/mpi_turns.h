@@ -10,12 +10,7 @@
 #ifndef MPIXQ_MPI_TURNS_H
 #define MPIXQ_MPI_TURNS_H
 
-#include <stdatomic.h>
-#include <stdbool.h>
-
 struct mpixq_backoff;
-
-extern atomic_bool mpixq_mpi_closed; /* only mpi_turns.c writes it */
 
 /* A thread of the library begins to call MPI, and has ended. Not nested; without locks, as it may
  * wait. */

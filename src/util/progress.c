@@ -20,32 +20,19 @@ enum {
     SLOWER_US = 2   /* more after each round in which nothing was started or completed */
 };
 
-atomic_long mpixq_outstanding;
-atomic_int mpixq_pollers;
-atomic_bool mpixq_progress_asleep = true;
-
-static struct {
-    struct mpixq_lock lock;
-    pthread_cond_t woken; /* made in setup */
-    pthread_t id;
-    bool running; /* under lock */
-    bool failed;  /* under lock: it could not be made; not tried again */
-    atomic_bool stop;
-    /* Constant after setup. */
-    bool may_exist; /* MPI may be called by several threads */
-    const struct mpixq_progress_work *work;
-} thread = {.lock = MPIXQ_LOCK_INITIALIZER(MPIXQ_RANK_PROGRESS)};
+struct mpixq_progress mpixq_progress = {.asleep = true,
+                                        .lock = MPIXQ_LOCK_INITIALIZER(MPIXQ_RANK_PROGRESS)};
 
 void mpixq_progress_setup(int thread_level, const struct mpixq_progress_work *what)
 {
-    thread.work = what;
-    mpixq_cond_init(&thread.woken);
-    thread.may_exist = thread_level >= MPI_THREAD_MULTIPLE;
+    mpixq_progress.work = what;
+    mpixq_cond_init(&mpixq_progress.woken);
+    mpixq_progress.may_exist = thread_level >= MPI_THREAD_MULTIPLE;
 }
 
 bool mpixq_progress_has_threads(void)
 {
-    return thread.may_exist;
+    return mpixq_progress.may_exist;
 }
 
 /* Where ranks outnumber CPUs, the round of one rank takes the time of another. */
@@ -59,30 +46,32 @@ static long drive_us(void)
 /* One round. Returns how long to sleep afterwards, or 0 if there was nothing to do. */
 static long round_us(void)
 {
-    bool started = atomic_load(&mpixq_outstanding) > 0;
+    bool started = atomic_load(&mpixq_progress.outstanding) > 0;
 
-    thread.work->drive();
-    if (thread.work->is_pending()) {
-        thread.work->kick();
+    mpixq_progress.work->drive();
+    if (mpixq_progress.work->is_pending()) {
+        mpixq_progress.work->kick();
         return drive_us();
     }
     if (!started) {
         return 0;
     }
     /* Also when others poll: a peer's report of a failure comes by the control messages. */
-    thread.work->kick();
-    return atomic_load(&mpixq_pollers) > 0 ? TICK_US : drive_us();
+    mpixq_progress.work->kick();
+    return atomic_load(&mpixq_progress.pollers) > 0 ? TICK_US : drive_us();
 }
 
 /* What is under way for long may be so for ever: then 1 ms, which is about 2 % of a core. */
 static long slow_down(long us)
 {
-    static long last_outstanding, rounds; /* of the progress thread */
-    long outstanding = atomic_load(&mpixq_outstanding);
+    long outstanding = atomic_load(&mpixq_progress.outstanding);
 
-    rounds = us == 0 || outstanding != last_outstanding ? 0 : rounds + 1;
-    last_outstanding = outstanding;
-    us += us > 0 ? rounds * SLOWER_US : 0;
+    if (us == 0 || outstanding != mpixq_progress.last_outstanding) {
+        mpixq_progress.rounds = 0;
+    } else {
+        us += ++mpixq_progress.rounds * SLOWER_US;
+    }
+    mpixq_progress.last_outstanding = outstanding;
     return us < TICK_US ? us : TICK_US;
 }
 
@@ -91,39 +80,40 @@ static long slow_down(long us)
 static bool doze(long ms)
 {
     if (ms < 0) {
-        mpixq_cond_wait(&thread.woken, &thread.lock);
+        mpixq_cond_wait(&mpixq_progress.woken, &mpixq_progress.lock);
         return true;
     }
-    return mpixq_cond_wait_ns(&thread.woken, &thread.lock, (uint64_t)ms * 1000000);
+    return mpixq_cond_wait_ns(&mpixq_progress.woken, &mpixq_progress.lock, (uint64_t)ms * 1000000);
 }
 
-/* Whoever puts something under way counts it first and looks at mpixq_progress_asleep then; here
+/* Whoever puts something under way counts it first and looks at mpixq_progress.asleep then; here
  * the order is the other way round, so one of the two sees the other. */
 static void fall_asleep(void)
 {
     mpixq_affinity_look_again();
-    mpixq_lock_acquire(&thread.lock);
-    atomic_store(&mpixq_progress_asleep, true);
-    if (atomic_load(&mpixq_outstanding) > 0 || thread.work->is_pending()) {
-        atomic_store(&mpixq_progress_asleep, false);
+    mpixq_lock_acquire(&mpixq_progress.lock);
+    atomic_store(&mpixq_progress.asleep, true);
+    if (atomic_load(&mpixq_progress.outstanding) > 0 || mpixq_progress.work->is_pending()) {
+        atomic_store(&mpixq_progress.asleep, false);
     }
-    mpixq_lock_release(&thread.lock);
+    mpixq_lock_release(&mpixq_progress.lock);
     mpixq_mpi_enter();
-    thread.work->drive(); /* what was put there before anybody could see that this one sleeps */
+    /* What was put there before anybody could see that this one sleeps. */
+    mpixq_progress.work->drive();
     mpixq_mpi_leave();
-    mpixq_lock_acquire(&thread.lock);
-    while (atomic_load(&mpixq_progress_asleep) && !atomic_load(&thread.stop)) {
-        if (!doze(thread.work->sleep_ms())) {
-            mpixq_lock_release(&thread.lock);
+    mpixq_lock_acquire(&mpixq_progress.lock);
+    while (atomic_load(&mpixq_progress.asleep) && !atomic_load(&mpixq_progress.stop)) {
+        if (!doze(mpixq_progress.work->sleep_ms())) {
+            mpixq_lock_release(&mpixq_progress.lock);
             mpixq_mpi_enter();
-            thread.work->kick(); /* which lets the watchdog look */
+            mpixq_progress.work->kick(); /* which lets the watchdog look */
             mpixq_mpi_leave();
-            mpixq_lock_acquire(&thread.lock);
-            atomic_store(&mpixq_progress_asleep,
-                         atomic_load(&mpixq_progress_asleep) && !thread.work->is_pending());
+            mpixq_lock_acquire(&mpixq_progress.lock);
+            atomic_store(&mpixq_progress.asleep,
+                         atomic_load(&mpixq_progress.asleep) && !mpixq_progress.work->is_pending());
         }
     }
-    mpixq_lock_release(&thread.lock);
+    mpixq_lock_release(&mpixq_progress.lock);
 }
 
 static void *progress_main(void *arg)
@@ -133,7 +123,7 @@ static void *progress_main(void *arg)
 
     (void)arg;
     mpixq_range_push(range, 0);
-    while (!atomic_load(&thread.stop)) {
+    while (!atomic_load(&mpixq_progress.stop)) {
         long us;
 
         mpixq_mpi_enter();
@@ -156,38 +146,39 @@ static void *progress_main(void *arg)
 
 void mpixq_progress_wake_slow(void)
 {
-    if (!thread.may_exist) {
+    if (!mpixq_progress.may_exist) {
         return;
     }
-    mpixq_lock_acquire(&thread.lock);
-    if (!thread.running && !thread.failed) {
-        thread.running = mpixq_thread_create(&thread.id, progress_main, NULL, "mpixq-progress");
-        thread.failed = !thread.running;
-        if (thread.failed) {
+    mpixq_lock_acquire(&mpixq_progress.lock);
+    if (!mpixq_progress.running && !mpixq_progress.failed) {
+        mpixq_progress.running =
+            mpixq_thread_create(&mpixq_progress.id, progress_main, NULL, "mpixq-progress");
+        mpixq_progress.failed = !mpixq_progress.running;
+        if (mpixq_progress.failed) {
             mpixq_warn(
                 "no progress thread could be made: Imatch and started requests progress only "
                 "inside calls");
         }
     }
-    atomic_store(&mpixq_progress_asleep, false);
-    pthread_cond_signal(&thread.woken);
-    mpixq_lock_release(&thread.lock);
+    atomic_store(&mpixq_progress.asleep, false);
+    pthread_cond_signal(&mpixq_progress.woken);
+    mpixq_lock_release(&mpixq_progress.lock);
 }
 
 void mpixq_progress_stop(void)
 {
     bool join;
 
-    mpixq_lock_acquire(&thread.lock);
-    join = thread.running;
-    atomic_store(&thread.stop, true);
+    mpixq_lock_acquire(&mpixq_progress.lock);
+    join = mpixq_progress.running;
+    atomic_store(&mpixq_progress.stop, true);
     if (join) {
-        pthread_cond_signal(&thread.woken);
+        pthread_cond_signal(&mpixq_progress.woken);
     }
-    mpixq_lock_release(&thread.lock);
+    mpixq_lock_release(&mpixq_progress.lock);
     if (join) {
         mpixq_mpi_rest();
-        (void)pthread_join(thread.id, NULL);
+        (void)pthread_join(mpixq_progress.id, NULL);
         mpixq_mpi_resume();
     }
 }

@@ -10,23 +10,39 @@
 #ifndef MPIXQ_PROGRESS_H
 #define MPIXQ_PROGRESS_H
 
+#include <pthread.h>
 #include <stdatomic.h>
 #include <stdbool.h>
 
-/* Starts executed and not completed that need MPI to be driven. */
-extern atomic_long mpixq_outstanding;
-/* Threads that are driving MPI in a wait. */
-extern atomic_int mpixq_pollers;
-/* The thread sleeps until it is woken. */
-extern atomic_bool mpixq_progress_asleep;
+#include "lock.h"
 
 /* What the thread calls, with no lock. */
 struct mpixq_progress_work {
     void (*drive)(void);      /* in each round */
-    bool (*is_pending)(void); /* is something under way that is not counted in mpixq_outstanding? */
+    bool (*is_pending)(void); /* is something under way that is not counted as outstanding? */
     void (*kick)(void);       /* while something is under way, and when it has slept for so long: */
     long (*sleep_ms)(void);   /* with nothing to do; -1: until it is woken */
 };
+
+struct mpixq_progress {
+    atomic_long outstanding; /* starts executed and not completed that need MPI to be driven */
+    atomic_int pollers;      /* threads that are driving MPI in a wait */
+    atomic_bool asleep;      /* the thread sleeps until it is woken; only progress.c writes it */
+    /* The rest is for progress.c alone. */
+    long last_outstanding, rounds; /* of the thread, in which nothing has changed */
+    struct mpixq_lock lock;
+    pthread_cond_t woken; /* made in setup */
+    pthread_t id;
+    bool running; /* under lock */
+    bool failed;  /* under lock: it could not be made; not tried again */
+    atomic_bool stop;
+    /* Constant after setup. */
+    bool may_exist; /* MPI may be called by several threads */
+    const struct mpixq_progress_work *work;
+};
+extern struct mpixq_progress mpixq_progress
+    __attribute__((visibility("hidden"))); /* read at once */
+
 /* The level that MPI provides, and the work, which is kept; before any other function here. */
 void mpixq_progress_setup(int thread_level, const struct mpixq_progress_work *work);
 bool mpixq_progress_has_threads(void);
@@ -34,7 +50,7 @@ bool mpixq_progress_has_threads(void);
 void mpixq_progress_wake_slow(void);
 static inline void mpixq_progress_wake(void)
 {
-    if (atomic_load(&mpixq_progress_asleep)) {
+    if (atomic_load(&mpixq_progress.asleep)) {
         mpixq_progress_wake_slow();
     }
 }

@@ -10,6 +10,7 @@
 #define MPIXQ_RANGES_H
 
 #include <stdbool.h>
+#include <stddef.h>
 
 /* A kind of profiler. */
 struct mpixq_range_taker {
@@ -20,13 +21,18 @@ struct mpixq_range_taker {
 };
 extern const struct mpixq_range_taker mpixq_nvtx, mpixq_roctx;
 
-/* Somebody takes ranges. Written by ranges.c in MPI_Init, before the library has threads; constant
- * from then on. */
-extern bool mpixq_ranges_on __attribute__((visibility("hidden"))); /* read at once */
+/* Who takes ranges. Written by ranges.c in MPI_Init, before the library has threads; constant from
+ * then on. */
+enum { MPIXQ_RANGE_TAKERS = 2 };
+struct mpixq_ranges {
+    size_t n;
+    const struct mpixq_range_taker *takers[MPIXQ_RANGE_TAKERS];
+};
+extern struct mpixq_ranges mpixq_ranges __attribute__((visibility("hidden"))); /* read at once */
 
 static inline bool mpixq_ranges_are_on(void)
 {
-    return __builtin_expect(mpixq_ranges_on, false);
+    return __builtin_expect(mpixq_ranges.n > 0, false);
 }
 
 void mpixq_ranges_open(void);

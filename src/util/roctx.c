@@ -10,8 +10,10 @@
 #include "ranges.h"
 
 /* As roctx.h has them. */
-static int (*range_push)(const char *message);
-static int (*range_pop)(void);
+static struct {
+    int (*push)(const char *message);
+    int (*pop)(void);
+} roctx;
 
 /* Where all libraries see it, or where only who loaded it does. */
 static bool find(const char *name, void *function_p)
@@ -30,18 +32,18 @@ static bool find(const char *name, void *function_p)
 
 static bool open_roctx(void)
 {
-    return find("roctxRangePushA", &range_push) && find("roctxRangePop", &range_pop);
+    return find("roctxRangePushA", &roctx.push) && find("roctxRangePop", &roctx.pop);
 }
 
 static void push(const char *name, int n)
 {
     (void)n;
-    (void)range_push(name);
+    (void)roctx.push(name);
 }
 
 static void pop(void)
 {
-    (void)range_pop();
+    (void)roctx.pop();
 }
 
 const struct mpixq_range_taker mpixq_roctx = {.open = open_roctx, .push = push, .pop = pop};

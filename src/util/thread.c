@@ -9,10 +9,6 @@
 #include "alloc.h"
 #include "backoff.h"
 
-MPIXQ_THREAD_LOCAL const char *mpixq_thread_name;
-
-MPIXQ_THREAD_LOCAL const char *mpixq_thread_name;
-
 struct start {
     void *(*run)(void *);
     void *arg;
@@ -27,7 +23,6 @@ static void *thread_main(void *arg)
 
     mpixq_free(arg);
     mpixq_affinity_sit(&seat, start.name);
-    mpixq_thread_name = start.name;
     result = start.run(start.arg);
     mpixq_affinity_rise();
     return result;

@@ -17,9 +17,6 @@
 /* A few bytes per thread, reached without a call. */
 #define MPIXQ_THREAD_LOCAL _Thread_local __attribute__((tls_model("initial-exec")))
 
-/* What a thread of the library is called, for people; NULL: it is the program's. */
-extern MPIXQ_THREAD_LOCAL const char *mpixq_thread_name;
-
 /* Make a thread that takes no signals, so that the program's handlers run on the program's
  * threads, and that finds a place among the CPUs (affinity.h). The name is constant. */
 bool mpixq_thread_create(pthread_t *thread_p, void *(*run)(void *), void *arg, const char *name);

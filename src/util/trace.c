@@ -8,6 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "affinity.h"
 #include "alloc.h"
 #include "env.h"
 #include "log.h"
@@ -17,37 +18,17 @@
 _Static_assert(sizeof(struct mpixq_trace_record) == 24, "three words in a slot");
 _Static_assert(sizeof(struct mpixq_trace_chunk) == 16384, "chunks of 16 KiB");
 
-bool mpixq_trace_on;
-bool mpixq_trace_has_ticks;
-
-/* When the clock was looked at by both. */
-struct moment {
-    uint64_t ticks, ns;
-};
-
-static struct {
-    /* Constant while something is traced. */
-    struct mpixq_trace_chunk *chunks;
-    uint32_t n_chunks;
-    struct moment first, last;
-    atomic_uint n_taken, n_threads;
-    _Atomic uint64_t n_lost, end_ticks;
-} room = {.end_ticks = UINT64_MAX};
-
+struct mpixq_tracing mpixq_tracing = {.end_ticks = UINT64_MAX};
 /* A thread that has no chunk yet has no room. */
 MPIXQ_THREAD_LOCAL struct mpixq_trace_room mpixq_trace_room;
-static MPIXQ_THREAD_LOCAL struct {
-    uint32_t number; /* 1 more than it is; 0: none yet */
-    uint64_t begin;
-} own;
 
 /* There is no room for records of now. */
 static void lose(uint64_t ticks, uint32_t n)
 {
-    uint64_t end = atomic_load(&room.end_ticks);
+    uint64_t end = atomic_load(&mpixq_tracing.end_ticks);
 
-    atomic_fetch_add(&room.n_lost, n);
-    while (ticks < end && !atomic_compare_exchange_weak(&room.end_ticks, &end, ticks)) {
+    atomic_fetch_add(&mpixq_tracing.n_lost, n);
+    while (ticks < end && !atomic_compare_exchange_weak(&mpixq_tracing.end_ticks, &end, ticks)) {
     }
 }
 
@@ -55,23 +36,23 @@ static void lose(uint64_t ticks, uint32_t n)
 __attribute__((cold, noinline)) static struct mpixq_trace_record *
 take_chunk(uint32_t slots, uint64_t ticks, uint32_t n)
 {
-    uint32_t i = atomic_load(&room.n_taken);
+    uint32_t i = atomic_load(&mpixq_tracing.n_taken);
 
     do {
-        if (i >= room.n_chunks) {
+        if (i >= mpixq_tracing.n_chunks) {
             lose(ticks, n);
             return NULL;
         }
-    } while (!atomic_compare_exchange_weak(&room.n_taken, &i, i + 1));
-    if (own.number == 0) {
-        own.number = atomic_fetch_add(&room.n_threads, 1) + 1;
+    } while (!atomic_compare_exchange_weak(&mpixq_tracing.n_taken, &i, i + 1));
+    if (mpixq_trace_room.number == 0) {
+        mpixq_trace_room.number = atomic_fetch_add(&mpixq_tracing.n_threads, 1) + 1;
     }
-    room.chunks[i].thread = own.number - 1;
-    room.chunks[i].name = mpixq_thread_name;
-    mpixq_trace_room.next = room.chunks[i].slots + slots;
-    mpixq_trace_room.end = room.chunks[i].slots + MPIXQ_TRACE_SLOTS;
-    mpixq_trace_room.quick_end = mpixq_trace_has_ticks ? mpixq_trace_room.end : NULL;
-    return room.chunks[i].slots;
+    mpixq_tracing.chunks[i].thread = mpixq_trace_room.number - 1;
+    mpixq_tracing.chunks[i].name = mpixq_affinity_name();
+    mpixq_trace_room.next = mpixq_tracing.chunks[i].slots + slots;
+    mpixq_trace_room.end = mpixq_tracing.chunks[i].slots + MPIXQ_TRACE_SLOTS;
+    mpixq_trace_room.quick_end = mpixq_tracing.has_ticks ? mpixq_trace_room.end : NULL;
+    return mpixq_tracing.chunks[i].slots;
 }
 
 struct mpixq_trace_record *mpixq_trace_take(uint32_t slots, uint64_t ticks, uint32_t n)
@@ -110,12 +91,12 @@ void mpixq_trace_note_span(enum mpixq_trace_kind kind, uint64_t who, uint64_t be
 
 void mpixq_trace_note_stream_begins(void)
 {
-    own.begin = mpixq_trace_clock();
+    mpixq_trace_room.begin = mpixq_trace_clock();
 }
 
 void mpixq_trace_note_stream_ends(enum mpixq_trace_kind kind, int n)
 {
-    mpixq_trace_note_span(kind, 0, own.begin, (uint32_t)n);
+    mpixq_trace_note_span(kind, 0, mpixq_trace_room.begin, (uint32_t)n);
 }
 
 /* Records name a pair by its address. */
@@ -141,10 +122,10 @@ static bool has_ticks(void)
 }
 
 /* Both clocks at once: the pair of readings that took least, of some. */
-static struct moment look(void)
+static struct mpixq_trace_moment look(void)
 {
     enum { LOOKS = 20 };
-    struct moment best = {.ns = 0};
+    struct mpixq_trace_moment best = {.ns = 0};
     uint64_t least = UINT64_MAX;
 
     for (int i = 0; i < LOOKS; i++) {
@@ -152,7 +133,7 @@ static struct moment look(void)
 
         if (after - before < least) {
             least = after - before;
-            best = (struct moment){.ticks = before + least / 2, .ns = ns};
+            best = (struct mpixq_trace_moment){.ticks = before + least / 2, .ns = ns};
         }
     }
     return best;
@@ -162,55 +143,59 @@ void mpixq_trace_open(void)
 {
     size_t bytes = (size_t)mpixq_env.trace_kib * 1024;
 
-    room.n_chunks = (uint32_t)(bytes / sizeof *room.chunks);
+    mpixq_tracing.n_chunks = (uint32_t)(bytes / sizeof *mpixq_tracing.chunks);
     /* Freed in mpixq_trace_close. */
-    room.chunks = mpixq_alloc_aligned(64, room.n_chunks * sizeof *room.chunks);
-    if (room.chunks == NULL) {
+    mpixq_tracing.chunks =
+        mpixq_alloc_aligned(64, mpixq_tracing.n_chunks * sizeof *mpixq_tracing.chunks);
+    if (mpixq_tracing.chunks == NULL) {
         mpixq_warn("no memory for MPIXQ_TRACE: %ld KiB; nothing is traced", mpixq_env.trace_kib);
         return;
     }
-    memset(room.chunks, 0,
-           room.n_chunks * sizeof *room.chunks); /* so that it is there when it is written to */
-    mpixq_trace_has_ticks = has_ticks();
-    room.first = look();
-    mpixq_trace_on = true;
+    memset(mpixq_tracing.chunks, 0,
+           mpixq_tracing.n_chunks *
+               sizeof *mpixq_tracing.chunks); /* so that it is there when it is written to */
+    mpixq_tracing.has_ticks = has_ticks();
+    mpixq_tracing.first = look();
+    mpixq_tracing.is_on = true;
 }
 
 bool mpixq_trace_is_open(void)
 {
-    return room.chunks != NULL;
+    return mpixq_tracing.chunks != NULL;
 }
 
 void mpixq_trace_stop(void)
 {
-    mpixq_trace_on = false;
-    room.last = look();
+    mpixq_tracing.is_on = false;
+    mpixq_tracing.last = look();
 }
 
 void mpixq_trace_close(void)
 {
-    mpixq_free(room.chunks);
-    room.chunks = NULL;
+    mpixq_free(mpixq_tracing.chunks);
+    mpixq_tracing.chunks = NULL;
 }
 
 struct mpixq_trace_all mpixq_trace_all(void)
 {
-    return (struct mpixq_trace_all){.chunks = room.chunks,
-                                    .n_chunks =
-                                        room.chunks != NULL ? atomic_load(&room.n_taken) : 0,
-                                    .n_threads = atomic_load(&room.n_threads),
-                                    .first_ticks = room.first.ticks,
-                                    .end_ticks = atomic_load(&room.end_ticks),
-                                    .n_lost = atomic_load(&room.n_lost)};
+    return (struct mpixq_trace_all){
+        .chunks = mpixq_tracing.chunks,
+        .n_chunks = mpixq_tracing.chunks != NULL ? atomic_load(&mpixq_tracing.n_taken) : 0,
+        .n_threads = atomic_load(&mpixq_tracing.n_threads),
+        .first_ticks = mpixq_tracing.first.ticks,
+        .end_ticks = atomic_load(&mpixq_tracing.end_ticks),
+        .n_lost = atomic_load(&mpixq_tracing.n_lost)};
 }
 
 uint64_t mpixq_trace_ns(uint64_t ticks)
 {
     double rate;
 
-    if (!mpixq_trace_has_ticks || room.last.ticks == room.first.ticks) {
+    if (!mpixq_tracing.has_ticks || mpixq_tracing.last.ticks == mpixq_tracing.first.ticks) {
         return ticks;
     }
-    rate = (double)(room.last.ns - room.first.ns) / (double)(room.last.ticks - room.first.ticks);
-    return room.first.ns + (uint64_t)(int64_t)((double)(int64_t)(ticks - room.first.ticks) * rate);
+    rate = (double)(mpixq_tracing.last.ns - mpixq_tracing.first.ns) /
+           (double)(mpixq_tracing.last.ticks - mpixq_tracing.first.ticks);
+    return mpixq_tracing.first.ns +
+           (uint64_t)(int64_t)((double)(int64_t)(ticks - mpixq_tracing.first.ticks) * rate);
 }

@@ -65,19 +65,30 @@ struct mpixq_trace_record {
     uint16_t slots; /* that follow and belong to it: when a span began, or pairs */
 };
 
-/* Something is traced. Written by trace.c in MPI_Init, before the library has threads or a queue,
- * and in MPI_Finalize, when it has none any more. */
-extern bool mpixq_trace_on;
-extern bool mpixq_trace_has_ticks; /* constant by then */
+/* Written by trace.c in MPI_Init, before the library has threads or a queue, and in MPI_Finalize,
+ * when it has none any more. */
+struct mpixq_tracing {
+    bool is_on;     /* something is traced */
+    bool has_ticks; /* constant by then */
+    /* The rest is for trace.c alone. Constant while something is traced. */
+    struct mpixq_trace_chunk *chunks;
+    uint32_t n_chunks;
+    struct mpixq_trace_moment {
+        uint64_t ticks, ns;
+    } first, last; /* when the clock was looked at by both */
+    atomic_uint n_taken, n_threads;
+    _Atomic uint64_t n_lost, end_ticks;
+};
+extern struct mpixq_tracing mpixq_tracing;
 
 static inline bool mpixq_trace_is_on(void)
 {
-    return __builtin_expect(mpixq_trace_on, false);
+    return __builtin_expect(mpixq_tracing.is_on, false);
 }
 
 static inline uint64_t mpixq_trace_clock(void)
 {
-    return mpixq_trace_has_ticks ? mpixq_ticks_read() : mpixq_now_ns();
+    return mpixq_tracing.has_ticks ? mpixq_ticks_read() : mpixq_now_ns();
 }
 
 /* When something that may take long begins. */
@@ -99,6 +110,8 @@ MPIXQ_TRACE_SELDOM void mpixq_trace_note_pair(enum mpixq_trace_kind kind,
 struct mpixq_trace_room {
     struct mpixq_trace_record *next, *end;
     struct mpixq_trace_record *quick_end; /* the same; if ticks are not to be had, NULL */
+    uint32_t number;                      /* 1 more than that of the thread; 0: it has none yet */
+    uint64_t begin;                       /* when what its stream does has begun */
 };
 extern MPIXQ_THREAD_LOCAL struct mpixq_trace_room mpixq_trace_room;
 

@@ -171,7 +171,7 @@ static void move(struct slot_end *end)
     }
     mpixq_trace_completed(pair);
     mpixq_pair_raise_done(pair, n);
-    atomic_fetch_sub(&mpixq_outstanding, 1);
+    atomic_fetch_sub(&mpixq_progress.outstanding, 1);
 }
 
 static bool slot_poll(struct mpixq_pair *pair)
@@ -215,7 +215,7 @@ static void run_starts(void *const args[], int n, bool by_gpu)
             continue;
         }
         mpixq_trace_start_executed(pair);
-        atomic_fetch_add(&mpixq_outstanding, 1); /* the progress thread drives it */
+        atomic_fetch_add(&mpixq_progress.outstanding, 1); /* the progress thread drives it */
         atomic_fetch_add(&pair->executed, 1);
         (void)slot_poll(pair);
     }
@@ -252,7 +252,7 @@ static bool slot_retire(struct mpixq_pair *pair)
     *place = end->next;
     pthread_mutex_unlock(&lock);
     if (mpixq_pair_is_in_flight(pair)) { /* it has failed */
-        atomic_fetch_sub(&mpixq_outstanding, 1);
+        atomic_fetch_sub(&mpixq_progress.outstanding, 1);
     }
     if (!mpixq_pair_is_send(pair)) {
         (void)shm_unlink(end->name);

@@ -40,12 +40,12 @@ static void expect_data(int round)
 static void expect_no_memory(int rc)
 {
     assert_int_equal(mpixq_error_kind(rc), MPIXQ_ERR_RESOURCES);
-    atomic_store(&mpixq_alloc_fail_in, 0);
+    atomic_store(&mpixq_allocs.fail_in, 0);
 }
 
 static void fail_in(long nth)
 {
-    atomic_store(&mpixq_alloc_fail_in, nth);
+    atomic_store(&mpixq_allocs.fail_in, nth);
 }
 
 static void many_without_memory(void **state)
@@ -91,7 +91,7 @@ static void few_allocate_nothing(void **state)
     assert_int_equal(MPI_Startall(N, r), MPI_SUCCESS);
     assert_int_equal(MPI_Waitall(N, r, s), MPI_SUCCESS);
     expect_data(1);
-    before = atomic_load(&mpixq_alloc_count);
+    before = atomic_load(&mpixq_allocs.count);
     for (int i = 0; i < 10; i++) {
         assert_int_equal(MPI_Startall(FEW, r + N - FEW), MPI_SUCCESS);
         assert_int_equal(MPI_Waitall(FEW, r + N - FEW, s), MPI_SUCCESS);
@@ -104,7 +104,7 @@ static void few_allocate_nothing(void **state)
         assert_int_equal(MPI_Waitany(2, r, &index, s), MPI_SUCCESS);
         assert_int_equal(MPI_Wait(&r[1 - index], s), MPI_SUCCESS);
     }
-    assert_int_equal(atomic_load(&mpixq_alloc_count), before);
+    assert_int_equal(atomic_load(&mpixq_allocs.count), before);
 }
 
 /* Counts what is polled of the channel that serves these requests. */

@@ -163,10 +163,10 @@ static void creation_survives_failures(void **state)
 
     (void)state;
     for (long n = 1; n <= 2; n++) {
-        atomic_store(&mpixq_alloc_fail_in, n);
+        atomic_store(&mpixq_allocs.fail_in, n);
         assert_null(mpixq_host_stream_create(&error));
         assert_int_equal(error, MPIXQ_E_NO_MEMORY);
-        atomic_store(&mpixq_alloc_fail_in, n);
+        atomic_store(&mpixq_allocs.fail_in, n);
         assert_null(ops->open(kind, NULL, NULL, &refusal));
         assert_int_equal(refusal.error, MPIXQ_E_NO_MEMORY);
         assert_int_equal(unit_live_blocks(), before);
@@ -176,14 +176,14 @@ static void creation_survives_failures(void **state)
     fail_thread = false;
     assert_int_equal(error, MPIXQ_E_NO_THREAD);
     assert_int_equal(unit_live_blocks(), before);
-    atomic_store(&mpixq_alloc_fail_in, 3); /* what the thread is told */
+    atomic_store(&mpixq_allocs.fail_in, 3); /* what the thread is told */
     assert_null(mpixq_host_stream_create(&error));
     assert_int_equal(error, MPIXQ_E_NO_THREAD);
     assert_int_equal(unit_live_blocks(), before);
-    atomic_store(&mpixq_alloc_fail_in, 4); /* there is no fourth */
+    atomic_store(&mpixq_allocs.fail_in, 4); /* there is no fourth */
     host = create();
-    assert_int_equal(atomic_load(&mpixq_alloc_fail_in), 1);
-    atomic_store(&mpixq_alloc_fail_in, 0);
+    assert_int_equal(atomic_load(&mpixq_allocs.fail_in), 1);
+    atomic_store(&mpixq_allocs.fail_in, 0);
     destroy(host);
 }
 

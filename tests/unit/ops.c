@@ -51,7 +51,7 @@ static int begin(void **state)
 static int end(void **state)
 {
     (void)state;
-    atomic_store(&mpixq_alloc_fail_in, 0);
+    atomic_store(&mpixq_allocs.fail_in, 0);
     mpixq_ops_close();
     return unit_live_blocks() == 0 ? 0 : -1;
 }
@@ -64,10 +64,10 @@ static void predefined_ones_cost_nothing(void **state)
 
     (void)state;
     for (size_t i = 0; i < sizeof all / sizeof all[0]; i++) {
-        unsigned long before = atomic_load(&mpixq_alloc_count);
+        unsigned long before = atomic_load(&mpixq_allocs.count);
 
         assert_true(mpixq_op_hold(all[i]));
-        assert_int_equal(atomic_load(&mpixq_alloc_count), before);
+        assert_int_equal(atomic_load(&mpixq_allocs.count), before);
         assert_false(mpixq_op_free_later(all[i])); /* MPI is to say that it is an error */
         mpixq_op_put(all[i]);
     }
@@ -128,9 +128,9 @@ static void without_memory_it_is_not_held(void **state)
 
     (void)state;
     for (long n = 1; !is_held; n++) {
-        atomic_store(&mpixq_alloc_fail_in, n);
+        atomic_store(&mpixq_allocs.fail_in, n);
         is_held = mpixq_op_hold(made_up(n % N));
-        atomic_store(&mpixq_alloc_fail_in, 0);
+        atomic_store(&mpixq_allocs.fail_in, 0);
         assert_true(is_held || !mpixq_op_free_later(made_up(n % N)));
         assert_true(is_held ? n > 1 : unit_live_blocks() == 0);
     }

@@ -96,10 +96,10 @@ static struct mpixq_offered *post(struct program *p, struct mpixq_posted *r, boo
         long live = unit_live_blocks();
         bool done;
 
-        atomic_store(&mpixq_alloc_fail_in, fail ? n : 0);
+        atomic_store(&mpixq_allocs.fail_in, fail ? n : 0);
         done = mpixq_pairing_post(&p->pairing, r, &offered);
         if (done) {
-            atomic_store(&mpixq_alloc_fail_in, 0);
+            atomic_store(&mpixq_allocs.fail_in, 0);
             return offered;
         }
         assert_true(fail);
@@ -116,10 +116,10 @@ static struct mpixq_posted *offer(struct program *p, struct mpixq_offered *o, bo
         long live = unit_live_blocks();
         bool done;
 
-        atomic_store(&mpixq_alloc_fail_in, fail ? n : 0);
+        atomic_store(&mpixq_allocs.fail_in, fail ? n : 0);
         done = mpixq_pairing_offer(&p->pairing, o, &posted);
         if (done) {
-            atomic_store(&mpixq_alloc_fail_in, 0);
+            atomic_store(&mpixq_allocs.fail_in, 0);
             return posted;
         }
         assert_true(fail);

@@ -17,12 +17,12 @@ static atomic_int rounds;
 static atomic_int kicks;
 static atomic_int drives;
 
-/* Called in each round after the thread has looked at mpixq_outstanding. In the last round before
+/* Called in each round after the thread has looked at what is outstanding. In the last round before
  * it sleeps something begins just then: the thread is awake, so nobody wakes it. */
 static bool is_pending(void)
 {
     if (atomic_fetch_add(&rounds, 1) == IDLE_TICKS) {
-        atomic_fetch_add(&mpixq_outstanding, 1);
+        atomic_fetch_add(&mpixq_progress.outstanding, 1);
         mpixq_progress_wake();
     }
     return false;
@@ -90,7 +90,7 @@ static void drives_what_begins_as_it_falls_asleep(void **state)
     }
     assert_true(atomic_load(&kicks) > 0);
     assert_true(atomic_load(&drives) > atomic_load(&kicks)); /* in each round */
-    atomic_fetch_sub(&mpixq_outstanding, 1);
+    atomic_fetch_sub(&mpixq_progress.outstanding, 1);
     for (int ms = 0; ms < 5000 && atomic_load(&asked_for_sleep) < 3; ms++) {
         mpixq_sleep_us(1000);
     }

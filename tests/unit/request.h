@@ -82,7 +82,7 @@ static inline long noted(void)
 static inline int all_is_gone(void **state)
 {
     (void)state;
-    atomic_store(&mpixq_alloc_fail_in, 0);
+    atomic_store(&mpixq_allocs.fail_in, 0);
     return table_size() == 0 && noted() == 0 && atomic_load(&mpixq_active) == 0 &&
                    atomic_load(&mpixq_buffered) == 0
                ? 0

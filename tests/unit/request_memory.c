@@ -153,7 +153,7 @@ static void capture_survives_failed_allocations(void **test_state)
         for (long n = 1; mpixq_request_find(made_up(i)) == NULL; n++) {
             long live = unit_live_blocks();
 
-            atomic_store(&mpixq_alloc_fail_in, n);
+            atomic_store(&mpixq_allocs.fail_in, n);
             capture_as(i, MPIXQ_MODE_BSEND, type);
             if (mpixq_request_find(made_up(i)) == NULL) {
                 n_failed++;
@@ -161,7 +161,7 @@ static void capture_survives_failed_allocations(void **test_state)
                 assert_int_equal(types_held, i);
                 assert_int_equal(atomic_load(&mpixq_buffered), i);
             }
-            atomic_store(&mpixq_alloc_fail_in, 0);
+            atomic_store(&mpixq_allocs.fail_in, 0);
         }
     }
     assert_int_equal(n_failed, RECORDS); /* records; a table that cannot grow does without */
@@ -180,9 +180,9 @@ static void table_without_memory_still_finds(void **test_state)
     (void)test_state;
     for (int i = 0; i < RECORDS; i++) {
         /* The second is the table's, or the places of its chains. */
-        atomic_store(&mpixq_alloc_fail_in, i < LATE ? 2 : 0);
+        atomic_store(&mpixq_allocs.fail_in, i < LATE ? 2 : 0);
         capture(i);
-        atomic_store(&mpixq_alloc_fail_in, 0);
+        atomic_store(&mpixq_allocs.fail_in, 0);
     }
     for (int i = 0; i < RECORDS; i++) {
         mpixq_request_rename(made_up(i), made_up(RECORDS + i));

@@ -19,7 +19,7 @@ static struct mpixq_tags tags;
 static int end(void **state)
 {
     (void)state;
-    atomic_store(&mpixq_alloc_fail_in, 0);
+    atomic_store(&mpixq_allocs.fail_in, 0);
     mpixq_tags_close(&tags);
     return tags.sources == NULL && unit_live_blocks() == 0 ? 0 : -1;
 }
@@ -88,9 +88,9 @@ static void random_use(uint64_t seed, bool fail)
         int source = unit_pick(&random, N_SOURCES), tag = unit_pick(&random, N_TAGS);
 
         /* A take may fail then; a return may not, or the tag would never come again. */
-        atomic_store(&mpixq_alloc_fail_in, fail ? unit_pick(&random, 2) : 0);
+        atomic_store(&mpixq_allocs.fail_in, fail ? unit_pick(&random, 2) : 0);
         if (used[source][tag]) {
-            atomic_store(&mpixq_alloc_fail_in, 0);
+            atomic_store(&mpixq_allocs.fail_in, 0);
             mpixq_tag_give_back(&tags, source, tag);
             used[source][tag] = false;
             n_used[source]--;
@@ -110,7 +110,7 @@ static void random_use(uint64_t seed, bool fail)
             used[source][tag] = false;
         }
     }
-    atomic_store(&mpixq_alloc_fail_in, 0);
+    atomic_store(&mpixq_allocs.fail_in, 0);
     mpixq_tags_close(&tags);
     assert_int_equal(unit_live_blocks(), 0);
 }
@@ -151,12 +151,12 @@ static void take_survives_failed_allocations(void **state)
     (void)state;
     mpixq_tags_open(&tags, 0);
     do {
-        atomic_store(&mpixq_alloc_fail_in, n++);
+        atomic_store(&mpixq_allocs.fail_in, n++);
         tag = mpixq_tag_take(&tags, 5);
         assert_true(tag == 0 || unit_live_blocks() == 0);
     } while (tag < 0);
     assert_true(n > 3);
-    atomic_store(&mpixq_alloc_fail_in, 0);
+    atomic_store(&mpixq_allocs.fail_in, 0);
     assert_int_equal(mpixq_tag_take(&tags, 5), -1);
 }
 
@@ -175,12 +175,12 @@ static void return_survives_failed_allocations(void **state)
     for (int i = 0; i < N_TAGS; i++) {
         bool fail = i % 3 == 0; /* and let the list grow in between */
 
-        atomic_store(&mpixq_alloc_fail_in, fail);
+        atomic_store(&mpixq_allocs.fail_in, fail);
         mpixq_tag_give_back(&tags, 1, i);
-        is_free[i] = !fail || atomic_load(&mpixq_alloc_fail_in) == 1;
+        is_free[i] = !fail || atomic_load(&mpixq_allocs.fail_in) == 1;
         lost += !is_free[i];
     }
-    atomic_store(&mpixq_alloc_fail_in, 0);
+    atomic_store(&mpixq_allocs.fail_in, 0);
     assert_true(lost > 0);
     for (int i = 0; i < N_TAGS - lost; i++) {
         tag = mpixq_tag_take(&tags, 1);

@@ -41,12 +41,12 @@ static void record_calls(size_t words)
 static void no_counter(void **state)
 {
     (void)state;
-    assert_false(mpixq_trace_has_ticks);
-    mpixq_trace_on = true;
+    assert_false(mpixq_tracing.has_ticks);
+    mpixq_tracing.is_on = true;
     for (size_t words = 0; words < sizeof slots[0] / sizeof(uint64_t); words++) {
         record_calls(words);
     }
-    mpixq_trace_on = false;
+    mpixq_tracing.is_on = false;
 }
 
 int main(void)
