@@ -40,13 +40,23 @@ static struct {
     /* Makes finding no record and attaching one a single step. MPI takes the other lock in it. */
     struct mpixq_lock attach_lock;
     int keyval;
+    MPI_Group world; /* of MPI_COMM_WORLD; constant until MPI_Finalize */
     /* Communicators freed so far: tells when a remembered record is stale. */
     atomic_ulong n_frees;
     /* Set in MPI_Finalize, from where on deleted attributes must not call MPI any more. */
     atomic_bool closed;
 } comms = {.lock = MPIXQ_LOCK_INITIALIZER(MPIXQ_RANK_COMM),
            .attach_lock = MPIXQ_LOCK_INITIALIZER(MPIXQ_RANK_COMM_ATTACH),
-           .keyval = MPI_KEYVAL_INVALID};
+           .keyval = MPI_KEYVAL_INVALID,
+           .world = MPI_GROUP_NULL};
+
+static MPIXQ_THREAD_LOCAL struct {
+    bool is_dup; /* attributes are copied by a dup, and not for a group */
+    /* The last communicator that the thread asked for. Stale once any was freed since. */
+    MPI_Comm comm;
+    struct mpixq_comm *record;
+    unsigned long frees;
+} own = {.is_dup = true};
 
 static struct mpixq_comm *record_create(struct mpixq_ident ident)
 {
@@ -92,16 +102,14 @@ void mpixq_comm_put(struct mpixq_comm *record)
 
 /* Attribute callbacks: MPI calls them inside dup and free. */
 
-static MPIXQ_THREAD_LOCAL bool is_dup = true;
-
 void mpixq_comm_group_begin(void)
 {
-    is_dup = false;
+    own.is_dup = false;
 }
 
 void mpixq_comm_group_end(void)
 {
-    is_dup = true;
+    own.is_dup = true;
 }
 
 static int copy_record(MPI_Comm old, int key, void *extra, void *value, void *copy_p, int *flag)
@@ -113,7 +121,7 @@ static int copy_record(MPI_Comm old, int key, void *extra, void *value, void *co
     (void)key;
     (void)extra;
     *flag = 0;
-    if (!is_dup) {
+    if (!own.is_dup) {
         return MPI_SUCCESS;
     }
     mpixq_lock_acquire(&comms.lock);
@@ -214,31 +222,24 @@ static struct mpixq_comm *look_up(MPI_Comm comm)
     return ok ? record : NULL;
 }
 
-/* The last communicator that a thread asked for. Stale once any communicator was freed since. */
-static MPIXQ_THREAD_LOCAL struct {
-    MPI_Comm comm;
-    struct mpixq_comm *record;
-    unsigned long frees;
-} last;
-
 /* Out of line, so that the usual case below needs no frame. */
 __attribute__((noinline)) static struct mpixq_comm *get_another(MPI_Comm comm, unsigned long frees)
 {
-    last.record = look_up(comm);
-    last.comm = comm;
-    last.frees = frees;
-    if (last.record != NULL) {
-        atomic_fetch_add_explicit(&last.record->references, 1, memory_order_relaxed);
+    own.record = look_up(comm);
+    own.comm = comm;
+    own.frees = frees;
+    if (own.record != NULL) {
+        atomic_fetch_add_explicit(&own.record->references, 1, memory_order_relaxed);
     }
-    return last.record;
+    return own.record;
 }
 
 struct mpixq_comm *mpixq_comm_get(MPI_Comm comm)
 {
     unsigned long frees = atomic_load_explicit(&comms.n_frees, memory_order_acquire);
-    struct mpixq_comm *record = last.record;
+    struct mpixq_comm *record = own.record;
 
-    if (record == NULL || last.comm != comm || last.frees != frees) {
+    if (record == NULL || own.comm != comm || own.frees != frees) {
         return get_another(comm, frees);
     }
     atomic_fetch_add_explicit(&record->references, 1, memory_order_relaxed);
@@ -255,7 +256,7 @@ void mpixq_comm_view(const struct mpixq_comm *record, struct mpixq_comm_view *vi
 
 int mpixq_comm_world_rank(struct mpixq_comm *record, int peer)
 {
-    return mpixq_ranks_of_peer(&record->ranks, record->peers, peer);
+    return mpixq_ranks_of_peer(&record->ranks, comms.world, record->peers, peer);
 }
 
 MPI_Comm mpixq_comm_handle(const struct mpixq_comm *record)
@@ -322,7 +323,7 @@ struct mpixq_ident mpixq_comm_group_child(MPI_Comm parent, MPI_Group group, int 
         return none;
     }
     key = mpixq_ident_child(record->ident, CHILD_GROUP, (uint64_t)tag);
-    if (!mpixq_ranks_each(group, add_to_hash, &key)) {
+    if (!mpixq_ranks_each(comms.world, group, add_to_hash, &key)) {
         return none;
     }
     mpixq_lock_acquire(&comms.lock);
@@ -364,7 +365,7 @@ static bool side_ident(struct mpixq_ident *ident_p, MPI_Group group)
 {
     int world;
 
-    if (!mpixq_ranks_first(group, &world)) {
+    if (!mpixq_ranks_first(comms.world, group, &world)) {
         return false;
     }
     *ident_p = mpixq_ident_add(*ident_p, &world, sizeof world);
@@ -423,7 +424,7 @@ void mpixq_comm_name_intercomm(MPI_Comm child, struct mpixq_ident local_ident)
     }
     /* The same on all processes of the communicator: if one of them is of another world, then it
      * is foreign to some, and the others are foreign to it. */
-    if (mpixq_ranks_are_all(local) && mpixq_ranks_are_all(remote)) {
+    if (mpixq_ranks_are_all(comms.world, local) && mpixq_ranks_are_all(comms.world, remote)) {
         mpixq_comm_name_child(child, exchange_idents(child, local, remote, local_ident));
     }
     (void)PMPI_Group_free(&local);
@@ -435,7 +436,7 @@ int mpixq_comm_open(void)
     struct mpixq_ident world = {.high = 0, .low = 1}, self = {.high = 0, .low = 2};
     int rc = PMPI_Comm_create_keyval(copy_record, delete_record, &comms.keyval, NULL);
 
-    rc = rc ? rc : mpixq_ranks_open();
+    rc = rc ? rc : PMPI_Comm_group(MPI_COMM_WORLD, &comms.world);
     if (rc == MPI_SUCCESS) {
         mpixq_comm_name_child(MPI_COMM_WORLD, world);
         mpixq_comm_name_child(MPI_COMM_SELF, self);
@@ -447,7 +448,9 @@ void mpixq_comm_close(void)
 {
     (void)PMPI_Comm_delete_attr(MPI_COMM_WORLD, comms.keyval);
     atomic_store(&comms.closed, true);
-    mpixq_ranks_close();
+    if (comms.world != MPI_GROUP_NULL) {
+        (void)PMPI_Group_free(&comms.world);
+    }
     if (comms.keyval != MPI_KEYVAL_INVALID) {
         (void)PMPI_Comm_free_keyval(&comms.keyval);
     }

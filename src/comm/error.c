@@ -44,14 +44,6 @@ static const char *const kind_texts[] = {
 
 #define N_KINDS (sizeof kind_texts / sizeof kind_texts[0])
 
-/* Written once under once_codes, constant afterwards. 0 where MPI gave no code. */
-static struct {
-    pthread_once_t once_codes;
-    int codes[MPIXQ_E_COUNT];
-    int classes[N_KINDS];
-    atomic_bool has_codes; /* for those who do not want to make them: codes is constant */
-} made = {.once_codes = PTHREAD_ONCE_INIT};
-
 /* Codes whose texts say what happened. Each kind has a few, which are used in turn, so that an
  * error does not change the text of the one before it. Causes have others than what calls return,
  * so that calls which fail for one cause, again and again, do not take its text away. */
@@ -62,8 +54,13 @@ struct ring {
     char texts[RING][MPIXQ_ERROR_ROOM];
     size_t why[RING]; /* of a cause: where in its text it no longer says which request */
 };
-/* Under the lock. */
 static struct {
+    /* Written once under once_codes, constant afterwards. 0 where MPI gave no code. */
+    pthread_once_t once_codes;
+    int codes[MPIXQ_E_COUNT];
+    int classes[N_KINDS];
+    atomic_bool has_codes; /* for those who do not want to make them: codes is constant */
+    /* Guards the rest. */
     struct mpixq_lock lock;
     struct ring rings[N_KINDS], causes[N_KINDS];
     /* In MPI's own classes, those that came first. */
@@ -72,7 +69,7 @@ static struct {
         bool is_impossible;
         struct ring ring;
     } mpi_rings[MPI_RINGS];
-} texts_of = {.lock = MPIXQ_LOCK_INITIALIZER(MPIXQ_RANK_ERROR)};
+} made = {.once_codes = PTHREAD_ONCE_INIT, .lock = MPIXQ_LOCK_INITIALIZER(MPIXQ_RANK_ERROR)};
 
 static void add_text(int code, const char *text)
 {
@@ -149,13 +146,13 @@ static int say(struct ring *of_kinds, int kind, const char *text, size_t why)
     struct ring *ring = &of_kinds[kind];
     int place, code = 0;
 
-    mpixq_lock_acquire(&texts_of.lock);
+    mpixq_lock_acquire(&made.lock);
     place = ring_place(ring, made.classes[kind], text);
     if (place >= 0) {
         ring->why[place] = why;
         code = atomic_load(&ring->codes[place]);
     }
-    mpixq_lock_release(&texts_of.lock);
+    mpixq_lock_release(&made.lock);
     return code;
 }
 
@@ -164,19 +161,18 @@ static int say_in_class(int class, const char *text)
 {
     int i = 0, place, code = 0;
 
-    mpixq_lock_acquire(&texts_of.lock);
-    while (i < MPI_RINGS && texts_of.mpi_rings[i].class != 0 &&
-           texts_of.mpi_rings[i].class != class) {
+    mpixq_lock_acquire(&made.lock);
+    while (i < MPI_RINGS && made.mpi_rings[i].class != 0 && made.mpi_rings[i].class != class) {
         i++;
     }
-    if (i < MPI_RINGS && !texts_of.mpi_rings[i].is_impossible) {
-        texts_of.mpi_rings[i].class = class;
-        place = ring_place(&texts_of.mpi_rings[i].ring, class, text);
-        code = place >= 0 ? atomic_load(&texts_of.mpi_rings[i].ring.codes[place]) : 0;
-        texts_of.mpi_rings[i].is_impossible = code != 0 && !keeps_text(code, class, text);
-        code = texts_of.mpi_rings[i].is_impossible ? 0 : code;
+    if (i < MPI_RINGS && !made.mpi_rings[i].is_impossible) {
+        made.mpi_rings[i].class = class;
+        place = ring_place(&made.mpi_rings[i].ring, class, text);
+        code = place >= 0 ? atomic_load(&made.mpi_rings[i].ring.codes[place]) : 0;
+        made.mpi_rings[i].is_impossible = code != 0 && !keeps_text(code, class, text);
+        code = made.mpi_rings[i].is_impossible ? 0 : code;
     }
-    mpixq_lock_release(&texts_of.lock);
+    mpixq_lock_release(&made.lock);
     return code;
 }
 
@@ -197,7 +193,7 @@ int mpixq_error_code_saying(enum mpixq_error error, const char *text)
     }
     cut(text, fits);
     if (error != MPIXQ_E_TRUNCATE) {
-        said = say(texts_of.rings, definitions[error].kind, fits, 0);
+        said = say(made.rings, definitions[error].kind, fits, 0);
         return said != 0 ? said : code;
     }
     said = say_in_class(MPI_ERR_TRUNCATE, fits);
@@ -219,7 +215,7 @@ int mpixq_error_cause(enum mpixq_error error, const char *what, const char *why)
     (void)snprintf(text, sizeof text, "%s%s%s", what != NULL ? what : "", what != NULL ? ": " : "",
                    why);
     cut(text, fits);
-    said = say(texts_of.causes, definitions[error].kind, fits, where < strlen(fits) ? where : 0);
+    said = say(made.causes, definitions[error].kind, fits, where < strlen(fits) ? where : 0);
     return said != 0 ? said : code;
 }
 
@@ -228,12 +224,12 @@ static int find_cause(int code, bool names_request, char text_p[MPIXQ_ERROR_ROOM
 {
     for (size_t k = 1; k < N_KINDS; k++) {
         for (int i = 0; i < RING; i++) {
-            if (atomic_load(&texts_of.causes[k].codes[i]) == code) {
-                mpixq_lock_acquire(&texts_of.lock);
+            if (atomic_load(&made.causes[k].codes[i]) == code) {
+                mpixq_lock_acquire(&made.lock);
                 (void)snprintf(text_p, MPIXQ_ERROR_ROOM, "%s",
-                               texts_of.causes[k].texts[i] +
-                                   (names_request ? texts_of.causes[k].why[i] : 0));
-                mpixq_lock_release(&texts_of.lock);
+                               made.causes[k].texts[i] +
+                                   (names_request ? made.causes[k].why[i] : 0));
+                mpixq_lock_release(&made.lock);
                 return (int)k;
             }
         }
@@ -254,7 +250,7 @@ int mpixq_error_code_at(int code, const char *where, bool names_request)
     }
     (void)snprintf(text, sizeof text, "%s: %s", where, why);
     cut(text, fits);
-    said = kind != 0 ? say(texts_of.rings, kind, fits, 0) : say_in_class(class, fits);
+    said = kind != 0 ? say(made.rings, kind, fits, 0) : say_in_class(class, fits);
     return said != 0 ? said : code;
 }
 
@@ -282,8 +278,8 @@ int mpixq_error_kind(int code)
     }
     for (size_t k = 1; code != 0 && k < N_KINDS; k++) {
         for (int i = 0; i < RING; i++) {
-            if (atomic_load(&texts_of.rings[k].codes[i]) == code ||
-                atomic_load(&texts_of.causes[k].codes[i]) == code) {
+            if (atomic_load(&made.rings[k].codes[i]) == code ||
+                atomic_load(&made.causes[k].codes[i]) == code) {
                 return (int)k;
             }
         }

@@ -9,20 +9,6 @@ enum {
     CHUNK = 1024 /* ranks that MPI is asked for at a time */
 };
 
-static MPI_Group world_group = MPI_GROUP_NULL;
-
-int mpixq_ranks_open(void)
-{
-    return PMPI_Comm_group(MPI_COMM_WORLD, &world_group);
-}
-
-void mpixq_ranks_close(void)
-{
-    if (world_group != MPI_GROUP_NULL) {
-        (void)PMPI_Group_free(&world_group);
-    }
-}
-
 /* Neighbours in a grid differ by powers of its width, and must not meet at the same place. */
 static unsigned first_place(int peer)
 {
@@ -50,10 +36,10 @@ static void remember(struct mpixq_ranks *ranks, int peer, int world)
                           ((uint64_t)peer + 1) << 32 | (uint32_t)world, memory_order_relaxed);
 }
 
-int mpixq_ranks_of_peer(struct mpixq_ranks *ranks, MPI_Group peers, int peer)
+int mpixq_ranks_of_peer(struct mpixq_ranks *ranks, MPI_Group world, MPI_Group peers, int peer)
 {
     unsigned first = first_place(peer);
-    int world = MPI_UNDEFINED;
+    int rank = MPI_UNDEFINED;
 
     for (unsigned i = 0; i < PLACES && peer >= 0; i++) {
         unsigned place = (first + i) % MPIXQ_RANKS_KNOWN;
@@ -63,18 +49,19 @@ int mpixq_ranks_of_peer(struct mpixq_ranks *ranks, MPI_Group peers, int peer)
             return (int)(uint32_t)entry;
         }
     }
-    if (PMPI_Group_translate_ranks(peers, 1, &peer, world_group, &world) != MPI_SUCCESS) {
+    if (PMPI_Group_translate_ranks(peers, 1, &peer, world, &rank) != MPI_SUCCESS) {
         return MPI_UNDEFINED;
     }
     if (peer >= 0) {
-        remember(ranks, peer, world);
+        remember(ranks, peer, rank);
     }
-    return world;
+    return rank;
 }
 
-bool mpixq_ranks_each(MPI_Group group, bool (*visit)(const int *world, int n, void *arg), void *arg)
+bool mpixq_ranks_each(MPI_Group world, MPI_Group group,
+                      bool (*visit)(const int *ranks, int n, void *arg), void *arg)
 {
-    int ranks[CHUNK], world[CHUNK], size;
+    int own[CHUNK], ranks[CHUNK], size;
 
     if (PMPI_Group_size(group, &size) != MPI_SUCCESS) {
         return false;
@@ -83,21 +70,21 @@ bool mpixq_ranks_each(MPI_Group group, bool (*visit)(const int *world, int n, vo
         int n = size - first < CHUNK ? size - first : CHUNK;
 
         for (int i = 0; i < n; i++) {
-            ranks[i] = first + i;
+            own[i] = first + i;
         }
-        if (PMPI_Group_translate_ranks(group, n, ranks, world_group, world) != MPI_SUCCESS ||
-            !visit(world, n, arg)) {
+        if (PMPI_Group_translate_ranks(group, n, own, world, ranks) != MPI_SUCCESS ||
+            !visit(ranks, n, arg)) {
             return false;
         }
     }
     return true;
 }
 
-static bool are_known(const int *world, int n, void *arg)
+static bool are_known(const int *ranks, int n, void *arg)
 {
     (void)arg;
     for (int i = 0; i < n; i++) {
-        if (world[i] == MPI_UNDEFINED) {
+        if (ranks[i] == MPI_UNDEFINED) {
             return false;
         }
     }
@@ -105,14 +92,14 @@ static bool are_known(const int *world, int n, void *arg)
 }
 
 /* To subtract MPI_COMM_WORLD would compare each process with all of it in some MPI libraries. */
-bool mpixq_ranks_are_all(MPI_Group group)
+bool mpixq_ranks_are_all(MPI_Group world, MPI_Group group)
 {
-    return mpixq_ranks_each(group, are_known, NULL);
+    return mpixq_ranks_each(world, group, are_known, NULL);
 }
 
-bool mpixq_ranks_first(MPI_Group group, int *world_p)
+bool mpixq_ranks_first(MPI_Group world, MPI_Group group, int *rank_p)
 {
     int first = 0;
 
-    return PMPI_Group_translate_ranks(group, 1, &first, world_group, world_p) == MPI_SUCCESS;
+    return PMPI_Group_translate_ranks(group, 1, &first, world, rank_p) == MPI_SUCCESS;
 }

@@ -21,17 +21,17 @@ struct mpixq_ranks {
     atomic_uint replaced; /* entries so far */
 };
 
-int mpixq_ranks_open(void);
-void mpixq_ranks_close(void);
+/* Ranks are those in world, the group of MPI_COMM_WORLD. */
+
 /* The rank of a peer, or MPI_UNDEFINED. */
-int mpixq_ranks_of_peer(struct mpixq_ranks *ranks, MPI_Group peers, int peer);
+int mpixq_ranks_of_peer(struct mpixq_ranks *ranks, MPI_Group world, MPI_Group peers, int peer);
 /* Show the ranks of a group, in its order, some at a time. False: visit has said so, or MPI has
  * failed. */
-bool mpixq_ranks_each(MPI_Group group, bool (*visit)(const int *world, int n, void *arg),
-                      void *arg);
+bool mpixq_ranks_each(MPI_Group world, MPI_Group group,
+                      bool (*visit)(const int *ranks, int n, void *arg), void *arg);
 /* Are all processes of a group in MPI_COMM_WORLD? */
-bool mpixq_ranks_are_all(MPI_Group group);
+bool mpixq_ranks_are_all(MPI_Group world, MPI_Group group);
 /* That of the first process of a group. False: MPI has failed. */
-bool mpixq_ranks_first(MPI_Group group, int *world_p);
+bool mpixq_ranks_first(MPI_Group world, MPI_Group group, int *rank_p);
 
 #endif
