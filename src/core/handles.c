@@ -24,14 +24,15 @@ struct table {
 };
 
 enum { FIRST_SIZE = 64 };
-static link first_chains[FIRST_SIZE];
-static struct table first = {.mask = FIRST_SIZE - 1, .chains = first_chains};
 
 static struct {
     _Atomic(struct table *) current;
     _Atomic uint64_t version;
     uint64_t n_records; /* under the caller's exclusion */
-} handles = {.current = &first};
+    struct table first; /* which is there before any memory is asked for */
+    link first_chains[FIRST_SIZE];
+} handles = {.current = &handles.first,
+             .first = {.mask = FIRST_SIZE - 1, .chains = handles.first_chains}};
 
 /* Handles are short and well spread already: a cheap hash is enough. */
 static inline link *chain_of(const struct table *table, MPI_Request handle)
@@ -162,15 +163,15 @@ void mpixq_handles_each(void (*visit)(struct mpixq_request *req, void *arg), voi
 
 void mpixq_handles_close(void)
 {
-    struct table *table = atomic_exchange(&handles.current, &first), *older;
+    struct table *table = atomic_exchange(&handles.current, &handles.first), *older;
 
-    for (; table != &first; table = older) {
+    for (; table != &handles.first; table = older) {
         older = table->older;
         mpixq_free(table->chains);
         mpixq_free(table);
     }
     for (int i = 0; i < FIRST_SIZE; i++) {
-        lead(&first_chains[i], NULL);
+        lead(&handles.first_chains[i], NULL);
     }
     handles.n_records = 0;
 }

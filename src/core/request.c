@@ -16,17 +16,8 @@
 #include "util/alloc.h"
 #include "util/log.h"
 #include "util/noted.h"
-#include "util/thread.h"
 
-atomic_long mpixq_active;
-atomic_long mpixq_buffered;
-
-/* Guards changes of the table of handles, and the spare records. A leaf: no other lock is taken
- * under it. */
-static struct mpixq_spin lock = MPIXQ_SPIN_INITIALIZER;
-/* Freed records, linked by next_member: a program that makes and frees requests does not allocate
- * each time, and a thread that walks through the table never meets anything but a record. */
-static struct mpixq_request *spare;
+struct mpixq_requests mpixq_requests = {.lock = MPIXQ_SPIN_INITIALIZER};
 
 #define NEVER (-1)
 static const signed char next_state[MPIXQ_N_STATES][MPIXQ_N_EVENTS] = {
@@ -122,7 +113,7 @@ static void end_note(struct mpixq_request *req)
     if (ended != 0) {
         mpixq_noted_remove(ended);
         if (is_always_noted(req)) {
-            atomic_fetch_sub(&mpixq_active, 1);
+            atomic_fetch_sub(&mpixq_requests.active, 1);
         }
     }
 }
@@ -145,12 +136,12 @@ bool mpixq_request_step(struct mpixq_request *req, enum mpixq_event event)
         if (!is_always_noted(req)) {
             note(req);
         }
-        atomic_fetch_add(&mpixq_active, 1);
+        atomic_fetch_add(&mpixq_requests.active, 1);
     } else if (to == MPIXQ_UNMATCHED) {
         if (!is_always_noted(req)) {
             end_note(req);
         }
-        atomic_fetch_sub(&mpixq_active, 1);
+        atomic_fetch_sub(&mpixq_requests.active, 1);
     }
     return true;
 }
@@ -167,19 +158,19 @@ static void record_recycle(struct mpixq_request *req)
         /* But for its place in the table, where a thread may still stand. */
         memset(&req->state, 0, sizeof *req - offsetof(struct mpixq_request, state));
     }
-    req->next_member = spare;
-    spare = req;
+    req->next_member = mpixq_requests.spare;
+    mpixq_requests.spare = req;
 }
 
 /* A record to be filled, from the spare ones if there is one. Under the lock. */
 static struct mpixq_request *record_new(void)
 {
-    struct mpixq_request *req = spare;
+    struct mpixq_request *req = mpixq_requests.spare;
 
     if (req == NULL) {
         return mpixq_alloc(sizeof *req); /* freed in mpixq_requests_close */
     }
-    spare = req->next_member;
+    mpixq_requests.spare = req->next_member;
     req->next_member = NULL;
     return req;
 }
@@ -207,7 +198,7 @@ static struct mpixq_held_type held_type(const struct mpixq_request *req)
 static void let_go(enum mpixq_mode mode, struct mpixq_comm *comm, struct mpixq_held_type type)
 {
     if (mode == MPIXQ_MODE_BSEND) {
-        atomic_fetch_sub(&mpixq_buffered, 1);
+        atomic_fetch_sub(&mpixq_requests.buffered, 1);
     }
     mpixq_type_let_go(&type);
     mpixq_comm_put(comm);
@@ -228,10 +219,10 @@ void mpixq_request_capture(const struct mpixq_captured *args, MPI_Comm comm, MPI
     struct mpixq_held_type type = {.handle = args->message.type};
 
     if (args->message.mode == MPIXQ_MODE_BSEND) {
-        atomic_fetch_add(&mpixq_buffered, 1);
+        atomic_fetch_add(&mpixq_requests.buffered, 1);
     }
     if (record != NULL && mpixq_type_hold(&type)) {
-        mpixq_spin_lock(&lock);
+        mpixq_spin_lock(&mpixq_requests.lock);
         req = record_new();
         if (req != NULL) {
             req->peer = args->peer;
@@ -243,7 +234,7 @@ void mpixq_request_capture(const struct mpixq_captured *args, MPI_Comm comm, MPI
             req->pair.message.type = type.handle;
             old = table_add(req, handle);
         }
-        mpixq_spin_unlock(&lock);
+        mpixq_spin_unlock(&mpixq_requests.lock);
     }
     if (req == NULL) {
         let_go(args->message.mode, record, type);
@@ -268,7 +259,7 @@ struct mpixq_request *mpixq_request_capture_parts(const struct mpixq_captured *a
         req->is_partitioned = !req->is_collective;
         req->pair.end = parts;
         note(req);
-        atomic_fetch_add(&mpixq_active, 1);
+        atomic_fetch_add(&mpixq_requests.active, 1);
     }
     return req;
 }
@@ -285,9 +276,9 @@ struct mpixq_request *mpixq_request_make_part(const struct mpixq_request *req, M
     struct mpixq_request *part = NULL;
 
     if (mpixq_type_hold(&type)) {
-        mpixq_spin_lock(&lock);
+        mpixq_spin_lock(&mpixq_requests.lock);
         part = record_new();
-        mpixq_spin_unlock(&lock);
+        mpixq_spin_unlock(&mpixq_requests.lock);
     }
     if (part == NULL) {
         let_go(req->pair.message.mode, NULL, type);
@@ -353,10 +344,10 @@ bool mpixq_request_drop(MPI_Request handle, struct mpixq_request **req_p)
         end_note(req);
         forget_parts(req);
     }
-    mpixq_spin_lock(&lock);
+    mpixq_spin_lock(&mpixq_requests.lock);
     mpixq_handles_remove(req);
     record_recycle(req);
-    mpixq_spin_unlock(&lock);
+    mpixq_spin_unlock(&mpixq_requests.lock);
     let_go(mode, comm, type);
     if (was_matching) {
         mpixq_channels_clean_up(); /* its match came to nothing */
@@ -369,24 +360,24 @@ void mpixq_request_rename(MPI_Request before, MPI_Request after)
 {
     struct mpixq_request *req, *old = NULL;
 
-    mpixq_spin_lock(&lock);
+    mpixq_spin_lock(&mpixq_requests.lock);
     req = mpixq_request_find(before);
     if (req != NULL) {
         mpixq_handles_remove(req);
         old = table_add(req, after);
     }
-    mpixq_spin_unlock(&lock);
+    mpixq_spin_unlock(&mpixq_requests.lock);
     give_up(old);
 }
 
 void mpixq_request_forget(struct mpixq_request *req)
 {
-    mpixq_spin_lock(&lock);
+    mpixq_spin_lock(&mpixq_requests.lock);
     if (atomic_load(&req->handle) != MPI_REQUEST_NULL) {
         end_note(req);
         mpixq_handles_remove(req);
     }
-    mpixq_spin_unlock(&lock);
+    mpixq_spin_unlock(&mpixq_requests.lock);
 }
 
 void mpixq_request_release(struct mpixq_request *req)
@@ -394,13 +385,13 @@ void mpixq_request_release(struct mpixq_request *req)
     req->released = true;
     mpixq_stats_pair(&req->pair);
     /* The record may have to wait for its peer for as long as the program runs. */
-    atomic_fetch_sub(&mpixq_active, 1);
+    atomic_fetch_sub(&mpixq_requests.active, 1);
 }
 
 void mpixq_request_destroy(struct mpixq_request *req)
 {
     if (!req->released && mpixq_request_state(req) != MPIXQ_UNMATCHED) {
-        atomic_fetch_sub(&mpixq_active, 1);
+        atomic_fetch_sub(&mpixq_requests.active, 1);
     }
     end_note(req);
     let_go(req->pair.message.mode, req->comm, held_type(req));
@@ -408,16 +399,16 @@ void mpixq_request_destroy(struct mpixq_request *req)
     mpixq_staging_give_back(req->pair.staging);
     forget_prepared(req);
     forget_parts(req);
-    mpixq_spin_lock(&lock);
+    mpixq_spin_lock(&mpixq_requests.lock);
     record_recycle(req);
-    mpixq_spin_unlock(&lock);
+    mpixq_spin_unlock(&mpixq_requests.lock);
 }
 
 void mpixq_request_each(void (*visit)(struct mpixq_request *req, void *arg), void *arg)
 {
-    mpixq_spin_lock(&lock);
+    mpixq_spin_lock(&mpixq_requests.lock);
     mpixq_handles_each(visit, arg);
-    mpixq_spin_unlock(&lock);
+    mpixq_spin_unlock(&mpixq_requests.lock);
 }
 
 static void forget_and_destroy(struct mpixq_request *req, void *arg)
@@ -433,9 +424,9 @@ void mpixq_requests_close(void)
 
     mpixq_handles_each(forget_and_destroy, NULL);
     mpixq_handles_close();
-    while (spare != NULL) {
-        req = spare;
-        spare = req->next_member;
+    while (mpixq_requests.spare != NULL) {
+        req = mpixq_requests.spare;
+        mpixq_requests.spare = req->next_member;
         mpixq_free(req);
     }
 }

@@ -35,6 +35,7 @@
 #include "posted.h"
 #include "util/age.h"
 #include "util/channel_set.h"
+#include "util/thread.h"
 
 /* What a request that consists of others (parted.h) has in pair.end begins with this. */
 struct mpixq_parts_base {
@@ -159,12 +160,22 @@ void mpixq_requests_close(void); /* in MPI_Finalize: destroy every record that i
 bool mpixq_request_step(struct mpixq_request *req, enum mpixq_event event);
 const char *mpixq_request_state_name(enum mpixq_state state);
 
-/* Number of records that are not UNMATCHED and not released, plus requests of Imatch: while it is
- * 0, the interposed Start, Wait and Test functions pass calls on at once; else those whose handles
- * are not noted (host.h). */
-extern atomic_long mpixq_active;
-/* Number of records of buffered sends, whose handles alone change when they are started. */
-extern atomic_long mpixq_buffered;
+struct mpixq_requests {
+    /* Number of records that are not UNMATCHED and not released, plus requests of Imatch: while it
+     * is 0, the interposed Start, Wait and Test functions pass calls on at once; else those whose
+     * handles are not noted (host.h). */
+    atomic_long active;
+    /* Number of records of buffered sends, whose handles alone change when they are started. */
+    atomic_long buffered;
+    /* The rest is for request.c alone. The lock guards changes of the table of handles, and the
+     * spare records. A leaf: no other lock is taken under it. */
+    struct mpixq_spin lock;
+    /* Freed records, linked by next_member: a program that makes and frees requests does not
+     * allocate each time, and a thread that walks through the table never meets anything but a
+     * record. */
+    struct mpixq_request *spare;
+};
+extern struct mpixq_requests mpixq_requests;
 
 /* The communicator whose error handler speaks for the request; MPI_COMM_NULL if it was freed. */
 MPI_Comm mpixq_request_comm(const struct mpixq_request *req);

@@ -21,13 +21,15 @@
 /* Rounds of the progress thread, of 0.2 ms, after the last start that it has found. */
 enum { EXPECTED_ROUNDS = 50 };
 
-/* The lock guards the list, which of its tallies a thread drives, and nothing else. */
 static struct {
+    /* Guards the list, which of its tallies a thread drives, and nothing else. */
     struct mpixq_lock lock;
     struct mpixq_tally *first;
     atomic_uint n;
     atomic_int expected; /* rounds that are left */
-} all = {.lock = MPIXQ_LOCK_INITIALIZER(MPIXQ_RANK_TALLIES)};
+    struct mpixq_tally_slabs slabs;
+} all = {.lock = MPIXQ_LOCK_INITIALIZER(MPIXQ_RANK_TALLIES),
+         .slabs = {.lock = MPIXQ_LOCK_INITIALIZER(MPIXQ_RANK_TALLY_WORDS)}};
 
 /* Starts that were made since those before the first capture, or these. */
 static uint64_t count_of(const struct mpixq_tally *tally)
@@ -42,7 +44,7 @@ static uint64_t count_of(const struct mpixq_tally *tally)
 void mpixq_tallies_provide(const struct mpixq_stream *stream)
 {
     if (stream->ops->graphs != NULL && stream->rings) {
-        (void)mpixq_tally_words_provide(stream);
+        (void)mpixq_tally_words_provide(&all.slabs, stream);
     }
 }
 
@@ -83,16 +85,17 @@ static void fill_copy(const struct mpixq_tally *tally, int which, const struct m
 static struct mpixq_tally_words *take_words(struct mpixq_queue *queue, char **seen_p,
                                             const struct mpixq_tally_slab **slab_p)
 {
-    struct mpixq_tally_words *words = mpixq_tally_words_take(queue->stream, seen_p, slab_p);
+    struct mpixq_tally_words *words =
+        mpixq_tally_words_take(&all.slabs, queue->stream, seen_p, slab_p);
     bool provided;
 
     if (words != NULL) {
         return words;
     }
     mpixq_turn_lend(&queue->turn);
-    provided = mpixq_tally_words_provide(queue->stream);
+    provided = mpixq_tally_words_provide(&all.slabs, queue->stream);
     mpixq_turn_take_back(&queue->turn);
-    return provided ? mpixq_tally_words_take(queue->stream, seen_p, slab_p) : NULL;
+    return provided ? mpixq_tally_words_take(&all.slabs, queue->stream, seen_p, slab_p) : NULL;
 }
 
 struct mpixq_tally *mpixq_tally_create(struct mpixq_pair *pair, struct mpixq_queue *queue)
@@ -142,7 +145,7 @@ void mpixq_tally_free(struct mpixq_tally *tally)
     mpixq_lock_release(&all.lock);
     atomic_fetch_sub(&all.n, 1);
     if (!tally->is_done_by_nic) {
-        mpixq_tally_words_give_back(tally->words);
+        mpixq_tally_words_give_back(&all.slabs, tally->words);
     }
     mpixq_free(tally);
 }
@@ -154,7 +157,7 @@ _Atomic uint64_t *mpixq_tally_done_word(const struct mpixq_tally *tally)
 
 void mpixq_tally_return(struct mpixq_tally_words *words)
 {
-    mpixq_tally_words_give_back(words);
+    mpixq_tally_words_give_back(&all.slabs, words);
 }
 
 bool mpixq_tally_suits(const struct mpixq_tally *tally, const struct mpixq_stream *stream)

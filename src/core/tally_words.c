@@ -12,7 +12,6 @@
 #include "stream/memory.h"
 #include "stream/stream.h"
 #include "util/alloc.h"
-#include "util/lock.h"
 
 enum { SLAB_BYTES = 65536, WORDS_OF_SLAB = SLAB_BYTES / sizeof(struct mpixq_tally_words) };
 
@@ -36,11 +35,6 @@ struct mpixq_tally_slab {
     struct mpixq_tally_slab *next;
 };
 
-static struct {
-    struct mpixq_lock lock;
-    struct mpixq_tally_slab *slabs;
-} made = {.lock = MPIXQ_LOCK_INITIALIZER(MPIXQ_RANK_TALLY_WORDS)};
-
 static struct mpixq_tally_words *first_of(const struct mpixq_tally_slab *slab)
 {
     return slab->memory->memory.host;
@@ -53,11 +47,12 @@ bool mpixq_tally_words_suit(const struct mpixq_tally_slab *slab, const struct mp
 }
 
 /* Under the lock. NULL: there is none with words left. */
-static struct mpixq_tally_slab *find(const struct mpixq_stream *stream)
+static struct mpixq_tally_slab *find(const struct mpixq_tally_slabs *slabs,
+                                     const struct mpixq_stream *stream)
 {
     struct mpixq_tally_slab *slab;
 
-    LL_FOREACH(made.slabs, slab)
+    LL_FOREACH(slabs->first, slab)
     {
         if (slab->n_free > 0 && mpixq_tally_words_suit(slab, stream)) {
             break;
@@ -67,11 +62,12 @@ static struct mpixq_tally_slab *find(const struct mpixq_stream *stream)
 }
 
 /* Under the lock. */
-static struct mpixq_tally_slab *slab_of(const struct mpixq_tally_words *words)
+static struct mpixq_tally_slab *slab_of(const struct mpixq_tally_slabs *slabs,
+                                        const struct mpixq_tally_words *words)
 {
     struct mpixq_tally_slab *slab;
 
-    LL_FOREACH(made.slabs, slab)
+    LL_FOREACH(slabs->first, slab)
     {
         if (words >= first_of(slab) && words < first_of(slab) + WORDS_OF_SLAB) {
             break;
@@ -102,33 +98,34 @@ static struct mpixq_tally_slab *slab_new(const struct mpixq_stream *stream)
     return slab;
 }
 
-bool mpixq_tally_words_provide(const struct mpixq_stream *stream)
+bool mpixq_tally_words_provide(struct mpixq_tally_slabs *slabs, const struct mpixq_stream *stream)
 {
     struct mpixq_tally_slab *slab;
 
-    mpixq_lock_acquire(&made.lock);
-    slab = find(stream);
-    mpixq_lock_release(&made.lock);
+    mpixq_lock_acquire(&slabs->lock);
+    slab = find(slabs, stream);
+    mpixq_lock_release(&slabs->lock);
     if (slab != NULL) {
         return true;
     }
     slab = slab_new(stream);
     if (slab != NULL) {
-        mpixq_lock_acquire(&made.lock);
-        LL_PREPEND(made.slabs, slab);
-        mpixq_lock_release(&made.lock);
+        mpixq_lock_acquire(&slabs->lock);
+        LL_PREPEND(slabs->first, slab);
+        mpixq_lock_release(&slabs->lock);
     }
     return slab != NULL;
 }
 
-struct mpixq_tally_words *mpixq_tally_words_take(const struct mpixq_stream *stream, char **seen_p,
+struct mpixq_tally_words *mpixq_tally_words_take(struct mpixq_tally_slabs *slabs,
+                                                 const struct mpixq_stream *stream, char **seen_p,
                                                  const struct mpixq_tally_slab **slab_p)
 {
     struct mpixq_tally_words *words = NULL;
     struct mpixq_tally_slab *slab;
 
-    mpixq_lock_acquire(&made.lock);
-    slab = find(stream);
+    mpixq_lock_acquire(&slabs->lock);
+    slab = find(slabs, stream);
     if (slab != NULL) {
         int number = slab->free[--slab->n_free];
 
@@ -136,19 +133,19 @@ struct mpixq_tally_words *mpixq_tally_words_take(const struct mpixq_stream *stre
         *slab_p = slab;
         *seen_p = (char *)slab->memory->address + (size_t)number * sizeof *words;
     }
-    mpixq_lock_release(&made.lock);
+    mpixq_lock_release(&slabs->lock);
     if (words != NULL) {
         memset(words, 0, sizeof *words);
     }
     return words;
 }
 
-void mpixq_tally_words_give_back(struct mpixq_tally_words *words)
+void mpixq_tally_words_give_back(struct mpixq_tally_slabs *slabs, struct mpixq_tally_words *words)
 {
     struct mpixq_tally_slab *slab;
 
-    mpixq_lock_acquire(&made.lock);
-    slab = slab_of(words);
+    mpixq_lock_acquire(&slabs->lock);
+    slab = slab_of(slabs, words);
     slab->free[slab->n_free++] = (uint16_t)(words - first_of(slab));
-    mpixq_lock_release(&made.lock);
+    mpixq_lock_release(&slabs->lock);
 }

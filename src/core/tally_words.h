@@ -11,6 +11,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "util/lock.h"
+
 struct mpixq_stream;
 struct mpixq_tally_slab;
 
@@ -28,14 +30,21 @@ struct mpixq_tally_words {
     } told;
 };
 
+/* All slabs. The lock, a leaf, guards the list and which words are taken. */
+struct mpixq_tally_slabs {
+    struct mpixq_lock lock;
+    struct mpixq_tally_slab *first;
+};
+
 /* Have a slab for streams like this one. Threads of the program, with no lock but a queue's; may
  * block until the GPU goes on. False: there is no memory. */
-bool mpixq_tally_words_provide(const struct mpixq_stream *stream);
+bool mpixq_tally_words_provide(struct mpixq_tally_slabs *slabs, const struct mpixq_stream *stream);
 /* All 0, for streams like this one; *seen_p is where these see them, and *slab_p what they are part
  * of, which stays. NULL: none are left of what was provided. */
-struct mpixq_tally_words *mpixq_tally_words_take(const struct mpixq_stream *stream, char **seen_p,
+struct mpixq_tally_words *mpixq_tally_words_take(struct mpixq_tally_slabs *slabs,
+                                                 const struct mpixq_stream *stream, char **seen_p,
                                                  const struct mpixq_tally_slab **slab_p);
-void mpixq_tally_words_give_back(struct mpixq_tally_words *words);
+void mpixq_tally_words_give_back(struct mpixq_tally_slabs *slabs, struct mpixq_tally_words *words);
 /* Do streams like this one see words of it, and is it still there? Takes no lock. */
 bool mpixq_tally_words_suit(const struct mpixq_tally_slab *slab, const struct mpixq_stream *stream);
 

@@ -70,7 +70,7 @@ void mpixq_host_reap_later(void);
 /* Is anything matched, or being matched? */
 static inline bool mpixq_host_may_have(void)
 {
-    return atomic_load_explicit(&mpixq_active, memory_order_relaxed) != 0;
+    return atomic_load_explicit(&mpixq_requests.active, memory_order_relaxed) != 0;
 }
 
 /* Is there anything that calls do for others: matching to go on with, or requests to let go of? */

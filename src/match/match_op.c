@@ -182,7 +182,7 @@ struct mpixq_match_op *mpixq_match_op_create(const struct mpixq_call *call, int 
     op->note = mpixq_noted_add(op->handle);
     atomic_fetch_add(&ops.n, 1);
     mpixq_lock_release(&ops.lock);
-    atomic_fetch_add(&mpixq_active, 1);
+    atomic_fetch_add(&mpixq_requests.active, 1);
     return op;
 }
 
@@ -222,7 +222,7 @@ void mpixq_match_op_forget(struct mpixq_match_op *op)
 void mpixq_match_op_put(struct mpixq_match_op *op)
 {
     if (atomic_fetch_sub(&op->references, 1) == 1) {
-        atomic_fetch_sub(&mpixq_active, 1);
+        atomic_fetch_sub(&mpixq_requests.active, 1);
         mpixq_match_op_end(op);
         mpixq_free(op);
     }

@@ -50,7 +50,7 @@ static int raise_for(const struct mpixq_call *call, int index, struct mpixq_requ
 /* Do starts need a look afterwards? */
 static inline bool has_buffered(void)
 {
-    return atomic_load_explicit(&mpixq_buffered, memory_order_relaxed) != 0;
+    return atomic_load_explicit(&mpixq_requests.buffered, memory_order_relaxed) != 0;
 }
 
 SLOW int start_checked(MPI_Request *request)
@@ -172,8 +172,8 @@ SLOW int startall_checked(int count, MPI_Request requests[])
 /* Nearly all that a program pays which neither matches nor buffers. */
 static inline bool may_look(void)
 {
-    return (atomic_load_explicit(&mpixq_active, memory_order_relaxed) |
-            atomic_load_explicit(&mpixq_buffered, memory_order_relaxed)) != 0;
+    return (atomic_load_explicit(&mpixq_requests.active, memory_order_relaxed) |
+            atomic_load_explicit(&mpixq_requests.buffered, memory_order_relaxed)) != 0;
 }
 
 MPIXQ_INTERPOSE int MPI_Start(MPI_Request *request)

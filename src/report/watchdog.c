@@ -63,7 +63,7 @@ static uint64_t match_limit_ns(void)
 long mpixq_watchdog_sleep_ms(void)
 {
     /* Nothing is matched or being matched: whoever begins that wakes the thread. */
-    if (!mpixq_watchdog_is_on() || atomic_load(&mpixq_active) == 0) {
+    if (!mpixq_watchdog_is_on() || atomic_load(&mpixq_requests.active) == 0) {
         return -1;
     }
     return mpixq_env.watchdog_s * (1000 / LOOKS);

@@ -25,11 +25,11 @@ static void capture_keeps_what_it_was_given(void **test_state)
     assert_true(mpixq_request_comm(req) == MPI_COMM_WORLD);
     assert_true(mpixq_request_is_send(req));
     assert_int_equal(mpixq_request_state(req), MPIXQ_UNMATCHED);
-    assert_int_equal(atomic_load(&mpixq_buffered), 1);
+    assert_int_equal(atomic_load(&mpixq_requests.buffered), 1);
     assert_string_equal(mpixq_pair_describe(&req->pair, text, sizeof text),
                         "buffered send to 3 tag 7");
     assert_true(drop(7));
-    assert_int_equal(atomic_load(&mpixq_buffered), 0);
+    assert_int_equal(atomic_load(&mpixq_requests.buffered), 0);
     capture_as(7, MPIXQ_MODE_RECV, MPI_INT);
     assert_false(mpixq_request_is_send(mpixq_request_find(made_up(7))));
     assert_true(drop(7));
@@ -92,7 +92,7 @@ static void same_handle_again_replaces_the_record(void **test_state)
     capture_as(5, MPIXQ_MODE_BSEND, MPI_INT);
     capture_as(5, MPIXQ_MODE_RECV, MPI_INT);
     assert_int_equal(table_size(), 1);
-    assert_int_equal(atomic_load(&mpixq_buffered), 0);
+    assert_int_equal(atomic_load(&mpixq_requests.buffered), 0);
     matched = mpixq_request_find(made_up(5));
     assert_int_equal(matched->pair.message.mode, MPIXQ_MODE_RECV);
     /* One that is matched lives on without a handle. */
@@ -208,7 +208,7 @@ static void renamed_record_replaces_one_of_the_same_handle(void **test_state)
     mpixq_request_rename(made_up(1), made_up(2));
     assert_ptr_equal(mpixq_request_find(made_up(2)), req);
     assert_int_equal(table_size(), 1);
-    assert_int_equal(atomic_load(&mpixq_buffered), 0);
+    assert_int_equal(atomic_load(&mpixq_requests.buffered), 0);
     assert_true(drop(2));
     assert_null(mpixq_request_find(made_up(2)));
 }

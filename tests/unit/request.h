@@ -83,8 +83,8 @@ static inline int all_is_gone(void **state)
 {
     (void)state;
     atomic_store(&mpixq_allocs.fail_in, 0);
-    return table_size() == 0 && noted() == 0 && atomic_load(&mpixq_active) == 0 &&
-                   atomic_load(&mpixq_buffered) == 0
+    return table_size() == 0 && noted() == 0 && atomic_load(&mpixq_requests.active) == 0 &&
+                   atomic_load(&mpixq_requests.buffered) == 0
                ? 0
                : -1;
 }

@@ -110,7 +110,7 @@ static void request_without_its_type_is_unknown(void **test_state)
     capture_as(0, MPIXQ_MODE_BSEND, type);
     fail_types = false;
     assert_null(mpixq_request_find(made_up(0)));
-    assert_int_equal(atomic_load(&mpixq_buffered), 0);
+    assert_int_equal(atomic_load(&mpixq_requests.buffered), 0);
     assert_int_equal(types_held, 0);
     MPI_Type_free(&type);
 }
@@ -159,7 +159,7 @@ static void capture_survives_failed_allocations(void **test_state)
                 n_failed++;
                 assert_int_equal(unit_live_blocks(), live);
                 assert_int_equal(types_held, i);
-                assert_int_equal(atomic_load(&mpixq_buffered), i);
+                assert_int_equal(atomic_load(&mpixq_requests.buffered), i);
             }
             atomic_store(&mpixq_allocs.fail_in, 0);
         }

@@ -70,10 +70,10 @@ static void every_event_in_every_state(void **test_state)
             bring_to(req, (enum mpixq_state)state);
             assert_int_equal(mpixq_request_step(req, (enum mpixq_event)event), next != NO);
             assert_int_equal(mpixq_request_state(req), next != NO ? (int)next : state);
-            assert_int_equal(atomic_load(&mpixq_active),
+            assert_int_equal(atomic_load(&mpixq_requests.active),
                              mpixq_request_state(req) != MPIXQ_UNMATCHED);
             mpixq_request_destroy(req);
-            assert_int_equal(atomic_load(&mpixq_active), 0);
+            assert_int_equal(atomic_load(&mpixq_requests.active), 0);
         }
     }
 }
@@ -95,7 +95,7 @@ static void random_walks_stay_in_the_table(void **test_state)
         assert_int_equal(mpixq_request_step(req, event), next != NO);
         expected = next != NO ? next : expected;
         assert_int_equal(mpixq_request_state(req), expected);
-        assert_int_equal(atomic_load(&mpixq_active), expected != MPIXQ_UNMATCHED);
+        assert_int_equal(atomic_load(&mpixq_requests.active), expected != MPIXQ_UNMATCHED);
         if (expected == MPIXQ_FAILED) {
             mpixq_request_destroy(req);
             req = record();
@@ -113,11 +113,11 @@ static void active_counts_those_not_unmatched(void **test_state)
     for (int i = 0; i < MPIXQ_N_STATES; i++) {
         reqs[i] = record();
         bring_to(reqs[i], (enum mpixq_state)i);
-        assert_int_equal(atomic_load(&mpixq_active), i);
+        assert_int_equal(atomic_load(&mpixq_requests.active), i);
     }
     for (int i = 0; i < MPIXQ_N_STATES; i++) {
         mpixq_request_destroy(reqs[i]);
-        assert_int_equal(atomic_load(&mpixq_active), MPIXQ_N_STATES - 1 - i);
+        assert_int_equal(atomic_load(&mpixq_requests.active), MPIXQ_N_STATES - 1 - i);
     }
 }
 
@@ -130,14 +130,14 @@ static void released_records_are_not_active(void **test_state)
 
         bring_to(req, (enum mpixq_state)state);
         mpixq_request_release(req);
-        assert_int_equal(atomic_load(&mpixq_active), 0);
+        assert_int_equal(atomic_load(&mpixq_requests.active), 0);
         mpixq_request_destroy(req);
-        assert_int_equal(atomic_load(&mpixq_active), 0);
+        assert_int_equal(atomic_load(&mpixq_requests.active), 0);
         again = record(); /* which may be the same memory */
         bring_to(again, (enum mpixq_state)state);
-        assert_int_equal(atomic_load(&mpixq_active), 1);
+        assert_int_equal(atomic_load(&mpixq_requests.active), 1);
         mpixq_request_destroy(again);
-        assert_int_equal(atomic_load(&mpixq_active), 0);
+        assert_int_equal(atomic_load(&mpixq_requests.active), 0);
     }
 }
 

@@ -19,10 +19,12 @@ static int n_calls, n_too_soon;
 /* The linker puts these in place of what takes memory that a GPU sees. */
 bool __wrap_mpixq_tally_words_suit(const struct mpixq_tally_slab *slab,
                                    const struct mpixq_stream *stream);
-struct mpixq_tally_words *__wrap_mpixq_tally_words_take(const struct mpixq_stream *stream,
+struct mpixq_tally_words *__wrap_mpixq_tally_words_take(struct mpixq_tally_slabs *slabs,
+                                                        const struct mpixq_stream *stream,
                                                         char **seen_p,
                                                         const struct mpixq_tally_slab **slab_p);
-void __wrap_mpixq_tally_words_give_back(struct mpixq_tally_words *given);
+void __wrap_mpixq_tally_words_give_back(struct mpixq_tally_slabs *slabs,
+                                        struct mpixq_tally_words *given);
 /* The first that is asked of a tally that was made: as if another thread looked just then. */
 const _Atomic uint64_t *__real_mpixq_tally_mirror(const struct mpixq_tally *tally);
 const _Atomic uint64_t *__wrap_mpixq_tally_mirror(const struct mpixq_tally *tally);
@@ -35,18 +37,22 @@ bool __wrap_mpixq_tally_words_suit(const struct mpixq_tally_slab *slab,
     return true;
 }
 
-struct mpixq_tally_words *__wrap_mpixq_tally_words_take(const struct mpixq_stream *stream,
+struct mpixq_tally_words *__wrap_mpixq_tally_words_take(struct mpixq_tally_slabs *slabs,
+                                                        const struct mpixq_stream *stream,
                                                         char **seen_p,
                                                         const struct mpixq_tally_slab **slab_p)
 {
+    (void)slabs;
     (void)stream;
     *seen_p = (char *)&words;
     *slab_p = NULL;
     return &words;
 }
 
-void __wrap_mpixq_tally_words_give_back(struct mpixq_tally_words *given)
+void __wrap_mpixq_tally_words_give_back(struct mpixq_tally_slabs *slabs,
+                                        struct mpixq_tally_words *given)
 {
+    (void)slabs;
     assert_ptr_equal(given, &words);
 }
 
