@@ -435,10 +435,10 @@ void mpixq_match_record(const struct mpixq_record *record, int source)
 
 /* Progress. */
 
-void mpixq_match_add_look(void (*look)(void))
+void mpixq_match_add_look(mpixq_match_look *look)
 {
     assert(mpixq_matching.n_looks < MPIXQ_MATCH_LOOKS);
-    mpixq_matching.looks[mpixq_matching.n_looks++] = look;
+    mpixq_matching.looks[mpixq_matching.n_looks++].look = look;
 }
 
 void mpixq_match_kick(void)
@@ -446,7 +446,7 @@ void mpixq_match_kick(void)
     if (mpixq_lock_try(&mpixq_matching.lock)) {
         mpixq_control_progress();
         for (int i = 0; i < mpixq_matching.n_looks; i++) {
-            mpixq_matching.looks[i]();
+            mpixq_matching.looks[i].look(&mpixq_matching.looks[i].next_ns);
         }
         mpixq_match_retire();
         mpixq_match_leave();

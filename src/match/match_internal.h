@@ -21,11 +21,14 @@ enum { MPIXQ_MATCH_LOOKS = 4 }; /* of mpixq_match_add_look, at most */
 /* What matching knows, from MPI_Init to MPI_Finalize: the matching lock, and what it guards. */
 struct mpixq_matching {
     struct mpixq_lock lock;
-    struct mpixq_pairing pairing;           /* offers and receives that wait for each other */
-    long n_matching;                        /* requests in that state */
-    struct mpixq_match_op *done_ops;        /* handles to complete once the lock is left */
-    void (*looks[MPIXQ_MATCH_LOOKS])(void); /* constant once requests are matched */
-    int n_looks;
+    struct mpixq_pairing pairing;    /* offers and receives that wait for each other */
+    long n_matching;                 /* requests in that state */
+    struct mpixq_match_op *done_ops; /* handles to complete once the lock is left */
+    int n_looks;                     /* constant once requests are matched, as are the functions */
+    struct {
+        mpixq_match_look *look;
+        uint64_t next_ns;
+    } looks[MPIXQ_MATCH_LOOKS];
     struct mpixq_pair *ids; /* every end that a peer may name */
     uint64_t last_id;
     struct mpixq_listener *listeners; /* processes that reasons were told to, or came from */

@@ -26,12 +26,11 @@ enum {
     LOCK_S = 2  /* for the matching lock, which nobody has for long */
 };
 
-atomic_bool mpixq_dump_is_due;
-
 static struct {
     struct sigaction before; /* of the program; constant once ours is there */
     bool is_installed;
     atomic_bool was_reset; /* the program's was to be called once, and has been */
+    atomic_bool is_due;    /* it was asked for, and no thread is there to make it */
     struct {
         pthread_t id;
         sem_t bell;
@@ -72,7 +71,7 @@ static void on_signal(int number, siginfo_t *info, void *context)
     } else if (atomic_load(&dump.thread.stop)) {
         write_text(dump.in_finalize);
     } else {
-        atomic_store(&mpixq_dump_is_due, true);
+        atomic_store(&dump.is_due, true);
         write_text(dump.no_thread);
     }
     call_before(number, info, context);
@@ -87,17 +86,24 @@ static bool is_ours(void)
            now.sa_sigaction == on_signal;
 }
 
-void mpixq_dump_make(void)
+static void make(void)
 {
-    atomic_store(&mpixq_dump_is_due, false);
+    atomic_store(&dump.is_due, false);
     mpixq_dump_print();
+}
+
+void mpixq_dump_check(void)
+{
+    if (atomic_load_explicit(&dump.is_due, memory_order_relaxed)) {
+        make();
+    }
 }
 
 static void make_by_thread(void)
 {
     mpixq_mpi_enter();
     if (mpixq_match_enter_within(LOCK_S)) {
-        mpixq_dump_make();
+        make();
         mpixq_match_leave();
     } else {
         mpixq_print("dump: a thread has been matching for %d s: nothing can be said", LOCK_S);

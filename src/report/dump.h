@@ -11,23 +11,13 @@
 #ifndef MPIXQ_DUMP_H
 #define MPIXQ_DUMP_H
 
-#include <stdatomic.h>
-
-/* A dump was asked for, and no thread is there to make it. Written by the handler. */
-extern atomic_bool mpixq_dump_is_due;
-
 /* In MPI_Init, after mpixq_progress_setup; and in MPI_Finalize, before the matching ends. */
 void mpixq_dump_open(void);
 void mpixq_dump_close(void);
 
-/* Make it. Under the matching lock, by a thread that may call MPI. */
-void mpixq_dump_make(void);
-static inline void mpixq_dump_check(void)
-{
-    if (atomic_load_explicit(&mpixq_dump_is_due, memory_order_relaxed)) {
-        mpixq_dump_make();
-    }
-}
+/* Make it, if it was asked for and no thread of ours is there to do so. Under the matching lock, by
+ * a thread that may call MPI. */
+void mpixq_dump_check(void);
 
 /* What is pending, as lines on standard error (dump_text.c). Likewise. */
 void mpixq_dump_print(void);

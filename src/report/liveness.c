@@ -27,8 +27,6 @@ enum {
     SHARE = 100 /* a look may take this part of the time, however many requests there are */
 };
 
-static uint64_t next_ns;
-
 static uint64_t limit_ns(void)
 {
     return (uint64_t)mpixq_env.liveness_s * 1000000000u;
@@ -129,7 +127,7 @@ static void visit(struct mpixq_request *req, void *arg)
     }
 }
 
-void mpixq_liveness_check(void)
+void mpixq_liveness_check(uint64_t *next_ns)
 {
     uint64_t now, spent;
 
@@ -137,12 +135,12 @@ void mpixq_liveness_check(void)
         return;
     }
     now = mpixq_now_ns();
-    if (now < next_ns) {
+    if (now < *next_ns) {
         return;
     }
     mpixq_match_each(visit, &now);
     mpixq_control_progress(); /* this thread may not come by again soon */
     spent = mpixq_now_ns() - now;
-    next_ns = now + limit_ns() / LOOKS;
-    next_ns = spent * SHARE > limit_ns() / LOOKS ? now + spent * SHARE : next_ns;
+    *next_ns = now + limit_ns() / LOOKS;
+    *next_ns = spent * SHARE > limit_ns() / LOOKS ? now + spent * SHARE : *next_ns;
 }

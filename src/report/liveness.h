@@ -13,7 +13,9 @@
 #ifndef MPIXQ_LIVENESS_H
 #define MPIXQ_LIVENESS_H
 
+#include <stdint.h>
+
 /* Look, if it is time to. Under the matching lock, after control messages were exchanged. */
-void mpixq_liveness_check(void);
+void mpixq_liveness_check(uint64_t *next_ns);
 
 #endif

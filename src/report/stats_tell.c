@@ -17,7 +17,6 @@
 
 #define PATIENCE_S 5 /* as mpix_queue(7) says */
 
-static struct mpixq_stats own; /* what this process did, in the end */
 /* On rank 0: what is known, of ranks that may be ahead of it in MPI_Finalize. */
 static struct mpixq_stats_table *table;
 
@@ -87,9 +86,9 @@ static void await_others(void)
 }
 
 /* Tell rank 0. False: it does not listen. */
-static bool tell_first(void)
+static bool tell_first(const struct mpixq_stats *own)
 {
-    struct mpixq_record record = {.kind = MPIXQ_WIRE_STATS, .u.stats = own};
+    struct mpixq_record record = {.kind = MPIXQ_WIRE_STATS, .u.stats = *own};
     struct mpixq_backoff backoff;
     uint64_t since, now;
     bool done = true;
@@ -107,10 +106,10 @@ static bool tell_first(void)
     return done;
 }
 
-static void print(const char *title)
+static void print(const struct mpixq_stats *own, const char *title)
 {
     mpixq_served_each_missed(add_missed, NULL);
-    mpixq_stats_table_add(table, mpixq_log_rank, &own);
+    mpixq_stats_table_add(table, mpixq_log_rank, own);
     if (mpixq_log_rank == 0) {
         await_others();
     }
@@ -119,19 +118,21 @@ static void print(const char *title)
 
 void mpixq_stats_tell(void)
 {
+    struct mpixq_stats own;
+
     mpixq_stats_settle();
     if (!mpixq_env.stats) {
         return;
     }
     mpixq_stats_read(&own);
-    if (mpixq_log_rank != 0 && tell_first()) {
+    if (mpixq_log_rank != 0 && tell_first(&own)) {
         return;
     }
     if (!has_table()) {
         mpixq_warn("no memory for the table of MPIXQ_STATS");
         return;
     }
-    print(mpixq_log_rank == 0 ? "" : ", as rank 0 does not take them");
+    print(&own, mpixq_log_rank == 0 ? "" : ", as rank 0 does not take them");
 }
 
 void mpixq_stats_close(void)

@@ -12,6 +12,7 @@
 
 struct mpixq_backoff;
 struct mpixq_record;
+struct mpixq_trace_writer; /* who writes a file, from when it is opened until it is closed */
 
 #define MPIXQ_TRACE_PATIENCE_NS UINT64_C(5000000000) /* as mpix_queue(7) says */
 
@@ -40,12 +41,13 @@ void mpixq_trace_begin_text(int64_t shift, uint64_t error);
 bool mpixq_trace_make_text(const char **text_p, size_t *bytes_p);
 uint64_t mpixq_trace_events(void); /* in the text so far */
 
-/* In MPI_Init, on rank 0: open the file. False, with a warning: it cannot be written. */
-bool mpixq_trace_file_open(void);
+/* In MPI_Init, on rank 0: open the file. NULL, with a warning: it cannot be written. */
+struct mpixq_trace_writer *mpixq_trace_file_open(void);
 /* On rank 0: a record has arrived; and all that there is to do, from the time on at which it began
- * to trace. */
-void mpixq_trace_hear(const struct mpixq_record *record, int source);
-void mpixq_trace_write(uint64_t first_ns);
-bool mpixq_trace_is_ready(int rank); /* it will be in the file, unless it ends meanwhile */
+ * to trace, which ends the writer. */
+void mpixq_trace_hear(struct mpixq_trace_writer *w, const struct mpixq_record *record, int source);
+void mpixq_trace_write(struct mpixq_trace_writer *w, uint64_t first_ns);
+/* It will be in the file, unless it ends meanwhile. */
+bool mpixq_trace_is_ready(const struct mpixq_trace_writer *w, int rank);
 
 #endif

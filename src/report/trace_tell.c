@@ -27,7 +27,8 @@ static struct {
     bool is_ended; /* rank 0 has all, or wants nothing */
     bool is_begun; /* its first text was made */
     bool is_refused;
-    uint64_t news_ns; /* when rank 0 was heard of */
+    uint64_t news_ns;                  /* when rank 0 was heard of */
+    struct mpixq_trace_writer *writer; /* on rank 0; NULL: nothing is written */
 } own;
 
 bool mpixq_trace_send(int rank, enum mpixq_trace_what what, uint32_t n, uint64_t a, uint64_t b,
@@ -80,7 +81,7 @@ static bool has_taken(const struct mpixq_trace_life *life)
     int peer = life->made.peer_world;
 
     if (mpixq_log_rank == 0) {
-        return peer == 0 || mpixq_trace_is_ready(peer);
+        return peer == 0 || mpixq_trace_is_ready(own.writer, peer);
     }
     return peer == 0 || peer == mpixq_log_rank || mpixq_control_has_taken(peer);
 }
@@ -186,7 +187,13 @@ static void send_text(void)
 
 void mpixq_trace_begin_job(void)
 {
-    if (strcmp(mpixq_env.trace, "none") != 0 && (mpixq_log_rank != 0 || mpixq_trace_file_open())) {
+    if (strcmp(mpixq_env.trace, "none") == 0) {
+        return;
+    }
+    if (mpixq_log_rank == 0) {
+        own.writer = mpixq_trace_file_open(); /* ended in mpixq_trace_write */
+    }
+    if (mpixq_log_rank != 0 || own.writer != NULL) {
         mpixq_trace_open();
     }
 }
@@ -226,7 +233,7 @@ void mpixq_trace_record(const struct mpixq_record *record, int source)
             take_tie(said->a, said->b);
         }
     } else if (mpixq_log_rank == 0) {
-        mpixq_trace_hear(record, source);
+        mpixq_trace_hear(own.writer, record, source);
     } else if (own.is_told && source == 0) {
         answer(said);
     }
@@ -272,7 +279,8 @@ void mpixq_trace_tell(void)
     own.is_told = true;
     send_ties();
     if (mpixq_log_rank == 0) {
-        mpixq_trace_write(mpixq_trace_ns(own.story.reader.all.first_ticks));
+        mpixq_trace_write(own.writer, mpixq_trace_ns(own.story.reader.all.first_ticks));
+        own.writer = NULL;
     } else {
         follow();
     }

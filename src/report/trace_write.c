@@ -44,8 +44,7 @@ struct batch {
     uint64_t n_events;
 };
 
-/* Who writes a file, from when it is opened until it is closed. */
-struct writer {
+struct mpixq_trace_writer {
     FILE *file;
     struct rank *ranks; /* NULL: none has come by now */
     int n_ranks, n_ready, n_settled, n_written;
@@ -55,38 +54,34 @@ struct writer {
     uint64_t n_events;
 };
 
-static struct writer *current; /* whom messages are for; NULL: nothing is written */
-
-bool mpixq_trace_file_open(void)
+struct mpixq_trace_writer *mpixq_trace_file_open(void)
 {
-    struct writer *w = mpixq_alloc(sizeof *w); /* freed in writer_end */
+    struct mpixq_trace_writer *w = mpixq_alloc(sizeof *w); /* freed in writer_end */
 
     if (w == NULL) {
         mpixq_warn("no memory to write what was traced");
-        return false;
+        return NULL;
     }
-    *w = (struct writer){.file = fopen(mpixq_env.trace, "we")};
+    *w = (struct mpixq_trace_writer){.file = fopen(mpixq_env.trace, "we")};
     if (w->file == NULL) {
         mpixq_warn("MPIXQ_TRACE: %s cannot be written: %s; nothing is traced", mpixq_env.trace,
                    strerror(errno));
         mpixq_free(w);
-        return false;
+        return NULL;
     }
     (void)setvbuf(w->file, NULL, _IOFBF, BUFFER);
-    current = w;
-    return true;
+    return w;
 }
 
 /* Unmake the writer. */
-static void writer_end(struct writer *w)
+static void writer_end(struct mpixq_trace_writer *w)
 {
-    current = NULL;
     mpixq_free(w->batch.text);
     mpixq_free(w->ranks);
     mpixq_free(w);
 }
 
-static bool has_ranks(struct writer *w)
+static bool has_ranks(struct mpixq_trace_writer *w)
 {
     if (w->ranks == NULL && PMPI_Comm_size(MPI_COMM_WORLD, &w->n_ranks) == MPI_SUCCESS) {
         w->ranks = mpixq_alloc((size_t)w->n_ranks * sizeof *w->ranks); /* freed in writer_end */
@@ -94,14 +89,12 @@ static bool has_ranks(struct writer *w)
     return w->ranks != NULL;
 }
 
-bool mpixq_trace_is_ready(int rank)
+bool mpixq_trace_is_ready(const struct mpixq_trace_writer *w, int rank)
 {
-    const struct writer *w = current;
-
     return w != NULL && w->ranks != NULL && rank < w->n_ranks && w->ranks[rank].is_ready;
 }
 
-static void take_text(struct writer *w, const struct mpixq_record *record)
+static void take_text(struct mpixq_trace_writer *w, const struct mpixq_record *record)
 {
     for (uint32_t i = 0; i < record->n_blobs; i++) {
         const struct mpixq_blob *blob = &record->blobs[i];
@@ -125,7 +118,8 @@ static void take_text(struct writer *w, const struct mpixq_record *record)
     w->batch.n_events = record->u.trace.a;
 }
 
-static void take_ready(struct writer *w, const struct mpixq_wire_trace *said, int source)
+static void take_ready(struct mpixq_trace_writer *w, const struct mpixq_wire_trace *said,
+                       int source)
 {
     struct rank *rank = &w->ranks[source];
 
@@ -135,10 +129,9 @@ static void take_ready(struct writer *w, const struct mpixq_wire_trace *said, in
     }
 }
 
-void mpixq_trace_hear(const struct mpixq_record *record, int source)
+void mpixq_trace_hear(struct mpixq_trace_writer *w, const struct mpixq_record *record, int source)
 {
     const struct mpixq_wire_trace *said = &record->u.trace;
-    struct writer *w = current;
 
     if (said->what == MPIXQ_TRACE_READY && (w == NULL || w->is_over || !has_ranks(w))) {
         (void)mpixq_trace_send(source, MPIXQ_TRACE_END, 1, 0, 0, 0);
@@ -161,7 +154,7 @@ void mpixq_trace_hear(const struct mpixq_record *record, int source)
 /* Clocks. */
 
 /* One question. False: no answer. */
-static bool ask_time(struct writer *w, int rank, uint64_t *asked_p)
+static bool ask_time(struct mpixq_trace_writer *w, int rank, uint64_t *asked_p)
 {
     struct mpixq_backoff backoff;
 
@@ -179,7 +172,7 @@ static bool ask_time(struct writer *w, int rank, uint64_t *asked_p)
 }
 
 /* A message takes at least no time, so the offset is known to half of a round trip. */
-static void find_clock(struct writer *w, int number)
+static void find_clock(struct mpixq_trace_writer *w, int number)
 {
     struct mpixq_process self = mpixq_process_self();
     struct rank *rank = &w->ranks[number];
@@ -201,7 +194,7 @@ static void find_clock(struct writer *w, int number)
 /* Waiting. */
 
 /* Until all are ready, or nobody has become so for long. Returns the first moment of all. */
-static uint64_t await_ready(struct writer *w, uint64_t first_ns)
+static uint64_t await_ready(struct mpixq_trace_writer *w, uint64_t first_ns)
 {
     uint64_t since = mpixq_now_ns();
     struct mpixq_backoff backoff;
@@ -227,7 +220,7 @@ static uint64_t await_ready(struct writer *w, uint64_t first_ns)
 }
 
 /* Until what the ends of pairs tell each other was taken; those that are not here never take it. */
-static void await_ties(struct writer *w)
+static void await_ties(struct mpixq_trace_writer *w)
 {
     uint64_t since = mpixq_now_ns(), asked = 0, now = since;
     struct mpixq_backoff backoff;
@@ -246,7 +239,7 @@ static void await_ties(struct writer *w)
 }
 
 /* Ask for a batch of text and receive it. False: it did not come. */
-static bool get_batch(struct writer *w, int rank, int64_t shift)
+static bool get_batch(struct mpixq_trace_writer *w, int rank, int64_t shift)
 {
     uint64_t since = mpixq_now_ns();
     size_t used = 0;
@@ -272,14 +265,14 @@ static bool get_batch(struct writer *w, int rank, int64_t shift)
 
 /* The file. */
 
-static void put(struct writer *w, const char *text, size_t bytes)
+static void put(struct mpixq_trace_writer *w, const char *text, size_t bytes)
 {
     if (bytes > 0) {
         (void)fwrite(text, 1, bytes, w->file); /* ferror tells at the end */
     }
 }
 
-static void write_rank(struct writer *w, int rank, int64_t shift)
+static void write_rank(struct mpixq_trace_writer *w, int rank, int64_t shift)
 {
     bool is_there = true;
 
@@ -297,7 +290,7 @@ static void write_rank(struct writer *w, int rank, int64_t shift)
     (void)mpixq_trace_send(rank, MPIXQ_TRACE_END, !is_there, 0, 0, 0);
 }
 
-static void write_own(struct writer *w, int64_t shift)
+static void write_own(struct mpixq_trace_writer *w, int64_t shift)
 {
     const char *text;
     size_t bytes;
@@ -312,7 +305,7 @@ static void write_own(struct writer *w, int64_t shift)
     w->n_written++;
 }
 
-static void write_end(struct writer *w)
+static void write_end(struct mpixq_trace_writer *w)
 {
     char text[512];
     int n = snprintf(text, sizeof text,
@@ -324,7 +317,7 @@ static void write_end(struct writer *w)
     put(w, text, (size_t)n);
 }
 
-static void close_file(const struct writer *w)
+static void close_file(const struct mpixq_trace_writer *w)
 {
     bool bad = ferror(w->file) != 0;
     int why = errno;
@@ -345,10 +338,9 @@ static void close_file(const struct writer *w)
     }
 }
 
-void mpixq_trace_write(uint64_t first_ns)
+void mpixq_trace_write(struct mpixq_trace_writer *w, uint64_t first_ns)
 {
     static const char head[] = "{\"displayTimeUnit\":\"ns\",\"traceEvents\":[\n";
-    struct writer *w = current;
     uint64_t base;
 
     if (!has_ranks(w)) {

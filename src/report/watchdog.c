@@ -47,8 +47,7 @@ struct look {
 };
 
 static struct {
-    uint64_t number;  /* of looks */
-    uint64_t next_ns; /* when to look again */
+    uint64_t number; /* of looks */
     struct mpixq_looks last;
     struct mpixq_age answers_age;
 } looks;
@@ -458,7 +457,7 @@ static void look_now(uint64_t now)
     }
 }
 
-void mpixq_watchdog_check(void)
+void mpixq_watchdog_check(uint64_t *next_ns)
 {
     uint64_t now;
 
@@ -467,8 +466,8 @@ void mpixq_watchdog_check(void)
         return;
     }
     now = mpixq_now_ns();
-    if (now >= looks.next_ns) {
-        looks.next_ns = now + match_limit_ns() / LOOKS;
+    if (now >= *next_ns) {
+        *next_ns = now + match_limit_ns() / LOOKS;
         look_now(now);
     }
 }

@@ -26,7 +26,7 @@ struct mpixq_queue;
 struct mpixq_request;
 
 /* Look, if it is time to. Under the matching lock, after control messages were exchanged. */
-void mpixq_watchdog_check(void);
+void mpixq_watchdog_check(uint64_t *next_ns);
 /* How long the progress thread may sleep when it has nothing else to do; -1: until it is woken. */
 long mpixq_watchdog_sleep_ms(void);
 
