@@ -30,9 +30,9 @@ enum { LIVE = 0x6d717571 };
 static struct {
     struct mpixq_lock lock;
     struct mpixq_queue *all;
-    uint64_t n; /* ever made */
+    uint64_t n;                   /* ever made */
+    _Atomic uint64_t last_number; /* of one that a program has made; without the lock */
 } queues = {.lock = MPIXQ_LOCK_INITIALIZER(MPIXQ_RANK_QUEUES)};
-static _Atomic uint64_t last_number;
 
 bool mpixq_queue_is_live(const struct mpixq_queue *queue)
 {
@@ -101,7 +101,7 @@ static void queue_reset(struct mpixq_queue *queue)
     atomic_store(&queue->is_freed, false);
     queue->failed_comm = NULL;
     queue->failed_at = MPIXQ_FAULT_NONE;
-    queue->number = atomic_fetch_add(&last_number, 1) + 1;
+    queue->number = atomic_fetch_add(&queues.last_number, 1) + 1;
 }
 
 /* Which kind of stream is meant: as said, else as recognised. Without an address, a host stream of
