@@ -10,6 +10,7 @@
 static struct {
     struct mpixq_lock lock; /* of who adds one, or takes one for a new life */
     _Atomic(struct mpixq_rma_object *) made[MPIXQ_RMA_N_KINDS];
+    _Atomic uint64_t last_window; /* its number; without the lock */
 } objects = {.lock = MPIXQ_LOCK_INITIALIZER(MPIXQ_RANK_RMA_OBJECTS)};
 
 enum { FREE = 0, TAKEN = 1 };
@@ -51,6 +52,11 @@ void mpixq_rma_object_live(void *object, enum mpixq_rma_kind kind)
 void mpixq_rma_object_free(void *object)
 {
     atomic_store(&((struct mpixq_rma_object *)object)->magic, FREE);
+}
+
+uint64_t mpixq_rma_window_number(void)
+{
+    return atomic_fetch_add(&objects.last_window, 1) + 1;
 }
 
 bool mpixq_rma_object_is_live(const void *object, enum mpixq_rma_kind kind)

@@ -26,8 +26,6 @@
 /* What the processes of a window have to have in common: the form of blocks and messages. */
 enum { VERSION = 3, PAGE = 4096 };
 
-static _Atomic uint64_t last_number;
-
 /* Queues of its life before are no longer known. */
 static void forget_lanes(struct mpixq_window *window)
 {
@@ -94,7 +92,7 @@ static struct mpixq_window *window_new(const struct mpixq_window_spec *spec)
     forget_lanes(window);
     window->words = mpixq_alloc_aligned(PAGE, MPIXQ_RMA_PLACES * sizeof *window->words);
     window->n_nics = 0;
-    window->number = atomic_fetch_add(&last_number, 1) + 1;
+    window->number = mpixq_rma_window_number();
     window->n_neighbours = 0;
     window->refused = MPI_SUCCESS;
     window->looked_ns = window->lost_ns = 0;
