@@ -29,29 +29,32 @@ struct self_link {
 
 /* Transfers at a time, each with a tag of its own; those beyond wait. */
 enum { MOVERS = 64 };
-static _Atomic uint64_t movers; /* a bit for each tag in use */
-static MPI_Comm comm = MPI_COMM_NULL;
-static int world_rank;
+static struct {
+    _Atomic uint64_t movers; /* a bit for each tag in use */
+    /* Constant while the channel is open. */
+    MPI_Comm comm;
+    int world_rank;
+} self = {.comm = MPI_COMM_NULL};
 
 static int self_open(void)
 {
-    int rc = PMPI_Comm_dup(MPI_COMM_SELF, &comm);
+    int rc = PMPI_Comm_dup(MPI_COMM_SELF, &self.comm);
 
-    rc = rc ? rc : PMPI_Comm_set_errhandler(comm, MPI_ERRORS_RETURN);
-    return rc ? rc : PMPI_Comm_rank(MPI_COMM_WORLD, &world_rank);
+    rc = rc ? rc : PMPI_Comm_set_errhandler(self.comm, MPI_ERRORS_RETURN);
+    return rc ? rc : PMPI_Comm_rank(MPI_COMM_WORLD, &self.world_rank);
 }
 
 static void self_close(void)
 {
-    if (comm != MPI_COMM_NULL) {
-        (void)PMPI_Comm_free(&comm);
+    if (self.comm != MPI_COMM_NULL) {
+        (void)PMPI_Comm_free(&self.comm);
     }
 }
 
 static bool self_offer(struct mpixq_pair *pair, struct mpixq_blob *blob, const char **why_p)
 {
     blob->length = 0;
-    if (pair->peer_world != world_rank) {
+    if (pair->peer_world != self.world_rank) {
         *why_p = "the peer is another process";
     } else if (pair->message.mode == MPIXQ_MODE_BSEND) {
         *why_p = "a buffered send completes without its receive";
@@ -71,7 +74,7 @@ static enum mpixq_error self_accept(struct mpixq_pair *pair, const struct mpixq_
 
     (void)theirs;
     mine->length = 0;
-    if (send == NULL || pair->peer_world != world_rank || pair->message.count > INT_MAX) {
+    if (send == NULL || pair->peer_world != self.world_rank || pair->message.count > INT_MAX) {
         *why_p = "the peer is another process, or the count is larger than an int";
         return MPIXQ_E_NO_CHANNEL;
     }
@@ -107,18 +110,18 @@ static void fail_end(struct mpixq_pair *pair, int rc)
 static int take_tag(void)
 {
     struct mpixq_backoff backoff;
-    uint64_t taken = atomic_load(&movers);
+    uint64_t taken = atomic_load(&self.movers);
     int tag;
 
     mpixq_backoff_begin(&backoff);
     for (;;) {
         tag = ~taken != 0 ? __builtin_ctzll(~taken) : MOVERS;
         if (tag < MOVERS &&
-            atomic_compare_exchange_weak(&movers, &taken, taken | UINT64_C(1) << tag)) {
+            atomic_compare_exchange_weak(&self.movers, &taken, taken | UINT64_C(1) << tag)) {
             return tag;
         }
         mpixq_backoff_pause(&backoff);
-        taken = atomic_load(&movers);
+        taken = atomic_load(&self.movers);
     }
 }
 
@@ -128,8 +131,8 @@ static int copy(const struct mpixq_pair *send, const struct mpixq_pair *receive)
 
     rc = PMPI_Sendrecv(mpixq_pair_buffer(send), (int)send->message.count, send->message.type, 0,
                        tag, (void *)mpixq_pair_buffer(receive), (int)receive->message.count,
-                       receive->message.type, 0, tag, comm, MPI_STATUS_IGNORE);
-    atomic_fetch_and(&movers, ~(UINT64_C(1) << tag));
+                       receive->message.type, 0, tag, self.comm, MPI_STATUS_IGNORE);
+    atomic_fetch_and(&self.movers, ~(UINT64_C(1) << tag));
     return rc;
 }
 
