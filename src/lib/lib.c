@@ -96,17 +96,16 @@ static void drive_all(void)
 static const struct mpixq_progress_work progress_work = {
     .drive = drive_all, .is_pending = is_pending, .kick = kick, .sleep_ms = sleep_ms};
 
-atomic_int mpixq_phase = MPIXQ_BEFORE;
-static int thread_level;
+struct mpixq_lib mpixq_lib = {.phase = MPIXQ_BEFORE};
 
 int mpixq_lib_thread_level(void)
 {
-    return thread_level;
+    return mpixq_lib.thread_level;
 }
 
 bool mpixq_lib_ready(bool interposed, enum mpixq_error *error_p)
 {
-    int initialised = 0, finalised = 0, now = atomic_load(&mpixq_phase);
+    int initialised = 0, finalised = 0, now = atomic_load(&mpixq_lib.phase);
 
     *error_p = MPIXQ_E_NONE;
     if (now == MPIXQ_UP && interposed) {
@@ -166,7 +165,7 @@ static int teardown(MPI_Comm comm, int key, void *value, void *extra)
     (void)key;
     (void)value;
     (void)extra;
-    atomic_store(&mpixq_phase, MPIXQ_AFTER);
+    atomic_store(&mpixq_lib.phase, MPIXQ_AFTER);
     mpixq_request_each(count_matched, &requests);
     queues = mpixq_queues_close();
     streams = mpixq_host_streams_close();
@@ -213,10 +212,10 @@ void mpixq_lib_finalize(void)
 
 static const char *level_name(void)
 {
-    return thread_level == MPI_THREAD_MULTIPLE     ? "multiple"
-           : thread_level == MPI_THREAD_SERIALIZED ? "serialized"
-           : thread_level == MPI_THREAD_FUNNELED   ? "funneled"
-                                                   : "single";
+    return mpixq_lib.thread_level == MPI_THREAD_MULTIPLE     ? "multiple"
+           : mpixq_lib.thread_level == MPI_THREAD_SERIALIZED ? "serialized"
+           : mpixq_lib.thread_level == MPI_THREAD_FUNNELED   ? "funneled"
+                                                             : "single";
 }
 
 /* In one line. */
@@ -235,7 +234,7 @@ static void mpi_version(char version[MPI_MAX_LIBRARY_VERSION_STRING])
 
 static const char *level_note(void)
 {
-    return thread_level == MPI_THREAD_MULTIPLE ? "" : ": queues cannot be made";
+    return mpixq_lib.thread_level == MPI_THREAD_MULTIPLE ? "" : ": queues cannot be made";
 }
 
 static void print_choices(void)
@@ -271,7 +270,7 @@ void mpixq_lib_open(int level)
 {
     int rc;
 
-    thread_level = level;
+    mpixq_lib.thread_level = level;
     mpixq_env_read();
     mpixq_ranges_open();
     mpixq_failure_listen(&failure_listener);
@@ -290,7 +289,7 @@ void mpixq_lib_open(int level)
     }
     if (rc != MPI_SUCCESS) {
         mpixq_err("the library could not be set up (MPI error %d): nothing can be matched", rc);
-        atomic_store(&mpixq_phase, MPIXQ_BROKEN);
+        atomic_store(&mpixq_lib.phase, MPIXQ_BROKEN);
         return;
     }
     mpixq_affinity_setup();
@@ -301,5 +300,5 @@ void mpixq_lib_open(int level)
     if (mpixq_env.info && mpixq_log_rank == 0) {
         print_choices();
     }
-    atomic_store_explicit(&mpixq_phase, MPIXQ_UP, memory_order_release);
+    atomic_store_explicit(&mpixq_lib.phase, MPIXQ_UP, memory_order_release);
 }

@@ -18,10 +18,15 @@ void mpixq_lib_open(int thread_level);
  * teardown comes when MPI deletes the attributes of MPI_COMM_SELF, as it does without this call. */
 void mpixq_lib_finalize(void);
 enum mpixq_phase { MPIXQ_BEFORE, MPIXQ_UP, MPIXQ_BROKEN, MPIXQ_AFTER };
-extern atomic_int mpixq_phase; /* only lib.c writes it */
+/* Only lib.c writes it. */
+struct mpixq_lib {
+    atomic_int phase;
+    int thread_level; /* of MPI; constant once it is up */
+};
+extern struct mpixq_lib mpixq_lib;
 static inline bool mpixq_lib_is_up(void)
 {
-    return atomic_load_explicit(&mpixq_phase, memory_order_acquire) == MPIXQ_UP;
+    return atomic_load_explicit(&mpixq_lib.phase, memory_order_acquire) == MPIXQ_UP;
 }
 int mpixq_lib_thread_level(void);
 /* For mpixq_info: what MPI it runs with, and how. */
