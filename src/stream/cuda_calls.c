@@ -4,7 +4,8 @@
  * Finding CUDA's driver in the process. */
 #include "cuda_driver.h"
 
-struct mpixq_cuda mpixq_cuda = {.library.lock = MPIXQ_LOCK_INITIALIZER(MPIXQ_RANK_CUDA)};
+struct mpixq_cuda mpixq_cuda = {.library.lock = MPIXQ_LOCK_INITIALIZER(MPIXQ_RANK_CUDA),
+                                .nvml.once = PTHREAD_ONCE_INIT};
 const char *const mpixq_cuda_libraries[] = {"libcuda.so.1", NULL};
 
 #define NEEDED(field, name)                                                                        \

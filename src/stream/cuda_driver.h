@@ -7,6 +7,7 @@
 #ifndef MPIXQ_CUDA_DRIVER_H
 #define MPIXQ_CUDA_DRIVER_H
 
+#include <pthread.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -48,6 +49,16 @@ struct mpixq_cuda_uuid {
     char bytes[16];
 };
 
+/* NVML, the driver's library of management (cuda_nvml.c). */
+struct mpixq_nvml {
+    pthread_once_t once;
+    bool found;
+    int (*init)(void);
+    int (*shutdown)(void);
+    int (*by_uuid)(const char *uuid, void **device_p);
+    int (*between)(void *one, void *other, int what, int *status_p);
+};
+
 struct mpixq_cuda {
     struct mpixq_gpu_library library;
     struct mpixq_gpu_calls both;
@@ -63,6 +74,7 @@ struct mpixq_cuda {
     int (*uuid)(struct mpixq_cuda_uuid *uuid_p, int device);
     int (*batch)(void *stream, unsigned n, struct mpixq_cuda_value *values, unsigned flags);
     int (*alloc)(void **address_p, size_t bytes);
+    struct mpixq_nvml nvml;
 };
 
 extern struct mpixq_cuda mpixq_cuda;

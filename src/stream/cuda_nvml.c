@@ -8,24 +8,15 @@
 #include <pthread.h>
 #include <stdio.h>
 
-#include "gpu_library.h"
+#include "cuda_driver.h"
 
 enum { ATOMICS = 3, REACHES = 0, UNKNOWN = 6 }; /* of nvmlGpuP2PCapsIndex_t, nvmlGpuP2PStatus_t */
 
-static struct {
-    pthread_once_t once;
-    bool found;
-    int (*init)(void);
-    int (*shutdown)(void);
-    int (*by_uuid)(const char *uuid, void **device_p);
-    int (*between)(void *one, void *other, int what, int *status_p);
-} nvml = {.once = PTHREAD_ONCE_INIT};
-
 static const struct mpixq_gpu_symbol symbols[] = {
-    {"nvmlInit_v2", (void **)&nvml.init, false},
-    {"nvmlShutdown", (void **)&nvml.shutdown, false},
-    {"nvmlDeviceGetHandleByUUID", (void **)&nvml.by_uuid, false},
-    {"nvmlDeviceGetP2PStatus", (void **)&nvml.between, false},
+    {"nvmlInit_v2", (void **)&mpixq_cuda.nvml.init, false},
+    {"nvmlShutdown", (void **)&mpixq_cuda.nvml.shutdown, false},
+    {"nvmlDeviceGetHandleByUUID", (void **)&mpixq_cuda.nvml.by_uuid, false},
+    {"nvmlDeviceGetP2PStatus", (void **)&mpixq_cuda.nvml.between, false},
     {NULL, NULL, false},
 };
 
@@ -33,7 +24,7 @@ static void find(void)
 {
     static const char *const libraries[] = {"libnvidia-ml.so.1", NULL};
 
-    nvml.found = mpixq_gpu_open(libraries, true, symbols);
+    mpixq_cuda.nvml.found = mpixq_gpu_open(libraries, true, symbols);
 }
 
 /* A part of a GPU, if that is divided, has a name of another form, which is not found. */
@@ -46,7 +37,7 @@ static int device_of(const struct mpixq_gpu_ident *ident, void **device_p)
         used += snprintf(uuid + used, sizeof uuid - (size_t)used, "%s%02x",
                          i == 4 || i == 6 || i == 8 || i == 10 ? "-" : "", ident->bytes[i]);
     }
-    return nvml.by_uuid(uuid, device_p);
+    return mpixq_cuda.nvml.by_uuid(uuid, device_p);
 }
 
 bool mpixq_cuda_lacks_atomics(const struct mpixq_gpu_ident *here,
@@ -55,15 +46,15 @@ bool mpixq_cuda_lacks_atomics(const struct mpixq_gpu_ident *here,
     int status = UNKNOWN, back = UNKNOWN;
     void *one, *other;
 
-    (void)pthread_once(&nvml.once, find);
-    if (!nvml.found || nvml.init() != 0) {
+    (void)pthread_once(&mpixq_cuda.nvml.once, find);
+    if (!mpixq_cuda.nvml.found || mpixq_cuda.nvml.init() != 0) {
         return false;
     }
     if (device_of(here, &one) != 0 || device_of(there, &other) != 0 ||
-        nvml.between(one, other, ATOMICS, &status) != 0 ||
-        nvml.between(other, one, ATOMICS, &back) != 0) {
+        mpixq_cuda.nvml.between(one, other, ATOMICS, &status) != 0 ||
+        mpixq_cuda.nvml.between(other, one, ATOMICS, &back) != 0) {
         status = back = UNKNOWN;
     }
-    (void)nvml.shutdown(); /* it counts */
+    (void)mpixq_cuda.nvml.shutdown(); /* it counts */
     return (status != REACHES && status != UNKNOWN) || (back != REACHES && back != UNKNOWN);
 }

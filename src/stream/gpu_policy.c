@@ -13,7 +13,8 @@ enum { EVERY = 128 }; /* starts: to ask takes half a microsecond */
 static struct {
     atomic_uint times;  /* at which streams are to choose again */
     atomic_flag warned; /* that there are no kernels */
-} policy = {.warned = ATOMIC_FLAG_INIT};
+    struct mpixq_gpu_seats seats;
+} policy = {.warned = ATOMIC_FLAG_INIT, .seats = MPIXQ_GPU_SEATS_INITIALIZER};
 
 void mpixq_gpu_policy_look_again(void)
 {
@@ -44,7 +45,9 @@ static void take_seat(struct mpixq_gpu_lane *lane)
     char name[MPIXQ_GPU_NAME_ROOM];
 
     /* Also if it does not matter to us: others look. */
-    lane->seat = lane->gpu->identify(name) == 0 ? mpixq_gpu_seat_take(lane->gpu->kind, name) : NULL;
+    lane->seat = lane->gpu->identify(name) == 0
+                     ? mpixq_gpu_seat_take(&policy.seats, lane->gpu->kind, name)
+                     : NULL;
     lane->looked_at = atomic_load_explicit(&policy.times, memory_order_relaxed);
 }
 

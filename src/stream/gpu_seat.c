@@ -11,20 +11,13 @@
 #include <utlist.h>
 
 #include "util/alloc.h"
-#include "util/lock.h"
 
 struct mpixq_gpu_seat {
-    off_t number; /* constant, as is folder while there are seats */
+    struct mpixq_gpu_seats *seats; /* constant, as is their folder while there are some */
+    off_t number;                  /* constant */
     int users;
     struct mpixq_gpu_seat *next;
 };
-
-/* The lock guards the list and what is in it. A leaf. */
-static struct {
-    struct mpixq_lock lock;
-    struct mpixq_gpu_seat *first;
-    int folder; /* open while there are seats */
-} seats = {.lock = MPIXQ_LOCK_INITIALIZER(MPIXQ_RANK_GPU_SEAT), .folder = -1};
 
 /* FNV-1a. */
 static uint64_t hash(uint64_t so_far, const char *text)
@@ -48,68 +41,73 @@ static struct flock byte_at(off_t number, int type)
         .l_type = (short)type, .l_whence = SEEK_SET, .l_start = number, .l_len = 1};
 }
 
-static bool set(off_t number, int type)
+static bool set(const struct mpixq_gpu_seats *seats, off_t number, int type)
 {
     struct flock byte = byte_at(number, type);
 
-    return fcntl(seats.folder, F_OFD_SETLK, &byte) == 0;
+    return fcntl(seats->folder, F_OFD_SETLK, &byte) == 0;
 }
 
 /* Under the lock. */
-static struct mpixq_gpu_seat *seat_new(off_t number)
+static struct mpixq_gpu_seat *seat_new(struct mpixq_gpu_seats *seats, off_t number)
 {
     struct mpixq_gpu_seat *seat = mpixq_alloc(sizeof *seat); /* freed with its last user */
 
-    if (seats.first == NULL) {
-        seats.folder = open("/dev/shm", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (seats->first == NULL) {
+        seats->folder = open("/dev/shm", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     }
-    if (seat != NULL && seats.folder >= 0 && set(number, F_RDLCK)) {
+    if (seat != NULL && seats->folder >= 0 && set(seats, number, F_RDLCK)) {
+        seat->seats = seats;
         seat->number = number;
-        LL_PREPEND(seats.first, seat);
+        LL_PREPEND(seats->first, seat);
         return seat;
     }
-    if (seats.first == NULL && seats.folder >= 0) {
-        (void)close(seats.folder); /* only read */
+    if (seats->first == NULL && seats->folder >= 0) {
+        (void)close(seats->folder); /* only read */
     }
     mpixq_free(seat);
     return NULL;
 }
 
-struct mpixq_gpu_seat *mpixq_gpu_seat_take(const char *kind, const char *name)
+struct mpixq_gpu_seat *mpixq_gpu_seat_take(struct mpixq_gpu_seats *seats, const char *kind,
+                                           const char *name)
 {
     off_t number = number_of(kind, name);
     struct mpixq_gpu_seat *seat;
 
-    mpixq_lock_acquire(&seats.lock);
-    LL_SEARCH_SCALAR(seats.first, seat, number, number);
-    seat = seat != NULL ? seat : seat_new(number);
+    mpixq_lock_acquire(&seats->lock);
+    LL_SEARCH_SCALAR(seats->first, seat, number, number);
+    seat = seat != NULL ? seat : seat_new(seats, number);
     if (seat != NULL) {
         seat->users++;
     }
-    mpixq_lock_release(&seats.lock);
+    mpixq_lock_release(&seats->lock);
     return seat;
 }
 
 void mpixq_gpu_seat_leave(struct mpixq_gpu_seat *seat)
 {
+    struct mpixq_gpu_seats *seats;
+
     if (seat == NULL) {
         return;
     }
-    mpixq_lock_acquire(&seats.lock);
+    seats = seat->seats;
+    mpixq_lock_acquire(&seats->lock);
     if (--seat->users == 0) {
-        LL_DELETE(seats.first, seat);
-        (void)set(seat->number, F_UNLCK); /* it is ours */
+        LL_DELETE(seats->first, seat);
+        (void)set(seats, seat->number, F_UNLCK); /* it is ours */
         mpixq_free(seat);
-        if (seats.first == NULL) {
-            (void)close(seats.folder); /* only read */
+        if (seats->first == NULL) {
+            (void)close(seats->folder); /* only read */
         }
     }
-    mpixq_lock_release(&seats.lock);
+    mpixq_lock_release(&seats->lock);
 }
 
 bool mpixq_gpu_seat_is_shared(const struct mpixq_gpu_seat *seat)
 {
     struct flock byte = byte_at(seat->number, F_WRLCK);
 
-    return fcntl(seats.folder, F_OFD_GETLK, &byte) == 0 && byte.l_type != F_UNLCK;
+    return fcntl(seat->seats->folder, F_OFD_GETLK, &byte) == 0 && byte.l_type != F_UNLCK;
 }

@@ -13,10 +13,24 @@
 
 #include <stdbool.h>
 
+#include "util/lock.h"
+
 struct mpixq_gpu_seat;
 
+/* All of the process. The lock guards the list and what is in it. A leaf. */
+struct mpixq_gpu_seats {
+    struct mpixq_lock lock;
+    struct mpixq_gpu_seat *first;
+    int folder; /* open while there are seats */
+};
+#define MPIXQ_GPU_SEATS_INITIALIZER                                                                \
+    {                                                                                              \
+        .lock = MPIXQ_LOCK_INITIALIZER(MPIXQ_RANK_GPU_SEAT), .folder = -1                          \
+    }
+
 /* That of this process at a GPU, counted. NULL: locks cannot be had here. Any thread. */
-struct mpixq_gpu_seat *mpixq_gpu_seat_take(const char *kind, const char *name);
+struct mpixq_gpu_seat *mpixq_gpu_seat_take(struct mpixq_gpu_seats *seats, const char *kind,
+                                           const char *name);
 /* NULL: nothing happens. */
 void mpixq_gpu_seat_leave(struct mpixq_gpu_seat *seat);
 /* Is another process there? Any thread; a system call that never blocks. */

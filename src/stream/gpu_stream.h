@@ -6,6 +6,7 @@
 #ifndef MPIXQ_GPU_STREAM_H
 #define MPIXQ_GPU_STREAM_H
 
+#include <stdalign.h>
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
@@ -13,6 +14,7 @@
 #include "gpu_submit.h"
 #include "gpu_words.h"
 #include "stream.h"
+#include "util/lock.h"
 
 struct gpu_stream {
     struct mpixq_stream base;
@@ -27,6 +29,18 @@ struct gpu_stream {
     _Atomic(const char *) broken; /* what the GPU reported: written once, by whoever calls it */
     struct gpu_stream *next;
 };
+
+/* Open streams. */
+struct mpixq_gpu_streams {
+    struct mpixq_lock lock; /* guards the list; a leaf */
+    struct gpu_stream *first;
+    atomic_int holders; /* threads that hold waits back */
+    _Atomic(mpixq_streams_waiter *) waiter;
+    /* Threads that may be in a call of a GPU's library that blocks; of gpu_worker.c. */
+    alignas(64) atomic_int submitting;
+};
+extern struct mpixq_gpu_streams mpixq_gpu_streams
+    __attribute__((visibility("hidden"))); /* at once */
 
 /* What the GPU reports of it, if that is not NULL and the first. */
 void mpixq_gpu_stream_note(struct gpu_stream *stream, const char *text);

@@ -6,16 +6,10 @@
 #include "gpu_life.h"
 #include "gpu_stream.h"
 #include "util/backoff.h"
-#include "util/lock.h"
 #include "util/log.h"
 
-/* Open streams. The lock, which is a leaf, guards the list. */
-static struct {
-    struct mpixq_lock lock;
-    struct gpu_stream *first;
-    atomic_int holders; /* threads that hold waits back */
-    _Atomic(mpixq_streams_waiter *) waiter;
-} streams = {.lock = MPIXQ_LOCK_INITIALIZER(MPIXQ_RANK_GPU_STREAMS)};
+struct mpixq_gpu_streams mpixq_gpu_streams = {.lock =
+                                                  MPIXQ_LOCK_INITIALIZER(MPIXQ_RANK_GPU_STREAMS)};
 
 void mpixq_gpu_stream_note(struct gpu_stream *stream, const char *text)
 {
@@ -28,30 +22,30 @@ void mpixq_gpu_stream_note(struct gpu_stream *stream, const char *text)
 
 void mpixq_gpu_stream_add(struct gpu_stream *stream)
 {
-    mpixq_lock_acquire(&streams.lock);
-    LL_PREPEND(streams.first, stream);
-    mpixq_lock_release(&streams.lock);
+    mpixq_lock_acquire(&mpixq_gpu_streams.lock);
+    LL_PREPEND(mpixq_gpu_streams.first, stream);
+    mpixq_lock_release(&mpixq_gpu_streams.lock);
 }
 
 void mpixq_gpu_stream_remove(struct gpu_stream *stream)
 {
-    mpixq_lock_acquire(&streams.lock);
-    LL_DELETE(streams.first, stream);
-    mpixq_lock_release(&streams.lock);
+    mpixq_lock_acquire(&mpixq_gpu_streams.lock);
+    LL_DELETE(mpixq_gpu_streams.first, stream);
+    mpixq_lock_release(&mpixq_gpu_streams.lock);
 }
 
 bool mpixq_gpu_any_waits(void)
 {
     const struct gpu_stream *stream;
 
-    mpixq_lock_acquire(&streams.lock);
-    LL_FOREACH(streams.first, stream)
+    mpixq_lock_acquire(&mpixq_gpu_streams.lock);
+    LL_FOREACH(mpixq_gpu_streams.first, stream)
     {
         if (atomic_load(stream->words->reached) < atomic_load(&stream->waits)) {
             break;
         }
     }
-    mpixq_lock_release(&streams.lock);
+    mpixq_lock_release(&mpixq_gpu_streams.lock);
     return stream != NULL;
 }
 
@@ -59,7 +53,7 @@ bool mpixq_gpu_any_waits(void)
  * other. */
 bool mpixq_streams_hold_waits(void)
 {
-    atomic_fetch_add(&streams.holders, 1);
+    atomic_fetch_add(&mpixq_gpu_streams.holders, 1);
     if (mpixq_gpu_any_waits()) {
         mpixq_streams_let_waits();
         return false;
@@ -69,30 +63,30 @@ bool mpixq_streams_hold_waits(void)
 
 bool mpixq_streams_hold_all(void)
 {
-    mpixq_streams_waiter *waits = atomic_load(&streams.waiter);
+    mpixq_streams_waiter *waits = atomic_load(&mpixq_gpu_streams.waiter);
 
     return (waits == NULL || !waits()) && mpixq_streams_hold_waits();
 }
 
 void mpixq_streams_ask(mpixq_streams_waiter *waits)
 {
-    atomic_store(&streams.waiter, waits);
+    atomic_store(&mpixq_gpu_streams.waiter, waits);
 }
 
 void mpixq_streams_let_waits(void)
 {
-    atomic_fetch_sub(&streams.holders, 1);
+    atomic_fetch_sub(&mpixq_gpu_streams.holders, 1);
 }
 
 void mpixq_streams_await_holders(void)
 {
     struct mpixq_backoff backoff;
 
-    if (atomic_load(&streams.holders) == 0) {
+    if (atomic_load(&mpixq_gpu_streams.holders) == 0) {
         return;
     }
     mpixq_backoff_begin(&backoff);
-    while (atomic_load(&streams.holders) > 0) {
+    while (atomic_load(&mpixq_gpu_streams.holders) > 0) {
         mpixq_backoff_pause(&backoff);
     }
 }
@@ -102,10 +96,10 @@ bool mpixq_gpu_may_start_at(const void *place)
     const struct gpu_stream *stream;
     bool may;
 
-    mpixq_lock_acquire(&streams.lock);
-    LL_SEARCH_SCALAR(streams.first, stream, base.place, place);
-    may = stream != NULL || streams.first == NULL;
-    mpixq_lock_release(&streams.lock);
+    mpixq_lock_acquire(&mpixq_gpu_streams.lock);
+    LL_SEARCH_SCALAR(mpixq_gpu_streams.first, stream, base.place, place);
+    may = stream != NULL || mpixq_gpu_streams.first == NULL;
+    mpixq_lock_release(&mpixq_gpu_streams.lock);
     return may;
 }
 
@@ -113,12 +107,12 @@ void mpixq_gpu_streams_end(uint64_t life)
 {
     struct gpu_stream *stream;
 
-    mpixq_lock_acquire(&streams.lock);
-    LL_FOREACH(streams.first, stream)
+    mpixq_lock_acquire(&mpixq_gpu_streams.lock);
+    LL_FOREACH(mpixq_gpu_streams.first, stream)
     {
         if (stream->lane.life == life) {
             mpixq_gpu_stream_note(stream, "the device was reset, and the stream is gone");
         }
     }
-    mpixq_lock_release(&streams.lock);
+    mpixq_lock_release(&mpixq_gpu_streams.lock);
 }

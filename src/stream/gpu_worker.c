@@ -6,13 +6,11 @@
 #include "gpu_stream.h"
 #include "util/trace.h"
 
-static atomic_int submitting; /* threads that may be in a call of a GPU's library that blocks */
-
 static const struct mpixq_stream_kind *const host = &mpixq_host_stream_kind;
 
 bool mpixq_gpu_stream_is_submitting(void)
 {
-    return atomic_load(&submitting) > 0;
+    return atomic_load(&mpixq_gpu_streams.submitting) > 0;
 }
 
 /* The worker's own operations, for which nobody waits but the stream. */
@@ -50,14 +48,14 @@ static void start_step(struct gpu_stream *stream, struct mpixq_op list[], int n,
  * is about to do. So that thread can borrow the queue's turn, and calls no such function (look). */
 static void submit_begin(struct mpixq_turn *turn)
 {
-    atomic_fetch_add(&submitting, 1);
+    atomic_fetch_add(&mpixq_gpu_streams.submitting, 1);
     mpixq_turn_lend(turn);
 }
 
 static void submit_end(struct mpixq_turn *turn)
 {
     mpixq_turn_take_back(turn);
-    atomic_fetch_sub(&submitting, 1);
+    atomic_fetch_sub(&mpixq_gpu_streams.submitting, 1);
 }
 
 /* How many of so many operations are submitted at a time. The worker waits for what is launched

@@ -17,6 +17,7 @@
 enum { SHARED = 's', ALONE = 'a', NONE = 'n' };
 
 static char gpu[64], other_gpu[64]; /* of no other test */
+static struct mpixq_gpu_seats seats = MPIXQ_GPU_SEATS_INITIALIZER;
 
 /* Another process: it takes a seat, says what it sees, and runs until it is killed. */
 struct neighbour {
@@ -40,7 +41,7 @@ static void be_neighbour(int in, int out)
             mpixq_gpu_seat_leave(seat);
             seat = NULL;
         } else {
-            seat = mpixq_gpu_seat_take("kind", order == 'N' ? gpu : other_gpu);
+            seat = mpixq_gpu_seat_take(&seats, "kind", order == 'N' ? gpu : other_gpu);
         }
         seen = look(seat);
         if (write(out, &seen, 1) != 1) {
@@ -93,9 +94,9 @@ static void neighbour_kill(const struct neighbour *one)
 
 static void a_process_does_not_share_with_itself(void **state)
 {
-    struct mpixq_gpu_seat *first = mpixq_gpu_seat_take("kind", gpu);
-    struct mpixq_gpu_seat *second = mpixq_gpu_seat_take("kind", gpu);
-    struct mpixq_gpu_seat *other = mpixq_gpu_seat_take("kind", other_gpu);
+    struct mpixq_gpu_seat *first = mpixq_gpu_seat_take(&seats, "kind", gpu);
+    struct mpixq_gpu_seat *second = mpixq_gpu_seat_take(&seats, "kind", gpu);
+    struct mpixq_gpu_seat *other = mpixq_gpu_seat_take(&seats, "kind", other_gpu);
 
     (void)state;
     assert_int_equal(look(first), ALONE);
@@ -115,14 +116,14 @@ static void others_come_and_go(void **state)
 
     (void)state;
     assert_int_equal(tell(&one, 'N'), ALONE);
-    seat = mpixq_gpu_seat_take("kind", gpu);
+    seat = mpixq_gpu_seat_take(&seats, "kind", gpu);
     assert_int_equal(look(seat), SHARED);
     assert_int_equal(tell(&one, 'L'), NONE);
     assert_int_equal(look(seat), ALONE);
     assert_int_equal(tell(&one, 'N'), SHARED);
     assert_int_equal(look(seat), SHARED);
     /* The second user of a seat keeps it. */
-    again = mpixq_gpu_seat_take("kind", gpu);
+    again = mpixq_gpu_seat_take(&seats, "kind", gpu);
     mpixq_gpu_seat_leave(seat);
     assert_int_equal(look(again), SHARED);
     assert_int_equal(tell(&one, 'L'), NONE);
@@ -136,8 +137,8 @@ static void others_come_and_go(void **state)
 static void only_those_at_the_same_gpu_count(void **state)
 {
     struct neighbour one = neighbour_begin();
-    struct mpixq_gpu_seat *seat = mpixq_gpu_seat_take("kind", gpu);
-    struct mpixq_gpu_seat *stranger = mpixq_gpu_seat_take("other kind", gpu);
+    struct mpixq_gpu_seat *seat = mpixq_gpu_seat_take(&seats, "kind", gpu);
+    struct mpixq_gpu_seat *stranger = mpixq_gpu_seat_take(&seats, "other kind", gpu);
 
     (void)state;
     assert_int_equal(tell(&one, 'O'), ALONE);
@@ -154,7 +155,7 @@ static void only_those_at_the_same_gpu_count(void **state)
 static void a_process_that_was_killed_leaves_no_trace(void **state)
 {
     struct neighbour one = neighbour_begin();
-    struct mpixq_gpu_seat *seat = mpixq_gpu_seat_take("kind", gpu);
+    struct mpixq_gpu_seat *seat = mpixq_gpu_seat_take(&seats, "kind", gpu);
 
     (void)state;
     assert_int_equal(tell(&one, 'N'), SHARED);
@@ -168,7 +169,7 @@ static void a_process_that_was_killed_leaves_no_trace(void **state)
 static void to_open_and_close_the_folder_changes_nothing(void **state)
 {
     struct neighbour one = neighbour_begin();
-    struct mpixq_gpu_seat *seat = mpixq_gpu_seat_take("kind", gpu);
+    struct mpixq_gpu_seat *seat = mpixq_gpu_seat_take(&seats, "kind", gpu);
     FILE *folder = fopen("/dev/shm", "r");
 
     (void)state;
