@@ -9,21 +9,19 @@
 #include <unistd.h>
 #include <utlist.h>
 
-#include "ipc.h"
+#include "process.h"
 #include "util/alloc.h"
 #include "util/env.h"
-#include "util/lock.h"
 #include "util/log.h"
 
-static struct {
-    /* Guards the list, and is held while a GPU's library is called: nobody whom a GPU may wait for
-     * takes it. */
-    struct mpixq_lock lock;
-    struct ipc_place *first;
-    /* Guards which ends are taken. A leaf. */
-    struct mpixq_lock ends;
-} places = {.lock = MPIXQ_LOCK_INITIALIZER(MPIXQ_RANK_IPC_PLACES),
-            .ends = MPIXQ_LOCK_INITIALIZER(MPIXQ_RANK_IPC_ENDS)};
+struct ipc_process mpixq_ipc = {
+    .places = {.lock = MPIXQ_LOCK_INITIALIZER(MPIXQ_RANK_IPC_PLACES),
+               .ends = MPIXQ_LOCK_INITIALIZER(MPIXQ_RANK_IPC_ENDS)},
+    .opened = {.lock = MPIXQ_LOCK_INITIALIZER(MPIXQ_RANK_IPC_OPEN),
+               .lists = MPIXQ_LOCK_INITIALIZER(MPIXQ_RANK_IPC_LISTS)},
+    .fds = {.lock = MPIXQ_LOCK_INITIALIZER(MPIXQ_RANK_IPC_FDS), .mailbox = {-1, -1}},
+    .live = {.lock = MPIXQ_LOCK_INITIALIZER(MPIXQ_RANK_IPC_LIVE)},
+};
 
 static void place_free(struct ipc_place *place)
 {
@@ -113,7 +111,7 @@ static struct ipc_place *place_make(struct mpixq_share *share, const char **why_
         return NULL;
     }
     take_slots(place);
-    LL_PREPEND(places.first, place);
+    LL_PREPEND(mpixq_ipc.places.first, place);
     return place;
 }
 
@@ -125,8 +123,8 @@ struct ipc_place *mpixq_ipc_place(const char *kind, void *where, const char **wh
     if (share == NULL) {
         return NULL;
     }
-    mpixq_lock_acquire(&places.lock);
-    LL_FOREACH(places.first, place)
+    mpixq_lock_acquire(&mpixq_ipc.places.lock);
+    LL_FOREACH(mpixq_ipc.places.first, place)
     {
         if (place->share == share) {
             break;
@@ -138,7 +136,7 @@ struct ipc_place *mpixq_ipc_place(const char *kind, void *where, const char **wh
         *why_p = show_told(place);
         place = *why_p == NULL ? place : NULL;
     }
-    mpixq_lock_release(&places.lock);
+    mpixq_lock_release(&mpixq_ipc.places.lock);
     return place;
 }
 
@@ -147,7 +145,7 @@ bool mpixq_ipc_end_take(struct ipc_place *place, unsigned *number_p)
 {
     bool is_closed = false, ok = true;
 
-    mpixq_lock_acquire(&places.ends);
+    mpixq_lock_acquire(&mpixq_ipc.places.ends);
     if (place->n_spare > 0) {
         *number_p = place->spare[--place->n_spare];
     } else if (place->n_fresh < MPIXQ_SHARE_ENDS) {
@@ -156,7 +154,7 @@ bool mpixq_ipc_end_take(struct ipc_place *place, unsigned *number_p)
         ok = is_closed = place->n_closed > 0;
         *number_p = ok ? place->closed[--place->n_closed] : 0;
     }
-    mpixq_lock_release(&places.ends);
+    mpixq_lock_release(&mpixq_ipc.places.ends);
     if (is_closed) {
         mpixq_share_reopen(place->share, mpixq_share_end(place->share, *number_p));
     }
@@ -165,13 +163,13 @@ bool mpixq_ipc_end_take(struct ipc_place *place, unsigned *number_p)
 
 void mpixq_ipc_end_give_back(struct ipc_place *place, const struct ipc_end *end, bool clean)
 {
-    mpixq_lock_acquire(&places.ends);
+    mpixq_lock_acquire(&mpixq_ipc.places.ends);
     if (clean && end->was_closed) {
         place->closed[place->n_closed++] = end->number;
     } else if (clean) {
         place->spare[place->n_spare++] = end->number;
     }
-    mpixq_lock_release(&places.ends);
+    mpixq_lock_release(&mpixq_ipc.places.ends);
 }
 
 struct ipc_slots mpixq_ipc_slots_take(struct ipc_place *place, uint64_t bytes)
@@ -185,7 +183,7 @@ struct ipc_slots mpixq_ipc_slots_take(struct ipc_place *place, uint64_t bytes)
     if (place->spare_slots[size] == NULL) {
         return slots;
     }
-    mpixq_lock_acquire(&places.ends);
+    mpixq_lock_acquire(&mpixq_ipc.places.ends);
     if (place->n_spare_slots[size] > 0) {
         slots = place->spare_slots[size][--place->n_spare_slots[size]];
     } else if (place->slots_used + slots_bytes(size) <= MPIXQ_SHARE_SLOT_BYTES) {
@@ -193,25 +191,25 @@ struct ipc_slots mpixq_ipc_slots_take(struct ipc_place *place, uint64_t bytes)
         slots.size = size;
         place->slots_used += slots_bytes(size);
     }
-    mpixq_lock_release(&places.ends);
+    mpixq_lock_release(&mpixq_ipc.places.ends);
     return slots;
 }
 
 void mpixq_ipc_slots_give_back(struct ipc_place *place, struct ipc_slots slots, bool clean)
 {
-    mpixq_lock_acquire(&places.ends);
+    mpixq_lock_acquire(&mpixq_ipc.places.ends);
     if (clean && slots.first >= 0) {
         place->spare_slots[slots.size][place->n_spare_slots[slots.size]++] = slots;
     }
-    mpixq_lock_release(&places.ends);
+    mpixq_lock_release(&mpixq_ipc.places.ends);
 }
 
 void mpixq_ipc_places_close(void)
 {
     struct ipc_place *place;
 
-    while ((place = places.first) != NULL) {
-        LL_DELETE(places.first, place);
+    while ((place = mpixq_ipc.places.first) != NULL) {
+        LL_DELETE(mpixq_ipc.places.first, place);
         place_free(place);
     }
 }

@@ -19,9 +19,8 @@
 #include <unistd.h>
 #include <utlist.h>
 
-#include "ipc.h"
+#include "process.h"
 #include "util/alloc.h"
-#include "util/lock.h"
 
 /* Numbers of system calls, the same for all kinds of machines, which headers may be too old for. */
 enum { PIDFD_OPEN = 434, PIDFD_GETFD = 438 };
@@ -42,28 +41,21 @@ struct note {
     uint64_t id;
 };
 
-/* The lock guards the rest. A leaf. */
-static struct {
-    struct mpixq_lock lock;
-    struct ipc_fd *first;
-    int mailbox[2];
-} fds = {.lock = MPIXQ_LOCK_INITIALIZER(MPIXQ_RANK_IPC_FDS), .mailbox = {-1, -1}};
-
 int mpixq_ipc_mailbox(void)
 {
     static const int room = ROOM;
     int ends[2], box;
 
-    mpixq_lock_acquire(&fds.lock);
-    if (fds.mailbox[WRITE] < 0 &&
+    mpixq_lock_acquire(&mpixq_ipc.fds.lock);
+    if (mpixq_ipc.fds.mailbox[WRITE] < 0 &&
         socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0, ends) == 0) {
-        fds.mailbox[READ] = ends[0];
-        fds.mailbox[WRITE] = ends[1];
+        mpixq_ipc.fds.mailbox[READ] = ends[0];
+        mpixq_ipc.fds.mailbox[WRITE] = ends[1];
         /* As much as the system gives. */
-        (void)setsockopt(fds.mailbox[WRITE], SOL_SOCKET, SO_SNDBUF, &room, sizeof room);
+        (void)setsockopt(mpixq_ipc.fds.mailbox[WRITE], SOL_SOCKET, SO_SNDBUF, &room, sizeof room);
     }
-    box = fds.mailbox[WRITE];
-    mpixq_lock_release(&fds.lock);
+    box = mpixq_ipc.fds.mailbox[WRITE];
+    mpixq_lock_release(&mpixq_ipc.fds.lock);
     return box;
 }
 
@@ -71,7 +63,7 @@ static struct ipc_fd *find(const struct mpixq_process *process, uint32_t id)
 {
     struct ipc_fd *fd;
 
-    LL_FOREACH(fds.first, fd)
+    LL_FOREACH(mpixq_ipc.fds.first, fd)
     {
         if (fd->id == id && memcmp(&fd->process, process, sizeof *process) == 0) {
             break;
@@ -90,7 +82,7 @@ static struct ipc_fd *add(const struct mpixq_process *process, uint32_t id, int 
         return NULL;
     }
     *fd = (struct ipc_fd){.process = *process, .id = id, .file = file};
-    LL_PREPEND(fds.first, fd);
+    LL_PREPEND(mpixq_ipc.fds.first, fd);
     return fd;
 }
 
@@ -131,7 +123,7 @@ static struct ipc_fd *pull(const struct ipc_blob *theirs, const char **why_p)
 {
     struct ipc_fd *fd;
 
-    mpixq_lock_acquire(&fds.lock);
+    mpixq_lock_acquire(&mpixq_ipc.fds.lock);
     fd = find(&theirs->process, theirs->buffer.id);
     if (fd == NULL) {
         int file = copy_file(&theirs->process, theirs->buffer.file, why_p);
@@ -144,7 +136,7 @@ static struct ipc_fd *pull(const struct ipc_blob *theirs, const char **why_p)
     if (fd != NULL) {
         fd->users++;
     }
-    mpixq_lock_release(&fds.lock);
+    mpixq_lock_release(&mpixq_ipc.fds.lock);
     return fd;
 }
 
@@ -257,7 +249,7 @@ static void empty_mailbox(void)
                                  .msg_control = control.bytes,
                                  .msg_controllen = sizeof control.bytes};
 
-        n = recvmsg(fds.mailbox[READ], &message, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
+        n = recvmsg(mpixq_ipc.fds.mailbox[READ], &message, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
         if (n >= 0) {
             accept_files(&message, &note, n == sizeof note);
         }
@@ -268,7 +260,7 @@ struct ipc_fd *mpixq_ipc_fd_receive(const struct ipc_blob *theirs)
 {
     struct ipc_fd *fd;
 
-    mpixq_lock_acquire(&fds.lock);
+    mpixq_lock_acquire(&mpixq_ipc.fds.lock);
     empty_mailbox();
     fd = find(&theirs->process, theirs->buffer.id);
     if (fd != NULL && fd->unclaimed > 0) {
@@ -277,7 +269,7 @@ struct ipc_fd *mpixq_ipc_fd_receive(const struct ipc_blob *theirs)
     } else {
         fd = NULL;
     }
-    mpixq_lock_release(&fds.lock);
+    mpixq_lock_release(&mpixq_ipc.fds.lock);
     return fd;
 }
 
@@ -301,13 +293,13 @@ void mpixq_ipc_fd_leave(struct ipc_fd **fd_p)
     if (fd == NULL) {
         return;
     }
-    mpixq_lock_acquire(&fds.lock);
+    mpixq_lock_acquire(&mpixq_ipc.fds.lock);
     fd->users--;
     if (fd->users == 0 && fd->unclaimed == 0) {
-        LL_DELETE(fds.first, fd);
+        LL_DELETE(mpixq_ipc.fds.first, fd);
         is_last = true;
     }
-    mpixq_lock_release(&fds.lock);
+    mpixq_lock_release(&mpixq_ipc.fds.lock);
     if (is_last) {
         drop(fd);
     }
@@ -318,14 +310,14 @@ void mpixq_ipc_fds_close(void)
 {
     struct ipc_fd *fd;
 
-    while ((fd = fds.first) != NULL) {
-        LL_DELETE(fds.first, fd);
+    while ((fd = mpixq_ipc.fds.first) != NULL) {
+        LL_DELETE(mpixq_ipc.fds.first, fd);
         drop(fd);
     }
     for (int i = READ; i <= WRITE; i++) {
-        if (fds.mailbox[i] >= 0) {
-            (void)close(fds.mailbox[i]);
-            fds.mailbox[i] = -1;
+        if (mpixq_ipc.fds.mailbox[i] >= 0) {
+            (void)close(mpixq_ipc.fds.mailbox[i]);
+            mpixq_ipc.fds.mailbox[i] = -1;
         }
     }
 }

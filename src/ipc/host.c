@@ -121,7 +121,6 @@ static void copy(struct mpixq_pair *pair)
 void mpixq_ipc_attend(struct mpixq_pair *pair)
 {
     enum { RARELY = 512 }; /* the library may let us wait for other threads */
-    static atomic_uint looks;
     const struct ipc_end *end = pair->end;
     const char *why;
 
@@ -129,7 +128,8 @@ void mpixq_ipc_attend(struct mpixq_pair *pair)
         ipc_told(end) == mpixq_pair_started(pair) && !mpixq_pair_has_failed(pair)) {
         copy(pair);
     }
-    if (atomic_fetch_add_explicit(&looks, 1, memory_order_relaxed) % RARELY == RARELY - 1) {
+    if (atomic_fetch_add_explicit(&end->place->looks, 1, memory_order_relaxed) % RARELY ==
+        RARELY - 1) {
         why = mpixq_share_broken(end->place->share);
         if (why != NULL) {
             mpixq_failure_of(pair->id, mpixq_error_cause(MPIXQ_E_GPU, NULL, why), "wait");

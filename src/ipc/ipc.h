@@ -83,6 +83,7 @@ struct ipc_place {
     size_t slots_used; /* of the memory for slots; likewise: those for each size */
     int n_spare_slots[IPC_SIZES];
     struct ipc_slots *spare_slots[IPC_SIZES]; /* NULL: there is no memory for that */
+    atomic_uint looks;                        /* of threads that wait for ends in it */
     struct ipc_place *next;
 };
 

@@ -5,15 +5,8 @@
  * hears of a peer which fails or ends, so the progress thread stays awake for as long. */
 #include <utlist.h>
 
-#include "ipc.h"
-#include "util/lock.h"
+#include "process.h"
 #include "util/progress.h"
-
-/* The lock guards the list. A leaf. */
-static struct {
-    struct mpixq_lock lock;
-    struct ipc_end *first;
-} live = {.lock = MPIXQ_LOCK_INITIALIZER(MPIXQ_RANK_IPC_LIVE)};
 
 /* Under the lock. */
 static void set_live(struct ipc_end *end, bool is_live)
@@ -23,10 +16,10 @@ static void set_live(struct ipc_end *end, bool is_live)
     }
     end->is_live = is_live;
     if (is_live) {
-        DL_APPEND2(live.first, end, prev_live, next_live);
+        DL_APPEND2(mpixq_ipc.live.first, end, prev_live, next_live);
         atomic_fetch_add(&mpixq_progress.outstanding, 1);
     } else {
-        DL_DELETE2(live.first, end, prev_live, next_live);
+        DL_DELETE2(mpixq_ipc.live.first, end, prev_live, next_live);
         atomic_fetch_sub(&mpixq_progress.outstanding, 1);
     }
 }
@@ -38,11 +31,11 @@ static bool is_over(const struct ipc_end *end)
 
 void mpixq_ipc_note_starts(void *const args[], int n)
 {
-    mpixq_lock_acquire(&live.lock);
+    mpixq_lock_acquire(&mpixq_ipc.live.lock);
     for (int i = 0; i < n; i++) {
         set_live(((const struct mpixq_pair *)args[i])->end, true);
     }
-    mpixq_lock_release(&live.lock);
+    mpixq_lock_release(&mpixq_ipc.live.lock);
     mpixq_progress_wake();
 }
 
@@ -50,19 +43,19 @@ void mpixq_ipc_drive(void)
 {
     struct ipc_end *end, *next;
 
-    mpixq_lock_acquire(&live.lock);
-    DL_FOREACH_SAFE2(live.first, end, next, next_live)
+    mpixq_lock_acquire(&mpixq_ipc.live.lock);
+    DL_FOREACH_SAFE2(mpixq_ipc.live.first, end, next, next_live)
     {
         if (is_over(end)) {
             set_live(end, false);
         }
     }
-    mpixq_lock_release(&live.lock);
+    mpixq_lock_release(&mpixq_ipc.live.lock);
 }
 
 void mpixq_ipc_drop(struct ipc_end *end)
 {
-    mpixq_lock_acquire(&live.lock);
+    mpixq_lock_acquire(&mpixq_ipc.live.lock);
     set_live(end, false);
-    mpixq_lock_release(&live.lock);
+    mpixq_lock_release(&mpixq_ipc.live.lock);
 }

@@ -17,10 +17,9 @@
 #include <utlist.h>
 
 #include "core/graphs.h"
-#include "ipc.h"
 #include "match/match.h"
+#include "process.h"
 #include "util/alloc.h"
-#include "util/lock.h"
 
 enum {
     ONE_BLOCK = 65536, /* bytes that a block moves sooner than several agree who does */
@@ -44,16 +43,6 @@ struct ipc_import {
     struct ipc_import *next;
 };
 
-static struct {
-    /* Held while something is opened or closed: nobody whom a GPU may wait for takes it. */
-    struct mpixq_lock lock;
-    /* Guards the lists, and how many use an import. A leaf. */
-    struct mpixq_lock lists;
-    struct ipc_import *imports;
-    struct ipc_end *gone; /* their peers have freed their ends, and they may have a buffer open */
-} opened = {.lock = MPIXQ_LOCK_INITIALIZER(MPIXQ_RANK_IPC_OPEN),
-            .lists = MPIXQ_LOCK_INITIALIZER(MPIXQ_RANK_IPC_LISTS)};
-
 /* Imports. */
 
 static bool has_handle(const struct ipc_import *import, const struct ipc_import *wanted)
@@ -70,15 +59,15 @@ static struct ipc_import *find_import(const struct ipc_import *wanted)
 {
     struct ipc_import *import;
 
-    mpixq_lock_acquire(&opened.lists);
-    LL_FOREACH(opened.imports, import)
+    mpixq_lock_acquire(&mpixq_ipc.opened.lists);
+    LL_FOREACH(mpixq_ipc.opened.imports, import)
     {
         if (has_handle(import, wanted)) {
             import->users += import->allocation == wanted->allocation;
             break;
         }
     }
-    mpixq_lock_release(&opened.lists);
+    mpixq_lock_release(&mpixq_ipc.opened.lists);
     return import;
 }
 
@@ -167,9 +156,9 @@ static struct ipc_import *import_get(const struct ipc_import *wanted, const stru
         import_close(import);
         return NULL;
     }
-    mpixq_lock_acquire(&opened.lists);
-    LL_PREPEND(opened.imports, import);
-    mpixq_lock_release(&opened.lists);
+    mpixq_lock_acquire(&mpixq_ipc.opened.lists);
+    LL_PREPEND(mpixq_ipc.opened.imports, import);
+    mpixq_lock_release(&mpixq_ipc.opened.lists);
     return import;
 }
 
@@ -178,15 +167,15 @@ static struct ipc_import *take_unused(bool all)
 {
     struct ipc_import *import;
 
-    mpixq_lock_acquire(&opened.lists);
-    LL_FOREACH(opened.imports, import)
+    mpixq_lock_acquire(&mpixq_ipc.opened.lists);
+    LL_FOREACH(mpixq_ipc.opened.imports, import)
     {
         if (all || import->users == 0) {
-            LL_DELETE(opened.imports, import);
+            LL_DELETE(mpixq_ipc.opened.imports, import);
             break;
         }
     }
-    mpixq_lock_release(&opened.lists);
+    mpixq_lock_release(&mpixq_ipc.opened.lists);
     return import;
 }
 
@@ -221,7 +210,7 @@ struct ipc_import *mpixq_ipc_import(struct mpixq_share *share, const struct ipc_
         return NULL;
     }
     mpixq_ipc_close_unused();
-    mpixq_lock_acquire(&opened.lock);
+    mpixq_lock_acquire(&mpixq_ipc.opened.lock);
     held = mpixq_streams_hold_waits();
     if (mpixq_share_may_open(share)) {
         import = import_get(&wanted, fd, why_p);
@@ -231,7 +220,7 @@ struct ipc_import *mpixq_ipc_import(struct mpixq_share *share, const struct ipc_
     if (held) {
         mpixq_streams_let_waits();
     }
-    mpixq_lock_release(&opened.lock);
+    mpixq_lock_release(&mpixq_ipc.opened.lock);
     mpixq_ipc_fd_leave(&fd);
     return import;
 }
@@ -243,9 +232,9 @@ char *mpixq_ipc_import_seen(const struct ipc_import *import)
 
 void mpixq_ipc_import_leave(struct ipc_import **import_p)
 {
-    mpixq_lock_acquire(&opened.lists);
+    mpixq_lock_acquire(&mpixq_ipc.opened.lists);
     leave(import_p);
-    mpixq_lock_release(&opened.lists);
+    mpixq_lock_release(&mpixq_ipc.opened.lists);
 }
 
 /* Ends. */
@@ -341,11 +330,11 @@ void mpixq_ipc_is_open(struct ipc_end *end)
 
 void mpixq_ipc_gone(struct ipc_end *end)
 {
-    mpixq_lock_acquire(&opened.lists);
+    mpixq_lock_acquire(&mpixq_ipc.opened.lists);
     if (!atomic_exchange(&end->is_gone, true)) {
-        DL_APPEND2(opened.gone, end, prev_gone, next_gone);
+        DL_APPEND2(mpixq_ipc.opened.gone, end, prev_gone, next_gone);
     }
-    mpixq_lock_release(&opened.lists);
+    mpixq_lock_release(&mpixq_ipc.opened.lists);
 }
 
 /* Are all starts over that can touch the peer's buffer? Of a pair that has failed, or whose sends
@@ -367,7 +356,7 @@ static bool is_over(struct ipc_end *end)
 static void take_from_gone(struct ipc_end *end)
 {
     if (end->prev_gone != NULL) {
-        DL_DELETE2(opened.gone, end, prev_gone, next_gone);
+        DL_DELETE2(mpixq_ipc.opened.gone, end, prev_gone, next_gone);
         end->prev_gone = NULL;
     }
 }
@@ -377,25 +366,25 @@ static void let_go_of_gone(void)
 {
     struct ipc_end *end, *next;
 
-    mpixq_lock_acquire(&opened.lists);
-    DL_FOREACH_SAFE2(opened.gone, end, next, next_gone)
+    mpixq_lock_acquire(&mpixq_ipc.opened.lists);
+    DL_FOREACH_SAFE2(mpixq_ipc.opened.gone, end, next, next_gone)
     {
         if (is_over(end)) {
             leave(&end->their_buffer);
             take_from_gone(end);
         }
     }
-    mpixq_lock_release(&opened.lists);
+    mpixq_lock_release(&mpixq_ipc.opened.lists);
 }
 
 void mpixq_ipc_let_go(struct ipc_end *end)
 {
-    mpixq_lock_acquire(&opened.lists);
+    mpixq_lock_acquire(&mpixq_ipc.opened.lists);
     take_from_gone(end);
     leave(&end->their_buffer);
     leave(&end->their_ends);
     leave(&end->their_told);
-    mpixq_lock_release(&opened.lists);
+    mpixq_lock_release(&mpixq_ipc.opened.lists);
 }
 
 /* Under the open lock. */
@@ -417,18 +406,18 @@ static bool any_open(void)
 {
     bool any;
 
-    mpixq_lock_acquire(&opened.lists);
-    any = opened.imports != NULL;
-    mpixq_lock_release(&opened.lists);
+    mpixq_lock_acquire(&mpixq_ipc.opened.lists);
+    any = mpixq_ipc.opened.imports != NULL;
+    mpixq_lock_release(&mpixq_ipc.opened.lists);
     return any;
 }
 
 void mpixq_ipc_close_unused(void)
 {
     if (any_open()) {
-        mpixq_lock_acquire(&opened.lock);
+        mpixq_lock_acquire(&mpixq_ipc.opened.lock);
         close_unused();
-        mpixq_lock_release(&opened.lock);
+        mpixq_lock_release(&mpixq_ipc.opened.lock);
     }
     mpixq_share_tidy();
 }
@@ -465,13 +454,13 @@ bool mpixq_ipc_open(struct ipc_end *end, char *why_p, size_t room)
     const char *why;
     bool held;
 
-    mpixq_lock_acquire(&opened.lock);
+    mpixq_lock_acquire(&mpixq_ipc.opened.lock);
     held = mpixq_streams_hold_waits();
     why = open_all(end);
     if (held) {
         mpixq_streams_let_waits();
     }
-    mpixq_lock_release(&opened.lock);
+    mpixq_lock_release(&mpixq_ipc.opened.lock);
     mpixq_share_tidy();
     if (why == NULL) {
         mpixq_ipc_is_open(end);
