@@ -8,20 +8,11 @@
 #include "next.h"
 #include "pull.h"
 
-/* As mpixq_next. */
-static struct {
-#define MPIXQ_NEXT(name, parameters) int(*name) parameters;
-#include "large_defs.h"
-#undef MPIXQ_NEXT
-} next = {
-#define MPIXQ_NEXT(name, parameters) .name = PMPI_##name,
-#include "large_defs.h"
-#undef MPIXQ_NEXT
-};
-
 __attribute__((constructor)) static void find_all(void)
 {
-#define MPIXQ_NEXT(name, parameters) mpixq_next_find("MPI_" #name, &next.name);
+#define MPIXQ_NEXT(name, parameters)                                                               \
+    mpixq_next.name = PMPI_##name;                                                                 \
+    mpixq_next_find("MPI_" #name, &mpixq_next.name);
 #include "large_defs.h"
 #undef MPIXQ_NEXT
 }
@@ -47,7 +38,7 @@ static int capture(int rc, enum mpixq_mode mode, const void *buf, MPI_Count coun
 MPIXQ_INTERPOSE int MPI_Send_init_c(const void *buf, MPI_Count count, MPI_Datatype type, int dest,
                                     int tag, MPI_Comm comm, MPI_Request *request)
 {
-    int rc = next.Send_init_c(buf, count, type, dest, tag, comm, request);
+    int rc = mpixq_next.Send_init_c(buf, count, type, dest, tag, comm, request);
 
     return capture(rc, MPIXQ_MODE_SEND, buf, count, type, dest, tag, comm, request);
 }
@@ -56,7 +47,7 @@ MPIXQ_OWN(Send_init_c);
 MPIXQ_INTERPOSE int MPI_Bsend_init_c(const void *buf, MPI_Count count, MPI_Datatype type, int dest,
                                      int tag, MPI_Comm comm, MPI_Request *request)
 {
-    int rc = next.Bsend_init_c(buf, count, type, dest, tag, comm, request);
+    int rc = mpixq_next.Bsend_init_c(buf, count, type, dest, tag, comm, request);
 
     return capture(rc, MPIXQ_MODE_BSEND, buf, count, type, dest, tag, comm, request);
 }
@@ -65,7 +56,7 @@ MPIXQ_OWN(Bsend_init_c);
 MPIXQ_INTERPOSE int MPI_Ssend_init_c(const void *buf, MPI_Count count, MPI_Datatype type, int dest,
                                      int tag, MPI_Comm comm, MPI_Request *request)
 {
-    int rc = next.Ssend_init_c(buf, count, type, dest, tag, comm, request);
+    int rc = mpixq_next.Ssend_init_c(buf, count, type, dest, tag, comm, request);
 
     return capture(rc, MPIXQ_MODE_SSEND, buf, count, type, dest, tag, comm, request);
 }
@@ -74,7 +65,7 @@ MPIXQ_OWN(Ssend_init_c);
 MPIXQ_INTERPOSE int MPI_Rsend_init_c(const void *buf, MPI_Count count, MPI_Datatype type, int dest,
                                      int tag, MPI_Comm comm, MPI_Request *request)
 {
-    int rc = next.Rsend_init_c(buf, count, type, dest, tag, comm, request);
+    int rc = mpixq_next.Rsend_init_c(buf, count, type, dest, tag, comm, request);
 
     return capture(rc, MPIXQ_MODE_RSEND, buf, count, type, dest, tag, comm, request);
 }
@@ -83,7 +74,7 @@ MPIXQ_OWN(Rsend_init_c);
 MPIXQ_INTERPOSE int MPI_Recv_init_c(void *buf, MPI_Count count, MPI_Datatype type, int source,
                                     int tag, MPI_Comm comm, MPI_Request *request)
 {
-    int rc = next.Recv_init_c(buf, count, type, source, tag, comm, request);
+    int rc = mpixq_next.Recv_init_c(buf, count, type, source, tag, comm, request);
 
     return capture(rc, MPIXQ_MODE_RECV, buf, count, type, source, tag, comm, request);
 }

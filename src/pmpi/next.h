@@ -29,6 +29,8 @@ struct mpixq_next {
 /* Set before main; constant afterwards. */
 #define MPIXQ_NEXT(name, parameters) int(*name) parameters;
 #include "next_defs.h"
+/* NULL where MPI has none (large.c). */
+#include "large_defs.h"
 #undef MPIXQ_NEXT
     pthread_once_t foreign_once;
     bool is_foreign;     /* constant after foreign_once */

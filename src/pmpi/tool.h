@@ -46,6 +46,8 @@ struct mpixq_tool {
     struct {
 #define MPIXQ_NEXT(name, parameters) int(*name) parameters;
 #include "tool_defs.h"
+/* NULL where MPI has none (tool_events.c). */
+#include "tool_events_defs.h"
 #undef MPIXQ_NEXT
     } next;
     atomic_int begins; /* that have not ended, of those that come by us; -1: none ever was */

@@ -7,20 +7,11 @@
 #include "next.h"
 #include "tool.h"
 
-/* As mpixq_next. */
-static struct {
-#define MPIXQ_NEXT(name, parameters) int(*name) parameters;
-#include "tool_events_defs.h"
-#undef MPIXQ_NEXT
-} next = {
-#define MPIXQ_NEXT(name, parameters) .name = PMPI_##name,
-#include "tool_events_defs.h"
-#undef MPIXQ_NEXT
-};
-
 __attribute__((constructor)) static void find_all(void)
 {
-#define MPIXQ_NEXT(name, parameters) mpixq_next_find("MPI_" #name, &next.name);
+#define MPIXQ_NEXT(name, parameters)                                                               \
+    mpixq_tool.next.name = PMPI_##name;                                                            \
+    mpixq_next_find("MPI_" #name, &mpixq_tool.next.name);
 #include "tool_events_defs.h"
 #undef MPIXQ_NEXT
 }
@@ -33,7 +24,7 @@ static int none(void)
 MPIXQ_INTERPOSE int MPI_T_category_get_num_events(int cat_index, int *num_events)
 {
     if (!mpixq_tool_takes(&mpixq_tool.categories, &cat_index)) {
-        return next.T_category_get_num_events(cat_index, num_events);
+        return mpixq_tool.next.T_category_get_num_events(cat_index, num_events);
     }
     if (num_events != NULL) {
         *num_events = 0;
@@ -46,6 +37,6 @@ MPIXQ_INTERPOSE int MPI_T_category_get_events(int cat_index, int len, int indice
 {
     return mpixq_tool_takes(&mpixq_tool.categories, &cat_index)
                ? none()
-               : next.T_category_get_events(cat_index, len, indices);
+               : mpixq_tool.next.T_category_get_events(cat_index, len, indices);
 }
 MPIXQ_OWN(T_category_get_events);
