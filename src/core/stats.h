@@ -75,13 +75,16 @@ void mpixq_stats_gone(struct mpixq_stats *queues_p, struct mpixq_stats *pairs_p)
 /* In MPI_Finalize, when nothing is started any more: the records of requests are about to go. */
 void mpixq_stats_settle(void);
 
+/* What is known of ranks that may be ahead of this one in MPI_Finalize; NULL: of none. Kept by the
+ * caller of these functions, which make and free it. */
+struct mpixq_stats_table;
 /* A rank has told what it did, or how often a better channel did not serve. Under the matching
  * lock. */
-void mpixq_stats_record(const struct mpixq_record *record, int source);
-
+void mpixq_stats_record(struct mpixq_stats_table **table, const struct mpixq_record *record,
+                        int source);
 /* In MPI_Finalize, when no queue is left and before control messages end: tell, or be told, and
  * print. And when they have ended. */
-void mpixq_stats_tell(void);
-void mpixq_stats_close(void);
+void mpixq_stats_tell(struct mpixq_stats_table **table);
+void mpixq_stats_close(struct mpixq_stats_table *table);
 
 #endif

@@ -42,7 +42,7 @@
 static void hear(const struct mpixq_record *record, int source)
 {
     if (record->kind == MPIXQ_WIRE_STATS || record->kind == MPIXQ_WIRE_MISSED) {
-        mpixq_stats_record(record, source);
+        mpixq_stats_record(&mpixq_lib.stats, record, source);
     } else if (record->kind == MPIXQ_WIRE_TRACE) {
         mpixq_trace_record(record, source);
     } else {
@@ -178,10 +178,10 @@ static int teardown(MPI_Comm comm, int key, void *value, void *extra)
     mpixq_handles_each(recall, NULL); /* no other thread is here any more */
     mpixq_graphs_close();
     mpixq_match_stop();
-    mpixq_stats_tell();
+    mpixq_stats_tell(&mpixq_lib.stats);
     mpixq_trace_tell();
     mpixq_control_close();
-    mpixq_stats_close();
+    mpixq_stats_close(mpixq_lib.stats);
     mpixq_trace_end();
     mpixq_match_close();
     mpixq_requests_close();

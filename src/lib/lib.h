@@ -12,6 +12,8 @@
 
 #include "comm/error.h"
 
+struct mpixq_stats_table;
+
 /* MPI is initialised, with this thread level. Collective over MPI_COMM_WORLD. */
 void mpixq_lib_open(int thread_level);
 /* MPI_Finalize is to be called. From now on one thread at a time is in MPI (mpi_turns.h); the
@@ -21,7 +23,8 @@ enum mpixq_phase { MPIXQ_BEFORE, MPIXQ_UP, MPIXQ_BROKEN, MPIXQ_AFTER };
 /* Only lib.c writes it. */
 struct mpixq_lib {
     atomic_int phase;
-    int thread_level; /* of MPI; constant once it is up */
+    int thread_level;                /* of MPI; constant once it is up */
+    struct mpixq_stats_table *stats; /* as it is told by ranks, in MPI_Finalize */
 };
 extern struct mpixq_lib mpixq_lib;
 static inline bool mpixq_lib_is_up(void)

@@ -17,38 +17,35 @@
 
 #define PATIENCE_S 5 /* as mpix_queue(7) says */
 
-/* On rank 0: what is known, of ranks that may be ahead of it in MPI_Finalize. */
-static struct mpixq_stats_table *table;
-
-static bool has_table(void)
+static bool has_table(struct mpixq_stats_table **table)
 {
     int size;
 
-    if (table == NULL && PMPI_Comm_size(MPI_COMM_WORLD, &size) == MPI_SUCCESS) {
-        table = mpixq_stats_table_create(size); /* freed in mpixq_stats_close */
+    if (*table == NULL && PMPI_Comm_size(MPI_COMM_WORLD, &size) == MPI_SUCCESS) {
+        *table = mpixq_stats_table_create(size); /* freed in mpixq_stats_close */
     }
-    return table != NULL;
+    return *table != NULL;
 }
 
-void mpixq_stats_record(const struct mpixq_record *record, int source)
+void mpixq_stats_record(struct mpixq_stats_table **table, const struct mpixq_record *record,
+                        int source)
 {
     struct mpixq_missed missed = record->u.missed.missed;
 
-    if (!mpixq_env.stats || mpixq_log_rank != 0 || !has_table()) {
+    if (!mpixq_env.stats || mpixq_log_rank != 0 || !has_table(table)) {
         return;
     }
     if (record->kind == MPIXQ_WIRE_STATS) {
-        mpixq_stats_table_add(table, source, &record->u.stats);
+        mpixq_stats_table_add(*table, source, &record->u.stats);
         return;
     }
     missed.reason = mpixq_match_reason_of(source, missed.reason);
     missed.reason = missed.reason != 0 ? missed.reason : MPIXQ_N_REASONS - 1;
-    mpixq_stats_table_miss(table, source, &missed);
+    mpixq_stats_table_miss(*table, source, &missed);
 }
 
-static void add_missed(const struct mpixq_missed *missed, void *arg)
+static void add_missed(const struct mpixq_missed *missed, void *table)
 {
-    (void)arg;
     mpixq_stats_table_miss(table, mpixq_log_rank, missed);
 }
 
@@ -70,7 +67,7 @@ static void go_on(struct mpixq_backoff *backoff)
 }
 
 /* Rank 0: until all have told, or nobody has for so long. */
-static void await_others(void)
+static void await_others(const struct mpixq_stats_table *table)
 {
     uint64_t since = mpixq_now_ns();
     struct mpixq_backoff backoff;
@@ -106,17 +103,17 @@ static bool tell_first(const struct mpixq_stats *own)
     return done;
 }
 
-static void print(const struct mpixq_stats *own, const char *title)
+static void print(struct mpixq_stats_table *table, const struct mpixq_stats *own, const char *title)
 {
-    mpixq_served_each_missed(add_missed, NULL);
+    mpixq_served_each_missed(add_missed, table);
     mpixq_stats_table_add(table, mpixq_log_rank, own);
     if (mpixq_log_rank == 0) {
-        await_others();
+        await_others(table);
     }
     mpixq_stats_table_print(table, title);
 }
 
-void mpixq_stats_tell(void)
+void mpixq_stats_tell(struct mpixq_stats_table **table)
 {
     struct mpixq_stats own;
 
@@ -128,18 +125,17 @@ void mpixq_stats_tell(void)
     if (mpixq_log_rank != 0 && tell_first(&own)) {
         return;
     }
-    if (!has_table()) {
+    if (!has_table(table)) {
         mpixq_warn("no memory for the table of MPIXQ_STATS");
         return;
     }
-    print(&own, mpixq_log_rank == 0 ? "" : ", as rank 0 does not take them");
+    print(*table, &own, mpixq_log_rank == 0 ? "" : ", as rank 0 does not take them");
 }
 
-void mpixq_stats_close(void)
+void mpixq_stats_close(struct mpixq_stats_table *table)
 {
     if (table != NULL && table->is_late) {
         mpixq_stats_table_print(table, ", with those that came late");
     }
     mpixq_stats_table_free(table);
-    table = NULL;
 }
