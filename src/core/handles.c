@@ -17,29 +17,21 @@
 
 typedef _Atomic(struct mpixq_request *) link;
 
-struct table {
-    uint64_t mask;
-    link *chains;
-    struct table *older; /* a reader may be in it still */
-};
+struct mpixq_requests mpixq_requests = {
+    .lock = MPIXQ_SPIN_INITIALIZER,
+    .handles = {
+        .current = &mpixq_requests.handles.smallest,
+        .smallest = {.mask = MPIXQ_SMALLEST - 1, .first = mpixq_requests.handles.smallest_first}}};
 
-enum { FIRST_SIZE = 64 };
-
-static struct {
-    _Atomic(struct table *) current;
-    _Atomic uint64_t version;
-    uint64_t n_records; /* under the caller's exclusion */
-    struct table first; /* which is there before any memory is asked for */
-    link first_chains[FIRST_SIZE];
-} handles = {.current = &handles.first,
-             .first = {.mask = FIRST_SIZE - 1, .chains = handles.first_chains}};
+/* What all here is about. */
+static struct mpixq_handles *const handles = &mpixq_requests.handles;
 
 /* Handles are short and well spread already: a cheap hash is enough. */
-static inline link *chain_of(const struct table *table, MPI_Request handle)
+static inline link *chain_of(const struct mpixq_chains *table, MPI_Request handle)
 {
     uint64_t hash = ((uint64_t)(uintptr_t)handle * UINT64_C(0x9e3779b97f4a7c15)) >> 32;
 
-    return &table->chains[hash & table->mask];
+    return &table->first[hash & table->mask];
 }
 
 static inline struct mpixq_request *follow(link *from)
@@ -55,8 +47,9 @@ static inline void lead(link *from, struct mpixq_request *to)
 struct mpixq_request *mpixq_handles_find(MPI_Request handle)
 {
     for (;;) {
-        uint64_t before = atomic_load_explicit(&handles.version, memory_order_acquire);
-        const struct table *table = atomic_load_explicit(&handles.current, memory_order_acquire);
+        uint64_t before = atomic_load_explicit(&handles->version, memory_order_acquire);
+        const struct mpixq_chains *table =
+            atomic_load_explicit(&handles->current, memory_order_acquire);
         struct mpixq_request *req = follow(chain_of(table, handle));
 
         while (req != NULL && atomic_load_explicit(&req->handle, memory_order_acquire) != handle) {
@@ -64,7 +57,7 @@ struct mpixq_request *mpixq_handles_find(MPI_Request handle)
         }
         if (req != NULL ||
             (before % 2 == 0 &&
-             atomic_load_explicit(&handles.version, memory_order_relaxed) == before)) {
+             atomic_load_explicit(&handles->version, memory_order_relaxed) == before)) {
             return req;
         }
         if (before % 2 != 0) {
@@ -75,19 +68,19 @@ struct mpixq_request *mpixq_handles_find(MPI_Request handle)
 
 static void change_begin(void)
 {
-    atomic_store_explicit(&handles.version,
-                          atomic_load_explicit(&handles.version, memory_order_relaxed) + 1,
+    atomic_store_explicit(&handles->version,
+                          atomic_load_explicit(&handles->version, memory_order_relaxed) + 1,
                           memory_order_relaxed);
 }
 
 static void change_end(void)
 {
-    atomic_store_explicit(&handles.version,
-                          atomic_load_explicit(&handles.version, memory_order_relaxed) + 1,
+    atomic_store_explicit(&handles->version,
+                          atomic_load_explicit(&handles->version, memory_order_relaxed) + 1,
                           memory_order_release);
 }
 
-static void push(const struct table *table, struct mpixq_request *req, MPI_Request handle)
+static void push(const struct mpixq_chains *table, struct mpixq_request *req, MPI_Request handle)
 {
     link *chain = chain_of(table, handle);
 
@@ -98,9 +91,9 @@ static void push(const struct table *table, struct mpixq_request *req, MPI_Reque
 /* Twice as many chains; without memory they just get longer. In a change. */
 static void grow(void)
 {
-    struct table *old = atomic_load_explicit(&handles.current, memory_order_relaxed);
+    struct mpixq_chains *old = atomic_load_explicit(&handles->current, memory_order_relaxed);
     uint64_t size = (old->mask + 1) * 2;
-    struct table *table = mpixq_alloc(sizeof *table); /* both freed in mpixq_handles_close */
+    struct mpixq_chains *table = mpixq_alloc(sizeof *table); /* both freed in mpixq_handles_close */
     link *chains = mpixq_alloc(size * sizeof *chains);
 
     if (table == NULL || chains == NULL) {
@@ -108,33 +101,34 @@ static void grow(void)
         mpixq_free(chains);
         return;
     }
-    *table = (struct table){.mask = size - 1, .chains = chains, .older = old};
+    *table = (struct mpixq_chains){.mask = size - 1, .first = chains, .older = old};
     for (uint64_t i = 0; i <= old->mask; i++) {
         struct mpixq_request *req, *next;
 
-        for (req = follow(&old->chains[i]); req != NULL; req = next) {
+        for (req = follow(&old->first[i]); req != NULL; req = next) {
             next = follow(&req->next_by_handle);
             push(table, req, atomic_load_explicit(&req->handle, memory_order_relaxed));
         }
     }
-    atomic_store_explicit(&handles.current, table, memory_order_release);
+    atomic_store_explicit(&handles->current, table, memory_order_release);
 }
 
 void mpixq_handles_add(struct mpixq_request *req, MPI_Request handle)
 {
     change_begin();
-    if (handles.n_records > atomic_load_explicit(&handles.current, memory_order_relaxed)->mask) {
+    if (handles->n_records > atomic_load_explicit(&handles->current, memory_order_relaxed)->mask) {
         grow();
     }
     atomic_store_explicit(&req->handle, handle, memory_order_release);
-    push(atomic_load_explicit(&handles.current, memory_order_relaxed), req, handle);
-    handles.n_records++;
+    push(atomic_load_explicit(&handles->current, memory_order_relaxed), req, handle);
+    handles->n_records++;
     change_end();
 }
 
 void mpixq_handles_remove(struct mpixq_request *req)
 {
-    const struct table *table = atomic_load_explicit(&handles.current, memory_order_relaxed);
+    const struct mpixq_chains *table =
+        atomic_load_explicit(&handles->current, memory_order_relaxed);
     link *from = chain_of(table, atomic_load_explicit(&req->handle, memory_order_relaxed));
 
     while (follow(from) != req) {
@@ -143,18 +137,19 @@ void mpixq_handles_remove(struct mpixq_request *req)
     change_begin();
     atomic_store_explicit(&req->handle, MPI_REQUEST_NULL, memory_order_release);
     lead(from, follow(&req->next_by_handle));
-    handles.n_records--;
+    handles->n_records--;
     change_end();
 }
 
 void mpixq_handles_each(void (*visit)(struct mpixq_request *req, void *arg), void *arg)
 {
-    const struct table *table = atomic_load_explicit(&handles.current, memory_order_relaxed);
+    const struct mpixq_chains *table =
+        atomic_load_explicit(&handles->current, memory_order_relaxed);
 
     for (uint64_t i = 0; i <= table->mask; i++) {
         struct mpixq_request *req, *next;
 
-        for (req = follow(&table->chains[i]); req != NULL; req = next) {
+        for (req = follow(&table->first[i]); req != NULL; req = next) {
             next = follow(&req->next_by_handle);
             visit(req, arg);
         }
@@ -163,15 +158,15 @@ void mpixq_handles_each(void (*visit)(struct mpixq_request *req, void *arg), voi
 
 void mpixq_handles_close(void)
 {
-    struct table *table = atomic_exchange(&handles.current, &handles.first), *older;
+    struct mpixq_chains *table = atomic_exchange(&handles->current, &handles->smallest), *older;
 
-    for (; table != &handles.first; table = older) {
+    for (; table != &handles->smallest; table = older) {
         older = table->older;
-        mpixq_free(table->chains);
+        mpixq_free(table->first);
         mpixq_free(table);
     }
-    for (int i = 0; i < FIRST_SIZE; i++) {
-        lead(&handles.first_chains[i], NULL);
+    for (uint64_t i = 0; i <= handles->smallest.mask; i++) {
+        lead(&handles->smallest_first[i], NULL);
     }
-    handles.n_records = 0;
+    handles->n_records = 0;
 }

@@ -17,8 +17,6 @@
 #include "util/log.h"
 #include "util/noted.h"
 
-struct mpixq_requests mpixq_requests = {.lock = MPIXQ_SPIN_INITIALIZER};
-
 #define NEVER (-1)
 static const signed char next_state[MPIXQ_N_STATES][MPIXQ_N_EVENTS] = {
     [MPIXQ_UNMATCHED] = {[MPIXQ_MATCH_BEGIN] = MPIXQ_MATCHING,

@@ -160,6 +160,20 @@ void mpixq_requests_close(void); /* in MPI_Finalize: destroy every record that i
 bool mpixq_request_step(struct mpixq_request *req, enum mpixq_event event);
 const char *mpixq_request_state_name(enum mpixq_state state);
 
+/* The table of records by handle (handles.h). */
+enum { MPIXQ_SMALLEST = 64 }; /* a power of 2 */
+struct mpixq_handles {
+    _Atomic(struct mpixq_chains *) current;
+    _Atomic uint64_t version;
+    uint64_t n_records;
+    struct mpixq_chains {
+        uint64_t mask;
+        _Atomic(struct mpixq_request *) *first; /* of each chain */
+        struct mpixq_chains *older;             /* a reader may be in it still */
+    } smallest;                                 /* which is there before any memory is asked for */
+    _Atomic(struct mpixq_request *) smallest_first[MPIXQ_SMALLEST];
+};
+
 struct mpixq_requests {
     /* Number of records that are not UNMATCHED and not released, plus requests of Imatch: while it
      * is 0, the interposed Start, Wait and Test functions pass calls on at once; else those whose
@@ -167,15 +181,16 @@ struct mpixq_requests {
     atomic_long active;
     /* Number of records of buffered sends, whose handles alone change when they are started. */
     atomic_long buffered;
-    /* The rest is for request.c alone. The lock guards changes of the table of handles, and the
-     * spare records. A leaf: no other lock is taken under it. */
+    /* The rest is for request.c and handles.c alone. The lock guards changes of the table of
+     * handles, and the spare records. A leaf: no other lock is taken under it. */
     struct mpixq_spin lock;
     /* Freed records, linked by next_member: a program that makes and frees requests does not
      * allocate each time, and a thread that walks through the table never meets anything but a
      * record. */
     struct mpixq_request *spare;
+    struct mpixq_handles handles;
 };
-extern struct mpixq_requests mpixq_requests;
+extern struct mpixq_requests mpixq_requests __attribute__((visibility("hidden"))); /* at once */
 
 /* The communicator whose error handler speaks for the request; MPI_COMM_NULL if it was freed. */
 MPI_Comm mpixq_request_comm(const struct mpixq_request *req);
