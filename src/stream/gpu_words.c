@@ -4,10 +4,10 @@
 
 #include <utlist.h>
 
+#include "gpu_kept.h"
 #include "gpu_life.h"
 #include "gpu_pinned.h"
 #include "util/alloc.h"
-#include "util/lock.h"
 #include "util/log.h"
 
 enum {
@@ -27,22 +27,14 @@ struct mpixq_gpu_block {
     struct mpixq_gpu_block *next;
 };
 
-struct loaded {
+struct mpixq_gpu_loaded {
     const struct mpixq_gpu *gpu;
     void *place;
     uint64_t life;
     struct mpixq_gpu_kernels kernels;
     void *compiled; /* what they were loaded from, if not from what is built in */
-    struct loaded *next;
+    struct mpixq_gpu_loaded *next;
 };
-
-/* The lock guards all of these, and is held while a GPU's library is called: nobody whom a GPU may
- * wait for takes it. */
-static struct {
-    struct mpixq_lock lock;
-    struct mpixq_gpu_block *blocks;
-    struct loaded *loaded;
-} made = {.lock = MPIXQ_LOCK_INITIALIZER(MPIXQ_RANK_GPU_WORDS)};
 
 /* Where the words of a block are: as many as have memory. False: none has. */
 static bool lay_out(struct mpixq_gpu_block *block)
@@ -89,7 +81,7 @@ static struct mpixq_gpu_block *block_new(const struct mpixq_gpu *gpu, void *plac
         block_free(block);
         return NULL;
     }
-    LL_PREPEND(made.blocks, block);
+    LL_PREPEND(mpixq_gpu_kept.words.blocks, block);
     return block;
 }
 
@@ -99,7 +91,7 @@ static struct mpixq_gpu_block *block_again(const struct mpixq_gpu *gpu, const vo
 {
     struct mpixq_gpu_block *block;
 
-    LL_FOREACH(made.blocks, block)
+    LL_FOREACH(mpixq_gpu_kept.words.blocks, block)
     {
         if (block->memory.gpu == gpu && block->place == place && block->life != life &&
             block->n_taken == 0) {
@@ -115,7 +107,7 @@ static struct mpixq_gpu_block *block_again(const struct mpixq_gpu *gpu, const vo
     if (mpixq_pinned_renew(&block->memory) == 0 && lay_out(block)) {
         return block;
     }
-    LL_DELETE(made.blocks, block);
+    LL_DELETE(mpixq_gpu_kept.words.blocks, block);
     block_free(block);
     return NULL;
 }
@@ -125,7 +117,7 @@ static struct mpixq_gpu_block *block_with_room(const struct mpixq_gpu *gpu, cons
 {
     struct mpixq_gpu_block *block;
 
-    LL_FOREACH(made.blocks, block)
+    LL_FOREACH(mpixq_gpu_kept.words.blocks, block)
     {
         if (block->memory.gpu == gpu && block->place == place && block->life == life &&
             block->n_taken + block->n_kept < block->n) {
@@ -156,27 +148,27 @@ struct mpixq_gpu_words *mpixq_gpu_words_take(const struct mpixq_gpu *gpu, void *
     struct mpixq_gpu_words *words = NULL;
     struct mpixq_gpu_block *block;
 
-    mpixq_lock_acquire(&made.lock);
+    mpixq_lock_acquire(&mpixq_gpu_kept.words.lock);
     block = block_with_room(gpu, place, life);
     block = block != NULL ? block : block_again(gpu, place, life);
     block = block != NULL ? block : block_new(gpu, place, life);
     if (block != NULL) {
         words = take_of(block);
     }
-    mpixq_lock_release(&made.lock);
+    mpixq_lock_release(&mpixq_gpu_kept.words.lock);
     return words;
 }
 
 void mpixq_gpu_words_give_back(struct mpixq_gpu_words *words)
 {
-    mpixq_lock_acquire(&made.lock);
+    mpixq_lock_acquire(&mpixq_gpu_kept.words.lock);
     words->block->n_taken--;
     if (words->in_graph) {
         words->block->n_kept++;
     } else {
         words->is_taken = false;
     }
-    mpixq_lock_release(&made.lock);
+    mpixq_lock_release(&mpixq_gpu_kept.words.lock);
 }
 
 /* False: *why_p is why not. */
@@ -262,11 +254,11 @@ static struct mpixq_gpu_kernels load(const struct mpixq_gpu *gpu, void **compile
     return kernels;
 }
 
-static struct loaded *find_loaded(const struct mpixq_gpu *gpu, const void *place)
+static struct mpixq_gpu_loaded *find_loaded(const struct mpixq_gpu *gpu, const void *place)
 {
-    struct loaded *loaded;
+    struct mpixq_gpu_loaded *loaded;
 
-    LL_FOREACH(made.loaded, loaded)
+    LL_FOREACH(mpixq_gpu_kept.words.loaded, loaded)
     {
         if (loaded->gpu == gpu && loaded->place == place) {
             break;
@@ -278,15 +270,15 @@ static struct loaded *find_loaded(const struct mpixq_gpu *gpu, const void *place
 struct mpixq_gpu_kernels mpixq_gpu_kernels(const struct mpixq_gpu *gpu, void *place, uint64_t life)
 {
     struct mpixq_gpu_kernels kernels = {.why = "there is no memory"};
-    struct loaded *loaded;
+    struct mpixq_gpu_loaded *loaded;
 
-    mpixq_lock_acquire(&made.lock);
+    mpixq_lock_acquire(&mpixq_gpu_kept.words.lock);
     loaded = find_loaded(gpu, place);
     if (loaded == NULL) {
         loaded = mpixq_alloc(sizeof *loaded); /* freed in close */
         if (loaded != NULL) {
-            *loaded = (struct loaded){.gpu = gpu, .place = place};
-            LL_PREPEND(made.loaded, loaded);
+            *loaded = (struct mpixq_gpu_loaded){.gpu = gpu, .place = place};
+            LL_PREPEND(mpixq_gpu_kept.words.loaded, loaded);
         }
     }
     if (loaded != NULL && (loaded->kernels.why == NULL || loaded->life != life)) {
@@ -296,21 +288,21 @@ struct mpixq_gpu_kernels mpixq_gpu_kernels(const struct mpixq_gpu *gpu, void *pl
     if (loaded != NULL) {
         kernels = loaded->kernels;
     }
-    mpixq_lock_release(&made.lock);
+    mpixq_lock_release(&mpixq_gpu_kept.words.lock);
     return kernels;
 }
 
 void mpixq_gpu_words_close(void)
 {
     struct mpixq_gpu_block *block;
-    struct loaded *loaded;
+    struct mpixq_gpu_loaded *loaded;
 
-    while ((block = made.blocks) != NULL) {
-        LL_DELETE(made.blocks, block);
+    while ((block = mpixq_gpu_kept.words.blocks) != NULL) {
+        LL_DELETE(mpixq_gpu_kept.words.blocks, block);
         block_free(block);
     }
-    while ((loaded = made.loaded) != NULL) {
-        LL_DELETE(made.loaded, loaded);
+    while ((loaded = mpixq_gpu_kept.words.loaded) != NULL) {
+        LL_DELETE(mpixq_gpu_kept.words.loaded, loaded);
         mpixq_free(loaded->compiled);
         mpixq_free(loaded);
     }

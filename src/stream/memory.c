@@ -8,22 +8,15 @@
 
 #include "comm/error.h"
 #include "gpu.h"
+#include "gpu_kept.h"
 #include "gpu_life.h"
 #include "gpu_share.h"
 #include "gpu_words.h"
 #include "util/alloc.h"
 #include "util/env.h"
-#include "util/lock.h"
 #include "util/log.h"
 
 enum { SMALLEST = 4096 };
-
-/* Given back and kept, since to free it may mean to wait for a GPU that waits for us. */
-static struct {
-    struct mpixq_lock lock;
-    struct mpixq_staging *first;
-    struct mpixq_made *made; /* to be freed, once no wait is pending */
-} spare = {.lock = MPIXQ_LOCK_INITIALIZER(MPIXQ_RANK_STAGING)};
 
 unsigned mpixq_memory_kinds(void)
 {
@@ -226,15 +219,15 @@ static struct mpixq_staging *spare_of(const struct mpixq_gpu *gpu, const void *p
 {
     struct mpixq_staging *staging;
 
-    mpixq_lock_acquire(&spare.lock);
-    LL_FOREACH(spare.first, staging)
+    mpixq_lock_acquire(&mpixq_gpu_kept.memory.lock);
+    LL_FOREACH(mpixq_gpu_kept.memory.first, staging)
     {
         if (staging->memory.gpu == gpu && staging->place == place && staging->room == room) {
-            LL_DELETE(spare.first, staging);
+            LL_DELETE(mpixq_gpu_kept.memory.first, staging);
             break;
         }
     }
-    mpixq_lock_release(&spare.lock);
+    mpixq_lock_release(&mpixq_gpu_kept.memory.lock);
     return staging;
 }
 
@@ -303,9 +296,9 @@ struct mpixq_staging *mpixq_staging_take(const char *kind, void *place, uint64_t
 void mpixq_staging_give_back(struct mpixq_staging *staging)
 {
     if (staging != NULL) {
-        mpixq_lock_acquire(&spare.lock);
-        LL_PREPEND(spare.first, staging);
-        mpixq_lock_release(&spare.lock);
+        mpixq_lock_acquire(&mpixq_gpu_kept.memory.lock);
+        LL_PREPEND(mpixq_gpu_kept.memory.first, staging);
+        mpixq_lock_release(&mpixq_gpu_kept.memory.lock);
     }
 }
 
@@ -373,10 +366,10 @@ static void free_kept(void)
 {
     struct mpixq_made *block, *next, *all;
 
-    mpixq_lock_acquire(&spare.lock);
-    all = spare.made;
-    spare.made = NULL;
-    mpixq_lock_release(&spare.lock);
+    mpixq_lock_acquire(&mpixq_gpu_kept.memory.lock);
+    all = mpixq_gpu_kept.memory.made;
+    mpixq_gpu_kept.memory.made = NULL;
+    mpixq_lock_release(&mpixq_gpu_kept.memory.lock);
     LL_FOREACH_SAFE(all, block, next)
     {
         free_block(block);
@@ -390,9 +383,9 @@ static void keep(const struct mpixq_made *block)
 
     if (copy != NULL) { /* else it is lost, which does less harm than to wait */
         *copy = *block;
-        mpixq_lock_acquire(&spare.lock);
-        LL_PREPEND(spare.made, copy);
-        mpixq_lock_release(&spare.lock);
+        mpixq_lock_acquire(&mpixq_gpu_kept.memory.lock);
+        LL_PREPEND(mpixq_gpu_kept.memory.made, copy);
+        mpixq_lock_release(&mpixq_gpu_kept.memory.lock);
     }
 }
 
@@ -483,13 +476,13 @@ void mpixq_memory_close(void)
     struct mpixq_staging *staging;
     struct mpixq_made *made;
 
-    while ((staging = spare.first) != NULL) {
-        LL_DELETE(spare.first, staging);
+    while ((staging = mpixq_gpu_kept.memory.first) != NULL) {
+        LL_DELETE(mpixq_gpu_kept.memory.first, staging);
         mpixq_pinned_give_up(&staging->memory, mpixq_gpu_life_is_over(staging->life));
         mpixq_free(staging);
     }
-    while ((made = spare.made) != NULL) { /* the memory goes with the process */
-        LL_DELETE(spare.made, made);
+    while ((made = mpixq_gpu_kept.memory.made) != NULL) { /* the memory goes with the process */
+        LL_DELETE(mpixq_gpu_kept.memory.made, made);
         mpixq_free(made);
     }
 }
