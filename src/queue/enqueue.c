@@ -64,6 +64,9 @@ mpixq_enqueue_check_first(struct mpixq_queue *queue, const struct mpixq_request 
     enum mpixq_error error = mpixq_queue_type_admits(queue, req);
     const void *place;
 
+    if (mpixq_queue_type_is_late(queue, req)) {
+        mpixq_queues_say_late(queue, req);
+    }
     if (error != MPIXQ_E_NONE) {
         return error;
     }

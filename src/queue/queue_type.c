@@ -10,7 +10,6 @@
 #include "core/served.h"
 #include "queues.h"
 #include "util/env.h"
-#include "util/log.h"
 
 static const struct type {
     const char *name, *constant;
@@ -60,19 +59,6 @@ int mpixq_queue_type_unusable(void)
     return mpixq_error_cause(MPIXQ_E_CXI, NULL, text);
 }
 
-/* A preference that comes too late to be followed. */
-static void say_once(const struct mpixq_queue *queue, const struct mpixq_request *req)
-{
-    static atomic_bool said;
-
-    if (!atomic_exchange(&said, true)) {
-        mpixq_warn(
-            "queue %llu is of type MPIX_QUEUE_FALLBACK, and starts pairs of channel %s: they "
-            "were matched before; MPIXQ_CHANNELS or MPIX_Matchall_info choose channels",
-            (unsigned long long)queue->number, req->pair.channel->name);
-    }
-}
-
 /* By which its data goes, as bits: that of a collective is that of its parts. */
 static uint32_t channels_of(const struct mpixq_pair *pair)
 {
@@ -88,13 +74,14 @@ static uint32_t channels_of(const struct mpixq_pair *pair)
 enum mpixq_error mpixq_queue_type_admits(const struct mpixq_queue *queue,
                                          const struct mpixq_request *req)
 {
-    uint32_t channel = channels_of(&req->pair);
+    return (types[queue->type].excludes & channels_of(&req->pair)) == 0 ? MPIXQ_E_NONE
+                                                                        : MPIXQ_E_QUEUE_TYPE;
+}
 
-    if (queue->type == MPIXQ_QUEUE_FALLBACK &&
-        (channel & (1u << MPIXQ_CHANNEL_CXI | 1u << MPIXQ_CHANNEL_IPC)) != 0) {
-        say_once(queue, req);
-    }
-    return (types[queue->type].excludes & channel) == 0 ? MPIXQ_E_NONE : MPIXQ_E_QUEUE_TYPE;
+bool mpixq_queue_type_is_late(const struct mpixq_queue *queue, const struct mpixq_request *req)
+{
+    return queue->type == MPIXQ_QUEUE_FALLBACK &&
+           (channels_of(&req->pair) & (1u << MPIXQ_CHANNEL_CXI | 1u << MPIXQ_CHANNEL_IPC)) != 0;
 }
 
 void mpixq_queue_type_explain(const struct mpixq_queue *queue, const struct mpixq_request *req,

@@ -31,8 +31,19 @@ static struct {
     struct mpixq_lock lock;
     struct mpixq_queue *all;
     uint64_t n;                   /* ever made */
-    _Atomic uint64_t last_number; /* of one that a program has made; without the lock */
+    _Atomic uint64_t last_number; /* of a life of one; without the lock */
+    atomic_bool said_late;        /* likewise: the warning of mpixq_queues_say_late */
 } queues = {.lock = MPIXQ_LOCK_INITIALIZER(MPIXQ_RANK_QUEUES)};
+
+void mpixq_queues_say_late(const struct mpixq_queue *queue, const struct mpixq_request *req)
+{
+    if (!atomic_exchange(&queues.said_late, true)) {
+        mpixq_warn(
+            "queue %llu is of type MPIX_QUEUE_FALLBACK, and starts pairs of channel %s: they "
+            "were matched before; MPIXQ_CHANNELS or MPIX_Matchall_info choose channels",
+            (unsigned long long)queue->number, req->pair.channel->name);
+    }
+}
 
 bool mpixq_queue_is_live(const struct mpixq_queue *queue)
 {

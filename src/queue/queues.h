@@ -37,6 +37,9 @@ const char *mpixq_queue_type_name(MPIXQ_Queue_type type);
 /* May the queue start a matched request? If not, what is to be said of it. */
 enum mpixq_error mpixq_queue_type_admits(const struct mpixq_queue *queue,
                                          const struct mpixq_request *req);
+/* Is it a preference that comes too late to be followed? Then that is said, once in a process. */
+bool mpixq_queue_type_is_late(const struct mpixq_queue *queue, const struct mpixq_request *req);
+void mpixq_queues_say_late(const struct mpixq_queue *queue, const struct mpixq_request *req);
 void mpixq_queue_type_explain(const struct mpixq_queue *queue, const struct mpixq_request *req,
                               struct mpixq_channel_choice *choice_p);
 /* What it is made on. */
