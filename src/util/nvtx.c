@@ -9,15 +9,13 @@
 
 #include "ranges.h"
 
-static nvtxDomainHandle_t domain; /* constant after open */
-
-static bool open_nvtx(void)
+static bool open_nvtx(struct mpixq_range_calls *calls_p)
 {
-    domain = nvtxDomainCreateA("mpix_queue");
-    return domain != NULL; /* NULL: there is no profiler, or it knows no domains */
+    calls_p->domain = nvtxDomainCreateA("mpix_queue");
+    return calls_p->domain != NULL; /* NULL: there is no profiler, or it knows no domains */
 }
 
-static void push(const char *name, int n)
+static void push(const struct mpixq_range_calls *calls, const char *name, int n)
 {
     nvtxEventAttributes_t event = {.version = NVTX_VERSION,
                                    .size = NVTX_EVENT_ATTRIB_STRUCT_SIZE,
@@ -26,12 +24,12 @@ static void push(const char *name, int n)
                                    .messageType = NVTX_MESSAGE_TYPE_ASCII,
                                    .message.ascii = name};
 
-    (void)nvtxDomainRangePushEx(domain, &event);
+    (void)nvtxDomainRangePushEx(calls->domain, &event);
 }
 
-static void pop(void)
+static void pop(const struct mpixq_range_calls *calls)
 {
-    (void)nvtxDomainRangePop(domain);
+    (void)nvtxDomainRangePop(calls->domain);
 }
 
 const struct mpixq_range_taker mpixq_nvtx = {.open = open_nvtx, .push = push, .pop = pop};

@@ -9,8 +9,8 @@ struct mpixq_ranges mpixq_ranges;
 void mpixq_ranges_open(void)
 {
     for (size_t i = 0; i < MPIXQ_RANGE_TAKERS; i++) {
-        if (all[i]->open()) {
-            mpixq_ranges.takers[mpixq_ranges.n++] = all[i];
+        if (all[i]->open(&mpixq_ranges.takers[mpixq_ranges.n].calls)) {
+            mpixq_ranges.takers[mpixq_ranges.n++].taker = all[i];
         }
     }
 }
@@ -18,13 +18,13 @@ void mpixq_ranges_open(void)
 void mpixq_range_push_slow(const char *name, int n)
 {
     for (size_t i = 0; i < mpixq_ranges.n; i++) {
-        mpixq_ranges.takers[i]->push(name, n);
+        mpixq_ranges.takers[i].taker->push(&mpixq_ranges.takers[i].calls, name, n);
     }
 }
 
 void mpixq_range_pop_slow(void)
 {
     for (size_t i = mpixq_ranges.n; i-- > 0;) {
-        mpixq_ranges.takers[i]->pop();
+        mpixq_ranges.takers[i].taker->pop(&mpixq_ranges.takers[i].calls);
     }
 }

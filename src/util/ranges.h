@@ -12,12 +12,19 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+/* What a kind of profiler is called by, once it is found. */
+struct mpixq_range_calls {
+    void *domain;                     /* of NVTX */
+    int (*push)(const char *message); /* of rocTX, as roctx.h has them */
+    int (*pop)(void);
+};
+
 /* A kind of profiler. */
 struct mpixq_range_taker {
     /* Is there one in this process? Once, in MPI_Init; the others only if there is. */
-    bool (*open)(void);
-    void (*push)(const char *name, int n);
-    void (*pop)(void);
+    bool (*open)(struct mpixq_range_calls *calls_p);
+    void (*push)(const struct mpixq_range_calls *calls, const char *name, int n);
+    void (*pop)(const struct mpixq_range_calls *calls);
 };
 extern const struct mpixq_range_taker mpixq_nvtx, mpixq_roctx;
 
@@ -26,7 +33,10 @@ extern const struct mpixq_range_taker mpixq_nvtx, mpixq_roctx;
 enum { MPIXQ_RANGE_TAKERS = 2 };
 struct mpixq_ranges {
     size_t n;
-    const struct mpixq_range_taker *takers[MPIXQ_RANGE_TAKERS];
+    struct {
+        const struct mpixq_range_taker *taker;
+        struct mpixq_range_calls calls;
+    } takers[MPIXQ_RANGE_TAKERS];
 };
 extern struct mpixq_ranges mpixq_ranges __attribute__((visibility("hidden"))); /* read at once */
 

@@ -9,12 +9,6 @@
 
 #include "ranges.h"
 
-/* As roctx.h has them. */
-static struct {
-    int (*push)(const char *message);
-    int (*pop)(void);
-} roctx;
-
 /* Where all libraries see it, or where only who loaded it does. */
 static bool find(const char *name, void *function_p)
 {
@@ -30,20 +24,20 @@ static bool find(const char *name, void *function_p)
     return found != NULL;
 }
 
-static bool open_roctx(void)
+static bool open_roctx(struct mpixq_range_calls *calls_p)
 {
-    return find("roctxRangePushA", &roctx.push) && find("roctxRangePop", &roctx.pop);
+    return find("roctxRangePushA", &calls_p->push) && find("roctxRangePop", &calls_p->pop);
 }
 
-static void push(const char *name, int n)
+static void push(const struct mpixq_range_calls *calls, const char *name, int n)
 {
     (void)n;
-    (void)roctx.push(name);
+    (void)calls->push(name);
 }
 
-static void pop(void)
+static void pop(const struct mpixq_range_calls *calls)
 {
-    (void)roctx.pop();
+    (void)calls->pop();
 }
 
 const struct mpixq_range_taker mpixq_roctx = {.open = open_roctx, .push = push, .pop = pop};
