@@ -276,8 +276,8 @@ void mpixq_lib_open(int level)
     mpixq_failure_listen(&failure_listener);
     mpixq_graphs_set_looker(mpixq_rma_look);
     mpixq_streams_ask(mpixq_graphs_any_wait);
-    mpixq_match_add_look(mpixq_watchdog_check);
-    mpixq_match_add_look(mpixq_liveness_check);
+    mpixq_match_add_look(mpixq_watchdog_check, &mpixq_lib.watchdog);
+    mpixq_match_add_look(mpixq_liveness_check, &mpixq_lib.liveness_ns);
     rc = PMPI_Comm_rank(MPI_COMM_WORLD, &mpixq_log_rank);
     rc = rc ? rc : mpixq_node_open();
     rc = rc ? rc : mpixq_comm_open();

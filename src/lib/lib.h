@@ -11,6 +11,7 @@
 #include <stdbool.h>
 
 #include "comm/error.h"
+#include "report/watchdog.h"
 
 struct mpixq_stats_table;
 
@@ -23,8 +24,12 @@ enum mpixq_phase { MPIXQ_BEFORE, MPIXQ_UP, MPIXQ_BROKEN, MPIXQ_AFTER };
 /* Only lib.c writes it. */
 struct mpixq_lib {
     atomic_int phase;
-    int thread_level;                /* of MPI; constant once it is up */
-    struct mpixq_stats_table *stats; /* as it is told by ranks, in MPI_Finalize */
+    int thread_level; /* of MPI; constant once it is up */
+    /* Under the matching lock: of who looks at what is pending; and what ranks tell in
+     * MPI_Finalize. */
+    struct mpixq_watchdog watchdog;
+    uint64_t liveness_ns;
+    struct mpixq_stats_table *stats;
 };
 extern struct mpixq_lib mpixq_lib;
 static inline bool mpixq_lib_is_up(void)

@@ -435,10 +435,11 @@ void mpixq_match_record(const struct mpixq_record *record, int source)
 
 /* Progress. */
 
-void mpixq_match_add_look(mpixq_match_look *look)
+void mpixq_match_add_look(mpixq_match_look *look, void *state)
 {
     assert(mpixq_matching.n_looks < MPIXQ_MATCH_LOOKS);
-    mpixq_matching.looks[mpixq_matching.n_looks++].look = look;
+    mpixq_matching.looks[mpixq_matching.n_looks].look = look;
+    mpixq_matching.looks[mpixq_matching.n_looks++].state = state;
 }
 
 void mpixq_match_kick(void)
@@ -446,7 +447,7 @@ void mpixq_match_kick(void)
     if (mpixq_lock_try(&mpixq_matching.lock)) {
         mpixq_control_progress();
         for (int i = 0; i < mpixq_matching.n_looks; i++) {
-            mpixq_matching.looks[i].look(&mpixq_matching.looks[i].next_ns);
+            mpixq_matching.looks[i].look(mpixq_matching.looks[i].state);
         }
         mpixq_match_retire();
         mpixq_match_leave();

@@ -104,10 +104,9 @@ void mpixq_match_advance(void);
 /* Progress in any case: also drives MPI itself. Then those look who were added, under the matching
  * lock: at what has waited for long, say. */
 void mpixq_match_kick(void);
-/* *next_ns, 0 at first, is kept for it: by mpixq_now_ns, when to look again. */
-typedef void mpixq_match_look(uint64_t *next_ns);
-/* Before any request is matched. */
-void mpixq_match_add_look(mpixq_match_look *look);
+typedef void mpixq_match_look(void *state);
+/* Before any request is matched. The state is the caller's, and what the function is given. */
+void mpixq_match_add_look(mpixq_match_look *look, void *state);
 /* Open what pairs need that are being matched. Threads that may call a GPU's library, with no lock:
  * it may block until GPUs go on. False: there was nothing. The second one in calls of MPI, of which
  * some wait for a match; from others, that leaves it to the opener, if there is one. */

@@ -27,7 +27,7 @@ struct mpixq_matching {
     int n_looks;                     /* constant once requests are matched, as are the functions */
     struct {
         mpixq_match_look *look;
-        uint64_t next_ns;
+        void *state;
     } looks[MPIXQ_MATCH_LOOKS];
     struct mpixq_pair *ids; /* every end that a peer may name */
     uint64_t last_id;

@@ -127,9 +127,9 @@ static void visit(struct mpixq_request *req, void *arg)
     }
 }
 
-void mpixq_liveness_check(uint64_t *next_ns)
+void mpixq_liveness_check(void *state)
 {
-    uint64_t now, spent;
+    uint64_t *next_ns = state, now, spent;
 
     if (mpixq_env.liveness_s == 0) {
         return;

@@ -13,9 +13,8 @@
 #ifndef MPIXQ_LIVENESS_H
 #define MPIXQ_LIVENESS_H
 
-#include <stdint.h>
-
-/* Look, if it is time to. Under the matching lock, after control messages were exchanged. */
-void mpixq_liveness_check(uint64_t *next_ns);
+/* Look, if it is time to, which is kept in a uint64_t, 0 at first. Under the matching lock, after
+ * control messages were exchanged. */
+void mpixq_liveness_check(void *next_ns);
 
 #endif

@@ -38,6 +38,7 @@ struct place {
 };
 
 struct look {
+    uint64_t number;
     uint64_t now, before; /* that of some looks ago: mpixq_looks_note */
     int n_places;
     struct place places[MAX_PLACES];
@@ -45,12 +46,6 @@ struct look {
     struct mpixq_queue *behind; /* with starts that are not reached, by next_behind */
     int n_lines, n_left_out;
 };
-
-static struct {
-    uint64_t number; /* of looks */
-    struct mpixq_looks last;
-    struct mpixq_age answers_age;
-} looks;
 
 /* The same of a match. While it waits no stream may be blocked, but that it lasts is a sign of two
  * ends that wait for each other. */
@@ -107,8 +102,8 @@ static void note_match(struct look *look, struct mpixq_request *req)
 {
     struct mpixq_match_op *op = req->op;
 
-    if (op->look != looks.number) {
-        op->look = looks.number;
+    if (op->look != look->number) {
+        op->look = look->number;
         op->first = req;
         LL_PREPEND2(look->ops, op, next_watched);
         mpixq_age_note(&op->age, (uint64_t)atomic_load(&op->remaining), look->now);
@@ -152,26 +147,25 @@ static void report_matches(struct look *look)
 }
 
 /* A match may also wait for room in the messages to a peer who does not take them. */
-static void look_at_answers(struct look *look)
+static void look_at_answers(struct look *look, struct mpixq_age *age)
 {
     int peer = mpixq_control_unanswered();
     char text[2 * ROOM];
 
     if (peer < 0) {
-        looks.answers_age.since_ns = 0;
+        age->since_ns = 0;
         return;
     }
-    mpixq_age_note(&looks.answers_age, mpixq_control_sent(), look->now);
-    if (is_old(look, looks.answers_age.since_ns) &&
-        is_due(look, &looks.answers_age, looks.answers_age.since_ns)) {
+    mpixq_age_note(age, mpixq_control_sent(), look->now);
+    if (is_old(look, age->since_ns) && is_due(look, age, age->since_ns)) {
         (void)snprintf(text, sizeof text,
                        "the answer to a match of rank %d of MPI_COMM_WORLD has waited %.1f s: the "
                        "peer takes no messages, since it runs below MPI_THREAD_MULTIPLE and is "
                        "blocked outside of this library, MPI_Wait and MPI_Test",
-                       peer, seconds(look, looks.answers_age.since_ns));
+                       peer, seconds(look, age->since_ns));
         mpixq_age_tell(text, "");
     }
-    if (mpixq_watchdog_ends() && is_old(look, looks.answers_age.since_ns)) {
+    if (mpixq_watchdog_ends() && is_old(look, age->since_ns)) {
         mpixq_control_excuse_answers();
     }
 }
@@ -307,8 +301,8 @@ static void note_start(struct look *look, struct mpixq_request *req)
 static void note_behind(struct look *look, struct mpixq_queue *queue, struct mpixq_request *req,
                         const struct place *place)
 {
-    if (queue->behind_look != looks.number) {
-        queue->behind_look = looks.number;
+    if (queue->behind_look != look->number) {
+        queue->behind_look = look->number;
         queue->behind = 0;
         queue->first_behind = req;
         mpixq_age_note(&queue->behind_age, place->blocker->waited_ns, place->blocker->waited_ns);
@@ -436,12 +430,12 @@ static void visit(struct mpixq_request *req, void *arg)
     }
 }
 
-static void look_now(uint64_t now)
+static void look_now(struct mpixq_watchdog *watchdog, uint64_t now)
 {
-    struct look look = {.now = now, .before = mpixq_looks_note(&looks.last, now)};
+    struct look look = {
+        .number = ++watchdog->number, .now = now, .before = mpixq_looks_note(&watchdog->last, now)};
     char text[32];
 
-    looks.number++;
     mpixq_match_each(visit, &look);
     if (look.n_places > 0 && mpixq_watchdog_is_on()) {
         mpixq_match_each(visit_other, &look);
@@ -449,7 +443,7 @@ static void look_now(uint64_t now)
         end_waits(&look);
     }
     report_matches(&look);
-    look_at_answers(&look);
+    look_at_answers(&look, &watchdog->answers_age);
     mpixq_control_progress(); /* this thread may not come by again soon */
     if (look.n_left_out > 0) {
         (void)snprintf(text, sizeof text, "and %d more", look.n_left_out);
@@ -457,8 +451,9 @@ static void look_now(uint64_t now)
     }
 }
 
-void mpixq_watchdog_check(uint64_t *next_ns)
+void mpixq_watchdog_check(void *state)
 {
+    struct mpixq_watchdog *watchdog = state;
     uint64_t now;
 
     mpixq_dump_check();
@@ -466,8 +461,8 @@ void mpixq_watchdog_check(uint64_t *next_ns)
         return;
     }
     now = mpixq_now_ns();
-    if (now >= *next_ns) {
-        *next_ns = now + match_limit_ns() / LOOKS;
-        look_now(now);
+    if (now >= watchdog->next_ns) {
+        watchdog->next_ns = now + match_limit_ns() / LOOKS;
+        look_now(watchdog, now);
     }
 }

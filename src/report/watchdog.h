@@ -25,8 +25,15 @@
 struct mpixq_queue;
 struct mpixq_request;
 
+/* What it has seen so far; all 0 at first. Under the matching lock. */
+struct mpixq_watchdog {
+    uint64_t number;  /* of looks */
+    uint64_t next_ns; /* when to look again */
+    struct mpixq_looks last;
+    struct mpixq_age answers_age;
+};
 /* Look, if it is time to. Under the matching lock, after control messages were exchanged. */
-void mpixq_watchdog_check(uint64_t *next_ns);
+void mpixq_watchdog_check(void *watchdog); /* a struct mpixq_watchdog */
 /* How long the progress thread may sleep when it has nothing else to do; -1: until it is woken. */
 long mpixq_watchdog_sleep_ms(void);
 
