@@ -9,7 +9,7 @@
 # structure counts once. limits.bash says what the numbers are.
 # shellcheck source=limits.bash
 . "$top_srcdir/tests/limits.bash"
-declare -A most=([api]=0 [comm]=5 [core]=8 [cxi]=3 [fallback]=1 [host]=1 [ipc]=3 [lib]=1
+declare -A most=([api]=0 [comm]=4 [core]=8 [cxi]=3 [fallback]=1 [host]=1 [ipc]=3 [lib]=1
     [match]=6 [pmpi]=3 [queue]=1 [report]=3 [rma]=1 [self]=1 [stream]=8 [util]=16)
 
 # variables OBJECT...: their names. What has only to be relocated is constant when the library is

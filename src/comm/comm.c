@@ -4,12 +4,12 @@
 
 #include <stdatomic.h>
 
+#include "asked.h"
 #include "ranks.h"
 #include "util/alloc.h"
 #include "util/lock.h"
 #include "util/log.h"
 #include "util/table.h"
-#include "util/thread.h"
 
 /* How a child was made, for mpixq_ident_child. */
 enum { CHILD_COLLECTIVE = 1, CHILD_DUP = 2, CHILD_GROUP = 3, CHILD_INTERCOMM = 4 };
@@ -49,14 +49,6 @@ static struct {
            .attach_lock = MPIXQ_LOCK_INITIALIZER(MPIXQ_RANK_COMM_ATTACH),
            .keyval = MPI_KEYVAL_INVALID,
            .world = MPI_GROUP_NULL};
-
-static MPIXQ_THREAD_LOCAL struct {
-    bool is_dup; /* attributes are copied by a dup, and not for a group */
-    /* The last communicator that the thread asked for. Stale once any was freed since. */
-    MPI_Comm comm;
-    struct mpixq_comm *record;
-    unsigned long frees;
-} own = {.is_dup = true};
 
 static struct mpixq_comm *record_create(struct mpixq_ident ident)
 {
@@ -104,12 +96,12 @@ void mpixq_comm_put(struct mpixq_comm *record)
 
 void mpixq_comm_group_begin(void)
 {
-    own.is_dup = false;
+    mpixq_asked.makes_group = true;
 }
 
 void mpixq_comm_group_end(void)
 {
-    own.is_dup = true;
+    mpixq_asked.makes_group = false;
 }
 
 static int copy_record(MPI_Comm old, int key, void *extra, void *value, void *copy_p, int *flag)
@@ -121,7 +113,7 @@ static int copy_record(MPI_Comm old, int key, void *extra, void *value, void *co
     (void)key;
     (void)extra;
     *flag = 0;
-    if (!own.is_dup) {
+    if (mpixq_asked.makes_group) {
         return MPI_SUCCESS;
     }
     mpixq_lock_acquire(&comms.lock);
@@ -225,21 +217,21 @@ static struct mpixq_comm *look_up(MPI_Comm comm)
 /* Out of line, so that the usual case below needs no frame. */
 __attribute__((noinline)) static struct mpixq_comm *get_another(MPI_Comm comm, unsigned long frees)
 {
-    own.record = look_up(comm);
-    own.comm = comm;
-    own.frees = frees;
-    if (own.record != NULL) {
-        atomic_fetch_add_explicit(&own.record->references, 1, memory_order_relaxed);
+    mpixq_asked.record = look_up(comm);
+    mpixq_asked.comm = comm;
+    mpixq_asked.frees = frees;
+    if (mpixq_asked.record != NULL) {
+        atomic_fetch_add_explicit(&mpixq_asked.record->references, 1, memory_order_relaxed);
     }
-    return own.record;
+    return mpixq_asked.record;
 }
 
 struct mpixq_comm *mpixq_comm_get(MPI_Comm comm)
 {
     unsigned long frees = atomic_load_explicit(&comms.n_frees, memory_order_acquire);
-    struct mpixq_comm *record = own.record;
+    struct mpixq_comm *record = mpixq_asked.record;
 
-    if (record == NULL || own.comm != comm || own.frees != frees) {
+    if (record == NULL || mpixq_asked.comm != comm || mpixq_asked.frees != frees) {
         return get_another(comm, frees);
     }
     atomic_fetch_add_explicit(&record->references, 1, memory_order_relaxed);

@@ -2,24 +2,24 @@
  * Copyright (c) 2026 the mpix-queue authors */
 #include "types.h"
 
+#include "asked.h"
 #include "contents.h"
-#include "util/thread.h"
+
+MPIXQ_THREAD_LOCAL struct mpixq_asked mpixq_asked = {.type = MPI_DATATYPE_NULL};
 
 bool mpixq_type_hold(struct mpixq_held_type *type)
 {
-    /* The last predefined type that was seen: those are never freed, and programs use few. */
-    static MPIXQ_THREAD_LOCAL MPI_Datatype known = MPI_DATATYPE_NULL;
     struct mpixq_envelope envelope;
     MPI_Datatype users = type->handle;
 
-    if (users == known) {
+    if (users == mpixq_asked.type) {
         return true;
     }
     if (mpixq_type_envelope(users, &envelope) != MPI_SUCCESS) {
         return false;
     }
     if (mpixq_type_is_predefined(&envelope)) {
-        known = users;
+        mpixq_asked.type = users;
         return true;
     }
     /* Not MPI_Type_dup, which copies attributes too: the user's callbacks would run here, and for
