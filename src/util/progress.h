@@ -11,6 +11,7 @@
 #define MPIXQ_PROGRESS_H
 
 #include <pthread.h>
+#include <stdalign.h>
 #include <stdatomic.h>
 #include <stdbool.h>
 
@@ -28,8 +29,8 @@ struct mpixq_progress {
     atomic_long outstanding; /* starts executed and not completed that need MPI to be driven */
     atomic_int pollers;      /* threads that are driving MPI in a wait */
     atomic_bool asleep;      /* the thread sleeps until it is woken; only progress.c writes it */
-    /* The rest is for progress.c alone. */
-    long last_outstanding, rounds; /* of the thread, in which nothing has changed */
+    /* The rest is for progress.c alone, and not beside what every start reads. */
+    alignas(64) long last_outstanding, rounds; /* of the thread, in which nothing has changed */
     struct mpixq_lock lock;
     pthread_cond_t woken; /* made in setup */
     pthread_t id;
