@@ -273,6 +273,18 @@ expect_count 'PASS' 'FAIL FAIL' '1 passed, 2 failed, 0 skipped'
 # What the last run left does not count.
 expect_count 'PASS' '' '1 passed, 1 failed, 0 skipped'
 
+# What ./run shows of a failure: checks that failed, the rest, or both.
+printf 'row 1\n' >"$dir/rest"
+printf 'x.c:3: rank 0: not true\n' >"$dir/checks"
+cat "$dir/checks" "$dir/rest" >"$dir/both"
+for kind in rest checks both; do
+    (set -euo pipefail
+        eval "$(sed -n '/^excerpt()/,/^}/p' "$top_srcdir/run")"
+        excerpt "$dir/$kind" | sed 's/^/ /'
+        echo end) >"$dir/shown"
+    { sed 's/^/ /' "$dir/$kind"; echo end; } | diff - "$dir/shown" || failed=1
+done
+
 # refused OPTION... TEXT: ./run check ends with an error that says so, and builds nothing.
 refused()
 {
