@@ -78,10 +78,12 @@ mpi_find()
 }
 
 # deps_cache: from here on compilers are called by ccache, if it is there. Trees that are built from
-# the same sources, and the one in which the tarball is tested, then share what is equal.
+# the same sources, and the one in which the tarball is tested, then share what is equal; and the
+# kernels for GPUs.
 deps_cache()
 {
     local folder
+    export MPIXQ_GPU_CODE=$PWD/build/gpu-code
     for folder in /usr/lib/ccache /usr/lib64/ccache; do
         if command -v ccache >/dev/null && [ -d "$folder" ]; then
             export PATH=$folder:$PATH CCACHE_BASEDIR=${CCACHE_BASEDIR-$PWD}

@@ -12,8 +12,10 @@
 # GPU_CLANG is a clang, or hipcc; neither needs a toolkit, since the kernels include nothing. What
 # it cannot compile comes from the tarball, where "make dist" has put it, or stays out of the
 # library, which then uses stream memory operations. PTXAS and FATBINARY are those of a CUDA
-# toolkit, which makes machine code of the PTX; without them drivers do.
+# toolkit, which makes machine code of the PTX; without them drivers do. MPIXQ_GPU_CODE is a folder
+# for what "embed" has made, of the same sources by the same compilers: several trees compile once.
 set -u
+sources=$2
 src=$2/src/stream
 prefix=mpixq
 header=gpu.h
@@ -155,6 +157,35 @@ hip_archs()
     grep -ao 'amdhsa--gfx[0-9a-f]*' "$1" | sed 's/.*--//' | sort -u | tr '\n' ' ' | sed 's/ $//'
 }
 
+# made_from: what stands for all that the files are made from.
+made_from()
+{
+    {
+        cat "$0" "$sources"/include/*.h "$src"/* 2>/dev/null
+        for tool in "${GPU_CLANG-}" "${PTXAS-}" "${FATBINARY-}"; do
+            echo "$tool" && "$tool" --version
+        done
+    } 2>/dev/null | sha256sum | cut -c1-64
+}
+
+# Take what was kept of the same, into folder $1; or keep what is there.
+take_kept()
+{
+    kept=
+    [ -n "${MPIXQ_GPU_CODE-}" ] && command -v sha256sum >/dev/null || return 1
+    kept=$MPIXQ_GPU_CODE/$prefix-$(made_from)
+    [ -s "$kept/code.c" ] && cp "$kept"/* "$1"
+}
+
+keep()
+{
+    [ -n "$kept" ] && mkdir -p "$MPIXQ_GPU_CODE" && mkdir "$kept.$$" &&
+        cp "$1/code.c" "$1"/kernels*.ptx "$1/kernels.co" "$1/kernels.fatbin" "$kept.$$" &&
+        { [ ! -f "$1/kernels.hip" ] || cp "$1/kernels.hip" "$kept.$$"; } &&
+        { [ -d "$kept" ] || mv "$kept.$$" "$kept"; }
+    rm -rf "$kept.$$"
+}
+
 case $1 in
 cuda) compile_cuda "$3" kernels_cuda.c ;;
 hip) compile_hip "$3" ;;
@@ -166,6 +197,7 @@ cubins)
     ;;
 source) source_hip "$3" ;;
 embed)
+    take_kept "$3" && exit 0
     ptx "$3/kernels.ptx" || : >"$3/kernels.ptx"
     compile_hip "$3/kernels.co" || cp "$src/shipped.co" "$3/kernels.co" 2>/dev/null ||
         : >"$3/kernels.co"
@@ -186,6 +218,7 @@ embed)
         if [ $prefix = mpixq ]; then
             source_hip "$3/kernels.hip" && bytes mpixq_source_hip "$3/kernels.hip" || exit 1
         fi
-    } >"$3/code.c.new" && mv "$3/code.c.new" "$3/code.c"
+    } >"$3/code.c.new" && mv "$3/code.c.new" "$3/code.c" || exit 1
+    [ -z "$kept" ] || keep "$3"
     ;;
 esac
