@@ -83,7 +83,7 @@ mpi_find()
 deps_cache()
 {
     local folder
-    export MPIXQ_GPU_CODE=$PWD/build/gpu-code
+    export GPU_CODE_CACHE=$PWD/build/gpu-code
     for folder in /usr/lib/ccache /usr/lib64/ccache; do
         if command -v ccache >/dev/null && [ -d "$folder" ]; then
             export PATH=$folder:$PATH CCACHE_BASEDIR=${CCACHE_BASEDIR-$PWD}

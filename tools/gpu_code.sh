@@ -12,7 +12,7 @@
 # GPU_CLANG is a clang, or hipcc; neither needs a toolkit, since the kernels include nothing. What
 # it cannot compile comes from the tarball, where "make dist" has put it, or stays out of the
 # library, which then uses stream memory operations. PTXAS and FATBINARY are those of a CUDA
-# toolkit, which makes machine code of the PTX; without them drivers do. MPIXQ_GPU_CODE is a folder
+# toolkit, which makes machine code of the PTX; without them drivers do. GPU_CODE_CACHE is a folder
 # for what "embed" has made, of the same sources by the same compilers: several trees compile once.
 set -u
 sources=$2
@@ -172,14 +172,14 @@ made_from()
 take_kept()
 {
     kept=
-    [ -n "${MPIXQ_GPU_CODE-}" ] && command -v sha256sum >/dev/null || return 1
-    kept=$MPIXQ_GPU_CODE/$prefix-$(made_from)
+    [ -n "${GPU_CODE_CACHE-}" ] && command -v sha256sum >/dev/null || return 1
+    kept=$GPU_CODE_CACHE/$prefix-$(made_from)
     [ -s "$kept/code.c" ] && cp "$kept"/* "$1"
 }
 
 keep()
 {
-    [ -n "$kept" ] && mkdir -p "$MPIXQ_GPU_CODE" && mkdir "$kept.$$" &&
+    [ -n "$kept" ] && mkdir -p "$GPU_CODE_CACHE" && mkdir "$kept.$$" &&
         cp "$1/code.c" "$1"/kernels*.ptx "$1/kernels.co" "$1/kernels.fatbin" "$kept.$$" &&
         { [ ! -f "$1/kernels.hip" ] || cp "$1/kernels.hip" "$kept.$$"; } &&
         { [ -d "$kept" ] || mv "$kept.$$" "$kept"; }
