@@ -6,12 +6,16 @@
 # language, with each set of spellings; that for kernels also without mpi.h
 set -u
 language=${1:?}
+# As the wrapper does, in fewer processes.
+# shellcheck source=tools/direct.sh
+. "$top_srcdir/tools/direct.sh"
+! direct_find "$CC" || CC=$MPIXQ_DIRECT
 dir=$(mktemp -d)
 trap 'rm -rf "$dir"' EXIT
 failed=0
 
 # The C++ bindings that some mpi.h bring along are not ours and not clean.
-flags=(-Wall -Wextra -Wundef -Werror -c -o /dev/null -DOMPI_SKIP_MPICXX -DMPICH_SKIP_MPICXX)
+flags=(-Wall -Wextra -Wundef -Werror -S -o /dev/null -DOMPI_SKIP_MPICXX -DMPICH_SKIP_MPICXX)
 case $language in
 c) flags+=(-Wstrict-prototypes -Wmissing-prototypes); standards="c99 c11 gnu17" ;;
 c++) standards="c++11 c++17" ;;
