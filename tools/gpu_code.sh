@@ -168,7 +168,7 @@ made_from()
     } 2>/dev/null | sha256sum | cut -c1-64
 }
 
-# Take what was kept of the same, into folder $1; or keep what is there.
+# Take what was kept of the same, into folder $1.
 take_kept()
 {
     kept=
@@ -177,9 +177,11 @@ take_kept()
     [ -s "$kept/code.c" ] && cp "$kept"/* "$1"
 }
 
+# Keep what is there, unless a compiler has failed: it may do better next time.
 keep()
 {
-    [ -n "$kept" ] && mkdir -p "$GPU_CODE_CACHE" && mkdir "$kept.$$" &&
+    [ -s "$1/kernels.ptx" ] && [ -s "$1/kernels.co" ] &&
+        mkdir -p "$GPU_CODE_CACHE" && mkdir "$kept.$$" &&
         cp "$1/code.c" "$1"/kernels*.ptx "$1/kernels.co" "$1/kernels.fatbin" "$kept.$$" &&
         { [ ! -f "$1/kernels.hip" ] || cp "$1/kernels.hip" "$kept.$$"; } &&
         { [ -d "$kept" ] || mv "$kept.$$" "$kept"; }
