@@ -210,10 +210,12 @@ bool mpixq_rma_object_is_live(const void *object, enum mpixq_rma_kind kind);
 /* All ever made of a kind; some of them are not live. Also under locks. */
 struct mpixq_rma_object *mpixq_rma_objects(enum mpixq_rma_kind kind);
 
-/* The window with this id, or NULL; and a number for a new one, by which people know it. */
+/* The window with this id, or NULL. */
 struct mpixq_window *mpixq_rma_window_of(uint64_t id);
+/* A number for a new one, by which people know it. */
 uint64_t mpixq_rma_window_number(void);
 
+/* Signals. */
 /* The signal that a block of this window names, in *signal_p: NULL, if it names none. Under the
  * lock, without which it may be freed meanwhile. */
 enum mpixq_error mpixq_rma_signal_find(const struct mpixq_window *window, uint32_t index,
