@@ -281,6 +281,17 @@ static void peer_frees(const struct message *message)
     program_end(p);
 }
 
+/* Until the library has started as many requests of MPI. */
+static void let_go_and_follow(struct program *p, int n)
+{
+    int before = trace_starts();
+
+    let_go(p);
+    for (unsigned tries = 0; trace_starts() < before + n;) {
+        mtest_backoff(&tries);
+    }
+}
+
 /* MPI refuses the third of four starts at rank 0. Those before it are made, and the one behind.
  * Before that rank 1, which hears of it, has made its own and enqueued all. */
 static void start_fails(const struct message messages[4])
@@ -290,18 +301,14 @@ static void start_fails(const struct message messages[4])
     hold(p);
     start_all(p, 0, 4);
     if (mtest_rank == 1) {
-        int before = trace_starts();
-
-        let_go(p);
-        for (unsigned tries = 0; trace_starts() < before + 4;) {
-            mtest_backoff(&tries);
-        }
+        let_go_and_follow(p, 4);
     }
     wait_all(p, 0, 4);
     MTEST_OK(MPI_Barrier(MPI_COMM_WORLD));
     if (mtest_rank == 0) {
         trace_fail_start(3);
-        let_go(p);
+        /* The wait of the queue ends when the third has failed: the fourth may not be made yet. */
+        let_go_and_follow(p, 4);
     }
     refused(p);
     trace_fail_start(0);

@@ -215,9 +215,7 @@ struct mpixq_window *mpixq_rma_window_of(uint64_t id);
 /* A number for a new one, by which people know it. */
 uint64_t mpixq_rma_window_number(void);
 
-/* Signals. */
-/* The signal that a block of this window names, in *signal_p: NULL, if it names none. Under the
- * lock, without which it may be freed meanwhile. */
+/* The signal that a block names, in *signal_p, or NULL. Under the lock, else it may be freed. */
 enum mpixq_error mpixq_rma_signal_find(const struct mpixq_window *window, uint32_t index,
                                        uint32_t generation, struct mpixq_signal **signal_p);
 /* A part of a message of this peer has come, from there or to there. NULL: nobody is told. */
