@@ -350,6 +350,34 @@ int mpixq_queue_wait(struct mpixq_queue *queue, int count, MPI_Request requests[
     return rc;
 }
 
+int mpixq_queue_start_wait(struct mpixq_queue *queue, int count, MPI_Request requests[],
+                           struct mpixq_fault *fault_p)
+{
+    enum mpixq_error error = admitted(queue);
+    int n, rc;
+
+    if (error == MPIXQ_E_CAPTURE) {
+        return mpixq_enqueue_graph_start_wait(queue, count, requests, fault_p);
+    }
+    if (mpixq_queue_was_told(queue)) {
+        mpixq_queue_part_told(queue);
+    }
+    rc = take_checked(queue, error, count, requests, check_start, &n, fault_p);
+    if (rc != MPI_SUCCESS) {
+        return rc;
+    }
+    step_pairs(queue, n);
+    if (mpixq_queue_was_told(queue)) {
+        mpixq_queue_fail_told(queue, n);
+    }
+    queue->starts += (uint64_t)n; /* before the turn is lent: stats_read.c */
+    submit(queue, start_pairs(queue, n));
+    mpixq_trace_starts_enqueued(queue, n);
+    wait_pairs(queue, n);
+    mpixq_turn_leave(&queue->turn);
+    return MPI_SUCCESS;
+}
+
 int mpixq_queue_wait_started(struct mpixq_queue *queue, struct mpixq_fault *fault_p)
 {
     enum mpixq_error error = admitted(queue);

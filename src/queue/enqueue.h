@@ -33,6 +33,8 @@ int mpixq_enqueue_graph_start(struct mpixq_queue *queue, int count, MPI_Request 
                               struct mpixq_fault *fault_p);
 int mpixq_enqueue_graph_wait(struct mpixq_queue *queue, int count, MPI_Request requests[],
                              struct mpixq_fault *fault_p);
+int mpixq_enqueue_graph_start_wait(struct mpixq_queue *queue, int count, MPI_Request requests[],
+                                   struct mpixq_fault *fault_p);
 int mpixq_enqueue_graph_wait_started(struct mpixq_queue *queue, struct mpixq_fault *fault_p);
 
 /* The record of a handle, or NULL. Arrays come again and again, so the record that was in its place

@@ -173,6 +173,25 @@ int mpixq_enqueue_graph_wait(struct mpixq_queue *queue, int count, MPI_Request r
     return capture(queue, count, requests, false, fault_p);
 }
 
+int mpixq_enqueue_graph_start_wait(struct mpixq_queue *queue, int count, MPI_Request requests[],
+                                   struct mpixq_fault *fault_p)
+{
+    struct mpixq_request *failed;
+    enum mpixq_error error;
+    int n, index, rc = take(queue, fault_p);
+
+    if (rc != MPI_SUCCESS) {
+        return rc;
+    }
+    error = mpixq_enqueue_collect(queue, count, requests, check_start, &n, &failed, &index);
+    if (error == MPIXQ_E_NONE) {
+        rc = put_in(queue, n, true);
+        rc = rc == MPI_SUCCESS ? put_in(queue, n, false) : rc;
+    }
+    mpixq_turn_leave(&queue->turn);
+    return error == MPIXQ_E_NONE ? rc : mpixq_enqueue_fault(queue, error, failed, index, fault_p);
+}
+
 int mpixq_enqueue_graph_wait_started(struct mpixq_queue *queue, struct mpixq_fault *fault_p)
 {
     int n, rc = take(queue, fault_p);

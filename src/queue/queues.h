@@ -25,6 +25,9 @@ int mpixq_queue_start(struct mpixq_queue *queue, int count, MPI_Request requests
                       struct mpixq_fault *fault_p);
 int mpixq_queue_wait(struct mpixq_queue *queue, int count, MPI_Request requests[],
                      struct mpixq_fault *fault_p);
+/* Both; with an error nothing is enqueued. */
+int mpixq_queue_start_wait(struct mpixq_queue *queue, int count, MPI_Request requests[],
+                           struct mpixq_fault *fault_p);
 int mpixq_queue_wait_started(struct mpixq_queue *queue, struct mpixq_fault *fault_p);
 int mpixq_queue_info(struct mpixq_queue *queue, MPI_Info *info_p);
 /* The handle of its stream. */
