@@ -421,6 +421,43 @@ MPIXQ_PUBLIC int MPIXQ_Enqueue_wait(MPIXQ_Queue queue, MPI_Request *request);
  */
 MPIXQ_PUBLIC int MPIXQ_Enqueue_waitall(MPIXQ_Queue queue, int count, MPI_Request requests[]);
 
+/**
+ * Enqueue the start of matched requests and a wait for them, in one call: MPIXQ_Enqueue_startall
+ * and then MPIXQ_Enqueue_waitall of the same requests, with nothing enqueued on the queue between
+ * the two. Local; the host does not wait, but for room while the stream's own buffer is full. On a
+ * stream of a GPU, the two are one launch of a kernel where the GPUs serve all of the pairs by
+ * themselves (channel ipc).
+ *
+ * The stream waits in it, as the host does in MPI_Waitall after MPI_Startall. So what the peers
+ * need to complete the requests must not stand behind it on the same stream: a send to a peer and
+ * the receive from it belong into one call, or the start of one of them comes before. Work on the
+ * same stream that is to overlap with the communication needs the two calls, and stands between
+ * them.
+ *
+ * While the stream is being captured into a graph, both are captured, as they are by the two calls;
+ * waits that other streams capture later, into the same graph, may come after it.
+ *
+ * \param[in] queue     a live queue
+ * \param[in] count     number of requests; 0 is allowed, MPIXQ_ALL_STARTED is not
+ * \param[in] requests  matched requests, each inactive or with its wait enqueued on the same queue.
+ *                      MPI_REQUEST_NULL is allowed. The handles are not changed
+ * \return MPI_SUCCESS, or, with nothing enqueued, neither starts nor wait,
+ *         MPIXQ_ERR_ARG           no live queue, count is negative, or requests is NULL
+ *         MPIXQ_ERR_REQUEST       an element is not a request that the library knows
+ *         MPIXQ_ERR_STATE         an element is not matched, is started and not waited for, belongs
+ *                                 to another queue, was started by the host and not completed or
+ *                                 stands twice in the array, or called from a function that a host
+ *                                 stream runs
+ *         MPIXQ_ERR_UNSUPPORTED   the type of the queue excludes the channel of an element; the
+ *                                 text names it and says why it was chosen. Or the queue's stream
+ *                                 cannot reach the buffer. Or it cannot be captured into a graph,
+ *                                 as of MPIXQ_Enqueue_startall; the capture stays valid
+ *         MPIXQ_ERR_COMM          an element failed before, or the GPU's library reports an error
+ *         MPIXQ_ERR_RESOURCES     no memory is left
+ *         the queue's first error, if it has failed
+ */
+MPIXQ_PUBLIC int MPIXQ_Enqueue_startwaitall(MPIXQ_Queue queue, int count, MPI_Request requests[]);
+
 /* ---- Host streams --------------------------------------------------------------------------- */
 
 /**
@@ -506,6 +543,7 @@ MPIXQ_PUBLIC int PMPIXQ_Enqueue_start(MPIXQ_Queue queue, MPI_Request *request);
 MPIXQ_PUBLIC int PMPIXQ_Enqueue_startall(MPIXQ_Queue queue, int count, MPI_Request requests[]);
 MPIXQ_PUBLIC int PMPIXQ_Enqueue_wait(MPIXQ_Queue queue, MPI_Request *request);
 MPIXQ_PUBLIC int PMPIXQ_Enqueue_waitall(MPIXQ_Queue queue, int count, MPI_Request requests[]);
+MPIXQ_PUBLIC int PMPIXQ_Enqueue_startwaitall(MPIXQ_Queue queue, int count, MPI_Request requests[]);
 MPIXQ_PUBLIC int PMPIXQ_Host_stream_create(MPIXQ_Host_stream *stream);
 MPIXQ_PUBLIC int PMPIXQ_Host_stream_destroy(MPIXQ_Host_stream *stream);
 MPIXQ_PUBLIC int PMPIXQ_Host_stream_launch(MPIXQ_Host_stream stream, void (*fn)(void *), void *arg);
@@ -547,6 +585,7 @@ MPIXQ_PUBLIC int PMPIXQ_Host_stream_query(MPIXQ_Host_stream stream, int *flag);
 #define MPIX_Enqueue_startall MPIXQ_Enqueue_startall
 #define MPIX_Enqueue_wait MPIXQ_Enqueue_wait
 #define MPIX_Enqueue_waitall MPIXQ_Enqueue_waitall
+#define MPIX_Enqueue_startwaitall MPIXQ_Enqueue_startwaitall
 #define MPIX_Host_stream_create MPIXQ_Host_stream_create
 #define MPIX_Host_stream_destroy MPIXQ_Host_stream_destroy
 #define MPIX_Host_stream_launch MPIXQ_Host_stream_launch
@@ -583,6 +622,7 @@ MPIXQ_PUBLIC int PMPIXQ_Host_stream_query(MPIXQ_Host_stream stream, int *flag);
 #define MPI_Enqueue_start MPIXQ_Enqueue_start
 #define MPI_Enqueue_startall MPIXQ_Enqueue_startall
 #define MPI_Enqueue_wait MPIXQ_Enqueue_wait
+#define MPI_Enqueue_startwaitall MPIXQ_Enqueue_startwaitall
 #define MPI_Host_stream_create MPIXQ_Host_stream_create
 #define MPI_Host_stream_destroy MPIXQ_Host_stream_destroy
 #define MPI_Host_stream_launch MPIXQ_Host_stream_launch

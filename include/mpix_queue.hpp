@@ -11,8 +11,7 @@
  *     auto stream = mpixq::host_stream::create();   // or a cudaStream_t, or a hipStream_t
  *     auto queue = mpixq::queue::on(*stream);
  *     for (int i = 0; i < steps; i++) {             // only enqueues
- *         queue->start(r);
- *         queue->wait(r);
+ *         queue->start_wait(r);
  *         stream->launch([&] { compute(); });
  *     }
  *     stream->synchronize();
@@ -616,6 +615,10 @@ class queue
     status wait(request_span requests)
     {
         return detail::checked(MPIXQ_Enqueue_waitall(handle_, requests.count(), requests.data()));
+    }
+    status start_wait(request_span list)
+    {
+        return detail::checked(MPIXQ_Enqueue_startwaitall(handle_, list.count(), list.data()));
     }
     /* For every request that was started and not waited for. */
     status wait_started()

@@ -66,6 +66,21 @@ FAST int wait_now(const struct mpixq_call *call, MPIXQ_Queue queue, int count,
     return rc != MPI_SUCCESS ? mpixq_fault_raise_code(call, &fault, rc) : MPI_SUCCESS;
 }
 
+FAST int start_wait_now(const struct mpixq_call *call, MPIXQ_Queue queue, int count,
+                        MPI_Request requests[])
+{
+    struct mpixq_fault fault;
+    int rc = enter(call, queue, count, requests);
+
+    if (rc == MPI_SUCCESS) {
+        rc = mpixq_queue_start_wait(queue, count, requests, &fault);
+        if (rc != MPI_SUCCESS) {
+            rc = mpixq_fault_raise_code(call, &fault, rc);
+        }
+    }
+    return rc;
+}
+
 SLOW int start_in_range(const struct mpixq_call *call, MPIXQ_Queue queue, int count,
                         MPI_Request requests[])
 {
@@ -84,6 +99,17 @@ SLOW int wait_in_range(const struct mpixq_call *call, MPIXQ_Queue queue, int cou
 
     mpixq_range_push(call->name, count);
     rc = wait_now(call, queue, count, requests);
+    mpixq_range_pop();
+    return rc;
+}
+
+SLOW int start_wait_in_range(const struct mpixq_call *call, MPIXQ_Queue queue, int count,
+                             MPI_Request requests[])
+{
+    int rc;
+
+    mpixq_range_push(call->name, count);
+    rc = start_wait_now(call, queue, count, requests);
     mpixq_range_pop();
     return rc;
 }
@@ -115,6 +141,15 @@ int PMPIXQ_Enqueue_waitall(MPIXQ_Queue queue, int count, MPI_Request requests[])
     return wait(&call, queue, count, requests);
 }
 MPIXQ_PROFILED(Enqueue_waitall);
+
+int PMPIXQ_Enqueue_startwaitall(MPIXQ_Queue queue, int count, MPI_Request requests[])
+{
+    static const struct mpixq_call call = {"MPIX_Enqueue_startwaitall", true};
+
+    return mpixq_ranges_are_on() ? start_wait_in_range(&call, queue, count, requests)
+                                 : start_wait_now(&call, queue, count, requests);
+}
+MPIXQ_PROFILED(Enqueue_startwaitall);
 
 int PMPIXQ_Enqueue_start(MPIXQ_Queue queue, MPI_Request *request)
 {

@@ -320,6 +320,13 @@ static void enqueue_waitall(const MPIXQ_Queue *queue, const MPI_Fint *count, MPI
 }
 HANDLES(enqueue_waitall, mpixq_enqueue_waitall);
 
+static void enqueue_startwaitall(const MPIXQ_Queue *queue, const MPI_Fint *count,
+                                 MPI_Fint *requests, MPI_Fint *ierror)
+{
+    enqueue_all_by(MPIXQ_Enqueue_startwaitall, queue, *count, requests, ierror);
+}
+HANDLES(enqueue_startwaitall, mpixq_enqueue_startwaitall);
+
 /* Everything that was started: without an array. */
 static void enqueue_wait_started(const MPIXQ_Queue *queue, MPI_Fint *ierror)
 {

@@ -224,6 +224,13 @@ module mpix_queue
             MPIXQ_Enqueue_wait_started_f
     end interface
 
+    interface MPIXQ_Enqueue_startwaitall
+        procedure :: MPIXQ_Enqueue_startwaitall_f08, MPIXQ_Enqueue_startwaitall_f
+    end interface
+    interface MPIX_Enqueue_startwaitall
+        procedure :: MPIXQ_Enqueue_startwaitall_f08, MPIXQ_Enqueue_startwaitall_f
+    end interface
+
     interface MPIXQ_Psend_init
         procedure :: MPIXQ_Psend_init_f08, MPIXQ_Psend_init_f
     end interface
@@ -714,6 +721,21 @@ module mpix_queue
         subroutine MPIXQ_Enqueue_wait_started_f(queue, ierror)
             import :: MPIXQ_Queue
             type(MPIXQ_Queue), intent(in) :: queue
+            integer, optional, intent(out) :: ierror
+        end subroutine
+
+        subroutine MPIXQ_Enqueue_startwaitall_f08(queue, count, requests, ierror)
+            import :: MPIXQ_Queue, MPI_Request
+            type(MPIXQ_Queue), intent(in) :: queue
+            integer, intent(in) :: count
+            type(MPI_Request), intent(in) :: requests(*)
+            integer, optional, intent(out) :: ierror
+        end subroutine
+        subroutine MPIXQ_Enqueue_startwaitall_f(queue, count, requests, ierror)
+            import :: MPIXQ_Queue
+            type(MPIXQ_Queue), intent(in) :: queue
+            integer, intent(in) :: count
+            integer, intent(in) :: requests(*)
             integer, optional, intent(out) :: ierror
         end subroutine
 

@@ -25,6 +25,7 @@ declare({
     "Is_matched": [Request, Flag],
     "Enqueue_startall": [_pointer, _number, _requests],
     "Enqueue_waitall": [_pointer, _number, _requests],
+    "Enqueue_startwaitall": [_pointer, _number, _requests],
     "Enqueue_put": [_pointer, ctypes.POINTER(Block), ctypes.POINTER(Block)],
     "Enqueue_plan_start": [_pointer, _pointer],
     "Enqueue_signal_wait": [_pointer, _pointer],
@@ -136,6 +137,10 @@ class Queue:
         """Enqueue a wait for started requests; for all that were started if none are named."""
         count, array = (_ALL_STARTED, None) if requests is None else handles_of(requests)
         check(library.MPIXQ_Enqueue_waitall(self.handle, count, array))
+
+    def start_wait(self, requests):
+        """Enqueue the start of matched requests and a wait for them, in one call."""
+        check(library.MPIXQ_Enqueue_startwaitall(self.handle, *handles_of(requests)))
 
     def put(self, local, remote):
         """Enqueue a put from one block to another."""
