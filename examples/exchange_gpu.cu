@@ -33,8 +33,7 @@ static void exchange(MPI_Request req[2], int *mine, int *theirs, cudaStream_t st
 
     MPIX_Queue_init(&queue, MPIX_QUEUE_AUTO, &stream);
     for (int i = 0; i < 10; i++) {
-        MPIX_Enqueue_startall(queue, 2, req); /* after the kernel before it */
-        MPIX_Enqueue_waitall(queue, 2, req);  /* the stream waits, the host goes on */
+        MPIX_Enqueue_startwaitall(queue, 2, req); /* the stream waits, the host goes on */
         add<<<N / 256, 256, 0, stream>>>(mine, theirs);
     }
     cudaStreamSynchronize(stream);

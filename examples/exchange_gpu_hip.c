@@ -62,8 +62,7 @@ static void exchange(MPI_Request req[2], int *mine, int *theirs, hipStream_t str
 
     MPIX_Queue_init(&queue, MPIX_QUEUE_AUTO, &stream);
     for (int i = 0; i < 10; i++) {
-        MPIX_Enqueue_startall(queue, 2, req); /* after the kernel before it */
-        MPIX_Enqueue_waitall(queue, 2, req);  /* the stream waits, the host goes on */
+        MPIX_Enqueue_startwaitall(queue, 2, req); /* the stream waits, the host goes on */
         check(hipModuleLaunchKernel(add, N / 256, 1, 1, 256, 1, 1, 0, stream, arguments, NULL));
     }
     check(hipStreamSynchronize(stream));
