@@ -153,6 +153,7 @@ static void test_counts_of_nothing(void)
     MTEST_OK(MPIX_Queue_init(&queue, MPIX_QUEUE_AUTO, NULL));
     MTEST_OK(MPIX_Enqueue_startall(queue, 2, none));
     MTEST_OK(MPIX_Enqueue_waitall(queue, 2, none));
+    MTEST_OK(MPIX_Enqueue_startwaitall(queue, 2, none));
     MTEST_OK(MPIX_Queue_wait(queue));
     expect_counts(queue, 0, 0);
     MTEST_OK(MPIX_Queue_free(&queue));

@@ -96,6 +96,7 @@ static void call_everything(void)
     MTEST_OTHER(MPIX_Enqueue_startall(queue, 0, NULL));
     MTEST_OTHER(MPIX_Enqueue_wait(queue, &request));
     MTEST_OTHER(MPIX_Enqueue_waitall(queue, 0, NULL));
+    MTEST_OTHER(MPIX_Enqueue_startwaitall(queue, 0, NULL));
     MTEST_OTHER(MPIX_Host_stream_create(&stream));
     MTEST_OTHER(MPIX_Host_stream_destroy(&stream));
     MTEST_OTHER(MPIX_Host_stream_launch(stream, nothing, NULL));
@@ -137,6 +138,10 @@ static void use_profiling_names(void)
     MTEST_OK(PMPIXQ_Enqueue_wait(queue, &r[0]));
     MTEST_OK(PMPIXQ_Enqueue_waitall(queue, MPIX_ALL_STARTED, NULL));
     MTEST_OK(PMPIXQ_Host_stream_launch(stream, nothing, NULL));
+    MTEST_OK(PMPIXQ_Queue_wait(queue));
+    MTEST_EQ(in, 17);
+    in = 0;
+    MTEST_OK(PMPIXQ_Enqueue_startwaitall(queue, 2, r));
     MTEST_OK(PMPIXQ_Queue_wait(queue));
     MTEST_OK(PMPIXQ_Queue_test(queue, &flag));
     MTEST_OK(PMPIXQ_Queue_get_info(queue, &info));

@@ -56,6 +56,7 @@ static void test_life(void)
         MTEST_OK(MPIX_Queue_wait(q[i]));
         MTEST_OK(MPIX_Enqueue_startall(q[i], 0, NULL));
         MTEST_OK(MPIX_Enqueue_waitall(q[i], 0, NULL));
+        MTEST_OK(MPIX_Enqueue_startwaitall(q[i], 0, NULL));
         MTEST_OK(MPIX_Enqueue_waitall(q[i], MPIX_ALL_STARTED, NULL));
         MTEST_OK(MPIX_Queue_wait(q[i]));
     }
@@ -211,6 +212,9 @@ static void test_bad_queue(void)
     MTEST_KIND_TEXT(MPIX_Enqueue_startall(queue, 1, NULL), MPIXQ_ERR_ARG, "requests");
     MTEST_KIND_TEXT(MPIX_Enqueue_waitall(queue, -2, &none), MPIXQ_ERR_ARG, "count");
     MTEST_KIND_TEXT(MPIX_Enqueue_waitall(queue, 1, NULL), MPIXQ_ERR_ARG, "requests");
+    MTEST_KIND_TEXT(MPIX_Enqueue_startwaitall(queue, MPIX_ALL_STARTED, &none), MPIXQ_ERR_ARG,
+                    "count");
+    MTEST_KIND_TEXT(MPIX_Enqueue_startwaitall(queue, 1, NULL), MPIXQ_ERR_ARG, "requests");
     MTEST_KIND_TEXT(MPIX_Enqueue_start(queue, NULL), MPIXQ_ERR_ARG, "request");
     MTEST_KIND_TEXT(MPIX_Enqueue_wait(queue, NULL), MPIXQ_ERR_ARG, "request");
     dead = queue;
@@ -227,6 +231,7 @@ static void test_bad_queue(void)
         MTEST_KIND_TEXT(MPIX_Enqueue_startall(bad[i], 0, NULL), MPIXQ_ERR_ARG, "queue");
         MTEST_KIND_TEXT(MPIX_Enqueue_waitall(bad[i], MPIX_ALL_STARTED, NULL), MPIXQ_ERR_ARG,
                         "queue");
+        MTEST_KIND_TEXT(MPIX_Enqueue_startwaitall(bad[i], 0, NULL), MPIXQ_ERR_ARG, "queue");
         if (bad[i] != MPIX_QUEUE_NULL) {
             MPIX_Queue copy = bad[i];
 

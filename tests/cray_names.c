@@ -82,6 +82,10 @@ static void use_ours(void)
     MPIXQ_Enqueue_waitall(queue, MPIXQ_ALL_STARTED, NULL);
     MPIXQ_Queue_wait(queue);
     expect(in == 23, "our queue moved the data");
+    out = 24;
+    MPIXQ_Enqueue_startwaitall(queue, 2, r);
+    MPIXQ_Queue_wait(queue);
+    expect(in == 24, "and by a start and a wait in one call");
     MPI_Request_free(&r[0]);
     MPI_Request_free(&r[1]);
     MPIXQ_Queue_free(&queue);

@@ -66,6 +66,12 @@ static void test_enqueue(MPIX_Queue queue)
          "MPIX_Enqueue_start: argument request: the address is NULL");
     SAYS(MPIX_Enqueue_startall(queue, 1, NULL), MPIXQ_ERR_ARG,
          "MPIX_Enqueue_startall: argument requests: the array is NULL");
+    SAYS(MPIX_Enqueue_startwaitall(queue, 3, r), MPIXQ_ERR_STATE,
+         "MPIX_Enqueue_startwaitall: requests[2] (send to %d tag 7 on halo, 64 bytes): the request "
+         "is not matched: call MPIX_Match first",
+         peer);
+    SAYS(MPIX_Enqueue_startwaitall(queue, MPIX_ALL_STARTED, r), MPIXQ_ERR_ARG,
+         "MPIX_Enqueue_startwaitall: argument count: negative");
     SAYS(MPIX_Queue_wait(MPIX_QUEUE_NULL), MPIXQ_ERR_ARG,
          "MPIX_Queue_wait: argument queue: null, freed, or not a queue");
     SAYS(MPIX_Queue_test(queue, NULL), MPIXQ_ERR_ARG,

@@ -69,6 +69,7 @@ static void expect_failed(int kind)
 static void refuse(MPI_Request *r, int n, int kind, const char *word)
 {
     MTEST_KIND_TEXT(MPIX_Enqueue_startall(side.queue, n, r), kind, word);
+    MTEST_KIND_TEXT(MPIX_Enqueue_startwaitall(side.queue, n, r), kind, word);
     MTEST_CHECK(gpu_graph_is_valid(side.stream));
 }
 

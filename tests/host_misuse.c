@@ -49,6 +49,8 @@ static void test_active(void)
     MTEST_OK(MPI_Start(&e->r[0]));
     MTEST_KIND_TEXT(MPIX_Enqueue_start(queue, &e->r[0]), MPIXQ_ERR_STATE, "the host started it");
     MTEST_KIND_TEXT(MPIX_Enqueue_startall(queue, 2, e->r), MPIXQ_ERR_STATE, "the host started it");
+    MTEST_KIND_TEXT(MPIX_Enqueue_startwaitall(queue, 2, e->r), MPIXQ_ERR_STATE,
+                    "the host started it");
     MTEST_KIND_TEXT(MPIX_Enqueue_wait(queue, &e->r[0]), MPIXQ_ERR_STATE, "the host started it");
     MTEST_KIND_TEXT(MPI_Start(&e->r[0]), MPIXQ_ERR_STATE, "before the next start");
     MTEST_KIND_TEXT(MPI_Startall(2, e->r), MPIXQ_ERR_STATE, "before the next start");

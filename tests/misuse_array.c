@@ -99,6 +99,7 @@ static void refuse(MPIX_Queue queue, MPI_Request copy[2 * N], int kind)
     long launches = mtest_queue_count(queue, "mpixq_launches");
 
     MTEST_KIND(MPIX_Enqueue_startall(queue, 2 * N, copy), kind);
+    MTEST_KIND(MPIX_Enqueue_startwaitall(queue, 2 * N, copy), kind);
     MTEST_EQ(mtest_queue_count(queue, "mpixq_starts"), starts);
     MTEST_EQ(mtest_queue_count(queue, "mpixq_waits"), waits);
     MTEST_EQ(mtest_queue_count(queue, "mpixq_launches"), launches);

@@ -52,6 +52,7 @@ static void refuse_enqueue(MPIX_Queue queue, MPI_Request *r)
 {
     MTEST_KIND(MPIX_Enqueue_start(queue, r), MPIXQ_ERR_STATE);
     MTEST_KIND(MPIX_Enqueue_startall(queue, 1, r), MPIXQ_ERR_STATE);
+    MTEST_KIND(MPIX_Enqueue_startwaitall(queue, 1, r), MPIXQ_ERR_STATE);
 }
 
 static void refuse_enqueue_wait(MPIX_Queue queue, MPI_Request *r)
@@ -199,14 +200,18 @@ static void test_started(MPIX_Queue queue, MPIX_Queue other, MPIX_Host_stream st
     MTEST_OK(MPIX_Enqueue_startall(queue, 2, e.r));
     refuse_host(&e.r[0], 0);
     MTEST_OK(MPIX_Enqueue_waitall(queue, 2, e.r));
+    MTEST_OK(MPIX_Enqueue_startwaitall(queue, 2, e.r));
+    for (int i = 0; i < 2; i++) {
+        refuse_enqueue(other, &e.r[i]);
+        refuse_host(&e.r[i], 1);
+    }
     mtest_gate_open(&gate);
     MTEST_OK(MPIX_Queue_wait(queue));
     MTEST_EQ(e.in, 900 + peer);
     inactive(&e.r[0]);
     inactive(&e.r[1]);
     e.in = -1;
-    MTEST_OK(MPIX_Enqueue_startall(other, 2, e.r));
-    MTEST_OK(MPIX_Enqueue_waitall(other, 2, e.r));
+    MTEST_OK(MPIX_Enqueue_startwaitall(other, 2, e.r));
     MTEST_OK(MPIX_Queue_wait(other));
     ends_free(&e);
 }

@@ -47,15 +47,18 @@ class Exchange:
 
 def steps(queue):
     e = Exchange(1)
-    check(kind_of(queue.start, e.requests) == mpix_queue.ERR_STATE, "what is unmatched starts not")
+    for start in queue.start, queue.start_wait:
+        check(kind_of(start, e.requests) == mpix_queue.ERR_STATE, "what is unmatched starts not")
     check(not mpix_queue.is_matched(e.requests[0]), "a request is not matched yet")
     mpix_queue.match(e.requests)
     check(mpix_queue.is_matched(e.requests[0]), "a request is matched")
     for step in range(STEPS):
         e.fill(step)
-        if step % 2 == 0:
+        if step % 3 == 0:
             queue.start(e.requests)
             queue.wait(e.requests)
+        elif step % 3 == 1:
+            queue.start_wait(e.requests)
         else:
             queue.start(e.requests[0])
             queue.start(e.requests[1])

@@ -25,9 +25,10 @@ static const struct {
     {"MPIX_Imatch", 1, 1},
     {"MPIX_Enqueue_startall", 2, 4 * PAIRS},
     {"MPIX_Enqueue_waitall", 2, 4 * PAIRS},
+    {"MPIX_Enqueue_startwaitall", 2, 2 * PAIRS + 1},
     {"MPIX_Enqueue_start", 5, 5},
     {"MPIX_Enqueue_wait", 4, 4},
-    {"MPIX_Queue_wait", 2, 0},
+    {"MPIX_Queue_wait", 3, 0},
 };
 enum { N_EXPECTED = sizeof expected / sizeof expected[0] };
 
@@ -98,9 +99,14 @@ static void exchange(void)
     }
     succeed("wait", MPIX_Queue_wait(queue));
     check_data(in, PAIRS + 2);
+    succeed("both", MPIX_Enqueue_startwaitall(queue, 2 * PAIRS, r));
+    succeed("wait", MPIX_Queue_wait(queue));
+    check_data(in, PAIRS);
     /* What fails ends its range as well. */
     expect_equal("no queue", "is an error",
                  MPIX_Enqueue_start(MPIX_QUEUE_NULL, &r[0]) != MPI_SUCCESS, 1);
+    expect_equal("no queue", "is an error",
+                 MPIX_Enqueue_startwaitall(MPIX_QUEUE_NULL, 1, &r[0]) != MPI_SUCCESS, 1);
     succeed("free", MPIX_Queue_free(&queue));
     for (int i = 0; i < 2 * (PAIRS + 2); i++) {
         succeed("free", MPI_Request_free(&r[i]));

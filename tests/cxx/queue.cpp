@@ -112,7 +112,7 @@ static void datatypes(int rank, int peer)
     {
         auto queue = *mpixq::queue::create();
 
-        CHECK(queue.start(r).ok() && queue.wait(r).ok());
+        CHECK(queue.start_wait(r).ok());
     }
     for (int i = 0; i < N; i++) {
         CHECK(in[1 + 2 * i] == 100 * peer + i && in[2 + 2 * i] == GUARD);
@@ -238,6 +238,8 @@ static void errors(int peer)
     CHECK(!r.send(&number, std::size_t(INT_MAX) + 1, peer, 5).ok());
     CHECK(!r.receive(&number, 1, 12345, 5).ok() && r.size() == 1);
     CHECK(!queue.wait({r.data(), std::size_t(INT_MAX) + 1}).ok());
+    CHECK(queue.start_wait(r).kind() == MPIXQ_ERR_STATE);
+    CHECK(queue.start_wait({r.data(), std::size_t(INT_MAX) + 1}).kind() == MPIXQ_ERR_ARG);
 }
 
 /* On a stream of a GPU, by the functions of HIP's runtime or of its double. */

@@ -191,6 +191,8 @@ contains
         SAME(ierr, MPI_ERR_OTHER)
         call MPIXQ_Enqueue_waitall(queue, 2, nothing, ierr)
         SAME(ierr, MPI_ERR_OTHER)
+        call MPIXQ_Enqueue_startwaitall(queue, 2, nothing, ierr)
+        SAME(ierr, MPI_ERR_OTHER)
         call MPIXQ_Queue_init_info(other, MPIXQ_QUEUE_AUTO, stream, no_info, ierr)
         SAME(ierr, MPI_ERR_OTHER)
         call MPIXQ_Queue_get_info(queue, no_info, ierr)

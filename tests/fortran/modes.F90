@@ -173,7 +173,11 @@ contains
                 out = guard
                 in = guard
                 out(2:n + 1) = [(1000 * (10 * mode + round) + 100 * rank + i, i=1, n)]
-                call MPIXQ_Enqueue_startall(queue, 2, r, ierr)
+                if (round == rounds) then
+                    call MPIXQ_Enqueue_startwaitall(queue, 2, r, ierr)
+                else
+                    call MPIXQ_Enqueue_startall(queue, 2, r, ierr)
+                end if
                 SAME(ierr, MPI_SUCCESS)
                 if (round == 1) then
                     call MPIXQ_Enqueue_waitall(queue, ierr)

@@ -49,6 +49,13 @@ program probe
         do i = 1, n
             SAME(in(i), 100 * peer + i)
         end do
+        in = -1
+        call MPIX_Enqueue_startwaitall(queue, 2 * n, r, ierr)
+        SAME(ierr, MPI_SUCCESS)
+        call MPIXQ_Queue_wait(queue, ierr)
+        do i = 1, n
+            SAME(in(i), 100 * peer + i)
+        end do
         call MPIXQ_Queue_free(queue, ierr)
     else
         call kind_is(ierr, MPIXQ_ERR_INTERPOSE, __FILE__, __LINE__)
