@@ -122,8 +122,7 @@ static void enqueue(void *ctx, enum bench_mode mode, long iterations)
             exchange_fused_launch(set, mode);
             ex->bq.own.launches += 1;
         } else {
-            MPIX_Enqueue_startall(queue, num, set->requests[mode]);
-            MPIX_Enqueue_waitall(queue, num, set->requests[mode]);
+            MPIX_Enqueue_startwaitall(queue, num, set->requests[mode]);
         }
         bench_calls_end(&ex->bq, before);
         if (!fused) {

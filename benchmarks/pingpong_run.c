@@ -150,48 +150,36 @@ static void run_persistent(struct pingpong *pp, enum bench_mode mode, long itera
 /* Operations on the stream per iteration: pack, unpack, two starts, two waits. */
 enum { OPERATIONS = 6 };
 
-static void start(struct pingpong *pp, int num, MPI_Request requests[])
+static void start_and_wait(struct pingpong *pp, int num, MPI_Request requests[])
 {
     double before = MPI_Wtime();
 
-    MPIX_Enqueue_startall(pp->bq.queue, num, requests);
+    MPIX_Enqueue_startwaitall(pp->bq.queue, num, requests);
     bench_calls_end(&pp->bq, before);
 }
 
-static void wait_for(struct pingpong *pp, int num, MPI_Request requests[])
-{
-    double before = MPI_Wtime();
-
-    MPIX_Enqueue_waitall(pp->bq.queue, num, requests);
-    bench_calls_end(&pp->bq, before);
-}
-
+/* Rank 1 sends what it has received, and waits for the next one. */
 static void enqueue_stream(struct pingpong *pp, enum bench_mode mode, long iterations)
 {
     MPI_Request *requests = pp->requests[mode];
 
     if (pp->rank == 1) {
-        start(pp, 1, &requests[RECV]);
+        start_and_wait(pp, 1, &requests[RECV]);
     }
     for (long i = 0; i < iterations; i++) {
         if (pp->rank == 1) {
-            wait_for(pp, NUM_REQUESTS, requests);
             work(pp, &unpacking);
         }
         work(pp, &packing);
         if (pp->rank == 1 && i == iterations - 1) {
-            start(pp, 1, &requests[SEND]);
+            start_and_wait(pp, 1, &requests[SEND]);
         } else {
-            start(pp, NUM_REQUESTS, requests);
+            start_and_wait(pp, NUM_REQUESTS, requests);
         }
         if (pp->rank == 0) {
-            wait_for(pp, NUM_REQUESTS, requests);
             work(pp, &unpacking);
         }
         bench_queue_step(&pp->bq);
-    }
-    if (pp->rank == 1) {
-        wait_for(pp, 1, &requests[SEND]);
     }
 }
 

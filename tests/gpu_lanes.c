@@ -190,6 +190,13 @@ void gpu_lanes_exchange(struct gpu_lanes *l, MPIX_Queue queue, void *stream)
     gpu_lanes_get(l, stream);
 }
 
+void gpu_lanes_exchange_at_once(struct gpu_lanes *l, MPIX_Queue queue, void *stream)
+{
+    gpu_lanes_put(l, stream);
+    MTEST_OK(MPIX_Enqueue_startwaitall(queue, 2 * l->n, l->r));
+    gpu_lanes_get(l, stream);
+}
+
 static void exchange_elsewhere(struct gpu_lanes *l)
 {
     struct gpu_lanes_side side;

@@ -53,6 +53,8 @@ void gpu_lanes_put(struct gpu_lanes *l, void *stream);
 void gpu_lanes_get(struct gpu_lanes *l, void *stream);
 /* Put, start, wait and get, all in one stream. */
 void gpu_lanes_exchange(struct gpu_lanes *l, MPIX_Queue queue, void *stream);
+/* With one call that starts and waits. */
+void gpu_lanes_exchange_at_once(struct gpu_lanes *l, MPIX_Queue queue, void *stream);
 /* The same with starts by the host, or on a queue of its own if the host may not. Nothing of these
  * lanes is in any stream. */
 void gpu_lanes_exchange_by_host(struct gpu_lanes *l);

@@ -25,8 +25,9 @@ static void *other_stream;
 /* Lanes and what was captured of them. */
 struct replayed {
     struct gpu_lanes l;
-    void *all, *again; /* each an exchange */
+    void *all, *again; /* each an exchange, by two calls and by one */
     void *start, *wait;
+    unsigned plain; /* exchanges, each second one by one call */
 };
 
 static void make(struct replayed *p, int n, const size_t bytes[])
@@ -38,6 +39,13 @@ static void *capture_all(struct gpu_lanes *l)
 {
     gpu_graph_begin(side.stream, GPU_GRAPH_THREAD_LOCAL);
     gpu_lanes_exchange(l, side.queue, side.stream);
+    return gpu_graph_end_executable(side.stream);
+}
+
+static void *capture_at_once(struct gpu_lanes *l)
+{
+    gpu_graph_begin(side.stream, GPU_GRAPH_GLOBAL);
+    gpu_lanes_exchange_at_once(l, side.queue, side.stream);
     return gpu_graph_end_executable(side.stream);
 }
 
@@ -59,9 +67,10 @@ static void *capture_wait(struct gpu_lanes *l)
 
 static void capture(struct replayed *p)
 {
+    p->plain = 0;
     p->all = capture_all(&p->l);
     p->start = capture_start(&p->l);
-    p->again = capture_all(&p->l);
+    p->again = capture_at_once(&p->l);
     p->wait = capture_wait(&p->l);
 }
 
@@ -113,7 +122,11 @@ static void exchange(struct replayed *p, enum way way)
         gpu_graph_launch(p->wait, side.stream);
         break;
     case PLAIN:
-        gpu_lanes_exchange(&p->l, side.queue, side.stream);
+        if (p->plain++ % 2 == 0) {
+            gpu_lanes_exchange(&p->l, side.queue, side.stream);
+        } else {
+            gpu_lanes_exchange_at_once(&p->l, side.queue, side.stream);
+        }
         break;
     case PLAIN_THEN_REPLAY:
         start_plainly(p);

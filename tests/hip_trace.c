@@ -28,7 +28,7 @@ static void add_words(const struct mpixq_words *all)
 {
     trace_add(TRACE_CALLS,
               "    unless " TRACE_WORD " is %llu or " TRACE_WORD " is set, %u threads each",
-              number_of(all->gate), all->opened, number_of(all->halt), all->each);
+              number_of(all->until.gate), all->until.opened, number_of(all->until.halt), all->each);
     for (unsigned i = 0; i < all->n; i++) {
         trace_add(TRACE_CALLS,
                   "    %llu at " TRACE_WORD ", state " TRACE_WORD " at most %lu, slot " TRACE_MEMORY
@@ -62,6 +62,15 @@ static void add_moves(const struct mpixq_moves *all)
     add_reached(all->word, all->value);
 }
 
+static void add_pass(const struct mpixq_moves *all)
+{
+    add_reached(all->came, all->came_value);
+    trace_add(TRACE_CALLS,
+              "    unless " TRACE_WORD " is %llu or " TRACE_WORD " is set, %u threads each",
+              number_of(all->until.gate), all->until.opened, number_of(all->until.halt), all->each);
+    add_moves(all);
+}
+
 static void add_pieces(const struct mpixq_pieces *all)
 {
     for (unsigned i = 0; i < all->n; i++) {
@@ -79,6 +88,8 @@ static void add_kernel(const struct hip_double_work *work)
               number_of(work->stream));
     if (strcmp(work->what, "mpixq_move_all") == 0) {
         add_moves(work->parameters);
+    } else if (strcmp(work->what, "mpixq_pass_all") == 0) {
+        add_pass(work->parameters);
     } else if (strstr(work->what, "_all") != NULL) {
         add_words(work->parameters);
     } else if (strcmp(work->what, "mpixq_copy") == 0) {

@@ -194,6 +194,21 @@ static void all_at_once(const char *name, const struct message *messages, int n,
     check_data(p);
 }
 
+/* Started and waited for by one call, which GPUs make one launch of. */
+static void by_one_call(const char *name, const struct message *messages, int n)
+{
+    struct program *p = program_make(name, messages, n);
+
+    hold(p);
+    trace_add(TRACE_CALLS, "startwaitall(%d)", n);
+    MTEST_OK(MPIX_Enqueue_startwaitall(p->queue, n, p->r));
+    trace_ring(p->stream);
+    let_go(p);
+    MTEST_OK(MPIX_Queue_wait(p->queue));
+    program_end(p);
+    check_data(p);
+}
+
 /* Three times in the stream before it executes the first. */
 static void one_by_one(const char *name, const struct message *message)
 {
@@ -387,6 +402,7 @@ static void run_all(bool mpi_fails)
     all_at_once("large", large, 2, 2);
     all_at_once("to nobody", nobody, 2, 1);
     all_at_once("to self", self, 2, 2);
+    by_one_call("four by one call", four, 4);
     one_first("the receive first", &one, 1);
     one_first("the send first", &one, 0);
     misuse(four);

@@ -304,10 +304,11 @@ int mpixq_queue_start(struct mpixq_queue *queue, int count, MPI_Request requests
     return MPI_SUCCESS;
 }
 
-/* Enqueue one wait for the first n pairs. In turn. */
-static void wait_pairs(struct mpixq_queue *queue, int n)
+/* Fill the operations of waits for the first n pairs. Returns how many there are. */
+static inline int fill_waits(struct mpixq_queue *queue, int n, struct mpixq_op list[],
+                             int *n_waits_p)
 {
-    int n_ops = 0, n_waits = 0;
+    int n_ops = 0;
 
     for (int i = 0; i < n; i++) {
         struct mpixq_pair *pair = queue->pairs[i];
@@ -318,10 +319,15 @@ static void wait_pairs(struct mpixq_queue *queue, int n)
         }
         (void)mpixq_request_step(req, MPIXQ_WAIT);
         DL_DELETE2(queue->started, pair, prev_started, next_started);
-        n_waits++;
-        n_ops += pair->channel->wait(queue, pair, &queue->list[n_ops]);
+        (*n_waits_p)++;
+        n_ops += pair->channel->wait(queue, pair, &list[n_ops]);
     }
-    submit(queue, n_ops);
+    return n_ops;
+}
+
+/* They are submitted. */
+static inline void note_waits(struct mpixq_queue *queue, int n, int n_waits)
+{
     for (int i = 0; i < n; i++) {
         struct mpixq_request *req = mpixq_request_of(queue->pairs[i]);
 
@@ -331,6 +337,15 @@ static void wait_pairs(struct mpixq_queue *queue, int n)
     }
     queue->waits += (uint64_t)n_waits;
     mpixq_trace_wait_enqueued(queue, n);
+}
+
+/* Enqueue one wait for the first n pairs. In turn. */
+static void wait_pairs(struct mpixq_queue *queue, int n)
+{
+    int n_waits = 0;
+
+    submit(queue, fill_waits(queue, n, queue->list, &n_waits));
+    note_waits(queue, n, n_waits);
 }
 
 int mpixq_queue_wait(struct mpixq_queue *queue, int count, MPI_Request requests[],
@@ -348,6 +363,32 @@ int mpixq_queue_wait(struct mpixq_queue *queue, int count, MPI_Request requests[
         mpixq_turn_leave(&queue->turn);
     }
     return rc;
+}
+
+bool mpixq_enqueue_can_be_both(struct mpixq_queue *queue, int n)
+{
+    bool all = n > 0 && queue->stream->ops->submit_both != NULL;
+
+    for (int i = 0; all && i < n; i++) {
+        all = queue->pairs[i]->channel->of_gpus;
+    }
+    return all && n <= INT32_MAX / 2 && mpixq_enqueue_make_room(queue, 2 * n);
+}
+
+/* Enqueue both for the first n pairs, whose GPUs do all of it. In turn. */
+static void start_and_wait(struct mpixq_queue *queue, int n)
+{
+    struct mpixq_op *waits = queue->list + n;
+    int n_waits = 0;
+    bool at_once = false;
+
+    (void)start_pairs(queue, n);
+    (void)fill_waits(queue, n, waits, &n_waits); /* of all: they are started */
+    queue->ticket = queue->stream->ops->submit_both(queue->stream, queue->list, waits, n,
+                                                    &queue->turn, &at_once);
+    queue->launches += at_once ? 1 : 2;
+    mpixq_trace_starts_enqueued(queue, n);
+    note_waits(queue, n, n_waits);
 }
 
 int mpixq_queue_start_wait(struct mpixq_queue *queue, int count, MPI_Request requests[],
@@ -371,9 +412,13 @@ int mpixq_queue_start_wait(struct mpixq_queue *queue, int count, MPI_Request req
         mpixq_queue_fail_told(queue, n);
     }
     queue->starts += (uint64_t)n; /* before the turn is lent: stats_read.c */
-    submit(queue, start_pairs(queue, n));
-    mpixq_trace_starts_enqueued(queue, n);
-    wait_pairs(queue, n);
+    if (mpixq_enqueue_can_be_both(queue, n)) {
+        start_and_wait(queue, n);
+    } else {
+        submit(queue, start_pairs(queue, n));
+        mpixq_trace_starts_enqueued(queue, n);
+        wait_pairs(queue, n);
+    }
     mpixq_turn_leave(&queue->turn);
     return MPI_SUCCESS;
 }

@@ -104,27 +104,39 @@ static void set_copy(struct mpixq_op *op, bool starts)
 }
 
 /* Fill the operations of the first n pairs. Returns how many there are. */
-static int fill(struct mpixq_queue *queue, int n, bool starts)
+static int fill(struct mpixq_queue *queue, int n, bool starts, struct mpixq_op list[])
 {
     int n_ops = 0;
 
     for (int i = 0; i < n; i++) {
         struct mpixq_pair *pair = queue->pairs[i];
-        int end = n_ops + (starts ? pair->channel->start(queue, &pair, 1, &queue->list[n_ops])
-                                  : pair->channel->wait(queue, pair, &queue->list[n_ops]));
+        int end = n_ops + (starts ? pair->channel->start(queue, &pair, 1, &list[n_ops])
+                                  : pair->channel->wait(queue, pair, &list[n_ops]));
 
         for (; n_ops < end; n_ops++) {
-            set_copy(&queue->list[n_ops], starts);
+            set_copy(&list[n_ops], starts);
         }
     }
     return n_ops;
 }
 
 /* The first n pairs are captured as started, or as waited for. */
+static void note(struct mpixq_queue *queue, int n, bool starts)
+{
+    for (int i = 0; i < n; i++) {
+        struct mpixq_counted *counted = atomic_load(&queue->pairs[i]->counted);
+
+        go_to(queue, queue->pairs[i]);
+        counted->capture = queue->capture;
+        counted->is_started = starts;
+    }
+}
+
+/* Capture starts of the first n pairs, or waits. */
 static int put_in(struct mpixq_queue *queue, int n, bool starts)
 {
     struct mpixq_branches *branches = NULL;
-    int rc = hold(queue, n), n_ops = rc == MPI_SUCCESS ? fill(queue, n, starts) : 0;
+    int rc = hold(queue, n), n_ops = rc == MPI_SUCCESS ? fill(queue, n, starts, queue->list) : 0;
 
     if (rc == MPI_SUCCESS && n_ops > 0) {
         branches = mpixq_graphs_branches(queue);
@@ -132,12 +144,29 @@ static int put_in(struct mpixq_queue *queue, int n, bool starts)
                               : queue->stream->ops->graphs->submit(queue->stream, queue->list,
                                                                    n_ops, branches, &queue->turn);
     }
-    for (int i = 0; rc == MPI_SUCCESS && i < n; i++) {
-        struct mpixq_counted *counted = atomic_load(&queue->pairs[i]->counted);
+    if (rc == MPI_SUCCESS) {
+        note(queue, n, starts);
+    }
+    return rc;
+}
 
-        go_to(queue, queue->pairs[i]);
-        counted->capture = queue->capture;
-        counted->is_started = starts;
+/* Both, of which each is one operation of a GPU. */
+static int put_both_in(struct mpixq_queue *queue, int n)
+{
+    struct mpixq_branches *branches = NULL;
+    struct mpixq_op *waits = queue->list + n;
+    int rc = hold(queue, n);
+
+    if (rc == MPI_SUCCESS) {
+        (void)fill(queue, n, true, queue->list);
+        (void)fill(queue, n, false, waits);
+        branches = mpixq_graphs_branches(queue);
+        rc = branches == NULL ? mpixq_error_code(MPIXQ_E_CAPTURE)
+                              : queue->stream->ops->graphs->submit_both(
+                                    queue->stream, queue->list, waits, n, branches, &queue->turn);
+    }
+    if (rc == MPI_SUCCESS) {
+        note(queue, n, false);
     }
     return rc;
 }
@@ -185,8 +214,12 @@ int mpixq_enqueue_graph_start_wait(struct mpixq_queue *queue, int count, MPI_Req
     }
     error = mpixq_enqueue_collect(queue, count, requests, check_start, &n, &failed, &index);
     if (error == MPIXQ_E_NONE) {
-        rc = put_in(queue, n, true);
-        rc = rc == MPI_SUCCESS ? put_in(queue, n, false) : rc;
+        if (mpixq_enqueue_can_be_both(queue, n)) {
+            rc = put_both_in(queue, n);
+        } else {
+            rc = put_in(queue, n, true);
+            rc = rc == MPI_SUCCESS ? put_in(queue, n, false) : rc;
+        }
     }
     mpixq_turn_leave(&queue->turn);
     return error == MPIXQ_E_NONE ? rc : mpixq_enqueue_fault(queue, error, failed, index, fault_p);

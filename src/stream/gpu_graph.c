@@ -159,24 +159,45 @@ static bool can_copy(const struct mpixq_gpu_lane *lane, const struct mpixq_op li
     return true;
 }
 
-static int graph_submit(struct mpixq_stream *base, struct mpixq_op list[], int n,
-                        struct mpixq_branches *branches, struct mpixq_turn *turn)
+/* The lane of the stream, for launches that are captured. */
+static struct mpixq_gpu_lane captured_lane(const struct gpu_stream *stream,
+                                           const struct mpixq_gpu_capture *capture)
 {
-    const struct gpu_stream *stream = (const struct gpu_stream *)base;
     struct mpixq_gpu_lane lane = stream->lane;
-    struct mpixq_branch *own = find_branch(branches, lane.handle);
-    bool waits = mpixq_op_is_wait(list);
-    struct mpixq_gpu_capture capture;
-    int rc, code;
 
-    if (own == NULL) {
+    lane.reached_at = NULL; /* nobody waits for a ticket */
+    lane.kernels.early = lane.kernels.early && capture->is_after_kernel;
+    return lane;
+}
+
+/* The branch of the stream, for operations that its GPU makes all by itself. */
+static int prepare(const struct gpu_stream *stream, struct mpixq_op list[], int n,
+                   struct mpixq_branches *branches, struct mpixq_branch **own_p)
+{
+    *own_p = find_branch(branches, stream->lane.handle);
+    if (*own_p == NULL) {
         return mpixq_error_code(MPIXQ_E_NO_MEMORY);
     }
-    if (!can_copy(&lane, list, n)) {
+    if (!can_copy(&stream->lane, list, n)) {
         return mpixq_error_code(MPIXQ_E_GRAPH_GPU);
     }
     for (int i = 0; i < n; i++) {
         list[i].by_gpu = true;
+    }
+    return MPI_SUCCESS;
+}
+
+static int graph_submit(struct mpixq_stream *base, struct mpixq_op list[], int n,
+                        struct mpixq_branches *branches, struct mpixq_turn *turn)
+{
+    const struct gpu_stream *stream = (const struct gpu_stream *)base;
+    bool waits = mpixq_op_is_wait(list);
+    struct mpixq_gpu_capture capture;
+    struct mpixq_branch *own;
+    int rc = prepare(stream, list, n, branches, &own), code;
+
+    if (rc != MPI_SUCCESS) {
+        return rc;
     }
     mpixq_turn_lend(turn);
     rc = find_capture(stream, &capture);
@@ -184,9 +205,9 @@ static int graph_submit(struct mpixq_stream *base, struct mpixq_op list[], int n
         rc = come_after_starts(stream, branches, own, &capture);
     }
     if (rc == MPI_SUCCESS) {
+        struct mpixq_gpu_lane lane = captured_lane(stream, &capture);
+
         stream->words->in_graph |= list->kind == MPIXQ_OP_SIGNAL;
-        lane.reached_at = NULL; /* nobody waits for a ticket */
-        lane.kernels.early = lane.kernels.early && capture.is_after_kernel;
         code = waits ? mpixq_gpu_submit_waits(&lane, list, n, 0, 0)
                      : mpixq_gpu_submit_starts(&lane, list, n, 0, 0);
         rc = text_of(stream, code, "nothing can be captured");
@@ -198,7 +219,52 @@ static int graph_submit(struct mpixq_stream *base, struct mpixq_op list[], int n
     return rc;
 }
 
+/* One node: it comes after the starts of other branches, as waits do, and their waits that are
+ * captured later come after it, as after starts. */
+static int graph_pass(struct gpu_stream *stream, struct mpixq_op starts[], struct mpixq_op waits[],
+                      int n, struct mpixq_branches *branches, struct mpixq_branch *own)
+{
+    struct mpixq_gpu_capture capture;
+    int rc = find_capture(stream, &capture);
+
+    if (rc == MPI_SUCCESS) {
+        rc = come_after_starts(stream, branches, own, &capture);
+    }
+    if (rc == MPI_SUCCESS) {
+        struct mpixq_gpu_lane lane = captured_lane(stream, &capture);
+
+        rc = text_of(stream, mpixq_gpu_pass(&lane, starts, waits, n, 0, 0),
+                     "nothing can be captured");
+    }
+    return rc == MPI_SUCCESS ? note_start(stream, branches, own) : rc;
+}
+
+static int graph_submit_both(struct mpixq_stream *base, struct mpixq_op starts[],
+                             struct mpixq_op waits[], int n, struct mpixq_branches *branches,
+                             struct mpixq_turn *turn)
+{
+    struct gpu_stream *stream = (struct gpu_stream *)base;
+    struct mpixq_gpu_lane lane = stream->lane;
+    struct mpixq_branch *own;
+    int rc = prepare(stream, starts, n, branches, &own);
+
+    rc = rc == MPI_SUCCESS ? prepare(stream, waits, n, branches, &own) : rc;
+    if (rc != MPI_SUCCESS) {
+        return rc;
+    }
+    lane.reached_at = NULL;
+    if (mpixq_gpu_can_pass(&lane, starts, waits, n)) {
+        mpixq_turn_lend(turn);
+        rc = graph_pass(stream, starts, waits, n, branches, own);
+        mpixq_turn_take_back(turn);
+        return rc;
+    }
+    rc = graph_submit(base, starts, n, branches, turn);
+    return rc == MPI_SUCCESS ? graph_submit(base, waits, n, branches, turn) : rc;
+}
+
 const struct mpixq_stream_graphs mpixq_gpu_graphs = {.capture = graph_capture,
                                                      .has_kernels = graph_has_kernels,
                                                      .keep = graph_keep,
-                                                     .submit = graph_submit};
+                                                     .submit = graph_submit,
+                                                     .submit_both = graph_submit_both};

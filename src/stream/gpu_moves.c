@@ -5,8 +5,10 @@
  * those that ask another GPU do not hold up those that need not. */
 #include "gpu_submit.h"
 
-/* Bytes of several messages that a block moves. */
+/* Bytes of several messages that a block moves; and if it waits for them too: other blocks would
+ * have to hear of its end. */
 #define GROUP_BYTES 8192
+#define GROUP_BYTES_WAITED 16384
 
 static bool is_move(const struct mpixq_op *op)
 {
@@ -21,6 +23,17 @@ int mpixq_gpu_count_moves(const struct mpixq_op list[], int n)
         moves += is_move(&list[i]);
     }
     return moves;
+}
+
+/* A receive of a ready send without slots counts, and no more. */
+static bool moves_nothing(const struct mpixq_gpu_end *end)
+{
+    return !end->move.is_send && end->move.is_ready && end->first_slot == NULL;
+}
+
+static unsigned blocks_of(const struct mpixq_gpu_end *end)
+{
+    return moves_nothing(end) ? 1 : end->move.blocks;
 }
 
 static unsigned groups(const struct mpixq_moves *all, unsigned n)
@@ -40,6 +53,7 @@ static void add_move(struct mpixq_moves *all, const struct mpixq_op *op)
     struct mpixq_move *move = &all->move[all->n++];
 
     *move = end->move;
+    move->blocks = blocks_of(end);
     if (end->is_counted) { /* by whom the start before is made is not known */
         move->value = end->floor;
         move->slot = end->first_slot;
@@ -58,15 +72,15 @@ static void add_moves(struct mpixq_moves *all, const struct mpixq_op *op,
                       const struct mpixq_op *end, bool small, bool far)
 {
     for (; op < end; op++) {
-        if (is_move(op) && (op->gpu.end->move.blocks == 1) == small && is_far(op->gpu.end) == far) {
-            all->blocks += small ? 0 : op->gpu.end->move.blocks;
+        if (is_move(op) && (blocks_of(op->gpu.end) == 1) == small && is_far(op->gpu.end) == far) {
+            all->blocks += small ? 0 : blocks_of(op->gpu.end);
             add_move(all, op);
         }
     }
 }
 
 static void fill_moves(struct mpixq_moves *all, const struct mpixq_op *op,
-                       const struct mpixq_op *end)
+                       const struct mpixq_op *end, size_t group_bytes)
 {
     size_t largest = 1;
 
@@ -75,12 +89,14 @@ static void fill_moves(struct mpixq_moves *all, const struct mpixq_op *op,
     all->n_near = all->n;
     add_moves(all, op, end, true, true);
     all->n_small = all->n;
-    for (unsigned i = 0; i < all->n_small; i++) {
-        largest = all->move[i].bytes > largest ? all->move[i].bytes : largest;
+    for (const struct mpixq_op *one = op; one < end; one++) {
+        if (is_move(one) && blocks_of(one->gpu.end) == 1 && !moves_nothing(one->gpu.end)) {
+            largest = one->gpu.end->move.bytes > largest ? one->gpu.end->move.bytes : largest;
+        }
     }
     add_moves(all, op, end, false, false);
     add_moves(all, op, end, false, true);
-    all->group = largest * MPIXQ_GROUP <= GROUP_BYTES ? MPIXQ_GROUP : GROUP_BYTES / largest;
+    all->group = largest * MPIXQ_GROUP <= group_bytes ? MPIXQ_GROUP : group_bytes / largest;
     all->group = all->group < 1 ? 1 : all->group;
     all->blocks += groups(all, all->n_near) + groups(all, all->n_small - all->n_near);
 }
@@ -100,7 +116,7 @@ int mpixq_gpu_move(const struct mpixq_gpu_lane *lane, const struct mpixq_op *op,
             n += is_move(end);
             moves -= is_move(end);
         }
-        fill_moves(&all, op, end);
+        fill_moves(&all, op, end, GROUP_BYTES);
         op = end;
         all.word = moves == 0 ? lane->reached_at : NULL;
         code = mpixq_gpu_launch(lane->gpu, lane->handle, lane->kernels.move_all,
@@ -108,6 +124,80 @@ int mpixq_gpu_move(const struct mpixq_gpu_lane *lane, const struct mpixq_op *op,
                                                     .threads = MPIXQ_BLOCK_OF_MOVES,
                                                     .early = lane->kernels.early},
                                 parameters);
+    }
+    return code;
+}
+
+/* Threads of a block of moves for each of n that it waits for: in whole warps, if there are as many. */
+static unsigned threads_of_each(unsigned n)
+{
+    enum { WARP = 32 };
+    unsigned each = MPIXQ_BLOCK_OF_MOVES / n;
+
+    return each >= WARP ? each / WARP * WARP : each;
+}
+
+/* One block copies out of slots: more than this of each message, and two launches are faster, as the
+ * second has more threads. In a graph a launch takes so little that several blocks, of which the
+ * last one waits for all, are slower too, but for few messages. */
+static bool is_small_enough(const struct mpixq_gpu_lane *lane, const struct mpixq_gpu_end *end,
+                            unsigned n)
+{
+    enum { UNITS = 8 /* of a slot, that a thread copies */, FEW = 4 };
+    bool by_one = end->move.is_send || end->first_slot == NULL ||
+                  end->move.bytes <= (size_t)UNITS * MPIXQ_UNIT * threads_of_each(n);
+
+    return by_one && (lane->reached_at != NULL || n <= FEW || moves_nothing(end) ||
+                      end->move.bytes * n <= GROUP_BYTES);
+}
+
+bool mpixq_gpu_can_pass(const struct mpixq_gpu_lane *lane, const struct mpixq_op starts[],
+                        const struct mpixq_op waits[], int n)
+{
+    if (lane->kernels.pass_all == NULL || lane->by_values || n > MPIXQ_MOVES) {
+        return false;
+    }
+    for (int i = 0; i < n; i++) {
+        const struct mpixq_gpu_end *end = waits[i].gpu.end;
+
+        if (starts[i].kind != MPIXQ_OP_MOVE || waits[i].kind != MPIXQ_OP_TAKE ||
+            starts[i].arg != waits[i].arg || starts[i].copy != NULL || waits[i].copy != NULL ||
+            !starts[i].by_gpu || !waits[i].by_gpu || end->move.is_host || end->go != NULL ||
+            !is_small_enough(lane, end, (unsigned)n)) {
+            return false;
+        }
+    }
+    return true;
+}
+
+int mpixq_gpu_pass(const struct mpixq_gpu_lane *lane, struct mpixq_op starts[],
+                   const struct mpixq_op waits[], int n, uint64_t started, uint64_t ticket)
+{
+    struct mpixq_moves all;
+    void *parameters[] = {&all}, *before;
+    int code;
+
+    for (int i = 0; i < n; i++) {
+        if (starts[i].gpu.end == NULL) { /* it moves nothing, but is waited for */
+            starts[i].gpu.end = waits[i].gpu.end;
+            starts[i].value = waits[i].value;
+        }
+    }
+    fill_moves(&all, starts, starts + n, GROUP_BYTES_WAITED);
+    all.each = threads_of_each(all.n);
+    all.came = lane->reached_at;
+    all.came_value = started;
+    all.word = lane->reached_at;
+    all.value = ticket;
+    all.until = mpixq_gpu_until(lane, ticket);
+    code = lane->gpu->enter(lane->place, &before);
+    if (code == 0) {
+        code = mpixq_gpu_launch(lane->gpu, lane->handle, lane->kernels.pass_all,
+                                (struct mpixq_grid){.blocks = all.blocks,
+                                                    .threads = MPIXQ_BLOCK_OF_MOVES,
+                                                    .early = lane->kernels.early},
+                                parameters);
+        lane->gpu->leave(lane->place, before);
     }
     return code;
 }

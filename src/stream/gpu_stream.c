@@ -292,6 +292,7 @@ static const struct mpixq_stream_ops ops = {
     .may_wait = gpu_may_wait,
     .broken = gpu_broken,
     .submit = mpixq_gpu_stream_submit,
+    .submit_both = mpixq_gpu_stream_submit_both,
     .halt = gpu_halt,
     .map = gpu_map,
     .unmap = gpu_unmap,

@@ -316,7 +316,7 @@ static int launch_words(const struct mpixq_gpu_lane *lane, void *kernel, struct 
 static int ring(const struct mpixq_gpu_lane *lane, const struct mpixq_op list[], int words,
                 bool tells, uint64_t ticket)
 {
-    struct mpixq_words all = {.gate = lane->halt_at, .opened = 1};
+    struct mpixq_words all = {.until = {.gate = lane->halt_at, .opened = 1}};
 
     return launch_words(lane, lane->kernels.ring_all, &all, list, words, tells, ticket);
 }
@@ -363,7 +363,7 @@ static int submit_waits(const struct mpixq_gpu_lane *lane, const struct mpixq_op
                         int step, uint64_t ticket)
 {
     struct copies copies = {.list = list, .n = n, .step = step, .part_at = mpixq_gpu_part_at_wait};
-    struct mpixq_words all = {.gate = lane->gate_at, .opened = ticket, .halt = lane->halt_at};
+    struct mpixq_words all = {.until = mpixq_gpu_until(lane, ticket)};
     int words = step == 0 ? count_words(list, n) : 0, combines = 0, code = 0;
     bool any = false, tells = step == 0 && lane->reached_at != NULL, gate, is_last;
     const struct mpixq_combine *fused = step == 0 ? find_fused(list, n, words) : NULL;

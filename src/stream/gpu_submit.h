@@ -28,7 +28,8 @@ struct mpixq_gpu_lane {
     void *handle, *place;
     uint64_t life;                        /* of the place (gpu_life.h) */
     pthread_t owner;                      /* of a default stream of each thread */
-    void *reached_at, *gate_at, *halt_at; /* addresses of the words for the GPU */
+    void *reached_at, *gate_at, *halt_at; /* addresses of the words for the GPU; the first NULL: in
+                                           * a graph, where nobody waits for a ticket */
     struct mpixq_gpu_kernels kernels;     /* copy, ring_all: NULL if kernels shall not do that */
     bool by_values;                       /* starts and waits; changes in the queue's turn */
     /* The rest of the choice (gpu_policy.h). follows: by_values depends on who uses the GPU. */
@@ -57,6 +58,17 @@ int mpixq_gpu_submit_starts(const struct mpixq_gpu_lane *lane, const struct mpix
                             int step, uint64_t ticket);
 int mpixq_gpu_submit_waits(const struct mpixq_gpu_lane *lane, const struct mpixq_op list[], int n,
                            int step, uint64_t ticket);
+/* Can starts and the waits for them be one launch? Both are what take_starts and take_waits said of
+ * them, in the same order. And launch it: started is reached when it begins, the ticket when it ends. */
+bool mpixq_gpu_can_pass(const struct mpixq_gpu_lane *lane, const struct mpixq_op starts[],
+                        const struct mpixq_op waits[], int n);
+int mpixq_gpu_pass(const struct mpixq_gpu_lane *lane, struct mpixq_op starts[],
+                   const struct mpixq_op waits[], int n, uint64_t started, uint64_t ticket);
+/* How long waits with this ticket wait. */
+static inline struct mpixq_until mpixq_gpu_until(const struct mpixq_gpu_lane *lane, uint64_t ticket)
+{
+    return (struct mpixq_until){.gate = lane->gate_at, .opened = ticket, .halt = lane->halt_at};
+}
 /* The slot of a start of this value, or NULL. */
 static inline char *mpixq_gpu_slot_of(const struct mpixq_gpu_end *end, uint64_t value)
 {

@@ -23,8 +23,8 @@ static void await_reached(const struct gpu_stream *stream, uint64_t ticket)
     (void)host->ops->submit(stream->worker, &there, 1, NULL);
 }
 
-/* The worker executes the start of a message in parts after each of them. */
-static void start_step(struct gpu_stream *stream, struct mpixq_op list[], int n, int step)
+/* The worker executes the start of a message in parts after each of them. Returns the ticket. */
+static uint64_t follow_starts(struct gpu_stream *stream, struct mpixq_op list[], int n, int step)
 {
     uint64_t ticket = ++stream->submitted;
     struct mpixq_op executed;
@@ -40,6 +40,13 @@ static void start_step(struct gpu_stream *stream, struct mpixq_op list[], int n,
         }
     }
     (void)host->ops->submit(stream->worker, &executed, 1, NULL);
+    return ticket;
+}
+
+static void start_step(struct gpu_stream *stream, struct mpixq_op list[], int n, int step)
+{
+    uint64_t ticket = follow_starts(stream, list, n, step);
+
     mpixq_gpu_stream_note_code(stream,
                                mpixq_gpu_submit_starts(&stream->lane, list, n, step, ticket));
 }
@@ -112,7 +119,7 @@ static bool is_counted(const struct mpixq_op *op)
 /* The worker waits for the words of a list. But what stands in that of a pair whose starts its GPU
  * counts is known to the GPU alone: the worker waits until the stream has passed such a wait, for
  * which it opens the gate first. Returns whether there is one. */
-static bool follow_waits(struct gpu_stream *stream, struct mpixq_op list[], int n, uint64_t ticket)
+static bool await_words(struct gpu_stream *stream, struct mpixq_op list[], int n, uint64_t ticket)
 {
     struct mpixq_op *first = NULL, last[2];
     int n_counted = 0;
@@ -138,10 +145,12 @@ static bool follow_waits(struct gpu_stream *stream, struct mpixq_op list[], int 
     return true;
 }
 
-static void wait_step(struct gpu_stream *stream, struct mpixq_op list[], int n, int step)
+/* Returns the ticket. */
+static uint64_t follow_waits(struct gpu_stream *stream, struct mpixq_op list[], int n, int step)
 {
     uint64_t ticket = ++stream->submitted;
     struct mpixq_op open[2];
+    bool is_open = false;
 
     mpixq_op_store(&open[0], &stream->executed, ticket);
     mpixq_op_store(&open[1], stream->words->gate, ticket);
@@ -149,13 +158,17 @@ static void wait_step(struct gpu_stream *stream, struct mpixq_op list[], int n, 
     mpixq_streams_await_holders();
     if (step > 0) {
         await_parts(stream, list, n, step);
-    } else if (follow_waits(stream, list, n, ticket)) {
-        (void)host->ops->submit(stream->worker, open, 1, NULL);
-        mpixq_gpu_stream_note_code(stream,
-                                   mpixq_gpu_submit_waits(&stream->lane, list, n, 0, ticket));
-        return;
+    } else {
+        is_open = await_words(stream, list, n, ticket);
     }
-    (void)host->ops->submit(stream->worker, open, 2, NULL);
+    (void)host->ops->submit(stream->worker, open, is_open ? 1 : 2, NULL);
+    return ticket;
+}
+
+static void wait_step(struct gpu_stream *stream, struct mpixq_op list[], int n, int step)
+{
+    uint64_t ticket = follow_waits(stream, list, n, step);
+
     mpixq_gpu_stream_note_code(stream,
                                mpixq_gpu_submit_waits(&stream->lane, list, n, step, ticket));
 }
@@ -190,6 +203,44 @@ static uint64_t submit_waits(struct gpu_stream *stream, struct mpixq_op list[], 
     mpixq_gpu_restore(stream->lane.gpu);
     submit_end(turn);
     return stream->submitted;
+}
+
+/* By one launch, if that can be. */
+static uint64_t submit_both(struct gpu_stream *stream, struct mpixq_op starts[],
+                            struct mpixq_op waits[], int n, struct mpixq_turn *turn,
+                            bool *at_once_p)
+{
+    uint64_t started;
+
+    mpixq_gpu_lane_choose_again(&stream->lane);
+    mpixq_gpu_stream_set_watches(stream);
+    mpixq_gpu_take_starts(&stream->base, starts, n);
+    mpixq_gpu_take_waits(&stream->base, waits, n);
+    *at_once_p = at_a_time(stream, n) == n && mpixq_gpu_can_pass(&stream->lane, starts, waits, n);
+    if (!*at_once_p) {
+        (void)submit_starts(stream, starts, n, turn);
+        return submit_waits(stream, waits, n, turn);
+    }
+    submit_begin(turn);
+    mpixq_gpu_relax(stream->lane.gpu);
+    started = follow_starts(stream, starts, n, 0);
+    (void)follow_waits(stream, waits, n, 0);
+    mpixq_gpu_stream_note_code(
+        stream, mpixq_gpu_pass(&stream->lane, starts, waits, n, started, stream->submitted));
+    mpixq_gpu_restore(stream->lane.gpu);
+    submit_end(turn);
+    return stream->submitted;
+}
+
+uint64_t mpixq_gpu_stream_submit_both(struct mpixq_stream *base, struct mpixq_op starts[],
+                                      struct mpixq_op waits[], int n, struct mpixq_turn *turn,
+                                      bool *at_once_p)
+{
+    uint64_t begin = mpixq_trace_begin();
+    uint64_t ticket = submit_both((struct gpu_stream *)base, starts, waits, n, turn, at_once_p);
+
+    mpixq_trace_span(MPIXQ_TRACE_SUBMITTED, 0, begin, 2 * n);
+    return ticket;
 }
 
 uint64_t mpixq_gpu_stream_submit(struct mpixq_stream *base, struct mpixq_op list[], int n,

@@ -98,6 +98,7 @@ static inline void meet(void)
 #define MPIXQ_SHARED
 #define ONE_BY_ONE
 #define THREAD 0u
+#define BLOCK 0u
 #define BLOCK_SHARE 0
 #define BLOCK_SHARES 1
 #define THREADS 1u

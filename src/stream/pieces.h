@@ -36,13 +36,35 @@ struct mpixq_pieces {
     struct mpixq_piece piece[MPIXQ_PIECES];
 };
 
-/* Doorbells, or words to wait for, until gate has reached opened: then nobody waits any more, but
- * for those whose state is known. They are about to come, unless halt is set and the pair can be
- * closed. A message may come into a slot instead, and is copied from there. */
-struct mpixq_words {
+/* How long is waited: until gate has reached opened. Then nobody waits any more, but for those whose
+ * state is known: they are about to come, unless halt is set and the pair can be closed. */
+struct mpixq_until {
     void *gate;
     unsigned long long opened;
     void *halt; /* NULL if no state is known */
+};
+
+/* What is waited for. A message may come into a slot instead, and is copied from there. */
+struct mpixq_word {
+    void *address;
+    unsigned long long value;
+    struct mpixq_end_state *state; /* of a pair whose start this ends; NULL: of none */
+    mpixq_word_t mine;             /* what it is at most while the other end lets it be closed */
+    /* Of a pair that its GPU counts (struct mpixq_told); NULL: of another one. Then address is
+     * that of its end, value its floor, mine that of start 0, and slot the first one. */
+    struct mpixq_told *counted;
+    void *slot; /* NULL: there is none */
+    char *to;   /* where the message belongs, and its */
+    mpixq_word_t bytes;
+    /* The slot has nothing but the data, which is there once the word says so. Then it is
+     * copied, and mine is stored here. NULL: it is another one, or there is none. */
+    void *taken;
+    void *go; /* where the start that was waited for is stored, or 0; or NULL */
+};
+
+/* Doorbells, or words to wait for. */
+struct mpixq_words {
+    struct mpixq_until until;
     void *word; /* as above */
     unsigned long long value;
     unsigned n;
@@ -52,22 +74,7 @@ struct mpixq_words {
      * number, if there is one, was waited for; or behind it, as go of a word says. */
     unsigned is_combined, first;
     struct mpixq_combine combine;
-    struct {
-        void *address;
-        unsigned long long value;
-        struct mpixq_end_state *state; /* of a pair whose start this ends; NULL: of none */
-        mpixq_word_t mine; /* what it is at most while the other end lets it be closed */
-        /* Of a pair that its GPU counts (struct mpixq_told); NULL: of another one. Then address is
-         * that of its end, value its floor, mine that of start 0, and slot the first one. */
-        struct mpixq_told *counted;
-        void *slot; /* NULL: there is none */
-        char *to;   /* where the message belongs, and its */
-        mpixq_word_t bytes;
-        /* The slot has nothing but the data, which is there once the word says so. Then it is
-         * copied, and mine is stored here. NULL: it is another one, or there is none. */
-        void *taken;
-        void *go; /* where the start that was waited for is stored, or 0; or NULL */
-    } at[MPIXQ_WORDS];
+    struct mpixq_word at[MPIXQ_WORDS];
 };
 
 /* Pairs whose data GPUs move by themselves (src/ipc/). */
@@ -148,6 +155,12 @@ struct mpixq_moves {
     /* The first ones are moved in groups: those that ask no other GPU, then others. */
     unsigned n_near, n_small;
     unsigned group, blocks; /* moves of a group; blocks of the launch */
+    /* Of a launch that waits for them too, by so many threads for each: when it begins, came_value is
+     * stored in came, if that is not NULL. */
+    unsigned each;
+    void *came;
+    mpixq_word_t came_value;
+    struct mpixq_until until;
     struct mpixq_move move[MPIXQ_MOVES];
 };
 

@@ -69,6 +69,10 @@ struct mpixq_stream_graphs {
      * comes after all starts of the capture so far, whose branches these are. Lends the turn. */
     int (*submit)(struct mpixq_stream *stream, struct mpixq_op list[], int n,
                   struct mpixq_branches *branches, struct mpixq_turn *turn);
+    /* Both, likewise. */
+    int (*submit_both)(struct mpixq_stream *stream, struct mpixq_op starts[],
+                       struct mpixq_op waits[], int n, struct mpixq_branches *branches,
+                       struct mpixq_turn *turn);
 };
 
 struct mpixq_stream_ops {
@@ -103,6 +107,12 @@ struct mpixq_stream_ops {
      * GPU's library, it lends the turn (NULL: there is none). Returns the ticket. */
     uint64_t (*submit)(struct mpixq_stream *stream, struct mpixq_op list[], int n,
                        struct mpixq_turn *turn);
+
+    /* Submit n starts, and a wait for each of them, in the same order and each of the same pair:
+     * what two such calls do, *at_once_p: as one operation. NULL: there is nothing to gain. */
+    uint64_t (*submit_both)(struct mpixq_stream *stream, struct mpixq_op starts[],
+                            struct mpixq_op waits[], int n, struct mpixq_turn *turn,
+                            bool *at_once_p);
 
     /* The queue has failed: the GPU rings no more. Any thread; never blocks. */
     void (*halt)(struct mpixq_stream *stream);

@@ -81,6 +81,7 @@ void mpixq_copy(struct mpixq_pieces all) __attribute__((weak));
 void mpixq_ring_all(struct mpixq_words all) __attribute__((weak));
 void mpixq_wait_all(struct mpixq_words all) __attribute__((weak));
 void mpixq_move_all(struct mpixq_moves all) __attribute__((weak));
+void mpixq_pass_all(struct mpixq_moves all) __attribute__((weak));
 void mpixq_call_back(struct mpixq_recall one) __attribute__((weak));
 void mpixq_try_end(mpixq_word_t *word, mpixq_word_t *outcome) __attribute__((weak));
 void mpixq_put_all(struct mpixq_puts all) __attribute__((weak));
@@ -167,6 +168,12 @@ static void reach_combine(struct mpixq_combine *all)
     all->go = reach_or_null(all->go, sizeof(uint64_t));
 }
 
+static void reach_until(struct mpixq_until *until)
+{
+    until->gate = hip_double_reach(until->gate, sizeof(uint64_t));
+    until->halt = reach_or_null(until->halt, sizeof(uint64_t));
+}
+
 static struct mpixq_words words_of(const void *parameters)
 {
     struct mpixq_words all = *(const struct mpixq_words *)parameters;
@@ -183,8 +190,7 @@ static struct mpixq_words words_of(const void *parameters)
         all.at[i].go = reach_or_null(all.at[i].go, sizeof(uint64_t));
         reach_slot(&all, i);
     }
-    all.gate = hip_double_reach(all.gate, sizeof(uint64_t));
-    all.halt = reach_or_null(all.halt, sizeof(uint64_t));
+    reach_until(&all.until);
     all.word = reach_or_null(all.word, sizeof(uint64_t));
     reach_combine(&all.combine);
     return all;
@@ -200,7 +206,7 @@ static void run_mpixq_wait_all(const void *parameters)
     mpixq_wait_all(words_of(parameters));
 }
 
-static void run_mpixq_move_all(const void *parameters)
+static struct mpixq_moves moves_of(const void *parameters)
 {
     struct mpixq_moves all = *(const struct mpixq_moves *)parameters;
 
@@ -220,7 +226,21 @@ static void run_mpixq_move_all(const void *parameters)
         move->peer_told = hip_double_reach(move->peer_told, sizeof(move->peer_told->done));
     }
     all.word = reach_or_null(all.word, sizeof(uint64_t));
-    mpixq_move_all(all);
+    return all;
+}
+
+static void run_mpixq_move_all(const void *parameters)
+{
+    mpixq_move_all(moves_of(parameters));
+}
+
+static void run_mpixq_pass_all(const void *parameters)
+{
+    struct mpixq_moves all = moves_of(parameters);
+
+    reach_until(&all.until);
+    all.came = reach_or_null(all.came, sizeof(uint64_t));
+    mpixq_pass_all(all);
 }
 
 static void run_mpixq_call_back(const void *parameters)
@@ -593,6 +613,7 @@ static const struct hip_kernel kernels[] = {
     {"mpixq_ring_all", {sizeof(struct mpixq_words)}, .run = run_mpixq_ring_all},
     {"mpixq_wait_all", {sizeof(struct mpixq_words)}, .waits = true, .run = run_mpixq_wait_all},
     {"mpixq_move_all", {sizeof(struct mpixq_moves)}, .grid = true, .run = run_mpixq_move_all},
+    {"mpixq_pass_all", MEET(mpixq_moves, run_mpixq_pass_all)},
     {"mpixq_call_back", {sizeof(struct mpixq_recall)}, .waits = true, .run = run_mpixq_call_back},
     {"mpixq_try_end", {8, 8}, .run = run_mpixq_try_end},
     {"mpixq_put_all", {sizeof(struct mpixq_puts)}, .grid = true, .run = run_mpixq_put_all},

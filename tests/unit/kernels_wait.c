@@ -40,7 +40,7 @@ static char buffers[WORDS][MPIXQ_UNIT];
  * failed. */
 static struct mpixq_words failed_wait(void)
 {
-    struct mpixq_words all = {.gate = &gate, .opened = 1, .halt = &halt, .n = WORDS, .each = 1};
+    struct mpixq_words all = {.until = {&gate, 1, &halt}, .n = WORDS, .each = 1};
 
     gate = halt = 1;
     naps = arrives_at = 0;

@@ -99,6 +99,7 @@ static inline void meet(void)
 #define PART_OF_GROUP(n) 0
 #define PARTS_OF_GROUP(n) 1
 #define THREAD 0u
+#define BLOCK 0u
 #define THREADS 1u
 #pragma GCC diagnostic ignored "-Wunused-function" /* other kernels */
 #include "stream/kernels.inc"
@@ -279,6 +280,66 @@ static void test_goes_ahead(void **state)
     }
 }
 
+/* Both ends of a pair by one launch, which waits for them: first the receiver comes, then the sender.
+ * Said is that the stream has come here before anything else, and that it has passed at last. */
+static void test_passes(void **state)
+{
+    struct mpixq_moves all = start(true, 9);
+    word_t gate = 0, came = 0, passed = 0;
+
+    (void)state;
+    for (int counted = 0; counted < 2; counted++) {
+        all = start(true, 9);
+        all.n = all.n_near = all.n_small = 2;
+        all.group = 2;
+        all.each = 1;
+        all.move[1] = all.move[0];
+        all.move[0].own = &receiver;
+        all.move[0].own_told = &told_receiver;
+        all.move[0].peer = &sender;
+        all.move[0].peer_told = &told_sender;
+        all.move[0].is_send = false;
+        all.until = (struct mpixq_until){&gate, 1, &gate};
+        all.came = &came;
+        all.came_value = 3;
+        all.word = &passed;
+        all.value = 4;
+        for (int i = 0; counted != 0 && i < 2; i++) {
+            all.move[i].is_counted = true;
+            all.move[i].value = 8;
+            all.move[i].slot = slots[0];
+        }
+        mpixq_pass_all(all);
+        assert_memory_equal(to, from, sizeof from);
+        assert_int_equal(sender.done, 9);
+        assert_int_equal(receiver.state.value, MPIXQ_STATE_RECEIVE(9));
+        assert_int_equal(place_of(&came), 0);
+        assert_int_equal(place_of(&passed), n_written - 1);
+        assert_int_equal(sender.waited, counted ? 9 : 0);
+        assert_int_equal(receiver.waited, counted ? 9 : 0);
+    }
+}
+
+/* A start that cannot be made, as one is under way, is told, and is not waited for. */
+static void test_waits_for_no_other(void **state)
+{
+    struct mpixq_moves all = start(true, 9);
+    word_t gate = 0;
+
+    (void)state;
+    all.each = 1;
+    all.until = (struct mpixq_until){&gate, 1, &gate};
+    all.move[0].is_counted = true;
+    all.move[0].value = 8;
+    all.move[0].slot = slots[0];
+    sender.started = 9;
+    mpixq_pass_all(all);
+    assert_int_equal(told_sender.fault, MPIXQ_STARTED_TWICE);
+    assert_int_equal(sender.waited, 0);
+    assert_int_equal(sender.started, 9);
+    assert_int_equal(to[0], 't');
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -286,6 +347,7 @@ int main(void)
         cmocka_unit_test(test_finds_receiver),   cmocka_unit_test(test_leaves_it_to_receiver),
         cmocka_unit_test(test_receiver_is_gone), cmocka_unit_test(test_host_was_faster),
         cmocka_unit_test(test_first_goes_ahead), cmocka_unit_test(test_goes_ahead),
+        cmocka_unit_test(test_passes),           cmocka_unit_test(test_waits_for_no_other),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
