@@ -134,8 +134,7 @@ static void enqueue(void *ctx, enum bench_mode mode, long iterations)
         if (bench_mode_is_baseline(mode)) {
             bench_link_move(&way->links[mode], BENCH_SENDS | BENCH_RECVS);
         } else {
-            MPIX_Enqueue_startall(tr->bq.queue, num_requests(tr), way->requests[mode]);
-            MPIX_Enqueue_waitall(tr->bq.queue, num_requests(tr), way->requests[mode]);
+            MPIX_Enqueue_startwaitall(tr->bq.queue, num_requests(tr), way->requests[mode]);
         }
         bench_calls_end(&tr->bq, before);
         bench_link_work(&tr->bq, mode, &transpose_unpacking, way);

@@ -310,23 +310,31 @@ static void test_started_twice(int at)
 }
 
 /* What a replay has started is started on another queue, before its message has come: both queues
- * hear of it, and the wait of the replay ends. With one hardware queue the start would be behind
+ * hear of it, and the wait of the replay ends. If both were made at the same time nobody would see
+ * it: so the start of the replay has ended first. With one hardware queue the other would be behind
  * that wait, and nothing would ever run it. */
 static void test_started_elsewhere(int at)
 {
     const char *queues = getenv("HIP_DOUBLE_QUEUES");
     struct gpu_lanes_side other;
     static struct gpu_lanes l;
-    void *executable;
+    void *start, *wait;
 
     if (queues != NULL && strcmp(queues, "1") == 0) {
         return;
     }
     make(&l, TAG);
-    executable = capture_raw(l.receives, 2);
+    gpu_graph_begin(side.stream, GPU_GRAPH_GLOBAL);
+    MTEST_OK(MPIX_Enqueue_startall(side.queue, 2, l.receives));
+    start = gpu_graph_end_executable(side.stream);
+    gpu_graph_begin(side.stream, GPU_GRAPH_GLOBAL);
+    MTEST_OK(MPIX_Enqueue_waitall(side.queue, 2, l.receives));
+    wait = gpu_graph_end_executable(side.stream);
     gpu_lanes_side_make(&other);
     if (mtest_rank == at) {
-        gpu_graph_launch(executable, side.stream);
+        gpu_graph_launch(start, side.stream);
+        mtest_gpu_synchronize(side.stream);
+        gpu_graph_launch(wait, side.stream);
         MTEST_OK(MPIX_Enqueue_start(other.queue, l.receives));
         mtest_gpu_synchronize(other.stream);
         mtest_gpu_synchronize(side.stream);
@@ -336,7 +344,8 @@ static void test_started_elsewhere(int at)
         expect_failed_or_not();
     }
     barrier();
-    gpu_graph_free_executable(executable);
+    gpu_graph_free_executable(start);
+    gpu_graph_free_executable(wait);
     gpu_lanes_free(&l);
     gpu_lanes_side_free(&other);
     expect_works();

@@ -16,8 +16,8 @@
 
 /* Room for n elements in the queue's arrays; in turn. */
 bool mpixq_enqueue_make_room(struct mpixq_queue *queue, int n);
-/* Do GPUs make starts of the first n pairs, and wait for them, by themselves, each by one operation?
- * Then there is room for all of these. In turn. */
+/* Do GPUs make starts of the first n pairs, and wait for them, by themselves, each by one
+ * operation? Then there is room for all of these. In turn. */
 bool mpixq_enqueue_can_be_both(struct mpixq_queue *queue, int n);
 /* May a request that is matched be started on this queue, as far as that depends on the type of
  * the queue and on where the buffer is? In turn. */

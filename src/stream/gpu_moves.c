@@ -128,7 +128,8 @@ int mpixq_gpu_move(const struct mpixq_gpu_lane *lane, const struct mpixq_op *op,
     return code;
 }
 
-/* Threads of a block of moves for each of n that it waits for: in whole warps, if there are as many. */
+/* Threads of a block of moves for each of n that it waits for: whole warps, if there are as
+ * many. */
 static unsigned threads_of_each(unsigned n)
 {
     enum { WARP = 32 };
@@ -137,9 +138,9 @@ static unsigned threads_of_each(unsigned n)
     return each >= WARP ? each / WARP * WARP : each;
 }
 
-/* One block copies out of slots: more than this of each message, and two launches are faster, as the
- * second has more threads. In a graph a launch takes so little that several blocks, of which the
- * last one waits for all, are slower too, but for few messages. */
+/* One block copies out of slots: more than this of each message, and two launches are faster, as
+ * the second has more threads. In a graph a launch takes so little that several blocks, of which
+ * the last one waits for all, are slower too, but for few messages. */
 static bool is_small_enough(const struct mpixq_gpu_lane *lane, const struct mpixq_gpu_end *end,
                             unsigned n)
 {

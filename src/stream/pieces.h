@@ -36,8 +36,8 @@ struct mpixq_pieces {
     struct mpixq_piece piece[MPIXQ_PIECES];
 };
 
-/* How long is waited: until gate has reached opened. Then nobody waits any more, but for those whose
- * state is known: they are about to come, unless halt is set and the pair can be closed. */
+/* How long is waited: until gate has reached opened. Then nobody waits any more, but for those
+ * whose state is known: they are about to come, unless halt is set and the pair can be closed. */
 struct mpixq_until {
     void *gate;
     unsigned long long opened;
@@ -155,8 +155,8 @@ struct mpixq_moves {
     /* The first ones are moved in groups: those that ask no other GPU, then others. */
     unsigned n_near, n_small;
     unsigned group, blocks; /* moves of a group; blocks of the launch */
-    /* Of a launch that waits for them too, by so many threads for each: when it begins, came_value is
-     * stored in came, if that is not NULL. */
+    /* Of a launch that waits for them too, by so many threads for each: when it begins, came_value
+     * is stored in came, if that is not NULL. */
     unsigned each;
     void *came;
     mpixq_word_t came_value;

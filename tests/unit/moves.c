@@ -280,8 +280,9 @@ static void test_goes_ahead(void **state)
     }
 }
 
-/* Both ends of a pair by one launch, which waits for them: first the receiver comes, then the sender.
- * Said is that the stream has come here before anything else, and that it has passed at last. */
+/* Both ends of a pair by one launch, which waits for them: first the receiver comes, then the
+ * sender. That the stream has come here is said before anything else, that it has passed at
+ * last. */
 static void test_passes(void **state)
 {
     struct mpixq_moves all = start(true, 9);
