@@ -13,6 +13,9 @@
 #include "queues.h"
 #include "util/alloc.h"
 
+/* Starts and waits have each their own copy of what they have in common with the call for both. */
+#define FAST static inline __attribute__((always_inline))
+
 /* A message that goes by several NICs takes an operation for each of its shares, and a collective
  * that GPUs move one for each of its messages. */
 static int ops_of_each(const struct mpixq_queue *queue)
@@ -89,7 +92,7 @@ mpixq_enqueue_check_first(struct mpixq_queue *queue, const struct mpixq_request 
 }
 
 /* May this request be started on this queue? */
-static enum mpixq_error check_start(struct mpixq_queue *queue, const struct mpixq_request *req)
+FAST enum mpixq_error check_start(struct mpixq_queue *queue, const struct mpixq_request *req)
 {
     enum mpixq_state state = mpixq_request_state(req);
 
@@ -244,7 +247,7 @@ static void join(struct mpixq_queue *queue, struct mpixq_request *req)
     }
 }
 
-static void step_pairs(struct mpixq_queue *queue, int n)
+FAST void step_pairs(struct mpixq_queue *queue, int n)
 {
     for (int i = 0; i < n; i++) {
         struct mpixq_pair *pair = queue->pairs[i];
@@ -260,7 +263,7 @@ static void step_pairs(struct mpixq_queue *queue, int n)
 
 /* Those of one channel that follow each other are started at once. Returns how many operations that
  * takes. */
-static int start_pairs(struct mpixq_queue *queue, int n)
+FAST int start_pairs(struct mpixq_queue *queue, int n)
 {
     int n_ops = 0;
 
@@ -305,8 +308,7 @@ int mpixq_queue_start(struct mpixq_queue *queue, int count, MPI_Request requests
 }
 
 /* Fill the operations of waits for the first n pairs. Returns how many there are. */
-static inline int fill_waits(struct mpixq_queue *queue, int n, struct mpixq_op list[],
-                             int *n_waits_p)
+FAST int fill_waits(struct mpixq_queue *queue, int n, struct mpixq_op list[], int *n_waits_p)
 {
     int n_ops = 0;
 
@@ -326,7 +328,7 @@ static inline int fill_waits(struct mpixq_queue *queue, int n, struct mpixq_op l
 }
 
 /* They are submitted. */
-static inline void note_waits(struct mpixq_queue *queue, int n, int n_waits)
+FAST void note_waits(struct mpixq_queue *queue, int n, int n_waits)
 {
     for (int i = 0; i < n; i++) {
         struct mpixq_request *req = mpixq_request_of(queue->pairs[i]);
