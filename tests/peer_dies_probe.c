@@ -122,6 +122,15 @@ static void *kill_later(void *how)
     return NULL;
 }
 
+/* By one call, or by two. */
+static int enqueue(MPIX_Queue queue, MPI_Request requests[], int n, bool at_once)
+{
+    int rc = at_once ? MPIX_Enqueue_startwaitall(queue, n, requests)
+                     : MPIX_Enqueue_startall(queue, n, requests);
+
+    return rc != MPI_SUCCESS || at_once ? rc : MPIX_Enqueue_waitall(queue, n, requests);
+}
+
 /* Launch a graph of an exchange until that fails. Of launches a wait for the queue knows the errors
  * alone. */
 static int replay(MPIX_Queue queue, void *stream, MPI_Request requests[], int n)
@@ -130,8 +139,7 @@ static int replay(MPIX_Queue queue, void *stream, MPI_Request requests[], int n)
     int rc;
 
     gpu_graph_begin(stream, GPU_GRAPH_GLOBAL);
-    rc = MPIX_Enqueue_startall(queue, n, requests);
-    rc = rc != MPI_SUCCESS ? rc : MPIX_Enqueue_waitall(queue, n, requests);
+    rc = enqueue(queue, requests, n, rank == 0);
     executable = gpu_graph_end_executable(stream);
     while (rc == MPI_SUCCESS) {
         for (int ahead = 0; ahead < 4; ahead++) {
@@ -186,8 +194,7 @@ static int exchange(MPIX_Queue queue, MPIX_Host_stream stream, MPI_Request reque
     }
     while (rc == MPI_SUCCESS) {
         for (int ahead = 0; rc == MPI_SUCCESS && ahead < 4; ahead++) {
-            rc = MPIX_Enqueue_startall(queue, n, requests);
-            rc = rc != MPI_SUCCESS ? rc : MPIX_Enqueue_waitall(queue, n, requests);
+            rc = enqueue(queue, requests, n, ahead % 2 == 0);
         }
         rc = rc != MPI_SUCCESS ? rc : MPIX_Queue_wait(queue);
     }

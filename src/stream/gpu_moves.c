@@ -182,6 +182,7 @@ int mpixq_gpu_pass(const struct mpixq_gpu_lane *lane, struct mpixq_op starts[],
         if (starts[i].gpu.end == NULL) { /* it moves nothing, but is waited for */
             starts[i].gpu.end = waits[i].gpu.end;
             starts[i].value = waits[i].value;
+            starts[i].is_after_host = false;
         }
     }
     fill_moves(&all, starts, starts + n, GROUP_BYTES_WAITED);
