@@ -394,8 +394,8 @@ MPIXQ_PUBLIC int MPIXQ_Enqueue_wait(MPIXQ_Queue queue, MPI_Request *request);
 /**
  * Enqueue a wait for started requests: what is enqueued on the stream later runs when all of them
  * have completed. Local; the host does not wait. Afterwards MPI_Request_get_status tells source,
- * tag and count. On a stream of a GPU the wait may occupy one block of a multiprocessor meanwhile,
- * and a cooperative launch that needs all of them runs when it has ended.
+ * tag and count. On a stream of a GPU the wait may occupy a multiprocessor meanwhile, or two, and a
+ * cooperative launch that needs all of them runs when it has ended.
  *
  * While the stream is being captured into a graph, the wait is captured, of each element, be it
  * started in this capture or not; each replay waits for the start that was not waited for yet, and

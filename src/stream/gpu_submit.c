@@ -179,15 +179,25 @@ static int copy_and_tell(const struct mpixq_gpu_lane *lane, const struct copies 
     return code == 0 && tells ? mpixq_gpu_write_reached(lane, ticket) : code;
 }
 
-/* Of a block for n words, the threads of each: one, but for messages that are copied from slots. Of
- * one that has nothing but data a thread copies WIDER times as much, and each thread looks at the
- * word for itself. */
-static unsigned threads_of_word(const struct mpixq_words *all)
+/* Threads of each of n words, of which one has most to copy: words of a slot that a thread copies in a
+ * round, and rounds. */
+static size_t threads_wanted(size_t largest)
 {
-    /* Rounds: words of a slot that a thread copies. */
-    enum { WARP = 32, ROUNDS = 4, WIDER = 4, COMBINING = 256 };
+    enum { WARP = 32, ROUNDS = 4 };
+
+    return (largest / MPIXQ_UNIT / ROUNDS / WARP + 1) * WARP;
+}
+
+/* The threads of each word, and blocks: one thread, but for messages that are copied from slots. Of
+ * one that has nothing but data a thread copies WIDER times as much, and each thread looks at the
+ * word for itself. Where many messages want more threads than a block has, several blocks have twice
+ * as many, if none of them need know what has come to the others. */
+static void divide_words(struct mpixq_words *all, bool all_ends)
+{
+    enum { WARP = 32, WIDER = 4, COMBINING = 256, BLOCKS = 8, OF_BLOCK = 256 };
     size_t largest = 0, wanted, most = (size_t)(MPIXQ_THREADS / all->n / WARP) * WARP;
 
+    all->blocks = all->each = 1;
     for (unsigned i = 0; i < all->n; i++) {
         size_t bytes = all->at[i].slot == NULL ? 0 : all->at[i].bytes;
 
@@ -195,13 +205,17 @@ static unsigned threads_of_word(const struct mpixq_words *all)
         largest = bytes > largest ? bytes : largest;
     }
     if (largest == 0 && all->combine.n == 0) {
-        return 1;
+        return;
     }
-    wanted = (largest / MPIXQ_UNIT / ROUNDS / WARP + 1) * WARP;
+    wanted = threads_wanted(largest);
     if (all->combine.n > 0 && wanted * all->n < COMBINING) {
         wanted = (COMBINING / all->n / WARP + 1) * WARP;
     }
-    return (unsigned)(wanted < most ? wanted : most);
+    if (all_ends && !all->is_combined && wanted > most && all->n >= BLOCKS) {
+        all->blocks = BLOCKS;
+        most = OF_BLOCK / ((all->n + BLOCKS - 1) / BLOCKS) / WARP * WARP;
+    }
+    all->each = (unsigned)(wanted < most ? wanted : most);
 }
 
 /* A doorbell is rung once in a launch, for all starts that it is rung for. */
@@ -297,17 +311,21 @@ static int launch_words(const struct mpixq_gpu_lane *lane, void *kernel, struct 
     all->value = ticket;
     grid.early = lane->kernels.early && kernel == lane->kernels.wait_all;
     while (code == 0 && words > 0) {
+        bool all_ends = true;
+
         all->n = all->n_whole = 0;
         for (; all->n < MPIXQ_WORDS && words > 0; op++) {
             if (is_word(op)) {
                 add(all, op);
+                all_ends = all_ends && op->kind == MPIXQ_OP_TAKE;
                 words--;
             }
         }
         find_combined(all);
-        all->each = threads_of_word(all);
+        divide_words(all, all_ends);
         all->word = tells && words == 0 ? lane->reached_at : NULL;
-        grid.threads = all->n * all->each;
+        grid.blocks = all->blocks;
+        grid.threads = (all->n + all->blocks - 1) / all->blocks * all->each;
         code = mpixq_gpu_launch(lane->gpu, lane->handle, kernel, grid, parameters);
     }
     return code;

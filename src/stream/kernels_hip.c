@@ -101,8 +101,13 @@ static __attribute__((device)) inline void meet(void)
 #define BLOCK ((unsigned)__builtin_amdgcn_workgroup_id_x())
 #define IS_FIRST (THREAD == 0)
 #define LATE (1u << 14) /* one second, or less */
+#define TURNS 32u
+#define TURN (THREAD / 64 % TURNS)
 #define EACH_PIECE(i, all) for (unsigned i = THREAD / (all).each; i < (all).n; i = (all).n)
 #define EACH_WORD(i, all) for (unsigned i = THREAD / (all).each; i < (all).n; i = (all).n)
+/* The same of several blocks. */
+#define EACH_OF_BLOCK(i, all)                                                                      \
+    for (unsigned i = THREAD / (all).each * (all).blocks + BLOCK; i < (all).n; i = (all).n)
 #define PART(all) (THREAD % (all).each)
 #define PARTS(all) ((all).each)
 /* Of a block with words. */

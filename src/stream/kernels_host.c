@@ -91,8 +91,11 @@ static inline void meet(void)
 #define IS_FIRST true
 /* A look takes 70 us with its nap: some ten seconds, as other threads may need the CPUs. */
 #define LATE (1u << 12)
+#define TURNS 1u
+#define TURN 0u
 #define EACH_PIECE(i, all) for (unsigned i = 0; i < (all).n; i++)
 #define EACH_WORD(i, all) for (unsigned i = 0; i < (all).n; i++)
+#define EACH_OF_BLOCK(i, all) for (unsigned i = 0; i < (all).n; i++)
 #define PART(all) 0
 #define PARTS(all) 1
 #define MPIXQ_SHARED

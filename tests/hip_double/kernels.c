@@ -611,7 +611,7 @@ static const struct hip_kernel kernels[] = {
     {"mpixq_wait", {8, 8, 8, 8}, .waits = true, .run = run_mpixq_wait},
     {"mpixq_copy", {sizeof(struct mpixq_pieces)}, .run = run_mpixq_copy},
     {"mpixq_ring_all", {sizeof(struct mpixq_words)}, .run = run_mpixq_ring_all},
-    {"mpixq_wait_all", {sizeof(struct mpixq_words)}, .waits = true, .run = run_mpixq_wait_all},
+    {"mpixq_wait_all", MEET(mpixq_words, run_mpixq_wait_all)},
     {"mpixq_move_all", {sizeof(struct mpixq_moves)}, .grid = true, .run = run_mpixq_move_all},
     {"mpixq_pass_all", MEET(mpixq_moves, run_mpixq_pass_all)},
     {"mpixq_call_back", {sizeof(struct mpixq_recall)}, .waits = true, .run = run_mpixq_call_back},

@@ -86,12 +86,15 @@ static inline void meet(void)
 #define LET_LATER_COME
 #define IS_FIRST true
 #define LATE 16u
+#define TURNS 1u
+#define TURN 0u
 #define EACH_PIECE(i, all) for (unsigned i = 0; i < (all).n; i++)
 #define EACH_WORD(i, all) for (unsigned i = 0; i < (all).n; i++)
 #define EACH_BLOCK(block, all) for (unsigned block = 0; block < (all).blocks; block++)
 #define EACH_OF_GROUP(k, n) for (unsigned k = 0; k < (n); k++)
 #define BLOCKS_OF(move) ((move).blocks)
 #define BLOCKS_OF_ALL(all) 1u
+#define EACH_OF_BLOCK(i, all) for (unsigned i = 0; i < (all).n; i++)
 #define PART(all) 0
 #define PARTS(all) 1
 #define BLOCK_SHARE THREAD
