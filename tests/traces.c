@@ -18,7 +18,15 @@
 #include "mtest_gpu.h"
 #include "trace.h"
 
-enum { GATES = 4, MOST = 16, PROGRAMS = 20, SMALL = 64, MEDIUM = 20000, LARGE = 300000 };
+enum {
+    GATES = 4,
+    MOST = 16,
+    PROGRAMS = 20,
+    SMALL = 64,
+    PAGE = 4096,
+    MEDIUM = 20000,
+    LARGE = 300000
+};
 enum where { TO_1, TO_0, TO_SELF, FROM_SELF, TO_NULL, FROM_NULL };
 
 /* Of both ranks. With gaps: of integers of which each second is left out, in memory of the host. */
@@ -380,19 +388,20 @@ static const struct message mixed[MOST] = {
     {TO_0, MTEST_SSEND, SMALL, false},     {FROM_NULL, MTEST_SEND, SMALL, false},
     {TO_1, MTEST_SEND, MEDIUM, false},     {TO_0, MTEST_SEND, MEDIUM, false},
     {TO_1, MTEST_RSEND, MEDIUM, false},    {TO_0, MTEST_RSEND, MEDIUM, false}};
-static const struct message one = {TO_1, MTEST_SEND, SMALL, false},
-                            ready = {TO_1, MTEST_RSEND, SMALL, false},
-                            synchronous = {TO_1, MTEST_SSEND, SMALL, false},
-                            large[2] = {{TO_1, MTEST_SEND, LARGE, false},
-                                        {TO_0, MTEST_SSEND, LARGE, false}},
-                            nobody[2] = {{TO_NULL, MTEST_SEND, SMALL, false},
-                                         {FROM_NULL, MTEST_SEND, SMALL, false}},
-                            self[2] = {{TO_SELF, MTEST_SEND, SMALL, false},
-                                       {FROM_SELF, MTEST_SEND, SMALL, false}},
-                            four[4] = {{TO_1, MTEST_SEND, SMALL, false},
-                                       {TO_1, MTEST_SEND, SMALL, false},
-                                       {TO_1, MTEST_SEND, SMALL, false},
-                                       {TO_1, MTEST_SEND, SMALL, false}};
+static const struct message
+    one = {TO_1, MTEST_SEND, SMALL, false},
+    ready = {TO_1, MTEST_RSEND, SMALL, false}, synchronous = {TO_1, MTEST_SSEND, SMALL, false},
+    large[2] = {{TO_1, MTEST_SEND, LARGE, false}, {TO_0, MTEST_SSEND, LARGE, false}},
+    nobody[2] = {{TO_NULL, MTEST_SEND, SMALL, false}, {FROM_NULL, MTEST_SEND, SMALL, false}},
+    self[2] = {{TO_SELF, MTEST_SEND, SMALL, false}, {FROM_SELF, MTEST_SEND, SMALL, false}},
+    four[4] = {{TO_1, MTEST_SEND, SMALL, false},
+               {TO_1, MTEST_SEND, SMALL, false},
+               {TO_1, MTEST_SEND, SMALL, false},
+               {TO_1, MTEST_SEND, SMALL, false}},
+    eight[8] = {{TO_1, MTEST_SEND, PAGE, false}, {TO_1, MTEST_SEND, PAGE, false},
+                {TO_1, MTEST_SEND, PAGE, false}, {TO_1, MTEST_SEND, PAGE, false},
+                {TO_1, MTEST_SEND, PAGE, false}, {TO_1, MTEST_SEND, PAGE, false},
+                {TO_1, MTEST_SEND, PAGE, false}, {TO_1, MTEST_SEND, PAGE, false}};
 
 static void run_all(bool mpi_fails)
 {
@@ -403,6 +412,7 @@ static void run_all(bool mpi_fails)
     all_at_once("to nobody", nobody, 2, 1);
     all_at_once("to self", self, 2, 2);
     by_one_call("four by one call", four, 4);
+    all_at_once("eight of a page", eight, 8, 1);
     one_first("the receive first", &one, 1);
     one_first("the send first", &one, 0);
     misuse(four);
