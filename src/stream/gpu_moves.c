@@ -10,6 +10,10 @@
 #define GROUP_BYTES 8192
 #define GROUP_BYTES_WAITED 16384
 
+/* Every GPU takes so many bytes of parameters. */
+_Static_assert(sizeof(struct mpixq_moves) <= 4096 && sizeof(struct mpixq_words) <= 4096,
+               "parameters of a launch");
+
 static bool is_move(const struct mpixq_op *op)
 {
     return op->by_gpu && op->kind == MPIXQ_OP_MOVE && op->gpu.end != NULL;
