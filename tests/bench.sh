@@ -340,7 +340,7 @@ expect_graphs()
             --pattern "$gun" --modes stream-ready-graph
     done
     # What the library does not capture.
-    lack="2 ranks lack something (this one: MPIX_Enqueue_startwaitall: "
+    lack="2 ranks lack something (this one: MPIX_Enqueue_startall: "
     MPIXQ_GPU_OPS=values expect_usage "mode stream-ready-graph cannot be used: $lack" 2 exchange \
         --device hip --modes stream-ready-graph
     expect_rows 8 2 pingpong --device hip --channel fallback --sizes 24 --modes all
