@@ -179,8 +179,7 @@ static int copy_and_tell(const struct mpixq_gpu_lane *lane, const struct copies 
     return code == 0 && tells ? mpixq_gpu_write_reached(lane, ticket) : code;
 }
 
-/* Threads of each of n words, of which one has most to copy: words of a slot that a thread copies in a
- * round, and rounds. */
+/* Threads for so many bytes, of which each copies so many words of a slot. */
 static size_t threads_wanted(size_t largest)
 {
     enum { WARP = 32, ROUNDS = 4 };
@@ -188,10 +187,10 @@ static size_t threads_wanted(size_t largest)
     return (largest / MPIXQ_UNIT / ROUNDS / WARP + 1) * WARP;
 }
 
-/* The threads of each word, and blocks: one thread, but for messages that are copied from slots. Of
- * one that has nothing but data a thread copies WIDER times as much, and each thread looks at the
- * word for itself. Where many messages want more threads than a block has, several blocks have twice
- * as many, if none of them need know what has come to the others. */
+/* The threads of each word, and blocks: one thread, but for messages that are copied from slots.
+ * Of one that has nothing but data a thread copies WIDER times as much, and each thread looks at
+ * the word for itself. Where many messages want more threads than a block has, several blocks have
+ * twice as many, if none of them need know what has come to the others. */
 static void divide_words(struct mpixq_words *all, bool all_ends)
 {
     enum { WARP = 32, WIDER = 4, COMBINING = 256, BLOCKS = 8, OF_BLOCK = 256 };

@@ -70,8 +70,8 @@ struct mpixq_words {
     unsigned n;
     unsigned n_whole; /* of these have slots with nothing but data: see taken */
     unsigned each;    /* threads for a word */
-    /* Of the launch, of which each waits for every blocks-th word, from that of its own number on. If
-     * there are several each word is of an end, and all ends are of this GPU. */
+    /* Of the launch, of which each waits for every blocks-th word, from that of its own number on.
+     * If there are several each word is of an end, and all ends are of this GPU. */
     unsigned blocks;
     /* What has come is combined: here, if that is to do something (n > 0), and the word with this
      * number, if there is one, was waited for; or behind it, as go of a word says. */
