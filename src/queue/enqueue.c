@@ -280,6 +280,28 @@ FAST int start_pairs(struct mpixq_queue *queue, int n)
     return n_ops;
 }
 
+/* Take the turn with n pairs that are started as far as the host is concerned; or return the error
+ * without it. */
+FAST int begin_starts(struct mpixq_queue *queue, enum mpixq_error error, int count,
+                      MPI_Request requests[], int *n_p, struct mpixq_fault *fault_p)
+{
+    int rc;
+
+    if (mpixq_queue_was_told(queue)) {
+        mpixq_queue_part_told(queue);
+    }
+    rc = take_checked(queue, error, count, requests, check_start, n_p, fault_p);
+    if (rc != MPI_SUCCESS) {
+        return rc;
+    }
+    step_pairs(queue, *n_p);
+    if (mpixq_queue_was_told(queue)) {
+        mpixq_queue_fail_told(queue, *n_p);
+    }
+    queue->starts += (uint64_t)*n_p; /* before the turn is lent: stats_read.c */
+    return MPI_SUCCESS;
+}
+
 int mpixq_queue_start(struct mpixq_queue *queue, int count, MPI_Request requests[],
                       struct mpixq_fault *fault_p)
 {
@@ -289,18 +311,10 @@ int mpixq_queue_start(struct mpixq_queue *queue, int count, MPI_Request requests
     if (error == MPIXQ_E_CAPTURE) {
         return mpixq_enqueue_graph_start(queue, count, requests, fault_p);
     }
-    if (mpixq_queue_was_told(queue)) {
-        mpixq_queue_part_told(queue);
-    }
-    rc = take_checked(queue, error, count, requests, check_start, &n, fault_p);
+    rc = begin_starts(queue, error, count, requests, &n, fault_p);
     if (rc != MPI_SUCCESS) {
         return rc;
     }
-    step_pairs(queue, n);
-    if (mpixq_queue_was_told(queue)) {
-        mpixq_queue_fail_told(queue, n);
-    }
-    queue->starts += (uint64_t)n; /* before the turn is lent: stats_read.c */
     submit(queue, start_pairs(queue, n));
     mpixq_trace_starts_enqueued(queue, n);
     mpixq_turn_leave(&queue->turn);
@@ -402,18 +416,10 @@ int mpixq_queue_start_wait(struct mpixq_queue *queue, int count, MPI_Request req
     if (error == MPIXQ_E_CAPTURE) {
         return mpixq_enqueue_graph_start_wait(queue, count, requests, fault_p);
     }
-    if (mpixq_queue_was_told(queue)) {
-        mpixq_queue_part_told(queue);
-    }
-    rc = take_checked(queue, error, count, requests, check_start, &n, fault_p);
+    rc = begin_starts(queue, error, count, requests, &n, fault_p);
     if (rc != MPI_SUCCESS) {
         return rc;
     }
-    step_pairs(queue, n);
-    if (mpixq_queue_was_told(queue)) {
-        mpixq_queue_fail_told(queue, n);
-    }
-    queue->starts += (uint64_t)n; /* before the turn is lent: stats_read.c */
     if (mpixq_enqueue_can_be_both(queue, n)) {
         start_and_wait(queue, n);
     } else {

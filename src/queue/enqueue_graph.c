@@ -171,7 +171,20 @@ static int put_both_in(struct mpixq_queue *queue, int n)
     return rc;
 }
 
-static int capture(struct mpixq_queue *queue, int count, MPI_Request requests[], bool starts,
+enum what { STARTS, WAITS, BOTH };
+
+static int put_what_in(struct mpixq_queue *queue, int n, enum what what)
+{
+    int rc;
+
+    if (what == BOTH && mpixq_enqueue_can_be_both(queue, n)) {
+        return put_both_in(queue, n);
+    }
+    rc = what == WAITS ? MPI_SUCCESS : put_in(queue, n, true);
+    return rc == MPI_SUCCESS && what != STARTS ? put_in(queue, n, false) : rc;
+}
+
+static int capture(struct mpixq_queue *queue, int count, MPI_Request requests[], enum what what,
                    struct mpixq_fault *fault_p)
 {
     struct mpixq_request *failed;
@@ -181,10 +194,11 @@ static int capture(struct mpixq_queue *queue, int count, MPI_Request requests[],
     if (rc != MPI_SUCCESS) {
         return rc;
     }
-    error = starts ? mpixq_enqueue_collect(queue, count, requests, check_start, &n, &failed, &index)
-                   : mpixq_enqueue_collect(queue, count, requests, check, &n, &failed, &index);
+    error = what == WAITS
+                ? mpixq_enqueue_collect(queue, count, requests, check, &n, &failed, &index)
+                : mpixq_enqueue_collect(queue, count, requests, check_start, &n, &failed, &index);
     if (error == MPIXQ_E_NONE) {
-        rc = put_in(queue, n, starts);
+        rc = put_what_in(queue, n, what);
     }
     mpixq_turn_leave(&queue->turn);
     return error == MPIXQ_E_NONE ? rc : mpixq_enqueue_fault(queue, error, failed, index, fault_p);
@@ -193,36 +207,19 @@ static int capture(struct mpixq_queue *queue, int count, MPI_Request requests[],
 int mpixq_enqueue_graph_start(struct mpixq_queue *queue, int count, MPI_Request requests[],
                               struct mpixq_fault *fault_p)
 {
-    return capture(queue, count, requests, true, fault_p);
+    return capture(queue, count, requests, STARTS, fault_p);
 }
 
 int mpixq_enqueue_graph_wait(struct mpixq_queue *queue, int count, MPI_Request requests[],
                              struct mpixq_fault *fault_p)
 {
-    return capture(queue, count, requests, false, fault_p);
+    return capture(queue, count, requests, WAITS, fault_p);
 }
 
 int mpixq_enqueue_graph_start_wait(struct mpixq_queue *queue, int count, MPI_Request requests[],
                                    struct mpixq_fault *fault_p)
 {
-    struct mpixq_request *failed;
-    enum mpixq_error error;
-    int n, index, rc = take(queue, fault_p);
-
-    if (rc != MPI_SUCCESS) {
-        return rc;
-    }
-    error = mpixq_enqueue_collect(queue, count, requests, check_start, &n, &failed, &index);
-    if (error == MPIXQ_E_NONE) {
-        if (mpixq_enqueue_can_be_both(queue, n)) {
-            rc = put_both_in(queue, n);
-        } else {
-            rc = put_in(queue, n, true);
-            rc = rc == MPI_SUCCESS ? put_in(queue, n, false) : rc;
-        }
-    }
-    mpixq_turn_leave(&queue->turn);
-    return error == MPIXQ_E_NONE ? rc : mpixq_enqueue_fault(queue, error, failed, index, fault_p);
+    return capture(queue, count, requests, BOTH, fault_p);
 }
 
 int mpixq_enqueue_graph_wait_started(struct mpixq_queue *queue, struct mpixq_fault *fault_p)

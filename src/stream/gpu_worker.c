@@ -76,12 +76,10 @@ static int at_a_time(const struct gpu_stream *stream, int n)
     return (uint64_t)n < most ? n : (int)most;
 }
 
-static uint64_t submit_starts(struct gpu_stream *stream, struct mpixq_op list[], int n,
+/* Which are the GPU's is decided. */
+static uint64_t launch_starts(struct gpu_stream *stream, struct mpixq_op list[], int n,
                               struct mpixq_turn *turn)
 {
-    mpixq_gpu_lane_choose_again(&stream->lane);
-    mpixq_gpu_stream_set_watches(stream);
-    mpixq_gpu_take_starts(&stream->base, list, n);
     submit_begin(turn);
     mpixq_gpu_relax(stream->lane.gpu); /* once for all steps */
     for (int some; n > 0; list += some, n -= some) {
@@ -93,6 +91,20 @@ static uint64_t submit_starts(struct gpu_stream *stream, struct mpixq_op list[],
     mpixq_gpu_restore(stream->lane.gpu);
     submit_end(turn);
     return stream->submitted;
+}
+
+static void take_starts(struct gpu_stream *stream, struct mpixq_op list[], int n)
+{
+    mpixq_gpu_lane_choose_again(&stream->lane);
+    mpixq_gpu_stream_set_watches(stream);
+    mpixq_gpu_take_starts(&stream->base, list, n);
+}
+
+static uint64_t submit_starts(struct gpu_stream *stream, struct mpixq_op list[], int n,
+                              struct mpixq_turn *turn)
+{
+    take_starts(stream, list, n);
+    return launch_starts(stream, list, n, turn);
 }
 
 /* The worker waits for the parts that are copied next. */
@@ -184,10 +196,10 @@ static void signal_step(struct gpu_stream *stream, const struct mpixq_op *op)
     start_step(stream, &start, 1, 0);
 }
 
-static uint64_t submit_waits(struct gpu_stream *stream, struct mpixq_op list[], int n,
+/* Likewise. */
+static uint64_t launch_waits(struct gpu_stream *stream, struct mpixq_op list[], int n,
                              struct mpixq_turn *turn)
 {
-    mpixq_gpu_take_waits(&stream->base, list, n);
     submit_begin(turn);
     mpixq_gpu_relax(stream->lane.gpu); /* likewise */
     if (list->kind == MPIXQ_OP_SIGNAL) {
@@ -205,6 +217,13 @@ static uint64_t submit_waits(struct gpu_stream *stream, struct mpixq_op list[], 
     return stream->submitted;
 }
 
+static uint64_t submit_waits(struct gpu_stream *stream, struct mpixq_op list[], int n,
+                             struct mpixq_turn *turn)
+{
+    mpixq_gpu_take_waits(&stream->base, list, n);
+    return launch_waits(stream, list, n, turn);
+}
+
 /* By one launch, if that can be. */
 static uint64_t submit_both(struct gpu_stream *stream, struct mpixq_op starts[],
                             struct mpixq_op waits[], int n, struct mpixq_turn *turn,
@@ -212,14 +231,12 @@ static uint64_t submit_both(struct gpu_stream *stream, struct mpixq_op starts[],
 {
     uint64_t started;
 
-    mpixq_gpu_lane_choose_again(&stream->lane);
-    mpixq_gpu_stream_set_watches(stream);
-    mpixq_gpu_take_starts(&stream->base, starts, n);
+    take_starts(stream, starts, n);
     mpixq_gpu_take_waits(&stream->base, waits, n);
     *at_once_p = at_a_time(stream, n) == n && mpixq_gpu_can_pass(&stream->lane, starts, waits, n);
     if (!*at_once_p) {
-        (void)submit_starts(stream, starts, n, turn);
-        return submit_waits(stream, waits, n, turn);
+        (void)launch_starts(stream, starts, n, turn);
+        return launch_waits(stream, waits, n, turn);
     }
     submit_begin(turn);
     mpixq_gpu_relax(stream->lane.gpu);
