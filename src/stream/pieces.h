@@ -116,7 +116,7 @@ struct mpixq_end {
  * its GPU makes the one after the last that it has made, and waits for the one after the last that
  * it has waited for. Started and fault are written by that GPU, halt by the host. */
 struct mpixq_told {
-    mpixq_word_t done;
+    mpixq_word_t done; /* at a multiple of 16 bytes: with started it is one store */
     mpixq_word_t started;
     mpixq_word_t fault; /* why a start was not made: one of these */
     mpixq_word_t halt;  /* 1: nobody waits any more */

@@ -26,6 +26,13 @@ static inline void put(word_t *word, word_t value)
     written[n_written++] = word;
 }
 
+/* As one store. */
+static inline void put_two(word_t *words, word_t first, word_t second)
+{
+    put(words, first);
+    words[1] = second;
+}
+
 static inline void store_end(word_t *word, word_t value)
 {
     put(word, value);
@@ -264,6 +271,29 @@ static void test_first_goes_ahead(void **state)
     assert_int_not_equal(slots[9 % MPIXQ_SLOTS][0], 0);
 }
 
+/* Stores to memory of the host are slow: of a start that is counted, and goes to its slot, there is
+ * one for each host. */
+static void test_tells_hosts_once(void **state)
+{
+    struct mpixq_moves all = start(true, 9);
+    int told = 0;
+
+    (void)state;
+    told_sender.started = 8;
+    all.move[0].value = 8;
+    all.move[0].slot = slots[0];
+    all.move[0].is_counted = true;
+    mpixq_move_all(all);
+    for (int i = 0; i < n_written; i++) {
+        told += written[i] == &told_sender.done || written[i] == &told_sender.started ||
+                written[i] == &told_receiver.done;
+    }
+    assert_int_equal(told, 2);
+    assert_int_equal(told_sender.done, 9);
+    assert_int_equal(told_sender.started, 9);
+    assert_int_equal(told_receiver.done, 9);
+}
+
 static void test_goes_ahead(void **state)
 {
     (void)state;
@@ -347,11 +377,12 @@ static void test_waits_for_no_other(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_hosts_hear_first), cmocka_unit_test(test_data_comes_first),
-        cmocka_unit_test(test_finds_receiver),   cmocka_unit_test(test_leaves_it_to_receiver),
-        cmocka_unit_test(test_receiver_is_gone), cmocka_unit_test(test_host_was_faster),
-        cmocka_unit_test(test_first_goes_ahead), cmocka_unit_test(test_goes_ahead),
-        cmocka_unit_test(test_passes),           cmocka_unit_test(test_waits_for_no_other),
+        cmocka_unit_test(test_hosts_hear_first),   cmocka_unit_test(test_data_comes_first),
+        cmocka_unit_test(test_finds_receiver),     cmocka_unit_test(test_leaves_it_to_receiver),
+        cmocka_unit_test(test_receiver_is_gone),   cmocka_unit_test(test_host_was_faster),
+        cmocka_unit_test(test_first_goes_ahead),   cmocka_unit_test(test_tells_hosts_once),
+        cmocka_unit_test(test_goes_ahead),         cmocka_unit_test(test_passes),
+        cmocka_unit_test(test_waits_for_no_other),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
