@@ -281,7 +281,7 @@ MPIXQ_DEV int MPIXQ_Device_wait(const MPIXQ_Device_request *r, unsigned long lon
  */
 MPIXQ_DEV int MPIXQ_Device_test(const MPIXQ_Device_request *r, int *flag, MPIXQ_Device_scope scope)
 {
-    struct mpixq_dev_patience one_look = {MPIXQ_DEVICE_FOREVER, MPIXQ_DEV_RARELY - 1, 0};
+    struct mpixq_dev_patience one_look = {0, MPIXQ_DEV_RARELY - 1, 0}; /* which is the last one */
     unsigned rank = mpixq_dev_rank(scope);
     int missing = 1, error = MPIXQ_DEVICE_SUCCESS;
     mpixq_dev_word value;
@@ -302,6 +302,7 @@ MPIXQ_DEV int MPIXQ_Device_test(const MPIXQ_Device_request *r, int *flag, MPIXQ_
         missing = rank == 0 && mpixq_dev_load(&r->own->done) < value;
         if (missing) {
             error = mpixq_dev_give_up(r, value, &one_look);
+            error = error == MPIXQ_DEVICE_ERR_TIMEOUT ? MPIXQ_DEVICE_SUCCESS : error;
         }
         if (mpixq_dev_any(scope, missing)) {
             *flag = 0;
@@ -309,19 +310,6 @@ MPIXQ_DEV int MPIXQ_Device_test(const MPIXQ_Device_request *r, int *flag, MPIXQ_
         }
     }
     return MPIXQ_Device_wait(r, MPIXQ_DEVICE_FOREVER, scope);
-}
-
-/* May the warps of the block share the requests of an array among them? */
-MPIXQ_DEV int mpixq_dev_are_for_warps(const MPIXQ_Device_request *r, int count,
-                                      MPIXQ_Device_scope scope)
-{
-    int are = scope == MPIXQ_DEVICE_BLOCK && count > 1 &&
-              mpixq_dev_block_size() % MPIXQ_DEV_WARP == 0 && !MPIXQ_DEV_HOST;
-
-    for (int i = 0; are && i < count; i++) {
-        are = r[i].slots != 0 || (r[i].is_host && r[i].bytes <= MPIXQ_DEVICE_THREAD_BYTES);
-    }
-    return are;
 }
 
 /**
@@ -456,6 +444,12 @@ MPIXQ_DEV int MPIXQ_Device_begin(MPIXQ_Device_access *access, const MPIXQ_Device
                                  unsigned participants, unsigned long long limit_ns,
                                  MPIXQ_Device_scope scope)
 {
+    mpixq_dev_word done = 0, posted = 0;
+
+    if (r->is_send && r->slots != 0) { /* these words come with those that begin looks at */
+        done = mpixq_dev_peek(&r->own->done);
+        posted = mpixq_dev_peek(&r->own->posted);
+    }
     mpixq_dev_begin(access, r, participants, limit_ns);
     if (access->error == MPIXQ_DEVICE_SUCCESS && !MPIXQ_Device_has_elements(r)) {
         access->error = MPIXQ_DEVICE_ERR_ARG;
@@ -465,7 +459,9 @@ MPIXQ_DEV int MPIXQ_Device_begin(MPIXQ_Device_access *access, const MPIXQ_Device
     }
     access->slot = mpixq_dev_slot(r, access->value);
     if (r->is_send) {
-        access->error = mpixq_dev_await_credit(access);
+        access->error = mpixq_dev_is_credit(r, access->value, done, posted)
+                            ? MPIXQ_DEVICE_SUCCESS
+                            : mpixq_dev_await_credit(access, mpixq_dev_rank(scope));
     } else if (mpixq_dev_rank(scope) == 0) {
         mpixq_dev_open_receive(access);
     }
@@ -533,17 +529,16 @@ MPIXQ_DEV void MPIXQ_Device_put64(MPIXQ_Device_access *access, unsigned long lon
 MPIXQ_DEV unsigned long long MPIXQ_Device_get64(MPIXQ_Device_access *access,
                                                 unsigned long long element)
 {
-    mpixq_dev_word flag = mpixq_dev_flag(access->value), low, high;
+    struct mpixq_dev_patience patience = {access->deadline, 0, 0};
+    mpixq_dev_word found, low;
 
-    if (access->error == MPIXQ_DEVICE_SUCCESS && access->is_wide) {
-        mpixq_dev_peek_two(&access->slot[2 * element], &low, &high);
-        if (((low ^ flag) | (high ^ flag)) >> 32 == 0) {
-            return high << 32 | (low & 0xffffffffu);
-        }
+    if (access->error == MPIXQ_DEVICE_SUCCESS && access->is_wide &&
+        mpixq_dev_await_two(access->request, access->value, &access->slot[2 * element], &found,
+                            &patience, &access->error)) {
+        return found;
     }
-    low = MPIXQ_Device_get(access, 2 * element); /* waits */
-    high = MPIXQ_Device_get(access, 2 * element + 1);
-    return high << 32 | low;
+    low = MPIXQ_Device_get(access, 2 * element);
+    return (mpixq_dev_word)MPIXQ_Device_get(access, 2 * element + 1) << 32 | low;
 }
 
 /**
@@ -595,22 +590,18 @@ MPIXQ_DEV int MPIXQ_Device_begin_direct(MPIXQ_Device_access *access, const MPIXQ
  */
 MPIXQ_DEV int MPIXQ_Device_end(MPIXQ_Device_access *access, MPIXQ_Device_scope scope)
 {
-    unsigned failure = access->error != MPIXQ_DEVICE_SUCCESS ? MPIXQ_DEV_FAILURE : 0;
-    unsigned sum = mpixq_dev_sum(scope, access->count + failure);
-    mpixq_dev_word ended = MPIXQ_DEVICE_SUCCESS;
-    int error = MPIXQ_DEVICE_SUCCESS;
+    int is_send = access->request->is_send != 0, ended = MPIXQ_DEVICE_SUCCESS;
+    int error = mpixq_dev_agree(scope, access->error);
+    unsigned sum = is_send ? mpixq_dev_sum(scope, access->count) : 0;
 
-    if (sum >= MPIXQ_DEV_FAILURE) {
-        error = mpixq_dev_agree(scope, access->error);
-    }
     if (mpixq_dev_rank(scope) == 0) {
-        ended = mpixq_dev_end(access, sum % MPIXQ_DEV_FAILURE, error);
+        ended = mpixq_dev_end(access, sum, error);
     }
     access->count = 0;
-    if (access->request->is_send) { /* others have nothing to tell */
-        ended = mpixq_dev_tell(scope, ended);
+    if (is_send && mpixq_dev_any(scope, ended)) { /* others have nothing to tell */
+        ended = MPIXQ_DEVICE_ERR_COUNT;
     }
-    return error != MPIXQ_DEVICE_SUCCESS ? error : (int)ended;
+    return error != MPIXQ_DEVICE_SUCCESS ? error : ended;
 }
 
 /* ---- Other names ----------------------------------------------------------------------------- */

@@ -20,33 +20,18 @@
 enum {
     MPIXQ_DEV_SLOTS = 3,
     MPIXQ_DEV_RARELY = 32,
+    /* Warps of a block look at the word of the host in turns, or these looks hold up the data. */
+    MPIXQ_DEV_TURNS = MPIXQ_DEV_HOST ? 1 : 32,
     MPIXQ_DEV_SOON = 12, /* looks */
-    /* looks, divided by RARELY, at who may have died while moving data: a second of a GPU, or less;
-     * of a thread of the host, which naps between them, ten */
-    MPIXQ_DEV_LATE = MPIXQ_DEV_HOST ? 1 << 12 : 1 << 14,
-    MPIXQ_DEV_AT_ONCE = 4
+    /* looks at the word of the host for who may have died while moving data: a second of a GPU, or
+     * less; of a thread of the host, which naps between them, ten */
+    MPIXQ_DEV_LATE = MPIXQ_DEV_HOST ? 1 << 12 : 1 << 9
 };
 enum { MPIXQ_DEV_REST, MPIXQ_DEV_MOVE, MPIXQ_DEV_SLOT, MPIXQ_DEV_BY_HOST };
 enum { MPIXQ_DEV_RECEIVE = 1, MPIXQ_DEV_SEND = 2, MPIXQ_DEV_BOTH = 3 };
 #define MPIXQ_DEV_CLOSED ((mpixq_dev_word)1 << 62)
 #define MPIXQ_DEV_BESIDE ((mpixq_dev_word)1 << 40) /* of a sum: participants above elements */
-#define MPIXQ_DEV_FAILURE (1u << 20)              /* of a sum of a unit: threads that have failed */
-#define MPIXQ_DEV_WRONG ((mpixq_dev_word)1 << 60) /* and those that have failed above these */
-
-struct __attribute__((aligned(16))) mpixq_dev_wide {
-    mpixq_dev_word low, high;
-};
-
-MPIXQ_DEV unsigned mpixq_dev_rank_in_block(void)
-{
-    return mpixq_dev_tid_x() +
-           mpixq_dev_ntid_x() * (mpixq_dev_tid_y() + mpixq_dev_ntid_y() * mpixq_dev_tid_z());
-}
-
-MPIXQ_DEV unsigned mpixq_dev_block_size(void)
-{
-    return mpixq_dev_ntid_x() * mpixq_dev_ntid_y() * mpixq_dev_ntid_z();
-}
+#define MPIXQ_DEV_WRONG ((mpixq_dev_word)1 << 60)  /* and those that have failed above these */
 
 MPIXQ_DEV unsigned mpixq_dev_rank(MPIXQ_Device_scope scope)
 {
@@ -167,18 +152,22 @@ MPIXQ_DEV int mpixq_dev_close(const MPIXQ_Device_request *r, mpixq_dev_word valu
 MPIXQ_DEV int mpixq_dev_give_up(const MPIXQ_Device_request *r, mpixq_dev_word value,
                                 struct mpixq_dev_patience *patience)
 {
+    unsigned turn = mpixq_dev_rank_in_block() / MPIXQ_DEV_WARP % MPIXQ_DEV_TURNS;
+    int is_late;
+
     mpixq_dev_pause();
     if (++patience->looks % MPIXQ_DEV_RARELY != 0) {
+        return MPIXQ_DEVICE_SUCCESS;
+    }
+    is_late = patience->deadline != MPIXQ_DEVICE_FOREVER && mpixq_dev_clock() >= patience->deadline;
+    if (!is_late && patience->looks / MPIXQ_DEV_RARELY % MPIXQ_DEV_TURNS != turn) {
         return MPIXQ_DEVICE_SUCCESS;
     }
     if (mpixq_dev_load(&r->own_told->halt) != 0 &&
         (r->state == 0 || mpixq_dev_close(r, value) || ++patience->late > MPIXQ_DEV_LATE)) {
         return MPIXQ_DEVICE_ERR_FAILED;
     }
-    if (patience->deadline != MPIXQ_DEVICE_FOREVER && mpixq_dev_clock() >= patience->deadline) {
-        return MPIXQ_DEVICE_ERR_TIMEOUT;
-    }
-    return MPIXQ_DEVICE_SUCCESS;
+    return is_late ? MPIXQ_DEVICE_ERR_TIMEOUT : MPIXQ_DEVICE_SUCCESS;
 }
 
 /* The number of the next start; or 0, and why it cannot be made. */
@@ -241,14 +230,21 @@ MPIXQ_DEV int mpixq_dev_arrive(mpixq_dev_word *state, mpixq_dev_word value, int 
 
 /* What was in the slot has been copied; and the start before, of which the host may have heard
  * first, is known to be done, unless there was none. */
-MPIXQ_DEV int mpixq_dev_has_credit(const MPIXQ_Device_request *r, mpixq_dev_word value)
+MPIXQ_DEV int mpixq_dev_is_credit(const MPIXQ_Device_request *r, mpixq_dev_word value,
+                                  mpixq_dev_word done, mpixq_dev_word posted)
 {
-    mpixq_dev_word done = mpixq_dev_peek(&r->own->done); /* both are on their way at once */
-    mpixq_dev_word posted = mpixq_dev_peek(&r->own->posted);
     int is_first = r->is_early && value == r->floor + 1;
     int is_early = r->is_early && value - r->floor < MPIXQ_DEV_SLOTS;
 
     return (is_first || done + 1 >= value) && (is_early || posted + MPIXQ_DEV_SLOTS > value);
+}
+
+MPIXQ_DEV int mpixq_dev_has_credit(const MPIXQ_Device_request *r, mpixq_dev_word value)
+{
+    mpixq_dev_word done = mpixq_dev_peek(&r->own->done); /* both are on their way at once */
+    mpixq_dev_word posted = mpixq_dev_peek(&r->own->posted);
+
+    return mpixq_dev_is_credit(r, value, done, posted);
 }
 
 /* If both ends come at the same time, what says that the receiver has come is still on its way. So
@@ -326,39 +322,6 @@ MPIXQ_DEV void mpixq_dev_tell_both(const MPIXQ_Device_request *r, mpixq_dev_word
     }
 }
 
-MPIXQ_DEV void mpixq_dev_count_start(const MPIXQ_Device_request *r, mpixq_dev_word value)
-{
-    mpixq_dev_put(&r->own->started, value);
-    mpixq_dev_put(&r->own_told->started, value);
-}
-
-/* By the threads of a unit, several loads of each ahead of the stores. */
-MPIXQ_DEV void mpixq_dev_copy(char *to, const char *from, mpixq_dev_word bytes, unsigned rank,
-                              unsigned size)
-{
-    mpixq_dev_word done = 0, step = (mpixq_dev_word)MPIXQ_DEV_AT_ONCE * size;
-
-    if (((mpixq_dev_word)to | (mpixq_dev_word)from) % sizeof(struct mpixq_dev_wide) == 0) {
-        const struct mpixq_dev_wide *source = (const struct mpixq_dev_wide *)(const void *)from;
-        struct mpixq_dev_wide *target = (struct mpixq_dev_wide *)(void *)to;
-        struct mpixq_dev_wide some[MPIXQ_DEV_AT_ONCE];
-        mpixq_dev_word n = bytes / sizeof(struct mpixq_dev_wide);
-
-        for (mpixq_dev_word i = rank; i < n; i += step) {
-            for (unsigned k = 0; k < MPIXQ_DEV_AT_ONCE && i + k * size < n; k++) {
-                some[k] = source[i + k * size];
-            }
-            for (unsigned k = 0; k < MPIXQ_DEV_AT_ONCE && i + k * size < n; k++) {
-                target[i + k * size] = some[k];
-            }
-        }
-        done = n * sizeof(struct mpixq_dev_wide);
-    }
-    for (mpixq_dev_word i = done + rank; i < bytes; i += size) {
-        to[i] = from[i];
-    }
-}
-
 /* The data of a word of a slot, of which the last may have fewer bytes than 4. */
 MPIXQ_DEV mpixq_dev_word mpixq_dev_get_unit(const char *from, mpixq_dev_word bytes,
                                             mpixq_dev_word unit)
@@ -396,25 +359,54 @@ MPIXQ_DEV void mpixq_dev_put_units(const MPIXQ_Device_request *r, mpixq_dev_word
     }
 }
 
-/* Wait for a word of a slot. 0: the message comes to the buffer, where it is by now; or *error says
- * why nobody waits any more. */
+/* After a look at a slot, and at own->done at the same time, that has found nothing in the slot. 1:
+ * look again; 0: the message comes to the buffer, where it is by now, or *error says why nobody
+ * waits. */
+MPIXQ_DEV int mpixq_dev_goes_on(const MPIXQ_Device_request *r, mpixq_dev_word value,
+                                mpixq_dev_word done, struct mpixq_dev_patience *patience,
+                                int *error)
+{
+    if (done >= value) {
+        (void)mpixq_dev_load(&r->own->done);
+        return 0;
+    }
+    *error = mpixq_dev_give_up(r, value, patience);
+    return *error == MPIXQ_DEVICE_SUCCESS;
+}
+
+/* Wait for a word of a slot. 0: it does not come there, as above. */
 MPIXQ_DEV int mpixq_dev_await_unit(const MPIXQ_Device_request *r, mpixq_dev_word value,
                                    const mpixq_dev_word *word, mpixq_dev_word *found,
                                    struct mpixq_dev_patience *patience, int *error)
 {
-    mpixq_dev_word flag = mpixq_dev_flag(value);
+    mpixq_dev_word flag = mpixq_dev_flag(value), done;
 
-    while (((*found = mpixq_dev_peek(word)) ^ flag) >> 32 != 0) {
-        if (mpixq_dev_peek(&r->own->done) >= value) {
-            (void)mpixq_dev_load(&r->own->done);
-            return 0;
+    do {
+        *found = mpixq_dev_peek(word);
+        done = mpixq_dev_peek(&r->own->done);
+        if ((*found ^ flag) >> 32 == 0) {
+            return 1;
         }
-        *error = mpixq_dev_give_up(r, value, patience);
-        if (*error != MPIXQ_DEVICE_SUCCESS) {
-            return 0;
+    } while (mpixq_dev_goes_on(r, value, done, patience, error));
+    return 0;
+}
+
+/* The same of two words side by side, each with its half of 8 bytes. */
+MPIXQ_DEV int mpixq_dev_await_two(const MPIXQ_Device_request *r, mpixq_dev_word value,
+                                  const mpixq_dev_word *words, mpixq_dev_word *found,
+                                  struct mpixq_dev_patience *patience, int *error)
+{
+    mpixq_dev_word flag = mpixq_dev_flag(value), low, high, done;
+
+    do {
+        mpixq_dev_peek_two(words, &low, &high);
+        done = mpixq_dev_peek(&r->own->done);
+        if (((low ^ flag) | (high ^ flag)) >> 32 == 0) {
+            *found = high << 32 | (low & 0xffffffffu);
+            return 1;
         }
-    }
-    return 1;
+    } while (mpixq_dev_goes_on(r, value, done, patience, error));
+    return 0;
 }
 
 /* Copy a message from its slot as it comes there; the share of one thread. */
@@ -522,13 +514,30 @@ MPIXQ_DEV void mpixq_dev_conclude(const MPIXQ_Device_request *r, mpixq_dev_word 
             mpixq_dev_put(r->bell, 1);
         }
     }
-    mpixq_dev_count_start(r, value);
+    mpixq_dev_put(&r->own->started, value);
+    if (todo == MPIXQ_DEV_SLOT) { /* as few stores to memory of the host as can be: they are slow */
+        mpixq_dev_put(&r->own->done, value);
+        mpixq_dev_put(&r->peer_told->done, value);
+        mpixq_dev_put_two(&r->own_told->done, value, value); /* done, and started */
+        return;
+    }
+    mpixq_dev_put(&r->own_told->started, value);
     if (todo == MPIXQ_DEV_MOVE) {
         mpixq_dev_tell_both(r, value);
-    } else if (todo == MPIXQ_DEV_SLOT) {
-        mpixq_dev_put(&r->own->done, value);
-        mpixq_dev_tell_hosts(r, value);
     }
+}
+
+/* May the warps of the block share the requests of an array among them? */
+MPIXQ_DEV int mpixq_dev_are_for_warps(const MPIXQ_Device_request *r, int count,
+                                      MPIXQ_Device_scope scope)
+{
+    int are = scope == MPIXQ_DEVICE_BLOCK && count > 1 &&
+              mpixq_dev_block_size() % MPIXQ_DEV_WARP == 0 && !MPIXQ_DEV_HOST;
+
+    for (int i = 0; are && i < count; i++) {
+        are = r[i].slots != 0 || (r[i].is_host && r[i].bytes <= MPIXQ_DEVICE_THREAD_BYTES);
+    }
+    return are;
 }
 
 /* Starts element by element. */
@@ -551,15 +560,24 @@ MPIXQ_DEV void mpixq_dev_begin(MPIXQ_Device_access *access, const MPIXQ_Device_r
     }
 }
 
-/* The host hears of a start whose end has to wait, so that it can tell if that is in vain. */
-MPIXQ_DEV int mpixq_dev_await_credit(const MPIXQ_Device_access *access)
+/* The host hears of a start whose end has to wait, so that it can tell if that is in vain: once, by
+ * the first thread of the unit, as this goes to memory of the host. */
+MPIXQ_DEV void mpixq_dev_tell_wait(const MPIXQ_Device_access *access, unsigned rank,
+                                   const struct mpixq_dev_patience *patience)
+{
+    if (rank == 0 && patience->looks == 0) {
+        mpixq_dev_put(&access->request->own_told->started, access->value);
+    }
+}
+
+MPIXQ_DEV int mpixq_dev_await_credit(const MPIXQ_Device_access *access, unsigned rank)
 {
     const MPIXQ_Device_request *r = access->request;
     struct mpixq_dev_patience patience = {access->deadline, 0, 0};
     int error = MPIXQ_DEVICE_SUCCESS;
 
     while (error == MPIXQ_DEVICE_SUCCESS && !mpixq_dev_has_credit(r, access->value)) {
-        mpixq_dev_put(&r->own_told->started, access->value);
+        mpixq_dev_tell_wait(access, rank, &patience);
         error = mpixq_dev_give_up(r, access->value, &patience);
     }
     return error;
@@ -595,14 +613,14 @@ MPIXQ_DEV int mpixq_dev_await_receive(const MPIXQ_Device_access *access)
             mpixq_dev_fence();
             return MPIXQ_DEVICE_SUCCESS;
         }
-        mpixq_dev_put(&r->own_told->started, access->value);
+        mpixq_dev_tell_wait(access, 0, &patience);
         error = before == MPIXQ_DEV_CLOSED ? MPIXQ_DEVICE_ERR_FAILED
                                            : mpixq_dev_give_up(r, access->value, &patience);
     }
     return error;
 }
 
-/* The sum over all threads of the unit, to all of them. */
+/* The sum over all threads of the unit, to the first of them. */
 MPIXQ_DEV unsigned mpixq_dev_sum(MPIXQ_Device_scope scope, unsigned count)
 {
 #if !MPIXQ_DEV_HOST
@@ -612,7 +630,6 @@ MPIXQ_DEV unsigned mpixq_dev_sum(MPIXQ_Device_scope scope, unsigned count)
         for (unsigned lane = MPIXQ_DEV_WARP / 2; lane > 0; lane /= 2) {
             count += mpixq_dev_from_lane(count, lane);
         }
-        count = (unsigned)mpixq_dev_tell_warp(count);
     } else if (scope == MPIXQ_DEVICE_BLOCK) {
         if (mpixq_dev_rank_in_block() == 0) {
             sums = 0;
@@ -623,7 +640,6 @@ MPIXQ_DEV unsigned mpixq_dev_sum(MPIXQ_Device_scope scope, unsigned count)
         }
         mpixq_dev_meet_block();
         count = *(volatile unsigned *)&sums;
-        mpixq_dev_meet_block();
     }
 #endif
     (void)scope;
@@ -631,7 +647,7 @@ MPIXQ_DEV unsigned mpixq_dev_sum(MPIXQ_Device_scope scope, unsigned count)
 }
 
 /* Of a receive the host has heard when it was begun. */
-MPIXQ_DEV mpixq_dev_word mpixq_dev_complete(const MPIXQ_Device_access *access)
+MPIXQ_DEV void mpixq_dev_complete(const MPIXQ_Device_access *access)
 {
     const MPIXQ_Device_request *r = access->request;
 
@@ -640,17 +656,16 @@ MPIXQ_DEV mpixq_dev_word mpixq_dev_complete(const MPIXQ_Device_access *access)
     } else {
         mpixq_dev_put(&r->own->started, access->value);
     }
-    mpixq_dev_put(&r->own->waited, access->value);
-    return MPIXQ_DEVICE_SUCCESS;
 }
 
 /* By the first thread of a unit that has put so many elements. Participants are counted above
- * these, and those that have failed above them. Who stored data for the peer has released it. */
-MPIXQ_DEV mpixq_dev_word mpixq_dev_end(const MPIXQ_Device_access *access, mpixq_dev_word total,
-                                       int error)
+ * these, and those that have failed above them. There is nothing to release, and so to wait for:
+ * words of slots tell of themselves, what was read here or there was used by now, and who has
+ * stored into the buffer of the peer has a fence of its own, as has who tells of that. */
+MPIXQ_DEV int mpixq_dev_end(const MPIXQ_Device_access *access, mpixq_dev_word total, int error)
 {
     const MPIXQ_Device_request *r = access->request;
-    mpixq_dev_word failed = error != MPIXQ_DEVICE_SUCCESS ? MPIXQ_DEV_WRONG : 0;
+    mpixq_dev_word failed = error != MPIXQ_DEVICE_SUCCESS ? MPIXQ_DEV_WRONG : 0, all = 0, seen = 0;
 
     if (access->participants > 1) {
         mpixq_dev_word share = MPIXQ_DEV_BESIDE + total + failed;
@@ -658,14 +673,13 @@ MPIXQ_DEV mpixq_dev_word mpixq_dev_end(const MPIXQ_Device_access *access, mpixq_
         if (access->is_direct) {
             mpixq_dev_fence();
         }
-        total = mpixq_dev_add_here(&r->own->gone, share) + share;
-        if (total / MPIXQ_DEV_BESIDE % (MPIXQ_DEV_WRONG / MPIXQ_DEV_BESIDE) <
-            access->participants) {
+        all = mpixq_dev_add_here(&r->own->gone, share) + share;
+        if (all / MPIXQ_DEV_BESIDE % (MPIXQ_DEV_WRONG / MPIXQ_DEV_BESIDE) < access->participants) {
             return MPIXQ_DEVICE_SUCCESS;
         }
-        mpixq_dev_put(&r->own->gone, 0);
-        failed = total / MPIXQ_DEV_WRONG;
-        total %= MPIXQ_DEV_BESIDE;
+        seen = mpixq_dev_replace(&r->own->gone, all, 0);
+        failed = all / MPIXQ_DEV_WRONG;
+        total = all % MPIXQ_DEV_BESIDE;
     }
     if (failed != 0) {
         return MPIXQ_DEVICE_SUCCESS; /* who has failed knows */
@@ -673,7 +687,12 @@ MPIXQ_DEV mpixq_dev_word mpixq_dev_end(const MPIXQ_Device_access *access, mpixq_
     if (r->is_send && !access->is_direct && total != mpixq_dev_units(r)) {
         return MPIXQ_DEVICE_ERR_COUNT;
     }
-    return mpixq_dev_complete(access);
+    mpixq_dev_complete(access);
+    /* The next start may be begun now, whose participants are counted from 0 on. */
+    if (seen == all) {
+        mpixq_dev_put(&r->own->waited, access->value);
+    }
+    return MPIXQ_DEVICE_SUCCESS;
 }
 
 #endif /* MPIX_QUEUE_DEVICE_ENDS_H_INCLUDED */

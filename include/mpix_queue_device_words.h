@@ -97,12 +97,12 @@ MPIXQ_DEV void mpixq_dev_add(mpixq_dev_word *word, mpixq_dev_word value)
     __asm__ volatile("red.relaxed.sys.add.u64 [%0], %1;" ::"l"(word), "l"(value) : "memory");
 }
 
-/* Acquire and release, within this GPU. */
+/* Relaxed, within this GPU. Returns what was there. */
 MPIXQ_DEV mpixq_dev_word mpixq_dev_add_here(mpixq_dev_word *word, mpixq_dev_word value)
 {
     mpixq_dev_word before;
 
-    __asm__ volatile("atom.acq_rel.gpu.add.u64 %0, [%1], %2;"
+    __asm__ volatile("atom.relaxed.gpu.add.u64 %0, [%1], %2;"
                      : "=l"(before)
                      : "l"(word), "l"(value)
                      : "memory");
@@ -189,7 +189,7 @@ MPIXQ_DEV int mpixq_dev_any_of_block(int flag)
     int any;
 
     __asm__ volatile("{ .reg .pred p, q; setp.ne.s32 p, %1, 0;"
-                     " barrier.red.or.pred q, 0, p; selp.s32 %0, 1, 0, q; }"
+                     " bar.red.or.pred q, 0, p; selp.s32 %0, 1, 0, q; }"
                      : "=r"(any)
                      : "r"(flag)
                      : "memory");
@@ -246,7 +246,7 @@ MPIXQ_DEV void mpixq_dev_add(mpixq_dev_word *word, mpixq_dev_word value)
 
 MPIXQ_DEV mpixq_dev_word mpixq_dev_add_here(mpixq_dev_word *word, mpixq_dev_word value)
 {
-    return __atomic_fetch_add(word, value, __ATOMIC_ACQ_REL);
+    return __atomic_fetch_add(word, value, __ATOMIC_RELAXED);
 }
 
 MPIXQ_DEV void mpixq_dev_fence(void)
@@ -450,5 +450,51 @@ MPIXQ_DEV void mpixq_dev_peek_two(const mpixq_dev_word *words, mpixq_dev_word *f
     *second = mpixq_dev_peek(&words[1]);
 }
 #endif
+
+/* ---- Of these, on all ------------------------------------------------------------------------ */
+
+enum { MPIXQ_DEV_AT_ONCE = 4 };
+
+struct __attribute__((aligned(16))) mpixq_dev_wide {
+    mpixq_dev_word low, high;
+};
+
+MPIXQ_DEV unsigned mpixq_dev_rank_in_block(void)
+{
+    return mpixq_dev_tid_x() +
+           mpixq_dev_ntid_x() * (mpixq_dev_tid_y() + mpixq_dev_ntid_y() * mpixq_dev_tid_z());
+}
+
+MPIXQ_DEV unsigned mpixq_dev_block_size(void)
+{
+    return mpixq_dev_ntid_x() * mpixq_dev_ntid_y() * mpixq_dev_ntid_z();
+}
+
+/* By the threads of a unit, several loads of each ahead of the stores. */
+MPIXQ_DEV void mpixq_dev_copy(char *to, const char *from, mpixq_dev_word bytes, unsigned rank,
+                              unsigned size)
+{
+    mpixq_dev_word done = 0, step = (mpixq_dev_word)MPIXQ_DEV_AT_ONCE * size;
+
+    if (((mpixq_dev_word)to | (mpixq_dev_word)from) % sizeof(struct mpixq_dev_wide) == 0) {
+        const struct mpixq_dev_wide *source = (const struct mpixq_dev_wide *)(const void *)from;
+        struct mpixq_dev_wide *target = (struct mpixq_dev_wide *)(void *)to;
+        struct mpixq_dev_wide some[MPIXQ_DEV_AT_ONCE];
+        mpixq_dev_word n = bytes / sizeof(struct mpixq_dev_wide);
+
+        for (mpixq_dev_word i = rank; i < n; i += step) {
+            for (unsigned k = 0; k < MPIXQ_DEV_AT_ONCE && i + k * size < n; k++) {
+                some[k] = source[i + k * size];
+            }
+            for (unsigned k = 0; k < MPIXQ_DEV_AT_ONCE && i + k * size < n; k++) {
+                target[i + k * size] = some[k];
+            }
+        }
+        done = n * sizeof(struct mpixq_dev_wide);
+    }
+    for (mpixq_dev_word i = done + rank; i < bytes; i += size) {
+        to[i] = from[i];
+    }
+}
 
 #endif /* MPIX_QUEUE_DEVICE_WORDS_H_INCLUDED */
