@@ -167,14 +167,18 @@ static __device__ double exchange_edges(const struct bench_jacobi_puts *all, wor
     word_t part = block - is_last * each, column = part * BENCH_JACOBI_THREADS + threadIdx.x;
     const double *beyond = is_last ? all->cells.below : all->cells.above;
     int peer = (int)all->peers[is_last];
+    struct edge_cell cell = {};
     double sum = 0;
 
+    if (column < all->cells.columns) {
+        cell = load_edge(&all->cells, is_last, column);
+    }
     if (threadIdx.x == 0) {
         (void)nvshmem_signal_wait_until((uint64_t *)all->came + block, NVSHMEM_CMP_GE, all->value);
     }
     __syncthreads();
     if (column < all->cells.columns) {
-        double value = compute_edge(&all->cells, is_last, column, beyond[column], &sum);
+        double value = compute_edge(&all->cells, cell, beyond[column], &sum);
 
         nvshmem_double_p(all->there[is_last] + column, value, peer);
         nvshmem_fence();
