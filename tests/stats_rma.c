@@ -9,6 +9,7 @@
  *
  *     messages   of MPI; more than 4 KiB is read from memory of the other, unless MPIXQ_CMA=no
  *     nics       all but the first, and no gets
+ *     shared     the same, in memory that the library has allocated
  *     gpus       all, also those within the process
  */
 #include "mtest.h"
@@ -58,7 +59,7 @@ enum { N = sizeof ops / sizeof ops[0] };
 
 /* The columns of the table, and behind them transfers and bytes of each way. */
 enum { WINDOWS, PUTS, HOST, GETS, WAITS, RESETS, BYTES_PUT, BYTES_GOT, COLUMNS };
-enum { MESSAGES, READ, NICS, GPUS, SELF, WAYS };
+enum { MESSAGES, READ, SHARED, NICS, GPUS, SELF, WAYS };
 
 static struct counts {
     long long column[COLUMNS];
@@ -67,7 +68,7 @@ static struct counts {
     } by[WAYS];
 } own;
 
-static const char *const way_names[WAYS] = {"messages", "read", "NICs", "GPUs", "self"};
+static const char *const way_names[WAYS] = {"messages", "read", "shared", "NICs", "GPUs", "self"};
 
 static const char *way;     /* the argument */
 static MPI_Aint at[N + 1];  /* of the block of each op, in the half of what is sent, and received */
@@ -170,6 +171,8 @@ static void make(void)
     if (stream != NULL) {
         special = kind != NULL ? mtest_gpu_special_alloc(kind, (size_t)(2 * half())) : NULL;
         memory = special != NULL ? special : mtest_gpu_alloc(MTEST_DEVICE, (size_t)(2 * half()));
+    } else if (strcmp(way, "shared") == 0) {
+        MTEST_OK(MPIX_Window_allocate(2 * half(), MPI_COMM_WORLD, MPI_INFO_NULL, &memory, &window));
     } else {
         memory = malloc((size_t)(2 * half()));
     }
@@ -179,7 +182,9 @@ static void make(void)
     write_half(0);
     memset(seen, GUARD, (size_t)half());
     write_half(1);
-    MTEST_OK(MPIX_Window_create(memory, 2 * half(), MPI_COMM_WORLD, MPI_INFO_NULL, &window));
+    if (strcmp(way, "shared") != 0) {
+        MTEST_OK(MPIX_Window_create(memory, 2 * half(), MPI_COMM_WORLD, MPI_INFO_NULL, &window));
+    }
     MTEST_OK(MPIX_Signal_init(window, N, &come));
     make_blocks();
     make_plan(PLAN, &plans[0]);
@@ -194,7 +199,7 @@ static void unmake(void)
     MTEST_OK(MPIX_Signal_free(&come));
     MTEST_OK(MPIX_Window_free(&window));
     if (stream == NULL) {
-        free(memory);
+        free(strcmp(way, "shared") != 0 ? memory : NULL);
     } else if (!mtest_gpu_special_free(memory)) {
         mtest_gpu_free(MTEST_DEVICE, memory);
     }
@@ -212,6 +217,7 @@ static void count(const struct op *op, bool is_first)
 {
     const char *cma = getenv("MPIXQ_CMA");
     bool is_get = op->call == GET, has_nics = strcmp(way, "nics") == 0;
+    bool is_shared = strcmp(way, "shared") == 0;
 
     own.column[is_get ? GETS : PUTS]++;
     own.column[is_get ? BYTES_GOT : BYTES_PUT] += op->bytes;
@@ -220,8 +226,8 @@ static void count(const struct op *op, bool is_first)
         count_way(GPUS, op);
     } else if (op->to_self) {
         count_way(SELF, op);
-    } else if (has_nics && !is_get && !is_first) {
-        count_way(NICS, op);
+    } else if ((has_nics || is_shared) && !is_get && !is_first) {
+        count_way(is_shared ? SHARED : NICS, op);
     } else {
         count_way(MESSAGES, op);
         if (op->bytes > MIDDLE && (cma == NULL || strcmp(cma, "no") != 0)) {
@@ -368,7 +374,7 @@ static void check_variables(const char *when)
     static const char *const names[COLUMNS] = {
         "mpixq_windows",      "mpixq_puts",          "mpixq_puts_by_host", "mpixq_gets",
         "mpixq_signal_waits", "mpixq_signal_resets", "mpixq_bytes_put",    "mpixq_bytes_got"};
-    static const char *const ways[WAYS] = {"messages", "read", "nics", "gpus", "self"};
+    static const char *const ways[WAYS] = {"messages", "read", "shared", "nics", "gpus", "self"};
 
     for (int i = 0; i < COLUMNS; i++) {
         expect(when, names[i], i >= BYTES_PUT, own.column[i]);

@@ -26,10 +26,12 @@ struct mpixq_pair;
 struct mpixq_record;
 
 /* How puts and gets went: by messages of MPI; the data of some of these was read out of the memory
- * of the other process; by NICs; by GPUs; within the process. */
+ * of the other process; by copies into memory that both share; by NICs; by GPUs; within the
+ * process. */
 enum mpixq_stats_way {
     MPIXQ_WAY_MESSAGES,
     MPIXQ_WAY_READ,
+    MPIXQ_WAY_SHARED,
     MPIXQ_WAY_NICS,
     MPIXQ_WAY_GPUS,
     MPIXQ_WAY_SELF,

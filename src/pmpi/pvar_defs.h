@@ -33,6 +33,7 @@ MPIXQ_PVAR(mpixq_signal_resets, COUNTER, rma.resets, "resets of signals, by queu
 MPIXQ_PVARS_BY(messages, MPIXQ_WAY_MESSAGES, "by messages of MPI")
 MPIXQ_PVARS_BY(read, MPIXQ_WAY_READ,
                "by these messages whose data was read out of the memory of the other process")
+MPIXQ_PVARS_BY(shared, MPIXQ_WAY_SHARED, "by copies into memory that processes of a node share")
 MPIXQ_PVARS_BY(nics, MPIXQ_WAY_NICS, "by NICs of the channel cxi")
 MPIXQ_PVARS_BY(gpus, MPIXQ_WAY_GPUS, "by GPUs")
 MPIXQ_PVARS_BY(self, MPIXQ_WAY_SELF, "within the process")

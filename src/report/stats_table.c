@@ -146,8 +146,8 @@ static void print_channels(const struct mpixq_stats *sum)
 /* ---- Windows, where there were any ---- */
 
 static const char *const ways[MPIXQ_N_WAYS] = {
-    [MPIXQ_WAY_MESSAGES] = "messages", [MPIXQ_WAY_READ] = "read", [MPIXQ_WAY_NICS] = "NICs",
-    [MPIXQ_WAY_GPUS] = "GPUs",         [MPIXQ_WAY_SELF] = "self",
+    [MPIXQ_WAY_MESSAGES] = "messages", [MPIXQ_WAY_READ] = "read", [MPIXQ_WAY_SHARED] = "shared",
+    [MPIXQ_WAY_NICS] = "NICs",         [MPIXQ_WAY_GPUS] = "GPUs", [MPIXQ_WAY_SELF] = "self",
 };
 
 /* "12 messages, 4 of them read, 2 self": puts and gets by the way they went. */

@@ -8,6 +8,7 @@
 #include "core/channels.h"
 #include "core/windows.h"
 #include "message.h"
+#include "node.h"
 #include "rights.h"
 #include "signal_word.h"
 #include "util/alloc.h"
@@ -16,7 +17,8 @@
 
 _Static_assert((int)MPIXQ_NIC_BLOB <= (int)MPIXQ_RMA_EAGER, "it fits into a message");
 
-void mpixq_rma_direct_open(struct mpixq_window *window)
+/* NICs that can be had. */
+static void open_nics(struct mpixq_window *window, struct mpixq_rma_direct *direct)
 {
     const struct mpixq_channel_windows *ops = mpixq_channels_windows();
     const struct mpixq_nic_memory memory = {
@@ -25,10 +27,33 @@ void mpixq_rma_direct_open(struct mpixq_window *window)
         .words = window->words,
         .words_bytes = MPIXQ_RMA_PLACES * sizeof *window->words,
     };
-    struct mpixq_rma_direct *direct;
 
     window->why_not_direct = "MPIXQ_CHANNELS has no channel of NICs, or this build";
-    if (ops == NULL || window->size == 1) {
+    direct->ops = ops;
+    direct->way = MPIXQ_WAY_NICS;
+    direct->nics = ops != NULL ? ops->open(&memory, &window->why_not_direct) : NULL;
+}
+
+/* Memory that processes of the node share is better than their NICs, and NICs are, where others are
+ * elsewhere: a window has one of the two. */
+static void open_either(struct mpixq_window *window, struct mpixq_rma_direct *direct)
+{
+    if (window->node == NULL || window->n_neighbours < window->size - 1) {
+        open_nics(window, direct);
+    }
+    if (direct->nics == NULL && window->node != NULL && window->n_neighbours > 0) {
+        direct->ops = mpixq_rma_node_windows();
+        direct->way = MPIXQ_WAY_SHARED;
+        direct->nics = mpixq_rma_node_open(window->node, window->rank);
+    }
+}
+
+void mpixq_rma_direct_open(struct mpixq_window *window)
+{
+    struct mpixq_rma_direct *direct;
+
+    window->why_not_direct = "it is alone";
+    if (window->size == 1) {
         return;
     }
     direct = mpixq_alloc(sizeof *direct); /* freed in close, or here */
@@ -36,16 +61,15 @@ void mpixq_rma_direct_open(struct mpixq_window *window)
         window->why_not_direct = "no memory";
         return;
     }
-    direct->ops = ops;
-    direct->nics = ops->open(&memory, &window->why_not_direct);
+    open_either(window, direct);
     if (direct->nics == NULL) {
         mpixq_debug("window %llu: no puts by NICs: %s", (unsigned long long)window->number,
                     window->why_not_direct);
         mpixq_free(direct);
         return;
     }
-    window->n_nics = ops->nics(direct->nics);
-    direct->blob_bytes = ops->tell(direct->nics, direct->blob);
+    window->n_nics = direct->ops->nics(direct->nics);
+    direct->blob_bytes = direct->ops->tell(direct->nics, direct->blob);
     window->direct = direct;
 }
 
@@ -113,27 +137,28 @@ static bool begin_part(const struct mpixq_transfer *transfer, struct mpixq_rma_p
     return true;
 }
 
-bool mpixq_rma_direct_begin(const struct mpixq_transfer *transfer, struct mpixq_rma_peer *peer)
+enum mpixq_stats_way mpixq_rma_direct_begin(const struct mpixq_transfer *transfer,
+                                            struct mpixq_rma_peer *peer)
 {
     struct mpixq_rma_direct *direct = transfer->window->direct;
     uint64_t bytes = transfer->local.bytes, piece = 1, parts = 1;
     struct mpixq_rma_grant *grant;
 
     if (!may_begin(transfer, peer, &grant) || (bytes == 0 && grant == NULL)) {
-        return false;
+        return MPIXQ_WAY_MESSAGES;
     }
     if (bytes > 0) {
         parts = direct->ops->parts(peer->nics, bytes, &piece);
     }
     if (parts > MPIXQ_SIGNAL_PARTS) {
-        return false; /* which says so */
+        return MPIXQ_WAY_MESSAGES; /* which says so */
     }
     for (uint32_t part = 0; part < parts; part++) {
         if (!begin_part(transfer, peer, grant, part, (uint32_t)parts, piece)) {
             break;
         }
     }
-    return true;
+    return direct->way;
 }
 
 static bool start(struct mpixq_window *window, const struct mpixq_rma_op *op)
@@ -200,18 +225,23 @@ void mpixq_rma_direct_go(struct mpixq_window *window)
     struct mpixq_rma_direct *direct = window->direct;
     struct mpixq_rma_op *op;
     const char *why;
+    bool started;
     void *over;
 
     if (direct == NULL || direct->n == 0) {
         return;
     }
-    while (direct->ops->take(direct->nics, &over, &why)) {
-        finish(window, over, why);
-    }
-    while ((op = direct->waiting) != NULL && start(window, op)) {
-        DL_DELETE(direct->waiting, op);
-        DL_APPEND(direct->flying, op);
-    }
+    do { /* what is copied is over at once */
+        started = false;
+        while (direct->ops->take(direct->nics, &over, &why)) {
+            finish(window, over, why);
+        }
+        while ((op = direct->waiting) != NULL && start(window, op)) {
+            DL_DELETE(direct->waiting, op);
+            DL_APPEND(direct->flying, op);
+            started = true;
+        }
+    } while (started && direct->way == MPIXQ_WAY_SHARED);
 }
 
 bool mpixq_rma_direct_is_quiet(const struct mpixq_window *window)

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright (c) 2026 the mpix-queue authors
  *
- * Puts by NICs (core/windows.h): a write and an atomic addition, once a peer has given the right to
- * that (rights.h). All under the lock of the window unless said otherwise.
+ * Puts by NICs (core/windows.h), or by copies into memory of the node (node.h): a write and an
+ * atomic addition, once a peer has given the right to that (rights.h). All under the lock of the
+ * window unless said otherwise.
  */
 #ifndef MPIXQ_RMA_DIRECT_H
 #define MPIXQ_RMA_DIRECT_H
@@ -10,6 +11,7 @@
 #include <stdbool.h>
 
 #include "blk.h"
+#include "core/stats.h"
 #include "transport.h"
 
 struct mpixq_window;
@@ -18,8 +20,9 @@ struct mpixq_window;
 void mpixq_rma_direct_open(struct mpixq_window *window);
 void mpixq_rma_direct_close(struct mpixq_window *window);
 
-/* Start a put by NICs, if that may be. False: it is to go by message. */
-bool mpixq_rma_direct_begin(const struct mpixq_transfer *transfer, struct mpixq_rma_peer *peer);
+/* Start a put, if that may be. How it goes: else it is to go by message. */
+enum mpixq_stats_way mpixq_rma_direct_begin(const struct mpixq_transfer *transfer,
+                                            struct mpixq_rma_peer *peer);
 /* What waits is started, and what is over is told. */
 void mpixq_rma_direct_go(struct mpixq_window *window);
 /* Nothing is under way, and nothing is to be answered. */

@@ -433,10 +433,9 @@ int mpixq_rma_begin(const struct mpixq_transfer *transfer, enum mpixq_rma_call c
     if (parts > MPIXQ_SIGNAL_PARTS) {
         return mpixq_error_code(MPIXQ_E_BLK_PARTS);
     }
-    way = !is_get && peer != NULL && mpixq_rma_direct_begin(transfer, peer) ? MPIXQ_WAY_NICS
-                                                                            : MPIXQ_WAY_MESSAGES;
+    way = is_get || peer == NULL ? MPIXQ_WAY_MESSAGES : mpixq_rma_direct_begin(transfer, peer);
     mpixq_rma_count(transfer->window, way, call, transfer->local.bytes);
-    for (uint32_t part = 0; peer != NULL && way != MPIXQ_WAY_NICS && part < parts; part++) {
+    for (uint32_t part = 0; peer != NULL && way == MPIXQ_WAY_MESSAGES && part < parts; part++) {
         if (!begin_part(transfer, is_get, peer, part, (uint32_t)parts)) {
             break;
         }

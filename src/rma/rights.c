@@ -124,7 +124,11 @@ struct mpixq_rma_grant *mpixq_rma_grant_find(const struct mpixq_rma_peer *peer, 
 static void say(const struct mpixq_window *window, const struct mpixq_rma_peer *peer,
                 const char *why)
 {
-    if (mpixq_env.info && why == NULL) {
+    if (mpixq_env.info && why == NULL && window->direct->way == MPIXQ_WAY_SHARED) {
+        mpixq_print("window %llu: level 4 to rank %d of it (shared: the process that puts copies, "
+                    "and adds to its signals)",
+                    (unsigned long long)window->number, peer->rank);
+    } else if (mpixq_env.info && why == NULL) {
         mpixq_print(
             "window %llu: level 3 to rank %d of it (cxi: NICs write, and add to its signals "
             "when the host has seen the data there)",

@@ -45,6 +45,7 @@ struct mpixq_rma_grantee {
 /* What this process says of its NICs, as it is sent. */
 struct mpixq_rma_direct {
     const struct mpixq_channel_windows *ops;
+    enum mpixq_stats_way way;
     struct mpixq_nic_window *nics;
     struct mpixq_rma_op *waiting; /* for room; in the order in which they were started */
     struct mpixq_rma_op *flying;

@@ -25,11 +25,16 @@ static int surplus(const struct mpixq_signal *signal, int64_t word)
 {
     char what[64], why[MPIXQ_ERROR_ROOM], whose[80] = "";
     int peer = atomic_load(&signal->surplus_from);
+    uint64_t at = atomic_load(&signal->surplus_at), by = atomic_load(&signal->words->surplus_by);
 
     describe(signal, what);
+    if (peer == MPIXQ_RMA_NOBODY && by != 0) {
+        peer = (int)by - 1;
+        at = atomic_load(&signal->words->surplus_at);
+    }
     if (peer != MPIXQ_RMA_NOBODY) {
         (void)snprintf(whose, sizeof whose, " (the first at offset %llu, by rank %d)",
-                       (unsigned long long)atomic_load(&signal->surplus_at), peer);
+                       (unsigned long long)at, peer);
     }
     (void)snprintf(why, sizeof why, "%u events too many%s: %s", mpixq_signal_events(word), whose,
                    mpixq_error_text(MPIXQ_E_SIGNAL_SURPLUS));
@@ -254,6 +259,7 @@ void mpixq_rma_signal_begin(struct mpixq_signal *signal)
     }
     atomic_store(&signal->words->host,
                  (int64_t)((uint64_t)signal->num_event - added_by_others(signal)));
+    atomic_store(&signal->words->surplus_by, 0);
     before = atomic_exchange(&signal->rounds, 1);
     atomic_fetch_add(&signal->resets, before > 0 ? before - 1 : 0); /* after that (counts.c) */
     atomic_store(&signal->fired, 0);

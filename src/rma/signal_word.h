@@ -15,6 +15,7 @@
 #ifndef MPIXQ_SIGNAL_WORD_H
 #define MPIXQ_SIGNAL_WORD_H
 
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -40,5 +41,19 @@ static inline uint32_t mpixq_signal_events(int64_t word)
 
     return mpixq_signal_has_overflow(word) ? ~low + 1 : low;
 }
+
+/* Where events of a signal are counted. Atomic operations of a NIC, of another one and of the CPU
+ * on one word are none beside each other, so each adds to a word of its own; what is said above
+ * holds for the sum. Nobody but its NIC writes a NIC's word while the window is there; processes
+ * of the node that share the words have that of the first one, where there is none. */
+enum { MPIXQ_RMA_NICS = 8, MPIXQ_RMA_PLACES = 512 /* of signals that NICs can add to */ };
+struct mpixq_signal_words {
+    _Atomic int64_t host; /* threads of this process add to it */
+    _Atomic int64_t nic[MPIXQ_RMA_NICS];
+    /* A process that shares this memory, and added an event too many: its rank in the window and 1
+     * more; and where it wrote. 0: none has. */
+    _Atomic uint64_t surplus_by, surplus_at;
+    int64_t unused[13 - MPIXQ_RMA_NICS]; /* two cache lines */
+};
 
 #endif

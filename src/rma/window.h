@@ -20,6 +20,7 @@
 
 #include "comm/error.h"
 #include "core/stats.h"
+#include "signal_word.h"
 #include "stream/memory.h"
 #include "util/age.h"
 #include "util/lock.h"
@@ -42,16 +43,6 @@ struct mpixq_rma_object {
 };
 
 enum mpixq_rma_kind { MPIXQ_RMA_WINDOW, MPIXQ_RMA_SIGNAL, MPIXQ_RMA_PLAN, MPIXQ_RMA_N_KINDS };
-
-/* Where events of a signal are counted. Atomic operations of a NIC, of another one and of the CPU
- * on one word are none beside each other, so each adds to a word of its own; what signal_word.h
- * says holds for the sum. Nobody but its NIC writes a NIC's word while the window is there. */
-enum { MPIXQ_RMA_NICS = 8, MPIXQ_RMA_PLACES = 512 /* of signals that NICs can add to */ };
-struct mpixq_signal_words {
-    _Atomic int64_t host; /* threads of this process add to it */
-    _Atomic int64_t nic[MPIXQ_RMA_NICS];
-    int64_t unused[15 - MPIXQ_RMA_NICS]; /* two cache lines */
-};
 
 /* What the program called for a put or a get. */
 enum mpixq_rma_call {
@@ -163,11 +154,11 @@ struct mpixq_window {
     struct mpixq_signal_words *words; /* MPIXQ_RMA_PLACES of them, on pages of their own */
     int n_nics;                       /* that may add to them */
     struct mpixq_mapped *mapped;      /* memory of GPUs (mapped.h); NULL: of the host */
-    struct mpixq_rma_direct *direct;  /* puts by NICs; NULL: none, */
+    struct mpixq_rma_node *node;      /* that has base and words, to be shared; or NULL */
+    struct mpixq_rma_direct *direct;  /* puts by NICs, or by copies (node.h); NULL: none, */
     const char *why_not_direct;       /* and why */
     struct mpixq_rma_neighbour *neighbours;
     int n_neighbours;
-
     _Atomic uint64_t mark; /* (pull.h) by which others know it; 0: none */
     atomic_int failed;     /* an MPI code: all waits fail */
     atomic_long enqueued;  /* puts and plans that streams have not started yet */

@@ -11,6 +11,7 @@
 #include "mapped.h"
 #include "match/match.h"
 #include "match/match_internal.h"
+#include "node.h"
 #include "protocol.h"
 #include "pull.h"
 #include "queued.h"
@@ -24,7 +25,7 @@
 #include "window.h"
 
 /* What the processes of a window have to have in common: the form of blocks and messages. */
-enum { VERSION = 3, PAGE = 4096 };
+enum { VERSION = 3 };
 
 /* Queues of its life before are no longer known. */
 static void forget_lanes(struct mpixq_window *window)
@@ -53,11 +54,9 @@ static void dismantle(struct mpixq_window *window, bool keep_comm)
     if (window->in_use) {
         mpixq_debug("window %llu: MPI has not completed what it moves for it",
                     (unsigned long long)window->number);
-    } else if (window->owns_base && window->made.gpu == NULL) {
-        mpixq_free(window->base);
     }
+    mpixq_rma_memory_give(window);
     mpixq_memory_unmake(&window->made);
-    mpixq_free(window->words);
     mpixq_free(window->neighbours);
     LL_FOREACH_SAFE(window->tables, table, next)
     {
@@ -90,7 +89,6 @@ static struct mpixq_window *window_new(const struct mpixq_window_spec *spec)
     window->owns_base = spec->allocates && spec->bytes > 0;
     window->in_use = false;
     forget_lanes(window);
-    window->words = mpixq_alloc_aligned(PAGE, MPIXQ_RMA_PLACES * sizeof *window->words);
     window->n_nics = 0;
     window->number = mpixq_rma_window_number();
     window->n_neighbours = 0;
@@ -102,9 +100,7 @@ static struct mpixq_window *window_new(const struct mpixq_window_spec *spec)
     atomic_store(&window->enqueued, 0);
     atomic_store(&window->had_graphs, false);
     window->made = (struct mpixq_made){.gpu = NULL};
-    if (window->owns_base && spec->wants == NULL) {
-        window->base = mpixq_alloc_aligned(PAGE, (spec->bytes + PAGE - 1) / PAGE * PAGE);
-    }
+    mpixq_rma_memory_take(window, spec);
     return window;
 }
 
@@ -227,6 +223,11 @@ static void describe_others(const struct mpixq_window *window, char *text, size_
     if (window->mapped != NULL) {
         (void)snprintf(text, room, "level 4 to %d peers (ipc: GPUs copy and add to signals), ",
                        window->size - 1);
+    } else if (window->direct != NULL && window->node != NULL) {
+        (void)snprintf(text, room,
+                       "level 0 to %d peers (fallback: signals travel in messages of MPI) until "
+                       "they have given rights to their memory (shared by %d of them: level 4), ",
+                       window->size - 1, window->n_neighbours);
     } else if (window->direct != NULL) {
         (void)snprintf(text, room,
                        "level 0 to %d peers (fallback: signals travel in messages of MPI) until "

@@ -22,6 +22,7 @@ enum mpixq_gpu_ops_choice {
     MPIXQ_GPU_OPS_UNSHARED
 };
 enum mpixq_cma_choice { MPIXQ_CMA_AUTO, MPIXQ_CMA_NO };
+enum mpixq_shared_windows_choice { MPIXQ_SHARED_WINDOWS_AUTO, MPIXQ_SHARED_WINDOWS_NO };
 enum mpixq_gpu_aware_choice { MPIXQ_GPU_AWARE_AUTO, MPIXQ_GPU_AWARE_NO, MPIXQ_GPU_AWARE_YES };
 enum mpixq_ipc_choice { MPIXQ_IPC_AUTO, MPIXQ_IPC_NO };
 enum mpixq_watchdog_choice { MPIXQ_WATCHDOG_REPORT, MPIXQ_WATCHDOG_ERROR };

@@ -113,3 +113,8 @@ MPIXQ_ENV_CHOICE(
     "puts and gets of more than 4096 bytes between processes of a node, by the "
     "fallback: auto has the process that the data is for read it from the memory of "
     "the other (process_vm_readv), where the system lets both do so; else MPI moves it")
+MPIXQ_ENV_CHOICE(
+    shared_windows, "MPIXQ_SHARED_WINDOWS", "auto", "auto|no",
+    "memory of the host that MPIX_Window_allocate makes: auto shares it among the processes of a "
+    "node, which put by copies of their own, where the system lets them open it; no: as memory of "
+    "the program")
