@@ -32,6 +32,8 @@ static const struct bench_baseline *const baselines[BENCH_NUM_MODES] = {
     [BENCH_HOST_PUT] = &bench_host_put,
     [BENCH_STREAM_PUT] = &bench_stream_put,
     [BENCH_STREAM_PUT_GRAPH] = &bench_stream_put,
+    [BENCH_HOST_PUT_ALLOC] = &bench_host_put,
+    [BENCH_STREAM_PUT_ALLOC] = &bench_stream_put,
     [BENCH_DEVICE_PUT] = &bench_device_put,
 };
 

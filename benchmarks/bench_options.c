@@ -82,6 +82,8 @@ const char *const bench_mode_names[BENCH_NUM_MODES] = {
     [BENCH_MPI_PUT_ALLOC] = "mpi-put-alloc",
     [BENCH_HOST_PUT] = "host-put",
     [BENCH_STREAM_PUT] = "stream-put",
+    [BENCH_HOST_PUT_ALLOC] = "host-put-alloc",
+    [BENCH_STREAM_PUT_ALLOC] = "stream-put-alloc",
     [BENCH_STREAM_PUT_GRAPH] = "stream-put-graph",
     [BENCH_DEVICE_PUT] = "device-put",
 };

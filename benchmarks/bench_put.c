@@ -49,15 +49,26 @@ static void make_plan(struct bench_link *link, struct own *own)
     free(mine);
 }
 
+/* By the library, with the window. */
+static bool is_allocated(const struct bench_link *link)
+{
+    return link->mode == BENCH_HOST_PUT_ALLOC || link->mode == BENCH_STREAM_PUT_ALLOC;
+}
+
 static void make(struct bench_link *link)
 {
     struct own *own = bench_alloc(sizeof *own);
 
-    own->memory = bench_memory(2 * link->bytes);
+    if (is_allocated(link)) {
+        MPIX_Window_allocate((MPI_Aint)(2 * link->bytes), MPI_COMM_WORLD, MPI_INFO_NULL,
+                             &own->memory, &own->win);
+    } else {
+        own->memory = bench_memory(2 * link->bytes);
+        MPIX_Window_create(own->memory, (MPI_Aint)(2 * link->bytes), MPI_COMM_WORLD, MPI_INFO_NULL,
+                           &own->win);
+    }
     link->send = own->memory;
     link->recv = own->memory + link->bytes;
-    MPIX_Window_create(own->memory, (MPI_Aint)(2 * link->bytes), MPI_COMM_WORLD, MPI_INFO_NULL,
-                       &own->win);
     MPIX_Signal_init(own->win, link->num, &own->came);
     own->left = MPIX_SIGNAL_NULL;
     if (!bench_on_device()) {
@@ -73,7 +84,9 @@ static void unmake(struct bench_link *link)
 
     MPIX_Plan_free(&own->plan);
     MPIX_Window_free(&own->win);
-    bench_memory_free(own->memory);
+    if (!is_allocated(link)) {
+        bench_memory_free(own->memory);
+    }
     free(own);
 }
 
