@@ -52,7 +52,7 @@ static void look_at_neighbours(struct mpixq_window *window, uint64_t now)
 }
 
 /* Those that NICs reach are asked by NICs, too, which they need not be seen for. */
-static void look_for_lost(struct mpixq_window *window)
+void mpixq_rma_look_for_lost(struct mpixq_window *window)
 {
     uint64_t limit = (uint64_t)mpixq_env.liveness_s * 1000000000U, now;
     int rank;
@@ -91,7 +91,7 @@ void mpixq_rma_progress(struct mpixq_window *window)
     }
     if (mpixq_rma_object_is_live(window, MPIXQ_RMA_WINDOW)) {
         mpixq_rma_protocol_go(window);
-        look_for_lost(window);
+        mpixq_rma_look_for_lost(window);
     }
     mpixq_lock_release(&window->lock);
 }

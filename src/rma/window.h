@@ -235,6 +235,8 @@ void mpixq_rma_count_by_gpus(struct mpixq_window *window, enum mpixq_rma_call ca
                              uint64_t transfers, uint64_t bytes);
 /* Let the window go on, unless another thread is at it. Any thread that may call MPI. */
 void mpixq_rma_progress(struct mpixq_window *window);
+/* Under the lock: now and then, see whether a process of the window has ended. */
+void mpixq_rma_look_for_lost(struct mpixq_window *window);
 /* It has failed, for its first reason. Any thread. */
 void mpixq_rma_window_fail(struct mpixq_window *window, int code);
 
