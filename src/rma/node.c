@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <unistd.h>
 #include <utlist.h>
 
@@ -85,11 +86,21 @@ static uint64_t new_mark(const void *memory)
     return mpixq_ident_add(mark, mine, sizeof mine).low | 1;
 }
 
+/* A file that is longer than a limit of the process ends that by a signal, also one in memory. */
+static bool may_be_file(uint64_t bytes)
+{
+    struct rlimit limit;
+
+    return getrlimit(RLIMIT_FSIZE, &limit) == 0 &&
+           (limit.rlim_cur == RLIM_INFINITY || bytes <= limit.rlim_cur);
+}
+
 static struct mpixq_rma_node *node_new(uint64_t bytes, uint64_t words_bytes)
 {
     struct mpixq_rma_node *node;
 
-    if (mpixq_env.shared_windows == MPIXQ_SHARED_WINDOWS_NO || bytes > MOST_BYTES) {
+    if (mpixq_env.shared_windows == MPIXQ_SHARED_WINDOWS_NO || bytes > MOST_BYTES ||
+        !may_be_file(PAGE + pages(words_bytes) + pages(bytes))) {
         return NULL;
     }
     node = mpixq_alloc(sizeof *node); /* freed in give, or here */

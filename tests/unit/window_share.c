@@ -262,6 +262,16 @@ static void test_alone(void **state)
     assert_non_null(window.base);
     memset(window.base, 'w', BYTES);
     mpixq_rma_memory_give(&window);
+
+    /* Nor is one made that is too long for this process, which would end by that. */
+    assert_int_equal(getrlimit(RLIMIT_FSIZE, &limit), 0);
+    none = (struct rlimit){4 * BYTES, limit.rlim_max};
+    assert_int_equal(setrlimit(RLIMIT_FSIZE, &none), 0);
+    take(&window, BYTES);
+    assert_int_equal(setrlimit(RLIMIT_FSIZE, &limit), 0);
+    assert_null(window.node);
+    assert_non_null(window.base);
+    mpixq_rma_memory_give(&window);
 }
 
 int main(void)
