@@ -14,7 +14,7 @@
 
 typedef unsigned long long count;
 
-enum { N = 43, PAIRS = 3, TIMES = 4, BY_HOST = 2, ROOM = 256 };
+enum { N = 45, PAIRS = 3, TIMES = 4, BY_HOST = 2, ROOM = 256 };
 
 static const char *const names[N] = {"mpixq_queues",
                                      "mpixq_starts",
@@ -53,6 +53,8 @@ static const char *const names[N] = {"mpixq_queues",
                                      "mpixq_transfer_bytes_messages",
                                      "mpixq_transfers_read",
                                      "mpixq_transfer_bytes_read",
+                                     "mpixq_transfers_shared",
+                                     "mpixq_transfer_bytes_shared",
                                      "mpixq_transfers_nics",
                                      "mpixq_transfer_bytes_nics",
                                      "mpixq_transfers_gpus",
