@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright (c) 2026 the mpix-queue authors
  *
- * bench_put.c - the modes host-put, stream-put and stream-put-graph: puts with signals of this
- * library, by the host, enqueued, or in a graph
+ * bench_put.c - the modes host-put, stream-put and stream-put-graph, and host-put-alloc and
+ * stream-put-alloc: puts with signals of this library, by the host, enqueued, or in a graph
  *
  * Both blocks of a link are one window. One signal counts what comes, another what has left, so a
  * rank that has waited for both may read what it received and write what it sends. A link is
