@@ -678,23 +678,23 @@ done
 
 # Puts: to itself, to one neighbour, and to more of them, whose parts of the board differ in size;
 # short ones, and one that goes in parts. An iteration is one plan.
-expect_rows 12 2 pingpong --sizes 8,24,5M --modes put
-expect_rows 5 2 pingpong --bare --sizes 64K --modes mpi-persistent,put --enqueue along
+expect_rows 18 2 pingpong --sizes 8,24,5M --modes put
+expect_rows 7 2 pingpong --bare --sizes 64K --modes mpi-persistent,put --enqueue along
 expect_rows 2 2 pingpong --sizes 40 --modes host-put,stream-put --enqueue each
 expect_rows 6 1 halo --sizes 40,51 --pattern "$gun" --modes mpi-persistent,host-put,stream-put
-expect_rows 10 2 halo --sizes 40,51 --pattern "$gun" --modes mpi-persistent,put
+expect_rows 14 2 halo --sizes 40,51 --pattern "$gun" --modes mpi-persistent,put
 expect_conclusion
-expect_rows 4 3 halo --board 37x95 --generations 15 --pattern "$gun" --modes put
+expect_rows 6 3 halo --board 37x95 --generations 15 --pattern "$gun" --modes put
 expect_rows 3 4 halo --board 5x3 --generations 11 --pattern "$patterns/glider.rle" \
     --modes mpi-blocking,host-put,stream-put
 awk -F, '$2 == "stream-put" && ($13 != 5 || $14 != 1) || $2 == "host-put" && $14 != 8 { exit 1 }' \
     "$dir/csv" || { cat "$dir/csv"; fail "a generation takes other operations"; }
 expect_rows 4 1 exchange --sizes 8,4K --modes host-put,stream-put
-expect_rows 4 3 exchange --sizes 1K --messages 7 --modes put
+expect_rows 6 3 exchange --sizes 1K --messages 7 --modes put
 # Blocks of unequal size, and of none: for some ranks, and for all but one.
 expect_rows 14 1 transpose --sizes 1,40
 expect_rows 7 2 transpose --matrix 7x40
-expect_rows 9 3 transpose --matrix 10x7 --modes all
+expect_rows 11 3 transpose --matrix 10x7 --modes all
 expect_usage "there is no mode device-put here" 2 transpose --modes device-put
 expect_usage "mode stream-put-graph cannot be used: 2 ranks lack something (this one: a device" 2 \
     pingpong --modes stream-put-graph
@@ -714,7 +714,7 @@ launch 1 halo --help || fail "--help ended with $?"
 grep -q -- --generations "$dir/out" || fail "--help does not help"
 
 expect_rows 2 2 pingpong --bare --sizes 8 --modes mpi-persistent,stream
-expect_rows 9 2 pingpong --sizes 8 --modes all
+expect_rows 11 2 pingpong --sizes 8 --modes all
 expect_usage "mode peer-copy cannot be used: 2 ranks lack something (this one: a device" 2 \
     exchange --modes stream,peer-copy
 expect_usage "mode stream-graph cannot be used: 2 ranks lack something (this one: a device" 2 \
