@@ -55,13 +55,21 @@ static bool is_allocated(const struct bench_link *link)
     return link->mode == BENCH_HOST_PUT_ALLOC || link->mode == BENCH_STREAM_PUT_ALLOC;
 }
 
+/* All ranks as much as any of them needs. */
+static void allocate(const struct bench_link *link, struct own *own)
+{
+    unsigned long long bytes = 2 * link->bytes;
+
+    MPI_Allreduce(MPI_IN_PLACE, &bytes, 1, MPI_UNSIGNED_LONG_LONG, MPI_MAX, MPI_COMM_WORLD);
+    MPIX_Window_allocate((MPI_Aint)bytes, MPI_COMM_WORLD, MPI_INFO_NULL, &own->memory, &own->win);
+}
+
 static void make(struct bench_link *link)
 {
     struct own *own = bench_alloc(sizeof *own);
 
     if (is_allocated(link)) {
-        MPIX_Window_allocate((MPI_Aint)(2 * link->bytes), MPI_COMM_WORLD, MPI_INFO_NULL,
-                             &own->memory, &own->win);
+        allocate(link, own);
     } else {
         own->memory = bench_memory(2 * link->bytes);
         MPIX_Window_create(own->memory, (MPI_Aint)(2 * link->bytes), MPI_COMM_WORLD, MPI_INFO_NULL,
