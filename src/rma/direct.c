@@ -220,6 +220,17 @@ static void finish(struct mpixq_window *window, struct mpixq_rma_op *op, const c
     mpixq_rma_end(window, op);
 }
 
+bool mpixq_rma_direct_is_shared(const struct mpixq_window *window)
+{
+    return window->direct != NULL && window->direct->way == MPIXQ_WAY_SHARED;
+}
+
+bool mpixq_rma_direct_copies(const struct mpixq_window *window)
+{
+    return mpixq_rma_direct_is_shared(window) && window->direct->waiting != NULL &&
+           atomic_load(&window->failed) == MPI_SUCCESS;
+}
+
 void mpixq_rma_direct_go(struct mpixq_window *window)
 {
     struct mpixq_rma_direct *direct = window->direct;
@@ -236,12 +247,14 @@ void mpixq_rma_direct_go(struct mpixq_window *window)
         while (direct->ops->take(direct->nics, &over, &why)) {
             finish(window, over, why);
         }
-        while ((op = direct->waiting) != NULL && start(window, op)) {
+        /* Of a window that has failed the program may use its blocks again. */
+        while (atomic_load(&window->failed) == MPI_SUCCESS && (op = direct->waiting) != NULL &&
+               start(window, op)) {
             DL_DELETE(direct->waiting, op);
             DL_APPEND(direct->flying, op);
             started = true;
         }
-    } while (started && direct->way == MPIXQ_WAY_SHARED);
+    } while (started && mpixq_rma_direct_is_shared(window));
 }
 
 bool mpixq_rma_direct_is_quiet(const struct mpixq_window *window)

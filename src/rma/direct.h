@@ -27,6 +27,11 @@ enum mpixq_stats_way mpixq_rma_direct_begin(const struct mpixq_transfer *transfe
 void mpixq_rma_direct_go(struct mpixq_window *window);
 /* Nothing is under way, and nothing is to be answered. */
 bool mpixq_rma_direct_is_quiet(const struct mpixq_window *window);
+/* What waits is copied, and not moved by NICs: pieces of it are left, between which others get the
+ * lock. */
+bool mpixq_rma_direct_copies(const struct mpixq_window *window);
+/* Are there copies, and no NICs? */
+bool mpixq_rma_direct_is_shared(const struct mpixq_window *window);
 /* Do NICs reach any? */
 bool mpixq_rma_direct_reaches(const struct mpixq_window *window);
 /* A process that NICs reach and that does not answer any more: its rank, or -1. */

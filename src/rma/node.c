@@ -2,7 +2,6 @@
  * Copyright (c) 2026 the mpix-queue authors */
 #include "node.h"
 
-#include <errno.h>
 #include <fcntl.h>
 #include <stdatomic.h>
 #include <stdio.h>
@@ -31,7 +30,7 @@ struct head {
 struct peer {
     struct mpixq_rma_node *node;
     char *memory;
-    uint64_t bytes, words_bytes, room; /* room: of all that is mapped */
+    struct head head;
     struct peer *next;
 };
 
@@ -183,7 +182,7 @@ static void node_close(struct mpixq_nic_window *window)
 
     LL_FOREACH_SAFE(node->peers, peer, next)
     {
-        (void)munmap(peer->memory, peer->room);
+        (void)munmap(peer->memory, room_of(&peer->head));
         mpixq_free(peer);
     }
     node->peers = NULL;
@@ -211,24 +210,20 @@ static size_t node_tell(const struct mpixq_nic_window *window, unsigned char byt
 /* Why it cannot be, or NULL. What was opened may be of another process, or another file by now. */
 static const char *map_file(int file, const struct head *told, struct peer *peer)
 {
-    struct head head;
     off_t end = lseek(file, 0, SEEK_END);
 
-    peer->room = room_of(told);
-    if (end < 0 || (uint64_t)end != peer->room) {
+    if (end < 0 || (uint64_t)end != room_of(told)) {
         return "its memory is another one by now";
     }
-    peer->memory = mmap(NULL, peer->room, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
+    peer->memory = mmap(NULL, room_of(told), PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
     if (peer->memory == MAP_FAILED) {
         return "its memory cannot be mapped";
     }
-    memcpy(&head, peer->memory, sizeof head);
-    if (memcmp(&head, told, sizeof head) != 0) {
-        (void)munmap(peer->memory, peer->room);
+    memcpy(&peer->head, peer->memory, sizeof peer->head);
+    if (memcmp(&peer->head, told, sizeof *told) != 0) {
+        (void)munmap(peer->memory, room_of(told));
         return "its memory is another one by now";
     }
-    peer->bytes = told->bytes;
-    peer->words_bytes = told->words_bytes;
     return NULL;
 }
 
@@ -243,7 +238,7 @@ static const char *map_peer(const struct blob *blob, struct peer *peer)
     }
     (void)snprintf(path, sizeof path, "/proc/%llu/fd/%llu", (unsigned long long)blob->process.pid,
                    (unsigned long long)blob->file);
-    file = open(path, O_RDWR | O_CLOEXEC);
+    file = open(path, O_RDWR | O_CLOEXEC | O_NONBLOCK | O_NOCTTY); /* whatever it is by now */
     if (file >= 0) {
         why = map_file(file, &blob->head, peer);
         (void)close(file);
@@ -285,7 +280,7 @@ static const struct peer *peer_of(const struct mpixq_nic_peer *peer)
 
 static uint64_t node_bytes(const struct mpixq_nic_peer *peer)
 {
-    return peer_of(peer)->bytes;
+    return peer_of(peer)->head.bytes;
 }
 
 static uint64_t node_parts(const struct mpixq_nic_peer *peer, uint64_t bytes, uint64_t *piece_p)
@@ -324,7 +319,7 @@ static bool node_start(const struct mpixq_nic_part *part)
     if (node->over != NULL || node->moved >= PIECE) {
         return false;
     }
-    memcpy(base_of(peer->memory, peer->words_bytes) + part->offset, part->from, part->bytes);
+    memcpy(base_of(peer->memory, peer->head.words_bytes) + part->offset, part->from, part->bytes);
     if (part->tells) {
         add(peer, part);
     }

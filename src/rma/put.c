@@ -4,6 +4,7 @@
 
 #include <string.h>
 
+#include "direct.h"
 #include "mapped.h"
 #include "message.h"
 #include "protocol.h"
@@ -72,6 +73,11 @@ int mpixq_rma_start(const struct mpixq_transfer transfers[], int n, enum mpixq_r
         }
     }
     if (n_sent > 0) {
+        mpixq_rma_protocol_go(window);
+    }
+    while (mpixq_rma_direct_copies(window)) {
+        mpixq_lock_release(&window->lock);
+        mpixq_lock_acquire(&window->lock);
         mpixq_rma_protocol_go(window);
     }
     mpixq_lock_release(&window->lock);

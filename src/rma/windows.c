@@ -223,7 +223,7 @@ static void describe_others(const struct mpixq_window *window, char *text, size_
     if (window->mapped != NULL) {
         (void)snprintf(text, room, "level 4 to %d peers (ipc: GPUs copy and add to signals), ",
                        window->size - 1);
-    } else if (window->direct != NULL && window->node != NULL) {
+    } else if (mpixq_rma_direct_is_shared(window)) {
         (void)snprintf(text, room,
                        "level 0 to %d peers (fallback: signals travel in messages of MPI) until "
                        "they have given rights to their memory (shared by %d of them: level 4), ",
