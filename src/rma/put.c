@@ -47,6 +47,17 @@ static void refuse(const struct mpixq_transfer *transfer, int code)
     mpixq_lock_release(&window->lock);
 }
 
+/* Under the lock, which others get between pieces that are copied: these end here. */
+static void go(struct mpixq_window *window)
+{
+    mpixq_rma_protocol_go(window);
+    while (mpixq_rma_direct_copies(window)) {
+        mpixq_lock_release(&window->lock);
+        mpixq_lock_acquire(&window->lock);
+        mpixq_rma_protocol_go(window);
+    }
+}
+
 int mpixq_rma_start(const struct mpixq_transfer transfers[], int n, enum mpixq_rma_call call)
 {
     struct mpixq_window *window = NULL;
@@ -73,12 +84,7 @@ int mpixq_rma_start(const struct mpixq_transfer transfers[], int n, enum mpixq_r
         }
     }
     if (n_sent > 0) {
-        mpixq_rma_protocol_go(window);
-    }
-    while (mpixq_rma_direct_copies(window)) {
-        mpixq_lock_release(&window->lock);
-        mpixq_lock_acquire(&window->lock);
-        mpixq_rma_protocol_go(window);
+        go(window);
     }
     mpixq_lock_release(&window->lock);
     for (int i = 0; rc == MPI_SUCCESS && i < n; i++) {
