@@ -18,7 +18,7 @@
 
 enum { WARP = 32, WARPS = 4, LOOKS = 4096, UNITS = 4, SLOTS = 3 };
 
-static unsigned thread, looks, looks_at_host, stores_to_host, last_look_at_host;
+static unsigned thread, n_looks, looks_at_host, stores_to_host, last_look_at_host;
 static mpixq_dev_word clock_ns, halt_at;
 
 static mpixq_dev_word look(const mpixq_dev_word *word);
@@ -74,7 +74,7 @@ static mpixq_dev_word look(const mpixq_dev_word *word)
 {
     if (is_of_host(word)) {
         looks_at_host++;
-        last_look_at_host = looks;
+        last_look_at_host = n_looks;
     }
     return *word;
 }
@@ -94,9 +94,9 @@ static void put_two(mpixq_dev_word *words, mpixq_dev_word first, mpixq_dev_word 
 
 static void look_again(void)
 {
-    looks++;
+    n_looks++;
     clock_ns++;
-    if (looks == halt_at) {
+    if (n_looks == halt_at) {
         pair.own_told.halt = 1;
     }
 }
@@ -105,7 +105,7 @@ static MPIXQ_Device_request request(unsigned is_send, unsigned rank)
 {
     memset(&pair, 0, sizeof pair);
     thread = rank;
-    looks = looks_at_host = stores_to_host = last_look_at_host = 0;
+    n_looks = looks_at_host = stores_to_host = last_look_at_host = 0;
     clock_ns = halt_at = 0;
     return (MPIXQ_Device_request){.to = pair.buffer,
                                   .from = pair.buffer,
@@ -134,7 +134,7 @@ static void test_warps_look_in_turns(void **state)
         assert_int_equal(MPIXQ_Device_begin(&in, &r, 1, LOOKS, MPIXQ_DEVICE_WARP), 0);
         (void)MPIXQ_Device_get(&in, 0);
         assert_int_equal(in.error, MPIXQ_DEVICE_ERR_TIMEOUT);
-        assert_in_range(looks, LOOKS, LOOKS + MPIXQ_DEV_RARELY);
+        assert_in_range(n_looks, LOOKS, LOOKS + MPIXQ_DEV_RARELY);
         assert_in_range(looks_at_host, 2, 1 + LOOKS / (MPIXQ_DEV_RARELY * MPIXQ_DEV_TURNS));
         request(0, warp * WARP + 5);
         pair.own_told.halt = 1;
@@ -161,7 +161,7 @@ static void test_last_look_finds_failure(void **state)
         assert_int_equal(MPIXQ_Device_test(&r, &flag, MPIXQ_DEVICE_WARP), 0);
         assert_int_equal(flag, 0);
         assert_int_equal(MPIXQ_Device_wait(&r, 1, MPIXQ_DEVICE_WARP), MPIXQ_DEVICE_ERR_TIMEOUT);
-        halt_at = looks + MPIXQ_DEV_RARELY - 1;
+        halt_at = n_looks + MPIXQ_DEV_RARELY - 1;
         assert_int_equal(MPIXQ_Device_wait(&r, 1, MPIXQ_DEVICE_WARP), MPIXQ_DEVICE_ERR_FAILED);
     }
     for (unsigned warp = 0; warp < WARPS; warp++) {
