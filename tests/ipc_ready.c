@@ -4,7 +4,7 @@
  * The channel ipc: a ready send, too large for slots, that the host has started and that fails
  * before it is seen to have moved its data; a kernel could have started it as well, as it has a
  * handle, or not. The call that says so, or MPI_Finalize, waits until the GPU does not touch the
- * buffer any more, and for nothing else. With MTEST_STREAM, MTEST_BUFFER=device, a watchdog of 1 s
+ * buffer any more, and for nothing else. With MTEST_STREAM, MTEST_BUFFER=device, a watchdog of some s
  * that ends waits, and HIP_DOUBLE_QUEUES=1, so that the stream of the test holds that of the
  * library. With the argument "finalize", and without a watchdog, the send is under way in
  * MPI_Finalize.
@@ -34,6 +34,8 @@ struct ready {
 /* A send of rank 0 to rank 1. */
 static void make(struct ready *s, int counted)
 {
+    int rc;
+
     s->counted = counted;
     s->queue = MPIX_QUEUE_NULL;
     mtest_buf_make(&s->buf, MPI_BYTE, BYTES);
@@ -44,7 +46,12 @@ static void make(struct ready *s, int counted)
     }
     MTEST_OK(mtest_init(mtest_rank == 0 ? MTEST_RSEND : MTEST_RECV, &s->buf, peer, TAG,
                         MPI_COMM_WORLD, &s->r));
-    MTEST_OK(MPIX_Match(&s->r));
+    MTEST_OK(MPI_Barrier(MPI_COMM_WORLD)); /* so that neither fills buffers while the other waits */
+    rc = MPIX_Match(&s->r);
+    if (rc != MPI_SUCCESS) { /* what follows would wait for what never comes */
+        MTEST_OK(rc);
+        (void)MPI_Abort(MPI_COMM_WORLD, 1);
+    }
     MTEST_OK(MPIX_Queue_init(&s->queue, MPIX_QUEUE_AUTO, NULL));
     if (mtest_rank == 0 && counted) {
         MTEST_OK(MPIX_Device_request_create(1, &s->r, s->queue, &s->handle));
