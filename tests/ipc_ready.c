@@ -4,9 +4,9 @@
  * The channel ipc: a ready send, too large for slots, that the host has started and that fails
  * before it is seen to have moved its data; a kernel could have started it as well, as it has a
  * handle, or not. The call that says so, or MPI_Finalize, waits until the GPU does not touch the
- * buffer any more, and for nothing else. With MTEST_STREAM, MTEST_BUFFER=device, a watchdog of some s
- * that ends waits, and HIP_DOUBLE_QUEUES=1, so that the stream of the test holds that of the
- * library. With the argument "finalize", and without a watchdog, the send is under way in
+ * buffer any more, and for nothing else. With MTEST_STREAM, MTEST_BUFFER=device, a watchdog of
+ * some seconds that ends waits, and HIP_DOUBLE_QUEUES=1, so that the stream of the test holds that
+ * of the library. With the argument "finalize", and without a watchdog, the send is under way in
  * MPI_Finalize.
  */
 #include <mpix_queue_device.h>
