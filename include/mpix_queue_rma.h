@@ -81,8 +81,8 @@ MPIXQ_PUBLIC int MPIXQ_Window_create(void *base, MPI_Aint bytes, MPI_Comm comm, 
 /**
  * As MPIXQ_Window_create, of memory that the library allocates, zeroed, that of the host aligned to
  * pages, and frees with the window. All processes give the same bytes, else MPIXQ_ERR_ARG at all.
- * Memory of the host is shared among the processes of a node, which so put by copies of their own
- * (MPIXQ_SHARED_WINDOWS).
+ * Memory of the host is shared among the processes of a node, which so put and get by copies of
+ * their own (MPIXQ_SHARED_WINDOWS).
  *
  * \param[in]  info  MPI_INFO_NULL, or hints. Key "mpixq_memory": "host", as without it; or "cuda"
  *                   or "hip": memory of the GPU that the calling thread uses, at all processes.

@@ -9,7 +9,7 @@
  *
  *     messages   of MPI; more than 4 KiB is read from memory of the other, unless MPIXQ_CMA=no
  *     nics       all but the first, and no gets
- *     shared     the same, in memory that the library has allocated
+ *     shared     all but the first, and gets too, in memory that the library has allocated
  *     gpus       all, also those within the process
  */
 #include "mtest.h"
@@ -35,7 +35,8 @@ static const struct op {
     int bytes;
     bool to_self;
 } ops[] = {
-    {PUT, 0, false}, /* the first, by which NICs get rights */
+    {GET, 5, false}, /* the first, by which memory is shared, */
+    {PUT, 0, false}, /* and by which there are rights to the signal: see run_round */
     {PUT, SMALL, false},
     {PUT, LARGE, false},
     {PUT, PARTS, false},
@@ -55,7 +56,7 @@ static const struct op {
     {GET, SMALL + 7, true},
 };
 
-enum { N = sizeof ops / sizeof ops[0] };
+enum { N = sizeof ops / sizeof ops[0], N_FIRST = 2 };
 
 /* The columns of the table, and behind them transfers and bytes of each way. */
 enum { WINDOWS, PUTS, HOST, GETS, WAITS, RESETS, BYTES_PUT, BYTES_GOT, COLUMNS };
@@ -226,7 +227,7 @@ static void count(const struct op *op, bool is_first)
         count_way(GPUS, op);
     } else if (op->to_self) {
         count_way(SELF, op);
-    } else if ((has_nics || is_shared) && !is_get && !is_first) {
+    } else if (!is_first && (is_shared || (has_nics && !is_get))) {
         count_way(is_shared ? SHARED : NICS, op);
     } else {
         count_way(MESSAGES, op);
@@ -287,15 +288,32 @@ static void check_data(void)
     write_half(1);
 }
 
+/* Of the first gets only one can be the first to ask for memory: that of rank 0. After it rank 1
+ * puts, so that when this is flushed all that rank 0 has told has come, and then gets. */
+static void run_first(int round)
+{
+    if (mtest_rank == 1) {
+        MTEST_OK(MPI_Barrier(MPI_COMM_WORLD));
+    }
+    for (int n = 0; n < N_FIRST; n++) {
+        int i = mtest_rank == 0 ? n : N_FIRST - 1 - n;
+
+        count(&ops[i], round == 0 && (mtest_rank == 0 || ops[i].call == PUT));
+        start(i);
+        MTEST_OK(MPIX_Window_flush(window));
+        if (mtest_rank == 0 && n == 0) {
+            MTEST_OK(MPI_Barrier(MPI_COMM_WORLD));
+        }
+    }
+}
+
 /* In the end the signal is set again, by the host and by the queue in turn; not the last time. */
 static void run_round(int round)
 {
-    for (int i = 0; i < N; i++) {
-        count(&ops[i], i == 0 && round == 0);
+    run_first(round);
+    for (int i = N_FIRST; i < N; i++) {
+        count(&ops[i], false);
         start(i);
-        if (i == 0) {
-            MTEST_OK(MPIX_Window_flush(window));
-        }
     }
     MTEST_OK(MPIX_Plan_start(plans[0]));
     MTEST_OK(MPIX_Enqueue_plan_start(queue, plans[1]));

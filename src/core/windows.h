@@ -27,10 +27,11 @@ struct mpixq_nic_memory {
     size_t bytes, words_bytes;
 };
 
-/* A part of a put. */
+/* A part of a put, or of a get. */
 struct mpixq_nic_part {
     struct mpixq_nic_peer *peer;
-    char *from;
+    bool is_get;
+    char *data;             /* here */
     uint64_t offset, bytes; /* in the peer's window */
     bool tells;             /* a signal: addend is added then, */
     uint64_t word;          /* to the word of the first NIC, so far into the peer's words */
@@ -39,6 +40,7 @@ struct mpixq_nic_part {
 };
 
 struct mpixq_channel_windows {
+    bool has_gets; /* else it is asked for puts only */
     /* Threads of the program, with no lock. NULL, and why not. */
     struct mpixq_nic_window *(*open)(const struct mpixq_nic_memory *memory, const char **why_p);
     /* Likewise; peers are forgotten. What is under way is waited for, but not for ever. */

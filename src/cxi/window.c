@@ -274,7 +274,7 @@ static bool window_start(const struct mpixq_nic_part *part)
 
     for (int i = 0; !started && i < window->n; i++) {
         unsigned turn = window->turn++ % (unsigned)window->n;
-        struct cxi_put put = {.from = part->from,
+        struct cxi_put put = {.from = part->data,
                               .bytes = part->bytes,
                               .target = part->peer->target[turn],
                               .tells = part->tells,

@@ -99,14 +99,14 @@ void mpixq_rma_direct_close(struct mpixq_window *window)
 }
 
 /* May NICs make it? *grant_p: NULL if there is no signal. */
-static bool may_begin(const struct mpixq_transfer *transfer, const struct mpixq_rma_peer *peer,
-                      struct mpixq_rma_grant **grant_p)
+static bool may_begin(const struct mpixq_transfer *transfer, bool is_get,
+                      const struct mpixq_rma_peer *peer, struct mpixq_rma_grant **grant_p)
 {
     const struct mpixq_rma_direct *direct = transfer->window->direct;
     const struct mpixq_blk *remote = &transfer->remote;
 
     *grant_p = NULL;
-    if (direct == NULL || peer->nics == NULL ||
+    if (!mpixq_rma_direct_has(transfer->window, is_get) || peer->nics == NULL ||
         !mpixq_blk_fits(remote->offset, remote->bytes, direct->ops->bytes(peer->nics))) {
         return false;
     }
@@ -118,11 +118,13 @@ static bool may_begin(const struct mpixq_transfer *transfer, const struct mpixq_
 }
 
 /* False: no memory, and the window has failed. */
-static bool begin_part(const struct mpixq_transfer *transfer, struct mpixq_rma_peer *peer,
-                       struct mpixq_rma_grant *grant, uint32_t part, uint32_t parts, uint64_t piece)
+static bool begin_part(const struct mpixq_transfer *transfer, bool is_get,
+                       struct mpixq_rma_peer *peer, struct mpixq_rma_grant *grant, uint32_t part,
+                       uint32_t parts, uint64_t piece)
 {
     struct mpixq_rma_direct *direct = transfer->window->direct;
-    struct mpixq_rma_op *op = mpixq_rma_part_new(transfer, MPIXQ_RMA_FAILED, part, parts, piece);
+    struct mpixq_rma_op *op =
+        mpixq_rma_part_new(transfer, is_get ? MPIXQ_RMA_GET : MPIXQ_RMA_PUT, part, parts, piece);
 
     if (op == NULL) {
         return false;
@@ -137,14 +139,19 @@ static bool begin_part(const struct mpixq_transfer *transfer, struct mpixq_rma_p
     return true;
 }
 
-enum mpixq_stats_way mpixq_rma_direct_begin(const struct mpixq_transfer *transfer,
+bool mpixq_rma_direct_has(const struct mpixq_window *window, bool is_get)
+{
+    return window->direct != NULL && (!is_get || window->direct->ops->has_gets);
+}
+
+enum mpixq_stats_way mpixq_rma_direct_begin(const struct mpixq_transfer *transfer, bool is_get,
                                             struct mpixq_rma_peer *peer)
 {
     struct mpixq_rma_direct *direct = transfer->window->direct;
     uint64_t bytes = transfer->local.bytes, piece = 1, parts = 1;
     struct mpixq_rma_grant *grant;
 
-    if (!may_begin(transfer, peer, &grant) || (bytes == 0 && grant == NULL)) {
+    if (!may_begin(transfer, is_get, peer, &grant) || (bytes == 0 && grant == NULL)) {
         return MPIXQ_WAY_MESSAGES;
     }
     if (bytes > 0) {
@@ -154,7 +161,7 @@ enum mpixq_stats_way mpixq_rma_direct_begin(const struct mpixq_transfer *transfe
         return MPIXQ_WAY_MESSAGES; /* which says so */
     }
     for (uint32_t part = 0; part < parts; part++) {
-        if (!begin_part(transfer, peer, grant, part, (uint32_t)parts, piece)) {
+        if (!begin_part(transfer, is_get, peer, grant, part, (uint32_t)parts, piece)) {
             break;
         }
     }
@@ -166,7 +173,8 @@ static bool start(struct mpixq_window *window, const struct mpixq_rma_op *op)
     const struct mpixq_rma_header *header = &op->header;
     const struct mpixq_nic_part part = {
         .peer = mpixq_rma_peer(window, op->peer)->nics,
-        .from = op->data,
+        .is_get = op->header.message == MPIXQ_RMA_GET,
+        .data = op->data,
         .offset = header->offset,
         .bytes = header->bytes,
         .tells = op->grant != NULL,

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright (c) 2026 the mpix-queue authors
  *
- * Puts by NICs (core/windows.h), or by copies into memory of the node (node.h): a write and an
- * atomic addition, once a peer has given the right to that (rights.h). All under the lock of the
- * window unless said otherwise.
+ * Puts by NICs (core/windows.h), or puts and gets by copies into memory of the node and out of it
+ * (node.h): the data and an atomic addition, once a peer has given the right to that (rights.h).
+ * All under the lock of the window unless said otherwise.
  */
 #ifndef MPIXQ_RMA_DIRECT_H
 #define MPIXQ_RMA_DIRECT_H
@@ -20,8 +20,10 @@ struct mpixq_window;
 void mpixq_rma_direct_open(struct mpixq_window *window);
 void mpixq_rma_direct_close(struct mpixq_window *window);
 
-/* Start a put, if that may be. How it goes: else it is to go by message. */
-enum mpixq_stats_way mpixq_rma_direct_begin(const struct mpixq_transfer *transfer,
+/* May there be puts, or gets, that do not go by message? */
+bool mpixq_rma_direct_has(const struct mpixq_window *window, bool is_get);
+/* Start one, if that may be. How it goes: else it is to go by message. */
+enum mpixq_stats_way mpixq_rma_direct_begin(const struct mpixq_transfer *transfer, bool is_get,
                                             struct mpixq_rma_peer *peer);
 /* What waits is started, and what is over is told. */
 void mpixq_rma_direct_go(struct mpixq_window *window);

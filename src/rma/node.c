@@ -19,7 +19,7 @@
 #include "util/process.h"
 #include "window.h"
 
-/* A put is copied in pieces, between which others get the lock of the window. */
+/* What is put or got is copied in pieces, between which others get the lock of the window. */
 enum { PAGE = 4096, PIECE = 1 << 20, MOST_PARTS = 1 << 20 };
 
 /* The first page, by which a peer sees that it has opened what it was told of. */
@@ -315,11 +315,13 @@ static bool node_start(const struct mpixq_nic_part *part)
 {
     const struct peer *peer = peer_of(part->peer);
     struct mpixq_rma_node *node = peer->node;
+    char *theirs;
 
     if (node->over != NULL || node->moved >= PIECE) {
         return false;
     }
-    memcpy(base_of(peer->memory, peer->head.words_bytes) + part->offset, part->from, part->bytes);
+    theirs = base_of(peer->memory, peer->head.words_bytes) + part->offset;
+    memcpy(part->is_get ? part->data : theirs, part->is_get ? theirs : part->data, part->bytes);
     if (part->tells) {
         add(peer, part);
     }
@@ -350,7 +352,8 @@ static bool node_has_lost(struct mpixq_nic_peer *peer)
 
 const struct mpixq_channel_windows *mpixq_rma_node_windows(void)
 {
-    static const struct mpixq_channel_windows ops = {.close = node_close,
+    static const struct mpixq_channel_windows ops = {.has_gets = true,
+                                                     .close = node_close,
                                                      .nics = node_nics,
                                                      .tell = node_tell,
                                                      .meet = node_meet,

@@ -278,6 +278,7 @@ static void came_get(struct mpixq_window *window, const struct mpixq_rma_header 
         refuse(window, header, peer, error);
         return;
     }
+    mpixq_rma_rights_grant(window, peer, header);
     op = op_about(window, header, MPIXQ_RMA_REPLY);
     if (op != NULL) {
         op->header.to = header->key;
@@ -415,7 +416,7 @@ static bool begin_part(const struct mpixq_transfer *transfer, bool is_get,
     if (op == NULL) {
         return false;
     }
-    op->header.value = !is_get && window->direct != NULL;
+    op->header.value = mpixq_rma_direct_has(window, is_get);
     op->header.is_eager = !is_get && op->header.bytes <= MPIXQ_RMA_EAGER;
     op->header.from = is_get ? 0 : (uint64_t)(uintptr_t)op->data;
     peer->started += !is_get;
@@ -433,7 +434,7 @@ int mpixq_rma_begin(const struct mpixq_transfer *transfer, enum mpixq_rma_call c
     if (parts > MPIXQ_SIGNAL_PARTS) {
         return mpixq_error_code(MPIXQ_E_BLK_PARTS);
     }
-    way = is_get || peer == NULL ? MPIXQ_WAY_MESSAGES : mpixq_rma_direct_begin(transfer, peer);
+    way = peer == NULL ? MPIXQ_WAY_MESSAGES : mpixq_rma_direct_begin(transfer, is_get, peer);
     mpixq_rma_count(transfer->window, way, call, transfer->local.bytes);
     for (uint32_t part = 0; peer != NULL && way == MPIXQ_WAY_MESSAGES && part < parts; part++) {
         if (!begin_part(transfer, is_get, peer, part, (uint32_t)parts)) {

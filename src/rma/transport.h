@@ -62,7 +62,8 @@ struct mpixq_rma_header {
     uint64_t to;                 /* an answer: to which */
     uint64_t offset, bytes;
     uint64_t from; /* data by rendezvous: where it is in the memory of its sender */
-    /* REFUSE: the error; FLUSH, FLUSHED: how many puts; PUT: its sender has NICs */
+    /* REFUSE: the error; FLUSH, FLUSHED: how many puts; PUT, GET: its sender can make
+     * such ones without messages */
     uint64_t value;
 };
 

@@ -116,5 +116,5 @@ MPIXQ_ENV_CHOICE(
 MPIXQ_ENV_CHOICE(
     shared_windows, "MPIXQ_SHARED_WINDOWS", "auto", "auto|no",
     "memory of the host that MPIX_Window_allocate makes: auto shares it among the processes of a "
-    "node, which put by copies of their own, where the system lets them open it; no: as memory of "
-    "the program")
+    "node, which put and get by copies of their own, where the system lets them open it; no: as "
+    "memory of the program")

@@ -92,7 +92,7 @@ static void test_put(void **state)
     struct mpixq_nic_peer *peer = ops->meet(here, blob, blob_bytes, &why);
     struct mpixq_signal_words *words = &theirs.words[INDEX - 1];
     struct mpixq_nic_part part = {.peer = peer,
-                                  .from = ours.base,
+                                  .data = ours.base,
                                   .offset = OFFSET,
                                   .bytes = LENGTH,
                                   .tells = true,
@@ -135,6 +135,44 @@ static void test_put(void **state)
     assert_int_equal(atomic_load(&words->surplus_at), OFFSET + 1);
 }
 
+/* The same the other way, and nothing is written but here and to the word. */
+static void test_get(void **state)
+{
+    const char *why;
+    struct mpixq_nic_peer *peer = ops->meet(here, blob, blob_bytes, &why);
+    struct mpixq_signal_words *words = &theirs.words[INDEX - 1];
+    struct mpixq_nic_part part = {.peer = peer,
+                                  .is_get = true,
+                                  .data = ours.base + 1,
+                                  .offset = OFFSET,
+                                  .bytes = LENGTH,
+                                  .tells = true,
+                                  .word = word_of(INDEX),
+                                  .addend = (uint64_t)mpixq_signal_addend(0, 1),
+                                  .arg = &ours};
+    void *over;
+
+    (void)state;
+    assert_true(ops->has_gets);
+    assert_non_null(peer);
+    memset(ours.base, 'o', BYTES);
+    for (int i = 0; i < BYTES; i++) {
+        theirs.base[i] = (char)(i % 101);
+    }
+    atomic_store(&words->host, 1);
+    assert_true(ops->start(&part));
+    assert_true(ops->take(here, &over, &why));
+    assert_ptr_equal(over, &ours);
+    assert_null(why);
+    for (int i = 0; i < BYTES; i++) {
+        bool is_got = i >= 1 && i < 1 + LENGTH;
+
+        assert_int_equal(ours.base[i], is_got ? (OFFSET + i - 1) % 101 : 'o');
+        assert_int_equal(theirs.base[i], i % 101);
+    }
+    assert_int_equal(atomic_load(&words->host) + atomic_load(&words->nic[0]), 0);
+}
+
 /* Between pieces of a large put others get the lock. */
 static void test_pieces(void **state)
 {
@@ -157,7 +195,7 @@ static void test_pieces(void **state)
     parts = ops->parts(peer, LARGE, &piece);
     assert_int_equal(parts, 3);
     assert_int_equal(piece, 1 << 20);
-    part = (struct mpixq_nic_part){.peer = peer, .from = ours.base, .bytes = piece, .arg = &ours};
+    part = (struct mpixq_nic_part){.peer = peer, .data = ours.base, .bytes = piece, .arg = &ours};
     assert_true(ops->start(&part));
     assert_true(ops->take(here, &over, &why));
     assert_false(ops->start(&part)); /* for now */
@@ -214,7 +252,7 @@ static void test_late_put(void **state)
     const char *why;
     struct mpixq_nic_peer *peer = ops->meet(here, blob, blob_bytes, &why);
     struct mpixq_nic_part part = {.peer = peer,
-                                  .from = ours.base,
+                                  .data = ours.base,
                                   .bytes = BYTES,
                                   .tells = true,
                                   .word = word_of(1),
@@ -279,6 +317,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(test_memory, setup, teardown),
         cmocka_unit_test_setup_teardown(test_put, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_get, setup, teardown),
         cmocka_unit_test_setup_teardown(test_pieces, setup, teardown),
         cmocka_unit_test_setup_teardown(test_refuses, setup, teardown),
         cmocka_unit_test_setup_teardown(test_late_put, setup, teardown),
