@@ -399,7 +399,7 @@ expect_halo_fused()
 expect_puts()
 {
     local modes=stream-put,stream-put-graph,device-put
-    for program in "2 pingpong --sizes 24,1M" "2 exchange --sizes 8,70008 --messages 5" \
+    for program in "2 pingpong --sizes 24,200K" "2 exchange --sizes 8,70008 --messages 5" \
         "1 exchange --sizes 40" "4 exchange --sizes 40 --grid" \
         "2 halo --sizes 40 --pattern $gun" "2 pingpong --sizes 40 --enqueue each"; do
         # shellcheck disable=SC2086

@@ -22,13 +22,12 @@ export MPIXQ_TEST_SELECT=dist MPIXQ_TEST_TIER=full MPIXQ_TEST_ONLY="" MPIXQ_TEST
 # what listed.sh sees to.
 programs=$(bash "$top_srcdir/tests/run_tests" --print targets | tr ' ' '\n' |
     grep -E '^(tests|examples)/' | grep -v '\.la$' | sort -u | tr '\n' ' ')
-# It builds as ./run does, which takes the fewest processes. debian.sh builds by libtool alone.
-# Nothing is optimized, which takes a third of the time: that it can be is what other builds show.
+# It builds as ./run does, which takes the fewest processes, with the same flags, so ccache knows
+# the objects. debian.sh builds by libtool alone.
 # shellcheck source=tools/direct.sh
 . "$top_srcdir/tools/direct.sh"
 direct_find "$CC"
 if ! $MAKE -C "$top_builddir" -j2 distcheck "check_PROGRAMS=$programs" \
-    "DISTCHECK_CONFIGURE_FLAGS=CFLAGS=-O0 FCFLAGS=-O0" \
     "LIBTOOL=bash $top_srcdir/tools/libtool.sh both /bin/bash ./libtool ---" \
     >"$log" 2>&1 </dev/null; then
     grep -E '^(FAIL|ERROR)|error:|\*\*\*' "$log"
@@ -39,7 +38,7 @@ if ! $MAKE -C "$top_builddir" -j2 distcheck "check_PROGRAMS=$programs" \
 fi
 # That nothing failed may also be since nothing ran.
 passed=$(grep -c '^PASS: tests/' "$log")
-if [ "$passed" -lt 10 ]; then
+if [ "$passed" -lt 8 ]; then
     echo "failed: only $passed tests ran from the tarball"
     exit 1
 fi
