@@ -30,6 +30,7 @@ struct mpixq_collective_args {
     MPI_Datatype sendtype, recvtype;
     MPI_Op op;
     int root;
+    MPI_Info info; /* of a barrier; valid in this call */
 };
 
 /* MPI has just made this request from these arguments, or, with a handle of MPI_REQUEST_NULL, has

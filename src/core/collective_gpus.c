@@ -102,15 +102,25 @@ bool mpixq_collective_make_work(struct mpixq_collective *collective)
     MPI_Count first;
     size_t bytes;
 
-    if (collective->args.kind != MPIXQ_ALLREDUCE && collective->args.kind != MPIXQ_ALLGATHER) {
+    switch (collective->args.kind) {
+    case MPIXQ_ALLREDUCE:
+        bytes = (size_t)collective->size * mpixq_schedule_stride(collective, &first);
+        break;
+    case MPIXQ_BARRIER:
+        bytes = (size_t)collective->size * MPIXQ_BARRIER_STRIDE;
+        break;
+    case MPIXQ_ALLGATHER:
+        bytes = 0;
+        break;
+    default:
         return true;
     }
-    bytes = MPIXQ_COMBINE_HEAD;
-    if (collective->args.kind == MPIXQ_ALLREDUCE) {
-        bytes += (size_t)collective->size * mpixq_schedule_stride(collective, &first);
+    if (!mpixq_memory_make(collective->kind, collective->place, MPIXQ_COMBINE_HEAD + bytes,
+                           &collective->made, &refusal)) {
+        return false;
     }
-    return mpixq_memory_make(collective->kind, collective->place, bytes, &collective->made,
-                             &refusal);
+    collective->place = collective->made.place;
+    return mpixq_memory_has_kernels(collective->kind, collective->place);
 }
 
 /* Blocks that combine: enough for the memory to be busy. */

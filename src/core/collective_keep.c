@@ -207,6 +207,22 @@ static void clear_unused(struct mpixq_collective_args *args)
     }
 }
 
+/* The kind of GPU that a hint names, or NULL. */
+static const char *wanted_by(MPI_Info info)
+{
+    enum { ROOM = 8 }; /* for any that there is */
+    char value[ROOM + 1];
+    int length = 0, found = 0;
+
+    if (info == MPI_INFO_NULL ||
+        PMPI_Info_get_valuelen(info, "mpixq_memory", &length, &found) != MPI_SUCCESS || !found ||
+        length > ROOM || PMPI_Info_get(info, "mpixq_memory", ROOM, value, &found) != MPI_SUCCESS ||
+        !found) {
+        return NULL;
+    }
+    return mpixq_memory_kind(value);
+}
+
 static bool keep(struct mpixq_collective *collective, MPI_Comm comm)
 {
     struct mpixq_collective_args *args = &collective->args;
@@ -250,6 +266,8 @@ static struct mpixq_collective *create(const struct mpixq_collective_args *args,
     made->parted.base.forget = forget;
     made->parted.matched = matched;
     made->args = *args;
+    made->args.info = MPI_INFO_NULL;
+    made->wanted = args->kind == MPIXQ_BARRIER ? wanted_by(args->info) : NULL;
     made->number = number;
     made->rank = view->rank;
     made->size = view->size;

@@ -89,6 +89,7 @@ struct mpixq_collective {
     bool by_gpus, combines;
     const char *kind;
     void *place;
+    const char *wanted;     /* a barrier, which has no buffers: this kind of GPU is to move it */
     struct mpixq_made made; /* as work */
     struct mpixq_combine combine;
     atomic_bool is_closed; /* freed, once it was in a graph: who looks at graphs lets it be */
@@ -118,9 +119,12 @@ size_t mpixq_schedule_stride(const struct mpixq_collective *collective, MPI_Coun
 
 /* Memory of a GPU for contributions has so much before them, for a word by which it combines. */
 enum { MPIXQ_COMBINE_HEAD = 256 };
+/* In a barrier of one round each sends each other one a byte, so far from that of the next rank. */
+enum { MPIXQ_BARRIER_STRIDE = 16 };
 /* Can a kernel combine with these, as far as operation and type say? Then combine has them. */
 bool mpixq_collective_can_combine(struct mpixq_collective *collective);
-/* Have memory for contributions in the place. False: there is none. */
+/* Have memory for contributions in the place, which for a barrier is that of the GPU that the
+ * calling thread uses. False: there is none. */
 bool mpixq_collective_make_work(struct mpixq_collective *collective);
 /* Its parts are matched. */
 void mpixq_collective_matched_gpus(struct mpixq_request *req);

@@ -82,17 +82,6 @@ static void swap_with(struct mpixq_collective *collective, int peer, struct mpix
     mpixq_schedule_send(collective, peer, 0, from);
 }
 
-static void write_barrier(struct mpixq_collective *collective)
-{
-    const struct mpixq_span nothing = {.type = MPI_BYTE};
-
-    for (int peer = 0; peer < collective->size; peer++) {
-        if (peer != collective->rank) {
-            swap_with(collective, peer, nothing, nothing);
-        }
-    }
-}
-
 static void write_bcast(struct mpixq_collective *collective)
 {
     const struct mpixq_collective_args *args = &collective->args;
@@ -171,6 +160,20 @@ static char *make_work(struct mpixq_collective *collective, size_t stride, const
     collective->work = mpixq_alloc(stride * (size_t)collective->size); /* freed with it */
     collective->lacks_memory |= collective->work == NULL;
     return collective->work;
+}
+
+/* A byte, which says nothing, and not none: GPUs move what is in their memory. */
+static void write_barrier(struct mpixq_collective *collective)
+{
+    char *work = make_work(collective, MPIXQ_BARRIER_STRIDE, NULL);
+
+    for (int peer = 0; work != NULL && peer < collective->size; peer++) {
+        if (peer != collective->rank) {
+            swap_with(collective, peer,
+                      span_of(work + collective->rank * MPIXQ_BARRIER_STRIDE, 1, MPI_BYTE),
+                      span_of(work + peer * MPIXQ_BARRIER_STRIDE, 1, MPI_BYTE));
+        }
+    }
 }
 
 /* Where the contributions are by then. The host combines two, in the place of the second one. */

@@ -223,6 +223,10 @@ static bool find_gpu(struct mpixq_request *req, unsigned kinds)
     void *place;
 
     collective->place = NULL;
+    if (collective->wanted != NULL) {
+        collective->kind = collective->wanted;
+        return true;
+    }
     for (size_t i = 0; i < sizeof both / sizeof both[0]; i++) {
         if (both[i].first == NULL) {
             continue;

@@ -45,7 +45,8 @@ MPIXQ_INTERPOSE int INIT(Barrier_init)(MPI_Comm comm, MPI_Info info, MPI_Request
     const struct mpixq_collective_args args = {.kind = MPIXQ_BARRIER,
                                                .sendtype = MPI_DATATYPE_NULL,
                                                .recvtype = MPI_DATATYPE_NULL,
-                                               .op = MPI_OP_NULL};
+                                               .op = MPI_OP_NULL,
+                                               .info = info};
     FIND_NEXT(Barrier_init);
 
     return capture(next(comm, info, request), &args, comm, request);
