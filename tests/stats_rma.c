@@ -340,9 +340,9 @@ static void replay(void)
     void *graph;
 
     MTEST_OK(MPIX_Signal_init(window, 1, &signal));
-    MTEST_OK(MPIX_Blk_init(window, half() + at[1], ops[1].bytes, signal, &to));
+    MTEST_OK(MPIX_Blk_init(window, half() + at[N_FIRST], ops[N_FIRST].bytes, signal, &to));
     gpu_graph_begin(stream, GPU_GRAPH_GLOBAL);
-    MTEST_OK(MPIX_Enqueue_put(queue, &local[1], &to));
+    MTEST_OK(MPIX_Enqueue_put(queue, &local[N_FIRST], &to));
     MTEST_OK(MPIX_Enqueue_signal_wait(queue, signal));
     MTEST_OK(MPIX_Enqueue_signal_reset(queue, signal));
     graph = gpu_graph_end_executable(stream);
@@ -353,7 +353,7 @@ static void replay(void)
     MTEST_OK(MPIX_Queue_wait(queue));
     read_half(1);
     for (int i = 0; i < SMALL; i++) {
-        MTEST_EQ(seen[at[1] + i], data_at(mtest_rank, at[1] + i));
+        MTEST_EQ(seen[at[N_FIRST] + i], data_at(mtest_rank, at[N_FIRST] + i));
     }
     gpu_graph_free_executable(graph);
     MTEST_OK(MPIX_Signal_free(&signal));
