@@ -106,7 +106,8 @@ static void run(const char *name, const char *hint)
 
     MTEST_OK(MPIX_Match(&r));
     if (by_gpus && hint != NULL && strcmp(hint, kind) == 0) {
-        MTEST_KIND(MPIX_Enqueue_start(host_queue, &r), MPIXQ_ERR_UNSUPPORTED);
+        MTEST_KIND_TEXT(MPIX_Enqueue_start(host_queue, &r), MPIXQ_ERR_UNSUPPORTED,
+                        "the barrier is");
     }
     graph = by_graph ? capture(&r) : NULL;
     for (int i = 0; i < ROUNDS * ranks; i++) {

@@ -124,6 +124,9 @@ MPIXQ_ERROR(OTHER_THREAD, MPIXQ_ERR_STATE,
 MPIXQ_ERROR(GPU_BUFFER, MPIXQ_ERR_UNSUPPORTED,
             "the buffer is in memory of a GPU that MPI cannot access (MPIXQ_GPU_AWARE): it can be "
             "started on a queue on a stream of that GPU only")
+MPIXQ_ERROR(GPU_BARRIER, MPIXQ_ERR_UNSUPPORTED,
+            "the barrier is one for a GPU (info key mpixq_memory of its initialiser): it can be "
+            "started on a queue on a stream of that GPU only")
 MPIXQ_ERROR(GPU_TYPE, MPIXQ_ERR_UNSUPPORTED,
             "the receive's buffer is in memory of a GPU that MPI cannot access (MPIXQ_GPU_AWARE), "
             "and the message leaves gaps there, which cannot be copied through the host")

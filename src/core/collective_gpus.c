@@ -120,7 +120,11 @@ bool mpixq_collective_make_work(struct mpixq_collective *collective)
         return false;
     }
     collective->place = collective->made.place;
-    return mpixq_memory_has_kernels(collective->kind, collective->place);
+    if (!mpixq_memory_has_kernels(collective->kind, collective->place)) {
+        mpixq_memory_unmake_later(&collective->made);
+        return false;
+    }
+    return true;
 }
 
 /* Blocks that combine: enough for the memory to be busy. */
@@ -146,9 +150,11 @@ enum mpixq_error mpixq_collective_admits(const struct mpixq_request *req, const 
     const struct mpixq_collective *collective = mpixq_collective_of(req);
 
     *ops_p = collective->parted.n_used + 1;
-    return place == NULL                ? MPIXQ_E_GPU_BUFFER
-           : place == collective->place ? MPIXQ_E_NONE
-                                        : MPIXQ_E_OTHER_GPU;
+    if (place == collective->place) {
+        return MPIXQ_E_NONE;
+    }
+    return place == NULL || collective->wanted != NULL ? mpixq_collective_not_here(collective)
+                                                       : MPIXQ_E_OTHER_GPU;
 }
 
 bool mpixq_collective_is_staged(const struct mpixq_request *req)

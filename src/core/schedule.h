@@ -135,6 +135,11 @@ void mpixq_collective_look_gpus(struct mpixq_pair *pair, bool has_lock);
 enum mpixq_error mpixq_collective_admits(const struct mpixq_request *req, const void *place,
                                          int *ops_p);
 bool mpixq_collective_is_staged(const struct mpixq_request *req);
+/* What is wrong with a start elsewhere than in its place. */
+static inline enum mpixq_error mpixq_collective_not_here(const struct mpixq_collective *collective)
+{
+    return collective->args.kind == MPIXQ_BARRIER ? MPIXQ_E_GPU_BARRIER : MPIXQ_E_GPU_BUFFER;
+}
 /* What is to be captured with it: a part, or NULL behind the last one. */
 struct mpixq_pair *mpixq_collective_part(const struct mpixq_pair *pair, int i);
 /* The whole leaves its queue; in the turn of that. */

@@ -77,9 +77,11 @@ enum mpixq_error mpixq_host_claim(MPI_Request handle, struct mpixq_request **req
         if (mpixq_graphs_keep_started(&req->pair)) {
             return MPIXQ_E_REPLAY_ACTIVE;
         }
+        if (req->is_collective && mpixq_collective_is_staged(req)) {
+            return mpixq_collective_not_here(mpixq_collective_of(req));
+        }
         if (req->pair.staging != NULL ||
-            (req->is_partitioned && mpixq_partitions_of(req)->is_staged) ||
-            (req->is_collective && mpixq_collective_is_staged(req))) {
+            (req->is_partitioned && mpixq_partitions_of(req)->is_staged)) {
             return MPIXQ_E_GPU_BUFFER;
         }
         return mpixq_request_step(req, MPIXQ_HOST_START) ? MPIXQ_E_NONE : MPIXQ_E_HOST_AGAIN;

@@ -2,9 +2,9 @@
  * Copyright (c) 2026 the mpix-queue authors
  *
  * Windows that processes of a node share: memory that the library has allocated lies in a file in
- * memory, which a peer that was told of it opens and maps. Then the process that puts copies the
- * data there by itself, and adds to the word of the signal: as a NIC would, and by the same rights
- * (rights.h), so that it is a table of operations like that of a channel with NICs.
+ * memory, which a peer that was told of it opens and maps. Then the process that puts or gets
+ * copies the data by itself, and adds to the word of the signal: as a NIC would, and by the same
+ * rights (rights.h), so that it is a table of operations like that of a channel with NICs.
  *
  * A peer has the memory mapped until its own window ends. So what it writes late, to a window that
  * has failed and is gone, reaches nobody.

@@ -125,8 +125,8 @@ static void say(const struct mpixq_window *window, const struct mpixq_rma_peer *
                 const char *why)
 {
     if (mpixq_env.info && why == NULL && window->direct->way == MPIXQ_WAY_SHARED) {
-        mpixq_print("window %llu: level 4 to rank %d of it (shared: the process that puts copies, "
-                    "and adds to its signals)",
+        mpixq_print("window %llu: level 4 to rank %d of it (shared: the process that puts or "
+                    "gets copies, and adds to its signals)",
                     (unsigned long long)window->number, peer->rank);
     } else if (mpixq_env.info && why == NULL) {
         mpixq_print(

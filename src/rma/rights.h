@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright (c) 2026 the mpix-queue authors
  *
- * Rights to put by NICs, which each process gives others to its own signals.
+ * Rights to put by NICs, which each process gives others to its own signals; and to put and get by
+ * copies (node.h), for which a get by message asks as a put does.
  *
  *     put by message       PUT, "I have NICs"  --->  checked, as ever
  *                                              <---  GRANT, with what NICs have of the window

@@ -85,20 +85,27 @@ static uint64_t word_of(int index)
            offsetof(struct mpixq_signal_words, nic);
 }
 
+/* The whole of a put, or of a get, that tells a signal. */
+static struct mpixq_nic_part whole(struct mpixq_nic_peer *peer, bool is_get, char *data)
+{
+    return (struct mpixq_nic_part){.peer = peer,
+                                   .is_get = is_get,
+                                   .data = data,
+                                   .offset = OFFSET,
+                                   .bytes = LENGTH,
+                                   .tells = true,
+                                   .word = word_of(INDEX),
+                                   .addend = (uint64_t)mpixq_signal_addend(0, 1),
+                                   .arg = &ours};
+}
+
 /* All of it arrives where it belongs, nothing beside it changes, and the word counts it. */
 static void test_put(void **state)
 {
     const char *why = "never asked";
     struct mpixq_nic_peer *peer = ops->meet(here, blob, blob_bytes, &why);
     struct mpixq_signal_words *words = &theirs.words[INDEX - 1];
-    struct mpixq_nic_part part = {.peer = peer,
-                                  .data = ours.base,
-                                  .offset = OFFSET,
-                                  .bytes = LENGTH,
-                                  .tells = true,
-                                  .word = word_of(INDEX),
-                                  .addend = (uint64_t)mpixq_signal_addend(0, 1),
-                                  .arg = &ours};
+    struct mpixq_nic_part part = whole(peer, false, ours.base);
     uint64_t piece = 0;
     void *over;
 
@@ -141,15 +148,7 @@ static void test_get(void **state)
     const char *why;
     struct mpixq_nic_peer *peer = ops->meet(here, blob, blob_bytes, &why);
     struct mpixq_signal_words *words = &theirs.words[INDEX - 1];
-    struct mpixq_nic_part part = {.peer = peer,
-                                  .is_get = true,
-                                  .data = ours.base + 1,
-                                  .offset = OFFSET,
-                                  .bytes = LENGTH,
-                                  .tells = true,
-                                  .word = word_of(INDEX),
-                                  .addend = (uint64_t)mpixq_signal_addend(0, 1),
-                                  .arg = &ours};
+    struct mpixq_nic_part part = whole(peer, true, ours.base + 1);
     void *over;
 
     (void)state;
