@@ -5,10 +5,11 @@
  *
  *     each iteration: add 1 to the vector of this rank, reduce
  *
- * The vector is of 64-bit integers. In the modes of MPI the host adds up a copy of the vector: with
- * --device a kernel adds 1, and what MPI sends and receives is copied to and from pinned memory. In
- * the stream modes the persistent collective is matched, and enqueued with the vectors of the
- * device.
+ * The vector is of 64-bit integers. With --barrier it is one of them, and a barrier, which moves no
+ * data, stands for the sum; NCCL has none, so there it is the sum of that one. In the modes of MPI
+ * the host adds up a copy of the vector: with --device a kernel adds 1, and what MPI sends and
+ * receives is copied to and from pinned memory. In the stream modes the persistent collective is
+ * matched, and enqueued with the vectors of the device.
  */
 #include "bench_collective.h"
 #include "bench_queue.h"
@@ -20,6 +21,7 @@ enum { GUARD = 16 }; /* words behind the result */
 
 struct allreduce {
     int rank, ranks;
+    bool is_barrier;
     size_t words;
     uint64_t *data, *sum;         /* of the device, if there is one */
     uint64_t *mpi_data, *mpi_sum; /* what MPI gets */
@@ -29,12 +31,34 @@ struct allreduce {
     struct bench_queue bq;
 };
 
+/* With a queue on a stream of a GPU, GPUs are to move it. */
+static void make_barrier(MPI_Request *request, enum bench_mode mode)
+{
+    MPI_Info info;
+
+    if (mode == BENCH_MPI_PERSISTENT) {
+        BENCH_OWN_BARRIER_INIT(MPI_COMM_WORLD, MPI_INFO_NULL, request);
+        return;
+    }
+    MPI_Info_create(&info);
+    if (bench_mode_is_stream(mode) && bench_on_device()) {
+        MPI_Info_set(info, "mpixq_memory", bench_device_names[bench_device_vendor()]);
+    }
+    BENCH_BARRIER_INIT(MPI_COMM_WORLD, info, request);
+    MPI_Info_free(&info);
+    MPIX_Match(request);
+}
+
 static void make_request(struct allreduce *ar, enum bench_mode mode)
 {
     bool on_stream = bench_mode_is_stream(mode);
     const uint64_t *from = on_stream ? ar->data : ar->mpi_data;
     uint64_t *to = on_stream ? ar->sum : ar->mpi_sum;
 
+    if (ar->is_barrier) {
+        make_barrier(&ar->requests[mode], mode);
+        return;
+    }
     if (mode == BENCH_MPI_PERSISTENT) {
         BENCH_OWN_ALLREDUCE_INIT(from, to, (int)ar->words, MPI_UINT64_T, MPI_SUM, MPI_COMM_WORLD,
                                  MPI_INFO_NULL, &ar->requests[mode]);
@@ -104,17 +128,20 @@ static void run_mpi(struct allreduce *ar, enum bench_mode mode, long iterations)
 {
     struct vector vector = {bench_on_device() ? ar->data : ar->mpi_data, ar->words};
     MPI_Request *request = &ar->requests[mode];
+    size_t copied = ar->is_barrier ? 0 : ar->words * sizeof *ar->data;
 
     for (long k = 0; k < iterations; k++) {
-        bench_mpi_pack(&adding, &vector, ar->mpi_data, ar->data, ar->words * sizeof *ar->data);
-        if (mode == BENCH_MPI_BLOCKING) {
-            PMPI_Allreduce(ar->mpi_data, ar->mpi_sum, (int)ar->words, MPI_UINT64_T, MPI_SUM,
-                           MPI_COMM_WORLD);
-        } else {
+        bench_mpi_pack(&adding, &vector, ar->mpi_data, ar->data, copied);
+        if (mode != BENCH_MPI_BLOCKING) {
             bench_mpi(mode)->start(request);
             bench_mpi(mode)->wait(request, MPI_STATUS_IGNORE);
+        } else if (ar->is_barrier) {
+            PMPI_Barrier(MPI_COMM_WORLD);
+        } else {
+            PMPI_Allreduce(ar->mpi_data, ar->mpi_sum, (int)ar->words, MPI_UINT64_T, MPI_SUM,
+                           MPI_COMM_WORLD);
         }
-        bench_mpi_unpack(&no_work, NULL, ar->sum, ar->mpi_sum, ar->words * sizeof *ar->sum);
+        bench_mpi_unpack(&no_work, NULL, ar->sum, ar->mpi_sum, copied);
     }
     bench_device_synchronize();
 }
@@ -181,6 +208,13 @@ static void begin(void *ctx, enum bench_mode mode)
     bench_memory_copy(sum_of(ar, mode), ar->image, bytes_of(ar));
 }
 
+/* Of a barrier that of the vector alone, which counts the iterations. */
+static long errors_beside_barrier(struct allreduce *ar, enum bench_mode mode, long iterations)
+{
+    bench_memory_copy(ar->image, vector_of(ar, mode).data, sizeof *ar->image);
+    return ar->image[0] != first(0, ar->rank) + (uint64_t)iterations;
+}
+
 /* Words of the sum, and guards, that are not what they have to be. */
 static long errors(void *ctx, enum bench_mode mode, long iterations)
 {
@@ -188,6 +222,9 @@ static long errors(void *ctx, enum bench_mode mode, long iterations)
     uint64_t ranks = (uint64_t)ar->ranks;
     long wrong = 0;
 
+    if (ar->is_barrier) {
+        return errors_beside_barrier(ar, mode, iterations);
+    }
     bench_memory_copy(ar->image, sum_of(ar, mode), bytes_of(ar));
     for (size_t i = 0; i < ar->words + GUARD; i++) {
         uint64_t right =
@@ -241,7 +278,7 @@ static void close_modes(struct allreduce *ar, const struct bench_options *opts)
 static void measure_size(struct allreduce *ar, const struct bench_options *opts, size_t bytes,
                          struct bench_report *report)
 {
-    const struct bench_app app = {.bench = "allreduce",
+    const struct bench_app app = {.bench = ar->is_barrier ? "barrier" : "allreduce",
                                   .hops = 1,
                                   .min_iterations = 1,
                                   .begin = begin,
@@ -251,7 +288,7 @@ static void measure_size(struct allreduce *ar, const struct bench_options *opts,
     struct bench_row rows[BENCH_NUM_MODES];
     int num;
 
-    ar->words = bytes / sizeof *ar->data;
+    ar->words = ar->is_barrier ? 1 : bytes / sizeof *ar->data;
     open_modes(ar, opts);
     num = bench_measure(opts, &app, ar, bytes, opts->seconds / opts->num_sizes, 0, rows);
     bench_report_rows(report, rows, num);
@@ -263,7 +300,10 @@ static int measure_all(struct allreduce *ar, const struct bench_options *opts)
 {
     struct bench_report report;
 
-    if (!bench_report_open(&report, opts, "sum of a vector of 64-bit integers over all ranks", 0)) {
+    if (!bench_report_open(&report, opts,
+                           ar->is_barrier ? "barrier; by NCCL the sum of a 64-bit integer"
+                                          : "sum of a vector of 64-bit integers over all ranks",
+                           0)) {
         return BENCH_EXIT_USAGE;
     }
     bench_queue_open(&ar->bq, opts);
@@ -274,8 +314,13 @@ static int measure_all(struct allreduce *ar, const struct bench_options *opts)
     return bench_report_close(&report, opts);
 }
 
-static bool options_fit(const struct bench_options *opts)
+static bool options_fit(const struct allreduce *ar, struct bench_options *opts)
 {
+    if (ar->is_barrier) {
+        opts->sizes[0] = 0;
+        opts->num_sizes = 1;
+        return true;
+    }
     for (int i = 0; i < opts->num_sizes; i++) {
         if (opts->sizes[i] % sizeof(uint64_t) != 0 || opts->sizes[i] == 0 ||
             opts->sizes[i] / sizeof(uint64_t) > INT_MAX) {
@@ -285,6 +330,15 @@ static bool options_fit(const struct bench_options *opts)
             return false;
         }
     }
+    return true;
+}
+
+static bool set_barrier(void *target, const char *value)
+{
+    struct allreduce *ar = target;
+
+    (void)value; /* it has none */
+    ar->is_barrier = true;
     return true;
 }
 
@@ -303,11 +357,16 @@ static void choose_modes(struct bench_options *opts, struct bench_usage *usage)
 
 int main(int argc, char *argv[])
 {
+    static const struct bench_extra_option extra[] = {
+        {"barrier", NULL, "a barrier, without data, instead of the sum", set_barrier}};
     static struct allreduce ar;
     static struct bench_options opts = {
         .program = "mpixq_allreduce", .seconds = 10, .trials = 30, .verify = true};
     struct bench_usage usage = {.summary = "The sum of a vector over all ranks.",
-                                .sizes_help = "bytes of the vector"};
+                                .sizes_help = "bytes of the vector",
+                                .extra = extra,
+                                .num_extra = 1,
+                                .target = &ar};
     int provided, status, peers[2];
 
     bench_parse_size_list("8,1K,64K", opts.sizes, &opts.num_sizes);
@@ -324,7 +383,7 @@ int main(int argc, char *argv[])
         status = BENCH_EXIT_USAGE;
         if (provided < MPI_THREAD_MULTIPLE) {
             bench_complain(&opts, "this MPI does not offer MPI_THREAD_MULTIPLE");
-        } else if (options_fit(&opts)) {
+        } else if (options_fit(&ar, &opts)) {
             status = measure_all(&ar, &opts);
         }
         bench_baselines_close(&opts);

@@ -210,11 +210,13 @@ halo_of()
         --pattern "$top/examples/patterns/gosper-glider-gun.rle" "$@"
 }
 
-# Sums over all ranks.
+# Sums over all ranks, and a barrier.
 reduce()
 {
+    local modes=mpi-blocking,stream,stream-graph${forms:+,nccl,nccl-graph}
     bench reduce allreduce --sizes 8,1K,8K,64K,1M,16M --seconds 12 --trials 60 --verify \
-        --modes mpi-blocking,stream,stream-graph${forms:+,nccl,nccl-graph}
+        --modes $modes
+    bench barrier allreduce --barrier --seconds 2 --trials 100 --verify --modes $modes
 }
 
 # Rank 0 solves it alone to verify it, so the large one is not.

@@ -438,6 +438,8 @@ expect_allreduce()
     expect_rows 2 2 allreduce --sizes 1M --modes mpi-persistent,stream --enqueue each
     awk -F, '$2 == "stream" && ($11 != 1 || $12 != 1 || $13 != 2) { exit 1 }' "$dir/csv" ||
         { cat "$dir/csv"; fail "a sum takes other operations"; }
+    expect_rows 4 2 allreduce --barrier
+    expect_rows 4 3 allreduce --barrier
     expect_usage "--sizes: 12 bytes are no vector" 2 allreduce --sizes 12
     expect_usage "there is no mode stream-ready here" 2 allreduce --modes stream-ready
     expect_usage "mode stream-graph cannot be used: 2 ranks lack something (this one: a device" \
@@ -453,6 +455,8 @@ expect_allreduce_on_device()
     grep -q '^allreduce,stream,ipc,' "$dir/csv" || fail "GPUs do not reduce"
     expect_rows 4 3 allreduce --device hip --sizes 8,200K --modes stream,stream-graph
     expect_rows 2 2 allreduce --device hip --channel fallback --sizes 1K --modes stream,stream-graph
+    expect_rows 2 2 allreduce --device hip --barrier --modes stream,stream-graph
+    grep -q '^barrier,stream,ipc,' "$dir/csv" || fail "GPUs do not move a barrier"
     # The 30th is one of the first trial, behind 1, 1 and 11 that warm up.
     local brief=0.0001
     expect_wrong HIP_DOUBLE_SKIP=bench_words:30 2 allreduce --device hip --sizes 8 \

@@ -2,13 +2,12 @@
  * Copyright (c) 2026 the mpix-queue authors
  *
  * Collectives whose buffers are in memory of a GPU, or only one of the two is, on a queue on a
- * stream of it: every element and the guards, several starts with new data. What the stream writes
- * before a start is sent, and what it reads after the wait is what was received. The host starts
- * those that GPUs move, which they do if MPIXQ_CHANNELS names ipc, and no others; and what leaves
- * gaps there is refused on all ranks. Argument "graph": the same from a graph that is captured once
- * and replayed, and every other time by the queue after all; what was freed is not started by its
- * graph. "fails", with the watchdog: one rank does not replay what the others do, whose waits end
- * with errors, as does its own when it replays after all. */
+ * stream of it: every element and the guards, several starts with new data. The host starts those
+ * that GPUs move, which they do if MPIXQ_CHANNELS names ipc, and no others; what leaves gaps there
+ * is refused on all ranks. Argument "graph": the same from a graph that is captured once and
+ * replayed, and every other time by the queue; what was freed is not started by its graph. "fails",
+ * with the watchdog: one rank does not replay what the others do, whose waits end with errors, as
+ * does its own when it replays after all. */
 #include "mtest.h"
 
 #include <stdint.h>
@@ -163,17 +162,38 @@ static void *capture(MPI_Request *r)
     return gpu_graph_end_executable(stream);
 }
 
-/* GPUs reduce what is short, and more between two if there are some, or as the variable says. */
-static bool do_gpus(const char *name, const struct array *out)
+/* Of so many integers: they go in one round, and not in shares. */
+static bool are_short(int n)
 {
     const char *kib = getenv("MPIXQ_DIRECT_KIB");
-    bool is_real = access("/dev/nvidiactl", F_OK) == 0 || access("/dev/kfd", F_OK) == 0;
-    size_t most = kib != NULL  ? (size_t)atol(kib) * 1024
-                  : !is_real   ? 32 * 1024 - 1
-                  : ranks == 2 ? SIZE_MAX
-                               : 64 * 1024;
 
-    return by_gpus && (strncmp(name, "allreduce", 9) != 0 || (size_t)out->n * sizeof(int) <= most);
+    return (size_t)n * sizeof(int) <= (kib != NULL ? (size_t)atol(kib) * 1024 : 32 * 1024 - 1);
+}
+
+/* Long ones only if the variable is set, or there are GPUs; and without it they are broadcast. */
+static bool do_gpus(const char *name, const struct array *out)
+{
+    bool is_set = getenv("MPIXQ_DIRECT_KIB") != NULL, reduces = strncmp(name, "allreduce", 9) == 0;
+    bool is_real = access("/dev/nvidiactl", F_OK) == 0 || access("/dev/kfd", F_OK) == 0;
+
+    return by_gpus && (are_short(out->n) || (reduces ? (is_real || is_set) && out->n >= ranks
+                                                     : !is_set || strcmp(name, "broadcast") != 0));
+}
+
+static void refill(struct array *in, int (*before)(int), struct array *out, int (*untouched)(int))
+{
+    if (in != out) {
+        fill(in, before);
+    }
+    fill(out, untouched);
+}
+
+static void release(MPI_Request *r, void *graph)
+{
+    MTEST_OK(MPI_Request_free(r));
+    if (graph != NULL) {
+        gpu_graph_free_executable(graph);
+    }
 }
 
 static void start_by_host(const char *name, MPI_Request *r, struct array *in, int (*before)(int),
@@ -184,10 +204,7 @@ static void start_by_host(const char *name, MPI_Request *r, struct array *in, in
         return;
     }
     for (int i = 0; i < ROUNDS; i++, round_now++) {
-        if (in != out) {
-            fill(in, before);
-        }
-        fill(out, untouched);
+        refill(in, before, out, untouched);
         mtest_gpu_synchronize(stream);
         MTEST_OK(MPI_Start(r));
         MTEST_OK(MPI_Wait(r, MPI_STATUS_IGNORE));
@@ -195,10 +212,7 @@ static void start_by_host(const char *name, MPI_Request *r, struct array *in, in
         mtest_gpu_synchronize(stream);
         expect(__LINE__, name, out, after);
         if (i == 1) { /* and the queue again */
-            if (in != out) {
-                fill(in, before);
-            }
-            fill(out, untouched);
+            refill(in, before, out, untouched);
             enqueue(r);
             fetch(out);
             mtest_gpu_synchronize(stream);
@@ -216,10 +230,7 @@ static void run(const char *name, MPI_Request *r, struct array *in, int (*before
     MTEST_OK(MPIX_Match(r));
     graph = by_graph ? capture(r) : NULL;
     for (round_now = 0; round_now < (by_graph ? 2 : 1) * ROUNDS; round_now++) {
-        if (in != out) {
-            fill(in, before);
-        }
-        fill(out, untouched);
+        refill(in, before, out, untouched);
         if (graph != NULL && round_now % 3 != 2) {
             gpu_graph_launch(graph, stream);
         } else {
@@ -234,10 +245,7 @@ static void run(const char *name, MPI_Request *r, struct array *in, int (*before
     if (in->memory == MTEST_DEVICE && out->memory == MTEST_DEVICE && !is_mixed) {
         start_by_host(name, r, in, before, out, untouched, after);
     }
-    MTEST_OK(MPI_Request_free(r));
-    if (graph != NULL) {
-        gpu_graph_free_executable(graph);
-    }
+    release(r, graph);
 }
 
 static void reduce(enum mtest_memory from, enum mtest_memory to, int n)
@@ -335,8 +343,7 @@ static void wait_twice(int n)
         MTEST_OK(MPIX_Queue_wait(queue));
         expect(__LINE__, "allreduce, waited for twice", &all, sum);
     }
-    MTEST_OK(MPI_Request_free(&r));
-    gpu_graph_free_executable(graph);
+    release(&r, graph);
     unmake(&all);
 }
 
@@ -423,10 +430,7 @@ static void barrier(void)
         MTEST_OK(MPI_Start(&r));
         MTEST_OK(MPI_Wait(&r, MPI_STATUS_IGNORE));
     }
-    MTEST_OK(MPI_Request_free(&r));
-    if (graph != NULL) {
-        gpu_graph_free_executable(graph);
-    }
+    release(&r, graph);
 }
 
 /* What the cases about errors start: a barrier, or a sum of so many integers of a GPU. */
@@ -533,8 +537,7 @@ static void start_during_replay(void)
         mtest_gpu_synchronize(stream);
         MTEST_OK(MPIX_Queue_wait(queue));
     }
-    MTEST_OK(MPI_Request_free(&r));
-    gpu_graph_free_executable(graph);
+    release(&r, graph);
 }
 
 /* A peer may have failed by now, and the start be refused for it. */
@@ -573,10 +576,7 @@ static void fail(bool replays)
         MTEST_OK(MPI_Barrier(MPI_COMM_WORLD));
     }
     MTEST_OK(MPIX_Queue_free(&queue));
-    MTEST_OK(MPI_Request_free(&r));
-    if (graph != NULL) {
-        gpu_graph_free_executable(graph);
-    }
+    release(&r, graph);
     MTEST_OK(mtest_gpu_queue(&queue, MPIX_QUEUE_AUTO, &stream));
 }
 
@@ -637,7 +637,9 @@ static void fail_all(bool refuses)
         make(&sums[1], MTEST_DEVICE, n_sums);
         if (refuses) {
             replay_freed();
-            replay_twice();
+            if (are_short(n_sums)) { /* others send their shares when they wait */
+                replay_twice();
+            }
             start_during_replay();
         } else {
             fail(true);
@@ -658,14 +660,10 @@ int main(int argc, char **argv)
 
     mtest_begin(&argc, &argv, MPI_THREAD_MULTIPLE);
     MPI_Comm_size(MPI_COMM_WORLD, &ranks);
-    if (!HAVE_COLLECTIVES || mtest_gpu_kind() == NULL) {
-        mtest_skip("this MPI has no persistent collectives, or MTEST_STREAM names no GPU");
-        return mtest_end();
-    }
     by_graph = argc > 1;
     by_gpus = channels != NULL && strstr(channels, "ipc") != NULL && ranks > 1;
-    if (by_graph && !gpu_graph_open()) {
-        mtest_skip("there are no graphs");
+    if (!HAVE_COLLECTIVES || mtest_gpu_kind() == NULL || (by_graph && !gpu_graph_open())) {
+        mtest_skip("no persistent collectives in this MPI, no graphs, or no GPU in MTEST_STREAM");
         return mtest_end();
     }
     mtest_gpu_set_device(mtest_rank % mtest_gpu_devices());

@@ -206,7 +206,7 @@ static void test_orders(struct side *s)
 }
 
 /* A whole array is one submission, and on the double it is seen how many launches that takes: one
- * for each 48 starts, and one for each 32 waits. */
+ * for each 44 starts, and one for each 32 waits. */
 static void test_many(struct side *s)
 {
     int bytes[MOST];

@@ -102,6 +102,10 @@ struct mpixq_channel_queues {
     /* In the turn of its queue, which has failed: is the pair of no use any more, even if the last
      * start has completed? NULL: it is not. */
     bool (*is_broken)(struct mpixq_pair *pair);
+    /* What goes on behind a wait: fill lists with starts, and with waits for these, as start and
+     * wait do for one pair; either may be of none. Both NULL: a wait is all. */
+    int (*then_start)(struct mpixq_queue *queue, struct mpixq_pair *pair, struct mpixq_op list[]);
+    int (*then_wait)(struct mpixq_queue *queue, struct mpixq_pair *pair, struct mpixq_op list[]);
 };
 
 /* What goes on beside the calls that start and wait. */
@@ -222,5 +226,10 @@ extern const struct mpixq_channel mpixq_channel_null;
     extern const struct mpixq_channel mpixq_channel_##name;
 #include "util/channel_defs.h"
 #undef MPIXQ_CHANNEL
+
+static inline bool mpixq_channel_goes_on(const struct mpixq_channel *channel)
+{
+    return channel->queues != NULL && channel->queues->then_start != NULL;
+}
 
 #endif

@@ -89,10 +89,14 @@ size_t mpixq_schedule_stride(const struct mpixq_collective *collective, MPI_Coun
 {
     enum { APART = 256 }; /* GPUs move what begins at such addresses best */
     const struct mpixq_collective_args *args = &collective->args;
+    MPI_Count count = args->recvcount;
     uint64_t bytes = 0;
 
+    if (collective->way == MPIXQ_IN_SHARES) {
+        count = count / collective->size + 1; /* the longest */
+    }
     *first_p = 0;
-    (void)mpixq_type_reach(args->recvtype, args->recvcount, first_p, &bytes);
+    (void)mpixq_type_reach(args->recvtype, count, first_p, &bytes);
     return (size_t)(bytes + 2 * APART - 1) / APART * APART;
 }
 

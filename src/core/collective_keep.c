@@ -344,7 +344,7 @@ enum mpixq_error mpixq_collective_prepare(struct mpixq_request *req)
 
     enum mpixq_error error;
 
-    collective->is_direct = mpixq_schedule_may_be_direct(req);
+    collective->way = mpixq_schedule_way(req);
     error = mpixq_collective_stage(req);
     if (error != MPIXQ_E_NONE) {
         return error;
@@ -352,6 +352,7 @@ enum mpixq_error mpixq_collective_prepare(struct mpixq_request *req)
     if (!mpixq_schedule_write(collective) || !mpixq_parted_make_room(parted, collective->n_steps)) {
         return MPIXQ_E_NO_MEMORY;
     }
+    collective->n_first = 0;
     for (int i = 0; i < collective->n_steps; i++) {
         struct mpixq_step *step = &collective->steps[i];
 
@@ -366,6 +367,7 @@ enum mpixq_error mpixq_collective_prepare(struct mpixq_request *req)
             return MPIXQ_E_NO_MEMORY;
         }
         parted->parts[parted->n_room++] = step->part;
+        collective->n_first = step->round == 0 ? parted->n_room : collective->n_first;
     }
     parted->n_used = parted->n_room;
     for (int i = 0; i < parted->n_used; i++) {

@@ -60,6 +60,13 @@ struct mpixq_edges {
     int *tags;  /* tells edges between the same two processes apart, alike at both ends */
 };
 
+/* How the data goes. */
+enum mpixq_way {
+    MPIXQ_BY_ROUNDS, /* as many as the logarithm of the number of processes */
+    MPIXQ_DIRECT,    /* in one, each message from who has the data to who wants it */
+    MPIXQ_IN_SHARES  /* in two, of a reduction: each combines one share, and sends that to all */
+};
+
 struct mpixq_collective {
     struct mpixq_parted parted; /* first */
     struct mpixq_collective_args
@@ -83,7 +90,8 @@ struct mpixq_collective {
     struct mpixq_step lost;
     char missing[128]; /* a text; the matching lock guards it */
     char *work;        /* where contributions of others arrive, in memory of the host */
-    bool is_direct;    /* each message goes from who has the data to who wants it */
+    enum mpixq_way way;
+    int n_first; /* parts of the first round; of what GPUs move there are two rounds at most */
     /* Moved by GPUs: the buffers are theirs, in this place, and what comes last in a wait, if
      * anything does. */
     bool by_gpus, combines;
@@ -93,12 +101,15 @@ struct mpixq_collective {
     struct mpixq_made made; /* as work */
     struct mpixq_combine combine;
     atomic_bool is_closed; /* freed, once it was in a graph: who looks at graphs lets it be */
-    _Atomic uint64_t combined_at; /* after a start by the host: its ticket; 0: not begun */
+    /* After a start by the host: its ticket; 0: not begun; SECOND_ROUND: that has begun. */
+    _Atomic uint64_t combined_at;
     /* Of the start that is under way: by the thread that is busy with it. */
     atomic_int round; /* others read it */
     int first;        /* its first step */
     bool has_begun;   /* its messages are started */
 };
+
+#define MPIXQ_SECOND_ROUND UINT64_MAX
 
 /* stage_collective.c: find out where the buffers are, and have memory in place of those of GPUs. */
 enum mpixq_error mpixq_collective_stage(struct mpixq_request *req);
@@ -108,9 +119,9 @@ bool mpixq_schedule_write(struct mpixq_collective *collective);
 /* schedule_reduce.c */
 void mpixq_schedule_allreduce(struct mpixq_collective *collective);
 
-/* schedule_direct.c: may all processes of this collective, which agree about that, send directly to
- * those that want the data, in one round? And the list for that. */
-bool mpixq_schedule_may_be_direct(const struct mpixq_request *req);
+/* schedule_direct.c: which way all processes of this collective take, as they agree. And the list
+ * of those that are not by rounds. */
+enum mpixq_way mpixq_schedule_way(const struct mpixq_request *req);
 void mpixq_schedule_direct(struct mpixq_collective *collective);
 
 /* collective_gpus.c: in the work buffer contributions lie so many bytes from each other, with their
@@ -181,9 +192,23 @@ static inline struct mpixq_collective *mpixq_collective_of(const struct mpixq_re
     return req->is_collective && !req->is_part ? req->pair.end : NULL;
 }
 
+/* Of one that GPUs move: do messages follow behind a wait? */
+static inline bool mpixq_collective_has_rounds(const struct mpixq_request *req)
+{
+    const struct mpixq_collective *collective = mpixq_collective_of(req);
+
+    return collective->n_first < collective->parted.n_used;
+}
+
 /* collective_keep.c: write the list of a whole that is to be matched, and make the parts, in place
  * of those of an earlier match. Threads of the program. */
 enum mpixq_error mpixq_collective_prepare(struct mpixq_request *req);
+
+/* schedule_graphs.c: of those that GPUs move, which are as far as their parts; why one is not; and
+ * a part that has failed, or NULL. */
+extern const struct mpixq_channel_graphs mpixq_schedule_graphs;
+enum mpixq_error mpixq_schedule_refresh(struct mpixq_pair *pair);
+struct mpixq_pair *mpixq_schedule_failed_part(const struct mpixq_pair *pair);
 
 /* Moved by the host, and by GPUs. */
 extern const struct mpixq_channel mpixq_channel_collective, mpixq_channel_collective_gpus;

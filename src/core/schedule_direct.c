@@ -3,8 +3,10 @@
  *
  * Lists of one round, for few processes of one node: whoever has data sends it to each process that
  * wants it, and each combines all contributions by itself, in the order of ranks. There a further
- * round takes longer than the bytes that it saves; and with one round GPUs can do all of it by
- * themselves, as nothing has to be done between two messages. */
+ * round takes longer than the bytes that it saves; and GPUs can do all of it by themselves, as
+ * nothing has to be done between two messages. A reduction of many bytes that GPUs may move has
+ * two: each process gets the contributions to one share of the vector, combines them likewise, and
+ * sends that to all. */
 #include <stdint.h>
 
 #include "comm/comm.h"
@@ -49,16 +51,25 @@ static bool is_one_node(const struct mpixq_request *req, int size)
     return true;
 }
 
-bool mpixq_schedule_may_be_direct(const struct mpixq_request *req)
+/* A share each, which GPUs can combine. */
+static bool has_shares(struct mpixq_collective *collective)
 {
-    const struct mpixq_collective *collective = mpixq_collective_of(req);
+    return collective->args.kind == MPIXQ_ALLREDUCE &&
+           (mpixq_env.direct_kib >= 0 || mpixq_node_sees_gpus()) &&
+           collective->args.recvcount >= collective->size &&
+           mpixq_collective_can_combine(collective);
+}
+
+enum mpixq_way mpixq_schedule_way(const struct mpixq_request *req)
+{
+    struct mpixq_collective *collective = mpixq_collective_of(req);
     const struct mpixq_collective_args *args = &collective->args;
     bool is_short = true;
 
     switch (args->kind) {
     case MPIXQ_NEIGHBOR_ALLTOALL:
-    case MPIXQ_NEIGHBOR_ALLTOALLV: /* are so anyway */
-        return false;
+    case MPIXQ_NEIGHBOR_ALLTOALLV: /* are direct anyway */
+        return MPIXQ_BY_ROUNDS;
     case MPIXQ_ALLREDUCE:
     case MPIXQ_BCAST:
         is_short = mpixq_type_bytes(args->recvtype, args->recvcount) <= most_bytes(collective);
@@ -66,8 +77,14 @@ bool mpixq_schedule_may_be_direct(const struct mpixq_request *req)
     default:
         break;
     }
-    return collective->size > 1 && collective->size <= (int)mpixq_env.direct_ranks && is_short &&
-           is_one_node(req, collective->size);
+    if (collective->size <= 1 || collective->size > (int)mpixq_env.direct_ranks ||
+        !is_one_node(req, collective->size)) {
+        return MPIXQ_BY_ROUNDS;
+    }
+    if (is_short) {
+        return MPIXQ_DIRECT;
+    }
+    return has_shares(collective) ? MPIXQ_IN_SHARES : MPIXQ_BY_ROUNDS;
 }
 
 static struct mpixq_span span_of(const void *at, MPI_Count count, MPI_Datatype type)
@@ -78,8 +95,10 @@ static struct mpixq_span span_of(const void *at, MPI_Count count, MPI_Datatype t
 static void swap_with(struct mpixq_collective *collective, int peer, struct mpixq_span from,
                       struct mpixq_span to)
 {
-    mpixq_schedule_recv(collective, peer, 0, to);
-    mpixq_schedule_send(collective, peer, 0, from);
+    int tag = collective->n_rounds; /* so far */
+
+    mpixq_schedule_recv(collective, peer, tag, to);
+    mpixq_schedule_send(collective, peer, tag, from);
 }
 
 static void write_bcast(struct mpixq_collective *collective)
@@ -192,25 +211,33 @@ static void combine(struct mpixq_collective *collective, char *const at[])
     }
 }
 
-/* All at once, by a GPU or as one does. */
-static void combine_all(struct mpixq_collective *collective, char *const at[])
+/* All contributions at once, which are known, by a GPU or as one does. */
+static void set_combined(struct mpixq_collective *collective, const struct mpixq_span *to)
 {
     struct mpixq_combine *all = &collective->combine;
 
-    for (int rank = 0; rank < collective->size; rank++) {
-        all->from[rank] = at[rank];
-    }
-    all->from[collective->rank] =
-        collective->args.sendbuf == MPI_IN_PLACE ? collective->recv : collective->send;
     all->n = (unsigned)collective->size;
-    all->to = collective->recv;
-    all->count = (uint64_t)collective->args.recvcount;
-    all->bytes = mpixq_type_bytes(collective->args.recvtype, collective->args.recvcount);
+    all->to = to->at;
+    all->count = (uint64_t)to->count;
+    all->bytes = mpixq_type_bytes(to->type, to->count);
     if (collective->by_gpus) {
         collective->combines = true;
     } else {
         mpixq_schedule_combine(collective);
     }
+}
+
+static void combine_all(struct mpixq_collective *collective, char *const at[])
+{
+    const struct mpixq_collective_args *args = &collective->args;
+    struct mpixq_span to = span_of(collective->recv, args->recvcount, args->recvtype);
+
+    for (int rank = 0; rank < collective->size; rank++) {
+        collective->combine.from[rank] = at[rank];
+    }
+    collective->combine.from[collective->rank] =
+        args->sendbuf == MPI_IN_PLACE ? collective->recv : collective->send;
+    set_combined(collective, &to);
 }
 
 static void write_allreduce(struct mpixq_collective *collective)
@@ -245,8 +272,61 @@ static void write_allreduce(struct mpixq_collective *collective)
     combine(collective, at);
 }
 
+/* The first element of a process's share. */
+static MPI_Count share(const struct mpixq_collective *collective, int rank)
+{
+    return (MPI_Count)collective->args.recvcount * rank / collective->size;
+}
+
+static struct mpixq_span share_in(const struct mpixq_collective *collective, const char *array,
+                                  int rank)
+{
+    MPI_Count first = share(collective, rank);
+    MPI_Datatype type = collective->args.recvtype;
+
+    return span_of(array + mpixq_type_bytes(type, first), share(collective, rank + 1) - first,
+                   type);
+}
+
+/* Of numbers that kernels know, which lie one after the other. */
+static void write_shares(struct mpixq_collective *collective)
+{
+    struct mpixq_combine *all = &collective->combine;
+    int rank = collective->rank;
+    const char *given =
+        collective->args.sendbuf == MPI_IN_PLACE ? collective->recv : collective->send;
+    struct mpixq_span mine = share_in(collective, given, rank);
+    struct mpixq_span result = share_in(collective, collective->recv, rank);
+    MPI_Count first;
+    size_t stride = mpixq_schedule_stride(collective, &first);
+    char *work = make_work(collective, stride, mine.at);
+
+    if (work == NULL || !mpixq_collective_can_combine(collective)) {
+        return;
+    }
+    for (int peer = 0; peer < collective->size; peer++) {
+        all->from[peer] = peer == rank ? mine.at : work + (size_t)peer * stride;
+        if (peer != rank) {
+            swap_with(collective, peer, share_in(collective, given, peer),
+                      span_of(all->from[peer], mine.count, mine.type));
+        }
+    }
+    set_combined(collective, &result);
+    mpixq_schedule_next_round(collective);
+    for (int peer = 0; peer < collective->size; peer++) {
+        if (peer != rank) {
+            swap_with(collective, peer, result, share_in(collective, collective->recv, peer));
+        }
+    }
+}
+
 void mpixq_schedule_direct(struct mpixq_collective *collective)
 {
+    if (collective->way == MPIXQ_IN_SHARES) {
+        write_shares(collective);
+        mpixq_schedule_next_round(collective);
+        return;
+    }
     switch (collective->args.kind) {
     case MPIXQ_BARRIER:
         write_barrier(collective);

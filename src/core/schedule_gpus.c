@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright (c) 2026 the mpix-queue authors
  *
- * Collectives of one round whose buffers are in memory of a GPU. What starts and waits for one
- * starts and waits for its parts, in the same list of operations, whatever channels serve them; in
- * the best case GPUs move all data, and no thread has a part in it. Behind the waits the GPU
- * combines what has come, as the last operation of the list.
+ * Collectives of one or two rounds whose buffers are in memory of a GPU. What starts and waits for
+ * one starts and waits for its parts, in the same list of operations, whatever channels serve them;
+ * in the best case GPUs move all data, and no thread has a part in it. Behind the waits the GPU
+ * combines what has come, as the last operation of the list. The second round follows in the same
+ * wait: what starts it does so only if there was something to combine.
  *
  * The parts count starts as the whole does. The host follows them, to know how far the whole is and
  * whether one has failed: the progress thread, for what was started by calls; for graphs, who looks
@@ -13,7 +14,6 @@
 
 #include "channels.h"
 #include "failure.h"
-#include "graphs.h"
 #include "queue.h"
 #include "schedule.h"
 #include "stream/op.h"
@@ -23,12 +23,12 @@
 
 /* The end of a part whose waits say whether there is something to combine, and whose word graphs
  * look at: the first one that GPUs move, or that they count. NULL: the host makes all starts. */
-static struct mpixq_gpu_end *find_end(const struct mpixq_parted *parted)
+static struct mpixq_gpu_end *find_end(const struct mpixq_collective *collective)
 {
     struct mpixq_tally *tally = NULL;
 
-    for (int i = 0; i < parted->n_used; i++) {
-        struct mpixq_pair *part = &parted->parts[i]->pair;
+    for (int i = 0; i < collective->n_first; i++) {
+        struct mpixq_pair *part = &collective->parted.parts[i]->pair;
 
         if (part->channel->gpus != NULL && part->channel->gpus->end != NULL) {
             return part->channel->gpus->end(part);
@@ -40,7 +40,7 @@ static struct mpixq_gpu_end *find_end(const struct mpixq_parted *parted)
 
 static void set_end(struct mpixq_collective *collective)
 {
-    struct mpixq_gpu_end *end = find_end(&collective->parted);
+    struct mpixq_gpu_end *end = find_end(collective);
 
     if (end != NULL) {
         end->go = collective->made.address; /* its first word */
@@ -56,21 +56,13 @@ static struct mpixq_pair *part_of(const struct mpixq_parted *parted, int i)
     return parted->parts[i] != NULL ? &parted->parts[i]->pair : NULL; /* NULL: let go of */
 }
 
-struct mpixq_pair *mpixq_collective_part(const struct mpixq_pair *pair, int i)
-{
-    const struct mpixq_parted *parted = pair->end;
-
-    return pair->channel == &mpixq_channel_collective_gpus && i < parted->n_used
-               ? part_of(parted, i)
-               : NULL;
-}
-
-static bool are_complete(const struct mpixq_pair *pair, uint64_t start)
+/* The first n parts. */
+static bool are_first_complete(const struct mpixq_pair *pair, uint64_t start, int n)
 {
     const struct mpixq_parted *parted = pair->end;
     bool all = true;
 
-    for (int i = 0; i < parted->n_used; i++) {
+    for (int i = 0; i < n; i++) {
         struct mpixq_pair *part = part_of(parted, i);
 
         if (part != NULL && mpixq_pair_done(part) < start) {
@@ -81,18 +73,9 @@ static bool are_complete(const struct mpixq_pair *pair, uint64_t start)
     return all;
 }
 
-static struct mpixq_pair *find_failed(const struct mpixq_pair *pair)
+static bool are_complete(const struct mpixq_pair *pair, uint64_t start)
 {
-    const struct mpixq_parted *parted = pair->end;
-
-    for (int i = 0; i < parted->n_used; i++) {
-        struct mpixq_pair *part = part_of(parted, i);
-
-        if (part != NULL && mpixq_pair_has_failed(part)) {
-            return part;
-        }
-    }
-    return NULL;
+    return are_first_complete(pair, start, ((const struct mpixq_parted *)pair->end)->n_used);
 }
 
 /* What the host has started is combined by a call of the program, which may call a GPU's library;
@@ -127,7 +110,7 @@ void mpixq_collective_look_gpus(struct mpixq_pair *pair, bool has_lock)
 
     (void)gpus_poll(pair);
     failed = mpixq_pair_is_in_flight(pair) && !are_complete(pair, mpixq_pair_executed(pair))
-                 ? find_failed(pair)
+                 ? mpixq_schedule_failed_part(pair)
                  : NULL;
     if (failed != NULL) {
         mpixq_parted_fail(pair, failed);
@@ -150,20 +133,35 @@ static void count_executed(struct mpixq_pair *pair)
     mpixq_parted_list(pair->end);
 }
 
+/* The parts from one on, up to another one, are of the second round: a GPU starts them if the word
+ * is not 0, or, without one, in any case. */
+static void set_after(struct mpixq_pair *part, const void *word)
+{
+    struct mpixq_tally *tally = mpixq_tally_of(part);
+
+    if (part->channel->gpus != NULL && part->channel->gpus->end != NULL) {
+        part->channel->gpus->end(part)->move.after = word;
+    }
+    if (tally != NULL) {
+        tally->gpu.move.after = word;
+    }
+}
+
 /* Starts that the host makes, of parts of one channel in as few launches as it takes. */
-static void start_parts(struct mpixq_parted *parted)
+static void start_parts(struct mpixq_parted *parted, int from, int end)
 {
     enum { TOGETHER = 32 };
     void *args[TOGETHER];
     struct mpixq_op op, first = {.u.call = NULL};
     int n = 0;
 
-    for (int i = 0; i < parted->n_used; i++) {
+    for (int i = from; i < end; i++) {
         struct mpixq_pair *part = part_of(parted, i);
 
         if (part == NULL) {
             continue;
         }
+        set_after(part, NULL);
         atomic_store(&part->queue, NULL);
         mpixq_pair_count_start(part, true);
         (void)part->channel->start(NULL, &part, 1, &op);
@@ -187,18 +185,16 @@ static void start_by_host(void *const args[], int n, bool by_gpu)
         struct mpixq_collective *collective = pair->end;
 
         atomic_store(&collective->combined_at, 0);
-        start_parts(&collective->parted);
-        if (find_failed(pair) == NULL) {
+        start_parts(&collective->parted, 0, collective->n_first);
+        if (mpixq_schedule_failed_part(pair) == NULL) {
             count_executed(pair);
         } else { /* who has started it is told at once */
-            mpixq_parted_fail(pair, find_failed(pair));
+            mpixq_parted_fail(pair, mpixq_schedule_failed_part(pair));
             mpixq_failure_abandon(pair);
         }
     }
     mpixq_progress_wake();
 }
-
-static enum mpixq_error gpus_refresh(struct mpixq_pair *pair);
 
 /* The stream has reached starts, and those of the parts. */
 static void book(void *const args[], int n, bool by_gpu)
@@ -212,7 +208,7 @@ static void book(void *const args[], int n, bool by_gpu)
             mpixq_failure_abandon(pair);
         } else if (atomic_load(&pair->counted) != NULL) {
             mpixq_trace_start_executed(pair);
-            (void)gpus_refresh(pair);
+            (void)mpixq_schedule_refresh(pair);
         } else {
             count_executed(pair);
         }
@@ -220,24 +216,42 @@ static void book(void *const args[], int n, bool by_gpu)
 }
 
 /* A start that is captured counts for none of them. */
-static int start_one(struct mpixq_queue *queue, struct mpixq_pair *pair, struct mpixq_op list[])
+static int start_some(struct mpixq_queue *queue, struct mpixq_pair *pair, int from, int end,
+                      struct mpixq_op list[])
 {
-    const struct mpixq_parted *parted = pair->end;
+    const struct mpixq_collective *collective = pair->end;
     uint64_t started = mpixq_pair_started(pair);
     int n = 0;
 
-    for (int i = 0; i < parted->n_used; i++) {
-        struct mpixq_pair *part = part_of(parted, i);
+    for (int i = from; i < end; i++) {
+        struct mpixq_pair *part = part_of(&collective->parted, i);
 
+        set_after(part, i < collective->n_first ? NULL : collective->combine.go);
         atomic_store_explicit(&part->by_host, false, memory_order_relaxed);
         /* In a capture it is that of the graphs. */
         atomic_store(&part->queue, atomic_load(&pair->queue) == queue ? queue : NULL);
         (void)mpixq_pair_raise(&part->started, started);
         n += part->channel->start(queue, &part, 1, &list[n]);
     }
+    return n;
+}
+
+static int start_one(struct mpixq_queue *queue, struct mpixq_pair *pair, struct mpixq_op list[])
+{
+    const struct mpixq_collective *collective = pair->end;
+    int n = start_some(queue, pair, 0, collective->n_first, list);
+
     mpixq_op_call(&list[n], MPIXQ_OP_MOVE, book, pair);
     list[n].gpu.end = NULL;
     return n + 1;
+}
+
+static int gpus_then_start(struct mpixq_queue *queue, struct mpixq_pair *pair,
+                           struct mpixq_op list[])
+{
+    const struct mpixq_collective *collective = pair->end;
+
+    return start_some(queue, pair, collective->n_first, collective->parted.n_used, list);
 }
 
 static int gpus_start(struct mpixq_queue *queue, struct mpixq_pair *const pairs[], int n,
@@ -257,20 +271,27 @@ static int gpus_start(struct mpixq_queue *queue, struct mpixq_pair *const pairs[
 
 /* Waits. */
 
-static int gpus_wait(struct mpixq_queue *queue, struct mpixq_pair *pair, struct mpixq_op list[])
+static int wait_some(struct mpixq_queue *queue, struct mpixq_pair *pair, int from, int end,
+                     struct mpixq_op list[])
 {
-    struct mpixq_collective *collective = pair->end;
-    const struct mpixq_parted *parted = &collective->parted;
     int n = 0;
 
-    for (int i = 0; i < parted->n_used; i++) {
-        struct mpixq_pair *part = part_of(parted, i);
+    for (int i = from; i < end; i++) {
+        struct mpixq_pair *part = part_of(pair->end, i);
 
         n += part->channel->wait(queue, part, &list[n]);
         if (part->channel->of_gpus) { /* there are no copies of the part */
             list[n - 1].arg = pair;   /* which the program has started, and waits for */
         }
     }
+    return n;
+}
+
+static int gpus_wait(struct mpixq_queue *queue, struct mpixq_pair *pair, struct mpixq_op list[])
+{
+    struct mpixq_collective *collective = pair->end;
+    int n = wait_some(queue, pair, 0, collective->n_first, list);
+
     if (collective->combines) {
         if (collective->combine.go == NULL) {
             set_end(collective);
@@ -279,6 +300,14 @@ static int gpus_wait(struct mpixq_queue *queue, struct mpixq_pair *pair, struct 
                          &queue->failed);
     }
     return n;
+}
+
+static int gpus_then_wait(struct mpixq_queue *queue, struct mpixq_pair *pair,
+                          struct mpixq_op list[])
+{
+    const struct mpixq_collective *collective = pair->end;
+
+    return wait_some(queue, pair, collective->n_first, collective->parted.n_used, list);
 }
 
 /* Any part that a GPU has started knows its GPU. */
@@ -306,7 +335,21 @@ static bool has_executed(const struct mpixq_pair *pair, uint64_t ticket)
     return false;
 }
 
-/* A start by the host whose parts are complete. By one thread. */
+/* What has been combined: a second round follows, or there is none. */
+static void go_on_by_call(struct mpixq_pair *pair, uint64_t start)
+{
+    struct mpixq_collective *collective = pair->end;
+    int n = collective->parted.n_used;
+
+    if (collective->n_first == n) {
+        finish(pair, start);
+    } else {
+        start_parts(&collective->parted, collective->n_first, n);
+        atomic_store(&collective->combined_at, MPIXQ_SECOND_ROUND);
+    }
+}
+
+/* A start by the host whose parts of the first round are complete. By one thread. */
 static void combine_by_call(struct mpixq_pair *pair, uint64_t start)
 {
     struct mpixq_collective *collective = pair->end;
@@ -314,9 +357,15 @@ static void combine_by_call(struct mpixq_pair *pair, uint64_t start)
     uint64_t ticket = atomic_load(&collective->combined_at);
     struct mpixq_op op;
 
+    if (ticket == MPIXQ_SECOND_ROUND) {
+        if (are_complete(pair, start)) {
+            finish(pair, start);
+        }
+        return;
+    }
     if (ticket != 0) {
         if (has_executed(pair, ticket)) {
-            finish(pair, start);
+            go_on_by_call(pair, start);
         }
         return;
     }
@@ -331,81 +380,24 @@ static void combine_by_call(struct mpixq_pair *pair, uint64_t start)
 
 static void gpus_attend(struct mpixq_pair *pair)
 {
-    struct mpixq_parted *parted = pair->end;
+    struct mpixq_collective *collective = pair->end;
+    struct mpixq_parted *parted = &collective->parted;
     uint64_t start = mpixq_pair_executed(pair);
 
     for (int i = 0; mpixq_pair_done(pair) < start && i < parted->n_used; i++) {
         struct mpixq_pair *part = part_of(parted, i);
 
-        if (part != NULL && mpixq_pair_done(part) < start) {
+        if (part != NULL && mpixq_pair_done(part) < start && mpixq_pair_started(part) >= start) {
             mpixq_channel_attend(part);
         }
     }
     if (mpixq_pair_done(pair) < start && is_combined_by_call(pair) &&
-        !mpixq_pair_has_failed(pair) && are_complete(pair, start) &&
+        !mpixq_pair_has_failed(pair) && are_first_complete(pair, start, collective->n_first) &&
         !atomic_exchange(&parted->busy, true)) {
         combine_by_call(pair, start);
         atomic_store(&parted->busy, false);
     }
     mpixq_collective_look_gpus(pair, false);
-}
-
-/* Graphs: the parts are counted by the GPU, and the whole is as far as they are. */
-
-static void gpus_begin(struct mpixq_pair *pair)
-{
-    (void)pair; /* the parts have begun */
-}
-
-static bool is_closed(const struct mpixq_pair *pair)
-{
-    return atomic_load(&((const struct mpixq_collective *)pair->end)->is_closed);
-}
-
-static enum mpixq_error gpus_refresh(struct mpixq_pair *pair)
-{
-    uint64_t started = 0, done = UINT64_MAX;
-    struct mpixq_pair *part;
-
-    if (is_closed(pair)) {
-        return MPIXQ_E_NONE;
-    }
-    for (int i = 0; (part = mpixq_collective_part(pair, i)) != NULL; i++) {
-        mpixq_graphs_refresh(part);
-        started = mpixq_pair_started(part) > started ? mpixq_pair_started(part) : started;
-        done = mpixq_pair_done(part) < done ? mpixq_pair_done(part) : done;
-    }
-    if (atomic_load(&pair->by_host) && started <= mpixq_pair_started(pair)) {
-        return MPIXQ_E_NONE; /* who has started it says when it is complete */
-    }
-    mpixq_pair_raise_started(pair, started);
-    mpixq_pair_raise_done(pair, done < started ? done : started);
-    return mpixq_pair_is_in_flight(pair) && find_failed(pair) != NULL ? MPIXQ_E_REQUEST_FAILED
-                                                                      : MPIXQ_E_NONE;
-}
-
-static void gpus_halt(struct mpixq_pair *pair)
-{
-    struct mpixq_pair *part;
-
-    for (int i = 0; !is_closed(pair) && (part = mpixq_collective_part(pair, i)) != NULL; i++) {
-        if (atomic_load(&part->counted) != NULL) {
-            part->channel->graphs->halt(part);
-        }
-    }
-}
-
-static void gpus_close(struct mpixq_pair *pair)
-{
-    struct mpixq_pair *part;
-
-    for (int i = 0; (part = mpixq_collective_part(pair, i)) != NULL; i++) {
-        mpixq_graphs_stop(part);
-    }
-    (void)gpus_refresh(pair);
-    /* The parts are about to go, each by itself; who looks at graphs just now may look at them. */
-    atomic_store(&((struct mpixq_collective *)pair->end)->is_closed, true);
-    mpixq_graphs_fence();
 }
 
 /* Where the waits of its parts were given up, nobody knows what has been combined. */
@@ -427,12 +419,11 @@ static const char *gpus_what_is_missing(const struct mpixq_pair *pair)
 }
 
 static const struct mpixq_channel_upkeep gpus_upkeep = {.has_lost = mpixq_parted_has_lost};
-static const struct mpixq_channel_queues gpus_queues = {.is_broken = gpus_is_broken};
+static const struct mpixq_channel_queues gpus_queues = {
+    .is_broken = gpus_is_broken, .then_start = gpus_then_start, .then_wait = gpus_then_wait};
 static const struct mpixq_channel_gpus gpus_gpus = {.attend = gpus_attend,
                                                     .recall = mpixq_parted_recall};
 static const struct mpixq_channel_report gpus_report = {.what_is_missing = gpus_what_is_missing};
-static const struct mpixq_channel_graphs gpus_graphs = {
-    .begin = gpus_begin, .refresh = gpus_refresh, .halt = gpus_halt, .close = gpus_close};
 
 /* For queues and their counts it is one of ipc, as its parts are if GPUs reach each other. */
 const struct mpixq_channel mpixq_channel_collective_gpus = {
@@ -443,7 +434,7 @@ const struct mpixq_channel mpixq_channel_collective_gpus = {
     .queues = &gpus_queues,
     .upkeep = &gpus_upkeep,
     .report = &gpus_report,
-    .graphs = &gpus_graphs,
+    .graphs = &mpixq_schedule_graphs,
     .start = gpus_start,
     .wait = gpus_wait,
     .poll = gpus_poll,

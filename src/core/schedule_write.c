@@ -139,7 +139,7 @@ bool mpixq_schedule_write(struct mpixq_collective *collective)
 
     collective->n_steps = collective->n_rounds = 0;
     collective->lacks_memory = false;
-    if (collective->is_direct) {
+    if (collective->way != MPIXQ_BY_ROUNDS) {
         mpixq_schedule_direct(collective);
     } else {
         writers[collective->args.kind](collective);

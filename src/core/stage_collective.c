@@ -249,10 +249,11 @@ static bool find_gpu(struct mpixq_request *req, unsigned kinds)
 static bool goes_by_gpus(struct mpixq_request *req, unsigned kinds)
 {
     struct mpixq_collective *collective = mpixq_collective_of(req);
-    bool is_one_round = collective->is_direct || collective->args.kind == MPIXQ_NEIGHBOR_ALLTOALL ||
-                        collective->args.kind == MPIXQ_NEIGHBOR_ALLTOALLV;
+    bool is_short = collective->way != MPIXQ_BY_ROUNDS ||
+                    collective->args.kind == MPIXQ_NEIGHBOR_ALLTOALL ||
+                    collective->args.kind == MPIXQ_NEIGHBOR_ALLTOALLV;
 
-    collective->by_gpus = is_one_round && has_channels(&req->channels) && find_gpu(req, kinds) &&
+    collective->by_gpus = is_short && has_channels(&req->channels) && find_gpu(req, kinds) &&
                           mpixq_collective_make_work(collective);
     if (collective->by_gpus) {
         req->pair.in_gpu = true;

@@ -166,7 +166,7 @@ void mpixq_match_begin_collective(struct mpixq_request *req)
     mpixq_comm_view(req->comm, &view);
     /* Processes with other settings are not matched at all. */
     split->ident = mpixq_ident_child(view.ident, COLLECTIVE,
-                                     2 * collective->number + (collective->is_direct ? 1 : 0));
+                                     3 * collective->number + (uint64_t)collective->way);
     begin_later(split);
 }
 

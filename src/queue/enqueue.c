@@ -57,6 +57,7 @@ static enum mpixq_error check_collective(struct mpixq_queue *queue, const struct
     enum mpixq_error error = mpixq_collective_admits(req, place, &ops);
 
     queue->wanted = ops > queue->wanted ? ops : queue->wanted;
+    queue->goes_on = queue->goes_on || mpixq_collective_has_rounds(req);
     return error;
 }
 
@@ -355,12 +356,47 @@ FAST void note_waits(struct mpixq_queue *queue, int n, int n_waits)
     mpixq_trace_wait_enqueued(queue, n);
 }
 
+/* Put those of n pairs that are about to be waited for, and then go on, before the others. Returns
+ * their number. */
+__attribute__((cold, noinline)) static int find_going_on(struct mpixq_queue *queue, int n)
+{
+    int found = 0;
+
+    for (int i = 0; i < n; i++) {
+        struct mpixq_pair *pair = queue->pairs[i];
+
+        if (mpixq_channel_goes_on(pair->channel) &&
+            mpixq_request_state(mpixq_request_of(pair)) == MPIXQ_STARTED) {
+            queue->pairs[i] = queue->pairs[found];
+            queue->pairs[found++] = pair;
+        }
+    }
+    return found;
+}
+
+__attribute__((cold, noinline)) static int fill_then(struct mpixq_queue *queue, int n, bool waits)
+{
+    int n_ops = 0;
+
+    for (int i = 0; i < n; i++) {
+        const struct mpixq_channel_queues *of = queue->pairs[i]->channel->queues;
+
+        n_ops +=
+            (waits ? of->then_wait : of->then_start)(queue, queue->pairs[i], &queue->list[n_ops]);
+    }
+    return n_ops;
+}
+
 /* Enqueue one wait for the first n pairs. In turn. */
 static void wait_pairs(struct mpixq_queue *queue, int n)
 {
-    int n_waits = 0;
+    int n_waits = 0, n_going_on = queue->goes_on ? find_going_on(queue, n) : 0;
 
     submit(queue, fill_waits(queue, n, queue->list, &n_waits));
+    if (n_going_on > 0) {
+        submit(queue, fill_then(queue, n_going_on, false));
+        submit(queue, fill_then(queue, n_going_on, true));
+    }
     note_waits(queue, n, n_waits);
 }
 

@@ -103,18 +103,36 @@ static void set_copy(struct mpixq_op *op, bool starts)
     op->copy = copies ? &pair->staging->captured[starts ? 0 : 1] : NULL;
 }
 
+/* In this order; what goes on behind a wait comes with it (channel.h). */
+enum phase { START, WAIT, THEN_START, THEN_WAIT };
+
+static int fill_one(struct mpixq_queue *queue, struct mpixq_pair *pair, enum phase phase,
+                    struct mpixq_op list[])
+{
+    const struct mpixq_channel *channel = pair->channel;
+
+    switch (phase) {
+    case START:
+        return channel->start(queue, &pair, 1, list);
+    case WAIT:
+        return channel->wait(queue, pair, list);
+    case THEN_START:
+        return mpixq_channel_goes_on(channel) ? channel->queues->then_start(queue, pair, list) : 0;
+    default:
+        return mpixq_channel_goes_on(channel) ? channel->queues->then_wait(queue, pair, list) : 0;
+    }
+}
+
 /* Fill the operations of the first n pairs. Returns how many there are. */
-static int fill(struct mpixq_queue *queue, int n, bool starts, struct mpixq_op list[])
+static int fill(struct mpixq_queue *queue, int n, enum phase phase, struct mpixq_op list[])
 {
     int n_ops = 0;
 
     for (int i = 0; i < n; i++) {
-        struct mpixq_pair *pair = queue->pairs[i];
-        int end = n_ops + (starts ? pair->channel->start(queue, &pair, 1, &list[n_ops])
-                                  : pair->channel->wait(queue, pair, &list[n_ops]));
+        int end = n_ops + fill_one(queue, queue->pairs[i], phase, &list[n_ops]);
 
         for (; n_ops < end; n_ops++) {
-            set_copy(&list[n_ops], starts);
+            set_copy(&list[n_ops], phase == START || phase == THEN_START);
         }
     }
     return n_ops;
@@ -132,17 +150,30 @@ static void note(struct mpixq_queue *queue, int n, bool starts)
     }
 }
 
+static int put_phase_in(struct mpixq_queue *queue, int n, enum phase phase)
+{
+    int n_ops = fill(queue, n, phase, queue->list);
+    struct mpixq_branches *branches = n_ops > 0 ? mpixq_graphs_branches(queue) : NULL;
+
+    if (n_ops == 0) {
+        return MPI_SUCCESS;
+    }
+    return branches == NULL ? mpixq_error_code(MPIXQ_E_CAPTURE)
+                            : queue->stream->ops->graphs->submit(queue->stream, queue->list, n_ops,
+                                                                 branches, &queue->turn);
+}
+
 /* Capture starts of the first n pairs, or waits. */
 static int put_in(struct mpixq_queue *queue, int n, bool starts)
 {
-    struct mpixq_branches *branches = NULL;
-    int rc = hold(queue, n), n_ops = rc == MPI_SUCCESS ? fill(queue, n, starts, queue->list) : 0;
+    int rc = hold(queue, n);
 
-    if (rc == MPI_SUCCESS && n_ops > 0) {
-        branches = mpixq_graphs_branches(queue);
-        rc = branches == NULL ? mpixq_error_code(MPIXQ_E_CAPTURE)
-                              : queue->stream->ops->graphs->submit(queue->stream, queue->list,
-                                                                   n_ops, branches, &queue->turn);
+    if (rc == MPI_SUCCESS) {
+        rc = put_phase_in(queue, n, starts ? START : WAIT);
+    }
+    if (queue->goes_on && !starts) {
+        rc = rc == MPI_SUCCESS ? put_phase_in(queue, n, THEN_START) : rc;
+        rc = rc == MPI_SUCCESS ? put_phase_in(queue, n, THEN_WAIT) : rc;
     }
     if (rc == MPI_SUCCESS) {
         note(queue, n, starts);
@@ -158,8 +189,8 @@ static int put_both_in(struct mpixq_queue *queue, int n)
     int rc = hold(queue, n);
 
     if (rc == MPI_SUCCESS) {
-        (void)fill(queue, n, true, queue->list);
-        (void)fill(queue, n, false, waits);
+        (void)fill(queue, n, START, queue->list);
+        (void)fill(queue, n, WAIT, waits);
         branches = mpixq_graphs_branches(queue);
         rc = branches == NULL ? mpixq_error_code(MPIXQ_E_CAPTURE)
                               : queue->stream->ops->graphs->submit_both(

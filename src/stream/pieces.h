@@ -12,7 +12,7 @@
 enum {
     MPIXQ_PIECES = 32, /* of a launch: they fit into its parameters; most arrays have fewer */
     MPIXQ_WORDS = 32,  /* likewise: a warp of threads, one for each */
-    MPIXQ_MOVES = 48,  /* likewise */
+    MPIXQ_MOVES = 44,  /* likewise */
     MPIXQ_BLOCK_OF_MOVES = 512, /* threads of a block that moves */
     MPIXQ_GROUP = 16,           /* moves of one block at most: a warp for each */
     MPIXQ_THREADS = 1024        /* of a launch at most: as many as every GPU has in a block */
@@ -141,7 +141,9 @@ struct mpixq_move {
         *peer_told;     /* done, for the hosts; or the message is in its slot */
     mpixq_word_t value; /* that done gets; of a pair that its GPU counts, the floor */
     void *slot;         /* of the receive, where this GPU sees it (counted: the first); or NULL */
-    unsigned blocks;    /* that move it */
+    /* A word of this GPU: the start is not made if that is 0, which is no fault. NULL: none. */
+    const void *after;
+    unsigned blocks; /* that move it */
     unsigned char is_send : 1, is_ready : 1;
     unsigned char is_early : 1;      /* the slot was never used; counted: before the floor */
     unsigned char is_after_host : 1; /* who completed the one before may not have looked at done */

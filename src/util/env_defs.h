@@ -101,13 +101,16 @@ MPIXQ_ENV_INT(
 MPIXQ_ENV_INT(
     direct_ranks, "MPIXQ_DIRECT_RANKS", 8, 0, 8,
     "processes of one node in a collective, at most, that send directly to each other, in "
-    "one round, what is short enough for that; GPUs move and combine data by themselves "
+    "one round, or two; GPUs move and combine data by themselves "
     "there; the same in all processes; 0: none do")
 MPIXQ_ENV_INT(
     direct_kib, "MPIXQ_DIRECT_KIB", -1, -1, 1048576,
-    "size of a broadcast or of a vector to be reduced, in KiB, up to which they do so; the same in "
-    "all processes; -1 for less than 32, or 64 if all processes of the node see GPUs, or any size "
-    "among up to four and two of them")
+    "size of a broadcast or of a vector to be reduced, in KiB, up to which they do so in one "
+    "round; "
+    "longer vectors are reduced in two; the same in all processes; -1 for less than 32, or 64 if "
+    "all "
+    "processes of the node see GPUs, or any size among up to four and two of them, and two rounds "
+    "only if they see GPUs")
 MPIXQ_ENV_CHOICE(
     cma, "MPIXQ_CMA", "auto", "auto|no",
     "puts and gets of more than 4096 bytes between processes of a node, by the "

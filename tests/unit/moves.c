@@ -374,6 +374,36 @@ static void test_waits_for_no_other(void **state)
     assert_int_equal(to[0], 't');
 }
 
+/* A start behind something that was not done is not made, and nothing is told. */
+static void test_comes_after(void **state)
+{
+    word_t go = 0;
+
+    (void)state;
+    for (int kind = 0; kind < 4; kind++) {
+        bool is_counted = kind % 2 == 1, is_large = kind / 2 == 1;
+
+        for (go = 0; go < 2; go++) {
+            struct mpixq_moves all = start(true, 9);
+
+            all.move[0].after = &go;
+            all.move[0].is_counted = is_counted;
+            all.move[0].value -= is_counted;
+            told_sender.fault = 0;
+            if (is_large) {
+                all.n_small = all.n_near = 0;
+                all.move[0].slot = NULL;
+            } else if (is_counted) {
+                all.move[0].slot = slots[0];
+            }
+            mpixq_move_all(all);
+            assert_int_equal(n_written > 0, go);
+            assert_int_equal(told_sender.fault, 0);
+            assert_int_equal(sender.started, go != 0 && is_counted ? 9 : 0);
+        }
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -382,7 +412,7 @@ int main(void)
         cmocka_unit_test(test_receiver_is_gone),   cmocka_unit_test(test_host_was_faster),
         cmocka_unit_test(test_first_goes_ahead),   cmocka_unit_test(test_tells_hosts_once),
         cmocka_unit_test(test_goes_ahead),         cmocka_unit_test(test_passes),
-        cmocka_unit_test(test_waits_for_no_other),
+        cmocka_unit_test(test_waits_for_no_other), cmocka_unit_test(test_comes_after),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
