@@ -160,8 +160,7 @@ static void enqueue(void *ctx, enum bench_mode mode, long iterations)
         if (bench_mode_is_baseline(mode)) {
             bench_nccl_allreduce(&ar->links[mode], ar->words);
         } else {
-            MPIX_Enqueue_start(ar->bq.queue, &ar->requests[mode]);
-            MPIX_Enqueue_wait(ar->bq.queue, &ar->requests[mode]);
+            MPIX_Enqueue_startwaitall(ar->bq.queue, 1, &ar->requests[mode]);
         }
         bench_calls_end(&ar->bq, before);
         if (bench_mode_is_queued(mode)) {

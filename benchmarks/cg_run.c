@@ -209,22 +209,28 @@ static void do_pipelined(struct cg *cg, enum bench_mode mode)
 
 /* ---- Enqueued -------------------------------------------------------------------------------- */
 
-static void enqueue_start(struct cg *cg, int num, MPI_Request requests[])
+static void enqueue_start(struct cg *cg, MPI_Request *request)
 {
     double before = MPI_Wtime();
 
-    if (num > 0) {
-        MPIX_Enqueue_startall(cg->bq.queue, num, requests);
-    }
+    MPIX_Enqueue_start(cg->bq.queue, request);
     bench_calls_end(&cg->bq, before);
 }
 
-static void enqueue_wait(struct cg *cg, int num, MPI_Request requests[])
+static void enqueue_wait(struct cg *cg, MPI_Request *request)
+{
+    double before = MPI_Wtime();
+
+    MPIX_Enqueue_wait(cg->bq.queue, request);
+    bench_calls_end(&cg->bq, before);
+}
+
+static void enqueue_both(struct cg *cg, int num, MPI_Request requests[])
 {
     double before = MPI_Wtime();
 
     if (num > 0) {
-        MPIX_Enqueue_waitall(cg->bq.queue, num, requests);
+        MPIX_Enqueue_startwaitall(cg->bq.queue, num, requests);
     }
     bench_calls_end(&cg->bq, before);
 }
@@ -234,15 +240,13 @@ static void enqueue_product(struct cg *cg, enum bench_mode mode)
     struct cg_form *form = cg_form(cg, mode);
 
     bench_queue_work(&cg->bq, &cg_pack, form);
-    enqueue_start(cg, num_requests(cg), cg->requests[mode]);
-    enqueue_wait(cg, num_requests(cg), cg->requests[mode]);
+    enqueue_both(cg, num_requests(cg), cg->requests[mode]);
     bench_queue_work(&cg->bq, &cg_multiply, form);
 }
 
 static void enqueue_sum(struct cg *cg, enum bench_mode mode, int which)
 {
-    enqueue_start(cg, 1, &cg->sums[mode][which]);
-    enqueue_wait(cg, 1, &cg->sums[mode][which]);
+    enqueue_both(cg, 1, &cg->sums[mode][which]);
 }
 
 static void enqueue_classic(struct cg *cg, enum bench_mode mode)
@@ -262,9 +266,9 @@ static void enqueue_pipelined(struct cg *cg, enum bench_mode mode)
 {
     struct cg_form *form = cg_form(cg, mode);
 
-    enqueue_start(cg, 1, cg->sums[mode]);
+    enqueue_start(cg, cg->sums[mode]);
     enqueue_product(cg, mode);
-    enqueue_wait(cg, 1, cg->sums[mode]);
+    enqueue_wait(cg, cg->sums[mode]);
     bench_queue_work(&cg->bq, &cg_pipe, form);
     bench_queue_work(&cg->bq, &cg_sum_both, form);
 }

@@ -453,10 +453,14 @@ expect_allreduce_on_device()
     awk -F, '$2 ~ /graph$/ && $13 != 0.05 { exit 1 }' "$dir/csv" ||
         { cat "$dir/csv"; fail "a sum has not 0.05 launches of graphs"; }
     grep -q '^allreduce,stream,ipc,' "$dir/csv" || fail "GPUs do not reduce"
+    awk -F, '$2 == "stream" && $13 != ($6 == 8 ? 1 : 2) { exit 1 }' "$dir/csv" ||
+        { cat "$dir/csv"; fail "a short sum is not one launch"; }
     expect_rows 4 3 allreduce --device hip --sizes 8,200K --modes stream,stream-graph
     expect_rows 2 2 allreduce --device hip --channel fallback --sizes 1K --modes stream,stream-graph
     expect_rows 2 2 allreduce --device hip --barrier --modes stream,stream-graph
     grep -q '^barrier,stream,ipc,' "$dir/csv" || fail "GPUs do not move a barrier"
+    awk -F, '$2 == "stream" && $13 != 1 { exit 1 }' "$dir/csv" ||
+        { cat "$dir/csv"; fail "a barrier is not one launch"; }
     # The 30th is one of the first trial, behind 1, 1 and 11 that warm up.
     local brief=0.0001
     expect_wrong HIP_DOUBLE_SKIP=bench_words:30 2 allreduce --device hip --sizes 8 \

@@ -180,8 +180,12 @@ static void run(const struct buffers *b, const struct type *type, const struct o
         mtest_gpu_synchronize(stream);
         memcpy(b->host + GUARD, b->all[mtest_rank], data);
         mtest_gpu_copy(stream, in_place ? b->out : b->in, b->host, room);
-        MTEST_OK(MPIX_Enqueue_start(queue, &r));
-        MTEST_OK(MPIX_Enqueue_wait(queue, &r));
+        if (round % 2 == 0) {
+            MTEST_OK(MPIX_Enqueue_startwaitall(queue, 1, &r));
+        } else {
+            MTEST_OK(MPIX_Enqueue_start(queue, &r));
+            MTEST_OK(MPIX_Enqueue_wait(queue, &r));
+        }
         mtest_gpu_copy(stream, b->result, b->out, room);
         mtest_gpu_synchronize(stream);
         MTEST_OK(MPIX_Queue_wait(queue));

@@ -88,7 +88,7 @@ static void add_kernel(const struct hip_double_work *work)
               number_of(work->stream));
     if (strcmp(work->what, "mpixq_move_all") == 0) {
         add_moves(work->parameters);
-    } else if (strcmp(work->what, "mpixq_pass_all") == 0) {
+    } else if (strncmp(work->what, "mpixq_pass_", 11) == 0) {
         add_pass(work->parameters);
     } else if (strstr(work->what, "_all") != NULL) {
         add_words(work->parameters);

@@ -151,6 +151,8 @@ static inline enum mpixq_error mpixq_collective_not_here(const struct mpixq_coll
 {
     return collective->args.kind == MPIXQ_BARRIER ? MPIXQ_E_GPU_BARRIER : MPIXQ_E_GPU_BUFFER;
 }
+/* Is each of its messages moved by GPUs, in one round? */
+bool mpixq_collective_is_of_gpus(const struct mpixq_pair *pair);
 /* What is to be captured with it: a part, or NULL behind the last one. */
 struct mpixq_pair *mpixq_collective_part(const struct mpixq_pair *pair, int i);
 /* The whole leaves its queue; in the turn of that. */

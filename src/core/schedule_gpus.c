@@ -243,6 +243,7 @@ static int start_one(struct mpixq_queue *queue, struct mpixq_pair *pair, struct 
 
     mpixq_op_call(&list[n], MPIXQ_OP_MOVE, book, pair);
     list[n].gpu.end = NULL;
+    list[n].copy = NULL;
     return n + 1;
 }
 

@@ -17,6 +17,19 @@ struct mpixq_pair *mpixq_collective_part(const struct mpixq_pair *pair, int i)
                : NULL;
 }
 
+bool mpixq_collective_is_of_gpus(const struct mpixq_pair *pair)
+{
+    const struct mpixq_collective *collective = pair->end;
+    bool all = pair->channel->graphs == &mpixq_schedule_graphs &&
+               collective->n_first == collective->parted.n_used;
+    const struct mpixq_pair *part;
+
+    for (int i = 0; all && (part = mpixq_collective_part(pair, i)) != NULL; i++) {
+        all = part->channel->of_gpus;
+    }
+    return all;
+}
+
 struct mpixq_pair *mpixq_schedule_failed_part(const struct mpixq_pair *pair)
 {
     const struct mpixq_parted *parted = pair->end;

@@ -422,7 +422,9 @@ bool mpixq_enqueue_can_be_both(struct mpixq_queue *queue, int n)
     bool all = n > 0 && queue->stream->ops->submit_both != NULL;
 
     for (int i = 0; all && i < n; i++) {
-        all = queue->pairs[i]->channel->of_gpus;
+        const struct mpixq_pair *pair = queue->pairs[i];
+
+        all = pair->channel->of_gpus || mpixq_collective_is_of_gpus(pair);
     }
     return all && n <= INT32_MAX / 2 && mpixq_enqueue_make_room(queue, 2 * n);
 }
@@ -430,14 +432,14 @@ bool mpixq_enqueue_can_be_both(struct mpixq_queue *queue, int n)
 /* Enqueue both for the first n pairs, whose GPUs do all of it. In turn. */
 static void start_and_wait(struct mpixq_queue *queue, int n)
 {
-    struct mpixq_op *waits = queue->list + n;
+    struct mpixq_both both = {.starts = queue->list};
     int n_waits = 0;
     bool at_once = false;
 
-    (void)start_pairs(queue, n);
-    (void)fill_waits(queue, n, waits, &n_waits); /* of all: they are started */
-    queue->ticket = queue->stream->ops->submit_both(queue->stream, queue->list, waits, n,
-                                                    &queue->turn, &at_once);
+    both.n_starts = start_pairs(queue, n);
+    both.waits = queue->list + both.n_starts;
+    both.n_waits = fill_waits(queue, n, both.waits, &n_waits); /* of all: they are started */
+    queue->ticket = queue->stream->ops->submit_both(queue->stream, &both, &queue->turn, &at_once);
     queue->launches += at_once ? 1 : 2;
     mpixq_trace_starts_enqueued(queue, n);
     note_waits(queue, n, n_waits);

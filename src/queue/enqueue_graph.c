@@ -181,20 +181,21 @@ static int put_in(struct mpixq_queue *queue, int n, bool starts)
     return rc;
 }
 
-/* Both, of which each is one operation of a GPU. */
+/* Both, which GPUs do alone. */
 static int put_both_in(struct mpixq_queue *queue, int n)
 {
     struct mpixq_branches *branches = NULL;
-    struct mpixq_op *waits = queue->list + n;
+    struct mpixq_both both = {.starts = queue->list};
     int rc = hold(queue, n);
 
     if (rc == MPI_SUCCESS) {
-        (void)fill(queue, n, START, queue->list);
-        (void)fill(queue, n, WAIT, waits);
+        both.n_starts = fill(queue, n, START, queue->list);
+        both.waits = queue->list + both.n_starts;
+        both.n_waits = fill(queue, n, WAIT, both.waits);
         branches = mpixq_graphs_branches(queue);
         rc = branches == NULL ? mpixq_error_code(MPIXQ_E_CAPTURE)
-                              : queue->stream->ops->graphs->submit_both(
-                                    queue->stream, queue->list, waits, n, branches, &queue->turn);
+                              : queue->stream->ops->graphs->submit_both(queue->stream, &both,
+                                                                        branches, &queue->turn);
     }
     if (rc == MPI_SUCCESS) {
         note(queue, n, false);

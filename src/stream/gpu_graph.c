@@ -221,8 +221,8 @@ static int graph_submit(struct mpixq_stream *base, struct mpixq_op list[], int n
 
 /* One node: it comes after the starts of other branches, as waits do, and their waits that are
  * captured later come after it, as after starts. */
-static int graph_pass(struct gpu_stream *stream, struct mpixq_op starts[], struct mpixq_op waits[],
-                      int n, struct mpixq_branches *branches, struct mpixq_branch *own)
+static int graph_pass(struct gpu_stream *stream, const struct mpixq_both *both,
+                      struct mpixq_branches *branches, struct mpixq_branch *own)
 {
     struct mpixq_gpu_capture capture;
     int rc = find_capture(stream, &capture);
@@ -233,34 +233,32 @@ static int graph_pass(struct gpu_stream *stream, struct mpixq_op starts[], struc
     if (rc == MPI_SUCCESS) {
         struct mpixq_gpu_lane lane = captured_lane(stream, &capture);
 
-        rc = text_of(stream, mpixq_gpu_pass(&lane, starts, waits, n, 0, 0),
-                     "nothing can be captured");
+        rc = text_of(stream, mpixq_gpu_pass(&lane, both, 0, 0), "nothing can be captured");
     }
     return rc == MPI_SUCCESS ? note_start(stream, branches, own) : rc;
 }
 
-static int graph_submit_both(struct mpixq_stream *base, struct mpixq_op starts[],
-                             struct mpixq_op waits[], int n, struct mpixq_branches *branches,
-                             struct mpixq_turn *turn)
+static int graph_submit_both(struct mpixq_stream *base, const struct mpixq_both *both,
+                             struct mpixq_branches *branches, struct mpixq_turn *turn)
 {
     struct gpu_stream *stream = (struct gpu_stream *)base;
     struct mpixq_gpu_lane lane = stream->lane;
     struct mpixq_branch *own;
-    int rc = prepare(stream, starts, n, branches, &own);
+    int rc = prepare(stream, both->starts, both->n_starts, branches, &own);
 
-    rc = rc == MPI_SUCCESS ? prepare(stream, waits, n, branches, &own) : rc;
+    rc = rc == MPI_SUCCESS ? prepare(stream, both->waits, both->n_waits, branches, &own) : rc;
     if (rc != MPI_SUCCESS) {
         return rc;
     }
     lane.reached_at = NULL;
-    if (mpixq_gpu_can_pass(&lane, starts, waits, n)) {
+    if (mpixq_gpu_can_pass(&lane, both)) {
         mpixq_turn_lend(turn);
-        rc = graph_pass(stream, starts, waits, n, branches, own);
+        rc = graph_pass(stream, both, branches, own);
         mpixq_turn_take_back(turn);
         return rc;
     }
-    rc = graph_submit(base, starts, n, branches, turn);
-    return rc == MPI_SUCCESS ? graph_submit(base, waits, n, branches, turn) : rc;
+    rc = graph_submit(base, both->starts, both->n_starts, branches, turn);
+    return rc == MPI_SUCCESS ? graph_submit(base, both->waits, both->n_waits, branches, turn) : rc;
 }
 
 const struct mpixq_stream_graphs mpixq_gpu_graphs = {.capture = graph_capture,

@@ -156,49 +156,115 @@ static bool is_small_enough(const struct mpixq_gpu_lane *lane, const struct mpix
                       end->move.bytes * n <= GROUP_BYTES);
 }
 
-bool mpixq_gpu_can_pass(const struct mpixq_gpu_lane *lane, const struct mpixq_op starts[],
-                        const struct mpixq_op waits[], int n)
+/* The wait for this start, if it is the next one. NULL: there is none, as the start only counts. */
+static const struct mpixq_op *wait_for(const struct mpixq_op *start, const struct mpixq_op *wait,
+                                       const struct mpixq_op *end)
 {
-    if (lane->kernels.pass_all == NULL || lane->by_values || n > MPIXQ_MOVES) {
+    bool is_it =
+        wait < end && wait->kind == MPIXQ_OP_TAKE &&
+        (start->gpu.end != NULL ? wait->gpu.end == start->gpu.end : wait->arg == start->arg);
+
+    return is_it ? wait : NULL;
+}
+
+/* Neither is copied, and the GPU does both. */
+static bool is_plain(const struct mpixq_op *op, enum mpixq_op_kind kind)
+{
+    return op->kind == kind && op->by_gpu && op->copy == NULL;
+}
+
+/* What has come is combined by the same block. */
+static bool can_combine(const struct mpixq_op *op)
+{
+    return is_plain(op, MPIXQ_OP_COMBINE) && op->gpu.combine->blocks == 1;
+}
+
+/* All of the waits but one that combines are for these starts; returns their number, or 0. */
+static int count_passes(const struct mpixq_both *both)
+{
+    const struct mpixq_op *wait = both->waits, *end = wait + both->n_waits;
+    int n = 0, n_combined = 0;
+    bool is_combined = false;
+
+    for (int i = 0; i < both->n_starts; i++) {
+        bool is_its = wait_for(&both->starts[i], wait, end) != NULL;
+
+        if (!is_plain(&both->starts[i], MPIXQ_OP_MOVE) ||
+            (is_its && (!is_plain(wait, MPIXQ_OP_TAKE) || wait->gpu.end->move.is_host))) {
+            return 0;
+        }
+        is_combined = is_combined || (is_its && wait->gpu.end->go != NULL);
+        n += is_its;
+        wait += is_its;
+        if (wait < end && wait->kind == MPIXQ_OP_COMBINE) {
+            n_combined += can_combine(wait) ? 1 : 2;
+            wait++;
+        }
+    }
+    return wait == end && n_combined <= 1 && is_combined == (n_combined == 1) ? n : 0;
+}
+
+bool mpixq_gpu_can_pass(const struct mpixq_gpu_lane *lane, const struct mpixq_both *both)
+{
+    int n = count_passes(both);
+
+    if (lane->kernels.pass_all == NULL || lane->by_values || n == 0 || n > MPIXQ_MOVES) {
         return false;
     }
-    for (int i = 0; i < n; i++) {
-        const struct mpixq_gpu_end *end = waits[i].gpu.end;
-
-        if (starts[i].kind != MPIXQ_OP_MOVE || waits[i].kind != MPIXQ_OP_TAKE ||
-            starts[i].arg != waits[i].arg || starts[i].copy != NULL || waits[i].copy != NULL ||
-            !starts[i].by_gpu || !waits[i].by_gpu || end->move.is_host || end->go != NULL ||
-            !is_small_enough(lane, end, (unsigned)n)) {
+    for (int i = 0; i < both->n_waits; i++) {
+        if (both->waits[i].kind == MPIXQ_OP_TAKE &&
+            !is_small_enough(lane, both->waits[i].gpu.end, (unsigned)n)) {
             return false;
         }
     }
     return true;
 }
 
-int mpixq_gpu_pass(const struct mpixq_gpu_lane *lane, struct mpixq_op starts[],
-                   const struct mpixq_op waits[], int n, uint64_t started, uint64_t ticket)
+/* A start that moves nothing is waited for all the same. Returns what is combined, or NULL. */
+static const struct mpixq_combine *prepare_passes(const struct mpixq_both *both)
 {
-    struct mpixq_moves all;
-    void *parameters[] = {&all}, *before;
-    int code;
+    const struct mpixq_op *wait = both->waits, *end = wait + both->n_waits;
+    const struct mpixq_combine *combine = NULL;
 
-    for (int i = 0; i < n; i++) {
-        if (starts[i].gpu.end == NULL) { /* it moves nothing, but is waited for */
-            starts[i].gpu.end = waits[i].gpu.end;
-            starts[i].value = waits[i].value;
-            starts[i].is_after_host = false;
+    for (int i = 0; i < both->n_starts; i++) {
+        struct mpixq_op *start = &both->starts[i];
+        const struct mpixq_op *its = wait_for(start, wait, end);
+
+        if (its != NULL && start->gpu.end == NULL) {
+            start->gpu.end = its->gpu.end;
+            start->value = its->value;
+            start->is_after_host = false;
+        }
+        wait += its != NULL;
+        if (wait < end && wait->kind == MPIXQ_OP_COMBINE) {
+            combine = wait++->gpu.combine;
         }
     }
-    fill_moves(&all, starts, starts + n, GROUP_BYTES_WAITED);
+    return combine;
+}
+
+int mpixq_gpu_pass(const struct mpixq_gpu_lane *lane, const struct mpixq_both *both,
+                   uint64_t started, uint64_t ticket)
+{
+    const struct mpixq_combine *combine = prepare_passes(both);
+    struct mpixq_moves all;
+    void *parameters[] = {&all}, *before;
+    void *kernel = combine != NULL ? lane->kernels.pass_combine : lane->kernels.pass_all;
+    int code;
+
+    fill_moves(&all, both->starts, both->starts + both->n_starts, GROUP_BYTES_WAITED);
     all.each = threads_of_each(all.n);
     all.came = lane->reached_at;
     all.came_value = started;
     all.word = lane->reached_at;
     all.value = ticket;
     all.until = mpixq_gpu_until(lane, ticket);
+    if (combine != NULL) {
+        all.combine = *combine;
+    }
     code = lane->gpu->enter(lane->place, &before);
     if (code == 0) {
-        code = mpixq_gpu_launch(lane->gpu, lane->handle, lane->kernels.pass_all,
+        code = mpixq_gpu_launch(lane->gpu, lane->handle, kernel,
                                 (struct mpixq_grid){.blocks = all.blocks,
                                                     .threads = MPIXQ_BLOCK_OF_MOVES,
                                                     .early = lane->kernels.early},

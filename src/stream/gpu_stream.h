@@ -58,9 +58,8 @@ static inline void mpixq_gpu_stream_set_watches(struct gpu_stream *stream)
  * blocks? */
 uint64_t mpixq_gpu_stream_submit(struct mpixq_stream *base, struct mpixq_op list[], int n,
                                  struct mpixq_turn *turn);
-uint64_t mpixq_gpu_stream_submit_both(struct mpixq_stream *base, struct mpixq_op starts[],
-                                      struct mpixq_op waits[], int n, struct mpixq_turn *turn,
-                                      bool *at_once_p);
+uint64_t mpixq_gpu_stream_submit_both(struct mpixq_stream *base, const struct mpixq_both *both,
+                                      struct mpixq_turn *turn, bool *at_once_p);
 bool mpixq_gpu_stream_is_submitting(void);
 /* gpu_streams.c */
 void mpixq_gpu_stream_add(struct gpu_stream *stream);

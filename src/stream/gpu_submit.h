@@ -59,12 +59,10 @@ int mpixq_gpu_submit_starts(const struct mpixq_gpu_lane *lane, const struct mpix
 int mpixq_gpu_submit_waits(const struct mpixq_gpu_lane *lane, const struct mpixq_op list[], int n,
                            int step, uint64_t ticket);
 /* Can starts and the waits for them be one launch? Both are what take_starts and take_waits said
- * of them, in the same order. And launch it: started is reached when it begins, the ticket when it
- * ends. */
-bool mpixq_gpu_can_pass(const struct mpixq_gpu_lane *lane, const struct mpixq_op starts[],
-                        const struct mpixq_op waits[], int n);
-int mpixq_gpu_pass(const struct mpixq_gpu_lane *lane, struct mpixq_op starts[],
-                   const struct mpixq_op waits[], int n, uint64_t started, uint64_t ticket);
+ * of them. And launch it: started is reached when it begins, the ticket when it ends. */
+bool mpixq_gpu_can_pass(const struct mpixq_gpu_lane *lane, const struct mpixq_both *both);
+int mpixq_gpu_pass(const struct mpixq_gpu_lane *lane, const struct mpixq_both *both,
+                   uint64_t started, uint64_t ticket);
 /* How long waits with this ticket wait. */
 static inline struct mpixq_until mpixq_gpu_until(const struct mpixq_gpu_lane *lane, uint64_t ticket)
 {

@@ -185,6 +185,8 @@ static bool load_code(const struct mpixq_gpu *gpu, const void *code, struct mpix
     error = error != 0 ? error : mpixq_gpu_function(gpu, module, "mpixq_wait_all", &k->wait_all);
     error = error != 0 ? error : mpixq_gpu_function(gpu, module, "mpixq_move_all", &k->move_all);
     error = error != 0 ? error : mpixq_gpu_function(gpu, module, "mpixq_pass_all", &k->pass_all);
+    error = error != 0 ? error
+                       : mpixq_gpu_function(gpu, module, "mpixq_pass_combine", &k->pass_combine);
     error = error != 0 ? error : mpixq_gpu_function(gpu, module, "mpixq_call_back", &k->call_back);
     error = error != 0 ? error : mpixq_gpu_function(gpu, module, "mpixq_try_end", &k->try_end);
     error = error != 0 ? error : mpixq_gpu_function(gpu, module, "mpixq_put_all", &k->put_all);

@@ -33,7 +33,7 @@ void mpixq_gpu_words_give_back(struct mpixq_gpu_words *words);
 
 struct mpixq_gpu_kernels {
     /* NULL: they cannot be had here. */
-    void *ring, *wait, *copy, *ring_all, *wait_all, *move_all, *pass_all, *call_back;
+    void *ring, *wait, *copy, *ring_all, *wait_all, *move_all, *pass_all, *pass_combine, *call_back;
     void *try_end, *put_all, *set_signal, *await_signal, *combine_all;
     bool early; /* wait_all, move_all, pass_all and the last four may be launched early */
     const char *why;

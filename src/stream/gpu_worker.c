@@ -225,38 +225,37 @@ static uint64_t submit_waits(struct gpu_stream *stream, struct mpixq_op list[], 
 }
 
 /* By one launch, if that can be. */
-static uint64_t submit_both(struct gpu_stream *stream, struct mpixq_op starts[],
-                            struct mpixq_op waits[], int n, struct mpixq_turn *turn,
-                            bool *at_once_p)
+static uint64_t submit_both(struct gpu_stream *stream, const struct mpixq_both *both,
+                            struct mpixq_turn *turn, bool *at_once_p)
 {
+    int n = both->n_starts > both->n_waits ? both->n_starts : both->n_waits;
     uint64_t started;
 
-    take_starts(stream, starts, n);
-    mpixq_gpu_take_waits(&stream->base, waits, n);
-    *at_once_p = at_a_time(stream, n) == n && mpixq_gpu_can_pass(&stream->lane, starts, waits, n);
+    take_starts(stream, both->starts, both->n_starts);
+    mpixq_gpu_take_waits(&stream->base, both->waits, both->n_waits);
+    *at_once_p = at_a_time(stream, n) == n && mpixq_gpu_can_pass(&stream->lane, both);
     if (!*at_once_p) {
-        (void)launch_starts(stream, starts, n, turn);
-        return launch_waits(stream, waits, n, turn);
+        (void)launch_starts(stream, both->starts, both->n_starts, turn);
+        return launch_waits(stream, both->waits, both->n_waits, turn);
     }
     submit_begin(turn);
     mpixq_gpu_relax(stream->lane.gpu);
-    started = follow_starts(stream, starts, n, 0);
-    (void)follow_waits(stream, waits, n, 0);
-    mpixq_gpu_stream_note_code(
-        stream, mpixq_gpu_pass(&stream->lane, starts, waits, n, started, stream->submitted));
+    started = follow_starts(stream, both->starts, both->n_starts, 0);
+    (void)follow_waits(stream, both->waits, both->n_waits, 0);
+    mpixq_gpu_stream_note_code(stream,
+                               mpixq_gpu_pass(&stream->lane, both, started, stream->submitted));
     mpixq_gpu_restore(stream->lane.gpu);
     submit_end(turn);
     return stream->submitted;
 }
 
-uint64_t mpixq_gpu_stream_submit_both(struct mpixq_stream *base, struct mpixq_op starts[],
-                                      struct mpixq_op waits[], int n, struct mpixq_turn *turn,
-                                      bool *at_once_p)
+uint64_t mpixq_gpu_stream_submit_both(struct mpixq_stream *base, const struct mpixq_both *both,
+                                      struct mpixq_turn *turn, bool *at_once_p)
 {
     uint64_t begin = mpixq_trace_begin();
-    uint64_t ticket = submit_both((struct gpu_stream *)base, starts, waits, n, turn, at_once_p);
+    uint64_t ticket = submit_both((struct gpu_stream *)base, both, turn, at_once_p);
 
-    mpixq_trace_span(MPIXQ_TRACE_SUBMITTED, 0, begin, 2 * n);
+    mpixq_trace_span(MPIXQ_TRACE_SUBMITTED, 0, begin, both->n_starts + both->n_waits);
     return ticket;
 }
 

@@ -17,6 +17,7 @@ void mpixq_wait_all(struct mpixq_words all);
 void mpixq_copy(struct mpixq_pieces all);
 void mpixq_move_all(struct mpixq_moves all);
 void mpixq_pass_all(struct mpixq_moves all);
+void mpixq_pass_combine(struct mpixq_moves all);
 void mpixq_call_back(struct mpixq_recall one);
 void mpixq_try_end(mpixq_word_t *word, mpixq_word_t *outcome);
 void mpixq_put_all(struct mpixq_puts all);

@@ -164,6 +164,13 @@ struct mpixq_op {
     const atomic_int *failed;
 };
 
+/* Starts, and the waits for them in the same order. A start without one only counts, and behind the
+ * waits of some something is combined. */
+struct mpixq_both {
+    struct mpixq_op *starts, *waits;
+    int n_starts, n_waits;
+};
+
 static inline bool mpixq_op_is_wait(const struct mpixq_op *op)
 {
     return op->kind >= MPIXQ_OP_WAIT;

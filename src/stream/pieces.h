@@ -166,6 +166,7 @@ struct mpixq_moves {
     void *came;
     mpixq_word_t came_value;
     struct mpixq_until until;
+    struct mpixq_combine combine; /* of one that combines what has come; by the last block */
     struct mpixq_move move[MPIXQ_MOVES];
 };
 

@@ -70,9 +70,8 @@ struct mpixq_stream_graphs {
     int (*submit)(struct mpixq_stream *stream, struct mpixq_op list[], int n,
                   struct mpixq_branches *branches, struct mpixq_turn *turn);
     /* Both, likewise. */
-    int (*submit_both)(struct mpixq_stream *stream, struct mpixq_op starts[],
-                       struct mpixq_op waits[], int n, struct mpixq_branches *branches,
-                       struct mpixq_turn *turn);
+    int (*submit_both)(struct mpixq_stream *stream, const struct mpixq_both *both,
+                       struct mpixq_branches *branches, struct mpixq_turn *turn);
 };
 
 struct mpixq_stream_ops {
@@ -108,11 +107,10 @@ struct mpixq_stream_ops {
     uint64_t (*submit)(struct mpixq_stream *stream, struct mpixq_op list[], int n,
                        struct mpixq_turn *turn);
 
-    /* Submit n starts, and a wait for each of them, in the same order and each of the same pair:
-     * what two such calls do, *at_once_p: as one operation. NULL: there is nothing to gain. */
-    uint64_t (*submit_both)(struct mpixq_stream *stream, struct mpixq_op starts[],
-                            struct mpixq_op waits[], int n, struct mpixq_turn *turn,
-                            bool *at_once_p);
+    /* Submit starts and the waits for them: what two such calls do, *at_once_p: as one operation.
+     * NULL: there is nothing to gain. */
+    uint64_t (*submit_both)(struct mpixq_stream *stream, const struct mpixq_both *both,
+                            struct mpixq_turn *turn, bool *at_once_p);
 
     /* The queue has failed: the GPU rings no more. Any thread; never blocks. */
     void (*halt)(struct mpixq_stream *stream);

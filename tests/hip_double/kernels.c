@@ -82,6 +82,7 @@ void mpixq_ring_all(struct mpixq_words all) __attribute__((weak));
 void mpixq_wait_all(struct mpixq_words all) __attribute__((weak));
 void mpixq_move_all(struct mpixq_moves all) __attribute__((weak));
 void mpixq_pass_all(struct mpixq_moves all) __attribute__((weak));
+void mpixq_pass_combine(struct mpixq_moves all) __attribute__((weak));
 void mpixq_call_back(struct mpixq_recall one) __attribute__((weak));
 void mpixq_try_end(mpixq_word_t *word, mpixq_word_t *outcome) __attribute__((weak));
 void mpixq_put_all(struct mpixq_puts all) __attribute__((weak));
@@ -224,6 +225,7 @@ static struct mpixq_moves moves_of(const void *parameters)
         move->from = move->bytes == 0 ? NULL : hip_double_reach(move->from, move->bytes);
         move->peer = hip_double_reach(move->peer, sizeof(*move->peer));
         move->peer_told = hip_double_reach(move->peer_told, sizeof(move->peer_told->done));
+        move->after = reach_or_null((void *)(uintptr_t)move->after, sizeof(uint64_t));
     }
     all.word = reach_or_null(all.word, sizeof(uint64_t));
     return all;
@@ -234,13 +236,26 @@ static void run_mpixq_move_all(const void *parameters)
     mpixq_move_all(moves_of(parameters));
 }
 
-static void run_mpixq_pass_all(const void *parameters)
+static struct mpixq_moves passes_of(const void *parameters)
 {
     struct mpixq_moves all = moves_of(parameters);
 
     reach_until(&all.until);
     all.came = reach_or_null(all.came, sizeof(uint64_t));
-    mpixq_pass_all(all);
+    return all;
+}
+
+static void run_mpixq_pass_all(const void *parameters)
+{
+    mpixq_pass_all(passes_of(parameters));
+}
+
+static void run_mpixq_pass_combine(const void *parameters)
+{
+    struct mpixq_moves all = passes_of(parameters);
+
+    reach_combine(&all.combine);
+    mpixq_pass_combine(all);
 }
 
 static void run_mpixq_call_back(const void *parameters)
@@ -614,6 +629,7 @@ static const struct hip_kernel kernels[] = {
     {"mpixq_wait_all", MEET(mpixq_words, run_mpixq_wait_all)},
     {"mpixq_move_all", {sizeof(struct mpixq_moves)}, .grid = true, .run = run_mpixq_move_all},
     {"mpixq_pass_all", MEET(mpixq_moves, run_mpixq_pass_all)},
+    {"mpixq_pass_combine", MEET(mpixq_moves, run_mpixq_pass_combine)},
     {"mpixq_call_back", {sizeof(struct mpixq_recall)}, .waits = true, .run = run_mpixq_call_back},
     {"mpixq_try_end", {8, 8}, .run = run_mpixq_try_end},
     {"mpixq_put_all", {sizeof(struct mpixq_puts)}, .grid = true, .run = run_mpixq_put_all},

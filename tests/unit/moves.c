@@ -404,6 +404,49 @@ static void test_comes_after(void **state)
     }
 }
 
+/* What has come is combined, with what is here; but not if a start was not made. */
+static void test_combines(void **state)
+{
+    unsigned mine[UNITS], sum[UNITS];
+    word_t gate = 0;
+
+    (void)state;
+    for (int is_made = 0; is_made < 2; is_made++) {
+        struct mpixq_moves all = start(true, 9);
+        word_t data[UNITS];
+
+        for (int i = 0; i < UNITS; i++) {
+            mine[i] = 100u + (unsigned)i;
+            sum[i] = 7;
+            data[i] = (word_t)(9u | 1u << 31) << 32 | (word_t)(1000 * i);
+        }
+        memcpy(slots[9 % MPIXQ_SLOTS], data, sizeof data);
+        all.each = 1;
+        all.until = (struct mpixq_until){&gate, 1, &gate};
+        all.move[0].own = &receiver;
+        all.move[0].own_told = &told_receiver;
+        all.move[0].peer = &sender;
+        all.move[0].peer_told = &told_sender;
+        all.move[0].is_send = false;
+        all.move[0].is_counted = true;
+        all.move[0].value = 8;
+        all.move[0].slot = slots[0];
+        receiver.started = is_made ? 0 : 9; /* and was not waited for */
+        all.combine = (struct mpixq_combine){.to = (char *)sum,
+                                             .from = {(char *)mine, to},
+                                             .count = UNITS,
+                                             .bytes = sizeof sum,
+                                             .n = 2,
+                                             .blocks = 1,
+                                             .number = MPIXQ_UINT32,
+                                             .operation = MPIXQ_SUM};
+        mpixq_pass_combine(all);
+        for (int i = 0; i < UNITS; i++) {
+            assert_int_equal(sum[i], is_made ? 100 + 1001 * i : 7);
+        }
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -413,6 +456,7 @@ int main(void)
         cmocka_unit_test(test_first_goes_ahead),   cmocka_unit_test(test_tells_hosts_once),
         cmocka_unit_test(test_goes_ahead),         cmocka_unit_test(test_passes),
         cmocka_unit_test(test_waits_for_no_other), cmocka_unit_test(test_comes_after),
+        cmocka_unit_test(test_combines),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
