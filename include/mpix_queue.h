@@ -427,7 +427,7 @@ MPIXQ_PUBLIC int MPIXQ_Enqueue_waitall(MPIXQ_Queue queue, int count, MPI_Request
  * the two. Local; the host does not wait, but for room while the stream's own buffer is full. On a
  * stream of a GPU, the two are one launch of a kernel where the GPUs serve all of the pairs by
  * themselves (channel ipc) and that is faster: up to 44 messages, short or few; those of
- * collectives in one round count too, of which one may be a reduction.
+ * collectives in one round count too, of which one may be a reduction, but not in a graph.
  *
  * The stream waits in it, as the host does in MPI_Waitall after MPI_Startall. So what the peers
  * need to complete the requests must not stand behind it on the same stream: a send to a peer and

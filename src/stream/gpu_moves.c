@@ -212,8 +212,11 @@ bool mpixq_gpu_can_pass(const struct mpixq_gpu_lane *lane, const struct mpixq_bo
         return false;
     }
     for (int i = 0; i < both->n_waits; i++) {
-        if (both->waits[i].kind == MPIXQ_OP_TAKE &&
-            !is_small_enough(lane, both->waits[i].gpu.end, (unsigned)n)) {
+        const struct mpixq_op *wait = &both->waits[i];
+
+        /* In a graph a kernel that waits is there early, and combines sooner by itself. */
+        if (wait->kind == MPIXQ_OP_TAKE ? !is_small_enough(lane, wait->gpu.end, (unsigned)n)
+                                        : lane->reached_at == NULL) {
             return false;
         }
     }
