@@ -95,6 +95,14 @@ kernel()
         echo "failed: halo_kernel.cu"
         failed=1
     fi
+    # While nodes have come with CUDA 12.4.
+    if ! "$nvcc" --version | grep -qE 'release (12\.[0-3]|11|10)' &&
+        ! "$nvcc" -Werror all-warnings -ccbin "$mpicxx" -I"$top_srcdir/include" \
+            "$top_srcdir/examples/loop_gpu.cu" -L"$top_builddir/.libs" -lmpix_queue \
+            -o "$dir/loop_gpu"; then
+        echo "failed: loop_gpu.cu"
+        failed=1
+    fi
     unset -f nvcc pkg-config
     needed=$(readelf -d "$dir/prog" | sed -n 's/.*(NEEDED).*\[\(.*\)\]$/\1/p')
     if ! grep -m 1 -e mpi <<<"$needed" | grep -q '^libmpix_queue'; then
