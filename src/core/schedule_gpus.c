@@ -133,8 +133,7 @@ static void count_executed(struct mpixq_pair *pair)
     mpixq_parted_list(pair->end);
 }
 
-/* The parts from one on, up to another one, are of the second round: a GPU starts them if the word
- * is not 0, or, without one, in any case. */
+/* Of a part: a GPU makes its starts only where this word of it is not 0; NULL: in any case. */
 static void set_after(struct mpixq_pair *part, const void *word)
 {
     struct mpixq_tally *tally = mpixq_tally_of(part);

@@ -247,7 +247,7 @@ static const char *name_message(struct mpixq_collective *collective, const struc
     return collective->missing;
 }
 
-/* The first message that is not complete. */
+/* The first message that is not complete. Of what GPUs move the host does not know the round. */
 static const char *collective_what_is_missing(const struct mpixq_pair *pair)
 {
     struct mpixq_collective *collective = pair->end;
@@ -257,7 +257,7 @@ static const char *collective_what_is_missing(const struct mpixq_pair *pair)
     for (int i = 0; i < collective->n_steps; i++) {
         const struct mpixq_step *step = &collective->steps[i];
 
-        if (step->round == round && is_message(step) &&
+        if ((collective->by_gpus || step->round == round) && is_message(step) &&
             mpixq_pair_done(&step->part->pair) < start) {
             return name_message(collective, step);
         }
