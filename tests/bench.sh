@@ -61,12 +61,12 @@ expect_rows()
             $8 < $7 || $11 <= 0 || $12 <= 0 || ($2 ~ /^mpi-[bp][el]/ && $3 != "mpi") ||
             ($2 ~ /^mpi-aware/ && $3 != "aware") ||
             ($2 == "host" && $3 != "matched") ||
-            ($1 ~ /^(cg|allreduce|jacobi)$/ || $2 !~ /^stream(-ready)?$/) != ($16 $17 == "") ||
+            ($1 ~ /^(cg|allreduce|barrier|jacobi)$/ || $2 !~ /^stream(-ready)?$/) != ($16 $17 == "") ||
             ($2 ~ /^(peer-|plain-|one-)/ && $3 != "peer") ||
             ($2 ~ /^(mpi-|host|peer-)/) != ($18 == "") || ($18 != "" && $18 < 0) ||
             ($2 ~ /^mpi-put/ && $3 != "rma") || ($2 ~ /^[hsd].*-put/ && $3 != "put") ||
             ($2 ~ /^stream/ && ($3 !~ /^(self|fallback|cxi|ipc|put|fallback\+ipc)$/ || $13 <= 0)) ||
-            ($1 !~ /^(cg|allreduce|jacobi)$/ && $2 ~ /^stream(-ready)?$/ &&
+            ($1 !~ /^(cg|allreduce|barrier|jacobi)$/ && $2 ~ /^stream(-ready)?$/ &&
                 ($16 <= 0 || $17 <= 0))) { exit 1 }' \
             "$dir/csv"; then
         cat "$dir/csv"
