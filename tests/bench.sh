@@ -56,17 +56,18 @@ expect_rows()
         fail "$* ended with $?"
     grep -q 'data verified' "$dir/out" || fail "$* did not verify"
     if [ "$(head -n 1 "$dir/csv")" != "$header" ] || [ "$(wc -l <"$dir/csv")" -ne $((rows + 1)) ] ||
-        ! awk -F, -v ranks="$1" -v device="$device" '
+        ! awk -F, -v ranks="$1" -v device="$device" \
+            -v solvers='^(cg|allreduce|barrier|jacobi)$' '
             NR > 1 && (NF != 19 || $19 <= 0 || $4 != device || $5 != ranks || $7 <= 0 ||
             $8 < $7 || $11 <= 0 || $12 <= 0 || ($2 ~ /^mpi-[bp][el]/ && $3 != "mpi") ||
             ($2 ~ /^mpi-aware/ && $3 != "aware") ||
             ($2 == "host" && $3 != "matched") ||
-            ($1 ~ /^(cg|allreduce|barrier|jacobi)$/ || $2 !~ /^stream(-ready)?$/) != ($16 $17 == "") ||
+            ($1 ~ solvers || $2 !~ /^stream(-ready)?$/) != ($16 $17 == "") ||
             ($2 ~ /^(peer-|plain-|one-)/ && $3 != "peer") ||
             ($2 ~ /^(mpi-|host|peer-)/) != ($18 == "") || ($18 != "" && $18 < 0) ||
             ($2 ~ /^mpi-put/ && $3 != "rma") || ($2 ~ /^[hsd].*-put/ && $3 != "put") ||
             ($2 ~ /^stream/ && ($3 !~ /^(self|fallback|cxi|ipc|put|fallback\+ipc)$/ || $13 <= 0)) ||
-            ($1 !~ /^(cg|allreduce|barrier|jacobi)$/ && $2 ~ /^stream(-ready)?$/ &&
+            ($1 !~ solvers && $2 ~ /^stream(-ready)?$/ &&
                 ($16 <= 0 || $17 <= 0))) { exit 1 }' \
             "$dir/csv"; then
         cat "$dir/csv"

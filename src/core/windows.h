@@ -4,7 +4,7 @@
  * Seam: windows (src/rma/) whose puts NICs make, beside pairs: a write into the window of a peer,
  * and, once that can be seen there, an addition to a word of the signal. Each NIC of the peer adds
  * to a word of its own. A channel that has this says so in its table (channel.h). Windows that the
- * processes of a node share have such a table too, without NICs (src/rma/node.h).
+ * processes of a node share have such a table too, without NICs (src/rma/shared.h).
  *
  * Nothing that a peer says is relied on but within its own window: regions bound what is written.
  */

@@ -8,7 +8,7 @@
 #include "core/channels.h"
 #include "core/windows.h"
 #include "message.h"
-#include "node.h"
+#include "shared.h"
 #include "rights.h"
 #include "signal_word.h"
 #include "util/alloc.h"
@@ -38,13 +38,13 @@ static void open_nics(struct mpixq_window *window, struct mpixq_rma_direct *dire
  * elsewhere: a window has one of the two. */
 static void open_either(struct mpixq_window *window, struct mpixq_rma_direct *direct)
 {
-    if (window->node == NULL || window->n_neighbours < window->size - 1) {
+    if (window->shared == NULL || window->n_neighbours < window->size - 1) {
         open_nics(window, direct);
     }
-    if (direct->nics == NULL && window->node != NULL && window->n_neighbours > 0) {
-        direct->ops = mpixq_rma_node_windows();
+    if (direct->nics == NULL && window->shared != NULL && window->n_neighbours > 0) {
+        direct->ops = mpixq_rma_shared_windows();
         direct->way = MPIXQ_WAY_SHARED;
-        direct->nics = mpixq_rma_node_open(window->node, window->rank);
+        direct->nics = mpixq_rma_shared_open(window->shared, window->rank);
     }
 }
 

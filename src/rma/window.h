@@ -154,8 +154,8 @@ struct mpixq_window {
     struct mpixq_signal_words *words; /* MPIXQ_RMA_PLACES of them, on pages of their own */
     int n_nics;                       /* that may add to them */
     struct mpixq_mapped *mapped;      /* memory of GPUs (mapped.h); NULL: of the host */
-    struct mpixq_rma_node *node;      /* that has base and words, to be shared; or NULL */
-    struct mpixq_rma_direct *direct;  /* puts by NICs, or by copies (node.h); NULL: none, */
+    struct mpixq_rma_shared *shared;  /* that has base and words, to be shared; or NULL */
+    struct mpixq_rma_direct *direct;  /* puts by NICs, or by copies (shared.h); NULL: none, */
     const char *why_not_direct;       /* and why */
     struct mpixq_rma_neighbour *neighbours;
     int n_neighbours;

@@ -11,7 +11,7 @@
 #include "mapped.h"
 #include "match/match.h"
 #include "match/match_internal.h"
-#include "node.h"
+#include "shared.h"
 #include "protocol.h"
 #include "pull.h"
 #include "queued.h"

@@ -15,7 +15,7 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
-#include "rma/node.h"
+#include "rma/shared.h"
 #include "rma/rma.h"
 #include "rma/signal_word.h"
 #include "rma/window.h"
@@ -48,11 +48,11 @@ static int setup(void **state)
     mpixq_env.shared_windows = MPIXQ_SHARED_WINDOWS_AUTO;
     take(&ours, BYTES);
     take(&theirs, BYTES);
-    assert_non_null(ours.node);
-    assert_non_null(theirs.node);
-    ops = mpixq_rma_node_windows();
-    here = mpixq_rma_node_open(ours.node, RANK);
-    there = mpixq_rma_node_open(theirs.node, RANK + 1);
+    assert_non_null(ours.shared);
+    assert_non_null(theirs.shared);
+    ops = mpixq_rma_shared_windows();
+    here = mpixq_rma_shared_open(ours.shared, RANK);
+    there = mpixq_rma_shared_open(theirs.shared, RANK + 1);
     blob_bytes = ops->tell(there, blob);
     return 0;
 }
@@ -186,8 +186,8 @@ static void test_pieces(void **state)
     teardown(NULL);
     take(&ours, LARGE);
     take(&theirs, LARGE);
-    here = mpixq_rma_node_open(ours.node, RANK);
-    there = mpixq_rma_node_open(theirs.node, RANK + 1);
+    here = mpixq_rma_shared_open(ours.shared, RANK);
+    there = mpixq_rma_shared_open(theirs.shared, RANK + 1);
     blob_bytes = ops->tell(there, blob);
     peer = ops->meet(here, blob, blob_bytes, &why);
     assert_non_null(peer);
@@ -242,7 +242,7 @@ static void test_refuses(void **state)
     assert_null(ops->meet(here, blob, blob_bytes, &why));
     take(&theirs, BYTES);
     assert_null(ops->meet(here, blob, blob_bytes, &why));
-    there = mpixq_rma_node_open(theirs.node, RANK + 1);
+    there = mpixq_rma_shared_open(theirs.shared, RANK + 1);
 }
 
 /* What was mapped stays so: late puts reach nobody. */
@@ -268,7 +268,7 @@ static void test_late_put(void **state)
         assert_int_equal(theirs.base[i], 0);
     }
     assert_int_equal(atomic_load(&theirs.words[0].nic[0]), 0);
-    there = mpixq_rma_node_open(theirs.node, RANK + 1);
+    there = mpixq_rma_shared_open(theirs.shared, RANK + 1);
 }
 
 /* Nothing to share, or not to be shared, or no file left for it. */
@@ -279,13 +279,13 @@ static void test_alone(void **state)
 
     (void)state;
     take(&window, 0);
-    assert_null(window.node);
+    assert_null(window.shared);
     assert_null(window.base);
     mpixq_rma_memory_give(&window);
 
     mpixq_env.shared_windows = MPIXQ_SHARED_WINDOWS_NO;
     take(&window, BYTES);
-    assert_null(window.node);
+    assert_null(window.shared);
     assert_non_null(window.base);
     mpixq_rma_memory_give(&window);
     mpixq_env.shared_windows = MPIXQ_SHARED_WINDOWS_AUTO;
@@ -295,7 +295,7 @@ static void test_alone(void **state)
     assert_int_equal(setrlimit(RLIMIT_NOFILE, &none), 0);
     take(&window, BYTES);
     assert_int_equal(setrlimit(RLIMIT_NOFILE, &limit), 0);
-    assert_null(window.node);
+    assert_null(window.shared);
     assert_non_null(window.base);
     memset(window.base, 'w', BYTES);
     mpixq_rma_memory_give(&window);
@@ -306,7 +306,7 @@ static void test_alone(void **state)
     assert_int_equal(setrlimit(RLIMIT_FSIZE, &none), 0);
     take(&window, BYTES);
     assert_int_equal(setrlimit(RLIMIT_FSIZE, &limit), 0);
-    assert_null(window.node);
+    assert_null(window.shared);
     assert_non_null(window.base);
     mpixq_rma_memory_give(&window);
 }

@@ -9,15 +9,15 @@
  * A peer has the memory mapped until its own window ends. So what it writes late, to a window that
  * has failed and is gone, reaches nobody.
  */
-#ifndef MPIXQ_RMA_NODE_H
-#define MPIXQ_RMA_NODE_H
+#ifndef MPIXQ_RMA_SHARED_H
+#define MPIXQ_RMA_SHARED_H
 
 #include <stdbool.h>
 #include <stdint.h>
 
 #include "core/windows.h"
 
-struct mpixq_rma_node;
+struct mpixq_rma_shared;
 struct mpixq_window;
 struct mpixq_window_spec;
 
@@ -29,7 +29,7 @@ void mpixq_rma_memory_take(struct mpixq_window *window, const struct mpixq_windo
 void mpixq_rma_memory_give(struct mpixq_window *window);
 
 /* To be used with what is opened; that has no open of its own. Under the lock of the window. */
-const struct mpixq_channel_windows *mpixq_rma_node_windows(void);
-struct mpixq_nic_window *mpixq_rma_node_open(struct mpixq_rma_node *node, int rank);
+const struct mpixq_channel_windows *mpixq_rma_shared_windows(void);
+struct mpixq_nic_window *mpixq_rma_shared_open(struct mpixq_rma_shared *shared, int rank);
 
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright (c) 2026 the mpix-queue authors */
-#include "node.h"
+#include "shared.h"
 
 #include <fcntl.h>
 #include <stdatomic.h>
@@ -28,13 +28,13 @@ struct head {
 };
 
 struct peer {
-    struct mpixq_rma_node *node;
+    struct mpixq_rma_shared *shared;
     char *memory;
     struct head head;
     struct peer *next;
 };
 
-struct mpixq_rma_node {
+struct mpixq_rma_shared {
     int file;
     char *memory;
     struct head head;
@@ -94,36 +94,36 @@ static bool may_be_file(uint64_t bytes)
            (limit.rlim_cur == RLIM_INFINITY || bytes <= limit.rlim_cur);
 }
 
-static struct mpixq_rma_node *node_new(uint64_t bytes, uint64_t words_bytes)
+static struct mpixq_rma_shared *shared_new(uint64_t bytes, uint64_t words_bytes)
 {
-    struct mpixq_rma_node *node;
+    struct mpixq_rma_shared *shared;
 
     if (mpixq_env.shared_windows == MPIXQ_SHARED_WINDOWS_NO || bytes > MOST_BYTES ||
         !may_be_file(PAGE + pages(words_bytes) + pages(bytes))) {
         return NULL;
     }
-    node = mpixq_alloc(sizeof *node); /* freed in give, or here */
-    if (node == NULL) {
+    shared = mpixq_alloc(sizeof *shared); /* freed in give, or here */
+    if (shared == NULL) {
         return NULL;
     }
-    node->head = (struct head){.bytes = bytes, .words_bytes = words_bytes};
-    node->memory = MAP_FAILED;
-    node->file = memfd_create("mpix-queue window", MFD_CLOEXEC);
-    if (node->file >= 0 && ftruncate(node->file, (off_t)room_of(&node->head)) == 0) {
-        node->memory =
-            mmap(NULL, room_of(&node->head), PROT_READ | PROT_WRITE, MAP_SHARED, node->file, 0);
+    shared->head = (struct head){.bytes = bytes, .words_bytes = words_bytes};
+    shared->memory = MAP_FAILED;
+    shared->file = memfd_create("mpix-queue window", MFD_CLOEXEC);
+    if (shared->file >= 0 && ftruncate(shared->file, (off_t)room_of(&shared->head)) == 0) {
+        shared->memory =
+            mmap(NULL, room_of(&shared->head), PROT_READ | PROT_WRITE, MAP_SHARED, shared->file, 0);
     }
-    if (node->memory == MAP_FAILED) {
-        if (node->file >= 0) {
-            (void)close(node->file);
+    if (shared->memory == MAP_FAILED) {
+        if (shared->file >= 0) {
+            (void)close(shared->file);
         }
-        mpixq_free(node);
+        mpixq_free(shared);
         return NULL;
     }
-    (void)madvise(node->memory, room_of(&node->head), MADV_HUGEPAGE);
-    node->head.mark = new_mark(node->memory);
-    memcpy(node->memory, &node->head, sizeof node->head);
-    return node;
+    (void)madvise(shared->memory, room_of(&shared->head), MADV_HUGEPAGE);
+    shared->head.mark = new_mark(shared->memory);
+    memcpy(shared->memory, &shared->head, sizeof shared->head);
+    return shared;
 }
 
 void mpixq_rma_memory_take(struct mpixq_window *window, const struct mpixq_window_spec *spec)
@@ -131,10 +131,10 @@ void mpixq_rma_memory_take(struct mpixq_window *window, const struct mpixq_windo
     uint64_t words_bytes = MPIXQ_RMA_PLACES * sizeof *window->words;
     bool is_made = window->owns_base && spec->wants == NULL;
 
-    window->node = is_made ? node_new(spec->bytes, words_bytes) : NULL;
-    if (window->node != NULL) {
-        window->words = (struct mpixq_signal_words *)(void *)words_of(window->node->memory);
-        window->base = base_of(window->node->memory, words_bytes);
+    window->shared = is_made ? shared_new(spec->bytes, words_bytes) : NULL;
+    if (window->shared != NULL) {
+        window->words = (struct mpixq_signal_words *)(void *)words_of(window->shared->memory);
+        window->base = base_of(window->shared->memory, words_bytes);
         return;
     }
     window->words = mpixq_alloc_aligned(PAGE, words_bytes);
@@ -145,15 +145,15 @@ void mpixq_rma_memory_take(struct mpixq_window *window, const struct mpixq_windo
 
 void mpixq_rma_memory_give(struct mpixq_window *window)
 {
-    struct mpixq_rma_node *node = window->node;
+    struct mpixq_rma_shared *shared = window->shared;
 
-    if (node != NULL && !window->in_use) {
-        (void)munmap(node->memory, room_of(&node->head));
+    if (shared != NULL && !window->in_use) {
+        (void)munmap(shared->memory, room_of(&shared->head));
     }
-    if (node != NULL) {
-        (void)close(node->file);
-        mpixq_free(node);
-        window->node = NULL;
+    if (shared != NULL) {
+        (void)close(shared->file);
+        mpixq_free(shared);
+        window->shared = NULL;
         return;
     }
     if (!window->in_use && window->owns_base && window->made.gpu == NULL) {
@@ -164,44 +164,45 @@ void mpixq_rma_memory_give(struct mpixq_window *window)
 
 /* ---- That of others ---- */
 
-static struct mpixq_rma_node *node_of(const struct mpixq_nic_window *window)
+static struct mpixq_rma_shared *shared_of(const struct mpixq_nic_window *window)
 {
-    return (struct mpixq_rma_node *)(uintptr_t)window;
+    return (struct mpixq_rma_shared *)(uintptr_t)window;
 }
 
-struct mpixq_nic_window *mpixq_rma_node_open(struct mpixq_rma_node *node, int rank)
+struct mpixq_nic_window *mpixq_rma_shared_open(struct mpixq_rma_shared *shared, int rank)
 {
-    node->rank = rank;
-    return (struct mpixq_nic_window *)(uintptr_t)node;
+    shared->rank = rank;
+    return (struct mpixq_nic_window *)(uintptr_t)shared;
 }
 
-static void node_close(struct mpixq_nic_window *window)
+static void shared_close(struct mpixq_nic_window *window)
 {
-    struct mpixq_rma_node *node = node_of(window);
+    struct mpixq_rma_shared *shared = shared_of(window);
     struct peer *peer, *next;
 
-    LL_FOREACH_SAFE(node->peers, peer, next)
+    LL_FOREACH_SAFE(shared->peers, peer, next)
     {
         (void)munmap(peer->memory, room_of(&peer->head));
         mpixq_free(peer);
     }
-    node->peers = NULL;
+    shared->peers = NULL;
 }
 
 /* They add to the word that the first NIC would add to. */
-static int node_nics(const struct mpixq_nic_window *window)
+static int shared_nics(const struct mpixq_nic_window *window)
 {
     (void)window;
     return 1;
 }
 
-static size_t node_tell(const struct mpixq_nic_window *window, unsigned char bytes[MPIXQ_NIC_BLOB])
+static size_t shared_tell(const struct mpixq_nic_window *window,
+                          unsigned char bytes[MPIXQ_NIC_BLOB])
 {
-    const struct mpixq_rma_node *node = node_of(window);
+    const struct mpixq_rma_shared *shared = shared_of(window);
     const struct blob blob = {.form = FORM,
                               .process = mpixq_process_self(),
-                              .file = (uint64_t)node->file,
-                              .head = node->head};
+                              .file = (uint64_t)shared->file,
+                              .head = shared->head};
 
     memcpy(bytes, &blob, sizeof blob);
     return sizeof blob;
@@ -246,10 +247,10 @@ static const char *map_peer(const struct blob *blob, struct peer *peer)
     return why;
 }
 
-static struct mpixq_nic_peer *node_meet(struct mpixq_nic_window *window, const void *bytes,
-                                        size_t n, const char **why_p)
+static struct mpixq_nic_peer *shared_meet(struct mpixq_nic_window *window, const void *bytes,
+                                          size_t n, const char **why_p)
 {
-    struct mpixq_rma_node *node = node_of(window);
+    struct mpixq_rma_shared *shared = shared_of(window);
     struct peer *peer;
     struct blob blob;
 
@@ -258,7 +259,7 @@ static struct mpixq_nic_peer *node_meet(struct mpixq_nic_window *window, const v
         return NULL;
     }
     memcpy(&blob, bytes, sizeof blob);
-    if (blob.form != FORM || blob.head.words_bytes != node->head.words_bytes ||
+    if (blob.form != FORM || blob.head.words_bytes != shared->head.words_bytes ||
         blob.head.bytes > MOST_BYTES) {
         return NULL;
     }
@@ -268,8 +269,8 @@ static struct mpixq_nic_peer *node_meet(struct mpixq_nic_window *window, const v
         mpixq_free(peer);
         return NULL;
     }
-    peer->node = node;
-    LL_PREPEND(node->peers, peer);
+    peer->shared = shared;
+    LL_PREPEND(shared->peers, peer);
     return (struct mpixq_nic_peer *)(void *)peer;
 }
 
@@ -278,12 +279,12 @@ static const struct peer *peer_of(const struct mpixq_nic_peer *peer)
     return (const struct peer *)(const void *)peer;
 }
 
-static uint64_t node_bytes(const struct mpixq_nic_peer *peer)
+static uint64_t shared_bytes(const struct mpixq_nic_peer *peer)
 {
     return peer_of(peer)->head.bytes;
 }
 
-static uint64_t node_parts(const struct mpixq_nic_peer *peer, uint64_t bytes, uint64_t *piece_p)
+static uint64_t shared_parts(const struct mpixq_nic_peer *peer, uint64_t bytes, uint64_t *piece_p)
 {
     uint64_t piece = (bytes - 1) / MOST_PARTS + 1;
 
@@ -305,19 +306,19 @@ static void add(const struct peer *peer, const struct mpixq_nic_part *part)
     word += (uint64_t)atomic_load(&words->host);
     if (mpixq_signal_has_overflow((int64_t)word) &&
         atomic_compare_exchange_strong(&words->surplus_by, &nobody,
-                                       (uint64_t)peer->node->rank + 1)) {
+                                       (uint64_t)peer->shared->rank + 1)) {
         atomic_store(&words->surplus_at, part->offset);
     }
 }
 
 /* Copied at once, and told when it is taken. */
-static bool node_start(const struct mpixq_nic_part *part)
+static bool shared_start(const struct mpixq_nic_part *part)
 {
     const struct peer *peer = peer_of(part->peer);
-    struct mpixq_rma_node *node = peer->node;
+    struct mpixq_rma_shared *shared = peer->shared;
     char *theirs;
 
-    if (node->over != NULL || node->moved >= PIECE) {
+    if (shared->over != NULL || shared->moved >= PIECE) {
         return false;
     }
     theirs = base_of(peer->memory, peer->head.words_bytes) + part->offset;
@@ -325,43 +326,43 @@ static bool node_start(const struct mpixq_nic_part *part)
     if (part->tells) {
         add(peer, part);
     }
-    node->over = part->arg;
-    node->moved += part->bytes;
+    shared->over = part->arg;
+    shared->moved += part->bytes;
     return true;
 }
 
-static bool node_take(struct mpixq_nic_window *window, void **arg_p, const char **why_p)
+static bool shared_take(struct mpixq_nic_window *window, void **arg_p, const char **why_p)
 {
-    struct mpixq_rma_node *node = node_of(window);
+    struct mpixq_rma_shared *shared = shared_of(window);
 
-    *arg_p = node->over;
+    *arg_p = shared->over;
     *why_p = NULL;
-    node->over = NULL;
+    shared->over = NULL;
     if (*arg_p == NULL) {
-        node->moved = 0;
+        shared->moved = 0;
     }
     return *arg_p != NULL;
 }
 
 /* Who sees a process sees it end, too. */
-static bool node_has_lost(struct mpixq_nic_peer *peer)
+static bool shared_has_lost(struct mpixq_nic_peer *peer)
 {
     (void)peer;
     return false;
 }
 
-const struct mpixq_channel_windows *mpixq_rma_node_windows(void)
+const struct mpixq_channel_windows *mpixq_rma_shared_windows(void)
 {
     static const struct mpixq_channel_windows ops = {.has_gets = true,
-                                                     .close = node_close,
-                                                     .nics = node_nics,
-                                                     .tell = node_tell,
-                                                     .meet = node_meet,
-                                                     .bytes = node_bytes,
-                                                     .parts = node_parts,
-                                                     .start = node_start,
-                                                     .take = node_take,
-                                                     .has_lost = node_has_lost};
+                                                     .close = shared_close,
+                                                     .nics = shared_nics,
+                                                     .tell = shared_tell,
+                                                     .meet = shared_meet,
+                                                     .bytes = shared_bytes,
+                                                     .parts = shared_parts,
+                                                     .start = shared_start,
+                                                     .take = shared_take,
+                                                     .has_lost = shared_has_lost};
 
     return &ops;
 }
