@@ -140,10 +140,25 @@ static unsigned blocks_for(uint64_t bytes)
     return blocks < MOST ? (unsigned)blocks : MOST;
 }
 
+/* A byte that tells of a barrier is never written, and need not be read before it is sent. */
+static void read_nothing(struct mpixq_collective *collective)
+{
+    for (int i = 0; i < collective->parted.n_used; i++) {
+        struct mpixq_pair *part = &collective->parted.parts[i]->pair;
+
+        if (part->channel->gpus != NULL && part->channel->gpus->end != NULL) {
+            part->channel->gpus->end(part)->move.is_blank = true;
+        }
+    }
+}
+
 void mpixq_collective_matched_gpus(struct mpixq_request *req)
 {
     struct mpixq_collective *collective = mpixq_collective_of(req);
 
+    if (collective->args.kind == MPIXQ_BARRIER) {
+        read_nothing(collective);
+    }
     collective->combine.blocks = blocks_for(collective->combine.bytes);
     req->pair.channel = &mpixq_channel_collective_gpus;
 }

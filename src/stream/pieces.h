@@ -141,13 +141,13 @@ struct mpixq_move {
         *peer_told;     /* done, for the hosts; or the message is in its slot */
     mpixq_word_t value; /* that done gets; of a pair that its GPU counts, the floor */
     void *slot;         /* of the receive, where this GPU sees it (counted: the first); or NULL */
-    /* A word of this GPU: the start is not made if that is 0, which is no fault. NULL: none. */
-    const void *after;
-    unsigned blocks; /* that move it */
+    const void *after;  /* NULL, or a word of this GPU: if it is 0 no start is made */
+    unsigned blocks;    /* that move it */
     unsigned char is_send : 1, is_ready : 1;
     unsigned char is_early : 1;      /* the slot was never used; counted: before the floor */
     unsigned char is_after_host : 1; /* who completed the one before may not have looked at done */
     unsigned char is_counted : 1;    /* its GPU counts its starts */
+    unsigned char is_blank : 1;      /* what it sends does not matter: less than a unit */
     /* The host, or the NIC, moves the data: it is told, and the doorbell at to is rung, if there is
      * one, and no more. */
     unsigned char is_host : 1;

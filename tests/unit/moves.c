@@ -374,6 +374,19 @@ static void test_waits_for_no_other(void **state)
     assert_int_equal(to[0], 't');
 }
 
+/* What does not matter is not read. */
+static void test_sends_nothing(void **state)
+{
+    struct mpixq_moves all = start(true, 9);
+
+    (void)state;
+    all.move[0].bytes = 1;
+    all.move[0].is_blank = 1;
+    mpixq_move_all(all);
+    assert_true(slots[9 % MPIXQ_SLOTS][0] == (word_t)(9u | 1u << 31) << 32);
+    assert_int_equal(told_receiver.done, 9);
+}
+
 /* A start behind something that was not done is not made, and nothing is told. */
 static void test_comes_after(void **state)
 {
@@ -456,7 +469,7 @@ int main(void)
         cmocka_unit_test(test_first_goes_ahead),   cmocka_unit_test(test_tells_hosts_once),
         cmocka_unit_test(test_goes_ahead),         cmocka_unit_test(test_passes),
         cmocka_unit_test(test_waits_for_no_other), cmocka_unit_test(test_comes_after),
-        cmocka_unit_test(test_combines),
+        cmocka_unit_test(test_combines),           cmocka_unit_test(test_sends_nothing),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
