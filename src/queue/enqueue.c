@@ -307,7 +307,7 @@ int mpixq_queue_start(struct mpixq_queue *queue, int count, MPI_Request requests
                       struct mpixq_fault *fault_p)
 {
     enum mpixq_error error = admitted(queue);
-    int n, rc;
+    int n = 0, rc;
 
     if (error == MPIXQ_E_CAPTURE) {
         return mpixq_enqueue_graph_start(queue, count, requests, fault_p);
@@ -404,7 +404,7 @@ int mpixq_queue_wait(struct mpixq_queue *queue, int count, MPI_Request requests[
                      struct mpixq_fault *fault_p)
 {
     enum mpixq_error error = admitted(queue);
-    int n, rc;
+    int n = 0, rc;
 
     if (error == MPIXQ_E_CAPTURE) {
         return mpixq_enqueue_graph_wait(queue, count, requests, fault_p);
@@ -449,7 +449,7 @@ int mpixq_queue_start_wait(struct mpixq_queue *queue, int count, MPI_Request req
                            struct mpixq_fault *fault_p)
 {
     enum mpixq_error error = admitted(queue);
-    int n, rc;
+    int n = 0, rc;
 
     if (error == MPIXQ_E_CAPTURE) {
         return mpixq_enqueue_graph_start_wait(queue, count, requests, fault_p);
@@ -473,7 +473,7 @@ int mpixq_queue_wait_started(struct mpixq_queue *queue, struct mpixq_fault *faul
 {
     enum mpixq_error error = admitted(queue);
     struct mpixq_pair *pair;
-    int n, rc;
+    int n = 0, rc;
 
     if (error == MPIXQ_E_CAPTURE) {
         return mpixq_enqueue_graph_wait_started(queue, fault_p);
