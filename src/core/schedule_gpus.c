@@ -133,16 +133,19 @@ static void count_executed(struct mpixq_pair *pair)
     mpixq_parted_list(pair->end);
 }
 
-/* Of a part: a GPU makes its starts only where this word of it is not 0; NULL: in any case. */
-static void set_after(struct mpixq_pair *part, const void *word)
+/* A GPU starts the second round only where this word of it is not 0; NULL: in any case. */
+static void set_after(const struct mpixq_collective *collective, const void *word)
 {
-    struct mpixq_tally *tally = mpixq_tally_of(part);
+    for (int i = collective->n_first; i < collective->parted.n_used; i++) {
+        struct mpixq_pair *part = part_of(&collective->parted, i);
+        struct mpixq_tally *tally = part != NULL ? mpixq_tally_of(part) : NULL;
 
-    if (part->channel->gpus != NULL && part->channel->gpus->end != NULL) {
-        part->channel->gpus->end(part)->move.after = word;
-    }
-    if (tally != NULL) {
-        tally->gpu.move.after = word;
+        if (part != NULL && part->channel->gpus != NULL && part->channel->gpus->end != NULL) {
+            part->channel->gpus->end(part)->move.after = word;
+        }
+        if (tally != NULL) {
+            tally->gpu.move.after = word;
+        }
     }
 }
 
@@ -160,7 +163,6 @@ static void start_parts(struct mpixq_parted *parted, int from, int end)
         if (part == NULL) {
             continue;
         }
-        set_after(part, NULL);
         atomic_store(&part->queue, NULL);
         mpixq_pair_count_start(part, true);
         (void)part->channel->start(NULL, &part, 1, &op);
@@ -225,7 +227,6 @@ static int start_some(struct mpixq_queue *queue, struct mpixq_pair *pair, int fr
     for (int i = from; i < end; i++) {
         struct mpixq_pair *part = part_of(&collective->parted, i);
 
-        set_after(part, i < collective->n_first ? NULL : collective->combine.go);
         atomic_store_explicit(&part->by_host, false, memory_order_relaxed);
         /* In a capture it is that of the graphs. */
         atomic_store(&part->queue, atomic_load(&pair->queue) == queue ? queue : NULL);
@@ -251,6 +252,7 @@ static int gpus_then_start(struct mpixq_queue *queue, struct mpixq_pair *pair,
 {
     const struct mpixq_collective *collective = pair->end;
 
+    set_after(collective, collective->combine.go);
     return start_some(queue, pair, collective->n_first, collective->parted.n_used, list);
 }
 
@@ -344,6 +346,7 @@ static void go_on_by_call(struct mpixq_pair *pair, uint64_t start)
     if (collective->n_first == n) {
         finish(pair, start);
     } else {
+        set_after(collective, NULL);
         start_parts(&collective->parted, collective->n_first, n);
         atomic_store(&collective->combined_at, MPIXQ_SECOND_ROUND);
     }

@@ -20,7 +20,7 @@ struct mpixq_pair *mpixq_collective_part(const struct mpixq_pair *pair, int i)
 bool mpixq_collective_is_of_gpus(const struct mpixq_pair *pair)
 {
     const struct mpixq_collective *collective = pair->end;
-    bool all = pair->channel->graphs == &mpixq_schedule_graphs &&
+    bool all = pair->channel->graphs == &mpixq_schedule_graphs && collective->n_first > 0 &&
                collective->n_first == collective->parted.n_used;
     const struct mpixq_pair *part;
 

@@ -95,9 +95,10 @@ int mpixq_ipc_start(struct mpixq_queue *queue, struct mpixq_pair *const pairs[],
         }
         mpixq_op_call(&list[i], MPIXQ_OP_MOVE, mpixq_ipc_is_counted(end) ? book_counted : book,
                       pairs[i]);
-        list[i].gpu.end = NULL;
-        list[i].copy = NULL;
-        if (!mpixq_ipc_starts_nothing(end)) {
+        if (mpixq_ipc_starts_nothing(end)) {
+            list[i].gpu.end = NULL;
+            list[i].copy = NULL;
+        } else {
             mpixq_ipc_start_op(end, &list[i]);
         }
     }

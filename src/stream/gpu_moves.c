@@ -156,18 +156,15 @@ static bool is_small_enough(const struct mpixq_gpu_lane *lane, const struct mpix
                       end->move.bytes * n <= GROUP_BYTES);
 }
 
-/* The wait for this start, if it is the next one. NULL: there is none, as the start only counts. */
-static const struct mpixq_op *wait_for(const struct mpixq_op *start, const struct mpixq_op *wait,
-                                       const struct mpixq_op *end)
+/* Is the next wait that for this start? A start that only counts has none. */
+static bool waits_for(const struct mpixq_op *wait, const struct mpixq_op *end,
+                      const struct mpixq_op *start)
 {
-    bool is_it =
-        wait < end && wait->kind == MPIXQ_OP_TAKE &&
-        (start->gpu.end != NULL ? wait->gpu.end == start->gpu.end : wait->arg == start->arg);
-
-    return is_it ? wait : NULL;
+    return wait < end && wait->kind == MPIXQ_OP_TAKE &&
+           (start->gpu.end != NULL ? wait->gpu.end == start->gpu.end : wait->arg == start->arg);
 }
 
-/* Neither is copied, and the GPU does both. */
+/* The GPU does it, and nothing is copied. */
 static bool is_plain(const struct mpixq_op *op, enum mpixq_op_kind kind)
 {
     return op->kind == kind && op->by_gpu && op->copy == NULL;
@@ -187,7 +184,7 @@ static int count_passes(const struct mpixq_both *both)
     bool is_combined = false;
 
     for (int i = 0; i < both->n_starts; i++) {
-        bool is_its = wait_for(&both->starts[i], wait, end) != NULL;
+        bool is_its = waits_for(wait, end, &both->starts[i]);
 
         if (!is_plain(&both->starts[i], MPIXQ_OP_MOVE) ||
             (is_its && (!is_plain(wait, MPIXQ_OP_TAKE) || wait->gpu.end->move.is_host))) {
@@ -231,14 +228,14 @@ static const struct mpixq_combine *prepare_passes(const struct mpixq_both *both)
 
     for (int i = 0; i < both->n_starts; i++) {
         struct mpixq_op *start = &both->starts[i];
-        const struct mpixq_op *its = wait_for(start, wait, end);
+        bool is_its = waits_for(wait, end, start);
 
-        if (its != NULL && start->gpu.end == NULL) {
-            start->gpu.end = its->gpu.end;
-            start->value = its->value;
+        if (is_its && start->gpu.end == NULL) {
+            start->gpu.end = wait->gpu.end;
+            start->value = wait->value;
             start->is_after_host = false;
         }
-        wait += its != NULL;
+        wait += is_its;
         if (wait < end && wait->kind == MPIXQ_OP_COMBINE) {
             combine = wait++->gpu.combine;
         }
