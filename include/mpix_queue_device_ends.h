@@ -31,7 +31,7 @@ enum { MPIXQ_DEV_REST, MPIXQ_DEV_MOVE, MPIXQ_DEV_SLOT, MPIXQ_DEV_BY_HOST };
 enum { MPIXQ_DEV_RECEIVE = 1, MPIXQ_DEV_SEND = 2, MPIXQ_DEV_BOTH = 3 };
 #define MPIXQ_DEV_CLOSED ((mpixq_dev_word)1 << 62)
 #define MPIXQ_DEV_BESIDE ((mpixq_dev_word)1 << 40) /* of a sum: participants above elements */
-#define MPIXQ_DEV_WRONG ((mpixq_dev_word)1 << 60)  /* and those that have failed above these */
+#define MPIXQ_DEV_WRONG ((mpixq_dev_word)1 << 60)  /* above these: one has failed, or more */
 
 MPIXQ_DEV unsigned mpixq_dev_rank(MPIXQ_Device_scope scope)
 {
@@ -659,21 +659,19 @@ MPIXQ_DEV void mpixq_dev_complete(const MPIXQ_Device_access *access)
 }
 
 /* By the first thread of a unit that has put so many elements. Participants are counted above
- * these, and those that have failed above them. There is nothing to release, and so to wait for:
- * words of slots tell of themselves, what was read here or there was used by now, and who has
- * stored into the buffer of the peer has a fence of its own, as has who tells of that. */
+ * these, and a bit above them says whether one has failed. There is nothing to release, and so to
+ * wait for: words of slots tell of themselves, what was read here or there was used by now, and who
+ * has stored into the buffer of the peer has a fence of its own, as has who tells of that. */
 MPIXQ_DEV int mpixq_dev_end(const MPIXQ_Device_access *access, mpixq_dev_word total, int error)
 {
     const MPIXQ_Device_request *r = access->request;
     mpixq_dev_word failed = error != MPIXQ_DEVICE_SUCCESS ? MPIXQ_DEV_WRONG : 0, all = 0, seen = 0;
 
     if (access->participants > 1) {
-        mpixq_dev_word share = MPIXQ_DEV_BESIDE + total + failed;
-
         if (access->is_direct) {
             mpixq_dev_fence();
         }
-        all = mpixq_dev_add_here(&r->own->gone, share) + share;
+        all = mpixq_dev_count_here(&r->own->gone, MPIXQ_DEV_BESIDE + total, failed);
         if (all / MPIXQ_DEV_BESIDE % (MPIXQ_DEV_WRONG / MPIXQ_DEV_BESIDE) < access->participants) {
             return MPIXQ_DEVICE_SUCCESS;
         }

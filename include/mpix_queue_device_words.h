@@ -459,6 +459,22 @@ struct __attribute__((aligned(16))) mpixq_dev_wide {
     mpixq_dev_word low, high;
 };
 
+/* Add a value to a word of this GPU, and set these bits of it, which may be set. Returns what is
+ * there then. */
+MPIXQ_DEV mpixq_dev_word mpixq_dev_count_here(mpixq_dev_word *word, mpixq_dev_word value,
+                                              mpixq_dev_word bits)
+{
+    mpixq_dev_word before = 0, seen;
+
+    if (bits == 0) {
+        return mpixq_dev_add_here(word, value) + value;
+    }
+    while ((seen = mpixq_dev_replace(word, before, (before + value) | bits)) != before) {
+        before = seen;
+    }
+    return (before + value) | bits;
+}
+
 MPIXQ_DEV unsigned mpixq_dev_rank_in_block(void)
 {
     return mpixq_dev_tid_x() +

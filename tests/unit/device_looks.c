@@ -221,6 +221,29 @@ static void test_stores_are_few(void **state)
     assert_int_equal(pair.own.waited, 1);
 }
 
+/* A receive whose participants have all failed is not made, however many they are. */
+static void test_all_participants_fail(void **state)
+{
+    enum { MOST = 40 };
+    MPIXQ_Device_access in[MOST];
+
+    (void)state;
+    for (unsigned n = 1; n <= MOST; n++) {
+        MPIXQ_Device_request r = request(0, 0);
+
+        for (unsigned i = 0; i < n; i++) {
+            assert_int_equal(MPIXQ_Device_begin(&in[i], &r, n, 1, MPIXQ_DEVICE_WARP), 0);
+            (void)MPIXQ_Device_get(&in[i], i % UNITS);
+        }
+        for (unsigned i = 0; i < n; i++) {
+            assert_int_equal(MPIXQ_Device_end(&in[i], MPIXQ_DEVICE_WARP), MPIXQ_DEVICE_ERR_TIMEOUT);
+        }
+        assert_int_equal(pair.own.started, 0);
+        assert_int_equal(pair.own.waited, 0);
+        assert_int_equal(pair.own.gone, 0);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -228,6 +251,7 @@ int main(void)
         cmocka_unit_test(test_last_look_finds_failure),
         cmocka_unit_test(test_waiting_send_tells_once),
         cmocka_unit_test(test_stores_are_few),
+        cmocka_unit_test(test_all_participants_fail),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
