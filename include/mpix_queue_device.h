@@ -52,7 +52,7 @@
 #include "mpix_queue_device_words.h"
 
 /* What kernels and library have to agree on; for MPIXQ_Device_request_create. */
-#define MPIXQ_DEVICE_ABI 2
+#define MPIXQ_DEVICE_ABI 3
 
 typedef enum MPIXQ_Device_scope {
     MPIXQ_DEVICE_THREAD = 0,
@@ -82,7 +82,7 @@ struct mpixq_device_end {
     mpixq_dev_word done, state, posted, tried, started, waited, come, gone, found, blocks, closed;
 };
 struct mpixq_device_told {
-    mpixq_dev_word done, started, fault, halt;
+    mpixq_dev_word done, apart[7], started, fault, halt, unused[5];
 };
 
 /* A handle: what a kernel needs of a request. A value, to be passed to kernels or to be copied to
@@ -92,7 +92,7 @@ struct mpixq_device_request {
     const char *from;
     mpixq_dev_word bytes;
     struct mpixq_device_end *own, *peer;
-    struct mpixq_device_told *own_told, *peer_told;
+    struct mpixq_device_told *own_told, *told;
     mpixq_dev_word floor;  /* starts before its GPU counted */
     mpixq_dev_word *slots; /* of the receive, the first of three; or none */
     mpixq_dev_word *state; /* of the pair, where a start can be taken back; or none */

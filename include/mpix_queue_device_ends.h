@@ -299,10 +299,10 @@ MPIXQ_DEV int mpixq_dev_come_to_receive(const MPIXQ_Device_request *r, mpixq_dev
     return MPIXQ_DEV_MOVE;
 }
 
+/* Both read the word of the receiver's: stores to memory of the host are slow. */
 MPIXQ_DEV void mpixq_dev_tell_hosts(const MPIXQ_Device_request *r, mpixq_dev_word value)
 {
-    mpixq_dev_put(&r->peer_told->done, value);
-    mpixq_dev_put(&r->own_told->done, value);
+    mpixq_dev_put(&r->told->done, value);
 }
 
 /* The data is in the buffer of the receive. Who may send the next message to a slot by then tells
@@ -515,10 +515,9 @@ MPIXQ_DEV void mpixq_dev_conclude(const MPIXQ_Device_request *r, mpixq_dev_word 
         }
     }
     mpixq_dev_put(&r->own->started, value);
-    if (todo == MPIXQ_DEV_SLOT) { /* as few stores to memory of the host as can be: they are slow */
+    if (todo == MPIXQ_DEV_SLOT) { /* which is done, by which the host knows that it was started */
         mpixq_dev_put(&r->own->done, value);
-        mpixq_dev_put(&r->peer_told->done, value);
-        mpixq_dev_put_two(&r->own_told->done, value, value); /* done, and started */
+        mpixq_dev_tell_hosts(r, value);
         return;
     }
     mpixq_dev_put(&r->own_told->started, value);

@@ -117,7 +117,7 @@ finds 'removed: constant MPIXQ_ALL_STARTED -1' 's/(MPIXQ_ALL_STARTED) \(-1\)/\1 
 finds '1 Added' '/^MPIXQ_PUBLIC int PMPIXQ_Queue_wait/a MPIXQ_PUBLIC int PMPIXQ_More(int more);'
 finds 'new: symbol MPIXQ_More' \
     '/^MPIXQ_PUBLIC int PMPIXQ_Queue_wait/a MPIXQ_PUBLIC int PMPIXQ_More(int more);'
-finds 'removed: constant MPIXQ_DEVICE_ABI 2' 's/(define MPIXQ_DEVICE_ABI) 2/\1 3/'
+finds 'removed: constant MPIXQ_DEVICE_ABI 3' 's/(define MPIXQ_DEVICE_ABI) 3/\1 4/'
 finds "type of 'mpixq_dev_word.* changed|type size changed" \
     's/(mpixq_dev_word done, state,) posted/\1 more, posted/'
 finds "parameter 5 of type 'int' changed" \

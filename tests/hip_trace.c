@@ -57,7 +57,7 @@ static void add_moves(const struct mpixq_moves *all)
         trace_add(
             TRACE_CALLS,
             "        ends " TRACE_WORD " and " TRACE_WORD ", told " TRACE_WORD " and " TRACE_WORD,
-            number_of(m->own), number_of(m->peer), number_of(m->own_told), number_of(m->peer_told));
+            number_of(m->own), number_of(m->peer), number_of(m->own_told), number_of(m->told));
     }
     add_reached(all->word, all->value);
 }

@@ -19,11 +19,14 @@ static int (*fail)(const char *function, long n, int error);
 static long (*calls_of)(const char *function);
 static long n_failed; /* calls to open that were told to */
 
-/* What is opened: words for the host; the buffer; the words of ends. */
+/* What is opened: words for the host, by senders; the buffer; the words of ends. */
 static const struct {
     const char *function;
     long n;
-} steps[] = {{"hipHostRegister", 1}, {"hipIpcOpenMemHandle", 1}, {"hipIpcOpenMemHandle", 2}};
+    bool by_receiver;
+} steps[] = {{"hipHostRegister", 1, false},
+             {"hipIpcOpenMemHandle", 1, true},
+             {"hipIpcOpenMemHandle", 2, true}};
 
 struct pair {
     struct mtest_buf buf[2];
@@ -113,6 +116,21 @@ static void test(int step, enum way way, int which_of_first)
         match_no_other(&p.r[which]);
     }
     expect_channel(&p, which, way == NO_OTHER ? "mpixq_starts_ipc" : "mpixq_starts_fallback");
+    end(&p);
+}
+
+/* A receiver opens nothing in this step. */
+static void test_not_opened(int step)
+{
+    int which = mtest_rank == 0 ? 0 : 1;
+    struct pair p;
+    long before;
+
+    make(&p);
+    before = calls_of(steps[step].function);
+    MTEST_OK(MPIX_Match(&p.r[which]));
+    MTEST_EQ(calls_of(steps[step].function) - before, which);
+    expect_channel(&p, which, "mpixq_starts_ipc");
     end(&p);
 }
 
@@ -208,7 +226,11 @@ int main(int argc, char **argv)
     register_own();
     for (int step = 0; step < (int)(sizeof(steps) / sizeof(steps[0])); step++) {
         for (int way = 0; way < WAYS; way++) {
-            test(step, (enum way)way, 0);
+            if (steps[step].by_receiver) {
+                test(step, (enum way)way, 0);
+            } else {
+                test_not_opened(step);
+            }
             test(step, (enum way)way, 1);
         }
     }

@@ -136,7 +136,8 @@
 /* Words that GPUs see. */
 byte state;
 byte posted;
-byte come[2], gone[2], found[2], done[2], told[2], halted[2];
+byte come[2], gone[2], found[2], done[2], halted[2];
+byte told; /* the hosts of both ends, in memory of the receiver's */
 byte from[2], to[2]; /* the buffers: whose start's data each part holds */
 #ifdef SLOTTED
 byte slot[6]; /* parts of slots: of which start */
@@ -270,7 +271,7 @@ inline copy(b)
 #ifdef BREAK_ORDER
 #define MAY_PUT_DONE(e) true
 #else
-#define MAY_PUT_DONE(e) (!HAS_SLOTS || e == SENDER || (puts & 12) == 12)
+#define MAY_PUT_DONE(e) (!HAS_SLOTS || e == SENDER || (puts & 4))
 #endif
 #define PUT(bit, may, e, word, n) \
     :: atomic { !(puts & bit) && may -> \
@@ -281,9 +282,8 @@ inline tell_both(e, n)
     do
     PUT(1, MAY_PUT_DONE(e), 1 - e, done, n)
     PUT(2, MAY_PUT_DONE(e), e, done, n)
-    PUT(4, true, 1 - e, told, n)
-    PUT(8, true, e, told, n)
-    :: atomic { puts == 15 -> puts = 0; break }
+    :: atomic { !(puts & 4) -> USE(RECEIVER); assert(told < n); told = n; puts = puts | 4 }
+    :: atomic { puts == 7 -> puts = 0; break }
     od
 }
 
@@ -416,8 +416,7 @@ inline send(n)
         put_part(n, 1);
         put_part(n, 0);
         atomic { USE(SENDER); assert(done[SENDER] < n); done[SENDER] = n }
-        atomic { USE(RECEIVER); assert(told[RECEIVER] < n); told[RECEIVER] = n }
-        atomic { USE(SENDER); assert(told[SENDER] < n); told[SENDER] = n }
+        atomic { USE(RECEIVER); assert(told < n); told = n }
     :: else -> run_part(SENDER, 0, n)
     fi
 }
@@ -473,7 +472,7 @@ inline close_pair(e, n)
 /* A process has died that had told the host of the end, and not its GPU: the gate is open then, and
  * the GPU leaves after a while. */
 #define IS_TOLD_ONLY(e, n, part) \
-    (dead[1 - e] && told[e] >= n && done[e] < n && !HAS_PART(e, n, part))
+    (dead[1 - e] && told >= n && done[e] < n && !HAS_PART(e, n, part))
 
 /* Sets closed if it was given up. That data is lacking is seen some time before the pair is closed,
  * or known to be: so it may have come, and the peer may have closed the pair for its next start.
@@ -559,7 +558,7 @@ inline after_wait(e, n)
 #endif
 #endif
 /* All that the host can see of the last start is over. */
-#define IS_OVER(e) (told[e] >= epoch[e] && (queued[e] || !IS_LAUNCHED(e)))
+#define IS_OVER(e) (told >= epoch[e] && (queued[e] || !IS_LAUNCHED(e)))
 /* The peer was freed before it came to the last start. */
 #define IS_ALONE(e) (peer_end[e] != 0 && epoch[e] >= peer_end[e])
 
@@ -591,7 +590,7 @@ inline wait_by_host(e, n)
 #ifdef BREAK_SOON
     :: atomic { lacks_copy[e] && !req_failed[e] ->
 #else
-    :: atomic { lacks_copy[e] && told[e] >= n && !req_failed[e] ->
+    :: atomic { lacks_copy[e] && told >= n && !req_failed[e] ->
 #endif
             lacks_copy[e] = false;
             launched[e]++;
@@ -678,7 +677,7 @@ inline take_back(e)
 #define IS_CLEAN(e) (IS_OVER(e) && !req_failed[e] && peer_end[e] == epoch[e] + 1)
 #endif
 /* Starts of which the receiver knows that they have completed. */
-#define COMPLETED(e) (told[e] < epoch[e] -> told[e] : (IS_OVER(e) -> epoch[e] : epoch[e] - 1))
+#define COMPLETED(e) (told < epoch[e] -> told : (IS_OVER(e) -> epoch[e] : epoch[e] - 1))
 
 inline retire(e)
 {
@@ -686,13 +685,15 @@ inline retire(e)
         if
         :: IS_CLEAN(e) ->
             assert(come[e] == 0 && gone[e] == 0);
-            assert(found[e] / 2 <= epoch[e] && done[e] <= epoch[e] && told[e] <= epoch[e]);
+            assert(found[e] / 2 <= epoch[e] && done[e] <= epoch[e] && told <= epoch[e]);
             assert(e != HOME || state <= BOTH(epoch[e]));
             assert(e == RECEIVER || posted <= epoch[e]);
 #ifdef SLOTTED
             assert(e == SENDER || (slot[0] <= epoch[e] && slot[2] <= epoch[e]));
             assert(e == SENDER || slot[4] <= epoch[e]);
 #endif
+            /* What the sender's host finds there may be a later pair's. */
+            assert(e == SENDER || told >= epoch[SENDER]);
             given[e] = true
         :: else
         fi
@@ -702,11 +703,11 @@ inline retire(e)
 /* The host sees that the stream has drained. */
 inline settle(e)
 {
-    atomic { told[e] >= epoch[e] || failed[e] ->
+    atomic { told >= epoch[e] || failed[e] ->
         if
-        :: told[e] < epoch[e] -> tell_failure(e)
-        :: told[e] >= epoch[e] && IS_BROKEN(e) -> tell_failure(e)
-        :: told[e] >= epoch[e] && !IS_BROKEN(e)
+        :: told < epoch[e] -> tell_failure(e)
+        :: told >= epoch[e] && IS_BROKEN(e) -> tell_failure(e)
+        :: told >= epoch[e] && !IS_BROKEN(e)
         fi
     }
 }
@@ -780,7 +781,7 @@ proctype stream(byte e)
 
 /* The progress thread of an end, and what may happen to it. */
 #define LACKS_PEER(e) \
-    (epoch[e] > told[e] && (dead[1 - e] || (peer_end[e] != 0 && told[e] + 1 >= peer_end[e])))
+    (epoch[e] > told && (dead[1 - e] || (peer_end[e] != 0 && told + 1 >= peer_end[e])))
 
 #define HAS_FAILED(e) (queued[e] -> failed[e] : req_failed[e])
 

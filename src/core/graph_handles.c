@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright (c) 2026 the mpix-queue authors
  *
- * Pairs that handles for kernels of the program have: a handle holds one as a graph does. And how
- * long what GPUs tell of starts is waited for. */
+ * Pairs that handles for kernels of the program have: a handle holds one as a graph does. How long
+ * what GPUs tell of starts is waited for, and what they are told of the free of a request. */
 #include <stddef.h>
 #include <utlist.h>
 
 #include "channel.h"
 #include "graphs_made.h"
+#include "request.h"
 #include "util/backoff.h"
 #include "util/patience.h"
 
@@ -96,6 +97,17 @@ enum mpixq_handled mpixq_graphs_find_handled(uint64_t id)
 bool mpixq_graphs_keep_started_slow(struct mpixq_pair *pair)
 {
     return look_for_a_while(look_at_pair, pair) == MPIXQ_HANDLED_ACTIVE;
+}
+
+void mpixq_graphs_stop(struct mpixq_pair *pair)
+{
+    const struct mpixq_counted *counted = atomic_load(&pair->counted);
+
+    if (counted != NULL &&
+        (counted->tally != NULL || pair->owner->is_collective || mpixq_graphs_have(pair))) {
+        pair->channel->graphs->close(pair);
+    }
+    mpixq_graphs_refresh(pair);
 }
 
 void mpixq_graphs_fence(void)

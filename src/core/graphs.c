@@ -38,17 +38,22 @@ struct mpixq_graphs_made mpixq_graphs_made = {.lock = MPIXQ_LOCK_INITIALIZER(MPI
 static enum mpixq_error make_words(struct mpixq_counted *counted, struct mpixq_queue *queue)
 {
     const struct mpixq_channel_graphs *graphs = counted->pair->channel->graphs;
+    const _Atomic uint64_t *told;
 
     if (graphs->go_on != NULL) {
         counted->tally = mpixq_tally_create(counted->pair, queue); /* freed in forget */
         if (counted->tally == NULL) {
             return MPIXQ_E_NO_MEMORY;
         }
-        counted->mirror = mpixq_tally_mirror(counted->tally);
+        told = mpixq_tally_mirror(counted->tally);
+        counted->mirror[0] = counted->mirror[2] = &told[0];
+        counted->mirror[1] = &told[1];
         return MPIXQ_E_NONE;
     }
     graphs->begin(counted->pair);
-    counted->mirror = graphs->mirror != NULL ? graphs->mirror(counted->pair) : NULL;
+    if (graphs->mirror != NULL) {
+        graphs->mirror(counted->pair, counted->mirror);
+    }
     return MPIXQ_E_NONE;
 }
 
@@ -327,20 +332,25 @@ static bool look_at(struct mpixq_counted *counted, struct told *told_p)
 /* Of many pairs few are under way, and all others cost a look at the words of each. */
 static bool is_still_at_rest(const struct mpixq_counted *counted)
 {
-    return counted->is_at_rest && atomic_load(&counted->mirror[0]) == counted->seen[0] &&
-           atomic_load(&counted->mirror[1]) == counted->seen[1];
+    bool is_at_rest = counted->is_at_rest;
+
+    for (int i = 0; is_at_rest && i < MPIXQ_MIRROR_WORDS; i++) {
+        is_at_rest = atomic_load(counted->mirror[i]) == counted->seen[i];
+    }
+    return is_at_rest;
 }
 
 /* The words are read first: a start that is made meanwhile changes them after that. */
 static bool look_at_all_of(struct mpixq_counted *counted, struct told *told_p)
 {
+    bool has_mirror = counted->mirror[0] != NULL;
     bool tells;
 
-    for (int i = 0; counted->mirror != NULL && i < MPIXQ_MIRROR_WORDS; i++) {
-        counted->seen[i] = atomic_load(&counted->mirror[i]);
+    for (int i = 0; has_mirror && i < MPIXQ_MIRROR_WORDS; i++) {
+        counted->seen[i] = atomic_load(counted->mirror[i]);
     }
     tells = look_at(counted, told_p);
-    counted->is_at_rest = counted->mirror != NULL && !is_under_way(counted) && !told_p->is_error;
+    counted->is_at_rest = has_mirror && !is_under_way(counted) && !told_p->is_error;
     return tells;
 }
 
@@ -447,17 +457,6 @@ bool mpixq_graphs_any_wait(void)
 }
 
 /* The end. */
-
-void mpixq_graphs_stop(struct mpixq_pair *pair)
-{
-    const struct mpixq_counted *counted = atomic_load(&pair->counted);
-
-    if (counted != NULL &&
-        (counted->tally != NULL || pair->owner->is_collective || mpixq_graphs_have(pair))) {
-        pair->channel->graphs->close(pair);
-    }
-    mpixq_graphs_refresh(pair);
-}
 
 void mpixq_graphs_forget(struct mpixq_pair *pair)
 {

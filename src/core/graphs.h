@@ -29,7 +29,7 @@ struct mpixq_device_request;
 struct mpixq_queue;
 struct mpixq_tally;
 
-enum { MPIXQ_MIRROR_WORDS = 2 };
+enum { MPIXQ_MIRROR_WORDS = 3 };
 
 /* Of such a pair, from its first capture until the pair is destroyed. */
 struct mpixq_counted {
@@ -46,9 +46,9 @@ struct mpixq_counted {
     _Atomic unsigned n_graphs; /* that hold it, and handles */
     unsigned n_handles;        /* of these */
     bool is_reported, is_halted;
-    /* What is looked at of a pair at rest, NULL: all of it; what stood there at the last look, and
-     * whether nothing was under way then. */
-    const _Atomic uint64_t *mirror;
+    /* What is looked at of a pair at rest, the first NULL: all of it; what stood there at the last
+     * look, and whether nothing was under way then. */
+    const _Atomic uint64_t *mirror[MPIXQ_MIRROR_WORDS];
     uint64_t seen[MPIXQ_MIRROR_WORDS];
     bool is_at_rest;
     struct mpixq_counted *next, *prev;
@@ -70,9 +70,10 @@ struct mpixq_channel_graphs {
     /* Any thread: make the counters of the pair follow those of the GPU, and tell what a replay
      * could not do, or MPIXQ_E_NONE. Never blocks. */
     enum mpixq_error (*refresh)(struct mpixq_pair *pair);
-    /* Words of the host, side by side, of which one changes whenever the GPU has made a start or
-     * could not make it; as long as there is the pair. NULL: there are none, or it has go_on. */
-    const _Atomic uint64_t *(*mirror)(const struct mpixq_pair *pair);
+    /* Words of the host, of which one changes whenever the GPU has made a start or could not make
+     * it; as long as there is the pair. NULL: there are none, or it has go_on. */
+    void (*mirror)(const struct mpixq_pair *pair,
+                   const _Atomic uint64_t *words[MPIXQ_MIRROR_WORDS]);
     /* Any thread: its waits end, now and later. Never blocks. */
     void (*halt)(struct mpixq_pair *pair);
     /* Threads of the program, with no lock: the request is about to be freed, and no replay starts

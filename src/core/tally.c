@@ -57,7 +57,7 @@ static void fill_end(struct mpixq_tally *tally, char *seen)
     gpu->move.own_told =
         (struct mpixq_told *)(void *)(seen + offsetof(struct mpixq_tally_words, told));
     gpu->move.peer = gpu->move.own; /* so all is there that a kernel might look at */
-    gpu->move.peer_told = gpu->move.own_told;
+    gpu->move.told = gpu->move.own_told;
     gpu->move.blocks = 1;
     gpu->move.is_ready = true;
     gpu->move.is_host = true;
@@ -210,18 +210,18 @@ void mpixq_tally_describe(const struct mpixq_pair *pair, struct mpixq_device_req
     const struct mpixq_copy *before = mpixq_pair_copy_before(pair);
     const struct mpixq_copy *copy = before != NULL ? before : mpixq_pair_copy_after(pair);
 
-    *device = (struct mpixq_device_request){
-        .bytes = pair->bytes,
-        .own = (struct mpixq_device_end *)(void *)move->own,
-        .peer = (struct mpixq_device_end *)(void *)move->peer,
-        .own_told = (struct mpixq_device_told *)(void *)move->own_told,
-        .peer_told = (struct mpixq_device_told *)(void *)move->peer_told,
-        .bell = (mpixq_dev_word *)(void *)tally->bell,
-        .floor = tally->gpu.floor,
-        .pair = pair->id,
-        .is_send = mpixq_pair_is_send(pair) || before != NULL,
-        .is_host = 1,
-        .abi = MPIXQ_DEVICE_ABI};
+    *device = (struct mpixq_device_request){.bytes = pair->bytes,
+                                            .own = (struct mpixq_device_end *)(void *)move->own,
+                                            .peer = (struct mpixq_device_end *)(void *)move->peer,
+                                            .own_told =
+                                                (struct mpixq_device_told *)(void *)move->own_told,
+                                            .told = (struct mpixq_device_told *)(void *)move->told,
+                                            .bell = (mpixq_dev_word *)(void *)tally->bell,
+                                            .floor = tally->gpu.floor,
+                                            .pair = pair->id,
+                                            .is_send = mpixq_pair_is_send(pair) || before != NULL,
+                                            .is_host = 1,
+                                            .abi = MPIXQ_DEVICE_ABI};
     if (copy != NULL) {
         device->to = copy->to;
         device->from = copy->from;

@@ -20,6 +20,10 @@ _Static_assert(offsetof(struct mpixq_tally_words, own.started) ==
                "as kernels have them");
 _Static_assert(offsetof(struct mpixq_tally_words, own.closed) == offsetof(struct mpixq_end, closed),
                "as kernels have them");
+_Static_assert(offsetof(struct mpixq_tally_words, told.started) -
+                       offsetof(struct mpixq_tally_words, told) ==
+                   offsetof(struct mpixq_told, started),
+               "as kernels have them");
 _Static_assert(offsetof(struct mpixq_tally_words, told.halt) -
                        offsetof(struct mpixq_tally_words, told) ==
                    offsetof(struct mpixq_told, halt),

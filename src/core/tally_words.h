@@ -26,7 +26,8 @@ struct mpixq_tally_words {
     } own;
     struct {
         alignas(MPIXQ_TALLY_LINE) _Atomic uint64_t done;
-        _Atomic uint64_t started, fault, halt;
+        alignas(MPIXQ_TALLY_LINE) _Atomic uint64_t started;
+        _Atomic uint64_t fault, halt;
     } told;
 };
 

@@ -37,28 +37,38 @@ static enum mpixq_error refresh(struct mpixq_pair *pair)
     return mpixq_graphs_error(atomic_load_explicit(&told_of(end)->fault, memory_order_acquire));
 }
 
-/* A GPU tells of its starts by stores that may come later than what they bring about. */
+/* Has its GPU told only that a start is done, as its message went to a slot? */
+static bool has_slot(const struct ipc_end *end)
+{
+    return end->is_send && end->slots.first >= 0;
+}
+
+/* A GPU tells of its starts by stores that may come later than what they bring about. A receiver
+ * that has heard of our free may use its words for another pair. */
 void mpixq_ipc_count(struct ipc_end *end)
 {
-    uint64_t started;
+    uint64_t started, done;
 
     if (!mpixq_ipc_is_counted(end)) {
         return;
     }
     started = atomic_load_explicit(&told_of(end)->started, memory_order_acquire);
-
+    if (has_slot(end) && !atomic_load(&end->is_free)) {
+        done = atomic_load_explicit(end->told, memory_order_acquire);
+        started = done > started ? done : started;
+    }
     if (started > end->gpu.floor) {
         mpixq_pair_raise_started(end->pair, started - end->base);
     }
 }
 
-_Static_assert(offsetof(struct ipc_told, fault) ==
-                   offsetof(struct ipc_told, started) + sizeof(uint64_t),
-               "side by side");
-
-static const _Atomic uint64_t *mirror(const struct mpixq_pair *pair)
+static void mirror(const struct mpixq_pair *pair, const _Atomic uint64_t *words[MPIXQ_MIRROR_WORDS])
 {
-    return &told_of(pair->end)->started;
+    const struct ipc_end *end = pair->end;
+
+    words[0] = &told_of(end)->started;
+    words[1] = &told_of(end)->fault;
+    words[2] = has_slot(end) ? end->told : words[0];
 }
 
 static void halt(struct mpixq_pair *pair)
@@ -101,22 +111,22 @@ static void describe(const struct mpixq_pair *pair, struct mpixq_device_request 
     const struct ipc_end *end = pair->end;
     const struct mpixq_move *move = &end->gpu.move;
 
-    *device = (struct mpixq_device_request){
-        .to = move->to,
-        .from = move->from,
-        .bytes = move->bytes,
-        .own = (struct mpixq_device_end *)(void *)move->own,
-        .peer = (struct mpixq_device_end *)(void *)move->peer,
-        .own_told = (struct mpixq_device_told *)(void *)move->own_told,
-        .peer_told = (struct mpixq_device_told *)(void *)move->peer_told,
-        .floor = end->gpu.floor,
-        .slots = (mpixq_dev_word *)(void *)end->gpu.first_slot,
-        .state = (mpixq_dev_word *)(void *)end->gpu.state,
-        .pair = pair->id,
-        .is_send = end->is_send,
-        .is_ready = end->is_ready,
-        .is_early = end->gpu.floor == end->base,
-        .abi = MPIXQ_DEVICE_ABI};
+    *device = (struct mpixq_device_request){.to = move->to,
+                                            .from = move->from,
+                                            .bytes = move->bytes,
+                                            .own = (struct mpixq_device_end *)(void *)move->own,
+                                            .peer = (struct mpixq_device_end *)(void *)move->peer,
+                                            .own_told =
+                                                (struct mpixq_device_told *)(void *)move->own_told,
+                                            .told = (struct mpixq_device_told *)(void *)move->told,
+                                            .floor = end->gpu.floor,
+                                            .slots = (mpixq_dev_word *)(void *)end->gpu.first_slot,
+                                            .state = (mpixq_dev_word *)(void *)end->gpu.state,
+                                            .pair = pair->id,
+                                            .is_send = end->is_send,
+                                            .is_ready = end->is_ready,
+                                            .is_early = end->gpu.floor == end->base,
+                                            .abi = MPIXQ_DEVICE_ABI};
 }
 
 const struct mpixq_channel_graphs mpixq_ipc_graphs = {.begin = begin,

@@ -11,13 +11,14 @@
  *     ends.c    the words of ends, in the memory of the GPU and in that of the host
  *     fds.c     files of peers, which stand for some kinds of memory
  *     open.c    what belongs to peers: opened in a match, closed when a GPU can be waited for
+ *     told.c    what their hosts are told
  *     start.c   starts and waits
  *     host.c    starts by the host
  *     live.c    ends whose starts are under way
  *     graphs.c  pairs that were captured into graphs
  *     window.c  windows, which need no pairs (window.h)
  *
- * The host sees how far an end is by words of its own, which GPUs of both ends write.
+ * The hosts see how far a pair is by a word of the receiver's, which GPUs of both ends write.
  */
 #ifndef MPIXQ_IPC_H
 #define MPIXQ_IPC_H
@@ -62,15 +63,13 @@ struct ipc_slots {
 /* Sizes of slots, each a quarter of the one before. */
 enum { IPC_SIZES = 4 };
 
-/* What the host has of an end: struct mpixq_told of stream/pieces.h. */
-struct ipc_told {
-    _Atomic uint64_t done, started, fault, halt;
+struct ipc_told { /* what the host has of an end: struct mpixq_told of stream/pieces.h */
+    _Atomic uint64_t done, apart[7], started, fault, halt, unused[5];
 };
 _Static_assert(sizeof(struct ipc_told) == sizeof(struct mpixq_told), "the same words");
 enum { IPC_TOLD_BYTES = MPIXQ_SHARE_ENDS * (int)sizeof(struct mpixq_told) };
 
-/* The words of ends in one place. */
-struct ipc_place {
+struct ipc_place { /* the words of ends in one place */
     struct mpixq_share *share;
     uint64_t life; /* of the share, in which its GPU has seen told */
     int file;
@@ -108,10 +107,12 @@ struct ipc_end {
     bool was_closed;        /* no replay of a graph starts it any more */
     bool is_hidden;         /* their GPU is not one that this process sees */
     bool has_peer;          /* it was matched by this channel */
+    atomic_bool is_free;    /* its request was freed */
     uint64_t base;          /* what its words hold, both ends agree, before the first start */
     struct ipc_slots slots; /* of the receive */
     /* Once all is open. */
     struct ipc_import *their_buffer, *their_ends, *their_told;
+    const _Atomic uint64_t *told; /* done, in what the receiver's host has */
     struct mpixq_gpu_end gpu;
     /* Of the last start by the host: the ticket by which it is over, LAUNCHING until it has one; 0:
      * none. It is that of the start itself, or of the copy that a call has made for it. */
@@ -143,7 +144,7 @@ static inline bool mpixq_ipc_is_counted(const struct ipc_end *end)
  * starts that have been made. */
 static inline uint64_t ipc_told(const struct ipc_end *end)
 {
-    uint64_t told = atomic_load_explicit(&end->place->told[end->number].done, memory_order_acquire);
+    uint64_t told = atomic_load_explicit(end->told, memory_order_acquire);
     uint64_t started = mpixq_pair_executed(end->pair);
 
     told = told > end->base ? told - end->base : 0;

@@ -9,11 +9,9 @@
  * A peer that has freed its end may have freed the buffer too. It had completed its starts, or
  * taken them back; so of ours those of the same numbers may be under way still, and all others
  * find nobody. */
-#include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <unistd.h>
 #include <utlist.h>
 
 #include "core/graphs.h"
@@ -26,6 +24,8 @@ enum {
     PER_BLOCK = 16384, /* bytes that each of several moves */
     BLOCKS = 128       /* that move a message at most: more are no faster */
 };
+
+#define NO_TOLD "its words for the host are not to be had"
 
 _Static_assert(sizeof(struct mpixq_gpu_owner) == sizeof(struct mpixq_process), "owner");
 
@@ -71,22 +71,6 @@ static struct ipc_import *find_import(const struct ipc_import *wanted)
     return import;
 }
 
-static void *map_file(const struct mpixq_process *process, int file)
-{
-    char path[64];
-    void *host;
-    int own;
-
-    (void)snprintf(path, sizeof path, "/proc/%llu/fd/%d", (unsigned long long)process->pid, file);
-    own = open(path, O_RDWR | O_CLOEXEC);
-    if (own < 0) {
-        return MAP_FAILED;
-    }
-    host = mmap(NULL, IPC_TOLD_BYTES, PROT_READ | PROT_WRITE, MAP_SHARED, own, 0);
-    (void)close(own);
-    return host;
-}
-
 static void unmap_file(struct ipc_import *import)
 {
     bool is_ours = import->seen == NULL || mpixq_share_unmap(import->share, import->host) ||
@@ -121,9 +105,9 @@ static bool import_open(struct ipc_import *import, const struct ipc_fd *fd, cons
                                         mpixq_ipc_fd_number(fd), why_p);
         return import->seen != NULL;
     }
-    host = map_file(&import->process, import->file);
-    if (host == MAP_FAILED) {
-        *why_p = "its words for the host are not to be had";
+    host = mpixq_ipc_map_told(&import->process, import->file, PROT_READ | PROT_WRITE);
+    if (host == NULL) {
+        *why_p = NO_TOLD;
         return false;
     }
     import->host = host;
@@ -239,6 +223,17 @@ void mpixq_ipc_import_leave(struct ipc_import **import_p)
 
 /* Ends. */
 
+/* A sender's host looks at what the receiver's is told. */
+static bool see_told(struct ipc_end *end)
+{
+    const struct ipc_told *theirs = end->is_send ? mpixq_ipc_told_of(&end->theirs) : NULL;
+
+    if (theirs != NULL) {
+        end->told = &theirs->done;
+    }
+    return theirs != NULL || !end->is_send;
+}
+
 /* NULL, or why that cannot be. */
 static const char *get_all(struct ipc_end *end)
 {
@@ -260,12 +255,12 @@ static const char *get_all(struct ipc_end *end)
     wanted.allocation = 0;
     wanted.memory = (struct mpixq_gpu_export){.file = -1};
     wanted.file = end->theirs.file;
-    end->their_told = why == NULL ? import_get(&wanted, NULL, &why) : NULL;
+    end->their_told = why == NULL && end->is_send ? import_get(&wanted, NULL, &why) : NULL;
     mpixq_ipc_fd_leave(&end->their_fd); /* what is open needs it no more */
-    return why;
+    return why != NULL || see_told(end) ? why : NO_TOLD;
 }
 
-/* Where the GPU sees what belongs to the other end. */
+/* Where the GPU sees what belongs to the other end; and what the receiver's host is told. */
 struct other {
     char *buffer, *slots;
     struct mpixq_told *told;
@@ -276,17 +271,20 @@ static struct other find_other(const struct ipc_end *end)
 {
     const struct ipc_blob *theirs = &end->theirs;
     struct other other = {.buffer = (char *)(uintptr_t)theirs->address,
-                          .told = end->place->told_seen,
+                          .told = end->place->told_seen + end->number,
                           .slots = mpixq_share_slots(end->place->share),
                           .end = mpixq_share_end(end->place->share, theirs->number)};
 
     if (end->their_ends != NULL) {
         other.buffer = end->their_buffer != NULL ? end->their_buffer->seen + theirs->offset : NULL;
-        other.told = (struct mpixq_told *)(void *)end->their_told->seen;
         other.slots = mpixq_share_slots_of(end->their_ends->seen);
         other.end = mpixq_share_end_of(end->their_ends->seen, theirs->number);
     }
-    other.told += theirs->number;
+    if (end->is_send) {
+        other.told = end->their_told != NULL
+                         ? (struct mpixq_told *)(void *)end->their_told->seen + theirs->number
+                         : end->place->told_seen + theirs->number;
+    }
     return other;
 }
 
@@ -304,7 +302,7 @@ static void fill_move(struct ipc_end *end)
                                 .own = mpixq_share_end(end->place->share, end->number),
                                 .peer = other.end,
                                 .own_told = end->place->told_seen + end->number,
-                                .peer_told = other.told,
+                                .told = other.told,
                                 .blocks = blocks > BLOCKS ? BLOCKS : (unsigned)blocks,
                                 .is_send = end->is_send,
                                 .is_ready = end->is_ready};
@@ -477,4 +475,5 @@ void mpixq_ipc_imports_close(void)
     while ((import = take_unused(true)) != NULL) {
         import_close(import);
     }
+    mpixq_ipc_pages_close();
 }

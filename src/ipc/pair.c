@@ -14,7 +14,7 @@
 #include "util/env.h"
 #include "util/log.h"
 
-enum { VERSION = 7 };
+enum { VERSION = 8 };
 
 /* Of a pair that has something prepared: its first member. */
 static struct ipc_end *prepared_of(const struct mpixq_pair *pair)
@@ -48,7 +48,10 @@ static void end_free(struct ipc_end *end, bool clean)
 {
     mpixq_ipc_drop(end);
     mpixq_ipc_let_go(end);
-    if (!end->is_send) {
+    if (end->is_send) { /* no GPU has written there */
+        atomic_store(&end->place->told[end->number].done,
+                     end->base + (end->has_peer ? mpixq_pair_started(end->pair) : 0));
+    } else {
         end->slots.base = end->base + mpixq_pair_started(end->pair);
         mpixq_ipc_slots_give_back(end->place, end->slots, clean);
     }
@@ -84,7 +87,8 @@ static struct ipc_end *end_create(struct mpixq_pair *pair, const char *kind, voi
     *why_p = export_buffer(end);
     if (*why_p == NULL && mpixq_ipc_end_take(place, &end->number)) {
         end->allocation_id = mpixq_share_allocation_id(place->share, buffer);
-        end->base = atomic_load(&place->told[end->number].done);
+        end->told = &place->told[end->number].done;
+        end->base = atomic_load(end->told);
         atomic_store(&place->told[end->number].fault, MPIXQ_NO_FAULT);
         atomic_store(&place->told[end->number].halt, 0);
         return end;
@@ -205,6 +209,7 @@ static void use(struct mpixq_pair *pair, struct ipc_end *end)
     end->has_peer = true;
     pair->end = end;
     if (mpixq_ipc_is_own(&end->theirs)) {
+        end->told = &end->place->told[end->is_send ? end->theirs.number : end->number].done;
         mpixq_ipc_is_open(end);
     }
 }
@@ -300,6 +305,7 @@ static void ipc_undo(struct mpixq_pair *pair)
     end->slots = (struct ipc_slots){.first = -1};
     end->gpu.first_slot = NULL;
     end->gpu.state = NULL;
+    end->told = &end->place->told[end->number].done;
     end->has_peer = false;
     atomic_store(&end->prepared.place, NULL);
     pair->end = NULL;
@@ -316,8 +322,11 @@ static void ipc_ended(struct mpixq_pair *pair)
  * nothing but its own words. */
 static void ipc_release(struct mpixq_pair *pair)
 {
-    mpixq_ipc_let_go(pair->end);
-    hide_buffer(pair->end);
+    struct ipc_end *end = pair->end;
+
+    atomic_store(&end->is_free, true);
+    mpixq_ipc_let_go(end);
+    hide_buffer(end);
 }
 
 /* The peer's starts change the words of a sender, whose end so stays until the peer has freed its

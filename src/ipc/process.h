@@ -29,6 +29,7 @@ struct ipc_process {
         /* Guards the lists, and how many use an import. A leaf. */
         struct mpixq_lock lists;
         struct ipc_import *imports;
+        struct ipc_page *pages; /* told.c; under the first lock */
         /* Their peers have freed their ends, and they may have a buffer open. */
         struct ipc_end *gone;
     } opened;
@@ -44,6 +45,12 @@ struct ipc_process {
         struct ipc_end *first;
     } live;
 };
+/* told.c. Map a file with words for the host of a process; NULL: it is not to be had. */
+void *mpixq_ipc_map_told(const struct mpixq_process *process, int file, int protection);
+/* What the host of the peer has of its end, or NULL. Under the open lock. */
+const struct ipc_told *mpixq_ipc_told_of(const struct ipc_blob *theirs);
+void mpixq_ipc_pages_close(void);
+
 extern struct ipc_process mpixq_ipc __attribute__((visibility("hidden"))); /* as static */
 
 #endif

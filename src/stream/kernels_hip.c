@@ -77,12 +77,6 @@ static __attribute__((device)) inline void put(word_t *word, word_t value)
     __atomic_store_n(word, value, __ATOMIC_RELAXED);
 }
 
-static __attribute__((device)) inline void put_two(word_t *words, word_t first, word_t second)
-{
-    put(&words[0], first);
-    put(&words[1], second);
-}
-
 /* Not as in cuda.inc: whether the end of a kernel flushes what hosts see is up to the runtime. */
 static __attribute__((device)) inline void store_end(word_t *word, word_t value)
 {

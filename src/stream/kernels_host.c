@@ -76,12 +76,6 @@ static inline void put(word_t *word, word_t value)
     store(word, value);
 }
 
-static inline void put_two(word_t *words, word_t first, word_t second)
-{
-    put(&words[0], first);
-    put(&words[1], second);
-}
-
 static inline void store_end(word_t *word, word_t value)
 {
     store(word, value);

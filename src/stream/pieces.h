@@ -110,16 +110,16 @@ struct mpixq_end {
     mpixq_word_t closed; /* of a pair that its GPU counts: 1: it was freed */
 };
 
-/* What an end has in memory of the host. Starts that both GPUs know to be done: by whoever moved
- * the data. The rest is of a pair whose starts its own GPU counts: a graph that is replayed makes
- * starts that no call of the host has numbered. So no start of such a pair is numbered by the host:
- * its GPU makes the one after the last that it has made, and waits for the one after the last that
- * it has waited for. Started and fault are written by that GPU, halt by the host. */
+/* What an end has in memory of the host. Starts that both GPUs know to be done, by whoever moved
+ * the data: of a receive, where the sender's host reads it too. The rest is of a pair whose starts
+ * its own GPU counts, as a replayed graph makes starts that no call of the host has numbered: the
+ * GPU makes the one after the last that it has made, and waits for the one after the last that it
+ * has waited for. It writes started (but of a send that is done in its slot) and fault. */
 struct mpixq_told {
-    mpixq_word_t done; /* at a multiple of 16 bytes: with started it is one store */
+    mpixq_word_t done, apart[7]; /* no two GPUs store into one line: that holds up both */
     mpixq_word_t started;
-    mpixq_word_t fault; /* why a start was not made: one of these */
-    mpixq_word_t halt;  /* 1: nobody waits any more */
+    mpixq_word_t fault;           /* why a start was not made: one of these */
+    mpixq_word_t halt, unused[5]; /* halt, by the host: 1: nobody waits any more */
 };
 enum { MPIXQ_NO_FAULT, MPIXQ_STARTED_TWICE, MPIXQ_STARTED_FREED };
 enum { MPIXQ_TRY_CHANGES = 2 }; /* by how much, each time */
@@ -138,7 +138,7 @@ struct mpixq_move {
     mpixq_word_t bytes;
     struct mpixq_end *own, *peer; /* peer: where this GPU sees it */
     struct mpixq_told *own_told,
-        *peer_told;     /* done, for the hosts; or the message is in its slot */
+        *told;          /* the receiver's: done, for both hosts; or it is in its slot */
     mpixq_word_t value; /* that done gets; of a pair that its GPU counts, the floor */
     void *slot;         /* of the receive, where this GPU sees it (counted: the first); or NULL */
     const void *after;  /* NULL, or a word of this GPU: if it is 0 no start is made */

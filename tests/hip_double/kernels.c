@@ -224,7 +224,7 @@ static struct mpixq_moves moves_of(const void *parameters)
                                       : hip_double_reach(move->to, move->bytes);
         move->from = move->bytes == 0 ? NULL : hip_double_reach(move->from, move->bytes);
         move->peer = hip_double_reach(move->peer, sizeof(*move->peer));
-        move->peer_told = hip_double_reach(move->peer_told, sizeof(move->peer_told->done));
+        move->told = hip_double_reach(move->told, sizeof(move->told->done));
         move->after = reach_or_null((void *)(uintptr_t)move->after, sizeof(uint64_t));
     }
     all.word = reach_or_null(all.word, sizeof(uint64_t));
@@ -432,7 +432,7 @@ void hip_reach_handle(struct mpixq_device_request *r)
     r->to = r->bytes == 0 ? NULL : hip_double_reach(r->to, r->bytes);
     r->from = r->bytes == 0 ? NULL : hip_double_reach(r->from, r->bytes);
     r->peer = hip_double_reach(r->peer, sizeof(*r->peer));
-    r->peer_told = hip_double_reach(r->peer_told, sizeof(r->peer_told->done));
+    r->told = hip_double_reach(r->told, sizeof(r->told->done));
     r->state = reach_or_null(r->state, sizeof(*r->state));
     r->slots = reach_or_null(r->slots, 3 * (r->bytes + 3) / 4 * sizeof(*r->slots));
 }

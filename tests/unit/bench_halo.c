@@ -70,12 +70,11 @@ static void connect(struct world *w, int out)
     request.own = &to->recv;
     request.own_told = &to->recv_told;
     request.peer = &from->send;
-    request.peer_told = &from->send_told;
+    request.told = &to->recv_told;
     w->all.recv[in] = request;
     request.own = &from->send;
     request.own_told = &from->send_told;
     request.peer = &to->recv;
-    request.peer_told = &to->recv_told;
     request.is_send = request.is_early = 1;
     w->all.send[out] = request;
 }
