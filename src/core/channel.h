@@ -25,6 +25,7 @@
 
 struct mpixq_blob;
 struct mpixq_channel_graphs;
+struct mpixq_channel_steps;
 struct mpixq_channel_windows;
 struct mpixq_facts;
 struct mpixq_gpu_end;
@@ -106,6 +107,7 @@ struct mpixq_channel_queues {
      * wait do for one pair; either may be of none. Both NULL: a wait is all. */
     int (*then_start)(struct mpixq_queue *queue, struct mpixq_pair *pair, struct mpixq_op list[]);
     int (*then_wait)(struct mpixq_queue *queue, struct mpixq_pair *pair, struct mpixq_op list[]);
+    const struct mpixq_channel_steps *steps; /* steps.h; NULL: starts and waits are of one */
 };
 
 /* What goes on beside the calls that start and wait. */

@@ -64,8 +64,9 @@ struct mpixq_channel_graphs {
      * tally of the pair says (tally.h), whose functions are the others of the table then. Never
      * blocks. NULL: GPUs move the data, or nobody does. */
     void (*go_on)(struct mpixq_pair *pair);
-    /* Behind the words of a tally, before it is found: fill what the channel has for it, if it has.
-     * As begin, with the turn lent while it blocks. NULL: nothing. */
+    /* Behind the words of a tally, before it is found: fill what the channel has for it, if it has,
+     * and see to it that starts and waits are of one step from now on. As begin, with the
+     * turn lent while it blocks. NULL: nothing. */
     void (*equip)(struct mpixq_pair *pair, struct mpixq_queue *queue, struct mpixq_tally *tally);
     /* Any thread: make the counters of the pair follow those of the GPU, and tell what a replay
      * could not do, or MPIXQ_E_NONE. Never blocks. */

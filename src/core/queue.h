@@ -53,7 +53,7 @@ struct mpixq_queue {
     /* Requests for which both arrays below have room, which one call fills; operations for each of
      * these, and how many a request of the queue takes, or a call is about to need. */
     int room, each, wanted;
-    bool goes_on; /* behind waits for some of its requests (then_start of their channel) */
+    bool in_lists; /* a call for some of its requests may take several (enqueue_lists.c) */
     struct mpixq_pair **pairs;
     struct mpixq_op *list;         /* what is submitted for them */
     struct mpixq_rma_calls *calls; /* of rma; stays with the memory */

@@ -209,6 +209,7 @@ enum mpixq_error mpixq_collective_prepare(struct mpixq_request *req);
 /* schedule_graphs.c: of those that GPUs move, which are as far as their parts; why one is not; and
  * a part that has failed, or NULL. */
 extern const struct mpixq_channel_graphs mpixq_schedule_graphs;
+extern const struct mpixq_channel_steps mpixq_schedule_part_steps;
 enum mpixq_error mpixq_schedule_refresh(struct mpixq_pair *pair);
 struct mpixq_pair *mpixq_schedule_failed_part(const struct mpixq_pair *pair);
 

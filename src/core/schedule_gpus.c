@@ -422,8 +422,10 @@ static const char *gpus_what_is_missing(const struct mpixq_pair *pair)
 }
 
 static const struct mpixq_channel_upkeep gpus_upkeep = {.has_lost = mpixq_parted_has_lost};
-static const struct mpixq_channel_queues gpus_queues = {
-    .is_broken = gpus_is_broken, .then_start = gpus_then_start, .then_wait = gpus_then_wait};
+static const struct mpixq_channel_queues gpus_queues = {.is_broken = gpus_is_broken,
+                                                        .then_start = gpus_then_start,
+                                                        .then_wait = gpus_then_wait,
+                                                        .steps = &mpixq_schedule_part_steps};
 static const struct mpixq_channel_gpus gpus_gpus = {.attend = gpus_attend,
                                                     .recall = mpixq_parted_recall};
 static const struct mpixq_channel_report gpus_report = {.what_is_missing = gpus_what_is_missing};

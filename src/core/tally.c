@@ -65,20 +65,15 @@ static void fill_end(struct mpixq_tally *tally, char *seen)
     gpu->floor = mpixq_pair_started(tally->pair);
 }
 
-/* What is staged is copied at once from now on, and in graphs unless the request was freed. */
-static void fill_copy(const struct mpixq_tally *tally, int which, const struct mpixq_copy **copy_p)
+/* What is staged is copied in graphs unless the request was freed. */
+static void fill_copy(const struct mpixq_tally *tally, int which, const struct mpixq_copy *copy)
 {
-    struct mpixq_copy *whole = &tally->pair->staging->whole[which];
+    struct mpixq_copy *captured = &tally->pair->staging->captured[which];
 
-    if (*copy_p == NULL) {
-        return;
+    if (copy != NULL) {
+        *captured = *copy;
+        captured->closed = &tally->gpu.move.own->closed;
     }
-    *whole = **copy_p;
-    whole->n_parts = 0;
-    whole->arrived = NULL;
-    tally->pair->staging->captured[which] = *whole;
-    tally->pair->staging->captured[which].closed = &tally->gpu.move.own->closed;
-    *copy_p = whole;
 }
 
 /* The words of most were provided, but their number is not known. */
@@ -114,12 +109,12 @@ struct mpixq_tally *mpixq_tally_create(struct mpixq_pair *pair, struct mpixq_que
     tally->pair = pair;
     fill_end(tally, seen);
     atomic_store(&tally->begun, tally->gpu.floor);
-    if (pair->staging != NULL) {
-        fill_copy(tally, 0, &pair->staging->before);
-        fill_copy(tally, 1, &pair->staging->after);
-    }
     if (pair->channel->graphs->equip != NULL) {
         pair->channel->graphs->equip(pair, queue, tally);
+    }
+    if (pair->staging != NULL) {
+        fill_copy(tally, 0, pair->staging->before);
+        fill_copy(tally, 1, pair->staging->after);
     }
     tally->gpu.move.to = tally->bell;
     return tally;

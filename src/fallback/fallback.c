@@ -19,6 +19,7 @@
 #include "core/channel.h"
 #include "core/failure.h"
 #include "core/queue.h"
+#include "core/steps.h"
 #include "core/tally.h"
 #include "core/trace_pairs.h"
 #include "end.h"
@@ -296,6 +297,26 @@ static int fallback_wait(struct mpixq_queue *queue, struct mpixq_pair *pair, str
     return 1;
 }
 
+/* The call of each starts the next part. */
+static int fallback_step(struct mpixq_queue *queue, struct mpixq_pair *pair, enum mpixq_phase phase,
+                         int step, struct mpixq_op *op)
+{
+    const struct mpixq_parts *parts = ((const struct end *)pair->end)->parts;
+
+    if (mpixq_phase_waits(phase)) {
+        uint64_t before = (mpixq_pair_started(pair) - 1) * (uint64_t)parts->n;
+
+        mpixq_op_wait(op, MPIXQ_OP_WAIT, pair, &parts->arrived, before + (uint64_t)step + 1,
+                      &queue->failed);
+        op->goes_on = true;
+        op->poll = poll_many;
+    } else {
+        mpixq_op_call(op, MPIXQ_OP_CALL, mpixq_fallback_starts, pair);
+    }
+    op->copy = &parts->of[step].copy;
+    return 1;
+}
+
 /* What its tally says is to be started, and what is under way. */
 static void fallback_go_on(struct mpixq_pair *pair)
 {
@@ -348,7 +369,16 @@ static bool fallback_retire(struct mpixq_pair *pair)
     return mpixq_end_retire(pair, &fallback.tags);
 }
 
+static void fallback_equip(struct mpixq_pair *pair, struct mpixq_queue *queue,
+                           struct mpixq_tally *tally)
+{
+    (void)queue;
+    (void)tally;
+    mpixq_parts_join(pair);
+}
+
 static const struct mpixq_channel_graphs fallback_graphs = {.go_on = fallback_go_on,
+                                                            .equip = fallback_equip,
                                                             .refresh = mpixq_tally_refresh,
                                                             .halt = mpixq_tally_halt,
                                                             .close = mpixq_tally_close,
@@ -359,7 +389,10 @@ static enum mpixq_error fallback_attach(struct mpixq_queue *queue)
     return MPIXQ_E_NONE;
 }
 
-static const struct mpixq_channel_queues fallback_queues = {.attach = fallback_attach};
+static const struct mpixq_channel_steps fallback_steps = {.count = mpixq_parts_steps,
+                                                          .fill = fallback_step};
+static const struct mpixq_channel_queues fallback_queues = {.attach = fallback_attach,
+                                                            .steps = &fallback_steps};
 static const struct mpixq_channel_report fallback_report = {.what_is_missing =
                                                                 fallback_what_is_missing};
 

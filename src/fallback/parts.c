@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "comm/layout.h"
+#include "core/tally.h"
 #include "end.h"
 #include "util/alloc.h"
 #include "util/env.h"
@@ -76,10 +77,49 @@ bool mpixq_parts_agree(const struct mpixq_pair *pair, uint64_t part)
     return part > 0 && part == wanted_part(pair);
 }
 
+static int bytes_of(const struct mpixq_pair *pair, const struct mpixq_parts *parts, int i)
+{
+    uint64_t before = (uint64_t)i * parts->part, left = pair->bytes - before;
+
+    return (int)(left < parts->part ? left : parts->part);
+}
+
+/* Of the steps between them each has the copy of its own part. */
+static void divide_copy(const struct mpixq_pair *pair, struct mpixq_parts *parts)
+{
+    const struct mpixq_copy *whole = &pair->staging->copy;
+
+    for (int i = 0; i < parts->n; i++) {
+        size_t before = (size_t)i * parts->part;
+
+        parts->of[i].copy = *whole;
+        parts->of[i].copy.to = (char *)whole->to + before;
+        parts->of[i].copy.from = (const char *)whole->from + before;
+        parts->of[i].copy.bytes = (size_t)bytes_of(pair, parts, i);
+    }
+    if (mpixq_pair_is_send(pair)) {
+        pair->staging->before = &parts->of[0].copy;
+    } else {
+        pair->staging->after = &parts->of[parts->n - 1].copy;
+    }
+}
+
+void mpixq_parts_join(const struct mpixq_pair *pair)
+{
+    if (parts_of(pair) == NULL || pair->staging == NULL) {
+        return;
+    }
+    if (mpixq_pair_is_send(pair)) {
+        pair->staging->before = &pair->staging->copy;
+    } else {
+        pair->staging->after = &pair->staging->copy;
+    }
+}
+
 struct mpixq_parts *mpixq_parts_create(const struct mpixq_pair *pair, uint64_t part)
 {
     int n = (int)((pair->bytes - 1) / part + 1);
-    struct mpixq_parts *parts = mpixq_alloc(sizeof *parts + (size_t)n * sizeof parts->requests[0]);
+    struct mpixq_parts *parts = mpixq_alloc(sizeof *parts + (size_t)n * sizeof parts->of[0]);
 
     if (parts == NULL) {
         return NULL;
@@ -87,12 +127,10 @@ struct mpixq_parts *mpixq_parts_create(const struct mpixq_pair *pair, uint64_t p
     parts->part = part;
     parts->n = n;
     for (int i = 0; i < n; i++) {
-        parts->requests[i] = MPI_REQUEST_NULL;
+        parts->of[i].request = MPI_REQUEST_NULL;
     }
     if (pair->staging != NULL) {
-        pair->staging->copy.n_parts = n;
-        pair->staging->copy.part = part;
-        pair->staging->copy.arrived = &parts->arrived;
+        divide_copy(pair, parts);
     }
     return parts;
 }
@@ -100,18 +138,11 @@ struct mpixq_parts *mpixq_parts_create(const struct mpixq_pair *pair, uint64_t p
 void mpixq_parts_free(struct mpixq_parts *parts)
 {
     for (int i = 0; parts != NULL && i < parts->n; i++) {
-        if (parts->requests[i] != MPI_REQUEST_NULL) {
-            (void)PMPI_Request_free(&parts->requests[i]);
+        if (parts->of[i].request != MPI_REQUEST_NULL) {
+            (void)PMPI_Request_free(&parts->of[i].request);
         }
     }
     mpixq_free(parts);
-}
-
-static int bytes_of(const struct mpixq_pair *pair, const struct mpixq_parts *parts, int i)
-{
-    uint64_t before = (uint64_t)i * parts->part, left = pair->bytes - before;
-
-    return (int)(left < parts->part ? left : parts->part);
 }
 
 /* Parts are received in order, so a synchronous send has begun to be received when its last part
@@ -121,7 +152,7 @@ static int start_part(const struct mpixq_pair *pair, struct mpixq_parts *parts, 
 {
     int i = parts->begun, bytes = bytes_of(pair, parts, i), rc = MPI_SUCCESS;
     char *at = (char *)mpixq_pair_buffer(pair) + (size_t)i * parts->part;
-    MPI_Request *request = &parts->requests[i];
+    MPI_Request *request = &parts->of[i].request;
 
     if (*request != MPI_REQUEST_NULL) {
         return PMPI_Start(request);
@@ -134,6 +165,15 @@ static int start_part(const struct mpixq_pair *pair, struct mpixq_parts *parts, 
         rc = PMPI_Send_init(at, bytes, MPI_BYTE, pair->peer_world, tag, comm, request);
     }
     return rc ? rc : PMPI_Start(request);
+}
+
+int mpixq_parts_steps(const struct mpixq_pair *pair, enum mpixq_phase phase)
+{
+    const struct mpixq_parts *parts = parts_of(pair);
+    enum mpixq_phase copied = mpixq_pair_is_send(pair) ? MPIXQ_PHASE_START : MPIXQ_PHASE_WAIT;
+    bool joined = mpixq_tally_of(pair) != NULL;
+
+    return parts != NULL && pair->staging != NULL && phase == copied && !joined ? parts->n : 1;
 }
 
 int mpixq_parts_start(const struct mpixq_pair *pair, int tag, MPI_Comm comm, int *n_p)
@@ -159,7 +199,7 @@ void mpixq_parts_break_off(const struct mpixq_pair *pair, int tag, MPI_Comm comm
         return;
     }
     while (rc == MPI_SUCCESS && parts->begun < parts->n) {
-        MPI_Request *request = &parts->requests[parts->begun];
+        MPI_Request *request = &parts->of[parts->begun].request;
 
         if (*request != MPI_REQUEST_NULL) {
             (void)PMPI_Request_free(request);
@@ -179,7 +219,7 @@ int mpixq_parts_test(const struct mpixq_pair *pair, int *flag_p)
 
     *flag_p = 0;
     while (parts->done < parts->begun) {
-        int flag = 0, rc = PMPI_Test(&parts->requests[parts->done], &flag, &status);
+        int flag = 0, rc = PMPI_Test(&parts->of[parts->done].request, &flag, &status);
 
         if (rc != MPI_SUCCESS || !flag) {
             return rc;
@@ -207,7 +247,7 @@ void mpixq_parts_cancel(const struct mpixq_pair *pair)
     struct mpixq_parts *parts = parts_of(pair);
 
     for (int i = parts->begun - 1; i >= parts->done; i--) {
-        (void)PMPI_Cancel(&parts->requests[i]);
+        (void)PMPI_Cancel(&parts->of[i].request);
     }
 }
 
@@ -216,7 +256,7 @@ bool mpixq_parts_have_let_go(const struct mpixq_pair *pair)
     struct mpixq_parts *parts = parts_of(pair);
 
     while (parts->done < parts->begun &&
-           mpixq_end_lets_go(pair->end, &parts->requests[parts->done])) {
+           mpixq_end_lets_go(pair->end, &parts->of[parts->done].request)) {
         parts->done++;
     }
     return parts->done == parts->begun;

@@ -5,7 +5,7 @@
  * a large message goes as several messages of MPI, with the tag of the pair and in order: while one
  * is on its way the GPUs copy others, out of the staging buffer and into it. Both ends agree when
  * they are matched; either of them may be in memory that MPI takes, and starts all parts at once
- * then.
+ * then. Where it is not, its starts and waits have a step for each part (core/steps.h).
  *
  * A start that was begun sends all its parts. If the queue fails in between, those that are left
  * are sent empty, which tells the receiver: a part of another size than agreed on ends the start.
@@ -21,7 +21,13 @@
 
 #include "comm/error.h"
 #include "core/pair.h"
+#include "core/steps.h"
 #include "match/wire.h"
+
+struct mpixq_part {
+    MPI_Request request;    /* made at its first start */
+    struct mpixq_copy copy; /* that of the stream for its step, if there is a staging buffer */
+};
 
 struct mpixq_parts {
     size_t part; /* bytes of each but the last */
@@ -30,7 +36,7 @@ struct mpixq_parts {
     bool broken_off;
     bool at_once;             /* the stream has copied all of a send */
     _Atomic uint64_t arrived; /* of all starts: those that have completed; released */
-    MPI_Request requests[];   /* each made at its first start */
+    struct mpixq_part of[];
 };
 
 /* Sender: what it proposes; nothing, if the message is small, or no piece of memory. */
@@ -40,9 +46,13 @@ enum mpixq_error mpixq_parts_accept(const struct mpixq_pair *pair, const struct 
                                     uint64_t *part_p);
 /* Sender: does this answer its proposal? */
 bool mpixq_parts_agree(const struct mpixq_pair *pair, uint64_t part);
-/* Tells the stream what to copy, too. NULL: no memory. Freed with the end of the pair. */
+/* Sets what the stream copies, too. NULL: no memory. Freed with the end of the pair. */
 struct mpixq_parts *mpixq_parts_create(const struct mpixq_pair *pair, uint64_t part);
 void mpixq_parts_free(struct mpixq_parts *parts);
+/* Of how many steps is a start on a queue, or a wait, which has one for each part then? */
+int mpixq_parts_steps(const struct mpixq_pair *pair, enum mpixq_phase phase);
+/* A pair, with parts or not, is captured: what a stream copies of it is all of it from now on. */
+void mpixq_parts_join(const struct mpixq_pair *pair);
 
 /* Start what there is to start: the next part, if a stream copies into the staging buffer, else
  * all. *n_p is how many were started, also if one could not be. */

@@ -278,8 +278,8 @@ uint64_t mpixq_share_submit(struct mpixq_share *share, struct mpixq_op list[], i
     }
     mpixq_lock_acquire(&share->moves);
     ticket = ++share->tickets;
-    code = mpixq_op_is_wait(list) ? mpixq_gpu_submit_waits(&lane, list, n, 0, ticket)
-                                  : mpixq_gpu_submit_starts(&lane, list, n, 0, ticket);
+    code = mpixq_op_is_wait(list) ? mpixq_gpu_submit_waits(&lane, list, n, ticket)
+                                  : mpixq_gpu_submit_starts(&lane, list, n, ticket);
     mpixq_lock_release(&share->moves);
     if (code != 0) {
         mpixq_err("%s cannot move data: %s", share->gpu->name, share->gpu->text(code));

@@ -11,44 +11,9 @@
 #include "core/trace_enqueue.h"
 #include "enqueue.h"
 #include "queues.h"
-#include "util/alloc.h"
 
 /* Starts and waits have each their own copy of what they have in common with the call for both. */
 #define FAST static inline __attribute__((always_inline))
-
-/* A message that goes by several NICs takes an operation for each of its shares, and a collective
- * that GPUs move one for each of its messages. */
-static int ops_of_each(const struct mpixq_queue *queue)
-{
-    int shares = queue->nics <= 1 ? 1 : queue->nics < MPIXQ_PAIR_OPS ? queue->nics : MPIXQ_PAIR_OPS;
-
-    return queue->wanted > shares ? queue->wanted : shares;
-}
-
-/* Grows rarely, so the enqueue path does not allocate. */
-bool mpixq_enqueue_make_room(struct mpixq_queue *queue, int n)
-{
-    int room = queue->room > 0 ? queue->room : 16, each = ops_of_each(queue);
-    void *pairs, *list;
-
-    if (n <= queue->room && each <= queue->each) {
-        return true;
-    }
-    while (room < n) {
-        room = room > INT32_MAX / 2 ? n : room * 2;
-    }
-    /* The arrays stay with the queue's memory for good. */
-    pairs = mpixq_realloc(queue->pairs, (size_t)room * sizeof *queue->pairs);
-    queue->pairs = pairs != NULL ? pairs : queue->pairs;
-    list = mpixq_realloc(queue->list, (size_t)room * (size_t)each * sizeof *queue->list);
-    queue->list = list != NULL ? list : queue->list;
-    if (pairs == NULL || list == NULL) {
-        return false;
-    }
-    queue->room = room;
-    queue->each = each;
-    return true;
-}
 
 static enum mpixq_error check_collective(struct mpixq_queue *queue, const struct mpixq_request *req)
 {
@@ -57,7 +22,6 @@ static enum mpixq_error check_collective(struct mpixq_queue *queue, const struct
     enum mpixq_error error = mpixq_collective_admits(req, place, &ops);
 
     queue->wanted = ops > queue->wanted ? ops : queue->wanted;
-    queue->goes_on = queue->goes_on || mpixq_collective_has_rounds(req);
     return error;
 }
 
@@ -78,6 +42,7 @@ mpixq_enqueue_check_first(struct mpixq_queue *queue, const struct mpixq_request 
         (mpixq_partitions_of(req)->of_gpus || mpixq_partitions_of(req)->is_staged)) {
         return MPIXQ_E_PARTITION_QUEUE;
     }
+    queue->in_lists = queue->in_lists || mpixq_enqueue_in_lists(req);
     if (req->pair.channel == &mpixq_channel_collective_gpus) {
         return check_collective(queue, req);
     }
@@ -281,6 +246,16 @@ FAST int start_pairs(struct mpixq_queue *queue, int n)
     return n_ops;
 }
 
+/* Enqueue the starts of the first n pairs. In turn. */
+FAST void submit_starts(struct mpixq_queue *queue, int n)
+{
+    submit(queue, start_pairs(queue, n));
+    if (queue->in_lists) {
+        mpixq_enqueue_steps(queue, n, MPIXQ_PHASE_START);
+    }
+    mpixq_trace_starts_enqueued(queue, n);
+}
+
 /* Take the turn with n pairs that are started as far as the host is concerned; or return the error
  * without it. */
 FAST int begin_starts(struct mpixq_queue *queue, enum mpixq_error error, int count,
@@ -316,8 +291,7 @@ int mpixq_queue_start(struct mpixq_queue *queue, int count, MPI_Request requests
     if (rc != MPI_SUCCESS) {
         return rc;
     }
-    submit(queue, start_pairs(queue, n));
-    mpixq_trace_starts_enqueued(queue, n);
+    submit_starts(queue, n);
     mpixq_turn_leave(&queue->turn);
     return MPI_SUCCESS;
 }
@@ -356,46 +330,27 @@ FAST void note_waits(struct mpixq_queue *queue, int n, int n_waits)
     mpixq_trace_wait_enqueued(queue, n);
 }
 
-/* Put those of n pairs that are about to be waited for, and then go on, before the others. Returns
- * their number. */
-__attribute__((cold, noinline)) static int find_going_on(struct mpixq_queue *queue, int n)
+/* The second round of those of the first n pairs that go on, if any do. */
+__attribute__((cold, noinline)) static void go_on(struct mpixq_queue *queue, int n)
 {
-    int found = 0;
-
-    for (int i = 0; i < n; i++) {
-        struct mpixq_pair *pair = queue->pairs[i];
-
-        if (mpixq_channel_goes_on(pair->channel) &&
-            mpixq_request_state(mpixq_request_of(pair)) == MPIXQ_STARTED) {
-            queue->pairs[i] = queue->pairs[found];
-            queue->pairs[found++] = pair;
-        }
-    }
-    return found;
-}
-
-__attribute__((cold, noinline)) static int fill_then(struct mpixq_queue *queue, int n, bool waits)
-{
-    int n_ops = 0;
-
-    for (int i = 0; i < n; i++) {
-        const struct mpixq_channel_queues *of = queue->pairs[i]->channel->queues;
-
-        n_ops +=
-            (waits ? of->then_wait : of->then_start)(queue, queue->pairs[i], &queue->list[n_ops]);
-    }
-    return n_ops;
+    submit(queue, mpixq_enqueue_fill_then(queue, n, false));
+    mpixq_enqueue_steps(queue, n, MPIXQ_PHASE_THEN_START);
+    mpixq_enqueue_steps(queue, n, MPIXQ_PHASE_THEN_WAIT);
+    submit(queue, mpixq_enqueue_fill_then(queue, n, true));
 }
 
 /* Enqueue one wait for the first n pairs. In turn. */
 static void wait_pairs(struct mpixq_queue *queue, int n)
 {
-    int n_waits = 0, n_going_on = queue->goes_on ? find_going_on(queue, n) : 0;
+    int n_waits = 0, n_going_on = 0;
 
+    if (queue->in_lists) {
+        n_going_on = mpixq_enqueue_find_going_on(queue, n);
+        mpixq_enqueue_steps(queue, n, MPIXQ_PHASE_WAIT);
+    }
     submit(queue, fill_waits(queue, n, queue->list, &n_waits));
     if (n_going_on > 0) {
-        submit(queue, fill_then(queue, n_going_on, false));
-        submit(queue, fill_then(queue, n_going_on, true));
+        go_on(queue, n_going_on);
     }
     note_waits(queue, n, n_waits);
 }
@@ -461,8 +416,7 @@ int mpixq_queue_start_wait(struct mpixq_queue *queue, int count, MPI_Request req
     if (mpixq_enqueue_can_be_both(queue, n)) {
         start_and_wait(queue, n);
     } else {
-        submit(queue, start_pairs(queue, n));
-        mpixq_trace_starts_enqueued(queue, n);
+        submit_starts(queue, n);
         wait_pairs(queue, n);
     }
     mpixq_turn_leave(&queue->turn);

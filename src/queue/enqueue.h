@@ -13,9 +13,22 @@
 #include "core/fault.h"
 #include "core/handles.h"
 #include "core/queue.h"
+#include "core/steps.h"
 
 /* Room for n elements in the queue's arrays; in turn. */
 bool mpixq_enqueue_make_room(struct mpixq_queue *queue, int n);
+/* May calls for a request take several lists of operations? */
+__attribute__((cold)) bool mpixq_enqueue_in_lists(const struct mpixq_request *req);
+/* If they do (in_lists), of the first n pairs; in turn. Enqueue the steps of a
+ * phase but the first one of starts and the last one of waits (steps.h): no launches of their own,
+ * as there are these. */
+__attribute__((cold)) void mpixq_enqueue_steps(struct mpixq_queue *queue, int n,
+                                               enum mpixq_phase phase);
+/* Put those that are about to be waited for, and then go on, before the others. Returns how many
+ * they are. And fill the list of starts, or of waits, with which they go on: returns how many
+ * operations these are. */
+__attribute__((cold)) int mpixq_enqueue_find_going_on(struct mpixq_queue *queue, int n);
+__attribute__((cold)) int mpixq_enqueue_fill_then(struct mpixq_queue *queue, int n, bool waits);
 /* Do GPUs make starts of the first n pairs, and wait for them, by themselves, each by one
  * operation? Then there is room for all of these. In turn. */
 bool mpixq_enqueue_can_be_both(struct mpixq_queue *queue, int n);

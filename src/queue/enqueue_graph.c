@@ -103,20 +103,17 @@ static void set_copy(struct mpixq_op *op, bool starts)
     op->copy = copies ? &pair->staging->captured[starts ? 0 : 1] : NULL;
 }
 
-/* In this order; what goes on behind a wait comes with it (channel.h). */
-enum phase { START, WAIT, THEN_START, THEN_WAIT };
-
-static int fill_one(struct mpixq_queue *queue, struct mpixq_pair *pair, enum phase phase,
+static int fill_one(struct mpixq_queue *queue, struct mpixq_pair *pair, enum mpixq_phase phase,
                     struct mpixq_op list[])
 {
     const struct mpixq_channel *channel = pair->channel;
 
     switch (phase) {
-    case START:
+    case MPIXQ_PHASE_START:
         return channel->start(queue, &pair, 1, list);
-    case WAIT:
+    case MPIXQ_PHASE_WAIT:
         return channel->wait(queue, pair, list);
-    case THEN_START:
+    case MPIXQ_PHASE_THEN_START:
         return mpixq_channel_goes_on(channel) ? channel->queues->then_start(queue, pair, list) : 0;
     default:
         return mpixq_channel_goes_on(channel) ? channel->queues->then_wait(queue, pair, list) : 0;
@@ -124,7 +121,7 @@ static int fill_one(struct mpixq_queue *queue, struct mpixq_pair *pair, enum pha
 }
 
 /* Fill the operations of the first n pairs. Returns how many there are. */
-static int fill(struct mpixq_queue *queue, int n, enum phase phase, struct mpixq_op list[])
+static int fill(struct mpixq_queue *queue, int n, enum mpixq_phase phase, struct mpixq_op list[])
 {
     int n_ops = 0;
 
@@ -132,7 +129,7 @@ static int fill(struct mpixq_queue *queue, int n, enum phase phase, struct mpixq
         int end = n_ops + fill_one(queue, queue->pairs[i], phase, &list[n_ops]);
 
         for (; n_ops < end; n_ops++) {
-            set_copy(&list[n_ops], phase == START || phase == THEN_START);
+            set_copy(&list[n_ops], phase == MPIXQ_PHASE_START || phase == MPIXQ_PHASE_THEN_START);
         }
     }
     return n_ops;
@@ -150,7 +147,7 @@ static void note(struct mpixq_queue *queue, int n, bool starts)
     }
 }
 
-static int put_phase_in(struct mpixq_queue *queue, int n, enum phase phase)
+static int put_phase_in(struct mpixq_queue *queue, int n, enum mpixq_phase phase)
 {
     int n_ops = fill(queue, n, phase, queue->list);
     struct mpixq_branches *branches = n_ops > 0 ? mpixq_graphs_branches(queue) : NULL;
@@ -169,11 +166,11 @@ static int put_in(struct mpixq_queue *queue, int n, bool starts)
     int rc = hold(queue, n);
 
     if (rc == MPI_SUCCESS) {
-        rc = put_phase_in(queue, n, starts ? START : WAIT);
+        rc = put_phase_in(queue, n, starts ? MPIXQ_PHASE_START : MPIXQ_PHASE_WAIT);
     }
-    if (queue->goes_on && !starts) {
-        rc = rc == MPI_SUCCESS ? put_phase_in(queue, n, THEN_START) : rc;
-        rc = rc == MPI_SUCCESS ? put_phase_in(queue, n, THEN_WAIT) : rc;
+    if (queue->in_lists && !starts) {
+        rc = rc == MPI_SUCCESS ? put_phase_in(queue, n, MPIXQ_PHASE_THEN_START) : rc;
+        rc = rc == MPI_SUCCESS ? put_phase_in(queue, n, MPIXQ_PHASE_THEN_WAIT) : rc;
     }
     if (rc == MPI_SUCCESS) {
         note(queue, n, starts);
@@ -189,9 +186,9 @@ static int put_both_in(struct mpixq_queue *queue, int n)
     int rc = hold(queue, n);
 
     if (rc == MPI_SUCCESS) {
-        both.n_starts = fill(queue, n, START, queue->list);
+        both.n_starts = fill(queue, n, MPIXQ_PHASE_START, queue->list);
         both.waits = queue->list + both.n_starts;
-        both.n_waits = fill(queue, n, WAIT, both.waits);
+        both.n_waits = fill(queue, n, MPIXQ_PHASE_WAIT, both.waits);
         branches = mpixq_graphs_branches(queue);
         rc = branches == NULL ? mpixq_error_code(MPIXQ_E_CAPTURE)
                               : queue->stream->ops->graphs->submit_both(queue->stream, &both,

@@ -208,8 +208,8 @@ static int graph_submit(struct mpixq_stream *base, struct mpixq_op list[], int n
         struct mpixq_gpu_lane lane = captured_lane(stream, &capture);
 
         stream->words->in_graph |= list->kind == MPIXQ_OP_SIGNAL;
-        code = waits ? mpixq_gpu_submit_waits(&lane, list, n, 0, 0)
-                     : mpixq_gpu_submit_starts(&lane, list, n, 0, 0);
+        code = waits ? mpixq_gpu_submit_waits(&lane, list, n, 0)
+                     : mpixq_gpu_submit_starts(&lane, list, n, 0);
         rc = text_of(stream, code, "nothing can be captured");
     }
     if (rc == MPI_SUCCESS && !waits) {

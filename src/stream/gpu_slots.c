@@ -10,8 +10,7 @@ static char *find_buffer(const struct mpixq_stream *stream, const struct mpixq_o
     const struct mpixq_gpu_slots *slots = op->gpu.slots;
 
     if (op->copy != NULL) {
-        return op->copy->place == stream->place && mpixq_copy_parts(op->copy) == 1 ? op->copy->to
-                                                                                   : NULL;
+        return op->copy->place == stream->place ? op->copy->to : NULL;
     }
     return slots->to != NULL && slots->place == stream->place &&
                    !mpixq_gpu_life_is_over(slots->life)

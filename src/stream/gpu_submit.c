@@ -53,58 +53,18 @@ void mpixq_gpu_take_waits(const struct mpixq_stream *stream, struct mpixq_op lis
     }
 }
 
-/* What is to be copied for the operations of a list. */
-struct copies {
-    const struct mpixq_op *list;
-    int n, step;
-    int (*part_at)(const struct mpixq_copy *copy, int step);
-};
-
-int mpixq_gpu_steps(const struct mpixq_op list[], int n)
-{
-    int steps = 1;
-
-    for (int i = 0; i < n; i++) {
-        int parts = mpixq_copy_parts(list[i].copy);
-
-        steps = parts > steps ? parts : steps;
-    }
-    return steps;
-}
-
-int mpixq_gpu_part_at_start(const struct mpixq_copy *copy, int step)
-{
-    return step < mpixq_copy_parts(copy) ? step : -1;
-}
-
-int mpixq_gpu_part_at_wait(const struct mpixq_copy *copy, int step)
-{
-    return mpixq_copy_parts(copy) - 1 - step;
-}
-
 enum how { NOTHING, BY_ENGINE, BY_KERNEL, ONLY_BY_KERNEL };
 
-/* What of a copy is made in this step, and how. A kernel has to reach both ends. */
-static enum how piece_at(const struct mpixq_gpu_lane *lane, const struct copies *copies, int i,
-                         struct mpixq_piece *piece_p)
+/* How a copy is made. A kernel has to reach both ends. */
+static enum how how_to_copy(const struct mpixq_gpu_lane *lane, const struct mpixq_copy *copy)
 {
-    const struct mpixq_copy *copy = copies->list[i].copy;
-    size_t before;
-    int part;
-
-    part = copy != NULL ? copies->part_at(copy, copies->step) : -1;
-    if (part < 0) {
+    if (copy == NULL) {
         return NOTHING;
     }
-    before = (size_t)part * copy->part;
-    *piece_p = (struct mpixq_piece){
-        .to = (char *)copy->to + before,
-        .from = (const char *)copy->from + before,
-        .bytes = part == mpixq_copy_parts(copy) - 1 ? copy->bytes - before : copy->part};
     if (copy->closed != NULL) {
         return ONLY_BY_KERNEL;
     }
-    return lane->kernels.copy != NULL && piece_p->bytes <= MPIXQ_SMALL && copy->place == lane->place
+    return lane->kernels.copy != NULL && copy->bytes <= MPIXQ_SMALL && copy->place == lane->place
                ? BY_KERNEL
                : BY_ENGINE;
 }
@@ -119,8 +79,9 @@ static unsigned threads_of_each(unsigned n, size_t largest)
     return (unsigned)(wanted < most ? wanted : most);
 }
 
-/* The last launch tells that the ticket is reached, if word is not NULL. */
-static int copy_small(const struct mpixq_gpu_lane *lane, const struct copies *copies, int left,
+/* So many copies, one at least. The last launch tells that the ticket is reached, if word is not
+ * NULL. */
+static int copy_small(const struct mpixq_gpu_lane *lane, const struct mpixq_op *op, int left,
                       void *word, uint64_t ticket)
 {
     struct mpixq_pieces pieces;
@@ -130,14 +91,16 @@ static int copy_small(const struct mpixq_gpu_lane *lane, const struct copies *co
 
     pieces.n = 0;
     pieces.value = ticket;
-    for (int i = 0; code == 0 && left > 0; i++) {
-        struct mpixq_piece *piece = &pieces.piece[pieces.n];
+    for (; code == 0 && left > 0; op++) {
+        const struct mpixq_copy *copy = op->copy;
 
-        if (piece_at(lane, copies, i, piece) < BY_KERNEL) {
+        if (how_to_copy(lane, copy) < BY_KERNEL) {
             continue;
         }
-        pieces.closed[pieces.n] = copies->list[i].copy->closed;
-        largest = piece->bytes > largest ? piece->bytes : largest;
+        pieces.piece[pieces.n] =
+            (struct mpixq_piece){.to = copy->to, .from = copy->from, .bytes = copy->bytes};
+        pieces.closed[pieces.n] = copy->closed;
+        largest = copy->bytes > largest ? copy->bytes : largest;
         pieces.n++;
         left--;
         if (pieces.n == MPIXQ_PIECES || left == 0) {
@@ -153,28 +116,28 @@ static int copy_small(const struct mpixq_gpu_lane *lane, const struct copies *co
 }
 
 /* Copy, and then tell that the ticket is reached, if that is wanted. */
-static int copy_and_tell(const struct mpixq_gpu_lane *lane, const struct copies *copies, bool tells,
-                         uint64_t ticket)
+static int copy_and_tell(const struct mpixq_gpu_lane *lane, const struct mpixq_op list[], int n,
+                         bool tells, uint64_t ticket)
 {
-    struct mpixq_piece piece;
     int n_small = 0, code = 0;
     bool together = false;
 
-    for (int i = 0; i < copies->n; i++) {
-        enum how how = piece_at(lane, copies, i, &piece);
+    for (int i = 0; i < n; i++) {
+        enum how how = how_to_copy(lane, list[i].copy);
 
         n_small += how >= BY_KERNEL;
         together = together || how == ONLY_BY_KERNEL || n_small >= MPIXQ_SEVERAL;
     }
-    for (int i = 0; code == 0 && i < copies->n; i++) {
-        enum how how = piece_at(lane, copies, i, &piece);
+    for (int i = 0; code == 0 && i < n; i++) {
+        const struct mpixq_copy *copy = list[i].copy;
+        enum how how = how_to_copy(lane, copy);
 
         if (how == BY_ENGINE || (how == BY_KERNEL && !together)) {
-            code = lane->gpu->copy(lane->handle, piece.to, piece.from, piece.bytes);
+            code = lane->gpu->copy(lane->handle, copy->to, copy->from, copy->bytes);
         }
     }
     if (code == 0 && together) {
-        return copy_small(lane, copies, n_small, tells ? lane->reached_at : NULL, ticket);
+        return copy_small(lane, list, n_small, tells ? lane->reached_at : NULL, ticket);
     }
     return code == 0 && tells ? mpixq_gpu_write_reached(lane, ticket) : code;
 }
@@ -339,12 +302,10 @@ static int ring(const struct mpixq_gpu_lane *lane, const struct mpixq_op list[],
 }
 
 static int submit_starts(const struct mpixq_gpu_lane *lane, const struct mpixq_op list[], int n,
-                         int step, uint64_t ticket)
+                         uint64_t ticket)
 {
-    struct copies copies = {.list = list, .n = n, .step = step, .part_at = mpixq_gpu_part_at_start};
-    int words = step == 0 ? count_words(list, n) : 0,
-        moves = step == 0 ? mpixq_gpu_count_moves(list, n) : 0;
-    int code = copy_and_tell(lane, &copies, words == 0 && moves == 0, ticket);
+    int words = count_words(list, n), moves = mpixq_gpu_count_moves(list, n);
+    int code = copy_and_tell(lane, list, n, words == 0 && moves == 0, ticket);
 
     code = code != 0 || words == 0 ? code : ring(lane, list, words, moves == 0, ticket);
     return code != 0 || moves == 0 ? code : mpixq_gpu_move(lane, list, moves, ticket);
@@ -377,17 +338,17 @@ static bool any_drain(const struct mpixq_op list[], int n)
 }
 
 static int submit_waits(const struct mpixq_gpu_lane *lane, const struct mpixq_op list[], int n,
-                        int step, uint64_t ticket)
+                        uint64_t ticket)
 {
-    struct copies copies = {.list = list, .n = n, .step = step, .part_at = mpixq_gpu_part_at_wait};
     struct mpixq_words all = {.until = mpixq_gpu_until(lane, ticket)};
-    int words = step == 0 ? count_words(list, n) : 0, combines = 0, code = 0;
-    bool any = false, tells = step == 0 && lane->reached_at != NULL, gate, is_last;
-    const struct mpixq_combine *fused = step == 0 ? find_fused(list, n, words) : NULL;
+    int words = count_words(list, n), combines = 0, code = 0;
+    /* Nobody waits for the ticket of a list behind which the wait goes on. */
+    bool any = false, tells = !list->goes_on && lane->reached_at != NULL, gate, is_last;
+    const struct mpixq_combine *fused = find_fused(list, n, words);
 
     for (int i = 0; i < n; i++) {
         any = any || list[i].copy != NULL;
-        combines += step == 0 && list[i].kind == MPIXQ_OP_COMBINE;
+        combines += list[i].kind == MPIXQ_OP_COMBINE;
     }
     gate = lane->by_values || words + combines < n;
     is_last = gate && words > 0 && any_drain(list, n);
@@ -409,35 +370,35 @@ static int submit_waits(const struct mpixq_gpu_lane *lane, const struct mpixq_op
         code = wait_for_gate(lane, ticket, !any && combines == 0);
     }
     if (code == 0 && any) {
-        code = copy_and_tell(lane, &copies, tells && combines == 0, ticket);
+        code = copy_and_tell(lane, list, n, tells && combines == 0, ticket);
     }
     return code != 0 || combines == 0 ? code
                                       : mpixq_gpu_combine(lane, list, combines, tells, ticket);
 }
 
 int mpixq_gpu_submit_starts(const struct mpixq_gpu_lane *lane, const struct mpixq_op list[], int n,
-                            int step, uint64_t ticket)
+                            uint64_t ticket)
 {
     void *before;
     int code = lane->gpu->enter(lane->place, &before);
 
     if (code == 0) {
         code = mpixq_op_is_launch(list) ? mpixq_gpu_submit_launch(lane, list->gpu.launch, ticket)
-                                        : submit_starts(lane, list, n, step, ticket);
+                                        : submit_starts(lane, list, n, ticket);
         lane->gpu->leave(lane->place, before);
     }
     return code;
 }
 
 int mpixq_gpu_submit_waits(const struct mpixq_gpu_lane *lane, const struct mpixq_op list[], int n,
-                           int step, uint64_t ticket)
+                           uint64_t ticket)
 {
     void *before;
     int code = lane->gpu->enter(lane->place, &before);
 
     if (code == 0) {
         code = mpixq_op_is_launch(list) ? mpixq_gpu_submit_launch(lane, list->gpu.launch, ticket)
-                                        : submit_waits(lane, list, n, step, ticket);
+                                        : submit_waits(lane, list, n, ticket);
         lane->gpu->leave(lane->place, before);
     }
     return code;

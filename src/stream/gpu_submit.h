@@ -39,25 +39,16 @@ struct mpixq_gpu_lane {
     const char *why;
 };
 
-/* Messages in parts take several steps, each with a ticket: as many as the one with the most parts
- * has. */
-int mpixq_gpu_steps(const struct mpixq_op list[], int n);
-/* Starts begin together: step 0 has the first part of each, and what is whole. Waits end
- * together: their steps are counted downwards, and 0 has the last part of each, and what is whole.
- * The part for a step; negative: none. */
-int mpixq_gpu_part_at_start(const struct mpixq_copy *copy, int step);
-int mpixq_gpu_part_at_wait(const struct mpixq_copy *copy, int step);
-
 /* Which of a list the GPU does by itself. It rings the doorbells that it sees, and makes the starts
  * of ends; it waits for words that it sees, if it does, and for ends in any case, since it has to
  * see to those that are given up. */
 void mpixq_gpu_take_starts(const struct mpixq_stream *stream, struct mpixq_op list[], int n);
 void mpixq_gpu_take_waits(const struct mpixq_stream *stream, struct mpixq_op list[], int n);
-/* What the GPU does by itself of a list, as it says, belongs to step 0. Codes of the vendor. */
+/* Codes of the vendor. */
 int mpixq_gpu_submit_starts(const struct mpixq_gpu_lane *lane, const struct mpixq_op list[], int n,
-                            int step, uint64_t ticket);
+                            uint64_t ticket);
 int mpixq_gpu_submit_waits(const struct mpixq_gpu_lane *lane, const struct mpixq_op list[], int n,
-                           int step, uint64_t ticket);
+                           uint64_t ticket);
 /* Can starts and the waits for them be one launch? Both are what take_starts and take_waits said
  * of them. And launch it: started is reached when it begins, the ticket when it ends. */
 bool mpixq_gpu_can_pass(const struct mpixq_gpu_lane *lane, const struct mpixq_both *both);

@@ -23,32 +23,24 @@ static void await_reached(const struct gpu_stream *stream, uint64_t ticket)
     (void)host->ops->submit(stream->worker, &there, 1, NULL);
 }
 
-/* The worker executes the start of a message in parts after each of them. Returns the ticket. */
-static uint64_t follow_starts(struct gpu_stream *stream, struct mpixq_op list[], int n, int step)
+/* Returns the ticket. */
+static uint64_t follow_starts(struct gpu_stream *stream, struct mpixq_op list[], int n)
 {
     uint64_t ticket = ++stream->submitted;
     struct mpixq_op executed;
 
     mpixq_op_store(&executed, &stream->executed, ticket);
     await_reached(stream, ticket);
-    if (step == 0) {
-        (void)host->ops->submit(stream->worker, list, n, NULL);
-    }
-    for (int i = 0; step > 0 && i < n; i++) {
-        if (mpixq_gpu_part_at_start(list[i].copy, step) >= 0) {
-            (void)host->ops->submit(stream->worker, &list[i], 1, NULL);
-        }
-    }
+    (void)host->ops->submit(stream->worker, list, n, NULL);
     (void)host->ops->submit(stream->worker, &executed, 1, NULL);
     return ticket;
 }
 
-static void start_step(struct gpu_stream *stream, struct mpixq_op list[], int n, int step)
+static void start_some(struct gpu_stream *stream, struct mpixq_op list[], int n)
 {
-    uint64_t ticket = follow_starts(stream, list, n, step);
+    uint64_t ticket = follow_starts(stream, list, n);
 
-    mpixq_gpu_stream_note_code(stream,
-                               mpixq_gpu_submit_starts(&stream->lane, list, n, step, ticket));
+    mpixq_gpu_stream_note_code(stream, mpixq_gpu_submit_starts(&stream->lane, list, n, ticket));
 }
 
 /* Any call of the GPU's library may block until the GPU goes on, which may take what another thread
@@ -81,12 +73,10 @@ static uint64_t launch_starts(struct gpu_stream *stream, struct mpixq_op list[],
                               struct mpixq_turn *turn)
 {
     submit_begin(turn);
-    mpixq_gpu_relax(stream->lane.gpu); /* once for all steps */
+    mpixq_gpu_relax(stream->lane.gpu);
     for (int some; n > 0; list += some, n -= some) {
         some = at_a_time(stream, n);
-        for (int step = 0, steps = mpixq_gpu_steps(list, some); step < steps; step++) {
-            start_step(stream, list, some, step);
-        }
+        start_some(stream, list, some);
     }
     mpixq_gpu_restore(stream->lane.gpu);
     submit_end(turn);
@@ -105,22 +95,6 @@ static uint64_t submit_starts(struct gpu_stream *stream, struct mpixq_op list[],
 {
     take_starts(stream, list, n);
     return launch_starts(stream, list, n, turn);
-}
-
-/* The worker waits for the parts that are copied next. */
-static void await_parts(struct gpu_stream *stream, const struct mpixq_op list[], int n, int step)
-{
-    for (int i = 0; i < n; i++) {
-        const struct mpixq_copy *copy = list[i].copy;
-        int part = mpixq_gpu_part_at_wait(copy, step);
-        struct mpixq_op one = list[i];
-
-        if (part >= 0) {
-            one.u.awaited = copy->arrived;
-            one.value = (one.value - 1) * (uint64_t)copy->n_parts + (uint64_t)part + 1;
-            (void)host->ops->submit(stream->worker, &one, 1, NULL);
-        }
-    }
 }
 
 static bool is_counted(const struct mpixq_op *op)
@@ -158,42 +132,37 @@ static bool await_words(struct gpu_stream *stream, struct mpixq_op list[], int n
 }
 
 /* Returns the ticket. */
-static uint64_t follow_waits(struct gpu_stream *stream, struct mpixq_op list[], int n, int step)
+static uint64_t follow_waits(struct gpu_stream *stream, struct mpixq_op list[], int n)
 {
     uint64_t ticket = ++stream->submitted;
     struct mpixq_op open[2];
-    bool is_open = false;
+    bool is_open;
 
     mpixq_op_store(&open[0], &stream->executed, ticket);
     mpixq_op_store(&open[1], stream->words->gate, ticket);
     atomic_store(&stream->waits, ticket);
     mpixq_streams_await_holders();
-    if (step > 0) {
-        await_parts(stream, list, n, step);
-    } else {
-        is_open = await_words(stream, list, n, ticket);
-    }
+    is_open = await_words(stream, list, n, ticket);
     (void)host->ops->submit(stream->worker, open, is_open ? 1 : 2, NULL);
     return ticket;
 }
 
-static void wait_step(struct gpu_stream *stream, struct mpixq_op list[], int n, int step)
+static void wait_for_some(struct gpu_stream *stream, struct mpixq_op list[], int n)
 {
-    uint64_t ticket = follow_waits(stream, list, n, step);
+    uint64_t ticket = follow_waits(stream, list, n);
 
-    mpixq_gpu_stream_note_code(stream,
-                               mpixq_gpu_submit_waits(&stream->lane, list, n, step, ticket));
+    mpixq_gpu_stream_note_code(stream, mpixq_gpu_submit_waits(&stream->lane, list, n, ticket));
 }
 
 /* What its GPU waits for by itself ends with a call, as a start does. */
-static void signal_step(struct gpu_stream *stream, const struct mpixq_op *op)
+static void signal_one(struct gpu_stream *stream, const struct mpixq_op *op)
 {
     struct mpixq_op start = *op;
 
     start.kind = MPIXQ_OP_PUT;
     atomic_store(&stream->waits, stream->submitted + 1);
     mpixq_streams_await_holders();
-    start_step(stream, &start, 1, 0);
+    start_some(stream, &start, 1);
 }
 
 /* Likewise. */
@@ -201,15 +170,13 @@ static uint64_t launch_waits(struct gpu_stream *stream, struct mpixq_op list[], 
                              struct mpixq_turn *turn)
 {
     submit_begin(turn);
-    mpixq_gpu_relax(stream->lane.gpu); /* likewise */
+    mpixq_gpu_relax(stream->lane.gpu);
     if (list->kind == MPIXQ_OP_SIGNAL) {
-        signal_step(stream, list);
+        signal_one(stream, list);
     } else {
         for (int some; n > 0; list += some, n -= some) {
             some = at_a_time(stream, n);
-            for (int step = mpixq_gpu_steps(list, some) - 1; step >= 0; step--) {
-                wait_step(stream, list, some, step);
-            }
+            wait_for_some(stream, list, some);
         }
     }
     mpixq_gpu_restore(stream->lane.gpu);
@@ -240,8 +207,8 @@ static uint64_t submit_both(struct gpu_stream *stream, const struct mpixq_both *
     }
     submit_begin(turn);
     mpixq_gpu_relax(stream->lane.gpu);
-    started = follow_starts(stream, both->starts, both->n_starts, 0);
-    (void)follow_waits(stream, both->waits, both->n_waits, 0);
+    started = follow_starts(stream, both->starts, both->n_starts);
+    (void)follow_waits(stream, both->waits, both->n_waits);
     mpixq_gpu_stream_note_code(stream,
                                mpixq_gpu_pass(&stream->lane, both, started, stream->submitted));
     mpixq_gpu_restore(stream->lane.gpu);

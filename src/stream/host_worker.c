@@ -86,11 +86,10 @@ static void poll_pending(const struct mpixq_op *const pending[], int n)
     }
 }
 
-/* What is awaited is there, or will never be. Some waits are the library's own, or for a part. */
+/* What is awaited is there, or will never be. Some waits are the library's own, or go on. */
 __attribute__((cold, noinline)) static void trace_passed(const struct mpixq_op *wait)
 {
-    if (wait->arg != NULL && has_reached(wait) &&
-        (wait->copy == NULL || wait->u.awaited != wait->copy->arrived)) {
+    if (wait->arg != NULL && has_reached(wait) && !wait->goes_on) {
         mpixq_trace_wait_passed(wait->arg);
     }
 }

@@ -16,13 +16,14 @@
 
 /* What lies in memory of a GPU, and its staging buffer in memory of the host. */
 struct mpixq_staging {
-    struct mpixq_copy copy; /* into the staging buffer, or from it */
+    struct mpixq_copy copy; /* into the staging buffer, or from it: all of it */
     /* What is made before a start that is enqueued, and after a wait, or NULL: this copy, or
      * another one; a collective has both, and not both of its staging buffers need be this one. Of
-     * a pair that was captured these are whole, which is at once, and its graphs have captured: set
-     * by that, the first for before and the second for after. */
+     * starts and waits in several steps: before the first one, and after the last. Graphs of a pair
+     * that was captured have these instead, set by that, the first for before and the second for
+     * after. */
     const struct mpixq_copy *before, *after;
-    struct mpixq_copy whole[2], captured[2];
+    struct mpixq_copy captured[2];
     bool needs_all;     /* of a receive: a shorter message would leave gaps in what is copied */
     const void *buffer; /* for channels: as far before it as the user's is before the data */
     struct mpixq_pinned memory;

@@ -49,12 +49,6 @@ struct mpixq_copy {
     const void *from;
     size_t bytes;
     const void *place; /* where a kernel can (gpu.h); NULL: not known */
-    /* If it is to be made in parts (n_parts > 1): bytes of each but the last. Their start is
-     * executed after each of them; or this word counts what has arrived, from the first start on,
-     * and each is copied when it is there. */
-    int n_parts;
-    size_t part;
-    const _Atomic uint64_t *arrived;
     /* In a graph: a word, where kernels see it, which is not 0 once the memory may be gone. They
      * copy then, and not if it is. NULL outside of graphs. */
     const void *closed;
@@ -135,7 +129,8 @@ struct mpixq_op {
     uint8_t kind;       /* enum mpixq_op_kind */
     uint8_t by_gpu;     /* set by the stream: the GPU does its part by itself; 0 or 1 */
     bool is_after_host; /* of a MOVE: the host has made the start before */
-    void *arg;          /* of the functions; of waits, who waits: see waits_for in stream.h */
+    bool goes_on; /* of a WAIT, and then of all of its list: another list of the wait follows */
+    void *arg;    /* of the functions; of waits, who waits: see waits_for in stream.h */
     union {
         void (*call)(void *const args[], int n, bool by_gpu);
         void (*run)(void *arg);
@@ -197,6 +192,8 @@ static inline void mpixq_op_wait(struct mpixq_op *op, enum mpixq_op_kind kind, v
 {
     op->kind = (uint8_t)kind;
     op->by_gpu = false;
+    op->is_after_host = false;
+    op->goes_on = false;
     op->arg = arg;
     op->u.awaited = word;
     op->value = value;

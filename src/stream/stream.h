@@ -30,11 +30,6 @@ struct mpixq_stream_kind {
     const struct mpixq_stream_ops *ops;
 };
 
-static inline int mpixq_copy_parts(const struct mpixq_copy *copy)
-{
-    return copy != NULL && copy->n_parts > 1 ? copy->n_parts : 1;
-}
-
 struct mpixq_refusal {
     int error;       /* enum mpixq_error */
     const char *why; /* what the GPU's library says; or NULL */
