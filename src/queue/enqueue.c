@@ -190,7 +190,7 @@ static void add_copies(struct mpixq_queue *queue, int n)
 }
 
 /* The first n operations of the list. */
-static void submit(struct mpixq_queue *queue, int n)
+FAST void submit(struct mpixq_queue *queue, int n)
 {
     if (n > 0) {
         if (queue->stream->ops->copies) {
@@ -215,8 +215,10 @@ static void join(struct mpixq_queue *queue, struct mpixq_request *req)
 
 FAST void step_pairs(struct mpixq_queue *queue, int n)
 {
+    struct mpixq_pair *const *pairs = queue->pairs;
+
     for (int i = 0; i < n; i++) {
-        struct mpixq_pair *pair = queue->pairs[i];
+        struct mpixq_pair *pair = pairs[i];
         struct mpixq_request *req = mpixq_request_of(pair);
 
         if (!mpixq_request_restart(req)) {

@@ -60,7 +60,7 @@ static inline struct mpixq_request *mpixq_enqueue_find(_Atomic(struct mpixq_requ
 {
     struct mpixq_request *req = atomic_load_explicit(place, memory_order_relaxed);
 
-    if (req == NULL || !mpixq_handles_is(req, handle)) {
+    if (__builtin_expect(req == NULL || !mpixq_handles_is(req, handle), false)) {
         req = mpixq_request_find(handle);
         atomic_store_explicit(place, req, memory_order_relaxed);
     }
@@ -80,7 +80,8 @@ mpixq_enqueue_collect(struct mpixq_queue *queue, int count, MPI_Request requests
 {
     _Atomic(struct mpixq_request *) *place = &queue->first_found;
     uint64_t mark = ++queue->mark;
-    int n = 0;
+    const MPI_Request *end = count > 0 ? requests + count : requests;
+    struct mpixq_pair **pair;
 
     *failed_p = NULL;
     *index_p = -1;
@@ -88,16 +89,17 @@ mpixq_enqueue_collect(struct mpixq_queue *queue, int count, MPI_Request requests
     if (count > queue->room && !mpixq_enqueue_make_room(queue, count)) {
         return MPIXQ_E_NO_MEMORY;
     }
-    for (int i = 0; i < count; i++) {
+    pair = queue->pairs;
+    for (const MPI_Request *at = requests; at != end; at++) {
         struct mpixq_request *req;
         enum mpixq_error error;
 
-        if (requests[i] == MPI_REQUEST_NULL) {
+        if (*at == MPI_REQUEST_NULL) {
             continue;
         }
-        req = mpixq_enqueue_find(place, requests[i]);
+        req = mpixq_enqueue_find(place, *at);
         if (req == NULL) {
-            *index_p = i;
+            *index_p = (int)(at - requests);
             return MPIXQ_E_UNKNOWN_REQUEST;
         }
         error = check(queue, req);
@@ -106,16 +108,16 @@ mpixq_enqueue_collect(struct mpixq_queue *queue, int count, MPI_Request requests
         }
         if (error != MPIXQ_E_NONE) {
             *failed_p = req;
-            *index_p = i;
+            *index_p = (int)(at - requests);
             return error;
         }
         req->mark = mark;
-        queue->pairs[n++] = &req->pair;
+        *pair++ = &req->pair;
         place = &req->followed_by;
     }
-    *n_p = n;
-    return queue->wanted <= queue->each || mpixq_enqueue_make_room(queue, n) ? MPIXQ_E_NONE
-                                                                             : MPIXQ_E_NO_MEMORY;
+    *n_p = (int)(pair - queue->pairs);
+    return queue->wanted <= queue->each || mpixq_enqueue_make_room(queue, *n_p) ? MPIXQ_E_NONE
+                                                                                : MPIXQ_E_NO_MEMORY;
 }
 
 #endif
