@@ -49,10 +49,8 @@ void mpixq_tallies_provide(const struct mpixq_stream *stream)
 }
 
 /* What a kernel does of a start: as of a receive that has nothing to do but to count. */
-static void fill_end(struct mpixq_tally *tally, char *seen)
+static void fill_end(struct mpixq_gpu_end *gpu, char *seen)
 {
-    struct mpixq_gpu_end *gpu = &tally->gpu;
-
     gpu->move.own = (struct mpixq_end *)(void *)seen;
     gpu->move.own_told =
         (struct mpixq_told *)(void *)(seen + offsetof(struct mpixq_tally_words, told));
@@ -62,7 +60,6 @@ static void fill_end(struct mpixq_tally *tally, char *seen)
     gpu->move.is_ready = true;
     gpu->move.is_host = true;
     gpu->is_counted = true;
-    gpu->floor = mpixq_pair_started(tally->pair);
 }
 
 /* What is staged is copied in graphs unless the request was freed. */
@@ -107,7 +104,8 @@ struct mpixq_tally *mpixq_tally_create(struct mpixq_pair *pair, struct mpixq_que
         return NULL;
     }
     tally->pair = pair;
-    fill_end(tally, seen);
+    fill_end(&tally->gpu, seen);
+    tally->gpu.floor = mpixq_pair_started(pair);
     atomic_store(&tally->begun, tally->gpu.floor);
     if (pair->channel->graphs->equip != NULL) {
         pair->channel->graphs->equip(pair, queue, tally);
@@ -148,6 +146,19 @@ void mpixq_tally_free(struct mpixq_tally *tally)
 _Atomic uint64_t *mpixq_tally_done_word(const struct mpixq_tally *tally)
 {
     return &tally->words->own.done;
+}
+
+struct mpixq_tally_words *mpixq_tally_take(struct mpixq_queue *queue, struct mpixq_gpu_end *gpu)
+{
+    const struct mpixq_tally_slab *slab;
+    char *seen = NULL;
+    struct mpixq_tally_words *words = take_words(queue, &seen, &slab);
+
+    *gpu = (struct mpixq_gpu_end){.state = NULL};
+    if (words != NULL) {
+        fill_end(gpu, seen);
+    }
+    return words;
 }
 
 void mpixq_tally_return(struct mpixq_tally_words *words)

@@ -60,8 +60,11 @@ struct mpixq_tally *mpixq_tally_create(struct mpixq_pair *pair, struct mpixq_que
 /* Once mpixq_tally_of finds it: a start may be under way, and threads then call go_on at once. */
 void mpixq_tally_drive_from_now_on(struct mpixq_tally *tally);
 void mpixq_tally_free(struct mpixq_tally *tally);
-/* The word done, for a NIC; and the words that it was one of, which nobody touches any more. */
+/* The word done, for a NIC. */
 _Atomic uint64_t *mpixq_tally_done_word(const struct mpixq_tally *tally);
+/* Words for what is no pair's, and the end of them for operations of a stream, which counts from 0
+ * on; as mpixq_tally_create. And words that nobody touches any more, also those of a NIC. */
+struct mpixq_tally_words *mpixq_tally_take(struct mpixq_queue *queue, struct mpixq_gpu_end *gpu);
 void mpixq_tally_return(struct mpixq_tally_words *words);
 /* Can this stream count, with these words? */
 bool mpixq_tally_suits(const struct mpixq_tally *tally, const struct mpixq_stream *stream);
