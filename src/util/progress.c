@@ -66,7 +66,8 @@ static long slow_down(long us)
 {
     long outstanding = atomic_load(&mpixq_progress.outstanding);
 
-    if (us == 0 || outstanding != mpixq_progress.last_outstanding) {
+    if (us == 0 || outstanding != mpixq_progress.last_outstanding ||
+        atomic_exchange_explicit(&mpixq_progress.hurries, false, memory_order_relaxed)) {
         mpixq_progress.rounds = 0;
     } else {
         us += ++mpixq_progress.rounds * SLOWER_US;

@@ -29,6 +29,7 @@ struct mpixq_progress {
     atomic_long outstanding; /* starts executed and not completed that need MPI to be driven */
     atomic_int pollers;      /* threads that are driving MPI in a wait */
     atomic_bool asleep;      /* the thread sleeps until it is woken; only progress.c writes it */
+    atomic_bool hurries; /* something was found that is not counted: the next rounds come soon */
     /* The rest is for progress.c alone, and not beside what every start reads. */
     alignas(64) long last_outstanding, rounds; /* of the thread, in which nothing has changed */
     struct mpixq_lock lock;
