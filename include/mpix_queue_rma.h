@@ -253,19 +253,25 @@ MPIXQ_PUBLIC int MPIXQ_Plan_free(MPIXQ_Plan *plan);
  * fails the queue. MPIXQ_Queue_wait waits until puts are started and signals reset, and not until
  * puts are complete; that a stream of a GPU is synchronized does not tell either.
  *
+ * While the stream is being captured these are nodes of the graph, of which a thread of the library
+ * makes the host's part for each launch. The stream goes on behind a reset when that is made. From
+ * the first capture of a signal on, enqueued waits for it are for the round that is under way when
+ * the stream gets there. A plan was read by the call. The graph holds the window and the signal:
+ * neither can be freed before it is destroyed.
+ *
  * Of a window in memory of GPUs each call is one kernel in the stream of the queue, which has to be
  * of the GPU that has the window; a plan is one for each 32 puts. Puts are complete when the stream
  * has passed them. A wait or reset is about the signal as it is when the stream gets there. While
- * the stream is being captured, the kernels become nodes of the graph, which then holds the window
- * and the signal: neither can be freed before it is destroyed.
+ * the stream is being captured, the kernels become nodes of the graph, which holds window and
+ * signal likewise.
  *
  * \param[in] queue  a live queue
  * \return MPI_SUCCESS, or, with nothing enqueued, an error of these functions, of the queue, or
  *         MPIXQ_ERR_ARG          no live queue
- *         MPIXQ_ERR_UNSUPPORTED  in memory of the host: the stream is being captured, or the queue
- *                                is of type MPIXQ_QUEUE_CXI or MPIXQ_QUEUE_IPC. In memory of GPUs:
- *                                the stream is not of that GPU, or has no kernels that wait, or the
- *                                queue is of type MPIXQ_QUEUE_CXI
+ *         MPIXQ_ERR_UNSUPPORTED  in memory of the host: the stream is being captured and has no
+ *                                kernels that wait, or the queue is of type MPIXQ_QUEUE_CXI or
+ *                                MPIXQ_QUEUE_IPC. In memory of GPUs: the stream is not of that GPU,
+ *                                or has no such kernels, or the queue is of type MPIXQ_QUEUE_CXI
  *         MPIXQ_ERR_RESOURCES    no memory, or 64 queues use the window in memory of GPUs
  */
 MPIXQ_PUBLIC int MPIXQ_Enqueue_put(MPIXQ_Queue queue, const MPIXQ_Blk *local,

@@ -86,6 +86,11 @@ static bool is_pending(void)
     return mpixq_host_is_needed() || expects || mpixq_rma_is_needed();
 }
 
+static bool any_graph_waits(void)
+{
+    return mpixq_graphs_any_wait() || mpixq_rma_any_replay();
+}
+
 /* Not where control messages are driven, under the matching lock. */
 static void drive_all(void)
 {
@@ -275,7 +280,7 @@ void mpixq_lib_open(int level)
     mpixq_ranges_open();
     mpixq_failure_listen(&failure_listener);
     mpixq_graphs_set_looker(mpixq_rma_look);
-    mpixq_streams_ask(mpixq_graphs_any_wait);
+    mpixq_streams_ask(any_graph_waits);
     mpixq_match_add_look(mpixq_watchdog_check, &mpixq_lib.watchdog);
     mpixq_match_add_look(mpixq_liveness_check, &mpixq_lib.liveness_ns);
     rc = PMPI_Comm_rank(MPI_COMM_WORLD, &mpixq_log_rank);

@@ -3,12 +3,16 @@
  *
  * Puts, plans and signals in the order of a queue. For windows in memory of the host: calls of a
  * function of the host, and waits for the count of rounds of a signal that are over, which whoever
- * waits drives. For others: queued.c. */
+ * waits drives; in graphs: replays.c. For other windows: queued.c.
+ *
+ * Which round a wait is for is known when it is enqueued, but not if graphs reset the signal too:
+ * then the stream finds out when it gets there, and goes on behind a reset when that is made. */
 #include <utlist.h>
 
 #include "put.h"
 #include "queue/queues.h"
 #include "queued.h"
+#include "replays.h"
 #include "rma.h"
 #include "util/alloc.h"
 #include "util/progress.h"
@@ -16,12 +20,15 @@
 #include "watch.h"
 #include "window.h"
 
-/* What a stream is to do when it gets there. */
+/* What a stream is to do when it gets there. ASK: find the round of a wait with this number. */
+enum what { PUT, PLAN, RESET, ASK };
 struct call {
+    enum what what;
     struct call *next;
     struct mpixq_queue *queue;
-    struct mpixq_plan *plan;     /* NULL: a put, or a reset */
-    struct mpixq_signal *signal; /* to reset; NULL: a put or a plan */
+    struct mpixq_plan *plan;
+    struct mpixq_rma_waiter *waiter; /* of a RESET, or to ASK */
+    uint64_t number;
     struct mpixq_transfer put;
 };
 
@@ -87,17 +94,47 @@ static void give_back(struct call *call)
 /* What is to be started belongs to a window that may not be freed before. */
 static struct mpixq_window *window_of(const struct call *call)
 {
-    return call->signal != NULL ? NULL : call->plan != NULL ? call->plan->window : call->put.window;
+    return call->what == PUT ? call->put.window : call->what == PLAN ? call->plan->window : NULL;
+}
+
+static int ask(const struct call *call)
+{
+    struct mpixq_rma_waiter *waiter = call->waiter;
+
+    atomic_store(&waiter->round, atomic_load(&waiter->signal->rounds));
+    atomic_store(&waiter->begun, call->number); /* in this order: whoever polls finds its round */
+    return MPI_SUCCESS;
 }
 
 static int make(struct call *call)
 {
-    if (call->signal != NULL) {
-        return mpixq_rma_signal_set(call->signal, true);
+    switch (call->what) {
+    case PUT:
+        return mpixq_rma_start(&call->put, 1, MPIXQ_CALL_QUEUED);
+    case PLAN:
+        return mpixq_rma_start(call->plan->transfers, call->plan->n, MPIXQ_CALL_QUEUED);
+    case RESET:
+        return mpixq_rma_signal_set(call->waiter->signal, true);
+    default:
+        return ask(call);
     }
-    return call->plan != NULL
-               ? mpixq_rma_start(call->plan->transfers, call->plan->n, MPIXQ_CALL_QUEUED)
-               : mpixq_rma_start(&call->put, 1, MPIXQ_CALL_QUEUED);
+}
+
+/* It was made, or dropped. */
+static void end(struct call *call)
+{
+    struct mpixq_window *window = window_of(call);
+
+    if (call->what == PLAN) {
+        atomic_fetch_sub(&call->plan->enqueued, 1);
+    }
+    if (call->what == RESET) {
+        atomic_fetch_add(&call->waiter->made, 1);
+    }
+    if (window != NULL) {
+        atomic_fetch_sub(&window->enqueued, 1);
+    }
+    give_back(call);
 }
 
 /* Of a queue that has failed nothing is started any more. */
@@ -106,24 +143,26 @@ static void run(void *const args[], int n, bool by_gpu)
     (void)by_gpu;
     for (int i = 0; i < n; i++) {
         struct call *call = args[i];
-        struct mpixq_window *window = window_of(call);
 
-        if (mpixq_queue_has_failed(call->queue)) {
-            if (call->signal != NULL) {
-                atomic_fetch_sub(&call->signal->armed, 1);
-            }
-        } else {
+        if (!mpixq_queue_has_failed(call->queue)) {
             mpixq_queue_fail_alone(call->queue, make(call));
-            atomic_fetch_add_explicit(&call->queue->posts, call->signal == NULL,
+            atomic_fetch_add_explicit(&call->queue->posts, window_of(call) != NULL,
                                       memory_order_relaxed);
+        } else if (call->what == RESET) {
+            atomic_fetch_sub(&call->waiter->signal->armed, 1);
         }
-        if (call->plan != NULL) {
-            atomic_fetch_sub(&call->plan->enqueued, 1);
-        }
-        if (window != NULL) {
-            atomic_fetch_sub(&window->enqueued, 1);
-        }
-        give_back(call);
+        end(call);
+    }
+}
+
+/* Is the wait over that the stream has come to last, if it had to ask for its round? */
+static void look_at_asked(struct mpixq_rma_waiter *waiter)
+{
+    uint64_t begun = atomic_load(&waiter->begun);
+
+    if (atomic_load(&waiter->ended) < begun &&
+        atomic_load(&waiter->signal->fired) >= atomic_load(&waiter->round)) {
+        atomic_store(&waiter->ended, begun);
     }
 }
 
@@ -134,7 +173,7 @@ static void poll(void *const args[], int n)
     struct mpixq_window *last = NULL;
 
     for (int i = 0; i < n; i++) {
-        const struct mpixq_rma_waiter *waiter = args[i];
+        struct mpixq_rma_waiter *waiter = args[i];
         bool complete;
 
         if (waiter->signal->window != last) {
@@ -143,16 +182,20 @@ static void poll(void *const args[], int n)
         }
         mpixq_rma_watch_signal(waiter->signal, waiter->queue);
         mpixq_queue_fail_alone(waiter->queue, mpixq_rma_signal_look(waiter->signal, &complete));
+        look_at_asked(waiter);
     }
 }
 
-/* May the program enqueue something of a window just now? An MPI code. What moves nothing, as it
- * goes to MPI_PROC_NULL, needs no way of the queue's, and no place in a graph. */
-static int check(struct mpixq_queue *queue, bool moves, struct mpixq_fault *fault_p)
+/* May the program enqueue something of a window just now, and is that captured? An MPI code. What
+ * moves nothing, as it goes to MPI_PROC_NULL, needs no way of the queue's, and no place in a
+ * graph. */
+static int check(struct mpixq_queue *queue, bool moves, bool *captured_p,
+                 struct mpixq_fault *fault_p)
 {
     enum mpixq_error error = (enum mpixq_error)queue->stream->ops->admits(queue->stream);
 
     *fault_p = MPIXQ_FAULT_NONE;
+    *captured_p = error == MPIXQ_E_CAPTURE;
     if (moves && (queue->type == MPIXQ_QUEUE_CXI || queue->type == MPIXQ_QUEUE_IPC)) {
         return mpixq_error_code(MPIXQ_E_WINDOW_QUEUE);
     }
@@ -160,10 +203,7 @@ static int check(struct mpixq_queue *queue, bool moves, struct mpixq_fault *faul
     if (mpixq_queue_has_failed(queue)) {
         return mpixq_queue_failure(queue, fault_p);
     }
-    if (error == MPIXQ_E_CAPTURE) {
-        error = moves ? MPIXQ_E_WINDOW_CAPTURE : MPIXQ_E_NONE;
-    }
-    return mpixq_error_code(error);
+    return mpixq_error_code(*captured_p ? MPIXQ_E_NONE : error);
 }
 
 /* In turn. */
@@ -174,21 +214,19 @@ static void submit(struct mpixq_queue *queue, struct mpixq_op *op)
     queue->launches++;
 }
 
+/* In turn. */
 static int submit_call(struct mpixq_queue *queue, const struct call *what)
 {
     struct mpixq_window *window = window_of(what);
+    struct call *call = take_call(queue);
     struct mpixq_op op = {.copy = NULL};
-    struct call *call;
 
-    mpixq_turn_take(&queue->turn);
-    call = take_call(queue);
     if (call == NULL) {
-        mpixq_turn_leave(&queue->turn);
         return mpixq_error_code(MPIXQ_E_NO_MEMORY);
     }
     *call = *what;
     call->queue = queue;
-    if (call->plan != NULL) {
+    if (call->what == PLAN) {
         atomic_fetch_add(&call->plan->enqueued, 1);
     }
     if (window != NULL) {
@@ -196,98 +234,164 @@ static int submit_call(struct mpixq_queue *queue, const struct call *what)
     }
     mpixq_op_call(&op, MPIXQ_OP_CALL, run, call);
     submit(queue, &op);
-    mpixq_turn_leave(&queue->turn);
     return MPI_SUCCESS;
+}
+
+static int enqueue_call(struct mpixq_queue *queue, const struct call *what)
+{
+    int rc;
+
+    mpixq_turn_take(&queue->turn);
+    rc = submit_call(queue, what);
+    mpixq_turn_leave(&queue->turn);
+    return rc;
 }
 
 int mpixq_rma_enqueue_put(struct mpixq_queue *queue, const MPIXQ_Blk *local,
                           const MPIXQ_Blk *remote, struct mpixq_fault *fault_p)
 {
-    struct call call = {.plan = NULL};
+    struct call call = {.what = PUT};
     int rc = mpixq_transfer_check(local, remote, &call.put), ready;
+    struct mpixq_window *window = call.put.window;
+    bool captured;
 
-    if (call.put.window != NULL && call.put.window->mapped != NULL) {
-        return mpixq_rma_queued_puts(queue, call.put.window, &call.put, 1, fault_p);
+    if (window != NULL && window->mapped != NULL) {
+        return mpixq_rma_queued_puts(queue, window, &call.put, 1, fault_p);
     }
-    ready = check(queue, call.put.window != NULL, fault_p);
+    ready = check(queue, window != NULL, &captured, fault_p);
     rc = ready ? ready : rc;
-    return rc == MPI_SUCCESS && call.put.window != NULL ? submit_call(queue, &call) : rc;
+    if (rc != MPI_SUCCESS || window == NULL) {
+        return rc;
+    }
+    return captured ? mpixq_rma_capture_puts(queue, window, &call.put, 1)
+                    : enqueue_call(queue, &call);
 }
 
 int mpixq_rma_enqueue_plan(struct mpixq_queue *queue, struct mpixq_plan *plan,
                            struct mpixq_fault *fault_p)
 {
-    struct call call = {.plan = plan};
+    struct call call = {.what = PLAN, .plan = plan};
     int rc = mpixq_rma_plan_check(plan), ready;
+    bool captured;
 
     if (rc == MPI_SUCCESS && plan->window != NULL && plan->window->mapped != NULL) {
         return mpixq_rma_queued_puts(queue, plan->window, plan->transfers, plan->n, fault_p);
     }
-    ready = check(queue, plan->window != NULL, fault_p);
+    ready = check(queue, plan->window != NULL, &captured, fault_p);
     rc = ready ? ready : rc;
-    return rc == MPI_SUCCESS && plan->window != NULL ? submit_call(queue, &call) : rc;
-}
-
-/* May the program enqueue something about the signal just now? An MPI code. */
-static int begin_with(struct mpixq_signal *signal, struct mpixq_queue *queue,
-                      struct mpixq_rma_waiter **waiter_p, struct mpixq_fault *fault_p)
-{
-    int rc = check(queue, true, fault_p);
-
-    if (rc != MPI_SUCCESS) {
+    if (rc != MPI_SUCCESS || plan->window == NULL) {
         return rc;
     }
+    return captured ? mpixq_rma_capture_puts(queue, plan->window, plan->transfers, plan->n)
+                    : enqueue_call(queue, &call);
+}
+
+/* The place of the queue among those that have something to do with the signal. An MPI code. */
+static int find_waiter(struct mpixq_signal *signal, struct mpixq_queue *queue,
+                       struct mpixq_rma_waiter **waiter_p)
+{
     *waiter_p = mpixq_rma_waiter_of(signal, queue);
-    return *waiter_p != NULL ? MPI_SUCCESS : mpixq_error_code(MPIXQ_E_NO_MEMORY);
+    return mpixq_error_code(*waiter_p != NULL ? MPIXQ_E_NONE : MPIXQ_E_NO_MEMORY);
+}
+
+/* In turn. */
+static void submit_wait(struct mpixq_rma_waiter *waiter, const _Atomic uint64_t *word,
+                        uint64_t value, mpixq_op_poll_fn *polls)
+{
+    struct mpixq_op op;
+
+    mpixq_op_wait(&op, MPIXQ_OP_WAIT, waiter, word, value, &waiter->queue->failed);
+    op.poll = polls;
+    submit(waiter->queue, &op);
+}
+
+/* Likewise. */
+static int submit_signal_wait(struct mpixq_signal *signal, struct mpixq_rma_waiter *waiter)
+{
+    struct call call = {.what = ASK, .waiter = waiter, .number = waiter->asked + 1};
+    int rc;
+
+    if (!atomic_load(&signal->had_graphs)) {
+        submit_wait(waiter, &signal->fired, atomic_load(&signal->armed), poll);
+        return MPI_SUCCESS;
+    }
+    rc = submit_call(waiter->queue, &call);
+    if (rc == MPI_SUCCESS) {
+        submit_wait(waiter, &waiter->ended, ++waiter->asked, poll);
+    }
+    return rc;
 }
 
 int mpixq_rma_enqueue_wait(struct mpixq_queue *queue, struct mpixq_signal *signal,
                            struct mpixq_fault *fault_p)
 {
     struct mpixq_rma_waiter *waiter;
-    struct mpixq_op op;
+    bool captured;
     int rc;
 
     if (signal->window->mapped != NULL) {
         return mpixq_rma_queued_wait(queue, signal, fault_p);
     }
-    rc = begin_with(signal, queue, &waiter, fault_p);
+    rc = check(queue, true, &captured, fault_p);
+    if (rc == MPI_SUCCESS && captured) {
+        return mpixq_rma_capture_wait(queue, signal);
+    }
+    rc = rc ? rc : find_waiter(signal, queue, &waiter);
     if (rc != MPI_SUCCESS) {
         return rc;
     }
     mpixq_turn_take(&queue->turn);
-    mpixq_op_wait(&op, MPIXQ_OP_WAIT, waiter, &signal->fired, atomic_load(&signal->armed),
-                  &queue->failed);
-    op.poll = poll;
-    submit(queue, &op);
-    mpixq_rma_waiter_note(waiter, queue);
-    atomic_fetch_add_explicit(&signal->waits, 1, memory_order_relaxed);
+    rc = submit_signal_wait(signal, waiter);
+    if (rc == MPI_SUCCESS) {
+        mpixq_rma_waiter_note(waiter, queue);
+        atomic_fetch_add_explicit(&signal->waits, 1, memory_order_relaxed);
+    }
     mpixq_turn_leave(&queue->turn);
+    return rc;
+}
+
+/* In turn. What is enqueued from here on is about that round. */
+static int submit_reset(struct mpixq_signal *signal, struct mpixq_rma_waiter *waiter)
+{
+    struct call call = {.what = RESET, .waiter = waiter};
+    int rc;
+
+    atomic_fetch_add(&signal->armed, 1);
+    rc = submit_call(waiter->queue, &call);
+    if (rc != MPI_SUCCESS) {
+        atomic_fetch_sub(&signal->armed, 1);
+        return rc;
+    }
+    waiter->resets++;
+    if (atomic_load(&signal->had_graphs)) { /* one of which may be launched next */
+        submit_wait(waiter, &waiter->made, waiter->resets, NULL);
+    }
     return MPI_SUCCESS;
 }
 
 int mpixq_rma_enqueue_reset(struct mpixq_queue *queue, struct mpixq_signal *signal,
                             struct mpixq_fault *fault_p)
 {
-    struct call call = {.queue = queue, .signal = signal};
     struct mpixq_rma_waiter *waiter;
+    bool captured;
     int rc;
 
     if (signal->window->mapped != NULL) {
         return mpixq_rma_queued_reset(queue, signal, fault_p);
     }
-    rc = begin_with(signal, queue, &waiter, fault_p);
-    if (rc != MPI_SUCCESS) {
-        return rc;
+    rc = check(queue, true, &captured, fault_p);
+    if (rc == MPI_SUCCESS && captured) {
+        return mpixq_rma_capture_reset(queue, signal);
     }
-    atomic_fetch_add(&signal->armed, 1); /* what is enqueued from here on is about that round */
-    rc = submit_call(queue, &call);
+    rc = rc ? rc : find_waiter(signal, queue, &waiter);
     if (rc != MPI_SUCCESS) {
-        atomic_fetch_sub(&signal->armed, 1);
         return rc;
     }
     mpixq_turn_take(&queue->turn);
-    mpixq_rma_waiter_note(waiter, queue);
+    rc = submit_reset(signal, waiter);
+    if (rc == MPI_SUCCESS) {
+        mpixq_rma_waiter_note(waiter, queue);
+    }
     mpixq_turn_leave(&queue->turn);
-    return MPI_SUCCESS;
+    return rc;
 }

@@ -114,8 +114,20 @@ void mpixq_rma_look(void)
     for (; object != NULL; object = object->next_made) {
         if (mpixq_rma_object_is_live(object, MPIXQ_RMA_WINDOW)) {
             mpixq_rma_queued_look((struct mpixq_window *)object);
+            mpixq_rma_replays_drive((struct mpixq_window *)object, true);
         }
     }
+}
+
+bool mpixq_rma_any_replay(void)
+{
+    struct mpixq_rma_object *object = mpixq_rma_objects(MPIXQ_RMA_WINDOW);
+
+    while (object != NULL && (!mpixq_rma_object_is_live(object, MPIXQ_RMA_WINDOW) ||
+                              !mpixq_rma_replays_any((struct mpixq_window *)object))) {
+        object = object->next_made;
+    }
+    return object != NULL;
 }
 
 bool mpixq_rma_is_needed(void)

@@ -144,13 +144,7 @@ void mpixq_rma_queued_look(struct mpixq_window *window)
     int n = atomic_load(&window->had_graphs) ? find_failures(window, told) : 0;
 
     for (int i = 0; i < n; i++) {
-        struct mpixq_queue *queue = told[i].queue;
-        enum mpixq_turn_state turn = mpixq_turn_borrow(&queue->turn); /* then nobody frees it */
-
-        if (mpixq_queue_is_live(queue) && queue->number == told[i].number) {
-            mpixq_queue_fail_alone(queue, told[i].code);
-        }
-        mpixq_turn_give_back(&queue->turn, turn);
+        mpixq_rma_fail_queue(told[i].queue, told[i].number, told[i].code);
     }
 }
 

@@ -88,8 +88,11 @@ void mpixq_rma_stats(struct mpixq_stats_rma *stats_p);
 /* Let all windows go on; and do they need that of the progress thread? */
 void mpixq_rma_drive(void);
 bool mpixq_rma_is_needed(void);
-/* Have queues fail whose graphs have, as far as GPUs have said so. Under no lock. */
+/* Have queues fail whose graphs have, as far as GPUs have said so, and make what graphs have
+ * announced for the host to do. Under no lock. */
 void mpixq_rma_look(void);
+/* Is there any such, or a graph that waits for it? Threads of the program. */
+bool mpixq_rma_any_replay(void);
 /* In MPI_Finalize, when no other thread of the library is left: end what is left. Returns how many
  * windows were not freed. */
 int mpixq_rma_close(void);

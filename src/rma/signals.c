@@ -82,6 +82,7 @@ int mpixq_rma_signal_create(struct mpixq_window *window, int num_event,
     signal->num_event = num_event;
     atomic_store(&signal->failed, MPI_SUCCESS);
     atomic_store(&signal->held, 0);
+    atomic_store(&signal->had_graphs, false);
     atomic_store(&signal->surplus_from, MPIXQ_RMA_NOBODY);
     signal->watched.age = (struct mpixq_age){.since_ns = 0};
     mpixq_lock_acquire(&window->lock);

@@ -22,6 +22,7 @@ static void wait_begin(struct mpixq_backoff *backoff)
 static void wait_on(struct mpixq_window *window, struct mpixq_backoff *backoff)
 {
     mpixq_rma_progress(window);
+    mpixq_rma_replays_drive(window, false);
     mpixq_match_advance();
     mpixq_backoff_pause(backoff);
 }
@@ -86,6 +87,7 @@ int mpixq_rma_flush(struct mpixq_window *window)
     if (window->mapped != NULL) {
         rc = mpixq_rma_mapped_flush(window);
     }
+    mpixq_rma_replays_drive(window, true); /* puts of graphs that the program has waited for */
     wait_begin(&backoff);
     while (rc == MPI_SUCCESS && !done) {
         mpixq_lock_acquire(&window->lock);

@@ -69,6 +69,47 @@ bool mpixq_rma_is_under_way(struct mpixq_queue *queue, uint64_t number, uint64_t
     return is;
 }
 
+static bool is_late(const struct mpixq_rma_waiter *waiter)
+{
+    struct mpixq_queue *queue = waiter->queue;
+    enum mpixq_turn_state turn;
+    bool is;
+
+    if (!mpixq_queue_is_live(queue)) {
+        return false;
+    }
+    turn = mpixq_turn_borrow(&queue->turn);
+    is = mpixq_queue_is_live(queue) && queue->number == waiter->queue_number &&
+         atomic_load(&waiter->made) < waiter->resets &&
+         queue->stream->ops->is_ahead(queue->stream, waiter->ticket);
+    mpixq_turn_give_back(&queue->turn, turn);
+    return is;
+}
+
+bool mpixq_rma_resets_are_late(const struct mpixq_signal *signal)
+{
+    const struct mpixq_rma_waiter *waiter = atomic_load(&signal->waiters);
+
+    while (waiter != NULL && !is_late(waiter)) {
+        waiter = waiter->next;
+    }
+    return waiter != NULL;
+}
+
+void mpixq_rma_fail_queue(struct mpixq_queue *queue, uint64_t number, int code)
+{
+    enum mpixq_turn_state turn;
+
+    if (code == MPI_SUCCESS) {
+        return;
+    }
+    turn = mpixq_turn_borrow(&queue->turn); /* then nobody frees it */
+    if (mpixq_queue_is_live(queue) && queue->number == number) {
+        mpixq_queue_fail_alone(queue, code);
+    }
+    mpixq_turn_give_back(&queue->turn, turn);
+}
+
 bool mpixq_rma_graphs_have(const atomic_long *graphs)
 {
     static const uint64_t patience_ns = 3000000000; /* which only a program that errs waits out */

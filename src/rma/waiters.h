@@ -9,6 +9,22 @@
 
 #include "window.h"
 
+/* A queue whose stream waits for a signal or resets it. It is used by one after the other, and its
+ * counts go on. */
+struct mpixq_rma_waiter {
+    struct mpixq_signal *signal;
+    struct mpixq_queue *queue;
+    uint64_t queue_number; /* tells it from later queues in its memory */
+    uint64_t ticket;       /* of the last of them */
+    uint64_t resets;       /* that were enqueued; in turn */
+    _Atomic uint64_t made; /* of these; by the stream's thread, as what follows */
+    /* Waits of signals that graphs have something of: how many were enqueued, in turn; how many the
+     * stream has come to, for which round; and how many of these are over. */
+    uint64_t asked;
+    _Atomic uint64_t round, begun, ended;
+    struct mpixq_rma_waiter *next;
+};
+
 /* The place of a queue among those that wait for a signal, or NULL: no memory; and that the last
  * submission is such. The latter in turn. */
 struct mpixq_rma_waiter *mpixq_rma_waiter_of(struct mpixq_signal *signal,
@@ -17,6 +33,12 @@ void mpixq_rma_waiter_note(struct mpixq_rma_waiter *waiter, const struct mpixq_q
 /* Has the stream of the queue with this number not passed the ticket? A queue that was freed has
  * nothing left to do. */
 bool mpixq_rma_is_under_way(struct mpixq_queue *queue, uint64_t number, uint64_t ticket);
+/* Are there resets of the signal that a GPU has passed, and that the thread which follows it has
+ * still to make? Any thread, under no lock. */
+bool mpixq_rma_resets_are_late(const struct mpixq_signal *signal);
+/* Have the queue with this number fail, if it is still there, with an MPI code; MPI_SUCCESS:
+ * nothing has failed. Any thread that has no turn. */
+void mpixq_rma_fail_queue(struct mpixq_queue *queue, uint64_t number, int code);
 /* Does a graph have it, of which so many do? What its library tells of its end may come a little
  * after that, so it is waited for. */
 bool mpixq_rma_graphs_have(const atomic_long *graphs);

@@ -20,6 +20,7 @@
 
 #include "comm/error.h"
 #include "core/stats.h"
+#include "replays.h"
 #include "signal_word.h"
 #include "stream/memory.h"
 #include "util/age.h"
@@ -34,6 +35,7 @@ struct mpixq_rma_grantee;
 struct mpixq_rma_op;
 struct mpixq_rma_peer;
 struct mpixq_rma_receive;
+struct mpixq_rma_waiter;
 
 /* What handles point to. Its memory is kept and used again, so a handle that was freed can still be
  * looked at. */
@@ -69,15 +71,6 @@ struct mpixq_rma_watched {
     struct mpixq_age age;
 };
 
-/* A queue whose stream waits for a signal or resets it. */
-struct mpixq_rma_waiter {
-    struct mpixq_signal *signal;
-    struct mpixq_queue *queue;
-    uint64_t queue_number; /* tells it from later queues in its memory */
-    uint64_t ticket;       /* of the last of them */
-    struct mpixq_rma_waiter *next;
-};
-
 enum { MPIXQ_RMA_NOBODY = -1 };
 
 /* A queue whose stream has something to do with a window in memory of GPUs (queued.c). */
@@ -109,6 +102,7 @@ struct mpixq_signal {
     _Atomic(struct mpixq_rma_waiter *) waiters;
     struct mpixq_rma_waiter *leftover; /* of its life before; used first */
     atomic_long graphs;                /* that wait for it or reset it */
+    atomic_bool had_graphs;            /* so what is enqueued is about the round at its time */
     _Atomic uint64_t held;             /* number of the last capture whose graph was counted */
     struct mpixq_rma_watched watched;
 };
@@ -162,6 +156,7 @@ struct mpixq_window {
     _Atomic uint64_t mark; /* (pull.h) by which others know it; 0: none */
     atomic_int failed;     /* an MPI code: all waits fail */
     atomic_long enqueued;  /* puts and plans that streams have not started yet */
+    struct mpixq_rma_replays replays;
     /* In memory of GPUs: MPIXQ_MAPPED_LANES, made when it is first enqueued for, and kept with the
      * memory of the window; and graphs that have something of it. */
     _Atomic(struct mpixq_rma_lane *) lanes;

@@ -22,6 +22,7 @@
 #include "util/backoff.h"
 #include "util/log.h"
 #include "util/progress.h"
+#include "waiters.h"
 #include "window.h"
 
 /* What the processes of a window have to have in common: the form of blocks and messages. */
@@ -382,7 +383,8 @@ bool mpixq_rma_window_is_live(const struct mpixq_window *window)
 static bool is_busy(struct mpixq_window *window)
 {
     bool busy = atomic_load(&window->enqueued) > 0 ||
-                (window->mapped != NULL && mpixq_rma_queued_is_busy(window));
+                (window->mapped != NULL ? mpixq_rma_queued_is_busy(window)
+                                        : mpixq_rma_graphs_have(&window->graphs));
 
     for (uint32_t i = 0; !busy && i < window->n_slots; i++) {
         busy = window->slots[i].signal != NULL && mpixq_rma_signal_is_busy(window->slots[i].signal);
@@ -478,6 +480,7 @@ int mpixq_rma_close(void)
     for (; object != NULL; object = object->next_made) {
         if (mpixq_rma_object_is_live(object, MPIXQ_RMA_WINDOW)) {
             n++;
+            mpixq_rma_replays_close((struct mpixq_window *)object);
             retire((struct mpixq_window *)object, true);
         }
     }

@@ -1,0 +1,416 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * Copyright (c) 2026 the mpix-queue authors */
+#include "replays.h"
+
+#include <string.h>
+
+#include "core/graphs.h"
+#include "core/tally.h"
+#include "core/tally_words.h"
+#include "put.h"
+#include "queue/queues.h"
+#include "rma.h"
+#include "util/alloc.h"
+#include "util/backoff.h"
+#include "util/progress.h"
+#include "waiters.h"
+#include "watch.h"
+#include "window.h"
+
+enum what { PUTS, WAIT, RESET };
+
+/* HELD by a graph, until that is GONE. CLOSED: MPI_Finalize has let go of it before. */
+enum state { HELD, GONE, CLOSED };
+
+struct mpixq_rma_replay {
+    enum what what;
+    struct mpixq_window *window;
+    struct mpixq_signal *signal; /* NULL: of puts */
+    struct mpixq_queue *queue;   /* which fails if it does, while it has this number */
+    uint64_t queue_number;
+    struct mpixq_tally_words *words;
+    atomic_int state;
+    /* Of who drives. */
+    uint64_t found, made; /* how often streams have come to it, and how often it was made */
+    bool has_failed;      /* its queue */
+    bool is_waiting;      /* for this round of the signal */
+    uint64_t round;
+    struct mpixq_rma_replay *next;
+    int n;
+    struct mpixq_transfer transfers[];
+};
+
+/* ---- The life of one ---- */
+
+static void count_graphs(const struct mpixq_rma_replay *replay, long n)
+{
+    atomic_fetch_add(&replay->window->graphs, n);
+    if (replay->signal != NULL) {
+        atomic_fetch_add(&replay->signal->graphs, n);
+    }
+}
+
+/* No graph has it, and what it has announced was made. */
+static void replay_free(struct mpixq_rma_replay *replay)
+{
+    mpixq_tally_return(replay->words);
+    count_graphs(replay, -1);
+    mpixq_free(replay);
+}
+
+/* It may outlive MPI. */
+static void graph_is_gone(void *arg)
+{
+    struct mpixq_rma_replay *replay = arg;
+
+    if (atomic_exchange(&replay->state, GONE) == CLOSED) {
+        mpixq_free(replay);
+    }
+}
+
+static void add(struct mpixq_rma_replay *replay)
+{
+    struct mpixq_rma_replays *all = &replay->window->replays;
+
+    replay->next = atomic_load(&all->added);
+    while (!atomic_compare_exchange_weak(&all->added, &replay->next, replay)) {
+    }
+}
+
+static struct mpixq_rma_replay *replay_new(enum what what, struct mpixq_queue *queue,
+                                           struct mpixq_window *window,
+                                           const struct mpixq_transfer transfers[], int n)
+{
+    struct mpixq_rma_replay *replay = /* freed in replay_free or graph_is_gone */
+        mpixq_alloc(sizeof *replay + (size_t)n * sizeof transfers[0]);
+
+    if (replay == NULL) {
+        return NULL;
+    }
+    replay->what = what;
+    replay->queue = queue;
+    replay->queue_number = queue->number;
+    replay->window = window;
+    replay->n = n;
+    if (n > 0) {
+        memcpy(replay->transfers, transfers, (size_t)n * sizeof transfers[0]);
+    }
+    return replay;
+}
+
+/* ---- Captures ---- */
+
+/* Words, and that the graph has it. In turn. */
+static int hold(struct mpixq_queue *queue, struct mpixq_rma_replay *replay,
+                struct mpixq_gpu_end *end)
+{
+    int rc;
+
+    replay->words = mpixq_tally_take(queue, end);
+    if (replay->words == NULL) {
+        return mpixq_error_code(MPIXQ_E_NO_MEMORY);
+    }
+    count_graphs(replay, 1);
+    rc = queue->stream->ops->graphs->keep(queue->stream, graph_is_gone, replay, &queue->turn);
+    if (rc != MPI_SUCCESS) {
+        count_graphs(replay, -1);
+        mpixq_tally_return(replay->words);
+    }
+    return rc;
+}
+
+/* The kernel of a put that was announced may find it announced again, by the next launch, before it
+ * was made, so it waits first. */
+static int put_in(struct mpixq_queue *queue, struct mpixq_rma_replay *replay,
+                  const struct mpixq_gpu_end *end)
+{
+    const struct mpixq_stream_graphs *graphs = queue->stream->ops->graphs;
+    struct mpixq_branches *branches = mpixq_graphs_branches(queue);
+    struct mpixq_op start = {.copy = NULL}, wait;
+    struct mpixq_op *order[] = {&start, &wait};
+    int rc = MPI_SUCCESS;
+
+    if (branches == NULL) {
+        return mpixq_error_code(MPIXQ_E_CAPTURE);
+    }
+    mpixq_op_call(&start, MPIXQ_OP_MOVE, NULL, replay);
+    start.gpu.end = end;
+    mpixq_op_wait(&wait, MPIXQ_OP_TAKE, replay, &replay->words->own.done, 0, &queue->failed);
+    wait.gpu.end = end;
+    if (replay->what == PUTS) {
+        order[0] = &wait;
+        order[1] = &start;
+    }
+    for (int i = 0; rc == MPI_SUCCESS && i < 2; i++) {
+        rc = graphs->submit(queue->stream, order[i], 1, branches, &queue->turn);
+    }
+    return rc;
+}
+
+/* From where on it is in the list, a call that fails leaves something in the graph, if at all, of
+ * which nobody is told. */
+static int capture(struct mpixq_queue *queue, struct mpixq_rma_replay *replay)
+{
+    struct mpixq_gpu_end end;
+    uint64_t id = 0;
+    int rc;
+
+    if (replay == NULL) {
+        return mpixq_error_code(MPIXQ_E_NO_MEMORY);
+    }
+    rc = queue->stream->ops->graphs->capture(queue->stream, &id);
+    if (rc != MPI_SUCCESS) {
+        mpixq_free(replay);
+        return rc;
+    }
+    mpixq_turn_take(&queue->turn);
+    queue->capture = id;
+    rc = mpixq_graphs_hold(queue, id, NULL, 0);
+    rc = rc ? rc : hold(queue, replay, &end);
+    if (rc != MPI_SUCCESS) {
+        mpixq_turn_leave(&queue->turn);
+        mpixq_free(replay);
+        return rc;
+    }
+    add(replay);
+    rc = put_in(queue, replay, &end);
+    mpixq_turn_leave(&queue->turn);
+    mpixq_progress_wake(); /* who drives */
+    return rc;
+}
+
+int mpixq_rma_capture_puts(struct mpixq_queue *queue, struct mpixq_window *window,
+                           const struct mpixq_transfer transfers[], int n)
+{
+    return capture(queue, replay_new(PUTS, queue, window, transfers, n));
+}
+
+static int capture_one(enum what what, struct mpixq_queue *queue, struct mpixq_signal *signal)
+{
+    struct mpixq_rma_replay *replay = replay_new(what, queue, signal->window, NULL, 0);
+
+    if (replay != NULL) {
+        replay->signal = signal;
+        atomic_store(&signal->had_graphs, true);
+    }
+    return capture(queue, replay);
+}
+
+int mpixq_rma_capture_wait(struct mpixq_queue *queue, struct mpixq_signal *signal)
+{
+    return capture_one(WAIT, queue, signal);
+}
+
+int mpixq_rma_capture_reset(struct mpixq_queue *queue, struct mpixq_signal *signal)
+{
+    return capture_one(RESET, queue, signal);
+}
+
+/* ---- Driving ---- */
+
+static uint64_t announced(const struct mpixq_rma_replay *replay)
+{
+    return atomic_load_explicit(&replay->words->told.started, memory_order_acquire);
+}
+
+/* Once its queue has failed nothing is made any more, also when that was freed; so this is to be
+ * asked now and then. */
+static bool has_failed(struct mpixq_rma_replay *replay)
+{
+    replay->has_failed = replay->has_failed || (mpixq_queue_has_failed(replay->queue) &&
+                                                replay->queue->number == replay->queue_number);
+    return replay->has_failed;
+}
+
+/* A wait begins: for the round that is under way when all resets that its stream has passed were
+ * made. False: one of these is still to be. */
+static bool begin_wait(struct mpixq_rma_replay *replay)
+{
+    if (!replay->is_waiting && !mpixq_rma_resets_are_late(replay->signal)) {
+        replay->is_waiting = true;
+        replay->round = atomic_load(&replay->signal->rounds);
+        atomic_fetch_add_explicit(&replay->signal->waits, 1, memory_order_relaxed);
+    }
+    return replay->is_waiting;
+}
+
+/* Is it over? *rc_p: an MPI code, and then it is over. */
+static bool look_at_wait(struct mpixq_rma_replay *replay, int *rc_p)
+{
+    bool complete;
+
+    if (!begin_wait(replay)) {
+        return false;
+    }
+    *rc_p = mpixq_rma_signal_look(replay->signal, &complete);
+    if (atomic_load(&replay->signal->fired) >= replay->round) {
+        *rc_p = MPI_SUCCESS; /* what is wrong is of a later round */
+        return true;
+    }
+    mpixq_rma_watch_signal(replay->signal, replay->queue);
+    return *rc_p != MPI_SUCCESS;
+}
+
+/* Is it over? */
+static bool make(struct mpixq_rma_replay *replay, bool is_dropped, int *rc_p)
+{
+    *rc_p = MPI_SUCCESS;
+    if (is_dropped) {
+        return true;
+    }
+    if (replay->what == WAIT) {
+        return look_at_wait(replay, rc_p);
+    }
+    if (replay->what == RESET) {
+        *rc_p = mpixq_rma_signal_set(replay->signal, false);
+        return true;
+    }
+    *rc_p = atomic_load(&replay->window->failed);
+    if (*rc_p == MPI_SUCCESS) {
+        *rc_p = mpixq_rma_start(replay->transfers, replay->n, MPIXQ_CALL_QUEUED);
+    }
+    return true;
+}
+
+/* The queue has failed before the stream goes on, so who has waited for that finds it failed. */
+static void go_on(struct mpixq_rma_replay *replay)
+{
+    int rc;
+
+    while (replay->made < replay->found && make(replay, has_failed(replay), &rc)) {
+        mpixq_rma_fail_queue(replay->queue, replay->queue_number, rc);
+        replay->is_waiting = false;
+        atomic_store(&replay->words->own.done, ++replay->made);
+        atomic_store_explicit(&mpixq_progress.hurries, true, memory_order_relaxed);
+    }
+}
+
+/* What was captured meanwhile comes last, in this order. */
+static void take_added(struct mpixq_rma_replays *all)
+{
+    struct mpixq_rma_replay *added = atomic_exchange(&all->added, NULL), *turned = NULL;
+    struct mpixq_rma_replay **end = &all->first;
+
+    while (added != NULL) {
+        struct mpixq_rma_replay *next = added->next;
+
+        added->next = turned;
+        turned = added;
+        added = next;
+    }
+    if (turned != NULL) {
+        while (*end != NULL) {
+            end = &(*end)->next;
+        }
+        *end = turned;
+    }
+}
+
+/* A reset of which is known comes after all puts that its stream has announced before it. */
+static void go_through(struct mpixq_rma_replays *all)
+{
+    struct mpixq_rma_replay *replay;
+
+    for (replay = all->first; replay != NULL; replay = replay->next) {
+        (void)has_failed(replay);
+        if (replay->what != PUTS) {
+            replay->found = announced(replay);
+        }
+    }
+    for (replay = all->first; replay != NULL; replay = replay->next) {
+        if (replay->what == PUTS) {
+            replay->found = announced(replay);
+            go_on(replay);
+        }
+    }
+    for (replay = all->first; replay != NULL; replay = replay->next) {
+        if (replay->what != PUTS) {
+            go_on(replay);
+        }
+    }
+}
+
+static void free_gone(struct mpixq_rma_replays *all)
+{
+    struct mpixq_rma_replay **link = &all->first;
+
+    while (*link != NULL) {
+        struct mpixq_rma_replay *replay = *link;
+
+        if (atomic_load(&replay->state) == GONE && announced(replay) == replay->made) {
+            *link = replay->next;
+            replay_free(replay);
+        } else {
+            link = &replay->next;
+        }
+    }
+}
+
+static bool take_drive(struct mpixq_rma_replays *all, bool insists)
+{
+    struct mpixq_backoff backoff;
+
+    if (!atomic_exchange(&all->is_driven, true)) {
+        return true;
+    }
+    if (!insists) {
+        return false;
+    }
+    mpixq_backoff_begin(&backoff);
+    while (atomic_exchange(&all->is_driven, true)) {
+        mpixq_backoff_pause(&backoff);
+    }
+    return true;
+}
+
+void mpixq_rma_replays_drive(struct mpixq_window *window, bool insists)
+{
+    struct mpixq_rma_replays *all = &window->replays;
+
+    if (atomic_load(&window->graphs) == 0 || window->mapped != NULL || !take_drive(all, insists)) {
+        return;
+    }
+    take_added(all);
+    go_through(all);
+    free_gone(all);
+    atomic_store(&all->is_driven, false);
+}
+
+bool mpixq_rma_replays_any(struct mpixq_window *window)
+{
+    struct mpixq_rma_replays *all = &window->replays;
+    const struct mpixq_rma_replay *replay;
+
+    if (atomic_load(&window->graphs) == 0 || window->mapped != NULL) {
+        return false;
+    }
+    if (!take_drive(all, false)) {
+        return true;
+    }
+    take_added(all);
+    replay = all->first;
+    while (replay != NULL && announced(replay) == replay->made) {
+        replay = replay->next;
+    }
+    atomic_store(&all->is_driven, false);
+    return replay != NULL;
+}
+
+/* A kernel may have found it open a moment ago, and announce it yet: its wait is halted. */
+void mpixq_rma_replays_close(struct mpixq_window *window)
+{
+    struct mpixq_rma_replays *all = &window->replays;
+    struct mpixq_rma_replay *replay, *next;
+
+    take_added(all);
+    for (replay = all->first; replay != NULL; replay = next) {
+        next = replay->next;
+        atomic_store(&replay->words->own.closed, 1);
+        atomic_store(&replay->words->told.halt, 1);
+        count_graphs(replay, -1);
+        if (atomic_exchange(&replay->state, CLOSED) == GONE) {
+            mpixq_free(replay);
+        }
+    }
+    all->first = NULL;
+}
