@@ -236,6 +236,11 @@ if [ $channel = fallback ] || [ $channel = cxi ]; then
     dies signal "first: kind 0" "reset: kind 0" "flush: kind 0" "${gone[@]}"
     dies signal-queue "flush: kind 0" "enqueue: kind 0" \
         "queue: kind 9: MPIX_Queue_wait: window 1: " "synchronize: kind 0" "drained: 1" "${gone[@]}"
+    if [ "$channel ${2-}" = "fallback hip" ]; then
+        dies replay-signal-queue "flush: kind 0" "enqueue: kind 0" \
+            "queue: kind 9: MPIX_Queue_wait: window 1: " "synchronize: kind 0" "drained: 1" \
+            "${gone[@]}"
+    fi
     dies signal-flush "flush: kind 0" "late: kind 9: MPIX_Window_flush: window 1: " "${gone[@]}"
 fi
 if [ "${2-}" != apart ]; then

@@ -17,7 +17,7 @@
  *      close-HOW, with the double of the cxi provider: rank 1 is not killed, but frees the request,
  *      and its provider ends it since it cannot have the NIC forget the region
  *      replay-HOW, of those on a queue: rank 0 launches a graph in which start and wait are
- *      captured, and with replay-loopN rank 1 does as well
+ *      captured, or the wait for the signal, and with replay-loopN rank 1 does as well
  *      kernel-HOW, likewise: a kernel starts and waits, and rank 0 writes what the wait returns
  *      eager-HOW: the message is small, and its send does not wait for the receive
  *
@@ -338,6 +338,23 @@ static int flush_until_death(MPIX_Window window, const MPIX_Blk *out, const MPIX
     return rc;
 }
 
+/* By a graph. */
+static int replay_signal_wait(MPIX_Queue queue, void *stream, MPIX_Signal sig)
+{
+    void *executable;
+    int rc;
+
+    gpu_graph_begin(stream, GPU_GRAPH_GLOBAL);
+    rc = MPIX_Enqueue_signal_wait(queue, sig);
+    executable = gpu_graph_end_executable(stream);
+    say("enqueue", rc);
+    gpu_graph_launch(executable, stream);
+    mtest_gpu_synchronize(stream);
+    rc = MPIX_Queue_wait(queue);
+    gpu_graph_free_executable(executable);
+    return rc;
+}
+
 static void wait_for_puts(MPIX_Queue queue, MPIX_Host_stream stream, MPI_Request *request,
                           const char *how)
 {
@@ -363,8 +380,12 @@ static void wait_for_puts(MPIX_Queue queue, MPIX_Host_stream stream, MPI_Request
     say("flush", MPIX_Window_flush(window));
     die(request);
     if (strcmp(how, "signal-queue") == 0) {
-        say("enqueue", MPIX_Enqueue_signal_wait(queue, sig));
-        say("queue", MPIX_Queue_wait(queue));
+        if (replays) {
+            say("queue", replay_signal_wait(queue, mtest_gpu_stream_of(stream), sig));
+        } else {
+            say("enqueue", MPIX_Enqueue_signal_wait(queue, sig));
+            say("queue", MPIX_Queue_wait(queue));
+        }
         say("launch", MPIX_Host_stream_launch(stream, drain, &drained));
         say("synchronize", MPIX_Host_stream_synchronize(stream));
         fprintf(file, "drained: %d\n", drained);
