@@ -272,9 +272,11 @@ static bool make(struct mpixq_rma_replay *replay, bool is_dropped, int *rc_p)
     return true;
 }
 
-/* The queue has failed before the stream goes on, so who has waited for that finds it failed. */
-static void go_on(struct mpixq_rma_replay *replay)
+/* The queue has failed before the stream goes on, so who has waited for that finds it failed.
+ * Returns whether something was made. */
+static bool go_on(struct mpixq_rma_replay *replay)
 {
+    uint64_t before = replay->made;
     int rc;
 
     while (replay->made < replay->found && make(replay, has_failed(replay), &rc)) {
@@ -283,6 +285,7 @@ static void go_on(struct mpixq_rma_replay *replay)
         atomic_store(&replay->words->own.done, ++replay->made);
         atomic_store_explicit(&mpixq_progress.hurries, true, memory_order_relaxed);
     }
+    return replay->made != before;
 }
 
 /* What was captured meanwhile comes last, in this order. */
@@ -306,10 +309,12 @@ static void take_added(struct mpixq_rma_replays *all)
     }
 }
 
-/* A reset of which is known comes after all puts that its stream has announced before it. */
-static void go_through(struct mpixq_rma_replays *all)
+/* A reset of which is known comes after all puts that its stream has announced before it. Returns
+ * whether something was made. */
+static bool go_through(struct mpixq_rma_replays *all)
 {
     struct mpixq_rma_replay *replay;
+    bool any = false;
 
     for (replay = all->first; replay != NULL; replay = replay->next) {
         (void)has_failed(replay);
@@ -320,14 +325,33 @@ static void go_through(struct mpixq_rma_replays *all)
     for (replay = all->first; replay != NULL; replay = replay->next) {
         if (replay->what == PUTS) {
             replay->found = announced(replay);
-            go_on(replay);
+            any = go_on(replay) || any;
         }
     }
     for (replay = all->first; replay != NULL; replay = replay->next) {
         if (replay->what != PUTS) {
-            go_on(replay);
+            any = go_on(replay) || any;
         }
     }
+    return any;
+}
+
+/* What was made lets streams go on, to what is to be made next, more often than not. */
+static void go_through_all(struct mpixq_rma_replays *all)
+{
+    const uint64_t soon_ns = 20000, most_ns = 200000;
+    uint64_t begin = 0, last = 0, now;
+
+    do {
+        bool any = go_through(all);
+
+        if (begin == 0 && (!any || mpixq_backoff_yields())) {
+            return;
+        }
+        now = mpixq_now_ns();
+        begin = begin == 0 ? now : begin;
+        last = any ? now : last;
+    } while (now - last < soon_ns && now - begin < most_ns);
 }
 
 static void free_gone(struct mpixq_rma_replays *all)
@@ -371,7 +395,7 @@ void mpixq_rma_replays_drive(struct mpixq_window *window, bool insists)
         return;
     }
     take_added(all);
-    go_through(all);
+    go_through_all(all);
     free_gone(all);
     atomic_store(&all->is_driven, false);
 }
