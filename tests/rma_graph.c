@@ -312,12 +312,47 @@ static void test_replays(int launches, int in_turn)
     }
 }
 
+/* Two streams of a capture, each with a queue: puts in one, waits and resets in the other, where
+ * the next round comes after both. */
+static void test_branches(int launches)
+{
+    void *side = mtest_gpu_stream(), *event, *graph, *begun;
+    MPIX_Queue of_side = MPIX_QUEUE_NULL, first_queue = queue;
+
+    MTEST_OK(mtest_gpu_queue(&of_side, MPIX_QUEUE_AUTO, &side));
+    gpu_graph_begin(stream, GPU_GRAPH_GLOBAL);
+    begun = mtest_gpu_event(stream);
+    mtest_gpu_event_wait(side, begun);
+    for (int h = 0; h < 2; h++) {
+        queue = of_side;
+        enqueue(&halves[h], h == 0 ? PUTS : PLAN);
+        queue = first_queue;
+        enqueue(&halves[h], WAIT);
+        pass_on(h);
+        enqueue(&halves[h], RESET);
+        event = mtest_gpu_event(h == 0 ? stream : side);
+        mtest_gpu_event_wait(h == 0 ? side : stream, event);
+        mtest_gpu_event_end(event);
+    }
+    graph = gpu_graph_end_executable(stream);
+    for (int i = 0; i < launches; i++) {
+        gpu_graph_launch(graph, stream);
+    }
+    check_rounds(2 * launches);
+    gpu_graph_free_executable(graph);
+    mtest_gpu_event_end(begun);
+    MTEST_OK(MPIX_Queue_free(&of_side));
+    mtest_gpu_stream_end(side);
+}
+
 static void run(size_t size, int blocks, int rounds, unsigned long long seed)
 {
-    for (int kind = 0; kind < 3; kind++) {
+    for (int kind = 0; kind < 4; kind++) {
         make(size, blocks);
         make_queue();
-        if (kind == 2) {
+        if (kind == 3) {
+            test_branches(rounds);
+        } else if (kind == 2) {
             test_mixed(rounds, seed);
         } else {
             test_replays(rounds, kind);

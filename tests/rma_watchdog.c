@@ -22,6 +22,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "gpu_graph.h"
 #include "mtest_gpu.h"
 
 enum { EVENTS = 2, LARGE = 4 << 20, WORD = 64 };
@@ -149,16 +150,35 @@ static void test_queue(void)
     end(&second);
 }
 
-/* The wait of a thread, of a queue, and one for events that come. */
+/* A launch of a graph waits. */
+static void test_graph_error(const struct pair *pair, const char *text)
+{
+    void *stream = mtest_gpu_stream(), *graph;
+    MPIX_Queue queue = MPIX_QUEUE_NULL;
+
+    MTEST_OK(mtest_gpu_queue(&queue, MPIX_QUEUE_AUTO, &stream));
+    gpu_graph_begin(stream, GPU_GRAPH_GLOBAL);
+    MTEST_OK(MPIX_Enqueue_signal_wait(queue, pair->signal));
+    graph = gpu_graph_end_executable(stream);
+    gpu_graph_launch(graph, stream);
+    mtest_gpu_synchronize(stream);
+    MTEST_KIND_TEXT(MPIX_Queue_wait(queue), MPIXQ_ERR_TIMEOUT, text);
+    gpu_graph_free_executable(graph);
+    MTEST_OK(MPIX_Queue_free(&queue));
+    mtest_gpu_stream_end(stream);
+}
+
+/* The wait of a thread, of a queue, of a graph, and one for events that come. */
 static void test_error(void)
 {
     const char *text = "waited longer than 1 s: 2 of 2 events are outstanding";
     MPIX_Queue queue = MPIX_QUEUE_NULL;
-    struct pair first, second, third;
+    struct pair first, second, third, fourth;
 
     begin(&first, 8);
     begin(&second, 8);
     begin(&third, 8);
+    begin(&fourth, 8);
     if (mtest_rank == 0) {
         MTEST_KIND_TEXT(MPIX_Signal_wait(first.signal), MPIXQ_ERR_TIMEOUT, text);
         MTEST_KIND_TEXT(MPIX_Signal_wait(first.signal), MPIXQ_ERR_TIMEOUT, "signal 1 of window 1");
@@ -169,6 +189,9 @@ static void test_error(void)
         MTEST_OK(MPIX_Enqueue_signal_wait(queue, second.signal));
         MTEST_KIND_TEXT(MPIX_Queue_wait(queue), MPIXQ_ERR_TIMEOUT, text);
         MTEST_OK(MPIX_Queue_free(&queue));
+        if (gpu_graph_open()) {
+            test_graph_error(&fourth, text);
+        }
     }
     MPI_Barrier(MPI_COMM_WORLD);
     if (mtest_rank == 0) {
@@ -179,6 +202,7 @@ static void test_error(void)
     end(&first);
     end(&second);
     end(&third);
+    end(&fourth);
 }
 
 static void sleep_s(int s)
