@@ -513,6 +513,29 @@ static void expect_failed(int kind, const char *text)
     make_queue();
 }
 
+/* Two graphs of one capture run at the same time, though it is for the program to order them: one
+ * could not be told from the other. */
+static void test_twice(MPIX_Signal signal)
+{
+    void *other = mtest_gpu_stream(), *graph, *both[2];
+
+    gpu_graph_begin(stream, GPU_GRAPH_GLOBAL);
+    MTEST_OK(MPIX_Enqueue_signal_wait(queue, signal));
+    graph = gpu_graph_end(stream);
+    both[0] = gpu_graph_executable(graph);
+    both[1] = gpu_graph_executable(graph);
+    gpu_graph_free(graph);
+    gpu_graph_launch(both[0], stream);
+    usleep(20000); /* it has come to the wait */
+    gpu_graph_launch(both[1], other);
+    mtest_gpu_synchronize(other);
+    expect_failed(MPIXQ_ERR_STATE, "at the same time");
+    MTEST_EQ(is_complete(signal), 0);
+    gpu_graph_free_executable(both[0]);
+    gpu_graph_free_executable(both[1]);
+    mtest_gpu_stream_end(other);
+}
+
 /* A plain wait ends as a graph has its queue fail. */
 static void test_plain_wait(MPIX_Signal signal)
 {
@@ -569,6 +592,7 @@ static void test_fails(void)
     expect_failed(MPIXQ_ERR_STATE, "1 events too many");
     gpu_graph_free_executable(graph);
     test_plain_wait(two);
+    test_twice(two);
     MTEST_OK(MPIX_Signal_free(&two));
     MTEST_OK(MPIX_Signal_free(&other));
     free_queue();

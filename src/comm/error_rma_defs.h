@@ -34,6 +34,9 @@ MPIXQ_ERROR(SIGNALS_MAPPED, MPIXQ_ERR_RESOURCES,
             "a window in memory of GPUs has no more than 1024 signals at a time")
 MPIXQ_ERROR(WINDOW_BUSY, MPIXQ_ERR_STATE,
             "at some process a stream or graph has yet to make what was enqueued for the window")
+MPIXQ_ERROR(WINDOW_TWICE, MPIXQ_ERR_STATE,
+            "two graphs that were made of one capture, with puts, waits or resets of a window, ran "
+            "at the same time")
 MPIXQ_ERROR(WINDOW_QUEUE, MPIXQ_ERR_UNSUPPORTED,
             "argument queue: its type excludes the fallback (in memory of GPUs: the channel ipc)")
 MPIXQ_ERROR(ARG_SIGNAL_P, MPIXQ_ERR_ARG, "argument sig: the address is NULL")

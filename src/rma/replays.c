@@ -33,6 +33,7 @@ struct mpixq_rma_replay {
     /* Of who drives. */
     uint64_t found, made; /* how often streams have come to it, and how often it was made */
     bool has_failed;      /* its queue */
+    bool is_reported;     /* that a kernel could not announce it */
     bool is_waiting;      /* for this round of the signal */
     uint64_t round;
     struct mpixq_rma_replay *next;
@@ -309,6 +310,16 @@ static void take_added(struct mpixq_rma_replays *all)
     }
 }
 
+/* A kernel has found it announced by another launch, and not followed; so this one is lost. */
+static void look_for_fault(struct mpixq_rma_replay *replay)
+{
+    if (!replay->is_reported && atomic_load(&replay->words->told.fault) != MPIXQ_NO_FAULT) {
+        replay->is_reported = true;
+        mpixq_rma_fail_queue(replay->queue, replay->queue_number,
+                             mpixq_error_code(MPIXQ_E_WINDOW_TWICE));
+    }
+}
+
 /* A reset of which is known comes after all puts that its stream has announced before it. Returns
  * whether something was made. */
 static bool go_through(struct mpixq_rma_replays *all)
@@ -317,6 +328,7 @@ static bool go_through(struct mpixq_rma_replays *all)
     bool any = false;
 
     for (replay = all->first; replay != NULL; replay = replay->next) {
+        look_for_fault(replay);
         (void)has_failed(replay);
         if (replay->what != PUTS) {
             replay->found = announced(replay);
