@@ -140,12 +140,16 @@ static unsigned blocks_for(uint64_t bytes)
     return blocks < MOST ? (unsigned)blocks : MOST;
 }
 
-/* A byte that tells of a barrier is never written, and need not be read before it is sent. */
+/* A byte that tells of a barrier is never written, and need not be read before it is sent, nor be
+ * copied to or from a staging buffer. */
 static void read_nothing(struct mpixq_collective *collective)
 {
     for (int i = 0; i < collective->parted.n_used; i++) {
         struct mpixq_pair *part = &collective->parted.parts[i]->pair;
 
+        if (part->staging != NULL) {
+            part->staging->before = part->staging->after = NULL;
+        }
         if (part->channel->gpus != NULL && part->channel->gpus->end != NULL) {
             part->channel->gpus->end(part)->move.is_blank = true;
         }
