@@ -100,8 +100,8 @@ struct mpixq_channel_queues {
      * the channel. Each NULL: there is nothing to do. */
     enum mpixq_error (*attach)(struct mpixq_queue *queue);
     void (*detach)(struct mpixq_queue *queue);
-    /* In the turn of its queue, which has failed: is the pair of no use any more, even if the last
-     * start has completed? NULL: it is not. */
+    /* Under the submission lock of its queue, which has failed: is the pair of no use any more,
+     * even if the last start has completed? NULL: it is not. */
     bool (*is_broken)(struct mpixq_pair *pair);
     /* What goes on behind a wait: fill lists with starts, and with waits for these, as start and
      * wait do for one pair; either may be of none. Both NULL: a wait is all. */
@@ -191,13 +191,13 @@ struct mpixq_channel {
      * nothing. */
     void (*withdraw)(struct mpixq_pair *pair);
 
-    /* Enqueue time, in the queue's turn, once for the pairs of one call; their started counts these
-     * starts already. Fill the operations by which the stream makes them (stream/op.h), at most
-     * MPIXQ_PAIR_OPS for each, and one if the channel is not cxi, with the pair or that of a share
-     * as its arg, and return how many; of a collective that GPUs move those of its parts, too
-     * (schedule.h). Must not fail or block, allocate, or
-     * call MPI. A queue of NULL: the host starts them, and the thread that does executes the
-     * operations at once; the queue of the pairs is NULL then, until the next start. */
+    /* Enqueue time, under the submission lock, once for the pairs of one call; their started counts
+     * these starts already. Fill the operations by which the stream makes them (stream/op.h), at
+     * most MPIXQ_PAIR_OPS for each, and one if the channel is not cxi, with the pair or that of a
+     * share as its arg, and return how many; of a collective that GPUs move those of its parts, too
+     * (schedule.h). Must not fail or block, allocate, or call MPI. A queue of NULL: the host starts
+     * them, and the thread that does executes the operations at once; the queue of the pairs is
+     * NULL then, until the next start. */
     int (*start)(struct mpixq_queue *queue, struct mpixq_pair *const pairs[], int n,
                  struct mpixq_op list[]);
 

@@ -206,7 +206,7 @@ static int graph_new(struct mpixq_queue *queue, uint64_t capture)
     mpixq_lock_acquire(&mpixq_graphs_made.lock);
     LL_PREPEND(mpixq_graphs_made.graphs, graph);
     mpixq_lock_release(&mpixq_graphs_made.lock);
-    rc = graph->kind->ops->graphs->keep(queue->stream, graph_is_gone, graph, &queue->turn);
+    rc = graph->kind->ops->graphs->keep(queue->stream, graph_is_gone, graph, &queue->submission);
     if (rc != MPI_SUCCESS) {
         graph_is_gone(graph);
     }

@@ -36,10 +36,10 @@ struct mpixq_counted {
     struct mpixq_pair *pair;
     struct mpixq_tally *tally; /* NULL: its channel has no go_on */
     /* On whose stream it was captured last, which fails if a replay does; NULL: it was freed.
-     * Written under the lock of graphs.c, or in the queue's turn while it is captured. */
+     * Written under the lock of graphs.c, or under the submission lock while it is captured. */
     _Atomic(struct mpixq_queue *) queue;
     /* The capture that was under way when it was captured last, and whether it was started in that
-     * and not waited for. In the turn of the queue. */
+     * and not waited for. Under the submission lock of the queue. */
     uint64_t capture;
     bool is_started;
     /* Under the lock. */
@@ -56,9 +56,9 @@ struct mpixq_counted {
 
 /* What a channel whose starts and waits can be captured has besides (channel.h). */
 struct mpixq_channel_graphs {
-    /* Threads of the program, in the turn of a queue; the pair is inactive as far as the host
-     * knows: from now on its GPU counts, from the starts that the host has counted on. Once. NULL:
-     * it has go_on. */
+    /* Threads of the program, under the submission lock of a queue; the pair is inactive as far as
+     * the host knows: from now on its GPU counts, from the starts that the host has counted on.
+     * Once. NULL: it has go_on. */
     void (*begin)(struct mpixq_pair *pair);
     /* Any thread, one at a time for each pair, with no lock but a queue's: go on with what the
      * tally of the pair says (tally.h), whose functions are the others of the table then. Never
@@ -66,7 +66,7 @@ struct mpixq_channel_graphs {
     void (*go_on)(struct mpixq_pair *pair);
     /* Behind the words of a tally, before it is found: fill what the channel has for it, if it has,
      * and see to it that starts and waits are of one step from now on. As begin, with the
-     * turn lent while it blocks. NULL: nothing. */
+     * submission lock lent while it blocks. NULL: nothing. */
     void (*equip)(struct mpixq_pair *pair, struct mpixq_queue *queue, struct mpixq_tally *tally);
     /* Any thread: make the counters of the pair follow those of the GPU, and tell what a replay
      * could not do, or MPIXQ_E_NONE. Never blocks. */
@@ -81,25 +81,25 @@ struct mpixq_channel_graphs {
      * it from now on. Blocks until the GPU has taken note. */
     void (*close)(struct mpixq_pair *pair);
     /* Fill what kernels of the program need to start the pair, whose GPU counts by now. NULL: they
-     * cannot. Threads of the program, in the turn of a queue. */
+     * cannot. Threads of the program, under the submission lock of a queue. */
     void (*describe)(const struct mpixq_pair *pair, struct mpixq_device_request *device);
 };
 
-/* From now on the GPU counts; by a capture on a stream of this queue. In its turn, which may be
- * lent meanwhile. */
+/* From now on the GPU counts; by a capture on a stream of this queue. Under its submission lock,
+ * which may be lent meanwhile. */
 enum mpixq_error mpixq_graphs_count(struct mpixq_pair *pair, struct mpixq_queue *queue);
 /* It is this queue that hears of failures of the pair from now on, since a call for it has done all
- * that may fail. Likewise in its turn. */
+ * that may fail. Likewise under its submission lock. */
 void mpixq_graphs_go_to(const struct mpixq_pair *pair, struct mpixq_queue *queue);
-/* The graph that comes of this capture, of the stream of a queue, holds these pairs from now on. In
- * the queue's turn. Returns an MPI code. */
+/* The graph that comes of this capture, of the stream of a queue, holds these pairs from now on.
+ * Under the submission lock. Returns an MPI code. */
 int mpixq_graphs_hold(struct mpixq_queue *queue, uint64_t capture, struct mpixq_pair *const pairs[],
                       int n);
 /* The branches of the capture of a queue, after mpixq_graphs_hold; NULL: its graph is gone, as
- * another thread has ended the capture. In its turn. */
+ * another thread has ended the capture. Under the submission lock. */
 struct mpixq_branches *mpixq_graphs_branches(const struct mpixq_queue *queue);
 /* Those that this capture has started on the queue and not waited for, at most room; returns how
- * many there are. In its turn. */
+ * many there are. Under the submission lock. */
 int mpixq_graphs_started(const struct mpixq_queue *queue, uint64_t capture,
                          struct mpixq_pair *pairs[], int room);
 /* A handle for kernels of the program has the pair, which the GPU counts, as a graph would; and has
@@ -133,7 +133,8 @@ void mpixq_graphs_set_looker(mpixq_graphs_looker *looker);
 long mpixq_graphs_sleep_ms(void);
 /* Until who looks at them just now has done so. With no lock that comes after that of graphs. */
 void mpixq_graphs_fence(void);
-/* A queue goes, and nobody is told any more what its graphs meet. In its turn. */
+/* A queue goes, and nobody is told any more what its graphs meet. Under its
+ * submission lock. */
 void mpixq_graphs_leave(const struct mpixq_queue *queue);
 /* The request is about to be freed: no start that is counted from now on is made, and the counters
  * of the pair have those that were, also if nobody has looked since. With no lock. */

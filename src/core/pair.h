@@ -65,7 +65,7 @@ struct mpixq_pair {
     _Atomic uint64_t started;
     /* Its GPU counts its starts (graphs.h). NULL: the host does. Written once, at a capture. */
     _Atomic(struct mpixq_counted *) counted;
-    union { /* on the queue, without a wait, in its turn; or of what it is a share (constant) */
+    union { /* on the queue, with no wait (submission lock); or of what it is a share (constant) */
         struct mpixq_pair *next_started, *whole;
     };
     struct mpixq_pair *prev_started;

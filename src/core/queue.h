@@ -4,8 +4,8 @@
  * A queue as all who meet it know it, and its first failure, which needs nothing else of it: so
  * whoever finds a failure may announce it. What queues do is in queue/queues.h.
  *
- * Threads. The queue's turn makes checking, stepping and submitting one action. A submission
- * may wait for room in the stream meanwhile, or for a GPU's library; then it lends the turn, and
+ * Threads. The submission lock makes checking, stepping and submitting one action. A submission
+ * may wait for room in the stream meanwhile, or for a GPU's library; then it lends the lock, and
  * calls that must not block only borrow it. Neither streams nor the progress thread ever take it:
  * what they need is atomic or under fail_lock. Enqueueing takes no lock beside it, does
  * not allocate once the arrays are large enough, and makes no system call unless the stream sleeps
@@ -40,8 +40,8 @@ struct mpixq_queue {
     struct mpixq_queue *next_spare;
     void *own[MPIXQ_N_CHANNELS]; /* what channels keep for it */
 
-    struct mpixq_turn turn;
-    /* In turn. */
+    struct mpixq_submission submission;
+    /* Under the submission lock. */
     struct mpixq_request *members; /* every request that belongs to the queue */
     struct mpixq_pair *started;    /* started on it, and no wait was enqueued for them */
     uint64_t ticket;               /* of the last submission */
@@ -88,7 +88,8 @@ struct mpixq_queue {
 void mpixq_queue_set_failed(struct mpixq_queue *queue, int code);
 /* The first error of the queue, or MPI_SUCCESS. */
 int mpixq_queue_failure(struct mpixq_queue *queue, struct mpixq_fault *fault_p);
-/* If its stream executes nothing more, the queue has failed. In turn, or by who waits for it. */
+/* If its stream executes nothing more, the queue has failed. Under the submission lock, or by who
+ * waits for it. */
 void mpixq_queue_look(struct mpixq_queue *queue);
 /* A start or wait of a pair failed with an MPI code, or its peer says so. Any thread but a holder
  * of fail_lock. A queue of NULL: the host has started it, and the code is kept with the pair. */
@@ -97,8 +98,8 @@ void mpixq_queue_fail(struct mpixq_queue *queue, struct mpixq_pair *pair, int co
 /* Something that is no pair's failed with an MPI code; MPI_SUCCESS: nothing did. Any thread but a
  * holder of fail_lock. */
 void mpixq_queue_fail_alone(struct mpixq_queue *queue, int code);
-/* Of a queue that was told, in turn: fail it if one of the n pairs that have just been started had
- * failed. */
+/* Of a queue that was told, under its submission lock: fail it if one of the n pairs that have just
+ * been started had failed. */
 __attribute__((cold)) void mpixq_queue_fail_told(struct mpixq_queue *queue, int n);
 
 static inline bool mpixq_queue_has_failed(const struct mpixq_queue *queue)

@@ -90,7 +90,7 @@ struct mpixq_request {
     struct mpixq_channel_set channels; /* that may serve it; written before it is matched */
     uint8_t why_not[MPIXQ_N_CHANNELS]; /* of the others: numbers of reasons (served.h), or 0 */
 
-    /* Its place on a queue. Written in the turn of the queue. */
+    /* Its place on a queue. Written under the submission lock of the queue. */
     uint64_t mark; /* the array call that looked at it last: finds an element that stands twice */
     _Atomic(struct mpixq_request *) followed_by; /* in an array call, at some time; or NULL */
     uint64_t ticket; /* the stream has passed its last wait when it has passed this */

@@ -155,7 +155,7 @@ static inline enum mpixq_error mpixq_collective_not_here(const struct mpixq_coll
 bool mpixq_collective_is_of_gpus(const struct mpixq_pair *pair);
 /* What is to be captured with it: a part, or NULL behind the last one. */
 struct mpixq_pair *mpixq_collective_part(const struct mpixq_pair *pair, int i);
-/* The whole leaves its queue; in the turn of that. */
+/* The whole leaves its queue; under the submission lock of that. */
 static inline void mpixq_collective_leave(const struct mpixq_pair *pair)
 {
     struct mpixq_pair *part;

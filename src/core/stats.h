@@ -62,10 +62,10 @@ struct mpixq_stats {
 };
 
 /* Of this process, at any time: before MPI_Init, after MPI_Finalize, in any thread that holds
- * neither the matching lock nor the turn of a queue. Counts never decrease. */
+ * neither the matching lock nor the submission lock of a queue. Counts never decrease. */
 void mpixq_stats_read(struct mpixq_stats *stats_p);
 
-/* A queue is freed; in its turn. A pair is, under the matching lock. */
+/* A queue is freed, under its submission lock. A pair is, under the matching lock. */
 void mpixq_stats_queue(const struct mpixq_queue *queue);
 void mpixq_stats_pair(const struct mpixq_pair *pair);
 /* Add what a queue, and a matched pair, have done so far. */

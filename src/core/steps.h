@@ -23,7 +23,7 @@ enum mpixq_phase {
     MPIXQ_PHASES
 };
 
-/* Enqueue time, in the queue's turn. */
+/* Enqueue time, under the submission lock. */
 struct mpixq_channel_steps {
     /* Of how many is a phase of the pair that is enqueued now? At least 1. */
     int (*count)(const struct mpixq_pair *pair, enum mpixq_phase phase);

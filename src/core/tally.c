@@ -84,9 +84,9 @@ static struct mpixq_tally_words *take_words(struct mpixq_queue *queue, char **se
     if (words != NULL) {
         return words;
     }
-    mpixq_turn_lend(&queue->turn);
+    mpixq_submission_lend(&queue->submission);
     provided = mpixq_tally_words_provide(&all.slabs, queue->stream);
-    mpixq_turn_take_back(&queue->turn);
+    mpixq_submission_reclaim(&queue->submission);
     return provided ? mpixq_tally_words_take(&all.slabs, queue->stream, seen_p, slab_p) : NULL;
 }
 

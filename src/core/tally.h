@@ -41,8 +41,8 @@ struct mpixq_tally {
     bool is_rung, is_done_by_nic;
     _Atomic uint64_t begun; /* starts that were given to the channel; in its exclusion */
     atomic_bool is_closed;  /* no more are */
-    /* Starts by streams whose GPU cannot count: enqueued, in the turn of the queue; given to the
-     * channel; and completed, for which their waits wait. The first number is 1. */
+    /* Starts by streams whose GPU cannot count: enqueued, under the submission lock of the queue;
+     * given to the channel; and completed, for which their waits wait. The first number is 1. */
     uint64_t enqueued, given;
     _Atomic uint64_t done;
     enum mpixq_tally_by by; /* in the channel's exclusion */
@@ -54,8 +54,9 @@ struct mpixq_tally {
 /* Have words for pairs that are captured on this stream, so that no capture has to wait for a GPU
  * to get them. No harm is done if there is no memory. In the creation of a queue. */
 void mpixq_tallies_provide(const struct mpixq_stream *stream);
-/* In the turn of a queue, which is lent meanwhile: the starts of the pair are counted from now on.
- * NULL: there is no memory. Freed by mpixq_tally_free, once no graph and no thread has it. */
+/* Under the submission lock of a queue, which is lent meanwhile: the starts of the pair are counted
+ * from now on. NULL: there is no memory. Freed by mpixq_tally_free, once no graph and no thread has
+ * it. */
 struct mpixq_tally *mpixq_tally_create(struct mpixq_pair *pair, struct mpixq_queue *queue);
 /* Once mpixq_tally_of finds it: a start may be under way, and threads then call go_on at once. */
 void mpixq_tally_drive_from_now_on(struct mpixq_tally *tally);

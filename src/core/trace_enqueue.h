@@ -31,8 +31,8 @@ static inline void mpixq_trace_note_one(enum mpixq_trace_kind kind, enum mpixq_t
     mpixq_trace_room.next = record + 1;
 }
 
-/* A call has enqueued starts of the first n records of a queue, or a wait for them. In its turn. Of
- * null requests alone nothing is recorded. */
+/* A call has enqueued starts of the first n records of a queue, or a wait for them. Under its
+ * submission lock. Of null requests alone nothing is recorded. */
 static inline void mpixq_trace_starts_enqueued(const struct mpixq_queue *queue, int n)
 {
     if (mpixq_trace_is_on()) {

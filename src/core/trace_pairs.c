@@ -22,8 +22,8 @@ static uint64_t name_of(const struct mpixq_pair *pair)
     return (uint64_t)(uintptr_t)pair;
 }
 
-/* The pairs of a call in the queue's turn stand in its array. They are copied as they are: what
- * there is to know of each was recorded when it was matched. */
+/* The pairs of a call stand in the array of its queue, whose submission lock it has. They are
+ * copied as they are: what there is to know of each was recorded when it was matched. */
 static inline void fill_call(struct mpixq_trace_record *record, enum mpixq_trace_kind kind,
                              const struct mpixq_queue *queue, uint32_t at, uint32_t n,
                              uint32_t slots)

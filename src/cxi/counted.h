@@ -2,8 +2,9 @@
  * Copyright (c) 2026 the mpix-queue authors
  *
  * Pairs whose starts a GPU counts (core/tally.h): those of graphs and of kernels of the program.
- * Who replays a graph has no turn of the library's queue, in which what rings a shared counter is
- * numbered. So the host makes each start that it finds counted, as it makes its own.
+ * Who replays a graph does not take the submission lock of the library's queue, under which what
+ * rings a shared counter is numbered. So the host makes each start that it finds counted, as it
+ * makes its own.
  */
 #ifndef MPIXQ_CXI_COUNTED_H
 #define MPIXQ_CXI_COUNTED_H

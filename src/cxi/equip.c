@@ -104,10 +104,10 @@ void mpixq_cxi_equip(struct mpixq_pair *pair, struct mpixq_queue *queue, struct 
         return;
     }
     ahead->floor = tally->gpu.floor;
-    mpixq_turn_lend(&queue->turn);
+    mpixq_submission_lend(&queue->submission);
     find_bell(end, ahead, tally, queue->stream->kind);
     find_word(end, ahead, tally);
-    mpixq_turn_take_back(&queue->turn);
+    mpixq_submission_reclaim(&queue->submission);
     mpixq_lock_acquire(&end->nic->lock);
     atomic_store_explicit(&end->ahead, ahead, memory_order_release);
     if (tally->is_rung) {

@@ -31,9 +31,9 @@ struct cxi_queue {
     struct cxi_nic *nic;        /* of its starts; each has a counter and a log of its own */
     struct cxi_counter *shared; /* Q; NULL: there was none left, and its starts are taken over */
     struct cxi_queue *prev, *next;
-    uint64_t issued; /* rings of Q, given out at enqueue time: in the queue's turn */
+    uint64_t issued; /* rings of Q, given out at enqueue time: under the submission lock */
     uint64_t rung;   /* made by the stream: under nic.lock */
-    /* The log: written in the queue's turn, read under nic.lock. */
+    /* The log: written under the submission lock, read under nic.lock. */
     struct cxi_logged *log; /* NULL: the host's */
     uint64_t mask;          /* of positions: its size less one */
     uint64_t full;          /* the position that had no room when it was looked at last */

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright (c) 2026 the mpix-queue authors
  *
- * The log of a queue: starts that wait to be armed. Written by the thread that has the queue's
- * turn, without a lock; read under nic.lock.
+ * The log of a queue: starts that wait to be armed. Written under the submission lock of the queue
+ * and no other; read under nic.lock.
  */
 #ifndef MPIXQ_CXI_START_LOG_H
 #define MPIXQ_CXI_START_LOG_H

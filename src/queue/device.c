@@ -50,7 +50,7 @@ static bool holds_pair(const struct mpixq_device_request *handle)
     return handle->own != NULL;
 }
 
-/* In turn. The n pairs have no other one among them. */
+/* Under the submission lock. The n pairs have no other one among them. */
 static int describe_all(struct mpixq_queue *queue, int n, struct mpixq_device_request *handles)
 {
     for (int i = 0; i < n; i++) {
@@ -92,12 +92,12 @@ int mpixq_device_create(struct mpixq_queue *queue, int count, MPI_Request reques
             return mpixq_enqueue_fault(queue, MPIXQ_E_NULL_REQUEST, NULL, i, fault_p);
         }
     }
-    mpixq_turn_take(&queue->turn);
+    mpixq_submission_lock(&queue->submission);
     error = mpixq_enqueue_collect(queue, count, requests, check, &n, &failed, &index);
     if (error == MPIXQ_E_NONE) {
         rc = describe_all(queue, n, handles);
     }
-    mpixq_turn_leave(&queue->turn);
+    mpixq_submission_unlock(&queue->submission);
     return error == MPIXQ_E_NONE ? rc : mpixq_enqueue_fault(queue, error, failed, index, fault_p);
 }
 

@@ -154,16 +154,16 @@ take_checked(struct mpixq_queue *queue, enum mpixq_error error, int count, MPI_R
             return mpixq_queue_failure(queue, fault_p);
         }
         if (error == MPIXQ_E_NONE) {
-            mpixq_turn_take(&queue->turn);
+            mpixq_submission_lock(&queue->submission);
             error = mpixq_enqueue_collect(queue, count, requests, check, n_p, &failed, &index);
             if (error == MPIXQ_E_NONE) {
                 return MPI_SUCCESS;
             }
-            mpixq_turn_leave(&queue->turn);
+            mpixq_submission_unlock(&queue->submission);
         }
         if (failed != NULL && error == MPIXQ_E_OTHER_QUEUE) {
-            /* It is free if its wait there has completed; to see that takes the other queue's
-             * turn. */
+            /* It is free if its wait there has completed; to see that takes the submission lock of
+             * the other queue. */
             mpixq_queue_settle(failed);
             if (atomic_load(&failed->pair.queue) == NULL) {
                 error = admitted(queue);
@@ -196,7 +196,8 @@ FAST void submit(struct mpixq_queue *queue, int n)
         if (queue->stream->ops->copies) {
             add_copies(queue, n);
         }
-        queue->ticket = queue->stream->ops->submit(queue->stream, queue->list, n, &queue->turn);
+        queue->ticket =
+            queue->stream->ops->submit(queue->stream, queue->list, n, &queue->submission);
         queue->launches++;
     }
 }
@@ -248,7 +249,7 @@ FAST int start_pairs(struct mpixq_queue *queue, int n)
     return n_ops;
 }
 
-/* Enqueue the starts of the first n pairs. In turn. */
+/* Enqueue the starts of the first n pairs. Under the submission lock. */
 FAST void submit_starts(struct mpixq_queue *queue, int n)
 {
     submit(queue, start_pairs(queue, n));
@@ -258,8 +259,8 @@ FAST void submit_starts(struct mpixq_queue *queue, int n)
     mpixq_trace_starts_enqueued(queue, n);
 }
 
-/* Take the turn with n pairs that are started as far as the host is concerned; or return the error
- * without it. */
+/* Take the submission lock with n pairs that are started as far as the host is concerned; or return
+ * the error without it. */
 FAST int begin_starts(struct mpixq_queue *queue, enum mpixq_error error, int count,
                       MPI_Request requests[], int *n_p, struct mpixq_fault *fault_p)
 {
@@ -276,7 +277,7 @@ FAST int begin_starts(struct mpixq_queue *queue, enum mpixq_error error, int cou
     if (mpixq_queue_was_told(queue)) {
         mpixq_queue_fail_told(queue, *n_p);
     }
-    queue->starts += (uint64_t)*n_p; /* before the turn is lent: stats_read.c */
+    queue->starts += (uint64_t)*n_p; /* before the lock is lent: stats_read.c */
     return MPI_SUCCESS;
 }
 
@@ -294,7 +295,7 @@ int mpixq_queue_start(struct mpixq_queue *queue, int count, MPI_Request requests
         return rc;
     }
     submit_starts(queue, n);
-    mpixq_turn_leave(&queue->turn);
+    mpixq_submission_unlock(&queue->submission);
     return MPI_SUCCESS;
 }
 
@@ -341,7 +342,7 @@ __attribute__((cold, noinline)) static void go_on(struct mpixq_queue *queue, int
     submit(queue, mpixq_enqueue_fill_then(queue, n, true));
 }
 
-/* Enqueue one wait for the first n pairs. In turn. */
+/* Enqueue one wait for the first n pairs. Under the submission lock. */
 static void wait_pairs(struct mpixq_queue *queue, int n)
 {
     int n_waits = 0, n_going_on = 0;
@@ -369,7 +370,7 @@ int mpixq_queue_wait(struct mpixq_queue *queue, int count, MPI_Request requests[
     rc = take_checked(queue, error, count, requests, check_wait, &n, fault_p);
     if (rc == MPI_SUCCESS) {
         wait_pairs(queue, n);
-        mpixq_turn_leave(&queue->turn);
+        mpixq_submission_unlock(&queue->submission);
     }
     return rc;
 }
@@ -386,7 +387,7 @@ bool mpixq_enqueue_can_be_both(struct mpixq_queue *queue, int n)
     return all && n <= INT32_MAX / 2 && mpixq_enqueue_make_room(queue, 2 * n);
 }
 
-/* Enqueue both for the first n pairs, whose GPUs do all of it. In turn. */
+/* Enqueue both for the first n pairs, whose GPUs do all of it. Under the submission lock. */
 static void start_and_wait(struct mpixq_queue *queue, int n)
 {
     struct mpixq_both both = {.starts = queue->list};
@@ -396,7 +397,8 @@ static void start_and_wait(struct mpixq_queue *queue, int n)
     both.n_starts = start_pairs(queue, n);
     both.waits = queue->list + both.n_starts;
     both.n_waits = fill_waits(queue, n, both.waits, &n_waits); /* of all: they are started */
-    queue->ticket = queue->stream->ops->submit_both(queue->stream, &both, &queue->turn, &at_once);
+    queue->ticket =
+        queue->stream->ops->submit_both(queue->stream, &both, &queue->submission, &at_once);
     queue->launches += at_once ? 1 : 2;
     mpixq_trace_starts_enqueued(queue, n);
     note_waits(queue, n, n_waits);
@@ -421,7 +423,7 @@ int mpixq_queue_start_wait(struct mpixq_queue *queue, int count, MPI_Request req
         submit_starts(queue, n);
         wait_pairs(queue, n);
     }
-    mpixq_turn_leave(&queue->turn);
+    mpixq_submission_unlock(&queue->submission);
     return MPI_SUCCESS;
 }
 
@@ -451,6 +453,6 @@ int mpixq_queue_wait_started(struct mpixq_queue *queue, struct mpixq_fault *faul
         *fault_p = MPIXQ_FAULT_NONE;
         rc = mpixq_error_code(MPIXQ_E_NO_MEMORY);
     }
-    mpixq_turn_leave(&queue->turn);
+    mpixq_submission_unlock(&queue->submission);
     return rc;
 }

@@ -15,11 +15,11 @@
 #include "core/queue.h"
 #include "core/steps.h"
 
-/* Room for n elements in the queue's arrays; in turn. */
+/* Room for n elements in the queue's arrays; under the submission lock. */
 bool mpixq_enqueue_make_room(struct mpixq_queue *queue, int n);
 /* May calls for a request take several lists of operations? */
 __attribute__((cold)) bool mpixq_enqueue_in_lists(const struct mpixq_request *req);
-/* If they do (in_lists), of the first n pairs; in turn. Enqueue the steps of a
+/* If they do (in_lists), of the first n pairs; under the submission lock. Enqueue the steps of a
  * phase but the first one of starts and the last one of waits (steps.h): no launches of their own,
  * as there are these. */
 __attribute__((cold)) void mpixq_enqueue_steps(struct mpixq_queue *queue, int n,
@@ -30,10 +30,10 @@ __attribute__((cold)) void mpixq_enqueue_steps(struct mpixq_queue *queue, int n,
 __attribute__((cold)) int mpixq_enqueue_find_going_on(struct mpixq_queue *queue, int n);
 __attribute__((cold)) int mpixq_enqueue_fill_then(struct mpixq_queue *queue, int n, bool waits);
 /* Do GPUs make starts of the first n pairs, and wait for them, by themselves, each by one
- * operation? Then there is room for all of these. In turn. */
+ * operation? Then there is room for all of these. Under the submission lock. */
 bool mpixq_enqueue_can_be_both(struct mpixq_queue *queue, int n);
 /* May a request that is matched be started on this queue, as far as that depends on the type of
- * the queue and on where the buffer is? In turn. */
+ * the queue and on where the buffer is? Under the submission lock. */
 enum mpixq_error mpixq_enqueue_check_first(struct mpixq_queue *queue,
                                            const struct mpixq_request *req);
 /* Of a request that is to be started by others than calls of ours: is it matched, at rest as far as

@@ -48,7 +48,7 @@ static int take(struct mpixq_queue *queue, struct mpixq_fault *fault_p)
     }
     rc = queue->stream->ops->graphs->capture(queue->stream, &capture);
     if (rc == MPI_SUCCESS) {
-        mpixq_turn_take(&queue->turn);
+        mpixq_submission_lock(&queue->submission);
         queue->capture = capture;
     }
     return rc;
@@ -157,7 +157,7 @@ static int put_phase_in(struct mpixq_queue *queue, int n, enum mpixq_phase phase
     }
     return branches == NULL ? mpixq_error_code(MPIXQ_E_CAPTURE)
                             : queue->stream->ops->graphs->submit(queue->stream, queue->list, n_ops,
-                                                                 branches, &queue->turn);
+                                                                 branches, &queue->submission);
 }
 
 /* Capture starts of the first n pairs, or waits. */
@@ -191,8 +191,8 @@ static int put_both_in(struct mpixq_queue *queue, int n)
         both.n_waits = fill(queue, n, MPIXQ_PHASE_WAIT, both.waits);
         branches = mpixq_graphs_branches(queue);
         rc = branches == NULL ? mpixq_error_code(MPIXQ_E_CAPTURE)
-                              : queue->stream->ops->graphs->submit_both(queue->stream, &both,
-                                                                        branches, &queue->turn);
+                              : queue->stream->ops->graphs->submit_both(
+                                    queue->stream, &both, branches, &queue->submission);
     }
     if (rc == MPI_SUCCESS) {
         note(queue, n, false);
@@ -229,7 +229,7 @@ static int capture(struct mpixq_queue *queue, int count, MPI_Request requests[],
     if (error == MPIXQ_E_NONE) {
         rc = put_what_in(queue, n, what);
     }
-    mpixq_turn_leave(&queue->turn);
+    mpixq_submission_unlock(&queue->submission);
     return error == MPIXQ_E_NONE ? rc : mpixq_enqueue_fault(queue, error, failed, index, fault_p);
 }
 
@@ -263,6 +263,6 @@ int mpixq_enqueue_graph_wait_started(struct mpixq_queue *queue, struct mpixq_fau
         n = mpixq_graphs_started(queue, queue->capture, queue->pairs, queue->room);
     }
     rc = n <= queue->room ? put_in(queue, n, false) : mpixq_error_code(MPIXQ_E_NO_MEMORY);
-    mpixq_turn_leave(&queue->turn);
+    mpixq_submission_unlock(&queue->submission);
     return rc;
 }

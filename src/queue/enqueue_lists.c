@@ -88,7 +88,7 @@ void mpixq_enqueue_steps(struct mpixq_queue *queue, int n, enum mpixq_phase phas
         }
         if (n_ops > 0) {
             queue->ticket =
-                queue->stream->ops->submit(queue->stream, queue->list, n_ops, &queue->turn);
+                queue->stream->ops->submit(queue->stream, queue->list, n_ops, &queue->submission);
         }
     }
 }

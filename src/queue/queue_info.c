@@ -64,7 +64,7 @@ static int set_starts_by_channel(MPI_Info info, const struct mpixq_queue *queue)
 
 int mpixq_queue_info(struct mpixq_queue *queue, MPI_Info *info_p)
 {
-    enum mpixq_turn_state turn;
+    enum mpixq_submission_state was;
     char channels[64];
     MPI_Info info;
     int rc = PMPI_Info_create(&info);
@@ -72,7 +72,7 @@ int mpixq_queue_info(struct mpixq_queue *queue, MPI_Info *info_p)
     if (rc != MPI_SUCCESS) {
         return rc;
     }
-    turn = mpixq_turn_borrow(&queue->turn);
+    was = mpixq_submission_borrow(&queue->submission);
     name_channels(queue, channels, sizeof channels);
     rc = PMPI_Info_set(info, "type", queue->stream->kind->name);
     rc = rc ? rc : PMPI_Info_set(info, "mpixq_stream_by", queue->stream->ops->how(queue->stream));
@@ -89,7 +89,7 @@ int mpixq_queue_info(struct mpixq_queue *queue, MPI_Info *info_p)
     rc = rc ? rc : set_count(info, "mpixq_rings", atomic_load(&queue->rings));
     rc = rc ? rc : set_count(info, "mpixq_nics", (uint64_t)queue->nics);
     rc = rc ? rc : set_count(info, "mpixq_stalls", atomic_load(&queue->stalls));
-    mpixq_turn_give_back(&queue->turn, turn);
+    mpixq_submission_return(&queue->submission, was);
     if (rc != MPI_SUCCESS) {
         (void)PMPI_Info_free(&info);
         return rc;

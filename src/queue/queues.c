@@ -61,12 +61,12 @@ void mpixq_queues_each(void (*visit)(struct mpixq_queue *queue, void *arg), void
     LL_FOREACH2(first, queue, next_spare)
     {
         if (mpixq_queue_is_live(queue)) {
-            enum mpixq_turn_state turn = mpixq_turn_borrow(&queue->turn);
+            enum mpixq_submission_state was = mpixq_submission_borrow(&queue->submission);
 
             if (mpixq_queue_is_live(queue)) {
                 visit(queue, arg);
             }
-            mpixq_turn_give_back(&queue->turn, turn);
+            mpixq_submission_return(&queue->submission, was);
         }
     }
 }
@@ -258,7 +258,8 @@ static bool has_ended_well(const struct mpixq_queue *queue, struct mpixq_request
            !(mpixq_queue_has_failed(queue) && mpixq_channel_is_broken(&req->pair));
 }
 
-/* Take a request from the queue, whose turn is taken; the stream has passed its last operation. */
+/* Take a request from the queue, whose submission lock is held; the stream has passed its last
+ * operation. */
 static void detach(struct mpixq_queue *queue, struct mpixq_request *req)
 {
     bool complete = has_ended_well(queue, req);
@@ -276,35 +277,35 @@ static void detach(struct mpixq_queue *queue, struct mpixq_request *req)
     }
 }
 
-/* Whose turn is lent, submits, and what it submits has no ticket yet. */
+/* A queue whose submission lock is lent submits, and what it submits has no ticket yet. */
 static bool is_being_submitted(const struct mpixq_queue *queue, const struct mpixq_request *req,
-                               enum mpixq_turn_state turn)
+                               enum mpixq_submission_state was)
 {
-    return turn == MPIXQ_TURN_LENT && req->mark == queue->mark;
+    return was == MPIXQ_SUBMISSION_LENT && req->mark == queue->mark;
 }
 
 void mpixq_queue_settle(struct mpixq_request *req)
 {
     struct mpixq_queue *queue = atomic_load(&req->pair.queue);
-    enum mpixq_turn_state turn;
+    enum mpixq_submission_state was;
     bool waiting;
 
     if (queue == NULL) {
         return;
     }
-    turn = mpixq_turn_borrow(&queue->turn);
+    was = mpixq_submission_borrow(&queue->submission);
     waiting = mpixq_request_state(req) == MPIXQ_WAITING;
     if (atomic_load(&req->pair.queue) == queue && (waiting || mpixq_queue_has_failed(queue)) &&
-        !is_being_submitted(queue, req, turn) &&
+        !is_being_submitted(queue, req, was) &&
         has_passed(queue, waiting ? req->ticket : queue->ticket)) {
         detach(queue, req);
     }
-    mpixq_turn_give_back(&queue->turn, turn);
+    mpixq_submission_return(&queue->submission, was);
 }
 
 void mpixq_queue_part_told(struct mpixq_queue *queue)
 {
-    enum mpixq_turn_state turn = mpixq_turn_borrow(&queue->turn);
+    enum mpixq_submission_state was = mpixq_submission_borrow(&queue->submission);
     struct mpixq_request *req, *next;
 
     atomic_store(&queue->told, false); /* before the pairs are looked at, which fail before it */
@@ -313,14 +314,14 @@ void mpixq_queue_part_told(struct mpixq_queue *queue)
         if (!mpixq_pair_has_failed(&req->pair)) {
             continue;
         }
-        if (mpixq_request_state(req) == MPIXQ_WAITING && !is_being_submitted(queue, req, turn) &&
+        if (mpixq_request_state(req) == MPIXQ_WAITING && !is_being_submitted(queue, req, was) &&
             has_passed(queue, req->ticket)) {
             detach(queue, req);
         } else {
             atomic_store(&queue->told, true);
         }
     }
-    mpixq_turn_give_back(&queue->turn, turn);
+    mpixq_submission_return(&queue->submission, was);
 }
 
 static void retire(struct mpixq_queue *queue)
@@ -348,16 +349,16 @@ int mpixq_queue_destroy(struct mpixq_queue *queue)
     enum mpixq_error why = MPIXQ_E_NONE;
     bool failed;
 
-    mpixq_turn_take(&queue->turn);
+    mpixq_submission_lock(&queue->submission);
     (void)ops->passed(queue->stream, queue->ticket); /* which sees whether it is broken */
     mpixq_queue_look(queue);
     failed = mpixq_queue_has_failed(queue); /* which may change at any time */
     if (failed) {
         atomic_store(&queue->is_freed, true);
         queue->mark++; /* nothing is being submitted */
-        mpixq_turn_lend(&queue->turn);
+        mpixq_submission_lend(&queue->submission);
         ops->synchronize(queue->stream, queue->ticket, NULL); /* its waits drain */
-        mpixq_turn_take_back(&queue->turn);
+        mpixq_submission_reclaim(&queue->submission);
     }
     if (!failed) {
         why = (enum mpixq_error)ops->may_wait(queue->stream);
@@ -368,12 +369,12 @@ int mpixq_queue_destroy(struct mpixq_queue *queue)
     if (why == MPIXQ_E_NONE) {
         retire(queue);
     }
-    mpixq_turn_leave(&queue->turn);
+    mpixq_submission_unlock(&queue->submission);
     return mpixq_error_code(why);
 }
 
 /* Drive pairs that no wait was enqueued for. NULL if all have completed, else the completion
- * word of the first that has not. In turn. */
+ * word of the first that has not. Under the submission lock. */
 static const _Atomic uint64_t *drive_started(struct mpixq_queue *queue)
 {
     const _Atomic uint64_t *first = NULL;
@@ -393,10 +394,10 @@ static const _Atomic uint64_t *drive_started(struct mpixq_queue *queue)
 
 static uint64_t last_ticket(struct mpixq_queue *queue)
 {
-    enum mpixq_turn_state turn = mpixq_turn_borrow(&queue->turn);
+    enum mpixq_submission_state was = mpixq_submission_borrow(&queue->submission);
     uint64_t ticket = queue->ticket;
 
-    mpixq_turn_give_back(&queue->turn, turn);
+    mpixq_submission_return(&queue->submission, was);
     return ticket;
 }
 
@@ -404,13 +405,13 @@ static uint64_t last_ticket(struct mpixq_queue *queue)
  * with *ticket_p, the last? What is being submitted is not. */
 static bool is_driven(struct mpixq_queue *queue, uint64_t *ticket_p)
 {
-    enum mpixq_turn_state turn = mpixq_turn_borrow(&queue->turn);
+    enum mpixq_submission_state was = mpixq_submission_borrow(&queue->submission);
     const _Atomic uint64_t *word = drive_started(queue);
 
     *ticket_p = queue->ticket;
-    mpixq_turn_give_back(&queue->turn, turn);
+    mpixq_submission_return(&queue->submission, was);
     atomic_store_explicit(&queue->host_waits_for, word, memory_order_release);
-    return (word == NULL && turn == MPIXQ_TURN_FREE) || mpixq_queue_has_failed(queue);
+    return (word == NULL && was == MPIXQ_SUBMISSION_FREE) || mpixq_queue_has_failed(queue);
 }
 
 int mpixq_queue_synchronize(struct mpixq_queue *queue, struct mpixq_fault *fault_p)
@@ -443,12 +444,12 @@ int mpixq_queue_synchronize(struct mpixq_queue *queue, struct mpixq_fault *fault
 /* What another thread submits just now counts as enqueued, and is not complete. */
 int mpixq_queue_test(struct mpixq_queue *queue, int *flag, struct mpixq_fault *fault_p)
 {
-    enum mpixq_turn_state turn = mpixq_turn_borrow(&queue->turn);
-    bool idle =
-        turn == MPIXQ_TURN_FREE && has_passed(queue, queue->ticket) && drive_started(queue) == NULL;
+    enum mpixq_submission_state was = mpixq_submission_borrow(&queue->submission);
+    bool idle = was == MPIXQ_SUBMISSION_FREE && has_passed(queue, queue->ticket) &&
+                drive_started(queue) == NULL;
     int code;
 
-    mpixq_turn_give_back(&queue->turn, turn);
+    mpixq_submission_return(&queue->submission, was);
     mpixq_graphs_look();
     mpixq_queue_look(queue);
     code = mpixq_queue_failure(queue, fault_p);

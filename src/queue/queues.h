@@ -48,7 +48,8 @@ void mpixq_queue_type_explain(const struct mpixq_queue *queue, const struct mpix
 /* What it is made on. */
 void mpixq_queue_print(const struct mpixq_queue *queue);
 bool mpixq_queue_is_live(const struct mpixq_queue *queue);
-/* Call visit for each live queue, one after the other, in its turn. Any thread that has no turn. */
+/* Call visit for each live queue, one after the other, under its submission lock. Any thread that
+ * has the submission lock of none. */
 void mpixq_queues_each(void (*visit)(struct mpixq_queue *queue, void *arg), void *arg);
 /* If the last wait of a request has completed, or its queue has failed, take it from its queue. */
 void mpixq_queue_settle(struct mpixq_request *req);

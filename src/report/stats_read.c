@@ -98,8 +98,8 @@ void mpixq_stats_read(struct mpixq_stats *stats_p)
     read_requests(stats_p);
     mpixq_match_leave();
     read_queues(&queues);
-    /* Requests count all starts, queues theirs, in the same turn. As requests were looked at first,
-     * what is left for the host may be too little, and never too much. */
+    /* Requests count all starts, queues theirs, both under the submission lock. As requests were
+     * looked at first, what is left for the host may be too little, and never too much. */
     stats_p->by_host = stats_p->starts > queues.starts ? stats_p->starts - queues.starts : 0;
     stats_p->queues = queues.queues;
     stats_p->waits = queues.waits;

@@ -35,7 +35,7 @@ struct call {
 /* Those of a queue, which are used again: nothing is allocated unless more are under way than ever
  * before. */
 struct mpixq_rma_calls {
-    struct call *spare;          /* in turn */
+    struct call *spare;          /* under the submission lock */
     _Atomic(struct call *) back; /* from streams; taken all at once */
     struct chunk {
         struct chunk *next;
@@ -43,7 +43,7 @@ struct mpixq_rma_calls {
     } * chunks;
 };
 
-/* In turn. */
+/* Under the submission lock. */
 static bool more_calls(struct mpixq_rma_calls *calls)
 {
     struct chunk *chunk = mpixq_alloc(sizeof *chunk); /* kept with the memory of the queue */
@@ -58,7 +58,7 @@ static bool more_calls(struct mpixq_rma_calls *calls)
     return true;
 }
 
-/* In turn. NULL: there is no memory. */
+/* Under the submission lock. NULL: there is no memory. */
 static struct call *take_call(struct mpixq_queue *queue)
 {
     struct mpixq_rma_calls *calls = queue->calls;
@@ -206,15 +206,15 @@ static int check(struct mpixq_queue *queue, bool moves, bool *captured_p,
     return mpixq_error_code(*captured_p ? MPIXQ_E_NONE : error);
 }
 
-/* In turn. */
+/* Under the submission lock. */
 static void submit(struct mpixq_queue *queue, struct mpixq_op *op)
 {
     queue->mark++; /* no request is being submitted */
-    queue->ticket = queue->stream->ops->submit(queue->stream, op, 1, &queue->turn);
+    queue->ticket = queue->stream->ops->submit(queue->stream, op, 1, &queue->submission);
     queue->launches++;
 }
 
-/* In turn. */
+/* Under the submission lock. */
 static int submit_call(struct mpixq_queue *queue, const struct call *what)
 {
     struct mpixq_window *window = window_of(what);
@@ -241,9 +241,9 @@ static int enqueue_call(struct mpixq_queue *queue, const struct call *what)
 {
     int rc;
 
-    mpixq_turn_take(&queue->turn);
+    mpixq_submission_lock(&queue->submission);
     rc = submit_call(queue, what);
-    mpixq_turn_leave(&queue->turn);
+    mpixq_submission_unlock(&queue->submission);
     return rc;
 }
 
@@ -294,7 +294,7 @@ static int find_waiter(struct mpixq_signal *signal, struct mpixq_queue *queue,
     return mpixq_error_code(*waiter_p != NULL ? MPIXQ_E_NONE : MPIXQ_E_NO_MEMORY);
 }
 
-/* In turn. */
+/* Under the submission lock. */
 static void submit_wait(struct mpixq_rma_waiter *waiter, const _Atomic uint64_t *word,
                         uint64_t value, mpixq_op_poll_fn *polls)
 {
@@ -340,17 +340,17 @@ int mpixq_rma_enqueue_wait(struct mpixq_queue *queue, struct mpixq_signal *signa
     if (rc != MPI_SUCCESS) {
         return rc;
     }
-    mpixq_turn_take(&queue->turn);
+    mpixq_submission_lock(&queue->submission);
     rc = submit_signal_wait(signal, waiter);
     if (rc == MPI_SUCCESS) {
         mpixq_rma_waiter_note(waiter, queue);
         atomic_fetch_add_explicit(&signal->waits, 1, memory_order_relaxed);
     }
-    mpixq_turn_leave(&queue->turn);
+    mpixq_submission_unlock(&queue->submission);
     return rc;
 }
 
-/* In turn. What is enqueued from here on is about that round. */
+/* Under the submission lock. What is enqueued from here on is about that round. */
 static int submit_reset(struct mpixq_signal *signal, struct mpixq_rma_waiter *waiter)
 {
     struct call call = {.what = RESET, .waiter = waiter};
@@ -387,11 +387,11 @@ int mpixq_rma_enqueue_reset(struct mpixq_queue *queue, struct mpixq_signal *sign
     if (rc != MPI_SUCCESS) {
         return rc;
     }
-    mpixq_turn_take(&queue->turn);
+    mpixq_submission_lock(&queue->submission);
     rc = submit_reset(signal, waiter);
     if (rc == MPI_SUCCESS) {
         mpixq_rma_waiter_note(waiter, queue);
     }
-    mpixq_turn_leave(&queue->turn);
+    mpixq_submission_unlock(&queue->submission);
     return rc;
 }

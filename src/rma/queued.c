@@ -108,7 +108,8 @@ static void called(void *const args[], int n, bool by_gpu)
     }
 }
 
-/* A failure that was found under the lock of the window, for a queue, whose turn comes before. */
+/* A failure that was found under the lock of the window, for a queue, whose submission lock comes
+ * before. */
 struct told {
     struct mpixq_queue *queue;
     uint64_t number;
@@ -212,7 +213,7 @@ static void graph_is_gone(void *arg)
 }
 
 /* What the graph has not had before, once for each: the GPU's library gives each such object of a
- * graph up by itself. In turn. */
+ * graph up by itself. Under the submission lock. */
 static int hold(struct mpixq_queue *queue, struct mpixq_rma_lane *lane, struct mpixq_signal *signal)
 {
     bool has_lane = atomic_load(&lane->held) == queue->capture;
@@ -236,7 +237,7 @@ static int hold(struct mpixq_queue *queue, struct mpixq_rma_lane *lane, struct m
             atomic_fetch_add(hold->graphs[i], 1);
         }
     }
-    rc = queue->stream->ops->graphs->keep(queue->stream, graph_is_gone, hold, &queue->turn);
+    rc = queue->stream->ops->graphs->keep(queue->stream, graph_is_gone, hold, &queue->submission);
     if (rc != MPI_SUCCESS) {
         graph_is_gone(hold);
         return rc;
@@ -260,17 +261,17 @@ static int capture(struct mpixq_queue *queue, struct mpixq_rma_lane *lane,
     if (rc != MPI_SUCCESS) {
         return rc;
     }
-    mpixq_turn_take(&queue->turn);
+    mpixq_submission_lock(&queue->submission);
     queue->capture = id;
     rc = mpixq_graphs_hold(queue, id, NULL, 0);
     rc = rc ? rc : hold(queue, lane, signal);
     branches = rc == MPI_SUCCESS ? mpixq_graphs_branches(queue) : NULL;
     if (branches != NULL) {
-        rc = graphs->submit(queue->stream, op, 1, branches, &queue->turn);
+        rc = graphs->submit(queue->stream, op, 1, branches, &queue->submission);
     } else if (rc == MPI_SUCCESS) {
         rc = mpixq_error_code(MPIXQ_E_CAPTURE);
     }
-    mpixq_turn_leave(&queue->turn);
+    mpixq_submission_unlock(&queue->submission);
     mpixq_progress_wake(); /* who looks whether it fails */
     return rc;
 }
@@ -286,15 +287,15 @@ static int enqueue(struct mpixq_queue *queue, struct mpixq_rma_lane *lane,
             return mpixq_error_code(MPIXQ_E_NO_MEMORY);
         }
     }
-    mpixq_turn_take(&queue->turn);
+    mpixq_submission_lock(&queue->submission);
     queue->mark++; /* no request is being submitted */
-    queue->ticket = queue->stream->ops->submit(queue->stream, op, 1, &queue->turn);
+    queue->ticket = queue->stream->ops->submit(queue->stream, op, 1, &queue->submission);
     queue->launches++;
     atomic_store(&lane->ticket, queue->ticket);
     if (waiter != NULL) {
         mpixq_rma_waiter_note(waiter, queue);
     }
-    mpixq_turn_leave(&queue->turn);
+    mpixq_submission_unlock(&queue->submission);
     return MPI_SUCCESS;
 }
 

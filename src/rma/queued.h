@@ -3,8 +3,8 @@
  *
  * What is enqueued for windows in memory of GPUs: kernels, one for each call, in the stream of the
  * queue or in the graph that its stream is captured into. No thread of the host has a part in it,
- * but that one reads afterwards how it ended. Enqueueing takes no lock but the queue's turn and
- * allocates nothing, except the first time on a queue, and in a capture.
+ * but that one reads afterwards how it ended. Enqueueing takes no lock but the
+ * submission lock and allocates nothing, except the first time on a queue, and in a capture.
  *
  * What returns int returns an MPI code, and in *fault_p what an error is about.
  */

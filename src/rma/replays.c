@@ -101,7 +101,7 @@ static struct mpixq_rma_replay *replay_new(enum what what, struct mpixq_queue *q
 
 /* ---- Captures ---- */
 
-/* Words, and that the graph has it. In turn. */
+/* Words, and that the graph has it. Under the submission lock. */
 static int hold(struct mpixq_queue *queue, struct mpixq_rma_replay *replay,
                 struct mpixq_gpu_end *end)
 {
@@ -112,7 +112,7 @@ static int hold(struct mpixq_queue *queue, struct mpixq_rma_replay *replay,
         return mpixq_error_code(MPIXQ_E_NO_MEMORY);
     }
     count_graphs(replay, 1);
-    rc = queue->stream->ops->graphs->keep(queue->stream, graph_is_gone, replay, &queue->turn);
+    rc = queue->stream->ops->graphs->keep(queue->stream, graph_is_gone, replay, &queue->submission);
     if (rc != MPI_SUCCESS) {
         count_graphs(replay, -1);
         mpixq_tally_return(replay->words);
@@ -143,7 +143,7 @@ static int put_in(struct mpixq_queue *queue, struct mpixq_rma_replay *replay,
         order[1] = &start;
     }
     for (int i = 0; rc == MPI_SUCCESS && i < 2; i++) {
-        rc = graphs->submit(queue->stream, order[i], 1, branches, &queue->turn);
+        rc = graphs->submit(queue->stream, order[i], 1, branches, &queue->submission);
     }
     return rc;
 }
@@ -164,18 +164,18 @@ static int capture(struct mpixq_queue *queue, struct mpixq_rma_replay *replay)
         mpixq_free(replay);
         return rc;
     }
-    mpixq_turn_take(&queue->turn);
+    mpixq_submission_lock(&queue->submission);
     queue->capture = id;
     rc = mpixq_graphs_hold(queue, id, NULL, 0);
     rc = rc ? rc : hold(queue, replay, &end);
     if (rc != MPI_SUCCESS) {
-        mpixq_turn_leave(&queue->turn);
+        mpixq_submission_unlock(&queue->submission);
         mpixq_free(replay);
         return rc;
     }
     add(replay);
     rc = put_in(queue, replay, &end);
-    mpixq_turn_leave(&queue->turn);
+    mpixq_submission_unlock(&queue->submission);
     mpixq_progress_wake(); /* who drives */
     return rc;
 }

@@ -217,7 +217,7 @@ static bool is_waiting(const struct mpixq_rma_waiter *waiter)
     return mpixq_rma_is_under_way(waiter->queue, waiter->queue_number, waiter->ticket);
 }
 
-/* Without the window's lock, since a queue's turn comes before it. */
+/* Without the window's lock, since the submission lock of a queue comes before it. */
 bool mpixq_rma_signal_is_busy(struct mpixq_signal *signal)
 {
     struct mpixq_rma_waiter *waiter = atomic_load(&signal->waiters);

@@ -56,33 +56,33 @@ void mpixq_rma_waiter_note(struct mpixq_rma_waiter *waiter, const struct mpixq_q
 
 bool mpixq_rma_is_under_way(struct mpixq_queue *queue, uint64_t number, uint64_t ticket)
 {
-    enum mpixq_turn_state turn;
+    enum mpixq_submission_state was;
     bool is;
 
     if (!mpixq_queue_is_live(queue)) {
         return false;
     }
-    turn = mpixq_turn_borrow(&queue->turn);
+    was = mpixq_submission_borrow(&queue->submission);
     is = mpixq_queue_is_live(queue) && queue->number == number &&
          !queue->stream->ops->passed(queue->stream, ticket);
-    mpixq_turn_give_back(&queue->turn, turn);
+    mpixq_submission_return(&queue->submission, was);
     return is;
 }
 
 static bool is_late(const struct mpixq_rma_waiter *waiter)
 {
     struct mpixq_queue *queue = waiter->queue;
-    enum mpixq_turn_state turn;
+    enum mpixq_submission_state was;
     bool is;
 
     if (!mpixq_queue_is_live(queue)) {
         return false;
     }
-    turn = mpixq_turn_borrow(&queue->turn);
+    was = mpixq_submission_borrow(&queue->submission);
     is = mpixq_queue_is_live(queue) && queue->number == waiter->queue_number &&
          atomic_load(&waiter->made) < waiter->resets &&
          queue->stream->ops->is_ahead(queue->stream, waiter->ticket);
-    mpixq_turn_give_back(&queue->turn, turn);
+    mpixq_submission_return(&queue->submission, was);
     return is;
 }
 
@@ -98,16 +98,16 @@ bool mpixq_rma_resets_are_late(const struct mpixq_signal *signal)
 
 void mpixq_rma_fail_queue(struct mpixq_queue *queue, uint64_t number, int code)
 {
-    enum mpixq_turn_state turn;
+    enum mpixq_submission_state was;
 
     if (code == MPI_SUCCESS) {
         return;
     }
-    turn = mpixq_turn_borrow(&queue->turn); /* then nobody frees it */
+    was = mpixq_submission_borrow(&queue->submission); /* then nobody frees it */
     if (mpixq_queue_is_live(queue) && queue->number == number) {
         mpixq_queue_fail_alone(queue, code);
     }
-    mpixq_turn_give_back(&queue->turn, turn);
+    mpixq_submission_return(&queue->submission, was);
 }
 
 bool mpixq_rma_graphs_have(const atomic_long *graphs)

@@ -16,17 +16,17 @@ struct mpixq_rma_waiter {
     struct mpixq_queue *queue;
     uint64_t queue_number; /* tells it from later queues in its memory */
     uint64_t ticket;       /* of the last of them */
-    uint64_t resets;       /* that were enqueued; in turn */
+    uint64_t resets;       /* that were enqueued; under the submission lock */
     _Atomic uint64_t made; /* of these; by the stream's thread, as what follows */
-    /* Waits of signals that graphs have something of: how many were enqueued, in turn; how many the
-     * stream has come to, for which round; and how many of these are over. */
+    /* Waits of signals that graphs have something of: how many were enqueued, under the submission
+     * lock; how many the stream has come to, for which round; and how many of these are over. */
     uint64_t asked;
     _Atomic uint64_t round, begun, ended;
     struct mpixq_rma_waiter *next;
 };
 
 /* The place of a queue among those that wait for a signal, or NULL: no memory; and that the last
- * submission is such. The latter in turn. */
+ * submission is such. The latter under the submission lock. */
 struct mpixq_rma_waiter *mpixq_rma_waiter_of(struct mpixq_signal *signal,
                                              struct mpixq_queue *queue);
 void mpixq_rma_waiter_note(struct mpixq_rma_waiter *waiter, const struct mpixq_queue *queue);
@@ -37,7 +37,7 @@ bool mpixq_rma_is_under_way(struct mpixq_queue *queue, uint64_t number, uint64_t
  * still to make? Any thread, under no lock. */
 bool mpixq_rma_resets_are_late(const struct mpixq_signal *signal);
 /* Have the queue with this number fail, if it is still there, with an MPI code; MPI_SUCCESS:
- * nothing has failed. Any thread that has no turn. */
+ * nothing has failed. Any thread that has no submission lock. */
 void mpixq_rma_fail_queue(struct mpixq_queue *queue, uint64_t number, int code);
 /* Does a graph have it, of which so many do? What its library tells of its end may come a little
  * after that, so it is waited for. */

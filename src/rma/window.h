@@ -78,7 +78,7 @@ struct mpixq_rma_lane {
     struct mpixq_window *window;
     _Atomic(struct mpixq_queue *) queue; /* NULL: none ever was; written under the window's lock */
     _Atomic uint64_t queue_number;       /* tells it from later queues in its memory */
-    _Atomic uint64_t ticket;             /* of the last of them; in the turn of the queue */
+    _Atomic uint64_t ticket;             /* of the last of them; under the submission lock */
     atomic_long graphs;                  /* that have some */
     _Atomic uint64_t held;               /* number of the last capture whose graph was counted */
 };

@@ -65,14 +65,14 @@ static int graph_capture(struct mpixq_stream *base, uint64_t *capture_p)
 }
 
 static int graph_keep(struct mpixq_stream *base, void (*gone)(void *arg), void *arg,
-                      struct mpixq_turn *turn)
+                      struct mpixq_submission *submission)
 {
     const struct gpu_stream *stream = (const struct gpu_stream *)base;
     const struct mpixq_gpu *gpu = stream->lane.gpu;
     struct mpixq_gpu_capture capture;
     int rc;
 
-    mpixq_turn_lend(turn);
+    mpixq_submission_lend(submission);
     rc = find_capture(stream, &capture);
     if (rc == MPI_SUCCESS) {
         mpixq_gpu_relax(gpu);
@@ -80,7 +80,7 @@ static int graph_keep(struct mpixq_stream *base, void (*gone)(void *arg), void *
                      "the graph cannot be held");
         mpixq_gpu_restore(gpu);
     }
-    mpixq_turn_take_back(turn);
+    mpixq_submission_reclaim(submission);
     return rc;
 }
 
@@ -188,7 +188,7 @@ static int prepare(const struct gpu_stream *stream, struct mpixq_op list[], int 
 }
 
 static int graph_submit(struct mpixq_stream *base, struct mpixq_op list[], int n,
-                        struct mpixq_branches *branches, struct mpixq_turn *turn)
+                        struct mpixq_branches *branches, struct mpixq_submission *submission)
 {
     const struct gpu_stream *stream = (const struct gpu_stream *)base;
     bool waits = mpixq_op_is_wait(list);
@@ -199,7 +199,7 @@ static int graph_submit(struct mpixq_stream *base, struct mpixq_op list[], int n
     if (rc != MPI_SUCCESS) {
         return rc;
     }
-    mpixq_turn_lend(turn);
+    mpixq_submission_lend(submission);
     rc = find_capture(stream, &capture);
     if (rc == MPI_SUCCESS && waits) {
         rc = come_after_starts(stream, branches, own, &capture);
@@ -215,7 +215,7 @@ static int graph_submit(struct mpixq_stream *base, struct mpixq_op list[], int n
     if (rc == MPI_SUCCESS && !waits) {
         rc = note_start(stream, branches, own);
     }
-    mpixq_turn_take_back(turn);
+    mpixq_submission_reclaim(submission);
     return rc;
 }
 
@@ -239,7 +239,7 @@ static int graph_pass(struct gpu_stream *stream, const struct mpixq_both *both,
 }
 
 static int graph_submit_both(struct mpixq_stream *base, const struct mpixq_both *both,
-                             struct mpixq_branches *branches, struct mpixq_turn *turn)
+                             struct mpixq_branches *branches, struct mpixq_submission *submission)
 {
     struct gpu_stream *stream = (struct gpu_stream *)base;
     struct mpixq_gpu_lane lane = stream->lane;
@@ -252,13 +252,14 @@ static int graph_submit_both(struct mpixq_stream *base, const struct mpixq_both 
     }
     lane.reached_at = NULL;
     if (mpixq_gpu_can_pass(&lane, both)) {
-        mpixq_turn_lend(turn);
+        mpixq_submission_lend(submission);
         rc = graph_pass(stream, both, branches, own);
-        mpixq_turn_take_back(turn);
+        mpixq_submission_reclaim(submission);
         return rc;
     }
-    rc = graph_submit(base, both->starts, both->n_starts, branches, turn);
-    return rc == MPI_SUCCESS ? graph_submit(base, both->waits, both->n_waits, branches, turn) : rc;
+    rc = graph_submit(base, both->starts, both->n_starts, branches, submission);
+    return rc == MPI_SUCCESS ? graph_submit(base, both->waits, both->n_waits, branches, submission)
+                             : rc;
 }
 
 const struct mpixq_stream_graphs mpixq_gpu_graphs = {.capture = graph_capture,

@@ -6,9 +6,9 @@
  * (doc/performance.md). Where processes take turns on one, a kernel that waits keeps the others
  * from it until its time slice ends; values do not.
  *
- * The choice is made when a queue is made, and again in its turn: before the first start after a
- * queue was made or a match ended in this process, and before a start in so many, since the others
- * come and go when they like.
+ * The choice is made when a queue is made, and again under its submission lock: before the first
+ * start after a queue was made or a match ended in this process, and before a start in so many,
+ * since the others come and go when they like.
  */
 #ifndef MPIXQ_GPU_POLICY_H
 #define MPIXQ_GPU_POLICY_H

@@ -10,7 +10,7 @@
 
 /* The GPU does this wait by itself, if its kernels reach all that it takes: then no thread of the
  * host copies this message. False: the worker does, and the stream then copies out of a staging
- * buffer. In the queue's turn. */
+ * buffer. Under the submission lock of the queue. */
 bool mpixq_gpu_slots_claim(const struct mpixq_stream *stream, struct mpixq_op *op);
 /* Of a wait that was claimed: what its kernel is told, as word i. */
 void mpixq_gpu_slots_add(struct mpixq_words *all, unsigned i, const struct mpixq_op *op);

@@ -22,7 +22,7 @@ struct gpu_stream {
     const atomic_int *failed;
     struct mpixq_stream *worker;
     struct mpixq_gpu_words *words;
-    uint64_t submitted;        /* the last ticket; in the queue's turn */
+    uint64_t submitted;        /* the last ticket; under the submission lock */
     _Atomic uint64_t waits;    /* ticket of the last wait */
     _Atomic uint64_t executed; /* tickets that the worker is done with: written by it */
     atomic_uint looks;
@@ -57,9 +57,9 @@ static inline void mpixq_gpu_stream_set_watches(struct gpu_stream *stream)
 /* gpu_worker.c: of the table of streams; and may a thread be in a call of a GPU's library that
  * blocks? */
 uint64_t mpixq_gpu_stream_submit(struct mpixq_stream *base, struct mpixq_op list[], int n,
-                                 struct mpixq_turn *turn);
+                                 struct mpixq_submission *submission);
 uint64_t mpixq_gpu_stream_submit_both(struct mpixq_stream *base, const struct mpixq_both *both,
-                                      struct mpixq_turn *turn, bool *at_once_p);
+                                      struct mpixq_submission *submission, bool *at_once_p);
 bool mpixq_gpu_stream_is_submitting(void);
 /* gpu_streams.c */
 void mpixq_gpu_stream_add(struct gpu_stream *stream);

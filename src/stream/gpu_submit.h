@@ -31,7 +31,7 @@ struct mpixq_gpu_lane {
     void *reached_at, *gate_at, *halt_at; /* addresses of the words for the GPU; the first NULL: in
                                            * a graph, where nobody waits for a ticket */
     struct mpixq_gpu_kernels kernels;     /* copy, ring_all: NULL if kernels shall not do that */
-    bool by_values;                       /* starts and waits; changes in the queue's turn */
+    bool by_values;                       /* starts and waits; changes under the submission lock */
     /* The rest of the choice (gpu_policy.h). follows: by_values depends on who uses the GPU. */
     bool follows;
     struct mpixq_gpu_seat *seat; /* NULL: that is not known */

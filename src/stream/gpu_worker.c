@@ -44,16 +44,17 @@ static void start_some(struct gpu_stream *stream, struct mpixq_op list[], int n)
 }
 
 /* Any call of the GPU's library may block until the GPU goes on, which may take what another thread
- * is about to do. So that thread can borrow the queue's turn, and calls no such function (look). */
-static void submit_begin(struct mpixq_turn *turn)
+ * is about to do. So that thread can borrow the submission lock, and calls no such function
+ * (look). */
+static void submit_begin(struct mpixq_submission *submission)
 {
     atomic_fetch_add(&mpixq_gpu_streams.submitting, 1);
-    mpixq_turn_lend(turn);
+    mpixq_submission_lend(submission);
 }
 
-static void submit_end(struct mpixq_turn *turn)
+static void submit_end(struct mpixq_submission *submission)
 {
-    mpixq_turn_take_back(turn);
+    mpixq_submission_reclaim(submission);
     atomic_fetch_sub(&mpixq_gpu_streams.submitting, 1);
 }
 
@@ -70,16 +71,16 @@ static int at_a_time(const struct gpu_stream *stream, int n)
 
 /* Which are the GPU's is decided. */
 static uint64_t launch_starts(struct gpu_stream *stream, struct mpixq_op list[], int n,
-                              struct mpixq_turn *turn)
+                              struct mpixq_submission *submission)
 {
-    submit_begin(turn);
+    submit_begin(submission);
     mpixq_gpu_relax(stream->lane.gpu);
     for (int some; n > 0; list += some, n -= some) {
         some = at_a_time(stream, n);
         start_some(stream, list, some);
     }
     mpixq_gpu_restore(stream->lane.gpu);
-    submit_end(turn);
+    submit_end(submission);
     return stream->submitted;
 }
 
@@ -91,10 +92,10 @@ static void take_starts(struct gpu_stream *stream, struct mpixq_op list[], int n
 }
 
 static uint64_t submit_starts(struct gpu_stream *stream, struct mpixq_op list[], int n,
-                              struct mpixq_turn *turn)
+                              struct mpixq_submission *submission)
 {
     take_starts(stream, list, n);
-    return launch_starts(stream, list, n, turn);
+    return launch_starts(stream, list, n, submission);
 }
 
 static bool is_counted(const struct mpixq_op *op)
@@ -167,9 +168,9 @@ static void signal_one(struct gpu_stream *stream, const struct mpixq_op *op)
 
 /* Likewise. */
 static uint64_t launch_waits(struct gpu_stream *stream, struct mpixq_op list[], int n,
-                             struct mpixq_turn *turn)
+                             struct mpixq_submission *submission)
 {
-    submit_begin(turn);
+    submit_begin(submission);
     mpixq_gpu_relax(stream->lane.gpu);
     if (list->kind == MPIXQ_OP_SIGNAL) {
         signal_one(stream, list);
@@ -180,20 +181,20 @@ static uint64_t launch_waits(struct gpu_stream *stream, struct mpixq_op list[], 
         }
     }
     mpixq_gpu_restore(stream->lane.gpu);
-    submit_end(turn);
+    submit_end(submission);
     return stream->submitted;
 }
 
 static uint64_t submit_waits(struct gpu_stream *stream, struct mpixq_op list[], int n,
-                             struct mpixq_turn *turn)
+                             struct mpixq_submission *submission)
 {
     mpixq_gpu_take_waits(&stream->base, list, n);
-    return launch_waits(stream, list, n, turn);
+    return launch_waits(stream, list, n, submission);
 }
 
 /* By one launch, if that can be. */
 static uint64_t submit_both(struct gpu_stream *stream, const struct mpixq_both *both,
-                            struct mpixq_turn *turn, bool *at_once_p)
+                            struct mpixq_submission *submission, bool *at_once_p)
 {
     int n = both->n_starts > both->n_waits ? both->n_starts : both->n_waits;
     uint64_t started;
@@ -202,37 +203,37 @@ static uint64_t submit_both(struct gpu_stream *stream, const struct mpixq_both *
     mpixq_gpu_take_waits(&stream->base, both->waits, both->n_waits);
     *at_once_p = at_a_time(stream, n) == n && mpixq_gpu_can_pass(&stream->lane, both);
     if (!*at_once_p) {
-        (void)launch_starts(stream, both->starts, both->n_starts, turn);
-        return launch_waits(stream, both->waits, both->n_waits, turn);
+        (void)launch_starts(stream, both->starts, both->n_starts, submission);
+        return launch_waits(stream, both->waits, both->n_waits, submission);
     }
-    submit_begin(turn);
+    submit_begin(submission);
     mpixq_gpu_relax(stream->lane.gpu);
     started = follow_starts(stream, both->starts, both->n_starts);
     (void)follow_waits(stream, both->waits, both->n_waits);
     mpixq_gpu_stream_note_code(stream,
                                mpixq_gpu_pass(&stream->lane, both, started, stream->submitted));
     mpixq_gpu_restore(stream->lane.gpu);
-    submit_end(turn);
+    submit_end(submission);
     return stream->submitted;
 }
 
 uint64_t mpixq_gpu_stream_submit_both(struct mpixq_stream *base, const struct mpixq_both *both,
-                                      struct mpixq_turn *turn, bool *at_once_p)
+                                      struct mpixq_submission *submission, bool *at_once_p)
 {
     uint64_t begin = mpixq_trace_begin();
-    uint64_t ticket = submit_both((struct gpu_stream *)base, both, turn, at_once_p);
+    uint64_t ticket = submit_both((struct gpu_stream *)base, both, submission, at_once_p);
 
     mpixq_trace_span(MPIXQ_TRACE_SUBMITTED, 0, begin, both->n_starts + both->n_waits);
     return ticket;
 }
 
 uint64_t mpixq_gpu_stream_submit(struct mpixq_stream *base, struct mpixq_op list[], int n,
-                                 struct mpixq_turn *turn)
+                                 struct mpixq_submission *submission)
 {
     struct gpu_stream *stream = (struct gpu_stream *)base;
     uint64_t begin = mpixq_trace_begin();
-    uint64_t ticket = mpixq_op_is_wait(list) ? submit_waits(stream, list, n, turn)
-                                             : submit_starts(stream, list, n, turn);
+    uint64_t ticket = mpixq_op_is_wait(list) ? submit_waits(stream, list, n, submission)
+                                             : submit_starts(stream, list, n, submission);
 
     mpixq_trace_span(MPIXQ_TRACE_SUBMITTED, 0, begin, n);
     return ticket;

@@ -134,18 +134,18 @@ static inline void put(struct mpixq_host_stream *stream, uint64_t position,
 __attribute__((cold, noinline)) static void wait_and_put(struct mpixq_host_stream *stream,
                                                          uint64_t position,
                                                          const struct mpixq_op list[], int n,
-                                                         struct mpixq_turn *turn)
+                                                         struct mpixq_submission *submission)
 {
     uint64_t begin = mpixq_trace_begin();
 
-    mpixq_turn_lend(turn);
+    mpixq_submission_lend(submission);
     put(stream, position, list, n, false);
     mpixq_trace_span(MPIXQ_TRACE_FULL, 0, begin, n);
-    mpixq_turn_take_back(turn);
+    mpixq_submission_reclaim(submission);
 }
 
 static uint64_t host_submit(struct mpixq_stream *base, struct mpixq_op list[], int n,
-                            struct mpixq_turn *turn)
+                            struct mpixq_submission *submission)
 {
     struct mpixq_host_stream *stream = (struct mpixq_host_stream *)base;
     uint64_t position = claim(stream, n), ticket = position + (uint64_t)n;
@@ -153,7 +153,7 @@ static uint64_t host_submit(struct mpixq_stream *base, struct mpixq_op list[], i
     if (has_room(stream, ticket - 1)) {
         put(stream, position, list, n, true);
     } else {
-        wait_and_put(stream, position, list, n, turn);
+        wait_and_put(stream, position, list, n, submission);
     }
     wake_if_asleep(stream);
     return ticket;

@@ -96,7 +96,7 @@ struct mpixq_gpu_slots {
     uint64_t life;
     atomic_bool busy;         /* a thread copies; or none may any more */
     _Atomic uint64_t claimed; /* the last start that a GPU copies */
-    uint64_t left;            /* the last one that was left to threads; in the queue's turn */
+    uint64_t left;            /* the last one that was left to threads; under the submission lock */
     /* Of the wait that is submitted, by its stream: the word, the slot, where that belongs, and
      * taken, as the GPU sees them. */
     struct {

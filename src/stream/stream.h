@@ -21,7 +21,7 @@
 
 struct mpixq_facts;
 struct mpixq_gpu;
-struct mpixq_turn;
+struct mpixq_submission;
 struct mpixq_stream; /* one open stream of any kind; its first member is the ops pointer */
 
 struct mpixq_stream_kind {
@@ -59,14 +59,15 @@ struct mpixq_stream_graphs {
     /* Call gone once the graph that comes of the capture, and all that was made of it, is gone: by
      * any thread, at any time, or never if the library cannot. */
     int (*keep)(struct mpixq_stream *stream, void (*gone)(void *arg), void *arg,
-                struct mpixq_turn *turn);
+                struct mpixq_submission *submission);
     /* Put a list of starts, or of waits, into the graph; each of an end whose GPU counts. A wait
-     * comes after all starts of the capture so far, whose branches these are. Lends the turn. */
+     * comes after all starts of the capture so far, whose branches these are. Lends the submission
+     * lock. */
     int (*submit)(struct mpixq_stream *stream, struct mpixq_op list[], int n,
-                  struct mpixq_branches *branches, struct mpixq_turn *turn);
+                  struct mpixq_branches *branches, struct mpixq_submission *submission);
     /* Both, likewise. */
     int (*submit_both)(struct mpixq_stream *stream, const struct mpixq_both *both,
-                       struct mpixq_branches *branches, struct mpixq_turn *turn);
+                       struct mpixq_branches *branches, struct mpixq_submission *submission);
 };
 
 struct mpixq_stream_ops {
@@ -83,8 +84,8 @@ struct mpixq_stream_ops {
                                  const atomic_int *failed, struct mpixq_refusal *refusal);
     /* Also destroys a stream that open made; it is idle then, or broken. */
     void (*close)(struct mpixq_stream *stream);
-    /* How starts and waits are put into the stream just now: a word for people. In the queue's
-     * turn, as submit may change it, though not while it lends the turn. */
+    /* How starts and waits are put into the stream just now: a word for people. Under the
+     * submission lock, as submit may change it, though not while it lends the lock. */
     const char *(*how)(const struct mpixq_stream *stream);
 
     /* May the calling thread submit just now? An enum mpixq_error; CAPTURE: it is captured. */
@@ -98,14 +99,14 @@ struct mpixq_stream_ops {
     /* Submit a list as one operation: starts, or waits. By this call the stream decides which of
      * them its GPU does by itself, and says so in the list, which is read before it returns. May
      * wait for room, never for communication of this call; while it waits, and in any call of a
-     * GPU's library, it lends the turn (NULL: there is none). Returns the ticket. */
+     * GPU's library, it lends the submission lock (NULL: there is none). Returns the ticket. */
     uint64_t (*submit)(struct mpixq_stream *stream, struct mpixq_op list[], int n,
-                       struct mpixq_turn *turn);
+                       struct mpixq_submission *submission);
 
     /* Submit starts and the waits for them: what two such calls do, *at_once_p: as one operation.
      * NULL: there is nothing to gain. */
     uint64_t (*submit_both)(struct mpixq_stream *stream, const struct mpixq_both *both,
-                            struct mpixq_turn *turn, bool *at_once_p);
+                            struct mpixq_submission *submission, bool *at_once_p);
 
     /* The queue has failed: the GPU rings no more. Any thread; never blocks. */
     void (*halt)(struct mpixq_stream *stream);

@@ -72,42 +72,42 @@ bool mpixq_thread_create(pthread_t *thread_p, void *(*run)(void *), void *arg, c
     return true;
 }
 
-void mpixq_turn_wait(struct mpixq_turn *turn, enum mpixq_turn_state from)
+void mpixq_submission_wait(struct mpixq_submission *submission, enum mpixq_submission_state from)
 {
     struct mpixq_backoff backoff;
 
     mpixq_backoff_begin(&backoff);
-    while (!mpixq_turn_try(turn, from)) {
+    while (!mpixq_submission_trylock(submission, from)) {
         mpixq_backoff_pause(&backoff);
     }
 }
 
-static enum mpixq_turn_state take_any(struct mpixq_turn *turn)
+static enum mpixq_submission_state take_any(struct mpixq_submission *submission)
 {
     struct mpixq_backoff backoff;
 
     mpixq_backoff_begin(&backoff);
     for (;;) {
-        if (mpixq_turn_try(turn, MPIXQ_TURN_FREE)) {
-            return MPIXQ_TURN_FREE;
+        if (mpixq_submission_trylock(submission, MPIXQ_SUBMISSION_FREE)) {
+            return MPIXQ_SUBMISSION_FREE;
         }
-        if (mpixq_turn_try(turn, MPIXQ_TURN_LENT)) {
-            return MPIXQ_TURN_LENT;
+        if (mpixq_submission_trylock(submission, MPIXQ_SUBMISSION_LENT)) {
+            return MPIXQ_SUBMISSION_LENT;
         }
         mpixq_backoff_pause(&backoff);
     }
 }
 
-enum mpixq_turn_state mpixq_turn_borrow(struct mpixq_turn *turn)
+enum mpixq_submission_state mpixq_submission_borrow(struct mpixq_submission *submission)
 {
-    enum mpixq_turn_state was;
+    enum mpixq_submission_state was;
 
     if (MPIXQ_LOCK_CHECKS) {
         mpixq_lock_check(MPIXQ_RANK_QUEUE);
     }
-    was = take_any(turn);
+    was = take_any(submission);
     if (MPIXQ_LOCK_CHECKS) {
-        mpixq_lock_note(turn, MPIXQ_RANK_QUEUE);
+        mpixq_lock_note(submission, MPIXQ_RANK_QUEUE);
     }
     return was;
 }

@@ -55,67 +55,75 @@ static inline void mpixq_spin_unlock(struct mpixq_spin *spin)
     atomic_flag_clear_explicit(&spin->taken, memory_order_release);
 }
 
-/* A turn at what one thread at a time may do, possibly for long. It costs its taker one atomic
- * exchange; whoever finds it taken waits with a growing back-off.
+/* The submission lock of a queue: one thread at a time has it, possibly for long. It costs its
+ * taker one atomic exchange; whoever finds it taken waits with a growing back-off.
  *
- * A holder that waits for something else lends the turn meanwhile. Nobody can take a turn that is
+ * A holder that waits for something else lends the lock meanwhile. Nobody can take a lock that is
  * lent, but others can borrow it, one at a time and for a moment: what it guards is in order, and
  * they may look at it and change what the holder's work does not depend on. So who only borrows
  * never waits for what the holder waits for. */
-enum mpixq_turn_state { MPIXQ_TURN_FREE, MPIXQ_TURN_TAKEN, MPIXQ_TURN_LENT };
-struct mpixq_turn {
-    atomic_int state; /* enum mpixq_turn_state */
+enum mpixq_submission_state {
+    MPIXQ_SUBMISSION_FREE,
+    MPIXQ_SUBMISSION_TAKEN,
+    MPIXQ_SUBMISSION_LENT
 };
-void mpixq_turn_wait(struct mpixq_turn *turn, enum mpixq_turn_state from);
+struct mpixq_submission {
+    atomic_int state; /* enum mpixq_submission_state */
+};
+void mpixq_submission_wait(struct mpixq_submission *submission, enum mpixq_submission_state from);
 /* Take it if it is in that state. */
-static inline bool mpixq_turn_try(struct mpixq_turn *turn, enum mpixq_turn_state from)
+static inline bool mpixq_submission_trylock(struct mpixq_submission *submission,
+                                            enum mpixq_submission_state from)
 {
     int state = (int)from;
 
-    return atomic_compare_exchange_strong_explicit(&turn->state, &state, MPIXQ_TURN_TAKEN,
-                                                   memory_order_acquire, memory_order_relaxed);
+    return atomic_compare_exchange_strong_explicit(&submission->state, &state,
+                                                   MPIXQ_SUBMISSION_TAKEN, memory_order_acquire,
+                                                   memory_order_relaxed);
 }
-static inline void mpixq_turn_take_from(struct mpixq_turn *turn, enum mpixq_turn_state from)
+static inline void mpixq_submission_lock_from(struct mpixq_submission *submission,
+                                              enum mpixq_submission_state from)
 {
     if (MPIXQ_LOCK_CHECKS) {
         mpixq_lock_check(MPIXQ_RANK_QUEUE);
     }
-    if (!mpixq_turn_try(turn, from)) {
-        mpixq_turn_wait(turn, from);
+    if (!mpixq_submission_trylock(submission, from)) {
+        mpixq_submission_wait(submission, from);
     }
     if (MPIXQ_LOCK_CHECKS) {
-        mpixq_lock_note(turn, MPIXQ_RANK_QUEUE);
+        mpixq_lock_note(submission, MPIXQ_RANK_QUEUE);
     }
 }
-static inline void mpixq_turn_take(struct mpixq_turn *turn)
+static inline void mpixq_submission_lock(struct mpixq_submission *submission)
 {
-    mpixq_turn_take_from(turn, MPIXQ_TURN_FREE);
+    mpixq_submission_lock_from(submission, MPIXQ_SUBMISSION_FREE);
 }
-static inline void mpixq_turn_give_back(struct mpixq_turn *turn, enum mpixq_turn_state to)
+static inline void mpixq_submission_return(struct mpixq_submission *submission,
+                                           enum mpixq_submission_state to)
 {
     if (MPIXQ_LOCK_CHECKS) {
-        mpixq_lock_forget(turn, MPIXQ_RANK_QUEUE);
+        mpixq_lock_forget(submission, MPIXQ_RANK_QUEUE);
     }
-    atomic_store_explicit(&turn->state, (int)to, memory_order_release);
+    atomic_store_explicit(&submission->state, (int)to, memory_order_release);
 }
-static inline void mpixq_turn_leave(struct mpixq_turn *turn)
+static inline void mpixq_submission_unlock(struct mpixq_submission *submission)
 {
-    mpixq_turn_give_back(turn, MPIXQ_TURN_FREE);
+    mpixq_submission_return(submission, MPIXQ_SUBMISSION_FREE);
 }
-/* By its holder; a turn of NULL is nobody's. */
-static inline void mpixq_turn_lend(struct mpixq_turn *turn)
+/* By its holder; a lock of NULL is nobody's. */
+static inline void mpixq_submission_lend(struct mpixq_submission *submission)
 {
-    if (turn != NULL) {
-        mpixq_turn_give_back(turn, MPIXQ_TURN_LENT);
-    }
-}
-static inline void mpixq_turn_take_back(struct mpixq_turn *turn)
-{
-    if (turn != NULL) {
-        mpixq_turn_take_from(turn, MPIXQ_TURN_LENT);
+    if (submission != NULL) {
+        mpixq_submission_return(submission, MPIXQ_SUBMISSION_LENT);
     }
 }
-/* Take it, be it free or lent; returns which, for who gives it back. */
-enum mpixq_turn_state mpixq_turn_borrow(struct mpixq_turn *turn);
+static inline void mpixq_submission_reclaim(struct mpixq_submission *submission)
+{
+    if (submission != NULL) {
+        mpixq_submission_lock_from(submission, MPIXQ_SUBMISSION_LENT);
+    }
+}
+/* Take it, be it free or lent; returns which, for who returns it. */
+enum mpixq_submission_state mpixq_submission_borrow(struct mpixq_submission *submission);
 
 #endif

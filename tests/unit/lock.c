@@ -22,7 +22,7 @@ static struct mpixq_lock comms = MPIXQ_LOCK_INITIALIZER(MPIXQ_RANK_COMM);
 static struct mpixq_lock failure = MPIXQ_LOCK_INITIALIZER(MPIXQ_RANK_QUEUE_FAIL);
 static struct mpixq_lock other_failure = MPIXQ_LOCK_INITIALIZER(MPIXQ_RANK_QUEUE_FAIL);
 static struct mpixq_spin spin = MPIXQ_SPIN_INITIALIZER;
-static struct mpixq_turn turn;
+static struct mpixq_submission submission;
 static pthread_cond_t woken = PTHREAD_COND_INITIALIZER;
 
 /* What a process says that does this, and whether it was ended by abort. */
@@ -121,7 +121,7 @@ static void under_a_spin_lock(void)
 static void a_queue_under_the_matching_lock(void)
 {
     mpixq_lock_acquire(&matching);
-    mpixq_turn_take(&turn);
+    mpixq_submission_lock(&submission);
 }
 
 static void a_lower_rank_is_refused(void **state)
@@ -214,7 +214,7 @@ static void held_after_waiting(void)
     while (!is_woken) {
         mpixq_cond_wait(&woken, &matching);
     }
-    mpixq_turn_take(&turn);
+    mpixq_submission_lock(&submission);
 }
 
 static void a_wait_takes_its_lock_again(void **state)
@@ -224,21 +224,21 @@ static void a_wait_takes_its_lock_again(void **state)
     refused(held_after_waiting, "QUEUE (", "under MATCH (");
 }
 
-/* Who lends a queue's turn may wait for one who has the matching lock; once it is taken back, it is
- * as before. */
-static void a_turn_that_is_lent_is_not_held(void **state)
+/* Who lends the submission lock may wait for one who has the matching lock; once it is reclaimed,
+ * it is as before. */
+static void a_submission_lock_that_is_lent_is_not_held(void **state)
 {
-    static struct mpixq_turn other;
+    static struct mpixq_submission other;
 
     (void)state;
-    mpixq_turn_take(&turn);
-    mpixq_turn_lend(&turn);
-    mpixq_turn_take(&other);
-    mpixq_turn_leave(&other);
-    mpixq_turn_take_back(&turn);
+    mpixq_submission_lock(&submission);
+    mpixq_submission_lend(&submission);
+    mpixq_submission_lock(&other);
+    mpixq_submission_unlock(&other);
+    mpixq_submission_reclaim(&submission);
     mpixq_lock_acquire(&matching);
     mpixq_lock_release(&matching);
-    mpixq_turn_leave(&turn);
+    mpixq_submission_unlock(&submission);
 }
 
 int main(void)
@@ -249,7 +249,7 @@ int main(void)
         cmocka_unit_test(what_does_not_wait_may_come_late),
         cmocka_unit_test(only_a_holder_releases),
         cmocka_unit_test(a_wait_takes_its_lock_again),
-        cmocka_unit_test(a_turn_that_is_lent_is_not_held),
+        cmocka_unit_test(a_submission_lock_that_is_lent_is_not_held),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
