@@ -62,7 +62,7 @@ struct mpixq_channel_gpus {
 
     /* Whenever a call looks at a start by the host that has not completed: do, and make known, what
      * takes a call of a GPU's library. Must not wait for a peer. */
-    void (*attend)(struct mpixq_pair *pair);
+    void (*progress_wait)(struct mpixq_pair *pair);
 
     /* Of a pair of a channel of_gpus, for a collective that it is a part of: have its GPU execute
      * one operation, and is it done? Returns a ticket; 0: the GPU reports an error. The second one:

@@ -61,12 +61,12 @@ void mpixq_channel_release(struct mpixq_pair *pair);
 bool mpixq_channel_retire(struct mpixq_pair *pair);
 
 /* In every test and wait of the host. */
-static inline void mpixq_channel_attend(struct mpixq_pair *pair)
+static inline void mpixq_channel_progress_wait(struct mpixq_pair *pair)
 {
     const struct mpixq_channel_gpus *gpus = pair->channel->gpus;
 
-    if (gpus != NULL && gpus->attend != NULL) {
-        gpus->attend(pair);
+    if (gpus != NULL && gpus->progress_wait != NULL) {
+        gpus->progress_wait(pair);
     }
 }
 

@@ -125,7 +125,7 @@ bool mpixq_parted_look_at(struct mpixq_pair *pair, struct mpixq_request *part, u
         return true;
     }
     if (mpixq_pair_started(&part->pair) >= start) {
-        mpixq_channel_attend(&part->pair);
+        mpixq_channel_progress_wait(&part->pair);
         (void)part->pair.channel->poll(&part->pair);
     }
     if (mpixq_pair_has_failed(&part->pair)) {
@@ -166,7 +166,7 @@ void mpixq_parted_run(void *const args[], int n, mpixq_parted_start_fn *start)
     }
 }
 
-void mpixq_parted_attend(struct mpixq_pair *pair)
+void mpixq_parted_progress_wait(struct mpixq_pair *pair)
 {
     ((struct mpixq_parted *)pair->end)->go_on(pair, false);
 }
@@ -174,7 +174,7 @@ void mpixq_parted_attend(struct mpixq_pair *pair)
 static void go_on_with(void *const args[], int n)
 {
     for (int i = 0; i < n; i++) {
-        mpixq_parted_attend(args[i]);
+        mpixq_parted_progress_wait(args[i]);
     }
 }
 

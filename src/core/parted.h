@@ -75,7 +75,7 @@ void mpixq_parted_run(void *const args[], int n, mpixq_parted_start_fn *start);
 /* A wait whose thread goes on with them meanwhile. */
 struct mpixq_op;
 int mpixq_parted_wait(struct mpixq_queue *queue, struct mpixq_pair *pair, struct mpixq_op *op);
-void mpixq_parted_attend(struct mpixq_pair *pair);
+void mpixq_parted_progress_wait(struct mpixq_pair *pair);
 /* Only tells: it may be called under locks that starts of parts must not be made under. */
 bool mpixq_parted_poll(struct mpixq_pair *pair);
 /* By who frees the request, or has seen it fail, with no lock: what is under way is recalled. */

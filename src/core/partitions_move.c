@@ -245,7 +245,7 @@ static const char *partitions_what_is_missing(const struct mpixq_pair *pair)
 }
 
 static const struct mpixq_channel_upkeep partitions_upkeep = {.has_lost = mpixq_parted_has_lost};
-static const struct mpixq_channel_gpus partitions_gpus = {.attend = mpixq_partitions_go_on,
+static const struct mpixq_channel_gpus partitions_gpus = {.progress_wait = mpixq_partitions_go_on,
                                                           .recall = partitions_recall};
 static const struct mpixq_channel_report partitions_report = {.what_is_missing =
                                                                   partitions_what_is_missing};

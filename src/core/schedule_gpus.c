@@ -381,7 +381,7 @@ static void combine_by_call(struct mpixq_pair *pair, uint64_t start)
     }
 }
 
-static void gpus_attend(struct mpixq_pair *pair)
+static void gpus_progress_wait(struct mpixq_pair *pair)
 {
     struct mpixq_collective *collective = pair->end;
     struct mpixq_parted *parted = &collective->parted;
@@ -391,7 +391,7 @@ static void gpus_attend(struct mpixq_pair *pair)
         struct mpixq_pair *part = part_of(parted, i);
 
         if (part != NULL && mpixq_pair_done(part) < start && mpixq_pair_started(part) >= start) {
-            mpixq_channel_attend(part);
+            mpixq_channel_progress_wait(part);
         }
     }
     if (mpixq_pair_done(pair) < start && is_combined_by_call(pair) &&
@@ -426,7 +426,7 @@ static const struct mpixq_channel_queues gpus_queues = {.is_broken = gpus_is_bro
                                                         .then_start = gpus_then_start,
                                                         .then_wait = gpus_then_wait,
                                                         .steps = &mpixq_schedule_part_steps};
-static const struct mpixq_channel_gpus gpus_gpus = {.attend = gpus_attend,
+static const struct mpixq_channel_gpus gpus_gpus = {.progress_wait = gpus_progress_wait,
                                                     .recall = mpixq_parted_recall};
 static const struct mpixq_channel_report gpus_report = {.what_is_missing = gpus_what_is_missing};
 

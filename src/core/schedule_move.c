@@ -266,8 +266,8 @@ static const char *collective_what_is_missing(const struct mpixq_pair *pair)
 }
 
 static const struct mpixq_channel_upkeep collective_upkeep = {.has_lost = mpixq_parted_has_lost};
-static const struct mpixq_channel_gpus collective_gpus = {.attend = mpixq_parted_attend,
-                                                          .recall = mpixq_parted_recall};
+static const struct mpixq_channel_gpus collective_gpus = {
+    .progress_wait = mpixq_parted_progress_wait, .recall = mpixq_parted_recall};
 static const struct mpixq_channel_report collective_report = {.what_is_missing =
                                                                   collective_what_is_missing};
 

@@ -21,15 +21,15 @@ static void note(struct mpixq_watch *watch, struct mpixq_ours *ours, bool done)
     }
 }
 
-static void attend(struct mpixq_request *req)
+static void progress_wait(struct mpixq_request *req)
 {
-    mpixq_channel_attend(&req->pair);
+    mpixq_channel_progress_wait(&req->pair);
 }
 
 static void poll_one(struct mpixq_watch *watch, struct mpixq_ours *ours)
 {
     if (!ours->queued) {
-        attend(ours->req);
+        progress_wait(ours->req);
         note(watch, ours, ours->req->pair.channel->poll(&ours->req->pair));
     }
 }
@@ -52,7 +52,7 @@ static void poll_group(struct mpixq_watch *watch, int *place_p, int end)
         if (n > 0 && ours->req->pair.channel != pairs[0]->channel) {
             break;
         }
-        attend(ours->req);
+        progress_wait(ours->req);
         from[n] = ours;
         pairs[n++] = &ours->req->pair;
     }

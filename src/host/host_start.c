@@ -177,7 +177,7 @@ bool mpixq_host_has_failed(const struct mpixq_request *req)
 
 bool mpixq_host_is_done(struct mpixq_request *req)
 {
-    mpixq_channel_attend(&req->pair);
+    mpixq_channel_progress_wait(&req->pair);
     return req->pair.channel->poll(&req->pair) || mpixq_host_has_failed(req);
 }
 

@@ -118,7 +118,7 @@ static void copy(struct mpixq_pair *pair)
     }
 }
 
-void mpixq_ipc_attend(struct mpixq_pair *pair)
+void mpixq_ipc_progress_wait(struct mpixq_pair *pair)
 {
     enum { RARELY = 512 }; /* the library may let us wait for other threads */
     const struct ipc_end *end = pair->end;

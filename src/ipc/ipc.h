@@ -227,7 +227,7 @@ void mpixq_ipc_starts_by_host(void *const args[], int n, bool by_gpu);
 /* Until what the host has launched for it touches nothing any more; of a send that waits for no
  * peer. Threads of the program. */
 void mpixq_ipc_await_launch(struct ipc_end *end);
-void mpixq_ipc_attend(struct mpixq_pair *pair);
+void mpixq_ipc_progress_wait(struct mpixq_pair *pair);
 uint64_t mpixq_ipc_execute(struct mpixq_pair *pair, struct mpixq_op *op);
 bool mpixq_ipc_has_executed(const struct mpixq_pair *pair, uint64_t ticket);
 struct mpixq_gpu_end *mpixq_ipc_gpu_end(struct mpixq_pair *pair);

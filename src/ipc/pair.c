@@ -378,7 +378,7 @@ static void ipc_expose(const struct mpixq_stream_kind *kind)
 
 static const struct mpixq_channel_gpus ipc_gpus = {.expose = ipc_expose,
                                                    .prepare = ipc_prepare,
-                                                   .attend = mpixq_ipc_attend,
+                                                   .progress_wait = mpixq_ipc_progress_wait,
                                                    .execute = mpixq_ipc_execute,
                                                    .has_executed = mpixq_ipc_has_executed,
                                                    .end = mpixq_ipc_gpu_end,

@@ -189,7 +189,7 @@ static void expect_the_least(const struct mpixq_channel *channel)
     assert_true(mpixq_channel_open_peer(channel, pair, NULL, 0));
     mpixq_channel_undo(channel, pair);
     mpixq_channel_withdraw(channel, pair);
-    mpixq_channel_attend(pair);
+    mpixq_channel_progress_wait(pair);
     mpixq_channel_recall(pair);
     mpixq_channel_report_failures(channel);
     assert_false(mpixq_channel_is_broken(pair) || mpixq_channel_has_lost(pair));
@@ -264,7 +264,8 @@ static bool fail_to_open(struct mpixq_pair *pair, char *why_p, size_t room)
 /* What a channel has is asked, once, and its answer counts. */
 static void channels_are_asked_what_they_have(void **state)
 {
-    static const struct mpixq_channel_gpus gpus = {.attend = note_asked, .recall = note_asked};
+    static const struct mpixq_channel_gpus gpus = {.progress_wait = note_asked,
+                                                   .recall = note_asked};
     static const struct mpixq_channel_peers peers = {.must_open = note_and_open,
                                                      .open_peer = fail_to_open,
                                                      .undo = note_asked,
@@ -286,7 +287,7 @@ static void channels_are_asked_what_they_have(void **state)
     full.retire = note_and_refuse;
     make(&full);
     asked = 0;
-    mpixq_channel_attend(&sender);
+    mpixq_channel_progress_wait(&sender);
     mpixq_channel_recall(&sender);
     mpixq_channel_withdraw(&full, &sender);
     mpixq_channel_undo(&full, &sender);
