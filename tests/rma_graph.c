@@ -10,36 +10,18 @@
  *     rma_graph [ROUNDS [SEED [allocated|left]]]   a window that the library allocates; or one that
  *                                                  is left to MPI_Finalize, and a graph that waits
  */
-#include "mtest.h"
-
-#include <mpix_queue_rma.h>
+#include "rma_rounds.h"
 
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "gpu_graph.h"
-#include "mtest_gpu.h"
 
-enum { MOST = 40, ROUNDS = 60, GUARD = 24 };
+enum { ROUNDS = 60, GUARD = 24 };
 
-/* Two rounds may be under way, each with its part of the window and its signal. */
-struct half {
-    MPIX_Signal signal;
-    MPIX_Blk out[MOST], theirs[MOST];
-    MPIX_Plan plan;
-    unsigned char *sent, *received;
-};
-
-static MPIX_Window window;
-static MPIX_Queue queue;
-static void *stream;
-static int peer;      /* the other rank of two, or this one */
 static int allocates; /* the library does */
-static size_t bytes;
-static int n_blocks; /* that a round is put in */
 static unsigned char *memory;
-static struct half halves[2];
 
 static size_t room(void)
 {
@@ -51,34 +33,6 @@ static unsigned char guard(size_t at)
     return (unsigned char)(at * 13 + 171);
 }
 
-static unsigned char first(int rank, size_t i)
-{
-    return (unsigned char)(i * 7 + i / 251 + (size_t)rank * 101);
-}
-
-/* What is to be sent when so many rounds are over: each moves all by a byte to the other rank, and
- * the first byte is as it was. */
-static unsigned char expected(int rounds, size_t i)
-{
-    if (i < (size_t)rounds) {
-        return first(i % 2 == 0 ? mtest_rank : peer, 0);
-    }
-    return first(rounds % 2 == 0 ? mtest_rank : peer, i - (size_t)rounds);
-}
-
-static void make_queue(void)
-{
-    stream = mtest_gpu_stream();
-    queue = MPIX_QUEUE_NULL;
-    MTEST_OK(mtest_gpu_queue(&queue, MPIX_QUEUE_AUTO, &stream));
-}
-
-static void free_queue(void)
-{
-    MTEST_OK(MPIX_Queue_free(&queue));
-    mtest_gpu_stream_end(stream);
-}
-
 static void drain(void)
 {
     mtest_gpu_synchronize(stream);
@@ -88,24 +42,12 @@ static void drain(void)
 static void make_half(int h)
 {
     struct half *half = &halves[h];
-    MPI_Aint out = (MPI_Aint)(GUARD + (bytes + GUARD) * (size_t)h), begin = 0;
+    MPI_Aint out = (MPI_Aint)(GUARD + (bytes + GUARD) * (size_t)h);
     MPI_Aint in = out + (MPI_Aint)(2 * (bytes + GUARD));
-    MPIX_Blk mine[MOST];
 
     half->sent = memory + out;
     half->received = memory + in;
-    MTEST_OK(MPIX_Signal_init(window, n_blocks, &half->signal));
-    for (int i = 0; i < n_blocks; i++) {
-        MPI_Aint end = (MPI_Aint)bytes * (i + 1) / n_blocks;
-
-        MTEST_OK(MPIX_Blk_init(window, out + begin, end - begin, MPIX_SIGNAL_NULL, &half->out[i]));
-        MTEST_OK(MPIX_Blk_init(window, in + begin, end - begin, half->signal, &mine[i]));
-        begin = end;
-    }
-    MPI_Sendrecv(mine, n_blocks * (int)sizeof mine[0], MPI_BYTE, peer, 0, half->theirs,
-                 n_blocks * (int)sizeof mine[0], MPI_BYTE, peer, 0, MPI_COMM_WORLD,
-                 MPI_STATUS_IGNORE);
-    MTEST_OK(MPIX_Plan_create(n_blocks, half->out, half->theirs, &half->plan));
+    make_blocks(half, out, in);
 }
 
 static void make(size_t size, int blocks)

@@ -16,26 +16,11 @@
 #include <unistd.h>
 
 #include "gpu_graph.h"
-#include "mtest_gpu.h"
+#include "rma_rounds.h"
 
-enum { PER_LAUNCH = 32, MOST = 48, ROUNDS = 60 };
+enum { PER_LAUNCH = 32, ROUNDS = 60 };
 
-/* A part of the window: two rounds may be under way, each with its place and its signal. */
-struct half {
-    MPIX_Signal signal;
-    MPIX_Blk out[MOST], theirs[MOST];
-    MPIX_Plan plan;
-    unsigned char *received;
-};
-
-static MPIX_Window window;
-static MPIX_Queue queue;
-static void *stream;
-static int peer; /* the other rank of two, or this one */
-static size_t bytes;
-static int n_blocks; /* that a round is put in */
 static unsigned char *there, *sent, *seen;
-static struct half halves[2];
 
 static void *alloc(size_t size)
 {
@@ -52,53 +37,12 @@ static void release(void *block)
     }
 }
 
-static unsigned char first(int rank, size_t i)
-{
-    return (unsigned char)(i * 7 + i / 251 + (size_t)rank * 101);
-}
-
-/* What stands there when so many rounds are over: each moves all by a byte to the other rank, and
- * the first byte is as it was. */
-static unsigned char expected(int rounds, size_t i)
-{
-    if (i < (size_t)rounds) {
-        return first(i % 2 == 0 ? mtest_rank : peer, 0);
-    }
-    return first(rounds % 2 == 0 ? mtest_rank : peer, i - (size_t)rounds);
-}
-
-static void make_queue(void)
-{
-    stream = mtest_gpu_stream();
-    queue = MPIX_QUEUE_NULL;
-    MTEST_OK(mtest_gpu_queue(&queue, MPIX_QUEUE_AUTO, &stream));
-}
-
-static void free_queue(void)
-{
-    MTEST_OK(MPIX_Queue_free(&queue));
-    mtest_gpu_stream_end(stream);
-}
-
 static void make_half(int h)
 {
-    struct half *half = &halves[h];
-    MPI_Aint at = (MPI_Aint)(bytes * (size_t)(1 + h)), begin = 0;
-    MPIX_Blk mine[MOST];
+    MPI_Aint at = (MPI_Aint)(bytes * (size_t)(1 + h));
 
-    half->received = there + at;
-    MTEST_OK(MPIX_Signal_init(window, n_blocks, &half->signal));
-    for (int i = 0; i < n_blocks; i++) {
-        MPI_Aint end = (MPI_Aint)bytes * (i + 1) / n_blocks;
-
-        MTEST_OK(MPIX_Blk_init(window, begin, end - begin, MPIX_SIGNAL_NULL, &half->out[i]));
-        MTEST_OK(MPIX_Blk_init(window, at + begin, end - begin, half->signal, &mine[i]));
-        begin = end;
-    }
-    MPI_Sendrecv(mine, n_blocks * (int)sizeof mine[0], MPI_BYTE, peer, 0, half->theirs,
-                 n_blocks * (int)sizeof mine[0], MPI_BYTE, peer, 0, MPI_COMM_WORLD,
-                 MPI_STATUS_IGNORE);
-    MTEST_OK(MPIX_Plan_create(n_blocks, half->out, half->theirs, &half->plan));
+    halves[h].received = there + at;
+    make_blocks(&halves[h], 0, at);
 }
 
 static void make(size_t size, int blocks)
