@@ -446,15 +446,6 @@ static void test_busy(void)
 
 /* ---- What fails ----------------------------------------------------------------------------- */
 
-/* The queue fails, and what stands behind in its graphs does nothing. */
-static void expect_failed(int kind, const char *text)
-{
-    mtest_gpu_synchronize(stream);
-    MTEST_KIND_TEXT(MPIX_Queue_wait(queue), kind, text);
-    free_queue();
-    make_queue();
-}
-
 /* Two graphs of one capture run at the same time, though it is for the program to order them: one
  * could not be told from the other. */
 static void test_twice(MPIX_Signal signal)

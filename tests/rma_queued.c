@@ -257,15 +257,6 @@ static void test_queues(void)
 
 /* ---- What fails ----------------------------------------------------------------------------- */
 
-/* The queue fails, what stands behind in it does nothing, and all else goes on. */
-static void expect_failed(int kind, const char *text)
-{
-    mtest_gpu_synchronize(stream);
-    MTEST_KIND_TEXT(MPIX_Queue_wait(queue), kind, text);
-    free_queue();
-    make_queue();
-}
-
 static int is_complete(MPIX_Signal signal)
 {
     int flag = -1;

@@ -61,6 +61,15 @@ static void free_queue(void)
     mtest_gpu_stream_end(stream);
 }
 
+/* The queue fails, what stands behind in it or in its graphs does nothing, and all else goes on. */
+static void expect_failed(int kind, const char *text)
+{
+    mtest_gpu_synchronize(stream);
+    MTEST_KIND_TEXT(MPIX_Queue_wait(queue), kind, text);
+    free_queue();
+    make_queue();
+}
+
 /* What is sent stands at one place of the window, and what is received at another. */
 static void make_blocks(struct half *half, MPI_Aint out, MPI_Aint in)
 {

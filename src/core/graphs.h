@@ -133,8 +133,7 @@ void mpixq_graphs_set_looker(mpixq_graphs_looker *looker);
 long mpixq_graphs_sleep_ms(void);
 /* Until who looks at them just now has done so. With no lock that comes after that of graphs. */
 void mpixq_graphs_fence(void);
-/* A queue goes, and nobody is told any more what its graphs meet. Under its
- * submission lock. */
+/* A queue goes, and nobody is told any more what its graphs meet. Under its submission lock. */
 void mpixq_graphs_leave(const struct mpixq_queue *queue);
 /* The request is about to be freed: no start that is counted from now on is made, and the counters
  * of the pair have those that were, also if nobody has looked since. With no lock. */
