@@ -4,17 +4,22 @@
  * Reductions of numbers in memory of a GPU: each operation of MPI with each type that it has, small
  * and large, with new numbers in each start. The result is that of one contribution after the other
  * in the order of ranks, bit by bit, on every rank, also where the host does it, by the same code,
- * or by MPI_Reduce_local with an operation that kernels do not know; guards are as they were.
- * Argument "mixed": rank 0 has its numbers in memory of the host. */
+ * or by MPI_Reduce_local with an operation that kernels do not know; guards are as they were. Of
+ * numbers of 16 bits, which MPI need not be able to reduce, every one is there.
+ *
+ *     gpu_reduce [mixed] [halves]   mixed: rank 0 has its numbers in memory of the host; halves: of
+ *                                   16 bits only */
 #include "mtest.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 #include "collective_names.h"
+#include "comm/halves_ext.h"
+#include "halves.h"
 #include "mtest_gpu.h"
 
-enum { MOST = 20000, GUARD = 64, ROUNDS = 2, UNSET = 0x5b };
+enum { MOST = 20000, HALVES = 65536, FEW = 3000, GUARD = 64, ROUNDS = 2, UNSET = 0x5b };
 
 static void *stream;
 static MPIX_Queue queue;
@@ -25,9 +30,21 @@ struct type {
     MPI_Datatype type;
     const char *name;
     bool is_float, has_arithmetic;
+    int fraction; /* of a number of 16 bits; 0: it has other ones */
 };
 
-enum which { SUM, PRODUCT, MINIMUM, MAXIMUM, LOGICAL_AND, LOGICAL_OR, LOGICAL_XOR, AND, OR, XOR };
+enum which {
+    SUM = HALVES_SUM,
+    PRODUCT = HALVES_PRODUCT,
+    MINIMUM = HALVES_MINIMUM,
+    MAXIMUM = HALVES_MAXIMUM,
+    LOGICAL_AND,
+    LOGICAL_OR,
+    LOGICAL_XOR,
+    AND,
+    OR,
+    XOR
+};
 
 struct operation {
     MPI_Op op;
@@ -57,6 +74,16 @@ static void make_numbers(unsigned char *to, const struct type *type, int bytes, 
                 to[i * bytes + k] = *state % 5 == 0 ? 0 : (unsigned char)(*state >> 16);
             }
         }
+    }
+}
+
+/* Of 16 bits, whatever they mean: each of them, if there are so many. */
+static void make_halves(unsigned char *to, int n, unsigned seed)
+{
+    for (int i = 0; i < n; i++) {
+        unsigned short value = (unsigned short)(seed / 16 + (unsigned)i * (2 * seed + 1));
+
+        memcpy(to + (size_t)i * sizeof value, &value, sizeof value);
     }
 }
 
@@ -116,6 +143,20 @@ static void fold_integers(unsigned char *const from[], int n, size_t bytes, bool
     }
 }
 
+static void fold_halves(unsigned char *const from[], int n, int fraction, enum which which)
+{
+    for (int k = 1; k < ranks; k++) {
+        for (int i = 0; i < n; i++) {
+            unsigned short a, b;
+
+            memcpy(&a, from[k - 1] + (size_t)i * sizeof a, sizeof a);
+            memcpy(&b, from[k] + (size_t)i * sizeof b, sizeof b);
+            b = halves_apply((enum halves_operation)which, a, b, fraction);
+            memcpy(from[k] + (size_t)i * sizeof b, &b, sizeof b);
+        }
+    }
+}
+
 /* What all ranks are to have: from[k] is what rank k has. */
 static void fold(unsigned char *const from[], int n, const struct type *type,
                  const struct operation *op)
@@ -123,6 +164,10 @@ static void fold(unsigned char *const from[], int n, const struct type *type,
     int bytes = 0;
 
     MPI_Type_size(type->type, &bytes);
+    if (type->fraction != 0) {
+        fold_halves(from, n, type->fraction, op->which);
+        return;
+    }
     if (!type->is_float) {
         fold_integers(from, n, (size_t)bytes, type->name[0] == 'u' || !type->has_arithmetic,
                       op->which);
@@ -173,7 +218,11 @@ static void run(const struct buffers *b, const struct type *type, const struct o
         for (int k = 0; k < ranks; k++) {
             unsigned state = 7u * (unsigned)(round + 3 * k + n + bytes) + 1u;
 
-            make_numbers(b->all[k], type, bytes, n, &state);
+            if (type->fraction != 0) {
+                make_halves(b->all[k], n, state);
+            } else {
+                make_numbers(b->all[k], type, bytes, n, &state);
+            }
         }
         memset(b->host, UNSET, room);
         mtest_gpu_copy(stream, b->out, b->host, room);
@@ -222,40 +271,60 @@ static void unmake(struct buffers *b)
     free(b->result);
 }
 
-static void run_all(const struct buffers *b)
+/* Those of floating-point numbers come first. */
+static const struct operation ops[] = {
+    {MPI_SUM, SUM, "sum", true, false},
+    {MPI_PROD, PRODUCT, "product", true, false},
+    {MPI_MIN, MINIMUM, "minimum", true, false},
+    {MPI_MAX, MAXIMUM, "maximum", true, false},
+    {MPI_LAND, LOGICAL_AND, "logical and", false, false},
+    {MPI_LOR, LOGICAL_OR, "logical or", false, false},
+    {MPI_LXOR, LOGICAL_XOR, "logical exclusive or", false, false},
+    {MPI_BAND, AND, "and", false, true},
+    {MPI_BOR, OR, "or", false, true},
+    {MPI_BXOR, XOR, "exclusive or", false, true},
+};
+
+/* A number of 16 bits, of which MPI has the type if it has such numbers at all. */
+static void run_halves(const struct buffers *b, bool keeps_order)
 {
-    bool keeps_order = ranks == 2 || getenv("MPIXQ_DIRECT_KIB") != NULL;
+    const struct type types[] = {{MPIXQ_MPI_FLOAT16, "float16", true, true, 10},
+                                 {MPIXQ_MPI_BFLOAT16, "bfloat16", true, true, 7}};
+
+    for (size_t t = 0; t < sizeof types / sizeof types[0]; t++) {
+        int bytes = 0;
+
+        if (types[t].type != MPI_DATATYPE_NULL) {
+            MPI_Type_size(types[t].type, &bytes);
+        }
+        for (int o = 0; bytes == 2 && ops[o].of_floats; o++) {
+            run(b, &types[t], &ops[o], 37, o % 2 == 0);
+            run(b, &types[t], &ops[o], keeps_order ? HALVES : FEW, o % 2 == 1);
+        }
+    }
+}
+
+static void run_all(const struct buffers *b, bool keeps_order)
+{
     const struct type types[] = {
-        {MPI_SIGNED_CHAR, "signed char", false, true},
-        {MPI_UNSIGNED_CHAR, "unsigned char", false, true},
-        {MPI_SHORT, "short", false, true},
-        {MPI_UNSIGNED_SHORT, "unsigned short", false, true},
-        {MPI_INT, "int", false, true},
-        {MPI_UNSIGNED, "unsigned", false, true},
-        {MPI_LONG, "long", false, true},
-        {MPI_UNSIGNED_LONG_LONG, "unsigned long long", false, true},
-        {MPI_INT8_T, "int8_t", false, true},
-        {MPI_UINT16_T, "uint16_t", false, true},
-        {MPI_INT32_T, "int32_t", false, true},
-        {MPI_INT64_T, "int64_t", false, true},
-        {MPI_AINT, "MPI_Aint", false, true},
-        {MPI_BYTE, "byte", false, false},
-        {MPI_FLOAT, "float", true, true},
-        {MPI_DOUBLE, "double", true, true},
+        {MPI_SIGNED_CHAR, "signed char", false, true, 0},
+        {MPI_UNSIGNED_CHAR, "unsigned char", false, true, 0},
+        {MPI_SHORT, "short", false, true, 0},
+        {MPI_UNSIGNED_SHORT, "unsigned short", false, true, 0},
+        {MPI_INT, "int", false, true, 0},
+        {MPI_UNSIGNED, "unsigned", false, true, 0},
+        {MPI_LONG, "long", false, true, 0},
+        {MPI_UNSIGNED_LONG_LONG, "unsigned long long", false, true, 0},
+        {MPI_INT8_T, "int8_t", false, true, 0},
+        {MPI_UINT16_T, "uint16_t", false, true, 0},
+        {MPI_INT32_T, "int32_t", false, true, 0},
+        {MPI_INT64_T, "int64_t", false, true, 0},
+        {MPI_AINT, "MPI_Aint", false, true, 0},
+        {MPI_BYTE, "byte", false, false, 0},
+        {MPI_FLOAT, "float", true, true, 0},
+        {MPI_DOUBLE, "double", true, true, 0},
     };
-    const struct operation ops[] = {
-        {MPI_SUM, SUM, "sum", true, false},
-        {MPI_PROD, PRODUCT, "product", true, false},
-        {MPI_MIN, MINIMUM, "minimum", true, false},
-        {MPI_MAX, MAXIMUM, "maximum", true, false},
-        {MPI_LAND, LOGICAL_AND, "logical and", false, false},
-        {MPI_LOR, LOGICAL_OR, "logical or", false, false},
-        {MPI_LXOR, LOGICAL_XOR, "logical exclusive or", false, false},
-        {MPI_BAND, AND, "and", false, true},
-        {MPI_BOR, OR, "or", false, true},
-        {MPI_BXOR, XOR, "exclusive or", false, true},
-    };
-    const int counts[] = {1, 37, 3000};
+    const int counts[] = {1, 37, FEW};
 
     for (size_t t = 0; t < sizeof types / sizeof types[0]; t++) {
         for (size_t o = 0; o < sizeof ops / sizeof ops[0]; o++) {
@@ -270,7 +339,6 @@ static void run_all(const struct buffers *b)
             }
         }
     }
-    /* What is long, more than two hosts combine in another order. */
     run(b, &types[keeps_order ? 15 : 4], &ops[0], MOST, false);
     run(b, &types[keeps_order ? 15 : 4], &ops[0], MOST, true);
 }
@@ -289,9 +357,10 @@ static void subtract(void *in, void *inout, int *n, MPI_Datatype *type)
 
 int main(int argc, char **argv)
 {
-    const struct type doubles = {MPI_DOUBLE, "double", true, true};
+    const struct type doubles = {MPI_DOUBLE, "double", true, true, 0};
     struct operation own = {MPI_OP_NULL, SUM, "difference", true, false};
     struct buffers b;
+    bool keeps_order;
 
     mtest_begin(&argc, &argv, MPI_THREAD_MULTIPLE);
     MPI_Comm_size(MPI_COMM_WORLD, &ranks);
@@ -299,17 +368,22 @@ int main(int argc, char **argv)
         mtest_skip("this MPI has no persistent collectives, or MTEST_STREAM names no GPU");
         return mtest_end();
     }
-    if (argc > 1 && mtest_rank == 0) {
+    if (argc > 1 && strcmp(argv[1], "mixed") == 0 && mtest_rank == 0) {
         memory = MTEST_PINNED;
     }
     mtest_gpu_set_device(mtest_rank % mtest_gpu_devices());
     stream = mtest_gpu_stream();
     MTEST_OK(mtest_gpu_queue(&queue, MPIX_QUEUE_AUTO, &stream));
     (void)make(&b);
-    run_all(&b);
-    MTEST_OK(MPI_Op_create(subtract, 0, &own.op));
-    run(&b, &doubles, &own, 100, false);
-    MTEST_OK(MPI_Op_free(&own.op));
+    /* What is long, more than two hosts combine in another order. */
+    keeps_order = ranks == 2 || getenv("MPIXQ_DIRECT_KIB") != NULL;
+    run_halves(&b, keeps_order);
+    if (argc < 2 || strcmp(argv[argc - 1], "halves") != 0) {
+        run_all(&b, keeps_order);
+        MTEST_OK(MPI_Op_create(subtract, 0, &own.op));
+        run(&b, &doubles, &own, 100, false);
+        MTEST_OK(MPI_Op_free(&own.op));
+    }
     unmake(&b);
     MTEST_OK(MPIX_Queue_free(&queue));
     mtest_gpu_stream_end(stream);

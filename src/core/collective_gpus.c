@@ -3,6 +3,7 @@
  *
  * What collectives need that GPUs are to move, before they are started (schedule_gpus.c). */
 #include "channel.h"
+#include "comm/halves_ext.h"
 #include "comm/layout.h"
 #include "schedule.h"
 
@@ -35,6 +36,8 @@ static const struct {
     {MPI_UINT64_T, MPIXQ_UINT8},
     {MPI_FLOAT, MPIXQ_FLOAT},
     {MPI_DOUBLE, MPIXQ_DOUBLE},
+    {MPIXQ_MPI_FLOAT16, MPIXQ_FLOAT16},
+    {MPIXQ_MPI_BFLOAT16, MPIXQ_BFLOAT16},
 };
 
 static bool find_number(MPI_Datatype type, unsigned char *number_p)
@@ -42,10 +45,13 @@ static bool find_number(MPI_Datatype type, unsigned char *number_p)
     for (size_t i = 0; i < sizeof types / sizeof types[0]; i++) {
         int bytes = 0, wider = 0;
 
-        if (types[i].type != type) {
+        if (types[i].type != type || type == MPI_DATATYPE_NULL) {
             continue;
         }
         (void)PMPI_Type_size(type, &bytes);
+        if (types[i].smallest >= MPIXQ_FLOAT16 && bytes != 2) {
+            return false;
+        }
         while (types[i].smallest < MPIXQ_FLOAT && 1 << wider < bytes) {
             wider++;
         }

@@ -73,8 +73,9 @@ struct mpixq_collective {
         args; /* with buffers of the program; constant, as are the arrays */
     struct mpixq_held_type send_type, recv_type; /* of these */
     bool holds_op;
-    bool keeps_order; /* its operation's arguments may not change places */
-    uint64_t number;  /* of the communicator's collectives */
+    bool keeps_order;  /* its operation's arguments may not change places */
+    bool is_of_halves; /* of numbers of 16 bits, which it combines as kernels do */
+    uint64_t number;   /* of the communicator's collectives */
     int rank, size;
     struct mpixq_edges in, out; /* of neighbor collectives */
 
@@ -188,6 +189,9 @@ void mpixq_collective_go_on(struct mpixq_pair *pair, bool has_lock);
 int mpixq_schedule_do(const struct mpixq_collective *collective, const struct mpixq_step *step);
 /* schedule_combine.c */
 void mpixq_schedule_combine_now(const struct mpixq_collective *collective);
+/* Two by themselves: to = from combined with to. */
+void mpixq_schedule_combine_two(const struct mpixq_collective *collective,
+                                const struct mpixq_span *from, const struct mpixq_span *to);
 
 static inline struct mpixq_collective *mpixq_collective_of(const struct mpixq_request *req)
 {

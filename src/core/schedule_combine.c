@@ -58,6 +58,8 @@ BLOCKS(uint32, unsigned)
 BLOCKS(uint64, unsigned long long)
 BLOCKS(float, float)
 BLOCKS(double, double)
+BLOCKS(float16, unsigned short)
+BLOCKS(bfloat16, unsigned short)
 
 MPIXQ_INLINE void combine_by(const struct mpixq_combine *all, enum mpixq_operation operation)
 {
@@ -76,14 +78,14 @@ MPIXQ_INLINE void combine_by(const struct mpixq_combine *all, enum mpixq_operati
         WITH(MPIXQ_UINT64, uint64);
         WITH(MPIXQ_FLOAT, float);
         WITH(MPIXQ_DOUBLE, double);
+        WITH(MPIXQ_FLOAT16, float16);
+        WITH(MPIXQ_BFLOAT16, bfloat16);
 #undef WITH
     }
 }
 
-void mpixq_schedule_combine_now(const struct mpixq_collective *collective)
+static void combine(const struct mpixq_combine *all)
 {
-    const struct mpixq_combine *all = &collective->combine;
-
     switch ((enum mpixq_operation)all->operation) {
 #define WITH(operation)                                                                            \
     case operation:                                                                                \
@@ -101,4 +103,22 @@ void mpixq_schedule_combine_now(const struct mpixq_collective *collective)
         WITH(MPIXQ_BXOR);
 #undef WITH
     }
+}
+
+void mpixq_schedule_combine_now(const struct mpixq_collective *collective)
+{
+    combine(&collective->combine);
+}
+
+void mpixq_schedule_combine_two(const struct mpixq_collective *collective,
+                                const struct mpixq_span *from, const struct mpixq_span *to)
+{
+    const struct mpixq_combine two = {.to = to->at,
+                                      .from = {from->at, to->at},
+                                      .count = (unsigned long long)to->count,
+                                      .n = 2,
+                                      .number = collective->combine.number,
+                                      .operation = collective->combine.operation};
+
+    combine(&two);
 }

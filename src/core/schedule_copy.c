@@ -67,6 +67,10 @@ int mpixq_schedule_do(const struct mpixq_collective *collective, const struct mp
         mpixq_schedule_combine_now(collective);
         return MPI_SUCCESS;
     }
+    if (collective->is_of_halves) {
+        mpixq_schedule_combine_two(collective, &step->from, &step->to);
+        return MPI_SUCCESS;
+    }
     return step->to.count == 0 ? MPI_SUCCESS
                                : PMPI_Reduce_local(step->from.at, step->to.at, (int)step->to.count,
                                                    step->to.type, collective->args.op);

@@ -189,6 +189,9 @@ void mpixq_schedule_allreduce(struct mpixq_collective *collective)
         me.n *= 2;
     }
     me.doubled = collective->size - me.n;
+    /* MPI libraries that have the type need not have the operation: MPICH 4.0 ends the process. */
+    collective->is_of_halves =
+        mpixq_collective_can_combine(collective) && collective->combine.number >= MPIXQ_FLOAT16;
     if (args->sendbuf != MPI_IN_PLACE) {
         mpixq_schedule_copy(collective,
                             piece_of(&me, (char *)(uintptr_t)collective->send, 0, args->recvcount),

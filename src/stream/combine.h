@@ -16,8 +16,10 @@ enum mpixq_number {
     MPIXQ_UINT16,
     MPIXQ_UINT32,
     MPIXQ_UINT64,
-    MPIXQ_FLOAT,
-    MPIXQ_DOUBLE
+    MPIXQ_FLOAT, /* from here on floating-point numbers */
+    MPIXQ_DOUBLE,
+    MPIXQ_FLOAT16, /* binary16 of IEEE 754, half precision; from here on of 16 bits */
+    MPIXQ_BFLOAT16 /* the upper half of a float */
 };
 enum mpixq_operation {
     MPIXQ_SUM,
