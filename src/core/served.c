@@ -82,14 +82,8 @@ void mpixq_channel_choice_text(const struct mpixq_channel_choice *choice, char *
 void mpixq_served_count(const struct mpixq_request *req)
 {
     const struct mpixq_channel_set *set = &req->channels;
-    const struct mpixq_collective *collective = mpixq_collective_of(req);
     uint32_t id = req->pair.channel->id;
 
-    if (collective != NULL) {
-        served.collectives[collective->by_gpus         ? BY_GPUS
-                           : collective->n_rounds <= 1 ? IN_ONE_ROUND
-                                                       : IN_ROUNDS]++;
-    }
     if (id == MPIXQ_CHANNEL_NULL || (id == MPIXQ_CHANNEL_SELF && mpixq_request_is_send(req))) {
         return;
     }
@@ -105,6 +99,15 @@ void mpixq_served_count(const struct mpixq_request *req)
             m->at_peer += id != MPIXQ_CHANNEL_SELF && req->why_not[better] >= OF_PEER;
         }
     }
+}
+
+void mpixq_served_count_collective(const struct mpixq_request *req)
+{
+    const struct mpixq_collective *collective = mpixq_collective_of(req);
+
+    served.collectives[collective->by_gpus         ? BY_GPUS
+                       : collective->n_rounds <= 1 ? IN_ONE_ROUND
+                                                   : IN_ROUNDS]++;
 }
 
 uint64_t mpixq_served_pairs(uint32_t channel)

@@ -39,8 +39,9 @@ struct mpixq_channel_choice {
 void mpixq_channel_choice_text(const struct mpixq_channel_choice *choice, char *text_p,
                                size_t room);
 
-/* A request was matched on its channel. */
+/* A request was matched on its channel; and a collective, of which each message is such a one. */
 void mpixq_served_count(const struct mpixq_request *req);
+void mpixq_served_count_collective(const struct mpixq_request *req);
 /* Pairs of a channel so far. */
 uint64_t mpixq_served_pairs(uint32_t channel);
 /* Pairs of a channel that a better one did not serve, for the reason of this number; and those of
