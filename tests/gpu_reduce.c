@@ -19,7 +19,15 @@
 #include "halves.h"
 #include "mtest_gpu.h"
 
-enum { MOST = 20000, HALVES = 65536, FEW = 3000, GUARD = 64, ROUNDS = 2, UNSET = 0x5b };
+enum {
+    MOST = 20000,
+    HALVES = 65536,
+    FEW = 3000,
+    N_COUNTS = 3,
+    GUARD = 64,
+    ROUNDS = 2,
+    UNSET = 0x5b
+};
 
 static void *stream;
 static MPIX_Queue queue;
@@ -304,6 +312,16 @@ static void run_halves(const struct buffers *b, bool keeps_order)
     }
 }
 
+/* MPI does not say what a logical operation is of an address, and of Fortran's integers there is
+ * none. An MPI without Fortran does not have its types. */
+static bool is_there(const struct type *type, const struct operation *op)
+{
+    bool is_plain = type->type == MPI_AINT || type->name[0] == 'I' || type->is_float;
+
+    return type->type != MPI_DATATYPE_NULL && (op->of_floats || !is_plain) &&
+           (type->has_arithmetic || op->is_bitwise);
+}
+
 static void run_all(const struct buffers *b, bool keeps_order)
 {
     const struct type types[] = {
@@ -323,18 +341,16 @@ static void run_all(const struct buffers *b, bool keeps_order)
         {MPI_BYTE, "byte", false, false, 0},
         {MPI_FLOAT, "float", true, true, 0},
         {MPI_DOUBLE, "double", true, true, 0},
+        {MPI_INTEGER, "INTEGER", false, true, 0},
+        {MPI_INTEGER2, "INTEGER*2", false, true, 0},
+        {MPI_REAL, "REAL", true, true, 0},
+        {MPI_DOUBLE_PRECISION, "DOUBLE PRECISION", true, true, 0},
     };
-    const int counts[] = {1, 37, FEW};
+    const int counts[N_COUNTS] = {1, 37, FEW};
 
     for (size_t t = 0; t < sizeof types / sizeof types[0]; t++) {
         for (size_t o = 0; o < sizeof ops / sizeof ops[0]; o++) {
-            /* MPI does not say what a logical operation is of an address. */
-            if ((types[t].is_float && !ops[o].of_floats) ||
-                (!types[t].has_arithmetic && !ops[o].is_bitwise) ||
-                (types[t].type == MPI_AINT && o > 3)) {
-                continue;
-            }
-            for (size_t c = 0; c < sizeof counts / sizeof counts[0]; c++) {
+            for (size_t c = 0; is_there(&types[t], &ops[o]) && c < N_COUNTS; c++) {
                 run(b, &types[t], &ops[o], counts[c], (t + o + c) % 2 == 1);
             }
         }

@@ -7,7 +7,8 @@
 #include "comm/layout.h"
 #include "schedule.h"
 
-/* Those of MPI, in sizes that depend on the system: of integers the number of the smallest. */
+/* Those of MPI, in sizes that depend on the system, and Fortran's on options of its compiler: the
+ * number of the smallest that it can be. What MPI does not have is MPI_DATATYPE_NULL. */
 static const struct {
     MPI_Datatype type;
     enum mpixq_number smallest;
@@ -35,28 +36,42 @@ static const struct {
     {MPI_UINT32_T, MPIXQ_UINT8},
     {MPI_UINT64_T, MPIXQ_UINT8},
     {MPI_FLOAT, MPIXQ_FLOAT},
-    {MPI_DOUBLE, MPIXQ_DOUBLE},
+    {MPI_DOUBLE, MPIXQ_FLOAT},
     {MPIXQ_MPI_FLOAT16, MPIXQ_FLOAT16},
     {MPIXQ_MPI_BFLOAT16, MPIXQ_BFLOAT16},
+    {MPI_INTEGER, MPIXQ_INT8},
+    {MPI_INTEGER1, MPIXQ_INT8},
+    {MPI_INTEGER2, MPIXQ_INT8},
+    {MPI_INTEGER4, MPIXQ_INT8},
+    {MPI_INTEGER8, MPIXQ_INT8},
+    {MPI_REAL, MPIXQ_FLOAT},
+    {MPI_DOUBLE_PRECISION, MPIXQ_FLOAT},
+    {MPI_REAL4, MPIXQ_FLOAT},
+    {MPI_REAL8, MPIXQ_FLOAT},
 };
+
+/* Of this kind and so many bytes. */
+static bool is_number(enum mpixq_number smallest, int bytes, unsigned char *number_p)
+{
+    bool is_half = smallest >= MPIXQ_FLOAT16;
+    int least = is_half ? 2 : smallest == MPIXQ_FLOAT ? 4 : 1, wider = 0;
+
+    while (least << wider < bytes) {
+        wider++;
+    }
+    *number_p = (unsigned char)((int)smallest + wider);
+    return least << wider == bytes && bytes <= (is_half ? 2 : 8);
+}
 
 static bool find_number(MPI_Datatype type, unsigned char *number_p)
 {
     for (size_t i = 0; i < sizeof types / sizeof types[0]; i++) {
-        int bytes = 0, wider = 0;
+        int bytes = 0;
 
-        if (types[i].type != type || type == MPI_DATATYPE_NULL) {
-            continue;
+        if (types[i].type == type && type != MPI_DATATYPE_NULL) {
+            (void)PMPI_Type_size(type, &bytes);
+            return is_number(types[i].smallest, bytes, number_p);
         }
-        (void)PMPI_Type_size(type, &bytes);
-        if (types[i].smallest >= MPIXQ_FLOAT16 && bytes != 2) {
-            return false;
-        }
-        while (types[i].smallest < MPIXQ_FLOAT && 1 << wider < bytes) {
-            wider++;
-        }
-        *number_p = (unsigned char)((int)types[i].smallest + wider);
-        return true;
     }
     return false;
 }
