@@ -16,7 +16,7 @@ static void see_work(const struct hip_double_work *work)
 {
     const struct mpixq_words *all = work->parameters;
 
-    if (work->threads > 0 && strcmp(work->what, "mpixq_wait_all") == 0) {
+    if (work->threads > 0 && strncmp(work->what, "mpixq_wait_", 11) == 0) {
         for (unsigned i = 0; i < all->n; i++) {
             drains += all->at[i].taken != NULL;
         }

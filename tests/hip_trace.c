@@ -86,11 +86,11 @@ static void add_kernel(const struct hip_double_work *work)
 
     trace_add(TRACE_CALLS, "%s, %u x %u, in " TRACE_STREAM, work->what, work->blocks, work->threads,
               number_of(work->stream));
-    if (strcmp(work->what, "mpixq_move_all") == 0) {
+    if (strncmp(work->what, "mpixq_move_", 11) == 0) {
         add_moves(work->parameters);
     } else if (strncmp(work->what, "mpixq_pass_", 11) == 0) {
         add_pass(work->parameters);
-    } else if (strstr(work->what, "_all") != NULL) {
+    } else if (strncmp(work->what, "mpixq_wait_", 11) == 0 || strstr(work->what, "_all") != NULL) {
         add_words(work->parameters);
     } else if (strcmp(work->what, "mpixq_copy") == 0) {
         add_pieces(work->parameters);

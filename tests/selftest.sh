@@ -193,7 +193,7 @@ cxi()
 wrong()
 {
     with_hip
-    HIP_DOUBLE_SKIP=mpixq_wait_all:2 look 1 "$program" --seconds 0 --json
+    HIP_DOUBLE_SKIP=mpixq_wait_plain:2 look 1 "$program" --seconds 0 --json
     in_json '[t["channel"] for t in tests(outcome="wrong data")] == ["ipc"]'
     in_json '"of 8 bytes from rank 0 in step 1 and 64 before and behind, 8 are wrong" in
         tests(outcome="wrong data")[0]["why"]'
@@ -243,11 +243,11 @@ hangs()
 hang()
 {
     with_hip
-    HIP_DOUBLE_SKIP=mpixq_move_all:1 look 1 "$program" --seconds 0 --timeout 10
+    HIP_DOUBLE_SKIP=mpixq_move_plain:1 look 1 "$program" --seconds 0 --timeout 10
     grep -q 'at: ranks 0 and 0, HIP memory on a stream of HIP, channel ipc, 8 bytes: check$' \
         "$dir/err" || fail "where it hangs is not told"
     # Rank 0 waits for rank 1, whose own messages do not come, and leaves it to that to say so.
-    each_rank 'export HIP_DOUBLE_SKIP=mpixq_move_all:1'
+    each_rank 'export HIP_DOUBLE_SKIP=mpixq_move_plain:1'
     # shellcheck disable=SC2086
     hangs $MPIEXEC $MPIEXEC_FLAGS -n 2 "$dir/each" "$program" --seconds 0 --timeout 15
     grep -q 'at: ranks 1 and 1, HIP memory .*, channel ipc, 8 bytes: check$' "$dir/err" ||

@@ -105,9 +105,20 @@ static void fill_moves(struct mpixq_moves *all, const struct mpixq_op *op,
     all->blocks += groups(all, all->n_near) + groups(all, all->n_small - all->n_near);
 }
 
+static bool any_is_counted(const struct mpixq_moves *all)
+{
+    for (unsigned i = 0; i < all->n; i++) {
+        if (all->move[i].is_counted) {
+            return true;
+        }
+    }
+    return false;
+}
+
 int mpixq_gpu_move(const struct mpixq_gpu_lane *lane, const struct mpixq_op *op, int moves,
                    uint64_t ticket)
 {
+    const struct mpixq_gpu_kernels *k = &lane->kernels;
     struct mpixq_moves all;
     void *parameters[] = {&all};
     int code = 0;
@@ -123,11 +134,11 @@ int mpixq_gpu_move(const struct mpixq_gpu_lane *lane, const struct mpixq_op *op,
         fill_moves(&all, op, end, GROUP_BYTES);
         op = end;
         all.word = moves == 0 ? lane->reached_at : NULL;
-        code = mpixq_gpu_launch(lane->gpu, lane->handle, lane->kernels.move_all,
-                                (struct mpixq_grid){.blocks = all.blocks,
-                                                    .threads = MPIXQ_BLOCK_OF_MOVES,
-                                                    .early = lane->kernels.early},
-                                parameters);
+        code = mpixq_gpu_launch(
+            lane->gpu, lane->handle, any_is_counted(&all) ? k->move_all : k->move_plain,
+            (struct mpixq_grid){
+                .blocks = all.blocks, .threads = MPIXQ_BLOCK_OF_MOVES, .early = k->early},
+            parameters);
     }
     return code;
 }
@@ -247,9 +258,9 @@ int mpixq_gpu_pass(const struct mpixq_gpu_lane *lane, const struct mpixq_both *b
                    uint64_t started, uint64_t ticket)
 {
     const struct mpixq_combine *combine = prepare_passes(both);
+    const struct mpixq_gpu_kernels *k = &lane->kernels;
     struct mpixq_moves all;
     void *parameters[] = {&all}, *before;
-    void *kernel = combine != NULL ? lane->kernels.pass_combine : lane->kernels.pass_all;
     int code;
 
     fill_moves(&all, both->starts, both->starts + both->n_starts, GROUP_BYTES_WAITED);
@@ -264,10 +275,13 @@ int mpixq_gpu_pass(const struct mpixq_gpu_lane *lane, const struct mpixq_both *b
     }
     code = lane->gpu->enter(lane->place, &before);
     if (code == 0) {
-        code = mpixq_gpu_launch(lane->gpu, lane->handle, kernel,
+        code = mpixq_gpu_launch(lane->gpu, lane->handle,
+                                combine != NULL        ? k->pass_combine
+                                : any_is_counted(&all) ? k->pass_all
+                                                       : k->pass_plain,
                                 (struct mpixq_grid){.blocks = all.blocks,
                                                     .threads = MPIXQ_BLOCK_OF_MOVES,
-                                                    .early = lane->kernels.early},
+                                                    .early = k->early},
                                 parameters);
         lane->gpu->leave(lane->place, before);
     }

@@ -259,19 +259,35 @@ static void find_combined(struct mpixq_words *all)
     all->is_combined = all->is_combined || all->combine.n > 0;
 }
 
-/* Until the gate has reached opened. The last launch tells that the ticket is reached, if that is
- * wanted. There are so many words in the list, one at least. */
-static int launch_words(const struct mpixq_gpu_lane *lane, void *kernel, struct mpixq_words *all,
+static void *kernel_of(const struct mpixq_gpu_lane *lane, const struct mpixq_words *all, bool rings)
+{
+    if (rings) {
+        return lane->kernels.ring_all;
+    }
+    if (all->combine.n > 0) {
+        return lane->kernels.wait_combine;
+    }
+    for (unsigned i = 0; i < all->n; i++) {
+        if (all->at[i].counted != NULL) {
+            return lane->kernels.wait_all;
+        }
+    }
+    return lane->kernels.wait_plain;
+}
+
+/* Doorbells are rung, or words waited for until the gate has reached opened. The last launch tells
+ * that the ticket is reached, if that is wanted. There are so many words in the list, one at
+ * least. */
+static int launch_words(const struct mpixq_gpu_lane *lane, bool rings, struct mpixq_words *all,
                         const struct mpixq_op *op, int words, bool tells, uint64_t ticket)
 {
-    void (*add)(struct mpixq_words *, const struct mpixq_op *) =
-        kernel == lane->kernels.wait_all ? add_wait : add_ring;
+    void (*add)(struct mpixq_words *, const struct mpixq_op *) = rings ? add_ring : add_wait;
     struct mpixq_grid grid = {.blocks = 1};
     void *parameters[] = {all};
     int code = 0;
 
     all->value = ticket;
-    grid.early = lane->kernels.early && kernel == lane->kernels.wait_all;
+    grid.early = lane->kernels.early && !rings;
     while (code == 0 && words > 0) {
         bool all_ends = true;
 
@@ -288,7 +304,8 @@ static int launch_words(const struct mpixq_gpu_lane *lane, void *kernel, struct 
         all->word = tells && words == 0 ? lane->reached_at : NULL;
         grid.blocks = all->blocks;
         grid.threads = (all->n + all->blocks - 1) / all->blocks * all->each;
-        code = mpixq_gpu_launch(lane->gpu, lane->handle, kernel, grid, parameters);
+        code = mpixq_gpu_launch(lane->gpu, lane->handle, kernel_of(lane, all, rings), grid,
+                                parameters);
     }
     return code;
 }
@@ -298,7 +315,7 @@ static int ring(const struct mpixq_gpu_lane *lane, const struct mpixq_op list[],
 {
     struct mpixq_words all = {.until = {.gate = lane->halt_at, .opened = 1}};
 
-    return launch_words(lane, lane->kernels.ring_all, &all, list, words, tells, ticket);
+    return launch_words(lane, true, &all, list, words, tells, ticket);
 }
 
 static int submit_starts(const struct mpixq_gpu_lane *lane, const struct mpixq_op list[], int n,
@@ -362,8 +379,8 @@ static int submit_waits(const struct mpixq_gpu_lane *lane, const struct mpixq_op
         combines = 0;
     }
     if (code == 0 && words > 0) {
-        code = launch_words(lane, lane->kernels.wait_all, &all, list, words,
-                            !any && !is_last && combines == 0, ticket);
+        code =
+            launch_words(lane, false, &all, list, words, !any && !is_last && combines == 0, ticket);
     }
     /* It opens it once the GPU has copied, which therefore comes first. */
     if (code == 0 && is_last) {

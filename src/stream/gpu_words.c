@@ -2,6 +2,7 @@
  * Copyright (c) 2026 the mpix-queue authors */
 #include "gpu_words.h"
 
+#include <stddef.h>
 #include <utlist.h>
 
 #include "gpu_kept.h"
@@ -171,6 +172,21 @@ void mpixq_gpu_words_give_back(struct mpixq_gpu_words *words)
     mpixq_lock_release(&mpixq_gpu_kept.words.lock);
 }
 
+#define KERNEL(name)                                                                               \
+    {                                                                                              \
+        "mpixq_" #name, offsetof(struct mpixq_gpu_kernels, name)                                   \
+    }
+static const struct {
+    const char *name;
+    size_t at; /* its member */
+} names[] = {
+    KERNEL(ring),         KERNEL(wait),         KERNEL(copy),         KERNEL(ring_all),
+    KERNEL(wait_all),     KERNEL(wait_plain),   KERNEL(move_all),     KERNEL(move_plain),
+    KERNEL(pass_all),     KERNEL(pass_plain),   KERNEL(call_back),    KERNEL(try_end),
+    KERNEL(put_all),      KERNEL(set_signal),   KERNEL(await_signal), KERNEL(combine_all),
+    KERNEL(wait_combine), KERNEL(pass_combine),
+};
+
 /* False: *why_p is why not. */
 static bool load_code(const struct mpixq_gpu *gpu, const void *code, struct mpixq_gpu_kernels *k,
                       const char **why_p)
@@ -178,24 +194,10 @@ static bool load_code(const struct mpixq_gpu *gpu, const void *code, struct mpix
     void *module, *early;
     int error = mpixq_gpu_load(gpu, code, &module); /* unloaded with the place */
 
-    error = error != 0 ? error : mpixq_gpu_function(gpu, module, "mpixq_ring", &k->ring);
-    error = error != 0 ? error : mpixq_gpu_function(gpu, module, "mpixq_wait", &k->wait);
-    error = error != 0 ? error : mpixq_gpu_function(gpu, module, "mpixq_copy", &k->copy);
-    error = error != 0 ? error : mpixq_gpu_function(gpu, module, "mpixq_ring_all", &k->ring_all);
-    error = error != 0 ? error : mpixq_gpu_function(gpu, module, "mpixq_wait_all", &k->wait_all);
-    error = error != 0 ? error : mpixq_gpu_function(gpu, module, "mpixq_move_all", &k->move_all);
-    error = error != 0 ? error : mpixq_gpu_function(gpu, module, "mpixq_pass_all", &k->pass_all);
-    error = error != 0 ? error
-                       : mpixq_gpu_function(gpu, module, "mpixq_pass_combine", &k->pass_combine);
-    error = error != 0 ? error : mpixq_gpu_function(gpu, module, "mpixq_call_back", &k->call_back);
-    error = error != 0 ? error : mpixq_gpu_function(gpu, module, "mpixq_try_end", &k->try_end);
-    error = error != 0 ? error : mpixq_gpu_function(gpu, module, "mpixq_put_all", &k->put_all);
-    error =
-        error != 0 ? error : mpixq_gpu_function(gpu, module, "mpixq_set_signal", &k->set_signal);
-    error = error != 0 ? error
-                       : mpixq_gpu_function(gpu, module, "mpixq_await_signal", &k->await_signal);
-    error =
-        error != 0 ? error : mpixq_gpu_function(gpu, module, "mpixq_combine_all", &k->combine_all);
+    for (size_t i = 0; error == 0 && i < sizeof names / sizeof names[0]; i++) {
+        error = mpixq_gpu_function(gpu, module, names[i].name,
+                                   (void **)(void *)((char *)k + names[i].at));
+    }
     k->early = error == 0 && gpu->early != NULL &&
                mpixq_gpu_function(gpu, module, gpu->early, &early) == 0;
     if (error != 0) {

@@ -32,10 +32,12 @@ struct mpixq_gpu_words *mpixq_gpu_words_take(const struct mpixq_gpu *gpu, void *
 void mpixq_gpu_words_give_back(struct mpixq_gpu_words *words);
 
 struct mpixq_gpu_kernels {
-    /* NULL: they cannot be had here. */
-    void *ring, *wait, *copy, *ring_all, *wait_all, *move_all, *pass_all, *pass_combine, *call_back;
-    void *try_end, *put_all, *set_signal, *await_signal, *combine_all;
-    bool early; /* wait_all, move_all, pass_all and the last four may be launched early */
+    /* NULL: they cannot be had here. Of those that start and wait: all is for any pairs, plain for
+     * those that no GPU counts, and combine also combines what has come. */
+    void *ring, *wait, *copy, *ring_all, *wait_all, *wait_plain, *wait_combine;
+    void *move_all, *move_plain, *pass_all, *pass_plain, *pass_combine, *call_back, *try_end;
+    void *put_all, *set_signal, *await_signal, *combine_all;
+    bool early; /* all but the first four, call_back and try_end may be launched early */
     const char *why;
     const char *cure; /* if there are none and something helps; else NULL */
 };

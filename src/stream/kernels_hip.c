@@ -4,6 +4,7 @@
  * The kernels for HIP: compiled to a code object by clang or hipcc, by itself and without any
  * header. An atomic that names no scope has that of the system. */
 #define MPIXQ_KERNEL extern "C" __attribute__((global)) void
+#define MPIXQ_MOVES_KERNEL MPIXQ_KERNEL
 #define MPIXQ_INLINE static __attribute__((device, always_inline)) inline
 
 #include "pieces.h"
@@ -112,7 +113,7 @@ static __attribute__((device)) inline void meet(void)
 #define PARTS(all) ((all).each)
 /* Of a block with words. */
 #define BLOCK_SHARE THREAD
-#define BLOCK_SHARES (all.n * all.each)
+#define BLOCK_SHARES(all) ((all).n * (all).each)
 #define EACH_BLOCK(block, all) for (unsigned block = BLOCK, left = 1; left > 0; left--)
 #define BLOCKS_OF(move) ((move).blocks)
 #define BLOCKS_OF_ALL(all) ((all).blocks)

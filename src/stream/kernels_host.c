@@ -10,6 +10,7 @@
 #include "kernels_host.h"
 
 #define MPIXQ_KERNEL void
+#define MPIXQ_MOVES_KERNEL void
 #define MPIXQ_INLINE static inline
 
 typedef mpixq_word_t word_t;
@@ -103,7 +104,7 @@ static inline void meet(void)
 #define THREAD 0u
 #define BLOCK 0u
 #define BLOCK_SHARE 0
-#define BLOCK_SHARES 1
+#define BLOCK_SHARES(all) 1
 #define THREADS 1u
 #define EACH_BLOCK(block, all) for (unsigned block = 0; block < (all).blocks; block++)
 #define BLOCKS_OF(move) ((move).blocks)

@@ -80,8 +80,12 @@ void mpixq_wait(const uint64_t *gate, uint64_t value, uint64_t *word, uint64_t p
 void mpixq_copy(struct mpixq_pieces all) __attribute__((weak));
 void mpixq_ring_all(struct mpixq_words all) __attribute__((weak));
 void mpixq_wait_all(struct mpixq_words all) __attribute__((weak));
+void mpixq_wait_plain(struct mpixq_words all) __attribute__((weak));
+void mpixq_wait_combine(struct mpixq_words all) __attribute__((weak));
 void mpixq_move_all(struct mpixq_moves all) __attribute__((weak));
+void mpixq_move_plain(struct mpixq_moves all) __attribute__((weak));
 void mpixq_pass_all(struct mpixq_moves all) __attribute__((weak));
+void mpixq_pass_plain(struct mpixq_moves all) __attribute__((weak));
 void mpixq_pass_combine(struct mpixq_moves all) __attribute__((weak));
 void mpixq_call_back(struct mpixq_recall one) __attribute__((weak));
 void mpixq_try_end(mpixq_word_t *word, mpixq_word_t *outcome) __attribute__((weak));
@@ -197,15 +201,17 @@ static struct mpixq_words words_of(const void *parameters)
     return all;
 }
 
-static void run_mpixq_ring_all(const void *parameters)
-{
-    mpixq_ring_all(words_of(parameters));
-}
+/* A kernel whose parameters are reached so. */
+#define RUN(kernel, reach)                                                                         \
+    static void run_##kernel(const void *parameters)                                               \
+    {                                                                                              \
+        kernel(reach(parameters));                                                                 \
+    }
 
-static void run_mpixq_wait_all(const void *parameters)
-{
-    mpixq_wait_all(words_of(parameters));
-}
+RUN(mpixq_ring_all, words_of)
+RUN(mpixq_wait_all, words_of)
+RUN(mpixq_wait_plain, words_of)
+RUN(mpixq_wait_combine, words_of)
 
 static struct mpixq_moves moves_of(const void *parameters)
 {
@@ -231,10 +237,8 @@ static struct mpixq_moves moves_of(const void *parameters)
     return all;
 }
 
-static void run_mpixq_move_all(const void *parameters)
-{
-    mpixq_move_all(moves_of(parameters));
-}
+RUN(mpixq_move_all, moves_of)
+RUN(mpixq_move_plain, moves_of)
 
 static struct mpixq_moves passes_of(const void *parameters)
 {
@@ -245,10 +249,8 @@ static struct mpixq_moves passes_of(const void *parameters)
     return all;
 }
 
-static void run_mpixq_pass_all(const void *parameters)
-{
-    mpixq_pass_all(passes_of(parameters));
-}
+RUN(mpixq_pass_all, passes_of)
+RUN(mpixq_pass_plain, passes_of)
 
 static void run_mpixq_pass_combine(const void *parameters)
 {
@@ -627,8 +629,12 @@ static const struct hip_kernel kernels[] = {
     {"mpixq_copy", {sizeof(struct mpixq_pieces)}, .run = run_mpixq_copy},
     {"mpixq_ring_all", {sizeof(struct mpixq_words)}, .run = run_mpixq_ring_all},
     {"mpixq_wait_all", MEET(mpixq_words, run_mpixq_wait_all)},
+    {"mpixq_wait_plain", MEET(mpixq_words, run_mpixq_wait_plain)},
+    {"mpixq_wait_combine", MEET(mpixq_words, run_mpixq_wait_combine)},
     {"mpixq_move_all", {sizeof(struct mpixq_moves)}, .grid = true, .run = run_mpixq_move_all},
+    {"mpixq_move_plain", {sizeof(struct mpixq_moves)}, .grid = true, .run = run_mpixq_move_plain},
     {"mpixq_pass_all", MEET(mpixq_moves, run_mpixq_pass_all)},
+    {"mpixq_pass_plain", MEET(mpixq_moves, run_mpixq_pass_plain)},
     {"mpixq_pass_combine", MEET(mpixq_moves, run_mpixq_pass_combine)},
     {"mpixq_call_back", {sizeof(struct mpixq_recall)}, .waits = true, .run = run_mpixq_call_back},
     {"mpixq_try_end", {8, 8}, .run = run_mpixq_try_end},
