@@ -41,7 +41,8 @@ tree_files()
 c_files()
 {
     local folders=${*:-include src tests benchmarks examples}
-    tree_files | grep -E "^(${folders// /|})/.*\.([ch]|[ch]pp)$" | while IFS= read -r file; do
+    tree_files | grep -E "^(${folders// /|})/.*\.([ch]|[ch]pp|inc)$" |
+        grep -v '^tests/fortran/.*\.inc$' | while IFS= read -r file; do
         [ ! -f "$file" ] || echo "$file"
     done
 }

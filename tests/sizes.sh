@@ -55,7 +55,7 @@ check_tree()
         [ $((last - first + 1)) -le "$function_limit" ] ||
             echo "$file:$first: $name is longer than $function_limit lines"
     done < <(c_files | xargs -d '\n' -r ctags -x --_xformat='%F %n %{end} %N' --languages=C \
-        --langmap=C:.c.h --kinds-C=f)
+        --langmap=C:.c.h.inc -I MPIXQ_APPLY+,MPIXQ_APPLY_NARROW+,MPIXQ_COMBINE+ --kinds-C=f)
 }
 
 # lines N [TEXT]: N lines.
