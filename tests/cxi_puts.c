@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright (c) 2026 the mpix-queue authors
  *
- * Puts by NICs, on the double of the cxi provider: how many operations they are, and that none is
- * made without the right to it; rights that are taken back while puts are under way; operations
- * that fail, at either end; a NIC that refuses, or has no regions. Rank r puts to rank r + 1.
+ * Puts by NICs, on the double of the cxi provider: how many operations they are, by the NIC alone
+ * or step by step, and that none is made without the right to it; rights that are taken back while
+ * puts are under way; operations that fail, at either end; a NIC that refuses, or has no regions.
+ * Rank r puts to rank r + 1.
  */
 #include "cxi_double/switches.h"
 #include "cxi_hooks.h"
@@ -14,14 +15,16 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
-enum { BYTES = 1 << 20, LARGE = 300000, MANY = 1000000000 };
+enum { BYTES = 1 << 20, LARGE = 300000, MANY = 1000000000, PAUSE_US = 50000 };
 
 static const struct cxi_double_hooks *hooks;
 static char *memory;
 static MPIX_Window window;
 static MPIX_Blk out; /* the first half of it, without a signal */
-static int n_nics;
+static int n_nics, is_chained;
+static atomic_int n_deferred; /* since it was set */
 
 static int before(void)
 {
@@ -88,8 +91,14 @@ static int count_ops(int op, int n, const MPIX_Blk *theirs)
     return hits;
 }
 
+static void note_post(const struct cxi_double_post *post)
+{
+    (void)post;
+    atomic_fetch_add(&n_deferred, 1);
+}
+
 /* One write and one atomic for each part, and nothing where there is nothing to do. Parts are what
- * MPIXQ_STRIPE_KIB, which is 64, makes of it. */
+ * MPIXQ_STRIPE_KIB, which is 64, makes of it. Both are deferred, if there are both. */
 static void test_counts(size_t bytes)
 {
     int parts = bytes >= 65536 ? n_nics : 1;
@@ -99,7 +108,11 @@ static void test_counts(size_t bytes)
     memset(memory, 1 + mtest_rank, BYTES / 2);
     memset(memory + BYTES / 2, 0, BYTES / 2);
     MPI_Barrier(MPI_COMM_WORLD);
+    atomic_store(&n_deferred, 0);
+    hooks->watch(note_post, NULL);
     MTEST_EQ(count_ops(NIC_HIT_WRITE, 3, &theirs), bytes > 0 ? 3 * parts : 0);
+    MTEST_EQ(atomic_load(&n_deferred), is_chained && bytes > 0 ? 2 * 3 * parts : 0);
+    hooks->watch(NULL, NULL);
     MTEST_EQ(count_ops(NIC_HIT_ATOMIC, 3, &theirs), 3 * parts);
     MTEST_OK(MPIX_Signal_wait(signal));
     for (size_t i = 0; i < bytes; i++) {
@@ -206,11 +219,14 @@ static void test_many(void)
     MPI_Barrier(MPI_COMM_WORLD);
 }
 
-/* An operation fails: a flush says so, the signals at both ends fail, and nothing else does. */
+/* An operation fails: a flush says so, the signals at both ends fail, and nothing else does. What
+ * is deferred behind a write that failed is not executed: of all that is deferred only that write
+ * may have ended. */
 static void test_failed(int op)
 {
     MPIX_Signal signal, told;
-    MPIX_Blk theirs = open_block(4096, 100, &signal), mine;
+    MPIX_Blk theirs = open_block(4096, 2, &signal), mine; /* the other event is of open_block */
+    uint64_t ended = hooks->events();
 
     MTEST_OK(MPIX_Signal_init(window, 1, &told));
     MTEST_OK(MPIX_Blk_init(window, 0, 4096, told, &mine));
@@ -220,6 +236,8 @@ static void test_failed(int op)
         MTEST_KIND_TEXT(MPIX_Window_flush(window), MPIXQ_ERR_COMM, "put to rank 1 of window");
         MTEST_EQ(hooks->hits(), 1);
         stop_counting();
+        (void)usleep(PAUSE_US);
+        MTEST_CHECK(op != NIC_HIT_WRITE || hooks->events() - ended <= 1);
         MTEST_KIND_TEXT(MPIX_Signal_wait(told), MPIXQ_ERR_COMM, "offset 524288");
         MTEST_OK(MPIX_Window_flush(window));
     } else if (mtest_rank == 1) {
@@ -278,9 +296,11 @@ static void test_no_regions(void)
     memory = own;
 }
 
+/* Arguments: NICs; and "stepwise": the host starts the additions. */
 int main(int argc, char **argv)
 {
     n_nics = argc > 1 ? atoi(argv[1]) : 1;
+    is_chained = argc <= 2;
     mtest_begin(&argc, &argv, MPI_THREAD_MULTIPLE);
     MTEST_OK(MPIX_Window_allocate(BYTES, MPI_COMM_WORLD, MPI_INFO_NULL, &memory, &window));
     hooks = cxi_hooks();

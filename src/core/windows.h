@@ -47,6 +47,8 @@ struct mpixq_channel_windows {
     void (*close)(struct mpixq_nic_window *window);
     /* How many NICs may add to the words. */
     int (*nics)(const struct mpixq_nic_window *window);
+    /* Do they add by themselves when the data is there, as long as they have room for it? */
+    bool (*has_chains)(const struct mpixq_nic_window *window);
 
     /* The rest under the lock of the window. */
     /* What others have to know, as bytes: how many. */

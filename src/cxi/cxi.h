@@ -17,8 +17,10 @@
  *     state.c      where an end stands: under way, taken over, failed
  *     arm.c        queues, and starts of theirs: armed
  *     ahead.c      starts that GPUs ring for: armed ahead of them (ahead.h)
- *     puts.c       puts of windows: posted by the host (puts.h)
+ *     chain.c      counters by which operations of a put wait for each other (chain.h)
+ *     puts.c       puts of windows: chained by the NIC, or step by step by the host (puts.h)
  *     drive.c      completion queues, and what the host does of starts taken over
+ *     ask.c        whether the NIC stops chains at a failure; they are made if it does
  *     equip.c      what ends have whose starts GPUs ring for: from the first one to the last
  *     execute.c    starts that a stream, or the host, has come to; counted.c: that a GPU counts
  *     start.c      starts and waits: logged (start_log.h)
@@ -61,6 +63,7 @@
 
 struct cxi_end;
 struct cxi_nic;
+struct cxi_put;
 struct cxi_slots;
 
 /* One operation in the hands of the NIC. All that it was told stays as it is until the operation is
@@ -81,11 +84,12 @@ struct cxi_entry {
     } u;
     struct cxi_end *end;     /* NULL: gone */
     struct cxi_probe *probe; /* that it is, in place of an operation of a pair; else NULL */
+    struct cxi_put *put;     /* of a window, that it is a part of; likewise */
     uint64_t epoch;          /* of the start that it is part of */
     uint64_t operand;        /* of an atomic that does not add */
     const char *what;
     bool plain, is_write; /* plain: issued by the host, and part of its end, not deferred */
-    bool counts, is_put;  /* in W, or in D; part of a put of a window */
+    bool counts;          /* in W, or in D */
     uint64_t rest;        /* it was given back in this read of completions */
     struct cxi_entry *prev, *next;
 };

@@ -31,8 +31,8 @@ static void completed(struct cxi_nic *nic, struct cxi_entry *entry)
         mpixq_cxi_probed(nic, entry->probe, false);
         return;
     }
-    if (entry != NULL && entry->is_put) {
-        mpixq_cxi_put_ended((struct cxi_put *)entry, 0);
+    if (entry != NULL && entry->put != NULL) {
+        mpixq_cxi_put_ended(entry, 0);
         return;
     }
     if (entry == NULL || !entry->plain) {
@@ -59,8 +59,8 @@ static void completed_badly(struct cxi_nic *nic, const struct fi_cq_err_entry *e
         mpixq_cxi_probed(nic, entry->probe, true);
         return;
     }
-    if (entry->is_put) {
-        mpixq_cxi_put_ended((struct cxi_put *)entry, error->err);
+    if (entry->put != NULL) {
+        mpixq_cxi_put_ended(entry, error->err);
         return;
     }
     if (entry->plain) {

@@ -56,9 +56,8 @@ struct cxi_entry *mpixq_cxi_entries_open(const struct cxi_nic *nic, struct cxi_e
     return all;
 }
 
-struct cxi_entry *mpixq_cxi_entry_take(struct cxi_end *end, bool is_write)
+struct cxi_entry *mpixq_cxi_entry_take_alone(struct cxi_nic *nic, bool is_write)
 {
-    struct cxi_nic *nic = end->nic;
     struct cxi_entry **list = is_write ? &nic->free_writes : &nic->free_atomics, *entry = *list;
 
     if (entry == NULL || entry->rest >= nic->reads_done || !mpixq_cxi_shares_take(&nic->shares)) {
@@ -69,9 +68,21 @@ struct cxi_entry *mpixq_cxi_entry_take(struct cxi_end *end, bool is_write)
     nic->counts.most_in_use =
         nic->in_use > nic->counts.most_in_use ? nic->in_use : nic->counts.most_in_use;
     assert(0 < nic->in_use && nic->in_use <= nic->entries);
-    entry->end = end;
+    entry->end = NULL;
     entry->is_write = is_write;
+    entry->plain = false;
     entry->next = NULL;
+    return entry;
+}
+
+struct cxi_entry *mpixq_cxi_entry_take(struct cxi_end *end, bool is_write)
+{
+    struct cxi_entry *entry = mpixq_cxi_entry_take_alone(end->nic, is_write);
+
+    if (entry == NULL) {
+        return NULL;
+    }
+    entry->end = end;
     if (end->entries == NULL) {
         end->entries = entry;
     } else {
@@ -81,12 +92,13 @@ struct cxi_entry *mpixq_cxi_entry_take(struct cxi_end *end, bool is_write)
     return entry;
 }
 
-static void give_back(struct cxi_nic *nic, struct cxi_entry *entry)
+void mpixq_cxi_entry_give(struct cxi_nic *nic, struct cxi_entry *entry)
 {
     struct cxi_entry **list = entry->is_write ? &nic->free_writes : &nic->free_atomics;
 
     assert(0 < nic->in_use && nic->in_use <= nic->entries);
     entry->rest = nic->reads;
+    entry->put = NULL;
     nic->in_use--;
     mpixq_cxi_shares_give(&nic->shares);
     DL_APPEND(*list, entry);
@@ -101,7 +113,7 @@ void mpixq_cxi_entry_undo(struct cxi_end *end)
     while (end->newest != NULL && end->newest->next != NULL) {
         end->newest = end->newest->next;
     }
-    give_back(end->nic, entry);
+    mpixq_cxi_entry_give(end->nic, entry);
 }
 
 static void reap(struct cxi_end *end, uint64_t done)
@@ -110,7 +122,7 @@ static void reap(struct cxi_end *end, uint64_t done)
         struct cxi_entry *entry = end->entries;
 
         end->entries = entry->next;
-        give_back(end->nic, entry);
+        mpixq_cxi_entry_give(end->nic, entry);
     }
 }
 

@@ -12,6 +12,7 @@
 #include "util/patience.h"
 
 struct cxi_block;
+struct cxi_chain;
 struct cxi_page;
 struct cxi_peer;
 struct cxi_puts;
@@ -95,10 +96,14 @@ struct cxi_nic {
     struct cxi_peer *peers;       /* whose address is in the address vector */
     struct cxi_ahead *ahead_left; /* of ends that are gone: the NIC may write their words */
     struct cxi_puts *puts_left;   /* of windows that are gone: not all of them are over */
-    atomic_int n_own_rings;       /* counters R of ends whose starts GPUs count */
-    atomic_int n_puts, n_probes;  /* of windows, and under way; read without the lock too */
-    atomic_int n_over, flying;    /* ends in over, plain operations; read without the lock too */
-    uint64_t starts;              /* executed */
+    /* Of puts of windows: those that nobody uses; and whether they were asked for. */
+    struct cxi_chain *chains;
+    int n_chains;
+    bool has_asked_chains;
+    atomic_int n_own_rings;      /* counters R of ends whose starts GPUs count */
+    atomic_int n_puts, n_probes; /* of windows, and under way; read without the lock too */
+    atomic_int n_over, flying;   /* ends in over, plain operations; read without the lock too */
+    uint64_t starts;             /* executed */
     struct {
         uint64_t pairs, direct, eager, rung_by_gpus, armed, taken_over, set_aside;
         unsigned cancelled; /* writes that were armed and never started */
@@ -124,6 +129,8 @@ void mpixq_cxi_nic_free(struct cxi_nic *nic);
  * post, came to: -FI_EAGAIN if it is to be made again later. */
 bool mpixq_cxi_may_issue(const struct cxi_nic *nic);
 int mpixq_cxi_held(struct cxi_refusals *refusals, int rc);
+/* Likewise: hand over work that is filled; and what that came to. */
+int mpixq_cxi_defer(struct cxi_nic *nic, struct fi_deferred_work *work);
 
 /* Does something that a wait may depend on need the host? */
 static inline bool mpixq_cxi_needs_host(const struct cxi_nic *nic)

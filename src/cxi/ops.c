@@ -228,6 +228,12 @@ int mpixq_cxi_held(struct cxi_refusals *refusals, int rc)
     return -FI_EAGAIN;
 }
 
+int mpixq_cxi_defer(struct cxi_nic *nic, struct fi_deferred_work *work)
+{
+    return is_refusing(&nic->posts) ? -FI_EAGAIN
+                                    : mpixq_cxi_held(&nic->posts, queue_work(nic, work));
+}
+
 int mpixq_cxi_post(struct cxi_end *end, uint32_t i, uint64_t epoch, uint64_t ring)
 {
     struct cxi_nic *nic = end->nic;

@@ -5,6 +5,7 @@
 #include <stddef.h>
 #include <utlist.h>
 
+#include "chain.h"
 #include "nic.h"
 #include "supply.h"
 #include "util/alloc.h"
@@ -89,41 +90,58 @@ void mpixq_cxi_puts_free_left(struct cxi_nic *nic)
     nic->puts_left = NULL;
 }
 
-/* Success says that the data can be seen. */
-static ssize_t write_data(struct cxi_put *put)
+/* Success says that the data can be seen. Of deferred work only a failure makes an event, unless it
+ * is the last of its put. */
+static void fill_write(struct cxi_put *put, struct cxi_entry *entry, uint64_t flags)
 {
-    struct cxi_entry *entry = &put->entry;
-    struct fid_ep *ep = put->puts->nic->ep;
-
+    entry->put = put;
     entry->u.write.local = (struct iovec){.iov_base = put->from, .iov_len = put->bytes};
     entry->u.write.remote =
         (struct fi_rma_iov){.addr = put->target.addr, .len = put->bytes, .key = put->target.key};
-    entry->u.write.op.msg = (struct fi_msg_rma){.msg_iov = &entry->u.write.local,
-                                                .iov_count = 1,
-                                                .addr = put->target.peer,
-                                                .rma_iov = &entry->u.write.remote,
-                                                .rma_iov_count = 1,
-                                                .context = &entry->work.context};
-    return fi_writemsg(ep, &entry->u.write.op.msg, FI_COMPLETION | FI_DELIVERY_COMPLETE);
+    entry->u.write.op = (struct fi_op_rma){.ep = put->puts->nic->ep,
+                                           .flags = flags | FI_DELIVERY_COMPLETE,
+                                           .msg = {.msg_iov = &entry->u.write.local,
+                                                   .iov_count = 1,
+                                                   .addr = put->target.peer,
+                                                   .rma_iov = &entry->u.write.remote,
+                                                   .rma_iov_count = 1,
+                                                   .context = &entry->work.context}};
+    entry->work.op_type = FI_OP_WRITE;
+    entry->work.op.rma = &entry->u.write.op;
 }
 
-static ssize_t add(struct cxi_put *put)
+static void fill_atomic(struct cxi_put *put, struct cxi_entry *entry)
 {
-    struct cxi_entry *entry = &put->entry;
-    struct fid_ep *ep = put->puts->nic->ep;
-
-    entry->u.atomic.local = (struct fi_ioc){.addr = &entry->operand, .count = 1};
+    entry->put = put;
+    entry->u.atomic.local = (struct fi_ioc){.addr = &put->entry.operand, .count = 1};
     entry->u.atomic.remote =
         (struct fi_rma_ioc){.addr = put->target.word_addr, .count = 1, .key = put->target.word_key};
-    entry->u.atomic.op.msg = (struct fi_msg_atomic){.msg_iov = &entry->u.atomic.local,
-                                                    .iov_count = 1,
-                                                    .addr = put->target.peer,
-                                                    .rma_iov = &entry->u.atomic.remote,
-                                                    .rma_iov_count = 1,
-                                                    .datatype = FI_UINT64,
-                                                    .op = FI_SUM,
-                                                    .context = &entry->work.context};
-    return fi_atomicmsg(ep, &entry->u.atomic.op.msg, FI_COMPLETION | FI_DELIVERY_COMPLETE);
+    entry->u.atomic.op = (struct fi_op_atomic){.ep = put->puts->nic->ep,
+                                               .flags = FI_COMPLETION | FI_DELIVERY_COMPLETE,
+                                               .msg = {.msg_iov = &entry->u.atomic.local,
+                                                       .iov_count = 1,
+                                                       .addr = put->target.peer,
+                                                       .rma_iov = &entry->u.atomic.remote,
+                                                       .rma_iov_count = 1,
+                                                       .datatype = FI_UINT64,
+                                                       .op = FI_SUM,
+                                                       .context = &entry->work.context}};
+    entry->work.op_type = FI_OP_ATOMIC;
+    entry->work.op.atomic = &entry->u.atomic.op;
+}
+
+static int write_data(struct cxi_put *put)
+{
+    fill_write(put, &put->entry, FI_COMPLETION);
+    return (int)fi_writemsg(put->puts->nic->ep, &put->entry.u.write.op.msg,
+                            put->entry.u.write.op.flags);
+}
+
+static int add(struct cxi_put *put)
+{
+    fill_atomic(put, &put->entry);
+    return (int)fi_atomicmsg(put->puts->nic->ep, &put->entry.u.atomic.op.msg,
+                             put->entry.u.atomic.op.flags);
 }
 
 /* The rest under nic.lock. */
@@ -137,6 +155,138 @@ static void end(struct cxi_put *put, int error)
     atomic_fetch_add(&puts->n_over, 1);
 }
 
+/* ---- By the NIC ---- */
+
+/* What the chain has counted when all is over: the write, if something waits for it. */
+static uint64_t counts(const struct cxi_put *put)
+{
+    return put->bytes > 0 && put->tells;
+}
+
+/* The write is the first, if there is one. */
+static struct cxi_entry *next_post(const struct cxi_put *put)
+{
+    return put->posted == 0 && put->write != NULL ? put->write : put->atomic;
+}
+
+static int post(struct cxi_put *put)
+{
+    struct cxi_nic *nic = put->puts->nic;
+    struct cxi_entry *entry = next_post(put);
+    bool is_behind = entry == put->atomic && put->write != NULL;
+
+    if (entry == put->atomic) {
+        fill_atomic(put, entry);
+    } else {
+        fill_write(put, entry, put->atomic != NULL ? 0 : FI_COMPLETION);
+    }
+    entry->work.triggering_cntr = put->chain->counter->fid;
+    entry->work.threshold = put->chain->counter->base + put->chain->base + is_behind;
+    entry->work.completion_cntr =
+        entry == put->write && counts(put) > 0 ? put->chain->counter->fid : NULL;
+    return mpixq_cxi_defer(nic, &entry->work);
+}
+
+static int n_entries(const struct cxi_put *put)
+{
+    return (put->write != NULL) + (put->atomic != NULL);
+}
+
+/* It keeps one, which is with the NIC. */
+static void strand(struct cxi_put *put)
+{
+    put->is_stranded = true;
+    mpixq_cxi_chain_strand(put->puts->nic, put->chain);
+    put->puts->nic->counts.set_aside++;
+}
+
+static void give_entry(struct cxi_put *put, struct cxi_entry **entry_p)
+{
+    if (*entry_p != NULL) {
+        mpixq_cxi_entry_give(put->puts->nic, *entry_p);
+        *entry_p = NULL;
+    }
+}
+
+/* What was not posted cannot be; what was has to stay, as its end is not known by then. */
+static void refuse(struct cxi_put *put)
+{
+    if (put->posted > 0) {
+        give_entry(put, &put->atomic);
+        strand(put);
+    } else {
+        give_entry(put, &put->write);
+        give_entry(put, &put->atomic);
+        mpixq_cxi_chain_give(put->puts->nic, put->chain, 0);
+    }
+}
+
+/* False: the NIC does not take all of it now. */
+static bool post_all(struct cxi_put *put)
+{
+    for (int n = n_entries(put); put->posted < n; put->posted++) {
+        int rc = post(put);
+
+        if (rc == -FI_EAGAIN) {
+            return false;
+        }
+        if (rc != 0) {
+            refuse(put);
+            end(put, -rc);
+            return true;
+        }
+        put->puts->flying++;
+    }
+    return true;
+}
+
+/* The last to end is the atomic, if there is one: then the write has ended before. If it is the
+ * write that has failed, the atomic waits for ever. */
+static void deferred_ended(struct cxi_put *put, const struct cxi_entry *entry, int error)
+{
+    struct cxi_puts *puts = put->puts;
+
+    if (put->is_stranded) {
+        return; /* it was told before */
+    }
+    if (entry == put->write && put->atomic != NULL) {
+        if (error != 0) {
+            puts->flying--;
+            give_entry(put, &put->write);
+            strand(put);
+            end(put, error);
+        }
+        return;
+    }
+    puts->flying -= n_entries(put);
+    give_entry(put, &put->write);
+    give_entry(put, &put->atomic);
+    mpixq_cxi_chain_give(puts->nic, put->chain, counts(put));
+    end(put, error);
+}
+
+/* False: something lacks for that. */
+static bool take_chain(struct cxi_put *put)
+{
+    struct cxi_nic *nic = put->puts->nic;
+    bool writes = put->bytes > 0, is_whole;
+
+    put->chain = mpixq_cxi_chain_take(nic, writes + put->tells);
+    if (put->chain == NULL) {
+        return false;
+    }
+    put->write = writes ? mpixq_cxi_entry_take_alone(nic, true) : NULL;
+    put->atomic = put->tells ? mpixq_cxi_entry_take_alone(nic, false) : NULL;
+    is_whole = n_entries(put) == writes + put->tells;
+    if (!is_whole) {
+        refuse(put);
+        put->chain = NULL;
+    }
+    return is_whole;
+}
+
+/* ---- By the host ---- */
+
 /* False: the NIC does not take it now. */
 static bool issue(struct cxi_put *put)
 {
@@ -144,10 +294,13 @@ static bool issue(struct cxi_put *put)
     struct cxi_nic *nic = puts->nic;
     int rc;
 
+    if (put->chain != NULL) {
+        return post_all(put);
+    }
     if (!mpixq_cxi_may_issue(nic)) {
         return false;
     }
-    rc = mpixq_cxi_held(&nic->issues, (int)(put->adds ? add(put) : write_data(put)));
+    rc = mpixq_cxi_held(&nic->issues, put->adds ? add(put) : write_data(put));
     if (rc == -FI_EAGAIN) {
         return false;
     }
@@ -170,8 +323,14 @@ static void issue_in_turn(struct cxi_put *put)
     }
 }
 
-void mpixq_cxi_put_ended(struct cxi_put *put, int error)
+void mpixq_cxi_put_ended(struct cxi_entry *entry, int error)
 {
+    struct cxi_put *put = entry->put;
+
+    if (put->chain != NULL) {
+        deferred_ended(put, entry, error);
+        return;
+    }
     put->puts->flying--;
     put->puts->nic->flying--;
     if (error == 0 && put->tells && !put->adds) {
@@ -195,8 +354,10 @@ bool mpixq_cxi_put(struct cxi_puts *puts, const struct cxi_put *what)
         LL_DELETE(puts->spare, put);
         *put = *what;
         put->puts = puts;
-        put->entry.is_put = true;
         put->adds = put->bytes == 0;
+        if (put->tells && !put->adds) {
+            (void)take_chain(put);
+        }
         atomic_fetch_add(&puts->n_open, 1);
         count(nic, 1);
         issue_in_turn(put);
@@ -237,7 +398,9 @@ bool mpixq_cxi_puts_take(struct cxi_puts *puts, void **arg_p, int *error_p)
     DL_DELETE(puts->over, put);
     *arg_p = put->arg;
     *error_p = put->error;
-    LL_PREPEND(puts->spare, put);
+    if (!put->is_stranded) {
+        LL_PREPEND(puts->spare, put);
+    }
     atomic_fetch_sub(&puts->n_over, 1);
     atomic_fetch_sub(&puts->n_open, 1);
     count(puts->nic, -1);

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright (c) 2026 the mpix-queue authors
  *
- * Puts that the host posts: what a window has under way on one NIC. A write that is answered when
- * its data can be seen, then an atomic that adds to a word of the peer: so that the word never says
- * more than is there, in whatever order the network has operations arrive.
+ * Puts: what a window has under way on one NIC. A write that is answered when its data can be seen,
+ * then an atomic that adds to a word of the peer: so that the word never says more than is there,
+ * in whatever order the network has operations arrive. The atomic is deferred work behind the write
+ * (chain.h), or, where that lacks something, made by the host when it has seen the write end.
  */
 #ifndef MPIXQ_CXI_PUTS_H
 #define MPIXQ_CXI_PUTS_H
@@ -20,12 +21,18 @@ struct cxi_target {
 };
 
 struct cxi_put {
-    struct cxi_entry entry; /* is_put; its operand is what is added */
+    struct cxi_entry entry; /* of what the host does; its operand is what is added, by whomever */
     struct cxi_puts *puts;
+    /* In place of that: what its deferred work waits by, and that, as far as there is some: of each
+     * NULL once it is over, or if there is none; and how much of it was posted. */
+    struct cxi_chain *chain;
+    struct cxi_entry *write, *atomic;
+    int posted;
     struct cxi_target target;
     char *from;
     uint64_t bytes;
-    bool tells, adds; /* adds: it is at that, the write is over */
+    bool tells, adds; /* adds: the host is at that, the write is over */
+    bool is_stranded; /* the NIC has an atomic that it will never execute */
     int error;        /* of libfabric; 0: none */
     void *arg;
     struct cxi_put *prev, *next;
@@ -56,7 +63,7 @@ bool mpixq_cxi_put(struct cxi_puts *puts, const struct cxi_put *what);
 void mpixq_cxi_puts_go(struct cxi_puts *puts);
 /* One that is over. False: there is none. */
 bool mpixq_cxi_puts_take(struct cxi_puts *puts, void **arg_p, int *error_p);
-/* Under nic.lock: an operation of it has ended, with an error of libfabric or 0. */
-void mpixq_cxi_put_ended(struct cxi_put *put, int error);
+/* Under nic.lock: an operation of one has ended, with an error of libfabric or 0. */
+void mpixq_cxi_put_ended(struct cxi_entry *entry, int error);
 
 #endif

@@ -26,6 +26,8 @@ const struct cxi_quirks mpixq_cxi_sockets = {
     .reads_late = false,
     /* It adds to the completion counter without looking whether there is one. */
     .wants_completion = true,
+    /* It never does for deferred work that asks for a completion. */
+    .has_ends = false,
     .has_hybrid = false,
     .flags_small = false,
     .software = true,
@@ -49,6 +51,7 @@ const struct cxi_quirks mpixq_cxi_cxi = {
      * the NIC's commands stands still, holding a lock of the provider, and ours. */
     .reads_late = true,
     .wants_completion = false,
+    .has_ends = true,
     .has_hybrid = true,
     /* Without FI_COMPLETION the error of an atomic, or of a write without bytes, has the context of
      * the endpoint. */

@@ -20,7 +20,8 @@ struct cxi_quirks {
     bool warms;            /* a registration of what is sent from makes posts cheaper */
     bool reads_late;       /* a read can show an older value of a counter than the NIC has */
     bool wants_completion; /* a deferred operation must have a completion counter */
-    bool has_hybrid;       /* operands in regions that are named need no request of the provider */
+    bool has_ends;    /* a deferred operation that succeeds makes an event if it asks for one */
+    bool has_hybrid;  /* operands in regions that are named need no request of the provider */
     bool flags_small; /* a failed atomic or empty write is named only if it asks for a completion */
     bool software;    /* nothing moves unless somebody reads a completion queue */
     bool kicks;       /* an operation that found the NIC full waits for its counter to change */

@@ -75,6 +75,9 @@ void mpixq_cxi_budget_open(struct cxi_nic *nic);
 struct cxi_entry *mpixq_cxi_entries_open(const struct cxi_nic *nic, struct cxi_entry **free_p);
 /* An entry that lasts until its start is done; NULL: the budget is spent. */
 struct cxi_entry *mpixq_cxi_entry_take(struct cxi_end *end, bool is_write);
+/* The same for who gives it back by itself, of no end. */
+struct cxi_entry *mpixq_cxi_entry_take_alone(struct cxi_nic *nic, bool is_write);
+void mpixq_cxi_entry_give(struct cxi_nic *nic, struct cxi_entry *entry);
 /* It was not posted after all: the newest one of the end. */
 void mpixq_cxi_entry_undo(struct cxi_end *end);
 /* Give back the entries of starts that are done. */

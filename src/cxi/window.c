@@ -9,6 +9,7 @@
 #include <string.h>
 #include <utlist.h>
 
+#include "chain.h"
 #include "libfabric.h"
 #include "nic.h"
 #include "peers.h"
@@ -75,6 +76,7 @@ static const char *open_part(struct part_of *part, const struct mpixq_nic_memory
     if (nic->atomic != FI_SUM) {
         return "the NIC has no atomic sum";
     }
+    mpixq_cxi_chains_open(nic);
     part->base = mpixq_cxi_region(nic, memory->base, memory->bytes, NULL);
     part->words = mpixq_cxi_region(nic, memory->words, memory->words_bytes, NULL);
     part->warm = mpixq_cxi_warm(nic, memory->base, memory->bytes);
@@ -187,6 +189,21 @@ static void window_close(struct mpixq_nic_window *window)
 static int window_nics(const struct mpixq_nic_window *window)
 {
     return window->n;
+}
+
+/* Where there are none on one, the host has to make the additions of that. */
+static bool window_has_chains(const struct mpixq_nic_window *window)
+{
+    bool has_all = true;
+
+    for (int i = 0; i < window->n; i++) {
+        struct cxi_nic *nic = window->of[i].nic;
+
+        mpixq_lock_acquire(&nic->lock);
+        has_all = has_all && nic->n_chains > 0;
+        mpixq_lock_release(&nic->lock);
+    }
+    return has_all;
 }
 
 static size_t window_tell(const struct mpixq_nic_window *window, unsigned char blob[MPIXQ_NIC_BLOB])
@@ -340,6 +357,7 @@ const struct mpixq_channel_windows mpixq_cxi_windows = {
     .open = window_open,
     .close = window_close,
     .nics = window_nics,
+    .has_chains = window_has_chains,
     .tell = window_tell,
     .meet = window_meet,
     .bytes = window_bytes,

@@ -129,10 +129,13 @@ static void say(const struct mpixq_window *window, const struct mpixq_rma_peer *
                     "gets copies, and adds to its signals)",
                     (unsigned long long)window->number, peer->rank);
     } else if (mpixq_env.info && why == NULL) {
-        mpixq_print(
-            "window %llu: level 3 to rank %d of it (cxi: NICs write, and add to its signals "
-            "when the host has seen the data there)",
-            (unsigned long long)window->number, peer->rank);
+        mpixq_print("window %llu: level %d to rank %d of it (cxi: %s)",
+                    (unsigned long long)window->number, mpixq_rma_direct_level(window->direct),
+                    peer->rank,
+                    mpixq_rma_direct_level(window->direct) == 4
+                        ? "NICs write, and add to its signals behind that"
+                        : "NICs write, and add to its signals when the host has seen the data "
+                          "there");
     } else if (mpixq_env.info) {
         mpixq_print("window %llu: level 0 to rank %d of it: %s", (unsigned long long)window->number,
                     peer->rank, why);

@@ -56,6 +56,12 @@ struct mpixq_rma_direct {
     size_t blob_bytes;
     unsigned char blob[MPIXQ_NIC_BLOB];
 };
+/* At who puts, by NICs: 4 if they need nobody between data and signal, else 3. */
+static inline int mpixq_rma_direct_level(const struct mpixq_rma_direct *direct)
+{
+    return direct->ops->has_chains(direct->nics) ? 4 : 3;
+}
+
 /* A put by message was checked: its sender may have NICs put to that signal from now on. */
 void mpixq_rma_rights_grant(struct mpixq_window *window, struct mpixq_rma_peer *peer,
                             const struct mpixq_rma_header *header);

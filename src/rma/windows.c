@@ -15,6 +15,7 @@
 #include "protocol.h"
 #include "pull.h"
 #include "queued.h"
+#include "rights.h"
 #include "rma.h"
 #include "stream/memory.h"
 #include "transport.h"
@@ -232,8 +233,8 @@ static void describe_others(const struct mpixq_window *window, char *text, size_
     } else if (window->direct != NULL) {
         (void)snprintf(text, room,
                        "level 0 to %d peers (fallback: signals travel in messages of MPI) until "
-                       "they have given rights to their NICs (cxi, of %d here: level 3), ",
-                       window->size - 1, window->n_nics);
+                       "they have given rights to their NICs (cxi, of %d here: level %d), ",
+                       window->size - 1, window->n_nics, mpixq_rma_direct_level(window->direct));
     } else {
         (void)snprintf(text, room,
                        "level 0 to %d peers (fallback: signals travel in messages of MPI, and more "
