@@ -14,9 +14,12 @@
  * Argument 1: free; kernels: the same, of kernels that start and wait by handles, for as many
  * rounds as are armed ahead, and then with requests that are freed with all of that armed, again
  * and again; or cpu: as free, in a setting where the CPU must do the work, so that this
- * program has to find that it did; kernels-cpu likewise.
+ * program has to find that it did; kernels-cpu likewise; puts: puts with a signal are enqueued by
+ * the first rank, whose threads are stopped, and the signal has to be complete at the other one
+ * while they are; puts-cpu likewise.
  */
 #include <mpix_queue_device.h>
+#include <mpix_queue_rma.h>
 
 #include "mtest.h"
 
@@ -32,6 +35,7 @@ enum {
     ROUNDS = 24,
     ROUNDS_AHEAD = 2,
     INTS = 1000,
+    PUTS = 24,
     MAX_RANKS = 4,
     LIMIT_S = 30,
     LIMIT_OF_CPU_S = 3
@@ -41,8 +45,8 @@ static const char *const devices[] = {"cxi_double", "hip_double", NULL};
 /* The worker of a GPU's stream sleeps and looks in turn until the stream goes on, and holds nothing
  * meanwhile that these need. */
 static const char *const never_quiet[] = {"cxi_double", "hip_double", "mpixq-stream", NULL};
-/* Nor is the progress thread, which looks at what kernels count now and then, and holds no lock
- * that a kernel takes: those take none. */
+/* Nor is the progress thread, which looks at what kernels count, or drives a window, now and then,
+ * and holds no lock that a kernel takes, or a stream that rings for a put: those take none. */
 static const char *const never_quiet_by_kernels[] = {"cxi_double", "hip_double", "mpixq-stream",
                                                      "mpixq-progress", NULL};
 
@@ -361,13 +365,147 @@ static void free_unstarted(MPIX_Queue queue)
     hooks->watch(NULL, NULL);
 }
 
+static void run_pairs(MPIX_Host_stream stream, bool expects_cpu)
+{
+    MPIX_Queue queue = MPIX_QUEUE_NULL;
+    MPI_Request r[4];
+
+    MTEST_OK(MPIX_Queue_init(&queue, MPIX_QUEUE_CXI, &stream));
+    nics = (uint64_t)mtest_queue_count(queue, "mpixq_nics");
+    hooks = cxi_hooks();
+    buffers_make();
+    requests_make(r);
+    if (hooks != NULL) {
+        run(queue, stream, r, expects_cpu);
+    }
+    requests_free(r);
+    if (by_kernels && !expects_cpu && hooks != NULL) {
+        free_unstarted(queue);
+    }
+    buffers_free();
+    MTEST_OK(MPIX_Queue_free(&queue));
+}
+
+/* ---- Puts ---- */
+
+/* Of the first rank alone. */
+static void hold_alone(void *arg)
+{
+    unsigned tries = 0;
+
+    (void)arg;
+    while (freezer_state() < FREEZER_FROZEN) {
+        mtest_backoff(&tries);
+    }
+    calls = hooks->calls();
+    stores = hooks->stores();
+}
+
+/* The other one has seen the signal; or it took too long. */
+static void finish_alone(void *arg)
+{
+    unsigned tries = 0;
+
+    (void)arg;
+    while (atomic_load(&all->done[1]) == 0 && freezer_state() < FREEZER_THAWED) {
+        mtest_backoff(&tries);
+    }
+    calls = hooks->calls() - calls;
+    stores = hooks->stores() - stores;
+    freezer_let_go();
+}
+
+/* All are with the NIC when the threads are stopped; then the stream goes on. */
+static void put_without_cpu(MPIX_Window win, MPIX_Host_stream stream, const MPIX_Blk theirs[PUTS],
+                            bool expects_cpu)
+{
+    enum freezer_state state;
+    MPIX_Queue queue;
+    unsigned tries = 0;
+    MPIX_Blk mine;
+
+    MTEST_OK(MPIX_Queue_init(&queue, MPIX_QUEUE_AUTO, &stream));
+    MTEST_OK(MPIX_Host_stream_launch(stream, say_who, NULL));
+    MTEST_OK(MPIX_Host_stream_synchronize(stream));
+    hooks->watch(note_post, NULL);
+    MTEST_OK(MPIX_Host_stream_launch(stream, hold_alone, NULL));
+    for (int i = 0; i < PUTS; i++) {
+        MTEST_OK(MPIX_Blk_init(win, i * (MPI_Aint)sizeof *in, sizeof *in, MPIX_SIGNAL_NULL, &mine));
+        MTEST_OK(MPIX_Enqueue_put(queue, &mine, &theirs[i]));
+    }
+    MTEST_OK(MPIX_Host_stream_launch(stream, finish_alone, NULL));
+    while (!expects_cpu && atomic_load(&n_posts) < 2L * PUTS) {
+        mtest_backoff(&tries);
+    }
+    while (!freezer_is_quiet(atomic_load(&executor), never_quiet_by_kernels)) {
+    }
+    state = freezer_run(atomic_load(&executor), devices, expects_cpu ? LIMIT_OF_CPU_S : LIMIT_S);
+    MTEST_OK(MPIX_Queue_wait(queue));
+    hooks->watch(NULL, NULL);
+    if (state == FREEZER_REFUSED) {
+        mtest_skip("this system does not let a process trace its parent");
+    } else if (expects_cpu) {
+        MTEST_CHECK(state == FREEZER_TIMED_OUT || calls > 0);
+    } else {
+        MTEST_EQ(state, FREEZER_THAWED);
+        MTEST_EQ(calls, 0);
+        MTEST_EQ(stores, PUTS); /* each has its counter */
+    }
+    MTEST_OK(MPIX_Queue_free(&queue));
+}
+
+static void await_puts(const int *memory, MPIX_Signal signal)
+{
+    MTEST_OK(MPIX_Signal_wait(signal));
+    for (int i = 0; i < PUTS * INTS; i++) {
+        if (memory[i] != value(0, 0, i / INTS, i)) {
+            mtest_fail(__FILE__, __LINE__, "element %d is %d", i, memory[i]);
+            break;
+        }
+    }
+    atomic_store(&all->done[1], 1);
+}
+
+static void run_puts(MPIX_Host_stream stream, bool expects_cpu)
+{
+    MPIX_Blk theirs[PUTS], nothing, first;
+    MPIX_Signal signal;
+    MPIX_Window win;
+    int *memory;
+
+    MTEST_OK(MPIX_Window_allocate((MPI_Aint)(PUTS * sizeof *in), MPI_COMM_WORLD, MPI_INFO_NULL,
+                                  &memory, &win));
+    hooks = cxi_hooks();
+    for (int i = 0; i < PUTS * INTS; i++) {
+        memory[i] = mtest_rank == 0 ? value(0, 0, i / INTS, i) : -1;
+    }
+    MTEST_OK(MPIX_Signal_init(win, PUTS + 1, &signal));
+    MTEST_OK(MPIX_Blk_init(win, 0, 0, MPIX_SIGNAL_NULL, &nothing));
+    MTEST_OK(MPIX_Blk_init(win, 0, 0, signal, &first));
+    for (int i = 0; i < PUTS; i++) {
+        MTEST_OK(MPIX_Blk_init(win, i * (MPI_Aint)sizeof *in, sizeof *in, signal, &theirs[i]));
+    }
+    MPI_Bcast(&first, sizeof first, MPI_BYTE, 1, MPI_COMM_WORLD);
+    MPI_Bcast(theirs, sizeof theirs, MPI_BYTE, 1, MPI_COMM_WORLD);
+    if (mtest_rank == 0) { /* the first gives the right to the others */
+        MTEST_OK(MPIX_Put(&nothing, &first));
+        MTEST_OK(MPIX_Window_flush(win));
+    }
+    MPI_Barrier(MPI_COMM_WORLD);
+    if (hooks != NULL && mtest_rank == 0) {
+        put_without_cpu(win, stream, theirs, expects_cpu);
+    } else if (hooks != NULL) {
+        await_puts(memory, signal);
+    }
+    MTEST_OK(MPIX_Signal_free(&signal));
+    MTEST_OK(MPIX_Window_free(&win));
+}
+
 int main(int argc, char **argv)
 {
     MPIX_Host_stream stream = MPIX_HOST_STREAM_NULL;
-    MPIX_Queue queue = MPIX_QUEUE_NULL;
     MPI_Win window;
     MPI_Aint bytes;
-    MPI_Request r[4];
     int unit;
 
     bool expects_cpu = argc > 1 && strstr(argv[1], "cpu") != NULL;
@@ -379,22 +517,13 @@ int main(int argc, char **argv)
     MTEST_OK(MPI_Win_allocate_shared(mtest_rank == 0 ? (MPI_Aint)sizeof *all : 0, 1, MPI_INFO_NULL,
                                      MPI_COMM_WORLD, &all, &window));
     MTEST_OK(MPI_Win_shared_query(window, 0, &bytes, &unit, &all));
-    MTEST_OK(MPIX_Host_stream_create(&stream));
-    MTEST_OK(MPIX_Queue_init(&queue, MPIX_QUEUE_CXI, &stream));
-    nics = (uint64_t)mtest_queue_count(queue, "mpixq_nics");
-    hooks = cxi_hooks();
-    buffers_make();
-    requests_make(r);
     MTEST_EQ(mtest_size, 2);
-    if (hooks != NULL) {
-        run(queue, stream, r, expects_cpu);
+    MTEST_OK(MPIX_Host_stream_create(&stream));
+    if (argc > 1 && strncmp(argv[1], "puts", 4) == 0) {
+        run_puts(stream, expects_cpu);
+    } else {
+        run_pairs(stream, expects_cpu);
     }
-    requests_free(r);
-    if (by_kernels && !expects_cpu && hooks != NULL) {
-        free_unstarted(queue);
-    }
-    buffers_free();
-    MTEST_OK(MPIX_Queue_free(&queue));
     MTEST_OK(MPIX_Host_stream_destroy(&stream));
     MTEST_OK(MPI_Win_free(&window));
     freezer_end();

@@ -18,6 +18,8 @@
 /* What NICs have of a window of this process; and a process of the window that they reach. */
 struct mpixq_nic_window;
 struct mpixq_nic_peer;
+/* A put that NICs have in their hands, and make once it is rung for. */
+struct mpixq_nic_held;
 
 enum { MPIXQ_NIC_BLOB = 1024 /* bytes, at most, that a process tells another one of its window */ };
 
@@ -62,6 +64,17 @@ struct mpixq_channel_windows {
     uint64_t (*parts)(const struct mpixq_nic_peer *peer, uint64_t bytes, uint64_t *piece_p);
     /* False: there is no room now. */
     bool (*start)(const struct mpixq_nic_part *part);
+    /* The same for what is to be rung for; NULL: there is no room. NULL, as those about what is
+     * held: there never is. */
+    struct mpixq_nic_held *(*hold)(const struct mpixq_nic_part *part);
+    /* Is there for so many? */
+    bool (*has_room)(const struct mpixq_nic_window *window, uint64_t parts);
+    /* Once, by any thread, with or without a lock: it is made. */
+    void (*ring)(struct mpixq_nic_held *held);
+    /* It was rung for, and is from now on as if it had been started; or it never will be, and is
+     * not told to be over. */
+    void (*open_held)(struct mpixq_nic_held *held);
+    void (*drop)(struct mpixq_nic_held *held);
     /* One that is over, and what has failed, or NULL. False: there is none. */
     bool (*take)(struct mpixq_nic_window *window, void **arg_p, const char **why_p);
     /* Has the NIC of the peer said that it will not answer any more? Asks it again. */

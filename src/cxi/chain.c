@@ -9,14 +9,22 @@
 #include "supply.h"
 #include "util/alloc.h"
 
-struct cxi_chain *mpixq_cxi_chain_take(struct cxi_nic *nic, int entries)
+bool mpixq_cxi_chains_have(const struct cxi_nic *nic, int n, int entries)
 {
     const struct cxi_shares *shares = &nic->shares;
+    const struct cxi_chain *chain = nic->chains;
+
+    for (; n > 0 && chain != NULL; n--) {
+        chain = chain->next;
+    }
+    return n == 0 && mpixq_cxi_shares_room(shares) - entries >= mpixq_cxi_shares_limit(shares) / 2;
+}
+
+struct cxi_chain *mpixq_cxi_chain_take(struct cxi_nic *nic, int entries)
+{
     struct cxi_chain *chain = nic->chains;
 
-    /* Half of them are left for pairs. */
-    if (chain == NULL ||
-        mpixq_cxi_shares_room(shares) - entries < mpixq_cxi_shares_limit(shares) / 2) {
+    if (!mpixq_cxi_chains_have(nic, 1, entries)) {
         return NULL;
     }
     LL_DELETE(nic->chains, chain);

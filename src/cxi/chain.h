@@ -22,7 +22,10 @@ void mpixq_cxi_chains_open(struct cxi_nic *nic);
 
 /* chain.c. After the endpoint was closed. */
 void mpixq_cxi_chains_close(struct cxi_nic *nic);
-/* Under nic.lock. NULL: there is none, or too few entries are left to take so many. */
+/* Under nic.lock. Are there so many, and so many entries for what they are of, half of these being
+ * left for pairs? */
+bool mpixq_cxi_chains_have(const struct cxi_nic *nic, int n, int entries);
+/* NULL: there is none, or are not so many entries for what it is of. */
 struct cxi_chain *mpixq_cxi_chain_take(struct cxi_nic *nic, int entries);
 /* All that was posted is over, and has added so much. */
 void mpixq_cxi_chain_give(struct cxi_nic *nic, struct cxi_chain *chain, uint64_t counted);

@@ -18,6 +18,7 @@
  *     arm.c        queues, and starts of theirs: armed
  *     ahead.c      starts that GPUs ring for: armed ahead of them (ahead.h)
  *     chain.c      counters by which operations of a put wait for each other (chain.h)
+ *     put_ops.c    the operations of a put
  *     puts.c       puts of windows: chained by the NIC, or step by step by the host (puts.h)
  *     drive.c      completion queues, and what the host does of starts taken over
  *     ask.c        whether the NIC stops chains at a failure; they are made if it does

@@ -90,114 +90,34 @@ void mpixq_cxi_puts_free_left(struct cxi_nic *nic)
     nic->puts_left = NULL;
 }
 
-/* Success says that the data can be seen. Of deferred work only a failure makes an event, unless it
- * is the last of its put. */
-static void fill_write(struct cxi_put *put, struct cxi_entry *entry, uint64_t flags)
-{
-    entry->put = put;
-    entry->u.write.local = (struct iovec){.iov_base = put->from, .iov_len = put->bytes};
-    entry->u.write.remote =
-        (struct fi_rma_iov){.addr = put->target.addr, .len = put->bytes, .key = put->target.key};
-    entry->u.write.op = (struct fi_op_rma){.ep = put->puts->nic->ep,
-                                           .flags = flags | FI_DELIVERY_COMPLETE,
-                                           .msg = {.msg_iov = &entry->u.write.local,
-                                                   .iov_count = 1,
-                                                   .addr = put->target.peer,
-                                                   .rma_iov = &entry->u.write.remote,
-                                                   .rma_iov_count = 1,
-                                                   .context = &entry->work.context}};
-    entry->work.op_type = FI_OP_WRITE;
-    entry->work.op.rma = &entry->u.write.op;
-}
-
-static void fill_atomic(struct cxi_put *put, struct cxi_entry *entry)
-{
-    entry->put = put;
-    entry->u.atomic.local = (struct fi_ioc){.addr = &put->entry.operand, .count = 1};
-    entry->u.atomic.remote =
-        (struct fi_rma_ioc){.addr = put->target.word_addr, .count = 1, .key = put->target.word_key};
-    entry->u.atomic.op = (struct fi_op_atomic){.ep = put->puts->nic->ep,
-                                               .flags = FI_COMPLETION | FI_DELIVERY_COMPLETE,
-                                               .msg = {.msg_iov = &entry->u.atomic.local,
-                                                       .iov_count = 1,
-                                                       .addr = put->target.peer,
-                                                       .rma_iov = &entry->u.atomic.remote,
-                                                       .rma_iov_count = 1,
-                                                       .datatype = FI_UINT64,
-                                                       .op = FI_SUM,
-                                                       .context = &entry->work.context}};
-    entry->work.op_type = FI_OP_ATOMIC;
-    entry->work.op.atomic = &entry->u.atomic.op;
-}
-
-static int write_data(struct cxi_put *put)
-{
-    fill_write(put, &put->entry, FI_COMPLETION);
-    return (int)fi_writemsg(put->puts->nic->ep, &put->entry.u.write.op.msg,
-                            put->entry.u.write.op.flags);
-}
-
-static int add(struct cxi_put *put)
-{
-    fill_atomic(put, &put->entry);
-    return (int)fi_atomicmsg(put->puts->nic->ep, &put->entry.u.atomic.op.msg,
-                             put->entry.u.atomic.op.flags);
-}
-
 /* The rest under nic.lock. */
 
+/* One that is held is told when it is open. */
 static void end(struct cxi_put *put, int error)
 {
     struct cxi_puts *puts = put->puts;
 
     put->error = error;
-    DL_APPEND(puts->over, put);
-    atomic_fetch_add(&puts->n_over, 1);
+    if (put->is_held) {
+        put->is_over = true;
+    } else {
+        DL_APPEND(puts->over, put);
+        atomic_fetch_add(&puts->n_over, 1);
+    }
 }
 
 /* ---- By the NIC ---- */
 
-/* What the chain has counted when all is over: the write, if something waits for it. */
+/* What the chain has counted when all is over: the ring, and the write, if something waits for it.
+ */
 static uint64_t counts(const struct cxi_put *put)
 {
-    return put->bytes > 0 && put->tells;
-}
-
-/* The write is the first, if there is one. */
-static struct cxi_entry *next_post(const struct cxi_put *put)
-{
-    return put->posted == 0 && put->write != NULL ? put->write : put->atomic;
-}
-
-static int post(struct cxi_put *put)
-{
-    struct cxi_nic *nic = put->puts->nic;
-    struct cxi_entry *entry = next_post(put);
-    bool is_behind = entry == put->atomic && put->write != NULL;
-
-    if (entry == put->atomic) {
-        fill_atomic(put, entry);
-    } else {
-        fill_write(put, entry, put->atomic != NULL ? 0 : FI_COMPLETION);
-    }
-    entry->work.triggering_cntr = put->chain->counter->fid;
-    entry->work.threshold = put->chain->counter->base + put->chain->base + is_behind;
-    entry->work.completion_cntr =
-        entry == put->write && counts(put) > 0 ? put->chain->counter->fid : NULL;
-    return mpixq_cxi_defer(nic, &entry->work);
+    return (put->ring != NULL) + (put->bytes > 0 && put->tells);
 }
 
 static int n_entries(const struct cxi_put *put)
 {
     return (put->write != NULL) + (put->atomic != NULL);
-}
-
-/* It keeps one, which is with the NIC. */
-static void strand(struct cxi_put *put)
-{
-    put->is_stranded = true;
-    mpixq_cxi_chain_strand(put->puts->nic, put->chain);
-    put->puts->nic->counts.set_aside++;
 }
 
 static void give_entry(struct cxi_put *put, struct cxi_entry **entry_p)
@@ -208,15 +128,23 @@ static void give_entry(struct cxi_put *put, struct cxi_entry **entry_p)
     }
 }
 
-/* What was not posted cannot be; what was has to stay, as its end is not known by then. */
-static void refuse(struct cxi_put *put)
+/* What was not posted is not to be any more; what was has to stay, as its end is not known. So has
+ * a chain that may still be rung. */
+static void give_up(struct cxi_put *put, bool is_rung)
 {
-    if (put->posted > 0) {
+    int n = n_entries(put);
+
+    if (put->posted < n) {
         give_entry(put, &put->atomic);
-        strand(put);
-    } else {
+    }
+    if (put->posted == 0) {
         give_entry(put, &put->write);
-        give_entry(put, &put->atomic);
+    }
+    if (put->posted > 0 || is_rung) {
+        put->is_stranded = true;
+        put->puts->nic->counts.set_aside += (uint64_t)put->posted;
+        mpixq_cxi_chain_strand(put->puts->nic, put->chain);
+    } else {
         mpixq_cxi_chain_give(put->puts->nic, put->chain, 0);
     }
 }
@@ -225,13 +153,13 @@ static void refuse(struct cxi_put *put)
 static bool post_all(struct cxi_put *put)
 {
     for (int n = n_entries(put); put->posted < n; put->posted++) {
-        int rc = post(put);
+        int rc = mpixq_cxi_put_post(put);
 
         if (rc == -FI_EAGAIN) {
             return false;
         }
         if (rc != 0) {
-            refuse(put);
+            give_up(put, put->ring != NULL);
             end(put, -rc);
             return true;
         }
@@ -253,7 +181,9 @@ static void deferred_ended(struct cxi_put *put, const struct cxi_entry *entry, i
         if (error != 0) {
             puts->flying--;
             give_entry(put, &put->write);
-            strand(put);
+            put->is_stranded = true;
+            puts->nic->counts.set_aside++;
+            mpixq_cxi_chain_strand(puts->nic, put->chain);
             end(put, error);
         }
         return;
@@ -279,7 +209,7 @@ static bool take_chain(struct cxi_put *put)
     put->atomic = put->tells ? mpixq_cxi_entry_take_alone(nic, false) : NULL;
     is_whole = n_entries(put) == writes + put->tells;
     if (!is_whole) {
-        refuse(put);
+        give_up(put, false);
         put->chain = NULL;
     }
     return is_whole;
@@ -300,7 +230,7 @@ static bool issue(struct cxi_put *put)
     if (!mpixq_cxi_may_issue(nic)) {
         return false;
     }
-    rc = mpixq_cxi_held(&nic->issues, put->adds ? add(put) : write_data(put));
+    rc = mpixq_cxi_held(&nic->issues, mpixq_cxi_put_issue(put));
     if (rc == -FI_EAGAIN) {
         return false;
     }
@@ -367,6 +297,89 @@ bool mpixq_cxi_put(struct cxi_puts *puts, const struct cxi_put *what)
         mpixq_progress_wake();
     }
     return put != NULL;
+}
+
+/* Under nic.lock, one that is spare and has a chain. NULL: there is none. */
+static struct cxi_put *take_to_hold(struct cxi_puts *puts, const struct cxi_put *what)
+{
+    struct cxi_put *put = puts->spare;
+
+    if (put == NULL) {
+        return NULL;
+    }
+    LL_DELETE(puts->spare, put);
+    *put = *what;
+    put->puts = puts;
+    if (!take_chain(put)) {
+        LL_PREPEND(puts->spare, put);
+        return NULL;
+    }
+    put->ring = put->chain->counter;
+    put->is_held = true;
+    return put;
+}
+
+struct cxi_put *mpixq_cxi_put_hold(struct cxi_puts *puts, const struct cxi_put *what)
+{
+    struct cxi_put *put;
+
+    mpixq_lock_acquire(&puts->nic->lock);
+    put = take_to_hold(puts, what);
+    if (put != NULL) {
+        atomic_fetch_add(&puts->n_held, 1);
+        issue_in_turn(put);
+    }
+    mpixq_lock_release(&puts->nic->lock);
+    return put;
+}
+
+/* What is not posted by then is when the NIC takes it. */
+void mpixq_cxi_put_open(struct cxi_put *put)
+{
+    struct cxi_puts *puts = put->puts;
+
+    mpixq_lock_acquire(&puts->nic->lock);
+    put->is_held = false;
+    atomic_fetch_sub(&puts->n_held, 1);
+    atomic_fetch_add(&puts->n_open, 1);
+    count(puts->nic, 1);
+    if (put->is_over) {
+        end(put, put->error);
+    }
+    mpixq_lock_release(&puts->nic->lock);
+}
+
+/* What was posted stays with the NIC, and is never rung for. */
+void mpixq_cxi_put_drop(struct cxi_put *put)
+{
+    struct cxi_puts *puts = put->puts;
+
+    mpixq_lock_acquire(&puts->nic->lock);
+    atomic_fetch_sub(&puts->n_held, 1);
+    if (!put->is_over) {
+        if (put->posted < n_entries(put)) {
+            DL_DELETE(puts->waiting, put);
+        }
+        give_up(put, false);
+    }
+    if (!put->is_stranded) {
+        LL_PREPEND(puts->spare, put);
+    }
+    mpixq_lock_release(&puts->nic->lock);
+}
+
+bool mpixq_cxi_puts_can_hold(const struct cxi_puts *puts, int n)
+{
+    struct cxi_nic *nic = puts->nic;
+    const struct cxi_put *put;
+    bool can;
+    int spare;
+
+    mpixq_lock_acquire(&nic->lock);
+    LL_COUNT(puts->spare, put, spare);
+    can = spare >= n && mpixq_cxi_chains_have(nic, n, 2 * n);
+    mpixq_lock_release(&nic->lock);
+    return can;
 }
 
 void mpixq_cxi_puts_go(struct cxi_puts *puts)

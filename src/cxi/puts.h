@@ -28,6 +28,9 @@ struct cxi_put {
     struct cxi_chain *chain;
     struct cxi_entry *write, *atomic;
     int posted;
+    /* It was to be held: the first of it waits for a ring, of this. Held: nobody counts it yet. */
+    const struct cxi_counter *ring;
+    bool is_held, is_over; /* over: though it is held */
     struct cxi_target target;
     char *from;
     uint64_t bytes;
@@ -44,10 +47,16 @@ struct cxi_puts {
     /* Under nic.lock. */
     struct cxi_put *spare, *waiting, *over; /* waiting: for the NIC to take it */
     int flying;
-    atomic_int n_over, n_open; /* read without the lock too; open: neither spare nor over */
+    /* Read without the lock too. Open: neither spare nor held. */
+    atomic_int n_over, n_open, n_held;
     struct cxi_puts *next_left;
     struct cxi_put of[CXI_PUTS];
 };
+
+/* put_ops.c; under nic.lock: have the host's next operation of it made now, or the next one of its
+ * chain deferred. 0, or an error of libfabric. */
+int mpixq_cxi_put_issue(struct cxi_put *put);
+int mpixq_cxi_put_post(struct cxi_put *put);
 
 /* NULL: no memory, or it cannot be kept mapped. */
 struct cxi_puts *mpixq_cxi_puts_new(struct cxi_nic *nic);
@@ -59,6 +68,13 @@ void mpixq_cxi_puts_free_left(struct cxi_nic *nic);
 
 /* Any thread. False: there is no room. */
 bool mpixq_cxi_put(struct cxi_puts *puts, const struct cxi_put *what);
+/* The same for one that is to be rung for. NULL: there is no room. */
+struct cxi_put *mpixq_cxi_put_hold(struct cxi_puts *puts, const struct cxi_put *what);
+/* It was rung for, and is open from now on; or it never will be. */
+void mpixq_cxi_put_open(struct cxi_put *put);
+void mpixq_cxi_put_drop(struct cxi_put *put);
+/* Is there room to hold so many? Any thread. */
+bool mpixq_cxi_puts_can_hold(const struct cxi_puts *puts, int n);
 /* Let the NIC take what waits. */
 void mpixq_cxi_puts_go(struct cxi_puts *puts);
 /* One that is over. False: there is none. */

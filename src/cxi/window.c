@@ -284,25 +284,83 @@ static uint64_t window_parts(const struct mpixq_nic_peer *peer, uint64_t bytes, 
     return (bytes - 1) / *piece_p + 1;
 }
 
+/* By the NIC in this place. */
+static struct cxi_put describe_put(const struct mpixq_nic_part *part, unsigned place)
+{
+    struct cxi_put put = {.from = part->data,
+                          .bytes = part->bytes,
+                          .target = part->peer->target[place],
+                          .tells = part->tells,
+                          .arg = part->arg};
+
+    put.entry.operand = part->addend;
+    put.target.addr += part->offset;
+    put.target.word_addr += part->word;
+    return put;
+}
+
+static unsigned take_turn(struct mpixq_nic_window *window)
+{
+    return window->turn++ % (unsigned)window->n;
+}
+
 static bool window_start(const struct mpixq_nic_part *part)
 {
     struct mpixq_nic_window *window = part->peer->window;
     bool started = false;
 
     for (int i = 0; !started && i < window->n; i++) {
-        unsigned turn = window->turn++ % (unsigned)window->n;
-        struct cxi_put put = {.from = part->data,
-                              .bytes = part->bytes,
-                              .target = part->peer->target[turn],
-                              .tells = part->tells,
-                              .arg = part->arg};
+        unsigned turn = take_turn(window);
+        struct cxi_put put = describe_put(part, turn);
 
-        put.entry.operand = part->addend;
-        put.target.addr += part->offset;
-        put.target.word_addr += part->word;
         started = mpixq_cxi_put(window->of[turn].puts, &put);
     }
     return started;
+}
+
+static struct mpixq_nic_held *window_hold(const struct mpixq_nic_part *part)
+{
+    struct mpixq_nic_window *window = part->peer->window;
+    struct cxi_put *held = NULL;
+
+    for (int i = 0; held == NULL && i < window->n; i++) {
+        unsigned turn = take_turn(window);
+        struct cxi_put put = describe_put(part, turn);
+
+        held = mpixq_cxi_put_hold(window->of[turn].puts, &put);
+    }
+    return (struct mpixq_nic_held *)held;
+}
+
+/* They take turns. */
+static bool window_has_room(const struct mpixq_nic_window *window, uint64_t parts)
+{
+    uint64_t each = (parts - 1) / (unsigned)window->n + 1;
+    bool has = each <= CXI_PUTS;
+
+    for (int i = 0; has && i < window->n; i++) {
+        has = mpixq_cxi_puts_can_hold(window->of[i].puts, (int)each);
+    }
+    return has;
+}
+
+static void window_ring(struct mpixq_nic_held *held)
+{
+    const struct cxi_counter *counter = ((const struct cxi_put *)held)->ring;
+
+    /* What the program wrote comes before what the NIC is told to read. */
+    __sync_synchronize();
+    mpixq_cxi_ring(counter, 1);
+}
+
+static void window_open_held(struct mpixq_nic_held *held)
+{
+    mpixq_cxi_put_open((struct cxi_put *)held);
+}
+
+static void window_drop(struct mpixq_nic_held *held)
+{
+    mpixq_cxi_put_drop((struct cxi_put *)held);
 }
 
 static bool window_take(struct mpixq_nic_window *window, void **arg_p, const char **why_p)
@@ -314,7 +372,7 @@ static bool window_take(struct mpixq_nic_window *window, void **arg_p, const cha
         struct cxi_puts *puts = window->of[i].puts;
 
         taken = mpixq_cxi_puts_take(puts, arg_p, &error);
-        if (!taken && atomic_load(&puts->n_open) > 0) {
+        if (!taken && atomic_load(&puts->n_open) + atomic_load(&puts->n_held) > 0) {
             mpixq_cxi_puts_go(puts);
         }
     }
@@ -363,6 +421,11 @@ const struct mpixq_channel_windows mpixq_cxi_windows = {
     .bytes = window_bytes,
     .parts = window_parts,
     .start = window_start,
+    .hold = window_hold,
+    .has_room = window_has_room,
+    .ring = window_ring,
+    .open_held = window_open_held,
+    .drop = window_drop,
     .take = window_take,
     .has_lost = window_has_lost,
     .read = windows_read,

@@ -98,8 +98,8 @@ void mpixq_rma_direct_close(struct mpixq_window *window)
     window->direct = NULL;
 }
 
-/* May NICs make it? *grant_p: NULL if there is no signal. */
-static bool may_begin(const struct mpixq_transfer *transfer, bool is_get,
+/* Has this process the right to what the block names? */
+static bool has_right(const struct mpixq_transfer *transfer, bool is_get,
                       const struct mpixq_rma_peer *peer, struct mpixq_rma_grant **grant_p)
 {
     const struct mpixq_rma_direct *direct = transfer->window->direct;
@@ -117,26 +117,58 @@ static bool may_begin(const struct mpixq_transfer *transfer, bool is_get,
     return true;
 }
 
-/* False: no memory, and the window has failed. */
-static bool begin_part(const struct mpixq_transfer *transfer, bool is_get,
-                       struct mpixq_rma_peer *peer, struct mpixq_rma_grant *grant, uint32_t part,
-                       uint32_t parts, uint64_t piece)
+bool mpixq_rma_direct_may(const struct mpixq_transfer *transfer, bool is_get,
+                          const struct mpixq_rma_peer *peer, struct mpixq_rma_way *way_p)
 {
-    struct mpixq_rma_direct *direct = transfer->window->direct;
-    struct mpixq_rma_op *op =
-        mpixq_rma_part_new(transfer, is_get ? MPIXQ_RMA_GET : MPIXQ_RMA_PUT, part, parts, piece);
+    const struct mpixq_rma_direct *direct = transfer->window->direct;
+    uint64_t bytes = transfer->local.bytes;
 
-    if (op == NULL) {
+    if (!has_right(transfer, is_get, peer, &way_p->grant) || (bytes == 0 && way_p->grant == NULL)) {
         return false;
     }
-    op->peer = peer->rank;
-    op->grant = grant;
-    if (grant != NULL) {
-        grant->flying++;
+    way_p->parts = way_p->piece = 1;
+    if (bytes > 0) {
+        way_p->parts = direct->ops->parts(peer->nics, bytes, &way_p->piece);
     }
+    return way_p->parts <= MPIXQ_SIGNAL_PARTS; /* messages say so */
+}
+
+struct mpixq_rma_op *mpixq_rma_direct_op(const struct mpixq_transfer *transfer, bool is_get,
+                                         const struct mpixq_rma_peer *peer,
+                                         const struct mpixq_rma_way *way, uint32_t part)
+{
+    struct mpixq_rma_op *op = mpixq_rma_part_new(transfer, is_get ? MPIXQ_RMA_GET : MPIXQ_RMA_PUT,
+                                                 part, (uint32_t)way->parts, way->piece);
+
+    if (op != NULL) {
+        op->peer = peer->rank;
+        op->grant = way->grant;
+        if (way->grant != NULL) {
+            way->grant->flying++;
+        }
+    }
+    return op;
+}
+
+void mpixq_rma_direct_begun(struct mpixq_window *window, struct mpixq_rma_op *op)
+{
+    struct mpixq_rma_direct *direct = window->direct;
+
     direct->n++;
-    DL_APPEND(direct->waiting, op);
-    return true;
+    if (op->held != NULL) {
+        DL_APPEND(direct->flying, op);
+    } else {
+        DL_APPEND(direct->waiting, op);
+    }
+}
+
+void mpixq_rma_direct_let_go(struct mpixq_window *window, const struct mpixq_rma_op *op)
+{
+    struct mpixq_rma_grant *grant = op->grant;
+
+    if (grant != NULL && --grant->flying == 0 && grant->is_revoked) {
+        mpixq_rma_grant_give_back(window, mpixq_rma_peer(window, op->peer), grant);
+    }
 }
 
 bool mpixq_rma_direct_has(const struct mpixq_window *window, bool is_get)
@@ -147,31 +179,29 @@ bool mpixq_rma_direct_has(const struct mpixq_window *window, bool is_get)
 enum mpixq_stats_way mpixq_rma_direct_begin(const struct mpixq_transfer *transfer, bool is_get,
                                             struct mpixq_rma_peer *peer)
 {
-    struct mpixq_rma_direct *direct = transfer->window->direct;
-    uint64_t bytes = transfer->local.bytes, piece = 1, parts = 1;
-    struct mpixq_rma_grant *grant;
+    struct mpixq_window *window = transfer->window;
+    struct mpixq_rma_way way;
 
-    if (!may_begin(transfer, is_get, peer, &grant) || (bytes == 0 && grant == NULL)) {
+    if (!mpixq_rma_direct_may(transfer, is_get, peer, &way)) {
         return MPIXQ_WAY_MESSAGES;
     }
-    if (bytes > 0) {
-        parts = direct->ops->parts(peer->nics, bytes, &piece);
-    }
-    if (parts > MPIXQ_SIGNAL_PARTS) {
-        return MPIXQ_WAY_MESSAGES; /* which says so */
-    }
-    for (uint32_t part = 0; part < parts; part++) {
-        if (!begin_part(transfer, is_get, peer, grant, part, (uint32_t)parts, piece)) {
-            break;
+    for (uint32_t part = 0; part < way.parts; part++) {
+        struct mpixq_rma_op *op = mpixq_rma_direct_op(transfer, is_get, peer, &way, part);
+
+        if (op == NULL) {
+            break; /* no memory, and the window has failed */
         }
+        mpixq_rma_direct_begun(window, op);
     }
-    return direct->way;
+    return window->direct->way;
 }
 
-static bool start(struct mpixq_window *window, const struct mpixq_rma_op *op)
+void mpixq_rma_direct_describe(struct mpixq_window *window, struct mpixq_rma_op *op,
+                               struct mpixq_nic_part *part_p)
 {
     const struct mpixq_rma_header *header = &op->header;
-    const struct mpixq_nic_part part = {
+
+    *part_p = (struct mpixq_nic_part){
         .peer = mpixq_rma_peer(window, op->peer)->nics,
         .is_get = op->header.message == MPIXQ_RMA_GET,
         .data = op->data,
@@ -182,9 +212,15 @@ static bool start(struct mpixq_window *window, const struct mpixq_rma_op *op)
                                   : (header->signal - 1) * sizeof(struct mpixq_signal_words) +
                                         offsetof(struct mpixq_signal_words, nic),
         .addend = (uint64_t)mpixq_signal_addend(header->part, header->parts),
-        .arg = (void *)op,
+        .arg = op,
     };
+}
 
+static bool start(struct mpixq_window *window, struct mpixq_rma_op *op)
+{
+    struct mpixq_nic_part part;
+
+    mpixq_rma_direct_describe(window, op, &part);
     return window->direct->ops->start(&part);
 }
 
@@ -213,8 +249,6 @@ static void fail(struct mpixq_window *window, struct mpixq_rma_op *op, const cha
 
 static void finish(struct mpixq_window *window, struct mpixq_rma_op *op, const char *why)
 {
-    struct mpixq_rma_grant *grant = op->grant;
-
     DL_DELETE(window->direct->flying, op);
     window->direct->n--;
     if (why != NULL) {
@@ -222,9 +256,7 @@ static void finish(struct mpixq_window *window, struct mpixq_rma_op *op, const c
     } else {
         mpixq_rma_tell(window, op, op->peer);
     }
-    if (grant != NULL && --grant->flying == 0 && grant->is_revoked) {
-        mpixq_rma_grant_give_back(window, mpixq_rma_peer(window, op->peer), grant);
-    }
+    mpixq_rma_direct_let_go(window, op);
     mpixq_rma_end(window, op);
 }
 
@@ -247,7 +279,7 @@ void mpixq_rma_direct_go(struct mpixq_window *window)
     bool started;
     void *over;
 
-    if (direct == NULL || direct->n == 0) {
+    if (direct == NULL || (direct->n == 0 && direct->ahead == NULL)) {
         return;
     }
     do { /* what is copied is over at once */

@@ -14,6 +14,7 @@
 #include "core/stats.h"
 #include "transport.h"
 
+struct mpixq_nic_part;
 struct mpixq_window;
 
 /* Of a window that is not live; threads of the program, with no lock. */
@@ -25,6 +26,24 @@ bool mpixq_rma_direct_has(const struct mpixq_window *window, bool is_get);
 /* Start one, if that may be. How it goes: else it is to go by message. */
 enum mpixq_stats_way mpixq_rma_direct_begin(const struct mpixq_transfer *transfer, bool is_get,
                                             struct mpixq_rma_peer *peer);
+/* How NICs may make one: by which right, NULL if there is no signal; in how many parts, each but
+ * the last of piece bytes. */
+struct mpixq_rma_way {
+    struct mpixq_rma_grant *grant;
+    uint64_t parts, piece;
+};
+bool mpixq_rma_direct_may(const struct mpixq_transfer *transfer, bool is_get,
+                          const struct mpixq_rma_peer *peer, struct mpixq_rma_way *way_p);
+/* A part, which has the right from now on. NULL: no memory, and the window has failed. */
+struct mpixq_rma_op *mpixq_rma_direct_op(const struct mpixq_transfer *transfer, bool is_get,
+                                         const struct mpixq_rma_peer *peer,
+                                         const struct mpixq_rma_way *way, uint32_t part);
+void mpixq_rma_direct_describe(struct mpixq_window *window, struct mpixq_rma_op *op,
+                               struct mpixq_nic_part *part_p);
+/* It is under way if it was held, else it waits to be started. */
+void mpixq_rma_direct_begun(struct mpixq_window *window, struct mpixq_rma_op *op);
+/* It does not need its right any more. */
+void mpixq_rma_direct_let_go(struct mpixq_window *window, const struct mpixq_rma_op *op);
 /* What waits is started, and what is over is told. */
 void mpixq_rma_direct_go(struct mpixq_window *window);
 /* Nothing is under way, and nothing is to be answered. */

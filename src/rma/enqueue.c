@@ -9,6 +9,7 @@
  * then the stream finds out when it gets there, and goes on behind a reset when that is made. */
 #include <utlist.h>
 
+#include "ahead.h"
 #include "put.h"
 #include "queue/queues.h"
 #include "queued.h"
@@ -30,6 +31,7 @@ struct call {
     struct mpixq_rma_waiter *waiter; /* of a RESET, or to ASK */
     uint64_t number;
     struct mpixq_transfer put;
+    struct mpixq_rma_ahead ahead; /* of a PUT or a PLAN */
 };
 
 /* Those of a queue, which are used again: nothing is allocated unless more are under way than ever
@@ -120,21 +122,64 @@ static int make(struct call *call)
     }
 }
 
-/* It was made, or dropped. */
-static void end(struct call *call)
+/* The stream has come to it. */
+static void let_go(struct mpixq_window *window, struct mpixq_plan *plan)
 {
-    struct mpixq_window *window = window_of(call);
-
-    if (call->what == PLAN) {
-        atomic_fetch_sub(&call->plan->enqueued, 1);
-    }
-    if (call->what == RESET) {
-        atomic_fetch_add(&call->waiter->made, 1);
+    if (plan != NULL) {
+        atomic_fetch_sub(&plan->enqueued, 1);
     }
     if (window != NULL) {
         atomic_fetch_sub(&window->enqueued, 1);
     }
+}
+
+static struct mpixq_plan *plan_of(const struct call *call)
+{
+    return call->what == PLAN ? call->plan : NULL;
+}
+
+/* It was made, or dropped. */
+static void end(struct call *call)
+{
+    if (call->what == RESET) {
+        atomic_fetch_add(&call->waiter->made, 1);
+    }
+    let_go(window_of(call), plan_of(call));
     give_back(call);
+}
+
+static void forget(struct mpixq_rma_ahead *ahead)
+{
+    give_back((struct call *)((char *)ahead - offsetof(struct call, ahead)));
+}
+
+/* What is held needs no more than that. The call may be another's afterwards. */
+static bool ring(struct call *call)
+{
+    struct mpixq_window *window = window_of(call);
+    struct mpixq_plan *plan = plan_of(call);
+    struct mpixq_queue *queue = call->queue;
+    uint64_t rings;
+
+    if (window == NULL || call->ahead.window == NULL ||
+        !mpixq_rma_ahead_ring(&call->ahead, &rings)) {
+        return false;
+    }
+    atomic_fetch_add_explicit(&queue->posts, 1, memory_order_relaxed);
+    atomic_fetch_add_explicit(&queue->rings, rings, memory_order_relaxed);
+    let_go(window, plan);
+    return true;
+}
+
+static void settle(struct call *call)
+{
+    struct mpixq_window *window = window_of(call) != NULL ? call->ahead.window : NULL;
+
+    if (window != NULL) {
+        mpixq_lock_acquire(&window->lock);
+        mpixq_rma_ahead_settle(&call->ahead);
+        mpixq_lock_release(&window->lock);
+    }
 }
 
 /* Of a queue that has failed nothing is started any more. */
@@ -143,8 +188,13 @@ static void run(void *const args[], int n, bool by_gpu)
     (void)by_gpu;
     for (int i = 0; i < n; i++) {
         struct call *call = args[i];
+        bool has_failed = mpixq_queue_has_failed(call->queue);
 
-        if (!mpixq_queue_has_failed(call->queue)) {
+        if (!has_failed && ring(call)) {
+            continue;
+        }
+        settle(call);
+        if (!has_failed) {
             mpixq_queue_fail_alone(call->queue, make(call));
             atomic_fetch_add_explicit(&call->queue->posts, window_of(call) != NULL,
                                       memory_order_relaxed);
@@ -214,6 +264,18 @@ static void submit(struct mpixq_queue *queue, struct mpixq_op *op)
     queue->launches++;
 }
 
+/* Likewise. */
+static void log_ahead(struct call *call, struct mpixq_window *window)
+{
+    call->ahead.window = mpixq_rma_ahead_may(window) ? window : NULL;
+    call->ahead.forget = forget;
+    if (call->ahead.window != NULL && call->what == PUT) {
+        mpixq_rma_ahead_log(&call->ahead, &call->put, 1);
+    } else if (call->ahead.window != NULL) {
+        mpixq_rma_ahead_log(&call->ahead, call->plan->transfers, call->plan->n);
+    }
+}
+
 /* Under the submission lock. */
 static int submit_call(struct mpixq_queue *queue, const struct call *what)
 {
@@ -231,6 +293,7 @@ static int submit_call(struct mpixq_queue *queue, const struct call *what)
     }
     if (window != NULL) {
         atomic_fetch_add(&window->enqueued, 1);
+        log_ahead(call, window);
     }
     mpixq_op_call(&op, MPIXQ_OP_CALL, run, call);
     submit(queue, &op);

@@ -6,7 +6,7 @@
 #include <string.h>
 #include <utlist.h>
 
-#include "direct.h"
+#include "ahead.h"
 #include "message.h"
 #include "pull.h"
 #include "rights.h"
@@ -400,7 +400,7 @@ void mpixq_rma_protocol_go(struct mpixq_window *window)
     static const struct mpixq_rma_protocol protocol = {.sent = sent, .came = came};
 
     mpixq_rma_transport_go(window, &protocol);
-    mpixq_rma_direct_go(window);
+    mpixq_rma_ahead_go(window);
     if (window->moving != NULL && atomic_load(&window->failed) == MPI_SUCCESS) {
         look_at_data(window);
     }

@@ -29,6 +29,8 @@
 #include "util/table.h"
 #include "window.h"
 
+struct mpixq_rma_ahead;
+
 /* What this process may do at a peer: add to a signal of it. */
 struct mpixq_rma_grant {
     uint32_t signal, generation;
@@ -50,7 +52,10 @@ struct mpixq_rma_direct {
     struct mpixq_nic_window *nics;
     struct mpixq_rma_op *waiting; /* for room; in the order in which they were started */
     struct mpixq_rma_op *flying;
-    long n;         /* in both */
+    long n; /* in both */
+    /* (ahead.h) By queues: as they were logged, by any thread; and in the order of that. */
+    _Atomic(struct mpixq_rma_ahead *) logged;
+    struct mpixq_rma_ahead *ahead;
     long n_awaited; /* answers of peers: what they say of their NICs, REVOKED */
     int n_peers;    /* that NICs reach */
     size_t blob_bytes;

@@ -24,6 +24,7 @@
 
 #include "util/table.h"
 
+struct mpixq_nic_held;
 struct mpixq_nic_peer;
 struct mpixq_rma_grant;
 struct mpixq_rma_neighbour;
@@ -76,6 +77,7 @@ struct mpixq_rma_op {
     bool is_own;                   /* a put or get started here */
     bool comes;                    /* its data is received, and not sent */
     struct mpixq_rma_grant *grant; /* of a put by NICs; NULL: no signal */
+    struct mpixq_nic_held *held;   /* it was; by NICs, of a queue */
     MPI_Request request;           /* of data that moves */
     struct mpixq_rma_op *next, *prev;
     UT_hash_handle hh; /* by header.key */

@@ -2,6 +2,7 @@
  * Copyright (c) 2026 the mpix-queue authors
  *
  * What the host waits for: a signal, or all that it has started. */
+#include "ahead.h"
 #include "mapped.h"
 #include "match/match.h"
 #include "protocol.h"
@@ -92,6 +93,7 @@ int mpixq_rma_flush(struct mpixq_window *window)
     while (rc == MPI_SUCCESS && !done) {
         mpixq_lock_acquire(&window->lock);
         mpixq_rma_look_for_lost(window); /* copies into shared memory need no answer of anybody */
+        mpixq_rma_ahead_look(window);
         done = mpixq_rma_is_flushed(window) && atomic_load(&window->failed) == MPI_SUCCESS;
         rc = done ? take_refusal(window) : atomic_load(&window->failed);
         mpixq_lock_release(&window->lock);

@@ -7,6 +7,7 @@
 #include <utlist.h>
 
 #include "comm/ranks.h"
+#include "ahead.h"
 #include "direct.h"
 #include "mapped.h"
 #include "match/match.h"
@@ -46,6 +47,7 @@ static void dismantle(struct mpixq_window *window, bool keep_comm)
     struct mpixq_rma_slots *table, *next;
 
     mpixq_rma_pull_end(window);
+    mpixq_rma_ahead_close(window);
     mpixq_rma_direct_close(window);
     mpixq_rma_protocol_close(window);
     mpixq_mapped_close(window->mapped);

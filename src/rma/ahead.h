@@ -1,0 +1,55 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * Copyright (c) 2026 the mpix-queue authors
+ *
+ * Puts of queues that are put into the hands of NICs before the stream gets there, which then only
+ * rings. The call that enqueues them logs them; who drives the window holds what can be held by
+ * then, in the order of the log; and what is not held when the stream is there is made as without.
+ */
+#ifndef MPIXQ_RMA_AHEAD_H
+#define MPIXQ_RMA_AHEAD_H
+
+#include "direct.h"
+#include "put.h"
+
+enum { MPIXQ_AHEAD_NONE, MPIXQ_AHEAD_HELD, MPIXQ_AHEAD_RINGING, MPIXQ_AHEAD_MADE };
+
+/* What one call has enqueued; a part of what the stream is to call. */
+struct mpixq_rma_ahead {
+    struct mpixq_window *window; /* NULL: it is not logged */
+    const struct mpixq_transfer *transfers;
+    int n;
+    /* Called when it is not needed any more, if the stream has rung, under the lock. */
+    void (*forget)(struct mpixq_rma_ahead *ahead);
+    /* HELD is written under the lock, RINGING by the stream: who has changed it to that has what is
+     * held for a moment, until it is MADE. */
+    atomic_int state; /* one of those above */
+    /* Under the lock of the window. */
+    bool is_listed;
+    struct mpixq_rma_op *ops; /* the parts that are held */
+    uint64_t bytes;           /* of them */
+    int transferred;          /* so many transfers */
+    struct mpixq_rma_ahead *prev, *next;
+};
+
+/* May anything of such a window be held? */
+bool mpixq_rma_ahead_may(const struct mpixq_window *window);
+/* Enqueue time, with no lock of the window: log it, if that may come to something. The rest but
+ * window and forget is set here. */
+void mpixq_rma_ahead_log(struct mpixq_rma_ahead *ahead, const struct mpixq_transfer transfers[],
+                         int n);
+/* The stream is there: ring, if it is held, *rings_p times, and have it forgotten at any time from
+ * then on. Takes no lock. False: it is to be settled. */
+bool mpixq_rma_ahead_ring(struct mpixq_rma_ahead *ahead, uint64_t *rings_p);
+
+/* The rest under the lock of the window. */
+/* The stream is there, and has not rung: nothing is held from now on, and whoever calls makes it,
+ * or not. */
+void mpixq_rma_ahead_settle(struct mpixq_rma_ahead *ahead);
+/* What was rung for by now counts as started; before who asks what is under way. */
+void mpixq_rma_ahead_look(struct mpixq_window *window);
+/* That, what mpixq_rma_direct_go does, and then hold what can be held. */
+void mpixq_rma_ahead_go(struct mpixq_window *window);
+/* The window ends: nothing of what is logged is made any more. */
+void mpixq_rma_ahead_close(struct mpixq_window *window);
+
+#endif

@@ -1,0 +1,332 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * Copyright (c) 2026 the mpix-queue authors
+ *
+ * Enqueued puts that are with the NIC before the stream gets there, on the double of the cxi
+ * provider: nothing moves before, and then the stream only rings; a flush meanwhile waits for
+ * nothing; of a queue that fails before nothing is put; a signal that is freed meanwhile; more puts
+ * than there is room for; a write that fails. Rank r puts to rank r + 1.
+ */
+#include "cxi_double/switches.h"
+#include "cxi_hooks.h"
+#include "mtest.h"
+
+#include <mpix_queue_rma.h>
+
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+enum { AREA = 1 << 18, GUARD = 0x5a, GAP = 40, MOST = 300, PAUSE_US = 50000 };
+
+static const struct cxi_double_hooks *hooks;
+static unsigned char *memory; /* the first half is put from, the second put to */
+static MPIX_Window window;
+static MPIX_Host_stream stream;
+static atomic_int n_posts;
+static MPIX_Blk from[MOST], to[MOST];
+
+static int before(void)
+{
+    return (mtest_rank + mtest_size - 1) % mtest_size;
+}
+
+static unsigned char data_at(int rank, size_t i)
+{
+    return (unsigned char)(i * 5 + i / 253 + (size_t)rank * 37 + 1);
+}
+
+static void swap(MPIX_Blk *blks, int n)
+{
+    MPI_Sendrecv_replace(blks, n * (int)sizeof *blks, MPI_BYTE, before(), 1,
+                         (mtest_rank + 1) % mtest_size, 1, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+}
+
+/* So many blocks of the next rank with a signal there that all of them tell, and with the right to
+ * that; and of this one. */
+static MPIX_Signal open_blocks(int n, size_t bytes)
+{
+    MPIX_Signal signal;
+    MPIX_Blk none, first;
+
+    memset(memory + AREA, GUARD, AREA);
+    MTEST_OK(MPIX_Signal_init(window, n + 1, &signal));
+    MTEST_OK(MPIX_Blk_init(window, 0, 0, MPIX_SIGNAL_NULL, &none));
+    MTEST_OK(MPIX_Blk_init(window, AREA, 0, signal, &first));
+    swap(&first, 1);
+    MTEST_OK(MPIX_Put(&none, &first));
+    MTEST_OK(MPIX_Window_flush(window));
+    for (int i = 0; i < n; i++) {
+        MPI_Aint at = i * (MPI_Aint)(bytes + GAP);
+
+        MTEST_OK(MPIX_Blk_init(window, at, (MPI_Aint)bytes, MPIX_SIGNAL_NULL, &from[i]));
+        MTEST_OK(MPIX_Blk_init(window, AREA + at, (MPI_Aint)bytes, signal, &to[i]));
+    }
+    swap(to, n);
+    MPI_Barrier(MPI_COMM_WORLD);
+    return signal;
+}
+
+/* All, and nothing else; or nothing at all. */
+#define check(n, bytes, is_there) check_at(__LINE__, n, bytes, is_there)
+static void check_at(int line, int n, size_t bytes, int is_there)
+{
+    for (size_t i = 0; i < AREA; i++) {
+        size_t put = i / (bytes + GAP), in = i % (bytes + GAP);
+        int expected = is_there && put < (size_t)n && in < bytes ? data_at(before(), i) : GUARD;
+
+        if (memory[AREA + i] != expected) {
+            mtest_fail(__FILE__, line, "byte %zu of put %zu is %d, expected %d", in, put,
+                       memory[AREA + i], expected);
+            return;
+        }
+    }
+}
+
+static void close_signal(MPIX_Signal *signal)
+{
+    MPI_Barrier(MPI_COMM_WORLD);
+    MTEST_OK(MPIX_Signal_free(signal));
+    MPI_Barrier(MPI_COMM_WORLD);
+}
+
+static void note_post(const struct cxi_double_post *post)
+{
+    (void)post;
+    atomic_fetch_add(&n_posts, 1);
+}
+
+/* Until the NIC has been given so many operations. */
+static void await_posts(int n)
+{
+    unsigned tries = 0;
+
+    while (atomic_load(&n_posts) < n) {
+        mtest_backoff(&tries);
+    }
+    MTEST_EQ(atomic_load(&n_posts), n);
+}
+
+/* A queue behind a gate. */
+static MPIX_Queue open_queue(struct mtest_gate *gate)
+{
+    MPIX_Queue queue;
+
+    *gate = (struct mtest_gate){0, 0};
+    MTEST_OK(MPIX_Queue_init(&queue, MPIX_QUEUE_AUTO, &stream));
+    MTEST_OK(MPIX_Host_stream_launch(stream, mtest_gate_fn, gate));
+    atomic_store(&n_posts, 0);
+    hooks->watch(note_post, NULL);
+    return queue;
+}
+
+static void close_queue(MPIX_Queue *queue)
+{
+    hooks->watch(NULL, NULL);
+    MTEST_OK(MPIX_Queue_free(queue));
+}
+
+/* By a put each, or one plan of all. What has both data and signal is two operations. */
+static void test_held(int n, size_t bytes, int by_plan)
+{
+    MPIX_Signal signal = open_blocks(n, bytes);
+    MPIX_Plan plan = MPIX_PLAN_NULL;
+    struct mtest_gate gate;
+    MPIX_Queue queue = open_queue(&gate);
+    uint64_t stores;
+    int flag = 1, posts = n * (bytes > 0 ? 2 : 1);
+
+    if (by_plan) {
+        MTEST_OK(MPIX_Plan_create(n, from, to, &plan));
+        MTEST_OK(MPIX_Enqueue_plan_start(queue, plan));
+    } else {
+        for (int i = 0; i < n; i++) {
+            MTEST_OK(MPIX_Enqueue_put(queue, &from[i], &to[i]));
+        }
+    }
+    await_posts(posts);
+    stores = hooks->stores();
+    MTEST_OK(MPIX_Window_flush(window)); /* waits for nothing of that */
+    MTEST_OK(MPIX_Signal_test(signal, &flag));
+    MTEST_EQ(flag, 0);
+    MTEST_KIND_TEXT(MPIX_Window_free(&window), MPIXQ_ERR_STATE, "window");
+    check(n, bytes, 0);
+    MPI_Barrier(MPI_COMM_WORLD);
+    mtest_gate_open(&gate);
+    MTEST_OK(MPIX_Queue_wait(queue));
+    MTEST_EQ(hooks->stores() - stores, n);
+    MTEST_EQ(mtest_queue_count(queue, "mpixq_rings"), n);
+    if (by_plan) {
+        MTEST_OK(MPIX_Plan_free(&plan));
+    }
+    MTEST_OK(MPIX_Signal_wait(signal));
+    check(n, bytes, 1);
+    MTEST_EQ(atomic_load(&n_posts), posts);
+    MTEST_OK(MPIX_Window_flush(window));
+    close_queue(&queue);
+    close_signal(&signal);
+}
+
+/* Without a signal there, and with one here, which is told though nobody else looks. */
+static void test_local(void)
+{
+    MPIX_Signal there = open_blocks(1, 5000), here;
+    struct mtest_gate gate;
+    MPIX_Queue queue = open_queue(&gate);
+
+    MTEST_OK(MPIX_Blk_set_signal(&to[0], NULL));
+    MTEST_OK(MPIX_Signal_init(window, 1, &here));
+    MTEST_OK(MPIX_Blk_init(window, 0, 5000, here, &from[0]));
+    MTEST_OK(MPIX_Enqueue_put(queue, &from[0], &to[0]));
+    await_posts(1);
+    mtest_gate_open(&gate);
+    MTEST_OK(MPIX_Signal_wait(here));
+    MTEST_OK(MPIX_Queue_wait(queue));
+    MTEST_OK(MPIX_Window_flush(window));
+    MPI_Barrier(MPI_COMM_WORLD);
+    check(1, 5000, 1);
+    close_queue(&queue);
+    MTEST_OK(MPIX_Signal_free(&here));
+    close_signal(&there);
+}
+
+/* The queue fails in front of them: the data is not put, and the signal is as it was. */
+static void test_fails(int n)
+{
+    MPIX_Signal signal = open_blocks(n, 600), early;
+    struct mtest_gate gate;
+    MPIX_Queue queue = open_queue(&gate);
+    uint64_t stores = hooks->stores();
+
+    MTEST_OK(MPIX_Signal_init(window, 1, &early));
+    MTEST_OK(MPIX_Enqueue_signal_reset(queue, early)); /* too soon */
+    for (int i = 0; i < n; i++) {
+        MTEST_OK(MPIX_Enqueue_put(queue, &from[i], &to[i]));
+    }
+    await_posts(2 * n);
+    mtest_gate_open(&gate);
+    MTEST_KIND_TEXT(MPIX_Queue_wait(queue), MPIXQ_ERR_STATE, "1 of 1 events outstanding");
+    MTEST_EQ(hooks->stores() - stores, 0);
+    close_queue(&queue);
+    MTEST_OK(MPIX_Window_flush(window));
+    (void)usleep(PAUSE_US);
+    MPI_Barrier(MPI_COMM_WORLD);
+    check(n, 600, 0);
+    /* All but the one that gave the right. */
+    MTEST_KIND_TEXT(MPIX_Signal_reset(signal), MPIXQ_ERR_STATE, "events outstanding");
+    MPI_Barrier(MPI_COMM_WORLD);
+    for (int i = 0; i < n; i++) {
+        MTEST_OK(MPIX_Put(&from[i], &to[i]));
+    }
+    MTEST_OK(MPIX_Signal_wait(signal));
+    check(n, 600, 1);
+    MTEST_OK(MPIX_Window_flush(window));
+    MTEST_OK(MPIX_Signal_free(&early));
+    close_signal(&signal);
+}
+
+/* The signal is freed, and that is known here: what was held goes by a message, and is refused. */
+static void test_freed(void)
+{
+    MPIX_Signal signal = open_blocks(1, 600), later;
+    struct mtest_gate gate;
+    MPIX_Queue queue = open_queue(&gate);
+
+    MTEST_OK(MPIX_Enqueue_put(queue, &from[0], &to[0]));
+    await_posts(2);
+    MPI_Barrier(MPI_COMM_WORLD);
+    MTEST_OK(MPIX_Signal_free(&signal));
+    MPI_Barrier(MPI_COMM_WORLD);
+    MTEST_OK(MPIX_Window_flush(window)); /* which hears of it, or soon will */
+    (void)usleep(PAUSE_US);
+    mtest_gate_open(&gate);
+    MTEST_OK(MPIX_Queue_wait(queue));
+    MTEST_KIND_TEXT(MPIX_Window_flush(window), MPIXQ_ERR_STATE, "signal of the block was freed");
+    MPI_Barrier(MPI_COMM_WORLD);
+    check(1, 600, 0);
+    MTEST_OK(MPIX_Signal_init(window, 2, &later));
+    MTEST_KIND_TEXT(MPIX_Signal_reset(later), MPIXQ_ERR_STATE, "2 of 2 events outstanding");
+    close_queue(&queue);
+    close_signal(&later);
+}
+
+/* More than can be held, most of which the host makes when the stream is there. */
+static void test_many(void)
+{
+    MPIX_Signal signal = open_blocks(MOST, 100);
+    struct mtest_gate gate;
+    MPIX_Queue queue = open_queue(&gate);
+
+    for (int i = 0; i < MOST; i++) {
+        MTEST_OK(MPIX_Enqueue_put(queue, &from[i], &to[i]));
+    }
+    mtest_gate_open(&gate);
+    MTEST_OK(MPIX_Queue_wait(queue));
+    MTEST_OK(MPIX_Signal_wait(signal));
+    check(MOST, 100, 1);
+    MTEST_OK(MPIX_Window_flush(window));
+    close_queue(&queue);
+    close_signal(&signal);
+}
+
+/* One write fails: a flush says so, and so does the signal there, which nothing completes. */
+static void test_write_fails(void)
+{
+    MPIX_Signal signal = open_blocks(1, 600);
+    struct mtest_gate gate;
+    MPIX_Queue queue = open_queue(&gate);
+
+    MTEST_OK(MPIX_Enqueue_put(queue, &from[0], &to[0]));
+    await_posts(2);
+    MPI_Barrier(MPI_COMM_WORLD);
+    if (mtest_rank == 0) {
+        hooks->fault(NIC_FAULT_FAIL, NIC_HIT_WRITE, 1, 1);
+    }
+    mtest_gate_open(&gate);
+    MTEST_OK(MPIX_Queue_wait(queue));
+    if (mtest_rank == 0) {
+        MTEST_KIND_TEXT(MPIX_Window_flush(window), MPIXQ_ERR_COMM, "put to rank 1 of window");
+        MTEST_EQ(hooks->hits(), 1);
+        hooks->fault(NIC_FAULT_NONE, NIC_HIT_ANY, 1, 1);
+    } else {
+        MTEST_OK(MPIX_Window_flush(window));
+    }
+    if (mtest_rank == 1) {
+        MTEST_KIND_TEXT(MPIX_Signal_wait(signal), MPIXQ_ERR_COMM, "put by rank 0");
+        check(1, 600, 0);
+    } else {
+        MTEST_OK(MPIX_Signal_wait(signal));
+        check(1, 600, 1);
+    }
+    close_queue(&queue);
+    close_signal(&signal);
+}
+
+/* Any argument: there is room for less than others expect, so only that is looked at. */
+int main(int argc, char **argv)
+{
+    mtest_begin(&argc, &argv, MPI_THREAD_MULTIPLE);
+    MTEST_OK(
+        MPIX_Window_allocate(2 * (MPI_Aint)AREA, MPI_COMM_WORLD, MPI_INFO_NULL, &memory, &window));
+    for (size_t i = 0; i < AREA; i++) {
+        memory[i] = data_at(mtest_rank, i);
+    }
+    MTEST_OK(MPIX_Host_stream_create(&stream));
+    hooks = cxi_hooks();
+    if (hooks != NULL && argc == 1) {
+        test_held(1, 8, 0);
+        test_held(20, 3000, 0);
+        test_held(20, 3000, 1);
+        test_held(8, 0, 0);
+        test_local();
+        test_fails(3);
+        test_freed();
+        test_write_fails();
+        test_held(10, 100, 1);
+    }
+    if (hooks != NULL) {
+        test_many();
+    }
+    MTEST_OK(MPIX_Host_stream_destroy(&stream));
+    MTEST_OK(MPIX_Window_free(&window));
+    return mtest_end();
+}
