@@ -9,6 +9,8 @@
  * HOW  receive, send: a start on a queue waits; host: MPI_Wait does; match: a second match
  *      signal, signal-queue, signal-flush: puts with signals: the host waits for a signal, a stream
  *      does, or the host waits until a large put is complete
+ *      signal-held, signal-rung: a put was enqueued before, and the stream comes to it when that is
+ *      known, or before
  *      partitions, partitions-queue: MPI_Wait waits for partitioned requests, or a queue does
  *      first-receive, first-send: the same as receive and send, but rank 1 has started by then
  *      open-receive, open-send: a match, while rank 1 opens memory of rank 0, for which its GPU
@@ -27,6 +29,7 @@
 #include <mpi.h>
 #include <pthread.h>
 #include <signal.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -355,9 +358,20 @@ static int replay_signal_wait(MPIX_Queue queue, void *stream, MPIX_Signal sig)
     return rc;
 }
 
+static atomic_int gate_is_open;
+
+static void await_gate(void *arg)
+{
+    (void)arg;
+    while (atomic_load(&gate_is_open) == 0) {
+        usleep(1000);
+    }
+}
+
 static void wait_for_puts(MPIX_Queue queue, MPIX_Host_stream stream, MPI_Request *request,
                           const char *how)
 {
+    int holds = strcmp(how, "signal-held") == 0, rings = strcmp(how, "signal-rung") == 0;
     MPIX_Blk mine, theirs, out;
     MPIX_Signal sig;
     MPIX_Window window;
@@ -378,7 +392,16 @@ static void wait_for_puts(MPIX_Queue queue, MPIX_Host_stream stream, MPI_Request
     say("first", MPIX_Signal_wait(sig));
     say("reset", MPIX_Signal_reset(sig));
     say("flush", MPIX_Window_flush(window));
+    if (holds || rings) {
+        say("gate", MPIX_Host_stream_launch(stream, await_gate, NULL));
+        say("enqueue", MPIX_Enqueue_put(queue, &out, &theirs));
+        usleep(100000); /* it is with the NIC by then */
+    }
     die(request);
+    if (rings) {
+        atomic_store(&gate_is_open, 1);
+        say("ring", MPIX_Host_stream_synchronize(stream));
+    }
     if (strcmp(how, "signal-queue") == 0) {
         if (replays) {
             say("queue", replay_signal_wait(queue, mtest_gpu_stream_of(stream), sig));
@@ -395,6 +418,10 @@ static void wait_for_puts(MPIX_Queue queue, MPIX_Host_stream stream, MPI_Request
         say("late", flush_until_death(window, &out, &theirs));
     }
     say("signal", MPIX_Signal_wait(sig));
+    if (holds) {
+        atomic_store(&gate_is_open, 1);
+        say("queue", MPIX_Queue_wait(queue));
+    }
     say("put", MPIX_Put(&out, &theirs));
     say("end", MPIX_Window_flush(window));
     say("window", MPIX_Window_free(&window));

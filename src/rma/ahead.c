@@ -61,6 +61,7 @@ static void list_logged(struct mpixq_rma_direct *direct)
 
 static void unlist(struct mpixq_rma_ahead *ahead)
 {
+    ahead->window->direct->n_ahead -= ahead->ops != NULL;
     if (ahead->is_listed) {
         ahead->is_listed = false;
         DL_DELETE(ahead->window->direct->ahead, ahead);
@@ -109,6 +110,7 @@ static bool hold_part(struct mpixq_rma_ahead *ahead, const struct mpixq_transfer
     window->n_own--;
     mpixq_rma_direct_describe(window, op, &what);
     op->held = window->direct->ops->hold(&what);
+    window->direct->n_ahead += ahead->ops == NULL;
     DL_APPEND(ahead->ops, op);
     return true;
 }
@@ -200,19 +202,26 @@ static bool take_back(struct mpixq_rma_ahead *ahead)
 void mpixq_rma_ahead_look(struct mpixq_window *window)
 {
     struct mpixq_rma_ahead *ahead, *next;
+    int left;
 
     if (window->direct == NULL) {
         return;
     }
     list_logged(window->direct);
+    left = window->direct->n_ahead; /* behind these there may be any number of others */
     DL_FOREACH_SAFE(window->direct->ahead, ahead, next)
     {
+        if (left == 0) {
+            return;
+        }
+        left -= ahead->ops != NULL;
         if (atomic_load(&ahead->state) == MPIXQ_AHEAD_MADE) {
             unlist(ahead);
             open_ops(ahead);
             ahead->forget(ahead);
         } else if (ahead->ops != NULL && !are_rights_left(ahead) && take_back(ahead)) {
             drop_ops(ahead); /* the peer refuses it, as it does any that comes too late */
+            window->direct->n_ahead--;
         }
     }
 }

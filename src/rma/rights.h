@@ -56,6 +56,7 @@ struct mpixq_rma_direct {
     /* (ahead.h) By queues: as they were logged, by any thread; and in the order of that. */
     _Atomic(struct mpixq_rma_ahead *) logged;
     struct mpixq_rma_ahead *ahead;
+    int n_ahead;    /* of those, that have something held */
     long n_awaited; /* answers of peers: what they say of their NICs, REVOKED */
     int n_peers;    /* that NICs reach */
     size_t blob_bytes;
