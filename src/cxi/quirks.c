@@ -6,9 +6,9 @@
  *
  * The same for both, though only one asks for it: the context of a deferred operation is that of
  * its work struct (sockets refuses others), a counter is bound to the endpoint (cxi from 2.3 on
- * crashes in a deferred atomic without), no flag but FI_COMPLETION is used (cxi refuses most), and
- * what an operation was told is kept until it is over (sockets looks at the completion counter
- * when the operation completes). */
+ * crashes in a deferred atomic without), no flags but FI_COMPLETION and FI_DELIVERY_COMPLETE are
+ * used (cxi refuses most), and what an operation was told is kept until it is over (sockets looks
+ * at the completion counter when the operation completes). */
 #include "quirks.h"
 
 const struct cxi_quirks mpixq_cxi_sockets = {
