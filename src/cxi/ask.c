@@ -2,7 +2,7 @@
  * Copyright (c) 2026 the mpix-queue authors
  *
  * Chains are made, if the NIC stops them at a failure: so that is asked first. */
-#include "chain.h"
+#include "put_chain.h"
 
 #include <utlist.h>
 
@@ -221,9 +221,9 @@ static bool stops_chains(struct cxi_nic *nic)
 
 /* ---- Chains ---- */
 
-static struct cxi_chain *chain_new(struct cxi_nic *nic)
+static struct cxi_put_chain *chain_new(struct cxi_nic *nic)
 {
-    struct cxi_chain *chain = mpixq_alloc(sizeof *chain); /* freed in strand, or in close */
+    struct cxi_put_chain *chain = mpixq_alloc(sizeof *chain); /* freed in strand, or in close */
 
     if (chain == NULL) {
         return NULL;
@@ -248,10 +248,10 @@ static bool may_ask(struct cxi_nic *nic)
     return may;
 }
 
-void mpixq_cxi_chains_open(struct cxi_nic *nic)
+void mpixq_cxi_put_chains_open(struct cxi_nic *nic)
 {
     int n = CHAINS < mpixq_cxi_counter_share() ? (int)CHAINS : mpixq_cxi_counter_share();
-    struct cxi_chain *chain;
+    struct cxi_put_chain *chain;
 
     if (!may_ask(nic)) {
         return;

@@ -17,7 +17,7 @@
  *     state.c      where an end stands: under way, taken over, failed
  *     arm.c        queues, and starts of theirs: armed
  *     ahead.c      starts that GPUs ring for: armed ahead of them (ahead.h)
- *     chain.c      counters by which operations of a put wait for each other (chain.h)
+ *     put_chain.c  counters by which operations of a put wait for each other (put_chain.h)
  *     put_ops.c    the operations of a put
  *     puts.c       puts of windows: chained by the NIC, or step by step by the host (puts.h)
  *     drive.c      completion queues, and what the host does of starts taken over

@@ -4,7 +4,7 @@
  * A NIC is opened and closed: one domain and one endpoint of it, for all pairs and queues. */
 #include "nic.h"
 
-#include "chain.h"
+#include "put_chain.h"
 #include "eager.h"
 #include "libfabric.h"
 #include "locality.h"
@@ -98,7 +98,7 @@ static void close_all(struct cxi_nic *nic)
     mpixq_cxi_puts_release_left(nic);
     CLOSE(nic->target);
     CLOSE(nic->ep);
-    mpixq_cxi_chains_close(nic);
+    mpixq_cxi_put_chains_close(nic);
     mpixq_cxi_supply_close(nic);
     mpixq_cxi_blocks_close(nic);
     CLOSE(nic->unused);

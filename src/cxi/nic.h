@@ -12,7 +12,7 @@
 #include "util/patience.h"
 
 struct cxi_block;
-struct cxi_chain;
+struct cxi_put_chain;
 struct cxi_page;
 struct cxi_peer;
 struct cxi_puts;
@@ -97,7 +97,7 @@ struct cxi_nic {
     struct cxi_ahead *ahead_left; /* of ends that are gone: the NIC may write their words */
     struct cxi_puts *puts_left;   /* of windows that are gone: not all of them are over */
     /* Of puts of windows: those that nobody uses; and whether they were asked for. */
-    struct cxi_chain *chains;
+    struct cxi_put_chain *chains;
     int n_chains;
     bool has_asked_chains;
     atomic_int n_own_rings;      /* counters R of ends whose starts GPUs count */

@@ -2,7 +2,7 @@
  * Copyright (c) 2026 the mpix-queue authors
  *
  * The operations of a put. */
-#include "chain.h"
+#include "put_chain.h"
 #include "nic.h"
 #include "puts.h"
 

@@ -5,7 +5,7 @@
 #include <stddef.h>
 #include <utlist.h>
 
-#include "chain.h"
+#include "put_chain.h"
 #include "nic.h"
 #include "supply.h"
 #include "util/alloc.h"
@@ -143,9 +143,9 @@ static void give_up(struct cxi_put *put, bool is_rung)
     if (put->posted > 0 || is_rung) {
         put->is_stranded = true;
         put->puts->nic->counts.set_aside += (uint64_t)put->posted;
-        mpixq_cxi_chain_strand(put->puts->nic, put->chain);
+        mpixq_cxi_put_chain_strand(put->puts->nic, put->chain);
     } else {
-        mpixq_cxi_chain_give(put->puts->nic, put->chain, 0);
+        mpixq_cxi_put_chain_give(put->puts->nic, put->chain, 0);
     }
 }
 
@@ -183,7 +183,7 @@ static void deferred_ended(struct cxi_put *put, const struct cxi_entry *entry, i
             give_entry(put, &put->write);
             put->is_stranded = true;
             puts->nic->counts.set_aside++;
-            mpixq_cxi_chain_strand(puts->nic, put->chain);
+            mpixq_cxi_put_chain_strand(puts->nic, put->chain);
             end(put, error);
         }
         return;
@@ -191,7 +191,7 @@ static void deferred_ended(struct cxi_put *put, const struct cxi_entry *entry, i
     puts->flying -= n_entries(put);
     give_entry(put, &put->write);
     give_entry(put, &put->atomic);
-    mpixq_cxi_chain_give(puts->nic, put->chain, counts(put));
+    mpixq_cxi_put_chain_give(puts->nic, put->chain, counts(put));
     end(put, error);
 }
 
@@ -201,7 +201,7 @@ static bool take_chain(struct cxi_put *put)
     struct cxi_nic *nic = put->puts->nic;
     bool writes = put->bytes > 0, is_whole;
 
-    put->chain = mpixq_cxi_chain_take(nic, writes + put->tells);
+    put->chain = mpixq_cxi_put_chain_take(nic, writes + put->tells);
     if (put->chain == NULL) {
         return false;
     }
@@ -377,7 +377,7 @@ bool mpixq_cxi_puts_can_hold(const struct cxi_puts *puts, int n)
 
     mpixq_lock_acquire(&nic->lock);
     LL_COUNT(puts->spare, put, spare);
-    can = spare >= n && mpixq_cxi_chains_have(nic, n, 2 * n);
+    can = spare >= n && mpixq_cxi_put_chains_have(nic, n, 2 * n);
     mpixq_lock_release(&nic->lock);
     return can;
 }

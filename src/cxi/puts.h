@@ -4,7 +4,7 @@
  * Puts: what a window has under way on one NIC. A write that is answered when its data can be seen,
  * then an atomic that adds to a word of the peer: so that the word never says more than is there,
  * in whatever order the network has operations arrive. The atomic is deferred work behind the write
- * (chain.h), or, where that lacks something, made by the host when it has seen the write end.
+ * (put_chain.h), or, where that lacks something, made by the host when it has seen the write end.
  */
 #ifndef MPIXQ_CXI_PUTS_H
 #define MPIXQ_CXI_PUTS_H
@@ -25,7 +25,7 @@ struct cxi_put {
     struct cxi_puts *puts;
     /* In place of that: what its deferred work waits by, and that, as far as there is some: of each
      * NULL once it is over, or if there is none; and how much of it was posted. */
-    struct cxi_chain *chain;
+    struct cxi_put_chain *chain;
     struct cxi_entry *write, *atomic;
     int posted;
     /* It was to be held: the first of it waits for a ring, of this. Held: nobody counts it yet. */

@@ -9,7 +9,7 @@
 #include <string.h>
 #include <utlist.h>
 
-#include "chain.h"
+#include "put_chain.h"
 #include "libfabric.h"
 #include "nic.h"
 #include "peers.h"
@@ -76,7 +76,7 @@ static const char *open_part(struct part_of *part, const struct mpixq_nic_memory
     if (nic->atomic != FI_SUM) {
         return "the NIC has no atomic sum";
     }
-    mpixq_cxi_chains_open(nic);
+    mpixq_cxi_put_chains_open(nic);
     part->base = mpixq_cxi_region(nic, memory->base, memory->bytes, NULL);
     part->words = mpixq_cxi_region(nic, memory->words, memory->words_bytes, NULL);
     part->warm = mpixq_cxi_warm(nic, memory->base, memory->bytes);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright (c) 2026 the mpix-queue authors */
-#include "chain.h"
+#include "put_chain.h"
 
 #include <utlist.h>
 
@@ -9,10 +9,10 @@
 #include "supply.h"
 #include "util/alloc.h"
 
-bool mpixq_cxi_chains_have(const struct cxi_nic *nic, int n, int entries)
+bool mpixq_cxi_put_chains_have(const struct cxi_nic *nic, int n, int entries)
 {
     const struct cxi_shares *shares = &nic->shares;
-    const struct cxi_chain *chain = nic->chains;
+    const struct cxi_put_chain *chain = nic->chains;
 
     for (; n > 0 && chain != NULL; n--) {
         chain = chain->next;
@@ -20,28 +20,28 @@ bool mpixq_cxi_chains_have(const struct cxi_nic *nic, int n, int entries)
     return n == 0 && mpixq_cxi_shares_room(shares) - entries >= mpixq_cxi_shares_limit(shares) / 2;
 }
 
-struct cxi_chain *mpixq_cxi_chain_take(struct cxi_nic *nic, int entries)
+struct cxi_put_chain *mpixq_cxi_put_chain_take(struct cxi_nic *nic, int entries)
 {
-    struct cxi_chain *chain = nic->chains;
+    struct cxi_put_chain *chain = nic->chains;
 
-    if (!mpixq_cxi_chains_have(nic, 1, entries)) {
+    if (!mpixq_cxi_put_chains_have(nic, 1, entries)) {
         return NULL;
     }
     LL_DELETE(nic->chains, chain);
     return chain;
 }
 
-void mpixq_cxi_chain_give(struct cxi_nic *nic, struct cxi_chain *chain, uint64_t counted)
+void mpixq_cxi_put_chain_give(struct cxi_nic *nic, struct cxi_put_chain *chain, uint64_t counted)
 {
     chain->base += counted;
     if (chain->counter->base + chain->base < nic->quirks->counter_max / 2) {
         LL_PREPEND(nic->chains, chain);
     } else {
-        mpixq_cxi_chain_strand(nic, chain);
+        mpixq_cxi_put_chain_strand(nic, chain);
     }
 }
 
-void mpixq_cxi_chain_strand(struct cxi_nic *nic, struct cxi_chain *chain)
+void mpixq_cxi_put_chain_strand(struct cxi_nic *nic, struct cxi_put_chain *chain)
 {
     chain->counter->failures = fi_cntr_readerr(chain->counter->fid);
     mpixq_cxi_counter_put(nic, chain->counter, false, 0);
@@ -49,9 +49,9 @@ void mpixq_cxi_chain_strand(struct cxi_nic *nic, struct cxi_chain *chain)
     nic->n_chains--;
 }
 
-void mpixq_cxi_chains_close(struct cxi_nic *nic)
+void mpixq_cxi_put_chains_close(struct cxi_nic *nic)
 {
-    struct cxi_chain *chain, *next;
+    struct cxi_put_chain *chain, *next;
 
     LL_FOREACH_SAFE(nic->chains, chain, next)
     {
