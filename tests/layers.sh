@@ -15,8 +15,8 @@ services="util/affinity.h util/alloc.h util/backoff.h util/env.h util/facts.h ut
     util/lock.h util/log.h util/mpi_turns.h util/near.h util/node.h util/patience.h util/piece.h
     util/process.h util/progress.h util/table.h util/thread.h util/trace.h comm/error.h
     comm/layout.h"
-objects="core/channel.h core/failure.h core/graphs.h core/pair.h core/queue.h core/steps.h
-    core/tally.h core/trace_pairs.h core/windows.h match/match.h match/wire.h"
+objects="core/chains.h core/channel.h core/failure.h core/graphs.h core/pair.h core/queue.h
+    core/steps.h core/tally.h core/trace_pairs.h core/windows.h match/match.h match/wire.h"
 seam="stream/combine.h stream/combine.inc stream/memory.h stream/op.h stream/stream.h"
 find_may_include()
 {

@@ -3,9 +3,10 @@
 # Copyright (c) 2026 the mpix-queue authors
 #
 # model.sh cxi|ipc|partitions|tally - the protocol of doc/cxi.md, or of src/ipc, or partitioned
-# requests, or starts that a GPU counts for the host, as doc/model/cxi.pml, cxi_eager.pml and
-# cxi_shares.pml, or ipc.pml, or partitions.pml, or tally.pml, have it, holds for all interleavings;
-# and with any one of its rules broken it does not, so that the checks are known to see something
+# requests, or starts that a GPU counts for the host, as doc/model/cxi.pml, cxi_eager.pml,
+# cxi_chain.pml and cxi_shares.pml, or ipc.pml, or partitions.pml, or tally.pml, have it, holds for
+# all interleavings; and with any one of its rules broken it does not, so that the checks are known
+# to see something
 set -u
 if ! command -v spin >/dev/null; then
     echo "skip: there is no spin"
@@ -97,6 +98,16 @@ search_cxi_eager()
     expect 0 -DSTARTS=2 -DGPU
     for rule in CLAIM BUSY DRAIN; do
         expect 1 -DSTARTS=2 -DGPU "-DBREAK_$rule"
+    done
+}
+
+search_cxi_chain()
+{
+    local rule
+    expect 0 -DSTARTS=3
+    expect 0 -DSTARTS=2 -DOWN
+    for rule in RELEASE EARLY LAST AHEAD SHARED; do
+        expect 1 "-DBREAK_$rule"
     done
 }
 
@@ -208,6 +219,8 @@ cxi)
     search_cxi
     model=cxi_eager
     search_cxi_eager
+    model=cxi_chain
+    search_cxi_chain
     model=cxi_shares
     search_cxi_shares
     ;;

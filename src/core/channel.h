@@ -24,6 +24,7 @@
 #include "util/channel_set.h"
 
 struct mpixq_blob;
+struct mpixq_channel_chains;
 struct mpixq_channel_graphs;
 struct mpixq_channel_steps;
 struct mpixq_channel_windows;
@@ -163,6 +164,8 @@ struct mpixq_channel {
     const struct mpixq_channel_graphs *graphs;
     /* Puts of windows in memory of the host (windows.h); NULL: they go by messages. */
     const struct mpixq_channel_windows *windows;
+    /* Messages of collectives that wait for each other (chains.h); NULL: the host goes on. */
+    const struct mpixq_channel_chains *chains;
 
     /* Prepare and tear down what the channel has once per process. In MPI_Init and MPI_Finalize.
      * Open returns an MPI code; close always succeeds, also after a failed open. NULL: there is

@@ -194,6 +194,9 @@ enum mpixq_error mpixq_collective_admits(const struct mpixq_request *req, const 
     const struct mpixq_collective *collective = mpixq_collective_of(req);
 
     *ops_p = collective->parted.n_used + 1;
+    if (!collective->by_gpus) { /* what has staging buffers is copied by streams of GPUs */
+        return req->pair.staging != NULL && place == NULL ? MPIXQ_E_GPU_BUFFER : MPIXQ_E_NONE;
+    }
     if (place == collective->place) {
         return MPIXQ_E_NONE;
     }

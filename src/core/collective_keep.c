@@ -11,6 +11,7 @@
 #include "comm/comm.h"
 #include "comm/ops.h"
 #include "schedule.h"
+#include "served.h"
 #include "util/alloc.h"
 #include "util/log.h"
 
@@ -23,6 +24,7 @@ static void forget(struct mpixq_parts_base *parts)
     mpixq_parted_free_parts(parted);
     mpixq_free(parted->split);
     mpixq_free(collective->steps);
+    mpixq_free(collective->chained);
     mpixq_free(collective->work);
     mpixq_memory_unmake_later(&collective->made);
     mpixq_staging_give_back(collective->staged_send);
@@ -42,13 +44,18 @@ static void matched(struct mpixq_request *req)
     struct mpixq_collective *collective = mpixq_collective_of(req);
 
     collective->parted.pair = &req->pair;
-    collective->parted.go_on =
-        collective->by_gpus ? mpixq_collective_look_gpus : mpixq_collective_go_on;
     if (collective->by_gpus) {
+        collective->parted.go_on = mpixq_collective_look_gpus;
         mpixq_collective_matched_gpus(req);
     } else {
-        req->pair.channel = &mpixq_channel_collective;
+        bool is_chained = mpixq_collective_chain(req);
+
+        collective->parted.go_on =
+            is_chained ? mpixq_collective_look_chained : mpixq_collective_go_on;
+        req->pair.channel =
+            is_chained ? &mpixq_channel_collective_chained : &mpixq_channel_collective;
     }
+    mpixq_served_count_collective(req);
 }
 
 /* Edges. */
@@ -317,7 +324,8 @@ void mpixq_collective_capture(const struct mpixq_collective_args *args, MPI_Comm
 /* The match. */
 
 /* The part for a message, whose ends are ranks of the communicator. */
-static struct mpixq_request *make_part(struct mpixq_request *req, const struct mpixq_step *step)
+static struct mpixq_request *make_part(struct mpixq_request *req, const struct mpixq_step *step,
+                                       bool may_chain)
 {
     bool is_send = step->kind == MPIXQ_STEP_SEND;
     const struct mpixq_span *span = is_send ? &step->from : &step->to;
@@ -333,6 +341,7 @@ static struct mpixq_request *make_part(struct mpixq_request *req, const struct m
         part->pair.message.mode = is_send ? MPIXQ_MODE_SEND : MPIXQ_MODE_RECV;
         part->pair.message.buffer = span->at;
         part->pair.message.count = span->count;
+        part->pair.may_chain = may_chain;
     }
     return part;
 }
@@ -341,8 +350,8 @@ enum mpixq_error mpixq_collective_prepare(struct mpixq_request *req)
 {
     struct mpixq_collective *collective = mpixq_collective_of(req);
     struct mpixq_parted *parted = &collective->parted;
-
     enum mpixq_error error;
+    bool may_chain;
 
     collective->way = mpixq_schedule_way(req);
     error = mpixq_collective_stage(req);
@@ -353,16 +362,17 @@ enum mpixq_error mpixq_collective_prepare(struct mpixq_request *req)
         return MPIXQ_E_NO_MEMORY;
     }
     collective->n_first = 0;
+    may_chain = mpixq_collective_may_chain(req);
     for (int i = 0; i < collective->n_steps; i++) {
         struct mpixq_step *step = &collective->steps[i];
 
-        if (step->kind != MPIXQ_STEP_SEND && step->kind != MPIXQ_STEP_RECV) {
+        if (!mpixq_step_is_message(step)) {
             continue;
         }
         if (mpixq_comm_world_rank(req->comm, step->peer) == MPI_UNDEFINED) {
             return MPIXQ_E_FOREIGN_PEER;
         }
-        step->part = make_part(req, step);
+        step->part = make_part(req, step, may_chain);
         if (step->part == NULL) {
             return MPIXQ_E_NO_MEMORY;
         }

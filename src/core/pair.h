@@ -10,7 +10,6 @@
  * channel, and how many starts there were. What stands in the request instead is what only a
  * request has, however many pairs it owns: handle, state, place in a queue, the match that is under
  * way, and since when somebody waits for it.
- *
  * The three counters. Only who makes a start writes started, and only who executes and completes it
  * writes executed and done; everybody else reads them by the functions below, since they need not
  * stay where they are. They only grow, and neither of these exceeds started; executed is what the
@@ -87,6 +86,7 @@ struct mpixq_pair {
     bool moves;         /* in memory whose pages go from host to GPU and back */
     bool in_place;      /* reached is for the buffer itself, in memory of a GPU */
     bool is_share;      /* of a pair, which only the channel knows; constant */
+    bool may_chain;     /* with others of a collective (chains.h); constant */
     uint8_t reached_by; /* id of the channel to which reached belongs; or 0 */
     bool is_awaited;    /* the send stays until it hears of the receive's end */
     atomic_int error;   /* MPI code of the first failure, if MPI gave one; written like done */

@@ -93,6 +93,10 @@ struct mpixq_collective {
     char *work;        /* where contributions of others arrive, in memory of the host */
     enum mpixq_way way;
     int n_first; /* parts of the first round; of what GPUs move there are two rounds at most */
+    /* The parts, all of which are started at once, and NICs go on from round to round; NULL: the
+     * host does. And their last start was made on a queue, each by itself. */
+    struct mpixq_pair **chained;
+    atomic_bool in_parts;
     /* Moved by GPUs: the buffers are theirs, in this place, and what comes last in a wait, if
      * anything does. */
     bool by_gpus, combines;
@@ -154,8 +158,10 @@ static inline enum mpixq_error mpixq_collective_not_here(const struct mpixq_coll
 }
 /* Is each of its messages moved by GPUs, in one round? */
 bool mpixq_collective_is_of_gpus(const struct mpixq_pair *pair);
-/* What is to be captured with it: a part, or NULL behind the last one. */
+/* What queues start with it: a part, or NULL behind the last one. And of GPUs what is to be
+ * captured with it. */
 struct mpixq_pair *mpixq_collective_part(const struct mpixq_pair *pair, int i);
+struct mpixq_pair *mpixq_collective_counted(const struct mpixq_pair *pair, int i);
 /* The whole leaves its queue; under the submission lock of that. */
 static inline void mpixq_collective_leave(const struct mpixq_pair *pair)
 {
@@ -180,6 +186,17 @@ void mpixq_schedule_combine(struct mpixq_collective *collective);
 static inline void mpixq_schedule_next_round(struct mpixq_collective *collective)
 {
     collective->n_rounds++;
+}
+
+/* schedule_chain.c: may NICs go on from round to round, as far as is known before the match? And
+ * when its parts are matched: they do, if they can, or there is only one. False: the host does. */
+bool mpixq_collective_may_chain(const struct mpixq_request *req);
+bool mpixq_collective_chain(struct mpixq_request *req);
+void mpixq_collective_look_chained(struct mpixq_pair *pair, bool has_lock); /* of parted */
+
+static inline bool mpixq_step_is_message(const struct mpixq_step *step)
+{
+    return step->kind == MPIXQ_STEP_SEND || step->kind == MPIXQ_STEP_RECV;
 }
 
 /* schedule_move.c: of parted. */
@@ -217,7 +234,18 @@ extern const struct mpixq_channel_steps mpixq_schedule_part_steps;
 enum mpixq_error mpixq_schedule_refresh(struct mpixq_pair *pair);
 struct mpixq_pair *mpixq_schedule_failed_part(const struct mpixq_pair *pair);
 
-/* Moved by the host, and by GPUs. */
-extern const struct mpixq_channel mpixq_channel_collective, mpixq_channel_collective_gpus;
+/* Moved by the host, by GPUs, and by NICs that go on from round to round. */
+extern const struct mpixq_channel mpixq_channel_collective, mpixq_channel_collective_gpus,
+    mpixq_channel_collective_chained;
+extern const struct mpixq_channel_graphs mpixq_collective_graphs; /* not of GPUs */
+
+/* Do its starts on queues consist of those of its parts? */
+static inline bool mpixq_collective_in_lists(const struct mpixq_pair *pair)
+{
+    const struct mpixq_collective *collective =
+        pair->owner != NULL && pair->channel != NULL ? mpixq_collective_of(pair->owner) : NULL;
+
+    return collective != NULL && (collective->by_gpus || collective->chained != NULL);
+}
 
 #endif

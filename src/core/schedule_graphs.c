@@ -11,10 +11,15 @@ struct mpixq_pair *mpixq_collective_part(const struct mpixq_pair *pair, int i)
 {
     const struct mpixq_parted *parted = pair->end;
 
-    return pair->channel->graphs == &mpixq_schedule_graphs && i < parted->n_used &&
+    return mpixq_collective_in_lists(pair) && i < parted->n_used &&
                    parted->parts[i] != NULL /* let go of */
                ? &parted->parts[i]->pair
                : NULL;
+}
+
+struct mpixq_pair *mpixq_collective_counted(const struct mpixq_pair *pair, int i)
+{
+    return pair->channel->graphs == &mpixq_schedule_graphs ? mpixq_collective_part(pair, i) : NULL;
 }
 
 bool mpixq_collective_is_of_gpus(const struct mpixq_pair *pair)

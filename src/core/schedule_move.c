@@ -16,16 +16,16 @@
 #include "trace_pairs.h"
 #include "util/backoff.h"
 
-static bool is_message(const struct mpixq_step *step)
-{
-    return step->kind == MPIXQ_STEP_SEND || step->kind == MPIXQ_STEP_RECV;
-}
-
-/* The first step of a later round than that of the step at first. */
+/* The first step of a later round than that of the step at first. In a chain all messages are of
+ * one round, the last. */
 static int end_of_round(const struct mpixq_collective *collective)
 {
     int end = collective->first;
 
+    if (collective->chained != NULL && end < collective->n_steps &&
+        mpixq_step_is_message(&collective->steps[end])) {
+        return collective->n_steps;
+    }
     while (end < collective->n_steps && collective->steps[end].round == collective->round) {
         end++;
     }
@@ -36,7 +36,8 @@ static int end_of_round(const struct mpixq_collective *collective)
 static void start_messages(struct mpixq_collective *collective, int end)
 {
     for (int i = collective->first; i < end; i++) {
-        if (is_message(&collective->steps[i])) {
+        if (mpixq_step_is_message(&collective->steps[i])) {
+            atomic_store(&collective->steps[i].part->pair.queue, NULL);
             mpixq_parted_start(collective->steps[i].part);
         }
     }
@@ -48,7 +49,7 @@ static bool are_complete(struct mpixq_collective *collective, int end, uint64_t 
     bool all = true;
 
     for (int i = collective->first; i < end; i++) {
-        if (is_message(&collective->steps[i])) {
+        if (mpixq_step_is_message(&collective->steps[i])) {
             all = mpixq_parted_look_at(collective->parted.pair, collective->steps[i].part, start) &&
                   all;
         }
@@ -61,7 +62,7 @@ static bool do_steps(struct mpixq_collective *collective, int end)
 {
     for (int i = collective->first; i < end; i++) {
         const struct mpixq_step *step = &collective->steps[i];
-        int rc = is_message(step) ? MPI_SUCCESS : mpixq_schedule_do(collective, step);
+        int rc = mpixq_step_is_message(step) ? MPI_SUCCESS : mpixq_schedule_do(collective, step);
 
         if (rc != MPI_SUCCESS) {
             mpixq_failure_of(collective->parted.pair->id, rc, "collective");
@@ -103,7 +104,8 @@ static bool advance(struct mpixq_collective *collective, uint64_t start, bool ha
     }
     collective->has_begun = false;
     collective->first = end;
-    atomic_fetch_add(&collective->round, 1);
+    atomic_store(&collective->round,
+                 end < collective->n_steps ? collective->steps[end].round : collective->n_rounds);
     return true;
 }
 
@@ -132,6 +134,7 @@ static void begin(struct mpixq_pair *pair)
     struct mpixq_collective *collective = pair->end;
 
     mpixq_trace_start_executed(pair);
+    atomic_store(&collective->in_parts, false);
     atomic_store(&collective->round, 0);
     collective->first = 0;
     collective->has_begun = false;
@@ -257,8 +260,8 @@ static const char *collective_what_is_missing(const struct mpixq_pair *pair)
     for (int i = 0; i < collective->n_steps; i++) {
         const struct mpixq_step *step = &collective->steps[i];
 
-        if ((collective->by_gpus || step->round == round) && is_message(step) &&
-            mpixq_pair_done(&step->part->pair) < start) {
+        if ((collective->by_gpus || collective->chained != NULL || step->round == round) &&
+            mpixq_step_is_message(step) && mpixq_pair_done(&step->part->pair) < start) {
             return name_message(collective, step);
         }
     }
@@ -271,11 +274,11 @@ static const struct mpixq_channel_gpus collective_gpus = {
 static const struct mpixq_channel_report collective_report = {.what_is_missing =
                                                                   collective_what_is_missing};
 
-static const struct mpixq_channel_graphs collective_graphs = {.go_on = follow_graphs,
-                                                              .refresh = mpixq_tally_refresh,
-                                                              .halt = mpixq_tally_halt,
-                                                              .close = mpixq_tally_close,
-                                                              .describe = mpixq_tally_describe};
+const struct mpixq_channel_graphs mpixq_collective_graphs = {.go_on = follow_graphs,
+                                                             .refresh = mpixq_tally_refresh,
+                                                             .halt = mpixq_tally_halt,
+                                                             .close = mpixq_tally_close,
+                                                             .describe = mpixq_tally_describe};
 
 /* For queues and their counts it is one of the fallback's, which the host makes as well. */
 const struct mpixq_channel mpixq_channel_collective = {
@@ -285,7 +288,7 @@ const struct mpixq_channel mpixq_channel_collective = {
     .gpus = &collective_gpus,
     .upkeep = &collective_upkeep,
     .report = &collective_report,
-    .graphs = &collective_graphs,
+    .graphs = &mpixq_collective_graphs,
     .start = collective_start,
     .wait = mpixq_parted_wait,
     .poll = mpixq_parted_poll,

@@ -14,7 +14,7 @@
 enum { OTHER = MPIXQ_N_REASONS - 1, OF_PEER = MPIXQ_REASON_OF_PEER };
 
 /* How collectives are done. */
-enum { BY_GPUS, IN_ONE_ROUND, IN_ROUNDS, N_WAYS };
+enum { BY_GPUS, BY_NICS, IN_ONE_ROUND, IN_ROUNDS, N_WAYS };
 
 /* Pairs of a channel that a better one did not serve, and those of them in which it is that of the
  * peer. */
@@ -76,6 +76,16 @@ void mpixq_channel_choice_text(const struct mpixq_channel_choice *choice, char *
     }
 }
 
+void mpixq_served_count_collective(const struct mpixq_request *req)
+{
+    const struct mpixq_collective *collective = mpixq_collective_of(req);
+
+    served.collectives[collective->by_gpus           ? BY_GPUS
+                       : collective->chained != NULL ? BY_NICS
+                       : collective->n_rounds <= 1   ? IN_ONE_ROUND
+                                                     : IN_ROUNDS]++;
+}
+
 /* Of a pair within the process only one end counts, and requests to MPI_PROC_NULL are in none. What
  * this end may not use is no surprise, and what it likes less than the channel that serves is no
  * loss; that a peer in another process cannot go by self is plain. */
@@ -99,15 +109,6 @@ void mpixq_served_count(const struct mpixq_request *req)
             m->at_peer += id != MPIXQ_CHANNEL_SELF && req->why_not[better] >= OF_PEER;
         }
     }
-}
-
-void mpixq_served_count_collective(const struct mpixq_request *req)
-{
-    const struct mpixq_collective *collective = mpixq_collective_of(req);
-
-    served.collectives[collective->by_gpus         ? BY_GPUS
-                       : collective->n_rounds <= 1 ? IN_ONE_ROUND
-                                                   : IN_ROUNDS]++;
 }
 
 uint64_t mpixq_served_pairs(uint32_t channel)
@@ -193,11 +194,13 @@ void mpixq_served_print(void)
         }
     }
     mpixq_print("%s", line.text);
-    if (served.collectives[BY_GPUS] + served.collectives[IN_ONE_ROUND] +
-            served.collectives[IN_ROUNDS] >
+    if (served.collectives[BY_GPUS] + served.collectives[BY_NICS] +
+            served.collectives[IN_ONE_ROUND] + served.collectives[IN_ROUNDS] >
         0) {
-        mpixq_print("collectives: %llu by GPUs, by the host %llu in one round and %llu in several",
+        mpixq_print("collectives: %llu by GPUs, %llu by NICs, by the host %llu in one round and "
+                    "%llu in several",
                     (unsigned long long)served.collectives[BY_GPUS],
+                    (unsigned long long)served.collectives[BY_NICS],
                     (unsigned long long)served.collectives[IN_ONE_ROUND],
                     (unsigned long long)served.collectives[IN_ROUNDS]);
     }

@@ -8,6 +8,7 @@
 #include <utlist.h>
 
 #include "ahead.h"
+#include "chain.h"
 #include "check.h"
 #include "eager.h"
 #include "nic.h"
@@ -103,7 +104,8 @@ static bool is_used_up(const struct cxi_end *end, uint64_t epoch, uint64_t ring)
 {
     uint64_t max = end->nic->quirks->counter_max / 2; /* the other half is the base, at most */
 
-    return ring > max || epoch > max / 2 || epoch > max / mpixq_cxi_counted(end);
+    return ring > max || epoch > max / mpixq_cxi_rings_and_clears(end) ||
+           epoch > max / mpixq_cxi_counted(end);
 }
 
 void mpixq_cxi_fail_if_used_up(struct cxi_end *end, uint64_t epoch, uint64_t ring)

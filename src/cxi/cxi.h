@@ -26,6 +26,7 @@
  *     execute.c    starts that a stream, or the host, has come to; counted.c: that a GPU counts
  *     start.c      starts and waits: logged (start_log.h)
  *     end.c        ends of pairs: made before a match, and closed after a free
+ *     chain.c      ends of collectives, of which sends wait for receives (chain.h)
  *     nic.c        one NIC, opened and closed (nic.h: all that is known of it)
  *     about.c      what there is to say of it, for people
  *     process.c    the NICs of this process: which pairs and queues are given
@@ -65,6 +66,7 @@
 struct cxi_end;
 struct cxi_nic;
 struct cxi_put;
+struct cxi_released;
 struct cxi_slots;
 
 /* One operation in the hands of the NIC. All that it was told stays as it is until the operation is
@@ -122,6 +124,10 @@ struct cxi_end {
     struct fid_mr *warm;   /* of what is sent from; likewise; NULL: does without */
     struct cxi_word *word, *cts;
     struct cxi_slots *slots; /* of a receive that may be eager, or is; NULL: it has none */
+    /* (chain.h) Of a send: of so many receives it waits for the data, too. Of a receive: such
+     * sends, to whose CTS words it adds when its data is here. */
+    uint32_t awaits, n_released;
+    struct cxi_released *released;
     _Atomic(struct cxi_ahead *) ahead;       /* NULL: no GPU counts its starts, or it is divided */
     const struct mpixq_exposed *page, *bell; /* of word, and of T; NULL: there is none */
     uint64_t word_base, cts_base;

@@ -8,6 +8,7 @@
 #include <utlist.h>
 
 #include "ahead.h"
+#include "chain.h"
 #include "check.h"
 #include "core/failure.h"
 #include "core/trace_pairs.h"
@@ -196,7 +197,7 @@ static void look_at(struct cxi_end *end)
             mpixq_trace_completed(end->pair);
         }
         end->seen = started;
-    } else if (end->cts != NULL && mpixq_cxi_cts(end) > started + 1 &&
+    } else if (end->cts != NULL && mpixq_cxi_cts(end) > mpixq_cxi_clears(end) * started + 1 &&
                mpixq_cxi_done(end) < started) { /* a GPU may have rung for the next meanwhile */
         mpixq_cxi_fail(end, "clear-to-send, which came twice,", FI_EOTHER);
     }

@@ -26,14 +26,16 @@ enum {
 
 /* Before the match. */
 
-/* Not one whose sender tells, or which is large enough to be divided. So no receive that the NIC
- * writes to memory of a GPU is: the host that waits for it could not copy there. */
+/* Not one that may be in a chain, or is large enough to be divided, or whose sender tells. So no
+ * receive that the NIC writes to memory of a GPU is: the host that waits for it could not copy
+ * there. */
 static bool may_be_eager(const struct cxi_end *end, size_t bytes)
 {
     enum mpixq_mode mode = end->pair->message.mode;
 
-    return (mode == MPIXQ_MODE_SEND || mode == MPIXQ_MODE_RECV) && mpixq_env.eager > 0 &&
-           bytes <= (uint64_t)mpixq_env.eager && !mpixq_cxi_is_large(bytes) && !end->delivered;
+    return (mode == MPIXQ_MODE_SEND || mode == MPIXQ_MODE_RECV) && !end->pair->may_chain &&
+           mpixq_env.eager > 0 && bytes <= (uint64_t)mpixq_env.eager &&
+           !mpixq_cxi_is_large(bytes) && !end->delivered;
 }
 
 /* Memory for the slots of one receive, of whatever size, that GPUs are to see. It stays known to

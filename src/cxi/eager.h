@@ -80,11 +80,12 @@ static inline struct cxi_entry *mpixq_cxi_plain_atomic(struct cxi_end *end, uint
                                                               : &end->plain_atomic;
 }
 
-/* Clear-to-sends that a write waits for: an eager one for that of the start before. So the message
- * before the last one was received, and has left its slot. */
+/* What has come to the CTS word when a write may be made: clear-to-sends, and, in a chain, as many
+ * releases for each. An eager one waits for that of the start before. So the message before the
+ * last one was received, and has left its slot. */
 static inline uint64_t mpixq_cxi_credits(const struct cxi_end *end, uint64_t epoch)
 {
-    return end->eager ? epoch - 1 : epoch;
+    return end->eager ? epoch - 1 : (1 + (uint64_t)end->awaits) * epoch;
 }
 
 static inline bool mpixq_cxi_is_clear(const struct cxi_end *end, uint64_t epoch)

@@ -9,6 +9,7 @@
 #include <utlist.h>
 
 #include "ahead.h"
+#include "chain.h"
 #include "check.h"
 #include "comm/layout.h"
 #include "eager.h"
@@ -49,7 +50,8 @@ void mpixq_cxi_end_free(struct cxi_end *end, bool clean)
     mpixq_cxi_entries_forget(end);
     /* T of an eager send counts clear-to-sends only, and those only that came. */
     mpixq_cxi_counter_put(nic, end->trigger, clean,
-                          mpixq_cxi_is_to_slots(end) ? mpixq_cxi_cts(end) : 2 * starts);
+                          mpixq_cxi_is_to_slots(end) ? mpixq_cxi_cts(end)
+                                                     : mpixq_cxi_rings_and_clears(end) * starts);
     mpixq_cxi_ahead_put(end, clean, starts);
     mpixq_cxi_counter_put(nic, end->written, clean,
                           mpixq_cxi_counted(end) * starts + mpixq_cxi_extra(end, 1));
@@ -64,6 +66,7 @@ void mpixq_cxi_end_free(struct cxi_end *end, bool clean)
                          mpixq_cxi_counted(end) * (starts - first) + mpixq_cxi_extra(end, 0));
     mpixq_cxi_ahead_free(end, left);
     mpixq_free(end->own_pair);
+    mpixq_free(end->released);
     mpixq_free(end);
 }
 

@@ -6,6 +6,7 @@
 #include "execute.h"
 
 #include "ahead.h"
+#include "chain.h"
 #include "check.h"
 #include "core/failure.h"
 #include "core/trace_pairs.h"
@@ -65,7 +66,7 @@ static void arm_in_time(struct cxi_queue *cxq, const struct mpixq_pair *pair)
 /* What the peer sends only after this start, or after the one before, is here already. */
 static void check_order(struct cxi_end *end, uint64_t epoch)
 {
-    if (end->cts != NULL && mpixq_cxi_cts(end) > epoch) {
+    if (end->cts != NULL && mpixq_cxi_cts(end) > mpixq_cxi_clears(end) * epoch) {
         mpixq_cxi_fail(end, "clear-to-send, which came twice,", FI_EOTHER);
     } else if (!end->is_send && !end->ready && mpixq_cxi_done(end) >= epoch) {
         mpixq_cxi_fail(end, "write, which came before the start,", FI_EOTHER);

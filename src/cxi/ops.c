@@ -3,9 +3,11 @@
  *
  * The operations of a start. Of a send: its writes, then, if the sender tells, a write of no bytes
  * to the same buffer that does, then the atomic to its completion word. Of a receive: the
- * clear-to-send, unless the send is ready, then the atomic to its completion word. Each can be
- * posted as deferred work, or issued by the host when it sees that it is due. */
+ * clear-to-send, unless the send is ready, then the atomics that release the sends of its chain,
+ * then the one to its completion word. Each can be posted as deferred work, or issued by the host
+ * when it sees that it is due. */
 #include "ahead.h"
+#include "chain.h"
 #include "check.h"
 #include "core/trace_pairs.h"
 #include "eager.h"
@@ -15,13 +17,15 @@
 
 enum { MAX_FLYING = 256 }; /* plain operations: their completions must fit into the queue */
 
-enum kind { WRITE, TELL, CTS, DONE };
+enum kind { WRITE, TELL, CTS, DONE, RELEASE };
 static const char *const names[] = {[WRITE] = "write",
                                     [TELL] = "notice of delivery",
                                     [CTS] = "clear-to-send",
-                                    [DONE] = "completion"};
+                                    [DONE] = "completion",
+                                    [RELEASE] = "release of a later message"};
 _Static_assert((int)WRITE == MPIXQ_TRACE_WRITE && (int)TELL == MPIXQ_TRACE_TELL &&
-                   (int)CTS == MPIXQ_TRACE_CTS && (int)DONE == MPIXQ_TRACE_COMPLETION,
+                   (int)CTS == MPIXQ_TRACE_CTS && (int)DONE == MPIXQ_TRACE_COMPLETION &&
+                   (int)RELEASE == MPIXQ_TRACE_RELEASE,
                "what traces call them");
 
 uint32_t mpixq_cxi_n_ops(const struct cxi_end *end)
@@ -29,7 +33,7 @@ uint32_t mpixq_cxi_n_ops(const struct cxi_end *end)
     if (end->is_send) {
         return end->pieces + 1 + end->delivered;
     }
-    return (uint32_t)!end->ready + 1;
+    return (uint32_t)!end->ready + end->n_released + 1;
 }
 
 static enum kind kind_of(const struct cxi_end *end, uint32_t i)
@@ -37,7 +41,10 @@ static enum kind kind_of(const struct cxi_end *end, uint32_t i)
     if (end->is_send) {
         return i < end->pieces ? WRITE : i + 1 < mpixq_cxi_n_ops(end) ? TELL : DONE;
     }
-    return !end->ready && i == 0 ? CTS : DONE;
+    if (!end->ready && i == 0) {
+        return CTS;
+    }
+    return i + 1 < mpixq_cxi_n_ops(end) ? RELEASE : DONE;
 }
 
 static bool is_write(enum kind kind)
@@ -104,7 +111,9 @@ static uint64_t name_done(const struct cxi_end *end, uint64_t epoch, uint64_t *k
     return 0;
 }
 
-static void fill_atomic(struct cxi_end *end, struct cxi_entry *entry, enum kind kind)
+/* Released: the send that is, if it is an atomic of that kind. */
+static void fill_atomic(struct cxi_end *end, struct cxi_entry *entry, enum kind kind,
+                        const struct cxi_released *released)
 {
     struct cxi_nic *nic = end->nic;
     uint64_t key = end->remote_key, address = end->remote_addr, base = end->remote_base;
@@ -112,6 +121,9 @@ static void fill_atomic(struct cxi_end *end, struct cxi_entry *entry, enum kind 
 
     if (kind == DONE) {
         base = name_done(end, entry->epoch, &key, &address);
+    } else if (kind == RELEASE) {
+        key = released->key;
+        address = released->address;
     }
     operand = nic->atomic == FI_SUM ? &nic->constants.one : operand_of(nic, entry);
     if (nic->atomic != FI_SUM) {
@@ -125,7 +137,7 @@ static void fill_atomic(struct cxi_end *end, struct cxi_entry *entry, enum kind 
         .msg = {.msg_iov = &entry->u.atomic.local,
                 .desc = operand != &entry->operand && nic->nameless ? &nic->held_desc : NULL,
                 .iov_count = 1,
-                .addr = kind == DONE ? nic->self : end->peer,
+                .addr = kind == CTS ? end->peer : nic->self,
                 .rma_iov = &entry->u.atomic.remote,
                 .rma_iov_count = 1,
                 .datatype = FI_UINT64,
@@ -147,7 +159,7 @@ static void fill(struct cxi_end *end, struct cxi_entry *entry, uint32_t i, uint6
         entry->work.op_type = FI_OP_WRITE;
         entry->work.op.rma = &entry->u.write.op;
     } else {
-        fill_atomic(end, entry, kind);
+        fill_atomic(end, entry, kind, kind == RELEASE ? &end->released[i - !end->ready] : NULL);
         entry->work.op_type = FI_OP_ATOMIC;
         entry->work.op.atomic = &entry->u.atomic.op;
     }
@@ -157,10 +169,11 @@ static void fill(struct cxi_end *end, struct cxi_entry *entry, uint32_t i, uint6
 }
 
 /* How far W or D has come when such an operation of a start is due. If its own end is counted there
- * as well, then so is that of all atomics before it. */
+ * as well, then so is that of all atomics before it. (Releases are due together.) */
 static uint64_t due(const struct cxi_end *end, enum kind kind, uint64_t epoch)
 {
-    return mpixq_cxi_counted(end) * mpixq_cxi_ordinal(end, epoch) - (end->own > 0) - (kind == TELL);
+    return mpixq_cxi_counted(end) * mpixq_cxi_ordinal(end, epoch) - (end->own > 0) -
+           (kind == TELL) - (kind == RELEASE ? end->n_released : 0);
 }
 
 /* What operation i of a start waits for: doc/cxi.md, section 2. */
@@ -173,7 +186,7 @@ static void set_trigger(const struct cxi_end *end, struct cxi_entry *entry, uint
 
     if (kind == WRITE && !end->shared) {
         counter = end->trigger;
-        threshold = 2 * epoch;
+        threshold = mpixq_cxi_rings_and_clears(end) * epoch;
     } else if (kind == WRITE && mpixq_cxi_is_to_slots(end) && ring == 0) {
         counter = end->trigger; /* the stream is at the start */
         threshold = mpixq_cxi_credits(end, epoch);
@@ -287,6 +300,9 @@ const char *mpixq_cxi_nameless(const struct cxi_end *end)
 
     if (counted >= due(end, DONE, epoch)) {
         return names[DONE];
+    }
+    if (end->n_released > 0 && counted >= due(end, RELEASE, epoch)) {
+        return names[RELEASE];
     }
     return !end->is_send ? names[CTS] : end->delivered ? names[TELL] : names[WRITE];
 }

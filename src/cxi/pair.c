@@ -9,6 +9,7 @@
 #include <utlist.h>
 
 #include "ahead.h"
+#include "chain.h"
 #include "check.h"
 #include "comm/layout.h"
 #include "counted.h"
@@ -452,6 +453,7 @@ const struct mpixq_channel mpixq_channel_cxi = {
     .report = &cxi_report,
     .graphs = &mpixq_cxi_graphs,
     .windows = &mpixq_cxi_windows,
+    .chains = &mpixq_cxi_chains,
     .close = cxi_channel_close,
     .offer = cxi_offer,
     .accept = cxi_accept,

@@ -322,9 +322,6 @@ void mpixq_match_split_ended(struct mpixq_split *split)
     if (error == MPIXQ_E_NONE) {
         split_free(req);
         mpixq_parted_of(req)->matched(req);
-        if (req->is_collective) {
-            mpixq_served_count_collective(req);
-        }
         mpixq_match_finish(req, MPIXQ_E_NONE);
         return;
     }

@@ -43,7 +43,7 @@ mpixq_enqueue_check_first(struct mpixq_queue *queue, const struct mpixq_request 
         return MPIXQ_E_PARTITION_QUEUE;
     }
     queue->in_lists = queue->in_lists || mpixq_enqueue_in_lists(req);
-    if (req->pair.channel == &mpixq_channel_collective_gpus) {
+    if (mpixq_collective_in_lists(&req->pair)) {
         return check_collective(queue, req);
     }
     if (!req->pair.channel->of_gpus) {

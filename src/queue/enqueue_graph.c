@@ -60,7 +60,8 @@ static int count(struct mpixq_queue *queue, struct mpixq_pair *pair)
     enum mpixq_error error = mpixq_graphs_count(pair, queue);
     struct mpixq_pair *part;
 
-    for (int i = 0; error == MPIXQ_E_NONE && (part = mpixq_collective_part(pair, i)) != NULL; i++) {
+    for (int i = 0; error == MPIXQ_E_NONE && (part = mpixq_collective_counted(pair, i)) != NULL;
+         i++) {
         error = mpixq_graphs_count(part, queue);
     }
     return mpixq_error_code(error);
@@ -76,7 +77,8 @@ static int hold(struct mpixq_queue *queue, int n)
 
         rc = count(queue, queue->pairs[i]);
         for (int k = 0;
-             rc == MPI_SUCCESS && (part = mpixq_collective_part(queue->pairs[i], k)) != NULL; k++) {
+             rc == MPI_SUCCESS && (part = mpixq_collective_counted(queue->pairs[i], k)) != NULL;
+             k++) {
             rc = mpixq_graphs_hold(queue, queue->capture, &part, 1);
         }
     }
@@ -88,7 +90,7 @@ static void go_to(struct mpixq_queue *queue, struct mpixq_pair *pair)
 {
     struct mpixq_pair *part;
 
-    for (int i = 0; (part = mpixq_collective_part(pair, i)) != NULL; i++) {
+    for (int i = 0; (part = mpixq_collective_counted(pair, i)) != NULL; i++) {
         mpixq_graphs_go_to(part, queue);
     }
     mpixq_graphs_go_to(pair, queue);

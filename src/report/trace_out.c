@@ -310,7 +310,8 @@ void mpixq_trace_out_nic(struct mpixq_trace_out *out, const struct mpixq_trace_r
     static const char *const posts[] = {[MPIXQ_TRACE_WRITE] = "write",
                                         [MPIXQ_TRACE_TELL] = "notice of delivery",
                                         [MPIXQ_TRACE_CTS] = "clear-to-send",
-                                        [MPIXQ_TRACE_COMPLETION] = "completion"};
+                                        [MPIXQ_TRACE_COMPLETION] = "completion",
+                                        [MPIXQ_TRACE_RELEASE] = "release"};
     char name[NAME];
 
     if (record->kind == MPIXQ_TRACE_RANG) {

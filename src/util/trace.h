@@ -53,6 +53,7 @@ enum mpixq_trace_post {
     MPIXQ_TRACE_TELL,
     MPIXQ_TRACE_CTS,
     MPIXQ_TRACE_COMPLETION,
+    MPIXQ_TRACE_RELEASE,
     MPIXQ_TRACE_PLAIN
 };
 
