@@ -19,11 +19,11 @@ struct mpixq_link {
 };
 
 struct mpixq_channel_chains {
-    /* Under the matching lock: all of them are matched, go by this channel and were never started.
-     * From now on they are started together, each time, and the next time when all have completed.
-     * Then each send waits for the data of the receives of earlier rounds. May have said before the
-     * match that it may come to this (pair->may_chain). NULL: it is so; else why not, and nothing
-     * has changed. */
+    /* Under the matching lock: all of them, one at least, in the order of their rounds, are
+     * matched, go by this channel and were never started. From now on they are started together,
+     * each time, and the next time when all have completed. Then each send waits for the data of
+     * the receives of earlier rounds. May have said before the match that it may come to this
+     * (pair->may_chain). NULL: it is so; else why not, and nothing has changed. */
     const char *(*link)(const struct mpixq_link links[], int n);
 };
 

@@ -362,6 +362,10 @@ static const char *cxi_what_is_missing(const struct mpixq_pair *pair)
         return "it is started here and finds no free slot: the peer has not started the receive "
                "before it";
     }
+    if (end->awaits > 0 && !mpixq_cxi_is_clear(end, mpixq_pair_executed(end->pair))) {
+        return "it is started here and lacks the clear-to-send, or data that it passes on: some "
+               "process has not started its part of the collective";
+    }
     return mpixq_cxi_is_clear(end, mpixq_pair_executed(end->pair))
                ? "both ends have started, and the write is under way"
                : "it is started here and lacks the clear-to-send: the peer has not started its "
