@@ -24,7 +24,6 @@
 #include "comm/comm.h"
 #include "core/partitions.h"
 #include "core/schedule.h"
-#include "core/served.h"
 #include "core/stage.h"
 #include "match_internal.h"
 #include "opener.h"
