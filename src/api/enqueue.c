@@ -41,7 +41,7 @@ FAST int start_now(const struct mpixq_call *call, MPIXQ_Queue queue, int count,
     int rc = enter(call, queue, count, requests);
 
     if (rc == MPI_SUCCESS) {
-        rc = mpixq_queue_start(queue, count, requests, &fault);
+        rc = mpixq_enqueue_start(queue, count, requests, &fault);
         if (rc != MPI_SUCCESS) {
             rc = mpixq_fault_raise_code(call, &fault, rc);
         }
@@ -59,9 +59,9 @@ FAST int wait_now(const struct mpixq_call *call, MPIXQ_Queue queue, int count,
         return rc;
     }
     if (count == MPIXQ_ALL_STARTED) {
-        rc = mpixq_queue_wait_started(queue, &fault);
+        rc = mpixq_enqueue_wait_started(queue, &fault);
     } else {
-        rc = mpixq_queue_wait(queue, count, requests, &fault);
+        rc = mpixq_enqueue_wait(queue, count, requests, &fault);
     }
     return rc != MPI_SUCCESS ? mpixq_fault_raise_code(call, &fault, rc) : MPI_SUCCESS;
 }
@@ -73,7 +73,7 @@ FAST int start_wait_now(const struct mpixq_call *call, MPIXQ_Queue queue, int co
     int rc = enter(call, queue, count, requests);
 
     if (rc == MPI_SUCCESS) {
-        rc = mpixq_queue_start_wait(queue, count, requests, &fault);
+        rc = mpixq_enqueue_start_wait(queue, count, requests, &fault);
         if (rc != MPI_SUCCESS) {
             rc = mpixq_fault_raise_code(call, &fault, rc);
         }

@@ -113,7 +113,7 @@ int PMPIXQ_Queue_wait(MPIXQ_Queue queue)
         return rc;
     }
     mpixq_range_push(call.name, 0);
-    rc = mpixq_queue_synchronize(queue, &fault);
+    rc = mpixq_queue_wait(queue, &fault);
     mpixq_range_pop();
     return rc != MPI_SUCCESS ? mpixq_fault_raise_code(&call, &fault, rc) : MPI_SUCCESS;
 }

@@ -281,8 +281,8 @@ FAST int begin_starts(struct mpixq_queue *queue, enum mpixq_error error, int cou
     return MPI_SUCCESS;
 }
 
-int mpixq_queue_start(struct mpixq_queue *queue, int count, MPI_Request requests[],
-                      struct mpixq_fault *fault_p)
+int mpixq_enqueue_start(struct mpixq_queue *queue, int count, MPI_Request requests[],
+                        struct mpixq_fault *fault_p)
 {
     enum mpixq_error error = admitted(queue);
     int n = 0, rc;
@@ -358,8 +358,8 @@ static void wait_pairs(struct mpixq_queue *queue, int n)
     note_waits(queue, n, n_waits);
 }
 
-int mpixq_queue_wait(struct mpixq_queue *queue, int count, MPI_Request requests[],
-                     struct mpixq_fault *fault_p)
+int mpixq_enqueue_wait(struct mpixq_queue *queue, int count, MPI_Request requests[],
+                       struct mpixq_fault *fault_p)
 {
     enum mpixq_error error = admitted(queue);
     int n = 0, rc;
@@ -404,8 +404,8 @@ static void start_and_wait(struct mpixq_queue *queue, int n)
     note_waits(queue, n, n_waits);
 }
 
-int mpixq_queue_start_wait(struct mpixq_queue *queue, int count, MPI_Request requests[],
-                           struct mpixq_fault *fault_p)
+int mpixq_enqueue_start_wait(struct mpixq_queue *queue, int count, MPI_Request requests[],
+                             struct mpixq_fault *fault_p)
 {
     enum mpixq_error error = admitted(queue);
     int n = 0, rc;
@@ -427,7 +427,7 @@ int mpixq_queue_start_wait(struct mpixq_queue *queue, int count, MPI_Request req
     return MPI_SUCCESS;
 }
 
-int mpixq_queue_wait_started(struct mpixq_queue *queue, struct mpixq_fault *fault_p)
+int mpixq_enqueue_wait_started(struct mpixq_queue *queue, struct mpixq_fault *fault_p)
 {
     enum mpixq_error error = admitted(queue);
     struct mpixq_pair *pair;

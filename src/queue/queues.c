@@ -414,7 +414,7 @@ static bool is_driven(struct mpixq_queue *queue, uint64_t *ticket_p)
     return (word == NULL && was == MPIXQ_SUBMISSION_FREE) || mpixq_queue_has_failed(queue);
 }
 
-int mpixq_queue_synchronize(struct mpixq_queue *queue, struct mpixq_fault *fault_p)
+int mpixq_queue_wait(struct mpixq_queue *queue, struct mpixq_fault *fault_p)
 {
     const struct mpixq_stream_ops *ops = queue->stream->ops;
     uint64_t ticket = last_ticket(queue), begin = mpixq_trace_begin();

@@ -19,16 +19,16 @@
 int mpixq_queue_create(MPIXQ_Queue_type type, const char *kind, void *const *address,
                        struct mpixq_queue **queue_p);
 int mpixq_queue_destroy(struct mpixq_queue *queue);
-int mpixq_queue_synchronize(struct mpixq_queue *queue, struct mpixq_fault *fault_p);
+int mpixq_queue_wait(struct mpixq_queue *queue, struct mpixq_fault *fault_p);
 int mpixq_queue_test(struct mpixq_queue *queue, int *flag, struct mpixq_fault *fault_p);
-int mpixq_queue_start(struct mpixq_queue *queue, int count, MPI_Request requests[],
-                      struct mpixq_fault *fault_p);
-int mpixq_queue_wait(struct mpixq_queue *queue, int count, MPI_Request requests[],
-                     struct mpixq_fault *fault_p);
+int mpixq_enqueue_start(struct mpixq_queue *queue, int count, MPI_Request requests[],
+                        struct mpixq_fault *fault_p);
+int mpixq_enqueue_wait(struct mpixq_queue *queue, int count, MPI_Request requests[],
+                       struct mpixq_fault *fault_p);
 /* Both; with an error nothing is enqueued. */
-int mpixq_queue_start_wait(struct mpixq_queue *queue, int count, MPI_Request requests[],
-                           struct mpixq_fault *fault_p);
-int mpixq_queue_wait_started(struct mpixq_queue *queue, struct mpixq_fault *fault_p);
+int mpixq_enqueue_start_wait(struct mpixq_queue *queue, int count, MPI_Request requests[],
+                             struct mpixq_fault *fault_p);
+int mpixq_enqueue_wait_started(struct mpixq_queue *queue, struct mpixq_fault *fault_p);
 int mpixq_queue_info(struct mpixq_queue *queue, MPI_Info *info_p);
 /* The handle of its stream. */
 void *mpixq_queue_stream(struct mpixq_queue *queue);
