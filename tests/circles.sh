@@ -8,7 +8,7 @@
 # whole. limits.bash says what the numbers are.
 # shellcheck source=limits.bash
 . "$top_srcdir/tests/limits.bash"
-declare -A most=([api]=1 [comm]=1 [core]=1 [cxi]=1 [fallback]=1 [host]=1 [ipc]=3 [lib]=1 [match]=5
+declare -A most=([api]=1 [comm]=1 [core]=1 [cxi]=1 [fallback]=1 [host]=1 [ipc]=3 [lib]=1 [match]=4
     [pmpi]=3 [queue]=2 [report]=3 [rma]=1 [self]=1 [stream]=1 [util]=4)
 
 # largest: of lines "file has|wants symbol" on standard input, the largest circle: the number of its

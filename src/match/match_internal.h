@@ -95,17 +95,14 @@ void mpixq_match_release_parts(struct mpixq_request *req);
 /* Under the lock: if it is a collective, all its messages fail with it, and their peers are told.
  * NULL, or another request: nothing happens. */
 void mpixq_match_fail_parts(const struct mpixq_request *req);
-/* Under the matching lock, as mpixq_match_release. */
-void mpixq_match_release_one(struct mpixq_request *req);
 /* The receiver has matched, but this end cannot: it will start nothing, and is as good as freed. */
 void mpixq_match_cut_off(int world, uint64_t receiver_id);
 /* match_open.c: the pair has a channel, and this end has to open something for it first. The offer
  * and the answer are given at the receiver only. False without memory. */
 bool mpixq_match_open_later(struct mpixq_request *req, const struct mpixq_channel *channel,
                             const struct mpixq_record *offer, const struct mpixq_record *answer);
-/* Sender: an answer that awaits a verdict; and one that takes it back. */
+/* Sender: an answer that awaits a verdict. */
 void mpixq_match_take_awaiting(struct mpixq_request *req, const struct mpixq_record *answer);
-void mpixq_match_end_answered(struct mpixq_request *req, enum mpixq_error error, int source);
 /* It is to end with an error. False: nothing is being opened for it. */
 bool mpixq_match_give_up_opening(struct mpixq_request *req, enum mpixq_error error);
 /* What the pair waits for then, for people; or NULL. */
@@ -120,8 +117,22 @@ void mpixq_match_give_up_one(struct mpixq_request *req, enum mpixq_error error);
 void mpixq_match_give_up(void);
 /* Is the peer of the request a process whose messages cannot be read, or which cannot read any? */
 bool mpixq_match_is_strange(const struct mpixq_request *req);
-/* Tell the peer that a start has failed. */
+/* Tell the peer that a start has failed; of a collective, those of all its messages. */
 void mpixq_match_tell_failure(const struct mpixq_pair *pair);
+
+/* match_release.c: of one pair. Its peer hears of a failure. */
+void mpixq_match_tell_peer(const struct mpixq_pair *pair);
+/* As mpixq_match_release, but for parts. */
+void mpixq_match_release_one(struct mpixq_request *req);
+/* No graph has the pair any more. */
+void mpixq_match_forget_graphs(struct mpixq_pair *pair);
+/* Find the released requests of which nothing is left. mpixq_match_leave takes and destroys them
+ * once the lock is left: a datatype may go with one, and the user's callbacks for its attributes
+ * run then. */
+void mpixq_match_retire(void);
+struct mpixq_request *mpixq_match_take_retired(void);
+void mpixq_match_destroy(struct mpixq_request *list);
+
 /* Give a pair a number, by which peers can name it from now on. False without memory. */
 bool mpixq_match_id_add(struct mpixq_pair *pair);
 /* The request whose pair has this number, or NULL. */
@@ -131,17 +142,11 @@ bool mpixq_match_id_was_given(uint64_t id);
 /* No peer can name the pair any more. */
 void mpixq_match_id_remove(struct mpixq_pair *pair);
 
-/* Records that arrive. */
+/* Records that arrive (match_records.c); answers stay there. */
+void mpixq_match_record_offer(const struct mpixq_record *record, int source);
 void mpixq_match_record_release(const struct mpixq_record *record, int source);
 void mpixq_match_record_failure(const struct mpixq_record *record, int source);
 void mpixq_match_record_withdraw(const struct mpixq_record *record, int source);
 void mpixq_match_record_verdict(const struct mpixq_record *record, int source);
-
-/* Find the released requests of which nothing is left. mpixq_match_leave takes and destroys them
- * once the lock is left: a datatype may go with one, and the user's callbacks for its attributes
- * run then. */
-void mpixq_match_retire(void);
-struct mpixq_request *mpixq_match_take_retired(void);
-void mpixq_match_destroy(struct mpixq_request *list);
 
 #endif

@@ -260,21 +260,6 @@ void mpixq_match_record_verdict(const struct mpixq_record *record, int source)
     }
 }
 
-/* A receiver has given up what the sender has opened for, or is about to. */
-void mpixq_match_end_answered(struct mpixq_request *req, enum mpixq_error error, int source)
-{
-    struct mpixq_record failure = {.kind = MPIXQ_WIRE_FAILURE, .u.failure.id = req->pair.id};
-    struct mpixq_record release = {.kind = MPIXQ_WIRE_RELEASE, .u.release.id = req->pair.id};
-
-    if (mpixq_request_state(req) == MPIXQ_MATCHING) {
-        (void)mpixq_match_give_up_opening(req, error);
-    } else {
-        /* Its verdict was too late: the peer starts nothing, and is as good as freed. */
-        mpixq_match_record_failure(&failure, source);
-        mpixq_match_record_release(&release, source);
-    }
-}
-
 bool mpixq_match_give_up_opening(struct mpixq_request *req, enum mpixq_error error)
 {
     struct mpixq_opening *opening = req->opening;

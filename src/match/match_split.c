@@ -294,7 +294,7 @@ void mpixq_match_fail_parts(const struct mpixq_request *req)
         struct mpixq_request *part = parted->parts[i];
 
         if (part != NULL && !atomic_exchange(&part->pair.failed, true)) {
-            mpixq_match_tell_failure(&part->pair);
+            mpixq_match_tell_peer(&part->pair);
         }
     }
 }
