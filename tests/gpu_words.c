@@ -30,7 +30,7 @@ struct bench {
     char *seen;
     _Atomic uint64_t done, worker_waits_for;
     struct mpixq_exposed exposed[N]; /* the words from the FIRST on; for waits, the worker's */
-    int called, called_by_gpu;       /* by the worker, for starts */
+    int called, called_on_gpu;       /* by the worker, for starts */
 };
 
 static void pause_ms(long ms)
@@ -73,12 +73,12 @@ static const struct mpixq_exposed *expose(struct bench *b, int i, void *memory)
     return &b->exposed[i];
 }
 
-static void count_calls(void *const args[], int n, bool by_gpu)
+static void count_calls(void *const args[], int n, bool on_gpu)
 {
     struct bench *b = args[0];
 
     b->called += n;
-    b->called_by_gpu += by_gpu ? n : 0;
+    b->called_on_gpu += on_gpu ? n : 0;
 }
 
 /* Ring for n words, and store done. */
@@ -92,11 +92,11 @@ static void submit_starts(struct bench *b, int n)
         list[i].copy = NULL;
     }
     mpixq_op_store(&list[n], &b->done, 1);
-    b->called = b->called_by_gpu = 0;
+    b->called = b->called_on_gpu = 0;
     b->ops->synchronize(b->stream, b->ops->submit(b->stream, list, n + 1, NULL), NULL);
     MTEST_EQ(atomic_load(&b->done), 1);
     MTEST_EQ(b->called, n);
-    MTEST_EQ(b->called_by_gpu, n);
+    MTEST_EQ(b->called_on_gpu, n);
 }
 
 /* Three times the same doorbell, of another kind of stream, of none, and a call. */
@@ -111,12 +111,12 @@ static void rings_what_it_sees(struct bench *b)
         list[i].copy = NULL;
     }
     b->exposed[1].by = NULL;
-    b->called = b->called_by_gpu = 0;
+    b->called = b->called_on_gpu = 0;
     b->ops->synchronize(b->stream, b->ops->submit(b->stream, list, 6, NULL), NULL);
     MTEST_EQ(atomic_load(&b->words[FIRST]), 3);
     MTEST_EQ(atomic_load(&b->words[FIRST + 1]), 7);
     MTEST_EQ(b->called, 6);
-    MTEST_EQ(b->called_by_gpu, 3);
+    MTEST_EQ(b->called_on_gpu, 3);
 }
 
 /* Of all words, n are as rung and the others as before. */

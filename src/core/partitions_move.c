@@ -195,9 +195,9 @@ static void start_whole(struct mpixq_pair *pair, struct mpixq_queue *queue)
     mpixq_partitions_go_on(pair);
 }
 
-static void run_starts(void *const args[], int n, bool by_gpu)
+static void run_starts(void *const args[], int n, bool on_gpu)
 {
-    (void)by_gpu;
+    (void)on_gpu;
     mpixq_parted_run(args, n, start_whole);
 }
 

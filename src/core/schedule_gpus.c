@@ -178,9 +178,9 @@ static void start_parts(struct mpixq_parted *parted, int from, int end)
     }
 }
 
-static void start_by_host(void *const args[], int n, bool by_gpu)
+static void start_by_host(void *const args[], int n, bool on_gpu)
 {
-    (void)by_gpu;
+    (void)on_gpu;
     for (int i = 0; i < n; i++) {
         struct mpixq_pair *pair = args[i];
         struct mpixq_collective *collective = pair->end;
@@ -198,9 +198,9 @@ static void start_by_host(void *const args[], int n, bool by_gpu)
 }
 
 /* The stream has reached starts, and those of the parts. */
-static void book(void *const args[], int n, bool by_gpu)
+static void book(void *const args[], int n, bool on_gpu)
 {
-    (void)by_gpu;
+    (void)on_gpu;
     for (int i = 0; i < n; i++) {
         struct mpixq_pair *pair = args[i];
         const struct mpixq_queue *queue = atomic_load(&pair->queue);

@@ -221,9 +221,9 @@ static void follow_graphs(struct mpixq_pair *pair)
     }
 }
 
-static void run_starts(void *const args[], int n, bool by_gpu)
+static void run_starts(void *const args[], int n, bool on_gpu)
 {
-    (void)by_gpu;
+    (void)on_gpu;
     mpixq_parted_run(args, n, start_whole);
 }
 

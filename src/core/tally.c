@@ -340,9 +340,9 @@ bool mpixq_tallies_expect(void)
 
 /* The stream's worker is as far as its GPU, which has counted the starts, and need not wait for the
  * progress thread. */
-static void follow(void *const args[], int n, bool by_gpu)
+static void follow(void *const args[], int n, bool on_gpu)
 {
-    (void)by_gpu;
+    (void)on_gpu;
     mpixq_lock_acquire(&all.lock);
     for (int i = 0; i < n; i++) {
         struct mpixq_tally *tally = mpixq_tally_of(args[i]);

@@ -172,13 +172,13 @@ static bool start_or_keep(struct mpixq_pair *pair, const struct mpixq_queue *que
     return true;
 }
 
-void mpixq_fallback_starts(void *const args[], int n, bool by_gpu)
+void mpixq_fallback_starts(void *const args[], int n, bool on_gpu)
 {
     struct mpixq_queue *queue = atomic_load(&((struct mpixq_pair *)args[0])->queue);
     struct mpixq_pair *pairs[MPIXQ_TOGETHER];
     int n_again = 0;
 
-    (void)by_gpu;
+    (void)on_gpu;
     if (queue != NULL && mpixq_queue_has_failed(queue)) {
         for (int i = 0; i < n; i++) {
             drop_start(args[i]);

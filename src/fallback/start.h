@@ -17,7 +17,7 @@ enum { MPIXQ_TOGETHER = 32 }; /* requests in one call of MPI */
 void mpixq_fallback_fail(struct mpixq_pair *pair, int rc, const char *operation);
 /* A call of an operation (stream/op.h): the stream has reached the starts, or the host makes them.
  * One call of MPI starts those that it can start again. */
-void mpixq_fallback_starts(void *const args[], int n, bool by_gpu);
+void mpixq_fallback_starts(void *const args[], int n, bool on_gpu);
 /* A start that a tally counts: all of it at once. Under busy, which is left. */
 void mpixq_fallback_start_whole(struct mpixq_pair *pair);
 

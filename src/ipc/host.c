@@ -64,12 +64,12 @@ static void launch(struct mpixq_pair *const pairs[], int n)
     }
 }
 
-void mpixq_ipc_starts_by_host(void *const args[], int n, bool by_gpu)
+void mpixq_ipc_starts_by_host(void *const args[], int n, bool on_gpu)
 {
     struct mpixq_pair *pairs[TOGETHER];
     int n_pairs = 0;
 
-    (void)by_gpu;
+    (void)on_gpu;
     for (int i = 0; i < n; i++) {
         struct mpixq_pair *pair = args[i];
         const struct ipc_end *end = pair->end;

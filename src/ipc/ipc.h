@@ -223,7 +223,7 @@ extern const struct mpixq_channel_graphs mpixq_ipc_graphs;
 void mpixq_ipc_count(struct ipc_end *end);
 
 /* host.c. The starts that the host makes; and a look at what it waits for. */
-void mpixq_ipc_starts_by_host(void *const args[], int n, bool by_gpu);
+void mpixq_ipc_starts_by_host(void *const args[], int n, bool on_gpu);
 /* Until what the host has launched for it touches nothing any more; of a send that waits for no
  * peer. Threads of the program. */
 void mpixq_ipc_await_launch(struct ipc_end *end);

@@ -274,7 +274,7 @@ uint64_t mpixq_share_submit(struct mpixq_share *share, struct mpixq_op list[], i
     int code;
 
     for (int i = 0; i < n; i++) {
-        list[i].by_gpu = true;
+        list[i].on_gpu = true;
     }
     mpixq_lock_acquire(&share->moves);
     ticket = ++share->tickets;

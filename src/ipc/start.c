@@ -8,13 +8,13 @@
 
 /* The stream has reached starts that its GPU has made, or would have made if the queue had not
  * failed by then. No stream takes such a pair whose GPU does not make its starts. */
-static void book_all(void *const args[], int n, bool by_gpu, void (*executed)(struct ipc_end *end))
+static void book_all(void *const args[], int n, bool on_gpu, void (*executed)(struct ipc_end *end))
 {
     for (int i = 0; i < n; i++) {
         struct mpixq_pair *pair = args[i];
         const struct mpixq_queue *queue = atomic_load(&pair->queue);
 
-        if (!by_gpu) {
+        if (!on_gpu) {
             mpixq_failure_of(pair->id, mpixq_error_code(MPIXQ_E_GPU_OPS), "start");
         } else if (queue != NULL && mpixq_queue_has_failed(queue)) {
             mpixq_failure_abandon(pair);
@@ -23,19 +23,19 @@ static void book_all(void *const args[], int n, bool by_gpu, void (*executed)(st
             executed(pair->end);
         }
     }
-    if (by_gpu) {
+    if (on_gpu) {
         mpixq_ipc_note_starts(args, n);
     }
 }
 
-static void book(void *const args[], int n, bool by_gpu)
+static void book(void *const args[], int n, bool on_gpu)
 {
-    book_all(args, n, by_gpu, mpixq_ipc_executed);
+    book_all(args, n, on_gpu, mpixq_ipc_executed);
 }
 
-static void book_counted(void *const args[], int n, bool by_gpu)
+static void book_counted(void *const args[], int n, bool on_gpu)
 {
-    book_all(args, n, by_gpu, mpixq_ipc_count);
+    book_all(args, n, on_gpu, mpixq_ipc_count);
 }
 
 /* What was enqueued before its GPU counts may be executed after others have seen what that has

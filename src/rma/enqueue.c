@@ -183,9 +183,9 @@ static void settle(struct call *call)
 }
 
 /* Of a queue that has failed nothing is started any more. */
-static void run(void *const args[], int n, bool by_gpu)
+static void run(void *const args[], int n, bool on_gpu)
 {
-    (void)by_gpu;
+    (void)on_gpu;
     for (int i = 0; i < n; i++) {
         struct call *call = args[i];
         bool has_failed = mpixq_queue_has_failed(call->queue);

@@ -96,9 +96,9 @@ static int failure_of(const struct mpixq_rma_lane *lane)
 }
 
 /* By streams, after the kernel. */
-static void called(void *const args[], int n, bool by_gpu)
+static void called(void *const args[], int n, bool on_gpu)
 {
-    (void)by_gpu;
+    (void)on_gpu;
     for (int i = 0; i < n; i++) {
         const struct mpixq_rma_lane *lane = args[i];
 

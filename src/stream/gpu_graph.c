@@ -182,7 +182,7 @@ static int prepare(const struct gpu_stream *stream, struct mpixq_op list[], int 
         return mpixq_error_code(MPIXQ_E_GRAPH_GPU);
     }
     for (int i = 0; i < n; i++) {
-        list[i].by_gpu = true;
+        list[i].on_gpu = true;
     }
     return MPI_SUCCESS;
 }

@@ -16,7 +16,7 @@ _Static_assert(sizeof(struct mpixq_moves) <= 4096 && sizeof(struct mpixq_words) 
 
 static bool is_move(const struct mpixq_op *op)
 {
-    return op->by_gpu && op->kind == MPIXQ_OP_MOVE && op->gpu.end != NULL;
+    return op->on_gpu && op->kind == MPIXQ_OP_MOVE && op->gpu.end != NULL;
 }
 
 int mpixq_gpu_count_moves(const struct mpixq_op list[], int n)
@@ -178,7 +178,7 @@ static bool waits_for(const struct mpixq_op *wait, const struct mpixq_op *end,
 /* The GPU does it, and nothing is copied. */
 static bool is_plain(const struct mpixq_op *op, enum mpixq_op_kind kind)
 {
-    return op->kind == kind && op->by_gpu && op->copy == NULL;
+    return op->kind == kind && op->on_gpu && op->copy == NULL;
 }
 
 /* What has come is combined by the same block. */

@@ -31,7 +31,7 @@ void mpixq_gpu_take_starts(const struct mpixq_stream *stream, struct mpixq_op li
                          ? mpixq_exposed_to(list[i].gpu.exposed, stream->kind)
                          : NULL;
 
-        list[i].by_gpu = bell != NULL || list[i].kind == MPIXQ_OP_MOVE;
+        list[i].on_gpu = bell != NULL || list[i].kind == MPIXQ_OP_MOVE;
         list[i].gpu.seen = bell != NULL ? bell : list[i].gpu.seen;
     }
 }
@@ -43,7 +43,7 @@ void mpixq_gpu_take_waits(const struct mpixq_stream *stream, struct mpixq_op lis
             stream->watches && list[i].kind == MPIXQ_OP_WAIT ? list[i].gpu.exposed : NULL;
         char *seen = mpixq_exposed_to(exposed, stream->kind);
 
-        list[i].by_gpu = seen != NULL || list[i].kind == MPIXQ_OP_TAKE ||
+        list[i].on_gpu = seen != NULL || list[i].kind == MPIXQ_OP_TAKE ||
                          list[i].kind == MPIXQ_OP_COMBINE ||
                          (list[i].kind == MPIXQ_OP_DRAIN && stream->watches &&
                           mpixq_gpu_slots_claim(stream, &list[i]));
@@ -232,7 +232,7 @@ static void add_wait(struct mpixq_words *all, const struct mpixq_op *op)
 
 static bool is_word(const struct mpixq_op *op)
 {
-    return op->by_gpu && op->kind != MPIXQ_OP_MOVE && op->kind != MPIXQ_OP_COMBINE;
+    return op->on_gpu && op->kind != MPIXQ_OP_MOVE && op->kind != MPIXQ_OP_COMBINE;
 }
 
 static int count_words(const struct mpixq_op list[], int n)
@@ -347,7 +347,7 @@ static const struct mpixq_combine *find_fused(const struct mpixq_op list[], int 
 static bool any_drain(const struct mpixq_op list[], int n)
 {
     for (int i = 0; i < n; i++) {
-        if (list[i].kind == MPIXQ_OP_DRAIN && list[i].by_gpu) {
+        if (list[i].kind == MPIXQ_OP_DRAIN && list[i].on_gpu) {
             return true;
         }
     }

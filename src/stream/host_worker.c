@@ -169,7 +169,7 @@ static void run_waits(struct mpixq_host_stream *stream, uint64_t head, int n)
 /* Is it the same call, of starts of which the GPU has done as much? */
 static inline bool is_same_call(const struct mpixq_op *a, const struct mpixq_op *b)
 {
-    return a->kind != MPIXQ_OP_STORE && a->u.call == b->u.call && a->by_gpu == b->by_gpu;
+    return a->kind != MPIXQ_OP_STORE && a->u.call == b->u.call && a->on_gpu == b->on_gpu;
 }
 
 /* Execute starts together, those with the same function in one call. */
@@ -194,7 +194,7 @@ static void run_starts(const struct mpixq_host_stream *stream, uint64_t head, in
         }
         mpixq_trace_stream_begins();
         mpixq_mpi_enter();
-        first->u.call(args, same, first->by_gpu);
+        first->u.call(args, same, first->on_gpu);
         mpixq_mpi_leave();
         mpixq_trace_stream_ends(MPIXQ_TRACE_RAN, same);
     }

@@ -127,12 +127,12 @@ typedef void mpixq_op_poll_fn(void *const args[], int n);
 /* The first half is all that a thread of the host reads of a start. */
 struct mpixq_op {
     uint8_t kind;       /* enum mpixq_op_kind */
-    uint8_t by_gpu;     /* set by the stream: the GPU does its part by itself; 0 or 1 */
+    uint8_t on_gpu;     /* set by the stream: the GPU does its part by itself; 0 or 1 */
     bool is_after_host; /* of a MOVE: the host has made the start before */
     bool goes_on; /* of a WAIT, and then of all of its list: another list of the wait follows */
     void *arg;    /* of the functions; of waits, who waits: see waits_for in stream.h */
     union {
-        void (*call)(void *const args[], int n, bool by_gpu);
+        void (*call)(void *const args[], int n, bool on_gpu);
         void (*run)(void *arg);
         _Atomic uint64_t *word;          /* of a STORE */
         const _Atomic uint64_t *awaited; /* of waits */
@@ -178,10 +178,10 @@ static inline bool mpixq_op_is_launch(const struct mpixq_op *op)
 
 /* A start that is a call, and perhaps something for a GPU before it, which the caller adds. */
 static inline void mpixq_op_call(struct mpixq_op *op, enum mpixq_op_kind kind,
-                                 void (*call)(void *const args[], int n, bool by_gpu), void *arg)
+                                 void (*call)(void *const args[], int n, bool on_gpu), void *arg)
 {
     op->kind = (uint8_t)kind;
-    op->by_gpu = false;
+    op->on_gpu = false;
     op->arg = arg;
     op->u.call = call;
 }
@@ -191,7 +191,7 @@ static inline void mpixq_op_wait(struct mpixq_op *op, enum mpixq_op_kind kind, v
                                  const atomic_int *failed)
 {
     op->kind = (uint8_t)kind;
-    op->by_gpu = false;
+    op->on_gpu = false;
     op->is_after_host = false;
     op->goes_on = false;
     op->arg = arg;
@@ -215,7 +215,7 @@ static inline void mpixq_op_combine(struct mpixq_op *op, void *arg,
 static inline void mpixq_op_store(struct mpixq_op *op, _Atomic uint64_t *word, uint64_t value)
 {
     op->kind = MPIXQ_OP_STORE;
-    op->by_gpu = false;
+    op->on_gpu = false;
     op->arg = NULL;
     op->u.word = word;
     op->value = value;

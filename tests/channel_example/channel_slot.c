@@ -203,9 +203,9 @@ static void clean_up_nothing(void)
 }
 
 /* The stream has come to the starts, or the host makes them. */
-static void run_starts(void *const args[], int n, bool by_gpu)
+static void run_starts(void *const args[], int n, bool on_gpu)
 {
-    (void)by_gpu;
+    (void)on_gpu;
     for (int i = 0; i < n; i++) {
         struct mpixq_pair *pair = args[i];
         struct mpixq_queue *queue = atomic_load(&pair->queue);

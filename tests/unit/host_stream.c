@@ -158,9 +158,9 @@ struct check {
     int *mistakes;
 };
 
-static void check_words(void *const args[], int n, bool by_gpu)
+static void check_words(void *const args[], int n, bool on_gpu)
 {
-    assert_false(by_gpu);
+    assert_false(on_gpu);
     for (int i = 0; i < n; i++) {
         const struct check *check = args[i];
 

@@ -47,7 +47,7 @@ static inline struct mpixq_stream *open_own(void)
 }
 
 static inline uint64_t call(struct mpixq_stream *stream,
-                            void (*fn)(void *const args[], int n, bool by_gpu), void *arg)
+                            void (*fn)(void *const args[], int n, bool on_gpu), void *arg)
 {
     struct mpixq_op op;
 
@@ -91,9 +91,9 @@ static inline void run_item(void *arg)
 }
 
 /* As a trigger. */
-static inline void run_items(void *const args[], int n, bool by_gpu)
+static inline void run_items(void *const args[], int n, bool on_gpu)
 {
-    assert_false(by_gpu);
+    assert_false(on_gpu);
     for (int i = 0; i < n; i++) {
         run_item(args[i]);
     }

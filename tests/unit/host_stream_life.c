@@ -104,9 +104,9 @@ static void note_inside(void *arg)
     *(bool *)arg = mpixq_host_stream_inside() && mpixq_stream_inside();
 }
 
-static void note_inside_call(void *const args[], int n, bool by_gpu)
+static void note_inside_call(void *const args[], int n, bool on_gpu)
 {
-    assert_false(by_gpu);
+    assert_false(on_gpu);
     for (int i = 0; i < n; i++) {
         note_inside(args[i]);
     }
