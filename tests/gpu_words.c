@@ -260,18 +260,18 @@ static void holds_waits_back(struct bench *b)
     pthread_t thread;
 
     open_stream(b);
-    MTEST_CHECK(mpixq_streams_hold_waits());
+    MTEST_CHECK(mpixq_streams_pause_waits());
     MTEST_EQ(pthread_create(&thread, NULL, enqueue_wait, &e), 0);
     pause_ms(50);
     MTEST_EQ(atomic_load(&e.returned), 0);
-    mpixq_streams_let_waits();
+    mpixq_streams_resume_waits();
     pthread_join(thread, NULL);
-    MTEST_CHECK(!mpixq_streams_hold_waits());
+    MTEST_CHECK(!mpixq_streams_pause_waits());
     atomic_store(&b->words[FIRST], 1000);
     atomic_store(&b->worker_waits_for, LAST);
     b->ops->synchronize(b->stream, e.ticket, NULL);
-    MTEST_CHECK(mpixq_streams_hold_waits());
-    mpixq_streams_let_waits();
+    MTEST_CHECK(mpixq_streams_pause_waits());
+    mpixq_streams_resume_waits();
     mtest_gpu_event_end(e.event);
     close_stream(b);
 }

@@ -137,7 +137,7 @@ static bool unmap(struct cxi_exposure *exposure, const struct mpixq_exposed *exp
 {
     struct cxi_mapped *mapped;
 
-    if (!mpixq_streams_hold_all()) {
+    if (!mpixq_streams_pause_all()) {
         return false;
     }
     LL_SEARCH_SCALAR(exposure->mapped, mapped, page, page_of(exposed));
@@ -146,7 +146,7 @@ static bool unmap(struct cxi_exposure *exposure, const struct mpixq_exposed *exp
         exposure->mapper->ops->unmap(exposure->mapper, mapped->page);
         mpixq_free(mapped);
     }
-    mpixq_streams_let_waits();
+    mpixq_streams_resume_waits();
     return true;
 }
 
@@ -222,7 +222,7 @@ void mpixq_cxi_expose(struct cxi_nic *nic, const struct mpixq_stream_kind *kind)
     if (exposure->lives_over != mpixq_memory_lives_over()) {
         hide_all(nic);
     }
-    if (mpixq_streams_hold_all()) {
+    if (mpixq_streams_pause_all()) {
         if (exposure->lives_over != mpixq_memory_lives_over()) {
             exposure->lives_over = mpixq_memory_lives_over();
             unmap_all(exposure);
@@ -230,7 +230,7 @@ void mpixq_cxi_expose(struct cxi_nic *nic, const struct mpixq_stream_kind *kind)
         while ((exposed = take_hidden(nic)) != NULL) {
             expose(exposure, exposed);
         }
-        mpixq_streams_let_waits();
+        mpixq_streams_resume_waits();
     }
     if (is_first && mpixq_env.info) {
         say(nic);

@@ -195,14 +195,14 @@ struct ipc_import *mpixq_ipc_import(struct mpixq_share *share, const struct ipc_
     }
     mpixq_ipc_close_unused();
     mpixq_lock_acquire(&mpixq_ipc.opened.lock);
-    held = mpixq_streams_hold_waits();
+    held = mpixq_streams_pause_waits();
     if (mpixq_share_may_open(share)) {
         import = import_get(&wanted, fd, why_p);
     } else {
         *why_p = "a wait is pending on a stream, and to open memory might wait for it";
     }
     if (held) {
-        mpixq_streams_let_waits();
+        mpixq_streams_resume_waits();
     }
     mpixq_lock_release(&mpixq_ipc.opened.lock);
     mpixq_ipc_fd_leave(&fd);
@@ -391,13 +391,13 @@ static void close_unused(void)
     struct ipc_import *import;
 
     let_go_of_gone();
-    if (!mpixq_streams_hold_all()) {
+    if (!mpixq_streams_pause_all()) {
         return;
     }
     while ((import = take_unused(false)) != NULL) {
         import_close(import);
     }
-    mpixq_streams_let_waits();
+    mpixq_streams_resume_waits();
 }
 
 static bool any_open(void)
@@ -453,10 +453,10 @@ bool mpixq_ipc_open(struct ipc_end *end, char *why_p, size_t room)
     bool held;
 
     mpixq_lock_acquire(&mpixq_ipc.opened.lock);
-    held = mpixq_streams_hold_waits();
+    held = mpixq_streams_pause_waits();
     why = open_all(end);
     if (held) {
-        mpixq_streams_let_waits();
+        mpixq_streams_resume_waits();
     }
     mpixq_lock_release(&mpixq_ipc.opened.lock);
     mpixq_share_tidy();

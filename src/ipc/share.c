@@ -145,7 +145,7 @@ static struct mpixq_share *find_or_make(const struct mpixq_gpu *gpu, void *place
         return share;
     }
     *why_p = "a wait is pending on a stream, and to share memory might wait for it";
-    if (!gpu->at_once && !mpixq_streams_hold_all()) {
+    if (!gpu->at_once && !mpixq_streams_pause_all()) {
         return NULL;
     }
     *why_p = "no memory";
@@ -155,7 +155,7 @@ static struct mpixq_share *find_or_make(const struct mpixq_gpu *gpu, void *place
         share = add(gpu, place);
     }
     if (!gpu->at_once) {
-        mpixq_streams_let_waits();
+        mpixq_streams_resume_waits();
     }
     return share;
 }
@@ -424,13 +424,13 @@ const char *mpixq_share_try(struct mpixq_share *share, const struct mpixq_gpu_id
 
     mpixq_lock_acquire(&shares.lock);
     known = find_tried(share, other);
-    if (known == NULL && !mpixq_streams_hold_all()) {
+    if (known == NULL && !mpixq_streams_pause_all()) {
         mpixq_lock_release(&shares.lock);
         return "a wait is pending on a stream, for which a first try of the peer's GPU might wait";
     }
     if (known == NULL) {
         works = !lacks_atomics(share, other) && try_twice(share, end);
-        mpixq_streams_let_waits();
+        mpixq_streams_resume_waits();
         if (share->n_tried < MPIXQ_SHARE_PEERS) {
             share->tried[share->n_tried++] = (struct tried){.gpu = *other, .works = works};
         }

@@ -270,12 +270,12 @@ void mpixq_share_tidy(void)
 {
     unsigned kinds;
 
-    if (any_unused() && mpixq_streams_hold_all()) {
+    if (any_unused() && mpixq_streams_pause_all()) {
         kinds = mpixq_memory_kinds();
         mpixq_memory_relax(kinds);
         let_go(false);
         mpixq_memory_restore(kinds);
-        mpixq_streams_let_waits();
+        mpixq_streams_resume_waits();
     }
 }
 

@@ -87,12 +87,12 @@ static struct mpixq_share_seat *seat_add(struct mpixq_share *share, size_t bytes
     struct mpixq_share_seat *seat;
 
     *why_p = "a wait is pending on a stream, and to allocate memory might wait for it";
-    if (!share->gpu->at_once && !mpixq_streams_hold_waits()) {
+    if (!share->gpu->at_once && !mpixq_streams_pause_waits()) {
         return NULL;
     }
     seat = seat_new(share, bytes, why_p);
     if (!share->gpu->at_once) {
-        mpixq_streams_let_waits();
+        mpixq_streams_resume_waits();
     }
     if (seat != NULL) {
         LL_PREPEND(share->seats, seat);

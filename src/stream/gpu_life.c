@@ -61,7 +61,7 @@ static void keep(struct mpixq_gpu_place *place)
 {
     bool holds = !place->gpu->at_once;
 
-    if (holds && !mpixq_streams_hold_waits()) {
+    if (holds && !mpixq_streams_pause_waits()) {
         return;
     }
     if (place->gpu->words_alloc(sizeof(uint64_t), &place->kept) == 0) {
@@ -70,7 +70,7 @@ static void keep(struct mpixq_gpu_place *place)
         place->kept = NULL;
     }
     if (holds) {
-        mpixq_streams_let_waits();
+        mpixq_streams_resume_waits();
     }
 }
 

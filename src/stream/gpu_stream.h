@@ -34,7 +34,7 @@ struct gpu_stream {
 struct mpixq_gpu_streams {
     struct mpixq_lock lock; /* guards the list; a leaf */
     struct gpu_stream *first;
-    atomic_int holders; /* threads that hold waits back */
+    atomic_int pausing; /* threads that have paused waits */
     _Atomic(mpixq_streams_waiter *) waiter;
     /* Threads that may be in a call of a GPU's library that blocks; of gpu_worker.c. */
     alignas(64) atomic_int submitting;

@@ -49,23 +49,23 @@ bool mpixq_gpu_any_waits(void)
     return stream != NULL;
 }
 
-/* A wait is counted before it looks for holders, and these look for waits behind: one sees the
+/* A wait is counted before it looks at pausing, and who pauses looks for waits then: one sees the
  * other. */
-bool mpixq_streams_hold_waits(void)
+bool mpixq_streams_pause_waits(void)
 {
-    atomic_fetch_add(&mpixq_gpu_streams.holders, 1);
+    atomic_fetch_add(&mpixq_gpu_streams.pausing, 1);
     if (mpixq_gpu_any_waits()) {
-        mpixq_streams_let_waits();
+        mpixq_streams_resume_waits();
         return false;
     }
     return true;
 }
 
-bool mpixq_streams_hold_all(void)
+bool mpixq_streams_pause_all(void)
 {
     mpixq_streams_waiter *waits = atomic_load(&mpixq_gpu_streams.waiter);
 
-    return (waits == NULL || !waits()) && mpixq_streams_hold_waits();
+    return (waits == NULL || !waits()) && mpixq_streams_pause_waits();
 }
 
 void mpixq_streams_ask(mpixq_streams_waiter *waits)
@@ -73,20 +73,20 @@ void mpixq_streams_ask(mpixq_streams_waiter *waits)
     atomic_store(&mpixq_gpu_streams.waiter, waits);
 }
 
-void mpixq_streams_let_waits(void)
+void mpixq_streams_resume_waits(void)
 {
-    atomic_fetch_sub(&mpixq_gpu_streams.holders, 1);
+    atomic_fetch_sub(&mpixq_gpu_streams.pausing, 1);
 }
 
-void mpixq_streams_await_holders(void)
+void mpixq_streams_await_resume(void)
 {
     struct mpixq_backoff backoff;
 
-    if (atomic_load(&mpixq_gpu_streams.holders) == 0) {
+    if (atomic_load(&mpixq_gpu_streams.pausing) == 0) {
         return;
     }
     mpixq_backoff_begin(&backoff);
-    while (atomic_load(&mpixq_gpu_streams.holders) > 0) {
+    while (atomic_load(&mpixq_gpu_streams.pausing) > 0) {
         mpixq_backoff_pause(&backoff);
     }
 }

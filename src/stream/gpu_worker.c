@@ -142,7 +142,7 @@ static uint64_t follow_waits(struct gpu_stream *stream, struct mpixq_op list[], 
     mpixq_op_store(&open[0], &stream->executed, ticket);
     mpixq_op_store(&open[1], stream->words->gate, ticket);
     atomic_store(&stream->waits, ticket);
-    mpixq_streams_await_holders();
+    mpixq_streams_await_resume();
     is_open = await_words(stream, list, n, ticket);
     (void)host->ops->submit(stream->worker, open, is_open ? 1 : 2, NULL);
     return ticket;
@@ -162,7 +162,7 @@ static void signal_one(struct gpu_stream *stream, const struct mpixq_op *op)
 
     start.kind = MPIXQ_OP_PUT;
     atomic_store(&stream->waits, stream->submitted + 1);
-    mpixq_streams_await_holders();
+    mpixq_streams_await_resume();
     start_some(stream, &start, 1);
 }
 

@@ -427,13 +427,13 @@ bool mpixq_memory_make(const char *kind, void *place, size_t bytes, struct mpixq
         .error = MPIXQ_E_NO_MEMORY,
         .why = "a wait is pending on a stream, and to allocate memory might wait for it"};
     mpixq_memory_tidy();
-    alone = mpixq_streams_hold_waits();
+    alone = mpixq_streams_pause_waits();
     if (!alone && !gpu->at_once) {
         return false;
     }
     code = take(&block);
     if (alone) {
-        mpixq_streams_let_waits();
+        mpixq_streams_resume_waits();
     }
     refusal->why = gpu->text(code);
     *made_p = code == 0 ? block : *made_p;
@@ -445,10 +445,10 @@ void mpixq_memory_unmake(struct mpixq_made *made)
     if (made->gpu == NULL) {
         return;
     }
-    if (mpixq_streams_hold_all()) {
+    if (mpixq_streams_pause_all()) {
         free_kept();
         free_block(made);
-        mpixq_streams_let_waits();
+        mpixq_streams_resume_waits();
     } else {
         keep(made);
     }
@@ -465,9 +465,9 @@ void mpixq_memory_unmake_later(struct mpixq_made *made)
 
 void mpixq_memory_tidy(void)
 {
-    if (mpixq_streams_hold_all()) {
+    if (mpixq_streams_pause_all()) {
         free_kept();
-        mpixq_streams_let_waits();
+        mpixq_streams_resume_waits();
     }
 }
 

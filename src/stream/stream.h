@@ -156,18 +156,18 @@ const struct mpixq_stream_kind *mpixq_stream_recognise(const void *handle, bool 
 bool mpixq_stream_inside(void);
 
 /* A call that waits for a GPU would wait for our waits in its streams too, which may lack what the
- * caller is to do next. So they are held back: if there are none, there are none until they are
- * let go, as whoever enqueues one waits for that. False: there are some, and nothing is held.
+ * caller is to do next. So they are paused: if there are none, there are none until they
+ * are resumed, as whoever enqueues one waits for that. False: there are some, and none is paused.
  * Threads of the program. */
-bool mpixq_streams_hold_waits(void);
-void mpixq_streams_let_waits(void);
+bool mpixq_streams_pause_waits(void);
+void mpixq_streams_resume_waits(void);
 /* Likewise, for what can as well come later, or be done without, as frees of memory: false also
  * while graphs or kernels of the program wait. Whoever knows of these is asked. */
-bool mpixq_streams_hold_all(void);
+bool mpixq_streams_pause_all(void);
 typedef bool mpixq_streams_waiter(void);
 void mpixq_streams_ask(mpixq_streams_waiter *waits);
 /* Of a stream of a GPU, whose wait is counted by now. */
-void mpixq_streams_await_holders(void);
+void mpixq_streams_await_resume(void);
 /* A queue was made, or a match has ended: streams whose ways depend on what other processes do
  * look at those again. Any thread; never blocks. */
 void mpixq_streams_look_again(void);
