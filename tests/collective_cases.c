@@ -26,7 +26,7 @@ static unsigned draw(unsigned *state, unsigned below)
 }
 
 /* The prime factors of the size, in any dimensions. */
-static void draw_grid(struct place *p, unsigned seed, bool has_twins)
+static void draw_grid(struct place *p, unsigned seed, bool has_repeats)
 {
     int left = p->size;
 
@@ -40,7 +40,7 @@ static void draw_grid(struct place *p, unsigned seed, bool has_twins)
         }
     }
     for (int d = 0; d < p->n_dims; d++) {
-        p->periods[d] = draw(&seed, 3) > 0 && (has_twins || p->dims[d] > 2);
+        p->periods[d] = draw(&seed, 3) > 0 && (has_repeats || p->dims[d] > 2);
     }
 }
 
@@ -55,7 +55,7 @@ static bool has_edge(const struct place *p, int from, int to)
 }
 
 /* Edges of all kinds: to the process itself, and several between the same two. */
-static void draw_graph(struct place *p, unsigned seed, bool has_twins)
+static void draw_graph(struct place *p, unsigned seed, bool has_repeats)
 {
     int most = (int)draw(&seed, (unsigned)(3 * p->size + 1));
 
@@ -63,7 +63,7 @@ static void draw_graph(struct place *p, unsigned seed, bool has_twins)
     for (int i = 0; i < most; i++) {
         int from = (int)draw(&seed, (unsigned)p->size), to = (int)draw(&seed, (unsigned)p->size);
 
-        if (has_twins || !has_edge(p, from, to)) {
+        if (has_repeats || !has_edge(p, from, to)) {
             p->from[p->n_edges] = from;
             p->to[p->n_edges++] = to;
         }
@@ -111,7 +111,7 @@ static void know(struct place *p, const char *name)
     MTEST_OK(MPI_Comm_rank(p->comm, &p->rank));
 }
 
-void collective_places_make(struct place places[PLACES], unsigned seed, bool has_twins)
+void collective_places_make(struct place places[PLACES], unsigned seed, bool has_repeats)
 {
     const struct place *base;
 
@@ -131,10 +131,10 @@ void collective_places_make(struct place places[PLACES], unsigned seed, bool has
         p->size = base->size;
         p->rank = base->rank;
         if (i == GRID) {
-            draw_grid(p, seed, has_twins);
+            draw_grid(p, seed, has_repeats);
             MTEST_OK(MPI_Cart_create(base->comm, p->n_dims, p->dims, p->periods, 0, &p->comm));
         } else {
-            draw_graph(p, seed, has_twins);
+            draw_graph(p, seed, has_repeats);
             make_graph(p, base->comm);
         }
         know(p, i == GRID ? "a grid" : "a graph");

@@ -48,7 +48,7 @@ struct collective {
 
 /* All of MPI_COMM_WORLD make the same ones. Only if asked for has a process another one, or itself,
  * as neighbour more than once in a direction: in rings of one or two, and by edges of a graph. */
-void collective_places_make(struct place places[PLACES], unsigned seed, bool has_twins);
+void collective_places_make(struct place places[PLACES], unsigned seed, bool has_repeats);
 void collective_places_free(struct place places[PLACES]);
 
 /* Draw a case, and make its request; or start the same as an operation that is not persistent, of

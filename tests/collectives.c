@@ -8,12 +8,12 @@
  * so no program waits for a start that comes later. Then starts that are enqueued ahead, with
  * functions in the streams that write and check, and barriers that hold back.
  *
- *     collectives SEED SEEDS [plain|twins]
+ *     collectives SEED SEEDS [plain|repeats]
  *
  * plain: without the library, by MPI's operations of the same kinds that are not persistent, so
  * that what the cases expect is held against MPI itself. Those that are persistent do not serve:
  * MPICH 4.0 copies some data when they are made, releases datatypes with each start, and wants
- * starts to be in the same order everywhere. twins: the same, also with rings of one or two
+ * starts to be in the same order everywhere. repeats: the same, also with rings of one or two
  * processes and repeated edges of graphs, of which MPICH 4.0 has several wrong.
  */
 #include "mtest.h"
@@ -118,11 +118,11 @@ static void match(struct world *w, int way)
     }
 }
 
-static void make(struct world *w, unsigned seed, bool has_twins)
+static void make(struct world *w, unsigned seed, bool has_repeats)
 {
     static const int counts[PAIRS] = {9, 50000};
 
-    collective_places_make(w->places, collective_mix(seed, 1, 2), has_twins);
+    collective_places_make(w->places, collective_mix(seed, 1, 2), has_repeats);
     for (int i = 0; i < MANY; i++) {
         collective_make(&w->collective[i], w->places, collective_mix(seed, (unsigned)i, 3));
         if (!is_plain) {
@@ -494,13 +494,13 @@ static void barriers(void)
     MTEST_OK(MPI_Request_free(&barrier));
 }
 
-static void run(unsigned seed, bool has_twins)
+static void run(unsigned seed, bool has_repeats)
 {
     static struct world w;
     int before = mtest_failures();
 
     own = 1013ULL * seed + (is_plain ? 0 : 7919ULL * (unsigned)(mtest_rank + 1));
-    make(&w, seed, has_twins);
+    make(&w, seed, has_repeats);
     match(&w, (int)(seed % 3));
     for (int i = 0; i < ROUNDS; i++) {
         run_round(&w);
@@ -519,7 +519,7 @@ int main(int argc, char **argv)
 {
     unsigned first = argc > 1 ? (unsigned)atoi(argv[1]) : 1;
     unsigned seeds = argc > 2 ? (unsigned)atoi(argv[2]) : 10;
-    bool twins = argc > 3 && strcmp(argv[3], "twins") == 0;
+    bool repeats = argc > 3 && strcmp(argv[3], "repeats") == 0;
 
     mtest_begin(&argc, &argv, MPI_THREAD_MULTIPLE);
     if (mtest_size > MAX_EDGES / 2) {
@@ -530,7 +530,7 @@ int main(int argc, char **argv)
         mtest_skip("this MPI has no persistent collectives");
         return mtest_end();
     }
-    is_plain = twins || (argc > 3 && strcmp(argv[3], "plain") == 0);
+    is_plain = repeats || (argc > 3 && strcmp(argv[3], "plain") == 0);
     from = (mtest_rank + mtest_size - 1) % mtest_size;
     to = (mtest_rank + 1) % mtest_size;
     for (int i = 0; i < QUEUES && !is_plain; i++) {
@@ -542,7 +542,7 @@ int main(int argc, char **argv)
         barriers();
     }
     for (unsigned seed = first; seed < first + seeds; seed++) {
-        run(seed, twins || !is_plain);
+        run(seed, repeats || !is_plain);
     }
     collective_types_free();
     for (int i = 0; i < QUEUES && !is_plain; i++) {

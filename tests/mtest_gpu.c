@@ -347,7 +347,7 @@ void mtest_gpu_free(enum mtest_memory memory, void *block)
 struct array {
     struct array *next;
     char *block;
-    char *twin; /* in the memory of a GPU; NULL: none */
+    char *device_copy; /* in the memory of a GPU; NULL: none */
     size_t bytes;
 };
 static struct array *_Atomic arrays; /* so that none of them is lost */
@@ -374,7 +374,7 @@ bool mtest_gpu_hidden(void)
     return mtest_gpu_memory() == MTEST_DEVICE && (access == NULL || strcmp(access, "bar") != 0);
 }
 
-static struct array *array_make(enum mtest_memory memory, bool has_twin, size_t bytes)
+static struct array *array_make(enum mtest_memory memory, bool has_device_copy, size_t bytes)
 {
     struct array *new = calloc(1, sizeof(*new));
 
@@ -382,9 +382,9 @@ static struct array *array_make(enum mtest_memory memory, bool has_twin, size_t 
     new->bytes = bytes;
     new->block = mtest_gpu_alloc(memory, bytes);
     memset(new->block, 0, bytes);
-    if (has_twin) {
-        new->twin = mtest_gpu_alloc(MTEST_DEVICE, bytes);
-        mtest_gpu_copy_now(new->twin, new->block, bytes);
+    if (has_device_copy) {
+        new->device_copy = mtest_gpu_alloc(MTEST_DEVICE, bytes);
+        mtest_gpu_copy_now(new->device_copy, new->block, bytes);
     }
     new->next = atomic_load(&arrays);
     while (!atomic_compare_exchange_weak(&arrays, &new->next, new)) {
@@ -420,15 +420,16 @@ void *mtest_gpu_at(void *address)
 {
     const struct array *array = array_of(address);
 
-    return array->twin == NULL ? address : array->twin + ((char *)address - array->block);
+    return array->device_copy == NULL ? address
+                                      : array->device_copy + ((char *)address - array->block);
 }
 
 void mtest_gpu_put(void *mirror)
 {
     const struct array *array = array_of(mirror);
 
-    if (array->twin != NULL) {
-        mtest_gpu_copy_now(array->twin, array->block, array->bytes);
+    if (array->device_copy != NULL) {
+        mtest_gpu_copy_now(array->device_copy, array->block, array->bytes);
     }
 }
 
@@ -436,8 +437,8 @@ void mtest_gpu_get(void *mirror)
 {
     const struct array *array = array_of(mirror);
 
-    if (array->twin != NULL) {
-        mtest_gpu_copy_now(array->block, array->twin, array->bytes);
+    if (array->device_copy != NULL) {
+        mtest_gpu_copy_now(array->block, array->device_copy, array->bytes);
     }
 }
 
@@ -445,8 +446,8 @@ void mtest_gpu_put_in(MPIXQ_Host_stream stream, void *mirror)
 {
     const struct array *array = array_of(mirror);
 
-    if (array->twin != NULL) {
-        mtest_gpu_copy(mtest_gpu_stream_of(stream), array->twin, array->block, array->bytes);
+    if (array->device_copy != NULL) {
+        mtest_gpu_copy(mtest_gpu_stream_of(stream), array->device_copy, array->block, array->bytes);
     }
 }
 
@@ -454,8 +455,8 @@ void mtest_gpu_get_in(MPIXQ_Host_stream stream, void *mirror)
 {
     const struct array *array = array_of(mirror);
 
-    if (array->twin != NULL) {
-        mtest_gpu_copy(mtest_gpu_stream_of(stream), array->block, array->twin, array->bytes);
+    if (array->device_copy != NULL) {
+        mtest_gpu_copy(mtest_gpu_stream_of(stream), array->block, array->device_copy, array->bytes);
     }
 }
 

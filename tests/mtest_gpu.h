@@ -82,12 +82,12 @@ bool mtest_gpu_hidden(void);
 /* From any kind of memory to any other, and waited for, by a stream for nothing but that: it waits
  * for no work of the test. */
 void mtest_gpu_copy_now(void *to, const void *from, size_t bytes);
-/* As mtest_gpu_array, for any host: where such memory is hidden, memory of the host that has a twin
- * there, in other cases its own twin. */
+/* As mtest_gpu_array, for any host: where such memory is hidden, memory of the host that has a copy
+ * there, in other cases its own copy. */
 void *mtest_gpu_mirror(size_t bytes);
-/* An address in a mirror as it is in its twin: what to give to MPI. */
+/* An address in a mirror as it is in its copy: what to give to MPI. */
 void *mtest_gpu_at(void *address);
-/* Copy a whole mirror to its twin, or back from it. */
+/* Write a whole mirror to its copy, or read it from there. */
 void mtest_gpu_put(void *mirror);
 void mtest_gpu_get(void *mirror);
 /* The same in the order of a stream, whose functions may not copy. */
