@@ -410,10 +410,10 @@ static const struct tried *find_tried(const struct mpixq_share *share,
     return NULL;
 }
 
-static bool lacks_atomics(const struct mpixq_share *share, const struct mpixq_gpu_ident *other)
+static bool has_no_atomics(const struct mpixq_share *share, const struct mpixq_gpu_ident *other)
 {
-    return share->gpu->lacks_atomics != NULL &&
-           share->gpu->lacks_atomics(&share->peers[0].ident, other);
+    return share->gpu->has_no_atomics != NULL &&
+           share->gpu->has_no_atomics(&share->peers[0].ident, other);
 }
 
 const char *mpixq_share_try(struct mpixq_share *share, const struct mpixq_gpu_ident *other,
@@ -429,7 +429,7 @@ const char *mpixq_share_try(struct mpixq_share *share, const struct mpixq_gpu_id
         return "a wait is pending on a stream, for which a first try of the peer's GPU might wait";
     }
     if (known == NULL) {
-        works = !lacks_atomics(share, other) && try_twice(share, end);
+        works = !has_no_atomics(share, other) && try_twice(share, end);
         mpixq_streams_resume_waits();
         if (share->n_tried < MPIXQ_SHARE_PEERS) {
             share->tried[share->n_tried++] = (struct tried){.gpu = *other, .works = works};

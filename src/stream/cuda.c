@@ -269,5 +269,5 @@ const struct mpixq_gpu mpixq_gpu_cuda = {
     .device_of = cuda_device_of,
     .where = cuda_where,
     .is_gone = cuda_is_gone,
-    .lacks_atomics = mpixq_cuda_lacks_atomics,
+    .has_no_atomics = mpixq_cuda_has_no_atomics,
 };

@@ -40,8 +40,8 @@ static int device_of(const struct mpixq_gpu_ident *ident, void **device_p)
     return mpixq_cuda.nvml.by_uuid(uuid, device_p);
 }
 
-bool mpixq_cuda_lacks_atomics(const struct mpixq_gpu_ident *here,
-                              const struct mpixq_gpu_ident *there)
+bool mpixq_cuda_has_no_atomics(const struct mpixq_gpu_ident *here,
+                               const struct mpixq_gpu_ident *there)
 {
     int status = UNKNOWN, back = UNKNOWN;
     void *one, *other;

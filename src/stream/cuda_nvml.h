@@ -8,8 +8,8 @@
 
 #include "gpu.h"
 
-/* lacks_atomics of gpu.h. */
-bool mpixq_cuda_lacks_atomics(const struct mpixq_gpu_ident *here,
-                              const struct mpixq_gpu_ident *there);
+/* has_no_atomics of gpu.h. */
+bool mpixq_cuda_has_no_atomics(const struct mpixq_gpu_ident *here,
+                               const struct mpixq_gpu_ident *there);
 
 #endif

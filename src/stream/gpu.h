@@ -154,7 +154,7 @@ struct mpixq_gpu {
     bool (*is_gone)(const void *address, uint64_t id);
     /* Is it known of two GPUs, of which this process does not see one, that operations of the one
      * on memory of the other are not atomic? Without the function nobody can tell. */
-    bool (*lacks_atomics)(const struct mpixq_gpu_ident *here, const struct mpixq_gpu_ident *there);
+    bool (*has_no_atomics)(const struct mpixq_gpu_ident *here, const struct mpixq_gpu_ident *there);
     /* Does the library know of the order in which GPUs see what a NIC writes? Without the function
      * it does. */
     bool (*tells_order)(void);

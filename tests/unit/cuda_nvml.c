@@ -31,7 +31,7 @@ static bool lacks(int there, int back, int first_of_other)
 
     other_nvml_status[0] = there;
     other_nvml_status[1] = back;
-    found = mpixq_cuda_lacks_atomics(&one, &other);
+    found = mpixq_cuda_has_no_atomics(&one, &other);
     assert_int_equal(other_nvml_users, 0);
     return found;
 }
