@@ -17,12 +17,12 @@
  * partitions are ahead, ready for a later start already. */
 static bool is_ready(const struct mpixq_partitions *partitions, int part, uint64_t start)
 {
-    int first = part * partitions->of_each, end = first + partitions->of_each;
+    int first = part * partitions->of_each, past = first + partitions->of_each;
 
     if (atomic_load(&partitions->arrived[part]) < (uint64_t)partitions->of_each * start) {
         return false;
     }
-    for (int i = first; i < end; i++) {
+    for (int i = first; i < past; i++) {
         if (atomic_load(&partitions->ready[i]) < start) {
             return false;
         }

@@ -175,9 +175,9 @@ void mpixq_collective_look_chained(struct mpixq_pair *pair, bool has_lock)
 }
 
 /* The stream has reached starts, and those of the parts. */
-static void book(void *const args[], int n, bool by_gpu)
+static void book(void *const args[], int n, bool on_gpu)
 {
-    (void)by_gpu;
+    (void)on_gpu;
     for (int i = 0; i < n; i++) {
         struct mpixq_pair *pair = args[i];
         const struct mpixq_queue *queue = atomic_load(&pair->queue);

@@ -150,14 +150,14 @@ static void set_after(const struct mpixq_collective *collective, const void *wor
 }
 
 /* Starts that the host makes, of parts of one channel in as few launches as it takes. */
-static void start_parts(struct mpixq_parted *parted, int from, int end)
+static void start_parts(struct mpixq_parted *parted, int from, int to)
 {
     enum { TOGETHER = 32 };
     void *args[TOGETHER];
     struct mpixq_op op, first = {.u.call = NULL};
     int n = 0;
 
-    for (int i = from; i < end; i++) {
+    for (int i = from; i < to; i++) {
         struct mpixq_pair *part = part_of(parted, i);
 
         if (part == NULL) {
@@ -217,14 +217,14 @@ static void book(void *const args[], int n, bool on_gpu)
 }
 
 /* A start that is captured counts for none of them. */
-static int start_some(struct mpixq_queue *queue, struct mpixq_pair *pair, int from, int end,
+static int start_some(struct mpixq_queue *queue, struct mpixq_pair *pair, int from, int to,
                       struct mpixq_op list[])
 {
     const struct mpixq_collective *collective = pair->end;
     uint64_t started = mpixq_pair_started(pair);
     int n = 0;
 
-    for (int i = from; i < end; i++) {
+    for (int i = from; i < to; i++) {
         struct mpixq_pair *part = part_of(&collective->parted, i);
 
         atomic_store_explicit(&part->by_host, false, memory_order_relaxed);
@@ -273,12 +273,12 @@ static int gpus_start(struct mpixq_queue *queue, struct mpixq_pair *const pairs[
 
 /* Waits. */
 
-static int wait_some(struct mpixq_queue *queue, struct mpixq_pair *pair, int from, int end,
+static int wait_some(struct mpixq_queue *queue, struct mpixq_pair *pair, int from, int to,
                      struct mpixq_op list[])
 {
     int n = 0;
 
-    for (int i = from; i < end; i++) {
+    for (int i = from; i < to; i++) {
         struct mpixq_pair *part = part_of(pair->end, i);
 
         n += part->channel->wait(queue, part, &list[n]);

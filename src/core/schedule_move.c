@@ -20,22 +20,22 @@
  * one round, the last. */
 static int end_of_round(const struct mpixq_collective *collective)
 {
-    int end = collective->first;
+    int past = collective->first;
 
-    if (collective->chained != NULL && end < collective->n_steps &&
-        mpixq_step_is_message(&collective->steps[end])) {
+    if (collective->chained != NULL && past < collective->n_steps &&
+        mpixq_step_is_message(&collective->steps[past])) {
         return collective->n_steps;
     }
-    while (end < collective->n_steps && collective->steps[end].round == collective->round) {
-        end++;
+    while (past < collective->n_steps && collective->steps[past].round == collective->round) {
+        past++;
     }
-    return end;
+    return past;
 }
 
 /* Receives first: what is sent at once finds them. */
-static void start_messages(struct mpixq_collective *collective, int end)
+static void start_messages(struct mpixq_collective *collective, int past)
 {
-    for (int i = collective->first; i < end; i++) {
+    for (int i = collective->first; i < past; i++) {
         if (mpixq_step_is_message(&collective->steps[i])) {
             atomic_store(&collective->steps[i].part->pair.queue, NULL);
             mpixq_parted_start(collective->steps[i].part);
@@ -44,11 +44,11 @@ static void start_messages(struct mpixq_collective *collective, int end)
     collective->has_begun = true;
 }
 
-static bool are_complete(struct mpixq_collective *collective, int end, uint64_t start)
+static bool are_complete(struct mpixq_collective *collective, int past, uint64_t start)
 {
     bool all = true;
 
-    for (int i = collective->first; i < end; i++) {
+    for (int i = collective->first; i < past; i++) {
         if (mpixq_step_is_message(&collective->steps[i])) {
             all = mpixq_parted_look_at(collective->parted.pair, collective->steps[i].part, start) &&
                   all;
@@ -58,9 +58,9 @@ static bool are_complete(struct mpixq_collective *collective, int end, uint64_t 
 }
 
 /* What the data of the round is for. False: that has failed. */
-static bool do_steps(struct mpixq_collective *collective, int end)
+static bool do_steps(struct mpixq_collective *collective, int past)
 {
-    for (int i = collective->first; i < end; i++) {
+    for (int i = collective->first; i < past; i++) {
         const struct mpixq_step *step = &collective->steps[i];
         int rc = mpixq_step_is_message(step) ? MPI_SUCCESS : mpixq_schedule_do(collective, step);
 
@@ -89,23 +89,23 @@ static void complete(struct mpixq_collective *collective, uint64_t start, bool h
 /* Go on by a round, if that can be done at once. */
 static bool advance(struct mpixq_collective *collective, uint64_t start, bool has_lock)
 {
-    int end;
+    int past;
 
     if (collective->round == collective->n_rounds) {
         complete(collective, start, has_lock);
         return false;
     }
-    end = end_of_round(collective);
+    past = end_of_round(collective);
     if (!collective->has_begun) {
-        start_messages(collective, end);
+        start_messages(collective, past);
     }
-    if (!are_complete(collective, end, start) || !do_steps(collective, end)) {
+    if (!are_complete(collective, past, start) || !do_steps(collective, past)) {
         return false;
     }
     collective->has_begun = false;
-    collective->first = end;
+    collective->first = past;
     atomic_store(&collective->round,
-                 end < collective->n_steps ? collective->steps[end].round : collective->n_rounds);
+                 past < collective->n_steps ? collective->steps[past].round : collective->n_rounds);
     return true;
 }
 
