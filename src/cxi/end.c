@@ -179,10 +179,6 @@ static bool supply(struct cxi_end *end)
     struct cxi_nic *nic = end->nic;
     bool ok;
 
-    mpixq_lock_acquire(&nic->lock);
-    DL_APPEND(nic->ends, end);
-    atomic_fetch_add(&nic->n_ends[end->is_send], 1);
-    mpixq_lock_release(&nic->lock);
     end->word = mpixq_cxi_word_take(nic);
     ok = end->word != NULL;
     if (end->is_send) {
@@ -203,6 +199,11 @@ static bool supply(struct cxi_end *end)
         end->word_base = atomic_load(&end->word->value);
         end->cts_base = end->cts != NULL ? atomic_load(&end->cts->value) : 0;
     }
+    /* Who looks for failures without a name reads the counters of all that are there. */
+    mpixq_lock_acquire(&nic->lock);
+    DL_APPEND(nic->ends, end);
+    atomic_fetch_add(&nic->n_ends[end->is_send], 1);
+    mpixq_lock_release(&nic->lock);
     return ok;
 }
 
