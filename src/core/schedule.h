@@ -158,8 +158,7 @@ static inline enum mpixq_error mpixq_collective_not_here(const struct mpixq_coll
 }
 /* Is each of its messages moved by GPUs, in one round? */
 bool mpixq_collective_is_of_gpus(const struct mpixq_pair *pair);
-/* What queues start with it: a part, or NULL behind the last one. And of GPUs what is to be
- * captured with it. */
+/* What queues start, and graphs of GPUs' capture, with it: a part, or NULL behind the last. */
 struct mpixq_pair *mpixq_collective_part(const struct mpixq_pair *pair, int i);
 struct mpixq_pair *mpixq_collective_counted(const struct mpixq_pair *pair, int i);
 /* The whole leaves its queue; under the submission lock of that. */
