@@ -4,7 +4,6 @@
  * The kernels for HIP: compiled to a code object by clang or hipcc, by itself and without any
  * header. An atomic that names no scope has that of the system. */
 #define MPIXQ_KERNEL extern "C" __attribute__((global)) void
-#define MPIXQ_MOVES_KERNEL MPIXQ_KERNEL
 #define MPIXQ_INLINE static __attribute__((device, always_inline)) inline
 
 #include "pieces.h"

@@ -10,7 +10,6 @@
 #include "kernels_host.h"
 
 #define MPIXQ_KERNEL void
-#define MPIXQ_MOVES_KERNEL void
 #define MPIXQ_INLINE static inline
 
 typedef mpixq_word_t word_t;

@@ -89,7 +89,6 @@ static inline void meet(void)
 #define store_here(word, value) put(word, value)
 #define load_here(word) peek(word)
 #define MPIXQ_KERNEL static void
-#define MPIXQ_MOVES_KERNEL static void
 #define MPIXQ_INLINE static inline
 #define MPIXQ_SHARED
 #define ONE_BY_ONE
