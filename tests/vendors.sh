@@ -27,6 +27,13 @@ skip()
     exit 77
 }
 
+# kernel_names: of those that the library looks up.
+kernel_names()
+{
+    grep -oE '\bKERNEL\([a-z_]+\)' "$top_srcdir/src/stream/gpu_words.c" |
+        sed 's/KERNEL(\(.*\))/mpixq_\1/' | grep -vx mpixq_name
+}
+
 # interface VENDOR HEADER FOLDER...: where it is found first.
 interface()
 {
@@ -237,7 +244,7 @@ cubins()
         echo "the code was not looked at: there is no cuobjdump"
         return
     }
-    names=$(sed -n 's/.*"\(mpixq_[a-z_]*\)".*/\1/p' <"$top_srcdir/src/stream/gpu_words.c")
+    names=$(kernel_names)
     for kind in $want; do
         "$objdump" -sass -arch "$kind" "$out.made" >"$out" 2>&1 || fail "cuobjdump: $(head "$out")"
         has "$out" 'ST\.E\.64\.STRONG\.SYS' 'LD\.E\.64\.STRONG\.SYS' 'MEMBAR\.[A-Z]*\.SYS' \
@@ -261,7 +268,7 @@ compiled()
             folders+=:$name
         done
     fi
-    names=$(sed -n 's/.*"\(mpixq_[a-z_]*\)".*/\1/p' <"$top_srcdir/src/stream/gpu_words.c")
+    names=$(kernel_names)
     [ "$(wc -w <<<"$names")" -ge 5 ] || fail "too few kernels found: $names"
     sh "$top_srcdir/tools/gpu_code.sh" source "$top_srcdir" "$out.hip" || fail "there is no source"
     ! grep -q '#include' "$out.hip" || fail "the source includes files"
