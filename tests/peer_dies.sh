@@ -241,9 +241,11 @@ if [ $channel = fallback ] || [ $channel = cxi ]; then
             "queue: kind 9: MPIX_Queue_wait: window 1: " "synchronize: kind 0" "drained: 1" \
             "${gone[@]}"
     fi
-    dies signal-held "flush: kind 0" "enqueue: kind 0" "${gone[0]}" \
-        "queue: kind 9: MPIX_Queue_wait: window 1: " "${gone[@]:1}"
-    dies signal-rung "flush: kind 0" "enqueue: kind 0" "ring: kind 0" "${gone[@]}"
+    if [ $channel = cxi ]; then # what NICs hold
+        dies signal-held "flush: kind 0" "enqueue: kind 0" "${gone[0]}" \
+            "queue: kind 9: MPIX_Queue_wait: window 1: " "${gone[@]:1}"
+        dies signal-rung "flush: kind 0" "enqueue: kind 0" "ring: kind 0" "${gone[@]}"
+    fi
     dies signal-flush "flush: kind 0" "late: kind 9: MPIX_Window_flush: window 1: " "${gone[@]}"
 fi
 if [ "${2-}" != apart ]; then
