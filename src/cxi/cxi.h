@@ -17,11 +17,11 @@
  *     state.c      where an end stands: under way, taken over, failed
  *     arm.c        queues, and starts of theirs: armed
  *     ahead.c      starts that GPUs ring for: armed ahead of them (ahead.h)
- *     put_chain.c  counters by which operations of a put wait for each other (put_chain.h)
+ *     put_chain.c  counters by which operations of a put wait for each other (put_chain.h); where
+ *                  put_chain_open.c has found that the NIC stops them at a failure
  *     put_ops.c    the operations of a put
  *     puts.c       puts of windows: chained by the NIC, or step by step by the host (puts.h)
  *     drive.c      completion queues, and what the host does of starts taken over
- *     ask.c        whether the NIC stops chains at a failure; they are made if it does
  *     equip.c      what ends have whose starts GPUs ring for: from the first one to the last
  *     execute.c    starts that a stream, or the host, has come to; counted.c: that a GPU counts
  *     start.c      starts and waits: logged (start_log.h)

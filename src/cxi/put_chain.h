@@ -16,8 +16,8 @@ struct cxi_put_chain {
     struct cxi_put_chain *next;
 };
 
-/* ask.c. Threads of the program, with no lock: have some, once, if the NIC is one whose chains stop
- * at a failure. May take some round trips. */
+/* put_chain_open.c. Threads of the program, with no lock: have some, once, if the NIC is one whose
+ * chains stop at a failure. May take some round trips. */
 void mpixq_cxi_put_chains_open(struct cxi_nic *nic);
 
 /* put_chain.c. After the endpoint was closed. */

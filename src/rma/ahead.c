@@ -15,7 +15,7 @@ enum {
 
 bool mpixq_rma_ahead_may(const struct mpixq_window *window)
 {
-    return window->direct != NULL && window->direct->ops->hold != NULL;
+    return window->direct != NULL && window->direct->has_ahead;
 }
 
 void mpixq_rma_ahead_log(struct mpixq_rma_ahead *ahead, const struct mpixq_transfer transfers[],

@@ -69,6 +69,7 @@ void mpixq_rma_direct_open(struct mpixq_window *window)
         return;
     }
     window->n_nics = direct->ops->nics(direct->nics);
+    direct->has_ahead = direct->ops->hold != NULL && direct->ops->has_chains(direct->nics);
     direct->blob_bytes = direct->ops->tell(direct->nics, direct->blob);
     window->direct = direct;
 }

@@ -57,6 +57,7 @@ struct mpixq_rma_direct {
     _Atomic(struct mpixq_rma_ahead *) logged;
     struct mpixq_rma_ahead *ahead;
     int n_ahead;    /* of those, that have something held */
+    bool has_ahead; /* there may be any: the NICs of this process chain */
     long n_awaited; /* answers of peers: what they say of their NICs, REVOKED */
     int n_peers;    /* that NICs reach */
     size_t blob_bytes;

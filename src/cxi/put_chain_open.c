@@ -180,18 +180,24 @@ static bool take_entries(struct cxi_nic *nic, struct cxi_entry *entries[ASK_ENTR
     return n == ASK_ENTRIES;
 }
 
-/* What is not over stays where it is, with its entries. */
-static void leave(const struct question *q, struct cxi_entry *const entries[ASK_ENTRIES],
-                  bool is_over)
+/* What is not over stays where it is, with its entries. A counter that was asked has counted a
+ * failure, and so nobody is to have it. */
+static void leave(const struct question *q, struct cxi_entry *const entries[], int n, bool is_over)
 {
     struct cxi_nic *nic = q->nic;
 
     mpixq_lock_acquire(&nic->lock);
-    for (int i = 0; is_over && i < ASK_ENTRIES; i++) {
+    for (int i = 0; is_over && i < n; i++) {
         mpixq_cxi_entry_give(nic, entries[i]);
     }
     mpixq_cxi_word_put(nic, q->behind, is_over);
     mpixq_cxi_word_put(nic, q->beside, is_over);
+    if (q->counter != NULL && n > 0) {
+        q->counter->failures = fi_cntr_readerr(q->counter->fid);
+        LL_PREPEND(nic->aside, q->counter);
+    } else {
+        mpixq_cxi_counter_put(nic, q->counter, true, 0);
+    }
     mpixq_lock_release(&nic->lock);
 }
 
@@ -209,13 +215,7 @@ static bool stops_chains(struct cxi_nic *nic)
         can_ask = take_entries(nic, entries);
         stops = can_ask && find_out(&q, entries, &is_over);
     }
-    leave(&q, entries, can_ask && is_over);
-    mpixq_lock_acquire(&nic->lock);
-    if (q.counter != NULL) { /* which has counted a failure, and so nobody is to have it */
-        q.counter->failures = fi_cntr_readerr(q.counter->fid);
-        LL_PREPEND(nic->aside, q.counter);
-    }
-    mpixq_lock_release(&nic->lock);
+    leave(&q, entries, can_ask ? ASK_ENTRIES : 0, is_over);
     return stops;
 }
 
