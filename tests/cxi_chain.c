@@ -24,8 +24,7 @@
 #include <unistd.h>
 
 #include "collective_names.h"
-#include "cxi_hooks.h"
-#include "freezer.h"
+#include "cxi_frozen.h"
 
 enum {
     ROUNDS = 6,
@@ -42,17 +41,9 @@ enum { BARRIER, GATHER, BCAST }; /* and so many broadcasts as there are ranks */
 static const char *const devices[] = {"cxi_double", "hip_double", NULL};
 static const char *const never_quiet[] = {"cxi_double", "hip_double", "mpixq-stream", NULL};
 
-/* Shared by the ranks. */
-static struct {
-    atomic_int frozen[MAX_RANKS], done[MAX_RANKS], come[MAX_RANKS];
-} * all;
-
 static MPI_Request requests[BCAST + MAX_RANKS];
 static int blocks[MAX_RANKS][INTS], told[MAX_RANKS][INTS];
 static int round_number, wrong, n_requests;
-static atomic_int executor;
-static const struct cxi_double_hooks *hooks;
-static uint64_t calls, stores; /* of the executor while all else is stopped */
 
 static int value(int rank, int kind, int round, int i)
 {
@@ -92,48 +83,6 @@ static void check(void *arg)
             wrong += told[rank][i] != value(rank, 1, round_number, i);
         }
     }
-}
-
-static void all_reach(atomic_int *flags)
-{
-    unsigned tries = 0;
-
-    atomic_store(&flags[mtest_rank], 1);
-    for (int rank = 0; rank < mtest_size;) {
-        if (atomic_load(&flags[rank]) != 0 || freezer_state() >= FREEZER_THAWED) {
-            rank++;
-        } else {
-            mtest_backoff(&tries);
-        }
-    }
-}
-
-static void hold(void *arg)
-{
-    unsigned tries = 0;
-
-    (void)arg;
-    while (freezer_state() < FREEZER_FROZEN) {
-        mtest_backoff(&tries);
-    }
-    all_reach(all->frozen);
-    calls = hooks->calls();
-    stores = hooks->stores();
-}
-
-static void finish(void *arg)
-{
-    (void)arg;
-    calls = hooks->calls() - calls;
-    stores = hooks->stores() - stores;
-    all_reach(all->done);
-    freezer_let_go();
-}
-
-static void say_who(void *arg)
-{
-    (void)arg;
-    atomic_store(&executor, (int)gettid());
 }
 
 /* The main thread. */

@@ -26,9 +26,8 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "cxi_hooks.h"
 #include "device/device_code.h"
-#include "freezer.h"
+#include "cxi_frozen.h"
 #include "mtest_gpu.h"
 
 enum {
@@ -50,20 +49,12 @@ static const char *const never_quiet[] = {"cxi_double", "hip_double", "mpixq-str
 static const char *const never_quiet_by_kernels[] = {"cxi_double", "hip_double", "mpixq-stream",
                                                      "mpixq-progress", NULL};
 
-/* Shared by the ranks. */
-static struct {
-    atomic_int frozen[MAX_RANKS], done[MAX_RANKS];
-} * all;
-
-static const struct cxi_double_hooks *hooks;
 /* Of the standard and the ready send, for the host, and the buffers of the requests: the same, or
  * (MTEST_BUFFER=device) in memory of the GPU, to and from which the stream copies. */
 static int (*in)[INTS], (*out)[INTS];
 static void *sinks[2], *sources[2];
 static int peer, round_number, wrong;
-static atomic_int executor;
-static uint64_t calls, stores; /* of the executor while all else is stopped */
-static uint64_t nics;          /* of the queue, each with a counter to ring */
+static uint64_t nics; /* of the queue, each with a counter to ring */
 /* Of the requests, for kernels; and where those tell errors. */
 static bool by_kernels;
 static MPIX_Device_request handles[4];
@@ -73,20 +64,6 @@ static atomic_long n_posts; /* of this process, since it is counted */
 static int value(int rank, int kind, int round, int i)
 {
     return rank * 1000003 + kind * 500009 + round * 1009 + i;
-}
-
-static void all_reach(atomic_int *flags)
-{
-    unsigned tries = 0;
-
-    atomic_store(&flags[mtest_rank], 1);
-    for (int rank = 0; rank < mtest_size;) {
-        if (atomic_load(&flags[rank]) != 0 || freezer_state() >= FREEZER_THAWED) {
-            rank++;
-        } else {
-            mtest_backoff(&tries);
-        }
-    }
 }
 
 /* Functions on the stream. */
@@ -120,34 +97,6 @@ static void check_standard(void *arg)
     check(0);
     round_number++;
     fill(arg);
-}
-
-static void say_who(void *arg)
-{
-    (void)arg;
-    atomic_store(&executor, (int)gettid());
-}
-
-static void hold(void *arg)
-{
-    unsigned tries = 0;
-
-    (void)arg;
-    while (freezer_state() < FREEZER_FROZEN) {
-        mtest_backoff(&tries);
-    }
-    all_reach(all->frozen);
-    calls = hooks->calls();
-    stores = hooks->stores();
-}
-
-static void finish(void *arg)
-{
-    (void)arg;
-    calls = hooks->calls() - calls;
-    stores = hooks->stores() - stores;
-    all_reach(all->done);
-    freezer_let_go();
 }
 
 /* The main thread. */
