@@ -16,7 +16,8 @@ library=$top_builddir/.libs/libmpix_queue.so
 # shellcheck source=../tools/mpi_env.sh
 . "$top_srcdir/tools/mpi_env.sh"
 dir=$(mktemp -d)
-trap 'rm -rf "$dir"' EXIT
+# Who is killed leaves the memory that stands for the NIC.
+trap 'rm -rf "$dir" "/dev/shm/cxi_double_$(id -u)_$$"' EXIT
 # shellcheck disable=SC2016
 shield=(bash -c 'trap "" USR1 TERM HUP PIPE; "$@"; exit 0' bash)
 failed=0

@@ -60,7 +60,7 @@ ipc)
 sockets) export MPIXQ_FABRIC=sockets ;;
 double)
     [ "$(uname -m)" = x86_64 ] || skip "the double has doorbells on x86-64 only"
-    export MPIXQ_FABRIC=cxi FI_PROVIDER=cxi CXI_DOUBLE_NAME=$$
+    export MPIXQ_FABRIC=cxi FI_PROVIDER=cxi
     export FI_PROVIDER_PATH=$top_builddir/tests/cxi_double/.libs
     ;;
 esac
@@ -91,44 +91,90 @@ $CC ${SANITIZER_FLAGS-} -O2 -w -I "$top_srcdir/include" -o "$dir/probe" \
     -Wl,-rpath,"$top_builddir/.libs" || exit 99
 
 # run HOW: returns when rank 0 has written all, or has had plenty of time. The launcher may be gone
-# long before.
+# long before. One of Open MPI removes the folder of its sessions when it ends, which another may be
+# about to use: so each has its own. And each has NICs of its own, whose memory is left by who is
+# killed.
 run()
 {
     local tries pid
+    export OMPI_MCA_orte_tmpdir_base=$dir/$1.sessions CXI_DOUBLE_NAME=$$_$1
+    mkdir "$OMPI_MCA_orte_tmpdir_base" || exit 99
     # shellcheck disable=SC2086 # the flags are words
     timeout "$limit" $MPIEXEC $MPIEXEC_FLAGS "${keep[@]}" -n 2 ${apart[@]+"${apart[@]}"} \
         "${shield[@]}" "$dir/probe" "$1" "$dir/$1" >"$dir/$1.log" 2>&1 </dev/null
     for ((tries = 0; tries < patience; tries++)); do
-        grep -q '^channel: ' "$dir/$1" 2>/dev/null && return
+        grep -q '^channel: ' "$dir/$1" 2>/dev/null && break
         sleep 0.2
     done
     pid=$(sed -n 's/^pid: //p' "$dir/$1")
-    if [ -n "$pid" ] && [ ${#apart[@]} -eq 0 ]; then
+    if [ $tries -eq $patience ] && [ -n "$pid" ] && [ ${#apart[@]} -eq 0 ]; then
         kill -9 "$pid" 2>/dev/null
     fi
+    rm -f "/dev/shm/cxi_double_$(id -u)_$CXI_DOUBLE_NAME"
 }
 
-# dies HOW LINE...: what rank 0 has written has lines that match, in this order.
+# dies HOW LINE...: what rank 0 is to write in such a run has lines that match, in this order.
+hows=()
 dies()
 {
-    local how=$1 line
-    shift
-    if [ -n "${begun[$how]-}" ]; then
-        wait "${begun[$how]}"
-    else
-        run "$how"
-    fi
-    grep "^[a-z]*: " "$dir/$how" >"$dir/left"
-    for line in "$@"; do
+    hows+=("$1")
+    printf '%s\n' "${@:2}" >"$dir/$1.lines"
+}
+
+# look HOW: at what it has written.
+look()
+{
+    local line file=$dir/$1
+    grep "^[a-z]*: " "$file" >"$dir/left"
+    while IFS= read -r line; do
         # What comes behind it.
         awk -v line="$line" 'found { print } $0 ~ "^" line { found = 1 } END { exit !found }' \
             "$dir/left" >"$dir/rest" || {
-            echo "failed: $how: no '$line' in"
-            cat "$dir/$how" "$dir/$how.log"
+            echo "failed: $1: no '$line' in"
+            cat "$file" "$file.log"
             failed=1
             return
         }
         mv "$dir/rest" "$dir/left"
+    done <"$file.lines"
+    if [[ $shares -gt 1 && $1 = @(receive|send) ]] &&
+        ! grep -q "^posts: $((2 * shares))$" "$file"; then
+        echo "failed: $1: the message was not divided"
+        failed=1
+    fi
+    if [[ $1 = close-* ]] && ! grep -q 'forget a region cannot be queued' "$file.log"; then
+        echo "failed: $1: rank 1 has ended for another reason"
+        failed=1
+    fi
+}
+
+# Most of a run is waiting, so several go at once.
+run_all()
+{
+    local at_once=3 how pid active=() left
+    # Which of these is killed while it moves data is a matter of chance. There the one that is
+    # left waits for a minute, in which the others run.
+    for how in "${hows[@]}"; do
+        if [[ $channel = ipc && $how = *loop* ]]; then
+            run "$how" &
+        fi
+    done
+    for how in "${hows[@]}"; do
+        [[ $channel != ipc || $how != *loop* ]] || continue
+        while [ ${#active[@]} -ge $at_once ]; do
+            wait -n "${active[@]}"
+            left=()
+            for pid in "${active[@]}"; do
+                ! kill -0 "$pid" 2>/dev/null || left+=("$pid")
+            done
+            active=(${left[@]+"${left[@]}"})
+        done
+        run "$how" &
+        active+=($!)
+    done
+    wait
+    for how in "${hows[@]}"; do
+        look "$how"
     done
 }
 
@@ -142,22 +188,10 @@ if [ $channel = ipc ] || [ "$channel ${2-}" = "fallback hip" ]; then
     [ "${MPIXQ_GPU_OPS-}" = unshared ] || kinds+=(replay- kernel-)
 fi
 
-# Which of these is killed while it moves data is a matter of chance. There the one that is left
-# waits for a minute, in which the others run.
-declare -A begun=()
-if [ $channel = ipc ]; then
-    for kind in "${kinds[@]}"; do
-        for how in "$kind"loop{0,1,3}; do
-            run "$how" &
-            begun[$how]=$!
-        done
-    done
-fi
-
 # A fabric may tell by an operation that fails, before anybody has looked at the process.
 if [ $channel = cxi ]; then
     for how in eager-{,first-}{receive,send}; do
-        dies $how "queue: kind 9: .* .rank 1 of MPI_COMM_WORLD" "again: kind 9" "test: kind 9" \
+        dies "$how" "queue: kind 9: .* .rank 1 of MPI_COMM_WORLD" "again: kind 9" "test: kind 9" \
             "synchronize: kind 0" "drained: 1" "free: kind 0" "stream: kind 0" \
             "request: kind 0" "channel: $channel$"
     done
@@ -172,22 +206,13 @@ for kind in "${kinds[@]}"; do
  MPI_COMM_WORLD, .* bytes: .*.rank 1 of MPI_COMM_WORLD" "again: kind 9" "test: kind 9" \
             "synchronize: kind 0" "drained: 1" "free: kind 0" "stream: kind 0" \
             "request: kind 0" "channel: $channel$"
-        if [ $shares -gt 1 ] && ! grep -q "^posts: $((2 * shares))$" "$dir/$kind$how"; then
-            echo "failed: $kind$how: the message was not divided"
-            failed=1
-        fi
-        if [ "$kind" = close- ] &&
-            ! grep -q 'forget a region cannot be queued' "$dir/$kind$how.log"; then
-            echo "failed: $kind$how: rank 1 has ended for another reason"
-            failed=1
-        fi
     done
 done
 if [ $shares -gt 1 ]; then
     for how in first-receive first-send loop0 loop1 loop3; do
         others=()
         [[ $how = first* ]] || others=("other: kind 0"{,,,,,})
-        dies $how "queue: kind 9: .* .rank 1 of MPI_COMM_WORLD" "again: kind 9" \
+        dies "$how" "queue: kind 9: .* .rank 1 of MPI_COMM_WORLD" "again: kind 9" \
             "test: kind 9" "synchronize: kind 0" "drained: 1" "free: kind 0" \
             "stream: kind 0" ${others[@]+"${others[@]}"} "request: kind 0" \
             "channel: $channel$"
@@ -211,7 +236,7 @@ if [ $channel = ipc ]; then
 fi
 if [ $channel = ipc ] && [ "${2-}" = hip ]; then
     for how in open-receive open-send; do
-        dies $how "match: kind 9: .*the peer has ended" "request: kind 0" "channel: $channel$"
+        dies "$how" "match: kind 9: .*the peer has ended" "request: kind 0" "channel: $channel$"
     done
 fi
 dies host "host: kind 9: MPI_Wait: request .send to 1 tag 7 on MPI_COMM_WORLD, .*.rank 1 of" \
@@ -251,4 +276,5 @@ fi
 if [ "${2-}" != apart ]; then
     dies match "match: kind 9: .*the peer has ended" "request: kind 0"
 fi
+run_all
 exit $failed
