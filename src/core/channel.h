@@ -56,6 +56,10 @@ struct mpixq_channel_gpus {
      * if reach is. */
     void (*unreach)(struct mpixq_pair *pair);
 
+    /* Does it write to this memory of a GPU, which streams of this kind reach, as far as is known
+     * before the memory is registered? May open what reach would. */
+    bool (*writes)(const char *kind, const void *address);
+
     /* Before a pair is matched whose buffer is in memory of a GPU: get what only its library can
      * say of these bytes, all of them data. It is kept in pair->prepared until the pair is
      * destroyed, be it matched or not. */
@@ -65,11 +69,12 @@ struct mpixq_channel_gpus {
      * takes a call of a GPU's library. Must not wait for a peer. */
     void (*progress_wait)(struct mpixq_pair *pair);
 
-    /* Of a pair of a channel of_gpus, for a collective that it is a part of: have its GPU execute
-     * one operation, and is it done? Returns a ticket; 0: the GPU reports an error. The second one:
-     * any thread. And its end, for what combines. */
+    /* Of a pair that it has prepared, whichever channel serves it, for a collective that it is a
+     * part of: have its GPU execute one operation, and is it done? Returns a ticket; 0: the GPU
+     * reports an error. The second one: any thread. */
     uint64_t (*execute)(struct mpixq_pair *pair, struct mpixq_op *op);
     bool (*has_executed)(const struct mpixq_pair *pair, uint64_t ticket);
+    /* Of one that it serves: its end, for what combines. */
     struct mpixq_gpu_end *(*end)(struct mpixq_pair *pair);
 
     /* Before the user's free of a request, when a call tells that a start by the host has failed,

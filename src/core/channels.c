@@ -218,6 +218,18 @@ void mpixq_channels_unreach(struct mpixq_pair *pair)
     }
 }
 
+bool mpixq_channels_nics_reach(const char *kind, const void *address)
+{
+    bool any = false;
+
+    for (int i = 0; !any && mpixq_channels[i] != NULL; i++) {
+        const struct mpixq_channel_gpus *gpus = mpixq_channels[i]->gpus;
+
+        any = gpus != NULL && gpus->writes != NULL && gpus->writes(kind, address);
+    }
+    return any;
+}
+
 void mpixq_channels_prepare(struct mpixq_pair *pair, const struct mpixq_channel_set *set,
                             const char *kind, void *place, void *buffer)
 {

@@ -40,6 +40,8 @@ const char *mpixq_channel_availability(const struct mpixq_channel *channel);
 void mpixq_channels_reach(struct mpixq_pair *pair, const struct mpixq_channel_set *set,
                           const char *kind);
 void mpixq_channels_unreach(struct mpixq_pair *pair);
+/* Do NICs write to this memory of a GPU? As writes of channel.h. */
+bool mpixq_channels_nics_reach(const char *kind, const void *address);
 void mpixq_channels_prepare(struct mpixq_pair *pair, const struct mpixq_channel_set *set,
                             const char *kind, void *place, void *buffer);
 

@@ -2,6 +2,8 @@
  * Copyright (c) 2026 the mpix-queue authors
  *
  * What collectives need that GPUs are to move, before they are started (schedule_gpus.c). */
+#include "collective_gpus.h"
+
 #include "channel.h"
 #include "comm/halves_ext.h"
 #include "comm/layout.h"
@@ -184,8 +186,14 @@ void mpixq_collective_matched_gpus(struct mpixq_request *req)
     if (collective->args.kind == MPIXQ_BARRIER) {
         read_nothing(collective);
     }
+    for (int i = 0; i < collective->parted.n_used; i++) {
+        const struct mpixq_pair *part = &collective->parted.parts[i]->pair;
+
+        collective->takes_nics |= part->channel->id == MPIXQ_CHANNEL_CXI;
+    }
     collective->combine.blocks = blocks_for(collective->combine.bytes);
-    req->pair.channel = &mpixq_channel_collective_gpus;
+    req->pair.channel =
+        collective->takes_nics ? &mpixq_channel_collective_both : &mpixq_channel_collective_gpus;
 }
 
 enum mpixq_error mpixq_collective_admits(const struct mpixq_request *req, const void *place,
@@ -193,7 +201,7 @@ enum mpixq_error mpixq_collective_admits(const struct mpixq_request *req, const 
 {
     const struct mpixq_collective *collective = mpixq_collective_of(req);
 
-    *ops_p = collective->parted.n_used + 1;
+    *ops_p = collective->parted.n_used * (collective->takes_nics ? MPIXQ_PAIR_OPS : 1) + 1;
     if (!collective->by_gpus) { /* what has staging buffers is copied by streams of GPUs */
         return req->pair.staging != NULL && place == NULL ? MPIXQ_E_GPU_BUFFER : MPIXQ_E_NONE;
     }
@@ -204,7 +212,7 @@ enum mpixq_error mpixq_collective_admits(const struct mpixq_request *req, const 
                                                        : MPIXQ_E_OTHER_GPU;
 }
 
-bool mpixq_collective_is_staged(const struct mpixq_request *req)
+bool mpixq_collective_needs_stream(const struct mpixq_request *req)
 {
     const struct mpixq_collective *collective = mpixq_collective_of(req);
 
@@ -213,5 +221,6 @@ bool mpixq_collective_is_staged(const struct mpixq_request *req)
             return true;
         }
     }
-    return false;
+    return collective->by_gpus && collective->combines &&
+           mpixq_collective_executor(&req->pair) == NULL;
 }

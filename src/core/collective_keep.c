@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "collective_gpus.h"
 #include "comm/comm.h"
 #include "comm/ops.h"
 #include "schedule.h"
@@ -335,7 +336,7 @@ static struct mpixq_request *make_part(struct mpixq_request *req, const struct m
         part->peer = step->peer;
         part->tag = step->tag;
         part->channels = req->channels;
-        if (mpixq_collective_of(req)->by_gpus) { /* which the others are not made for */
+        if (mpixq_collective_of(req)->by_gpus && !mpixq_collective_of(req)->may_take_nics) {
             mpixq_channel_set_remove(&part->channels, MPIXQ_CHANNEL_CXI);
         }
         part->pair.message.mode = is_send ? MPIXQ_MODE_SEND : MPIXQ_MODE_RECV;

@@ -100,6 +100,9 @@ struct mpixq_collective {
     /* Moved by GPUs: the buffers are theirs, in this place, and what comes last in a wait, if
      * anything does. */
     bool by_gpus, combines;
+    /* NICs may bring contributions to memory of the GPU that combines them. Once it is matched, of
+     * those that GPUs move: they do, or they bring some to memory of the host. */
+    bool may_take_nics, takes_nics;
     const char *kind;
     void *place;
     const char *wanted;     /* a barrier, which has no buffers: this kind of GPU is to move it */
@@ -129,28 +132,15 @@ void mpixq_schedule_allreduce(struct mpixq_collective *collective);
 enum mpixq_way mpixq_schedule_way(const struct mpixq_request *req);
 void mpixq_schedule_direct(struct mpixq_collective *collective);
 
-/* collective_gpus.c: in the work buffer contributions lie so many bytes from each other, with their
- * data first_p behind where they are said to be. */
-size_t mpixq_schedule_stride(const struct mpixq_collective *collective, MPI_Count *first_p);
-
-/* Memory of a GPU for contributions has so much before them, for a word by which it combines. */
-enum { MPIXQ_COMBINE_HEAD = 256 };
-/* In a barrier of one round each sends each other one a byte, so far from that of the next rank. */
-enum { MPIXQ_BARRIER_STRIDE = 16 };
-/* Can a kernel combine with these, as far as operation and type say? Then combine has them. */
-bool mpixq_collective_can_combine(struct mpixq_collective *collective);
-/* Have memory for contributions in the place, which for a barrier is that of the GPU that the
- * calling thread uses. False: there is none. */
-bool mpixq_collective_make_work(struct mpixq_collective *collective);
-/* Its parts are matched. */
-void mpixq_collective_matched_gpus(struct mpixq_request *req);
-/* Of parted. */
-void mpixq_collective_look_gpus(struct mpixq_pair *pair, bool has_lock);
 /* May it be started by streams of this place, or of the host (NULL), and how many operations does
  * that take, or a wait, at most? And by the host? */
 enum mpixq_error mpixq_collective_admits(const struct mpixq_request *req, const void *place,
                                          int *ops_p);
-bool mpixq_collective_is_staged(const struct mpixq_request *req);
+/* May it not be started by the host, as a stream is to copy, or nothing else is there that has the
+ * GPU combine? */
+bool mpixq_collective_needs_stream(const struct mpixq_request *req);
+/* A part by which the GPU executes what the host gives it (channel.h); or NULL. */
+struct mpixq_pair *mpixq_collective_executor(const struct mpixq_pair *pair);
 /* What is wrong with a start elsewhere than in its place. */
 static inline enum mpixq_error mpixq_collective_not_here(const struct mpixq_collective *collective)
 {
@@ -233,9 +223,9 @@ extern const struct mpixq_channel_steps mpixq_schedule_part_steps;
 enum mpixq_error mpixq_schedule_refresh(struct mpixq_pair *pair);
 struct mpixq_pair *mpixq_schedule_failed_part(const struct mpixq_pair *pair);
 
-/* Moved by the host, by GPUs, and by NICs that go on from round to round. */
+/* Moved by the host, by GPUs, by NICs that go on from round to round, and by NICs to GPUs. */
 extern const struct mpixq_channel mpixq_channel_collective, mpixq_channel_collective_gpus,
-    mpixq_channel_collective_chained;
+    mpixq_channel_collective_chained, mpixq_channel_collective_both;
 extern const struct mpixq_channel_graphs mpixq_collective_graphs; /* not of GPUs */
 
 /* Do its starts on queues consist of those of its parts? */

@@ -4,11 +4,13 @@
  * Lists of one round, for few processes of one node: whoever has data sends it to each process that
  * wants it, and each combines all contributions by itself, in the order of ranks. There a further
  * round takes longer than the bytes that it saves; and GPUs can do all of it by themselves, as
- * nothing has to be done between two messages. A reduction of many bytes that GPUs may move has
- * two: each process gets the contributions to one share of the vector, combines them likewise, and
- * sends that to all. */
+ * nothing has to be done between two messages. So they can in reductions of few processes of
+ * several nodes, if NICs bring the contributions to their memory. A reduction of many bytes that
+ * GPUs of one node may move has two: each process gets the contributions to one share of the
+ * vector, combines them likewise, and sends that to all. */
 #include <stdint.h>
 
+#include "collective_gpus.h"
 #include "comm/comm.h"
 #include "comm/layout.h"
 #include "schedule.h"
@@ -25,10 +27,9 @@ enum {
 
 /* Up to so many bytes. Two hosts of which each combines one half, of which it tells the other, are
  * faster with more. */
-static uint64_t most_bytes(const struct mpixq_collective *collective)
+static uint64_t most_bytes(const struct mpixq_collective *collective, bool by_gpus)
 {
     bool is_bcast = collective->args.kind == MPIXQ_BCAST;
-    bool by_gpus = mpixq_node_sees_gpus();
 
     if (mpixq_env.direct_kib >= 0) {
         return (uint64_t)mpixq_env.direct_kib * 1024;
@@ -60,28 +61,36 @@ static bool has_shares(struct mpixq_collective *collective)
            mpixq_collective_can_combine(collective);
 }
 
+static bool is_short(const struct mpixq_collective *collective, bool by_gpus)
+{
+    const struct mpixq_collective_args *args = &collective->args;
+
+    return (args->kind != MPIXQ_ALLREDUCE && args->kind != MPIXQ_BCAST) ||
+           mpixq_type_bytes(args->recvtype, args->recvcount) <= most_bytes(collective, by_gpus);
+}
+
+/* A process may be the only one whose NIC does not reach its GPU, or whose numbers are in memory of
+ * the host: then its host combines, to the same bits. */
+static bool is_reduced_from_far(struct mpixq_collective *collective)
+{
+    return collective->args.kind == MPIXQ_ALLREDUCE &&
+           (mpixq_env.direct_kib >= 0 || mpixq_nodes_have_nics()) && is_short(collective, true) &&
+           mpixq_collective_can_combine(collective);
+}
+
 enum mpixq_way mpixq_schedule_way(const struct mpixq_request *req)
 {
     struct mpixq_collective *collective = mpixq_collective_of(req);
-    const struct mpixq_collective_args *args = &collective->args;
-    bool is_short = true;
+    enum mpixq_collective_kind kind = collective->args.kind;
 
-    switch (args->kind) {
-    case MPIXQ_NEIGHBOR_ALLTOALL:
-    case MPIXQ_NEIGHBOR_ALLTOALLV: /* are direct anyway */
-        return MPIXQ_BY_ROUNDS;
-    case MPIXQ_ALLREDUCE:
-    case MPIXQ_BCAST:
-        is_short = mpixq_type_bytes(args->recvtype, args->recvcount) <= most_bytes(collective);
-        break;
-    default:
-        break;
-    }
-    if (collective->size <= 1 || collective->size > (int)mpixq_env.direct_ranks ||
-        !is_one_node(req, collective->size)) {
+    if (kind == MPIXQ_NEIGHBOR_ALLTOALL || kind == MPIXQ_NEIGHBOR_ALLTOALLV || /* direct anyway */
+        collective->size <= 1 || collective->size > (int)mpixq_env.direct_ranks) {
         return MPIXQ_BY_ROUNDS;
     }
-    if (is_short) {
+    if (!is_one_node(req, collective->size)) {
+        return is_reduced_from_far(collective) ? MPIXQ_DIRECT : MPIXQ_BY_ROUNDS;
+    }
+    if (is_short(collective, mpixq_node_sees_gpus())) {
         return MPIXQ_DIRECT;
     }
     return has_shares(collective) ? MPIXQ_IN_SHARES : MPIXQ_BY_ROUNDS;

@@ -13,6 +13,7 @@
 #include <stddef.h>
 
 #include "channels.h"
+#include "collective_gpus.h"
 #include "failure.h"
 #include "queue.h"
 #include "schedule.h"
@@ -22,7 +23,8 @@
 #include "util/progress.h"
 
 /* The end of a part whose waits say whether there is something to combine, and whose word graphs
- * look at: the first one that GPUs move, or that they count. NULL: the host makes all starts. */
+ * look at: the first one that GPUs move, or that they count. NULL: the host makes all starts, or
+ * lets the NIC make them. */
 static struct mpixq_gpu_end *find_end(const struct mpixq_collective *collective)
 {
     struct mpixq_tally *tally = NULL;
@@ -43,9 +45,11 @@ static void set_end(struct mpixq_collective *collective)
     struct mpixq_gpu_end *end = find_end(collective);
 
     if (end != NULL) {
-        end->go = collective->made.address; /* its first word */
-        collective->combine.go = end->go;
+        end->go = collective->made.address;
         collective->combine.closed = &end->move.own->closed;
+    }
+    if (end != NULL || collective->takes_nics) {
+        collective->combine.go = collective->made.address; /* its first word */
     }
 }
 
@@ -149,33 +153,52 @@ static void set_after(const struct mpixq_collective *collective, const void *wor
     }
 }
 
+/* Calls of one function. */
+struct calls {
+    struct mpixq_op first;
+    void *args[32];
+    int n;
+};
+
+static void make_calls(struct calls *calls)
+{
+    if (calls->n > 0) {
+        calls->first.u.call(calls->args, calls->n, false);
+    }
+    calls->n = 0;
+}
+
+static void add_call(struct calls *calls, const struct mpixq_op *op)
+{
+    enum { TOGETHER = sizeof calls->args / sizeof calls->args[0] };
+
+    if (calls->n == TOGETHER || op->u.call != calls->first.u.call) {
+        make_calls(calls);
+    }
+    calls->first = *op;
+    calls->args[calls->n++] = op->arg;
+}
+
 /* Starts that the host makes, of parts of one channel in as few launches as it takes. */
 static void start_parts(struct mpixq_parted *parted, int from, int to)
 {
-    enum { TOGETHER = 32 };
-    void *args[TOGETHER];
-    struct mpixq_op op, first = {.u.call = NULL};
-    int n = 0;
+    struct mpixq_op list[MPIXQ_PAIR_OPS];
+    struct calls calls = {.n = 0};
 
     for (int i = from; i < to; i++) {
         struct mpixq_pair *part = part_of(parted, i);
+        int n_ops = 0;
 
-        if (part == NULL) {
-            continue;
+        if (part != NULL) {
+            atomic_store(&part->queue, NULL);
+            mpixq_pair_count_start(part, true);
+            n_ops = part->channel->start(NULL, &part, 1, list);
         }
-        atomic_store(&part->queue, NULL);
-        mpixq_pair_count_start(part, true);
-        (void)part->channel->start(NULL, &part, 1, &op);
-        if (n > 0 && (n == TOGETHER || op.u.call != first.u.call)) {
-            first.u.call(args, n, false);
-            n = 0;
+        for (int k = 0; k < n_ops; k++) {
+            add_call(&calls, &list[k]);
         }
-        first = op;
-        args[n++] = op.arg;
     }
-    if (n > 0) {
-        first.u.call(args, n, false);
-    }
+    make_calls(&calls);
 }
 
 static void start_by_host(void *const args[], int n, bool on_gpu)
@@ -295,7 +318,7 @@ static int gpus_wait(struct mpixq_queue *queue, struct mpixq_pair *pair, struct 
     int n = wait_some(queue, pair, 0, collective->n_first, list);
 
     if (collective->combines) {
-        if (collective->combine.go == NULL) {
+        if (collective->combine.closed == NULL) {
             set_end(collective);
         }
         mpixq_op_combine(&list[n++], pair, &collective->combine, mpixq_pair_done_word(pair),
@@ -312,29 +335,18 @@ static int gpus_then_wait(struct mpixq_queue *queue, struct mpixq_pair *pair,
     return wait_some(queue, pair, collective->n_first, collective->parted.n_used, list);
 }
 
-/* Any part that a GPU has started knows its GPU. */
 static uint64_t execute(struct mpixq_pair *pair, struct mpixq_op *op)
 {
-    struct mpixq_pair *part;
+    struct mpixq_pair *part = mpixq_collective_executor(pair);
 
-    for (int i = 0; (part = mpixq_collective_part(pair, i)) != NULL; i++) {
-        if (part->channel->gpus != NULL && part->channel->gpus->execute != NULL) {
-            return part->channel->gpus->execute(part, op);
-        }
-    }
-    return 0;
+    return part != NULL ? mpixq_channel_by_id(MPIXQ_CHANNEL_IPC)->gpus->execute(part, op) : 0;
 }
 
 static bool has_executed(const struct mpixq_pair *pair, uint64_t ticket)
 {
-    const struct mpixq_pair *part;
+    const struct mpixq_pair *part = mpixq_collective_executor(pair);
 
-    for (int i = 0; (part = mpixq_collective_part(pair, i)) != NULL; i++) {
-        if (part->channel->gpus != NULL && part->channel->gpus->has_executed != NULL) {
-            return part->channel->gpus->has_executed(part, ticket);
-        }
-    }
-    return false;
+    return part != NULL && mpixq_channel_by_id(MPIXQ_CHANNEL_IPC)->gpus->has_executed(part, ticket);
 }
 
 /* What has been combined: a second round follows, or there is none. */
@@ -421,7 +433,15 @@ static const char *gpus_what_is_missing(const struct mpixq_pair *pair)
     return mpixq_channel_collective.report->what_is_missing(pair);
 }
 
+/* Of NICs that is not known before a start completes. */
+static void both_report_failures(void)
+{
+    mpixq_channel_report_failures(mpixq_channel_by_id(MPIXQ_CHANNEL_CXI));
+}
+
 static const struct mpixq_channel_upkeep gpus_upkeep = {.has_lost = mpixq_parted_has_lost};
+static const struct mpixq_channel_upkeep both_upkeep = {.report_failures = both_report_failures,
+                                                        .has_lost = mpixq_parted_has_lost};
 static const struct mpixq_channel_queues gpus_queues = {.is_broken = gpus_is_broken,
                                                         .then_start = gpus_then_start,
                                                         .then_wait = gpus_then_wait,
@@ -430,17 +450,15 @@ static const struct mpixq_channel_gpus gpus_gpus = {.progress_wait = gpus_progre
                                                     .recall = mpixq_parted_recall};
 static const struct mpixq_channel_report gpus_report = {.what_is_missing = gpus_what_is_missing};
 
-/* For queues and their counts it is one of ipc, as its parts are if GPUs reach each other. */
-const struct mpixq_channel mpixq_channel_collective_gpus = {
-    .name = "collective",
-    .id = MPIXQ_CHANNEL_IPC,
-    .through_mpi = true,
-    .gpus = &gpus_gpus,
-    .queues = &gpus_queues,
-    .upkeep = &gpus_upkeep,
-    .report = &gpus_report,
-    .graphs = &mpixq_schedule_graphs,
-    .start = gpus_start,
-    .wait = gpus_wait,
-    .poll = gpus_poll,
-};
+#define CHANNEL(of_id, of_upkeep)                                                                  \
+    {                                                                                              \
+        .name = "collective", .id = (of_id), .through_mpi = true, .gpus = &gpus_gpus,              \
+        .queues = &gpus_queues, .upkeep = &(of_upkeep), .report = &gpus_report,                    \
+        .graphs = &mpixq_schedule_graphs, .start = gpus_start, .wait = gpus_wait,                  \
+        .poll = gpus_poll,                                                                         \
+    }
+
+/* For queues and their counts it is one of ipc, as its parts are if GPUs reach each other; or of
+ * cxi, if NICs bring something. */
+const struct mpixq_channel mpixq_channel_collective_gpus = CHANNEL(MPIXQ_CHANNEL_IPC, gpus_upkeep);
+const struct mpixq_channel mpixq_channel_collective_both = CHANNEL(MPIXQ_CHANNEL_CXI, both_upkeep);

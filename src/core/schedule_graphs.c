@@ -17,6 +17,17 @@ struct mpixq_pair *mpixq_collective_part(const struct mpixq_pair *pair, int i)
                : NULL;
 }
 
+struct mpixq_pair *mpixq_collective_executor(const struct mpixq_pair *pair)
+{
+    struct mpixq_pair *part;
+    int i = 0;
+
+    do {
+        part = mpixq_collective_part(pair, i++);
+    } while (part != NULL && part->prepared == NULL);
+    return part;
+}
+
 struct mpixq_pair *mpixq_collective_counted(const struct mpixq_pair *pair, int i)
 {
     return pair->channel->graphs == &mpixq_schedule_graphs ? mpixq_collective_part(pair, i) : NULL;

@@ -11,6 +11,7 @@
  * the two divide the work: each combines one half of what both have, and half of the vector is left
  * to it, a quarter in the next exchange, and so on; the same exchanges in reverse order then give
  * everybody all of it. */
+#include "collective_gpus.h"
 #include "schedule.h"
 
 #include <stdint.h>

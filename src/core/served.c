@@ -14,7 +14,7 @@
 enum { OTHER = MPIXQ_N_REASONS - 1, OF_PEER = MPIXQ_REASON_OF_PEER };
 
 /* How collectives are done. */
-enum { BY_GPUS, BY_NICS, IN_ONE_ROUND, IN_ROUNDS, N_WAYS };
+enum { BY_GPUS, BY_BOTH, BY_NICS, IN_ONE_ROUND, IN_ROUNDS, N_WAYS };
 
 /* Pairs of a channel that a better one did not serve, and those of them in which it is that of the
  * peer. */
@@ -80,7 +80,8 @@ void mpixq_served_count_collective(const struct mpixq_request *req)
 {
     const struct mpixq_collective *collective = mpixq_collective_of(req);
 
-    served.collectives[collective->by_gpus           ? BY_GPUS
+    served.collectives[collective->takes_nics        ? BY_BOTH
+                       : collective->by_gpus         ? BY_GPUS
                        : collective->chained != NULL ? BY_NICS
                        : collective->n_rounds <= 1   ? IN_ONE_ROUND
                                                      : IN_ROUNDS]++;
@@ -180,6 +181,7 @@ void mpixq_served_print(void)
 {
     struct line line = {.used = 0};
     const char *separator = ": ";
+    bool any = false;
 
     if (!mpixq_env.info) {
         return;
@@ -194,12 +196,14 @@ void mpixq_served_print(void)
         }
     }
     mpixq_print("%s", line.text);
-    if (served.collectives[BY_GPUS] + served.collectives[BY_NICS] +
-            served.collectives[IN_ONE_ROUND] + served.collectives[IN_ROUNDS] >
-        0) {
-        mpixq_print("collectives: %llu by GPUs, %llu by NICs, by the host %llu in one round and "
-                    "%llu in several",
+    for (int way = 0; way < N_WAYS; way++) {
+        any = any || served.collectives[way] > 0;
+    }
+    if (any) {
+        mpixq_print("collectives: %llu by GPUs, %llu by NICs and GPUs, %llu by NICs, by the host "
+                    "%llu in one round and %llu in several",
                     (unsigned long long)served.collectives[BY_GPUS],
+                    (unsigned long long)served.collectives[BY_BOTH],
                     (unsigned long long)served.collectives[BY_NICS],
                     (unsigned long long)served.collectives[IN_ONE_ROUND],
                     (unsigned long long)served.collectives[IN_ROUNDS]);

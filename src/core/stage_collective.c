@@ -8,6 +8,7 @@
 #include <stdint.h>
 
 #include "channels.h"
+#include "collective_gpus.h"
 #include "comm/layout.h"
 #include "lost.h"
 #include "schedule.h"
@@ -246,6 +247,32 @@ static bool find_gpu(struct mpixq_request *req, unsigned kinds)
            mpixq_memory_has_kernels(collective->kind, collective->place);
 }
 
+/* What NICs write is memory of ours, and nothing follows behind the wait. */
+static bool may_take_nics(const struct mpixq_request *req)
+{
+    const struct mpixq_collective *collective = mpixq_collective_of(req);
+
+    return collective->args.kind == MPIXQ_ALLREDUCE && collective->way == MPIXQ_DIRECT &&
+           mpixq_channel_set_has(&req->channels, MPIXQ_CHANNEL_CXI);
+}
+
+/* Have what it takes, and by which channels. */
+static bool is_equipped(struct mpixq_request *req)
+{
+    struct mpixq_collective *collective = mpixq_collective_of(req);
+
+    if (!mpixq_collective_make_work(collective)) {
+        return false;
+    }
+    collective->may_take_nics =
+        may_take_nics(req) && mpixq_channels_nics_reach(collective->kind, collective->made.address);
+    if (!collective->may_take_nics && !has_channels(&req->channels)) {
+        mpixq_memory_unmake_later(&collective->made);
+        return false;
+    }
+    return true;
+}
+
 static bool goes_by_gpus(struct mpixq_request *req, unsigned kinds)
 {
     struct mpixq_collective *collective = mpixq_collective_of(req);
@@ -253,8 +280,8 @@ static bool goes_by_gpus(struct mpixq_request *req, unsigned kinds)
                     collective->args.kind == MPIXQ_NEIGHBOR_ALLTOALL ||
                     collective->args.kind == MPIXQ_NEIGHBOR_ALLTOALLV;
 
-    collective->by_gpus = is_short && has_channels(&req->channels) && find_gpu(req, kinds) &&
-                          mpixq_collective_make_work(collective);
+    collective->by_gpus = is_short && (has_channels(&req->channels) || may_take_nics(req)) &&
+                          find_gpu(req, kinds) && is_equipped(req);
     if (collective->by_gpus) {
         req->pair.in_gpu = true;
         req->pair.life = (uint32_t)mpixq_memory_life(collective->kind, collective->place);
@@ -267,6 +294,7 @@ static void unstage(struct mpixq_request *req)
     struct mpixq_collective *collective = mpixq_collective_of(req);
 
     collective->by_gpus = collective->combines = false;
+    collective->may_take_nics = collective->takes_nics = false;
     atomic_store(&collective->is_closed, false);
     collective->combine = (struct mpixq_combine){.to = NULL};
     mpixq_memory_unmake_later(&collective->made);

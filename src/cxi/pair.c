@@ -432,8 +432,10 @@ static void cxi_expose(const struct mpixq_stream_kind *kind)
     }
 }
 
-static const struct mpixq_channel_gpus cxi_gpus = {
-    .expose = cxi_expose, .reach = mpixq_cxi_reach, .unreach = mpixq_cxi_unreach};
+static const struct mpixq_channel_gpus cxi_gpus = {.expose = cxi_expose,
+                                                   .reach = mpixq_cxi_reach,
+                                                   .unreach = mpixq_cxi_unreach,
+                                                   .writes = mpixq_cxi_writes};
 
 static const struct mpixq_channel_queues cxi_queues = {.attach = mpixq_cxi_attach,
                                                        .detach = mpixq_cxi_detach};

@@ -155,3 +155,16 @@ void mpixq_cxi_unreach(struct mpixq_pair *pair)
         mpixq_cxi_end_leave(end);
     }
 }
+
+bool mpixq_cxi_writes(const char *kind, const void *address)
+{
+    const struct cxi_nics *nics;
+    const char *why;
+    int device;
+
+    mpixq_cxi_ask_gpus(kind, address, NULL);
+    nics = mpixq_cxi_open(&why);
+    return nics != NULL && nics->of[0]->why_no_hmem == NULL &&
+           mpixq_memory_for_nic(kind, address, true, mpixq_env.cxi_gpu == MPIXQ_CXI_GPU_DIRECT,
+                                &device) == NULL;
+}

@@ -22,9 +22,10 @@ uint64_t mpixq_cxi_remote_address(const struct cxi_nic *nic, const void *address
 /* Let peers use a region that is registered. */
 bool mpixq_cxi_bind(struct cxi_nic *nic, struct fid_mr *region, struct cxi_counter *counter);
 
-/* reach.c; the channel's reach and unreach. */
+/* reach.c; the channel's reach, unreach and writes. */
 void mpixq_cxi_reach(struct mpixq_pair *pair, const char *kind);
 void mpixq_cxi_unreach(struct mpixq_pair *pair);
+bool mpixq_cxi_writes(const char *kind, const void *address);
 
 /* cxi_ops.c */
 /* The doorbell of a counter, NULL if there is none: then *why_p says why. */

@@ -77,7 +77,7 @@ enum mpixq_error mpixq_host_claim(MPI_Request handle, struct mpixq_request **req
         if (mpixq_graphs_keep_started(&req->pair)) {
             return MPIXQ_E_REPLAY_ACTIVE;
         }
-        if (req->is_collective && mpixq_collective_is_staged(req)) {
+        if (req->is_collective && mpixq_collective_needs_stream(req)) {
             return mpixq_collective_not_here(mpixq_collective_of(req));
         }
         if (req->pair.staging != NULL ||

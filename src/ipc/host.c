@@ -137,18 +137,20 @@ void mpixq_ipc_progress_wait(struct mpixq_pair *pair)
     }
 }
 
+/* The pair may be one of another channel, that this one has prepared. */
+static struct mpixq_share *prepared_share(const struct mpixq_pair *pair)
+{
+    return ((const struct ipc_end *)(const void *)pair->prepared)->place->share;
+}
+
 uint64_t mpixq_ipc_execute(struct mpixq_pair *pair, struct mpixq_op *op)
 {
-    const struct ipc_end *end = pair->end;
-
-    return mpixq_share_submit(end->place->share, op, 1);
+    return mpixq_share_submit(prepared_share(pair), op, 1);
 }
 
 bool mpixq_ipc_has_executed(const struct mpixq_pair *pair, uint64_t ticket)
 {
-    const struct ipc_end *end = pair->end;
-
-    return mpixq_share_has_moved(end->place->share, ticket);
+    return mpixq_share_has_moved(prepared_share(pair), ticket);
 }
 
 struct mpixq_gpu_end *mpixq_ipc_gpu_end(struct mpixq_pair *pair)

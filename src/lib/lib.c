@@ -4,6 +4,7 @@
 
 #include <mpi.h>
 #include <stddef.h>
+#include <string.h>
 
 #include "comm/comm.h"
 #include "comm/ops.h"
@@ -271,6 +272,16 @@ void mpixq_lib_tell(struct mpixq_facts *facts)
                mpixq_backoff_yields() ? "yield" : "spin", mpixq_backoff_crowding());
 }
 
+/* One that may reach memory of GPUs, as far as is known before it is opened. */
+static bool has_nic(void)
+{
+    const struct mpixq_channel *cxi = mpixq_channel_by_id(MPIXQ_CHANNEL_CXI);
+
+    return cxi != NULL && mpixq_channel_set_has(&mpixq_env.channels, MPIXQ_CHANNEL_CXI) &&
+           mpixq_env.cxi_gpu != MPIXQ_CXI_GPU_STAGED &&
+           strncmp(mpixq_channel_availability(cxi), "available", strlen("available")) == 0;
+}
+
 void mpixq_lib_open(int level)
 {
     int rc;
@@ -288,6 +299,7 @@ void mpixq_lib_open(int level)
     rc = rc ? rc : mpixq_comm_open();
     rc = rc ? rc : mpixq_control_open(&control_user);
     rc = rc ? rc : mpixq_channels_open();
+    rc = rc ? rc : mpixq_nodes_compare(has_nic());
     rc = rc ? rc : hook_finalize();
     if (mpixq_log_rank == 0) {
         mpixq_env_warn();

@@ -40,7 +40,8 @@ struct mpixq_combine {
     void *word; /* where value is stored when that is done, by a launch of one block; or NULL */
     unsigned long long value;
     /* Nothing is done if go, a word of the GPU, is 0; or, if it is NULL, if closed, another one, is
-     * not NULL and not 0. */
+     * not NULL and not 0. What sets go is a wait of an end, which has closed; where closed is NULL,
+     * that of the launch before, and none else. */
     void *go;
     const void *closed;
     char *to;

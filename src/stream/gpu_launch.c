@@ -17,10 +17,9 @@ int mpixq_gpu_write_reached(const struct mpixq_gpu_lane *lane, uint64_t ticket)
 }
 
 /* A block tells by itself that it is done; of several nobody knows which one is the last. */
-static int combine(const struct mpixq_gpu_lane *lane, const struct mpixq_combine *what, bool tells,
+static int combine(const struct mpixq_gpu_lane *lane, struct mpixq_combine all, bool tells,
                    uint64_t ticket)
 {
-    struct mpixq_combine all = *what;
     void *parameters[] = {&all};
     int code;
 
@@ -35,14 +34,17 @@ static int combine(const struct mpixq_gpu_lane *lane, const struct mpixq_combine
 }
 
 int mpixq_gpu_combine(const struct mpixq_gpu_lane *lane, const struct mpixq_op *op, int combines,
-                      bool tells, uint64_t ticket)
+                      bool is_told, bool tells, uint64_t ticket)
 {
     int code = 0;
 
     for (; code == 0 && combines > 0; op++) {
         if (op->kind == MPIXQ_OP_COMBINE) {
+            struct mpixq_combine all = *op->gpu.combine;
+
             combines--;
-            code = combine(lane, op->gpu.combine, tells && combines == 0, ticket);
+            all.go = all.closed != NULL || is_told ? all.go : NULL;
+            code = combine(lane, all, tells && combines == 0, ticket);
         }
     }
     return code;

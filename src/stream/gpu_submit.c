@@ -248,6 +248,9 @@ static int count_words(const struct mpixq_op list[], int n)
 /* Whether words are of what is combined, and which is the first that is combined here. */
 static void find_combined(struct mpixq_words *all)
 {
+    if (all->combine.n == 0 && all->combine.go != NULL) {
+        all->at[0].go = all->combine.go; /* as no end has it */
+    }
     all->is_combined = 0;
     all->first = all->n;
     for (unsigned i = 0; i < all->n; i++) {
@@ -343,6 +346,18 @@ static const struct mpixq_combine *find_fused(const struct mpixq_op list[], int 
     return found != NULL && words > 0 && words <= MPIXQ_WORDS && found->blocks == 1 ? found : NULL;
 }
 
+/* The word by which what combines behind a launch of waits hears whether all have come, which none
+ * of them has by itself; NULL: there is none, or there are several launches, or other waits. */
+static void *find_go(const struct mpixq_op list[], int n, int words)
+{
+    const struct mpixq_combine *last = list[n - 1].gpu.combine;
+
+    return list[n - 1].kind == MPIXQ_OP_COMBINE && words > 0 && words == n - 1 &&
+                   words <= MPIXQ_WORDS && last->closed == NULL
+               ? last->go
+               : NULL;
+}
+
 /* Does the GPU copy out of slots? */
 static bool any_drain(const struct mpixq_op list[], int n)
 {
@@ -363,6 +378,7 @@ static int submit_waits(const struct mpixq_gpu_lane *lane, const struct mpixq_op
     bool any = false, tells = !list->goes_on && lane->reached_at != NULL, gate, is_last;
     const struct mpixq_combine *fused = find_fused(list, n, words);
 
+    all.combine.go = find_go(list, n, words);
     for (int i = 0; i < n; i++) {
         any = any || list[i].copy != NULL;
         combines += list[i].kind == MPIXQ_OP_COMBINE;
@@ -389,8 +405,9 @@ static int submit_waits(const struct mpixq_gpu_lane *lane, const struct mpixq_op
     if (code == 0 && any) {
         code = copy_and_tell(lane, list, n, tells && combines == 0, ticket);
     }
-    return code != 0 || combines == 0 ? code
-                                      : mpixq_gpu_combine(lane, list, combines, tells, ticket);
+    return code != 0 || combines == 0
+               ? code
+               : mpixq_gpu_combine(lane, list, combines, all.combine.go != NULL, tells, ticket);
 }
 
 int mpixq_gpu_submit_starts(const struct mpixq_gpu_lane *lane, const struct mpixq_op list[], int n,

@@ -76,7 +76,7 @@ int mpixq_gpu_move(const struct mpixq_gpu_lane *lane, const struct mpixq_op *op,
                    uint64_t ticket);
 /* What is to be combined, one at least; and what is about windows. */
 int mpixq_gpu_combine(const struct mpixq_gpu_lane *lane, const struct mpixq_op *op, int combines,
-                      bool tells, uint64_t ticket);
+                      bool is_told, bool tells, uint64_t ticket);
 int mpixq_gpu_submit_launch(const struct mpixq_gpu_lane *lane, const struct mpixq_launch *what,
                             uint64_t ticket);
 

@@ -22,6 +22,7 @@ static struct {
     int ranks, rank;
     struct told *all; /* by rank */
     struct mpixq_ident ident;
+    bool have_nics; /* all ranks, and GPUs */
 } here = {.ranks = 1};
 
 static struct told tell(const struct mpixq_process *self)
@@ -81,6 +82,19 @@ int mpixq_node_open(void)
     return rc;
 }
 
+/* All on one node know that they are: so either all come to the call or none does. */
+int mpixq_nodes_compare(bool has_nic)
+{
+    int mine = has_nic && mpixq_node_sees_gpus(), least = 0, all = 0;
+    int rc = PMPI_Comm_size(MPI_COMM_WORLD, &all);
+
+    if (rc == MPI_SUCCESS && all > here.ranks) {
+        rc = PMPI_Allreduce(&mine, &least, 1, MPI_INT, MPI_MIN, MPI_COMM_WORLD);
+    }
+    here.have_nics = rc == MPI_SUCCESS && least != 0;
+    return rc;
+}
+
 void mpixq_node_close(void)
 {
     mpixq_free(here.all);
@@ -112,6 +126,11 @@ bool mpixq_node_sees_gpus(void)
         }
     }
     return here.all != NULL;
+}
+
+bool mpixq_nodes_have_nics(void)
+{
+    return here.have_nics;
 }
 
 bool mpixq_node_has(int world)

@@ -16,6 +16,8 @@
 
 /* Collective over MPI_COMM_WORLD; returns an MPI code. */
 int mpixq_node_open(void);
+/* Likewise, behind it: does this process have a NIC that may reach memory of GPUs? */
+int mpixq_nodes_compare(bool has_nic);
 void mpixq_node_close(void);
 /* How many ranks there are, this one included. */
 int mpixq_node_ranks(void);
@@ -28,6 +30,9 @@ pid_t mpixq_node_pid(int rank);
 bool mpixq_node_has(int world);
 /* Do all of them see GPUs, whether or not they use them? All say the same. */
 bool mpixq_node_sees_gpus(void);
+/* Do all ranks of MPI_COMM_WORLD, on all nodes, and have such NICs? All say the same. On one node
+ * nobody asks: false. */
+bool mpixq_nodes_have_nics(void);
 /* The same on the ranks of the node, and on no other process. */
 struct mpixq_ident mpixq_node_ident(void);
 
