@@ -86,6 +86,7 @@ void mpixq_match_release(struct mpixq_request *req)
 {
     bool is_left;
 
+    mpixq_memory_hold(true);
     mpixq_match_enter();
     if (mpixq_match_has_parts(req)) {
         mpixq_match_release_parts(req);
@@ -102,6 +103,7 @@ void mpixq_match_release(struct mpixq_request *req)
         mpixq_match_leave();
         mpixq_channels_clean_up();
     }
+    mpixq_memory_hold(false);
     mpixq_memory_tidy(); /* what collectives had */
 }
 

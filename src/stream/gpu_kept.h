@@ -26,6 +26,7 @@ struct mpixq_gpu_kept {
         struct mpixq_lock lock;
         struct mpixq_staging *first;
         struct mpixq_made *made; /* to be freed, once no wait is pending */
+        int n_holding;           /* threads that keep it from that */
     } memory;
     /* gpu_words.c. The lock guards the rest, and is held while a GPU's library is called: nobody
      * whom a GPU may wait for takes it. */

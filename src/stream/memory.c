@@ -367,8 +367,8 @@ static void free_kept(void)
     struct mpixq_made *block, *next, *all;
 
     mpixq_lock_acquire(&mpixq_gpu_kept.memory.lock);
-    all = mpixq_gpu_kept.memory.made;
-    mpixq_gpu_kept.memory.made = NULL;
+    all = mpixq_gpu_kept.memory.n_holding == 0 ? mpixq_gpu_kept.memory.made : NULL;
+    mpixq_gpu_kept.memory.made = all != NULL ? NULL : mpixq_gpu_kept.memory.made;
     mpixq_lock_release(&mpixq_gpu_kept.memory.lock);
     LL_FOREACH_SAFE(all, block, next)
     {
@@ -461,6 +461,13 @@ void mpixq_memory_unmake_later(struct mpixq_made *made)
         keep(made);
         *made = (struct mpixq_made){.gpu = NULL};
     }
+}
+
+void mpixq_memory_hold(bool holds)
+{
+    mpixq_lock_acquire(&mpixq_gpu_kept.memory.lock);
+    mpixq_gpu_kept.memory.n_holding += holds ? 1 : -1;
+    mpixq_lock_release(&mpixq_gpu_kept.memory.lock);
 }
 
 void mpixq_memory_tidy(void)

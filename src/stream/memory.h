@@ -102,6 +102,9 @@ bool mpixq_memory_make(const char *kind, void *place, size_t bytes, struct mpixq
 void mpixq_memory_unmake(struct mpixq_made *made);
 /* The same, but it is kept in any case. Any thread. */
 void mpixq_memory_unmake_later(struct mpixq_made *made);
+/* From now on the thread may have something kept that a NIC still knows; or it has seen to it that
+ * none does. In between nothing that is kept is freed, by any thread. */
+void mpixq_memory_hold(bool holds);
 /* Free what is kept, if no wait is pending. */
 void mpixq_memory_tidy(void);
 
