@@ -116,6 +116,45 @@ void mpixq_cxi_entry_undo(struct cxi_end *end)
     mpixq_cxi_entry_give(end->nic, entry);
 }
 
+void mpixq_cxi_fill_move(const struct cxi_nic *nic, struct cxi_entry *entry,
+                         const struct cxi_move *move)
+{
+    entry->u.write.local = (struct iovec){.iov_base = move->local, .iov_len = move->bytes};
+    entry->u.write.remote =
+        (struct fi_rma_iov){.addr = move->address, .len = move->bytes, .key = move->key};
+    entry->u.write.op = (struct fi_op_rma){.ep = nic->ep,
+                                           .flags = move->flags,
+                                           .msg = {.msg_iov = &entry->u.write.local,
+                                                   .iov_count = 1,
+                                                   .addr = move->peer,
+                                                   .rma_iov = &entry->u.write.remote,
+                                                   .rma_iov_count = 1,
+                                                   .context = &entry->work.context}};
+    entry->work.op_type = move->type;
+    entry->work.op.rma = &entry->u.write.op;
+}
+
+void mpixq_cxi_fill_atomic(const struct cxi_nic *nic, struct cxi_entry *entry,
+                           const struct cxi_atomic *atomic)
+{
+    entry->u.atomic.local = (struct fi_ioc){.addr = atomic->operand, .count = 1};
+    entry->u.atomic.remote =
+        (struct fi_rma_ioc){.addr = atomic->address, .count = 1, .key = atomic->key};
+    entry->u.atomic.op = (struct fi_op_atomic){.ep = nic->ep,
+                                               .flags = atomic->flags,
+                                               .msg = {.msg_iov = &entry->u.atomic.local,
+                                                       .desc = atomic->desc,
+                                                       .iov_count = 1,
+                                                       .addr = atomic->peer,
+                                                       .rma_iov = &entry->u.atomic.remote,
+                                                       .rma_iov_count = 1,
+                                                       .datatype = FI_UINT64,
+                                                       .op = nic->atomic,
+                                                       .context = &entry->work.context}};
+    entry->work.op_type = FI_OP_ATOMIC;
+    entry->work.op.atomic = &entry->u.atomic.op;
+}
+
 static void reap(struct cxi_end *end, uint64_t done)
 {
     while (end->entries != NULL && end->entries->epoch <= done) {

@@ -73,20 +73,15 @@ static void fill_write(const struct cxi_end *end, struct cxi_entry *entry, uint3
     if (bytes == 0 && nic->quirks->flags_small && !nic->nameless) {
         flags |= FI_COMPLETION;
     }
-    entry->u.write.local.iov_base = end->buffer + offset;
-    entry->u.write.local.iov_len = bytes;
-    entry->u.write.remote =
-        (struct fi_rma_iov){.addr = (second ? end->second_addr : end->remote_addr) + offset,
-                            .len = bytes,
-                            .key = second ? end->second_key : end->remote_key};
-    entry->u.write.op = (struct fi_op_rma){.ep = nic->ep,
-                                           .flags = flags,
-                                           .msg = {.msg_iov = &entry->u.write.local,
-                                                   .iov_count = 1,
-                                                   .addr = end->peer,
-                                                   .rma_iov = &entry->u.write.remote,
-                                                   .rma_iov_count = 1,
-                                                   .context = &entry->work.context}};
+    mpixq_cxi_fill_move(
+        nic, entry,
+        &(struct cxi_move){.type = FI_OP_WRITE,
+                           .peer = end->peer,
+                           .key = second ? end->second_key : end->remote_key,
+                           .address = (second ? end->second_addr : end->remote_addr) + offset,
+                           .local = end->buffer + offset,
+                           .bytes = bytes,
+                           .flags = flags});
 }
 
 /* What an atomic that does not add writes. One that the host issues has a completion anyway. */
@@ -129,20 +124,15 @@ static void fill_atomic(struct cxi_end *end, struct cxi_entry *entry, enum kind 
     if (nic->atomic != FI_SUM) {
         *operand = base + entry->epoch;
     }
-    entry->u.atomic.local = (struct fi_ioc){.addr = operand, .count = 1};
-    entry->u.atomic.remote = (struct fi_rma_ioc){.addr = address, .count = 1, .key = key};
-    entry->u.atomic.op = (struct fi_op_atomic){
-        .ep = nic->ep,
-        .flags = nic->quirks->flags_small && !nic->nameless ? FI_COMPLETION : 0,
-        .msg = {.msg_iov = &entry->u.atomic.local,
-                .desc = operand != &entry->operand && nic->nameless ? &nic->held_desc : NULL,
-                .iov_count = 1,
-                .addr = kind == CTS ? end->peer : nic->self,
-                .rma_iov = &entry->u.atomic.remote,
-                .rma_iov_count = 1,
-                .datatype = FI_UINT64,
-                .op = nic->atomic,
-                .context = &entry->work.context}};
+    mpixq_cxi_fill_atomic(
+        nic, entry,
+        &(struct cxi_atomic){
+            .peer = kind == CTS ? end->peer : nic->self,
+            .key = key,
+            .address = address,
+            .operand = operand,
+            .desc = operand != &entry->operand && nic->nameless ? &nic->held_desc : NULL,
+            .flags = nic->quirks->flags_small && !nic->nameless ? FI_COMPLETION : 0});
 }
 
 static void fill(struct cxi_end *end, struct cxi_entry *entry, uint32_t i, uint64_t epoch)
@@ -156,12 +146,8 @@ static void fill(struct cxi_end *end, struct cxi_entry *entry, uint32_t i, uint6
     entry->counts = is_write(kind) || end->own > 0;
     if (is_write(kind)) {
         fill_write(end, entry, i);
-        entry->work.op_type = FI_OP_WRITE;
-        entry->work.op.rma = &entry->u.write.op;
     } else {
         fill_atomic(end, entry, kind, kind == RELEASE ? &end->released[i - !end->ready] : NULL);
-        entry->work.op_type = FI_OP_ATOMIC;
-        entry->work.op.atomic = &entry->u.atomic.op;
     }
     entry->work.completion_cntr = entry->counts ? mpixq_cxi_counts_in(end, epoch)->fid
                                   : nic->quirks->wants_completion ? nic->sink->fid

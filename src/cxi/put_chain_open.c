@@ -41,20 +41,12 @@ static void fill_atomic(const struct question *q, struct cxi_entry *entry,
     uint64_t key, address;
 
     mpixq_cxi_word_name(nic, word, &key, &address);
-    entry->u.atomic.local = (struct fi_ioc){.addr = &nic->constants.one, .count = 1};
-    entry->u.atomic.remote = (struct fi_rma_ioc){.addr = address, .count = 1, .key = key};
-    entry->u.atomic.op = (struct fi_op_atomic){.ep = nic->ep,
-                                               .flags = FI_COMPLETION,
-                                               .msg = {.msg_iov = &entry->u.atomic.local,
-                                                       .iov_count = 1,
-                                                       .addr = nic->self,
-                                                       .rma_iov = &entry->u.atomic.remote,
-                                                       .rma_iov_count = 1,
-                                                       .datatype = FI_UINT64,
-                                                       .op = FI_SUM,
-                                                       .context = &entry->work.context}};
-    entry->work.op_type = FI_OP_ATOMIC;
-    entry->work.op.atomic = &entry->u.atomic.op;
+    mpixq_cxi_fill_atomic(nic, entry,
+                          &(struct cxi_atomic){.peer = nic->self,
+                                               .key = key,
+                                               .address = address,
+                                               .operand = &nic->constants.one,
+                                               .flags = FI_COMPLETION});
     entry->work.completion_cntr = NULL;
 }
 
@@ -63,20 +55,13 @@ static void fill_failing(const struct question *q, struct cxi_entry *entry)
 {
     struct cxi_nic *nic = q->nic;
 
-    entry->u.write.local =
-        (struct iovec){.iov_base = &nic->constants.one, .iov_len = sizeof nic->constants.one};
-    entry->u.write.remote =
-        (struct fi_rma_iov){.addr = 0, .len = sizeof nic->constants.one, .key = UINT32_MAX};
-    entry->u.write.op = (struct fi_op_rma){.ep = nic->ep,
-                                           .flags = FI_DELIVERY_COMPLETE,
-                                           .msg = {.msg_iov = &entry->u.write.local,
-                                                   .iov_count = 1,
-                                                   .addr = nic->self,
-                                                   .rma_iov = &entry->u.write.remote,
-                                                   .rma_iov_count = 1,
-                                                   .context = &entry->work.context}};
-    entry->work.op_type = FI_OP_WRITE;
-    entry->work.op.rma = &entry->u.write.op;
+    mpixq_cxi_fill_move(nic, entry,
+                        &(struct cxi_move){.type = FI_OP_WRITE,
+                                           .peer = nic->self,
+                                           .key = UINT32_MAX,
+                                           .local = &nic->constants.one,
+                                           .bytes = sizeof nic->constants.one,
+                                           .flags = FI_DELIVERY_COMPLETE});
     entry->work.completion_cntr = q->counter->fid;
 }
 

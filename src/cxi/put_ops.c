@@ -5,45 +5,32 @@
 #include "put_chain.h"
 #include "nic.h"
 #include "puts.h"
+#include "supply.h"
 
 /* Success says that the data can be seen. Of deferred work only a failure makes an event, unless it
  * is the last of its put. */
 static void fill_write(struct cxi_put *put, struct cxi_entry *entry, uint64_t flags)
 {
     entry->put = put;
-    entry->u.write.local = (struct iovec){.iov_base = put->from, .iov_len = put->bytes};
-    entry->u.write.remote =
-        (struct fi_rma_iov){.addr = put->target.addr, .len = put->bytes, .key = put->target.key};
-    entry->u.write.op = (struct fi_op_rma){.ep = put->puts->nic->ep,
-                                           .flags = flags | FI_DELIVERY_COMPLETE,
-                                           .msg = {.msg_iov = &entry->u.write.local,
-                                                   .iov_count = 1,
-                                                   .addr = put->target.peer,
-                                                   .rma_iov = &entry->u.write.remote,
-                                                   .rma_iov_count = 1,
-                                                   .context = &entry->work.context}};
-    entry->work.op_type = FI_OP_WRITE;
-    entry->work.op.rma = &entry->u.write.op;
+    mpixq_cxi_fill_move(put->puts->nic, entry,
+                        &(struct cxi_move){.type = FI_OP_WRITE,
+                                           .peer = put->target.peer,
+                                           .key = put->target.key,
+                                           .address = put->target.addr,
+                                           .local = put->from,
+                                           .bytes = put->bytes,
+                                           .flags = flags | FI_DELIVERY_COMPLETE});
 }
 
 static void fill_atomic(struct cxi_put *put, struct cxi_entry *entry)
 {
     entry->put = put;
-    entry->u.atomic.local = (struct fi_ioc){.addr = &put->entry.operand, .count = 1};
-    entry->u.atomic.remote =
-        (struct fi_rma_ioc){.addr = put->target.word_addr, .count = 1, .key = put->target.word_key};
-    entry->u.atomic.op = (struct fi_op_atomic){.ep = put->puts->nic->ep,
-                                               .flags = FI_COMPLETION | FI_DELIVERY_COMPLETE,
-                                               .msg = {.msg_iov = &entry->u.atomic.local,
-                                                       .iov_count = 1,
-                                                       .addr = put->target.peer,
-                                                       .rma_iov = &entry->u.atomic.remote,
-                                                       .rma_iov_count = 1,
-                                                       .datatype = FI_UINT64,
-                                                       .op = FI_SUM,
-                                                       .context = &entry->work.context}};
-    entry->work.op_type = FI_OP_ATOMIC;
-    entry->work.op.atomic = &entry->u.atomic.op;
+    mpixq_cxi_fill_atomic(put->puts->nic, entry,
+                          &(struct cxi_atomic){.peer = put->target.peer,
+                                               .key = put->target.word_key,
+                                               .address = put->target.word_addr,
+                                               .operand = &put->entry.operand,
+                                               .flags = FI_COMPLETION | FI_DELIVERY_COMPLETE});
 }
 
 int mpixq_cxi_put_issue(struct cxi_put *put)

@@ -83,6 +83,26 @@ void mpixq_cxi_entry_give(struct cxi_nic *nic, struct cxi_entry *entry);
 void mpixq_cxi_entry_undo(struct cxi_end *end);
 /* Give back the entries of starts that are done. */
 void mpixq_cxi_entries_reap(struct cxi_end *end);
+/* What is to be done, and by whom its end is known: its context names the entry. */
+struct cxi_move { /* data, of the peer or to it */
+    enum fi_op_type type;
+    fi_addr_t peer;
+    uint64_t key, address; /* there, */
+    void *local;           /* and here */
+    size_t bytes;
+    uint64_t flags;
+};
+struct cxi_atomic { /* of the kind that the NIC has, to a word */
+    fi_addr_t peer;
+    uint64_t key, address;
+    uint64_t *operand;
+    void **desc; /* names the region of that; or NULL */
+    uint64_t flags;
+};
+void mpixq_cxi_fill_move(const struct cxi_nic *nic, struct cxi_entry *entry,
+                         const struct cxi_move *move);
+void mpixq_cxi_fill_atomic(const struct cxi_nic *nic, struct cxi_entry *entry,
+                           const struct cxi_atomic *atomic);
 /* All of its operations are over, whatever its word shows. */
 void mpixq_cxi_entries_over(struct cxi_end *end);
 /* The end goes: what is left may stay with the NIC. */
