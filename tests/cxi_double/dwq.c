@@ -61,6 +61,9 @@ static int build_rma(const struct fi_deferred_work *work, struct nic_op **op_p)
     struct nic_op *op;
     int rc;
 
+    if (kind == NIC_READ && nic_is_wrong("work-read")) {
+        return -FI_EINVAL;
+    }
     if (rma->msg.msg_iov == NULL || rma->msg.iov_count > 1 || rma->msg.rma_iov == NULL ||
         rma->msg.rma_iov_count != 1) {
         return -FI_EINVAL;

@@ -131,8 +131,8 @@ void nic_hmem_close(struct nic_mr *mr)
 
 static size_t source_bytes(const struct nic_op *op)
 {
-    return op->kind == NIC_SEND || op->kind == NIC_WRITE ? op->length
-                                                         : op->count * nic_type_size(op->datatype);
+    return op->kind == NIC_SEND || op->kind <= NIC_READ ? op->length
+                                                        : op->count * nic_type_size(op->datatype);
 }
 
 /* The region that the source is read by: the one that the caller names, or one that holds it. */
@@ -146,18 +146,20 @@ static const struct nic_mr *source_region(const struct nic_op *op)
     return holder(domain, op->source, source_bytes(op));
 }
 
+/* What is read comes to memory that is looked at in the same way. */
 void nic_hmem_look(const struct nic_op *op)
 {
+    const void *local = op->kind == NIC_READ ? op->result : op->source;
     void *alias;
 
     /* Of what has a description the provider asks nothing. */
-    if (op->source == NULL || !op->ep->domain->hmem || source_bytes(op) == 0 || !find_gpu() ||
-        op->region != NULL || source_region(op) != NULL) {
+    if (local == NULL || !op->ep->domain->hmem || source_bytes(op) == 0 || !find_gpu() ||
+        op->region != NULL || holder(op->ep->domain, local, source_bytes(op)) != NULL) {
         return;
     }
     gpu.ask();
-    if (gpu.open(op->source, source_bytes(op), &alias) >= 0) {
-        nic_die("%zu bytes in memory of a GPU are to be sent, and no region holds them",
+    if (gpu.open(local, source_bytes(op), &alias) >= 0) {
+        nic_die("%zu bytes in memory of a GPU are to be moved, and no region holds them",
                 source_bytes(op));
     }
 }

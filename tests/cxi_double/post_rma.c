@@ -61,6 +61,12 @@ static ssize_t message(struct fid_ep *ep, enum nic_kind kind, const struct fi_ms
 
 static ssize_t rma_readmsg(struct fid_ep *ep, const struct fi_msg_rma *msg, uint64_t flags)
 {
+    const uint64_t allowed = FI_COMPLETION | FI_MORE | FI_FENCE | FI_TRANSMIT_COMPLETE |
+                             FI_DELIVERY_COMPLETE | FI_MATCH_COMPLETE;
+
+    if ((flags & ~allowed) != 0 && nic_switches.rules != NIC_RULES_GENERIC) {
+        return -FI_EBADFLAGS;
+    }
     return message(ep, NIC_READ, msg, flags);
 }
 

@@ -186,19 +186,46 @@ static void amo_event(void *arg)
     }
 }
 
+/* The answer takes the data along. */
+static void read_answer_event(void *arg)
+{
+    struct delivery *delivery = arg;
+
+    nic_answer(&delivery->header, 0, delivery->body, delivery->header.length);
+    delivery->body = NULL;
+    delivery_count(delivery, nic_is_wrong("region-read") ? FI_REMOTE_WRITE : FI_REMOTE_READ);
+    delivery_end(delivery);
+}
+
+static void read_rest_event(void *arg)
+{
+    struct delivery *delivery = arg;
+    uint64_t late_ns = (uint64_t)nic_switches.late_us * 1000;
+
+    memcpy(delivery->body + delivery->cut,
+           delivery->mr->base + delivery->header.offset + delivery->cut,
+           delivery->header.length - delivery->cut);
+    delivery_next(delivery,
+                  nic_switches.ack == NIC_ACK_EARLY    ? 0
+                  : nic_switches.ack == NIC_ACK_RANDOM ? 3 * nic_random_delay()
+                                                       : late_ns,
+                  read_answer_event);
+}
+
+/* It came without a body. */
 static void read_event(void *arg)
 {
     struct delivery *delivery = arg;
     uint64_t size = delivery->header.length;
-    void *body = malloc(size > 0 ? size : 1);
 
-    if (body == NULL) {
+    free(delivery->body);
+    delivery->body = malloc(size > 0 ? size : 1);
+    if (delivery->body == NULL) {
         nic_die("no memory for data that is read");
     }
-    memcpy(body, delivery->mr->base + delivery->header.offset, size);
-    nic_answer(&delivery->header, 0, body, size);
-    delivery_count(delivery, FI_REMOTE_READ);
-    delivery_end(delivery);
+    delivery->cut = size / 2;
+    memcpy(delivery->body, delivery->mr->base + delivery->header.offset, delivery->cut);
+    delivery_next(delivery, nic_random_delay(), read_rest_event);
 }
 
 static bool is_relaxed(const struct nic_header *header, const struct nic_mr *mr)

@@ -186,9 +186,12 @@ static bool is_ordered(const struct nic_op *op)
 
 static void op_end(struct nic_op *op, int rc)
 {
+    bool counts =
+        rc == 0 || (op->kind == NIC_READ && nic_is_wrong("work-read-failure")); /* as a success */
+
     op->rc = rc;
     if (op->cntr != NULL) {
-        nic_cntr_add(op->cntr, rc == 0 ? 1 : 0, rc == 0 ? 0 : 1);
+        nic_cntr_add(op->cntr, counts ? 1 : 0, counts ? 0 : 1);
     }
     ops[op->id] = NULL;
     op->id = UINT32_MAX;
@@ -336,12 +339,75 @@ void nic_op_start(struct nic_op *op)
     nic_wake();
 }
 
+/* What was read comes in two parts, and is over after the second. */
+struct arrival {
+    uint32_t id, generation;
+    unsigned char *result, *body; /* both of the second part */
+    size_t size;
+};
+
+static struct nic_op *arriving(const struct arrival *arrival)
+{
+    struct nic_op *op = arrival->id < op_room ? ops[arrival->id] : NULL;
+
+    return op != NULL && op->generation == arrival->generation ? op : NULL;
+}
+
+static void arrival_event(void *arg)
+{
+    struct arrival *arrival = arg;
+    struct nic_op *op = arriving(arrival);
+    bool is_late = nic_is_wrong("data-at-read"); /* it was over before */
+
+    if (is_late || (op != NULL && op->ep != NULL)) {
+        memcpy(arrival->result, arrival->body, arrival->size);
+    }
+    if (op != NULL) {
+        op_end(op, 0);
+    }
+    free(arrival->body);
+    free(arrival);
+}
+
+static void arrive(struct nic_op *op, const unsigned char *body, size_t size)
+{
+    struct arrival *arrival = malloc(sizeof(*arrival));
+    unsigned char *result = op->result;
+    size_t cut = size / 2;
+    bool is_late = nic_is_wrong("data-at-read");
+
+    if (arrival == NULL) {
+        nic_die("no memory for data that is read");
+    }
+    *arrival = (struct arrival){.id = op->id,
+                                .generation = op->generation,
+                                .result = result + cut,
+                                .body = malloc(size - cut),
+                                .size = size - cut};
+    if (arrival->body == NULL) {
+        nic_die("no memory for data that is read");
+    }
+    memcpy(arrival->body, body + cut, size - cut);
+    if (op->ep != NULL) {
+        memcpy(result, body, cut);
+    }
+    nic_at(nic_now() + (is_late ? (uint64_t)nic_switches.late_us * 1000 : nic_random_delay()),
+           arrival_event, arrival);
+    if (is_late) {
+        op_end(op, 0);
+    }
+}
+
 void nic_op_answered(const struct nic_header *header, const void *body)
 {
     struct nic_op *op = header->op < op_room ? ops[header->op] : NULL;
 
     /* The second answer to a message that was duplicated finds nobody. */
     if (op == NULL || op->generation != header->op_generation) {
+        return;
+    }
+    if (header->rc == 0 && op->kind == NIC_READ && header->body > 1) {
+        arrive(op, body, header->body);
         return;
     }
     if (header->rc == 0 && header->body > 0 && op->result != NULL && op->ep != NULL) {

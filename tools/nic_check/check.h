@@ -80,6 +80,8 @@ struct work {
 /* A write by key 200 at threshold 1, with new counters. */
 struct work work_of(void *source, size_t length);
 int queue_write(const struct work *work);
+/* The other way: source is where it goes to. */
+int queue_read(const struct work *work);
 int queue_atomic(const struct work *work, enum fi_op op);
 int queue_change(struct fid_cntr *trigger, uint64_t threshold, enum fi_op_type type,
                  struct fid_cntr *changed, uint64_t value, struct fid_cntr *counted);
@@ -88,6 +90,8 @@ int queue_change(struct fid_cntr *trigger, uint64_t threshold, enum fi_op_type t
 bool await(struct fid_cntr *cntr, uint64_t value);
 bool await_failure(struct fid_cntr *cntr);
 bool await_error(struct fi_cq_err_entry *error_p);
+/* Of an operation that asks for it. */
+bool await_completion(void);
 /* With these bytes in it. */
 void *gpu_memory(const void *data, size_t bytes, enum fi_hmem_iface *iface_p);
 bool await_word(const uint64_t *word, uint64_t value);

@@ -156,6 +156,26 @@ static void region_count(void)
     found(fi_cntr_read(count) == 3 ? "each operation once" : "more than the operations");
 }
 
+/* What may be read has no counter here, so that this need not be relied on. */
+static void region_read(void)
+{
+    static uint64_t here[4], target[4];
+    struct work work = {.key = 200, .source = here, .length = sizeof(here)};
+    struct fid_cntr *count;
+
+    rig_open();
+    count = cntr_open();
+    work.trigger = cntr_open();
+    work.counted = cntr_open();
+    mr_open(target, sizeof(target), 200, count);
+    must(queue_read(&work), "FI_QUEUE_WORK");
+    if (!await(work.counted, 1)) {
+        found("does not end");
+    }
+    pause_ms(50);
+    found(fi_cntr_read(count) == 0 ? "is not counted" : "is counted");
+}
+
 /* An operation that fails at the target is not counted there. */
 static void region_failure(void)
 {
@@ -258,6 +278,7 @@ const struct behaviour region_behaviours[] = {
     {"region-close", close_region, "works", false},
     {"region-allocation", allocation, "is mapped as a whole", false},
     {"region-count", region_count, "each operation once", false},
+    {"region-read", region_read, "is not counted", false},
     {"region-failure", region_failure, "target knows nothing", false},
     {"atomic-sum", sum_offered, "offered", false},
     {"atomic-elements", atomic_count, "one at a time", false},

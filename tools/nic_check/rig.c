@@ -150,7 +150,7 @@ struct work work_of(void *source, size_t length)
     return work;
 }
 
-int queue_write(const struct work *work)
+static int queue_move(const struct work *work, enum fi_op_type type)
 {
     struct {
         struct fi_deferred_work work;
@@ -174,9 +174,19 @@ int queue_write(const struct work *work)
     all->work.threshold = work->threshold;
     all->work.triggering_cntr = work->trigger;
     all->work.completion_cntr = work->counted;
-    all->work.op_type = FI_OP_WRITE;
+    all->work.op_type = type;
     all->work.op.rma = &all->rma;
     return fi_control(&rig.domain->fid, FI_QUEUE_WORK, &all->work);
+}
+
+int queue_write(const struct work *work)
+{
+    return queue_move(work, FI_OP_WRITE);
+}
+
+int queue_read(const struct work *work)
+{
+    return queue_move(work, FI_OP_READ);
 }
 
 int queue_atomic(const struct work *work, enum fi_op op)
@@ -299,4 +309,16 @@ bool await_error(struct fi_cq_err_entry *error_p)
         rc = fi_cq_read(rig.cq, &entry, 1);
     } while (rc == -FI_EAGAIN && now_ms() < end);
     return rc == -FI_EAVAIL && fi_cq_readerr(rig.cq, error_p, 0) == 1;
+}
+
+bool await_completion(void)
+{
+    uint64_t end = now_ms() + PATIENCE_MS;
+    struct fi_cq_entry entry;
+    ssize_t rc;
+
+    do {
+        rc = fi_cq_read(rig.cq, &entry, 1);
+    } while (rc == -FI_EAGAIN && now_ms() < end);
+    return rc == 1;
 }

@@ -21,14 +21,19 @@ static void fill(uint64_t value)
     }
 }
 
-static bool target_is(uint64_t value)
+static bool all_are(const uint64_t *words, uint64_t value)
 {
     for (int i = 0; i < WORDS; i++) {
-        if (__atomic_load_n(&target[i], __ATOMIC_RELAXED) != value) {
+        if (__atomic_load_n(&words[i], __ATOMIC_RELAXED) != value) {
             return false;
         }
     }
     return true;
+}
+
+static bool target_is(uint64_t value)
+{
+    return all_are(target, value);
 }
 
 static struct work work_new(uint64_t key)
@@ -154,6 +159,29 @@ static void data_at_count_optimized(void)
     data_at_count_of(1);
 }
 
+/* The end of a read says that the data is here. */
+static void data_at_read(void)
+{
+    struct work work;
+    bool always = true;
+
+    rig_open();
+    mr_open(target, sizeof(target), 200, NULL);
+    work = work_new(200);
+    work.flags = FI_COMPLETION;
+    for (uint64_t try = 1; try <= TRIES && always; try++) {
+        for (int i = 0; i < WORDS; i++) {
+            target[i] = try;
+        }
+        must(queue_read(&work), "FI_QUEUE_WORK");
+        if (!await_completion()) {
+            found("does not end");
+        }
+        always = all_are(source, try);
+    }
+    found(always ? "always there" : "may be missing");
+}
+
 static void address_beyond(void)
 {
     struct work work;
@@ -191,6 +219,7 @@ const struct behaviour transport_behaviours[] = {
     {"data-at-delivery", data_at_delivery, "always there", false},
     {"data-at-count", data_at_count, "always there", false},
     {"data-at-count-optimized", data_at_count_optimized, "always there", false},
+    {"data-at-read", data_at_read, "always there", false},
     {"target-offset", address_beyond, "offsets", false},
     {"target-closed", region_closed, "fails", false},
     {NULL, NULL, NULL, false},

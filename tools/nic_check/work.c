@@ -250,6 +250,43 @@ static void failure_report(void)
     found(error.op_context == &work && error.err == FI_EIO ? "entry and count" : "other entry");
 }
 
+static void read_deferred(void)
+{
+    struct work work;
+
+    rig_open();
+    mr_open(target, sizeof(target), 200, NULL);
+    work = work_new();
+    if (queue_read(&work) != 0) {
+        found("refused");
+    }
+    target[0] = 43;
+    ring(&work, 1);
+    found(!await(work.counted, 1)                               ? "does not end"
+          : __atomic_load_n(&source[0], __ATOMIC_ACQUIRE) == 43 ? "reads when it fires"
+                                                                : "reads when queued");
+}
+
+/* As of a write: what waits for it is not to fire. */
+static void read_failure(void)
+{
+    struct work work;
+    struct fi_cq_err_entry error = {.op_context = NULL};
+
+    rig_open();
+    work = work_new();
+    work.threshold = 0;
+    work.context = &work;
+    must(queue_read(&work), "FI_QUEUE_WORK");
+    if (!await_error(&error)) {
+        found("no entry");
+    }
+    if (fi_cntr_readerr(work.counted) != 1 || fi_cntr_read(work.counted) != 0) {
+        found("not counted as failure");
+    }
+    found(error.op_context == &work && error.err == FI_EIO ? "entry and count" : "other entry");
+}
+
 static void untracked(void)
 {
     struct work work;
@@ -318,6 +355,8 @@ const struct behaviour work_behaviours[] = {
     {"work-flush", flush, "cancels all, slowly", false},
     {"work-chain-failure", chain_failure, "does not fire", false},
     {"work-failure-report", failure_report, "entry and count", false},
+    {"work-read", read_deferred, "reads when it fires", false},
+    {"work-read-failure", read_failure, "entry and count", false},
     {"work-untracked", untracked, "context of the endpoint", false},
     {"work-atomic-counter", atomic_counter, "crash", false},
     {"work-write-back", flag_write_back, "one behind the threshold", false},
