@@ -8,8 +8,8 @@
  * the way that puts to the other rank go:
  *
  *     messages   of MPI; more than 4 KiB is read from memory of the other, unless MPIXQ_CMA=no
- *     nics       all but the first, and no gets
- *     shared     all but the first, and gets too, in memory that the library has allocated
+ *     nics       all but the first, and gets too
+ *     shared     the same, in memory that the library has allocated
  *     gpus       all, also those within the process
  */
 #include "mtest.h"
@@ -227,7 +227,7 @@ static void count(const struct op *op, bool is_first)
         count_way(GPUS, op);
     } else if (op->to_self) {
         count_way(SELF, op);
-    } else if (!is_first && (is_shared || (has_nics && !is_get))) {
+    } else if (!is_first && (is_shared || has_nics)) {
         count_way(is_shared ? SHARED : NICS, op);
     } else {
         count_way(MESSAGES, op);

@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright (c) 2026 the mpix-queue authors
  *
- * Seam: windows (src/rma/) whose puts NICs make, beside pairs: a write into the window of a peer,
- * and, once that can be seen there, an addition to a word of the signal. Each NIC of the peer adds
- * to a word of its own. A channel that has this says so in its table (channel.h). Windows that the
- * processes of a node share have such a table too, without NICs (src/rma/shared.h).
+ * Seam: windows (src/rma/) whose puts and gets NICs make, beside pairs: a write into the window of
+ * a peer, or a read out of it, and, once that can be seen there, or is here, an addition to a word
+ * of the signal. Each NIC of the peer adds to a word of its own. A channel that has this says so in
+ * its table (channel.h). Windows that the processes of a node share have such a table too, without
+ * NICs (src/rma/shared.h).
  *
- * Nothing that a peer says is relied on but within its own window: regions bound what is written.
+ * Nothing that a peer says is relied on but within its own window: regions bound what is written
+ * and read.
  */
 #ifndef MPIXQ_CORE_WINDOWS_H
 #define MPIXQ_CORE_WINDOWS_H
@@ -45,12 +47,15 @@ struct mpixq_channel_windows {
     bool has_gets; /* else it is asked for puts only */
     /* Threads of the program, with no lock. NULL, and why not. */
     struct mpixq_nic_window *(*open)(const struct mpixq_nic_memory *memory, const char **why_p);
-    /* Likewise; peers are forgotten. What is under way is waited for, but not for ever. */
-    void (*close)(struct mpixq_nic_window *window);
+    /* Likewise; peers are forgotten. What is under way is waited for, but not for ever: false, if
+     * the window may still be written to then, by gets. */
+    bool (*close)(struct mpixq_nic_window *window);
     /* How many NICs may add to the words. */
     int (*nics)(const struct mpixq_nic_window *window);
     /* Do they add by themselves when the data is there, as long as they have room for it? */
     bool (*has_chains)(const struct mpixq_nic_window *window);
+    /* Also when that has been read? Asked where they have chains. */
+    bool (*chains_gets)(const struct mpixq_nic_window *window);
 
     /* The rest under the lock of the window. */
     /* What others have to know, as bytes: how many. */

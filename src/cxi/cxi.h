@@ -19,8 +19,8 @@
  *     ahead.c      starts that GPUs ring for: armed ahead of them (ahead.h)
  *     put_chain.c  counters by which operations of a put wait for each other (put_chain.h); where
  *                  put_chain_open.c has found that the NIC stops them at a failure
- *     put_ops.c    the operations of a put
- *     puts.c       puts of windows: chained by the NIC, or step by step by the host (puts.h)
+ *     put_ops.c    the operations of a put, or a get
+ *     puts.c       puts and gets of windows: chained by the NIC, or by the host (puts.h)
  *     drive.c      completion queues, and what the host does of starts taken over
  *     equip.c      what ends have whose starts GPUs ring for: from the first one to the last
  *     execute.c    starts that a stream, or the host, has come to; counted.c: that a GPU counts

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright (c) 2026 the mpix-queue authors
  *
- * Regions: memory that peers write to, and memory that is only sent from. */
+ * Regions: memory that peers write to, or read, and memory that only this process uses. */
 #include "libfabric.h"
 #include "nic.h"
 #include "peers.h"
@@ -77,13 +77,12 @@ void mpixq_cxi_region_close(struct fid_mr **region_p)
     }
 }
 
-struct fid_mr *mpixq_cxi_region(struct cxi_nic *nic, void *address, size_t bytes,
-                                struct cxi_counter *counter)
+static struct fid_mr *region_for(struct cxi_nic *nic, void *address, size_t bytes, uint64_t access,
+                                 struct cxi_counter *counter)
 {
     int rc;
-    struct fid_mr *region =
-        register_of_host(nic, bytes > 0 ? address : &nic->constants.nowhere,
-                         bytes > 0 ? bytes : sizeof(uint64_t), FI_REMOTE_WRITE, &rc);
+    struct fid_mr *region = register_of_host(nic, bytes > 0 ? address : &nic->constants.nowhere,
+                                             bytes > 0 ? bytes : sizeof(uint64_t), access, &rc);
 
     if (region == NULL) {
         mpixq_debug("fabric: %zu bytes could not be registered: %s", bytes, mpixq_cxi_strerror(rc));
@@ -93,13 +92,24 @@ struct fid_mr *mpixq_cxi_region(struct cxi_nic *nic, void *address, size_t bytes
     return region;
 }
 
+struct fid_mr *mpixq_cxi_region(struct cxi_nic *nic, void *address, size_t bytes,
+                                struct cxi_counter *counter)
+{
+    return region_for(nic, address, bytes, FI_REMOTE_WRITE, counter);
+}
+
+struct fid_mr *mpixq_cxi_region_to_read(struct cxi_nic *nic, void *address, size_t bytes)
+{
+    return region_for(nic, address, bytes, FI_REMOTE_WRITE | FI_REMOTE_READ, NULL);
+}
+
 struct fid_mr *mpixq_cxi_warm(struct cxi_nic *nic, void *address, size_t bytes)
 {
     struct fid_mr *region = NULL;
     int rc;
 
     if (nic->quirks->warms && bytes > 0) {
-        region = register_of_host(nic, address, bytes, FI_WRITE, &rc);
+        region = register_of_host(nic, address, bytes, FI_WRITE | FI_READ, &rc);
         if (region == NULL) {
             mpixq_debug("fabric: %zu bytes are not kept mapped: %s", bytes, mpixq_cxi_strerror(rc));
         }

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright (c) 2026 the mpix-queue authors
  *
- * Chains: counters by which the operations of one put wait for a ring and for each other, without
- * the host. Of each NIC there are a few, for all windows; a put has one to itself, as a counter
- * says how many operations have completed, and not which. doc/cxi.md, section 2, Puts.
+ * Chains: counters by which the operations of one put or get wait for a ring and for each other,
+ * without the host. Of each NIC there are a few, for all windows; a put has one to itself, as a
+ * counter says how many operations have completed, and not which. doc/cxi.md, section 2, Puts.
  */
 #ifndef MPIXQ_CXI_PUT_CHAIN_H
 #define MPIXQ_CXI_PUT_CHAIN_H

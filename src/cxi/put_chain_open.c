@@ -24,13 +24,14 @@ enum {
 /* An operation that fails adds to its counter's failures. On a NIC that compares thresholds with
  * successes and failures together what waits behind it would be executed, and a signal told of data
  * that is not there. So one write that must fail is made, to this process itself, with an atomic
- * behind it. Once the failure is shown some operations that nothing keeps back are executed one
- * after the other, each in as many steps as the atomic would take. */
+ * behind it; and then, for gets, a read. Once the failure is shown some operations that nothing
+ * keeps back are executed one after the other, each in as many steps as the atomic would take. */
 
 struct question {
     struct cxi_nic *nic;
+    enum fi_op_type failing; /* a write, or a read */
     struct cxi_counter *counter;
-    struct cxi_word *behind, *beside; /* what waits for the write adds to; and what does not */
+    struct cxi_word *behind, *beside; /* what waits for that adds to; and what does not */
     uint64_t until_ns;
 };
 
@@ -55,13 +56,14 @@ static void fill_failing(const struct question *q, struct cxi_entry *entry)
 {
     struct cxi_nic *nic = q->nic;
 
-    mpixq_cxi_fill_move(nic, entry,
-                        &(struct cxi_move){.type = FI_OP_WRITE,
-                                           .peer = nic->self,
-                                           .key = UINT32_MAX,
-                                           .local = &nic->constants.one,
-                                           .bytes = sizeof nic->constants.one,
-                                           .flags = FI_DELIVERY_COMPLETE});
+    mpixq_cxi_fill_move(
+        nic, entry,
+        &(struct cxi_move){.type = q->failing,
+                           .peer = nic->self,
+                           .key = UINT32_MAX,
+                           .local = &nic->constants.nowhere,
+                           .bytes = sizeof nic->constants.nowhere,
+                           .flags = q->failing == FI_OP_WRITE ? FI_DELIVERY_COMPLETE : 0});
     entry->work.completion_cntr = q->counter->fid;
 }
 
@@ -186,9 +188,11 @@ static void leave(const struct question *q, struct cxi_entry *const entries[], i
     mpixq_lock_release(&nic->lock);
 }
 
-static bool stops_chains(struct cxi_nic *nic)
+/* At a failure of such an operation. */
+static bool stops_chains(struct cxi_nic *nic, enum fi_op_type failing)
 {
     struct question q = {.nic = nic,
+                         .failing = failing,
                          .until_ns = mpixq_now_ns() + (uint64_t)PATIENCE_MS * 1000000,
                          .counter = mpixq_cxi_counter_take(nic),
                          .behind = mpixq_cxi_word_take(nic),
@@ -241,10 +245,15 @@ void mpixq_cxi_put_chains_open(struct cxi_nic *nic)
     if (!may_ask(nic)) {
         return;
     }
-    if (!stops_chains(nic)) {
+    if (!stops_chains(nic, FI_OP_WRITE)) {
         mpixq_debug("fabric: puts are not chained: their NIC goes on behind a failure, or does not "
                     "say that it stops");
         return;
+    }
+    nic->chains_gets = stops_chains(nic, FI_OP_READ);
+    if (!nic->chains_gets) {
+        mpixq_debug("fabric: gets are not chained: their NIC goes on behind a read that fails, or "
+                    "does not say that it stops");
     }
     for (int i = 0; i < n && (chain = chain_new(nic)) != NULL; i++) {
         mpixq_lock_acquire(&nic->lock);

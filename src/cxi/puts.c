@@ -46,17 +46,18 @@ static void count(struct cxi_nic *nic, int n)
     }
 }
 
-void mpixq_cxi_puts_free(struct cxi_puts *puts)
+bool mpixq_cxi_puts_free(struct cxi_puts *puts)
 {
     struct cxi_nic *nic;
-    bool is_left;
+    bool is_left, reads;
 
     if (puts == NULL) {
-        return;
+        return true;
     }
     nic = puts->nic;
     mpixq_lock_acquire(&nic->lock);
     is_left = puts->flying > 0;
+    reads = puts->reads > 0;
     if (is_left) {
         LL_PREPEND2(nic->puts_left, puts, next_left);
     }
@@ -67,6 +68,7 @@ void mpixq_cxi_puts_free(struct cxi_puts *puts)
         mpixq_cxi_region_close(&puts->held);
         mpixq_free(puts);
     }
+    return !reads;
 }
 
 void mpixq_cxi_puts_release_left(struct cxi_nic *nic)
@@ -106,10 +108,17 @@ static void end(struct cxi_put *put, int error)
     }
 }
 
+/* The NIC has its read, or has no more. */
+static void note_read(struct cxi_put *put, bool is_read)
+{
+    put->puts->reads += is_read - put->is_read;
+    put->is_read = is_read;
+}
+
 /* ---- By the NIC ---- */
 
-/* What the chain has counted when all is over: the ring, and the write, if something waits for it.
- */
+/* What the chain has counted when all is over: the ring, and the write or read, if something waits
+ * for it. */
 static uint64_t counts(const struct cxi_put *put)
 {
     return (put->ring != NULL) + (put->bytes > 0 && put->tells);
@@ -117,7 +126,7 @@ static uint64_t counts(const struct cxi_put *put)
 
 static int n_entries(const struct cxi_put *put)
 {
-    return (put->write != NULL) + (put->atomic != NULL);
+    return (put->move != NULL) + (put->atomic != NULL);
 }
 
 static void give_entry(struct cxi_put *put, struct cxi_entry **entry_p)
@@ -132,13 +141,8 @@ static void give_entry(struct cxi_put *put, struct cxi_entry **entry_p)
  * a chain that may still be rung. */
 static void give_up(struct cxi_put *put, bool is_rung)
 {
-    int n = n_entries(put);
-
-    if (put->posted < n) {
-        give_entry(put, &put->atomic);
-    }
-    if (put->posted == 0) {
-        give_entry(put, &put->write);
+    for (int i = n_entries(put) - 1; i >= put->posted; i--) {
+        give_entry(put, mpixq_cxi_put_entry(put, i));
     }
     if (put->posted > 0 || is_rung) {
         put->is_stranded = true;
@@ -153,6 +157,7 @@ static void give_up(struct cxi_put *put, bool is_rung)
 static bool post_all(struct cxi_put *put)
 {
     for (int n = n_entries(put); put->posted < n; put->posted++) {
+        bool is_move = *mpixq_cxi_put_entry(put, put->posted) == put->move;
         int rc = mpixq_cxi_put_post(put);
 
         if (rc == -FI_EAGAIN) {
@@ -164,12 +169,31 @@ static bool post_all(struct cxi_put *put)
             return true;
         }
         put->puts->flying++;
+        note_read(put, put->is_read || (is_move && put->is_get));
     }
     return true;
 }
 
-/* The last to end is the atomic, if there is one: then the write has ended before. If it is the
- * write that has failed, the atomic waits for ever. */
+/* What is to follow waits for ever, if the NIC has it; or is not to be posted any more. */
+static void move_failed(struct cxi_put *put, int error)
+{
+    struct cxi_puts *puts = put->puts;
+    bool is_posted = put->posted == n_entries(put);
+
+    puts->flying--;
+    give_entry(put, &put->move);
+    if (is_posted) {
+        put->is_stranded = true;
+        puts->nic->counts.set_aside++;
+    } else {
+        DL_DELETE(puts->waiting, put);
+        give_entry(put, &put->atomic);
+    }
+    mpixq_cxi_put_chain_strand(puts->nic, put->chain);
+    end(put, error);
+}
+
+/* The last to end is the atomic, if there is one: then the other has ended before. */
 static void deferred_ended(struct cxi_put *put, const struct cxi_entry *entry, int error)
 {
     struct cxi_puts *puts = put->puts;
@@ -177,19 +201,14 @@ static void deferred_ended(struct cxi_put *put, const struct cxi_entry *entry, i
     if (put->is_stranded) {
         return; /* it was told before */
     }
-    if (entry == put->write && put->atomic != NULL) {
+    if (entry == put->move && put->atomic != NULL) {
         if (error != 0) {
-            puts->flying--;
-            give_entry(put, &put->write);
-            put->is_stranded = true;
-            puts->nic->counts.set_aside++;
-            mpixq_cxi_put_chain_strand(puts->nic, put->chain);
-            end(put, error);
+            move_failed(put, error);
         }
         return;
     }
     puts->flying -= n_entries(put);
-    give_entry(put, &put->write);
+    give_entry(put, &put->move);
     give_entry(put, &put->atomic);
     mpixq_cxi_put_chain_give(puts->nic, put->chain, counts(put));
     end(put, error);
@@ -199,15 +218,18 @@ static void deferred_ended(struct cxi_put *put, const struct cxi_entry *entry, i
 static bool take_chain(struct cxi_put *put)
 {
     struct cxi_nic *nic = put->puts->nic;
-    bool writes = put->bytes > 0, is_whole;
+    bool moves = put->bytes > 0, is_whole;
 
-    put->chain = mpixq_cxi_put_chain_take(nic, writes + put->tells);
+    if (put->is_get && !nic->chains_gets) {
+        return false;
+    }
+    put->chain = mpixq_cxi_put_chain_take(nic, moves + put->tells);
     if (put->chain == NULL) {
         return false;
     }
-    put->write = writes ? mpixq_cxi_entry_take_alone(nic, true) : NULL;
+    put->move = moves ? mpixq_cxi_entry_take_alone(nic, true) : NULL;
     put->atomic = put->tells ? mpixq_cxi_entry_take_alone(nic, false) : NULL;
-    is_whole = n_entries(put) == writes + put->tells;
+    is_whole = n_entries(put) == moves + put->tells;
     if (!is_whole) {
         give_up(put, false);
         put->chain = NULL;
@@ -237,6 +259,7 @@ static bool issue(struct cxi_put *put)
     if (rc == 0) {
         nic->flying++;
         puts->flying++;
+        note_read(put, put->is_get && !put->adds);
     } else {
         end(put, -rc);
     }
@@ -257,6 +280,7 @@ void mpixq_cxi_put_ended(struct cxi_entry *entry, int error)
 {
     struct cxi_put *put = entry->put;
 
+    note_read(put, false);
     if (put->chain != NULL) {
         deferred_ended(put, entry, error);
         return;

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright (c) 2026 the mpix-queue authors
  *
- * Puts: what a window has under way on one NIC. A write that is answered when its data can be seen,
- * then an atomic that adds to a word of the peer: so that the word never says more than is there,
- * in whatever order the network has operations arrive. The atomic is deferred work behind the write
- * (put_chain.h), or, where that lacks something, made by the host when it has seen the write end.
+ * Puts and gets: what a window has under way on one NIC. A write that is answered when its data can
+ * be seen, or a read, which is over when its data is here; then an atomic that adds to a word of
+ * the peer: so that the word never says more than is there, or was read, in whatever order the
+ * network has operations arrive. The atomic is deferred work behind the other (put_chain.h), or,
+ * where that lacks something, made by the host when it has seen that end. Below, a put is either.
  */
 #ifndef MPIXQ_CXI_PUTS_H
 #define MPIXQ_CXI_PUTS_H
@@ -16,25 +17,28 @@ enum { CXI_PUTS = 64 /* of a window under way on a NIC */ };
 /* Of a put the place where it goes, and what it is. */
 struct cxi_target {
     fi_addr_t peer;
-    uint64_t key, addr;           /* of what is written */
+    uint64_t key, addr;           /* of what is written, or read */
     uint64_t word_key, word_addr; /* of the word that is added to */
 };
 
 struct cxi_put {
     struct cxi_entry entry; /* of what the host does; its operand is what is added, by whomever */
     struct cxi_puts *puts;
-    /* In place of that: what its deferred work waits by, and that, as far as there is some: of each
-     * NULL once it is over, or if there is none; and how much of it was posted. */
+    /* In place of that: what its deferred work waits by, and that, as far as there is some (move:
+     * the write, or read): of each NULL once it is over, or if there is none; and how much of it
+     * was posted. */
     struct cxi_put_chain *chain;
-    struct cxi_entry *write, *atomic;
+    struct cxi_entry *move, *atomic;
     int posted;
     /* It was to be held: the first of it waits for a ring, of this. Held: nobody counts it yet. */
     const struct cxi_counter *ring;
     bool is_held, is_over; /* over: though it is held */
     struct cxi_target target;
-    char *from;
+    bool is_get;
+    char *data; /* here */
     uint64_t bytes;
-    bool tells, adds; /* adds: the host is at that, the write is over */
+    bool tells, adds; /* adds: the host is at that, the write or read is over */
+    bool is_read;     /* the NIC has its read, and may write to the data */
     bool is_stranded; /* the NIC has an atomic that it will never execute */
     int error;        /* of libfabric; 0: none */
     void *arg;
@@ -46,22 +50,26 @@ struct cxi_puts {
     struct fid_mr *held; /* them, as atomics read their operands here */
     /* Under nic.lock. */
     struct cxi_put *spare, *waiting, *over; /* waiting: for the NIC to take it */
-    int flying;
+    int flying, reads;                      /* reads: of these */
     /* Read without the lock too. Open: neither spare nor held. */
     atomic_int n_over, n_open, n_held;
     struct cxi_puts *next_left;
     struct cxi_put of[CXI_PUTS];
 };
 
-/* put_ops.c; under nic.lock: have the host's next operation of it made now, or the next one of its
- * chain deferred. 0, or an error of libfabric. */
+/* put_ops.c; under nic.lock: of its deferred operations the one that is posted as the first, or as
+ * the second. */
+struct cxi_entry **mpixq_cxi_put_entry(struct cxi_put *put, int i);
+/* Have the host's next operation of it made now, or the next one of its chain deferred. 0, or an
+ * error of libfabric. */
 int mpixq_cxi_put_issue(struct cxi_put *put);
 int mpixq_cxi_put_post(struct cxi_put *put);
 
 /* NULL: no memory, or it cannot be kept mapped. */
 struct cxi_puts *mpixq_cxi_puts_new(struct cxi_nic *nic);
-/* Nothing is under way; or it is kept until the NIC is closed. */
-void mpixq_cxi_puts_free(struct cxi_puts *puts);
+/* Nothing is under way; or it is kept until the NIC is closed. False: the NIC may still write to
+ * the data of gets. NULL: nothing happens. */
+bool mpixq_cxi_puts_free(struct cxi_puts *puts);
 /* Before and after the endpoint is closed. */
 void mpixq_cxi_puts_release_left(struct cxi_nic *nic);
 void mpixq_cxi_puts_free_left(struct cxi_nic *nic);

@@ -14,7 +14,11 @@ int mpixq_cxi_register(struct cxi_nic *nic, struct fi_mr_attr *attr, struct fid_
 /* Register memory for writes and atomics of peers, which counter counts if it is not NULL. */
 struct fid_mr *mpixq_cxi_region(struct cxi_nic *nic, void *address, size_t bytes,
                                 struct cxi_counter *counter);
-/* Keep memory mapped that is only sent from; NULL: it is not, which costs time and no more. */
+/* The same for reads as well: no counter counts there, so that it need not be known what a read
+ * counts. */
+struct fid_mr *mpixq_cxi_region_to_read(struct cxi_nic *nic, void *address, size_t bytes);
+/* Keep memory mapped that is sent from, or read to; NULL: it is not, which costs time and no more.
+ */
 struct fid_mr *mpixq_cxi_warm(struct cxi_nic *nic, void *address, size_t bytes);
 /* Close it, if there is one, and set it to NULL. */
 void mpixq_cxi_region_close(struct fid_mr **region_p);

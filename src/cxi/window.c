@@ -2,7 +2,8 @@
  * Copyright (c) 2026 the mpix-queue authors
  *
  * Windows. Each NIC of a process has regions of its own of the window and of the words of signals.
- * A NIC of who puts goes to one NIC of the peer, which adds to the words that are its own. */
+ * A NIC of who puts or gets goes to one NIC of the peer, which adds to the words that are its own.
+ */
 #include "window.h"
 
 #include <stdio.h>
@@ -38,7 +39,7 @@ _Static_assert(sizeof(struct blob) <= MPIXQ_NIC_BLOB, "the seam has room for it"
 struct part_of {
     struct cxi_nic *nic;
     struct fid_mr *base, *words;
-    struct fid_mr *warm; /* of what is put from */
+    struct fid_mr *warm; /* of what is put from, and got to */
     struct cxi_puts *puts;
 };
 
@@ -59,13 +60,17 @@ struct mpixq_nic_peer {
     struct cxi_probe *probe[CXI_NICS];
 };
 
-static void close_part(struct part_of *part)
+/* False: the window may still be written to, by reads. */
+static bool close_part(struct part_of *part)
 {
+    bool is_over;
+
     mpixq_cxi_region_close(&part->base);
     mpixq_cxi_region_close(&part->words);
-    mpixq_cxi_puts_free(part->puts);
+    is_over = mpixq_cxi_puts_free(part->puts);
     mpixq_cxi_region_close(&part->warm);
     *part = (struct part_of){.nic = NULL};
+    return is_over;
 }
 
 /* What GPUs' libraries are asked of is asked here, as posts come from any thread. */
@@ -77,7 +82,7 @@ static const char *open_part(struct part_of *part, const struct mpixq_nic_memory
         return "the NIC has no atomic sum";
     }
     mpixq_cxi_put_chains_open(nic);
-    part->base = mpixq_cxi_region(nic, memory->base, memory->bytes, NULL);
+    part->base = mpixq_cxi_region_to_read(nic, memory->base, memory->bytes);
     part->words = mpixq_cxi_region(nic, memory->words, memory->words_bytes, NULL);
     part->warm = mpixq_cxi_warm(nic, memory->base, memory->bytes);
     part->puts = mpixq_cxi_puts_new(nic);
@@ -117,7 +122,7 @@ static const char *open_parts(struct mpixq_nic_window *window, const struct cxi_
         if (lack == NULL) {
             describe(&window->blob.of[window->n++], part, memory);
         } else {
-            close_part(part);
+            (void)close_part(part); /* nothing was started */
             why = lack;
         }
     }
@@ -162,11 +167,12 @@ static bool is_open(const struct mpixq_nic_window *window)
 }
 
 /* Only of a window that has failed something is under way still. */
-static void window_close(struct mpixq_nic_window *window)
+static bool window_close(struct mpixq_nic_window *window)
 {
     uint64_t until_ns = mpixq_now_ns() + (uint64_t)PATIENCE_S * 1000000000;
     struct mpixq_nic_peer *peer, *next;
     struct mpixq_backoff backoff;
+    bool is_over = true;
 
     mpixq_backoff_begin(&backoff);
     while (is_open(window) && mpixq_now_ns() < until_ns) {
@@ -177,13 +183,14 @@ static void window_close(struct mpixq_nic_window *window)
         mpixq_backoff_pause(&backoff);
     }
     for (int i = 0; i < window->n; i++) {
-        close_part(&window->of[i]);
+        is_over = close_part(&window->of[i]) && is_over;
     }
     LL_FOREACH_SAFE(window->peers, peer, next)
     {
         mpixq_free(peer);
     }
     mpixq_free(window);
+    return is_over;
 }
 
 static int window_nics(const struct mpixq_nic_window *window)
@@ -204,6 +211,16 @@ static bool window_has_chains(const struct mpixq_nic_window *window)
         mpixq_lock_release(&nic->lock);
     }
     return has_all;
+}
+
+static bool window_chains_gets(const struct mpixq_nic_window *window)
+{
+    bool all_do = true;
+
+    for (int i = 0; i < window->n; i++) {
+        all_do = all_do && window->of[i].nic->chains_gets;
+    }
+    return all_do;
 }
 
 static size_t window_tell(const struct mpixq_nic_window *window, unsigned char blob[MPIXQ_NIC_BLOB])
@@ -287,7 +304,8 @@ static uint64_t window_parts(const struct mpixq_nic_peer *peer, uint64_t bytes, 
 /* By the NIC in this place. */
 static struct cxi_put describe_put(const struct mpixq_nic_part *part, unsigned place)
 {
-    struct cxi_put put = {.from = part->data,
+    struct cxi_put put = {.is_get = part->is_get,
+                          .data = part->data,
                           .bytes = part->bytes,
                           .target = part->peer->target[place],
                           .tells = part->tells,
@@ -412,10 +430,12 @@ static void windows_read(void)
 }
 
 const struct mpixq_channel_windows mpixq_cxi_windows = {
+    .has_gets = true,
     .open = window_open,
     .close = window_close,
     .nics = window_nics,
     .has_chains = window_has_chains,
+    .chains_gets = window_chains_gets,
     .tell = window_tell,
     .meet = window_meet,
     .bytes = window_bytes,

@@ -63,7 +63,7 @@ void mpixq_rma_direct_open(struct mpixq_window *window)
     }
     open_either(window, direct);
     if (direct->nics == NULL) {
-        mpixq_debug("window %llu: no puts by NICs: %s", (unsigned long long)window->number,
+        mpixq_debug("window %llu: no puts and gets by NICs: %s", (unsigned long long)window->number,
                     window->why_not_direct);
         mpixq_free(direct);
         return;
@@ -91,7 +91,7 @@ void mpixq_rma_direct_close(struct mpixq_window *window)
     if (direct == NULL) {
         return;
     }
-    direct->ops->close(direct->nics);
+    window->in_use |= !direct->ops->close(direct->nics);
     free_list(direct->waiting);
     free_list(direct->flying);
     mpixq_rma_rights_close(window);
@@ -229,12 +229,14 @@ static bool start(struct mpixq_window *window, struct mpixq_rma_op *op)
 static void fail(struct mpixq_window *window, struct mpixq_rma_op *op, const char *why)
 {
     struct mpixq_rma_peer *peer = mpixq_rma_peer(window, op->peer);
+    bool is_get = op->header.message == MPIXQ_RMA_GET;
     struct mpixq_rma_op *message;
     char what[96], text[MPIXQ_ERROR_ROOM];
     int code;
 
-    (void)snprintf(what, sizeof what, "put to rank %d of window %llu, offset %llu", op->peer,
-                   (unsigned long long)window->number, (unsigned long long)op->header.offset);
+    (void)snprintf(what, sizeof what, "%s rank %d of window %llu, offset %llu",
+                   is_get ? "get from" : "put to", op->peer, (unsigned long long)window->number,
+                   (unsigned long long)op->header.offset);
     (void)snprintf(text, sizeof text, "%s: %s", mpixq_error_text(MPIXQ_E_FABRIC), why);
     code = mpixq_error_cause(MPIXQ_E_FABRIC, what, text);
     mpixq_rma_give_up(window, op, code);
@@ -243,9 +245,25 @@ static void fail(struct mpixq_window *window, struct mpixq_rma_op *op, const cha
         message->header.signal = op->header.signal;
         message->header.generation = op->header.generation;
         message->header.offset = op->header.offset;
+        message->header.value = is_get;
         peer->started++;
         mpixq_rma_send(window, peer, MPIXQ_RMA_ANSWERS, message);
     }
+}
+
+/* Who waits for it waits for nothing. */
+void mpixq_rma_direct_failed(struct mpixq_window *window, const struct mpixq_rma_header *header,
+                             const struct mpixq_rma_peer *peer)
+{
+    struct mpixq_signal *signal;
+    char what[96];
+
+    (void)snprintf(what, sizeof what, "%s by rank %d of window %llu, offset %llu",
+                   header->value != 0 ? "get" : "put", peer->rank,
+                   (unsigned long long)window->number, (unsigned long long)header->offset);
+    (void)mpixq_rma_signal_find(window, header->signal, header->generation, &signal);
+    mpixq_rma_signal_fail(
+        signal, mpixq_error_cause(MPIXQ_E_FABRIC, what, mpixq_error_text(MPIXQ_E_FABRIC)));
 }
 
 static void finish(struct mpixq_window *window, struct mpixq_rma_op *op, const char *why)

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright (c) 2026 the mpix-queue authors
  *
- * Puts by NICs (core/windows.h), or puts and gets by copies into memory of the node and out of it
- * (node.h): the data and an atomic addition, once a peer has given the right to that (rights.h).
+ * Puts and gets by NICs (core/windows.h), or by copies into memory of the node and out of it
+ * (shared.h): the data and an atomic addition, once a peer has given the right to that (rights.h).
  * All under the lock of the window unless said otherwise.
  */
 #ifndef MPIXQ_RMA_DIRECT_H
@@ -46,6 +46,9 @@ void mpixq_rma_direct_begun(struct mpixq_window *window, struct mpixq_rma_op *op
 void mpixq_rma_direct_let_go(struct mpixq_window *window, const struct mpixq_rma_op *op);
 /* What waits is started, and what is over is told. */
 void mpixq_rma_direct_go(struct mpixq_window *window);
+/* One of a peer that it could not complete (FAILED). */
+void mpixq_rma_direct_failed(struct mpixq_window *window, const struct mpixq_rma_header *header,
+                             const struct mpixq_rma_peer *peer);
 /* Nothing is under way, and nothing is to be answered. */
 bool mpixq_rma_direct_is_quiet(const struct mpixq_window *window);
 /* What waits is copied, and not moved by NICs: pieces of it are left, between which others get the

@@ -7,6 +7,7 @@
 #include <utlist.h>
 
 #include "ahead.h"
+#include "direct.h"
 #include "message.h"
 #include "pull.h"
 #include "rights.h"
@@ -337,18 +338,11 @@ static void came_flush(struct mpixq_window *window, const struct mpixq_rma_heade
     answer_flush(window, peer);
 }
 
-/* A put by NICs that its sender could not complete: who waits for it waits for nothing. */
+/* Of what NICs were to move. A flush waits for the message, too. */
 static void came_failure(struct mpixq_window *window, const struct mpixq_rma_header *header,
                          struct mpixq_rma_peer *peer)
 {
-    struct mpixq_signal *signal;
-    char what[96];
-
-    (void)snprintf(what, sizeof what, "put by rank %d of window %llu, offset %llu", peer->rank,
-                   (unsigned long long)window->number, (unsigned long long)header->offset);
-    (void)mpixq_rma_signal_find(window, header->signal, header->generation, &signal);
-    mpixq_rma_signal_fail(
-        signal, mpixq_error_cause(MPIXQ_E_FABRIC, what, mpixq_error_text(MPIXQ_E_FABRIC)));
+    mpixq_rma_direct_failed(window, header, peer);
     peer->arrived++;
     answer_flush(window, peer);
 }

@@ -120,6 +120,18 @@ struct mpixq_rma_grant *mpixq_rma_grant_find(const struct mpixq_rma_peer *peer, 
     return grant != NULL && grant->generation == generation ? grant : NULL;
 }
 
+static const char *describe_nics(const struct mpixq_rma_direct *direct)
+{
+    if (!direct->ops->has_chains(direct->nics)) {
+        return "NICs write and read, and add to its signals when the host has seen the end of that";
+    }
+    return direct->ops->chains_gets(direct->nics)
+               ? "NICs write and read, and add to its signals behind that"
+               : "NICs write and read, and add to its signals behind a write, and when the host "
+                 "has "
+                 "seen the end of a read";
+}
+
 /* For MPIXQ_INFO. */
 static void say(const struct mpixq_window *window, const struct mpixq_rma_peer *peer,
                 const char *why)
@@ -131,11 +143,7 @@ static void say(const struct mpixq_window *window, const struct mpixq_rma_peer *
     } else if (mpixq_env.info && why == NULL) {
         mpixq_print("window %llu: level %d to rank %d of it (cxi: %s)",
                     (unsigned long long)window->number, mpixq_rma_direct_level(window->direct),
-                    peer->rank,
-                    mpixq_rma_direct_level(window->direct) == 4
-                        ? "NICs write, and add to its signals behind that"
-                        : "NICs write, and add to its signals when the host has seen the data "
-                          "there");
+                    peer->rank, describe_nics(window->direct));
     } else if (mpixq_env.info) {
         mpixq_print("window %llu: level 0 to rank %d of it: %s", (unsigned long long)window->number,
                     peer->rank, why);

@@ -1,14 +1,16 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright (c) 2026 the mpix-queue authors
  *
- * Rights to put by NICs, which each process gives others to its own signals; and to put and get by
- * copies (node.h), for which a get by message asks as a put does.
+ * Rights to put and get by NICs, or by copies (shared.h), which each process gives others to its
+ * own signals. A get by message asks for one as a put does, and they are the same.
  *
  *     put by message       PUT, "I have NICs"  --->  checked, as ever
  *                                              <---  GRANT, with what NICs have of the window
  *                          GRANT, likewise     --->  (each tells the other once)
  *                                              <---  GRANT of the signal, and its generation
  *     put                  write, atomic add   --->  by NICs; no message
+ *     get                  read                <---
+ *                          atomic add          --->
  *     the signal is freed                      <---  REVOKE
  *                          REVOKED             --->  once what is under way to it is over; the
  *                                                    place is taken again after the last of these
@@ -63,7 +65,7 @@ struct mpixq_rma_direct {
     size_t blob_bytes;
     unsigned char blob[MPIXQ_NIC_BLOB];
 };
-/* At who puts, by NICs: 4 if they need nobody between data and signal, else 3. */
+/* At who puts or gets, by NICs: 4 if they need nobody between data and signal, else 3. */
 static inline int mpixq_rma_direct_level(const struct mpixq_rma_direct *direct)
 {
     return direct->ops->has_chains(direct->nics) ? 4 : 3;

@@ -175,7 +175,8 @@ struct mpixq_nic_window *mpixq_rma_shared_open(struct mpixq_rma_shared *shared, 
     return (struct mpixq_nic_window *)(uintptr_t)shared;
 }
 
-static void shared_close(struct mpixq_nic_window *window)
+/* Copies are made by who calls. */
+static bool shared_close(struct mpixq_nic_window *window)
 {
     struct mpixq_rma_shared *shared = shared_of(window);
     struct peer *peer, *next;
@@ -186,6 +187,7 @@ static void shared_close(struct mpixq_nic_window *window)
         mpixq_free(peer);
     }
     shared->peers = NULL;
+    return true;
 }
 
 /* They add to the word that the first NIC would add to. */

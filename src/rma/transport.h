@@ -64,7 +64,7 @@ struct mpixq_rma_header {
     uint64_t offset, bytes;
     uint64_t from; /* data by rendezvous: where it is in the memory of its sender */
     /* REFUSE: the error; FLUSH, FLUSHED: how many puts; PUT, GET: its sender can make
-     * such ones without messages */
+     * such ones without messages; FAILED: it was a get */
     uint64_t value;
 };
 
@@ -76,7 +76,7 @@ struct mpixq_rma_op {
     uint32_t signal, generation;   /* of this process, that is told when the data has moved */
     bool is_own;                   /* a put or get started here */
     bool comes;                    /* its data is received, and not sent */
-    struct mpixq_rma_grant *grant; /* of a put by NICs; NULL: no signal */
+    struct mpixq_rma_grant *grant; /* of a put or get by NICs; NULL: no signal */
     struct mpixq_nic_held *held;   /* it was; by NICs, of a queue */
     MPI_Request request;           /* of data that moves */
     struct mpixq_rma_op *next, *prev;

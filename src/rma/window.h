@@ -149,7 +149,7 @@ struct mpixq_window {
     int n_nics;                       /* that may add to them */
     struct mpixq_mapped *mapped;      /* memory of GPUs (mapped.h); NULL: of the host */
     struct mpixq_rma_shared *shared;  /* that has base and words, to be shared; or NULL */
-    struct mpixq_rma_direct *direct;  /* puts by NICs, or by copies (shared.h); NULL: none, */
+    struct mpixq_rma_direct *direct;  /* puts and gets by NICs, or copies (shared.h); NULL: none, */
     const char *why_not_direct;       /* and why */
     struct mpixq_rma_neighbour *neighbours;
     int n_neighbours;
