@@ -341,6 +341,33 @@ static void test_failed(int op, size_t bytes)
     test_counts(100);
 }
 
+/* The NIC takes the atomic, and not yet the read that it waits for. */
+static void test_half_taken(void)
+{
+    MPIX_Signal signal;
+    MPIX_Blk theirs = open_block(0, 4096, 1, &signal), mine;
+    int flag = 0;
+
+    fill(0);
+    mine = block_here(HALF, 4096, MPIX_SIGNAL_NULL);
+    MPI_Barrier(MPI_COMM_WORLD);
+    hooks->refuse_after(1);
+    MTEST_OK(MPIX_Get(&mine, &theirs));
+    MPI_Barrier(MPI_COMM_WORLD);
+    (void)usleep(PAUSE_US);
+    if (is_chained) {
+        MTEST_OK(MPIX_Signal_test(signal, &flag));
+        MTEST_EQ(flag, 0);
+        check(HALF, 0, 0, 0);
+    }
+    MPI_Barrier(MPI_COMM_WORLD);
+    hooks->refuse(NIC_REFUSE_NONE);
+    MTEST_OK(MPIX_Signal_wait(signal));
+    MTEST_OK(MPIX_Window_flush(window));
+    check(HALF, 0, 4096, 0);
+    close_signal(&signal);
+}
+
 /* What the NIC does not take now it takes later; more are started than it has room for. */
 static void test_busy(void)
 {
@@ -441,6 +468,7 @@ int main(int argc, char **argv)
         test_failed(NIC_HIT_READ, 4096);
         test_failed(NIC_HIT_READ, LARGE);
         test_failed(NIC_HIT_ATOMIC, 4096);
+        test_half_taken();
         test_busy();
         with_window(false, get_without_nics);
         with_window(true, leave_under_way);

@@ -248,6 +248,31 @@ static void test_failed(int op)
     test_counts(100);
 }
 
+/* A write fails while what is to follow waits for the NIC to take it: that is not made any more,
+ * and others that wait are. */
+static void test_half_taken(void)
+{
+    MPIX_Signal signal;
+    MPIX_Blk theirs = open_block(4096, 4, &signal);
+
+    if (mtest_rank == 0) {
+        hooks->fault(NIC_FAULT_FAIL, NIC_HIT_WRITE, 1, 1);
+        hooks->refuse_after(1);
+        for (int i = 0; i < 3; i++) {
+            MTEST_OK(MPIX_Put(&out, &theirs));
+        }
+        (void)usleep(PAUSE_US);
+        MTEST_EQ(hooks->hits(), 1);
+        stop_counting();
+        hooks->refuse(NIC_REFUSE_NONE);
+        MTEST_KIND_TEXT(MPIX_Window_flush(window), MPIXQ_ERR_COMM, "put to rank 1 of window");
+    } else if (mtest_rank == 1) {
+        MTEST_KIND_TEXT(MPIX_Signal_wait(signal), MPIXQ_ERR_COMM, "put by rank 0");
+    }
+    close_signal(&signal);
+    test_counts(100);
+}
+
 /* What the NIC does not take now it takes later; more are started than it has room for. */
 static void test_busy(void)
 {
@@ -313,6 +338,7 @@ int main(int argc, char **argv)
         test_many();
         test_failed(NIC_HIT_WRITE);
         test_failed(NIC_HIT_ATOMIC);
+        test_half_taken();
         test_busy();
         test_no_regions();
     }

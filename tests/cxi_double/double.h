@@ -206,6 +206,7 @@ struct nic {
     bool refuses_all, no_regions;
     uint64_t deferred_events, regions_made, counter_reads;
     int refused, attempts; /* to post what CXI_DOUBLE_REFUSE chooses */
+    int passes;            /* so many attempts are taken before */
 };
 
 extern struct nic nic;

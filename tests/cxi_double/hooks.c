@@ -56,13 +56,24 @@ static void hook_stall(bool stands)
     pthread_mutex_unlock(&nic.lock);
 }
 
-static void hook_refuse(int refuse)
+static void refuse_from(int refuse, int passes)
 {
     nic_lock();
     nic_switches.refuse = refuse;
     nic.refuses_all = true;
     nic.refused = 0;
+    nic.passes = passes;
     pthread_mutex_unlock(&nic.lock);
+}
+
+static void hook_refuse(int refuse)
+{
+    refuse_from(refuse, 0);
+}
+
+static void hook_refuse_after(int attempts)
+{
+    refuse_from(NIC_REFUSE_AGAIN, attempts);
 }
 
 static int hook_refused(void)
@@ -144,6 +155,7 @@ __attribute__((visibility("default"))) const struct cxi_double_hooks cxi_double_
     .stall = hook_stall,
     .refuse = hook_refuse,
     .refused = hook_refused,
+    .refuse_after = hook_refuse_after,
     .left = hook_left,
     .regions = hook_regions,
     .holding = hook_holding,

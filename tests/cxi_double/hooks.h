@@ -46,6 +46,8 @@ struct cxi_double_hooks {
      * counted anew, or none is; and how many were refused since. */
     void (*refuse)(int refuse);
     int (*refused)(void);
+    /* The same with -FI_EAGAIN, but after so many attempts. */
+    void (*refuse_after)(int attempts);
     /* References to mappings that refused posts have left in open domains. */
     int (*left)(void);
     /* From now on as with CXI_DOUBLE_REGION_US; and how many endpoints are held by it just now. */

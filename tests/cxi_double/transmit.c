@@ -69,6 +69,10 @@ static int refusal(const struct nic_op *op)
         (nic.attempts++ % 2 == 0 && !nic.refuses_all)) {
         return 0;
     }
+    if (nic.passes > 0) {
+        nic.passes--;
+        return 0;
+    }
     nic.refused++;
     return nic_switches.refuse == NIC_REFUSE_INTERRUPT ? -FI_EINTR : -FI_EAGAIN;
 }
