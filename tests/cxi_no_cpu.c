@@ -16,7 +16,8 @@
  * and again; or cpu: as free, in a setting where the CPU must do the work, so that this
  * program has to find that it did; kernels-cpu likewise; puts: puts with a signal are enqueued by
  * the first rank, whose threads are stopped, and the signal has to be complete at the other one
- * while they are; puts-cpu likewise.
+ * while they are; puts-cpu likewise; gets: the other one gets from the first, all of whose threads
+ * are stopped; gets-cpu likewise.
  */
 #include <mpix_queue_device.h>
 #include <mpix_queue_rma.h>
@@ -403,7 +404,7 @@ static void put_without_cpu(MPIX_Window win, MPIX_Host_stream stream, const MPIX
     MTEST_OK(MPIX_Queue_free(&queue));
 }
 
-static void await_puts(const int *memory, MPIX_Signal signal)
+static void await_data(const int *memory, MPIX_Signal signal)
 {
     MTEST_OK(MPIX_Signal_wait(signal));
     for (int i = 0; i < PUTS * INTS; i++) {
@@ -415,12 +416,64 @@ static void await_puts(const int *memory, MPIX_Signal signal)
     atomic_store(&all->done[1], 1);
 }
 
-static void run_puts(MPIX_Host_stream stream, bool expects_cpu)
+/* ---- Gets ---- */
+
+/* Of the owner, which takes no part but by its memory. */
+static void hold_owner(void *arg)
+{
+    hold_alone(arg);
+    atomic_store(&all->frozen[0], 1);
+}
+
+static void own_without_cpu(MPIX_Host_stream stream, bool expects_cpu)
+{
+    enum freezer_state state;
+
+    MTEST_OK(MPIX_Host_stream_launch(stream, say_who, NULL));
+    MTEST_OK(MPIX_Host_stream_synchronize(stream));
+    MTEST_OK(MPIX_Host_stream_launch(stream, hold_owner, NULL));
+    MTEST_OK(MPIX_Host_stream_launch(stream, finish_alone, NULL));
+    while (!freezer_is_quiet(atomic_load(&executor), never_quiet_by_kernels)) {
+    }
+    state = freezer_run(atomic_load(&executor), devices, expects_cpu ? LIMIT_OF_CPU_S : LIMIT_S);
+    MTEST_OK(MPIX_Host_stream_synchronize(stream));
+    if (state == FREEZER_REFUSED) {
+        mtest_skip("this system does not let a process trace its parent");
+    } else if (expects_cpu) {
+        MTEST_EQ(state, FREEZER_TIMED_OUT);
+    } else {
+        MTEST_EQ(state, FREEZER_THAWED);
+        MTEST_EQ(calls + stores, 0);
+    }
+}
+
+/* Every second one tells a signal here. */
+static void get_all(MPIX_Window win, const MPIX_Blk theirs[PUTS], const int *memory)
+{
+    MPIX_Signal signal;
+    unsigned tries = 0;
+    MPIX_Blk mine;
+
+    MTEST_OK(MPIX_Signal_init(win, PUTS / 2, &signal));
+    while (atomic_load(&all->frozen[0]) == 0) {
+        mtest_backoff(&tries);
+    }
+    for (int i = 0; i < PUTS; i++) {
+        MTEST_OK(MPIX_Blk_init(win, i * (MPI_Aint)sizeof *in, sizeof *in,
+                               i % 2 == 0 ? signal : MPIX_SIGNAL_NULL, &mine));
+        MTEST_OK(MPIX_Get(&mine, &theirs[i]));
+    }
+    MTEST_OK(MPIX_Window_flush(win));
+    await_data(memory, signal);
+    MTEST_OK(MPIX_Signal_free(&signal));
+}
+
+static void run_windows(MPIX_Host_stream stream, bool expects_cpu, bool gets)
 {
     MPIX_Blk theirs[PUTS], nothing, first;
     MPIX_Signal signal;
     MPIX_Window win;
-    int *memory;
+    int *memory, owner;
 
     MTEST_OK(MPIX_Window_allocate((MPI_Aint)(PUTS * sizeof *in), MPI_COMM_WORLD, MPI_INFO_NULL,
                                   &memory, &win));
@@ -428,24 +481,31 @@ static void run_puts(MPIX_Host_stream stream, bool expects_cpu)
     for (int i = 0; i < PUTS * INTS; i++) {
         memory[i] = mtest_rank == 0 ? value(0, 0, i / INTS, i) : -1;
     }
+    owner = gets ? 0 : 1;
     MTEST_OK(MPIX_Signal_init(win, PUTS + 1, &signal));
     MTEST_OK(MPIX_Blk_init(win, 0, 0, MPIX_SIGNAL_NULL, &nothing));
     MTEST_OK(MPIX_Blk_init(win, 0, 0, signal, &first));
     for (int i = 0; i < PUTS; i++) {
         MTEST_OK(MPIX_Blk_init(win, i * (MPI_Aint)sizeof *in, sizeof *in, signal, &theirs[i]));
     }
-    MPI_Bcast(&first, sizeof first, MPI_BYTE, 1, MPI_COMM_WORLD);
-    MPI_Bcast(theirs, sizeof theirs, MPI_BYTE, 1, MPI_COMM_WORLD);
-    if (mtest_rank == 0) { /* the first gives the right to the others */
-        MTEST_OK(MPIX_Put(&nothing, &first));
+    MPI_Bcast(&first, sizeof first, MPI_BYTE, owner, MPI_COMM_WORLD);
+    MPI_Bcast(theirs, sizeof theirs, MPI_BYTE, owner, MPI_COMM_WORLD);
+    if (mtest_rank != owner) { /* the first gives the right to the others */
+        MTEST_OK(gets ? MPIX_Get(&nothing, &first) : MPIX_Put(&nothing, &first));
         MTEST_OK(MPIX_Window_flush(win));
     }
     MPI_Barrier(MPI_COMM_WORLD);
-    if (hooks != NULL && mtest_rank == 0) {
+    if (hooks != NULL && gets && mtest_rank == 0) {
+        own_without_cpu(stream, expects_cpu);
+        MTEST_OK(MPIX_Signal_wait(signal));
+    } else if (hooks != NULL && gets) {
+        get_all(win, theirs, memory);
+    } else if (hooks != NULL && mtest_rank == 0) {
         put_without_cpu(win, stream, theirs, expects_cpu);
     } else if (hooks != NULL) {
-        await_puts(memory, signal);
+        await_data(memory, signal);
     }
+    MPI_Barrier(MPI_COMM_WORLD);
     MTEST_OK(MPIX_Signal_free(&signal));
     MTEST_OK(MPIX_Window_free(&win));
 }
@@ -468,8 +528,8 @@ int main(int argc, char **argv)
     MTEST_OK(MPI_Win_shared_query(window, 0, &bytes, &unit, &all));
     MTEST_EQ(mtest_size, 2);
     MTEST_OK(MPIX_Host_stream_create(&stream));
-    if (argc > 1 && strncmp(argv[1], "puts", 4) == 0) {
-        run_puts(stream, expects_cpu);
+    if (argc > 1 && (strncmp(argv[1], "puts", 4) == 0 || strncmp(argv[1], "gets", 4) == 0)) {
+        run_windows(stream, expects_cpu, argv[1][0] == 'g');
     } else {
         run_pairs(stream, expects_cpu);
     }
