@@ -271,6 +271,7 @@ if [ $channel = fallback ] || [ $channel = cxi ]; then
             "queue: kind 9: MPIX_Queue_wait: window 1: " "${gone[@]:1}"
         dies signal-rung "flush: kind 0" "enqueue: kind 0" "ring: kind 0" "${gone[@]}"
     fi
+    dies signal-get "flush: kind 0" "wrong: 0" "got: kind 9: MPIX_Signal_wait: " "${gone[@]}"
     dies signal-flush "flush: kind 0" "late: kind 9: MPIX_Window_flush: window 1: " "${gone[@]}"
 fi
 if [ "${2-}" != apart ]; then

@@ -9,6 +9,7 @@
  * HOW  receive, send: a start on a queue waits; host: MPI_Wait does; match: a second match
  *      signal, signal-queue, signal-flush: puts with signals: the host waits for a signal, a stream
  *      does, or the host waits until a large put is complete
+ *      signal-get: gets from rank 1, until the signal of one fails
  *      signal-held, signal-rung: a put was enqueued before, and the stream comes to it when that is
  *      known, or before
  *      partitions, partitions-queue: MPI_Wait waits for partitioned requests, or a queue does
@@ -341,6 +342,27 @@ static int flush_until_death(MPIX_Window window, const MPIX_Blk *out, const MPIX
     return rc;
 }
 
+/* A get may be quicker than the death, too; but no signal is told of data that was not read. */
+static int get_until_death(MPIX_Window window, char *memory, const MPIX_Blk *theirs)
+{
+    MPIX_Signal told;
+    MPIX_Blk here;
+    int rc, wrong = 0;
+
+    MPIX_Signal_init(window, 1, &told);
+    MPIX_Blk_init(window, 0, BYTES, told, &here);
+    do {
+        memset(memory, 1, BYTES);
+        MPIX_Get(&here, theirs);
+        rc = MPIX_Signal_wait(told);
+        for (int i = 0; rc == MPI_SUCCESS && i < BYTES; i++) {
+            wrong += memory[i] != 0;
+        }
+    } while (rc == MPI_SUCCESS && MPIX_Signal_reset(told) == MPI_SUCCESS);
+    fprintf(file, "wrong: %d\n", wrong);
+    return rc;
+}
+
 /* By a graph. */
 static int replay_signal_wait(MPIX_Queue queue, void *stream, MPIX_Signal sig)
 {
@@ -416,6 +438,8 @@ static void wait_for_puts(MPIX_Queue queue, MPIX_Host_stream stream, MPI_Request
         wait_in_kernel(stream, sig);
     } else if (strcmp(how, "signal-flush") == 0) {
         say("late", flush_until_death(window, &out, &theirs));
+    } else if (strcmp(how, "signal-get") == 0) {
+        say("got", get_until_death(window, memory, &theirs));
     }
     say("signal", MPIX_Signal_wait(sig));
     if (holds) {
