@@ -100,7 +100,7 @@ struct cxi_nic {
     struct cxi_put_chain *chains;
     int n_chains;
     bool has_asked_chains;
-    bool chains_gets;            /* those of gets, too; as chains */
+    bool chains_gets;            /* also those of gets */
     atomic_int n_own_rings;      /* counters R of ends whose starts GPUs count */
     atomic_int n_puts, n_probes; /* of windows, and under way; read without the lock too */
     atomic_int n_over, flying;   /* ends in over, plain operations; read without the lock too */

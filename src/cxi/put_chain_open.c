@@ -237,6 +237,19 @@ static bool may_ask(struct cxi_nic *nic)
     return may;
 }
 
+static void ask_about_gets(struct cxi_nic *nic)
+{
+    bool stops = stops_chains(nic, FI_OP_READ);
+
+    if (!stops) {
+        mpixq_debug("fabric: gets are not chained: their NIC goes on behind a read that fails, or "
+                    "does not say that it stops");
+    }
+    mpixq_lock_acquire(&nic->lock);
+    nic->chains_gets = stops;
+    mpixq_lock_release(&nic->lock);
+}
+
 void mpixq_cxi_put_chains_open(struct cxi_nic *nic)
 {
     int n = CHAINS < mpixq_cxi_counter_share() ? (int)CHAINS : mpixq_cxi_counter_share();
@@ -250,11 +263,7 @@ void mpixq_cxi_put_chains_open(struct cxi_nic *nic)
                     "say that it stops");
         return;
     }
-    nic->chains_gets = stops_chains(nic, FI_OP_READ);
-    if (!nic->chains_gets) {
-        mpixq_debug("fabric: gets are not chained: their NIC goes on behind a read that fails, or "
-                    "does not say that it stops");
-    }
+    ask_about_gets(nic);
     for (int i = 0; i < n && (chain = chain_new(nic)) != NULL; i++) {
         mpixq_lock_acquire(&nic->lock);
         LL_PREPEND(nic->chains, chain);

@@ -218,7 +218,11 @@ static bool window_chains_gets(const struct mpixq_nic_window *window)
     bool all_do = true;
 
     for (int i = 0; i < window->n; i++) {
-        all_do = all_do && window->of[i].nic->chains_gets;
+        struct cxi_nic *nic = window->of[i].nic;
+
+        mpixq_lock_acquire(&nic->lock);
+        all_do = all_do && nic->chains_gets;
+        mpixq_lock_release(&nic->lock);
     }
     return all_do;
 }

@@ -128,8 +128,7 @@ static const char *describe_nics(const struct mpixq_rma_direct *direct)
     return direct->ops->chains_gets(direct->nics)
                ? "NICs write and read, and add to its signals behind that"
                : "NICs write and read, and add to its signals behind a write, and when the host "
-                 "has "
-                 "seen the end of a read";
+                 "has seen the end of a read";
 }
 
 /* For MPIXQ_INFO. */

@@ -143,7 +143,7 @@ struct mpixq_window {
     int rank, size;
     char *base;
     uint64_t bytes;
-    bool owns_base, in_use;           /* MPI may use it still, though the window ends */
+    bool owns_base, in_use;           /* MPI or NICs may use it still, though the window ends */
     struct mpixq_made made;           /* the base, if it owns that and it is memory of a GPU */
     struct mpixq_signal_words *words; /* MPIXQ_RMA_PLACES of them, on pages of their own */
     int n_nics;                       /* that may add to them */

@@ -56,7 +56,7 @@ static void dismantle(struct mpixq_window *window, bool keep_comm)
         (void)PMPI_Comm_free(&window->comm);
     }
     if (window->in_use) {
-        mpixq_debug("window %llu: MPI has not completed what it moves for it",
+        mpixq_debug("window %llu: what moves for it is not complete",
                     (unsigned long long)window->number);
     }
     mpixq_rma_memory_give(window);
