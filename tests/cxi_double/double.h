@@ -268,6 +268,8 @@ void nic_hmem_close(struct nic_mr *mr);
 /* When an operation is posted, and what it reads then: a copy, or NULL if that is not of a GPU. */
 void nic_hmem_look(const struct nic_op *op);
 void *nic_hmem_read(const struct nic_op *op);
+/* Where the NIC writes what an operation reads. */
+unsigned char *nic_hmem_result(const struct nic_op *op);
 
 /* target.c: the target's side */
 void nic_target_cell(const struct nic_cell *cell);

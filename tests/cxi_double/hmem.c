@@ -179,3 +179,13 @@ void *nic_hmem_read(const struct nic_op *op)
     memcpy(copy, mr->base + ((const char *)op->source - mr->gpu), op->length);
     return copy;
 }
+
+unsigned char *nic_hmem_result(const struct nic_op *op)
+{
+    const struct nic_domain *domain = op->ep->domain;
+    const struct nic_mr *mr = domain->hmem ? holder(domain, op->result, op->length) : NULL;
+    unsigned char *result = op->result;
+
+    return mr == NULL || mr->gpu == NULL ? result
+                                         : (unsigned char *)mr->base + ((char *)result - mr->gpu);
+}

@@ -363,7 +363,9 @@ static void arrival_event(void *arg)
     struct nic_op *op = arriving(arrival);
     bool is_late = nic_is_wrong("data-at-read"); /* it was over before */
 
-    if (is_late || (op != NULL && op->ep != NULL)) {
+    if (op != NULL && op->ep != NULL) {
+        memcpy(nic_hmem_result(op) + op->length - arrival->size, arrival->body, arrival->size);
+    } else if (is_late) {
         memcpy(arrival->result, arrival->body, arrival->size);
     }
     if (op != NULL) {
@@ -376,7 +378,7 @@ static void arrival_event(void *arg)
 static void arrive(struct nic_op *op, const unsigned char *body, size_t size)
 {
     struct arrival *arrival = malloc(sizeof(*arrival));
-    unsigned char *result = op->result;
+    unsigned char *result = op->ep != NULL ? nic_hmem_result(op) : op->result;
     size_t cut = size / 2;
     bool is_late = nic_is_wrong("data-at-read");
 
@@ -415,7 +417,7 @@ void nic_op_answered(const struct nic_header *header, const void *body)
         return;
     }
     if (header->rc == 0 && header->body > 0 && op->result != NULL && op->ep != NULL) {
-        memcpy(op->result, body, header->body);
+        memcpy(op->kind == NIC_READ ? nic_hmem_result(op) : op->result, body, header->body);
     }
     op_end(op, header->rc);
 }
