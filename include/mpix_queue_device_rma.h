@@ -67,7 +67,8 @@ extern "C" {
  * \param[in]  abi            MPIXQ_DEVICE_RMA_ABI, as the kernels were compiled with
  * \return MPI_SUCCESS, or
  *         MPIXQ_ERR_ARG, MPIXQ_ERR_STATE, MPIXQ_ERR_COMM  as MPIXQ_Put, and where transfer is NULL
- *         MPIXQ_ERR_UNSUPPORTED  the window is in memory of the host, or another version of handles
+ *         MPIXQ_ERR_UNSUPPORTED  the window is in memory of the host, or of GPUs that only NICs
+ *                                reach, or another version of handles
  */
 MPIXQ_PUBLIC int MPIXQ_Device_transfer_init(const MPIXQ_Blk *local, const MPIXQ_Blk *remote,
                                             MPIXQ_Device_transfer *transfer, int abi);

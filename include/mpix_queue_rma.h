@@ -20,7 +20,8 @@
  * takes part while its progress thread runs, or, below MPI_THREAD_MULTIPLE, only inside of the
  * functions that wait, test, flush, reset, put, get and free. Between windows in memory of GPUs
  * that reach each other the GPUs do it all; streams, graphs and kernels can put too
- * (mpix_queue_device_rma.h).
+ * (mpix_queue_device_rma.h). Where these do not reach each other, as on several nodes, NICs make
+ * all puts and gets of the window, and kernels none.
  *
  * Names, errors and threads: as mpix_queue.h says, but that errors invoke the handler of
  * MPI_COMM_WORLD, and that of comm in MPIX_Window_create and MPIX_Window_allocate. There are no
@@ -259,11 +260,11 @@ MPIXQ_PUBLIC int MPIXQ_Plan_free(MPIXQ_Plan *plan);
  * the stream gets there. A plan was read by the call. The graph holds the window and the signal:
  * neither can be freed before it is destroyed.
  *
- * Of a window in memory of GPUs each call is one kernel in the stream of the queue, which has to be
- * of the GPU that has the window; a plan is one for each 32 puts. Puts are complete when the stream
- * has passed them. A wait or reset is about the signal as it is when the stream gets there. While
- * the stream is being captured, the kernels become nodes of the graph, which holds window and
- * signal likewise.
+ * Of a window in memory of GPUs that reach each other each call is one kernel in the stream of the
+ * queue, which has to be of the GPU that has the window; a plan is one for each 32 puts. Puts are
+ * complete when the stream has passed them. A wait or reset is about the signal as it is when the
+ * stream gets there. While the stream is being captured, the kernels become nodes of the graph,
+ * which holds window and signal likewise.
  *
  * \param[in] queue  a live queue
  * \return MPI_SUCCESS, or, with nothing enqueued, an error of these functions, of the queue, or

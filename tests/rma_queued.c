@@ -5,12 +5,14 @@
  * graphs that are launched again and again, mixed at random with what the host does. Two ranks of
  * each pair exchange a block in each round, and send on what came, one byte further: at the end
  * the block tells whether each round was made once, and in order. With MTEST_STREAM and
- * MTEST_BUFFER. Arguments: rounds, first seed.
+ * MTEST_BUFFER. Arguments: rounds, first seed; and nics, where GPUs do not reach each other: then
+ * what the host and NICs do is as for windows in memory of the host, whose tests have the rest.
  */
 #include "mtest.h"
 
 #include <mpix_queue_device_rma.h>
 
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -20,7 +22,7 @@
 
 enum { PER_LAUNCH = 32, ROUNDS = 60 };
 
-static unsigned char *there, *sent, *seen;
+static unsigned char *there, *seen;
 
 static void *alloc(size_t size)
 {
@@ -39,25 +41,26 @@ static void release(void *block)
 
 static void make_half(int h)
 {
-    MPI_Aint at = (MPI_Aint)(bytes * (size_t)(1 + h));
+    MPI_Aint out = (MPI_Aint)(bytes * (size_t)h), in = (MPI_Aint)(bytes * (size_t)(2 + h));
 
-    halves[h].received = there + at;
-    make_blocks(&halves[h], 0, at);
+    halves[h].sent = there + out;
+    halves[h].received = there + in;
+    make_blocks(&halves[h], out, in);
 }
 
 static void make(size_t size, int blocks)
 {
     bytes = size;
     n_blocks = blocks;
-    there = alloc(3 * bytes);
-    sent = there;
-    seen = malloc(3 * bytes);
+    there = alloc(4 * bytes);
+    seen = malloc(4 * bytes);
     for (size_t i = 0; i < bytes; i++) {
         seen[i] = first(mtest_rank, i);
     }
-    mtest_gpu_copy_now(sent, seen, bytes);
+    mtest_gpu_copy_now(there, seen, bytes);
+    mtest_gpu_copy_now(there + bytes, seen, 1);
     MTEST_OK(
-        MPIX_Window_create(there, (MPI_Aint)(3 * bytes), MPI_COMM_WORLD, MPI_INFO_NULL, &window));
+        MPIX_Window_create(there, (MPI_Aint)(4 * bytes), MPI_COMM_WORLD, MPI_INFO_NULL, &window));
     make_half(0);
     make_half(1);
 }
@@ -86,12 +89,19 @@ static void enqueue_put(struct half *half, int by_plan)
     }
 }
 
+/* What came is sent in the next round. The other rank has had what was sent from there before, as
+ * it has put what came now since. */
+static unsigned char *next_sent(const struct half *half)
+{
+    return halves[half == &halves[0]].sent + 1;
+}
+
 static void enqueue_round(struct half *half, int by_plan)
 {
     enqueue_put(half, by_plan);
     MTEST_OK(MPIX_Enqueue_signal_wait(queue, half->signal));
     MTEST_OK(MPIX_Enqueue_signal_reset(queue, half->signal));
-    mtest_gpu_copy(stream, sent + 1, half->received, bytes - 1);
+    mtest_gpu_copy(stream, next_sent(half), half->received, bytes - 1);
 }
 
 static void host_round(struct half *half)
@@ -103,14 +113,14 @@ static void host_round(struct half *half)
     MTEST_OK(MPIX_Window_flush(window));
     MTEST_OK(MPIX_Signal_wait(half->signal));
     MTEST_OK(MPIX_Signal_reset(half->signal));
-    mtest_gpu_copy_now(sent + 1, half->received, bytes - 1);
+    mtest_gpu_copy_now(next_sent(half), half->received, bytes - 1);
 }
 
 static void check_rounds(int rounds)
 {
     mtest_gpu_synchronize(stream);
     MTEST_OK(MPIX_Queue_wait(queue));
-    mtest_gpu_copy_now(seen, sent, bytes);
+    mtest_gpu_copy_now(seen, halves[rounds % 2].sent, bytes);
     for (size_t i = 0; i < bytes; i++) {
         if (seen[i] != expected(rounds, i)) {
             mtest_fail(__FILE__, __LINE__, "%d rounds of %zu bytes in %d blocks: byte %zu", rounds,
@@ -400,10 +410,15 @@ static void test_fails(void)
 
 int main(int argc, char **argv)
 {
-    int rounds = argc > 1 ? atoi(argv[1]) : ROUNDS;
-    unsigned long long seed = argc > 2 ? (unsigned long long)atoi(argv[2]) : 1;
+    unsigned long long seed;
+    bool by_nics;
+    int rounds;
 
     mtest_begin(&argc, &argv, MPI_THREAD_MULTIPLE);
+    by_nics = argc > 1 && strcmp(argv[argc - 1], "nics") == 0;
+    argc -= by_nics;
+    rounds = argc > 1 ? atoi(argv[1]) : ROUNDS;
+    seed = argc > 2 ? (unsigned long long)atoi(argv[2]) : 1;
     if (!gpu_graph_open()) {
         mtest_skip("no GPU is asked for (MTEST_STREAM), or its library has no graphs");
         return mtest_end();
@@ -415,11 +430,13 @@ int main(int argc, char **argv)
     run(4000, 1, rounds, seed);
     run(70001, 3, rounds / 3, seed + 1);
     run(1 << 20, 40, rounds / 6, seed + 2);
-    test_launches();
-    test_busy();
-    test_queues();
-    test_fails();
-    test_destroyed();
-    test_outlived();
+    if (!by_nics) {
+        test_launches();
+        test_busy();
+        test_queues();
+        test_fails();
+        test_destroyed();
+        test_outlived();
+    }
     return mtest_end();
 }

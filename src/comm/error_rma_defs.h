@@ -14,7 +14,7 @@ MPIXQ_ERROR(ARG_COMM, MPIXQ_ERR_ARG, "argument comm: null, or an intercommunicat
 MPIXQ_ERROR(WINDOW_BYTES, MPIXQ_ERR_ARG, "argument bytes: not the same at all processes")
 MPIXQ_ERROR(WINDOW_GPU, MPIXQ_ERR_UNSUPPORTED,
             "argument base: in memory of a GPU that the GPUs of all processes of the window cannot "
-            "map")
+            "map, nor NICs of all of them reach")
 MPIXQ_ERROR(WINDOW_MIXED, MPIXQ_ERR_UNSUPPORTED,
             "argument base: memory of a GPU at some processes, and of the host, or none, at "
             "others")
@@ -26,12 +26,16 @@ MPIXQ_ERROR(WINDOW_VALUES, MPIXQ_ERR_UNSUPPORTED,
 MPIXQ_ERROR(WINDOW_LANES, MPIXQ_ERR_RESOURCES,
             "a window in memory of GPUs cannot be used on more than 64 queues at a time")
 MPIXQ_ERROR(DEVICE_WINDOW, MPIXQ_ERR_UNSUPPORTED,
-            "the window is in memory of the host: kernels put to windows in memory of GPUs only")
+            "the window is in memory of the host, or of GPUs that only NICs reach: kernels put to "
+            "windows whose GPUs reach each other")
 MPIXQ_ERROR(ARG_RANK, MPIXQ_ERR_ARG, "argument rank: negative, or not of the window")
 MPIXQ_ERROR(ARG_TRANSFER, MPIXQ_ERR_ARG, "argument transfer: NULL")
 MPIXQ_ERROR(ARG_DEVICE_SIGNAL, MPIXQ_ERR_ARG, "argument signal: NULL")
 MPIXQ_ERROR(SIGNALS_MAPPED, MPIXQ_ERR_RESOURCES,
             "a window in memory of GPUs has no more than 1024 signals at a time")
+MPIXQ_ERROR(SIGNALS_NICS, MPIXQ_ERR_RESOURCES,
+            "a window in memory of GPUs that only NICs reach has no more than 512 signals at a "
+            "time")
 MPIXQ_ERROR(WINDOW_BUSY, MPIXQ_ERR_STATE,
             "at some process a stream or graph has yet to make what was enqueued for the window")
 MPIXQ_ERROR(WINDOW_TWICE, MPIXQ_ERR_STATE,

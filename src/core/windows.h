@@ -27,6 +27,7 @@ enum { MPIXQ_NIC_BLOB = 1024 /* bytes, at most, that a process tells another one
 
 /* A window, and the words of its signals: of each the first NIC's, and the others' behind it. */
 struct mpixq_nic_memory {
+    const char *kind; /* of the base, in memory of a GPU (stream/memory.h); NULL: of the host */
     void *base, *words;
     size_t bytes, words_bytes;
 };

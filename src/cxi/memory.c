@@ -2,10 +2,13 @@
  * Copyright (c) 2026 the mpix-queue authors
  *
  * Regions: memory that peers write to, or read, and memory that only this process uses. */
+#include <string.h>
+
 #include "libfabric.h"
 #include "nic.h"
 #include "peers.h"
 #include "supply.h"
+#include "util/env.h"
 #include "util/log.h"
 
 /* Keys are used one after the other, so that none comes again before all others were used: what
@@ -45,6 +48,21 @@ int mpixq_cxi_register(struct cxi_nic *nic, struct fi_mr_attr *attr, struct fid_
         rc = fi_mr_regattr(nic->domain, attr, 0, region_p);
     }
     return rc;
+}
+
+const char *mpixq_cxi_find_gpu(const char *kind, const void *address, bool written,
+                               struct fi_mr_attr *attr)
+{
+    bool trusts = mpixq_env.cxi_gpu == MPIXQ_CXI_GPU_DIRECT;
+    int device = 0;
+    const char *why = mpixq_memory_for_nic(kind, address, written, trusts, &device);
+
+    attr->iface = FI_HMEM_ROCR;
+    if (strcmp(kind, "cudaStream_t") == 0) {
+        attr->iface = FI_HMEM_CUDA;
+        attr->device.cuda = device;
+    }
+    return why;
 }
 
 static struct fid_mr *register_of_host(struct cxi_nic *nic, void *address, size_t bytes,

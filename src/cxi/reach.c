@@ -2,8 +2,6 @@
  * Copyright (c) 2026 the mpix-queue authors
  *
  * The reach of the channel: before a match the NIC is told of the buffer, and the end is made. */
-#include <string.h>
-
 #include "comm/layout.h"
 #include "end.h"
 #include "libfabric.h"
@@ -36,16 +34,10 @@ static const char *register_buffer(struct cxi_nic *nic, const struct mpixq_pair 
 static const char *register_of_gpu(struct cxi_nic *nic, struct mpixq_pair *pair, const char *kind,
                                    struct fid_mr **region_p)
 {
-    bool trusts = mpixq_env.cxi_gpu == MPIXQ_CXI_GPU_DIRECT;
-    struct fi_mr_attr attr = {.iface = FI_HMEM_ROCR};
-    int device = 0;
-    const char *why = mpixq_memory_for_nic(kind, pair->message.buffer, !mpixq_pair_is_send(pair),
-                                           trusts, &device);
+    struct fi_mr_attr attr = {.iface = FI_HMEM_SYSTEM};
+    const char *why =
+        mpixq_cxi_find_gpu(kind, pair->message.buffer, !mpixq_pair_is_send(pair), &attr);
 
-    if (strcmp(kind, "cudaStream_t") == 0) {
-        attr.iface = FI_HMEM_CUDA;
-        attr.device.cuda = device;
-    }
     why = why != NULL ? why : register_buffer(nic, pair, pair->message.buffer, &attr, region_p);
     if (why == NULL && !mpixq_memory_held(kind, pair->message.buffer)) {
         mpixq_cxi_region_close(region_p);

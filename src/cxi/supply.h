@@ -11,6 +11,11 @@
 /* memory.c */
 /* Make memory known, by an attribute that says what memory, and for what. */
 int mpixq_cxi_register(struct cxi_nic *nic, struct fi_mr_attr *attr, struct fid_mr **region_p);
+/* Say in the attribute that it is memory of a GPU, which is reached by streams of this kind, and is
+ * written to if so. Why a NIC does not access it, or NULL: then mpixq_memory_held is to be asked
+ * once it is registered. Threads of the program, with no lock. */
+const char *mpixq_cxi_find_gpu(const char *kind, const void *address, bool written,
+                               struct fi_mr_attr *attr);
 /* Register memory for writes and atomics of peers, which counter counts if it is not NULL. */
 struct fid_mr *mpixq_cxi_region(struct cxi_nic *nic, void *address, size_t bytes,
                                 struct cxi_counter *counter);

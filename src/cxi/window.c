@@ -73,24 +73,72 @@ static bool close_part(struct part_of *part)
     return is_over;
 }
 
+static struct fid_mr *register_base(struct cxi_nic *nic, const struct mpixq_nic_memory *memory,
+                                    struct fi_mr_attr attr, uint64_t access)
+{
+    const struct iovec iov = {.iov_base = memory->base, .iov_len = memory->bytes};
+    struct fid_mr *region = NULL;
+
+    attr.mr_iov = &iov;
+    attr.iov_count = 1;
+    attr.access = access;
+    return mpixq_cxi_register(nic, &attr, &region) == 0 ? region : NULL;
+}
+
+/* In memory of a GPU. */
+static const char *open_base_of_gpu(struct part_of *part, const struct mpixq_nic_memory *memory)
+{
+    struct cxi_nic *nic = part->nic;
+    struct fi_mr_attr attr = {.iface = FI_HMEM_SYSTEM};
+    const char *why = nic->why_no_hmem;
+
+    why = why != NULL ? why : mpixq_cxi_find_gpu(memory->kind, memory->base, true, &attr);
+    if (why != NULL) {
+        return why;
+    }
+    part->base = register_base(nic, memory, attr, FI_REMOTE_WRITE | FI_REMOTE_READ);
+    part->warm = register_base(nic, memory, attr, FI_WRITE | FI_READ);
+    if (part->warm == NULL || part->base == NULL || !mpixq_cxi_bind(nic, part->base, NULL)) {
+        return "the memory of the GPU cannot be registered";
+    }
+    return mpixq_memory_held(memory->kind, memory->base)
+               ? NULL
+               : "the program's copies of the memory cannot be made synchronous";
+}
+
+static const char *open_base(struct part_of *part, const struct mpixq_nic_memory *memory)
+{
+    struct cxi_nic *nic = part->nic;
+
+    if (memory->kind != NULL) {
+        return open_base_of_gpu(part, memory);
+    }
+    part->base = mpixq_cxi_region_to_read(nic, memory->base, memory->bytes);
+    part->warm = mpixq_cxi_warm(nic, memory->base, memory->bytes);
+    return part->base == NULL ? "the NIC has no regions left, or there is no memory"
+           : part->warm == NULL && memory->bytes > 0 && nic->why_no_hmem == NULL
+               ? "the window cannot be kept mapped"
+               : NULL;
+}
+
 /* What GPUs' libraries are asked of is asked here, as posts come from any thread. */
 static const char *open_part(struct part_of *part, const struct mpixq_nic_memory *memory)
 {
     struct cxi_nic *nic = part->nic;
+    const char *why;
 
     if (nic->atomic != FI_SUM) {
         return "the NIC has no atomic sum";
     }
     mpixq_cxi_put_chains_open(nic);
-    part->base = mpixq_cxi_region_to_read(nic, memory->base, memory->bytes);
-    part->words = mpixq_cxi_region(nic, memory->words, memory->words_bytes, NULL);
-    part->warm = mpixq_cxi_warm(nic, memory->base, memory->bytes);
-    part->puts = mpixq_cxi_puts_new(nic);
-    if (part->base == NULL || part->words == NULL || part->puts == NULL) {
-        return "the NIC has no regions left, or there is no memory";
+    why = open_base(part, memory);
+    if (why != NULL) {
+        return why;
     }
-    return part->warm == NULL && memory->bytes > 0 && nic->why_no_hmem == NULL
-               ? "the window cannot be kept mapped"
+    part->words = mpixq_cxi_region(nic, memory->words, memory->words_bytes, NULL);
+    part->puts = mpixq_cxi_puts_new(nic);
+    return part->words == NULL || part->puts == NULL
+               ? "the NIC has no regions left, or there is no memory"
                : NULL;
 }
 
@@ -137,7 +185,7 @@ static struct mpixq_nic_window *window_open(const struct mpixq_nic_memory *memor
     struct mpixq_nic_window *window;
     const struct cxi_nics *nics;
 
-    mpixq_cxi_ask_gpus(NULL, NULL, NULL);
+    mpixq_cxi_ask_gpus(memory->kind, memory->kind != NULL ? memory->base : NULL, NULL);
     nics = mpixq_cxi_open(why_p);
     if (nics == NULL) {
         return NULL;

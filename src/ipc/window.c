@@ -12,7 +12,9 @@
 enum {
     VERSION = 1,
     PER_BLOCK = 16384, /* bytes that a block copies */
-    BLOCKS = 128       /* that copy a put at most: more are no faster */
+    BLOCKS = 128,      /* that copy a put at most: more are no faster */
+    WORDS_BYTES =
+        (MPIXQ_MAPPED_SIGNALS + MPIXQ_MAPPED_LANES) * (int)sizeof(struct mpixq_mapped_words)
 };
 _Static_assert((int)MPIXQ_SEAT_LANES == (int)MPIXQ_MAPPED_LANES, "words for each lane");
 _Static_assert(sizeof(struct mpixq_mapped_lane) == sizeof(struct mpixq_mapped_words),
@@ -53,8 +55,6 @@ _Static_assert(sizeof(struct offer) <= sizeof(struct mpixq_mapped_offer), "room 
 static const char *make(struct mpixq_mapped *mapped, const char *kind, void *where,
                         struct offer *offer)
 {
-    const size_t words =
-        (MPIXQ_MAPPED_SIGNALS + MPIXQ_MAPPED_LANES) * sizeof(struct mpixq_mapped_words);
     struct ipc_blob *blob = &offer->blob;
     const char *why = NULL;
 
@@ -69,7 +69,7 @@ static const char *make(struct mpixq_mapped *mapped, const char *kind, void *whe
         mapped->export.file = -1;
         return why;
     }
-    mapped->seat = mpixq_share_seat_take(mapped->place->share, words, &why);
+    mapped->seat = mpixq_share_seat_take(mapped->place->share, WORDS_BYTES, &why);
     if (mapped->seat == NULL) {
         return why;
     }
@@ -131,6 +131,20 @@ const char *mpixq_mapped_offer(const char *kind, void *place, void *base, size_t
 const char *mpixq_mapped_clear(struct mpixq_mapped *mapped)
 {
     return mpixq_share_seat_zero(mapped->seat, mapped->base, mapped->bytes);
+}
+
+const char *mpixq_mapped_zero(const char *kind, void *where, void *memory, size_t bytes)
+{
+    const char *why = NULL;
+    struct ipc_place *place = mpixq_ipc_place(kind, where, &why);
+    struct mpixq_share_seat *seat =
+        place == NULL ? NULL : mpixq_share_seat_take(place->share, WORDS_BYTES, &why);
+
+    if (seat != NULL) {
+        why = mpixq_share_seat_zero(seat, memory, bytes);
+        mpixq_share_seat_give_back(seat);
+    }
+    return why;
 }
 
 static void use(struct peer *peer, char *base, char *words, uint64_t bytes)

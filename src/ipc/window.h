@@ -36,6 +36,8 @@ const char *mpixq_mapped_offer(const char *kind, void *place, void *base, size_t
                                struct mpixq_mapped **mapped_p, struct mpixq_mapped_offer *offer_p);
 /* Zero the memory of this process, which no other has mapped yet. */
 const char *mpixq_mapped_clear(struct mpixq_mapped *mapped);
+/* Zero memory of a GPU that is not to be mapped. */
+const char *mpixq_mapped_zero(const char *kind, void *place, void *memory, size_t bytes);
 /* All n offers are there, that of this process at rank. *which_p: with whom it cannot be. */
 const char *mpixq_mapped_open(struct mpixq_mapped *mapped, const struct mpixq_mapped_offer offers[],
                               int n, int rank, int *which_p);

@@ -22,6 +22,7 @@ static void open_nics(struct mpixq_window *window, struct mpixq_rma_direct *dire
 {
     const struct mpixq_channel_windows *ops = mpixq_channels_windows();
     const struct mpixq_nic_memory memory = {
+        .kind = window->gpu_kind,
         .base = window->base,
         .bytes = window->bytes,
         .words = window->words,
@@ -53,7 +54,7 @@ void mpixq_rma_direct_open(struct mpixq_window *window)
     struct mpixq_rma_direct *direct;
 
     window->why_not_direct = "it is alone";
-    if (window->size == 1) {
+    if (!mpixq_rma_has_peers(window)) {
         return;
     }
     direct = mpixq_alloc(sizeof *direct); /* freed in close, or here */
@@ -177,14 +178,14 @@ bool mpixq_rma_direct_has(const struct mpixq_window *window, bool is_get)
     return window->direct != NULL && (!is_get || window->direct->ops->has_gets);
 }
 
-enum mpixq_stats_way mpixq_rma_direct_begin(const struct mpixq_transfer *transfer, bool is_get,
-                                            struct mpixq_rma_peer *peer)
+bool mpixq_rma_direct_begin(const struct mpixq_transfer *transfer, bool is_get,
+                            struct mpixq_rma_peer *peer)
 {
     struct mpixq_window *window = transfer->window;
     struct mpixq_rma_way way;
 
     if (!mpixq_rma_direct_may(transfer, is_get, peer, &way)) {
-        return MPIXQ_WAY_MESSAGES;
+        return false;
     }
     for (uint32_t part = 0; part < way.parts; part++) {
         struct mpixq_rma_op *op = mpixq_rma_direct_op(transfer, is_get, peer, &way, part);
@@ -194,7 +195,7 @@ enum mpixq_stats_way mpixq_rma_direct_begin(const struct mpixq_transfer *transfe
         }
         mpixq_rma_direct_begun(window, op);
     }
-    return window->direct->way;
+    return true;
 }
 
 void mpixq_rma_direct_describe(struct mpixq_window *window, struct mpixq_rma_op *op,
@@ -226,10 +227,11 @@ static bool start(struct mpixq_window *window, struct mpixq_rma_op *op)
 }
 
 /* Whoever waits for the signal of the peer is told by a message, which a flush waits for, too. */
-static void fail(struct mpixq_window *window, struct mpixq_rma_op *op, const char *why)
+void mpixq_rma_direct_fail(struct mpixq_window *window, const struct mpixq_rma_op *op,
+                           const char *why)
 {
     struct mpixq_rma_peer *peer = mpixq_rma_peer(window, op->peer);
-    bool is_get = op->header.message == MPIXQ_RMA_GET;
+    bool is_get = op->header.message == MPIXQ_RMA_GET || op->asks_get;
     struct mpixq_rma_op *message;
     char what[96], text[MPIXQ_ERROR_ROOM];
     int code;
@@ -271,7 +273,7 @@ static void finish(struct mpixq_window *window, struct mpixq_rma_op *op, const c
     DL_DELETE(window->direct->flying, op);
     window->direct->n--;
     if (why != NULL) {
-        fail(window, op, why);
+        mpixq_rma_direct_fail(window, op, why);
     } else {
         mpixq_rma_tell(window, op, op->peer);
     }

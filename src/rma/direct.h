@@ -23,9 +23,9 @@ void mpixq_rma_direct_close(struct mpixq_window *window);
 
 /* May there be puts, or gets, that do not go by message? */
 bool mpixq_rma_direct_has(const struct mpixq_window *window, bool is_get);
-/* Start one, if that may be. How it goes: else it is to go by message. */
-enum mpixq_stats_way mpixq_rma_direct_begin(const struct mpixq_transfer *transfer, bool is_get,
-                                            struct mpixq_rma_peer *peer);
+/* Start one, if that may be. */
+bool mpixq_rma_direct_begin(const struct mpixq_transfer *transfer, bool is_get,
+                            struct mpixq_rma_peer *peer);
 /* How NICs may make one: by which right, NULL if there is no signal; in how many parts, each but
  * the last of piece bytes. */
 struct mpixq_rma_way {
@@ -46,6 +46,9 @@ void mpixq_rma_direct_begun(struct mpixq_window *window, struct mpixq_rma_op *op
 void mpixq_rma_direct_let_go(struct mpixq_window *window, const struct mpixq_rma_op *op);
 /* What waits is started, and what is over is told. */
 void mpixq_rma_direct_go(struct mpixq_window *window);
+/* Part of one cannot be made: tell both ends why. */
+void mpixq_rma_direct_fail(struct mpixq_window *window, const struct mpixq_rma_op *op,
+                           const char *why);
 /* One of a peer that it could not complete (FAILED). */
 void mpixq_rma_direct_failed(struct mpixq_window *window, const struct mpixq_rma_header *header,
                              const struct mpixq_rma_peer *peer);

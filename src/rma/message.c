@@ -2,6 +2,8 @@
  * Copyright (c) 2026 the mpix-queue authors */
 #include "message.h"
 
+#include "util/log.h"
+
 struct mpixq_rma_op *mpixq_rma_message_new(struct mpixq_window *window,
                                            enum mpixq_rma_message message)
 {
@@ -89,5 +91,26 @@ void mpixq_rma_give_up(struct mpixq_window *window, const struct mpixq_rma_op *o
     if (op != NULL) {
         (void)mpixq_rma_signal_find(window, op->signal, op->generation, &signal);
         mpixq_rma_signal_fail(signal, code);
+    }
+}
+
+void mpixq_rma_answer_flush(struct mpixq_window *window, struct mpixq_rma_peer *peer)
+{
+    if (peer->to_answer != 0 && peer->arrived >= peer->to_answer) {
+        mpixq_rma_answer(window, peer, MPIXQ_RMA_FLUSHED, 0, 0, peer->arrived);
+        peer->to_answer = 0;
+    }
+}
+
+void mpixq_rma_refuse(struct mpixq_window *window, const struct mpixq_rma_header *header,
+                      struct mpixq_rma_peer *peer, enum mpixq_error error)
+{
+    mpixq_err("window %llu: rank %d wants %llu bytes at offset %llu: %s",
+              (unsigned long long)window->number, peer->rank, (unsigned long long)header->bytes,
+              (unsigned long long)header->offset, mpixq_error_text(error));
+    mpixq_rma_answer(window, peer, MPIXQ_RMA_REFUSE, header->key, header->offset, (uint64_t)error);
+    if (header->message == MPIXQ_RMA_PUT) {
+        peer->arrived++;
+        mpixq_rma_answer_flush(window, peer);
     }
 }

@@ -33,4 +33,12 @@ struct mpixq_rma_op *mpixq_rma_was_read(struct mpixq_window *window, struct mpix
 /* It never will: the next flush says why, and the signal of this end fails. */
 void mpixq_rma_give_up(struct mpixq_window *window, const struct mpixq_rma_op *op, int code);
 
+/* What a peer wants is not to be: it is told, and a put counts as arrived. */
+void mpixq_rma_refuse(struct mpixq_window *window, const struct mpixq_rma_header *header,
+                      struct mpixq_rma_peer *peer, enum mpixq_error error);
+/* A peer's flush is answered if all that it waits for has come; and (flush.c) what it waits for. */
+void mpixq_rma_answer_flush(struct mpixq_window *window, struct mpixq_rma_peer *peer);
+void mpixq_rma_came_flush(struct mpixq_window *window, const struct mpixq_rma_header *header,
+                          struct mpixq_rma_peer *peer);
+
 #endif

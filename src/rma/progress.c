@@ -79,7 +79,7 @@ void mpixq_rma_progress(struct mpixq_window *window)
 {
     const struct mpixq_channel_windows *nics = mpixq_channels_windows();
 
-    if (window->size == 1) {
+    if (!mpixq_rma_has_peers(window)) {
         return;
     }
     if (nics != NULL) {
@@ -135,7 +135,7 @@ bool mpixq_rma_is_needed(void)
     struct mpixq_rma_object *object = mpixq_rma_objects(MPIXQ_RMA_WINDOW);
 
     while (object != NULL && (!mpixq_rma_object_is_live(object, MPIXQ_RMA_WINDOW) ||
-                              (((struct mpixq_window *)object)->size == 1 &&
+                              (!mpixq_rma_has_peers((struct mpixq_window *)object) &&
                                atomic_load(&((struct mpixq_window *)object)->graphs) == 0))) {
         object = object->next_made;
     }

@@ -9,6 +9,7 @@
 #include "ahead.h"
 #include "direct.h"
 #include "message.h"
+#include "nics.h"
 #include "pull.h"
 #include "rights.h"
 #include "signal_word.h"
@@ -49,6 +50,9 @@ static void sent(struct mpixq_window *window, struct mpixq_rma_peer *peer, struc
         peer->gets++;
         ask(window, op);
         break;
+    case MPIXQ_RMA_ASK:
+        ask(window, op);
+        break;
     default:
         mpixq_rma_op_free(window, op);
         break;
@@ -70,14 +74,6 @@ static struct mpixq_rma_op *take_asked(struct mpixq_window *window, uint64_t key
 
 /* ---- Data by rendezvous ---- */
 
-static void answer_flush(struct mpixq_window *window, struct mpixq_rma_peer *peer)
-{
-    if (peer->to_answer != 0 && peer->arrived >= peer->to_answer) {
-        mpixq_rma_answer(window, peer, MPIXQ_RMA_FLUSHED, 0, 0, peer->arrived);
-        peer->to_answer = 0;
-    }
-}
-
 /* The data of an op has moved: to this process, or away. */
 static void has_come(struct mpixq_window *window, struct mpixq_rma_peer *peer,
                      struct mpixq_rma_op *op)
@@ -87,7 +83,7 @@ static void has_come(struct mpixq_window *window, struct mpixq_rma_peer *peer,
         peer->gets--;
     } else {
         peer->arrived++;
-        answer_flush(window, peer);
+        mpixq_rma_answer_flush(window, peer);
     }
     mpixq_rma_end(window, op);
 }
@@ -149,6 +145,10 @@ static void send_data(struct mpixq_window *window, const struct mpixq_rma_header
         mpixq_rma_op_free(window, op); /* the program may have used the block again */
         return;
     }
+    if (op->header.message == MPIXQ_RMA_ASK) {
+        mpixq_rma_nics_go(window, op);
+        return;
+    }
     rc = PMPI_Isend(op->data, (int)op->header.bytes, MPI_BYTE, from, DATA_TAG, window->comm,
                     &op->request);
     if (rc != MPI_SUCCESS) {
@@ -192,7 +192,7 @@ static void look_at_data(struct mpixq_window *window)
 
 /* ---- At the end that a put or get goes to ---- */
 
-/* What a message says of this window holds. */
+/* What a message says of this window holds; data that it is about goes in parts. */
 static enum mpixq_error check(const struct mpixq_window *window,
                               const struct mpixq_rma_header *header, struct mpixq_signal **signal_p)
 {
@@ -202,8 +202,8 @@ static enum mpixq_error check(const struct mpixq_window *window,
     if (!mpixq_blk_fits(header->offset, header->bytes, window->bytes)) {
         return MPIXQ_E_BLK_RANGE;
     }
-    if (header->bytes > PART || header->parts == 0 || header->parts > MPIXQ_SIGNAL_PARTS ||
-        header->part >= header->parts) {
+    if ((header->bytes > PART && header->message != MPIXQ_RMA_ASK) || header->parts == 0 ||
+        header->parts > MPIXQ_SIGNAL_PARTS || header->part >= header->parts) {
         return MPIXQ_E_BLK;
     }
     return mpixq_rma_signal_find(window, header->signal, header->generation, signal_p);
@@ -228,17 +228,19 @@ static struct mpixq_rma_op *op_about(struct mpixq_window *window,
     return op;
 }
 
-static void refuse(struct mpixq_window *window, const struct mpixq_rma_header *header,
-                   struct mpixq_rma_peer *peer, enum mpixq_error error)
+/* Who asks is told its rights before the answer. */
+static void came_ask(struct mpixq_window *window, const struct mpixq_rma_header *header,
+                     struct mpixq_rma_peer *peer)
 {
-    mpixq_err("window %llu: rank %d wants %llu bytes at offset %llu: %s",
-              (unsigned long long)window->number, peer->rank, (unsigned long long)header->bytes,
-              (unsigned long long)header->offset, mpixq_error_text(error));
-    mpixq_rma_answer(window, peer, MPIXQ_RMA_REFUSE, header->key, header->offset, (uint64_t)error);
-    if (header->message == MPIXQ_RMA_PUT) {
-        peer->arrived++;
-        answer_flush(window, peer);
+    struct mpixq_signal *signal;
+    enum mpixq_error error = check(window, header, &signal);
+
+    if (error != MPIXQ_E_NONE) {
+        mpixq_rma_refuse(window, header, peer, error);
+        return;
     }
+    mpixq_rma_rights_grant(window, peer, header);
+    mpixq_rma_answer(window, peer, MPIXQ_RMA_GO, header->key, header->offset, 0);
 }
 
 static void came_put(struct mpixq_window *window, const struct mpixq_rma_header *header,
@@ -249,7 +251,7 @@ static void came_put(struct mpixq_window *window, const struct mpixq_rma_header 
     struct mpixq_rma_op *op;
 
     if (error != MPIXQ_E_NONE) {
-        refuse(window, header, peer, error);
+        mpixq_rma_refuse(window, header, peer, error);
         return;
     }
     mpixq_rma_rights_grant(window, peer, header);
@@ -259,7 +261,7 @@ static void came_put(struct mpixq_window *window, const struct mpixq_rma_header 
         }
         mpixq_rma_signal_add(signal, header->part, header->parts, peer->rank, header->offset);
         peer->arrived++;
-        answer_flush(window, peer);
+        mpixq_rma_answer_flush(window, peer);
         return;
     }
     op = op_about(window, header, MPIXQ_RMA_PUT);
@@ -276,7 +278,7 @@ static void came_get(struct mpixq_window *window, const struct mpixq_rma_header 
     struct mpixq_rma_op *op;
 
     if (error != MPIXQ_E_NONE) {
-        refuse(window, header, peer, error);
+        mpixq_rma_refuse(window, header, peer, error);
         return;
     }
     mpixq_rma_rights_grant(window, peer, header);
@@ -326,16 +328,9 @@ static void came_refusal(struct mpixq_window *window, const struct mpixq_rma_hea
     mpixq_rma_give_up(window, op, mpixq_error_cause(error, what, mpixq_error_text(error)));
     if (op != NULL) {
         peer->gets -= op->header.message == MPIXQ_RMA_GET;
-        peer->waiting -= op->header.message != MPIXQ_RMA_GET;
+        peer->waiting -= op->header.message == MPIXQ_RMA_PUT;
         mpixq_rma_end(window, op);
     }
-}
-
-static void came_flush(struct mpixq_window *window, const struct mpixq_rma_header *header,
-                       struct mpixq_rma_peer *peer)
-{
-    peer->to_answer = header->value > peer->to_answer ? header->value : peer->to_answer;
-    answer_flush(window, peer);
 }
 
 /* Of what NICs were to move. A flush waits for the message, too. */
@@ -344,7 +339,30 @@ static void came_failure(struct mpixq_window *window, const struct mpixq_rma_hea
 {
     mpixq_rma_direct_failed(window, header, peer);
     peer->arrived++;
-    answer_flush(window, peer);
+    mpixq_rma_answer_flush(window, peer);
+}
+
+static void came_answer(struct mpixq_window *window, const struct mpixq_rma_header *header,
+                        const void *data, struct mpixq_rma_peer *peer)
+{
+    switch (header->message) {
+    case MPIXQ_RMA_GO:
+        send_data(window, header, peer->rank);
+        break;
+    case MPIXQ_RMA_TAKEN:
+        has_left(window, peer,
+                 mpixq_rma_was_read(window, take_leaving(window, header, peer->rank)));
+        break;
+    case MPIXQ_RMA_REFUSE:
+        came_refusal(window, header, peer);
+        break;
+    case MPIXQ_RMA_FLUSHED:
+        peer->flushed = header->value > peer->flushed ? header->value : peer->flushed;
+        break;
+    default:
+        mpixq_rma_rights_came(window, header, data, peer);
+        break;
+    }
 }
 
 static void came(struct mpixq_window *window, const struct mpixq_rma_header *header,
@@ -357,24 +375,14 @@ static void came(struct mpixq_window *window, const struct mpixq_rma_header *hea
     case MPIXQ_RMA_GET:
         came_get(window, header, peer);
         break;
+    case MPIXQ_RMA_ASK:
+        came_ask(window, header, peer);
+        break;
     case MPIXQ_RMA_REPLY:
         came_reply(window, header, data, peer);
         break;
-    case MPIXQ_RMA_GO:
-        send_data(window, header, peer->rank);
-        break;
-    case MPIXQ_RMA_TAKEN:
-        has_left(window, peer,
-                 mpixq_rma_was_read(window, take_leaving(window, header, peer->rank)));
-        break;
-    case MPIXQ_RMA_REFUSE:
-        came_refusal(window, header, peer);
-        break;
     case MPIXQ_RMA_FLUSH:
-        came_flush(window, header, peer);
-        break;
-    case MPIXQ_RMA_FLUSHED:
-        peer->flushed = header->value > peer->flushed ? header->value : peer->flushed;
+        mpixq_rma_came_flush(window, header, peer);
         break;
     case MPIXQ_RMA_CREDIT:
         break;
@@ -382,7 +390,7 @@ static void came(struct mpixq_window *window, const struct mpixq_rma_header *hea
         came_failure(window, header, peer);
         break;
     default:
-        mpixq_rma_rights_came(window, header, data, peer);
+        came_answer(window, header, data, peer);
         break;
     }
 }
@@ -418,46 +426,39 @@ static bool begin_part(const struct mpixq_transfer *transfer, bool is_get,
     return true;
 }
 
-int mpixq_rma_begin(const struct mpixq_transfer *transfer, enum mpixq_rma_call call)
+/* By messages, as nobody has moved it otherwise. */
+static void begin_parts(const struct mpixq_transfer *transfer, bool is_get,
+                        struct mpixq_rma_peer *peer)
 {
-    struct mpixq_rma_peer *peer = mpixq_rma_peer(transfer->window, transfer->remote.rank);
-    enum mpixq_stats_way way;
-    bool is_get = call == MPIXQ_CALL_GET;
-    uint64_t parts = transfer->local.bytes == 0 ? 1 : (transfer->local.bytes - 1) / PART + 1;
+    uint64_t bytes = transfer->local.bytes, parts = bytes == 0 ? 1 : (bytes - 1) / PART + 1;
 
-    if (parts > MPIXQ_SIGNAL_PARTS) {
-        return mpixq_error_code(MPIXQ_E_BLK_PARTS);
-    }
-    way = peer == NULL ? MPIXQ_WAY_MESSAGES : mpixq_rma_direct_begin(transfer, is_get, peer);
-    mpixq_rma_count(transfer->window, way, call, transfer->local.bytes);
-    for (uint32_t part = 0; peer != NULL && way == MPIXQ_WAY_MESSAGES && part < parts; part++) {
+    for (uint32_t part = 0; part < parts; part++) {
         if (!begin_part(transfer, is_get, peer, part, (uint32_t)parts)) {
             break;
         }
     }
-    return atomic_load(&transfer->window->failed);
 }
 
-bool mpixq_rma_is_flushed(struct mpixq_window *window)
+int mpixq_rma_begin(const struct mpixq_transfer *transfer, enum mpixq_rma_call call)
 {
-    struct mpixq_rma_peer *peer, *next;
-    bool is_flushed = window->n_own == 0;
+    struct mpixq_window *window = transfer->window;
+    struct mpixq_rma_peer *peer = mpixq_rma_peer(window, transfer->remote.rank);
+    enum mpixq_stats_way way = MPIXQ_WAY_MESSAGES;
+    bool is_get = call == MPIXQ_CALL_GET;
 
-    HASH_ITER(hh, window->peers, peer, next)
-    {
-        if (peer->asked < peer->started) {
-            peer->asked = peer->started;
-            mpixq_rma_answer(window, peer, MPIXQ_RMA_FLUSH, 0, 0, peer->started);
-        }
-        is_flushed = is_flushed && peer->flushed >= peer->started;
+    if (transfer->local.bytes > (uint64_t)MPIXQ_SIGNAL_PARTS * PART) {
+        return mpixq_error_code(MPIXQ_E_BLK_PARTS);
     }
-    return is_flushed;
-}
-
-bool mpixq_rma_is_quiet(const struct mpixq_window *window)
-{
-    return window->flying == NULL && window->moving == NULL && window->asked == NULL &&
-           window->n_queued == 0 && mpixq_rma_direct_is_quiet(window);
+    if (peer != NULL && mpixq_rma_direct_begin(transfer, is_get, peer)) {
+        way = window->direct->way;
+    } else if (peer != NULL && window->gpu_kind != NULL) {
+        way = window->direct->way;
+        mpixq_rma_nics_ask(transfer, is_get, peer);
+    } else if (peer != NULL) {
+        begin_parts(transfer, is_get, peer);
+    }
+    mpixq_rma_count(window, way, call, transfer->local.bytes);
+    return atomic_load(&window->failed);
 }
 
 /* What MPI has begun to receive cannot be cancelled. */

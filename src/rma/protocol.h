@@ -35,8 +35,6 @@ void mpixq_rma_protocol_go(struct mpixq_window *window);
 /* Under the lock: ask for what is missing, and tell whether all that was started from here is
  * complete at both ends. */
 bool mpixq_rma_is_flushed(struct mpixq_window *window);
-/* Is nothing on the way that this process has begun, answers included? Under the lock. */
-bool mpixq_rma_is_quiet(const struct mpixq_window *window);
 /* Forget what is under way. */
 void mpixq_rma_protocol_close(struct mpixq_window *window);
 

@@ -58,6 +58,12 @@ static void go(struct mpixq_window *window)
     }
 }
 
+/* What the host copies. */
+static bool is_within(const struct mpixq_transfer *transfer)
+{
+    return transfer->remote.rank == transfer->window->rank && transfer->window->gpu_kind == NULL;
+}
+
 int mpixq_rma_start(const struct mpixq_transfer transfers[], int n, enum mpixq_rma_call call)
 {
     struct mpixq_window *window = NULL;
@@ -78,7 +84,7 @@ int mpixq_rma_start(const struct mpixq_transfer transfers[], int n, enum mpixq_r
         mpixq_rma_protocol_go(window); /* what was revoked is known then */
     }
     for (int i = 0; rc == MPI_SUCCESS && i < n; i++) {
-        if (transfers[i].window != NULL && transfers[i].remote.rank != window->rank) {
+        if (transfers[i].window != NULL && !is_within(&transfers[i])) {
             rc = mpixq_rma_begin(&transfers[i], call);
             n_sent++;
         }
@@ -88,7 +94,7 @@ int mpixq_rma_start(const struct mpixq_transfer transfers[], int n, enum mpixq_r
     }
     mpixq_lock_release(&window->lock);
     for (int i = 0; rc == MPI_SUCCESS && i < n; i++) {
-        if (transfers[i].window != NULL && transfers[i].remote.rank == window->rank) {
+        if (transfers[i].window != NULL && is_within(&transfers[i])) {
             copy_within(&transfers[i], call);
         }
     }

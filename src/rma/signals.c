@@ -60,9 +60,12 @@ static bool take_place(struct mpixq_window *window, struct mpixq_signal *signal)
     return true;
 }
 
-/* GPUs know it before any block names it. */
+/* GPUs know it before any block names it; or NICs can add to it. */
 static int show(struct mpixq_signal *signal)
 {
+    if (signal->window->gpu_kind != NULL && signal->index > MPIXQ_RMA_PLACES) {
+        return mpixq_error_code(MPIXQ_E_SIGNALS_NICS);
+    }
     return signal->window->mapped == NULL         ? MPI_SUCCESS
            : signal->index > MPIXQ_MAPPED_SIGNALS ? mpixq_error_code(MPIXQ_E_SIGNALS_MAPPED)
                                                   : mpixq_rma_mapped_begin(signal);

@@ -121,7 +121,8 @@ static struct mpixq_rma_flight *take_flight(struct mpixq_window *window)
 
 static bool takes_credit(const struct mpixq_rma_header *header)
 {
-    return header->message == MPIXQ_RMA_PUT || header->message == MPIXQ_RMA_GET;
+    return header->message == MPIXQ_RMA_PUT || header->message == MPIXQ_RMA_GET ||
+           header->message == MPIXQ_RMA_ASK;
 }
 
 /* May a message go, as far as the peer is concerned? */

@@ -50,7 +50,8 @@ enum mpixq_rma_message {
     MPIXQ_RMA_GRANT, /* these are of direct.h */
     MPIXQ_RMA_REVOKE,
     MPIXQ_RMA_REVOKED,
-    MPIXQ_RMA_FAILED
+    MPIXQ_RMA_FAILED,
+    MPIXQ_RMA_ASK /* of nics.h: may NICs put, or get? */
 };
 
 struct mpixq_rma_header {
@@ -76,6 +77,7 @@ struct mpixq_rma_op {
     uint32_t signal, generation;   /* of this process, that is told when the data has moved */
     bool is_own;                   /* a put or get started here */
     bool comes;                    /* its data is received, and not sent */
+    bool asks_get;                 /* ASK: for a get */
     struct mpixq_rma_grant *grant; /* of a put or get by NICs; NULL: no signal */
     struct mpixq_nic_held *held;   /* it was; by NICs, of a queue */
     MPI_Request request;           /* of data that moves */

@@ -143,11 +143,12 @@ struct mpixq_window {
     int rank, size;
     char *base;
     uint64_t bytes;
-    bool owns_base, in_use;           /* MPI or NICs may use it still, though the window ends */
-    struct mpixq_made made;           /* the base, if it owns that and it is memory of a GPU */
+    const char *gpu_kind;   /* of memory of a GPU that only NICs reach (nics.h); or NULL */
+    bool owns_base, in_use; /* MPI or NICs may use it still, though the window ends */
+    struct mpixq_made made; /* the base, if it owns that and it is memory of a GPU */
     struct mpixq_signal_words *words; /* MPIXQ_RMA_PLACES of them, on pages of their own */
     int n_nics;                       /* that may add to them */
-    struct mpixq_mapped *mapped;      /* memory of GPUs (mapped.h); NULL: of the host */
+    struct mpixq_mapped *mapped;      /* memory of GPUs that reach it (mapped.h); NULL: it is not */
     struct mpixq_rma_shared *shared;  /* that has base and words, to be shared; or NULL */
     struct mpixq_rma_direct *direct;  /* puts and gets by NICs, or copies (shared.h); NULL: none, */
     const char *why_not_direct;       /* and why */
@@ -187,6 +188,12 @@ struct mpixq_window {
     long n_queued; /* messages that are to be sent */
     long n_own;    /* puts and gets started here and not complete here */
 };
+
+/* Is there somebody that messages go to, or NICs? Itself, too. */
+static inline bool mpixq_rma_has_peers(const struct mpixq_window *window)
+{
+    return window->size > 1 || window->gpu_kind != NULL;
+}
 
 /* Objects. A new one is zero-filled but for what a life before it has left: it is not live. */
 void *mpixq_rma_object_new(enum mpixq_rma_kind kind, size_t bytes);
@@ -232,6 +239,8 @@ void mpixq_rma_count_by_gpus(struct mpixq_window *window, enum mpixq_rma_call ca
 void mpixq_rma_progress(struct mpixq_window *window);
 /* Under the lock: now and then, see whether a process of the window has ended. */
 void mpixq_rma_look_for_lost(struct mpixq_window *window);
+/* For MPIXQ_INFO (windows_print.c). */
+void mpixq_rma_window_print(const struct mpixq_window *window);
 /* It has failed, for its first reason. Any thread. */
 void mpixq_rma_window_fail(struct mpixq_window *window, int code);
 

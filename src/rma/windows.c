@@ -12,6 +12,7 @@
 #include "mapped.h"
 #include "match/match.h"
 #include "match/match_internal.h"
+#include "nics.h"
 #include "shared.h"
 #include "protocol.h"
 #include "pull.h"
@@ -28,7 +29,7 @@
 #include "window.h"
 
 /* What the processes of a window have to have in common: the form of blocks and messages. */
-enum { VERSION = 3 };
+enum { VERSION = 4 };
 
 /* Queues of its life before are no longer known. */
 static void forget_lanes(struct mpixq_window *window)
@@ -60,7 +61,9 @@ static void dismantle(struct mpixq_window *window, bool keep_comm)
                     (unsigned long long)window->number);
     }
     mpixq_rma_memory_give(window);
-    mpixq_memory_unmake(&window->made);
+    if (!window->in_use) {
+        mpixq_memory_unmake(&window->made);
+    }
     mpixq_free(window->neighbours);
     LL_FOREACH_SAFE(window->tables, table, next)
     {
@@ -90,6 +93,7 @@ static struct mpixq_window *window_new(const struct mpixq_window_spec *spec)
     window->base = spec->base;
     window->mapped = NULL;
     window->direct = NULL;
+    window->gpu_kind = NULL;
     window->owns_base = spec->allocates && spec->bytes > 0;
     window->in_use = false;
     forget_lanes(window);
@@ -211,54 +215,6 @@ static int meet(struct mpixq_window *window)
     return rc;
 }
 
-static int count_readable(const struct mpixq_window *window)
-{
-    int n = 0;
-
-    for (int i = 0; i < window->n_neighbours; i++) {
-        n += window->neighbours[i].can_read;
-    }
-    return n;
-}
-
-/* What others are reached by, as far as it is known before they are. */
-static void describe_others(const struct mpixq_window *window, char *text, size_t room)
-{
-    if (window->mapped != NULL) {
-        (void)snprintf(text, room, "level 4 to %d peers (ipc: GPUs copy and add to signals), ",
-                       window->size - 1);
-    } else if (mpixq_rma_direct_is_shared(window)) {
-        (void)snprintf(text, room,
-                       "level 0 to %d peers (fallback: signals travel in messages of MPI) until "
-                       "they have given rights to their memory (shared by %d of them: level 4), ",
-                       window->size - 1, window->n_neighbours);
-    } else if (window->direct != NULL) {
-        (void)snprintf(text, room,
-                       "level 0 to %d peers (fallback: signals travel in messages of MPI) until "
-                       "they have given rights to their NICs (cxi, of %d here: level %d), ",
-                       window->size - 1, window->n_nics, mpixq_rma_direct_level(window->direct));
-    } else {
-        (void)snprintf(text, room,
-                       "level 0 to %d peers (fallback: signals travel in messages of MPI, and more "
-                       "than %d bytes are read from memory of %d of them; no NICs: %.100s), ",
-                       window->size - 1, MPIXQ_RMA_EAGER, count_readable(window),
-                       window->why_not_direct);
-    }
-}
-
-/* For MPIXQ_INFO. */
-static void print(const struct mpixq_window *window)
-{
-    char others[320] = "";
-
-    if (window->size > 1) {
-        describe_others(window, others, sizeof others);
-    }
-    mpixq_print("window %llu: %llu bytes, rank %d of %d: %slevel 4 to itself (memory of %s)",
-                (unsigned long long)window->number, (unsigned long long)window->bytes, window->rank,
-                window->size, others, window->mapped != NULL ? "its GPU" : "the process");
-}
-
 /* All of it with the other processes, in the same order. */
 static int open_window(struct mpixq_window *window, const struct mpixq_window_spec *spec,
                        MPI_Comm comm)
@@ -289,7 +245,7 @@ static int open_window(struct mpixq_window *window, const struct mpixq_window_sp
     if (rc == MPI_SUCCESS && spec->kind == NULL) {
         mpixq_rma_direct_open(window);
     }
-    return rc || spec->kind == NULL ? rc : mpixq_rma_map(window, spec);
+    return rc || spec->kind == NULL ? rc : mpixq_rma_reach_gpus(window, spec);
 }
 
 /* Memory that the host cannot access: of which GPU. */
@@ -362,9 +318,9 @@ int mpixq_rma_window_create(const struct mpixq_window_spec *wanted, MPI_Comm com
     mpixq_rma_object_live(window, MPIXQ_RMA_WINDOW);
     atomic_fetch_add_explicit(&window->counts.lives, 1, memory_order_relaxed);
     if (mpixq_env.info) {
-        print(window);
+        mpixq_rma_window_print(window);
     }
-    if (window->size > 1) {
+    if (mpixq_rma_has_peers(window)) {
         mpixq_progress_wake();
     }
     *window_p = window;
@@ -415,6 +371,13 @@ static int complete(struct mpixq_window *window, MPI_Request *request)
     return rc;
 }
 
+/* Nothing is on the way that this process has begun, answers included. Under the lock. */
+static bool is_quiet(const struct mpixq_window *window)
+{
+    return window->flying == NULL && window->moving == NULL && window->asked == NULL &&
+           window->n_queued == 0 && mpixq_rma_direct_is_quiet(window);
+}
+
 /* What others have asked of this process is answered once all have come here; what is left are
  * answers whose arrival MPI has not told yet. */
 static int end_together(struct mpixq_window *window, int *refused_p)
@@ -432,7 +395,7 @@ static int end_together(struct mpixq_window *window, int *refused_p)
     while (rc == MPI_SUCCESS && !quiet) {
         mpixq_rma_progress(window);
         mpixq_lock_acquire(&window->lock);
-        quiet = mpixq_rma_is_quiet(window);
+        quiet = is_quiet(window);
         mpixq_lock_release(&window->lock);
         rc = quiet ? MPI_SUCCESS : atomic_load(&window->failed);
         mpixq_backoff_pause(&backoff);
