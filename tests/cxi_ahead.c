@@ -4,19 +4,21 @@
  * Enqueued puts that are with the NIC before the stream gets there, on the double of the cxi
  * provider: nothing moves before, and then the stream only rings; a flush meanwhile waits for
  * nothing; of a queue that fails before nothing is put; a signal that is freed meanwhile; more puts
- * than there is room for; a write that fails. Rank r puts to rank r + 1.
+ * than there is room for; a write that fails; rounds with resets. Rank r puts to rank r + 1.
  */
 #include "cxi_double/switches.h"
 #include "cxi_hooks.h"
 #include "mtest.h"
+#include "mtest_gpu.h"
 
 #include <mpix_queue_rma.h>
 
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-enum { AREA = 1 << 18, GUARD = 0x5a, GAP = 40, MOST = 300, PAUSE_US = 50000 };
+enum { AREA = 1 << 18, GUARD = 0x5a, GAP = 40, MOST = 300, PAUSE_US = 50000, LONG_US = 300000 };
 
 static const struct cxi_double_hooks *hooks;
 static unsigned char *memory; /* the first half is put from, the second put to */
@@ -24,6 +26,18 @@ static MPIX_Window window;
 static MPIX_Host_stream stream;
 static atomic_int n_posts;
 static MPIX_Blk from[MOST], to[MOST];
+static int is_by_gpu; /* the stream rings by itself */
+
+/* In place of the library's own (--wrap). */
+struct mpixq_rma_ahead;
+static atomic_int is_doubtful;
+bool __real_mpixq_rma_ahead_ring(struct mpixq_rma_ahead *ahead, bool has_failed, uint64_t *rings_p);
+bool __wrap_mpixq_rma_ahead_ring(struct mpixq_rma_ahead *ahead, bool has_failed, uint64_t *rings_p);
+
+bool __wrap_mpixq_rma_ahead_ring(struct mpixq_rma_ahead *ahead, bool has_failed, uint64_t *rings_p)
+{
+    return __real_mpixq_rma_ahead_ring(ahead, has_failed || atomic_load(&is_doubtful), rings_p);
+}
 
 static int before(void)
 {
@@ -166,6 +180,33 @@ static void test_held(int n, size_t bytes, int by_plan)
     close_signal(&signal);
 }
 
+/* What follows a stream sees its queue as failed, behind a GPU that has rung: the puts are known by
+ * their ends, and a flush waits for these. */
+static void test_doubted(int n, size_t bytes)
+{
+    MPIX_Signal signal = open_blocks(n, bytes);
+    struct mtest_gate gate;
+    MPIX_Queue queue = open_queue(&gate);
+    uint64_t stores = hooks->stores();
+
+    for (int i = 0; i < n; i++) {
+        MTEST_OK(MPIX_Enqueue_put(queue, &from[i], &to[i]));
+    }
+    await_posts(2 * n);
+    atomic_store(&is_doubtful, 1);
+    mtest_gate_open(&gate);
+    MTEST_OK(MPIX_Queue_wait(queue));
+    atomic_store(&is_doubtful, 0);
+    MTEST_EQ(hooks->stores() - stores, n);
+    MTEST_EQ(mtest_queue_count(queue, "mpixq_rings"), 0);
+    MTEST_OK(MPIX_Window_flush(window));
+    MPI_Barrier(MPI_COMM_WORLD);
+    check(n, bytes, 1);
+    MTEST_OK(MPIX_Signal_wait(signal));
+    close_queue(&queue);
+    close_signal(&signal);
+}
+
 /* Without a signal there, and with one here, which is told though nobody else looks. */
 static void test_local(void)
 {
@@ -236,7 +277,8 @@ static void hear_of_next(void)
     MTEST_OK(MPIX_Window_flush(window));
 }
 
-/* The signal is freed, and that is known here: what was held goes by a message, and is refused. */
+/* The signal is freed, and that is known here: what was held goes by a message, and is refused. A
+ * GPU rings all the same, long after that: nothing is told, but by the flush. */
 static void test_freed(void)
 {
     MPIX_Signal signal = open_blocks(1, 600), later;
@@ -249,11 +291,12 @@ static void test_freed(void)
     MTEST_OK(MPIX_Signal_free(&signal));
     MPI_Barrier(MPI_COMM_WORLD);
     hear_of_next();
+    (void)usleep(is_by_gpu ? LONG_US : 0);
     mtest_gate_open(&gate);
     MTEST_OK(MPIX_Queue_wait(queue));
     MTEST_KIND_TEXT(MPIX_Window_flush(window), MPIXQ_ERR_STATE, "signal of the block was freed");
     MPI_Barrier(MPI_COMM_WORLD);
-    check(1, 600, 0);
+    check(1, 600, is_by_gpu);
     MTEST_OK(MPIX_Signal_init(window, 2, &later));
     MTEST_KIND_TEXT(MPIX_Signal_reset(later), MPIXQ_ERR_STATE, "2 of 2 events outstanding");
     close_queue(&queue);
@@ -312,6 +355,40 @@ static void test_write_fails(void)
     close_signal(&signal);
 }
 
+/* The two put to each other in turns, to one of two signals each, and all is enqueued at once: the
+ * put of round k + 1 tells the other one that the signal of round k is reset here. */
+static void test_rounds(void)
+{
+    enum { ROUNDS = 60, BYTES = 1000 };
+    MPIX_Signal signal[2];
+    struct mtest_gate gate;
+    MPIX_Queue queue;
+
+    memset(memory + AREA, GUARD, AREA);
+    for (int k = 0; k < 2; k++) {
+        MTEST_OK(MPIX_Signal_init(window, 1, &signal[k]));
+        MTEST_OK(MPIX_Blk_init(window, AREA + k * (BYTES + GAP), BYTES, signal[k], &to[k]));
+        MTEST_OK(MPIX_Blk_init(window, k * (BYTES + GAP), BYTES, MPIX_SIGNAL_NULL, &from[k]));
+    }
+    swap(to, 2);
+    queue = open_queue(&gate);
+    for (int k = 0; k < ROUNDS; k++) {
+        MTEST_OK(MPIX_Enqueue_put(queue, &from[k % 2], &to[k % 2]));
+        MTEST_OK(MPIX_Enqueue_signal_wait(queue, signal[k % 2]));
+        MTEST_OK(MPIX_Enqueue_signal_reset(queue, signal[k % 2]));
+    }
+    mtest_gate_open(&gate);
+    MTEST_OK(MPIX_Queue_wait(queue));
+    MTEST_OK(MPIX_Window_flush(window));
+    check(2, BYTES, 1);
+    MTEST_CHECK(mtest_queue_count(queue, "mpixq_rings") > 0);
+    close_queue(&queue);
+    MPI_Barrier(MPI_COMM_WORLD);
+    MTEST_OK(MPIX_Signal_free(&signal[0]));
+    MTEST_OK(MPIX_Signal_free(&signal[1]));
+    MPI_Barrier(MPI_COMM_WORLD);
+}
+
 /* Any argument: there is room for less than others expect, so only that is looked at. */
 int main(int argc, char **argv)
 {
@@ -322,6 +399,8 @@ int main(int argc, char **argv)
         memory[i] = data_at(mtest_rank, i);
     }
     MTEST_OK(MPIX_Host_stream_create(&stream));
+    is_by_gpu = mtest_gpu_kind() != NULL && getenv("HIP_DOUBLE_IO") == NULL &&
+                getenv("CXI_DOUBLE_BELLS") == NULL && getenv("MPIXQ_GPU_OPS") == NULL;
     hooks = cxi_hooks();
     if (hooks != NULL && argc == 1) {
         test_held(1, 8, 0);
@@ -331,8 +410,14 @@ int main(int argc, char **argv)
         test_local();
         test_fails(3);
         test_freed();
+        if (is_by_gpu) {
+            test_doubted(5, 3000);
+        }
         test_write_fails();
         test_held(10, 100, 1);
+    }
+    if (hooks != NULL && mtest_size == 2) {
+        test_rounds();
     }
     if (hooks != NULL) {
         test_many();

@@ -22,6 +22,15 @@ struct mpixq_nic_window;
 struct mpixq_nic_peer;
 /* A put that NICs have in their hands, and make once it is rung for. */
 struct mpixq_nic_held;
+struct mpixq_exposed;
+
+/* What a stream rings for a part of a put, once, whether or not it is held by then: what is held
+ * later is made at once. Of a call these are a list. */
+struct mpixq_nic_bell {
+    const struct mpixq_exposed *exposed;
+    struct mpixq_nic_bell *next;
+    bool by_host; /* of the stream: its GPU has not rung it */
+};
 
 enum { MPIXQ_NIC_BLOB = 1024 /* bytes, at most, that a process tells another one of its window */ };
 
@@ -41,7 +50,8 @@ struct mpixq_nic_part {
     bool tells;             /* a signal: addend is added then, */
     uint64_t word;          /* to the word of the first NIC, so far into the peer's words */
     uint64_t addend;
-    void *arg; /* of who starts it */
+    void *arg;                   /* of who starts it */
+    struct mpixq_nic_bell *bell; /* by which it is held, and which it then has; NULL: any */
 };
 
 struct mpixq_channel_windows {
@@ -73,10 +83,21 @@ struct mpixq_channel_windows {
     /* The same for what is to be rung for; NULL: there is no room. NULL, as those about what is
      * held: there never is. */
     struct mpixq_nic_held *(*hold)(const struct mpixq_nic_part *part);
-    /* Is there for so many? */
-    bool (*has_room)(const struct mpixq_nic_window *window, uint64_t parts);
+    /* Is there for so many? by_bells: each has one. */
+    bool (*has_room)(const struct mpixq_nic_window *window, uint64_t parts, bool by_bells);
+    /* When it is enqueued, with no lock: for each part of a put of so many bytes, at most so many,
+     * one that GPUs see, or are about to, at the end of the list. 0: there are not so many, and the
+     * list is as it was. */
+    int (*take_bells)(struct mpixq_nic_window *window, uint64_t bytes, int most,
+                      struct mpixq_nic_bell **list);
+    /* Likewise: the stream will not have them. */
+    void (*untake_bells)(struct mpixq_nic_bell *list);
+    /* One by which nothing is held. Was it rung by now? Else it may be at any time. */
+    void (*give_bell)(struct mpixq_nic_bell *bell, bool is_rung);
     /* Once, by any thread, with or without a lock: it is made. */
     void (*ring)(struct mpixq_nic_held *held);
+    /* Was it rung for, as far as the NIC has told by now? */
+    bool (*has_rung)(struct mpixq_nic_held *held);
     /* It was rung for, and is from now on as if it had been started; or it never will be, and is
      * not told to be over. */
     void (*open_held)(struct mpixq_nic_held *held);

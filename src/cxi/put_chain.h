@@ -8,12 +8,17 @@
 #ifndef MPIXQ_CXI_PUT_CHAIN_H
 #define MPIXQ_CXI_PUT_CHAIN_H
 
+#include "core/windows.h"
 #include "cxi.h"
 
+enum { CXI_PUT_CHAINS = 32 /* of a process on a NIC, at most */ };
+
 struct cxi_put_chain {
-    struct cxi_counter *counter;
-    uint64_t base; /* what it has come to when nothing of a put is under way */
-    struct cxi_put_chain *next;
+    struct mpixq_nic_bell bell; /* of it, for streams of GPUs */
+    struct cxi_nic *nic;
+    struct cxi_counter *counter; /* NULL: it is out of use */
+    uint64_t base;               /* what it has come to when nothing of a put is under way */
+    int place;                   /* among those of the NIC */
 };
 
 /* put_chain_open.c. Threads of the program, with no lock: have some, once, if the NIC is one whose
@@ -27,6 +32,16 @@ void mpixq_cxi_put_chains_close(struct cxi_nic *nic);
 bool mpixq_cxi_put_chains_have(const struct cxi_nic *nic, int n, int entries);
 /* NULL: there is none, or are not so many entries for what it is of. */
 struct cxi_put_chain *mpixq_cxi_put_chain_take(struct cxi_nic *nic, int entries);
+/* Any thread, with no lock: one for what is not known yet, or NULL; and that it was not used. */
+struct cxi_put_chain *mpixq_cxi_put_chain_reserve(struct cxi_nic *nic);
+void mpixq_cxi_put_chain_unreserve(struct cxi_put_chain *chain);
+/* Chains that streams of GPUs will ring for (core/windows.h), before anything is posted: any
+ * thread, with no lock. So many, of each of so many NICs in turn; false: they have not as many. */
+bool mpixq_cxi_bells_take(struct cxi_nic *const nics[], int n_nics, int n,
+                          struct mpixq_nic_bell **list);
+void mpixq_cxi_bells_untake(struct mpixq_nic_bell *list);
+/* Any thread. Nothing was posted. Was it rung? Else it may be at any time. */
+void mpixq_cxi_bell_give(struct mpixq_nic_bell *bell, bool is_rung);
 /* All that was posted is over, and has added so much. */
 void mpixq_cxi_put_chain_give(struct cxi_nic *nic, struct cxi_put_chain *chain, uint64_t counted);
 /* Something stays with the NIC, and waits for it for ever. */

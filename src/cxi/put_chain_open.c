@@ -15,7 +15,6 @@
 #include "util/log.h"
 
 enum {
-    CHAINS = 32,     /* of a process on a NIC, at most */
     REFERENCES = 8,  /* operations one after the other, in whose time another one would have come */
     ASK_ENTRIES = 3, /* of an attempt to find out */
     PATIENCE_MS = 2000
@@ -210,19 +209,22 @@ static bool stops_chains(struct cxi_nic *nic, enum fi_op_type failing)
 
 /* ---- Chains ---- */
 
-static struct cxi_put_chain *chain_new(struct cxi_nic *nic)
+/* False: the NIC has no counter left. */
+static bool add_chain(struct cxi_nic *nic, int place)
 {
-    struct cxi_put_chain *chain = mpixq_alloc(sizeof *chain); /* freed in strand, or in close */
+    struct cxi_put_chain *chain = &nic->chains[place];
+    struct cxi_counter *counter = mpixq_cxi_counter_take(nic);
 
-    if (chain == NULL) {
-        return NULL;
+    if (counter == NULL) {
+        return false;
     }
-    chain->counter = mpixq_cxi_counter_take(nic);
-    if (chain->counter == NULL) {
-        mpixq_free(chain);
-        return NULL;
-    }
-    return chain;
+    *chain = (struct cxi_put_chain){
+        .bell.exposed = &counter->exposed, .nic = nic, .counter = counter, .place = place};
+    mpixq_lock_acquire(&nic->lock);
+    nic->n_chains++;
+    mpixq_lock_release(&nic->lock);
+    mpixq_cxi_put_chain_unreserve(chain);
+    return true;
 }
 
 static bool may_ask(struct cxi_nic *nic)
@@ -252,8 +254,7 @@ static void ask_about_gets(struct cxi_nic *nic)
 
 void mpixq_cxi_put_chains_open(struct cxi_nic *nic)
 {
-    int n = CHAINS < mpixq_cxi_counter_share() ? (int)CHAINS : mpixq_cxi_counter_share();
-    struct cxi_put_chain *chain;
+    int n = mpixq_cxi_counter_share();
 
     if (!may_ask(nic)) {
         return;
@@ -264,10 +265,8 @@ void mpixq_cxi_put_chains_open(struct cxi_nic *nic)
         return;
     }
     ask_about_gets(nic);
-    for (int i = 0; i < n && (chain = chain_new(nic)) != NULL; i++) {
-        mpixq_lock_acquire(&nic->lock);
-        LL_PREPEND(nic->chains, chain);
-        nic->n_chains++;
-        mpixq_lock_release(&nic->lock);
+    nic->chains = mpixq_alloc(CXI_PUT_CHAINS * sizeof *nic->chains); /* freed in close */
+    n = nic->chains == NULL ? 0 : n < CXI_PUT_CHAINS ? n : CXI_PUT_CHAINS;
+    for (int i = 0; i < n && add_chain(nic, i); i++) {
     }
 }

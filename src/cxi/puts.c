@@ -137,6 +137,12 @@ static void give_entry(struct cxi_put *put, struct cxi_entry **entry_p)
     }
 }
 
+static void give_chain(struct cxi_put *put)
+{
+    mpixq_cxi_put_chain_give(put->puts->nic, put->chain, counts(put));
+    put->keeps_chain = false;
+}
+
 /* What was not posted is not to be any more; what was has to stay, as its end is not known. So has
  * a chain that may still be rung. */
 static void give_up(struct cxi_put *put, bool is_rung)
@@ -210,31 +216,43 @@ static void deferred_ended(struct cxi_put *put, const struct cxi_entry *entry, i
     puts->flying -= n_entries(put);
     give_entry(put, &put->move);
     give_entry(put, &put->atomic);
-    mpixq_cxi_put_chain_give(puts->nic, put->chain, counts(put));
+    put->keeps_chain = put->is_held && put->has_bell;
+    if (!put->keeps_chain) {
+        give_chain(put);
+    }
     end(put, error);
+}
+
+/* False: there are not as many as it needs. */
+static bool take_entries(struct cxi_put *put)
+{
+    struct cxi_nic *nic = put->puts->nic;
+    bool moves = put->bytes > 0;
+
+    put->move = moves ? mpixq_cxi_entry_take_alone(nic, true) : NULL;
+    put->atomic = put->tells ? mpixq_cxi_entry_take_alone(nic, false) : NULL;
+    if (n_entries(put) == moves + put->tells) {
+        return true;
+    }
+    give_entry(put, &put->move);
+    give_entry(put, &put->atomic);
+    return false;
 }
 
 /* False: something lacks for that. */
 static bool take_chain(struct cxi_put *put)
 {
     struct cxi_nic *nic = put->puts->nic;
-    bool moves = put->bytes > 0, is_whole;
 
     if (put->is_get && !nic->chains_gets) {
         return false;
     }
-    put->chain = mpixq_cxi_put_chain_take(nic, moves + put->tells);
-    if (put->chain == NULL) {
-        return false;
-    }
-    put->move = moves ? mpixq_cxi_entry_take_alone(nic, true) : NULL;
-    put->atomic = put->tells ? mpixq_cxi_entry_take_alone(nic, false) : NULL;
-    is_whole = n_entries(put) == moves + put->tells;
-    if (!is_whole) {
-        give_up(put, false);
+    put->chain = mpixq_cxi_put_chain_take(nic, (put->bytes > 0) + put->tells);
+    if (put->chain != NULL && !take_entries(put)) {
+        mpixq_cxi_put_chain_unreserve(put->chain);
         put->chain = NULL;
     }
-    return is_whole;
+    return put->chain != NULL;
 }
 
 /* ---- By the host ---- */
@@ -334,7 +352,8 @@ static struct cxi_put *take_to_hold(struct cxi_puts *puts, const struct cxi_put 
     LL_DELETE(puts->spare, put);
     *put = *what;
     put->puts = puts;
-    if (!take_chain(put)) {
+    put->has_bell = put->chain != NULL;
+    if (!(put->has_bell ? take_entries(put) : take_chain(put))) {
         LL_PREPEND(puts->spare, put);
         return NULL;
     }
@@ -357,6 +376,19 @@ struct cxi_put *mpixq_cxi_put_hold(struct cxi_puts *puts, const struct cxi_put *
     return put;
 }
 
+bool mpixq_cxi_put_has_rung(struct cxi_put *put)
+{
+    const struct cxi_nic *nic = put->puts->nic;
+    struct cxi_counter *counter;
+    bool has;
+
+    mpixq_lock_acquire(&put->puts->nic->lock);
+    counter = put->is_over ? NULL : put->chain->counter;
+    has = put->is_over || mpixq_cxi_counter_look(nic, counter) > counter->base + put->chain->base;
+    mpixq_lock_release(&put->puts->nic->lock);
+    return has;
+}
+
 /* What is not posted by then is when the NIC takes it. */
 void mpixq_cxi_put_open(struct cxi_put *put)
 {
@@ -367,13 +399,17 @@ void mpixq_cxi_put_open(struct cxi_put *put)
     atomic_fetch_sub(&puts->n_held, 1);
     atomic_fetch_add(&puts->n_open, 1);
     count(puts->nic, 1);
+    if (put->keeps_chain) {
+        give_chain(put);
+    }
     if (put->is_over) {
         end(put, put->error);
     }
     mpixq_lock_release(&puts->nic->lock);
 }
 
-/* What was posted stays with the NIC, and is never rung for. */
+/* What was posted stays with the NIC, and is never rung for; or by a GPU, of which nobody is told.
+ */
 void mpixq_cxi_put_drop(struct cxi_put *put)
 {
     struct cxi_puts *puts = put->puts;
@@ -384,7 +420,9 @@ void mpixq_cxi_put_drop(struct cxi_put *put)
         if (put->posted < n_entries(put)) {
             DL_DELETE(puts->waiting, put);
         }
-        give_up(put, false);
+        give_up(put, put->has_bell);
+    } else if (put->keeps_chain) {
+        give_chain(put);
     }
     if (!put->is_stranded) {
         LL_PREPEND(puts->spare, put);
@@ -392,7 +430,7 @@ void mpixq_cxi_put_drop(struct cxi_put *put)
     mpixq_lock_release(&puts->nic->lock);
 }
 
-bool mpixq_cxi_puts_can_hold(const struct cxi_puts *puts, int n)
+bool mpixq_cxi_puts_can_hold(const struct cxi_puts *puts, int n, bool has_bells)
 {
     struct cxi_nic *nic = puts->nic;
     const struct cxi_put *put;
@@ -401,7 +439,7 @@ bool mpixq_cxi_puts_can_hold(const struct cxi_puts *puts, int n)
 
     mpixq_lock_acquire(&nic->lock);
     LL_COUNT(puts->spare, put, spare);
-    can = spare >= n && mpixq_cxi_put_chains_have(nic, n, 2 * n);
+    can = spare >= n && mpixq_cxi_put_chains_have(nic, has_bells ? 0 : n, 2 * n);
     mpixq_lock_release(&nic->lock);
     return can;
 }

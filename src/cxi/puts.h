@@ -33,6 +33,8 @@ struct cxi_put {
     /* It was to be held: the first of it waits for a ring, of this. Held: nobody counts it yet. */
     const struct cxi_counter *ring;
     bool is_held, is_over; /* over: though it is held */
+    /* The chain is one that a stream rings for, which knows it until the put is open. */
+    bool has_bell, keeps_chain;
     struct cxi_target target;
     bool is_get;
     char *data; /* here */
@@ -78,11 +80,13 @@ void mpixq_cxi_puts_free_left(struct cxi_nic *nic);
 bool mpixq_cxi_put(struct cxi_puts *puts, const struct cxi_put *what);
 /* The same for one that is to be rung for. NULL: there is no room. */
 struct cxi_put *mpixq_cxi_put_hold(struct cxi_puts *puts, const struct cxi_put *what);
+/* Was it, as far as that is known? */
+bool mpixq_cxi_put_has_rung(struct cxi_put *put);
 /* It was rung for, and is open from now on; or it never will be. */
 void mpixq_cxi_put_open(struct cxi_put *put);
 void mpixq_cxi_put_drop(struct cxi_put *put);
-/* Is there room to hold so many? Any thread. */
-bool mpixq_cxi_puts_can_hold(const struct cxi_puts *puts, int n);
+/* Is there room to hold so many? has_bells: each has its chain. Any thread. */
+bool mpixq_cxi_puts_can_hold(const struct cxi_puts *puts, int n, bool has_bells);
 /* Let the NIC take what waits. */
 void mpixq_cxi_puts_go(struct cxi_puts *puts);
 /* One that is over. False: there is none. */

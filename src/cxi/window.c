@@ -45,7 +45,7 @@ struct part_of {
 
 struct mpixq_nic_window {
     struct mpixq_nic_peer *peers;
-    unsigned turn; /* of NICs, so that all have puts */
+    atomic_uint turn; /* of NICs, so that all have puts */
     struct blob blob;
     int n;
     struct part_of of[CXI_NICS];
@@ -201,6 +201,9 @@ static struct mpixq_nic_window *window_open(const struct mpixq_nic_memory *memor
         return NULL;
     }
     window->blob.wire = nics->of[0]->quirks->wire;
+    for (int i = 0; i < window->n; i++) { /* the chains' doorbells, if there are queues of GPUs */
+        mpixq_cxi_expose(window->of[i].nic, NULL);
+    }
     return window;
 }
 
@@ -335,9 +338,8 @@ static uint64_t window_bytes(const struct mpixq_nic_peer *peer)
     return peer->bytes;
 }
 
-static uint64_t window_parts(const struct mpixq_nic_peer *peer, uint64_t bytes, uint64_t *piece_p)
+static uint64_t parts_of(const struct mpixq_nic_window *window, uint64_t bytes, uint64_t *piece_p)
 {
-    const struct mpixq_nic_window *window = peer->window;
     uint64_t most = UINT64_MAX, share = bytes;
 
     for (int i = 0; i < window->n; i++) {
@@ -351,6 +353,11 @@ static uint64_t window_parts(const struct mpixq_nic_peer *peer, uint64_t bytes, 
     }
     *piece_p = share < most ? share : most;
     return (bytes - 1) / *piece_p + 1;
+}
+
+static uint64_t window_parts(const struct mpixq_nic_peer *peer, uint64_t bytes, uint64_t *piece_p)
+{
+    return parts_of(peer->window, bytes, piece_p);
 }
 
 /* By the NIC in this place. */
@@ -371,7 +378,7 @@ static struct cxi_put describe_put(const struct mpixq_nic_part *part, unsigned p
 
 static unsigned take_turn(struct mpixq_nic_window *window)
 {
-    return window->turn++ % (unsigned)window->n;
+    return atomic_fetch_add_explicit(&window->turn, 1, memory_order_relaxed) % (unsigned)window->n;
 }
 
 static bool window_start(const struct mpixq_nic_part *part)
@@ -388,11 +395,30 @@ static bool window_start(const struct mpixq_nic_part *part)
     return started;
 }
 
+/* By the NIC whose bell it is. */
+static struct cxi_put *hold_by_bell(const struct mpixq_nic_part *part)
+{
+    const struct mpixq_nic_window *window = part->peer->window;
+    struct cxi_put_chain *chain = (struct cxi_put_chain *)part->bell;
+    struct cxi_put put;
+    unsigned place = 0;
+
+    while (window->of[place].nic != chain->nic) {
+        place++;
+    }
+    put = describe_put(part, place);
+    put.chain = chain;
+    return mpixq_cxi_put_hold(window->of[place].puts, &put);
+}
+
 static struct mpixq_nic_held *window_hold(const struct mpixq_nic_part *part)
 {
     struct mpixq_nic_window *window = part->peer->window;
     struct cxi_put *held = NULL;
 
+    if (part->bell != NULL) {
+        return (struct mpixq_nic_held *)hold_by_bell(part);
+    }
     for (int i = 0; held == NULL && i < window->n; i++) {
         unsigned turn = take_turn(window);
         struct cxi_put put = describe_put(part, turn);
@@ -403,15 +429,35 @@ static struct mpixq_nic_held *window_hold(const struct mpixq_nic_part *part)
 }
 
 /* They take turns. */
-static bool window_has_room(const struct mpixq_nic_window *window, uint64_t parts)
+static bool window_has_room(const struct mpixq_nic_window *window, uint64_t parts, bool by_bells)
 {
     uint64_t each = (parts - 1) / (unsigned)window->n + 1;
     bool has = each <= CXI_PUTS;
 
     for (int i = 0; has && i < window->n; i++) {
-        has = mpixq_cxi_puts_can_hold(window->of[i].puts, (int)each);
+        has = mpixq_cxi_puts_can_hold(window->of[i].puts, (int)each, by_bells);
     }
     return has;
+}
+
+static int window_take_bells(struct mpixq_nic_window *window, uint64_t bytes, int most,
+                             struct mpixq_nic_bell **list)
+{
+    uint64_t piece, parts = bytes > 0 ? parts_of(window, bytes, &piece) : 1;
+    unsigned first = take_turn(window);
+    struct cxi_nic *nics[CXI_NICS];
+
+    for (int i = 0; i < window->n; i++) {
+        nics[i] = window->of[(first + (unsigned)i) % (unsigned)window->n].nic;
+    }
+    return parts <= (uint64_t)most && mpixq_cxi_bells_take(nics, window->n, (int)parts, list)
+               ? (int)parts
+               : 0;
+}
+
+static bool window_has_rung(struct mpixq_nic_held *held)
+{
+    return mpixq_cxi_put_has_rung((struct cxi_put *)held);
 }
 
 static void window_ring(struct mpixq_nic_held *held)
@@ -495,6 +541,10 @@ const struct mpixq_channel_windows mpixq_cxi_windows = {
     .start = window_start,
     .hold = window_hold,
     .has_room = window_has_room,
+    .take_bells = window_take_bells,
+    .untake_bells = mpixq_cxi_bells_untake,
+    .give_bell = mpixq_cxi_bell_give,
+    .has_rung = window_has_rung,
     .ring = window_ring,
     .open_held = window_open_held,
     .drop = window_drop,

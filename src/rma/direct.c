@@ -268,12 +268,26 @@ void mpixq_rma_direct_failed(struct mpixq_window *window, const struct mpixq_rma
         signal, mpixq_error_cause(MPIXQ_E_FABRIC, what, mpixq_error_text(MPIXQ_E_FABRIC)));
 }
 
+/* As who was put to would have done. */
+static void refuse(struct mpixq_window *window, const struct mpixq_rma_op *op)
+{
+    char what[96];
+
+    (void)snprintf(what, sizeof what, "put to rank %d of window %llu, offset %llu", op->peer,
+                   (unsigned long long)window->number, (unsigned long long)op->header.offset);
+    mpixq_rma_give_up(
+        window, op,
+        mpixq_error_cause(MPIXQ_E_BLK_STALE, what, mpixq_error_text(MPIXQ_E_BLK_STALE)));
+}
+
 static void finish(struct mpixq_window *window, struct mpixq_rma_op *op, const char *why)
 {
     DL_DELETE(window->direct->flying, op);
     window->direct->n--;
     if (why != NULL) {
         mpixq_rma_direct_fail(window, op, why);
+    } else if (op->is_late) {
+        refuse(window, op);
     } else {
         mpixq_rma_tell(window, op, op->peer);
     }

@@ -10,6 +10,7 @@
 #include <utlist.h>
 
 #include "ahead.h"
+#include "bells.h"
 #include "put.h"
 #include "queue/queues.h"
 #include "queued.h"
@@ -38,6 +39,8 @@ struct call {
  * before. */
 struct mpixq_rma_calls {
     struct call *spare;          /* under the submission lock */
+    uint64_t resets, awaited;    /* likewise: so many were enqueued; a GPU waits for so many */
+    _Atomic uint64_t made;       /* of these; by the stream's thread */
     _Atomic(struct call *) back; /* from streams; taken all at once */
     struct chunk {
         struct chunk *next;
@@ -143,6 +146,7 @@ static void end(struct call *call)
 {
     if (call->what == RESET) {
         atomic_fetch_add(&call->waiter->made, 1);
+        atomic_fetch_add(&call->queue->calls->made, 1);
     }
     let_go(window_of(call), plan_of(call));
     give_back(call);
@@ -154,7 +158,7 @@ static void forget(struct mpixq_rma_ahead *ahead)
 }
 
 /* What is held needs no more than that. The call may be another's afterwards. */
-static bool ring(struct call *call)
+static bool ring(struct call *call, bool has_failed)
 {
     struct mpixq_window *window = window_of(call);
     struct mpixq_plan *plan = plan_of(call);
@@ -162,24 +166,30 @@ static bool ring(struct call *call)
     uint64_t rings;
 
     if (window == NULL || call->ahead.window == NULL ||
-        !mpixq_rma_ahead_ring(&call->ahead, &rings)) {
+        !mpixq_rma_ahead_ring(&call->ahead, has_failed, &rings)) {
         return false;
     }
-    atomic_fetch_add_explicit(&queue->posts, 1, memory_order_relaxed);
+    atomic_fetch_add_explicit(&queue->posts, !has_failed, memory_order_relaxed);
     atomic_fetch_add_explicit(&queue->rings, rings, memory_order_relaxed);
     let_go(window, plan);
     return true;
 }
 
-static void settle(struct call *call)
+/* False: it is to be made. What a GPU has rung for may have been held until now. */
+static bool settle(struct call *call, bool has_failed)
 {
     struct mpixq_window *window = window_of(call) != NULL ? call->ahead.window : NULL;
+    bool rang = false;
 
     if (window != NULL) {
         mpixq_lock_acquire(&window->lock);
-        mpixq_rma_ahead_settle(&call->ahead);
+        rang = call->ahead.bells != NULL && ring(call, has_failed);
+        if (!rang) {
+            mpixq_rma_ahead_settle(&call->ahead, has_failed);
+        }
         mpixq_lock_release(&window->lock);
     }
+    return rang;
 }
 
 /* Of a queue that has failed nothing is started any more. */
@@ -190,10 +200,9 @@ static void run(void *const args[], int n, bool on_gpu)
         struct call *call = args[i];
         bool has_failed = mpixq_queue_has_failed(call->queue);
 
-        if (!has_failed && ring(call)) {
+        if (ring(call, has_failed) || settle(call, has_failed)) {
             continue;
         }
-        settle(call);
         if (!has_failed) {
             mpixq_queue_fail_alone(call->queue, make(call));
             atomic_fetch_add_explicit(&call->queue->posts, window_of(call) != NULL,
@@ -257,17 +266,19 @@ static int check(struct mpixq_queue *queue, bool moves, bool *captured_p,
 }
 
 /* Under the submission lock. */
-static void submit(struct mpixq_queue *queue, struct mpixq_op *op)
+static void submit(struct mpixq_queue *queue, struct mpixq_op list[], int n)
 {
     queue->mark++; /* no request is being submitted */
-    queue->ticket = queue->stream->ops->submit(queue->stream, op, 1, &queue->submission);
+    queue->ticket = queue->stream->ops->submit(queue->stream, list, n, &queue->submission);
     queue->launches++;
 }
 
 /* Likewise. */
 static void log_ahead(struct call *call, struct mpixq_window *window)
 {
+    call->ahead.bells = NULL;
     call->ahead.window = mpixq_rma_ahead_may(window) ? window : NULL;
+    call->ahead.queue = call->queue;
     call->ahead.forget = forget;
     if (call->ahead.window != NULL && call->what == PUT) {
         mpixq_rma_ahead_log(&call->ahead, &call->put, 1);
@@ -276,12 +287,41 @@ static void log_ahead(struct call *call, struct mpixq_window *window)
     }
 }
 
+/* Likewise. The GPU is not to ring before the resets that stand before it are made: a peer that the
+ * put tells may put to these signals. The worker makes them as soon as the GPU has passed them. */
+static void await_resets(struct mpixq_queue *queue)
+{
+    struct mpixq_rma_calls *calls = queue->calls;
+    struct mpixq_op op;
+
+    if (calls->awaited < calls->resets && atomic_load(&calls->made) < calls->resets) {
+        mpixq_op_wait(&op, MPIXQ_OP_WAIT, NULL, &calls->made, calls->resets, &queue->failed);
+        submit(queue, &op, 1);
+    }
+    calls->awaited = calls->resets;
+}
+
+/* Likewise. A GPU rings for a put by itself, if it is logged so, and the stream's thread comes
+ * behind. */
+static void submit_ops(struct mpixq_queue *queue, struct call *call)
+{
+    struct mpixq_op list[MPIXQ_AHEAD_PARTS + 1];
+    int n = 0;
+
+    if (window_of(call) != NULL && call->ahead.bells != NULL) {
+        n = mpixq_rma_bells_fill(&call->ahead, list);
+        await_resets(queue);
+    }
+    list[n] = (struct mpixq_op){.copy = NULL};
+    mpixq_op_call(&list[n], MPIXQ_OP_CALL, run, call);
+    submit(queue, list, n + 1);
+}
+
 /* Under the submission lock. */
 static int submit_call(struct mpixq_queue *queue, const struct call *what)
 {
     struct mpixq_window *window = window_of(what);
     struct call *call = take_call(queue);
-    struct mpixq_op op = {.copy = NULL};
 
     if (call == NULL) {
         return mpixq_error_code(MPIXQ_E_NO_MEMORY);
@@ -295,8 +335,8 @@ static int submit_call(struct mpixq_queue *queue, const struct call *what)
         atomic_fetch_add(&window->enqueued, 1);
         log_ahead(call, window);
     }
-    mpixq_op_call(&op, MPIXQ_OP_CALL, run, call);
-    submit(queue, &op);
+    queue->calls->resets += call->what == RESET;
+    submit_ops(queue, call);
     return MPI_SUCCESS;
 }
 
@@ -365,7 +405,7 @@ static void submit_wait(struct mpixq_rma_waiter *waiter, const _Atomic uint64_t 
 
     mpixq_op_wait(&op, MPIXQ_OP_WAIT, waiter, word, value, &waiter->queue->failed);
     op.poll = polls;
-    submit(waiter->queue, &op);
+    submit(waiter->queue, &op, 1);
 }
 
 /* Likewise. */

@@ -58,10 +58,11 @@ struct mpixq_rma_direct {
     /* (ahead.h) By queues: as they were logged, by any thread; and in the order of that. */
     _Atomic(struct mpixq_rma_ahead *) logged;
     struct mpixq_rma_ahead *ahead;
-    int n_ahead;    /* of those, that have something held */
-    bool has_ahead; /* there may be any: the NICs of this process chain */
-    long n_awaited; /* answers of peers: what they say of their NICs, REVOKED */
-    int n_peers;    /* that NICs reach */
+    int n_ahead;     /* of those, that have something held */
+    bool has_doubts; /* at the last look: a GPU may have rung for some of a queue that has failed */
+    bool has_ahead;  /* there may be any: the NICs of this process chain */
+    long n_awaited;  /* answers of peers: what they say of their NICs, REVOKED */
+    int n_peers;     /* that NICs reach */
     size_t blob_bytes;
     unsigned char blob[MPIXQ_NIC_BLOB];
 };

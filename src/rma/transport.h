@@ -80,6 +80,7 @@ struct mpixq_rma_op {
     bool asks_get;                 /* ASK: for a get */
     struct mpixq_rma_grant *grant; /* of a put or get by NICs; NULL: no signal */
     struct mpixq_nic_held *held;   /* it was; by NICs, of a queue */
+    bool is_late;                  /* the right was gone when that was known to have been rung */
     MPI_Request request;           /* of data that moves */
     struct mpixq_rma_op *next, *prev;
     UT_hash_handle hh; /* by header.key */

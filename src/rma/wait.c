@@ -94,7 +94,8 @@ int mpixq_rma_flush(struct mpixq_window *window)
         mpixq_lock_acquire(&window->lock);
         mpixq_rma_look_for_lost(window); /* copies into shared memory need no answer of anybody */
         mpixq_rma_ahead_look(window);
-        done = mpixq_rma_is_flushed(window) && atomic_load(&window->failed) == MPI_SUCCESS;
+        done = mpixq_rma_is_flushed(window) && !mpixq_rma_ahead_doubts(window) &&
+               atomic_load(&window->failed) == MPI_SUCCESS;
         rc = done ? take_refusal(window) : atomic_load(&window->failed);
         mpixq_lock_release(&window->lock);
         if (rc == MPI_SUCCESS && !done) {

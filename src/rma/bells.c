@@ -1,0 +1,87 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * Copyright (c) 2026 the mpix-queue authors */
+#include "bells.h"
+
+#include "core/queue.h"
+#include "rights.h"
+#include "stream/op.h"
+#include "stream/stream.h"
+
+/* May NICs make it, as far as is known without the lock? */
+static bool may_be_held(const struct mpixq_transfer *transfer)
+{
+    return transfer->remote.rank != transfer->window->rank &&
+           (transfer->local.bytes > 0 || transfer->remote.signal != 0);
+}
+
+static bool are_seen(const struct mpixq_nic_bell *bell, const struct mpixq_stream_kind *kind)
+{
+    while (bell != NULL && mpixq_exposed_to(bell->exposed, kind) != NULL) {
+        bell = bell->next;
+    }
+    return bell == NULL;
+}
+
+void mpixq_rma_bells_take(struct mpixq_rma_ahead *ahead)
+{
+    const struct mpixq_rma_direct *direct = ahead->window->direct;
+    const struct mpixq_stream *stream = ahead->queue->stream;
+    int left = MPIXQ_AHEAD_PARTS;
+    bool all = stream->rings;
+
+    ahead->bells = NULL;
+    for (int i = 0; all && i < ahead->n; i++) {
+        const struct mpixq_transfer *transfer = &ahead->transfers[i];
+        int parts = 0;
+
+        if (transfer->window == NULL) {
+            continue; /* to MPI_PROC_NULL */
+        }
+        if (may_be_held(transfer)) {
+            parts =
+                direct->ops->take_bells(direct->nics, transfer->local.bytes, left, &ahead->bells);
+        }
+        all = parts > 0;
+        left -= parts;
+    }
+    if (!all || !are_seen(ahead->bells, stream->kind)) {
+        direct->ops->untake_bells(ahead->bells);
+        ahead->bells = NULL;
+    }
+}
+
+/* The stream's thread has come behind the GPU, or behind what that left. */
+static void follow(void *const args[], int n, bool on_gpu)
+{
+    for (int i = 0; i < n; i++) {
+        ((struct mpixq_nic_bell *)args[i])->by_host = !on_gpu;
+    }
+}
+
+int mpixq_rma_bells_fill(const struct mpixq_rma_ahead *ahead, struct mpixq_op list[])
+{
+    int n = 0;
+
+    for (struct mpixq_nic_bell *bell = ahead->bells; bell != NULL; bell = bell->next) {
+        list[n] = (struct mpixq_op){.copy = NULL};
+        mpixq_op_call(&list[n], MPIXQ_OP_RING, follow, bell);
+        list[n++].gpu.exposed = bell->exposed;
+    }
+    return n;
+}
+
+void mpixq_rma_bells_give(struct mpixq_rma_ahead *ahead, bool is_rung)
+{
+    const struct mpixq_rma_direct *direct = ahead->window->direct;
+    const struct mpixq_rma_op *op = ahead->ops;
+    struct mpixq_nic_bell *bell, *next;
+
+    for (bell = ahead->bells; bell != NULL; bell = next) {
+        next = bell->next;
+        if (op == NULL || op->held == NULL) {
+            direct->ops->give_bell(bell, is_rung);
+        }
+        op = op != NULL ? op->next : NULL;
+    }
+    ahead->bells = NULL;
+}
