@@ -357,7 +357,7 @@ static void test_write_fails(void)
 
 /* The two put to each other in turns, to one of two signals each, and all is enqueued at once: the
  * put of round k + 1 tells the other one that the signal of round k is reset here. */
-static void test_rounds(void)
+static void test_rounds(int has_room)
 {
     enum { ROUNDS = 60, BYTES = 1000 };
     MPIX_Signal signal[2];
@@ -381,7 +381,7 @@ static void test_rounds(void)
     MTEST_OK(MPIX_Queue_wait(queue));
     MTEST_OK(MPIX_Window_flush(window));
     check(2, BYTES, 1);
-    MTEST_CHECK(mtest_queue_count(queue, "mpixq_rings") > 0);
+    MTEST_CHECK(!has_room || mtest_queue_count(queue, "mpixq_rings") > 0);
     close_queue(&queue);
     MPI_Barrier(MPI_COMM_WORLD);
     MTEST_OK(MPIX_Signal_free(&signal[0]));
@@ -417,7 +417,7 @@ int main(int argc, char **argv)
         test_held(10, 100, 1);
     }
     if (hooks != NULL && mtest_size == 2) {
-        test_rounds();
+        test_rounds(is_by_gpu && argc == 1);
     }
     if (hooks != NULL) {
         test_many();
