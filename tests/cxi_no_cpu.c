@@ -16,8 +16,9 @@
  * and again; or cpu: as free, in a setting where the CPU must do the work, so that this
  * program has to find that it did; kernels-cpu likewise; puts: puts with a signal are enqueued by
  * the first rank, whose threads are stopped, and the signal has to be complete at the other one
- * while they are; puts-cpu likewise; gets: the other one gets from the first, all of whose threads
- * are stopped; gets-cpu likewise.
+ * while they are; puts-cpu likewise; graph-puts: a graph has captured the puts, and is launched
+ * before, and again meanwhile; graph-puts-cpu likewise; gets: the other one gets from the first, all
+ * of whose threads are stopped; gets-cpu likewise.
  */
 #include <mpix_queue_device.h>
 #include <mpix_queue_rma.h>
@@ -29,6 +30,7 @@
 
 #include "device/device_code.h"
 #include "cxi_frozen.h"
+#include "gpu_graph.h"
 #include "mtest_gpu.h"
 
 enum {
@@ -36,6 +38,7 @@ enum {
     ROUNDS_AHEAD = 2,
     INTS = 1000,
     PUTS = 24,
+    PUTS_OF_GRAPH = 6, /* each has two counters */
     MAX_RANKS = 4,
     LIMIT_S = 30,
     LIMIT_OF_CPU_S = 3
@@ -57,7 +60,7 @@ static void *sinks[2], *sources[2];
 static int peer, round_number, wrong;
 static uint64_t nics; /* of the queue, each with a counter to ring */
 /* Of the requests, for kernels; and where those tell errors. */
-static bool by_kernels;
+static bool by_kernels, by_graph;
 static MPIX_Device_request handles[4];
 static unsigned *results_seen;
 static atomic_long n_posts; /* of this process, since it is counted */
@@ -365,33 +368,50 @@ static void finish_alone(void *arg)
     freezer_let_go();
 }
 
-/* All are with the NIC when the threads are stopped; then the stream goes on. */
-static void put_without_cpu(MPIX_Window win, MPIX_Host_stream stream, const MPIX_Blk theirs[PUTS],
-                            bool expects_cpu)
+static int n_puts(void)
 {
-    enum freezer_state state;
-    MPIX_Queue queue;
-    unsigned tries = 0;
+    return by_graph ? PUTS_OF_GRAPH : PUTS;
+}
+
+static void put_all(MPIX_Queue queue, MPIX_Window win, const MPIX_Blk theirs[PUTS])
+{
     MPIX_Blk mine;
 
-    MTEST_OK(MPIX_Queue_init(&queue, MPIX_QUEUE_AUTO, &stream));
-    MTEST_OK(MPIX_Host_stream_launch(stream, say_who, NULL));
-    MTEST_OK(MPIX_Host_stream_synchronize(stream));
-    hooks->watch(note_post, NULL);
-    MTEST_OK(MPIX_Host_stream_launch(stream, hold_alone, NULL));
-    for (int i = 0; i < PUTS; i++) {
+    for (int i = 0; i < n_puts(); i++) {
         MTEST_OK(MPIX_Blk_init(win, i * (MPI_Aint)sizeof *in, sizeof *in, MPIX_SIGNAL_NULL, &mine));
         MTEST_OK(MPIX_Enqueue_put(queue, &mine, &theirs[i]));
     }
-    MTEST_OK(MPIX_Host_stream_launch(stream, finish_alone, NULL));
-    while (!expects_cpu && atomic_load(&n_posts) < 2L * PUTS) {
+}
+
+static void await_posts(int n)
+{
+    unsigned tries = 0;
+
+    while (atomic_load(&n_posts) < n) {
         mtest_backoff(&tries);
     }
-    while (!freezer_is_quiet(atomic_load(&executor), never_quiet_by_kernels)) {
-    }
-    state = freezer_run(atomic_load(&executor), devices, expects_cpu ? LIMIT_OF_CPU_S : LIMIT_S);
+}
+
+/* It is launched once, so that there is something to be held for the next launch. */
+static void *capture_puts(MPIX_Queue queue, MPIX_Window win, void *stream,
+                          const MPIX_Blk theirs[PUTS], bool expects_cpu)
+{
+    void *graph;
+
+    MTEST_CHECK(gpu_graph_open());
+    gpu_graph_begin(stream, GPU_GRAPH_GLOBAL);
+    put_all(queue, win, theirs);
+    graph = gpu_graph_end_executable(stream);
+    await_posts(expects_cpu ? 0 : 2 * n_puts());
+    gpu_graph_launch(graph, stream);
+    mtest_gpu_synchronize(stream);
     MTEST_OK(MPIX_Queue_wait(queue));
-    hooks->watch(NULL, NULL);
+    MTEST_OK(MPIX_Window_flush(win));
+    return graph;
+}
+
+static void judge_puts(enum freezer_state state, bool expects_cpu)
+{
     if (state == FREEZER_REFUSED) {
         mtest_skip("this system does not let a process trace its parent");
     } else if (expects_cpu) {
@@ -399,7 +419,43 @@ static void put_without_cpu(MPIX_Window win, MPIX_Host_stream stream, const MPIX
     } else {
         MTEST_EQ(state, FREEZER_THAWED);
         MTEST_EQ(calls, 0);
-        MTEST_EQ(stores, PUTS); /* each has its counter */
+        MTEST_EQ(stores, n_puts()); /* each has its counter */
+    }
+}
+
+/* All are with the NIC when the threads are stopped; then the stream goes on. */
+static void put_without_cpu(MPIX_Window win, MPIX_Host_stream stream, const MPIX_Blk theirs[PUTS],
+                            bool expects_cpu)
+{
+    void *gpu_stream = by_graph ? mtest_gpu_stream_of(stream) : NULL, *graph = NULL;
+    enum freezer_state state;
+    MPIX_Queue queue;
+
+    MTEST_OK(MPIX_Queue_init(&queue, MPIX_QUEUE_AUTO, &stream));
+    MTEST_OK(MPIX_Host_stream_launch(stream, say_who, NULL));
+    MTEST_OK(MPIX_Host_stream_synchronize(stream));
+    hooks->watch(note_post, NULL);
+    if (by_graph) {
+        graph = capture_puts(queue, win, gpu_stream, theirs, expects_cpu);
+    }
+    MTEST_OK(MPIX_Host_stream_launch(stream, hold_alone, NULL));
+    if (by_graph) {
+        gpu_graph_launch(graph, gpu_stream);
+    } else {
+        put_all(queue, win, theirs);
+    }
+    MTEST_OK(MPIX_Host_stream_launch(stream, finish_alone, NULL));
+    await_posts(expects_cpu ? 0 : (by_graph ? 4 : 2) * n_puts());
+    while (!freezer_is_quiet(atomic_load(&executor), never_quiet_by_kernels)) {
+    }
+    state = freezer_run(atomic_load(&executor), devices, expects_cpu ? LIMIT_OF_CPU_S : LIMIT_S);
+    MTEST_OK(MPIX_Queue_wait(queue));
+    MTEST_OK(MPIX_Host_stream_synchronize(stream));
+    hooks->watch(NULL, NULL);
+    judge_puts(state, expects_cpu);
+    MTEST_OK(MPIX_Window_flush(win));
+    if (by_graph) {
+        gpu_graph_free_executable(graph);
     }
     MTEST_OK(MPIX_Queue_free(&queue));
 }
@@ -407,7 +463,7 @@ static void put_without_cpu(MPIX_Window win, MPIX_Host_stream stream, const MPIX
 static void await_data(const int *memory, MPIX_Signal signal)
 {
     MTEST_OK(MPIX_Signal_wait(signal));
-    for (int i = 0; i < PUTS * INTS; i++) {
+    for (int i = 0; i < n_puts() * INTS; i++) {
         if (memory[i] != value(0, 0, i / INTS, i)) {
             mtest_fail(__FILE__, __LINE__, "element %d is %d", i, memory[i]);
             break;
@@ -482,7 +538,7 @@ static void run_windows(MPIX_Host_stream stream, bool expects_cpu, bool gets)
         memory[i] = mtest_rank == 0 ? value(0, 0, i / INTS, i) : -1;
     }
     owner = gets ? 0 : 1;
-    MTEST_OK(MPIX_Signal_init(win, PUTS + 1, &signal));
+    MTEST_OK(MPIX_Signal_init(win, (by_graph ? 2 : 1) * n_puts() + 1, &signal));
     MTEST_OK(MPIX_Blk_init(win, 0, 0, MPIX_SIGNAL_NULL, &nothing));
     MTEST_OK(MPIX_Blk_init(win, 0, 0, signal, &first));
     for (int i = 0; i < PUTS; i++) {
@@ -521,6 +577,7 @@ int main(int argc, char **argv)
 
     freezer_begin();
     by_kernels = argc > 1 && strncmp(argv[1], "kernels", 7) == 0;
+    by_graph = argc > 1 && strncmp(argv[1], "graph", 5) == 0;
     mtest_begin(&argc, &argv, MPI_THREAD_MULTIPLE);
     peer = 1 - mtest_rank;
     MTEST_OK(MPI_Win_allocate_shared(mtest_rank == 0 ? (MPI_Aint)sizeof *all : 0, 1, MPI_INFO_NULL,
@@ -528,8 +585,8 @@ int main(int argc, char **argv)
     MTEST_OK(MPI_Win_shared_query(window, 0, &bytes, &unit, &all));
     MTEST_EQ(mtest_size, 2);
     MTEST_OK(MPIX_Host_stream_create(&stream));
-    if (argc > 1 && (strncmp(argv[1], "puts", 4) == 0 || strncmp(argv[1], "gets", 4) == 0)) {
-        run_windows(stream, expects_cpu, argv[1][0] == 'g');
+    if (argc > 1 && (strstr(argv[1], "puts") != NULL || strncmp(argv[1], "gets", 4) == 0)) {
+        run_windows(stream, expects_cpu, strncmp(argv[1], "gets", 4) == 0);
     } else {
         run_pairs(stream, expects_cpu);
     }

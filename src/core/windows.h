@@ -52,6 +52,9 @@ struct mpixq_nic_part {
     uint64_t addend;
     void *arg;                   /* of who starts it */
     struct mpixq_nic_bell *bell; /* by which it is held, and which it then has; NULL: any */
+    /* Above 0: so often the bell has been rung when the put is made, and it stays with who has it:
+     * that rings it only, once for each put. */
+    uint64_t ring;
 };
 
 struct mpixq_channel_windows {
@@ -86,14 +89,16 @@ struct mpixq_channel_windows {
     /* Is there for so many? by_bells: each has one. */
     bool (*has_room)(const struct mpixq_nic_window *window, uint64_t parts, bool by_bells);
     /* When it is enqueued, with no lock: for each part of a put of so many bytes, at most so many,
-     * one that GPUs see, or are about to, at the end of the list. 0: there are not so many, and the
-     * list is as it was. */
-    int (*take_bells)(struct mpixq_nic_window *window, uint64_t bytes, int most,
+     * one that GPUs see, or are about to, at the end of the list; for_long: only while most of them
+     * are free, as it is kept for many puts, or is lost. 0: there are not so many, and the list is
+     * as it was. */
+    int (*take_bells)(struct mpixq_nic_window *window, uint64_t bytes, int most, bool for_long,
                       struct mpixq_nic_bell **list);
     /* Likewise: the stream will not have them. */
     void (*untake_bells)(struct mpixq_nic_bell *list);
-    /* One by which nothing is held. Was it rung by now? Else it may be at any time. */
-    void (*give_bell)(struct mpixq_nic_bell *bell, bool is_rung);
+    /* One by which nothing is held. Was it rung so often by now, and no more? Else it may be at any
+     * time. */
+    void (*give_bell)(struct mpixq_nic_bell *bell, bool is_known, uint64_t rings);
     /* Once, by any thread, with or without a lock: it is made. */
     void (*ring)(struct mpixq_nic_held *held);
     /* Was it rung for, as far as the NIC has told by now? */

@@ -97,9 +97,9 @@ struct cxi_nic {
     struct cxi_ahead *ahead_left; /* of ends that are gone: the NIC may write their words */
     struct cxi_puts *puts_left;   /* of windows that are gone: not all of them are over */
     /* Of puts of windows: those that nobody uses; and whether they were asked for. */
-    struct cxi_put_chain *chains; /* CXI_PUT_CHAINS; NULL: none */
-    atomic_uint free_chains;      /* bits, without the lock */
-    int n_chains;
+    struct cxi_put_chain *chains;  /* CXI_PUT_CHAINS; NULL: none */
+    atomic_uint free_chains;       /* bits, without the lock */
+    int n_chains, n_opened_chains; /* of all that were opened those that are in use still */
     bool has_asked_chains;
     bool chains_gets;            /* also those of gets */
     atomic_int n_own_rings;      /* counters R of ends whose starts GPUs count */

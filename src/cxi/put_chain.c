@@ -69,6 +69,11 @@ void mpixq_cxi_put_chains_close(struct cxi_nic *nic)
 
 /* ---- Doorbells ---- */
 
+static bool can_spare(const struct cxi_nic *nic)
+{
+    return __builtin_popcount(atomic_load(&nic->free_chains)) * 4 >= nic->n_opened_chains * 3;
+}
+
 void mpixq_cxi_bells_untake(struct mpixq_nic_bell *list)
 {
     struct mpixq_nic_bell *bell, *next;
@@ -80,23 +85,28 @@ void mpixq_cxi_bells_untake(struct mpixq_nic_bell *list)
 }
 
 /* One of the NIC whose turn it is, or of another one. */
-static struct cxi_put_chain *reserve_in_turn(struct cxi_nic *const nics[], int n_nics, int turn)
+static struct cxi_put_chain *reserve_in_turn(struct cxi_nic *const nics[], int n_nics, int turn,
+                                             bool for_long)
 {
     struct cxi_put_chain *chain = NULL;
 
     for (int i = 0; chain == NULL && i < n_nics; i++) {
-        chain = mpixq_cxi_put_chain_reserve(nics[(turn + i) % n_nics]);
+        struct cxi_nic *nic = nics[(turn + i) % n_nics];
+
+        if (!for_long || can_spare(nic)) {
+            chain = mpixq_cxi_put_chain_reserve(nic);
+        }
     }
     return chain;
 }
 
-bool mpixq_cxi_bells_take(struct cxi_nic *const nics[], int n_nics, int n,
+bool mpixq_cxi_bells_take(struct cxi_nic *const nics[], int n_nics, int n, bool for_long,
                           struct mpixq_nic_bell **list)
 {
     struct mpixq_nic_bell *own = NULL, **end = &own;
 
     for (int i = 0; i < n; i++) {
-        struct cxi_put_chain *chain = reserve_in_turn(nics, n_nics, i);
+        struct cxi_put_chain *chain = reserve_in_turn(nics, n_nics, i, for_long);
 
         if (chain == NULL) {
             mpixq_cxi_bells_untake(own);
@@ -116,14 +126,14 @@ bool mpixq_cxi_bells_take(struct cxi_nic *const nics[], int n_nics, int n,
 
 /* The ring of a GPU that has passed it may be on its way to the NIC still: what waits by the chain
  * next waits for that as well. */
-void mpixq_cxi_bell_give(struct mpixq_nic_bell *bell, bool is_rung)
+void mpixq_cxi_bell_give(struct mpixq_nic_bell *bell, bool is_known, uint64_t rings)
 {
     struct cxi_put_chain *chain = (struct cxi_put_chain *)bell;
     struct cxi_nic *nic = chain->nic;
 
     mpixq_lock_acquire(&nic->lock);
-    if (is_rung || bell->by_host) {
-        mpixq_cxi_put_chain_give(nic, chain, !bell->by_host);
+    if (is_known) {
+        mpixq_cxi_put_chain_give(nic, chain, rings);
     } else {
         mpixq_cxi_put_chain_strand(nic, chain);
     }

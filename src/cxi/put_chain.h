@@ -36,12 +36,14 @@ struct cxi_put_chain *mpixq_cxi_put_chain_take(struct cxi_nic *nic, int entries)
 struct cxi_put_chain *mpixq_cxi_put_chain_reserve(struct cxi_nic *nic);
 void mpixq_cxi_put_chain_unreserve(struct cxi_put_chain *chain);
 /* Chains that streams of GPUs will ring for (core/windows.h), before anything is posted: any
- * thread, with no lock. So many, of each of so many NICs in turn; false: they have not as many. */
-bool mpixq_cxi_bells_take(struct cxi_nic *const nics[], int n_nics, int n,
+ * thread, with no lock. So many, of each of so many NICs in turn; for_long: while three in
+ * four are free. False: they have not as many. */
+bool mpixq_cxi_bells_take(struct cxi_nic *const nics[], int n_nics, int n, bool for_long,
                           struct mpixq_nic_bell **list);
 void mpixq_cxi_bells_untake(struct mpixq_nic_bell *list);
-/* Any thread. Nothing was posted. Was it rung? Else it may be at any time. */
-void mpixq_cxi_bell_give(struct mpixq_nic_bell *bell, bool is_rung);
+/* Any thread. Nothing waits for it. Was it rung so often, and no more? Else it may be at any time.
+ */
+void mpixq_cxi_bell_give(struct mpixq_nic_bell *bell, bool is_known, uint64_t rings);
 /* All that was posted is over, and has added so much. */
 void mpixq_cxi_put_chain_give(struct cxi_nic *nic, struct cxi_put_chain *chain, uint64_t counted);
 /* Something stays with the NIC, and waits for it for ever. */

@@ -222,6 +222,7 @@ static bool add_chain(struct cxi_nic *nic, int place)
         .bell.exposed = &counter->exposed, .nic = nic, .counter = counter, .place = place};
     mpixq_lock_acquire(&nic->lock);
     nic->n_chains++;
+    nic->n_opened_chains++;
     mpixq_lock_release(&nic->lock);
     mpixq_cxi_put_chain_unreserve(chain);
     return true;

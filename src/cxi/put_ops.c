@@ -70,7 +70,11 @@ int mpixq_cxi_put_post(struct cxi_put *put)
     }
     entry->work.triggering_cntr = put->chain->counter->fid;
     entry->work.threshold =
-        put->chain->counter->base + put->chain->base + (put->ring != NULL) + is_behind;
+        put->chain->counter->base + put->chain->base + mpixq_cxi_put_rings_chain(put) + is_behind;
+    if (put->ring != NULL && !is_behind) {
+        entry->work.triggering_cntr = put->ring->fid;
+        entry->work.threshold = put->ring_at;
+    }
     entry->work.completion_cntr =
         entry == put->move && put->atomic != NULL ? put->chain->counter->fid : NULL;
     return mpixq_cxi_defer(nic, &entry->work);

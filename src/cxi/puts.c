@@ -121,7 +121,7 @@ static void note_read(struct cxi_put *put, bool is_read)
  * for it. */
 static uint64_t counts(const struct cxi_put *put)
 {
-    return (put->ring != NULL) + (put->bytes > 0 && put->tells);
+    return mpixq_cxi_put_rings_chain(put) + (put->bytes > 0 && put->tells);
 }
 
 static int n_entries(const struct cxi_put *put)
@@ -357,7 +357,10 @@ static struct cxi_put *take_to_hold(struct cxi_puts *puts, const struct cxi_put 
         LL_PREPEND(puts->spare, put);
         return NULL;
     }
-    put->ring = put->chain->counter;
+    if (put->ring == NULL) {
+        put->ring = put->chain->counter;
+        put->ring_at = put->ring->base + put->chain->base + 1;
+    }
     put->is_held = true;
     return put;
 }
@@ -379,12 +382,10 @@ struct cxi_put *mpixq_cxi_put_hold(struct cxi_puts *puts, const struct cxi_put *
 bool mpixq_cxi_put_has_rung(struct cxi_put *put)
 {
     const struct cxi_nic *nic = put->puts->nic;
-    struct cxi_counter *counter;
     bool has;
 
     mpixq_lock_acquire(&put->puts->nic->lock);
-    counter = put->is_over ? NULL : put->chain->counter;
-    has = put->is_over || mpixq_cxi_counter_look(nic, counter) > counter->base + put->chain->base;
+    has = put->is_over || mpixq_cxi_counter_look(nic, put->ring) >= put->ring_at;
     mpixq_lock_release(&put->puts->nic->lock);
     return has;
 }

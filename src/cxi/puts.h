@@ -11,6 +11,7 @@
 #define MPIXQ_CXI_PUTS_H
 
 #include "cxi.h"
+#include "put_chain.h"
 
 enum { CXI_PUTS = 64 /* of a window under way on a NIC */ };
 
@@ -30,8 +31,10 @@ struct cxi_put {
     struct cxi_put_chain *chain;
     struct cxi_entry *move, *atomic;
     int posted;
-    /* It was to be held: the first of it waits for a ring, of this. Held: nobody counts it yet. */
-    const struct cxi_counter *ring;
+    /* It was to be held: the first of it waits for a ring, until this has come so far. It is the
+     * chain's own, or one that is rung for many puts. Held: nobody counts it yet. */
+    struct cxi_counter *ring;
+    uint64_t ring_at;
     bool is_held, is_over; /* over: though it is held */
     /* The chain is one that a stream rings for, which knows it until the put is open. */
     bool has_bell, keeps_chain;
@@ -58,6 +61,12 @@ struct cxi_puts {
     struct cxi_puts *next_left;
     struct cxi_put of[CXI_PUTS];
 };
+
+/* Does the ring count in the chain? */
+static inline bool mpixq_cxi_put_rings_chain(const struct cxi_put *put)
+{
+    return put->ring != NULL && put->ring == put->chain->counter;
+}
 
 /* put_ops.c; under nic.lock: of its deferred operations the one that is posted as the first, or as
  * the second. */

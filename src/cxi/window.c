@@ -407,7 +407,12 @@ static struct cxi_put *hold_by_bell(const struct mpixq_nic_part *part)
         place++;
     }
     put = describe_put(part, place);
-    put.chain = chain;
+    if (part->ring > 0) {
+        put.ring = chain->counter;
+        put.ring_at = chain->counter->base + chain->base + part->ring;
+    } else {
+        put.chain = chain;
+    }
     return mpixq_cxi_put_hold(window->of[place].puts, &put);
 }
 
@@ -441,7 +446,7 @@ static bool window_has_room(const struct mpixq_nic_window *window, uint64_t part
 }
 
 static int window_take_bells(struct mpixq_nic_window *window, uint64_t bytes, int most,
-                             struct mpixq_nic_bell **list)
+                             bool for_long, struct mpixq_nic_bell **list)
 {
     uint64_t piece, parts = bytes > 0 ? parts_of(window, bytes, &piece) : 1;
     unsigned first = take_turn(window);
@@ -450,7 +455,8 @@ static int window_take_bells(struct mpixq_nic_window *window, uint64_t bytes, in
     for (int i = 0; i < window->n; i++) {
         nics[i] = window->of[(first + (unsigned)i) % (unsigned)window->n].nic;
     }
-    return parts <= (uint64_t)most && mpixq_cxi_bells_take(nics, window->n, (int)parts, list)
+    return parts <= (uint64_t)most &&
+                   mpixq_cxi_bells_take(nics, window->n, (int)parts, for_long, list)
                ? (int)parts
                : 0;
 }

@@ -21,6 +21,15 @@ bool mpixq_rma_ahead_may(const struct mpixq_window *window)
     return window->direct != NULL && window->direct->has_ahead;
 }
 
+static void clear(struct mpixq_rma_ahead *ahead)
+{
+    atomic_store_explicit(&ahead->state, MPIXQ_AHEAD_NONE, memory_order_relaxed);
+    ahead->is_listed = false;
+    ahead->ops = NULL;
+    ahead->revoked_ns = 0;
+    ahead->is_late = false;
+}
+
 void mpixq_rma_ahead_log(struct mpixq_rma_ahead *ahead, const struct mpixq_transfer transfers[],
                          int n)
 {
@@ -28,12 +37,9 @@ void mpixq_rma_ahead_log(struct mpixq_rma_ahead *ahead, const struct mpixq_trans
 
     ahead->transfers = transfers;
     ahead->n = n;
-    atomic_store_explicit(&ahead->state, MPIXQ_AHEAD_NONE, memory_order_relaxed);
-    ahead->is_listed = false;
-    ahead->ops = NULL;
-    ahead->revoked_ns = 0;
-    ahead->is_late = false;
-    mpixq_rma_bells_take(ahead);
+    clear(ahead);
+    ahead->ring = 0;
+    mpixq_rma_bells_take(ahead, ahead->queue->stream);
     ahead->next = atomic_load_explicit(&direct->logged, memory_order_relaxed);
     while (!atomic_compare_exchange_weak_explicit(&direct->logged, &ahead->next, ahead,
                                                   memory_order_release, memory_order_relaxed)) {
@@ -63,6 +69,13 @@ static void list_logged(struct mpixq_rma_direct *direct)
         ahead->is_listed = true;
         DL_APPEND(direct->ahead, ahead);
     }
+}
+
+void mpixq_rma_ahead_list(struct mpixq_rma_ahead *ahead)
+{
+    clear(ahead);
+    ahead->is_listed = true;
+    DL_APPEND(ahead->window->direct->ahead, ahead);
 }
 
 static void unlist(struct mpixq_rma_ahead *ahead)
@@ -98,7 +111,7 @@ static uint64_t count_parts(const struct mpixq_rma_ahead *ahead)
         }
         parts += way.parts;
     }
-    return parts <= MPIXQ_AHEAD_PARTS ? parts : 0;
+    return parts <= (ahead->ring > 0 ? 1 : MPIXQ_AHEAD_PARTS) ? parts : 0;
 }
 
 /* It counts for nobody as started until it is rung for. What finds no room after all is started
@@ -117,6 +130,7 @@ static bool hold_part(struct mpixq_rma_ahead *ahead, const struct mpixq_transfer
     window->n_own--;
     mpixq_rma_direct_describe(window, op, &what);
     what.bell = bell;
+    what.ring = ahead->ring;
     op->held = window->direct->ops->hold(&what);
     window->direct->n_ahead += ahead->ops == NULL;
     DL_APPEND(ahead->ops, op);
@@ -211,6 +225,12 @@ static void open_ops(struct mpixq_rma_ahead *ahead)
     }
 }
 
+void mpixq_rma_ahead_open(struct mpixq_rma_ahead *ahead)
+{
+    unlist(ahead);
+    open_ops(ahead);
+}
+
 /* Its queue has failed, and a GPU may have rung for it before, or does just now: what the NIC has
  * seen a ring of is made, and what it sees none of for a while is dropped. False: that is not over.
  */
@@ -291,12 +311,13 @@ static void look_at_rung(struct mpixq_rma_ahead *ahead)
 
     if (atomic_load(&ahead->state) != MPIXQ_AHEAD_DOUBT) {
         if (atomic_load(&ahead->window->failed) != MPI_SUCCESS) {
-            fail_queue(ahead);
+            (ahead->queue != NULL ? fail_queue : ahead->stop)(ahead);
         }
         if (!ahead->is_late && ahead->revoked_ns != UINT64_MAX && !are_rights_left(ahead)) {
             find_late(ahead);
         }
-        direct->has_doubts = direct->has_doubts || mpixq_queue_has_failed(ahead->queue);
+        direct->has_doubts =
+            direct->has_doubts || (ahead->queue != NULL && mpixq_queue_has_failed(ahead->queue));
     } else if (end_doubt(ahead, is_long_ago(ahead->since_ns))) {
         direct->n_ahead--;
         unlist(ahead);
@@ -309,8 +330,7 @@ static void look_at_rung(struct mpixq_rma_ahead *ahead)
 static void look_at(struct mpixq_rma_ahead *ahead)
 {
     if (atomic_load(&ahead->state) == MPIXQ_AHEAD_MADE) {
-        unlist(ahead);
-        open_ops(ahead);
+        mpixq_rma_ahead_open(ahead);
         ahead->forget(ahead);
     } else if (ahead->bells != NULL || atomic_load(&ahead->state) == MPIXQ_AHEAD_DOUBT) {
         look_at_rung(ahead);
@@ -354,7 +374,8 @@ static bool try_to_hold(struct mpixq_rma_ahead *ahead)
     const struct mpixq_rma_direct *direct = ahead->window->direct;
     uint64_t parts = count_parts(ahead);
 
-    if (parts > 0 && !direct->ops->has_room(direct->nics, parts, ahead->bells != NULL)) {
+    if (parts > 0 &&
+        !direct->ops->has_room(direct->nics, parts, ahead->bells != NULL && ahead->ring == 0)) {
         return false;
     }
     if (parts > 0) {

@@ -29,13 +29,16 @@ enum { MPIXQ_AHEAD_PARTS = 32 /* of a call: for more there is never room at once
 /* What one call has enqueued; a part of what the stream is to call. */
 struct mpixq_rma_ahead {
     struct mpixq_window *window; /* NULL: it is not logged */
-    struct mpixq_queue *queue;
+    struct mpixq_queue *queue;   /* NULL: of a graph (rounds.h) */
     const struct mpixq_transfer *transfers;
     int n;
     /* Called when it is not needed any more, if the stream has rung, under the lock. */
     void (*forget)(struct mpixq_rma_ahead *ahead);
+    /* Of a graph: its GPU is not to ring any more. Under the lock. */
+    void (*stop)(struct mpixq_rma_ahead *ahead);
     /* A list, one for each part, which a GPU rings; NULL: the stream's thread does. */
     struct mpixq_nic_bell *bells;
+    uint64_t ring; /* of a graph: so often its one bell has been rung then; else 0 */
     /* HELD is written under the lock, RINGING by the stream, or by who has the queue fail: who has
      * changed it to that has what is held for a moment, until it is MADE. */
     atomic_int state;  /* one of those above */
@@ -65,6 +68,10 @@ bool mpixq_rma_ahead_ring(struct mpixq_rma_ahead *ahead, bool has_failed, uint64
 /* The stream is there, and has not rung for anything: nothing is held from now on, and whoever
  * calls makes it, or not, if the queue has failed. */
 void mpixq_rma_ahead_settle(struct mpixq_rma_ahead *ahead, bool has_failed);
+/* It was held and rung for: it counts as started. */
+void mpixq_rma_ahead_open(struct mpixq_rma_ahead *ahead);
+/* To be held, by whoever drives, in its turn. */
+void mpixq_rma_ahead_list(struct mpixq_rma_ahead *ahead);
 /* What was rung for by now counts as started; before who asks what is under way. */
 void mpixq_rma_ahead_look(struct mpixq_window *window);
 /* By then some may have been rung for though their queue has failed: that will be known soon. */

@@ -2,7 +2,6 @@
  * Copyright (c) 2026 the mpix-queue authors */
 #include "bells.h"
 
-#include "core/queue.h"
 #include "rights.h"
 #include "stream/op.h"
 #include "stream/stream.h"
@@ -22,10 +21,9 @@ static bool are_seen(const struct mpixq_nic_bell *bell, const struct mpixq_strea
     return bell == NULL;
 }
 
-void mpixq_rma_bells_take(struct mpixq_rma_ahead *ahead)
+void mpixq_rma_bells_take(struct mpixq_rma_ahead *ahead, const struct mpixq_stream *stream)
 {
     const struct mpixq_rma_direct *direct = ahead->window->direct;
-    const struct mpixq_stream *stream = ahead->queue->stream;
     int left = MPIXQ_AHEAD_PARTS;
     bool all = stream->rings;
 
@@ -38,8 +36,8 @@ void mpixq_rma_bells_take(struct mpixq_rma_ahead *ahead)
             continue; /* to MPI_PROC_NULL */
         }
         if (may_be_held(transfer)) {
-            parts =
-                direct->ops->take_bells(direct->nics, transfer->local.bytes, left, &ahead->bells);
+            parts = direct->ops->take_bells(direct->nics, transfer->local.bytes, left,
+                                            ahead->queue == NULL, &ahead->bells);
         }
         all = parts > 0;
         left -= parts;
@@ -76,10 +74,13 @@ void mpixq_rma_bells_give(struct mpixq_rma_ahead *ahead, bool is_rung)
     const struct mpixq_rma_op *op = ahead->ops;
     struct mpixq_nic_bell *bell, *next;
 
+    if (ahead->ring > 0) {
+        return;
+    }
     for (bell = ahead->bells; bell != NULL; bell = next) {
         next = bell->next;
         if (op == NULL || op->held == NULL) {
-            direct->ops->give_bell(bell, is_rung);
+            direct->ops->give_bell(bell, is_rung || bell->by_host, !bell->by_host);
         }
         op = op != NULL ? op->next : NULL;
     }

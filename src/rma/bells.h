@@ -11,9 +11,10 @@
 #include "ahead.h"
 
 struct mpixq_op;
+struct mpixq_stream;
 
 /* Enqueue time: as many as it has parts, if the stream is of a GPU that sees them; or none. */
-void mpixq_rma_bells_take(struct mpixq_rma_ahead *ahead);
+void mpixq_rma_bells_take(struct mpixq_rma_ahead *ahead, const struct mpixq_stream *stream);
 /* What the GPU is to do, before the call by which the stream's thread follows: how many operations,
  * MPIXQ_AHEAD_PARTS at most. */
 int mpixq_rma_bells_fill(const struct mpixq_rma_ahead *ahead, struct mpixq_op list[]);

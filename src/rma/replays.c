@@ -10,6 +10,7 @@
 #include "put.h"
 #include "queue/queues.h"
 #include "rma.h"
+#include "rounds.h"
 #include "util/alloc.h"
 #include "util/backoff.h"
 #include "util/progress.h"
@@ -37,6 +38,8 @@ struct mpixq_rma_replay {
     bool is_waiting;      /* for this round of the signal */
     uint64_t round;
     struct mpixq_rma_replay *next;
+    struct mpixq_rma_rounds rounds; /* of puts; and where GPUs ring for it, or NULL */
+    char *bell_at;
     int n;
     struct mpixq_transfer transfers[];
 };
@@ -78,6 +81,16 @@ static void add(struct mpixq_rma_replay *replay)
     }
 }
 
+/* The GPU counts no launch from here on, and rings for none. */
+static void stop(struct mpixq_rma_ahead *ahead)
+{
+    struct mpixq_rma_replay *replay =
+        (struct mpixq_rma_replay *)((char *)ahead -
+                                    offsetof(struct mpixq_rma_replay, rounds.ahead));
+
+    atomic_store(&replay->words->own.closed, 1);
+}
+
 static struct mpixq_rma_replay *replay_new(enum what what, struct mpixq_queue *queue,
                                            struct mpixq_window *window,
                                            const struct mpixq_transfer transfers[], int n)
@@ -95,6 +108,8 @@ static struct mpixq_rma_replay *replay_new(enum what what, struct mpixq_queue *q
     replay->n = n;
     if (n > 0) {
         memcpy(replay->transfers, transfers, (size_t)n * sizeof transfers[0]);
+        replay->bell_at = mpixq_rma_rounds_open(&replay->rounds, window, replay->transfers, n,
+                                                queue->stream, stop);
     }
     return replay;
 }
@@ -148,6 +163,12 @@ static int put_in(struct mpixq_queue *queue, struct mpixq_rma_replay *replay,
     return rc;
 }
 
+static void undo(struct mpixq_rma_replay *replay)
+{
+    mpixq_rma_rounds_undo(&replay->rounds);
+    mpixq_free(replay);
+}
+
 /* From where on it is in the list, a call that fails leaves something in the graph, if at all, of
  * which nobody is told. */
 static int capture(struct mpixq_queue *queue, struct mpixq_rma_replay *replay)
@@ -161,7 +182,7 @@ static int capture(struct mpixq_queue *queue, struct mpixq_rma_replay *replay)
     }
     rc = queue->stream->ops->graphs->capture(queue->stream, &id);
     if (rc != MPI_SUCCESS) {
-        mpixq_free(replay);
+        undo(replay);
         return rc;
     }
     mpixq_submission_lock(&queue->submission);
@@ -170,9 +191,10 @@ static int capture(struct mpixq_queue *queue, struct mpixq_rma_replay *replay)
     rc = rc ? rc : hold(queue, replay, &end);
     if (rc != MPI_SUCCESS) {
         mpixq_submission_unlock(&queue->submission);
-        mpixq_free(replay);
+        undo(replay);
         return rc;
     }
+    end.move.to = replay->bell_at;
     add(replay);
     rc = put_in(queue, replay, &end);
     mpixq_submission_unlock(&queue->submission);
@@ -266,6 +288,9 @@ static bool make(struct mpixq_rma_replay *replay, bool is_dropped, int *rc_p)
         *rc_p = mpixq_rma_signal_set(replay->signal, false);
         return true;
     }
+    if (mpixq_rma_rounds_came(&replay->rounds)) {
+        return true;
+    }
     *rc_p = atomic_load(&replay->window->failed);
     if (*rc_p == MPI_SUCCESS) {
         *rc_p = mpixq_rma_start(replay->transfers, replay->n, MPIXQ_CALL_QUEUED);
@@ -313,10 +338,23 @@ static void take_added(struct mpixq_rma_replays *all)
 /* A kernel has found it announced by another launch, and not followed; so this one is lost. */
 static void look_for_fault(struct mpixq_rma_replay *replay)
 {
+    int failed = atomic_load(&replay->window->failed); /* and so it was stopped */
+
     if (!replay->is_reported && atomic_load(&replay->words->told.fault) != MPIXQ_NO_FAULT) {
         replay->is_reported = true;
         mpixq_rma_fail_queue(replay->queue, replay->queue_number,
-                             mpixq_error_code(MPIXQ_E_WINDOW_TWICE));
+                             failed ? failed : mpixq_error_code(MPIXQ_E_WINDOW_TWICE));
+    }
+}
+
+/* Only what has been made is followed by another launch. */
+static void look_ahead(struct mpixq_rma_replay *replay)
+{
+    if (replay->bell_at != NULL && has_failed(replay)) {
+        stop(&replay->rounds.ahead);
+        mpixq_rma_rounds_stop(&replay->rounds);
+    } else if (replay->made == replay->found && atomic_load(&replay->state) == HELD) {
+        mpixq_rma_rounds_next(&replay->rounds, replay->made + 1);
     }
 }
 
@@ -338,6 +376,7 @@ static bool go_through(struct mpixq_rma_replays *all)
         if (replay->what == PUTS) {
             replay->found = announced(replay);
             any = go_on(replay) || any;
+            look_ahead(replay);
         }
     }
     for (replay = all->first; replay != NULL; replay = replay->next) {
@@ -373,7 +412,8 @@ static void free_gone(struct mpixq_rma_replays *all)
     while (*link != NULL) {
         struct mpixq_rma_replay *replay = *link;
 
-        if (atomic_load(&replay->state) == GONE && announced(replay) == replay->made) {
+        if (atomic_load(&replay->state) == GONE && announced(replay) == replay->made &&
+            mpixq_rma_rounds_end(&replay->rounds, replay->made)) {
             *link = replay->next;
             replay_free(replay);
         } else {
@@ -444,6 +484,7 @@ void mpixq_rma_replays_close(struct mpixq_window *window)
         atomic_store(&replay->words->own.closed, 1);
         atomic_store(&replay->words->told.halt, 1);
         count_graphs(replay, -1);
+        mpixq_rma_rounds_close(&replay->rounds);
         if (atomic_exchange(&replay->state, CLOSED) == GONE) {
             mpixq_free(replay);
         }
