@@ -28,6 +28,8 @@ static atomic_int n_posts;
 static MPIX_Blk from[MOST], to[MOST];
 static int is_by_gpu; /* the stream rings by itself */
 
+void mpixq_rma_window_fail(MPIX_Window window, int code); /* the library's own */
+
 /* In place of the library's own (--wrap). */
 struct mpixq_rma_ahead;
 static atomic_int is_doubtful;
@@ -389,6 +391,41 @@ static void test_rounds(int has_room)
     MPI_Barrier(MPI_COMM_WORLD);
 }
 
+/* The window fails, as when a process of it has ended: nothing that is held is rung for, by a GPU
+ * not even as the stream has not come there yet. */
+static void test_window_fails(int n)
+{
+    unsigned char *kept_memory = memory;
+    MPIX_Window kept = window;
+    struct mtest_gate gate;
+    MPIX_Signal signal;
+    MPIX_Queue queue;
+    uint64_t stores;
+
+    MTEST_OK(
+        MPIX_Window_allocate(2 * (MPI_Aint)AREA, MPI_COMM_WORLD, MPI_INFO_NULL, &memory, &window));
+    signal = open_blocks(n, 600);
+    queue = open_queue(&gate);
+    for (int i = 0; i < n; i++) {
+        MTEST_OK(MPIX_Enqueue_put(queue, &from[i], &to[i]));
+    }
+    await_posts(2 * n);
+    MPI_Barrier(MPI_COMM_WORLD);
+    stores = hooks->stores();
+    mpixq_rma_window_fail(window, MPI_ERR_OTHER);
+    (void)usleep(PAUSE_US);
+    mtest_gate_open(&gate);
+    MTEST_CLASS(MPIX_Queue_wait(queue), MPI_ERR_OTHER);
+    MTEST_EQ(hooks->stores() - stores, 0);
+    close_queue(&queue);
+    MPI_Barrier(MPI_COMM_WORLD);
+    check(n, 600, 0);
+    (void)signal; /* it goes with the window */
+    MTEST_CLASS(MPIX_Window_free(&window), MPI_ERR_OTHER);
+    memory = kept_memory;
+    window = kept;
+}
+
 /* Any argument: there is room for less than others expect, so only that is looked at. */
 int main(int argc, char **argv)
 {
@@ -415,6 +452,9 @@ int main(int argc, char **argv)
         }
         test_write_fails();
         test_held(10, 100, 1);
+    }
+    if (hooks != NULL && argc == 1) {
+        test_window_fails(3);
     }
     if (hooks != NULL && mtest_size == 2) {
         test_rounds(is_by_gpu && argc == 1);
