@@ -292,17 +292,17 @@ static void log_ahead(struct call *call, struct mpixq_window *window)
 static void await_resets(struct mpixq_queue *queue)
 {
     struct mpixq_rma_calls *calls = queue->calls;
+    uint64_t resets = calls->resets, awaited = calls->awaited;
     struct mpixq_op op;
 
-    if (calls->awaited < calls->resets && atomic_load(&calls->made) < calls->resets) {
-        mpixq_op_wait(&op, MPIXQ_OP_WAIT, NULL, &calls->made, calls->resets, &queue->failed);
+    calls->awaited = resets; /* before the lock is lent */
+    if (awaited < resets && atomic_load(&calls->made) < resets) {
+        mpixq_op_wait(&op, MPIXQ_OP_WAIT, NULL, &calls->made, resets, &queue->failed);
         submit(queue, &op, 1);
     }
-    calls->awaited = calls->resets;
 }
 
-/* Likewise. A GPU rings for a put by itself, if it is logged so, and the stream's thread comes
- * behind. */
+/* Likewise. A GPU rings by itself, if it is logged so, and the stream's thread comes behind. */
 static void submit_ops(struct mpixq_queue *queue, struct call *call)
 {
     struct mpixq_op list[MPIXQ_AHEAD_PARTS + 1];

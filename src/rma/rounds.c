@@ -8,10 +8,6 @@
 #include "stream/stream.h"
 #include "util/progress.h"
 
-enum {
-    WASTED = 4 /* puts of a window that stay with NICs, after which no more are held for graphs */
-};
-
 /* It is known by what is listed. */
 static void forget(struct mpixq_rma_ahead *ahead)
 {
