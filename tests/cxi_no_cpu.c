@@ -17,8 +17,8 @@
  * program has to find that it did; kernels-cpu likewise; puts: puts with a signal are enqueued by
  * the first rank, whose threads are stopped, and the signal has to be complete at the other one
  * while they are; puts-cpu likewise; graph-puts: a graph has captured the puts, and is launched
- * before, and again meanwhile; graph-puts-cpu likewise; gets: the other one gets from the first, all
- * of whose threads are stopped; gets-cpu likewise.
+ * before, and again meanwhile; graph-puts-cpu likewise; gets: the other one gets from the first,
+ * all of whose threads are stopped; gets-cpu likewise.
  */
 #include <mpix_queue_device.h>
 #include <mpix_queue_rma.h>

@@ -338,3 +338,22 @@ void mpixq_cxi_close(void)
     atomic_store(&process.is_tried, true);
     process.why = "MPI is finalized";
 }
+
+static bool is_probing(const struct cxi_nic *nic)
+{
+    return atomic_load(&nic->n_probes) > 0;
+}
+
+/* Of software also what peers do moves by that. */
+void mpixq_cxi_read_windows(void)
+{
+    const struct cxi_nics *nics = mpixq_cxi_opened();
+
+    for (int i = 0; i < nics->n; i++) {
+        struct cxi_nic *nic = nics->of[i];
+
+        if (nic->quirks->software || atomic_load(&nic->n_puts) > 0 || is_probing(nic)) {
+            mpixq_cxi_read(nic);
+        }
+    }
+}

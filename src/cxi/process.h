@@ -42,4 +42,7 @@ void mpixq_cxi_detach(struct mpixq_queue *queue);
 const char *mpixq_cxi_availability(void);
 void mpixq_cxi_describe(struct mpixq_facts *facts);
 
+/* What is under way for windows goes on, on all NICs. With no lock but a queue's. */
+void mpixq_cxi_read_windows(void);
+
 #endif

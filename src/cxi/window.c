@@ -21,6 +21,7 @@
 #include "util/alloc.h"
 #include "util/backoff.h"
 #include "util/piece.h"
+#include "window_regions.h"
 
 enum { LINE = 64 /* parts begin where a line of a cache does */, PATIENCE_S = 2 };
 
@@ -38,8 +39,7 @@ _Static_assert(sizeof(struct blob) <= MPIXQ_NIC_BLOB, "the seam has room for it"
 /* What a NIC has of the window. */
 struct part_of {
     struct cxi_nic *nic;
-    struct fid_mr *base, *words;
-    struct fid_mr *warm; /* of what is put from, and got to */
+    struct cxi_window_regions regions;
     struct cxi_puts *puts;
 };
 
@@ -65,60 +65,12 @@ static bool close_part(struct part_of *part)
 {
     bool is_over;
 
-    mpixq_cxi_region_close(&part->base);
-    mpixq_cxi_region_close(&part->words);
+    mpixq_cxi_region_close(&part->regions.base);
+    mpixq_cxi_region_close(&part->regions.words);
     is_over = mpixq_cxi_puts_free(part->puts);
-    mpixq_cxi_region_close(&part->warm);
+    mpixq_cxi_region_close(&part->regions.warm);
     *part = (struct part_of){.nic = NULL};
     return is_over;
-}
-
-static struct fid_mr *register_base(struct cxi_nic *nic, const struct mpixq_nic_memory *memory,
-                                    struct fi_mr_attr attr, uint64_t access)
-{
-    const struct iovec iov = {.iov_base = memory->base, .iov_len = memory->bytes};
-    struct fid_mr *region = NULL;
-
-    attr.mr_iov = &iov;
-    attr.iov_count = 1;
-    attr.access = access;
-    return mpixq_cxi_register(nic, &attr, &region) == 0 ? region : NULL;
-}
-
-/* In memory of a GPU. */
-static const char *open_base_of_gpu(struct part_of *part, const struct mpixq_nic_memory *memory)
-{
-    struct cxi_nic *nic = part->nic;
-    struct fi_mr_attr attr = {.iface = FI_HMEM_SYSTEM};
-    const char *why = nic->why_no_hmem;
-
-    why = why != NULL ? why : mpixq_cxi_find_gpu(memory->kind, memory->base, true, &attr);
-    if (why != NULL) {
-        return why;
-    }
-    part->base = register_base(nic, memory, attr, FI_REMOTE_WRITE | FI_REMOTE_READ);
-    part->warm = register_base(nic, memory, attr, FI_WRITE | FI_READ);
-    if (part->warm == NULL || part->base == NULL || !mpixq_cxi_bind(nic, part->base, NULL)) {
-        return "the memory of the GPU cannot be registered";
-    }
-    return mpixq_memory_held(memory->kind, memory->base)
-               ? NULL
-               : "the program's copies of the memory cannot be made synchronous";
-}
-
-static const char *open_base(struct part_of *part, const struct mpixq_nic_memory *memory)
-{
-    struct cxi_nic *nic = part->nic;
-
-    if (memory->kind != NULL) {
-        return open_base_of_gpu(part, memory);
-    }
-    part->base = mpixq_cxi_region_to_read(nic, memory->base, memory->bytes);
-    part->warm = mpixq_cxi_warm(nic, memory->base, memory->bytes);
-    return part->base == NULL ? "the NIC has no regions left, or there is no memory"
-           : part->warm == NULL && memory->bytes > 0 && nic->why_no_hmem == NULL
-               ? "the window cannot be kept mapped"
-               : NULL;
 }
 
 /* What GPUs' libraries are asked of is asked here, as posts come from any thread. */
@@ -131,15 +83,12 @@ static const char *open_part(struct part_of *part, const struct mpixq_nic_memory
         return "the NIC has no atomic sum";
     }
     mpixq_cxi_put_chains_open(nic);
-    why = open_base(part, memory);
+    why = mpixq_cxi_window_regions(nic, memory, &part->regions);
     if (why != NULL) {
         return why;
     }
-    part->words = mpixq_cxi_region(nic, memory->words, memory->words_bytes, NULL);
     part->puts = mpixq_cxi_puts_new(nic);
-    return part->words == NULL || part->puts == NULL
-               ? "the NIC has no regions left, or there is no memory"
-               : NULL;
+    return part->puts == NULL ? "there is no memory" : NULL;
 }
 
 static void describe(struct blob_nic *to, const struct part_of *part,
@@ -149,9 +98,9 @@ static void describe(struct blob_nic *to, const struct part_of *part,
 
     memcpy(to->address, nic->address, nic->address_bytes);
     to->address_bytes = nic->address_bytes;
-    to->key = fi_mr_key(part->base);
+    to->key = fi_mr_key(part->regions.base);
     to->addr = mpixq_cxi_remote_address(nic, memory->base);
-    to->word_key = fi_mr_key(part->words);
+    to->word_key = fi_mr_key(part->regions.words);
     to->word_addr = mpixq_cxi_remote_address(nic, memory->words);
 }
 
@@ -514,25 +463,6 @@ static bool window_has_lost(struct mpixq_nic_peer *peer)
     return is_lost;
 }
 
-static bool is_probing(const struct cxi_nic *nic)
-{
-    return atomic_load(&nic->n_probes) > 0;
-}
-
-/* Of software also what peers do moves by that. */
-static void windows_read(void)
-{
-    const struct cxi_nics *nics = mpixq_cxi_opened();
-
-    for (int i = 0; i < nics->n; i++) {
-        struct cxi_nic *nic = nics->of[i];
-
-        if (nic->quirks->software || atomic_load(&nic->n_puts) > 0 || is_probing(nic)) {
-            mpixq_cxi_read(nic);
-        }
-    }
-}
-
 const struct mpixq_channel_windows mpixq_cxi_windows = {
     .has_gets = true,
     .open = window_open,
@@ -556,5 +486,5 @@ const struct mpixq_channel_windows mpixq_cxi_windows = {
     .drop = window_drop,
     .take = window_take,
     .has_lost = window_has_lost,
-    .read = windows_read,
+    .read = mpixq_cxi_read_windows,
 };
