@@ -24,26 +24,14 @@
 #include <unistd.h>
 
 #include "collective_names.h"
-#include "cxi_frozen.h"
+#include "cxi_frozen_rounds.h"
 
-enum {
-    ROUNDS = 6,
-    INTS = 700,
-    MAX_RANKS = 8,
-    LATE_US = 2000,
-    LIMIT_S = 60,
-    LIMIT_OF_CPU_S = 3,
-    SEED = 5
-};
+enum { INTS = 700, MAX_RANKS = 8, LATE_US = 2000, SEED = 5 };
 enum { BARRIER, GATHER, BCAST }; /* and so many broadcasts as there are ranks */
-
-/* The NIC, and the GPU, if the stream is one of a GPU. */
-static const char *const devices[] = {"cxi_double", "hip_double", NULL};
-static const char *const never_quiet[] = {"cxi_double", "hip_double", "mpixq-stream", NULL};
 
 static MPI_Request requests[BCAST + MAX_RANKS];
 static int blocks[MAX_RANKS][INTS], told[MAX_RANKS][INTS];
-static int round_number, wrong, n_requests;
+static int n_requests;
 
 static int value(int rank, int kind, int round, int i)
 {
@@ -138,12 +126,6 @@ static void host_round(int round)
     check(NULL);
 }
 
-static void synchronize(MPIX_Queue queue, MPIX_Host_stream stream)
-{
-    MTEST_OK(MPIX_Queue_wait(queue));
-    MTEST_OK(MPIX_Host_stream_synchronize(stream));
-}
-
 static void run_rounds(MPIX_Queue queue, MPIX_Host_stream stream, int n)
 {
     enum { AHEAD = 4 };
@@ -159,53 +141,6 @@ static void run_rounds(MPIX_Queue queue, MPIX_Host_stream stream, int n)
     synchronize(queue, stream);
     MTEST_EQ(wrong, 0);
     MTEST_EQ(round_number, n);
-}
-
-static void judge(enum freezer_state state, int rounds, bool expects_cpu)
-{
-    if (state == FREEZER_REFUSED) {
-        mtest_skip("this system does not let a process trace its parent");
-        return;
-    }
-    MTEST_EQ(wrong, 0);
-    MTEST_CHECK(freezer_count() >= 2); /* this thread and the progress thread */
-    if (expects_cpu) {
-        MTEST_CHECK(state == FREEZER_TIMED_OUT || calls > 0);
-        return;
-    }
-    MTEST_EQ(state, FREEZER_THAWED);
-    MTEST_EQ(rounds, ROUNDS + 1);
-    MTEST_EQ(calls, 0);
-    MTEST_CHECK(stores > 0);
-}
-
-static void run_frozen(MPIX_Queue queue, MPIX_Host_stream stream, bool expects_cpu)
-{
-    enum freezer_state state;
-    unsigned tries = 0;
-    long posts, of_round;
-    int rounds;
-
-    MTEST_OK(MPIX_Host_stream_launch(stream, say_who, NULL));
-    enqueue_round(queue, stream, 0);
-    synchronize(queue, stream);
-    of_round = posts = mtest_queue_count(queue, "mpixq_posts");
-    MTEST_OK(MPI_Barrier(MPI_COMM_WORLD));
-    MTEST_OK(MPIX_Host_stream_launch(stream, hold, NULL));
-    for (int round = 1; round <= ROUNDS; round++) {
-        enqueue_round(queue, stream, round);
-    }
-    MTEST_OK(MPIX_Host_stream_launch(stream, finish, NULL));
-    /* All of it comes into the hands of the NIC while the stream holds. */
-    while (!expects_cpu && mtest_queue_count(queue, "mpixq_posts") - posts < of_round * ROUNDS) {
-        mtest_backoff(&tries);
-    }
-    while (!freezer_is_quiet(atomic_load(&executor), never_quiet)) {
-    }
-    state = freezer_run(atomic_load(&executor), devices, expects_cpu ? LIMIT_OF_CPU_S : LIMIT_S);
-    synchronize(queue, stream);
-    rounds = round_number;
-    judge(state, rounds, expects_cpu);
 }
 
 /* Before MPI_Init: the first rank is to have few entries. */
@@ -234,7 +169,7 @@ static void run(int argc, char **argv, bool is_mixed)
     } else {
         hooks = cxi_hooks();
         if (hooks != NULL) {
-            run_frozen(queue, stream, argc > 1 && strcmp(argv[1], "cpu") == 0);
+            run_frozen(queue, stream, argc > 1 && strcmp(argv[1], "cpu") == 0, enqueue_round);
         }
     }
     for (int i = 0; i < n_requests; i++) {

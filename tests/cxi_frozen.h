@@ -21,7 +21,14 @@ static struct {
 
 static atomic_int executor;
 static const struct cxi_double_hooks *hooks;
-static uint64_t calls, stores; /* of the executor while all else is stopped */
+static uint64_t calls, stores;  /* of the executor while all else is stopped */
+static int round_number, wrong; /* of what the stream does, and what it finds */
+
+/* The NIC, and the GPU, if the stream is one of a GPU. */
+static const char *const devices[] = {"cxi_double", "hip_double", NULL};
+/* The worker of a GPU's stream sleeps and looks in turn until the stream goes on, and holds nothing
+ * meanwhile that these need. */
+static const char *const never_quiet[] = {"cxi_double", "hip_double", "mpixq-stream", NULL};
 
 static void all_reach(atomic_int *flags)
 {
@@ -65,6 +72,26 @@ static void finish(void *arg)
     stores = hooks->stores() - stores;
     all_reach(all->done);
     freezer_let_go();
+}
+
+/* So many rounds were to be made. True: they were, by nobody but the executor, whose stores are
+ * still to be judged. */
+static bool judge_frozen(enum freezer_state state, int rounds, bool expects_cpu)
+{
+    if (state == FREEZER_REFUSED) {
+        mtest_skip("this system does not let a process trace its parent");
+        return false;
+    }
+    MTEST_EQ(wrong, 0);
+    MTEST_CHECK(freezer_count() >= 2); /* this thread and the progress thread */
+    if (expects_cpu) {
+        MTEST_CHECK(state == FREEZER_TIMED_OUT || calls > 0);
+        return false;
+    }
+    MTEST_EQ(state, FREEZER_THAWED);
+    MTEST_EQ(round_number, rounds);
+    MTEST_EQ(calls, 0);
+    return true;
 }
 
 #endif

@@ -6,39 +6,9 @@
  * puts are under way; operations that fail, at either end; a NIC that refuses, or has no regions.
  * Rank r puts to rank r + 1.
  */
-#include "cxi_double/switches.h"
-#include "cxi_hooks.h"
-#include "mtest.h"
-#include "rma_forge.h"
+#include "cxi_windows.h"
 
-#include <mpix_queue_rma.h>
-
-#include <stdlib.h>
-#include <string.h>
-#include <unistd.h>
-
-enum { BYTES = 1 << 20, LARGE = 300000, MANY = 1000000000, PAUSE_US = 50000 };
-
-static const struct cxi_double_hooks *hooks;
-static char *memory;
-static MPIX_Window window;
-static MPIX_Blk out; /* the first half of it, without a signal */
-static int n_nics, is_chained;
-static atomic_int n_deferred; /* since it was set */
-
-static int before(void)
-{
-    return (mtest_rank + mtest_size - 1) % mtest_size;
-}
-
-static MPIX_Blk of_next(const MPIX_Blk *mine)
-{
-    MPIX_Blk theirs;
-
-    MPI_Sendrecv(mine, sizeof *mine, MPI_BYTE, before(), 1, &theirs, sizeof theirs, MPI_BYTE,
-                 (mtest_rank + 1) % mtest_size, 1, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
-    return theirs;
-}
+static MPIX_Blk out; /* the first half of the window, without a signal */
 
 /* A block of the next rank, in the second half, and a signal of this one for so many events; the
  * rank before has put there once, by a message, and has the right to have NICs do so. */
@@ -58,24 +28,6 @@ static MPIX_Blk open_block(size_t bytes, int events, MPIX_Signal *signal)
     return of_next(&mine);
 }
 
-static void close_signal(MPIX_Signal *signal)
-{
-    MPI_Barrier(MPI_COMM_WORLD);
-    MTEST_OK(MPIX_Signal_free(signal));
-    MPI_Barrier(MPI_COMM_WORLD);
-}
-
-/* From now on this process's operations of a kind are counted, by being late by nothing. */
-static void count(int op)
-{
-    hooks->fault(NIC_FAULT_LATE, op, 1, MANY);
-}
-
-static void stop_counting(void)
-{
-    hooks->fault(NIC_FAULT_NONE, NIC_HIT_ANY, 1, 1);
-}
-
 /* How many operations of a kind puts of so many bytes are, that tell or do not. */
 static int count_ops(int op, int n, const MPIX_Blk *theirs)
 {
@@ -89,12 +41,6 @@ static int count_ops(int op, int n, const MPIX_Blk *theirs)
     hits = hooks->hits();
     stop_counting();
     return hits;
-}
-
-static void note_post(const struct cxi_double_post *post)
-{
-    (void)post;
-    atomic_fetch_add(&n_deferred, 1);
 }
 
 /* One write and one atomic for each part, and nothing where there is nothing to do. Parts are what
@@ -160,14 +106,13 @@ static void test_refused(void)
     close_signal(&other);
 }
 
-/* Signals are freed while puts to them are under way; those that come to their places count what
- * is put to them, and nothing else. Enough of them for the table to grow. */
+/* Signals are freed while puts to them are under way. */
 static void test_freed(int rounds)
 {
-    enum { SIGNALS = 24, PUTS = 20 };
+    enum { PUTS = 20 };
 
     for (int round = 0; round < rounds; round++) {
-        MPIX_Signal signal, later[SIGNALS];
+        MPIX_Signal signal;
         MPIX_Blk theirs = open_block(round % 2 == 0 ? 8 : 50000, MANY, &signal);
 
         for (int i = 0; i < PUTS; i++) {
@@ -176,18 +121,7 @@ static void test_freed(int rounds)
                 MTEST_OK(MPIX_Signal_free(&signal));
             }
         }
-        for (int i = 0; i < SIGNALS; i++) {
-            MTEST_OK(MPIX_Signal_init(window, 3, &later[i]));
-        }
-        /* Whether they came in time is not said. */
-        mtest_forgive(MPIX_Window_flush(window) != MPI_SUCCESS);
-        MPI_Barrier(MPI_COMM_WORLD);
-        for (int i = 0; i < SIGNALS; i++) {
-            MTEST_KIND_TEXT(MPIX_Signal_reset(later[i]), MPIXQ_ERR_STATE,
-                            "3 of 3 events outstanding");
-            MTEST_OK(MPIX_Signal_free(&later[i]));
-        }
-        MPI_Barrier(MPI_COMM_WORLD);
+        expect_untold();
     }
 }
 

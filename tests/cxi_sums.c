@@ -25,22 +25,15 @@
 
 #include "apart.h"
 #include "collective_names.h"
-#include "cxi_frozen.h"
+#include "cxi_frozen_rounds.h"
 #include "mtest_gpu.h"
 
 enum {
-    ROUNDS = 6,
     SHORT = 300,
     LONG = 5000, /* more than one block adds up */
     GUARD = 16,
-    LATE_US = 2000,
-    LIMIT_S = 60,
-    LIMIT_OF_CPU_S = 3
+    LATE_US = 2000
 };
-
-/* The NIC, and the GPU. */
-static const char *const devices[] = {"cxi_double", "hip_double", NULL};
-static const char *const never_quiet[] = {"cxi_double", "hip_double", "mpixq-stream", NULL};
 
 /* In memory of the GPU, and copies of the host's. The long one is summed in place. */
 static struct sum {
@@ -49,7 +42,6 @@ static struct sum {
     double *from, *to, *numbers, *result;
     MPI_Request request;
 } sums[2] = {{.n = SHORT}, {.n = LONG, .in_place = true}};
-static int round_number, wrong;
 
 static size_t room(const struct sum *sum)
 {
@@ -177,12 +169,6 @@ static void enqueue_round(MPIX_Queue queue, MPIX_Host_stream stream, int round)
     MTEST_OK(MPIX_Host_stream_launch(stream, check, NULL));
 }
 
-static void synchronize(MPIX_Queue queue, MPIX_Host_stream stream)
-{
-    MTEST_OK(MPIX_Queue_wait(queue));
-    MTEST_OK(MPIX_Host_stream_synchronize(stream));
-}
-
 static void host_round(MPIX_Host_stream stream)
 {
     void *of_gpu = mtest_gpu_stream_of(stream);
@@ -244,53 +230,6 @@ static void run_failing(MPIX_Queue queue, MPIX_Host_stream stream)
     MTEST_OK(MPI_Barrier(MPI_COMM_WORLD));
 }
 
-static void judge(enum freezer_state state, int rounds, bool expects_cpu)
-{
-    if (state == FREEZER_REFUSED) {
-        mtest_skip("this system does not let a process trace its parent");
-        return;
-    }
-    MTEST_EQ(wrong, 0);
-    MTEST_CHECK(freezer_count() >= 2); /* this thread and the progress thread */
-    if (expects_cpu) {
-        MTEST_CHECK(state == FREEZER_TIMED_OUT || calls > 0);
-        return;
-    }
-    MTEST_EQ(state, FREEZER_THAWED);
-    MTEST_EQ(rounds, 1 + ROUNDS);
-    MTEST_EQ(calls, 0);
-    MTEST_CHECK(stores > 0);
-}
-
-static void run_frozen(MPIX_Queue queue, MPIX_Host_stream stream, bool expects_cpu)
-{
-    enum freezer_state state;
-    unsigned tries = 0;
-    long posts, of_round;
-    int rounds;
-
-    MTEST_OK(MPIX_Host_stream_launch(stream, say_who, NULL));
-    enqueue_round(queue, stream, 0);
-    synchronize(queue, stream);
-    of_round = posts = mtest_queue_count(queue, "mpixq_posts");
-    MTEST_OK(MPI_Barrier(MPI_COMM_WORLD));
-    MTEST_OK(MPIX_Host_stream_launch(stream, hold, NULL));
-    for (int round = 1; round <= ROUNDS; round++) {
-        enqueue_round(queue, stream, round);
-    }
-    MTEST_OK(MPIX_Host_stream_launch(stream, finish, NULL));
-    /* All of it comes into the hands of the NIC while the stream holds. */
-    while (!expects_cpu && mtest_queue_count(queue, "mpixq_posts") - posts < of_round * ROUNDS) {
-        mtest_backoff(&tries);
-    }
-    while (!freezer_is_quiet(atomic_load(&executor), never_quiet)) {
-    }
-    state = freezer_run(atomic_load(&executor), devices, expects_cpu ? LIMIT_OF_CPU_S : LIMIT_S);
-    synchronize(queue, stream);
-    rounds = round_number;
-    judge(state, rounds, expects_cpu);
-}
-
 static void run(const char *mode, int n)
 {
     MPIX_Host_stream stream = MPIX_HOST_STREAM_NULL;
@@ -309,7 +248,7 @@ static void run(const char *mode, int n)
     } else {
         hooks = cxi_hooks();
         if (hooks != NULL) {
-            run_frozen(queue, stream, strcmp(mode, "cpu") == 0);
+            run_frozen(queue, stream, strcmp(mode, "cpu") == 0, enqueue_round);
         }
     }
     for (size_t s = 0; s < 2; s++) {
