@@ -2,7 +2,8 @@
  * Copyright (c) 2026 the mpix-queue authors
  *
  * CPU time that the library uses while the application sleeps: less than 5 ms in a second with
- * nothing outstanding, at most 5 % with a receive or a match outstanding.
+ * nothing outstanding; some 20 with a receive or a match outstanding, which a busy or slow machine
+ * makes up to 120. One that does not sleep takes half a second at least on two cores.
  */
 #include "mtest.h"
 
@@ -10,7 +11,7 @@
 #include <sys/resource.h>
 #include <time.h>
 
-enum { TAG = 1, MEASURE_MS = 1000, SETTLE_MS = 200, ATTEMPTS = 5, MOST_MS = 100 };
+enum { TAG = 1, MEASURE_MS = 1000, SETTLE_MS = 200, ATTEMPTS = 5, MOST_MS = 250 };
 
 static double cpu_ms(void)
 {
