@@ -69,6 +69,34 @@ static void note_post(const struct cxi_double_post *post)
     atomic_fetch_add(&n_deferred, 1);
 }
 
+/* Of puts, or of gets, what names a signal that is gone, or lies outside, is refused as a message
+ * is, and no NIC moves anything. The signal, for 5 events, is another one afterwards. */
+static void expect_refused(int (*move)(const MPIX_Blk *local, const MPIX_Blk *remote),
+                           const MPIX_Blk *mine, const MPIX_Blk *theirs, MPIX_Signal *signal)
+{
+    MPIX_Blk forged = *theirs;
+
+    MPI_Barrier(MPI_COMM_WORLD);
+    count(NIC_HIT_ANY);
+    rma_forge(&forged, 3, BYTES - 63);
+    MTEST_OK(move(mine, &forged));
+    MTEST_KIND_TEXT(MPIX_Window_flush(window), MPIXQ_ERR_ARG, "refused by rank");
+    forged = *theirs;
+    rma_forge(&forged, 6, theirs->words[6] + 1); /* the generation */
+    MTEST_OK(move(mine, &forged));
+    MTEST_KIND_TEXT(MPIX_Window_flush(window), MPIXQ_ERR_STATE, "refused by rank");
+    MPI_Barrier(MPI_COMM_WORLD);
+    MTEST_OK(MPIX_Signal_free(signal));
+    MTEST_OK(MPIX_Signal_init(window, 5, signal));
+    MPI_Barrier(MPI_COMM_WORLD);
+    MTEST_OK(move(mine, theirs));
+    MTEST_KIND_TEXT(MPIX_Window_flush(window), MPIXQ_ERR_STATE, "signal of the block was freed");
+    MTEST_EQ(hooks->hits(), 0);
+    stop_counting();
+    MPI_Barrier(MPI_COMM_WORLD);
+    MTEST_KIND_TEXT(MPIX_Signal_reset(*signal), MPIXQ_ERR_STATE, "5 of 5 events outstanding");
+}
+
 /* A signal was freed while what tells it was under way. Those that come to its place count what
  * tells them, and nothing else. Enough of them for the table to grow. */
 static void expect_untold(void)

@@ -9,7 +9,6 @@
 #include "process.h"
 #include "stripe.h"
 #include "supply.h"
-#include "util/env.h"
 #include "util/log.h"
 
 /* NULL: the NIC has the whole buffer now; or why not. */
@@ -151,12 +150,11 @@ void mpixq_cxi_unreach(struct mpixq_pair *pair)
 bool mpixq_cxi_writes(const char *kind, const void *address)
 {
     const struct cxi_nics *nics;
+    struct fi_mr_attr attr;
     const char *why;
-    int device;
 
     mpixq_cxi_ask_gpus(kind, address, NULL);
     nics = mpixq_cxi_open(&why);
     return nics != NULL && nics->of[0]->why_no_hmem == NULL &&
-           mpixq_memory_for_nic(kind, address, true, mpixq_env.cxi_gpu == MPIXQ_CXI_GPU_DIRECT,
-                                &device) == NULL;
+           mpixq_cxi_find_gpu(kind, address, true, &attr) == NULL;
 }

@@ -132,6 +132,19 @@ static void allocation(void)
     found(await_word(target, 43) ? "is mapped as a whole" : "is mapped in parts");
 }
 
+/* A region that this counter counts at, for work of its own. */
+static struct fid_cntr *open_counted(struct work *work, void *target, size_t bytes)
+{
+    struct fid_cntr *count;
+
+    rig_open();
+    count = cntr_open();
+    work->trigger = cntr_open();
+    work->counted = cntr_open();
+    mr_open(target, bytes, 200, count);
+    return count;
+}
+
 static void region_count(void)
 {
     static uint64_t source[1024], target[1024];
@@ -139,11 +152,7 @@ static void region_count(void)
     struct work work = {.key = 200, .source = source, .length = sizeof(source)};
     struct fid_cntr *count;
 
-    rig_open();
-    count = cntr_open();
-    work.trigger = cntr_open();
-    work.counted = cntr_open();
-    mr_open(target, sizeof(target), 200, count);
+    count = open_counted(&work, target, sizeof(target));
     must(queue_write(&work), "FI_QUEUE_WORK");
     work.length = 0;
     must(queue_write(&work), "FI_QUEUE_WORK");
@@ -163,11 +172,7 @@ static void region_read(void)
     struct work work = {.key = 200, .source = here, .length = sizeof(here)};
     struct fid_cntr *count;
 
-    rig_open();
-    count = cntr_open();
-    work.trigger = cntr_open();
-    work.counted = cntr_open();
-    mr_open(target, sizeof(target), 200, count);
+    count = open_counted(&work, target, sizeof(target));
     must(queue_read(&work), "FI_QUEUE_WORK");
     if (!await(work.counted, 1)) {
         found("does not end");
@@ -183,11 +188,7 @@ static void region_failure(void)
     struct work work = {.key = 200, .source = source, .length = sizeof(source)};
     struct fid_cntr *count;
 
-    rig_open();
-    count = cntr_open();
-    work.trigger = cntr_open();
-    work.counted = cntr_open();
-    mr_open(target, sizeof(target), 200, count);
+    count = open_counted(&work, target, sizeof(target));
     must(queue_write(&work), "FI_QUEUE_WORK");
     if (!await_failure(work.counted)) {
         found("initiator does not know");
