@@ -377,8 +377,9 @@ static void test_flush(int launches)
 }
 
 /* The GPU has passed a reset that its thread has still to make, as that copies, when a graph comes
- * to a wait that is captured first then: it waits for the round after that. */
-static void test_late_reset(void)
+ * to a wait that is captured first then: it waits for the round after that. So it does if another
+ * wait is enqueued behind it meanwhile. */
+static void test_late_reset(int is_followed)
 {
     MPIX_Blk from, to, in;
     MPIX_Signal signal;
@@ -400,7 +401,14 @@ static void test_late_reset(void)
     graph = gpu_graph_end_executable(stream);
     gpu_graph_launch(graph, stream);
     event = mtest_gpu_event(stream);
-    MTEST_OK(MPIX_Queue_wait(queue));
+    if (is_followed) {
+        MTEST_OK(MPIX_Enqueue_signal_wait(queue, signal));
+        while (is_complete(signal)) {
+            usleep(1000);
+        }
+    } else {
+        MTEST_OK(MPIX_Queue_wait(queue));
+    }
     usleep(5000); /* looks at what is announced */
     MTEST_CHECK(!mtest_gpu_event_fired(event));
     MTEST_OK(MPIX_Put(&in, &in));
@@ -614,7 +622,8 @@ int main(int argc, char **argv)
     run(400000, MOST, rounds / 6, seed + 2);
     test_puts(rounds);
     test_flush(rounds);
-    test_late_reset();
+    test_late_reset(0);
+    test_late_reset(1);
     test_busy();
     test_fails();
     test_outlived();

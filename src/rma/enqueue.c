@@ -214,17 +214,6 @@ static void run(void *const args[], int n, bool on_gpu)
     }
 }
 
-/* Is the wait over that the stream has come to last, if it had to ask for its round? */
-static void look_at_asked(struct mpixq_rma_waiter *waiter)
-{
-    uint64_t begun = atomic_load(&waiter->begun);
-
-    if (atomic_load(&waiter->ended) < begun &&
-        atomic_load(&waiter->signal->fired) >= atomic_load(&waiter->round)) {
-        atomic_store(&waiter->ended, begun);
-    }
-}
-
 /* For streams: the windows of the signals that they wait for go on; and if a signal cannot come any
  * more, the queue fails. */
 static void poll(void *const args[], int n)
@@ -241,7 +230,7 @@ static void poll(void *const args[], int n)
         }
         mpixq_rma_watch_signal(waiter->signal, waiter->queue);
         mpixq_queue_fail_alone(waiter->queue, mpixq_rma_signal_look(waiter->signal, &complete));
-        look_at_asked(waiter);
+        mpixq_rma_waiter_look(waiter);
     }
 }
 
@@ -468,6 +457,9 @@ static int submit_reset(struct mpixq_signal *signal, struct mpixq_rma_waiter *wa
     waiter->resets++;
     if (atomic_load(&signal->had_graphs)) { /* one of which may be launched next */
         submit_wait(waiter, &waiter->made, waiter->resets, NULL);
+    } else {
+        waiter->not_awaited = waiter->resets;
+        waiter->not_awaited_ticket = waiter->queue->ticket;
     }
     return MPI_SUCCESS;
 }

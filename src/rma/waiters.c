@@ -54,6 +54,16 @@ void mpixq_rma_waiter_note(struct mpixq_rma_waiter *waiter, const struct mpixq_q
     waiter->ticket = queue->ticket;
 }
 
+void mpixq_rma_waiter_look(struct mpixq_rma_waiter *waiter)
+{
+    uint64_t begun = atomic_load(&waiter->begun);
+
+    if (atomic_load(&waiter->ended) < begun &&
+        atomic_load(&waiter->signal->fired) >= atomic_load(&waiter->round)) {
+        atomic_store(&waiter->ended, begun);
+    }
+}
+
 bool mpixq_rma_is_under_way(struct mpixq_queue *queue, uint64_t number, uint64_t ticket)
 {
     enum mpixq_submission_state was;
@@ -80,8 +90,8 @@ static bool is_late(const struct mpixq_rma_waiter *waiter)
     }
     was = mpixq_submission_borrow(&queue->submission);
     is = mpixq_queue_is_live(queue) && queue->number == waiter->queue_number &&
-         atomic_load(&waiter->made) < waiter->resets &&
-         queue->stream->ops->is_ahead(queue->stream, waiter->ticket);
+         atomic_load(&waiter->made) < waiter->not_awaited &&
+         queue->stream->ops->is_ahead(queue->stream, waiter->not_awaited_ticket);
     mpixq_submission_return(&queue->submission, was);
     return is;
 }
