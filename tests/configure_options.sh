@@ -18,12 +18,15 @@ fail()
     failed=1
 }
 
-# configure OPTION...: the cache makes the later runs quick, and allows other compilers.
+# configure OPTION...: the cache makes the later runs quick, and allows other compilers. It creates
+# no files, which takes longest, unless it is told to.
+create=--no-create
 configure()
 {
     [ ! -f cache ] || sed -i -e '/^ac_cv_[a-z]*_\(FC\|GPU_CLANG\|PTXAS\|FATBINARY\)[_=]/d' \
         -e '/^ac_cv_header_ut/d' cache
-    "$top_srcdir/configure" "CC=$CC" --cache-file=cache "$@" >log 2>&1 </dev/null
+    "$top_srcdir/configure" "CC=$CC" --cache-file=cache --disable-dependency-tracking \
+        ${create:+"$create"} "$@" >log 2>&1 </dev/null
 }
 
 must_configure()
@@ -208,6 +211,7 @@ check_summary()
 }
 
 if [ "${1-}" = summary ]; then
+    create=
     must_configure "CFLAGS=-O1" "MPIEXEC=$MPIEXEC" --prefix=/nowhere --enable-debug \
         --disable-static
     check_summary
@@ -257,7 +261,9 @@ done
 if has_libfabric; then
     mkdir -p with/rdma
     echo '/* found */' >with/rdma/fi_cxi_ext.h
+    create=
     C_INCLUDE_PATH=$dir/with configure || fail "a header more ends configure"
+    create=--no-create
     says libfabric '*, with rdma/fi_cxi_ext.h'
     grep -q '^LIBFABRIC_CPPFLAGS = .*-DHAVE_RDMA_FI_CXI_EXT_H=1' Makefile ||
         fail "$(grep ^LIBFABRIC_CPPFLAGS Makefile), though the header is there"
