@@ -32,12 +32,16 @@ void mpixq_rma_window_fail(MPIX_Window window, int code); /* the library's own *
 
 /* In place of the library's own (--wrap). */
 struct mpixq_rma_ahead;
-static atomic_int is_doubtful;
+static atomic_int is_doubtful, is_early;
 bool __real_mpixq_rma_ahead_ring(struct mpixq_rma_ahead *ahead, bool has_failed, uint64_t *rings_p);
 bool __wrap_mpixq_rma_ahead_ring(struct mpixq_rma_ahead *ahead, bool has_failed, uint64_t *rings_p);
 
 bool __wrap_mpixq_rma_ahead_ring(struct mpixq_rma_ahead *ahead, bool has_failed, uint64_t *rings_p)
 {
+    if (atomic_exchange(&is_early, 0)) {
+        *rings_p = 0;
+        return false;
+    }
     return __real_mpixq_rma_ahead_ring(ahead, has_failed || atomic_load(&is_doubtful), rings_p);
 }
 
@@ -177,6 +181,32 @@ static void test_held(int n, size_t bytes, int by_plan)
     MTEST_OK(MPIX_Signal_wait(signal));
     check(n, bytes, 1);
     MTEST_EQ(atomic_load(&n_posts), posts);
+    MTEST_OK(MPIX_Window_flush(window));
+    close_queue(&queue);
+    close_signal(&signal);
+}
+
+/* The stream has found it not held a moment before it was: then it is rung for, and not made anew,
+ * as what is with the NIC could not be taken back. */
+static void test_early(void)
+{
+    MPIX_Signal signal = open_blocks(1, 3000);
+    struct mtest_gate gate;
+    MPIX_Queue queue = open_queue(&gate);
+    uint64_t stores;
+
+    MTEST_OK(MPIX_Enqueue_put(queue, &from[0], &to[0]));
+    await_posts(2);
+    stores = hooks->stores();
+    atomic_store(&is_early, 1);
+    mtest_gate_open(&gate);
+    MTEST_OK(MPIX_Queue_wait(queue));
+    MTEST_EQ(atomic_load(&is_early), 0);
+    MTEST_EQ(hooks->stores() - stores, 1);
+    MTEST_EQ(mtest_queue_count(queue, "mpixq_rings"), 1);
+    MTEST_OK(MPIX_Signal_wait(signal));
+    check(1, 3000, 1);
+    MTEST_EQ(atomic_load(&n_posts), 2);
     MTEST_OK(MPIX_Window_flush(window));
     close_queue(&queue);
     close_signal(&signal);
@@ -444,6 +474,7 @@ int main(int argc, char **argv)
         test_held(20, 3000, 0);
         test_held(20, 3000, 1);
         test_held(8, 0, 0);
+        test_early();
         test_local();
         test_fails(3);
         test_freed();

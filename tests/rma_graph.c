@@ -420,6 +420,43 @@ static void test_late_reset(int is_followed)
     unmake();
 }
 
+/* Nor has a put of a graph overtaken such a reset, be it captured before that is enqueued or after.
+ */
+static void test_put_after_reset(int is_late)
+{
+    MPIX_Blk from, to, in;
+    MPIX_Signal signal;
+    void *graph = NULL;
+
+    make(16 << 20, 1);
+    make_queue();
+    MTEST_OK(MPIX_Signal_init(window, 2, &signal));
+    MTEST_OK(MPIX_Blk_init(window, GUARD, (MPI_Aint)(2 * bytes), MPIX_SIGNAL_NULL, &from));
+    MTEST_OK(
+        MPIX_Blk_init(window, (MPI_Aint)(2 * bytes), (MPI_Aint)(2 * bytes), MPIX_SIGNAL_NULL, &to));
+    MTEST_OK(MPIX_Blk_init(window, GUARD, 0, signal, &in));
+    MTEST_OK(MPIX_Put(&in, &in));
+    MTEST_EQ(is_complete(signal), 1);
+    for (int i = 0; i < 2; i++) {
+        if (i == is_late) {
+            gpu_graph_begin(stream, GPU_GRAPH_GLOBAL);
+            MTEST_OK(MPIX_Enqueue_put(queue, &in, &in));
+            graph = gpu_graph_end_executable(stream);
+        } else {
+            MTEST_OK(MPIX_Enqueue_put(queue, &from, &to));
+            MTEST_OK(MPIX_Enqueue_signal_reset(queue, signal));
+        }
+    }
+    gpu_graph_launch(graph, stream);
+    drain();
+    MTEST_OK(MPIX_Window_flush(window));
+    MTEST_EQ(is_complete(signal), 1);
+    gpu_graph_free_executable(graph);
+    MTEST_OK(MPIX_Signal_free(&signal));
+    free_queue();
+    unmake();
+}
+
 /* ---- What is under way ---------------------------------------------------------------------- */
 
 /* Graphs hold signal and window; the plan was read, and blocks to nobody are nothing. */
@@ -624,6 +661,8 @@ int main(int argc, char **argv)
     test_flush(rounds);
     test_late_reset(0);
     test_late_reset(1);
+    test_put_after_reset(0);
+    test_put_after_reset(1);
     test_busy();
     test_fails();
     test_outlived();

@@ -6,7 +6,7 @@
  * waits drives; in graphs: replays.c. For other windows: queued.c.
  *
  * Which round a wait is for is known when it is enqueued, but not if graphs reset the signal too:
- * then the stream finds out when it gets there, and goes on behind a reset when that is made. */
+ * then the stream finds out when it gets there. */
 #include <utlist.h>
 
 #include "ahead.h"
@@ -39,8 +39,6 @@ struct call {
  * before. */
 struct mpixq_rma_calls {
     struct call *spare;          /* under the submission lock */
-    uint64_t resets, awaited;    /* likewise: so many were enqueued; a GPU waits for so many */
-    _Atomic uint64_t made;       /* of these; by the stream's thread */
     _Atomic(struct call *) back; /* from streams; taken all at once */
     struct chunk {
         struct chunk *next;
@@ -146,7 +144,6 @@ static void end(struct call *call)
 {
     if (call->what == RESET) {
         atomic_fetch_add(&call->waiter->made, 1);
-        atomic_fetch_add(&call->queue->calls->made, 1);
     }
     let_go(window_of(call), plan_of(call));
     give_back(call);
@@ -175,7 +172,8 @@ static bool ring(struct call *call, bool has_failed)
     return true;
 }
 
-/* False: it is to be made. What a GPU has rung for may have been held until now. */
+/* False: it is to be made. It may have been held until now: then it is rung for, as a GPU has done
+ * by itself, and as what is dropped would stay with the NIC. */
 static bool settle(struct call *call, bool has_failed)
 {
     struct mpixq_window *window = window_of(call) != NULL ? call->ahead.window : NULL;
@@ -183,7 +181,7 @@ static bool settle(struct call *call, bool has_failed)
 
     if (window != NULL) {
         mpixq_lock_acquire(&window->lock);
-        rang = call->ahead.bells != NULL && ring(call, has_failed);
+        rang = ring(call, has_failed);
         if (!rang) {
             mpixq_rma_ahead_settle(&call->ahead, has_failed);
         }
@@ -276,21 +274,6 @@ static void log_ahead(struct call *call, struct mpixq_window *window)
     }
 }
 
-/* Likewise. The GPU is not to ring before the resets that stand before it are made: a peer that the
- * put tells may put to these signals. The worker makes them as soon as the GPU has passed them. */
-static void await_resets(struct mpixq_queue *queue)
-{
-    struct mpixq_rma_calls *calls = queue->calls;
-    uint64_t resets = calls->resets, awaited = calls->awaited;
-    struct mpixq_op op;
-
-    calls->awaited = resets; /* before the lock is lent */
-    if (awaited < resets && atomic_load(&calls->made) < resets) {
-        mpixq_op_wait(&op, MPIXQ_OP_WAIT, NULL, &calls->made, resets, &queue->failed);
-        submit(queue, &op, 1);
-    }
-}
-
 /* Likewise. A GPU rings by itself, if it is logged so, and the stream's thread comes behind. */
 static void submit_ops(struct mpixq_queue *queue, struct call *call)
 {
@@ -299,7 +282,6 @@ static void submit_ops(struct mpixq_queue *queue, struct call *call)
 
     if (window_of(call) != NULL && call->ahead.bells != NULL) {
         n = mpixq_rma_bells_fill(&call->ahead, list);
-        await_resets(queue);
     }
     list[n] = (struct mpixq_op){.copy = NULL};
     mpixq_op_call(&list[n], MPIXQ_OP_CALL, run, call);
@@ -324,7 +306,6 @@ static int submit_call(struct mpixq_queue *queue, const struct call *what)
         atomic_fetch_add(&window->enqueued, 1);
         log_ahead(call, window);
     }
-    queue->calls->resets += call->what == RESET;
     submit_ops(queue, call);
     return MPI_SUCCESS;
 }
@@ -442,7 +423,9 @@ int mpixq_rma_enqueue_wait(struct mpixq_queue *queue, struct mpixq_signal *signa
     return rc;
 }
 
-/* Under the submission lock. What is enqueued from here on is about that round. */
+/* Under the submission lock. What is enqueued from here on is about that round. A GPU waits until
+ * the worker, which follows it, has made the reset: whatever comes next, of a queue or a graph or
+ * of the program, may put to the signal, or tell a peer to. */
 static int submit_reset(struct mpixq_signal *signal, struct mpixq_rma_waiter *waiter)
 {
     struct call call = {.what = RESET, .waiter = waiter};
@@ -455,11 +438,8 @@ static int submit_reset(struct mpixq_signal *signal, struct mpixq_rma_waiter *wa
         return rc;
     }
     waiter->resets++;
-    if (atomic_load(&signal->had_graphs)) { /* one of which may be launched next */
+    if (waiter->queue->stream->ops->graphs != NULL) {
         submit_wait(waiter, &waiter->made, waiter->resets, NULL);
-    } else {
-        waiter->not_awaited = waiter->resets;
-        waiter->not_awaited_ticket = waiter->queue->ticket;
     }
     return MPI_SUCCESS;
 }

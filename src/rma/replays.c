@@ -245,16 +245,15 @@ static bool has_failed(struct mpixq_rma_replay *replay)
     return replay->has_failed;
 }
 
-/* A wait begins: for the round that is under way when all resets that its stream has passed were
- * made. False: one of these is still to be. */
-static bool begin_wait(struct mpixq_rma_replay *replay)
+/* A wait begins: for the round that is under way. All resets that its stream has passed were made.
+ */
+static void begin_wait(struct mpixq_rma_replay *replay)
 {
-    if (!replay->is_waiting && !mpixq_rma_resets_are_late(replay->signal)) {
+    if (!replay->is_waiting) {
         replay->is_waiting = true;
         replay->round = atomic_load(&replay->signal->rounds);
         atomic_fetch_add_explicit(&replay->signal->waits, 1, memory_order_relaxed);
     }
-    return replay->is_waiting;
 }
 
 /* Is it over? *rc_p: an MPI code, and then it is over. */
@@ -262,9 +261,7 @@ static bool look_at_wait(struct mpixq_rma_replay *replay, int *rc_p)
 {
     bool complete;
 
-    if (!begin_wait(replay)) {
-        return false;
-    }
+    begin_wait(replay);
     *rc_p = mpixq_rma_signal_look(replay->signal, &complete);
     if (atomic_load(&replay->signal->fired) >= replay->round) {
         *rc_p = MPI_SUCCESS; /* what is wrong is of a later round */

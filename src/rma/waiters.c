@@ -79,33 +79,6 @@ bool mpixq_rma_is_under_way(struct mpixq_queue *queue, uint64_t number, uint64_t
     return is;
 }
 
-static bool is_late(const struct mpixq_rma_waiter *waiter)
-{
-    struct mpixq_queue *queue = waiter->queue;
-    enum mpixq_submission_state was;
-    bool is;
-
-    if (!mpixq_queue_is_live(queue)) {
-        return false;
-    }
-    was = mpixq_submission_borrow(&queue->submission);
-    is = mpixq_queue_is_live(queue) && queue->number == waiter->queue_number &&
-         atomic_load(&waiter->made) < waiter->not_awaited &&
-         queue->stream->ops->is_ahead(queue->stream, waiter->not_awaited_ticket);
-    mpixq_submission_return(&queue->submission, was);
-    return is;
-}
-
-bool mpixq_rma_resets_are_late(const struct mpixq_signal *signal)
-{
-    const struct mpixq_rma_waiter *waiter = atomic_load(&signal->waiters);
-
-    while (waiter != NULL && !is_late(waiter)) {
-        waiter = waiter->next;
-    }
-    return waiter != NULL;
-}
-
 void mpixq_rma_fail_queue(struct mpixq_queue *queue, uint64_t number, int code)
 {
     enum mpixq_submission_state was;

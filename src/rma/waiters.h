@@ -17,9 +17,6 @@ struct mpixq_rma_waiter {
     uint64_t queue_number; /* tells it from later queues in its memory */
     uint64_t ticket;       /* of the last of them */
     uint64_t resets;       /* that were enqueued; under the submission lock */
-    /* Likewise: how many when the last was enqueued for which the stream does not wait; its ticket,
-     * which waits and resets that are enqueued later leave as it is. */
-    uint64_t not_awaited, not_awaited_ticket;
     _Atomic uint64_t made; /* of these; by the stream's thread, as what follows */
     /* Waits of signals that graphs have something of: how many were enqueued, under the submission
      * lock; how many the stream has come to, for which round; and how many of these are over. */
@@ -39,9 +36,6 @@ void mpixq_rma_waiter_look(struct mpixq_rma_waiter *waiter);
 /* Has the stream of the queue with this number not passed the ticket? A queue that was freed has
  * nothing left to do. */
 bool mpixq_rma_is_under_way(struct mpixq_queue *queue, uint64_t number, uint64_t ticket);
-/* Are there resets of the signal that a GPU has passed, and that the thread which follows it has
- * still to make? Any thread, under no lock. */
-bool mpixq_rma_resets_are_late(const struct mpixq_signal *signal);
 /* Have the queue with this number fail, if it is still there, with an MPI code; MPI_SUCCESS:
  * nothing has failed. Any thread that has no submission lock. */
 void mpixq_rma_fail_queue(struct mpixq_queue *queue, uint64_t number, int code);
