@@ -33,6 +33,7 @@ void mpixq_rma_window_fail(MPIX_Window window, int code); /* the library's own *
 /* In place of the library's own (--wrap). */
 struct mpixq_rma_ahead;
 static atomic_int is_doubtful, is_early;
+static uint64_t ends; /* of puts, so many are over when there is doubt */
 bool __real_mpixq_rma_ahead_ring(struct mpixq_rma_ahead *ahead, bool has_failed, uint64_t *rings_p);
 bool __wrap_mpixq_rma_ahead_ring(struct mpixq_rma_ahead *ahead, bool has_failed, uint64_t *rings_p);
 
@@ -41,6 +42,9 @@ bool __wrap_mpixq_rma_ahead_ring(struct mpixq_rma_ahead *ahead, bool has_failed,
     if (atomic_exchange(&is_early, 0)) {
         *rings_p = 0;
         return false;
+    }
+    for (unsigned tries = 0; atomic_load(&is_doubtful) && hooks->events() < ends;) {
+        mtest_backoff(&tries);
     }
     return __real_mpixq_rma_ahead_ring(ahead, has_failed || atomic_load(&is_doubtful), rings_p);
 }
@@ -225,6 +229,7 @@ static void test_doubted(int n, size_t bytes)
         MTEST_OK(MPIX_Enqueue_put(queue, &from[i], &to[i]));
     }
     await_posts(2 * n);
+    ends = hooks->events() + (uint64_t)n;
     atomic_store(&is_doubtful, 1);
     mtest_gate_open(&gate);
     MTEST_OK(MPIX_Queue_wait(queue));
@@ -323,7 +328,10 @@ static void test_freed(void)
     MTEST_OK(MPIX_Signal_free(&signal));
     MPI_Barrier(MPI_COMM_WORLD);
     hear_of_next();
-    (void)usleep(is_by_gpu ? LONG_US : 0);
+    for (int us = 0; is_by_gpu && us < LONG_US; us += PAUSE_US) {
+        MTEST_OK(MPIX_Window_flush(window)); /* looks at it, and waits for nothing */
+        (void)usleep(PAUSE_US);
+    }
     mtest_gate_open(&gate);
     MTEST_OK(MPIX_Queue_wait(queue));
     MTEST_KIND_TEXT(MPIX_Window_flush(window), MPIXQ_ERR_STATE, "signal of the block was freed");
@@ -443,7 +451,7 @@ static void test_window_fails(int n)
     MPI_Barrier(MPI_COMM_WORLD);
     stores = hooks->stores();
     mpixq_rma_window_fail(window, MPI_ERR_OTHER);
-    (void)usleep(PAUSE_US);
+    MTEST_CLASS(MPIX_Window_flush(window), MPI_ERR_OTHER); /* looks at them */
     mtest_gate_open(&gate);
     MTEST_CLASS(MPIX_Queue_wait(queue), MPI_ERR_OTHER);
     MTEST_EQ(hooks->stores() - stores, 0);
