@@ -223,6 +223,53 @@ static void test_gpu(MPIX_Queue queue, MPIX_Host_stream stream, int has_ipc)
     MTEST_OK(MPIX_Signal_free(&signal));
 }
 
+/* A GPU that sends by itself does so behind a reset, which a thread makes that has much to copy
+ * before: who gets the message may put to the signal. */
+static void test_told(MPIX_Queue queue)
+{
+    enum { BIG = 16 << 20 };
+    int *token = mtest_gpu_alloc(MTEST_PINNED, sizeof *token);
+    MPIX_Blk none, from, to, mine, theirs;
+    MPIX_Window large;
+    MPIX_Signal signal;
+    MPI_Request request;
+    char *base;
+
+    MTEST_OK(MPIX_Window_allocate(2 * (MPI_Aint)BIG, MPI_COMM_WORLD, MPI_INFO_NULL, &base, &large));
+    MTEST_OK(MPIX_Signal_init(large, 1, &signal));
+    MTEST_OK(MPIX_Blk_init(large, 0, 0, MPIX_SIGNAL_NULL, &none));
+    MTEST_OK(MPIX_Blk_init(large, 0, BIG, MPIX_SIGNAL_NULL, &from));
+    MTEST_OK(MPIX_Blk_init(large, BIG, BIG, MPIX_SIGNAL_NULL, &to));
+    MTEST_OK(MPIX_Blk_init(large, 0, 0, signal, &mine));
+    swap_block(&mine, &theirs);
+    MTEST_OK(MPIX_Put(&none, &theirs));
+    MTEST_OK(MPIX_Signal_wait(signal));
+    if (mtest_rank == 0) {
+        *token = 7;
+        MPI_Send_init(token, 1, MPI_INT, 1, 3, MPI_COMM_WORLD, &request);
+        MTEST_OK(MPIX_Match(&request));
+        MTEST_OK(MPIX_Enqueue_put(queue, &from, &to));
+        MTEST_OK(MPIX_Enqueue_signal_reset(queue, signal));
+        MTEST_OK(MPIX_Enqueue_start(queue, &request));
+        MTEST_OK(MPIX_Enqueue_wait(queue, &request));
+        MTEST_OK(MPIX_Enqueue_signal_wait(queue, signal));
+        MTEST_OK(MPIX_Queue_wait(queue));
+    } else {
+        MPI_Recv_init(token, 1, MPI_INT, 0, 3, MPI_COMM_WORLD, &request);
+        MTEST_OK(MPIX_Match(&request));
+        MTEST_OK(MPI_Start(&request));
+        MTEST_OK(MPI_Wait(&request, MPI_STATUS_IGNORE));
+        MTEST_EQ(*token, 7);
+        MTEST_OK(MPIX_Put(&none, &theirs));
+        MTEST_OK(MPIX_Window_flush(large));
+    }
+    MPI_Barrier(MPI_COMM_WORLD);
+    MTEST_OK(MPI_Request_free(&request));
+    MTEST_OK(MPIX_Signal_free(&signal));
+    MTEST_OK(MPIX_Window_free(&large));
+    mtest_gpu_free(MTEST_PINNED, token);
+}
+
 /* Any argument: queues of type MPIX_QUEUE_IPC can be made. */
 int main(int argc, char **argv)
 {
@@ -250,6 +297,9 @@ int main(int argc, char **argv)
     test_fails(stream);
     if (mtest_gpu_kind() != NULL) {
         test_gpu(queue, stream, argc > 1);
+    }
+    if (mtest_gpu_kind() != NULL && mtest_size == 2) {
+        test_told(queue);
     }
     MTEST_OK(MPIX_Queue_free(&queue));
     MTEST_OK(MPIX_Host_stream_destroy(&stream));
