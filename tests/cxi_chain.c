@@ -16,6 +16,8 @@
  *     cxi_chain rounds N      N rounds, half of them started by the host
  *     cxi_chain mixed N       the same, with no chain at the first rank, which has not as many
  *                             entries: to the others that makes no difference
+ *     cxi_chain graph         a barrier that the queue has started is captured, and then started
+ *                             by replays and by the queue in turn
  */
 #include "mtest.h"
 
@@ -25,6 +27,8 @@
 
 #include "collective_names.h"
 #include "cxi_frozen_rounds.h"
+#include "gpu_graph.h"
+#include "mtest_gpu.h"
 
 enum { INTS = 700, MAX_RANKS = 8, LATE_US = 2000, SEED = 5 };
 enum { BARRIER, GATHER, BCAST }; /* and so many broadcasts as there are ranks */
@@ -143,6 +147,65 @@ static void run_rounds(MPIX_Queue queue, MPIX_Host_stream stream, int n)
     MTEST_EQ(round_number, n);
 }
 
+/* A barrier, to which the late rank comes when all others have seen that they still wait. */
+static void late_barrier(MPIX_Queue queue, void *stream, void *graph, int late)
+{
+    enum { SOON_US = 5000 };
+    void *event;
+
+    if (mtest_rank == late) {
+        MTEST_OK(MPI_Barrier(MPI_COMM_WORLD));
+    }
+    if (graph != NULL) {
+        gpu_graph_launch(graph, stream);
+    } else {
+        MTEST_OK(MPIX_Enqueue_startwaitall(queue, 1, &requests[BARRIER]));
+    }
+    event = mtest_gpu_event(stream);
+    if (mtest_rank != late) {
+        (void)usleep(SOON_US);
+        MTEST_CHECK(!mtest_gpu_event_fired(event));
+        MTEST_OK(MPI_Barrier(MPI_COMM_WORLD));
+    }
+    mtest_gpu_event_synchronize(event);
+    mtest_gpu_event_end(event);
+    MTEST_OK(MPIX_Queue_wait(queue));
+}
+
+static void *capture(MPIX_Queue queue, void *stream)
+{
+    gpu_graph_begin(stream, GPU_GRAPH_GLOBAL);
+    MTEST_OK(MPIX_Enqueue_startwaitall(queue, 1, &requests[BARRIER]));
+    return gpu_graph_end_executable(stream);
+}
+
+/* The threads of the library are to leave alone what NICs have under way when it is captured. */
+static void run_captured(MPIX_Queue queue, void *stream)
+{
+    enum { LOOKS_US = 20000 };
+    void *graph;
+
+    late_barrier(queue, stream, NULL, 0);
+    if (mtest_rank != 0) {
+        MTEST_OK(MPIX_Enqueue_startwaitall(queue, 1, &requests[BARRIER]));
+    }
+    graph = capture(queue, stream);
+    (void)usleep(LOOKS_US);
+    MTEST_OK(MPI_Barrier(MPI_COMM_WORLD));
+    if (mtest_rank == 0) {
+        MTEST_OK(MPIX_Enqueue_startwaitall(queue, 1, &requests[BARRIER]));
+    }
+    mtest_gpu_synchronize(stream);
+    MTEST_OK(MPIX_Queue_wait(queue));
+    for (int round = 0; round < 3 * mtest_size; round++) {
+        late_barrier(queue, stream, round % 3 == 2 ? NULL : graph, round % mtest_size);
+    }
+    MTEST_OK(MPI_Start(&requests[BARRIER]));
+    MTEST_OK(MPI_Wait(&requests[BARRIER], MPI_STATUS_IGNORE));
+    late_barrier(queue, stream, graph, 1 % mtest_size);
+    gpu_graph_free_executable(graph);
+}
+
 /* Before MPI_Init: the first rank is to have few entries. */
 static void take_few_entries(void)
 {
@@ -158,13 +221,17 @@ static void run(int argc, char **argv, bool is_mixed)
 {
     MPIX_Host_stream stream = MPIX_HOST_STREAM_NULL;
     MPIX_Queue queue = MPIX_QUEUE_NULL;
+    bool is_captured = argc > 1 && strcmp(argv[1], "graph") == 0;
     bool is_frozen = !is_mixed && (argc < 2 || strcmp(argv[1], "rounds") != 0);
 
     MTEST_OK(MPIX_Host_stream_create(&stream));
     /* Which takes no collective that the host has a part in. */
-    MTEST_OK(MPIX_Queue_init(&queue, is_mixed ? MPIX_QUEUE_AUTO : MPIX_QUEUE_CXI, &stream));
+    MTEST_OK(MPIX_Queue_init(&queue, is_mixed || is_captured ? MPIX_QUEUE_AUTO : MPIX_QUEUE_CXI,
+                             &stream));
     make();
-    if (!is_frozen) {
+    if (is_captured) {
+        run_captured(queue, mtest_gpu_stream_of(stream));
+    } else if (!is_frozen) {
         run_rounds(queue, stream, argc > 2 ? atoi(argv[2]) : 20);
     } else {
         hooks = cxi_hooks();
@@ -196,6 +263,8 @@ int main(int argc, char **argv)
     MTEST_OK(MPI_Win_shared_query(window, 0, &bytes, &unit, &all));
     if (!HAVE_COLLECTIVES) {
         mtest_skip("this MPI has no persistent collectives");
+    } else if (argc > 1 && strcmp(argv[1], "graph") == 0 && !gpu_graph_open()) {
+        mtest_skip("no GPU in MTEST_STREAM, or it has no graphs");
     } else {
         MTEST_CHECK(mtest_size <= MAX_RANKS);
         run(argc, argv, is_mixed);

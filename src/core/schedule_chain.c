@@ -232,7 +232,7 @@ static int chained_wait(struct mpixq_queue *queue, struct mpixq_pair *pair, stru
     const struct mpixq_collective *collective = pair->end;
     int n = 0;
 
-    if (!is_in_parts(pair)) {
+    if (!is_in_parts(pair) || mpixq_tally_of(pair) != NULL) { /* it will be in parts no more */
         return mpixq_parted_wait(queue, pair, list);
     }
     for (int i = 0; i < collective->parted.n_used; i++) {

@@ -142,8 +142,10 @@ static void begin(struct mpixq_pair *pair)
     atomic_fetch_add(&pair->executed, 1); /* others go on with it from here */
 }
 
-static bool is_active(const struct mpixq_pair *pair)
+/* What was started in parts before the first capture is done when somebody has looked. */
+static bool is_active(struct mpixq_pair *pair)
 {
+    (void)pair->channel->poll(pair);
     return mpixq_pair_executed(pair) > mpixq_pair_done(pair);
 }
 
@@ -207,7 +209,7 @@ static void follow_graphs(struct mpixq_pair *pair)
 {
     struct mpixq_tally *tally = mpixq_tally_of(pair);
 
-    mpixq_collective_go_on(pair, false);
+    mpixq_parted_progress_wait(pair); /* which leaves alone what was started in parts */
     switch (start_next(pair, tally)) {
     case MPIXQ_TALLY_NONE:
         break;
