@@ -2,10 +2,11 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # Copyright (c) 2026 the mpix-queue authors
 #
-# collective_dies.sh fallback|sockets|double RANKS - of 3 or 4 processes in a persistent collective
-# that is matched one is killed, before it starts or in the midst of starts: what all others wait
-# for ends with an error, also at those that do not wait for the one that has died, but for one that
-# has failed. Then their requests can be freed.
+# collective_dies.sh fallback|sockets|double|gpus RANKS - of 3 or 4 processes in a persistent
+# collective that is matched one is killed, before it starts or in the midst of starts: what all
+# others wait for ends with an error, also at those that do not wait for the one that has died, but
+# for one that has failed. Then their requests can be freed. Gpus: in a sum of numbers in memory of
+# GPUs, which NICs bring to each other's as if each process was on a node of its own.
 #
 # The verdict is what the ranks that are left have written, and not what the launcher says. That
 # would end all ranks if it learned of the death, whatever it is told; so a shell stands in between,
@@ -38,19 +39,27 @@ esac
 [ -f "$library" ] || skip "no shared library in this build"
 case $1 in
 sockets) export MPIXQ_FABRIC=sockets ;;
-double)
+double | gpus)
     [ "$(uname -m)" = x86_64 ] || skip "the double has doorbells on x86-64 only"
     export MPIXQ_FABRIC=cxi FI_PROVIDER=cxi
     export FI_PROVIDER_PATH=$top_builddir/tests/cxi_double/.libs
     ;;
 esac
+if [ "$1" = gpus ]; then
+    folder=$top_builddir/tests/hip_double/.libs
+    [ -e "$folder/libamdhip64.so.5" ] || exit 99
+    export MTEST_STREAM=hip LD_LIBRARY_PATH=$folder${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}
+    export MPIXQ_CHANNELS=ipc,cxi,fallback MPIXQ_GPU_AWARE=no MPIXQ_CXI_GPU=direct
+    export MTEST_NODE_RANKS=1 HIP_DOUBLE_HIDDEN=refused MPIXQ_DIRECT_KIB=64
+fi
 if [ "$1" != fallback ] && [ "${MPIXQ_TEST_LIBFABRIC:-yes}" != yes ]; then
     skip "built without libfabric"
 fi
 
 # shellcheck disable=SC2086 # the flags are words
 $CC ${SANITIZER_FLAGS-} -O2 -w -I "$top_srcdir/include" -I "$top_builddir" -o "$dir/probe" \
-    "$top_srcdir/tests/collective_dies_probe.c" "$library" -lpthread \
+    "$top_srcdir"/tests/{collective_dies_probe,mtest,mtest_gpu,mtest_gpu_kinds}.c "$library" \
+    -lpthread \
     -Wl,-rpath,"$top_builddir/.libs" || exit 99
 
 # ended FILE: all ranks but the one that was killed have written all.
@@ -105,6 +114,9 @@ for how in loop0 loop1 loop3; do
     cases+=("small queue $how" "barrier host $how")
     [ "$1" = fallback ] || cases+=("large host $how")
 done
+# What the host starts there shows that GPUs do it: else it would be refused.
+[ "$1" != gpus ] || cases=({small,large}" "{host,queue}" before" "small queue loop1" \
+    "large queue loop3" "large host loop1")
 # Most of a run is waiting, so several go at once.
 running=0
 for which in "${cases[@]}"; do

@@ -8,12 +8,14 @@
  *
  *     collective_dies_probe KIND WAY HOW FILE
  *
- * KIND  barrier, small or large: the last two are sums
+ * KIND  barrier, small or large: the last two are sums; with MTEST_STREAM of numbers in memory of
+ *       a GPU
  * WAY   host, queue: who starts and waits
  * HOW   before: rank 1 dies before it starts; loopN: in the midst of starts, sooner or later as N
  *       says
  */
 #include "config.h"
+#include "mtest.h"
 
 #include <mpi.h>
 #include <pthread.h>
@@ -25,11 +27,14 @@
 
 #include <mpix_queue.h>
 
+#include "apart.h"
 #include "collective_names.h"
+#include "mtest_gpu.h"
 
-enum { LARGE = 100000, SMALL = 10 };
+enum { LARGE = 100000, LARGE_OF_GPU = 10000, SMALL = 10 };
 
-static int rank, size, out[LARGE], in[LARGE];
+static int rank, size, out_of_host[LARGE], in_of_host[LARGE];
+static int *out = out_of_host, *in = in_of_host, large = LARGE;
 static FILE *file;
 static MPIX_Queue queue;
 
@@ -63,13 +68,25 @@ static int run(MPI_Request *request, int by_queue)
     return rc != MPI_SUCCESS ? rc : MPI_Wait(request, MPI_STATUS_IGNORE);
 }
 
+static void use_gpu(void)
+{
+    mtest_rank = rank;
+    apart_begin();
+    if (mtest_gpu_kind() != NULL) {
+        mtest_gpu_set_device(rank % mtest_gpu_devices());
+        large = LARGE_OF_GPU;
+        out = mtest_gpu_alloc(MTEST_DEVICE, LARGE_OF_GPU * sizeof *out);
+        in = mtest_gpu_alloc(MTEST_DEVICE, LARGE_OF_GPU * sizeof *in);
+    }
+}
+
 static void make(const char *kind, MPI_Request *request)
 {
     if (strcmp(kind, "barrier") == 0) {
         COLLECTIVE(Barrier_init)(MPI_COMM_WORLD, MPI_INFO_NULL, request);
     } else {
         COLLECTIVE(Allreduce_init)
-        (out, in, strcmp(kind, "large") == 0 ? LARGE : SMALL, MPI_INT, MPI_SUM, MPI_COMM_WORLD,
+        (out, in, strcmp(kind, "large") == 0 ? large : SMALL, MPI_INT, MPI_SUM, MPI_COMM_WORLD,
          MPI_INFO_NULL, request);
     }
 }
@@ -135,6 +152,7 @@ int main(int argc, char *argv[])
     setvbuf(file, NULL, _IOLBF, 0);
     fprintf(file, "pid: %ld\n", (long)getpid());
     by_queue = strcmp(argv[2], "queue") == 0;
+    use_gpu();
     MPIX_Queue_init(&queue, MPIX_QUEUE_AUTO, NULL);
     make(argv[1], &request);
     MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);

@@ -16,9 +16,13 @@
  *     cxi_sums rounds N   N rounds, some of them started by the host, if it can
  *     cxi_sums queue N    the same without the host
  *     cxi_sums fails      the last rank does not start: the queues of all others fail (by the
- *                         watchdog), and what they have stays as it was */
+ *                         watchdog), and what they have stays as it was
+ *     cxi_sums frees      while a sum is freed, and the NIC takes its time to forget where others
+ *                         wrote to, another thread frees something: that memory stays till then (or
+ *                         the double of the GPU ends the program) */
 #include "mtest.h"
 
+#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -115,7 +119,9 @@ static void sum_make(struct sum *sum)
 
 static void sum_free(struct sum *sum)
 {
-    MTEST_OK(MPI_Request_free(&sum->request));
+    if (sum->request != MPI_REQUEST_NULL) {
+        MTEST_OK(MPI_Request_free(&sum->request));
+    }
     if (!sum->in_place) {
         mtest_gpu_free(MTEST_DEVICE, sum->from);
     }
@@ -230,6 +236,38 @@ static void run_failing(MPIX_Queue queue, MPIX_Host_stream stream)
     MTEST_OK(MPI_Barrier(MPI_COMM_WORLD));
 }
 
+static void *free_other(void *request)
+{
+    unsigned tries = 0;
+
+    while (hooks->holding() == 0) {
+        mtest_backoff(&tries);
+    }
+    MTEST_OK(MPI_Request_free(request));
+    return NULL;
+}
+
+/* The other is a pair that no NIC serves. */
+static void run_frees(void)
+{
+    enum { REGION_US = 50000 };
+    MPI_Request pair[2];
+    pthread_t thread;
+
+    hooks = cxi_hooks();
+    MTEST_OK(MPI_Recv_init(NULL, 0, MPI_INT, 0, 1, MPI_COMM_SELF, &pair[0]));
+    MTEST_OK(MPI_Send_init(NULL, 0, MPI_INT, 0, 1, MPI_COMM_SELF, &pair[1]));
+    MTEST_OK(MPIX_Matchall(2, pair));
+    if (hooks != NULL) {
+        hooks->regions(REGION_US);
+        MTEST_CHECK(pthread_create(&thread, NULL, free_other, &pair[0]) == 0);
+        MTEST_OK(MPI_Request_free(&sums[0].request));
+        pthread_join(thread, NULL);
+        hooks->regions(0);
+        MTEST_OK(MPI_Request_free(&pair[1]));
+    }
+}
+
 static void run(const char *mode, int n)
 {
     MPIX_Host_stream stream = MPIX_HOST_STREAM_NULL;
@@ -245,6 +283,9 @@ static void run(const char *mode, int n)
         run_rounds(queue, stream, n, mode[0] == 'r');
     } else if (strcmp(mode, "fails") == 0) {
         run_failing(queue, stream);
+    } else if (strcmp(mode, "frees") == 0) {
+        run_rounds(queue, stream, 1, false);
+        run_frees();
     } else {
         hooks = cxi_hooks();
         if (hooks != NULL) {
