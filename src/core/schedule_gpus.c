@@ -409,7 +409,9 @@ static void gpus_progress_wait(struct mpixq_pair *pair)
     if (mpixq_pair_done(pair) < start && is_combined_by_call(pair) &&
         !mpixq_pair_has_failed(pair) && are_first_complete(pair, start, collective->n_first) &&
         !atomic_exchange(&parted->busy, true)) {
-        combine_by_call(pair, start);
+        if (mpixq_pair_done(pair) < start) { /* else another thread may have started the next one */
+            combine_by_call(pair, start);
+        }
         atomic_store(&parted->busy, false);
     }
     mpixq_collective_look_gpus(pair, false);
