@@ -15,6 +15,8 @@
  *                         program has to find that it did
  *     cxi_sums rounds N   N rounds, some of them started by the host, if it can
  *     cxi_sums queue N    the same without the host
+ *     cxi_sums graph N    sums that the queue is waiting for are captured; then N rounds by graphs,
+ *                         by the queue and by the host
  *     cxi_sums fails      the last rank does not start: the queues of all others fail (by the
  *                         watchdog), and what they have stays as it was
  *     cxi_sums frees      while a sum is freed, and the NIC takes its time to forget where others
@@ -30,6 +32,7 @@
 #include "apart.h"
 #include "collective_names.h"
 #include "cxi_frozen_rounds.h"
+#include "gpu_graph.h"
 #include "mtest_gpu.h"
 
 enum {
@@ -236,6 +239,72 @@ static void run_failing(MPIX_Queue queue, MPIX_Host_stream stream)
     MTEST_OK(MPI_Barrier(MPI_COMM_WORLD));
 }
 
+/* A rank comes when all others have seen that they still wait. */
+static void replay_round(MPIX_Queue queue, MPIX_Host_stream stream, void *graph, int round)
+{
+    enum { SOON_US = 5000 };
+    void *of_gpu = mtest_gpu_stream_of(stream), *event;
+    int late = round % mtest_size;
+
+    MTEST_OK(MPIX_Host_stream_launch(stream, come, NULL));
+    put_numbers(of_gpu);
+    if (mtest_rank == late) {
+        MTEST_OK(MPI_Barrier(MPI_COMM_WORLD));
+    }
+    if (graph != NULL) {
+        gpu_graph_launch(graph, of_gpu);
+    } else {
+        enqueue_sums(queue, round);
+    }
+    event = mtest_gpu_event(of_gpu);
+    if (mtest_rank != late) {
+        (void)usleep(SOON_US);
+        MTEST_CHECK(!mtest_gpu_event_fired(event));
+        MTEST_OK(MPI_Barrier(MPI_COMM_WORLD));
+    }
+    mtest_gpu_event_end(event);
+    get_results(of_gpu);
+    MTEST_OK(MPIX_Host_stream_launch(stream, check, NULL));
+}
+
+static void *capture(MPIX_Queue queue, void *of_gpu, int round)
+{
+    gpu_graph_begin(of_gpu, GPU_GRAPH_GLOBAL);
+    enqueue_sums(queue, round);
+    return gpu_graph_end_executable(of_gpu);
+}
+
+static void run_captured(MPIX_Queue queue, MPIX_Host_stream stream, int n)
+{
+    enum { LOOKS_US = 20000, SETTLED = 4 };
+    void *of_gpu = mtest_gpu_stream_of(stream), *graphs[3];
+
+    enqueue_round(queue, stream, 0);
+    if (mtest_rank != 0) {
+        enqueue_round(queue, stream, 1);
+    }
+    for (int i = 0; i < 3; i++) {
+        graphs[i] = capture(queue, of_gpu, i);
+    }
+    (void)usleep(LOOKS_US);
+    MTEST_OK(MPI_Barrier(MPI_COMM_WORLD));
+    if (mtest_rank == 0) {
+        enqueue_round(queue, stream, 1);
+    }
+    for (int round = 2; round < n; round++) {
+        replay_round(queue, stream, round % 3 == 2 ? NULL : graphs[round / 3 % 3], round);
+        if (round % SETTLED == 0) {
+            synchronize(queue, stream);
+            host_round(stream);
+        }
+    }
+    synchronize(queue, stream);
+    MTEST_EQ(wrong, 0);
+    for (int i = 0; i < 3; i++) {
+        gpu_graph_free_executable(graphs[i]);
+    }
+}
+
 static void *free_other(void *request)
 {
     unsigned tries = 0;
@@ -283,6 +352,12 @@ static void run(const char *mode, int n)
         run_rounds(queue, stream, n, mode[0] == 'r');
     } else if (strcmp(mode, "fails") == 0) {
         run_failing(queue, stream);
+    } else if (strcmp(mode, "graph") == 0) {
+        if (gpu_graph_open()) {
+            run_captured(queue, stream, n);
+        } else {
+            mtest_skip("there are no graphs");
+        }
     } else if (strcmp(mode, "frees") == 0) {
         run_rounds(queue, stream, 1, false);
         run_frees();
