@@ -9,6 +9,10 @@
 
 enum { TOGETHER = 32 }; /* moves of a launch, at most */
 
+/* In place of the ticket of a start's launch: it has none yet; and a call is getting it one. */
+#define LAUNCHING UINT64_MAX
+#define CLAIMED (UINT64_MAX - 1)
+
 /* What comes to a slot is copied once it is there, by a call that looks. Likewise where the GPU
  * counts starts it has to hear that this one was waited for. */
 static bool is_taken(const struct ipc_end *end)
@@ -50,7 +54,7 @@ static void launch(struct mpixq_pair *const pairs[], int n)
 
         if (!mpixq_ipc_starts_nothing(end)) {
             /* Whoever polls must not take it for over before it has begun. */
-            atomic_store(&end->launch, MPIXQ_IPC_LAUNCHING);
+            atomic_store(&end->launch, LAUNCHING);
             mpixq_op_call(&moves[n_moves], MPIXQ_OP_MOVE, NULL, pairs[i]);
             mpixq_ipc_start_op(end, &moves[n_moves]);
             end->by_host = moves[n_moves++].value;
@@ -89,16 +93,20 @@ void mpixq_ipc_starts_by_host(void *const args[], int n, bool on_gpu)
 void mpixq_ipc_await_launch(struct ipc_end *end)
 {
     struct mpixq_share *share = end->place->share;
-    uint64_t none = MPIXQ_IPC_LAUNCHING;
     struct mpixq_backoff backoff;
+    bool has_moved;
 
-    /* No call will copy anything for it, as the pair has failed. */
-    (void)atomic_compare_exchange_strong(&end->launch, &none, atomic_load(&end->moved_by));
     mpixq_backoff_begin(&backoff);
-    while (!mpixq_share_has_moved(share, atomic_load(&end->launch)) &&
-           mpixq_share_broken(share) == NULL) {
-        mpixq_backoff_pause(&backoff);
-    }
+    do {
+        uint64_t none = LAUNCHING;
+
+        /* No call will copy anything for it, as the pair has failed. */
+        (void)atomic_compare_exchange_strong(&end->launch, &none, atomic_load(&end->moved_by));
+        has_moved = mpixq_share_has_moved(share, atomic_load(&end->launch));
+        if (!has_moved) {
+            mpixq_backoff_pause(&backoff);
+        }
+    } while (!has_moved && mpixq_share_broken(share) == NULL);
 }
 
 /* The message has come to its slot, or to where it belongs. */
@@ -111,11 +119,32 @@ static void copy(struct mpixq_pair *pair)
     mpixq_op_wait(&take, MPIXQ_OP_TAKE, NULL, NULL, mpixq_ipc_value(end), NULL);
     take.gpu.end = &end->gpu;
     ticket = mpixq_share_submit(end->place->share, &take, 1);
-    if (ticket != 0) {
-        atomic_store(&end->launch, ticket);
-    } else {
+    atomic_store(&end->launch, ticket != 0 ? ticket : LAUNCHING);
+    if (ticket == 0) {
         mpixq_failure_of(pair->id, mpixq_error_code(MPIXQ_E_GPU), "wait");
     }
+}
+
+static bool is_to_be_copied(const struct mpixq_pair *pair)
+{
+    return ipc_told(pair->end) == mpixq_pair_started(pair) && !mpixq_pair_has_failed(pair);
+}
+
+/* By one of the threads that look. One that was stopped before it had it may have that of the next
+ * start, whose message has still to come: so it looks again. */
+static bool claim_copy(struct mpixq_pair *pair)
+{
+    struct ipc_end *end = pair->end;
+    uint64_t none = LAUNCHING;
+
+    if (!is_to_be_copied(pair) || !atomic_compare_exchange_strong(&end->launch, &none, CLAIMED)) {
+        return false;
+    }
+    if (is_to_be_copied(pair)) {
+        return true;
+    }
+    atomic_store(&end->launch, LAUNCHING);
+    return false;
 }
 
 void mpixq_ipc_progress_wait(struct mpixq_pair *pair)
@@ -124,8 +153,7 @@ void mpixq_ipc_progress_wait(struct mpixq_pair *pair)
     const struct ipc_end *end = pair->end;
     const char *why;
 
-    if (is_taken(end) && atomic_load(&end->launch) == MPIXQ_IPC_LAUNCHING &&
-        ipc_told(end) == mpixq_pair_started(pair) && !mpixq_pair_has_failed(pair)) {
+    if (is_taken(end) && atomic_load(&end->launch) == LAUNCHING && claim_copy(pair)) {
         copy(pair);
     }
     if (atomic_fetch_add_explicit(&end->place->looks, 1, memory_order_relaxed) % RARELY ==

@@ -89,8 +89,6 @@ struct ipc_place { /* the words of ends in one place */
 struct ipc_import; /* memory of a peer, or its words for the host */
 struct ipc_fd;     /* a file of a peer */
 
-#define MPIXQ_IPC_LAUNCHING UINT64_MAX
-
 /* One end of a pair: what is prepared before it is matched, and then its channel's data. */
 struct ipc_end {
     struct mpixq_prepared prepared;
@@ -114,8 +112,8 @@ struct ipc_end {
     struct ipc_import *their_buffer, *their_ends, *their_told;
     const _Atomic uint64_t *told; /* done, in what the receiver's host has */
     struct mpixq_gpu_end gpu;
-    /* Of the last start by the host: the ticket by which it is over, LAUNCHING until it has one; 0:
-     * none. It is that of the start itself, or of the copy that a call has made for it. */
+    /* Of the last start by the host: the ticket by which it is over; 0: none (host.c). It is that
+     * of the start itself, or of the copy that a call has made for it. */
     _Atomic uint64_t launch;
     _Atomic uint64_t moved_by; /* the ticket of the start itself */
     uint64_t by_host;          /* the value of that start */
