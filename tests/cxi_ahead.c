@@ -4,10 +4,12 @@
  * Enqueued puts that are with the NIC before the stream gets there, on the double of the cxi
  * provider: nothing moves before, and then the stream only rings; a flush meanwhile waits for
  * nothing; of a queue that fails before nothing is put; a signal that is freed meanwhile; more puts
- * than there is room for; a write that fails; rounds with resets. Rank r puts to rank r + 1.
+ * than there is room for; a write that fails; rounds with resets. On a stream of a GPU likewise of
+ * what graphs have captured, which the NIC has before each launch. Rank r puts to rank r + 1.
  */
 #include "cxi_double/switches.h"
 #include "cxi_hooks.h"
+#include "gpu_graph.h"
 #include "mtest.h"
 #include "mtest_gpu.h"
 
@@ -25,8 +27,9 @@ static unsigned char *memory; /* the first half is put from, the second put to *
 static MPIX_Window window;
 static MPIX_Host_stream stream;
 static atomic_int n_posts;
-static MPIX_Blk from[MOST], to[MOST];
-static int is_by_gpu; /* the stream rings by itself */
+static MPIX_Blk from[MOST], to[MOST], none, told; /* told: no data, but the signal of to */
+static int is_by_gpu;                             /* the stream rings by itself */
+static int n_nics;
 
 void mpixq_rma_window_fail(MPIX_Window window, int code); /* the library's own */
 
@@ -70,14 +73,13 @@ static void swap(MPIX_Blk *blks, int n)
 static MPIX_Signal open_blocks(int n, size_t bytes)
 {
     MPIX_Signal signal;
-    MPIX_Blk none, first;
 
     memset(memory + AREA, GUARD, AREA);
     MTEST_OK(MPIX_Signal_init(window, n + 1, &signal));
     MTEST_OK(MPIX_Blk_init(window, 0, 0, MPIX_SIGNAL_NULL, &none));
-    MTEST_OK(MPIX_Blk_init(window, AREA, 0, signal, &first));
-    swap(&first, 1);
-    MTEST_OK(MPIX_Put(&none, &first));
+    MTEST_OK(MPIX_Blk_init(window, AREA, 0, signal, &told));
+    swap(&told, 1);
+    MTEST_OK(MPIX_Put(&none, &told));
     MTEST_OK(MPIX_Window_flush(window));
     for (int i = 0; i < n; i++) {
         MPI_Aint at = i * (MPI_Aint)(bytes + GAP);
@@ -305,10 +307,8 @@ static void test_fails(int n)
 /* What the next rank has told before is known here: it answers a put by message after that. */
 static void hear_of_next(void)
 {
-    MPIX_Blk none, silent;
+    MPIX_Blk silent = none;
 
-    MTEST_OK(MPIX_Blk_init(window, 0, 0, MPIX_SIGNAL_NULL, &none));
-    silent = none;
     swap(&silent, 1);
     MTEST_OK(MPIX_Put(&none, &silent));
     MTEST_OK(MPIX_Window_flush(window));
@@ -429,9 +429,167 @@ static void test_rounds(int has_room)
     MPI_Barrier(MPI_COMM_WORLD);
 }
 
+/* ---- Graphs --------------------------------------------------------------------------------- */
+
+/* Of n puts, as a plan if there are several, behind a reset that is too soon, if there is one. */
+static void *capture(MPIX_Queue queue, int n, MPIX_Signal early)
+{
+    void *gpu_stream = mtest_gpu_stream_of(stream);
+    MPIX_Plan plan;
+
+    gpu_graph_begin(gpu_stream, GPU_GRAPH_GLOBAL);
+    if (early != MPIX_SIGNAL_NULL) {
+        MTEST_OK(MPIX_Enqueue_signal_reset(queue, early));
+    }
+    if (n == 1) {
+        MTEST_OK(MPIX_Enqueue_put(queue, &from[0], &to[0]));
+    } else {
+        MTEST_OK(MPIX_Plan_create(n, from, to, &plan));
+        MTEST_OK(MPIX_Enqueue_plan_start(queue, plan));
+        MTEST_OK(MPIX_Plan_free(&plan));
+    }
+    return gpu_graph_end_executable(gpu_stream);
+}
+
+static void launch(void *graph)
+{
+    gpu_graph_launch(graph, mtest_gpu_stream_of(stream));
+    mtest_gpu_synchronize(mtest_gpu_stream_of(stream));
+}
+
+static MPIX_Queue open_graphs(void)
+{
+    struct mtest_gate gate;
+    MPIX_Queue queue = open_queue(&gate);
+
+    mtest_gate_open(&gate);
+    MTEST_OK(MPIX_Host_stream_synchronize(stream));
+    return queue;
+}
+
+/* Each launch rings once for each NIC, if it is not too much to be held, and all of it is made once
+ * in any case. */
+static void test_graph(int n, size_t bytes, int is_held)
+{
+    MPIX_Signal signal = open_blocks(n, bytes);
+    MPIX_Queue queue = open_graphs();
+    void *graph = capture(queue, n, MPIX_SIGNAL_NULL);
+    int bells = n < n_nics ? n : n_nics, posts = n * (bytes > 0 ? 2 : 1);
+
+    for (int k = 1; k <= 3; k++) {
+        uint64_t stores = hooks->stores();
+
+        if (is_held) {
+            await_posts(posts * k);
+        }
+        MTEST_OK(MPIX_Window_flush(window)); /* waits for nothing of that */
+        check(n, bytes, 0);
+        MPI_Barrier(MPI_COMM_WORLD);
+        launch(graph);
+        MTEST_EQ(hooks->stores() - stores, is_held ? bells : 0);
+        MTEST_OK(MPIX_Window_flush(window));
+        MTEST_OK(MPIX_Signal_wait(signal));
+        MTEST_OK(MPIX_Signal_reset(signal));
+        check(n, bytes, 1);
+        memset(memory + AREA, GUARD, AREA);
+        MPI_Barrier(MPI_COMM_WORLD);
+        MTEST_OK(MPIX_Put(&none, &told)); /* as of open_blocks, for the next one */
+    }
+    MTEST_OK(MPIX_Window_flush(window));
+    gpu_graph_free_executable(graph);
+    close_queue(&queue);
+    close_signal(&signal);
+}
+
+/* The queue fails in front of them: nothing is rung then, nor by the next launch. */
+static void test_graph_fails(int n)
+{
+    MPIX_Signal signal = open_blocks(n, 600), early;
+    MPIX_Queue queue = open_graphs();
+    uint64_t stores = hooks->stores();
+    void *graph;
+
+    MTEST_OK(MPIX_Signal_init(window, 1, &early));
+    graph = capture(queue, n, early);
+    await_posts(2 * n);
+    launch(graph);
+    launch(graph);
+    MTEST_KIND_TEXT(MPIX_Queue_wait(queue), MPIXQ_ERR_STATE, "1 of 1 events outstanding");
+    MTEST_EQ(hooks->stores() - stores, 0);
+    MTEST_OK(MPIX_Window_flush(window));
+    MPI_Barrier(MPI_COMM_WORLD);
+    check(n, 600, 0);
+    gpu_graph_free_executable(graph);
+    close_queue(&queue);
+    MTEST_KIND_TEXT(MPIX_Signal_reset(signal), MPIXQ_ERR_STATE, "events outstanding");
+    MTEST_OK(MPIX_Signal_free(&early));
+    close_signal(&signal);
+}
+
+/* One of two signals of a plan is freed while it is held, which is known long before the launch:
+ * the flush tells of its put, and the other ones arrive. The next launch has all made by messages,
+ * or by the host. */
+static void test_graph_freed(int n)
+{
+    MPIX_Signal other = open_blocks(1, 600), signal;
+    MPIX_Blk of_other = to[0];
+    MPIX_Queue queue;
+    void *graph;
+
+    signal = open_blocks(n, 600);
+    queue = open_graphs();
+    to[0] = of_other;
+    graph = capture(queue, n, MPIX_SIGNAL_NULL);
+    await_posts(2 * n);
+    MPI_Barrier(MPI_COMM_WORLD);
+    MTEST_OK(MPIX_Signal_free(&other));
+    MPI_Barrier(MPI_COMM_WORLD);
+    hear_of_next();
+    (void)usleep(LONG_US);
+    for (int k = 0; k < 2; k++) {
+        MPIX_Put(&none, &told); /* for the one that does not count */
+        launch(graph);
+        MTEST_OK(MPIX_Queue_wait(queue));
+        MTEST_KIND_TEXT(MPIX_Window_flush(window), MPIXQ_ERR_STATE,
+                        "signal of the block was freed");
+        MTEST_OK(MPIX_Signal_wait(signal));
+        MPI_Barrier(MPI_COMM_WORLD);
+        MTEST_OK(MPIX_Signal_reset(signal));
+        MPI_Barrier(MPI_COMM_WORLD);
+        MTEST_OK(MPIX_Put(&none, &told));
+    }
+    MTEST_OK(MPIX_Window_flush(window));
+    check(n, 600, 1);
+    gpu_graph_free_executable(graph);
+    close_queue(&queue);
+    close_signal(&signal);
+}
+
+/* What is held for graphs that go is lost, until the host makes what is captured. */
+static void test_graphs_gone(int n)
+{
+    MPIX_Signal signal = open_blocks(n, 600);
+    MPIX_Queue queue = open_graphs();
+
+    for (int k = 0; k < 6; k++) {
+        void *graph = capture(queue, n, MPIX_SIGNAL_NULL);
+
+        (void)usleep(PAUSE_US / 5);
+        if (k == 5) {
+            launch(graph);
+        }
+        gpu_graph_free_executable(graph);
+    }
+    MTEST_OK(MPIX_Window_flush(window));
+    MTEST_OK(MPIX_Signal_wait(signal));
+    check(n, 600, 1);
+    close_queue(&queue);
+    close_signal(&signal);
+}
+
 /* The window fails, as when a process of it has ended: nothing that is held is rung for, by a GPU
  * not even as the stream has not come there yet. */
-static void test_window_fails(int n)
+static void test_window_fails(int n, int by_graph)
 {
     unsigned char *kept_memory = memory;
     MPIX_Window kept = window;
@@ -439,12 +597,14 @@ static void test_window_fails(int n)
     MPIX_Signal signal;
     MPIX_Queue queue;
     uint64_t stores;
+    void *graph;
 
     MTEST_OK(
         MPIX_Window_allocate(2 * (MPI_Aint)AREA, MPI_COMM_WORLD, MPI_INFO_NULL, &memory, &window));
     signal = open_blocks(n, 600);
-    queue = open_queue(&gate);
-    for (int i = 0; i < n; i++) {
+    queue = by_graph ? open_graphs() : open_queue(&gate);
+    graph = by_graph ? capture(queue, n, MPIX_SIGNAL_NULL) : NULL;
+    for (int i = 0; !by_graph && i < n; i++) {
         MTEST_OK(MPIX_Enqueue_put(queue, &from[i], &to[i]));
     }
     await_posts(2 * n);
@@ -452,19 +612,47 @@ static void test_window_fails(int n)
     stores = hooks->stores();
     mpixq_rma_window_fail(window, MPI_ERR_OTHER);
     MTEST_CLASS(MPIX_Window_flush(window), MPI_ERR_OTHER); /* looks at them */
-    mtest_gate_open(&gate);
+    if (by_graph) {
+        launch(graph);
+    } else {
+        mtest_gate_open(&gate);
+    }
     MTEST_CLASS(MPIX_Queue_wait(queue), MPI_ERR_OTHER);
     MTEST_EQ(hooks->stores() - stores, 0);
     close_queue(&queue);
     MPI_Barrier(MPI_COMM_WORLD);
     check(n, 600, 0);
+    if (by_graph) {
+        gpu_graph_free_executable(graph);
+    }
     (void)signal; /* it goes with the window */
     MTEST_CLASS(MPIX_Window_free(&window), MPI_ERR_OTHER);
     memory = kept_memory;
     window = kept;
 }
 
-/* Any argument: there is room for less than others expect, so only that is looked at. */
+/* In this order, as each but the first one leaves something with its NIC when its graph goes. */
+static void test_graphs(void)
+{
+    MPIX_Queue queue = open_graphs();
+
+    MTEST_CHECK(gpu_graph_open());
+    n_nics = (int)mtest_queue_count(queue, "mpixq_nics");
+    close_queue(&queue);
+    test_graph_freed(4);
+    test_graph(1, 3000, 1);
+    test_graph_fails(2);
+    test_window_fails(2, 1);
+    test_graph(7, 3000, 1);
+    if (n_nics >= 4) { /* there is room for more */
+        test_graph(12, 0, 1);
+    }
+    test_graph(40, 600, 0);
+    test_graphs_gone(6);
+}
+
+/* Any other argument than graphs: there is room for less than others expect, so only that is looked
+ * at. */
 int main(int argc, char **argv)
 {
     mtest_begin(&argc, &argv, MPI_THREAD_MULTIPLE);
@@ -493,9 +681,11 @@ int main(int argc, char **argv)
         test_held(10, 100, 1);
     }
     if (hooks != NULL && argc == 1) {
-        test_window_fails(3);
+        test_window_fails(3, 0);
     }
-    if (hooks != NULL && mtest_size == 2) {
+    if (argc > 1 && strcmp(argv[1], "graphs") == 0) {
+        test_graphs();
+    } else if (hooks != NULL && mtest_size == 2) {
         test_rounds(is_by_gpu && argc == 1);
     }
     if (hooks != NULL) {

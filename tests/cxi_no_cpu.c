@@ -16,15 +16,16 @@
  * and again; or cpu: as free, in a setting where the CPU must do the work, so that this
  * program has to find that it did; kernels-cpu likewise; puts: puts with a signal are enqueued by
  * the first rank, whose threads are stopped, and the signal has to be complete at the other one
- * while they are; puts-cpu likewise; graph-puts: a graph has captured the puts, and is launched
- * before, and again meanwhile; graph-puts-cpu likewise; gets: the other one gets from the first,
- * all of whose threads are stopped; gets-cpu likewise.
+ * while they are; puts-cpu likewise; graph-puts: a graph has captured puts and a plan, to all other
+ * ranks in turn, and is launched before, and again meanwhile; graph-puts-cpu likewise; gets: the
+ * other one gets from the first, all of whose threads are stopped; gets-cpu likewise.
  */
 #include <mpix_queue_device.h>
 #include <mpix_queue_rma.h>
 
 #include "mtest.h"
 
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -38,7 +39,8 @@ enum {
     ROUNDS_AHEAD = 2,
     INTS = 1000,
     PUTS = 24,
-    PUTS_OF_GRAPH = 6, /* each has two counters */
+    PUTS_OF_GRAPH = 8, /* each part has a counter until it is over */
+    ALONE = 2,         /* of these; the others are a plan */
     MAX_RANKS = 4,
     LIMIT_S = 30,
     LIMIT_OF_CPU_S = 3
@@ -337,14 +339,18 @@ static void hold_alone(void *arg)
     stores = hooks->stores();
 }
 
-/* The other one has seen the signal; or it took too long. */
+/* The others have seen their signals; or it took too long. */
 static void finish_alone(void *arg)
 {
     unsigned tries = 0;
 
     (void)arg;
-    while (atomic_load(&all->done[1]) == 0 && freezer_state() < FREEZER_THAWED) {
-        mtest_backoff(&tries);
+    for (int rank = 1; rank < mtest_size && freezer_state() < FREEZER_THAWED;) {
+        if (atomic_load(&all->done[rank]) != 0) {
+            rank++;
+        } else {
+            mtest_backoff(&tries);
+        }
     }
     calls = hooks->calls() - calls;
     stores = hooks->stores() - stores;
@@ -356,14 +362,43 @@ static int n_puts(void)
     return by_graph ? PUTS_OF_GRAPH : PUTS;
 }
 
+/* Of the block with this number; gets are from the first rank. */
+static int owner_of(int i, bool gets)
+{
+    return gets ? 0 : 1 + i % (mtest_size - 1);
+}
+
 static void put_all(MPIX_Queue queue, MPIX_Window win, const MPIX_Blk theirs[PUTS])
 {
-    MPIX_Blk mine;
+    MPIX_Blk mine[PUTS];
+    MPIX_Plan plan;
 
     for (int i = 0; i < n_puts(); i++) {
-        MTEST_OK(MPIX_Blk_init(win, i * (MPI_Aint)sizeof *in, sizeof *in, MPIX_SIGNAL_NULL, &mine));
-        MTEST_OK(MPIX_Enqueue_put(queue, &mine, &theirs[i]));
+        MTEST_OK(
+            MPIX_Blk_init(win, i * (MPI_Aint)sizeof *in, sizeof *in, MPIX_SIGNAL_NULL, &mine[i]));
+        if (!by_graph || i < ALONE) {
+            MTEST_OK(MPIX_Enqueue_put(queue, &mine[i], &theirs[i]));
+        }
     }
+    if (by_graph) {
+        MTEST_OK(MPIX_Plan_create(n_puts() - ALONE, mine + ALONE, theirs + ALONE, &plan));
+        MTEST_OK(MPIX_Enqueue_plan_start(queue, plan));
+        MTEST_OK(MPIX_Plan_free(&plan));
+    }
+}
+
+/* Of a put. */
+static int n_parts(void)
+{
+    return getenv("MPIXQ_STRIPE_KIB") != NULL ? (int)nics : 1;
+}
+
+/* Each part has its counter; what is captured by one call has one of each NIC. */
+static int n_stores(void)
+{
+    int of_plan = (PUTS_OF_GRAPH - ALONE) * n_parts();
+
+    return !by_graph ? PUTS : ALONE * n_parts() + (of_plan < (int)nics ? of_plan : (int)nics);
 }
 
 static void await_posts(int n)
@@ -385,7 +420,7 @@ static void *capture_puts(MPIX_Queue queue, MPIX_Window win, void *stream,
     gpu_graph_begin(stream, GPU_GRAPH_GLOBAL);
     put_all(queue, win, theirs);
     graph = gpu_graph_end_executable(stream);
-    await_posts(expects_cpu ? 0 : 2 * n_puts());
+    await_posts(expects_cpu ? 0 : 2 * n_parts() * n_puts());
     gpu_graph_launch(graph, stream);
     mtest_gpu_synchronize(stream);
     MTEST_OK(MPIX_Queue_wait(queue));
@@ -402,7 +437,7 @@ static void judge_puts(enum freezer_state state, bool expects_cpu)
     } else {
         MTEST_EQ(state, FREEZER_THAWED);
         MTEST_EQ(calls, 0);
-        MTEST_EQ(stores, n_puts()); /* each has its counter */
+        MTEST_EQ(stores, n_stores());
     }
 }
 
@@ -415,6 +450,7 @@ static void put_without_cpu(MPIX_Window win, MPIX_Host_stream stream, const MPIX
     MPIX_Queue queue;
 
     MTEST_OK(MPIX_Queue_init(&queue, MPIX_QUEUE_AUTO, &stream));
+    nics = (uint64_t)mtest_queue_count(queue, "mpixq_nics");
     MTEST_OK(MPIX_Host_stream_launch(stream, say_who, NULL));
     MTEST_OK(MPIX_Host_stream_synchronize(stream));
     hooks->watch(note_post, NULL);
@@ -428,7 +464,7 @@ static void put_without_cpu(MPIX_Window win, MPIX_Host_stream stream, const MPIX
         put_all(queue, win, theirs);
     }
     MTEST_OK(MPIX_Host_stream_launch(stream, finish_alone, NULL));
-    await_posts(expects_cpu ? 0 : (by_graph ? 4 : 2) * n_puts());
+    await_posts(expects_cpu ? 0 : (by_graph ? 4 * n_parts() : 2) * n_puts());
     while (!freezer_is_quiet(atomic_load(&executor), never_quiet_by_kernels)) {
     }
     state = freezer_run(atomic_load(&executor), devices, expects_cpu ? LIMIT_OF_CPU_S : LIMIT_S);
@@ -443,16 +479,17 @@ static void put_without_cpu(MPIX_Window win, MPIX_Host_stream stream, const MPIX
     MTEST_OK(MPIX_Queue_free(&queue));
 }
 
-static void await_data(const int *memory, MPIX_Signal signal)
+static void await_data(const int *memory, MPIX_Signal signal, bool gets)
 {
     MTEST_OK(MPIX_Signal_wait(signal));
     for (int i = 0; i < n_puts() * INTS; i++) {
-        if (memory[i] != value(0, 0, i / INTS, i)) {
+        if ((gets || owner_of(i / INTS, gets) == mtest_rank) &&
+            memory[i] != value(0, 0, i / INTS, i)) {
             mtest_fail(__FILE__, __LINE__, "element %d is %d", i, memory[i]);
             break;
         }
     }
-    atomic_store(&all->done[1], 1);
+    atomic_store(&all->done[mtest_rank], 1);
 }
 
 /* ---- Gets ---- */
@@ -503,16 +540,51 @@ static void get_all(MPIX_Window win, const MPIX_Blk theirs[PUTS], const int *mem
         MTEST_OK(MPIX_Get(&mine, &theirs[i]));
     }
     MTEST_OK(MPIX_Window_flush(win));
-    await_data(memory, signal);
+    await_data(memory, signal, true);
     MTEST_OK(MPIX_Signal_free(&signal));
+}
+
+/* Of all ranks; those whose blocks they are give the right to the others. */
+static void share_blocks(MPIX_Window win, MPIX_Signal signal, bool gets, MPIX_Blk theirs[PUTS])
+{
+    MPIX_Blk mine[1 + PUTS], blocks[MAX_RANKS][1 + PUTS], nothing;
+    int used = gets ? PUTS : n_puts();
+
+    MTEST_OK(MPIX_Blk_init(win, 0, 0, MPIX_SIGNAL_NULL, &nothing));
+    MTEST_OK(MPIX_Blk_init(win, 0, 0, signal, &mine[PUTS]));
+    for (int i = 0; i < PUTS; i++) {
+        MTEST_OK(MPIX_Blk_init(win, i * (MPI_Aint)sizeof *in, sizeof *in, signal, &mine[i]));
+    }
+    MPI_Allgather(mine, sizeof mine, MPI_BYTE, blocks, sizeof mine, MPI_BYTE, MPI_COMM_WORLD);
+    for (int i = 0; i < used; i++) {
+        theirs[i] = blocks[owner_of(i, gets)][i];
+    }
+    for (int rank = 0; rank < mtest_size; rank++) {
+        if (mtest_rank == (gets ? 1 : 0) && (rank == 0) == gets) {
+            MTEST_OK(gets ? MPIX_Get(&nothing, &blocks[rank][PUTS])
+                          : MPIX_Put(&nothing, &blocks[rank][PUTS]));
+        }
+    }
+    MTEST_OK(MPIX_Window_flush(win));
+    MPI_Barrier(MPI_COMM_WORLD);
+}
+
+static int count_events(bool gets)
+{
+    int n = 0;
+
+    for (int i = 0; i < n_puts(); i++) {
+        n += owner_of(i, gets) == mtest_rank;
+    }
+    return (by_graph ? 2 : 1) * n + 1;
 }
 
 static void run_windows(MPIX_Host_stream stream, bool expects_cpu, bool gets)
 {
-    MPIX_Blk theirs[PUTS], nothing, first;
+    MPIX_Blk theirs[PUTS];
     MPIX_Signal signal;
     MPIX_Window win;
-    int *memory, owner;
+    int *memory;
 
     MTEST_OK(MPIX_Window_allocate((MPI_Aint)(PUTS * sizeof *in), MPI_COMM_WORLD, MPI_INFO_NULL,
                                   &memory, &win));
@@ -520,20 +592,8 @@ static void run_windows(MPIX_Host_stream stream, bool expects_cpu, bool gets)
     for (int i = 0; i < PUTS * INTS; i++) {
         memory[i] = mtest_rank == 0 ? value(0, 0, i / INTS, i) : -1;
     }
-    owner = gets ? 0 : 1;
-    MTEST_OK(MPIX_Signal_init(win, (by_graph ? 2 : 1) * n_puts() + 1, &signal));
-    MTEST_OK(MPIX_Blk_init(win, 0, 0, MPIX_SIGNAL_NULL, &nothing));
-    MTEST_OK(MPIX_Blk_init(win, 0, 0, signal, &first));
-    for (int i = 0; i < PUTS; i++) {
-        MTEST_OK(MPIX_Blk_init(win, i * (MPI_Aint)sizeof *in, sizeof *in, signal, &theirs[i]));
-    }
-    MPI_Bcast(&first, sizeof first, MPI_BYTE, owner, MPI_COMM_WORLD);
-    MPI_Bcast(theirs, sizeof theirs, MPI_BYTE, owner, MPI_COMM_WORLD);
-    if (mtest_rank != owner) { /* the first gives the right to the others */
-        MTEST_OK(gets ? MPIX_Get(&nothing, &first) : MPIX_Put(&nothing, &first));
-        MTEST_OK(MPIX_Window_flush(win));
-    }
-    MPI_Barrier(MPI_COMM_WORLD);
+    MTEST_OK(MPIX_Signal_init(win, count_events(gets), &signal));
+    share_blocks(win, signal, gets, theirs);
     if (hooks != NULL && gets && mtest_rank == 0) {
         own_without_cpu(stream, expects_cpu);
         MTEST_OK(MPIX_Signal_wait(signal));
@@ -542,7 +602,7 @@ static void run_windows(MPIX_Host_stream stream, bool expects_cpu, bool gets)
     } else if (hooks != NULL && mtest_rank == 0) {
         put_without_cpu(win, stream, theirs, expects_cpu);
     } else if (hooks != NULL) {
-        await_data(memory, signal);
+        await_data(memory, signal, false);
     }
     MPI_Barrier(MPI_COMM_WORLD);
     MTEST_OK(MPIX_Signal_free(&signal));
@@ -566,7 +626,7 @@ int main(int argc, char **argv)
     MTEST_OK(MPI_Win_allocate_shared(mtest_rank == 0 ? (MPI_Aint)sizeof *all : 0, 1, MPI_INFO_NULL,
                                      MPI_COMM_WORLD, &all, &window));
     MTEST_OK(MPI_Win_shared_query(window, 0, &bytes, &unit, &all));
-    MTEST_EQ(mtest_size, 2);
+    MTEST_CHECK(mtest_size == 2 || (by_graph && mtest_size <= MAX_RANKS));
     MTEST_OK(MPIX_Host_stream_create(&stream));
     if (argc > 1 && (strstr(argv[1], "puts") != NULL || strncmp(argv[1], "gets", 4) == 0)) {
         run_windows(stream, expects_cpu, strncmp(argv[1], "gets", 4) == 0);

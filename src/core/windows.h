@@ -32,7 +32,10 @@ struct mpixq_nic_bell {
     bool by_host; /* of the stream: its GPU has not rung it */
 };
 
-enum { MPIXQ_NIC_BLOB = 1024 /* bytes, at most, that a process tells another one of its window */ };
+enum {
+    MPIXQ_NIC_BLOB = 1024, /* bytes, at most, that a process tells another one of its window */
+    MPIXQ_NIC_BELLS = 8    /* that are kept for a put: of as many NICs, at most */
+};
 
 /* A window, and the words of its signals: of each the first NIC's, and the others' behind it. */
 struct mpixq_nic_memory {
@@ -53,7 +56,7 @@ struct mpixq_nic_part {
     void *arg;                   /* of who starts it */
     struct mpixq_nic_bell *bell; /* by which it is held, and which it then has; NULL: any */
     /* Above 0: so often the bell has been rung when the put is made, and it stays with who has it:
-     * that rings it only, once for each put. */
+     * that rings it only, once for all parts that it has. */
     uint64_t ring;
 };
 
@@ -70,6 +73,9 @@ struct mpixq_channel_windows {
     bool (*has_chains)(const struct mpixq_nic_window *window);
     /* Also when that has been read? Asked where they have chains. */
     bool (*chains_gets)(const struct mpixq_nic_window *window);
+    /* With no lock: so many parts has a put of so many bytes, more than 0, each but the last of
+     * *piece_p. */
+    uint64_t (*parts)(const struct mpixq_nic_window *window, uint64_t bytes, uint64_t *piece_p);
 
     /* The rest under the lock of the window. */
     /* What others have to know, as bytes: how many. */
@@ -79,21 +85,19 @@ struct mpixq_channel_windows {
                                    const char **why_p);
     /* How large the window of a peer is, as that has told. */
     uint64_t (*bytes)(const struct mpixq_nic_peer *peer);
-    /* So many parts has a put of so many bytes, more than 0, each but the last of *piece_p. */
-    uint64_t (*parts)(const struct mpixq_nic_peer *peer, uint64_t bytes, uint64_t *piece_p);
     /* False: there is no room now. */
     bool (*start)(const struct mpixq_nic_part *part);
     /* The same for what is to be rung for; NULL: there is no room. NULL, as those about what is
      * held: there never is. */
     struct mpixq_nic_held *(*hold)(const struct mpixq_nic_part *part);
-    /* Is there for so many? by_bells: each has one. */
-    bool (*has_room)(const struct mpixq_nic_window *window, uint64_t parts, bool by_bells);
-    /* When it is enqueued, with no lock: for each part of a put of so many bytes, at most so many,
-     * one that GPUs see, or are about to, at the end of the list; for_long: only while most of them
-     * are free, as it is kept for many puts, or is lost. 0: there are not so many, and the list is
-     * as it was. */
-    int (*take_bells)(struct mpixq_nic_window *window, uint64_t bytes, int most, bool for_long,
-                      struct mpixq_nic_bell **list);
+    /* Is there for so many? bells: what they are held by, as take_bells has them; or NULL. */
+    bool (*has_room)(const struct mpixq_nic_window *window, uint64_t parts,
+                     const struct mpixq_nic_bell *bells, bool are_kept);
+    /* When it is enqueued, with no lock: so many that GPUs see, or are about to, one for each part.
+     * are_kept: for what is put many times, in so many parts each time, one of each NIC that is to
+     * have some of these; only while most of its are free, as they are kept, or are lost. NULL:
+     * there are not as many, or what is held by them would not leave others room. */
+    struct mpixq_nic_bell *(*take_bells)(struct mpixq_nic_window *window, int parts, bool are_kept);
     /* Likewise: the stream will not have them. */
     void (*untake_bells)(struct mpixq_nic_bell *list);
     /* One by which nothing is held. Was it rung so often by now, and no more? Else it may be at any

@@ -5,6 +5,7 @@
 #include <utlist.h>
 
 #include "nic.h"
+#include "process.h"
 #include "shares.h"
 #include "supply.h"
 #include "util/alloc.h"
@@ -69,11 +70,6 @@ void mpixq_cxi_put_chains_close(struct cxi_nic *nic)
 
 /* ---- Doorbells ---- */
 
-static bool can_spare(const struct cxi_nic *nic)
-{
-    return __builtin_popcount(atomic_load(&nic->free_chains)) * 4 >= nic->n_opened_chains * 3;
-}
-
 void mpixq_cxi_bells_untake(struct mpixq_nic_bell *list)
 {
     struct mpixq_nic_bell *bell, *next;
@@ -84,44 +80,89 @@ void mpixq_cxi_bells_untake(struct mpixq_nic_bell *list)
     }
 }
 
-/* One of the NIC whose turn it is, or of another one. */
-static struct cxi_put_chain *reserve_in_turn(struct cxi_nic *const nics[], int n_nics, int turn,
-                                             bool for_long)
+/* To the end of the list, and that is there from then on. False: the NIC has none. */
+static bool reserve(struct cxi_nic *nic, struct mpixq_nic_bell ***end)
 {
-    struct cxi_put_chain *chain = NULL;
+    struct cxi_put_chain *chain = mpixq_cxi_put_chain_reserve(nic);
 
-    for (int i = 0; chain == NULL && i < n_nics; i++) {
-        struct cxi_nic *nic = nics[(turn + i) % n_nics];
-
-        if (!for_long || can_spare(nic)) {
-            chain = mpixq_cxi_put_chain_reserve(nic);
-        }
+    if (chain == NULL) {
+        return false;
     }
-    return chain;
+    chain->bell.next = NULL;
+    chain->bell.by_host = false;
+    **end = &chain->bell;
+    *end = &chain->bell.next;
+    return true;
 }
 
-bool mpixq_cxi_bells_take(struct cxi_nic *const nics[], int n_nics, int n, bool for_long,
-                          struct mpixq_nic_bell **list)
+struct mpixq_nic_bell *mpixq_cxi_bells_take(struct cxi_nic *const nics[], int n_nics, int n)
 {
-    struct mpixq_nic_bell *own = NULL, **end = &own;
+    struct mpixq_nic_bell *list = NULL, **end = &list;
 
     for (int i = 0; i < n; i++) {
-        struct cxi_put_chain *chain = reserve_in_turn(nics, n_nics, i, for_long);
+        bool has = false;
 
-        if (chain == NULL) {
-            mpixq_cxi_bells_untake(own);
-            return false;
+        for (int k = 0; !has && k < n_nics; k++) { /* that whose turn it is, or another one */
+            has = reserve(nics[(i + k) % n_nics], &end);
         }
-        chain->bell.next = NULL;
-        chain->bell.by_host = false;
-        *end = &chain->bell;
-        end = &chain->bell.next;
+        if (!has) {
+            mpixq_cxi_bells_untake(list);
+            return NULL;
+        }
     }
-    while (*list != NULL) {
-        list = &(*list)->next;
+    return list;
+}
+
+const struct mpixq_nic_bell *mpixq_cxi_bells_of(const struct mpixq_nic_bell *list,
+                                                const struct cxi_nic *nic)
+{
+    while (list != NULL && ((const struct cxi_put_chain *)list)->nic != nic) {
+        list = list->next;
     }
-    *list = own;
-    return true;
+    return list;
+}
+
+/* What is held for a launch may be so for long, and is lost if that never comes: of several parts
+ * it leaves others half of all. */
+int mpixq_cxi_bells_need(const struct cxi_nic *nic, int parts)
+{
+    return parts + (parts > 1 ? nic->n_opened_chains / 2 : 0);
+}
+
+_Static_assert((int)CXI_NICS <= (int)MPIXQ_NIC_BELLS, "as many as there may be");
+
+/* Those of which most are free. Returns how many. */
+static int find_spare(struct cxi_nic *const nics[], int n_nics, struct cxi_nic *found[])
+{
+    int n = 0;
+
+    for (int i = 0; i < n_nics; i++) {
+        if (__builtin_popcount(atomic_load(&nics[i]->free_chains)) * 4 >=
+            nics[i]->n_opened_chains * 3) {
+            found[n++] = nics[i];
+        }
+    }
+    return n;
+}
+
+struct mpixq_nic_bell *mpixq_cxi_bells_keep(struct cxi_nic *const nics[], int n_nics, int parts)
+{
+    struct mpixq_nic_bell *list = NULL, **end = &list;
+    struct cxi_nic *spare[CXI_NICS];
+    int n = find_spare(nics, n_nics, spare), each;
+    bool all = n > 0;
+
+    n = n < parts ? n : parts;
+    each = all ? (parts - 1) / n + 1 : 0;
+    for (int i = 0; all && i < n; i++) {
+        all = mpixq_cxi_bells_need(spare[i], each) < spare[i]->n_opened_chains &&
+              reserve(spare[i], &end);
+    }
+    if (!all) {
+        mpixq_cxi_bells_untake(list);
+        return NULL;
+    }
+    return list;
 }
 
 /* The ring of a GPU that has passed it may be on its way to the NIC still: what waits by the chain

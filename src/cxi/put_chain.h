@@ -36,10 +36,16 @@ struct cxi_put_chain *mpixq_cxi_put_chain_take(struct cxi_nic *nic, int entries)
 struct cxi_put_chain *mpixq_cxi_put_chain_reserve(struct cxi_nic *nic);
 void mpixq_cxi_put_chain_unreserve(struct cxi_put_chain *chain);
 /* Chains that streams of GPUs will ring for (core/windows.h), before anything is posted: any
- * thread, with no lock. So many, of each of so many NICs in turn; for_long: while three in
- * four are free. False: they have not as many. */
-bool mpixq_cxi_bells_take(struct cxi_nic *const nics[], int n_nics, int n, bool for_long,
-                          struct mpixq_nic_bell **list);
+ * thread, with no lock. So many, of each of so many NICs in turn. NULL: they have not as many. */
+struct mpixq_nic_bell *mpixq_cxi_bells_take(struct cxi_nic *const nics[], int n_nics, int n);
+/* One of each NIC that is to have some of so many parts again and again: of those of which three in
+ * four are free. NULL: there are none, or have too few. */
+struct mpixq_nic_bell *mpixq_cxi_bells_keep(struct cxi_nic *const nics[], int n_nics, int parts);
+/* That of this NIC; or NULL. */
+const struct mpixq_nic_bell *mpixq_cxi_bells_of(const struct mpixq_nic_bell *list,
+                                                const struct cxi_nic *nic);
+/* So many chains are to be free where so many parts are held by one that is kept. */
+int mpixq_cxi_bells_need(const struct cxi_nic *nic, int parts);
 void mpixq_cxi_bells_untake(struct mpixq_nic_bell *list);
 /* Any thread. Nothing waits for it. Was it rung so often, and no more? Else it may be at any time.
  */

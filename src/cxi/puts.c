@@ -431,7 +431,7 @@ void mpixq_cxi_put_drop(struct cxi_put *put)
     mpixq_lock_release(&puts->nic->lock);
 }
 
-bool mpixq_cxi_puts_can_hold(const struct cxi_puts *puts, int n, bool has_bells)
+bool mpixq_cxi_puts_can_hold(const struct cxi_puts *puts, int n, int chains)
 {
     struct cxi_nic *nic = puts->nic;
     const struct cxi_put *put;
@@ -440,7 +440,7 @@ bool mpixq_cxi_puts_can_hold(const struct cxi_puts *puts, int n, bool has_bells)
 
     mpixq_lock_acquire(&nic->lock);
     LL_COUNT(puts->spare, put, spare);
-    can = spare >= n && mpixq_cxi_put_chains_have(nic, has_bells ? 0 : n, 2 * n);
+    can = spare >= n && mpixq_cxi_put_chains_have(nic, chains, 2 * n);
     mpixq_lock_release(&nic->lock);
     return can;
 }

@@ -94,8 +94,8 @@ bool mpixq_cxi_put_has_rung(struct cxi_put *put);
 /* It was rung for, and is open from now on; or it never will be. */
 void mpixq_cxi_put_open(struct cxi_put *put);
 void mpixq_cxi_put_drop(struct cxi_put *put);
-/* Is there room to hold so many? has_bells: each has its chain. Any thread. */
-bool mpixq_cxi_puts_can_hold(const struct cxi_puts *puts, int n, bool has_bells);
+/* Is there room to hold so many, and are so many chains free? Any thread. */
+bool mpixq_cxi_puts_can_hold(const struct cxi_puts *puts, int n, int chains);
 /* Let the NIC take what waits. */
 void mpixq_cxi_puts_go(struct cxi_puts *puts);
 /* One that is over. False: there is none. */

@@ -287,7 +287,8 @@ static uint64_t window_bytes(const struct mpixq_nic_peer *peer)
     return peer->bytes;
 }
 
-static uint64_t parts_of(const struct mpixq_nic_window *window, uint64_t bytes, uint64_t *piece_p)
+static uint64_t window_parts(const struct mpixq_nic_window *window, uint64_t bytes,
+                             uint64_t *piece_p)
 {
     uint64_t most = UINT64_MAX, share = bytes;
 
@@ -302,11 +303,6 @@ static uint64_t parts_of(const struct mpixq_nic_window *window, uint64_t bytes, 
     }
     *piece_p = share < most ? share : most;
     return (bytes - 1) / *piece_p + 1;
-}
-
-static uint64_t window_parts(const struct mpixq_nic_peer *peer, uint64_t bytes, uint64_t *piece_p)
-{
-    return parts_of(peer->window, bytes, piece_p);
 }
 
 /* By the NIC in this place. */
@@ -382,32 +378,40 @@ static struct mpixq_nic_held *window_hold(const struct mpixq_nic_part *part)
     return (struct mpixq_nic_held *)held;
 }
 
-/* They take turns. */
-static bool window_has_room(const struct mpixq_nic_window *window, uint64_t parts, bool by_bells)
+/* They take turns; of what is kept, those whose bells it has. */
+static bool window_has_room(const struct mpixq_nic_window *window, uint64_t parts,
+                            const struct mpixq_nic_bell *bells, bool are_kept)
 {
-    uint64_t each = (parts - 1) / (unsigned)window->n + 1;
-    bool has = each <= CXI_PUTS;
+    int n = window->n, each, chains;
+    const struct mpixq_nic_bell *bell;
+    bool has = true;
 
+    if (are_kept) {
+        LL_COUNT(bells, bell, n);
+    }
+    each = (int)((parts - 1) / (unsigned)n + 1);
     for (int i = 0; has && i < window->n; i++) {
-        has = mpixq_cxi_puts_can_hold(window->of[i].puts, (int)each, by_bells);
+        const struct cxi_nic *nic = window->of[i].nic;
+
+        if (!are_kept || mpixq_cxi_bells_of(bells, nic) != NULL) {
+            chains = are_kept ? mpixq_cxi_bells_need(nic, each) : bells != NULL ? 0 : each;
+            has = mpixq_cxi_puts_can_hold(window->of[i].puts, each, chains);
+        }
     }
     return has;
 }
 
-static int window_take_bells(struct mpixq_nic_window *window, uint64_t bytes, int most,
-                             bool for_long, struct mpixq_nic_bell **list)
+static struct mpixq_nic_bell *window_take_bells(struct mpixq_nic_window *window, int parts,
+                                                bool are_kept)
 {
-    uint64_t piece, parts = bytes > 0 ? parts_of(window, bytes, &piece) : 1;
     unsigned first = take_turn(window);
     struct cxi_nic *nics[CXI_NICS];
 
     for (int i = 0; i < window->n; i++) {
         nics[i] = window->of[(first + (unsigned)i) % (unsigned)window->n].nic;
     }
-    return parts <= (uint64_t)most &&
-                   mpixq_cxi_bells_take(nics, window->n, (int)parts, for_long, list)
-               ? (int)parts
-               : 0;
+    return are_kept ? mpixq_cxi_bells_keep(nics, window->n, parts)
+                    : mpixq_cxi_bells_take(nics, window->n, parts);
 }
 
 static bool window_has_rung(struct mpixq_nic_held *held)

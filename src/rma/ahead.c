@@ -12,7 +12,7 @@
 #include "util/progress.h"
 
 enum {
-    LOOKS = 16,    /* at what is not held, at a time: rights may be lacking for some of them */
+    LOOKS = 16,    /* at what is not held, at a time, but of graphs: rights may be lacking */
     DOUBT_MS = 100 /* a kernel that has found no failure rings at once, but for others' turns */
 };
 
@@ -111,7 +111,7 @@ static uint64_t count_parts(const struct mpixq_rma_ahead *ahead)
         }
         parts += way.parts;
     }
-    return parts <= (ahead->ring > 0 ? 1 : MPIXQ_AHEAD_PARTS) ? parts : 0;
+    return parts <= MPIXQ_AHEAD_PARTS ? parts : 0;
 }
 
 /* It counts for nobody as started until it is rung for. What finds no room after all is started
@@ -156,7 +156,7 @@ static void hold_all(struct mpixq_rma_ahead *ahead)
         }
         for (uint32_t part = 0; all && part < way.parts; part++) {
             all = hold_part(ahead, transfer, peer, &way, part, bell);
-            bell = bell != NULL ? bell->next : NULL;
+            bell = mpixq_rma_bells_next(ahead, bell);
         }
         ahead->bytes += transfer->local.bytes;
         ahead->transferred++;
@@ -374,8 +374,7 @@ static bool try_to_hold(struct mpixq_rma_ahead *ahead)
     const struct mpixq_rma_direct *direct = ahead->window->direct;
     uint64_t parts = count_parts(ahead);
 
-    if (parts > 0 &&
-        !direct->ops->has_room(direct->nics, parts, ahead->bells != NULL && ahead->ring == 0)) {
+    if (parts > 0 && !direct->ops->has_room(direct->nics, parts, ahead->bells, ahead->ring > 0)) {
         return false;
     }
     if (parts > 0) {
@@ -385,7 +384,7 @@ static bool try_to_hold(struct mpixq_rma_ahead *ahead)
 }
 
 /* Those behind one that has no room do not overtake it; but for those with doorbells, which have
- * the rarest of it. */
+ * the rarest of it, and of graphs, which may have none for long. */
 void mpixq_rma_ahead_go(struct mpixq_window *window)
 {
     struct mpixq_rma_ahead *ahead;
@@ -402,11 +401,12 @@ void mpixq_rma_ahead_go(struct mpixq_window *window)
         if (ahead->ops != NULL) {
             continue;
         }
-        if (looks-- == 0 || atomic_load(&window->failed) != MPI_SUCCESS) {
+        looks -= ahead->ring == 0;
+        if (looks < 0 || atomic_load(&window->failed) != MPI_SUCCESS) {
             return;
         }
         if (ahead->bells != NULL || !is_full) {
-            is_full = !try_to_hold(ahead) || is_full;
+            is_full = (!try_to_hold(ahead) && ahead->ring == 0) || is_full;
         }
     }
 }

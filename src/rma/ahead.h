@@ -36,9 +36,10 @@ struct mpixq_rma_ahead {
     void (*forget)(struct mpixq_rma_ahead *ahead);
     /* Of a graph: its GPU is not to ring any more. Under the lock. */
     void (*stop)(struct mpixq_rma_ahead *ahead);
-    /* A list, one for each part, which a GPU rings; NULL: the stream's thread does. */
+    /* A list, one for each part, or, of a graph, for each NIC, which a GPU rings; NULL: the
+     * stream's thread does. */
     struct mpixq_nic_bell *bells;
-    uint64_t ring; /* of a graph: so often its one bell has been rung then; else 0 */
+    uint64_t ring; /* of a graph: so often each of these has been rung then; else 0 */
     /* HELD is written under the lock, RINGING by the stream, or by who has the queue fail: who has
      * changed it to that has what is held for a moment, until it is MADE. */
     atomic_int state;  /* one of those above */

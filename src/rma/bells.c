@@ -21,31 +21,49 @@ static bool are_seen(const struct mpixq_nic_bell *bell, const struct mpixq_strea
     return bell == NULL;
 }
 
-void mpixq_rma_bells_take(struct mpixq_rma_ahead *ahead, const struct mpixq_stream *stream)
+/* How many parts it is to be; 0: NICs are not to make all of it, or it is too many. */
+static uint64_t count_parts(const struct mpixq_rma_ahead *ahead)
 {
     const struct mpixq_rma_direct *direct = ahead->window->direct;
-    int left = MPIXQ_AHEAD_PARTS;
-    bool all = stream->rings;
+    uint64_t piece, parts = 0;
 
-    ahead->bells = NULL;
-    for (int i = 0; all && i < ahead->n; i++) {
+    for (int i = 0; parts <= MPIXQ_AHEAD_PARTS && i < ahead->n; i++) {
         const struct mpixq_transfer *transfer = &ahead->transfers[i];
-        int parts = 0;
+        uint64_t bytes = transfer->local.bytes;
 
         if (transfer->window == NULL) {
             continue; /* to MPI_PROC_NULL */
         }
-        if (may_be_held(transfer)) {
-            parts = direct->ops->take_bells(direct->nics, transfer->local.bytes, left,
-                                            ahead->queue == NULL, &ahead->bells);
+        if (!may_be_held(transfer)) {
+            return 0;
         }
-        all = parts > 0;
-        left -= parts;
+        parts += bytes > 0 ? direct->ops->parts(direct->nics, bytes, &piece) : 1;
     }
-    if (!all || !are_seen(ahead->bells, stream->kind)) {
+    return parts <= MPIXQ_AHEAD_PARTS ? parts : 0;
+}
+
+void mpixq_rma_bells_take(struct mpixq_rma_ahead *ahead, const struct mpixq_stream *stream)
+{
+    const struct mpixq_rma_direct *direct = ahead->window->direct;
+    int parts = stream->rings ? (int)count_parts(ahead) : 0;
+
+    ahead->bells = NULL;
+    if (parts > 0) {
+        ahead->bells = direct->ops->take_bells(direct->nics, parts, ahead->queue == NULL);
+    }
+    if (!are_seen(ahead->bells, stream->kind)) {
         direct->ops->untake_bells(ahead->bells);
         ahead->bells = NULL;
     }
+}
+
+struct mpixq_nic_bell *mpixq_rma_bells_next(const struct mpixq_rma_ahead *ahead,
+                                            const struct mpixq_nic_bell *bell)
+{
+    if (bell == NULL) {
+        return NULL;
+    }
+    return bell->next == NULL && ahead->ring > 0 ? ahead->bells : bell->next;
 }
 
 /* The stream's thread has come behind the GPU, or behind what that left. */

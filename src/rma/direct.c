@@ -130,7 +130,7 @@ bool mpixq_rma_direct_may(const struct mpixq_transfer *transfer, bool is_get,
     }
     way_p->parts = way_p->piece = 1;
     if (bytes > 0) {
-        way_p->parts = direct->ops->parts(peer->nics, bytes, &way_p->piece);
+        way_p->parts = direct->ops->parts(direct->nics, bytes, &way_p->piece);
     }
     return way_p->parts <= MPIXQ_SIGNAL_PARTS; /* messages say so */
 }

@@ -5,10 +5,9 @@
 #include <string.h>
 
 #include "core/graphs.h"
-#include "core/tally.h"
-#include "core/tally_words.h"
 #include "put.h"
 #include "queue/queues.h"
+#include "replay_words.h"
 #include "rma.h"
 #include "rounds.h"
 #include "util/alloc.h"
@@ -29,7 +28,7 @@ struct mpixq_rma_replay {
     struct mpixq_signal *signal; /* NULL: of puts */
     struct mpixq_queue *queue;   /* which fails if it does, while it has this number */
     uint64_t queue_number;
-    struct mpixq_tally_words *words;
+    struct mpixq_replay_words words;
     atomic_int state;
     /* Of who drives. */
     uint64_t found, made; /* how often streams have come to it, and how often it was made */
@@ -38,8 +37,8 @@ struct mpixq_rma_replay {
     bool is_waiting;      /* for this round of the signal */
     uint64_t round;
     struct mpixq_rma_replay *next;
-    struct mpixq_rma_rounds rounds; /* of puts; and where GPUs ring for it, or NULL */
-    char *bell_at;
+    struct mpixq_rma_rounds rounds; /* of puts */
+    bool is_rung;                   /* GPUs ring for it */
     int n;
     struct mpixq_transfer transfers[];
 };
@@ -57,7 +56,7 @@ static void count_graphs(const struct mpixq_rma_replay *replay, long n)
 /* No graph has it, and what it has announced was made. */
 static void replay_free(struct mpixq_rma_replay *replay)
 {
-    mpixq_tally_return(replay->words);
+    mpixq_replay_words_return(&replay->words);
     count_graphs(replay, -1);
     mpixq_free(replay);
 }
@@ -88,7 +87,7 @@ static void stop(struct mpixq_rma_ahead *ahead)
         (struct mpixq_rma_replay *)((char *)ahead -
                                     offsetof(struct mpixq_rma_replay, rounds.ahead));
 
-    atomic_store(&replay->words->own.closed, 1);
+    mpixq_replay_words_close(&replay->words);
 }
 
 static struct mpixq_rma_replay *replay_new(enum what what, struct mpixq_queue *queue,
@@ -108,8 +107,7 @@ static struct mpixq_rma_replay *replay_new(enum what what, struct mpixq_queue *q
     replay->n = n;
     if (n > 0) {
         memcpy(replay->transfers, transfers, (size_t)n * sizeof transfers[0]);
-        replay->bell_at = mpixq_rma_rounds_open(&replay->rounds, window, replay->transfers, n,
-                                                queue->stream, stop);
+        mpixq_rma_rounds_open(&replay->rounds, window, replay->transfers, n, queue->stream, stop);
     }
     return replay;
 }
@@ -118,47 +116,20 @@ static struct mpixq_rma_replay *replay_new(enum what what, struct mpixq_queue *q
 
 /* Words, and that the graph has it. Under the submission lock. */
 static int hold(struct mpixq_queue *queue, struct mpixq_rma_replay *replay,
-                struct mpixq_gpu_end *end)
+                struct mpixq_gpu_end ends[])
 {
-    int rc;
+    char *bell_at[MPIXQ_NIC_BELLS];
+    int n = mpixq_rma_rounds_bells(&replay->rounds, queue->stream, bell_at), rc;
 
-    replay->words = mpixq_tally_take(queue, end);
-    if (replay->words == NULL) {
+    if (!mpixq_replay_words_take(&replay->words, queue, bell_at, n, ends)) {
         return mpixq_error_code(MPIXQ_E_NO_MEMORY);
     }
+    replay->is_rung = n > 0;
     count_graphs(replay, 1);
     rc = queue->stream->ops->graphs->keep(queue->stream, graph_is_gone, replay, &queue->submission);
     if (rc != MPI_SUCCESS) {
         count_graphs(replay, -1);
-        mpixq_tally_return(replay->words);
-    }
-    return rc;
-}
-
-/* The kernel of a put that was announced may find it announced again, by the next launch, before it
- * was made, so it waits first. */
-static int put_in(struct mpixq_queue *queue, struct mpixq_rma_replay *replay,
-                  const struct mpixq_gpu_end *end)
-{
-    const struct mpixq_stream_graphs *graphs = queue->stream->ops->graphs;
-    struct mpixq_branches *branches = mpixq_graphs_branches(queue);
-    struct mpixq_op start = {.copy = NULL}, wait;
-    struct mpixq_op *order[] = {&start, &wait};
-    int rc = MPI_SUCCESS;
-
-    if (branches == NULL) {
-        return mpixq_error_code(MPIXQ_E_CAPTURE);
-    }
-    mpixq_op_call(&start, MPIXQ_OP_MOVE, NULL, replay);
-    start.gpu.end = end;
-    mpixq_op_wait(&wait, MPIXQ_OP_TAKE, replay, &replay->words->own.done, 0, &queue->failed);
-    wait.gpu.end = end;
-    if (replay->what == PUTS) {
-        order[0] = &wait;
-        order[1] = &start;
-    }
-    for (int i = 0; rc == MPI_SUCCESS && i < 2; i++) {
-        rc = graphs->submit(queue->stream, order[i], 1, branches, &queue->submission);
+        mpixq_replay_words_return(&replay->words);
     }
     return rc;
 }
@@ -173,7 +144,7 @@ static void undo(struct mpixq_rma_replay *replay)
  * which nobody is told. */
 static int capture(struct mpixq_queue *queue, struct mpixq_rma_replay *replay)
 {
-    struct mpixq_gpu_end end;
+    struct mpixq_gpu_end ends[MPIXQ_NIC_BELLS];
     uint64_t id = 0;
     int rc;
 
@@ -188,15 +159,16 @@ static int capture(struct mpixq_queue *queue, struct mpixq_rma_replay *replay)
     mpixq_submission_lock(&queue->submission);
     queue->capture = id;
     rc = mpixq_graphs_hold(queue, id, NULL, 0);
-    rc = rc ? rc : hold(queue, replay, &end);
+    rc = rc ? rc : hold(queue, replay, ends);
     if (rc != MPI_SUCCESS) {
         mpixq_submission_unlock(&queue->submission);
         undo(replay);
         return rc;
     }
-    end.move.to = replay->bell_at;
     add(replay);
-    rc = put_in(queue, replay, &end);
+    /* The kernel of a put that was announced may find it announced again, by the next launch,
+     * before it was made, so it waits first. */
+    rc = mpixq_replay_words_put_in(&replay->words, queue, ends, replay, replay->what == PUTS);
     mpixq_submission_unlock(&queue->submission);
     mpixq_progress_wake(); /* who drives */
     return rc;
@@ -233,7 +205,7 @@ int mpixq_rma_capture_reset(struct mpixq_queue *queue, struct mpixq_signal *sign
 
 static uint64_t announced(const struct mpixq_rma_replay *replay)
 {
-    return atomic_load_explicit(&replay->words->told.started, memory_order_acquire);
+    return mpixq_replay_words_announced(&replay->words);
 }
 
 /* Once its queue has failed nothing is made any more, also when that was freed; so this is to be
@@ -295,6 +267,18 @@ static bool make(struct mpixq_rma_replay *replay, bool is_dropped, int *rc_p)
     return true;
 }
 
+/* Nothing that stands behind rings. */
+static void fail(struct mpixq_rma_replay *failed, int code)
+{
+    mpixq_rma_fail_queue(failed->queue, failed->queue_number, code);
+    for (struct mpixq_rma_replay *replay = failed->window->replays.first; replay != NULL;
+         replay = replay->next) {
+        if (replay->is_rung && has_failed(replay)) {
+            stop(&replay->rounds.ahead);
+        }
+    }
+}
+
 /* The queue has failed before the stream goes on, so who has waited for that finds it failed.
  * Returns whether something was made. */
 static bool go_on(struct mpixq_rma_replay *replay)
@@ -303,9 +287,11 @@ static bool go_on(struct mpixq_rma_replay *replay)
     int rc;
 
     while (replay->made < replay->found && make(replay, has_failed(replay), &rc)) {
-        mpixq_rma_fail_queue(replay->queue, replay->queue_number, rc);
+        if (rc != MPI_SUCCESS) {
+            fail(replay, rc);
+        }
         replay->is_waiting = false;
-        atomic_store(&replay->words->own.done, ++replay->made);
+        mpixq_replay_words_done(&replay->words, ++replay->made);
         atomic_store_explicit(&mpixq_progress.hurries, true, memory_order_relaxed);
     }
     return replay->made != before;
@@ -337,7 +323,7 @@ static void look_for_fault(struct mpixq_rma_replay *replay)
 {
     int failed = atomic_load(&replay->window->failed); /* and so it was stopped */
 
-    if (!replay->is_reported && atomic_load(&replay->words->told.fault) != MPIXQ_NO_FAULT) {
+    if (!replay->is_reported && mpixq_replay_words_fault(&replay->words)) {
         replay->is_reported = true;
         mpixq_rma_fail_queue(replay->queue, replay->queue_number,
                              failed ? failed : mpixq_error_code(MPIXQ_E_WINDOW_TWICE));
@@ -347,7 +333,7 @@ static void look_for_fault(struct mpixq_rma_replay *replay)
 /* Only what has been made is followed by another launch. */
 static void look_ahead(struct mpixq_rma_replay *replay)
 {
-    if (replay->bell_at != NULL && has_failed(replay)) {
+    if (replay->is_rung && has_failed(replay)) {
         stop(&replay->rounds.ahead);
         mpixq_rma_rounds_stop(&replay->rounds);
     } else if (replay->made == replay->found && atomic_load(&replay->state) == HELD) {
@@ -478,8 +464,8 @@ void mpixq_rma_replays_close(struct mpixq_window *window)
     take_added(all);
     for (replay = all->first; replay != NULL; replay = next) {
         next = replay->next;
-        atomic_store(&replay->words->own.closed, 1);
-        atomic_store(&replay->words->told.halt, 1);
+        mpixq_replay_words_close(&replay->words);
+        mpixq_replay_words_halt(&replay->words);
         count_graphs(replay, -1);
         mpixq_rma_rounds_close(&replay->rounds);
         if (atomic_exchange(&replay->state, CLOSED) == GONE) {

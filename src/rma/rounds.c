@@ -14,42 +14,56 @@ static void forget(struct mpixq_rma_ahead *ahead)
     (void)ahead;
 }
 
-char *mpixq_rma_rounds_open(struct mpixq_rma_rounds *rounds, struct mpixq_window *window,
-                            const struct mpixq_transfer transfers[], int n,
-                            const struct mpixq_stream *stream,
-                            void (*stop)(struct mpixq_rma_ahead *ahead))
+void mpixq_rma_rounds_open(struct mpixq_rma_rounds *rounds, struct mpixq_window *window,
+                           const struct mpixq_transfer transfers[], int n,
+                           const struct mpixq_stream *stream,
+                           void (*stop)(struct mpixq_rma_ahead *ahead))
 {
     struct mpixq_rma_ahead *ahead = &rounds->ahead;
-    char *seen = NULL;
 
     *ahead = (struct mpixq_rma_ahead){
         .window = window, .transfers = transfers, .n = n, .forget = forget, .stop = stop};
-    if (mpixq_rma_ahead_may(window) && n == 1) {
+    if (mpixq_rma_ahead_may(window)) {
         mpixq_rma_bells_take(ahead, stream);
     }
-    if (ahead->bells != NULL && ahead->bells->next == NULL) {
-        seen = mpixq_exposed_to(ahead->bells->exposed, stream->kind);
+    rounds->bells = ahead->bells;
+}
+
+int mpixq_rma_rounds_bells(const struct mpixq_rma_rounds *rounds, const struct mpixq_stream *stream,
+                           char *at[])
+{
+    int n = 0;
+
+    for (const struct mpixq_nic_bell *bell = rounds->bells; bell != NULL; bell = bell->next) {
+        at[n++] = mpixq_exposed_to(bell->exposed, stream->kind);
     }
-    if (seen != NULL) {
-        rounds->bell = ahead->bells;
-    } else if (ahead->bells != NULL) {
-        window->direct->ops->untake_bells(ahead->bells);
-    }
-    return seen;
+    return n;
 }
 
 void mpixq_rma_rounds_undo(struct mpixq_rma_rounds *rounds)
 {
-    if (rounds->bell != NULL) {
-        rounds->ahead.window->direct->ops->untake_bells(rounds->bell);
+    if (rounds->bells != NULL) {
+        rounds->ahead.window->direct->ops->untake_bells(rounds->bells);
     }
+}
+
+/* Under the lock. */
+static void give_bells(struct mpixq_rma_rounds *rounds, bool is_known, uint64_t rings)
+{
+    struct mpixq_nic_bell *bell = rounds->bells, *next;
+
+    for (; bell != NULL; bell = next) {
+        next = bell->next;
+        rounds->ahead.window->direct->ops->give_bell(bell, is_known, rings);
+    }
+    rounds->bells = NULL;
 }
 
 void mpixq_rma_rounds_next(struct mpixq_rma_rounds *rounds, uint64_t launch)
 {
     struct mpixq_window *window = rounds->ahead.window;
 
-    if (rounds->bell == NULL || rounds->is_stopped || rounds->listed >= launch) {
+    if (rounds->bells == NULL || rounds->is_stopped || rounds->listed >= launch) {
         return;
     }
     mpixq_lock_acquire(&window->lock);
@@ -64,7 +78,7 @@ bool mpixq_rma_rounds_came(struct mpixq_rma_rounds *rounds)
     struct mpixq_rma_ahead *ahead = &rounds->ahead;
     bool is_held;
 
-    if (rounds->bell == NULL) {
+    if (rounds->bells == NULL) {
         return false;
     }
     mpixq_lock_acquire(&ahead->window->lock);
@@ -82,7 +96,7 @@ void mpixq_rma_rounds_stop(struct mpixq_rma_rounds *rounds)
 {
     struct mpixq_rma_ahead *ahead = &rounds->ahead;
 
-    if (rounds->bell == NULL || rounds->is_stopped) {
+    if (rounds->bells == NULL || rounds->is_stopped) {
         return;
     }
     rounds->is_stopped = true;
@@ -96,14 +110,14 @@ void mpixq_rma_rounds_stop(struct mpixq_rma_rounds *rounds)
     mpixq_lock_release(&ahead->window->lock);
 }
 
-/* What is held for a launch that never comes stays with the NIC, and waits for the counter, which
+/* What is held for a launch that never comes stays with the NIC, and waits for its counter, which
  * nobody may have then. */
 bool mpixq_rma_rounds_end(struct mpixq_rma_rounds *rounds, uint64_t rings)
 {
     struct mpixq_rma_ahead *ahead = &rounds->ahead;
     bool is_clear, is_wasted;
 
-    if (rounds->bell == NULL) {
+    if (rounds->bells == NULL) {
         return true;
     }
     mpixq_lock_acquire(&ahead->window->lock);
@@ -113,8 +127,7 @@ bool mpixq_rma_rounds_end(struct mpixq_rma_rounds *rounds, uint64_t rings)
         if (ahead->is_listed) {
             mpixq_rma_ahead_settle(ahead, true);
         }
-        ahead->window->direct->ops->give_bell(rounds->bell, !is_wasted, rings);
-        rounds->bell = NULL;
+        give_bells(rounds, !is_wasted, rings);
     }
     mpixq_lock_release(&ahead->window->lock);
     return is_clear;
@@ -124,14 +137,13 @@ void mpixq_rma_rounds_close(struct mpixq_rma_rounds *rounds)
 {
     struct mpixq_rma_ahead *ahead = &rounds->ahead;
 
-    if (rounds->bell == NULL) {
+    if (rounds->bells == NULL) {
         return;
     }
     mpixq_lock_acquire(&ahead->window->lock);
     if (ahead->is_listed) {
         mpixq_rma_ahead_settle(ahead, true);
     }
-    ahead->window->direct->ops->give_bell(rounds->bell, false, 0);
-    rounds->bell = NULL;
+    give_bells(rounds, false, 0);
     mpixq_lock_release(&ahead->window->lock);
 }

@@ -286,11 +286,12 @@ static uint64_t shared_bytes(const struct mpixq_nic_peer *peer)
     return peer_of(peer)->head.bytes;
 }
 
-static uint64_t shared_parts(const struct mpixq_nic_peer *peer, uint64_t bytes, uint64_t *piece_p)
+static uint64_t shared_parts(const struct mpixq_nic_window *window, uint64_t bytes,
+                             uint64_t *piece_p)
 {
     uint64_t piece = (bytes - 1) / MOST_PARTS + 1;
 
-    (void)peer;
+    (void)window;
     piece = piece > PIECE ? piece : PIECE;
     *piece_p = piece;
     return (bytes - 1) / piece + 1;
