@@ -28,7 +28,6 @@ programs=$(bash "$top_srcdir/tests/run_tests" --print targets | tr ' ' '\n' |
 . "$top_srcdir/tools/direct.sh"
 direct_find "$CC"
 if ! $MAKE -C "$top_builddir" -j2 distcheck "check_PROGRAMS=$programs" \
-    "DISTCHECK_CONFIGURE_FLAGS=--disable-dependency-tracking" \
     "LIBTOOL=bash $top_srcdir/tools/libtool.sh both /bin/bash ./libtool ---" \
     >"$log" 2>&1 </dev/null; then
     grep -E '^(FAIL|ERROR)|error:|\*\*\*' "$log"
