@@ -376,6 +376,24 @@ static void test_flush(int launches)
     unmake();
 }
 
+/* A block that takes long to put, and one of no bytes that completes the signal, as it has by now.
+ */
+static MPIX_Signal open_late(MPIX_Blk *from, MPIX_Blk *to, MPIX_Blk *in)
+{
+    MPIX_Signal signal;
+
+    make(16 << 20, 1);
+    make_queue();
+    MTEST_OK(MPIX_Signal_init(window, 2, &signal));
+    MTEST_OK(MPIX_Blk_init(window, GUARD, (MPI_Aint)(2 * bytes), MPIX_SIGNAL_NULL, from));
+    MTEST_OK(
+        MPIX_Blk_init(window, (MPI_Aint)(2 * bytes), (MPI_Aint)(2 * bytes), MPIX_SIGNAL_NULL, to));
+    MTEST_OK(MPIX_Blk_init(window, GUARD, 0, signal, in));
+    MTEST_OK(MPIX_Put(in, in));
+    MTEST_EQ(is_complete(signal), 1);
+    return signal;
+}
+
 /* The GPU has passed a reset that its thread has still to make, as that copies, when a graph comes
  * to a wait that is captured first then: it waits for the round after that. So it does if another
  * wait is enqueued behind it meanwhile. */
@@ -385,15 +403,7 @@ static void test_late_reset(int is_followed)
     MPIX_Signal signal;
     void *graph, *event;
 
-    make(16 << 20, 1);
-    make_queue();
-    MTEST_OK(MPIX_Signal_init(window, 2, &signal));
-    MTEST_OK(MPIX_Blk_init(window, GUARD, (MPI_Aint)(2 * bytes), MPIX_SIGNAL_NULL, &from));
-    MTEST_OK(
-        MPIX_Blk_init(window, (MPI_Aint)(2 * bytes), (MPI_Aint)(2 * bytes), MPIX_SIGNAL_NULL, &to));
-    MTEST_OK(MPIX_Blk_init(window, GUARD, 0, signal, &in));
-    MTEST_OK(MPIX_Put(&in, &in));
-    MTEST_EQ(is_complete(signal), 1);
+    signal = open_late(&from, &to, &in);
     MTEST_OK(MPIX_Enqueue_put(queue, &from, &to));
     MTEST_OK(MPIX_Enqueue_signal_reset(queue, signal));
     gpu_graph_begin(stream, GPU_GRAPH_GLOBAL);
@@ -428,15 +438,7 @@ static void test_put_after_reset(int is_late)
     MPIX_Signal signal;
     void *graph = NULL;
 
-    make(16 << 20, 1);
-    make_queue();
-    MTEST_OK(MPIX_Signal_init(window, 2, &signal));
-    MTEST_OK(MPIX_Blk_init(window, GUARD, (MPI_Aint)(2 * bytes), MPIX_SIGNAL_NULL, &from));
-    MTEST_OK(
-        MPIX_Blk_init(window, (MPI_Aint)(2 * bytes), (MPI_Aint)(2 * bytes), MPIX_SIGNAL_NULL, &to));
-    MTEST_OK(MPIX_Blk_init(window, GUARD, 0, signal, &in));
-    MTEST_OK(MPIX_Put(&in, &in));
-    MTEST_EQ(is_complete(signal), 1);
+    signal = open_late(&from, &to, &in);
     for (int i = 0; i < 2; i++) {
         if (i == is_late) {
             gpu_graph_begin(stream, GPU_GRAPH_GLOBAL);
