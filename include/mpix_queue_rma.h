@@ -249,10 +249,11 @@ MPIXQ_PUBLIC int MPIXQ_Plan_free(MPIXQ_Plan *plan);
 
 /**
  * Enqueue what MPIXQ_Put, MPIXQ_Plan_start, MPIXQ_Signal_wait and MPIXQ_Signal_reset do: the stream
- * does it when it gets there, and waits for nothing but the signal. A wait is for the round that
- * the last reset before it begins, be that enqueued or not. Local, not blocking; what fails later
- * fails the queue. MPIXQ_Queue_wait waits until puts are started and signals reset, and not until
- * puts are complete; that a stream of a GPU is synchronized does not tell either.
+ * does it when it gets there, and waits for nothing but the signal, and a GPU behind a reset until
+ * a thread of the library has made it. A wait is for the round that the last reset before it
+ * begins, be that enqueued or not. Local, not blocking; what fails later fails the queue.
+ * MPIXQ_Queue_wait waits until puts are started and signals reset, and not until puts are complete;
+ * that a stream of a GPU is synchronized tells neither of puts.
  *
  * While the stream is being captured these are nodes of the graph, of which a thread of the library
  * makes the host's part for each launch. The stream goes on behind a reset when that is made. From
