@@ -22,6 +22,7 @@ static const struct bench_baseline *const baselines[BENCH_NUM_MODES] = {
     [BENCH_NCCL_ONE_GRAPH] = &bench_nccl,
     [BENCH_NVSHMEM] = &bench_nvshmem,
     [BENCH_NVSHMEM_ONE] = &bench_nvshmem,
+    [BENCH_NVSHMEM_GRAPH] = &bench_nvshmem,
     [BENCH_NVSHMEM_DEVICE] = &bench_nvshmem,
     [BENCH_NVSHMEM_DEVICE_ONE] = &bench_nvshmem,
     [BENCH_NVSHMEM_FUSED] = &bench_nvshmem,
@@ -183,29 +184,68 @@ static bool is_first(const struct bench_options *opts, int mode)
     return true;
 }
 
+/* Leave a mode out, if it may be. */
+static bool leave_out(struct bench_options *opts, int mode)
+{
+    opts->use_mode[mode] = false;
+    return opts->if_there[mode];
+}
+
+static bool any_is_left(const struct bench_options *opts)
+{
+    for (int mode = 0; mode < BENCH_NUM_MODES; mode++) {
+        if (opts->use_mode[mode]) {
+            return true;
+        }
+    }
+    bench_complain(opts, "no mode is left");
+    return false;
+}
+
+static bool is_used(const struct bench_options *opts, const struct bench_baseline *by)
+{
+    for (int mode = BENCH_REQUEST_MODES; mode < BENCH_NUM_MODES; mode++) {
+        if (opts->use_mode[mode] && baselines[mode] == by) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* It has to be open to tell whether graphs can have its calls. False: that was needed. */
+static bool look_at_nvshmem(struct bench_options *opts)
+{
+    enum bench_mode mode = BENCH_NVSHMEM_GRAPH;
+    bool may_go_on;
+
+    if (!opts->use_mode[mode] || is_complete(opts, mode, bench_nvshmem_refused())) {
+        return true;
+    }
+    may_go_on = leave_out(opts, mode);
+    if (!is_used(opts, baselines[mode])) {
+        baselines[mode]->close();
+    }
+    return may_go_on;
+}
+
 bool bench_baselines_open(struct bench_options *opts, const struct bench_usage *usage)
 {
-    int left = 0;
-
     for (int mode = 0; mode < BENCH_NUM_MODES; mode++) {
-        if (opts->use_mode[mode] && !is_there(opts, usage, (enum bench_mode)mode)) {
-            if (!opts->if_there[mode]) {
-                return false;
-            }
-            opts->use_mode[mode] = false;
+        if (opts->use_mode[mode] && !is_there(opts, usage, (enum bench_mode)mode) &&
+            !leave_out(opts, mode)) {
+            return false;
         }
-        left += opts->use_mode[mode];
-    }
-    if (left == 0) {
-        bench_complain(opts, "no mode is left");
-        return false;
     }
     for (int mode = BENCH_REQUEST_MODES; mode < BENCH_NUM_MODES; mode++) {
         if (opts->use_mode[mode] && is_first(opts, mode) && baselines[mode]->open != NULL) {
             baselines[mode]->open();
         }
     }
-    return true;
+    if (!look_at_nvshmem(opts)) {
+        bench_baselines_close(opts);
+        return false;
+    }
+    return any_is_left(opts);
 }
 
 void bench_baselines_close(const struct bench_options *opts)

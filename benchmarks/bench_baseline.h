@@ -94,6 +94,9 @@ void bench_peer_bounce(struct bench_link *link, bool leads, long rounds);
 const char *bench_nvshmem_kernels(const char *path);
 /* Of those kernels, one that other code launches. */
 void *bench_nvshmem_find(const char *name);
+/* Why a graph cannot have NVSHMEM's calls on a stream, of which each rank makes one of each first;
+ * NULL: it can. Collective, once it is open. */
+const char *bench_nvshmem_refused(void);
 /* What puts in memory of the device lack, on a queue as well. Collective. */
 const char *bench_put_on_device(bool on_queue);
 
@@ -107,7 +110,7 @@ static inline bool bench_mode_is_one(enum bench_mode mode)
 {
     return mode == BENCH_MPI_AWARE_ONE || mode == BENCH_PEER_COPY_ONE || mode == BENCH_NCCL_ONE ||
            mode == BENCH_NCCL_ONE_GRAPH || mode == BENCH_NVSHMEM_ONE ||
-           mode == BENCH_NVSHMEM_DEVICE_ONE;
+           mode == BENCH_NVSHMEM_GRAPH || mode == BENCH_NVSHMEM_DEVICE_ONE;
 }
 
 /* A kernel sends and receives all messages at once. */
@@ -129,7 +132,7 @@ static inline bool bench_mode_is_graph(enum bench_mode mode)
     return mode == BENCH_STREAM_GRAPH || mode == BENCH_STREAM_READY_GRAPH ||
            mode == BENCH_FUSED_GRAPH || mode == BENCH_STREAM_PIPELINED_GRAPH ||
            mode == BENCH_NCCL_GRAPH || mode == BENCH_NCCL_ONE_GRAPH ||
-           mode == BENCH_STREAM_PUT_GRAPH;
+           mode == BENCH_NVSHMEM_GRAPH || mode == BENCH_STREAM_PUT_GRAPH;
 }
 
 const struct bench_baseline *bench_baseline(enum bench_mode mode);

@@ -55,16 +55,38 @@ void bench_graph_begin(void)
     bench_need("begin to capture", api.begin(bench_device_stream(), CAPTURE_OF_THREAD));
 }
 
+static int make(void **exec_p, void *graph)
+{
+    return bench_device_vendor() == BENCH_ON_CUDA ? api.cuda_make(exec_p, graph, 0)
+                                                  : api.hip_make(exec_p, graph, NULL, NULL, 0);
+}
+
 void *bench_graph_end(void)
 {
     void *graph, *exec;
 
     bench_need("end to capture", api.end(bench_device_stream(), &graph));
-    bench_need("make a graph", bench_device_vendor() == BENCH_ON_CUDA
-                                   ? api.cuda_make(&exec, graph, 0)
-                                   : api.hip_make(&exec, graph, NULL, NULL, 0));
+    bench_need("make a graph", make(&exec, graph));
     bench_need("drop a graph", api.drop(graph));
     return exec;
+}
+
+bool bench_graph_can(void (*enqueue)(void *arg), void *arg)
+{
+    void *graph = NULL, *exec;
+    bool can;
+
+    bench_graph_begin();
+    enqueue(arg);
+    if (api.end(bench_device_stream(), &graph) != 0 || graph == NULL) {
+        return false;
+    }
+    can = make(&exec, graph) == 0;
+    if (can) {
+        bench_graph_free(exec);
+    }
+    bench_need("drop a graph", api.drop(graph));
+    return can;
 }
 
 void bench_graph_launch(void *graph)

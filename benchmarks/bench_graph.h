@@ -19,6 +19,8 @@ struct bench_usage;
 bool bench_graphs_are_there(void);
 void bench_graph_begin(void);
 void *bench_graph_end(void); /* what can be launched */
+/* Can what this function puts on the stream be captured? It does not run. */
+bool bench_graph_can(void (*enqueue)(void *arg), void *arg);
 void bench_graph_launch(void *graph);
 void bench_graph_free(void *graph);
 

@@ -74,6 +74,7 @@ static const struct bench_symbol symbols[] = {
 struct nvshmem_link {
     uint64_t *signals; /* symmetric, so many for each tag as a message may have parts */
     uint64_t *there;   /* for each message that is sent: its offset in the block of the peer */
+    uint64_t *zeros;   /* of the mode in a graph: as many as there are signals, on the device */
     /* Of the modes in a kernel: in memory of the device, those sent and those received. */
     struct bench_put *puts;
     unsigned long long parts; /* of the largest message */
@@ -257,6 +258,10 @@ static void make(struct bench_link *link)
     if (bench_mode_in_kernel(link->mode)) {
         make_puts(link);
     }
+    if (bench_mode_is_graph(link->mode)) {
+        own->zeros = bench_memory(num_signals * sizeof *own->zeros);
+        bench_memory_copy(own->zeros, here, num_signals * sizeof *here);
+    }
     free(requests);
     free(here);
 }
@@ -268,6 +273,9 @@ static void unmake(struct bench_link *link)
     nvshmem.free(own->signals);
     if (own->puts != NULL) {
         bench_memory_free(own->puts);
+    }
+    if (own->zeros != NULL) {
+        bench_memory_free(own->zeros);
     }
     free(own->there);
     free(own);
@@ -293,9 +301,20 @@ static void move_in_kernel(struct bench_link *link, int what)
     link->counts->launches += 1;
 }
 
+/* A graph sets and awaits the same value each time, so the signals go back to 0 once all have come.
+ * Nobody sets them anew before: who sends next has to have what this rank sends behind that. */
+static void reset_signals(const struct bench_link *link)
+{
+    const struct nvshmem_link *own = link->own;
+
+    bench_device_copy(own->signals, own->zeros,
+                      (size_t)link->num * BENCH_PUT_PARTS * sizeof *own->signals);
+}
+
 static void move(struct bench_link *link, int what)
 {
     const struct nvshmem_link *own = link->own;
+    bool in_graph = bench_mode_is_graph(link->mode);
     void *stream = bench_device_stream();
 
     if (bench_mode_in_kernel(link->mode)) {
@@ -307,14 +326,46 @@ static void move(struct bench_link *link, int what)
         const struct bench_part *part = &link->sends[i];
 
         nvshmem.put_signal(link->recv + own->there[i], link->send + part->offset, part->bytes,
-                           &own->signals[part->tag * BENCH_PUT_PARTS], link->sent, SIGNAL_SET,
-                           part->peer, stream);
+                           &own->signals[part->tag * BENCH_PUT_PARTS], in_graph ? 1 : link->sent,
+                           SIGNAL_SET, part->peer, stream);
     }
     for (int i = 0; (what & BENCH_RECVS) != 0 && i < link->num; i++) {
         nvshmem.wait_signal(&own->signals[link->recvs[i].tag * BENCH_PUT_PARTS], COMPARE_GE,
-                            link->received, stream);
+                            in_graph ? 1 : link->received, stream);
+    }
+    if (in_graph && (what & BENCH_RECVS) != 0) {
+        reset_signals(link);
     }
     link->counts->launches += what == (BENCH_SENDS | BENCH_RECVS) ? 2 * link->num : link->num;
+}
+
+/* A word and its signal, to the next rank and from the one before. */
+static void put_in_ring(void *arg)
+{
+    uint64_t *words = arg;
+    int rank, ranks;
+
+    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    MPI_Comm_size(MPI_COMM_WORLD, &ranks);
+    nvshmem.put_signal(words, words + 1, sizeof *words, words + 2, 1, SIGNAL_SET,
+                       (rank + 1) % ranks, bench_device_stream());
+    nvshmem.wait_signal(words + 2, COMPARE_GE, 1, bench_device_stream());
+}
+
+const char *bench_nvshmem_refused(void)
+{
+    const uint64_t zeros[3] = {0};
+    uint64_t *words = alloc_symmetric(sizeof zeros);
+    bool can;
+
+    bench_memory_copy(words, zeros, sizeof zeros);
+    MPI_Barrier(MPI_COMM_WORLD);
+    put_in_ring(words); /* what comes with first calls is no matter of graphs */
+    bench_device_synchronize();
+    can = bench_graph_can(put_in_ring, words);
+    MPI_Barrier(MPI_COMM_WORLD);
+    free_symmetric(words);
+    return can ? NULL : "graphs of NVSHMEM's calls";
 }
 
 bool bench_nvshmem_has_sum(void)

@@ -73,6 +73,7 @@ const char *const bench_mode_names[BENCH_NUM_MODES] = {
     [BENCH_NCCL_ONE_GRAPH] = "nccl-one-graph",
     [BENCH_NVSHMEM] = "nvshmem",
     [BENCH_NVSHMEM_ONE] = "nvshmem-one",
+    [BENCH_NVSHMEM_GRAPH] = "nvshmem-graph",
     [BENCH_NVSHMEM_DEVICE] = "nvshmem-device",
     [BENCH_NVSHMEM_DEVICE_ONE] = "nvshmem-dev-one",
     [BENCH_NVSHMEM_FUSED] = "nvshmem-fused",

@@ -31,6 +31,8 @@ static const char *const steps[BENCH_NUM_MODES] = {
     [BENCH_NCCL_ONE_GRAPH] = "nccl-one, replayed likewise",
     [BENCH_NVSHMEM] = "for each message putmem_signal_on_stream, signal_wait_until_on_stream",
     [BENCH_NVSHMEM_ONE] = "the same, one message for each peer",
+    [BENCH_NVSHMEM_GRAPH] =
+        "nvshmem-one, replayed as a graph of 20 iterations, which resets signals",
     [BENCH_NVSHMEM_DEVICE] = "one kernel: for each message putmem_signal_block, signal_wait_until",
     [BENCH_NVSHMEM_DEVICE_ONE] = "the same, one message for each peer",
     [BENCH_NVSHMEM_FUSED] = "one kernel for pack, putmem_signal_block, signal_wait_until, unpack",

@@ -424,8 +424,9 @@ static int run_program(struct program *prog, int provided)
 #define LACKING                                                                                    \
     (BENCH_PIPELINED | BENCH_BIT(BENCH_MPI_AWARE_ONE) | BENCH_BIT(BENCH_PEER_COPY_ONE) |           \
      BENCH_BIT(BENCH_NCCL_ONE) | BENCH_BIT(BENCH_NCCL_GRAPH) | BENCH_BIT(BENCH_NCCL_ONE_GRAPH) |   \
-     BENCH_BIT(BENCH_NVSHMEM_ONE) | BENCH_BIT(BENCH_NVSHMEM_DEVICE_ONE) |                          \
-     BENCH_BIT(BENCH_NVSHMEM_FUSED) | BENCH_BIT(BENCH_PLAIN_COPY) | BENCH_BIT(BENCH_ONE_KERNEL))
+     BENCH_BIT(BENCH_NVSHMEM_ONE) | BENCH_BIT(BENCH_NVSHMEM_GRAPH) |                               \
+     BENCH_BIT(BENCH_NVSHMEM_DEVICE_ONE) | BENCH_BIT(BENCH_NVSHMEM_FUSED) |                        \
+     BENCH_BIT(BENCH_PLAIN_COPY) | BENCH_BIT(BENCH_ONE_KERNEL))
 
 int main(int argc, char *argv[])
 {

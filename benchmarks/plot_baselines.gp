@@ -15,8 +15,8 @@ if (!exists("heading")) heading = ""
 # Modes of one library have one colour, which stay apart for the colour-blind; its forms differ in
 # points and dashes. Ours are drawn last, over the others.
 modes = "mpi-persistent mpi-aware mpi-aware-one peer-copy peer-copy-one nccl nccl-one nccl-graph \
-nccl-one-graph nvshmem nvshmem-one nvshmem-device nvshmem-dev-one nvshmem-fused plain-copy \
-one-kernel stream-graph stream-ready-graph stream stream-ready"
+nccl-one-graph nvshmem nvshmem-one nvshmem-graph nvshmem-device nvshmem-dev-one nvshmem-fused \
+plain-copy one-kernel stream-graph stream-ready-graph stream stream-ready"
 number(mode) = sum [i = 1:words(modes)] (word(modes, i) eq mode ? i : 0)
 set style line 1 lc rgb "#000000" lw 1.5 pt 6 ps 0.7
 set style line 2 lc rgb "#888888" lw 1.5 pt 4 ps 0.7
@@ -29,15 +29,16 @@ set style line 8 lc rgb "#cc79a7" lw 1.5 pt 10 ps 0.7 dt 3
 set style line 9 lc rgb "#cc79a7" lw 1.5 pt 11 ps 0.7 dt 4
 set style line 10 lc rgb "#e69f00" lw 1.5 pt 12 ps 0.7
 set style line 11 lc rgb "#e69f00" lw 1.5 pt 13 ps 0.7 dt 2
-set style line 12 lc rgb "#a65628" lw 1.5 pt 12 ps 0.7
-set style line 13 lc rgb "#a65628" lw 1.5 pt 13 ps 0.7 dt 2
-set style line 14 lc rgb "#a65628" lw 1.5 pt 2 ps 0.7 dt 3
-set style line 15 lc rgb "#56b4e9" lw 1.5 pt 1 ps 0.7 dt 3
-set style line 16 lc rgb "#56b4e9" lw 1.5 pt 3 ps 0.7 dt 3
-set style line 17 lc rgb "#0072b2" lw 2.5 pt 6 ps 0.8 dt 2
-set style line 18 lc rgb "#d55e00" lw 2.5 pt 8 ps 0.9 dt 2
-set style line 19 lc rgb "#0072b2" lw 2.5 pt 7 ps 0.8
-set style line 20 lc rgb "#d55e00" lw 2.5 pt 9 ps 0.9
+set style line 12 lc rgb "#e69f00" lw 1.5 pt 2 ps 0.7 dt 3
+set style line 13 lc rgb "#a65628" lw 1.5 pt 12 ps 0.7
+set style line 14 lc rgb "#a65628" lw 1.5 pt 13 ps 0.7 dt 2
+set style line 15 lc rgb "#a65628" lw 1.5 pt 2 ps 0.7 dt 3
+set style line 16 lc rgb "#56b4e9" lw 1.5 pt 1 ps 0.7 dt 3
+set style line 17 lc rgb "#56b4e9" lw 1.5 pt 3 ps 0.7 dt 3
+set style line 18 lc rgb "#0072b2" lw 2.5 pt 6 ps 0.8 dt 2
+set style line 19 lc rgb "#d55e00" lw 2.5 pt 8 ps 0.9 dt 2
+set style line 20 lc rgb "#0072b2" lw 2.5 pt 7 ps 0.8
+set style line 21 lc rgb "#d55e00" lw 2.5 pt 9 ps 0.9
 
 # The rows of some runs in a mode: size, time, half width of the interval; of all.csv, where the name
 # of the run stands before the columns of the benchmarks.

@@ -278,6 +278,9 @@ expect_missing()
         2 exchange --device hip --modes device-put
     expect_usage "mode nvshmem-device cannot be used: 2 ranks lack" 2 exchange --device hip \
         --nvshmem "$dir/none" --modes nvshmem-device
+    expect_usage "mode nvshmem-graph cannot be used: 2 ranks lack something (this one: CUDA)" 2 \
+        exchange --device hip --modes nvshmem-graph
+    expect_usage "there is no mode nvshmem-graph here" 2 halo --device hip --modes nvshmem-graph
     expect_usage "there is no mode nvshmem-dev-one here" 2 pingpong --device hip \
         --modes nvshmem-dev-one
     expect_usage "there is no mode nccl-one here" 2 halo --device hip --modes nccl-one
