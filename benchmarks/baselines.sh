@@ -90,7 +90,7 @@ compare()
         NR == 1 { next }
         !($6 in seen) { seen[$6] = 1; sizes[++n] = $6 }
         { time[$6, $2] = $7 }
-        $3 ~ /^(aware|peer|nccl|nvshmem)$/ && $2 !~ /^(plain-copy|one-kernel)$/ {
+        $3 ~ /^(aware|peer|nccl|nvshmem)$/ && $2 !~ /^(plain-copy|one-kernel|.*-loop)$/ {
             if (!(($6, $3) in best) || $7 < best[$6, $3]) { best[$6, $3] = $7; form[$6, $3] = $2 }
         }
         function ratio(size, mode, by) {

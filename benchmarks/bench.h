@@ -41,6 +41,11 @@ enum { BENCH_EXIT_OK = 0, BENCH_EXIT_WRONG_DATA = 1, BENCH_EXIT_USAGE = 2 };
     (BENCH_BIT(BENCH_MPI_PIPELINED) | BENCH_BIT(BENCH_STREAM_PIPELINED) |                          \
      BENCH_BIT(BENCH_STREAM_PIPELINED_GRAPH))
 
+/* Of a ping-pong with --bare. */
+#define BENCH_BARE                                                                                 \
+    (BENCH_BIT(BENCH_PLAIN_COPY) | BENCH_BIT(BENCH_ONE_KERNEL) | BENCH_BIT(BENCH_DEVICE_LOOP) |    \
+     BENCH_BIT(BENCH_NVSHMEM_LOOP) | BENCH_BIT(BENCH_PUT_LOOP))
+
 /* For use_mode: what all programs measure unless told otherwise. */
 #define BENCH_USUAL_MODES                                                                          \
     {                                                                                              \

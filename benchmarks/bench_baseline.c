@@ -26,8 +26,10 @@ static const struct bench_baseline *const baselines[BENCH_NUM_MODES] = {
     [BENCH_NVSHMEM_DEVICE] = &bench_nvshmem,
     [BENCH_NVSHMEM_DEVICE_ONE] = &bench_nvshmem,
     [BENCH_NVSHMEM_FUSED] = &bench_nvshmem,
+    [BENCH_NVSHMEM_LOOP] = &bench_nvshmem,
     [BENCH_PLAIN_COPY] = &bench_plain,
     [BENCH_ONE_KERNEL] = &bench_kernel,
+    [BENCH_DEVICE_LOOP] = &bench_device_loop,
     [BENCH_MPI_PUT] = &bench_mpi_put,
     [BENCH_MPI_PUT_ALLOC] = &bench_mpi_put,
     [BENCH_HOST_PUT] = &bench_host_put,
@@ -36,6 +38,7 @@ static const struct bench_baseline *const baselines[BENCH_NUM_MODES] = {
     [BENCH_HOST_PUT_ALLOC] = &bench_host_put,
     [BENCH_STREAM_PUT_ALLOC] = &bench_stream_put,
     [BENCH_DEVICE_PUT] = &bench_device_put,
+    [BENCH_PUT_LOOP] = &bench_device_put,
 };
 
 const struct bench_baseline *bench_baseline(enum bench_mode mode)
@@ -112,7 +115,7 @@ const char *bench_load(const char *const libraries[], const struct bench_symbol 
 /* Collective, so what it asks first is the same on all ranks. */
 static const char *missing_put(enum bench_mode mode)
 {
-    bool needs_device = mode == BENCH_STREAM_PUT_GRAPH || mode == BENCH_DEVICE_PUT;
+    bool needs_device = mode == BENCH_STREAM_PUT_GRAPH || bench_mode_in_kernel(mode);
     const char *lack;
 
     if (bench_on_device() && !needs_device && mode != BENCH_STREAM_PUT) {

@@ -71,10 +71,13 @@ struct bench_baseline {
     void (*unmake)(struct bench_link *link);
     /* Put on the stream, or do: all sends, all receives, or both together. */
     void (*move)(struct bench_link *link, int what);
+    /* Of modes that loop: one end of a ping-pong of so many round trips, as one kernel. */
+    void (*bounce)(struct bench_link *link, bool leads, long rounds);
 };
 
 extern const struct bench_baseline bench_aware, bench_peer, bench_nccl, bench_nvshmem, bench_plain,
-    bench_kernel, bench_mpi_put, bench_host_put, bench_stream_put, bench_device_put;
+    bench_kernel, bench_device_loop, bench_mpi_put, bench_host_put, bench_stream_put,
+    bench_device_put;
 
 /* The sum of so many words of a link of bench_nccl without parts, over all ranks. */
 void bench_nccl_allreduce(struct bench_link *link, size_t words);
@@ -86,8 +89,6 @@ void bench_nvshmem_sum(struct bench_link *link, size_t offset, size_t numbers);
 /* What bench_nccl is given in between is one group. */
 void bench_nccl_begin(void);
 void bench_nccl_end(void);
-/* By a link of bench_kernel: one end of a ping-pong of so many round trips, in one kernel. */
-void bench_peer_bounce(struct bench_link *link, bool leads, long rounds);
 
 /* The kernels for NVSHMEM are in this file, from which they are loaded when it is opened. What is
  * missing; NULL: nothing. */
@@ -113,11 +114,19 @@ static inline bool bench_mode_is_one(enum bench_mode mode)
            mode == BENCH_NVSHMEM_GRAPH || mode == BENCH_NVSHMEM_DEVICE_ONE;
 }
 
+/* One kernel makes all round trips of a batch. */
+static inline bool bench_mode_loops(enum bench_mode mode)
+{
+    return mode == BENCH_ONE_KERNEL || mode == BENCH_DEVICE_LOOP || mode == BENCH_NVSHMEM_LOOP ||
+           mode == BENCH_PUT_LOOP;
+}
+
 /* A kernel sends and receives all messages at once. */
 static inline bool bench_mode_in_kernel(enum bench_mode mode)
 {
     return mode == BENCH_NVSHMEM_DEVICE || mode == BENCH_NVSHMEM_DEVICE_ONE ||
-           mode == BENCH_NVSHMEM_FUSED || mode == BENCH_DEVICE_PUT;
+           mode == BENCH_NVSHMEM_FUSED || mode == BENCH_NVSHMEM_LOOP || mode == BENCH_DEVICE_PUT ||
+           mode == BENCH_PUT_LOOP;
 }
 
 /* One reduction for each iteration of conjugate gradients, beside a product with the matrix. */

@@ -7,12 +7,12 @@
 
 #include "bench_queue.h"
 
-void bench_queue_handles(const struct bench_queue *bq, enum bench_mode mode, size_t bytes,
-                         MPI_Request *recv, MPI_Request *send, struct mpixq_device_request *in,
+void bench_queue_handles(MPIX_Queue queue, enum bench_mode mode, size_t bytes, MPI_Request *recv,
+                         MPI_Request *send, struct mpixq_device_request *in,
                          struct mpixq_device_request *out)
 {
-    MPIX_Device_request_create(1, recv, bq->queue, in);
-    MPIX_Device_request_create(1, send, bq->queue, out);
+    MPIX_Device_request_create(1, recv, queue, in);
+    MPIX_Device_request_create(1, send, queue, out);
     if (!MPIX_Device_has_elements(out) || !MPIX_Device_has_elements(in)) {
         fprintf(stderr,
                 "benchmark: mode %s: no slots for messages of %zu bytes: raise MPIXQ_EAGER "

@@ -82,7 +82,7 @@ struct nvshmem_link {
 };
 
 static const char *kernel_file;
-static void *module, *put_kernel, *fused_kernel; /* once loaded */
+static void *module, *put_kernel, *fused_kernel, *loop_kernel; /* once loaded */
 
 static const char *find_nvshmem(void)
 {
@@ -143,6 +143,7 @@ static void load_kernels(void)
     free(code);
     put_kernel = bench_device_find(module, "bench_nvshmem_put");
     fused_kernel = bench_device_find(module, "bench_nvshmem_fused");
+    loop_kernel = bench_device_find(module, "bench_nvshmem_loop");
     bench_need("nvshmemx_cumodule_init", nvshmem.enroll(module));
 }
 
@@ -301,6 +302,23 @@ static void move_in_kernel(struct bench_link *link, int what)
     link->counts->launches += 1;
 }
 
+static void bounce(struct bench_link *link, bool leads, long rounds)
+{
+    const struct nvshmem_link *own = link->own;
+    struct bench_puts all = {.sends = own->puts,
+                             .recvs = own->puts + 1,
+                             .sent = link->sent,
+                             .received = link->received,
+                             .follows = !leads,
+                             .rounds = (unsigned long long)rounds};
+    void *parameters[] = {&all};
+
+    bench_device_run(loop_kernel, 1, 1, own->threads, parameters);
+    link->sent += all.rounds;
+    link->received += all.rounds;
+    link->counts->launches += 1;
+}
+
 /* A graph sets and awaits the same value each time, so the signals go back to 0 once all have come.
  * Nobody sets them anew before: who sends next has to have what this rank sends behind that. */
 static void reset_signals(const struct bench_link *link)
@@ -393,4 +411,5 @@ const struct bench_baseline bench_nvshmem = {
     .make = make,
     .unmake = unmake,
     .move = move,
+    .bounce = bounce,
 };

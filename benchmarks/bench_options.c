@@ -77,8 +77,10 @@ const char *const bench_mode_names[BENCH_NUM_MODES] = {
     [BENCH_NVSHMEM_DEVICE] = "nvshmem-device",
     [BENCH_NVSHMEM_DEVICE_ONE] = "nvshmem-dev-one",
     [BENCH_NVSHMEM_FUSED] = "nvshmem-fused",
+    [BENCH_NVSHMEM_LOOP] = "nvshmem-loop",
     [BENCH_PLAIN_COPY] = "plain-copy",
     [BENCH_ONE_KERNEL] = "one-kernel",
+    [BENCH_DEVICE_LOOP] = "device-loop",
     [BENCH_MPI_PUT] = "mpi-put",
     [BENCH_MPI_PUT_ALLOC] = "mpi-put-alloc",
     [BENCH_HOST_PUT] = "host-put",
@@ -87,6 +89,7 @@ const char *const bench_mode_names[BENCH_NUM_MODES] = {
     [BENCH_STREAM_PUT_ALLOC] = "stream-put-alloc",
     [BENCH_STREAM_PUT_GRAPH] = "stream-put-graph",
     [BENCH_DEVICE_PUT] = "device-put",
+    [BENCH_PUT_LOOP] = "put-loop",
 };
 
 void bench_complain(const struct bench_options *opts, const char *format, ...)

@@ -164,7 +164,7 @@ static void make_bounce(struct bench_link *link)
     bench_memory_copy(link->recv + link->bytes - sizeof zero, &zero, sizeof zero);
 }
 
-void bench_peer_bounce(struct bench_link *link, bool leads, long rounds)
+static void bounce(struct bench_link *link, bool leads, long rounds)
 {
     const struct peer_link *own = link->own;
     unsigned char *there = own->targets[0].memory;
@@ -208,6 +208,7 @@ const struct bench_baseline bench_kernel = {
     .make = make_bounce,
     .unmake = unmake,
     .move = move_plain,
+    .bounce = bounce,
 };
 
 const struct bench_baseline bench_peer = {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright (c) 2026 the mpix-queue authors
  *
- * bench_put_device.c - the mode device-put: puts with signals in a kernel, which waits for those of
- * the peers as well, and resets their signal
+ * bench_put_device.c - the modes device-put and put-loop: puts with signals in a kernel, which
+ * waits for those of the peers as well, and resets their signal
  *
  * A block of threads puts a part of a message, as in the modes of NVSHMEM, and one signal counts
  * all parts that come. Why the peers put no earlier than it was reset: bench_put.c.
@@ -137,6 +137,18 @@ static void move(struct bench_link *link, int what)
     link->counts->launches += 1;
 }
 
+static void bounce(struct bench_link *link, bool leads, long rounds)
+{
+    const struct own *own = link->own;
+    struct bench_put_loop loop = {
+        .all = own->all, .rounds = (unsigned long long)rounds, .leads = leads};
+    void *parameters[] = {&loop};
+
+    loop.all.messages = 1;
+    bench_device_start(BENCH_KERNEL_PUT_LOOP, 1, 1, own->threads, parameters);
+    link->counts->launches += 1;
+}
+
 /* ---- Is it there? ---------------------------------------------------------------------------- */
 
 static int try_queue(const MPIX_Blk *block)
@@ -193,4 +205,5 @@ const struct bench_baseline bench_device_put = {
     .make = make,
     .unmake = unmake,
     .move = move,
+    .bounce = bounce,
 };

@@ -47,7 +47,7 @@ static long read_depth(const struct bench_queue *bq)
  * the gate would never be opened. Of an iteration there are at most BENCH_MAX_BATCH: it has two
  * kernels of the benchmark, and what a start and a wait of any number of requests take, with
  * copies, which are four. */
-enum { DEVICE_DEPTH = 256, ONE_KERNEL_BATCH = 1000 };
+enum { DEVICE_DEPTH = 256, LOOP_BATCH = 1000 };
 
 int bench_queue_on_device(MPIX_Queue *queue_p)
 {
@@ -128,8 +128,8 @@ static long batch_of(struct bench_queue *bq, enum bench_mode mode, int operation
     long depth = bench_mode_is_queued(mode) ? bq->depth : DEVICE_DEPTH;
     long iterations = (depth - 8) / operations / 2 * 2;
 
-    if (mode == BENCH_ONE_KERNEL) {
-        return ONE_KERNEL_BATCH; /* has no operations but one */
+    if (bench_mode_loops(mode)) {
+        return LOOP_BATCH; /* has no operations but one */
     }
     if (bench_on_device() && (bench_mode_is_graph(mode) || iterations > BENCH_MAX_BATCH)) {
         iterations = BENCH_MAX_BATCH;
@@ -375,7 +375,8 @@ void bench_queue_counts(const struct bench_queue *bq, enum bench_mode mode,
 
     *counts = bq->own;
     /* The queue counts what is enqueued, and nothing of it when a graph or a kernel is launched. */
-    if (!bench_mode_is_queued(mode) || bench_mode_is_graph(mode) || mode == BENCH_FUSED) {
+    if (!bench_mode_is_queued(mode) || bench_mode_is_graph(mode) || mode == BENCH_FUSED ||
+        bench_mode_loops(mode)) {
         return;
     }
     MPIX_Queue_get_info(bq->queue, &info);

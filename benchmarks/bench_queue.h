@@ -84,8 +84,8 @@ struct mpixq_device_request;
 
 /* Handles by which a kernel receives and sends messages of so many bytes element by element. Ends
  * the program if they have no slots. */
-void bench_queue_handles(const struct bench_queue *bq, enum bench_mode mode, size_t bytes,
-                         MPI_Request *recv, MPI_Request *send, struct mpixq_device_request *in,
+void bench_queue_handles(MPIX_Queue queue, enum bench_mode mode, size_t bytes, MPI_Request *recv,
+                         MPI_Request *send, struct mpixq_device_request *in,
                          struct mpixq_device_request *out);
 
 /* ---- Beside other work (bench_beside.c) ------------------------------------------------------ */

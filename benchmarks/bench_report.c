@@ -173,6 +173,7 @@ static void print_best(FILE *out, const struct bench_row rows[], int num,
 
     for (int i = 0; i < num; i++) {
         if (bench_mode_is_baseline(rows[i].mode) && bench_baseline(rows[i].mode) == by &&
+            !bench_mode_loops(rows[i].mode) &&
             (best == NULL || rows[i].us.median < best->us.median)) {
             best = &rows[i];
         }

@@ -36,8 +36,12 @@ static const char *const steps[BENCH_NUM_MODES] = {
     [BENCH_NVSHMEM_DEVICE] = "one kernel: for each message putmem_signal_block, signal_wait_until",
     [BENCH_NVSHMEM_DEVICE_ONE] = "the same, one message for each peer",
     [BENCH_NVSHMEM_FUSED] = "one kernel for pack, putmem_signal_block, signal_wait_until, unpack",
+    [BENCH_NVSHMEM_LOOP] =
+        "one kernel at each end that does nvshmem-device in a loop, by one block",
     [BENCH_PLAIN_COPY] = "a copy to the peer, which is not told; one after the other",
     [BENCH_ONE_KERNEL] = "one kernel at each end that copies and signals in a loop, by one block",
+    [BENCH_DEVICE_LOOP] =
+        "one kernel at each end: Device_begin, put64 or get64, Device_end in a loop, by one block",
     [BENCH_MPI_PUT] = "MPI_Put each, flush, an empty persistent message for each peer",
     [BENCH_MPI_PUT_ALLOC] = "the same, in memory that MPI_Win_allocate gives",
     [BENCH_HOST_PUT] = "Plan_start; Signal_wait, Signal_reset of what comes and of what leaves",
@@ -47,6 +51,7 @@ static const char *const steps[BENCH_NUM_MODES] = {
     [BENCH_STREAM_PUT_GRAPH] = "stream-put, replayed as a graph of 20 iterations",
     [BENCH_DEVICE_PUT] =
         "one kernel: for each message Device_put_signal; Device_signal_wait, reset",
+    [BENCH_PUT_LOOP] = "one kernel at each end that does device-put in a loop, by one block",
 };
 
 void bench_print_steps(FILE *out, const struct bench_options *opts)

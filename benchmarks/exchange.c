@@ -429,7 +429,7 @@ int main(int argc, char *argv[])
         .extra = extra,
         .num_extra = sizeof extra / sizeof extra[0],
         .target = &ex,
-        .lacking = BENCH_PIPELINED | BENCH_BIT(BENCH_PLAIN_COPY) | BENCH_BIT(BENCH_ONE_KERNEL)};
+        .lacking = BENCH_PIPELINED | BENCH_BARE};
     struct bench_options opts = {.program = "mpixq_exchange",
                                  .seconds = 10,
                                  .trials = 30,

@@ -34,8 +34,8 @@ static void make_handles(struct exchange_set *set, enum bench_mode mode, int mes
     struct bench_fused *fused = set->fused[mode];
     MPI_Request *recv = &set->requests[mode][message];
 
-    bench_queue_handles(&ex->bq, mode, ex->words * sizeof *ex->data, recv, recv + num_messages(ex),
-                        &fused->recv[message], &fused->send[message]);
+    bench_queue_handles(ex->bq.queue, mode, ex->words * sizeof *ex->data, recv,
+                        recv + num_messages(ex), &fused->recv[message], &fused->send[message]);
 }
 
 void exchange_fused_open(struct exchange_set *set, enum bench_mode mode)

@@ -31,9 +31,9 @@ static void make_handles(struct halo_set *set, enum bench_mode mode, int directi
     struct bench_halo *fused = set->fused[mode];
     MPI_Request *recv = &set->requests[mode][direction];
 
-    bench_queue_handles(&halo->bq, mode, halo_fused_bytes(life_border(&halo->board, direction)),
-                        recv, recv + LIFE_DIRECTIONS, &fused->recv[direction],
-                        &fused->send[direction]);
+    bench_queue_handles(halo->bq.queue, mode,
+                        halo_fused_bytes(life_border(&halo->board, direction)), recv,
+                        recv + LIFE_DIRECTIONS, &fused->recv[direction], &fused->send[direction]);
 }
 
 void halo_fused_open(struct halo_set *set, enum bench_mode mode)

@@ -69,6 +69,7 @@ struct bench_puts {
     unsigned long long parts;          /* of the largest message */
     unsigned long long sent, received; /* the values of the signals */
     unsigned long long follows;        /* wait first */
+    unsigned long long rounds;         /* of a kernel that loops */
 };
 
 #endif

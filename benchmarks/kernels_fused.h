@@ -22,6 +22,15 @@ struct bench_fused {
     struct mpixq_device_request send[BENCH_FUSED_MESSAGES], recv[BENCH_FUSED_MESSAGES];
 };
 
+/* One end of a ping-pong by one block. */
+struct bench_loop {
+    const unsigned long long *from;
+    unsigned long long *to;
+    unsigned long long words, rounds, leads; /* leads: sends first */
+    unsigned long long limit_ns;             /* of each wait; then the data is wrong */
+    struct mpixq_device_request send, recv;
+};
+
 enum {
     BENCH_BORDERS = BENCH_STRIPS, /* opposite ones add up to the last number */
     BENCH_EIGHT = 8,          /* cells of a border that go at once; messages have whole eights */

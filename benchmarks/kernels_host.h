@@ -38,5 +38,7 @@ void bench_jacobi_fused(struct bench_jacobi_fused all);
 void bench_fused(struct bench_fused all);
 void bench_halo(struct bench_halo all);
 void bench_puts(struct bench_device_puts all);
+void bench_loop(struct bench_loop all);
+void bench_put_loop(struct bench_put_loop all);
 
 #endif

@@ -159,6 +159,28 @@ extern "C" __global__ void bench_nvshmem_put(struct bench_puts all)
     }
 }
 
+/* A ping-pong of so many round trips by one block, which puts whole messages. */
+extern "C" __global__ void bench_nvshmem_loop(struct bench_puts all)
+{
+    const struct bench_put *send = all.sends, *recv = all.recvs;
+
+    await_earlier();
+    let_later_come();
+    for (unsigned long long hop = 0; hop < 2 * all.rounds; hop++) {
+        if (hop % 2 == (all.follows != 0)) {
+            nvshmemx_putmem_signal_block(send->there, send->here, send->bytes,
+                                         (uint64_t *)send->signals, ++all.sent, NVSHMEM_SIGNAL_SET,
+                                         (int)send->peer);
+            continue;
+        }
+        all.received++;
+        if (threadIdx.x == 0) {
+            wait_for(recv, 0, all.received);
+        }
+        __syncthreads();
+    }
+}
+
 /* Its part of the first row or of the last one, beside what has come from the rank next to it, to
  * which it puts what it computes: each thread a cell, and behind all of them a signal. */
 static __device__ double exchange_edges(const struct bench_jacobi_puts *all, word_t block)

@@ -21,4 +21,10 @@ struct bench_device_puts {
     struct mpixq_device_signal came;
 };
 
+/* One end of a ping-pong of the first message, by one block. */
+struct bench_put_loop {
+    struct bench_device_puts all;
+    unsigned long long rounds, leads; /* leads: puts first */
+};
+
 #endif

@@ -208,15 +208,13 @@ struct program {
     struct bench_usage usage;
 };
 
-#define BARE_MODES (BENCH_BIT(BENCH_PLAIN_COPY) | BENCH_BIT(BENCH_ONE_KERNEL))
-
 static bool set_bare(void *target, const char *value)
 {
     struct program *prog = target;
 
     (void)value;
     prog->pp.bare = true;
-    prog->usage.lacking &= ~BARE_MODES;
+    prog->usage.lacking &= ~BENCH_BARE;
     return true;
 }
 
@@ -236,7 +234,7 @@ static int find_place(struct program *prog)
 int main(int argc, char *argv[])
 {
     static const struct bench_extra_option extra[] = {
-        {"bare", NULL, "without pack and unpack; with --device also: plain-copy,one-kernel",
+        {"bare", NULL, "without pack and unpack; with --device also plain-copy and loops",
          set_bare}};
     static struct program prog = {
         .usage = {.summary = "Ping-pong between two ranks: pack, send, receive, unpack per hop.",
@@ -247,7 +245,7 @@ int main(int argc, char *argv[])
                   .lacking = BENCH_PIPELINED | BENCH_BIT(BENCH_FUSED) |
                              BENCH_BIT(BENCH_FUSED_GRAPH) | BENCH_BIT(BENCH_MPI_AWARE_ONE) |
                              BENCH_BIT(BENCH_PEER_COPY_ONE) | BENCH_BIT(BENCH_NVSHMEM_ONE) |
-                             BENCH_BIT(BENCH_NVSHMEM_DEVICE_ONE) | BARE_MODES}};
+                             BENCH_BIT(BENCH_NVSHMEM_DEVICE_ONE) | BENCH_BARE}};
     struct bench_options opts = {
         .program = "mpixq_pingpong", .seconds = 20, .trials = 40, .use_mode = BENCH_USUAL_MODES};
     int provided, ranks, status;

@@ -240,8 +240,8 @@ static void enqueue(void *ctx, enum bench_mode mode, long iterations)
 {
     struct pingpong *pp = ctx;
 
-    if (mode == BENCH_ONE_KERNEL) {
-        bench_peer_bounce(&pp->links[mode], pp->rank == 0, iterations);
+    if (bench_mode_loops(mode)) {
+        bench_baseline(mode)->bounce(&pp->links[mode], pp->rank == 0, iterations);
     } else if (mode == BENCH_PLAIN_COPY) {
         /* Two hops are two copies, of which nobody knows. */
         for (long i = 0; pp->rank == 0 && i < 2 * iterations; i++) {

@@ -150,7 +150,7 @@ static uint64_t lacking(void)
     for (int mode = BENCH_STREAM_GRAPH; mode < BENCH_PUT_MODES; mode++) {
         modes |= BENCH_BIT(mode);
     }
-    return modes | BENCH_BIT(BENCH_STREAM_PUT_GRAPH) | BENCH_BIT(BENCH_DEVICE_PUT);
+    return modes | BENCH_BARE | BENCH_BIT(BENCH_STREAM_PUT_GRAPH) | BENCH_BIT(BENCH_DEVICE_PUT);
 }
 
 int main(int argc, char *argv[])

@@ -217,6 +217,7 @@ expect_baselines()
         --modes mpi-blocking,$all,plain-copy,one-kernel
     [ "$(grep -c 'GB/s: .*one-kernel [0-9.]* ([0-9.]*)' "$dir/out")" -eq 2 ] ||
         fail "the bandwidth is not told"
+    expect_rows 4 2 pingpong --device hip --bare --sizes 16,8K --modes device-loop,put-loop
     # To itself, to one neighbour, to two; a message for each, or one for each neighbour.
     expect_rows 4 1 exchange --device hip --sizes 8,4K --modes peer-copy,peer-copy-one
     expect_rows 4 2 exchange --device hip --sizes 8,4K --modes peer-copy,peer-copy-one

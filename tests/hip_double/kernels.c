@@ -457,7 +457,7 @@ static void run_device(const void *parameters)
 
 void mpixq_test_puts(struct puts_script all) __attribute__((weak));
 
-static void reach_transfer(struct mpixq_device_transfer *transfer)
+void hip_reach_transfer(struct mpixq_device_transfer *transfer)
 {
     if (transfer->abi != 0 && transfer->bytes > 0) {
         transfer->to = hip_double_reach(transfer->to, transfer->bytes);
@@ -475,7 +475,7 @@ static void run_puts(const void *parameters)
         struct puts_step *step = &all.step[i];
 
         for (int k = 0; k < 2; k++) {
-            reach_transfer(&step->transfer[k]);
+            hip_reach_transfer(&step->transfer[k]);
             step->signal[k].word = reach_or_null(step->signal[k].word, sizeof(uint64_t));
             step->signal[k].failed = reach_or_null(step->signal[k].failed, sizeof(uint64_t));
             step->data[k] = reach_or_null(step->data[k], step->words * sizeof(unsigned));
@@ -515,25 +515,6 @@ static void run_bench_halo(const void *parameters)
     all.board.from = all.ghosts = hip_double_reach(all.ghosts, bytes);
     all.board.to = hip_double_reach(all.board.to, bytes);
     bench_halo(all);
-}
-
-void bench_puts(struct bench_device_puts all) __attribute__((weak));
-
-static void run_bench_puts(const void *parameters)
-{
-    struct bench_device_puts all = *(const struct bench_device_puts *)parameters;
-    size_t bytes = (size_t)(all.messages * all.parts) * sizeof(*all.transfers);
-    struct mpixq_device_transfer *transfers = malloc(bytes + 1);
-
-    memcpy(transfers, hip_double_reach((void *)(uintptr_t)all.transfers, bytes), bytes);
-    for (size_t i = 0; i < bytes / sizeof(*transfers); i++) {
-        reach_transfer(&transfers[i]);
-    }
-    all.transfers = transfers;
-    all.came.word = reach_or_null(all.came.word, sizeof(uint64_t));
-    all.came.failed = reach_or_null(all.came.failed, sizeof(uint64_t));
-    bench_puts(all);
-    free(transfers);
 }
 
 void bench_cg_start(struct bench_cg all) __attribute__((weak));
@@ -620,7 +601,7 @@ static void run_cg_sum(const void *parameters)
 
 static const struct hip_kernel kernels[] = {
     {"bench_fused", MEET(bench_fused, run_bench_fused)},
-    {"bench_puts", MEET(bench_device_puts, run_bench_puts)},
+    {"bench_puts", MEET(bench_device_puts, hip_run_bench_puts)},
     {"bench_halo", MEET(bench_halo, run_bench_halo)},
     {"mpixq_test_device", MEET(device_script, run_device)},
     {"mpixq_test_puts", MEET(puts_script, run_puts)},
@@ -652,6 +633,11 @@ static const struct hip_kernel kernels[] = {
     {"bench_strips", {sizeof(struct bench_strips)}, .grid = true, .run = run_bench_strips},
     {"bench_life", {sizeof(struct bench_board)}, .grid = true, .run = run_bench_life},
     {"bench_bounce", {sizeof(struct bench_bounce)}, .waits = true, .run = run_bench_bounce},
+    {"bench_loop", {sizeof(struct bench_loop)}, .waits = true, .run = hip_run_bench_loop},
+    {"bench_put_loop",
+     {sizeof(struct bench_put_loop)},
+     .waits = true,
+     .run = hip_run_bench_put_loop},
     {"bench_delay", {8}, .run = run_bench_delay},
     {"bench_product", {8, 8, 8, 8}, .grid = true, .run = run_bench_product},
     {"bench_cg_start", {sizeof(struct bench_cg)}, .grid = true, .run = run_cg_start},

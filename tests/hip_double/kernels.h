@@ -7,9 +7,16 @@
 #define MPIXQ_HIP_DOUBLE_KERNELS_H
 
 #include "../../benchmarks/kernels_jacobi.h"
+#include "../../benchmarks/kernels_puts.h"
 
 /* Where this process reaches what a handle stands for. */
 void hip_reach_handle(struct mpixq_device_request *r);
+void hip_reach_transfer(struct mpixq_device_transfer *transfer);
+
+/* Kernels of benchmarks (kernels_loop.c). */
+void hip_run_bench_puts(const void *parameters);
+void hip_run_bench_loop(const void *parameters);
+void hip_run_bench_put_loop(const void *parameters);
 
 void hip_run_jacobi_start(const void *parameters);
 void hip_run_jacobi_step(const void *parameters);
