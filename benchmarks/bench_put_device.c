@@ -26,20 +26,27 @@ struct own {
     unsigned threads;
 };
 
-/* One, if there is nothing to put. */
-static int num_parts(size_t bytes)
+/* A kernel of one block puts a message whole. */
+static size_t part_bytes(enum bench_mode mode, size_t bytes)
 {
-    size_t each = bench_put_part_bytes(bytes);
+    return bench_mode_loops(mode) ? bytes : bench_put_part_bytes(bytes);
+}
+
+/* One, if there is nothing to put. */
+static int num_parts(enum bench_mode mode, size_t bytes)
+{
+    size_t each = part_bytes(mode, bytes);
 
     return bytes == 0 ? 1 : (int)((bytes + each - 1) / each);
 }
 
-static void make_blocks(MPIX_Window win, MPIX_Signal signal, size_t at, size_t bytes,
+static void make_blocks(const struct bench_link *link, MPIX_Signal signal, size_t at, size_t bytes,
                         MPIX_Blk blocks[])
 {
-    size_t each = bench_put_part_bytes(bytes), first = 0;
+    MPIX_Window win = ((const struct own *)link->own)->win;
+    size_t each = part_bytes(link->mode, bytes), first = 0;
 
-    for (int p = 0; p < num_parts(bytes); p++) {
+    for (int p = 0; p < num_parts(link->mode, bytes); p++) {
         size_t left = bytes - first, own = left < each ? left : each;
 
         MPIX_Blk_init(win, (MPI_Aint)(at + first), (MPI_Aint)own, signal, &blocks[p]);
@@ -60,16 +67,16 @@ static void make_transfers(const struct bench_link *link, struct own *own)
         const struct bench_part *recv = &link->recvs[i], *send = &link->sends[i];
         size_t at = i * BENCH_PUT_PARTS;
 
-        make_blocks(own->win, own->came, link->bytes + recv->offset, recv->bytes, &mine[at]);
-        make_blocks(own->win, MPIX_SIGNAL_NULL, send->offset, send->bytes, &local[at]);
-        PMPI_Irecv(&remote[at], num_parts(send->bytes) * (int)bytes, MPI_BYTE, send->peer,
-                   BENCH_MAX_PARTS + send->tag, MPI_COMM_WORLD, &requests[i]);
-        PMPI_Isend(&mine[at], num_parts(recv->bytes) * (int)bytes, MPI_BYTE, recv->peer,
+        make_blocks(link, own->came, link->bytes + recv->offset, recv->bytes, &mine[at]);
+        make_blocks(link, MPIX_SIGNAL_NULL, send->offset, send->bytes, &local[at]);
+        PMPI_Irecv(&remote[at], num_parts(link->mode, send->bytes) * (int)bytes, MPI_BYTE,
+                   send->peer, BENCH_MAX_PARTS + send->tag, MPI_COMM_WORLD, &requests[i]);
+        PMPI_Isend(&mine[at], num_parts(link->mode, recv->bytes) * (int)bytes, MPI_BYTE, recv->peer,
                    BENCH_MAX_PARTS + recv->tag, MPI_COMM_WORLD, &requests[num + i]);
     }
     PMPI_Waitall(2 * link->num, requests, MPI_STATUSES_IGNORE);
     for (size_t i = 0; i < num; i++) {
-        for (int p = 0; p < num_parts(link->sends[i].bytes); p++) {
+        for (int p = 0; p < num_parts(link->mode, link->sends[i].bytes); p++) {
             size_t at = i * BENCH_PUT_PARTS + (size_t)p;
 
             MPIX_Device_transfer_init(&local[at], &remote[at], &transfers[i * parts + (size_t)p]);
@@ -91,9 +98,9 @@ static void make(struct bench_link *link)
     for (int i = 0; i < link->num; i++) {
         size_t bytes = link->sends[i].bytes;
 
-        events += num_parts(link->recvs[i].bytes);
-        parts = num_parts(bytes) > parts ? num_parts(bytes) : parts;
-        bytes = bytes < bench_put_part_bytes(bytes) ? bytes : bench_put_part_bytes(bytes);
+        events += num_parts(link->mode, link->recvs[i].bytes);
+        parts = num_parts(link->mode, bytes) > parts ? num_parts(link->mode, bytes) : parts;
+        bytes = bytes < part_bytes(link->mode, bytes) ? bytes : part_bytes(link->mode, bytes);
         largest = bytes > largest ? bytes : largest;
     }
     own->memory = bench_memory(2 * link->bytes);
@@ -105,9 +112,9 @@ static void make(struct bench_link *link)
     own->all = (struct bench_device_puts){.parts = (unsigned)parts, .limit_ns = limit_ns};
     MPIX_Device_signal_init(own->came, &own->all.came);
     own->threads = bench_put_threads(largest);
+    link->own = own;
     make_transfers(link, own);
     own->all.transfers = own->transfers;
-    link->own = own;
 }
 
 static void unmake(struct bench_link *link)
