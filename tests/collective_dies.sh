@@ -50,7 +50,7 @@ if [ "$1" = gpus ]; then
     [ -e "$folder/libamdhip64.so.5" ] || exit 99
     export MTEST_STREAM=hip LD_LIBRARY_PATH=$folder${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}
     export MPIXQ_CHANNELS=ipc,cxi,fallback MPIXQ_GPU_AWARE=no MPIXQ_CXI_GPU=direct
-    export MTEST_NODE_RANKS=1 HIP_DOUBLE_HIDDEN=refused MPIXQ_DIRECT_KIB=64
+    export MTEST_NODE_RANKS=1 HIP_DOUBLE_HIDDEN=refused MPIXQ_DIRECT_KIB=16
 fi
 if [ "$1" != fallback ] && [ "${MPIXQ_TEST_LIBFABRIC:-yes}" != yes ]; then
     skip "built without libfabric"

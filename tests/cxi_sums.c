@@ -36,8 +36,8 @@
 #include "mtest_gpu.h"
 
 enum {
-    SHORT = 300,
-    LONG = 5000, /* more than one block adds up */
+    SHORT = 301,
+    LONG = 5003, /* more than one block adds up */
     GUARD = 16,
     LATE_US = 2000
 };

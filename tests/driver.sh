@@ -26,7 +26,7 @@ program crashes 'kill -SEGV $$'
 program reads '[ -z "$(cat)" ]'
 program arguments '[ "$1 $2 $SPOON" = "a b=c d" ]'
 program served 'echo "[$MPIXQ_INFO] 4 pairs: 4 cxi (4 not self: there is none)
-[$MPIXQ_INFO] collectives: 3 by GPUs, 2 by NICs and GPUs, 0 by NICs, by the host 1 in one round and 0 in several"'
+[$MPIXQ_INFO] collectives: 3 by GPUs, 2 by NICs and GPUs (1 in shares), 0 by NICs, by the host 1 in one round and 0 in several"'
 program ranks '[ "$MPIXQ_TEST_RANKS" = 3 ]'
 # A launcher that ignores its flags and runs one rank.
 program launcher '[ "$1" = -n ] && shift 2 && exec "$@"'
@@ -57,7 +57,7 @@ passes 0 openmpi:plain full
 passes 0 asan full
 unit/absent 0 plain full
 ranks 3 plain full
-served 0 plain full pairs=cxi,gpus,both
+served 0 plain full pairs=cxi,gpus,both,shares
 served 0 plain full pairs=cxi,self
 EOF
 env top_srcdir="$dir/source" top_builddir="$dir/build" MPIXQ_TEST_MPI=mpich \

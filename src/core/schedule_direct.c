@@ -6,7 +6,7 @@
  * round takes longer than the bytes that it saves; and GPUs can do all of it by themselves, as
  * nothing has to be done between two messages. So they can in reductions of few processes of
  * several nodes, if NICs bring the contributions to their memory. A reduction of many bytes that
- * GPUs of one node may move has two: each process gets the contributions to one share of the
+ * GPUs, or NICs and GPUs, may move has two: each process gets the contributions to one share of the
  * vector, combines them likewise, and sends that to all. */
 #include <stdint.h>
 
@@ -52,11 +52,11 @@ static bool is_one_node(const struct mpixq_request *req, int size)
     return true;
 }
 
-/* A share each, which GPUs can combine. */
-static bool has_shares(struct mpixq_collective *collective)
+/* A share each, which GPUs can combine, where they see what others send: in the memory of each
+ * other, or as NICs bring it. */
+static bool has_shares(struct mpixq_collective *collective, bool gpus_see)
 {
-    return collective->args.kind == MPIXQ_ALLREDUCE &&
-           (mpixq_env.direct_kib >= 0 || mpixq_node_sees_gpus()) &&
+    return collective->args.kind == MPIXQ_ALLREDUCE && (mpixq_env.direct_kib >= 0 || gpus_see) &&
            collective->args.recvcount >= collective->size &&
            mpixq_collective_can_combine(collective);
 }
@@ -70,7 +70,7 @@ static bool is_short(const struct mpixq_collective *collective, bool by_gpus)
 }
 
 /* A process may be the only one whose NIC does not reach its GPU, or whose numbers are in memory of
- * the host: then its host combines, to the same bits. */
+ * the host: then its host combines, to the same bits; in shares as in one round. */
 static bool is_reduced_from_far(struct mpixq_collective *collective)
 {
     return collective->args.kind == MPIXQ_ALLREDUCE &&
@@ -82,18 +82,19 @@ enum mpixq_way mpixq_schedule_way(const struct mpixq_request *req)
 {
     struct mpixq_collective *collective = mpixq_collective_of(req);
     enum mpixq_collective_kind kind = collective->args.kind;
+    bool is_here;
 
     if (kind == MPIXQ_NEIGHBOR_ALLTOALL || kind == MPIXQ_NEIGHBOR_ALLTOALLV || /* direct anyway */
         collective->size <= 1 || collective->size > (int)mpixq_env.direct_ranks) {
         return MPIXQ_BY_ROUNDS;
     }
-    if (!is_one_node(req, collective->size)) {
-        return is_reduced_from_far(collective) ? MPIXQ_DIRECT : MPIXQ_BY_ROUNDS;
-    }
-    if (is_short(collective, mpixq_node_sees_gpus())) {
+    is_here = is_one_node(req, collective->size);
+    if (is_here ? is_short(collective, mpixq_node_sees_gpus()) : is_reduced_from_far(collective)) {
         return MPIXQ_DIRECT;
     }
-    return has_shares(collective) ? MPIXQ_IN_SHARES : MPIXQ_BY_ROUNDS;
+    return has_shares(collective, is_here ? mpixq_node_sees_gpus() : mpixq_nodes_have_nics())
+               ? MPIXQ_IN_SHARES
+               : MPIXQ_BY_ROUNDS;
 }
 
 static struct mpixq_span span_of(const void *at, MPI_Count count, MPI_Datatype type)

@@ -275,7 +275,9 @@ static int gpus_then_start(struct mpixq_queue *queue, struct mpixq_pair *pair,
 {
     const struct mpixq_collective *collective = pair->end;
 
-    set_after(collective, collective->combine.go);
+    /* The word may never be set if no end of the first round does that: a GPU may reach the buffers
+     * of the second round only. Doorbells need none: once the queue has failed none is rung. */
+    set_after(collective, collective->combine.closed != NULL ? collective->combine.go : NULL);
     return start_some(queue, pair, collective->n_first, collective->parted.n_used, list);
 }
 

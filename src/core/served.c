@@ -28,7 +28,7 @@ static struct {
     uint64_t n_pairs, by_channel[MPIXQ_N_CHANNELS];
     /* By the two channels and the reason. */
     struct missed missed[MPIXQ_N_CHANNELS][MPIXQ_N_CHANNELS][MPIXQ_N_REASONS];
-    uint64_t collectives[N_WAYS];
+    uint64_t collectives[N_WAYS], in_shares; /* of those by NICs and GPUs */
 } served = {.texts = {[OTHER] = "another (MPIXQ_LOG=debug)"}, .n_texts = 1};
 
 uint8_t mpixq_reason(const char *text, size_t length)
@@ -85,6 +85,7 @@ void mpixq_served_count_collective(const struct mpixq_request *req)
                        : collective->chained != NULL ? BY_NICS
                        : collective->n_rounds <= 1   ? IN_ONE_ROUND
                                                      : IN_ROUNDS]++;
+    served.in_shares += collective->takes_nics && mpixq_collective_has_rounds(req);
 }
 
 /* Of a pair within the process only one end counts, and requests to MPI_PROC_NULL are in none. What
@@ -200,10 +201,11 @@ void mpixq_served_print(void)
         any = any || served.collectives[way] > 0;
     }
     if (any) {
-        mpixq_print("collectives: %llu by GPUs, %llu by NICs and GPUs, %llu by NICs, by the host "
-                    "%llu in one round and %llu in several",
+        mpixq_print("collectives: %llu by GPUs, %llu by NICs and GPUs (%llu in shares), %llu by "
+                    "NICs, by the host %llu in one round and %llu in several",
                     (unsigned long long)served.collectives[BY_GPUS],
                     (unsigned long long)served.collectives[BY_BOTH],
+                    (unsigned long long)served.in_shares,
                     (unsigned long long)served.collectives[BY_NICS],
                     (unsigned long long)served.collectives[IN_ONE_ROUND],
                     (unsigned long long)served.collectives[IN_ROUNDS]);

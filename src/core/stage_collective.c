@@ -247,12 +247,13 @@ static bool find_gpu(struct mpixq_request *req, unsigned kinds)
            mpixq_memory_has_kernels(collective->kind, collective->place);
 }
 
-/* What NICs write is memory of ours, and nothing follows behind the wait. */
+/* What NICs write before the GPU combines it is memory of ours; the shares that they bring then go
+ * to the program's buffer, as messages of the program's own do. */
 static bool may_take_nics(const struct mpixq_request *req)
 {
     const struct mpixq_collective *collective = mpixq_collective_of(req);
 
-    return collective->args.kind == MPIXQ_ALLREDUCE && collective->way == MPIXQ_DIRECT &&
+    return collective->args.kind == MPIXQ_ALLREDUCE && collective->way != MPIXQ_BY_ROUNDS &&
            mpixq_channel_set_has(&req->channels, MPIXQ_CHANNEL_CXI);
 }
 

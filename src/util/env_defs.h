@@ -106,10 +106,10 @@ MPIXQ_ENV_INT(direct_ranks, "MPIXQ_DIRECT_RANKS", 8, 0, 8,
 MPIXQ_ENV_INT(
     direct_kib, "MPIXQ_DIRECT_KIB", -1, -1, 1048576,
     "size of a broadcast or of a vector to be reduced, in KiB, up to which they do so in one "
-    "round; on one node longer vectors are reduced in two; the same in all processes; -1 for less "
-    "than 32, or 64 if all processes of the node see GPUs, or any size among up to four and two of "
-    "them, and two rounds only if they see GPUs; on several nodes as where they see GPUs, if all "
-    "processes of the job do and have NICs of the channel cxi, and else none")
+    "round; longer vectors are reduced in two; the same in all processes; -1 for less than 32, or "
+    "64 if all processes of the node see GPUs, or any size among up to four and two of them, and "
+    "two rounds only if they see GPUs; on several nodes as where they see GPUs, if all processes "
+    "of the job do and have NICs of the channel cxi, and else none")
 MPIXQ_ENV_CHOICE(
     cma, "MPIXQ_CMA", "auto", "auto|no",
     "puts and gets of more than 4096 bytes between processes of a node, by the "
