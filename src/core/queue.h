@@ -80,6 +80,7 @@ struct mpixq_queue {
     atomic_bool told;
     struct mpixq_lock fail_lock;
     atomic_int failed;              /* first error, an MPI code; written once under fail_lock */
+    atomic_int halted;              /* the same, once its stream rings no more: then waits end */
     struct mpixq_comm *failed_comm; /* of the request it came from */
     struct mpixq_fault failed_at;   /* that request; it may be freed since */
 };

@@ -15,6 +15,8 @@ void mpixq_queue_set_failed(struct mpixq_queue *queue, int code)
 {
     atomic_store_explicit(&queue->failed, code, memory_order_release);
     queue->stream->ops->halt(queue->stream);
+    /* Not before, or the GPU would go on to starts that stand behind such a wait, and ring. */
+    atomic_store_explicit(&queue->halted, code, memory_order_release);
 }
 
 /* Tell what failed. An error of MPI becomes one of ours, whose text repeats what MPI says. */

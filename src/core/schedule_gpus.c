@@ -324,7 +324,7 @@ static int gpus_wait(struct mpixq_queue *queue, struct mpixq_pair *pair, struct 
             set_end(collective);
         }
         mpixq_op_combine(&list[n++], pair, &collective->combine, mpixq_pair_done_word(pair),
-                         &queue->failed);
+                         &queue->halted);
     }
     return n;
 }

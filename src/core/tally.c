@@ -379,11 +379,11 @@ void mpixq_tally_wait_slow(const struct mpixq_queue *queue, struct mpixq_tally *
 
     if (mpixq_tally_suits(tally, queue->stream)) {
         mpixq_op_wait(op, MPIXQ_OP_TAKE, pair, mpixq_pair_done_word(pair), mpixq_pair_started(pair),
-                      &queue->failed);
+                      &queue->halted);
         op->gpu.end = &tally->gpu;
         return;
     }
-    mpixq_op_wait(op, MPIXQ_OP_WAIT, pair, &tally->done, tally->enqueued, &queue->failed);
+    mpixq_op_wait(op, MPIXQ_OP_WAIT, pair, &tally->done, tally->enqueued, &queue->halted);
     op->poll = poll;
 }
 

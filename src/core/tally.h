@@ -122,7 +122,7 @@ static inline void mpixq_tally_wait(const struct mpixq_queue *queue, struct mpix
         return;
     }
     mpixq_op_wait(op, MPIXQ_OP_WAIT, pair, mpixq_pair_done_word(pair), mpixq_pair_started(pair),
-                  &queue->failed);
+                  &queue->halted);
     op->poll = poll;
 }
 

@@ -148,11 +148,11 @@ static void fill_wait(const struct mpixq_queue *queue, struct mpixq_pair *pair,
                       const struct cxi_end *end, uint64_t start, struct mpixq_op *op)
 {
     if (__builtin_expect(mpixq_cxi_has_slots(end), false)) { /* who waits copies */
-        mpixq_op_wait(op, MPIXQ_OP_DRAIN, pair, end->slots->gpu.taken, start, &queue->failed);
+        mpixq_op_wait(op, MPIXQ_OP_DRAIN, pair, end->slots->gpu.taken, start, &queue->halted);
         op->gpu.slots = &end->slots->gpu;
     } else {
         mpixq_op_wait(op, MPIXQ_OP_WAIT, pair, &end->word->value, end->word_base + start,
-                      &queue->failed);
+                      &queue->halted);
         op->gpu.exposed = end->page;
     }
     op->poll = poll_many;

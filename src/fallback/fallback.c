@@ -307,7 +307,7 @@ static int fallback_step(struct mpixq_queue *queue, struct mpixq_pair *pair, enu
         uint64_t before = (mpixq_pair_started(pair) - 1) * (uint64_t)parts->n;
 
         mpixq_op_wait(op, MPIXQ_OP_WAIT, pair, &parts->arrived, before + (uint64_t)step + 1,
-                      &queue->failed);
+                      &queue->halted);
         op->goes_on = true;
         op->poll = poll_many;
     } else {

@@ -109,7 +109,7 @@ int mpixq_ipc_wait(struct mpixq_queue *queue, struct mpixq_pair *pair, struct mp
 {
     const struct ipc_end *end = pair->end;
 
-    mpixq_op_wait(op, MPIXQ_OP_TAKE, pair, end->told, mpixq_ipc_value(end), &queue->failed);
+    mpixq_op_wait(op, MPIXQ_OP_TAKE, pair, end->told, mpixq_ipc_value(end), &queue->halted);
     op->gpu.end = &end->gpu;
     return 1;
 }

@@ -109,6 +109,7 @@ static void queue_reset(struct mpixq_queue *queue)
     atomic_store(&queue->stalls, 0);
     atomic_store(&queue->told, false);
     atomic_store(&queue->failed, MPI_SUCCESS);
+    atomic_store(&queue->halted, MPI_SUCCESS);
     atomic_store(&queue->is_freed, false);
     queue->failed_comm = NULL;
     queue->failed_at = MPIXQ_FAULT_NONE;

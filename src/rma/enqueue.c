@@ -373,7 +373,7 @@ static void submit_wait(struct mpixq_rma_waiter *waiter, const _Atomic uint64_t 
 {
     struct mpixq_op op;
 
-    mpixq_op_wait(&op, MPIXQ_OP_WAIT, waiter, word, value, &waiter->queue->failed);
+    mpixq_op_wait(&op, MPIXQ_OP_WAIT, waiter, word, value, &waiter->queue->halted);
     op.poll = polls;
     submit(waiter->queue, &op, 1);
 }

@@ -49,7 +49,7 @@ int mpixq_replay_words_put_in(const struct mpixq_replay_words *words, struct mpi
         starts[i] = (struct mpixq_op){.copy = NULL};
         mpixq_op_call(&starts[i], MPIXQ_OP_MOVE, NULL, arg);
         starts[i].gpu.end = &ends[i];
-        mpixq_op_wait(&waits[i], MPIXQ_OP_TAKE, arg, &words->of[i]->own.done, 0, &queue->failed);
+        mpixq_op_wait(&waits[i], MPIXQ_OP_TAKE, arg, &words->of[i]->own.done, 0, &queue->halted);
         waits[i].gpu.end = &ends[i];
     }
     rc = graphs->submit(queue->stream, first, words->n, branches, &queue->submission);

@@ -9,6 +9,7 @@
 #include <pthread.h>
 #include <sched.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "mpix_queue.h"
 
@@ -190,6 +191,36 @@ static void failed_is_free_once_the_thread_follows(void **state)
     make(FIRST);
 }
 
+static bool ended_early;
+
+static void halt_late(struct mpixq_stream *stream)
+{
+    enum { LATE_US = 20000 };
+
+    (void)usleep(LATE_US);
+    ended_early = real_ops->passed(stream, ((struct mpixq_queue *)queue)->ticket);
+    real_ops->halt(stream);
+}
+
+/* A GPU would go on behind them, and ring. */
+static void waits_end_once_the_stream_is_halted(void **state)
+{
+    struct mpixq_stream *stream = ((struct mpixq_queue *)queue)->stream;
+    struct mpixq_stream_ops ops = *stream->ops;
+
+    (void)state;
+    assert_int_equal(MPIXQ_Enqueue_start(queue, &ends[FIRST][RECEIVE]), MPI_SUCCESS);
+    assert_int_equal(MPIXQ_Enqueue_wait(queue, &ends[FIRST][RECEIVE]), MPI_SUCCESS);
+    real_ops = stream->ops;
+    ops.halt = halt_late;
+    ended_early = true;
+    stream->ops = &ops;
+    tell(id_of(ends[FIRST][RECEIVE]));
+    assert_comm(MPIXQ_Queue_wait(queue));
+    stream->ops = real_ops;
+    assert_false(ended_early);
+}
+
 /* One thread starts what another one hears to have failed. */
 static struct {
     atomic_int round;
@@ -269,6 +300,7 @@ static int run(void)
         cmocka_unit_test_setup_teardown(started_is_the_queues, set_up, tear_down),
         cmocka_unit_test_setup_teardown(error_of_mpi_names_the_peer, set_up, tear_down),
         cmocka_unit_test_setup_teardown(failed_is_free_once_the_thread_follows, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(waits_end_once_the_stream_is_halted, set_up, tear_down),
         cmocka_unit_test_setup_teardown(start_meets_failure, set_up, tear_down),
     };
 
