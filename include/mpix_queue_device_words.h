@@ -171,11 +171,12 @@ MPIXQ_DEV mpixq_dev_word mpixq_dev_tell_warp(mpixq_dev_word value)
     return (mpixq_dev_word)high << 32 | low;
 }
 
-/* The threads meet: does any of them say so? */
+/* The threads meet: does any of them say so? The vote alone orders no memory. */
 MPIXQ_DEV int mpixq_dev_any_of_warp(int flag)
 {
     int any;
 
+    mpixq_dev_meet_warp();
     __asm__ volatile("{ .reg .pred p, q; setp.ne.s32 p, %1, 0;"
                      " vote.sync.any.pred q, p, 0xffffffff; selp.s32 %0, 1, 0, q; }"
                      : "=r"(any)
