@@ -7,6 +7,7 @@
  *     MPIX_Device_request_create            on the host: handles for kernels
  *     MPIX_Device_start ... MPIX_Device_wait     in a kernel: whole messages, from the buffer
  *     MPIX_Device_begin, _put or _get, _end      in a kernel: element by element, without a buffer
+ *     MPIX_Device_put_range, _get_range          many elements: mpix_queue_device_ranges.h
  *     MPIX_Device_begin_direct, _end             in a kernel: stores to the buffer of the peer
  *     MPIX_Device_request_free, MPI_Request_free
  *

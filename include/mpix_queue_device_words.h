@@ -460,6 +460,37 @@ struct __attribute__((aligned(16))) mpixq_dev_wide {
     mpixq_dev_word low, high;
 };
 
+/* 4 bytes of any type in memory of the program; and twice as many, at once if they stand at a
+ * multiple of 8. */
+typedef unsigned __attribute__((may_alias)) mpixq_dev_bytes4;
+typedef mpixq_dev_word __attribute__((may_alias)) mpixq_dev_bytes8;
+
+MPIXQ_DEV unsigned mpixq_dev_read(const char *from)
+{
+    return *(const mpixq_dev_bytes4 *)(const void *)from;
+}
+
+MPIXQ_DEV void mpixq_dev_write(char *to, unsigned value)
+{
+    *(mpixq_dev_bytes4 *)(void *)to = value;
+}
+
+MPIXQ_DEV mpixq_dev_word mpixq_dev_read_two(const char *from, int is_wide)
+{
+    return is_wide ? *(const mpixq_dev_bytes8 *)(const void *)from
+                   : (mpixq_dev_word)mpixq_dev_read(from + 4) << 32 | mpixq_dev_read(from);
+}
+
+MPIXQ_DEV void mpixq_dev_write_two(char *to, int is_wide, mpixq_dev_word value)
+{
+    if (is_wide) {
+        *(mpixq_dev_bytes8 *)(void *)to = value;
+        return;
+    }
+    mpixq_dev_write(to, (unsigned)value);
+    mpixq_dev_write(to + 4, (unsigned)(value >> 32));
+}
+
 /* Add a value to a word of this GPU, and set these bits of it, which may be set. Returns what is
  * there then. */
 MPIXQ_DEV mpixq_dev_word mpixq_dev_count_here(mpixq_dev_word *word, mpixq_dev_word value,

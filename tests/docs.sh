@@ -108,7 +108,8 @@ device_names()
         -e 's/^MPIXQ_DEV[A-Z_]* .*\(MPIXQ_Device_[a-z_0-9]*\)(.*/\1/p' \
         -e 's/^#define \(MPIX_Device_[a-z_0-9]*\)\((.*)\| MPIXQ_.*\)  *\\\{0,1\}$/\1/p' \
         -e 's/^#define \(MPIX_Device_[a-z_0-9]*\) MPIXQ_.*/\1/p' \
-        "$top/include/mpix_queue_device.h" "$top/include/mpix_queue_device_rma.h" |
+        "$top/include/mpix_queue_device.h" "$top/include/mpix_queue_device_rma.h" \
+        "$top/include/mpix_queue_device_ranges.h" |
         grep -vx -e 'MPIX_Device_transfer' -e 'MPIX_Device_signal' |
         grep -vx -e 'MPIX_Device_request' -e 'MPIX_Device_access' -e 'MPIX_Device_scope' | sort -u
 }

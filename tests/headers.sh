@@ -27,7 +27,7 @@ if ! $CC -x "$language" -c -o /dev/null "$dir/empty.c" 2>/dev/null; then
     exit 77
 fi
 # Twice, to see that the guard works.
-for header in mpix_queue mpix_queue_{device,rma,device_rma,partitions}; do
+for header in mpix_queue mpix_queue_{device,rma,device_rma,device_ranges,partitions}; do
     printf "#include <$header.h>\\n%.0s" 1 2 >"$dir/$header.c"
 done
 # For kernels alone there need be no mpi.h. What is a template is looked at where it is used.
@@ -36,13 +36,19 @@ echo '#error mpi.h is included' >"$dir/without/mpi.h"
 cat >"$dir/kernels_only.c" <<'END'
 #define MPIX_QUEUE_DEVICE_ONLY
 #include <mpix_queue_device_rma.h>
-#include <mpix_queue_device_rma.h>
+#include <mpix_queue_device_ranges.h>
+#include <mpix_queue_device_ranges.h>
 double use(MPIXQ_Device_access *access);
 double use(MPIXQ_Device_access *access)
 {
 #ifdef __cplusplus
     MPIXQ_Device_put_as(access, 0, 1.5f);
     MPIXQ_Device_put_as(access, 1, 1.5);
+    double some[2] = {0, 0};
+    if (MPIXQ_Device_get_range_as(access, 2, some, 2, MPIXQ_DEVICE_WARP) != 0 ||
+        MPIXQ_Device_put_range_as(access, 2, some, 2, MPIXQ_DEVICE_WARP) != 0) {
+        return some[1];
+    }
     return MPIXQ_Device_get_as<double>(access, 1) + MPIXQ_Device_get_as<float>(access, 0);
 #else
     return access->count;
@@ -64,6 +70,7 @@ for standard in $standards; do
         compile mpix_queue_rma.c "-std=$standard" "$names"
         compile mpix_queue_partitions.c "-std=$standard" "$names"
         compile mpix_queue_device_rma.c "-std=$standard" "$names"
+        compile mpix_queue_device_ranges.c "-std=$standard" "$names"
     done
     compile kernels_only.c "-std=$standard" -I"$dir/without"
 done

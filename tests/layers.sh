@@ -87,7 +87,7 @@ check_include()
     [[ $3 = \"* && $file = src/* ]] || return
     case $header in
     mpix_queue.h | mpix_queue_device.h | mpix_queue_rma.h | mpix_queue_device_rma.h | \
-        mpix_queue_partitions.h) ;;
+        mpix_queue_device_ranges.h | mpix_queue_partitions.h) ;;
     */*)
         # Outside of its folder a file is named with the folder.
         find_may_include "$room"

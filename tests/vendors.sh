@@ -7,8 +7,8 @@
 # cuda, hip  its declarations of their interfaces are those of their headers, where these are found,
 #            and tests/cuda_check.c or hip_check.c checks every function that is looked up
 # kernels    what makes words visible between GPU and host is in the compiled kernels
-# device     kernels of programs that use all of mpix_queue_device.h compile, without mpi.h and
-#            without headers of a vendor, and for CUDA by nvcc too
+# device     kernels of programs that use all of mpix_queue_device.h, and ranges, compile, without
+#            mpi.h and without headers of a vendor, and for CUDA by nvcc too
 # cubins     the fat binary of the build has machine code for the kinds of GPUs that ptxas knows,
 #            and in it what makes words visible, where there is a disassembler
 # compiled   hiprtc compiles the source that the library brings along, where it is found
@@ -114,7 +114,7 @@ device_source()
 {
     cat <<'END'
 #define MPIX_QUEUE_DEVICE_ONLY
-#include "mpix_queue_device.h"
+#include "mpix_queue_device_ranges.h"
 #ifndef __global__
 #define __global__ __attribute__((global))
 #endif
@@ -124,6 +124,7 @@ extern "C" __global__ void use(const MPIX_Device_request *r, unsigned *to, int n
     MPIX_Device_access out, in;
     int index, flag;
     two pair = {1, 2};
+    double *row = (double *)(to + 16);
     const MPIXQ_Device_scope scopes[] = {MPIX_DEVICE_THREAD, MPIX_DEVICE_WARP, MPIX_DEVICE_BLOCK};
 
     for (MPIXQ_Device_scope scope : scopes) {
@@ -141,6 +142,10 @@ extern "C" __global__ void use(const MPIX_Device_request *r, unsigned *to, int n
         MPIX_Device_put_as(&out, 4, pair);
         to[2] |= MPIX_Device_end(&out, scope) | MPIX_Device_end(&in, scope) |
                  MPIX_Device_begin_direct(&out, &r[1], 1, 1000, scope);
+        to[4] |= MPIX_Device_get_range(&in, 5, &to[6], 3, scope) |
+                 MPIX_Device_put_range(&out, 5, &to[6], 3, scope) |
+                 MPIX_Device_get_range_as(&in, 1, row, 4, scope) |
+                 MPIX_Device_put_range_as(&out, 1, row, 4, scope);
         *(unsigned *)MPIX_Device_buffer(&r[1]) = 1;
         to[3] |= MPIX_Device_end(&out, scope) | (unsigned)flag | (unsigned)index;
     }
@@ -154,7 +159,7 @@ device()
     device_source >"$out.cu"
     # None is forgotten above.
     for name in $(sed -n 's/^MPIXQ_DEV .*\bMPIXQ_\(Device_[a-z_0-9]*\)(.*/\1/p' \
-        "$include/mpix_queue_device.h"); do
+        "$include/mpix_queue_device.h" "$include/mpix_queue_device_ranges.h"); do
         grep -q "MPIX_$name[(<]" "$out.cu" || fail "MPIX_$name is not tried"
     done
     # Whether there is a compiler at all is seen by a kernel without the header.
