@@ -254,12 +254,16 @@ static void test_limits_of_elements(void)
     out = l.lane[0].out + GUARD_BYTES;
     gpu_lanes_put(&l, side.stream);
     MTEST_EQ(run(DEVICE_GET, &h[0], MPIX_DEVICE_BLOCK, SHORT_NS, in), MPIXQ_DEVICE_ERR_TIMEOUT);
+    MTEST_EQ(run(DEVICE_GET_RANGES, &h[0], MPIX_DEVICE_BLOCK, SHORT_NS, in),
+             MPIXQ_DEVICE_ERR_TIMEOUT);
     barrier();
     /* Three slots, of which the receive whose get was begun has posted one. */
     for (unsigned i = 0; i < 3; i++) {
         MTEST_EQ(run(DEVICE_PUT, &h[2], MPIX_DEVICE_BLOCK, SHORT_NS, out), MPIX_DEVICE_SUCCESS);
     }
     MTEST_EQ(run(DEVICE_PUT, &h[2], MPIX_DEVICE_BLOCK, SHORT_NS, out), MPIXQ_DEVICE_ERR_TIMEOUT);
+    MTEST_EQ(run(DEVICE_PUT_RANGES, &h[2], MPIX_DEVICE_WARP, SHORT_NS, out),
+             MPIXQ_DEVICE_ERR_TIMEOUT);
     barrier();
     for (unsigned i = 0; i < 4; i++) {
         if (sends && i == 2) { /* the peer has got two by now, or is about to */
@@ -267,7 +271,9 @@ static void test_limits_of_elements(void)
         } else if (!sends && i == 3) {
             MTEST_EQ(run(DEVICE_PUT, &h[2], MPIX_DEVICE_BLOCK, MPIX_DEVICE_FOREVER, out), 0);
         }
-        MTEST_EQ(run(DEVICE_GET, &h[0], MPIX_DEVICE_BLOCK, MPIX_DEVICE_FOREVER, in), 0);
+        MTEST_EQ(run(i % 2 == 0 ? DEVICE_GET : DEVICE_GET_RANGES, &h[0], MPIX_DEVICE_BLOCK,
+                     MPIX_DEVICE_FOREVER, in),
+                 0);
     }
     MTEST_EQ(start(&h[1]), MPIX_DEVICE_SUCCESS);
     MTEST_EQ(start(&h[3]), MPIX_DEVICE_SUCCESS);
@@ -279,7 +285,7 @@ static void test_limits_of_elements(void)
     end(&l, h);
 }
 
-static void test_wrong_elements(void)
+static void test_wrong_elements(bool by_ranges)
 {
     MPIX_Device_request h[4];
     static struct gpu_lanes l;
@@ -287,9 +293,9 @@ static void test_wrong_elements(void)
     make(&l, h);
     gpu_lanes_put(&l, side.stream);
     /* Too few, and then all of them. */
-    (void)run(DEVICE_PUT_FEW, &h[2], MPIX_DEVICE_BLOCK, MPIX_DEVICE_FOREVER,
-              l.lane[0].out + GUARD_BYTES);
-    MTEST_EQ(results[0], MPIXQ_DEVICE_ERR_COUNT);
+    (void)run(by_ranges ? DEVICE_WRONG_RANGES : DEVICE_PUT_FEW, &h[2], MPIX_DEVICE_BLOCK,
+              MPIX_DEVICE_FOREVER, l.lane[0].out + GUARD_BYTES);
+    MTEST_EQ(results[0], by_ranges ? MPIX_DEVICE_SUCCESS : MPIXQ_DEVICE_ERR_COUNT);
     MTEST_EQ(results[1], MPIX_DEVICE_SUCCESS);
     /* No slots; a receive; and more than a thread may move. */
     MTEST_EQ(run(DEVICE_PUT, &h[3], MPIX_DEVICE_BLOCK, 0, l.lane[1].out + GUARD_BYTES),
@@ -415,7 +421,8 @@ static void test_all(bool by_host)
     test_limits();
     if (!by_host) {
         test_limits_of_elements();
-        test_wrong_elements();
+        test_wrong_elements(false);
+        test_wrong_elements(true);
     }
     test_freed(true);
     test_freed(false);

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright (c) 2026 the mpix-queue authors
  *
- * Requests that kernels of the program start: whole messages by a thread, a warp or a block, one by
- * one or several together; element by element; straight to the buffer of the peer; and by queues,
- * graphs and the host besides, in any order and independently at the two ends. Messages that a
- * kernel passes on as they come, and many exchanges in one kernel. Two ranks, or one that sends to
- * itself, with MTEST_STREAM. Where the host moves the data (MPIXQ_CHANNELS=fallback) there are
- * whole messages alone, and the buffers may be in any memory (MTEST_BUFFER); else it is device.
+ * Requests that kernels of the program start: whole messages by a thread, a warp or a block, one
+ * by one or several together; element by element and by ranges of elements; straight to the buffer
+ * of the peer; and by queues, graphs and the host besides, in any order and independently at the
+ * two ends. Messages that a kernel passes on as they come, and many exchanges in one kernel. Two
+ * ranks, or one that sends to itself, with MTEST_STREAM. Where the host moves the data
+ * (MPIXQ_CHANNELS=fallback) there are whole messages alone, and the buffers may be in any memory
+ * (MTEST_BUFFER); else it is device.
  *
  *     device_mixed [ROUNDS [SEED]]   so many exchanges in random order (150); less: and fewer sizes
  */
@@ -40,6 +41,8 @@ enum way {
     ELEMENTS_BY_BLOCKS,
     PUT_ONLY,
     GET_ONLY,
+    RANGES,
+    RANGES_BY_BLOCKS,
     STORES,
     WAYS
 };
@@ -168,8 +171,8 @@ static void run_elements(struct started *s, unsigned blocks, enum device_do send
     if (send == DEVICE_START) {
         add(&script, DEVICE_STARTALL, s->sends, s->l.n, MPIX_DEVICE_BLOCK, NULL);
     }
-    for (int i = 0; i < s->l.n && receive == DEVICE_GET; i++) {
-        add(&script, DEVICE_GET, &s->receives[i], 1, scope, data_of(s->l.lane[i].in));
+    for (int i = 0; i < s->l.n && receive != DEVICE_WAIT; i++) {
+        add(&script, receive, &s->receives[i], 1, scope, data_of(s->l.lane[i].in));
     }
     run(&script, blocks);
     script = (struct device_script){0};
@@ -239,6 +242,12 @@ static void run_way(struct started *s, enum way way)
         break;
     case GET_ONLY:
         run_elements(s, 1, DEVICE_START, DEVICE_GET);
+        break;
+    case RANGES:
+        run_elements(s, 1, DEVICE_PUT_RANGES, DEVICE_GET_RANGES);
+        break;
+    case RANGES_BY_BLOCKS:
+        run_elements(s, 3, DEVICE_PUT_RANGES, DEVICE_GET_RANGES);
         break;
     case STORES:
         run_elements(s, 2, DEVICE_DIRECT, DEVICE_WAIT);
@@ -431,7 +440,7 @@ static void test_forward(size_t bytes, int times)
 }
 
 /* Many exchanges in one kernel, by a block, a warp and a thread. */
-static void test_rounds(size_t bytes, int rounds)
+static void test_rounds(enum device_do todo, size_t bytes, int rounds)
 {
     static const MPIXQ_Device_scope scopes[] = {MPIX_DEVICE_BLOCK, MPIX_DEVICE_WARP,
                                                 MPIX_DEVICE_THREAD};
@@ -442,7 +451,7 @@ static void test_rounds(size_t bytes, int rounds)
         MPIX_Device_request both[2] = {s.sends[0], s.receives[0]};
         struct device_script script = {0};
 
-        add(&script, DEVICE_ROUNDS, both, 2, scopes[i], NULL);
+        add(&script, todo, both, 2, scopes[i], NULL);
         script.step[0].count = (unsigned)rounds;
         run(&script, 1);
         gpu_lanes_side_finish(&side);
@@ -480,8 +489,10 @@ int main(int argc, char **argv)
     test_null();
     test_forward(8192, 5);
     test_forward(16, 20);
-    test_rounds(64, rounds < ROUNDS ? 100 : LOOPS);
-    test_rounds(8192, rounds < ROUNDS ? 10 : LOOPS);
+    test_rounds(DEVICE_ROUNDS, 64, rounds < ROUNDS ? 100 : LOOPS);
+    test_rounds(DEVICE_ROUNDS, 8192, rounds < ROUNDS ? 10 : LOOPS);
+    test_rounds(DEVICE_RANGE_ROUNDS, 20, rounds < ROUNDS ? 100 : LOOPS);
+    test_rounds(DEVICE_RANGE_ROUNDS, 8192, rounds < ROUNDS ? 10 : LOOPS);
     test_random(rounds, seed, 1, sizes);
     test_random(rounds, seed + 1, 4, some);
     test_random(rounds, seed + 2, 4, others);

@@ -6,9 +6,9 @@
 #ifndef DEVICE_STEPS_H_INCLUDED
 #define DEVICE_STEPS_H_INCLUDED
 
-#ifndef MPIX_QUEUE_DEVICE_H_INCLUDED
+#ifndef MPIX_QUEUE_DEVICE_RANGES_H_INCLUDED
 #define MPIX_QUEUE_DEVICE_ONLY
-#include "../../include/mpix_queue_device.h"
+#include "../../include/mpix_queue_device_ranges.h"
 #endif
 
 enum device_do {
@@ -17,13 +17,17 @@ enum device_do {
     DEVICE_TEST,     /* again and again until it is there */
     DEVICE_STARTALL, /* of count handles */
     DEVICE_WAITALL,
-    DEVICE_WAITANY, /* until none is left */
-    DEVICE_PUT,     /* what stands in data, by all threads of all blocks */
-    DEVICE_GET,     /* to data, likewise */
-    DEVICE_DIRECT,  /* from data to the buffer of the peer, likewise */
-    DEVICE_PUT_FEW, /* all elements but the last, then all */
-    DEVICE_FORWARD, /* what comes by the first handle to the second one, and to data */
-    DEVICE_ROUNDS   /* count times: put by the first handle, get by the second one and compare */
+    DEVICE_WAITANY,    /* until none is left */
+    DEVICE_PUT,        /* what stands in data, by all threads of all blocks */
+    DEVICE_GET,        /* to data, likewise */
+    DEVICE_DIRECT,     /* from data to the buffer of the peer, likewise */
+    DEVICE_PUT_FEW,    /* all elements but the last, then all */
+    DEVICE_FORWARD,    /* what comes by the first handle to the second one, and to data */
+    DEVICE_ROUNDS,     /* count times: put by the first handle, get by the second one and compare */
+    DEVICE_PUT_RANGES, /* as DEVICE_PUT, by ranges of each unit */
+    DEVICE_GET_RANGES, /* likewise */
+    DEVICE_RANGE_ROUNDS, /* as DEVICE_ROUNDS */
+    DEVICE_WRONG_RANGES  /* by one unit: what a message does not have, then all of it */
 };
 
 enum { DEVICE_STEPS = 12, DEVICE_HANDLES = 16 };
