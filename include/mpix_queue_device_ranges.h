@@ -77,13 +77,17 @@ MPIXQ_DEV void mpixq_dev_put_pairs(MPIXQ_Device_access *access, const struct mpi
     int is_wide = (mpixq_dev_word)from % 8 == 0;
 
     for (mpixq_dev_word i = rank; i < range->pairs; i += (mpixq_dev_word)MPIXQ_DEV_AT_ONCE * size) {
-        for (unsigned k = 0; k < MPIXQ_DEV_AT_ONCE && i + k * size < range->pairs; k++) {
-            some[k] = mpixq_dev_read_two(from + 8 * (i + k * size), is_wide);
+        for (unsigned k = 0; k < MPIXQ_DEV_AT_ONCE; k++) {
+            some[k] = i + k * size < range->pairs
+                          ? mpixq_dev_read_two(from + 8 * (i + k * size), is_wide)
+                          : 0;
         }
-        for (unsigned k = 0; k < MPIXQ_DEV_AT_ONCE && i + k * size < range->pairs; k++) {
-            mpixq_dev_put_two(&words[2 * (i + k * size)], flag | (some[k] & 0xffffffffu),
-                              flag | some[k] >> 32);
-            access->count += 2;
+        for (unsigned k = 0; k < MPIXQ_DEV_AT_ONCE; k++) {
+            if (i + k * size < range->pairs) {
+                mpixq_dev_put_two(&words[2 * (i + k * size)], flag | (some[k] & 0xffffffffu),
+                                  flag | some[k] >> 32);
+                access->count += 2;
+            }
         }
     }
 }
@@ -117,31 +121,43 @@ MPIXQ_DEV int mpixq_dev_await_pairs(MPIXQ_Device_access *access,
     return 0;
 }
 
+/* The same from the buffer of the receive, if the message has come there. */
+MPIXQ_DEV void mpixq_dev_fetch_pairs(const MPIXQ_Device_request *r,
+                                     const struct mpixq_dev_range *range, mpixq_dev_word i,
+                                     unsigned size)
+{
+    for (unsigned k = 0; k < MPIXQ_DEV_AT_ONCE && i + k * size < range->pairs; k++) {
+        mpixq_dev_word at = range->ahead + 2 * (i + k * size);
+
+        for (mpixq_dev_word one = at; one < at + 2; one++) {
+            mpixq_dev_write(range->memory + 4 * one,
+                            (unsigned)mpixq_dev_get_unit(r->to, r->bytes, range->first + one));
+        }
+    }
+}
+
 /* The share of one thread. */
 MPIXQ_DEV void mpixq_dev_get_pairs(MPIXQ_Device_access *access, const struct mpixq_dev_range *range,
                                    unsigned rank, unsigned size)
 {
     struct mpixq_dev_patience patience = {access->deadline, 0, 0};
-    const MPIXQ_Device_request *r = access->request;
     char *to = range->memory + 4 * range->ahead;
     int is_wide = (mpixq_dev_word)to % 8 == 0;
     struct mpixq_dev_pairs some;
 
     for (mpixq_dev_word i = rank; i < range->pairs; i += (mpixq_dev_word)MPIXQ_DEV_AT_ONCE * size) {
-        int there = mpixq_dev_await_pairs(access, range, i, size, &some, &patience);
-
-        if (access->error != MPIXQ_DEVICE_SUCCESS) {
-            return;
-        }
-        for (unsigned k = 0; k < MPIXQ_DEV_AT_ONCE && i + k * size < range->pairs; k++) {
-            mpixq_dev_word at = range->first + range->ahead + 2 * (i + k * size);
-
-            if (!there) { /* the message is in the buffer */
-                some.low[k] = mpixq_dev_get_unit(r->to, r->bytes, at);
-                some.high[k] = mpixq_dev_get_unit(r->to, r->bytes, at + 1);
+        if (!mpixq_dev_await_pairs(access, range, i, size, &some, &patience)) {
+            if (access->error != MPIXQ_DEVICE_SUCCESS) {
+                return;
             }
-            mpixq_dev_write_two(to + 8 * (i + k * size), is_wide,
-                                some.high[k] << 32 | (some.low[k] & 0xffffffffu));
+            mpixq_dev_fetch_pairs(access->request, range, i, size);
+            continue;
+        }
+        for (unsigned k = 0; k < MPIXQ_DEV_AT_ONCE; k++) {
+            if (i + k * size < range->pairs) {
+                mpixq_dev_write_two(to + 8 * (i + k * size), is_wide,
+                                    some.high[k] << 32 | (some.low[k] & 0xffffffffu));
+            }
         }
     }
 }

@@ -527,15 +527,22 @@ MPIXQ_DEV void mpixq_dev_copy(char *to, const char *from, mpixq_dev_word bytes, 
     if (((mpixq_dev_word)to | (mpixq_dev_word)from) % sizeof(struct mpixq_dev_wide) == 0) {
         const struct mpixq_dev_wide *source = (const struct mpixq_dev_wide *)(const void *)from;
         struct mpixq_dev_wide *target = (struct mpixq_dev_wide *)(void *)to;
-        struct mpixq_dev_wide some[MPIXQ_DEV_AT_ONCE];
+        mpixq_dev_word low[MPIXQ_DEV_AT_ONCE], high[MPIXQ_DEV_AT_ONCE]; /* in registers */
         mpixq_dev_word n = bytes / sizeof(struct mpixq_dev_wide);
 
         for (mpixq_dev_word i = rank; i < n; i += step) {
-            for (unsigned k = 0; k < MPIXQ_DEV_AT_ONCE && i + k * size < n; k++) {
-                some[k] = source[i + k * size];
+            for (unsigned k = 0; k < MPIXQ_DEV_AT_ONCE; k++) {
+                low[k] = high[k] = 0;
+                if (i + k * size < n) {
+                    low[k] = source[i + k * size].low;
+                    high[k] = source[i + k * size].high;
+                }
             }
-            for (unsigned k = 0; k < MPIXQ_DEV_AT_ONCE && i + k * size < n; k++) {
-                target[i + k * size] = some[k];
+            for (unsigned k = 0; k < MPIXQ_DEV_AT_ONCE; k++) {
+                if (i + k * size < n) {
+                    target[i + k * size].low = low[k];
+                    target[i + k * size].high = high[k];
+                }
             }
         }
         done = n * sizeof(struct mpixq_dev_wide);

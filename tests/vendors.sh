@@ -150,6 +150,12 @@ extern "C" __global__ void use(const MPIX_Device_request *r, unsigned *to, int n
         to[3] |= MPIX_Device_end(&out, scope) | (unsigned)flag | (unsigned)index;
     }
 }
+extern "C" __global__ void copy(const MPIX_Device_request *r, MPIX_Device_access *access, int *to)
+{
+    to[0] = MPIX_Device_start(&r[0], MPIX_DEVICE_BLOCK);
+    to[1] = MPIX_Device_put_range(&access[0], 0, to + 4, 100, MPIX_DEVICE_BLOCK);
+    to[2] = MPIX_Device_get_range(&access[1], 0, to + 4, 100, MPIX_DEVICE_BLOCK);
+}
 END
 }
 
@@ -166,7 +172,10 @@ device()
     echo '__attribute__((global)) void nothing(void) {}' >"$out.empty.cu"
     if assembly -x cuda "${cuda_options[@]}" "$out.empty.cu"; then
         device_by cuda "${cuda_options[@]}" && has "$out" 'ld\.acquire\.sys\.u64' \
-            'st\.relaxed\.sys' 'fence\.acq_rel\.sys'
+            'st\.relaxed\.sys' 'fence\.acq_rel\.sys' 'ld\.v2\.u64' 'st\.v2\.u64'
+        # What is copied is in registers meanwhile.
+        ! awk '/^\.visible \.entry copy/ {on = 1} on && /\.local/ {bad = 1} on && /^}/ {on = 0}
+            END {exit !bad}' "$out" || fail "what is copied is in local memory"
         seen=1
     fi
     if assembly -x hip "${hip_options[@]}" "$out.empty.cu"; then
