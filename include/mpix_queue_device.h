@@ -175,6 +175,7 @@ MPIXQ_PUBLIC int PMPIXQ_Device_request_free(int count, MPIXQ_Device_request hand
 #endif
 
 #include "mpix_queue_device_ends.h"
+#include "mpix_queue_device_elements.h"
 
 /* ---- Whole messages -------------------------------------------------------------------------- */
 
