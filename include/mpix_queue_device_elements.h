@@ -49,12 +49,31 @@ MPIXQ_DEV int mpixq_dev_await_credit(const MPIXQ_Device_access *access, unsigned
     return error;
 }
 
-/* By the first thread of each participant: the first of them to come finds the sender there, if it
- * is, and for the others it is as if they had come alone. */
+/* By the first thread of a participant of several, as each store to another place takes long: the
+ * first of them to come tells that. 0: the other end may have come before all of them. */
+MPIXQ_DEV int mpixq_dev_open_ahead(const MPIXQ_Device_access *access)
+{
+    const MPIXQ_Device_request *r = access->request;
+    mpixq_dev_word mine = mpixq_dev_state(access->value, MPIXQ_DEV_RECEIVE);
+    mpixq_dev_word alone = mpixq_dev_state(access->value - 1, MPIXQ_DEV_RECEIVE);
+    mpixq_dev_word before = mpixq_dev_replace(r->state, alone, mine);
+
+    if (before == alone) {
+        mpixq_dev_put(&r->peer->posted, access->value);
+        mpixq_dev_put(&r->own_told->started, access->value);
+    }
+    return before == alone || before == mine;
+}
+
+/* By the first thread of each participant: one of them finds the sender there, if it is, and for
+ * the others it is as if they had come alone. */
 MPIXQ_DEV void mpixq_dev_open_receive(const MPIXQ_Device_access *access)
 {
     const MPIXQ_Device_request *r = access->request;
 
+    if (access->participants > 1 && mpixq_dev_open_ahead(access)) {
+        return;
+    }
     mpixq_dev_put(&r->own_told->started, access->value);
     if (mpixq_dev_come_to_receive(r, access->value) == MPIXQ_DEV_MOVE) {
         mpixq_dev_copy(r->to, r->from, r->bytes, 0, 1);
@@ -131,7 +150,7 @@ MPIXQ_DEV void mpixq_dev_complete(const MPIXQ_Device_access *access)
 MPIXQ_DEV int mpixq_dev_end(const MPIXQ_Device_access *access, mpixq_dev_word total, int error)
 {
     const MPIXQ_Device_request *r = access->request;
-    mpixq_dev_word failed = error != MPIXQ_DEVICE_SUCCESS ? MPIXQ_DEV_WRONG : 0, all = 0, seen = 0;
+    mpixq_dev_word failed = error != MPIXQ_DEVICE_SUCCESS ? MPIXQ_DEV_WRONG : 0, all;
 
     if (access->participants > 1) {
         if (access->is_direct) {
@@ -141,7 +160,7 @@ MPIXQ_DEV int mpixq_dev_end(const MPIXQ_Device_access *access, mpixq_dev_word to
         if (all / MPIXQ_DEV_BESIDE % (MPIXQ_DEV_WRONG / MPIXQ_DEV_BESIDE) < access->participants) {
             return MPIXQ_DEVICE_SUCCESS;
         }
-        seen = mpixq_dev_replace(&r->own->gone, all, 0);
+        mpixq_dev_put(&r->own->gone, 0);
         failed = all / MPIXQ_DEV_WRONG;
         total = all % MPIXQ_DEV_BESIDE;
     }
@@ -152,10 +171,8 @@ MPIXQ_DEV int mpixq_dev_end(const MPIXQ_Device_access *access, mpixq_dev_word to
         return MPIXQ_DEVICE_ERR_COUNT;
     }
     mpixq_dev_complete(access);
-    /* The next start may be begun now, whose participants are counted from 0 on. */
-    if (seen == all) {
-        mpixq_dev_put(&r->own->waited, access->value);
-    }
+    /* Who begins the next start, whose participants are counted from 0 on, does so behind this. */
+    mpixq_dev_put(&r->own->waited, access->value);
     return MPIXQ_DEVICE_SUCCESS;
 }
 

@@ -221,7 +221,7 @@ MPIXQ_DEV int mpixq_dev_arrive(mpixq_dev_word *state, mpixq_dev_word value, int 
         if (before == MPIXQ_DEV_CLOSED) {
             return -1;
         }
-        if (before > mine && before != theirs) {
+        if (before >= mine && before != theirs) {
             return 0;
         }
         guess = before;

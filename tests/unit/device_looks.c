@@ -219,6 +219,43 @@ static void test_stores_are_few(void **state)
     assert_int_equal(pair.own.waited, 1);
 }
 
+/* Of several participants of a receive the first one tells the host and the sender that they have
+ * come; and if the sender has come before all of them, one moves the data. */
+static void test_first_participant_tells(void **state)
+{
+    enum { N = 3 };
+    MPIXQ_Device_access in[N];
+
+    (void)state;
+    for (unsigned is_there = 0; is_there < 2; is_there++) {
+        MPIXQ_Device_request r = request(0, 0);
+        char sent[sizeof pair.buffer];
+
+        memset(sent, 7, sizeof sent);
+        r.from = sent;
+        pair.own.state = is_there ? mpixq_dev_state(1, MPIXQ_DEV_SEND) : 0;
+        for (unsigned i = 0; i < N; i++) {
+            assert_int_equal(MPIXQ_Device_begin(&in[i], &r, N, 1, MPIXQ_DEVICE_BLOCK), 0);
+            assert_int_equal(pair.peer.posted, 1);
+            assert_int_equal(pair.own_told.started, 1);
+            assert_int_equal(pair.own.state,
+                             mpixq_dev_state(1, is_there ? MPIXQ_DEV_BOTH : MPIXQ_DEV_RECEIVE));
+            assert_int_equal(pair.own.done, is_there);
+            assert_true(is_there || stores_to_host == 1);
+        }
+        assert_int_equal(memcmp(pair.buffer, sent, sizeof sent) == 0, is_there);
+        pair.own.done = 1;
+        for (unsigned i = 0; i < N; i++) {
+            assert_int_equal(pair.own.waited, 0);
+            (void)MPIXQ_Device_get(&in[i], i);
+            assert_int_equal(MPIXQ_Device_end(&in[i], MPIXQ_DEVICE_BLOCK), 0);
+        }
+        assert_int_equal(pair.own.gone, 0);
+        assert_int_equal(pair.own.started, 1);
+        assert_int_equal(pair.own.waited, 1);
+    }
+}
+
 /* A receive whose participants have all failed is not made, however many they are. */
 static void test_all_participants_fail(void **state)
 {
@@ -249,6 +286,7 @@ int main(void)
         cmocka_unit_test(test_last_look_finds_failure),
         cmocka_unit_test(test_waiting_send_tells_once),
         cmocka_unit_test(test_stores_are_few),
+        cmocka_unit_test(test_first_participant_tells),
         cmocka_unit_test(test_all_participants_fail),
     };
 
