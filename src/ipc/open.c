@@ -326,10 +326,12 @@ void mpixq_ipc_is_open(struct ipc_end *end)
                           memory_order_release);
 }
 
+/* An end whose request was freed has let go of its buffer, and is not to be in the list: who looks
+ * through that asks what graphs have the pair, which another thread may be about to forget. */
 void mpixq_ipc_gone(struct ipc_end *end)
 {
     mpixq_lock_acquire(&mpixq_ipc.opened.lists);
-    if (!atomic_exchange(&end->is_gone, true)) {
+    if (!atomic_exchange(&end->is_gone, true) && !atomic_load(&end->is_free)) {
         DL_APPEND2(mpixq_ipc.opened.gone, end, prev_gone, next_gone);
     }
     mpixq_lock_release(&mpixq_ipc.opened.lists);
