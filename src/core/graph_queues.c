@@ -28,16 +28,17 @@ int mpixq_graphs_started(const struct mpixq_queue *queue, uint64_t capture,
     return n;
 }
 
-void mpixq_graphs_leave(const struct mpixq_queue *queue)
+/* A capture on another queue may take a pair over just now, and keeps it then. */
+void mpixq_graphs_leave(struct mpixq_queue *queue)
 {
     struct mpixq_counted *counted;
 
     mpixq_lock_acquire(&mpixq_graphs_made.lock);
     DL_FOREACH(mpixq_graphs_made.counted, counted)
     {
-        if (atomic_load(&counted->queue) == queue) {
-            atomic_store(&counted->queue, NULL);
-        }
+        struct mpixq_queue *own = queue;
+
+        (void)atomic_compare_exchange_strong(&counted->queue, &own, NULL);
     }
     mpixq_lock_release(&mpixq_graphs_made.lock);
 }

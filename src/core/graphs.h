@@ -36,7 +36,8 @@ struct mpixq_counted {
     struct mpixq_pair *pair;
     struct mpixq_tally *tally; /* NULL: its channel has no go_on */
     /* On whose stream it was captured last, which fails if a replay does; NULL: it was freed.
-     * Written under the lock of graphs.c, or under the submission lock while it is captured. */
+     * Written by a capture, under the submission lock of that queue. The one before may be freed at
+     * the same time, which takes away that one only. */
     _Atomic(struct mpixq_queue *) queue;
     /* The capture that was under way when it was captured last, and whether it was started in that
      * and not waited for. Under the submission lock of the queue. */
@@ -134,7 +135,7 @@ long mpixq_graphs_sleep_ms(void);
 /* Until who looks at them just now has done so. With no lock that comes after that of graphs. */
 void mpixq_graphs_fence(void);
 /* A queue goes, and nobody is told any more what its graphs meet. Under its submission lock. */
-void mpixq_graphs_leave(const struct mpixq_queue *queue);
+void mpixq_graphs_leave(struct mpixq_queue *queue);
 /* The request is about to be freed: no start that is counted from now on is made, and the counters
  * of the pair have those that were, also if nobody has looked since. With no lock. */
 void mpixq_graphs_stop(struct mpixq_pair *pair);
