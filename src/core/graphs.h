@@ -158,7 +158,7 @@ static inline struct mpixq_queue *mpixq_graphs_queue(const struct mpixq_pair *pa
     struct mpixq_queue *queue = atomic_load(&pair->queue);
     const struct mpixq_counted *counted = atomic_load(&pair->counted);
 
-    return queue == NULL && counted != NULL && !atomic_load(&pair->by_host)
+    return queue == NULL && counted != NULL && !mpixq_pair_is_by_host(pair)
                ? atomic_load(&counted->queue)
                : queue;
 }

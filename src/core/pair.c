@@ -68,6 +68,13 @@ void mpixq_pair_fault(const struct mpixq_pair *pair, struct mpixq_fault *fault_p
     fault_p->bytes = pair->bytes;
 }
 
+bool mpixq_pair_is_by_host(const struct mpixq_pair *pair)
+{
+    uint64_t started = mpixq_pair_started(pair);
+
+    return started > 0 && atomic_load(&pair->host_start) == started;
+}
+
 int mpixq_pair_peer_failed(const struct mpixq_pair *pair)
 {
     char what[64], why[96];

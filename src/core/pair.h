@@ -7,14 +7,12 @@
  * one, embedded in its record and used once the request is being matched.
  *
  * Whatever holds for each message of the pair stands here: what is sent, between whom, by which
- * channel, and how many starts there were. What stands in the request instead is what only a
- * request has, however many pairs it owns: handle, state, place in a queue, the match that is under
- * way, and since when somebody waits for it.
+ * channel, and how many starts there were. In the request stands what only that has, however many
+ * pairs it owns: handle, state, place in a queue, the match, and since when somebody waits for it.
  * The three counters. Only who makes a start writes started, and only who executes and completes it
  * writes executed and done; everybody else reads them by the functions below, since they need not
  * stay where they are. They only grow, and neither of these exceeds started; executed is what the
- * host has seen, which may follow done where a GPU makes the starts. All starts are complete when
- * done == started.
+ * host has seen, and may follow done where a GPU makes starts. All are complete if done == started.
  */
 #ifndef MPIXQ_PAIR_H
 #define MPIXQ_PAIR_H
@@ -79,8 +77,8 @@ struct mpixq_pair {
     /* The request that MPI knows it by, for texts, error handlers, matching; or NULL. Constant. */
     struct mpixq_request *owner;
 
-    _Atomic bool by_host; /* the last start was made by the host; written by who makes it */
-    atomic_bool failed;   /* a start of it failed; written like done */
+    _Atomic uint64_t host_start; /* the last start that the host made; written like started */
+    atomic_bool failed;          /* a start of it failed; written like done */
     /* Of where its buffer is: found out before a match. */
     bool in_gpu;        /* in memory that the host cannot access */
     bool moves;         /* in memory whose pages go from host to GPU and back */
@@ -112,6 +110,8 @@ const char *mpixq_pair_describe(const struct mpixq_pair *pair, char *buffer, siz
 /* As much of what a call failed at as can be noted when a start fails, in any thread, without MPI:
  * not the handle of the communicator. The index is -1. */
 void mpixq_pair_fault(const struct mpixq_pair *pair, struct mpixq_fault *fault_p);
+/* Was the last start made by the host? Those that others count later are not the host's. */
+bool mpixq_pair_is_by_host(const struct mpixq_pair *pair);
 /* The code of a failure that the peer reported; its text names request and peer. */
 int mpixq_pair_peer_failed(const struct mpixq_pair *pair);
 
@@ -148,7 +148,9 @@ static inline const struct mpixq_copy *mpixq_pair_copy_after(const struct mpixq_
  * counts, others may raise it meanwhile. */
 static inline void mpixq_pair_count_start(struct mpixq_pair *pair, bool by_host)
 {
-    atomic_store_explicit(&pair->by_host, by_host, memory_order_relaxed);
+    if (by_host) { /* first: whoever sees the start sees whose it is */
+        atomic_store(&pair->host_start, atomic_load(&pair->started) + 1);
+    }
     if (__builtin_expect(atomic_load(&pair->counted) != NULL, false)) {
         (void)atomic_fetch_add(&pair->started, 1);
         return;
@@ -216,9 +218,7 @@ static inline void mpixq_pair_raise_done(struct mpixq_pair *pair, uint64_t done)
 
 static inline void mpixq_pair_raise_started(struct mpixq_pair *pair, uint64_t started)
 {
-    if (mpixq_pair_raise(&pair->started, started) < started) {
-        atomic_store_explicit(&pair->by_host, false, memory_order_relaxed);
-    }
+    (void)mpixq_pair_raise(&pair->started, started);
     (void)mpixq_pair_raise(&pair->executed, started);
 }
 

@@ -203,7 +203,6 @@ static int start_parts(struct mpixq_queue *queue, struct mpixq_pair *pair, struc
     for (int i = 0; i < n; i++) {
         struct mpixq_pair *part = collective->chained[i];
 
-        atomic_store_explicit(&part->by_host, false, memory_order_relaxed);
         atomic_store(&part->queue, queue);
         (void)mpixq_pair_raise(&part->started, started);
     }

@@ -88,7 +88,7 @@ static bool is_combined_by_call(const struct mpixq_pair *pair)
 {
     const struct mpixq_collective *collective = pair->end;
 
-    return collective->combines && atomic_load(&pair->by_host);
+    return collective->combines && mpixq_pair_is_by_host(pair);
 }
 
 static void finish(struct mpixq_pair *pair, uint64_t start)
@@ -250,7 +250,6 @@ static int start_some(struct mpixq_queue *queue, struct mpixq_pair *pair, int fr
     for (int i = from; i < to; i++) {
         struct mpixq_pair *part = part_of(&collective->parted, i);
 
-        atomic_store_explicit(&part->by_host, false, memory_order_relaxed);
         /* In a capture it is that of the graphs. */
         atomic_store(&part->queue, atomic_load(&pair->queue) == queue ? queue : NULL);
         (void)mpixq_pair_raise(&part->started, started);

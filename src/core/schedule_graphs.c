@@ -83,7 +83,7 @@ enum mpixq_error mpixq_schedule_refresh(struct mpixq_pair *pair)
         started = mpixq_pair_started(part) > started ? mpixq_pair_started(part) : started;
         done = mpixq_pair_done(part) < done ? mpixq_pair_done(part) : done;
     }
-    if (atomic_load(&pair->by_host) && started <= mpixq_pair_started(pair)) {
+    if (mpixq_pair_is_by_host(pair) && started <= mpixq_pair_started(pair)) {
         return MPIXQ_E_NONE; /* who has started it says when it is complete */
     }
     mpixq_pair_raise_started(pair, started);

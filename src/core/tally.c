@@ -194,9 +194,7 @@ const _Atomic uint64_t *mpixq_tally_mirror(const struct mpixq_tally *tally)
 /* What the channel is given is counted as executed by the channel. */
 static void raise_started(struct mpixq_pair *pair, uint64_t started)
 {
-    if (mpixq_pair_raise(&pair->started, started) < started) {
-        atomic_store_explicit(&pair->by_host, false, memory_order_relaxed);
-    }
+    (void)mpixq_pair_raise(&pair->started, started);
 }
 
 enum mpixq_error mpixq_tally_refresh(struct mpixq_pair *pair)

@@ -23,7 +23,7 @@ void mpixq_fallback_fail(struct mpixq_pair *pair, int rc, const char *operation)
 static void conclude_starts(struct mpixq_pair *const pairs[], int n, int rc)
 {
     struct mpixq_queue *queue = mpixq_graphs_queue(pairs[0]); /* the same for all */
-    bool by_host = atomic_load(&pairs[0]->by_host);
+    bool by_host = mpixq_pair_is_by_host(pairs[0]);
 
     for (int i = 0; i < n; i++) {
         struct end *end = pairs[i]->end;

@@ -406,7 +406,7 @@ int mpixq_host_get_status(const struct mpixq_call *call, MPI_Request *handle_p, 
         return MPI_SUCCESS;
     }
     *ask_p = req == NULL || mpixq_pair_started(&req->pair) == 0 || req->pair.channel == NULL ||
-             state == MPIXQ_FAILED || (state == MPIXQ_MATCHED && req->pair.by_host);
+             state == MPIXQ_FAILED || (state == MPIXQ_MATCHED && mpixq_pair_is_by_host(&req->pair));
     if (*ask_p) {
         return MPI_SUCCESS;
     }
