@@ -3,7 +3,6 @@
  *
  * Words of ends. Their values only grow, from one pair that uses them to the next, so what a GPU
  * wrote late is never more than what is there. */
-#include <fcntl.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
@@ -62,8 +61,8 @@ static const char *take_told(struct ipc_place *place)
 {
     void *told;
 
-    place->file = memfd_create("mpix-queue", MFD_CLOEXEC);
-    if (place->file < 0 || ftruncate(place->file, IPC_TOLD_BYTES) != 0) {
+    place->file = mpixq_alloc_file("mpix-queue", IPC_TOLD_BYTES);
+    if (place->file < 0) {
         return "no memory that processes share";
     }
     told = mmap(NULL, IPC_TOLD_BYTES, PROT_READ | PROT_WRITE, MAP_SHARED, place->file, 0);

@@ -7,7 +7,6 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <sys/resource.h>
 #include <unistd.h>
 #include <utlist.h>
 
@@ -85,21 +84,11 @@ static uint64_t new_mark(const void *memory)
     return mpixq_ident_add(mark, mine, sizeof mine).low | 1;
 }
 
-/* A file that is longer than a limit of the process ends that by a signal, also one in memory. */
-static bool may_be_file(uint64_t bytes)
-{
-    struct rlimit limit;
-
-    return getrlimit(RLIMIT_FSIZE, &limit) == 0 &&
-           (limit.rlim_cur == RLIM_INFINITY || bytes <= limit.rlim_cur);
-}
-
 static struct mpixq_rma_shared *shared_new(uint64_t bytes, uint64_t words_bytes)
 {
     struct mpixq_rma_shared *shared;
 
-    if (mpixq_env.shared_windows == MPIXQ_SHARED_WINDOWS_NO || bytes > MOST_BYTES ||
-        !may_be_file(PAGE + pages(words_bytes) + pages(bytes))) {
+    if (mpixq_env.shared_windows == MPIXQ_SHARED_WINDOWS_NO || bytes > MOST_BYTES) {
         return NULL;
     }
     shared = mpixq_alloc(sizeof *shared); /* freed in give, or here */
@@ -108,8 +97,8 @@ static struct mpixq_rma_shared *shared_new(uint64_t bytes, uint64_t words_bytes)
     }
     shared->head = (struct head){.bytes = bytes, .words_bytes = words_bytes};
     shared->memory = MAP_FAILED;
-    shared->file = memfd_create("mpix-queue window", MFD_CLOEXEC);
-    if (shared->file >= 0 && ftruncate(shared->file, (off_t)room_of(&shared->head)) == 0) {
+    shared->file = mpixq_alloc_file("mpix-queue window", room_of(&shared->head));
+    if (shared->file >= 0) {
         shared->memory =
             mmap(NULL, room_of(&shared->head), PROT_READ | PROT_WRITE, MAP_SHARED, shared->file, 0);
     }

@@ -5,6 +5,9 @@
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
+#include <unistd.h>
 
 struct mpixq_allocs mpixq_allocs;
 
@@ -37,4 +40,22 @@ void *mpixq_alloc_aligned(size_t alignment, size_t bytes)
 void mpixq_free(void *block)
 {
     free(block);
+}
+
+/* One that is longer than a limit of the process ends that by a signal, also in memory. */
+int mpixq_alloc_file(const char *name, uint64_t bytes)
+{
+    struct rlimit limit;
+    int file;
+
+    if (getrlimit(RLIMIT_FSIZE, &limit) != 0 ||
+        (limit.rlim_cur != RLIM_INFINITY && bytes > limit.rlim_cur)) {
+        return -1;
+    }
+    file = memfd_create(name, MFD_CLOEXEC);
+    if (file >= 0 && ftruncate(file, (off_t)bytes) != 0) {
+        (void)close(file);
+        file = -1;
+    }
+    return file;
 }

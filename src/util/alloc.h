@@ -8,6 +8,7 @@
 
 #include <stdatomic.h>
 #include <stddef.h>
+#include <stdint.h>
 
 /* Zero-filled memory, or NULL. */
 void *mpixq_alloc(size_t bytes);
@@ -16,6 +17,8 @@ void *mpixq_realloc(void *block, size_t bytes);
 /* As mpixq_alloc, at a multiple of alignment, which is a power of two and divides bytes. */
 void *mpixq_alloc_aligned(size_t alignment, size_t bytes);
 void mpixq_free(void *block);
+/* A file in memory of so many bytes, which other processes may open; or -1. */
+int mpixq_alloc_file(const char *name, uint64_t bytes);
 
 /* Of this process; any thread. */
 struct mpixq_allocs {
