@@ -41,7 +41,7 @@ static void collect(struct mpixq_request *req, void *arg)
     struct lost *lost = arg;
 
     if (state == MPIXQ_UNMATCHED || !req->pair.in_gpu || is_known(req) ||
-        !mpixq_memory_is_over(req->pair.life)) {
+        !mpixq_memory_is_over(req->pair.message.life)) {
         return;
     }
     if (state == MPIXQ_MATCHING || lost->n == lost->room) {

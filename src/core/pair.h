@@ -48,6 +48,7 @@ struct mpixq_message {
     MPI_Count count;
     MPI_Datatype type;
     enum mpixq_mode mode; /* which also says the direction */
+    uint32_t life;        /* of the place of the buffer, if that is in_gpu: found out like that */
 };
 
 struct mpixq_pair {
@@ -66,7 +67,7 @@ struct mpixq_pair {
         struct mpixq_pair *next_started, *whole;
     };
     struct mpixq_pair *prev_started;
-    struct mpixq_message message; /* constant */
+    struct mpixq_message message; /* constant, but for its life */
     uint64_t bytes;               /* of the message: what the sender sends */
     /* Starts that the stream, or the host, has reached. Written by it. */
     _Atomic uint64_t executed;
@@ -88,7 +89,6 @@ struct mpixq_pair {
     uint8_t reached_by; /* id of the channel to which reached belongs; or 0 */
     bool is_awaited;    /* the send stays until it hears of the receive's end */
     atomic_int error;   /* MPI code of the first failure, if MPI gave one; written like done */
-    uint32_t life;      /* of the place of the buffer, if that is in_gpu */
 
     /* Written under the matching lock, constant once matched. */
     int peer_world;         /* rank in MPI_COMM_WORLD; MPI_PROC_NULL for the null channel */

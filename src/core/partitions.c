@@ -43,7 +43,7 @@ static void matched(struct mpixq_request *req)
 
         if (part->in_gpu) { /* whether a device was reset is asked of what has a handle */
             req->pair.in_gpu = true;
-            req->pair.life = part->life;
+            req->pair.message.life = part->message.life;
         }
         partitions->is_staged |= part->staging != NULL;
         partitions->of_gpus |= part->channel->of_gpus;

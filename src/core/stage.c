@@ -86,7 +86,7 @@ static enum mpixq_error make_staging(struct mpixq_pair *pair, const char *kind, 
     if (!span->is_dense && !mpixq_pair_is_send(pair)) {
         return MPIXQ_E_GPU_TYPE;
     }
-    staging = mpixq_staging_take(kind, place, pair->life,
+    staging = mpixq_staging_take(kind, place, pair->message.life,
                                  skew + span->bytes); /* given back with the record */
     if (staging == NULL) {
         return MPIXQ_E_NO_MEMORY;
@@ -108,10 +108,10 @@ static enum mpixq_error make_staging(struct mpixq_pair *pair, const char *kind, 
 /* A match that came to nothing may have left a staging buffer of another life of the place. */
 static void note_life(struct mpixq_pair *pair, uint64_t life)
 {
-    if (pair->life != life) {
+    if (pair->message.life != life) {
         mpixq_pair_unstage(pair);
     }
-    pair->life = (uint32_t)life; /* no process resets so often */
+    pair->message.life = (uint32_t)life; /* no process resets so often */
 }
 
 /* A message without data. If its buffer is in memory of a GPU, it may go as others from there. */

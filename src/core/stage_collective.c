@@ -112,9 +112,9 @@ static enum mpixq_error stage(struct mpixq_pair *pair, unsigned kinds, const str
         return MPIXQ_E_NONE;
     }
     pair->in_gpu = true;
-    pair->life = (uint32_t)mpixq_memory_life(kind, place);
-    *staging_p =
-        mpixq_staging_take(kind, place, pair->life, skew + (size_t)(extent->end - extent->first));
+    pair->message.life = (uint32_t)mpixq_memory_life(kind, place);
+    *staging_p = mpixq_staging_take(kind, place, pair->message.life,
+                                    skew + (size_t)(extent->end - extent->first));
     if (*staging_p == NULL) {
         return MPIXQ_E_NO_MEMORY;
     }
@@ -285,7 +285,7 @@ static bool goes_by_gpus(struct mpixq_request *req, unsigned kinds)
                           find_gpu(req, kinds) && is_equipped(req);
     if (collective->by_gpus) {
         req->pair.in_gpu = true;
-        req->pair.life = (uint32_t)mpixq_memory_life(collective->kind, collective->place);
+        req->pair.message.life = (uint32_t)mpixq_memory_life(collective->kind, collective->place);
     }
     return collective->by_gpus;
 }
