@@ -216,7 +216,8 @@ static bool take_mode(void *target, const char *part)
         }
         bool is_put = mode >= BENCH_PUT_MODES, is_baseline = mode >= BENCH_REQUEST_MODES;
 
-        if (!opts->use_mode[mode] &&
+        /* Not every message has the slots that this one needs. */
+        if (!opts->use_mode[mode] && mode != BENCH_DEVICE_LOOP &&
             (all || (puts && is_put) || (baselines && is_baseline && !is_put))) {
             opts->use_mode[mode] = opts->if_there[mode] = true;
         }

@@ -218,6 +218,10 @@ expect_baselines()
     [ "$(grep -c 'GB/s: .*one-kernel [0-9.]* ([0-9.]*)' "$dir/out")" -eq 2 ] ||
         fail "the bandwidth is not told"
     expect_rows 4 2 pingpong --device hip --bare --sizes 16,8K --modes device-loop,put-loop
+    # Not among all, as messages may be too large for it.
+    launch 2 pingpong --device hip --bare --sizes 64K --seconds 0.5 --trials 2 --modes all ||
+        fail "--modes all ended with $?"
+    grep -q '^ *put-loop  *[0-9]' "$dir/out" || fail "put-loop is not among all modes"
     # To itself, to one neighbour, to two; a message for each, or one for each neighbour.
     expect_rows 4 1 exchange --device hip --sizes 8,4K --modes peer-copy,peer-copy-one
     expect_rows 4 2 exchange --device hip --sizes 8,4K --modes peer-copy,peer-copy-one
