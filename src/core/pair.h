@@ -48,7 +48,7 @@ struct mpixq_message {
     MPI_Count count;
     MPI_Datatype type;
     enum mpixq_mode mode; /* which also says the direction */
-    uint32_t life;        /* of the place of the buffer, if that is in_gpu: found out like that */
+    uint32_t life;        /* of the place of the buffer, if in_gpu; found out before a match */
 };
 
 struct mpixq_pair {
@@ -67,7 +67,7 @@ struct mpixq_pair {
         struct mpixq_pair *next_started, *whole;
     };
     struct mpixq_pair *prev_started;
-    struct mpixq_message message; /* constant, but for its life */
+    struct mpixq_message message; /* constant, but for life */
     uint64_t bytes;               /* of the message: what the sender sends */
     /* Starts that the stream, or the host, has reached. Written by it. */
     _Atomic uint64_t executed;

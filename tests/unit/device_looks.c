@@ -13,44 +13,20 @@
 
 #include <string.h>
 
-#define MPIX_QUEUE_DEVICE_ONLY
-#include "mpix_queue_device_words.h"
+#include "device_gpu.h"
 
 enum { WARP = 32, WARPS = 4, LOOKS = 4096, UNITS = 4, SLOTS = 3 };
 
-static unsigned thread, n_looks, looks_at_host, stores_to_host, last_look_at_host;
-static mpixq_dev_word clock_ns, halt_at;
+static unsigned n_looks, looks_at_host, stores_to_host, last_look_at_host;
+static mpixq_dev_word halt_at;
 
 static mpixq_dev_word look(const mpixq_dev_word *word);
 static void put(mpixq_dev_word *word, mpixq_dev_word value);
-static void put_two(mpixq_dev_word *words, mpixq_dev_word first, mpixq_dev_word second);
-static void look_again(void);
 
-/* What a GPU has, and a thread of the host has not. */
-static unsigned from_lane(unsigned value, unsigned further)
-{
-    (void)further;
-    return value;
-}
-
-static void add_shared(unsigned *word, unsigned value)
-{
-    *word += value;
-}
-
-#undef MPIXQ_DEV_HOST
-#define MPIXQ_DEV_HOST 0
 #undef MPIXQ_DEV_WARP
 #define MPIXQ_DEV_WARP ((unsigned)WARP)
-#define shared unused
-#define mpixq_dev_from_lane from_lane
-#define mpixq_dev_add_shared add_shared
 #define mpixq_dev_load look
 #define mpixq_dev_put put
-#define mpixq_dev_put_two put_two
-#define mpixq_dev_pause look_again
-#define mpixq_dev_clock() clock_ns
-#define mpixq_dev_rank_in_block() thread
 #include "mpix_queue_device.h"
 
 /* A pair, of which this process has one end, with slots. */

@@ -13,42 +13,17 @@
 
 #include <string.h>
 
-#define MPIX_QUEUE_DEVICE_ONLY
-#include "mpix_queue_device_words.h"
+#include "device_gpu.h"
 
 enum { UNITS = 260, SLOTS = 3, THREADS = 70, GUARD = 4, MARK = 0x5A, CASES = 4000, LOOKS = 100 };
 
-static unsigned thread, threads;
-static mpixq_dev_word clock_ns;
+static unsigned threads;
 
-static void put_two(mpixq_dev_word *words, mpixq_dev_word first, mpixq_dev_word second);
 static void peek_two(const mpixq_dev_word *words, mpixq_dev_word *first, mpixq_dev_word *second);
-static void look_again(void);
 
-/* What a GPU has, and a thread of the host has not. */
-static unsigned from_lane(unsigned value, unsigned further)
-{
-    (void)further;
-    return value;
-}
-
-static void add_shared(unsigned *word, unsigned value)
-{
-    *word += value;
-}
-
-#undef MPIXQ_DEV_HOST
-#define MPIXQ_DEV_HOST 0
 #undef MPIXQ_DEV_WARP
 #define MPIXQ_DEV_WARP 8u
-#define shared unused
-#define mpixq_dev_from_lane from_lane
-#define mpixq_dev_add_shared add_shared
-#define mpixq_dev_put_two put_two
 #define mpixq_dev_peek_two peek_two
-#define mpixq_dev_pause look_again
-#define mpixq_dev_clock() clock_ns
-#define mpixq_dev_rank_in_block() thread
 #define mpixq_dev_block_size() threads
 #include "mpix_queue_device_ranges.h"
 
