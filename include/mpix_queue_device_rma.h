@@ -6,7 +6,8 @@
  *     MPIX_Window_create, MPIX_Signal_init, MPIX_Blk_init     on the host, of memory of a GPU
  *     MPIX_Device_transfer_init, MPIX_Device_signal_init      on the host: handles for kernels
  *     MPIX_Device_put_signal                                  in a kernel of the process that puts
- *     MPIX_Device_signal_wait, MPIX_Device_signal_reset       in one of that which is put to
+ *     MPIX_Device_signal_wait, _signal_reset, or both at once: _signal_wait_reset
+ *                                                             in one of that which is put to
  *
  * The functions for the host are left out where MPIX_QUEUE_DEVICE_ONLY is defined. What is said in
  * mpix_queue_device.h of scope, memory and residency holds here too. Handles are values, and need
@@ -146,8 +147,9 @@ MPIXQ_DEV int mpixq_dev_signal_error(mpixq_dev_word word)
     return (word >> 32 & 1) != 0 ? MPIXQ_DEVICE_ERR_SURPLUS : MPIXQ_DEVICE_ERR_OUTSTANDING;
 }
 
-/* By the first thread. The last look acquires. */
-MPIXQ_DEV int mpixq_dev_await_signal(const MPIXQ_Device_signal *signal, mpixq_dev_word limit_ns)
+/* By the first thread. The last look acquires; then so many events are added. */
+MPIXQ_DEV int mpixq_dev_await_signal(const MPIXQ_Device_signal *signal, mpixq_dev_word limit_ns,
+                                     mpixq_dev_word events)
 {
     mpixq_dev_word deadline = mpixq_dev_deadline(limit_ns), word;
 
@@ -166,7 +168,24 @@ MPIXQ_DEV int mpixq_dev_await_signal(const MPIXQ_Device_signal *signal, mpixq_de
         mpixq_dev_pause();
     }
     (void)mpixq_dev_load(signal->word);
+    if (events != 0) {
+        mpixq_dev_add(signal->word, events);
+    }
     return MPIXQ_DEVICE_SUCCESS;
+}
+
+MPIXQ_DEV int mpixq_dev_wait_signal(const MPIXQ_Device_signal *signal, mpixq_dev_word limit_ns,
+                                    MPIXQ_Device_scope scope, mpixq_dev_word events)
+{
+    mpixq_dev_word error = 0;
+
+    mpixq_dev_meet(scope);
+    if (mpixq_dev_rank(scope) == 0) {
+        error = (mpixq_dev_word)mpixq_dev_await_signal(signal, limit_ns, events);
+    }
+    error = mpixq_dev_tell(scope, error);
+    mpixq_dev_meet(scope); /* what the first thread has seen, all see */
+    return (int)error;
 }
 
 /**
@@ -185,15 +204,7 @@ MPIXQ_DEV int mpixq_dev_await_signal(const MPIXQ_Device_signal *signal, mpixq_de
 MPIXQ_DEV int MPIXQ_Device_signal_wait(const MPIXQ_Device_signal *signal,
                                        unsigned long long limit_ns, MPIXQ_Device_scope scope)
 {
-    mpixq_dev_word error = 0;
-
-    mpixq_dev_meet(scope);
-    if (mpixq_dev_rank(scope) == 0) {
-        error = (mpixq_dev_word)mpixq_dev_await_signal(signal, limit_ns);
-    }
-    error = mpixq_dev_tell(scope, error);
-    mpixq_dev_meet(scope); /* what the first thread has seen, all see */
-    return (int)error;
+    return mpixq_dev_wait_signal(signal, limit_ns, scope, 0);
 }
 
 /**
@@ -219,6 +230,19 @@ MPIXQ_DEV int MPIXQ_Device_signal_reset(const MPIXQ_Device_signal *signal, MPIXQ
     return (int)mpixq_dev_tell(scope, error);
 }
 
+/**
+ * MPIXQ_Device_signal_wait and MPIXQ_Device_signal_reset at once, in less time: no thread waits for
+ * an answer to the reset, which adds to the signal behind the last look of the wait. So an event
+ * that comes in between counts for the next round, and is not found to be too early, as by the two.
+ *
+ * \return as MPIXQ_Device_signal_wait; on an error the signal was not reset
+ */
+MPIXQ_DEV int MPIXQ_Device_signal_wait_reset(const MPIXQ_Device_signal *signal,
+                                             unsigned long long limit_ns, MPIXQ_Device_scope scope)
+{
+    return mpixq_dev_wait_signal(signal, limit_ns, scope, signal->events);
+}
+
 #ifndef MPIX_QUEUE_NO_ALIASES
 #define MPIX_Device_transfer MPIXQ_Device_transfer
 #define MPIX_Device_signal MPIXQ_Device_signal
@@ -232,6 +256,7 @@ MPIXQ_DEV int MPIXQ_Device_signal_reset(const MPIXQ_Device_signal *signal, MPIXQ
 #define MPIX_Device_put_signal MPIXQ_Device_put_signal
 #define MPIX_Device_signal_wait MPIXQ_Device_signal_wait
 #define MPIX_Device_signal_reset MPIXQ_Device_signal_reset
+#define MPIX_Device_signal_wait_reset MPIXQ_Device_signal_wait_reset
 #endif
 
 #endif /* MPIX_QUEUE_DEVICE_RMA_H_INCLUDED */

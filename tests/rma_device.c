@@ -138,12 +138,12 @@ static void test_mixed(void)
         if ((round & 2) != 0) {
             MTEST_OK(MPIX_Signal_wait(signals[0]));
         }
-        step.todo = PUTS_WAIT; /* and compare */
+        step.todo = (round & 12) == 8 ? PUTS_WAIT_RESET : PUTS_WAIT; /* and compare */
         MTEST_EQ(run(&step), MPIX_DEVICE_SUCCESS);
         MPI_Barrier(MPI_COMM_WORLD);
         if ((round & 4) != 0) {
             MTEST_OK(MPIX_Signal_reset(signals[0]));
-        } else {
+        } else if (step.todo == PUTS_WAIT) {
             MTEST_EQ(run_one(PUTS_RESET, MPIX_DEVICE_WARP), MPIX_DEVICE_SUCCESS);
         }
         MTEST_OK(MPIX_Window_flush(window));
@@ -152,6 +152,7 @@ static void test_mixed(void)
     end();
 }
 
+/* A wait that resets and fails leaves the signal as it was. */
 static void test_errors(void)
 {
     struct puts_step step;
@@ -159,6 +160,8 @@ static void test_errors(void)
     make(10);
     step = step_of(PUTS_WAIT, MPIX_DEVICE_WARP);
     step.limit_ns = SHORT_NS;
+    MTEST_EQ(run(&step), MPIX_DEVICE_ERR_TIMEOUT);
+    step.todo = PUTS_WAIT_RESET;
     MTEST_EQ(run(&step), MPIX_DEVICE_ERR_TIMEOUT);
     MTEST_EQ(run_one(PUTS_RESET, MPIX_DEVICE_THREAD), MPIX_DEVICE_ERR_OUTSTANDING);
     MPI_Barrier(MPI_COMM_WORLD);
@@ -169,6 +172,7 @@ static void test_errors(void)
     MTEST_EQ(run_one(PUTS_PUT, MPIX_DEVICE_THREAD), MPIX_DEVICE_SUCCESS);
     MPI_Barrier(MPI_COMM_WORLD);
     MTEST_EQ(run_one(PUTS_WAIT, MPIX_DEVICE_BLOCK), MPIX_DEVICE_ERR_SURPLUS);
+    MTEST_EQ(run_one(PUTS_WAIT_RESET, MPIX_DEVICE_WARP), MPIX_DEVICE_ERR_SURPLUS);
     MTEST_EQ(run_one(PUTS_RESET, MPIX_DEVICE_BLOCK), MPIX_DEVICE_ERR_SURPLUS);
     MTEST_KIND_TEXT(MPIX_Signal_reset(signals[0]), MPIXQ_ERR_STATE, "1 events too many");
     end();

@@ -16,7 +16,10 @@ enum puts_do {
     PUTS_PUT,  /* by transfer[0] */
     PUTS_WAIT, /* for signal[0], and then compare got[0] likewise, if there is such */
     PUTS_RESET,
-    PUTS_ROUNDS /* count times all that, by turns with [0] and [1]: value is of the first round */
+    PUTS_WAIT_RESET, /* both by one call, and compare */
+    /* count times all that, by turns with [0] and [1]: value is of the first round; waits and
+     * resets by two calls in each third one */
+    PUTS_ROUNDS
 };
 
 enum { PUTS_STEPS = 8 };
