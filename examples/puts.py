@@ -25,12 +25,10 @@ with mpix_queue.Queue(stream) as queue:
     for step in range(10):  # only enqueues
         queue.put(mine, blocks[(rank + 1) % size])
         for signal in (sent, arrived):  # it has left, and that of the rank before is there
-            queue.signal_wait(signal)
-            queue.signal_reset(signal)
+            queue.signal_wait_reset(signal)
         stream.launch(pass_on)
         queue.put(nothing, told[rank - 1])
-        queue.signal_wait(taken)
-        queue.signal_reset(taken)
+        queue.signal_wait_reset(taken)
     stream.synchronize()  # the host waits here, and nowhere else
 print("rank %d: %d" % (rank, numbers[0]))
 numbers.release()

@@ -171,6 +171,13 @@ MPIXQ_PUBLIC int MPIXQ_Signal_test(MPIXQ_Signal sig, int *flag);
 MPIXQ_PUBLIC int MPIXQ_Signal_wait(MPIXQ_Signal sig);
 
 /**
+ * MPIXQ_Signal_wait, and if that succeeds MPIXQ_Signal_reset.
+ *
+ * \return as these two; on an error of the reset the signal was waited for
+ */
+MPIXQ_PUBLIC int MPIXQ_Signal_wait_reset(MPIXQ_Signal sig);
+
+/**
  * Free a signal. Local. Puts that name it are refused from then on.
  *
  * \param[in,out] sig  a live signal; set to MPIXQ_SIGNAL_NULL on success. Freeing the null signal
@@ -261,6 +268,10 @@ MPIXQ_PUBLIC int MPIXQ_Plan_free(MPIXQ_Plan *plan);
  * the stream gets there. A plan was read by the call. The graph holds the window and the signal:
  * neither can be freed before it is destroyed.
  *
+ * A wait that resets is both in one call, which enqueues both or nothing. Between GPUs that reach
+ * each other it is one kernel, whose reset adds to the signal: an event that comes between the last
+ * look of the wait and the reset counts for the next round, and is not found to be too early.
+ *
  * Of a window in memory of GPUs that reach each other each call is one kernel in the stream of the
  * queue, which has to be of the GPU that has the window; a plan is one for each 32 puts. Puts are
  * complete when the stream has passed them. A wait or reset is about the signal as it is when the
@@ -281,6 +292,7 @@ MPIXQ_PUBLIC int MPIXQ_Enqueue_put(MPIXQ_Queue queue, const MPIXQ_Blk *local,
 MPIXQ_PUBLIC int MPIXQ_Enqueue_plan_start(MPIXQ_Queue queue, MPIXQ_Plan plan);
 MPIXQ_PUBLIC int MPIXQ_Enqueue_signal_wait(MPIXQ_Queue queue, MPIXQ_Signal sig);
 MPIXQ_PUBLIC int MPIXQ_Enqueue_signal_reset(MPIXQ_Queue queue, MPIXQ_Signal sig);
+MPIXQ_PUBLIC int MPIXQ_Enqueue_signal_wait_reset(MPIXQ_Queue queue, MPIXQ_Signal sig);
 
 /* ---- Profiling names ------------------------------------------------------------------------ */
 
@@ -294,6 +306,7 @@ MPIXQ_PUBLIC int PMPIXQ_Signal_init(MPIXQ_Window win, int num_event, MPIXQ_Signa
 MPIXQ_PUBLIC int PMPIXQ_Signal_reset(MPIXQ_Signal sig);
 MPIXQ_PUBLIC int PMPIXQ_Signal_test(MPIXQ_Signal sig, int *flag);
 MPIXQ_PUBLIC int PMPIXQ_Signal_wait(MPIXQ_Signal sig);
+MPIXQ_PUBLIC int PMPIXQ_Signal_wait_reset(MPIXQ_Signal sig);
 MPIXQ_PUBLIC int PMPIXQ_Signal_free(MPIXQ_Signal *sig);
 MPIXQ_PUBLIC int PMPIXQ_Blk_init(MPIXQ_Window win, MPI_Aint offset, MPI_Aint bytes,
                                  MPIXQ_Signal sig, MPIXQ_Blk *blk);
@@ -309,6 +322,7 @@ MPIXQ_PUBLIC int PMPIXQ_Enqueue_put(MPIXQ_Queue queue, const MPIXQ_Blk *local,
 MPIXQ_PUBLIC int PMPIXQ_Enqueue_plan_start(MPIXQ_Queue queue, MPIXQ_Plan plan);
 MPIXQ_PUBLIC int PMPIXQ_Enqueue_signal_wait(MPIXQ_Queue queue, MPIXQ_Signal sig);
 MPIXQ_PUBLIC int PMPIXQ_Enqueue_signal_reset(MPIXQ_Queue queue, MPIXQ_Signal sig);
+MPIXQ_PUBLIC int PMPIXQ_Enqueue_signal_wait_reset(MPIXQ_Queue queue, MPIXQ_Signal sig);
 
 #ifdef __cplusplus
 }
@@ -332,6 +346,7 @@ MPIXQ_PUBLIC int PMPIXQ_Enqueue_signal_reset(MPIXQ_Queue queue, MPIXQ_Signal sig
 #define MPIX_Signal_reset MPIXQ_Signal_reset
 #define MPIX_Signal_test MPIXQ_Signal_test
 #define MPIX_Signal_wait MPIXQ_Signal_wait
+#define MPIX_Signal_wait_reset MPIXQ_Signal_wait_reset
 #define MPIX_Signal_free MPIXQ_Signal_free
 #define MPIX_Blk_init MPIXQ_Blk_init
 #define MPIX_Blk_set_signal MPIXQ_Blk_set_signal
@@ -344,6 +359,7 @@ MPIXQ_PUBLIC int PMPIXQ_Enqueue_signal_reset(MPIXQ_Queue queue, MPIXQ_Signal sig
 #define MPIX_Enqueue_plan_start MPIXQ_Enqueue_plan_start
 #define MPIX_Enqueue_signal_wait MPIXQ_Enqueue_signal_wait
 #define MPIX_Enqueue_signal_reset MPIXQ_Enqueue_signal_reset
+#define MPIX_Enqueue_signal_wait_reset MPIXQ_Enqueue_signal_wait_reset
 #endif
 
 #endif /* MPIX_QUEUE_RMA_H_INCLUDED */

@@ -250,6 +250,11 @@ class signal
     {
         return detail::checked(MPIXQ_Signal_wait(get()));
     }
+    /* And then set it again: MPIXQ_Signal_wait_reset. */
+    status wait_reset()
+    {
+        return detail::checked(MPIXQ_Signal_wait_reset(get()));
+    }
     /* Whether it is complete. */
     result<bool> test()
     {
@@ -389,7 +394,7 @@ class plan
 
 /* ---- In the order of a stream --------------------------------------------------------------- */
 
-/* Enqueue what put, plan::start, signal::wait and signal::reset do: see MPIXQ_Enqueue_put. */
+/* Enqueue what put, plan::start, signal::wait, reset and wait_reset do: see MPIXQ_Enqueue_put. */
 inline status enqueue_put(queue &on, const block &local, const block &remote)
 {
     return detail::checked(MPIXQ_Enqueue_put(on.get(), &local, &remote));
@@ -405,6 +410,10 @@ inline status enqueue_wait(queue &on, const signal &awaited)
 inline status enqueue_reset(queue &on, const signal &next)
 {
     return detail::checked(MPIXQ_Enqueue_signal_reset(on.get(), next.get()));
+}
+inline status enqueue_wait_reset(queue &on, const signal &awaited)
+{
+    return detail::checked(MPIXQ_Enqueue_signal_wait_reset(on.get(), awaited.get()));
 }
 
 } // namespace returning or throwing

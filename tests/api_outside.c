@@ -34,6 +34,7 @@ static void call_puts(void)
     MTEST_OTHER(MPIX_Signal_reset(signal));
     MTEST_OTHER(MPIX_Signal_test(signal, &flag));
     MTEST_OTHER(MPIX_Signal_wait(signal));
+    MTEST_OTHER(MPIX_Signal_wait_reset(signal));
     MTEST_OTHER(MPIX_Signal_free(&signal));
     MTEST_OTHER(MPIX_Blk_init(window, 0, 0, signal, &blk));
     MTEST_OTHER(MPIX_Blk_set_signal(&blk, &blk));
@@ -46,6 +47,7 @@ static void call_puts(void)
     MTEST_OTHER(MPIX_Enqueue_plan_start(MPIX_QUEUE_NULL, plan));
     MTEST_OTHER(MPIX_Enqueue_signal_wait(MPIX_QUEUE_NULL, signal));
     MTEST_OTHER(MPIX_Enqueue_signal_reset(MPIX_QUEUE_NULL, signal));
+    MTEST_OTHER(MPIX_Enqueue_signal_wait_reset(MPIX_QUEUE_NULL, signal));
     MTEST_CHECK(base == &blk && flag == -9);
 }
 

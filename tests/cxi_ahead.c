@@ -414,8 +414,7 @@ static void test_rounds(int has_room)
     queue = open_queue(&gate);
     for (int k = 0; k < ROUNDS; k++) {
         MTEST_OK(MPIX_Enqueue_put(queue, &from[k % 2], &to[k % 2]));
-        MTEST_OK(MPIX_Enqueue_signal_wait(queue, signal[k % 2]));
-        MTEST_OK(MPIX_Enqueue_signal_reset(queue, signal[k % 2]));
+        MTEST_OK(MPIX_Enqueue_signal_wait_reset(queue, signal[k % 2]));
     }
     mtest_gate_open(&gate);
     MTEST_OK(MPIX_Queue_wait(queue));

@@ -251,14 +251,14 @@ fi
 gone=("signal: kind 9: MPIX_Signal_wait: window 1: " "put: kind 9: MPIX_Put: window 1: "
     "window: kind 9: MPIX_Window_free: window 1: " "gone: 1" "free: kind 0" "channel: ")
 if [ $channel = ipc ]; then
-    dies signal-mapped "first: kind 0" "reset: kind 0" "flush: kind 0" "${gone[@]:0:2}" \
+    dies signal-mapped "first: kind 0" "flush: kind 0" "${gone[@]:0:2}" \
         "end: kind 9: MPIX_Window_flush: window 1: " "${gone[@]:2}"
     # MPIXQ_DEVICE_ERR_FAILED
-    dies signal-mapped-kernel "first: kind 0" "reset: kind 0" "flush: kind 0" "kernel: 3" \
+    dies signal-mapped-kernel "first: kind 0" "flush: kind 0" "kernel: 3" \
         "${gone[@]}"
 fi
 if [ $channel = fallback ] || [ $channel = cxi ]; then
-    dies signal "first: kind 0" "reset: kind 0" "flush: kind 0" "${gone[@]}"
+    dies signal "first: kind 0" "flush: kind 0" "${gone[@]}"
     dies signal-queue "flush: kind 0" "enqueue: kind 0" \
         "queue: kind 9: MPIX_Queue_wait: window 1: " "synchronize: kind 0" "drained: 1" "${gone[@]}"
     if [ "$channel ${2-}" = "fallback hip" ]; then

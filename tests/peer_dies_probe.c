@@ -320,7 +320,7 @@ static void wait_in_kernel(MPIX_Host_stream stream, MPIX_Signal sig)
     }
     results = device_code_results(&seen);
     MPIX_Device_signal_init(sig, &step->signal[0]);
-    step->todo = PUTS_WAIT;
+    step->todo = PUTS_WAIT_RESET;
     step->scope = MPIX_DEVICE_BLOCK;
     step->limit_ns = MPIX_DEVICE_FOREVER;
     step->result = seen;
@@ -370,7 +370,7 @@ static int replay_signal_wait(MPIX_Queue queue, void *stream, MPIX_Signal sig)
     int rc;
 
     gpu_graph_begin(stream, GPU_GRAPH_GLOBAL);
-    rc = MPIX_Enqueue_signal_wait(queue, sig);
+    rc = MPIX_Enqueue_signal_wait_reset(queue, sig);
     executable = gpu_graph_end_executable(stream);
     say("enqueue", rc);
     gpu_graph_launch(executable, stream);
@@ -411,8 +411,7 @@ static void wait_for_puts(MPIX_Queue queue, MPIX_Host_stream stream, MPI_Request
     MPI_Sendrecv(&mine, sizeof mine, MPI_BYTE, 1 - rank, 0, &theirs, sizeof theirs, MPI_BYTE,
                  1 - rank, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
     MPIX_Put(&out, &theirs);
-    say("first", MPIX_Signal_wait(sig));
-    say("reset", MPIX_Signal_reset(sig));
+    say("first", MPIX_Signal_wait_reset(sig));
     say("flush", MPIX_Window_flush(window));
     if (holds || rings) {
         say("gate", MPIX_Host_stream_launch(stream, await_gate, NULL));
@@ -428,7 +427,7 @@ static void wait_for_puts(MPIX_Queue queue, MPIX_Host_stream stream, MPI_Request
         if (replays) {
             say("queue", replay_signal_wait(queue, mtest_gpu_stream_of(stream), sig));
         } else {
-            say("enqueue", MPIX_Enqueue_signal_wait(queue, sig));
+            say("enqueue", MPIX_Enqueue_signal_wait_reset(queue, sig));
             say("queue", MPIX_Queue_wait(queue));
         }
         say("launch", MPIX_Host_stream_launch(stream, drain, &drained));

@@ -74,8 +74,7 @@ class Ring:
         self.sent.reset()
         self.arrived.reset()
         mpix_queue.put(self.nothing, self.told)
-        self.taken.wait()
-        self.taken.reset()
+        self.taken.wait_reset()
 
     def free(self):
         self.window.flush()
@@ -136,8 +135,7 @@ def by_queue(window, elements, n):
             queue.signal_reset(ring.sent)
             queue.signal_reset(ring.arrived)
             queue.put(ring.nothing, ring.told)
-            queue.signal_wait(ring.taken)
-            queue.signal_reset(ring.taken)
+            queue.signal_wait_reset(ring.taken)
         queue.synchronize()
         stream.synchronize()
     stream.destroy()
@@ -362,7 +360,8 @@ def misuse(window):
         fails(TypeError, "plan is no Plan", queue.plan_start, signal)
         fails(TypeError, "signal is no Signal", queue.signal_wait, plan)
         fails(TypeError, "signal is no Signal", queue.signal_reset, plan)
-    for function in (signal.wait, signal.test, signal.reset):
+        fails(TypeError, "signal is no Signal", queue.signal_wait_reset, plan)
+    for function in (signal.wait, signal.test, signal.reset, signal.wait_reset):
         fails(mpix_queue.ERR_ARG, "sig", function)
     signal.free()  # does nothing, as in C
     plan.free()

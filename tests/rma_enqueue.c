@@ -72,6 +72,13 @@ static void make(int *memory, int events)
     }
 }
 
+/* A GPU is ahead of what the host does for it, and a queue of what the program has launched. */
+static void synchronize(MPIX_Queue queue, MPIX_Host_stream stream)
+{
+    MTEST_OK(MPIX_Queue_wait(queue));
+    MTEST_OK(MPIX_Host_stream_synchronize(stream));
+}
+
 /* All of it enqueued, or every third round by the host. */
 static void test_rounds(MPIX_Queue queue, MPIX_Host_stream stream, int mixed)
 {
@@ -88,11 +95,10 @@ static void test_rounds(MPIX_Queue queue, MPIX_Host_stream stream, int mixed)
 
         steps[round].round = round;
         if (mixed && round % 3 == 0) {
-            MTEST_OK(MPIX_Queue_wait(queue)); /* a GPU is ahead of what the host does for it */
+            synchronize(queue, stream);
             MTEST_OK(MPIX_Put(&half->out, &half->theirs));
-            MTEST_OK(MPIX_Signal_wait(half->signal));
+            MTEST_OK(MPIX_Signal_wait_reset(half->signal));
             work(&steps[round]);
-            MTEST_OK(MPIX_Signal_reset(half->signal));
             continue;
         }
         if (round % 2 == 0) {
@@ -100,11 +106,16 @@ static void test_rounds(MPIX_Queue queue, MPIX_Host_stream stream, int mixed)
         } else {
             MTEST_OK(MPIX_Enqueue_plan_start(queue, plan[round % 2]));
         }
+        if (round % 5 < 3) { /* both by one call, or not */
+            MTEST_OK(MPIX_Enqueue_signal_wait_reset(queue, half->signal));
+            MTEST_OK(MPIX_Host_stream_launch(stream, work, &steps[round]));
+            continue;
+        }
         MTEST_OK(MPIX_Enqueue_signal_wait(queue, half->signal));
         MTEST_OK(MPIX_Host_stream_launch(stream, work, &steps[round]));
         MTEST_OK(MPIX_Enqueue_signal_reset(queue, half->signal));
     }
-    MTEST_OK(MPIX_Queue_wait(queue));
+    synchronize(queue, stream);
     MTEST_EQ(errors, 0);
     for (int h = 0; h < 2; h++) {
         MTEST_OK(MPIX_Plan_free(&plan[h]));
@@ -169,6 +180,12 @@ static void test_fails(MPIX_Host_stream stream)
     MTEST_OK(MPIX_Enqueue_signal_reset(queue, signal));
     MTEST_KIND_TEXT(MPIX_Queue_wait(queue), MPIXQ_ERR_STATE, "2 events too many");
     MTEST_OK(MPIX_Queue_free(&queue));
+    MTEST_KIND_TEXT(MPIX_Signal_wait_reset(signal), MPIXQ_ERR_STATE, "2 events too many");
+    MTEST_OK(MPIX_Queue_init(&queue, MPIX_QUEUE_AUTO, &stream));
+    MTEST_OK(MPIX_Enqueue_signal_wait_reset(queue, signal));
+    MTEST_KIND_TEXT(MPIX_Queue_wait(queue), MPIXQ_ERR_STATE, "2 events too many");
+    MTEST_KIND(MPIX_Enqueue_signal_wait_reset(queue, signal), MPIXQ_ERR_STATE);
+    MTEST_OK(MPIX_Queue_free(&queue));
     MTEST_OK(MPIX_Signal_free(&signal));
 }
 
@@ -207,6 +224,8 @@ static void test_gpu(MPIX_Queue queue, MPIX_Host_stream stream, int has_ipc)
             MTEST_KIND_TEXT(MPIX_Enqueue_signal_wait(queue, signal), MPIXQ_ERR_UNSUPPORTED,
                             "kernels");
             MTEST_KIND_TEXT(MPIX_Enqueue_signal_reset(queue, signal), MPIXQ_ERR_UNSUPPORTED,
+                            "kernels");
+            MTEST_KIND_TEXT(MPIX_Enqueue_signal_wait_reset(queue, signal), MPIXQ_ERR_UNSUPPORTED,
                             "kernels");
         }
         enqueue_nothing(queue, &blk);

@@ -104,6 +104,7 @@ static void test_signals(void)
         MTEST_KIND_TEXT(MPIX_Signal_wait(bad[i]), MPIXQ_ERR_ARG, "sig");
         MTEST_KIND_TEXT(MPIX_Signal_test(bad[i], &flag), MPIXQ_ERR_ARG, "sig");
         MTEST_KIND_TEXT(MPIX_Signal_reset(bad[i]), MPIXQ_ERR_ARG, "sig");
+        MTEST_KIND_TEXT(MPIX_Signal_wait_reset(bad[i]), MPIXQ_ERR_ARG, "sig");
     }
     MTEST_KIND_TEXT(MPIX_Signal_free(&bad[1]), MPIXQ_ERR_ARG, "sig");
 }
@@ -254,8 +255,9 @@ static void test_early(void)
     MTEST_KIND_TEXT(MPIX_Signal_reset(signal), MPIXQ_ERR_STATE, "1 of 2 events outstanding");
     MPI_Barrier(MPI_COMM_WORLD);
     MTEST_OK(MPIX_Put(&out, &theirs));
-    MTEST_OK(MPIX_Signal_wait(signal));
-    MTEST_OK(MPIX_Signal_reset(signal));
+    MTEST_OK(MPIX_Signal_wait_reset(signal));
+    MTEST_OK(MPIX_Signal_test(signal, &flag));
+    MTEST_EQ(flag, 0);
     MPI_Barrier(MPI_COMM_WORLD);
     for (int i = 0; i < 5; i++) {
         MTEST_OK(MPIX_Put(&out, &theirs));
@@ -270,6 +272,7 @@ static void test_early(void)
                  (mtest_rank + mtest_size - 1) % mtest_size);
     }
     MTEST_KIND_TEXT(MPIX_Signal_wait(signal), MPIXQ_ERR_STATE, text);
+    MTEST_KIND_TEXT(MPIX_Signal_wait_reset(signal), MPIXQ_ERR_STATE, text);
     MTEST_KIND_TEXT(MPIX_Signal_reset(signal), MPIXQ_ERR_STATE, "3 events too many");
     MTEST_KIND_TEXT(MPIX_Signal_test(signal, &flag), MPIXQ_ERR_STATE, "window");
     MTEST_OK(MPIX_Signal_free(&signal));

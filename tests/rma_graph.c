@@ -93,7 +93,7 @@ static void unmake(void)
 
 /* ---- Rounds --------------------------------------------------------------------------------- */
 
-enum { PUTS, PLAN, WAIT, RESET, N_CALLS };
+enum { PUTS, PLAN, WAIT, RESET, WAIT_RESET, N_CALLS };
 
 static void enqueue(struct half *half, int what)
 {
@@ -106,6 +106,8 @@ static void enqueue(struct half *half, int what)
         MTEST_OK(MPIX_Enqueue_signal_wait(queue, half->signal));
     } else if (what == RESET) {
         MTEST_OK(MPIX_Enqueue_signal_reset(queue, half->signal));
+    } else if (what == WAIT_RESET) {
+        MTEST_OK(MPIX_Enqueue_signal_wait_reset(queue, half->signal));
     }
 }
 
@@ -121,6 +123,8 @@ static void call(struct half *half, int what)
         MTEST_OK(MPIX_Signal_wait(half->signal));
     } else if (what == RESET) {
         MTEST_OK(MPIX_Signal_reset(half->signal));
+    } else if (what == WAIT_RESET) {
+        MTEST_OK(MPIX_Signal_wait_reset(half->signal));
     }
 }
 
@@ -144,9 +148,11 @@ static void pass_on(int h)
 static void enqueue_round(int h, int by_plan)
 {
     enqueue(&halves[h], by_plan ? PLAN : PUTS);
-    enqueue(&halves[h], WAIT);
+    enqueue(&halves[h], by_plan ? WAIT_RESET : WAIT);
     pass_on(h);
-    enqueue(&halves[h], RESET);
+    if (!by_plan) {
+        enqueue(&halves[h], RESET);
+    }
 }
 
 static int is_data(const unsigned char *at)
@@ -204,9 +210,10 @@ static void test_mixed(int rounds, unsigned long long seed)
     }
     seed += (unsigned long long)mtest_rank * 1000;
     for (int round = 1; round < rounds; round++) {
-        int h = round % 2, calls[3] = {round % 4 < 2 ? PUTS : PLAN, WAIT, RESET};
+        int h = round % 2, at_once = mtest_random(&seed) % 2 == 0;
+        int calls[3] = {round % 4 < 2 ? PUTS : PLAN, at_once ? WAIT_RESET : WAIT, RESET};
 
-        for (int i = 0; i < 3; i++) {
+        for (int i = 0; i < 3 - at_once; i++) {
             unsigned way = (unsigned)(mtest_random(&seed) % 9);
 
             if (way < 4) {
@@ -216,7 +223,7 @@ static void test_mixed(int rounds, unsigned long long seed)
             } else {
                 call(&halves[h], calls[i]);
             }
-            if (calls[i] == WAIT) {
+            if (i == 1) {
                 pass_on(h);
             }
         }
@@ -565,11 +572,12 @@ static void test_fails(void)
     MTEST_OK(MPIX_Put(&on_other, &on_other));
     MTEST_OK(MPIX_Window_flush(window));
     gpu_graph_begin(stream, GPU_GRAPH_GLOBAL);
-    MTEST_OK(MPIX_Enqueue_signal_wait(queue, other));
-    MTEST_OK(MPIX_Enqueue_signal_reset(queue, other));
+    MTEST_OK(MPIX_Enqueue_signal_wait_reset(queue, other));
+    MTEST_OK(MPIX_Enqueue_signal_wait_reset(queue, two)); /* is not reset */
     graph = gpu_graph_end_executable(stream);
     gpu_graph_launch(graph, stream);
     expect_failed(MPIXQ_ERR_STATE, "1 events too many");
+    MTEST_EQ(is_complete(two), 1);
     gpu_graph_free_executable(graph);
     test_plain_wait(two);
     test_twice(two);

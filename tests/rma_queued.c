@@ -99,8 +99,12 @@ static unsigned char *next_sent(const struct half *half)
 static void enqueue_round(struct half *half, int by_plan)
 {
     enqueue_put(half, by_plan);
-    MTEST_OK(MPIX_Enqueue_signal_wait(queue, half->signal));
-    MTEST_OK(MPIX_Enqueue_signal_reset(queue, half->signal));
+    if (by_plan) {
+        MTEST_OK(MPIX_Enqueue_signal_wait_reset(queue, half->signal));
+    } else {
+        MTEST_OK(MPIX_Enqueue_signal_wait(queue, half->signal));
+        MTEST_OK(MPIX_Enqueue_signal_reset(queue, half->signal));
+    }
     mtest_gpu_copy(stream, next_sent(half), half->received, bytes - 1);
 }
 
@@ -111,8 +115,12 @@ static void host_round(struct half *half)
         MTEST_OK(MPIX_Put(&half->out[i], &half->theirs[i]));
     }
     MTEST_OK(MPIX_Window_flush(window));
-    MTEST_OK(MPIX_Signal_wait(half->signal));
-    MTEST_OK(MPIX_Signal_reset(half->signal));
+    if (half == &halves[0]) {
+        MTEST_OK(MPIX_Signal_wait_reset(half->signal));
+    } else {
+        MTEST_OK(MPIX_Signal_wait(half->signal));
+        MTEST_OK(MPIX_Signal_reset(half->signal));
+    }
     mtest_gpu_copy_now(next_sent(half), half->received, bytes - 1);
 }
 
@@ -193,6 +201,14 @@ static void run(size_t size, int blocks, int rounds, unsigned long long seed)
 
 /* ---- What is under way ---------------------------------------------------------------------- */
 
+static int is_complete(MPIX_Signal signal)
+{
+    int flag = -1;
+
+    MTEST_OK(MPIX_Signal_test(signal, &flag));
+    return flag;
+}
+
 static long launches(void)
 {
     return mtest_queue_count(queue, "mpixq_launches");
@@ -211,7 +227,11 @@ static void test_launches(void)
     MTEST_OK(MPIX_Enqueue_signal_wait(queue, halves[0].signal));
     MTEST_OK(MPIX_Enqueue_signal_reset(queue, halves[0].signal));
     MTEST_EQ(launches() - before, 4);
+    MTEST_OK(MPIX_Enqueue_plan_start(queue, halves[1].plan));
+    MTEST_OK(MPIX_Enqueue_signal_wait_reset(queue, halves[1].signal));
+    MTEST_EQ(launches() - before, 7);
     MTEST_OK(MPIX_Queue_wait(queue));
+    MTEST_EQ(is_complete(halves[1].signal), 0);
     MPI_Barrier(MPI_COMM_WORLD);
     free_queue();
     unmake();
@@ -267,12 +287,32 @@ static void test_queues(void)
 
 /* ---- What fails ----------------------------------------------------------------------------- */
 
-static int is_complete(MPIX_Signal signal)
+/* A wait that resets, of a signal with too many events: it is not reset, nor what stands behind. */
+static void fail_at_once(MPIX_Signal surplus, int captured)
 {
-    int flag = -1;
+    MPIX_Signal behind;
+    MPIX_Blk on_behind;
+    void *graph = NULL;
 
-    MTEST_OK(MPIX_Signal_test(signal, &flag));
-    return flag;
+    MTEST_OK(MPIX_Signal_init(window, 2, &behind));
+    MTEST_OK(MPIX_Blk_init(window, 0, 8, behind, &on_behind));
+    MTEST_OK(MPIX_Put(&on_behind, &on_behind)); /* local and remote */
+    MTEST_OK(MPIX_Window_flush(window));
+    if (captured) {
+        gpu_graph_begin(stream, GPU_GRAPH_GLOBAL);
+    }
+    MTEST_OK(MPIX_Enqueue_signal_wait_reset(queue, surplus));
+    MTEST_OK(MPIX_Enqueue_signal_wait_reset(queue, behind));
+    if (captured) {
+        graph = gpu_graph_end_executable(stream);
+        gpu_graph_launch(graph, stream);
+    }
+    expect_failed(MPIXQ_ERR_STATE, "1 events too many");
+    MTEST_EQ(is_complete(behind), 1);
+    if (captured) {
+        gpu_graph_free_executable(graph);
+    }
+    MTEST_OK(MPIX_Signal_free(&behind));
 }
 
 /* By the queue, or by a graph. */
@@ -318,6 +358,7 @@ static void make_failures(int captured)
     if (captured) {
         gpu_graph_free_executable(graph);
     }
+    fail_at_once(other, captured);
     MTEST_OK(MPIX_Signal_free(&two));
     MTEST_OK(MPIX_Signal_free(&other));
 }
@@ -403,6 +444,8 @@ static void test_fails(void)
     MTEST_KIND_TEXT(MPIX_Enqueue_put(of_host, &local, &local), MPIXQ_ERR_UNSUPPORTED, "GPU");
     MTEST_KIND_TEXT(MPIX_Enqueue_signal_wait(of_host, halves[0].signal), MPIXQ_ERR_UNSUPPORTED,
                     "GPU");
+    MTEST_KIND_TEXT(MPIX_Enqueue_signal_wait_reset(of_host, halves[0].signal),
+                    MPIXQ_ERR_UNSUPPORTED, "GPU");
     MTEST_OK(MPIX_Queue_free(&of_host));
     free_queue();
     unmake();

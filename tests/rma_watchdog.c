@@ -126,9 +126,9 @@ static void test_queue(void)
         await_report(queues[0], "2 of 2 events are outstanding");
         MPI_Barrier(MPI_COMM_WORLD);
         MTEST_OK(MPIX_Queue_wait(queues[0]));
-        MTEST_OK(MPIX_Enqueue_signal_wait(queues[1], second.signal));
+        MTEST_OK(MPIX_Enqueue_signal_wait_reset(queues[1], second.signal));
         MTEST_OK(MPIX_Enqueue_signal_reset(queues[1], first.signal));
-        MTEST_OK(MPIX_Enqueue_signal_wait(queues[2], first.signal));
+        MTEST_OK(MPIX_Enqueue_signal_wait_reset(queues[2], first.signal));
         await_report(queues[1], "2 of 2 events are outstanding");
         await_report(queues[2], "its reset is enqueued, and no stream has come to it");
         MPI_Barrier(MPI_COMM_WORLD);
@@ -183,6 +183,7 @@ static void test_error(void)
         MTEST_KIND_TEXT(MPIX_Signal_wait(first.signal), MPIXQ_ERR_TIMEOUT, text);
         MTEST_KIND_TEXT(MPIX_Signal_wait(first.signal), MPIXQ_ERR_TIMEOUT, "signal 1 of window 1");
         MTEST_KIND(MPIX_Signal_reset(first.signal), MPIXQ_ERR_TIMEOUT);
+        MTEST_KIND(MPIX_Signal_wait_reset(first.signal), MPIXQ_ERR_TIMEOUT);
     }
     if (mtest_rank == 0 && !is_mapped) {
         MTEST_OK(MPIX_Queue_init(&queue, MPIX_QUEUE_AUTO, NULL));

@@ -24,7 +24,7 @@
 #include "gpu_graph.h"
 #include "mtest_gpu.h"
 
-enum { LIVES = 2, ROUNDS = 3, REPLAYS = 2, ROOM = 32768, GUARD = 0xa5, GAP = 32 };
+enum { LIVES = 2, ROUNDS = 5, REPLAYS = 2, ROOM = 32768, GUARD = 0xa5, GAP = 32 };
 /* What has two parts has a second one that is small enough to be in its message. */
 enum { SMALL = 100, MIDDLE = 4096, LARGE = 10000, PART = 4 << 20, PARTS = PART + 5 };
 
@@ -307,6 +307,21 @@ static void run_first(int round)
     }
 }
 
+static void reset_by(int way)
+{
+    if (way == 0) {
+        MTEST_OK(MPIX_Signal_reset(come));
+    } else if (way == 1) {
+        MTEST_OK(MPIX_Enqueue_signal_reset(queue, come));
+    } else if (way == 2) {
+        MTEST_OK(MPIX_Enqueue_signal_wait_reset(queue, come));
+    } else {
+        MTEST_OK(MPIX_Signal_wait_reset(come));
+    }
+    own.column[WAITS] += way > 1;
+    MTEST_OK(MPIX_Queue_wait(queue));
+}
+
 /* In the end the signal is set again, by the host and by the queue in turn; not the last time. */
 static void run_round(int round)
 {
@@ -321,12 +336,7 @@ static void run_round(int round)
     MTEST_OK(MPIX_Window_flush(window));
     check_data();
     if (round < ROUNDS - 1) {
-        if (round % 2 == 0) {
-            MTEST_OK(MPIX_Signal_reset(come));
-        } else {
-            MTEST_OK(MPIX_Enqueue_signal_reset(queue, come));
-            MTEST_OK(MPIX_Queue_wait(queue));
-        }
+        reset_by(round % 4);
         own.column[RESETS]++;
     }
     MPI_Barrier(MPI_COMM_WORLD);
@@ -343,8 +353,7 @@ static void replay(void)
     MTEST_OK(MPIX_Blk_init(window, half() + at[N_FIRST], ops[N_FIRST].bytes, signal, &to));
     gpu_graph_begin(stream, GPU_GRAPH_GLOBAL);
     MTEST_OK(MPIX_Enqueue_put(queue, &local[N_FIRST], &to));
-    MTEST_OK(MPIX_Enqueue_signal_wait(queue, signal));
-    MTEST_OK(MPIX_Enqueue_signal_reset(queue, signal));
+    MTEST_OK(MPIX_Enqueue_signal_wait_reset(queue, signal));
     graph = gpu_graph_end_executable(stream);
     for (int i = 0; i < REPLAYS; i++) {
         gpu_graph_launch(graph, stream);

@@ -65,6 +65,12 @@ static void signal_wait(const MPIXQ_Signal *sig, MPI_Fint *ierror)
 }
 PLAIN(signal_wait, mpixq_signal_wait);
 
+static void signal_wait_reset(const MPIXQ_Signal *sig, MPI_Fint *ierror)
+{
+    mpixq_fortran_return(ierror, MPIXQ_Signal_wait_reset(*sig));
+}
+PLAIN(signal_wait_reset, mpixq_signal_wait_reset);
+
 static void signal_free(MPIXQ_Signal *sig, MPI_Fint *ierror)
 {
     mpixq_fortran_return(ierror, MPIXQ_Signal_free(sig));
@@ -141,3 +147,10 @@ static void enqueue_signal_reset(const MPIXQ_Queue *queue, const MPIXQ_Signal *s
     mpixq_fortran_return(ierror, MPIXQ_Enqueue_signal_reset(*queue, *sig));
 }
 PLAIN(enqueue_signal_reset, mpixq_enqueue_signal_reset);
+
+static void enqueue_signal_wait_reset(const MPIXQ_Queue *queue, const MPIXQ_Signal *sig,
+                                      MPI_Fint *ierror)
+{
+    mpixq_fortran_return(ierror, MPIXQ_Enqueue_signal_wait_reset(*queue, *sig));
+}
+PLAIN(enqueue_signal_wait_reset, mpixq_enqueue_signal_wait_reset);

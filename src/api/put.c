@@ -178,3 +178,11 @@ int PMPIXQ_Enqueue_signal_reset(MPIXQ_Queue queue, MPIXQ_Signal sig)
     return enqueue_signal(&call, queue, sig, mpixq_rma_enqueue_reset);
 }
 MPIXQ_PROFILED(Enqueue_signal_reset);
+
+int PMPIXQ_Enqueue_signal_wait_reset(MPIXQ_Queue queue, MPIXQ_Signal sig)
+{
+    static const struct mpixq_call call = {"MPIX_Enqueue_signal_wait_reset", false};
+
+    return enqueue_signal(&call, queue, sig, mpixq_rma_enqueue_wait_reset);
+}
+MPIXQ_PROFILED(Enqueue_signal_wait_reset);

@@ -219,20 +219,35 @@ int PMPIXQ_Signal_test(MPIXQ_Signal sig, int *flag)
 }
 MPIXQ_PROFILED(Signal_test);
 
-int PMPIXQ_Signal_wait(MPIXQ_Signal sig)
+static int wait_for(const struct mpixq_call *call, MPIXQ_Signal sig,
+                    int (*wait)(struct mpixq_signal *signal))
 {
-    static const struct mpixq_call call = {"MPIX_Signal_wait", false};
-    int rc = enter_signal(&call, sig);
+    int rc = enter_signal(call, sig);
 
     if (rc != MPI_SUCCESS) {
         return rc;
     }
-    mpixq_range_push(call.name, 0);
-    rc = mpixq_rma_signal_wait(sig);
+    mpixq_range_push(call->name, 0);
+    rc = wait(sig);
     mpixq_range_pop();
-    return report(&call, MPI_COMM_NULL, rc);
+    return report(call, MPI_COMM_NULL, rc);
+}
+
+int PMPIXQ_Signal_wait(MPIXQ_Signal sig)
+{
+    static const struct mpixq_call call = {"MPIX_Signal_wait", false};
+
+    return wait_for(&call, sig, mpixq_rma_signal_wait);
 }
 MPIXQ_PROFILED(Signal_wait);
+
+int PMPIXQ_Signal_wait_reset(MPIXQ_Signal sig)
+{
+    static const struct mpixq_call call = {"MPIX_Signal_wait_reset", false};
+
+    return wait_for(&call, sig, mpixq_rma_signal_wait_reset);
+}
+MPIXQ_PROFILED(Signal_wait_reset);
 
 int PMPIXQ_Signal_free(MPIXQ_Signal *sig)
 {

@@ -336,6 +336,13 @@ module mpix_queue
         procedure :: MPIXQ_Signal_wait_f
     end interface
 
+    interface MPIXQ_Signal_wait_reset
+        procedure :: MPIXQ_Signal_wait_reset_f
+    end interface
+    interface MPIX_Signal_wait_reset
+        procedure :: MPIXQ_Signal_wait_reset_f
+    end interface
+
     interface MPIXQ_Signal_free
         procedure :: MPIXQ_Signal_free_f
     end interface
@@ -418,6 +425,13 @@ module mpix_queue
     end interface
     interface MPIX_Enqueue_signal_reset
         procedure :: MPIXQ_Enqueue_signal_reset_f
+    end interface
+
+    interface MPIXQ_Enqueue_signal_wait_reset
+        procedure :: MPIXQ_Enqueue_signal_wait_reset_f
+    end interface
+    interface MPIX_Enqueue_signal_wait_reset
+        procedure :: MPIXQ_Enqueue_signal_wait_reset_f
     end interface
 
     interface MPIXQ_Host_stream_create
@@ -934,6 +948,12 @@ module mpix_queue
             integer, optional, intent(out) :: ierror
         end subroutine
 
+        subroutine MPIXQ_Signal_wait_reset_f(sig, ierror)
+            import :: MPIXQ_Signal
+            type(MPIXQ_Signal), intent(in) :: sig
+            integer, optional, intent(out) :: ierror
+        end subroutine
+
         subroutine MPIXQ_Signal_free_f(sig, ierror)
             import :: MPIXQ_Signal
             type(MPIXQ_Signal), intent(inout) :: sig
@@ -1015,6 +1035,13 @@ module mpix_queue
         end subroutine
 
         subroutine MPIXQ_Enqueue_signal_reset_f(queue, sig, ierror)
+            import :: MPIXQ_Queue, MPIXQ_Signal
+            type(MPIXQ_Queue), intent(in) :: queue
+            type(MPIXQ_Signal), intent(in) :: sig
+            integer, optional, intent(out) :: ierror
+        end subroutine
+
+        subroutine MPIXQ_Enqueue_signal_wait_reset_f(queue, sig, ierror)
             import :: MPIXQ_Queue, MPIXQ_Signal
             type(MPIXQ_Queue), intent(in) :: queue
             type(MPIXQ_Signal), intent(in) :: sig

@@ -84,6 +84,22 @@ static struct call *take_call(struct mpixq_queue *queue)
     return call;
 }
 
+/* Likewise. Are there so many to take? An MPI code. */
+static int have_calls(struct mpixq_queue *queue, int n)
+{
+    struct call *taken = NULL, *call = NULL;
+
+    for (; n > 0 && (call = take_call(queue)) != NULL; n--) {
+        LL_PREPEND(taken, call);
+    }
+    while (taken != NULL) {
+        call = taken;
+        taken = call->next;
+        LL_PREPEND(queue->calls->spare, call);
+    }
+    return mpixq_error_code(n == 0 ? MPIXQ_E_NONE : MPIXQ_E_NO_MEMORY);
+}
+
 static void give_back(struct call *call)
 {
     struct mpixq_rma_calls *calls = call->queue->calls;
@@ -359,14 +375,6 @@ int mpixq_rma_enqueue_plan(struct mpixq_queue *queue, struct mpixq_plan *plan,
                     : enqueue_call(queue, &call);
 }
 
-/* The place of the queue among those that have something to do with the signal. An MPI code. */
-static int find_waiter(struct mpixq_signal *signal, struct mpixq_queue *queue,
-                       struct mpixq_rma_waiter **waiter_p)
-{
-    *waiter_p = mpixq_rma_waiter_of(signal, queue);
-    return mpixq_error_code(*waiter_p != NULL ? MPIXQ_E_NONE : MPIXQ_E_NO_MEMORY);
-}
-
 /* Under the submission lock. */
 static void submit_wait(struct mpixq_rma_waiter *waiter, const _Atomic uint64_t *word,
                         uint64_t value, mpixq_op_poll_fn *polls)
@@ -382,44 +390,17 @@ static void submit_wait(struct mpixq_rma_waiter *waiter, const _Atomic uint64_t 
 static int submit_signal_wait(struct mpixq_signal *signal, struct mpixq_rma_waiter *waiter)
 {
     struct call call = {.what = ASK, .waiter = waiter, .number = waiter->asked + 1};
-    int rc;
+    int rc = MPI_SUCCESS;
 
     if (!atomic_load(&signal->had_graphs)) {
         submit_wait(waiter, &signal->fired, atomic_load(&signal->armed), poll);
-        return MPI_SUCCESS;
+    } else {
+        rc = submit_call(waiter->queue, &call);
+        if (rc == MPI_SUCCESS) {
+            submit_wait(waiter, &waiter->ended, ++waiter->asked, poll);
+        }
     }
-    rc = submit_call(waiter->queue, &call);
-    if (rc == MPI_SUCCESS) {
-        submit_wait(waiter, &waiter->ended, ++waiter->asked, poll);
-    }
-    return rc;
-}
-
-int mpixq_rma_enqueue_wait(struct mpixq_queue *queue, struct mpixq_signal *signal,
-                           struct mpixq_fault *fault_p)
-{
-    struct mpixq_rma_waiter *waiter;
-    bool captured;
-    int rc;
-
-    if (signal->window->mapped != NULL) {
-        return mpixq_rma_queued_wait(queue, signal, fault_p);
-    }
-    rc = check(queue, true, &captured, fault_p);
-    if (rc == MPI_SUCCESS && captured) {
-        return mpixq_rma_capture_wait(queue, signal);
-    }
-    rc = rc ? rc : find_waiter(signal, queue, &waiter);
-    if (rc != MPI_SUCCESS) {
-        return rc;
-    }
-    mpixq_submission_lock(&queue->submission);
-    rc = submit_signal_wait(signal, waiter);
-    if (rc == MPI_SUCCESS) {
-        mpixq_rma_waiter_note(waiter, queue);
-        atomic_fetch_add_explicit(&signal->waits, 1, memory_order_relaxed);
-    }
-    mpixq_submission_unlock(&queue->submission);
+    atomic_fetch_add_explicit(&signal->waits, rc == MPI_SUCCESS, memory_order_relaxed);
     return rc;
 }
 
@@ -444,29 +425,74 @@ static int submit_reset(struct mpixq_signal *signal, struct mpixq_rma_waiter *wa
     return MPI_SUCCESS;
 }
 
-int mpixq_rma_enqueue_reset(struct mpixq_queue *queue, struct mpixq_signal *signal,
-                            struct mpixq_fault *fault_p)
+/* Likewise. There are calls for both, or nothing is submitted. */
+static int submit_wait_reset(struct mpixq_signal *signal, struct mpixq_rma_waiter *waiter)
+{
+    int rc = have_calls(waiter->queue, 2);
+
+    rc = rc ? rc : submit_signal_wait(signal, waiter);
+    return rc ? rc : submit_reset(signal, waiter);
+}
+
+/* What is enqueued about a signal: of a window in memory of GPUs, and of another one, captured into
+ * a graph or not. */
+struct about {
+    int (*queued)(struct mpixq_queue *queue, struct mpixq_signal *signal,
+                  struct mpixq_fault *fault_p);
+    int (*capture)(struct mpixq_queue *queue, struct mpixq_signal *signal);
+    int (*submit)(struct mpixq_signal *signal, struct mpixq_rma_waiter *waiter);
+};
+
+static int enqueue_about(struct mpixq_queue *queue, struct mpixq_signal *signal,
+                         const struct about *what, struct mpixq_fault *fault_p)
 {
     struct mpixq_rma_waiter *waiter;
     bool captured;
     int rc;
 
     if (signal->window->mapped != NULL) {
-        return mpixq_rma_queued_reset(queue, signal, fault_p);
+        return what->queued(queue, signal, fault_p);
     }
     rc = check(queue, true, &captured, fault_p);
     if (rc == MPI_SUCCESS && captured) {
-        return mpixq_rma_capture_reset(queue, signal);
+        return what->capture(queue, signal);
     }
-    rc = rc ? rc : find_waiter(signal, queue, &waiter);
-    if (rc != MPI_SUCCESS) {
-        return rc;
+    waiter = rc ? NULL : mpixq_rma_waiter_of(signal, queue);
+    if (waiter == NULL) {
+        return rc ? rc : mpixq_error_code(MPIXQ_E_NO_MEMORY);
     }
     mpixq_submission_lock(&queue->submission);
-    rc = submit_reset(signal, waiter);
+    rc = what->submit(signal, waiter);
     if (rc == MPI_SUCCESS) {
         mpixq_rma_waiter_note(waiter, queue);
     }
     mpixq_submission_unlock(&queue->submission);
     return rc;
+}
+
+int mpixq_rma_enqueue_wait(struct mpixq_queue *queue, struct mpixq_signal *signal,
+                           struct mpixq_fault *fault_p)
+{
+    static const struct about wait = {mpixq_rma_queued_wait, mpixq_rma_capture_wait,
+                                      submit_signal_wait};
+
+    return enqueue_about(queue, signal, &wait, fault_p);
+}
+
+int mpixq_rma_enqueue_reset(struct mpixq_queue *queue, struct mpixq_signal *signal,
+                            struct mpixq_fault *fault_p)
+{
+    static const struct about reset = {mpixq_rma_queued_reset, mpixq_rma_capture_reset,
+                                       submit_reset};
+
+    return enqueue_about(queue, signal, &reset, fault_p);
+}
+
+int mpixq_rma_enqueue_wait_reset(struct mpixq_queue *queue, struct mpixq_signal *signal,
+                                 struct mpixq_fault *fault_p)
+{
+    static const struct about both = {mpixq_rma_queued_wait_reset, mpixq_rma_capture_wait_reset,
+                                      submit_wait_reset};
+
+    return enqueue_about(queue, signal, &both, fault_p);
 }

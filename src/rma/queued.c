@@ -374,31 +374,46 @@ static struct mpixq_mapped_words *own(const struct mpixq_signal *signal)
 
 /* A kernel of one thread about a signal of this process. */
 static int launch_one(struct mpixq_queue *queue, struct mpixq_signal *signal,
-                      enum mpixq_launch_kind kind, void *parameters, struct mpixq_behind *behind,
-                      struct mpixq_fault *fault_p)
+                      struct mpixq_launch what, bool resets, struct mpixq_fault *fault_p)
 {
-    struct mpixq_launch what = {
-        .kind = kind, .blocks = 1, .threads = 1, .parameters = parameters, .behind = behind};
     struct mpixq_rma_lane *lane;
     bool captured;
     int rc = check(queue, signal->window, &captured, fault_p);
 
     rc = rc ? rc : lane_of(signal->window, queue, &lane);
+    what.blocks = what.threads = 1;
     rc = rc ? rc : launch(queue, lane, signal, captured, &what);
     if (rc == MPI_SUCCESS && !captured) { /* nor here */
-        atomic_fetch_add(kind == MPIXQ_LAUNCH_SET ? &signal->rounds : &signal->waits, 1);
+        atomic_fetch_add(&signal->waits, what.kind == MPIXQ_LAUNCH_AWAIT);
+        atomic_fetch_add(&signal->rounds, resets);
     }
     return rc;
+}
+
+/* And then, if resets, set it again. */
+static int launch_await(struct mpixq_queue *queue, struct mpixq_signal *signal, bool resets,
+                        struct mpixq_fault *fault_p)
+{
+    struct mpixq_await one = {.signal = own(signal),
+                              .index = signal->index,
+                              .events = resets ? (uint64_t)signal->num_event : 0,
+                              .failed = mpixq_mapped_failed(signal->window->mapped)};
+    struct mpixq_launch what = {
+        .kind = MPIXQ_LAUNCH_AWAIT, .parameters = &one, .behind = &one.behind};
+
+    return launch_one(queue, signal, what, resets, fault_p);
 }
 
 int mpixq_rma_queued_wait(struct mpixq_queue *queue, struct mpixq_signal *signal,
                           struct mpixq_fault *fault_p)
 {
-    struct mpixq_await one = {.signal = own(signal),
-                              .index = signal->index,
-                              .failed = mpixq_mapped_failed(signal->window->mapped)};
+    return launch_await(queue, signal, false, fault_p);
+}
 
-    return launch_one(queue, signal, MPIXQ_LAUNCH_AWAIT, &one, &one.behind, fault_p);
+int mpixq_rma_queued_wait_reset(struct mpixq_queue *queue, struct mpixq_signal *signal,
+                                struct mpixq_fault *fault_p)
+{
+    return launch_await(queue, signal, true, fault_p);
 }
 
 int mpixq_rma_queued_reset(struct mpixq_queue *queue, struct mpixq_signal *signal,
@@ -406,6 +421,8 @@ int mpixq_rma_queued_reset(struct mpixq_queue *queue, struct mpixq_signal *signa
 {
     struct mpixq_set one = {
         .signal = own(signal), .index = signal->index, .events = (uint64_t)signal->num_event};
+    struct mpixq_launch what = {
+        .kind = MPIXQ_LAUNCH_SET, .parameters = &one, .behind = &one.behind};
 
-    return launch_one(queue, signal, MPIXQ_LAUNCH_SET, &one, &one.behind, fault_p);
+    return launch_one(queue, signal, what, true, fault_p);
 }

@@ -22,6 +22,8 @@ int mpixq_rma_queued_wait(struct mpixq_queue *queue, struct mpixq_signal *signal
                           struct mpixq_fault *fault_p);
 int mpixq_rma_queued_reset(struct mpixq_queue *queue, struct mpixq_signal *signal,
                            struct mpixq_fault *fault_p);
+int mpixq_rma_queued_wait_reset(struct mpixq_queue *queue, struct mpixq_signal *signal,
+                                struct mpixq_fault *fault_p);
 
 /* For mpixq_rma_look. */
 void mpixq_rma_queued_look(struct mpixq_window *window);

@@ -17,7 +17,7 @@
 #include "watch.h"
 #include "window.h"
 
-enum what { PUTS, WAIT, RESET };
+enum what { PUTS, WAIT, RESET, WAIT_RESET };
 
 /* HELD by a graph, until that is GONE. CLOSED: MPI_Finalize has let go of it before. */
 enum state { HELD, GONE, CLOSED };
@@ -201,6 +201,11 @@ int mpixq_rma_capture_reset(struct mpixq_queue *queue, struct mpixq_signal *sign
     return capture_one(RESET, queue, signal);
 }
 
+int mpixq_rma_capture_wait_reset(struct mpixq_queue *queue, struct mpixq_signal *signal)
+{
+    return capture_one(WAIT_RESET, queue, signal);
+}
+
 /* ---- Driving ---- */
 
 static uint64_t announced(const struct mpixq_rma_replay *replay)
@@ -243,6 +248,17 @@ static bool look_at_wait(struct mpixq_rma_replay *replay, int *rc_p)
     return *rc_p != MPI_SUCCESS;
 }
 
+/* Likewise. */
+static bool make_about_signal(struct mpixq_rma_replay *replay, int *rc_p)
+{
+    bool is_over = replay->what == RESET || look_at_wait(replay, rc_p);
+
+    if (is_over && *rc_p == MPI_SUCCESS && replay->what != WAIT) {
+        *rc_p = mpixq_rma_signal_set(replay->signal, false);
+    }
+    return is_over;
+}
+
 /* Is it over? */
 static bool make(struct mpixq_rma_replay *replay, bool is_dropped, int *rc_p)
 {
@@ -250,12 +266,8 @@ static bool make(struct mpixq_rma_replay *replay, bool is_dropped, int *rc_p)
     if (is_dropped) {
         return true;
     }
-    if (replay->what == WAIT) {
-        return look_at_wait(replay, rc_p);
-    }
-    if (replay->what == RESET) {
-        *rc_p = mpixq_rma_signal_set(replay->signal, false);
-        return true;
+    if (replay->what != PUTS) {
+        return make_about_signal(replay, rc_p);
     }
     if (mpixq_rma_rounds_came(&replay->rounds)) {
         return true;

@@ -36,6 +36,7 @@ int mpixq_rma_capture_puts(struct mpixq_queue *queue, struct mpixq_window *windo
                            const struct mpixq_transfer transfers[], int n);
 int mpixq_rma_capture_wait(struct mpixq_queue *queue, struct mpixq_signal *signal);
 int mpixq_rma_capture_reset(struct mpixq_queue *queue, struct mpixq_signal *signal);
+int mpixq_rma_capture_wait_reset(struct mpixq_queue *queue, struct mpixq_signal *signal);
 
 /* Make what streams have come to by now, under no lock. insists: also if another thread is at it,
  * which is waited for. */

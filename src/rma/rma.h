@@ -49,6 +49,7 @@ bool mpixq_rma_signal_is_live(const struct mpixq_signal *signal);
 int mpixq_rma_signal_reset(struct mpixq_signal *signal);
 int mpixq_rma_signal_test(struct mpixq_signal *signal, bool *complete_p);
 int mpixq_rma_signal_wait(struct mpixq_signal *signal);
+int mpixq_rma_signal_wait_reset(struct mpixq_signal *signal);
 
 enum mpixq_error mpixq_rma_blk_make(struct mpixq_window *window, uint64_t offset, uint64_t bytes,
                                     const struct mpixq_signal *signal, MPIXQ_Blk *blk);
@@ -72,6 +73,8 @@ int mpixq_rma_enqueue_wait(struct mpixq_queue *queue, struct mpixq_signal *signa
                            struct mpixq_fault *fault_p);
 int mpixq_rma_enqueue_reset(struct mpixq_queue *queue, struct mpixq_signal *signal,
                             struct mpixq_fault *fault_p);
+int mpixq_rma_enqueue_wait_reset(struct mpixq_queue *queue, struct mpixq_signal *signal,
+                                 struct mpixq_fault *fault_p);
 
 /* For kernels (device.c). */
 int mpixq_rma_device_transfer(const MPIXQ_Blk *local, const MPIXQ_Blk *remote,

@@ -70,6 +70,13 @@ int mpixq_rma_signal_reset(struct mpixq_signal *signal)
     return mpixq_rma_signal_set(signal, false);
 }
 
+int mpixq_rma_signal_wait_reset(struct mpixq_signal *signal)
+{
+    int rc = mpixq_rma_signal_wait(signal);
+
+    return rc ? rc : mpixq_rma_signal_reset(signal);
+}
+
 /* A refusal is told once. */
 static int take_refusal(struct mpixq_window *window)
 {

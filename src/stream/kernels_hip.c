@@ -33,6 +33,11 @@ static __attribute__((device)) inline word_t peek(const word_t *word)
     return __atomic_load_n(word, __ATOMIC_RELAXED);
 }
 
+static __attribute__((device)) inline void add(word_t *word, word_t value)
+{
+    (void)__atomic_fetch_add(word, value, __ATOMIC_RELAXED);
+}
+
 /* These return what was there before; the first two are in no order with anything else. */
 static __attribute__((device)) inline word_t count(word_t *word, word_t value)
 {

@@ -36,6 +36,11 @@ static inline word_t peek(const word_t *word)
     return atomic_load_explicit((const _Atomic uint64_t *)word, memory_order_relaxed);
 }
 
+static inline void add(word_t *word, word_t value)
+{
+    (void)atomic_fetch_add((_Atomic uint64_t *)word, value);
+}
+
 static inline word_t count(word_t *word, word_t value)
 {
     return atomic_fetch_add((_Atomic uint64_t *)word, value);

@@ -243,8 +243,8 @@ struct mpixq_set {
 struct mpixq_await {
     struct mpixq_behind behind;
     struct mpixq_mapped_words *signal;
-    mpixq_word_t index;
-    const void *failed; /* a word of the host that is not 0 once the window has failed */
+    mpixq_word_t index, events; /* which it is set to when it is 0; 0: it is not set */
+    const void *failed;         /* a word of the host that is not 0 once the window has failed */
 };
 
 #endif

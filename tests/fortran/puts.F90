@@ -76,8 +76,15 @@ program puts
     call check_half(7000 * (peer + 1) - 1000 * peer + 1)
     call MPI_Barrier(MPI_COMM_WORLD, ierr)
     call MPIX_Plan_start(plan, ierr)
-    call MPIX_Signal_wait(sig, ierr)
+    call MPIX_Enqueue_signal_wait_reset(queue, sig, ierr)
     SAME(ierr, MPI_SUCCESS)
+    call MPIX_Queue_wait(queue, ierr)
+    call MPI_Barrier(MPI_COMM_WORLD, ierr)
+    call MPIX_Plan_start(plan, ierr)
+    call MPIX_Signal_wait_reset(sig, ierr)
+    SAME(ierr, MPI_SUCCESS)
+    call MPIX_Signal_test(sig, flag, ierr)
+    CHECK(.not. flag)
 
     ! Without a signal, from and to one's own memory and a peer's.
     call MPIX_Blk_set_signal(theirs, ierror=ierr)

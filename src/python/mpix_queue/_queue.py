@@ -30,6 +30,7 @@ declare({
     "Enqueue_plan_start": [_pointer, _pointer],
     "Enqueue_signal_wait": [_pointer, _pointer],
     "Enqueue_signal_reset": [_pointer, _pointer],
+    "Enqueue_signal_wait_reset": [_pointer, _pointer],
     "Host_stream_create": [ctypes.POINTER(_pointer)],
     "Host_stream_destroy": [ctypes.POINTER(_pointer)],
     "Host_stream_launch": [_pointer, _Function, _pointer],
@@ -160,6 +161,11 @@ class Queue:
         """Enqueue that a signal is set to its number of events again."""
         signal = instance(signal, Signal, "signal")
         check(library.MPIXQ_Enqueue_signal_reset(self.handle, signal.handle))
+
+    def signal_wait_reset(self, signal):
+        """Enqueue a wait for a signal, and that it is set to its number of events again."""
+        signal = instance(signal, Signal, "signal")
+        check(library.MPIXQ_Enqueue_signal_wait_reset(self.handle, signal.handle))
 
     def synchronize(self):
         """Wait, on the host, for all that was enqueued."""

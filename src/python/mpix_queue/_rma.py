@@ -42,6 +42,7 @@ declare({
     "Signal_reset": [_pointer],
     "Signal_test": [_pointer, Flag],
     "Signal_wait": [_pointer],
+    "Signal_wait_reset": [_pointer],
     "Signal_free": [_handle],
     "Blk_init": [_pointer, Aint, Aint, _pointer, _block],
     "Blk_set_signal": [_block, _block],
@@ -143,6 +144,10 @@ class Signal(_Owner):
     def test(self):
         """Whether it is complete."""
         return flag(library.MPIXQ_Signal_test, self.handle)
+
+    def wait_reset(self):
+        """Wait until it is complete, and set it to its number of events again."""
+        check(library.MPIXQ_Signal_wait_reset(self.handle))
 
     def reset(self):
         """Set a complete signal to its number of events again."""
