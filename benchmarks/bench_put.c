@@ -98,12 +98,6 @@ static void unmake(struct bench_link *link)
     free(own);
 }
 
-static void settle(MPIX_Signal signal)
-{
-    MPIX_Signal_wait(signal);
-    MPIX_Signal_reset(signal);
-}
-
 static void move(struct bench_link *link, int what)
 {
     struct own *own = link->own;
@@ -113,18 +107,12 @@ static void move(struct bench_link *link, int what)
         link->counts->posts += link->num;
     }
     if ((what & BENCH_RECVS) != 0) {
-        settle(own->came);
+        MPIX_Signal_wait_reset(own->came);
     }
     if ((what & (BENCH_RECVS | BENCH_REST)) != 0 && own->settled < link->sent) {
-        settle(own->left);
+        MPIX_Signal_wait_reset(own->left);
         own->settled = link->sent;
     }
-}
-
-static void enqueue_settle(MPIX_Queue queue, MPIX_Signal signal)
-{
-    MPIX_Enqueue_signal_wait(queue, signal);
-    MPIX_Enqueue_signal_reset(queue, signal);
 }
 
 static void enqueue_move(struct bench_link *link, int what)
@@ -135,11 +123,11 @@ static void enqueue_move(struct bench_link *link, int what)
         MPIX_Enqueue_plan_start(link->queue, own->plan);
     }
     if ((what & BENCH_RECVS) != 0) {
-        enqueue_settle(link->queue, own->came);
+        MPIX_Enqueue_signal_wait_reset(link->queue, own->came);
     }
     if (own->left != MPIX_SIGNAL_NULL && (what & (BENCH_RECVS | BENCH_REST)) != 0 &&
         own->settled < link->sent) {
-        enqueue_settle(link->queue, own->left);
+        MPIX_Enqueue_signal_wait_reset(link->queue, own->left);
         own->settled = link->sent;
     }
 }

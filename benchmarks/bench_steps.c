@@ -44,13 +44,12 @@ static const char *const steps[BENCH_NUM_MODES] = {
         "one kernel at each end: Device_begin, put64 or get64, Device_end in a loop, by one block",
     [BENCH_MPI_PUT] = "MPI_Put each, flush, an empty persistent message for each peer",
     [BENCH_MPI_PUT_ALLOC] = "the same, in memory that MPI_Win_allocate gives",
-    [BENCH_HOST_PUT] = "Plan_start; Signal_wait, Signal_reset of what comes and of what leaves",
+    [BENCH_HOST_PUT] = "Plan_start; Signal_wait_reset of what comes and of what leaves",
     [BENCH_STREAM_PUT] = "the same, enqueued; on a device not what is about what leaves",
     [BENCH_HOST_PUT_ALLOC] = "host-put, in memory that MPIX_Window_allocate gives",
     [BENCH_STREAM_PUT_ALLOC] = "stream-put, in such memory",
     [BENCH_STREAM_PUT_GRAPH] = "stream-put, replayed as a graph of 20 iterations",
-    [BENCH_DEVICE_PUT] =
-        "one kernel: for each message Device_put_signal; Device_signal_wait, reset",
+    [BENCH_DEVICE_PUT] = "one kernel: for each message Device_put_signal; Device_signal_wait_reset",
     [BENCH_PUT_LOOP] = "one kernel at each end that does device-put in a loop, by one block",
 };
 
