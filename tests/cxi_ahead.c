@@ -476,7 +476,7 @@ static void test_graph(int n, size_t bytes, int is_held)
     int bells = n < n_nics ? n : n_nics, posts = n * (bytes > 0 ? 2 : 1);
 
     for (int k = 1; k <= 3; k++) {
-        uint64_t stores = hooks->stores();
+        uint64_t stores = hooks->stores(), by_thread = mtest_count("mpixq_puts_of_graphs");
 
         if (is_held) {
             await_posts(posts * k);
@@ -487,8 +487,8 @@ static void test_graph(int n, size_t bytes, int is_held)
         launch(graph);
         MTEST_EQ(hooks->stores() - stores, is_held ? bells : 0);
         MTEST_OK(MPIX_Window_flush(window));
-        MTEST_OK(MPIX_Signal_wait(signal));
-        MTEST_OK(MPIX_Signal_reset(signal));
+        MTEST_EQ(mtest_count("mpixq_puts_of_graphs") - by_thread, is_held ? 0 : (uint64_t)n);
+        MTEST_OK(MPIX_Signal_wait_reset(signal));
         check(n, bytes, 1);
         memset(memory + AREA, GUARD, AREA);
         MPI_Barrier(MPI_COMM_WORLD);

@@ -230,6 +230,8 @@ void mtest_exchange(const char *file, int line, MPIX_Queue queue, MPI_Comm comm,
 /* A value of MPIX_Queue_get_info; returns whether the key is there. */
 int mtest_queue_info(MPIX_Queue queue, const char *key, char value[MPI_MAX_INFO_VAL + 1]);
 long mtest_queue_count(MPIX_Queue queue, const char *key);
+/* Of a performance variable that counts. */
+unsigned long long mtest_count(const char *name);
 
 /* A small deterministic generator, so that a seed names a run. */
 unsigned mtest_random(unsigned long long *state);

@@ -272,3 +272,21 @@ long mtest_queue_count(MPIX_Queue queue, const char *key)
     }
     return count;
 }
+
+unsigned long long mtest_count(const char *name)
+{
+    MPI_T_pvar_session session = MPI_T_PVAR_SESSION_NULL;
+    MPI_T_pvar_handle handle = MPI_T_PVAR_HANDLE_NULL;
+    unsigned long long value = 0;
+    int index, n, level;
+
+    MTEST_EQ(MPI_T_init_thread(MPI_THREAD_MULTIPLE, &level), MPI_SUCCESS);
+    MTEST_EQ(MPI_T_pvar_session_create(&session), MPI_SUCCESS);
+    MTEST_EQ(MPI_T_pvar_get_index(name, MPI_T_PVAR_CLASS_COUNTER, &index), MPI_SUCCESS);
+    MTEST_EQ(MPI_T_pvar_handle_alloc(session, index, NULL, &handle, &n), MPI_SUCCESS);
+    MTEST_EQ(MPI_T_pvar_read(session, handle, &value), MPI_SUCCESS);
+    MTEST_EQ(MPI_T_pvar_handle_free(session, &handle), MPI_SUCCESS);
+    MTEST_EQ(MPI_T_pvar_session_free(&session), MPI_SUCCESS);
+    MTEST_EQ(MPI_T_finalize(), MPI_SUCCESS);
+    return value;
+}

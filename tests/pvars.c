@@ -14,7 +14,7 @@
 
 typedef unsigned long long count;
 
-enum { N = 45, PAIRS = 3, TIMES = 4, BY_HOST = 2, ROOM = 256 };
+enum { N = 46, PAIRS = 3, TIMES = 4, BY_HOST = 2, ROOM = 256 };
 
 static const char *const names[N] = {"mpixq_queues",
                                      "mpixq_starts",
@@ -44,6 +44,7 @@ static const char *const names[N] = {"mpixq_queues",
                                      "mpixq_windows",
                                      "mpixq_puts",
                                      "mpixq_puts_by_host",
+                                     "mpixq_puts_of_graphs",
                                      "mpixq_gets",
                                      "mpixq_bytes_put",
                                      "mpixq_bytes_got",

@@ -14,7 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { OURS = 45, FIRST = 2 };
+enum { OURS = 46, FIRST = 2 };
 
 static int wrong;
 static MPI_T_pvar_session session;

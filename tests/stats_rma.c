@@ -307,18 +307,18 @@ static void run_first(int round)
     }
 }
 
-static void reset_by(int way)
+static void reset_by(int how)
 {
-    if (way == 0) {
+    if (how == 0) {
         MTEST_OK(MPIX_Signal_reset(come));
-    } else if (way == 1) {
+    } else if (how == 1) {
         MTEST_OK(MPIX_Enqueue_signal_reset(queue, come));
-    } else if (way == 2) {
+    } else if (how == 2) {
         MTEST_OK(MPIX_Enqueue_signal_wait_reset(queue, come));
     } else {
         MTEST_OK(MPIX_Signal_wait_reset(come));
     }
-    own.column[WAITS] += way > 1;
+    own.column[WAITS] += how > 1;
     MTEST_OK(MPIX_Queue_wait(queue));
 }
 

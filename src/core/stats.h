@@ -45,6 +45,7 @@ struct mpixq_stats_moved {
 /* Of windows. Without what graphs and kernels put, of which the host is not told. */
 struct mpixq_stats_rma {
     uint64_t windows, puts, by_host; /* puts: all, those by the host included */
+    uint64_t of_graphs;              /* of them: that a thread has made for graphs */
     uint64_t gets, bytes_put, bytes_got;
     uint64_t waits, resets; /* of signals */
     struct mpixq_stats_moved by[MPIXQ_N_WAYS];

@@ -37,7 +37,7 @@ _Static_assert(sizeof(struct mpixq_wire_withdraw) == 32, "layout");
 _Static_assert(sizeof(struct mpixq_wire_hello) == 32, "layout");
 _Static_assert(sizeof(struct mpixq_wire_reason) == 104, "layout");
 _Static_assert(sizeof(struct mpixq_wire_verdict) == 32, "layout");
-_Static_assert(sizeof(struct mpixq_stats) == (16 + 4 * MPIXQ_N_CHANNELS + 2 * MPIXQ_N_WAYS) * 8,
+_Static_assert(sizeof(struct mpixq_stats) == (17 + 4 * MPIXQ_N_CHANNELS + 2 * MPIXQ_N_WAYS) * 8,
                "layout");
 _Static_assert(sizeof(struct mpixq_wire_missed) == 16, "layout");
 _Static_assert(sizeof(struct mpixq_wire_trace) == 32, "layout");

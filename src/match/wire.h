@@ -18,7 +18,7 @@
 #include "util/ident.h"
 #include "util/process.h"
 
-#define MPIXQ_WIRE_VERSION 12
+#define MPIXQ_WIRE_VERSION 13
 /* Small enough to travel eagerly on every MPI. */
 #define MPIXQ_WIRE_MESSAGE_BYTES 4000
 #define MPIXQ_WIRE_HEADER_BYTES 8

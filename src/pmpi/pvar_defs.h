@@ -25,6 +25,8 @@ MPIXQ_PVAR(mpixq_windows, COUNTER, rma.windows, "windows that were made")
 MPIXQ_PVAR(mpixq_puts, COUNTER, rma.puts, "puts that were started, by queues and by the host")
 MPIXQ_PVAR(mpixq_puts_by_host, COUNTER, rma.by_host,
            "those of them by MPIX_Put and MPIX_Plan_start")
+MPIXQ_PVAR(mpixq_puts_of_graphs, COUNTER, rma.of_graphs,
+           "those of them that a thread of the library has made for graphs")
 MPIXQ_PVAR(mpixq_gets, COUNTER, rma.gets, "gets that were started")
 MPIXQ_PVAR(mpixq_bytes_put, AGGREGATE, rma.bytes_put, "bytes of these puts")
 MPIXQ_PVAR(mpixq_bytes_got, AGGREGATE, rma.bytes_got, "bytes of these gets")

@@ -66,6 +66,7 @@ static void add_up_rma(struct mpixq_stats_rma *sum, const struct mpixq_stats_rma
     sum->windows += counts->windows;
     sum->puts += counts->puts;
     sum->by_host += counts->by_host;
+    sum->of_graphs += counts->of_graphs;
     sum->gets += counts->gets;
     sum->bytes_put += counts->bytes_put;
     sum->bytes_got += counts->bytes_got;
@@ -193,6 +194,10 @@ static void print_rma(const struct mpixq_stats_table *table, const struct mpixq_
     }
     if (table->known > 1) {
         print_rma_row("all", sum);
+    }
+    if (sum->of_graphs > 0) {
+        mpixq_print("stats: %llu puts of graphs were made by threads, as no NIC had them",
+                    (count)sum->of_graphs);
     }
     mpixq_print("stats: %8s %9s %14s", "way", "transfers", "bytes");
     for (int way = 0; way < MPIXQ_N_WAYS; way++) {

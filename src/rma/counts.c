@@ -36,6 +36,11 @@ void mpixq_rma_count_by_gpus(struct mpixq_window *window, enum mpixq_rma_call ca
     atomic_fetch_add_explicit(&to->bytes, bytes, memory_order_relaxed);
 }
 
+void mpixq_rma_count_of_graph(struct mpixq_window *window, uint64_t puts)
+{
+    add_to(&window->counts.of_graphs, puts);
+}
+
 struct mpixq_rma_op *mpixq_rma_was_read(struct mpixq_window *window, struct mpixq_rma_op *op)
 {
     if (op != NULL && op->is_own) {
@@ -50,6 +55,7 @@ static void add_window(struct mpixq_stats_rma *sum, const struct mpixq_window *w
     const struct mpixq_rma_counts *counts = &window->counts;
 
     sum->windows += atomic_load_explicit(&counts->lives, memory_order_relaxed);
+    sum->of_graphs += atomic_load_explicit(&counts->of_graphs, memory_order_relaxed);
     for (int way = 0; way < MPIXQ_N_WAYS; way++) {
         for (int call = 0; call < MPIXQ_N_CALLS; call++) {
             const struct mpixq_rma_moved *moved = &counts->by[way][call];

@@ -259,6 +259,20 @@ static bool make_about_signal(struct mpixq_rma_replay *replay, int *rc_p)
     return is_over;
 }
 
+/* No NIC was rung for. */
+static int make_puts(struct mpixq_rma_replay *replay)
+{
+    int rc = atomic_load(&replay->window->failed);
+    uint64_t puts = 0;
+
+    rc = rc ? rc : mpixq_rma_start(replay->transfers, replay->n, MPIXQ_CALL_QUEUED);
+    for (int i = 0; rc == MPI_SUCCESS && i < replay->n; i++) {
+        puts += replay->transfers[i].window != NULL;
+    }
+    mpixq_rma_count_of_graph(replay->window, puts);
+    return rc;
+}
+
 /* Is it over? */
 static bool make(struct mpixq_rma_replay *replay, bool is_dropped, int *rc_p)
 {
@@ -269,12 +283,8 @@ static bool make(struct mpixq_rma_replay *replay, bool is_dropped, int *rc_p)
     if (replay->what != PUTS) {
         return make_about_signal(replay, rc_p);
     }
-    if (mpixq_rma_rounds_came(&replay->rounds)) {
-        return true;
-    }
-    *rc_p = atomic_load(&replay->window->failed);
-    if (*rc_p == MPI_SUCCESS) {
-        *rc_p = mpixq_rma_start(replay->transfers, replay->n, MPIXQ_CALL_QUEUED);
+    if (!mpixq_rma_rounds_came(&replay->rounds)) {
+        *rc_p = make_puts(replay);
     }
     return true;
 }

@@ -60,6 +60,7 @@ struct mpixq_rma_counts {
     struct mpixq_rma_moved {
         _Atomic uint64_t transfers, bytes;
     } by[MPIXQ_N_WAYS][MPIXQ_N_CALLS];
+    _Atomic uint64_t of_graphs; /* puts that threads made, of those enqueued */
 };
 
 /* How long somebody has waited for a signal, or for puts to be complete (watch.h). All but polls
@@ -233,6 +234,7 @@ void mpixq_rma_signal_drop(struct mpixq_signal *signal);
 /* A put or a get was started, under the lock; or GPUs were given some, without. */
 void mpixq_rma_count(struct mpixq_window *window, enum mpixq_stats_way way,
                      enum mpixq_rma_call call, uint64_t bytes);
+void mpixq_rma_count_of_graph(struct mpixq_window *window, uint64_t puts);
 void mpixq_rma_count_by_gpus(struct mpixq_window *window, enum mpixq_rma_call call,
                              uint64_t transfers, uint64_t bytes);
 /* Let the window go on, unless another thread is at it. Any thread that may call MPI. */

@@ -49,7 +49,7 @@ static size_t body_bytes(enum mpixq_wire_kind kind)
                                    [MPIXQ_WIRE_MISSED] = 12,
                                    [MPIXQ_WIRE_TRACE] = 32,
                                    [MPIXQ_WIRE_STATS] =
-                                       (16 + 4 * MPIXQ_N_CHANNELS + 2 * MPIXQ_N_WAYS) * 8};
+                                       (17 + 4 * MPIXQ_N_CHANNELS + 2 * MPIXQ_N_WAYS) * 8};
 
     return sizes[kind];
 }
