@@ -189,6 +189,50 @@ static void test_fails(MPIX_Host_stream stream)
     MTEST_OK(MPIX_Signal_free(&signal));
 }
 
+/* A queue fails at the reset of a signal that is not complete, and drops that of another: queues
+ * that wait for the rounds which these were to begin fail, too. The signals are as they were. */
+static void test_dropped(MPIX_Host_stream stream)
+{
+    struct mtest_gate gate = {0, 0};
+    MPIX_Queue resets, waits[2];
+    MPIX_Signal signals[2];
+    MPIX_Blk nothing, here;
+    int flag = -1;
+
+    MTEST_OK(MPIX_Queue_init(&resets, MPIX_QUEUE_AUTO, &stream));
+    for (int i = 0; i < 2; i++) {
+        MTEST_OK(MPIX_Queue_init(&waits[i], MPIX_QUEUE_AUTO, NULL));
+        MTEST_OK(MPIX_Signal_init(window, 1, &signals[i]));
+    }
+    MTEST_OK(MPIX_Blk_init(window, 0, 0, MPIX_SIGNAL_NULL, &nothing));
+    MTEST_OK(MPIX_Blk_init(window, 0, 0, signals[1], &here));
+    MTEST_OK(MPIX_Put(&nothing, &here));
+    MTEST_OK(MPIX_Enqueue_signal_wait(waits[1], signals[1]));
+    MTEST_OK(MPIX_Host_stream_launch(stream, mtest_gate_fn, &gate)); /* until all is enqueued */
+    for (int i = 0; i < 2; i++) {
+        MTEST_OK(MPIX_Enqueue_signal_reset(resets, signals[i]));
+        MTEST_OK(MPIX_Enqueue_signal_wait(waits[i], signals[i]));
+    }
+    mtest_gate_open(&gate);
+    MTEST_KIND_TEXT(MPIX_Queue_wait(resets), MPIXQ_ERR_STATE, "1 of 1 events outstanding");
+    for (int i = 0; i < 2; i++) {
+        MTEST_KIND_TEXT(MPIX_Queue_wait(waits[i]), MPIXQ_ERR_STATE, "was not made");
+        MTEST_OK(MPIX_Queue_free(&waits[i]));
+        MTEST_OK(MPIX_Signal_test(signals[i], &flag));
+        MTEST_EQ(flag, i);
+    }
+    MTEST_OK(MPIX_Queue_free(&resets));
+    MTEST_OK(MPIX_Queue_init(&waits[1], MPIX_QUEUE_AUTO, NULL));
+    MTEST_OK(MPIX_Enqueue_signal_wait(waits[1], signals[1]));
+    MTEST_OK(MPIX_Enqueue_signal_reset(waits[1], signals[1]));
+    MTEST_OK(MPIX_Enqueue_put(waits[1], &nothing, &here));
+    MTEST_OK(MPIX_Enqueue_signal_wait(waits[1], signals[1]));
+    MTEST_OK(MPIX_Queue_wait(waits[1]));
+    MTEST_OK(MPIX_Queue_free(&waits[1]));
+    MTEST_OK(MPIX_Signal_free(&signals[0]));
+    MTEST_OK(MPIX_Signal_free(&signals[1]));
+}
+
 /* To MPI_PROC_NULL, for which nothing is needed. */
 static void enqueue_nothing(MPIX_Queue queue, const MPIX_Blk *local)
 {
@@ -314,6 +358,7 @@ int main(int argc, char **argv)
     test_rounds(queue, stream, 1);
     test_busy(queue, stream);
     test_fails(stream);
+    test_dropped(stream);
     if (mtest_gpu_kind() != NULL) {
         test_gpu(queue, stream, argc > 1);
     }

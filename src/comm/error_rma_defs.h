@@ -50,6 +50,8 @@ MPIXQ_ERROR(ARG_EVENTS, MPIXQ_ERR_ARG, "argument num_event: less than 1")
 MPIXQ_ERROR(SIGNAL_OUTSTANDING, MPIXQ_ERR_STATE, "the signal is not complete: wait for it first")
 MPIXQ_ERROR(SIGNAL_SURPLUS, MPIXQ_ERR_STATE,
             "puts came before the reset that they are meant for, or are surplus")
+MPIXQ_ERROR(SIGNAL_DROPPED, MPIXQ_ERR_STATE,
+            "the reset that was enqueued before the wait was not made: its queue has failed")
 MPIXQ_ERROR(
     SIGNAL_TIMEOUT, MPIXQ_ERR_TIMEOUT,
     "a signal was waited for longer than MPIXQ_WATCHDOG_S, and MPIXQ_WATCHDOG_ACTION is error")

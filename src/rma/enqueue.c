@@ -244,6 +244,7 @@ static void poll(void *const args[], int n)
         }
         mpixq_rma_watch_signal(waiter->signal, waiter->queue);
         mpixq_queue_fail_alone(waiter->queue, mpixq_rma_signal_look(waiter->signal, &complete));
+        mpixq_queue_fail_alone(waiter->queue, mpixq_rma_waiter_lacks(waiter));
         mpixq_rma_waiter_look(waiter);
     }
 }
@@ -390,10 +391,12 @@ static void submit_wait(struct mpixq_rma_waiter *waiter, const _Atomic uint64_t 
 static int submit_signal_wait(struct mpixq_signal *signal, struct mpixq_rma_waiter *waiter)
 {
     struct call call = {.what = ASK, .waiter = waiter, .number = waiter->asked + 1};
+    uint64_t round = atomic_load(&signal->armed);
     int rc = MPI_SUCCESS;
 
     if (!atomic_load(&signal->had_graphs)) {
-        submit_wait(waiter, &signal->fired, atomic_load(&signal->armed), poll);
+        mpixq_rma_waiter_await(waiter, round);
+        submit_wait(waiter, &signal->fired, round, poll);
     } else {
         rc = submit_call(waiter->queue, &call);
         if (rc == MPI_SUCCESS) {

@@ -2,6 +2,8 @@
  * Copyright (c) 2026 the mpix-queue authors */
 #include "waiters.h"
 
+#include <stdio.h>
+
 #include "queue/queues.h"
 #include "util/alloc.h"
 #include "util/backoff.h"
@@ -40,12 +42,36 @@ struct mpixq_rma_waiter *mpixq_rma_waiter_of(struct mpixq_signal *signal, struct
         if (waiter != NULL) {
             waiter->signal = signal;
             waiter->queue = queue;
+            atomic_store(&waiter->awaits, 0);
             waiter->next = atomic_load(&signal->waiters);
             atomic_store(&signal->waiters, waiter);
         }
     }
     mpixq_lock_release(&signal->window->lock);
     return waiter;
+}
+
+void mpixq_rma_waiter_await(struct mpixq_rma_waiter *waiter, uint64_t round)
+{
+    bool is_new = waiter->queue_number != waiter->queue->number;
+
+    if (is_new || atomic_load(&waiter->awaits) < round) {
+        atomic_store(&waiter->awaits, round);
+    }
+}
+
+int mpixq_rma_waiter_lacks(const struct mpixq_rma_waiter *waiter)
+{
+    const struct mpixq_signal *signal = waiter->signal;
+    char what[64];
+
+    if (atomic_load(&waiter->awaits) <= atomic_load(&signal->armed)) {
+        return MPI_SUCCESS;
+    }
+    (void)snprintf(what, sizeof what, "signal %u of window %llu", (unsigned)signal->index,
+                   (unsigned long long)signal->window->number);
+    return mpixq_error_cause(MPIXQ_E_SIGNAL_DROPPED, what,
+                             mpixq_error_text(MPIXQ_E_SIGNAL_DROPPED));
 }
 
 void mpixq_rma_waiter_note(struct mpixq_rma_waiter *waiter, const struct mpixq_queue *queue)

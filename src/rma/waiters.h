@@ -14,10 +14,11 @@
 struct mpixq_rma_waiter {
     struct mpixq_signal *signal;
     struct mpixq_queue *queue;
-    uint64_t queue_number; /* tells it from later queues in its memory */
-    uint64_t ticket;       /* of the last of them */
-    uint64_t resets;       /* that were enqueued; under the submission lock */
-    _Atomic uint64_t made; /* of these; by the stream's thread, as what follows */
+    uint64_t queue_number;   /* tells it from later queues in its memory */
+    uint64_t ticket;         /* of the last of them */
+    uint64_t resets;         /* that were enqueued; under the submission lock */
+    _Atomic uint64_t awaits; /* the last round that a wait was enqueued for; likewise */
+    _Atomic uint64_t made;   /* of these; by the stream's thread, as what follows */
     /* Waits of signals that graphs have something of: how many were enqueued, under the submission
      * lock; how many the stream has come to, for which round; and how many of these are over. */
     uint64_t asked;
@@ -30,6 +31,11 @@ struct mpixq_rma_waiter {
 struct mpixq_rma_waiter *mpixq_rma_waiter_of(struct mpixq_signal *signal,
                                              struct mpixq_queue *queue);
 void mpixq_rma_waiter_note(struct mpixq_rma_waiter *waiter, const struct mpixq_queue *queue);
+/* A wait for this round is about to be submitted; under the submission lock. And was a reset not
+ * made that such a wait stands behind, as its queue has failed? Then nothing may ever end the wait:
+ * an MPI code. Whoever polls for the stream. */
+void mpixq_rma_waiter_await(struct mpixq_rma_waiter *waiter, uint64_t round);
+int mpixq_rma_waiter_lacks(const struct mpixq_rma_waiter *waiter);
 /* Is the wait over that the stream has come to last, if it had to ask for its round? Then it is
  * told so. Whoever polls for the stream. */
 void mpixq_rma_waiter_look(struct mpixq_rma_waiter *waiter);
