@@ -176,8 +176,10 @@ static void go_on(struct cxi_end *end)
 /* The first share is under way until all of them are over; it is the first to be freed, too. */
 static bool are_done(const struct cxi_end *end, uint64_t started)
 {
+    bool is_first = end->own_pair == NULL;
+
     while (end != NULL && mpixq_cxi_done(end) >= started) {
-        end = end->own_pair == NULL ? end->next_share : NULL;
+        end = is_first ? end->next_share : NULL;
     }
     return end == NULL;
 }
