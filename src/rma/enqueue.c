@@ -437,8 +437,7 @@ static int submit_wait_reset(struct mpixq_signal *signal, struct mpixq_rma_waite
     return rc ? rc : submit_reset(signal, waiter);
 }
 
-/* What is enqueued about a signal: of a window in memory of GPUs, and of another one, captured into
- * a graph or not. */
+/* What is enqueued about a signal: of a window in memory of GPUs; of another, captured or not. */
 struct about {
     int (*queued)(struct mpixq_queue *queue, struct mpixq_signal *signal,
                   struct mpixq_fault *fault_p);
