@@ -161,10 +161,10 @@ bool mpixq_collective_make_work(struct mpixq_collective *collective)
  * contribution at once. */
 static unsigned blocks_for(uint64_t bytes)
 {
-    enum { OF_BLOCK = 16 * 1024, MOST = 256 };
-    uint64_t blocks = bytes / OF_BLOCK + 1;
+    enum { OF_BLOCK = 16 * 1024, MOST = 128, MOST_WIDE = 256 };
+    uint64_t blocks = bytes / OF_BLOCK + 1, most = bytes < MPIXQ_WIDE_BYTES ? MOST : MOST_WIDE;
 
-    return blocks < MOST ? (unsigned)blocks : MOST;
+    return (unsigned)(blocks < most ? blocks : most);
 }
 
 /* A byte that tells of a barrier is never written, and need not be read before it is sent, nor be

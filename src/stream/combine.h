@@ -33,7 +33,7 @@ enum mpixq_operation {
     MPIXQ_BOR,
     MPIXQ_BXOR
 };
-enum { MPIXQ_CONTRIBUTIONS = 8 };
+enum { MPIXQ_CONTRIBUTIONS = 8, MPIXQ_WIDE_BYTES = 4 << 20 /* from here on by words */ };
 /* Contributions to a reduction are combined, the first with the second, what that gives with the
  * third, and so on; the result goes to to, which may be one of them. Of one alone it is a copy. */
 struct mpixq_combine {

@@ -25,11 +25,12 @@ static int combine(const struct mpixq_gpu_lane *lane, struct mpixq_combine all, 
 
     all.word = tells && all.blocks == 1 ? lane->reached_at : NULL;
     all.value = ticket;
-    code = mpixq_gpu_launch(lane->gpu, lane->handle, lane->kernels.combine_all,
-                            (struct mpixq_grid){.blocks = all.blocks,
-                                                .threads = MPIXQ_BLOCK_OF_MOVES,
-                                                .early = lane->kernels.early},
-                            parameters);
+    code = mpixq_gpu_launch(
+        lane->gpu, lane->handle,
+        all.bytes < MPIXQ_WIDE_BYTES ? lane->kernels.combine_all : lane->kernels.combine_wide,
+        (struct mpixq_grid){
+            .blocks = all.blocks, .threads = MPIXQ_BLOCK_OF_MOVES, .early = lane->kernels.early},
+        parameters);
     return code != 0 || !tells || all.blocks == 1 ? code : mpixq_gpu_write_reached(lane, ticket);
 }
 

@@ -184,7 +184,7 @@ static const struct {
     KERNEL(wait_all),     KERNEL(wait_plain),   KERNEL(move_all),     KERNEL(move_plain),
     KERNEL(pass_all),     KERNEL(pass_plain),   KERNEL(call_back),    KERNEL(try_end),
     KERNEL(put_all),      KERNEL(set_signal),   KERNEL(await_signal), KERNEL(combine_all),
-    KERNEL(wait_combine), KERNEL(pass_combine),
+    KERNEL(wait_combine), KERNEL(pass_combine), KERNEL(combine_wide),
 };
 
 /* False: *why_p is why not. */

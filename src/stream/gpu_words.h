@@ -36,7 +36,7 @@ struct mpixq_gpu_kernels {
      * those that no GPU counts, and combine also combines what has come. */
     void *ring, *wait, *copy, *ring_all, *wait_all, *wait_plain, *wait_combine;
     void *move_all, *move_plain, *pass_all, *pass_plain, *pass_combine, *call_back, *try_end;
-    void *put_all, *set_signal, *await_signal, *combine_all;
+    void *put_all, *set_signal, *await_signal, *combine_all, *combine_wide;
     bool early; /* all but the first four, call_back and try_end may be launched early */
     const char *why;
     const char *cure; /* if there are none and something helps; else NULL */

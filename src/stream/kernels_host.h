@@ -28,5 +28,6 @@ void mpixq_put_all(struct mpixq_puts all);
 void mpixq_set_signal(struct mpixq_set one);
 void mpixq_await_signal(struct mpixq_await one);
 void mpixq_combine_all(struct mpixq_combine all);
+void mpixq_combine_wide(struct mpixq_combine all);
 
 #endif

@@ -93,6 +93,7 @@ void mpixq_put_all(struct mpixq_puts all) __attribute__((weak));
 void mpixq_set_signal(struct mpixq_set one) __attribute__((weak));
 void mpixq_await_signal(struct mpixq_await one) __attribute__((weak));
 void mpixq_combine_all(struct mpixq_combine all) __attribute__((weak));
+void mpixq_combine_wide(struct mpixq_combine all) __attribute__((weak));
 
 static void run_mpixq_ring(const void *parameters)
 {
@@ -285,13 +286,23 @@ static void run_mpixq_try_end(const void *parameters)
     mpixq_try_end(word, hip_double_reach(p->outcome, sizeof(uint64_t)));
 }
 
-static void run_mpixq_combine_all(const void *parameters)
+static struct mpixq_combine reached(const void *parameters)
 {
     struct mpixq_combine all = *(const struct mpixq_combine *)parameters;
 
     reach_combine(&all);
     all.word = reach_or_null(all.word, sizeof(uint64_t));
-    mpixq_combine_all(all);
+    return all;
+}
+
+static void run_mpixq_combine_all(const void *parameters)
+{
+    mpixq_combine_all(reached(parameters));
+}
+
+static void run_mpixq_combine_wide(const void *parameters)
+{
+    mpixq_combine_wide(reached(parameters));
 }
 
 static void reach_behind(struct mpixq_behind *behind)
@@ -629,6 +640,10 @@ static const struct hip_kernel kernels[] = {
      {sizeof(struct mpixq_combine)},
      .grid = true,
      .run = run_mpixq_combine_all},
+    {"mpixq_combine_wide",
+     {sizeof(struct mpixq_combine)},
+     .grid = true,
+     .run = run_mpixq_combine_wide},
     {"bench_words", {8, 8, 8, 8, 8, 8}, .grid = true, .run = run_bench_words},
     {"bench_strips", {sizeof(struct bench_strips)}, .grid = true, .run = run_bench_strips},
     {"bench_life", {sizeof(struct bench_board)}, .grid = true, .run = run_bench_life},

@@ -54,7 +54,7 @@ static void check(struct mpixq_combine what, const int offsets[], int in_place, 
     memcpy(&expected, &by_kernel, sizeof expected);
     by_host.combine = combine_in(&expected, &what, offsets, in_place);
     mpixq_schedule_combine_now(&by_host);
-    mpixq_combine_all(combine_in(&by_kernel, &what, offsets, in_place));
+    mpixq_combine_wide(combine_in(&by_kernel, &what, offsets, in_place));
     if (memcmp(&by_kernel, &expected, sizeof expected) != 0) {
         fail_msg("type %d, operation %d, %llu of %u, by %u blocks, in place %d", what.number,
                  what.operation, what.count, what.n, what.blocks, in_place);
@@ -112,11 +112,11 @@ static void test_nothing(void **state)
                                 .value = 7};
 
     (void)state;
-    mpixq_combine_all(all);
+    mpixq_combine_wide(all);
     assert_memory_equal(to, before, sizeof to);
     assert_int_equal(word, 7);
     go = 1;
-    mpixq_combine_all(all);
+    mpixq_combine_wide(all);
     assert_int_equal(to[0], 6);
     assert_int_equal(to[3], 12);
 }
