@@ -63,6 +63,11 @@ static inline word_t count(word_t *word, word_t value)
     return before;
 }
 
+static inline void add(word_t *word, word_t value)
+{
+    *word += value;
+}
+
 static inline word_t replace(word_t *word, word_t expected, word_t value)
 {
     word_t before = *word;
