@@ -145,8 +145,8 @@ static void test_arrays(void **state)
             a[k] = (unsigned short)k;
             b[k] = (unsigned short)unit_random(&seed);
         }
-        combine_part(&all, 0, 2);
-        combine_part(&all, 1, 2);
+        combine_part(&all, 0, all.count, 2);
+        combine_part(&all, 1, all.count, 2);
         collective.combine.number = all.number;
         collective.combine.operation = all.operation;
         mpixq_schedule_combine_two(&collective, &from, &to);
