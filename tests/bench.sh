@@ -403,7 +403,7 @@ expect_halo_fused()
         --grid --messages 2 --modes stream-fused
 }
 
-# Puts in memory of the device: three launches for all messages, a graph for 20 iterations, or one
+# Puts in memory of the device: two launches for all messages, a graph for 20 iterations, or one
 # kernel. In the ping-pong a rank begins with a kernel that only waits.
 expect_puts()
 {
@@ -414,7 +414,7 @@ expect_puts()
         # shellcheck disable=SC2086
         set -- $program
         expect_rows "$(($(tr -cd , <<<"$4" | wc -c) * 3 + 3))" "$@" --device hip --modes $modes
-        awk -F, 'NR > 1 && ($2 == "stream-put" && $13 != 3 || $2 ~ /graph/ && $13 != 0.05 ||
+        awk -F, 'NR > 1 && ($2 == "stream-put" && $13 != 2 || $2 ~ /graph/ && $13 != 0.05 ||
             $2 == "device-put" && ($13 < 1 || $13 > 1.5)) { exit 1 }' "$dir/csv" ||
             { cat "$dir/csv"; fail "$program: wrong numbers of launches"; }
     done
