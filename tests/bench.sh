@@ -474,6 +474,9 @@ expect_allreduce_on_device()
     local brief=0.0001
     expect_wrong HIP_DOUBLE_SKIP=bench_words:30 2 allreduce --device hip --sizes 8 \
         --modes stream
+    # From 4 MiB on by another kernel.
+    MPIXQ_DIRECT_KIB=8192 expect_rows 2 2 allreduce --device hip --sizes 4M,5000000 --modes stream
+    [ "$(grep -c '^allreduce,stream,ipc,' "$dir/csv")" -eq 2 ] || fail "GPUs do not reduce 4 MiB"
 }
 
 # Conjugate gradients: generated matrices, of which a rank may have one row, and one from a file; to

@@ -154,11 +154,10 @@ bool mpixq_collective_make_work(struct mpixq_collective *collective)
     return true;
 }
 
-/* Blocks that combine: enough for the memory to be busy. Of one that takes a microsecond for what
- * 3 to 4 TB a second bring some 4 MiB have to be on their way. A thread has 32 bytes of each
- * contribution on its way, 64 at least, and half of its time, as meanwhile it combines and stores:
- * so that is what 2^17 threads have, of 512 in a block. OF_BLOCK is what these read of one
- * contribution at once. */
+/* Blocks that combine. A large vector keeps the memory busy if some 4 MiB are on their way, as it
+ * brings 3 to 4 TB a second and takes about a microsecond. A thread has 64 bytes or more on their
+ * way, 32 of each contribution, for half of its time: for the rest it combines and stores. So that
+ * takes 2^17 threads, 512 in a block, which read OF_BLOCK bytes of a contribution at a time. */
 static unsigned blocks_for(uint64_t bytes)
 {
     enum { OF_BLOCK = 16 * 1024, MOST = 128, MOST_WIDE = 256 };
